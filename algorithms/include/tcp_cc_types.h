@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * THE CONTRACT between a congestion-control algorithm and its host.
+ *
+ * The structures carry the Linux kernel's names, nesting and units (windows in
+ * packets, times in the unit that ends the name, jiffies where Linux has
+ * jiffies), trimmed to what algorithms use. Under BPF they carry
+ * preserve_access_index: CO-RE finds each member in the running kernel by its
+ * name, so order and omissions do not matter. Natively they are plain
+ * structures that crates/host/src/sock.rs mirrors with #[repr(C)]; its test
+ * compares every offset with `cc_layout` (host/layout.c).
+ *
+ * A member that the BPF verifier does not let a program write is const here, so
+ * that both compilers refuse what the kernel would refuse.
+ */
+#ifndef TCP_CC_TYPES_H
+#define TCP_CC_TYPES_H
+
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef unsigned int u32;
+typedef unsigned long long u64;
+typedef signed char s8;
+typedef short s16;
+typedef int s32;
+typedef long long s64;
+
+#ifndef __cplusplus
+#define bool _Bool
+#define true 1
+#define false 0
+#endif
+
+/* icsk_ca_state and the argument of set_state (RFC 5681, RFC 6675; Linux tcp.h). */
+enum tcp_ca_state {
+	TCP_CA_Open = 0,	/* nothing unusual */
+	TCP_CA_Disorder = 1,	/* duplicate ACKs or SACKs, no loss inferred yet */
+	TCP_CA_CWR = 2,		/* window reduced for ECN or local congestion */
+	TCP_CA_Recovery = 3,	/* fast recovery */
+	TCP_CA_Loss = 4,	/* after a retransmission timeout */
+};
+
+/* The argument of cwnd_event. */
+enum tcp_ca_event {
+	CA_EVENT_TX_START = 0,		/* first transmit with nothing in flight */
+	CA_EVENT_CWND_RESTART = 1,	/* idle for an RTO or longer */
+	CA_EVENT_COMPLETE_CWR = 2,	/* CWR or Recovery ended */
+	CA_EVENT_LOSS = 3,		/* retransmission timeout */
+	CA_EVENT_ECN_NO_CE = 4,
+	CA_EVENT_ECN_IS_CE = 5,
+};
+
+/* The flags of in_ack_event. */
+enum tcp_ca_ack_event_flags {
+	CA_ACK_SLOWPATH = 1 << 0,
+	CA_ACK_WIN_UPDATE = 1 << 1,
+	CA_ACK_ECE = 1 << 2,
+};
+
+enum { SK_PACING_NONE = 0, SK_PACING_NEEDED = 1, SK_PACING_FQ = 2 };
+
+/* Words of private state that a socket gives its algorithm. */
+#define ICSK_CA_PRIV_WORDS 13
+#define TCP_INFINITE_SSTHRESH 0x7fffffff
+
+#ifdef __bpf__
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+#else
+/*
+ * What only the native host has: its clock, its random numbers and the flow's
+ * parameter block. Algorithms reach it through tcp_cc.h (tcp_jiffies32,
+ * cc_hz, cc_random, cc_param), never directly.
+ */
+struct cc_host {
+	const void *params;	/* struct cc_params of the algorithm's file */
+	u64 random;		/* state of the flow's xorshift generator, never 0 */
+	const u32 jiffies;	/* jiffies of HZ ticks since boot, wrapping */
+	const u32 hz;		/* ticks per second */
+	const u32 era;		/* enum cc_era: which kernel's helpers to be */
+	const u32 reserved;
+};
+#endif
+
+struct sock {
+#ifndef __bpf__
+	struct cc_host sk_host;
+#endif
+	unsigned long sk_pacing_rate;	/* bytes per second */
+	u32 sk_pacing_status;		/* SK_PACING_* */
+	const u32 sk_gso_max_size;	/* bytes */
+};
+
+struct inet_sock {
+	struct sock sk;
+};
+
+struct inet_connection_sock {
+	struct inet_sock icsk_inet;
+	const u32 icsk_rto;	/* jiffies in the kernel, jiffies here */
+#ifdef __bpf__
+	u8 icsk_ca_state : 5;
+#else
+	const u8 icsk_ca_state;	/* enum tcp_ca_state */
+#endif
+	u64 icsk_ca_priv[ICSK_CA_PRIV_WORDS];
+};
+
+struct tcp_sock {
+	struct inet_connection_sock inet_conn;
+	const u64 tcp_mstamp;		/* time of the event being handled, us */
+	const u32 snd_una;		/* first unacknowledged byte, wrapping */
+	const u32 snd_nxt;		/* next byte to be sent, wrapping */
+	u32 snd_cwnd;			/* congestion window, packets */
+	u32 snd_cwnd_cnt;		/* credit of tcp_cong_avoid_ai, packets */
+	u32 snd_cwnd_stamp;		/* jiffies of the last validation of cwnd */
+	u32 snd_ssthresh;		/* slow-start threshold, packets */
+	const u32 snd_cwnd_clamp;	/* cwnd never exceeds this, packets */
+	const u32 snd_cwnd_used;	/* most packets out while not cwnd-limited */
+	const u32 prior_cwnd;		/* cwnd when the last reduction began, packets */
+	const u32 prior_ssthresh;	/* ssthresh saved at its start, packets */
+	const u32 packets_out;		/* sent and not cumulatively ACKed, packets */
+	const u32 retrans_out;		/* retransmitted and not yet ACKed, packets */
+	const u32 sacked_out;		/* SACKed, packets */
+	const u32 lost_out;		/* deemed lost, packets */
+	const u32 max_packets_out;	/* most packets_out in the last window */
+	const u32 delivered;		/* all packets delivered so far */
+	const u32 lost;			/* all packets deemed lost so far */
+	const u32 total_retrans;	/* all retransmissions so far */
+	const u32 srtt_us;		/* smoothed RTT << 3, us */
+	const u32 mdev_us;		/* medium deviation << 2, us */
+	const u32 lsndtime;		/* jiffies of the last data packet sent */
+	const u32 mss_cache;		/* bytes of payload in a full packet */
+	u32 app_limited;		/* limited until delivered reaches this (or 0) */
+	u8 ecn_flags;
+#ifdef __bpf__
+	u8 is_cwnd_limited : 1;
+#else
+	const u8 is_cwnd_limited;	/* was the last flight limited by cwnd? */
+#endif
+};
+
+/* What pkts_acked is told about an ACK. */
+struct ack_sample {
+	const u32 pkts_acked;	/* packets newly cumulatively ACKed */
+	const s32 rtt_us;	/* RTT of the newest of them, or -1 */
+	const u32 in_flight;	/* packets in flight when it was sent */
+};
+
+/* Delivery-rate sample of an ACK (draft-cheng-iccrg-delivery-rate-estimation). */
+struct rate_sample {
+	const u64 prior_mstamp;		/* start of the interval, us */
+	const u32 prior_delivered;	/* tp->delivered then */
+	const s32 delivered;		/* packets delivered in the interval */
+	const long interval_us;
+	const long rtt_us;		/* RTT of the newest packet, or -1 */
+	const int losses;		/* packets marked lost on this ACK */
+	const u32 acked_sacked;		/* packets newly ACKed or SACKed */
+	const u32 prior_in_flight;	/* in flight before this ACK */
+	const bool is_app_limited;
+	const bool is_retrans;
+};
+
+#ifdef __bpf__
+struct tcp_congestion_ops {
+	void *ssthresh, *cong_avoid, *set_state, *cwnd_event, *in_ack_event;
+	void *pkts_acked, *min_tso_segs, *cong_control, *undo_cwnd, *sndbuf_expand;
+	void *init, *release;
+	u32 flags;
+	char name[16];
+};
+#pragma clang attribute pop
+#else
+/* Hooks in the order in which a connection meets them; only ssthresh and
+ * cong_avoid (or cong_control) are required: the host defaults the others, as
+ * tcp_cc.h says at CC_ALGORITHM. */
+struct tcp_congestion_ops {
+	u32 (*ssthresh)(struct sock *sk);
+	void (*cong_avoid)(struct sock *sk, u32 ack, u32 acked);
+	void (*set_state)(struct sock *sk, u8 new_state);
+	void (*cwnd_event)(struct sock *sk, enum tcp_ca_event ev);
+	void (*in_ack_event)(struct sock *sk, u32 flags);
+	void (*pkts_acked)(struct sock *sk, const struct ack_sample *sample);
+	u32 (*min_tso_segs)(struct sock *sk);
+	void (*cong_control)(struct sock *sk, u32 ack, int flag, const struct rate_sample *rs);
+	u32 (*undo_cwnd)(struct sock *sk);
+	u32 (*sndbuf_expand)(struct sock *sk);
+	void (*init)(struct sock *sk);
+	void (*release)(struct sock *sk);
+	u32 flags;
+	char name[16];
+};
+#endif
+
+#endif

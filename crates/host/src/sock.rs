@@ -1,0 +1,146 @@
+//! `#[repr(C)]` mirror of `algorithms/include/tcp_cc_types.h`.
+//!
+//! Field names, units and meaning are the C header's; they are documented there
+//! once. `tests/layout.rs` compares every offset and size with the C compiler's.
+#![allow(missing_docs)]
+
+/// Words of private state that a socket gives its algorithm.
+pub const ICSK_CA_PRIV_WORDS: usize = 13;
+/// `snd_ssthresh` before the first loss.
+pub const TCP_INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
+
+/// `enum tcp_ca_state`.
+#[repr(u8)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum CaState {
+    Open = 0,
+    Disorder = 1,
+    Cwr = 2,
+    Recovery = 3,
+    Loss = 4,
+}
+
+/// `enum tcp_ca_event`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CaEvent {
+    TxStart = 0,
+    CwndRestart = 1,
+    CompleteCwr = 2,
+    Loss = 3,
+    EcnNoCe = 4,
+    EcnIsCe = 5,
+}
+
+/// Which kernel's helpers (`tcp_slow_start`, `tcp_cong_avoid_ai`) the host is.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Era {
+    /// Linux 2.6: one segment per ACK, `cwnd <= ssthresh` is slow start.
+    Linux2_6 = 0,
+    /// Today's Linux: byte counting with carry, `cwnd < ssthresh`.
+    Linux6 = 1,
+}
+
+#[repr(C)]
+#[derive(Clone, Debug)]
+pub struct CcHost {
+    pub params: *const u8,
+    pub random: u64,
+    pub jiffies: u32,
+    pub hz: u32,
+    pub era: u32,
+    pub reserved: u32,
+}
+
+#[repr(C)]
+#[derive(Clone, Debug)]
+pub struct Sock {
+    pub sk_host: CcHost,
+    pub sk_pacing_rate: u64,
+    pub sk_pacing_status: u32,
+    pub sk_gso_max_size: u32,
+}
+
+#[repr(C)]
+#[derive(Clone, Debug)]
+pub struct InetConnectionSock {
+    pub sk: Sock,
+    pub icsk_rto: u32,
+    pub icsk_ca_state: u8,
+    pub icsk_ca_priv: [u64; ICSK_CA_PRIV_WORDS],
+}
+
+#[repr(C)]
+#[derive(Clone, Debug)]
+pub struct TcpSock {
+    pub inet_conn: InetConnectionSock,
+    pub tcp_mstamp: u64,
+    pub snd_una: u32,
+    pub snd_nxt: u32,
+    pub snd_cwnd: u32,
+    pub snd_cwnd_cnt: u32,
+    pub snd_cwnd_stamp: u32,
+    pub snd_ssthresh: u32,
+    pub snd_cwnd_clamp: u32,
+    pub snd_cwnd_used: u32,
+    pub prior_cwnd: u32,
+    pub prior_ssthresh: u32,
+    pub packets_out: u32,
+    pub retrans_out: u32,
+    pub sacked_out: u32,
+    pub lost_out: u32,
+    pub max_packets_out: u32,
+    pub delivered: u32,
+    pub lost: u32,
+    pub total_retrans: u32,
+    pub srtt_us: u32,
+    pub mdev_us: u32,
+    pub lsndtime: u32,
+    pub mss_cache: u32,
+    pub app_limited: u32,
+    pub ecn_flags: u8,
+    pub is_cwnd_limited: u8,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct AckSample {
+    pub pkts_acked: u32,
+    pub rtt_us: i32,
+    pub in_flight: u32,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct RateSample {
+    pub prior_mstamp: u64,
+    pub prior_delivered: u32,
+    pub delivered: i32,
+    pub interval_us: i64,
+    pub rtt_us: i64,
+    pub losses: i32,
+    pub acked_sacked: u32,
+    pub prior_in_flight: u32,
+    pub is_app_limited: bool,
+    pub is_retrans: bool,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct TcpCongestionOps {
+    pub ssthresh: Option<unsafe extern "C" fn(*mut TcpSock) -> u32>,
+    pub cong_avoid: Option<unsafe extern "C" fn(*mut TcpSock, u32, u32)>,
+    pub set_state: Option<unsafe extern "C" fn(*mut TcpSock, u8)>,
+    pub cwnd_event: Option<unsafe extern "C" fn(*mut TcpSock, CaEvent)>,
+    pub in_ack_event: Option<unsafe extern "C" fn(*mut TcpSock, u32)>,
+    pub pkts_acked: Option<unsafe extern "C" fn(*mut TcpSock, *const AckSample)>,
+    pub min_tso_segs: Option<unsafe extern "C" fn(*mut TcpSock) -> u32>,
+    pub cong_control: Option<unsafe extern "C" fn(*mut TcpSock, u32, i32, *const RateSample)>,
+    pub undo_cwnd: Option<unsafe extern "C" fn(*mut TcpSock) -> u32>,
+    pub sndbuf_expand: Option<unsafe extern "C" fn(*mut TcpSock) -> u32>,
+    pub init: Option<unsafe extern "C" fn(*mut TcpSock)>,
+    pub release: Option<unsafe extern "C" fn(*mut TcpSock)>,
+    pub flags: u32,
+    pub name: [u8; 16],
+}

@@ -1,0 +1,182 @@
+//! What a run leaves behind: columnar tables, one `Vec` a column, all of equal
+//! length. Every name ends in its unit.
+
+use ackclock_host::CaState;
+
+/// Everything a run recorded.
+#[derive(Clone, Debug, Default)]
+pub struct RunResult {
+    /// One row per flow.
+    pub flows: FlowTable,
+    /// One row per flow and sampling instant.
+    pub samples: SampleTable,
+    /// One row per sampling instant.
+    pub queues: QueueTable,
+    /// One row per state change of a sender.
+    pub events: EventTable,
+    /// Hash over every simulated event: equal runs have equal hashes.
+    pub trace_hash: u64,
+    /// Data packets that senders put on the wire, retransmissions included.
+    pub packets: u64,
+}
+
+macro_rules! table {
+    ($(#[$doc:meta])* $table:ident / $row:ident { $($(#[$cdoc:meta])* $name:ident: $type:ty,)* }) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug, Default, PartialEq, Eq)]
+        pub struct $table { $($(#[$cdoc])* pub $name: Vec<$type>,)* }
+
+        #[doc = concat!("One row of [`", stringify!($table), "`].")]
+        #[derive(Clone, Debug, PartialEq, Eq)]
+        pub struct $row { $($(#[$cdoc])* pub $name: $type,)* }
+
+        impl $table {
+            /// Appends a row.
+            pub fn push(&mut self, row: $row) { $(self.$name.push(row.$name);)* }
+            /// Rows so far.
+            pub fn len(&self) -> usize { [$(self.$name.len()),*][0] }
+            /// No rows yet?
+            pub fn is_empty(&self) -> bool { self.len() == 0 }
+        }
+    };
+}
+
+table! {
+    /// Totals of each flow at the end of the run.
+    FlowTable / FlowRow {
+        /// Number of the flow, from 1.
+        flow: u32,
+        /// When it connected, after the drawn spread.
+        start_us: u64,
+        /// When its last byte was acknowledged; 0 if it never finished.
+        completed_us: u64,
+        /// Payload acknowledged, bytes.
+        delivered_bytes: u64,
+        /// Data packets sent, retransmissions included.
+        sent_packets: u64,
+        /// Data packets sent again.
+        retransmitted_packets: u64,
+        /// Data packets dropped by the bottleneck.
+        dropped_packets: u64,
+        /// Times it entered fast recovery.
+        recoveries: u64,
+        /// Retransmission timeouts.
+        timeouts: u64,
+        /// Reductions undone as spurious.
+        undos: u64,
+        /// Smallest round-trip time measured.
+        min_rtt_us: u64,
+        /// Time in which the receive window, not cwnd, held it back.
+        receive_window_limited_us: u64,
+        /// Time in which the send buffer, not cwnd, held it back.
+        send_buffer_limited_us: u64,
+    }
+}
+
+table! {
+    /// State of each sender at the sampling instants.
+    SampleTable / SampleRow {
+        /// Simulated time.
+        time_us: u64,
+        /// Number of the flow, from 1.
+        flow: u32,
+        /// Congestion window.
+        cwnd_packets: u32,
+        /// Slow-start threshold; 0x7fffffff before the first loss.
+        ssthresh_packets: u32,
+        /// Smoothed round-trip time; 0 before the first sample.
+        srtt_us: u32,
+        /// Smallest round-trip time in Linux's window of 300 s; 0 before the first sample.
+        min_rtt_us: u32,
+        /// packets_out − (sacked_out + lost_out) + retrans_out.
+        in_flight_packets: u32,
+        /// Packets the sender knows to be delivered, cumulative.
+        delivered_packets: u64,
+        /// Payload cumulatively acknowledged.
+        delivered_bytes: u64,
+        /// Packets deemed lost, cumulative.
+        lost_packets: u64,
+        /// Packets retransmitted, cumulative.
+        retransmitted_packets: u64,
+        /// `CaState` as a number: open, disorder, cwr, recovery, loss.
+        state: u8,
+    }
+}
+
+table! {
+    /// State of the bottleneck at the sampling instants.
+    QueueTable / QueueRow {
+        /// Simulated time.
+        time_us: u64,
+        /// Number of the queue, from 1.
+        queue: u32,
+        /// Packets waiting, the one in service included.
+        queue_packets: u64,
+        /// Their bytes.
+        queue_bytes: u64,
+        /// Packets accepted, cumulative.
+        enqueued_packets: u64,
+        /// Packets dropped, cumulative.
+        dropped_packets: u64,
+        /// Bytes sent on, cumulative.
+        sent_bytes: u64,
+    }
+}
+
+table! {
+    /// What happened to senders, in order of time.
+    EventTable / EventRow {
+        /// Simulated time.
+        time_us: u64,
+        /// Number of the flow, from 1.
+        flow: u32,
+        /// What happened.
+        kind: EventKind,
+        /// Congestion window just before.
+        cwnd_packets: u32,
+        /// Slow-start threshold just after.
+        ssthresh_packets: u32,
+        /// Packets in flight just before.
+        in_flight_packets: u32,
+    }
+}
+
+/// Kinds of rows in [`EventTable`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EventKind {
+    /// The connection was established and may send data.
+    Established,
+    /// Slow start ended without a loss (HyStart).
+    SlowStartExit,
+    /// Fast recovery began.
+    Recovery,
+    /// Fast recovery, CWR or Loss ended.
+    Recovered,
+    /// The retransmission timer fired.
+    Timeout,
+    /// A reduction turned out spurious and was undone.
+    Undo,
+    /// The last byte of a finite flow was acknowledged.
+    Completed,
+}
+
+impl EventKind {
+    /// The name in the tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Established => "established",
+            Self::SlowStartExit => "slow_start_exit",
+            Self::Recovery => "recovery",
+            Self::Recovered => "recovered",
+            Self::Timeout => "timeout",
+            Self::Undo => "undo",
+            Self::Completed => "completed",
+        }
+    }
+}
+
+/// The name of a sender's state in the tables.
+pub const fn state_name(state: u8) -> &'static str {
+    const NAMES: [&str; 5] = ["open", "disorder", "cwr", "recovery", "loss"];
+    NAMES[if state as usize <= CaState::Loss as usize { state as usize } else { 0 }]
+}

@@ -1,0 +1,199 @@
+//! What to simulate: the canonical, fully resolved form of a scenario.
+//!
+//! Integers only, every default filled in, so that its JSON text identifies the
+//! run. Python's `ackclock.Scenario` is the form people write ("250mbit",
+//! "1bdp"); it resolves to this one.
+
+use ackclock_host::{Algorithm, Configured};
+use serde::{Deserialize, Serialize};
+
+/// A dumbbell: flows that share one bottleneck.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Scenario {
+    /// Seed of every random stream.
+    pub seed: u64,
+    /// Simulated time, nanoseconds.
+    pub duration_ns: u64,
+    /// Behaviour of both end hosts.
+    pub profile: Profile,
+    /// Timer ticks per second of the senders' kernel (100, 250 or 1000).
+    pub hz: u32,
+    /// TCP payload of a full segment, bytes.
+    pub mss_bytes: u32,
+    /// IP and TCP headers of a packet, bytes: the wire size is payload plus this.
+    pub header_bytes: u32,
+    /// Each host handles an incoming ACK after a delay drawn from U(0, jitter), order kept.
+    pub jitter_ns: u64,
+    /// The shared link.
+    pub bottleneck: Bottleneck,
+    /// Flows, numbered from 1 in every table.
+    pub flows: Vec<Flow>,
+    /// Spacing of the periodic samples, nanoseconds; 0 records none.
+    pub sample_interval_ns: u64,
+}
+
+/// A fixed-rate link behind a drop-tail FIFO.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Bottleneck {
+    /// Rate in bits of IP packets per second.
+    pub rate_bps: u64,
+    /// Room in the queue, the packet in service included.
+    pub buffer: Buffer,
+}
+
+/// The unit in which the drop-tail queue counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Buffer {
+    /// At most so many packets.
+    Packets(u64),
+    /// At most so many bytes.
+    Bytes(u64),
+}
+
+/// One TCP connection, its data flowing from sender to receiver.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Flow {
+    /// `name[@preset][:param=value,…]`, or the path of a C file in place of the name.
+    pub algorithm: String,
+    /// Round-trip propagation delay, all of it behind the bottleneck, nanoseconds.
+    pub rtt_ns: u64,
+    /// When it connects, nanoseconds.
+    pub start_ns: u64,
+    /// A delay drawn from U(0, spread) is added to `start_ns`.
+    pub start_spread_ns: u64,
+    /// When its application stops writing; `None`: never.
+    pub stop_ns: Option<u64>,
+    /// What its application writes, bytes; `None`: without end.
+    pub size_bytes: Option<u64>,
+    /// The receiver's window, bytes; `None`: never limits.
+    pub receive_window_bytes: Option<u64>,
+    /// The sender's buffer for unacknowledged data, bytes; `None`: never limits.
+    pub send_buffer_bytes: Option<u64>,
+}
+
+/// A named set of end-host behaviours (`../shared/design/tcp-endpoint.md`, 5.9).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Profile {
+    /// Rate halving, FACK, one segment per ACK, initial window of RFC 3390.
+    #[serde(rename = "linux-2.6.25")]
+    Linux2_6_25,
+    /// PRR, RACK-TLP, byte-counting, initial window 10, TSO autosizing.
+    #[serde(rename = "linux-6")]
+    Linux6,
+}
+
+/// A field that cannot be simulated: its name, its value and what would do.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{field} = {value}: {fix}")]
+pub struct ScenarioError {
+    /// Path of the field, `flows[0].rtt_ns`.
+    pub field: String,
+    /// What it was.
+    pub value: String,
+    /// What to write instead.
+    pub fix: String,
+}
+
+const NS_PER_S: u64 = 1_000_000_000;
+/// Longest simulated time: 1000 hours.
+const MAX_DURATION_NS: u64 = 3_600_000 * NS_PER_S;
+/// Fastest link: 1 Tb/s.
+const MAX_RATE_BPS: u64 = 1_000_000_000_000;
+
+impl Scenario {
+    /// Reads the canonical JSON form and checks it.
+    ///
+    /// # Errors
+    /// The first field that is unknown, missing or out of range.
+    pub fn from_json(text: &str) -> Result<Self, ScenarioError> {
+        let scenario: Self = serde_json::from_str(text).map_err(|error| ScenarioError {
+            field: "scenario".into(),
+            value: format!("line {} column {}", error.line(), error.column()),
+            fix: error.to_string(),
+        })?;
+        scenario.validate()?;
+        Ok(scenario)
+    }
+
+    /// Checks every range and resolves every algorithm.
+    ///
+    /// # Errors
+    /// The first field that is out of range, or whose algorithm does not load.
+    pub fn validate(&self) -> Result<Vec<Configured>, ScenarioError> {
+        let check = |ok: bool, field: &str, value: String, fix: &str| {
+            if ok {
+                Ok(())
+            } else {
+                Err(ScenarioError { field: field.into(), value, fix: fix.into() })
+            }
+        };
+        let within = |field: &str, value: u64, low: u64, high: u64| {
+            check(
+                (low..=high).contains(&value),
+                field,
+                value.to_string(),
+                &format!("choose a value from {low} to {high}"),
+            )
+        };
+        within("duration_ns", self.duration_ns, 1, MAX_DURATION_NS)?;
+        within("mss_bytes", self.mss_bytes.into(), 64, 65_000)?;
+        within("header_bytes", self.header_bytes.into(), 20, 120)?;
+        within("jitter_ns", self.jitter_ns, 0, NS_PER_S)?;
+        within("hz", self.hz.into(), 24, 10_000)?;
+        within("bottleneck.rate_bps", self.bottleneck.rate_bps, 1_000, MAX_RATE_BPS)?;
+        match self.bottleneck.buffer {
+            Buffer::Packets(packets) => within("bottleneck.buffer.packets", packets, 1, 1 << 32)?,
+            Buffer::Bytes(bytes) => {
+                let packet = u64::from(self.mss_bytes + self.header_bytes);
+                within("bottleneck.buffer.bytes", bytes, packet, 1 << 44)?;
+            }
+        }
+        check(!self.flows.is_empty(), "flows", "[]".into(), "give at least one flow")?;
+        within("flows.len()", self.flows.len() as u64, 1, 100_000)?;
+        if self.sample_interval_ns != 0 {
+            within("sample_interval_ns", self.sample_interval_ns, 1_000, MAX_DURATION_NS)?;
+        }
+        let mut configured = Vec::with_capacity(self.flows.len());
+        for (index, flow) in self.flows.iter().enumerate() {
+            let name = |field: &str| format!("flows[{index}].{field}");
+            within(&name("rtt_ns"), flow.rtt_ns, 1_000, 100 * NS_PER_S)?;
+            within(&name("start_ns"), flow.start_ns, 0, self.duration_ns)?;
+            within(&name("start_spread_ns"), flow.start_spread_ns, 0, self.duration_ns)?;
+            if let Some(stop_ns) = flow.stop_ns {
+                let first = flow.start_ns + flow.start_spread_ns + 1;
+                check(
+                    stop_ns >= first,
+                    &name("stop_ns"),
+                    stop_ns.to_string(),
+                    &format!("stop after the flow has started: at least {first}"),
+                )?;
+            }
+            if let Some(size_bytes) = flow.size_bytes {
+                within(&name("size_bytes"), size_bytes, 1, 1 << 60)?;
+            }
+            for (field, limit) in [
+                ("receive_window_bytes", flow.receive_window_bytes),
+                ("send_buffer_bytes", flow.send_buffer_bytes),
+            ] {
+                if let Some(bytes) = limit {
+                    within(&name(field), bytes, self.mss_bytes.into(), 1 << 50)?;
+                }
+            }
+            configured.push(Algorithm::configure(&flow.algorithm).map_err(|error| ScenarioError {
+                field: name("algorithm"),
+                value: flow.algorithm.clone(),
+                fix: error.to_string(),
+            })?);
+        }
+        Ok(configured)
+    }
+
+    /// Wire size of a full segment, bytes.
+    pub fn packet_bytes(&self) -> u32 {
+        self.mss_bytes + self.header_bytes
+    }
+}
