@@ -1,6 +1,93 @@
-//! `ackclock._core`: the simulator for Python.
+//! `ackclock._core`: the simulator for Python. Thin: scenarios in as canonical
+//! JSON, tables out as dicts of numpy arrays.
 
+mod run;
+
+use ackclock_host::{Algorithm, Configured};
+use ackclock_sim::Scenario;
+use pyo3::create_exception;
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 
-#[pymodule(name = "_core")]
-mod core {}
+create_exception!(
+    _core,
+    AckclockError,
+    PyValueError,
+    "Bad input: one message that names field, value and fix."
+);
+
+fn refuse(error: impl ToString) -> PyErr {
+    AckclockError::new_err(error.to_string())
+}
+
+/// Version of the engine; a part of every result's key.
+#[pyfunction]
+fn engine_version() -> &'static str {
+    env!("CARGO_PKG_VERSION")
+}
+
+/// The built-in algorithms: name, summary, source, fingerprint, params, presets.
+#[pyfunction]
+fn algorithms(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
+    Algorithm::all().iter().map(|algorithm| describe(py, algorithm)).collect()
+}
+
+/// Loads an algorithm by its spec, `name_or_path[@preset][:param=value,…]`.
+///
+/// Raises AckclockError.
+#[pyfunction]
+fn configure<'py>(py: Python<'py>, spec: &str) -> PyResult<Bound<'py, PyDict>> {
+    // A user's file is compiled here: let Python's other threads go on.
+    let Configured { algorithm, values, spec } =
+        py.detach(|| Algorithm::configure(spec)).map_err(refuse)?;
+    let dict = describe(py, &algorithm)?;
+    let named = PyDict::new(py);
+    for (param, value) in algorithm.params().iter().zip(values) {
+        named.set_item(param.name(), value)?;
+    }
+    dict.set_item("values", named)?;
+    dict.set_item("spec", spec)?;
+    Ok(dict)
+}
+
+/// Checks a scenario in canonical JSON; raises AckclockError.
+#[pyfunction]
+fn validate(json: &str) -> PyResult<()> {
+    Scenario::from_json(json).map(drop).map_err(refuse)
+}
+
+fn describe<'py>(py: Python<'py>, algorithm: &Algorithm) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("name", algorithm.name())?;
+    dict.set_item("summary", algorithm.summary())?;
+    dict.set_item("source", algorithm.source_path())?;
+    dict.set_item("fingerprint", format!("{:016x}", algorithm.fingerprint()))?;
+    let mut params = Vec::new();
+    for param in algorithm.params() {
+        let each = PyDict::new(py);
+        each.set_item("name", param.name())?;
+        each.set_item("default", param.default())?;
+        each.set_item("min", param.min())?;
+        each.set_item("max", param.max())?;
+        each.set_item("doc", param.doc())?;
+        params.push(each);
+    }
+    dict.set_item("params", params)?;
+    let presets = PyDict::new(py);
+    for preset in algorithm.presets() {
+        presets.set_item(preset.name(), preset.doc())?;
+    }
+    dict.set_item("presets", presets)?;
+    Ok(dict)
+}
+
+#[pymodule]
+fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("AckclockError", module.py().get_type::<AckclockError>())?;
+    module.add_function(wrap_pyfunction!(engine_version, module)?)?;
+    module.add_function(wrap_pyfunction!(algorithms, module)?)?;
+    module.add_function(wrap_pyfunction!(configure, module)?)?;
+    module.add_function(wrap_pyfunction!(validate, module)?)?;
+    module.add_function(wrap_pyfunction!(run::run_many, module)?)
+}

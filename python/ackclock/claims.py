@@ -1,0 +1,32 @@
+"""What a figure states: numbers beside the paper's, and claims with a verdict."""
+
+from dataclasses import dataclass
+
+from ackclock.stats import Estimate, Verdict, verdict
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A quantity that we measured; what the paper says of it, if anything."""
+
+    quantity: str
+    unit: str
+    estimate: Estimate
+    paper: str = ""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """Something that the paper says, which holds when the mean lies in [low, high]."""
+
+    id: str
+    says: str
+    estimate: Estimate
+    unit: str
+    low: float = float("-inf")
+    high: float = float("inf")
+
+    @property
+    def verdict(self) -> Verdict:
+        """`holds`, `fails` or `inconclusive`."""
+        return verdict(self.estimate, self.low, self.high)

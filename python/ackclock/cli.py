@@ -1,0 +1,262 @@
+"""The `ackclock` command."""
+
+import json
+import shlex
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table
+
+from ackclock import AckclockError, Result, Scenario, _core, metrics, papers, report, run
+from ackclock.run import output_directory
+from ackclock.sweep import CACHE
+
+app = typer.Typer(
+    help="A laboratory for TCP congestion control.",
+    epilog="Start with: ackclock run examples/two_cubic.toml",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+    rich_markup_mode="markdown",
+)
+out = Console()
+err = Console(stderr=True)
+
+Output = Annotated[Path | None, typer.Option("-o", "--output", help="Write the results here.")]
+
+
+def main() -> None:
+    """The command line; a user's mistake is one line and exit code 1, Ctrl-C is 130."""
+    app()
+
+
+@contextmanager
+def _one_line_errors(interrupted: str = "nothing was written") -> Iterator[None]:
+    try:
+        yield
+    except AckclockError as error:
+        err.print(f"error: {error}", markup=False, highlight=False, soft_wrap=True)
+        raise typer.Exit(1) from None
+    except KeyboardInterrupt:
+        err.print(f"interrupted: {interrupted}", markup=False, highlight=False, soft_wrap=True)
+        raise typer.Exit(130) from None
+
+
+@contextmanager
+def _progress(what: str) -> Iterator[Callable[[float], None]]:
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.percentage:3.0f} %"),
+    )
+    times = (TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn())
+    with Progress(*columns, *times, console=err, transient=True) as bar:
+        task = bar.add_task(what, total=1.0)
+        yield lambda fraction: bar.update(task, completed=fraction)
+
+
+@app.command("run")
+def run_command(
+    scenario: Annotated[Path, typer.Argument(help="A scenario file (TOML).")],
+    output: Output = None,
+    seed: Annotated[int | None, typer.Option(help="Instead of the scenario's.")] = None,
+    algorithm: Annotated[
+        str | None,
+        typer.Option(help="Instead of every flow's: name[@preset][:param=value,…] or a C file."),
+    ] = None,
+) -> None:
+    """Simulate a scenario and print what each flow got.
+
+    **Examples**
+
+    - `ackclock run examples/two_cubic.toml`
+
+    - `ackclock run examples/two_cubic.toml -o out/two_cubic --seed 7`
+
+    - `ackclock run examples/two_cubic.toml --algorithm cubic:beta=800`
+
+    - `ackclock run examples/two_cubic.toml --algorithm ./my_cc.c`
+
+    The output directory has flows, samples, queues and events as Parquet (docs/tables.md says
+    what the columns mean) and manifest.json.
+    """
+    with _one_line_errors():
+        chosen = Scenario.from_toml(scenario)
+        changes: dict[str, Any] = {} if seed is None else {"seed": seed}
+        if algorithm is not None:
+            changes["flow"] = [
+                flow.model_dump(exclude_unset=True) | {"algorithm": algorithm}
+                for flow in chosen.flows
+            ]
+        if changes:
+            chosen = chosen.replace(**changes)
+        if output is None:
+            with _progress(scenario.name) as progress:
+                result = run(chosen, progress=progress)
+        else:
+            with output_directory(output) as partial:
+                with _progress(scenario.name) as progress:
+                    result = run(chosen, progress=progress)
+                result.write(partial)
+        _print_run(result)
+        if output is not None:
+            out.print(f"written to {output}", soft_wrap=True)
+
+
+def _print_run(result: Result) -> None:
+    table = Table("flow", "algorithm", "goodput", "mean cwnd", "retransmitted", "recoveries")
+    for column in table.columns[2:]:
+        column.justify = "right"
+    goodput = metrics.goodput_bps(result)
+    for flow, flow_goodput_bps, resolved in zip(
+        result.flows.iter_rows(named=True), goodput, result.resolved["flows"], strict=True
+    ):
+        table.add_row(
+            str(flow["flow"]),
+            resolved["algorithm"],
+            f"{flow_goodput_bps / 1e6:.2f} Mb/s",
+            f"{metrics.mean_cwnd_packets(result, flow['flow']):.1f} packets",
+            f"{flow['retransmitted_packets']} packets",
+            str(flow["recoveries"]),
+        )
+    out.print(table)
+    packets, wall_s = result.manifest["packets"], result.manifest["wall_time_s"]
+    out.print(
+        f"utilisation {metrics.utilisation(result):.4f}, Jain index {metrics.jain_index(goodput):.4f}"
+        f"\n{packets} data packets in {wall_s:.2f} s, trace {result.manifest['trace_hash']}",
+        highlight=False,
+    )
+
+
+@app.command("reproduce")
+def reproduce_command(
+    figures: Annotated[list[str], typer.Argument(help="PAPER/FIGURE, or PAPER for all of it.")],
+    output: Output = None,
+    seeds: Annotated[int | None, typer.Option(min=1, help="Repeats of each point.")] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Few repeats and no verdict.")] = False,
+    threads: Annotated[int, typer.Option(min=0, help="Cores to use; 0: all.")] = 0,
+) -> None:
+    """Repeat figures of the papers: table, claims with verdicts, PNG and SVG, one HTML page.
+
+    **Examples**
+
+    - `ackclock reproduce cubicfc/fig5`
+
+    - `ackclock reproduce cubicfc/fig2 cubicfc/fig5 --seeds 20 -o out/convergence`
+
+    - `ackclock reproduce cubicfc --quick`
+
+    Each run is kept in .ackclock as it finishes, so an interrupted command resumes, and a repeated
+    one costs nothing.
+    """
+    from ackclock import reproduce  # noqa: PLC0415: only this command draws
+
+    with _one_line_errors("the runs that finished are kept; the same command resumes"):
+        chosen = dict(pair for figure in figures for pair in papers.load(figure))
+        directory = output or Path("out") / figures[0].replace("/", "-")
+        with output_directory(directory) as partial:
+            with _progress("simulating") as progress:
+                reproduced = reproduce.reproduce(
+                    list(chosen.items()),
+                    seeds=seeds,
+                    quick=quick,
+                    threads=threads,
+                    progress=progress,
+                )
+            command = f"ackclock reproduce {shlex.join(figures)}"
+            command += f" --seeds {seeds}" if seeds else ""
+            command += " --quick" if quick else ""
+            reproduce.write(reproduced, partial, command=command, quick=quick)
+        for figure in reproduced:
+            _print_table(figure.module.TITLE, reproduce.measures_table(figure))
+        if any(figure.claims for figure in reproduced):
+            _print_table("Claims", reproduce.claims_table(reproduced, quick=quick))
+        out.print(reproduce.run_totals(reproduced), highlight=False)
+        out.print(f"page: {(directory / 'index.html').absolute()}", soft_wrap=True, highlight=False)
+
+
+def _print_table(title: str, table: report.Table) -> None:
+    colours = {"holds": "green", "fails": "red", "inconclusive": "yellow"}
+    shown = Table(*table.header, title=title, title_justify="left")
+    for row in table.rows:
+        shown.add_row(*(f"[{colours[cell]}]{cell}[/]" if cell in colours else cell for cell in row))
+    out.print(shown)
+
+
+@app.command("list")
+def list_command(
+    algorithm: Annotated[str | None, typer.Argument(help="Show its parameters.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
+) -> None:
+    """List the algorithms (with their parameters and source) and the figures of the papers.
+
+    **Examples**
+
+    - `ackclock list`
+
+    - `ackclock list cubic`
+
+    - `ackclock list ./my_cc.c`
+
+    - `ackclock list --json`
+    """
+    with _one_line_errors():
+        shown = _core.algorithms() if algorithm is None else [_core.configure(algorithm)]
+        if as_json:
+            listing = {"algorithms": shown} | ({} if algorithm else {"figures": papers.names()})
+            sys.stdout.write(json.dumps(listing, indent=2, ensure_ascii=False) + "\n")
+            return
+        if algorithm is None:
+            table = Table("algorithm", "what it is", "presets", "source")
+            for each in shown:
+                presets = ", ".join(each["presets"])
+                table.add_row(each["name"], each["summary"], presets, each["source"])
+            out.print(table)
+            out.print(
+                "`ackclock list NAME` shows parameters; figures to reproduce:", highlight=False
+            )
+            for figure in papers.names():
+                out.print(f"  {figure}", highlight=False)
+            return
+        for each in shown:
+            out.print(f"[bold]{each['name']}[/]  {each['summary']}\n{each['source']}")
+            table = Table("parameter", "value", "default", "range", "what it is")
+            for param in each["params"]:
+                table.add_row(
+                    param["name"],
+                    str(each["values"][param["name"]]),
+                    str(param["default"]),
+                    f"{param['min']} … {param['max']}",
+                    param["doc"],
+                )
+            out.print(table)
+            for name, doc in each["presets"].items():
+                out.print(f"preset {each['name']}@{name}: {doc}", highlight=False)
+
+
+@app.command("plot")
+def plot_command(
+    directory: Annotated[Path, typer.Argument(help="What `ackclock run -o` wrote.")],
+) -> None:
+    """Draw a run: congestion windows, throughput and queue, as PNG and SVG in its directory.
+
+    **Example**
+
+    - `ackclock run examples/two_cubic.toml -o out/two_cubic && ackclock plot out/two_cubic`
+    """
+    from ackclock import plot  # noqa: PLC0415: only this command draws
+
+    with _one_line_errors():
+        figure = plot.overview(Result.load(directory))
+        try:
+            paths = plot.write(figure, directory, "overview")
+        except OSError as error:
+            raise AckclockError(f"{directory}: cannot be written ({error.strerror})") from None
+        for path in paths:
+            out.print(str(path), soft_wrap=True, highlight=False)

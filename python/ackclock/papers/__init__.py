@@ -1,0 +1,46 @@
+"""The papers' experiments: one package per paper, one module per figure or table.
+
+A figure's module has the paper's setup as its docstring and
+
+* ``TITLE``: what it shows, one line;
+* ``SEEDS`` and ``QUICK_SEEDS``: how many repeats of each point;
+* ``grid(seeds)``: the scenarios, a list (pure);
+* ``reduce(result)``: one row of numbers of a run, a dict;
+* ``plot(rows, load)``: a matplotlib figure; ``load(scenario)`` gives a run's `Result`;
+* ``measures(rows)``: what is put beside the paper's numbers, a list of `Measure`;
+* ``claims(rows)``: the paper's claims with their verdicts, a list of `Claim`;
+
+where ``rows`` is a polars table of all runs. What a paper leaves open is marked ``# assumed:``.
+"""
+
+import importlib
+import pkgutil
+import re
+from types import ModuleType
+
+from ackclock.errors import AckclockError
+
+
+def names() -> list[str]:
+    """All figures, as "PAPER/MODULE"."""
+    found = []
+    for paper in (each for each in pkgutil.iter_modules(__path__) if each.ispkg):
+        package = importlib.import_module(f"{__name__}.{paper.name}")
+        modules = pkgutil.iter_modules(package.__path__)
+        found += [f"{paper.name}/{each.name}" for each in modules if each.name[0] != "_"]
+    return found
+
+
+def load(name: str) -> list[tuple[str, ModuleType]]:
+    """The figure of a name ("cubicfc/fig5"), or all of a paper ("cubicfc"): (name, module) pairs.
+
+    Raises `AckclockError` for a name that is neither.
+    """
+    known = names()
+    wanted = re.sub(r"(\D)(\d)$", r"\g<1>0\2", name)  # fig5 is fig05
+    chosen = [each for each in known if wanted == each or name == each.split("/")[0]]
+    if not chosen:
+        raise AckclockError(f'figure = "{name}": there is none; choose from {", ".join(known)}')
+    return [
+        (each, importlib.import_module(f"{__name__}.{each.replace('/', '.')}")) for each in chosen
+    ]

@@ -1,0 +1,106 @@
+"""The experiment of figures 2 and 5: a second flow joins a first that fills the link.
+
+"Bandwidth of bottleneck link is 800Mbps, RTT is 200ms, and queue size is 100% BDP, no web
+traffic. Flow 1 starts at 0(s) and ends at 800(s), flow 2 start at 100+x(s) (0<x<1) and ends
+at 800(s)." (caption of figure 2). "We use the drop-tail router at the bottleneck." "For each
+scenario, we took at least 10 times and calculated average value." (section IV)
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import matplotlib as mpl
+import polars as pl
+from ackclock import Bottleneck, Flow, Result, Scenario, metrics, plot, stats, style
+from ackclock.claims import Measure
+from matplotlib.figure import Figure
+
+SEEDS = 10
+QUICK_SEEDS = 2
+
+# assumed: the paper names Linux 2.6.32 only, so CUBIC as Ha et al. 2008 describe it.
+CUBIC = "cubic"
+CUBIC_FC = "cubic_fc"
+# assumed: the nearest profile to the testbed's Linux 2.6.32.
+PROFILE = "linux-2.6.25"
+# assumed: iperf with socket buffers that never limit.
+DURATION_S = 800
+
+
+def scenario(algorithm: str, seed: int, **fields: Any) -> Scenario:
+    """Two flows of one algorithm; `fields` replace those of the scenario."""
+    settings: dict[str, Any] = {
+        "duration": f"{DURATION_S}s",
+        "rtt": "200ms",
+        "profile": PROFILE,
+        "seed": seed,
+        "bottleneck": Bottleneck(rate="800mbit", buffer="1bdp"),
+        "flows": (
+            Flow(algorithm=algorithm),
+            Flow(algorithm=algorithm, start="100s", start_spread="1s"),
+        ),
+    }
+    return Scenario(**settings | fields)
+
+
+def reduce(result: Result) -> dict[str, Any]:
+    """A run in numbers: when the two flows converged, and what each got from there being two."""
+    both_s = result.flows["start_us"].max() / 1e6  # type: ignore[operator]
+    end_s = metrics.duration_s(result)
+    first, second = metrics.throughput_bps(result, [both_s, end_s])[:, 0] / 1e6
+    return {
+        "algorithm": result.scenario.flows[0].algorithm,
+        "jitter": result.scenario.jitter,
+        "seed": result.scenario.seed,
+        "convergence_s": metrics.convergence_time_s(result),
+        "cut_off_s": end_s - both_s,
+        "throughput_1_mbps": float(first),
+        "throughput_2_mbps": float(second),
+        "utilisation": metrics.utilisation(result, both_s),
+        "packets": result.manifest["packets"],
+        "wall_time_s": result.manifest["wall_time_s"],
+    }
+
+
+def convergence(rows: pl.DataFrame) -> stats.Estimate:
+    """Mean convergence time over the runs, s."""
+    return stats.mean_ci_censored(rows["convergence_s"].to_list(), rows["cut_off_s"].max())  # type: ignore[arg-type]
+
+
+def measures(rows: pl.DataFrame, paper_convergence: str) -> list[Measure]:
+    """What the table of a figure shows."""
+    return [
+        Measure("convergence time", "s", convergence(rows), paper_convergence),
+        Measure("throughput of flow 1", "Mb/s", stats.mean_ci(rows["throughput_1_mbps"].to_list())),
+        Measure("throughput of flow 2", "Mb/s", stats.mean_ci(rows["throughput_2_mbps"].to_list())),
+        Measure("utilisation", "", stats.mean_ci(rows["utilisation"].to_list())),
+    ]
+
+
+def plot_cwnd(result: Result, title: str) -> Figure:
+    """The paper's axes: both congestion windows over 800 s, and where they have converged."""
+    with mpl.rc_context(style.RC):
+        figure = Figure(figsize=(8, 3.2))
+        axes = figure.subplots()
+        plot.cwnd(axes, result)
+        converged_s = metrics.convergence_time_s(result)
+        if converged_s is not None:
+            at_s = result.flows["start_us"].max() / 1e6 + converged_s  # type: ignore[operator]
+            axes.axvline(at_s, color=style.INK, linewidth=0.8, linestyle=":")
+            axes.annotate(
+                f"converged\nafter {converged_s:.0f} s",
+                (at_s, 1),
+                xycoords=("data", "axes fraction"),
+                xytext=(4, -2),
+                textcoords="offset points",
+                va="top",
+                fontsize="small",
+            )
+        axes.set_title(title)
+        axes.set_xlabel("time (s)")
+        axes.legend(loc="lower right", ncols=2)
+    return figure
+
+
+Load = Callable[[Scenario], Result]
+Seeds = Sequence[int]

@@ -1,0 +1,42 @@
+"""Figure 2: congestion windows of two CUBIC flows; "Cubic needs about 400s to get to the
+convergence status".
+"""
+
+import polars as pl
+from ackclock import Result, Scenario
+from ackclock.papers.cubicfc import _two_flows as two_flows
+from ackclock.claims import Claim, Measure
+from matplotlib.figure import Figure
+
+TITLE = "Two CUBIC flows need about 400 s to converge"
+SEEDS, QUICK_SEEDS = two_flows.SEEDS, two_flows.QUICK_SEEDS
+
+
+def grid(seeds: two_flows.Seeds) -> list[Scenario]:
+    return [two_flows.scenario(two_flows.CUBIC, seed) for seed in seeds]
+
+
+def reduce(result: Result) -> dict[str, object]:
+    return two_flows.reduce(result)
+
+
+def plot(rows: pl.DataFrame, load: two_flows.Load) -> Figure:
+    seed = rows["seed"][0]
+    return two_flows.plot_cwnd(load(*grid([seed])), f"CUBIC, run {seed} of {len(rows)}")
+
+
+def measures(rows: pl.DataFrame) -> list[Measure]:
+    return two_flows.measures(rows, "≈ 400 s")
+
+
+def claims(rows: pl.DataFrame) -> list[Claim]:
+    return [
+        Claim(
+            "cubicfc.fig2.cubic-400s",
+            "CUBIC needs ≈ 400 s at 200 ms",
+            two_flows.convergence(rows),
+            "s",
+            low=250,
+            high=600,
+        )
+    ]

@@ -1,0 +1,42 @@
+"""Figure 5: congestion windows of two Cubic-FC flows; "Cubic-FC flows just need less than
+200s" where CUBIC needs about 400 s. "We simply chose a linear function […] f_max = 0.6 […] σ is set
+to 0.05." (section IV): the defaults of tcp_cubic_fc.c.
+"""
+
+import polars as pl
+from ackclock import Result, Scenario
+from ackclock.papers.cubicfc import _two_flows as two_flows
+from ackclock.claims import Claim, Measure
+from matplotlib.figure import Figure
+
+TITLE = "Two Cubic-FC flows need less than 200 s to converge"
+SEEDS, QUICK_SEEDS = two_flows.SEEDS, two_flows.QUICK_SEEDS
+
+
+def grid(seeds: two_flows.Seeds) -> list[Scenario]:
+    return [two_flows.scenario(two_flows.CUBIC_FC, seed) for seed in seeds]
+
+
+def reduce(result: Result) -> dict[str, object]:
+    return two_flows.reduce(result)
+
+
+def plot(rows: pl.DataFrame, load: two_flows.Load) -> Figure:
+    seed = rows["seed"][0]
+    return two_flows.plot_cwnd(load(*grid([seed])), f"Cubic-FC, run {seed} of {len(rows)}")
+
+
+def measures(rows: pl.DataFrame) -> list[Measure]:
+    return two_flows.measures(rows, "< 200 s")
+
+
+def claims(rows: pl.DataFrame) -> list[Claim]:
+    return [
+        Claim(
+            "cubicfc.fig5.fc-200s",
+            "Cubic-FC needs less than 200 s",
+            two_flows.convergence(rows),
+            "s",
+            high=200,
+        )
+    ]

@@ -1,0 +1,96 @@
+"""Figures. Headless: they are drawn to files, never to a screen."""
+
+import io
+from pathlib import Path
+
+import matplotlib as mpl
+import numpy as np
+import polars as pl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from ackclock import metrics, style
+from ackclock.run import Result
+
+
+def cwnd(axes: Axes, result: Result) -> None:
+    """Congestion window of each flow over time, in packets."""
+    for flow, colour, label in _flows(result):
+        samples = result.samples.filter(pl.col("flow") == flow)
+        axes.plot(
+            samples["time_us"] / 1e6, samples["cwnd_packets"], color=colour, label=label, zorder=2
+        )
+    axes.set_ylabel("cwnd (packets)")
+    _over_time(axes, result)
+
+
+def throughput(axes: Axes, result: Result, window_s: float | None = None) -> None:
+    """Throughput of each flow in windows (default: 100 of them), in Mb/s."""
+    end_s = metrics.duration_s(result)
+    edges_s = np.arange(0, end_s * (1 + 1e-9), window_s or end_s / 100)
+    rates = metrics.throughput_bps(result, edges_s) / 1e6
+    for (_, colour, label), rate in zip(_flows(result), rates, strict=True):
+        axes.stairs(rate, edges_s, color=colour, label=label, baseline=None)
+    axes.set_ylabel("throughput (Mb/s)")
+    _over_time(axes, result)
+
+
+def queue(axes: Axes, result: Result) -> None:
+    """Packets in the bottleneck's queue over time."""
+    queues = result.queues
+    axes.plot(queues["time_us"] / 1e6, queues["queue_packets"], color=style.INK, linewidth=0.8)
+    axes.set_ylabel("queue (packets)")
+    _over_time(axes, result)
+
+
+def overview(result: Result) -> Figure:
+    """A run on one page: congestion windows, throughput and the queue."""
+    with mpl.rc_context(style.RC):
+        figure = Figure(figsize=(8, 7))
+        panels = figure.subplots(3, 1, sharex=True)
+        cwnd(panels[0], result)
+        throughput(panels[1], result)
+        queue(panels[2], result)
+        panels[0].legend(loc="upper right", ncols=2)
+        panels[2].set_xlabel("time (s)")
+    return figure
+
+
+def write(figure: Figure, directory: Path, name: str) -> list[Path]:
+    """Writes `name`.png and `name`.svg; returns their paths."""
+    paths = [directory / f"{name}.png", directory / f"{name}.svg"]
+    with mpl.rc_context(style.RC):
+        figure.savefig(paths[0], dpi=150)
+        figure.savefig(paths[1], metadata={"Date": None})
+    return paths
+
+
+def inline_svg(figure: Figure) -> str:
+    """The figure as an SVG element that takes on the text colour of the page around it."""
+    out = io.StringIO()
+    with mpl.rc_context(style.RC):
+        figure.savefig(out, format="svg", transparent=True, metadata={"Date": None})
+    svg = out.getvalue()
+    return svg[svg.index("<svg") :].replace(style.INK, "currentColor")
+
+
+def _flows(result: Result) -> list[tuple[int, str, str]]:
+    """Number, colour and label of each flow: coloured by algorithm where each has its own."""
+    names = [
+        result.manifest["algorithms"][flow["algorithm"]]["name"]
+        for flow in result.resolved["flows"]
+    ]
+    distinct = len(set(names)) == len(names) > 1
+    return [
+        (
+            number,
+            style.of(name).colour if distinct else style.FLOWS[(number - 1) % len(style.FLOWS)],
+            f"flow {number}, {style.of(name).label}",
+        )
+        for number, name in enumerate(names, 1)
+    ]
+
+
+def _over_time(axes: Axes, result: Result) -> None:
+    axes.set_xlim(0, metrics.duration_s(result))
+    axes.set_ylim(bottom=0)

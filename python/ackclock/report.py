@@ -1,0 +1,100 @@
+"""One self-contained HTML page: no script, no network, light or dark as the reader's system is."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+
+_PAGE = """<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title}</title>
+<style>
+:root {{ color-scheme: light dark; --line: #8884; --soft: #8882; --quiet: #777;
+  --holds: #1a7f37; --fails: #c62828; --inconclusive: #9a6700; }}
+@media (prefers-color-scheme: dark) {{ :root {{ --quiet: #999;
+  --holds: #56d364; --fails: #ff7b72; --inconclusive: #e3b341; }} }}
+body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 56rem; margin: 2rem auto; padding: 0 1rem; }}
+h1 {{ font-size: 1.6rem; line-height: 1.2; margin-bottom: .2rem }}
+h2 {{ font-size: 1.15rem; margin: 2.5rem 0 .5rem }}
+.lead {{ color: var(--quiet); margin-top: 0 }}
+.scroll {{ overflow-x: auto }}
+table {{ border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums }}
+th, td {{ text-align: left; padding: .35rem .8rem .35rem 0; border-bottom: 1px solid var(--line); vertical-align: top }}
+th {{ font-weight: 600; font-size: .85rem; color: var(--quiet) }}
+td:not(:first-child) {{ white-space: nowrap }}
+figure {{ margin: 1rem 0 }}
+figure svg {{ width: 100%; height: auto }}
+figcaption {{ color: var(--quiet); font-size: .9rem }}
+pre {{ background: var(--soft); padding: .8rem 1rem; border-radius: 6px; overflow-x: auto; font-size: .85rem }}
+.holds {{ color: var(--holds); font-weight: 600 }}
+.fails {{ color: var(--fails); font-weight: 600 }}
+.inconclusive {{ color: var(--inconclusive); font-weight: 600 }}
+.quick {{ color: var(--quiet) }}
+</style>
+<h1>{title}</h1>
+<p class="lead">{lead}</p>
+{body}
+</html>
+"""
+
+
+@dataclass(frozen=True)
+class Table:
+    """Text cells; a cell that is a verdict is coloured as one."""
+
+    header: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+    def html(self) -> str:
+        """The table element."""
+        verdicts = ("holds", "fails", "inconclusive", "quick")
+        head = "".join(f"<th>{escape(cell)}</th>" for cell in self.header)
+        body = "".join(
+            "<tr>"
+            + "".join(
+                f"<td{f' class={cell}' if cell in verdicts else ''}>{escape(cell)}</td>"
+                for cell in row
+            )
+            + "</tr>\n"
+            for row in self.rows
+        )
+        return f'<div class="scroll"><table><tr>{head}</tr>\n{body}</table></div>\n'
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading with what stands under it, in this order."""
+
+    title: str
+    text: str = ""
+    svg: str = ""
+    caption: str = ""
+    table: Table | None = None
+    code: str = ""
+
+    def html(self, number: int) -> str:
+        """The section; `number` keeps the ids inside its figure apart from other figures'."""
+        parts = [f"<h2>{escape(self.title)}</h2>"]
+        if self.text:
+            parts += [f"<p>{escape(paragraph)}</p>" for paragraph in self.text.split("\n\n")]
+        if self.svg:
+            caption = f"<figcaption>{escape(self.caption)}</figcaption>" if self.caption else ""
+            parts.append(f"<figure>{_own_ids(self.svg, number)}{caption}</figure>")
+        if self.table:
+            parts.append(self.table.html())
+        if self.code:
+            parts.append(f"<pre>{escape(self.code)}</pre>")
+        return "\n".join(parts)
+
+
+def page(title: str, lead: str, sections: Sequence[Section]) -> str:
+    """The HTML of a page."""
+    body = "\n".join(section.html(number) for number, section in enumerate(sections))
+    return _PAGE.format(title=escape(title), lead=escape(lead), body=body)
+
+
+def _own_ids(svg: str, number: int) -> str:
+    for marker in ('id="', 'href="#', "url(#"):
+        svg = svg.replace(marker, f"{marker}f{number}-")
+    return svg

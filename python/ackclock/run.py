@@ -1,0 +1,158 @@
+"""Runs a scenario; what comes back."""
+
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+import polars as pl
+
+from ackclock import _core, tables
+from ackclock.errors import AckclockError
+from ackclock.scenario import Scenario
+
+MANIFEST = "manifest.json"
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """What one run recorded; `ackclock.tables` says what the columns mean."""
+
+    flows: pl.DataFrame
+    samples: pl.DataFrame
+    queues: pl.DataFrame
+    events: pl.DataFrame
+    #: How it came about: scenario as written and resolved, versions, trace hash, wall time, packets.
+    manifest: dict[str, Any]
+
+    @property
+    def scenario(self) -> Scenario:
+        """What was run."""
+        return Scenario.parse(self.manifest["scenario"])
+
+    @property
+    def resolved(self) -> dict[str, Any]:
+        """What was run, as the simulator read it: integers in ns and bytes."""
+        resolved: dict[str, Any] = self.manifest["resolved"]
+        return resolved
+
+    def save(self, directory: str | os.PathLike[str]) -> Path:
+        """Writes the tables as Parquet and the manifest, all or nothing; returns the directory."""
+        with output_directory(directory) as partial:
+            self.write(partial)
+        return Path(directory)
+
+    def write(self, directory: Path) -> None:
+        for table in tables.TABLES:
+            getattr(self, table).write_parquet(directory / f"{table}.parquet")
+        manifest = json.dumps(self.manifest, indent=2, ensure_ascii=False)
+        (directory / MANIFEST).write_text(manifest + "\n", encoding="utf-8")
+
+    @classmethod
+    def load(cls, directory: str | os.PathLike[str]) -> Self:
+        """Reads what `save` wrote; raises `AckclockError` if that is not what is there."""
+        directory = Path(directory)
+        try:
+            manifest = json.loads((directory / MANIFEST).read_text(encoding="utf-8"))
+            frames = {
+                table: pl.read_parquet(directory / f"{table}.parquet") for table in tables.TABLES
+            }
+        except (OSError, ValueError, pl.exceptions.PolarsError) as error:
+            reason = error.strerror if isinstance(error, OSError) and error.strerror else error
+            raise AckclockError(
+                f"{directory}: not a result of `ackclock run -o`: {reason}"
+            ) from None
+        return cls(**frames, manifest=manifest)
+
+
+def run(scenario: Scenario, *, progress: Callable[[float], None] | None = None) -> Result:
+    """Simulates a scenario on one core.
+
+    `progress` is called about ten times a second with the fraction done. Ctrl-C stops the run.
+    Raises `AckclockError` if the scenario cannot be simulated.
+    """
+    results: list[Result] = []
+    resolved = scenario.resolve()
+    _core.run_many(
+        [resolved],
+        1,
+        progress,
+        lambda _, raw: results.append(from_engine(scenario, resolved, raw)),
+    )
+    return results[0]
+
+
+def from_engine(scenario: Scenario, resolved: str, raw: dict[str, Any]) -> Result:
+    """The result of a scenario from what `_core.run_many` handed over."""
+    algorithms = {}
+    for flow in scenario.flows:
+        configured = _core.configure(flow.algorithm)
+        algorithms[flow.algorithm] = {
+            key: configured[key] for key in ("name", "source", "spec", "values", "fingerprint")
+        }
+    manifest = {
+        "ackclock": _core.engine_version(),
+        "key": scenario.key(),
+        "trace_hash": raw["trace_hash"],
+        "packets": raw["packets"],
+        "wall_time_s": raw["wall_time_s"],
+        "scenario": scenario.model_dump(exclude_unset=True, by_alias=True),
+        "resolved": json.loads(resolved),
+        "algorithms": algorithms,
+    }
+    frames = {table: tables.frame(table, raw[table]) for table in tables.TABLES}
+    return Result(**frames, manifest=manifest)
+
+
+@contextmanager
+def output_directory(directory: str | os.PathLike[str]) -> Iterator[Path]:
+    """A directory to fill that appears under its name when the block ends, or not at all.
+
+    It replaces an earlier output of ackclock's (one that holds a manifest) or an empty directory.
+    Raises `AckclockError` at once where it cannot be written, so open it before a long run.
+    """
+    directory = Path(os.path.abspath(directory))  # noqa: PTH100: no symlink is resolved
+    if directory.exists() and not _replaceable(directory):
+        raise AckclockError(
+            f"output directory {directory}: exists and is no earlier output of ackclock's; "
+            "choose another"
+        )
+    made = [parent for parent in directory.parents if not parent.exists()]
+    try:
+        directory.parent.mkdir(parents=True, exist_ok=True)
+        partial = Path(tempfile.mkdtemp(prefix=f".{directory.name}.", dir=directory.parent))
+    except OSError as error:
+        _remove_empty(made)
+        raise AckclockError(
+            f"output directory {directory}: cannot be written ({error.strerror}); choose another"
+        ) from None
+    try:
+        yield partial
+        partial.chmod(0o755)
+        if directory.exists():
+            with tempfile.TemporaryDirectory(prefix=".old.", dir=directory.parent) as old:
+                directory.rename(Path(old) / "output")
+                partial.rename(directory)
+        else:
+            partial.rename(directory)
+    except BaseException:
+        shutil.rmtree(partial, ignore_errors=True)
+        _remove_empty(made)
+        raise
+
+
+def _replaceable(directory: Path) -> bool:
+    return directory.is_dir() and ((directory / MANIFEST).exists() or not any(directory.iterdir()))
+
+
+def _remove_empty(directories: list[Path]) -> None:
+    for directory in directories:
+        try:
+            directory.rmdir()
+        except OSError:
+            return

@@ -1,0 +1,280 @@
+"""Scenarios as people write them.
+
+A scenario is a dumbbell: flows that share one bottleneck. Quantities are text
+with a unit ("250mbit", "200ms", "1bdp"); `Scenario.resolve` turns them into the
+canonical integers that the simulator reads (``crates/sim/src/scenario.rs``).
+"""
+
+import difflib
+import hashlib
+import json
+import re
+import tomllib
+from collections.abc import Callable
+from decimal import ROUND_HALF_UP, Decimal
+from os import PathLike
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import model_validator as _model_validator
+
+from ackclock import _core, units
+from ackclock.errors import AckclockError
+
+#: IP and TCP headers with timestamps: 20 + 20 + 12 bytes. MSS 1448 makes packets of 1500.
+HEADER_BYTES = 52
+
+
+def _quantity(parse: Callable[[str], int], low: str, high: str) -> Callable[[Any], str]:
+    """A validator: text with a unit, whose value lies in [low, high]."""
+
+    def check(value: Any) -> str:
+        if not isinstance(value, str):
+            raise ValueError(f'write text with a unit, like "{high}"')  # noqa: TRY004
+        if not parse(low) <= parse(value) <= parse(high):
+            raise ValueError(f"choose from {low} to {high}")
+        return value
+
+    return check
+
+
+def _integer(low: int, high: int) -> Callable[[Any], int]:
+    def check(value: Any) -> int:
+        if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
+            raise ValueError(f"write a whole number from {low} to {high}")
+        return value
+
+    return check
+
+
+def _buffer(value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError('write text with a unit, like "1bdp"')  # noqa: TRY004
+    if units.buffer(value)[1] <= 0:
+        raise ValueError('a queue needs room for at least one packet; write "1bdp" or "100packets"')
+    return value
+
+
+Time = Annotated[str, BeforeValidator(_quantity(units.duration_ns, "0s", "1000h"))]
+Duration = Annotated[str, BeforeValidator(_quantity(units.duration_ns, "1ns", "1000h"))]
+Rtt = Annotated[str, BeforeValidator(_quantity(units.duration_ns, "1us", "100s"))]
+Jitter = Annotated[str, BeforeValidator(_quantity(units.duration_ns, "0s", "1s"))]
+Rate = Annotated[str, BeforeValidator(_quantity(units.rate_bps, "1kbit", "1tbit"))]
+Size = Annotated[str, BeforeValidator(_quantity(units.size_bytes, "1B", "1000000GB"))]
+Buffer = Annotated[str, BeforeValidator(_buffer)]
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+
+
+class Bottleneck(_Model):
+    """The shared link and its drop-tail queue."""
+
+    rate: Rate = Field(description='Bits of IP packets per second: "250mbit".')
+    buffer: Buffer = Field(
+        description='Room in the queue: "1bdp" (of the longest RTT), "100packets" or "2MB".'
+    )
+
+
+class Flow(_Model):
+    """One TCP connection that always has data to send, or `count` alike."""
+
+    algorithm: str = Field(
+        description="name[@preset][:parameter=value,…]; the path of a C file does for the name."
+    )
+    rtt: Rtt | None = Field(None, description="Round-trip propagation delay.")
+    start: Time = Field("0s", description="When it connects.")
+    start_spread: Time = Field("0s", description="A delay drawn from U(0, spread) after `start`.")
+    stop: Time | None = Field(None, description="When its application stops writing.")
+    size: Size | None = Field(None, description="What its application writes in all.")
+    receive_window: Size | None = Field(None, description="The receiver's window.")
+    send_buffer: Size | None = Field(None, description="The sender's buffer for unacked data.")
+    count: Annotated[int, BeforeValidator(_integer(1, 100_000))] = Field(
+        1, description="How many such flows."
+    )
+
+
+class Scenario(_Model):
+    """What to run. Every field has a default except the duration, the bottleneck and the flows."""
+
+    duration: Duration = Field(description="Simulated time.")
+    rtt: Rtt | None = Field(None, description="Round-trip propagation delay of flows without one.")
+    profile: Literal["linux-2.6.25", "linux-6"] = Field(
+        "linux-6", description="Whose TCP the end hosts run."
+    )
+    seed: Annotated[int, BeforeValidator(_integer(0, 2**63 - 1))] = Field(
+        1, description="Of every random stream."
+    )
+    hz: Annotated[int, BeforeValidator(_integer(24, 10_000))] = Field(
+        1000, description="Timer ticks per second of the hosts' kernel."
+    )
+    jitter: Jitter = Field(
+        "10us",
+        description="Hosts handle each ACK after a delay drawn from U(0, jitter), which breaks "
+        "phase effects as real hosts do.",
+    )
+    mss: Annotated[int, BeforeValidator(_integer(64, 65_000))] = Field(
+        1448,
+        description=f"Payload of a full segment, bytes; {HEADER_BYTES} of headers come on top.",
+    )
+    sample_interval: Time = Field("100ms", description='Spacing of the samples; "0s": none.')
+    bottleneck: Bottleneck
+    flows: tuple[Flow, ...] = Field(
+        min_length=1, validation_alias=AliasChoices("flow", "flows"), serialization_alias="flow"
+    )
+
+    @classmethod
+    def from_toml(cls, path: str | PathLike[str]) -> Self:
+        """Reads a scenario file; an algorithm's C file is sought beside it.
+
+        Raises `AckclockError`, one line that names file, field, value and fix.
+        """
+        path = Path(path)
+        try:
+            fields = tomllib.loads(path.read_text(encoding="utf-8"))
+        except OSError as error:
+            raise AckclockError(f"{path}: {error.strerror}") from None
+        except ValueError as error:  # not TOML, or not UTF-8
+            raise AckclockError(f"{path}: not a scenario file: {error}") from None
+        flows = fields.get("flow")
+        for flow in flows if isinstance(flows, list) else ():
+            if isinstance(flow, dict) and isinstance(flow.get("algorithm"), str):
+                flow["algorithm"] = _beside(path, flow["algorithm"])
+        return cls.parse(fields, source=f"{path}: ")
+
+    @classmethod
+    def parse(cls, fields: dict[str, Any], source: str = "") -> Self:
+        """The scenario of these fields (as in a file).
+
+        Raises `AckclockError`, one line that names source, field, value and fix.
+        """
+        try:
+            return cls.model_validate(fields)
+        except ValidationError as error:
+            raise AckclockError(source + _explain(cls, error)) from None
+
+    def replace(self, **fields: Any) -> Self:
+        """This scenario with other values in some fields."""
+        return self.parse(self.model_dump(exclude_unset=True, by_alias=True) | fields)
+
+    def resolve(self) -> str:
+        """The canonical JSON that the simulator reads: integers in ns and bytes, no defaults.
+
+        Raises `AckclockError` if an algorithm does not load.
+        """
+        packet_bytes = self.mss + HEADER_BYTES
+        rate_bps = units.rate_bps(self.bottleneck.rate)
+        flows = [self._resolve_flow(flow) for flow in self.flows for _ in range(flow.count)]
+        kind, room = units.buffer(self.bottleneck.buffer)
+        if kind == "bdp":
+            rtt_ns = max(flow["rtt_ns"] for flow in flows)
+            packets = Decimal(rate_bps) * rtt_ns * room / (8 * 10**9 * packet_bytes)
+            kind, room = "packets", int(packets.to_integral_value(ROUND_HALF_UP))
+        if room < (1 if kind == "packets" else packet_bytes):
+            raise AckclockError(
+                f'bottleneck.buffer = "{self.bottleneck.buffer}": '
+                f'holds no packet of {packet_bytes} bytes; write at least "1packet"'
+            )
+        canonical = {
+            "seed": self.seed,
+            "duration_ns": units.duration_ns(self.duration),
+            "profile": self.profile,
+            "hz": self.hz,
+            "mss_bytes": self.mss,
+            "header_bytes": HEADER_BYTES,
+            "jitter_ns": units.duration_ns(self.jitter),
+            "bottleneck": {"rate_bps": rate_bps, "buffer": {kind: room}},
+            "flows": flows,
+            "sample_interval_ns": units.duration_ns(self.sample_interval),
+        }
+        return json.dumps(canonical, separators=(",", ":"))
+
+    def key(self) -> str:
+        """Names the result: a hash of all that determines it.
+
+        That is the canonical scenario, the object code of its algorithms and the engine's version.
+        """
+        fingerprints = {
+            flow.algorithm: _core.configure(flow.algorithm)["fingerprint"] for flow in self.flows
+        }
+        parts = [self.resolve(), json.dumps(fingerprints, sort_keys=True), _core.engine_version()]
+        return hashlib.blake2b("\n".join(parts).encode(), digest_size=16).hexdigest()
+
+    def _resolve_flow(self, flow: Flow) -> dict[str, Any]:
+        def optional(text: str | None, parse: Callable[[str], int]) -> int | None:
+            return None if text is None else parse(text)
+
+        return {
+            "algorithm": flow.algorithm,
+            "rtt_ns": optional(flow.rtt or self.rtt, units.duration_ns),
+            "start_ns": units.duration_ns(flow.start),
+            "start_spread_ns": units.duration_ns(flow.start_spread),
+            "stop_ns": optional(flow.stop, units.duration_ns),
+            "size_bytes": optional(flow.size, units.size_bytes),
+            "receive_window_bytes": optional(flow.receive_window, units.size_bytes),
+            "send_buffer_bytes": optional(flow.send_buffer, units.size_bytes),
+        }
+
+    @_model_validator(mode="after")
+    def _check(self) -> Self:
+        duration_ns = units.duration_ns(self.duration)
+        for number, flow in enumerate(self.flows, 1):
+
+            def refuse(field: str, value: str | None, fix: str, number: int = number) -> None:
+                raise ValueError(f'flow {number}: {field} = "{value}": {fix}')
+
+            if flow.rtt is None and self.rtt is None:
+                raise ValueError(f'flow {number}: rtt is missing; write for example rtt = "100ms"')
+            latest_ns = units.duration_ns(flow.start) + units.duration_ns(flow.start_spread)
+            if latest_ns >= duration_ns:
+                refuse("start", flow.start, f"start before the end of the run ({self.duration})")
+            if flow.stop is not None and units.duration_ns(flow.stop) <= latest_ns:
+                refuse("stop", flow.stop, f"stop after the flow has started ({flow.start})")
+            try:
+                _core.configure(flow.algorithm)
+            except AckclockError as error:
+                refuse("algorithm", flow.algorithm, str(error))
+        return self
+
+
+def _beside(path: Path, spec: str) -> str:
+    """The spec with the path of its C file taken from the folder of the scenario file."""
+    name = re.split("[@:]", spec, maxsplit=1)[0]
+    if not ("/" in name or name.endswith(".c")):
+        return spec
+    return str(path.parent / name) + spec[len(name) :]
+
+
+def _explain(model: type[BaseModel], error: ValidationError) -> str:
+    """One line on the first thing wrong: field, value, fix."""
+    first = error.errors()[0]
+    message = first["msg"].removeprefix("Value error, ")
+    if first["type"] == "value_error" and not first["loc"]:
+        return message  # of the model as a whole: names its field itself
+    *parents, field = first["loc"]
+    where = ""
+    for part in parents:
+        where += f" {part + 1}: " if isinstance(part, int) else str(part)
+        model = _nested(model, part)
+    where = where if not where or where.endswith(": ") else f"{where}."
+    if isinstance(field, int):  # [[flow]] is not a table
+        return f"{where}{field + 1}: {message}"
+    match first["type"]:
+        case "missing":
+            return f"{where}{field} is missing"
+        case "extra_forbidden":
+            known = [info.serialization_alias or name for name, info in model.model_fields.items()]
+            near = difflib.get_close_matches(str(field), known, 1)
+            fix = f'did you mean "{near[0]}"?' if near else f"known keys are {', '.join(known)}"
+            return f"{where}{field}: unknown key; {fix}"
+    return f"{where}{field} = {_toml(first['input'])}: {message}"
+
+
+def _nested(model: type[BaseModel], part: int | str) -> type[BaseModel]:
+    return {"bottleneck": Bottleneck, "flow": Flow, "flows": Flow}.get(str(part), model)
+
+
+def _toml(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, default=str)

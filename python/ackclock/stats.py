@@ -1,0 +1,67 @@
+"""From repeats to statements: means with confidence intervals, paired differences, verdicts."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from scipy.special import stdtrit
+
+Verdict = Literal["holds", "fails", "inconclusive"]
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A mean over repeats with its confidence interval.
+
+    A repeat that was cut off (a flow that had not converged when the run ended) is known
+    only from below: `censored` counts such repeats, and `mean` is then a lower bound.
+    """
+
+    mean: float
+    low: float
+    high: float
+    n: int
+    censored: int = 0
+
+
+def mean_ci(values: Sequence[float], level: float = 0.95, censored: int = 0) -> Estimate:
+    """Mean and two-sided Student-t interval of independent repeats.
+
+    One repeat has an infinite interval. Raises `ValueError` without any.
+    """
+    if not values:
+        raise ValueError("a mean needs at least one repeat")
+    x = np.asarray(values, dtype=float)
+    mean, n = float(x.mean()), len(x)
+    if n == 1:
+        return Estimate(mean, -np.inf, np.inf, n, censored)
+    half = float(stdtrit(n - 1, (1 + level) / 2) * x.std(ddof=1) / np.sqrt(n))
+    return Estimate(mean, mean - half, mean + half, n, censored)
+
+
+def mean_ci_censored(
+    values: Sequence[float | None], cut_off: float, level: float = 0.95
+) -> Estimate:
+    """As `mean_ci`, with None for a repeat that was still going at `cut_off`."""
+    known = [cut_off if value is None else value for value in values]
+    return mean_ci(known, level, censored=sum(value is None for value in values))
+
+
+def paired_difference(a: Sequence[float], b: Sequence[float], level: float = 0.95) -> Estimate:
+    """Mean of a − b over repeats that share their seed."""
+    return mean_ci([x - y for x, y in zip(a, b, strict=True)], level)
+
+
+def verdict(estimate: Estimate, low: float = -np.inf, high: float = np.inf) -> Verdict:
+    """Does the mean lie in [low, high]? Inconclusive where the interval straddles a bound.
+
+    A mean with censored repeats is a lower bound: it can only show that `high` is exceeded.
+    """
+    if estimate.low > high:
+        return "fails"
+    if estimate.censored:
+        return "inconclusive"
+    if estimate.high < low:
+        return "fails"
+    return "holds" if low <= estimate.low and estimate.high <= high else "inconclusive"

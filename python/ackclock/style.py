@@ -1,0 +1,52 @@
+"""How things look: one colour and one marker per algorithm, one set of plot settings.
+
+Colours are Okabe and Ito's, which colour-blind readers can tell apart.
+"""
+
+from typing import NamedTuple
+
+
+class Style(NamedTuple):
+    """Of an algorithm."""
+
+    colour: str
+    marker: str
+    label: str
+
+
+ALGORITHMS = {
+    "reno": Style("#999999", "s", "Reno"),
+    "cubic": Style("#0072B2", "o", "CUBIC"),
+    "cubic_fc": Style("#D55E00", "^", "Cubic-FC"),
+}
+
+#: Flows of one algorithm, told apart by number.
+FLOWS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442", "#999999")
+
+#: Text and axes: nearly black in a file of its own, the page's text colour in the report.
+INK = "#010203"
+
+RC = {
+    "figure.constrained_layout.use": True,
+    "figure.facecolor": "white",
+    "axes.facecolor": "none",
+    "axes.edgecolor": INK,
+    "axes.labelcolor": INK,
+    "axes.titlesize": "medium",
+    "axes.titlelocation": "left",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "text.color": INK,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "legend.frameon": False,
+    "lines.linewidth": 1.2,
+    "font.size": 9,
+    "svg.fonttype": "none",  # text stays text
+    "svg.hashsalt": "ackclock",  # the same figure is the same file
+}
+
+
+def of(algorithm: str) -> Style:
+    """The style of an algorithm; one that has none (a user's own) is black."""
+    return ALGORITHMS.get(algorithm, Style(INK, "D", algorithm))

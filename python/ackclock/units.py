@@ -1,0 +1,85 @@
+"""Quantities as people write them ("250mbit", "200ms", "1bdp"), read exactly.
+
+Numbers go through ``Decimal``, so "0.1ms" is 100000 ns and nothing is rounded:
+a quantity finer than the unit of the simulator is refused.
+"""
+
+import re
+from decimal import Decimal
+
+#: Nanoseconds.
+TIME_UNITS = {
+    "ns": 1,
+    "us": 10**3,
+    "ms": 10**6,
+    "s": 10**9,
+    "min": 60 * 10**9,
+    "h": 3600 * 10**9,
+}
+#: Bits per second, decimal as networks count.
+RATE_UNITS = {"bit": 1, "kbit": 10**3, "mbit": 10**6, "gbit": 10**9, "tbit": 10**12}
+#: Bytes: kB is 1000, KiB is 1024.
+SIZE_UNITS = {
+    "B": 1,
+    "kB": 10**3,
+    "MB": 10**6,
+    "GB": 10**9,
+    "KiB": 2**10,
+    "MiB": 2**20,
+    "GiB": 2**30,
+}
+
+_QUANTITY = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?)\s*([A-Za-z/]*)\s*")
+
+
+def duration_ns(text: str) -> int:
+    """Time in ns, from "200ms"; raises ``ValueError`` that says what would do."""
+    return _whole(text, TIME_UNITS, "200ms")
+
+
+def rate_bps(text: str) -> int:
+    """Rate in bit/s, from "250mbit"; raises ``ValueError`` that says what would do."""
+    return _whole(text.lower().removesuffix("/s"), RATE_UNITS, "250mbit")
+
+
+def size_bytes(text: str) -> int:
+    """Size in bytes, from "10MB"; raises ``ValueError`` that says what would do."""
+    return _whole(text, SIZE_UNITS, "10MB")
+
+
+def buffer(text: str) -> tuple[str, Decimal | int]:
+    """Room of a queue, from "1bdp", "100packets" or "2MB".
+
+    Returns ``("bdp", Decimal)``, ``("packets", int)`` or ``("bytes", int)``;
+    raises ``ValueError`` that says what would do.
+    """
+    units = {"bdp": 1, "packet": 1, "packets": 1} | SIZE_UNITS
+    number, unit = _split(text, units, "1bdp", "100packets", "2MB")
+    if unit.lower() == "bdp":
+        return "bdp", number
+    kind = "packets" if unit.startswith("packet") else "bytes"
+    return kind, _integer(number * units[unit], text)
+
+
+def _split(text: str, units: dict[str, int], *examples: str) -> tuple[Decimal, str]:
+    like = " or ".join(f'"{example}"' for example in examples)
+    match = _QUANTITY.fullmatch(text)
+    if not match:
+        raise ValueError(f"write a number and a unit, like {like}")
+    number, unit = match.groups()
+    if not unit:
+        raise ValueError(f"add a unit ({', '.join(units)}), like {like}")
+    if unit not in units:
+        raise ValueError(f'unknown unit "{unit}"; use one of {", ".join(units)}')
+    return Decimal(number), unit
+
+
+def _whole(text: str, units: dict[str, int], example: str) -> int:
+    number, unit = _split(text, units, example)
+    return _integer(number * units[unit], text)
+
+
+def _integer(number: Decimal, text: str) -> int:
+    if number != number.to_integral_value():
+        raise ValueError(f"{text} is not a whole number of the simulator's unit; give fewer digits")
+    return int(number)
