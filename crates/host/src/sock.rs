@@ -127,7 +127,7 @@ pub struct RateSample {
 }
 
 #[repr(C)]
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct TcpCongestionOps {
     pub ssthresh: Option<unsafe extern "C" fn(*mut TcpSock) -> u32>,
     pub cong_avoid: Option<unsafe extern "C" fn(*mut TcpSock, u32, u32)>,

@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * CUBIC, for the algorithms that are CUBIC or change a part of it.
+ *
+ * S. Ha, I. Rhee, L. Xu, "CUBIC: A New TCP-Friendly High-Speed TCP Variant", ACM
+ * SIGOPS Operating Systems Review 42(5), 2008. Numbers such as (3.7) are those of
+ * its Algorithm 1. After a loss at cwnd W_max the window follows
+ *
+ *	W(t) = C (t - K)^3 + W_max,	K = cbrt((W_max - cwnd) / C)
+ *
+ * Units: windows in packets, curve time in 1/1024 s, C and beta in 1/1024. Here
+ * beta is what the window is multiplied by, as in Linux and RFC 9438; the paper's
+ * beta is its complement (0.2 where we write 0.8).
+ */
+#ifndef CUBIC_H
+#define CUBIC_H
+
+#define CUBIC_PARAMS(P)                                                                        \
+	P(beta, 717, 1, 1023, 1024, "window multiplier at a loss (the paper's beta is 1 - this)") \
+	P(C, 410, 1, 10240, 1024, "scale of the cubic curve, packets/s^3")                         \
+	P(fast_convergence, 1, 0, 1, 1, "lower W_max when losses come at shrinking windows")       \
+	P(tcp_friendliness, 1, 0, 1, 1, "never grow slower than standard TCP would")               \
+	P(min_cnt, 2, 1, 100, 1, "ACKed packets per packet of growth, at least")                   \
+	P(start_cnt, 20, 0, 1000, 1, "and at most, until the first loss; 0: as the curve says")    \
+	P(update_gate, 2, 0, 2, 1,                                                                 \
+	  "curve evaluated 0: on every ACK; 1: when cwnd changed or 1/32 s passed; "              \
+	  "2: so, and once per jiffy")                                                             \
+	P(delayed_ack, 0, 0, 1, 1, "make up for hosts that count ACKs, not packets (Linux 2.6)")   \
+	P(initial_ssthresh, 0, 0, TCP_INFINITE_SSTHRESH, 1,                                        \
+	  "slow start ends at this window, packets; 0: the host's")                                \
+	P(hystart, 1, 0, 1, 1, "leave slow start before it overshoots")                            \
+	P(hystart_detect, 3, 1, 3, 1, "HyStart looks at 1: ACK trains, 2: rising delay, 3: both")  \
+	P(hystart_low_window, 16, 0, 1000000, 1, "HyStart waits for this window, packets")         \
+	P(hystart_ack_delta_us, 2000, 0, 1000000, 1, "largest gap within an ACK train, us")
+
+#define CUBIC_PRESETS(P)                                                                       \
+	P("linux", "", "Linux 6.12")                                                               \
+	P("linux-2.6.32", "min_cnt=1 update_gate=1 delayed_ack=1", "CUBIC 2.3")                    \
+	P("ha2008", "beta=819 hystart=0 min_cnt=1 start_cnt=0 update_gate=0",                      \
+	  "Algorithm 1 of the paper (CUBIC 2.2)")
+
+#include "tcp_cc.h"
+
+struct cubic {
+	u32 cnt;		/* ACKed packets per packet of growth */
+	u32 last_max_cwnd;	/* W_last_max; 0: no loss yet */
+	u32 last_cwnd;		/* cwnd and ... */
+	u32 last_time;		/* ... jiffies when cnt was computed */
+	u32 origin_point;	/* where this epoch's curve has its plateau */
+	u32 K;			/* when it reaches it, 1/1024 s */
+	u32 delay_min;		/* dMin: least RTT so far, us; 0: none yet */
+	u32 epoch_start;	/* jiffies; 0: begins with the next ACK */
+	u32 ack_cnt;		/* ACKed packets not yet credited to tcp_cwnd */
+	u32 tcp_cwnd;		/* W_tcp: the window standard TCP would have */
+	u32 ack_ratio;		/* packets per ACK << 4, smoothed */
+
+	u32 round_start;	/* HyStart's round: when it began, us */
+	u32 end_seq;		/* sequence number that ends it */
+	u32 last_ack;		/* latest ACK of its train, us */
+	u32 curr_rtt;		/* least of its first RTTs, us */
+	u8 sample_cnt;		/* how many of them were seen */
+	u8 found;		/* HyStart has ended a slow start */
+};
+
+enum {
+	CUBIC_SCALE = 10,		/* C, beta and curve time have 10 fraction bits */
+	CUBIC_ACK_RATIO_SHIFT = 4,
+	CUBIC_GATE_JIFFY = 2,
+
+	HYSTART_ACK_TRAIN = 1,
+	HYSTART_DELAY = 2,
+	HYSTART_MIN_SAMPLES = 8,
+	HYSTART_DELAY_MIN = 4000,	/* us */
+	HYSTART_DELAY_MAX = 16000,	/* us */
+};
+
+static inline void cubic_hystart_reset(struct sock *sk, struct cubic *ca)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+
+	ca->round_start = ca->last_ack = tp->tcp_mstamp;
+	ca->end_seq = tp->snd_nxt;
+	ca->curr_rtt = ~0U;
+	ca->sample_cnt = 0;
+}
+
+/* cubic_reset(): at the start and after a timeout nothing is known. */
+static inline void cubic_reset(struct sock *sk, struct cubic *ca)
+{
+	*ca = (struct cubic){ .ack_ratio = 2 << CUBIC_ACK_RATIO_SHIFT };
+	cubic_hystart_reset(sk, ca);
+}
+
+static inline void cubic_init(struct sock *sk, struct cubic *ca)
+{
+	cubic_reset(sk, ca);
+	if (cc_param(sk, initial_ssthresh))
+		tcp_sk(sk)->snd_ssthresh = cc_param(sk, initial_ssthresh);
+}
+
+/*
+ * Cube root as Linux computes it, bit for bit, since K shows in every window: a
+ * table of the roots of 0..63 (in 1/64), then one step of Newton-Raphson. Mean
+ * error 0.2 %.
+ */
+static inline u32 cubic_root(u64 a)
+{
+	static const u8 root[64] = {
+		  0,  54,  54,  54, 118, 118, 118, 118, 123, 129, 134, 138, 143, 147, 151, 156,
+		157, 161, 164, 168, 170, 173, 176, 179, 181, 185, 187, 190, 192, 194, 197, 199,
+		200, 202, 204, 206, 209, 211, 213, 215, 217, 219, 221, 222, 224, 225, 227, 229,
+		231, 232, 234, 236, 237, 239, 240, 242, 244, 245, 246, 248, 250, 251, 252, 254,
+	};
+	u32 bits = fls64(a), shift, x;
+
+	if (bits < 7)
+		return (root[a & 63] + 35) >> 6;
+
+	/* a = m * 8^shift with m < 64: about 84/256 of the bits go to the shift */
+	shift = (bits * 84 >> 8) - 1;
+	x = ((root[(a >> 3 * shift) & 63] + 10) << shift) >> 6;
+
+	/* x' = (2 x + a / x^2) / 3, with x (x - 1) for x^2 and 341/1024 for 1/3 */
+	x = 2 * x + (u32)(a / ((u64)x * (x - 1)));
+	return x * 341 >> 10;
+}
+
+/* Where ACKs are counted one by one, each stands for several packets. */
+static inline u32 cubic_cnt(struct sock *sk, const struct cubic *ca, u32 cnt)
+{
+	if (!cc_param(sk, delayed_ack))
+		return cnt;
+	return (cnt << CUBIC_ACK_RATIO_SHIFT) / ca->ack_ratio;
+}
+
+/* cubic_update() (3.2), (3.4), (3.5): heads for the window of one dMin ahead. */
+static inline void cubic_follow_curve(struct sock *sk, struct cubic *ca, u32 cwnd, u32 now,
+				      u32 acked, u32 clock)
+{
+	u64 t, offset;
+	u32 delta, target;
+
+	if (!ca->epoch_start) {
+		ca->epoch_start = now;
+		ca->ack_cnt = acked;
+		ca->tcp_cwnd = cwnd;
+		if (cwnd < ca->last_max_cwnd) {
+			ca->K = cubic_root((1ULL << 4 * CUBIC_SCALE) / cc_param(sk, C) *
+					   (ca->last_max_cwnd - cwnd));
+			ca->origin_point = ca->last_max_cwnd;
+		} else {
+			ca->K = 0;
+			ca->origin_point = cwnd;
+		}
+	}
+
+	t = (u64)(now - ca->epoch_start) + cc_usecs_to_jiffies(sk, ca->delay_min);
+	t = (t << CUBIC_SCALE) / cc_hz(sk);
+	t = t * clock >> CUBIC_SCALE;
+
+	offset = t < ca->K ? ca->K - t : t - ca->K;
+	delta = cc_param(sk, C) * offset * offset * offset >> 4 * CUBIC_SCALE;
+	target = t < ca->K ? ca->origin_point - delta : ca->origin_point + delta;
+
+	ca->cnt = target > cwnd ? cwnd / (target - cwnd) : 100 * cwnd;
+	if (!ca->last_max_cwnd && cc_param(sk, start_cnt))
+		ca->cnt = min(ca->cnt, cc_param(sk, start_cnt));
+	ca->cnt = cubic_cnt(sk, ca, ca->cnt);
+}
+
+/* cubic_tcp_friendliness() (3.3): W_tcp grows by alpha = 3 (1 - beta) / (1 + beta)
+ * per window of ACKs. */
+static inline void cubic_tcp_friendliness(struct sock *sk, struct cubic *ca, u32 cwnd)
+{
+	u32 beta = cc_param(sk, beta);
+	u32 acks_per_packet = max(cwnd * (8 * (1024 + beta) / 3 / (1024 - beta)) >> 3, 1U);
+
+	if (ca->ack_cnt > acks_per_packet) {
+		u32 growth = (ca->ack_cnt - 1) / acks_per_packet;
+
+		ca->ack_cnt -= growth * acks_per_packet;
+		ca->tcp_cwnd += growth;
+	}
+	if (ca->tcp_cwnd > cwnd)
+		ca->cnt = min(ca->cnt, cubic_cnt(sk, ca, cwnd / (ca->tcp_cwnd - cwnd)));
+}
+
+/* Sets cnt. The curve's time passes at clock/1024 of real time. */
+static inline void cubic_update(struct sock *sk, struct cubic *ca, u32 acked, u32 clock)
+{
+	u32 cwnd = tcp_sk(sk)->snd_cwnd;
+	u32 now = tcp_jiffies32(sk);
+	u32 gate = cc_param(sk, update_gate);
+
+	ca->ack_cnt += acked;
+	if (gate && ca->last_cwnd == cwnd && now - ca->last_time <= cc_hz(sk) / 32)
+		return;
+
+	if (gate < CUBIC_GATE_JIFFY || !ca->epoch_start || now != ca->last_time) {
+		ca->last_cwnd = cwnd;
+		ca->last_time = now;
+		cubic_follow_curve(sk, ca, cwnd, now, acked, clock);
+	}
+	if (cc_param(sk, tcp_friendliness))
+		cubic_tcp_friendliness(sk, ca, cwnd);
+	ca->cnt = max(ca->cnt, cc_param(sk, min_cnt));
+}
+
+static inline void cubic_cong_avoid(struct sock *sk, struct cubic *ca, u32 acked, u32 clock)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+
+	if (!tcp_is_cwnd_limited(sk))
+		return;
+	if (tcp_in_slow_start(tp)) {
+		acked = tcp_slow_start(tp, acked);
+		if (!acked)
+			return;
+	}
+	cubic_update(sk, ca, acked, clock);
+	tcp_cong_avoid_ai(tp, ca->cnt, acked);
+}
+
+/* "Packet loss" (3.6), (3.7): ends the epoch, returns the new ssthresh. */
+static inline u32 cubic_reduce(struct sock *sk, struct cubic *ca)
+{
+	u32 cwnd = tcp_sk(sk)->snd_cwnd;
+	u32 beta = cc_param(sk, beta);
+
+	ca->epoch_start = 0;
+	if (cwnd < ca->last_max_cwnd && cc_param(sk, fast_convergence))
+		ca->last_max_cwnd = cwnd * (1024 + beta) / 2048;
+	else
+		ca->last_max_cwnd = cwnd;
+	return max(cwnd * beta / 1024, 2U);
+}
+
+/* An application that paused does not find that its window grew meanwhile. */
+static inline void cubic_cwnd_event(struct sock *sk, struct cubic *ca, enum tcp_ca_event event)
+{
+	u32 now = tcp_jiffies32(sk);
+	s32 idle = now - tcp_sk(sk)->lsndtime;
+
+	if (event != CA_EVENT_TX_START || !ca->epoch_start || idle <= 0)
+		return;
+	ca->epoch_start += idle;
+	if (after(ca->epoch_start, now))
+		ca->epoch_start = now;
+}
+
+/* What the sender's own batching may add to an ACK train, us (at most 1 ms). */
+static inline u32 cubic_hystart_ack_delay(const struct sock *sk)
+{
+	u64 rate = sk->sk_pacing_rate;
+
+	if (!rate)
+		return 0;
+	return min_t(u64, USEC_PER_MSEC, (u64)sk->sk_gso_max_size * 4 * USEC_PER_SEC / rate);
+}
+
+/*
+ * S. Ha, I. Rhee, "Hybrid Slow Start", PFLDnet 2008, with Linux's thresholds:
+ * slow start ends when a train of closely spaced ACKs lasts as long as the
+ * forward path, or when RTTs rise above the least by 1/8.
+ */
+static inline void cubic_hystart(struct sock *sk, struct cubic *ca, u32 rtt_us)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	u32 detect = cc_param(sk, hystart_detect);
+	u32 now = tp->tcp_mstamp;
+
+	if (after(tp->snd_una, ca->end_seq))
+		cubic_hystart_reset(sk, ca);
+	if (tp->snd_cwnd < cc_param(sk, hystart_low_window))
+		return;
+
+	if (detect & HYSTART_ACK_TRAIN && (s32)(now - ca->last_ack) <= (s32)cc_param(sk, hystart_ack_delta_us)) {
+		u32 threshold = ca->delay_min + cubic_hystart_ack_delay(sk);
+
+		if (sk->sk_pacing_status == SK_PACING_NONE)
+			threshold >>= 1;
+		ca->last_ack = now;
+		if ((s32)(now - ca->round_start) > (s32)threshold)
+			ca->found = 1;
+	}
+
+	if (detect & HYSTART_DELAY) {
+		ca->curr_rtt = min(ca->curr_rtt, rtt_us);
+		if (ca->sample_cnt < HYSTART_MIN_SAMPLES)
+			ca->sample_cnt++;
+		else if (ca->curr_rtt > ca->delay_min + clamp(ca->delay_min >> 3,
+							      (u32)HYSTART_DELAY_MIN,
+							      (u32)HYSTART_DELAY_MAX))
+			ca->found = 1;
+	}
+
+	if (ca->found)
+		tp->snd_ssthresh = tp->snd_cwnd;
+}
+
+static inline void cubic_pkts_acked(struct sock *sk, struct cubic *ca,
+				    const struct ack_sample *sample)
+{
+	u32 rtt_us = max(sample->rtt_us, 1);
+
+	if (cc_param(sk, delayed_ack) && tcp_ca_state(sk) == TCP_CA_Open)
+		ca->ack_ratio += sample->pkts_acked - (ca->ack_ratio >> CUBIC_ACK_RATIO_SHIFT);
+
+	if (sample->rtt_us < 0)
+		return;
+	/* The first second after a loss still shows the queue that caused it. */
+	if (ca->epoch_start && tcp_jiffies32(sk) - ca->epoch_start < cc_hz(sk))
+		return;
+	if (!ca->delay_min || rtt_us < ca->delay_min)
+		ca->delay_min = rtt_us;
+	if (cc_param(sk, hystart) && !ca->found && tcp_in_slow_start(tcp_sk(sk)))
+		cubic_hystart(sk, ca, rtt_us);
+}
+
+#endif

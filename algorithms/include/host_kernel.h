@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* The Linux kernel as host: an algorithm is a BPF struct_ops program. */
+#ifndef HOST_KERNEL_H
+#define HOST_KERNEL_H
+
+/* What libbpf's headers expect of linux/types.h. */
+typedef u8 __u8;
+typedef u16 __u16;
+typedef u32 __u32;
+typedef u64 __u64;
+typedef s32 __s32;
+typedef s64 __s64;
+typedef u16 __be16;
+typedef u32 __be32;
+typedef u32 __wsum;
+
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_tracing.h>
+
+char cc_license[] SEC("license") = "GPL";
+
+extern u32 tcp_slow_start(struct tcp_sock *tp, u32 acked) __ksym;
+extern void tcp_cong_avoid_ai(struct tcp_sock *tp, u32 w, u32 acked) __ksym;
+extern u32 tcp_reno_ssthresh(struct sock *sk) __ksym;
+extern void tcp_reno_cong_avoid(struct sock *sk, u32 ack, u32 acked) __ksym;
+extern u32 tcp_reno_undo_cwnd(struct sock *sk) __ksym;
+
+extern int CONFIG_HZ __kconfig;
+
+#define cc_hz(sk) ((void)(sk), (u32)CONFIG_HZ)
+#define tcp_jiffies32(sk) ((void)(sk), (u32)bpf_jiffies64())
+#define cc_random(sk) ((void)(sk), bpf_get_prandom_u32())
+
+/* Read-only data, so that the loader sets it and the verifier sees a constant. */
+#define CC_PARAM_CONST(name, value, least, most, scale, doc) \
+	const volatile u32 cc_param_##name = value;
+CC_PARAMS(CC_PARAM_CONST)
+#define cc_param(sk, name) ((void)(sk), cc_param_##name)
+
+static inline bool tcp_in_slow_start(const struct tcp_sock *tp)
+{
+	return tp->snd_cwnd < tp->snd_ssthresh;
+}
+
+static inline bool tcp_is_cwnd_limited(const struct sock *sk)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+
+	if (BPF_CORE_READ_BITFIELD(tp, is_cwnd_limited))
+		return true;
+	return tcp_in_slow_start(tp) && tp->snd_cwnd < 2 * tp->max_packets_out;
+}
+
+static inline u8 tcp_ca_state(const struct sock *sk)
+{
+	return BPF_CORE_READ_BITFIELD(inet_csk(sk), icsk_ca_state);
+}
+
+#define CC_HOOK(type, name, ...) SEC("struct_ops") type BPF_PROG(name, __VA_ARGS__)
+
+/* "?": loaded only if the algorithm has no undo_cwnd of its own. */
+SEC("?struct_ops") u32 BPF_PROG(cc_default_undo_cwnd, struct sock *sk)
+{
+	return tcp_reno_undo_cwnd(sk);
+}
+
+#define TCP_CONG_NON_RESTRICTED 1
+
+/*
+ * The kernel knows the algorithm as ac_<name>, since reno and cubic are taken;
+ * a loader may write another name (of at most 15 characters).
+ */
+#define CC_ALGORITHM(algorithm, summary, ...)                                           \
+	_Static_assert(sizeof("ac_" #algorithm) <= 16,                                  \
+		       "the name of " #algorithm " has more than 12 characters");       \
+	_Pragma("clang diagnostic push")                                                \
+	_Pragma("clang diagnostic ignored \"-Winitializer-overrides\"")                 \
+	SEC(".struct_ops.link") struct tcp_congestion_ops cc_##algorithm = {            \
+		.undo_cwnd = cc_default_undo_cwnd,                                      \
+		__VA_ARGS__,                                                            \
+		.flags = TCP_CONG_NON_RESTRICTED,                                       \
+		.name = "ac_" #algorithm,                                               \
+	};                                                                              \
+	_Pragma("clang diagnostic pop")                                                 \
+	_Static_assert(1, "")
+
+#endif

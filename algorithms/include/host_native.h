@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* The simulator as host: an algorithm is a table of functions. */
+#ifndef HOST_NATIVE_H
+#define HOST_NATIVE_H
+
+/* Which kernel's helpers the host is. */
+enum cc_era {
+	CC_ERA_LINUX_2_6 = 0,	/* one packet per ACK; slow start while cwnd <= ssthresh */
+	CC_ERA_LINUX_6 = 1,	/* packets are counted; slow start while cwnd < ssthresh */
+};
+
+bool tcp_in_slow_start(const struct tcp_sock *tp);
+bool tcp_is_cwnd_limited(const struct sock *sk);
+u32 cc_random(struct sock *sk);
+
+static inline u32 tcp_jiffies32(const struct sock *sk)
+{
+	return sk->sk_host.jiffies;
+}
+
+static inline u8 tcp_ca_state(const struct sock *sk)
+{
+	return inet_csk(sk)->icsk_ca_state;
+}
+
+static inline u32 cc_hz(const struct sock *sk)
+{
+	return sk->sk_host.hz;
+}
+
+#define CC_PARAM_MEMBER(name, value, least, most, scale, doc) u32 name;
+struct cc_params {
+	CC_PARAMS(CC_PARAM_MEMBER)
+};
+#define cc_param(sk, name) (((const struct cc_params *)(sk)->sk_host.params)->name)
+
+/* What an algorithm's file exports; crates/host/src/module.rs mirrors it. */
+struct cc_param_desc {
+	const char *name;
+	const char *doc;
+	u32 value, least, most, scale;
+};
+
+struct cc_preset_desc {
+	const char *name;
+	const char *settings;
+	const char *doc;
+};
+
+struct cc_module {
+	const char *name;
+	const char *summary;
+	const struct cc_param_desc *params;
+	const struct cc_preset_desc *presets;
+	u32 params_len, presets_len;
+	struct tcp_congestion_ops ops;
+};
+
+#define CC_PARAM_DESC(name, value, least, most, scale, doc) \
+	{ #name, doc, value, least, most, scale },
+#define CC_PRESET_DESC(name, settings, doc) { name, settings, doc },
+
+/* The symbol of the module; the build gives each built-in file its own. */
+#ifndef CC_MODULE
+#define CC_MODULE cc_module
+#endif
+
+#define CC_HOOK(type, name, ...) static type name(__VA_ARGS__)
+
+#define CC_ALGORITHM(algorithm, about, ...)                                             \
+	static const struct cc_param_desc cc_param_descs[] = {                          \
+		CC_PARAMS(CC_PARAM_DESC)                                                \
+	};                                                                              \
+	static const struct cc_preset_desc cc_preset_descs[] = {                        \
+		CC_PRESETS(CC_PRESET_DESC)                                              \
+	};                                                                              \
+	__attribute__((visibility("default"))) const struct cc_module CC_MODULE = {     \
+		.name = #algorithm,                                                     \
+		.summary = about,                                                       \
+		.params = cc_param_descs,                                               \
+		.presets = cc_preset_descs,                                             \
+		.params_len = sizeof(cc_param_descs) / sizeof(struct cc_param_desc),    \
+		.presets_len = sizeof(cc_preset_descs) / sizeof(struct cc_preset_desc), \
+		.ops = { __VA_ARGS__ },                                                 \
+	}
+
+#endif

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * The one header that a congestion-control algorithm includes. A whole one:
+ *
+ *	#include "tcp_cc.h"
+ *
+ *	CC_HOOK(u32, half_ssthresh, struct sock *sk)
+ *	{
+ *		return max(tcp_sk(sk)->snd_cwnd / 2, 2U);
+ *	}
+ *
+ *	CC_HOOK(void, half_cong_avoid, struct sock *sk, u32 ack, u32 acked)
+ *	{
+ *		tcp_reno_cong_avoid(sk, ack, acked);
+ *	}
+ *
+ *	CC_ALGORITHM(half, "halves at a loss",
+ *		     .ssthresh = half_ssthresh,
+ *		     .cong_avoid = half_cong_avoid);
+ *
+ * The same file is a BPF struct_ops program of the Linux kernel (clang -target
+ * bpf) and, natively, an algorithm of the simulator. So it must do with what the
+ * kernel lets it: unsigned division, bounded loops, no floating point, no
+ * variables outside the socket. Structures and hooks are in tcp_cc_types.h.
+ *
+ * Parameters and presets are declared once, before the #include:
+ *
+ *	#define CC_PARAMS(P) \
+ *		P(beta, 717, 1, 1023, 1024, "window multiplier at a loss")
+ *	#define CC_PRESETS(P) \
+ *		P("gentle", "beta=900", "gives up little")
+ *
+ * A parameter is (name, default, least, most, scale, what it is): a u32 that
+ * stands for value/scale, so that a user writes beta=0.7 and the file sees 717.
+ * cc_param(sk, beta) reads it. A preset is (name, settings, what it is), its
+ * settings the u32 values themselves.
+ *
+ * Private state is one structure of at most 104 bytes, zeroed when a connection
+ * begins. CC_PRIVATE(struct half) names it; inet_csk_ca(sk) then points to it.
+ */
+#ifndef TCP_CC_H
+#define TCP_CC_H
+
+/* A hook has the kernel's arguments, whether it needs them all or not. */
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+
+#include "tcp_cc_types.h"
+
+#ifndef CC_PARAMS
+#define CC_PARAMS(P)
+#endif
+#ifndef CC_PRESETS
+#define CC_PRESETS(P)
+#endif
+
+#define USEC_PER_SEC 1000000U
+#define USEC_PER_MSEC 1000U
+#define ICSK_CA_PRIV_SIZE (ICSK_CA_PRIV_WORDS * sizeof(u64))
+
+#define min(a, b) \
+	({ __typeof__(a) min_a = (a); __typeof__(b) min_b = (b); min_a < min_b ? min_a : min_b; })
+#define max(a, b) \
+	({ __typeof__(a) max_a = (a); __typeof__(b) max_b = (b); max_a > max_b ? max_a : max_b; })
+#define clamp(value, lo, hi) min(max(value, lo), hi)
+#define min_t(type, a, b) min((type)(a), (type)(b))
+#define max_t(type, a, b) max((type)(a), (type)(b))
+
+static inline struct tcp_sock *tcp_sk(const struct sock *sk)
+{
+	return (struct tcp_sock *)sk;
+}
+
+static inline struct inet_connection_sock *inet_csk(const struct sock *sk)
+{
+	return (struct inet_connection_sock *)sk;
+}
+
+#define CC_PRIVATE(type)                                                             \
+	_Static_assert(sizeof(type) <= ICSK_CA_PRIV_SIZE,                            \
+		       #type " is larger than the 104 bytes of private state that a " \
+		       "socket has (icsk_ca_priv)");                                 \
+	typedef type cc_private
+#define inet_csk_ca(sk) ((cc_private *)inet_csk(sk)->icsk_ca_priv)
+
+/* What the kernel exports to algorithms; natively host/tcp_cong.c. */
+u32 tcp_slow_start(struct tcp_sock *tp, u32 acked);
+void tcp_cong_avoid_ai(struct tcp_sock *tp, u32 w, u32 acked);
+u32 tcp_reno_ssthresh(struct sock *sk);
+void tcp_reno_cong_avoid(struct sock *sk, u32 ack, u32 acked);
+u32 tcp_reno_undo_cwnd(struct sock *sk);
+
+/*
+ * Each host defines besides:
+ *	cc_param(sk, name)		a parameter
+ *	u32 tcp_jiffies32(sk)		now, in ticks of 1/cc_hz(sk) s, wrapping
+ *	u32 cc_hz(sk)			ticks per second (HZ)
+ *	u32 cc_random(sk)		32 random bits
+ *	u8 tcp_ca_state(sk)		enum tcp_ca_state
+ *	bool tcp_in_slow_start(tp)
+ *	bool tcp_is_cwnd_limited(sk)	did cwnd, rather than the application, limit us?
+ *	CC_HOOK(type, name, args...)	begins a hook
+ *	CC_ALGORITHM(name, summary, .hook = function, ...)
+ *
+ * ssthresh and cong_avoid (or cong_control) are required. Without undo_cwnd a
+ * spurious reduction is undone as Reno does: the larger of cwnd and prior_cwnd.
+ */
+#ifdef __bpf__
+#include "host_kernel.h"
+#else
+#include "host_native.h"
+#endif
+
+static inline u32 tcp_packets_in_flight(const struct tcp_sock *tp)
+{
+	return tp->packets_out - (tp->sacked_out + tp->lost_out) + tp->retrans_out;
+}
+
+/* Ticks that cover so many microseconds: rounded up. */
+static inline u32 cc_usecs_to_jiffies(const struct sock *sk, u32 usecs)
+{
+	return ((u64)usecs * cc_hz(sk) + USEC_PER_SEC - 1) / USEC_PER_SEC;
+}
+
+/* Is sequence number or time a before (after) b, modulo 2^32? */
+static inline bool before(u32 a, u32 b)
+{
+	return (s32)(a - b) < 0;
+}
+
+static inline bool after(u32 a, u32 b)
+{
+	return before(b, a);
+}
+
+/* Position of the highest bit set, 1 to 64; 0 for 0. */
+static inline u32 fls64(u64 x)
+{
+	return x ? 64 - __builtin_clzll(x) : 0;
+}
+
+#endif

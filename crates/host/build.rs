@@ -1,0 +1,97 @@
+//! Compiles every `algorithms/tcp_*.c` and writes the registry of them, so that a
+//! new algorithm is one new C file.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::{env, fs};
+
+fn main() {
+    let root = Path::new(&env::var("CARGO_MANIFEST_DIR").unwrap()).join("../../algorithms");
+    let root = root
+        .canonicalize()
+        .expect("algorithms/ lies beside crates/");
+    println!("cargo:rerun-if-changed={}", root.display());
+
+    let algorithms = files(&root, |name| {
+        name.starts_with("tcp_") && name.ends_with(".c")
+    });
+    let mut support = files(&root.join("include"), |name| name.ends_with(".h"));
+    support.extend(files(&root.join("host"), |name| name.ends_with(".c")));
+    for file in algorithms.iter().chain(&support) {
+        println!("cargo:rerun-if-changed={}", file.display());
+    }
+
+    let mut compiler = cc::Build::new();
+    compiler.include(root.join("include")).warnings(false);
+    for flag in include_str!("src/cflags.txt").split_whitespace() {
+        compiler.flag(flag);
+    }
+
+    let mut library = cc::Build::new();
+    let mut symbols = String::new();
+    let mut table = String::new();
+    for file in &algorithms {
+        let name = file.file_name().unwrap().to_str().unwrap();
+        let symbol = format!("cc_module_{}", name.trim_end_matches(".c"));
+        let object = compiler
+            .clone()
+            .define("CC_MODULE", symbol.as_str())
+            .file(file)
+            .compile_intermediates();
+        library.objects(object);
+        writeln!(symbols, "    static {symbol}: Module;").unwrap();
+        writeln!(
+            table,
+            "    (&raw const {symbol}, \"algorithms/{name}\", include_str!({file:?})),"
+        )
+        .unwrap();
+    }
+    let host = support
+        .iter()
+        .filter(|file| file.extension().unwrap() == "c");
+    library.objects(compiler.clone().files(host).compile_intermediates());
+    library.compile("ackclock_algorithms");
+
+    let mut registry = String::new();
+    writeln!(registry, "unsafe extern \"C\" {{\n{symbols}}}").unwrap();
+    writeln!(
+        registry,
+        "/// (module, path, text) of every built-in algorithm."
+    )
+    .unwrap();
+    writeln!(
+        registry,
+        "fn built_in() -> [(*const Module, &'static str, &'static str); {}] {{ [\n{table}] }}",
+        algorithms.len()
+    )
+    .unwrap();
+    writeln!(
+        registry,
+        "/// (path below `algorithms/`, text) of what algorithms are compiled with."
+    )
+    .unwrap();
+    writeln!(registry, "pub(crate) static SUPPORT: &[(&str, &str)] = &[").unwrap();
+    for file in &support {
+        let path = file.strip_prefix(&root).unwrap();
+        writeln!(registry, "    ({path:?}, include_str!({file:?})),").unwrap();
+    }
+    writeln!(registry, "];").unwrap();
+    let out = Path::new(&env::var("OUT_DIR").unwrap()).join("registry.rs");
+    fs::write(out, registry).unwrap();
+}
+
+/// The directory's files whose name is wanted, sorted.
+fn files(directory: &Path, wanted: impl Fn(&str) -> bool) -> Vec<PathBuf> {
+    println!("cargo:rerun-if-changed={}", directory.display());
+    let mut files: Vec<_> = fs::read_dir(directory)
+        .unwrap_or_else(|error| panic!("{}: {error}", directory.display()))
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| {
+            path.file_name()
+                .and_then(|name| name.to_str())
+                .is_some_and(&wanted)
+        })
+        .collect();
+    files.sort();
+    files
+}

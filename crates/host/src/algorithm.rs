@@ -1,0 +1,258 @@
+//! The registry: an algorithm, what it declares, and how to find it.
+
+use std::path::Path;
+use std::sync::{Arc, OnceLock};
+
+use libloading::Library;
+
+use crate::configure::{parse_settings, Configured};
+use crate::module::{self, Module};
+use crate::sock::TcpCongestionOps;
+use crate::{compile, AlgorithmError};
+
+include!(concat!(env!("OUT_DIR"), "/registry.rs"));
+
+/// A number that a user may set. It is kept as a `u32` that stands for
+/// `stored / scale`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Param {
+    /// Its name in the file and in settings.
+    pub name: String,
+    /// What it is.
+    pub doc: String,
+    /// Stored value unless set.
+    pub default: u32,
+    /// Least stored value.
+    pub min: u32,
+    /// Greatest stored value.
+    pub max: u32,
+    /// Stored value of the user's 1; 1 for whole numbers.
+    pub scale: u32,
+}
+
+/// A named set of parameter values.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Preset {
+    /// Its name after the `@`.
+    pub name: String,
+    /// Stored values, as `beta=819 hystart=0`; the other parameters keep their defaults.
+    pub settings: String,
+    /// What it stands for.
+    pub doc: String,
+}
+
+/// A congestion-control algorithm, built in or compiled from a user's file.
+///
+/// Cheap to clone; the code stays loaded as long as any clone lives.
+#[derive(Clone)]
+pub struct Algorithm(Arc<Inner>);
+
+struct Inner {
+    name: String,
+    summary: String,
+    source_path: String,
+    params: Vec<Param>,
+    presets: Vec<Preset>,
+    ops: TcpCongestionOps,
+    fingerprint: u64,
+    /// Holds the code that `ops` points to; `None` for built-in algorithms.
+    _library: Option<Library>,
+}
+
+impl Algorithm {
+    /// The built-in algorithms, sorted by name.
+    pub fn all() -> &'static [Algorithm] {
+        static ALL: OnceLock<Vec<Algorithm>> = OnceLock::new();
+        ALL.get_or_init(|| {
+            let mut all: Vec<_> = built_in()
+                .into_iter()
+                .map(|(module, path, source)| {
+                    // SAFETY: build.rs compiled that symbol from a file whose
+                    // CC_ALGORITHM defines it, into this very program.
+                    unsafe { Self::from_module(module, path, fingerprint([source]), None) }
+                        .unwrap_or_else(|error| panic!("built-in algorithm: {error}"))
+                })
+                .collect();
+            all.sort_by(|a, b| a.name().cmp(b.name()));
+            all
+        })
+    }
+
+    /// The built-in algorithm of that name.
+    ///
+    /// # Errors
+    /// There is none; the message lists those there are.
+    pub fn find(name: &str) -> Result<Algorithm, AlgorithmError> {
+        let known: Vec<_> = Self::all().iter().map(Algorithm::name).collect();
+        match Self::all()
+            .iter()
+            .find(|algorithm| algorithm.name() == name)
+        {
+            Some(algorithm) => Ok(algorithm.clone()),
+            None => Err(AlgorithmError::UnknownAlgorithm {
+                name: name.into(),
+                hint: did_you_mean(name, &known),
+                known: known.join(", "),
+            }),
+        }
+    }
+
+    /// Compiles and loads a user's C file, once per process and contents.
+    ///
+    /// # Errors
+    /// It cannot be read or compiled, breaks a rule of restricted C, or declares
+    /// no usable algorithm.
+    pub fn compile(path: &Path) -> Result<Algorithm, AlgorithmError> {
+        compile::compile(path)
+    }
+
+    /// An algorithm with its parameters set, from `NAME_OR_PATH[@preset][:k=v,…]`.
+    /// What contains a `/` or ends in `.c` is a path.
+    ///
+    /// # Errors
+    /// As [`find`](Self::find) and [`compile`](Self::compile); an unknown preset or
+    /// parameter; a value that is no number or out of range.
+    pub fn configure(spec: &str) -> Result<Configured, AlgorithmError> {
+        Configured::parse(spec)
+    }
+
+    /// Its name, as in `CC_ALGORITHM`.
+    pub fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    /// What it is, in one line.
+    pub fn summary(&self) -> &str {
+        &self.0.summary
+    }
+
+    /// Its C file: below the project's root if built in, else as the user gave it.
+    pub fn source_path(&self) -> &str {
+        &self.0.source_path
+    }
+
+    /// Its parameters, in the order of declaration.
+    pub fn params(&self) -> &[Param] {
+        &self.0.params
+    }
+
+    /// Its presets, in the order of declaration.
+    pub fn presets(&self) -> &[Preset] {
+        &self.0.presets
+    }
+
+    /// A hash of all the C text that it is made of, the same on every machine.
+    pub fn fingerprint(&self) -> u64 {
+        self.0.fingerprint
+    }
+
+    pub(crate) fn ops(&self) -> &TcpCongestionOps {
+        &self.0.ops
+    }
+
+    /// # Safety
+    /// `module` points to what `CC_ALGORITHM` defined, in `library` or in this program.
+    pub(crate) unsafe fn from_module(
+        module: *const Module,
+        source_path: &str,
+        fingerprint: u64,
+        library: Option<Library>,
+    ) -> Result<Self, AlgorithmError> {
+        // SAFETY: the caller's; `library` lives until the end of this function.
+        let declared = unsafe { module::read(module) };
+        let missing = |hook| AlgorithmError::MissingHook {
+            algorithm: declared.name.clone(),
+            path: source_path.into(),
+            hook,
+        };
+        if declared.ops.ssthresh.is_none() {
+            return Err(missing("ssthresh"));
+        }
+        if declared.ops.cong_avoid.is_none() && declared.ops.cong_control.is_none() {
+            return Err(missing("cong_avoid"));
+        }
+        let algorithm = Self(Arc::new(Inner {
+            name: declared.name,
+            summary: declared.summary,
+            source_path: source_path.into(),
+            params: declared.params,
+            presets: declared.presets,
+            ops: declared.ops,
+            fingerprint,
+            _library: library,
+        }));
+        algorithm
+            .check_declarations()
+            .map_err(|problem| AlgorithmError::BadDeclaration {
+                path: source_path.into(),
+                problem,
+            })?;
+        Ok(algorithm)
+    }
+
+    fn check_declarations(&self) -> Result<(), String> {
+        for param in self.params() {
+            if param.scale == 0 || !(param.min..=param.max).contains(&param.default) {
+                return Err(format!(
+                    "parameter {}: the default {} must lie between {} and {}, and the scale not be 0",
+                    param.name, param.default, param.min, param.max
+                ));
+            }
+        }
+        for preset in self.presets() {
+            parse_settings(self, preset)
+                .map_err(|error| format!("preset {}: {error}", preset.name))?;
+        }
+        Ok(())
+    }
+}
+
+impl std::fmt::Debug for Algorithm {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            formatter,
+            "Algorithm({} from {})",
+            self.name(),
+            self.source_path()
+        )
+    }
+}
+
+/// FNV-1a over the headers, the host and the algorithm's own texts.
+pub(crate) fn fingerprint<'a>(sources: impl IntoIterator<Item = &'a str>) -> u64 {
+    let support = SUPPORT.iter().map(|(_, text)| *text);
+    support
+        .chain(sources)
+        .fold(0xcbf2_9ce4_8422_2325, |hash, text| {
+            // The length keeps "ab" + "c" apart from "a" + "bc".
+            text.bytes()
+                .chain((text.len() as u64).to_le_bytes())
+                .fold(hash, |hash: u64, byte| {
+                    (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
+                })
+        })
+}
+
+/// `; did you mean …?` if a known name is close to what was written.
+pub(crate) fn did_you_mean(written: &str, known: &[&str]) -> String {
+    known
+        .iter()
+        .map(|name| (edits(written, name), name))
+        .min()
+        .filter(|(edits, name)| *edits <= name.len().max(written.len()) / 3 + 1)
+        .map_or_else(String::new, |(_, name)| format!("; did you mean `{name}`?"))
+}
+
+/// Levenshtein distance.
+fn edits(a: &str, b: &str) -> usize {
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.bytes().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
+        for (j, y) in b.bytes().enumerate() {
+            let replaced = diagonal + usize::from(x != y);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}

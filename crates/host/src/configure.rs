@@ -1,0 +1,229 @@
+//! Parameter values: `NAME_OR_PATH[@preset][:name=value,…]` and its canonical form.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::algorithm::did_you_mean;
+use crate::{Algorithm, AlgorithmError, Param, Preset};
+
+/// An algorithm with a value for each of its parameters.
+#[derive(Clone, Debug)]
+pub struct Configured {
+    algorithm: Algorithm,
+    /// `struct cc_params` of the algorithm's file: one `u32` for each parameter.
+    values: Arc<[u32]>,
+    spec: String,
+}
+
+impl Configured {
+    pub(crate) fn parse(spec: &str) -> Result<Self, AlgorithmError> {
+        let bad = |problem: &str| AlgorithmError::BadSpec {
+            spec: spec.into(),
+            problem: problem.into(),
+        };
+        let spec = spec.trim();
+        // A path may itself contain a colon, but settings always contain a '='.
+        let (head, settings) = match spec.rsplit_once(':') {
+            Some((head, settings)) if settings.contains('=') => (head, Some(settings)),
+            Some((_, settings)) if !settings.contains('/') => {
+                return Err(bad(&format!("`{settings}` is not parameter=value")));
+            }
+            _ => (spec, None),
+        };
+        let after_directory = head.rfind('/').map_or(0, |slash| slash + 1);
+        let (name, preset) = match head[after_directory..].rfind('@') {
+            Some(at) => {
+                let at = after_directory + at;
+                (&head[..at], Some(&head[at + 1..]))
+            }
+            None => (head, None),
+        };
+        if name.is_empty() {
+            return Err(bad("the algorithm's name is missing"));
+        }
+        let algorithm = if name.contains('/') || name.ends_with(".c") {
+            Algorithm::compile(Path::new(name))?
+        } else {
+            Algorithm::find(name)?
+        };
+
+        let mut base: Vec<u32> = algorithm
+            .params()
+            .iter()
+            .map(|param| param.default)
+            .collect();
+        if let Some(preset) = preset {
+            for (index, value) in parse_settings(&algorithm, find_preset(&algorithm, preset)?)? {
+                base[index] = value;
+            }
+        }
+        let mut values = base.clone();
+        let mut set = vec![false; values.len()];
+        for setting in settings
+            .into_iter()
+            .flat_map(|settings| settings.split(','))
+        {
+            let (key, value) = setting
+                .split_once('=')
+                .ok_or_else(|| bad(&format!("`{setting}` is not parameter=value")))?;
+            let (key, value) = (key.trim(), value.trim());
+            let index = find_param(&algorithm, key)?;
+            if std::mem::replace(&mut set[index], true) {
+                return Err(bad(&format!("{key} is set twice")));
+            }
+            values[index] = algorithm.params()[index].parse(value, &algorithm)?;
+        }
+
+        let mut canonical = name.to_string();
+        if let Some(preset) = preset {
+            canonical += &format!("@{preset}");
+        }
+        let mut separator = ':';
+        for (param, (value, base)) in algorithm.params().iter().zip(values.iter().zip(&base)) {
+            if value != base {
+                canonical += &format!("{separator}{}={}", param.name, param.display(*value));
+                separator = ',';
+            }
+        }
+        Ok(Self {
+            algorithm,
+            values: values.into(),
+            spec: canonical,
+        })
+    }
+
+    /// The algorithm.
+    pub fn algorithm(&self) -> &Algorithm {
+        &self.algorithm
+    }
+
+    /// Name and stored value of every parameter, in the order of declaration.
+    pub fn values(&self) -> Vec<(&str, u32)> {
+        let names = self
+            .algorithm
+            .params()
+            .iter()
+            .map(|param| param.name.as_str());
+        names.zip(self.values.iter().copied()).collect()
+    }
+
+    /// The shortest text that configures the same: settings in the order of
+    /// declaration, without those that change nothing.
+    pub fn spec(&self) -> &str {
+        &self.spec
+    }
+
+    pub(crate) fn block(&self) -> &Arc<[u32]> {
+        &self.values
+    }
+}
+
+impl Param {
+    /// Reads what a user writes: `0.7`, or `2` for a whole number.
+    fn parse(&self, text: &str, algorithm: &Algorithm) -> Result<u32, AlgorithmError> {
+        let not = |expected| AlgorithmError::BadNumber {
+            algorithm: algorithm.name().into(),
+            parameter: self.name.clone(),
+            value: text.into(),
+            expected,
+        };
+        let number: f64 = text.parse().map_err(|_| not("a number"))?;
+        if !number.is_finite() {
+            return Err(not("a number"));
+        }
+        if self.scale == 1 && number.fract() != 0.0 {
+            return Err(not("a whole number"));
+        }
+        let stored = (number * f64::from(self.scale)).round();
+        if stored < f64::from(self.min) || stored > f64::from(self.max) {
+            return Err(AlgorithmError::OutOfRange {
+                algorithm: algorithm.name().into(),
+                parameter: self.name.clone(),
+                value: text.into(),
+                min: self.display(self.min),
+                max: self.display(self.max),
+            });
+        }
+        Ok(stored as u32)
+    }
+
+    /// A stored value as a user writes it: the shortest decimal that means it.
+    pub fn display(&self, stored: u32) -> String {
+        let (stored, scale) = (f64::from(stored), f64::from(self.scale));
+        (0..=9)
+            .map(|digits| format!("{:.digits$}", stored / scale))
+            .find(|text| {
+                text.parse::<f64>()
+                    .is_ok_and(|value| (value * scale).round() == stored)
+            })
+            .unwrap_or_else(|| (stored / scale).to_string())
+    }
+}
+
+/// A preset's settings as (index of the parameter, stored value).
+pub(crate) fn parse_settings(
+    algorithm: &Algorithm,
+    preset: &Preset,
+) -> Result<Vec<(usize, u32)>, AlgorithmError> {
+    let parse = |setting: &str| {
+        let (name, value) = setting.split_once('=').unwrap_or((setting, ""));
+        let index = find_param(algorithm, name)?;
+        let param = &algorithm.params()[index];
+        let in_range = value
+            .parse()
+            .ok()
+            .filter(|value| (param.min..=param.max).contains(value));
+        let stored = in_range.ok_or_else(|| AlgorithmError::OutOfRange {
+            algorithm: algorithm.name().into(),
+            parameter: name.into(),
+            value: value.into(),
+            min: param.min.to_string(),
+            max: param.max.to_string(),
+        })?;
+        Ok((index, stored))
+    };
+    preset.settings.split_whitespace().map(parse).collect()
+}
+
+fn find_param(algorithm: &Algorithm, name: &str) -> Result<usize, AlgorithmError> {
+    let known: Vec<_> = algorithm
+        .params()
+        .iter()
+        .map(|param| param.name.as_str())
+        .collect();
+    known
+        .iter()
+        .position(|known| *known == name)
+        .ok_or_else(|| AlgorithmError::UnknownParameter {
+            algorithm: algorithm.name().into(),
+            name: name.into(),
+            hint: did_you_mean(name, &known),
+            known: list("parameters", &known),
+        })
+}
+
+fn find_preset<'a>(algorithm: &'a Algorithm, name: &str) -> Result<&'a Preset, AlgorithmError> {
+    let known: Vec<_> = algorithm
+        .presets()
+        .iter()
+        .map(|preset| preset.name.as_str())
+        .collect();
+    algorithm
+        .presets()
+        .iter()
+        .find(|preset| preset.name == name)
+        .ok_or_else(|| AlgorithmError::UnknownPreset {
+            algorithm: algorithm.name().into(),
+            name: name.into(),
+            hint: did_you_mean(name, &known),
+            known: list("presets", &known),
+        })
+}
+
+fn list(what: &str, known: &[&str]) -> String {
+    if known.is_empty() {
+        format!("it has no {what}")
+    } else {
+        format!("its {what}: {}", known.join(", "))
+    }
+}

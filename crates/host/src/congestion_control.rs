@@ -1,0 +1,276 @@
+//! One flow's congestion control: a socket, an algorithm, and the hooks between.
+
+use std::sync::Arc;
+
+use crate::sock::{
+    AckSample, CaEvent, CaState, CcHost, Era, InetConnectionSock, RateSample, Sock,
+    TcpCongestionOps, TcpSock, ICSK_CA_PRIV_WORDS, TCP_INFINITE_SSTHRESH,
+};
+use crate::{Algorithm, Configured};
+
+/// What the host of a flow is like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HostConfig {
+    /// Ticks (jiffies) per second, not 0.
+    pub hz: u32,
+    /// Whose helpers the algorithm gets.
+    pub era: Era,
+    /// Seed of the flow's random numbers.
+    pub random_seed: u64,
+    /// Payload of a full packet, bytes.
+    pub mss_bytes: u32,
+    /// Window to begin with, packets.
+    pub initial_cwnd: u32,
+    /// Slow-start threshold to begin with, packets.
+    pub initial_ssthresh: u32,
+}
+
+impl Default for HostConfig {
+    /// A Linux 6 host as Debian builds it.
+    fn default() -> Self {
+        Self {
+            hz: 250,
+            era: Era::Linux6,
+            random_seed: 0,
+            mss_bytes: 1448,
+            initial_cwnd: 10,
+            initial_ssthresh: TCP_INFINITE_SSTHRESH,
+        }
+    }
+}
+
+/// A socket as an algorithm sees it, and the algorithm's hooks.
+///
+/// The caller sets the fields of [`tp_mut`](Self::tp_mut) before each call to what
+/// they would be in Linux at that point of `tcp_ack`, and applies what a hook
+/// returns. Two things are easily missed: CUBIC and others take jiffies 0 for
+/// "not set", so a clock should not begin there (Linux's does not either), and
+/// [`set_state`](Self::set_state) updates `icsk_ca_state` itself.
+#[derive(Debug)]
+pub struct CongestionControl {
+    tp: TcpSock,
+    ops: TcpCongestionOps,
+    params: Arc<[u32]>,
+    /// Keeps the code loaded that `ops` points to.
+    _algorithm: Algorithm,
+}
+
+// SAFETY: the only field that is not Send is the pointer to the parameter block in
+// `tp`. It is written anew before every call into C, from `params`, which is Send,
+// and nothing reads it otherwise. Algorithms have no thread-local or global state:
+// the built-in ones by review, others because compile.rs refuses writable data.
+unsafe impl Send for CongestionControl {}
+
+impl CongestionControl {
+    /// A zeroed socket with the host's values. Does not call `init`, which Linux
+    /// does when the connection is established.
+    ///
+    /// # Panics
+    /// `host.hz` is 0.
+    pub fn new(configured: &Configured, host: HostConfig) -> Self {
+        assert!(host.hz > 0, "a clock needs ticks");
+        let sock = Sock {
+            sk_host: CcHost {
+                params: std::ptr::null(),
+                random: splitmix64(host.random_seed),
+                jiffies: 0,
+                hz: host.hz,
+                era: host.era as u32,
+                reserved: 0,
+            },
+            sk_pacing_rate: u64::MAX,
+            sk_pacing_status: 0,
+            sk_gso_max_size: 65536,
+        };
+        let tp = TcpSock {
+            inet_conn: InetConnectionSock {
+                sk: sock,
+                icsk_rto: host.hz,
+                icsk_ca_state: CaState::Open as u8,
+                icsk_ca_priv: [0; ICSK_CA_PRIV_WORDS],
+            },
+            tcp_mstamp: 0,
+            snd_una: 0,
+            snd_nxt: 0,
+            snd_cwnd: host.initial_cwnd,
+            snd_cwnd_cnt: 0,
+            snd_cwnd_stamp: 0,
+            snd_ssthresh: host.initial_ssthresh,
+            snd_cwnd_clamp: u32::MAX,
+            snd_cwnd_used: 0,
+            prior_cwnd: 0,
+            prior_ssthresh: 0,
+            packets_out: 0,
+            retrans_out: 0,
+            sacked_out: 0,
+            lost_out: 0,
+            max_packets_out: 0,
+            delivered: 0,
+            lost: 0,
+            total_retrans: 0,
+            srtt_us: 0,
+            mdev_us: 0,
+            lsndtime: 0,
+            mss_cache: host.mss_bytes,
+            app_limited: 0,
+            ecn_flags: 0,
+            is_cwnd_limited: 0,
+        };
+        Self {
+            tp,
+            ops: *configured.algorithm().ops(),
+            params: Arc::clone(configured.block()),
+            _algorithm: configured.algorithm().clone(),
+        }
+    }
+
+    /// The socket.
+    #[inline]
+    pub fn tp(&self) -> &TcpSock {
+        &self.tp
+    }
+
+    /// The socket, to be kept true by the caller.
+    #[inline]
+    pub fn tp_mut(&mut self) -> &mut TcpSock {
+        &mut self.tp
+    }
+
+    /// What C gets. The parameter pointer is set here and not in `new`, because
+    /// safe code may copy one flow's `TcpSock` over another's.
+    #[inline]
+    fn sk(&mut self) -> *mut TcpSock {
+        self.tp.inet_conn.sk.sk_host.params = self.params.as_ptr().cast();
+        &raw mut self.tp
+    }
+
+    // SAFETY of every call below: the function pointers come from the module that
+    // `_algorithm` keeps loaded, with the signatures that C declares in
+    // tcp_cc_types.h (sock.rs mirrors them); `sk` points to a live socket of C's
+    // layout (tested) that nothing else refers to during the call, and its parameter
+    // block has one u32 per declared parameter. The C code itself is trusted.
+
+    /// The connection is established, or the algorithm was just chosen for it.
+    pub fn init(&mut self) {
+        if let Some(hook) = self.ops.init {
+            // SAFETY: see above.
+            unsafe { hook(self.sk()) }
+        }
+    }
+
+    /// The connection ends, or another algorithm was chosen.
+    pub fn release(&mut self) {
+        if let Some(hook) = self.ops.release {
+            // SAFETY: see above.
+            unsafe { hook(self.sk()) }
+        }
+    }
+
+    /// A reduction begins: the new slow-start threshold, packets.
+    pub fn ssthresh(&mut self) -> u32 {
+        let hook = self.ops.ssthresh.expect("from_module checked it");
+        // SAFETY: see above.
+        unsafe { hook(self.sk()) }
+    }
+
+    /// New data was ACKed: `acked` packets, up to sequence number `ack`.
+    #[inline]
+    pub fn cong_avoid(&mut self, ack: u32, acked: u32) {
+        if let Some(hook) = self.ops.cong_avoid {
+            // SAFETY: see above.
+            unsafe { hook(self.sk(), ack, acked) }
+        }
+    }
+
+    /// The sender enters a state. As in Linux the hook still sees the old one in
+    /// `icsk_ca_state`, which this then updates.
+    pub fn set_state(&mut self, new_state: CaState) {
+        if let Some(hook) = self.ops.set_state {
+            // SAFETY: see above.
+            unsafe { hook(self.sk(), new_state as u8) }
+        }
+        self.tp.inet_conn.icsk_ca_state = new_state as u8;
+    }
+
+    /// Something happened to the window or the marks on packets.
+    pub fn cwnd_event(&mut self, event: CaEvent) {
+        if let Some(hook) = self.ops.cwnd_event {
+            // SAFETY: see above.
+            unsafe { hook(self.sk(), event) }
+        }
+    }
+
+    /// Does the algorithm want [`in_ack_event`](Self::in_ack_event)?
+    #[inline]
+    pub fn has_in_ack_event(&self) -> bool {
+        self.ops.in_ack_event.is_some()
+    }
+
+    /// An ACK arrived (`enum tcp_ca_ack_event_flags`).
+    #[inline]
+    pub fn in_ack_event(&mut self, flags: u32) {
+        if let Some(hook) = self.ops.in_ack_event {
+            // SAFETY: see above.
+            unsafe { hook(self.sk(), flags) }
+        }
+    }
+
+    /// Does the algorithm want [`pkts_acked`](Self::pkts_acked)?
+    #[inline]
+    pub fn has_pkts_acked(&self) -> bool {
+        self.ops.pkts_acked.is_some()
+    }
+
+    /// The retransmission queue was cleaned by an ACK.
+    #[inline]
+    pub fn pkts_acked(&mut self, sample: &AckSample) {
+        if let Some(hook) = self.ops.pkts_acked {
+            // SAFETY: see above; `sample` lives through the call.
+            unsafe { hook(self.sk(), sample) }
+        }
+    }
+
+    /// A reduction proved spurious: the window to return to, packets. By default
+    /// the larger of `snd_cwnd` and `prior_cwnd`.
+    pub fn undo_cwnd(&mut self) -> u32 {
+        match self.ops.undo_cwnd {
+            // SAFETY: see above.
+            Some(hook) => unsafe { hook(self.sk()) },
+            None => self.tp.snd_cwnd.max(self.tp.prior_cwnd),
+        }
+    }
+
+    /// Does the algorithm set window and pacing rate itself, on every ACK?
+    #[inline]
+    pub fn has_cong_control(&self) -> bool {
+        self.ops.cong_control.is_some()
+    }
+
+    /// An ACK was processed, for algorithms that
+    /// [`has_cong_control`](Self::has_cong_control).
+    #[inline]
+    pub fn cong_control(&mut self, ack: u32, flag: i32, rs: &RateSample) {
+        if let Some(hook) = self.ops.cong_control {
+            // SAFETY: see above; `rs` lives through the call.
+            unsafe { hook(self.sk(), ack, flag, rs) }
+        }
+    }
+
+    /// Least packets in an offloaded burst. By default 2.
+    pub fn min_tso_segs(&mut self) -> u32 {
+        match self.ops.min_tso_segs {
+            // SAFETY: see above.
+            Some(hook) => unsafe { hook(self.sk()) },
+            None => 2,
+        }
+    }
+}
+
+/// Spreads a seed over 64 bits (Steele, Lea, Flood 2014); never 0, where xorshift
+/// would stay.
+fn splitmix64(seed: u64) -> u64 {
+    let mut x = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    (x ^ (x >> 31)).max(1)
+}

@@ -1,0 +1,154 @@
+//! Everything that can be wrong with an algorithm, in words for its user.
+
+/// Why an algorithm cannot be had as asked for.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AlgorithmError {
+    /// No built-in algorithm has that name.
+    #[error("unknown algorithm `{name}`{hint}; known: {known}. A file of your own is given by its path, such as ./{name}.c")]
+    UnknownAlgorithm {
+        /// What was asked for.
+        name: String,
+        /// `; did you mean …?`, or nothing.
+        hint: String,
+        /// Names of the built-in algorithms.
+        known: String,
+    },
+    /// The algorithm has no such preset.
+    #[error("{algorithm} has no preset `{name}`{hint}; {known}")]
+    UnknownPreset {
+        /// Name of the algorithm.
+        algorithm: String,
+        /// What was asked for.
+        name: String,
+        /// `; did you mean …?`, or nothing.
+        hint: String,
+        /// What it has.
+        known: String,
+    },
+    /// The algorithm has no such parameter.
+    #[error("{algorithm} has no parameter `{name}`{hint}; {known}")]
+    UnknownParameter {
+        /// Name of the algorithm.
+        algorithm: String,
+        /// What was asked for.
+        name: String,
+        /// `; did you mean …?`, or nothing.
+        hint: String,
+        /// What it has.
+        known: String,
+    },
+    /// A parameter outside its range.
+    #[error("{algorithm}: {parameter} = {value} is out of range; it may be {min} to {max}")]
+    OutOfRange {
+        /// Name of the algorithm.
+        algorithm: String,
+        /// Name of the parameter.
+        parameter: String,
+        /// What was asked for.
+        value: String,
+        /// Least value.
+        min: String,
+        /// Greatest value.
+        max: String,
+    },
+    /// A parameter whose value is no number, or not a whole one where it must be.
+    #[error("{algorithm}: {parameter} = `{value}` is not {expected}")]
+    BadNumber {
+        /// Name of the algorithm.
+        algorithm: String,
+        /// Name of the parameter.
+        parameter: String,
+        /// What was given.
+        value: String,
+        /// What it must be.
+        expected: &'static str,
+    },
+    /// A text that does not follow `NAME_OR_PATH[@preset][:name=value,…]`.
+    #[error("`{spec}`: {problem}; write NAME[@preset][:parameter=value,...], such as cubic@ha2008:beta=0.7")]
+    BadSpec {
+        /// The text.
+        spec: String,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// The file cannot be read.
+    #[error("cannot read {path}: {reason}")]
+    Unreadable {
+        /// The file.
+        path: String,
+        /// The system's words.
+        reason: String,
+    },
+    /// There is no C compiler to compile a user's file with.
+    #[error("no C compiler to compile {path} with (tried {tried}); install one, such as Debian's gcc, or set CC")]
+    NoCompiler {
+        /// The file.
+        path: String,
+        /// Commands that were tried.
+        tried: String,
+    },
+    /// The compiler refuses the file.
+    #[error("{path} does not compile:\n{errors}")]
+    DoesNotCompile {
+        /// The file.
+        path: String,
+        /// The compiler's first messages.
+        errors: String,
+    },
+    /// The file computes with `float` or `double`.
+    #[error("{path} uses floating point, which the kernel forbids{place}; write fixed point, such as cwnd * 717 / 1024 in place of 0.7 * cwnd")]
+    FloatingPoint {
+        /// The file.
+        path: String,
+        /// Where or by what it was seen.
+        place: String,
+    },
+    /// The file calls functions that no host gives an algorithm.
+    #[error("{path} calls {functions}, which the kernel does not give an algorithm; algorithms/include/tcp_cc.h lists what it gives")]
+    UnknownFunction {
+        /// The file.
+        path: String,
+        /// The functions.
+        functions: String,
+    },
+    /// The file has variables that all flows would share.
+    #[error("{path} has variables outside the socket ({variables}), which flows would share; keep state in the structure named by CC_PRIVATE, and make constants const")]
+    MutableGlobals {
+        /// The file.
+        path: String,
+        /// The variables.
+        variables: String,
+    },
+    /// The file registers no algorithm.
+    #[error("{path} registers no algorithm; end it with CC_ALGORITHM(name, \"summary\", .ssthresh = ..., .cong_avoid = ...);")]
+    NotAnAlgorithm {
+        /// The file.
+        path: String,
+    },
+    /// A hook that every algorithm needs is absent.
+    #[error("{algorithm} ({path}) has no {hook}; CC_ALGORITHM must name one, .{hook} = ...")]
+    MissingHook {
+        /// Name of the algorithm.
+        algorithm: String,
+        /// Its file.
+        path: String,
+        /// The absent hook.
+        hook: &'static str,
+    },
+    /// The parameters or presets declared in the file contradict each other.
+    #[error("{path}: {problem}")]
+    BadDeclaration {
+        /// Its file.
+        path: String,
+        /// What is wrong.
+        problem: String,
+    },
+    /// The operating system got in the way.
+    #[error("cannot load {path}: {reason}")]
+    CannotLoad {
+        /// The file.
+        path: String,
+        /// The system's words.
+        reason: String,
+    },
+}

@@ -1,0 +1,34 @@
+//! Runs congestion-control algorithms written in the restricted C of
+//! `algorithms/` inside this process.
+//!
+//! ```
+//! use ackclock_host::{Algorithm, CaState, CongestionControl, HostConfig};
+//!
+//! let cubic = Algorithm::configure("cubic@ha2008:fast_convergence=0")?;
+//! let mut flow = CongestionControl::new(&cubic, HostConfig::default());
+//! flow.init();
+//! flow.tp_mut().snd_cwnd = 100;
+//! flow.tp_mut().snd_ssthresh = flow.ssthresh();
+//! flow.set_state(CaState::Recovery);
+//! assert_eq!(flow.tp().snd_ssthresh, 79); // 100 * 819 / 1024
+//! # Ok::<(), ackclock_host::AlgorithmError>(())
+//! ```
+//!
+//! The caller is the TCP sender: it keeps [`TcpSock`] true and calls the hooks as
+//! `tcp_ack` of Linux does. An algorithm's C code is trusted: a wild pointer in it
+//! is one in this process.
+#![warn(missing_docs)]
+
+mod algorithm;
+mod compile;
+mod configure;
+mod congestion_control;
+mod error;
+mod module;
+pub mod sock;
+
+pub use algorithm::{Algorithm, Param, Preset};
+pub use configure::Configured;
+pub use congestion_control::{CongestionControl, HostConfig};
+pub use error::AlgorithmError;
+pub use sock::*;
