@@ -1,9 +1,15 @@
 //! A fast, exact, repeatable packet simulator with a Linux-faithful TCP endpoint.
 #![forbid(unsafe_code)]
 
+pub mod engine;
+pub mod link;
 pub mod record;
+pub mod rng;
 pub mod scenario;
+pub mod schedule;
+pub mod tcp;
 
+pub use engine::run;
 pub use record::RunResult;
 pub use scenario::{Scenario, ScenarioError};
 
@@ -27,13 +33,4 @@ pub enum RunError {
     /// [`Control::cancelled`] was set.
     #[error("the run was cancelled")]
     Cancelled,
-}
-
-/// Simulates a scenario from start to end on the calling thread.
-///
-/// # Errors
-/// A field that cannot be simulated, or cancellation.
-pub fn run(scenario: &Scenario, control: &Control) -> Result<RunResult, RunError> {
-    let _ = (scenario.validate()?, control);
-    Ok(RunResult::default())
 }

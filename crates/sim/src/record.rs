@@ -178,5 +178,9 @@ impl EventKind {
 /// The name of a sender's state in the tables.
 pub const fn state_name(state: u8) -> &'static str {
     const NAMES: [&str; 5] = ["open", "disorder", "cwr", "recovery", "loss"];
-    NAMES[if state as usize <= CaState::Loss as usize { state as usize } else { 0 }]
+    NAMES[if state as usize <= CaState::Loss as usize {
+        state as usize
+    } else {
+        0
+    }]
 }

@@ -25,6 +25,8 @@ pub struct Scenario {
     pub header_bytes: u32,
     /// Each host handles an incoming ACK after a delay drawn from U(0, jitter), order kept.
     pub jitter_ns: u64,
+    /// Full segments that one delayed ACK answers: 2, or 1 for no delayed ACKs.
+    pub delayed_ack_segments: u32,
     /// The shared link.
     pub bottleneck: Bottleneck,
     /// Flows, numbered from 1 in every table.
@@ -41,6 +43,8 @@ pub struct Bottleneck {
     pub rate_bps: u64,
     /// Room in the queue, the packet in service included.
     pub buffer: Buffer,
+    /// Every so manieth data packet is lost on its way to the queue; `None`: none is.
+    pub drop_every_packets: Option<u64>,
 }
 
 /// The unit in which the drop-tail queue counts.
@@ -128,7 +132,11 @@ impl Scenario {
             if ok {
                 Ok(())
             } else {
-                Err(ScenarioError { field: field.into(), value, fix: fix.into() })
+                Err(ScenarioError {
+                    field: field.into(),
+                    value,
+                    fix: fix.into(),
+                })
             }
         };
         let within = |field: &str, value: u64, low: u64, high: u64| {
@@ -144,7 +152,12 @@ impl Scenario {
         within("header_bytes", self.header_bytes.into(), 20, 120)?;
         within("jitter_ns", self.jitter_ns, 0, NS_PER_S)?;
         within("hz", self.hz.into(), 24, 10_000)?;
-        within("bottleneck.rate_bps", self.bottleneck.rate_bps, 1_000, MAX_RATE_BPS)?;
+        within(
+            "bottleneck.rate_bps",
+            self.bottleneck.rate_bps,
+            1_000,
+            MAX_RATE_BPS,
+        )?;
         match self.bottleneck.buffer {
             Buffer::Packets(packets) => within("bottleneck.buffer.packets", packets, 1, 1 << 32)?,
             Buffer::Bytes(bytes) => {
@@ -152,17 +165,41 @@ impl Scenario {
                 within("bottleneck.buffer.bytes", bytes, packet, 1 << 44)?;
             }
         }
-        check(!self.flows.is_empty(), "flows", "[]".into(), "give at least one flow")?;
+        if let Some(packets) = self.bottleneck.drop_every_packets {
+            within("bottleneck.drop_every_packets", packets, 2, u64::MAX)?;
+        }
+        within(
+            "delayed_ack_segments",
+            self.delayed_ack_segments.into(),
+            1,
+            2,
+        )?;
+        check(
+            !self.flows.is_empty(),
+            "flows",
+            "[]".into(),
+            "give at least one flow",
+        )?;
         within("flows.len()", self.flows.len() as u64, 1, 100_000)?;
         if self.sample_interval_ns != 0 {
-            within("sample_interval_ns", self.sample_interval_ns, 1_000, MAX_DURATION_NS)?;
+            within(
+                "sample_interval_ns",
+                self.sample_interval_ns,
+                1_000,
+                MAX_DURATION_NS,
+            )?;
         }
         let mut configured = Vec::with_capacity(self.flows.len());
         for (index, flow) in self.flows.iter().enumerate() {
             let name = |field: &str| format!("flows[{index}].{field}");
             within(&name("rtt_ns"), flow.rtt_ns, 1_000, 100 * NS_PER_S)?;
             within(&name("start_ns"), flow.start_ns, 0, self.duration_ns)?;
-            within(&name("start_spread_ns"), flow.start_spread_ns, 0, self.duration_ns)?;
+            within(
+                &name("start_spread_ns"),
+                flow.start_spread_ns,
+                0,
+                self.duration_ns,
+            )?;
             if let Some(stop_ns) = flow.stop_ns {
                 let first = flow.start_ns + flow.start_spread_ns + 1;
                 check(
@@ -183,10 +220,12 @@ impl Scenario {
                     within(&name(field), bytes, self.mss_bytes.into(), 1 << 50)?;
                 }
             }
-            configured.push(Algorithm::configure(&flow.algorithm).map_err(|error| ScenarioError {
-                field: name("algorithm"),
-                value: flow.algorithm.clone(),
-                fix: error.to_string(),
+            configured.push(Algorithm::configure(&flow.algorithm).map_err(|error| {
+                ScenarioError {
+                    field: name("algorithm"),
+                    value: flow.algorithm.clone(),
+                    fix: error.to_string(),
+                }
             })?);
         }
         Ok(configured)

@@ -1,0 +1,668 @@
+//! The dumbbell: wires senders, the bottleneck, propagation and receivers together
+//! and moves time from event to event.
+//!
+//! A flow is one element with one pending event. Nothing on its way back can be
+//! held up, so a receiver's answer to a data packet is known as soon as the
+//! bottleneck has accepted the packet: receivers run ahead of the clock, and the
+//! ACKs wait in the flow's own line until they reach the sender. An ACK therefore
+//! costs one event, and a data packet none.
+
+use crate::link::Link;
+use crate::record::{EventKind, EventRow, FlowRow, QueueRow, RunResult, SampleRow};
+use crate::rng::Stream;
+use crate::scenario::{Flow as FlowScenario, Scenario};
+use crate::schedule::{Schedule, NEVER};
+use crate::tcp::profile::HostProfile;
+use crate::tcp::{Ack, FlowLimits, Range, Receiver, SackBlocks, Sender, SenderEvent, Transmit};
+use crate::{Control, RunError};
+use ackclock_host::{Configured, CongestionControl, HostConfig, TCP_INFINITE_SSTHRESH};
+use std::collections::VecDeque;
+use std::sync::atomic::Ordering;
+
+/// IP bytes of a SYN and of a bare ACK, with timestamps.
+const SYN_BYTES: u32 = 60;
+const ACK_BYTES: u32 = 52;
+/// Jiffies at the start of a run, before a flow's phase is added.
+const FIRST_JIFFY: u32 = 1_000_000;
+/// How many events pass between looks at [`Control`].
+const EVENTS_PER_CHECK: u32 = 1 << 14;
+
+/// A hash over everything that happens.
+#[derive(Clone, Copy, Debug)]
+struct TraceHash(u64);
+
+impl TraceHash {
+    #[inline]
+    fn add(&mut self, value: u64) {
+        self.0 = (self.0.rotate_left(5) ^ value).wrapping_mul(0x517c_c1b7_2722_0a95);
+    }
+}
+
+/// ACKs on their way, in order. Most carry no SACK blocks, so blocks have a line of their own.
+#[derive(Debug, Default)]
+struct AckLine {
+    acks: VecDeque<FlyingAck>,
+    blocks: VecDeque<Range>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct FlyingAck {
+    at_ns: u64,
+    ack: u64,
+    echo_ns: u64,
+    blocks: u8,
+    duplicate: bool,
+}
+
+impl AckLine {
+    #[inline]
+    fn push(&mut self, at_ns: u64, ack: &Ack) {
+        let blocks = ack.sacks.as_slice();
+        self.acks.push_back(FlyingAck {
+            at_ns,
+            ack: ack.ack,
+            echo_ns: ack.echo_ns,
+            blocks: blocks.len() as u8,
+            duplicate: ack.sacks.duplicate,
+        });
+        if !blocks.is_empty() {
+            self.blocks.extend(blocks);
+        }
+    }
+
+    #[inline]
+    fn first_at_ns(&self) -> u64 {
+        self.acks.front().map_or(NEVER, |ack| ack.at_ns)
+    }
+
+    #[inline]
+    fn pop(&mut self) -> Option<Ack> {
+        let flying = self.acks.pop_front()?;
+        let mut sacks = SackBlocks::default();
+        for _ in 0..flying.blocks {
+            if let Some(block) = self.blocks.pop_front() {
+                sacks.push(block);
+            }
+        }
+        sacks.duplicate = flying.duplicate;
+        Some(Ack {
+            ack: flying.ack,
+            echo_ns: flying.echo_ns,
+            sacks,
+        })
+    }
+}
+
+/// What a flow is doing.
+enum Phase {
+    /// Its start lies ahead, or a SYN is on its way.
+    Connecting {
+        syns: u32,
+        retry_at_ns: u64,
+        answer_at_ns: u64,
+        syn_sent_ns: u64,
+    },
+    /// Established.
+    Open(Box<Connection>),
+}
+
+struct Connection {
+    sender: Sender,
+    receiver: Receiver,
+    acks: AckLine,
+    last_ack_at_ns: u64,
+}
+
+struct Flow {
+    number: u32,
+    phase: Phase,
+    configured: Configured,
+    profile: HostProfile,
+    rtt_ns: u64,
+    start_ns: u64,
+    stop_ns: u64,
+    segments: u64,
+    last_segment_bytes: u32,
+    receive_window: u64,
+    send_buffer: u64,
+    jitter_ns: u64,
+    jitter: Stream,
+    tick_phase_ns: u64,
+    completed_ns: Option<u64>,
+    dropped_packets: u64,
+    recoveries: u64,
+    timeouts: u64,
+    undos: u64,
+}
+
+/// Where a run's packets are, for the conservation tests.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Census {
+    /// Data packets sent.
+    pub sent: u64,
+    /// Data packets dropped by the bottleneck.
+    pub dropped: u64,
+    /// Data packets that reached a receiver (receivers run ahead of the clock).
+    pub received: u64,
+    /// Of these, the ones that were new to it.
+    pub fresh: u64,
+    /// And those it had already.
+    pub duplicates: u64,
+    /// Segments handed to the applications, in order.
+    pub in_order: u64,
+    /// Segments waiting for a gap to be filled.
+    pub out_of_order: u64,
+}
+
+struct Dumbbell<'a> {
+    scenario: &'a Scenario,
+    link: Link,
+    flows: Vec<Flow>,
+    schedule: Schedule,
+    hash: TraceHash,
+    result: RunResult,
+    census: Census,
+    /// Data packets offered to the bottleneck, and which of them is the next to be lost.
+    data_packets: u64,
+    next_loss: u64,
+}
+
+/// Simulates a scenario from start to end on the calling thread.
+///
+/// # Errors
+/// A field that cannot be simulated, or cancellation.
+pub fn run(scenario: &Scenario, control: &Control) -> Result<RunResult, RunError> {
+    run_with_census(scenario, control).map(|(result, _)| result)
+}
+
+/// [`run`], and where the packets went.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_with_census(
+    scenario: &Scenario,
+    control: &Control,
+) -> Result<(RunResult, Census), RunError> {
+    let configured = scenario.validate()?;
+    let mut dumbbell = Dumbbell::new(scenario, configured);
+    dumbbell.run(control)?;
+    Ok((dumbbell.result, dumbbell.census))
+}
+
+impl<'a> Dumbbell<'a> {
+    fn new(scenario: &'a Scenario, configured: Vec<Configured>) -> Self {
+        let flows: Vec<Flow> = scenario
+            .flows
+            .iter()
+            .zip(configured)
+            .enumerate()
+            .map(|(index, (flow, configured))| {
+                Flow::new(index as u32 + 1, scenario, flow, configured)
+            })
+            .collect();
+        // Flow i is element i; the sampler comes after all of them at equal times.
+        let mut schedule = Schedule::new(flows.len() + 1);
+        for (element, flow) in flows.iter().enumerate() {
+            schedule.set(element, flow.next_event_ns());
+        }
+        if scenario.sample_interval_ns > 0 {
+            schedule.set(flows.len(), scenario.sample_interval_ns);
+        }
+        Self {
+            scenario,
+            link: Link::new(&scenario.bottleneck),
+            flows,
+            schedule,
+            hash: TraceHash(0),
+            result: RunResult::default(),
+            census: Census::default(),
+            data_packets: 0,
+            next_loss: scenario.bottleneck.drop_every_packets.unwrap_or(0),
+        }
+    }
+
+    fn run(&mut self, control: &Control) -> Result<(), RunError> {
+        let end_ns = self.scenario.duration_ns;
+        let sampler = self.flows.len();
+        let mut until_check = 0;
+        loop {
+            let (now_ns, element) = self.schedule.first();
+            if now_ns > end_ns {
+                break;
+            }
+            if until_check == 0 {
+                until_check = EVENTS_PER_CHECK;
+                control.simulated_ns.store(now_ns, Ordering::Relaxed);
+                if control.cancelled.load(Ordering::Relaxed) {
+                    return Err(RunError::Cancelled);
+                }
+            }
+            until_check -= 1;
+            if element == sampler {
+                self.sample(now_ns);
+                self.schedule
+                    .set(sampler, now_ns + self.scenario.sample_interval_ns);
+                continue;
+            }
+            self.step(element, now_ns);
+            self.schedule
+                .set(element, self.flows[element].next_event_ns());
+        }
+        control.simulated_ns.store(end_ns, Ordering::Relaxed);
+        self.finish(end_ns);
+        Ok(())
+    }
+
+    /// Lets a flow handle what is due.
+    #[inline]
+    fn step(&mut self, element: usize, now_ns: u64) {
+        let flow = &mut self.flows[element];
+        self.hash.add(now_ns ^ (u64::from(flow.number) << 48));
+        let Phase::Open(connection) = &mut flow.phase else {
+            return self.connect(element, now_ns);
+        };
+        if connection.receiver.poll_timeout() <= now_ns {
+            if let Some(ack) = connection.receiver.handle_timeout(now_ns) {
+                flow.fly(now_ns, &ack);
+                return;
+            }
+        }
+        if flow.stop_ns <= now_ns {
+            self.stop_if_due(element, now_ns);
+            return;
+        }
+        if connection.acks.first_at_ns() <= now_ns {
+            if let Some(ack) = connection.acks.pop() {
+                self.hash.add(ack.ack);
+                connection.sender.handle_ack(now_ns, &ack);
+            }
+        } else if connection.sender.poll_timeout() <= now_ns {
+            connection.sender.handle_timeout(now_ns);
+        }
+        if connection.sender.has_events() || connection.sender.is_complete() {
+            self.record_events(element, now_ns);
+        }
+        self.transmit(element, now_ns);
+    }
+
+    fn stop_if_due(&mut self, element: usize, now_ns: u64) {
+        let flow = &mut self.flows[element];
+        if let (Phase::Open(connection), true) = (&mut flow.phase, flow.stop_ns <= now_ns) {
+            connection.sender.stop_writing();
+            flow.stop_ns = NEVER;
+        }
+    }
+
+    /// Sends what the sender has to send, through the bottleneck and to the receiver.
+    #[inline]
+    fn transmit(&mut self, element: usize, now_ns: u64) {
+        let flow = &mut self.flows[element];
+        let full_bytes = self.scenario.packet_bytes();
+        let header_bytes = self.scenario.header_bytes;
+        loop {
+            let Phase::Open(connection) = &mut flow.phase else {
+                return;
+            };
+            let Some(Transmit { first, segments }) = connection.sender.poll_transmit(now_ns) else {
+                return;
+            };
+            self.census.sent += u64::from(segments);
+            for segment in first..first + u64::from(segments) {
+                let last = segment + 1 == flow.segments;
+                let bytes = if last {
+                    header_bytes + flow.last_segment_bytes
+                } else {
+                    full_bytes
+                };
+                self.data_packets += 1;
+                let lost = self.data_packets == self.next_loss;
+                if lost {
+                    self.next_loss += self.scenario.bottleneck.drop_every_packets.unwrap_or(0);
+                }
+                let departure = if lost {
+                    None
+                } else {
+                    self.link.enqueue(now_ns, bytes)
+                };
+                let Some(arrives_ns) = departure else {
+                    self.hash.add(segment);
+                    flow.dropped_packets += 1;
+                    self.census.dropped += 1;
+                    continue;
+                };
+                self.hash.add(arrives_ns);
+                self.census.received += 1;
+                flow.arrive(arrives_ns, segment, now_ns, last);
+            }
+        }
+    }
+
+    /// The handshake: SYN and final ACK take the bottleneck, the SYN-ACK the way back.
+    fn connect(&mut self, element: usize, now_ns: u64) {
+        let flow = &mut self.flows[element];
+        let Phase::Connecting {
+            syns,
+            retry_at_ns,
+            answer_at_ns,
+            syn_sent_ns,
+        } = &mut flow.phase
+        else {
+            return;
+        };
+        if *answer_at_ns <= now_ns {
+            let handshake_ns = now_ns - *syn_sent_ns;
+            let sender = flow.establish(self.scenario, now_ns, handshake_ns);
+            let receiver = Receiver::new(flow.profile, flow.rtt_ns);
+            flow.phase = Phase::Open(Box::new(Connection {
+                sender,
+                receiver,
+                acks: AckLine::default(),
+                last_ack_at_ns: 0,
+            }));
+            // The final ACK matters to nobody if it is lost: data follows at once.
+            let _ = self.link.enqueue(now_ns, ACK_BYTES);
+            self.record_event(element, now_ns, EventKind::Established, None);
+            self.stop_if_due(element, now_ns);
+            return self.transmit(element, now_ns);
+        }
+        let timeout_ns = (flow.profile.initial_rto_us * 1_000) << (*syns).min(6);
+        *syns += 1;
+        *retry_at_ns = now_ns + timeout_ns;
+        if let Some(arrives_ns) = self.link.enqueue(now_ns, SYN_BYTES) {
+            *syn_sent_ns = now_ns;
+            *answer_at_ns = arrives_ns + flow.rtt_ns;
+        }
+    }
+
+    #[cold]
+    fn record_events(&mut self, element: usize, now_ns: u64) {
+        let flow = &mut self.flows[element];
+        let Phase::Open(connection) = &mut flow.phase else {
+            return;
+        };
+        let events: Vec<_> = connection.sender.take_events().collect();
+        let complete = connection.sender.is_complete() && flow.completed_ns.is_none();
+        for (event, cwnd, in_flight) in events {
+            let kind = match event {
+                SenderEvent::SlowStartExit => EventKind::SlowStartExit,
+                SenderEvent::Recovery => EventKind::Recovery,
+                SenderEvent::Recovered => EventKind::Recovered,
+                SenderEvent::Timeout => EventKind::Timeout,
+                SenderEvent::Undo => EventKind::Undo,
+            };
+            self.record_event(element, now_ns, kind, Some((cwnd, in_flight)));
+        }
+        if complete {
+            self.flows[element].completed_ns = Some(now_ns);
+            self.record_event(element, now_ns, EventKind::Completed, None);
+        }
+    }
+
+    fn record_event(
+        &mut self,
+        element: usize,
+        now_ns: u64,
+        kind: EventKind,
+        before: Option<(u32, u32)>,
+    ) {
+        let flow = &mut self.flows[element];
+        match kind {
+            EventKind::Recovery => flow.recoveries += 1,
+            EventKind::Timeout => flow.timeouts += 1,
+            EventKind::Undo => flow.undos += 1,
+            _ => (),
+        }
+        let Phase::Open(connection) = &flow.phase else {
+            return;
+        };
+        let tp = connection.sender.tp();
+        let (cwnd, in_flight) =
+            before.unwrap_or((tp.snd_cwnd, connection.sender.packets_in_flight()));
+        self.result.events.push(EventRow {
+            time_us: now_ns / 1_000,
+            flow: flow.number,
+            kind,
+            cwnd_packets: cwnd,
+            ssthresh_packets: tp.snd_ssthresh,
+            in_flight_packets: in_flight,
+        });
+        if self.scenario.sample_interval_ns > 0 {
+            self.result.samples.push(flow.sample(self.scenario, now_ns));
+        }
+    }
+
+    fn sample(&mut self, now_ns: u64) {
+        for flow in self.flows.iter().filter(|flow| flow.start_ns <= now_ns) {
+            self.result.samples.push(flow.sample(self.scenario, now_ns));
+        }
+        self.link.advance(now_ns);
+        let totals = self.link.totals();
+        self.result.queues.push(QueueRow {
+            time_us: now_ns / 1_000,
+            queue: 1,
+            queue_packets: self.link.queue_packets(),
+            queue_bytes: self.link.queue_bytes(),
+            enqueued_packets: totals.enqueued_packets,
+            dropped_packets: totals.dropped_packets,
+            sent_bytes: totals.sent_bytes,
+        });
+    }
+
+    fn finish(&mut self, end_ns: u64) {
+        self.link.advance(end_ns);
+        for flow in &self.flows {
+            if let Phase::Open(connection) = &flow.phase {
+                self.census.duplicates += connection.receiver.duplicates();
+                self.census.in_order += connection.receiver.delivered();
+                self.census.out_of_order += connection.receiver.waiting();
+            }
+            let row = flow.row(self.scenario);
+            self.hash.add(row.delivered_bytes);
+            self.hash.add(row.retransmitted_packets);
+            self.result.packets += row.sent_packets;
+            self.result.flows.push(row);
+        }
+        self.census.fresh = self.census.received - self.census.duplicates;
+        self.result.trace_hash = self.hash.0;
+    }
+}
+
+impl Flow {
+    fn new(number: u32, scenario: &Scenario, flow: &FlowScenario, configured: Configured) -> Self {
+        let stream = |what: &str| Stream::named(scenario.seed, &format!("flow.{number}.{what}"));
+        let mss = u64::from(scenario.mss_bytes);
+        let segments = flow
+            .size_bytes
+            .map_or(u64::MAX, |bytes| bytes.div_ceil(mss));
+        let last_bytes = flow
+            .size_bytes
+            .map_or(mss, |bytes| bytes - (bytes.div_ceil(mss) - 1) * mss);
+        let start_ns = flow.start_ns + stream("start").up_to(flow.start_spread_ns);
+        Self {
+            number,
+            phase: Phase::Connecting {
+                syns: 0,
+                retry_at_ns: start_ns,
+                answer_at_ns: NEVER,
+                syn_sent_ns: 0,
+            },
+            configured,
+            profile: HostProfile {
+                segments_per_ack: scenario.delayed_ack_segments,
+                ..HostProfile::of(scenario.profile)
+            },
+            rtt_ns: flow.rtt_ns,
+            start_ns,
+            stop_ns: flow.stop_ns.unwrap_or(NEVER),
+            segments,
+            last_segment_bytes: last_bytes as u32,
+            receive_window: flow
+                .receive_window_bytes
+                .map_or(u64::MAX, |bytes| bytes / mss),
+            send_buffer: flow.send_buffer_bytes.map_or(u64::MAX, |bytes| bytes / mss),
+            jitter_ns: scenario.jitter_ns,
+            jitter: stream("jitter"),
+            tick_phase_ns: stream("tick").up_to(1_000_000_000 / u64::from(scenario.hz)),
+            completed_ns: None,
+            dropped_packets: 0,
+            recoveries: 0,
+            timeouts: 0,
+            undos: 0,
+        }
+    }
+
+    fn establish(&self, scenario: &Scenario, now_ns: u64, handshake_ns: u64) -> Sender {
+        let mut cc = CongestionControl::new(
+            &self.configured,
+            HostConfig {
+                hz: scenario.hz,
+                era: self.profile.era,
+                random_seed: Stream::named(scenario.seed, &format!("flow.{}.cc", self.number))
+                    .bits(),
+                mss_bytes: scenario.mss_bytes,
+                initial_cwnd: self.profile.initial_cwnd(scenario.mss_bytes),
+                initial_ssthresh: TCP_INFINITE_SSTHRESH,
+            },
+        );
+        cc.tp_mut().inet_conn.sk.sk_host.jiffies = FIRST_JIFFY;
+        let limits = FlowLimits {
+            segments: self.segments,
+            receive_window: self.receive_window,
+            send_buffer: self.send_buffer,
+        };
+        Sender::new(
+            cc,
+            self.profile,
+            limits,
+            now_ns,
+            handshake_ns,
+            self.tick_phase_ns,
+        )
+    }
+
+    #[inline]
+    fn next_event_ns(&self) -> u64 {
+        match &self.phase {
+            Phase::Connecting {
+                retry_at_ns,
+                answer_at_ns,
+                ..
+            } => (*retry_at_ns).min(*answer_at_ns),
+            Phase::Open(connection) => connection
+                .acks
+                .first_at_ns()
+                .min(connection.sender.poll_timeout())
+                .min(connection.receiver.poll_timeout())
+                .min(self.stop_ns),
+        }
+    }
+
+    /// A data packet reaches the receiver at `at_ns`, perhaps in the future.
+    #[inline]
+    fn arrive(&mut self, at_ns: u64, segment: u64, sent_ns: u64, last: bool) {
+        let Phase::Open(connection) = &mut self.phase else {
+            return;
+        };
+        let timeout_ns = connection.receiver.poll_timeout();
+        if timeout_ns < at_ns {
+            if let Some(ack) = connection.receiver.handle_timeout(timeout_ns) {
+                self.fly(timeout_ns, &ack);
+            }
+        }
+        let Phase::Open(connection) = &mut self.phase else {
+            return;
+        };
+        if let Some(ack) = connection
+            .receiver
+            .handle_segment(at_ns, segment, sent_ns, last)
+        {
+            self.fly(at_ns, &ack);
+        }
+    }
+
+    /// An ACK leaves the receiver: it takes the propagation delay and the host's jitter,
+    /// and never overtakes another.
+    #[inline]
+    fn fly(&mut self, at_ns: u64, ack: &Ack) {
+        let jitter_ns = self.jitter.up_to(self.jitter_ns);
+        let Phase::Open(connection) = &mut self.phase else {
+            return;
+        };
+        let arrives_ns = (at_ns + self.rtt_ns + jitter_ns).max(connection.last_ack_at_ns);
+        connection.last_ack_at_ns = arrives_ns;
+        connection.acks.push(arrives_ns, ack);
+    }
+
+    fn delivered_bytes(&self, scenario: &Scenario, una: u64) -> u64 {
+        let whole = una * u64::from(scenario.mss_bytes);
+        if una < self.segments {
+            whole
+        } else {
+            whole - u64::from(scenario.mss_bytes - self.last_segment_bytes)
+        }
+    }
+
+    fn sample(&self, scenario: &Scenario, now_ns: u64) -> SampleRow {
+        let mut row = SampleRow {
+            time_us: now_ns / 1_000,
+            flow: self.number,
+            cwnd_packets: self.profile.initial_cwnd(scenario.mss_bytes),
+            ssthresh_packets: TCP_INFINITE_SSTHRESH,
+            srtt_us: 0,
+            min_rtt_us: 0,
+            in_flight_packets: 0,
+            delivered_packets: 0,
+            delivered_bytes: 0,
+            lost_packets: 0,
+            retransmitted_packets: 0,
+            state: 0,
+        };
+        if let Phase::Open(connection) = &self.phase {
+            let sender = &connection.sender;
+            let tp = sender.tp();
+            let (_, retransmitted_packets, lost_packets) = sender.totals();
+            row = SampleRow {
+                cwnd_packets: tp.snd_cwnd,
+                ssthresh_packets: tp.snd_ssthresh,
+                srtt_us: tp.srtt_us >> 3,
+                min_rtt_us: sender.min_rtt_us(),
+                in_flight_packets: sender.packets_in_flight(),
+                delivered_packets: sender.delivered_packets(),
+                delivered_bytes: self.delivered_bytes(scenario, sender.una()),
+                lost_packets,
+                retransmitted_packets,
+                state: tp.inet_conn.icsk_ca_state,
+                ..row
+            };
+        }
+        row
+    }
+
+    fn row(&self, scenario: &Scenario) -> FlowRow {
+        let mut row = FlowRow {
+            flow: self.number,
+            start_us: self.start_ns / 1_000,
+            completed_us: self.completed_ns.map_or(0, |ns| ns / 1_000),
+            delivered_bytes: 0,
+            sent_packets: 0,
+            retransmitted_packets: 0,
+            dropped_packets: self.dropped_packets,
+            recoveries: self.recoveries,
+            timeouts: self.timeouts,
+            undos: self.undos,
+            min_rtt_us: 0,
+            receive_window_limited_us: 0,
+            send_buffer_limited_us: 0,
+        };
+        if let Phase::Open(connection) = &self.phase {
+            let sender = &connection.sender;
+            let (receive_window_ns, send_buffer_ns) = sender.limited_ns();
+            (row.sent_packets, row.retransmitted_packets, _) = sender.totals();
+            row.delivered_bytes = self.delivered_bytes(scenario, sender.una());
+            row.min_rtt_us = sender.min_rtt_us().into();
+            row.receive_window_limited_us = receive_window_ns / 1_000;
+            row.send_buffer_limited_us = send_buffer_ns / 1_000;
+        }
+        row
+    }
+}

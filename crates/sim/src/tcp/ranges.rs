@@ -1,0 +1,123 @@
+//! A set of segment numbers, kept as sorted, disjoint, non-touching ranges: the
+//! receiver's out-of-order data, and what the sender knows of it.
+
+use std::collections::VecDeque;
+
+/// Segments `start..end`.
+pub type Range = (u64, u64);
+
+/// A set of segment numbers.
+#[derive(Clone, Debug, Default)]
+pub struct RangeSet(VecDeque<Range>);
+
+impl RangeSet {
+    /// Adds `start..end`, calls `on_new` for every part that was not in the set,
+    /// in ascending order, and returns the range that now holds it.
+    pub fn insert(&mut self, (start, end): Range, mut on_new: impl FnMut(Range)) -> Range {
+        debug_assert!(start < end);
+        let ranges = &mut self.0;
+        // Data arrives mostly in order: the last range grows, or a new one follows it.
+        let low = match ranges.back() {
+            None => 0,
+            Some(&(_, last_end)) if last_end < start => ranges.len(),
+            Some(&(last_start, _)) if last_start <= start => ranges.len() - 1,
+            Some(_) => ranges.partition_point(|range| range.1 < start),
+        };
+        let mut merged = (start, end);
+        let mut seen = start;
+        let mut high = low;
+        while let Some(&range) = ranges.get(high).filter(|range| range.0 <= end) {
+            if seen < range.0 {
+                on_new((seen, range.0));
+            }
+            seen = seen.max(range.1);
+            merged = (merged.0.min(range.0), merged.1.max(range.1));
+            high += 1;
+        }
+        if seen < end {
+            on_new((seen, end));
+        }
+        if low == high {
+            ranges.insert(low, merged);
+        } else {
+            ranges[low] = merged;
+            ranges.drain(low + 1..high);
+        }
+        merged
+    }
+
+    /// Removes everything below `bound`.
+    pub fn remove_below(&mut self, bound: u64) {
+        while let Some(front) = self.0.front_mut() {
+            if front.1 > bound {
+                front.0 = front.0.max(bound);
+                break;
+            }
+            self.0.pop_front();
+        }
+    }
+
+    /// Is this segment in the set?
+    pub fn contains(&self, segment: u64) -> bool {
+        let next = self.0.partition_point(|range| range.1 <= segment);
+        self.0.get(next).is_some_and(|range| range.0 <= segment)
+    }
+
+    /// The lowest range.
+    pub fn first(&self) -> Option<Range> {
+        self.0.front().copied()
+    }
+
+    /// One past the highest segment, 0 when empty.
+    pub fn end(&self) -> u64 {
+        self.0.back().map_or(0, |range| range.1)
+    }
+
+    /// How many segments it holds.
+    pub fn len(&self) -> u64 {
+        self.0.iter().map(|range| range.1 - range.0).sum()
+    }
+
+    /// Holds nothing?
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
+
+    proptest! {
+        #[test]
+        fn behaves_as_a_set(operations in proptest::collection::vec((0_u64..60, 1_u64..9, 0_u8..8), 1..80)) {
+            let mut ranges = RangeSet::default();
+            let mut plain = BTreeSet::new();
+            for (start, length, kind) in operations {
+                if kind == 0 {
+                    ranges.remove_below(start);
+                    plain.retain(|&segment| segment >= start);
+                } else {
+                    let fresh: Vec<u64> =
+                        (start..start + length).filter(|segment| !plain.contains(segment)).collect();
+                    let mut reported = Vec::new();
+                    let merged = ranges.insert((start, start + length), |(a, b)| reported.extend(a..b));
+                    prop_assert_eq!(reported, fresh);
+                    plain.extend(start..start + length);
+                    prop_assert!(merged.0 <= start && merged.1 >= start + length);
+                    prop_assert!((merged.0..merged.1).all(|segment| plain.contains(&segment)));
+                }
+                prop_assert_eq!(ranges.len(), plain.len() as u64);
+                prop_assert_eq!(ranges.end(), plain.last().map_or(0, |last| last + 1));
+                prop_assert_eq!(ranges.first().map(|range| range.0), plain.first().copied());
+                for segment in 0..72 {
+                    prop_assert_eq!(ranges.contains(segment), plain.contains(&segment));
+                }
+                let list: Vec<_> = ranges.0.iter().copied().collect();
+                prop_assert!(list.windows(2).all(|pair| pair[0].1 < pair[1].0));
+            }
+        }
+    }
+}

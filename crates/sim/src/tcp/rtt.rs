@@ -1,0 +1,182 @@
+//! Round-trip time: Linux's variant of RFC 6298, and the windowed minimum.
+
+use super::profile::{RTO_MAX_US, RTO_MIN_US};
+
+/// Smoothed RTT, its variation, and the retransmission timeout.
+#[derive(Clone, Debug)]
+pub struct RttEstimator {
+    /// srtt << 3, µs; 0 before the first sample.
+    pub srtt_us: u32,
+    /// Mean deviation << 2, µs.
+    pub mdev_us: u32,
+    /// Largest deviation in this window, µs.
+    mdev_max_us: u32,
+    /// 4 × the deviation in use, at least RTO_MIN, µs.
+    rttvar_us: u32,
+    /// The window ends when this segment is acknowledged.
+    window_end: u64,
+    initial_rto_us: u64,
+}
+
+impl RttEstimator {
+    /// Before the first sample.
+    pub fn new(initial_rto_us: u64) -> Self {
+        Self {
+            srtt_us: 0,
+            mdev_us: 0,
+            mdev_max_us: 0,
+            rttvar_us: 0,
+            window_end: 0,
+            initial_rto_us,
+        }
+    }
+
+    /// RFC 6298 section 2, in shifts, with two of Linux's refinements: a falling RTT
+    /// raises the deviation with an eighth of the usual gain only, and the deviation
+    /// used is the largest of the last window and decays once per window.
+    #[inline]
+    pub fn sample(&mut self, rtt_us: u32, una: u64, nxt: u64) {
+        let rtt_us = rtt_us.clamp(1, 1 << 28);
+        if self.srtt_us == 0 {
+            self.srtt_us = rtt_us << 3;
+            self.mdev_us = rtt_us << 1;
+            self.rttvar_us = self.mdev_us.max(RTO_MIN_US);
+            self.mdev_max_us = self.rttvar_us;
+            self.window_end = nxt;
+            return;
+        }
+        let error = rtt_us as i32 - (self.srtt_us >> 3) as i32;
+        self.srtt_us = (self.srtt_us as i32 + error).max(1) as u32;
+        let mut excess = error.abs() - (self.mdev_us >> 2) as i32;
+        if error < 0 && excess > 0 {
+            excess >>= 3;
+        }
+        self.mdev_us = (self.mdev_us as i32 + excess) as u32;
+        if self.mdev_us > self.mdev_max_us {
+            self.mdev_max_us = self.mdev_us;
+            self.rttvar_us = self.rttvar_us.max(self.mdev_max_us);
+        }
+        if una > self.window_end {
+            if self.mdev_max_us < self.rttvar_us {
+                self.rttvar_us -= (self.rttvar_us - self.mdev_max_us) >> 2;
+            }
+            self.window_end = nxt;
+            self.mdev_max_us = RTO_MIN_US;
+        }
+    }
+
+    /// Retransmission timeout without back-off, µs.
+    #[inline]
+    pub fn rto_us(&self) -> u64 {
+        if self.srtt_us == 0 {
+            return self.initial_rto_us;
+        }
+        (u64::from(self.srtt_us >> 3) + u64::from(self.rttvar_us)).min(RTO_MAX_US)
+    }
+}
+
+/// The minimum over a sliding window, from its three best candidates (K. Nichols).
+#[derive(Clone, Debug)]
+pub struct WindowedMin {
+    /// (time, value): the minimum, and the minima of what came after it.
+    best: [(u64, u32); 3],
+}
+
+/// `tcp_min_rtt_wlen`: 300 s.
+const MIN_RTT_WINDOW_NS: u64 = 300_000_000_000;
+
+impl Default for WindowedMin {
+    fn default() -> Self {
+        Self {
+            best: [(0, u32::MAX); 3],
+        }
+    }
+}
+
+impl WindowedMin {
+    /// The minimum; `u32::MAX` before the first sample.
+    #[inline]
+    pub fn get(&self) -> u32 {
+        self.best[0].1
+    }
+
+    /// Takes a sample in.
+    #[inline]
+    pub fn sample(&mut self, now_ns: u64, value: u32) {
+        let sample = (now_ns, value);
+        let best = &mut self.best;
+        if value <= best[0].1 || now_ns - best[2].0 > MIN_RTT_WINDOW_NS {
+            *best = [sample; 3];
+            return;
+        }
+        if value <= best[1].1 {
+            best[1] = sample;
+            best[2] = sample;
+        } else if value <= best[2].1 {
+            best[2] = sample;
+        }
+        let age_ns = now_ns - best[0].0;
+        if age_ns > MIN_RTT_WINDOW_NS {
+            // The minimum has aged out: its successors move up.
+            *best = [best[1], best[2], sample];
+            if now_ns - best[0].0 > MIN_RTT_WINDOW_NS {
+                *best = [best[1], best[2], sample];
+            }
+        } else if best[1].0 == best[0].0 && age_ns > MIN_RTT_WINDOW_NS / 4 {
+            // Nothing better in a quarter of the window: keep a candidate from each part.
+            best[1] = sample;
+            best[2] = sample;
+        } else if best[2].0 == best[1].0 && age_ns > MIN_RTT_WINDOW_NS / 2 {
+            best[2] = sample;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn follows_rfc6298() {
+        let mut rtt = RttEstimator::new(1_000_000);
+        assert_eq!(rtt.rto_us(), 1_000_000);
+        rtt.sample(100_000, 0, 10);
+        // SRTT = R, RTTVAR = R/2, RTO = R + max(RTO_MIN, 4·R/2).
+        assert_eq!((rtt.srtt_us >> 3, rtt.rto_us()), (100_000, 300_000));
+        rtt.sample(180_000, 5, 20);
+        // SRTT ← 7/8 SRTT + 1/8 R.
+        assert_eq!(rtt.srtt_us >> 3, 110_000);
+        for segment in 0..1000 {
+            rtt.sample(100_000, segment, segment + 10);
+        }
+        // A steady RTT leaves RTO at SRTT + RTO_MIN.
+        assert!((100_000..100_100).contains(&(rtt.srtt_us >> 3)));
+        assert!(
+            (300_000..301_000).contains(&rtt.rto_us()),
+            "{}",
+            rtt.rto_us()
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn windowed_minimum_is_a_recent_value_and_not_above_the_newest(
+            samples in proptest::collection::vec((1_u64..40_000_000_000, 1_u32..1000), 1..60),
+        ) {
+            let mut minimum = WindowedMin::default();
+            let (mut now_ns, mut seen) = (0, Vec::new());
+            for (gap_ns, value) in samples {
+                now_ns += gap_ns;
+                minimum.sample(now_ns, value);
+                seen.push((now_ns, value));
+                let recent = seen.iter().filter(|(at, _)| now_ns - at <= MIN_RTT_WINDOW_NS);
+                prop_assert!(recent.clone().any(|&(_, v)| v == minimum.get()));
+                prop_assert!(minimum.get() <= value);
+                if now_ns <= MIN_RTT_WINDOW_NS {
+                    prop_assert_eq!(minimum.get(), recent.map(|&(_, v)| v).min().unwrap());
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,407 @@
+//! What the sender knows of each segment in its window: when it was last sent,
+//! whether it is SACKed, deemed lost, retransmitted.
+//!
+//! The counts live in `TcpSock`, where algorithms see them: `packets_out`,
+//! `sacked_out`, `lost_out`, `retrans_out`, `delivered`, `lost`.
+
+use super::profile::REORDERING;
+use super::ranges::{Range, RangeSet};
+use super::Transmit;
+use ackclock_host::TcpSock;
+use std::collections::VecDeque;
+
+const SACKED: u8 = 1;
+const LOST: u8 = 2;
+/// A retransmission of it is in flight.
+const RETRANS: u8 = 4;
+/// It was retransmitted some time.
+const EVER_RETRANS: u8 = 8;
+
+/// Identifies a transmission, in the order of sending.
+pub type SentOrder = (u64, u64);
+
+/// What an ACK told, gathered while it is processed.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Delivery {
+    /// Segments newly cumulatively acknowledged.
+    pub acked: u32,
+    /// Send times of the first and last of them that were never retransmitted.
+    pub acked_sent_ns: Option<(u64, u64)>,
+    /// The same of segments newly SACKed.
+    pub sacked_sent_ns: Option<(u64, u64)>,
+    /// A segment was newly SACKed.
+    pub data_sacked: bool,
+    /// A retransmitted segment was cumulatively acknowledged.
+    pub retransmitted_acked: bool,
+    /// A segment sent before recovery and never retransmitted was delivered.
+    pub original_delivered: bool,
+    /// The most recently sent transmission now delivered, and whether its segment
+    /// was ever retransmitted.
+    pub newest: Option<(SentOrder, bool)>,
+}
+
+impl Delivery {
+    fn deliver(&mut self, sent: SentOrder, retransmitted: bool) {
+        if self.newest.is_none_or(|(newest, _)| sent > newest) {
+            self.newest = Some((sent, retransmitted));
+        }
+    }
+}
+
+/// A retransmission in flight.
+#[derive(Clone, Copy, Debug)]
+struct Retransmission {
+    segment: u64,
+    sent_ns: u64,
+    /// `nxt` when it was sent.
+    nxt: u64,
+}
+
+/// The sender's window, segment by segment.
+#[derive(Clone, Debug)]
+pub struct Scoreboard {
+    una: u64,
+    nxt: u64,
+    /// Rings indexed by segment & mask.
+    sent_ns: Vec<u64>,
+    flags: Vec<u8>,
+    mask: u64,
+    sacked: RangeSet,
+    /// Segments from here on have no flags.
+    clean_from: u64,
+    /// Segments below are SACKed, lost or retransmitted, as far as they are not acknowledged.
+    judged: u64,
+    /// Retransmissions in order of sending.
+    retransmissions: VecDeque<Retransmission>,
+    /// No segment below is lost and waiting to be retransmitted.
+    retransmit_hint: u64,
+    lost_end: u64,
+}
+
+impl Scoreboard {
+    /// An empty window.
+    pub fn new() -> Self {
+        let capacity = 1024;
+        Self {
+            una: 0,
+            nxt: 0,
+            sent_ns: vec![0; capacity],
+            flags: vec![0; capacity],
+            mask: capacity as u64 - 1,
+            sacked: RangeSet::default(),
+            clean_from: 0,
+            judged: 0,
+            retransmissions: VecDeque::new(),
+            retransmit_hint: 0,
+            lost_end: 0,
+        }
+    }
+
+    /// First unacknowledged segment.
+    #[inline]
+    pub fn una(&self) -> u64 {
+        self.una
+    }
+
+    /// Next segment to be sent for the first time.
+    #[inline]
+    pub fn nxt(&self) -> u64 {
+        self.nxt
+    }
+
+    /// When this segment of the window was last sent.
+    #[inline]
+    pub fn sent_ns(&self, segment: u64) -> u64 {
+        self.sent_ns[(segment & self.mask) as usize]
+    }
+
+    #[inline]
+    fn flags(&mut self, segment: u64) -> &mut u8 {
+        &mut self.flags[(segment & self.mask) as usize]
+    }
+
+    /// Sends `segments` new ones.
+    #[inline]
+    pub fn send(&mut self, tp: &mut TcpSock, now_ns: u64, segments: u32) -> Transmit {
+        let first = self.nxt;
+        self.nxt += u64::from(segments);
+        while self.nxt - self.una > self.sent_ns.len() as u64 {
+            self.grow();
+        }
+        for segment in first..self.nxt {
+            let index = (segment & self.mask) as usize;
+            self.sent_ns[index] = now_ns;
+            debug_assert_eq!(self.flags[index], 0);
+        }
+        tp.packets_out += segments;
+        Transmit { first, segments }
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        let capacity = self.sent_ns.len() * 2;
+        let mask = capacity as u64 - 1;
+        let (mut sent_ns, mut flags) = (vec![0; capacity], vec![0; capacity]);
+        let held = self.una + self.sent_ns.len() as u64;
+        for segment in self.una..held {
+            let (old, new) = ((segment & self.mask) as usize, (segment & mask) as usize);
+            sent_ns[new] = self.sent_ns[old];
+            flags[new] = self.flags[old];
+        }
+        (self.sent_ns, self.flags, self.mask) = (sent_ns, flags, mask);
+    }
+
+    /// The cumulative acknowledgement moves to `ack`.
+    #[inline]
+    pub fn acknowledge(
+        &mut self,
+        tp: &mut TcpSock,
+        ack: u64,
+        high_seq: u64,
+        delivery: &mut Delivery,
+    ) {
+        debug_assert!(self.una < ack && ack <= self.nxt);
+        let acked = (ack - self.una) as u32;
+        delivery.acked = acked;
+        tp.packets_out -= acked;
+        if self.una >= self.clean_from {
+            let last = self.sent_ns(ack - 1);
+            delivery.acked_sent_ns = Some((self.sent_ns(self.una), last));
+            delivery.original_delivered = self.una < high_seq;
+            delivery.deliver((last, ack - 1), false);
+            tp.delivered = tp.delivered.wrapping_add(acked);
+            self.una = ack;
+            return;
+        }
+        for segment in self.una..ack {
+            let sent_ns = self.sent_ns(segment);
+            let flags = std::mem::take(self.flags(segment));
+            if flags & EVER_RETRANS != 0 {
+                tp.retrans_out -= u32::from(flags & RETRANS != 0);
+                delivery.retransmitted_acked = true;
+            } else if flags & SACKED == 0 {
+                let first = delivery.acked_sent_ns.map_or(sent_ns, |(first, _)| first);
+                delivery.acked_sent_ns = Some((first, sent_ns));
+                delivery.original_delivered |= segment < high_seq;
+            }
+            if flags & SACKED != 0 {
+                tp.sacked_out -= 1;
+            } else {
+                tp.delivered = tp.delivered.wrapping_add(1);
+                delivery.deliver((sent_ns, segment), flags & EVER_RETRANS != 0);
+            }
+            tp.lost_out -= u32::from(flags & LOST != 0);
+        }
+        self.una = ack;
+        self.sacked.remove_below(ack);
+        self.judged = self.judged.max(ack);
+        if tp.packets_out == 0 {
+            self.retransmissions.clear();
+        }
+    }
+
+    /// Takes one SACK block in.
+    pub fn sack(&mut self, tp: &mut TcpSock, block: Range, high_seq: u64, delivery: &mut Delivery) {
+        let block = (block.0.max(self.una), block.1.min(self.nxt));
+        if block.0 >= block.1 {
+            return;
+        }
+        self.clean_from = self.clean_from.max(block.1);
+        let (mask, flags, sent) = (self.mask, &mut self.flags, &self.sent_ns);
+        self.sacked.insert(block, |(start, end)| {
+            for segment in start..end {
+                let index = (segment & mask) as usize;
+                let (sent_ns, old) = (sent[index], flags[index]);
+                debug_assert_eq!(old & SACKED, 0);
+                if old & EVER_RETRANS == 0 {
+                    let first = delivery.sacked_sent_ns.map_or(sent_ns, |(first, _)| first);
+                    delivery.sacked_sent_ns = Some((first, sent_ns));
+                    delivery.original_delivered |= segment < high_seq;
+                }
+                tp.lost_out -= u32::from(old & LOST != 0);
+                tp.retrans_out -= u32::from(old & RETRANS != 0);
+                flags[index] = (old & EVER_RETRANS) | SACKED;
+                tp.sacked_out += 1;
+                tp.delivered = tp.delivered.wrapping_add(1);
+                delivery.data_sacked = true;
+                delivery.deliver((sent_ns, segment), old & EVER_RETRANS != 0);
+            }
+        });
+    }
+
+    /// Was this segment of the window retransmitted?
+    pub fn ever_retransmitted(&self, segment: u64) -> bool {
+        self.flags[(segment & self.mask) as usize] & EVER_RETRANS != 0
+    }
+
+    fn mark_lost(&mut self, tp: &mut TcpSock, segment: u64) {
+        let flags = self.flags(segment);
+        debug_assert_eq!(*flags & SACKED, 0);
+        tp.retrans_out -= u32::from(*flags & RETRANS != 0);
+        tp.lost_out += u32::from(*flags & LOST == 0);
+        tp.lost = tp.lost.wrapping_add(1);
+        *flags = (*flags & EVER_RETRANS) | LOST;
+        self.clean_from = self.clean_from.max(segment + 1);
+        self.retransmit_hint = self.retransmit_hint.min(segment);
+        self.lost_end = self.lost_end.max(segment + 1);
+    }
+
+    /// Judges transmissions in the order in which they were made: `verdict` is given
+    /// each that is still unanswered and says whether it is lost; at the first that
+    /// is not, judging stops (originals and retransmissions separately).
+    fn judge(&mut self, tp: &mut TcpSock, mut verdict: impl FnMut(SentOrder, u64) -> bool) {
+        self.judged = self.judged.max(self.una);
+        while self.judged < self.nxt {
+            let segment = self.judged;
+            let (sent_ns, flags) = (self.sent_ns(segment), *self.flags(segment));
+            if flags & (SACKED | LOST | EVER_RETRANS) == 0 {
+                if !verdict((sent_ns, segment), segment) {
+                    break;
+                }
+                self.mark_lost(tp, segment);
+            }
+            self.judged += 1;
+        }
+        while let Some(&Retransmission {
+            segment,
+            sent_ns,
+            nxt,
+        }) = self.retransmissions.front()
+        {
+            let stale = segment < self.una
+                || *self.flags(segment) & RETRANS == 0
+                || self.sent_ns(segment) != sent_ns;
+            if !stale {
+                if !verdict((sent_ns, segment), nxt) {
+                    break;
+                }
+                self.mark_lost(tp, segment);
+            }
+            self.retransmissions.pop_front();
+        }
+    }
+
+    /// RACK: lost is what was sent before `newest` by more than `window_ns`.
+    /// Returns when the next one would be judged lost, if nothing else arrives.
+    pub fn judge_by_time(
+        &mut self,
+        tp: &mut TcpSock,
+        now_ns: u64,
+        newest: SentOrder,
+        rtt_ns: u64,
+        window_ns: u64,
+    ) -> Option<u64> {
+        let mut due_ns = None;
+        self.judge(tp, |sent, _| {
+            if sent >= newest {
+                return false;
+            }
+            let lost_at_ns = sent.0 + rtt_ns + window_ns;
+            if lost_at_ns > now_ns {
+                due_ns = Some(due_ns.unwrap_or(0).max(lost_at_ns));
+            }
+            lost_at_ns <= now_ns
+        });
+        due_ns
+    }
+
+    /// FACK: lost is what lies more than `REORDERING` below the highest SACK; a
+    /// retransmission, if a segment that far beyond its `nxt` was SACKed.
+    pub fn judge_by_distance(&mut self, tp: &mut TcpSock) {
+        let end = self.sacked.end();
+        self.judge(tp, |_, order| order + u64::from(REORDERING) < end);
+    }
+
+    /// A timeout: everything not SACKED is lost, unless `spare` says that it was sent
+    /// too recently. The head is always lost.
+    pub fn mark_all_lost(&mut self, tp: &mut TcpSock, spare: impl Fn(u64) -> bool) {
+        for segment in self.una..self.nxt {
+            let flags = *self.flags(segment);
+            if flags & SACKED == 0 && (segment == self.una || !spare(self.sent_ns(segment))) {
+                self.mark_lost(tp, segment);
+            }
+        }
+    }
+
+    /// The losses were none: forgets every loss mark.
+    pub fn unmark_lost(&mut self, tp: &mut TcpSock) {
+        for segment in self.una..self.lost_end.min(self.nxt).max(self.una) {
+            *self.flags(segment) &= !LOST;
+        }
+        tp.lost_out = 0;
+        self.judged = self.una;
+    }
+
+    /// Retransmits up to `limit` consecutive lost segments.
+    pub fn retransmit(&mut self, tp: &mut TcpSock, now_ns: u64, limit: u32) -> Option<Transmit> {
+        if tp.retrans_out >= tp.lost_out {
+            return None;
+        }
+        let mut segment = self.retransmit_hint.max(self.una);
+        let waiting = |flags: u8| flags & (SACKED | LOST | RETRANS) == LOST;
+        while segment < self.lost_end && !waiting(*self.flags(segment)) {
+            segment += 1;
+        }
+        let first = segment;
+        while segment < self.lost_end
+            && segment - first < u64::from(limit)
+            && waiting(*self.flags(segment))
+        {
+            self.resend(tp, now_ns, segment);
+            segment += 1;
+        }
+        self.retransmit_hint = segment;
+        (first < segment).then(|| Transmit {
+            first,
+            segments: (segment - first) as u32,
+        })
+    }
+
+    /// Retransmits the last segment of the window, lost or not (tail loss probe).
+    pub fn retransmit_last(&mut self, tp: &mut TcpSock, now_ns: u64) -> Option<Transmit> {
+        let last = self.nxt.checked_sub(1).filter(|&last| last >= self.una)?;
+        if *self.flags(last) & (SACKED | RETRANS) != 0 {
+            return None;
+        }
+        self.resend(tp, now_ns, last);
+        Some(Transmit {
+            first: last,
+            segments: 1,
+        })
+    }
+
+    fn resend(&mut self, tp: &mut TcpSock, now_ns: u64, segment: u64) {
+        *self.flags(segment) |= RETRANS | EVER_RETRANS;
+        self.clean_from = self.clean_from.max(segment + 1);
+        let index = (segment & self.mask) as usize;
+        self.sent_ns[index] = now_ns;
+        self.retransmissions.push_back(Retransmission {
+            segment,
+            sent_ns: now_ns,
+            nxt: self.nxt,
+        });
+        tp.retrans_out += 1;
+        tp.total_retrans = tp.total_retrans.wrapping_add(1);
+    }
+
+    /// Recounts everything, slowly, for assertions in tests.
+    #[cfg(any(test, debug_assertions))]
+    pub fn check(&self, tp: &TcpSock) {
+        let count = |bit: u8| {
+            (self.una..self.nxt)
+                .filter(|segment| self.flags[(segment & self.mask) as usize] & bit != 0)
+                .count() as u32
+        };
+        assert_eq!(
+            u64::from(tp.packets_out),
+            self.nxt - self.una,
+            "packets_out"
+        );
+        assert_eq!(tp.sacked_out, count(SACKED), "sacked_out");
+        assert_eq!(tp.lost_out, count(LOST), "lost_out");
+        assert_eq!(tp.retrans_out, count(RETRANS), "retrans_out");
+        assert!(tp.sacked_out + tp.lost_out <= tp.packets_out);
+        assert!((self.clean_from.max(self.una)..self.nxt)
+            .all(|segment| self.flags[(segment & self.mask) as usize] == 0));
+    }
+}

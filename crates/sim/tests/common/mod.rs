@@ -1,0 +1,50 @@
+//! Scenarios for the tests, in the units people use.
+#![allow(dead_code, missing_docs)]
+
+use ackclock_sim::scenario::{Bottleneck, Buffer, Flow, Profile, Scenario};
+use ackclock_sim::{run, Control, RunResult};
+
+pub const MS: u64 = 1_000_000;
+pub const S: u64 = 1_000 * MS;
+
+pub fn flow(algorithm: &str, rtt_ns: u64) -> Flow {
+    Flow {
+        algorithm: algorithm.into(),
+        rtt_ns,
+        start_ns: 0,
+        start_spread_ns: 0,
+        stop_ns: None,
+        size_bytes: None,
+        receive_window_bytes: None,
+        send_buffer_bytes: None,
+    }
+}
+
+pub fn dumbbell(
+    profile: Profile,
+    rate_bps: u64,
+    buffer_packets: u64,
+    flows: Vec<Flow>,
+) -> Scenario {
+    Scenario {
+        seed: 1,
+        duration_ns: 10 * S,
+        profile,
+        hz: 1000,
+        mss_bytes: 1448,
+        header_bytes: 52,
+        jitter_ns: 0,
+        delayed_ack_segments: 2,
+        bottleneck: Bottleneck {
+            rate_bps,
+            buffer: Buffer::Packets(buffer_packets),
+            drop_every_packets: None,
+        },
+        flows,
+        sample_interval_ns: 100 * MS,
+    }
+}
+
+pub fn simulate(scenario: &Scenario) -> RunResult {
+    run(scenario, &Control::default()).unwrap_or_else(|error| panic!("{error}"))
+}

@@ -1,0 +1,164 @@
+//! Whatever the scenario: no packet appears or vanishes, data arrives in order and
+//! once, windows are kept, and a seed repeats everything.
+
+mod common;
+
+use ackclock_sim::engine::run_with_census;
+use ackclock_sim::record::EventKind;
+use ackclock_sim::scenario::{Bottleneck, Buffer, Flow, Profile, Scenario};
+use ackclock_sim::Control;
+use common::{MS, S};
+use proptest::prelude::*;
+
+fn flows() -> impl Strategy<Value = Flow> {
+    let algorithms = prop_oneof![
+        Just("reno"),
+        Just("cubic"),
+        Just("cubic@ha2008"),
+        Just("cubic_fc"),
+    ];
+    (
+        algorithms,
+        100_000_u64..(300 * MS),
+        0_u64..S,
+        0_u64..(100 * MS),
+        proptest::option::of(1_u64..3_000_000),
+        proptest::option::of((1_500 * MS)..(4 * S)),
+        proptest::option::of(1_448_u64..200_000),
+        proptest::option::of(1_448_u64..200_000),
+    )
+        .prop_map(
+            |(algorithm, rtt_ns, start_ns, spread, size, stop, window, buffer)| Flow {
+                algorithm: algorithm.into(),
+                rtt_ns,
+                start_ns,
+                start_spread_ns: spread,
+                stop_ns: stop,
+                size_bytes: size,
+                receive_window_bytes: window,
+                send_buffer_bytes: buffer,
+            },
+        )
+}
+
+fn scenarios() -> impl Strategy<Value = Scenario> {
+    (
+        any::<u64>(),
+        prop_oneof![Just(Profile::Linux6), Just(Profile::Linux2_6_25)],
+        prop_oneof![Just(100_u32), Just(250), Just(1000)],
+        prop_oneof![Just(0_u64), 1_u64..(5 * MS)],
+        1_u32..3,
+        200_000_u64..60_000_000,
+        prop_oneof![
+            (1_u64..200).prop_map(Buffer::Packets),
+            (1_500_u64..300_000).prop_map(Buffer::Bytes)
+        ],
+        proptest::option::weighted(0.4, 2_u64..400),
+        proptest::collection::vec(flows(), 1..5),
+    )
+        .prop_map(
+            |(
+                seed,
+                profile,
+                hz,
+                jitter_ns,
+                delayed_ack_segments,
+                rate_bps,
+                buffer,
+                drop,
+                flows,
+            )| {
+                Scenario {
+                    seed,
+                    duration_ns: 5 * S,
+                    profile,
+                    hz,
+                    mss_bytes: 1448,
+                    header_bytes: 52,
+                    jitter_ns,
+                    delayed_ack_segments,
+                    bottleneck: Bottleneck {
+                        rate_bps,
+                        buffer,
+                        drop_every_packets: drop,
+                    },
+                    flows,
+                    sample_interval_ns: 50 * MS,
+                }
+            },
+        )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn nothing_is_lost_unaccounted(scenario in scenarios()) {
+        let (result, census) = run_with_census(&scenario, &Control::default()).unwrap();
+        prop_assert_eq!(census.sent, census.received + census.dropped);
+        prop_assert_eq!(census.sent, result.flows.sent_packets.iter().sum::<u64>());
+        prop_assert_eq!(census.dropped, result.flows.dropped_packets.iter().sum::<u64>());
+        prop_assert_eq!(census.sent, result.packets);
+        // Every arrival was new data or a duplicate of what was there; new data is what
+        // the application got in order plus what waits for a gap to be filled.
+        prop_assert_eq!(census.received, census.fresh + census.duplicates);
+        prop_assert!(census.in_order <= census.fresh);
+        prop_assert_eq!(census.in_order + census.out_of_order, census.fresh);
+
+        for (row, flow) in scenario.flows.iter().enumerate() {
+            let delivered = result.flows.delivered_bytes[row];
+            prop_assert!(delivered <= flow.size_bytes.unwrap_or(u64::MAX));
+            if result.flows.completed_us[row] > 0 && flow.stop_ns.is_none() {
+                prop_assert_eq!(Some(delivered), flow.size_bytes);
+            }
+            prop_assert!(result.flows.retransmitted_packets[row] <= result.flows.sent_packets[row]);
+            if delivered > 0 {
+                prop_assert!(result.flows.min_rtt_us[row] >= flow.rtt_ns / 1000);
+            }
+        }
+
+        // The link was never faster than its rate.
+        for row in 0..result.queues.len() {
+            let bits = u128::from(result.queues.sent_bytes[row]) * 8 * 1_000_000;
+            let rate = u128::from(scenario.bottleneck.rate_bps);
+            prop_assert!(bits <= rate * u128::from(result.queues.time_us[row]) + 1_000_000);
+        }
+
+        let samples = &result.samples;
+        for row in 0..samples.len() {
+            let flow = &scenario.flows[samples.flow[row] as usize - 1];
+            prop_assert!(samples.cwnd_packets[row] >= 1);
+            let window = flow.receive_window_bytes.unwrap_or(u64::MAX).min(flow.send_buffer_bytes.unwrap_or(u64::MAX));
+            prop_assert!(u64::from(samples.in_flight_packets[row]) <= window / 1448 + 1);
+        }
+        let of_flow = |wanted: u32| (0..samples.len()).filter(move |&row| samples.flow[row] == wanted);
+        for number in 1..=scenario.flows.len() as u32 {
+            let delivered: Vec<_> = of_flow(number).map(|row| samples.delivered_packets[row]).collect();
+            prop_assert!(delivered.windows(2).all(|pair| pair[0] <= pair[1]));
+        }
+
+        // A sender recovers before it recovers again.
+        for number in 1..=scenario.flows.len() as u32 {
+            let mut recovering = false;
+            for row in (0..result.events.len()).filter(|&row| result.events.flow[row] == number) {
+                match result.events.kind[row] {
+                    EventKind::Recovery => {
+                        prop_assert!(!recovering);
+                        recovering = true;
+                    }
+                    EventKind::Recovered | EventKind::Timeout | EventKind::Undo => recovering = false,
+                    _ => (),
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_seed_repeats_everything(scenario in scenarios()) {
+        let run = || run_with_census(&scenario, &Control::default()).unwrap().0;
+        let (first, second) = (run(), run());
+        prop_assert_eq!(first.trace_hash, second.trace_hash);
+        prop_assert_eq!(first.samples, second.samples);
+        prop_assert_eq!(first.events, second.events);
+    }
+}
