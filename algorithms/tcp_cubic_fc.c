@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * Cubic-FC: N. Cao, W. Zhang, "Cubic with Faster Convergence: An Improved Cubic Fast
+ * Convergence Mechanism". CUBIC (cubic.h) that notices when it lost bandwidth to a
+ * competitor, and then gives way to it for one epoch.
+ *
+ * CUBIC alternates between two kinds of epoch. Where a loss comes below W_max, fast
+ * convergence lowers W_max, and a long epoch follows that ends in max probing (P1);
+ * where it comes above, W_max is the window of the loss, and a short epoch follows
+ * that ends near the plateau (P2). Cubic-FC counts epochs from a loss t0 that begins
+ * a P1:
+ *
+ *	t0  CP1  t1  CP2  t2  BR1  t3  BR2  t4
+ *
+ * CP1, CP2: as CUBIC. At t2, like being compared with like,
+ *	delta = min(cwnd_t0 - cwnd_t2, delta_max),  delta_max = loss_cwnd (1 - beta);
+ * more than sigma loss_cwnd means competition. Then f, a tent over delta, 0 at 0 and
+ * at delta_max and f_max at delta_i, says how much to release:
+ *	ssthresh = loss_cwnd beta - f delta_max
+ *	W_max = loss_cwnd (1 + beta) / 2 - f delta_max / 2
+ * BR1: the curve's clock runs at 1 - f.
+ * BR2: W_max = cwnd_t3, f = 0: holds what is left. At t4 all begins anew.
+ * (beta multiplies the window here; the paper's beta is its complement.)
+ *
+ * What the paper leaves open. The parameter `reading` chooses, by the sum of:
+ *   1  No competition at t2. 0: t2 may itself be the t0 of the next count. 1: the next
+ *      two epochs are BR1 and BR2 with f = 0, as the fixed cycle of figure 3.
+ *   2  t0. 0: a loss where W_max is lowered, since "it takes more time in CP1".
+ *      2: any loss, the phases following each other as they come.
+ *   4  A loss t1 that lowers W_max too, so that CP2 is no P2. 0: goes on. 4: it is the
+ *      new t0.
+ *   8  loss_cwnd in delta_max and sigma, "the cwnd at the end of last phase".
+ *      0: cwnd_t2, the end of detection. 8: cwnd_t0, the end of the phase before.
+ *      In ssthresh and W_max it is cwnd_t2, whose window is the one to be reduced.
+ * Decided without: delta below 0 is no competition. For delta_i other than half of
+ * delta_max (the paper's) the far side of the tent still ends at 0. The slowed clock
+ * covers the look-ahead dMin, as the time in Linux's code does. A timeout forgets the
+ * phases with the rest of CUBIC's state. A spurious loss is not taken back.
+ *
+ * The paper's hosts ran Linux 2.6.32; preset linux-2.6.32 is its CUBIC (see
+ * tcp_cubic.c).
+ */
+#define CC_PARAMS(P)                                                                         \
+	CUBIC_PARAMS(P)                                                                      \
+	P(f_max, 614, 0, 1023, 1024, "most of delta_max to be released, and of the clock")  \
+	P(sigma, 51, 0, 1023, 1024, "loss of window that means competition, of loss_cwnd")  \
+	P(delta_i, 512, 1, 1023, 1024, "where f = f_max, of delta_max")                      \
+	P(reading, 0, 0, 15, 1, "of the paper where it is open; sum of 1, 2, 4, 8 (see the file)")
+#define CC_PRESETS(P) CUBIC_PRESETS(P)
+#include "cubic.h"
+
+/* The kind of epoch that goes on. */
+enum cubic_fc_phase {
+	PHASE_NONE,	/* plain CUBIC, until a t0 */
+	PHASE_CP1,
+	PHASE_CP2,
+	PHASE_BR1,
+	PHASE_BR2,
+};
+
+enum cubic_fc_reading {
+	READING_FIXED_CYCLE = 1,
+	READING_ANY_T0 = 2,
+	READING_CP2_UNREDUCED = 4,
+	READING_LOSS_CWND_T0 = 8,
+};
+
+enum { REAL_TIME = 1024 };
+
+struct cubic_fc {
+	struct cubic cubic;
+	u32 cwnd_t0;	/* window of the loss t0 */
+	u32 clock;	/* speed of the curve's time, of 1024 */
+	u8 phase;	/* enum cubic_fc_phase */
+};
+
+CC_PRIVATE(struct cubic_fc);
+
+static inline void cubic_fc_reset(struct sock *sk, struct cubic_fc *fc)
+{
+	fc->phase = PHASE_NONE;
+	fc->clock = REAL_TIME;
+	cubic_reset(sk, &fc->cubic);
+}
+
+/* f(delta), of 1024; 0 < delta <= delta_max. */
+static inline u32 cubic_fc_tent(struct sock *sk, u32 delta, u32 delta_max)
+{
+	u32 delta_i = delta_max * cc_param(sk, delta_i) / 1024;
+
+	if (delta <= delta_i)
+		return cc_param(sk, f_max) * delta / delta_i;
+	return cc_param(sk, f_max) * (delta_max - delta) / (delta_max - delta_i);
+}
+
+/* What of the window was lost between t0 and t2; 0 if that is no competition. */
+static inline u32 cubic_fc_delta(struct sock *sk, const struct cubic_fc *fc, u32 cwnd_t2,
+				 u32 loss_cwnd, u32 delta_max)
+{
+	u32 delta;
+
+	if (cwnd_t2 >= fc->cwnd_t0)
+		return 0;
+	delta = min(fc->cwnd_t0 - cwnd_t2, delta_max);
+	return delta > loss_cwnd * cc_param(sk, sigma) / 1024 ? delta : 0;
+}
+
+/* t2 with competition: BR1 begins. */
+static inline u32 cubic_fc_release(struct sock *sk, struct cubic_fc *fc, u32 cwnd, u32 f,
+				   u32 delta_max)
+{
+	u32 beta = cc_param(sk, beta);
+	u32 ssthresh = cubic_reduce(sk, &fc->cubic);
+	u32 released = f * delta_max / 1024;
+
+	fc->phase = PHASE_BR1;
+	fc->clock = REAL_TIME - f;
+	fc->cubic.last_max_cwnd = cwnd * (1024 + beta) / 2048 - released / 2;
+	return ssthresh > released + 2 ? ssthresh - released : 2;
+}
+
+CC_HOOK(void, cubicfc_init, struct sock *sk)
+{
+	struct cubic_fc *fc = inet_csk_ca(sk);
+
+	cubic_fc_reset(sk, fc);
+	cubic_init(sk, &fc->cubic);
+}
+
+/* A loss: one epoch and phase ends, the next begins. */
+CC_HOOK(u32, cubicfc_ssthresh, struct sock *sk)
+{
+	struct cubic_fc *fc = inet_csk_ca(sk);
+	u32 cwnd = tcp_sk(sk)->snd_cwnd;
+	u32 reading = cc_param(sk, reading);
+	bool lowers = cwnd < fc->cubic.last_max_cwnd;
+	u32 ended = fc->phase;
+	u32 ssthresh;
+
+	if (ended == PHASE_CP2) {
+		u32 loss_cwnd = reading & READING_LOSS_CWND_T0 ? fc->cwnd_t0 : cwnd;
+		u32 delta_max = loss_cwnd * (1024 - cc_param(sk, beta)) / 1024;
+		u32 delta = cubic_fc_delta(sk, fc, cwnd, loss_cwnd, delta_max);
+
+		if (delta)
+			return cubic_fc_release(sk, fc, cwnd, cubic_fc_tent(sk, delta, delta_max),
+						delta_max);
+	}
+
+	fc->clock = REAL_TIME;
+	ssthresh = cubic_reduce(sk, &fc->cubic);
+
+	if (ended == PHASE_BR1) {
+		fc->phase = PHASE_BR2;
+		fc->cubic.last_max_cwnd = cwnd;
+	} else if (ended == PHASE_CP1 && !(lowers && reading & READING_CP2_UNREDUCED)) {
+		fc->phase = PHASE_CP2;
+	} else if (ended == PHASE_CP2 && reading & READING_FIXED_CYCLE) {
+		fc->phase = PHASE_BR1;
+	} else if (lowers || reading & READING_ANY_T0) {
+		fc->phase = PHASE_CP1;
+		fc->cwnd_t0 = cwnd;
+	} else {
+		fc->phase = PHASE_NONE;
+	}
+	return ssthresh;
+}
+
+CC_HOOK(void, cubicfc_cong_avoid, struct sock *sk, u32 ack, u32 acked)
+{
+	struct cubic_fc *fc = inet_csk_ca(sk);
+
+	cubic_cong_avoid(sk, &fc->cubic, acked, fc->clock);
+}
+
+CC_HOOK(void, cubicfc_set_state, struct sock *sk, u8 new_state)
+{
+	if (new_state == TCP_CA_Loss)
+		cubic_fc_reset(sk, inet_csk_ca(sk));
+}
+
+CC_HOOK(void, cubicfc_cwnd_event, struct sock *sk, enum tcp_ca_event event)
+{
+	cubic_cwnd_event(sk, &inet_csk_ca(sk)->cubic, event);
+}
+
+CC_HOOK(void, cubicfc_pkts_acked, struct sock *sk, const struct ack_sample *sample)
+{
+	cubic_pkts_acked(sk, &inet_csk_ca(sk)->cubic, sample);
+}
+
+CC_ALGORITHM(cubic_fc, "CUBIC with faster convergence (Cao, Zhang)",
+	     .init = cubicfc_init,
+	     .ssthresh = cubicfc_ssthresh,
+	     .cong_avoid = cubicfc_cong_avoid,
+	     .set_state = cubicfc_set_state,
+	     .cwnd_event = cubicfc_cwnd_event,
+	     .pkts_acked = cubicfc_pkts_acked);
