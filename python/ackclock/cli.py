@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich import box
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
 from ackclock import AckclockError, Result, Scenario, _core, metrics, papers, report, run
 from ackclock.run import output_directory
-from ackclock.sweep import CACHE
 
 app = typer.Typer(
     help="A laboratory for TCP congestion control.",
@@ -110,7 +110,7 @@ def run_command(
 
 
 def _print_run(result: Result) -> None:
-    table = Table("flow", "algorithm", "goodput", "mean cwnd", "retransmitted", "recoveries")
+    table = _table("flow", "algorithm", "goodput", "mean cwnd", "retransmitted", "recoveries")
     for column in table.columns[2:]:
         column.justify = "right"
     goodput = metrics.goodput_bps(result)
@@ -128,8 +128,9 @@ def _print_run(result: Result) -> None:
     out.print(table)
     packets, wall_s = result.manifest["packets"], result.manifest["wall_time_s"]
     out.print(
-        f"utilisation {metrics.utilisation(result):.4f}, Jain index {metrics.jain_index(goodput):.4f}"
-        f"\n{packets} data packets in {wall_s:.2f} s, trace {result.manifest['trace_hash']}",
+        f"utilisation {metrics.utilisation(result):.4f}, "
+        f"Jain index {metrics.jain_index(goodput):.4f}\n"
+        f"{packets} data packets in {wall_s:.2f} s, trace {result.manifest['trace_hash']}",
         highlight=False,
     )
 
@@ -155,7 +156,7 @@ def reproduce_command(
     Each run is kept in .ackclock as it finishes, so an interrupted command resumes, and a repeated
     one costs nothing.
     """
-    from ackclock import reproduce  # noqa: PLC0415: only this command draws
+    from ackclock import reproduce  # noqa: PLC0415 (only this command draws)
 
     with _one_line_errors("the runs that finished are kept; the same command resumes"):
         chosen = dict(pair for figure in figures for pair in papers.load(figure))
@@ -183,10 +184,16 @@ def reproduce_command(
 
 def _print_table(title: str, table: report.Table) -> None:
     colours = {"holds": "green", "fails": "red", "inconclusive": "yellow"}
-    shown = Table(*table.header, title=title, title_justify="left")
+    shown = _table(*table.header, title=title)
     for row in table.rows:
         shown.add_row(*(f"[{colours[cell]}]{cell}[/]" if cell in colours else cell for cell in row))
     out.print(shown)
+
+
+def _table(*header: str, title: str | None = None) -> Table:
+    table = Table(*header, title=title, title_justify="left", box=box.SIMPLE_HEAD)
+    table.columns[0].no_wrap = True
+    return table
 
 
 @app.command("list")
@@ -213,10 +220,10 @@ def list_command(
             sys.stdout.write(json.dumps(listing, indent=2, ensure_ascii=False) + "\n")
             return
         if algorithm is None:
-            table = Table("algorithm", "what it is", "presets", "source")
+            table = _table("algorithm", "what it is", "presets")
             for each in shown:
                 presets = ", ".join(each["presets"])
-                table.add_row(each["name"], each["summary"], presets, each["source"])
+                table.add_row(each["name"], each["summary"], presets)
             out.print(table)
             out.print(
                 "`ackclock list NAME` shows parameters; figures to reproduce:", highlight=False
@@ -226,7 +233,7 @@ def list_command(
             return
         for each in shown:
             out.print(f"[bold]{each['name']}[/]  {each['summary']}\n{each['source']}")
-            table = Table("parameter", "value", "default", "range", "what it is")
+            table = _table("parameter", "value", "default", "range", "what it is")
             for param in each["params"]:
                 table.add_row(
                     param["name"],
@@ -250,7 +257,7 @@ def plot_command(
 
     - `ackclock run examples/two_cubic.toml -o out/two_cubic && ackclock plot out/two_cubic`
     """
-    from ackclock import plot  # noqa: PLC0415: only this command draws
+    from ackclock import plot  # noqa: PLC0415 (only this command draws)
 
     with _one_line_errors():
         figure = plot.overview(Result.load(directory))

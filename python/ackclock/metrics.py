@@ -4,8 +4,6 @@ Rates come from cumulative columns, interpolated where a window's edge falls
 between two samples, so nothing here assumes equally spaced rows.
 """
 
-from collections.abc import Sequence
-
 import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike, NDArray
@@ -25,6 +23,11 @@ def capacity_bps(result: Result) -> float:
 def duration_s(result: Result) -> float:
     """Simulated time."""
     return float(result.resolved["duration_ns"] / 1e9)
+
+
+def last_start_s(result: Result) -> float:
+    """When the last flow connected, its drawn spread included."""
+    return float(result.flows["start_us"].to_numpy().max() / 1e6)
 
 
 def throughput_bps(result: Result, edges_s: ArrayLike) -> Array:
@@ -50,7 +53,10 @@ def goodput_bps(result: Result) -> Array:
     end_us = np.where(
         flows["completed_us"] > 0, flows["completed_us"], result.resolved["duration_ns"] / 1e3
     )
-    return 8e6 * flows["delivered_bytes"].to_numpy() / (end_us - flows["start_us"].to_numpy())
+    goodput: Array = (
+        8e6 * flows["delivered_bytes"].to_numpy() / (end_us - flows["start_us"].to_numpy())
+    )
+    return goodput
 
 
 def utilisation(result: Result, start_s: float = 0, stop_s: float | None = None) -> float:
@@ -76,19 +82,19 @@ def convergence_time_s(result: Result, window_s: float = 10, share: float = 0.8)
     of the bottleneck's payload capacity; windows are laid end to end from the last start
     (80 % as in Leith et al. 2007, section III; windows of 10 s).
     """
-    last_start_s = result.flows["start_us"].max() / 1e6  # type: ignore[operator]
-    edges_s = np.arange(last_start_s, duration_s(result) + 1e-6, window_s)
+    joined_s = last_start_s(result)
+    edges_s = np.arange(joined_s, duration_s(result) + 1e-6, window_s)
     if len(edges_s) < 2:
         return None
     fair_bps = capacity_bps(result) / len(result.flows)
     fair = (throughput_bps(result, edges_s) >= share * fair_bps).all(axis=0)
-    return float(edges_s[fair.argmax() + 1] - last_start_s) if fair.any() else None
+    return float(edges_s[fair.argmax() + 1] - joined_s) if fair.any() else None
 
 
 def epochs_s(result: Result, flow: int) -> Array:
     """Times between one entry into fast recovery and the next."""
     entries_us = _of(result.events, flow).filter(pl.col("kind") == "recovery")["time_us"]
-    return np.diff(entries_us.to_numpy().astype(float)) / 1e6
+    return np.diff(entries_us.to_numpy() / 1e6)
 
 
 def mean_cwnd_packets(
@@ -105,10 +111,8 @@ def mean_cwnd_packets(
 
 def peak_cwnd_packets(result: Result, flow: int) -> int:
     """Largest congestion window, at a sample or just before an event."""
-    windows: Sequence[pl.Series] = [
-        _of(table, flow)["cwnd_packets"] for table in (result.samples, result.events)
-    ]
-    return max(int(window.max() or 0) for window in windows)  # type: ignore[call-overload]
+    windows = [_of(table, flow)["cwnd_packets"] for table in (result.samples, result.events)]
+    return int(pl.concat(windows).to_numpy().max(initial=0))
 
 
 def regular_samples(result: Result) -> pl.DataFrame:

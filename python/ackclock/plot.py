@@ -3,7 +3,6 @@
 import io
 from pathlib import Path
 
-import matplotlib as mpl
 import numpy as np
 import polars as pl
 from matplotlib.axes import Axes
@@ -45,7 +44,7 @@ def queue(axes: Axes, result: Result) -> None:
 
 def overview(result: Result) -> Figure:
     """A run on one page: congestion windows, throughput and the queue."""
-    with mpl.rc_context(style.RC):
+    with style.applied():
         figure = Figure(figsize=(8, 7))
         panels = figure.subplots(3, 1, sharex=True)
         cwnd(panels[0], result)
@@ -59,7 +58,7 @@ def overview(result: Result) -> Figure:
 def write(figure: Figure, directory: Path, name: str) -> list[Path]:
     """Writes `name`.png and `name`.svg; returns their paths."""
     paths = [directory / f"{name}.png", directory / f"{name}.svg"]
-    with mpl.rc_context(style.RC):
+    with style.applied():
         figure.savefig(paths[0], dpi=150)
         figure.savefig(paths[1], metadata={"Date": None})
     return paths
@@ -68,7 +67,7 @@ def write(figure: Figure, directory: Path, name: str) -> list[Path]:
 def inline_svg(figure: Figure) -> str:
     """The figure as an SVG element that takes on the text colour of the page around it."""
     out = io.StringIO()
-    with mpl.rc_context(style.RC):
+    with style.applied():
         figure.savefig(out, format="svg", transparent=True, metadata={"Date": None})
     svg = out.getvalue()
     return svg[svg.index("<svg") :].replace(style.INK, "currentColor")

@@ -14,19 +14,22 @@ _PAGE = """<!doctype html>
   --holds: #1a7f37; --fails: #c62828; --inconclusive: #9a6700; }}
 @media (prefers-color-scheme: dark) {{ :root {{ --quiet: #999;
   --holds: #56d364; --fails: #ff7b72; --inconclusive: #e3b341; }} }}
-body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 56rem; margin: 2rem auto; padding: 0 1rem; }}
+body {{ font: 16px/1.5 system-ui, sans-serif;
+  max-width: 56rem; margin: 2rem auto; padding: 0 1rem; }}
 h1 {{ font-size: 1.6rem; line-height: 1.2; margin-bottom: .2rem }}
 h2 {{ font-size: 1.15rem; margin: 2.5rem 0 .5rem }}
 .lead {{ color: var(--quiet); margin-top: 0 }}
 .scroll {{ overflow-x: auto }}
 table {{ border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums }}
-th, td {{ text-align: left; padding: .35rem .8rem .35rem 0; border-bottom: 1px solid var(--line); vertical-align: top }}
+th, td {{ text-align: left; padding: .35rem .8rem .35rem 0;
+  border-bottom: 1px solid var(--line); vertical-align: top }}
 th {{ font-weight: 600; font-size: .85rem; color: var(--quiet) }}
 td:not(:first-child) {{ white-space: nowrap }}
 figure {{ margin: 1rem 0 }}
 figure svg {{ width: 100%; height: auto }}
 figcaption {{ color: var(--quiet); font-size: .9rem }}
-pre {{ background: var(--soft); padding: .8rem 1rem; border-radius: 6px; overflow-x: auto; font-size: .85rem }}
+pre {{ background: var(--soft); padding: .8rem 1rem; border-radius: 6px;
+  overflow-x: auto; font-size: .85rem }}
 .holds {{ color: var(--holds); font-weight: 600 }}
 .fails {{ color: var(--fails); font-weight: 600 }}
 .inconclusive {{ color: var(--inconclusive); font-weight: 600 }}

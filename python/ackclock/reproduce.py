@@ -105,7 +105,7 @@ def claims_table(figures: Sequence[Reproduced], *, quick: bool) -> report.Table:
 
 
 def number(estimate: Estimate, unit: str) -> str:
-    """ "312 s (290 … 334)", with as many digits as the interval is worth."""
+    """An estimate as text: "312.0 s (290.1 … 333.9)"."""
     digits = 4 if unit == "" else 1 if abs(estimate.mean) < 1000 else 0
     text = f"{estimate.mean:.{digits}f} {unit}".strip()
     if estimate.censored:
@@ -190,6 +190,6 @@ def run_totals(figures: Sequence[Reproduced]) -> str:
 
 
 def _paper_title(name: str) -> str:
-    paper = name.split("/")[0]
-    title: str = getattr(__import__(f"{papers.__name__}.{paper}", fromlist=["TITLE"]), "TITLE")
+    paper = name.split("/", maxsplit=1)[0]
+    title: str = __import__(f"{papers.__name__}.{paper}", fromlist=["TITLE"]).TITLE
     return title

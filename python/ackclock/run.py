@@ -27,7 +27,7 @@ class Result:
     samples: pl.DataFrame
     queues: pl.DataFrame
     events: pl.DataFrame
-    #: How it came about: scenario as written and resolved, versions, trace hash, wall time, packets.
+    #: Scenario as written and resolved, versions, algorithms, trace hash, wall time, packets.
     manifest: dict[str, Any]
 
     @property
@@ -116,7 +116,7 @@ def output_directory(directory: str | os.PathLike[str]) -> Iterator[Path]:
     It replaces an earlier output of ackclock's (one that holds a manifest) or an empty directory.
     Raises `AckclockError` at once where it cannot be written, so open it before a long run.
     """
-    directory = Path(os.path.abspath(directory))  # noqa: PTH100: no symlink is resolved
+    directory = Path(os.path.abspath(directory))  # noqa: PTH100 (resolves no symlink)
     if directory.exists() and not _replaceable(directory):
         raise AckclockError(
             f"output directory {directory}: exists and is no earlier output of ackclock's; "

@@ -11,7 +11,7 @@ import json
 import re
 import tomllib
 from collections.abc import Callable
-from decimal import ROUND_HALF_UP, Decimal
+from decimal import ROUND_HALF_UP
 from os import PathLike
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -26,26 +26,26 @@ from ackclock.errors import AckclockError
 HEADER_BYTES = 52
 
 
-def _quantity(parse: Callable[[str], int], low: str, high: str) -> Callable[[Any], str]:
-    """A validator: text with a unit, whose value lies in [low, high]."""
+def _quantity(parse: Callable[[str], int], low: str, high: str, like: str) -> BeforeValidator:
+    """Text with a unit, whose value lies in [low, high]."""
 
     def check(value: Any) -> str:
         if not isinstance(value, str):
-            raise ValueError(f'write text with a unit, like "{high}"')  # noqa: TRY004
+            raise ValueError(f'write text with a unit, like "{like}"')  # noqa: TRY004
         if not parse(low) <= parse(value) <= parse(high):
             raise ValueError(f"choose from {low} to {high}")
         return value
 
-    return check
+    return BeforeValidator(check)
 
 
-def _integer(low: int, high: int) -> Callable[[Any], int]:
+def _integer(low: int, high: int) -> BeforeValidator:
     def check(value: Any) -> int:
         if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
             raise ValueError(f"write a whole number from {low} to {high}")
         return value
 
-    return check
+    return BeforeValidator(check)
 
 
 def _buffer(value: Any) -> str:
@@ -56,12 +56,12 @@ def _buffer(value: Any) -> str:
     return value
 
 
-Time = Annotated[str, BeforeValidator(_quantity(units.duration_ns, "0s", "1000h"))]
-Duration = Annotated[str, BeforeValidator(_quantity(units.duration_ns, "1ns", "1000h"))]
-Rtt = Annotated[str, BeforeValidator(_quantity(units.duration_ns, "1us", "100s"))]
-Jitter = Annotated[str, BeforeValidator(_quantity(units.duration_ns, "0s", "1s"))]
-Rate = Annotated[str, BeforeValidator(_quantity(units.rate_bps, "1kbit", "1tbit"))]
-Size = Annotated[str, BeforeValidator(_quantity(units.size_bytes, "1B", "1000000GB"))]
+Time = Annotated[str, _quantity(units.duration_ns, "0s", "1000h", "10s")]
+Duration = Annotated[str, _quantity(units.duration_ns, "1ns", "1000h", "60s")]
+Rtt = Annotated[str, _quantity(units.duration_ns, "1us", "100s", "100ms")]
+Jitter = Annotated[str, _quantity(units.duration_ns, "0s", "1s", "10us")]
+Rate = Annotated[str, _quantity(units.rate_bps, "1kbit", "1tbit", "250mbit")]
+Size = Annotated[str, _quantity(units.size_bytes, "1B", "1000000GB", "10MB")]
 Buffer = Annotated[str, BeforeValidator(_buffer)]
 
 
@@ -91,9 +91,7 @@ class Flow(_Model):
     size: Size | None = Field(None, description="What its application writes in all.")
     receive_window: Size | None = Field(None, description="The receiver's window.")
     send_buffer: Size | None = Field(None, description="The sender's buffer for unacked data.")
-    count: Annotated[int, BeforeValidator(_integer(1, 100_000))] = Field(
-        1, description="How many such flows."
-    )
+    count: Annotated[int, _integer(1, 100_000)] = Field(1, description="How many such flows.")
 
 
 class Scenario(_Model):
@@ -104,10 +102,8 @@ class Scenario(_Model):
     profile: Literal["linux-2.6.25", "linux-6"] = Field(
         "linux-6", description="Whose TCP the end hosts run."
     )
-    seed: Annotated[int, BeforeValidator(_integer(0, 2**63 - 1))] = Field(
-        1, description="Of every random stream."
-    )
-    hz: Annotated[int, BeforeValidator(_integer(24, 10_000))] = Field(
+    seed: Annotated[int, _integer(0, 2**63 - 1)] = Field(1, description="Of every random stream.")
+    hz: Annotated[int, _integer(24, 10_000)] = Field(
         1000, description="Timer ticks per second of the hosts' kernel."
     )
     jitter: Jitter = Field(
@@ -115,7 +111,7 @@ class Scenario(_Model):
         description="Hosts handle each ACK after a delay drawn from U(0, jitter), which breaks "
         "phase effects as real hosts do.",
     )
-    mss: Annotated[int, BeforeValidator(_integer(64, 65_000))] = Field(
+    mss: Annotated[int, _integer(64, 65_000)] = Field(
         1448,
         description=f"Payload of a full segment, bytes; {HEADER_BYTES} of headers come on top.",
     )
@@ -156,7 +152,7 @@ class Scenario(_Model):
             raise AckclockError(source + _explain(cls, error)) from None
 
     def replace(self, **fields: Any) -> Self:
-        """This scenario with other values in some fields."""
+        """The same scenario with other values in some fields."""
         return self.parse(self.model_dump(exclude_unset=True, by_alias=True) | fields)
 
     def resolve(self) -> str:
@@ -164,19 +160,8 @@ class Scenario(_Model):
 
         Raises `AckclockError` if an algorithm does not load.
         """
-        packet_bytes = self.mss + HEADER_BYTES
-        rate_bps = units.rate_bps(self.bottleneck.rate)
+        kind, room = self._buffer_room()
         flows = [self._resolve_flow(flow) for flow in self.flows for _ in range(flow.count)]
-        kind, room = units.buffer(self.bottleneck.buffer)
-        if kind == "bdp":
-            rtt_ns = max(flow["rtt_ns"] for flow in flows)
-            packets = Decimal(rate_bps) * rtt_ns * room / (8 * 10**9 * packet_bytes)
-            kind, room = "packets", int(packets.to_integral_value(ROUND_HALF_UP))
-        if room < (1 if kind == "packets" else packet_bytes):
-            raise AckclockError(
-                f'bottleneck.buffer = "{self.bottleneck.buffer}": '
-                f'holds no packet of {packet_bytes} bytes; write at least "1packet"'
-            )
         canonical = {
             "seed": self.seed,
             "duration_ns": units.duration_ns(self.duration),
@@ -185,7 +170,10 @@ class Scenario(_Model):
             "mss_bytes": self.mss,
             "header_bytes": HEADER_BYTES,
             "jitter_ns": units.duration_ns(self.jitter),
-            "bottleneck": {"rate_bps": rate_bps, "buffer": {kind: room}},
+            "bottleneck": {
+                "rate_bps": units.rate_bps(self.bottleneck.rate),
+                "buffer": {kind: room},
+            },
             "flows": flows,
             "sample_interval_ns": units.duration_ns(self.sample_interval),
         }
@@ -201,6 +189,22 @@ class Scenario(_Model):
         }
         parts = [self.resolve(), json.dumps(fingerprints, sort_keys=True), _core.engine_version()]
         return hashlib.blake2b("\n".join(parts).encode(), digest_size=16).hexdigest()
+
+    def _buffer_room(self) -> tuple[str, int]:
+        """Unit and size of the queue; a BDP is of the longest RTT, to the nearest packet."""
+        kind, room = units.buffer(self.bottleneck.buffer)
+        packet_bytes = self.mss + HEADER_BYTES
+        if kind == "bdp":
+            rtt_ns = max(units.duration_ns(flow.rtt or self.rtt or "") for flow in self.flows)
+            bits = room * units.rate_bps(self.bottleneck.rate) * rtt_ns / 10**9
+            kind, room = "packets", (bits / (8 * packet_bytes)).to_integral_value(ROUND_HALF_UP)
+        least = 1 if kind == "packets" else packet_bytes
+        if not least <= room <= 2**32:
+            raise ValueError(
+                f'bottleneck.buffer = "{self.bottleneck.buffer}": is {room} {kind}; '
+                f"choose from {least} to {2**32}"
+            )
+        return kind, int(room)
 
     def _resolve_flow(self, flow: Flow) -> dict[str, Any]:
         def optional(text: str | None, parse: Callable[[str], int]) -> int | None:
@@ -236,6 +240,7 @@ class Scenario(_Model):
                 _core.configure(flow.algorithm)
             except AckclockError as error:
                 refuse("algorithm", flow.algorithm, str(error))
+        self._buffer_room()
         return self
 
 
@@ -249,7 +254,8 @@ def _beside(path: Path, spec: str) -> str:
 
 def _explain(model: type[BaseModel], error: ValidationError) -> str:
     """One line on the first thing wrong: field, value, fix."""
-    first = error.errors()[0]
+    errors = sorted(error.errors(), key=lambda each: each["type"] != "extra_forbidden")
+    first = errors[0]  # a misspelt key before the one that is missing for it
     message = first["msg"].removeprefix("Value error, ")
     if first["type"] == "value_error" and not first["loc"]:
         return message  # of the model as a whole: names its field itself
@@ -273,7 +279,8 @@ def _explain(model: type[BaseModel], error: ValidationError) -> str:
 
 
 def _nested(model: type[BaseModel], part: int | str) -> type[BaseModel]:
-    return {"bottleneck": Bottleneck, "flow": Flow, "flows": Flow}.get(str(part), model)
+    nested: dict[int | str, type[BaseModel]] = {"bottleneck": Bottleneck, "flow": Flow}
+    return nested.get("flow" if part == "flows" else part, model)
 
 
 def _toml(value: Any) -> str:

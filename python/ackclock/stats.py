@@ -41,10 +41,10 @@ def mean_ci(values: Sequence[float], level: float = 0.95, censored: int = 0) -> 
 
 
 def mean_ci_censored(
-    values: Sequence[float | None], cut_off: float, level: float = 0.95
+    values: Sequence[float | None], cut_off: Sequence[float], level: float = 0.95
 ) -> Estimate:
-    """As `mean_ci`, with None for a repeat that was still going at `cut_off`."""
-    known = [cut_off if value is None else value for value in values]
+    """As `mean_ci`, with None for a repeat that was still going at its `cut_off`."""
+    known = [end if value is None else value for value, end in zip(values, cut_off, strict=True)]
     return mean_ci(known, level, censored=sum(value is None for value in values))
 
 

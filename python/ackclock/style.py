@@ -3,7 +3,10 @@
 Colours are Okabe and Ito's, which colour-blind readers can tell apart.
 """
 
-from typing import NamedTuple
+from contextlib import AbstractContextManager
+from typing import Any, NamedTuple
+
+import matplotlib as mpl
 
 
 class Style(NamedTuple):
@@ -26,7 +29,7 @@ FLOWS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E
 #: Text and axes: nearly black in a file of its own, the page's text colour in the report.
 INK = "#010203"
 
-RC = {
+RC: dict[Any, Any] = {
     "figure.constrained_layout.use": True,
     "figure.facecolor": "white",
     "axes.facecolor": "none",
@@ -45,6 +48,11 @@ RC = {
     "svg.fonttype": "none",  # text stays text
     "svg.hashsalt": "ackclock",  # the same figure is the same file
 }
+
+
+def applied() -> AbstractContextManager[None]:
+    """The settings, while a figure is made or written."""
+    return mpl.rc_context(RC)
 
 
 def of(algorithm: str) -> Style:

@@ -23,7 +23,7 @@ def sweep(
     threads: int = 0,
     progress: Callable[[float], None] | None = None,
 ) -> list[T]:
-    """Runs the scenarios on `threads` cores (0: all) and returns `reduce(result)` of each, in order.
+    """Runs the scenarios on `threads` cores (0: all); returns `reduce(result)` of each, in order.
 
     Each result is stored as `cache/KEY` the moment it is there (`Scenario.key`), so an
     interrupted sweep resumes, and results that exist are not run again; only one result at a time

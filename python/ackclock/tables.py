@@ -45,8 +45,7 @@ TABLES: dict[str, tuple[str, dict[str, tuple[Any, str]]]] = {
         },
     ),
     "samples": (
-        "One row per flow at every multiple of the sample interval, and one more at each loss or "
-        "recovery event, so rows are not equally spaced.",
+        "One row per flow at every multiple of the sample interval and at each of its events.",
         {
             "time_us": (U64, "Simulated time."),
             "flow": (U32, "Number of the flow, from 1."),

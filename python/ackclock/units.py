@@ -47,10 +47,10 @@ def size_bytes(text: str) -> int:
     return _whole(text, SIZE_UNITS, "10MB")
 
 
-def buffer(text: str) -> tuple[str, Decimal | int]:
+def buffer(text: str) -> tuple[str, Decimal]:
     """Room of a queue, from "1bdp", "100packets" or "2MB".
 
-    Returns ``("bdp", Decimal)``, ``("packets", int)`` or ``("bytes", int)``;
+    Returns "bdp", "packets" or "bytes" and how many (whole, of packets and bytes);
     raises ``ValueError`` that says what would do.
     """
     units = {"bdp": 1, "packet": 1, "packets": 1} | SIZE_UNITS
@@ -58,7 +58,7 @@ def buffer(text: str) -> tuple[str, Decimal | int]:
     if unit.lower() == "bdp":
         return "bdp", number
     kind = "packets" if unit.startswith("packet") else "bytes"
-    return kind, _integer(number * units[unit], text)
+    return kind, Decimal(_integer(number * units[unit], text))
 
 
 def _split(text: str, units: dict[str, int], *examples: str) -> tuple[Decimal, str]:

@@ -3,7 +3,7 @@
 
 mod run;
 
-use ackclock_host::{Algorithm, Configured};
+use ackclock_host::{Algorithm, Param};
 use ackclock_sim::Scenario;
 use pyo3::create_exception;
 use pyo3::exceptions::PyValueError;
@@ -21,10 +21,10 @@ fn refuse(error: impl ToString) -> PyErr {
     AckclockError::new_err(error.to_string())
 }
 
-/// Version of the engine; a part of every result's key.
+/// Version of the engine and a hash of its sources; a part of every result's key.
 #[pyfunction]
 fn engine_version() -> &'static str {
-    env!("CARGO_PKG_VERSION")
+    env!("ACKCLOCK_ENGINE")
 }
 
 /// The built-in algorithms: name, summary, source, fingerprint, params, presets.
@@ -33,21 +33,22 @@ fn algorithms(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
     Algorithm::all().iter().map(|algorithm| describe(py, algorithm)).collect()
 }
 
-/// Loads an algorithm by its spec, `name_or_path[@preset][:param=value,…]`.
+/// Loads an algorithm by its spec, `name_or_path[@preset][:param=value,…]`:
+/// what `algorithms` tells of it, values and the shortest spec.
 ///
 /// Raises AckclockError.
 #[pyfunction]
 fn configure<'py>(py: Python<'py>, spec: &str) -> PyResult<Bound<'py, PyDict>> {
     // A user's file is compiled here: let Python's other threads go on.
-    let Configured { algorithm, values, spec } =
-        py.detach(|| Algorithm::configure(spec)).map_err(refuse)?;
-    let dict = describe(py, &algorithm)?;
-    let named = PyDict::new(py);
-    for (param, value) in algorithm.params().iter().zip(values) {
-        named.set_item(param.name(), value)?;
+    let configured = py.detach(|| Algorithm::configure(spec)).map_err(refuse)?;
+    let algorithm = configured.algorithm();
+    let dict = describe(py, algorithm)?;
+    let values = PyDict::new(py);
+    for (param, (name, stored)) in algorithm.params().iter().zip(configured.values()) {
+        values.set_item(name, number(py, param, stored)?)?;
     }
-    dict.set_item("values", named)?;
-    dict.set_item("spec", spec)?;
+    dict.set_item("values", values)?;
+    dict.set_item("spec", configured.spec())?;
     Ok(dict)
 }
 
@@ -66,20 +67,29 @@ fn describe<'py>(py: Python<'py>, algorithm: &Algorithm) -> PyResult<Bound<'py, 
     let mut params = Vec::new();
     for param in algorithm.params() {
         let each = PyDict::new(py);
-        each.set_item("name", param.name())?;
-        each.set_item("default", param.default())?;
-        each.set_item("min", param.min())?;
-        each.set_item("max", param.max())?;
-        each.set_item("doc", param.doc())?;
+        each.set_item("name", &param.name)?;
+        each.set_item("default", number(py, param, param.default)?)?;
+        each.set_item("min", number(py, param, param.min)?)?;
+        each.set_item("max", number(py, param, param.max)?)?;
+        each.set_item("doc", &param.doc)?;
         params.push(each);
     }
     dict.set_item("params", params)?;
     let presets = PyDict::new(py);
     for preset in algorithm.presets() {
-        presets.set_item(preset.name(), preset.doc())?;
+        presets.set_item(&preset.name, &preset.doc)?;
     }
     dict.set_item("presets", presets)?;
     Ok(dict)
+}
+
+/// A stored value as a user writes it: 717 of 1024 is 0.7.
+fn number<'py>(py: Python<'py>, param: &Param, stored: u32) -> PyResult<Bound<'py, PyAny>> {
+    if param.scale == 1 {
+        return Ok(stored.into_pyobject(py)?.into_any());
+    }
+    let shortest = param.display(stored).parse::<f64>().map_err(refuse)?;
+    Ok(shortest.into_pyobject(py)?.into_any())
 }
 
 #[pymodule]

@@ -1,19 +1,13 @@
-"""The experiment of figures 2 and 5: a second flow joins a first that fills the link.
-
-"Bandwidth of bottleneck link is 800Mbps, RTT is 200ms, and queue size is 100% BDP, no web
-traffic. Flow 1 starts at 0(s) and ends at 800(s), flow 2 start at 100+x(s) (0<x<1) and ends
-at 800(s)." (caption of figure 2). "We use the drop-tail router at the bottleneck." "For each
-scenario, we took at least 10 times and calculated average value." (section IV)
-"""
+"""The experiment of figures 2 and 5: a flow joins another. The setup is in `fig02`."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import matplotlib as mpl
 import polars as pl
+from matplotlib.figure import Figure
+
 from ackclock import Bottleneck, Flow, Result, Scenario, metrics, plot, stats, style
 from ackclock.claims import Measure
-from matplotlib.figure import Figure
 
 SEEDS = 10
 QUICK_SEEDS = 2
@@ -45,7 +39,7 @@ def scenario(algorithm: str, seed: int, **fields: Any) -> Scenario:
 
 def reduce(result: Result) -> dict[str, Any]:
     """A run in numbers: when the two flows converged, and what each got from there being two."""
-    both_s = result.flows["start_us"].max() / 1e6  # type: ignore[operator]
+    both_s = metrics.last_start_s(result)
     end_s = metrics.duration_s(result)
     first, second = metrics.throughput_bps(result, [both_s, end_s])[:, 0] / 1e6
     return {
@@ -64,7 +58,7 @@ def reduce(result: Result) -> dict[str, Any]:
 
 def convergence(rows: pl.DataFrame) -> stats.Estimate:
     """Mean convergence time over the runs, s."""
-    return stats.mean_ci_censored(rows["convergence_s"].to_list(), rows["cut_off_s"].max())  # type: ignore[arg-type]
+    return stats.mean_ci_censored(rows["convergence_s"].to_list(), rows["cut_off_s"].to_list())
 
 
 def measures(rows: pl.DataFrame, paper_convergence: str) -> list[Measure]:
@@ -79,13 +73,13 @@ def measures(rows: pl.DataFrame, paper_convergence: str) -> list[Measure]:
 
 def plot_cwnd(result: Result, title: str) -> Figure:
     """The paper's axes: both congestion windows over 800 s, and where they have converged."""
-    with mpl.rc_context(style.RC):
+    with style.applied():
         figure = Figure(figsize=(8, 3.2))
         axes = figure.subplots()
         plot.cwnd(axes, result)
         converged_s = metrics.convergence_time_s(result)
         if converged_s is not None:
-            at_s = result.flows["start_us"].max() / 1e6 + converged_s  # type: ignore[operator]
+            at_s = metrics.last_start_s(result) + converged_s
             axes.axvline(at_s, color=style.INK, linewidth=0.8, linestyle=":")
             axes.annotate(
                 f"converged\nafter {converged_s:.0f} s",

@@ -1,12 +1,18 @@
-"""Figure 2: congestion windows of two CUBIC flows; "Cubic needs about 400s to get to the
-convergence status".
+"""Figure 2: congestion windows of two CUBIC flows.
+
+"Cubic needs about 400s to get to the convergence status" (section II). "Bandwidth of bottleneck
+link is 800Mbps, RTT is 200ms, and queue size is 100% BDP, no web traffic. Flow 1 starts at 0(s) and
+ends at 800(s), flow 2 start at 100+x(s) (0<x<1) and ends at 800(s)" (caption). "We use the
+drop-tail router at the bottleneck"; "for each scenario, we took at least 10 times and calculated
+average value" (section IV).
 """
 
 import polars as pl
-from ackclock import Result, Scenario
-from ackclock.papers.cubicfc import _two_flows as two_flows
-from ackclock.claims import Claim, Measure
 from matplotlib.figure import Figure
+
+from ackclock import Result, Scenario
+from ackclock.claims import Claim, Measure
+from ackclock.papers.cubicfc import _two_flows as two_flows
 
 TITLE = "Two CUBIC flows need about 400 s to converge"
 SEEDS, QUICK_SEEDS = two_flows.SEEDS, two_flows.QUICK_SEEDS

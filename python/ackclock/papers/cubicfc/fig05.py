@@ -1,13 +1,17 @@
-"""Figure 5: congestion windows of two Cubic-FC flows; "Cubic-FC flows just need less than
-200s" where CUBIC needs about 400 s. "We simply chose a linear function […] f_max = 0.6 […] σ is set
-to 0.05." (section IV): the defaults of tcp_cubic_fc.c.
+"""Figure 5: congestion windows of two Cubic-FC flows.
+
+"Compare to original Cubic which needs about 400s to achieve to the convergence state as shown in
+Fig. 2, Cubic-FC flows just need less than 200s" (section IV.B), "in the same scene as the
+experiment in section II", with a linear f(Δ), f_max = 0.6, Δ_i = Δ_max / 2 and σ = 0.05 (section
+IV.A), which are the defaults of tcp_cubic_fc.c.
 """
 
 import polars as pl
-from ackclock import Result, Scenario
-from ackclock.papers.cubicfc import _two_flows as two_flows
-from ackclock.claims import Claim, Measure
 from matplotlib.figure import Figure
+
+from ackclock import Result, Scenario
+from ackclock.claims import Claim, Measure
+from ackclock.papers.cubicfc import _two_flows as two_flows
 
 TITLE = "Two Cubic-FC flows need less than 200 s to converge"
 SEEDS, QUICK_SEEDS = two_flows.SEEDS, two_flows.QUICK_SEEDS

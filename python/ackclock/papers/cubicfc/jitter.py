@@ -1,19 +1,19 @@
-"""Do figures 2 and 5 hang on the hosts' jitter?
+"""Whether figures 2 and 5 hang on the hosts' jitter.
 
 A drop-tail bottleneck without noise keeps phase effects (Floyd and Jacobson, "On Traffic Phase
-Effects in Packet-Switched Gateways", 1991) that no testbed has, so the simulated hosts handle each
+Effects in Packet-Switched Gateways", 1992) that no testbed has, so the simulated hosts handle each
 ACK after a small random delay. The paper states none; its testbed has whatever its hosts had.
 This runs the experiment without jitter, with the default and with ten packet times of it.
 """
 
 from itertools import product
 
-import matplotlib as mpl
 import polars as pl
+from matplotlib.figure import Figure
+
 from ackclock import Result, Scenario, style
 from ackclock.claims import Claim, Measure
 from ackclock.papers.cubicfc import _two_flows as two_flows
-from matplotlib.figure import Figure
 
 TITLE = "Convergence of CUBIC and Cubic-FC at several host jitters"
 SEEDS, QUICK_SEEDS = two_flows.SEEDS, 1
@@ -40,7 +40,7 @@ def reduce(result: Result) -> dict[str, object]:
 
 def plot(rows: pl.DataFrame, load: two_flows.Load) -> Figure:  # noqa: ARG001
     """One mark per run; a bar is the mean; a run that never converged is an open mark on top."""
-    with mpl.rc_context(style.RC):
+    with style.applied():
         figure = Figure(figsize=(8, 2.8))
         axes = figure.subplots()
         for (row, jitter), (column, algorithm) in product(
@@ -59,7 +59,7 @@ def plot(rows: pl.DataFrame, load: two_flows.Load) -> Figure:  # noqa: ARG001
                     fillstyle="full" if converged else "none",
                     markersize=5,
                     alpha=0.7,
-                    label=look.label if row == 0 and run is not None else None,
+                    label=look.label if row == 0 else None,
                 )
             mean = two_flows.convergence(runs).mean
             axes.plot([mean, mean], [y - 0.17, y + 0.17], color=look.colour, linewidth=2)
@@ -68,7 +68,9 @@ def plot(rows: pl.DataFrame, load: two_flows.Load) -> Figure:  # noqa: ARG001
         axes.set_xlim(left=0)
         axes.set_xlabel("convergence time (s): one mark per run, bars are means")
         handles = dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
-        axes.legend(handles.values(), handles.keys(), loc="lower right")
+        axes.legend(
+            handles.values(), handles.keys(), loc="lower right", bbox_to_anchor=(1, 1), ncols=2
+        )
     return figure
 
 

@@ -1,0 +1,56 @@
+# ackclock. `make` lists what there is to do.
+
+VENV := .venv
+BIN := $(VENV)/bin
+CORE := python/ackclock/_core.abi3.so
+RUST := Cargo.toml $(wildcard Cargo.lock) $(shell find crates algorithms -name '*.rs' -o -name '*.toml' -o -name '*.[ch]')
+export PATH := $(HOME)/.cargo/bin:$(PATH)
+
+.PHONY: help demo build test check bench docs lock clean
+
+help: ## This list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
+
+demo: build ## The main job: figures 2 and 5 of Cubic-FC at full length, as one HTML page
+	$(BIN)/ackclock reproduce cubicfc/fig2 cubicfc/fig5 cubicfc/jitter -o out/demo
+
+build: $(CORE) ## Everything that `$(BIN)/ackclock` needs, inside this directory
+
+test: build ## Every test: Rust, C layout, BPF builds, Python
+	@scripts/require.sh clang libbpf
+	cargo test --workspace
+	$(BIN)/pytest
+
+check: build ## Format, lint, types
+	cargo fmt --check
+	cargo clippy --workspace --all-targets -- -D warnings
+	$(BIN)/ruff format --check
+	$(BIN)/ruff check
+	$(BIN)/mypy
+
+bench: ## Simulated packets per second of one core; writes target/bench.json
+	@scripts/require.sh cc cargo
+	cargo bench -p ackclock-sim
+
+docs: build ## Rewrite the generated pages of docs/
+	$(BIN)/python -c 'from ackclock import tables; print(tables.markdown(), end="")' > docs/tables.md
+
+lock: build ## Pin the Python packages anew, from pyproject.toml
+	$(BIN)/pip install -q uv
+	$(BIN)/uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 \
+		--generate-hashes --no-emit-index-url --no-emit-find-links --no-annotate --no-header \
+		--upgrade -q -o requirements.lock
+
+clean: ## Remove all that was built, installed here or kept
+	rm -rf target out .ackclock $(VENV) $(CORE)
+
+# The Python environment: made anew when the pins change.
+$(VENV)/installed: requirements.lock
+	@scripts/require.sh cc python cargo
+	$$(scripts/require.sh --python) -m venv --clear $(VENV)
+	$(BIN)/pip install -q --disable-pip-version-check --require-hashes -r requirements.lock
+	touch $@
+
+$(CORE): $(VENV)/installed $(RUST) pyproject.toml
+	PIP_QUIET=1 $(BIN)/maturin develop --release --quiet
+	touch $@
