@@ -123,7 +123,7 @@ CC_HOOK(void, cubicfc_init, struct sock *sk)
 {
 	struct cubic_fc *fc = inet_csk_ca(sk);
 
-	cubic_fc_reset(sk, fc);
+	fc->clock = REAL_TIME;
 	cubic_init(sk, &fc->cubic);
 }
 

@@ -9,6 +9,12 @@ enum cc_era {
 	CC_ERA_LINUX_6 = 1,	/* packets are counted; slow start while cwnd < ssthresh */
 };
 
+/* host/tcp_cong.c */
+u32 tcp_slow_start(struct tcp_sock *tp, u32 acked);
+void tcp_cong_avoid_ai(struct tcp_sock *tp, u32 w, u32 acked);
+u32 tcp_reno_ssthresh(struct sock *sk);
+void tcp_reno_cong_avoid(struct sock *sk, u32 ack, u32 acked);
+u32 tcp_reno_undo_cwnd(struct sock *sk);
 bool tcp_in_slow_start(const struct tcp_sock *tp);
 bool tcp_is_cwnd_limited(const struct sock *sk);
 u32 cc_random(struct sock *sk);

@@ -82,15 +82,13 @@ static inline struct inet_connection_sock *inet_csk(const struct sock *sk)
 	typedef type cc_private
 #define inet_csk_ca(sk) ((cc_private *)inet_csk(sk)->icsk_ca_priv)
 
-/* What the kernel exports to algorithms; natively host/tcp_cong.c. */
-u32 tcp_slow_start(struct tcp_sock *tp, u32 acked);
-void tcp_cong_avoid_ai(struct tcp_sock *tp, u32 w, u32 acked);
-u32 tcp_reno_ssthresh(struct sock *sk);
-void tcp_reno_cong_avoid(struct sock *sk, u32 ack, u32 acked);
-u32 tcp_reno_undo_cwnd(struct sock *sk);
-
 /*
- * Each host defines besides:
+ * Each host defines, the first five being the kernel's own functions:
+ *	u32 tcp_slow_start(tp, acked)	grows cwnd; returns the ACKed packets left over
+ *	void tcp_cong_avoid_ai(tp, w, acked)	grows cwnd by a packet per w ACKed
+ *	u32 tcp_reno_ssthresh(sk)
+ *	void tcp_reno_cong_avoid(sk, ack, acked)
+ *	u32 tcp_reno_undo_cwnd(sk)
  *	cc_param(sk, name)		a parameter
  *	u32 tcp_jiffies32(sk)		now, in ticks of 1/cc_hz(sk) s, wrapping
  *	u32 cc_hz(sk)			ticks per second (HZ)

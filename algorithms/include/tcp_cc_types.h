@@ -161,10 +161,20 @@ struct rate_sample {
 };
 
 #ifdef __bpf__
+/* A BPF program has one argument, the array of the hook's. */
 struct tcp_congestion_ops {
-	void *ssthresh, *cong_avoid, *set_state, *cwnd_event, *in_ack_event;
-	void *pkts_acked, *min_tso_segs, *cong_control, *undo_cwnd, *sndbuf_expand;
-	void *init, *release;
+	u32 (*ssthresh)(u64 *ctx);
+	void (*cong_avoid)(u64 *ctx);
+	void (*set_state)(u64 *ctx);
+	void (*cwnd_event)(u64 *ctx);
+	void (*in_ack_event)(u64 *ctx);
+	void (*pkts_acked)(u64 *ctx);
+	u32 (*min_tso_segs)(u64 *ctx);
+	void (*cong_control)(u64 *ctx);
+	u32 (*undo_cwnd)(u64 *ctx);
+	u32 (*sndbuf_expand)(u64 *ctx);
+	void (*init)(u64 *ctx);
+	void (*release)(u64 *ctx);
 	u32 flags;
 	char name[16];
 };
