@@ -14,11 +14,19 @@ fn main() {
     sources.sort();
     let mut hasher = DefaultHasher::new();
     for source in &sources {
-        source.strip_prefix(&root).expect("below the root").hash(&mut hasher);
-        fs::read(source).expect("a source is readable").hash(&mut hasher);
+        source
+            .strip_prefix(&root)
+            .expect("below the root")
+            .hash(&mut hasher);
+        fs::read(source)
+            .expect("a source is readable")
+            .hash(&mut hasher);
     }
     let version = env!("CARGO_PKG_VERSION");
-    println!("cargo::rustc-env=ACKCLOCK_ENGINE={version}+{:016x}", hasher.finish());
+    println!(
+        "cargo::rustc-env=ACKCLOCK_ENGINE={version}+{:016x}",
+        hasher.finish()
+    );
 }
 
 fn collect(directory: &Path, sources: &mut Vec<PathBuf>) {

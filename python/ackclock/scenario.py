@@ -76,6 +76,9 @@ class Bottleneck(_Model):
     buffer: Buffer = Field(
         description='Room in the queue: "1bdp" (of the longest RTT), "100packets" or "2MB".'
     )
+    drop_every_packets: Annotated[int | None, _integer(2, 2**63 - 1)] = Field(
+        None, description="Every so manieth data packet is lost on its way to the queue."
+    )
 
 
 class Flow(_Model):
@@ -114,6 +117,9 @@ class Scenario(_Model):
     mss: Annotated[int, _integer(64, 65_000)] = Field(
         1448,
         description=f"Payload of a full segment, bytes; {HEADER_BYTES} of headers come on top.",
+    )
+    delayed_ack_segments: Annotated[int, _integer(1, 2)] = Field(
+        2, description="Full segments that one delayed ACK answers; 1: no delayed ACKs."
     )
     sample_interval: Time = Field("100ms", description='Spacing of the samples; "0s": none.')
     bottleneck: Bottleneck
@@ -170,9 +176,11 @@ class Scenario(_Model):
             "mss_bytes": self.mss,
             "header_bytes": HEADER_BYTES,
             "jitter_ns": units.duration_ns(self.jitter),
+            "delayed_ack_segments": self.delayed_ack_segments,
             "bottleneck": {
                 "rate_bps": units.rate_bps(self.bottleneck.rate),
                 "buffer": {kind: room},
+                "drop_every_packets": self.bottleneck.drop_every_packets,
             },
             "flows": flows,
             "sample_interval_ns": units.duration_ns(self.sample_interval),

@@ -30,7 +30,10 @@ fn engine_version() -> &'static str {
 /// The built-in algorithms: name, summary, source, fingerprint, params, presets.
 #[pyfunction]
 fn algorithms(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
-    Algorithm::all().iter().map(|algorithm| describe(py, algorithm)).collect()
+    Algorithm::all()
+        .iter()
+        .map(|algorithm| describe(py, algorithm))
+        .collect()
 }
 
 /// Loads an algorithm by its spec, `name_or_path[@preset][:param=value,…]`:

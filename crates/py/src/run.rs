@@ -43,15 +43,15 @@ pub fn run_many(
     std::thread::scope(|scope| {
         for _ in 0..threads {
             let (jobs, next, sender) = (&jobs, &next, sender.clone());
-            scope.spawn(move || {
-                loop {
-                    let index = next.fetch_add(1, Relaxed);
-                    let Some((scenario, control)) = jobs.get(index) else { return };
-                    let started = Instant::now();
-                    let result = ackclock_sim::run(scenario, control);
-                    if sender.send((index, result, started.elapsed())).is_err() {
-                        return;
-                    }
+            scope.spawn(move || loop {
+                let index = next.fetch_add(1, Relaxed);
+                let Some((scenario, control)) = jobs.get(index) else {
+                    return;
+                };
+                let started = Instant::now();
+                let result = ackclock_sim::run(scenario, control);
+                if sender.send((index, result, started.elapsed())).is_err() {
+                    return;
                 }
             });
         }
@@ -130,11 +130,20 @@ fn tables(py: Python<'_>, result: RunResult, wall: Duration) -> PyResult<Bound<'
             sent_bytes),
     )?;
     let events = table!(events: time_us flow);
-    let kinds = result.events.kind.iter().map(|kind| kind.name()).collect::<Vec<_>>();
+    let kinds = result
+        .events
+        .kind
+        .iter()
+        .map(|kind| kind.name())
+        .collect::<Vec<_>>();
     events.set_item("kind", kinds)?;
     column(&events, "cwnd_packets", result.events.cwnd_packets)?;
     column(&events, "ssthresh_packets", result.events.ssthresh_packets)?;
-    column(&events, "in_flight_packets", result.events.in_flight_packets)?;
+    column(
+        &events,
+        "in_flight_packets",
+        result.events.in_flight_packets,
+    )?;
     dict.set_item("events", events)?;
     dict.set_item("trace_hash", format!("{:016x}", result.trace_hash))?;
     dict.set_item("packets", result.packets)?;
