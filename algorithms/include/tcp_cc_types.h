@@ -7,7 +7,7 @@
  * jiffies), trimmed to what algorithms use. Under BPF they carry
  * preserve_access_index: CO-RE finds each member in the running kernel by its
  * name, so order and omissions do not matter. Natively they are plain
- * structures that crates/host/src/sock.rs mirrors with #[repr(C)]; its test
+ * structures that crates/host/src/sock.rs mirrors with #[repr(C)]; a test
  * compares every offset with `cc_layout` (host/layout.c).
  *
  * A member that the BPF verifier does not let a program write is const here, so

@@ -24,6 +24,8 @@ mod compile;
 mod configure;
 mod congestion_control;
 mod error;
+#[cfg(test)]
+mod layout;
 mod module;
 pub mod sock;
 

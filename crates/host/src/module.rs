@@ -8,30 +8,30 @@ use crate::{Param, Preset};
 
 #[repr(C)]
 pub(crate) struct ParamDesc {
-    name: *const c_char,
-    doc: *const c_char,
-    value: u32,
-    least: u32,
-    most: u32,
-    scale: u32,
+    pub(crate) name: *const c_char,
+    pub(crate) doc: *const c_char,
+    pub(crate) value: u32,
+    pub(crate) least: u32,
+    pub(crate) most: u32,
+    pub(crate) scale: u32,
 }
 
 #[repr(C)]
 pub(crate) struct PresetDesc {
-    name: *const c_char,
-    settings: *const c_char,
-    doc: *const c_char,
+    pub(crate) name: *const c_char,
+    pub(crate) settings: *const c_char,
+    pub(crate) doc: *const c_char,
 }
 
 #[repr(C)]
 pub(crate) struct Module {
-    name: *const c_char,
-    summary: *const c_char,
-    params: *const ParamDesc,
-    presets: *const PresetDesc,
-    params_len: u32,
-    presets_len: u32,
-    ops: TcpCongestionOps,
+    pub(crate) name: *const c_char,
+    pub(crate) summary: *const c_char,
+    pub(crate) params: *const ParamDesc,
+    pub(crate) presets: *const PresetDesc,
+    pub(crate) params_len: u32,
+    pub(crate) presets_len: u32,
+    pub(crate) ops: TcpCongestionOps,
 }
 
 /// The same in Rust's terms.

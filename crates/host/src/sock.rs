@@ -1,7 +1,7 @@
 //! `#[repr(C)]` mirror of `algorithms/include/tcp_cc_types.h`.
 //!
 //! Field names, units and meaning are the C header's; they are documented there
-//! once. `tests/layout.rs` compares every offset and size with the C compiler's.
+//! once. `layout.rs` compares every offset and size with the C compiler's.
 #![allow(missing_docs)]
 
 /// Words of private state that a socket gives its algorithm.

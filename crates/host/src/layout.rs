@@ -1,0 +1,107 @@
+//! The test that C and Rust agree where every field lies: `algorithms/host/layout.c`
+//! has the C compiler's view, this file the Rust compiler's.
+
+use std::ffi::{c_char, CStr};
+use std::mem::{offset_of, size_of};
+
+use crate::module::{Module, ParamDesc, PresetDesc};
+use crate::sock::*;
+
+#[repr(C)]
+struct Layout {
+    name: *const c_char,
+    offset: u32,
+    size: u32,
+}
+
+unsafe extern "C" {
+    #[link_name = "cc_layout"]
+    static CC_LAYOUT: [Layout; 0];
+}
+
+type Place = (String, usize, usize);
+
+fn c_places() -> Vec<Place> {
+    let mut places = Vec::new();
+    // SAFETY: the table ends with a null name, and its names are string literals.
+    unsafe {
+        let mut place = (&raw const CC_LAYOUT).cast::<Layout>();
+        while !(*place).name.is_null() {
+            let name = CStr::from_ptr((*place).name).to_str().unwrap().to_string();
+            places.push((name, (*place).offset as usize, (*place).size as usize));
+            place = place.add(1);
+        }
+    }
+    places
+}
+
+fn size_of_field<T, F>(_: fn(&T) -> &F) -> usize {
+    size_of::<F>()
+}
+
+/// Places of all the fields: the pattern does not compile if one is left out.
+macro_rules! structure {
+    ($type:ident, $c:literal: $($field:ident),*) => {{
+        let _ = |$type { $($field: _),* }: &$type| ();
+        let mut places: Vec<Place> = vec![($c.into(), 0, size_of::<$type>())];
+        $(places.push((
+            format!("{}.{}", $c, stringify!($field)),
+            offset_of!($type, $field),
+            size_of_field(|value: &$type| &value.$field),
+        ));)*
+        places
+    }};
+}
+
+fn rust_places() -> Vec<Place> {
+    [
+        structure!(CcHost, "cc_host": params, random, jiffies, hz, era, reserved),
+        structure!(Sock, "sock": sk_host, sk_pacing_rate, sk_pacing_status, sk_gso_max_size),
+        structure!(InetConnectionSock, "inet_connection_sock": sk, icsk_rto, icsk_ca_state, icsk_ca_priv),
+        structure!(TcpSock, "tcp_sock": inet_conn, tcp_mstamp, snd_una, snd_nxt, snd_cwnd, snd_cwnd_cnt, snd_cwnd_stamp, snd_ssthresh, snd_cwnd_clamp, snd_cwnd_used, prior_cwnd, prior_ssthresh, packets_out, retrans_out, sacked_out, lost_out, max_packets_out, delivered, lost, total_retrans, srtt_us, mdev_us, lsndtime, mss_cache, app_limited, ecn_flags, is_cwnd_limited),
+        structure!(AckSample, "ack_sample": pkts_acked, rtt_us, in_flight),
+        structure!(RateSample, "rate_sample": prior_mstamp, prior_delivered, delivered, interval_us, rtt_us, losses, acked_sacked, prior_in_flight, is_app_limited, is_retrans),
+        structure!(TcpCongestionOps, "tcp_congestion_ops": ssthresh, cong_avoid, set_state, cwnd_event, in_ack_event, pkts_acked, min_tso_segs, cong_control, undo_cwnd, sndbuf_expand, init, release, flags, name),
+        structure!(ParamDesc, "cc_param_desc": name, doc, value, least, most, scale),
+        structure!(PresetDesc, "cc_preset_desc": name, settings, doc),
+        structure!(Module, "cc_module": name, summary, params, presets, params_len, presets_len, ops),
+    ]
+    .concat()
+}
+
+fn rust_constants() -> Vec<Place> {
+    [
+        ("TCP_CA_Open", CaState::Open as usize),
+        ("TCP_CA_Disorder", CaState::Disorder as usize),
+        ("TCP_CA_CWR", CaState::Cwr as usize),
+        ("TCP_CA_Recovery", CaState::Recovery as usize),
+        ("TCP_CA_Loss", CaState::Loss as usize),
+        ("CA_EVENT_TX_START", CaEvent::TxStart as usize),
+        ("CA_EVENT_CWND_RESTART", CaEvent::CwndRestart as usize),
+        ("CA_EVENT_COMPLETE_CWR", CaEvent::CompleteCwr as usize),
+        ("CA_EVENT_LOSS", CaEvent::Loss as usize),
+        ("CA_EVENT_ECN_NO_CE", CaEvent::EcnNoCe as usize),
+        ("CA_EVENT_ECN_IS_CE", CaEvent::EcnIsCe as usize),
+        ("CC_ERA_LINUX_2_6", Era::Linux2_6 as usize),
+        ("CC_ERA_LINUX_6", Era::Linux6 as usize),
+        ("TCP_INFINITE_SSTHRESH", TCP_INFINITE_SSTHRESH as usize),
+        ("ICSK_CA_PRIV_WORDS", ICSK_CA_PRIV_WORDS),
+    ]
+    .map(|(name, value)| (name.to_string(), value, 0))
+    .to_vec()
+}
+
+#[test]
+fn c_and_rust_agree() {
+    let mut rust = rust_places();
+    rust.extend(rust_constants());
+    // Rust has no struct inet_sock, which holds nothing but the sock.
+    let c: Vec<Place> = c_places()
+        .into_iter()
+        .map(|(name, offset, size)| (name.replace("icsk_inet.sk", "sk"), offset, size))
+        .collect();
+    for (c, rust) in c.iter().zip(&rust) {
+        assert_eq!(c, rust);
+    }
+    assert_eq!(c.len(), rust.len());
+}
