@@ -12,7 +12,7 @@ help: ## This list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
 
 demo: build ## The main job: figures 2 and 5 of Cubic-FC at full length, as one HTML page
-	$(BIN)/ackclock reproduce cubicfc/fig2 cubicfc/fig5 cubicfc/jitter -o out/demo
+	$(BIN)/ackclock reproduce cubicfc/fig2 cubicfc/fig5 cubicfc/sensitivity -o out/demo
 
 build: $(CORE) ## Everything that `$(BIN)/ackclock` needs, inside this directory
 

@@ -88,7 +88,7 @@ def convergence_time_s(result: Result, window_s: float = 10, share: float = 0.8)
         return None
     fair_bps = capacity_bps(result) / len(result.flows)
     fair = (throughput_bps(result, edges_s) >= share * fair_bps).all(axis=0)
-    return float(edges_s[fair.argmax() + 1] - joined_s) if fair.any() else None
+    return float(window_s * (fair.argmax() + 1)) if fair.any() else None
 
 
 def epochs_s(result: Result, flow: int) -> Array:

@@ -105,8 +105,8 @@ def claims_table(figures: Sequence[Reproduced], *, quick: bool) -> report.Table:
 
 
 def number(estimate: Estimate, unit: str) -> str:
-    """An estimate as text: "312.0 s (290.1 … 333.9)"."""
-    digits = 4 if unit == "" else 1 if abs(estimate.mean) < 1000 else 0
+    """An estimate as text: "312 s (290 … 334)"."""
+    digits = 4 if unit == "" else 0 if abs(estimate.mean) >= 100 else 1
     text = f"{estimate.mean:.{digits}f} {unit}".strip()
     if estimate.censored:
         text = f"> {text}, {estimate.censored} of {estimate.n} cut off"

@@ -7,6 +7,8 @@ drop-tail router at the bottleneck"; "for each scenario, we took at least 10 tim
 average value" (section IV).
 """
 
+from typing import Any
+
 import polars as pl
 from matplotlib.figure import Figure
 
@@ -14,15 +16,15 @@ from ackclock import Result, Scenario
 from ackclock.claims import Claim, Measure
 from ackclock.papers.cubicfc import _two_flows as two_flows
 
-TITLE = "Two CUBIC flows need about 400 s to converge"
+TITLE = "Figure 2: two CUBIC flows"
 SEEDS, QUICK_SEEDS = two_flows.SEEDS, two_flows.QUICK_SEEDS
 
 
 def grid(seeds: two_flows.Seeds) -> list[Scenario]:
-    return [two_flows.scenario(two_flows.CUBIC, seed) for seed in seeds]
+    return [two_flows.scenario(f"cubic@{two_flows.PRESET}", seed) for seed in seeds]
 
 
-def reduce(result: Result) -> dict[str, object]:
+def reduce(result: Result) -> dict[str, Any]:
     return two_flows.reduce(result)
 
 

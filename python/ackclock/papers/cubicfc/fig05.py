@@ -6,6 +6,8 @@ experiment in section II", with a linear f(Δ), f_max = 0.6, Δ_i = Δ_max / 2 a
 IV.A), which are the defaults of tcp_cubic_fc.c.
 """
 
+from typing import Any
+
 import polars as pl
 from matplotlib.figure import Figure
 
@@ -13,15 +15,15 @@ from ackclock import Result, Scenario
 from ackclock.claims import Claim, Measure
 from ackclock.papers.cubicfc import _two_flows as two_flows
 
-TITLE = "Two Cubic-FC flows need less than 200 s to converge"
+TITLE = "Figure 5: two Cubic-FC flows"
 SEEDS, QUICK_SEEDS = two_flows.SEEDS, two_flows.QUICK_SEEDS
 
 
 def grid(seeds: two_flows.Seeds) -> list[Scenario]:
-    return [two_flows.scenario(two_flows.CUBIC_FC, seed) for seed in seeds]
+    return [two_flows.scenario(f"cubic_fc@{two_flows.PRESET}", seed) for seed in seeds]
 
 
-def reduce(result: Result) -> dict[str, object]:
+def reduce(result: Result) -> dict[str, Any]:
     return two_flows.reduce(result)
 
 
