@@ -6,33 +6,12 @@
  */
 #include "tcp_cc.h"
 
-static inline bool linux_2_6(const struct tcp_sock *tp)
-{
-	return tp->inet_conn.icsk_inet.sk.sk_host.era == CC_ERA_LINUX_2_6;
-}
-
-bool tcp_in_slow_start(const struct tcp_sock *tp)
-{
-	return linux_2_6(tp) ? tp->snd_cwnd <= tp->snd_ssthresh : tp->snd_cwnd < tp->snd_ssthresh;
-}
-
-/* In slow start Linux 6 lets cwnd grow to twice what was in use (RFC 7661's
- * spirit); Linux 2.6 has only the sender's own verdict. */
-bool tcp_is_cwnd_limited(const struct sock *sk)
-{
-	const struct tcp_sock *tp = tcp_sk(sk);
-
-	if (tp->is_cwnd_limited)
-		return true;
-	return !linux_2_6(tp) && tcp_in_slow_start(tp) && tp->snd_cwnd < 2 * tp->max_packets_out;
-}
-
 /* Returns the ACKed packets that slow start had no use for. */
 u32 tcp_slow_start(struct tcp_sock *tp, u32 acked)
 {
 	u32 cwnd;
 
-	if (linux_2_6(tp)) {
+	if (cc_linux_2_6(tp)) {
 		tp->snd_cwnd = min(tp->snd_cwnd + 1, tp->snd_cwnd_clamp);
 		return 0;
 	}
@@ -45,7 +24,7 @@ u32 tcp_slow_start(struct tcp_sock *tp, u32 acked)
 /* Additive increase: one packet per w packets ACKed. */
 void tcp_cong_avoid_ai(struct tcp_sock *tp, u32 w, u32 acked)
 {
-	if (linux_2_6(tp)) {
+	if (cc_linux_2_6(tp)) {
 		if (tp->snd_cwnd_cnt < w) {
 			tp->snd_cwnd_cnt++;
 			return;

@@ -15,8 +15,6 @@ void tcp_cong_avoid_ai(struct tcp_sock *tp, u32 w, u32 acked);
 u32 tcp_reno_ssthresh(struct sock *sk);
 void tcp_reno_cong_avoid(struct sock *sk, u32 ack, u32 acked);
 u32 tcp_reno_undo_cwnd(struct sock *sk);
-bool tcp_in_slow_start(const struct tcp_sock *tp);
-bool tcp_is_cwnd_limited(const struct sock *sk);
 u32 cc_random(struct sock *sk);
 
 static inline u32 tcp_jiffies32(const struct sock *sk)
@@ -32,6 +30,29 @@ static inline u8 tcp_ca_state(const struct sock *sk)
 static inline u32 cc_hz(const struct sock *sk)
 {
 	return sk->sk_host.hz;
+}
+
+static inline bool cc_linux_2_6(const struct tcp_sock *tp)
+{
+	return tp->inet_conn.icsk_inet.sk.sk_host.era == CC_ERA_LINUX_2_6;
+}
+
+static inline bool tcp_in_slow_start(const struct tcp_sock *tp)
+{
+	return cc_linux_2_6(tp) ? tp->snd_cwnd <= tp->snd_ssthresh : tp->snd_cwnd < tp->snd_ssthresh;
+}
+
+/*
+ * In slow start Linux 6 lets cwnd grow to twice what was in use; Linux 2.6 has only
+ * the sender's verdict.
+ */
+static inline bool tcp_is_cwnd_limited(const struct sock *sk)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+
+	if (tp->is_cwnd_limited)
+		return true;
+	return !cc_linux_2_6(tp) && tcp_in_slow_start(tp) && tp->snd_cwnd < 2 * tp->max_packets_out;
 }
 
 #define CC_PARAM_MEMBER(name, value, least, most, scale, doc) u32 name;

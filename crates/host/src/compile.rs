@@ -231,14 +231,12 @@ impl Job<'_> {
 }
 
 /// What host_native.h declares, and what a compiler may call by itself.
-const GIVEN: [&str; 13] = [
+const GIVEN: [&str; 11] = [
     "tcp_slow_start",
     "tcp_cong_avoid_ai",
     "tcp_reno_ssthresh",
     "tcp_reno_cong_avoid",
     "tcp_reno_undo_cwnd",
-    "tcp_in_slow_start",
-    "tcp_is_cwnd_limited",
     "cc_random",
     "memcpy",
     "memmove",
