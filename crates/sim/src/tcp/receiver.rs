@@ -7,6 +7,8 @@ use crate::schedule::NEVER;
 
 /// Out-of-order ACKs sent at once before compression begins.
 const UNCOMPRESSED_DUPLICATE_ACKS: u32 = 3;
+/// Blocks that an ACK is sure to carry even beside a D-SACK.
+const SACK_BLOCKS_EXPECTED: usize = 2;
 /// `tcp_comp_sack_nr`: ACKs that one compressed ACK may replace.
 const MAX_COMPRESSED: u32 = 44;
 /// `tcp_comp_sack_delay_ns`.
@@ -128,6 +130,7 @@ impl Receiver {
             self.quick_acks = self.profile.quick_acks;
             return Some(self.ack(Some((segment, segment + 1))));
         }
+        let mut overflow = None;
         if segment == self.rcv_nxt {
             self.rcv_nxt += 1;
             if let Some((start, end)) = self.out_of_order.first() {
@@ -146,6 +149,7 @@ impl Receiver {
                 return Some(self.ack(None));
             }
         } else {
+            overflow = self.flush_before(segment);
             let merged = self.out_of_order.insert((segment, segment + 1), |_| ());
             self.report(merged);
         }
@@ -164,7 +168,18 @@ impl Receiver {
         if self.compressed_at_ns == NEVER {
             self.compressed_at_ns = now_ns + (self.rtt_ns / 20).min(MAX_COMPRESSION_NS);
         }
-        None
+        overflow
+    }
+
+    /// A segment that touches none of the two most recent blocks may push one out that
+    /// no ACK has reported yet: then what is compressed must leave first.
+    fn flush_before(&mut self, segment: u64) -> Option<Ack> {
+        let touches = |range: &Range| range.0 <= segment + 1 && segment <= range.1 && range.1 > 0;
+        let recent = self.reported[..SACK_BLOCKS_EXPECTED].iter();
+        let overflows = self.compressed > 0
+            && !recent.clone().any(touches)
+            && !recent.clone().any(|range| range.1 == 0);
+        overflows.then(|| self.ack(None))
     }
 
     /// Puts a range first among those to be reported, and drops what it swallowed.

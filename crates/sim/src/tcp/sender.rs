@@ -406,8 +406,9 @@ impl Sender {
             }
         }
         self.lost_packets += u64::from(self.tp().lost.wrapping_sub(prior_lost));
+        // A recount costs the whole window: small ones show every mistake.
         #[cfg(debug_assertions)]
-        if dubious {
+        if dubious && self.tp().packets_out < 256 {
             self.board.check(self.cc.tp());
         }
     }
