@@ -56,7 +56,9 @@ def _progress(what: str) -> Iterator[Callable[[float], None]]:
         TextColumn("{task.percentage:3.0f} %"),
     )
     times = (TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn())
-    with Progress(*columns, *times, console=err, transient=True) as bar:
+    with Progress(
+        *columns, *times, console=err, transient=True, disable=not err.is_terminal
+    ) as bar:
         task = bar.add_task(what, total=1.0)
         yield lambda fraction: bar.update(task, completed=fraction)
 
@@ -110,26 +112,33 @@ def run_command(
 
 
 def _print_run(result: Result) -> None:
-    table = _table("flow", "algorithm", "goodput", "mean cwnd", "retransmitted", "recoveries")
+    table = _table(
+        "flow",
+        "algorithm",
+        "goodput (Mb/s)",
+        "mean cwnd (packets)",
+        "retransmitted (packets)",
+        "recoveries",
+    )
     for column in table.columns[2:]:
         column.justify = "right"
-    goodput = metrics.goodput_bps(result)
-    for flow, flow_goodput_bps, resolved in zip(
-        result.flows.iter_rows(named=True), goodput, result.resolved["flows"], strict=True
+    goodput_bps = metrics.goodput_bps(result)
+    for flow, goodput, resolved in zip(
+        result.flows.iter_rows(named=True), goodput_bps, result.resolved["flows"], strict=True
     ):
         table.add_row(
             str(flow["flow"]),
-            resolved["algorithm"],
-            f"{flow_goodput_bps / 1e6:.2f} Mb/s",
-            f"{metrics.mean_cwnd_packets(result, flow['flow']):.1f} packets",
-            f"{flow['retransmitted_packets']} packets",
+            Path(resolved["algorithm"]).name,
+            f"{goodput / 1e6:.2f}",
+            f"{metrics.mean_cwnd_packets(result, flow['flow']):.1f}",
+            str(flow["retransmitted_packets"]),
             str(flow["recoveries"]),
         )
     out.print(table)
     packets, wall_s = result.manifest["packets"], result.manifest["wall_time_s"]
     out.print(
         f"utilisation {metrics.utilisation(result):.4f}, "
-        f"Jain index {metrics.jain_index(goodput):.4f}\n"
+        f"Jain index {metrics.jain_index(goodput_bps):.4f}\n"
         f"{packets} data packets in {wall_s:.2f} s, trace {result.manifest['trace_hash']}",
         highlight=False,
     )

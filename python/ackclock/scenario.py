@@ -244,11 +244,19 @@ class Scenario(_Model):
                 refuse("start", flow.start, f"start before the end of the run ({self.duration})")
             if flow.stop is not None and units.duration_ns(flow.stop) <= latest_ns:
                 refuse("stop", flow.stop, f"stop after the flow has started ({flow.start})")
+            for field in ("receive_window", "send_buffer"):
+                size = getattr(flow, field)
+                if size is not None and units.size_bytes(size) < self.mss:
+                    refuse(field, size, f"give room for a segment, at least {self.mss}B")
             try:
                 _core.configure(flow.algorithm)
             except AckclockError as error:
                 refuse("algorithm", flow.algorithm, str(error))
         self._buffer_room()
+        if 0 < units.duration_ns(self.sample_interval) < 1000:
+            raise ValueError(
+                f'sample_interval = "{self.sample_interval}": choose at least 1us, or "0s" for none'
+            )
         return self
 
 

@@ -1,0 +1,103 @@
+"""What the tests share."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from ackclock import Bottleneck, Flow, Result, Scenario, tables
+
+ROOT = Path(__file__).parent.parent
+ACKCLOCK = Path(sys.executable).with_name("ackclock")
+
+
+@pytest.fixture
+def ackclock(tmp_path):
+    """Runs the command in an empty directory: `ackclock("run", …)` → CompletedProcess."""
+
+    def call(*arguments, **options):
+        return subprocess.run(
+            [ACKCLOCK, *map(str, arguments)],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+            env=os.environ | {"COLUMNS": "120"},
+            **options,
+        )
+
+    return call
+
+
+@pytest.fixture
+def small():
+    """Two flows for two simulated seconds."""
+    return Scenario(
+        duration="2s",
+        rtt="20ms",
+        bottleneck=Bottleneck(rate="20mbit", buffer="1bdp"),
+        flows=(Flow(algorithm="reno"), Flow(algorithm="cubic", start="500ms", start_spread="1s")),
+    )
+
+
+def made_by_hand(samples, *, duration_s, starts_s, rate="12mbit", queue_bytes=None, events=()):
+    """A result whose flows have the given samples: per flow (time_s, cwnd, delivered packets)."""
+    scenario = Scenario(
+        duration=f"{duration_s}s",
+        rtt="100ms",
+        bottleneck=Bottleneck(rate=rate, buffer="1bdp"),
+        sample_interval="1s",
+        flows=tuple(Flow(algorithm="reno", start=f"{start}s") for start in starts_s),
+    )
+
+    def table(name, **columns):
+        length = len(next(iter(columns.values())))
+        full = {column: np.zeros(length, dtype=np.uint64) for column in tables.TABLES[name][1]}
+        if name == "events":
+            full["kind"] = ["recovery"] * length
+        return tables.frame(name, full | columns)
+
+    rows = [(t, flow, *rest) for flow, each in enumerate(samples, 1) for t, *rest in each]
+    time_s, flow, cwnd, delivered = map(np.array, zip(*rows, strict=True))
+    flows = np.arange(1, len(starts_s) + 1)
+    end_bytes = [each[-1][2] * 1448 for each in samples]
+    queue_bytes = queue_bytes or [(0, 0)]
+    return Result(
+        flows=table(
+            "flows",
+            flow=flows,
+            start_us=np.array(starts_s) * 10**6,
+            delivered_bytes=np.array(end_bytes),
+        ),
+        samples=table(
+            "samples",
+            time_us=(time_s * 1e6).round().astype(np.uint64),
+            flow=flow,
+            cwnd_packets=cwnd,
+            delivered_packets=delivered,
+        ),
+        queues=table(
+            "queues",
+            time_us=np.array([t * 10**6 for t, _ in queue_bytes]),
+            queue=np.ones(len(queue_bytes)),
+            sent_bytes=np.array([sent for _, sent in queue_bytes]),
+        ),
+        events=table(
+            "events",
+            time_us=np.array([t * 10**6 for t, _, _ in events]),
+            flow=np.array([flow for _, flow, _ in events]),
+            cwnd_packets=np.array([cwnd for _, _, cwnd in events]),
+        )
+        if events
+        else pl.DataFrame(schema={k: v for k, (v, _) in tables.TABLES["events"][1].items()}),
+        manifest={
+            "scenario": scenario.model_dump(exclude_unset=True, by_alias=True),
+            "resolved": __import__("json").loads(scenario.resolve()),
+            "algorithms": {"reno": {"name": "reno"}},
+        },
+    )

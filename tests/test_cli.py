@@ -1,0 +1,187 @@
+"""The command as a user meets it: what it prints, and one clear line when something is wrong."""
+
+import json
+import os
+import signal
+import subprocess
+import time
+
+import pytest
+
+from ackclock import Result
+from conftest import ACKCLOCK, ROOT
+
+SCENARIO = """
+duration = "2s"
+rtt = "20ms"
+[bottleneck]
+rate = "20mbit"
+buffer = "1bdp"
+[[flow]]
+algorithm = "cubic"
+"""
+
+
+@pytest.fixture
+def scenario(tmp_path):
+    path = tmp_path / "scenario.toml"
+    path.write_text(SCENARIO)
+    return path
+
+
+def test_run(ackclock, scenario, tmp_path):
+    done = ackclock("run", scenario, "-o", "out", "--seed", 3, "--algorithm", "cubic:beta=0.5")
+    assert done.returncode == 0, done.stderr
+    assert "utilisation" in done.stdout
+    result = Result.load(tmp_path / "out")
+    assert result.scenario.seed == 3
+    assert result.manifest["algorithms"]["cubic:beta=0.5"]["values"]["beta"] == 0.5
+    names = sorted(path.name for path in (tmp_path / "out").iterdir())
+    tables = ["events.parquet", "flows.parquet", "manifest.json", "queues.parquet"]
+    assert names == [*tables, "samples.parquet"]
+    drawn = ackclock("plot", "out")
+    assert drawn.returncode == 0, drawn.stderr
+    assert (tmp_path / "out" / "overview.png").read_bytes().startswith(b"\x89PNG")
+    assert "<svg" in (tmp_path / "out" / "overview.svg").read_text()
+
+
+def test_a_users_own_algorithm(ackclock, scenario):
+    mine = ROOT / "examples" / "my_cc.c"
+    done = ackclock("run", scenario, "--algorithm", f"{mine}:beta=0.3")
+    assert done.returncode == 0, done.stderr
+    assert "my_cc.c:beta=0.3" in done.stdout
+
+
+def test_list(ackclock):
+    plain = ackclock("list")
+    assert plain.returncode == 0
+    for word in ("cubic_fc", "reno", "cubicfc/fig05"):
+        assert word in plain.stdout
+    listing = json.loads(ackclock("list", "--json").stdout)
+    cubic = next(each for each in listing["algorithms"] if each["name"] == "cubic")
+    assert cubic["source"] == "algorithms/tcp_cubic.c"
+    assert {"name", "default", "min", "max", "doc"} == set(cubic["params"][0])
+    assert "cubicfc/fig02" in listing["figures"]
+    assert "fast_convergence" in ackclock("list", "cubic").stdout
+
+
+@pytest.mark.parametrize("command", [[], ["run"], ["reproduce"], ["list"], ["plot"]])
+def test_help_teaches(ackclock, command):
+    done = ackclock(*command, "--help")
+    assert done.returncode == 0
+    assert "ackclock run examples/" in done.stdout or "Example" in done.stdout
+
+
+BROKEN_C = '#include "tcp_cc.h"\nCC_HOOK(u32, f_ssthresh, struct sock *sk) { return oops; }\n'
+FLOAT_C = """#include "tcp_cc.h"
+CC_HOOK(u32, f_ssthresh, struct sock *sk) { return (u32)(tcp_sk(sk)->snd_cwnd * 0.7); }
+CC_HOOK(void, f_cong_avoid, struct sock *sk, u32 ack, u32 acked) { }
+CC_ALGORITHM(f, "floats", .ssthresh = f_ssthresh, .cong_avoid = f_cong_avoid);
+"""
+
+
+def refused(done, *words):
+    assert done.returncode not in (0, 130), done.stdout
+    assert "Traceback" not in done.stderr + done.stdout
+    assert done.stderr.count("error:") >= 1, done.stderr
+    for word in words:
+        assert word in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("line", "instead", "words"),
+    [
+        ('algorithm = "cubic"', 'algorithm = "cubik"', ["flow 1", "cubik", "cubic"]),
+        ('algorithm = "cubic"', 'algorithm = "cubic:beta=2"', ["beta = 2", "0.999"]),
+        ('rate = "20mbit"', 'rate = "-20mbit"', ["bottleneck.rate", "-20mbit", "1kbit"]),
+        ('rate = "20mbit"', 'rate = "20000gbit"', ["bottleneck.rate", "1tbit"]),
+        ('rtt = "20ms"', 'rtt = "0s"', ['rtt = "0s"', "1us"]),
+        ('buffer = "1bdp"', 'buffer = "0bdp"', ["bottleneck.buffer", "0bdp"]),
+        ('rate = "20mbit"', 'speed = "20mbit"', ["bottleneck.speed", "unknown key"]),
+        ('algorithm = "cubic"', 'algorithm = "cubic"\nstart="1s"\nstop="1s"', ["stop", "1s"]),
+        ("[bottleneck]", "[bottleneck", ["not a scenario file", "line"]),
+    ],
+)
+def test_a_bad_scenario_is_one_line(ackclock, scenario, tmp_path, line, instead, words):
+    scenario.write_text(SCENARIO.replace(line, instead))
+    done = ackclock("run", scenario, "-o", "out")
+    refused(done, "scenario.toml", *words)
+    assert len(done.stderr.splitlines()) == 1
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "word"), [(BROKEN_C, "oops"), (FLOAT_C, "floating point"), (None, "cannot read")]
+)
+def test_a_bad_c_file(ackclock, scenario, tmp_path, text, word):
+    if text is not None:
+        (tmp_path / "f.c").write_text(text)
+    refused(ackclock("run", scenario, "-o", "out", "--algorithm", "./f.c"), "f.c", word)
+    refused(ackclock("list", "./f.c"), "f.c", word)
+    assert not (tmp_path / "out").exists()
+
+
+def test_an_unwritable_output_directory_is_refused_before_the_run(ackclock, scenario, tmp_path):
+    scenario.write_text(SCENARIO.replace("2s", "900h"))  # would take hours
+    (tmp_path / "file").write_text("")
+    for target in ("file/out", "file", "/proc/out"):
+        refused(ackclock("run", scenario, "-o", target), "output directory", "choose another")
+        refused(ackclock("reproduce", "cubicfc/fig2", "-o", target), "choose another")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["run", "missing.toml"],
+        ["reproduce", "cubicfc/fig99"],
+        ["plot", "."],
+        ["list", "cubik"],
+        ["run", "scenario.toml", "--seed", "-1"],
+    ],
+)
+@pytest.mark.usefixtures("scenario")
+def test_other_mistakes(ackclock, arguments):
+    refused(ackclock(*arguments))
+
+
+def start(*arguments, cwd):
+    environment = os.environ | {"COLUMNS": "120"}
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    return subprocess.Popen([ACKCLOCK, *arguments], cwd=cwd, env=environment, **pipes)
+
+
+def wait_until(condition, seconds=60):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.02)
+
+
+def test_ctrl_c_leaves_nothing_half_written(scenario, tmp_path):
+    scenario.write_text(SCENARIO.replace("2s", "900h"))
+    process = start("run", scenario, "-o", "out", cwd=tmp_path)
+    wait_until(lambda: len(list(tmp_path.iterdir())) > 1)
+    time.sleep(0.3)
+    process.send_signal(signal.SIGINT)
+    _, stderr = process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert "interrupted: nothing was written" in stderr
+    assert "Traceback" not in stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["scenario.toml"]
+
+
+def test_ctrl_c_in_a_sweep_keeps_what_is_done_and_resumes(tmp_path):
+    cache = tmp_path / ".ackclock"
+    process = start("reproduce", "cubicfc/fig5", "--threads", "1", cwd=tmp_path)
+    wait_until(lambda: any(cache.glob("*/manifest.json")))
+    process.send_signal(signal.SIGINT)
+    _, stderr = process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert "resumes" in stderr
+    assert not (tmp_path / "out").exists()
+    assert all((path / "manifest.json").exists() for path in cache.iterdir())
+    before = {path: path.stat().st_mtime_ns for path in cache.iterdir()}
+    process = start("reproduce", "cubicfc/fig5", "--seeds", "1", cwd=tmp_path)
+    process.communicate(timeout=120)
+    assert process.returncode == 0
+    assert {path: path.stat().st_mtime_ns for path in cache.iterdir()} == before

@@ -1,0 +1,13 @@
+"""Every scenario of examples/ runs."""
+
+import pytest
+
+from ackclock import Scenario, metrics, run
+from conftest import ROOT
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "examples").glob("*.toml")), ids=lambda p: p.stem)
+def test_example(path):
+    result = run(Scenario.from_toml(path))
+    assert 0.9 < metrics.utilisation(result) <= 1
+    assert (result.flows["delivered_bytes"] > 0).all()

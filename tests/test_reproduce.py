@@ -1,0 +1,101 @@
+"""The main job, with few repeats: tables, figures, one page, and how much memory it takes."""
+
+import json
+import re
+import resource
+import subprocess
+from html.parser import HTMLParser
+
+import polars as pl
+import pytest
+
+from ackclock import AckclockError, papers
+from conftest import ACKCLOCK
+
+
+@pytest.fixture(scope="module")
+def reproduced(tmp_path_factory):
+    """`make demo` in quick form: (directory of its output, what it printed, peak memory)."""
+    cwd = tmp_path_factory.mktemp("demo")
+    figures = ["cubicfc/fig2", "cubicfc/fig5"]
+    done = subprocess.run(
+        [ACKCLOCK, "reproduce", *figures, "--quick", "-o", "demo"],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    peak_kib = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    return cwd / "demo", done.stdout, peak_kib * 1024
+
+
+def test_it_prints_our_values_beside_the_papers(reproduced):
+    directory, printed, _ = reproduced
+    for word in ("convergence time", "≈ 400 s", "< 200 s", "utilisation", "quick"):
+        assert word in printed
+    assert f"page: {directory / 'index.html'}" in printed
+    for verdict in ("holds", "fails", "inconclusive"):
+        assert verdict not in printed  # too few repeats
+
+
+def test_it_writes_figures_rows_and_a_manifest(reproduced):
+    directory, _, _ = reproduced
+    for name in ("cubicfc-fig02", "cubicfc-fig05"):
+        assert (directory / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+        assert "<svg" in (directory / f"{name}.svg").read_text()
+        rows = pl.read_parquet(directory / f"{name}.parquet")
+        assert rows["seed"].to_list() == [1, 2]
+    manifest = json.loads((directory / "manifest.json").read_text())
+    assert [claim["verdict"] for claim in manifest["claims"]] == ["quick", "quick"]
+    assert manifest["command"] == "ackclock reproduce cubicfc/fig2 cubicfc/fig5 --quick"
+
+
+def test_the_page_is_self_contained(reproduced):
+    directory, _, _ = reproduced
+    page = (directory / "index.html").read_text()
+    ids = []
+
+    class Links(HTMLParser):
+        def handle_starttag(self, tag, attributes):
+            assert tag not in ("script", "img", "link", "iframe")
+            for name, value in attributes:
+                if name == "id":
+                    ids.append(value)
+                if name in ("href", "src", "xlink:href"):
+                    assert value.startswith("#"), value
+
+    Links().feed(page)
+    assert len(ids) == len(set(ids))
+    assert page.count("<svg") == 2
+    assert len(page) < 2_000_000
+    assert "@import" not in page
+    assert not re.search(r"url\((?!#)", page)
+
+
+def test_it_needs_less_than_200_mb(reproduced):
+    _, _, peak_bytes = reproduced
+    assert peak_bytes < 200e6
+
+
+def test_a_figure_is_found_by_any_of_its_names():
+    assert [name for name, _ in papers.load("cubicfc/fig5")] == ["cubicfc/fig05"]
+    assert [name for name, _ in papers.load("cubicfc/fig05")] == ["cubicfc/fig05"]
+    assert [name for name, _ in papers.load("cubicfc")] == papers.names()
+    with pytest.raises(AckclockError, match="choose from cubicfc/fig02"):
+        papers.load("cubicfc/fig9")
+
+
+@pytest.mark.parametrize("name", papers.names())
+def test_a_figures_grid_is_what_the_paper_says(name):
+    ((_, module),) = papers.load(name)
+    grid = module.grid(range(1, module.SEEDS + 1))
+    assert grid == module.grid(range(1, module.SEEDS + 1))
+    assert module.__doc__
+    assert module.SEEDS >= 10
+    for scenario in grid:
+        assert scenario.bottleneck.rate == "800mbit"
+        assert scenario.bottleneck.buffer == "1bdp"
+        assert scenario.rtt == "200ms"
+        assert scenario.duration == "800s"
+        assert [flow.start for flow in scenario.flows] == ["0s", "100s"]
+        assert scenario.flows[1].start_spread == "1s"

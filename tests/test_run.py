@@ -1,0 +1,117 @@
+"""Runs: the tables, saving and loading, repeatability, sweeps that resume."""
+
+import json
+
+import pytest
+
+from ackclock import AckclockError, Result, _core, run, sweep, tables
+from conftest import ROOT
+
+
+def test_a_run_fills_every_table(small):
+    result = run(small)
+    for name in tables.TABLES:
+        assert len(getattr(result, name)) > 0, name
+    assert result.flows["flow"].to_list() == [1, 2]
+    assert result.flows["start_us"][1] > 500_000
+    assert result.manifest["packets"] == result.flows["sent_packets"].sum()
+    assert set(result.manifest) >= {"ackclock", "trace_hash", "wall_time_s", "scenario", "resolved"}
+    assert result.scenario == small
+
+
+def test_samples_lie_on_the_grid_and_at_events(small):
+    result = run(small)
+    extra = result.samples.filter(result.samples["time_us"] % 100_000 != 0)
+    assert set(extra["time_us"]) <= set(result.events["time_us"])
+    assert result.queues["time_us"].is_sorted()
+
+
+def test_no_sampling(small):
+    result = run(small.replace(sample_interval="0s"))
+    assert len(result.queues) == 0
+    assert len(result.flows) == 2
+
+
+def test_saving_and_loading(small, tmp_path):
+    result = run(small)
+    again = Result.load(result.save(tmp_path / "deep" / "run"))
+    for name in tables.TABLES:
+        assert getattr(again, name).equals(getattr(result, name)), name
+        assert getattr(again, name).schema == getattr(result, name).schema, name
+    assert again.manifest == json.loads(json.dumps(result.manifest))
+    assert sorted(path.name for path in (tmp_path / "deep").iterdir()) == ["run"]
+
+
+def test_saving_again_replaces_a_result_and_nothing_else(small, tmp_path):
+    result = run(small)
+    result.save(tmp_path / "run")
+    result.save(tmp_path / "run")
+    assert len(list((tmp_path / "run").iterdir())) == 5
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.tex").write_text("")
+    with pytest.raises(AckclockError, match="choose another"):
+        result.save(tmp_path / "mine")
+    with pytest.raises(AckclockError, match="choose another"):
+        result.save(tmp_path / "mine" / "thesis.tex" / "run")
+    assert (tmp_path / "mine" / "thesis.tex").exists()
+
+
+def test_loading_what_is_no_result(tmp_path):
+    with pytest.raises(AckclockError, match="not a result"):
+        Result.load(tmp_path)
+    (tmp_path / "manifest.json").write_text("{")
+    with pytest.raises(AckclockError, match="not a result"):
+        Result.load(tmp_path)
+
+
+def hashes(scenarios, threads):
+    found = {}
+
+    def keep(index, raw):
+        found[index] = raw["trace_hash"], raw["samples"]["delivered_bytes"].tolist()
+
+    _core.run_many([each.resolve() for each in scenarios], threads, None, keep)
+    return [found[index] for index in range(len(scenarios))]
+
+
+def test_the_same_seed_repeats_on_any_number_of_threads(small):
+    scenarios = [small.replace(seed=seed) for seed in range(1, 9)]
+    one = hashes(scenarios, 1)
+    assert one == hashes(scenarios, 2) == hashes(scenarios, 5) == hashes(scenarios, 0)
+    assert len({trace for trace, _ in one}) == 8
+
+
+def test_an_error_in_one_scenario_is_raised_before_any_runs(small):
+    bad = json.loads(small.resolve()) | {"duration_ns": 0}
+    done = []
+    with pytest.raises(AckclockError, match="duration_ns = 0"):
+        _core.run_many([small.resolve(), json.dumps(bad)], 1, None, lambda *_: done.append(1))
+    assert not done
+
+
+def test_an_exception_in_a_callback_stops_everything(small):
+    def fail(*_):
+        raise ZeroDivisionError
+
+    scenarios = [small.replace(duration="1h").resolve()] * 3
+    with pytest.raises(ZeroDivisionError):
+        _core.run_many(scenarios, 2, fail, lambda *_: None)
+
+
+def test_a_sweep_resumes(small, tmp_path):
+    scenarios = [small.replace(seed=seed) for seed in (1, 2, 3)]
+    seen = []
+
+    def reduce(result):
+        seen.append(result.scenario.seed)
+        return result.manifest["wall_time_s"]
+
+    first = sweep(scenarios[:2], reduce, cache=tmp_path)
+    again = sweep(scenarios, reduce, cache=tmp_path)
+    assert again[:2] == first  # kept, not run again: even the wall time is the same
+    assert seen == [1, 2, 1, 2, 3]
+    assert len(list(tmp_path.iterdir())) == 3
+
+
+def test_the_columns_are_documented():
+    assert (ROOT / "docs" / "tables.md").read_text() == tables.markdown()

@@ -1,0 +1,220 @@
+"""Scenarios: units, defaults, the canonical form and what is refused."""
+
+import json
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ackclock import AckclockError, Bottleneck, Flow, Scenario, _core, units
+from conftest import ROOT
+
+
+@pytest.mark.parametrize(
+    ("text", "ns"),
+    [
+        ("200ms", 200_000_000),
+        ("0.1ms", 100_000),
+        ("1us", 1_000),
+        ("1.5s", 1_500_000_000),
+        ("2min", 120_000_000_000),
+        ("1h", 3_600_000_000_000),
+        (" 10 s ", 10_000_000_000),
+        ("1e3s", 1_000_000_000_000),
+    ],
+)
+def test_times(text, ns):
+    assert units.duration_ns(text) == ns
+
+
+@pytest.mark.parametrize(
+    ("text", "bps"),
+    [
+        ("250mbit", 250_000_000),
+        ("250Mbit/s", 250_000_000),
+        ("2.5gbit", 2_500_000_000),
+        ("9600bit", 9600),
+        ("56kbit", 56_000),
+    ],
+)
+def test_rates(text, bps):
+    assert units.rate_bps(text) == bps
+
+
+def test_sizes():
+    assert units.size_bytes("2MB") == 2_000_000
+    assert units.size_bytes("2MiB") == 2 * 2**20
+    assert units.buffer("100packets") == ("packets", 100)
+    assert units.buffer("1packet") == ("packets", 1)
+    assert units.buffer("64KiB") == ("bytes", 65536)
+    assert units.buffer("0.25bdp") == ("bdp", Decimal("0.25"))
+
+
+@given(st.integers(0, 10**18), st.sampled_from(sorted(units.TIME_UNITS)))
+def test_a_time_in_any_unit_is_exact(ns, unit):
+    text = f"{Decimal(ns) / units.TIME_UNITS[unit]:f}{unit}"
+    if Decimal(text.removesuffix(unit)) * units.TIME_UNITS[unit] == ns:  # 3 does not divide 10^n
+        assert units.duration_ns(text) == ns
+
+
+@given(st.text(max_size=12))
+def test_any_text_is_read_or_refused(text):
+    for parse in (units.duration_ns, units.rate_bps, units.size_bytes, units.buffer):
+        try:
+            parse(text)
+        except ValueError as error:
+            assert str(error)  # noqa: PT017
+
+
+def two_flows(rate, rtt, buffer="1bdp", **fields):
+    return Scenario(
+        duration="10s",
+        bottleneck=Bottleneck(rate=rate, buffer=buffer),
+        flows=(Flow(algorithm="reno", rtt=rtt), Flow(algorithm="reno", rtt="1ms")),
+        **fields,
+    )
+
+
+@pytest.mark.parametrize(
+    ("rate", "rtt", "packets"),
+    [("250mbit", "200ms", 4167), ("10mbit", "200ms", 167), ("100mbit", "100ms", 833)],
+)
+def test_a_bdp_is_of_the_longest_rtt_to_the_nearest_packet(rate, rtt, packets):
+    resolved = json.loads(two_flows(rate, rtt).resolve())
+    assert resolved["bottleneck"]["buffer"] == {"packets": packets}
+
+
+def test_the_canonical_form_is_what_the_engine_reads():
+    scenario = two_flows("100mbit", "100ms", buffer="2MB", seed=7, hz=250, jitter="0s")
+    resolved = json.loads(scenario.resolve())
+    assert resolved["duration_ns"] == 10**10
+    assert resolved["bottleneck"]["buffer"] == {"bytes": 2_000_000}
+    assert resolved["seed"] == 7
+    assert resolved["flows"][0]["rtt_ns"] == 10**8
+    assert resolved["flows"][0]["stop_ns"] is None
+    _core.validate(scenario.resolve())
+
+
+def test_count_repeats_a_flow():
+    scenario = Scenario(
+        duration="1s",
+        rtt="1ms",
+        bottleneck=Bottleneck(rate="1mbit", buffer="1packet"),
+        flows=(Flow(algorithm="reno", count=3), Flow(algorithm="cubic")),
+    )
+    names = [flow["algorithm"] for flow in json.loads(scenario.resolve())["flows"]]
+    assert names == ["reno", "reno", "reno", "cubic"]
+
+
+#: The limits that Python states in people's units are the engine's own.
+EXTREMES = [
+    {"rtt": "1us"},
+    {"rtt": "100s"},
+    {"jitter": "1s"},
+    {"hz": 24},
+    {"hz": 10_000},
+    {"mss": 64},
+    {"mss": 65_000},
+    {"duration": "1000h"},
+    {"seed": 2**63 - 1},
+    {"sample_interval": "0s"},
+    {"sample_interval": "1us"},
+    {"bottleneck": {"rate": "1kbit", "buffer": "1packet"}},
+    {"bottleneck": {"rate": "1tbit", "buffer": "4294967296packets"}},
+    {"flow": [{"algorithm": "reno", "size": "1B", "count": 100_000}]},
+    {"flow": [{"algorithm": "reno", "receive_window": "65kB", "send_buffer": "1000000GB"}]},
+]
+FIELDS = {
+    "duration": "10s",
+    "rtt": "10ms",
+    "bottleneck": {"rate": "10mbit", "buffer": "100packets"},
+    "flow": [{"algorithm": "reno"}],
+}
+
+
+@pytest.mark.parametrize("extreme", EXTREMES, ids=str)
+def test_what_python_accepts_the_engine_accepts(extreme):
+    _core.validate(Scenario.parse(FIELDS | extreme).resolve())
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"rtt": "0ms"}, ['rtt = "0ms"', "from 1us to 100s"]),
+        ({"rtt": "101s"}, ['rtt = "101s"', "from 1us to 100s"]),
+        ({"rtt": None}, ["flow 1: rtt is missing"]),
+        ({"rtt": "10"}, ['rtt = "10"', "add a unit"]),
+        ({"rtt": 10}, ["rtt = 10", "with a unit"]),
+        ({"rtt": "10 parsecs"}, ["unknown unit", "parsecs"]),
+        ({"rtt": "0.5ns"}, ["whole number"]),
+        ({"duration": "0s"}, ['duration = "0s"']),
+        ({"duration": "2000h"}, ["from 1ns to 1000h"]),
+        ({"hz": 0}, ["hz = 0", "from 24 to 10000"]),
+        ({"hz": True}, ["hz = true"]),
+        ({"mss": 1.5}, ["mss = 1.5"]),
+        ({"seed": -1}, ["seed = -1"]),
+        ({"jitter": "-1ms"}, ['jitter = "-1ms"']),
+        ({"sample_interval": "1ns"}, ["sample_interval", "1us"]),
+        ({"profile": "linux-7"}, ['profile = "linux-7"', "linux-2.6.25", "linux-6"]),
+        ({"duratoin": "1s"}, ["duratoin: unknown key", 'did you mean "duration"']),
+        ({"xyzzy": 1}, ["xyzzy: unknown key", "known keys are"]),
+        ({"flow": []}, ["flow"]),
+        ({"flow": "reno"}, ["flow"]),
+        ({"flow": [{"rtt": "1ms"}]}, ["flow 1: algorithm is missing"]),
+        ({"flow": [{"algorithm": "reno"}, {"algorithm": "rno"}]}, ["flow 2: algorithm", "reno"]),
+        ({"flow": [{"algorithm": "cubic:beta=7"}]}, ["beta = 7", "0.999"]),
+        ({"flow": [{"algorithm": "cubic:bta=7"}]}, ["bta", "beta"]),
+        ({"flow": [{"algorithm": "cubic@nope"}]}, ["nope", "ha2008"]),
+        ({"flow": [{"algorithm": "reno", "start": "10s"}]}, ["start", "end of the run (10s)"]),
+        ({"flow": [{"algorithm": "reno", "start": "2s", "stop": "1s"}]}, ['stop = "1s"', "2s"]),
+        ({"flow": [{"algorithm": "reno", "stop": "0s"}]}, ['stop = "0s"']),
+        ({"flow": [{"algorithm": "reno", "size": "0B"}]}, ['size = "0B"']),
+        ({"flow": [{"algorithm": "reno", "count": 0}]}, ["count = 0"]),
+        ({"flow": [{"algorithm": "reno", "receive_window": "10B"}]}, ["receive_window", "1448"]),
+        ({"flow": [{"algorithm": "reno", "strat": "0s"}]}, ["flow 1: strat", '"start"']),
+        ({"bottleneck": {"rate": "-5mbit", "buffer": "1bdp"}}, ['bottleneck.rate = "-5mbit"']),
+        ({"bottleneck": {"rate": "0bit", "buffer": "1bdp"}}, ["from 1kbit to 1tbit"]),
+        ({"bottleneck": {"rate": "9e99gbit", "buffer": "1bdp"}}, ["from 1kbit to 1tbit"]),
+        ({"bottleneck": {"rate": "1mbit", "buffer": "0bdp"}}, ["buffer", "at least one packet"]),
+        ({"bottleneck": {"rate": "1mbit", "buffer": "0packets"}}, ["at least one packet"]),
+        ({"bottleneck": {"rate": "1mbit", "buffer": "0.1bdp"}}, ["is 0 packets"]),
+        ({"bottleneck": {"rate": "1mbit", "buffer": "1kB"}}, ["is 1000 bytes", "1500"]),
+        ({"bottleneck": {"rate": "1mbit", "buffer": "1e30packets"}}, ["buffer"]),
+        ({"bottleneck": {"rat": "1mbit", "buffer": "1bdp"}}, ["bottleneck.rat", '"rate"']),
+        ({"bottleneck": {"rate": "1mbit"}}, ["bottleneck.buffer is missing"]),
+        ({"bottleneck": "fast"}, ["bottleneck"]),
+    ],
+    ids=str,
+)
+def test_bad_input_is_one_line_that_names_field_value_and_fix(change, words):
+    fields = {key: value for key, value in (FIELDS | change).items() if value is not None}
+    with pytest.raises(AckclockError) as error:
+        Scenario.parse(fields)
+    message = str(error.value)
+    assert "\n" not in message
+    assert "pydantic" not in message
+    for word in words:
+        assert word in message
+
+
+def test_a_scenario_of_ten_lines():
+    text = (ROOT / "examples" / "two_cubic.toml").read_text()
+    assert len([line for line in text.splitlines() if line and line[0] != "#"]) <= 10
+
+
+def test_the_key_tells_results_apart(small, tmp_path):
+    assert small.key() == small.replace(seed=1).key()
+    assert small.key() != small.replace(seed=2).key()
+    mine = tmp_path / "my_cc.c"
+    text = (ROOT / "examples" / "my_cc.c").read_text()
+    mine.write_text(text)
+    flow = {"algorithm": str(mine), "rtt": "1ms"}
+    key = small.replace(flow=[flow]).key()
+    mine.write_text(text.replace("512", "600"))
+    assert small.replace(flow=[flow]).key() != key
+
+
+def test_a_c_file_is_sought_beside_the_scenario_file():
+    scenario = Scenario.from_toml(ROOT / "examples" / "my_cc.toml")
+    assert scenario.flows[0].algorithm == f"{ROOT}/examples/my_cc.c:beta=0.7"
