@@ -111,12 +111,12 @@ static inline u32 cubic_fc_release(struct sock *sk, struct cubic_fc *fc, u32 cwn
 {
 	u32 beta = cc_param(sk, beta);
 	u32 ssthresh = cubic_reduce(sk, &fc->cubic);
-	u32 released = f * delta_max / 1024;
+	u32 released = min(f * delta_max / 1024, ssthresh);
 
 	fc->phase = PHASE_BR1;
 	fc->clock = REAL_TIME - f;
 	fc->cubic.last_max_cwnd = cwnd * (1024 + beta) / 2048 - released / 2;
-	return ssthresh > released + 2 ? ssthresh - released : 2;
+	return max(ssthresh - released, 2U);
 }
 
 CC_HOOK(void, cubicfc_init, struct sock *sk)

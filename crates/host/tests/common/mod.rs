@@ -1,0 +1,170 @@
+//! Plays the TCP sender towards an algorithm's hooks.
+#![allow(dead_code)] // each test file uses its part
+
+use std::path::PathBuf;
+
+use ackclock_host::{
+    AckSample, Algorithm, AlgorithmError, CaEvent, CaState, CongestionControl, HostConfig, TcpSock,
+};
+
+/// Every flow's clock begins here: an arbitrary time, but not 0.
+const EPOCH_US: u64 = 1_000_000_000;
+
+/// A flow whose window always limits it, driven hook by hook.
+pub struct Flow {
+    pub cc: CongestionControl,
+    hz: u64,
+}
+
+impl Flow {
+    pub fn new(spec: &str, host: HostConfig) -> Self {
+        let configured = Algorithm::configure(spec).unwrap_or_else(|error| panic!("{error}"));
+        let mut flow = Self {
+            cc: CongestionControl::new(&configured, host),
+            hz: host.hz.into(),
+        };
+        flow.at(0);
+        flow.cc.tp_mut().is_cwnd_limited = 1;
+        flow.cc.init();
+        flow
+    }
+
+    pub fn with_hz(spec: &str, hz: u32) -> Self {
+        Self::new(
+            spec,
+            HostConfig {
+                hz,
+                ..HostConfig::default()
+            },
+        )
+    }
+
+    pub fn tp(&mut self) -> &mut TcpSock {
+        self.cc.tp_mut()
+    }
+
+    pub fn cwnd(&self) -> u32 {
+        self.cc.tp().snd_cwnd
+    }
+
+    /// Sets the clock, microseconds since the flow began.
+    pub fn at(&mut self, us: u64) {
+        let now = EPOCH_US + us;
+        let tp = self.cc.tp_mut();
+        tp.tcp_mstamp = now;
+        tp.inet_conn.sk.sk_host.jiffies = (now * self.hz / 1_000_000) as u32;
+    }
+
+    /// A loss at this window, and the recovery from it in no time. Returns ssthresh.
+    pub fn loss_at(&mut self, cwnd: u32) -> u32 {
+        self.tp().snd_cwnd = cwnd;
+        self.tp().prior_cwnd = cwnd;
+        let ssthresh = self.cc.ssthresh();
+        self.cc.set_state(CaState::Recovery);
+        self.tp().snd_ssthresh = ssthresh;
+        self.tp().snd_cwnd = ssthresh;
+        self.tp().snd_cwnd_cnt = 0;
+        self.cc.cwnd_event(CaEvent::CompleteCwr);
+        self.cc.set_state(CaState::Open);
+        ssthresh
+    }
+
+    /// Losses at these windows, one after the other.
+    pub fn losses(&mut self, windows: &[u32]) {
+        for cwnd in windows {
+            self.loss_at(*cwnd);
+        }
+    }
+
+    /// A retransmission timeout.
+    pub fn timeout(&mut self) {
+        let ssthresh = self.cc.ssthresh();
+        self.tp().snd_ssthresh = ssthresh;
+        self.tp().snd_cwnd = 1;
+        self.tp().snd_cwnd_cnt = 0;
+        self.cc.set_state(CaState::Loss);
+        self.cc.set_state(CaState::Open);
+    }
+
+    /// An RTT sample, of an ACK for one packet.
+    pub fn rtt(&mut self, rtt_us: i32) {
+        self.cc.pkts_acked(&AckSample {
+            pkts_acked: 1,
+            rtt_us,
+            in_flight: 0,
+        });
+    }
+
+    /// A flow after one loss at `w_max` in congestion avoidance, dMin known.
+    pub fn after_loss(spec: &str, hz: u32, w_max: u32, rtt_us: i32) -> Self {
+        let mut flow = Self::with_hz(spec, hz);
+        flow.rtt(rtt_us);
+        flow.loss_at(w_max);
+        flow
+    }
+
+    /// Clocks ACKs of `acked` packets at cwnd per RTT and calls `each(t_s, cwnd)`
+    /// after every one, from `from_us` for `duration_us`.
+    pub fn clock_acks(
+        &mut self,
+        from_us: u64,
+        duration_us: u64,
+        rtt_us: u64,
+        acked: u32,
+        mut each: impl FnMut(f64, u32),
+    ) {
+        let mut now_ns = from_us * 1000;
+        while now_ns < (from_us + duration_us) * 1000 {
+            self.at(now_ns / 1000);
+            self.cc.pkts_acked(&AckSample {
+                pkts_acked: acked,
+                rtt_us: rtt_us as i32,
+                in_flight: 0,
+            });
+            self.cc.cong_avoid(0, acked);
+            each((now_ns - from_us * 1000) as f64 / 1e9, self.cwnd());
+            now_ns += rtt_us * 1000 * u64::from(acked) / u64::from(self.cwnd());
+        }
+    }
+
+    /// A member of `struct cubic` by its position among the u32.
+    pub fn cubic(&self, member: Cubic) -> u32 {
+        let word = self.cc.tp().inet_conn.icsk_ca_priv[member as usize / 2];
+        (word >> (32 * (member as usize % 2))) as u32
+    }
+}
+
+/// The first members of `struct cubic` (algorithms/include/cubic.h).
+#[derive(Clone, Copy)]
+pub enum Cubic {
+    Cnt,
+    LastMaxCwnd,
+    LastCwnd,
+    LastTime,
+    OriginPoint,
+    K,
+    DelayMin,
+    EpochStart,
+    AckCnt,
+    TcpCwnd,
+    AckRatio,
+}
+
+/// A C file of its own in a directory of its own.
+pub struct UserFile {
+    pub directory: tempfile::TempDir,
+    pub path: PathBuf,
+}
+
+impl UserFile {
+    pub fn new(text: &str) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("my_cc.c");
+        std::fs::write(&path, text).unwrap();
+        Self { directory, path }
+    }
+
+    pub fn compile(&self) -> Result<Algorithm, AlgorithmError> {
+        Algorithm::compile(&self.path)
+    }
+}
