@@ -218,3 +218,9 @@ def test_the_key_tells_results_apart(small, tmp_path):
 def test_a_c_file_is_sought_beside_the_scenario_file():
     scenario = Scenario.from_toml(ROOT / "examples" / "my_cc.toml")
     assert scenario.flows[0].algorithm == f"{ROOT}/examples/my_cc.c:beta=0.7"
+
+
+def test_a_scenario_as_a_file(small, tmp_path):
+    path = tmp_path / "scenario.toml"
+    path.write_text(small.replace(seed=5, hz=250).to_toml())
+    assert Scenario.from_toml(path) == small.replace(seed=5, hz=250)

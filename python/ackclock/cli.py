@@ -184,7 +184,7 @@ def reproduce_command(
             command += " --quick" if quick else ""
             reproduce.write(reproduced, partial, command=command, quick=quick)
         for figure in reproduced:
-            _print_table(figure.module.TITLE, reproduce.measures_table(figure))
+            _print_table(figure.title, reproduce.measures_table(figure))
         if any(figure.claims for figure in reproduced):
             _print_table("Claims", reproduce.claims_table(reproduced, quick=quick))
         out.print(reproduce.run_totals(reproduced), highlight=False)

@@ -32,6 +32,19 @@ class Reproduced:
     measures: list[Measure] = field(default_factory=list)
     claims: list[Claim] = field(default_factory=list)
 
+    @property
+    def title(self) -> str:
+        """What it shows: the first line of the module's docstring."""
+        return self._docstring().split("\n")[0].removesuffix(".")
+
+    @property
+    def setup(self) -> str:
+        """What the paper says of it: the rest of the docstring."""
+        return self._docstring().partition("\n")[2].strip()
+
+    def _docstring(self) -> str:
+        return inspect.getdoc(self.module) or self.name
+
     def plot(self, cache: Path) -> Figure:
         """The figure, drawn."""
 
@@ -132,16 +145,15 @@ def write(
         plot.write(figure, directory, file_name)
         sections.append(
             report.Section(
-                f"{each.module.TITLE} ({each.name})",
-                text=inspect.getdoc(each.module) or "",
+                f"{each.title} ({each.name})",
+                text=each.setup,
                 svg=plot.inline_svg(figure),
                 table=measures_table(each),
             )
         )
-    scenario = figures[0].scenarios[0].model_dump(exclude_unset=True, by_alias=True)
     totals = run_totals(figures)
     sections += [
-        report.Section("The scenario of the first run", code=json.dumps(scenario, indent=2)),
+        report.Section("The scenario of the first run", code=figures[0].scenarios[0].to_toml()),
         report.Section("Repeat it", text=totals, code=command),
     ]
     lead = f"ackclock {_core.engine_version()}"

@@ -157,6 +157,19 @@ class Scenario(_Model):
         except ValidationError as error:
             raise AckclockError(source + _explain(cls, error)) from None
 
+    def to_toml(self) -> str:
+        """The text of a scenario file that `from_toml` reads as this scenario."""
+
+        def lines(table: dict[str, Any]) -> list[str]:
+            return [f"{key} = {_toml(value)}" for key, value in table.items()]
+
+        top = self.model_dump(exclude_unset=True, exclude_none=True, by_alias=True)
+        bottleneck, flows = top.pop("bottleneck"), top.pop("flow")
+        text = [*lines(top), "", "[bottleneck]", *lines(bottleneck)]
+        for flow in flows:
+            text += ["", "[[flow]]", *lines(flow)]
+        return "\n".join(text) + "\n"
+
     def replace(self, **fields: Any) -> Self:
         """The same scenario with other values in some fields."""
         return self.parse(self.model_dump(exclude_unset=True, by_alias=True) | fields)

@@ -1,8 +1,7 @@
 """The papers' experiments: one package per paper, one module per figure or table.
 
-A figure's module has the paper's setup as its docstring and
+A figure's module has a docstring, its title and then the paper's setup, and
 
-* ``TITLE``: what it shows, one line;
 * ``SEEDS`` and ``QUICK_SEEDS``: how many repeats of each point;
 * ``grid(seeds)``: the scenarios, a list (pure);
 * ``reduce(result)``: one row of numbers of a run, a dict;

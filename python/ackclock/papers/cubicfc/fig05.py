@@ -15,7 +15,6 @@ from ackclock import Result, Scenario
 from ackclock.claims import Claim, Measure
 from ackclock.papers.cubicfc import _two_flows as two_flows
 
-TITLE = "Figure 5: two Cubic-FC flows"
 SEEDS, QUICK_SEEDS = two_flows.SEEDS, two_flows.QUICK_SEEDS
 
 

@@ -19,7 +19,6 @@ from ackclock import Result, Scenario, style
 from ackclock.claims import Claim, Measure
 from ackclock.papers.cubicfc import _two_flows as two_flows
 
-TITLE = "Figures 2 and 5 under other assumptions"
 SEEDS, QUICK_SEEDS = two_flows.SEEDS, 1
 #: Repeats of a variant; as assumed, the runs of figures 2 and 5 are shared.
 VARIANT_SEEDS = 3
