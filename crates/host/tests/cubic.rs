@@ -255,6 +255,7 @@ fn w_tcp_counts_as_the_loop_of_linux() {
         (1, 1, 71),
         (262, 1, 73),
         (130, 131, 73),
+        (131, 131, 74),
     ] {
         flow.tp().snd_cwnd = 70;
         flow.cc.cong_avoid(0, acked);

@@ -104,6 +104,13 @@ fn a_timeout_forgets_the_phases() {
     // As from the beginning: 9000 is a t0 again.
     flow.losses(&[10_000, 9000, 9200]);
     assert_eq!(flow.loss_at(7500), 4356);
+
+    // A timeout is no t0: neither is 8000 t1, nor 6200 t2.
+    let mut flow = Flow::with_hz("cubic_fc", 250);
+    flow.loss_at(10_000);
+    flow.timeout();
+    flow.loss_at(8000);
+    assert_eq!(flow.loss_at(6200), 4341);
 }
 
 #[test]
