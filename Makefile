@@ -33,7 +33,10 @@ bench: ## Simulated packets per second of one core; writes target/bench.json
 	cargo bench -p ackclock-sim
 
 docs: build ## Rewrite the generated pages of docs/
-	$(BIN)/python -c 'from ackclock import tables; print(tables.markdown(), end="")' > docs/tables.md
+	$(BIN)/python -c 'from ackclock import tables as of; print(of.markdown(), end="")' > docs/tables.md
+	$(BIN)/python -c 'from ackclock import scenario as of; print(of.markdown(), end="")' > docs/scenario.md
+	$(BIN)/ackclock reproduce cubicfc/fig5 -o out/docs
+	cp out/docs/cubicfc-fig05.png docs/
 
 lock: build ## Pin the Python packages anew, from pyproject.toml
 	$(BIN)/pip install -q uv

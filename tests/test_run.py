@@ -5,7 +5,6 @@ import json
 import pytest
 
 from ackclock import AckclockError, Result, _core, run, sweep, tables
-from conftest import ROOT
 
 
 def test_a_run_fills_every_table(small):
@@ -111,7 +110,3 @@ def test_a_sweep_resumes(small, tmp_path):
     assert again[:2] == first  # kept, not run again: even the wall time is the same
     assert seen == [1, 2, 1, 2, 3]
     assert len(list(tmp_path.iterdir())) == 3
-
-
-def test_the_columns_are_documented():
-    assert (ROOT / "docs" / "tables.md").read_text() == tables.markdown()

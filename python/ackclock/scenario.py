@@ -103,7 +103,7 @@ class Scenario(_Model):
     duration: Duration = Field(description="Simulated time.")
     rtt: Rtt | None = Field(None, description="Round-trip propagation delay of flows without one.")
     profile: Literal["linux-2.6.25", "linux-6"] = Field(
-        "linux-6", description="Whose TCP the end hosts run."
+        "linux-6", description="Whose TCP the hosts run: `linux-6` or `linux-2.6.25`."
     )
     seed: Annotated[int, _integer(0, 2**63 - 1)] = Field(1, description="Of every random stream.")
     hz: Annotated[int, _integer(24, 10_000)] = Field(
@@ -271,6 +271,31 @@ class Scenario(_Model):
                 f'sample_interval = "{self.sample_interval}": choose at least 1us, or "0s" for none'
             )
         return self
+
+
+def markdown() -> str:
+    """`docs/scenario.md`."""
+    lines = [
+        "# A scenario file",
+        "",
+        "TOML; quantities are text with a unit. `examples/` has whole ones.",
+        f"Times: {', '.join(units.TIME_UNITS)}.",
+        f"Rates (decimal): {', '.join(units.RATE_UNITS)}.",
+        f"Sizes: {', '.join(units.SIZE_UNITS)}.",
+        "Written by `make docs` from `python/ackclock/scenario.py`.",
+    ]
+    for title, model in (
+        ("At the top", Scenario),
+        ("`[bottleneck]`", Bottleneck),
+        ("`[[flow]]`, once per flow", Flow),
+    ):
+        lines += ["", f"## {title}", "", "| key | default | meaning |", "|---|---|---|"]
+        for name, field in model.model_fields.items():
+            if field.description:
+                default = "" if field.default is None else f"`{_toml(field.default)}`"
+                default = "required" if field.is_required() else default
+                lines.append(f"| `{name}` | {default} | {field.description} |")
+    return "\n".join(lines) + "\n"
 
 
 def _beside(path: Path, spec: str) -> str:

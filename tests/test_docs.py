@@ -1,0 +1,73 @@
+"""What README.md shows works, and the generated pages are those that the code generates."""
+
+import re
+import runpy
+
+import pytest
+
+from ackclock import _core, scenario, style, tables
+from conftest import ROOT
+
+README = (ROOT / "README.md").read_text()
+
+
+def blocks(language):
+    return re.findall(rf"^```{language}\n(.*?)^```", README, re.DOTALL | re.MULTILINE)
+
+
+def commands(program):
+    lines = [line.split("#")[0].split() for block in blocks("sh") for line in block.splitlines()]
+    return [words[1:] for words in lines if words[0] == program]
+
+
+@pytest.fixture
+def as_shown(tmp_path):
+    """A directory with the files that README speaks of."""
+    (scenario,) = blocks("toml")
+    assert len(scenario.splitlines()) == 10
+    (tmp_path / "scenario.toml").write_text(scenario)
+    (tmp_path / "my_cc.c").write_text((ROOT / "examples" / "my_cc.c").read_text())
+    return tmp_path
+
+
+@pytest.mark.usefixtures("as_shown")
+def test_every_command(ackclock):
+    shown = commands("ackclock")
+    assert len(shown) >= 8
+    for words in shown:
+        quick = ["--quick"] if words[0] == "reproduce" else []
+        done = ackclock(*words, *quick)
+        assert done.returncode == 0, (words, done.stderr)
+
+
+def test_every_make_target():
+    targets = re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    for target, *_ in commands("make"):
+        assert target in targets
+
+
+def test_the_python(as_shown, monkeypatch, capsys):
+    monkeypatch.chdir(as_shown)
+    (program,) = blocks("python")
+    (as_shown / "program.py").write_text(program)
+    runpy.run_path("program.py")
+    assert "delivered_bytes" in capsys.readouterr().out
+
+
+def test_every_path():
+    for path in re.findall(r"`([\w./]+/[\w./]*)`", README):
+        if not re.match(r"out/|\.venv|leith2007|\./", path) and "PAPER" not in path:
+            assert (ROOT / path).exists() or list(ROOT.glob(f"python/ackclock/papers/{path}")), path
+
+
+@pytest.mark.parametrize("of", [scenario, tables])
+def test_generated_pages(of):
+    page = ROOT / "docs" / f"{of.__name__.split('.')[-1]}.md"
+    assert page.read_text() == of.markdown(), "run `make docs`"
+
+
+def test_every_algorithm_has_a_colour_and_a_marker():
+    names = [algorithm["name"] for algorithm in _core.algorithms()]
+    assert set(names) <= set(style.ALGORITHMS)
+    looks = [(style.of(name).colour, style.of(name).marker) for name in names]
+    assert len(looks) == len(set(looks))
