@@ -140,9 +140,11 @@ def output_directory(directory: str | os.PathLike[str]) -> Iterator[Path]:
                 partial.rename(directory)
         else:
             partial.rename(directory)
-    except BaseException:
+    except BaseException as error:
         shutil.rmtree(partial, ignore_errors=True)
         _remove_empty(made)
+        if isinstance(error, OSError):  # the disk is full, say
+            raise AckclockError(f"output directory {directory}: {error}") from None
         raise
 
 

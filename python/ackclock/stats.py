@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from scipy.special import stdtrit
 
 Verdict = Literal["holds", "fails", "inconclusive"]
 
@@ -30,6 +29,8 @@ def mean_ci(values: Sequence[float], level: float = 0.95, censored: int = 0) -> 
 
     One repeat has an infinite interval. Raises `ValueError` without any.
     """
+    from scipy.special import stdtrit  # noqa: PLC0415 (0.15 s that only statistics need)
+
     if not values:
         raise ValueError("a mean needs at least one repeat")
     x = np.asarray(values, dtype=float)
