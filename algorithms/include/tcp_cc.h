@@ -130,10 +130,19 @@ static inline bool after(u32 a, u32 b)
 	return before(b, a);
 }
 
-/* Position of the highest bit set, 1 to 64; 0 for 0. */
+/* Position of the highest bit set, 1 to 64; 0 for 0. Spelled out because on
+ * __builtin_clzll clang 14 for BPF exhausts the memory of the machine. */
 static inline u32 fls64(u64 x)
 {
-	return x ? 64 - __builtin_clzll(x) : 0;
+	u32 position = 0;
+
+	for (u32 step = 32; step; step >>= 1) {
+		if (x >> step) {
+			x >>= step;
+			position += step;
+		}
+	}
+	return position + (u32)x;
 }
 
 #endif

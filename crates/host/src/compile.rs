@@ -182,12 +182,6 @@ impl Job<'_> {
                 place: format!(" (it needs {name})"),
             });
         }
-        if !unknown.is_empty() {
-            return Err(AlgorithmError::UnknownFunction {
-                path: self.name(),
-                functions: unknown.join(", "),
-            });
-        }
         if !variables.is_empty()
             || object
                 .sections()
@@ -196,6 +190,12 @@ impl Job<'_> {
             return Err(AlgorithmError::MutableGlobals {
                 path: self.name(),
                 variables: variables.join(", "),
+            });
+        }
+        if !unknown.is_empty() {
+            return Err(AlgorithmError::UnknownFunction {
+                path: self.name(),
+                functions: unknown.join(", "),
             });
         }
         Ok(())

@@ -30,6 +30,7 @@ impl Configured {
             }
             _ => (spec, None),
         };
+        let head = head.trim_end();
         let after_directory = head.rfind('/').map_or(0, |slash| slash + 1);
         let (name, preset) = match head[after_directory..].rfind('@') {
             Some(at) => {
