@@ -26,7 +26,7 @@ const PACING_CA_PERCENT: u64 = 120;
 const GSO_MAX_BYTES: u64 = 65_536;
 /// `tcp_tso_rtt_log`: paths shorter than 2⁹ µs get larger bursts.
 const TSO_RTT_LOG: u32 = 9;
-/// A burst is put off only if the last one left within this time.
+/// A burst is put off only if the last one left, and the next ACK is due, within this time.
 const TSO_DEFER_NS: u64 = 1_000_000;
 
 /// What limits a flow besides cwnd, in segments.
@@ -707,8 +707,10 @@ impl Sender {
         {
             return false;
         }
-        let oldest_age_ns = self.now_ns - self.board.sent_ns(self.board.una());
-        oldest_age_ns >= u64::from(tp.srtt_us >> 4) * 1_000
+        // Nor if the next ACK is far: more than half a round trip or 1 ms from now.
+        let srtt_ns = u64::from(tp.srtt_us >> 3) * 1_000;
+        let next_ack_ns = self.board.sent_ns(self.board.una()) + srtt_ns;
+        next_ack_ns <= self.now_ns + (srtt_ns / 2).min(TSO_DEFER_NS)
     }
 
     /// `tcp_cwnd_validate`, once everything that could be sent has been.
