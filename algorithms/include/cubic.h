@@ -267,6 +267,7 @@ static inline void cubic_hystart(struct sock *sk, struct cubic *ca, u32 rtt_us)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
 	u32 detect = cc_param(sk, hystart_detect);
+	s32 ack_delta_us = cc_param(sk, hystart_ack_delta_us);
 	u32 now = tp->tcp_mstamp;
 
 	if (after(tp->snd_una, ca->end_seq))
@@ -274,7 +275,7 @@ static inline void cubic_hystart(struct sock *sk, struct cubic *ca, u32 rtt_us)
 	if (tp->snd_cwnd < cc_param(sk, hystart_low_window))
 		return;
 
-	if (detect & HYSTART_ACK_TRAIN && (s32)(now - ca->last_ack) <= (s32)cc_param(sk, hystart_ack_delta_us)) {
+	if (detect & HYSTART_ACK_TRAIN && (s32)(now - ca->last_ack) <= ack_delta_us) {
 		u32 threshold = ca->delay_min + cubic_hystart_ack_delay(sk);
 
 		if (sk->sk_pacing_status == SK_PACING_NONE)

@@ -15,8 +15,8 @@
 //! ```
 //!
 //! The caller is the TCP sender: it keeps [`TcpSock`] true and calls the hooks as
-//! `tcp_ack` of Linux does. An algorithm's C code is trusted: a wild pointer in it
-//! is one in this process.
+//! `tcp_ack` of Linux does. An algorithm's C code is trusted: a wild pointer or a
+//! division by 0 in it is one in this process.
 #![warn(missing_docs)]
 
 mod algorithm;

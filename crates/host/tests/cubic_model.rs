@@ -101,7 +101,7 @@ impl Model {
             let jiffies_min = (self.delay_min * self.hz + 999_999) / 1_000_000;
             let t = (now - self.epoch_start + jiffies_min) * 1024 / self.hz;
             let offset = i128::from((t - self.k).abs());
-            let delta = (410 * offset.pow(3) >> 40) as i64;
+            let delta = ((410 * offset.pow(3)) >> 40) as i64;
             let target = if t < self.k {
                 self.origin - delta
             } else {
