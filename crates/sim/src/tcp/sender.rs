@@ -576,11 +576,11 @@ impl Sender {
         tp.inet_conn.sk.sk_pacing_rate = rate / u64::from(tp.srtt_us.max(1));
     }
 
-    /// Segments in a burst (`tcp_tso_autosize`).
+    /// Segments in a burst (`tcp_tso_autosize`); without TSO whatever the window allows.
     #[inline]
     fn burst_segments(&mut self) -> u32 {
         if !self.profile.tso {
-            return 1;
+            return u32::MAX;
         }
         let min_segments = self.cc.min_tso_segs();
         let tp = self.cc.tp();
@@ -700,6 +700,7 @@ impl Sender {
     fn defers(&self, quota: u32, burst: u32) -> bool {
         let tp = self.tp();
         if quota >= burst
+            || !self.profile.tso
             || tp.inet_conn.icsk_ca_state >= CaState::Recovery as u8
             || self.now_ns - self.last_send_ns > TSO_DEFER_NS
             || quota >= tp.snd_cwnd / 3
