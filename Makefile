@@ -3,7 +3,7 @@
 VENV := .venv
 BIN := $(VENV)/bin
 CORE := python/ackclock/_core.abi3.so
-RUST := Cargo.toml $(wildcard Cargo.lock) $(shell find crates algorithms -name '*.rs' -o -name '*.toml' -o -name '*.[ch]')
+RUST := Cargo.toml $(wildcard Cargo.lock) $(shell find crates/*/src crates/*/build.rs crates/*/Cargo.toml algorithms -type f)
 export PATH := $(HOME)/.cargo/bin:$(PATH)
 
 .PHONY: help demo build test check bench docs lock clean

@@ -2,6 +2,7 @@
 
 import inspect
 import json
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -167,8 +168,8 @@ def write(
             "id": claim.id,
             "says": claim.says,
             "mean": claim.estimate.mean,
-            "low": claim.estimate.low,
-            "high": claim.estimate.high,
+            "low": _finite(claim.estimate.low),
+            "high": _finite(claim.estimate.high),
             "n": claim.estimate.n,
             "censored": claim.estimate.censored,
             "unit": claim.unit,
@@ -199,6 +200,10 @@ def run_totals(figures: Sequence[Reproduced]) -> str:
     return (
         f"{len(runs)} runs, {packets / 1e6:.0f} million data packets in {core_s:.0f} core-seconds."
     )
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None  # JSON has no infinity
 
 
 def _paper_title(name: str) -> str:
