@@ -65,8 +65,6 @@ enum cubic_fc_reading {
 	READING_LOSS_CWND_T0 = 8,
 };
 
-enum { REAL_TIME = 1024 };
-
 struct cubic_fc {
 	struct cubic cubic;
 	u32 cwnd_t0;	/* window of the loss t0 */
@@ -79,7 +77,7 @@ CC_PRIVATE(struct cubic_fc);
 static inline void cubic_fc_reset(struct sock *sk, struct cubic_fc *fc)
 {
 	fc->phase = PHASE_NONE;
-	fc->clock = REAL_TIME;
+	fc->clock = CUBIC_REAL_TIME;
 	cubic_reset(sk, &fc->cubic);
 }
 
@@ -114,7 +112,7 @@ static inline u32 cubic_fc_release(struct sock *sk, struct cubic_fc *fc, u32 cwn
 	u32 released = min(f * delta_max / 1024, ssthresh);
 
 	fc->phase = PHASE_BR1;
-	fc->clock = REAL_TIME - f;
+	fc->clock = CUBIC_REAL_TIME - f;
 	fc->cubic.last_max_cwnd = cwnd * (1024 + beta) / 2048 - released / 2;
 	return max(ssthresh - released, 2U);
 }
@@ -123,7 +121,7 @@ CC_HOOK(void, cubicfc_init, struct sock *sk)
 {
 	struct cubic_fc *fc = inet_csk_ca(sk);
 
-	fc->clock = REAL_TIME;
+	fc->clock = CUBIC_REAL_TIME;
 	cubic_init(sk, &fc->cubic);
 }
 
@@ -147,7 +145,7 @@ CC_HOOK(u32, cubicfc_ssthresh, struct sock *sk)
 						delta_max);
 	}
 
-	fc->clock = REAL_TIME;
+	fc->clock = CUBIC_REAL_TIME;
 	ssthresh = cubic_reduce(sk, &fc->cubic);
 
 	if (ended == PHASE_BR1) {

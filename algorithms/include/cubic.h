@@ -64,6 +64,7 @@ struct cubic {
 
 enum {
 	CUBIC_SCALE = 10,		/* C, beta and curve time have 10 fraction bits */
+	CUBIC_REAL_TIME = 1024,		/* the clock that is not slowed */
 	CUBIC_ACK_RATIO_SHIFT = 4,
 	CUBIC_GATE_JIFFY = 2,
 
