@@ -656,7 +656,7 @@ impl Flow {
         };
         if let Phase::Open(connection) = &self.phase {
             let sender = &connection.sender;
-            let (receive_window_ns, send_buffer_ns) = sender.limited_ns();
+            let (receive_window_ns, send_buffer_ns) = sender.limited_ns(scenario.duration_ns);
             (row.sent_packets, row.retransmitted_packets, _) = sender.totals();
             row.delivered_bytes = self.delivered_bytes(scenario, sender.una());
             row.min_rtt_us = sender.min_rtt_us().into();

@@ -150,6 +150,18 @@ struct Limited {
     send_buffer_ns: u64,
 }
 
+impl Limited {
+    fn add_until(&mut self, now_ns: u64) {
+        let for_ns = now_ns - self.since_ns;
+        self.since_ns = now_ns;
+        match self.by {
+            Some(Limit::ReceiveWindow) => self.receive_window_ns += for_ns,
+            Some(Limit::SendBuffer) => self.send_buffer_ns += for_ns,
+            None => (),
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Limit {
     ReceiveWindow,
@@ -263,9 +275,11 @@ impl Sender {
         }
     }
 
-    /// Nanoseconds so far in which (receive window, send buffer) held it back.
-    pub fn limited_ns(&self) -> (u64, u64) {
-        (self.limited.receive_window_ns, self.limited.send_buffer_ns)
+    /// Nanoseconds up to `now_ns` in which (receive window, send buffer) held it back.
+    pub fn limited_ns(&self, now_ns: u64) -> (u64, u64) {
+        let mut limited = self.limited;
+        limited.add_until(now_ns);
+        (limited.receive_window_ns, limited.send_buffer_ns)
     }
 
     /// Everything written and acknowledged?
@@ -828,13 +842,8 @@ impl Sender {
         if by == self.limited.by {
             return;
         }
-        let for_ns = self.now_ns - self.limited.since_ns;
-        match self.limited.by {
-            Some(Limit::ReceiveWindow) => self.limited.receive_window_ns += for_ns,
-            Some(Limit::SendBuffer) => self.limited.send_buffer_ns += for_ns,
-            None => (),
-        }
-        (self.limited.by, self.limited.since_ns) = (by, self.now_ns);
+        self.limited.add_until(self.now_ns);
+        self.limited.by = by;
     }
 
     // Timers.

@@ -1,0 +1,321 @@
+//! The sender alone, driven by scripted ACKs: what packetdrill is to the kernel.
+//!
+//! RTT 100 ms; every test says which rule it shows. Segments are numbered from 0.
+
+mod common;
+
+use ackclock_host::{Algorithm, CaState, Configured, CongestionControl, HostConfig};
+use ackclock_sim::scenario::Profile;
+use ackclock_sim::tcp::profile::HostProfile;
+use ackclock_sim::tcp::{Ack, FlowLimits, Range, SackBlocks, Sender};
+use common::MS;
+
+const RTT: u64 = 100 * MS;
+const UNLIMITED: FlowLimits =
+    FlowLimits { segments: u64::MAX, receive_window: u64::MAX, send_buffer: u64::MAX };
+
+struct Script {
+    sender: Sender,
+    now_ns: u64,
+    /// Ranges sent by the last call, in order, bursts that touch joined.
+    sent: Vec<Range>,
+    /// One past the highest segment sent.
+    nxt: u64,
+}
+
+impl Script {
+    fn with(profile: Profile, algorithm: &Configured, limits: FlowLimits) -> Self {
+        let host = HostProfile::of(profile);
+        let cc = CongestionControl::new(
+            algorithm,
+            HostConfig {
+                hz: 1000,
+                era: host.era,
+                random_seed: 1,
+                mss_bytes: 1448,
+                initial_cwnd: host.initial_cwnd(1448),
+                initial_ssthresh: 0x7fff_ffff,
+            },
+        );
+        let sender = Sender::new(cc, host, limits, RTT, RTT, 0);
+        let mut script = Self { sender, now_ns: RTT, sent: Vec::new(), nxt: 0 };
+        script.transmit();
+        script
+    }
+
+    fn new(profile: Profile) -> Self {
+        Self::with(profile, &Algorithm::configure("reno").unwrap(), UNLIMITED)
+    }
+
+    fn transmit(&mut self) {
+        self.sent.clear();
+        while let Some(burst) = self.sender.poll_transmit(self.now_ns) {
+            let range = (burst.first, burst.first + u64::from(burst.segments));
+            self.nxt = self.nxt.max(range.1);
+            match self.sent.last_mut() {
+                Some(last) if last.1 == range.0 => last.1 = range.1,
+                _ => self.sent.push(range),
+            }
+        }
+    }
+
+    /// An ACK for everything below `ack`, with SACK blocks, after `wait_ms`.
+    fn ack_with(&mut self, wait_ms: u64, ack: u64, blocks: &[Range], duplicate: bool, echo_ns: u64) -> &mut Self {
+        self.now_ns += wait_ms * MS;
+        let mut sacks = SackBlocks::default();
+        sacks.duplicate = duplicate;
+        for &block in blocks {
+            sacks.push(block);
+        }
+        self.sender.handle_ack(self.now_ns, &Ack { ack, echo_ns, sacks });
+        self.transmit();
+        self
+    }
+
+    fn ack(&mut self, wait_ms: u64, ack: u64, blocks: &[Range]) -> &mut Self {
+        let echo_ns = self.now_ns + wait_ms * MS - RTT;
+        self.ack_with(wait_ms, ack, blocks, false, echo_ns)
+    }
+
+    /// Lets time pass to the next timer and a bit.
+    fn timeout(&mut self) -> &mut Self {
+        self.now_ns = self.sender.poll_timeout();
+        self.sender.handle_timeout(self.now_ns);
+        self.transmit();
+        self
+    }
+
+    fn cwnd(&self) -> u32 {
+        self.sender.tp().snd_cwnd
+    }
+
+    fn ssthresh(&self) -> u32 {
+        self.sender.tp().snd_ssthresh
+    }
+
+    /// Slow start in whole windows until cwnd is `cwnd`.
+    fn grow_to(&mut self, cwnd: u32) {
+        while self.cwnd() < cwnd {
+            let (una, room) = (self.sender.una(), u64::from(cwnd - self.cwnd()));
+            self.ack(100, self.nxt.min(una + room), &[]);
+        }
+        assert_eq!(self.cwnd(), cwnd);
+    }
+}
+
+#[test]
+fn initial_windows() {
+    assert_eq!(Script::new(Profile::Linux6).sent, [(0, 10)]); // RFC 6928
+    assert_eq!(Script::new(Profile::Linux2_6_25).sent, [(0, 3)]); // RFC 3390
+}
+
+#[test]
+fn slow_start_counts_packets_now_and_acks_then() {
+    let mut now = Script::new(Profile::Linux6);
+    now.ack(100, 2, &[]);
+    assert_eq!((now.cwnd(), now.sent.clone()), (12, vec![(10, 14)]));
+    let mut then = Script::new(Profile::Linux2_6_25);
+    then.ack(100, 2, &[]);
+    assert_eq!((then.cwnd(), then.sent.clone()), (4, vec![(3, 6)]));
+}
+
+/// RACK without reordering: the third SACKed segment proves what lies below it lost.
+#[test]
+fn three_sacked_segments_start_recovery() {
+    let mut script = Script::new(Profile::Linux6);
+    script.ack(100, 0, &[(1, 2)]);
+    assert_eq!(script.sender.state(), CaState::Disorder);
+    script.ack(0, 0, &[(1, 3)]);
+    assert_eq!(script.sender.state(), CaState::Disorder);
+    assert_eq!(script.sender.tp().lost_out, 0);
+    script.ack(0, 0, &[(1, 4)]);
+    assert_eq!(script.sender.state(), CaState::Recovery);
+    assert_eq!((script.sender.tp().lost_out, script.ssthresh()), (1, 5));
+    assert_eq!(script.sent, [(0, 1)]);
+}
+
+/// RFC 6937 appendix: PRR sends ssthresh/prior_cwnd of what is delivered, so that cwnd
+/// arrives at ssthresh when recovery ends.
+#[test]
+fn prr_halves_smoothly() {
+    let mut script = Script::new(Profile::Linux6);
+    script.grow_to(40);
+    let first = script.sender.una();
+    let mut sent = 0;
+    for sacked in 1..40 {
+        script.ack(u64::from(sacked == 1) * 100, first, &[(first + 1, first + 1 + sacked)]);
+        sent += script.sent.iter().map(|range| range.1 - range.0).sum::<u64>();
+    }
+    assert_eq!(script.ssthresh(), 20);
+    // 39 delivered: about half of them may be replaced, the retransmission included.
+    assert!((18..=21).contains(&sent), "{sent}");
+    assert_eq!(script.sender.packets_in_flight(), 20);
+    // Recovery ends with what was sent before it began: 40, and one while in Disorder.
+    script.ack(100, first + 40, &[]);
+    assert_eq!(script.sender.state(), CaState::Recovery);
+    script.ack(0, first + 41, &[]);
+    assert_eq!((script.sender.state(), script.cwnd()), (CaState::Open, 20));
+}
+
+/// Linux 2.6: one segment less for every second ACK.
+#[test]
+fn rate_halving_takes_one_segment_for_two_acks() {
+    let mut script = Script::new(Profile::Linux2_6_25);
+    script.grow_to(40);
+    let first = script.sender.una();
+    let mut windows = Vec::new();
+    for sacked in 1..=12 {
+        script.ack(u64::from(sacked == 1) * 100, first, &[(first + 1, first + 1 + sacked)]);
+        windows.push(script.cwnd());
+    }
+    // Recovery from the third SACK (FACK), then one less for every two.
+    assert_eq!(script.sender.state(), CaState::Recovery);
+    assert_eq!(script.ssthresh(), 20);
+    let fall: Vec<_> = windows[3..].iter().map(|cwnd| windows[3] - cwnd).collect();
+    assert_eq!(fall, [0, 0, 1, 1, 2, 2, 3, 3, 4], "{windows:?}");
+}
+
+#[test]
+fn a_timeout_restarts_from_one_segment_and_backs_off() {
+    let mut script = Script::new(Profile::Linux2_6_25);
+    let sent_ns = script.now_ns;
+    script.timeout();
+    // RTO = SRTT + 200 ms.
+    let rto_ms = (script.now_ns - sent_ns) / MS;
+    assert!((300..=310).contains(&rto_ms), "{rto_ms} ms");
+    assert_eq!((script.sender.state(), script.cwnd(), script.ssthresh()), (CaState::Loss, 1, 2));
+    assert_eq!(script.sent, [(0, 1)]);
+    let first_ns = script.now_ns;
+    script.timeout();
+    let second_ns = script.now_ns;
+    script.timeout();
+    let waits = [(second_ns - first_ns) / MS, (script.now_ns - second_ns) / MS];
+    assert_eq!([waits[0] / rto_ms, waits[1] / rto_ms], [2, 4], "{waits:?}");
+    // ssthresh is not reduced again for the same window.
+    assert_eq!(script.ssthresh(), 2);
+}
+
+/// RFC 8985, 7: the tail is probed after two round trips, before the timeout.
+#[test]
+fn a_tail_loss_probe_comes_before_the_timeout() {
+    let limits = FlowLimits { segments: 10, ..UNLIMITED };
+    let reno = Algorithm::configure("reno").unwrap();
+    let mut script = Script::with(Profile::Linux6, &reno, limits);
+    script.ack(100, 8, &[]);
+    let sent_ns = script.now_ns;
+    script.timeout();
+    assert_eq!(script.sent, [(9, 10)]);
+    assert_eq!(script.sender.state(), CaState::Open);
+    let wait_ms = (script.now_ns - sent_ns) / MS;
+    assert!((200..=205).contains(&wait_ms), "{wait_ms} ms");
+    // Its SACK reveals the loss of segment 8, without a timeout.
+    script.ack(100, 8, &[(9, 10)]);
+    assert_eq!((script.sender.state(), script.sent.clone()), (CaState::Recovery, vec![(8, 9)]));
+}
+
+/// RFC 3522: the ACK echoes the original's timestamp, so the timeout was spurious.
+#[test]
+fn a_spurious_timeout_is_undone() {
+    for profile in [Profile::Linux6, Profile::Linux2_6_25] {
+        let mut script = Script::new(profile);
+        script.grow_to(20);
+        let (una, sent_ns) = (script.sender.una(), script.now_ns);
+        while script.sender.state() != CaState::Loss {
+            script.timeout();
+        }
+        assert_eq!(script.ssthresh(), 10);
+        script.ack_with(10, una + 2, &[], false, sent_ns);
+        assert_eq!(script.sender.state(), CaState::Open, "{profile:?}");
+        assert!(script.ssthresh() >= 20);
+        // Linux 2.6 then moderates the burst that this would allow.
+        let moderated = script.sender.packets_in_flight() + 3;
+        let wanted = if profile == Profile::Linux6 { 20 } else { moderated.min(20) };
+        assert!(script.cwnd() >= wanted, "{profile:?}: {}", script.cwnd());
+    }
+}
+
+/// RFC 3708: D-SACKs for every retransmission say that none was needed.
+#[test]
+fn duplicate_sacks_undo_a_recovery() {
+    let mut script = Script::new(Profile::Linux6);
+    script.grow_to(20);
+    let una = script.sender.una();
+    script.ack(100, una, &[(una + 1, una + 5)]);
+    assert_eq!((script.sender.state(), script.sent[0]), (CaState::Recovery, (una, una + 1)));
+    // The original arrives late, after its retransmission was sent, and then that.
+    let echo_ns = script.now_ns;
+    script.ack_with(10, una + 5, &[], false, echo_ns);
+    script.ack_with(90, una + 6, &[(una, una + 1)], true, echo_ns);
+    assert_eq!(script.sender.state(), CaState::Open);
+    // The old window, and what this ACK adds to it.
+    assert_eq!((script.cwnd(), script.ssthresh()), (21, 0x7fff_ffff));
+}
+
+/// A retransmission that is lost as well is found by RACK, not by a timeout.
+#[test]
+fn a_lost_retransmission_is_sent_again() {
+    let mut script = Script::new(Profile::Linux6);
+    script.grow_to(20);
+    let una = script.sender.una();
+    script.ack(100, una, &[(una + 1, una + 5)]);
+    assert_eq!(script.sent[0], (una, una + 1));
+    script.ack(1, una, &[(una + 1, una + 20)]);
+    let fresh = script.sent.last().unwrap().1;
+    // A segment sent after the retransmission is SACKed one round trip later.
+    script.ack(100, una, &[(una + 20, fresh), (una + 1, una + 20)]);
+    assert!(script.sent.contains(&(una, una + 1)), "{:?}", script.sent);
+    assert_eq!(script.sender.state(), CaState::Recovery);
+}
+
+/// cwnd does not grow while the receive window, not cwnd, is the limit.
+#[test]
+fn a_window_that_does_not_limit_does_not_grow() {
+    let limits = FlowLimits { receive_window: 12, ..UNLIMITED };
+    let reno = Algorithm::configure("reno").unwrap();
+    let mut script = Script::with(Profile::Linux6, &reno, limits);
+    let mut windows = Vec::new();
+    for _ in 0..20 {
+        assert!(script.sender.packets_in_flight() <= 12);
+        script.ack(100, script.nxt, &[]);
+        windows.push(script.cwnd());
+    }
+    // Slow start goes on while cwnd is below twice what was in flight (tcp_is_cwnd_limited).
+    assert!((24..36).contains(&windows[10]), "{windows:?}");
+    assert_eq!(windows[10], windows[19]);
+    assert!(script.sender.limited_ns(script.now_ns).0 > 1_000 * MS);
+}
+
+fn hooks_called(script: &Script) -> String {
+    let words = script.sender.tp().inet_conn.icsk_ca_priv;
+    let bytes = words.iter().flat_map(|word| word.to_ne_bytes());
+    bytes.take_while(|&hook| hook != 0).map(char::from).collect()
+}
+
+/// The host contract: `i` init, `A` TX_START, `f`/`q` in_ack_event (fast/slow path),
+/// `p` pkts_acked, `s` ssthresh, digits set_state, `C` COMPLETE_CWR, `D` LOSS, `a` cong_avoid.
+#[test]
+fn hooks_are_called_in_tcp_acks_order() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/hook_order.c");
+    let algorithm = Algorithm::configure(file).unwrap();
+
+    let mut script = Script::with(Profile::Linux6, &algorithm, UNLIMITED);
+    script.ack(100, 2, &[]);
+    script.ack(0, 2, &[(3, 6)]);
+    script.ack(100, script.nxt, &[]);
+    // init and first flight; an ACK; a loss; the ACK that ends recovery, with nothing in
+    // flight when the next flight starts.
+    assert_eq!(hooks_called(&script), "iA".to_owned() + "fpa" + "qps3" + "fp0C" + "aA");
+
+    let mut script = Script::with(Profile::Linux6, &algorithm, UNLIMITED);
+    while script.sender.state() != CaState::Loss {
+        script.timeout();
+    }
+    assert_eq!(hooks_called(&script), "iA".to_owned() + "sD4");
+
+    // Linux 2.6 grows before it looks at the state.
+    let mut script = Script::with(Profile::Linux2_6_25, &algorithm, UNLIMITED);
+    script.ack(100, 1, &[]);
+    script.ack(0, 1, &[(2, 5)]);
+    script.ack(100, script.nxt, &[]);
+    assert_eq!(hooks_called(&script), "iA".to_owned() + "fpa" + "qps3" + "fp0CA");
+}
