@@ -197,9 +197,9 @@ def run_totals(figures: Sequence[Reproduced]) -> str:
     }
     packets = sum(row["packets"] for row in runs.values())
     core_s = sum(row["wall_time_s"] for row in runs.values())
-    return (
-        f"{len(runs)} runs, {packets / 1e6:.0f} million data packets in {core_s:.0f} core-seconds."
-    )
+    noun = "run" if len(runs) == 1 else "runs"
+    millions = f"{packets / 1e6:.0f} million data packets"
+    return f"{len(runs)} {noun}, {millions} in {core_s:.0f} core-seconds."
 
 
 def _finite(value: float) -> float | None:
