@@ -81,7 +81,7 @@ def run_command(
 
     - `ackclock run examples/two_cubic.toml -o out/two_cubic --seed 7`
 
-    - `ackclock run examples/two_cubic.toml --algorithm cubic:beta=800`
+    - `ackclock run examples/two_cubic.toml --algorithm cubic:beta=0.8`
 
     - `ackclock run examples/two_cubic.toml --algorithm ./my_cc.c`
 

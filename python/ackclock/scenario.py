@@ -110,7 +110,7 @@ class Scenario(_Model):
         1000, description="Timer ticks per second of the hosts' kernel."
     )
     jitter: Jitter = Field(
-        "10us",
+        "20us",
         description="Hosts handle each ACK after a delay drawn from U(0, jitter), which breaks "
         "phase effects as real hosts do.",
     )

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 pub mod engine;
+mod flow;
 pub mod link;
 pub mod record;
 pub mod rng;

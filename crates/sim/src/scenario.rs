@@ -105,6 +105,8 @@ pub struct ScenarioError {
 const NS_PER_S: u64 = 1_000_000_000;
 /// Longest simulated time: 1000 hours.
 const MAX_DURATION_NS: u64 = 3_600_000 * NS_PER_S;
+/// Most rows of periodic samples: some 4 GB of them.
+const MAX_SAMPLES: u64 = 50_000_000;
 /// Fastest link: 1 Tb/s.
 const MAX_RATE_BPS: u64 = 1_000_000_000_000;
 
@@ -187,6 +189,13 @@ impl Scenario {
                 self.sample_interval_ns,
                 1_000,
                 MAX_DURATION_NS,
+            )?;
+            let rows = self.duration_ns / self.sample_interval_ns * (self.flows.len() as u64 + 1);
+            check(
+                rows <= MAX_SAMPLES,
+                "sample_interval_ns",
+                self.sample_interval_ns.to_string(),
+                &format!("{rows} samples are more than {MAX_SAMPLES}: sample less often"),
             )?;
         }
         let mut configured = Vec::with_capacity(self.flows.len());

@@ -11,8 +11,11 @@ use ackclock_sim::tcp::{Ack, FlowLimits, Range, SackBlocks, Sender};
 use common::MS;
 
 const RTT: u64 = 100 * MS;
-const UNLIMITED: FlowLimits =
-    FlowLimits { segments: u64::MAX, receive_window: u64::MAX, send_buffer: u64::MAX };
+const UNLIMITED: FlowLimits = FlowLimits {
+    segments: u64::MAX,
+    receive_window: u64::MAX,
+    send_buffer: u64::MAX,
+};
 
 struct Script {
     sender: Sender,
@@ -38,7 +41,12 @@ impl Script {
             },
         );
         let sender = Sender::new(cc, host, limits, RTT, RTT, 0);
-        let mut script = Self { sender, now_ns: RTT, sent: Vec::new(), nxt: 0 };
+        let mut script = Self {
+            sender,
+            now_ns: RTT,
+            sent: Vec::new(),
+            nxt: 0,
+        };
         script.transmit();
         script
     }
@@ -60,14 +68,28 @@ impl Script {
     }
 
     /// An ACK for everything below `ack`, with SACK blocks, after `wait_ms`.
-    fn ack_with(&mut self, wait_ms: u64, ack: u64, blocks: &[Range], duplicate: bool, echo_ns: u64) -> &mut Self {
+    fn ack_with(
+        &mut self,
+        wait_ms: u64,
+        ack: u64,
+        blocks: &[Range],
+        duplicate: bool,
+        echo_ns: u64,
+    ) -> &mut Self {
         self.now_ns += wait_ms * MS;
         let mut sacks = SackBlocks::default();
         sacks.duplicate = duplicate;
         for &block in blocks {
             sacks.push(block);
         }
-        self.sender.handle_ack(self.now_ns, &Ack { ack, echo_ns, sacks });
+        self.sender.handle_ack(
+            self.now_ns,
+            &Ack {
+                ack,
+                echo_ns,
+                sacks,
+            },
+        );
         self.transmit();
         self
     }
@@ -143,8 +165,16 @@ fn prr_halves_smoothly() {
     let first = script.sender.una();
     let mut sent = 0;
     for sacked in 1..40 {
-        script.ack(u64::from(sacked == 1) * 100, first, &[(first + 1, first + 1 + sacked)]);
-        sent += script.sent.iter().map(|range| range.1 - range.0).sum::<u64>();
+        script.ack(
+            u64::from(sacked == 1) * 100,
+            first,
+            &[(first + 1, first + 1 + sacked)],
+        );
+        sent += script
+            .sent
+            .iter()
+            .map(|range| range.1 - range.0)
+            .sum::<u64>();
     }
     assert_eq!(script.ssthresh(), 20);
     // 39 delivered: about half of them may be replaced, the retransmission included.
@@ -165,7 +195,11 @@ fn rate_halving_takes_one_segment_for_two_acks() {
     let first = script.sender.una();
     let mut windows = Vec::new();
     for sacked in 1..=12 {
-        script.ack(u64::from(sacked == 1) * 100, first, &[(first + 1, first + 1 + sacked)]);
+        script.ack(
+            u64::from(sacked == 1) * 100,
+            first,
+            &[(first + 1, first + 1 + sacked)],
+        );
         windows.push(script.cwnd());
     }
     // Recovery from the third SACK (FACK), then one less for every two.
@@ -183,13 +217,19 @@ fn a_timeout_restarts_from_one_segment_and_backs_off() {
     // RTO = SRTT + 200 ms.
     let rto_ms = (script.now_ns - sent_ns) / MS;
     assert!((300..=310).contains(&rto_ms), "{rto_ms} ms");
-    assert_eq!((script.sender.state(), script.cwnd(), script.ssthresh()), (CaState::Loss, 1, 2));
+    assert_eq!(
+        (script.sender.state(), script.cwnd(), script.ssthresh()),
+        (CaState::Loss, 1, 2)
+    );
     assert_eq!(script.sent, [(0, 1)]);
     let first_ns = script.now_ns;
     script.timeout();
     let second_ns = script.now_ns;
     script.timeout();
-    let waits = [(second_ns - first_ns) / MS, (script.now_ns - second_ns) / MS];
+    let waits = [
+        (second_ns - first_ns) / MS,
+        (script.now_ns - second_ns) / MS,
+    ];
     assert_eq!([waits[0] / rto_ms, waits[1] / rto_ms], [2, 4], "{waits:?}");
     // ssthresh is not reduced again for the same window.
     assert_eq!(script.ssthresh(), 2);
@@ -198,7 +238,10 @@ fn a_timeout_restarts_from_one_segment_and_backs_off() {
 /// RFC 8985, 7: the tail is probed after two round trips, before the timeout.
 #[test]
 fn a_tail_loss_probe_comes_before_the_timeout() {
-    let limits = FlowLimits { segments: 10, ..UNLIMITED };
+    let limits = FlowLimits {
+        segments: 10,
+        ..UNLIMITED
+    };
     let reno = Algorithm::configure("reno").unwrap();
     let mut script = Script::with(Profile::Linux6, &reno, limits);
     script.ack(100, 8, &[]);
@@ -210,7 +253,10 @@ fn a_tail_loss_probe_comes_before_the_timeout() {
     assert!((200..=205).contains(&wait_ms), "{wait_ms} ms");
     // Its SACK reveals the loss of segment 8, without a timeout.
     script.ack(100, 8, &[(9, 10)]);
-    assert_eq!((script.sender.state(), script.sent.clone()), (CaState::Recovery, vec![(8, 9)]));
+    assert_eq!(
+        (script.sender.state(), script.sent.clone()),
+        (CaState::Recovery, vec![(8, 9)])
+    );
 }
 
 /// RFC 3522: the ACK echoes the original's timestamp, so the timeout was spurious.
@@ -229,7 +275,11 @@ fn a_spurious_timeout_is_undone() {
         assert!(script.ssthresh() >= 20);
         // Linux 2.6 then moderates the burst that this would allow.
         let moderated = script.sender.packets_in_flight() + 3;
-        let wanted = if profile == Profile::Linux6 { 20 } else { moderated.min(20) };
+        let wanted = if profile == Profile::Linux6 {
+            20
+        } else {
+            moderated.min(20)
+        };
         assert!(script.cwnd() >= wanted, "{profile:?}: {}", script.cwnd());
     }
 }
@@ -241,7 +291,10 @@ fn duplicate_sacks_undo_a_recovery() {
     script.grow_to(20);
     let una = script.sender.una();
     script.ack(100, una, &[(una + 1, una + 5)]);
-    assert_eq!((script.sender.state(), script.sent[0]), (CaState::Recovery, (una, una + 1)));
+    assert_eq!(
+        (script.sender.state(), script.sent[0]),
+        (CaState::Recovery, (una, una + 1))
+    );
     // The original arrives late, after its retransmission was sent, and then that.
     let echo_ns = script.now_ns;
     script.ack_with(10, una + 5, &[], false, echo_ns);
@@ -270,7 +323,10 @@ fn a_lost_retransmission_is_sent_again() {
 /// cwnd does not grow while the receive window, not cwnd, is the limit.
 #[test]
 fn a_window_that_does_not_limit_does_not_grow() {
-    let limits = FlowLimits { receive_window: 12, ..UNLIMITED };
+    let limits = FlowLimits {
+        receive_window: 12,
+        ..UNLIMITED
+    };
     let reno = Algorithm::configure("reno").unwrap();
     let mut script = Script::with(Profile::Linux6, &reno, limits);
     let mut windows = Vec::new();
@@ -288,7 +344,10 @@ fn a_window_that_does_not_limit_does_not_grow() {
 fn hooks_called(script: &Script) -> String {
     let words = script.sender.tp().inet_conn.icsk_ca_priv;
     let bytes = words.iter().flat_map(|word| word.to_ne_bytes());
-    bytes.take_while(|&hook| hook != 0).map(char::from).collect()
+    bytes
+        .take_while(|&hook| hook != 0)
+        .map(char::from)
+        .collect()
 }
 
 /// The host contract: `i` init, `A` TX_START, `f`/`q` in_ack_event (fast/slow path),
@@ -304,7 +363,10 @@ fn hooks_are_called_in_tcp_acks_order() {
     script.ack(100, script.nxt, &[]);
     // init and first flight; an ACK; a loss; the ACK that ends recovery, with nothing in
     // flight when the next flight starts.
-    assert_eq!(hooks_called(&script), "iA".to_owned() + "fpa" + "qps3" + "fp0C" + "aA");
+    assert_eq!(
+        hooks_called(&script),
+        "iA".to_owned() + "fpa" + "qps3" + "fp0C" + "aA"
+    );
 
     let mut script = Script::with(Profile::Linux6, &algorithm, UNLIMITED);
     while script.sender.state() != CaState::Loss {
@@ -317,5 +379,8 @@ fn hooks_are_called_in_tcp_acks_order() {
     script.ack(100, 1, &[]);
     script.ack(0, 1, &[(2, 5)]);
     script.ack(100, script.nxt, &[]);
-    assert_eq!(hooks_called(&script), "iA".to_owned() + "fpa" + "qps3" + "fp0CA");
+    assert_eq!(
+        hooks_called(&script),
+        "iA".to_owned() + "fpa" + "qps3" + "fp0CA"
+    );
 }

@@ -17,6 +17,8 @@ mod recovery_2_6;
 mod rtt;
 mod scoreboard;
 mod sender;
+mod timers;
+mod transmit;
 
 pub use ranges::Range;
 pub use receiver::Receiver;

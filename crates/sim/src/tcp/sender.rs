@@ -1,4 +1,5 @@
-//! The sender: `tcp_ack` in its order, transmission, timers, cwnd validation.
+//! The sender's state, and an ACK from its arrival to the new window: `tcp_ack` in its order.
+//! What is sent then is in `transmit`, what the clock brings about in `timers`.
 //!
 //! The order in which an ACK calls the algorithm's hooks is the host contract
 //! (Linux 6, `tcp_ack`): `in_ack_event`; SACK tagging and cumulative
@@ -7,27 +8,22 @@
 //! PRR in CWR and Recovery, or `cong_avoid`. Linux 2.6 calls `cong_avoid` before
 //! the state machine.
 
-use super::profile::{HostProfile, LossDetection, Reduction, REORDERING, RTO_MAX_US, RTO_MIN_US};
+use super::profile::{HostProfile, Reduction};
 use super::rtt::{RttEstimator, WindowedMin};
 use super::scoreboard::{Delivery, Scoreboard, SentOrder};
-use super::{Ack, Transmit};
+use super::timers::Timer;
+use super::transmit::Limited;
+use super::Ack;
 use crate::schedule::NEVER;
 use ackclock_host::{
-    AckSample, CaEvent, CaState, CongestionControl, Era, RateSample, TcpSock, TCP_INFINITE_SSTHRESH,
+    AckSample, CaState, CongestionControl, Era, RateSample, TcpSock, TCP_INFINITE_SSTHRESH,
 };
 
 /// `CA_ACK_SLOWPATH` and `CA_ACK_WIN_UPDATE` of `in_ack_event`.
 const CA_ACK_SLOWPATH: u32 = 1;
 const CA_ACK_WIN_UPDATE: u32 = 2;
-/// `sysctl_tcp_pacing_ss_ratio`, `sysctl_tcp_pacing_ca_ratio`, percent.
-const PACING_SS_PERCENT: u64 = 200;
-const PACING_CA_PERCENT: u64 = 120;
 /// Bytes in the largest GSO packet.
-const GSO_MAX_BYTES: u64 = 65_536;
-/// `tcp_tso_rtt_log`: paths shorter than 2⁹ µs get larger bursts.
-const TSO_RTT_LOG: u32 = 9;
-/// A burst is put off only if the last one left, and the next ACK is due, within this time.
-const TSO_DEFER_NS: u64 = 1_000_000;
+pub(super) const GSO_MAX_BYTES: u64 = 65_536;
 
 /// What limits a flow besides cwnd, in segments.
 #[derive(Clone, Copy, Debug)]
@@ -53,14 +49,6 @@ pub enum SenderEvent {
     Timeout,
     /// A reduction was undone.
     Undo,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Timer {
-    None,
-    Retransmission,
-    LossProbe,
-    Reordering,
 }
 
 /// What [`Sender::poll_transmit`] may send besides new data.
@@ -105,11 +93,11 @@ pub struct Sender {
     pub(super) rtt: RttEstimator,
     pub(super) min_rtt: WindowedMin,
     pub(super) rack: Rack,
-    limits: FlowLimits,
+    pub(super) limits: FlowLimits,
     /// Time of the call being handled.
     pub(super) now_ns: u64,
-    tick_ns: u64,
-    next_tick_ns: u64,
+    pub(super) tick_ns: u64,
+    pub(super) next_tick_ns: u64,
     /// `nxt` when the present state other than Open began.
     pub(super) high_seq: u64,
     /// `una` when the reduction that may be undone began.
@@ -124,48 +112,21 @@ pub struct Sender {
     pub(super) rexmit: Rexmit,
     /// Timeouts since `una` last advanced.
     pub(super) retransmits: u32,
-    backoff: u32,
-    timer: Timer,
-    timer_at_ns: u64,
-    probe_pending: bool,
-    tlp_high_seq: Option<u64>,
-    tlp_retransmitted: bool,
-    cwnd_usage_end: u64,
-    last_send_ns: u64,
-    sent_in_this_turn: u32,
-    sent_packets: u64,
-    retransmitted_packets: u64,
-    lost_packets: u64,
-    limited: Limited,
+    pub(super) backoff: u32,
+    pub(super) timer: Timer,
+    pub(super) timer_at_ns: u64,
+    pub(super) probe_pending: bool,
+    pub(super) tlp_high_seq: Option<u64>,
+    pub(super) tlp_retransmitted: bool,
+    pub(super) cwnd_usage_end: u64,
+    pub(super) last_send_ns: u64,
+    pub(super) sent_in_this_turn: u32,
+    pub(super) sent_packets: u64,
+    pub(super) retransmitted_packets: u64,
+    pub(super) lost_packets: u64,
+    pub(super) limited: Limited,
     /// Rows for the events table, in order; whoever drives the sender drains it.
     pub(super) events: Vec<(SenderEvent, u32, u32)>,
-}
-
-/// For how long the receive window or the send buffer was what held a flow back.
-#[derive(Clone, Copy, Debug, Default)]
-struct Limited {
-    by: Option<Limit>,
-    since_ns: u64,
-    receive_window_ns: u64,
-    send_buffer_ns: u64,
-}
-
-impl Limited {
-    fn add_until(&mut self, now_ns: u64) {
-        let for_ns = now_ns - self.since_ns;
-        self.since_ns = now_ns;
-        match self.by {
-            Some(Limit::ReceiveWindow) => self.receive_window_ns += for_ns,
-            Some(Limit::SendBuffer) => self.send_buffer_ns += for_ns,
-            None => (),
-        }
-    }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Limit {
-    ReceiveWindow,
-    SendBuffer,
 }
 
 impl Sender {
@@ -498,7 +459,7 @@ impl Sender {
 
     /// The kernel counts bytes, modulo 2³².
     #[inline]
-    fn publish_sequence(&mut self) {
+    pub(super) fn publish_sequence(&mut self) {
         let (una, nxt) = (self.board.una(), self.board.nxt());
         let tp = self.cc.tp_mut();
         tp.snd_una = (una as u32).wrapping_mul(tp.mss_cache);
@@ -547,7 +508,7 @@ impl Sender {
     }
 
     /// PRR (RFC 6937, with the slow-start reduction bound).
-    fn reduce_cwnd(&mut self, flags: &AckFlags) {
+    pub(super) fn reduce_cwnd(&mut self, flags: &AckFlags) {
         let delivered = flags.newly_delivered;
         let (prr_delivered, prr_out) = (self.prr_delivered + delivered, self.prr_out);
         let tp = self.cc.tp_mut();
@@ -570,473 +531,6 @@ impl Sender {
         let budget = budget.max(i64::from(prr_out == 0)).max(0) as u32;
         tp.snd_cwnd = in_flight + budget;
         self.prr_delivered = prr_delivered;
-    }
-
-    /// `tcp_update_pacing_rate`: bursts and HyStart ask for it even where nothing is paced.
-    #[inline]
-    fn update_pacing_rate(&mut self) {
-        if self.profile.era == Era::Linux2_6 {
-            return;
-        }
-        let tp = self.cc.tp_mut();
-        let slow_start = tp.snd_cwnd < tp.snd_ssthresh / 2;
-        let percent = if slow_start {
-            PACING_SS_PERCENT
-        } else {
-            PACING_CA_PERCENT
-        };
-        let window = u64::from(tp.snd_cwnd.max(tp.packets_out));
-        let rate = u64::from(tp.mss_cache) * ((1_000_000 / 100) << 3) * percent * window;
-        tp.inet_conn.sk.sk_pacing_rate = rate / u64::from(tp.srtt_us.max(1));
-    }
-
-    /// Segments in a burst (`tcp_tso_autosize`); without TSO whatever the window allows.
-    #[inline]
-    fn burst_segments(&mut self) -> u32 {
-        if !self.profile.tso {
-            return u32::MAX;
-        }
-        let min_segments = self.cc.min_tso_segs();
-        let tp = self.cc.tp();
-        let mut bytes = tp.inet_conn.sk.sk_pacing_rate >> 10;
-        let halvings = self.min_rtt.get() >> TSO_RTT_LOG;
-        if halvings < 32 {
-            bytes += GSO_MAX_BYTES >> halvings;
-        }
-        let mss = tp.mss_cache.max(1);
-        ((bytes.min(GSO_MAX_BYTES) as u32) / mss).max(min_segments)
-    }
-
-    /// What is to be sent now, one burst a call, until `None`.
-    #[inline]
-    pub fn poll_transmit(&mut self, now_ns: u64) -> Option<Transmit> {
-        debug_assert_eq!(now_ns, self.now_ns);
-        if self.probe_pending {
-            self.probe_pending = false;
-            if let Some(probe) = self.send_probe() {
-                return Some(probe);
-            }
-        }
-        if self.rexmit == Rexmit::Lost && self.tp().lost_out > 0 {
-            if let Some(burst) = self.retransmit_lost() {
-                return Some(burst);
-            }
-        }
-        self.transmit_new()
-    }
-
-    fn retransmit_lost(&mut self) -> Option<Transmit> {
-        let tp = self.cc.tp();
-        let quota = tp.snd_cwnd.saturating_sub(in_flight(tp));
-        if quota == 0 {
-            return None;
-        }
-        let limit = quota.min(self.burst_segments());
-        let burst = self
-            .board
-            .retransmit(self.cc.tp_mut(), self.now_ns, limit)?;
-        self.note_retransmission(burst.segments);
-        if burst.first == self.board.una() {
-            self.rearm_rto();
-        }
-        Some(burst)
-    }
-
-    fn note_retransmission(&mut self, segments: u32) {
-        self.retrans_stamp_ns.get_or_insert(self.now_ns);
-        self.undo_retrans = self.undo_retrans.max(0) + i64::from(segments);
-        self.sent_packets += u64::from(segments);
-        self.retransmitted_packets += u64::from(segments);
-        if self.in_cwnd_reduction() {
-            self.prr_out += segments;
-        }
-    }
-
-    /// `tcp_write_xmit`.
-    #[inline]
-    fn transmit_new(&mut self) -> Option<Transmit> {
-        let (una, nxt) = (self.board.una(), self.board.nxt());
-        let room = self.limits.receive_window.min(self.limits.send_buffer);
-        let available = self
-            .limits
-            .segments
-            .min(una.saturating_add(room))
-            .saturating_sub(nxt);
-        if available == 0 {
-            self.note_limit();
-            self.end_of_turn(false);
-            return None;
-        }
-        self.restart_after_idle();
-        let tp = self.cc.tp();
-        let in_flight = in_flight(tp);
-        if in_flight >= tp.snd_cwnd {
-            self.note_limit();
-            self.end_of_turn(true);
-            return None;
-        }
-        let quota = tp.snd_cwnd - in_flight;
-        let burst = self.burst_segments();
-        if u64::from(quota.min(burst)) <= available && self.defers(quota, burst) {
-            self.end_of_turn(true);
-            return None;
-        }
-        let segments = u64::from(quota.min(burst)).min(available) as u32;
-        Some(self.send(segments))
-    }
-
-    #[inline]
-    fn send(&mut self, segments: u32) -> Transmit {
-        let jiffies = self.jiffies();
-        let tp = self.cc.tp();
-        let (idle, first) = (in_flight(tp) == 0, tp.packets_out == 0);
-        if idle {
-            self.cc.cwnd_event(CaEvent::TxStart);
-        }
-        let tp = self.cc.tp_mut();
-        tp.lsndtime = jiffies;
-        let burst = self.board.send(tp, self.now_ns, segments);
-        if self.in_cwnd_reduction() {
-            self.prr_out += segments;
-        }
-        self.last_send_ns = self.now_ns;
-        self.sent_in_this_turn += segments;
-        self.sent_packets += u64::from(segments);
-        if first {
-            self.rearm_rto();
-            self.schedule_loss_probe(false);
-        }
-        burst
-    }
-
-    /// `tcp_tso_should_defer`: waits for the next ACK if that will allow a full burst.
-    #[inline]
-    fn defers(&self, quota: u32, burst: u32) -> bool {
-        let tp = self.tp();
-        if quota >= burst
-            || !self.profile.tso
-            || tp.inet_conn.icsk_ca_state >= CaState::Recovery as u8
-            || self.now_ns - self.last_send_ns > TSO_DEFER_NS
-            || quota >= tp.snd_cwnd / 3
-            || tp.packets_out == 0
-        {
-            return false;
-        }
-        // Nor if the next ACK is far: more than half a round trip or 1 ms from now.
-        let srtt_ns = u64::from(tp.srtt_us >> 3) * 1_000;
-        let next_ack_ns = self.board.sent_ns(self.board.una()) + srtt_ns;
-        next_ack_ns <= self.now_ns + (srtt_ns / 2).min(TSO_DEFER_NS)
-    }
-
-    /// `tcp_cwnd_validate`, once everything that could be sent has been.
-    #[inline]
-    fn end_of_turn(&mut self, blocked: bool) {
-        let sent = std::mem::take(&mut self.sent_in_this_turn);
-        let limited = blocked || in_flight(self.tp()) >= self.tp().snd_cwnd;
-        self.publish_sequence();
-        if (sent == 0 && !limited) || self.profile.era == Era::Linux2_6 {
-            return;
-        }
-        let (una, nxt, jiffies) = (self.board.una(), self.board.nxt(), self.jiffies());
-        let rto_us = self.rto_us();
-        let tp = self.cc.tp_mut();
-        if una >= self.cwnd_usage_end
-            || limited
-            || (tp.is_cwnd_limited == 0 && tp.packets_out > tp.max_packets_out)
-        {
-            tp.is_cwnd_limited = u8::from(limited);
-            tp.max_packets_out = tp.packets_out;
-            self.cwnd_usage_end = nxt;
-        }
-        let slow_start = tp.snd_cwnd < tp.snd_ssthresh;
-        if tp.is_cwnd_limited != 0 || (slow_start && tp.snd_cwnd < 2 * tp.max_packets_out) {
-            tp.snd_cwnd_used = 0;
-            tp.snd_cwnd_stamp = jiffies;
-            return;
-        }
-        tp.snd_cwnd_used = tp.snd_cwnd_used.max(tp.packets_out);
-        let unused_us = u64::from(jiffies.wrapping_sub(tp.snd_cwnd_stamp)) * (self.tick_ns / 1_000);
-        if unused_us >= rto_us && !self.cc.has_cong_control() {
-            self.application_limited();
-        }
-    }
-
-    /// RFC 7661's predecessor in Linux (RFC 2861): a window unused for an RTO decays.
-    fn application_limited(&mut self) {
-        let (initial, jiffies) = (
-            self.profile.initial_cwnd(self.tp().mss_cache),
-            self.jiffies(),
-        );
-        let open = self.state() == CaState::Open;
-        let ssthresh = self.current_ssthresh();
-        let tp = self.cc.tp_mut();
-        if open {
-            let used = tp.snd_cwnd_used.max(initial);
-            if used < tp.snd_cwnd {
-                tp.snd_ssthresh = ssthresh;
-                tp.snd_cwnd = (tp.snd_cwnd + used) >> 1;
-            }
-            tp.snd_cwnd_used = 0;
-        }
-        tp.snd_cwnd_stamp = jiffies;
-    }
-
-    /// Linux 2.6 asks at each ACK: was the window full when it arrived, within a burst?
-    fn validate_cwnd_2_6(&mut self, prior_in_flight: u32) {
-        let tp = self.cc.tp_mut();
-        tp.is_cwnd_limited = u8::from(prior_in_flight + REORDERING >= tp.snd_cwnd);
-        tp.max_packets_out = 0;
-    }
-
-    /// RFC 5681, 4.1: after an idle RTO, half the window for each RTO, down to the initial one.
-    #[inline]
-    fn restart_after_idle(&mut self) {
-        if self.tp().packets_out != 0 || self.last_send_ns == 0 {
-            return;
-        }
-        let rto_ns = self.rto_us() * 1_000;
-        let mut idle_ns = self.now_ns - self.last_send_ns;
-        if idle_ns <= rto_ns {
-            return;
-        }
-        self.cc.cwnd_event(CaEvent::CwndRestart);
-        let (ssthresh, jiffies) = (self.current_ssthresh(), self.jiffies());
-        let initial = self.profile.initial_cwnd(self.tp().mss_cache);
-        let tp = self.cc.tp_mut();
-        let restart = initial.min(tp.snd_cwnd);
-        tp.snd_ssthresh = ssthresh;
-        while idle_ns > rto_ns && tp.snd_cwnd > restart {
-            idle_ns -= rto_ns;
-            tp.snd_cwnd >>= 1;
-        }
-        tp.snd_cwnd = tp.snd_cwnd.max(restart);
-        tp.snd_cwnd_stamp = jiffies;
-        tp.snd_cwnd_used = 0;
-        self.last_send_ns = self.now_ns;
-    }
-
-    /// `tcp_current_ssthresh`: three quarters of a window that is larger than ssthresh.
-    pub(super) fn current_ssthresh(&self) -> u32 {
-        let tp = self.tp();
-        if self.in_cwnd_reduction() {
-            tp.snd_ssthresh
-        } else {
-            tp.snd_ssthresh.max((tp.snd_cwnd >> 1) + (tp.snd_cwnd >> 2))
-        }
-    }
-
-    #[inline]
-    fn note_limit(&mut self) {
-        let tp = self.cc.tp();
-        let out = self.board.nxt() - self.board.una();
-        let unsent = self.board.nxt() < self.limits.segments;
-        let by = if !unsent || in_flight(tp) >= tp.snd_cwnd {
-            None
-        } else if out >= self.limits.receive_window {
-            Some(Limit::ReceiveWindow)
-        } else if out >= self.limits.send_buffer {
-            Some(Limit::SendBuffer)
-        } else {
-            None
-        };
-        if by == self.limited.by {
-            return;
-        }
-        self.limited.add_until(self.now_ns);
-        self.limited.by = by;
-    }
-
-    // Timers.
-
-    /// Retransmission timeout with back-off, µs.
-    #[inline]
-    fn rto_us(&self) -> u64 {
-        (self.rtt.rto_us() << self.backoff.min(16)).min(RTO_MAX_US)
-    }
-
-    #[inline]
-    fn arm(&mut self, timer: Timer, at_ns: u64) {
-        (self.timer, self.timer_at_ns) = (timer, at_ns);
-    }
-
-    fn rearm_rto(&mut self) {
-        if self.tp().packets_out == 0 {
-            return self.arm(Timer::None, NEVER);
-        }
-        let rto_ns = self.rto_us() * 1_000;
-        let from_ns = match self.timer {
-            // These took the place of the timeout: count from the head's sending.
-            Timer::LossProbe | Timer::Reordering => self.board.sent_ns(self.board.una()),
-            _ => self.now_ns,
-        };
-        self.arm(
-            Timer::Retransmission,
-            (from_ns + rto_ns).max(self.now_ns + 1),
-        );
-    }
-
-    #[inline]
-    fn set_transmit_timer(&mut self) {
-        if !self.schedule_loss_probe(true) {
-            self.timer = Timer::Retransmission;
-            self.rearm_rto();
-        }
-    }
-
-    /// A tail loss probe after two round trips, or the timeout if that is earlier.
-    #[inline]
-    fn schedule_loss_probe(&mut self, advancing: bool) -> bool {
-        let tp = self.cc.tp();
-        let state = tp.inet_conn.icsk_ca_state;
-        let open = state == CaState::Open as u8 || state == CaState::Cwr as u8;
-        if !self.profile.tail_loss_probe || tp.packets_out == 0 || !open || tp.sacked_out > 0 {
-            return false;
-        }
-        let grace_us = if tp.packets_out == 1 {
-            u64::from(RTO_MIN_US)
-        } else {
-            2 * self.tick_ns / 1_000
-        };
-        let probe_at_ns = self.now_ns + (u64::from(tp.srtt_us >> 2) + grace_us) * 1_000;
-        let from_ns = if advancing {
-            self.now_ns
-        } else {
-            self.board.sent_ns(self.board.una())
-        };
-        let timeout_at_ns = from_ns + self.rto_us() * 1_000;
-        self.arm(
-            Timer::LossProbe,
-            probe_at_ns.min(timeout_at_ns).max(self.now_ns + 1),
-        );
-        true
-    }
-
-    /// A timer set by [`poll_timeout`](Self::poll_timeout) is due.
-    pub fn handle_timeout(&mut self, now_ns: u64) {
-        if now_ns < self.timer_at_ns {
-            return;
-        }
-        self.clock(now_ns);
-        let prior_lost = self.tp().lost;
-        self.rexmit = Rexmit::None;
-        match std::mem::replace(&mut self.timer, Timer::None) {
-            Timer::None => self.timer_at_ns = NEVER,
-            Timer::LossProbe => self.probe_pending = true,
-            Timer::Reordering => self.reordering_timeout(),
-            Timer::Retransmission => {
-                self.enter_loss();
-                self.retransmits += 1;
-                self.backoff += 1;
-                let rto_ns = self.rto_us() * 1_000;
-                self.arm(Timer::Retransmission, now_ns + rto_ns);
-                self.rexmit = Rexmit::Lost;
-            }
-        }
-        if self.timer == Timer::None {
-            self.timer_at_ns = NEVER;
-        }
-        self.lost_packets += u64::from(self.tp().lost.wrapping_sub(prior_lost));
-    }
-
-    fn reordering_timeout(&mut self) {
-        let prior_lost = self.tp().lost;
-        self.detect_losses();
-        let flags = AckFlags {
-            newly_lost: self.tp().lost.wrapping_sub(prior_lost),
-            ..AckFlags::default()
-        };
-        if self.tp().lost_out > 0 && self.state() < CaState::Recovery {
-            self.enter_recovery();
-            self.reduce_cwnd(&flags);
-        }
-        self.rexmit = Rexmit::Lost;
-        if self.timer == Timer::None {
-            self.rearm_rto();
-        }
-    }
-
-    /// Marks what can be known to be lost; sets the reordering timer if time will tell.
-    pub(super) fn detect_losses(&mut self) {
-        match self.profile.loss_detection {
-            LossDetection::Rack => {
-                if !std::mem::take(&mut self.rack.advanced) {
-                    return;
-                }
-                let window_ns = self.reordering_window_ns();
-                let (now_ns, rack) = (self.now_ns, self.rack);
-                let due_ns = self.board.judge_by_time(
-                    self.cc.tp_mut(),
-                    now_ns,
-                    rack.newest,
-                    rack.rtt_ns,
-                    window_ns,
-                );
-                if let Some(due_ns) = due_ns {
-                    self.rack.advanced = true;
-                    self.arm(Timer::Reordering, due_ns);
-                }
-            }
-            LossDetection::Fack => self.board.judge_by_distance(self.cc.tp_mut()),
-        }
-    }
-
-    /// RFC 8985, 6.2 step 4: no tolerance once duplicates abound on a path that keeps order.
-    fn reordering_window_ns(&self) -> u64 {
-        let tp = self.tp();
-        if !self.rack.reordering_seen
-            && (tp.inet_conn.icsk_ca_state >= CaState::Recovery as u8
-                || tp.sacked_out >= REORDERING)
-        {
-            return 0;
-        }
-        u64::from(self.min_rtt.get() / 4).min(u64::from(tp.srtt_us >> 3)) * 1_000
-    }
-
-    /// Sends a tail loss probe: new data if there is any, else the last segment again.
-    fn send_probe(&mut self) -> Option<Transmit> {
-        if self.tp().packets_out == 0 {
-            return None;
-        }
-        if self.tlp_high_seq.is_some() {
-            self.rearm_rto();
-            return None;
-        }
-        let (una, nxt) = (self.board.una(), self.board.nxt());
-        let window_end = una.saturating_add(self.limits.receive_window);
-        let new_data = nxt < self.limits.segments.min(window_end);
-        let probe = if new_data {
-            self.send(1)
-        } else {
-            let probe = self.board.retransmit_last(self.cc.tp_mut(), self.now_ns);
-            let Some(probe) = probe else {
-                self.rearm_rto();
-                return None;
-            };
-            self.note_retransmission(1);
-            probe
-        };
-        self.tlp_retransmitted = !new_data;
-        self.tlp_high_seq = Some(self.board.nxt());
-        self.timer = Timer::None;
-        self.rearm_rto();
-        Some(probe)
-    }
-
-    /// RFC 8985, 7.4: did the probe repair a loss? Then the window pays for it.
-    fn process_tlp_ack(&mut self, ack: &Ack, flags: &AckFlags) {
-        let Some(high_seq) = self.tlp_high_seq.filter(|&high_seq| ack.ack >= high_seq) else {
-            return;
-        };
-        if !self.tlp_retransmitted || flags.duplicate_sack {
-            self.tlp_high_seq = None;
-        } else if ack.ack > high_seq {
-            self.init_cwnd_reduction();
-            self.set_state(CaState::Cwr);
-            self.end_cwnd_reduction();
-            self.try_keep_open();
-        } else if flags.pure_duplicate {
-            self.tlp_high_seq = None;
-        }
     }
 
     pub(super) fn forget_tlp(&mut self) {

@@ -1,0 +1,316 @@
+//! One flow of the dumbbell: its connection's two ends, the ACKs on their way between them,
+//! and when it wants to run next.
+
+use crate::record::{FlowRow, SampleRow};
+use crate::rng::Stream;
+use crate::scenario::{Flow as FlowScenario, Scenario};
+use crate::schedule::NEVER;
+use crate::tcp::profile::HostProfile;
+use crate::tcp::{Ack, FlowLimits, Range, Receiver, SackBlocks, Sender};
+use ackclock_host::{Configured, CongestionControl, HostConfig, TCP_INFINITE_SSTHRESH};
+use std::collections::VecDeque;
+
+/// Jiffies at the start of a run, before a flow's phase is added.
+const FIRST_JIFFY: u32 = 1_000_000;
+
+/// ACKs on their way, in order. Most carry no SACK blocks, so blocks have a line of their own.
+#[derive(Debug, Default)]
+pub(crate) struct AckLine {
+    acks: VecDeque<FlyingAck>,
+    blocks: VecDeque<Range>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct FlyingAck {
+    at_ns: u64,
+    ack: u64,
+    echo_ns: u64,
+    blocks: u8,
+    duplicate: bool,
+}
+
+impl AckLine {
+    #[inline]
+    pub(crate) fn push(&mut self, at_ns: u64, ack: &Ack) {
+        let blocks = ack.sacks.as_slice();
+        self.acks.push_back(FlyingAck {
+            at_ns,
+            ack: ack.ack,
+            echo_ns: ack.echo_ns,
+            blocks: blocks.len() as u8,
+            duplicate: ack.sacks.duplicate,
+        });
+        if !blocks.is_empty() {
+            self.blocks.extend(blocks);
+        }
+    }
+
+    #[inline]
+    pub(crate) fn first_at_ns(&self) -> u64 {
+        self.acks.front().map_or(NEVER, |ack| ack.at_ns)
+    }
+
+    #[inline]
+    pub(crate) fn pop(&mut self) -> Option<Ack> {
+        let flying = self.acks.pop_front()?;
+        let mut sacks = SackBlocks::default();
+        for _ in 0..flying.blocks {
+            if let Some(block) = self.blocks.pop_front() {
+                sacks.push(block);
+            }
+        }
+        sacks.duplicate = flying.duplicate;
+        Some(Ack {
+            ack: flying.ack,
+            echo_ns: flying.echo_ns,
+            sacks,
+        })
+    }
+}
+
+/// What a flow is doing.
+pub(crate) enum Phase {
+    /// Its start lies ahead, or a SYN is on its way.
+    Connecting {
+        syns: u32,
+        retry_at_ns: u64,
+        answer_at_ns: u64,
+        syn_sent_ns: u64,
+    },
+    /// Established.
+    Open(Box<Connection>),
+}
+
+pub(crate) struct Connection {
+    pub(crate) sender: Sender,
+    pub(crate) receiver: Receiver,
+    pub(crate) acks: AckLine,
+    pub(crate) last_ack_at_ns: u64,
+}
+
+pub(crate) struct Flow {
+    pub(crate) number: u32,
+    pub(crate) phase: Phase,
+    pub(crate) configured: Configured,
+    pub(crate) profile: HostProfile,
+    pub(crate) rtt_ns: u64,
+    pub(crate) start_ns: u64,
+    pub(crate) stop_ns: u64,
+    pub(crate) segments: u64,
+    pub(crate) last_segment_bytes: u32,
+    pub(crate) receive_window: u64,
+    pub(crate) send_buffer: u64,
+    pub(crate) jitter_ns: u64,
+    pub(crate) jitter: Stream,
+    pub(crate) tick_phase_ns: u64,
+    pub(crate) completed_ns: Option<u64>,
+    pub(crate) dropped_packets: u64,
+    pub(crate) recoveries: u64,
+    pub(crate) timeouts: u64,
+    pub(crate) undos: u64,
+}
+
+impl Flow {
+    pub(crate) fn new(
+        number: u32,
+        scenario: &Scenario,
+        flow: &FlowScenario,
+        configured: Configured,
+    ) -> Self {
+        let stream = |what: &str| Stream::named(scenario.seed, &format!("flow.{number}.{what}"));
+        let mss = u64::from(scenario.mss_bytes);
+        let segments = flow
+            .size_bytes
+            .map_or(u64::MAX, |bytes| bytes.div_ceil(mss));
+        let last_bytes = flow
+            .size_bytes
+            .map_or(mss, |bytes| bytes - (bytes.div_ceil(mss) - 1) * mss);
+        let start_ns = flow.start_ns + stream("start").up_to(flow.start_spread_ns);
+        Self {
+            number,
+            phase: Phase::Connecting {
+                syns: 0,
+                retry_at_ns: start_ns,
+                answer_at_ns: NEVER,
+                syn_sent_ns: 0,
+            },
+            configured,
+            profile: HostProfile {
+                segments_per_ack: scenario.delayed_ack_segments,
+                ..HostProfile::of(scenario.profile)
+            },
+            rtt_ns: flow.rtt_ns,
+            start_ns,
+            stop_ns: flow.stop_ns.unwrap_or(NEVER),
+            segments,
+            last_segment_bytes: last_bytes as u32,
+            receive_window: flow
+                .receive_window_bytes
+                .map_or(u64::MAX, |bytes| bytes / mss),
+            send_buffer: flow.send_buffer_bytes.map_or(u64::MAX, |bytes| bytes / mss),
+            jitter_ns: scenario.jitter_ns,
+            jitter: stream("jitter"),
+            tick_phase_ns: stream("tick").up_to(1_000_000_000 / u64::from(scenario.hz)),
+            completed_ns: None,
+            dropped_packets: 0,
+            recoveries: 0,
+            timeouts: 0,
+            undos: 0,
+        }
+    }
+
+    pub(crate) fn establish(&self, scenario: &Scenario, now_ns: u64, handshake_ns: u64) -> Sender {
+        let mut cc = CongestionControl::new(
+            &self.configured,
+            HostConfig {
+                hz: scenario.hz,
+                era: self.profile.era,
+                random_seed: Stream::named(scenario.seed, &format!("flow.{}.cc", self.number))
+                    .bits(),
+                mss_bytes: scenario.mss_bytes,
+                initial_cwnd: self.profile.initial_cwnd(scenario.mss_bytes),
+                initial_ssthresh: TCP_INFINITE_SSTHRESH,
+            },
+        );
+        cc.tp_mut().inet_conn.sk.sk_host.jiffies = FIRST_JIFFY;
+        let limits = FlowLimits {
+            segments: self.segments,
+            receive_window: self.receive_window,
+            send_buffer: self.send_buffer,
+        };
+        Sender::new(
+            cc,
+            self.profile,
+            limits,
+            now_ns,
+            handshake_ns,
+            self.tick_phase_ns,
+        )
+    }
+
+    #[inline]
+    pub(crate) fn next_event_ns(&self) -> u64 {
+        match &self.phase {
+            Phase::Connecting {
+                retry_at_ns,
+                answer_at_ns,
+                ..
+            } => (*retry_at_ns).min(*answer_at_ns),
+            Phase::Open(connection) => connection
+                .acks
+                .first_at_ns()
+                .min(connection.sender.poll_timeout())
+                .min(connection.receiver.poll_timeout())
+                .min(self.stop_ns),
+        }
+    }
+
+    /// A data packet reaches the receiver at `at_ns`, perhaps in the future.
+    #[inline]
+    pub(crate) fn arrive(&mut self, at_ns: u64, segment: u64, sent_ns: u64, last: bool) {
+        let Phase::Open(connection) = &mut self.phase else {
+            return;
+        };
+        let timeout_ns = connection.receiver.poll_timeout();
+        if timeout_ns < at_ns {
+            if let Some(ack) = connection.receiver.handle_timeout(timeout_ns) {
+                self.fly(timeout_ns, &ack);
+            }
+        }
+        let Phase::Open(connection) = &mut self.phase else {
+            return;
+        };
+        if let Some(ack) = connection
+            .receiver
+            .handle_segment(at_ns, segment, sent_ns, last)
+        {
+            self.fly(at_ns, &ack);
+        }
+    }
+
+    /// An ACK leaves the receiver: it takes the propagation delay and the host's jitter,
+    /// and never overtakes another.
+    #[inline]
+    pub(crate) fn fly(&mut self, at_ns: u64, ack: &Ack) {
+        let jitter_ns = self.jitter.up_to(self.jitter_ns);
+        let Phase::Open(connection) = &mut self.phase else {
+            return;
+        };
+        let arrives_ns = (at_ns + self.rtt_ns + jitter_ns).max(connection.last_ack_at_ns);
+        connection.last_ack_at_ns = arrives_ns;
+        connection.acks.push(arrives_ns, ack);
+    }
+
+    fn delivered_bytes(&self, scenario: &Scenario, una: u64) -> u64 {
+        let whole = una * u64::from(scenario.mss_bytes);
+        if una < self.segments {
+            whole
+        } else {
+            whole - u64::from(scenario.mss_bytes - self.last_segment_bytes)
+        }
+    }
+
+    pub(crate) fn sample(&self, scenario: &Scenario, now_ns: u64) -> SampleRow {
+        let mut row = SampleRow {
+            time_us: now_ns / 1_000,
+            flow: self.number,
+            cwnd_packets: self.profile.initial_cwnd(scenario.mss_bytes),
+            ssthresh_packets: TCP_INFINITE_SSTHRESH,
+            srtt_us: 0,
+            min_rtt_us: 0,
+            in_flight_packets: 0,
+            delivered_packets: 0,
+            delivered_bytes: 0,
+            lost_packets: 0,
+            retransmitted_packets: 0,
+            state: 0,
+        };
+        if let Phase::Open(connection) = &self.phase {
+            let sender = &connection.sender;
+            let tp = sender.tp();
+            let (_, retransmitted_packets, lost_packets) = sender.totals();
+            row = SampleRow {
+                cwnd_packets: tp.snd_cwnd,
+                ssthresh_packets: tp.snd_ssthresh,
+                srtt_us: tp.srtt_us >> 3,
+                min_rtt_us: sender.min_rtt_us(),
+                in_flight_packets: sender.packets_in_flight(),
+                delivered_packets: sender.delivered_packets(),
+                delivered_bytes: self.delivered_bytes(scenario, sender.una()),
+                lost_packets,
+                retransmitted_packets,
+                state: tp.inet_conn.icsk_ca_state,
+                ..row
+            };
+        }
+        row
+    }
+
+    pub(crate) fn row(&self, scenario: &Scenario) -> FlowRow {
+        let mut row = FlowRow {
+            flow: self.number,
+            start_us: self.start_ns / 1_000,
+            completed_us: self.completed_ns.map_or(0, |ns| ns / 1_000),
+            delivered_bytes: 0,
+            sent_packets: 0,
+            retransmitted_packets: 0,
+            dropped_packets: self.dropped_packets,
+            recoveries: self.recoveries,
+            timeouts: self.timeouts,
+            undos: self.undos,
+            min_rtt_us: 0,
+            receive_window_limited_us: 0,
+            send_buffer_limited_us: 0,
+        };
+        if let Phase::Open(connection) = &self.phase {
+            let sender = &connection.sender;
+            let (receive_window_ns, send_buffer_ns) = sender.limited_ns(scenario.duration_ns);
+            (row.sent_packets, row.retransmitted_packets, _) = sender.totals();
+            row.delivered_bytes = self.delivered_bytes(scenario, sender.una());
+            row.min_rtt_us = sender.min_rtt_us().into();
+            row.receive_window_limited_us = receive_window_ns / 1_000;
+            row.send_buffer_limited_us = send_buffer_ns / 1_000;
+        }
+        row
+    }
+}
