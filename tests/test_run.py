@@ -1,10 +1,12 @@
 """Runs: the tables, saving and loading, repeatability, sweeps that resume."""
 
 import json
+import subprocess
 
 import pytest
 
-from ackclock import AckclockError, Result, _core, run, sweep, tables
+from ackclock import AckclockError, Result, Scenario, _core, run, sweep, tables
+from conftest import ROOT
 
 
 def test_a_run_fills_every_table(small):
@@ -78,6 +80,17 @@ def test_the_same_seed_repeats_on_any_number_of_threads(small):
     one = hashes(scenarios, 1)
     assert one == hashes(scenarios, 2) == hashes(scenarios, 5) == hashes(scenarios, 0)
     assert len({trace for trace, _ in one}) == 8
+
+
+def test_a_build_with_assertions_does_the_same(small, tmp_path):
+    """The trace hash is that of a build without optimisation and with every assertion."""
+    example = Scenario.from_toml(ROOT / "examples" / "two_cubic.toml")
+    for scenario in (small, small.replace(profile="linux-2.6.25"), example):
+        path = tmp_path / "scenario.json"
+        path.write_text(scenario.resolve())
+        cargo = "cargo run --quiet --package ackclock-sim --example simulate --profile dev".split()
+        done = subprocess.run([*cargo, path], cwd=ROOT, capture_output=True, text=True, check=True)
+        assert run(scenario).manifest["trace_hash"] in done.stdout
 
 
 def test_an_error_in_one_scenario_is_raised_before_any_runs(small):
