@@ -22,20 +22,18 @@
  * BR2: W_max = cwnd_t3, f = 0: holds what is left. At t4 all begins anew.
  * (beta multiplies the window here; the paper's beta is its complement.)
  *
- * What the paper leaves open. The parameter `reading` chooses, by the sum of:
- *   1  No competition at t2. 0: t2 may itself be the t0 of the next count. 1: the next
- *      two epochs are BR1 and BR2 with f = 0, as the fixed cycle of figure 3.
- *   2  t0. 0: a loss where W_max is lowered, since "it takes more time in CP1".
- *      2: any loss, the phases following each other as they come.
- *   4  A loss t1 that lowers W_max too, so that CP2 is no P2. 0: goes on. 4: it is the
- *      new t0.
- *   8  loss_cwnd in delta_max and sigma, "the cwnd at the end of last phase".
- *      0: cwnd_t2, the end of detection. 8: cwnd_t0, the end of the phase before.
- *      In ssthresh and W_max it is cwnd_t2, whose window is the one to be reduced.
- * Decided without: delta below 0 is no competition. For delta_i other than half of
- * delta_max (the paper's) the far side of the tent still ends at 0. The slowed clock
- * covers the look-ahead dMin, as the time in Linux's code does. A timeout forgets the
- * phases with the rest of CUBIC's state. A spurious loss is not taken back.
+ * What the paper leaves open, and what is done here (what the other readings give
+ * is in docs/adr/0004-cubic-fc.md):
+ *  - t0 is a loss where W_max is lowered: CP1 and BR1 are the long epochs, "suitable
+ *    for probing competitive flows and releasing bandwidth".
+ *  - A loss t1 that lowers W_max as well is t1 all the same.
+ *  - Without competition at t2, t2 may itself be the t0 of the next count.
+ *  - loss_cwnd is cwnd_t2 throughout, "the congestion event at the end of last phase",
+ *    detection: its window is the one to be reduced.
+ *  - delta below 0 is no competition. A timeout forgets the phases with the rest of
+ *    CUBIC's state. A spurious loss is not taken back. The slowed clock covers the
+ *    look-ahead dMin, as the time in Linux's code does. For delta_i other than half of
+ *    delta_max (the paper's) the far side of the tent still ends at 0.
  *
  * The paper's hosts ran Linux 2.6.32; preset linux-2.6.32 is its CUBIC (see
  * tcp_cubic.c).
@@ -44,8 +42,7 @@
 	CUBIC_PARAMS(P)                                                                      \
 	P(f_max, 614, 0, 1023, 1024, "most of delta_max to be released, and of the clock")  \
 	P(sigma, 51, 0, 1023, 1024, "loss of window that means competition, of loss_cwnd")  \
-	P(delta_i, 512, 1, 1023, 1024, "where f = f_max, of delta_max")                      \
-	P(reading, 0, 0, 15, 1, "of the paper where it is open; sum of 1, 2, 4, 8 (see the file)")
+	P(delta_i, 512, 1, 1023, 1024, "where f = f_max, of delta_max")
 #define CC_PRESETS(P) CUBIC_PRESETS(P)
 #include "cubic.h"
 
@@ -56,13 +53,6 @@ enum cubic_fc_phase {
 	PHASE_CP2,
 	PHASE_BR1,
 	PHASE_BR2,
-};
-
-enum cubic_fc_reading {
-	READING_FIXED_CYCLE = 1,
-	READING_ANY_T0 = 2,
-	READING_CP2_UNREDUCED = 4,
-	READING_LOSS_CWND_T0 = 8,
 };
 
 struct cubic_fc {
@@ -93,14 +83,14 @@ static inline u32 cubic_fc_tent(struct sock *sk, u32 delta, u32 delta_max)
 
 /* What of the window was lost between t0 and t2; 0 if that is no competition. */
 static inline u32 cubic_fc_delta(struct sock *sk, const struct cubic_fc *fc, u32 cwnd_t2,
-				 u32 loss_cwnd, u32 delta_max)
+				 u32 delta_max)
 {
 	u32 delta;
 
 	if (cwnd_t2 >= fc->cwnd_t0)
 		return 0;
 	delta = min(fc->cwnd_t0 - cwnd_t2, delta_max);
-	return delta > loss_cwnd * cc_param(sk, sigma) / 1024 ? delta : 0;
+	return delta > cwnd_t2 * cc_param(sk, sigma) / 1024 ? delta : 0;
 }
 
 /* t2 with competition: BR1 begins. */
@@ -130,15 +120,13 @@ CC_HOOK(u32, cubicfc_ssthresh, struct sock *sk)
 {
 	struct cubic_fc *fc = inet_csk_ca(sk);
 	u32 cwnd = tcp_sk(sk)->snd_cwnd;
-	u32 reading = cc_param(sk, reading);
 	bool lowers = cwnd < fc->cubic.last_max_cwnd;
 	u32 ended = fc->phase;
 	u32 ssthresh;
 
 	if (ended == PHASE_CP2) {
-		u32 loss_cwnd = reading & READING_LOSS_CWND_T0 ? fc->cwnd_t0 : cwnd;
-		u32 delta_max = loss_cwnd * (1024 - cc_param(sk, beta)) / 1024;
-		u32 delta = cubic_fc_delta(sk, fc, cwnd, loss_cwnd, delta_max);
+		u32 delta_max = cwnd * (1024 - cc_param(sk, beta)) / 1024;
+		u32 delta = cubic_fc_delta(sk, fc, cwnd, delta_max);
 
 		if (delta)
 			return cubic_fc_release(sk, fc, cwnd, cubic_fc_tent(sk, delta, delta_max),
@@ -151,11 +139,9 @@ CC_HOOK(u32, cubicfc_ssthresh, struct sock *sk)
 	if (ended == PHASE_BR1) {
 		fc->phase = PHASE_BR2;
 		fc->cubic.last_max_cwnd = cwnd;
-	} else if (ended == PHASE_CP1 && !(lowers && reading & READING_CP2_UNREDUCED)) {
+	} else if (ended == PHASE_CP1) {
 		fc->phase = PHASE_CP2;
-	} else if (ended == PHASE_CP2 && reading & READING_FIXED_CYCLE) {
-		fc->phase = PHASE_BR1;
-	} else if (lowers || reading & READING_ANY_T0) {
+	} else if (lowers) {
 		fc->phase = PHASE_CP1;
 		fc->cwnd_t0 = cwnd;
 	} else {

@@ -130,48 +130,13 @@ fn br1_slows_the_clock() {
 }
 
 #[test]
-fn reading_1_releases_and_restrains_on_a_fixed_cycle() {
-    // No competition at t2 = 9000: BR1 with f = 0, then BR2 holds W_max = cwnd_t3.
-    let windows = [10_000, 9000, 9500, 9000, 7000, 6900, 7000, 6000];
-    let after = losses("cubic_fc:reading=1", &windows);
-    assert_eq!(after[..4], cubic(&windows)[..4]);
-    assert_eq!(after[4], (4901, 7000, REAL_TIME)); // plain: 7000 * 1741 / 2048 = 5950
-                                                   // t4 = 6900 is the new t0, 6000 its t2: delta = 900 of 1798.
-    assert_eq!(after[5], (4831, 5865, REAL_TIME));
-    assert_eq!(after[7].2, 1024 - 614 * (1798 - 900) / 899);
-}
-
-#[test]
-fn reading_2_begins_at_any_loss() {
-    // 10000 is t0 already: t2 = 8500, delta = 1500, delta_max = 2548, delta_i = 1274,
-    // f = 614 * 1048 / 1274 = 505.
-    let windows = [10_000, 10_500, 8500];
-    assert_eq!(losses("cubic_fc", &windows)[2].2, REAL_TIME);
-    assert_eq!(losses("cubic_fc:reading=2", &windows)[2].2, 1024 - 505);
-}
-
-#[test]
-fn reading_4_wants_cp2_unreduced() {
-    // t1 = 7000 < W_max = 7650: by reading 0 CP2 begins, and 6500 is t2 (delta = 2500 is
-    // more than delta_max = 1948, so that f = 0, but W_max is BR1's, then BR2's). By
-    // reading 4 t1 is a new t0 and 6500 its t1.
-    let windows = [10_000, 9000, 7000, 6500, 6000];
+fn a_lowered_t1_is_t1_all_the_same() {
+    // t1 = 7000 < W_max = 7650, 6500 is t2: delta = 2500 is more than delta_max = 1948, so
+    // that f = 0, but W_max is BR1's, then BR2's.
     assert_eq!(
-        losses("cubic_fc", &windows)[3..],
+        losses("cubic_fc", &[10_000, 9000, 7000, 6500, 6000])[3..],
         [(4551, 5525, 1024), (4201, 6000, 1024)]
     );
-    // 6500 > W_max = 5950; 6000 is t2: delta = 1000, delta_max = 1798, f = 614 * 798 / 899.
-    let after = losses("cubic_fc:reading=4", &windows);
-    assert_eq!(after[3], (4551, 6500, 1024));
-    assert_eq!(after[4].2, 1024 - 545);
-}
-
-#[test]
-fn reading_8_measures_by_the_window_at_t0() {
-    // delta_max = 9000 * 307 / 1024 = 2698, delta_i = 1349, delta = 1500:
-    // f = 614 * 1198 / 1349 = 545, released = 545 * 2698 / 1024 = 1435.
-    let after = losses("cubic_fc:reading=8", &[10_000, 9000, 9200, 7500]);
-    assert_eq!(after[3], (5251 - 1435, 6375 - 717, 1024 - 545));
 }
 
 #[test]
@@ -179,22 +144,18 @@ fn windows_stay_sane_for_any_parameters() {
     for beta in ["0.001", "0.3", "0.7", "0.999"] {
         for f_max in ["0", "0.5", "0.999"] {
             for delta_i in ["0.001", "0.5", "0.999"] {
-                for reading in 0..16 {
-                    let spec = format!(
-                        "cubic_fc:beta={beta},f_max={f_max},delta_i={delta_i},sigma=0,reading={reading}"
-                    );
-                    let mut flow = Flow::with_hz(&spec, 250);
-                    let mut window = 100_000;
-                    while window > 1 {
-                        for cwnd in [window, window * 11 / 10 + 1, window * 3 / 4 + 1] {
-                            let ssthresh = flow.loss_at(cwnd);
-                            let (w_max, clock) = (flow.cubic(Cubic::LastMaxCwnd), clock(&flow.cc));
-                            assert!((2..=cwnd.max(2)).contains(&ssthresh), "{spec}: {cwnd}");
-                            assert!(w_max <= cwnd && w_max.max(2) >= ssthresh, "{spec}: {cwnd}");
-                            assert!((1..=1024).contains(&clock), "{spec}: {cwnd}");
-                        }
-                        window = window * 2 / 3;
+                let spec = format!("cubic_fc:beta={beta},f_max={f_max},delta_i={delta_i},sigma=0");
+                let mut flow = Flow::with_hz(&spec, 250);
+                let mut window = 100_000;
+                while window > 1 {
+                    for cwnd in [window, window * 11 / 10 + 1, window * 3 / 4 + 1] {
+                        let ssthresh = flow.loss_at(cwnd);
+                        let (w_max, clock) = (flow.cubic(Cubic::LastMaxCwnd), clock(&flow.cc));
+                        assert!((2..=cwnd.max(2)).contains(&ssthresh), "{spec}: {cwnd}");
+                        assert!(w_max <= cwnd && w_max.max(2) >= ssthresh, "{spec}: {cwnd}");
+                        assert!((1..=1024).contains(&clock), "{spec}: {cwnd}");
                     }
+                    window = window * 2 / 3;
                 }
             }
         }
