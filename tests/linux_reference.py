@@ -63,16 +63,17 @@ class Trace:
         return float(np.diff(self.recoveries_s(number)[2:]).mean())
 
     def convergence_s(self, start_s: float, rate_bps: float) -> float | None:
-        """End of the first 10-s window in which every flow has 80 % of its share, from the last start."""
+        """End of the first 10-s window, laid end to end from the last start, that all share by 80 %."""
         fair_pps = rate_bps / 1500 / 8 / len(self.flows)
-        times_s = np.arange(start_s, self.duration_s - 10, 1.0)
+        times_s = np.arange(start_s, self.duration_s - 10, 10.0)
         fair = np.ones(len(times_s), dtype=bool)
         for number in self.flows:
             samples = self.flow(number)
-            delivered = lambda at_s: np.interp(  # noqa: E731
-                at_s * 1e6, samples["time_us"], samples["delivered_packets"], left=0
+            edges_us = np.stack([times_s, times_s + 10]) * 1e6
+            low, high = np.interp(
+                edges_us, samples["time_us"], samples["delivered_packets"], left=0
             )
-            fair &= delivered(times_s + 10) - delivered(times_s) >= 0.8 * fair_pps * 10
+            fair &= high - low >= 0.8 * fair_pps * 10
         return float(times_s[fair.argmax()] + 10 - start_s) if fair.any() else None
 
 
@@ -112,7 +113,7 @@ def shifted(of: ackclock.Scenario, shift_s: float) -> ackclock.Scenario:
 
 
 def picture(name: str) -> Figure:
-    """cwnd of each flow and the queue, Linux and ours."""
+    """Cwnd of each flow and the queue, Linux and ours."""
     ours, theirs = simulated(scenario(name)), linux(name)
     with style.applied():
         figure = Figure(figsize=(8, 2 * (len(ours.flows) + 1)))
@@ -188,7 +189,10 @@ def band(name: str) -> str:
     if name.startswith("L7"):
         shares = np.array([[t.throughput_pps(n) * 12e-3 for n in t.flows] for t in traces])
         cubic, reno = shares[:, :4].mean(axis=1), shares[:, 4:].mean(axis=1)
-        return f"CUBIC {cubic.min():.0f}–{cubic.max():.0f} Mb/s a flow, Reno {reno.min():.0f}–{reno.max():.0f}"
+        return (
+            f"CUBIC {cubic.min():.0f}–{cubic.max():.0f} Mb/s a flow, "
+            f"Reno {reno.min():.0f}–{reno.max():.0f}"
+        )
     start_s = max(ackclock.units.duration_ns(flow.start) / 1e9 for flow in of.flows)
     times_s = [t.convergence_s(start_s + s, rate_bps) for t, s in zip(traces, shifts, strict=True)]
     times = sorted(time_s if time_s is not None else np.inf for time_s in times_s)
@@ -202,20 +206,21 @@ def band(name: str) -> str:
 PAGE = """# The simulator beside the real Linux stack
 
 Written by `make docs` (`tests/linux_reference.py`); the traces are described in
-[tests/reference](../tests/reference/README.md). Second halves of the runs; jitter 0, as the traces have none.
+[tests/reference](../tests/reference/README.md). Second halves of the runs; jitter 0, as the traces
+have none.
 """
 
 EXPLAINED = """
 
 What differs, and why:
 
-* Two flows and more are chaotic: which of them loses a packet at a full queue hangs on the order of arrivals
-  within microseconds, and so on the phases of the hosts' timer ticks, which the traces share and ours draw.
-  The bands above are the fair comparison.
-* Reno has no whole epoch in 120 s at 100 Mb/s (it would last some 125 s): its slope is compared instead
-  (`tests/test_linux_reference.py`).
-* After the slow-start overshoot of L5_reno Linux retransmits 1683 packets and ours 1666; why is not known. It
-  does not show in what follows.
+* Two flows and more are chaotic: which of them loses a packet at a full queue hangs on the order of
+  arrivals within microseconds, and so on the phases of the hosts' timer ticks, which the traces
+  share and ours draw. The bands above are the fair comparison.
+* Reno has no whole epoch in 120 s at 100 Mb/s (it would last some 125 s): its slope is compared
+  instead (`tests/test_linux_reference.py`).
+* After the slow-start overshoot of L5_reno Linux retransmits 1683 packets and ours 1666; why is not
+  known. It does not show in what follows.
 """
 
 

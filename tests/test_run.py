@@ -88,8 +88,8 @@ def test_a_build_with_assertions_does_the_same(small, tmp_path):
     for scenario in (small, small.replace(profile="linux-2.6.25"), example):
         path = tmp_path / "scenario.json"
         path.write_text(scenario.resolve())
-        cargo = "cargo run --quiet --package ackclock-sim --example simulate --profile dev".split()
-        done = subprocess.run([*cargo, path], cwd=ROOT, capture_output=True, text=True, check=True)
+        command = f"cargo run --quiet --package ackclock-sim --example simulate -- {path}"
+        done = subprocess.run(command.split(), cwd=ROOT, capture_output=True, text=True, check=True)
         assert run(scenario).manifest["trace_hash"] in done.stdout
 
 
