@@ -63,7 +63,7 @@ class Trace:
         return float(np.diff(self.recoveries_s(number)[2:]).mean())
 
     def convergence_s(self, start_s: float, rate_bps: float) -> float | None:
-        """End of the first 10-s window, laid end to end from the last start, that all share by 80 %."""
+        """End of the first of the 10-s windows after the last start that all share by 80 %."""
         fair_pps = rate_bps / 1500 / 8 / len(self.flows)
         times_s = np.arange(start_s, self.duration_s - 10, 10.0)
         fair = np.ones(len(times_s), dtype=bool)

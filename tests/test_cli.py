@@ -122,7 +122,7 @@ def test_a_bad_c_file(ackclock, scenario, tmp_path, text, word):
 
 
 def test_an_unwritable_output_directory_is_refused_before_the_run(ackclock, scenario, tmp_path):
-    scenario.write_text(SCENARIO.replace("2s", "900h"))  # would take hours
+    scenario.write_text(SCENARIO.replace("2s", "300h"))  # would take hours
     (tmp_path / "file").write_text("")
     for target in ("file/out", "file", "/proc/out"):
         refused(ackclock("run", scenario, "-o", target), "output directory", "choose another")
@@ -158,7 +158,7 @@ def wait_until(condition, seconds=60):
 
 
 def test_ctrl_c_leaves_nothing_half_written(scenario, tmp_path):
-    scenario.write_text(SCENARIO.replace("2s", "900h"))
+    scenario.write_text(SCENARIO.replace("2s", "300h"))
     process = start("run", scenario, "-o", "out", cwd=tmp_path)
     wait_until(lambda: len(list(tmp_path.iterdir())) > 1)
     time.sleep(0.3)

@@ -24,6 +24,8 @@ from ackclock.errors import AckclockError
 
 #: IP and TCP headers with timestamps: 20 + 20 + 12 bytes. MSS 1448 makes packets of 1500.
 HEADER_BYTES = 52
+#: Most rows of periodic samples: some 4 GB of them.
+MAX_SAMPLES = 50_000_000
 
 
 def _quantity(parse: Callable[[str], int], low: str, high: str, like: str) -> BeforeValidator:
@@ -266,9 +268,17 @@ class Scenario(_Model):
             except AckclockError as error:
                 refuse("algorithm", flow.algorithm, str(error))
         self._buffer_room()
-        if 0 < units.duration_ns(self.sample_interval) < 1000:
+        interval_ns = units.duration_ns(self.sample_interval)
+        if 0 < interval_ns < 1000:
             raise ValueError(
                 f'sample_interval = "{self.sample_interval}": choose at least 1us, or "0s" for none'
+            )
+        flows = sum(flow.count for flow in self.flows)
+        rows = duration_ns // interval_ns * (flows + 1) if interval_ns else 0
+        if rows > MAX_SAMPLES:
+            raise ValueError(
+                f'sample_interval = "{self.sample_interval}": gives {rows} samples, more than '
+                f'{MAX_SAMPLES}; sample less often, or "0s" for never'
             )
         return self
 
