@@ -61,7 +61,7 @@ def _buffer(value: Any) -> str:
 Time = Annotated[str, _quantity(units.duration_ns, "0s", "1000h", "10s")]
 Duration = Annotated[str, _quantity(units.duration_ns, "1ns", "1000h", "60s")]
 Rtt = Annotated[str, _quantity(units.duration_ns, "1us", "100s", "100ms")]
-Jitter = Annotated[str, _quantity(units.duration_ns, "0s", "1s", "10us")]
+Jitter = Annotated[str, _quantity(units.duration_ns, "0s", "1s", "20us")]
 Rate = Annotated[str, _quantity(units.rate_bps, "1kbit", "1tbit", "250mbit")]
 Size = Annotated[str, _quantity(units.size_bytes, "1B", "1000000GB", "10MB")]
 Buffer = Annotated[str, BeforeValidator(_buffer)]
@@ -268,6 +268,10 @@ class Scenario(_Model):
             except AckclockError as error:
                 refuse("algorithm", flow.algorithm, str(error))
         self._buffer_room()
+        self._check_sampling(duration_ns)
+        return self
+
+    def _check_sampling(self, duration_ns: int) -> None:
         interval_ns = units.duration_ns(self.sample_interval)
         if 0 < interval_ns < 1000:
             raise ValueError(
@@ -280,7 +284,6 @@ class Scenario(_Model):
                 f'sample_interval = "{self.sample_interval}": gives {rows} samples, more than '
                 f'{MAX_SAMPLES}; sample less often, or "0s" for never'
             )
-        return self
 
 
 def markdown() -> str:
