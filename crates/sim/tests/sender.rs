@@ -156,6 +156,21 @@ fn three_sacked_segments_start_recovery() {
     assert_eq!(script.sent, [(0, 1)]);
 }
 
+/// Two SACKed segments are no proof: a quarter of the smallest RTT later they are.
+#[test]
+fn the_reordering_timer_starts_recovery_too() {
+    let mut script = Script::new(Profile::Linux6);
+    script.ack(100, 0, &[(1, 3)]);
+    let since_ns = script.now_ns;
+    script.timeout();
+    assert_eq!((script.now_ns - since_ns) / MS, 25);
+    assert_eq!(
+        (script.sender.state(), script.sent.clone()),
+        (CaState::Recovery, vec![(0, 1)])
+    );
+    assert_eq!(script.cwnd(), script.sender.packets_in_flight());
+}
+
 /// RFC 6937 appendix: PRR sends ssthresh/prior_cwnd of what is delivered, so that cwnd
 /// arrives at ssthresh when recovery ends.
 #[test]

@@ -106,16 +106,18 @@ impl Sender {
         self.lost_packets += u64::from(self.tp().lost.wrapping_sub(prior_lost));
     }
 
+    /// `tcp_rack_reo_timeout`: time has told. PRR begins as if one segment had been delivered.
     fn reordering_timeout(&mut self) {
         let prior_lost = self.tp().lost;
         self.detect_losses();
-        let flags = AckFlags {
-            newly_lost: self.tp().lost.wrapping_sub(prior_lost),
-            ..AckFlags::default()
-        };
-        if self.tp().lost_out > 0 && self.state() < CaState::Recovery {
+        if self.tp().lost != prior_lost && self.state() != CaState::Recovery {
             self.enter_recovery();
-            self.reduce_cwnd(&flags);
+            if !self.cc.has_cong_control() {
+                self.reduce_cwnd(&AckFlags {
+                    newly_delivered: 1,
+                    ..AckFlags::default()
+                });
+            }
         }
         self.rexmit = Rexmit::Lost;
         if self.timer == Timer::None {
