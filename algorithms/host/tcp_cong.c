@@ -24,6 +24,8 @@ u32 tcp_slow_start(struct tcp_sock *tp, u32 acked)
 /* Additive increase: one packet per w packets ACKed. */
 void tcp_cong_avoid_ai(struct tcp_sock *tp, u32 w, u32 acked)
 {
+	/* The kernel would divide by it as well, and fall over. */
+	w = max(w, 1U);
 	if (cc_linux_2_6(tp)) {
 		if (tp->snd_cwnd_cnt < w) {
 			tp->snd_cwnd_cnt++;

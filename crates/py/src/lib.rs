@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 create_exception!(
-    _core,
+    ackclock._core,
     AckclockError,
     PyValueError,
     "Bad input: one message that names field, value and fix."
@@ -78,11 +78,13 @@ fn describe<'py>(py: Python<'py>, algorithm: &Algorithm) -> PyResult<Bound<'py, 
         params.push(each);
     }
     dict.set_item("params", params)?;
-    let presets = PyDict::new(py);
+    let (presets, settings) = (PyDict::new(py), PyDict::new(py));
     for preset in algorithm.presets() {
         presets.set_item(&preset.name, &preset.doc)?;
+        settings.set_item(&preset.name, &preset.settings)?;
     }
     dict.set_item("presets", presets)?;
+    dict.set_item("preset_settings", settings)?;
     Ok(dict)
 }
 

@@ -3,6 +3,8 @@
 use std::num::NonZero;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::{sync_channel, RecvTimeoutError};
+use std::sync::Arc;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use ackclock_sim::{Control, RunError, RunResult, Scenario};
@@ -14,6 +16,8 @@ use crate::refuse;
 
 /// How often Python hears of the progress and may interrupt.
 const TICK: Duration = Duration::from_millis(100);
+/// How long cancelled work may take to end.
+const GRACE: Duration = Duration::from_secs(1);
 
 /// Runs scenarios (canonical JSON) on `threads` threads; 0: as many as there are cores.
 ///
@@ -38,12 +42,12 @@ pub fn run_many(
     let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
     let threads = if threads == 0 { cores } else { threads }.min(jobs.len());
     let (sender, mut results) = sync_channel(threads);
-    let next = AtomicUsize::new(0);
-
-    std::thread::scope(|scope| {
-        for _ in 0..threads {
-            let (jobs, next, sender) = (&jobs, &next, sender.clone());
-            scope.spawn(move || loop {
+    let work = Arc::new((jobs, AtomicUsize::new(0)));
+    for _ in 0..threads {
+        let (work, sender) = (Arc::clone(&work), sender.clone());
+        thread::spawn(move || {
+            let (jobs, next) = &*work;
+            loop {
                 let index = next.fetch_add(1, Relaxed);
                 let Some((scenario, control)) = jobs.get(index) else {
                     return;
@@ -53,34 +57,42 @@ pub fn run_many(
                 if sender.send((index, result, started.elapsed())).is_err() {
                     return;
                 }
-            });
+            }
+        });
+    }
+    drop(sender);
+    let (jobs, next) = &*work;
+    let outcome = (|| loop {
+        let channel = &mut results;
+        match py.detach(move || channel.recv_timeout(TICK)) {
+            Ok((index, result, wall)) => {
+                let tables = tables(py, result.map_err(refuse)?, wall)?;
+                on_result.call1(py, (index, tables))?;
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return Ok(()),
         }
-        drop(sender);
-        let outcome = (|| loop {
-            let channel = &mut results;
-            match py.detach(move || channel.recv_timeout(TICK)) {
-                Ok((index, result, wall)) => {
-                    let tables = tables(py, result.map_err(refuse)?, wall)?;
-                    on_result.call1(py, (index, tables))?;
-                }
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => return Ok(()),
-            }
-            py.check_signals()?;
-            if let Some(progress) = &progress {
-                progress.call1(py, (fraction_done(&jobs),))?;
-            }
-        })();
-        if outcome.is_err() {
-            next.store(jobs.len(), Relaxed);
-            for (_, control) in &jobs {
-                control.cancelled.store(true, Relaxed);
-            }
+        py.check_signals()?;
+        if let Some(progress) = &progress {
+            progress.call1(py, (fraction_done(jobs),))?;
         }
-        // A worker that waits to send must find the channel closed, or the scope never ends.
-        drop(results);
-        outcome
-    })
+    })();
+    if outcome.is_err() {
+        next.store(jobs.len(), Relaxed);
+        for (_, control) in jobs {
+            control.cancelled.store(true, Relaxed);
+        }
+        // A worker ends at its next look, unless it is caught in a user's endless loop: then
+        // it is left behind, and ends with the process.
+        let end = Instant::now() + GRACE;
+        py.detach(move || {
+            while results
+                .recv_timeout(end.saturating_duration_since(Instant::now()))
+                .is_ok()
+            {}
+        });
+    }
+    outcome
 }
 
 /// Share of the work done, a scenario's work being its time × its rate.

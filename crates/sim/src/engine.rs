@@ -143,7 +143,7 @@ impl<'a> Dumbbell<'a> {
                     .set(sampler, now_ns + self.scenario.sample_interval_ns);
                 continue;
             }
-            self.step(element, now_ns);
+            self.step(element, now_ns)?;
             self.schedule
                 .set(element, self.flows[element].next_event_ns());
         }
@@ -154,7 +154,7 @@ impl<'a> Dumbbell<'a> {
 
     /// Lets a flow handle what is due.
     #[inline]
-    fn step(&mut self, element: usize, now_ns: u64) {
+    fn step(&mut self, element: usize, now_ns: u64) -> Result<(), RunError> {
         let flow = &mut self.flows[element];
         self.hash.add(now_ns ^ (u64::from(flow.number) << 48));
         let Phase::Open(connection) = &mut flow.phase else {
@@ -163,12 +163,12 @@ impl<'a> Dumbbell<'a> {
         if connection.receiver.poll_timeout() <= now_ns {
             if let Some(ack) = connection.receiver.handle_timeout(now_ns) {
                 flow.fly(now_ns, &ack);
-                return;
+                return Ok(());
             }
         }
         if flow.stop_ns <= now_ns {
             self.stop_if_due(element, now_ns);
-            return;
+            return Ok(());
         }
         if connection.acks.first_at_ns() <= now_ns {
             if let Some(ack) = connection.acks.pop() {
@@ -178,10 +178,14 @@ impl<'a> Dumbbell<'a> {
         } else if connection.sender.poll_timeout() <= now_ns {
             connection.sender.handle_timeout(now_ns);
         }
+        if connection.sender.fault().is_some() {
+            return self.fault(element, now_ns);
+        }
         if connection.sender.has_events() || connection.sender.is_complete() {
             self.record_events(element, now_ns);
         }
         self.transmit(element, now_ns);
+        Ok(())
     }
 
     fn stop_if_due(&mut self, element: usize, now_ns: u64) {
@@ -237,7 +241,7 @@ impl<'a> Dumbbell<'a> {
     }
 
     /// The handshake: SYN and final ACK take the bottleneck, the SYN-ACK the way back.
-    fn connect(&mut self, element: usize, now_ns: u64) {
+    fn connect(&mut self, element: usize, now_ns: u64) -> Result<(), RunError> {
         let flow = &mut self.flows[element];
         let Phase::Connecting {
             syns,
@@ -246,7 +250,7 @@ impl<'a> Dumbbell<'a> {
             syn_sent_ns,
         } = &mut flow.phase
         else {
-            return;
+            return Ok(());
         };
         if *answer_at_ns <= now_ns {
             let handshake_ns = now_ns - *syn_sent_ns;
@@ -262,7 +266,9 @@ impl<'a> Dumbbell<'a> {
             let _ = self.link.enqueue(now_ns, ACK_BYTES);
             self.record_event(element, now_ns, EventKind::Established, None);
             self.stop_if_due(element, now_ns);
-            return self.transmit(element, now_ns);
+            self.fault(element, now_ns)?;
+            self.transmit(element, now_ns);
+            return Ok(());
         }
         let timeout_ns = (flow.profile.initial_rto_us * 1_000) << (*syns).min(6);
         *syns += 1;
@@ -271,6 +277,26 @@ impl<'a> Dumbbell<'a> {
             *syn_sent_ns = now_ns;
             *answer_at_ns = arrives_ns + flow.rtt_ns;
         }
+        Ok(())
+    }
+
+    /// An algorithm may leave any window; some are the end of a run.
+    #[cold]
+    fn fault(&self, element: usize, now_ns: u64) -> Result<(), RunError> {
+        let Phase::Open(connection) = &self.flows[element].phase else {
+            return Ok(());
+        };
+        let Some((field, value, most)) = connection.sender.fault() else {
+            return Ok(());
+        };
+        Err(RunError::Algorithm {
+            flow: self.flows[element].number,
+            algorithm: self.scenario.flows[element].algorithm.clone(),
+            field,
+            value,
+            time_us: now_ns / 1_000,
+            most,
+        })
     }
 
     #[cold]

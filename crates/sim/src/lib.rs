@@ -31,6 +31,25 @@ pub enum RunError {
     /// The scenario cannot be simulated.
     #[error(transparent)]
     Scenario(#[from] ScenarioError),
+    /// An algorithm left a window with which no sender can go on.
+    #[error(
+        "flow {flow}: {algorithm}: {field} = {value} after {time_us} us; \
+         an algorithm keeps it from 1 to {most} packets"
+    )]
+    Algorithm {
+        /// Number of the flow, from 1.
+        flow: u32,
+        /// Its algorithm, as in the scenario.
+        algorithm: String,
+        /// `snd_cwnd` or `snd_ssthresh`.
+        field: &'static str,
+        /// What the algorithm made of it, packets.
+        value: u32,
+        /// When.
+        time_us: u64,
+        /// The largest value that makes sense, packets.
+        most: u32,
+    },
     /// [`Control::cancelled`] was set.
     #[error("the run was cancelled")]
     Cancelled,

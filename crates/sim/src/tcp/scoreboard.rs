@@ -385,7 +385,7 @@ impl Scoreboard {
     }
 
     /// Recounts everything, slowly, for assertions in tests.
-    #[cfg(any(test, debug_assertions))]
+    #[cfg(debug_assertions)]
     pub fn check(&self, tp: &TcpSock) {
         let count = |bit: u8| {
             (self.una..self.nxt)

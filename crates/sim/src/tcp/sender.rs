@@ -22,6 +22,8 @@ use ackclock_host::{
 /// `CA_ACK_SLOWPATH` and `CA_ACK_WIN_UPDATE` of `in_ack_event`.
 const CA_ACK_SLOWPATH: u32 = 1;
 const CA_ACK_WIN_UPDATE: u32 = 2;
+/// Largest congestion window, packets: 1 Tb/s over 200 ms.
+pub(super) const MAX_CWND: u32 = 1 << 24;
 /// Bytes in the largest GSO packet.
 pub(super) const GSO_MAX_BYTES: u64 = 65_536;
 
@@ -196,6 +198,20 @@ impl Sender {
         self.cc.tp()
     }
 
+    /// A window that the algorithm must not leave: its name, its value, and the most it may be.
+    #[inline]
+    pub fn fault(&self) -> Option<(&'static str, u32, u32)> {
+        let tp = self.tp();
+        if tp.snd_cwnd.wrapping_sub(1) >= MAX_CWND {
+            return Some(("snd_cwnd", tp.snd_cwnd, MAX_CWND));
+        }
+        (tp.snd_ssthresh.wrapping_sub(1) >= TCP_INFINITE_SSTHRESH).then_some((
+            "snd_ssthresh",
+            tp.snd_ssthresh,
+            TCP_INFINITE_SSTHRESH,
+        ))
+    }
+
     /// The present state of the recovery state machine.
     #[inline]
     pub fn state(&self) -> CaState {
@@ -300,6 +316,7 @@ impl Sender {
     pub fn handle_ack(&mut self, now_ns: u64, ack: &Ack) {
         self.clock(now_ns);
         let prior_una = self.board.una();
+        let prior_ssthresh = self.tp().snd_ssthresh;
         let (prior_delivered, prior_lost, prior_in_flight) = {
             let tp = self.cc.tp();
             (tp.delivered, tp.lost, in_flight(tp))
@@ -381,6 +398,14 @@ impl Sender {
             }
         }
         self.lost_packets += u64::from(self.tp().lost.wrapping_sub(prior_lost));
+        let tp = self.cc.tp();
+        if prior_ssthresh == TCP_INFINITE_SSTHRESH
+            && tp.snd_ssthresh < prior_ssthresh
+            && tp.lost == 0
+        {
+            let row = (SenderEvent::SlowStartExit, tp.snd_cwnd, in_flight(tp));
+            self.events.push(row);
+        }
         // A recount costs the whole window: small ones show every mistake.
         #[cfg(debug_assertions)]
         if dubious && self.tp().packets_out < 256 {
@@ -475,7 +500,6 @@ impl Sender {
     /// `tcp_cong_control`.
     #[inline]
     fn congestion_control(&mut self, flags: &AckFlags, rtt_us: i32, prior_in_flight: u32) {
-        let ssthresh = self.tp().snd_ssthresh;
         if self.cc.has_cong_control() {
             let ack = self.tp().snd_una;
             let sample = RateSample {
@@ -498,11 +522,6 @@ impl Sender {
             self.cc.cong_avoid(ack, flags.newly_delivered);
             let stamp = self.jiffies();
             self.cc.tp_mut().snd_cwnd_stamp = stamp;
-        }
-        let tp = self.cc.tp();
-        if ssthresh == TCP_INFINITE_SSTHRESH && tp.snd_ssthresh < ssthresh && tp.lost == 0 {
-            let row = (SenderEvent::SlowStartExit, tp.snd_cwnd, in_flight(tp));
-            self.events.push(row);
         }
         self.update_pacing_rate();
     }

@@ -2,7 +2,7 @@
 //! and whether the window was what limited it.
 
 use super::profile::REORDERING;
-use super::sender::{in_flight, Rexmit, Sender, GSO_MAX_BYTES};
+use super::sender::{in_flight, Rexmit, Sender, GSO_MAX_BYTES, MAX_CWND};
 use super::Transmit;
 use ackclock_host::{CaEvent, CaState, Era};
 
@@ -55,7 +55,7 @@ impl Sender {
         } else {
             PACING_CA_PERCENT
         };
-        let window = u64::from(tp.snd_cwnd.max(tp.packets_out));
+        let window = u64::from(tp.snd_cwnd.max(tp.packets_out).min(MAX_CWND));
         let rate = u64::from(tp.mss_cache) * ((1_000_000 / 100) << 3) * percent * window;
         tp.inet_conn.sk.sk_pacing_rate = rate / u64::from(tp.srtt_us.max(1));
     }

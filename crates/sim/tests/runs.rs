@@ -1,0 +1,80 @@
+//! Whole runs: what they report, and how they refuse.
+
+mod common;
+
+use ackclock_sim::record::EventKind;
+use ackclock_sim::scenario::Profile;
+use ackclock_sim::{run, Control, RunError};
+use common::{dumbbell, flow, simulate, MS, S};
+use std::sync::atomic::Ordering;
+
+/// An algorithm's impossible window ends the run with its name and value, in every profile.
+#[test]
+fn impossible_windows_are_refused() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/wild.c");
+    let cases = [
+        ("cwnd=0", "snd_cwnd", 0),
+        ("cwnd=4294967295", "snd_cwnd", u32::MAX),
+        ("ssthresh=0", "snd_ssthresh", 0),
+        ("ssthresh=4294967295", "snd_ssthresh", u32::MAX),
+    ];
+    for profile in [Profile::Linux6, Profile::Linux2_6_25] {
+        for (settings, wanted, number) in cases {
+            let algorithm = format!("{file}:{settings}");
+            let scenario = dumbbell(profile, 10_000_000, 50, vec![flow(&algorithm, 20 * MS)]);
+            match run(&scenario, &Control::default()) {
+                Err(RunError::Algorithm {
+                    flow: 1,
+                    field,
+                    value,
+                    ..
+                }) => assert_eq!((field, value), (wanted, number)),
+                other => panic!("{settings}: {:?}", other.map(|_| "ran")),
+            }
+        }
+    }
+}
+
+/// HyStart ends slow start without a loss: one row says so, before the first recovery.
+#[test]
+fn hystarts_exit_is_an_event() {
+    for profile in [Profile::Linux6, Profile::Linux2_6_25] {
+        let scenario = dumbbell(profile, 100_000_000, 833, vec![flow("cubic", 100 * MS)]);
+        let kinds = simulate(&scenario).events.kind;
+        let exits = kinds
+            .iter()
+            .filter(|kind| **kind == EventKind::SlowStartExit);
+        assert_eq!(exits.count(), 1, "{profile:?}");
+        assert_eq!(kinds[1], EventKind::SlowStartExit, "{kinds:?}");
+    }
+}
+
+#[test]
+fn a_cancelled_run_ends() {
+    let mut scenario = dumbbell(
+        Profile::Linux6,
+        100_000_000,
+        833,
+        vec![flow("reno", 100 * MS)],
+    );
+    scenario.duration_ns = 3_600 * S;
+    let control = Control::default();
+    control.cancelled.store(true, Ordering::Relaxed);
+    assert_eq!(
+        run(&scenario, &control).map(|_| ()),
+        Err(RunError::Cancelled)
+    );
+}
+
+/// A finite flow ends, and its time is that of its transmission: 100 segments from IW 10.
+#[test]
+fn a_finite_flow_completes() {
+    let mut short = flow("reno", 100 * MS);
+    short.size_bytes = Some(100 * 1448 - 7);
+    let scenario = dumbbell(Profile::Linux6, 1_000_000_000, 1000, vec![short]);
+    let result = simulate(&scenario);
+    assert_eq!(result.flows.delivered_bytes[0], 100 * 1448 - 7);
+    // Handshake, then windows of 10, 20, 40, 80: five round trips.
+    assert_eq!(result.flows.completed_us[0] / 10_000, 50);
+    assert_eq!(result.events.kind.last(), Some(&EventKind::Completed));
+}
