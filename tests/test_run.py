@@ -1,11 +1,14 @@
 """Runs: the tables, saving and loading, repeatability, sweeps that resume."""
 
+import errno
 import json
 import subprocess
+from pathlib import Path
 
 import pytest
 
 from ackclock import AckclockError, Result, Scenario, _core, run, sweep, tables
+from ackclock.run import output_directory
 from conftest import ROOT
 
 
@@ -55,6 +58,57 @@ def test_saving_again_replaces_a_result_and_nothing_else(small, tmp_path):
     with pytest.raises(AckclockError, match="choose another"):
         result.save(tmp_path / "mine" / "thesis.tex" / "run")
     assert (tmp_path / "mine" / "thesis.tex").exists()
+
+
+@pytest.mark.parametrize(
+    "manifest", ['{"name": "an extension"}', "[]", "not JSON", '{"ackclock": "0.1"}']
+)
+def test_a_directory_with_someones_files_is_never_replaced(small, tmp_path, manifest):
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    (mine / "manifest.json").write_text(manifest)
+    (mine / "thesis.tex").write_text("ten years of work")
+    with pytest.raises(AckclockError, match="holds more than an output"):
+        run(small).save(mine)
+    assert (mine / "thesis.tex").read_text() == "ten years of work"
+
+
+def test_files_that_appear_during_a_run_are_not_deleted(small, tmp_path):
+    run(small).save(tmp_path / "run")
+    with pytest.raises(AckclockError, match="choose another"), output_directory(tmp_path / "run"):
+        (tmp_path / "run" / "notes.txt").write_text("")
+    assert (tmp_path / "run" / "notes.txt").exists()
+
+
+def test_a_symlink_to_an_output_stays_one(small, tmp_path):
+    (tmp_path / "disk").mkdir()
+    (tmp_path / "out").symlink_to("disk")
+    for _ in range(2):
+        run(small).save(tmp_path / "out")
+        assert (tmp_path / "out").is_symlink()
+        assert (tmp_path / "disk" / "manifest.json").exists()
+
+
+def test_the_old_output_comes_back_if_the_new_one_cannot_take_its_place(
+    small, tmp_path, monkeypatch
+):
+    result = run(small)
+    result.save(tmp_path / "run")
+    rename = Path.rename
+
+    def once(path, target):
+        if (path / "new").exists():
+            raise OSError(errno.EIO, "disk broken")
+        return rename(path, target)
+
+    monkeypatch.setattr(Path, "rename", once)
+    with (
+        pytest.raises(AckclockError, match="disk broken"),
+        output_directory(tmp_path / "run") as partial,
+    ):
+        (partial / "new").touch()
+    assert Result.load(tmp_path / "run").flows.equals(result.flows)
+    assert [path.name for path in tmp_path.iterdir()] == ["run"]
 
 
 def test_loading_what_is_no_result(tmp_path):

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 
 from ackclock import _core, papers, plot, report
 from ackclock.claims import Claim, Measure
-from ackclock.run import MANIFEST, Result
+from ackclock.run import MANIFEST, PAGE, Result
 from ackclock.scenario import Scenario
 from ackclock.stats import Estimate
 from ackclock.sweep import CACHE, sweep
@@ -162,7 +162,7 @@ def write(
         lead += " · a quick run: too few repeats for a verdict"
     title = " and ".join(dict.fromkeys(_paper_title(each.name) for each in figures))
     page = report.page(title, lead, sections)
-    (directory / "index.html").write_text(page, encoding="utf-8")
+    (directory / PAGE).write_text(page, encoding="utf-8")
     claims = [
         {
             "id": claim.id,

@@ -17,6 +17,7 @@ from ackclock.errors import AckclockError
 from ackclock.scenario import Scenario
 
 MANIFEST = "manifest.json"
+PAGE = "index.html"
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,15 +114,11 @@ def from_engine(scenario: Scenario, resolved: str, raw: dict[str, Any]) -> Resul
 def output_directory(directory: str | os.PathLike[str]) -> Iterator[Path]:
     """A directory to fill that appears under its name when the block ends, or not at all.
 
-    It replaces an earlier output of ackclock's (one that holds a manifest) or an empty directory.
+    It replaces an empty directory or an earlier output of ackclock's, never anything else.
     Raises `AckclockError` at once where it cannot be written, so open it before a long run.
     """
-    directory = Path(os.path.abspath(directory))  # noqa: PTH100 (resolves no symlink)
-    if directory.exists() and not _replaceable(directory):
-        raise AckclockError(
-            f"output directory {directory}: exists and is no earlier output of ackclock's; "
-            "choose another"
-        )
+    directory = Path(os.path.realpath(directory))
+    _check_replaceable(directory)
     made = [parent for parent in directory.parents if not parent.exists()]
     try:
         directory.parent.mkdir(parents=True, exist_ok=True)
@@ -134,12 +131,8 @@ def output_directory(directory: str | os.PathLike[str]) -> Iterator[Path]:
     try:
         yield partial
         partial.chmod(0o755)
-        if directory.exists():
-            with tempfile.TemporaryDirectory(prefix=".old.", dir=directory.parent) as old:
-                directory.rename(Path(old) / "output")
-                partial.rename(directory)
-        else:
-            partial.rename(directory)
+        _check_replaceable(directory)
+        _put(partial, directory)
     except BaseException as error:
         shutil.rmtree(partial, ignore_errors=True)
         _remove_empty(made)
@@ -148,8 +141,54 @@ def output_directory(directory: str | os.PathLike[str]) -> Iterator[Path]:
         raise
 
 
-def _replaceable(directory: Path) -> bool:
-    return directory.is_dir() and ((directory / MANIFEST).exists() or not any(directory.iterdir()))
+def _check_replaceable(directory: Path) -> None:
+    try:
+        ours = not directory.exists() or _is_output(directory)
+    except OSError as error:
+        raise AckclockError(
+            f"output directory {directory}: cannot be read ({error.strerror}); choose another"
+        ) from None
+    if not ours:
+        raise AckclockError(
+            f"output directory {directory}: exists and holds more than an output of ackclock's; "
+            "choose another"
+        )
+
+
+def _is_output(directory: Path) -> bool:
+    """Whether it is a directory with nothing but files that ackclock wrote."""
+    if not directory.is_dir():
+        return False
+    files = list(directory.iterdir())
+    if not files:
+        return True
+    try:
+        manifest = json.loads((directory / MANIFEST).read_text(encoding="utf-8"))
+    except (FileNotFoundError, IsADirectoryError, ValueError):
+        return False
+    if not isinstance(manifest, dict) or "ackclock" not in manifest:
+        return False
+    figures = manifest.get("figures")
+    names = figures if isinstance(figures, dict) else ()
+    stems = {*tables.TABLES, "overview", *(name.replace("/", "-") for name in names)}
+    drawn = {f"{stem}{suffix}" for stem in stems for suffix in (".parquet", ".png", ".svg")}
+    return all(path.is_file() and path.name in {MANIFEST, PAGE, *drawn} for path in files)
+
+
+def _put(partial: Path, directory: Path) -> None:
+    """Gives the partial directory its name; what had that name is deleted only after that."""
+    if not directory.exists():
+        partial.rename(directory)
+        return
+    old = Path(tempfile.mkdtemp(prefix=f".{directory.name}.", dir=directory.parent))
+    try:
+        directory.rename(old)
+        partial.rename(directory)
+    finally:
+        if directory.exists():
+            shutil.rmtree(old, ignore_errors=True)
+        else:
+            old.rename(directory)
 
 
 def _remove_empty(directories: list[Path]) -> None:
