@@ -38,7 +38,7 @@ package() {
 	esac
 }
 
-CARGO_MINOR=88
+CARGO_MINOR=85
 if [ "${1-}" = --python ]; then
 	find_python
 	exit

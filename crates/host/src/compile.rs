@@ -33,6 +33,9 @@ pub(crate) fn compile(path: &Path) -> Result<Algorithm, AlgorithmError> {
     let file = path
         .canonicalize()
         .map_err(|error| job.unreadable(&error))?;
+    if !file.is_file() || path.extension().is_none_or(|extension| extension != "c") {
+        return Err(AlgorithmError::NotC { path: job.name() });
+    }
     // Held while compiling, so that threads that want the same file compile it once.
     let mut compiled = COMPILED.lock().unwrap_or_else(PoisonError::into_inner);
     let compiled = compiled.get_or_insert_default();
@@ -73,7 +76,10 @@ impl Job<'_> {
         self.compiler(|cc| {
             cc.args(&flags).arg("-I").arg(at("include"));
             cc.args(["-MMD", "-MF"]).arg(&dependencies);
-            cc.arg("-c").arg(self.path).arg("-o").arg(&object);
+            cc.args(["-x", "c", "-c"])
+                .arg(self.path)
+                .arg("-o")
+                .arg(&object);
         })?;
         self.check(&fs::read(&object).map_err(|error| self.cannot(&error))?)?;
         self.compiler(|cc| {
@@ -146,7 +152,11 @@ impl Job<'_> {
                 place: format!(" ({place})"),
             };
         }
-        let lines: Vec<_> = messages.lines().take(MESSAGE_LINES).collect();
+        let mut lines: Vec<_> = messages.lines().take(MESSAGE_LINES).collect();
+        let status = output.status.to_string();
+        if lines.is_empty() {
+            lines.push(&status);
+        }
         AlgorithmError::DoesNotCompile {
             path: self.name(),
             errors: lines.join("\n"),

@@ -119,6 +119,12 @@ pub enum AlgorithmError {
         /// The variables.
         variables: String,
     },
+    /// Not a file of C.
+    #[error("{path} is no C file; an algorithm of your own is a file whose name ends in .c")]
+    NotC {
+        /// The file.
+        path: String,
+    },
     /// The file registers no algorithm.
     #[error("{path} registers no algorithm; end it with CC_ALGORITHM(name, \"summary\", .ssthresh = ..., .cong_avoid = ...);")]
     NotAnAlgorithm {

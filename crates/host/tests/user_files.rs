@@ -397,3 +397,17 @@ fn a_path_may_have_spaces_and_colons() {
     assert_eq!(configured.algorithm().name(), "my_cc");
     assert_eq!(configured.spec(), path.to_str().unwrap());
 }
+
+#[test]
+fn what_is_no_c_file_is_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let text = directory.path().join("notes.txt");
+    std::fs::write(&text, "no C").unwrap();
+    for path in [directory.path(), &text, std::path::Path::new("/dev/null")] {
+        let error = Algorithm::compile(path).unwrap_err().to_string();
+        assert!(
+            error.contains("is no C file") && error.lines().count() == 1,
+            "{error}"
+        );
+    }
+}
