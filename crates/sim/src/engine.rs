@@ -193,6 +193,9 @@ impl<'a> Dumbbell<'a> {
         if let (Phase::Open(connection), true) = (&mut flow.phase, flow.stop_ns <= now_ns) {
             connection.sender.stop_writing();
             flow.stop_ns = NEVER;
+            if connection.sender.is_complete() {
+                self.record_events(element, now_ns);
+            }
         }
     }
 
@@ -274,8 +277,11 @@ impl<'a> Dumbbell<'a> {
         *syns += 1;
         *retry_at_ns = now_ns + timeout_ns;
         if let Some(arrives_ns) = self.link.enqueue(now_ns, SYN_BYTES) {
-            *syn_sent_ns = now_ns;
-            *answer_at_ns = arrives_ns + flow.rtt_ns;
+            // The first SYN to arrive is answered; later ones change nothing.
+            if *answer_at_ns == NEVER {
+                *syn_sent_ns = now_ns;
+                *answer_at_ns = arrives_ns + flow.rtt_ns;
+            }
         }
         Ok(())
     }

@@ -387,7 +387,7 @@ fn hooks_are_called_in_tcp_acks_order() {
     while script.sender.state() != CaState::Loss {
         script.timeout();
     }
-    assert_eq!(hooks_called(&script), "iA".to_owned() + "sD4");
+    assert_eq!(hooks_called(&script), "iA".to_owned() + "sD4A");
 
     // Linux 2.6 grows before it looks at the state.
     let mut script = Script::with(Profile::Linux2_6_25, &algorithm, UNLIMITED);
@@ -396,6 +396,6 @@ fn hooks_are_called_in_tcp_acks_order() {
     script.ack(100, script.nxt, &[]);
     assert_eq!(
         hooks_called(&script),
-        "iA".to_owned() + "fpa" + "qps3" + "fp0CA"
+        "iA".to_owned() + "fpa" + "qps3A" + "fp0C1A"
     );
 }

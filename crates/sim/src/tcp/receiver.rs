@@ -153,7 +153,10 @@ impl Receiver {
             let merged = self.out_of_order.insert((segment, segment + 1), |_| ());
             self.report(merged);
         }
-        if !self.profile.sack_compression || self.compressed >= MAX_COMPRESSED {
+        if !self.profile.sack_compression
+            || self.quick_acks > 0
+            || self.compressed >= MAX_COMPRESSED
+        {
             return Some(self.ack(None));
         }
         if self.duplicate_acks_of != self.rcv_nxt {

@@ -4,7 +4,7 @@
 
 use super::profile::LossDetection;
 use super::sender::{in_flight, AckFlags, Rexmit, Sender, SenderEvent};
-use ackclock_host::{CaEvent, CaState, TCP_INFINITE_SSTHRESH};
+use ackclock_host::{CaEvent, CaState, Era, TCP_INFINITE_SSTHRESH};
 
 impl Sender {
     pub(super) fn set_state(&mut self, state: CaState) {
@@ -35,6 +35,7 @@ impl Sender {
         match state {
             CaState::Recovery => {
                 if flags.una_advanced && self.try_undo_partial(flags) {
+                    self.rexmit = Rexmit::None;
                     return;
                 }
                 if self.try_undo_dsack() {
@@ -71,19 +72,18 @@ impl Sender {
 
     fn identify_losses(&mut self, flags: &mut AckFlags) {
         let retrans_out = self.tp().retrans_out;
-        self.detect_losses();
+        if self.detect_losses() {
+            flags.set_timer = false;
+        }
         flags.lost_retransmission |= self.tp().retrans_out < retrans_out;
     }
 
     /// Notes where a reduction began, so that it can be undone.
     pub(super) fn init_undo(&mut self) {
         self.undo_marker = Some(self.board.una());
-        let retrans_out = self.tp().retrans_out;
-        self.undo_retrans = if retrans_out > 0 {
-            retrans_out.into()
-        } else {
-            -1
-        };
+        let probes = self.tlp_high_seq.is_some() && self.tlp_retransmitted;
+        let retrans_out = i64::from(self.tp().retrans_out) + i64::from(probes);
+        self.undo_retrans = if retrans_out > 0 { retrans_out } else { -1 };
     }
 
     pub(super) fn enter_recovery(&mut self) {
@@ -172,7 +172,7 @@ impl Sender {
         self.set_state(CaState::Open);
     }
 
-    fn try_undo_dsack(&mut self) -> bool {
+    pub(super) fn try_undo_dsack(&mut self) -> bool {
         let undo = self.undo_marker.is_some() && self.undo_retrans == 0;
         if undo {
             self.undo_cwnd_reduction(false);
@@ -206,7 +206,9 @@ impl Sender {
 
     pub(super) fn try_keep_open(&mut self) {
         let tp = self.cc.tp();
-        let left_out = tp.sacked_out + tp.lost_out > 0 || self.any_retransmission();
+        let left_out = tp.sacked_out + tp.lost_out > 0
+            || self.any_retransmission()
+            || (self.profile.era == Era::Linux2_6 && self.undo_marker.is_some());
         let state = if left_out {
             CaState::Disorder
         } else {

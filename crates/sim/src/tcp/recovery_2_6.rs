@@ -25,24 +25,34 @@ impl Sender {
                 self.moderate_cwnd();
                 self.complete_cwr();
             }
+            // Held until all of the recovery's window is acknowledged, for D-SACKs to undo it.
+            CaState::Disorder if recovered => {
+                self.try_undo_dsack();
+                if self.undo_marker.is_none() || self.board.una() > self.high_seq {
+                    self.undo_marker = None;
+                    self.set_state(CaState::Open);
+                }
+            }
             CaState::Cwr if self.board.una() > self.high_seq => {
                 self.complete_cwr();
                 self.set_state(CaState::Open);
             }
             _ => (),
         }
+        if self.state() == CaState::Loss {
+            if flags.una_advanced && self.may_undo(flags) {
+                self.undo_cwnd_reduction(true);
+                self.set_state(CaState::Open);
+            }
+            return self.moderate_cwnd();
+        }
         self.detect_losses();
         match self.state() {
-            CaState::Recovery => (),
-            CaState::Loss => {
-                if flags.una_advanced && self.may_undo(flags) {
-                    self.undo_cwnd_reduction(true);
-                    self.set_state(CaState::Open);
-                    self.moderate_cwnd();
-                }
-                return;
-            }
+            CaState::Recovery | CaState::Loss => (),
             CaState::Open | CaState::Disorder | CaState::Cwr => {
+                if self.state() == CaState::Disorder {
+                    self.try_undo_dsack();
+                }
                 if self.tp().lost_out == 0 {
                     self.try_to_open_2_6(flags);
                     return;

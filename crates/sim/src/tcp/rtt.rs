@@ -2,6 +2,9 @@
 
 use super::profile::{RTO_MAX_US, RTO_MIN_US};
 
+/// Longest RTT measured: srtt << 3 fits an i32.
+pub const MAX_RTT_US: u32 = (1 << 28) - 1;
+
 /// Smoothed RTT, its variation, and the retransmission timeout.
 #[derive(Clone, Debug)]
 pub struct RttEstimator {
@@ -36,7 +39,7 @@ impl RttEstimator {
     /// used is the largest of the last window and decays once per window.
     #[inline]
     pub fn sample(&mut self, rtt_us: u32, una: u64, nxt: u64) {
-        let rtt_us = rtt_us.clamp(1, 1 << 28);
+        let rtt_us = rtt_us.clamp(1, MAX_RTT_US);
         if self.srtt_us == 0 {
             self.srtt_us = rtt_us << 3;
             self.mdev_us = rtt_us << 1;

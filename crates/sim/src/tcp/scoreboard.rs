@@ -237,6 +237,10 @@ impl Scoreboard {
     fn mark_lost(&mut self, tp: &mut TcpSock, segment: u64) {
         let flags = self.flags(segment);
         debug_assert_eq!(*flags & SACKED, 0);
+        if *flags & (LOST | RETRANS) == LOST {
+            self.retransmit_hint = self.retransmit_hint.min(segment);
+            return;
+        }
         tp.retrans_out -= u32::from(*flags & RETRANS != 0);
         tp.lost_out += u32::from(*flags & LOST == 0);
         tp.lost = tp.lost.wrapping_add(1);
@@ -255,7 +259,7 @@ impl Scoreboard {
             let segment = self.judged;
             let (sent_ns, flags) = (self.sent_ns(segment), *self.flags(segment));
             if flags & (SACKED | LOST | EVER_RETRANS) == 0 {
-                if !verdict((sent_ns, segment), segment) {
+                if !verdict((sent_ns, segment), segment + u64::from(REORDERING)) {
                     break;
                 }
                 self.mark_lost(tp, segment);
@@ -268,8 +272,10 @@ impl Scoreboard {
             nxt,
         }) = self.retransmissions.front()
         {
+            let flags = *self.flags(segment);
             let stale = segment < self.una
-                || *self.flags(segment) & RETRANS == 0
+                || flags & SACKED != 0
+                || flags & (LOST | RETRANS) == LOST
                 || self.sent_ns(segment) != sent_ns;
             if !stale {
                 if !verdict((sent_ns, segment), nxt) {
@@ -306,10 +312,10 @@ impl Scoreboard {
     }
 
     /// FACK: lost is what lies more than `REORDERING` below the highest SACK; a
-    /// retransmission, if a segment that far beyond its `nxt` was SACKed.
+    /// retransmission, if a segment sent after it was SACKed.
     pub fn judge_by_distance(&mut self, tp: &mut TcpSock) {
         let end = self.sacked.end();
-        self.judge(tp, |_, order| order + u64::from(REORDERING) < end);
+        self.judge(tp, |_, order| order < end);
     }
 
     /// A timeout: everything not SACKED is lost, unless `spare` says that it was sent
@@ -348,6 +354,8 @@ impl Scoreboard {
             && waiting(*self.flags(segment))
         {
             self.resend(tp, now_ns, segment);
+            *self.flags(segment) |= RETRANS;
+            tp.retrans_out += 1;
             segment += 1;
         }
         self.retransmit_hint = segment;
@@ -360,9 +368,6 @@ impl Scoreboard {
     /// Retransmits the last segment of the window, lost or not (tail loss probe).
     pub fn retransmit_last(&mut self, tp: &mut TcpSock, now_ns: u64) -> Option<Transmit> {
         let last = self.nxt.checked_sub(1).filter(|&last| last >= self.una)?;
-        if *self.flags(last) & (SACKED | RETRANS) != 0 {
-            return None;
-        }
         self.resend(tp, now_ns, last);
         Some(Transmit {
             first: last,
@@ -371,7 +376,7 @@ impl Scoreboard {
     }
 
     fn resend(&mut self, tp: &mut TcpSock, now_ns: u64, segment: u64) {
-        *self.flags(segment) |= RETRANS | EVER_RETRANS;
+        *self.flags(segment) |= EVER_RETRANS;
         self.clean_from = self.clean_from.max(segment + 1);
         let index = (segment & self.mask) as usize;
         self.sent_ns[index] = now_ns;
@@ -380,7 +385,6 @@ impl Scoreboard {
             sent_ns: now_ns,
             nxt: self.nxt,
         });
-        tp.retrans_out += 1;
         tp.total_retrans = tp.total_retrans.wrapping_add(1);
     }
 

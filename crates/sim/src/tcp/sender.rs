@@ -9,7 +9,7 @@
 //! the state machine.
 
 use super::profile::{HostProfile, Reduction};
-use super::rtt::{RttEstimator, WindowedMin};
+use super::rtt::{RttEstimator, WindowedMin, MAX_RTT_US};
 use super::scoreboard::{Delivery, Scoreboard, SentOrder};
 use super::timers::Timer;
 use super::transmit::Limited;
@@ -80,6 +80,7 @@ pub(super) struct AckFlags {
     pub duplicate_sack: bool,
     pub original_delivered: bool,
     pub lost_retransmission: bool,
+    pub set_timer: bool,
     /// The ACK carries nothing new but its number.
     pub pure_duplicate: bool,
     pub echo_ns: u64,
@@ -183,7 +184,7 @@ impl Sender {
             events: Vec::new(),
         };
         sender.clock(now_ns);
-        let handshake_us = (handshake_rtt_ns / 1_000) as u32;
+        let handshake_us = (handshake_rtt_ns / 1_000).min(MAX_RTT_US.into()) as u32;
         sender.rtt.sample(handshake_us, 0, 0);
         sender.min_rtt.sample(now_ns, handshake_us);
         sender.publish_rtt();
@@ -322,8 +323,14 @@ impl Sender {
             (tp.delivered, tp.lost, in_flight(tp))
         };
         self.rexmit = Rexmit::None;
+        let mut delivery = Delivery::default();
+        if !ack.sacks.is_empty() {
+            self.tag_sacked(ack, &mut delivery);
+        }
         if self.cc.has_in_ack_event() {
             let slow = !ack.sacks.is_empty();
+            let tp = self.cc.tp_mut();
+            tp.snd_una = (ack.ack as u32).wrapping_mul(tp.mss_cache);
             self.cc.in_ack_event(if slow {
                 CA_ACK_SLOWPATH
             } else {
@@ -331,10 +338,6 @@ impl Sender {
             });
         }
 
-        let mut delivery = Delivery::default();
-        if !ack.sacks.is_empty() {
-            self.tag_sacked(ack, &mut delivery);
-        }
         let una_advanced = ack.ack > prior_una;
         if una_advanced {
             self.retransmits = 0;
@@ -354,16 +357,13 @@ impl Sender {
                 in_flight: prior_in_flight,
             });
         }
-        if una_advanced {
-            self.set_transmit_timer();
-        }
-
         let mut flags = AckFlags {
             una_advanced,
             data_sacked: delivery.data_sacked,
             duplicate_sack: ack.sacks.duplicate,
             original_delivered: delivery.original_delivered,
             lost_retransmission: false,
+            set_timer: false,
             pure_duplicate: !una_advanced && ack.sacks.is_empty(),
             echo_ns: ack.echo_ns,
             newly_lost: 0,
@@ -376,15 +376,27 @@ impl Sender {
             || flags.data_sacked
             || flags.duplicate_sack
             || self.tp().inet_conn.icsk_ca_state != CaState::Open as u8;
+        // A SACK of what was sent before the head was last sent is progress, too.
+        let head_ns = self.board.sent_ns(self.board.una());
+        let sacked_older = delivery
+            .sacked_sent_ns
+            .is_some_and(|(first_ns, _)| first_ns < head_ns);
+        flags.set_timer = una_advanced || (sacked_older && self.tp().packets_out > 0);
         match self.profile.era {
             Era::Linux6 => {
                 if dubious {
                     self.fast_retransmit_alert(&mut flags);
                 }
+                if flags.set_timer {
+                    self.set_transmit_timer();
+                }
                 flags.newly_lost = self.tp().lost.wrapping_sub(prior_lost);
                 self.congestion_control(&flags, rtt_us, prior_in_flight);
             }
             Era::Linux2_6 => {
+                if una_advanced {
+                    self.set_transmit_timer();
+                }
                 if una_advanced && !self.in_cwnd_reduction() {
                     self.validate_cwnd_2_6(prior_in_flight);
                     let ack = self.tp().snd_una;
@@ -401,7 +413,7 @@ impl Sender {
         let tp = self.cc.tp();
         if prior_ssthresh == TCP_INFINITE_SSTHRESH
             && tp.snd_ssthresh < prior_ssthresh
-            && tp.lost == 0
+            && tp.prior_cwnd == 0
         {
             let row = (SenderEvent::SlowStartExit, tp.snd_cwnd, in_flight(tp));
             self.events.push(row);
@@ -450,7 +462,7 @@ impl Sender {
     /// Feeds the estimators; returns what `pkts_acked` is told, µs or −1.
     #[inline]
     fn update_rtt(&mut self, delivery: &Delivery, una_advanced: bool, echo_ns: u64) -> i32 {
-        let age_us = |sent_ns: u64| ((self.now_ns - sent_ns) / 1_000) as u32;
+        let age_us = |sent_ns: u64| ((self.now_ns - sent_ns) / 1_000).min(MAX_RTT_US.into()) as u32;
         let (mut seq_rtt_us, mut ca_rtt_us) = (None, None);
         if let (Some((first, last)), false) = (delivery.acked_sent_ns, delivery.retransmitted_acked)
         {
@@ -515,6 +527,7 @@ impl Sender {
                 is_retrans: false,
             };
             self.cc.cong_control(ack, 0, &sample);
+            return;
         } else if self.in_cwnd_reduction() {
             self.reduce_cwnd(flags);
         } else if flags.una_advanced {

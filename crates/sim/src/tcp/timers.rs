@@ -46,7 +46,6 @@ impl Sender {
     #[inline]
     pub(super) fn set_transmit_timer(&mut self) {
         if !self.schedule_loss_probe(true) {
-            self.timer = Timer::Retransmission;
             self.rearm_rto();
         }
     }
@@ -72,10 +71,12 @@ impl Sender {
             self.board.sent_ns(self.board.una())
         };
         let timeout_at_ns = from_ns + self.rto_us() * 1_000;
-        self.arm(
-            Timer::LossProbe,
-            probe_at_ns.min(timeout_at_ns).max(self.now_ns + 1),
-        );
+        let at_ns = if timeout_at_ns > self.now_ns {
+            probe_at_ns.min(timeout_at_ns)
+        } else {
+            probe_at_ns
+        };
+        self.arm(Timer::LossProbe, at_ns);
         true
     }
 
@@ -89,7 +90,10 @@ impl Sender {
         self.rexmit = Rexmit::None;
         match std::mem::replace(&mut self.timer, Timer::None) {
             Timer::None => self.timer_at_ns = NEVER,
-            Timer::LossProbe => self.probe_pending = true,
+            Timer::LossProbe => {
+                self.probe_pending = true;
+                self.arm(Timer::LossProbe, NEVER);
+            }
             Timer::Reordering => self.reordering_timeout(),
             Timer::Retransmission => {
                 self.enter_loss();
@@ -126,11 +130,12 @@ impl Sender {
     }
 
     /// Marks what can be known to be lost; sets the reordering timer if time will tell.
-    pub(super) fn detect_losses(&mut self) {
+    /// Returns whether it is.
+    pub(super) fn detect_losses(&mut self) -> bool {
         match self.profile.loss_detection {
             LossDetection::Rack => {
                 if !std::mem::take(&mut self.rack.advanced) {
-                    return;
+                    return false;
                 }
                 let window_ns = self.reordering_window_ns();
                 let (now_ns, rack) = (self.now_ns, self.rack);
@@ -145,8 +150,12 @@ impl Sender {
                     self.rack.advanced = true;
                     self.arm(Timer::Reordering, due_ns);
                 }
+                due_ns.is_some()
             }
-            LossDetection::Fack => self.board.judge_by_distance(self.cc.tp_mut()),
+            LossDetection::Fack => {
+                self.board.judge_by_distance(self.cc.tp_mut());
+                false
+            }
         }
     }
 
@@ -164,16 +173,11 @@ impl Sender {
 
     /// Sends a tail loss probe: new data if there is any, else the last segment again.
     pub(super) fn send_probe(&mut self) -> Option<Transmit> {
-        if self.tp().packets_out == 0 {
-            return None;
-        }
-        if self.tlp_high_seq.is_some() {
+        if self.tp().packets_out == 0 || self.tlp_high_seq.is_some() {
             self.rearm_rto();
             return None;
         }
-        let (una, nxt) = (self.board.una(), self.board.nxt());
-        let window_end = una.saturating_add(self.limits.receive_window);
-        let new_data = nxt < self.limits.segments.min(window_end);
+        let new_data = self.available() > 0;
         let probe = if new_data {
             self.send(1)
         } else {
@@ -182,7 +186,8 @@ impl Sender {
                 self.rearm_rto();
                 return None;
             };
-            self.note_retransmission(1);
+            self.sent_packets += 1;
+            self.retransmitted_packets += 1;
             probe
         };
         self.tlp_retransmitted = !new_data;

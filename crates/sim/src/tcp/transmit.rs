@@ -92,7 +92,14 @@ impl Sender {
                 return Some(burst);
             }
         }
-        self.transmit_new()
+        let burst = self.transmit_new();
+        if burst.is_none() && self.rexmit == Rexmit::New && self.board.nxt() <= self.high_seq {
+            // F-RTO had no new data to send: conventional recovery.
+            self.frto = false;
+            self.rexmit = Rexmit::Lost;
+            return self.retransmit_lost();
+        }
+        burst
     }
 
     pub(super) fn retransmit_lost(&mut self) -> Option<Transmit> {
@@ -101,10 +108,14 @@ impl Sender {
         if quota == 0 {
             return None;
         }
+        let idle = quota == tp.snd_cwnd;
         let limit = quota.min(self.burst_segments());
         let burst = self
             .board
             .retransmit(self.cc.tp_mut(), self.now_ns, limit)?;
+        if idle {
+            self.cc.cwnd_event(CaEvent::TxStart);
+        }
         self.note_retransmission(burst.segments);
         if burst.first == self.board.una() {
             self.rearm_rto();
@@ -113,6 +124,8 @@ impl Sender {
     }
 
     pub(super) fn note_retransmission(&mut self, segments: u32) {
+        self.last_send_ns = self.now_ns;
+        self.cc.tp_mut().lsndtime = self.jiffies();
         self.retrans_stamp_ns.get_or_insert(self.now_ns);
         self.undo_retrans = self.undo_retrans.max(0) + i64::from(segments);
         self.sent_packets += u64::from(segments);
@@ -122,16 +135,21 @@ impl Sender {
         }
     }
 
+    /// New segments that are there and that both windows have room for.
+    #[inline]
+    pub(super) fn available(&self) -> u64 {
+        let room = self.limits.receive_window.min(self.limits.send_buffer);
+        let end = self.board.una().saturating_add(room);
+        self.limits
+            .segments
+            .min(end)
+            .saturating_sub(self.board.nxt())
+    }
+
     /// `tcp_write_xmit`.
     #[inline]
     fn transmit_new(&mut self) -> Option<Transmit> {
-        let (una, nxt) = (self.board.una(), self.board.nxt());
-        let room = self.limits.receive_window.min(self.limits.send_buffer);
-        let available = self
-            .limits
-            .segments
-            .min(una.saturating_add(room))
-            .saturating_sub(nxt);
+        let available = self.available();
         if available == 0 {
             self.note_limit();
             self.end_of_turn(false);
@@ -174,8 +192,8 @@ impl Sender {
         self.sent_packets += u64::from(segments);
         if first {
             self.rearm_rto();
-            self.schedule_loss_probe(false);
         }
+        self.schedule_loss_probe(false);
         burst
     }
 
@@ -187,7 +205,7 @@ impl Sender {
             || !self.profile.tso
             || tp.inet_conn.icsk_ca_state >= CaState::Recovery as u8
             || self.now_ns - self.last_send_ns > TSO_DEFER_NS
-            || quota >= tp.snd_cwnd / 3
+            || 3 * u64::from(quota) >= u64::from(tp.snd_cwnd)
             || tp.packets_out == 0
         {
             return false;
