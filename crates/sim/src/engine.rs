@@ -43,9 +43,7 @@ pub struct Census {
     pub dropped: u64,
     /// Data packets that reached a receiver (receivers run ahead of the clock).
     pub received: u64,
-    /// Of these, the ones that were new to it.
-    pub fresh: u64,
-    /// And those it had already.
+    /// Of these, the ones it had already.
     pub duplicates: u64,
     /// Segments handed to the applications, in order.
     pub in_order: u64,
@@ -393,7 +391,6 @@ impl<'a> Dumbbell<'a> {
             self.result.packets += row.sent_packets;
             self.result.flows.push(row);
         }
-        self.census.fresh = self.census.received - self.census.duplicates;
         self.result.trace_hash = self.hash.0;
     }
 }

@@ -2,8 +2,8 @@
 //! What is sent then is in `transmit`, what the clock brings about in `timers`.
 //!
 //! The order in which an ACK calls the algorithm's hooks is the host contract
-//! (Linux 6, `tcp_ack`): `in_ack_event`; SACK tagging and cumulative
-//! acknowledgement; `pkts_acked`; the recovery state machine (`ssthresh`,
+//! (Linux 6, `tcp_ack`): SACK tagging; `in_ack_event`; cumulative acknowledgement;
+//! `pkts_acked`; the recovery state machine (`ssthresh`,
 //! `set_state`, `cwnd_event(COMPLETE_CWR)`, `undo_cwnd`); then `cong_control`, or
 //! PRR in CWR and Recovery, or `cong_avoid`. Linux 2.6 calls `cong_avoid` before
 //! the state machine.

@@ -1,6 +1,8 @@
 //! Scenarios for the tests, in the units people use.
 #![allow(dead_code, missing_docs)]
 
+pub mod script;
+
 use ackclock_sim::scenario::{Bottleneck, Buffer, Flow, Profile, Scenario};
 use ackclock_sim::{run, Control, RunResult};
 

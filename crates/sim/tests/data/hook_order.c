@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* Writes down which hooks were called, in order: one letter each, the oldest lost first. */
+/* Writes down which hooks were called, in order: one letter each, as many as fit. */
 #include "tcp_cc.h"
 
 struct hooks {

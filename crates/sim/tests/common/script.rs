@@ -1,0 +1,122 @@
+//! A sender driven by scripted ACKs. RTT 100 ms; segments are numbered from 0.
+
+use super::MS;
+use ackclock_host::{Algorithm, Configured, CongestionControl, HostConfig};
+use ackclock_sim::scenario::Profile;
+use ackclock_sim::tcp::profile::HostProfile;
+use ackclock_sim::tcp::{Ack, FlowLimits, Range, SackBlocks, Sender};
+
+pub const RTT: u64 = 100 * MS;
+pub const UNLIMITED: FlowLimits = FlowLimits {
+    segments: u64::MAX,
+    receive_window: u64::MAX,
+    send_buffer: u64::MAX,
+};
+
+pub struct Script {
+    pub sender: Sender,
+    pub now_ns: u64,
+    /// Ranges sent by the last call, in order, bursts that touch joined.
+    pub sent: Vec<Range>,
+    /// One past the highest segment sent.
+    pub nxt: u64,
+}
+
+impl Script {
+    pub fn with(profile: Profile, algorithm: &Configured, limits: FlowLimits) -> Self {
+        let host = HostProfile::of(profile);
+        let cc = CongestionControl::new(
+            algorithm,
+            HostConfig {
+                hz: 1000,
+                era: host.era,
+                random_seed: 1,
+                mss_bytes: 1448,
+                initial_cwnd: host.initial_cwnd(1448),
+                initial_ssthresh: 0x7fff_ffff,
+            },
+        );
+        let sender = Sender::new(cc, host, limits, RTT, RTT, 0);
+        let mut script = Self {
+            sender,
+            now_ns: RTT,
+            sent: Vec::new(),
+            nxt: 0,
+        };
+        script.transmit();
+        script
+    }
+
+    pub fn new(profile: Profile) -> Self {
+        Self::with(profile, &Algorithm::configure("reno").unwrap(), UNLIMITED)
+    }
+
+    pub fn transmit(&mut self) {
+        self.sent.clear();
+        while let Some(burst) = self.sender.poll_transmit(self.now_ns) {
+            let range = (burst.first, burst.first + u64::from(burst.segments));
+            self.nxt = self.nxt.max(range.1);
+            match self.sent.last_mut() {
+                Some(last) if last.1 == range.0 => last.1 = range.1,
+                _ => self.sent.push(range),
+            }
+        }
+    }
+
+    /// An ACK for everything below `ack`, with SACK blocks, after `wait_ms`.
+    pub fn ack_with(
+        &mut self,
+        wait_ms: u64,
+        ack: u64,
+        blocks: &[Range],
+        duplicate: bool,
+        echo_ns: u64,
+    ) -> &mut Self {
+        self.now_ns += wait_ms * MS;
+        let mut sacks = SackBlocks::default();
+        sacks.duplicate = duplicate;
+        for &block in blocks {
+            sacks.push(block);
+        }
+        self.sender.handle_ack(
+            self.now_ns,
+            &Ack {
+                ack,
+                echo_ns,
+                sacks,
+            },
+        );
+        self.transmit();
+        self
+    }
+
+    pub fn ack(&mut self, wait_ms: u64, ack: u64, blocks: &[Range]) -> &mut Self {
+        let echo_ns = self.now_ns + wait_ms * MS - RTT;
+        self.ack_with(wait_ms, ack, blocks, false, echo_ns)
+    }
+
+    /// Lets time pass to the next timer and a bit.
+    pub fn timeout(&mut self) -> &mut Self {
+        self.now_ns = self.sender.poll_timeout();
+        self.sender.handle_timeout(self.now_ns);
+        self.transmit();
+        self
+    }
+
+    pub fn cwnd(&self) -> u32 {
+        self.sender.tp().snd_cwnd
+    }
+
+    pub fn ssthresh(&self) -> u32 {
+        self.sender.tp().snd_ssthresh
+    }
+
+    /// Slow start in whole windows until cwnd is `cwnd`.
+    pub fn grow_to(&mut self, cwnd: u32) {
+        while self.cwnd() < cwnd {
+            let (una, room) = (self.sender.una(), u64::from(cwnd - self.cwnd()));
+            self.ack(100, self.nxt.min(una + room), &[]);
+        }
+        assert_eq!(self.cwnd(), cwnd);
+    }
+}
