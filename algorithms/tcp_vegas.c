@@ -57,6 +57,15 @@ static inline void tcp_vegas_slow_start(struct sock *sk, struct tcp_vegas *ca, u
 		tcp_slow_start(tcp_sk(sk), acked);
 }
 
+/* ssthresh is held to a window that shrank. Where cwnd = ssthresh is slow start, as in
+ * Linux 2.6, it is held below, or the packet given up would come back at once. */
+static inline void tcp_vegas_hold_ssthresh(struct tcp_sock *tp)
+{
+	tp->snd_ssthresh = min(tp->snd_ssthresh, tp->snd_cwnd);
+	if (tcp_in_slow_start(tp))
+		tp->snd_ssthresh = max(tp->snd_cwnd - 1, 2U);
+}
+
 /* Once per RTT, with enough samples. */
 static inline void tcp_vegas_adjust(struct sock *sk, struct tcp_vegas *ca, u32 acked)
 {
@@ -71,11 +80,11 @@ static inline void tcp_vegas_adjust(struct sock *sk, struct tcp_vegas *ca, u32 a
 			u32 target = (u64)cwnd * base / rtt;
 
 			tp->snd_cwnd = max(min(cwnd, target + 1), 2U);
-			tp->snd_ssthresh = min(tp->snd_ssthresh, tp->snd_cwnd);
+			tcp_vegas_hold_ssthresh(tp);
 		}
 	} else if (diff > cc_param(sk, beta)) {
 		tp->snd_cwnd = max(cwnd, 3U) - 1;
-		tp->snd_ssthresh = min(tp->snd_ssthresh, tp->snd_cwnd);
+		tcp_vegas_hold_ssthresh(tp);
 	} else if (diff < cc_param(sk, alpha)) {
 		tp->snd_cwnd = cwnd + 1;
 	}

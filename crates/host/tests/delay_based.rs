@@ -3,6 +3,7 @@
 
 mod common;
 
+use ackclock_host::Era;
 use common::Flow;
 
 const BASE: i32 = 100_000;
@@ -39,6 +40,19 @@ fn vegas_keeps_two_to_four_packets_queued() {
     assert_eq!(flow("vegas@brakmo1995", 100).end_round(105_300), -1);
     // Never below 2.
     assert_eq!(flow("vegas", 2).end_round(1_000_000), 0);
+}
+
+#[test]
+fn vegas_shrinks_in_either_era() {
+    for era in [Era::Linux6, Era::Linux2_6] {
+        let mut flow = Flow::avoiding_in(era, "vegas", 100);
+        flow.rtt(BASE);
+        for _ in 0..20 {
+            flow.round(110_000, 2);
+        }
+        // 10 % of delay are 4 packets at 40; 20 RTTs take 20 of the 100.
+        assert!((79..=82).contains(&flow.cwnd()), "{era:?}: {}", flow.cwnd());
+    }
 }
 
 #[test]
