@@ -236,8 +236,8 @@ What differs, and why:
 * Westwood+ is a matter of a packet: the slow-start overshoot costs as many packets as the pipe
   holds (1676 in Linux, 1672 here, of 1666), so that of what was retransmitted the last few are lost
   again or not, and recovery lasts an RTT more or less, while the bandwidth estimate, which began
-  with the first 10 packets, grows by half. It sets ssthresh to some 210, 170 or 128 packets, from which
-  the window climbs by 1 per RTT until the end. Buffers of 825 to 841 packets give 1047.5, 1016 and
+  with the first 10 packets, grows by half. It sets ssthresh to some 210, 170 or 128 packets, where
+  a climb by 1 per RTT until the end begins. Buffers of 825 to 841 packets give 1047.5, 1016 and
   982 packets for the mean window here; Linux, with 1044, is on the first of these branches, as ours
   is with 832 packets of buffer (utilisation +0.05 %, mean queue +1 %).
 * After the slow-start overshoot of L5_reno Linux retransmits 1683 packets and ours 1666; why is not
