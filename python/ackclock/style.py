@@ -21,6 +21,16 @@ ALGORITHMS = {
     "reno": Style("#999999", "s", "Reno"),
     "cubic": Style("#0072B2", "o", "CUBIC"),
     "cubic_fc": Style("#D55E00", "^", "Cubic-FC"),
+    "bic": Style("#56B4E9", "o", "BIC"),
+    "highspeed": Style("#E69F00", "v", "HighSpeed TCP"),
+    "scalable": Style("#009E73", "<", "Scalable TCP"),
+    "htcp": Style("#CC79A7", ">", "H-TCP"),
+    "hybla": Style("#E69F00", "p", "Hybla"),
+    "illinois": Style("#009E73", "h", "Illinois"),
+    "vegas": Style("#0072B2", "X", "Vegas"),
+    "veno": Style("#56B4E9", "P", "Veno"),
+    "westwood": Style("#D55E00", "*", "Westwood+"),
+    "yeah": Style("#CC79A7", "d", "YeAH-TCP"),
 }
 
 #: Flows of one algorithm, told apart by number.

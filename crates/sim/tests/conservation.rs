@@ -11,12 +11,25 @@ use common::{MS, S};
 use proptest::prelude::*;
 
 fn flows() -> impl Strategy<Value = Flow> {
-    let algorithms = prop_oneof![
-        Just("reno"),
-        Just("cubic"),
-        Just("cubic@ha2008"),
-        Just("cubic_fc"),
-    ];
+    let algorithms = proptest::sample::select(vec![
+        "reno",
+        "cubic",
+        "cubic@ha2008",
+        "cubic_fc",
+        "bic",
+        "bic@linux-2.6.18",
+        "highspeed",
+        "highspeed@rfc3649",
+        "scalable",
+        "htcp",
+        "hybla",
+        "illinois",
+        "vegas",
+        "vegas@brakmo1995",
+        "veno",
+        "westwood",
+        "yeah",
+    ]);
     (
         algorithms,
         100_000_u64..(300 * MS),

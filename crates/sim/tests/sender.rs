@@ -268,6 +268,16 @@ fn hooks_are_called_in_tcp_acks_order() {
         "iA".to_owned() + "fpa" + "qps3" + "fp0C" + "aA"
     );
 
+    // A duplicate ACK without SACK takes the slow path; the fast one shows the new snd_una.
+    let mut script = Script::with(Profile::Linux6, &algorithm, UNLIMITED);
+    script.ack(100, 2, &[]);
+    script.ack(100, 2, &[]);
+    script.ack(100, 4, &[]);
+    assert_eq!(
+        hooks_called(&script),
+        "iA".to_owned() + "fpa" + "qp" + "fpa"
+    );
+
     let mut script = Script::with(Profile::Linux6, &algorithm, UNLIMITED);
     while script.sender.state() != CaState::Loss {
         script.timeout();

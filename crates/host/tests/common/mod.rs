@@ -4,7 +4,8 @@
 use std::path::PathBuf;
 
 use ackclock_host::{
-    AckSample, Algorithm, AlgorithmError, CaEvent, CaState, CongestionControl, HostConfig, TcpSock,
+    AckSample, Algorithm, AlgorithmError, CaEvent, CaState, CongestionControl, Era, HostConfig,
+    TcpSock,
 };
 
 /// Every flow's clock begins here: an arbitrary time, but not 0.
@@ -14,6 +15,8 @@ const EPOCH_US: u64 = 1_000_000_000;
 pub struct Flow {
     pub cc: CongestionControl,
     hz: u64,
+    era: Era,
+    now_us: u64,
 }
 
 impl Flow {
@@ -22,6 +25,8 @@ impl Flow {
         let mut flow = Self {
             cc: CongestionControl::new(&configured, host),
             hz: host.hz.into(),
+            era: host.era,
+            now_us: 0,
         };
         flow.at(0);
         flow.cc.tp_mut().is_cwnd_limited = 1;
@@ -49,6 +54,7 @@ impl Flow {
 
     /// Sets the clock, microseconds since the flow began.
     pub fn at(&mut self, us: u64) {
+        self.now_us = us;
         let now = EPOCH_US + us;
         let tp = self.cc.tp_mut();
         tp.tcp_mstamp = now;
@@ -82,6 +88,7 @@ impl Flow {
         self.tp().snd_ssthresh = ssthresh;
         self.tp().snd_cwnd = 1;
         self.tp().snd_cwnd_cnt = 0;
+        self.cc.cwnd_event(CaEvent::Loss);
         self.cc.set_state(CaState::Loss);
         self.cc.set_state(CaState::Open);
     }
@@ -93,6 +100,76 @@ impl Flow {
             rtt_us,
             in_flight: 0,
         });
+    }
+
+    /// A flow in congestion avoidance at this window, in Linux 6 with HZ = 1000.
+    pub fn avoiding(spec: &str, cwnd: u32) -> Self {
+        Self::avoiding_in(Era::Linux6, spec, cwnd)
+    }
+
+    pub fn avoiding_in(era: Era, spec: &str, cwnd: u32) -> Self {
+        let mut flow = Self::new(
+            spec,
+            HostConfig {
+                hz: 1000,
+                era,
+                ..HostConfig::default()
+            },
+        );
+        flow.tp().snd_ssthresh = 2;
+        flow.tp().snd_cwnd = cwnd;
+        flow
+    }
+
+    /// An ACK for `acked` packets, a window being in flight. Linux 2.6 counts it once.
+    pub fn ack(&mut self, rtt_us: i32, acked: u32) {
+        let counted = if self.era == Era::Linux6 { acked } else { 1 };
+        let tp = self.tp();
+        tp.snd_una = tp.snd_una.wrapping_add(acked * tp.mss_cache);
+        tp.snd_nxt = tp
+            .snd_una
+            .wrapping_add(tp.snd_cwnd.wrapping_mul(tp.mss_cache));
+        if self.cc.has_in_ack_event() {
+            self.cc.in_ack_event(2);
+        }
+        self.cc.pkts_acked(&AckSample {
+            pkts_acked: acked,
+            rtt_us,
+            in_flight: 0,
+        });
+        let una = self.tp().snd_una;
+        self.cc.cong_avoid(una, counted);
+    }
+
+    /// An RTT: ACKs of `acked` packets each for the whole window. Returns by how much
+    /// it grew.
+    pub fn round(&mut self, rtt_us: i32, acked: u32) -> i32 {
+        let (begin_us, window) = (self.now_us, self.cwnd());
+        for done in 1..=window / acked {
+            self.at(begin_us + rtt_us as u64 * u64::from(done * acked) / u64::from(window));
+            self.ack(rtt_us, acked);
+        }
+        self.at(begin_us + rtt_us as u64);
+        self.cwnd() as i32 - window as i32
+    }
+
+    /// Ends an RTT of which three samples are known with a single ACK. Returns by how
+    /// much the window grew.
+    pub fn end_round(&mut self, rtt_us: i32) -> i32 {
+        let window = self.cwnd();
+        (0..3).for_each(|_| self.rtt(rtt_us));
+        let tp = self.tp();
+        let (mss, nxt) = (tp.mss_cache, tp.snd_nxt);
+        tp.snd_una = nxt.wrapping_add(mss);
+        tp.snd_nxt = tp.snd_una.wrapping_add(window * mss);
+        let una = self.tp().snd_una;
+        self.cc.cong_avoid(una, 1);
+        self.cwnd() as i32 - window as i32
+    }
+
+    /// The `n`th u32 of the private state.
+    pub fn state(&self, n: usize) -> u32 {
+        (self.cc.tp().inet_conn.icsk_ca_priv[n / 2] >> (32 * (n % 2))) as u32
     }
 
     /// A flow after one loss at `w_max` in congestion avoidance, dMin known.
@@ -129,8 +206,7 @@ impl Flow {
 
     /// A member of `struct cubic` by its position among the u32.
     pub fn cubic(&self, member: Cubic) -> u32 {
-        let word = self.cc.tp().inet_conn.icsk_ca_priv[member as usize / 2];
-        (word >> (32 * (member as usize % 2))) as u32
+        self.state(member as usize)
     }
 }
 

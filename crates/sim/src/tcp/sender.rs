@@ -2,8 +2,8 @@
 //! What is sent then is in `transmit`, what the clock brings about in `timers`.
 //!
 //! The order in which an ACK calls the algorithm's hooks is the host contract
-//! (Linux 6, `tcp_ack`): SACK tagging; `in_ack_event`; cumulative acknowledgement;
-//! `pkts_acked`; the recovery state machine (`ssthresh`,
+//! (Linux 6, `tcp_ack`): SACK tagging; `in_ack_event`, which sees the new `snd_una`;
+//! cumulative acknowledgement; `pkts_acked`; the recovery state machine (`ssthresh`,
 //! `set_state`, `cwnd_event(COMPLETE_CWR)`, `undo_cwnd`); then `cong_control`, or
 //! PRR in CWR and Recovery, or `cong_avoid`. Linux 2.6 calls `cong_avoid` before
 //! the state machine.
@@ -327,18 +327,18 @@ impl Sender {
         if !ack.sacks.is_empty() {
             self.tag_sacked(ack, &mut delivery);
         }
+        let una_advanced = ack.ack > prior_una;
         if self.cc.has_in_ack_event() {
-            let slow = !ack.sacks.is_empty();
+            // Linux has moved snd_una by now; the fast path is for new data without SACK.
             let tp = self.cc.tp_mut();
-            tp.snd_una = (ack.ack as u32).wrapping_mul(tp.mss_cache);
-            self.cc.in_ack_event(if slow {
-                CA_ACK_SLOWPATH
-            } else {
+            tp.snd_una = (ack.ack.max(prior_una) as u32).wrapping_mul(tp.mss_cache);
+            let fast = una_advanced && ack.sacks.is_empty();
+            self.cc.in_ack_event(if fast {
                 CA_ACK_WIN_UPDATE
+            } else {
+                CA_ACK_SLOWPATH
             });
         }
-
-        let una_advanced = ack.ack > prior_una;
         if una_advanced {
             self.retransmits = 0;
             self.board

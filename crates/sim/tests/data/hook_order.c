@@ -3,7 +3,8 @@
 #include "tcp_cc.h"
 
 struct hooks {
-	u8 called[ICSK_CA_PRIV_SIZE];
+	u8 called[ICSK_CA_PRIV_SIZE - sizeof(u32)];
+	u32 snd_una;	/* as the last in_ack_event saw it */
 };
 
 CC_PRIVATE(struct hooks);
@@ -13,7 +14,7 @@ static inline void note(struct sock *sk, u8 hook)
 	struct hooks *hooks = inet_csk_ca(sk);
 	u32 i;
 
-	for (i = 0; i < ICSK_CA_PRIV_SIZE; i++)
+	for (i = 0; i < sizeof(hooks->called); i++)
 		if (!hooks->called[i]) {
 			hooks->called[i] = hook;
 			return;
@@ -49,7 +50,11 @@ CC_HOOK(void, order_cwnd_event, struct sock *sk, enum tcp_ca_event event)
 
 CC_HOOK(void, order_in_ack_event, struct sock *sk, u32 flags)
 {
-	note(sk, flags & CA_ACK_SLOWPATH ? 'q' : 'f');
+	struct hooks *hooks = inet_csk_ca(sk);
+	bool moved = tcp_sk(sk)->snd_una != hooks->snd_una;
+
+	hooks->snd_una = tcp_sk(sk)->snd_una;
+	note(sk, flags & CA_ACK_SLOWPATH ? 'q' : moved ? 'f' : '?');
 }
 
 CC_HOOK(void, order_pkts_acked, struct sock *sk, const struct ack_sample *sample)
