@@ -38,13 +38,18 @@ CC_HOOK(u32, cubictcp_ssthresh, struct sock *sk)
 
 CC_HOOK(void, cubictcp_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 {
-	cubic_cong_avoid(sk, inet_csk_ca(sk), acked, CUBIC_REAL_TIME);
+	cubic_cong_avoid(sk, inet_csk_ca(sk), acked, CUBIC_REAL_TIME, CUBIC_PLAIN_K);
 }
 
 CC_HOOK(void, cubictcp_set_state, struct sock *sk, u8 new_state)
 {
 	if (new_state == TCP_CA_Loss)
 		cubic_reset(sk, inet_csk_ca(sk));
+}
+
+CC_HOOK(u32, cubictcp_undo_cwnd, struct sock *sk)
+{
+	return cubic_undo_cwnd(sk, inet_csk_ca(sk));
 }
 
 CC_HOOK(void, cubictcp_cwnd_event, struct sock *sk, enum tcp_ca_event event)
@@ -62,5 +67,6 @@ CC_ALGORITHM(cubic, "CUBIC (Ha, Rhee, Xu 2008; RFC 9438) as in Linux",
 	     .ssthresh = cubictcp_ssthresh,
 	     .cong_avoid = cubictcp_cong_avoid,
 	     .set_state = cubictcp_set_state,
+	     .undo_cwnd = cubictcp_undo_cwnd,
 	     .cwnd_event = cubictcp_cwnd_event,
 	     .pkts_acked = cubictcp_pkts_acked);
