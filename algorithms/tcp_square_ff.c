@@ -25,7 +25,7 @@
 #define CC_PARAMS(P)                                                                         \
 	CUBIC_PARAMS(P)                                                                      \
 	P(exponent, 3, 0, 6, 6, "K shrinks with this power of the RTT: 1/2 eq. (4), 1/3 eq. (3)") \
-	P(reference_rtt_ms, 1000, 1, 10000000, 1000, "RTT at which K is CUBIC's")
+	P(reference_rtt_ms, 8000, 1, 10000000, 1000, "RTT at which K is CUBIC's")
 #define CC_PRESETS(P)                                                                        \
 	CUBIC_PRESETS(P)                                                                     \
 	P("cbrt", "exponent=2", "eq. (3): third root of the RTT")                            \
