@@ -154,13 +154,18 @@ CC_HOOK(void, cubicfc_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 {
 	struct cubic_fc *fc = inet_csk_ca(sk);
 
-	cubic_cong_avoid(sk, &fc->cubic, acked, fc->clock);
+	cubic_cong_avoid(sk, &fc->cubic, acked, fc->clock, CUBIC_PLAIN_K);
 }
 
 CC_HOOK(void, cubicfc_set_state, struct sock *sk, u8 new_state)
 {
 	if (new_state == TCP_CA_Loss)
 		cubic_fc_reset(sk, inet_csk_ca(sk));
+}
+
+CC_HOOK(u32, cubicfc_undo_cwnd, struct sock *sk)
+{
+	return cubic_undo_cwnd(sk, &inet_csk_ca(sk)->cubic);
 }
 
 CC_HOOK(void, cubicfc_cwnd_event, struct sock *sk, enum tcp_ca_event event)
@@ -178,5 +183,6 @@ CC_ALGORITHM(cubic_fc, "CUBIC with faster convergence (Cao, Zhang)",
 	     .ssthresh = cubicfc_ssthresh,
 	     .cong_avoid = cubicfc_cong_avoid,
 	     .set_state = cubicfc_set_state,
+	     .undo_cwnd = cubicfc_undo_cwnd,
 	     .cwnd_event = cubicfc_cwnd_event,
 	     .pkts_acked = cubicfc_pkts_acked);

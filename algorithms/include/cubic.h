@@ -22,6 +22,14 @@
 	P(tcp_friendliness, 1, 0, 1, 1, "never grow slower than standard TCP would")               \
 	P(min_cnt, 2, 1, 100, 1, "ACKed packets per packet of growth, at least")                   \
 	P(start_cnt, 20, 0, 1000, 1, "and at most, until the first loss; 0: as the curve says")    \
+	P(start_fixed, 0, 0, 1, 1, "start_cnt exactly, whatever curve and clamps say (to 2.6.28)") \
+	P(max_increment, 0, 0, 1000, 1, "packets of growth per RTT, at most; 0: no such clamp")    \
+	P(max_rate, 0, 0, 10000, 1, "packets of growth per s of dMin, at most; 0: no such clamp")  \
+	P(clamp_concave, 1, 0, 1, 1, "these two clamps hold below W_max as well as above")         \
+	P(curve_scale, 1024, 1, 1024, 1024, "share of C that the curve has while K has all of it") \
+	P(reno_above_prior, 0, 0, 1, 1,                                                            \
+	  "W_tcp grows as Reno's above the window of the last loss (RFC 9438)")                    \
+	P(undo_to_w_max, 0, 0, 1, 1, "a spurious loss is undone to W_last_max (Linux 2.6)")        \
 	P(update_gate, 2, 0, 2, 1,                                                                 \
 	  "curve evaluated 0: on every ACK; 1: when cwnd changed or 1/32 s passed; "              \
 	  "2: so, and once per jiffy")                                                             \
@@ -37,7 +45,23 @@
 	P("linux", "", "Linux 6.12")                                                               \
 	P("linux-2.6.32", "min_cnt=1 update_gate=1 delayed_ack=1", "CUBIC 2.3")                    \
 	P("ha2008", "beta=819 hystart=0 min_cnt=1 start_cnt=0 update_gate=0",                      \
-	  "Algorithm 1 of the paper (CUBIC 2.2)")
+	  "Algorithm 1 of the paper (CUBIC 2.2)")                                                  \
+	P("rfc9438", "start_cnt=0 update_gate=0 reno_above_prior=1", "RFC 9438")                   \
+	P("2.0-pre", CUBIC_2 " initial_ssthresh=100 fast_convergence=0",                           \
+	  "the authors' patch to Linux 2.6.13")                                                    \
+	P("2.0", CUBIC_2 " initial_ssthresh=100 max_increment=32", "Linux 2.6.19 to 2.6.21")       \
+	P("2.6.18", CUBIC_2 " initial_ssthresh=100 max_rate=20", "Algorithm 1 of Leith et al. 2007") \
+	P("2.6.18.1", CUBIC_2 " initial_ssthresh=100 max_rate=20 curve_scale=80",                  \
+	  "Linux 2.6.15 to 2.6.18.1, with the scaling bug")                                        \
+	P("2.1", CUBIC_2 " initial_ssthresh=100 max_increment=32 clamp_concave=0",                 \
+	  "Linux 2.6.22 before rc4")                                                               \
+	P("2.6.22-rc4", CUBIC_2 " max_increment=32 clamp_concave=0", "Linux 2.6.22 to 2.6.24")     \
+	P("2.2", CUBIC_2, "Linux 2.6.25 to 2.6.28")
+
+/* What the kernels of CUBIC 2.0 to 2.2 have in common. */
+#define CUBIC_2                                                                                \
+	"beta=819 hystart=0 min_cnt=1 start_cnt=50 start_fixed=1 update_gate=1 delayed_ack=1 " \
+	"undo_to_w_max=1"
 
 #include "tcp_cc.h"
 
@@ -65,6 +89,8 @@ struct cubic {
 enum {
 	CUBIC_SCALE = 10,		/* C, beta and curve time have 10 fraction bits */
 	CUBIC_REAL_TIME = 1024,		/* the clock that is not slowed */
+	CUBIC_PLAIN_K = 1 << 16,	/* the K that is not scaled */
+	CUBIC_K_MAX = 1 << 30,
 	CUBIC_ACK_RATIO_SHIFT = 4,
 	CUBIC_GATE_JIFFY = 2,
 
@@ -134,9 +160,20 @@ static inline u32 cubic_cnt(struct sock *sk, const struct cubic *ca, u32 cnt)
 	return (cnt << CUBIC_ACK_RATIO_SHIFT) / ca->ack_ratio;
 }
 
+/* Growth per RTT is at most max_increment, and at most max_rate dMin: the least cnt. */
+static inline u32 cubic_clamp(struct sock *sk, const struct cubic *ca, u32 cwnd)
+{
+	u32 increment = cc_param(sk, max_increment), rate = cc_param(sk, max_rate);
+	u32 cnt = increment ? cwnd / increment : 0;
+
+	if (rate && ca->delay_min)
+		cnt = max_t(u64, cnt, (u64)cwnd * USEC_PER_SEC / ((u64)rate * ca->delay_min));
+	return cnt;
+}
+
 /* cubic_update() (3.2), (3.4), (3.5): heads for the window of one dMin ahead. */
 static inline void cubic_follow_curve(struct sock *sk, struct cubic *ca, u32 cwnd, u32 now,
-				      u32 acked, u32 clock)
+				      u32 acked, u32 clock, u64 k_scale)
 {
 	u64 t, offset;
 	u32 delta, target;
@@ -146,8 +183,10 @@ static inline void cubic_follow_curve(struct sock *sk, struct cubic *ca, u32 cwn
 		ca->ack_cnt = acked;
 		ca->tcp_cwnd = cwnd;
 		if (cwnd < ca->last_max_cwnd) {
-			ca->K = cubic_root((1ULL << 4 * CUBIC_SCALE) / cc_param(sk, C) *
+			u64 k = cubic_root((1ULL << 4 * CUBIC_SCALE) / cc_param(sk, C) *
 					   (ca->last_max_cwnd - cwnd));
+
+			ca->K = min_t(u64, k * k_scale >> 16, CUBIC_K_MAX);
 			ca->origin_point = ca->last_max_cwnd;
 		} else {
 			ca->K = 0;
@@ -159,23 +198,30 @@ static inline void cubic_follow_curve(struct sock *sk, struct cubic *ca, u32 cwn
 	t = (t << CUBIC_SCALE) / cc_hz(sk);
 	t = t * clock >> CUBIC_SCALE;
 
-	offset = t < ca->K ? ca->K - t : t - ca->K;
-	delta = cc_param(sk, C) * offset * offset * offset >> 4 * CUBIC_SCALE;
+	/* A K longer than the distance needs: the curve is below this epoch's windows. */
+	offset = t < ca->K ? min_t(u64, ca->K - t, ((u64)ca->K << 16) / k_scale) : t - ca->K;
+	delta = (cc_param(sk, C) * cc_param(sk, curve_scale) >> 10) * offset * offset * offset >>
+		4 * CUBIC_SCALE;
 	target = t < ca->K ? ca->origin_point - delta : ca->origin_point + delta;
 
 	ca->cnt = target > cwnd ? cwnd / (target - cwnd) : 100 * cwnd;
+	if (t >= ca->K || cc_param(sk, clamp_concave))
+		ca->cnt = max(ca->cnt, cubic_clamp(sk, ca, cwnd));
 	if (!ca->last_max_cwnd && cc_param(sk, start_cnt))
-		ca->cnt = min(ca->cnt, cc_param(sk, start_cnt));
+		ca->cnt = cc_param(sk, start_fixed) ? cc_param(sk, start_cnt)
+						    : min(ca->cnt, cc_param(sk, start_cnt));
 	ca->cnt = cubic_cnt(sk, ca, ca->cnt);
 }
 
 /* cubic_tcp_friendliness() (3.3): W_tcp grows by alpha = 3 (1 - beta) / (1 + beta)
- * per window of ACKs. */
+ * per window of ACKs; RFC 9438 4.3: by 1 once it is at the window of the last loss. */
 static inline void cubic_tcp_friendliness(struct sock *sk, struct cubic *ca, u32 cwnd)
 {
 	u32 beta = cc_param(sk, beta);
 	u32 acks_per_packet = max(cwnd * (8 * (1024 + beta) / 3 / (1024 - beta)) >> 3, 1U);
 
+	if (cc_param(sk, reno_above_prior) && ca->tcp_cwnd >= tcp_sk(sk)->prior_cwnd)
+		acks_per_packet = cwnd;
 	if (ca->ack_cnt > acks_per_packet) {
 		u32 growth = (ca->ack_cnt - 1) / acks_per_packet;
 
@@ -186,8 +232,10 @@ static inline void cubic_tcp_friendliness(struct sock *sk, struct cubic *ca, u32
 		ca->cnt = min(ca->cnt, cubic_cnt(sk, ca, cwnd / (ca->tcp_cwnd - cwnd)));
 }
 
-/* Sets cnt. The curve's time passes at clock/1024 of real time. */
-static inline void cubic_update(struct sock *sk, struct cubic *ca, u32 acked, u32 clock)
+/* Sets cnt. The curve's time passes at clock/1024 of real time, its K is k_scale/65536
+ * of CUBIC's. */
+static inline void cubic_update(struct sock *sk, struct cubic *ca, u32 acked, u32 clock,
+				u64 k_scale)
 {
 	u32 cwnd = tcp_sk(sk)->snd_cwnd;
 	u32 now = tcp_jiffies32(sk);
@@ -200,14 +248,15 @@ static inline void cubic_update(struct sock *sk, struct cubic *ca, u32 acked, u3
 	if (gate < CUBIC_GATE_JIFFY || !ca->epoch_start || now != ca->last_time) {
 		ca->last_cwnd = cwnd;
 		ca->last_time = now;
-		cubic_follow_curve(sk, ca, cwnd, now, acked, clock);
+		cubic_follow_curve(sk, ca, cwnd, now, acked, clock, k_scale);
 	}
 	if (cc_param(sk, tcp_friendliness))
 		cubic_tcp_friendliness(sk, ca, cwnd);
 	ca->cnt = max(ca->cnt, cc_param(sk, min_cnt));
 }
 
-static inline void cubic_cong_avoid(struct sock *sk, struct cubic *ca, u32 acked, u32 clock)
+static inline void cubic_cong_avoid(struct sock *sk, struct cubic *ca, u32 acked, u32 clock,
+				    u64 k_scale)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
 
@@ -218,7 +267,7 @@ static inline void cubic_cong_avoid(struct sock *sk, struct cubic *ca, u32 acked
 		if (!acked)
 			return;
 	}
-	cubic_update(sk, ca, acked, clock);
+	cubic_update(sk, ca, acked, clock, k_scale);
 	tcp_cong_avoid_ai(tp, ca->cnt, acked);
 }
 
@@ -234,6 +283,13 @@ static inline u32 cubic_reduce(struct sock *sk, struct cubic *ca)
 	else
 		ca->last_max_cwnd = cwnd;
 	return max(cwnd * beta / 1024, 2U);
+}
+
+static inline u32 cubic_undo_cwnd(struct sock *sk, const struct cubic *ca)
+{
+	if (cc_param(sk, undo_to_w_max))
+		return max(tcp_sk(sk)->snd_cwnd, ca->last_max_cwnd);
+	return tcp_reno_undo_cwnd(sk);
 }
 
 /* An application that paused does not find that its window grew meanwhile. */

@@ -66,21 +66,23 @@ SEC("?struct_ops") u32 BPF_PROG(cc_default_undo_cwnd, struct sock *sk)
 }
 
 #define TCP_CONG_NON_RESTRICTED 1
+#define CC_NAME_SIZE 16		/* TCP_CA_NAME_MAX */
 
 /*
- * The kernel knows the algorithm as ac_<name>, since reno and cubic are taken;
- * a loader may write another name (of at most 15 characters).
+ * The kernel knows the algorithm as ac_<name>, since reno and cubic are taken, or as
+ * <name> where that would be more than 15 characters; a loader may write another name.
  */
 #define CC_ALGORITHM(algorithm, summary, ...)                                           \
-	_Static_assert(sizeof("ac_" #algorithm) <= 16,                                  \
-		       "the name of " #algorithm " has more than 12 characters");       \
+	_Static_assert(sizeof(#algorithm) <= CC_NAME_SIZE,                              \
+		       "the name of " #algorithm " has more than 15 characters");       \
 	_Pragma("clang diagnostic push")                                                \
 	_Pragma("clang diagnostic ignored \"-Winitializer-overrides\"")                 \
 	SEC(".struct_ops.link") struct tcp_congestion_ops cc_##algorithm = {            \
 		.undo_cwnd = cc_default_undo_cwnd,                                      \
 		__VA_ARGS__,                                                            \
 		.flags = TCP_CONG_NON_RESTRICTED,                                       \
-		.name = "ac_" #algorithm,                                               \
+		.name = __builtin_choose_expr(sizeof("ac_" #algorithm) <= CC_NAME_SIZE, \
+					      "ac_" #algorithm, #algorithm),            \
 	};                                                                              \
 	_Pragma("clang diagnostic pop")                                                 \
 	_Static_assert(1, "")

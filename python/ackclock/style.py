@@ -31,6 +31,13 @@ ALGORITHMS = {
     "veno": Style("#56B4E9", "P", "Veno"),
     "westwood": Style("#D55E00", "*", "Westwood+"),
     "yeah": Style("#CC79A7", "d", "YeAH-TCP"),
+    "square_ff": Style("#009E73", "v", "SQUARE:FF"),
+    "sqrt": Style("#56B4E9", "1", "SQRT"),
+    "constant_rate": Style("#E69F00", "2", "Constant Rate"),
+    "compound": Style("#CC79A7", "3", "Compound"),
+    "fast": Style("#009E73", "4", "FAST"),
+    "libra": Style("#E69F00", "+", "Libra"),
+    "hrf": Style("#56B4E9", "x", "HRF"),
 }
 
 #: Flows of one algorithm, told apart by number.

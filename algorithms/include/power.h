@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* Powers and exponentials in integers, for algorithms whose formulas have them. */
+#ifndef POWER_H
+#define POWER_H
+
+#include "tcp_cc.h"
+
+enum { POWER_ONE = 1 << 16 };	/* 1.0: results have 16 fraction bits */
+
+/* log2(x), x > 0, of 65536: its fraction bit by bit, by squaring. */
+static inline s64 cc_log2(u64 x)
+{
+	u32 whole = fls64(x) - 1, fraction = 0;
+	u64 m = whole > 31 ? x >> (whole - 31) : x << (31 - whole);
+
+	for (u32 bit = POWER_ONE >> 1; bit; bit >>= 1) {
+		m = m * m >> 31;
+		if (m >> 32) {
+			m >>= 1;
+			fraction |= bit;
+		}
+	}
+	return (s64)whole * POWER_ONE + fraction;
+}
+
+/* 2^(y / 65536) of 65536; 0 where it is less, 2^62 where it would be more. */
+static inline u64 cc_exp2(s64 y)
+{
+	/* 2^(2^-i) of 2^31, i = 1..16 */
+	static const u32 root[16] = {
+		3037000500, 2553802834, 2341847524, 2242560872, 2194507417, 2170868212,
+		2159144272, 2153306067, 2150392887, 2148937775, 2148210589, 2147847087,
+		2147665360, 2147574502, 2147529075, 2147506361,
+	};
+	s64 whole = y >> 16;
+	u64 m = 1ULL << 31;
+
+	for (u32 i = 0; i < 16; i++)
+		if (y & (POWER_ONE >> 1 >> i))
+			m = m * root[i] >> 31;
+	if (whole < -16)
+		return 0;
+	if (whole > 45)
+		return 1ULL << 62;
+	return whole < 15 ? m >> (15 - whole) : m << (whole - 15);
+}
+
+/* (a / b)^(numerator / denominator) of 65536; a, b, denominator > 0. */
+static inline u64 cc_power(u64 a, u64 b, u32 numerator, u32 denominator)
+{
+	s64 y = cc_log2(a) - cc_log2(b);
+	s64 negative = y < 0;
+	u64 size = (u64)(negative ? -y : y) * numerator / denominator;
+
+	return cc_exp2(negative ? -(s64)size : (s64)size);
+}
+
+#endif
