@@ -29,6 +29,16 @@ fn flows() -> impl Strategy<Value = Flow> {
         "veno",
         "westwood",
         "yeah",
+        "square_ff",
+        "square_ff@cbrt",
+        "cubic@2.6.18",
+        "cubic@rfc9438",
+        "sqrt",
+        "constant_rate",
+        "compound",
+        "fast",
+        "libra",
+        "hrf",
     ]);
     (
         algorithms,
