@@ -240,7 +240,7 @@ What differs, and why:
   a climb by 1 per RTT until the end begins. Buffers of 825 to 841 packets give 1047.5, 1016 and
   982 packets for the mean window here; Linux, with 1044, is on the first of these branches, as ours
   is with 832 packets of buffer (utilisation +0.05 %, mean queue +1 %).
-* After the slow-start overshoot of L5_reno Linux retransmits 1683 packets and ours 1666; why is not
+* After the slow-start overshoot of L5_reno Linux retransmits 1683 packets and ours 1676; why is not
   known. It does not show in what follows.
 """
 
