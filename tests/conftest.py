@@ -45,7 +45,9 @@ def small():
     )
 
 
-def made_by_hand(samples, *, duration_s, starts_s, rate="12mbit", queue_bytes=None, events=()):
+def made_by_hand(
+    samples, *, duration_s, starts_s, rate="12mbit", queue_bytes=None, events=(), completed_s=None
+):
     """A result whose flows have the given samples: per flow (time_s, cwnd, delivered packets)."""
     scenario = Scenario(
         duration=f"{duration_s}s",
@@ -73,6 +75,8 @@ def made_by_hand(samples, *, duration_s, starts_s, rate="12mbit", queue_bytes=No
             flow=flows,
             start_us=np.array(starts_s) * 10**6,
             delivered_bytes=np.array(end_bytes),
+            completed_us=np.array(completed_s or [0] * len(starts_s)) * 10**6,
+            algorithm=["reno"] * len(starts_s),
         ),
         samples=table(
             "samples",

@@ -2,10 +2,12 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import time
 
+import polars as pl
 import pytest
 
 from ackclock import Result
@@ -144,6 +146,70 @@ def test_other_mistakes(ackclock, arguments):
     refused(ackclock(*arguments))
 
 
+@pytest.mark.parametrize("settings", ['sample_interval = "0s"', 'sample_interval = "5s"'])
+def test_a_run_without_samples_says_what_it_knows(ackclock, scenario, settings):
+    scenario.write_text(settings + SCENARIO)
+    done = ackclock("run", scenario, "-o", "out")
+    assert done.returncode == 0, done.stderr
+    assert "utilisation —" in done.stdout
+    assert ackclock("plot", "out").returncode == 0
+
+
+def test_many_flows_are_summed_up(ackclock, scenario):
+    scenario.write_text(SCENARIO + "count = 50\n")
+    assert "… and 30 more flows" in ackclock("run", scenario).stdout
+
+
+def test_text_in_brackets_is_only_text(ackclock, scenario):
+    odd = scenario.rename(scenario.with_name("[red]a[b].toml"))
+    assert ackclock("run", odd, "-o", "[bold]").returncode == 0
+    refused(ackclock("run", odd, "--algorithm", "[/x]"), "[/x]")
+
+
+@pytest.mark.parametrize("columns", ["40", "80"])
+def test_no_number_is_cut_off(scenario, columns):
+    command = [ACKCLOCK, "run", scenario]
+    environment = os.environ | {"COLUMNS": columns}
+    piped = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+    shown = subprocess.run(
+        ["script", "-qec", " ".join(map(str, command)), "/dev/null"],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=environment,
+    )
+    for text in (piped.stdout, shown.stdout):
+        assert "cubic" in text
+        assert not re.search(r"\d…", text.split("recoveries")[-1])
+
+
+def test_output_that_cannot_be_written_is_one_line(scenario):
+    with open("/dev/full", "w") as full:  # noqa: PTH123
+        done = subprocess.run(
+            [ACKCLOCK, "run", scenario], stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert done.stderr == "error: cannot print: No space left on device\n"
+    ascii_only = os.environ | {"PYTHONIOENCODING": "ascii"}
+    for command in (["list", "cubic"], ["run", scenario]):
+        subprocess.run([ACKCLOCK, *command], env=ascii_only, stdout=subprocess.DEVNULL, check=True)
+
+
+@pytest.mark.parametrize("damage", ["manifest", "columns"])
+def test_plotting_a_damaged_result(ackclock, scenario, tmp_path, damage):
+    ackclock("run", scenario, "-o", "out")
+    if damage == "manifest":
+        (tmp_path / "out" / "manifest.json").write_text("{}")
+    else:
+        pl.DataFrame({"a": [1]}).write_parquet(tmp_path / "out" / "flows.parquet")
+    done = ackclock("plot", "out")
+    refused(done, "not a result")
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_version(ackclock):
+    assert ackclock("--version").stdout.startswith("ackclock 0.")
+
+
 def start(*arguments, cwd):
     environment = os.environ | {"COLUMNS": "120"}
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
@@ -157,17 +223,27 @@ def wait_until(condition, seconds=60):
         time.sleep(0.02)
 
 
-def test_ctrl_c_leaves_nothing_half_written(scenario, tmp_path):
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_an_interrupt_leaves_nothing_half_written(scenario, tmp_path, number):
     scenario.write_text(SCENARIO.replace("2s", "300h"))
     process = start("run", scenario, "-o", "out", cwd=tmp_path)
     wait_until(lambda: len(list(tmp_path.iterdir())) > 1)
     time.sleep(0.3)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     _, stderr = process.communicate(timeout=20)
     assert process.returncode == 130
     assert "interrupted: nothing was written" in stderr
     assert "Traceback" not in stderr
     assert [path.name for path in tmp_path.iterdir()] == ["scenario.toml"]
+
+
+@pytest.mark.parametrize("after_s", [0.05, 0.1, 0.2, 0.3])
+def test_an_early_interrupt_is_quiet(tmp_path, after_s):
+    process = start("list", cwd=tmp_path)
+    time.sleep(after_s)
+    process.send_signal(signal.SIGINT)
+    _, stderr = process.communicate(timeout=20)
+    assert "ackclock/" not in stderr
 
 
 def test_ctrl_c_in_a_sweep_keeps_what_is_done_and_resumes(tmp_path):

@@ -1,9 +1,11 @@
 """Metrics, on tables made by hand."""
 
+import math
+
 import numpy as np
 import pytest
 
-from ackclock import metrics
+from ackclock import metrics, run
 from conftest import made_by_hand
 
 # 12 Mb/s of 1500-byte packets: 1000 packets/s.
@@ -41,8 +43,8 @@ def test_convergence_is_the_end_of_the_first_fair_window_after_the_last_start():
     first = linear([(0, 1000), (100, 700), (130, 520)], 200)
     second = linear([(0, 0), (100, 300), (130, 480)], 200)
     result = made_by_hand([first, second], duration_s=200, starts_s=[0, 100])
-    assert metrics.convergence_time_s(result) == 40
-    assert metrics.convergence_time_s(result, window_s=5) == 35
+    assert metrics.convergence_time_s(result) == 36  # windows slide by 1 s
+    assert metrics.convergence_time_s(result, window_s=5) == 33
     assert metrics.convergence_time_s(result, share=0.97) is None
 
 
@@ -85,7 +87,31 @@ def test_epochs_and_windows():
     result = made_by_hand([rows, rows], duration_s=20, starts_s=[0, 0], events=events)
     assert metrics.epochs_s(result, 1) == pytest.approx([4, 10])
     assert metrics.epochs_s(result, 2).size == 0
-    assert metrics.mean_cwnd_packets(result, 1) == 20  # the row at 1.5 s is an event's
-    assert metrics.mean_cwnd_packets(result, 1, 1, 2) == 25
+    assert metrics.mean_cwnd_packets(result) == {1: 20, 2: 20}  # the row at 1.5 s is an event's
+    assert metrics.mean_cwnd_packets(result, 1, 2) == {1: 25, 2: 25}
     assert metrics.peak_cwnd_packets(result, 1) == 120
     assert metrics.peak_cwnd_packets(result, 2) == 99
+
+
+def test_a_finished_flow_has_no_window():
+    rows = [(0.0, 10, 0), (1.0, 20, 1), (2.0, 99, 1)]
+    result = made_by_hand([rows], duration_s=2, starts_s=[0], completed_s=[1])
+    assert metrics.mean_cwnd_packets(result) == {1: 15}
+
+
+def test_without_samples_nothing_is_known_and_nothing_raises(small):
+    for changes in ({"sample_interval": "0s"}, {"sample_interval": "5s"}):
+        result = run(small.replace(**changes))
+        assert math.isnan(metrics.utilisation(result))
+        assert np.isnan(metrics.throughput_bps(result, [0, 2])).all()
+        assert metrics.convergence_time_s(result, window_s=0.5) is None
+        assert metrics.mean_cwnd_packets(result) == {}
+        assert (metrics.goodput_bps(result) > 0).all()
+
+
+def test_utilisation_up_to_the_last_sample(small):
+    whole, cut = (
+        metrics.utilisation(run(small.replace(sample_interval=interval)))
+        for interval in ("100ms", "1900ms")
+    )
+    assert cut == pytest.approx(whole, abs=0.05)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ackclock import AckclockError, Result, Scenario, _core, run, sweep, tables
-from ackclock.run import output_directory
+from ackclock.runs import output_directory
 from conftest import ROOT
 
 
@@ -21,6 +21,7 @@ def test_a_run_fills_every_table(small):
     assert result.manifest["packets"] == result.flows["sent_packets"].sum()
     assert set(result.manifest) >= {"ackclock", "trace_hash", "wall_time_s", "scenario", "resolved"}
     assert result.scenario == small
+    assert result.flows["algorithm"].to_list() == ["reno", "cubic"]
 
 
 def test_samples_lie_on_the_grid_and_at_events(small):
@@ -177,3 +178,22 @@ def test_a_sweep_resumes(small, tmp_path):
     assert again[:2] == first  # kept, not run again: even the wall time is the same
     assert seen == [1, 2, 1, 2, 3]
     assert len(list(tmp_path.iterdir())) == 3
+
+
+def test_a_damaged_result_is_run_again(small, tmp_path):
+    sweep([small], lambda _: None, cache=tmp_path)
+    (tmp_path / small.key() / "samples.parquet").write_text("")
+    (tmp_path / small.key() / "notes").mkdir()
+    sweep([small], lambda _: None, cache=tmp_path)
+    assert len(Result.load(tmp_path / small.key()).samples) > 0
+
+
+def test_a_cache_that_cannot_be_written_is_named_before_any_run(small, tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(AckclockError, match=r"cache directory .*file/cache: cannot be written"):
+        sweep([small.replace(duration="100h")], lambda _: None, cache=tmp_path / "file" / "cache")
+
+
+def test_what_is_no_scenario():
+    with pytest.raises(AckclockError, match="pass a Scenario"):
+        run("scenario.toml")

@@ -11,15 +11,16 @@
 >>> result.samples["cwnd_packets"].max()  # doctest: +SKIP
 """
 
-from ackclock import metrics, stats
-from ackclock._core import engine_version
-from ackclock.claims import Claim, Measure
-from ackclock.errors import AckclockError
-from ackclock.run import Result, run
-from ackclock.scenario import Bottleneck, Flow, Scenario
-from ackclock.sweep import sweep
+from importlib import import_module
 
-__version__ = engine_version()
+TYPE_CHECKING = False  # what `typing` has, without 10 ms of importing it
+if TYPE_CHECKING:
+    from ackclock import metrics, stats
+    from ackclock.claims import Claim, Measure
+    from ackclock.errors import AckclockError
+    from ackclock.runs import Result, run
+    from ackclock.scenario import Bottleneck, Flow, Scenario
+    from ackclock.sweeps import sweep
 
 __all__ = [
     "AckclockError",
@@ -34,3 +35,25 @@ __all__ = [
     "stats",
     "sweep",
 ]
+
+#: Where a name is; imported when it is first used, so that the command starts at once.
+_HOME = {
+    "AckclockError": "errors",
+    "Bottleneck": "scenario",
+    "Claim": "claims",
+    "Flow": "scenario",
+    "Measure": "claims",
+    "Result": "runs",
+    "Scenario": "scenario",
+    "run": "runs",
+    "sweep": "sweeps",
+}
+
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> object:
+        if name not in __all__:
+            raise AttributeError(f"module 'ackclock' has no attribute '{name}'")
+        module = import_module(f"ackclock.{_HOME.get(name, name)}")
+        return getattr(module, name) if name in _HOME else module

@@ -1,14 +1,15 @@
 """What the papers measure of a run. Times in s from the start of the run, rates in bit/s.
 
 Rates come from cumulative columns, interpolated where a window's edge falls
-between two samples, so nothing here assumes equally spaced rows.
+between two samples, so nothing here assumes equally spaced rows. What the
+samples do not tell (there may be none) is NaN.
 """
 
 import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
-from ackclock.run import Result
+from ackclock.runs import Result
 
 Array = NDArray[np.float64]
 
@@ -36,15 +37,7 @@ def throughput_bps(result: Result, edges_s: ArrayLike) -> Array:
     `edges_s` has the n + 1 edges of n windows; the answer's shape is (flows, n).
     """
     edges_s = np.asarray(edges_s, dtype=float)
-    mss_bits = 8 * result.resolved["mss_bytes"]
-    rows = []
-    for flow in result.flows["flow"]:
-        samples = _of(result.samples, flow)
-        delivered = np.interp(
-            edges_s * 1e6, samples["time_us"], samples["delivered_packets"], left=0
-        )
-        rows.append(np.diff(delivered) * mss_bits / np.diff(edges_s))
-    return np.array(rows)
+    return np.diff(_delivered_bits(result, edges_s)) / np.diff(edges_s)
 
 
 def goodput_bps(result: Result) -> Array:
@@ -60,11 +53,16 @@ def goodput_bps(result: Result) -> Array:
 
 
 def utilisation(result: Result, start_s: float = 0, stop_s: float | None = None) -> float:
-    """Share of the bottleneck's rate in use from `start_s` to `stop_s` (default: the end)."""
-    stop_s = duration_s(result) if stop_s is None else stop_s
-    sent = np.interp(
-        [start_s * 1e6, stop_s * 1e6], result.queues["time_us"], result.queues["sent_bytes"], left=0
-    )
+    """Share of the bottleneck's rate in use from `start_s` to `stop_s` (default: last sample)."""
+    queues = result.queues
+    if queues.is_empty():
+        return float("nan")
+    last_s = queues["time_us"][-1] / 1e6
+    stop_s = last_s if stop_s is None else stop_s
+    if not start_s < stop_s <= last_s:
+        return float("nan")
+    edges_us = [start_s * 1e6, stop_s * 1e6]
+    sent = np.interp(edges_us, *_from_zero(queues["time_us"], queues["sent_bytes"]))
     rate_bps = result.resolved["bottleneck"]["rate_bps"]
     return float(8 * (sent[1] - sent[0]) / (rate_bps * (stop_s - start_s)))
 
@@ -72,23 +70,23 @@ def utilisation(result: Result, start_s: float = 0, stop_s: float | None = None)
 def jain_index(shares: ArrayLike) -> float:
     """(Σx)² / (n Σx²): 1 when all shares are equal, 1/n when one has all (Jain et al., 1984)."""
     shares = np.asarray(shares, dtype=float)
-    return float(shares.sum() ** 2 / (len(shares) * (shares**2).sum()))
+    squares = len(shares) * (shares**2).sum()
+    return float(shares.sum() ** 2 / squares) if squares else float("nan")
 
 
 def convergence_time_s(result: Result, window_s: float = 10, share: float = 0.8) -> float | None:
     """Time from the last start until the flows share fairly; None: not before the end.
 
     It is the end of the first window in which every flow has at least `share` of its fair share
-    of the bottleneck's payload capacity; windows are laid end to end from the last start
+    of the bottleneck's payload capacity; windows slide by 1 s from the last start
     (80 % as in Leith et al. 2007, section III; windows of 10 s).
     """
     joined_s = last_start_s(result)
-    edges_s = np.arange(joined_s, duration_s(result) + 1e-6, window_s)
-    if len(edges_s) < 2:
-        return None
-    fair_bps = capacity_bps(result) / len(result.flows)
-    fair = (throughput_bps(result, edges_s) >= share * fair_bps).all(axis=0)
-    return float(window_s * (fair.argmax() + 1)) if fair.any() else None
+    starts_s = np.arange(joined_s, duration_s(result) - window_s + 1e-6)
+    delivered = _delivered_bits(result, np.concatenate([starts_s, starts_s + window_s]))
+    bps = np.diff(delivered.reshape(len(result.flows), 2, -1), axis=1)[:, 0] / window_s
+    fair = (bps >= share * capacity_bps(result) / len(result.flows)).all(axis=0)
+    return float(window_s + fair.argmax()) if fair.any() else None
 
 
 def epochs_s(result: Result, flow: int) -> Array:
@@ -98,15 +96,20 @@ def epochs_s(result: Result, flow: int) -> Array:
 
 
 def mean_cwnd_packets(
-    result: Result, flow: int, start_s: float = 0, stop_s: float | None = None
-) -> float:
-    """Mean congestion window over the regular samples in [start_s, stop_s]."""
+    result: Result, start_s: float = 0, stop_s: float | None = None
+) -> dict[int, float]:
+    """Mean congestion window by flow, over the regular samples in [start_s, stop_s].
+
+    A flow that completes counts until then; one without a sample has no entry.
+    """
     stop_s = duration_s(result) if stop_s is None else stop_s
-    regular = regular_samples(result).filter(
-        pl.col("flow") == flow, pl.col("time_us").is_between(start_s * 1e6, stop_s * 1e6)
+    means = (
+        until_completed(result, regular_samples(result))
+        .filter(pl.col("time_us").is_between(start_s * 1e6, stop_s * 1e6))
+        .group_by("flow")
+        .agg(pl.col("cwnd_packets").mean())
     )
-    mean = regular["cwnd_packets"].mean()
-    return float("nan") if mean is None else float(mean)  # type: ignore[arg-type]
+    return dict(means.iter_rows())
 
 
 def peak_cwnd_packets(result: Result, flow: int) -> int:
@@ -117,9 +120,33 @@ def peak_cwnd_packets(result: Result, flow: int) -> int:
 
 def regular_samples(result: Result) -> pl.DataFrame:
     """The samples at multiples of the interval only, equally spaced."""
-    interval_us = result.resolved["sample_interval_ns"] / 1e3
+    interval_us = result.resolved["sample_interval_ns"] // 1000
     regular = result.samples.filter(pl.col("time_us") % interval_us == 0)
     return regular.unique(["flow", "time_us"], keep="last", maintain_order=True)
+
+
+def until_completed(result: Result, samples: pl.DataFrame) -> pl.DataFrame:
+    """The samples of each flow up to its completion, if it completes."""
+    ends = result.flows.select("flow", "completed_us")
+    running = (pl.col("completed_us") == 0) | (pl.col("time_us") <= pl.col("completed_us"))
+    return samples.join(ends, on="flow", maintain_order="left").filter(running)
+
+
+def _delivered_bits(result: Result, times_s: Array) -> Array:
+    """Payload delivered by each time; shape (flows, times)."""
+    mss_bits = 8 * result.resolved["mss_bytes"]
+    by_flow = result.samples.partition_by("flow", as_dict=True)
+    rows = []
+    for flow in result.flows["flow"]:
+        samples = by_flow.get((flow,), result.samples.clear())
+        known = _from_zero(samples["time_us"], samples["delivered_packets"])
+        rows.append(np.interp(times_s * 1e6, *known, right=np.nan) * mss_bits)
+    return np.array(rows)
+
+
+def _from_zero(times_us: pl.Series, totals: pl.Series) -> tuple[Array, Array]:
+    """A cumulative column with the nothing that it starts from."""
+    return np.append(0.0, times_us), np.append(0.0, totals)
 
 
 def _of(table: pl.DataFrame, flow: int) -> pl.DataFrame:

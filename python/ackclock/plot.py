@@ -4,18 +4,22 @@ import io
 from pathlib import Path
 
 import numpy as np
-import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from ackclock import metrics, style
-from ackclock.run import Result
+from ackclock.runs import Result
+
+#: Flows that a legend names.
+MOST_LABELS = 8
 
 
 def cwnd(axes: Axes, result: Result) -> None:
     """Congestion window of each flow over time, in packets."""
+    by_flow = metrics.until_completed(result, result.samples).partition_by("flow", as_dict=True)
     for flow, colour, label in _flows(result):
-        samples = result.samples.filter(pl.col("flow") == flow)
+        samples = by_flow.get((flow,), result.samples.clear())
         axes.plot(
             samples["time_us"] / 1e6, samples["cwnd_packets"], color=colour, label=label, zorder=2
         )
@@ -50,7 +54,14 @@ def overview(result: Result) -> Figure:
         cwnd(panels[0], result)
         throughput(panels[1], result)
         queue(panels[2], result)
-        panels[0].legend(loc="upper right", ncols=2)
+        lines, labels = panels[0].get_legend_handles_labels()
+        more = [f"… {len(labels) - MOST_LABELS} more"] if len(labels) > MOST_LABELS else []
+        figure.legend(
+            [*lines[:MOST_LABELS], *(Line2D([], [], linestyle="") for _ in more)],
+            [*labels[:MOST_LABELS], *more],
+            loc="outside upper left",
+            ncols=4,
+        )
         panels[2].set_xlabel("time (s)")
     return figure
 

@@ -13,10 +13,10 @@ from matplotlib.figure import Figure
 
 from ackclock import _core, papers, plot, report
 from ackclock.claims import Claim, Measure
-from ackclock.run import MANIFEST, PAGE, Result
+from ackclock.runs import MANIFEST, PAGE, Result
 from ackclock.scenario import Scenario
 from ackclock.stats import Estimate
-from ackclock.sweep import CACHE, sweep
+from ackclock.sweeps import CACHE, sweep
 
 #: A verdict's place in a quick run, which has too few repeats for one.
 QUICK = "quick"
@@ -36,7 +36,7 @@ class Reproduced:
     @property
     def title(self) -> str:
         """What it shows: the first line of the module's docstring."""
-        return self._docstring().split("\n")[0].removesuffix(".")
+        return papers.title(self.module)
 
     @property
     def setup(self) -> str:

@@ -255,10 +255,17 @@ class Scenario(_Model):
             if flow.rtt is None and self.rtt is None:
                 raise ValueError(f'flow {number}: rtt is missing; write for example rtt = "100ms"')
             latest_ns = units.duration_ns(flow.start) + units.duration_ns(flow.start_spread)
-            if latest_ns >= duration_ns:
+            if units.duration_ns(flow.start) >= duration_ns:
                 refuse("start", flow.start, f"start before the end of the run ({self.duration})")
+            if latest_ns >= duration_ns:
+                refuse(
+                    "start_spread",
+                    flow.start_spread,
+                    f"start + start_spread must lie before the end of the run ({self.duration})",
+                )
             if flow.stop is not None and units.duration_ns(flow.stop) <= latest_ns:
-                refuse("stop", flow.stop, f"stop after the flow has started ({flow.start})")
+                spread = f" + {flow.start_spread}" if units.duration_ns(flow.start_spread) else ""
+                refuse("stop", flow.stop, f"stop after the flow has started ({flow.start}{spread})")
             for field in ("receive_window", "send_buffer"):
                 size = getattr(flow, field)
                 if size is not None and units.size_bytes(size) < self.mss:
@@ -273,9 +280,10 @@ class Scenario(_Model):
 
     def _check_sampling(self, duration_ns: int) -> None:
         interval_ns = units.duration_ns(self.sample_interval)
-        if 0 < interval_ns < 1000:
+        if interval_ns % 1000:
             raise ValueError(
-                f'sample_interval = "{self.sample_interval}": choose at least 1us, or "0s" for none'
+                f'sample_interval = "{self.sample_interval}": choose whole microseconds, at least '
+                '1us, or "0s" for none'
             )
         flows = sum(flow.count for flow in self.flows)
         rows = duration_ns // interval_ns * (flows + 1) if interval_ns else 0

@@ -42,6 +42,7 @@ TABLES: dict[str, tuple[str, dict[str, tuple[Any, str]]]] = {
             "min_rtt_us": (U64, "Smallest round-trip time measured."),
             "receive_window_limited_us": (U64, "Time in which the receive window limited it."),
             "send_buffer_limited_us": (U64, "Time in which the send buffer limited it."),
+            "algorithm": (pl.String, "Its algorithm, as in the scenario."),
         },
     ),
     "samples": (
@@ -87,17 +88,20 @@ TABLES: dict[str, tuple[str, dict[str, tuple[Any, str]]]] = {
 }
 
 
+def schema(table: str) -> dict[str, Any]:
+    """Type of each column."""
+    return {name: dtype for name, (dtype, _) in TABLES[table][1].items()}
+
+
 def frame(table: str, columns: Mapping[str, Any]) -> pl.DataFrame:
     """The polars table of the engine's columns (arrays of equal length; the state as a code)."""
-    schema = {name: dtype for name, (dtype, _) in TABLES[table][1].items()}
-    if list(columns) != list(schema):
-        raise TypeError(
-            f"{table}: the engine has columns {list(columns)}, tables.py {list(schema)}"
-        )
-    series = {name: pl.Series(name, columns[name]) for name in schema}
-    if "state" in schema:
-        series["state"] = pl.Series(STATES, dtype=schema["state"]).gather(series["state"])
-    return pl.DataFrame({name: series[name].cast(dtype) for name, dtype in schema.items()})
+    types = schema(table)
+    if list(columns) != list(types):
+        raise TypeError(f"{table}: the engine has columns {list(columns)}, tables.py {list(types)}")
+    series = {name: pl.Series(name, columns[name]) for name in types}
+    if "state" in types:
+        series["state"] = pl.Series(STATES, dtype=types["state"]).gather(series["state"])
+    return pl.DataFrame({name: series[name].cast(dtype) for name, dtype in types.items()})
 
 
 def markdown() -> str:

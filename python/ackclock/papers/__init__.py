@@ -30,6 +30,15 @@ def names() -> list[str]:
     return found
 
 
+def titles() -> dict[str, str]:
+    """What each figure shows: the first line of its module's docstring."""
+    return {name: title(module) for name in names() for _, module in load(name)}
+
+
+def title(module: ModuleType) -> str:
+    return (module.__doc__ or "").split("\n")[0].removesuffix(".")
+
+
 def load(name: str) -> list[tuple[str, ModuleType]]:
     """The figure of a name ("cubicfc/fig5"), or all of a paper ("cubicfc"): (name, module) pairs.
 

@@ -1,12 +1,15 @@
 """Many scenarios on all cores, each result kept so that a rerun costs nothing."""
 
 import os
+import shutil
+import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
 from ackclock import _core
-from ackclock.run import MANIFEST, Result, from_engine
+from ackclock.errors import AckclockError
+from ackclock.runs import Result, from_engine
 from ackclock.scenario import Scenario
 
 T = TypeVar("T")
@@ -35,15 +38,39 @@ def sweep(
     missing = {
         key: scenario
         for key, scenario in zip(keys, scenarios, strict=True)
-        if not (cache / key / MANIFEST).exists()
+        if not _is_kept(cache / key)
     }
     if missing:
+        _check_writable(cache)
         resolved = [scenario.resolve() for scenario in missing.values()]
         todo = list(missing.items())
 
         def keep(index: int, raw: dict[str, object]) -> None:
             key, scenario = todo[index]
+            shutil.rmtree(cache / key, ignore_errors=True)
             from_engine(scenario, resolved[index], raw).save(cache / key)
 
         _core.run_many(resolved, threads, progress, keep)
     return [reduce(Result.load(cache / key)) for key in keys]
+
+
+def _is_kept(directory: Path) -> bool:
+    """Whether a whole result is there, not one that was damaged."""
+    if not directory.exists():
+        return False
+    try:
+        Result.load(directory)
+    except AckclockError:
+        return False
+    return True
+
+
+def _check_writable(cache: Path) -> None:
+    try:
+        cache.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=cache).close()
+    except OSError as error:
+        raise AckclockError(
+            f"cache directory {cache.absolute()}: cannot be written ({error.strerror}); "
+            "start the command in a directory that can"
+        ) from None

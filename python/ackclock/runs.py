@@ -2,6 +2,7 @@
 
 import json
 import os
+import platform
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
@@ -18,6 +19,8 @@ from ackclock.scenario import Scenario
 
 MANIFEST = "manifest.json"
 PAGE = "index.html"
+#: What a run's manifest has at least.
+FIELDS = {"ackclock", "trace_hash", "packets", "wall_time_s", "scenario", "resolved", "algorithms"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +66,7 @@ class Result:
             frames = {
                 table: pl.read_parquet(directory / f"{table}.parquet") for table in tables.TABLES
             }
+            _check(manifest, frames)
         except (OSError, ValueError, pl.exceptions.PolarsError) as error:
             reason = error.strerror if isinstance(error, OSError) and error.strerror else error
             raise AckclockError(
@@ -71,12 +75,24 @@ class Result:
         return cls(**frames, manifest=manifest)
 
 
+def _check(manifest: Any, frames: dict[str, pl.DataFrame]) -> None:
+    if not (isinstance(manifest, dict) and manifest.keys() >= FIELDS):
+        raise ValueError(f"{MANIFEST} lacks some of {', '.join(sorted(FIELDS))}")
+    for table, frame in frames.items():
+        if frame.schema != tables.schema(table):
+            raise ValueError(f"{table}.parquet has other columns than docs/tables.md")
+
+
 def run(scenario: Scenario, *, progress: Callable[[float], None] | None = None) -> Result:
     """Simulates a scenario on one core.
 
     `progress` is called about ten times a second with the fraction done. Ctrl-C stops the run.
     Raises `AckclockError` if the scenario cannot be simulated.
     """
+    if not isinstance(scenario, Scenario):
+        raise AckclockError(
+            f"scenario = {scenario!r}: pass a Scenario, like Scenario.from_toml({scenario!r})"
+        )
     results: list[Result] = []
     resolved = scenario.resolve()
     _core.run_many(
@@ -98,6 +114,8 @@ def from_engine(scenario: Scenario, resolved: str, raw: dict[str, Any]) -> Resul
         }
     manifest = {
         "ackclock": _core.engine_version(),
+        "python": platform.python_version(),
+        "polars": pl.__version__,
         "key": scenario.key(),
         "trace_hash": raw["trace_hash"],
         "packets": raw["packets"],
@@ -106,7 +124,9 @@ def from_engine(scenario: Scenario, resolved: str, raw: dict[str, Any]) -> Resul
         "resolved": json.loads(resolved),
         "algorithms": algorithms,
     }
-    frames = {table: tables.frame(table, raw[table]) for table in tables.TABLES}
+    names = [flow.algorithm for flow in scenario.flows for _ in range(flow.count)]
+    columns = raw | {"flows": raw["flows"] | {"algorithm": names}}
+    frames = {table: tables.frame(table, columns[table]) for table in tables.TABLES}
     return Result(**frames, manifest=manifest)
 
 
