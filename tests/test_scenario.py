@@ -161,8 +161,12 @@ def test_what_python_accepts_the_engine_accepts(extreme):
         ({"profile": "linux-7"}, ['profile = "linux-7"', "linux-2.6.25", "linux-6"]),
         ({"duratoin": "1s"}, ["duratoin: unknown key", 'did you mean "duration"']),
         ({"xyzzy": 1}, ["xyzzy: unknown key", "known keys are"]),
-        ({"flow": []}, ["flow"]),
-        ({"flow": "reno"}, ["flow"]),
+        ({"flow": []}, ["flow = []: write one table [[flow]] per flow"]),
+        ({"flow": "reno"}, ["flow", "[[flow]]"]),
+        ({"flow": {"algorithm": "reno"}}, ["flow", "write one table [[flow]]"]),
+        ({"flow": [3]}, ["flow 1 = 3", "[[flow]]"]),
+        ({"flow": None}, ["flow is missing", "[[flow]]"]),
+        ({"flow": [{"algorithm": 3}]}, ["flow 1: algorithm = 3", "in quotes"]),
         ({"flow": [{"rtt": "1ms"}]}, ["flow 1: algorithm is missing"]),
         ({"flow": [{"algorithm": "reno"}, {"algorithm": "rno"}]}, ["flow 2: algorithm", "reno"]),
         ({"flow": [{"algorithm": "cubic:beta=7"}]}, ["beta = 7", "0.999"]),
@@ -186,7 +190,8 @@ def test_what_python_accepts_the_engine_accepts(extreme):
         ({"bottleneck": {"rate": "1mbit", "buffer": "1e30packets"}}, ["buffer"]),
         ({"bottleneck": {"rat": "1mbit", "buffer": "1bdp"}}, ["bottleneck.rat", '"rate"']),
         ({"bottleneck": {"rate": "1mbit"}}, ["bottleneck.buffer is missing"]),
-        ({"bottleneck": "fast"}, ["bottleneck"]),
+        ({"bottleneck": "fast"}, ['bottleneck = "fast": write one table [bottleneck]']),
+        ({"bottleneck": {"rate": "1mbit", "buffer": "0.5packets"}}, ["whole number of packets"]),
     ],
     ids=str,
 )
@@ -195,6 +200,9 @@ def test_bad_input_is_one_line_that_names_field_value_and_fix(change, words):
     with pytest.raises(AckclockError) as error:
         Scenario.parse(fields)
     message = str(error.value)
+    with pytest.raises(AckclockError) as same:
+        Scenario(**fields)
+    assert str(same.value) == message
     assert "\n" not in message
     assert "pydantic" not in message
     for word in words:
@@ -227,3 +235,17 @@ def test_a_scenario_as_a_file(small, tmp_path):
     path = tmp_path / "scenario.toml"
     path.write_text(small.replace(seed=5, hz=250).to_toml())
     assert Scenario.from_toml(path) == small.replace(seed=5, hz=250)
+
+
+def test_a_part_of_a_scenario_is_refused_alike():
+    with pytest.raises(AckclockError, match='rate = "fast": write a number and a unit'):
+        Bottleneck(rate="fast", buffer="1bdp")
+    with pytest.raises(AckclockError, match="count = 0: write a whole number"):
+        Flow(algorithm="reno", count=0)
+
+
+def test_a_key_that_stands_twice(tmp_path):
+    path = tmp_path / "scenario.toml"
+    path.write_text('rtt = "1ms"\nrtt = "2ms"\n')
+    with pytest.raises(AckclockError, match="a key is given twice"):
+        Scenario.from_toml(path)

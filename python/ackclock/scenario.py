@@ -18,6 +18,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 from pydantic import model_validator as _model_validator
+from pydantic._internal._model_construction import ModelMetaclass
 
 from ackclock import _core, units
 from ackclock.errors import AckclockError
@@ -67,7 +68,17 @@ Size = Annotated[str, _quantity(units.size_bytes, "1B", "1000000GB", "10MB")]
 Buffer = Annotated[str, BeforeValidator(_buffer)]
 
 
-class _Model(BaseModel):
+class _OneLineErrors(ModelMetaclass):
+    """Lets `Scenario(…)` raise what `Scenario.from_toml` does."""
+
+    def __call__(self, **fields: Any) -> Any:
+        try:
+            return super().__call__(**fields)
+        except ValidationError as error:
+            raise AckclockError(_explain(self, error)) from None  # type: ignore[arg-type]
+
+
+class _Model(BaseModel, metaclass=_OneLineErrors):
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
 
 
@@ -141,7 +152,8 @@ class Scenario(_Model):
         except OSError as error:
             raise AckclockError(f"{path}: {error.strerror}") from None
         except ValueError as error:  # not TOML, or not UTF-8
-            raise AckclockError(f"{path}: not a scenario file: {error}") from None
+            reason = str(error).replace("Cannot overwrite a value", "a key is given twice")
+            raise AckclockError(f"{path}: not a scenario file: {reason}") from None
         flows = fields.get("flow")
         for flow in flows if isinstance(flows, list) else ():
             if isinstance(flow, dict) and isinstance(flow.get("algorithm"), str):
@@ -327,6 +339,11 @@ def _beside(path: Path, spec: str) -> str:
     return str(path.parent / name) + spec[len(name) :]
 
 
+#: What to write for a key that is a table.
+_TABLES = {"bottleneck": "one table [bottleneck]", "flow": "one table [[flow]] per flow"}
+_TABLES["flows"] = _TABLES["flow"]
+
+
 def _explain(model: type[BaseModel], error: ValidationError) -> str:
     """One line on the first thing wrong: field, value, fix."""
     errors = sorted(error.errors(), key=lambda each: each["type"] != "extra_forbidden")
@@ -340,16 +357,25 @@ def _explain(model: type[BaseModel], error: ValidationError) -> str:
         where += f" {part + 1}: " if isinstance(part, int) else str(part)
         model = _nested(model, part)
     where = where if not where or where.endswith(": ") else f"{where}."
-    if isinstance(field, int):  # [[flow]] is not a table
-        return f"{where}{field + 1}: {message}"
+    if isinstance(field, int):
+        where, field = "", f"{where.removesuffix('.')} {field + 1}"
+    table = _TABLES.get(field)
+    if table and first["type"] in ("tuple_type", "model_type", "too_short"):
+        message = f"write {table}"
     match first["type"]:
         case "missing":
-            return f"{where}{field} is missing"
+            return f"{where}{field} is missing" + (f"; write {table}" if table else "")
         case "extra_forbidden":
             known = [info.serialization_alias or name for name, info in model.model_fields.items()]
             near = difflib.get_close_matches(str(field), known, 1)
             fix = f'did you mean "{near[0]}"?' if near else f"known keys are {', '.join(known)}"
             return f"{where}{field}: unknown key; {fix}"
+        case "literal_error":
+            message = "choose " + first["ctx"]["expected"].replace("'", '"')
+        case "string_type":
+            message = "write text in quotes"
+        case "model_type" if not table:
+            message = "write a table [[flow]]"
     return f"{where}{field} = {_toml(first['input'])}: {message}"
 
 

@@ -34,17 +34,17 @@ _QUANTITY = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?)\s*([
 
 def duration_ns(text: str) -> int:
     """Time in ns, from "200ms"; raises ``ValueError`` that says what would do."""
-    return _whole(text, TIME_UNITS, "200ms")
+    return _whole(text, TIME_UNITS, "200ms", "nanoseconds")
 
 
 def rate_bps(text: str) -> int:
     """Rate in bit/s, from "250mbit"; raises ``ValueError`` that says what would do."""
-    return _whole(text.lower().removesuffix("/s"), RATE_UNITS, "250mbit")
+    return _whole(text.lower().removesuffix("/s"), RATE_UNITS, "250mbit", "bits per second")
 
 
 def size_bytes(text: str) -> int:
     """Size in bytes, from "10MB"; raises ``ValueError`` that says what would do."""
-    return _whole(text, SIZE_UNITS, "10MB")
+    return _whole(text, SIZE_UNITS, "10MB", "bytes")
 
 
 def buffer(text: str) -> tuple[str, Decimal]:
@@ -58,7 +58,7 @@ def buffer(text: str) -> tuple[str, Decimal]:
     if unit.lower() == "bdp":
         return "bdp", number
     kind = "packets" if unit.startswith("packet") else "bytes"
-    return kind, Decimal(_integer(number * units[unit], text))
+    return kind, Decimal(_integer(number * units[unit], text, kind))
 
 
 def _split(text: str, units: dict[str, int], *examples: str) -> tuple[Decimal, str]:
@@ -74,12 +74,12 @@ def _split(text: str, units: dict[str, int], *examples: str) -> tuple[Decimal, s
     return Decimal(number), unit
 
 
-def _whole(text: str, units: dict[str, int], example: str) -> int:
+def _whole(text: str, units: dict[str, int], example: str, of: str) -> int:
     number, unit = _split(text, units, example)
-    return _integer(number * units[unit], text)
+    return _integer(number * units[unit], text, of)
 
 
-def _integer(number: Decimal, text: str) -> int:
+def _integer(number: Decimal, text: str, of: str) -> int:
     if number != number.to_integral_value():
-        raise ValueError(f"{text} is not a whole number of the simulator's unit; give fewer digits")
+        raise ValueError(f"{text} is no whole number of {of}; round it")
     return int(number)
