@@ -4,7 +4,15 @@ import math
 
 import pytest
 
-from ackclock.stats import Estimate, mean_ci, mean_ci_censored, paired_difference, verdict
+from ackclock import Claim
+from ackclock.stats import (
+    Estimate,
+    mean_ci,
+    mean_ci_censored,
+    paired_difference,
+    paired_difference_censored,
+    verdict,
+)
 
 
 def test_student_interval():
@@ -66,3 +74,25 @@ def test_verdict_of_a_lower_bound():
     assert verdict(cut_off, high=9) == "fails"
     assert verdict(cut_off, high=100) == "inconclusive"
     assert verdict(cut_off, low=5) == "inconclusive"
+
+
+def test_too_few_repeats_give_no_verdict():
+    assert verdict(Estimate(15, 10, 20, 4), 0, 100) == "inconclusive"
+    assert verdict(Estimate(15, 10, 20, 4), 50, 100) == "inconclusive"
+    assert verdict(Estimate(15, 10, 20, 5), 50, 100) == "fails"
+
+
+def test_pairs_that_were_cut_off():
+    cut_off = [300] * 3
+    lower = paired_difference_censored([None, 200, 250], [100, 100, 100], cut_off)
+    assert (lower.mean, lower.censored) == (150, 1)
+    unknown = paired_difference_censored([200, 200, 250], [100, None, 100], cut_off)
+    assert (unknown.low, unknown.high) == (-math.inf, math.inf)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "shown"),
+    [(250, 600, "250 … 600 s"), (-math.inf, 200, "< 200 s"), (0, math.inf, "> 0 s")],
+)
+def test_a_claim_shows_its_bound(low, high, shown):
+    assert Claim("id", "says", Estimate(1, 0, 2, 5), "s", low, high).bound == shown

@@ -27,6 +27,17 @@ class Claim:
     high: float = float("inf")
 
     @property
+    def bound(self) -> str:
+        """What the mean must be: "250 … 600 s", "< 200 s" or "> 0 s"."""
+        if self.low == float("-inf"):
+            text = f"< {self.high:g}"
+        elif self.high == float("inf"):
+            text = f"> {self.low:g}"
+        else:
+            text = f"{self.low:g} … {self.high:g}"
+        return f"{text} {self.unit}".strip()
+
+    @property
     def verdict(self) -> Verdict:
         """`holds`, `fails` or `inconclusive`."""
         return verdict(self.estimate, self.low, self.high)

@@ -103,11 +103,12 @@ def measures_table(figure: Reproduced) -> report.Table:
 def claims_table(figures: Sequence[Reproduced], *, quick: bool) -> report.Table:
     """The papers' claims with their verdicts."""
     return report.Table(
-        ["claim", "the paper says", "measured, 95 % CI", "runs", "verdict"],
+        ["claim", "the paper says", "holds if", "measured, 95 % CI", "runs", "verdict"],
         [
             [
                 claim.id,
                 claim.says,
+                claim.bound,
                 number(claim.estimate, claim.unit),
                 str(claim.estimate.n),
                 QUICK if quick else claim.verdict,
@@ -167,6 +168,7 @@ def write(
         {
             "id": claim.id,
             "says": claim.says,
+            "bound": claim.bound,
             "mean": claim.estimate.mean,
             "low": _finite(claim.estimate.low),
             "high": _finite(claim.estimate.high),

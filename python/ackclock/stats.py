@@ -1,12 +1,15 @@
 """From repeats to statements: means with confidence intervals, paired differences, verdicts."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 
 Verdict = Literal["holds", "fails", "inconclusive"]
+
+#: Fewer repeats than this give no verdict.
+LEAST_REPEATS = 5
 
 
 @dataclass(frozen=True)
@@ -54,11 +57,31 @@ def paired_difference(a: Sequence[float], b: Sequence[float], level: float = 0.9
     return mean_ci([x - y for x, y in zip(a, b, strict=True)], level)
 
 
+def paired_difference_censored(
+    a: Sequence[float | None], b: Sequence[float | None], cut_off: Sequence[float]
+) -> Estimate:
+    """As `paired_difference`, with None for a repeat that was still going at its `cut_off`.
+
+    Where a was cut off the difference is known from below; where b was, nothing bounds it.
+    """
+    known_a, known_b = (
+        [end if value is None else value for value, end in zip(values, cut_off, strict=True)]
+        for values in (a, b)
+    )
+    difference = paired_difference(known_a, known_b)
+    if None in b:
+        return replace(difference, low=-np.inf, high=np.inf)
+    return replace(difference, censored=sum(value is None for value in a))
+
+
 def verdict(estimate: Estimate, low: float = -np.inf, high: float = np.inf) -> Verdict:
     """Does the mean lie in [low, high]? Inconclusive where the interval straddles a bound.
 
+    So are fewer than `LEAST_REPEATS` repeats.
     A mean with censored repeats is a lower bound: it can only show that `high` is exceeded.
     """
+    if estimate.n < LEAST_REPEATS:
+        return "inconclusive"
     if estimate.low > high:
         return "fails"
     if estimate.censored:
