@@ -103,7 +103,7 @@ def measures_table(figure: Reproduced) -> report.Table:
 def claims_table(figures: Sequence[Reproduced], *, quick: bool) -> report.Table:
     """The papers' claims with their verdicts."""
     return report.Table(
-        ["claim", "the paper says", "holds if", "measured, 95 % CI", "runs", "verdict"],
+        ["claim", "the paper says", "bound", "measured, 95 % CI", "runs", "verdict"],
         [
             [
                 claim.id,
