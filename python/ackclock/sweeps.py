@@ -72,5 +72,5 @@ def _check_writable(cache: Path) -> None:
     except OSError as error:
         raise AckclockError(
             f"cache directory {cache.absolute()}: cannot be written ({error.strerror}); "
-            "start the command in a directory that can"
+            "start the command where you may write"
         ) from None
