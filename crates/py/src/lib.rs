@@ -1,6 +1,7 @@
 //! `ackclock._core`: the simulator for Python. Thin: scenarios in as canonical
 //! JSON, tables out as dicts of numpy arrays.
 
+mod kernel;
 mod run;
 
 use ackclock_host::{Algorithm, Param};
@@ -104,5 +105,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(algorithms, module)?)?;
     module.add_function(wrap_pyfunction!(configure, module)?)?;
     module.add_function(wrap_pyfunction!(validate, module)?)?;
-    module.add_function(wrap_pyfunction!(run::run_many, module)?)
+    module.add_function(wrap_pyfunction!(run::run_many, module)?)?;
+    kernel::add_to(module)
 }

@@ -1,0 +1,1 @@
+//! Algorithms in the running kernel, through BPF `struct_ops`.
