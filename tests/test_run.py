@@ -37,6 +37,14 @@ def test_no_sampling(small):
     assert len(result.flows) == 2
 
 
+def test_slow_start_ends_at_the_initial_ssthresh(small):
+    """From there standard TCP grows by at most a packet per RTT: 100 in 2 s of 20 ms."""
+    flow = {"algorithm": "reno", "initial_ssthresh_packets": 20}
+    result = run(small.replace(flow=[flow], bottleneck={"rate": "1gbit", "buffer": "1bdp"}))
+    assert result.samples["ssthresh_packets"].unique().to_list() == [20]
+    assert 100 < result.samples["cwnd_packets"][-1] <= 120
+
+
 def test_saving_and_loading(small, tmp_path):
     result = run(small)
     again = Result.load(result.save(tmp_path / "deep" / "run"))

@@ -107,6 +107,9 @@ class Flow(_Model):
     size: Size | None = Field(None, description="What its application writes in all.")
     receive_window: Size | None = Field(None, description="The receiver's window.")
     send_buffer: Size | None = Field(None, description="The sender's buffer for unacked data.")
+    initial_ssthresh_packets: Annotated[int | None, _integer(2, 2**31 - 1)] = Field(
+        None, description="Where slow start ends, as a route's cached metric says."
+    )
     count: Annotated[int, _integer(1, 100_000)] = Field(1, description="How many such flows.")
 
 
@@ -254,6 +257,7 @@ class Scenario(_Model):
             "size_bytes": optional(flow.size, units.size_bytes),
             "receive_window_bytes": optional(flow.receive_window, units.size_bytes),
             "send_buffer_bytes": optional(flow.send_buffer, units.size_bytes),
+            "initial_ssthresh_packets": flow.initial_ssthresh_packets,
         }
 
     @_model_validator(mode="after")

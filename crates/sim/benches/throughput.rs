@@ -27,6 +27,7 @@ fn pair(profile: Profile, algorithm: &str, rate_bps: u64, rtt_ns: u64) -> Scenar
         size_bytes: None,
         receive_window_bytes: None,
         send_buffer_bytes: None,
+        initial_ssthresh_packets: None,
     };
     let bdp = (u128::from(rate_bps) * u128::from(rtt_ns) / u128::from(S) / 12_000) as u64;
     Scenario {

@@ -100,6 +100,7 @@ pub(crate) struct Flow {
     pub(crate) last_segment_bytes: u32,
     pub(crate) receive_window: u64,
     pub(crate) send_buffer: u64,
+    pub(crate) initial_ssthresh: u32,
     pub(crate) jitter_ns: u64,
     pub(crate) jitter: Stream,
     pub(crate) tick_phase_ns: u64,
@@ -148,6 +149,9 @@ impl Flow {
                 .receive_window_bytes
                 .map_or(u64::MAX, |bytes| bytes / mss),
             send_buffer: flow.send_buffer_bytes.map_or(u64::MAX, |bytes| bytes / mss),
+            initial_ssthresh: flow
+                .initial_ssthresh_packets
+                .unwrap_or(TCP_INFINITE_SSTHRESH),
             jitter_ns: scenario.jitter_ns,
             jitter: stream("jitter"),
             tick_phase_ns: stream("tick").up_to(1_000_000_000 / u64::from(scenario.hz)),
@@ -169,7 +173,7 @@ impl Flow {
                     .bits(),
                 mss_bytes: scenario.mss_bytes,
                 initial_cwnd: self.profile.initial_cwnd(scenario.mss_bytes),
-                initial_ssthresh: TCP_INFINITE_SSTHRESH,
+                initial_ssthresh: self.initial_ssthresh,
             },
         );
         cc.tp_mut().inet_conn.sk.sk_host.jiffies = FIRST_JIFFY;

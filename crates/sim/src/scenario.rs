@@ -77,6 +77,8 @@ pub struct Flow {
     pub receive_window_bytes: Option<u64>,
     /// The sender's buffer for unacknowledged data, bytes; `None`: never limits.
     pub send_buffer_bytes: Option<u64>,
+    /// Where its slow start ends, packets (a route's metric); `None`: nowhere.
+    pub initial_ssthresh_packets: Option<u32>,
 }
 
 /// A named set of end-host behaviours (`../shared/design/tcp-endpoint.md`, 5.9).
@@ -228,6 +230,10 @@ impl Scenario {
                 if let Some(bytes) = limit {
                     within(&name(field), bytes, self.mss_bytes.into(), 1 << 50)?;
                 }
+            }
+            if let Some(packets) = flow.initial_ssthresh_packets {
+                let most = ackclock_host::TCP_INFINITE_SSTHRESH.into();
+                within(&name("initial_ssthresh_packets"), packets.into(), 2, most)?;
             }
             configured.push(Algorithm::configure(&flow.algorithm).map_err(|error| {
                 ScenarioError {

@@ -49,9 +49,10 @@ fn flows() -> impl Strategy<Value = Flow> {
         proptest::option::of((1_500 * MS)..(4 * S)),
         proptest::option::of(1_448_u64..200_000),
         proptest::option::of(1_448_u64..200_000),
+        proptest::option::of(2_u32..100),
     )
         .prop_map(
-            |(algorithm, rtt_ns, start_ns, spread, size, stop, window, buffer)| Flow {
+            |(algorithm, rtt_ns, start_ns, spread, size, stop, window, buffer, ssthresh)| Flow {
                 algorithm: algorithm.into(),
                 rtt_ns,
                 start_ns,
@@ -60,6 +61,7 @@ fn flows() -> impl Strategy<Value = Flow> {
                 size_bytes: size,
                 receive_window_bytes: window,
                 send_buffer_bytes: buffer,
+                initial_ssthresh_packets: ssthresh,
             },
         )
 }

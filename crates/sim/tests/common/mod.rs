@@ -19,6 +19,7 @@ pub fn flow(algorithm: &str, rtt_ns: u64) -> Flow {
         size_bytes: None,
         receive_window_bytes: None,
         send_buffer_bytes: None,
+        initial_ssthresh_packets: None,
     }
 }
 
