@@ -3,7 +3,7 @@
 VENV := .venv
 BIN := $(VENV)/bin
 CORE := python/ackclock/_core.abi3.so
-RUST := Cargo.toml $(wildcard Cargo.lock) $(shell find crates/*/src $(wildcard crates/*/bpf) crates/*/build.rs crates/*/Cargo.toml algorithms -type f)
+RUST := Cargo.toml $(wildcard Cargo.lock) $(shell find crates/*/src $(wildcard crates/*/bpf) crates/*/build.rs crates/*/Cargo.toml algorithms examples/my_cc.c -type f)
 export PATH := $(HOME)/.cargo/bin:$(PATH)
 
 .PHONY: help demo build test check bench docs lock clean

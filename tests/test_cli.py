@@ -54,6 +54,36 @@ def test_a_users_own_algorithm(ackclock, scenario):
     assert "my_cc.c:beta=0.3" in done.stdout
 
 
+def test_a_new_algorithm_runs_at_once(ackclock, scenario, tmp_path):
+    assert ackclock("new", "mine").returncode == 0
+    text = (tmp_path / "mine.c").read_text()
+    assert text == (ROOT / "examples" / "my_cc.c").read_text().replace("my_cc", "mine")
+    assert len(text.splitlines()) <= 40
+    done = ackclock("run", scenario, "-o", "out", "--algorithm", "./mine.c")
+    assert done.returncode == 0, done.stderr
+    assert Result.load(tmp_path / "out").manifest["algorithms"]["./mine.c"]["name"] == "mine"
+    assert "mine  standard TCP" in ackclock("list", "./mine.c").stdout
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("my-cc", ["small letters", "my_cc"]),
+        ("my_cc.c", ["small letters"]),
+        ("../my_cc", ["small letters"]),
+        ("", ["small letters"]),
+        ("a_very_long_name", ["16", "15"]),
+        ("cubic", ["already"]),
+        ("tcp_reno", ["tcp_cc.h"]),
+        ("there", ["there.c", "exists"]),
+    ],
+)
+def test_a_name_that_does_not_do(ackclock, tmp_path, name, words):
+    (tmp_path / "there.c").write_text("kept")
+    refused(ackclock("new", name), *words)
+    assert [path.read_text() for path in tmp_path.iterdir()] == ["kept"]
+
+
 def test_list(ackclock):
     plain = ackclock("list")
     assert plain.returncode == 0
@@ -64,10 +94,13 @@ def test_list(ackclock):
     assert cubic["source"] == "algorithms/tcp_cubic.c"
     assert {"name", "default", "min", "max", "doc"} == set(cubic["params"][0])
     assert "cubicfc/fig02" in listing["figures"]
-    assert "fast_convergence" in ackclock("list", "cubic").stdout
+    of_cubic = ackclock("list", "cubic").stdout
+    for word in ("S. Ha, I. Rhee, L. Xu, 2008", "fast_convergence", "0.001 … 0.999"):
+        assert word in of_cubic
+    assert re.search(r"cubic@ha2008 +Algorithm 1 of the paper .* beta=0.8, hystart=0,", of_cubic)
 
 
-@pytest.mark.parametrize("command", [[], ["run"], ["reproduce"], ["list"], ["plot"]])
+@pytest.mark.parametrize("command", [[], ["run"], ["reproduce"], ["new"], ["list"], ["plot"]])
 def test_help_teaches(ackclock, command):
     done = ackclock(*command, "--help")
     assert done.returncode == 0
@@ -249,7 +282,7 @@ def test_an_early_interrupt_is_quiet(tmp_path, after_s):
 def test_ctrl_c_in_a_sweep_keeps_what_is_done_and_resumes(tmp_path):
     cache = tmp_path / ".ackclock"
     process = start("reproduce", "cubicfc/fig5", "--threads", "1", cwd=tmp_path)
-    wait_until(lambda: any(cache.glob("*/manifest.json")))
+    wait_until(lambda: any(cache.glob("[!.]*/manifest.json")))
     process.send_signal(signal.SIGINT)
     _, stderr = process.communicate(timeout=20)
     assert process.returncode == 130

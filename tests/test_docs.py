@@ -22,11 +22,10 @@ def commands(program):
 
 @pytest.fixture
 def as_shown(tmp_path):
-    """A directory with the files that README speaks of."""
+    """A directory with the scenario that README shows."""
     (scenario,) = blocks("toml")
     assert len(scenario.splitlines()) == 10
     (tmp_path / "scenario.toml").write_text(scenario)
-    (tmp_path / "my_cc.c").write_text((ROOT / "examples" / "my_cc.c").read_text())
     return tmp_path
 
 

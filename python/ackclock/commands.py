@@ -18,7 +18,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, Ti
 from rich.table import Table
 from rich.text import Text
 
-from ackclock import AckclockError, Result, Scenario, _core, metrics, papers, report, run
+from ackclock import AckclockError, Result, Scenario, _core, metrics, papers, report, run, skeleton
 from ackclock.runs import output_directory
 
 app = typer.Typer(
@@ -260,6 +260,20 @@ def _print_table(table: Table) -> None:
     out.print(table, soft_wrap=False, crop=False)
 
 
+@app.command("new")
+def new_command(
+    name: Annotated[str, typer.Argument(help="Of the algorithm, as the kernel may know it.")],
+) -> None:
+    """Write NAME.c, a commented algorithm to start from, into the current directory.
+
+    **Example**
+
+    - `ackclock new my_cc && ackclock run examples/two_cubic.toml --algorithm ./my_cc.c`
+    """
+    with _one_line_errors():
+        out.print(f"written: {skeleton.write(name)}")
+
+
 @app.command("list")
 def list_command(
     algorithm: Annotated[str | None, typer.Argument(help="Show its parameters.")] = None,
@@ -295,6 +309,8 @@ def list_command(
             return
         for each in shown:
             out.print(Text(each["name"], style="bold"), f" {each['summary']}\n{each['source']}")
+            if each["head"]:
+                out.print("\n" + each["head"])
             table = _table("parameter", "value", "default", "range", "what it is")
             for param in each["params"]:
                 table.add_row(
@@ -305,8 +321,12 @@ def list_command(
                     param["doc"],
                 )
             _print_table(table)
-            for name, doc in each["presets"].items():
-                out.print(f"preset {each['name']}@{name}: {doc}")
+            if each["presets"]:
+                table = _table("preset", "what it is", "settings")
+                for name, doc in each["presets"].items():
+                    settings = each["preset_settings"][name].replace(",", ", ")
+                    table.add_row(f"{each['name']}@{name}", doc, settings or "the defaults")
+                _print_table(table)
 
 
 @app.command("plot")

@@ -51,6 +51,7 @@ struct Inner {
     name: String,
     summary: String,
     source_path: String,
+    head: String,
     params: Vec<Param>,
     presets: Vec<Preset>,
     ops: TcpCongestionOps,
@@ -69,7 +70,7 @@ impl Algorithm {
                 .map(|(module, path, source)| {
                     // SAFETY: build.rs compiled that symbol from a file whose
                     // CC_ALGORITHM defines it, into this very program.
-                    unsafe { Self::from_module(module, path, fingerprint([source]), None) }
+                    unsafe { Self::from_module(module, path, &[source], None) }
                         .unwrap_or_else(|error| panic!("built-in algorithm: {error}"))
                 })
                 .collect();
@@ -131,6 +132,11 @@ impl Algorithm {
         &self.0.source_path
     }
 
+    /// What its file says of it: the text of its first comment of several lines.
+    pub fn head(&self) -> &str {
+        &self.0.head
+    }
+
     /// Its parameters, in the order of declaration.
     pub fn params(&self) -> &[Param] {
         &self.0.params
@@ -139,6 +145,16 @@ impl Algorithm {
     /// Its presets, in the order of declaration.
     pub fn presets(&self) -> &[Preset] {
         &self.0.presets
+    }
+
+    /// A preset's settings as a user writes them after the colon: `beta=0.8,hystart=0`.
+    pub fn settings(&self, preset: &Preset) -> String {
+        let settings = parse_settings(self, preset).expect("checked when it was loaded");
+        let written = settings.iter().map(|&(index, stored)| {
+            let param = &self.params()[index];
+            format!("{}={}", param.name, param.display(stored))
+        });
+        written.collect::<Vec<_>>().join(",")
     }
 
     /// A hash of all the C text that it is made of, the same on every machine.
@@ -152,10 +168,11 @@ impl Algorithm {
 
     /// # Safety
     /// `module` points to what `CC_ALGORITHM` defined, in `library` or in this program.
+    /// `texts` are what was compiled, the algorithm's own file first.
     pub(crate) unsafe fn from_module(
         module: *const Module,
         source_path: &str,
-        fingerprint: u64,
+        texts: &[impl AsRef<str>],
         library: Option<Library>,
     ) -> Result<Self, AlgorithmError> {
         // SAFETY: the caller's; `library` lives until the end of this function.
@@ -175,10 +192,13 @@ impl Algorithm {
             name: declared.name,
             summary: declared.summary,
             source_path: source_path.into(),
+            head: texts
+                .first()
+                .map_or_else(String::new, |text| head(text.as_ref())),
             params: declared.params,
             presets: declared.presets,
             ops: declared.ops,
-            fingerprint,
+            fingerprint: fingerprint(texts),
             _library: library,
         }));
         algorithm
@@ -218,11 +238,26 @@ impl std::fmt::Debug for Algorithm {
     }
 }
 
+/// The text of the first comment that begins with a line of `/*` alone.
+fn head(source: &str) -> String {
+    let comment = source.split_once("/*\n").map_or("", |(_, rest)| rest);
+    let comment = comment.split_once("*/").map_or("", |(comment, _)| comment);
+    let lines = comment.lines().map(|line| line.trim_start());
+    let lines: Vec<_> = lines
+        .map(|line| {
+            line.strip_prefix("* ")
+                .or(line.strip_prefix('*'))
+                .unwrap_or(line)
+        })
+        .collect();
+    lines.join("\n").trim_end().to_string()
+}
+
 /// FNV-1a over the headers, the host and the algorithm's own texts.
-pub(crate) fn fingerprint<'a>(sources: impl IntoIterator<Item = &'a str>) -> u64 {
+pub(crate) fn fingerprint(sources: &[impl AsRef<str>]) -> u64 {
     let support = SUPPORT.iter().map(|(_, text)| *text);
     support
-        .chain(sources)
+        .chain(sources.iter().map(AsRef::as_ref))
         .fold(0xcbf2_9ce4_8422_2325, |hash, text| {
             // The length keeps "ab" + "c" apart from "a" + "bc".
             text.bytes()

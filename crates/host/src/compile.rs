@@ -40,7 +40,8 @@ pub(crate) fn compile(path: &Path) -> Result<Algorithm, AlgorithmError> {
     let mut compiled = COMPILED.lock().unwrap_or_else(PoisonError::into_inner);
     let compiled = compiled.get_or_insert_default();
     if let Some(known) = compiled.get(&file) {
-        if job.fingerprint(&known.sources) == Ok(known.algorithm.fingerprint()) {
+        let same = |texts: Vec<String>| fingerprint(&texts) == known.algorithm.fingerprint();
+        if job.read(&known.sources).is_ok_and(same) {
             return Ok(known.algorithm.clone());
         }
     }
@@ -93,7 +94,7 @@ impl Job<'_> {
 
         let sources = read_dependencies(&dependencies, directory.path())
             .map_err(|error| self.cannot(&error))?;
-        let fingerprint = self.fingerprint(&sources)?;
+        let texts = self.read(&sources)?;
         // SAFETY: running a user's code is what was asked for. The object has no
         // constructors of its own beyond what the C runtime brings.
         let library = unsafe { Library::new(&library) }.map_err(|error| self.cannot(&error))?;
@@ -105,7 +106,7 @@ impl Job<'_> {
                 .map(|symbol| *symbol);
             let module =
                 module.map_err(|_| AlgorithmError::NotAnAlgorithm { path: self.name() })?;
-            Algorithm::from_module(module, &self.name(), fingerprint, Some(library))?
+            Algorithm::from_module(module, &self.name(), &texts, Some(library))?
         };
         Ok((sources, algorithm))
     }
@@ -207,14 +208,13 @@ impl Job<'_> {
         Ok(())
     }
 
-    fn fingerprint(&self, sources: &[PathBuf]) -> Result<u64, AlgorithmError> {
+    fn read(&self, sources: &[PathBuf]) -> Result<Vec<String>, AlgorithmError> {
         let texts: Result<Vec<_>, _> = sources.iter().map(fs::read).collect();
         let texts = texts.map_err(|error| self.unreadable(&error))?;
-        let texts: Vec<_> = texts
+        Ok(texts
             .iter()
-            .map(|text| String::from_utf8_lossy(text))
-            .collect();
-        Ok(fingerprint(texts.iter().map(AsRef::as_ref)))
+            .map(|text| String::from_utf8_lossy(text).into_owned())
+            .collect())
     }
 
     fn name(&self) -> String {

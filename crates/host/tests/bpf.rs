@@ -4,7 +4,7 @@
 mod common;
 
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output};
 
 use ackclock_host::Algorithm;
@@ -67,14 +67,16 @@ fn compile(clang: &str, source: &Path, object: &Path) -> Output {
 fn every_algorithm_is_a_struct_ops_object() {
     let directory = tempfile::tempdir().unwrap();
     let clangs = clangs();
+    let root = Path::new(ALGORITHMS).join("..");
+    let mut algorithms = Algorithm::all().to_vec();
+    let skeleton = root.join("examples/my_cc.c"); // what `ackclock new` writes
+    algorithms.push(Algorithm::compile(&skeleton).unwrap());
     let builds = clangs
         .iter()
-        .flat_map(|clang| Algorithm::all().iter().map(move |one| (clang, one)));
+        .flat_map(|clang| algorithms.iter().map(move |one| (clang, one)));
     for (clang, algorithm) in builds {
         let name = algorithm.name();
-        let source = PathBuf::from(ALGORITHMS)
-            .join("..")
-            .join(algorithm.source_path());
+        let source = root.join(algorithm.source_path());
         let object = directory.path().join(format!("{name}.o"));
         let output = compile(clang, &source, &object);
         assert!(

@@ -44,6 +44,52 @@ fn the_built_in_algorithms() {
 }
 
 #[test]
+fn a_files_head_is_told() {
+    for algorithm in Algorithm::all() {
+        let (name, head) = (algorithm.name(), algorithm.head());
+        assert!(head.lines().count() >= 2 && !head.contains("*/"), "{name}");
+        assert!(!head
+            .lines()
+            .any(|line| line.starts_with([' ', '*']) && line.contains("* ")));
+    }
+    let head = Algorithm::find("reno").unwrap().head().to_string();
+    assert!(
+        head.starts_with("Standard TCP: ") && head.ends_with("As Linux's \"reno\"."),
+        "{head}"
+    );
+}
+
+#[test]
+fn a_presets_settings_are_what_a_user_would_write() {
+    let cubic = Algorithm::find("cubic").unwrap();
+    let preset = |name| {
+        cubic
+            .presets()
+            .iter()
+            .find(|preset| preset.name == name)
+            .unwrap()
+    };
+    assert_eq!(cubic.settings(preset("linux")), "");
+    assert_eq!(
+        cubic.settings(preset("ha2008")),
+        "beta=0.8,hystart=0,min_cnt=1,start_cnt=0,update_gate=0"
+    );
+    for algorithm in Algorithm::all() {
+        for preset in algorithm.presets() {
+            let name = algorithm.name();
+            let settings = algorithm.settings(preset);
+            let written = if settings.is_empty() {
+                name.to_string()
+            } else {
+                format!("{name}:{settings}")
+            };
+            let named = configure(&format!("{name}@{}", preset.name));
+            assert_eq!(configure(&written).values(), named.values());
+        }
+    }
+}
+
+#[test]
 fn settings_are_in_the_users_units() {
     for (spec, name, stored) in [
         ("cubic", "beta", 717),

@@ -43,6 +43,7 @@ fn two_hooks_are_an_algorithm() {
     assert_eq!((algorithm.name(), algorithm.summary()), ("my_cc", "mine"));
     assert_eq!(algorithm.source_path(), file.path.to_str().unwrap());
     assert!(algorithm.params().is_empty() && algorithm.presets().is_empty());
+    assert_eq!(algorithm.head(), "");
 
     let mut flow = flow(&file.path, "");
     assert!(!flow.has_pkts_acked() && !flow.has_in_ack_event() && !flow.has_cong_control());

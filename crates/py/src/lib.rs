@@ -28,7 +28,8 @@ fn engine_version() -> &'static str {
     env!("ACKCLOCK_ENGINE")
 }
 
-/// The built-in algorithms: name, summary, source, fingerprint, params, presets.
+/// The built-in algorithms: name, summary, source, head, fingerprint,
+/// params, presets.
 #[pyfunction]
 fn algorithms(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
     Algorithm::all()
@@ -67,6 +68,7 @@ fn describe<'py>(py: Python<'py>, algorithm: &Algorithm) -> PyResult<Bound<'py, 
     dict.set_item("name", algorithm.name())?;
     dict.set_item("summary", algorithm.summary())?;
     dict.set_item("source", algorithm.source_path())?;
+    dict.set_item("head", algorithm.head())?;
     dict.set_item("fingerprint", format!("{:016x}", algorithm.fingerprint()))?;
     let mut params = Vec::new();
     for param in algorithm.params() {
@@ -82,7 +84,7 @@ fn describe<'py>(py: Python<'py>, algorithm: &Algorithm) -> PyResult<Bound<'py, 
     let (presets, settings) = (PyDict::new(py), PyDict::new(py));
     for preset in algorithm.presets() {
         presets.set_item(&preset.name, &preset.doc)?;
-        settings.set_item(&preset.name, &preset.settings)?;
+        settings.set_item(&preset.name, algorithm.settings(preset))?;
     }
     dict.set_item("presets", presets)?;
     dict.set_item("preset_settings", settings)?;
@@ -101,6 +103,8 @@ fn number<'py>(py: Python<'py>, param: &Param, stored: u32) -> PyResult<Bound<'p
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("AckclockError", module.py().get_type::<AckclockError>())?;
+    // What `ackclock new` writes.
+    module.add("SKELETON", include_str!("../../../examples/my_cc.c"))?;
     module.add_function(wrap_pyfunction!(engine_version, module)?)?;
     module.add_function(wrap_pyfunction!(algorithms, module)?)?;
     module.add_function(wrap_pyfunction!(configure, module)?)?;

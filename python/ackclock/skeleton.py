@@ -1,0 +1,41 @@
+"""A C file to start one's own algorithm from."""
+
+import re
+from pathlib import Path
+
+from ackclock import _core
+from ackclock.errors import AckclockError
+
+#: What the kernel's TCP_CA_NAME_MAX leaves for a name.
+LONGEST = 15
+
+
+def write(name: str, directory: Path = Path()) -> Path:
+    """Writes NAME.c, which is `examples/my_cc.c` under that name; returns its path.
+
+    Raises `AckclockError` if the name does not do, or the file exists or cannot be written.
+    """
+    _check(name)
+    path = directory / f"{name}.c"
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(_core.SKELETON.replace("my_cc", name))
+    except FileExistsError:
+        raise AckclockError(f"{path}: exists; choose another name or move it away") from None
+    except OSError as error:
+        raise AckclockError(f"{path}: cannot be written ({error.strerror})") from None
+    return path
+
+
+def _check(name: str) -> None:
+    problem = None
+    if not re.fullmatch(r"[a-z_][a-z0-9_]*", name):
+        problem = "write small letters, digits and _, a letter first, like my_cc"
+    elif len(name) > LONGEST:
+        problem = f"has {len(name)} characters; the kernel takes {LONGEST}"
+    elif name in {algorithm["name"] for algorithm in _core.algorithms()}:
+        problem = "is an algorithm already; choose another"
+    elif name.startswith(("tcp_", "cc_")):
+        problem = "functions that begin so are the kernel's and tcp_cc.h's; choose another"
+    if problem:
+        raise AckclockError(f'name = "{name}": {problem}')
