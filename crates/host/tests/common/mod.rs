@@ -1,15 +1,30 @@
 //! Plays the TCP sender towards an algorithm's hooks.
 #![allow(dead_code)] // each test file uses its part
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use ackclock_host::{
-    AckSample, Algorithm, AlgorithmError, CaEvent, CaState, CongestionControl, Era, HostConfig,
-    TcpSock,
+    AckSample, Algorithm, AlgorithmError, CaEvent, CaState, Configured, CongestionControl, Era,
+    HostConfig, TcpSock,
 };
 
 /// Every flow's clock begins here: an arbitrary time, but not 0.
 const EPOCH_US: u64 = 1_000_000_000;
+
+/// The environment variable that names a directory whose tcp_NAME.c, if there is one, stands
+/// for the built-in algorithm NAME: the same tests on other files, or built otherwise.
+pub const ALGORITHMS_FROM: &str = "ACKCLOCK_TEST_ALGORITHMS";
+
+fn configure(spec: &str) -> Configured {
+    let name = spec.split(['@', ':']).next().unwrap_or_default();
+    let file = std::env::var(ALGORITHMS_FROM)
+        .map(|directory| Path::new(&directory).join(format!("tcp_{name}.c")));
+    let spec = match file {
+        Ok(file) if file.exists() => format!("{}{}", file.display(), &spec[name.len()..]),
+        _ => spec.into(),
+    };
+    Algorithm::configure(&spec).unwrap_or_else(|error| panic!("{error}"))
+}
 
 /// A flow whose window always limits it, driven hook by hook.
 pub struct Flow {
@@ -21,9 +36,8 @@ pub struct Flow {
 
 impl Flow {
     pub fn new(spec: &str, host: HostConfig) -> Self {
-        let configured = Algorithm::configure(spec).unwrap_or_else(|error| panic!("{error}"));
         let mut flow = Self {
-            cc: CongestionControl::new(&configured, host),
+            cc: CongestionControl::new(&configure(spec), host),
             hz: host.hz.into(),
             era: host.era,
             now_us: 0,
@@ -66,6 +80,7 @@ impl Flow {
         self.tp().snd_cwnd = cwnd;
         self.tp().prior_cwnd = cwnd;
         let ssthresh = self.cc.ssthresh();
+        assert_eq!(self.cwnd(), cwnd, "ssthresh() is not to reduce cwnd itself");
         self.cc.set_state(CaState::Recovery);
         self.tp().snd_ssthresh = ssthresh;
         self.tp().snd_cwnd = ssthresh;

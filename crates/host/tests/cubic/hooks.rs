@@ -1,10 +1,8 @@
 //! CUBIC's hooks against vectors computed by hand (or by an independent script) from
 //! the paper and from the description of Linux's integer arithmetic.
 
-mod common;
-
+use crate::common::{Cubic, Flow, UserFile};
 use ackclock_host::{CaEvent, CongestionControl, Era, HostConfig};
-use common::{Cubic, Flow, UserFile};
 
 const HZ: [u32; 3] = [100, 250, 1000];
 
@@ -156,6 +154,10 @@ fn a_loss_reduces_once_and_lowers_the_plateau_if_windows_shrink() {
         if last_max > 0 {
             flow.loss_at(last_max);
         }
+        flow.tp().snd_cwnd = cwnd;
+        flow.tp().snd_ssthresh = 2;
+        flow.cc.cong_avoid(0, 1);
+        assert_ne!(flow.cubic(Cubic::EpochStart), 0);
         assert_eq!(
             flow.loss_at(cwnd),
             ssthresh,

@@ -1,10 +1,8 @@
 //! The CUBICs of ha2008's table 1 and of leith2007's Algorithm 1, feature by feature. Lines
 //! are those of the latter.
 
-mod common;
-
+use crate::common::{Cubic, Flow};
 use ackclock_host::{Algorithm, Era, HostConfig};
-use common::{Cubic, Flow};
 
 const OLD: [&str; 7] = [
     "cubic@2.0-pre",

@@ -1,10 +1,8 @@
 //! Preset `linux` against a second writing of Linux 6.12's CUBIC, literal and slow, over
 //! random lives of a connection: window, threshold and every variable, step by step.
 
-mod common;
-
+use crate::common::{Cubic, Flow};
 use ackclock_host::{AckSample, CaEvent, CaState};
-use common::{Cubic, Flow};
 
 const BETA: i64 = 717;
 

@@ -1,0 +1,8 @@
+//! CUBIC against its formula, and against the mistakes that others made in it.
+
+#[path = "../common/mod.rs"]
+mod common;
+mod hooks;
+mod model;
+mod mutants;
+mod versions;
