@@ -81,7 +81,8 @@ CC_HOOK(void, hybla_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 	struct hybla *ca = inet_csk_ca(sk);
 	u32 bits = cc_param(sk, fraction_bits) & 31, cwnd = tp->snd_cwnd;
 	u32 count = cc_param(sk, count_packets) ? min(acked, 0xffffU) : 1;
-	bool slow_start = tcp_in_slow_start(tp);
+	/* Not tcp_in_slow_start(): where that includes ssthresh, the window would stay there. */
+	bool slow_start = tp->snd_cwnd < tp->snd_ssthresh;
 	u64 increment;
 
 	if (!ca->minrtt_us || tp->srtt_us < ca->minrtt_us)
