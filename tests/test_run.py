@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ackclock import AckclockError, Result, Scenario, _core, run, sweep, tables
+from ackclock import AckclockError, Result, Scenario, _core, plot, run, sweep, tables
 from ackclock.runs import output_directory
 from conftest import ROOT
 
@@ -205,3 +205,33 @@ def test_a_cache_that_cannot_be_written_is_named_before_any_run(small, tmp_path)
 def test_what_is_no_scenario():
     with pytest.raises(AckclockError, match="pass a Scenario"):
         run("scenario.toml")
+
+
+def test_flows_may_have_different_algorithms_and_parameters(small, tmp_path):
+    """Two parameter sets of one algorithm, one of them a preset, beside another and a user's."""
+    (tmp_path / "my_cc.c").write_text((ROOT / "examples" / "my_cc.c").read_text())
+    mine = tmp_path / "my_cc.c"
+    kept = {
+        "cubic:beta=0.5,hystart=0": 0.5,
+        "cubic@ha2008": 0.8,
+        "reno": 0.5,
+        f"{mine}:beta=0.3": 0.3,
+        f"{mine}:beta=0.9": 0.9,
+    }
+    flows = [{"algorithm": spec} for spec in kept]
+    result = run(small.replace(duration="10s", flow=flows))
+    assert result.flows["algorithm"].to_list() == list(kept)
+    for number, share in enumerate(kept.values(), 1):
+        losses = result.events.filter(flow=number, kind="recovery")
+        assert len(losses) > 0
+        for loss in losses.iter_rows(named=True):
+            window = loss["cwnd_packets"] * round(share * 1024) // 1024
+            assert loss["ssthresh_packets"] == max(window, 2)
+    labels = [label for _, _, label in plot._flows(result)]
+    assert labels == [
+        "flow 1, CUBIC:beta=0.5,hystart=0",
+        "flow 2, CUBIC@ha2008",
+        "flow 3, Reno",
+        "flow 4, my_cc.c:beta=0.3",
+        "flow 5, my_cc.c:beta=0.9",
+    ]

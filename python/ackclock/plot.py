@@ -1,6 +1,7 @@
 """Figures. Headless: they are drawn to files, never to a screen."""
 
 import io
+import re
 from pathlib import Path
 
 import numpy as np
@@ -86,19 +87,24 @@ def inline_svg(figure: Figure) -> str:
 
 def _flows(result: Result) -> list[tuple[int, str, str]]:
     """Number, colour and label of each flow: coloured by algorithm where each has its own."""
-    names = [
-        result.manifest["algorithms"][flow["algorithm"]]["name"]
-        for flow in result.resolved["flows"]
-    ]
-    distinct = len(set(names)) == len(names) > 1
+    specs = [flow["algorithm"] for flow in result.resolved["flows"]]
+    names = [result.manifest["algorithms"][spec]["name"] for spec in specs]
+    colours = [style.of(name).colour for name in names]
+    if not len(set(colours)) == len(colours) > 1:
+        colours = [style.FLOWS[index % len(style.FLOWS)] for index in range(len(specs))]
+    labels = [_label(spec, name, specs, names) for spec, name in zip(specs, names, strict=True)]
     return [
-        (
-            number,
-            style.of(name).colour if distinct else style.FLOWS[(number - 1) % len(style.FLOWS)],
-            f"flow {number}, {style.of(name).label}",
-        )
-        for number, name in enumerate(names, 1)
+        (number, colour, f"flow {number}, {label}")
+        for number, (colour, label) in enumerate(zip(colours, labels, strict=True), 1)
     ]
+
+
+def _label(spec: str, name: str, specs: list[str], names: list[str]) -> str:
+    """An algorithm's name, with preset and settings where the run has it with others too."""
+    if not re.match(rf"{name}(@|:|$)", spec):
+        return Path(spec).name  # a user's own file
+    alike = {each for each, of in zip(specs, names, strict=True) if of == name}
+    return style.of(name).label + (spec[len(name) :] if len(alike) > 1 else "")
 
 
 def _over_time(axes: Axes, result: Result) -> None:
