@@ -15,7 +15,8 @@
  * equals its sqrt(1.5 / p) for beta = 2 alpha / 3. A decrease is rounded to whole packets
  * and at least one; iiad has alpha = 1.5 so that beta is one.
  *
- * The decrease is as small after slow start's overshoot, which so costs many losses.
+ * A loss in slow start halves the window, as in ns-2 (TcpAgent::slowdown), which has these
+ * algorithms: D would take hundreds of RTTs of losses to undo an overshoot by half.
  *
  * Slow start and timeouts are standard TCP's (RFC 5681). "Square root" is of the window;
  * SQUARE:FF's, of the RTT, is in tcp_square_ff.c.
@@ -43,6 +44,8 @@ CC_HOOK(u32, binomial_ssthresh, struct sock *sk)
 
 	decrease = max((decrease + (1 << 25)) >> 26, 1ULL);
 	inet_csk_ca(sk)->credit = 0;
+	if (tcp_in_slow_start(tcp_sk(sk)))
+		return tcp_reno_ssthresh(sk);
 	return cwnd > decrease ? max_t(u32, cwnd - decrease, 2) : 2;
 }
 

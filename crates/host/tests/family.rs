@@ -146,6 +146,18 @@ fn powers_are_close() {
 }
 
 #[test]
+fn sqrt_halves_what_slow_start_overshot() {
+    // 1000 - 0.667 * 31.6, 1000 - 1
+    for (spec, decreased) in [("sqrt", 979), ("sqrt@iiad", 999)] {
+        let mut flow = avoiding(spec, 1000, 100_000);
+        flow.tp().snd_ssthresh = 1000;
+        assert_eq!(flow.cc.ssthresh(), decreased);
+        flow.tp().snd_ssthresh = 1001;
+        assert_eq!(flow.cc.ssthresh(), 500);
+    }
+}
+
+#[test]
 fn sqrt_meets_standard_tcp() {
     // alpha and beta: a loss every 1/p packets leaves the mean window of sqrt(1.5 / p).
     let mut flow = avoiding("sqrt", 100, 100_000);
