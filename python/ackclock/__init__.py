@@ -16,7 +16,7 @@ from importlib import import_module
 TYPE_CHECKING = False  # what `typing` has, without 10 ms of importing it
 if TYPE_CHECKING:
     from ackclock import metrics, stats
-    from ackclock.claims import Claim, Measure
+    from ackclock.claims import Claim, Every, Measure
     from ackclock.errors import AckclockError
     from ackclock.runs import Result, run
     from ackclock.scenario import Bottleneck, Flow, Scenario
@@ -26,6 +26,7 @@ __all__ = [
     "AckclockError",
     "Bottleneck",
     "Claim",
+    "Every",
     "Flow",
     "Measure",
     "Result",
@@ -41,6 +42,7 @@ _HOME = {
     "AckclockError": "errors",
     "Bottleneck": "scenario",
     "Claim": "claims",
+    "Every": "claims",
     "Flow": "scenario",
     "Measure": "claims",
     "Result": "runs",

@@ -186,7 +186,9 @@ def _known(value: float, digits: int) -> str:
 
 @app.command("reproduce")
 def reproduce_command(
-    figures: Annotated[list[str], typer.Argument(help="PAPER/FIGURE, or PAPER for all of it.")],
+    figures: Annotated[
+        list[str], typer.Argument(help="PAPER/FIGURE, PAPER for all of it, or all.")
+    ],
     output: Output = None,
     seeds: Annotated[
         int | None, typer.Option(min=1, max=1000, help="Repeats of each point.")
@@ -194,7 +196,7 @@ def reproduce_command(
     quick: Annotated[bool, typer.Option("--quick", help="Few repeats and no verdict.")] = False,
     threads: Annotated[int, typer.Option(min=0, help="Cores to use; 0: all.")] = 0,
 ) -> None:
-    """Repeat figures of the papers: table, claims with verdicts, PNG and SVG, one HTML page.
+    """Repeat figures of the papers: table, claims with verdicts, PNG, SVG and PDF, one HTML page.
 
     **Examples**
 
@@ -333,7 +335,7 @@ def list_command(
 def plot_command(
     directory: Annotated[Path, typer.Argument(help="What `ackclock run -o` wrote.")],
 ) -> None:
-    """Draw a run: congestion windows, throughput and queue, as PNG and SVG in its directory.
+    """Draw a run: congestion windows, throughput and queue, as PNG, SVG and PDF in its directory.
 
     **Example**
 

@@ -68,12 +68,13 @@ def overview(result: Result) -> Figure:
 
 
 def write(figure: Figure, directory: Path, name: str) -> list[Path]:
-    """Writes `name`.png and `name`.svg; returns their paths."""
-    paths = [directory / f"{name}.png", directory / f"{name}.svg"]
+    """Writes `name`.png, .svg and .pdf; returns their paths."""
+    undated = {".png": {}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
+    paths = {directory / f"{name}{suffix}": metadata for suffix, metadata in undated.items()}
     with style.applied():
-        figure.savefig(paths[0], dpi=150)
-        figure.savefig(paths[1], metadata={"Date": None})
-    return paths
+        for path, metadata in paths.items():
+            figure.savefig(path, dpi=150, metadata=metadata)
+    return list(paths)
 
 
 def inline_svg(figure: Figure) -> str:

@@ -12,7 +12,7 @@ import polars as pl
 from matplotlib.figure import Figure
 
 from ackclock import _core, papers, plot, report
-from ackclock.claims import Claim, Measure
+from ackclock.claims import Claim, Every, Measure
 from ackclock.runs import MANIFEST, PAGE, Result
 from ackclock.scenario import Scenario
 from ackclock.stats import Estimate
@@ -31,7 +31,7 @@ class Reproduced:
     scenarios: list[Scenario]
     rows: pl.DataFrame
     measures: list[Measure] = field(default_factory=list)
-    claims: list[Claim] = field(default_factory=list)
+    claims: list[Claim | Every] = field(default_factory=list)
 
     @property
     def title(self) -> str:
@@ -94,7 +94,7 @@ def measures_table(figure: Reproduced) -> report.Table:
     return report.Table(
         ["quantity", "measured, 95 % CI", "runs", "paper"],
         [
-            [m.quantity, number(m.estimate, m.unit), str(m.estimate.n), m.paper]
+            [m.quantity, number(m.estimate, m.unit), repeats(m.estimate), m.paper]
             for m in figure.measures
         ],
     )
@@ -110,7 +110,7 @@ def claims_table(figures: Sequence[Reproduced], *, quick: bool) -> report.Table:
                 claim.says,
                 claim.bound,
                 number(claim.estimate, claim.unit),
-                str(claim.estimate.n),
+                repeats(claim.estimate),
                 QUICK if quick else claim.verdict,
             ]
             for figure in figures
@@ -121,13 +121,21 @@ def claims_table(figures: Sequence[Reproduced], *, quick: bool) -> report.Table:
 
 def number(estimate: Estimate, unit: str) -> str:
     """An estimate as text: "312 s (290 … 334)"."""
-    digits = 4 if unit == "" else 0 if abs(estimate.mean) >= 100 else 1
+    size = abs(estimate.mean)
+    digits = 4 if unit == "" else 0 if size >= 100 else 1 if size >= 1 else 3
     text = f"{estimate.mean:.{digits}f} {unit}".strip()
     if estimate.censored:
-        text = f"> {text}, {estimate.censored} of {estimate.n} cut off"
+        above, below = math.isinf(estimate.high), math.isinf(estimate.low)
+        bound = "about" if above and below else ">" if above else "<"
+        text = f"{bound} {text}, {estimate.censored} of {estimate.n} cut off"
     elif estimate.n > 1:
         text += f" ({estimate.low:.{digits}f} … {estimate.high:.{digits}f})"
     return text
+
+
+def repeats(estimate: Estimate) -> str:
+    """How many runs, as text."""
+    return str(estimate.n) if estimate.n else "—"
 
 
 def write(
@@ -138,7 +146,7 @@ def write(
     quick: bool,
     cache: Path = CACHE,
 ) -> None:
-    """Writes figures (PNG, SVG), rows (Parquet), claims (JSON) and index.html to a directory."""
+    """Writes figures (PNG, SVG, PDF), rows (Parquet), claims (JSON) and index.html."""
     sections = [report.Section("Claims", table=claims_table(figures, quick=quick))]
     for each in figures:
         file_name = each.name.replace("/", "-")
@@ -164,22 +172,7 @@ def write(
     title = " and ".join(dict.fromkeys(_paper_title(each.name) for each in figures))
     page = report.page(title, lead, sections)
     (directory / PAGE).write_text(page, encoding="utf-8")
-    claims = [
-        {
-            "id": claim.id,
-            "says": claim.says,
-            "bound": claim.bound,
-            "mean": claim.estimate.mean,
-            "low": _finite(claim.estimate.low),
-            "high": _finite(claim.estimate.high),
-            "n": claim.estimate.n,
-            "censored": claim.estimate.censored,
-            "unit": claim.unit,
-            "verdict": QUICK if quick else claim.verdict,
-        }
-        for each in figures
-        for claim in each.claims
-    ]
+    claims = [_claim(claim, quick=quick) for each in figures for claim in each.claims]
     manifest = {
         "ackclock": _core.engine_version(),
         "command": command,
@@ -202,6 +195,24 @@ def run_totals(figures: Sequence[Reproduced]) -> str:
     noun = "run" if len(runs) == 1 else "runs"
     millions = f"{packets / 1e6:.0f} million data packets"
     return f"{len(runs)} {noun}, {millions} in {core_s:.0f} core-seconds."
+
+
+def _claim(claim: Claim | Every, *, quick: bool) -> dict[str, object]:
+    """A claim for programs; what must hold at several points has its parts besides."""
+    parts = claim.parts if isinstance(claim, Every) else []
+    return {
+        "id": claim.id,
+        "says": claim.says,
+        "bound": claim.bound,
+        "mean": claim.estimate.mean,
+        "low": _finite(claim.estimate.low),
+        "high": _finite(claim.estimate.high),
+        "n": claim.estimate.n,
+        "censored": claim.estimate.censored,
+        "unit": claim.unit,
+        "verdict": QUICK if quick else claim.verdict,
+        **({"parts": [_claim(part, quick=quick) for part in parts]} if parts else {}),
+    }
 
 
 def _finite(value: float) -> float | None:

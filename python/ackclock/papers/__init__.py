@@ -7,7 +7,7 @@ A figure's module has a docstring, its title and then the paper's setup, and
 * ``reduce(result)``: one row of numbers of a run, a dict;
 * ``plot(rows, load)``: a matplotlib figure; ``load(scenario)`` gives a run's `Result`;
 * ``measures(rows)``: what is put beside the paper's numbers, a list of `Measure`;
-* ``claims(rows)``: the paper's claims with their verdicts, a list of `Claim`;
+* ``claims(rows)``: the paper's claims with their verdicts, a list of `Claim` or `Every`;
 
 where ``rows`` is a polars table of all runs. What a paper leaves open is marked ``# assumed:``.
 """
@@ -40,13 +40,13 @@ def title(module: ModuleType) -> str:
 
 
 def load(name: str) -> list[tuple[str, ModuleType]]:
-    """The figure of a name ("cubicfc/fig5"), or all of a paper ("cubicfc"): (name, module) pairs.
+    """The figure of a name ("cubicfc/fig5"), of a paper ("cubicfc") or "all": (name, module) pairs.
 
-    Raises `AckclockError` for a name that is neither.
+    Raises `AckclockError` for another name.
     """
     known = names()
     wanted = re.sub(r"(\D)(\d)$", r"\g<1>0\2", name)  # fig5 is fig05
-    chosen = [each for each in known if wanted == each or name == each.split("/")[0]]
+    chosen = [each for each in known if name in (each.split("/")[0], "all") or wanted == each]
     if not chosen:
         raise AckclockError(f'figure = "{name}": there is none; choose from {", ".join(known)}')
     return [
