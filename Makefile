@@ -17,7 +17,6 @@ demo: build ## The main job: figures 2 and 5 of Cubic-FC at full length, as one 
 build: $(CORE) ## Everything that `$(BIN)/ackclock` needs, inside this directory
 
 test: build ## Every test: Rust, C layout, BPF builds, Python
-	@scripts/require.sh clang libbpf
 	cargo test --workspace
 	$(BIN)/pytest
 

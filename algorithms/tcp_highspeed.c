@@ -61,14 +61,17 @@ static const struct hstcp_row hstcp_table[] = {
 };
 enum { HSTCP_ROWS = sizeof(hstcp_table) / sizeof(hstcp_table[0]) };
 
+/* The first row that holds cwnd, or the last: by halves, in bounds that the verifier sees. */
 static inline void hstcp_lookup(struct hstcp *ca, u32 cwnd)
 {
-	u32 row = min(ca->ai, (u32)HSTCP_ROWS - 1);
+	u32 row = 0;
 
-	while (row < HSTCP_ROWS - 1 && cwnd > hstcp_table[row].cwnd)
-		row++;
-	while (row > 0 && row < HSTCP_ROWS && cwnd <= hstcp_table[row - 1].cwnd)
-		row--;
+	for (u32 step = 64; step; step >>= 1) {
+		u32 next = row + step;
+
+		if (next < HSTCP_ROWS && cwnd > hstcp_table[next - 1].cwnd)
+			row = next;
+	}
 	ca->ai = row;
 }
 

@@ -70,7 +70,8 @@ CC_HOOK(void, hybla_set_state, struct sock *sk, u8 new_state)
 /* 2^rho - 1 in 1/128 of a packet. */
 static inline u32 hybla_slow_start(u32 rho_3ls)
 {
-	static const u8 fractions[8] = { 128, 139, 152, 165, 181, 197, 215, 234 };
+	/* Of u64 since libbpf does not find tables of 32 bytes and less (.rodata.cst32). */
+	static const u64 fractions[8] = { 128, 139, 152, 165, 181, 197, 215, 234 };
 
 	return (1U << min(rho_3ls >> 3, 16U)) * fractions[rho_3ls & 7] - 128;
 }

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Makes sure that the tools named as arguments are here: cc, clang, libbpf, libelf, python, cargo.
+# Makes sure that the tools named as arguments are here: cc, clang, libelf, python, cargo.
 # Debian packages are installed when missing and we are root; otherwise the command to type is
 # printed. Rust is never installed behind your back.
 set -eu
@@ -23,7 +23,6 @@ present() {
 	case $1 in
 	cc) has cc || has gcc || has clang ;;
 	clang) has clang ;;
-	libbpf) echo '#include <bpf/bpf_helpers.h>' | ${CC:-cc} -E -include linux/types.h - >/dev/null 2>&1 ;;
 	libelf) has make && has pkg-config && pkg-config --exists libelf zlib ;;
 	python) find_python >/dev/null ;;
 	cargo) [ "$(cargo_minor)" ] && [ "$(cargo_minor)" -ge "$CARGO_MINOR" ] ;;
@@ -34,7 +33,6 @@ package() {
 	case $1 in
 	cc) echo gcc libc6-dev ;;
 	clang) echo clang ;;
-	libbpf) echo libbpf-dev linux-libc-dev ;;
 	libelf) echo make pkg-config libelf-dev zlib1g-dev ;;
 	python) echo python3 python3-venv ;;
 	esac

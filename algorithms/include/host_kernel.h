@@ -38,6 +38,10 @@ extern int CONFIG_HZ __kconfig;
 CC_PARAMS(CC_PARAM_CONST)
 #define cc_param(sk, name) ((void)(sk), cc_param_##name)
 
+/* Written by the loader: what it loaded, for whoever finds it in the kernel later. */
+#define CC_LABEL_SIZE 1024
+const volatile char cc_label[CC_LABEL_SIZE] = {};
+
 static inline bool tcp_in_slow_start(const struct tcp_sock *tp)
 {
 	return tp->snd_cwnd < tp->snd_ssthresh;
@@ -68,10 +72,7 @@ SEC("?struct_ops") u32 BPF_PROG(cc_default_undo_cwnd, struct sock *sk)
 #define TCP_CONG_NON_RESTRICTED 1
 #define CC_NAME_SIZE 16		/* TCP_CA_NAME_MAX */
 
-/*
- * The kernel knows the algorithm as ac_<name>, since reno and cubic are taken, or as
- * <name> where that would be more than 15 characters; a loader may write another name.
- */
+/* The loader writes another name where the kernel has one of its own. */
 #define CC_ALGORITHM(algorithm, summary, ...)                                           \
 	_Static_assert(sizeof(#algorithm) <= CC_NAME_SIZE,                              \
 		       "the name of " #algorithm " has more than 15 characters");       \
@@ -81,8 +82,7 @@ SEC("?struct_ops") u32 BPF_PROG(cc_default_undo_cwnd, struct sock *sk)
 		.undo_cwnd = cc_default_undo_cwnd,                                      \
 		__VA_ARGS__,                                                            \
 		.flags = TCP_CONG_NON_RESTRICTED,                                       \
-		.name = __builtin_choose_expr(sizeof("ac_" #algorithm) <= CC_NAME_SIZE, \
-					      "ac_" #algorithm, #algorithm),            \
+		.name = #algorithm,                                                     \
 	};                                                                              \
 	_Pragma("clang diagnostic pop")                                                 \
 	_Static_assert(1, "")

@@ -7,18 +7,18 @@
 
 enum { POWER_ONE = 1 << 16 };	/* 1.0: results have 16 fraction bits */
 
+/* Both loops have no branches: the verifier would follow all 2^16 ways through them. */
+
 /* log2(x), x > 0, of 65536: its fraction bit by bit, by squaring. */
 static inline s64 cc_log2(u64 x)
 {
 	u32 whole = fls64(x) - 1, fraction = 0;
 	u64 m = whole > 31 ? x >> (whole - 31) : x << (31 - whole);
 
-	for (u32 bit = POWER_ONE >> 1; bit; bit >>= 1) {
+	for (u32 bit = 0; bit < 16; bit++) {
 		m = m * m >> 31;
-		if (m >> 32) {
-			m >>= 1;
-			fraction |= bit;
-		}
+		fraction = fraction << 1 | m >> 32;
+		m >>= m >> 32;
 	}
 	return (s64)whole * POWER_ONE + fraction;
 }
@@ -26,18 +26,21 @@ static inline s64 cc_log2(u64 x)
 /* 2^(y / 65536) of 65536; 0 where it is less, 2^62 where it would be more. */
 static inline u64 cc_exp2(s64 y)
 {
-	/* 2^(2^-i) of 2^31, i = 1..16 */
-	static const u32 root[16] = {
-		3037000500, 2553802834, 2341847524, 2242560872, 2194507417, 2170868212,
-		2159144272, 2153306067, 2150392887, 2148937775, 2148210589, 2147847087,
-		2147665360, 2147574502, 2147529075, 2147506361,
+	enum { ROOT_ONE = 1U << 31 };
+	/* 1 and 2^(2^-i) of 2^31, i = 1..16 */
+	static const u32 root[16][2] = {
+		{ ROOT_ONE, 3037000500 }, { ROOT_ONE, 2553802834 }, { ROOT_ONE, 2341847524 },
+		{ ROOT_ONE, 2242560872 }, { ROOT_ONE, 2194507417 }, { ROOT_ONE, 2170868212 },
+		{ ROOT_ONE, 2159144272 }, { ROOT_ONE, 2153306067 }, { ROOT_ONE, 2150392887 },
+		{ ROOT_ONE, 2148937775 }, { ROOT_ONE, 2148210589 }, { ROOT_ONE, 2147847087 },
+		{ ROOT_ONE, 2147665360 }, { ROOT_ONE, 2147574502 }, { ROOT_ONE, 2147529075 },
+		{ ROOT_ONE, 2147506361 },
 	};
 	s64 whole = y >> 16;
-	u64 m = 1ULL << 31;
+	u64 m = ROOT_ONE;
 
 	for (u32 i = 0; i < 16; i++)
-		if (y & (POWER_ONE >> 1 >> i))
-			m = m * root[i] >> 31;
+		m = m * root[i][y >> (15 - i) & 1] >> 31;
 	if (whole < -16)
 		return 0;
 	if (whole > 45)

@@ -130,19 +130,17 @@ static inline bool after(u32 a, u32 b)
 	return before(b, a);
 }
 
-/* Position of the highest bit set, 1 to 64; 0 for 0. Spelled out because on
- * __builtin_clzll clang 14 for BPF exhausts the memory of the machine. */
+/* Position of the highest bit set, 1 to 64; 0 for 0: the number of bits at and below it. Spelled
+ * out because on __builtin_clzll clang 14 for BPF exhausts the memory of the machine, and without
+ * branches because the verifier would follow each. */
 static inline u32 fls64(u64 x)
 {
-	u32 position = 0;
-
-	for (u32 step = 32; step; step >>= 1) {
-		if (x >> step) {
-			x >>= step;
-			position += step;
-		}
-	}
-	return position + (u32)x;
+	for (u32 step = 1; step <= 32; step <<= 1)
+		x |= x >> step;
+	x -= x >> 1 & 0x5555555555555555;
+	x = (x & 0x3333333333333333) + (x >> 2 & 0x3333333333333333);
+	x = (x + (x >> 4)) & 0x0f0f0f0f0f0f0f0f;
+	return x * 0x0101010101010101 >> 56;
 }
 
 #endif

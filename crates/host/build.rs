@@ -70,7 +70,7 @@ fn main() {
         "/// (path below `algorithms/`, text) of what algorithms are compiled with."
     )
     .unwrap();
-    writeln!(registry, "pub(crate) static SUPPORT: &[(&str, &str)] = &[").unwrap();
+    writeln!(registry, "pub static SUPPORT: &[(&str, &str)] = &[").unwrap();
     for file in &support {
         let path = file.strip_prefix(&root).unwrap();
         writeln!(registry, "    ({path:?}, include_str!({file:?})),").unwrap();

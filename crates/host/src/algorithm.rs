@@ -57,7 +57,7 @@ struct Inner {
     ops: TcpCongestionOps,
     fingerprint: u64,
     /// Holds the code that `ops` points to; `None` for built-in algorithms.
-    _library: Option<Library>,
+    library: Option<Library>,
 }
 
 impl Algorithm {
@@ -162,6 +162,11 @@ impl Algorithm {
         self.0.fingerprint
     }
 
+    /// Is it one of [`all`](Self::all), rather than a user's file?
+    pub fn is_built_in(&self) -> bool {
+        self.0.library.is_none()
+    }
+
     pub(crate) fn ops(&self) -> &TcpCongestionOps {
         &self.0.ops
     }
@@ -199,7 +204,7 @@ impl Algorithm {
             presets: declared.presets,
             ops: declared.ops,
             fingerprint: fingerprint(texts),
-            _library: library,
+            library,
         }));
         algorithm
             .check_declarations()

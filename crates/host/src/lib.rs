@@ -29,7 +29,7 @@ mod layout;
 mod module;
 pub mod sock;
 
-pub use algorithm::{Algorithm, Param, Preset};
+pub use algorithm::{Algorithm, Param, Preset, SUPPORT};
 pub use configure::Configured;
 pub use congestion_control::{CongestionControl, HostConfig};
 pub use error::AlgorithmError;

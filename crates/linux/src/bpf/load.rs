@@ -1,0 +1,224 @@
+//! An algorithm's object, patched and registered.
+
+use std::mem::offset_of;
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+use ackclock_host::{Configured, TcpCongestionOps};
+use libbpf_rs::{ErrorKind, Link, MapType, Object, ObjectBuilder, OpenObject, PrintLevel};
+use object::{Object as _, ObjectSymbol as _};
+
+use super::{compile, require, KernelError};
+
+/// Longest name of an algorithm in the kernel: `TCP_CA_NAME_MAX` with its 0.
+pub const NAME_MAX: usize = 15;
+/// Lines at the end of the verifier's log that say what is wrong.
+const LOG_LINES: usize = 12;
+
+/// An algorithm in the kernel, to which any process of the machine can set its sockets
+/// (`TCP_CONGESTION`), in every network namespace and without privilege.
+///
+/// Dropping it, or the death of the process, unregisters it: sockets that use it keep it
+/// until they close, new ones can no longer choose it.
+#[derive(Debug)]
+pub struct Registered {
+    name: String,
+    spec: String,
+    link: Link,
+    _object: Object,
+}
+
+impl Registered {
+    /// Registers an algorithm (`name_or_path[@preset][:param=value,…]`) under a name that
+    /// nobody else has, so that the same one can be there with several parameter sets.
+    ///
+    /// # Errors
+    /// A bad spec; missing privileges; a kernel without BPF `struct_ops`; a user's file that
+    /// clang or the verifier refuses.
+    pub fn load(spec: &str) -> Result<Self, KernelError> {
+        let configured = ackclock_host::Algorithm::configure(spec)?;
+        let pid = std::process::id();
+        let stem: String = configured.algorithm().name().chars().take(8).collect();
+        for attempt in 0u32.. {
+            // 24 bits tell processes, and the sets of one process, apart.
+            let unique = pid.wrapping_add(attempt.wrapping_mul(0x9e_3779)) & 0xff_ffff;
+            match Self::load_as(&configured, &format!("{stem}.{unique:06x}")) {
+                Err(KernelError::NameTaken { .. }) => {}
+                other => return other,
+            }
+        }
+        unreachable!("a name is free before 2^32 are tried")
+    }
+
+    /// Registers an algorithm under that name of at most 15 characters.
+    ///
+    /// # Errors
+    /// As [`load`](Self::load); [`KernelError::NameTaken`].
+    pub fn load_as(configured: &Configured, name: &str) -> Result<Self, KernelError> {
+        check_name(name)?;
+        require("registering an algorithm")?;
+        let elf = compile::object(configured.algorithm())?;
+        let spec = configured.spec().to_string();
+        let (loaded, log) = with_log(|| {
+            let mut open = ObjectBuilder::default().open_memory(&elf)?;
+            patch(&mut open, &elf, configured, name);
+            open.load()
+        });
+        let mut object = loaded.map_err(|error| refused(&spec, &error, &log))?;
+        let (link, log) = with_log(|| {
+            let mut ops = object
+                .maps_mut()
+                .find(|map| libbpf_rs::MapCore::map_type(map) == MapType::StructOps)
+                .expect("CC_ALGORITHM defines one");
+            ops.attach_struct_ops()
+        });
+        let link = link.map_err(|error| match error.kind() {
+            ErrorKind::AlreadyExists => KernelError::NameTaken { name: name.into() },
+            _ => refused(&spec, &error, &log),
+        })?;
+        Ok(Self {
+            name: name.into(),
+            spec,
+            link,
+            _object: object,
+        })
+    }
+
+    /// Its name, as `TCP_CONGESTION` wants it.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The spec that it was made of, in canonical form.
+    pub fn spec(&self) -> &str {
+        &self.spec
+    }
+
+    /// Keeps it registered when this process ends, until that file, in a BPF file system, is
+    /// removed.
+    ///
+    /// # Errors
+    /// The path is taken or in no such file system.
+    pub fn pin(&mut self, path: &Path) -> Result<(), KernelError> {
+        let what = || format!("pin {}", path.display());
+        self.link
+            .pin(path)
+            .map_err(|error| KernelError::system(what(), error))
+    }
+}
+
+/// # Errors
+/// A name that is empty, too long or has characters other than letters, digits, `_` and `.`.
+pub(crate) fn check_name(name: &str) -> Result<(), KernelError> {
+    let fits = |c: char| c.is_ascii_alphanumeric() || "_.".contains(c);
+    let problem = if name.is_empty() {
+        "it is empty".to_string()
+    } else if name.len() > NAME_MAX {
+        format!(
+            "it has {} characters, the kernel takes {NAME_MAX}",
+            name.len()
+        )
+    } else if !name.chars().all(fits) {
+        "it may have letters, digits, _ and . only".to_string()
+    } else {
+        return Ok(());
+    };
+    Err(KernelError::BadName {
+        name: name.into(),
+        problem,
+    })
+}
+
+/// Writes parameters and label into .rodata and the name into the ops, where the symbols of
+/// the ELF object say.
+fn patch(open: &mut OpenObject, elf: &[u8], configured: &Configured, name: &str) {
+    let elf = object::File::parse(elf).expect("libbpf has parsed it");
+    let symbols: Vec<_> = elf
+        .symbols()
+        .filter_map(|symbol| Some((symbol.name().ok()?.to_string(), symbol.address() as usize)))
+        .collect();
+    let at = |wanted: &str| {
+        let found = symbols.iter().find(|(name, _)| name == wanted);
+        found
+            .unwrap_or_else(|| panic!("host_kernel.h defines {wanted}"))
+            .1
+    };
+    for mut map in open.maps_mut() {
+        let (kind, map_name) = (map.map_type(), map.name().to_string_lossy().into_owned());
+        let Some(value) = map.initial_value_mut() else {
+            continue;
+        };
+        if kind == MapType::StructOps {
+            write_text(
+                &mut value[offset_of!(TcpCongestionOps, name)..][..=NAME_MAX],
+                name,
+            );
+        } else if map_name.ends_with(".rodata") {
+            for (param, stored) in configured.values() {
+                let place = at(&format!("cc_param_{param}"));
+                value[place..place + 4].copy_from_slice(&stored.to_le_bytes());
+            }
+            write_text(
+                &mut value[at("cc_label")..][..LABEL_SIZE],
+                &label(configured),
+            );
+        }
+    }
+}
+
+/// `CC_LABEL_SIZE` of host_kernel.h.
+pub(crate) const LABEL_SIZE: usize = 1024;
+
+/// What `status` reads back: the spec, and in a second line every parameter.
+fn label(configured: &Configured) -> String {
+    let params = configured.algorithm().params().iter();
+    let values: Vec<_> = params
+        .zip(configured.values())
+        .map(|(param, (name, stored))| format!("{name}={}", param.display(stored)))
+        .collect();
+    format!("{}\n{}", configured.spec(), values.join(" "))
+}
+
+/// Fills `place` with the text, cut to leave a 0 at its end.
+fn write_text(place: &mut [u8], text: &str) {
+    let length = text.len().min(place.len() - 1);
+    place.fill(0);
+    place[..length].copy_from_slice(&text.as_bytes()[..length]);
+}
+
+fn refused(spec: &str, error: &libbpf_rs::Error, log: &str) -> KernelError {
+    // libbpf prints the verifier's log between these lines.
+    let verifier = log
+        .split_once("BEGIN PROG LOAD LOG --\n")
+        .and_then(|(_, rest)| rest.split_once("\n-- END PROG LOAD LOG"));
+    let Some((verifier, _)) = verifier else {
+        let reason = log.lines().last().unwrap_or_default();
+        return KernelError::system(format!("load {spec}"), format!("{error} {reason}"));
+    };
+    let said: Vec<_> = verifier
+        .lines()
+        .filter(|line| !line.is_empty() && !line.starts_with("processed "))
+        .collect();
+    KernelError::Refused {
+        spec: spec.into(),
+        log: said[said.len().saturating_sub(LOG_LINES)..].join("\n"),
+    }
+}
+
+/// What `work` returns and what libbpf said meanwhile. One at a time: libbpf has one printer.
+pub(crate) fn with_log<T>(work: impl FnOnce() -> T) -> (T, String) {
+    static ONE: Mutex<()> = Mutex::new(());
+    static LOG: Mutex<String> = Mutex::new(String::new());
+
+    let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let take = || std::mem::take(&mut *LOG.lock().unwrap_or_else(PoisonError::into_inner));
+    take();
+    libbpf_rs::set_print(Some((PrintLevel::Warn, |_, text| {
+        LOG.lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push_str(&text);
+    })));
+    let result = work();
+    libbpf_rs::set_print(None);
+    (result, take())
+}
