@@ -1,0 +1,101 @@
+"""Algorithm 1: what the pseudo code of Linux 2.6.18's CUBIC says, seen in a run.
+
+Initial ssthresh 100 (line 2); cwnd grows by one packet per 50 ACKs before the first back-off (lines
+25 and 26), "equivalently, cwnd doubles approximately every 35 round-trip times"; at most 20 packets
+per s of delay_min in an RTT (line 23); back-off to 0.8 cwnd (line 44); last_max = 0.9 cwnd where a
+loss comes below the last maximum (line 39). The lines themselves are tested one by one in
+crates/host/tests/eras.rs and cubic_versions.rs; this is the same seen from outside.
+
+A single flow at 250 Mb/s and 200 ms with one BDP of buffer.
+"""
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import polars as pl
+from matplotlib.figure import Figure
+
+from ackclock import Result, Scenario, metrics, stats, style
+from ackclock import plot as drawing
+from ackclock.claims import Claim, Every, Measure
+from ackclock.papers.leith2007 import _testbed as testbed
+
+SEEDS, QUICK_SEEDS = testbed.SEEDS, testbed.QUICK_SEEDS
+RATE_MBPS, RTT_MS = 250, 200
+
+
+def grid(seeds: testbed.Seeds) -> list[Scenario]:
+    return [
+        testbed.scenario(RATE_MBPS, [testbed.CUBIC], [RTT_MS], seed, starts_s=[0]) for seed in seeds
+    ]
+
+
+def reduce(result: Result) -> dict[str, Any]:
+    """The first slow start's end, the growth before the first loss, the clamp and the back-off."""
+    samples = metrics.regular_samples(result).filter(pl.col("state") == "open")
+    entries = result.events.filter(pl.col("kind") == "recovery")
+    time_s = samples["time_us"].to_numpy() / 1e6
+    rtt_s = samples["srtt_us"].to_numpy() / 1e6
+    cwnd = samples["cwnd_packets"].to_numpy().astype(float)
+    losses_s = entries["time_us"].to_numpy() / 1e6
+    # As long as there is no queue, and so one RTT.
+    bdp_packets = RATE_MBPS * 1e6 * RTT_MS / 1e3 / 12e3
+    probing = (time_s < losses_s[0]) & (cwnd > 150) & (cwnd < 0.9 * bdp_packets)
+    growth_per_s = np.polyfit(time_s[probing], np.log(cwnd[probing]), 1)[0]
+    # The window grows straight from the first back-off on: packets per RTT.
+    epochs = [
+        (time_s > start_s + 5) & (time_s < stop_s) for start_s, stop_s in pairwise(losses_s[1:])
+    ]
+    per_rtt = [
+        np.polyfit(time_s[inside], cwnd[inside], 1)[0] * rtt_s[inside].mean() for inside in epochs
+    ]
+    return testbed.describe(result) | {
+        "initial_ssthresh_packets": int(result.events["ssthresh_packets"][0]),
+        "doubling_rtts": float(np.log(2) / growth_per_s / (RTT_MS / 1e3)),
+        "growth_per_rtt_packets": float(np.mean(per_rtt)),
+        "back_off": float(
+            (entries["ssthresh_packets"] / entries["cwnd_packets"]).to_numpy().mean()
+        ),
+    }
+
+
+def plot(rows: pl.DataFrame, load: testbed.Load) -> Figure:
+    with style.applied():
+        figure = Figure(figsize=(8, 3.2))
+        axes = figure.subplots()
+        drawing.cwnd(axes, load(*grid([rows["seed"][0]])))
+        axes.set_xlabel("time (s)")
+    return figure
+
+
+#: Quantity, unit, column, value by Algorithm 1, tolerance.
+FEATURES = (
+    ("initial ssthresh", "packets", "initial_ssthresh_packets", 100, 0),
+    # ln 2 / ln (1 + 1/51): cwnd_cnt > cnt is true of every 51st ACK.
+    ("doubling before the first back-off", "RTTs", "doubling_rtts", 35.7, 0.05),
+    ("clamped growth per RTT", "packets", "growth_per_rtt_packets", 20 * RTT_MS / 1e3, 0.05),
+    ("window kept at a back-off", "", "back_off", 0.8, 0.01),
+)
+
+
+def measures(rows: pl.DataFrame) -> list[Measure]:
+    return [
+        Measure(name, unit, stats.mean_ci(rows[column].to_list()), f"{value:g}")
+        for name, unit, column, value, _ in FEATURES
+    ]
+
+
+def claims(rows: pl.DataFrame) -> list[Claim | Every]:
+    parts = [
+        Claim(
+            name,
+            "",
+            stats.mean_ci(rows[column].to_list()),
+            unit,
+            low=value * (1 - tolerance),
+            high=value * (1 + tolerance),
+        )
+        for name, unit, column, value, tolerance in FEATURES
+    ]
+    return [Every("leith2007.alg1", "The features of Algorithm 1, as listed", parts)]
