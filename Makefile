@@ -27,9 +27,9 @@ check: build ## Format, lint, types
 	$(BIN)/ruff check
 	$(BIN)/mypy
 
-bench: ## Simulated packets per second of one core; writes target/bench.json
+bench: ## Packets per second of one core (to target/bench.json), and CUBIC's cube roots
 	@scripts/require.sh cc cargo
-	cargo bench -p ackclock-sim
+	cargo bench -p ackclock-host -p ackclock-sim
 
 docs: build ## Rewrite the generated pages of docs/
 	$(BIN)/python -c 'from ackclock import tables as of; print(of.markdown(), end="")' > docs/tables.md

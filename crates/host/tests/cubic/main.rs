@@ -5,4 +5,5 @@ mod common;
 mod hooks;
 mod model;
 mod mutants;
+mod root;
 mod versions;
