@@ -7,8 +7,8 @@ mod common;
 use std::env;
 use std::process::{Command, Output};
 
-use ackclock_host::{AckSample, Algorithm, CaEvent, CaState, Era, HostConfig};
-use common::{Flow, UserFile, ALGORITHMS_FROM};
+use ackclock_host::{AckSample, CaEvent, CaState, Era, HostConfig};
+use common::{specs, Flow, UserFile, ALGORITHMS_FROM};
 
 const ALGORITHMS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../algorithms");
 /// The largest window that the simulator lets an algorithm have.
@@ -26,17 +26,6 @@ const EVENTS: [CaEvent; 4] = [
     CaEvent::CompleteCwr,
     CaEvent::Loss,
 ];
-
-/// Every algorithm and every preset of it.
-fn specs() -> Vec<String> {
-    let mut specs = Vec::new();
-    for algorithm in Algorithm::all() {
-        specs.push(algorithm.name().to_string());
-        let presets = algorithm.presets().iter();
-        specs.extend(presets.map(|preset| format!("{}@{}", algorithm.name(), preset.name)));
-    }
-    specs
-}
 
 #[test]
 fn no_sequence_of_events_breaks_an_algorithm() {

@@ -26,6 +26,17 @@ fn configure(spec: &str) -> Configured {
     Algorithm::configure(&spec).unwrap_or_else(|error| panic!("{error}"))
 }
 
+/// Every algorithm and every preset of it.
+pub fn specs() -> Vec<String> {
+    let mut specs = Vec::new();
+    for algorithm in Algorithm::all() {
+        specs.push(algorithm.name().to_string());
+        let presets = algorithm.presets().iter();
+        specs.extend(presets.map(|preset| format!("{}@{}", algorithm.name(), preset.name)));
+    }
+    specs
+}
+
 /// A flow whose window always limits it, driven hook by hook.
 pub struct Flow {
     pub cc: CongestionControl,
