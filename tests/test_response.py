@@ -1,0 +1,99 @@
+"""Response functions: closed forms against the papers' numbers, and simulations against both."""
+
+import polars as pl
+import pytest
+
+from ackclock import AckclockError, response
+
+
+def simulated(algorithm, loss_rate, rtt="10ms", **hosts):
+    rows = response.measure([algorithm], [rtt], [loss_rate], **hosts)
+    return rows["simulated_packets"][0]
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "loss_rate", "rtt_s", "packets"),
+    [
+        ("reno", 1e-6, 0.01, 1225),  # ha2008, section 5.1: 1200
+        ("cubic@ha2008", 1e-6, 0.01, 1225),  # the same; eq. (6) alone is 1174
+        ("cubic@ha2008", 1e-7, 0.01, 6602),  # eq. (6): 1.174 (RTT/p)^3/4
+        ("cubic", 1e-6, 0.1, 5926),  # RFC 9438, table 1
+        ("cubic", 1e-8, 0.1, 187400),  # the same
+        ("cubic@rfc9438", 1e-7, 0.01, 5926),  # RFC 9438, table 2
+        ("highspeed", 1e-7, 0.01, 83000),  # RFC 3649, section 5
+        ("highspeed", 1e-5, 0.01, 1776),  # RFC 3649, table 3: 1795 by 0.12/p^0.835
+        ("scalable", 1e-6, 0.01, 74517),  # Kelly 2003: a/b = 0.08, for small a and b
+    ],
+)
+def test_the_closed_forms_give_the_papers_numbers(algorithm, loss_rate, rtt_s, packets):
+    assert response.analytic(algorithm, loss_rate, rtt_s) == pytest.approx(packets, rel=1e-3)
+
+
+@pytest.mark.parametrize("algorithm", ["cubic@2.0", "sqrt:k=0.9", "vegas"])
+def test_some_have_no_closed_form(algorithm):
+    assert response.analytic(algorithm, 1e-4, 0.01) is None
+
+
+@pytest.mark.parametrize(
+    "algorithm",
+    [
+        "reno",
+        "cubic",
+        "cubic@ha2008",
+        "cubic@ha2008:tcp_friendliness=0",
+        "highspeed",
+        "scalable",
+        "sqrt",
+        "hybla@caini2004",
+        "constant_rate",
+    ],
+)
+@pytest.mark.parametrize("rtt_s", [0.01, 0.1])
+def test_the_simulator_agrees(algorithm, rtt_s):
+    expected = response.analytic(algorithm, 1e-5, rtt_s)
+    measured = simulated(algorithm, 1e-5, f"{rtt_s:g}s")
+    assert measured == pytest.approx(expected, rel=0.1), algorithm
+
+
+def test_delayed_acks_count_only_where_acks_are_counted():
+    """Half the growth where Linux 2.6 counts ACKs: 1/√2 of the window."""
+    each, every_second = (
+        simulated("reno", 1e-5, profile="linux-2.6.25", delayed_ack_segments=n) for n in (1, 2)
+    )
+    assert every_second / each == pytest.approx(0.5**0.5, rel=0.02)
+    each, every_second = (simulated("reno", 1e-5, delayed_ack_segments=n) for n in (1, 2))
+    assert every_second / each == pytest.approx(1, rel=0.05)
+
+
+def test_a_run_with_too_few_losses_has_no_window():
+    rows = response.measure(["reno"], ["10ms"], [1e-4])
+    assert rows["epochs"][0] >= response.EPOCHS
+    with pytest.raises(AckclockError, match="choose from 1e-9"):
+        response.measure(["reno"], ["10ms"], [0.5])
+
+
+def test_the_command(ackclock, tmp_path):
+    arguments = ["--algorithm", "reno", "--algorithm", "vegas", "--lowest", "1e-3", "-o", "out"]
+    done = ackclock("response", *arguments)
+    assert done.returncode == 0, done.stderr
+    assert "reno: formula" in done.stdout
+    assert "hosts linux-6, an ACK for each packet" in done.stdout
+    rows = pl.read_parquet(tmp_path / "out" / "response.parquet")
+    assert rows["algorithm"].to_list() == ["reno"] * 3 + ["vegas"] * 3
+    assert rows["loss_rate"].to_list() == sorted(rows["loss_rate"][:3], reverse=True) * 2
+    assert rows.filter(algorithm="vegas")["analytic_packets"].is_null().all()
+    assert (tmp_path / "out" / "response.png").read_bytes().startswith(b"\x89PNG")
+    assert ackclock("response", *arguments).returncode == 0  # again, over the same directory
+
+
+def test_the_command_refuses_in_one_line(ackclock):
+    for arguments in (["--algorithm", "nope"], ["--algorithm", "reno", "--rtt", "10"]):
+        done = ackclock("response", *arguments, "--lowest", "1e-2")
+        assert done.returncode == 1
+        assert done.stderr.startswith("error: ")
+        assert done.stderr.count("\n") == 1
