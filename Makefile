@@ -37,6 +37,7 @@ docs: build ## Rewrite the generated pages of docs/
 	$(BIN)/ackclock reproduce cubicfc/fig5 -o out/docs
 	cp out/docs/cubicfc-fig05.png docs/
 	$(BIN)/python tests/linux_reference.py docs
+	$(BIN)/python tests/algorithm_pages.py docs/algorithms
 
 lock: build ## Pin the Python packages anew, from pyproject.toml
 	$(BIN)/pip install -q uv
