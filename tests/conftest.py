@@ -64,6 +64,9 @@ def made_by_hand(
             full["kind"] = ["recovery"] * length
         return tables.frame(name, full | columns)
 
+    def empty(name):
+        return pl.DataFrame(schema=tables.schema(name))
+
     rows = [(t, flow, *rest) for flow, each in enumerate(samples, 1) for t, *rest in each]
     time_s, flow, cwnd, delivered = map(np.array, zip(*rows, strict=True))
     flows = np.arange(1, len(starts_s) + 1)
@@ -98,7 +101,9 @@ def made_by_hand(
             cwnd_packets=np.array([cwnd for _, _, cwnd in events]),
         )
         if events
-        else pl.DataFrame(schema={k: v for k, (v, _) in tables.TABLES["events"][1].items()}),
+        else empty("events"),
+        sessions=empty("sessions"),
+        transfers=empty("transfers"),
         manifest={
             "scenario": scenario.model_dump(exclude_unset=True, by_alias=True),
             "resolved": __import__("json").loads(scenario.resolve()),

@@ -10,7 +10,7 @@ import time
 import polars as pl
 import pytest
 
-from ackclock import Result
+from ackclock import Result, tables
 from conftest import ACKCLOCK, ROOT
 
 SCENARIO = """
@@ -38,9 +38,8 @@ def test_run(ackclock, scenario, tmp_path):
     result = Result.load(tmp_path / "out")
     assert result.scenario.seed == 3
     assert result.manifest["algorithms"]["cubic:beta=0.5"]["values"]["beta"] == 0.5
-    names = sorted(path.name for path in (tmp_path / "out").iterdir())
-    tables = ["events.parquet", "flows.parquet", "manifest.json", "queues.parquet"]
-    assert names == [*tables, "samples.parquet"]
+    names = {path.name for path in (tmp_path / "out").iterdir()}
+    assert names == {"manifest.json", *(f"{table}.parquet" for table in tables.TABLES)}
     drawn = ackclock("plot", "out")
     assert drawn.returncode == 0, drawn.stderr
     assert (tmp_path / "out" / "overview.png").read_bytes().startswith(b"\x89PNG")
@@ -185,6 +184,15 @@ def test_a_run_without_samples_says_what_it_knows(ackclock, scenario, settings):
     done = ackclock("run", scenario, "-o", "out")
     assert done.returncode == 0, done.stderr
     assert "utilisation —" in done.stdout
+    assert ackclock("plot", "out").returncode == 0
+
+
+def test_sessions_are_summed_up_and_may_stand_alone(ackclock, scenario):
+    text = scenario.read_text().replace("[[flow]]", "[[session]]")
+    scenario.write_text(text + 'count = 3\nsize = "6packets"\ngap = "100ms"\npareto = 1.2\n')
+    done = ackclock("run", scenario, "-o", "out")
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"–\d+ +\w+ +\d+\.\d\d +\d+ +0\.\d\d\d", done.stdout), done.stdout
     assert ackclock("plot", "out").returncode == 0
 
 

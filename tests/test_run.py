@@ -5,22 +5,25 @@ import json
 import subprocess
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from ackclock import AckclockError, Result, Scenario, _core, plot, run, sweep, tables
+from ackclock import AckclockError, Result, Scenario, _core, metrics, plot, run, sweep, tables
 from ackclock.runs import output_directory
 from conftest import ROOT
 
 
 def test_a_run_fills_every_table(small):
-    result = run(small)
+    scenario = small.replace(session=[{"algorithm": "reno", "size": "10packets"}])
+    result = run(scenario)
     for name in tables.TABLES:
         assert len(getattr(result, name)) > 0, name
     assert result.flows["flow"].to_list() == [1, 2]
     assert result.flows["start_us"][1] > 500_000
-    assert result.manifest["packets"] == result.flows["sent_packets"].sum()
+    sent = [table["sent_packets"].sum() for table in (result.flows, result.sessions)]
+    assert result.manifest["packets"] == sum(sent)
     assert set(result.manifest) >= {"ackclock", "trace_hash", "wall_time_s", "scenario", "resolved"}
-    assert result.scenario == small
+    assert result.scenario == scenario
     assert result.flows["algorithm"].to_list() == ["reno", "cubic"]
 
 
@@ -45,6 +48,25 @@ def test_slow_start_ends_at_the_initial_ssthresh(small):
     assert 100 < result.samples["cwnd_packets"][-1] <= 120
 
 
+def test_the_transfers_of_sessions(small):
+    web = {"algorithm": "vegas", "count": 3, "gap": "50ms", "size": "10packets"}
+    bulk = {"algorithm": "reno", "receive_window": "4kB"}
+    result = run(small.replace(session=[web, bulk]))
+    assert result.sessions["algorithm"].to_list() == ["vegas"] * 3 + ["reno"]
+    assert set(result.manifest["algorithms"]) == {"reno", "cubic", "vegas"}
+    transfers = result.transfers
+    assert set(transfers["session"]) == {1, 2, 3}
+    assert (transfers["size_bytes"] == 14480).all()
+    done = transfers.filter(transfers["completed_us"] > 0)
+    assert len(done) == result.sessions["transfers"].sum() > 15
+    took_s = metrics.completion_s(result)
+    assert len(took_s) == len(transfers)
+    assert np.isinf(took_s[len(done) :]).all()
+    # Handshake and one window: two round trips of 20 ms, and what the queue adds.
+    assert (took_s[: len(done)] >= 0.04).all()
+    assert result.flows["flow"].to_list() == [1, 2]
+
+
 def test_saving_and_loading(small, tmp_path):
     result = run(small)
     again = Result.load(result.save(tmp_path / "deep" / "run"))
@@ -59,7 +81,7 @@ def test_saving_again_replaces_a_result_and_nothing_else(small, tmp_path):
     result = run(small)
     result.save(tmp_path / "run")
     result.save(tmp_path / "run")
-    assert len(list((tmp_path / "run").iterdir())) == 5
+    assert len(list((tmp_path / "run").iterdir())) == len(tables.TABLES) + 1
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.tex").write_text("")
     with pytest.raises(AckclockError, match="choose another"):

@@ -107,6 +107,16 @@ def test_count_repeats_a_flow():
     assert names == ["reno", "reno", "reno", "cubic"]
 
 
+def test_a_session_is_resolved():
+    scenario = Scenario.parse(FIELDS | {"session": [WEB | {"count": 2}], "mss": 1000})
+    first, second = json.loads(scenario.resolve())["sessions"]
+    assert first == second
+    assert first["flow"]["size_bytes"] == 6000
+    assert first["flow"]["rtt_ns"] == 10**7
+    assert first["gap_ns"] == 10**9
+    assert first["sizes"] == {"pareto": 1200}
+
+
 #: The limits that Python states in people's units are the engine's own.
 EXTREMES = [
     {"rtt": "1us"},
@@ -123,8 +133,14 @@ EXTREMES = [
     {"bottleneck": {"rate": "1kbit", "buffer": "1packet"}},
     {"bottleneck": {"rate": "1tbit", "buffer": "4294967296packets"}},
     {"flow": [{"algorithm": "reno", "size": "1B", "count": 100_000}]},
+    {"flow": None, "session": [{"algorithm": "reno"}]},
+    {"session": [{"algorithm": "reno", "size": "10000000000000packets"}], "mss": 65_000},
+    {"session": [{"algorithm": "reno", "size": "10000GB", "gap": "1000h", "lognormal": 10}]},
+    {"session": [{"algorithm": "reno", "size": "1B", "pareto": 1.001}]},
+    {"session": [{"algorithm": "reno", "size": "1B", "pareto": 100, "rtt_exponential": "100s"}]},
     {"flow": [{"algorithm": "reno", "receive_window": "65kB", "send_buffer": "1000000GB"}]},
 ]
+WEB = {"algorithm": "reno", "gap": "1s", "size": "6packets", "pareto": 1.2}
 FIELDS = {
     "duration": "10s",
     "rtt": "10ms",
@@ -135,7 +151,8 @@ FIELDS = {
 
 @pytest.mark.parametrize("extreme", EXTREMES, ids=str)
 def test_what_python_accepts_the_engine_accepts(extreme):
-    _core.validate(Scenario.parse(FIELDS | extreme).resolve())
+    fields = {key: value for key, value in (FIELDS | extreme).items() if value is not None}
+    _core.validate(Scenario.parse(fields).resolve())
 
 
 @pytest.mark.parametrize(
@@ -161,7 +178,7 @@ def test_what_python_accepts_the_engine_accepts(extreme):
         ({"profile": "linux-7"}, ['profile = "linux-7"', "linux-2.6.25", "linux-6"]),
         ({"duratoin": "1s"}, ["duratoin: unknown key", 'did you mean "duration"']),
         ({"xyzzy": 1}, ["xyzzy: unknown key", "known keys are"]),
-        ({"flow": []}, ["flow = []: write one table [[flow]] per flow"]),
+        ({"flow": []}, ["flow is missing; write one table [[flow]] per flow"]),
         ({"flow": "reno"}, ["flow", "[[flow]]"]),
         ({"flow": {"algorithm": "reno"}}, ["flow", "write one table [[flow]]"]),
         ({"flow": [3]}, ["flow 1 = 3", "[[flow]]"]),
@@ -180,6 +197,17 @@ def test_what_python_accepts_the_engine_accepts(extreme):
         ({"flow": [{"algorithm": "reno", "count": 0}]}, ["count = 0"]),
         ({"flow": [{"algorithm": "reno", "receive_window": "10B"}]}, ["receive_window", "1448"]),
         ({"flow": [{"algorithm": "reno", "strat": "0s"}]}, ["flow 1: strat", '"start"']),
+        ({"session": "web"}, ['session = "web": write one table [[session]]']),
+        ({"session": [3]}, ["session 1 = 3", "[[session]]"]),
+        ({"session": [WEB | {"size": "0packets"}]}, ['session 1: size = "0packets"', "from 1B"]),
+        ({"session": [WEB | {"size": "6"}]}, ["session 1: size", "add a unit", "packets"]),
+        ({"session": [WEB | {"pareto": 1}]}, ["session 1: pareto = 1", "from 1.001 to 100"]),
+        ({"session": [WEB | {"pareto": 1.2345}]}, ["pareto = 1.2345", "three decimals"]),
+        ({"session": [WEB | {"lognormal": 1}]}, ["session 1: pareto and lognormal"]),
+        ({"session": [{"algorithm": "reno", "gap": "1s"}]}, ["session 1: gap needs a size"]),
+        ({"session": [WEB | {"stop": "1s"}]}, ["session 1: stop: unknown key"]),
+        ({"session": [WEB | {"algorithm": "rno"}]}, ["session 1: algorithm", "reno"]),
+        ({"session": [WEB | {"rtt_exponential": "1h"}]}, ["session 1: rtt_exponential", "100s"]),
         ({"bottleneck": {"rate": "-5mbit", "buffer": "1bdp"}}, ['bottleneck.rate = "-5mbit"']),
         ({"bottleneck": {"rate": "0bit", "buffer": "1bdp"}}, ["from 1kbit to 1tbit"]),
         ({"bottleneck": {"rate": "9e99gbit", "buffer": "1bdp"}}, ["from 1kbit to 1tbit"]),
@@ -233,8 +261,9 @@ def test_a_c_file_is_sought_beside_the_scenario_file():
 
 def test_a_scenario_as_a_file(small, tmp_path):
     path = tmp_path / "scenario.toml"
-    path.write_text(small.replace(seed=5, hz=250).to_toml())
-    assert Scenario.from_toml(path) == small.replace(seed=5, hz=250)
+    changed = small.replace(seed=5, hz=250, session=[WEB])
+    path.write_text(changed.to_toml())
+    assert Scenario.from_toml(path) == changed
 
 
 def test_a_part_of_a_scenario_is_refused_alike():

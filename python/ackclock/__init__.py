@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ackclock.claims import Claim, Every, Measure
     from ackclock.errors import AckclockError
     from ackclock.runs import Result, run
-    from ackclock.scenario import Bottleneck, Flow, Scenario
+    from ackclock.scenario import Bottleneck, Flow, Scenario, Session
     from ackclock.sweeps import sweep
 
 __all__ = [
@@ -31,6 +31,7 @@ __all__ = [
     "Measure",
     "Result",
     "Scenario",
+    "Session",
     "metrics",
     "run",
     "stats",
@@ -47,6 +48,7 @@ _HOME = {
     "Measure": "claims",
     "Result": "runs",
     "Scenario": "scenario",
+    "Session": "scenario",
     "run": "runs",
     "sweep": "sweeps",
 }

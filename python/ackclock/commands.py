@@ -10,6 +10,7 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 from rich import box
 from rich.console import Console
@@ -121,8 +122,7 @@ def run_command(
 
     - `ackclock run examples/two_cubic.toml --algorithm ./my_cc.c`
 
-    The output directory has flows, samples, queues and events as Parquet (docs/tables.md says
-    what the columns mean) and manifest.json.
+    The output directory has the tables of docs/tables.md as Parquet, and manifest.json.
     """
     with _one_line_errors():
         chosen = Scenario.from_toml(scenario)
@@ -137,17 +137,18 @@ def run_command(
         with nullcontext() if output is None else output_directory(output) as partial:
             with _progress(scenario.name) as progress:
                 result = run(chosen, progress=progress)
-            table, totals = _summary(result)
+            summary, totals = _summary(result)
             if partial is not None:
                 result.write(partial)
-        _print_table(table)
+        for table in summary:
+            _print_table(table)
         out.print(totals)
         if output is not None:
             out.print(f"written to {output}")
 
 
-def _summary(result: Result) -> tuple[Table, str]:
-    """What each flow got, and all of them together."""
+def _summary(result: Result) -> tuple[list[Table], str]:
+    """What each flow got, what the sessions did, and all of them together."""
     table = _table("flow", "algorithm")
     for header in (
         "goodput (Mb/s)",
@@ -177,11 +178,33 @@ def _summary(result: Result) -> tuple[Table, str]:
         f"Jain index {_known(metrics.jain_index(goodput_bps), 4)}\n"
         f"{packets} data packets in {wall_s:.2f} s, trace {result.manifest['trace_hash']}"
     )
-    return table, totals
+    summary = [table] if result.scenario.flows else []
+    return summary + ([_of_sessions(result)] if result.scenario.sessions else []), totals
+
+
+def _of_sessions(result: Result) -> Table:
+    """A row per [[session]] of the scenario."""
+    table = _table("sessions", "algorithm")
+    for header in ("carried (Mb/s)", "transfers", "median completion (s)"):
+        table.add_column(header, justify="right")
+    completion_s, first = metrics.completion_s(result), 1
+    for session in result.scenario.sessions:
+        last = first + session.count - 1
+        rows = result.sessions[first - 1 : last]
+        own = result.transfers["session"].is_between(first, last).to_numpy()
+        table.add_row(
+            f"{first}–{last}" if last > first else str(first),
+            Path(session.algorithm).name,
+            _known(8e-6 * rows["delivered_bytes"].to_numpy().sum() / metrics.duration_s(result), 2),
+            str(rows["transfers"].sum()),
+            _known(np.median(completion_s[own]) if own.any() else math.nan, 3),
+        )
+        first = last + 1
+    return table
 
 
 def _known(value: float, digits: int) -> str:
-    return "—" if math.isnan(value) else f"{value:.{digits}f}"
+    return f"{value:.{digits}f}" if math.isfinite(value) else "—"
 
 
 @app.command("reproduce")

@@ -89,6 +89,16 @@ def convergence_time_s(result: Result, window_s: float = 10, share: float = 0.8)
     return float(window_s + fair.argmax()) if fair.any() else None
 
 
+def completion_s(result: Result) -> Array:
+    """How long each transfer of the sessions took, from its first SYN on; shape (transfers,).
+
+    One that the end of the run cut off is infinite, so that quantiles count it as slow.
+    """
+    start_us = result.transfers["start_us"].to_numpy().astype(float)
+    completed_us = result.transfers["completed_us"].to_numpy()
+    return np.where(completed_us == 0, np.inf, (completed_us - start_us) / 1e6)
+
+
 def epochs_s(result: Result, flow: int) -> Array:
     """Times between one entry into fast recovery and the next."""
     entries_us = _of(result.events, flow).filter(pl.col("kind") == "recovery")["time_us"]
@@ -141,7 +151,7 @@ def _delivered_bits(result: Result, times_s: Array) -> Array:
         samples = by_flow.get((flow,), result.samples.clear())
         known = _from_zero(samples["time_us"], samples["delivered_packets"])
         rows.append(np.interp(times_s * 1e6, *known, right=np.nan) * mss_bits)
-    return np.array(rows)
+    return np.array(rows).reshape(len(rows), len(times_s))
 
 
 def _from_zero(times_us: pl.Series, totals: pl.Series) -> tuple[Array, Array]:

@@ -31,6 +31,8 @@ class Result:
     samples: pl.DataFrame
     queues: pl.DataFrame
     events: pl.DataFrame
+    sessions: pl.DataFrame
+    transfers: pl.DataFrame
     #: Scenario as written and resolved, versions, algorithms, trace hash, wall time, packets.
     manifest: dict[str, Any]
 
@@ -107,7 +109,7 @@ def run(scenario: Scenario, *, progress: Callable[[float], None] | None = None) 
 def from_engine(scenario: Scenario, resolved: str, raw: dict[str, Any]) -> Result:
     """The result of a scenario from what `_core.run_many` handed over."""
     algorithms = {}
-    for flow in scenario.flows:
+    for flow in (*scenario.flows, *scenario.sessions):
         configured = _core.configure(flow.algorithm)
         algorithms[flow.algorithm] = {
             key: configured[key] for key in ("name", "source", "spec", "values", "fingerprint")
@@ -124,8 +126,11 @@ def from_engine(scenario: Scenario, resolved: str, raw: dict[str, Any]) -> Resul
         "resolved": json.loads(resolved),
         "algorithms": algorithms,
     }
-    names = [flow.algorithm for flow in scenario.flows for _ in range(flow.count)]
-    columns = raw | {"flows": raw["flows"] | {"algorithm": names}}
+    columns = raw | {
+        table: raw[table]
+        | {"algorithm": [each.algorithm for each in of for _ in range(each.count)]}
+        for table, of in (("flows", scenario.flows), ("sessions", scenario.sessions))
+    }
     frames = {table: tables.frame(table, columns[table]) for table in tables.TABLES}
     return Result(**frames, manifest=manifest)
 

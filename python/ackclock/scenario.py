@@ -1,8 +1,8 @@
 """Scenarios as people write them.
 
-A scenario is a dumbbell: flows that share one bottleneck. Quantities are text
-with a unit ("250mbit", "200ms", "1bdp"); `Scenario.resolve` turns them into the
-canonical integers that the simulator reads (``crates/sim/src/scenario.rs``).
+A scenario is a dumbbell: flows, and sessions of background traffic, that share one bottleneck.
+Quantities are text with a unit ("250mbit", "200ms", "1bdp"); `Scenario.resolve` turns them into
+the canonical integers that the simulator reads (``crates/sim/src/scenario.rs``).
 """
 
 import difflib
@@ -51,6 +51,31 @@ def _integer(low: int, high: int) -> BeforeValidator:
     return BeforeValidator(check)
 
 
+def _number(low: float, high: float) -> BeforeValidator:
+    """A number with at most three decimals, which is what the canonical form keeps."""
+
+    def check(value: Any) -> float:
+        if (
+            not isinstance(value, int | float)
+            or isinstance(value, bool)
+            or not low <= value <= high
+        ):
+            raise ValueError(f"write a number from {low} to {high}")
+        if value != round(value, 3):
+            raise ValueError("write at most three decimals")
+        return value
+
+    return BeforeValidator(check)
+
+
+def _payload(value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError('write text with a unit, like "10MB" or "600packets"')  # noqa: TRY004
+    if not 1 <= units.payload(value, 1) <= 10**13:
+        raise ValueError("choose from 1B to 10000GB")
+    return value
+
+
 def _buffer(value: Any) -> str:
     if not isinstance(value, str):
         raise ValueError('write text with a unit, like "1bdp"')  # noqa: TRY004
@@ -65,6 +90,7 @@ Rtt = Annotated[str, _quantity(units.duration_ns, "1us", "100s", "100ms")]
 Jitter = Annotated[str, _quantity(units.duration_ns, "0s", "1s", "20us")]
 Rate = Annotated[str, _quantity(units.rate_bps, "1kbit", "1tbit", "250mbit")]
 Size = Annotated[str, _quantity(units.size_bytes, "1B", "1000000GB", "10MB")]
+Payload = Annotated[str, BeforeValidator(_payload)]
 Buffer = Annotated[str, BeforeValidator(_buffer)]
 
 
@@ -94,17 +120,23 @@ class Bottleneck(_Model):
     )
 
 
-class Flow(_Model):
-    """One TCP connection that always has data to send, or `count` alike."""
+class _Connection(_Model):
+    """What flows and the connections of sessions have in common."""
 
     algorithm: str = Field(
         description="name[@preset][:parameter=value,…]; the path of a C file does for the name."
     )
     rtt: Rtt | None = Field(None, description="Round-trip propagation delay.")
+    rtt_exponential: Time = Field(
+        "0s",
+        description="Mean of a delay that is added to `rtt`, drawn for each connection from an "
+        "exponential distribution.",
+    )
     start: Time = Field("0s", description="When it connects.")
     start_spread: Time = Field("0s", description="A delay drawn from U(0, spread) after `start`.")
-    stop: Time | None = Field(None, description="When its application stops writing.")
-    size: Size | None = Field(None, description="What its application writes in all.")
+    size: Payload | None = Field(
+        None, description='What its application writes in all: "2MB" or "600packets".'
+    )
     receive_window: Size | None = Field(None, description="The receiver's window.")
     send_buffer: Size | None = Field(None, description="The sender's buffer for unacked data.")
     initial_ssthresh_packets: Annotated[int | None, _integer(2, 2**31 - 1)] = Field(
@@ -113,8 +145,40 @@ class Flow(_Model):
     count: Annotated[int, _integer(1, 100_000)] = Field(1, description="How many such flows.")
 
 
+class Flow(_Connection):
+    """One TCP connection that always has data to send, or `count` alike."""
+
+    stop: Time | None = Field(None, description="When its application stops writing.")
+
+
+class Session(_Connection):
+    """A source of one connection after another, in the background: web traffic, downloads.
+
+    It waits, opens a new connection, sends, and begins anew when all is acknowledged.
+    """
+
+    start: Time = Field("0s", description="When its first pause begins.")
+    size: Payload | None = Field(
+        None,
+        description='Mean of what each connection carries: "6packets". None: one connection '
+        "without end.",
+    )
+    pareto: Annotated[float | None, _number(1.001, 100)] = Field(
+        None, description="Sizes are Pareto with this shape; without it they are equal."
+    )
+    lognormal: Annotated[float | None, _number(0.001, 10)] = Field(
+        None, description="Sizes are lognormal; this is the standard deviation of their logarithm."
+    )
+    gap: Time = Field(
+        "0s",
+        description="Mean of the pause before each connection, drawn from an exponential "
+        "distribution.",
+    )
+    count: Annotated[int, _integer(1, 100_000)] = Field(1, description="How many such sessions.")
+
+
 class Scenario(_Model):
-    """What to run. Every field has a default except the duration, the bottleneck and the flows."""
+    """What to run. The duration, the bottleneck and a flow or session must be given."""
 
     duration: Duration = Field(description="Simulated time.")
     rtt: Rtt | None = Field(None, description="Round-trip propagation delay of flows without one.")
@@ -140,7 +204,10 @@ class Scenario(_Model):
     sample_interval: Time = Field("100ms", description='Spacing of the samples; "0s": none.')
     bottleneck: Bottleneck
     flows: tuple[Flow, ...] = Field(
-        min_length=1, validation_alias=AliasChoices("flow", "flows"), serialization_alias="flow"
+        (), validation_alias=AliasChoices("flow", "flows"), serialization_alias="flow"
+    )
+    sessions: tuple[Session, ...] = Field(
+        (), validation_alias=AliasChoices("session", "sessions"), serialization_alias="session"
     )
 
     @classmethod
@@ -157,10 +224,10 @@ class Scenario(_Model):
         except ValueError as error:  # not TOML, or not UTF-8
             reason = str(error).replace("Cannot overwrite a value", "a key is given twice")
             raise AckclockError(f"{path}: not a scenario file: {reason}") from None
-        flows = fields.get("flow")
-        for flow in flows if isinstance(flows, list) else ():
-            if isinstance(flow, dict) and isinstance(flow.get("algorithm"), str):
-                flow["algorithm"] = _beside(path, flow["algorithm"])
+        for each in (fields.get("flow"), fields.get("session")):
+            for flow in each if isinstance(each, list) else ():
+                if isinstance(flow, dict) and isinstance(flow.get("algorithm"), str):
+                    flow["algorithm"] = _beside(path, flow["algorithm"])
         return cls.parse(fields, source=f"{path}: ")
 
     @classmethod
@@ -181,10 +248,11 @@ class Scenario(_Model):
             return [f"{key} = {_toml(value)}" for key, value in table.items()]
 
         top = self.model_dump(exclude_unset=True, exclude_none=True, by_alias=True)
-        bottleneck, flows = top.pop("bottleneck"), top.pop("flow")
+        bottleneck = top.pop("bottleneck")
+        tables = [(name, each) for name in ("flow", "session") for each in top.pop(name, ())]
         text = [*lines(top), "", "[bottleneck]", *lines(bottleneck)]
-        for flow in flows:
-            text += ["", "[[flow]]", *lines(flow)]
+        for name, each in tables:
+            text += ["", f"[[{name}]]", *lines(each)]
         return "\n".join(text) + "\n"
 
     def replace(self, **fields: Any) -> Self:
@@ -198,6 +266,9 @@ class Scenario(_Model):
         """
         kind, room = self._buffer_room()
         flows = [self._resolve_flow(flow) for flow in self.flows for _ in range(flow.count)]
+        sessions = [
+            self._resolve_session(each) for each in self.sessions for _ in range(each.count)
+        ]
         canonical = {
             "seed": self.seed,
             "duration_ns": units.duration_ns(self.duration),
@@ -213,6 +284,7 @@ class Scenario(_Model):
                 "drop_every_packets": self.bottleneck.drop_every_packets,
             },
             "flows": flows,
+            "sessions": sessions,
             "sample_interval_ns": units.duration_ns(self.sample_interval),
         }
         return json.dumps(canonical, separators=(",", ":"))
@@ -223,7 +295,8 @@ class Scenario(_Model):
         That is the canonical scenario, the object code of its algorithms and the engine's version.
         """
         fingerprints = {
-            flow.algorithm: _core.configure(flow.algorithm)["fingerprint"] for flow in self.flows
+            flow.algorithm: _core.configure(flow.algorithm)["fingerprint"]
+            for flow in (*self.flows, *self.sessions)
         }
         parts = [self.resolve(), json.dumps(fingerprints, sort_keys=True), _core.engine_version()]
         return hashlib.blake2b("\n".join(parts).encode(), digest_size=16).hexdigest()
@@ -233,7 +306,10 @@ class Scenario(_Model):
         kind, room = units.buffer(self.bottleneck.buffer)
         packet_bytes = self.mss + HEADER_BYTES
         if kind == "bdp":
-            rtt_ns = max(units.duration_ns(flow.rtt or self.rtt or "") for flow in self.flows)
+            rtt_ns = max(
+                units.duration_ns(flow.rtt or self.rtt or "")
+                for flow in self.flows or self.sessions
+            )
             bits = room * units.rate_bps(self.bottleneck.rate) * rtt_ns / 10**9
             kind, room = "packets", (bits / (8 * packet_bytes)).to_integral_value(ROUND_HALF_UP)
         least = 1 if kind == "packets" else packet_bytes
@@ -244,17 +320,28 @@ class Scenario(_Model):
             )
         return kind, int(room)
 
-    def _resolve_flow(self, flow: Flow) -> dict[str, Any]:
+    def _resolve_session(self, session: Session) -> dict[str, Any]:
+        sizes: str | dict[str, int] = "equal"
+        for law in ("pareto", "lognormal"):
+            if (value := getattr(session, law)) is not None:
+                sizes = {law: round(1000 * value)}
+        gap_ns = units.duration_ns(session.gap)
+        return {"flow": self._resolve_flow(session), "gap_ns": gap_ns, "sizes": sizes}
+
+    def _resolve_flow(self, flow: _Connection) -> dict[str, Any]:
         def optional(text: str | None, parse: Callable[[str], int]) -> int | None:
             return None if text is None else parse(text)
+
+        stop = flow.stop if isinstance(flow, Flow) else None
 
         return {
             "algorithm": flow.algorithm,
             "rtt_ns": optional(flow.rtt or self.rtt, units.duration_ns),
+            "rtt_exponential_ns": units.duration_ns(flow.rtt_exponential),
             "start_ns": units.duration_ns(flow.start),
             "start_spread_ns": units.duration_ns(flow.start_spread),
-            "stop_ns": optional(flow.stop, units.duration_ns),
-            "size_bytes": optional(flow.size, units.size_bytes),
+            "stop_ns": optional(stop, units.duration_ns),
+            "size_bytes": optional(flow.size, lambda size: units.payload(size, self.mss)),
             "receive_window_bytes": optional(flow.receive_window, units.size_bytes),
             "send_buffer_bytes": optional(flow.send_buffer, units.size_bytes),
             "initial_ssthresh_packets": flow.initial_ssthresh_packets,
@@ -263,36 +350,51 @@ class Scenario(_Model):
     @_model_validator(mode="after")
     def _check(self) -> Self:
         duration_ns = units.duration_ns(self.duration)
+        if not self.flows and not self.sessions:
+            raise ValueError(f"flow is missing; write {_TABLES['flow']}")
         for number, flow in enumerate(self.flows, 1):
-
-            def refuse(field: str, value: str | None, fix: str, number: int = number) -> None:
-                raise ValueError(f'flow {number}: {field} = "{value}": {fix}')
-
-            if flow.rtt is None and self.rtt is None:
-                raise ValueError(f'flow {number}: rtt is missing; write for example rtt = "100ms"')
-            latest_ns = units.duration_ns(flow.start) + units.duration_ns(flow.start_spread)
-            if units.duration_ns(flow.start) >= duration_ns:
-                refuse("start", flow.start, f"start before the end of the run ({self.duration})")
-            if latest_ns >= duration_ns:
-                refuse(
-                    "start_spread",
-                    flow.start_spread,
-                    f"start + start_spread must lie before the end of the run ({self.duration})",
-                )
-            if flow.stop is not None and units.duration_ns(flow.stop) <= latest_ns:
-                spread = f" + {flow.start_spread}" if units.duration_ns(flow.start_spread) else ""
-                refuse("stop", flow.stop, f"stop after the flow has started ({flow.start}{spread})")
-            for field in ("receive_window", "send_buffer"):
-                size = getattr(flow, field)
-                if size is not None and units.size_bytes(size) < self.mss:
-                    refuse(field, size, f"give room for a segment, at least {self.mss}B")
-            try:
-                _core.configure(flow.algorithm)
-            except AckclockError as error:
-                refuse("algorithm", flow.algorithm, str(error))
+            self._check_connection(f"flow {number}", flow, duration_ns)
+        for number, session in enumerate(self.sessions, 1):
+            name = f"session {number}"
+            self._check_connection(name, session, duration_ns)
+            if session.pareto is not None and session.lognormal is not None:
+                raise ValueError(f"{name}: pareto and lognormal: sizes have one distribution")
+            for field in ("pareto", "lognormal", "gap"):
+                if session.size is None and field in session.model_fields_set:
+                    raise ValueError(f'{name}: {field} needs a size, like size = "6packets"')
         self._buffer_room()
         self._check_sampling(duration_ns)
         return self
+
+    def _check_connection(self, name: str, flow: _Connection, duration_ns: int) -> None:
+        def refuse(field: str, value: str | None, fix: str) -> None:
+            raise ValueError(f'{name}: {field} = "{value}": {fix}')
+
+        if flow.rtt is None and self.rtt is None:
+            raise ValueError(f'{name}: rtt is missing; write for example rtt = "100ms"')
+        if units.duration_ns(flow.rtt_exponential) > units.duration_ns("100s"):
+            refuse("rtt_exponential", flow.rtt_exponential, "choose from 0s to 100s")
+        latest_ns = units.duration_ns(flow.start) + units.duration_ns(flow.start_spread)
+        if units.duration_ns(flow.start) >= duration_ns:
+            refuse("start", flow.start, f"start before the end of the run ({self.duration})")
+        if latest_ns >= duration_ns:
+            refuse(
+                "start_spread",
+                flow.start_spread,
+                f"start + start_spread must lie before the end of the run ({self.duration})",
+            )
+        stop = flow.stop if isinstance(flow, Flow) else None
+        if stop is not None and units.duration_ns(stop) <= latest_ns:
+            spread = f" + {flow.start_spread}" if units.duration_ns(flow.start_spread) else ""
+            refuse("stop", stop, f"stop after the flow has started ({flow.start}{spread})")
+        for field in ("receive_window", "send_buffer"):
+            size = getattr(flow, field)
+            if size is not None and units.size_bytes(size) < self.mss:
+                refuse(field, size, f"give room for a segment, at least {self.mss}B")
+        try:
+            _core.configure(flow.algorithm)
+        except AckclockError as error:
+            refuse("algorithm", flow.algorithm, str(error))
 
     def _check_sampling(self, duration_ns: int) -> None:
         interval_ns = units.duration_ns(self.sample_interval)
@@ -325,6 +427,7 @@ def markdown() -> str:
         ("At the top", Scenario),
         ("`[bottleneck]`", Bottleneck),
         ("`[[flow]]`, once per flow", Flow),
+        ("`[[session]]`, once per kind of background traffic", Session),
     ):
         lines += ["", f"## {title}", "", "| key | default | meaning |", "|---|---|---|"]
         for name, field in model.model_fields.items():
@@ -344,8 +447,12 @@ def _beside(path: Path, spec: str) -> str:
 
 
 #: What to write for a key that is a table.
-_TABLES = {"bottleneck": "one table [bottleneck]", "flow": "one table [[flow]] per flow"}
-_TABLES["flows"] = _TABLES["flow"]
+_TABLES = {
+    "bottleneck": "one table [bottleneck]",
+    "flow": "one table [[flow]] per flow",
+    "session": "one table [[session]] per kind of traffic",
+}
+_TABLES |= {"flows": _TABLES["flow"], "sessions": _TABLES["session"]}
 
 
 def _explain(model: type[BaseModel], error: ValidationError) -> str:
@@ -379,13 +486,17 @@ def _explain(model: type[BaseModel], error: ValidationError) -> str:
         case "string_type":
             message = "write text in quotes"
         case "model_type" if not table:
-            message = "write a table [[flow]]"
+            message = f"write a table [[{str(field).split()[0].removesuffix('s')}]]"
     return f"{where}{field} = {_toml(first['input'])}: {message}"
 
 
 def _nested(model: type[BaseModel], part: int | str) -> type[BaseModel]:
-    nested: dict[int | str, type[BaseModel]] = {"bottleneck": Bottleneck, "flow": Flow}
-    return nested.get("flow" if part == "flows" else part, model)
+    nested: dict[int | str, type[BaseModel]] = {
+        "bottleneck": Bottleneck,
+        "flow": Flow,
+        "session": Session,
+    }
+    return nested.get(part.removesuffix("s") if isinstance(part, str) else part, model)
 
 
 def _toml(value: Any) -> str:

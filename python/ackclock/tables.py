@@ -85,6 +85,29 @@ TABLES: dict[str, tuple[str, dict[str, tuple[Any, str]]]] = {
             "in_flight_packets": (U32, "Packets in flight just before."),
         },
     ),
+    "sessions": (
+        "One row per session: its totals at the end of the run.",
+        {
+            "session": (U32, "Number of the session, from 1."),
+            "transfers": (U64, "Transfers completed."),
+            "delivered_bytes": (U64, "Payload acknowledged."),
+            "sent_packets": (U64, "Data packets sent, retransmissions included."),
+            "retransmitted_packets": (U64, "Data packets sent again."),
+            "dropped_packets": (U64, "Data packets that the bottleneck dropped."),
+            "recoveries": (U64, "Times its connections entered fast recovery."),
+            "timeouts": (U64, "Retransmission timeouts."),
+            "algorithm": (pl.String, "Its algorithm, as in the scenario."),
+        },
+    ),
+    "transfers": (
+        "One row per transfer of a session, in order of completion; unfinished ones at the end.",
+        {
+            "session": (U32, "Number of the session, from 1."),
+            "start_us": (U64, "When it connected: its first SYN."),
+            "completed_us": (U64, "When its last byte was acknowledged; 0: not by the end."),
+            "size_bytes": (U64, "Its payload."),
+        },
+    ),
 }
 
 

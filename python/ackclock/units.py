@@ -47,6 +47,12 @@ def size_bytes(text: str) -> int:
     return _whole(text, SIZE_UNITS, "10MB", "bytes")
 
 
+def payload(text: str, mss: int) -> int:
+    """Payload in bytes, from "10MB" or "600packets" of `mss` bytes each; raises ``ValueError``."""
+    units = SIZE_UNITS | {"packet": mss, "packets": mss}
+    return _whole(text, units, "10MB", "bytes")
+
+
 def buffer(text: str) -> tuple[str, Decimal]:
     """Room of a queue, from "1bdp", "100packets" or "2MB".
 

@@ -157,6 +157,15 @@ fn tables(py: Python<'_>, result: RunResult, wall: Duration) -> PyResult<Bound<'
         result.events.in_flight_packets,
     )?;
     dict.set_item("events", events)?;
+    dict.set_item(
+        "sessions",
+        table!(sessions: session transfers delivered_bytes sent_packets retransmitted_packets
+            dropped_packets recoveries timeouts),
+    )?;
+    dict.set_item(
+        "transfers",
+        table!(transfers: session start_us completed_us size_bytes),
+    )?;
     dict.set_item("trace_hash", format!("{:016x}", result.trace_hash))?;
     dict.set_item("packets", result.packets)?;
     dict.set_item("wall_time_s", wall.as_secs_f64())?;

@@ -19,15 +19,9 @@ const RUNS: u32 = 5;
 /// Two flows, 1 BDP drop-tail.
 fn pair(profile: Profile, algorithm: &str, rate_bps: u64, rtt_ns: u64) -> Scenario {
     let flow = |start_ns| Flow {
-        algorithm: algorithm.into(),
-        rtt_ns,
         start_ns,
         start_spread_ns: S,
-        stop_ns: None,
-        size_bytes: None,
-        receive_window_bytes: None,
-        send_buffer_bytes: None,
-        initial_ssthresh_packets: None,
+        ..Flow::endless(algorithm, rtt_ns)
     };
     let bdp = (u128::from(rate_bps) * u128::from(rtt_ns) / u128::from(S) / 12_000) as u64;
     Scenario {
@@ -45,6 +39,7 @@ fn pair(profile: Profile, algorithm: &str, rate_bps: u64, rtt_ns: u64) -> Scenar
             drop_every_packets: None,
         },
         flows: vec![flow(0), flow(10 * S)],
+        sessions: Vec::new(),
         sample_interval_ns: S / 10,
     }
 }

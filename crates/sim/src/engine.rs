@@ -12,6 +12,7 @@ use crate::link::Link;
 use crate::record::{EventKind, EventRow, QueueRow, RunResult};
 use crate::scenario::Scenario;
 use crate::schedule::{Schedule, NEVER};
+use crate::session::Session;
 use crate::tcp::{Receiver, SenderEvent, Transmit};
 use crate::{Control, RunError};
 use ackclock_host::Configured;
@@ -51,9 +52,19 @@ pub struct Census {
     pub out_of_order: u64,
 }
 
+impl Census {
+    /// Counts what a connection's receiver has.
+    fn add(&mut self, receiver: &Receiver) {
+        self.duplicates += receiver.duplicates();
+        self.in_order += receiver.delivered();
+        self.out_of_order += receiver.waiting();
+    }
+}
+
 struct Dumbbell<'a> {
     scenario: &'a Scenario,
     link: Link,
+    /// The flows, then the sessions.
     flows: Vec<Flow>,
     schedule: Schedule,
     hash: TraceHash,
@@ -88,13 +99,16 @@ pub fn run_with_census(
 
 impl<'a> Dumbbell<'a> {
     fn new(scenario: &'a Scenario, configured: Vec<Configured>) -> Self {
-        let flows: Vec<Flow> = scenario
-            .flows
-            .iter()
+        let sessions = scenario.sessions.iter().zip(1..).map(|(session, number)| {
+            let source = Session::new(number, scenario, session);
+            (number, &session.flow, Some(source))
+        });
+        let flows: Vec<Flow> = (scenario.flows.iter().zip(1..))
+            .map(|(flow, number)| (number, flow, None))
+            .chain(sessions)
             .zip(configured)
-            .enumerate()
-            .map(|(index, (flow, configured))| {
-                Flow::new(index as u32 + 1, scenario, flow, configured)
+            .map(|((number, flow, session), configured)| {
+                Flow::new(number, scenario, flow, session, configured)
             })
             .collect();
         // Flow i is element i; the sampler comes after all of them at equal times.
@@ -294,8 +308,13 @@ impl<'a> Dumbbell<'a> {
             return Ok(());
         };
         Err(RunError::Algorithm {
+            kind: if self.flows[element].session.is_some() {
+                "session"
+            } else {
+                "flow"
+            },
             flow: self.flows[element].number,
-            algorithm: self.scenario.flows[element].algorithm.clone(),
+            algorithm: self.scenario.algorithm(element).into(),
             field,
             value,
             time_us: now_ns / 1_000,
@@ -321,10 +340,27 @@ impl<'a> Dumbbell<'a> {
             };
             self.record_event(element, now_ns, kind, Some((cwnd, in_flight)));
         }
-        if complete {
+        if !complete {
+        } else if self.flows[element].session.is_some() {
+            self.end_transfer(element, now_ns);
+        } else {
             self.flows[element].completed_ns = Some(now_ns);
             self.record_event(element, now_ns, EventKind::Completed, None);
         }
+    }
+
+    /// A session's transfer is over: the connection goes, and the next is drawn.
+    fn end_transfer(&mut self, element: usize, now_ns: u64) {
+        let flow = &mut self.flows[element];
+        let transfer = flow.transfer(now_ns);
+        if let (Phase::Open(connection), Some(session), Some(transfer)) =
+            (&flow.phase, &mut flow.session, transfer)
+        {
+            session.complete(&transfer, &connection.sender);
+            self.census.add(&connection.receiver);
+            self.result.transfers.push(transfer);
+        }
+        flow.prepare(self.scenario, now_ns);
     }
 
     fn record_event(
@@ -344,6 +380,9 @@ impl<'a> Dumbbell<'a> {
         let Phase::Open(connection) = &flow.phase else {
             return;
         };
+        if flow.session.is_some() {
+            return;
+        }
         let tp = connection.sender.tp();
         let (cwnd, in_flight) =
             before.unwrap_or((tp.snd_cwnd, connection.sender.packets_in_flight()));
@@ -361,7 +400,8 @@ impl<'a> Dumbbell<'a> {
     }
 
     fn sample(&mut self, now_ns: u64) {
-        for flow in self.flows.iter().filter(|flow| flow.start_ns <= now_ns) {
+        let flows = &self.flows[..self.scenario.flows.len()];
+        for flow in flows.iter().filter(|flow| flow.start_ns <= now_ns) {
             self.result.samples.push(flow.sample(self.scenario, now_ns));
         }
         self.link.advance(now_ns);
@@ -381,15 +421,24 @@ impl<'a> Dumbbell<'a> {
         self.link.advance(end_ns);
         for flow in &self.flows {
             if let Phase::Open(connection) = &flow.phase {
-                self.census.duplicates += connection.receiver.duplicates();
-                self.census.in_order += connection.receiver.delivered();
-                self.census.out_of_order += connection.receiver.waiting();
+                self.census.add(&connection.receiver);
             }
-            let row = flow.row(self.scenario);
+            let Some(session) = &flow.session else {
+                let row = flow.row(self.scenario);
+                self.hash.add(row.delivered_bytes);
+                self.hash.add(row.retransmitted_packets);
+                self.result.packets += row.sent_packets;
+                self.result.flows.push(row);
+                continue;
+            };
+            let row = flow.session_row(self.scenario, session);
             self.hash.add(row.delivered_bytes);
             self.hash.add(row.retransmitted_packets);
             self.result.packets += row.sent_packets;
-            self.result.flows.push(row);
+            self.result.sessions.push(row);
+            if let (Some(transfer), true) = (flow.transfer(0), flow.start_ns <= end_ns) {
+                self.result.transfers.push(transfer);
+            }
         }
         self.result.trace_hash = self.hash.0;
     }

@@ -1,10 +1,11 @@
-//! One flow of the dumbbell: its connection's two ends, the ACKs on their way between them,
+//! One flow or session of the dumbbell: its connection's two ends, the ACKs on their way between them,
 //! and when it wants to run next.
 
-use crate::record::{FlowRow, SampleRow};
+use crate::record::{FlowRow, SampleRow, SessionRow, TransferRow};
 use crate::rng::Stream;
 use crate::scenario::{Flow as FlowScenario, Scenario};
 use crate::schedule::NEVER;
+use crate::session::Session;
 use crate::tcp::profile::HostProfile;
 use crate::tcp::{Ack, FlowLimits, Range, Receiver, SackBlocks, Sender};
 use ackclock_host::{Configured, CongestionControl, HostConfig, TCP_INFINITE_SSTHRESH};
@@ -81,6 +82,18 @@ pub(crate) enum Phase {
     Open(Box<Connection>),
 }
 
+impl Phase {
+    /// No connection before `start_ns`.
+    fn closed(start_ns: u64) -> Self {
+        Self::Connecting {
+            syns: 0,
+            retry_at_ns: start_ns,
+            answer_at_ns: NEVER,
+            syn_sent_ns: 0,
+        }
+    }
+}
+
 pub(crate) struct Connection {
     pub(crate) sender: Sender,
     pub(crate) receiver: Receiver,
@@ -89,20 +102,28 @@ pub(crate) struct Connection {
 }
 
 pub(crate) struct Flow {
+    /// Among the flows, or among the sessions.
     pub(crate) number: u32,
+    /// What draws the next connection; flows have but one.
+    pub(crate) session: Option<Box<Session>>,
     pub(crate) phase: Phase,
     pub(crate) configured: Configured,
     pub(crate) profile: HostProfile,
     pub(crate) rtt_ns: u64,
+    least_rtt_ns: u64,
+    rtt_exponential_ns: u64,
+    rtt_stream: Stream,
     pub(crate) start_ns: u64,
     pub(crate) stop_ns: u64,
     pub(crate) segments: u64,
     pub(crate) last_segment_bytes: u32,
+    size_bytes: Option<u64>,
     pub(crate) receive_window: u64,
     pub(crate) send_buffer: u64,
     pub(crate) initial_ssthresh: u32,
     pub(crate) jitter_ns: u64,
     pub(crate) jitter: Stream,
+    seeds: Stream,
     pub(crate) tick_phase_ns: u64,
     pub(crate) completed_ns: Option<u64>,
     pub(crate) dropped_packets: u64,
@@ -112,39 +133,35 @@ pub(crate) struct Flow {
 }
 
 impl Flow {
+    /// A flow, or the session if one is given.
     pub(crate) fn new(
         number: u32,
         scenario: &Scenario,
         flow: &FlowScenario,
+        session: Option<Session>,
         configured: Configured,
     ) -> Self {
-        let stream = |what: &str| Stream::named(scenario.seed, &format!("flow.{number}.{what}"));
+        let kind = if session.is_some() { "session" } else { "flow" };
+        let stream = |what: &str| Stream::named(scenario.seed, &format!("{kind}.{number}.{what}"));
         let mss = u64::from(scenario.mss_bytes);
-        let segments = flow
-            .size_bytes
-            .map_or(u64::MAX, |bytes| bytes.div_ceil(mss));
-        let last_bytes = flow
-            .size_bytes
-            .map_or(mss, |bytes| bytes - (bytes.div_ceil(mss) - 1) * mss);
-        let start_ns = flow.start_ns + stream("start").up_to(flow.start_spread_ns);
-        Self {
+        let mut new = Self {
             number,
-            phase: Phase::Connecting {
-                syns: 0,
-                retry_at_ns: start_ns,
-                answer_at_ns: NEVER,
-                syn_sent_ns: 0,
-            },
+            session: session.map(Box::new),
+            phase: Phase::closed(NEVER),
             configured,
             profile: HostProfile {
                 segments_per_ack: scenario.delayed_ack_segments,
                 ..HostProfile::of(scenario.profile)
             },
             rtt_ns: flow.rtt_ns,
-            start_ns,
+            least_rtt_ns: flow.rtt_ns,
+            rtt_exponential_ns: flow.rtt_exponential_ns,
+            rtt_stream: stream("rtt"),
+            start_ns: 0,
             stop_ns: flow.stop_ns.unwrap_or(NEVER),
-            segments,
-            last_segment_bytes: last_bytes as u32,
+            segments: u64::MAX,
+            last_segment_bytes: scenario.mss_bytes,
+            size_bytes: flow.size_bytes,
             receive_window: flow
                 .receive_window_bytes
                 .map_or(u64::MAX, |bytes| bytes / mss),
@@ -154,23 +171,47 @@ impl Flow {
                 .unwrap_or(TCP_INFINITE_SSTHRESH),
             jitter_ns: scenario.jitter_ns,
             jitter: stream("jitter"),
+            seeds: stream("cc"),
             tick_phase_ns: stream("tick").up_to(1_000_000_000 / u64::from(scenario.hz)),
             completed_ns: None,
             dropped_packets: 0,
             recoveries: 0,
             timeouts: 0,
             undos: 0,
+        };
+        let start_ns = flow.start_ns + stream("start").up_to(flow.start_spread_ns);
+        new.prepare(scenario, start_ns);
+        new
+    }
+
+    /// Draws the next connection, of a source that has been idle since `idle_ns`.
+    pub(crate) fn prepare(&mut self, scenario: &Scenario, idle_ns: u64) {
+        self.start_ns = idle_ns;
+        if let Some(session) = &mut self.session {
+            self.start_ns += session.draw_gap_ns();
+            self.size_bytes = session.draw_bytes();
+        }
+        self.rtt_ns = self.least_rtt_ns + self.rtt_stream.exponential(self.rtt_exponential_ns);
+        self.phase = Phase::closed(self.start_ns);
+        if let Some(bytes) = self.size_bytes {
+            let mss = u64::from(scenario.mss_bytes);
+            self.segments = bytes.div_ceil(mss);
+            self.last_segment_bytes = (bytes - (self.segments - 1) * mss) as u32;
         }
     }
 
-    pub(crate) fn establish(&self, scenario: &Scenario, now_ns: u64, handshake_ns: u64) -> Sender {
+    pub(crate) fn establish(
+        &mut self,
+        scenario: &Scenario,
+        now_ns: u64,
+        handshake_ns: u64,
+    ) -> Sender {
         let mut cc = CongestionControl::new(
             &self.configured,
             HostConfig {
                 hz: scenario.hz,
                 era: self.profile.era,
-                random_seed: Stream::named(scenario.seed, &format!("flow.{}.cc", self.number))
-                    .bits(),
+                random_seed: self.seeds.bits(),
                 mss_bytes: scenario.mss_bytes,
                 initial_cwnd: self.profile.initial_cwnd(scenario.mss_bytes),
                 initial_ssthresh: self.initial_ssthresh,
@@ -316,5 +357,29 @@ impl Flow {
             row.send_buffer_limited_us = send_buffer_ns / 1_000;
         }
         row
+    }
+
+    /// The session's totals.
+    pub(crate) fn session_row(&self, scenario: &Scenario, session: &Session) -> SessionRow {
+        let (over, open) = (session.over(), self.row(scenario));
+        SessionRow {
+            delivered_bytes: over.delivered_bytes + open.delivered_bytes,
+            sent_packets: over.sent_packets + open.sent_packets,
+            retransmitted_packets: over.retransmitted_packets + open.retransmitted_packets,
+            dropped_packets: self.dropped_packets,
+            recoveries: self.recoveries,
+            timeouts: self.timeouts,
+            ..over
+        }
+    }
+
+    /// The session's present transfer, if it has one that ends.
+    pub(crate) fn transfer(&self, completed_ns: u64) -> Option<TransferRow> {
+        Some(TransferRow {
+            session: self.number,
+            start_us: self.start_ns / 1_000,
+            completed_us: completed_ns / 1_000,
+            size_bytes: self.size_bytes?,
+        })
     }
 }

@@ -8,6 +8,7 @@ pub mod record;
 pub mod rng;
 pub mod scenario;
 pub mod schedule;
+mod session;
 pub mod tcp;
 
 pub use engine::run;
@@ -33,11 +34,13 @@ pub enum RunError {
     Scenario(#[from] ScenarioError),
     /// An algorithm left a window with which no sender can go on.
     #[error(
-        "flow {flow}: {algorithm}: {field} = {value} after {time_us} us; \
+        "{kind} {flow}: {algorithm}: {field} = {value} after {time_us} us; \
          an algorithm keeps it from 1 to {most} packets"
     )]
     Algorithm {
-        /// Number of the flow, from 1.
+        /// `flow` or `session`.
+        kind: &'static str,
+        /// Its number, from 1.
         flow: u32,
         /// Its algorithm, as in the scenario.
         algorithm: String,

@@ -14,6 +14,10 @@ pub struct RunResult {
     pub queues: QueueTable,
     /// One row per state change of a sender.
     pub events: EventTable,
+    /// One row per session.
+    pub sessions: SessionTable,
+    /// One row per transfer of a session.
+    pub transfers: TransferTable,
     /// Hash over every simulated event: equal runs have equal hashes.
     pub trace_hash: u64,
     /// Data packets that senders put on the wire, retransmissions included.
@@ -138,6 +142,42 @@ table! {
         ssthresh_packets: u32,
         /// Packets in flight just before.
         in_flight_packets: u32,
+    }
+}
+
+table! {
+    /// Totals of each session at the end of the run.
+    SessionTable / SessionRow {
+        /// Number of the session, from 1.
+        session: u32,
+        /// Transfers completed.
+        transfers: u64,
+        /// Payload acknowledged, bytes.
+        delivered_bytes: u64,
+        /// Data packets sent, retransmissions included.
+        sent_packets: u64,
+        /// Data packets sent again.
+        retransmitted_packets: u64,
+        /// Data packets dropped by the bottleneck.
+        dropped_packets: u64,
+        /// Times its connections entered fast recovery.
+        recoveries: u64,
+        /// Retransmission timeouts.
+        timeouts: u64,
+    }
+}
+
+table! {
+    /// Transfers of the sessions in order of completion, then those that the end cut off.
+    TransferTable / TransferRow {
+        /// Number of the session, from 1.
+        session: u32,
+        /// When it connected.
+        start_us: u64,
+        /// When its last byte was acknowledged; 0 if the run ended before.
+        completed_us: u64,
+        /// Payload.
+        size_bytes: u64,
     }
 }
 

@@ -1,5 +1,6 @@
 //! Random streams: one per name, all from the scenario's seed, the same values
-//! on every machine and in every version (xoshiro256++ is value-stable).
+//! on every machine and in every version (xoshiro256++ is value-stable, and `libm` computes
+//! logarithms alike everywhere, which the C library does not).
 
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -35,5 +36,32 @@ impl Stream {
         }
         // Lemire's multiply-shift; its bias is below 2⁻³⁰ for the ranges used here.
         ((u128::from(self.bits()) * (u128::from(max) + 1)) >> 64) as u64
+    }
+
+    /// A number drawn uniformly from (0, 1].
+    fn unit(&mut self) -> f64 {
+        ((self.bits() >> 11) + 1) as f64 / (1_u64 << 53) as f64
+    }
+
+    /// Exponential with this mean, to the nearest whole; draws nothing when the mean is 0.
+    pub fn exponential(&mut self, mean: u64) -> u64 {
+        if mean == 0 {
+            return 0;
+        }
+        (-libm::log(self.unit()) * mean as f64).round() as u64
+    }
+
+    /// Pareto with this mean and shape above 1: P(X > x) = (minimum/x)^shape,
+    /// minimum = mean (shape − 1)/shape.
+    pub fn pareto(&mut self, mean: f64, shape: f64) -> f64 {
+        mean * (shape - 1.0) / shape * libm::pow(self.unit(), -1.0 / shape)
+    }
+
+    /// Lognormal with this mean; `sigma` is the standard deviation of the logarithm.
+    pub fn lognormal(&mut self, mean: f64, sigma: f64) -> f64 {
+        // Box and Muller; the second number is thrown away so that draws stay in step.
+        let radius = (-2.0 * libm::log(self.unit())).sqrt();
+        let normal = radius * libm::cos(std::f64::consts::TAU * self.unit());
+        mean * libm::exp(sigma * normal - sigma * sigma / 2.0)
     }
 }

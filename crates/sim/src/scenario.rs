@@ -31,6 +31,8 @@ pub struct Scenario {
     pub bottleneck: Bottleneck,
     /// Flows, numbered from 1 in every table.
     pub flows: Vec<Flow>,
+    /// Sources of background traffic, numbered from 1 in their own tables.
+    pub sessions: Vec<Session>,
     /// Spacing of the periodic samples, nanoseconds; 0 records none.
     pub sample_interval_ns: u64,
 }
@@ -65,6 +67,9 @@ pub struct Flow {
     pub algorithm: String,
     /// Round-trip propagation delay, all of it behind the bottleneck, nanoseconds.
     pub rtt_ns: u64,
+    /// Mean of a delay that is added to it, drawn anew for each connection from an
+    /// exponential distribution, nanoseconds.
+    pub rtt_exponential_ns: u64,
     /// When it connects, nanoseconds.
     pub start_ns: u64,
     /// A delay drawn from U(0, spread) is added to `start_ns`.
@@ -79,6 +84,50 @@ pub struct Flow {
     pub send_buffer_bytes: Option<u64>,
     /// Where its slow start ends, packets (a route's metric); `None`: nowhere.
     pub initial_ssthresh_packets: Option<u32>,
+}
+
+impl Flow {
+    /// A flow that starts at once, never ends and is limited by nothing but its algorithm.
+    pub fn endless(algorithm: &str, rtt_ns: u64) -> Self {
+        Self {
+            algorithm: algorithm.into(),
+            rtt_ns,
+            rtt_exponential_ns: 0,
+            start_ns: 0,
+            start_spread_ns: 0,
+            stop_ns: None,
+            size_bytes: None,
+            receive_window_bytes: None,
+            send_buffer_bytes: None,
+            initial_ssthresh_packets: None,
+        }
+    }
+}
+
+/// A source of one connection after another: it waits, connects, sends, and begins anew.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Session {
+    /// Each of its connections. `size_bytes` is their mean size; `None`: there is one, without
+    /// end. `stop_ns` is `None`.
+    pub flow: Flow,
+    /// Mean of the pause before each connection, drawn from an exponential distribution,
+    /// nanoseconds.
+    pub gap_ns: u64,
+    /// How sizes vary about their mean.
+    pub sizes: Sizes,
+}
+
+/// The distribution of the sizes of a session's transfers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Sizes {
+    /// All alike.
+    Equal,
+    /// Pareto with this shape, in thousandths.
+    Pareto(u32),
+    /// Lognormal; this is the standard deviation of the logarithm, in thousandths.
+    Lognormal(u32),
 }
 
 /// A named set of end-host behaviours (`../shared/design/tcp-endpoint.md`, 5.9).
@@ -111,6 +160,28 @@ const MAX_DURATION_NS: u64 = 3_600_000 * NS_PER_S;
 const MAX_SAMPLES: u64 = 50_000_000;
 /// Fastest link: 1 Tb/s.
 const MAX_RATE_BPS: u64 = 1_000_000_000_000;
+/// Largest transfer.
+pub(crate) const MAX_TRANSFER_BYTES: u64 = 1 << 60;
+
+fn check(ok: bool, field: &str, value: String, fix: &str) -> Result<(), ScenarioError> {
+    if ok {
+        return Ok(());
+    }
+    Err(ScenarioError {
+        field: field.into(),
+        value,
+        fix: fix.into(),
+    })
+}
+
+fn within(field: &str, value: u64, low: u64, high: u64) -> Result<(), ScenarioError> {
+    check(
+        (low..=high).contains(&value),
+        field,
+        value.to_string(),
+        &format!("choose a value from {low} to {high}"),
+    )
+}
 
 impl Scenario {
     /// Reads the canonical JSON form and checks it.
@@ -127,30 +198,11 @@ impl Scenario {
         Ok(scenario)
     }
 
-    /// Checks every range and resolves every algorithm.
+    /// Checks every range and resolves every algorithm: of the flows, then of the sessions.
     ///
     /// # Errors
     /// The first field that is out of range, or whose algorithm does not load.
     pub fn validate(&self) -> Result<Vec<Configured>, ScenarioError> {
-        let check = |ok: bool, field: &str, value: String, fix: &str| {
-            if ok {
-                Ok(())
-            } else {
-                Err(ScenarioError {
-                    field: field.into(),
-                    value,
-                    fix: fix.into(),
-                })
-            }
-        };
-        let within = |field: &str, value: u64, low: u64, high: u64| {
-            check(
-                (low..=high).contains(&value),
-                field,
-                value.to_string(),
-                &format!("choose a value from {low} to {high}"),
-            )
-        };
         within("duration_ns", self.duration_ns, 1, MAX_DURATION_NS)?;
         within("mss_bytes", self.mss_bytes.into(), 64, 65_000)?;
         within("header_bytes", self.header_bytes.into(), 20, 120)?;
@@ -179,12 +231,13 @@ impl Scenario {
             2,
         )?;
         check(
-            !self.flows.is_empty(),
+            !self.flows.is_empty() || !self.sessions.is_empty(),
             "flows",
             "[]".into(),
-            "give at least one flow",
+            "give at least one flow or session",
         )?;
-        within("flows.len()", self.flows.len() as u64, 1, 100_000)?;
+        within("flows.len()", self.flows.len() as u64, 0, 100_000)?;
+        within("sessions.len()", self.sessions.len() as u64, 0, 100_000)?;
         if self.sample_interval_ns != 0 {
             within(
                 "sample_interval_ns",
@@ -200,50 +253,100 @@ impl Scenario {
                 &format!("{rows} samples are more than {MAX_SAMPLES}: sample less often"),
             )?;
         }
-        let mut configured = Vec::with_capacity(self.flows.len());
-        for (index, flow) in self.flows.iter().enumerate() {
-            let name = |field: &str| format!("flows[{index}].{field}");
-            within(&name("rtt_ns"), flow.rtt_ns, 1_000, 100 * NS_PER_S)?;
-            within(&name("start_ns"), flow.start_ns, 0, self.duration_ns)?;
-            within(
-                &name("start_spread_ns"),
-                flow.start_spread_ns,
-                0,
-                self.duration_ns,
-            )?;
-            if let Some(stop_ns) = flow.stop_ns {
-                let first = flow.start_ns + flow.start_spread_ns + 1;
-                check(
-                    stop_ns >= first,
-                    &name("stop_ns"),
-                    stop_ns.to_string(),
-                    &format!("stop after the flow has started: at least {first}"),
-                )?;
-            }
-            if let Some(size_bytes) = flow.size_bytes {
-                within(&name("size_bytes"), size_bytes, 1, 1 << 60)?;
-            }
-            for (field, limit) in [
-                ("receive_window_bytes", flow.receive_window_bytes),
-                ("send_buffer_bytes", flow.send_buffer_bytes),
-            ] {
-                if let Some(bytes) = limit {
-                    within(&name(field), bytes, self.mss_bytes.into(), 1 << 50)?;
-                }
-            }
-            if let Some(packets) = flow.initial_ssthresh_packets {
-                let most = ackclock_host::TCP_INFINITE_SSTHRESH.into();
-                within(&name("initial_ssthresh_packets"), packets.into(), 2, most)?;
-            }
-            configured.push(Algorithm::configure(&flow.algorithm).map_err(|error| {
-                ScenarioError {
-                    field: name("algorithm"),
-                    value: flow.algorithm.clone(),
-                    fix: error.to_string(),
-                }
-            })?);
+        let flows = (self.flows.iter().enumerate())
+            .map(|(index, flow)| self.validate_flow(&format!("flows[{index}]"), flow));
+        let mut configured = flows.collect::<Result<Vec<_>, _>>()?;
+        for (index, session) in self.sessions.iter().enumerate() {
+            configured.push(self.validate_session(&format!("sessions[{index}]"), session)?);
         }
         Ok(configured)
+    }
+
+    fn validate_session(&self, name: &str, session: &Session) -> Result<Configured, ScenarioError> {
+        let configured = self.validate_flow(&format!("{name}.flow"), &session.flow)?;
+        within(
+            &format!("{name}.gap_ns"),
+            session.gap_ns,
+            0,
+            MAX_DURATION_NS,
+        )?;
+        check(
+            session.flow.stop_ns.is_none(),
+            &format!("{name}.flow.stop_ns"),
+            format!("{:?}", session.flow.stop_ns),
+            "a session does not stop; give null",
+        )?;
+        match session.sizes {
+            Sizes::Equal => (),
+            Sizes::Pareto(shape) => {
+                within(
+                    &format!("{name}.sizes.pareto"),
+                    shape.into(),
+                    1_001,
+                    100_000,
+                )?;
+            }
+            Sizes::Lognormal(sigma) => {
+                within(&format!("{name}.sizes.lognormal"), sigma.into(), 1, 10_000)?;
+            }
+        }
+        Ok(configured)
+    }
+
+    fn validate_flow(&self, of: &str, flow: &Flow) -> Result<Configured, ScenarioError> {
+        let name = |field: &str| format!("{of}.{field}");
+        within(&name("rtt_ns"), flow.rtt_ns, 1_000, 100 * NS_PER_S)?;
+        within(
+            &name("rtt_exponential_ns"),
+            flow.rtt_exponential_ns,
+            0,
+            100 * NS_PER_S,
+        )?;
+        within(&name("start_ns"), flow.start_ns, 0, self.duration_ns)?;
+        within(
+            &name("start_spread_ns"),
+            flow.start_spread_ns,
+            0,
+            self.duration_ns,
+        )?;
+        if let Some(stop_ns) = flow.stop_ns {
+            let first = flow.start_ns + flow.start_spread_ns + 1;
+            check(
+                stop_ns >= first,
+                &name("stop_ns"),
+                stop_ns.to_string(),
+                &format!("stop after the flow has started: at least {first}"),
+            )?;
+        }
+        if let Some(size_bytes) = flow.size_bytes {
+            within(&name("size_bytes"), size_bytes, 1, MAX_TRANSFER_BYTES)?;
+        }
+        for (field, limit) in [
+            ("receive_window_bytes", flow.receive_window_bytes),
+            ("send_buffer_bytes", flow.send_buffer_bytes),
+        ] {
+            if let Some(bytes) = limit {
+                within(&name(field), bytes, self.mss_bytes.into(), 1 << 50)?;
+            }
+        }
+        if let Some(packets) = flow.initial_ssthresh_packets {
+            let most = ackclock_host::TCP_INFINITE_SSTHRESH.into();
+            within(&name("initial_ssthresh_packets"), packets.into(), 2, most)?;
+        }
+        Algorithm::configure(&flow.algorithm).map_err(|error| ScenarioError {
+            field: name("algorithm"),
+            value: flow.algorithm.clone(),
+            fix: error.to_string(),
+        })
+    }
+
+    /// Flow `index`, or the session that follows the flows.
+    pub(crate) fn algorithm(&self, index: usize) -> &str {
+        let flow = match index.checked_sub(self.flows.len()) {
+            None => &self.flows[index],
+            Some(session) => &self.sessions[session].flow,
+        };
+        &flow.algorithm
     }
 
     /// Wire size of a full segment, bytes.

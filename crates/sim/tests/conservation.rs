@@ -5,7 +5,7 @@ mod common;
 
 use ackclock_sim::engine::run_with_census;
 use ackclock_sim::record::EventKind;
-use ackclock_sim::scenario::{Bottleneck, Buffer, Flow, Profile, Scenario};
+use ackclock_sim::scenario::{Bottleneck, Buffer, Flow, Profile, Scenario, Session, Sizes};
 use ackclock_sim::Control;
 use common::{MS, S};
 use proptest::prelude::*;
@@ -53,8 +53,6 @@ fn flows() -> impl Strategy<Value = Flow> {
     )
         .prop_map(
             |(algorithm, rtt_ns, start_ns, spread, size, stop, window, buffer, ssthresh)| Flow {
-                algorithm: algorithm.into(),
-                rtt_ns,
                 start_ns,
                 start_spread_ns: spread,
                 stop_ns: stop,
@@ -62,8 +60,31 @@ fn flows() -> impl Strategy<Value = Flow> {
                 receive_window_bytes: window,
                 send_buffer_bytes: buffer,
                 initial_ssthresh_packets: ssthresh,
+                ..Flow::endless(algorithm, rtt_ns)
             },
         )
+}
+
+fn sessions() -> impl Strategy<Value = Session> {
+    (
+        flows(),
+        0_u64..S,
+        prop_oneof![
+            Just(Sizes::Equal),
+            (1_001_u32..3_000).prop_map(Sizes::Pareto),
+            (1_u32..4_000).prop_map(Sizes::Lognormal),
+        ],
+        0_u64..(50 * MS),
+    )
+        .prop_map(|(flow, gap_ns, sizes, rtt_exponential_ns)| Session {
+            flow: Flow {
+                stop_ns: None,
+                rtt_exponential_ns,
+                ..flow
+            },
+            gap_ns,
+            sizes,
+        })
 }
 
 fn scenarios() -> impl Strategy<Value = Scenario> {
@@ -80,6 +101,7 @@ fn scenarios() -> impl Strategy<Value = Scenario> {
         ],
         proptest::option::weighted(0.4, 2_u64..400),
         proptest::collection::vec(flows(), 1..5),
+        proptest::collection::vec(sessions(), 0..4),
     )
         .prop_map(
             |(
@@ -92,6 +114,7 @@ fn scenarios() -> impl Strategy<Value = Scenario> {
                 buffer,
                 drop,
                 flows,
+                sessions,
             )| {
                 Scenario {
                     seed,
@@ -108,6 +131,7 @@ fn scenarios() -> impl Strategy<Value = Scenario> {
                         drop_every_packets: drop,
                     },
                     flows,
+                    sessions,
                     sample_interval_ns: 50 * MS,
                 }
             },
@@ -121,8 +145,10 @@ proptest! {
     fn nothing_is_lost_unaccounted(scenario in scenarios()) {
         let (result, census) = run_with_census(&scenario, &Control::default()).unwrap();
         prop_assert_eq!(census.sent, census.received + census.dropped);
-        prop_assert_eq!(census.sent, result.flows.sent_packets.iter().sum::<u64>());
-        prop_assert_eq!(census.dropped, result.flows.dropped_packets.iter().sum::<u64>());
+        let (flows, sessions) = (&result.flows, &result.sessions);
+        let sum = |ours: &[u64], theirs: &[u64]| ours.iter().chain(theirs).sum::<u64>();
+        prop_assert_eq!(census.sent, sum(&flows.sent_packets, &sessions.sent_packets));
+        prop_assert_eq!(census.dropped, sum(&flows.dropped_packets, &sessions.dropped_packets));
         prop_assert_eq!(census.sent, result.packets);
         // Every arrival was new data or a duplicate of what was there; new data is what
         // the application got in order plus what waits for a gap to be filled.
@@ -141,6 +167,28 @@ proptest! {
             if delivered > 0 {
                 prop_assert!(result.flows.min_rtt_us[row] >= flow.rtt_ns / 1000);
             }
+        }
+
+        // A session's transfers follow each other, and what they carried adds up.
+        let transfers = &result.transfers;
+        for (row, session) in scenario.sessions.iter().enumerate() {
+            let own = (0..transfers.len()).filter(|&each| transfers.session[each] == row as u32 + 1);
+            let (mut done, mut carried, mut free_us) = (0, 0, session.flow.start_ns / 1_000);
+            for each in own {
+                prop_assert!(transfers.start_us[each] >= free_us);
+                prop_assert!(transfers.size_bytes[each] >= 1);
+                free_us = transfers.completed_us[each];
+                if free_us == 0 {
+                    free_us = u64::MAX;
+                    continue;
+                }
+                let handshake_and_data_us = 2 * session.flow.rtt_ns / 1_000;
+                prop_assert!(free_us >= transfers.start_us[each] + handshake_and_data_us);
+                carried += transfers.size_bytes[each];
+                done += 1;
+            }
+            prop_assert_eq!(sessions.transfers[row], done);
+            prop_assert!(sessions.delivered_bytes[row] >= carried);
         }
 
         // The link was never faster than its rate.
@@ -186,5 +234,6 @@ proptest! {
         prop_assert_eq!(first.trace_hash, second.trace_hash);
         prop_assert_eq!(first.samples, second.samples);
         prop_assert_eq!(first.events, second.events);
+        prop_assert_eq!(first.transfers, second.transfers);
     }
 }

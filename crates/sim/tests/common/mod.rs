@@ -10,17 +10,7 @@ pub const MS: u64 = 1_000_000;
 pub const S: u64 = 1_000 * MS;
 
 pub fn flow(algorithm: &str, rtt_ns: u64) -> Flow {
-    Flow {
-        algorithm: algorithm.into(),
-        rtt_ns,
-        start_ns: 0,
-        start_spread_ns: 0,
-        stop_ns: None,
-        size_bytes: None,
-        receive_window_bytes: None,
-        send_buffer_bytes: None,
-        initial_ssthresh_packets: None,
-    }
+    Flow::endless(algorithm, rtt_ns)
 }
 
 pub fn dumbbell(
@@ -44,6 +34,7 @@ pub fn dumbbell(
             drop_every_packets: None,
         },
         flows,
+        sessions: Vec::new(),
         sample_interval_ns: 100 * MS,
     }
 }

@@ -1,0 +1,74 @@
+//! A source of connections: it waits, connects, sends, and begins anew. Long runs have
+//! millions of transfers, so it keeps totals, and one row for each.
+
+use crate::record::{SessionRow, TransferRow};
+use crate::rng::Stream;
+use crate::scenario::{Scenario, Session as SessionScenario, Sizes, MAX_TRANSFER_BYTES};
+use crate::tcp::Sender;
+
+pub(crate) struct Session {
+    mean_bytes: Option<u64>,
+    sizes: Sizes,
+    gap_ns: u64,
+    gap_stream: Stream,
+    size_stream: Stream,
+    /// Totals of the connections that are over.
+    over: SessionRow,
+}
+
+impl Session {
+    pub(crate) fn new(number: u32, scenario: &Scenario, session: &SessionScenario) -> Self {
+        let stream = |what: &str| Stream::named(scenario.seed, &format!("session.{number}.{what}"));
+        Self {
+            mean_bytes: session.flow.size_bytes,
+            sizes: session.sizes,
+            gap_ns: session.gap_ns,
+            gap_stream: stream("gap"),
+            size_stream: stream("size"),
+            over: SessionRow {
+                session: number,
+                transfers: 0,
+                delivered_bytes: 0,
+                sent_packets: 0,
+                retransmitted_packets: 0,
+                dropped_packets: 0,
+                recoveries: 0,
+                timeouts: 0,
+            },
+        }
+    }
+
+    pub(crate) fn draw_gap_ns(&mut self) -> u64 {
+        self.gap_stream.exponential(self.gap_ns)
+    }
+
+    /// What the next connection carries; `None`: it has no end.
+    pub(crate) fn draw_bytes(&mut self) -> Option<u64> {
+        let mean = self.mean_bytes?;
+        let bytes = match self.sizes {
+            Sizes::Equal => return Some(mean),
+            Sizes::Pareto(shape) => self
+                .size_stream
+                .pareto(mean as f64, f64::from(shape) / 1_000.0),
+            Sizes::Lognormal(sigma) => self
+                .size_stream
+                .lognormal(mean as f64, f64::from(sigma) / 1_000.0),
+        };
+        // `as` saturates.
+        Some((bytes.round() as u64).clamp(1, MAX_TRANSFER_BYTES))
+    }
+
+    /// A transfer is over.
+    pub(crate) fn complete(&mut self, transfer: &TransferRow, sender: &Sender) {
+        let (sent, retransmitted, _) = sender.totals();
+        self.over.transfers += 1;
+        self.over.delivered_bytes += transfer.size_bytes;
+        self.over.sent_packets += sent;
+        self.over.retransmitted_packets += retransmitted;
+    }
+
+    /// Totals of the connections that are over.
+    pub(crate) fn over(&self) -> SessionRow {
+        self.over.clone()
+    }
+}

@@ -1,0 +1,178 @@
+//! Sources of background traffic generate what they claim: gaps, sizes, round-trip times, load.
+
+mod common;
+
+use ackclock_sim::scenario::{Flow, Profile, Session, Sizes};
+use ackclock_sim::RunResult;
+use common::{dumbbell, flow, simulate, MS, S};
+
+/// So many alike sessions alone on a link that never limits them.
+fn alone(count: usize, duration_ns: u64, session: Session) -> RunResult {
+    let mut scenario = dumbbell(Profile::Linux6, 100_000_000_000, 1_000_000, vec![]);
+    scenario.duration_ns = duration_ns;
+    scenario.sample_interval_ns = 0;
+    scenario.sessions = vec![session; count];
+    simulate(&scenario)
+}
+
+fn session(size_packets: u64, gap_ns: u64, sizes: Sizes) -> Session {
+    Session {
+        flow: Flow {
+            size_bytes: Some(size_packets * 1448),
+            ..flow("reno", MS)
+        },
+        gap_ns,
+        sizes,
+    }
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+fn deviation(values: &[f64]) -> f64 {
+    let centre = mean(values);
+    mean(
+        &values
+            .iter()
+            .map(|value| (value - centre).powi(2))
+            .collect::<Vec<_>>(),
+    )
+    .sqrt()
+}
+
+fn close(value: f64, wanted: f64, share: f64) {
+    assert!(
+        (value - wanted).abs() <= share * wanted,
+        "{value}, not {wanted} ± {share}"
+    );
+}
+
+/// Seconds between the end of each transfer and the start of the next of its session.
+fn gaps_s(result: &RunResult, count: usize) -> Vec<f64> {
+    let transfers = &result.transfers;
+    let mut free_us = vec![0; count + 1];
+    let mut gaps = Vec::new();
+    for row in 0..transfers.len() {
+        let free = &mut free_us[transfers.session[row] as usize];
+        gaps.push((transfers.start_us[row] - *free) as f64 / 1e6);
+        *free = transfers.completed_us[row];
+    }
+    gaps
+}
+
+/// Leith et al. 2007: exponential gaps of 1 s, Pareto sizes of shape 1.2 and mean 6 packets.
+#[test]
+fn web_sessions_are_exponential_and_pareto() {
+    let result = alone(100, 1_000 * S, session(6, S, Sizes::Pareto(1_200)));
+    let gaps = gaps_s(&result, 100);
+    assert!(gaps.len() > 90_000, "{}", gaps.len());
+    close(mean(&gaps), 1.0, 0.02);
+    close(deviation(&gaps), 1.0, 0.02);
+    let over_3_s = gaps.iter().filter(|&&gap| gap > 3.0).count() as f64 / gaps.len() as f64;
+    close(over_3_s, (-3.0_f64).exp(), 0.05);
+
+    let packets: Vec<f64> = (result.transfers.size_bytes.iter())
+        .map(|&bytes| bytes as f64 / 1448.0)
+        .collect();
+    // A mean of 6 at shape 1.2 needs a minimum of 1, and Hill's estimator finds the shape.
+    let least = packets.iter().copied().fold(f64::INFINITY, f64::min);
+    close(least, 1.0, 0.001);
+    let logs: Vec<f64> = packets.iter().map(|x| x.ln()).collect();
+    close(1.0 / mean(&logs), 1.2, 0.01);
+    let tail: Vec<f64> = (packets.iter().filter(|&&x| x > 10.0))
+        .map(|x| (x / 10.0).ln())
+        .collect();
+    close(1.0 / mean(&tail), 1.2, 0.05);
+    // The mean itself hardly converges; that of min(x, 1000) does: 6 − 5 · 1000^−0.2.
+    let cut: Vec<f64> = packets.iter().map(|x| x.min(1_000.0)).collect();
+    close(mean(&cut), 6.0 - 5.0 * 1_000_f64.powf(-0.2), 0.05);
+}
+
+#[test]
+fn lognormal_sizes() {
+    let result = alone(100, 500 * S, session(50, S / 2, Sizes::Lognormal(1_318)));
+    let packets: Vec<f64> = (result.transfers.size_bytes.iter())
+        .map(|&bytes| bytes as f64 / 1448.0)
+        .collect();
+    assert!(packets.len() > 80_000, "{}", packets.len());
+    let logs: Vec<f64> = packets.iter().map(|x| x.ln()).collect();
+    close(deviation(&logs), 1.318, 0.01);
+    close(mean(&logs), 50_f64.ln() - 1.318_f64.powi(2) / 2.0, 0.01);
+    close(mean(&packets), 50.0, 0.05);
+}
+
+/// count × size / (gap + completion time), and a transfer of 10 segments takes two round trips.
+#[test]
+fn offered_load() {
+    let mut source = session(10, S, Sizes::Equal);
+    source.flow.rtt_ns = 100 * MS;
+    let result = alone(100, 1_000 * S, source);
+    let delivered: u64 = result.sessions.delivered_bytes.iter().sum();
+    close(
+        delivered as f64 / 1_000.0,
+        100.0 * 14_480.0 / (1.0 + 0.2),
+        0.01,
+    );
+    assert_eq!(
+        result.sessions.transfers.iter().sum::<u64>(),
+        delivered / 14_480
+    );
+}
+
+/// Each connection has a round-trip time of its own: rtt + Exp(mean).
+#[test]
+fn exponential_round_trip_times() {
+    let mut source = session(1, S / 10, Sizes::Equal);
+    source.flow.rtt_ns = 10 * MS;
+    source.flow.rtt_exponential_ns = 90 * MS;
+    let result = alone(100, 300 * S, source);
+    let transfers = &result.transfers;
+    let rtts_ms: Vec<f64> = (0..transfers.len())
+        .filter(|&row| transfers.completed_us[row] > 0)
+        .map(|row| (transfers.completed_us[row] - transfers.start_us[row]) as f64 / 2e3)
+        .collect();
+    assert!(rtts_ms.len() > 80_000, "{}", rtts_ms.len());
+    close(mean(&rtts_ms), 100.0, 0.02);
+    close(deviation(&rtts_ms), 90.0, 0.02);
+    assert!(rtts_ms.iter().all(|&rtt| rtt >= 10.0));
+}
+
+/// A session without a size is one connection without end: 64 KiB a round trip.
+#[test]
+fn an_endless_session_is_held_by_its_window() {
+    let bulk = Session {
+        flow: Flow {
+            receive_window_bytes: Some(65_536),
+            ..flow("reno", 100 * MS)
+        },
+        gap_ns: 0,
+        sizes: Sizes::Equal,
+    };
+    let result = alone(3, 100 * S, bulk);
+    assert!(result.transfers.is_empty());
+    for &delivered in &result.sessions.delivered_bytes {
+        close(delivered as f64 / 100.0, 45.0 * 1448.0 / 0.1, 0.02);
+    }
+}
+
+/// Sessions leave no rows but their own, and more of them draw other numbers.
+#[test]
+fn sessions_are_background() {
+    let mut scenario = dumbbell(
+        Profile::Linux6,
+        20_000_000,
+        100,
+        vec![flow("cubic", 50 * MS)],
+    );
+    scenario.sessions = vec![session(6, S / 5, Sizes::Pareto(1_200)); 2];
+    let result = simulate(&scenario);
+    assert!(result.samples.flow.iter().all(|&flow| flow == 1));
+    assert!(result.events.flow.iter().all(|&flow| flow == 1));
+    assert_eq!(result.flows.len(), 1);
+    let first_size = |session| {
+        let row = (0..result.transfers.len()).find(|&r| result.transfers.session[r] == session);
+        result.transfers.size_bytes[row.unwrap()]
+    };
+    assert_ne!(first_size(1), first_size(2));
+}
