@@ -6,7 +6,7 @@ CORE := python/ackclock/_core.abi3.so
 RUST := Cargo.toml $(wildcard Cargo.lock) $(shell find crates/*/src $(wildcard crates/*/bpf) crates/*/build.rs crates/*/Cargo.toml algorithms examples/my_cc.c -type f)
 export PATH := $(HOME)/.cargo/bin:$(PATH)
 
-.PHONY: help demo build test check bench docs lock clean
+.PHONY: help demo build test check bench docs vectors lock clean
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
@@ -38,6 +38,9 @@ docs: build ## Rewrite the generated pages of docs/
 	cp out/docs/cubicfc-fig05.png docs/
 	$(BIN)/python tests/linux_reference.py docs
 	$(BIN)/python tests/algorithm_pages.py docs/algorithms
+
+vectors: ## Rewrite vectors/*.json: what every algorithm answers to a script
+	ACKCLOCK_WRITE_VECTORS=1 cargo test -q -p ackclock-host --test vectors
 
 lock: build ## Pin the Python packages anew, from pyproject.toml
 	$(BIN)/pip install -q uv

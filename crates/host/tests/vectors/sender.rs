@@ -1,0 +1,210 @@
+//! An ideal sender: what each operation of a vector means, as vectors/README.md says it.
+
+use std::fmt;
+
+use ackclock_host::{AckSample, CaEvent, CaState, Configured, CongestionControl, Era, HostConfig};
+
+const CA_ACK_SLOWPATH: u32 = 1;
+const CA_ACK_WIN_UPDATE: u32 = 2;
+
+#[derive(Clone, Copy)]
+pub enum Operation {
+    Start,
+    /// `count` ACKs, `gap_us` apart, for `packets` each.
+    Ack {
+        packets: u32,
+        rtt_us: u32,
+        count: u32,
+        gap_us: u32,
+    },
+    /// `count` duplicate ACKs.
+    Dupack {
+        rtt_us: u32,
+        count: u32,
+        gap_us: u32,
+    },
+    Loss,
+    Recovered,
+    Timeout,
+    Undo,
+    /// The application keeps so many packets out; 0: as many as cwnd allows.
+    Limit {
+        packets: u32,
+    },
+}
+
+pub struct Sender {
+    pub cc: CongestionControl,
+    era: Era,
+    hz: u64,
+    limit_packets: u32,
+}
+
+impl Sender {
+    pub fn new(configured: &Configured, host: HostConfig, at_us: u64) -> Self {
+        let mut sender = Self {
+            cc: CongestionControl::new(configured, host),
+            era: host.era,
+            hz: host.hz.into(),
+            limit_packets: 0,
+        };
+        sender.set_clock(at_us);
+        sender.cc.tp_mut().is_cwnd_limited = 1;
+        sender.cc.init();
+        sender
+    }
+
+    fn set_clock(&mut self, at_us: u64) {
+        let tp = self.cc.tp_mut();
+        tp.tcp_mstamp = at_us;
+        tp.inet_conn.sk.sk_host.jiffies = (at_us * self.hz / 1_000_000) as u32;
+    }
+
+    pub fn apply(&mut self, at_us: u64, operation: Operation) {
+        self.set_clock(at_us);
+        match operation {
+            Operation::Start => {
+                self.cc.cwnd_event(CaEvent::TxStart);
+                self.send();
+            }
+            Operation::Ack {
+                packets,
+                rtt_us,
+                count,
+                gap_us,
+            } => {
+                for index in 0..count {
+                    self.set_clock(at_us + u64::from(index) * u64::from(gap_us));
+                    self.ack(packets, rtt_us);
+                }
+            }
+            Operation::Dupack {
+                rtt_us,
+                count,
+                gap_us,
+            } => {
+                for index in 0..count {
+                    self.set_clock(at_us + u64::from(index) * u64::from(gap_us));
+                    self.clean(0, rtt_us);
+                }
+            }
+            Operation::Loss => {
+                self.cc.set_state(CaState::Disorder);
+                self.reduce();
+                self.cc.set_state(CaState::Recovery);
+            }
+            Operation::Recovered => {
+                let tp = self.cc.tp_mut();
+                tp.snd_una = tp.snd_nxt;
+                if tp.inet_conn.icsk_ca_state == CaState::Recovery as u8 {
+                    tp.snd_cwnd = tp.snd_ssthresh;
+                    self.cc.cwnd_event(CaEvent::CompleteCwr);
+                }
+                self.cc.set_state(CaState::Open);
+                self.send();
+            }
+            Operation::Timeout => {
+                self.reduce();
+                self.cc.cwnd_event(CaEvent::Loss);
+                self.cc.tp_mut().snd_cwnd = 1;
+                self.cc.set_state(CaState::Loss);
+            }
+            Operation::Undo => {
+                let cwnd = self.cc.undo_cwnd();
+                let tp = self.cc.tp_mut();
+                tp.snd_cwnd = cwnd;
+                tp.snd_ssthresh = tp.snd_ssthresh.max(tp.prior_ssthresh);
+                self.cc.set_state(CaState::Open);
+            }
+            Operation::Limit { packets } => {
+                self.limit_packets = packets;
+                let tp = self.cc.tp_mut();
+                tp.is_cwnd_limited = u8::from(packets == 0);
+                tp.max_packets_out = packets;
+            }
+        }
+    }
+
+    fn reduce(&mut self) {
+        let tp = self.cc.tp_mut();
+        tp.prior_ssthresh = tp.snd_ssthresh.max((tp.snd_cwnd >> 1) + (tp.snd_cwnd >> 2));
+        tp.prior_cwnd = tp.snd_cwnd;
+        tp.snd_cwnd_cnt = 0;
+        let ssthresh = self.cc.ssthresh();
+        self.cc.tp_mut().snd_ssthresh = ssthresh;
+    }
+
+    fn ack(&mut self, packets: u32, rtt_us: u32) {
+        self.clean(packets, rtt_us);
+        if self.cc.tp().inet_conn.icsk_ca_state != CaState::Recovery as u8 {
+            let una = self.cc.tp().snd_una;
+            let acked = if self.era == Era::Linux6 { packets } else { 1 };
+            self.cc.cong_avoid(una, acked);
+        }
+        self.send();
+    }
+
+    /// What every ACK does before the window is looked at.
+    fn clean(&mut self, packets: u32, rtt_us: u32) {
+        let tp = self.cc.tp_mut();
+        let in_flight = tp.snd_nxt.wrapping_sub(tp.snd_una) / tp.mss_cache;
+        tp.snd_una = tp.snd_una.wrapping_add(packets.wrapping_mul(tp.mss_cache));
+        self.cc.in_ack_event(if packets > 0 {
+            CA_ACK_WIN_UPDATE
+        } else {
+            CA_ACK_SLOWPATH
+        });
+        self.cc.tp_mut().srtt_us = rtt_us << 3;
+        self.cc.pkts_acked(&AckSample {
+            pkts_acked: packets,
+            rtt_us: rtt_us as i32,
+            in_flight,
+        });
+    }
+
+    /// Fills the window.
+    fn send(&mut self) {
+        let tp = self.cc.tp_mut();
+        let window = match self.limit_packets {
+            0 => tp.snd_cwnd,
+            limit => limit.min(tp.snd_cwnd),
+        };
+        let end = tp.snd_una.wrapping_add(window.wrapping_mul(tp.mss_cache));
+        if (end.wrapping_sub(tp.snd_nxt) as i32) > 0 {
+            tp.snd_nxt = end;
+            tp.lsndtime = tp.inet_conn.sk.sk_host.jiffies;
+        }
+    }
+}
+
+/// As it stands in a vector, after its name the time: `"ack",1000040000,2,40000,5,480`.
+pub struct At(pub u64, pub Operation);
+
+impl fmt::Display for At {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let at_us = self.0;
+        match self.1 {
+            Operation::Start => write!(to, "\"start\",{at_us}"),
+            Operation::Ack {
+                packets,
+                rtt_us,
+                count,
+                gap_us,
+            } => {
+                write!(to, "\"ack\",{at_us},{packets},{rtt_us},{count},{gap_us}")
+            }
+            Operation::Dupack {
+                rtt_us,
+                count,
+                gap_us,
+            } => {
+                write!(to, "\"dupack\",{at_us},{rtt_us},{count},{gap_us}")
+            }
+            Operation::Loss => write!(to, "\"loss\",{at_us}"),
+            Operation::Recovered => write!(to, "\"recovered\",{at_us}"),
+            Operation::Timeout => write!(to, "\"timeout\",{at_us}"),
+            Operation::Undo => write!(to, "\"undo\",{at_us}"),
+            Operation::Limit { packets } => write!(to, "\"limit\",{at_us},{packets}"),
+        }
+    }
+}
