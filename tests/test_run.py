@@ -81,7 +81,7 @@ def test_saving_again_replaces_a_result_and_nothing_else(small, tmp_path):
     result = run(small)
     result.save(tmp_path / "run")
     result.save(tmp_path / "run")
-    assert len(list((tmp_path / "run").iterdir())) == len(tables.TABLES) + 1
+    assert len(list((tmp_path / "run").iterdir())) == len(tables.TABLES) + 2
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.tex").write_text("")
     with pytest.raises(AckclockError, match="choose another"):

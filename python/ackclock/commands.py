@@ -254,8 +254,77 @@ def reproduce_command(
             _print_report(figure.title, reproduce.measures_table(figure))
         if any(figure.claims for figure in reproduced):
             _print_report("Claims", reproduce.claims_table(reproduced, quick=quick))
+        out.print(reproduce.verdict_totals(reproduced, quick=quick))
         out.print(reproduce.run_totals(reproduced))
         out.print(f"page: {(directory / 'index.html').absolute()}")
+
+
+@app.command("claims")
+def claims_command(
+    figures: Annotated[list[str] | None, typer.Argument(help="PAPER/FIGURE or PAPER.")] = None,
+    output: Output = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Few repeats and no verdict.")] = False,
+    threads: Annotated[int, typer.Option(min=0, help="Cores to use; 0: all.")] = 0,
+) -> None:
+    """Print what the papers claim, with our measurement and its verdict.
+
+    **Examples**
+
+    - `ackclock claims`
+
+    - `ackclock claims leith2007 -o out/claims`
+
+    The output directory has claims.json and claims.parquet. What `ackclock reproduce` has run is
+    not run again.
+    """
+    from ackclock import reproduce  # noqa: PLC0415 (only this command draws)
+
+    with _one_line_errors("the runs that finished are kept; the same command resumes"):
+        chosen = dict(pair for figure in figures or ["all"] for pair in papers.load(figure))
+        with nullcontext() if output is None else output_directory(output) as partial:
+            with _progress("simulating") as progress:
+                reproduced = reproduce.reproduce(
+                    list(chosen.items()), quick=quick, threads=threads, progress=progress
+                )
+            if partial is not None:
+                verdicts = [
+                    reproduce.claim_row(claim, quick=quick)
+                    for figure in reproduced
+                    for claim in figure.claims
+                ]
+                reproduce.write_claims(verdicts, partial)
+        _print_report("Claims", reproduce.claims_table(reproduced, quick=quick))
+        out.print(reproduce.verdict_totals(reproduced, quick=quick))
+
+
+@app.command("report")
+def report_command(
+    output: Output = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Few repeats and no verdict.")] = False,
+    threads: Annotated[int, typer.Option(min=0, help="Cores to use; 0: all.")] = 0,
+) -> None:
+    """Write a site of all papers: a page a paper, with figures, claims, verdicts and data.
+
+    **Example**
+
+    - `ackclock report -o out/report`
+
+    The same as `ackclock reproduce all`, without the tables on the screen.
+    """
+    from ackclock import reproduce  # noqa: PLC0415 (only this command draws)
+
+    with _one_line_errors("the runs that finished are kept; the same command resumes"):
+        directory = output or Path("out/report")
+        with output_directory(directory) as partial:
+            with _progress("simulating") as progress:
+                reproduced = reproduce.reproduce(
+                    papers.load("all"), quick=quick, threads=threads, progress=progress
+                )
+            command = "ackclock report" + (" --quick" if quick else "")
+            reproduce.write(reproduced, partial, command=command, quick=quick)
+        out.print(reproduce.verdict_totals(reproduced, quick=quick))
+        out.print(reproduce.run_totals(reproduced))
+        out.print(f"site: {(directory / 'index.html').absolute()}")
 
 
 def _print_report(title: str, table: report.Table) -> None:

@@ -33,6 +33,7 @@ pre {{ background: var(--soft); padding: .8rem 1rem; border-radius: 6px;
 .holds {{ color: var(--holds); font-weight: 600 }}
 .fails {{ color: var(--fails); font-weight: 600 }}
 .inconclusive {{ color: var(--inconclusive); font-weight: 600 }}
+.links a {{ margin-right: 1rem }}
 .quick {{ color: var(--quiet) }}
 </style>
 <h1>{title}</h1>
@@ -75,10 +76,12 @@ class Section:
     caption: str = ""
     table: Table | None = None
     code: str = ""
+    #: (address, text) pairs.
+    links: Sequence[tuple[str, str]] = ()
 
     def html(self, number: int) -> str:
         """The section; `number` keeps the ids inside its figure apart from other figures'."""
-        parts = [f"<h2>{escape(self.title)}</h2>"]
+        parts = [f"<h2>{escape(self.title)}</h2>"] if self.title else []
         if self.text:
             parts += [f"<p>{escape(paragraph)}</p>" for paragraph in self.text.split("\n\n")]
         if self.svg:
@@ -86,6 +89,9 @@ class Section:
             parts.append(f"<figure>{_own_ids(self.svg, number)}{caption}</figure>")
         if self.table:
             parts.append(self.table.html())
+        if self.links:
+            items = (f'<a href="{escape(to)}">{escape(text)}</a>' for to, text in self.links)
+            parts.append(f'<p class="links">{" ".join(items)}</p>')
         if self.code:
             parts.append(f"<pre>{escape(self.code)}</pre>")
         return "\n".join(parts)

@@ -1,8 +1,11 @@
-"""Repeats figures of the papers: runs, tables, plots, claims and one page of it all."""
+"""Repeats figures of the papers: runs, tables, plots, claims and a site of it all."""
 
+import functools
+import hashlib
 import inspect
 import json
 import math
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,7 +14,7 @@ from types import ModuleType
 import polars as pl
 from matplotlib.figure import Figure
 
-from ackclock import _core, papers, plot, report
+from ackclock import _core, papers, plot, report, units
 from ackclock.claims import Claim, Every, Measure
 from ackclock.runs import MANIFEST, PAGE, Result
 from ackclock.scenario import Scenario
@@ -46,11 +49,21 @@ class Reproduced:
     def _docstring(self) -> str:
         return inspect.getdoc(self.module) or self.name
 
+    @property
+    def paper(self) -> str:
+        """The package that it is in."""
+        return self.name.split("/")[0]
+
+    @property
+    def file_name(self) -> str:
+        """What its files are called, without an ending."""
+        return self.name.replace("/", "-")
+
     def plot(self, cache: Path) -> Figure:
         """The figure, drawn."""
 
         def load(scenario: Scenario) -> Result:
-            return Result.load(cache / scenario.key())
+            return sweep([scenario], lambda result: result, cache=cache)[0]
 
         figure: Figure = self.module.plot(self.rows, load)
         return figure
@@ -68,25 +81,53 @@ def reproduce(
     """Runs the grids of the figures (`papers.load`), all in one sweep, and reduces them.
 
     `seeds` is the number of repeats, numbered from 1; default: what each module says.
+    The rows of a figure are kept, too, until anything in ackclock's Python changes.
     """
     grids = []
     for _, module in figures:
         repeats = seeds or (module.QUICK_SEEDS if quick else module.SEEDS)
         grids.append(module.grid(range(1, repeats + 1)))
+    kept = [_rows_path(name, grid, cache) for (name, _), grid in zip(figures, grids, strict=True)]
+    missing = [grid for grid, path in zip(grids, kept, strict=True) if not path.exists()]
     sweep(
-        [scenario for grid in grids for scenario in grid],
+        [scenario for grid in missing for scenario in grid],
         lambda _: None,
         cache=cache,
         threads=threads,
         progress=progress,
     )
     reproduced = []
-    for (name, module), grid in zip(figures, grids, strict=True):
-        rows = pl.DataFrame(sweep(grid, module.reduce, cache=cache), infer_schema_length=None)
+    for (name, module), grid, path in zip(figures, grids, kept, strict=True):
+        if not path.exists():
+            _keep_rows(sweep(grid, module.reduce, cache=cache), path)
+        rows = pl.read_parquet(path)
         reproduced.append(
             Reproduced(name, module, grid, rows, module.measures(rows), module.claims(rows))
         )
     return reproduced
+
+
+def _rows_path(name: str, grid: Sequence[Scenario], cache: Path) -> Path:
+    """Where the rows of a figure are kept: by its runs and by all of our Python."""
+    digest = hashlib.sha256(_source_hash().encode())
+    for scenario in grid:
+        digest.update(scenario.key().encode())
+    return cache / "rows" / f"{name.replace('/', '-')}-{digest.hexdigest()[:16]}.parquet"
+
+
+def _keep_rows(rows: Sequence[dict[str, object]], path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_suffix(f".{os.getpid()}")
+    pl.DataFrame(rows, infer_schema_length=None).write_parquet(partial)
+    partial.replace(path)
+
+
+@functools.cache
+def _source_hash() -> str:
+    digest = hashlib.sha256()
+    for path in sorted(Path(__file__).parent.rglob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
 
 
 def measures_table(figure: Reproduced) -> report.Table:
@@ -146,58 +187,111 @@ def write(
     quick: bool,
     cache: Path = CACHE,
 ) -> None:
-    """Writes figures (PNG, SVG, PDF), rows (Parquet), claims (JSON) and index.html."""
-    sections = [report.Section("Claims", table=claims_table(figures, quick=quick))]
+    """Writes a site of the figures to a directory.
+
+    index.html has the claims and, of one paper, its figures; of several each has its PAPER.html.
+    Each figure is there as PNG, SVG and PDF, its rows as Parquet, the claims as JSON and Parquet.
+    """
+    by_paper: dict[str, list[Reproduced]] = {}
     for each in figures:
-        file_name = each.name.replace("/", "-")
-        each.rows.write_parquet(directory / f"{file_name}.parquet")
-        figure = each.plot(cache)
-        plot.write(figure, directory, file_name)
-        sections.append(
-            report.Section(
-                f"{each.title} ({each.name})",
-                text=each.setup,
-                svg=plot.inline_svg(figure),
-                table=measures_table(each),
-            )
-        )
-    totals = run_totals(figures)
-    sections += [
-        report.Section("The scenario of the first run", code=figures[0].scenarios[0].to_toml()),
-        report.Section("Repeat it", text=totals, code=command),
-    ]
+        by_paper.setdefault(each.paper, []).append(each)
     lead = f"ackclock {_core.engine_version()}"
     if quick:
         lead += " · a quick run: too few repeats for a verdict"
-    title = " and ".join(dict.fromkeys(_paper_title(each.name) for each in figures))
-    page = report.page(title, lead, sections)
+    sections = [report.Section("Claims", table=claims_table(figures, quick=quick))]
+    if len(by_paper) > 1:
+        links = [(f"{paper}.html", papers.paper_title(paper)) for paper in by_paper]
+        sections.insert(0, report.Section("Papers", links=links))
+        for paper, some in by_paper.items():
+            claims = report.Section("Claims", table=claims_table(some, quick=quick))
+            up = report.Section("", links=[(PAGE, "All papers")])
+            page = report.page(
+                papers.paper_title(paper),
+                lead,
+                [up, claims, *(_section(each, directory, cache) for each in some)],
+            )
+            (directory / f"{paper}.html").write_text(page, encoding="utf-8")
+    else:
+        sections += [_section(each, directory, cache) for each in figures]
+    sections.append(report.Section("Repeat it", text=run_totals(figures), code=command))
+    title = " and ".join(map(papers.paper_title, by_paper))
+    page = report.page("The papers, repeated" if len(by_paper) > 1 else title, lead, sections)
     (directory / PAGE).write_text(page, encoding="utf-8")
-    claims = [_claim(claim, quick=quick) for each in figures for claim in each.claims]
+    verdicts = [claim_row(claim, quick=quick) for each in figures for claim in each.claims]
     manifest = {
         "ackclock": _core.engine_version(),
         "command": command,
         "figures": {each.name: [s.key() for s in each.scenarios] for each in figures},
-        "claims": claims,
+        "claims": verdicts,
     }
     text = json.dumps(manifest, indent=2, ensure_ascii=False)
     (directory / MANIFEST).write_text(text + "\n", encoding="utf-8")
+    if verdicts:
+        write_claims(verdicts, directory)
+
+
+def write_claims(verdicts: Sequence[dict[str, object]], directory: Path) -> None:
+    """Writes claims.json (with the parts of a claim) and claims.parquet (a row a claim)."""
+    text = json.dumps(verdicts, indent=2, ensure_ascii=False)
+    (directory / "claims.json").write_text(text + "\n", encoding="utf-8")
+    flat = [{k: v for k, v in claim.items() if k != "parts"} for claim in verdicts]
+    pl.DataFrame(flat, infer_schema_length=None).write_parquet(directory / "claims.parquet")
+
+
+def _section(figure: Reproduced, directory: Path, cache: Path) -> report.Section:
+    """A figure on its page, with its files beside the page."""
+    name = figure.file_name
+    figure.rows.write_parquet(directory / f"{name}.parquet")
+    drawn = figure.plot(cache)
+    files = [path.name for path in plot.write(drawn, directory, name)]
+    data = f"{name}.parquet"
+    scenarios = sorted({scenario.key() for scenario in figure.scenarios})
+    runs = f"{len(scenarios)} runs" if len(scenarios) != 1 else "1 run"
+    if scenarios:
+        seeds = [scenario.seed for scenario in figure.scenarios]
+        digest = hashlib.sha256("".join(scenarios).encode()).hexdigest()[:16]
+        runs += f", seeds {min(seeds)} to {max(seeds)}, scenarios {digest}"
+    return report.Section(
+        f"{figure.title} ({figure.name})",
+        text=figure.setup,
+        svg=plot.inline_svg(drawn),
+        caption=runs if scenarios else "computed, not simulated",
+        table=measures_table(figure) if figure.measures else None,
+        links=[(file, file) for file in (*files, data)],
+        code=figure.scenarios[0].to_toml() if scenarios else "",
+    )
 
 
 def run_totals(figures: Sequence[Reproduced]) -> str:
     """How much was simulated, in words."""
     runs = {
-        scenario.key(): row
+        scenario.key(): (row, units.duration_ns(scenario.duration) / 3.6e12)
         for each in figures
         for scenario, row in zip(each.scenarios, each.rows.iter_rows(named=True), strict=True)
     }
-    packets = sum(row["packets"] for row in runs.values())
-    core_s = sum(row["wall_time_s"] for row in runs.values())
+    packets = sum(row["packets"] for row, _ in runs.values())
+    core_s = sum(row["wall_time_s"] for row, _ in runs.values())
+    testbed_hours = sum(hours for _, hours in runs.values())
     noun = "run" if len(runs) == 1 else "runs"
     millions = f"{packets / 1e6:.0f} million data packets"
-    return f"{len(runs)} {noun}, {millions} in {core_s:.0f} core-seconds."
+    return (
+        f"{len(runs)} {noun}, {millions} in {core_s:.0f} core-seconds; "
+        f"a testbed would have taken {testbed_hours:.1f} hours."
+    )
 
 
-def _claim(claim: Claim | Every, *, quick: bool) -> dict[str, object]:
+def verdict_totals(figures: Sequence[Reproduced], *, quick: bool) -> str:
+    """How many claims hold, in words."""
+    verdicts = [claim.verdict for figure in figures for claim in figure.claims]
+    if quick:
+        return f"{len(verdicts)} claims, without verdicts: a quick run has too few repeats."
+    return (
+        f"{len(verdicts)} claims: {verdicts.count('holds')} hold, {verdicts.count('fails')} fail, "
+        f"{verdicts.count('inconclusive')} inconclusive"
+    )
+
+
+def claim_row(claim: Claim | Every, *, quick: bool) -> dict[str, object]:
     """A claim for programs; what must hold at several points has its parts besides."""
     parts = claim.parts if isinstance(claim, Every) else []
     return {
@@ -211,15 +305,9 @@ def _claim(claim: Claim | Every, *, quick: bool) -> dict[str, object]:
         "censored": claim.estimate.censored,
         "unit": claim.unit,
         "verdict": QUICK if quick else claim.verdict,
-        **({"parts": [_claim(part, quick=quick) for part in parts]} if parts else {}),
+        **({"parts": [claim_row(part, quick=quick) for part in parts]} if parts else {}),
     }
 
 
 def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None  # JSON has no infinity
-
-
-def _paper_title(name: str) -> str:
-    paper = name.split("/", maxsplit=1)[0]
-    title: str = __import__(f"{papers.__name__}.{paper}", fromlist=["TITLE"]).TITLE
-    return title

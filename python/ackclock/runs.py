@@ -19,6 +19,8 @@ from ackclock.scenario import Scenario
 
 MANIFEST = "manifest.json"
 PAGE = "index.html"
+#: Names the files of an output, so that it can be told from a directory of somebody's own.
+WRITTEN = ".written-by-ackclock"
 #: What a run's manifest has at least.
 FIELDS = {"ackclock", "trace_hash", "packets", "wall_time_s", "scenario", "resolved", "algorithms"}
 
@@ -155,6 +157,8 @@ def output_directory(directory: str | os.PathLike[str]) -> Iterator[Path]:
         ) from None
     try:
         yield partial
+        names = sorted(path.name for path in partial.iterdir())
+        (partial / WRITTEN).write_text("\n".join(names) + "\n", encoding="utf-8")
         partial.chmod(0o755)
         _check_replaceable(directory)
         _put(partial, directory)
@@ -185,19 +189,12 @@ def _is_output(directory: Path) -> bool:
     if not directory.is_dir():
         return False
     files = list(directory.iterdir())
-    if not files:
-        return True
     try:
-        manifest = json.loads((directory / MANIFEST).read_text(encoding="utf-8"))
+        ours = {WRITTEN, *(directory / WRITTEN).read_text(encoding="utf-8").splitlines()}
     except (FileNotFoundError, IsADirectoryError, ValueError):
-        return False
-    if not isinstance(manifest, dict) or "ackclock" not in manifest:
-        return False
-    figures = manifest.get("figures")
-    names = figures if isinstance(figures, dict) else ()
-    stems = {*tables.TABLES, "overview", *(name.replace("/", "-") for name in names)}
-    drawn = {f"{stem}{suffix}" for stem in stems for suffix in (".parquet", ".png", ".svg")}
-    return all(path.is_file() and path.name in {MANIFEST, PAGE, *drawn} for path in files)
+        ours = set()
+    drawn = {f"overview{suffix}" for suffix in (".png", ".svg", ".pdf")}  # by `ackclock plot`
+    return all(path.is_file() and path.name in ours | (drawn if ours else set()) for path in files)
 
 
 def _put(partial: Path, directory: Path) -> None:

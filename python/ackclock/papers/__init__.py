@@ -35,6 +35,12 @@ def titles() -> dict[str, str]:
     return {name: title(module) for name in names() for _, module in load(name)}
 
 
+def paper_title(paper: str) -> str:
+    """What a paper is called: its package's TITLE."""
+    text: str = importlib.import_module(f"{__name__}.{paper}").TITLE
+    return text
+
+
 def title(module: ModuleType) -> str:
     return (module.__doc__ or "").split("\n")[0].removesuffix(".")
 
