@@ -127,6 +127,12 @@ def test_too_few_repeats_give_no_verdict():
     assert verdict(Estimate(15, 10, 20, 5), 50, 100) == "fails"
 
 
+def test_a_tie_is_not_better():
+    tie = mean_ci([0.0] * 5)
+    assert verdict(tie, low=0) == verdict(tie, high=0) == "inconclusive"
+    assert verdict(tie, low=0, high=0) == "holds"
+
+
 def test_what_is_calculated_needs_no_repeats():
     assert verdict(exact(5000), 4750, 5250) == "holds"
     assert verdict(exact(7), 0, 1) == "fails"

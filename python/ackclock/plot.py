@@ -2,7 +2,9 @@
 
 import io
 import re
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -11,6 +13,7 @@ from matplotlib.lines import Line2D
 
 from ackclock import metrics, style
 from ackclock.runs import Result
+from ackclock.stats import Estimate
 
 #: Flows that a legend names.
 MOST_LABELS = 8
@@ -45,6 +48,17 @@ def queue(axes: Axes, result: Result) -> None:
     axes.plot(queues["time_us"] / 1e6, queues["queue_packets"], color=style.INK, linewidth=0.8)
     axes.set_ylabel("queue (packets)")
     _over_time(axes, result)
+
+
+def estimates(axes: Axes, x: Sequence[float], points: Sequence[Estimate], **look: Any) -> None:
+    """Means over x in one colour, with the band of their intervals where these are finite.
+
+    `look` is what `Axes.plot` takes.
+    """
+    (line,) = axes.plot(x, [point.mean for point in points], **look)
+    ends = np.array([[point.low, point.high] for point in points])
+    low, high = np.where(np.isfinite(ends), ends, np.nan).T
+    axes.fill_between(x, low, high, color=line.get_color(), alpha=0.2, linewidth=0)
 
 
 def overview(result: Result) -> Figure:

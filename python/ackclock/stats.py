@@ -116,13 +116,18 @@ def slope(
 def verdict(estimate: Estimate, low: float = -np.inf, high: float = np.inf) -> Verdict:
     """Does the mean lie in [low, high]? Inconclusive where the interval straddles a bound.
 
-    So are fewer than `LEAST_REPEATS` repeats of what varies.
+    So are fewer than `LEAST_REPEATS` repeats of what varies. A bound without another is strict
+    ("> 0"): where no repeat differs at all, nothing is "better".
     """
     if 0 < estimate.n < LEAST_REPEATS:
         return "inconclusive"
     if estimate.low > high or estimate.high < low:
         return "fails"
-    return "holds" if low <= estimate.low and estimate.high <= high else "inconclusive"
+    if math.isinf(low) != math.isinf(high):
+        holds = estimate.low > low if math.isinf(high) else estimate.high < high
+    else:
+        holds = low <= estimate.low and estimate.high <= high
+    return "holds" if holds else "inconclusive"
 
 
 def _known(values: Sequence[float | None], cut_off: Sequence[float]) -> list[float]:

@@ -6,8 +6,8 @@ after a small random delay, the jitter. The paper cannot state one: its testbed 
 hosts had. So the experiment is repeated without jitter and with ten packet times of it; and, since
 the paper names a kernel but no version of CUBIC, with the CUBIC of Ha et al. 2008 (which gives up
 0.2 of its window at a loss, not 0.3), and with hosts that run today's
-Linux (profile `linux-6`). Figure 6 compares the two algorithms at several RTTs; its point at 200 ms
-is here, as the difference between runs that share their seed.
+Linux (profile `linux-6`). Beside the times stands how much sooner Cubic-FC converges than CUBIC
+with the same seed, which figure 6 has at several RTTs.
 """
 
 from collections.abc import Iterator
@@ -104,17 +104,9 @@ def measures(rows: pl.DataFrame) -> list[Measure]:
     return of_each + faster
 
 
-def claims(rows: pl.DataFrame) -> list[Claim]:
-    _, as_assumed = _faster_by(rows)[0]
-    return [
-        Claim(
-            "cubicfc.fig6.faster-at-200ms",
-            "Cubic-FC converges sooner than CUBIC (here: at 200 ms)",
-            as_assumed,
-            "s",
-            low=0,
-        )
-    ]
+def claims(rows: pl.DataFrame) -> list[Claim]:  # noqa: ARG001
+    """None: the verdicts on the paper are those of figures 2, 5 and 6, as assumed."""
+    return []
 
 
 def _faster_by(rows: pl.DataFrame) -> list[tuple[Variant, stats.Estimate]]:
