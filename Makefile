@@ -38,6 +38,7 @@ docs: build ## Rewrite the generated pages of docs/
 	cp out/docs/cubicfc-fig05.png docs/
 	$(BIN)/python tests/linux_reference.py docs
 	$(BIN)/python tests/algorithm_pages.py docs/algorithms
+	$(BIN)/python tests/tutorial.py docs
 
 vectors: ## Rewrite vectors/*.json: what every algorithm answers to a script
 	ACKCLOCK_WRITE_VECTORS=1 cargo test -q -p ackclock-host --test vectors
