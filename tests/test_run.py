@@ -67,6 +67,18 @@ def test_the_transfers_of_sessions(small):
     assert result.flows["flow"].to_list() == [1, 2]
 
 
+def test_both_directions(small):
+    back = {"algorithm": "reno", "direction": "reverse"}
+    result = run(small.replace(flow=[{"algorithm": "reno"}, back], session=[back]))
+    assert result.flows["direction"].to_list() == ["forward", "reverse"]
+    assert result.sessions["direction"].to_list() == ["reverse"]
+    assert set(result.queues["queue"]) == {1, 2}
+    forth = result.queues.filter(result.queues["queue"] == 1)
+    rate_bps = 8e6 * forth["sent_bytes"][-1] / forth["time_us"][-1]
+    assert metrics.utilisation(result) == pytest.approx(rate_bps / 20e6)
+    assert set(run(small).queues["queue"]) == {1}
+
+
 def test_saving_and_loading(small, tmp_path):
     result = run(small)
     again = Result.load(result.save(tmp_path / "deep" / "run"))

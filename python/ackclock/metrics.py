@@ -53,8 +53,8 @@ def goodput_bps(result: Result) -> Array:
 
 
 def utilisation(result: Result, start_s: float = 0, stop_s: float | None = None) -> float:
-    """Share of the bottleneck's rate in use from `start_s` to `stop_s` (default: last sample)."""
-    queues = result.queues
+    """Share of the rate in use, on the way forth, from `start_s` to `stop_s` (last sample)."""
+    queues = result.queues.filter(pl.col("queue") == 1)
     if queues.is_empty():
         return float("nan")
     last_s = queues["time_us"][-1] / 1e6
@@ -75,7 +75,7 @@ def jain_index(shares: ArrayLike) -> float:
 
 
 def convergence_time_s(result: Result, window_s: float = 10, share: float = 0.8) -> float | None:
-    """Time from the last start until the flows share fairly; None: not before the end.
+    """Time from the last start until the forward flows share fairly; None: not before the end.
 
     It is the end of the first window in which every flow has at least `share` of its fair share
     of the bottleneck's payload capacity; windows slide by 1 s from the last start
@@ -85,7 +85,8 @@ def convergence_time_s(result: Result, window_s: float = 10, share: float = 0.8)
     starts_s = np.arange(joined_s, duration_s(result) - window_s + 1e-6)
     delivered = _delivered_bits(result, np.concatenate([starts_s, starts_s + window_s]))
     bps = np.diff(delivered.reshape(len(result.flows), 2, -1), axis=1)[:, 0] / window_s
-    fair = (bps >= share * capacity_bps(result) / len(result.flows)).all(axis=0)
+    bps = bps[(result.flows["direction"] == "forward").to_numpy()]
+    fair = (bps >= share * capacity_bps(result) / len(bps)).all(axis=0)
     return float(window_s + fair.argmax()) if fair.any() else None
 
 

@@ -43,9 +43,10 @@ def throughput(axes: Axes, result: Result, window_s: float | None = None) -> Non
 
 
 def queue(axes: Axes, result: Result) -> None:
-    """Packets in the bottleneck's queue over time."""
-    queues = result.queues
-    axes.plot(queues["time_us"] / 1e6, queues["queue_packets"], color=style.INK, linewidth=0.8)
+    """Packets in the bottleneck's queue over time; fainter, in the queue on the way back."""
+    for (number,), queue in result.queues.group_by("queue", maintain_order=True):
+        (line,) = axes.plot(queue["time_us"] / 1e6, queue["queue_packets"], color=style.INK)
+        line.set(linewidth=0.8, alpha=1 if number == 1 else 0.4)
     axes.set_ylabel("queue (packets)")
     _over_time(axes, result)
 

@@ -130,7 +130,10 @@ def from_engine(scenario: Scenario, resolved: str, raw: dict[str, Any]) -> Resul
     }
     columns = raw | {
         table: raw[table]
-        | {"algorithm": [each.algorithm for each in of for _ in range(each.count)]}
+        | {
+            name: [getattr(each, name) for each in of for _ in range(each.count)]
+            for name in ("direction", "algorithm")
+        }
         for table, of in (("flows", scenario.flows), ("sessions", scenario.sessions))
     }
     frames = {table: tables.frame(table, columns[table]) for table in tables.TABLES}

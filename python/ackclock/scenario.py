@@ -116,7 +116,8 @@ class Bottleneck(_Model):
         description='Room in the queue: "1bdp" (of the longest RTT), "100packets" or "2MB".'
     )
     drop_every_packets: Annotated[int | None, _integer(2, 2**63 - 1)] = Field(
-        None, description="Every so manieth data packet is lost on its way to the queue."
+        None,
+        description="Every so manieth data packet of a direction is lost on its way to the queue.",
     )
 
 
@@ -125,6 +126,11 @@ class _Connection(_Model):
 
     algorithm: str = Field(
         description="name[@preset][:parameter=value,…]; the path of a C file does for the name."
+    )
+    direction: Literal["forward", "reverse"] = Field(
+        "forward",
+        description="Which way its data goes. With a reverse flow or session the way back is a "
+        "bottleneck like the way forth, and ACKs queue among the data there.",
     )
     rtt: Rtt | None = Field(None, description="Round-trip propagation delay.")
     rtt_exponential: Time = Field(
@@ -336,6 +342,7 @@ class Scenario(_Model):
 
         return {
             "algorithm": flow.algorithm,
+            "direction": flow.direction,
             "rtt_ns": optional(flow.rtt or self.rtt, units.duration_ns),
             "rtt_exponential_ns": units.duration_ns(flow.rtt_exponential),
             "start_ns": units.duration_ns(flow.start),

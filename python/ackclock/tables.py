@@ -22,6 +22,9 @@ EVENT_KINDS = (
     "completed",
 )
 
+#: Which way data goes: through queue 1 or queue 2.
+DIRECTIONS = ("forward", "reverse")
+
 U8, U32, U64 = pl.UInt8, pl.UInt32, pl.UInt64
 
 #: Table → what one row is, and column → (type, meaning). Units end the names.
@@ -42,6 +45,7 @@ TABLES: dict[str, tuple[str, dict[str, tuple[Any, str]]]] = {
             "min_rtt_us": (U64, "Smallest round-trip time measured."),
             "receive_window_limited_us": (U64, "Time in which the receive window limited it."),
             "send_buffer_limited_us": (U64, "Time in which the send buffer limited it."),
+            "direction": (pl.Enum(DIRECTIONS), "Which way its data goes: forward, reverse."),
             "algorithm": (pl.String, "Its algorithm, as in the scenario."),
         },
     ),
@@ -63,10 +67,10 @@ TABLES: dict[str, tuple[str, dict[str, tuple[Any, str]]]] = {
         },
     ),
     "queues": (
-        "One row per sampling instant: the bottleneck.",
+        "One row per sampling instant and queue: the bottleneck.",
         {
             "time_us": (U64, "Simulated time."),
-            "queue": (U32, "Number of the queue, from 1."),
+            "queue": (U32, "1: the way forth; 2: the way back, if data goes both ways."),
             "queue_packets": (U64, "Packets waiting, the one in service included."),
             "queue_bytes": (U64, "Their bytes."),
             "enqueued_packets": (U64, "Packets accepted, so far."),
@@ -96,6 +100,7 @@ TABLES: dict[str, tuple[str, dict[str, tuple[Any, str]]]] = {
             "dropped_packets": (U64, "Data packets that the bottleneck dropped."),
             "recoveries": (U64, "Times its connections entered fast recovery."),
             "timeouts": (U64, "Retransmission timeouts."),
+            "direction": (pl.Enum(DIRECTIONS), "Which way its data goes: forward, reverse."),
             "algorithm": (pl.String, "Its algorithm, as in the scenario."),
         },
     ),

@@ -1,19 +1,21 @@
 //! The dumbbell: wires senders, the bottleneck, propagation and receivers together
 //! and moves time from event to event.
 //!
-//! A flow is one element with one pending event. Nothing on its way back can be
-//! held up, so a receiver's answer to a data packet is known as soon as the
-//! bottleneck has accepted the packet: receivers run ahead of the clock, and the
-//! ACKs wait in the flow's own line until they reach the sender. An ACK therefore
-//! costs one event, and a data packet none.
+//! A flow is one element with one pending event. Where all data goes one way, nothing
+//! on the way back can be held up, so a receiver's answer to a data packet is known as
+//! soon as the bottleneck has accepted the packet: receivers run ahead of the clock, and
+//! the ACKs wait in the flow's own line until they reach the sender. An ACK therefore
+//! costs one event, and a data packet none. Where data goes both ways (ADR 7), ACKs queue
+//! among it, and a packet's arrival is an event, too.
 
-use crate::flow::{Connection, Flow, Phase};
+use crate::census::{Census, TraceHash};
+use crate::flow::{Connection, Flow, FlyingData, Phase};
 use crate::link::Link;
 use crate::record::{EventKind, EventRow, QueueRow, RunResult};
 use crate::scenario::Scenario;
 use crate::schedule::{Schedule, NEVER};
 use crate::session::Session;
-use crate::tcp::{Receiver, SenderEvent, Transmit};
+use crate::tcp::{Ack, Receiver, SenderEvent, Transmit};
 use crate::{Control, RunError};
 use ackclock_host::Configured;
 use std::sync::atomic::Ordering;
@@ -21,58 +23,26 @@ use std::sync::atomic::Ordering;
 /// IP bytes of a SYN and of a bare ACK, with timestamps.
 const SYN_BYTES: u32 = 60;
 const ACK_BYTES: u32 = 52;
+/// The SACK option, padded, and each of its blocks.
+const SACK_BYTES: u32 = 4;
+const SACK_BLOCK_BYTES: u32 = 8;
 /// How many events pass between looks at [`Control`].
 const EVENTS_PER_CHECK: u32 = 1 << 14;
 
-/// A hash over everything that happens.
-#[derive(Clone, Copy, Debug)]
-struct TraceHash(u64);
-
-impl TraceHash {
-    #[inline]
-    fn add(&mut self, value: u64) {
-        self.0 = (self.0.rotate_left(5) ^ value).wrapping_mul(0x517c_c1b7_2722_0a95);
-    }
-}
-
-/// Where a run's packets are, for the conservation tests.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Census {
-    /// Data packets sent.
-    pub sent: u64,
-    /// Data packets dropped by the bottleneck.
-    pub dropped: u64,
-    /// Data packets that reached a receiver (receivers run ahead of the clock).
-    pub received: u64,
-    /// Of these, the ones it had already.
-    pub duplicates: u64,
-    /// Segments handed to the applications, in order.
-    pub in_order: u64,
-    /// Segments waiting for a gap to be filled.
-    pub out_of_order: u64,
-}
-
-impl Census {
-    /// Counts what a connection's receiver has.
-    fn add(&mut self, receiver: &Receiver) {
-        self.duplicates += receiver.duplicates();
-        self.in_order += receiver.delivered();
-        self.out_of_order += receiver.waiting();
-    }
-}
-
 struct Dumbbell<'a> {
     scenario: &'a Scenario,
-    link: Link,
+    /// The queue forth, and in two-way runs that back.
+    links: Vec<Link>,
+    two_way: bool,
     /// The flows, then the sessions.
     flows: Vec<Flow>,
     schedule: Schedule,
     hash: TraceHash,
     result: RunResult,
     census: Census,
-    /// Data packets offered to the bottleneck, and which of them is the next to be lost.
-    data_packets: u64,
-    next_loss: u64,
+    /// Data packets offered to each queue, and which of them is the next to be lost.
+    data_packets: [u64; 2],
+    next_loss: [u64; 2],
 }
 
 /// Simulates a scenario from start to end on the calling thread.
@@ -111,6 +81,7 @@ impl<'a> Dumbbell<'a> {
                 Flow::new(number, scenario, flow, session, configured)
             })
             .collect();
+        let two_way = scenario.is_two_way();
         // Flow i is element i; the sampler comes after all of them at equal times.
         let mut schedule = Schedule::new(flows.len() + 1);
         for (element, flow) in flows.iter().enumerate() {
@@ -121,14 +92,15 @@ impl<'a> Dumbbell<'a> {
         }
         Self {
             scenario,
-            link: Link::new(&scenario.bottleneck),
+            links: vec![Link::new(&scenario.bottleneck); 1 + usize::from(two_way)],
+            two_way,
             flows,
             schedule,
             hash: TraceHash(0),
             result: RunResult::default(),
             census: Census::default(),
-            data_packets: 0,
-            next_loss: scenario.bottleneck.drop_every_packets.unwrap_or(0),
+            data_packets: [0; 2],
+            next_loss: [scenario.bottleneck.drop_every_packets.unwrap_or(0); 2],
         }
     }
 
@@ -174,7 +146,14 @@ impl<'a> Dumbbell<'a> {
         };
         if connection.receiver.poll_timeout() <= now_ns {
             if let Some(ack) = connection.receiver.handle_timeout(now_ns) {
-                flow.fly(now_ns, &ack);
+                self.acknowledge(element, now_ns, &ack);
+                return Ok(());
+            }
+        }
+        if let Some(&data) = connection.data.front() {
+            if data.at_ns <= now_ns {
+                connection.data.pop_front();
+                self.receive(element, data);
                 return Ok(());
             }
         }
@@ -184,6 +163,7 @@ impl<'a> Dumbbell<'a> {
         }
         if connection.acks.first_at_ns() <= now_ns {
             if let Some(ack) = connection.acks.pop() {
+                self.census.acks_received += u64::from(self.two_way);
                 self.hash.add(ack.ack);
                 connection.sender.handle_ack(now_ns, &ack);
             }
@@ -232,26 +212,73 @@ impl<'a> Dumbbell<'a> {
                 } else {
                     full_bytes
                 };
-                self.data_packets += 1;
-                let lost = self.data_packets == self.next_loss;
+                let queue = flow.queue;
+                self.data_packets[queue] += 1;
+                let lost = self.data_packets[queue] == self.next_loss[queue];
                 if lost {
-                    self.next_loss += self.scenario.bottleneck.drop_every_packets.unwrap_or(0);
+                    self.next_loss[queue] +=
+                        self.scenario.bottleneck.drop_every_packets.unwrap_or(0);
                 }
                 let departure = if lost {
                     None
                 } else {
-                    self.link.enqueue(now_ns, bytes)
+                    self.links[queue].enqueue(now_ns, bytes)
                 };
-                let Some(arrives_ns) = departure else {
+                let Some(departs_ns) = departure else {
                     self.hash.add(segment);
                     flow.dropped_packets += 1;
                     self.census.dropped += 1;
                     continue;
                 };
-                self.hash.add(arrives_ns);
-                self.census.received += 1;
-                flow.arrive(arrives_ns, segment, now_ns, last);
+                self.hash.add(departs_ns);
+                let data = FlyingData {
+                    at_ns: departs_ns + flow.forth_ns,
+                    segment,
+                    sent_ns: now_ns,
+                    last,
+                };
+                if !self.two_way {
+                    self.census.received += 1;
+                    flow.arrive(data);
+                } else if let Phase::Open(connection) = &mut flow.phase {
+                    connection.data.push_back(data);
+                }
             }
+        }
+    }
+
+    /// A data packet reaches its receiver, in a two-way run.
+    fn receive(&mut self, element: usize, data: FlyingData) {
+        self.census.received += 1;
+        let Phase::Open(connection) = &mut self.flows[element].phase else {
+            return;
+        };
+        let answer =
+            connection
+                .receiver
+                .handle_segment(data.at_ns, data.segment, data.sent_ns, data.last);
+        if let Some(ack) = answer {
+            self.acknowledge(element, data.at_ns, &ack);
+        }
+    }
+
+    /// A receiver's ACK sets out, through the queue on the way back if there is one.
+    fn acknowledge(&mut self, element: usize, now_ns: u64, ack: &Ack) {
+        let flow = &mut self.flows[element];
+        if !self.two_way {
+            flow.fly(now_ns, ack);
+            return;
+        }
+        self.census.acks_sent += 1;
+        let blocks = ack.sacks.as_slice().len() as u32;
+        let option = if blocks > 0 {
+            SACK_BYTES + blocks * SACK_BLOCK_BYTES
+        } else {
+            0
+        };
+        match self.links[1 - flow.queue].enqueue(now_ns, ACK_BYTES + option) {
+            Some(departs_ns) => flow.fly(departs_ns, ack),
+            None => self.census.acks_dropped += 1,
         }
     }
 
@@ -261,6 +288,7 @@ impl<'a> Dumbbell<'a> {
         let Phase::Connecting {
             syns,
             retry_at_ns,
+            syn_at_ns,
             answer_at_ns,
             syn_sent_ns,
         } = &mut flow.phase
@@ -274,25 +302,36 @@ impl<'a> Dumbbell<'a> {
             flow.phase = Phase::Open(Box::new(Connection {
                 sender,
                 receiver,
+                data: Default::default(),
                 acks: Default::default(),
                 last_ack_at_ns: 0,
             }));
             // The final ACK matters to nobody if it is lost: data follows at once.
-            let _ = self.link.enqueue(now_ns, ACK_BYTES);
+            let _ = self.links[flow.queue].enqueue(now_ns, ACK_BYTES);
             self.record_event(element, now_ns, EventKind::Established, None);
             self.stop_if_due(element, now_ns);
             self.fault(element, now_ns)?;
             self.transmit(element, now_ns);
             return Ok(());
         }
+        if *syn_at_ns <= now_ns {
+            *syn_at_ns = NEVER;
+            let answer = self.links[1 - flow.queue].enqueue(now_ns, SYN_BYTES);
+            *answer_at_ns = answer.map_or(NEVER, |departs_ns| departs_ns + flow.back_ns);
+            return Ok(());
+        }
         let timeout_ns = (flow.profile.initial_rto_us * 1_000) << (*syns).min(6);
         *syns += 1;
         *retry_at_ns = now_ns + timeout_ns;
-        if let Some(arrives_ns) = self.link.enqueue(now_ns, SYN_BYTES) {
+        if let Some(departs_ns) = self.links[flow.queue].enqueue(now_ns, SYN_BYTES) {
             // The first SYN to arrive is answered; later ones change nothing.
-            if *answer_at_ns == NEVER {
+            if *answer_at_ns == NEVER && *syn_at_ns == NEVER {
                 *syn_sent_ns = now_ns;
-                *answer_at_ns = arrives_ns + flow.rtt_ns;
+                if self.two_way {
+                    *syn_at_ns = departs_ns + flow.forth_ns;
+                } else {
+                    *answer_at_ns = departs_ns + flow.back_ns;
+                }
             }
         }
         Ok(())
@@ -357,7 +396,7 @@ impl<'a> Dumbbell<'a> {
             (&flow.phase, &mut flow.session, transfer)
         {
             session.complete(&transfer, &connection.sender);
-            self.census.add(&connection.receiver);
+            self.census.add(connection);
             self.result.transfers.push(transfer);
         }
         flow.prepare(self.scenario, now_ns);
@@ -404,24 +443,25 @@ impl<'a> Dumbbell<'a> {
         for flow in flows.iter().filter(|flow| flow.start_ns <= now_ns) {
             self.result.samples.push(flow.sample(self.scenario, now_ns));
         }
-        self.link.advance(now_ns);
-        let totals = self.link.totals();
-        self.result.queues.push(QueueRow {
-            time_us: now_ns / 1_000,
-            queue: 1,
-            queue_packets: self.link.queue_packets(),
-            queue_bytes: self.link.queue_bytes(),
-            enqueued_packets: totals.enqueued_packets,
-            dropped_packets: totals.dropped_packets,
-            sent_bytes: totals.sent_bytes,
-        });
+        for (link, queue) in self.links.iter_mut().zip(1..) {
+            link.advance(now_ns);
+            let totals = link.totals();
+            self.result.queues.push(QueueRow {
+                time_us: now_ns / 1_000,
+                queue,
+                queue_packets: link.queue_packets(),
+                queue_bytes: link.queue_bytes(),
+                enqueued_packets: totals.enqueued_packets,
+                dropped_packets: totals.dropped_packets,
+                sent_bytes: totals.sent_bytes,
+            });
+        }
     }
 
     fn finish(&mut self, end_ns: u64) {
-        self.link.advance(end_ns);
         for flow in &self.flows {
             if let Phase::Open(connection) = &flow.phase {
-                self.census.add(&connection.receiver);
+                self.census.add(connection);
             }
             let Some(session) = &flow.session else {
                 let row = flow.row(self.scenario);

@@ -3,7 +3,7 @@
 
 use crate::record::{FlowRow, SampleRow, SessionRow, TransferRow};
 use crate::rng::Stream;
-use crate::scenario::{Flow as FlowScenario, Scenario};
+use crate::scenario::{Direction, Flow as FlowScenario, Scenario};
 use crate::schedule::NEVER;
 use crate::session::Session;
 use crate::tcp::profile::HostProfile;
@@ -46,6 +46,11 @@ impl AckLine {
         }
     }
 
+    /// ACKs on their way.
+    pub(crate) fn len(&self) -> u64 {
+        self.acks.len() as u64
+    }
+
     #[inline]
     pub(crate) fn first_at_ns(&self) -> u64 {
         self.acks.front().map_or(NEVER, |ack| ack.at_ns)
@@ -69,12 +74,23 @@ impl AckLine {
     }
 }
 
+/// A data packet on its way to a receiver.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FlyingData {
+    pub(crate) at_ns: u64,
+    pub(crate) segment: u64,
+    pub(crate) sent_ns: u64,
+    pub(crate) last: bool,
+}
+
 /// What a flow is doing.
 pub(crate) enum Phase {
     /// Its start lies ahead, or a SYN is on its way.
     Connecting {
         syns: u32,
         retry_at_ns: u64,
+        /// When a SYN reaches the other host; only two-way runs ask.
+        syn_at_ns: u64,
         answer_at_ns: u64,
         syn_sent_ns: u64,
     },
@@ -88,6 +104,7 @@ impl Phase {
         Self::Connecting {
             syns: 0,
             retry_at_ns: start_ns,
+            syn_at_ns: NEVER,
             answer_at_ns: NEVER,
             syn_sent_ns: 0,
         }
@@ -97,6 +114,8 @@ impl Phase {
 pub(crate) struct Connection {
     pub(crate) sender: Sender,
     pub(crate) receiver: Receiver,
+    /// Data on its way, in order; empty in one-way runs, whose receivers run ahead of the clock.
+    pub(crate) data: VecDeque<FlyingData>,
     pub(crate) acks: AckLine,
     pub(crate) last_ack_at_ns: u64,
 }
@@ -109,7 +128,13 @@ pub(crate) struct Flow {
     pub(crate) phase: Phase,
     pub(crate) configured: Configured,
     pub(crate) profile: HostProfile,
+    /// The queue that its data passes.
+    pub(crate) queue: usize,
+    two_way: bool,
     pub(crate) rtt_ns: u64,
+    /// The parts of `rtt_ns` behind the queue on the way forth, and on the way back.
+    pub(crate) forth_ns: u64,
+    pub(crate) back_ns: u64,
     least_rtt_ns: u64,
     rtt_exponential_ns: u64,
     rtt_stream: Stream,
@@ -153,7 +178,11 @@ impl Flow {
                 segments_per_ack: scenario.delayed_ack_segments,
                 ..HostProfile::of(scenario.profile)
             },
+            queue: usize::from(flow.direction == Direction::Reverse),
+            two_way: scenario.is_two_way(),
             rtt_ns: flow.rtt_ns,
+            forth_ns: 0,
+            back_ns: 0,
             least_rtt_ns: flow.rtt_ns,
             rtt_exponential_ns: flow.rtt_exponential_ns,
             rtt_stream: stream("rtt"),
@@ -192,6 +221,9 @@ impl Flow {
             self.size_bytes = session.draw_bytes();
         }
         self.rtt_ns = self.least_rtt_ns + self.rtt_stream.exponential(self.rtt_exponential_ns);
+        // Delay on the way to the only queue would but shift the start.
+        self.forth_ns = if self.two_way { self.rtt_ns / 2 } else { 0 };
+        self.back_ns = self.rtt_ns - self.forth_ns;
         self.phase = Phase::closed(self.start_ns);
         if let Some(bytes) = self.size_bytes {
             let mss = u64::from(scenario.mss_bytes);
@@ -238,21 +270,29 @@ impl Flow {
         match &self.phase {
             Phase::Connecting {
                 retry_at_ns,
+                syn_at_ns,
                 answer_at_ns,
                 ..
-            } => (*retry_at_ns).min(*answer_at_ns),
+            } => (*retry_at_ns).min(*syn_at_ns).min(*answer_at_ns),
             Phase::Open(connection) => connection
                 .acks
                 .first_at_ns()
+                .min(connection.data.front().map_or(NEVER, |data| data.at_ns))
                 .min(connection.sender.poll_timeout())
                 .min(connection.receiver.poll_timeout())
                 .min(self.stop_ns),
         }
     }
 
-    /// A data packet reaches the receiver at `at_ns`, perhaps in the future.
+    /// A data packet reaches the receiver of a one-way run, perhaps in the future.
     #[inline]
-    pub(crate) fn arrive(&mut self, at_ns: u64, segment: u64, sent_ns: u64, last: bool) {
+    pub(crate) fn arrive(&mut self, data: FlyingData) {
+        let FlyingData {
+            at_ns,
+            segment,
+            sent_ns,
+            last,
+        } = data;
         let Phase::Open(connection) = &mut self.phase else {
             return;
         };
@@ -273,7 +313,7 @@ impl Flow {
         }
     }
 
-    /// An ACK leaves the receiver: it takes the propagation delay and the host's jitter,
+    /// An ACK leaves for the sender: it takes the propagation delay and the host's jitter,
     /// and never overtakes another.
     #[inline]
     pub(crate) fn fly(&mut self, at_ns: u64, ack: &Ack) {
@@ -281,7 +321,7 @@ impl Flow {
         let Phase::Open(connection) = &mut self.phase else {
             return;
         };
-        let arrives_ns = (at_ns + self.rtt_ns + jitter_ns).max(connection.last_ack_at_ns);
+        let arrives_ns = (at_ns + self.back_ns + jitter_ns).max(connection.last_ack_at_ns);
         connection.last_ack_at_ns = arrives_ns;
         connection.acks.push(arrives_ns, ack);
     }

@@ -1,6 +1,7 @@
 //! A fast, exact, repeatable packet simulator with a Linux-faithful TCP endpoint.
 #![forbid(unsafe_code)]
 
+mod census;
 pub mod engine;
 mod flow;
 pub mod link;
@@ -11,6 +12,7 @@ pub mod schedule;
 mod session;
 pub mod tcp;
 
+pub use census::Census;
 pub use engine::run;
 pub use record::RunResult;
 pub use scenario::{Scenario, ScenarioError};

@@ -8,6 +8,9 @@
 use crate::scenario::{Bottleneck, Buffer};
 use std::collections::VecDeque;
 
+/// ACKs are no larger.
+const SMALL_BYTES: u32 = 100;
+
 /// A fixed-rate link and its queue. Call [`enqueue`](Self::enqueue) in order of time.
 #[derive(Clone, Debug)]
 pub struct Link {
@@ -20,8 +23,9 @@ pub struct Link {
     free_at_ns: u64,
     /// … and the rest, in units of 1/rate nanoseconds, so that no time is lost to rounding.
     free_at_rest: u64,
-    /// Size whose service time was computed last, and that time with its rest.
-    service: (u32, u64, u64),
+    /// Size of a small and a large packet, whose service times were computed last, and these
+    /// times with their rests.
+    service: [(u32, u64, u64); 2],
     totals: LinkTotals,
 }
 
@@ -48,7 +52,7 @@ impl Link {
             waiting_bytes: 0,
             free_at_ns: 0,
             free_at_rest: 0,
-            service: (0, 0, 0),
+            service: [(0, 0, 0); 2],
             totals: LinkTotals::default(),
         }
     }
@@ -68,13 +72,14 @@ impl Link {
         if self.free_at_ns < now_ns {
             (self.free_at_ns, self.free_at_rest) = (now_ns, 0);
         }
-        if self.service.0 != bytes {
+        let service = &mut self.service[usize::from(bytes > SMALL_BYTES)];
+        if service.0 != bytes {
             let bits_ns = u128::from(bytes) * 8 * 1_000_000_000;
             let rate = u128::from(self.rate_bps);
-            self.service = (bytes, (bits_ns / rate) as u64, (bits_ns % rate) as u64);
+            *service = (bytes, (bits_ns / rate) as u64, (bits_ns % rate) as u64);
         }
-        self.free_at_ns += self.service.1;
-        self.free_at_rest += self.service.2;
+        self.free_at_ns += service.1;
+        self.free_at_rest += service.2;
         if self.free_at_rest >= self.rate_bps {
             self.free_at_rest -= self.rate_bps;
             self.free_at_ns += 1;

@@ -7,7 +7,8 @@
 use ackclock_host::{Algorithm, Configured};
 use serde::{Deserialize, Serialize};
 
-/// A dumbbell: flows that share one bottleneck.
+/// A dumbbell: flows that share one bottleneck. Where any data flows in reverse, the way back has
+/// a queue like the way forth, which ACKs share; otherwise nothing holds them up.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Scenario {
@@ -45,7 +46,8 @@ pub struct Bottleneck {
     pub rate_bps: u64,
     /// Room in the queue, the packet in service included.
     pub buffer: Buffer,
-    /// Every so manieth data packet is lost on its way to the queue; `None`: none is.
+    /// Every so manieth data packet of a direction is lost on its way to the queue; `None`:
+    /// none is.
     pub drop_every_packets: Option<u64>,
 }
 
@@ -65,7 +67,9 @@ pub enum Buffer {
 pub struct Flow {
     /// `name[@preset][:param=value,…]`, or the path of a C file in place of the name.
     pub algorithm: String,
-    /// Round-trip propagation delay, all of it behind the bottleneck, nanoseconds.
+    /// Which way its data goes.
+    pub direction: Direction,
+    /// Round-trip propagation delay, nanoseconds.
     pub rtt_ns: u64,
     /// Mean of a delay that is added to it, drawn anew for each connection from an
     /// exponential distribution, nanoseconds.
@@ -91,6 +95,7 @@ impl Flow {
     pub fn endless(algorithm: &str, rtt_ns: u64) -> Self {
         Self {
             algorithm: algorithm.into(),
+            direction: Direction::Forward,
             rtt_ns,
             rtt_exponential_ns: 0,
             start_ns: 0,
@@ -102,6 +107,16 @@ impl Flow {
             initial_ssthresh_packets: None,
         }
     }
+}
+
+/// Which of the two queues data passes; its ACKs pass the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Direction {
+    /// Queue 1.
+    Forward,
+    /// Queue 2.
+    Reverse,
 }
 
 /// A source of one connection after another: it waits, connects, sends, and begins anew.
@@ -340,7 +355,14 @@ impl Scenario {
         })
     }
 
-    /// Flow `index`, or the session that follows the flows.
+    /// Does any data flow in reverse?
+    pub fn is_two_way(&self) -> bool {
+        let sessions = self.sessions.iter().map(|session| &session.flow);
+        let mut flows = self.flows.iter().chain(sessions);
+        flows.any(|flow| flow.direction == Direction::Reverse)
+    }
+
+    /// The algorithm of flow `index`, or of a session, which follow the flows.
     pub(crate) fn algorithm(&self, index: usize) -> &str {
         let flow = match index.checked_sub(self.flows.len()) {
             None => &self.flows[index],

@@ -5,8 +5,10 @@ mod common;
 
 use ackclock_sim::engine::run_with_census;
 use ackclock_sim::record::EventKind;
-use ackclock_sim::scenario::{Bottleneck, Buffer, Flow, Profile, Scenario, Session, Sizes};
-use ackclock_sim::Control;
+use ackclock_sim::scenario::{
+    Bottleneck, Buffer, Direction, Flow, Profile, Scenario, Session, Sizes,
+};
+use ackclock_sim::{Census, Control};
 use common::{MS, S};
 use proptest::prelude::*;
 
@@ -50,9 +52,22 @@ fn flows() -> impl Strategy<Value = Flow> {
         proptest::option::of(1_448_u64..200_000),
         proptest::option::of(1_448_u64..200_000),
         proptest::option::of(2_u32..100),
+        prop_oneof![3 => Just(Direction::Forward), 1 => Just(Direction::Reverse)],
     )
         .prop_map(
-            |(algorithm, rtt_ns, start_ns, spread, size, stop, window, buffer, ssthresh)| Flow {
+            |(
+                algorithm,
+                rtt_ns,
+                start_ns,
+                spread,
+                size,
+                stop,
+                window,
+                buffer,
+                ssthresh,
+                direction,
+            )| Flow {
+                direction,
                 start_ns,
                 start_spread_ns: spread,
                 stop_ns: stop,
@@ -144,7 +159,13 @@ proptest! {
     #[test]
     fn nothing_is_lost_unaccounted(scenario in scenarios()) {
         let (result, census) = run_with_census(&scenario, &Control::default()).unwrap();
-        prop_assert_eq!(census.sent, census.received + census.dropped);
+        let Census { acks_sent, acks_received, acks_dropped, acks_on_the_way, .. } = census;
+        prop_assert_eq!(census.sent, census.received + census.dropped + census.on_the_way);
+        if scenario.is_two_way() {
+            prop_assert_eq!(acks_sent, acks_received + acks_dropped + acks_on_the_way);
+        } else {
+            prop_assert_eq!((census.on_the_way, acks_sent, acks_dropped), (0, 0, 0));
+        }
         let (flows, sessions) = (&result.flows, &result.sessions);
         let sum = |ours: &[u64], theirs: &[u64]| ours.iter().chain(theirs).sum::<u64>();
         prop_assert_eq!(census.sent, sum(&flows.sent_packets, &sessions.sent_packets));
