@@ -1,0 +1,78 @@
+"""Three long-lived flows among on-off sessions for an hour: figures 6, 9 and 10."""
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from ackclock import Bottleneck, Flow, Result, Scenario, Session, metrics, style
+from ackclock import plot as drawing
+from ackclock.papers.leith2007 import _testbed as testbed
+
+LONG_FLOWS = 3
+DURATION = "3600s"
+# assumed: what comes before is not counted; the flows start together.
+WARM_UP_S = 200
+# assumed: "unfair" is judged over windows of 10 s.
+WINDOW_S = 10
+#: Bins of the distribution of cwnd, packets.
+BIN_PACKETS, BINS = 50, 400
+
+
+def scenario(algorithm: str, sessions: int, seed: int) -> Scenario:
+    """The sessions of figure 6's caption.
+
+    "mean time between requests of 10 seconds, connection sizes are Pareto distributed with shape
+    parameter of 1.2 and mean 600 packets".
+    """
+    # assumed: the sessions run the algorithm of the long flows, in their direction.
+    return Scenario(
+        duration=DURATION,
+        rtt="200ms",
+        profile=testbed.PROFILE,
+        seed=seed,
+        sample_interval="1s",
+        bottleneck=Bottleneck(rate="250mbit", buffer="1bdp"),
+        flows=(Flow(algorithm=algorithm, count=LONG_FLOWS, start_spread=testbed.START_SPREAD),),
+        sessions=(
+            Session(algorithm=algorithm, count=sessions, gap="10s", size="600packets", pareto=1.2),
+        ),
+    )
+
+
+def reduce(result: Result) -> dict[str, Any]:
+    """Throughputs of the hour, the longest unfair stretch, and how cwnd is distributed."""
+    edges_s = np.arange(WARM_UP_S, metrics.duration_s(result), WINDOW_S)
+    windows = metrics.throughput_bps(result, edges_s)
+    hour = windows.mean(axis=1)
+    unfair = windows.max(axis=0) > 2 * windows.min(axis=0)
+    late = pl.col("time_us") >= WARM_UP_S * 1e6
+    samples = metrics.regular_samples(result).filter(late)
+    cwnds = [some["cwnd_packets"].to_numpy() for some in samples.partition_by("flow")]
+    counts = np.histogram(np.concatenate(cwnds), BINS, (0, BINS * BIN_PACKETS))[0]
+    return testbed.describe(result) | {
+        "algorithm": result.scenario.flows[0].algorithm,
+        "hour_ratio": float(hour.max() / hour.min()),
+        "longest_unfair_s": float(longest(unfair) * WINDOW_S),
+        "excursion": float(max(cwnd.max() / np.median(cwnd) for cwnd in cwnds)),
+        "cwnd_counts": counts.tolist(),
+    }
+
+
+def longest(true: NDArray[np.bool_]) -> int:
+    """Length of the longest run of true values."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], true, [False]]).astype(int)))
+    return int((edges[1::2] - edges[::2]).max(initial=0))
+
+
+def plot_cwnd(result: Result, title: str) -> Figure:
+    with style.applied():
+        figure = Figure(figsize=(9, 3.2))
+        axes = figure.subplots()
+        drawing.cwnd(axes, result)
+        axes.set_title(title, fontsize="small")
+        axes.set_xlabel("time (s)")
+        axes.legend(fontsize="small", ncols=3)
+    return figure

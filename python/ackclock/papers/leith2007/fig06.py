@@ -1,0 +1,73 @@
+"""Figure 6: three CUBIC flows among 25 on-off sessions.
+
+"Two examples of Cubic TCP cwnd time histories. Three long-lived flows sharing a bottleneck link
+with 25 on-off sessions (mean time between requests of 10 seconds, connection sizes are Pareto
+distributed with shape parameter of 1.2 and mean 600 packets). Bandwidth is 250 Mbit/sec, RTT is
+200ms, queue size 100% BDP" (caption). "While the long-term (measured over a period of an hour)
+throughputs of the flows are similar, it can be seen that sustained periods (extending to hundreds
+of seconds) of unfairness occur" (section IV.B).
+"""
+
+from typing import Any
+
+import polars as pl
+from matplotlib.figure import Figure
+
+from ackclock import Result, Scenario
+from ackclock.claims import Claim, Every, Measure
+from ackclock.papers.leith2007 import _testbed as testbed
+from ackclock.papers.leith2007 import _unsync as unsync
+
+SEEDS, QUICK_SEEDS = testbed.SEEDS, testbed.QUICK_SEEDS
+SESSIONS = 25
+
+
+def grid(seeds: testbed.Seeds) -> list[Scenario]:
+    return [
+        unsync.scenario(reading, SESSIONS, seed) for reading in testbed.SUFFIX for seed in seeds
+    ]
+
+
+def reduce(result: Result) -> dict[str, Any]:
+    return unsync.reduce(result)
+
+
+def plot(rows: pl.DataFrame, load: testbed.Load) -> Figure:
+    run = unsync.scenario(testbed.CUBIC_SOURCE, SESSIONS, rows["seed"][0])
+    return unsync.plot_cwnd(load(run), testbed.READINGS[testbed.CUBIC_SOURCE])
+
+
+def measures(rows: pl.DataFrame) -> list[Measure]:
+    return [
+        Measure(
+            f"{quantity}, {testbed.READINGS[reading]}",
+            unit,
+            testbed.estimate(rows, column, algorithm=reading),
+            paper,
+        )
+        for reading in testbed.SUFFIX
+        for quantity, unit, column, paper in (
+            ("most / least throughput of the hour", "", "hour_ratio", "similar"),
+            ("longest stretch with a ratio above 2", "s", "longest_unfair_s", "hundreds of s"),
+        )
+    ]
+
+
+def claims(rows: pl.DataFrame) -> list[Claim | Every]:
+    return [claim for reading in testbed.SUFFIX for claim in _claims(rows, reading)]
+
+
+def _claims(rows: pl.DataFrame, reading: str) -> list[Claim | Every]:
+    def mean(column: str) -> Any:
+        return testbed.estimate(rows, column, algorithm=reading)
+
+    return [
+        Every(
+            "leith2007.fig6.unsync" + testbed.SUFFIX[reading],
+            "The hour's means are similar, with unfair stretches of hundreds of seconds",
+            [
+                Claim("the hour's mean, most / least", "", mean("hour_ratio"), "", high=1.5),
+                Claim("longest unfair stretch", "", mean("longest_unfair_s"), "s", low=100),
+            ],
+        )
+    ]
