@@ -11,7 +11,7 @@ def main() -> None:
         if signal.getsignal(stop) == signal.SIG_DFL:  # not under nohup
             signal.signal(stop, _interrupt)
     try:
-        from ackclock.commands import app  # noqa: PLC0415
+        from ackclock.kernel_commands import app  # noqa: PLC0415 (adds to those of commands.py)
 
         app()
     except KeyboardInterrupt:

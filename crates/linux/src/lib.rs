@@ -4,3 +4,6 @@
 #![warn(missing_docs)]
 
 pub mod bpf;
+mod doctor;
+
+pub use doctor::{doctor, Finding};

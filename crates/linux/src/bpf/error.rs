@@ -74,6 +74,9 @@ pub enum KernelError {
         /// What is.
         known: String,
     },
+    /// What would be mounted ends with the command.
+    #[error("this command has a mount namespace of its own without the BPF file system, as under `ip netns exec`: what is deployed in it ends with it; use nsenter --net=/run/netns/NAME instead")]
+    PrivateMounts,
     /// The operating system got in the way.
     #[error("cannot {what}: {reason}")]
     System {

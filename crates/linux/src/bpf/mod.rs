@@ -1,12 +1,19 @@
 //! Algorithms in the running kernel, through BPF `struct_ops`.
 
-mod clang;
+pub(crate) mod bpffs;
+pub(crate) mod clang;
 mod compile;
+mod deploy;
 mod error;
+mod inet_diag;
 mod load;
-mod requirements;
+mod namespaces;
+pub(crate) mod requirements;
+mod status;
 
 pub use compile::object;
+pub use deploy::{deploy, kernel_name, undeploy, Deployed, Undeployed};
 pub use error::KernelError;
 pub use load::{Registered, NAME_MAX};
 pub use requirements::require;
+pub use status::{status, Status};

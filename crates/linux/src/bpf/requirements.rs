@@ -5,9 +5,10 @@ use std::path::Path;
 
 use super::KernelError;
 
-const BTF: &str = "/sys/kernel/btf/vmlinux";
+/// The types of the kernel.
+pub(crate) const BTF: &str = "/sys/kernel/btf/vmlinux";
 /// Links of `struct_ops`, which make registering atomic.
-const LINKS_SINCE: (u32, u32) = (6, 4);
+pub(crate) const LINKS_SINCE: (u32, u32) = (6, 4);
 const CAPABILITIES: [(&str, u32); 4] = [
     ("CAP_NET_ADMIN", 12),
     ("CAP_SYS_ADMIN", 21),
@@ -28,13 +29,17 @@ pub fn require(what: &str) -> Result<(), KernelError> {
             since: "6.4",
         });
     }
-    if !Path::new(BTF).exists() {
+    if !has_btf() {
         return Err(KernelError::NoBtf);
     }
     if !missing_capabilities().is_empty() {
         return Err(KernelError::NotRoot { what: what.into() });
     }
     Ok(())
+}
+
+pub(crate) fn has_btf() -> bool {
+    Path::new(BTF).exists()
 }
 
 /// The kernel's release, and its (major, minor).

@@ -1,0 +1,93 @@
+//! The network namespaces of the machine, and what TCP does in each.
+
+use std::collections::{BTreeMap, HashSet};
+use std::fs::{self, File};
+use std::os::fd::AsRawFd as _;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::{io, thread};
+
+use super::inet_diag;
+
+const DEFAULT: &str = "/proc/sys/net/ipv4/tcp_congestion_control";
+
+/// A network namespace, kept alive by an open file.
+pub(crate) struct Namespace {
+    /// `here`, the name that `ip netns` gave it, or a process in it.
+    pub name: String,
+    pub inode: u64,
+    file: File,
+}
+
+impl Namespace {
+    /// Every namespace that has a process or a name, this one first.
+    pub fn all() -> Vec<Self> {
+        let mut found = vec![(
+            "here".to_string(),
+            PathBuf::from("/proc/thread-self/ns/net"),
+        )];
+        for path in entries("/run/netns") {
+            found.push((file_name(&path), path));
+        }
+        for process in entries("/proc") {
+            let pid = file_name(&process);
+            if pid.bytes().all(|byte| byte.is_ascii_digit()) {
+                let command = fs::read_to_string(process.join("comm")).unwrap_or_default();
+                found.push((
+                    format!("pid {pid} ({})", command.trim()),
+                    process.join("ns/net"),
+                ));
+            }
+        }
+        let mut seen = HashSet::new();
+        found
+            .into_iter()
+            .filter_map(|(name, path)| {
+                let file = File::open(path).ok()?;
+                let status = file.metadata().ok()?;
+                let inode = status.ino();
+                seen.insert(inode).then_some(Self { name, inode, file })
+            })
+            .collect()
+    }
+
+    /// Does `work` in this namespace, on a thread of its own.
+    fn enter<T: Send>(&self, work: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
+        let enter = || {
+            // SAFETY: setns changes nothing but the namespace of the calling thread.
+            if unsafe { libc::setns(self.file.as_raw_fd(), libc::CLONE_NEWNET) } != 0 {
+                return Err(io::Error::last_os_error());
+            }
+            work()
+        };
+        thread::scope(|scope| scope.spawn(enter).join().expect("it does not panic"))
+    }
+
+    /// How many TCP sockets use each algorithm.
+    pub fn sockets(&self) -> io::Result<BTreeMap<String, usize>> {
+        self.enter(inet_diag::sockets_by_algorithm)
+    }
+
+    /// Its default algorithm, `net.ipv4.tcp_congestion_control`.
+    pub fn default_algorithm(&self) -> io::Result<String> {
+        self.enter(|| Ok(fs::read_to_string(DEFAULT)?.trim().to_string()))
+    }
+
+    pub fn set_default_algorithm(&self, name: &str) -> io::Result<()> {
+        self.enter(|| fs::write(DEFAULT, name))
+    }
+}
+
+fn entries(directory: &str) -> Vec<PathBuf> {
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    let mut paths: Vec<_> = entries.map(|entry| entry.path()).collect();
+    paths.sort();
+    paths
+}
+
+fn file_name(path: &Path) -> String {
+    path.file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned()
+}

@@ -1,0 +1,131 @@
+"""The commands of `ackclock` for the real kernel: deploy, status, undeploy, doctor."""
+
+import json
+import sys
+from typing import Annotated
+
+import typer
+from rich.text import Text
+
+from ackclock import _core
+from ackclock.commands import _one_line_errors, _print_table, _table, app, out
+
+#: What an interrupt may leave, and what tells.
+INTERRUPTED = "`ackclock status` tells what is registered"
+
+
+@app.command("deploy")
+def deploy_command(
+    algorithm: Annotated[str, typer.Argument(help="name[@preset][:param=value,…] or a C file.")],
+    param: Annotated[
+        list[str] | None, typer.Option(help="param=value; may be given several times.")
+    ] = None,
+    name: Annotated[
+        str | None, typer.Option(help="Its name in the kernel, at most 15 characters.")
+    ] = None,
+    default: Annotated[
+        bool, typer.Option("--default", help="Make it what new sockets begin with.")
+    ] = False,
+) -> None:
+    """Register an algorithm in the running kernel, for every program of this machine.
+
+    It stays until `ackclock undeploy` or the next boot. Where Linux has an algorithm of that name
+    it becomes ac_NAME. Needs root.
+
+    **Examples**
+
+    - `ackclock deploy cubic_fc`
+
+    - `ackclock deploy cubic_fc --param f_max=0.6 --name fc06 --default`
+
+    - `ackclock deploy ./my_cc.c && iperf3 -c host -C my_cc`
+    """
+    with _one_line_errors(INTERRUPTED):
+        spec = algorithm
+        if param:
+            has_settings = "=" in algorithm.rsplit("/", 1)[-1]
+            spec += ("," if has_settings else ":") + ",".join(param)
+        done = _core.deploy(spec, name, default)
+        if done["mounted"]:
+            out.print("mounted the BPF file system at /sys/fs/bpf, which keeps it")
+        out.print(f"{done['name']} is registered: {done['spec']}")
+        if default:
+            out.print(f"it is the default of new sockets here (was {done['replaced']})")
+        out.print(f"`ackclock undeploy {done['name']}` ends it")
+
+
+@app.command("undeploy")
+def undeploy_command(
+    name: Annotated[str, typer.Argument(help="Its name in the kernel.")],
+) -> None:
+    """Unregister what `ackclock deploy` registered, and restore the default that it replaced.
+
+    **Example**
+
+    - `ackclock undeploy cubic_fc`
+    """
+    with _one_line_errors(INTERRUPTED):
+        done = _core.undeploy(name)
+        out.print(f"{name} is no longer registered")
+        for namespace, default in done["restored"]:
+            out.print(f"namespace {namespace}: the default is {default} again")
+        for namespace, sockets in done["live"]:
+            out.print(f"namespace {namespace}: {sockets} sockets keep it until they close")
+
+
+@app.command("status")
+def status_command(
+    as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
+) -> None:
+    """List the algorithms in BPF that the kernel has, who uses them, and their parameters.
+
+    **Examples**
+
+    - `ackclock status`
+
+    - `ackclock status --json`
+    """
+    with _one_line_errors():
+        registered = _core.status()
+        if as_json:
+            sys.stdout.write(json.dumps(registered, indent=2, ensure_ascii=False) + "\n")
+            return
+        if not registered:
+            out.print("no algorithm in BPF is registered; `ackclock deploy NAME` does it")
+            return
+        table = _table("name", "algorithm", "kept by", "sockets", "default in")
+        for each in registered:
+            keepers = (["deploy"] if each["pinned"] else []) + each["held_by"]
+            sockets = [f"{count} ({namespace})" for namespace, count in each["sockets"]]
+            table.add_row(
+                each["name"],
+                each["spec"] or "not ours",
+                ", ".join(keepers) or "—",
+                ", ".join(sockets) or "0",
+                ", ".join(each["default_in"]) or "—",
+            )
+        _print_table(table)
+        for each in registered:
+            if each["parameters"]:
+                out.print(Text(each["name"], style="bold"), f" {each['parameters']}")
+
+
+@app.command("doctor")
+def doctor_command() -> None:
+    """Say what this machine can do with the real kernel, and how to get the rest.
+
+    Exit code 1 if algorithms cannot be registered. The simulator needs none of it.
+
+    **Example**
+
+    - `ackclock doctor`
+    """
+    with _one_line_errors():
+        findings = _core.doctor()
+        table = _table("", "what", "found", "how to get it")
+        for each in findings:
+            mark = Text("yes", style="green") if each["ok"] else Text("no", style="red")
+            table.add_row(mark, each["what"], each["found"], "" if each["ok"] else each["fix"])
+        _print_table(table)
+    if any(each["needed"] and not each["ok"] for each in findings):
+        raise typer.Exit(1)
