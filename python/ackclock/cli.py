@@ -11,7 +11,8 @@ def main() -> None:
         if signal.getsignal(stop) == signal.SIG_DFL:  # not under nohup
             signal.signal(stop, _interrupt)
     try:
-        from ackclock.kernel_commands import app  # noqa: PLC0415 (adds to those of commands.py)
+        from ackclock import kernel_commands  # noqa: F401, PLC0415 (adds to the commands)
+        from ackclock.commands import app  # noqa: PLC0415
 
         app()
     except KeyboardInterrupt:
