@@ -1,0 +1,464 @@
+//! The sender alone, rule by rule of the RFCs, where a slip would go unnoticed.
+
+mod common;
+
+use ackclock_host::{Algorithm, CaState};
+use ackclock_sim::scenario::Profile;
+use ackclock_sim::tcp::FlowLimits;
+use common::script::{Script, UNLIMITED};
+use common::MS;
+
+const OLD: Profile = Profile::Linux2_6_25;
+const NEW: Profile = Profile::Linux6;
+
+fn limited(profile: Profile, limits: FlowLimits) -> Script {
+    Script::with(profile, &Algorithm::configure("reno").unwrap(), limits)
+}
+
+fn at(profile: Profile, cwnd: u32) -> (Script, u64) {
+    let mut script = Script::new(profile);
+    script.grow_to(cwnd);
+    let una = script.sender.una();
+    (script, una)
+}
+
+fn sent(script: &Script) -> u64 {
+    script.sent.iter().map(|range| range.1 - range.0).sum()
+}
+
+fn until_loss(script: &mut Script) {
+    while script.sender.state() != CaState::Loss {
+        script.timeout();
+    }
+}
+
+/// ms from now to the timer.
+fn timer_ms(script: &Script) -> u64 {
+    (script.sender.poll_timeout() - script.now_ns) / MS
+}
+
+// --- RFC 6298: the retransmission timer
+
+/// 5.5 and 5.7: doubled at each expiry, up to 120 s; measured anew, it is short again.
+#[test]
+fn rfc6298_back_off_ends_at_120_s_and_with_a_measurement() {
+    let mut script = Script::new(OLD);
+    let waits: Vec<_> = (0..12)
+        .map(|_| {
+            script.timeout();
+            timer_ms(&script)
+        })
+        .collect();
+    assert!((590..=620).contains(&waits[0]), "{waits:?}");
+    assert_eq!(waits[11], 120_000);
+    let echo_ns = script.now_ns;
+    script.ack_with(100, 1, &[], false, echo_ns);
+    assert!(timer_ms(&script) < 400, "{}", timer_ms(&script));
+}
+
+/// 5.1, as in `tcp_xmit_retransmit_queue`: retransmitting the head restarts it, nothing else.
+#[test]
+fn rfc6298_the_heads_retransmission_restarts_the_timer() {
+    let (mut script, una) = at(OLD, 40);
+    let armed_ns = script.sender.poll_timeout();
+    script.ack(100, una, &[(una + 1, una + 4)]);
+    assert_eq!(script.sent, [(una, una + 1)]);
+    let restarted_ns = script.sender.poll_timeout();
+    assert!(restarted_ns > armed_ns);
+    script.ack(20, una, &[(una + 6, una + 12), (una + 1, una + 4)]);
+    assert_eq!(script.sent[0].0, una + 4);
+    assert_eq!(script.sender.poll_timeout(), restarted_ns);
+}
+
+/// Section 3 (Karn): segments never sent again beside one that was give no sample; the
+/// timestamp does.
+#[test]
+fn rfc6298_what_was_retransmitted_is_not_measured() {
+    let mut script = Script::new(OLD);
+    script.timeout();
+    let echo_ns = script.now_ns;
+    script.ack_with(100, 3, &[], false, echo_ns);
+    assert_eq!(script.sender.tp().srtt_us >> 3, 100_000);
+    // Nor does a SACK of it.
+    let (mut script, una) = at(NEW, 20);
+    script.ack(100, una, &[(una + 1, una + 5)]);
+    script.ack(5, una, &[(una + 1, una + 5)]);
+    script.timeout();
+    script.ack(5, una, &[(una, una + 1)]);
+    assert_eq!(script.sender.min_rtt_us(), 100_000);
+}
+
+/// RFC 5681, 3.1 (7): a second timeout without progress does not reduce ssthresh again; one
+/// after progress does.
+#[test]
+fn rfc5681_ssthresh_is_reduced_once_per_window() {
+    let (mut script, una) = at(OLD, 40);
+    script.timeout().timeout().timeout();
+    assert_eq!((script.cwnd(), script.ssthresh()), (1, 20));
+    let echo_ns = script.now_ns;
+    script.ack_with(100, una + 1, &[], false, echo_ns);
+    assert_eq!(script.sender.state(), CaState::Loss);
+    script.timeout();
+    assert_eq!((script.cwnd(), script.ssthresh()), (1, 2));
+}
+
+// --- RFC 5681, 4.1: restart after idle
+
+/// In congestion avoidance above ssthresh = 20, at `cwnd`; all is acknowledged and nothing
+/// sent for `idle_ms`. RTO is 300 ms.
+fn after_idle(cwnd: u32, idle_ms: u64) -> Script {
+    let (mut script, una) = at(NEW, 40);
+    script.ack(100, una, &[(una + 1, una + 5)]);
+    while script.cwnd() != cwnd || script.sender.state() != CaState::Open {
+        script.ack(100, script.nxt, &[]);
+    }
+    let una = script.nxt;
+    script.now_ns += 100 * MS;
+    let echo_ns = script.now_ns - 100 * MS;
+    let ack = ackclock_sim::tcp::Ack {
+        ack: una,
+        echo_ns,
+        sacks: Default::default(),
+    };
+    script.sender.handle_ack(script.now_ns, &ack);
+    script.ack(idle_ms - 100, una, &[]);
+    script
+}
+
+#[test]
+fn rfc5681_a_window_halves_for_every_rto_of_idleness() {
+    // Of 32 (33 with the last ACK): ssthresh is at least three quarters.
+    for (idle_ms, cwnd) in [(250, 33), (400, 16), (700, 10), (5000, 10)] {
+        let script = after_idle(32, idle_ms);
+        let ssthresh = if idle_ms == 250 { 20 } else { 16 + 8 };
+        assert_eq!(
+            (script.cwnd(), script.ssthresh(), sent(&script)),
+            (cwnd, ssthresh, cwnd.into()),
+            "{idle_ms} ms"
+        );
+    }
+}
+
+// --- RFC 6937 (and 9937): proportional rate reduction
+
+/// ceil(prr_delivered ssthresh / prior_cwnd) may be out: of 41 to 20.
+#[test]
+fn rfc6937_sends_in_proportion() {
+    let (mut script, una) = at(NEW, 41);
+    script.ack(100, una, &[(una + 1, una + 2)]);
+    let out_before = script.sender.packets_in_flight() - script.cwnd() + 1;
+    assert!(out_before <= 1);
+    let mut total = 0;
+    let prior = script.cwnd();
+    for delivered in 1..30 {
+        script.ack(0, una, &[(una + 1, una + 2 + delivered)]);
+        if script.sender.state() != CaState::Recovery {
+            continue;
+        }
+        total += sent(&script);
+        // The ACK that begins recovery counts alone; the first two came before it.
+        let prr_delivered = delivered - 1;
+        let law = (prr_delivered * u64::from(script.ssthresh())).div_ceil(prior.into());
+        assert_eq!(total, law.max(1), "{delivered}");
+    }
+}
+
+/// Fewer in flight than ssthresh: what is delivered, and one more for each ACK that advances
+/// without a new loss, up to ssthresh (slow-start reduction bound).
+#[test]
+fn rfc6937_slow_start_reduction_bound() {
+    let (mut script, una) = at(NEW, 40);
+    // 3 delivered, 30 lost, 7 in flight; ssthresh 20.
+    script.ack(100, una, &[(una + 30, una + 33)]);
+    assert_eq!(
+        (sent(&script), script.ssthresh(), script.cwnd()),
+        (3, 20, 10)
+    );
+    let mut rounds = Vec::new();
+    for acked in 1..=4 {
+        let wait_ms = u64::from(acked == 1) * 100; // for the retransmission's echo
+        script.ack(wait_ms, una + acked, &[(una + 30, una + 33)]);
+        rounds.push(sent(&script));
+    }
+    // The first shows that the 7 above the SACKs are lost as well.
+    assert_eq!(rounds, [1, 2, 2, 2]);
+    // A SACK alone does not add.
+    script.ack(0, una + 4, &[(una + 30, una + 34)]);
+    assert_eq!(sent(&script), 1);
+}
+
+/// At ssthresh exactly the first ACK of a recovery retransmits all the same.
+#[test]
+fn rfc6937_the_first_ack_retransmits() {
+    let (mut script, una) = at(NEW, 40);
+    script.ack(100, una, &[(una + 17, una + 20)]);
+    assert_eq!((script.cwnd(), sent(&script)), (21, 1));
+}
+
+/// A recovery counts from 0, with no credit of congestion avoidance, and leaves ssthresh.
+#[test]
+fn rfc6937_each_recovery_counts_anew() {
+    let (mut script, una) = at(NEW, 40);
+    script.ack(100, una, &[(una + 1, una + 40)]);
+    script.ack(100, script.nxt, &[]);
+    assert_eq!((script.sender.state(), script.cwnd()), (CaState::Open, 21));
+    script.ack(100, script.nxt - 10, &[]);
+    assert!(script.sender.tp().snd_cwnd_cnt > 0);
+    let una = script.sender.una();
+    let total: u64 = (1..=9)
+        .map(|sacked| {
+            script.ack(
+                u64::from(sacked == 1) * 100,
+                una,
+                &[(una + 1, una + 1 + sacked)],
+            );
+            sent(&script)
+        })
+        .sum();
+    assert_eq!(script.sender.tp().snd_cwnd_cnt, 0);
+    assert_eq!((script.ssthresh(), total), (10, 6));
+}
+
+// --- RFC 8985: RACK and tail loss probes
+
+/// 6.2, step 4: once reordering was seen, three SACKs prove nothing before a quarter of the
+/// RTT; RFC 3522 showed it, by an original that arrives after its retransmission was sent.
+#[test]
+fn rfc8985_reordering_widens_the_window() {
+    let (mut script, una) = at(NEW, 20);
+    script.ack(100, una, &[(una + 1, una + 5)]);
+    assert_eq!(script.sender.state(), CaState::Recovery);
+    let original_ns = script.now_ns - 100 * MS;
+    script.ack_with(5, una + 5, &[], false, original_ns);
+    assert_eq!(
+        (script.sender.state(), script.ssthresh()),
+        (CaState::Open, 0x7fff_ffff)
+    );
+    assert!(script.cwnd() >= 20);
+    let una = script.sender.una();
+    script.ack(95, una, &[(una + 1, una + 6)]);
+    assert_eq!(script.sender.state(), CaState::Disorder);
+    assert!(timer_ms(&script) <= 25);
+    script.timeout();
+    assert_eq!(script.sender.state(), CaState::Recovery);
+}
+
+/// The reordering timer reduces as an ACK for one segment would: ceil(5/10) beyond 8 in flight.
+#[test]
+fn rfc8985_the_reordering_timer_reduces() {
+    let mut script = Script::new(NEW);
+    script.ack(100, 0, &[(2, 4)]).timeout();
+    assert_eq!((script.cwnd(), script.ssthresh(), sent(&script)), (9, 5, 1));
+}
+
+/// 7.2: two RTTs, and the delay of an ACK if but one segment is out; no later than the
+/// timeout. 7.3: new data if there is any.
+#[test]
+fn rfc8985_when_a_probe_is_sent() {
+    let one = FlowLimits {
+        segments: 1,
+        ..UNLIMITED
+    };
+    assert_eq!(timer_ms(&limited(NEW, one)), 300);
+    let mut script = Script::new(NEW);
+    assert_eq!(timer_ms(&script), 202);
+    script.timeout();
+    assert_eq!(script.sent, [(10, 11)]);
+    // "Reset s.t. tcp_rearm_rto will restart timer from now."
+    assert_eq!(timer_ms(&script), 300);
+}
+
+/// 7.4.2: a probe that repaired a loss halves the window, once what came after it is acknowledged.
+#[test]
+fn rfc8985_a_loss_repaired_by_a_probe_counts() {
+    let buffer = FlowLimits {
+        send_buffer: 10,
+        ..UNLIMITED
+    };
+    let mut script = limited(NEW, buffer);
+    script.timeout();
+    assert_eq!(script.sent, [(9, 10)]);
+    script.ack(100, 10, &[]);
+    assert_eq!(script.ssthresh(), 0x7fff_ffff);
+    let cwnd = script.cwnd();
+    script.ack(100, 12, &[]);
+    assert_eq!(script.sender.state(), CaState::Open);
+    assert_eq!(script.ssthresh(), cwnd / 2);
+
+    // 7.4.2: not if a D-SACK tells that both arrived.
+    let mut script = limited(NEW, buffer);
+    script.timeout();
+    script.ack(100, 10, &[]);
+    script.ack_with(1, 10, &[(9, 10)], true, 0);
+    script.ack(100, 12, &[]);
+    assert_eq!(script.ssthresh(), 0x7fff_ffff);
+
+    // Nor if the probe was new data.
+    let mut script = Script::new(NEW);
+    script.timeout();
+    script.ack(100, 11, &[]).ack(100, 15, &[]);
+    assert_eq!(script.ssthresh(), 0x7fff_ffff);
+}
+
+// --- RFC 5682: F-RTO, without the help of timestamps
+
+/// After a timeout at 20; the retransmission is acknowledged and F-RTO sends new data.
+fn frto() -> (Script, u64, u64) {
+    let (mut script, una) = at(NEW, 20);
+    until_loss(&mut script);
+    let stamp_ns = script.now_ns;
+    let next = script.nxt;
+    script.ack_with(100, una + 1, &[], false, stamp_ns);
+    assert_eq!(
+        (script.sender.state(), script.sent[0].0),
+        (CaState::Loss, next)
+    );
+    (script, una, stamp_ns)
+}
+
+/// 2.1, step 3b: an ACK for what was never sent again: the timeout was spurious.
+#[test]
+fn rfc5682_an_original_undoes_the_timeout() {
+    let (mut script, una, stamp_ns) = frto();
+    script.ack_with(1, una + 3, &[], false, stamp_ns);
+    assert_eq!(
+        (script.sender.state(), script.ssthresh()),
+        (CaState::Open, 0x7fff_ffff)
+    );
+}
+
+/// Step 3a: the new data is SACKed, which says nothing for the originals: retransmit, and
+/// trust no original later on.
+#[test]
+fn rfc5682_a_duplicate_ack_ends_it() {
+    let (mut script, una, stamp_ns) = frto();
+    let newest = script.nxt;
+    script.ack_with(100, una + 1, &[(newest - 1, newest)], false, stamp_ns);
+    assert_eq!(script.sender.state(), CaState::Loss);
+    assert_eq!(script.sent[0].0, una + 1);
+    let untouched = script.sent.last().unwrap().1;
+    assert!(untouched < una + 19, "{:?}", script.sent);
+    script.ack_with(1, untouched + 1, &[(newest - 1, newest)], false, stamp_ns);
+    assert_eq!(
+        (script.sender.state(), script.ssthresh()),
+        (CaState::Loss, 10)
+    );
+}
+
+/// Section 3 and Linux: not in Recovery, where losses are proved; but again after a second
+/// timeout of the same segment.
+#[test]
+fn rfc5682_when_it_applies() {
+    let (mut script, una) = at(NEW, 20);
+    script.ack(100, una, &[(una + 1, una + 10)]);
+    assert_eq!(script.sender.state(), CaState::Recovery);
+    until_loss(&mut script);
+    let stamp_ns = script.now_ns;
+    script.ack_with(100, una + 10, &[], false, stamp_ns);
+    assert_eq!(script.sent[0].0, una + 10, "{:?}", script.sent);
+
+    let (mut script, una) = at(NEW, 20);
+    until_loss(&mut script);
+    script.timeout();
+    let (stamp_ns, next) = (script.now_ns, script.nxt);
+    script.ack_with(100, una + 1, &[], false, stamp_ns);
+    assert_eq!(script.sent[0].0, next, "{:?}", script.sent);
+}
+
+// --- RFC 3708: undo by D-SACK
+
+/// A D-SACK for what lies before the recovery, or was not sent again, answers nothing.
+#[test]
+fn rfc3708_only_retransmissions_of_this_recovery_count() {
+    for old in [true, false] {
+        let (mut script, una) = at(NEW, 20);
+        script.ack(100, una, &[(una + 1, una + 5)]);
+        assert_eq!(script.sent[0], (una, una + 1));
+        let block = if old {
+            (una - 5, una - 4)
+        } else {
+            (una + 2, una + 3)
+        };
+        let now_ns = script.now_ns;
+        script.ack_with(1, una, &[block, (una + 1, una + 5)], true, now_ns);
+        assert_eq!(script.sender.state(), CaState::Recovery, "{block:?}");
+        assert_eq!(script.ssthresh(), 10);
+    }
+}
+
+/// After an undone timeout losses are found again.
+#[test]
+fn rfc3522_segments_are_judged_anew_after_an_undo() {
+    let (mut script, una) = at(NEW, 20);
+    let sent_ns = script.now_ns;
+    until_loss(&mut script);
+    let now_ns = script.now_ns;
+    script.ack_with(1, una, &[(una + 10, una + 11)], false, now_ns);
+    script.ack_with(1, una + 2, &[(una + 10, una + 11)], false, sent_ns);
+    assert!(script.ssthresh() >= 20);
+    let high = script.nxt;
+    script.ack(100, una + 2, &[(una + 10, high)]);
+    assert_eq!(script.sender.state(), CaState::Recovery);
+    assert!(
+        script.sent.iter().any(|range| range.0 == una + 2),
+        "{:?}",
+        script.sent
+    );
+}
+
+// --- Linux 2.6.25
+
+/// A burst of losses drags cwnd to in flight + 1, below ssthresh, where it is after recovery.
+#[test]
+fn linux_2_6_cwnd_follows_what_is_in_flight() {
+    let (mut script, una) = at(OLD, 40);
+    // Lost: all that is 3 below the highest SACK. 40 - 20 - 18 in flight.
+    script.ack(100, una, &[(una + 20, una + 40)]);
+    let tp = script.sender.tp();
+    assert_eq!((tp.lost, tp.sacked_out, script.ssthresh()), (20, 20, 20));
+    assert_eq!((script.cwnd(), sent(&script)), (1, 1));
+    script.ack(100, script.nxt, &[]);
+    assert!(script.cwnd() < 10, "{}", script.cwnd());
+}
+
+/// Rate halving ends at ssthresh.
+#[test]
+fn linux_2_6_halves_to_ssthresh() {
+    let (mut script, una) = at(OLD, 40);
+    let high = script.nxt;
+    for sacked in 2..40 {
+        script.ack(
+            u64::from(sacked == 2) * 100,
+            una,
+            &[(una + 1, una + sacked)],
+        );
+    }
+    for sacked in high + 1..script.nxt {
+        script.ack(1, una, &[(una + 1, sacked)]);
+        assert!(script.cwnd() >= script.ssthresh() - 1, "{}", script.cwnd());
+    }
+    assert_eq!(script.sender.state(), CaState::Recovery);
+}
+
+/// In Disorder cwnd is at most 3 above what is in flight.
+#[test]
+fn linux_2_6_moderates_bursts() {
+    let (mut script, una) = at(OLD, 40);
+    script.ack(100, una + 30, &[(una + 32, una + 33)]);
+    assert_eq!(script.sender.state(), CaState::Disorder);
+    assert_eq!((script.cwnd(), sent(&script)), (12, 3));
+}
+
+/// A window that was full within 3 segments counts as full.
+#[test]
+fn linux_2_6_grows_a_window_that_is_nearly_used() {
+    let limits = FlowLimits {
+        receive_window: 12,
+        ..UNLIMITED
+    };
+    let mut script = limited(OLD, limits);
+    for _ in 0..100 {
+        script.ack(100, script.sender.una() + 1, &[]);
+    }
+    assert_eq!(script.cwnd(), 16);
+}
