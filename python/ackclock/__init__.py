@@ -15,7 +15,7 @@ from importlib import import_module
 
 TYPE_CHECKING = False  # what `typing` has, without 10 ms of importing it
 if TYPE_CHECKING:
-    from ackclock import metrics, stats
+    from ackclock import metrics, stats, traffic
     from ackclock.claims import Claim, Every, Measure
     from ackclock.errors import AckclockError
     from ackclock.runs import Result, run
@@ -36,6 +36,7 @@ __all__ = [
     "run",
     "stats",
     "sweep",
+    "traffic",
 ]
 
 #: Where a name is; imported when it is first used, so that the command starts at once.
