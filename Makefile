@@ -40,8 +40,9 @@ docs: build ## Rewrite the generated pages of docs/
 	$(BIN)/python tests/algorithm_pages.py docs/algorithms
 	$(BIN)/python tests/tutorial.py docs
 
-vectors: ## Rewrite vectors/*.json: what every algorithm answers to a script
+vectors: ## Rewrite vectors/: what every algorithm answers to a script; as root its bytecode, too
 	ACKCLOCK_WRITE_VECTORS=1 cargo test -q -p ackclock-host --test vectors
+	ACKCLOCK_WRITE_VECTORS=1 cargo test -q -p ackclock-linux --test replay
 
 lock: build ## Pin the Python packages anew, from pyproject.toml
 	$(BIN)/pip install -q uv

@@ -59,7 +59,9 @@ static inline bool tcp_is_cwnd_limited(const struct sock *sk)
 struct cc_params {
 	CC_PARAMS(CC_PARAM_MEMBER)
 };
+#ifndef cc_param
 #define cc_param(sk, name) (((const struct cc_params *)(sk)->sk_host.params)->name)
+#endif
 
 /* What an algorithm's file exports; crates/host/src/module.rs mirrors it. */
 struct cc_param_desc {
@@ -94,6 +96,7 @@ struct cc_module {
 
 #define CC_HOOK(type, name, ...) static type name(__VA_ARGS__)
 
+#ifndef CC_ALGORITHM
 #define CC_ALGORITHM(algorithm, about, ...)                                             \
 	static const struct cc_param_desc cc_param_descs[] = {                          \
 		CC_PARAMS(CC_PARAM_DESC)                                                \
@@ -110,5 +113,6 @@ struct cc_module {
 		.presets_len = sizeof(cc_preset_descs) / sizeof(struct cc_preset_desc), \
 		.ops = { __VA_ARGS__ },                                                 \
 	}
+#endif
 
 #endif
