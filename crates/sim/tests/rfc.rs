@@ -4,7 +4,7 @@ mod common;
 
 use ackclock_host::{Algorithm, CaState};
 use ackclock_sim::scenario::Profile;
-use ackclock_sim::tcp::FlowLimits;
+use ackclock_sim::tcp::{FlowLimits, SenderEvent};
 use common::script::{Script, UNLIMITED};
 use common::MS;
 
@@ -30,6 +30,13 @@ fn until_loss(script: &mut Script) {
     while script.sender.state() != CaState::Loss {
         script.timeout();
     }
+}
+
+fn undone(script: &mut Script) -> bool {
+    script
+        .sender
+        .take_events()
+        .any(|(event, ..)| event == SenderEvent::Undo)
 }
 
 /// ms from now to the timer.
@@ -268,6 +275,25 @@ fn rfc8985_when_a_probe_is_sent() {
     assert_eq!(timer_ms(&script), 300);
 }
 
+/// 7.3: one probe at a time.
+#[test]
+fn rfc8985_a_second_probe_waits_for_the_answer_to_the_first() {
+    let buffer = FlowLimits {
+        send_buffer: 10,
+        ..UNLIMITED
+    };
+    let mut script = limited(NEW, buffer);
+    script.timeout();
+    assert_eq!(script.sent, [(9, 10)]);
+    script.ack(1, 5, &[]);
+    assert_eq!(script.sent, [(10, 15)]);
+    script.timeout();
+    assert_eq!((script.sender.state(), sent(&script)), (CaState::Open, 0));
+    script.ack(1, 12, &[]);
+    script.timeout();
+    assert_eq!((script.sender.state(), sent(&script)), (CaState::Open, 1));
+}
+
 /// 7.4.2: a probe that repaired a loss halves the window, once what came after it is acknowledged.
 #[test]
 fn rfc8985_a_loss_repaired_by_a_probe_counts() {
@@ -365,6 +391,26 @@ fn rfc5682_when_it_applies() {
     assert_eq!(script.sent[0].0, next, "{:?}", script.sent);
 }
 
+/// What bursts go by: twice the window per RTT up to half of ssthresh, then 1.2 times.
+#[test]
+fn linux_pacing_rate() {
+    let (mut script, _) = at(NEW, 40);
+    until_loss(&mut script);
+    let mut seen = [false; 2];
+    while script.cwnd() < 19 {
+        script.ack(100, script.nxt.min(script.sender.una() + 2), &[]);
+        let tp = script.sender.tp();
+        let window = f64::from(tp.snd_cwnd.max(tp.packets_out) * tp.mss_cache);
+        let rate = tp.inet_conn.sk.sk_pacing_rate as f64;
+        let ratio = rate * f64::from(tp.srtt_us >> 3) / 1e6 / window;
+        let late = script.cwnd() >= script.ssthresh() / 2;
+        seen[usize::from(late)] = true;
+        let expected = if late { 1.2 } else { 2.0 };
+        assert!((ratio - expected).abs() < 0.2, "{}: {ratio}", script.cwnd());
+    }
+    assert_eq!(seen, [true; 2]);
+}
+
 // --- RFC 3708: undo by D-SACK
 
 /// A D-SACK for what lies before the recovery, or was not sent again, answers nothing.
@@ -381,9 +427,26 @@ fn rfc3708_only_retransmissions_of_this_recovery_count() {
         };
         let now_ns = script.now_ns;
         script.ack_with(1, una, &[block, (una + 1, una + 5)], true, now_ns);
-        assert_eq!(script.sender.state(), CaState::Recovery, "{block:?}");
-        assert_eq!(script.ssthresh(), 10);
+        assert!(!undone(&mut script), "{block:?}");
     }
+}
+
+/// A probe is a retransmission that a D-SACK may answer, too.
+#[test]
+fn rfc3708_a_probe_counts_as_well() {
+    let ten = FlowLimits {
+        segments: 10,
+        ..UNLIMITED
+    };
+    let mut script = limited(NEW, ten);
+    script.timeout();
+    script.ack(1, 0, &[(1, 4)]);
+    assert_eq!(script.sent, [(0, 1)]);
+    let now_ns = script.now_ns;
+    script.ack_with(100, 0, &[(9, 10), (1, 10)], true, now_ns);
+    assert!(!undone(&mut script));
+    script.ack_with(1, 10, &[(0, 1)], true, now_ns);
+    assert!(undone(&mut script));
 }
 
 /// After an undone timeout losses are found again.
@@ -391,19 +454,17 @@ fn rfc3708_only_retransmissions_of_this_recovery_count() {
 fn rfc3522_segments_are_judged_anew_after_an_undo() {
     let (mut script, una) = at(NEW, 20);
     let sent_ns = script.now_ns;
+    script.ack(100, una, &[(una + 1, una + 5)]);
     until_loss(&mut script);
     let now_ns = script.now_ns;
-    script.ack_with(1, una, &[(una + 10, una + 11)], false, now_ns);
-    script.ack_with(1, una + 2, &[(una + 10, una + 11)], false, sent_ns);
-    assert!(script.ssthresh() >= 20);
-    let high = script.nxt;
-    script.ack(100, una + 2, &[(una + 10, high)]);
+    script.ack_with(1, una, &[(una + 1, una + 6)], false, now_ns);
+    assert_eq!(script.sender.state(), CaState::Loss);
+    script.ack_with(1, una + 6, &[], false, sent_ns);
+    assert!(undone(&mut script));
+    let una = una + 6;
+    script.ack(100, una, &[(una + 1, una + 12)]);
     assert_eq!(script.sender.state(), CaState::Recovery);
-    assert!(
-        script.sent.iter().any(|range| range.0 == una + 2),
-        "{:?}",
-        script.sent
-    );
+    assert_eq!(script.sent[0], (una, una + 1));
 }
 
 // --- Linux 2.6.25

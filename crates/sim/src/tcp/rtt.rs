@@ -162,6 +162,56 @@ mod tests {
         );
     }
 
+    /// Linux: a fall of the RTT counts an eighth of a rise.
+    #[test]
+    fn a_falling_rtt_hardly_raises_the_deviation() {
+        let deviation_after = |rtt_us| {
+            let mut rtt = RttEstimator::new(1_000_000);
+            (0..1000).for_each(|_| rtt.sample(100_000, 0, 10));
+            rtt.sample(rtt_us, 0, 10);
+            rtt.mdev_us
+        };
+        assert!(deviation_after(150_000).abs_diff(50_000) < 10);
+        assert!(deviation_after(50_000).abs_diff(50_000 / 8) < 10);
+    }
+
+    /// Linux: what RTO adds rises at once, and falls by a quarter of the excess per window.
+    #[test]
+    fn the_deviation_in_use_falls_once_per_window() {
+        let mut rtt = RttEstimator::new(1_000_000);
+        (0..1000).for_each(|_| rtt.sample(100_000, 0, 10));
+        let added = |rtt: &RttEstimator| rtt.rto_us() - u64::from(rtt.srtt_us >> 3);
+        assert_eq!(added(&rtt), 200_000);
+        rtt.sample(500_000, 5, 20); // by 400 ms
+        let risen = added(&rtt);
+        assert!(risen.abs_diff(400_000) < 10, "{risen}");
+        (0..500).for_each(|_| rtt.sample(150_000, 10, 20));
+        assert_eq!(added(&rtt), risen, "the window, to 10, goes on");
+        rtt.sample(150_000, 11, 30);
+        assert_eq!(added(&rtt), risen, "in which it was that large");
+        rtt.sample(150_000, 21, 30);
+        assert_eq!(added(&rtt), risen, "until 30");
+        rtt.sample(150_000, 31, 50);
+        assert!(added(&rtt).abs_diff(350_000) < 10, "{}", added(&rtt));
+    }
+
+    /// When the least RTT is 300 s old the least of what came since follows, not the newest.
+    #[test]
+    fn the_windowed_minimum_knows_its_successors() {
+        for (second_s, expected) in [(80, 20), (200, 20)] {
+            let mut minimum = WindowedMin::default();
+            minimum.sample(0, 10);
+            for at_s in (1..=301).step_by(4) {
+                let value = if at_s <= second_s { 20 } else { 30 };
+                minimum.sample(at_s * 1_000_000_000, value);
+                if at_s < 300 {
+                    assert_eq!(minimum.get(), 10);
+                }
+            }
+            assert_eq!(minimum.get(), expected, "20 up to {second_s} s");
+        }
+    }
+
     proptest! {
         #[test]
         fn windowed_minimum_is_a_recent_value_and_not_above_the_newest(
