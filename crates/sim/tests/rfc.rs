@@ -1,48 +1,12 @@
-//! The sender alone, rule by rule of the RFCs, where a slip would go unnoticed.
+//! The sender alone, rule by rule of the RFCs, where a slip would go unnoticed: timers, windows,
+//! PRR and RACK. Undo and Linux 2.6 are in `undo.rs`.
 
 mod common;
 
-use ackclock_host::{Algorithm, CaState};
-use ackclock_sim::scenario::Profile;
-use ackclock_sim::tcp::{FlowLimits, SenderEvent};
-use common::script::{Script, UNLIMITED};
+use ackclock_host::CaState;
+use ackclock_sim::tcp::FlowLimits;
+use common::script::{at, limited, sent, timer_ms, until_loss, Script, NEW, OLD, UNLIMITED};
 use common::MS;
-
-const OLD: Profile = Profile::Linux2_6_25;
-const NEW: Profile = Profile::Linux6;
-
-fn limited(profile: Profile, limits: FlowLimits) -> Script {
-    Script::with(profile, &Algorithm::configure("reno").unwrap(), limits)
-}
-
-fn at(profile: Profile, cwnd: u32) -> (Script, u64) {
-    let mut script = Script::new(profile);
-    script.grow_to(cwnd);
-    let una = script.sender.una();
-    (script, una)
-}
-
-fn sent(script: &Script) -> u64 {
-    script.sent.iter().map(|range| range.1 - range.0).sum()
-}
-
-fn until_loss(script: &mut Script) {
-    while script.sender.state() != CaState::Loss {
-        script.timeout();
-    }
-}
-
-fn undone(script: &mut Script) -> bool {
-    script
-        .sender
-        .take_events()
-        .any(|(event, ..)| event == SenderEvent::Undo)
-}
-
-/// ms from now to the timer.
-fn timer_ms(script: &Script) -> u64 {
-    (script.sender.poll_timeout() - script.now_ns) / MS
-}
 
 // --- RFC 6298: the retransmission timer
 
@@ -258,6 +222,24 @@ fn rfc8985_the_reordering_timer_reduces() {
     assert_eq!((script.cwnd(), script.ssthresh(), sent(&script)), (9, 5, 1));
 }
 
+/// Section 3.3 and Linux: a retransmission after a timeout that is lost as well is found by one
+/// sent after it, and fast recovery takes over.
+#[test]
+fn rfc8985_a_lost_retransmission_ends_the_loss_state() {
+    let (mut script, una) = at(NEW, 20);
+    script.ack(100, una, &[(una + 1, una + 5)]);
+    until_loss(&mut script);
+    let first_ns = script.now_ns;
+    script.ack_with(100, una + 5, &[], false, first_ns);
+    assert_eq!(script.sender.state(), CaState::Loss);
+    assert_eq!(script.sent[0].0, una + 5);
+    assert!(sent(&script) > 1, "{:?}", script.sent);
+    let second_ns = script.now_ns;
+    script.ack_with(100, una + 5, &[(una + 6, una + 7)], false, second_ns);
+    assert_eq!(script.sender.state(), CaState::Recovery);
+    assert_eq!(script.sent[0].0, una + 5);
+}
+
 /// 7.2: two RTTs, and the delay of an ACK if but one segment is out; no later than the
 /// timeout. 7.3: new data if there is any.
 #[test]
@@ -326,70 +308,7 @@ fn rfc8985_a_loss_repaired_by_a_probe_counts() {
     assert_eq!(script.ssthresh(), 0x7fff_ffff);
 }
 
-// --- RFC 5682: F-RTO, without the help of timestamps
-
-/// After a timeout at 20; the retransmission is acknowledged and F-RTO sends new data.
-fn frto() -> (Script, u64, u64) {
-    let (mut script, una) = at(NEW, 20);
-    until_loss(&mut script);
-    let stamp_ns = script.now_ns;
-    let next = script.nxt;
-    script.ack_with(100, una + 1, &[], false, stamp_ns);
-    assert_eq!(
-        (script.sender.state(), script.sent[0].0),
-        (CaState::Loss, next)
-    );
-    (script, una, stamp_ns)
-}
-
-/// 2.1, step 3b: an ACK for what was never sent again: the timeout was spurious.
-#[test]
-fn rfc5682_an_original_undoes_the_timeout() {
-    let (mut script, una, stamp_ns) = frto();
-    script.ack_with(1, una + 3, &[], false, stamp_ns);
-    assert_eq!(
-        (script.sender.state(), script.ssthresh()),
-        (CaState::Open, 0x7fff_ffff)
-    );
-}
-
-/// Step 3a: the new data is SACKed, which says nothing for the originals: retransmit, and
-/// trust no original later on.
-#[test]
-fn rfc5682_a_duplicate_ack_ends_it() {
-    let (mut script, una, stamp_ns) = frto();
-    let newest = script.nxt;
-    script.ack_with(100, una + 1, &[(newest - 1, newest)], false, stamp_ns);
-    assert_eq!(script.sender.state(), CaState::Loss);
-    assert_eq!(script.sent[0].0, una + 1);
-    let untouched = script.sent.last().unwrap().1;
-    assert!(untouched < una + 19, "{:?}", script.sent);
-    script.ack_with(1, untouched + 1, &[(newest - 1, newest)], false, stamp_ns);
-    assert_eq!(
-        (script.sender.state(), script.ssthresh()),
-        (CaState::Loss, 10)
-    );
-}
-
-/// Section 3 and Linux: not in Recovery, where losses are proved; but again after a second
-/// timeout of the same segment.
-#[test]
-fn rfc5682_when_it_applies() {
-    let (mut script, una) = at(NEW, 20);
-    script.ack(100, una, &[(una + 1, una + 10)]);
-    assert_eq!(script.sender.state(), CaState::Recovery);
-    until_loss(&mut script);
-    let stamp_ns = script.now_ns;
-    script.ack_with(100, una + 10, &[], false, stamp_ns);
-    assert_eq!(script.sent[0].0, una + 10, "{:?}", script.sent);
-
-    let (mut script, una) = at(NEW, 20);
-    until_loss(&mut script);
-    script.timeout();
-    let (stamp_ns, next) = (script.now_ns, script.nxt);
-    script.ack_with(100, una + 1, &[], false, stamp_ns);
-    assert_eq!(script.sent[0].0, next, "{:?}", script.sent);
-}
+// --- Linux
 
 /// What bursts go by: twice the window per RTT up to half of ssthresh, then 1.2 times.
 #[test]
@@ -409,117 +328,4 @@ fn linux_pacing_rate() {
         assert!((ratio - expected).abs() < 0.2, "{}: {ratio}", script.cwnd());
     }
     assert_eq!(seen, [true; 2]);
-}
-
-// --- RFC 3708: undo by D-SACK
-
-/// A D-SACK for what lies before the recovery, or was not sent again, answers nothing.
-#[test]
-fn rfc3708_only_retransmissions_of_this_recovery_count() {
-    for old in [true, false] {
-        let (mut script, una) = at(NEW, 20);
-        script.ack(100, una, &[(una + 1, una + 5)]);
-        assert_eq!(script.sent[0], (una, una + 1));
-        let block = if old {
-            (una - 5, una - 4)
-        } else {
-            (una + 2, una + 3)
-        };
-        let now_ns = script.now_ns;
-        script.ack_with(1, una, &[block, (una + 1, una + 5)], true, now_ns);
-        assert!(!undone(&mut script), "{block:?}");
-    }
-}
-
-/// A probe is a retransmission that a D-SACK may answer, too.
-#[test]
-fn rfc3708_a_probe_counts_as_well() {
-    let ten = FlowLimits {
-        segments: 10,
-        ..UNLIMITED
-    };
-    let mut script = limited(NEW, ten);
-    script.timeout();
-    script.ack(1, 0, &[(1, 4)]);
-    assert_eq!(script.sent, [(0, 1)]);
-    let now_ns = script.now_ns;
-    script.ack_with(100, 0, &[(9, 10), (1, 10)], true, now_ns);
-    assert!(!undone(&mut script));
-    script.ack_with(1, 10, &[(0, 1)], true, now_ns);
-    assert!(undone(&mut script));
-}
-
-/// After an undone timeout losses are found again.
-#[test]
-fn rfc3522_segments_are_judged_anew_after_an_undo() {
-    let (mut script, una) = at(NEW, 20);
-    let sent_ns = script.now_ns;
-    script.ack(100, una, &[(una + 1, una + 5)]);
-    until_loss(&mut script);
-    let now_ns = script.now_ns;
-    script.ack_with(1, una, &[(una + 1, una + 6)], false, now_ns);
-    assert_eq!(script.sender.state(), CaState::Loss);
-    script.ack_with(1, una + 6, &[], false, sent_ns);
-    assert!(undone(&mut script));
-    let una = una + 6;
-    script.ack(100, una, &[(una + 1, una + 12)]);
-    assert_eq!(script.sender.state(), CaState::Recovery);
-    assert_eq!(script.sent[0], (una, una + 1));
-}
-
-// --- Linux 2.6.25
-
-/// A burst of losses drags cwnd to in flight + 1, below ssthresh, where it is after recovery.
-#[test]
-fn linux_2_6_cwnd_follows_what_is_in_flight() {
-    let (mut script, una) = at(OLD, 40);
-    // Lost: all that is 3 below the highest SACK. 40 - 20 - 18 in flight.
-    script.ack(100, una, &[(una + 20, una + 40)]);
-    let tp = script.sender.tp();
-    assert_eq!((tp.lost, tp.sacked_out, script.ssthresh()), (20, 20, 20));
-    assert_eq!((script.cwnd(), sent(&script)), (1, 1));
-    script.ack(100, script.nxt, &[]);
-    assert!(script.cwnd() < 10, "{}", script.cwnd());
-}
-
-/// Rate halving ends at ssthresh.
-#[test]
-fn linux_2_6_halves_to_ssthresh() {
-    let (mut script, una) = at(OLD, 40);
-    let high = script.nxt;
-    for sacked in 2..40 {
-        script.ack(
-            u64::from(sacked == 2) * 100,
-            una,
-            &[(una + 1, una + sacked)],
-        );
-    }
-    for sacked in high + 1..script.nxt {
-        script.ack(1, una, &[(una + 1, sacked)]);
-        assert!(script.cwnd() >= script.ssthresh() - 1, "{}", script.cwnd());
-    }
-    assert_eq!(script.sender.state(), CaState::Recovery);
-}
-
-/// In Disorder cwnd is at most 3 above what is in flight.
-#[test]
-fn linux_2_6_moderates_bursts() {
-    let (mut script, una) = at(OLD, 40);
-    script.ack(100, una + 30, &[(una + 32, una + 33)]);
-    assert_eq!(script.sender.state(), CaState::Disorder);
-    assert_eq!((script.cwnd(), sent(&script)), (12, 3));
-}
-
-/// A window that was full within 3 segments counts as full.
-#[test]
-fn linux_2_6_grows_a_window_that_is_nearly_used() {
-    let limits = FlowLimits {
-        receive_window: 12,
-        ..UNLIMITED
-    };
-    let mut script = limited(OLD, limits);
-    for _ in 0..100 {
-        script.ack(100, script.sender.una() + 1, &[]);
-    }
-    assert_eq!(script.cwnd(), 16);
 }

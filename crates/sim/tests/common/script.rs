@@ -1,10 +1,10 @@
 //! A sender driven by scripted ACKs. RTT 100 ms; segments are numbered from 0.
 
 use super::MS;
-use ackclock_host::{Algorithm, Configured, CongestionControl, HostConfig};
+use ackclock_host::{Algorithm, CaState, Configured, CongestionControl, HostConfig};
 use ackclock_sim::scenario::Profile;
 use ackclock_sim::tcp::profile::HostProfile;
-use ackclock_sim::tcp::{Ack, FlowLimits, Range, SackBlocks, Sender};
+use ackclock_sim::tcp::{Ack, FlowLimits, Range, SackBlocks, Sender, SenderEvent};
 
 pub const RTT: u64 = 100 * MS;
 pub const UNLIMITED: FlowLimits = FlowLimits {
@@ -119,4 +119,45 @@ impl Script {
         }
         assert_eq!(self.cwnd(), cwnd);
     }
+}
+
+pub const OLD: Profile = Profile::Linux2_6_25;
+pub const NEW: Profile = Profile::Linux6;
+
+/// Reno within these limits.
+pub fn limited(profile: Profile, limits: FlowLimits) -> Script {
+    Script::with(profile, &Algorithm::configure("reno").unwrap(), limits)
+}
+
+/// Reno that slow start has brought to this window, and what is acknowledged.
+pub fn at(profile: Profile, cwnd: u32) -> (Script, u64) {
+    let mut script = Script::new(profile);
+    script.grow_to(cwnd);
+    let una = script.sender.una();
+    (script, una)
+}
+
+/// Segments that the last call sent.
+pub fn sent(script: &Script) -> u64 {
+    script.sent.iter().map(|range| range.1 - range.0).sum()
+}
+
+/// Until the retransmission timer fires.
+pub fn until_loss(script: &mut Script) {
+    while script.sender.state() != CaState::Loss {
+        script.timeout();
+    }
+}
+
+/// Was a reduction undone since the last look?
+pub fn undone(script: &mut Script) -> bool {
+    script
+        .sender
+        .take_events()
+        .any(|(event, ..)| event == SenderEvent::Undo)
+}
+
+/// ms from now to the timer.
+pub fn timer_ms(script: &Script) -> u64 {
+    (script.sender.poll_timeout() - script.now_ns) / MS
 }

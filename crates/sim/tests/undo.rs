@@ -1,0 +1,207 @@
+//! The sender alone: what tells that a reduction was a mistake, and Linux 2.6's own rules.
+
+mod common;
+
+use ackclock_host::CaState;
+use ackclock_sim::tcp::FlowLimits;
+use common::script::{at, limited, sent, undone, until_loss, Script, NEW, OLD, UNLIMITED};
+
+// --- RFC 5682: F-RTO, without the help of timestamps
+
+/// After a timeout at 20; the retransmission is acknowledged and F-RTO sends new data.
+fn frto() -> (Script, u64, u64) {
+    let (mut script, una) = at(NEW, 20);
+    until_loss(&mut script);
+    let stamp_ns = script.now_ns;
+    let next = script.nxt;
+    script.ack_with(100, una + 1, &[], false, stamp_ns);
+    assert_eq!(
+        (script.sender.state(), script.sent[0].0),
+        (CaState::Loss, next)
+    );
+    (script, una, stamp_ns)
+}
+
+/// 2.1, step 3b: an ACK for what was never sent again: the timeout was spurious.
+#[test]
+fn rfc5682_an_original_undoes_the_timeout() {
+    let (mut script, una, stamp_ns) = frto();
+    script.ack_with(1, una + 3, &[], false, stamp_ns);
+    assert_eq!(
+        (script.sender.state(), script.ssthresh()),
+        (CaState::Open, 0x7fff_ffff)
+    );
+}
+
+/// Step 3a: the new data is SACKed, which says nothing for the originals: retransmit, and
+/// trust no original later on.
+#[test]
+fn rfc5682_a_duplicate_ack_ends_it() {
+    let (mut script, una, stamp_ns) = frto();
+    let newest = script.nxt;
+    script.ack_with(100, una + 1, &[(newest - 1, newest)], false, stamp_ns);
+    assert_eq!(script.sender.state(), CaState::Loss);
+    assert_eq!(script.sent[0].0, una + 1);
+    let untouched = script.sent.last().unwrap().1;
+    assert!(untouched < una + 19, "{:?}", script.sent);
+    script.ack_with(1, untouched + 1, &[(newest - 1, newest)], false, stamp_ns);
+    assert_eq!(
+        (script.sender.state(), script.ssthresh()),
+        (CaState::Loss, 10)
+    );
+}
+
+/// Section 3 and Linux: not in Recovery, where losses are proved; but again after a second
+/// timeout of the same segment.
+#[test]
+fn rfc5682_when_it_applies() {
+    let (mut script, una) = at(NEW, 20);
+    script.ack(100, una, &[(una + 1, una + 10)]);
+    assert_eq!(script.sender.state(), CaState::Recovery);
+    until_loss(&mut script);
+    let stamp_ns = script.now_ns;
+    script.ack_with(100, una + 10, &[], false, stamp_ns);
+    assert_eq!(script.sent[0].0, una + 10, "{:?}", script.sent);
+
+    let (mut script, una) = at(NEW, 20);
+    until_loss(&mut script);
+    script.timeout();
+    let (stamp_ns, next) = (script.now_ns, script.nxt);
+    script.ack_with(100, una + 1, &[], false, stamp_ns);
+    assert_eq!(script.sent[0].0, next, "{:?}", script.sent);
+}
+
+// --- RFC 3708: undo by D-SACK
+
+/// A D-SACK for what lies before the recovery, or was not sent again, answers nothing.
+#[test]
+fn rfc3708_only_retransmissions_of_this_recovery_count() {
+    for old in [true, false] {
+        let (mut script, una) = at(NEW, 20);
+        script.ack(100, una, &[(una + 1, una + 5)]);
+        assert_eq!(script.sent[0], (una, una + 1));
+        let block = if old {
+            (una - 5, una - 4)
+        } else {
+            (una + 2, una + 3)
+        };
+        let now_ns = script.now_ns;
+        script.ack_with(1, una, &[block, (una + 1, una + 5)], true, now_ns);
+        assert!(!undone(&mut script), "{block:?}");
+    }
+}
+
+/// A probe is a retransmission that a D-SACK may answer, too.
+#[test]
+fn rfc3708_a_probe_counts_as_well() {
+    let ten = FlowLimits {
+        segments: 10,
+        ..UNLIMITED
+    };
+    let mut script = limited(NEW, ten);
+    script.timeout();
+    script.ack(1, 0, &[(1, 4)]);
+    assert_eq!(script.sent, [(0, 1)]);
+    let now_ns = script.now_ns;
+    script.ack_with(100, 0, &[(9, 10), (1, 10)], true, now_ns);
+    assert!(!undone(&mut script));
+    script.ack_with(1, 10, &[(0, 1)], true, now_ns);
+    assert!(undone(&mut script));
+}
+
+/// After an undone timeout losses are found again.
+#[test]
+fn rfc3522_segments_are_judged_anew_after_an_undo() {
+    let (mut script, una) = at(NEW, 20);
+    let sent_ns = script.now_ns;
+    script.ack(100, una, &[(una + 1, una + 5)]);
+    until_loss(&mut script);
+    let now_ns = script.now_ns;
+    script.ack_with(1, una, &[(una + 1, una + 6)], false, now_ns);
+    assert_eq!(script.sender.state(), CaState::Loss);
+    script.ack_with(1, una + 6, &[], false, sent_ns);
+    assert!(undone(&mut script));
+    let una = una + 6;
+    script.ack(100, una, &[(una + 1, una + 12)]);
+    assert_eq!(script.sender.state(), CaState::Recovery);
+    assert_eq!(script.sent[0], (una, una + 1));
+}
+
+// --- Linux 2.6.25
+
+/// A burst of losses drags cwnd to in flight + 1, below ssthresh, where it is after recovery.
+#[test]
+fn linux_2_6_cwnd_follows_what_is_in_flight() {
+    let (mut script, una) = at(OLD, 40);
+    // Lost: all that is 3 below the highest SACK. 40 - 20 - 18 in flight.
+    script.ack(100, una, &[(una + 20, una + 40)]);
+    let tp = script.sender.tp();
+    assert_eq!((tp.lost, tp.sacked_out, script.ssthresh()), (20, 20, 20));
+    assert_eq!((script.cwnd(), sent(&script)), (1, 1));
+    script.ack(100, script.nxt, &[]);
+    assert!(script.cwnd() < 10, "{}", script.cwnd());
+}
+
+/// Rate halving ends at ssthresh.
+#[test]
+fn linux_2_6_halves_to_ssthresh() {
+    let (mut script, una) = at(OLD, 40);
+    let high = script.nxt;
+    for sacked in 2..40 {
+        script.ack(
+            u64::from(sacked == 2) * 100,
+            una,
+            &[(una + 1, una + sacked)],
+        );
+    }
+    for sacked in high + 1..script.nxt {
+        script.ack(1, una, &[(una + 1, sacked)]);
+        assert!(script.cwnd() >= script.ssthresh() - 1, "{}", script.cwnd());
+    }
+    assert_eq!(script.sender.state(), CaState::Recovery);
+}
+
+/// It counts from the recovery on, ACKs that tell something.
+#[test]
+fn linux_2_6_halving_counts_what_tells() {
+    let (mut script, una) = at(OLD, 40);
+    script.ack(100, una, &[(una + 1, una + 5)]);
+    while script.sender.state() != CaState::Open {
+        script.ack(100, script.nxt, &[]);
+    }
+    while script.sender.tp().snd_cwnd_cnt != 5 || script.cwnd() < 10 {
+        script.ack(20, script.sender.una() + 1, &[]);
+    }
+    let (cwnd, una) = (script.cwnd(), script.sender.una());
+    script.ack(20, una, &[(una + 1, una + 5)]);
+    assert_eq!(script.sender.state(), CaState::Recovery);
+    assert!(script.cwnd() + 4 >= cwnd, "{cwnd} {}", script.cwnd());
+    assert_eq!(script.sender.tp().snd_cwnd_cnt, 1);
+    for _ in 0..4 {
+        script.ack(1, una, &[]);
+    }
+    assert_eq!(script.sender.tp().snd_cwnd_cnt, 1);
+}
+
+/// In Disorder cwnd is at most 3 above what is in flight.
+#[test]
+fn linux_2_6_moderates_bursts() {
+    let (mut script, una) = at(OLD, 40);
+    script.ack(100, una + 30, &[(una + 32, una + 33)]);
+    assert_eq!(script.sender.state(), CaState::Disorder);
+    assert_eq!((script.cwnd(), sent(&script)), (12, 3));
+}
+
+/// A window that was full within 3 segments counts as full.
+#[test]
+fn linux_2_6_grows_a_window_that_is_nearly_used() {
+    let limits = FlowLimits {
+        receive_window: 12,
+        ..UNLIMITED
+    };
+    let mut script = limited(OLD, limits);
+    for _ in 0..100 {
+        script.ack(100, script.sender.una() + 1, &[]);
+    }
+    assert_eq!(script.cwnd(), 16);
+}
