@@ -32,6 +32,9 @@ def test_cubic_fc_has_five_rtts_and_ends_at_600_s(module):
         assert scenario.bottleneck.buffer == "1bdp"
         assert scenario.duration == "600s"
         assert [flow.start for flow in scenario.flows] == ["0s", "100s"]
+    directions = [[each.direction for each in scenario.sessions] for scenario in grid]
+    assert directions.count([]) == len(grid) / 2
+    assert directions.count(["forward"] * 2 + ["reverse"] * 2) == len(grid) / 2
 
 
 def two_path_rows(jain, ratio):

@@ -74,19 +74,22 @@ def jain_index(shares: ArrayLike) -> float:
     return float(shares.sum() ** 2 / squares) if squares else float("nan")
 
 
-def convergence_time_s(result: Result, window_s: float = 10, share: float = 0.8) -> float | None:
+def convergence_time_s(
+    result: Result, window_s: float = 10, share: float = 0.8, background: float = 0
+) -> float | None:
     """Time from the last start until the forward flows share fairly; None: not before the end.
 
     It is the end of the first window in which every flow has at least `share` of its fair share
-    of the bottleneck's payload capacity; windows slide by 1 s from the last start
-    (80 % as in Leith et al. 2007, section III; windows of 10 s).
+    of the bottleneck's payload capacity, less the part that `background` takes; windows slide by
+    1 s from the last start (80 % as in Leith et al. 2007, section III; windows of 10 s).
     """
     joined_s = last_start_s(result)
     starts_s = np.arange(joined_s, duration_s(result) - window_s + 1e-6)
     delivered = _delivered_bits(result, np.concatenate([starts_s, starts_s + window_s]))
     bps = np.diff(delivered.reshape(len(result.flows), 2, -1), axis=1)[:, 0] / window_s
     bps = bps[(result.flows["direction"] == "forward").to_numpy()]
-    fair = (bps >= share * capacity_bps(result) / len(bps)).all(axis=0)
+    fair_bps = (1 - background) * capacity_bps(result) / len(bps)
+    fair = (bps >= share * fair_bps).all(axis=0)
     return float(window_s + fair.argmax()) if fair.any() else None
 
 

@@ -2,6 +2,8 @@
 
 "RTT is varied from 50ms to 300ms"; "in each experiment, flow 1 starts at 0(s) and ends at 600(s),
 flow 2 start at 100+x(s) (0<x<1) and ends at 600(s)" (section IV), all else as in `fig02`.
+"Background traffic by Surge and Iperf. The amount of background traffic is about 10% of the
+bandwidth bottleneck link in both forward and backward directions".
 """
 
 from collections.abc import Callable, Sequence
@@ -11,7 +13,7 @@ from typing import Any
 import polars as pl
 from matplotlib.figure import Figure
 
-from ackclock import Result, Scenario, stats, style
+from ackclock import Result, Scenario, Session, metrics, stats, style
 from ackclock.claims import Claim, Every
 from ackclock.papers.cubicfc import _two_flows as two_flows
 from ackclock.plot import estimates
@@ -20,8 +22,24 @@ SEEDS, QUICK_SEEDS = 10, 1
 
 RTTS_MS = (50, 100, 150, 200, 300)
 ALGORITHMS = {"cubic": f"cubic@{two_flows.PRESET}", "cubic_fc": f"cubic_fc@{two_flows.PRESET}"}
+# assumed: the background's composition: bulk with windows of 64 KiB (as Ha et al. 2008 have it) and
+# pages with Pareto sizes, at an RTT of 100 ms, so many that both come to some 10 % of the link.
+_SESSIONS = tuple(
+    Session(
+        algorithm=ALGORITHMS["cubic"], rtt="100ms", start_spread="1s", direction=direction, **kind
+    )
+    for direction in ("forward", "reverse")
+    for kind in (
+        {"receive_window": "64KiB", "count": 5},
+        {"size": "60kB", "pareto": 1.2, "gap": "4s", "count": 500},
+    )
+)
+BACKGROUND_SHARE = 0.1
 #: What each kind of background adds to the scenario.
-BACKGROUNDS: dict[str, dict[str, Any]] = {"without background": {}}
+BACKGROUNDS: dict[str, dict[str, Any]] = {
+    "without background": {},
+    "with background": {"sessions": _SESSIONS},
+}
 
 
 def grid(seeds: Sequence[int]) -> list[Scenario]:
@@ -37,14 +55,20 @@ def grid(seeds: Sequence[int]) -> list[Scenario]:
 def reduce(result: Result) -> dict[str, Any]:
     """As figures 2 and 5, with the difference and the sum of the throughputs.
 
+    With background the flows have converged when they share fairly what it leaves them.
     The flows' throughputs are those from flow 2's start on: over the whole run their sum would
     exceed the 772 Mb/s of payload that the link carries and table 2 has.
     """
     row = two_flows.reduce(result)
+    background = "with background" if result.scenario.sessions else "without background"
+    share = BACKGROUND_SHARE if result.scenario.sessions else 0
+    sent_bytes = result.sessions.filter(direction="forward")["delivered_bytes"].to_numpy().sum()
     first, second = row["throughput_1_mbps"], row["throughput_2_mbps"]
     return row | {
         "rtt_ms": result.resolved["flows"][0]["rtt_ns"] // 1_000_000,
-        "background": "without background",
+        "background": background,
+        "background_mbps": float(8e-6 * sent_bytes / metrics.duration_s(result)),
+        "convergence_s": metrics.convergence_time_s(result, background=share),
         "difference_mbps": first - second,
         "total_mbps": first + second,
     }

@@ -85,6 +85,17 @@ def measures(rows: pl.DataFrame) -> list[Measure]:
             for algorithm in rtts.ALGORITHMS
             for rtt_ms, paper in zip(rtts.RTTS_MS, PAPER[background][algorithm], strict=True)
         ),
+        *(
+            Measure(
+                f"{label}: the background's throughput",
+                "Mb/s",
+                stats.mean_ci(both["background_mbps"].to_list()),
+                "≈ 80 Mb/s",
+            )
+            for label, background, rtt_ms in rtts.points()
+            if background == "with background"
+            for both in [pl.concat(rtts.pairs(rows, background, rtt_ms))]
+        ),
         *(Measure(f"{part.id}: {part.says}", part.unit, part.estimate) for part in _losses(rows)),
     ]
 
