@@ -13,7 +13,7 @@ from typing import Any
 import polars as pl
 from matplotlib.figure import Figure
 
-from ackclock import Result, Scenario, Session, metrics, stats, style
+from ackclock import Result, Scenario, metrics, stats, style, traffic
 from ackclock.claims import Claim, Every
 from ackclock.papers.cubicfc import _two_flows as two_flows
 from ackclock.plot import estimates
@@ -22,18 +22,10 @@ SEEDS, QUICK_SEEDS = 10, 1
 
 RTTS_MS = (50, 100, 150, 200, 300)
 ALGORITHMS = {"cubic": f"cubic@{two_flows.PRESET}", "cubic_fc": f"cubic_fc@{two_flows.PRESET}"}
-# assumed: the background's composition: bulk with windows of 64 KiB (as Ha et al. 2008 have it) and
-# pages with Pareto sizes, at an RTT of 100 ms, so many that both come to some 10 % of the link.
-_SESSIONS = tuple(
-    Session(
-        algorithm=ALGORITHMS["cubic"], rtt="100ms", start_spread="1s", direction=direction, **kind
-    )
-    for direction in ("forward", "reverse")
-    for kind in (
-        {"receive_window": "64KiB", "count": 5},
-        {"size": "60kB", "pareto": 1.2, "gap": "4s", "count": 500},
-    )
-)
+# assumed: the background is composed as Ha et al.'s. What carries 15 % of the link alone carries
+# some 10 % beside the two flows, whose queue slows it down.
+_SESSIONS = traffic.background(two_flows.RATE, 0.15, ALGORITHMS["cubic"])
+#: What of the link is not the two flows'.
 BACKGROUND_SHARE = 0.1
 #: What each kind of background adds to the scenario.
 BACKGROUNDS: dict[str, dict[str, Any]] = {

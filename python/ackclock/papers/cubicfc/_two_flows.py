@@ -19,6 +19,7 @@ PRESET = "linux-2.6.32"
 PROFILE = "linux-2.6.25"
 # assumed: iperf with socket buffers that never limit.
 DURATION_S = 800
+RATE = "800mbit"
 
 
 def scenario(algorithm: str, seed: int, **fields: Any) -> Scenario:
@@ -28,7 +29,7 @@ def scenario(algorithm: str, seed: int, **fields: Any) -> Scenario:
         "rtt": "200ms",
         "profile": PROFILE,
         "seed": seed,
-        "bottleneck": Bottleneck(rate="800mbit", buffer="1bdp"),
+        "bottleneck": Bottleneck(rate=RATE, buffer="1bdp"),
         "flows": (
             Flow(algorithm=algorithm),
             Flow(algorithm=algorithm, start="100s", start_spread="1s"),
