@@ -18,7 +18,7 @@ typedef u32 __wsum;
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_tracing.h>
 
-char cc_license[] SEC("license") = "GPL";
+char _license[] SEC("license") = "GPL";
 
 extern u32 tcp_slow_start(struct tcp_sock *tp, u32 acked) __ksym;
 extern void tcp_cong_avoid_ai(struct tcp_sock *tp, u32 w, u32 acked) __ksym;
@@ -70,12 +70,10 @@ SEC("?struct_ops") u32 BPF_PROG(cc_default_undo_cwnd, struct sock *sk)
 }
 
 #define TCP_CONG_NON_RESTRICTED 1
-#define CC_NAME_SIZE 16		/* TCP_CA_NAME_MAX */
 
 /* The loader writes another name where the kernel has one of its own. */
 #define CC_ALGORITHM(algorithm, summary, ...)                                           \
-	_Static_assert(sizeof(#algorithm) <= CC_NAME_SIZE,                              \
-		       "the name of " #algorithm " has more than 15 characters");       \
+	CC_CHECK_NAME(algorithm);                                                       \
 	_Pragma("clang diagnostic push")                                                \
 	_Pragma("clang diagnostic ignored \"-Winitializer-overrides\"")                 \
 	SEC(".struct_ops.link") struct tcp_congestion_ops cc_##algorithm = {            \

@@ -98,6 +98,7 @@ struct cc_module {
 
 #ifndef CC_ALGORITHM
 #define CC_ALGORITHM(algorithm, about, ...)                                             \
+	CC_CHECK_NAME(algorithm);                                                       \
 	static const struct cc_param_desc cc_param_descs[] = {                          \
 		CC_PARAMS(CC_PARAM_DESC)                                                \
 	};                                                                              \

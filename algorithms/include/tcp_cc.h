@@ -75,6 +75,11 @@ static inline struct inet_connection_sock *inet_csk(const struct sock *sk)
 	return (struct inet_connection_sock *)sk;
 }
 
+#define CC_NAME_SIZE 16 /* TCP_CA_NAME_MAX */
+#define CC_CHECK_NAME(algorithm)                         \
+	_Static_assert(sizeof(#algorithm) <= CC_NAME_SIZE, \
+		       "the name of " #algorithm " has more than 15 characters")
+
 #define CC_PRIVATE(type)                                                             \
 	_Static_assert(sizeof(type) <= ICSK_CA_PRIV_SIZE,                            \
 		       #type " is larger than the 104 bytes of private state that a " \

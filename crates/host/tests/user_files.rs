@@ -264,6 +264,23 @@ fn variables_that_flows_would_share_are_refused() {
 }
 
 #[test]
+fn a_name_is_as_short_as_the_kernel_wants_it() {
+    let named = |name| {
+        let register = REGISTER.replace("my_cc", name);
+        UserFile::new(&format!("#include \"tcp_cc.h\"\n{HOOKS}{register}"))
+    };
+    assert_eq!(
+        named("fifteen_letters").compile().unwrap().name(),
+        "fifteen_letters"
+    );
+    let message = refusal(&named("sixteen_letters_"));
+    assert!(
+        message.contains("the name of sixteen_letters_ has more than 15 characters"),
+        "{message}"
+    );
+}
+
+#[test]
 fn private_state_is_bounded() {
     let message = refusal(&file(
         "struct large { u32 x[27]; };\nCC_PRIVATE(struct large);",
