@@ -15,7 +15,7 @@ QUICK_SEEDS = 1
 CUBIC = "cubic@2.6.18"
 # The source of that kernel (2.6.18.2) has 8 times that clamp: `8 * cwnd / (20 * delay_min)` with a
 # delay_min that counts eighths of a jiffy. Shown beside the other wherever it may matter.
-CUBIC_SOURCE = "cubic@2.0"
+CUBIC_SOURCE = "cubic@2.6.18:max_rate=160"
 RENO = "reno"
 HTCP = "htcp"
 # assumed: the nearest profile to the testbed's Linux 2.6.18.
