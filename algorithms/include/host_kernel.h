@@ -38,6 +38,9 @@ extern int CONFIG_HZ __kconfig;
 CC_PARAMS(CC_PARAM_CONST)
 #define cc_param(sk, name) ((void)(sk), cc_param_##name)
 
+/* So that the object's BTF has the private state, for whoever shows it. */
+#define CC_PRIVATE_LAYOUT(type) const volatile type cc_private_layout = {}
+
 /* Written by the loader: what it loaded, for whoever finds it in the kernel later. */
 #define CC_LABEL_SIZE 1024
 const volatile char cc_label[CC_LABEL_SIZE] = {};

@@ -94,6 +94,8 @@ struct cc_module {
 #define CC_MODULE cc_module
 #endif
 
+#define CC_PRIVATE_LAYOUT(type) _Static_assert(1, "")
+
 #define CC_HOOK(type, name, ...) static type name(__VA_ARGS__)
 
 #ifndef CC_ALGORITHM

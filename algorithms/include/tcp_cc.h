@@ -84,7 +84,8 @@ static inline struct inet_connection_sock *inet_csk(const struct sock *sk)
 	_Static_assert(sizeof(type) <= ICSK_CA_PRIV_SIZE,                            \
 		       #type " is larger than the 104 bytes of private state that a " \
 		       "socket has (icsk_ca_priv)");                                 \
-	typedef type cc_private
+	typedef type cc_private;                                                     \
+	CC_PRIVATE_LAYOUT(type)
 #define inet_csk_ca(sk) ((cc_private *)inet_csk(sk)->icsk_ca_priv)
 
 /*

@@ -31,6 +31,7 @@ enum {
 	BPF_RB_NO_WAKEUP = 1,
 	BPF_RB_FORCE_WAKEUP = 2,
 	BPF_RB_AVAIL_DATA = 0,
+	BPF_RB_RING_SIZE = 1,
 	RING_BYTES = 1 << 24,
 	SOCKETS_MAX = 1 << 16,
 	CA_PRIV_WORDS = 13,
@@ -111,7 +112,7 @@ char telemetry_license[] SEC("license") = "GPL";
 SEC("tp_btf/tcp_probe")
 int BPF_PROG(probe, struct sock *sk)
 {
-	struct tcp_sock *tp = (struct tcp_sock *)sk;
+	struct tcp_sock *tp = bpf_skc_to_tcp_sock(sk);
 	struct inet_connection_sock *icsk = &tp->inet_conn;
 	u16 local = sk->__sk_common.skc_num;
 	u16 remote = __builtin_bswap16(sk->__sk_common.skc_dport);
@@ -119,7 +120,7 @@ int BPF_PROG(probe, struct sock *sk)
 	u64 cookie;
 
 	/* A receiver has nothing out. */
-	if (!tp->packets_out)
+	if (!tp || !tp->packets_out)
 		return 0;
 	if (filter_port && local != filter_port && remote != filter_port)
 		return 0;
@@ -149,7 +150,8 @@ int BPF_PROG(probe, struct sock *sk)
 	for (u32 word = 0; word < CA_PRIV_WORDS; word++)
 		record->ca_priv[word] = icsk->icsk_ca_priv[word];
 	/* Waking the reader costs more than the record: when a quarter of the ring is full. */
-	bpf_ringbuf_submit(record, bpf_ringbuf_query(&records, BPF_RB_AVAIL_DATA) < RING_BYTES / 4
+	bpf_ringbuf_submit(record, bpf_ringbuf_query(&records, BPF_RB_AVAIL_DATA) <
+					   bpf_ringbuf_query(&records, BPF_RB_RING_SIZE) / 4
 					   ? BPF_RB_NO_WAKEUP
 					   : BPF_RB_FORCE_WAKEUP);
 	return 0;

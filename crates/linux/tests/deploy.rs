@@ -36,16 +36,6 @@ fn deployer(name: &str) -> Child {
         .unwrap()
 }
 
-/// Leaves the namespace of the machine, so that its default stays what it is.
-fn in_own_namespace(test: impl FnOnce() + Send) {
-    let enter = || {
-        // SAFETY: unshare changes nothing but the namespace of the calling thread.
-        assert_eq!(unsafe { libc::unshare(libc::CLONE_NEWNET) }, 0);
-        test();
-    };
-    thread::scope(|scope| scope.spawn(enter).join().unwrap());
-}
-
 fn find(name: &str) -> Option<Status> {
     status().unwrap().into_iter().find(|each| each.name == name)
 }
@@ -59,7 +49,7 @@ fn a_killed_deployment_leaves_all_or_nothing() {
     if common::skipped("deploying") {
         return;
     }
-    in_own_namespace(|| {
+    common::in_own_namespace(|| {
         let name = &format!("kill{:x}", std::process::id());
         let before = default();
         let (mut whole, mut random) = (0, 0x2545_f491_4f6c_dd1d_u64);
@@ -95,7 +85,7 @@ fn of_several_at_once_one_wins() {
     if common::skipped("deploying") {
         return;
     }
-    in_own_namespace(|| {
+    common::in_own_namespace(|| {
         let name = &format!("race{:x}", std::process::id());
         let before = default();
         let children: Vec<_> = (0..4).map(|_| deployer(name)).collect();

@@ -8,6 +8,7 @@ use ackclock_host::{Configured, TcpCongestionOps};
 use libbpf_rs::{ErrorKind, Link, MapType, Object, ObjectBuilder, OpenObject, PrintLevel};
 use object::{Object as _, ObjectSymbol as _};
 
+use super::private::{self, PrivateField};
 use super::{compile, require, KernelError};
 
 /// Longest name of an algorithm in the kernel: `TCP_CA_NAME_MAX` with its 0.
@@ -25,7 +26,7 @@ pub struct Registered {
     name: String,
     spec: String,
     link: Link,
-    _object: Object,
+    object: Object,
 }
 
 impl Registered {
@@ -80,7 +81,7 @@ impl Registered {
             name: name.into(),
             spec,
             link,
-            _object: object,
+            object,
         })
     }
 
@@ -92,6 +93,11 @@ impl Registered {
     /// The spec that it was made of, in canonical form.
     pub fn spec(&self) -> &str {
         &self.spec
+    }
+
+    /// What is in its private state.
+    pub fn private_fields(&self) -> Vec<PrivateField> {
+        private::fields(&self.object)
     }
 
     /// Keeps it registered when this process ends, until that file, in a BPF file system, is

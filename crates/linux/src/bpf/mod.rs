@@ -8,12 +8,16 @@ mod error;
 mod inet_diag;
 mod load;
 mod namespaces;
+mod private;
 pub(crate) mod requirements;
 mod status;
+mod telemetry;
 
 pub use compile::object;
 pub use deploy::{deploy, kernel_name, undeploy, Deployed, Undeployed};
 pub use error::KernelError;
 pub use load::{Registered, NAME_MAX};
+pub use private::PrivateField;
 pub use requirements::require;
 pub use status::{status, Status};
+pub use telemetry::{Filter, Record, Telemetry};

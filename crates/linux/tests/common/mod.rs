@@ -11,3 +11,13 @@ pub fn skipped(what: &str) -> bool {
     let _ = writeln!(std::io::stderr(), "SKIPPED: {error}");
     true
 }
+
+/// Leaves the namespace of the machine, so that its settings stay what they are.
+pub fn in_own_namespace(test: impl FnOnce() + Send) {
+    let enter = || {
+        // SAFETY: unshare changes nothing but the namespace of the calling thread.
+        assert_eq!(unsafe { libc::unshare(libc::CLONE_NEWNET) }, 0);
+        test();
+    };
+    std::thread::scope(|scope| scope.spawn(enter).join().unwrap());
+}
