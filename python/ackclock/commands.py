@@ -7,6 +7,7 @@ import shlex
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -31,6 +32,16 @@ app = typer.Typer(
     rich_markup_mode="markdown",
 )
 
+
+class Host(StrEnum):
+    """Where a scenario runs."""
+
+    SIM = "sim"
+    KERNEL = "kernel"
+
+
+#: Exit code of a kernel run whose certificate is not valid.
+INVALID = 3
 #: Columns of a table that nobody sees on a screen: nothing in it needs to be folded.
 WIDE = 1000
 #: Rows of flows that a summary shows.
@@ -109,8 +120,15 @@ def run_command(
         str | None,
         typer.Option(help="Instead of every flow's: name[@preset][:param=value,…] or a C file."),
     ] = None,
+    on: Annotated[
+        Host, typer.Option(help="The simulator, or this machine's own TCP stack in real time.")
+    ] = Host.SIM,
+    attempts: Annotated[
+        int | None,
+        typer.Option(min=1, help="On the kernel: most runs until one keeps time; 3 if not said."),
+    ] = None,
 ) -> None:
-    """Simulate a scenario and print what each flow got.
+    """Run a scenario and print what each flow got.
 
     **Examples**
 
@@ -122,9 +140,14 @@ def run_command(
 
     - `ackclock run examples/two_cubic.toml --algorithm ./my_cc.c`
 
-    The output directory has the tables of docs/tables.md as Parquet, and manifest.json.
+    - `ackclock run examples/two_cubic.toml --on kernel`
+
+    The output directory has the tables of docs/tables.md as Parquet, and manifest.json. A kernel
+    run that kept time badly is marked as invalid there and ends with exit code 3.
     """
     with _one_line_errors():
+        if attempts is not None and on is not Host.KERNEL:
+            raise AckclockError(f"--attempts {attempts}: only with --on kernel")
         chosen = Scenario.from_toml(scenario)
         changes: dict[str, Any] = {} if seed is None else {"seed": seed}
         if algorithm is not None:
@@ -136,7 +159,10 @@ def run_command(
             chosen = chosen.replace(**changes)
         with nullcontext() if output is None else output_directory(output) as partial:
             with _progress(scenario.name) as progress:
-                result = run(chosen, progress=progress)
+                if on is Host.KERNEL:
+                    result = _run_on_kernel(chosen, progress, attempts)
+                else:
+                    result = run(chosen, progress=progress)
             summary, totals = _summary(result)
             if partial is not None:
                 result.write(partial)
@@ -145,6 +171,21 @@ def run_command(
         out.print(totals)
         if output is not None:
             out.print(f"written to {output}")
+        if not result.manifest.get("certificate", {"valid": True})["valid"]:
+            raise typer.Exit(INVALID)
+
+
+def _run_on_kernel(
+    scenario: Scenario, progress: Callable[[float], None], attempts: int | None
+) -> Result:
+    from ackclock import kernel  # noqa: PLC0415 (only these runs need it)
+
+    def say(result: Result) -> None:
+        problems = "; ".join(result.manifest["certificate"]["problems"])
+        err.print(f"run {result.manifest['attempt']} is not valid: {problems}")
+
+    most = attempts or kernel.ATTEMPTS
+    return kernel.run(scenario, progress=progress, attempts=most, on_invalid=say)
 
 
 def _summary(result: Result) -> tuple[list[Table], str]:
@@ -176,10 +217,20 @@ def _summary(result: Result) -> tuple[list[Table], str]:
     totals += (
         f"utilisation {_known(metrics.utilisation(result), 4)}, "
         f"Jain index {_known(metrics.jain_index(goodput_bps), 4)}\n"
-        f"{packets} data packets in {wall_s:.2f} s, trace {result.manifest['trace_hash']}"
+        f"{packets} data packets in {wall_s:.2f} s, "
     )
     summary = [table] if result.scenario.flows else []
-    return summary + ([_of_sessions(result)] if result.scenario.sessions else []), totals
+    summary += [_of_sessions(result)] if result.scenario.sessions else []
+    return summary, totals + "\n".join(_host(result.manifest))
+
+
+def _host(manifest: dict[str, Any]) -> list[str]:
+    """Where it ran, and what makes that credible."""
+    if manifest["backend"] == "sim":
+        return [f"trace {manifest['trace_hash']}"]
+    from ackclock import kernel  # noqa: PLC0415 (only these runs need it)
+
+    return [f"Linux {manifest['kernel']}", *kernel.certificate_lines(manifest["certificate"])]
 
 
 def _of_sessions(result: Result) -> Table:

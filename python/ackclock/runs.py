@@ -120,6 +120,7 @@ def from_engine(scenario: Scenario, resolved: str, raw: dict[str, Any]) -> Resul
         "ackclock": _core.engine_version(),
         "python": platform.python_version(),
         "polars": pl.__version__,
+        "backend": "sim",
         "key": scenario.key(),
         "trace_hash": raw["trace_hash"],
         "packets": raw["packets"],

@@ -3,13 +3,14 @@
 
 mod kernel;
 mod run;
+mod testbed;
 
 use ackclock_host::{Algorithm, Param};
-use ackclock_sim::Scenario;
+use ackclock_sim::scenario::{Scenario, KERNEL};
 use pyo3::create_exception;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyList};
 
 create_exception!(
     ackclock._core,
@@ -44,6 +45,9 @@ fn algorithms(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
 /// Raises AckclockError.
 #[pyfunction]
 fn configure<'py>(py: Python<'py>, spec: &str) -> PyResult<Bound<'py, PyDict>> {
+    if let Some(name) = spec.strip_prefix(KERNEL) {
+        return the_kernels_own(py, spec, name);
+    }
     // A user's file is compiled here: let Python's other threads go on.
     let configured = py.detach(|| Algorithm::configure(spec)).map_err(refuse)?;
     let algorithm = configured.algorithm();
@@ -54,6 +58,22 @@ fn configure<'py>(py: Python<'py>, spec: &str) -> PyResult<Bound<'py, PyDict>> {
     }
     dict.set_item("values", values)?;
     dict.set_item("spec", configured.spec())?;
+    Ok(dict)
+}
+
+/// What `configure` tells of an algorithm that the kernel itself has.
+fn the_kernels_own<'py>(py: Python<'py>, spec: &str, name: &str) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("name", name)?;
+    dict.set_item("summary", "the running kernel's own")?;
+    dict.set_item("source", "")?;
+    dict.set_item("head", "")?;
+    dict.set_item("fingerprint", "")?;
+    dict.set_item("params", PyList::empty(py))?;
+    for empty in ["presets", "preset_settings", "values"] {
+        dict.set_item(empty, PyDict::new(py))?;
+    }
+    dict.set_item("spec", spec)?;
     Ok(dict)
 }
 
@@ -109,6 +129,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(algorithms, module)?)?;
     module.add_function(wrap_pyfunction!(configure, module)?)?;
     module.add_function(wrap_pyfunction!(validate, module)?)?;
+    module.add_function(wrap_pyfunction!(testbed::run_on_kernel, module)?)?;
     module.add_function(wrap_pyfunction!(run::run_many, module)?)?;
     kernel::add_to(module)
 }

@@ -108,7 +108,11 @@ fn fraction_done(jobs: &[(Scenario, Control)]) -> f64 {
 }
 
 /// A dict per table, name → numpy array; enumerations as strings or codes.
-fn tables(py: Python<'_>, result: RunResult, wall: Duration) -> PyResult<Bound<'_, PyDict>> {
+pub(crate) fn tables(
+    py: Python<'_>,
+    result: RunResult,
+    wall: Duration,
+) -> PyResult<Bound<'_, PyDict>> {
     fn column<'py, T: Element>(
         table: &Bound<'py, PyDict>,
         name: &str,

@@ -37,6 +37,8 @@ macro_rules! table {
         impl $table {
             /// Appends a row.
             pub fn push(&mut self, row: $row) { $(self.$name.push(row.$name);)* }
+            /// Makes room for so many more rows.
+            pub fn reserve(&mut self, rows: usize) { $(self.$name.reserve(rows);)* }
             /// Rows so far.
             pub fn len(&self) -> usize { [$(self.$name.len()),*][0] }
             /// No rows yet?

@@ -4,6 +4,7 @@
 //! run. Python's `ackclock.Scenario` is the form people write ("250mbit",
 //! "1bdp"); it resolves to this one.
 
+use crate::rng::Stream;
 use ackclock_host::{Algorithm, Configured};
 use serde::{Deserialize, Serialize};
 
@@ -65,7 +66,8 @@ pub enum Buffer {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Flow {
-    /// `name[@preset][:param=value,…]`, or the path of a C file in place of the name.
+    /// `name[@preset][:param=value,…]`, or the path of a C file in place of the name; on the
+    /// kernel [`KERNEL`] and the name of its own, too.
     pub algorithm: String,
     /// Which way its data goes.
     pub direction: Direction,
@@ -168,6 +170,8 @@ pub struct ScenarioError {
     pub fix: String,
 }
 
+/// What precedes the name of an algorithm that the kernel itself has, as in `kernel:cubic`.
+pub const KERNEL: &str = "kernel:";
 const NS_PER_S: u64 = 1_000_000_000;
 /// Longest simulated time: 1000 hours.
 const MAX_DURATION_NS: u64 = 3_600_000 * NS_PER_S;
@@ -204,13 +208,28 @@ impl Scenario {
     /// # Errors
     /// The first field that is unknown, missing or out of range.
     pub fn from_json(text: &str) -> Result<Self, ScenarioError> {
-        let scenario: Self = serde_json::from_str(text).map_err(|error| ScenarioError {
+        let scenario = Self::parse(text)?;
+        scenario.validate()?;
+        Ok(scenario)
+    }
+
+    /// Reads the canonical JSON form and checks no value.
+    ///
+    /// # Errors
+    /// The first field that is unknown or missing.
+    pub fn parse(text: &str) -> Result<Self, ScenarioError> {
+        serde_json::from_str(text).map_err(|error| ScenarioError {
             field: "scenario".into(),
             value: format!("line {} column {}", error.line(), error.column()),
             fix: error.to_string(),
-        })?;
-        scenario.validate()?;
-        Ok(scenario)
+        })
+    }
+
+    /// When a flow (from 0) connects, nanoseconds: its start and the drawn spread.
+    pub fn connects_at_ns(&self, flow: usize) -> u64 {
+        let each = &self.flows[flow];
+        let mut start = Stream::named(self.seed, &format!("flow.{}.start", flow + 1));
+        each.start_ns + start.up_to(each.start_spread_ns)
     }
 
     /// Checks every range and resolves every algorithm: of the flows, then of the sessions.
@@ -348,10 +367,15 @@ impl Scenario {
             let most = ackclock_host::TCP_INFINITE_SSTHRESH.into();
             within(&name("initial_ssthresh_packets"), packets.into(), 2, most)?;
         }
-        Algorithm::configure(&flow.algorithm).map_err(|error| ScenarioError {
+        let configured = if flow.algorithm.starts_with(KERNEL) {
+            Err("the kernel's own code runs only there: use --on kernel".into())
+        } else {
+            Algorithm::configure(&flow.algorithm).map_err(|error| error.to_string())
+        };
+        configured.map_err(|fix| ScenarioError {
             field: name("algorithm"),
             value: flow.algorithm.clone(),
-            fix: error.to_string(),
+            fix,
         })
     }
 

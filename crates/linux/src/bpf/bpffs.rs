@@ -110,7 +110,7 @@ fn is_mounted(root: &File) -> bool {
     unsafe {
         let mut status: libc::statfs = std::mem::zeroed();
         libc::fstatfs(root.as_raw_fd(), &raw mut status) == 0
-            && status.f_type == libc::BPF_FS_MAGIC as _
+            && status.f_type == libc::BPF_FS_MAGIC as libc::__fsword_t
     }
 }
 

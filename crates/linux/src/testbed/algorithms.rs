@@ -1,0 +1,44 @@
+//! The flows' congestion controls, registered in the kernel for the time of a run.
+
+use super::TestbedError;
+use crate::bpf::Registered;
+use ackclock_sim::scenario::{Scenario, KERNEL};
+use std::collections::btree_map::{BTreeMap, Entry};
+
+/// The flows' algorithms in the kernel. They go with this, or with the process.
+#[derive(Debug)]
+pub(super) struct Algorithms {
+    /// The kernel's name of each flow's.
+    pub(super) names: Vec<String>,
+    _registered: BTreeMap<String, Registered>,
+}
+
+impl Algorithms {
+    /// Registers what the kernel does not have itself, each spec once.
+    pub(super) fn load(scenario: &Scenario) -> Result<Self, TestbedError> {
+        let mut registered = BTreeMap::new();
+        let mut names = Vec::with_capacity(scenario.flows.len());
+        for (index, flow) in scenario.flows.iter().enumerate() {
+            let spec = &flow.algorithm;
+            if let Some(name) = spec.strip_prefix(KERNEL) {
+                names.push(name.into());
+                continue;
+            }
+            let each = match registered.entry(spec.clone()) {
+                Entry::Occupied(entry) => entry.into_mut(),
+                Entry::Vacant(entry) => entry.insert(Registered::load(spec).map_err(|error| {
+                    TestbedError::Algorithm {
+                        flow: index + 1,
+                        algorithm: spec.clone(),
+                        problem: error.to_string(),
+                    }
+                })?),
+            };
+            names.push(each.name().into());
+        }
+        Ok(Self {
+            names,
+            _registered: registered,
+        })
+    }
+}

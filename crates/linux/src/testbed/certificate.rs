@@ -1,0 +1,127 @@
+//! What a kernel run is worth.
+
+use super::realtime::Measured;
+use ackclock_sim::scenario::Scenario;
+
+/// Latest delivery, µs, that 99 % of a run's packets may have.
+pub const BOUND_P99_US: f64 = 500.0;
+/// How far the rate of a busy link may be from the scenario's.
+pub const BOUND_RATE: f64 = 0.01;
+/// A rate is measured from so much busy time on.
+const LEAST_BUSY_NS: u64 = 100_000_000;
+
+const SYN_BYTES: f64 = 60.0;
+
+/// The calibration certificate of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Certificate {
+    /// Rate of the bottleneck, bit/s: the scenario's.
+    pub rate_bps: f64,
+    /// The same as the clock saw it, while the link was busy; none if it was for less than 0.1 s.
+    pub achieved_rate_bps: Option<f64>,
+    /// Smallest round-trip time that a sender measured less the scenario's and the
+    /// transmission of a SYN, the smallest packet answered, µs; none if none was measured.
+    pub min_rtt_excess_us: Option<f64>,
+    /// Packets delivered, both ways.
+    pub delivered_packets: u64,
+    /// Delay of a packet beyond the time it was due, µs: median, 99 %, 99.9 %, the worst.
+    pub lateness_p50_us: f64,
+    /// 99 %.
+    pub lateness_p99_us: f64,
+    /// 99.9 %.
+    pub lateness_p999_us: f64,
+    /// The worst.
+    pub lateness_max_us: f64,
+    /// Latest sample, µs.
+    pub sample_lateness_max_us: f64,
+    /// Packets that the TUN devices dropped.
+    pub tun_dropped_packets: u64,
+    /// Packets lost anywhere else but at the bottleneck.
+    pub lost_elsewhere_packets: u64,
+    /// Share of a core that the emulator and the sockets took.
+    pub cpu: f64,
+    /// Share of the machine's time that its host took away.
+    pub stolen: f64,
+    /// Load average when the run ended.
+    pub load: f64,
+    /// What the emulator asked for and did not get.
+    pub notes: Vec<String>,
+    /// Why the run is not valid; empty if it is.
+    pub problems: Vec<String>,
+}
+
+impl Certificate {
+    pub(super) fn new(
+        scenario: &Scenario,
+        measured: &Measured,
+        min_rtts_us: impl Iterator<Item = u32>,
+        [tun_dropped_packets, lost_elsewhere_packets]: [u64; 2],
+        [stolen, load]: [f64; 2],
+    ) -> Self {
+        let rate_bps = scenario.bottleneck.rate_bps as f64;
+        let syn_us = SYN_BYTES * 8e6 / rate_bps;
+        let excesses = min_rtts_us
+            .zip(&scenario.flows)
+            .filter(|(min_rtt_us, _)| *min_rtt_us > 0)
+            .map(|(min_rtt_us, flow)| f64::from(min_rtt_us) - flow.rtt_ns as f64 / 1e3 - syn_us);
+        let lateness = &measured.lateness;
+        let asked = [
+            ("real-time priority", &measured.not_realtime),
+            ("locked memory", &measured.not_locked),
+        ];
+        let notes = asked
+            .into_iter()
+            .filter_map(|(what, error)| Some(format!("no {what}: {}", error.as_ref()?)));
+        let mut certificate = Self {
+            rate_bps,
+            achieved_rate_bps: (measured.busy_ns >= LEAST_BUSY_NS)
+                .then(|| measured.busy_bytes as f64 * 8e9 / measured.busy_ns as f64),
+            min_rtt_excess_us: excesses.min_by(f64::total_cmp),
+            delivered_packets: lateness.total(),
+            lateness_p50_us: lateness.quantile_us(0.5),
+            lateness_p99_us: lateness.quantile_us(0.99),
+            lateness_p999_us: lateness.quantile_us(0.999),
+            lateness_max_us: lateness.max_us(),
+            sample_lateness_max_us: measured.sample_late_ns as f64 / 1e3,
+            tun_dropped_packets,
+            lost_elsewhere_packets,
+            cpu: measured.cpu_time.as_secs_f64() * 1e9 / scenario.duration_ns as f64,
+            stolen,
+            load,
+            notes: notes.collect(),
+            problems: Vec::new(),
+        };
+        certificate.problems = certificate.judge();
+        certificate
+    }
+
+    /// Does the run count?
+    pub fn is_valid(&self) -> bool {
+        self.problems.is_empty()
+    }
+
+    fn judge(&self) -> Vec<String> {
+        let mut problems = Vec::new();
+        if self.lateness_p99_us > BOUND_P99_US {
+            problems.push(format!(
+                "1 % of the packets were more than {:.0} us late, the bound is {BOUND_P99_US:.0} us",
+                self.lateness_p99_us
+            ));
+        }
+        if let Some(achieved_bps) = self.achieved_rate_bps {
+            let off = achieved_bps / self.rate_bps - 1.0;
+            if off.abs() > BOUND_RATE {
+                problems.push(format!(
+                    "the busy link ran {:+.1} % off its rate, the bound is {:.0} %",
+                    100.0 * off,
+                    100.0 * BOUND_RATE
+                ));
+            }
+        }
+        let lost = self.tun_dropped_packets + self.lost_elsewhere_packets;
+        if lost > 0 {
+            problems.push(format!("{lost} packets were lost outside the bottleneck"));
+        }
+        problems
+    }
+}

@@ -1,0 +1,374 @@
+//! The two ends of a flow: real sockets and the application that drives them.
+
+use super::sys::{self, TcpInfo};
+use super::TestbedError;
+use crate::emulator::FIRST_PORT;
+use ackclock_host::TCP_INFINITE_SSTHRESH;
+use ackclock_sim::record::{EventKind, EventRow, EventTable, FlowRow, SampleRow, SampleTable};
+use ackclock_sim::scenario::Scenario;
+use std::io;
+use std::net::Ipv4Addr;
+use std::os::fd::OwnedFd;
+
+/// Where the receivers are.
+pub(super) const RECEIVER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
+/// Where the senders are.
+pub(super) const SENDER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
+
+/// What an application writes; the contents do not matter.
+static ZEROS: [u8; 1 << 18] = [0; 1 << 18];
+/// `tcp_ca_state`.
+const CWR: u8 = 2;
+const RECOVERY: u8 = 3;
+const LOSS: u8 = 4;
+/// `TCP_SYN_SENT`.
+const SYN_SENT: u8 = 2;
+
+/// One flow.
+#[derive(Debug)]
+pub(super) struct Endpoint {
+    number: u32,
+    sender: OwnedFd,
+    receiver: OwnedFd,
+    accepted: bool,
+    phase: Phase,
+    pub(super) connects_at_ns: u64,
+    /// What the application writes in all, and has written; bytes.
+    size: u64,
+    written: u64,
+    /// Most bytes (whole segments) that it leaves unacknowledged, and whether that stopped it last.
+    send_buffer: u64,
+    receive_window_bytes: Option<u64>,
+    full: bool,
+    shut_down: bool,
+    full_ns: u64,
+    updated_ns: u64,
+    info: TcpInfo,
+    completed_ns: Option<u64>,
+    recoveries: u64,
+    timeouts: u64,
+    undos: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    Waiting,
+    Connecting,
+    Open,
+}
+
+/// Where rows go.
+#[derive(Debug, Default)]
+pub(super) struct Record {
+    pub(super) samples_wanted: bool,
+    pub(super) samples: SampleTable,
+    pub(super) events: EventTable,
+}
+
+impl Endpoint {
+    /// The sender's socket of flow `index` (from 0). Runs in the senders' namespace.
+    pub(super) fn sender(scenario: &Scenario, congestion_control: &str) -> io::Result<OwnedFd> {
+        let socket = sys::tcp_socket()?;
+        sys::set_congestion_control(&socket, congestion_control)?;
+        // 10 ms of unsent data: never idle, and little left to send when it stops.
+        let unsent = (scenario.bottleneck.rate_bps / 800).clamp(1 << 14, 1 << 18) as i32;
+        let (level, option) = (libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT);
+        sys::set_option(&socket, level, option, &unsent)?;
+        Ok(socket)
+    }
+
+    /// The listening socket of flow `index` (from 0). Runs in the receivers' namespace.
+    pub(super) fn receiver(scenario: &Scenario, index: usize) -> io::Result<OwnedFd> {
+        let socket = sys::tcp_socket()?;
+        if let Some(bytes) = scenario.flows[index].receive_window_bytes {
+            clamp_window(&socket, bytes)?;
+        }
+        sys::listen(&socket, RECEIVER, FIRST_PORT + 1 + index as u16)?;
+        Ok(socket)
+    }
+
+    /// A flow that has not started.
+    pub(super) fn new(
+        scenario: &Scenario,
+        index: usize,
+        sender: OwnedFd,
+        receiver: OwnedFd,
+    ) -> Self {
+        let flow = &scenario.flows[index];
+        let connects_at_ns = scenario.connects_at_ns(index);
+        let mss = u64::from(scenario.mss_bytes);
+        Self {
+            number: index as u32 + 1,
+            sender,
+            receiver,
+            accepted: false,
+            phase: Phase::Waiting,
+            connects_at_ns,
+            size: flow.size_bytes.unwrap_or(u64::MAX),
+            written: 0,
+            send_buffer: flow
+                .send_buffer_bytes
+                .map_or(u64::MAX, |bytes| bytes / mss * mss),
+            receive_window_bytes: flow.receive_window_bytes,
+            full: false,
+            shut_down: false,
+            full_ns: 0,
+            updated_ns: 0,
+            info: TcpInfo::default(),
+            completed_ns: None,
+            recoveries: 0,
+            timeouts: 0,
+            undos: 0,
+        }
+    }
+
+    /// Sends the SYN.
+    pub(super) fn connect(&mut self) -> Result<(), TestbedError> {
+        self.phase = Phase::Connecting;
+        let port = FIRST_PORT + self.number as u16;
+        sys::connect(&self.sender, RECEIVER, port).map_err(|source| self.broken(source))
+    }
+
+    /// The application writes nothing more; an update follows.
+    pub(super) fn stop(&mut self) {
+        self.size = self.written;
+    }
+
+    /// Packets may have arrived at the receiver.
+    pub(super) fn receive(&mut self) {
+        if !self.accepted {
+            let Ok(socket) = sys::accept(&self.receiver) else {
+                return;
+            };
+            (self.receiver, self.accepted) = (socket, true);
+        }
+        // An end of the data or an error shows at the sender.
+        let _ = sys::discard(&self.receiver);
+        if let Some(bytes) = self.receive_window_bytes {
+            // The kernel forgets it when it has learnt how much memory a packet takes.
+            let _ = clamp_window(&self.receiver, bytes);
+        }
+    }
+
+    /// Something may have happened at the sender: looks at it, records what did, and writes
+    /// what may be written.
+    pub(super) fn update(&mut self, now_ns: u64, record: &mut Record) -> Result<(), TestbedError> {
+        if self.phase == Phase::Waiting {
+            return Ok(());
+        }
+        let now = self.look()?;
+        let before = std::mem::replace(&mut self.info, now);
+        if self.full && self.info.notsent_bytes == 0 {
+            self.full_ns += now_ns - self.updated_ns;
+        }
+        self.updated_ns = now_ns;
+        match self.phase {
+            Phase::Connecting if self.info.state == SYN_SENT => return Ok(()),
+            Phase::Connecting => {
+                if let Some(error) = sys::socket_error(&self.sender) {
+                    return Err(self.broken(error));
+                }
+                self.phase = Phase::Open;
+                let info = self.info;
+                self.record(now_ns, EventKind::Established, &info, record);
+            }
+            _ => {
+                for kind in changes(&before, &self.info).into_iter().flatten() {
+                    self.record(now_ns, kind, &before, record);
+                }
+            }
+        }
+        self.write()?;
+        let written = self.size == self.written;
+        if written && self.completed_ns.is_none() && self.delivered_bytes() == self.size {
+            self.completed_ns = Some(now_ns);
+            let info = self.info;
+            self.record(now_ns, EventKind::Completed, &info, record);
+        }
+        Ok(())
+    }
+
+    fn record(&mut self, now_ns: u64, kind: EventKind, before: &TcpInfo, record: &mut Record) {
+        match kind {
+            EventKind::Recovery => self.recoveries += 1,
+            EventKind::Timeout => self.timeouts += 1,
+            EventKind::Undo => self.undos += 1,
+            _ => (),
+        }
+        record.events.push(EventRow {
+            time_us: now_ns / 1_000,
+            flow: self.number,
+            kind,
+            cwnd_packets: before.snd_cwnd,
+            ssthresh_packets: self.info.snd_ssthresh,
+            in_flight_packets: before.in_flight(),
+        });
+        if record.samples_wanted {
+            record.samples.push(self.sample(now_ns));
+        }
+    }
+
+    /// Writes until the socket or the application's own limit is full.
+    fn write(&mut self) -> Result<(), TestbedError> {
+        if self.phase != Phase::Open || self.shut_down {
+            return Ok(());
+        }
+        while self.written < self.size {
+            let unacked = self.written - self.delivered_bytes();
+            let most = (self.size - self.written).min(self.send_buffer.saturating_sub(unacked));
+            self.full = most == 0;
+            if self.full {
+                return Ok(());
+            }
+            let bytes = (ZEROS.len() as u64).min(most) as usize;
+            let last = self.written + bytes as u64 == self.size;
+            match sys::send(&self.sender, &ZEROS[..bytes], last) {
+                Ok(bytes) => self.written += bytes as u64,
+                Err(error) if sys::is_not_yet(&error) => return Ok(()),
+                Err(error) => return Err(self.broken(error)),
+            }
+        }
+        // The FIN goes with the last segment, which is acknowledged at once for that.
+        self.shut_down = true;
+        sys::shut_down_writing(&self.sender).map_err(|source| self.broken(source))
+    }
+
+    /// The flow's state now.
+    pub(super) fn sample_now(&mut self, now_ns: u64) -> Result<SampleRow, TestbedError> {
+        self.info = self.look()?;
+        Ok(self.sample(now_ns))
+    }
+
+    fn sample(&self, now_ns: u64) -> SampleRow {
+        let info = &self.info;
+        SampleRow {
+            time_us: now_ns / 1_000,
+            flow: self.number,
+            cwnd_packets: info.snd_cwnd,
+            ssthresh_packets: info.snd_ssthresh,
+            srtt_us: if self.phase == Phase::Open {
+                info.rtt_us
+            } else {
+                0
+            },
+            min_rtt_us: self.min_rtt_us(),
+            in_flight_packets: info.in_flight(),
+            delivered_packets: info.delivered.saturating_sub(1).into(),
+            delivered_bytes: self.delivered_bytes(),
+            lost_packets: u64::from(info.total_retrans)
+                + u64::from(info.lost.saturating_sub(info.retrans)),
+            retransmitted_packets: info.total_retrans.into(),
+            state: info.ca_state,
+        }
+    }
+
+    /// The flow's totals; `dropped_packets` are the bottleneck's.
+    pub(super) fn row(&self, dropped_packets: u64) -> FlowRow {
+        FlowRow {
+            flow: self.number,
+            start_us: self.connects_at_ns / 1_000,
+            completed_us: self.completed_ns.map_or(0, |ns| ns / 1_000),
+            delivered_bytes: self.delivered_bytes(),
+            sent_packets: self.info.data_segs_out.into(),
+            retransmitted_packets: self.info.total_retrans.into(),
+            dropped_packets,
+            recoveries: self.recoveries,
+            timeouts: self.timeouts,
+            undos: self.undos,
+            min_rtt_us: self.min_rtt_us().into(),
+            receive_window_limited_us: self.info.rwnd_limited_us,
+            send_buffer_limited_us: self.info.sndbuf_limited_us + self.full_ns / 1_000,
+        }
+    }
+
+    /// Smallest round-trip time so far, µs; 0 before the first.
+    pub(super) fn min_rtt_us(&self) -> u32 {
+        match self.info.min_rtt_us {
+            u32::MAX => 0,
+            min_rtt_us => min_rtt_us,
+        }
+    }
+
+    /// Payload acknowledged: SYN and FIN count as a byte each.
+    fn delivered_bytes(&self) -> u64 {
+        self.info.bytes_acked.saturating_sub(1).min(self.written)
+    }
+
+    fn look(&self) -> Result<TcpInfo, TestbedError> {
+        sys::tcp_info(&self.sender).map_err(|source| self.broken(source))
+    }
+
+    fn broken(&self, source: io::Error) -> TestbedError {
+        TestbedError::Connection {
+            flow: self.number,
+            source,
+        }
+    }
+}
+
+impl TcpInfo {
+    fn in_flight(&self) -> u32 {
+        (self.unacked + self.retrans).saturating_sub(self.sacked + self.lost)
+    }
+}
+
+fn clamp_window(receiver: &OwnedFd, bytes: u64) -> io::Result<()> {
+    let bytes = bytes.min(1 << 30) as i32;
+    sys::set_option(receiver, libc::IPPROTO_TCP, libc::TCP_WINDOW_CLAMP, &bytes)
+}
+
+/// What happened between two looks at a connection: they are an ACK or a timer apart.
+fn changes(before: &TcpInfo, after: &TcpInfo) -> [Option<EventKind>; 4] {
+    let (was, is) = (before.ca_state, after.ca_state);
+    let timed_out = is == LOSS && (was != LOSS || after.retransmits > before.retransmits);
+    let recovery = is == RECOVERY && was != RECOVERY;
+    let undone = before.snd_ssthresh < after.snd_ssthresh && was >= CWR;
+    let recovered = was >= CWR && is < CWR;
+    let left_slow_start = before.snd_ssthresh >= TCP_INFINITE_SSTHRESH
+        && after.snd_ssthresh < TCP_INFINITE_SSTHRESH
+        && was < CWR
+        && is < CWR;
+    [
+        left_slow_start.then_some(EventKind::SlowStartExit),
+        undone.then_some(EventKind::Undo),
+        if timed_out {
+            Some(EventKind::Timeout)
+        } else {
+            recovery.then_some(EventKind::Recovery)
+        },
+        recovered.then_some(EventKind::Recovered),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn info(ca_state: u8, retransmits: u8, snd_ssthresh: u32) -> TcpInfo {
+        let mut info = TcpInfo::default();
+        (info.ca_state, info.retransmits, info.snd_ssthresh) =
+            (ca_state, retransmits, snd_ssthresh);
+        info
+    }
+
+    #[test]
+    fn events_are_what_changed() {
+        use EventKind::{Recovered, Recovery, SlowStartExit, Timeout, Undo};
+        let never = TCP_INFINITE_SSTHRESH;
+        for (before, after, expected) in [
+            (info(0, 0, never), info(0, 0, never), vec![]),
+            (info(0, 0, never), info(0, 0, 100), vec![SlowStartExit]),
+            (info(1, 0, never), info(3, 0, 100), vec![Recovery]),
+            (info(3, 0, 100), info(3, 0, 100), vec![]),
+            (info(3, 0, 100), info(0, 0, 100), vec![Recovered]),
+            (info(3, 0, 100), info(0, 0, 200), vec![Undo, Recovered]),
+            (info(3, 0, 100), info(4, 1, 50), vec![Timeout]),
+            (info(4, 1, 50), info(4, 2, 50), vec![Timeout]),
+            (info(4, 2, 50), info(4, 0, 50), vec![]),
+            (info(4, 1, 50), info(0, 0, 100), vec![Undo, Recovered]),
+        ] {
+            let found: Vec<_> = changes(&before, &after).into_iter().flatten().collect();
+            assert_eq!(found, expected, "{before:?} {after:?}");
+        }
+    }
+}

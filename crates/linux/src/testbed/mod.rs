@@ -1,0 +1,284 @@
+//! The testbed: a scenario on this machine's own TCP stack.
+//!
+//! Two network namespaces hold the senders and the receivers. Between their TUN devices the
+//! [`emulator`](crate::emulator) is the bottleneck and the propagation delay. [`run`] answers
+//! with the simulator's tables and a [`Certificate`] of how well time was kept.
+
+mod algorithms;
+mod certificate;
+mod endpoint;
+mod namespace;
+mod realtime;
+mod sys;
+
+pub use certificate::{Certificate, BOUND_P99_US, BOUND_RATE};
+
+use crate::emulator::FIRST_PORT;
+use ackclock_sim::record::RunResult;
+use ackclock_sim::scenario::{Direction, Profile, Scenario, KERNEL};
+use ackclock_sim::{Control, ScenarioError};
+use algorithms::Algorithms;
+use endpoint::{Endpoint, RECEIVER, SENDER};
+use namespace::{Config, Namespace};
+use realtime::Loop;
+use std::{fs, io, thread};
+
+/// Most flows: each is two sockets and a port.
+const MOST_FLOWS: usize = 1_000;
+/// Most memory for the packets in the queue.
+const MOST_QUEUE_BYTES: u64 = 1 << 30;
+/// Fastest link that one thread can serve.
+const MOST_RATE_BPS: u64 = 4_000_000_000;
+
+/// Why there is no result.
+#[derive(Debug, thiserror::Error)]
+pub enum TestbedError {
+    /// The scenario cannot run on a real kernel.
+    #[error(transparent)]
+    Scenario(#[from] ScenarioError),
+    /// The machine refused something.
+    #[error("cannot {what}: {source}; {fix}")]
+    Host {
+        /// What was tried.
+        what: String,
+        /// The kernel's answer.
+        source: io::Error,
+        /// What would help.
+        fix: &'static str,
+    },
+    /// A socket cannot use the algorithm.
+    #[error("flow {flow}: {algorithm}: {problem}")]
+    Algorithm {
+        /// Number of the flow, from 1.
+        flow: usize,
+        /// Its algorithm, as in the scenario.
+        algorithm: String,
+        /// Why.
+        problem: String,
+    },
+    /// A connection ended before the run did.
+    #[error("flow {flow}: the connection ended: {source}")]
+    Connection {
+        /// Number of the flow, from 1.
+        flow: u32,
+        /// The kernel's answer.
+        source: io::Error,
+    },
+    /// [`Control::cancelled`] was set.
+    #[error("the run was cancelled")]
+    Cancelled,
+}
+
+impl TestbedError {
+    fn host(what: &str) -> impl FnOnce(io::Error) -> Self + '_ {
+        move |source| Self::Host {
+            what: what.into(),
+            source,
+            fix: "`ackclock doctor` says what this machine lacks",
+        }
+    }
+}
+
+/// Runs a scenario in real time. `trace_hash` stays 0: no two runs are equal.
+///
+/// # Errors
+/// A field that a kernel run cannot honour, no permission, a connection that broke, or
+/// cancellation. A run that kept time badly is no error: the certificate says so.
+pub fn run(
+    scenario: &Scenario,
+    control: &Control,
+) -> Result<(RunResult, Certificate), TestbedError> {
+    check(scenario)?;
+    let config = |address| Config {
+        address,
+        mtu_bytes: scenario.packet_bytes(),
+        queue_packets: most_in_flight_packets(scenario),
+        socket_bytes: socket_bytes(scenario),
+    };
+    let algorithms = Algorithms::load(scenario)?;
+    let names = &algorithms.names;
+    let senders = Namespace::new(&config(SENDER))?;
+    let receivers = Namespace::new(&config(RECEIVER))?;
+    let flows = 0..scenario.flows.len();
+    let sender_sockets = senders.enter(|| {
+        flows
+            .clone()
+            .map(|flow| sender_socket(scenario, flow, &names[flow]))
+            .collect::<Result<Vec<_>, _>>()
+    })?;
+    let receiver_sockets = receivers.enter(|| {
+        flows
+            .clone()
+            .map(|flow| {
+                Endpoint::receiver(scenario, flow).map_err(TestbedError::host("listen for a flow"))
+            })
+            .collect::<Result<Vec<_>, _>>()
+    })?;
+    let endpoints = flows
+        .clone()
+        .zip(sender_sockets.into_iter().zip(receiver_sockets))
+        .map(|(flow, (sender, receiver))| Endpoint::new(scenario, flow, sender, receiver))
+        .collect();
+    let mut event_loop = Loop::new(scenario, endpoints, [&senders, &receivers]);
+    let machine_before = machine_time();
+    thread::scope(|scope| {
+        thread::Builder::new()
+            .name("ackclock-link".into())
+            .spawn_scoped(scope, || event_loop.run(control))
+            .map_err(TestbedError::host("start a thread"))?
+            .join()
+            .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })?;
+    let machine_after = machine_time();
+    let stolen = (machine_after.0 - machine_before.0) / (machine_after.1 - machine_before.1);
+    let Loop {
+        network,
+        endpoints,
+        record,
+        queues,
+        measured,
+        ..
+    } = event_loop;
+    let lost = [
+        senders.dropped_packets()? + receivers.dropped_packets()?,
+        network.lost_outside() + measured.lost_packets,
+    ];
+    let min_rtts = endpoints.iter().map(Endpoint::min_rtt_us);
+    let certificate = Certificate::new(scenario, &measured, min_rtts, lost, [stolen, load()]);
+    let mut result = RunResult {
+        samples: record.samples,
+        queues,
+        events: record.events,
+        ..RunResult::default()
+    };
+    for (flow, endpoint) in endpoints.iter().enumerate() {
+        let row = endpoint.row(network.dropped_packets(flow));
+        result.packets += row.sent_packets;
+        result.flows.push(row);
+    }
+    Ok((result, certificate))
+}
+
+fn sender_socket(
+    scenario: &Scenario,
+    flow: usize,
+    congestion_control: &str,
+) -> Result<std::os::fd::OwnedFd, TestbedError> {
+    Endpoint::sender(scenario, congestion_control).map_err(|error| TestbedError::Algorithm {
+        flow: flow + 1,
+        algorithm: scenario.flows[flow].algorithm.clone(),
+        problem: format!("the kernel refuses congestion control `{congestion_control}`: {error}"),
+    })
+}
+
+/// Refuses what a real kernel cannot do.
+///
+/// # Errors
+/// The first such field.
+pub fn check(scenario: &Scenario) -> Result<(), ScenarioError> {
+    let mut simulated = scenario.clone();
+    for flow in &mut simulated.flows {
+        if flow.algorithm.starts_with(KERNEL) {
+            flow.algorithm = "reno".into();
+        }
+    }
+    simulated.validate()?;
+    let refuse = |field: &str, value: String, fix: &str| {
+        Err(ScenarioError {
+            field: field.into(),
+            value,
+            fix: fix.into(),
+        })
+    };
+    if scenario.profile != Profile::Linux6 {
+        let fix = "the running kernel's TCP is linux-6; choose that, or the simulator";
+        return refuse("profile", "linux-2.6.25".into(), fix);
+    }
+    if scenario.delayed_ack_segments != 2 {
+        let value = scenario.delayed_ack_segments.to_string();
+        let fix = "the kernel delays ACKs; choose 2, or the simulator";
+        return refuse("delayed_ack_segments", value, fix);
+    }
+    if scenario.header_bytes != 52 {
+        let value = scenario.header_bytes.to_string();
+        return refuse("header_bytes", value, "IP and TCP with timestamps have 52");
+    }
+    if scenario.mss_bytes < 536 {
+        let value = scenario.mss_bytes.to_string();
+        return refuse("mss_bytes", value, "choose from 536 to 65000 on the kernel");
+    }
+    if scenario.bottleneck.rate_bps > MOST_RATE_BPS {
+        let value = scenario.bottleneck.rate_bps.to_string();
+        let fix = format!("the emulator carries at most {MOST_RATE_BPS}");
+        return refuse("bottleneck.rate_bps", value, &fix);
+    }
+    let (_, queue_bytes) = crate::emulator::room(scenario);
+    if queue_bytes > MOST_QUEUE_BYTES {
+        let fix = format!("give the queue at most {MOST_QUEUE_BYTES} bytes on the kernel");
+        return refuse("bottleneck.buffer", format!("{queue_bytes} bytes"), &fix);
+    }
+    if scenario.flows.len() > MOST_FLOWS {
+        let fix = format!("run at most {MOST_FLOWS} flows on the kernel");
+        return refuse("flows.len()", scenario.flows.len().to_string(), &fix);
+    }
+    if !scenario.sessions.is_empty() {
+        let fix = "sessions run in the simulator only so far; leave them out";
+        return refuse("sessions.len()", scenario.sessions.len().to_string(), fix);
+    }
+    for (index, flow) in scenario.flows.iter().enumerate() {
+        let field = |name: &str| format!("flows[{index}].{name}");
+        if let Some(packets) = flow.initial_ssthresh_packets {
+            let fix = "the kernel starts without one; leave it out, or use the simulator";
+            let field = field("initial_ssthresh_packets");
+            return refuse(&field, packets.to_string(), fix);
+        }
+        if flow.rtt_exponential_ns != 0 {
+            let fix = "only the simulator draws delays; choose 0";
+            let field = field("rtt_exponential_ns");
+            return refuse(&field, flow.rtt_exponential_ns.to_string(), fix);
+        }
+        if flow.direction != Direction::Forward {
+            let fix = "only the simulator has a bottleneck on the way back; choose forward";
+            return refuse(&field("direction"), "reverse".into(), fix);
+        }
+    }
+    const { assert!(FIRST_PORT as usize + MOST_FLOWS < 30_000) }; // below the ephemeral ports
+    Ok(())
+}
+
+/// Bytes that fit between the hosts: the longest BDP and the queue.
+fn path_bytes(scenario: &Scenario) -> u64 {
+    let rtt_ns = scenario.flows.iter().map(|flow| flow.rtt_ns).max();
+    let bits = u128::from(scenario.bottleneck.rate_bps) * u128::from(rtt_ns.unwrap_or(0));
+    (bits / 8_000_000_000) as u64 + crate::emulator::room(scenario).1
+}
+
+/// More than fits between the hosts: a device that holds so many drops nothing.
+fn most_in_flight_packets(scenario: &Scenario) -> u32 {
+    let packets = path_bytes(scenario) / u64::from(scenario.packet_bytes());
+    (2 * packets + 1_000).min(1 << 20) as u32
+}
+
+/// Room in a socket that never limits: the kernel counts some 2.3 kB for a packet of 1500 B.
+fn socket_bytes(scenario: &Scenario) -> u64 {
+    (8 * path_bytes(scenario)).clamp(1 << 23, 1 << 30)
+}
+
+/// Time that the host stole, and all time, of every core so far (in ticks).
+fn machine_time() -> (f64, f64) {
+    let text = fs::read_to_string("/proc/stat").unwrap_or_default();
+    let first = text.lines().next().unwrap_or_default();
+    let ticks: Vec<f64> = first
+        .split(' ')
+        .filter_map(|each| each.parse().ok())
+        .collect();
+    let stolen = ticks.get(7).copied().unwrap_or(0.0);
+    (stolen, ticks.iter().take(8).sum::<f64>().max(1.0))
+}
+
+/// Load average of the last minute.
+fn load() -> f64 {
+    let text = fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    let first = text.split(' ').next().unwrap_or_default();
+    first.parse().unwrap_or(f64::NAN)
+}

@@ -1,0 +1,152 @@
+//! Network namespaces without a name.
+//!
+//! They live as long as a descriptor, device or socket of theirs does, so nothing of them
+//! can outlive the process, however it ends (docs/adr/0008).
+
+use super::{sys, TestbedError};
+use std::fs;
+use std::io;
+use std::net::Ipv4Addr;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
+use std::thread;
+
+const DEVICE: &str = "tun0";
+
+/// A namespace with one TUN device.
+#[derive(Debug)]
+pub(super) struct Namespace {
+    namespace: OwnedFd,
+    /// The device: what the namespace sends is read here.
+    pub(super) tun: OwnedFd,
+}
+
+/// What a namespace is made with.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Config {
+    pub(super) address: Ipv4Addr,
+    pub(super) mtu_bytes: u32,
+    /// Packets that the device holds until they are read.
+    pub(super) queue_packets: u32,
+    /// Room for each socket's data, both ways.
+    pub(super) socket_bytes: u64,
+}
+
+impl Namespace {
+    /// Makes a namespace, its sysctls and its device.
+    pub(super) fn new(config: &Config) -> Result<Self, TestbedError> {
+        in_thread(|| {
+            sys::unshare_network().map_err(|source| TestbedError::Host {
+                what: "make a network namespace".into(),
+                source,
+                fix: "the testbed needs root (CAP_SYS_ADMIN and CAP_NET_ADMIN)",
+            })?;
+            let namespace = fs::File::open("/proc/thread-self/ns/net")
+                .map_err(TestbedError::host("open the network namespace"))?;
+            set_sysctls(config)?;
+            let tun = sys::open_tun(DEVICE).map_err(|source| TestbedError::Host {
+                what: "open /dev/net/tun".into(),
+                source,
+                fix: "load the module (modprobe tun)",
+            })?;
+            let Config {
+                address,
+                mtu_bytes,
+                queue_packets,
+                ..
+            } = *config;
+            sys::configure_interface(DEVICE, address, mtu_bytes, queue_packets)
+                .map_err(TestbedError::host("configure the TUN device"))?;
+            Ok(Self {
+                namespace: namespace.into(),
+                tun,
+            })
+        })
+    }
+
+    /// Does something on a thread inside the namespace.
+    pub(super) fn enter<T: Send>(
+        &self,
+        work: impl FnOnce() -> Result<T, TestbedError> + Send,
+    ) -> Result<T, TestbedError> {
+        in_thread(|| {
+            sys::enter_network(self.namespace.as_fd())
+                .map_err(TestbedError::host("enter the network namespace"))?;
+            work()
+        })
+    }
+
+    /// Packets that the device dropped, both ways.
+    pub(super) fn dropped_packets(&self) -> Result<u64, TestbedError> {
+        self.enter(|| {
+            let devices = fs::read_to_string("/proc/thread-self/net/dev")
+                .map_err(TestbedError::host("read the TUN device's counters"))?;
+            Ok(device_drops(&devices))
+        })
+    }
+}
+
+/// Receive and transmit errors and drops of our device in `/proc/net/dev`.
+fn device_drops(devices: &str) -> u64 {
+    let counters = devices
+        .lines()
+        .find_map(|line| line.trim().strip_prefix(DEVICE)?.strip_prefix(':'));
+    let counters: Vec<u64> = counters
+        .unwrap_or_default()
+        .split_whitespace()
+        .filter_map(|count| count.parse().ok())
+        .collect();
+    [2, 3, 10, 11]
+        .iter()
+        .filter_map(|&column| counters.get(column))
+        .sum()
+}
+
+/// These files are those of the calling thread's namespace.
+fn set_sysctls(config: &Config) -> Result<(), TestbedError> {
+    let room = format!("4096 {0} {0}", config.socket_bytes);
+    let wanted = [
+        // First, so that the device never sends IPv6 packets of its own accord.
+        ("ipv6/conf/default/disable_ipv6", "1"),
+        ("ipv6/conf/all/disable_ipv6", "1"),
+        ("ipv4/tcp_congestion_control", "reno"),
+        ("ipv4/tcp_no_metrics_save", "1"),
+        ("ipv4/tcp_rmem", &room),
+        ("ipv4/tcp_wmem", &room),
+    ];
+    for (name, value) in wanted {
+        let path = Path::new("/proc/sys/net").join(name);
+        match fs::write(&path, value) {
+            // A kernel without IPv6.
+            Err(error) if error.kind() == io::ErrorKind::NotFound && name.starts_with("ipv6") => {}
+            outcome => outcome.map_err(TestbedError::host(&format!("write {}", path.display())))?,
+        }
+    }
+    Ok(())
+}
+
+/// A namespace belongs to a thread: the caller's stays as it is.
+fn in_thread<T: Send>(
+    work: impl FnOnce() -> Result<T, TestbedError> + Send,
+) -> Result<T, TestbedError> {
+    thread::scope(|scope| {
+        thread::Builder::new()
+            .spawn_scoped(scope, work)
+            .map_err(TestbedError::host("start a thread"))?
+            .join()
+            .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn drops_and_errors_are_summed() {
+        let text = "Inter-|   Receive  |  Transmit\n\
+            \x20lo: 0 0 9 9 0 0 0 0 0 0 9 9 0 0 0 0\n\
+            tun0: 100 7 1 2 0 0 0 0 200 9 3 4 0 0 0 0\n";
+        assert_eq!(device_drops(text), 10);
+    }
+}

@@ -1,0 +1,317 @@
+//! The real-time loop: one thread carries every packet and drives every socket.
+//!
+//! Each turn writes what is due, lets the sockets that got something react, and reads what
+//! the hosts sent. The kernel handles a packet inside the `write` that delivers it, so a
+//! turn leaves nothing half done. Then the loop sleeps until the next packet is due, but no
+//! less than [`COALESCE_NS`], which is what makes 1 Gb/s affordable.
+
+use super::endpoint::{Endpoint, Record};
+use super::namespace::Namespace;
+use super::{sys, TestbedError};
+use crate::emulator::{Dumbbell, Lateness, Toward};
+use ackclock_sim::record::{QueueRow, QueueTable};
+use ackclock_sim::scenario::Scenario;
+use ackclock_sim::schedule::{Schedule, NEVER};
+use ackclock_sim::Control;
+use std::io;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
+
+/// Shortest time between two turns.
+const COALESCE_NS: u64 = 50_000;
+/// Most packets read from a device in one turn.
+const MOST_READS: u32 = 256;
+/// Longest sleep: how soon a cancelled run ends.
+const LONGEST_SLEEP_NS: u64 = 10_000_000;
+/// Above all normal threads, below the kernel's own.
+const PRIORITY: i32 = 50;
+
+/// What goes into the loop and comes out of it.
+#[derive(Debug)]
+pub(super) struct Loop<'a> {
+    pub(super) scenario: &'a Scenario,
+    pub(super) network: Dumbbell,
+    pub(super) endpoints: Vec<Endpoint>,
+    pub(super) senders: &'a Namespace,
+    pub(super) receivers: &'a Namespace,
+    pub(super) record: Record,
+    pub(super) queues: QueueTable,
+    pub(super) measured: Measured,
+    /// Starts (element 2i) and stops (2i + 1) of flow i; the sampler comes last.
+    agenda: Schedule,
+    /// Flows whose sender, or receiver, is to be looked at in this turn.
+    touched: [Touched; 2],
+    started_ns: u64,
+}
+
+/// How well the loop kept time.
+#[derive(Debug, Default)]
+pub(super) struct Measured {
+    pub(super) lateness: Lateness,
+    /// Latest sample, and packets that could not be read or written.
+    pub(super) sample_late_ns: u64,
+    pub(super) lost_packets: u64,
+    /// Bytes written back to back, and the time that took.
+    pub(super) busy_bytes: u64,
+    pub(super) busy_ns: u64,
+    pub(super) cpu_time: Duration,
+    /// Why the thread could not get what it asked for.
+    pub(super) not_realtime: Option<io::Error>,
+    pub(super) not_locked: Option<io::Error>,
+    last_data: Option<(u64, u64)>,
+}
+
+/// A set of flows that is emptied in order of insertion.
+#[derive(Debug)]
+struct Touched {
+    is_in: Vec<bool>,
+    flows: Vec<usize>,
+}
+
+impl Touched {
+    fn new(flows: usize) -> Self {
+        Self {
+            is_in: vec![false; flows],
+            flows: Vec::with_capacity(flows),
+        }
+    }
+
+    #[inline]
+    fn insert(&mut self, flow: usize) {
+        if !self.is_in[flow] {
+            self.is_in[flow] = true;
+            self.flows.push(flow);
+        }
+    }
+
+    #[inline]
+    fn pop(&mut self) -> Option<usize> {
+        let flow = self.flows.pop()?;
+        self.is_in[flow] = false;
+        Some(flow)
+    }
+}
+
+impl<'a> Loop<'a> {
+    pub(super) fn new(
+        scenario: &'a Scenario,
+        endpoints: Vec<Endpoint>,
+        [senders, receivers]: [&'a Namespace; 2],
+    ) -> Self {
+        let flows = endpoints.len();
+        let interval_ns = scenario.sample_interval_ns;
+        let mut agenda = Schedule::new(2 * flows + 1);
+        for (index, flow) in scenario.flows.iter().enumerate() {
+            agenda.set(2 * index, endpoints[index].connects_at_ns);
+            agenda.set(2 * index + 1, flow.stop_ns.unwrap_or(NEVER));
+        }
+        agenda.set(2 * flows, if interval_ns > 0 { interval_ns } else { NEVER });
+        let mut record = Record {
+            samples_wanted: interval_ns > 0,
+            ..Record::default()
+        };
+        let mut queues = QueueTable::default();
+        let instants = scenario.duration_ns.checked_div(interval_ns).unwrap_or(0) as usize;
+        record.samples.reserve(instants * flows + 4096);
+        queues.reserve(instants + 1);
+        Self {
+            scenario,
+            network: Dumbbell::new(scenario),
+            endpoints,
+            senders,
+            receivers,
+            record,
+            queues,
+            measured: Measured::default(),
+            agenda,
+            touched: [Touched::new(flows), Touched::new(flows)],
+            started_ns: 0,
+        }
+    }
+
+    /// Runs the scenario in real time.
+    pub(super) fn run(&mut self, control: &Control) -> Result<(), TestbedError> {
+        self.measured.not_locked = sys::lock_memory(self.network.memory()).err();
+        self.measured.not_realtime = sys::become_realtime(PRIORITY).err();
+        let cpu_before = sys::thread_cpu_time();
+        self.started_ns = sys::now_ns();
+        let end_ns = self.scenario.duration_ns;
+        loop {
+            let now_ns = self.now_ns();
+            if now_ns >= end_ns {
+                break;
+            }
+            if control.cancelled.load(Relaxed) {
+                return Err(TestbedError::Cancelled);
+            }
+            control.simulated_ns.store(now_ns, Relaxed);
+            let drained = self.turn(now_ns)?;
+            if drained {
+                self.sleep(now_ns, end_ns);
+            }
+        }
+        control.simulated_ns.store(end_ns, Relaxed);
+        self.keep_agenda(end_ns)?;
+        self.network.link(end_ns);
+        for endpoint in &mut self.endpoints {
+            endpoint.update(end_ns, &mut self.record)?;
+        }
+        self.measured.cpu_time = sys::thread_cpu_time().saturating_sub(cpu_before);
+        Ok(())
+    }
+
+    #[inline]
+    fn now_ns(&self) -> u64 {
+        sys::now_ns() - self.started_ns
+    }
+
+    /// Everything that can be done now. Returns whether the devices were read empty.
+    fn turn(&mut self, now_ns: u64) -> Result<bool, TestbedError> {
+        self.keep_agenda(now_ns)?;
+        self.deliver(now_ns);
+        let [senders, receivers] = &mut self.touched;
+        while let Some(flow) = receivers.pop() {
+            self.endpoints[flow].receive();
+        }
+        let now_ns = sys::now_ns() - self.started_ns;
+        while let Some(flow) = senders.pop() {
+            self.endpoints[flow].update(now_ns, &mut self.record)?;
+        }
+        let answers_drained = self.read_answers();
+        Ok(self.read_data() && answers_drained)
+    }
+
+    /// Flows that start or stop, and samples.
+    fn keep_agenda(&mut self, now_ns: u64) -> Result<(), TestbedError> {
+        loop {
+            let (at_ns, element) = self.agenda.first();
+            if at_ns > now_ns {
+                return Ok(());
+            }
+            let flow = element / 2;
+            if flow == self.endpoints.len() {
+                self.sample(at_ns, now_ns)?;
+                let next_ns = at_ns + self.scenario.sample_interval_ns;
+                self.agenda.set(element, next_ns);
+                continue;
+            }
+            if element % 2 == 0 {
+                self.endpoints[flow].connect()?;
+            } else {
+                self.endpoints[flow].stop();
+                self.touched[0].insert(flow);
+            }
+            self.agenda.set(element, NEVER);
+        }
+    }
+
+    fn sample(&mut self, at_ns: u64, now_ns: u64) -> Result<(), TestbedError> {
+        let late_ns = now_ns - at_ns;
+        self.measured.sample_late_ns = self.measured.sample_late_ns.max(late_ns);
+        for endpoint in &mut self.endpoints {
+            if endpoint.connects_at_ns <= at_ns {
+                self.record.samples.push(endpoint.sample_now(at_ns)?);
+            }
+        }
+        let link = self.network.link(at_ns);
+        let totals = link.totals();
+        self.queues.push(QueueRow {
+            time_us: at_ns / 1_000,
+            queue: 1,
+            queue_packets: link.queue_packets(),
+            queue_bytes: link.queue_bytes(),
+            enqueued_packets: totals.enqueued_packets,
+            dropped_packets: totals.dropped_packets,
+            sent_bytes: totals.sent_bytes,
+        });
+        Ok(())
+    }
+
+    /// Writes out the packets that are due.
+    fn deliver(&mut self, now_ns: u64) {
+        while let Some(due) = self.network.first_due(now_ns) {
+            let written_ns = sys::now_ns() - self.started_ns;
+            let (host, touched) = match due.toward {
+                Toward::Sender => (self.senders, &mut self.touched[0]),
+                Toward::Receiver => (self.receivers, &mut self.touched[1]),
+            };
+            touched.insert(due.flow);
+            self.measured.lateness.add(written_ns - due.due_ns);
+            if due.toward == Toward::Receiver {
+                let rate_bps = self.scenario.bottleneck.rate_bps;
+                self.measured
+                    .data_written(due.due_ns, written_ns, due.bytes.len(), rate_bps);
+            }
+            if sys::write(&host.tun, due.bytes).is_err() {
+                self.measured.lost_packets += 1;
+            }
+            self.network.pop();
+        }
+    }
+
+    fn read_answers(&mut self) -> bool {
+        let mut packet = [0; 2048];
+        for _ in 0..MOST_READS {
+            let Ok(len) = sys::read(&self.receivers.tun, &mut packet) else {
+                return true;
+            };
+            let now_ns = sys::now_ns() - self.started_ns;
+            self.network.answer(now_ns, &packet[..len]);
+        }
+        false
+    }
+
+    fn read_data(&mut self) -> bool {
+        for _ in 0..MOST_READS {
+            let Some(room) = self.network.room() else {
+                // Nothing that the link accepted may lack room: what is late goes out first.
+                return false;
+            };
+            let Ok(len) = sys::read(&self.senders.tun, room) else {
+                return true;
+            };
+            let now_ns = sys::now_ns() - self.started_ns;
+            if let Some(flow) = self.network.enqueue(now_ns, len) {
+                // A timer may have sent it: the sender is looked at in the next turn.
+                self.touched[0].insert(flow);
+            }
+        }
+        false
+    }
+
+    fn sleep(&self, turn_ns: u64, end_ns: u64) {
+        let next_ns = self
+            .network
+            .next_due_ns()
+            .min(self.agenda.first().0)
+            .min(end_ns);
+        let wake_ns = next_ns.max(turn_ns + COALESCE_NS);
+        let now_ns = self.now_ns();
+        if wake_ns <= now_ns {
+            return;
+        }
+        if wake_ns - now_ns <= COALESCE_NS {
+            sys::sleep_until(self.started_ns + wake_ns);
+        } else {
+            // Kernel timers may send something sooner.
+            let longest_ns = (wake_ns - now_ns).min(LONGEST_SLEEP_NS);
+            sys::wait_readable([&self.senders.tun, &self.receivers.tun], longest_ns);
+        }
+    }
+}
+
+impl Measured {
+    /// A data packet is written. It followed the one before back to back if the link's
+    /// clock put exactly its own service time between them.
+    #[inline]
+    fn data_written(&mut self, due_ns: u64, written_ns: u64, bytes: usize, rate_bps: u64) {
+        let service_ns = bytes as u64 * 8_000_000_000 / rate_bps;
+        if let Some((last_due_ns, last_written_ns)) = self.last_data {
+            if due_ns - last_due_ns <= service_ns + 1 {
+                self.busy_bytes += bytes as u64;
+                self.busy_ns += written_ns - last_written_ns;
+            }
+        }
+        self.last_data = Some((due_ns, written_ns));
+    }
+}

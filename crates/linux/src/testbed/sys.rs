@@ -1,0 +1,349 @@
+//! The system calls of the testbed, each with its one `unsafe` line.
+
+use std::io;
+use std::mem::{size_of, zeroed, MaybeUninit};
+use std::net::Ipv4Addr;
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use std::time::Duration;
+
+const NS_PER_S: u64 = 1_000_000_000;
+
+fn check(returned: i32) -> io::Result<i32> {
+    if returned < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(returned)
+}
+
+fn check_size(returned: isize) -> io::Result<usize> {
+    usize::try_from(returned).map_err(|_| io::Error::last_os_error())
+}
+
+fn owned(returned: i32) -> io::Result<OwnedFd> {
+    // SAFETY: the system call made this descriptor, and nobody else has it.
+    check(returned).map(|fd| unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+/// Would a later attempt succeed?
+pub(super) fn is_not_yet(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::WouldBlock || error.kind() == io::ErrorKind::Interrupted
+}
+
+/// Moves the calling thread into a new network namespace.
+pub(super) fn unshare_network() -> io::Result<()> {
+    // SAFETY: no memory is involved.
+    check(unsafe { libc::unshare(libc::CLONE_NEWNET) }).map(drop)
+}
+
+/// Moves the calling thread into that network namespace.
+pub(super) fn enter_network(namespace: BorrowedFd) -> io::Result<()> {
+    // SAFETY: no memory is involved.
+    check(unsafe { libc::setns(namespace.as_raw_fd(), libc::CLONE_NEWNET) }).map(drop)
+}
+
+/// A request about the interface `name`.
+fn interface_request(name: &str) -> libc::ifreq {
+    // SAFETY: zero is a value of every member of this plain struct.
+    let mut request: libc::ifreq = unsafe { zeroed() };
+    for (to, from) in request.ifr_name.iter_mut().zip(name.bytes()) {
+        *to = from as libc::c_char;
+    }
+    request
+}
+
+fn ioctl(fd: RawFd, number: u64, request: &mut libc::ifreq) -> io::Result<()> {
+    // SAFETY: `request` is the ifreq that these ioctls read and write.
+    check(unsafe { libc::ioctl(fd, number as _, std::ptr::from_mut(request)) }).map(drop)
+}
+
+/// A TUN device of the calling thread's namespace; it goes with its descriptor.
+pub(super) fn open_tun(name: &str) -> io::Result<OwnedFd> {
+    let flags = libc::O_RDWR | libc::O_NONBLOCK | libc::O_CLOEXEC;
+    // SAFETY: the path is a C string.
+    let tun = owned(unsafe { libc::open(c"/dev/net/tun".as_ptr(), flags) })?;
+    let mut request = interface_request(name);
+    request.ifr_ifru.ifru_flags = (libc::IFF_TUN | libc::IFF_NO_PI) as i16;
+    ioctl(tun.as_raw_fd(), libc::TUNSETIFF, &mut request)?;
+    Ok(tun)
+}
+
+/// Gives an interface its address (in a /24), MTU and queue, and brings it up.
+pub(super) fn configure_interface(
+    name: &str,
+    address: Ipv4Addr,
+    mtu_bytes: u32,
+    queue_packets: u32,
+) -> io::Result<()> {
+    let socket = socket(libc::SOCK_DGRAM)?;
+    let fd = socket.as_raw_fd();
+    let set = |number, fill: &dyn Fn(&mut libc::ifreq)| {
+        let mut request = interface_request(name);
+        fill(&mut request);
+        ioctl(fd, number, &mut request)
+    };
+    let inet = |request: &mut libc::ifreq, address| {
+        let address = socket_address(address, 0);
+        // SAFETY: both are socket addresses of 16 bytes.
+        request.ifr_ifru.ifru_addr =
+            unsafe { std::mem::transmute::<libc::sockaddr_in, libc::sockaddr>(address) };
+    };
+    set(libc::SIOCSIFADDR, &|request| inet(request, address))?;
+    set(libc::SIOCSIFNETMASK, &|request| {
+        inet(request, Ipv4Addr::new(255, 255, 255, 0))
+    })?;
+    set(libc::SIOCSIFMTU, &|request| {
+        request.ifr_ifru.ifru_mtu = mtu_bytes as i32;
+    })?;
+    set(libc::SIOCSIFTXQLEN, &|request| {
+        request.ifr_ifru.ifru_metric = queue_packets as i32;
+    })?;
+    set(libc::SIOCSIFFLAGS, &|request| {
+        request.ifr_ifru.ifru_flags = (libc::IFF_UP | libc::IFF_RUNNING) as i16;
+    })
+}
+
+fn socket(kind: i32) -> io::Result<OwnedFd> {
+    let kind = kind | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
+    // SAFETY: no memory is involved.
+    owned(unsafe { libc::socket(libc::AF_INET, kind, 0) })
+}
+
+/// A non-blocking TCP socket that dies at once with its last descriptor: no orphan of it
+/// keeps its namespace alive.
+pub(super) fn tcp_socket() -> io::Result<OwnedFd> {
+    let socket = socket(libc::SOCK_STREAM)?;
+    let linger = libc::linger {
+        l_onoff: 1,
+        l_linger: 0,
+    };
+    set_option(&socket, libc::SOL_SOCKET, libc::SO_LINGER, &linger)?;
+    Ok(socket)
+}
+
+/// `value` is what the option wants, by its manual page.
+pub(super) fn set_option<T>(
+    socket: &OwnedFd,
+    level: i32,
+    option: i32,
+    value: &T,
+) -> io::Result<()> {
+    let (value, len) = (std::ptr::from_ref(value).cast(), size_of::<T>());
+    // SAFETY: `value` has `len` bytes.
+    check(unsafe { libc::setsockopt(socket.as_raw_fd(), level, option, value, len as u32) })
+        .map(drop)
+}
+
+/// Chooses a socket's congestion control.
+pub(super) fn set_congestion_control(socket: &OwnedFd, name: &str) -> io::Result<()> {
+    let (fd, text) = (socket.as_raw_fd(), name.as_ptr().cast());
+    let (level, option) = (libc::IPPROTO_TCP, libc::TCP_CONGESTION);
+    // SAFETY: the name has that many bytes.
+    check(unsafe { libc::setsockopt(fd, level, option, text, name.len() as u32) }).map(drop)
+}
+
+fn socket_address(address: Ipv4Addr, port: u16) -> libc::sockaddr_in {
+    // SAFETY: zero is a value of every member of this plain struct.
+    let mut full: libc::sockaddr_in = unsafe { zeroed() };
+    full.sin_family = libc::AF_INET as u16;
+    full.sin_port = port.to_be();
+    full.sin_addr.s_addr = u32::from(address).to_be();
+    full
+}
+
+/// Listens for one connection.
+pub(super) fn listen(socket: &OwnedFd, address: Ipv4Addr, port: u16) -> io::Result<()> {
+    let (address, len) = (
+        socket_address(address, port),
+        size_of::<libc::sockaddr_in>(),
+    );
+    let pointer = std::ptr::from_ref(&address).cast();
+    // SAFETY: the address has that many bytes.
+    check(unsafe { libc::bind(socket.as_raw_fd(), pointer, len as u32) })?;
+    // SAFETY: no memory is involved.
+    check(unsafe { libc::listen(socket.as_raw_fd(), 1) }).map(drop)
+}
+
+/// Sends the SYN.
+pub(super) fn connect(socket: &OwnedFd, address: Ipv4Addr, port: u16) -> io::Result<()> {
+    let (address, len) = (
+        socket_address(address, port),
+        size_of::<libc::sockaddr_in>(),
+    );
+    let pointer = std::ptr::from_ref(&address).cast();
+    // SAFETY: the address has that many bytes.
+    match check(unsafe { libc::connect(socket.as_raw_fd(), pointer, len as u32) }) {
+        Err(error) if error.raw_os_error() != Some(libc::EINPROGRESS) => Err(error),
+        _ => Ok(()),
+    }
+}
+
+pub(super) fn accept(listener: &OwnedFd) -> io::Result<OwnedFd> {
+    let (fd, flags) = (
+        listener.as_raw_fd(),
+        libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC,
+    );
+    // SAFETY: no address is asked for.
+    owned(unsafe { libc::accept4(fd, std::ptr::null_mut(), std::ptr::null_mut(), flags) })
+}
+
+/// Writes without waiting; `more`: the last segment may wait for what follows.
+pub(super) fn send(socket: &OwnedFd, bytes: &[u8], more: bool) -> io::Result<usize> {
+    let flags = libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL | if more { libc::MSG_MORE } else { 0 };
+    // SAFETY: the slice is readable.
+    check_size(unsafe {
+        libc::send(
+            socket.as_raw_fd(),
+            bytes.as_ptr().cast(),
+            bytes.len(),
+            flags,
+        )
+    })
+}
+
+/// No more will be written.
+pub(super) fn shut_down_writing(socket: &OwnedFd) -> io::Result<()> {
+    // SAFETY: no memory is involved.
+    check(unsafe { libc::shutdown(socket.as_raw_fd(), libc::SHUT_WR) }).map(drop)
+}
+
+/// Takes what has arrived, up to 1 GiB, without copying it; returns how much.
+pub(super) fn discard(socket: &OwnedFd) -> io::Result<usize> {
+    let flags = libc::MSG_DONTWAIT | libc::MSG_TRUNC;
+    // SAFETY: with MSG_TRUNC the kernel writes nothing (tcp(7)).
+    check_size(unsafe { libc::recv(socket.as_raw_fd(), std::ptr::null_mut(), 1 << 30, flags) })
+}
+
+/// What went wrong with a connection, if something did.
+pub(super) fn socket_error(socket: &OwnedFd) -> Option<io::Error> {
+    let (mut error, mut len) = (0_i32, size_of::<i32>() as u32);
+    let pointer = std::ptr::from_mut(&mut error).cast();
+    let (level, option) = (libc::SOL_SOCKET, libc::SO_ERROR);
+    // SAFETY: `error` has `len` bytes.
+    unsafe { libc::getsockopt(socket.as_raw_fd(), level, option, pointer, &mut len) };
+    (error != 0).then(|| io::Error::from_raw_os_error(error))
+}
+
+/// `struct tcp_info` of linux/tcp.h, up to what is used here. Packets, µs and bytes.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct TcpInfo {
+    pub(super) state: u8,
+    pub(super) ca_state: u8,
+    pub(super) retransmits: u8,
+    probes_backoff_options_wscale_flags: [u8; 5],
+    rto_ato_mss: [u32; 4],
+    pub(super) unacked: u32,
+    pub(super) sacked: u32,
+    pub(super) lost: u32,
+    pub(super) retrans: u32,
+    fackets_times_pmtu_rcv_ssthresh: [u32; 7],
+    pub(super) rtt_us: u32,
+    rttvar: u32,
+    pub(super) snd_ssthresh: u32,
+    pub(super) snd_cwnd: u32,
+    advmss_reordering_rcv: [u32; 4],
+    pub(super) total_retrans: u32,
+    pacing_rates: [u64; 2],
+    pub(super) bytes_acked: u64,
+    bytes_received: u64,
+    segs: [u32; 2],
+    pub(super) notsent_bytes: u32,
+    pub(super) min_rtt_us: u32,
+    data_segs_in: u32,
+    pub(super) data_segs_out: u32,
+    delivery_rate_busy_time: [u64; 2],
+    pub(super) rwnd_limited_us: u64,
+    pub(super) sndbuf_limited_us: u64,
+    pub(super) delivered: u32,
+    delivered_ce: u32,
+}
+
+/// A connection's state.
+pub(super) fn tcp_info(socket: &OwnedFd) -> io::Result<TcpInfo> {
+    let (mut info, mut len) = (TcpInfo::default(), size_of::<TcpInfo>() as u32);
+    let pointer = std::ptr::from_mut(&mut info).cast();
+    let (level, option) = (libc::IPPROTO_TCP, libc::TCP_INFO);
+    // SAFETY: `info` has `len` bytes, and any bytes are a TcpInfo.
+    check(unsafe { libc::getsockopt(socket.as_raw_fd(), level, option, pointer, &mut len) })?;
+    Ok(info)
+}
+
+/// Reads a packet.
+pub(super) fn read(fd: &OwnedFd, bytes: &mut [u8]) -> io::Result<usize> {
+    // SAFETY: the slice is writable.
+    check_size(unsafe { libc::read(fd.as_raw_fd(), bytes.as_mut_ptr().cast(), bytes.len()) })
+}
+
+/// Writes a packet.
+pub(super) fn write(fd: &OwnedFd, bytes: &[u8]) -> io::Result<usize> {
+    // SAFETY: the slice is readable.
+    check_size(unsafe { libc::write(fd.as_raw_fd(), bytes.as_ptr().cast(), bytes.len()) })
+}
+
+/// Waits until one of them is readable, at most so long.
+pub(super) fn wait_readable(fds: [&OwnedFd; 2], longest_ns: u64) {
+    let mut polled = fds.map(|fd| libc::pollfd {
+        fd: fd.as_raw_fd(),
+        events: libc::POLLIN,
+        revents: 0,
+    });
+    let longest = timespec(longest_ns);
+    // SAFETY: the array has that many elements. Whatever ends it, the caller looks again.
+    unsafe { libc::ppoll(polled.as_mut_ptr(), 2, &longest, std::ptr::null()) };
+}
+
+/// Monotonic time, nanoseconds.
+#[inline]
+pub(super) fn now_ns() -> u64 {
+    let mut now = MaybeUninit::<libc::timespec>::uninit();
+    // SAFETY: the call fills `now`; this clock always exists.
+    let now = unsafe {
+        libc::clock_gettime(libc::CLOCK_MONOTONIC, now.as_mut_ptr());
+        now.assume_init()
+    };
+    now.tv_sec as u64 * NS_PER_S + now.tv_nsec as u64
+}
+
+/// Sleeps until this monotonic time.
+pub(super) fn sleep_until(at_ns: u64) {
+    let at = timespec(at_ns);
+    let (clock, absolute) = (libc::CLOCK_MONOTONIC, libc::TIMER_ABSTIME);
+    // SAFETY: no remainder is asked for. Whatever ends it, the caller looks again.
+    unsafe { libc::clock_nanosleep(clock, absolute, &at, std::ptr::null_mut()) };
+}
+
+fn timespec(ns: u64) -> libc::timespec {
+    libc::timespec {
+        tv_sec: (ns / NS_PER_S) as i64,
+        tv_nsec: (ns % NS_PER_S) as i64,
+    }
+}
+
+/// Lets the calling thread run before every normal one.
+pub(super) fn become_realtime(priority: i32) -> io::Result<()> {
+    let parameters = libc::sched_param {
+        sched_priority: priority,
+    };
+    // SAFETY: `parameters` is what the call reads; 0 is the calling thread.
+    check(unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &parameters) }).map(drop)
+}
+
+/// Brings memory in and keeps it there.
+pub(super) fn lock_memory(bytes: &[u8]) -> io::Result<()> {
+    // SAFETY: the slice is mapped.
+    check(unsafe { libc::mlock(bytes.as_ptr().cast(), bytes.len()) }).map(drop)
+}
+
+/// CPU time of the calling thread.
+pub(super) fn thread_cpu_time() -> Duration {
+    // SAFETY: zero is a value of this plain struct, which the call then fills.
+    let usage = unsafe {
+        let mut usage: libc::rusage = zeroed();
+        libc::getrusage(libc::RUSAGE_THREAD, &mut usage);
+        usage
+    };
+    [usage.ru_utime, usage.ru_stime]
+        .iter()
+        .map(|time| Duration::new(time.tv_sec as u64, time.tv_usec as u32 * 1_000))
+        .sum()
+}

@@ -1,0 +1,72 @@
+//! A scenario on this machine's own TCP stack.
+
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use ackclock_linux::testbed::{self, Certificate};
+use ackclock_sim::{Control, Scenario};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use std::sync::atomic::Ordering::Relaxed;
+
+use crate::refuse;
+use crate::run::tables;
+
+/// How often Python hears of the progress and may interrupt.
+const TICK: Duration = Duration::from_millis(100);
+
+/// Runs a scenario (canonical JSON) on the kernel, in real time: the tables of `run_many`,
+/// and `certificate`, a dict.
+///
+/// Calls `progress(fraction)` about ten times a second. An exception there, or Ctrl-C, ends
+/// the run.
+///
+/// Raises AckclockError if the scenario or the machine cannot.
+#[pyfunction]
+pub fn run_on_kernel<'py>(
+    py: Python<'py>,
+    scenario_json: &str,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let scenario: Scenario = Scenario::parse(scenario_json).map_err(refuse)?;
+    let control = Arc::new(Control::default());
+    let started = Instant::now();
+    let duration_ns = scenario.duration_ns as f64;
+    let worker = {
+        let control = Arc::clone(&control);
+        thread::spawn(move || testbed::run(&scenario, &control))
+    };
+    let watched: PyResult<()> = (|| {
+        while !worker.is_finished() {
+            py.detach(|| thread::sleep(TICK));
+            py.check_signals()?;
+            if let Some(progress) = &progress {
+                let fraction = control.simulated_ns.load(Relaxed) as f64 / duration_ns;
+                progress.call1(py, (fraction,))?;
+            }
+        }
+        Ok(())
+    })();
+    control.cancelled.store(watched.is_err(), Relaxed);
+    let outcome = py.detach(|| worker.join());
+    watched?;
+    let outcome = outcome.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+    let (result, certificate) = outcome.map_err(refuse)?;
+    let dict = tables(py, result, started.elapsed())?;
+    dict.set_item("certificate", describe(py, certificate)?)?;
+    Ok(dict)
+}
+
+fn describe(py: Python<'_>, certificate: Certificate) -> PyResult<Bound<'_, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("valid", certificate.is_valid())?;
+    dict.set_item("bound_p99_us", testbed::BOUND_P99_US)?;
+    macro_rules! copy {
+        ($($name:ident)*) => { $(dict.set_item(stringify!($name), certificate.$name)?;)* };
+    }
+    copy!(rate_bps achieved_rate_bps min_rtt_excess_us delivered_packets lateness_p50_us
+        lateness_p99_us lateness_p999_us lateness_max_us sample_lateness_max_us
+        tun_dropped_packets lost_elsewhere_packets cpu stolen load notes problems);
+    Ok(dict)
+}

@@ -1,0 +1,96 @@
+"""Runs a scenario on this machine's own TCP stack; `docs/testbed.md` says how."""
+
+import gzip
+import os
+import platform
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from ackclock import _core
+from ackclock.runs import Result, from_engine
+from ackclock.scenario import Scenario
+
+#: How often a run that kept time badly is repeated.
+ATTEMPTS = 3
+
+
+def run(
+    scenario: Scenario,
+    *,
+    progress: Callable[[float], None] | None = None,
+    attempts: int = ATTEMPTS,
+    on_invalid: Callable[[Result], None] | None = None,
+) -> Result:
+    """Runs a scenario on the kernel, in real time; its tables are those of the simulator.
+
+    A run whose certificate is not valid is handed to `on_invalid` and repeated, up to `attempts`
+    runs in all; the last one is returned, valid or not (`manifest["certificate"]`).
+    `progress` is called about ten times a second with the fraction done. Ctrl-C ends the run.
+    Raises `AckclockError` if the scenario or the machine cannot.
+    """
+    resolved = scenario.resolve()
+    for attempt in range(1, attempts + 1):
+        raw = _core.run_on_kernel(resolved, progress)
+        simulated = from_engine(scenario, resolved, raw)
+        certificate = raw["certificate"]
+        manifest = simulated.manifest | {
+            "backend": "kernel",
+            "key": None,
+            "trace_hash": None,
+            "kernel": platform.release(),
+            "hz": hz(),
+            "attempt": attempt,
+            "certificate": certificate,
+        }
+        result = replace(simulated, manifest=manifest)
+        if certificate["valid"]:
+            break
+        if on_invalid is not None:
+            on_invalid(result)
+    return result
+
+
+def hz() -> int | None:
+    """Timer ticks per second of the running kernel; None if its configuration is not told."""
+    packed, plain = Path("/proc/config.gz"), Path(f"/boot/config-{os.uname().release}")
+    try:
+        text = gzip.decompress(packed.read_bytes()).decode()
+    except OSError:
+        try:
+            text = plain.read_text(encoding="utf-8")
+        except OSError:
+            return None
+    found = re.search(r"^CONFIG_HZ=(\d+)$", text, re.MULTILINE)
+    return int(found[1]) if found else None
+
+
+def certificate_lines(certificate: dict[str, Any]) -> list[str]:
+    """What a certificate says, for people."""
+
+    def known(value: float | None, scale: float, digits: str) -> str:
+        return "—" if value is None else format(value * scale, digits)
+
+    lost = certificate["tun_dropped_packets"] + certificate["lost_elsewhere_packets"]
+    link = (
+        f"link: {known(certificate['achieved_rate_bps'], 1e-6, '.3f')} of "
+        f"{certificate['rate_bps'] / 1e6:g} Mb/s while busy, least RTT "
+        f"{known(certificate['min_rtt_excess_us'], 1, '+.0f')} us off, "
+        f"{lost} packets lost outside the bottleneck"
+    )
+    late = ", ".join(
+        f"{name} {certificate[f'lateness_{key}_us']:.0f}"
+        for name, key in (("p50", "p50"), ("p99", "p99"), ("p99.9", "p999"), ("worst", "max"))
+    )
+    lateness = (
+        f"lateness of {certificate['delivered_packets']} packets: {late} us "
+        f"(bound: p99 {certificate['bound_p99_us']:.0f} us); "
+        f"emulator {certificate['cpu']:.0%} of a core, load {certificate['load']:.1f}, "
+        f"stolen {certificate['stolen']:.1%}"
+    )
+    lines = [link, lateness]
+    lines += certificate["notes"]
+    lines += [f"INVALID: {problem}" for problem in certificate["problems"]]
+    return lines

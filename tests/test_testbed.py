@@ -1,0 +1,200 @@
+"""Real TCP on this machine's kernel, through the emulator.
+
+Nothing here depends on how well the machine keeps time: what is asserted are counts, and bounds
+that a late packet cannot break.
+"""
+
+import os
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import ackclock
+from ackclock import AckclockError, Bottleneck, Flow, Result, Scenario, kernel, tables
+
+MISSING = (
+    "not root"
+    if os.geteuid()
+    else ""
+    if Path("/dev/net/tun").exists()
+    else "no /dev/net/tun (modprobe tun)"
+)
+pytestmark = pytest.mark.skipif(bool(MISSING), reason=f"the testbed cannot run: {MISSING}")
+
+MSS = 1448
+
+
+def scenario(*flows, rate="20mbit", duration="3s", **fields):
+    bottleneck = Bottleneck(rate=rate, buffer=fields.pop("buffer", "1bdp"))
+    return Scenario(duration=duration, rtt="20ms", bottleneck=bottleneck, flows=flows, **fields)
+
+
+def run(*flows, **fields):
+    return kernel.run(scenario(*flows, **fields), attempts=1)
+
+
+def test_the_tables_are_the_simulators(tmp_path):
+    def flows(prefix=""):
+        late = {"start": "500ms", "start_spread": "500ms"}
+        return Flow(algorithm=f"{prefix}cubic"), Flow(algorithm=f"{prefix}reno", **late)
+
+    simulated = ackclock.run(scenario(*flows()))
+    result = run(*flows("kernel:"))
+    Result.load(result.save(tmp_path / "out"))  # which checks the columns
+    manifest = result.manifest
+    assert (manifest["backend"], manifest["kernel"]) == ("kernel", os.uname().release)
+    assert {"valid", "problems", "lateness_p99_us", "achieved_rate_bps"} <= set(
+        manifest["certificate"]
+    )
+    assert result.flows["start_us"].to_list() == simulated.flows["start_us"].to_list()
+    one, two = result.flows.iter_rows(named=True)
+    for flow in one, two:
+        assert flow["retransmitted_packets"] >= flow["dropped_packets"] > 0
+        assert flow["recoveries"] > 0
+        assert flow["min_rtt_us"] >= 20_000
+        assert flow["completed_us"] == 0
+        assert flow["delivered_bytes"] > 10 * MSS
+    times = result.samples.filter(pl.col("flow") == 1)["time_us"]
+    assert set(range(100_000, 3_000_001, 100_000)) <= set(times)
+    assert result.samples.filter(pl.col("flow") == 2)["time_us"].min() >= two["start_us"]
+    assert result.queues["time_us"].to_list() == list(range(100_000, 3_000_001, 100_000))
+    bdp_packets = 20_000_000 * 0.02 / 8 / 1500
+    assert 0.9 * bdp_packets < result.queues["queue_packets"].max() <= round(bdp_packets)
+    for events in result.events.partition_by("flow"):
+        kinds = events["kind"].to_list()
+        assert kinds[0] == "established"
+        assert "recovery" in kinds
+        assert events["time_us"].is_sorted()
+    # What passes the link is what arrives, and no faster than its rate.
+    sent_bytes = result.queues["sent_bytes"]
+    assert sent_bytes[-1] <= 20e6 / 8 * 3
+    assert sum(result.flows["delivered_bytes"]) <= sent_bytes[-1] * MSS / 1500 + 2 * MSS
+
+
+@pytest.mark.parametrize("algorithm", ["cubic", "cubic:beta=0.5", "cubic_fc", "reno"])
+def test_our_algorithms_carry_traffic(algorithm):
+    result = run(Flow(algorithm=algorithm), duration="2s")
+    ssthresh = {
+        "cubic:beta=0.5": 0.5,
+        "reno": 0.5,
+    }.get(algorithm, 0.7)
+    losses = result.events.filter(pl.col("kind") == "recovery")
+    assert len(losses) > 0
+    for loss in losses.iter_rows(named=True):
+        assert loss["ssthresh_packets"] == pytest.approx(ssthresh * loss["cwnd_packets"], abs=2)
+
+
+def test_a_users_own_file():
+    mine = Path(__file__).parent.parent / "examples" / "my_cc.c"
+    result = run(Flow(algorithm=f"{mine}:beta=0.6"), duration="2s")
+    loss = result.events.filter(pl.col("kind") == "recovery").row(0, named=True)
+    assert loss["ssthresh_packets"] == pytest.approx(0.6 * loss["cwnd_packets"], abs=2)
+
+
+def test_sizes_stops_and_limits():
+    """Several flows, each limited by something other than the link."""
+    flows = (
+        Flow(algorithm="reno", size="100003B"),
+        Flow(algorithm="reno", stop="1s"),
+        Flow(algorithm="reno", receive_window="20kB"),
+        Flow(algorithm="reno", send_buffer="20kB"),
+        Flow(algorithm="reno", rtt="60ms", receive_window="20kB"),
+    )
+    result = run(*flows, rate="200mbit", duration="2s")
+    sized, stopped, windowed, buffered, far = result.flows.iter_rows(named=True)
+    assert sized["delivered_bytes"] == 100_003
+    assert 0 < sized["completed_us"] < 2e6
+    assert stopped["completed_us"] > 1e6
+    completed = result.events.filter(pl.col("kind") == "completed")
+    assert sorted(completed["flow"]) == [1, 2]
+    after = result.samples.filter((pl.col("flow") == 2) & (pl.col("time_us") > 1.5e6))
+    assert after["in_flight_packets"].max() == 0
+    # A window a round-trip time, at most.
+    for flow, rtt_s in (windowed, 0.02), (buffered, 0.02), (far, 0.06):
+        first = 60_000  # until the kernel knows how much memory a packet takes
+        assert 5 * MSS < flow["delivered_bytes"] <= first + 20_000 * (2 / rtt_s + 1)
+        assert flow["min_rtt_us"] >= rtt_s * 1e6
+    assert windowed["receive_window_limited_us"] > 0.5e6
+    assert windowed["send_buffer_limited_us"] == 0
+    assert buffered["send_buffer_limited_us"] > 0.5e6
+    assert buffered["receive_window_limited_us"] == 0
+
+
+def test_every_so_manieth_packet_is_lost():
+    lossy = Bottleneck(rate="50mbit", buffer="1000packets", drop_every_packets=50)
+    result = kernel.run(
+        Scenario(duration="2s", rtt="20ms", bottleneck=lossy, flows=[Flow(algorithm="reno")]),
+        attempts=1,
+    )
+    (flow,) = result.flows.iter_rows(named=True)
+    assert flow["dropped_packets"] == flow["sent_packets"] // 50 > 5
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"profile": "linux-2.6.25"}, ["profile", "linux-6"]),
+        ({"delayed_ack_segments": 1}, ["delayed_ack_segments"]),
+        ({"mss": 100}, ["mss_bytes", "536"]),
+        ({"rate": "100gbit"}, ["rate_bps"]),
+        ({"buffer": "2000000packets"}, ["buffer"]),
+        ({"flow": {"direction": "reverse"}}, ["flows[0].direction"]),
+        ({"flow": {"rtt_exponential": "1ms"}}, ["flows[0].rtt_exponential_ns"]),
+        ({"flow": {"initial_ssthresh_packets": 9}}, ["flows[0].initial_ssthresh_packets"]),
+        ({"session": [{"algorithm": "reno", "size": "1MB", "gap": "1s"}]}, ["sessions"]),
+    ],
+)
+def test_what_a_kernel_cannot_do_is_refused(fields, words):
+    flow = Flow(algorithm="reno", **fields.pop("flow", {}))
+    with pytest.raises(AckclockError) as refused:
+        run(flow, **fields)
+    assert all(word in str(refused.value) for word in words), refused.value
+    assert "\n" not in str(refused.value)
+
+
+def test_the_kernels_own_algorithms_are_the_kernels():
+    with pytest.raises(AckclockError, match=r"flow 1: kernel:nosuch: .*refuses"):
+        run(Flow(algorithm="kernel:nosuch"))
+    with pytest.raises(AckclockError, match="--on kernel"):
+        ackclock.run(scenario(Flow(algorithm="kernel:cubic")))
+
+
+def test_the_command(ackclock, tmp_path):
+    (tmp_path / "s.toml").write_text(scenario(Flow(algorithm="reno"), duration="1s").to_toml())
+    done = ackclock("run", "s.toml", "--on", "kernel", "-o", "out", "--attempts", 1)
+    valid = Result.load(tmp_path / "out").manifest["certificate"]["valid"]
+    assert done.returncode == (0 if valid else 3), done.stderr
+    assert ("INVALID" in done.stdout) == (not valid)
+    assert "lateness" in done.stdout
+    assert ackclock("plot", "out").returncode == 0
+    refused = ackclock("run", "s.toml", "--attempts", 2)
+    assert (refused.returncode, refused.stderr.count("\n")) == (1, 1)
+
+
+def test_a_run_that_keeps_time_badly_is_repeated(monkeypatch):
+    """The bound is judged in Rust; here a certificate that fails is handed over twice."""
+    whole = ackclock.run(scenario(Flow(algorithm="reno"), duration="1s"))
+    made = []
+
+    def run_on_kernel(_, __):
+        made.append(1)
+        valid = len(made) == 3
+        raw = {table: dict(getattr(whole, table).to_dict()) for table in tables.TABLES}
+        raw["samples"]["state"] = raw["samples"]["state"].to_physical()
+        raw["flows"].pop("algorithm")
+        certificate = {"valid": valid, "problems": [] if valid else ["late"]}
+        return raw | {
+            "trace_hash": "",
+            "packets": 1,
+            "wall_time_s": 1.0,
+            "certificate": certificate,
+        }
+
+    monkeypatch.setattr(kernel._core, "run_on_kernel", run_on_kernel)
+    said = []
+    result = kernel.run(whole.scenario, attempts=5, on_invalid=said.append)
+    assert len(made) == result.manifest["attempt"] == 3
+    assert [each.manifest["attempt"] for each in said] == [1, 2]
+    made.clear()
+    assert not kernel.run(whole.scenario, attempts=2).manifest["certificate"]["valid"]
