@@ -1,0 +1,143 @@
+"""The testbed of section 6.1: a dumbbell of Linux hosts around two dummynet routers.
+
+"The maximum bandwidth of the bottleneck router is set to 400Mbps. The bottleneck buffer size is set
+to 100% BDP if it is not explicitly specified. … We use the drop-tail router at the bottleneck";
+"high-speed TCP machines are configured to have a very large buffer so that the transmission rates
+of high-speed flows are only limited by the congestion control algorithm".
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+from matplotlib.axes import Axes
+
+from ackclock import Bottleneck, Flow, Result, Scenario, metrics, stats, style
+
+SEEDS = 10
+QUICK_SEEDS = 1
+
+# "We used the latest update of CUBIC (v2.2)" (footnote to section 6.4), as its kernel had it.
+CUBIC = "cubic@2.2"
+# assumed: the BIC of the same kernel, which like CUBIC had no initial ssthresh any more (table 1).
+BIC = "bic@linux-2.6.18:initial_ssthresh=0"
+HSTCP = "highspeed"
+SACK = "reno"
+#: In the order of the paper's legends.
+ALGORITHMS = (CUBIC, BIC, HSTCP, SACK)
+NAMES = {CUBIC: "CUBIC", BIC: "BIC", HSTCP: "HSTCP", SACK: "SACK"}
+# CUBIC 2.2 came with Linux 2.6.25; the testbed's page [5] names 2.6.23.9.
+PROFILE = "linux-2.6.25"
+# assumed: the paper gives neither the length of its runs nor what of them was measured.
+DURATION_S = 300
+MEASURED_FROM_S = 100
+# assumed: flows start one by one, at U(0, 10 s).
+START_SPREAD = "10s"
+
+Load = Callable[[Scenario], Result]
+Seeds = Sequence[int]
+
+
+def flow(algorithm: str, rtt_ms: int | None = None, count: int = 1) -> Flow:
+    """Long flows of an algorithm."""
+    rtt = {} if rtt_ms is None else {"rtt": f"{rtt_ms}ms"}
+    return Flow(algorithm=algorithm, start_spread=START_SPREAD, count=count, **rtt)
+
+
+def scenario(
+    flows: Sequence[Flow],
+    seed: int,
+    *,
+    rtt_ms: int | None = None,
+    rate_mbps: int = 400,
+    buffer: str = "1bdp",
+    **fields: Any,
+) -> Scenario:
+    """Flows over the bottleneck."""
+    settings: dict[str, Any] = {
+        "duration": f"{DURATION_S}s",
+        "profile": PROFILE,
+        "sample_interval": "1s",
+        "seed": seed,
+        "bottleneck": Bottleneck(rate=f"{rate_mbps}mbit", buffer=buffer),
+        "flows": tuple(flows),
+    }
+    if rtt_ms is not None:
+        settings["rtt"] = f"{rtt_ms}ms"
+    return Scenario(**settings | fields)
+
+
+def describe(result: Result) -> dict[str, Any]:
+    """Which point of a grid a run is; `algorithm` is that of the first flow."""
+    flows = result.resolved["flows"]
+    return {
+        "algorithm": flows[0]["algorithm"],
+        "rate_mbps": result.resolved["bottleneck"]["rate_bps"] // 1_000_000,
+        "rtt_ms": flows[-1]["rtt_ns"] // 1_000_000,
+        "seed": result.scenario.seed,
+        "packets": result.manifest["packets"],
+        "wall_time_s": result.manifest["wall_time_s"],
+    }
+
+
+def throughputs_mbps(
+    result: Result, start_s: float = MEASURED_FROM_S, stop_s: float | None = None
+) -> np.ndarray:
+    """Mean throughput of each flow in what is measured of the run, Mb/s; shape (flows,)."""
+    stop_s = metrics.duration_s(result) if stop_s is None else stop_s
+    return metrics.throughput_bps(result, [start_s, stop_s])[:, 0] / 1e6
+
+
+def utilisation(result: Result) -> float:
+    """Share of the bottleneck in use, in what is measured of the run."""
+    return metrics.utilisation(result, MEASURED_FROM_S)
+
+
+def fairness(throughputs: np.ndarray) -> float:
+    """Throughput of the slowest flow over the fastest's."""
+    return float(throughputs.min() / throughputs.max())
+
+
+def values(rows: pl.DataFrame, column: str, **where: Any) -> list[float]:
+    """A column of the runs at a point, by seed."""
+    return rows.filter(**where).sort("seed")[column].to_list()
+
+
+def estimate(rows: pl.DataFrame, column: str, **where: Any) -> stats.Estimate:
+    """Mean of a column over the runs at a point."""
+    return stats.mean_ci(values(rows, column, **where))
+
+
+def curves(
+    axes: Axes, rows: pl.DataFrame, x: str, y: str, algorithms: Iterable[str] = ALGORITHMS
+) -> None:
+    """A line for each algorithm: means over the seeds with their intervals."""
+    for algorithm in algorithms:
+        look = style.of(algorithm.split("@")[0])
+        points = sorted(rows.filter(algorithm=algorithm)[x].unique().to_list())
+        of_points = [estimate(rows, y, algorithm=algorithm, **{x: point}) for point in points]
+        means = np.array([each.mean for each in of_points])
+        ends = np.array([[each.low, each.high] for each in of_points])
+        bars = np.where(np.isfinite(ends), np.abs(ends - means[:, None]), 0).T
+        axes.errorbar(
+            points,
+            means,
+            yerr=bars,
+            color=look.colour,
+            marker=look.marker,
+            markersize=5,
+            capsize=2,
+            label=NAMES[algorithm],
+        )
+
+
+def fairer(rows: pl.DataFrame, a: str, b: str, rtts_ms: Sequence[int]) -> stats.Estimate:
+    """Fairness of algorithm a less that of b, mean over the RTTs, seed by seed."""
+    means = (
+        rows.filter(pl.col("rtt_ms").is_in(rtts_ms))
+        .group_by("algorithm", "seed")
+        .agg(pl.col("fairness").mean())
+    )
+    of_a, of_b = (values(means, "fairness", algorithm=algorithm) for algorithm in (a, b))
+    return stats.paired_difference(of_a, of_b)
