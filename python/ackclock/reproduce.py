@@ -86,7 +86,8 @@ def reproduce(
     grids = []
     for _, module in figures:
         repeats = seeds or (module.QUICK_SEEDS if quick else module.SEEDS)
-        grids.append(module.grid(range(1, repeats + 1)))
+        grid_of = getattr(module, "quick_grid", module.grid) if quick else module.grid
+        grids.append(grid_of(range(1, repeats + 1)))
     kept = [_rows_path(name, grid, cache) for (name, _), grid in zip(figures, grids, strict=True)]
     missing = [grid for grid, path in zip(grids, kept, strict=True) if not path.exists()]
     sweep(

@@ -4,6 +4,7 @@ A figure's module has a docstring, its title and then the paper's setup, and
 
 * ``SEEDS`` and ``QUICK_SEEDS``: how many repeats of each point;
 * ``grid(seeds)``: the scenarios, a list (pure);
+* ``quick_grid(seeds)``, where a quick run is not just fewer repeats: fewer or shorter scenarios;
 * ``reduce(result)``: one row of numbers of a run, a dict;
 * ``plot(rows, load)``: a matplotlib figure; ``load(scenario)`` gives a run's `Result`;
 * ``measures(rows)``: what is put beside the paper's numbers, a list of `Measure`;

@@ -1,0 +1,121 @@
+"""Figure 3: response functions of standard TCP, HSTCP and CUBIC.
+
+"Response function of standard TCP, HSTCP, and CUBIC in networks with 10ms (a) and 100ms (b) RTTs"
+(caption); "the average window size of CUBIC is calculated by using (6) and CUBIC TCP-friendly
+equation in (4)", "with a deterministic loss model where the number of packets between two
+successive loss events is always 1/p". "In a network with RTT = 10ms and p = 10^-6, TCP has an
+average window of 1200 packets. If the packet size is 1500 bytes, then TCP can achieve an average
+rate of 1.44 Gbps. In this case, CUBIC achieves exactly the same rate as Standard TCP, whereas HSTCP
+is about ten times more aggressive" (section 5.1).
+
+Lines are the formulas, marks are simulated: one flow, an ACK for each packet as the formulas have
+it, the mean window over the last 3 of 12 losses (at high loss rates of more). Nothing is drawn, so
+a run is not repeated. Standard TCP's and HSTCP's windows do not depend on the RTT; they are
+simulated at 10 ms.
+"""
+
+from typing import Any
+
+import polars as pl
+from matplotlib.figure import Figure
+
+from ackclock import Result, Scenario, response, stats
+from ackclock.claims import Claim, Every, Measure
+from ackclock.papers.ha2008 import _testbed as testbed
+
+SEEDS = QUICK_SEEDS = 1
+CUBIC = "cubic@ha2008"
+HSTCP = "highspeed@rfc3649"
+SIMULATED = ((testbed.SACK, 10), (HSTCP, 10), (CUBIC, 10), (CUBIC, 100))
+#: In a quick run: a hundred times fewer packets.
+QUICK_FROM = 0.9e-5
+
+
+def grid(seeds: testbed.Seeds) -> list[Scenario]:  # noqa: ARG001 (nothing is drawn)
+    return _grid(0)
+
+
+def quick_grid(seeds: testbed.Seeds) -> list[Scenario]:  # noqa: ARG001 (nothing is drawn)
+    return _grid(QUICK_FROM)
+
+
+def _grid(lowest: float) -> list[Scenario]:
+    return [
+        response.scenario(algorithm, loss_rate, f"{rtt}ms", profile=testbed.PROFILE)
+        for algorithm, rtt in SIMULATED
+        for loss_rate in response.LOSS_RATES
+        if loss_rate > lowest
+    ]
+
+
+def reduce(result: Result) -> dict[str, Any]:
+    every = result.resolved["bottleneck"]["drop_every_packets"]
+    point = testbed.describe(result)
+    window = response.window(result)
+    analytic = response.analytic(point["algorithm"], 1 / every, point["rtt_ms"] / 1e3)
+    return point | {
+        "rtt": f"{point['rtt_ms']}ms",
+        "loss_rate": 1 / every,
+        "analytic_packets": analytic,
+        "simulated_packets": window.mean_packets,
+        "drift": window.drift,
+    }
+
+
+def plot(rows: pl.DataFrame, load: testbed.Load) -> Figure:  # noqa: ARG001
+    at_100 = rows.filter(pl.col("algorithm") != CUBIC).with_columns(rtt=pl.lit("100ms"))
+    return response.plot(pl.concat([rows, at_100]))
+
+
+def measures(rows: pl.DataFrame) -> list[Measure]:
+    return [
+        Measure(
+            f"{row['algorithm']}, RTT {row['rtt']}, p = {row['loss_rate']:.1e}",
+            "packets",
+            stats.exact(row["simulated_packets"]),
+            f"{row['analytic_packets']:.1f}",
+        )
+        for row in rows.iter_rows(named=True)
+    ]
+
+
+def claims(rows: pl.DataFrame) -> list[Claim | Every]:
+    of_formula = [
+        Claim(
+            f"{row['rtt']}, p = {row['loss_rate']:.1e}",
+            "",
+            stats.exact(row["simulated_packets"] / _paper(row["loss_rate"], row["rtt_ms"] / 1e3)),
+            "of the formula",
+            0.9,
+            1.1,
+        )
+        for row in rows.filter(algorithm=CUBIC).iter_rows(named=True)
+    ]
+    found: list[Claim | Every] = [
+        Every(
+            "ha2008.fig3.response",
+            "CUBIC's mean window is eq. (6), and standard TCP's where that is more",
+            of_formula,
+        )
+    ]
+    at = rows.filter(pl.col("loss_rate").is_between(0.99e-6, 1.01e-6), rtt_ms=10)
+    if not at.is_empty():
+        windows = dict(at.select("algorithm", "simulated_packets").iter_rows())
+        tcp = windows[testbed.SACK]
+        found.append(
+            Every(
+                "ha2008.fig3.1g44",
+                "10 ms, 1e-6: TCP 1200 packets, CUBIC exactly the same, HSTCP ten times more",
+                [
+                    Claim("TCP", "", stats.exact(tcp), "packets", 1140, 1260),
+                    Claim("CUBIC / TCP", "", stats.exact(windows[CUBIC] / tcp), "", 0.95, 1.05),
+                    Claim("HSTCP / TCP", "", stats.exact(windows[HSTCP] / tcp), "", 7, 13),
+                ],
+            )
+        )
+    return found
+
+
+def _paper(loss_rate: float, rtt_s: float) -> float:
+    """Eq. (6), and standard TCP's where that is more."""
+    return float(max(1.17 * (rtt_s / loss_rate) ** 0.75, 1.2 / loss_rate**0.5))
