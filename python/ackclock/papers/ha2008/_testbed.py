@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 from matplotlib.axes import Axes
 
-from ackclock import Bottleneck, Flow, Result, Scenario, Session, metrics, stats, style
+from ackclock import Bottleneck, Flow, Result, Scenario, metrics, stats, style, traffic
 
 SEEDS = 10
 QUICK_SEEDS = 1
@@ -30,20 +30,14 @@ NAMES = {CUBIC: "CUBIC", BIC: "BIC", HSTCP: "HSTCP", SACK: "SACK"}
 # CUBIC 2.2 came with Linux 2.6.25; the testbed's page [5] names 2.6.23.9.
 PROFILE = "linux-2.6.25"
 # assumed: the paper gives neither the length of its runs nor what of them was measured.
-DURATION_S = 250
+DURATION_S = 200
 MEASURED_FROM_S = 100
 # assumed: flows start one by one, at U(0, 10 s).
 START_SPREAD = "10s"
 
-# "The amount of background traffic comparable to around 15% of the bottleneck bandwidth … The RTT
-# of each background traffic is randomly selected from an exponential distribution"; sockets of
-# 64 KB.
-# assumed: half of it web pages, Pareto as Surge has them, half downloads by Iperf: how many sources
-# per Mb/s of the bottleneck, and what each of them does. Forward only.
-BACKGROUND: tuple[tuple[float, dict[str, Any]], ...] = (
-    (0.22, {"size": "50packets", "pareto": 1.2, "gap": "1s"}),
-    (0.083, {"size": "1000packets", "gap": "10s"}),
-)
+# "The amount of background traffic comparable to around 15% of the bottleneck bandwidth is pushed
+# into forward and backward directions of the dumbbell"; what it is made of: `traffic.background`.
+BACKGROUND_SHARE = 0.15
 
 Load = Callable[[Scenario], Result]
 Seeds = Sequence[int]
@@ -53,21 +47,6 @@ def flow(algorithm: str, rtt_ms: int | None = None, count: int = 1) -> Flow:
     """Long flows of an algorithm."""
     rtt = {} if rtt_ms is None else {"rtt": f"{rtt_ms}ms"}
     return Flow(algorithm=algorithm, start_spread=START_SPREAD, count=count, **rtt)
-
-
-def background(rate_mbps: int) -> tuple[Session, ...]:
-    """Surge's and Iperf's traffic for a bottleneck of this rate."""
-    return tuple(
-        Session(
-            algorithm=SACK,
-            rtt="10ms",
-            rtt_exponential="90ms",
-            receive_window="64KiB",
-            count=max(round(per_mbps * rate_mbps), 1),
-            **what,
-        )
-        for per_mbps, what in BACKGROUND
-    )
 
 
 def scenario(
@@ -87,7 +66,7 @@ def scenario(
         "seed": seed,
         "bottleneck": Bottleneck(rate=f"{rate_mbps}mbit", buffer=buffer),
         "flows": tuple(flows),
-        "sessions": background(rate_mbps),
+        "sessions": traffic.background(f"{rate_mbps}mbit", BACKGROUND_SHARE),
     }
     if rtt_ms is not None:
         settings["rtt"] = f"{rtt_ms}ms"

@@ -25,7 +25,8 @@ WINDOW_S = 10
 
 def grid(seeds: testbed.Seeds) -> list[Scenario]:
     flows = [testbed.flow(testbed.CUBIC, count=2)]
-    return [testbed.scenario(flows, seed, rtt_ms=RTT_MS) for seed in seeds]
+    # 200 s from the second start on, which comes within 10 s, and windows of 10 s.
+    return [testbed.scenario(flows, seed, rtt_ms=RTT_MS, duration="250s") for seed in seeds]
 
 
 def reduce(result: Result) -> dict[str, Any]:

@@ -24,8 +24,8 @@ from ackclock.papers.ha2008 import _testbed as testbed
 
 SEEDS, QUICK_SEEDS = testbed.SEEDS, testbed.QUICK_SEEDS
 # assumed: the figure's points are not listed.
-RTTS_MS = (10, 20, 40, 80, 160)
-RATES_MBPS = (10, 50, 100, 200, 400)
+RTTS_MS = (10, 40, 80, 160)
+RATES_MBPS = (10, 50, 100, 400)
 OTHERS = (testbed.CUBIC, testbed.BIC, testbed.HSTCP)
 #: (rate in Mb/s, RTT in ms) of each panel.
 PANELS = {
