@@ -109,5 +109,7 @@ def made_by_hand(
             "scenario": scenario.model_dump(exclude_unset=True, by_alias=True),
             "resolved": __import__("json").loads(scenario.resolve()),
             "algorithms": {"reno": {"name": "reno"}},
+            "packets": 0,
+            "wall_time_s": 0.0,
         },
     )

@@ -115,7 +115,7 @@ def claims(rows: pl.DataFrame) -> list[Claim | Every]:
     for version, (_, ssthresh, clamp_below, clamp_above) in VERSIONS.items():
         starts = stats.exact(_at(rows, version, "initial_ssthresh_packets"))
         bounds: dict[str, float] = (
-            {"low": INITIAL_SSTHRESH, "high": INITIAL_SSTHRESH} if ssthresh else {"low": 2**31 - 1}
+            {"low": INITIAL_SSTHRESH, "high": INITIAL_SSTHRESH} if ssthresh else {"low": 2**30}
         )
         parts.append(Claim(f"{version}: initial ssthresh", "", starts, "packets", **bounds))
         for where, clamped in (("below", clamp_below), ("above", clamp_above)):

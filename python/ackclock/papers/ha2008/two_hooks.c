@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * Standard TCP in the two hooks that section 4.2 says an algorithm must have, as the paper
+ * words it: "when an ACK arrives, cong_avoid increments cwnd by one if the current cwnd is
+ * less than ssthresh. Otherwise, cong_avoid increments cwnd by 1/cwnd".
+ */
+#include "tcp_cc.h"
+
+CC_HOOK(u32, two_hooks_ssthresh, struct sock *sk)
+{
+	return max(tcp_sk(sk)->snd_cwnd / 2, 2U);
+}
+
+CC_HOOK(void, two_hooks_cong_avoid, struct sock *sk, u32 ack, u32 acked)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+
+	if (!tcp_is_cwnd_limited(sk))
+		return;
+	if (tcp_in_slow_start(tp)) {
+		acked = tcp_slow_start(tp, acked);
+		if (!acked)
+			return;
+	}
+	tcp_cong_avoid_ai(tp, tp->snd_cwnd, acked);
+}
+
+CC_ALGORITHM(two_hooks, "standard TCP in two hooks",
+	     .ssthresh = two_hooks_ssthresh,
+	     .cong_avoid = two_hooks_cong_avoid);
