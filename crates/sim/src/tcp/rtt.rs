@@ -202,14 +202,14 @@ mod tests {
         minimum.sample(0, 10);
         for at_s in (1..=401).step_by(4) {
             let value = match at_s {
-                ..=80 => 20,
-                ..=200 => 30,
+                0..=80 => 20,
+                81..=200 => 30,
                 _ => 40,
             };
             minimum.sample(at_s * 1_000_000_000, value);
             let expected = match at_s {
-                ..=300 => 10,
-                ..=380 => 20,
+                0..=300 => 10,
+                301..=380 => 20,
                 _ => 30,
             };
             assert_eq!(minimum.get(), expected, "{at_s} s");
