@@ -107,6 +107,16 @@ def test_count_repeats_a_flow():
     assert names == ["reno", "reno", "reno", "cubic"]
 
 
+def test_tso_is_the_profiles_unless_said():
+    for fields, tso in (
+        ({}, True),
+        ({"profile": "linux-2.6.25"}, False),
+        ({"profile": "linux-2.6.25", "tso": True}, True),
+        ({"tso": False}, False),
+    ):
+        assert json.loads(Scenario.parse(FIELDS | fields).resolve())["tso"] is tso
+
+
 def test_a_session_is_resolved():
     scenario = Scenario.parse(FIELDS | {"session": [WEB | {"count": 2}], "mss": 1000})
     first, second = json.loads(scenario.resolve())["sessions"]
@@ -175,6 +185,8 @@ def test_what_python_accepts_the_engine_accepts(extreme):
         ({"sample_interval": "1ns"}, ["sample_interval", "1us"]),
         ({"sample_interval": "1500ns"}, ["sample_interval", "whole microseconds"]),
         ({"duration": "1000h"}, ["sample_interval", "sample less often"]),
+        ({"pacing": "on"}, ['pacing = "on": write true or false']),
+        ({"tso": 1}, ["tso = 1: write true or false"]),
         ({"profile": "linux-7"}, ['profile = "linux-7"', "linux-2.6.25", "linux-6"]),
         ({"duratoin": "1s"}, ["duratoin: unknown key", 'did you mean "duration"']),
         ({"xyzzy": 1}, ["xyzzy: unknown key", "known keys are"]),

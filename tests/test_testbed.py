@@ -135,6 +135,8 @@ def test_every_so_manieth_packet_is_lost():
     ("fields", "words"),
     [
         ({"profile": "linux-2.6.25"}, ["profile", "linux-6"]),
+        ({"pacing": True}, ["pacing = true", "simulator"]),
+        ({"tso": False}, ["tso = false", "simulator"]),
         ({"delayed_ack_segments": 1}, ["delayed_ack_segments"]),
         ({"mss": 100}, ["mss_bytes", "536"]),
         ({"rate": "100gbit"}, ["rate_bps"]),

@@ -207,6 +207,17 @@ class Scenario(_Model):
     delayed_ack_segments: Annotated[int, _integer(1, 2)] = Field(
         2, description="Full segments that one delayed ACK answers; 1: no delayed ACKs."
     )
+    tso: bool | None = Field(
+        None,
+        strict=True,
+        description="Do hosts send in bursts, cut to packets by the network card? None: `linux-6` "
+        "does. `linux-2.6.25` then saves for bursts of up to 64 KB.",
+    )
+    pacing: bool = Field(
+        False,
+        strict=True,
+        description="Do senders space their packets at `sk_pacing_rate`, as under fq?",
+    )
     sample_interval: Time = Field("100ms", description='Spacing of the samples; "0s": none.')
     bottleneck: Bottleneck
     flows: tuple[Flow, ...] = Field(
@@ -284,6 +295,8 @@ class Scenario(_Model):
             "header_bytes": HEADER_BYTES,
             "jitter_ns": units.duration_ns(self.jitter),
             "delayed_ack_segments": self.delayed_ack_segments,
+            "tso": self.profile == "linux-6" if self.tso is None else self.tso,
+            "pacing": self.pacing,
             "bottleneck": {
                 "rate_bps": units.rate_bps(self.bottleneck.rate),
                 "buffer": {kind: room},
@@ -490,8 +503,8 @@ def _explain(model: type[BaseModel], error: ValidationError) -> str:
             return f"{where}{field}: unknown key; {fix}"
         case "literal_error":
             message = "choose " + first["ctx"]["expected"].replace("'", '"')
-        case "string_type":
-            message = "write text in quotes"
+        case "bool_type" | "string_type" as wanted:
+            message = "write " + {"bool_type": "true or false"}.get(wanted, "text in quotes")
         case "model_type" if not table:
             message = f"write a table [[{str(field).split()[0].removesuffix('s')}]]"
     return f"{where}{field} = {_toml(first['input'])}: {message}"

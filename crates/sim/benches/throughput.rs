@@ -33,6 +33,8 @@ fn pair(profile: Profile, algorithm: &str, rate_bps: u64, rtt_ns: u64) -> Scenar
         header_bytes: 52,
         jitter_ns: 20_000,
         delayed_ack_segments: 2,
+        tso: profile == Profile::Linux6,
+        pacing: false,
         bottleneck: Bottleneck {
             rate_bps,
             buffer: Buffer::Packets(bdp),

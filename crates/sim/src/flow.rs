@@ -176,6 +176,8 @@ impl Flow {
             configured,
             profile: HostProfile {
                 segments_per_ack: scenario.delayed_ack_segments,
+                tso: scenario.tso,
+                pacing: scenario.pacing,
                 ..HostProfile::of(scenario.profile)
             },
             queue: usize::from(flow.direction == Direction::Reverse),

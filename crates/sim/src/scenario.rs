@@ -29,6 +29,10 @@ pub struct Scenario {
     pub jitter_ns: u64,
     /// Full segments that one delayed ACK answers: 2, or 1 for no delayed ACKs.
     pub delayed_ack_segments: u32,
+    /// Do hosts cut bursts out of what TCP hands them (TSO), so that TCP saves for large ones?
+    pub tso: bool,
+    /// Do senders pace at `sk_pacing_rate`, as under fq?
+    pub pacing: bool,
     /// The shared link.
     pub bottleneck: Bottleneck,
     /// Flows, numbered from 1 in every table.

@@ -108,7 +108,7 @@ fn scenarios() -> impl Strategy<Value = Scenario> {
         prop_oneof![Just(Profile::Linux6), Just(Profile::Linux2_6_25)],
         prop_oneof![Just(100_u32), Just(250), Just(1000)],
         prop_oneof![Just(0_u64), 1_u64..(5 * MS)],
-        1_u32..3,
+        (1_u32..3, any::<bool>(), proptest::bool::weighted(0.3)),
         200_000_u64..60_000_000,
         prop_oneof![
             (1_u64..200).prop_map(Buffer::Packets),
@@ -124,7 +124,7 @@ fn scenarios() -> impl Strategy<Value = Scenario> {
                 profile,
                 hz,
                 jitter_ns,
-                delayed_ack_segments,
+                (delayed_ack_segments, tso, pacing),
                 rate_bps,
                 buffer,
                 drop,
@@ -140,6 +140,8 @@ fn scenarios() -> impl Strategy<Value = Scenario> {
                     header_bytes: 52,
                     jitter_ns,
                     delayed_ack_segments,
+                    tso,
+                    pacing,
                     bottleneck: Bottleneck {
                         rate_bps,
                         buffer,

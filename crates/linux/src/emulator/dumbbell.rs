@@ -290,6 +290,8 @@ mod tests {
             header_bytes: 52,
             jitter_ns,
             delayed_ack_segments: 2,
+            tso: true,
+            pacing: false,
             bottleneck,
             flows: rtts_ns.iter().map(flow).collect(),
             sessions: Vec::new(),

@@ -36,8 +36,11 @@ pub struct HostProfile {
     pub tail_loss_probe: bool,
     /// F-RTO (RFC 5682)?
     pub frto: bool,
-    /// TSO autosizing and deferral: bursts of up to 1 ms of the pacing rate?
+    /// TSO? Linux 6 makes bursts of up to 1 ms of the pacing rate; 2.6 of up to 64 KB, saving
+    /// until a third of the window is free.
     pub tso: bool,
+    /// Are packets sent at `sk_pacing_rate`, and not at once?
+    pub pacing: bool,
     /// Does the receiver compress the ACKs of out-of-order data?
     pub sack_compression: bool,
     /// Data segments per delayed ACK.
@@ -67,13 +70,12 @@ impl HostProfile {
                 tail_loss_probe: true,
                 frto: true,
                 tso: true,
+                pacing: false,
                 sack_compression: true,
                 segments_per_ack: 2,
                 quick_acks: 16,
                 delayed_ack_us: 40_000,
             },
-            // TSO of that age is left off: it batched by the send buffer's layout,
-            // not by time, and the papers' hosts were not limited by it.
             Profile::Linux2_6_25 => Self {
                 era: Era::Linux2_6,
                 reduction: Reduction::RateHalving,
@@ -82,6 +84,7 @@ impl HostProfile {
                 tail_loss_probe: false,
                 frto: false,
                 tso: false,
+                pacing: false,
                 sack_compression: false,
                 segments_per_ack: 2,
                 quick_acks: 16,

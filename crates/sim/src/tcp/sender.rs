@@ -123,6 +123,10 @@ pub struct Sender {
     pub(super) tlp_retransmitted: bool,
     pub(super) cwnd_usage_end: u64,
     pub(super) last_send_ns: u64,
+    /// `tcp_wstamp_ns`: nothing leaves before this time.
+    pub(super) paced_until_ns: u64,
+    /// When what that holds back is to be sent.
+    pub(super) pacing_at_ns: u64,
     pub(super) sent_in_this_turn: u32,
     pub(super) sent_packets: u64,
     pub(super) retransmitted_packets: u64,
@@ -148,6 +152,7 @@ impl Sender {
         tp.snd_cwnd = profile.initial_cwnd(tp.mss_cache);
         tp.snd_cwnd_clamp = u32::MAX;
         tp.inet_conn.sk.sk_gso_max_size = GSO_MAX_BYTES as u32;
+        tp.inet_conn.sk.sk_pacing_status = u32::from(profile.pacing);
         let mut sender = Self {
             cc,
             profile,
@@ -176,6 +181,8 @@ impl Sender {
             tlp_retransmitted: false,
             cwnd_usage_end: 0,
             last_send_ns: 0,
+            paced_until_ns: 0,
+            pacing_at_ns: NEVER,
             sent_in_this_turn: 0,
             sent_packets: 0,
             retransmitted_packets: 0,
@@ -291,7 +298,7 @@ impl Sender {
     /// When [`handle_timeout`](Self::handle_timeout) is to be called.
     #[inline]
     pub fn poll_timeout(&self) -> u64 {
-        self.timer_at_ns
+        self.timer_at_ns.min(self.pacing_at_ns)
     }
 
     #[inline]
@@ -407,6 +414,7 @@ impl Sender {
                 if dubious {
                     self.fast_retransmit_alert_2_6(&flags);
                 }
+                self.update_pacing_rate();
             }
         }
         self.lost_packets += u64::from(self.tp().lost.wrapping_sub(prior_lost));

@@ -82,6 +82,10 @@ impl Sender {
 
     /// A timer set by [`poll_timeout`](Self::poll_timeout) is due.
     pub fn handle_timeout(&mut self, now_ns: u64) {
+        if self.pacing_at_ns <= now_ns {
+            self.pacing_at_ns = NEVER;
+            self.clock(now_ns);
+        }
         if now_ns < self.timer_at_ns {
             return;
         }

@@ -11,6 +11,10 @@ const PACING_SS_PERCENT: u64 = 200;
 const PACING_CA_PERCENT: u64 = 120;
 /// `tcp_tso_rtt_log`: paths shorter than 2⁹ µs get larger bursts.
 const TSO_RTT_LOG: u32 = 9;
+/// `sysctl_tcp_tso_win_divisor`: Linux 2.6 saves until this part of the window is free.
+const TSO_WIN_DIVISOR: u32 = 3;
+/// The packets of a connection that are not paced.
+const UNPACED_PACKETS: u64 = 10;
 /// A burst is put off only if the last one left, and the next ACK is due, within this time.
 const TSO_DEFER_NS: u64 = 1_000_000;
 
@@ -45,7 +49,7 @@ impl Sender {
     /// `tcp_update_pacing_rate`: bursts and HyStart ask for it even where nothing is paced.
     #[inline]
     pub(super) fn update_pacing_rate(&mut self) {
-        if self.profile.era == Era::Linux2_6 {
+        if self.profile.era == Era::Linux2_6 && !self.profile.pacing {
             return;
         }
         let tp = self.cc.tp_mut();
@@ -64,7 +68,10 @@ impl Sender {
     #[inline]
     fn burst_segments(&mut self) -> u32 {
         if !self.profile.tso {
-            return u32::MAX;
+            return if self.profile.pacing { 1 } else { u32::MAX };
+        }
+        if self.profile.era == Era::Linux2_6 {
+            return (GSO_MAX_BYTES as u32 / self.tp().mss_cache).max(1);
         }
         let min_segments = self.cc.min_tso_segs();
         let tp = self.cc.tp();
@@ -86,6 +93,9 @@ impl Sender {
             if let Some(probe) = self.send_probe() {
                 return Some(probe);
             }
+        }
+        if self.waits_for_pacing() {
+            return None;
         }
         if self.rexmit == Rexmit::Lost && self.tp().lost_out > 0 {
             if let Some(burst) = self.retransmit_lost() {
@@ -130,9 +140,42 @@ impl Sender {
         self.undo_retrans = self.undo_retrans.max(0) + i64::from(segments);
         self.sent_packets += u64::from(segments);
         self.retransmitted_packets += u64::from(segments);
+        self.pace(segments);
         if self.in_cwnd_reduction() {
             self.prr_out += segments;
         }
+    }
+
+    /// `tcp_pacing_check`, and a timer for what is held back.
+    #[inline]
+    fn waits_for_pacing(&mut self) -> bool {
+        if self.paced_until_ns <= self.now_ns {
+            return false;
+        }
+        let tp = self.tp();
+        let ready = self.available() > 0 || (self.rexmit == Rexmit::Lost && tp.lost_out > 0);
+        if ready && in_flight(tp) < tp.snd_cwnd {
+            self.pacing_at_ns = self.paced_until_ns;
+        }
+        self.note_limit();
+        self.end_of_turn(false);
+        true
+    }
+
+    /// `tcp_update_skb_after_send`: each burst takes its time at the pacing rate, of which up to
+    /// half is forgiven when it left late; the first ten packets leave at once.
+    #[inline]
+    fn pace(&mut self, segments: u32) {
+        let tp = self.cc.tp();
+        let rate = tp.inet_conn.sk.sk_pacing_rate;
+        if !self.profile.pacing || rate == 0 || self.sent_packets <= UNPACED_PACKETS {
+            return;
+        }
+        let bytes = u64::from(segments) * u64::from(tp.mss_cache);
+        let lasts_ns = bytes * 1_000_000_000 / rate;
+        let late_ns = self.now_ns.saturating_sub(self.paced_until_ns);
+        self.paced_until_ns =
+            self.paced_until_ns.max(self.now_ns) + lasts_ns - late_ns.min(lasts_ns / 2);
     }
 
     /// New segments that are there and that both windows have room for.
@@ -190,6 +233,7 @@ impl Sender {
         self.last_send_ns = self.now_ns;
         self.sent_in_this_turn += segments;
         self.sent_packets += u64::from(segments);
+        self.pace(segments);
         if first {
             self.rearm_rto();
         }
@@ -201,6 +245,14 @@ impl Sender {
     #[inline]
     fn defers(&self, quota: u32, burst: u32) -> bool {
         let tp = self.tp();
+        if self.profile.era == Era::Linux2_6 {
+            // `tcp_tso_win_divisor`, without the limit of two ticks that came with 2.6.19.
+            return self.profile.tso
+                && tp.inet_conn.icsk_ca_state == CaState::Open as u8
+                && quota < burst
+                && u64::from(TSO_WIN_DIVISOR * quota)
+                    < u64::from(tp.snd_cwnd).min(self.limits.receive_window);
+        }
         if quota >= burst
             || !self.profile.tso
             || tp.inet_conn.icsk_ca_state >= CaState::Recovery as u8
@@ -271,8 +323,15 @@ impl Sender {
 
     /// Linux 2.6 asks at each ACK: was the window full when it arrived, within a burst?
     pub(super) fn validate_cwnd_2_6(&mut self, prior_in_flight: u32) {
+        let tso = self.profile.tso;
         let tp = self.cc.tp_mut();
-        tp.is_cwnd_limited = u8::from(prior_in_flight + REORDERING >= tp.snd_cwnd);
+        let free = tp.snd_cwnd.saturating_sub(prior_in_flight);
+        let limited = if tso {
+            TSO_WIN_DIVISOR * free < tp.snd_cwnd
+        } else {
+            free <= REORDERING
+        };
+        tp.is_cwnd_limited = u8::from(limited);
         tp.max_packets_out = 0;
     }
 

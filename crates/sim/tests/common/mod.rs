@@ -28,6 +28,8 @@ pub fn dumbbell(
         header_bytes: 52,
         jitter_ns: 0,
         delayed_ack_segments: 2,
+        tso: profile == Profile::Linux6,
+        pacing: false,
         bottleneck: Bottleneck {
             rate_bps,
             buffer: Buffer::Packets(buffer_packets),
