@@ -17,6 +17,7 @@ demo: build ## The main job: figures 2 and 5 of Cubic-FC at full length, as one 
 build: $(CORE) ## Everything that `$(BIN)/ackclock` needs, inside this directory
 
 test: build ## Every test: Rust, C layout, BPF builds, Python
+	@scripts/require.sh chromium || echo "the report is not tested in a browser"
 	cargo test --workspace
 	$(BIN)/pytest
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Makes sure that the tools named as arguments are here: cc, clang, libelf, python, cargo.
+# Makes sure that the tools named as arguments are here: cc, clang, libelf, python, cargo, chromium.
 # Debian packages are installed when missing and we are root; otherwise the command to type is
 # printed. Rust is never installed behind your back.
 set -eu
@@ -23,6 +23,7 @@ present() {
 	case $1 in
 	cc) has cc || has gcc || has clang ;;
 	clang) has clang ;;
+	chromium) has chromium || has chromium-browser || has google-chrome ;;
 	libelf) has make && has pkg-config && pkg-config --exists libelf zlib ;;
 	python) find_python >/dev/null ;;
 	cargo) [ "$(cargo_minor)" ] && [ "$(cargo_minor)" -ge "$CARGO_MINOR" ] ;;
@@ -33,6 +34,7 @@ package() {
 	case $1 in
 	cc) echo gcc libc6-dev ;;
 	clang) echo clang ;;
+	chromium) echo chromium ;;
 	libelf) echo make pkg-config libelf-dev zlib1g-dev ;;
 	python) echo python3 python3-venv ;;
 	esac

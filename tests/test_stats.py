@@ -6,7 +6,7 @@ import random
 import numpy as np
 import pytest
 
-from ackclock import Claim, Every, stats
+from ackclock import Claim, Every
 from ackclock.stats import (
     Estimate,
     exact,
@@ -90,11 +90,6 @@ def test_cut_off_repeats_are_counted_and_bound_the_mean_from_below():
     assert estimate.censored == 1
     assert estimate.mean == pytest.approx(740 / 3)
     assert estimate.high == math.inf
-
-
-@pytest.mark.parametrize(("freedom", "quantile"), [(4, 2.7764), (9, 2.26216), (24, 2.06390)])
-def test_quantiles_of_students_t(freedom, quantile):
-    assert stats._student_t(0.975, freedom) == pytest.approx(quantile, abs=1e-3)
 
 
 @pytest.mark.parametrize(
