@@ -38,6 +38,10 @@ def grid(seeds: two_flows.Seeds) -> list[Scenario]:
     return rtts.grid(seeds)
 
 
+def quick_grid(seeds: two_flows.Seeds) -> list[Scenario]:
+    return rtts.quick_grid(seeds)
+
+
 def reduce(result: Result) -> dict[str, Any]:
     return rtts.reduce(result)
 

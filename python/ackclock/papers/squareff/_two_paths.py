@@ -73,9 +73,14 @@ def grid(seeds: Sequence[int]) -> list[Scenario]:
     ]
 
 
+def shortened(grid: Sequence[Scenario]) -> list[Scenario]:
+    """For quick runs: 10 s after the warm-up."""
+    return [each.replace(duration=f"{WARM_UP_S + 10}s") for each in grid]
+
+
 def reduce(result: Result) -> dict[str, Any]:
     """A run in numbers: what each flow got after the warm-up, and how fair that is."""
-    mbps = metrics.throughput_bps(result, [WARM_UP_S, DURATION_S])[:, 0] / 1e6
+    mbps = metrics.throughput_bps(result, [WARM_UP_S, metrics.duration_s(result)])[:, 0] / 1e6
     return {
         "algorithm": result.scenario.flows[0].algorithm,
         "rtt_ms": result.resolved["flows"][1]["rtt_ns"] // 1_000_000,
