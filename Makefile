@@ -6,10 +6,10 @@ CORE := python/ackclock/_core.abi3.so
 RUST := Cargo.toml $(wildcard Cargo.lock) $(shell find crates/*/src $(wildcard crates/*/bpf) crates/*/build.rs crates/*/Cargo.toml algorithms examples/my_cc.c -type f)
 export PATH := $(HOME)/.cargo/bin:$(PATH)
 
-.PHONY: help demo build test check bench docs vectors lock clean
+.PHONY: help demo build test check bench bench-kernel docs vectors lock clean
 
 help: ## This list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
 
 demo: build ## The main job: figures 2 and 5 of Cubic-FC at full length, as one HTML page
 	$(BIN)/ackclock reproduce cubicfc/fig2 cubicfc/fig5 cubicfc/sensitivity -o out/demo
@@ -31,6 +31,10 @@ check: build ## Format, lint, types
 bench: ## Packets per second of one core (to target/bench.json), and CUBIC's cube roots
 	@scripts/require.sh cc cargo
 	cargo bench -p ackclock-host -p ackclock-sim
+
+bench-kernel: ## What BPF costs in the kernel: our CUBIC beside Linux's own; telemetry. Needs root
+	@scripts/require.sh cc cargo clang libelf
+	cargo bench -p ackclock-linux --bench kernel
 
 docs: build ## Rewrite the generated pages of docs/
 	$(BIN)/python -c 'from ackclock import tables as of; print(of.markdown(), end="")' > docs/tables.md

@@ -199,9 +199,8 @@ def test_a_file_of_ones_own(ackclock, tmp_path, name):
 
 @needs_kernel
 def test_without_root():
-    python = ACKCLOCK.with_name("python")
+    python, code = ACKCLOCK.with_name("python"), "from ackclock.cli import main; main()"
     for command in (["deploy", "cubic_fc"], ["undeploy", "cubic_fc"], ["status"]):
-        code = "import sys; from ackclock.cli import main; main()"
         done = subprocess.run(
             ["setpriv", "--bounding-set=-all", "--inh-caps=-all", python, "-c", code, *command],
             capture_output=True,
@@ -211,6 +210,39 @@ def test_without_root():
         assert done.returncode == 1, command
         assert "needs root (CAP_BPF" in done.stderr
         assert len(done.stderr.splitlines()) == 1
+    done = subprocess.run(
+        ["setpriv", "--bounding-set=-all", "--inh-caps=-all", python, "-c", code, "doctor"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert "without CAP_NET_ADMIN, CAP_SYS_ADMIN, CAP_PERFMON, CAP_BPF" in done.stdout
+
+
+#: How a shell makes the machine lack something, for itself and for what it starts.
+LACKS = {
+    "this kernel has no BTF": "mount -t tmpfs none /sys/kernel/btf",
+    "Linux 5.10.0-30-amd64 is too old": "mount --bind osrelease /proc/sys/kernel/osrelease",
+    "this command has a mount namespace of its own": "umount /sys/fs/bpf",
+}
+
+
+@needs_kernel
+@pytest.mark.parametrize("complaint", LACKS)
+def test_what_a_kernel_may_lack(tmp_path, name, complaint):
+    _core.deploy("reno", name, False)  # mounts the BPF file system
+    (tmp_path / "osrelease").write_text("5.10.0-30-amd64\n")
+    done = subprocess.run(
+        ["unshare", "-m", "sh", "-c", f"{LACKS[complaint]} && exec {ACKCLOCK} undeploy {name}"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert complaint in done.stderr
+    assert len(done.stderr.splitlines()) == 1
 
 
 def test_doctor(ackclock):

@@ -29,6 +29,32 @@ fn every_algorithm_and_preset_loads() {
     }
 }
 
+/// `cong_control` has had these arguments since Linux 6.10.
+const CONG_CONTROL: &str = r#"
+#include "tcp_cc.h"
+CC_HOOK(u32, whole_ssthresh, struct sock *sk) { return tcp_reno_ssthresh(sk); }
+CC_HOOK(void, whole_cong_control, struct sock *sk, u32 ack, int flag,
+	const struct rate_sample *rs)
+{
+	if (rs->delivered > 0 && rs->interval_us > 0)
+		tcp_sk(sk)->snd_cwnd = max(4U, rs->acked_sacked + rs->prior_in_flight);
+	sk->sk_pacing_rate = 1000000;
+}
+CC_ALGORITHM(whole, "all by itself", .ssthresh = whole_ssthresh,
+	     .cong_control = whole_cong_control);
+"#;
+
+#[test]
+fn cong_control_loads() {
+    if common::skipped("loading algorithms") {
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("whole.c");
+    std::fs::write(&file, CONG_CONTROL).unwrap();
+    Registered::load(file.to_str().unwrap()).unwrap();
+}
+
 fn available() -> Vec<String> {
     let names = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control");
     names

@@ -1,6 +1,7 @@
 //! An algorithm's object, patched and registered.
 
 use std::mem::offset_of;
+use std::os::fd::AsFd as _;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
@@ -98,6 +99,14 @@ impl Registered {
     /// What is in its private state.
     pub fn private_fields(&self) -> Vec<PrivateField> {
         private::fields(&self.object)
+    }
+
+    /// The ids of its BPF programs, by which the kernel counts their runs.
+    pub fn program_ids(&self) -> Vec<u32> {
+        let programs = self.object.progs().filter(|program| program.autoload());
+        programs
+            .filter_map(|program| libbpf_rs::Program::id_from_fd(program.as_fd()).ok())
+            .collect()
     }
 
     /// Keeps it registered when this process ends, until that file, in a BPF file system, is

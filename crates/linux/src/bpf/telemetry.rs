@@ -154,13 +154,6 @@ impl Telemetry {
         let number = |bytes: &Vec<u8>| u64::from_ne_bytes(bytes[..8].try_into().expect("8 bytes"));
         Ok(counts.iter().map(number).sum())
     }
-
-    /// The id of the BPF program, by which the kernel counts its runs.
-    pub fn program_id(&self) -> Option<u32> {
-        use std::os::fd::AsFd as _;
-        let program = self.object.progs().next()?;
-        libbpf_rs::Program::id_from_fd(program.as_fd()).ok()
-    }
 }
 
 impl Record {
