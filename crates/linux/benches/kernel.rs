@@ -125,7 +125,10 @@ fn measure(setting: &Setting) {
     }
 
     let share = all_ns as f64 / 1e9 / cost.wall_s;
-    println!("  all programs: {:.3} % of the transfer's time", share * 100.0);
+    println!(
+        "  all programs: {:.3} % of the transfer's time",
+        share * 100.0
+    );
 
     let (mut records, mut lost) = (0, 0);
     let recorded = || {
