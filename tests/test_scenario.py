@@ -210,6 +210,10 @@ def test_what_python_accepts_the_engine_accepts(extreme):
         ({"flow": [{"algorithm": "reno", "receive_window": "10B"}]}, ["receive_window", "1448"]),
         ({"flow": [{"algorithm": "reno", "strat": "0s"}]}, ["flow 1: strat", '"start"']),
         ({"session": [WEB | {"direction": "back"}]}, ['direction = "back"', '"reverse"']),
+        (
+            {"session": [{"algorithm": "reno", "size": "1B", "count": 100_000}], "duration": "1h"},
+            ["session: 18000000000 transfers are more than 50000000", "longer gaps"],
+        ),
         ({"session": "web"}, ['session = "web": write one table [[session]]']),
         ({"session": [3]}, ["session 1 = 3", "[[session]]"]),
         ({"session": [WEB | {"size": "0packets"}]}, ['session 1: size = "0packets"', "from 1B"]),

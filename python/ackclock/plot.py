@@ -109,9 +109,10 @@ def _flows(result: Result) -> list[tuple[int, str, str]]:
     if not len(set(colours)) == len(colours) > 1:
         colours = [style.FLOWS[index % len(style.FLOWS)] for index in range(len(specs))]
     labels = [_label(spec, name, specs, names) for spec, name in zip(specs, names, strict=True)]
+    ways = ["" if way == "forward" else f", {way}" for way in result.flows["direction"]]
     return [
-        (number, colour, f"flow {number}, {label}")
-        for number, (colour, label) in enumerate(zip(colours, labels, strict=True), 1)
+        (number, colour, f"flow {number}, {label}{way}")
+        for number, (colour, label, way) in enumerate(zip(colours, labels, ways, strict=True), 1)
     ]
 
 

@@ -25,7 +25,7 @@ from ackclock.errors import AckclockError
 
 #: IP and TCP headers with timestamps: 20 + 20 + 12 bytes. MSS 1448 makes packets of 1500.
 HEADER_BYTES = 52
-#: Most rows of periodic samples: some 4 GB of them.
+#: Most rows of periodic samples, some 4 GB of them, and of transfers.
 MAX_SAMPLES = 50_000_000
 
 
@@ -384,6 +384,7 @@ class Scenario(_Model):
                     raise ValueError(f'{name}: {field} needs a size, like size = "6packets"')
         self._buffer_room()
         self._check_sampling(duration_ns)
+        self._check_transfers(duration_ns)
         return self
 
     def _check_connection(self, name: str, flow: _Connection, duration_ns: int) -> None:
@@ -415,6 +416,20 @@ class Scenario(_Model):
             _core.configure(flow.algorithm)
         except AckclockError as error:
             refuse("algorithm", flow.algorithm, str(error))
+
+    def _check_transfers(self, duration_ns: int) -> None:
+        """Each takes a pause, a handshake and a round trip at least."""
+        transfers = 0
+        for session in self.sessions:
+            if session.size is not None:
+                rtt = [session.rtt or self.rtt or "", session.rtt_exponential] * 2
+                each_ns = sum(map(units.duration_ns, [session.gap, *rtt]))
+                transfers += session.count * (duration_ns // each_ns)
+        if transfers > MAX_SAMPLES:
+            raise ValueError(
+                f"session: {transfers} transfers are more than {MAX_SAMPLES}; write fewer sessions "
+                "(count), longer gaps or a shorter duration"
+            )
 
     def _check_sampling(self, duration_ns: int) -> None:
         interval_ns = units.duration_ns(self.sample_interval)

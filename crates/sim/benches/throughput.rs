@@ -6,7 +6,9 @@
 //! instructions are exact: those of a longer run less those of a shorter one, under
 //! valgrind.
 
-use ackclock_sim::scenario::{Bottleneck, Buffer, Flow, Profile, Scenario};
+use ackclock_sim::scenario::{
+    Bottleneck, Buffer, Direction, Flow, Profile, Scenario, Session, Sizes,
+};
 use ackclock_sim::{run, Control};
 use std::error::Error;
 use std::path::Path;
@@ -46,6 +48,23 @@ fn pair(profile: Profile, algorithm: &str, rate_bps: u64, rtt_ns: u64) -> Scenar
     }
 }
 
+/// Two flows and 100 web sources each way: Leith et al. 2007, figure 4.
+fn web_both_ways() -> Scenario {
+    let web = |direction| Session {
+        flow: Flow {
+            direction,
+            size_bytes: Some(6 * 1448),
+            ..Flow::endless("reno", S / 5)
+        },
+        gap_ns: S,
+        sizes: Sizes::Pareto(1_200),
+    };
+    let mut scenario = pair(Profile::Linux2_6_25, "cubic@2.6.18", 250_000_000, S / 5);
+    scenario.sessions = vec![web(Direction::Forward); 100];
+    scenario.sessions.extend(vec![web(Direction::Reverse); 100]);
+    scenario
+}
+
 fn scenarios() -> Vec<(&'static str, Scenario)> {
     let (old, new) = (Profile::Linux2_6_25, Profile::Linux6);
     vec![
@@ -59,6 +78,7 @@ fn scenarios() -> Vec<(&'static str, Scenario)> {
         ),
         ("demo_cubic_linux6", pair(new, "cubic", 800_000_000, S / 5)),
         ("reno_100mbit_100ms", pair(new, "reno", 100_000_000, S / 10)),
+        ("web_both_ways", web_both_ways()),
     ]
 }
 

@@ -179,7 +179,7 @@ pub const KERNEL: &str = "kernel:";
 const NS_PER_S: u64 = 1_000_000_000;
 /// Longest simulated time: 1000 hours.
 const MAX_DURATION_NS: u64 = 3_600_000 * NS_PER_S;
-/// Most rows of periodic samples: some 4 GB of them.
+/// Most rows of periodic samples, some 4 GB of them, and of transfers.
 const MAX_SAMPLES: u64 = 50_000_000;
 /// Fastest link: 1 Tb/s.
 const MAX_RATE_BPS: u64 = 1_000_000_000_000;
@@ -291,6 +291,14 @@ impl Scenario {
                 &format!("{rows} samples are more than {MAX_SAMPLES}: sample less often"),
             )?;
         }
+        let finite = self.sessions.iter().filter(|s| s.flow.size_bytes.is_some());
+        let transfers: u64 = finite.map(|s| self.most_transfers(s)).sum();
+        check(
+            transfers <= MAX_SAMPLES,
+            "sessions",
+            self.sessions.len().to_string(),
+            &format!("they may make {transfers} transfers, more than {MAX_SAMPLES}: fewer, longer gaps or a shorter run"),
+        )?;
         let flows = (self.flows.iter().enumerate())
             .map(|(index, flow)| self.validate_flow(&format!("flows[{index}]"), flow));
         let mut configured = flows.collect::<Result<Vec<_>, _>>()?;
@@ -298,6 +306,16 @@ impl Scenario {
             configured.push(self.validate_session(&format!("sessions[{index}]"), session)?);
         }
         Ok(configured)
+    }
+
+    /// Transfers of a session whose sizes take no time: a handshake and a round trip each.
+    fn most_transfers(&self, session: &Session) -> u64 {
+        let rtt_ns = session
+            .flow
+            .rtt_ns
+            .saturating_add(session.flow.rtt_exponential_ns);
+        let each_ns = session.gap_ns.saturating_add(rtt_ns.saturating_mul(2));
+        self.duration_ns / each_ns.max(1)
     }
 
     fn validate_session(&self, name: &str, session: &Session) -> Result<Configured, ScenarioError> {

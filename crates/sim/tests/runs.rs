@@ -3,7 +3,7 @@
 mod common;
 
 use ackclock_sim::record::EventKind;
-use ackclock_sim::scenario::Profile;
+use ackclock_sim::scenario::{Flow, Profile, Session, Sizes};
 use ackclock_sim::{run, Control, RunError};
 use common::{dumbbell, flow, simulate, MS, S};
 use std::sync::atomic::Ordering;
@@ -33,6 +33,45 @@ fn impossible_windows_are_refused() {
             }
         }
     }
+}
+
+#[test]
+fn a_sessions_impossible_window_is_refused_too() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/wild.c:cwnd=0");
+    let mut scenario = dumbbell(Profile::Linux6, 10_000_000, 50, vec![flow("reno", 20 * MS)]);
+    let session = |algorithm| Session {
+        flow: flow(algorithm, 20 * MS),
+        gap_ns: 0,
+        sizes: Sizes::Equal,
+    };
+    scenario.sessions = vec![session("reno"), session(file)];
+    let error = run(&scenario, &Control::default()).map(|_| ()).unwrap_err();
+    let message = error.to_string();
+    assert!(message.starts_with("session 2: "), "{message}");
+    assert!(message.contains("wild.c:cwnd=0: snd_cwnd = 0"), "{message}");
+}
+
+/// More transfers than memory holds are refused before any is made.
+#[test]
+fn too_many_transfers_are_refused() {
+    let mut scenario = dumbbell(Profile::Linux6, 10_000_000, 50, vec![]);
+    scenario.duration_ns = 3_600 * S;
+    let short = Flow {
+        size_bytes: Some(1),
+        ..flow("reno", 1_000)
+    };
+    scenario.sessions = vec![Session {
+        flow: short,
+        gap_ns: 10_000,
+        sizes: Sizes::Equal,
+    }];
+    let error = run(&scenario, &Control::default()).map(|_| ()).unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .starts_with("sessions = 1: they may make 300000000"),
+        "{error}"
+    );
 }
 
 /// HyStart ends slow start without a loss: one row says so, before the first recovery.
