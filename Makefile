@@ -6,7 +6,7 @@ CORE := python/ackclock/_core.abi3.so
 RUST := Cargo.toml $(wildcard Cargo.lock) $(shell find crates/*/src $(wildcard crates/*/bpf) crates/*/build.rs crates/*/Cargo.toml algorithms examples/my_cc.c -type f)
 export PATH := $(HOME)/.cargo/bin:$(PATH)
 
-.PHONY: help demo build test check bench bench-kernel docs vectors lock clean
+.PHONY: help demo build test check bench bench-kernel docs vectors record lock clean
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -48,6 +48,9 @@ docs: build ## Rewrite the generated pages of docs/
 vectors: ## Rewrite vectors/: what every algorithm answers to a script; as root its bytecode, too
 	ACKCLOCK_WRITE_VECTORS=1 cargo test -q -p ackclock-host --test vectors
 	ACKCLOCK_WRITE_VECTORS=1 cargo test -q -p ackclock-linux --test replay
+
+record: ## As root: record the kernel's own CUBIC anew, under traffic with losses (25 s)
+	cargo test -q -p ackclock-linux --test replay -- --ignored record_the_kernels_cubic
 
 lock: build ## Pin the Python packages anew, from pyproject.toml
 	$(BIN)/pip install -q uv

@@ -104,7 +104,7 @@ pub struct TcpSock {
 }
 
 #[repr(C)]
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct AckSample {
     pub pkts_acked: u32,
     pub rtt_us: i32,
@@ -112,7 +112,7 @@ pub struct AckSample {
 }
 
 #[repr(C)]
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct RateSample {
     pub prior_mstamp: u64,
     pub prior_delivered: u32,

@@ -8,7 +8,9 @@ mod common;
 
 mod bytecode;
 mod call;
+mod kernel_cubic;
 mod random;
+mod trace;
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -121,4 +123,33 @@ fn bytecode_does_what_the_native_build_does() {
         text.len(),
         "vectors/bytecode.txt is out of date; make vectors"
     );
+}
+
+/// tcp_cubic.c says that its preset linux is Linux's CUBIC bit for bit.
+#[test]
+fn the_kernels_cubic_is_ours() {
+    let (about, records) = trace::read(&kernel_cubic::path());
+    let found = kernel_cubic::replay("cubic@linux", &records);
+    let differences = found.differences.len();
+    assert_eq!(
+        found.differences.first(),
+        None,
+        "{differences} of {}",
+        found.calls
+    );
+    // The trace has of everything that CUBIC distinguishes.
+    println!("{about}: {found:?}");
+    assert!(found.calls >= 30_000 && found.flows == 2, "{found:?}");
+    assert!(found.reductions >= 10 && found.timeouts >= 2, "{found:?}");
+    assert!(found.undos >= 1 && found.pauses >= 5, "{found:?}");
+
+    let other = kernel_cubic::replay("cubic@ha2008", &records);
+    assert!(other.differences.len() > other.calls / 2);
+}
+
+/// Writes what the test above reads: `make record`, as root.
+#[test]
+#[ignore = "records the kernel of this machine"]
+fn record_the_kernels_cubic() {
+    kernel_cubic::record();
 }

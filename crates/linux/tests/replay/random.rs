@@ -148,23 +148,7 @@ impl RandomCalls {
     }
 
     fn plain(&self, hook: Hook, argument: u32) -> Call {
-        let sample = AckSample {
-            pkts_acked: 0,
-            rtt_us: 0,
-            in_flight: 0,
-        };
-        let rate = RateSample {
-            prior_mstamp: 0,
-            prior_delivered: 0,
-            delivered: 0,
-            interval_us: 0,
-            rtt_us: 0,
-            losses: 0,
-            acked_sacked: 0,
-            prior_in_flight: 0,
-            is_app_limited: false,
-            is_retrans: false,
-        };
+        let (sample, rate) = (AckSample::default(), RateSample::default());
         self.call(hook, [argument, 0], sample, rate)
     }
 
