@@ -143,6 +143,8 @@ def test_pairs_that_were_cut_off():
     assert below.high <= 150
     both = paired_difference_censored([None, 200, 250], [100, None, 100], cut_off)
     assert (both.low, both.high, both.censored) == (-math.inf, math.inf, 2)
+    same = paired_difference_censored([None, 200, 250], [None, 100, 100], cut_off)
+    assert (same.low, same.high, same.censored) == (-math.inf, math.inf, 1)
 
 
 @pytest.mark.parametrize(

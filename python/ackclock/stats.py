@@ -86,12 +86,12 @@ def paired_difference_censored(
     a: Sequence[float | None], b: Sequence[float | None], cut_off: Sequence[float]
 ) -> Estimate:
     """As `paired_difference`, with None for a repeat that was still going at its `cut_off`."""
-    difference = paired_difference(_known(a, cut_off), _known(b, cut_off))
-    return _open(
-        difference,
+    difference = _open(
+        paired_difference(_known(a, cut_off), _known(b, cut_off)),
         above=sum(value is None for value in a),
         below=sum(value is None for value in b),
     )
+    return replace(difference, censored=sum(None in pair for pair in zip(a, b, strict=True)))
 
 
 def slope(
