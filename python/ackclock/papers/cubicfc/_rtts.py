@@ -125,8 +125,8 @@ def plot(rows: pl.DataFrame, of: Callable[[pl.DataFrame], stats.Estimate], quant
             axes.set_xlabel("RTT (ms)")
             axes.set_xticks(RTTS_MS)
         panels[0].set_ylabel(quantity)
-        panels[0].set_ylim(bottom=0)
-        panels[0].legend(loc="upper left")
+        panels[0].set_ylim(bottom=min(0, panels[0].get_ylim()[0]))
+        figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper right", ncols=2)
     return figure
 
 
