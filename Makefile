@@ -6,10 +6,10 @@ CORE := python/ackclock/_core.abi3.so
 RUST := Cargo.toml $(wildcard Cargo.lock) $(shell find crates/*/src $(wildcard crates/*/bpf) crates/*/build.rs crates/*/Cargo.toml algorithms examples/my_cc.c -type f)
 export PATH := $(HOME)/.cargo/bin:$(PATH)
 
-.PHONY: help demo build test check bench bench-kernel docs vectors record lock clean
+.PHONY: help demo build test check bench bench-emulator bench-kernel docs docs-kernel vectors record lock clean
 
 help: ## This list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
 
 demo: build ## The main job: figures 2 and 5 of Cubic-FC at full length, as one HTML page
 	$(BIN)/ackclock reproduce cubicfc/fig2 cubicfc/fig5 cubicfc/sensitivity -o out/demo
@@ -35,6 +35,12 @@ bench: ## Packets per second of one core (to target/bench.json), and CUBIC's cub
 bench-kernel: ## What BPF costs in the kernel: our CUBIC beside Linux's own; telemetry. Needs root
 	@scripts/require.sh cc cargo clang libelf
 	cargo bench -p ackclock-linux --bench kernel
+
+bench-emulator: build ## How well the kernel testbed's link keeps time, over rates (root)
+	$(BIN)/python scripts/bench_emulator.py
+
+docs-kernel: build ## Rewrite docs/kernel-vs-sim.md (root, some 25 minutes)
+	$(BIN)/python tests/kernel_vs_sim.py docs
 
 docs: build ## Rewrite the generated pages of docs/
 	$(BIN)/python -c 'from ackclock import tables as of; print(of.markdown(), end="")' > docs/tables.md

@@ -180,12 +180,13 @@ def _run_on_kernel(
 ) -> Result:
     from ackclock import kernel  # noqa: PLC0415 (only these runs need it)
 
-    def say(result: Result) -> None:
-        problems = "; ".join(result.manifest["certificate"]["problems"])
-        err.print(f"run {result.manifest['attempt']} is not valid: {problems}")
-
     most = attempts or kernel.ATTEMPTS
-    return kernel.run(scenario, progress=progress, attempts=most, on_invalid=say)
+    return kernel.run(scenario, progress=progress, attempts=most, on_invalid=_say_invalid)
+
+
+def _say_invalid(result: Result) -> None:
+    problems = "; ".join(result.manifest["certificate"]["problems"])
+    err.print(f"run {result.manifest['attempt']} is not valid: {problems}")
 
 
 def _summary(result: Result) -> tuple[list[Table], str]:

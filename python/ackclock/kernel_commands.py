@@ -2,13 +2,26 @@
 
 import json
 import sys
+from contextlib import nullcontext
+from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.text import Text
 
-from ackclock import _core
-from ackclock.commands import _one_line_errors, _print_table, _table, app, out
+from ackclock import Scenario, _core
+from ackclock.commands import (
+    Output,
+    _one_line_errors,
+    _print_report,
+    _print_table,
+    _progress,
+    _say_invalid,
+    _table,
+    app,
+    out,
+)
+from ackclock.runs import output_directory
 
 #: What an interrupt may leave, and what tells.
 INTERRUPTED = "`ackclock status` tells what is registered"
@@ -129,3 +142,36 @@ def doctor_command() -> None:
         _print_table(table)
     if any(each["needed"] and not each["ok"] for each in findings):
         raise typer.Exit(1)
+
+
+@app.command("compare")
+def compare_command(
+    scenario: Annotated[Path, typer.Argument(help="A scenario file (TOML).")],
+    output: Output = None,
+    repeats: Annotated[int, typer.Option(min=1, max=1000, help="Runs on each side.")] = 1,
+) -> None:
+    """Run a scenario in the simulator and on this machine's TCP stack, and show the distances.
+
+    **Examples**
+
+    - `ackclock compare examples/two_cubic.toml`
+
+    - `ackclock compare examples/two_cubic.toml -o out/compare --repeats 5`
+
+    Of the second half of the runs. The output directory has one page (`index.html`) with the
+    congestion windows, throughput and queue of both.
+    """
+    from ackclock.compare import compare  # noqa: PLC0415 (only this command draws)
+
+    with _one_line_errors():
+        chosen = Scenario.from_toml(scenario)
+        with nullcontext() if output is None else output_directory(output) as partial:
+            with _progress(scenario.name) as progress:
+                both = compare(chosen, repeats=repeats, progress=progress, on_invalid=_say_invalid)
+            if partial is not None:
+                both.write(partial)
+        _print_report("", both.table())
+        for line in both.certificates():
+            out.print(line)
+        if output is not None:
+            out.print(f"written to {output}; look at {(output / 'index.html').absolute()}")

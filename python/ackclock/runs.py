@@ -57,7 +57,10 @@ class Result:
 
     def write(self, directory: Path) -> None:
         for table in tables.TABLES:
-            getattr(self, table).write_parquet(directory / f"{table}.parquet")
+            try:
+                getattr(self, table).write_parquet(directory / f"{table}.parquet")
+            except pl.exceptions.ComputeError as error:  # what polars makes of a full disk
+                raise OSError(str(error)) from None
         manifest = json.dumps(self.manifest, indent=2, ensure_ascii=False)
         (directory / MANIFEST).write_text(manifest + "\n", encoding="utf-8")
 

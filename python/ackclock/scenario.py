@@ -25,6 +25,8 @@ from ackclock.errors import AckclockError
 
 #: IP and TCP headers with timestamps: 20 + 20 + 12 bytes. MSS 1448 makes packets of 1500.
 HEADER_BYTES = 52
+#: What precedes the name of an algorithm of the kernel's own, which runs only there.
+KERNEL = "kernel:"
 #: Most rows of periodic samples, some 4 GB of them, and of transfers.
 MAX_SAMPLES = 50_000_000
 
@@ -125,7 +127,8 @@ class _Connection(_Model):
     """What flows and the connections of sessions have in common."""
 
     algorithm: str = Field(
-        description="name[@preset][:parameter=value,…]; the path of a C file does for the name."
+        description="name[@preset][:parameter=value,…]; the path of a C file does for the name; "
+        "`kernel:NAME` on the kernel is its own."
     )
     direction: Literal["forward", "reverse"] = Field(
         "forward",

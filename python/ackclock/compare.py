@@ -1,0 +1,216 @@
+"""One scenario in the simulator and on the kernel, side by side.
+
+Measures are of the second half of the runs, means over the repeats of each side.
+"""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from ackclock import kernel, metrics, plot, report, style
+from ackclock.errors import AckclockError
+from ackclock.runs import MANIFEST, PAGE, Result, run
+from ackclock.scenario import KERNEL, Scenario
+
+#: How far the simulator may be from the kernel: share of a rate, of a flow's share, of its cwnd.
+BOUND_UTILISATION, BOUND_SHARE, BOUND_CWND = 0.03, 0.10, 0.10
+
+
+@dataclass(frozen=True)
+class Measure:
+    """What one quantity was in each run of both sides."""
+
+    name: str
+    simulated: Sequence[float]
+    measured: Sequence[float]
+    digits: int
+    #: Most distance of the means; None: it is not judged.
+    bound: float | None = None
+    #: The distance is a difference, of shares; otherwise it is relative to the kernel.
+    absolute: bool = False
+
+    @property
+    def distance(self) -> float:
+        """Of the simulator's mean from the kernel's."""
+        simulated, measured = float(np.mean(self.simulated)), float(np.mean(self.measured))
+        if self.absolute:
+            return simulated - measured
+        return simulated / measured - 1 if measured else float("nan")
+
+    @property
+    def verdict(self) -> str:
+        """Whether it is within its bound."""
+        if self.bound is None:
+            return ""
+        return "holds" if abs(self.distance) <= self.bound else "fails"
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The runs of a scenario on both sides; the first of each is drawn."""
+
+    scenario: Scenario
+    simulated: Sequence[Result]
+    measured: Sequence[Result]
+
+    def measures(self) -> list[Measure]:
+        """Utilisation, each flow's share and mean cwnd, the mean queue."""
+        half_s = metrics.duration_s(self.measured[0]) / 2
+        end_s = 2 * half_s
+
+        def both(of: Callable[[Result], float]) -> tuple[list[float], list[float]]:
+            return [of(each) for each in self.simulated], [of(each) for each in self.measured]
+
+        def share(number: int) -> Callable[[Result], float]:
+            def of(result: Result) -> float:
+                rates = metrics.throughput_bps(result, [half_s, end_s])[:, 0]
+                return float(rates[number - 1] / rates.sum())
+
+            return of
+
+        def cwnd(number: int) -> Callable[[Result], float]:
+            return lambda result: metrics.mean_cwnd_packets(result, half_s)[number]
+
+        def queue(result: Result) -> float:
+            late = result.queues["time_us"] >= half_s * 1e6
+            return float(result.queues.filter(late)["queue_packets"].to_numpy().mean())
+
+        used = both(lambda result: metrics.utilisation(result, half_s, end_s))
+        rows = [Measure("utilisation", *used, 4, BOUND_UTILISATION, absolute=True)]
+        flows = self.measured[0].flows["flow"].to_list()
+        for number in flows:
+            name = f"flow {number}: " if len(flows) > 1 else ""
+            if name:
+                rows.append(Measure(f"{name}share", *both(share(number)), 3, BOUND_SHARE))
+            rows.append(Measure(f"{name}mean cwnd, packets", *both(cwnd(number)), 1, BOUND_CWND))
+        return [*rows, Measure("mean queue, packets", *both(queue), 1)]
+
+    def table(self) -> report.Table:
+        """A row per measure: both sides with their ranges, the distance, the verdict."""
+        header = ("measure", "simulator", "kernel", "distance", "bound", "")
+        return report.Table(header, [_row(measure) for measure in self.measures()])
+
+    def certificates(self) -> list[str]:
+        """What each kernel run says of itself."""
+        lines = []
+        for number, result in enumerate(self.measured, 1):
+            one, two, *rest = kernel.certificate_lines(result.manifest["certificate"])
+            lines.append(f"kernel run {number}: {'; '.join([one, two, *rest])}")
+        return lines
+
+    def figure(self) -> Figure:
+        """Congestion windows, throughput and queue: the simulator left, the kernel right."""
+        with style.applied():
+            figure = Figure(figsize=(10, 7))
+            panels = figure.subplots(3, 2, sharex=True, sharey="row")
+            for column, (title, result) in enumerate(
+                (("simulator", self.simulated[0]), ("kernel", self.measured[0]))
+            ):
+                plot.cwnd(panels[0, column], result)
+                plot.throughput(panels[1, column], result)
+                plot.queue(panels[2, column], result)
+                panels[0, column].set_title(title)
+                panels[2, column].set_xlabel("time (s)")
+                if column:
+                    for row in range(3):
+                        panels[row, column].set_ylabel("")
+            lines, labels = panels[0, 0].get_legend_handles_labels()
+            shown = plot.MOST_LABELS
+            figure.legend(lines[:shown], labels[:shown], loc="outside upper left", ncols=4)
+        return figure
+
+    def write(self, directory: Path) -> None:
+        """Writes the page, its figure and a manifest."""
+        figure = self.figure()
+        plot.write(figure, directory, "compare")
+        first = self.measured[0].manifest
+        lead = (
+            f"Linux {first['kernel']} beside the simulator: second half of "
+            f"{self.scenario.duration}, {len(self.simulated)} simulated and {len(self.measured)} "
+            "kernel runs; the first of each is drawn."
+        )
+        sections = [
+            report.Section("", svg=plot.inline_svg(figure)),
+            report.Section("Distances", table=self.table()),
+            report.Section("How well time was kept", code="\n".join(self.certificates())),
+            report.Section("The scenario", code=self.scenario.to_toml()),
+        ]
+        page = report.page("Simulator and kernel", lead, sections)
+        (directory / PAGE).write_text(page, encoding="utf-8")
+        runs = {
+            side: [result.manifest for result in results]
+            for side, results in (("sim", self.simulated), ("kernel", self.measured))
+        }
+        measures = [
+            {
+                "name": measure.name,
+                "sim": list(measure.simulated),
+                "kernel": list(measure.measured),
+                "distance": measure.distance,
+                "bound": measure.bound,
+            }
+            for measure in self.measures()
+        ]
+        manifest = {"ackclock": first["ackclock"], "measures": measures, "runs": runs}
+        text = json.dumps(manifest, indent=2, ensure_ascii=False) + "\n"
+        (directory / MANIFEST).write_text(text, encoding="utf-8")
+
+
+def compare(
+    scenario: Scenario,
+    *,
+    repeats: int = 1,
+    progress: Callable[[float], None] | None = None,
+    on_invalid: Callable[[Result], None] | None = None,
+) -> Comparison:
+    """Runs a scenario on both sides, `repeats` times each, the simulator with as many seeds.
+
+    The simulator's hosts tick as the kernel's do, and `kernel:NAME` is simulated by ours of that
+    name. Raises `AckclockError` if one of them cannot, or a kernel run stays invalid.
+    """
+    if scenario.sample_interval in ("0s", "0ms", "0us", "0ns"):
+        raise AckclockError(f'sample_interval = "{scenario.sample_interval}": sample, to compare')
+    flows = [
+        flow.model_dump(exclude_unset=True) | {"algorithm": flow.algorithm.removeprefix(KERNEL)}
+        for flow in scenario.flows
+    ]
+    like_kernel = scenario.replace(flow=flows, hz=kernel.hz() or scenario.hz)
+    measured, simulated = [], []
+    for repeat in range(repeats):
+        seed = scenario.seed + repeat
+
+        def part(fraction: float, repeat: int = repeat) -> None:
+            if progress is not None:
+                progress((repeat + fraction) / repeats)
+
+        result = kernel.run(scenario.replace(seed=seed), progress=part, on_invalid=on_invalid)
+        certificate = result.manifest["certificate"]
+        if not certificate["valid"]:
+            problems = "; ".join(certificate["problems"])
+            raise AckclockError(f"no valid kernel run in {kernel.ATTEMPTS}: {problems}")
+        measured.append(result)
+        simulated.append(run(like_kernel.replace(seed=seed)))
+    return Comparison(scenario, simulated, measured)
+
+
+def _row(measure: Measure) -> tuple[str, ...]:
+    def side(values: Sequence[float]) -> str:
+        mean = f"{np.mean(values):.{measure.digits}f}"
+        if len(values) == 1:
+            return mean
+        return f"{mean} ({min(values):.{measure.digits}f}–{max(values):.{measure.digits}f})"
+
+    distance = f"{100 * measure.distance:+.1f} {'points' if measure.absolute else '%'}"
+    bound = "" if measure.bound is None else f"{100 * measure.bound:.0f} %"
+    return (
+        measure.name,
+        side(measure.simulated),
+        side(measure.measured),
+        distance,
+        bound,
+        measure.verdict,
+    )
