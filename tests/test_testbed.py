@@ -131,11 +131,21 @@ def test_every_so_manieth_packet_is_lost():
     assert flow["dropped_packets"] == flow["sent_packets"] // 50 > 5
 
 
+def test_pacing():
+    """A queue of 42 packets takes slow start's bursts up to 160 packets, paced many more."""
+    first = {}
+    for pacing in (False, True):
+        fields = {"rate": "200mbit", "rtt": "50ms", "buffer": "0.05bdp", "duration": "1s"}
+        result = run(Flow(algorithm="reno", rtt=fields.pop("rtt")), pacing=pacing, **fields)
+        losses = result.events.filter(pl.col("kind") == "recovery")
+        first[pacing] = losses["cwnd_packets"][0]
+    assert first[True] > 2 * first[False]
+
+
 @pytest.mark.parametrize(
     ("fields", "words"),
     [
         ({"profile": "linux-2.6.25"}, ["profile", "linux-6"]),
-        ({"pacing": True}, ["pacing = true", "simulator"]),
         ({"tso": False}, ["tso = false", "simulator"]),
         ({"delayed_ack_segments": 1}, ["delayed_ack_segments"]),
         ({"mss": 100}, ["mss_bytes", "536"]),

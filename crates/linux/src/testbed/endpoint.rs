@@ -70,6 +70,16 @@ impl Endpoint {
     pub(super) fn sender(scenario: &Scenario, congestion_control: &str) -> io::Result<OwnedFd> {
         let socket = sys::tcp_socket()?;
         sys::set_congestion_control(&socket, congestion_control)?;
+        if scenario.pacing {
+            // Any limit but "none" makes TCP pace itself.
+            let unlimited = u64::MAX - 1;
+            sys::set_option(
+                &socket,
+                libc::SOL_SOCKET,
+                libc::SO_MAX_PACING_RATE,
+                &unlimited,
+            )?;
+        }
         // 10 ms of unsent data: never idle, and little left to send when it stops.
         let unsent = (scenario.bottleneck.rate_bps / 800).clamp(1 << 14, 1 << 18) as i32;
         let (level, option) = (libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT);
