@@ -115,9 +115,10 @@ class Comparison:
                 plot.queue(panels[2, column], result)
                 panels[0, column].set_title(title)
                 panels[2, column].set_xlabel("time (s)")
-                if column:
-                    for row in range(3):
-                        panels[row, column].set_ylabel("")
+            for left, right in panels:
+                left.autoscale(axis="y")  # of both
+                left.set_ylim(bottom=0)
+                right.set_ylabel("")
             lines, labels = panels[0, 0].get_legend_handles_labels()
             shown = plot.MOST_LABELS
             figure.legend(lines[:shown], labels[:shown], loc="outside upper left", ncols=4)
@@ -169,32 +170,46 @@ def compare(
 ) -> Comparison:
     """Runs a scenario on both sides, `repeats` times each, the simulator with as many seeds.
 
-    The simulator's hosts tick as the kernel's do, and `kernel:NAME` is simulated by ours of that
-    name. Raises `AckclockError` if one of them cannot, or a kernel run stays invalid.
+    Raises `AckclockError` if one of them cannot, or a kernel run stays invalid.
     """
     if scenario.sample_interval in ("0s", "0ms", "0us", "0ns"):
         raise AckclockError(f'sample_interval = "{scenario.sample_interval}": sample, to compare')
-    flows = [
-        flow.model_dump(exclude_unset=True) | {"algorithm": flow.algorithm.removeprefix(KERNEL)}
-        for flow in scenario.flows
-    ]
-    like_kernel = scenario.replace(flow=flows, hz=kernel.hz() or scenario.hz)
-    measured, simulated = [], []
+    simulated = like_kernel(scenario)
+    measured = []
     for repeat in range(repeats):
-        seed = scenario.seed + repeat
 
         def part(fraction: float, repeat: int = repeat) -> None:
             if progress is not None:
                 progress((repeat + fraction) / repeats)
 
-        result = kernel.run(scenario.replace(seed=seed), progress=part, on_invalid=on_invalid)
-        certificate = result.manifest["certificate"]
-        if not certificate["valid"]:
-            problems = "; ".join(certificate["problems"])
-            raise AckclockError(f"no valid kernel run in {kernel.ATTEMPTS}: {problems}")
-        measured.append(result)
-        simulated.append(run(like_kernel.replace(seed=seed)))
-    return Comparison(scenario, simulated, measured)
+        each = scenario.replace(seed=scenario.seed + repeat)
+        measured.append(measure(each, progress=part, on_invalid=on_invalid))
+    seeds = range(scenario.seed, scenario.seed + repeats)
+    return Comparison(scenario, [run(simulated.replace(seed=seed)) for seed in seeds], measured)
+
+
+def like_kernel(scenario: Scenario) -> Scenario:
+    """What the simulator is given: the kernel's ticks, and ours for `kernel:NAME`."""
+    flows = [
+        flow.model_dump(exclude_unset=True) | {"algorithm": flow.algorithm.removeprefix(KERNEL)}
+        for flow in scenario.flows
+    ]
+    return scenario.replace(flow=flows, hz=kernel.hz() or scenario.hz)
+
+
+def measure(
+    scenario: Scenario,
+    *,
+    progress: Callable[[float], None] | None = None,
+    on_invalid: Callable[[Result], None] | None = None,
+) -> Result:
+    """A valid kernel run; raises `AckclockError` if there is none in as many as are tried."""
+    result = kernel.run(scenario, progress=progress, on_invalid=on_invalid)
+    certificate = result.manifest["certificate"]
+    if not certificate["valid"]:
+        problems = "; ".join(certificate["problems"])
+        raise AckclockError(f"no valid kernel run in {kernel.ATTEMPTS}: {problems}")
+    return result
 
 
 def _row(measure: Measure) -> tuple[str, ...]:

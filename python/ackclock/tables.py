@@ -61,7 +61,10 @@ TABLES: dict[str, tuple[str, dict[str, tuple[Any, str]]]] = {
             "in_flight_packets": (U32, "packets_out − (sacked_out + lost_out) + retrans_out."),
             "delivered_packets": (U64, "Packets known to be delivered (ACKed or SACKed), so far."),
             "delivered_bytes": (U64, "Payload cumulatively acknowledged, so far."),
-            "lost_packets": (U64, "Packets deemed lost, so far."),
+            "lost_packets": (
+                U64,
+                "Packets deemed lost, so far; on the kernel: retransmitted, or marked as lost.",
+            ),
             "retransmitted_packets": (U64, "Packets retransmitted, so far."),
             "state": (pl.Enum(STATES), f"Congestion state: {', '.join(STATES)}."),
         },

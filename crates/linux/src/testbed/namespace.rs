@@ -1,7 +1,7 @@
 //! Network namespaces without a name.
 //!
 //! They live as long as a descriptor, device or socket of theirs does, so nothing of them
-//! can outlive the process, however it ends (docs/adr/0008).
+//! can outlive the process, however it ends (docs/adr/0009).
 
 use super::{sys, TestbedError};
 use std::fs;
