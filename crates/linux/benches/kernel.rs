@@ -130,8 +130,8 @@ fn measure(setting: &Setting) {
         share * 100.0
     );
 
-    let (mut records, mut lost) = (0, 0);
-    let recorded = || {
+    let (mut records, mut lost, mut probe) = (0, 0, (0, 0));
+    let mut recorded = || {
         let mut telemetry = Telemetry::start(Filter::Port(PORT)).expect("telemetry loads");
         let done = AtomicBool::new(false);
         thread::scope(|scope| {
@@ -147,12 +147,22 @@ fn measure(setting: &Setting) {
             let counts = reader.join().expect("the reader ended");
             records += counts.0;
             lost += counts.1;
+            probe = runs_of("probe");
             cost
         })
     };
-    let ratios = pairs(native, recorded);
+    let ratios = pairs(native, &mut recorded);
+    let stats = count_runs();
+    recorded();
+    drop(stats);
     print_ratios("CUBIC with telemetry / without", &ratios);
-    println!("  {} records a transfer, {lost} lost\n", records / PAIRS);
+    let (count, ns) = probe;
+    let each_ns = ns as f64 / count.max(1) as f64;
+    println!("  probe                  {count:>8} calls, {each_ns:>5.0} ns each");
+    println!(
+        "  {} records a transfer, {lost} lost\n",
+        records / (PAIRS + 1)
+    );
 }
 
 /// (without, with) of each pair.
@@ -252,6 +262,14 @@ fn runs(ids: &[u32]) -> Vec<(String, u64, u64)> {
             (name, program.run_cnt, program.run_time_ns)
         })
         .collect()
+}
+
+/// (runs, ns) of the programs of that name.
+fn runs_of(name: &str) -> (u64, u64) {
+    let named = ProgInfoIter::default().filter(|program| program.name == name);
+    named.fold((0, 0), |(count, ns), program| {
+        (count + program.run_cnt, ns + program.run_time_ns)
+    })
 }
 
 fn own_namespace() {
