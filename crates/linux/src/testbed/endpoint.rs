@@ -39,10 +39,12 @@ pub(super) struct Endpoint {
     /// Most bytes (whole segments) that it leaves unacknowledged, and whether that stopped it last.
     send_buffer: u64,
     receive_window_bytes: Option<u64>,
+    /// Below half of it the application writes again, up to all of it; bytes.
+    unsent: u32,
     full: bool,
     shut_down: bool,
     full_ns: u64,
-    updated_ns: u64,
+    pub(super) updated_ns: u64,
     info: TcpInfo,
     completed_ns: Option<u64>,
     recoveries: u64,
@@ -80,10 +82,8 @@ impl Endpoint {
                 &unlimited,
             )?;
         }
-        // 10 ms of unsent data: never idle, and little left to send when it stops.
-        let unsent = (scenario.bottleneck.rate_bps / 800).clamp(1 << 14, 1 << 18) as i32;
         let (level, option) = (libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT);
-        sys::set_option(&socket, level, option, &unsent)?;
+        sys::set_option(&socket, level, option, &unsent_bytes(scenario))?;
         Ok(socket)
     }
 
@@ -120,6 +120,7 @@ impl Endpoint {
                 .send_buffer_bytes
                 .map_or(u64::MAX, |bytes| bytes / mss * mss),
             receive_window_bytes: flow.receive_window_bytes,
+            unsent: unsent_bytes(scenario),
             full: false,
             shut_down: false,
             full_ns: 0,
@@ -223,6 +224,10 @@ impl Endpoint {
         if self.phase != Phase::Open || self.shut_down {
             return Ok(());
         }
+        if self.info.notsent_bytes >= self.unsent / 2 && self.written < self.size {
+            self.full = false;
+            return Ok(());
+        }
         while self.written < self.size {
             let unacked = self.written - self.delivered_bytes();
             let most = (self.size - self.written).min(self.send_buffer.saturating_sub(unacked));
@@ -320,6 +325,12 @@ impl TcpInfo {
     fn in_flight(&self) -> u32 {
         (self.unacked + self.retrans).saturating_sub(self.sacked + self.lost)
     }
+}
+
+/// Data that an application keeps ready to be sent: of 10 ms, so that a flow is never idle and has
+/// little left when it stops.
+fn unsent_bytes(scenario: &Scenario) -> u32 {
+    (scenario.bottleneck.rate_bps / 800).clamp(1 << 14, 1 << 18) as u32
 }
 
 fn clamp_window(receiver: &OwnedFd, bytes: u64) -> io::Result<()> {

@@ -42,6 +42,7 @@ pub(super) struct Loop<'a> {
     /// Flows whose sender, or receiver, is to be looked at in this turn.
     touched: [Touched; 2],
     started_ns: u64,
+    turn_ns: u64,
 }
 
 /// How well the loop kept time.
@@ -61,7 +62,7 @@ pub(super) struct Measured {
     last_data: Option<(u64, u64)>,
 }
 
-/// A set of flows that is emptied in order of insertion.
+/// A set of flows.
 #[derive(Debug)]
 struct Touched {
     is_in: Vec<bool>,
@@ -126,6 +127,7 @@ impl<'a> Loop<'a> {
             agenda,
             touched: [Touched::new(flows), Touched::new(flows)],
             started_ns: 0,
+            turn_ns: 0,
         }
     }
 
@@ -167,6 +169,7 @@ impl<'a> Loop<'a> {
 
     /// Everything that can be done now. Returns whether the devices were read empty.
     fn turn(&mut self, now_ns: u64) -> Result<bool, TestbedError> {
+        self.turn_ns = now_ns;
         self.keep_agenda(now_ns)?;
         self.deliver(now_ns);
         let [senders, receivers] = &mut self.touched;
@@ -272,8 +275,10 @@ impl<'a> Loop<'a> {
             };
             let now_ns = sys::now_ns() - self.started_ns;
             if let Some(flow) = self.network.enqueue(now_ns, len) {
-                // A timer may have sent it: the sender is looked at in the next turn.
-                self.touched[0].insert(flow);
+                if self.endpoints[flow].updated_ns < self.turn_ns {
+                    // No ACK of this turn, so a timer sent it: the next turn looks at the sender.
+                    self.touched[0].insert(flow);
+                }
             }
         }
         false
