@@ -19,9 +19,11 @@
  *    with delayed ACKs the window grows twice as fast as the law, and with the
  *    larger ACKs of offloading receivers faster yet, up to doubling in an RTT.
  * Preset linux-2.6.18 counts ACKs, as BIC was made for, and begins with an ssthresh of
- * 100. Preset xu2004 has the paper's constants (its S_max and beta are those of its
- * experiments) and neither compensation. No difference from Linux is intended, but
- * that initial_ssthresh is a parameter of the flow and not of the machine.
+ * 100. It undoes a spurious loss to the window before it, and that kernel to W_max, which
+ * fast convergence may have lowered. Before 2.6.15 S_max was 32. Preset xu2004 has the
+ * paper's constants (its S_max and beta are those of its experiments) and neither
+ * compensation. No difference from Linux is intended, but that initial_ssthresh is a
+ * parameter of the flow and not of the machine.
  */
 #define CC_PARAMS(P)                                                                          \
 	P(beta, 819, 1, 1023, 1024, "window multiplier at a loss (the paper's beta is 1 - this)") \
@@ -41,7 +43,7 @@
 
 #define CC_PRESETS(P)                                                                         \
 	P("linux", "", "Linux 6.12")                                                              \
-	P("linux-2.6.18", "count_acks=1 initial_ssthresh=100", "Linux 2.6.8 to 2.6.18")           \
+	P("linux-2.6.18", "count_acks=1 initial_ssthresh=100", "Linux 2.6.15 to 2.6.18")          \
 	P("xu2004", "beta=896 max_increment=32 B=2 start_cnt=0 update_gate=0 delayed_ack=0",      \
 	  "the paper's constants")
 

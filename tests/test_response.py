@@ -77,6 +77,24 @@ def test_a_run_with_too_few_losses_has_no_window():
         response.measure(["reno"], ["10ms"], [0.5])
 
 
+@pytest.mark.parametrize("lowest", ["0", "-1", "nan", "inf", "0.5", "1e-300"])
+def test_a_lowest_loss_rate_that_leaves_nothing_to_measure_is_refused(ackclock, lowest):
+    done = ackclock("response", "--algorithm", "reno", "--lowest", lowest)
+    assert done.returncode == 1
+    assert done.stderr == f"error: lowest = {float(lowest):g}: choose from 1e-07 to 0.01\n"
+
+
+@pytest.mark.parametrize("rtt", ["-5ms", "0ms", "101s"])
+def test_an_rtt_that_no_path_has_is_refused(rtt):
+    with pytest.raises(AckclockError, match=f'rtt = "{rtt}": choose from 1us to 100s'):
+        response.measure(["cubic"], [rtt], [1e-2])
+
+
+def test_what_is_named_twice_is_measured_once():
+    rows = response.measure(["reno", "reno"], ["10ms", "10ms"], [1e-2])
+    assert len(rows) == 1
+
+
 def test_the_command(ackclock, tmp_path):
     arguments = ["--algorithm", "reno", "--algorithm", "vegas", "--lowest", "1e-3", "-o", "out"]
     done = ackclock("response", *arguments)

@@ -452,12 +452,13 @@ def response_command(
     from ackclock import response  # noqa: PLC0415 (only this command draws)
 
     with _one_line_errors("the runs that finished are kept; the same command resumes"):
+        loss_rates = response.loss_rates_from(lowest)
         with nullcontext() if output is None else output_directory(output) as partial:
             with _progress("simulating") as progress:
                 rows = response.measure(
                     algorithm,
                     rtt,
-                    [rate for rate in response.LOSS_RATES if rate >= lowest * 0.999],
+                    loss_rates,
                     profile=profile,
                     delayed_ack_segments=delayed_ack_segments,
                     threads=threads,
@@ -465,7 +466,7 @@ def response_command(
                 )
             if partial is not None:
                 response.write(rows, partial)
-        for each in rtt:
+        for each in dict.fromkeys(rtt):
             _print_report(f"Mean window in packets, RTT {each}", response.table(rows, each))
         acks = "each packet" if delayed_ack_segments == 1 else "every second packet"
         out.print(f"hosts {profile}, an ACK for {acks}")

@@ -165,6 +165,16 @@ def window(result: Result) -> Window:
     return Window(float(last), float(last / before - 1))
 
 
+def loss_rates_from(lowest: float) -> list[float]:
+    """Those of `LOSS_RATES` that are not below `lowest`. Raises `AckclockError`."""
+    some = [rate for rate in LOSS_RATES if rate >= lowest * 0.999]
+    if not some or lowest < LOSS_RATES[0] * 0.999:
+        raise AckclockError(
+            f"lowest = {lowest:g}: choose from {LOSS_RATES[0]:g} to {LOSS_RATES[-1]:g}"
+        )
+    return some
+
+
 def measure(
     algorithms: Sequence[str],
     rtts: Sequence[str],
@@ -188,7 +198,15 @@ def measure(
         rtts_s = {rtt: units.duration_ns(rtt) / 1e9 for rtt in rtts}
     except ValueError as error:
         raise AckclockError(f"rtt: {error}") from None
-    points = [(r, a, p) for r in rtts for a in algorithms for p in sorted(loss_rates)[::-1]]
+    for rtt, rtt_s in rtts_s.items():
+        if not 1e-6 <= rtt_s <= 100:
+            raise AckclockError(f'rtt = "{rtt}": choose from 1us to 100s')
+    points = [
+        (rtt, algorithm, loss_rate)
+        for rtt in rtts_s
+        for algorithm in dict.fromkeys(algorithms)
+        for loss_rate in sorted(loss_rates, reverse=True)
+    ]
     epochs = dict.fromkeys(points, EPOCHS)
     windows: dict[tuple[str, str, float], Window] = {}
     pending = points
