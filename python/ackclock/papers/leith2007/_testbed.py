@@ -69,6 +69,11 @@ def scenario(
     return Scenario(**settings | fields)
 
 
+def shortened(scenarios: Sequence[Scenario], duration: str) -> list[Scenario]:
+    """The same for a quick run."""
+    return [each.replace(duration=duration) for each in scenarios]
+
+
 def describe(result: Result) -> dict[str, Any]:
     """Which point of a grid a run is."""
     of = result.scenario

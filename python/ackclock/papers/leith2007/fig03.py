@@ -29,6 +29,10 @@ def grid(seeds: testbed.Seeds) -> list[Scenario]:
     return ratios.grid(list(PAIRS), [(rtt, rtt) for rtt in RTTS_MS], seeds)
 
 
+def quick_grid(seeds: testbed.Seeds) -> list[Scenario]:
+    return testbed.shortened(grid(seeds), "320s")
+
+
 def reduce(result: Result) -> dict[str, Any]:
     return ratios.reduce(result)
 

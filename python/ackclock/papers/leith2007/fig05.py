@@ -26,7 +26,7 @@ RTT = "50ms"
 # than an epoch of standard TCP (78 s).
 SIZES_MB = (1, 2, 5, 10, 20, 50, 100)
 START, START_SPREAD = "100s", "100s"
-DURATION = "300s"
+DURATION = "260s"
 ALGORITHMS = (testbed.RENO, testbed.CUBIC, testbed.CUBIC_SOURCE, testbed.HTCP)
 
 

@@ -29,6 +29,10 @@ def grid(seeds: testbed.Seeds) -> list[Scenario]:
     return [unsync.scenario(algorithm, SESSIONS, seed) for algorithm in NAMES for seed in seeds]
 
 
+def quick_grid(seeds: testbed.Seeds) -> list[Scenario]:
+    return testbed.shortened(grid(seeds), "600s")
+
+
 def reduce(result: Result) -> dict[str, Any]:
     return unsync.reduce(result)
 

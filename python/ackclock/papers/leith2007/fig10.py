@@ -27,6 +27,10 @@ def grid(seeds: testbed.Seeds) -> list[Scenario]:
     ]
 
 
+def quick_grid(seeds: testbed.Seeds) -> list[Scenario]:
+    return testbed.shortened(grid(seeds), "600s")
+
+
 def reduce(result: Result) -> dict[str, Any]:
     return unsync.reduce(result)
 

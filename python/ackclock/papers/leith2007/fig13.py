@@ -6,6 +6,7 @@ BDP queue" (caption). "The degree of unfairness in Cubic TCP is strongly depende
 of the flows" (section VI).
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -26,13 +27,17 @@ LAST_S = 300
 READINGS = (testbed.CUBIC, testbed.CUBIC_SOURCE)
 
 
-def grid(seeds: testbed.Seeds) -> list[Scenario]:
+def grid(seeds: testbed.Seeds, starts_s: Sequence[int] = STARTS_S) -> list[Scenario]:
     return [
         scenario(reading, start_s, seed)
         for reading in READINGS
-        for start_s in STARTS_S
+        for start_s in starts_s
         for seed in seeds
     ]
+
+
+def quick_grid(seeds: testbed.Seeds) -> list[Scenario]:
+    return testbed.shortened(grid(seeds, SHOWN_S), "420s")
 
 
 def scenario(reading: str, start_s: int, seed: int) -> Scenario:
