@@ -4,14 +4,17 @@ Nothing here depends on how well the machine keeps time: what is asserted are co
 that a late packet cannot break.
 """
 
+import json
 import os
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 
 import ackclock
 from ackclock import AckclockError, Bottleneck, Flow, Result, Scenario, kernel, tables
+from ackclock.compare import Comparison, Measure, like_kernel
 
 MISSING = (
     "not root"
@@ -211,3 +214,51 @@ def test_a_run_that_keeps_time_badly_is_repeated(monkeypatch):
     assert [each.manifest["attempt"] for each in said] == [1, 2]
     made.clear()
     assert not kernel.run(whole.scenario, attempts=2).manifest["certificate"]["valid"]
+
+
+def test_both_sides_on_one_page(tmp_path):
+    flows = Flow(algorithm="cubic"), Flow(algorithm="kernel:reno")
+    both = Comparison(
+        scenario(*flows),
+        [ackclock.run(like_kernel(scenario(*flows, seed=seed))) for seed in (1, 2)],
+        [run(*flows)],
+    )
+    assert both.simulated[0].resolved["hz"] == kernel.hz()
+    assert [flow["algorithm"] for flow in both.simulated[0].resolved["flows"]] == ["cubic", "reno"]
+    measures = {measure.name: measure for measure in both.measures()}
+    shares = [measures[f"flow {number}: share"] for number in (1, 2)]
+    for side in ("simulated", "measured"):
+        assert sum(np.mean(getattr(share, side)) for share in shares) == pytest.approx(1)
+    # What load cannot break.
+    assert all(0.9 < used <= 1.001 for used in measures["utilisation"].simulated)
+    assert len(measures["utilisation"].measured) == 1
+    both.write(tmp_path)
+    page = (tmp_path / "index.html").read_text()
+    assert "lateness" in page
+    assert all(name in page for name in measures)
+    manifest = json.loads((tmp_path / "manifest.json").read_text())
+    assert [each["name"] for each in manifest["measures"]] == list(measures)
+
+
+def test_distances():
+    used = Measure("utilisation", [0.9, 1.0], [0.99], 4, 0.03, absolute=True)
+    assert used.distance == pytest.approx(-0.04)
+    assert used.verdict == "fails"
+    window = Measure("cwnd", [105.0], [90.0, 110.0], 1, 0.1)
+    assert window.distance == pytest.approx(0.05)
+    assert window.verdict == "holds"
+    assert Measure("queue", [1.0], [9.0], 1).verdict == ""
+
+
+def test_the_compare_command(ackclock, tmp_path):
+    (tmp_path / "s.toml").write_text(scenario(Flow(algorithm="reno"), duration="2s").to_toml())
+    done = ackclock("compare", "s.toml", "-o", "out")
+    if done.returncode:  # on a machine too busy to keep time
+        assert "no valid kernel run in 3" in done.stderr
+    else:
+        assert "utilisation" in done.stdout
+        assert (tmp_path / "out" / "index.html").exists()
+    never = scenario(Flow(algorithm="reno"), sample_interval="0s")
+    (tmp_path / "never.toml").write_text(never.to_toml())
+    refused = ackclock("compare", "never.toml")
+    assert (refused.returncode, refused.stderr.count("\n")) == (1, 1)

@@ -73,8 +73,11 @@ impl TestbedError {
     fn host(what: &str) -> impl FnOnce(io::Error) -> Self + '_ {
         move |source| Self::Host {
             what: what.into(),
+            fix: match source.raw_os_error() {
+                Some(libc::EMFILE) => "allow more open files, two for a flow (ulimit -n)",
+                _ => "`ackclock doctor` says what this machine lacks",
+            },
             source,
-            fix: "`ackclock doctor` says what this machine lacks",
         }
     }
 }
@@ -164,10 +167,15 @@ fn sender_socket(
     flow: usize,
     congestion_control: &str,
 ) -> Result<std::os::fd::OwnedFd, TestbedError> {
-    Endpoint::sender(scenario, congestion_control).map_err(|error| TestbedError::Algorithm {
-        flow: flow + 1,
-        algorithm: scenario.flows[flow].algorithm.clone(),
-        problem: format!("the kernel refuses congestion control `{congestion_control}`: {error}"),
+    Endpoint::sender(scenario, congestion_control).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied => TestbedError::Algorithm {
+            flow: flow + 1,
+            algorithm: scenario.flows[flow].algorithm.clone(),
+            problem: format!(
+                "the kernel refuses congestion control `{congestion_control}`: {error}"
+            ),
+        },
+        _ => TestbedError::host("open a socket")(error),
     })
 }
 
