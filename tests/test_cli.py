@@ -65,6 +65,15 @@ def test_a_new_algorithm_runs_at_once(ackclock, scenario, tmp_path):
     assert "mine  standard TCP" in ackclock("list", "./mine.c").stdout
 
 
+def test_a_division_by_zero_in_a_users_file_is_told(ackclock, scenario, tmp_path):
+    text = (ROOT / "examples" / "my_cc.c").read_text()
+    divides = text.replace("tp->snd_cwnd, acked)", "tp->snd_cwnd / (tp->snd_cwnd >> 30), acked)")
+    divides = divides.replace("tcp_in_slow_start(tp)", "0")
+    assert divides != text
+    (tmp_path / "mine.c").write_text(divides.replace("my_cc", "mine"))
+    refused(ackclock("run", scenario, "--algorithm", "./mine.c"), "mine.c", "divides by zero")
+
+
 @pytest.mark.parametrize(
     ("name", "words"),
     [

@@ -108,6 +108,7 @@ impl Job<'_> {
                 module.map_err(|_| AlgorithmError::NotAnAlgorithm { path: self.name() })?;
             Algorithm::from_module(module, &self.name(), &texts, Some(library))?
         };
+        crate::crash::explain_division_by_zero(&self.name());
         Ok((sources, algorithm))
     }
 
