@@ -105,10 +105,9 @@ half of 60 s and 80 s. The simulator left, the kernel right, the first run of ea
 utilisation within 3 points, a flow's share of the throughput and its mean cwnd within 10 %.
 
 Two flows are chaotic: which of them loses a packet at a full queue hangs on microseconds, and the
-share of one simulated run has a standard deviation of 0.06 to 0.07 (40 seeds). The means of few runs
-therefore differ by chance: with 4 on each side those of the two RTTs were 15 to 21 % apart. Compare
-their ranges, and take ten runs or more. These
-runs went on three at a time.
+share of one simulated run has a standard deviation of 0.06 to 0.07 (40 seeds). The means of few
+runs therefore differ by chance: with 4 on each side those of the two RTTs were 15 to 21 % apart.
+Compare their ranges, and take ten runs or more. These runs went on three at a time.
 """
     (directory / "kernel-vs-sim.md").write_text("\n\n".join([head.rstrip(), *sections]) + "\n")
 
