@@ -96,7 +96,7 @@ def main(directory: Path) -> None:
         figure.savefig(directory / f"kernel-{name}.png", dpi=90)
         sections.append(section(name, title, both))
         print(sections[-1], flush=True)
-        release = both.measured[0].manifest["kernel"]
+        release = both.measured[0].manifest["kernel"].split("-")[0]
     head = f"""# The simulator beside the running kernel
 
 Written by `make docs-kernel` (`tests/kernel_vs_sim.py`) on Linux {release}: 100 Mb/s, a buffer of

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* The cube root as CUBIC had it to Linux 2.6.20: between two powers of 2, exact. */
+/* The cube root as the paper says CUBIC had it to Linux 2.6.20: between two powers of 2, exact. */
 static u32 bisection(u64 a)
 {
 	u64 low, high;

@@ -1,4 +1,4 @@
-//! What a cube root costs: by bisection, as CUBIC had it to Linux 2.6.20, and by a table and
+//! What a cube root costs: by bisection, as the paper says CUBIC had it to 2.6.20 (the source of 2.0 has Newton already), and by a table and
 //! a step of Newton-Raphson, as since (S. Ha, I. Rhee, L. Xu 2008, table 1: 1032 and 79
 //! clocks). Both are C, built as algorithms are; the least of many runs, less the loop's.
 //! On an AMD EPYC (Zen 4): 127 and 33 clocks, so the paper's tenfold is fourfold today.
