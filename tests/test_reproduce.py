@@ -12,7 +12,6 @@ import pytest
 from ackclock import AckclockError, papers
 from conftest import ACKCLOCK
 
-
 #: Runs a command and prints its peak memory (KiB). By a process between: a child's peak begins
 #: with that of the process that started it, and pytest's own is large.
 MEASURE = """
