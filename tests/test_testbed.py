@@ -193,7 +193,7 @@ def test_a_run_that_keeps_time_badly_is_repeated(monkeypatch):
     whole = ackclock.run(scenario(Flow(algorithm="reno"), duration="1s"))
     made = []
 
-    def run_on_kernel(_, __):
+    def run_on_kernel(*_):
         made.append(1)
         valid = len(made) == 3
         raw = {table: dict(getattr(whole, table).to_dict()) for table in tables.TABLES}
@@ -262,3 +262,27 @@ def test_the_compare_command(ackclock, tmp_path):
     (tmp_path / "never.toml").write_text(never.to_toml())
     refused = ackclock("compare", "never.toml")
     assert (refused.returncode, refused.stderr.count("\n")) == (1, 1)
+
+
+def test_every_ack(ackclock, tmp_path):
+    """BPF's stream agrees with what TCP_INFO told."""
+    flows = Flow(algorithm="cubic"), Flow(algorithm="kernel:reno", start="500ms")
+    (tmp_path / "s.toml").write_text(scenario(*flows, duration="2s").to_toml())
+    done = ackclock("run", "s.toml", "--on", "kernel", "--acks", "-o", "out", "--attempts", 1)
+    assert done.returncode in (0, 3), done.stderr
+    result = Result.load(tmp_path / "out")
+    acks = pl.read_parquet(tmp_path / "out" / "acks.parquet")
+    assert result.manifest["lost_acks"] == 0
+    assert set(acks.columns) < set(result.samples.columns)
+    for number, start_us in (1, 0), (2, 500_000):
+        own = acks.filter(pl.col("flow") == number)
+        samples = result.samples.filter(pl.col("flow") == number)
+        assert len(own) > samples["delivered_packets"].max() / 3  # an ACK answers two packets
+        assert own["time_us"].is_sorted()
+        assert start_us <= own["time_us"].min()
+        assert own["time_us"].max() <= 2e6 + 1e5
+        assert {"open", "recovery"} <= set(own["state"])
+        # The window before a loss, as the event has it, is one that an ACK met.
+        losses = result.events.filter((pl.col("flow") == number) & (pl.col("kind") == "recovery"))
+        assert set(losses["cwnd_packets"]) <= set(own["cwnd_packets"])
+    assert ackclock("run", "s.toml", "--acks").returncode == 1

@@ -21,7 +21,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ackclock import AckclockError, Result, Scenario, _core, metrics, papers, report, run, skeleton
-from ackclock.runs import output_directory
+from ackclock.runs import output_directory, write_table
 
 app = typer.Typer(
     help="A laboratory for TCP congestion control.",
@@ -127,6 +127,9 @@ def run_command(
         int | None,
         typer.Option(min=1, help="On the kernel: most runs until one keeps time; 3 if not said."),
     ] = None,
+    acks: Annotated[
+        bool, typer.Option("--acks", help="On the kernel, with -o: every ACK in acks.parquet.")
+    ] = False,
 ) -> None:
     """Run a scenario and print what each flow got.
 
@@ -148,6 +151,8 @@ def run_command(
     with _one_line_errors():
         if attempts is not None and on is not Host.KERNEL:
             raise AckclockError(f"--attempts {attempts}: only with --on kernel")
+        if acks and (on is not Host.KERNEL or output is None):
+            raise AckclockError("--acks: only with --on kernel and an output directory (-o)")
         chosen = Scenario.from_toml(scenario)
         changes: dict[str, Any] = {} if seed is None else {"seed": seed}
         if algorithm is not None:
@@ -160,7 +165,7 @@ def run_command(
         with nullcontext() if output is None else output_directory(output) as partial:
             with _progress(scenario.name) as progress:
                 if on is Host.KERNEL:
-                    result = _run_on_kernel(chosen, progress, attempts)
+                    result = _run_on_kernel(chosen, progress, attempts, partial if acks else None)
                 else:
                     result = run(chosen, progress=progress)
             summary, totals = _summary(result)
@@ -176,12 +181,20 @@ def run_command(
 
 
 def _run_on_kernel(
-    scenario: Scenario, progress: Callable[[float], None], attempts: int | None
+    scenario: Scenario,
+    progress: Callable[[float], None],
+    attempts: int | None,
+    acks: Path | None,
 ) -> Result:
     from ackclock import kernel  # noqa: PLC0415 (only these runs need it)
 
-    most = attempts or kernel.ATTEMPTS
-    return kernel.run(scenario, progress=progress, attempts=most, on_invalid=_say_invalid)
+    return kernel.run(
+        scenario,
+        progress=progress,
+        attempts=attempts or kernel.ATTEMPTS,
+        on_invalid=_say_invalid,
+        on_acks=(lambda table: write_table(table, acks / "acks.parquet")) if acks else None,
+    )
 
 
 def _say_invalid(result: Result) -> None:

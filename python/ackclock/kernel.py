@@ -9,7 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ackclock import _core
+import polars as pl
+
+from ackclock import _core, tables
 from ackclock.runs import Result, from_engine
 from ackclock.scenario import Scenario
 
@@ -23,17 +25,20 @@ def run(
     progress: Callable[[float], None] | None = None,
     attempts: int = ATTEMPTS,
     on_invalid: Callable[[Result], None] | None = None,
+    on_acks: Callable[[pl.DataFrame], None] | None = None,
 ) -> Result:
     """Runs a scenario on the kernel, in real time; its tables are those of the simulator.
 
     A run whose certificate is not valid is handed to `on_invalid` and repeated, up to `attempts`
     runs in all; the last one is returned, valid or not (`manifest["certificate"]`).
+    `on_acks` gets a row per ACK of the last run, as BPF saw it before TCP handled it: the columns
+    of the samples; `manifest["lost_acks"]` counts what is missing there.
     `progress` is called about ten times a second with the fraction done. Ctrl-C ends the run.
     Raises `AckclockError` if the scenario or the machine cannot.
     """
     resolved = scenario.resolve()
     for attempt in range(1, attempts + 1):
-        raw = _core.run_on_kernel(resolved, progress)
+        raw = _core.run_on_kernel(resolved, progress, on_acks is not None)
         simulated = from_engine(scenario, resolved, raw)
         certificate = raw["certificate"]
         manifest = simulated.manifest | {
@@ -45,12 +50,26 @@ def run(
             "attempt": attempt,
             "certificate": certificate,
         }
+        if "acks" in raw:
+            manifest["lost_acks"] = raw["lost_acks"]
         result = replace(simulated, manifest=manifest)
         if certificate["valid"]:
             break
         if on_invalid is not None:
             on_invalid(result)
+    if on_acks is not None:
+        on_acks(_acks(raw["acks"]))
     return result
+
+
+def _acks(columns: dict[str, Any]) -> pl.DataFrame:
+    """The table of ACKs, typed as the samples are."""
+    types = tables.schema("samples")
+    states = pl.Series(tables.STATES, dtype=types["state"]).gather(columns.pop("state"))
+    frame = pl.DataFrame(
+        {name: pl.Series(name, values, dtype=types[name]) for name, values in columns.items()}
+    )
+    return frame.with_columns(states.alias("state"))
 
 
 def hz() -> int | None:

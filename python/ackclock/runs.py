@@ -57,10 +57,7 @@ class Result:
 
     def write(self, directory: Path) -> None:
         for table in tables.TABLES:
-            try:
-                getattr(self, table).write_parquet(directory / f"{table}.parquet")
-            except pl.exceptions.ComputeError as error:  # what polars makes of a full disk
-                raise OSError(str(error)) from None
+            write_table(getattr(self, table), directory / f"{table}.parquet")
         manifest = json.dumps(self.manifest, indent=2, ensure_ascii=False)
         (directory / MANIFEST).write_text(manifest + "\n", encoding="utf-8")
 
@@ -80,6 +77,14 @@ class Result:
                 f"{directory}: not a result of `ackclock run -o`: {reason}"
             ) from None
         return cls(**frames, manifest=manifest)
+
+
+def write_table(table: pl.DataFrame, path: Path) -> None:
+    """Writes a table as Parquet; raises `OSError` where it cannot be written."""
+    try:
+        table.write_parquet(path)
+    except pl.exceptions.ComputeError as error:  # what polars makes of a full disk
+        raise OSError(str(error)) from None
 
 
 def _check(manifest: Any, frames: dict[str, pl.DataFrame]) -> None:

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use ackclock_linux::testbed::{self, Certificate};
 use ackclock_sim::{Control, Scenario};
+use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::sync::atomic::Ordering::Relaxed;
@@ -17,7 +18,7 @@ use crate::run::tables;
 const TICK: Duration = Duration::from_millis(100);
 
 /// Runs a scenario (canonical JSON) on the kernel, in real time: the tables of `run_many`,
-/// and `certificate`, a dict.
+/// and `certificate`, a dict; with `acks` the table `acks` and `lost_acks`, how many it lacks.
 ///
 /// Calls `progress(fraction)` about ten times a second. An exception there, or Ctrl-C, ends
 /// the run.
@@ -28,6 +29,7 @@ pub fn run_on_kernel<'py>(
     py: Python<'py>,
     scenario_json: &str,
     progress: Option<Py<PyAny>>,
+    acks: bool,
 ) -> PyResult<Bound<'py, PyDict>> {
     let scenario: Scenario = Scenario::parse(scenario_json).map_err(refuse)?;
     let control = Arc::new(Control::default());
@@ -35,7 +37,7 @@ pub fn run_on_kernel<'py>(
     let duration_ns = scenario.duration_ns as f64;
     let worker = {
         let control = Arc::clone(&control);
-        thread::spawn(move || testbed::run(&scenario, &control))
+        thread::spawn(move || testbed::run(&scenario, &control, acks))
     };
     let watched: PyResult<()> = (|| {
         while !worker.is_finished() {
@@ -52,9 +54,20 @@ pub fn run_on_kernel<'py>(
     let outcome = py.detach(|| worker.join());
     watched?;
     let outcome = outcome.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-    let (result, certificate) = outcome.map_err(refuse)?;
-    let dict = tables(py, result, started.elapsed())?;
-    dict.set_item("certificate", describe(py, certificate)?)?;
+    let run = outcome.map_err(refuse)?;
+    let dict = tables(py, run.result, started.elapsed())?;
+    dict.set_item("certificate", describe(py, run.certificate)?)?;
+    if let Some(table) = run.acks {
+        let acks = PyDict::new(py);
+        macro_rules! columns {
+            ($($name:ident)*) => {
+                $(acks.set_item(stringify!($name), PyArray1::from_vec(py, table.$name))?;)*
+            };
+        }
+        columns!(time_us flow cwnd_packets ssthresh_packets srtt_us in_flight_packets state);
+        dict.set_item("acks", acks)?;
+        dict.set_item("lost_acks", table.lost_rows)?;
+    }
     Ok(dict)
 }
 

@@ -4,6 +4,7 @@
 //! [`emulator`](crate::emulator) is the bottleneck and the propagation delay. [`run`] answers
 //! with the simulator's tables and a [`Certificate`] of how well time was kept.
 
+mod acks;
 mod algorithms;
 mod certificate;
 mod endpoint;
@@ -11,16 +12,21 @@ mod namespace;
 mod realtime;
 mod sys;
 
+pub use acks::AckTable;
 pub use certificate::{Certificate, BOUND_P99_US, BOUND_RATE};
 
+use crate::bpf::KernelError;
 use crate::emulator::FIRST_PORT;
 use ackclock_sim::record::RunResult;
 use ackclock_sim::scenario::{Direction, Profile, Scenario, KERNEL};
 use ackclock_sim::{Control, ScenarioError};
+use acks::Stream;
 use algorithms::Algorithms;
 use endpoint::{Endpoint, RECEIVER, SENDER};
 use namespace::{Config, Namespace};
 use realtime::Loop;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
 use std::{fs, io, thread};
 
 /// Most flows: each is two sockets and a port.
@@ -64,6 +70,9 @@ pub enum TestbedError {
         /// The kernel's answer.
         source: io::Error,
     },
+    /// ACKs cannot be recorded.
+    #[error(transparent)]
+    Telemetry(#[from] KernelError),
     /// [`Control::cancelled`] was set.
     #[error("the run was cancelled")]
     Cancelled,
@@ -82,15 +91,26 @@ impl TestbedError {
     }
 }
 
-/// Runs a scenario in real time. `trace_hash` stays 0: no two runs are equal.
+/// How often the stream of ACKs is emptied.
+const DRAIN: Duration = Duration::from_millis(20);
+
+/// What a run on the kernel leaves behind.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// The simulator's tables. `trace_hash` stays 0: no two runs are equal.
+    pub result: RunResult,
+    /// How well time was kept.
+    pub certificate: Certificate,
+    /// Every ACK, if it was asked for.
+    pub acks: Option<AckTable>,
+}
+
+/// Runs a scenario in real time; `acks`: records every ACK, too.
 ///
 /// # Errors
 /// A field that a kernel run cannot honour, no permission, a connection that broke, or
 /// cancellation. A run that kept time badly is no error: the certificate says so.
-pub fn run(
-    scenario: &Scenario,
-    control: &Control,
-) -> Result<(RunResult, Certificate), TestbedError> {
+pub fn run(scenario: &Scenario, control: &Control, acks: bool) -> Result<Run, TestbedError> {
     check(scenario)?;
     let config = |address| Config {
         address,
@@ -117,6 +137,7 @@ pub fn run(
             })
             .collect::<Result<Vec<_>, _>>()
     })?;
+    let mut stream = acks.then(|| Stream::start(&sender_sockets)).transpose()?;
     let endpoints = flows
         .clone()
         .zip(sender_sockets.into_iter().zip(receiver_sockets))
@@ -125,12 +146,19 @@ pub fn run(
     let mut event_loop = Loop::new(scenario, endpoints, [&senders, &receivers]);
     let machine_before = machine_time();
     thread::scope(|scope| {
-        thread::Builder::new()
+        let worker = thread::Builder::new()
             .name("ackclock-link".into())
             .spawn_scoped(scope, || event_loop.run(control))
-            .map_err(TestbedError::host("start a thread"))?
-            .join()
-            .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            .map_err(TestbedError::host("start a thread"))?;
+        let mut drained = Ok(());
+        while let (Some(stream), Ok(()), false) = (&mut stream, &drained, worker.is_finished()) {
+            thread::sleep(DRAIN);
+            drained = stream.drain();
+            control.cancelled.fetch_or(drained.is_err(), Relaxed);
+        }
+        let ran = worker.join();
+        drained?;
+        ran.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })?;
     let machine_after = machine_time();
     let stolen = (machine_after.0 - machine_before.0) / (machine_after.1 - machine_before.1);
@@ -140,6 +168,7 @@ pub fn run(
         record,
         queues,
         measured,
+        started_ns,
         ..
     } = event_loop;
     let lost = [
@@ -159,7 +188,11 @@ pub fn run(
         result.packets += row.sent_packets;
         result.flows.push(row);
     }
-    Ok((result, certificate))
+    Ok(Run {
+        result,
+        certificate,
+        acks: stream.map(|stream| stream.finish(started_ns)).transpose()?,
+    })
 }
 
 fn sender_socket(

@@ -41,7 +41,8 @@ pub(super) struct Loop<'a> {
     agenda: Schedule,
     /// Flows whose sender, or receiver, is to be looked at in this turn.
     touched: [Touched; 2],
-    started_ns: u64,
+    /// Monotonic time of the start.
+    pub(super) started_ns: u64,
     turn_ns: u64,
 }
 

@@ -223,6 +223,16 @@ pub(super) fn socket_error(socket: &OwnedFd) -> Option<io::Error> {
     (error != 0).then(|| io::Error::from_raw_os_error(error))
 }
 
+/// A socket's number, unique until the next boot.
+pub(super) fn cookie(socket: &OwnedFd) -> io::Result<u64> {
+    let (mut cookie, mut len) = (0_u64, size_of::<u64>() as u32);
+    let pointer = std::ptr::from_mut(&mut cookie).cast();
+    let (level, option) = (libc::SOL_SOCKET, libc::SO_COOKIE);
+    // SAFETY: `cookie` has `len` bytes.
+    check(unsafe { libc::getsockopt(socket.as_raw_fd(), level, option, pointer, &mut len) })?;
+    Ok(cookie)
+}
+
 /// `struct tcp_info` of linux/tcp.h, up to what is used here. Packets, µs and bytes.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
