@@ -50,6 +50,7 @@ docs: build ## Rewrite the generated pages of docs/
 	$(BIN)/python tests/linux_reference.py docs
 	$(BIN)/python tests/algorithm_pages.py docs/algorithms
 	$(BIN)/python tests/tutorial.py docs
+	ACKCLOCK_WRITE_CUBE_ROOT=1 cargo bench -p ackclock-host
 
 vectors: ## Rewrite vectors/: what every algorithm answers to a script; as root its bytecode, too
 	ACKCLOCK_WRITE_VECTORS=1 cargo test -q -p ackclock-host --test vectors
