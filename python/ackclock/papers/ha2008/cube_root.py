@@ -1,12 +1,13 @@
 """Table 1: what CUBIC's cube root costs.
 
-"The cubic root calculation in CUBIC, originally implemented in the bisection method, is now replaced
-by a Newton-Raphson method with table lookups for small values. This results in more than 10 times
-performance improvement in the cubic root calculation. On average, the bisection method costs 1032
-clocks while the improved version costs only 79 clocks" (table 1, 2.6.21).
+"The cubic root calculation in CUBIC, originally implemented in the bisection method, is now
+replaced by a Newton-Raphson method with table lookups for small values. This results in more than
+10 times performance improvement in the cubic root calculation. On average, the bisection method
+costs 1032 clocks while the improved version costs only 79 clocks" (table 1, 2.6.21).
 
-Not simulated: `make bench` runs both on the processor that it finds. What is shown here was measured
-once and kept (cube_root.json, written by `make docs`), so that the figure is the same everywhere.
+Not simulated: `make bench` runs both on the processor that it finds. What is shown here was
+measured once and kept (cube_root.json, written by `make docs`), so that the figure is the same
+everywhere.
 """
 
 import json
