@@ -250,6 +250,22 @@ def test_distances():
     assert Measure("queue", [1.0], [9.0], 1).verdict == ""
 
 
+def test_a_flow_that_ended_in_the_first_half():
+    """It has nothing to compare, on one side or on both; the others are judged all the same."""
+    long, short = Flow(algorithm="reno"), Flow(algorithm="reno", size="100kB")
+    ended = ackclock.run(scenario(long, short))
+    stays = ackclock.run(scenario(long, long))
+    same = {measure.name: measure for measure in Comparison(None, [ended], [ended]).measures()}
+    other = {measure.name: measure for measure in Comparison(None, [ended], [stays]).measures()}
+    for name in "flow 2: share", "flow 2: mean cwnd, packets":
+        assert list(same[name].simulated) == [0]
+        assert (same[name].verdict, other[name].verdict) == ("", "fails")
+    assert same["flow 1: share"].verdict == "holds"
+    both_ended = ackclock.run(scenario(short))
+    rows = Comparison(None, [both_ended], [both_ended]).table().rows
+    assert [row[3] for row in rows] == ["+0.0 points", "—", "—"]
+
+
 def test_the_compare_command(ackclock, tmp_path):
     (tmp_path / "s.toml").write_text(scenario(Flow(algorithm="reno"), duration="2s").to_toml())
     done = ackclock("compare", "s.toml", "-o", "out")

@@ -178,7 +178,7 @@ def test_a_full_disk(scenario):
     )
     assert done.returncode == 1, done.stderr
     *_, last = done.stderr.splitlines()
-    assert re.fullmatch(r"error: .*full/out.*No space left.*", last)
+    assert re.fullmatch(r"error: .*full/out: .*No space left on device", last)
     assert list((scenario.parent / "full").iterdir()) == []
 
 

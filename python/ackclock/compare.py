@@ -4,6 +4,7 @@ Measures are of the second half of the runs, means over the repeats of each side
 """
 
 import json
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,16 +36,16 @@ class Measure:
 
     @property
     def distance(self) -> float:
-        """Of the simulator's mean from the kernel's."""
+        """Of the simulator's mean from the kernel's; NaN, relative to a mean of 0."""
         simulated, measured = float(np.mean(self.simulated)), float(np.mean(self.measured))
         if self.absolute:
             return simulated - measured
-        return simulated / measured - 1 if measured else float("nan")
+        return simulated / measured - 1 if measured else math.nan
 
     @property
     def verdict(self) -> str:
-        """Whether it is within its bound."""
-        if self.bound is None:
+        """Whether it is within its bound; empty if there is none, or nothing on either side."""
+        if self.bound is None or not any((*self.simulated, *self.measured)):
             return ""
         return "holds" if abs(self.distance) <= self.bound else "fails"
 
@@ -58,7 +59,10 @@ class Comparison:
     measured: Sequence[Result]
 
     def measures(self) -> list[Measure]:
-        """Utilisation, each flow's share and mean cwnd, the mean queue."""
+        """Utilisation, each flow's share and mean cwnd, the mean queue.
+
+        A flow that ended in the first half has a share and a mean cwnd of 0.
+        """
         half_s = metrics.duration_s(self.measured[0]) / 2
         end_s = 2 * half_s
 
@@ -68,12 +72,12 @@ class Comparison:
         def share(number: int) -> Callable[[Result], float]:
             def of(result: Result) -> float:
                 rates = metrics.throughput_bps(result, [half_s, end_s])[:, 0]
-                return float(rates[number - 1] / rates.sum())
+                return float(rates[number - 1] / (rates.sum() or 1))
 
             return of
 
         def cwnd(number: int) -> Callable[[Result], float]:
-            return lambda result: metrics.mean_cwnd_packets(result, half_s)[number]
+            return lambda result: metrics.mean_cwnd_packets(result, half_s).get(number, 0)
 
         def queue(result: Result) -> float:
             late = result.queues["time_us"] >= half_s * 1e6
@@ -151,7 +155,7 @@ class Comparison:
                 "name": measure.name,
                 "sim": list(measure.simulated),
                 "kernel": list(measure.measured),
-                "distance": measure.distance,
+                "distance": None if math.isnan(measure.distance) else measure.distance,
                 "bound": measure.bound,
             }
             for measure in self.measures()
@@ -219,7 +223,9 @@ def _row(measure: Measure) -> tuple[str, ...]:
             return mean
         return f"{mean} ({min(values):.{measure.digits}f}–{max(values):.{measure.digits}f})"
 
-    distance = f"{100 * measure.distance:+.1f} {'points' if measure.absolute else '%'}"
+    distance = "—"
+    if not math.isnan(measure.distance):
+        distance = f"{100 * measure.distance:+.1f} {'points' if measure.absolute else '%'}"
     bound = "" if measure.bound is None else f"{100 * measure.bound:.0f} %"
     return (
         measure.name,

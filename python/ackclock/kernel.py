@@ -105,7 +105,8 @@ def certificate_lines(certificate: dict[str, Any]) -> list[str]:
     )
     lateness = (
         f"lateness of {certificate['delivered_packets']} packets: {late} us "
-        f"(bound: p99 {certificate['bound_p99_us']:.0f} us); "
+        f"(bounds: p99 {certificate['bound_p99_us']:.0f}, "
+        f"worst {certificate['bound_max_us']:.0f}); "
         f"emulator {certificate['cpu']:.0%} of a core, load {certificate['load']:.1f}, "
         f"stolen {certificate['stolen']:.1%}"
     )

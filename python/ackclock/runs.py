@@ -1,5 +1,6 @@
 """Runs a scenario; what comes back."""
 
+import io
 import json
 import os
 import platform
@@ -81,10 +82,10 @@ class Result:
 
 def write_table(table: pl.DataFrame, path: Path) -> None:
     """Writes a table as Parquet; raises `OSError` where it cannot be written."""
-    try:
-        table.write_parquet(path)
-    except pl.exceptions.ComputeError as error:  # what polars makes of a full disk
-        raise OSError(str(error)) from None
+    parquet = io.BytesIO()
+    table.write_parquet(parquet)
+    # Not by polars itself, whose error may not tell that a disk is full.
+    path.write_bytes(parquet.getbuffer())
 
 
 def _check(manifest: Any, frames: dict[str, pl.DataFrame]) -> None:

@@ -131,7 +131,7 @@ pub fn doctor() -> Vec<Finding> {
         netem.is_ok(),
         false,
         said(&netem),
-        "for --link netem only: modprobe sch_netem, apt-get install iproute2",
+        "nothing here needs it, the testbed has its own emulator; modprobe sch_netem, apt-get install iproute2",
     ));
     let cores = thread::available_parallelism().map_or(1, NonZero::get);
     findings.push(finding(

@@ -75,6 +75,7 @@ fn describe(py: Python<'_>, certificate: Certificate) -> PyResult<Bound<'_, PyDi
     let dict = PyDict::new(py);
     dict.set_item("valid", certificate.is_valid())?;
     dict.set_item("bound_p99_us", testbed::BOUND_P99_US)?;
+    dict.set_item("bound_max_us", testbed::BOUND_MAX_US)?;
     macro_rules! copy {
         ($($name:ident)*) => { $(dict.set_item(stringify!($name), certificate.$name)?;)* };
     }

@@ -5,6 +5,9 @@ use ackclock_sim::scenario::Scenario;
 
 /// Latest delivery, µs, that 99 % of a run's packets may have.
 pub const BOUND_P99_US: f64 = 500.0;
+/// Latest delivery of any packet, µs. Half of the kernel's least retransmission timeout: later
+/// than that, and a machine that stood still looks like a network that did.
+pub const BOUND_MAX_US: f64 = 100_000.0;
 /// How far the rate of a busy link may be from the scenario's.
 pub const BOUND_RATE: f64 = 0.01;
 /// A rate is measured from so much busy time on.
@@ -13,7 +16,7 @@ const LEAST_BUSY_NS: u64 = 100_000_000;
 const SYN_BYTES: f64 = 60.0;
 
 /// The calibration certificate of a run.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Certificate {
     /// Rate of the bottleneck, bit/s: the scenario's.
     pub rate_bps: f64,
@@ -108,6 +111,12 @@ impl Certificate {
                 self.lateness_p99_us
             ));
         }
+        if self.lateness_max_us > BOUND_MAX_US {
+            problems.push(format!(
+                "a packet was {:.0} us late, the bound is {BOUND_MAX_US:.0} us",
+                self.lateness_max_us
+            ));
+        }
         if let Some(achieved_bps) = self.achieved_rate_bps {
             let off = achieved_bps / self.rate_bps - 1.0;
             if off.abs() > BOUND_RATE {
@@ -123,5 +132,49 @@ impl Certificate {
             problems.push(format!("{lost} packets were lost outside the bottleneck"));
         }
         problems
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn good() -> Certificate {
+        Certificate {
+            rate_bps: 1e8,
+            achieved_rate_bps: Some(0.995e8),
+            lateness_p99_us: 400.0,
+            lateness_max_us: 50_000.0,
+            ..Certificate::default()
+        }
+    }
+
+    type Spoil = fn(&mut Certificate);
+
+    #[test]
+    fn each_bound_is_judged() {
+        assert!(good().judge().is_empty());
+        let unmeasured = Certificate {
+            achieved_rate_bps: None,
+            ..good()
+        };
+        assert!(unmeasured.judge().is_empty());
+        let spoil: [(&str, Spoil); 6] = [
+            ("1 % of the packets", |c| c.lateness_p99_us = 501.0),
+            ("a packet was 190107 us late", |c| {
+                c.lateness_max_us = 190_107.0;
+            }),
+            ("+2.0 % off", |c| c.achieved_rate_bps = Some(1.02e8)),
+            ("-2.0 % off", |c| c.achieved_rate_bps = Some(0.98e8)),
+            ("1 packets were lost", |c| c.tun_dropped_packets = 1),
+            ("1 packets were lost", |c| c.lost_elsewhere_packets = 1),
+        ];
+        for (wanted, spoil) in spoil {
+            let mut spoilt = good();
+            spoil(&mut spoilt);
+            let problems = spoilt.judge();
+            assert_eq!(problems.len(), 1, "{wanted}: {problems:?}");
+            assert!(problems[0].contains(wanted), "{problems:?}");
+        }
     }
 }

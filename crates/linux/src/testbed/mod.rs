@@ -13,7 +13,7 @@ mod realtime;
 mod sys;
 
 pub use acks::AckTable;
-pub use certificate::{Certificate, BOUND_P99_US, BOUND_RATE};
+pub use certificate::{Certificate, BOUND_MAX_US, BOUND_P99_US, BOUND_RATE};
 
 use crate::bpf::KernelError;
 use crate::emulator::FIRST_PORT;
