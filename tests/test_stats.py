@@ -6,7 +6,7 @@ import random
 import numpy as np
 import pytest
 
-from ackclock import Claim, Every
+from ackclock import Claim, Every, stats
 from ackclock.stats import (
     Estimate,
     exact,
@@ -170,3 +170,8 @@ def test_a_claim_about_several_points_is_decided_by_its_worst():
         assert claim.estimate == parts[worst].estimate
         holding = words.count("holds")
         assert claim.bound == f"> 0 s at {worst} ({holding} of {len(words)} hold)"
+
+
+@pytest.mark.parametrize(("freedom", "quantile"), [(4, 2.7764), (9, 2.26216), (24, 2.06390)])
+def test_quantiles_of_students_t(freedom, quantile):
+    assert stats._student_t(0.975, freedom) == pytest.approx(quantile, abs=1e-3)
