@@ -51,7 +51,6 @@ def test_it_writes_figures_rows_and_a_manifest(reproduced):
     for name in ("cubicfc-fig02", "cubicfc-fig05"):
         assert (directory / f"{name}.png").read_bytes().startswith(b"\x89PNG")
         assert "<svg" in (directory / f"{name}.svg").read_text()
-        assert (directory / f"{name}.pdf").read_bytes().startswith(b"%PDF")
         rows = pl.read_parquet(directory / f"{name}.parquet")
         assert rows["seed"].to_list() == [1, 2]
     manifest = json.loads((directory / "manifest.json").read_text())

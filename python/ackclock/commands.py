@@ -284,7 +284,7 @@ def reproduce_command(
     quick: Annotated[bool, typer.Option("--quick", help="Few repeats and no verdict.")] = False,
     threads: Annotated[int, typer.Option(min=0, help="Cores to use; 0: all.")] = 0,
 ) -> None:
-    """Repeat figures of the papers: table, claims with verdicts, PNG, SVG and PDF, one HTML page.
+    """Repeat figures of the papers: table, claims with verdicts, PNG and SVG, an HTML page.
 
     **Examples**
 
@@ -374,7 +374,8 @@ def report_command(
 
     - `ackclock report -o out/report`
 
-    The same as `ackclock reproduce all`, without the tables on the screen.
+    The same as `ackclock reproduce all`, without the tables on the screen and with each figure as
+    PDF, too.
     """
     from ackclock import reproduce  # noqa: PLC0415 (only this command draws)
 
@@ -386,7 +387,7 @@ def report_command(
                     papers.load("all"), quick=quick, threads=threads, progress=progress
                 )
             command = "ackclock report" + (" --quick" if quick else "")
-            reproduce.write(reproduced, partial, command=command, quick=quick)
+            reproduce.write(reproduced, partial, command=command, quick=quick, pdf=True)
         out.print(reproduce.verdict_totals(reproduced, quick=quick))
         out.print(reproduce.run_totals(reproduced))
         out.print(f"site: {(directory / 'index.html').absolute()}")

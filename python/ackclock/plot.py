@@ -82,9 +82,11 @@ def overview(result: Result) -> Figure:
     return figure
 
 
-def write(figure: Figure, directory: Path, name: str) -> list[Path]:
-    """Writes `name`.png, .svg and .pdf; returns their paths."""
+def write(figure: Figure, directory: Path, name: str, *, pdf: bool = True) -> list[Path]:
+    """Writes `name`.png, .svg and .pdf (which takes 10 MB of memory); returns their paths."""
     undated = {".png": {}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
+    if not pdf:
+        del undated[".pdf"]
     paths = {directory / f"{name}{suffix}": metadata for suffix, metadata in undated.items()}
     with style.applied():
         for path, metadata in paths.items():

@@ -186,12 +186,14 @@ def write(
     *,
     command: str,
     quick: bool,
+    pdf: bool = False,
     cache: Path = CACHE,
 ) -> None:
     """Writes a site of the figures to a directory.
 
     index.html has the claims and, of one paper, its figures; of several each has its PAPER.html.
-    Each figure is there as PNG, SVG and PDF, its rows as Parquet, the claims as JSON and Parquet.
+    Each figure is there as PNG and SVG (and PDF if wanted), its rows as Parquet; the claims as
+    JSON and Parquet.
     """
     by_paper: dict[str, list[Reproduced]] = {}
     for each in figures:
@@ -209,11 +211,11 @@ def write(
             page = report.page(
                 papers.paper_title(paper),
                 lead,
-                [up, claims, *(_section(each, directory, cache) for each in some)],
+                [up, claims, *(_section(each, directory, pdf, cache) for each in some)],
             )
             (directory / f"{paper}.html").write_text(page, encoding="utf-8")
     else:
-        sections += [_section(each, directory, cache) for each in figures]
+        sections += [_section(each, directory, pdf, cache) for each in figures]
     sections.append(report.Section("Repeat it", text=run_totals(figures), code=command))
     title = " and ".join(map(papers.paper_title, by_paper))
     page = report.page("The papers, repeated" if len(by_paper) > 1 else title, lead, sections)
@@ -239,12 +241,12 @@ def write_claims(verdicts: Sequence[dict[str, object]], directory: Path) -> None
     pl.DataFrame(flat, infer_schema_length=None).write_parquet(directory / "claims.parquet")
 
 
-def _section(figure: Reproduced, directory: Path, cache: Path) -> report.Section:
+def _section(figure: Reproduced, directory: Path, pdf: bool, cache: Path) -> report.Section:
     """A figure on its page, with its files beside the page."""
     name = figure.file_name
     figure.rows.write_parquet(directory / f"{name}.parquet")
     drawn = figure.plot(cache)
-    files = [path.name for path in plot.write(drawn, directory, name)]
+    files = [path.name for path in plot.write(drawn, directory, name, pdf=pdf)]
     data = f"{name}.parquet"
     scenarios = sorted({scenario.key() for scenario in figure.scenarios})
     runs = f"{len(scenarios)} runs" if len(scenarios) != 1 else "1 run"
