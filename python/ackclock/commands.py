@@ -244,7 +244,13 @@ def _host(manifest: dict[str, Any]) -> list[str]:
         return [f"trace {manifest['trace_hash']}"]
     from ackclock import kernel  # noqa: PLC0415 (only these runs need it)
 
-    return [f"Linux {manifest['kernel']}", *kernel.certificate_lines(manifest["certificate"])]
+    lost = manifest.get("lost_acks", 0)
+    missing = [f"{lost} ACKs are missing in acks.parquet"] if lost else []
+    return [
+        f"Linux {manifest['kernel']}",
+        *missing,
+        *kernel.certificate_lines(manifest["certificate"]),
+    ]
 
 
 def _of_sessions(result: Result) -> Table:

@@ -31,8 +31,8 @@ def run(
 
     A run whose certificate is not valid is handed to `on_invalid` and repeated, up to `attempts`
     runs in all; the last one is returned, valid or not (`manifest["certificate"]`).
-    `on_acks` gets a row per ACK of the last run, as BPF saw it before TCP handled it: the columns
-    of the samples; `manifest["lost_acks"]` counts what is missing there.
+    `on_acks` gets a row per ACK of the last run, as BPF saw it before TCP handled it (`acks` of
+    docs/tables.md); `manifest["lost_acks"]` counts what is missing there.
     `progress` is called about ten times a second with the fraction done. Ctrl-C ends the run.
     Raises `AckclockError` if the scenario or the machine cannot.
     """
@@ -58,18 +58,8 @@ def run(
         if on_invalid is not None:
             on_invalid(result)
     if on_acks is not None:
-        on_acks(_acks(raw["acks"]))
+        on_acks(tables.acks_frame(raw["acks"], raw["private_state"]))
     return result
-
-
-def _acks(columns: dict[str, Any]) -> pl.DataFrame:
-    """The table of ACKs, typed as the samples are."""
-    types = tables.schema("samples")
-    states = pl.Series(tables.STATES, dtype=types["state"]).gather(columns.pop("state"))
-    frame = pl.DataFrame(
-        {name: pl.Series(name, values, dtype=types[name]) for name, values in columns.items()}
-    )
-    return frame.with_columns(states.alias("state"))
 
 
 def hz() -> int | None:

@@ -4,7 +4,7 @@
 are checked against this list when a result is made.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import polars as pl
@@ -118,10 +118,29 @@ TABLES: dict[str, tuple[str, dict[str, tuple[Any, str]]]] = {
     ),
 }
 
+#: The table that only a kernel run with `--acks` has. The algorithms' private state follows.
+ACKS: tuple[str, dict[str, tuple[Any, str]]] = (
+    """Only of `--on kernel --acks`: one row per ACK that an established sender received, with
+what the ACK met, before it was handled. After these columns there is one for each member of the
+algorithms' private state, such as `private.cnt`: 64-bit, by its name in the C file, null for flows
+whose algorithm has none of that name.""",
+    {
+        "time_us": (U64, "When the ACK arrived; the clock of samples."),
+        "flow": (U32, "Number of the flow, from 1."),
+        "cwnd_packets": (U32, "Congestion window."),
+        "ssthresh_packets": (U32, "Slow-start threshold; 2147483647 before the first loss."),
+        "srtt_us": (U32, "Smoothed round-trip time (RFC 6298)."),
+        "in_flight_packets": (U32, "packets_out − (sacked_out + lost_out) + retrans_out."),
+        "state": (pl.Enum(STATES), f"Congestion state: {', '.join(STATES)}."),
+    },
+)
+
+_ALL = TABLES | {"acks": ACKS}
+
 
 def schema(table: str) -> dict[str, Any]:
-    """Type of each column."""
-    return {name: dtype for name, (dtype, _) in TABLES[table][1].items()}
+    """Type of each column; of `acks` those that are always there."""
+    return {name: dtype for name, (dtype, _) in _ALL[table][1].items()}
 
 
 def frame(table: str, columns: Mapping[str, Any]) -> pl.DataFrame:
@@ -135,6 +154,17 @@ def frame(table: str, columns: Mapping[str, Any]) -> pl.DataFrame:
     return pl.DataFrame({name: series[name].cast(dtype) for name, dtype in types.items()})
 
 
+def acks_frame(
+    columns: Mapping[str, Any], private_state: Iterable[tuple[str, bool, list[int], Any]]
+) -> pl.DataFrame:
+    """The polars table of what `_core.run_on_kernel` hands over."""
+    private = []
+    for name, signed, flows, values in private_state:
+        column = pl.Series(f"private.{name}", values.view("i8") if signed else values)
+        private.append(pl.when(pl.col("flow").is_in(flows)).then(column).alias(column.name))
+    return frame("acks", columns).with_columns(private)
+
+
 def markdown() -> str:
     """`docs/tables.md`."""
     lines = [
@@ -144,7 +174,7 @@ def markdown() -> str:
         "polars tables of the same names. Times count from the start of the run; columns that say",
         '"so far" are cumulative. Written by `make docs` from `python/ackclock/tables.py`.',
     ]
-    for table, (row, columns) in TABLES.items():
+    for table, (row, columns) in _ALL.items():
         lines += ["", f"## `{table}.parquet`", "", row, "", "| column | type | meaning |"]
         lines += ["|---|---|---|"]
         for name, (dtype, meaning) in columns.items():

@@ -18,7 +18,8 @@ use crate::run::tables;
 const TICK: Duration = Duration::from_millis(100);
 
 /// Runs a scenario (canonical JSON) on the kernel, in real time: the tables of `run_many`,
-/// and `certificate`, a dict; with `acks` the table `acks` and `lost_acks`, how many it lacks.
+/// and `certificate`, a dict; with `acks` the table `acks`, `lost_acks`, how many it lacks, and
+/// `private_state`: for each column name, signed?, flows that have it, two's complement.
 ///
 /// Calls `progress(fraction)` about ten times a second. An exception there, or Ctrl-C, ends
 /// the run.
@@ -67,6 +68,15 @@ pub fn run_on_kernel<'py>(
         columns!(time_us flow cwnd_packets ssthresh_packets srtt_us in_flight_packets state);
         dict.set_item("acks", acks)?;
         dict.set_item("lost_acks", table.lost_rows)?;
+        let private: Vec<_> = table
+            .private
+            .into_iter()
+            .map(|each| {
+                let values = PyArray1::from_vec(py, each.values);
+                (each.name, each.signed, each.flows, values)
+            })
+            .collect();
+        dict.set_item("private_state", private)?;
     }
     Ok(dict)
 }

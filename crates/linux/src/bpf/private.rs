@@ -11,9 +11,10 @@ use super::telemetry::Record;
 pub struct PrivateField {
     /// Its name in the file, such as `cnt` or `cubic.epoch_start`.
     pub name: String,
+    /// Can it be negative?
+    pub signed: bool,
     bit_offset: usize,
     bits: usize,
-    signed: bool,
 }
 
 impl PrivateField {

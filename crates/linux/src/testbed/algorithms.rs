@@ -1,7 +1,7 @@
 //! The flows' congestion controls, registered in the kernel for the time of a run.
 
 use super::TestbedError;
-use crate::bpf::Registered;
+use crate::bpf::{PrivateField, Registered};
 use ackclock_sim::scenario::{Scenario, KERNEL};
 use std::collections::btree_map::{BTreeMap, Entry};
 
@@ -10,7 +10,7 @@ use std::collections::btree_map::{BTreeMap, Entry};
 pub(super) struct Algorithms {
     /// The kernel's name of each flow's.
     pub(super) names: Vec<String>,
-    _registered: BTreeMap<String, Registered>,
+    registered: BTreeMap<String, Registered>,
 }
 
 impl Algorithms {
@@ -36,9 +36,15 @@ impl Algorithms {
             };
             names.push(each.name().into());
         }
-        Ok(Self {
-            names,
-            _registered: registered,
-        })
+        Ok(Self { names, registered })
+    }
+
+    /// What each flow's private state holds; the kernel's own algorithms do not say.
+    pub(super) fn private_fields(&self, scenario: &Scenario) -> Vec<Vec<PrivateField>> {
+        let of = |spec| self.registered.get(spec).map(Registered::private_fields);
+        let flows = scenario.flows.iter();
+        flows
+            .map(|flow| of(&flow.algorithm).unwrap_or_default())
+            .collect()
     }
 }

@@ -12,7 +12,7 @@ mod namespace;
 mod realtime;
 mod sys;
 
-pub use acks::AckTable;
+pub use acks::{AckTable, PrivateColumn};
 pub use certificate::{Certificate, BOUND_MAX_US, BOUND_P99_US, BOUND_RATE};
 
 use crate::bpf::KernelError;
@@ -137,7 +137,9 @@ pub fn run(scenario: &Scenario, control: &Control, acks: bool) -> Result<Run, Te
             })
             .collect::<Result<Vec<_>, _>>()
     })?;
-    let mut stream = acks.then(|| Stream::start(&sender_sockets)).transpose()?;
+    let mut stream = acks
+        .then(|| Stream::start(&sender_sockets, &algorithms.private_fields(scenario)))
+        .transpose()?;
     let endpoints = flows
         .clone()
         .zip(sender_sockets.into_iter().zip(receiver_sockets))
