@@ -7,11 +7,30 @@ import polars as pl
 from matplotlib.figure import Figure
 
 from ackclock import Result, Scenario, stats, style
+from ackclock.claims import Measure
 from ackclock.papers.leith2007 import _testbed as testbed
 
 RATES_MBPS = (10, 250)
 # "averaged over the last 200s of each test run" (caption of figure 3); assumed for the others.
 LAST_S = 200
+QUICK_DURATION = "320s"
+
+#: The label and the colour of each pair of algorithms.
+Pairs = dict[tuple[str, ...], tuple[str, str]]
+
+
+def against(first: str | None = None) -> Pairs:
+    """CUBIC by both readings, each beside `first` or another of its kind."""
+    return {
+        (first or testbed.CUBIC, testbed.CUBIC): ("CUBIC, Algorithm 1", "#0072B2"),
+        (first or testbed.CUBIC_SOURCE, testbed.CUBIC_SOURCE): (
+            "CUBIC, 2.6.18.2's source",
+            "#56B4E9",
+        ),
+    }
+
+
+STANDARD: Pairs = {(testbed.RENO,) * 2: ("standard TCP", "#999999")}
 
 
 def grid(
@@ -52,23 +71,36 @@ def ratio(runs: pl.DataFrame) -> stats.Estimate:
     return stats.mean_ci(runs["ratio"].to_list())
 
 
+def measures(
+    rows: pl.DataFrame, pairs: Pairs, rtts_ms: Sequence[int], quantity: str, paper: str = ""
+) -> list[Measure]:
+    """The ratio at every point."""
+    return [
+        Measure(
+            f"{quantity}, {rate} Mb/s, {rtt} ms, {label}",
+            "",
+            ratio(at(rows, rate, pair, rtt)),
+            paper,
+        )
+        for pair, (label, _) in pairs.items()
+        for rate in RATES_MBPS
+        for rtt in rtts_ms
+    ]
+
+
 def plot(
     rows: pl.DataFrame,
-    pairs: dict[tuple[str, ...], tuple[str, str]],
+    pairs: Pairs,
     rtts_ms: Sequence[int],
-    column: str = "ratio",
     ylabel: str = "throughput of flow 1 / flow 2",
 ) -> Figure:
-    """The paper's axes: the ratio over the RTT of flow 2, a panel a rate; bars are 95 % intervals.
-
-    `pairs` gives each pair of algorithms its label and its colour.
-    """
+    """The paper's axes: the ratio over the RTT of flow 2, a panel a rate; bars: 95 % intervals."""
     with style.applied():
         figure = Figure(figsize=(8, 3.4))
         for axes, rate in zip(figure.subplots(1, 2, sharey=True), RATES_MBPS, strict=True):
             for shift, (pair, (label, colour)) in enumerate(pairs.items()):
                 points = [at(rows, rate, pair, rtt) for rtt in rtts_ms]
-                means = [stats.mean_ci(runs[column].to_list()) for runs in points]
+                means = [ratio(runs) for runs in points]
                 axes.errorbar(
                     [rtt + 1.5 * shift for rtt in rtts_ms],
                     [each.mean for each in means],

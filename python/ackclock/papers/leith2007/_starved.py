@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 
 from ackclock import Result, Scenario, stats, style
 from ackclock import plot as drawing
+from ackclock.claims import Claim, Every, Measure
 from ackclock.papers.leith2007 import _testbed as testbed
 
 RTTS_MS = (160, 16)
@@ -40,6 +41,32 @@ def reduce(result: Result) -> dict[str, Any]:
 def smaller_share(rows: pl.DataFrame, pair: Sequence[str], buffer: str) -> stats.Estimate:
     runs = rows.filter(algorithms="+".join(pair), buffer=buffer)
     return stats.mean_ci(runs["smaller_share"].to_list())
+
+
+def measures(rows: pl.DataFrame, pairs: Sequence[Sequence[str]]) -> list[Measure]:
+    """The smaller share of each pair with each buffer."""
+    return [
+        Measure(
+            f"share of the smaller flow, {name}, {testbed.READINGS[pair[0]]}",
+            "",
+            smaller_share(rows, pair, buffer),
+            "starved",
+        )
+        for pair in pairs
+        for buffer, name in BUFFERS.items()
+    ]
+
+
+def claims(
+    rows: pl.DataFrame, pairs: Sequence[Sequence[str]], claim: str, says: str
+) -> list[Claim | Every]:
+    """One claim by both readings; `pairs` begin with them."""
+    return [
+        Claim(
+            claim + testbed.SUFFIX[pair[0]], says, smaller_share(rows, pair, "1bdp"), "", high=0.2
+        )
+        for pair in pairs
+    ]
 
 
 def plot(pairs: Sequence[Sequence[str]], seed: int, load: testbed.Load) -> Figure:

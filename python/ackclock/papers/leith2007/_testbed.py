@@ -83,6 +83,7 @@ def describe(result: Result) -> dict[str, Any]:
         "rtts_ms": "+".join(str(flow["rtt_ns"] // 1_000_000) for flow in result.resolved["flows"]),
         "rtt_2_ms": result.resolved["flows"][-1]["rtt_ns"] // 1_000_000,
         "seed": of.seed,
+        "duration": of.duration,
         "packets": result.manifest["packets"],
         "wall_time_s": result.manifest["wall_time_s"],
     }

@@ -1,5 +1,6 @@
 """Three long-lived flows among on-off sessions for an hour: figures 6, 9 and 10."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -42,6 +43,14 @@ def scenario(algorithm: str, sessions: int, seed: int) -> Scenario:
     )
 
 
+def grid(algorithms: Iterable[str], sessions: int, seeds: testbed.Seeds) -> list[Scenario]:
+    return [scenario(algorithm, sessions, seed) for algorithm in algorithms for seed in seeds]
+
+
+def quick_grid(algorithms: Iterable[str], sessions: int, seeds: testbed.Seeds) -> list[Scenario]:
+    return testbed.shortened(grid(algorithms, sessions, seeds), "600s")
+
+
 def reduce(result: Result) -> dict[str, Any]:
     """Throughputs of the hour, the longest unfair stretch, and how cwnd is distributed."""
     edges_s = np.arange(WARM_UP_S, metrics.duration_s(result), WINDOW_S)
@@ -67,12 +76,15 @@ def longest(true: NDArray[np.bool_]) -> int:
     return int((edges[1::2] - edges[::2]).max(initial=0))
 
 
-def plot_cwnd(result: Result, title: str) -> Figure:
+def plot(rows: pl.DataFrame, load: testbed.Load, sessions: int) -> Figure:
+    """The windows of the first run with the source's CUBIC."""
+    run = scenario(testbed.CUBIC_SOURCE, sessions, rows["seed"][0])
+    result = load(run.replace(duration=rows["duration"][0]))
     with style.applied():
         figure = Figure(figsize=(9, 3.2))
         axes = figure.subplots()
         drawing.cwnd(axes, result)
-        axes.set_title(title, fontsize="small")
+        axes.set_title(testbed.READINGS[testbed.CUBIC_SOURCE], fontsize="small")
         axes.set_xlabel("time (s)")
         axes.legend(fontsize="small", ncols=3)
     return figure

@@ -19,10 +19,7 @@ from ackclock.papers.leith2007 import _testbed as testbed
 
 SEEDS, QUICK_SEEDS = testbed.SEEDS, testbed.QUICK_SEEDS
 RTTS_MS = (16, 40, 80, 160, 200)
-PAIRS: dict[tuple[str, ...], tuple[str, str]] = {
-    (testbed.CUBIC,) * 2: ("CUBIC, Algorithm 1", "#0072B2"),
-    (testbed.CUBIC_SOURCE,) * 2: ("CUBIC, 2.6.18.2's source", "#56B4E9"),
-}
+PAIRS = ratios.against()
 
 
 def grid(seeds: testbed.Seeds) -> list[Scenario]:
@@ -30,7 +27,7 @@ def grid(seeds: testbed.Seeds) -> list[Scenario]:
 
 
 def quick_grid(seeds: testbed.Seeds) -> list[Scenario]:
-    return testbed.shortened(grid(seeds), "320s")
+    return testbed.shortened(grid(seeds), ratios.QUICK_DURATION)
 
 
 def reduce(result: Result) -> dict[str, Any]:
@@ -42,17 +39,7 @@ def plot(rows: pl.DataFrame, load: testbed.Load) -> Figure:  # noqa: ARG001
 
 
 def measures(rows: pl.DataFrame) -> list[Measure]:
-    return [
-        Measure(
-            f"flow 1 / flow 2, {rate} Mb/s, {rtt} ms, {label}",
-            "",
-            ratios.ratio(ratios.at(rows, rate, pair, rtt)),
-            "≈ 1",
-        )
-        for pair, (label, _) in PAIRS.items()
-        for rate in ratios.RATES_MBPS
-        for rtt in RTTS_MS
-    ]
+    return ratios.measures(rows, PAIRS, RTTS_MS, "flow 1 / flow 2", "≈ 1")
 
 
 def claims(rows: pl.DataFrame) -> list[Claim | Every]:

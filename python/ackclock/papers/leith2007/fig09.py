@@ -26,11 +26,11 @@ NAMES = {HTCP: "H-TCP, back-off 0.8"} | {
 
 
 def grid(seeds: testbed.Seeds) -> list[Scenario]:
-    return [unsync.scenario(algorithm, SESSIONS, seed) for algorithm in NAMES for seed in seeds]
+    return unsync.grid(NAMES, SESSIONS, seeds)
 
 
 def quick_grid(seeds: testbed.Seeds) -> list[Scenario]:
-    return testbed.shortened(grid(seeds), "600s")
+    return unsync.quick_grid(NAMES, SESSIONS, seeds)
 
 
 def reduce(result: Result) -> dict[str, Any]:

@@ -22,13 +22,11 @@ SESSIONS = 50
 
 
 def grid(seeds: testbed.Seeds) -> list[Scenario]:
-    return [
-        unsync.scenario(reading, SESSIONS, seed) for reading in testbed.SUFFIX for seed in seeds
-    ]
+    return unsync.grid(testbed.SUFFIX, SESSIONS, seeds)
 
 
 def quick_grid(seeds: testbed.Seeds) -> list[Scenario]:
-    return testbed.shortened(grid(seeds), "600s")
+    return unsync.quick_grid(testbed.SUFFIX, SESSIONS, seeds)
 
 
 def reduce(result: Result) -> dict[str, Any]:
@@ -36,8 +34,7 @@ def reduce(result: Result) -> dict[str, Any]:
 
 
 def plot(rows: pl.DataFrame, load: testbed.Load) -> Figure:
-    run = unsync.scenario(testbed.CUBIC_SOURCE, SESSIONS, rows["seed"][0])
-    return unsync.plot_cwnd(load(run), testbed.READINGS[testbed.CUBIC_SOURCE])
+    return unsync.plot(rows, load, SESSIONS)
 
 
 def measures(rows: pl.DataFrame) -> list[Measure]:

@@ -21,11 +21,7 @@ SEEDS, QUICK_SEEDS = testbed.SEEDS, testbed.QUICK_SEEDS
 RTT_1_MS = 162
 # assumed: "16…162 ms"; the figure's points are not listed.
 RTTS_MS = (16, 40, 80, 120, 162)
-PAIRS: dict[tuple[str, ...], tuple[str, str]] = {
-    (testbed.CUBIC,) * 2: ("CUBIC, Algorithm 1", "#0072B2"),
-    (testbed.CUBIC_SOURCE,) * 2: ("CUBIC, 2.6.18.2's source", "#56B4E9"),
-    (testbed.RENO,) * 2: ("standard TCP", "#999999"),
-}
+PAIRS = ratios.against() | ratios.STANDARD
 
 
 def grid(seeds: testbed.Seeds) -> list[Scenario]:
@@ -33,7 +29,7 @@ def grid(seeds: testbed.Seeds) -> list[Scenario]:
 
 
 def quick_grid(seeds: testbed.Seeds) -> list[Scenario]:
-    return testbed.shortened(grid(seeds), "320s")
+    return testbed.shortened(grid(seeds), ratios.QUICK_DURATION)
 
 
 def reduce(result: Result) -> dict[str, Any]:
@@ -45,17 +41,7 @@ def plot(rows: pl.DataFrame, load: testbed.Load) -> Figure:  # noqa: ARG001
 
 
 def measures(rows: pl.DataFrame) -> list[Measure]:
-    return [
-        Measure(
-            f"flow 1 / flow 2, {rate} Mb/s, {rtt} ms, {label}",
-            "",
-            ratios.ratio(ratios.at(rows, rate, pair, rtt)),
-            "CUBIC never below ≈ 0.25",
-        )
-        for pair, (label, _) in PAIRS.items()
-        for rate in ratios.RATES_MBPS
-        for rtt in RTTS_MS
-    ]
+    return ratios.measures(rows, PAIRS, RTTS_MS, "flow 1 / flow 2", "CUBIC never below ≈ 0.25")
 
 
 def claims(rows: pl.DataFrame) -> list[Claim | Every]:

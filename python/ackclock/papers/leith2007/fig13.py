@@ -62,7 +62,10 @@ def plot(rows: pl.DataFrame, load: testbed.Load) -> Figure:
         for column, reading in enumerate(READINGS):
             for row, start_s in enumerate(SHOWN_S):
                 axes = panels[row][column]
-                drawing.cwnd(axes, load(scenario(reading, start_s, seed)))
+                drawing.cwnd(
+                    axes,
+                    load(scenario(reading, start_s, seed).replace(duration=rows["duration"][0])),
+                )
                 axes.set_title(
                     f"flow 2 starts at {start_s} s, {testbed.READINGS[reading]}", fontsize="small"
                 )

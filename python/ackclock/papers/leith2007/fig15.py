@@ -21,11 +21,7 @@ from ackclock.papers.leith2007 import _testbed as testbed
 
 SEEDS, QUICK_SEEDS = testbed.SEEDS, testbed.QUICK_SEEDS
 RTTS_MS = (16, 40, 80, 160, 200)
-PAIRS: dict[tuple[str, ...], tuple[str, str]] = {
-    (testbed.RENO, testbed.CUBIC): ("CUBIC, Algorithm 1", "#0072B2"),
-    (testbed.RENO, testbed.CUBIC_SOURCE): ("CUBIC, 2.6.18.2's source", "#56B4E9"),
-    (testbed.RENO, testbed.RENO): ("standard TCP", "#999999"),
-}
+PAIRS = ratios.against(testbed.RENO) | ratios.STANDARD
 
 
 def grid(seeds: testbed.Seeds) -> list[Scenario]:
@@ -33,7 +29,7 @@ def grid(seeds: testbed.Seeds) -> list[Scenario]:
 
 
 def quick_grid(seeds: testbed.Seeds) -> list[Scenario]:
-    return testbed.shortened(grid(seeds), "320s")
+    return testbed.shortened(grid(seeds), ratios.QUICK_DURATION)
 
 
 def reduce(result: Result) -> dict[str, Any]:
@@ -45,16 +41,7 @@ def plot(rows: pl.DataFrame, load: testbed.Load) -> Figure:  # noqa: ARG001
 
 
 def measures(rows: pl.DataFrame) -> list[Measure]:
-    return [
-        Measure(
-            f"standard / other, {rate} Mb/s, {rtt} ms, {label}",
-            "",
-            ratios.ratio(ratios.at(rows, rate, pair, rtt)),
-        )
-        for pair, (label, _) in PAIRS.items()
-        for rate in ratios.RATES_MBPS
-        for rtt in RTTS_MS
-    ]
+    return ratios.measures(rows, PAIRS, RTTS_MS, "standard / other")
 
 
 def claims(rows: pl.DataFrame) -> list[Claim | Every]:

@@ -32,29 +32,13 @@ def plot(rows: pl.DataFrame, load: testbed.Load) -> Figure:
 
 
 def measures(rows: pl.DataFrame) -> list[Measure]:
-    return [
-        Measure(
-            f"share of the smaller flow, {name}, {testbed.READINGS[pair[0]]}",
-            "",
-            starved.smaller_share(rows, pair, buffer),
-            "starved",
-        )
-        for pair in PAIRS
-        for buffer, name in starved.BUFFERS.items()
-    ]
+    return starved.measures(rows, PAIRS)
 
 
 def claims(rows: pl.DataFrame) -> list[Claim | Every]:
-    return [claim for reading in testbed.SUFFIX for claim in _claims(rows, reading)]
-
-
-def _claims(rows: pl.DataFrame, reading: str) -> list[Claim | Every]:
-    return [
-        Claim(
-            "leith2007.fig16.std-1M" + testbed.SUFFIX[reading],
-            "Gross unfairness between CUBIC and standard TCP at 1 Mb/s",
-            starved.smaller_share(rows, PAIRS[list(testbed.SUFFIX).index(reading)], "1bdp"),
-            "",
-            high=0.2,
-        )
-    ]
+    return starved.claims(
+        rows,
+        PAIRS,
+        "leith2007.fig16.std-1M",
+        "Gross unfairness between CUBIC and standard TCP at 1 Mb/s",
+    )
