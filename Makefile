@@ -18,6 +18,7 @@ build: $(CORE) ## Everything that `$(BIN)/ackclock` needs, inside this directory
 
 test: build ## Every test: Rust, C layout, BPF builds, Python
 	@scripts/require.sh chromium || echo "the report is not tested in a browser"
+	@scripts/require.sh iperf3 || echo "a deployed algorithm is not tested with iperf3"
 	cargo test --workspace
 	$(BIN)/pytest
 

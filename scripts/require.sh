@@ -1,5 +1,6 @@
 #!/bin/sh
-# Makes sure that the tools named as arguments are here: cc, clang, libelf, python, cargo, chromium.
+# Makes sure that the tools named as arguments are here: cc, clang, libelf, python, cargo, iperf3,
+# chromium.
 # Debian packages are installed when missing and we are root; otherwise the command to type is
 # printed. Rust is never installed behind your back.
 set -eu
@@ -23,6 +24,7 @@ present() {
 	case $1 in
 	cc) has cc || has gcc || has clang ;;
 	clang) has clang ;;
+	iperf3) has iperf3 && has ip && has unshare ;;
 	chromium) has chromium || has chromium-browser || has google-chrome ;;
 	libelf) has make && has pkg-config && pkg-config --exists libelf zlib ;;
 	python) find_python >/dev/null ;;
@@ -34,6 +36,7 @@ package() {
 	case $1 in
 	cc) echo gcc libc6-dev ;;
 	clang) echo clang ;;
+	iperf3) echo iperf3 iproute2 util-linux ;;
 	chromium) echo chromium ;;
 	libelf) echo make pkg-config libelf-dev zlib1g-dev ;;
 	python) echo python3 python3-venv ;;
