@@ -2,6 +2,7 @@
 
 mod common;
 
+use std::os::unix::fs::MetadataExt as _;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 use std::{fs, thread};
@@ -104,5 +105,39 @@ fn of_several_at_once_one_wins() {
             undeploy(name),
             Err(KernelError::NotDeployed { .. })
         ));
+    });
+}
+
+#[test]
+fn a_namespace_of_a_thread_keeps_its_former_default() {
+    if common::skipped("deploying") {
+        return;
+    }
+    common::in_own_namespace(|| {
+        let [name, other] = ["mine", "other"].map(|name| format!("{name}{:x}", std::process::id()));
+        let before = default();
+        deploy("cubic_fc", Some(&name), true).unwrap();
+        common::in_own_namespace(|| {
+            deploy("square_ff", Some(&other), true).unwrap();
+            undeploy(&other).unwrap();
+        });
+        undeploy(&name).unwrap();
+        assert_eq!(default(), before);
+    });
+}
+
+#[test]
+fn where_the_former_default_is_forgotten_one_for_all_takes_its_place() {
+    if common::skipped("deploying") {
+        return;
+    }
+    common::in_own_namespace(|| {
+        let name = format!("lost{:x}", std::process::id());
+        deploy("cubic_fc", Some(&name), true).unwrap();
+        let inode = fs::metadata("/proc/thread-self/ns/net").unwrap().ino();
+        fs::remove_file(format!("/sys/fs/bpf/ackclock-previous-default-{inode}")).unwrap();
+        let undeployed = undeploy(&name).unwrap();
+        assert_eq!(undeployed.restored, [("here".to_string(), default())]);
+        assert!(["cubic", "reno"].contains(&default().as_str()));
     });
 }

@@ -1,8 +1,8 @@
 //! Algorithms that stay registered when the command ends.
 
-use std::fs;
 use std::thread::sleep;
 use std::time::Duration;
+use std::{fs, io};
 
 use ackclock_host::Algorithm;
 
@@ -157,8 +157,7 @@ pub fn undeploy(name: &str) -> Result<Undeployed, KernelError> {
             .default_algorithm()
             .is_ok_and(|default| default == name)
         {
-            let former = former_default(&bpffs, namespace);
-            namespace.set_default_algorithm(&former).map_err(cannot)?;
+            let former = restore_default(&bpffs, namespace).map_err(cannot)?;
             restored.push((namespace.name.clone(), former));
         }
     }
@@ -183,16 +182,24 @@ pub fn undeploy(name: &str) -> Result<Undeployed, KernelError> {
     Ok(Undeployed { restored, live })
 }
 
-/// What was the default there before one of ours; where that is not known, as in a namespace
-/// that began with ours, what was it here.
-fn former_default(bpffs: &BpfFs, namespace: &Namespace) -> String {
-    let available = available();
-    [namespace.inode, here().inode]
+/// Makes default there what was it before one of ours; where that is not known, as in a
+/// namespace that began with ours, what was it here. Returns its name.
+///
+/// The next is tried where one is not there any more, or is not for all (the file
+/// `tcp_allowed_congestion_control`), as CUBIC on a kernel that begins with another.
+fn restore_default(bpffs: &BpfFs, namespace: &Namespace) -> io::Result<String> {
+    let mut refused = None;
+    for name in [namespace.inode, here().inode]
         .into_iter()
         .filter_map(|inode| bpffs.previous_default(inode))
-        .chain(["cubic".to_string()])
-        .find(|name| available.contains(name))
-        .unwrap_or_else(|| "reno".into())
+        .chain(["cubic".into(), "reno".into()])
+    {
+        match namespace.set_default_algorithm(&name) {
+            Ok(()) => return Ok(name),
+            Err(error) => refused = Some(error),
+        }
+    }
+    Err(refused.expect("two at least were tried"))
 }
 
 fn here() -> Namespace {

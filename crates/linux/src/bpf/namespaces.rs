@@ -20,7 +20,7 @@ pub(crate) struct Namespace {
 }
 
 impl Namespace {
-    /// Every namespace that has a process or a name, this one first.
+    /// Every namespace that has a thread or a name, this one first.
     pub fn all() -> Vec<Self> {
         let mut found = vec![(
             "here".to_string(),
@@ -33,10 +33,11 @@ impl Namespace {
             let pid = file_name(&process);
             if pid.bytes().all(|byte| byte.is_ascii_digit()) {
                 let command = fs::read_to_string(process.join("comm")).unwrap_or_default();
-                found.push((
-                    format!("pid {pid} ({})", command.trim()),
-                    process.join("ns/net"),
-                ));
+                let name = format!("pid {pid} ({})", command.trim());
+                // A thread can be in a namespace that its process is not in.
+                for thread in entries(process.join("task")) {
+                    found.push((name.clone(), thread.join("ns/net")));
+                }
             }
         }
         let mut seen = HashSet::new();
@@ -78,7 +79,7 @@ impl Namespace {
     }
 }
 
-fn entries(directory: &str) -> Vec<PathBuf> {
+fn entries(directory: impl AsRef<Path>) -> Vec<PathBuf> {
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     let mut paths: Vec<_> = entries.map(|entry| entry.path()).collect();
     paths.sort();
