@@ -299,7 +299,7 @@ def test_an_early_interrupt_is_quiet(tmp_path, after_s):
 
 def test_ctrl_c_in_a_sweep_keeps_what_is_done_and_resumes(tmp_path):
     cache = tmp_path / ".ackclock"
-    process = start("reproduce", "cubicfc/fig5", "--threads", "1", cwd=tmp_path)
+    process = start("reproduce", "cubicfc/fig5", "--jobs", "1", cwd=tmp_path)
     wait_until(lambda: any(cache.glob("[!.]*/manifest.json")))
     process.send_signal(signal.SIGINT)
     _, stderr = process.communicate(timeout=20)

@@ -5,7 +5,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 
 fn main() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let root = Path::new(&std::env::var("CARGO_MANIFEST_DIR").unwrap()).join("../..");
     let mut sources = Vec::new();
     for directory in ["crates/sim/src", "crates/host/src", "algorithms/host"] {
         println!("cargo::rerun-if-changed={}", root.join(directory).display());

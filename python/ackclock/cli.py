@@ -11,8 +11,12 @@ def main() -> None:
         if signal.getsignal(stop) == signal.SIG_DFL:  # not under nohup
             signal.signal(stop, _interrupt)
     try:
-        from ackclock import kernel_commands  # noqa: F401, PLC0415 (adds to the commands)
-        from ackclock.commands import app  # noqa: PLC0415
+        from ackclock import (  # noqa: PLC0415
+            commands,  # noqa: F401 (each adds its commands)
+            figure_commands,  # noqa: F401
+            kernel_commands,  # noqa: F401
+        )
+        from ackclock.console import app  # noqa: PLC0415
 
         app()
     except KeyboardInterrupt:

@@ -10,16 +10,16 @@ import typer
 from rich.text import Text
 
 from ackclock import Scenario, _core
-from ackclock.commands import (
+from ackclock.console import (
     Output,
-    _one_line_errors,
-    _print_report,
-    _print_table,
-    _progress,
-    _say_invalid,
-    _table,
     app,
+    new_table,
+    one_line_errors,
     out,
+    print_report,
+    print_table,
+    progress_bar,
+    say_invalid,
 )
 from ackclock.runs import output_directory
 
@@ -27,7 +27,10 @@ from ackclock.runs import output_directory
 INTERRUPTED = "`ackclock status` tells what is registered"
 
 
-@app.command("deploy")
+PANEL = "The kernel"
+
+
+@app.command("deploy", rich_help_panel=PANEL)
 def deploy_command(
     algorithm: Annotated[str, typer.Argument(help="name[@preset][:param=value,…] or a C file.")],
     param: Annotated[
@@ -53,7 +56,7 @@ def deploy_command(
 
     - `ackclock deploy ./my_cc.c && iperf3 -c host -C my_cc`
     """
-    with _one_line_errors(INTERRUPTED):
+    with one_line_errors(INTERRUPTED):
         spec = algorithm
         if param:
             has_settings = "=" in algorithm.rsplit("/", 1)[-1]
@@ -67,7 +70,7 @@ def deploy_command(
         out.print(f"`ackclock undeploy {done['name']}` ends it")
 
 
-@app.command("undeploy")
+@app.command("undeploy", rich_help_panel=PANEL)
 def undeploy_command(
     name: Annotated[str, typer.Argument(help="Its name in the kernel.")],
 ) -> None:
@@ -77,7 +80,7 @@ def undeploy_command(
 
     - `ackclock undeploy cubic_fc`
     """
-    with _one_line_errors(INTERRUPTED):
+    with one_line_errors(INTERRUPTED):
         done = _core.undeploy(name)
         out.print(f"{name} is no longer registered")
         for namespace, default in done["restored"]:
@@ -86,7 +89,7 @@ def undeploy_command(
             out.print(f"namespace {namespace}: {sockets} sockets keep it until they close")
 
 
-@app.command("status")
+@app.command("status", rich_help_panel=PANEL)
 def status_command(
     as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
 ) -> None:
@@ -98,7 +101,7 @@ def status_command(
 
     - `ackclock status --json`
     """
-    with _one_line_errors():
+    with one_line_errors():
         registered = _core.status()
         if as_json:
             sys.stdout.write(json.dumps(registered, indent=2, ensure_ascii=False) + "\n")
@@ -106,7 +109,7 @@ def status_command(
         if not registered:
             out.print("no algorithm in BPF is registered; `ackclock deploy NAME` does it")
             return
-        table = _table("name", "algorithm", "kept by", "sockets", "default in")
+        table = new_table("name", "algorithm", "kept by", "sockets", "default in")
         for each in registered:
             keepers = (["deploy"] if each["pinned"] else []) + each["held_by"]
             sockets = [f"{count} ({namespace})" for namespace, count in each["sockets"]]
@@ -117,13 +120,13 @@ def status_command(
                 ", ".join(sockets) or "0",
                 ", ".join(each["default_in"]) or "—",
             )
-        _print_table(table)
+        print_table(table)
         for each in registered:
             if each["parameters"]:
                 out.print(Text(each["name"], style="bold"), f" {each['parameters']}")
 
 
-@app.command("doctor")
+@app.command("doctor", rich_help_panel=PANEL)
 def doctor_command() -> None:
     """Say what this machine can do with the real kernel, and how to get the rest.
 
@@ -133,18 +136,18 @@ def doctor_command() -> None:
 
     - `ackclock doctor`
     """
-    with _one_line_errors():
+    with one_line_errors():
         findings = _core.doctor()
-        table = _table("", "what", "found", "how to get it")
+        table = new_table("", "what", "found", "how to get it")
         for each in findings:
             mark = Text("yes", style="green") if each["ok"] else Text("no", style="red")
             table.add_row(mark, each["what"], each["found"], "" if each["ok"] else each["fix"])
-        _print_table(table)
+        print_table(table)
     if any(each["needed"] and not each["ok"] for each in findings):
         raise typer.Exit(1)
 
 
-@app.command("compare")
+@app.command("compare", rich_help_panel=PANEL)
 def compare_command(
     scenario: Annotated[Path, typer.Argument(help="A scenario file (TOML).")],
     output: Output = None,
@@ -163,14 +166,14 @@ def compare_command(
     """
     from ackclock.compare import compare  # noqa: PLC0415 (only this command draws)
 
-    with _one_line_errors():
+    with one_line_errors():
         chosen = Scenario.from_toml(scenario)
         with nullcontext() if output is None else output_directory(output) as partial:
-            with _progress(scenario.name) as progress:
-                both = compare(chosen, repeats=repeats, progress=progress, on_invalid=_say_invalid)
+            with progress_bar(scenario.name) as progress:
+                both = compare(chosen, repeats=repeats, progress=progress, on_invalid=say_invalid)
             if partial is not None:
                 both.write(partial)
-        _print_report("", both.table())
+        print_report("", both.table())
         for line in both.certificates():
             out.print(line)
         if output is not None:

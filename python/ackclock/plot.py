@@ -62,6 +62,17 @@ def estimates(axes: Axes, x: Sequence[float], points: Sequence[Estimate], **look
     axes.fill_between(x, low, high, color=line.get_color(), alpha=0.2, linewidth=0)
 
 
+def error_bars(axes: Axes, x: Sequence[float], points: Sequence[Estimate], **look: Any) -> None:
+    """Means over x with their intervals where these are finite.
+
+    `look` is what `Axes.errorbar` takes.
+    """
+    means = np.array([point.mean for point in points])
+    ends = np.array([[point.low, point.high] for point in points])
+    bars = np.where(np.isfinite(ends), np.abs(ends - means[:, None]), 0).T
+    axes.errorbar(x, means, yerr=bars, markersize=5, capsize=2, **look)
+
+
 def overview(result: Result) -> Figure:
     """A run on one page: congestion windows, throughput and the queue."""
     with style.applied():

@@ -1,8 +1,11 @@
 """One self-contained HTML page: no script, no network, light or dark as the reader's system is."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
+
+from ackclock.stats import Estimate
 
 _PAGE = """<!doctype html>
 <html lang="en">
@@ -101,6 +104,25 @@ def page(title: str, lead: str, sections: Sequence[Section]) -> str:
     """The HTML of a page."""
     body = "\n".join(section.html(number) for number, section in enumerate(sections))
     return _PAGE.format(title=escape(title), lead=escape(lead), body=body)
+
+
+def number(estimate: Estimate, unit: str = "") -> str:
+    """An estimate as text: "312 s (290 … 334)"."""
+    size = abs(estimate.mean)
+    digits = 4 if unit == "" else 0 if size >= 100 else 1 if size >= 1 else 3
+    text = f"{estimate.mean:.{digits}f} {unit}".strip()
+    if estimate.censored:
+        above, below = math.isinf(estimate.high), math.isinf(estimate.low)
+        bound = "about" if above and below else ">" if above else "<"
+        text = f"{bound} {text}, {estimate.censored} of {estimate.n} cut off"
+    elif estimate.n > 1:
+        text += f" ({estimate.low:.{digits}f} … {estimate.high:.{digits}f})"
+    return text
+
+
+def repeats(estimate: Estimate) -> str:
+    """How many runs, as text."""
+    return str(estimate.n) if estimate.n else "—"
 
 
 def _own_ids(svg: str, number: int) -> str:

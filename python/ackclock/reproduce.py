@@ -6,21 +6,23 @@ import inspect
 import json
 import math
 import os
+import subprocess
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import polars as pl
 from matplotlib.figure import Figure
 
-from ackclock import _core, papers, plot, report, units
+from ackclock import _core, crosscheck, papers, plot, report, units
 from ackclock.claims import Claim, Every, Measure
 from ackclock.runs import MANIFEST, PAGE, Result
 from ackclock.scenario import Scenario
-from ackclock.stats import Estimate
 from ackclock.sweeps import CACHE, sweep
 
+_QUIETLY: Any = {"capture_output": True, "text": True}
 #: A verdict's place in a quick run, which has too few repeats for one.
 QUICK = "quick"
 
@@ -35,6 +37,8 @@ class Reproduced:
     rows: pl.DataFrame
     measures: list[Measure] = field(default_factory=list)
     claims: list[Claim | Every] = field(default_factory=list)
+    #: The same on the kernel, where it has run here.
+    checked: crosscheck.Checked | None = None
 
     @property
     def title(self) -> str:
@@ -75,7 +79,7 @@ def reproduce(
     seeds: int | None = None,
     quick: bool = False,
     cache: Path = CACHE,
-    threads: int = 0,
+    jobs: int = 0,
     progress: Callable[[float], None] | None = None,
 ) -> list[Reproduced]:
     """Runs the grids of the figures (`papers.load`), all in one sweep, and reduces them.
@@ -94,7 +98,7 @@ def reproduce(
         [scenario for grid in missing for scenario in grid],
         lambda _: None,
         cache=cache,
-        threads=threads,
+        jobs=jobs,
         progress=progress,
     )
     reproduced = []
@@ -102,9 +106,10 @@ def reproduce(
         if not path.exists():
             _keep_rows(sweep(grid, module.reduce, cache=cache), path)
         rows = pl.read_parquet(path)
-        reproduced.append(
-            Reproduced(name, module, grid, rows, module.measures(rows), module.claims(rows))
-        )
+        check = getattr(module, "KERNEL", None)
+        checked = crosscheck.load(check, cache=cache, jobs=jobs) if check else None
+        measures, claims = module.measures(rows), module.claims(rows)
+        reproduced.append(Reproduced(name, module, grid, rows, measures, claims, checked))
     return reproduced
 
 
@@ -136,7 +141,7 @@ def measures_table(figure: Reproduced) -> report.Table:
     return report.Table(
         ["quantity", "measured, 95 % CI", "runs", "paper"],
         [
-            [m.quantity, number(m.estimate, m.unit), repeats(m.estimate), m.paper]
+            [m.quantity, report.number(m.estimate, m.unit), report.repeats(m.estimate), m.paper]
             for m in figure.measures
         ],
     )
@@ -151,33 +156,14 @@ def claims_table(figures: Sequence[Reproduced], *, quick: bool) -> report.Table:
                 claim.id,
                 claim.says,
                 claim.bound,
-                number(claim.estimate, claim.unit),
-                repeats(claim.estimate),
+                report.number(claim.estimate, claim.unit),
+                report.repeats(claim.estimate),
                 QUICK if quick else claim.verdict,
             ]
             for figure in figures
             for claim in figure.claims
         ],
     )
-
-
-def number(estimate: Estimate, unit: str) -> str:
-    """An estimate as text: "312 s (290 … 334)"."""
-    size = abs(estimate.mean)
-    digits = 4 if unit == "" else 0 if size >= 100 else 1 if size >= 1 else 3
-    text = f"{estimate.mean:.{digits}f} {unit}".strip()
-    if estimate.censored:
-        above, below = math.isinf(estimate.high), math.isinf(estimate.low)
-        bound = "about" if above and below else ">" if above else "<"
-        text = f"{bound} {text}, {estimate.censored} of {estimate.n} cut off"
-    elif estimate.n > 1:
-        text += f" ({estimate.low:.{digits}f} … {estimate.high:.{digits}f})"
-    return text
-
-
-def repeats(estimate: Estimate) -> str:
-    """How many runs, as text."""
-    return str(estimate.n) if estimate.n else "—"
 
 
 def write(
@@ -198,7 +184,7 @@ def write(
     by_paper: dict[str, list[Reproduced]] = {}
     for each in figures:
         by_paper.setdefault(each.paper, []).append(each)
-    lead = f"ackclock {_core.engine_version()}"
+    lead = _lead()
     if quick:
         lead += " · a quick run: too few repeats for a verdict"
     sections = [report.Section("Claims", table=claims_table(figures, quick=quick))]
@@ -208,14 +194,11 @@ def write(
         for paper, some in by_paper.items():
             claims = report.Section("Claims", table=claims_table(some, quick=quick))
             up = report.Section("", links=[(PAGE, "All papers")])
-            page = report.page(
-                papers.paper_title(paper),
-                lead,
-                [up, claims, *(_section(each, directory, pdf, cache) for each in some)],
-            )
+            shown = [part for each in some for part in _sections(each, directory, pdf, cache)]
+            page = report.page(papers.paper_title(paper), lead, [up, claims, *shown])
             (directory / f"{paper}.html").write_text(page, encoding="utf-8")
     else:
-        sections += [_section(each, directory, pdf, cache) for each in figures]
+        sections += [part for each in figures for part in _sections(each, directory, pdf, cache)]
     sections.append(report.Section("Repeat it", text=run_totals(figures), code=command))
     title = " and ".join(map(papers.paper_title, by_paper))
     page = report.page("The papers, repeated" if len(by_paper) > 1 else title, lead, sections)
@@ -233,6 +216,36 @@ def write(
         write_claims(verdicts, directory)
 
 
+def write_kernel(
+    figures: Sequence[tuple[str, crosscheck.Checked]], directory: Path, *, command: str
+) -> None:
+    """Writes a page of figures on the kernel, beside the simulation, with their files."""
+    sections = [kernel_section(name, each, directory, pdf=False) for name, each in figures]
+    sections.append(report.Section("Repeat it", code=command))
+    page = report.page("The kernel beside the simulator", _lead(), sections)
+    (directory / PAGE).write_text(page, encoding="utf-8")
+    manifest = {
+        "ackclock": _core.engine_version(),
+        "command": command,
+        "certificates": {name: list(each.certificates) for name, each in figures},
+    }
+    text = json.dumps(manifest, indent=2, ensure_ascii=False)
+    (directory / MANIFEST).write_text(text + "\n", encoding="utf-8")
+
+
+def _lead() -> str:
+    """What made it: the engine's version, and the commit where ackclock runs from a checkout."""
+    here = Path(__file__)
+    git = ["git", "-C", str(here.parent)]
+    try:
+        subprocess.run([*git, "ls-files", "--error-unmatch", here.name], check=True, **_QUIETLY)
+        describe = [*git, "describe", "--always", "--abbrev=12", "--dirty=, with changes"]
+        commit = subprocess.run(describe, check=True, **_QUIETLY).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return f"ackclock {_core.engine_version()}"
+    return f"ackclock {_core.engine_version()}, commit {commit}"
+
+
 def write_claims(verdicts: Sequence[dict[str, object]], directory: Path) -> None:
     """Writes claims.json (with the parts of a claim) and claims.parquet (a row a claim)."""
     text = json.dumps(verdicts, indent=2, ensure_ascii=False)
@@ -241,8 +254,20 @@ def write_claims(verdicts: Sequence[dict[str, object]], directory: Path) -> None
     pl.DataFrame(flat, infer_schema_length=None).write_parquet(directory / "claims.parquet")
 
 
+def _sections(figure: Reproduced, directory: Path, pdf: bool, cache: Path) -> list[report.Section]:
+    """A figure on its page, and below it what the kernel makes of it."""
+    sections = [_section(figure, directory, pdf, cache)]
+    if figure.checked:
+        sections.append(kernel_section(figure.name, figure.checked, directory, pdf))
+    elif hasattr(figure.module, "KERNEL"):
+        command = f"ackclock reproduce {figure.name} --on kernel"
+        title = _kernel_title(figure.name)
+        sections.append(report.Section(title, text="Not run here. As root:", code=command))
+    return sections
+
+
 def _section(figure: Reproduced, directory: Path, pdf: bool, cache: Path) -> report.Section:
-    """A figure on its page, with its files beside the page."""
+    """A figure, with its files beside the page."""
     name = figure.file_name
     figure.rows.write_parquet(directory / f"{name}.parquet")
     drawn = figure.plot(cache)
@@ -262,6 +287,29 @@ def _section(figure: Reproduced, directory: Path, pdf: bool, cache: Path) -> rep
         table=measures_table(figure) if figure.measures else None,
         links=[(file, file) for file in (*files, data)],
         code=figure.scenarios[0].to_toml() if scenarios else "",
+    )
+
+
+def _kernel_title(name: str) -> str:
+    return f"On the kernel ({name})"
+
+
+def kernel_section(
+    name: str, checked: crosscheck.Checked, directory: Path, pdf: bool
+) -> report.Section:
+    """The kernel's runs of a figure beside the simulator's, with the files."""
+    drawn, stem = checked.figure(), f"{name.replace('/', '-')}-kernel"
+    files = [path.name for path in plot.write(drawn, directory, stem, pdf=pdf)]
+    checked.rows.write_parquet(directory / f"{stem}.parquet")
+    first = next(iter(checked.check.points.values()))(1)
+    return report.Section(
+        _kernel_title(name),
+        text=checked.check.setup,
+        svg=plot.inline_svg(drawn),
+        caption=checked.caption,
+        table=checked.table(),
+        links=[(file, file) for file in (*files, f"{stem}.parquet")],
+        code=first.to_toml(),
     )
 
 

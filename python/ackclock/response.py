@@ -182,7 +182,7 @@ def measure(
     *,
     profile: str = "linux-6",
     delayed_ack_segments: int = 1,
-    threads: int = 0,
+    jobs: int = 0,
     progress: Callable[[float], None] | None = None,
 ) -> pl.DataFrame:
     """Response functions, one row per RTT, algorithm and loss rate (falling).
@@ -222,7 +222,7 @@ def measure(
             )
             for rtt, algorithm, loss_rate in pending
         ]
-        found = sweep(scenarios, window, cache=CACHE, threads=threads, progress=progress)
+        found = sweep(scenarios, window, cache=CACHE, jobs=jobs, progress=progress)
         windows |= dict(zip(pending, found, strict=True))
         pending = [
             point

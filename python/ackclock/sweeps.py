@@ -23,10 +23,12 @@ def sweep(
     reduce: Callable[[Result], T],
     *,
     cache: str | os.PathLike[str] = CACHE,
-    threads: int = 0,
+    jobs: int = 0,
     progress: Callable[[float], None] | None = None,
 ) -> list[T]:
-    """Runs the scenarios on `threads` cores (0: all); returns `reduce(result)` of each, in order.
+    """Runs the scenarios, `jobs` at a time (0: one on each core).
+
+    Returns `reduce(result)` of each, in order.
 
     Each result is stored as `cache/KEY` the moment it is there (`Scenario.key`), so an
     interrupted sweep resumes, and results that exist are not run again; only one result at a time
@@ -50,7 +52,7 @@ def sweep(
             shutil.rmtree(cache / key, ignore_errors=True)
             from_engine(scenario, resolved[index], raw).save(cache / key)
 
-        _core.run_many(resolved, threads, progress, keep)
+        _core.run_many(resolved, jobs, progress, keep)
     return [reduce(Result.load(cache / key)) for key in keys]
 
 

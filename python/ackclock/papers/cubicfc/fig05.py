@@ -11,8 +11,9 @@ from typing import Any
 import polars as pl
 from matplotlib.figure import Figure
 
-from ackclock import Result, Scenario
+from ackclock import Bottleneck, Flow, Result, Scenario
 from ackclock.claims import Claim, Measure
+from ackclock.crosscheck import Check, mean
 from ackclock.papers.cubicfc import _two_flows as two_flows
 
 SEEDS, QUICK_SEEDS = two_flows.SEEDS, two_flows.QUICK_SEEDS
@@ -45,3 +46,32 @@ def claims(rows: pl.DataFrame) -> list[Claim]:
             high=200,
         )
     ]
+
+
+def _scaled(algorithm: str, seed: int) -> Scenario:
+    return two_flows.scenario(
+        algorithm,
+        seed,
+        duration="240s",
+        profile="linux-6",
+        bottleneck=Bottleneck(rate="100mbit", buffer="1bdp"),
+        flows=(
+            Flow(algorithm=algorithm),
+            Flow(algorithm=algorithm, start="60s", start_spread="1s"),
+        ),
+    )
+
+
+KERNEL = Check(
+    setup="Figures 2 and 5 at 100 instead of 800 Mb/s, 240 s, flow 2 from 60 s on; today's TCP.",
+    points={
+        "CUBIC": lambda seed: _scaled(f"cubic@{two_flows.PRESET}", seed),
+        "Cubic-FC": lambda seed: _scaled(f"cubic_fc@{two_flows.PRESET}", seed),
+    },
+    reduce=reduce,
+    quantities={
+        "convergence time (s)": two_flows.convergence,
+        "throughput of flow 2 (Mb/s)": mean("throughput_2_mbps"),
+        "utilisation": mean("utilisation"),
+    },
+)

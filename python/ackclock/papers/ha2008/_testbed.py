@@ -14,6 +14,7 @@ import polars as pl
 from matplotlib.axes import Axes
 
 from ackclock import Bottleneck, Flow, Result, Scenario, metrics, stats, style, traffic
+from ackclock.plot import error_bars
 
 SEEDS = 10
 QUICK_SEEDS = 1
@@ -122,17 +123,12 @@ def curves(
         look = style.of(algorithm.split("@")[0])
         points = sorted(rows.filter(algorithm=algorithm)[x].unique().to_list())
         of_points = [estimate(rows, y, algorithm=algorithm, **{x: point}) for point in points]
-        means = np.array([each.mean for each in of_points])
-        ends = np.array([[each.low, each.high] for each in of_points])
-        bars = np.where(np.isfinite(ends), np.abs(ends - means[:, None]), 0).T
-        axes.errorbar(
+        error_bars(
+            axes,
             points,
-            means,
-            yerr=bars,
+            of_points,
             color=look.colour,
             marker=look.marker,
-            markersize=5,
-            capsize=2,
             label=NAMES[algorithm],
         )
 

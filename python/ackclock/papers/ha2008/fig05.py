@@ -6,6 +6,7 @@ the other TCP-SACK flow"; at 82 ms "the CUBIC flow runs a cubic window growth fu
 5.2). "Bandwidth is set to 400Mbps" (caption).
 """
 
+from functools import partial
 from typing import Any
 
 import polars as pl
@@ -14,6 +15,7 @@ from matplotlib.figure import Figure
 from ackclock import Result, Scenario, style
 from ackclock import plot as drawing
 from ackclock.claims import Claim, Every, Measure
+from ackclock.crosscheck import Check, mean
 from ackclock.papers.ha2008 import _testbed as testbed
 
 SEEDS, QUICK_SEEDS = testbed.SEEDS, testbed.QUICK_SEEDS
@@ -82,3 +84,22 @@ def claims(rows: pl.DataFrame) -> list[Claim | Every]:
             ],
         ),
     ]
+
+
+def _scaled(rtt_ms: int, seed: int) -> Scenario:
+    flows = [testbed.flow(testbed.CUBIC), testbed.flow(testbed.SACK)]
+    return testbed.scenario(
+        flows, seed, rtt_ms=rtt_ms, rate_mbps=100, sessions=(), profile="linux-6"
+    )
+
+
+KERNEL = Check(
+    setup="100 instead of 400 Mb/s, no background; today's TCP around the algorithms.",
+    points={f"{rtt_ms} ms": partial(_scaled, rtt_ms) for rtt_ms in RTTS_MS},
+    reduce=reduce,
+    quantities={
+        "CUBIC / SACK": mean("ratio"),
+        "throughput of SACK (Mb/s)": mean("sack_mbps"),
+        "utilisation": mean("utilisation"),
+    },
+)

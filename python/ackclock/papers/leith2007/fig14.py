@@ -6,6 +6,7 @@ effect appears to be associated with quantisation of the Cubic TCP increase func
 backoff" (section VI).
 """
 
+from functools import partial
 from typing import Any
 
 import polars as pl
@@ -13,6 +14,7 @@ from matplotlib.figure import Figure
 
 from ackclock import Result, Scenario
 from ackclock.claims import Claim, Every, Measure
+from ackclock.crosscheck import Check, mean
 from ackclock.papers.leith2007 import _starved as starved
 from ackclock.papers.leith2007 import _testbed as testbed
 
@@ -40,3 +42,18 @@ def claims(rows: pl.DataFrame) -> list[Claim | Every]:
     return starved.claims(
         rows, PAIRS, "leith2007.fig14.starvation-1M", "Of two CUBIC flows at 1 Mb/s one is starved"
     )
+
+
+def _today(buffer: str, seed: int) -> Scenario:
+    return starved.scenario(PAIRS[0], buffer, seed).replace(profile="linux-6")
+
+
+KERNEL = Check(
+    setup="The figure itself (Algorithm 1 as printed), with today's TCP around the algorithm.",
+    points={name: partial(_today, buffer) for buffer, name in starved.BUFFERS.items()},
+    reduce=reduce,
+    quantities={
+        "share of the smaller flow": mean("smaller_share"),
+        "share of the flow with 160 ms": mean("share_1"),
+    },
+)

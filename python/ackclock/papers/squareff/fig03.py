@@ -10,14 +10,16 @@ larger RTT connection obtained higher throughput" (V).
 """
 
 from collections.abc import Sequence
+from functools import partial
 from math import log2
 from typing import Any
 
 import polars as pl
 from matplotlib.figure import Figure
 
-from ackclock import Result, Scenario, stats, style
+from ackclock import Bottleneck, Result, Scenario, stats, style
 from ackclock.claims import Claim, Every, Measure
+from ackclock.crosscheck import Check, mean
 from ackclock.papers.squareff import _two_paths as two_paths
 from ackclock.plot import estimates
 
@@ -133,3 +135,27 @@ def of_feedback(rows: pl.DataFrame, cbrt: str, square: str, **of: str) -> list[E
             ],
         ),
     ]
+
+
+def _scaled(algorithm: str, rtt_ms: int, seed: int) -> Scenario:
+    return two_paths.scenario(algorithm, rtt_ms, seed).replace(
+        duration="80s",
+        profile="linux-6",
+        bottleneck=Bottleneck(rate="100mbit", buffer="1067packets"),
+    )
+
+
+KERNEL = Check(
+    setup="100 Mb/s and a tenth of the buffer instead of 1 Gb/s, 80 s; today's TCP.",
+    points={
+        f"{method.label}\n2 v {rtt_ms} ms": partial(_scaled, method.algorithm, rtt_ms)
+        for rtt_ms in (16, 128)
+        for method in two_paths.METHODS
+    },
+    reduce=reduce,
+    quantities={
+        "throughput of flow 1 / flow 2": mean("ratio"),
+        "fairness index": mean("jain"),
+        "utilisation": mean("utilisation"),
+    },
+)

@@ -1,0 +1,200 @@
+"""A figure's experiment on this machine's own TCP stack, beside its simulation.
+
+A figure that one machine can carry in real time, as it is or smaller, has a module-level `KERNEL`,
+a `Check`. Its kernel runs are kept beside the simulated ones, as `.ackclock/kernel/KEY-RELEASE`.
+"""
+
+import platform
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from ackclock import plot, report, stats, style, units
+from ackclock.compare import like_kernel
+from ackclock.compare import measure as run_on_kernel
+from ackclock.runs import Result
+from ackclock.scenario import Scenario
+from ackclock.stats import Estimate
+from ackclock.sweeps import CACHE, sweep
+
+#: Kernel runs of each point, unless told otherwise.
+SEEDS = 5
+#: Simulated runs of each point: they cost little, so that only the kernel's mean is uncertain.
+SIMULATED = 20
+#: The two sides, and the marker of each.
+SIDES = {"simulator": "o", "kernel": "s"}
+
+
+@dataclass(frozen=True)
+class Check:
+    """What of a figure runs on the kernel."""
+
+    #: How it differs from the figure's own setup.
+    setup: str
+    #: Label → the scenario of a seed.
+    points: Mapping[str, Callable[[int], Scenario]]
+    #: A run in numbers, a row of a table.
+    reduce: Callable[[Result], dict[str, Any]]
+    #: What is put side by side → its estimate from the rows of a point.
+    quantities: Mapping[str, Callable[[pl.DataFrame], Estimate]]
+
+
+def mean(column: str) -> Callable[[pl.DataFrame], Estimate]:
+    """The mean of a column over the runs, for `Check.quantities`."""
+    return lambda rows: stats.mean_ci(rows[column].to_list())
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A check that ran: its `rows` are those of `Check.reduce`, with `point` and `side`."""
+
+    check: Check
+    rows: pl.DataFrame
+    #: Label → the first run of the simulator and of the kernel.
+    first: Mapping[str, tuple[Result, Result]]
+    #: What each kernel run says of how it kept time.
+    certificates: Sequence[Mapping[str, Any]]
+
+    def estimate(self, quantity: str, point: str, side: str) -> Estimate:
+        """A quantity over the runs of a side at a point."""
+        return self.check.quantities[quantity](self.rows.filter(point=point, side=side))
+
+    def table(self) -> report.Table:
+        """A row per quantity and point: both sides, and whether their intervals overlap."""
+        rows = []
+        for quantity in self.check.quantities:
+            for point in self.check.points:
+                both = [self.estimate(quantity, point, side) for side in SIDES]
+                values = [f"{report.number(each)}, {each.n} runs" for each in both]
+                simulated, measured = both
+                overlap = simulated.low <= measured.high and measured.low <= simulated.high
+                rows.append([quantity, point, *values, "yes" if overlap else "no"])
+        return report.Table(["quantity", "point", *SIDES, "intervals overlap"], rows)
+
+    @property
+    def caption(self) -> str:
+        """How many runs, and how well the kernel's kept time."""
+        late_us = max(each["lateness_p99_us"] for each in self.certificates)
+        return (
+            "The first run of each point, the simulator left, the kernel right; below, means and "
+            f"95 % intervals. {len(self.certificates)} valid runs on Linux {platform.release()}, "
+            f"p99 of lateness at most {late_us:.0f} µs."
+        )
+
+    def figure(self) -> Figure:
+        """Congestion windows of both sides at each point, and under them the quantities."""
+        points = self.check.points
+        heights = (1.6 * len(points), 2.6)
+        with style.applied():
+            figure = Figure(figsize=(8, sum(heights)))
+            halves: Any = figure.subfigures(2, 1, height_ratios=heights)
+            above, below = halves
+            panels = above.subplots(len(points), 2, sharex=True, sharey="row", squeeze=False)
+            for point, row in zip(points, panels, strict=True):
+                for axes, side, result in zip(row, SIDES, self.first[point], strict=True):
+                    plot.cwnd(axes, result)
+                    title = point.replace("\n", ", ")
+                    axes.set_title(f"{title}: {side}", fontsize="small")
+                row[0].autoscale(axis="y")  # of both
+                row[0].set_ylim(bottom=0)
+                row[1].set_ylabel("")
+            for axes in panels[-1]:
+                axes.set_xlabel("time (s)")
+            under = below.subplots(1, len(self.check.quantities), squeeze=False)[0]
+            for axes, quantity in zip(under, self.check.quantities, strict=True):
+                self._draw(axes, quantity)
+            under[0].legend(fontsize="small")
+        return figure
+
+    def _draw(self, axes: Axes, quantity: str) -> None:
+        points = list(self.check.points)
+        for number, (side, marker) in enumerate(SIDES.items()):
+            plot.error_bars(
+                axes,
+                [place + 0.2 * number - 0.1 for place in range(len(points))],
+                [self.estimate(quantity, point, side) for point in points],
+                color=style.FLOWS[number],
+                marker=marker,
+                linestyle="",
+                label=side,
+            )
+        axes.set_xticks(range(len(points)), points, fontsize="x-small")
+        axes.set_xlim(-0.5, len(points) - 0.5)
+        axes.set_ylim(bottom=0)
+        axes.set_title(quantity, fontsize="small")
+
+
+def kept(scenario: Scenario, cache: Path = CACHE) -> Path:
+    """Where the kernel run of a scenario is kept: one for each release of the kernel."""
+    return cache / "kernel" / f"{scenario.key()}-{platform.release()}"
+
+
+def measure(
+    checks: Sequence[Check],
+    *,
+    seeds: int = SEEDS,
+    cache: Path = CACHE,
+    jobs: int = 1,
+    progress: Callable[[float], None] | None = None,
+    on_invalid: Callable[[Result], None] | None = None,
+) -> None:
+    """Runs on the kernel, in real time and `jobs` at a time, what of the checks is not kept.
+
+    Each run is kept as it ends. `progress` hears the fraction that is done.
+    Raises `AckclockError` where the machine cannot, or keeps time too badly for a valid run.
+    """
+    scenarios = [
+        of(seed) for check in checks for of in check.points.values() for seed in range(1, seeds + 1)
+    ]
+    todo = {kept(each, cache): each for each in scenarios if not kept(each, cache).exists()}
+    total_s = sum(_duration_s(each) for each in todo.values())
+    done_s = dict.fromkeys(todo, 0.0)
+    stopped = False
+
+    def one(path: Path) -> None:
+        def watch(fraction: float) -> None:
+            if stopped:
+                raise KeyboardInterrupt
+            done_s[path] = fraction * _duration_s(todo[path])
+            if progress is not None:
+                progress(sum(done_s.values()) / total_s)
+
+        run_on_kernel(todo[path], progress=watch, on_invalid=on_invalid).save(path)
+
+    with ThreadPoolExecutor(jobs) as pool:
+        runs = [pool.submit(one, path) for path in todo]
+        try:
+            for run in wait(runs, return_when=FIRST_EXCEPTION).done:
+                run.result()
+        except BaseException:
+            stopped = True
+            pool.shutdown(cancel_futures=True)
+            raise
+
+
+def load(check: Check, *, cache: Path = CACHE, jobs: int = 0) -> Checked | None:
+    """The check with its kept kernel runs, seeds 1 to n; None where a point has none."""
+    first, rows, certificates = {}, [], []
+    for point, of in check.points.items():
+        measured: list[Result] = []
+        while (path := kept(of(len(measured) + 1), cache)).exists():
+            measured.append(Result.load(path))
+        if not measured:
+            return None
+        scenarios = [like_kernel(of(seed)) for seed in range(1, SIMULATED + 1)]
+        simulated = sweep(scenarios, lambda result: result, cache=cache, jobs=jobs)
+        first[point] = (simulated[0], measured[0])
+        for side, results in zip(SIDES, (simulated, measured), strict=True):
+            rows += [{"point": point, "side": side} | check.reduce(each) for each in results]
+        certificates += [each.manifest["certificate"] for each in measured]
+    return Checked(check, pl.DataFrame(rows, infer_schema_length=None), first, certificates)
+
+
+def _duration_s(scenario: Scenario) -> float:
+    return units.duration_ns(scenario.duration) / 1e9

@@ -1,0 +1,92 @@
+"""Figures on the kernel: what of each paper runs there, and a small one that does."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from ackclock import AckclockError, Bottleneck, Flow, Scenario, crosscheck, metrics, papers
+from ackclock.crosscheck import Check, mean
+
+able = pytest.mark.skipif(
+    bool(os.geteuid()) or not Path("/dev/net/tun").exists(),
+    reason="a kernel run needs root and /dev/net/tun",
+)
+CHECKS = {name: module.KERNEL for name, module in papers.load("all") if hasattr(module, "KERNEL")}
+
+
+def small(seed):
+    return Scenario(
+        duration="2s",
+        rtt="20ms",
+        seed=seed,
+        bottleneck=Bottleneck(rate="10mbit", buffer="1bdp"),
+        flows=(Flow(algorithm="cubic_fc"), Flow(algorithm="reno", start="200ms")),
+    )
+
+
+SMALL = Check(
+    setup="small",
+    points={"one": small, "other": lambda seed: small(seed).replace(rtt="30ms")},
+    reduce=lambda result: {"utilisation": metrics.utilisation(result)},
+    quantities={"utilisation": mean("utilisation")},
+)
+
+
+def test_each_paper_has_one_that_this_machine_can_carry():
+    assert {name.split("/")[0] for name in CHECKS} == {
+        "cubicfc",
+        "ha2008",
+        "leith2007",
+        "squareff",
+    }
+    for check in CHECKS.values():
+        for of in check.points.values():
+            scenario = of(1)
+            assert scenario.profile == "linux-6"
+            assert scenario.sessions == ()
+            assert int(scenario.bottleneck.rate.removesuffix("mbit")) <= 200
+            assert scenario.replace(seed=2) == of(2)
+
+
+@able
+def test_a_check_runs_is_kept_and_drawn(tmp_path, monkeypatch):
+    assert crosscheck.load(SMALL, cache=tmp_path) is None
+    heard = []
+    crosscheck.measure([SMALL], seeds=2, cache=tmp_path, jobs=2, progress=heard.append)
+    assert heard[-1] > 0.8
+    monkeypatch.setattr(crosscheck, "run_on_kernel", None)  # what is kept is not run again
+    crosscheck.measure([SMALL], seeds=2, cache=tmp_path)
+    checked = crosscheck.load(SMALL, cache=tmp_path)
+    assert len(checked.certificates) == 4
+    header, rows = checked.table().header, checked.table().rows
+    assert header == ["quantity", "point", "simulator", "kernel", "intervals overlap"]
+    assert [row[1] for row in rows] == ["one", "other"]
+    assert "2 runs" in rows[0][3]
+    assert checked.estimate("utilisation", "one", "kernel").mean == pytest.approx(0.95, abs=0.1)
+    checked.figure().savefig(tmp_path / "figure.png")
+
+
+@able
+def test_one_that_fails_stops_the_others(tmp_path):
+    impossible = Check(
+        setup="",
+        points={
+            "long": lambda seed: small(seed).replace(duration="100s"),
+            "refused": lambda seed: small(seed).replace(profile="linux-2.6.25"),
+        },
+        reduce=dict,
+        quantities={},
+    )
+    with pytest.raises(AckclockError, match="profile"):
+        crosscheck.measure([impossible], seeds=1, cache=tmp_path, jobs=2)
+    assert not list(tmp_path.glob("kernel/*"))
+
+
+def test_what_is_too_fast_for_the_kernel_is_refused(ackclock):
+    done = ackclock("reproduce", "cubicfc/table02", "--on", "kernel")
+    assert done.returncode == 1
+    assert "cubicfc/table02" in done.stderr
+    assert "choose from cubicfc/fig05" in done.stderr
+    done = ackclock("reproduce", "cubicfc/fig05", "--on", "kernel", "--quick")
+    assert (done.returncode, "--quick" in done.stderr) == (1, True)
