@@ -40,7 +40,7 @@ bench-kernel: ## What BPF costs in the kernel: our CUBIC beside Linux's own; tel
 bench-emulator: build ## How well the kernel testbed's link keeps time, over rates (root)
 	$(BIN)/python scripts/bench_emulator.py
 
-docs-kernel: build ## Rewrite docs/kernel-vs-sim.md (root, some 40 minutes, resumes)
+docs-kernel: build ## Rewrite docs/kernel-vs-sim.md and kernel-figures.md (root, 90 minutes, resumes)
 	$(BIN)/python tests/kernel_vs_sim.py docs
 
 docs: build ## Rewrite the generated pages of docs/

@@ -1,10 +1,11 @@
 """The commands of `ackclock` for the papers: reproduce, claims, report."""
 
 import shlex
+import time
 from contextlib import nullcontext
 from pathlib import Path
 from types import ModuleType
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -21,6 +22,9 @@ from ackclock.console import (
     say_invalid,
 )
 from ackclock.runs import output_directory
+
+if TYPE_CHECKING:
+    from ackclock.reproduce import Reproduced
 
 PANEL = "The papers"
 
@@ -58,6 +62,7 @@ def reproduce_command(
     """
     from ackclock import reproduce  # noqa: PLC0415 (only this command draws)
 
+    started_s = time.monotonic()
     with one_line_errors("the runs that finished are kept; the same command resumes"):
         if quick and on is Host.KERNEL:
             raise AckclockError("--quick: not with --on kernel; --seeds 1 is the least")
@@ -84,8 +89,7 @@ def reproduce_command(
             print_report(figure.title, reproduce.measures_table(figure))
         if any(figure.claims for figure in reproduced):
             print_report("Claims", reproduce.claims_table(reproduced, quick=quick))
-        out.print(reproduce.verdict_totals(reproduced, quick=quick))
-        out.print(reproduce.run_totals(reproduced))
+        _print_totals(reproduced, quick, started_s)
         out.print(f"page: {(directory / 'index.html').absolute()}")
 
 
@@ -139,8 +143,8 @@ def claims_command(
 
     - `ackclock claims leith2007 -o out/claims`
 
-    The output directory has claims.json and claims.parquet. What `ackclock reproduce` has run is
-    not run again.
+    The output directory has claims.json, claims.parquet and claims.md. What `ackclock reproduce`
+    has run is not run again.
     """
     from ackclock import reproduce  # noqa: PLC0415 (only this command draws)
 
@@ -152,12 +156,7 @@ def claims_command(
                     list(chosen.items()), quick=quick, jobs=jobs, progress=progress
                 )
             if partial is not None:
-                verdicts = [
-                    reproduce.claim_row(claim, quick=quick)
-                    for figure in reproduced
-                    for claim in figure.claims
-                ]
-                reproduce.write_claims(verdicts, partial)
+                reproduce.write_claims(reproduced, partial, quick=quick)
         print_report("Claims", reproduce.claims_table(reproduced, quick=quick))
         out.print(reproduce.verdict_totals(reproduced, quick=quick))
 
@@ -179,6 +178,7 @@ def report_command(
     """
     from ackclock import reproduce  # noqa: PLC0415 (only this command draws)
 
+    started_s = time.monotonic()
     with one_line_errors("the runs that finished are kept; the same command resumes"):
         directory = output or Path("out/report")
         with output_directory(directory) as partial:
@@ -188,6 +188,13 @@ def report_command(
                 )
             command = "ackclock report" + (" --quick" if quick else "")
             reproduce.write(reproduced, partial, command=command, quick=quick, pdf=True)
-        out.print(reproduce.verdict_totals(reproduced, quick=quick))
-        out.print(reproduce.run_totals(reproduced))
+        _print_totals(reproduced, quick, started_s)
         out.print(f"site: {(directory / 'index.html').absolute()}")
+
+
+def _print_totals(reproduced: list["Reproduced"], quick: bool, started_s: float) -> None:
+    from ackclock import reproduce  # noqa: PLC0415 (only these commands draw)
+
+    minutes, seconds = divmod(round(time.monotonic() - started_s), 60)
+    out.print(reproduce.verdict_totals(reproduced, quick=quick))
+    out.print(f"{reproduce.run_totals(reproduced)} This command took {minutes} min {seconds} s.")

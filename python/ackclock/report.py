@@ -68,6 +68,12 @@ class Table:
         )
         return f'<div class="scroll"><table><tr>{head}</tr>\n{body}</table></div>\n'
 
+    def markdown(self) -> str:
+        """The table as GitHub's Markdown."""
+        rows = [self.header, ["---"] * len(self.header), *self.rows]
+        cells = [[cell.replace("\n", ", ").replace("|", "\\|") for cell in row] for row in rows]
+        return "\n".join("| " + " | ".join(row) + " |" for row in cells)
+
 
 @dataclass(frozen=True)
 class Section:

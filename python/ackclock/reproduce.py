@@ -203,7 +203,7 @@ def write(
     title = " and ".join(map(papers.paper_title, by_paper))
     page = report.page("The papers, repeated" if len(by_paper) > 1 else title, lead, sections)
     (directory / PAGE).write_text(page, encoding="utf-8")
-    verdicts = [claim_row(claim, quick=quick) for each in figures for claim in each.claims]
+    verdicts = write_claims(figures, directory, quick=quick)
     manifest = {
         "ackclock": _core.engine_version(),
         "command": command,
@@ -212,8 +212,6 @@ def write(
     }
     text = json.dumps(manifest, indent=2, ensure_ascii=False)
     (directory / MANIFEST).write_text(text + "\n", encoding="utf-8")
-    if verdicts:
-        write_claims(verdicts, directory)
 
 
 def write_kernel(
@@ -246,12 +244,22 @@ def _lead() -> str:
     return f"ackclock {_core.engine_version()}, commit {commit}"
 
 
-def write_claims(verdicts: Sequence[dict[str, object]], directory: Path) -> None:
-    """Writes claims.json (with the parts of a claim) and claims.parquet (a row a claim)."""
-    text = json.dumps(verdicts, indent=2, ensure_ascii=False)
-    (directory / "claims.json").write_text(text + "\n", encoding="utf-8")
-    flat = [{k: v for k, v in claim.items() if k != "parts"} for claim in verdicts]
-    pl.DataFrame(flat, infer_schema_length=None).write_parquet(directory / "claims.parquet")
+def write_claims(
+    figures: Sequence[Reproduced], directory: Path, *, quick: bool
+) -> list[dict[str, object]]:
+    """Writes claims.json (with the parts of a claim), claims.parquet and claims.md; returns them.
+
+    Nothing where the figures claim nothing.
+    """
+    verdicts = [claim_row(claim, quick=quick) for each in figures for claim in each.claims]
+    if verdicts:
+        text = json.dumps(verdicts, indent=2, ensure_ascii=False)
+        (directory / "claims.json").write_text(text + "\n", encoding="utf-8")
+        flat = [{k: v for k, v in claim.items() if k != "parts"} for claim in verdicts]
+        pl.DataFrame(flat, infer_schema_length=None).write_parquet(directory / "claims.parquet")
+        text = claims_table(figures, quick=quick).markdown()
+        (directory / "claims.md").write_text(text + "\n", encoding="utf-8")
+    return verdicts
 
 
 def _sections(figure: Reproduced, directory: Path, pdf: bool, cache: Path) -> list[report.Section]:
