@@ -149,10 +149,11 @@ def _summary(result: Result) -> tuple[list[Table], str]:
         )
     more = len(result.flows) - MOST_FLOWS
     totals = f"… and {more} more flows\n" if more > 0 else ""
+    forward = (result.flows["direction"] == "forward").to_numpy()
     packets, wall_s = result.manifest["packets"], result.manifest["wall_time_s"]
     totals += (
         f"utilisation {_known(metrics.utilisation(result), 4)}, "
-        f"Jain index {_known(metrics.jain_index(goodput_bps), 4)}\n"
+        f"Jain index {_known(metrics.jain_index(goodput_bps[forward]), 4)}\n"
         f"{packets} data packets in {wall_s:.2f} s, "
     )
     summary = [table] if result.scenario.flows else []

@@ -161,7 +161,8 @@ def compare_command(
 
     - `ackclock compare examples/two_cubic.toml -o out/compare --repeats 5`
 
-    Of the second half of the runs. The output directory has one page (`index.html`) with the
+    Of the second half of the runs. Two flows are chaotic and one run of them is noise: judge them
+    by 10 repeats or more. The output directory has one page (`index.html`) with the
     congestion windows, throughput and queue of both.
     """
     from ackclock.compare import compare  # noqa: PLC0415 (only this command draws)
