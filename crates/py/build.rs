@@ -1,15 +1,34 @@
-//! Names the engine after its sources, so that no cached result outlives a change of it.
+//! Names the simulator and the testbed after their sources, so that no kept result outlives a
+//! change of what made it.
 
+use std::env;
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 
+const ENGINE: &[&str] = &["crates/sim/src", "crates/host/src", "algorithms/host"];
+/// With what the emulator takes from the simulator.
+const TESTBED: &[&str] = &[
+    "crates/linux/src",
+    "crates/linux/bpf",
+    "crates/sim/src/link.rs",
+    "crates/sim/src/rng.rs",
+    "crates/sim/src/scenario.rs",
+    "crates/sim/src/schedule.rs",
+];
+
 fn main() {
-    let root = Path::new(&std::env::var("CARGO_MANIFEST_DIR").unwrap()).join("../..");
+    println!("cargo::rustc-env=ACKCLOCK_ENGINE={}", version(ENGINE));
+    println!("cargo::rustc-env=ACKCLOCK_TESTBED={}", version(TESTBED));
+}
+
+/// The package's version and a hash of those files and directories.
+fn version(parts: &[&str]) -> String {
+    let root = Path::new(&env::var("CARGO_MANIFEST_DIR").unwrap()).join("../..");
     let mut sources = Vec::new();
-    for directory in ["crates/sim/src", "crates/host/src", "algorithms/host"] {
-        println!("cargo::rerun-if-changed={}", root.join(directory).display());
-        collect(&root.join(directory), &mut sources);
+    for part in parts {
+        println!("cargo::rerun-if-changed={}", root.join(part).display());
+        collect(&root.join(part), &mut sources);
     }
     sources.sort();
     let mut hasher = DefaultHasher::new();
@@ -22,20 +41,15 @@ fn main() {
             .expect("a source is readable")
             .hash(&mut hasher);
     }
-    let version = env!("CARGO_PKG_VERSION");
-    println!(
-        "cargo::rustc-env=ACKCLOCK_ENGINE={version}+{:016x}",
-        hasher.finish()
-    );
+    format!("{}+{:016x}", env!("CARGO_PKG_VERSION"), hasher.finish())
 }
 
-fn collect(directory: &Path, sources: &mut Vec<PathBuf>) {
-    for entry in fs::read_dir(directory).expect("a source directory is readable") {
-        let path = entry.expect("an entry is readable").path();
-        if path.is_dir() {
-            collect(&path, sources);
-        } else {
-            sources.push(path);
-        }
+fn collect(path: &Path, sources: &mut Vec<PathBuf>) {
+    if path.is_file() {
+        sources.push(path.to_path_buf());
+        return;
+    }
+    for entry in fs::read_dir(path).expect("a source directory is readable") {
+        collect(&entry.expect("an entry is readable").path(), sources);
     }
 }

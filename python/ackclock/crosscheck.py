@@ -1,7 +1,7 @@
 """A figure's experiment on this machine's own TCP stack, beside its simulation.
 
 A figure that one machine can carry in real time, as it is or smaller, has a module-level `KERNEL`,
-a `Check`. Its kernel runs are kept beside the simulated ones, as `.ackclock/kernel/KEY-RELEASE`.
+a `Check`. Its kernel runs are kept beside the simulated ones, as `.ackclock/kernel/KEY`.
 """
 
 import platform
@@ -15,7 +15,7 @@ import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ackclock import plot, report, stats, style, units
+from ackclock import _core, plot, report, stats, style, units
 from ackclock.compare import like_kernel
 from ackclock.compare import measure as run_on_kernel
 from ackclock.runs import Result
@@ -131,8 +131,9 @@ class Checked:
 
 
 def kept(scenario: Scenario, cache: Path = CACHE) -> Path:
-    """Where the kernel run of a scenario is kept: one for each release of the kernel."""
-    return cache / "kernel" / f"{scenario.key()}-{platform.release()}"
+    """Where the kernel run of a scenario is kept: one for each testbed and kernel."""
+    key = scenario.key(f"{_core.testbed_version()} on {platform.release()}")
+    return cache / "kernel" / key
 
 
 def measure(

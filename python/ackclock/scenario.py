@@ -311,16 +311,17 @@ class Scenario(_Model):
         }
         return json.dumps(canonical, separators=(",", ":"))
 
-    def key(self) -> str:
+    def key(self, version: str = _core.engine_version()) -> str:
         """Names the result: a hash of all that determines it.
 
-        That is the canonical scenario, the object code of its algorithms and the engine's version.
+        That is the canonical scenario, the object code of its algorithms and the version of what
+        runs it, the simulator's engine unless told otherwise.
         """
         fingerprints = {
             flow.algorithm: _core.configure(flow.algorithm)["fingerprint"]
             for flow in (*self.flows, *self.sessions)
         }
-        parts = [self.resolve(), json.dumps(fingerprints, sort_keys=True), _core.engine_version()]
+        parts = [self.resolve(), json.dumps(fingerprints, sort_keys=True), version]
         return hashlib.blake2b("\n".join(parts).encode(), digest_size=16).hexdigest()
 
     def _buffer_room(self) -> tuple[str, int]:

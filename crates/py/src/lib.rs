@@ -29,6 +29,12 @@ fn engine_version() -> &'static str {
     env!("ACKCLOCK_ENGINE")
 }
 
+/// As `engine_version`, of the kernel testbed; a part of the key of a kept kernel run.
+#[pyfunction]
+fn testbed_version() -> &'static str {
+    env!("ACKCLOCK_TESTBED")
+}
+
 /// The built-in algorithms: name, summary, source, head, fingerprint,
 /// params, presets.
 #[pyfunction]
@@ -126,6 +132,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     // What `ackclock new` writes.
     module.add("SKELETON", include_str!("../../../examples/my_cc.c"))?;
     module.add_function(wrap_pyfunction!(engine_version, module)?)?;
+    module.add_function(wrap_pyfunction!(testbed_version, module)?)?;
     module.add_function(wrap_pyfunction!(algorithms, module)?)?;
     module.add_function(wrap_pyfunction!(configure, module)?)?;
     module.add_function(wrap_pyfunction!(validate, module)?)?;
