@@ -16,11 +16,11 @@ from typing import Any
 import polars as pl
 from matplotlib.figure import Figure
 
-from ackclock import _core, crosscheck, papers, plot, report, units
+from ackclock import _core, crosscheck, metrics, papers, plot, report
 from ackclock.claims import Claim, Every, Measure
 from ackclock.runs import MANIFEST, PAGE, Result
 from ackclock.scenario import Scenario
-from ackclock.sweeps import CACHE, sweep
+from ackclock.sweeps import CACHE, fill, sweep
 
 _QUIETLY: Any = {"capture_output": True, "text": True}
 #: A verdict's place in a quick run, which has too few repeats for one.
@@ -94,9 +94,8 @@ def reproduce(
         grids.append(grid_of(range(1, repeats + 1)))
     kept = [_rows_path(name, grid, cache) for (name, _), grid in zip(figures, grids, strict=True)]
     missing = [grid for grid, path in zip(grids, kept, strict=True) if not path.exists()]
-    sweep(
+    fill(
         [scenario for grid in missing for scenario in grid],
-        lambda _: None,
         cache=cache,
         jobs=jobs,
         progress=progress,
@@ -104,13 +103,25 @@ def reproduce(
     reproduced = []
     for (name, module), grid, path in zip(figures, grids, kept, strict=True):
         if not path.exists():
-            _keep_rows(sweep(grid, module.reduce, cache=cache), path)
+            _keep_rows(sweep(grid, functools.partial(_row, module), cache=cache), path)
         rows = pl.read_parquet(path)
         check = getattr(module, "KERNEL", None)
         checked = crosscheck.load(check, cache=cache, jobs=jobs) if check else None
         measures, claims = module.measures(rows), module.claims(rows)
         reproduced.append(Reproduced(name, module, grid, rows, measures, claims, checked))
     return reproduced
+
+
+def _row(module: ModuleType, result: Result) -> dict[str, object]:
+    """What the figure makes of a run, and what the run cost here and would on a testbed."""
+    completed_us = result.flows["completed_us"].to_numpy()
+    finite = completed_us.size and completed_us.all() and not result.scenario.sessions
+    row: dict[str, object] = module.reduce(result)
+    return row | {
+        "packets": result.manifest["packets"],
+        "wall_time_s": result.manifest["wall_time_s"],
+        "testbed_s": float(completed_us.max() / 1e6) if finite else metrics.duration_s(result),
+    }
 
 
 def _rows_path(name: str, grid: Sequence[Scenario], cache: Path) -> Path:
@@ -324,18 +335,18 @@ def kernel_section(
 def run_totals(figures: Sequence[Reproduced]) -> str:
     """How much was simulated, in words."""
     runs = {
-        scenario.key(): (row, units.duration_ns(scenario.duration) / 3.6e12)
+        scenario.key(): row
         for each in figures
         for scenario, row in zip(each.scenarios, each.rows.iter_rows(named=True), strict=True)
     }
-    packets = sum(row["packets"] for row, _ in runs.values())
-    core_s = sum(row["wall_time_s"] for row, _ in runs.values())
-    testbed_hours = sum(hours for _, hours in runs.values())
+    packets, core_s, testbed_s = (
+        sum(row[column] for row in runs.values())
+        for column in ("packets", "wall_time_s", "testbed_s")
+    )
     noun = "run" if len(runs) == 1 else "runs"
-    millions = f"{packets / 1e6:.0f} million data packets"
     return (
-        f"{len(runs)} {noun}, {millions} in {core_s:.0f} core-seconds; "
-        f"a testbed would have taken {testbed_hours:.1f} hours."
+        f"{len(runs)} {noun}, {packets / 1e6:.0f} million data packets in {core_s:.0f} "
+        f"core-seconds; a testbed would have taken {testbed_s / 3600:.1f} hours."
     )
 
 

@@ -26,34 +26,44 @@ def sweep(
     jobs: int = 0,
     progress: Callable[[float], None] | None = None,
 ) -> list[T]:
-    """Runs the scenarios, `jobs` at a time (0: one on each core).
+    """Runs the scenarios as `fill` does; returns `reduce(result)` of each, in order.
 
-    Returns `reduce(result)` of each, in order.
+    Only one result at a time is in memory.
+    """
+    fill(scenarios, cache=cache, jobs=jobs, progress=progress)
+    return [reduce(Result.load(Path(cache) / scenario.key())) for scenario in scenarios]
+
+
+def fill(
+    scenarios: Sequence[Scenario],
+    *,
+    cache: str | os.PathLike[str] = CACHE,
+    jobs: int = 0,
+    progress: Callable[[float], None] | None = None,
+) -> None:
+    """Runs what is not kept of the scenarios, `jobs` at a time (0: one on each core).
 
     Each result is stored as `cache/KEY` the moment it is there (`Scenario.key`), so an
-    interrupted sweep resumes, and results that exist are not run again; only one result at a time
-    is in memory. `progress` hears the fraction of the remaining work that is done.
+    interrupted sweep resumes, and results that exist are not run again. `progress` hears the
+    fraction of the remaining work that is done.
     Raises `AckclockError` if a scenario cannot be simulated.
     """
     cache = Path(cache)
-    keys = [scenario.key() for scenario in scenarios]
     missing = {
-        key: scenario
-        for key, scenario in zip(keys, scenarios, strict=True)
-        if not _is_kept(cache / key)
+        key: scenario for scenario in scenarios if not _is_kept(cache / (key := scenario.key()))
     }
-    if missing:
-        _check_writable(cache)
-        resolved = [scenario.resolve() for scenario in missing.values()]
-        todo = list(missing.items())
+    if not missing:
+        return
+    _check_writable(cache)
+    resolved = [scenario.resolve() for scenario in missing.values()]
+    todo = list(missing.items())
 
-        def keep(index: int, raw: dict[str, object]) -> None:
-            key, scenario = todo[index]
-            shutil.rmtree(cache / key, ignore_errors=True)
-            from_engine(scenario, resolved[index], raw).save(cache / key)
+    def keep(index: int, raw: dict[str, object]) -> None:
+        key, scenario = todo[index]
+        shutil.rmtree(cache / key, ignore_errors=True)
+        from_engine(scenario, resolved[index], raw).save(cache / key)
 
-        _core.run_many(resolved, jobs, progress, keep)
-    return [reduce(Result.load(cache / key)) for key in keys]
+    _core.run_many(resolved, jobs, progress, keep)
 
 
 def _is_kept(directory: Path) -> bool:

@@ -6,6 +6,7 @@ a quantity finer than the unit of the simulator is refused.
 
 import re
 from decimal import Decimal
+from functools import lru_cache
 
 #: Nanoseconds.
 TIME_UNITS = {
@@ -32,6 +33,7 @@ SIZE_UNITS = {
 _QUANTITY = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?)\s*([A-Za-z/]*)\s*")
 
 
+@lru_cache(4096)  # a scenario of many sessions says the same many times
 def duration_ns(text: str) -> int:
     """Time in ns, from "200ms"; raises ``ValueError`` that says what would do."""
     return _whole(text, TIME_UNITS, "200ms", "nanoseconds")
@@ -47,6 +49,7 @@ def size_bytes(text: str) -> int:
     return _whole(text, SIZE_UNITS, "10MB", "bytes")
 
 
+@lru_cache(4096)
 def payload(text: str, mss: int) -> int:
     """Payload in bytes, from "10MB" or "600packets" of `mss` bytes each; raises ``ValueError``."""
     units = SIZE_UNITS | {"packet": mss, "packets": mss}

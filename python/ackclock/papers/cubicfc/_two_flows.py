@@ -53,8 +53,6 @@ def reduce(result: Result) -> dict[str, Any]:
         "throughput_1_mbps": float(first),
         "throughput_2_mbps": float(second),
         "utilisation": metrics.utilisation(result, both_s),
-        "packets": result.manifest["packets"],
-        "wall_time_s": result.manifest["wall_time_s"],
     }
 
 

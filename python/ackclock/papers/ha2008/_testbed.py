@@ -82,8 +82,6 @@ def describe(result: Result) -> dict[str, Any]:
         "rate_mbps": result.resolved["bottleneck"]["rate_bps"] // 1_000_000,
         "rtt_ms": flows[-1]["rtt_ns"] // 1_000_000,
         "seed": result.scenario.seed,
-        "packets": result.manifest["packets"],
-        "wall_time_s": result.manifest["wall_time_s"],
     }
 
 

@@ -84,8 +84,6 @@ def describe(result: Result) -> dict[str, Any]:
         "rtt_2_ms": result.resolved["flows"][-1]["rtt_ns"] // 1_000_000,
         "seed": of.seed,
         "duration": of.duration,
-        "packets": result.manifest["packets"],
-        "wall_time_s": result.manifest["wall_time_s"],
     }
 
 

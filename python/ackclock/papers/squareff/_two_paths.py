@@ -91,8 +91,6 @@ def reduce(result: Result) -> dict[str, Any]:
         "ratio": float(mbps[0] / mbps[1]),
         "jain": metrics.jain_index(mbps),
         "utilisation": metrics.utilisation(result, WARM_UP_S),
-        "packets": result.manifest["packets"],
-        "wall_time_s": result.manifest["wall_time_s"],
     }
 
 
