@@ -4,6 +4,7 @@ Nothing here depends on how well the machine keeps time: what is asserted are co
 that a late packet cannot break.
 """
 
+import dataclasses
 import json
 import os
 from pathlib import Path
@@ -215,6 +216,17 @@ def test_a_run_that_keeps_time_badly_is_repeated(monkeypatch):
     assert [each.manifest["attempt"] for each in said] == [1, 2]
     made.clear()
     assert not kernel.run(whole.scenario, attempts=2).manifest["certificate"]["valid"]
+
+
+def test_a_run_with_a_skipped_program_does_not_count():
+    """What a kernel that skipped `ssthresh` took from its stack is beyond any value of TCP's."""
+    result = ackclock.run(scenario(Flow(algorithm="reno"), duration="3s"))
+    assert kernel._skipped(result) == ""
+    assert result.events["ssthresh_packets"].max() > 0
+    garbage = result.events.with_columns(ssthresh_packets=pl.lit(0x81104110, pl.UInt32))
+    said = kernel._skipped(dataclasses.replace(result, events=garbage))
+    assert "flow 1 had ssthresh 2165326096" in said
+    assert "skipped a BPF program" in said
 
 
 def test_both_sides_on_one_page(tmp_path):

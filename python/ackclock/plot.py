@@ -62,15 +62,26 @@ def estimates(axes: Axes, x: Sequence[float], points: Sequence[Estimate], **look
     axes.fill_between(x, low, high, color=line.get_color(), alpha=0.2, linewidth=0)
 
 
-def error_bars(axes: Axes, x: Sequence[float], points: Sequence[Estimate], **look: Any) -> None:
-    """Means over x with their intervals where these are finite.
+def error_bars(
+    axes: Axes,
+    at: Sequence[float],
+    points: Sequence[Estimate],
+    *,
+    across: bool = False,
+    **look: Any,
+) -> None:
+    """Means with their intervals where these are finite, upright over `at` or `across` beside it.
 
     `look` is what `Axes.errorbar` takes.
     """
     means = np.array([point.mean for point in points])
     ends = np.array([[point.low, point.high] for point in points])
     bars = np.where(np.isfinite(ends), np.abs(ends - means[:, None]), 0).T
-    axes.errorbar(x, means, yerr=bars, markersize=5, capsize=2, **look)
+    look |= {"markersize": 5, "capsize": 2}
+    if across:
+        axes.errorbar(means, at, xerr=bars, **look)
+    else:
+        axes.errorbar(at, means, yerr=bars, **look)
 
 
 def overview(result: Result) -> Figure:

@@ -5,6 +5,7 @@ from typing import Any
 
 import polars as pl
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullFormatter
 
 from ackclock import Result, Scenario, stats, style
 from ackclock.claims import Measure
@@ -116,6 +117,9 @@ def plot(
                 )
             axes.axhline(1, color=style.INK, linewidth=0.6, linestyle=":")
             axes.set_yscale("log")
+            axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+            axes.yaxis.set_major_formatter("{x:g}")
+            axes.yaxis.set_minor_formatter(NullFormatter())
             axes.set_title(f"{rate} Mb/s", fontsize="small")
             axes.set_xlabel("RTT of flow 2 (ms)")
             if rate == RATES_MBPS[0]:
