@@ -69,7 +69,7 @@ def run(
 
 
 def _skipped(result: Result) -> str:
-    """Says so where the kernel did not run an algorithm's `ssthresh` and took what was on the stack.
+    """Says so where the kernel did not run an algorithm's `ssthresh` and took what it found.
 
     That is known by a value beyond the largest, TCP_INFINITE_SSTHRESH.
     """
