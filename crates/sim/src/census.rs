@@ -28,10 +28,7 @@ pub struct Census {
     pub in_order: u64,
     /// Segments waiting for a gap to be filled.
     pub out_of_order: u64,
-    /// Data packets still on their way when the run or their connection ended. These and all
-    /// that follow are of two-way runs only.
-    pub on_the_way: u64,
-    /// ACKs sent.
+    /// ACKs sent. This and all that follow are of two-way runs only.
     pub acks_sent: u64,
     /// ACKs dropped by the queue on the way back.
     pub acks_dropped: u64,
@@ -42,13 +39,12 @@ pub struct Census {
 }
 
 impl Census {
-    /// Counts what a connection has received, and what is still on its way.
+    /// Counts what a connection has received, and the ACKs still on their way.
     pub(crate) fn add(&mut self, connection: &Connection) {
         let receiver = &connection.receiver;
         self.duplicates += receiver.duplicates();
         self.in_order += receiver.delivered();
         self.out_of_order += receiver.waiting();
-        self.on_the_way += connection.data.len() as u64;
         self.acks_on_the_way += connection.acks.len();
     }
 }

@@ -1,15 +1,14 @@
 //! The dumbbell: wires senders, the bottleneck, propagation and receivers together
 //! and moves time from event to event.
 //!
-//! A flow is one element with one pending event. Where all data goes one way, nothing
-//! on the way back can be held up, so a receiver's answer to a data packet is known as
-//! soon as the bottleneck has accepted the packet: receivers run ahead of the clock, and
-//! the ACKs wait in the flow's own line until they reach the sender. An ACK therefore
-//! costs one event, and a data packet none. Where data goes both ways (ADR 7), ACKs queue
-//! among it, and a packet's arrival is an event, too.
+//! A flow is one element with one pending event. A receiver's answer to a data packet is
+//! known as soon as the bottleneck has accepted the packet: receivers run ahead of the
+//! clock, and the ACKs wait in the flow's own line until they reach the sender. An ACK
+//! therefore costs one event, and a data packet none. Where data goes both ways (ADR 7),
+//! ACKs queue among it, and an ACK's leaving is an event, too.
 
 use crate::census::{Census, TraceHash};
-use crate::flow::{Connection, Flow, FlyingData, Phase};
+use crate::flow::{Connection, Flow, Phase};
 use crate::link::Link;
 use crate::record::{EventKind, EventRow, QueueRow, RunResult};
 use crate::scenario::Scenario;
@@ -150,10 +149,9 @@ impl<'a> Dumbbell<'a> {
                 return Ok(());
             }
         }
-        if let Some(&data) = connection.data.front() {
-            if data.at_ns <= now_ns {
-                connection.data.pop_front();
-                self.receive(element, data);
+        if connection.answers.first_at_ns() <= now_ns {
+            if let Some(ack) = connection.answers.pop() {
+                self.acknowledge(element, now_ns, &ack);
                 return Ok(());
             }
         }
@@ -231,34 +229,9 @@ impl<'a> Dumbbell<'a> {
                     continue;
                 };
                 self.hash.add(departs_ns);
-                let data = FlyingData {
-                    at_ns: departs_ns + flow.forth_ns,
-                    segment,
-                    sent_ns: now_ns,
-                    last,
-                };
-                if !self.two_way {
-                    self.census.received += 1;
-                    flow.arrive(data);
-                } else if let Phase::Open(connection) = &mut flow.phase {
-                    connection.data.push_back(data);
-                }
+                self.census.received += 1;
+                flow.arrive(departs_ns + flow.forth_ns, segment, now_ns);
             }
-        }
-    }
-
-    /// A data packet reaches its receiver, in a two-way run.
-    fn receive(&mut self, element: usize, data: FlyingData) {
-        self.census.received += 1;
-        let Phase::Open(connection) = &mut self.flows[element].phase else {
-            return;
-        };
-        let answer =
-            connection
-                .receiver
-                .handle_segment(data.at_ns, data.segment, data.sent_ns, data.last);
-        if let Some(ack) = answer {
-            self.acknowledge(element, data.at_ns, &ack);
         }
     }
 
@@ -302,7 +275,7 @@ impl<'a> Dumbbell<'a> {
             flow.phase = Phase::Open(Box::new(Connection {
                 sender,
                 receiver,
-                data: Default::default(),
+                answers: Default::default(),
                 acks: Default::default(),
                 last_ack_at_ns: 0,
             }));

@@ -74,15 +74,6 @@ impl AckLine {
     }
 }
 
-/// A data packet on its way to a receiver.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct FlyingData {
-    pub(crate) at_ns: u64,
-    pub(crate) segment: u64,
-    pub(crate) sent_ns: u64,
-    pub(crate) last: bool,
-}
-
 /// What a flow is doing.
 pub(crate) enum Phase {
     /// Its start lies ahead, or a SYN is on its way.
@@ -114,8 +105,8 @@ impl Phase {
 pub(crate) struct Connection {
     pub(crate) sender: Sender,
     pub(crate) receiver: Receiver,
-    /// Data on its way, in order; empty in one-way runs, whose receivers run ahead of the clock.
-    pub(crate) data: VecDeque<FlyingData>,
+    /// ACKs that the receiver, ahead of the clock, will send; those of one-way runs fly at once.
+    pub(crate) answers: AckLine,
     pub(crate) acks: AckLine,
     pub(crate) last_ack_at_ns: u64,
 }
@@ -279,39 +270,45 @@ impl Flow {
             Phase::Open(connection) => connection
                 .acks
                 .first_at_ns()
-                .min(connection.data.front().map_or(NEVER, |data| data.at_ns))
+                .min(connection.answers.first_at_ns())
                 .min(connection.sender.poll_timeout())
                 .min(connection.receiver.poll_timeout())
                 .min(self.stop_ns),
         }
     }
 
-    /// A data packet reaches the receiver of a one-way run, perhaps in the future.
+    /// A data packet reaches its receiver, perhaps in the future.
     #[inline]
-    pub(crate) fn arrive(&mut self, data: FlyingData) {
-        let FlyingData {
-            at_ns,
-            segment,
-            sent_ns,
-            last,
-        } = data;
+    pub(crate) fn arrive(&mut self, at_ns: u64, segment: u64, sent_ns: u64) {
+        let last = segment + 1 == self.segments;
         let Phase::Open(connection) = &mut self.phase else {
             return;
         };
         let timeout_ns = connection.receiver.poll_timeout();
-        if timeout_ns < at_ns {
+        // At equal times two-way runs let the timer go first.
+        if timeout_ns < at_ns + u64::from(self.two_way) {
             if let Some(ack) = connection.receiver.handle_timeout(timeout_ns) {
-                self.fly(timeout_ns, &ack);
+                self.answer(timeout_ns, &ack);
             }
         }
         let Phase::Open(connection) = &mut self.phase else {
             return;
         };
-        if let Some(ack) = connection
+        let answer = connection
             .receiver
-            .handle_segment(at_ns, segment, sent_ns, last)
-        {
-            self.fly(at_ns, &ack);
+            .handle_segment(at_ns, segment, sent_ns, last);
+        if let Some(ack) = answer {
+            self.answer(at_ns, &ack);
+        }
+    }
+
+    /// A receiver will send an ACK.
+    #[inline]
+    fn answer(&mut self, at_ns: u64, ack: &Ack) {
+        if !self.two_way {
+            self.fly(at_ns, ack);
+        } else if let Phase::Open(connection) = &mut self.phase {
+            connection.answers.push(at_ns, ack);
         }
     }
 

@@ -10,27 +10,25 @@ pub const NEVER: u64 = u64::MAX;
 /// One pending time per element, and which is first.
 #[derive(Clone, Debug)]
 pub struct Schedule {
-    at_ns: Vec<u64>,
-    /// `winner[1]` is the element that is first of all; element `i` is the leaf
-    /// `leaves + i`; node `n` holds the winner of nodes `2n` and `2n + 1`.
-    winner: Vec<u32>,
-    leaves: usize,
+    /// Element `i` of `n` is the leaf `n + i`; a node below `n` holds the lesser of its children,
+    /// `2 node` and `2 node + 1`: so `least[1]` is first of all.
+    least: Vec<u128>,
+}
+
+/// What orders elements: time, then number.
+#[inline]
+fn key(at_ns: u64, element: usize) -> u128 {
+    (u128::from(at_ns) << 64) | element as u128
 }
 
 impl Schedule {
     /// A schedule of `elements` elements, none of which has a pending time.
     pub fn new(elements: usize) -> Self {
-        let leaves = elements.next_power_of_two().max(2);
         let mut schedule = Self {
-            at_ns: vec![NEVER; leaves],
-            winner: vec![0; 2 * leaves],
-            leaves,
+            least: vec![u128::MAX; 2 * elements],
         };
-        for element in 0..leaves {
-            schedule.winner[leaves + element] = element as u32;
-        }
-        for node in (1..leaves).rev() {
-            schedule.winner[node] = schedule.winner[2 * node];
+        for element in 0..elements {
+            schedule.set(element, NEVER);
         }
         schedule
     }
@@ -38,21 +36,22 @@ impl Schedule {
     /// Replaces an element's pending time.
     #[inline]
     pub fn set(&mut self, element: usize, at_ns: u64) {
-        self.at_ns[element] = at_ns;
-        let mut node = (self.leaves + element) / 2;
-        while node > 0 {
-            let (left, right) = (self.winner[2 * node], self.winner[2 * node + 1]);
-            let right_first = self.at_ns[right as usize] < self.at_ns[left as usize];
-            self.winner[node] = if right_first { right } else { left };
+        let mut node = self.least.len() / 2 + element;
+        // Carried up, not read back: no level's loads wait for the level below.
+        let mut least = key(at_ns, element);
+        self.least[node] = least;
+        while node > 1 {
+            least = least.min(self.least[node ^ 1]);
             node /= 2;
+            self.least[node] = least;
         }
     }
 
     /// The earliest pending time and its element.
     #[inline]
     pub fn first(&self) -> (u64, usize) {
-        let element = self.winner[1] as usize;
-        (self.at_ns[element], element)
+        let first = self.least[1];
+        ((first >> 64) as u64, first as usize)
     }
 }
 

@@ -162,11 +162,11 @@ proptest! {
     fn nothing_is_lost_unaccounted(scenario in scenarios()) {
         let (result, census) = run_with_census(&scenario, &Control::default()).unwrap();
         let Census { acks_sent, acks_received, acks_dropped, acks_on_the_way, .. } = census;
-        prop_assert_eq!(census.sent, census.received + census.dropped + census.on_the_way);
+        prop_assert_eq!(census.sent, census.received + census.dropped);
         if scenario.is_two_way() {
             prop_assert_eq!(acks_sent, acks_received + acks_dropped + acks_on_the_way);
         } else {
-            prop_assert_eq!((census.on_the_way, acks_sent, acks_dropped), (0, 0, 0));
+            prop_assert_eq!((acks_sent, acks_dropped), (0, 0));
         }
         let (flows, sessions) = (&result.flows, &result.sessions);
         let sum = |ours: &[u64], theirs: &[u64]| ours.iter().chain(theirs).sum::<u64>();
