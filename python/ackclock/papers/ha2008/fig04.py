@@ -17,7 +17,8 @@ from ackclock import plot as drawing
 from ackclock.claims import Claim, Every, Measure
 from ackclock.papers.ha2008 import _testbed as testbed
 
-SEEDS, QUICK_SEEDS = testbed.SEEDS, testbed.QUICK_SEEDS
+# A median of widely spread times needs more than the other figures' ten.
+SEEDS, QUICK_SEEDS = 40, testbed.QUICK_SEEDS
 # assumed: the text's RTT, not the caption's.
 RTT_MS = 240
 WINDOW_S = 10

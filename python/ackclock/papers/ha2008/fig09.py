@@ -19,7 +19,8 @@ from ackclock import Result, Scenario, metrics, stats, style
 from ackclock.claims import Claim, Every, Measure
 from ackclock.papers.ha2008 import _testbed as testbed
 
-SEEDS, QUICK_SEEDS = testbed.SEEDS, testbed.QUICK_SEEDS
+# As figure 8, whose runs at 162 ms these share.
+SEEDS, QUICK_SEEDS = 20, testbed.QUICK_SEEDS
 RTT_1_MS = 162
 # assumed: the figure's points are not listed.
 RTTS_MS = (16, 42, 82, 162)
