@@ -41,15 +41,17 @@ def plot(rows: pl.DataFrame, load: testbed.Load) -> Figure:
 def measures(rows: pl.DataFrame) -> list[Measure]:
     return [
         Measure(
-            f"{quantity}, {testbed.READINGS[reading]}",
+            f"{quantity}, {testbed.READINGS[reading]}{', ' + unsync.BURSTS if bursts else ''}",
             unit,
-            testbed.estimate(rows, column, algorithm=reading),
+            testbed.estimate(rows, column, algorithm=reading, bursts=bursts),
             paper,
         )
+        for bursts in (False, True)
         for reading in testbed.SUFFIX
         for quantity, unit, column, paper in (
             ("most / least throughput of the hour", "", "hour_ratio", "similar"),
             ("longest stretch with a ratio above 2", "s", "longest_unfair_s", "hundreds of s"),
+            ("share of congestion events in which all three lose", "", "all_lose", ""),
         )
     ]
 
@@ -60,7 +62,7 @@ def claims(rows: pl.DataFrame) -> list[Claim | Every]:
 
 def _claims(rows: pl.DataFrame, reading: str) -> list[Claim | Every]:
     def mean(column: str) -> Any:
-        return testbed.estimate(rows, column, algorithm=reading)
+        return testbed.estimate(rows, column, algorithm=reading, bursts=False)
 
     return [
         Every(

@@ -37,16 +37,18 @@ def reduce(result: Result) -> dict[str, Any]:
     return unsync.reduce(result)
 
 
-def _cumulative(rows: pl.DataFrame, algorithm: str) -> np.ndarray:
+def _cumulative(rows: pl.DataFrame, algorithm: str, *, bursts: bool) -> np.ndarray:
     """Share of the samples at or below each bin's upper edge; shape (runs, bins)."""
-    counts = np.array(rows.filter(algorithm=algorithm).sort("seed")["cwnd_counts"].to_list())
+    runs = rows.filter(algorithm=algorithm, bursts=bursts).sort("seed")
+    counts = np.array(runs["cwnd_counts"].to_list())
     shares: np.ndarray = counts.cumsum(axis=1) / counts.sum(axis=1, keepdims=True)
     return shares
 
 
-def distance(rows: pl.DataFrame, reading: str) -> stats.Estimate:
+def distance(rows: pl.DataFrame, reading: str, *, bursts: bool = False) -> stats.Estimate:
     """Kolmogorov and Smirnov's: the largest difference of the two shares, seed by seed."""
-    apart = np.abs(_cumulative(rows, reading) - _cumulative(rows, HTCP)).max(axis=1)
+    cubic, htcp = (_cumulative(rows, each, bursts=bursts) for each in (reading, HTCP))
+    apart = np.abs(cubic - htcp).max(axis=1)
     return stats.mean_ci(apart.tolist())
 
 
@@ -56,7 +58,8 @@ def plot(rows: pl.DataFrame, load: testbed.Load) -> Figure:  # noqa: ARG001
         figure = Figure(figsize=(6, 3.4))
         axes = figure.subplots()
         for algorithm, colour in zip(NAMES, ("#CC79A7", "#0072B2", "#56B4E9"), strict=True):
-            counts = np.array(rows.filter(algorithm=algorithm)["cwnd_counts"].to_list()).sum(axis=0)
+            runs = rows.filter(algorithm=algorithm, bursts=False)
+            counts = np.array(runs["cwnd_counts"].to_list()).sum(axis=0)
             axes.stairs(100 * counts / counts.sum(), edges, color=colour, label=NAMES[algorithm])
         axes.set_xlim(0, 6000)
         axes.set_ylim(bottom=0)
@@ -69,11 +72,13 @@ def plot(rows: pl.DataFrame, load: testbed.Load) -> Figure:  # noqa: ARG001
 def measures(rows: pl.DataFrame) -> list[Measure]:
     return [
         Measure(
-            f"Kolmogorov–Smirnov distance of {NAMES[reading]} from H-TCP",
+            f"Kolmogorov–Smirnov distance of {NAMES[reading]} from H-TCP"
+            f"{', ' + unsync.BURSTS if bursts else ''}",
             "",
-            distance(rows, reading),
+            distance(rows, reading, bursts=bursts),
             "extremely similar",
         )
+        for bursts in (False, True)
         for reading in testbed.SUFFIX
     ]
 

@@ -40,11 +40,13 @@ def plot(rows: pl.DataFrame, load: testbed.Load) -> Figure:
 def measures(rows: pl.DataFrame) -> list[Measure]:
     return [
         Measure(
-            f"largest cwnd of a flow / its median, {testbed.READINGS[reading]}",
+            f"largest cwnd of a flow / its median, {testbed.READINGS[reading]}"
+            f"{', ' + unsync.BURSTS if bursts else ''}",
             "",
-            testbed.estimate(rows, "excursion", algorithm=reading),
+            testbed.estimate(rows, "excursion", algorithm=reading, bursts=bursts),
             "large",
         )
+        for bursts in (False, True)
         for reading in testbed.SUFFIX
     ]
 
@@ -54,7 +56,7 @@ def claims(rows: pl.DataFrame) -> list[Claim | Every]:
         Claim(
             "leith2007.fig10.excursions" + suffix,
             "Flows that miss drops make large excursions",
-            testbed.estimate(rows, "excursion", algorithm=reading),
+            testbed.estimate(rows, "excursion", algorithm=reading, bursts=False),
             "",
             low=2,
         )
