@@ -6,7 +6,7 @@ CORE := python/ackclock/_core.abi3.so
 RUST := Cargo.toml $(wildcard Cargo.lock) $(shell find crates/*/src $(wildcard crates/*/bpf) crates/*/build.rs crates/*/Cargo.toml algorithms examples/my_cc.c -type f)
 export PATH := $(HOME)/.cargo/bin:$(PATH)
 
-.PHONY: help demo build test check bench bench-emulator bench-kernel docs docs-kernel vectors record lock clean
+.PHONY: help demo build test check bench bench-emulator bench-kernel docs docs-claims docs-kernel vectors record lock clean
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' Makefile
@@ -52,6 +52,12 @@ docs: build ## Rewrite the generated pages of docs/
 	$(BIN)/python tests/algorithm_pages.py docs/algorithms
 	$(BIN)/python tests/tutorial.py docs
 	ACKCLOCK_WRITE_CUBE_ROOT=1 cargo bench -p ackclock-host
+
+docs-claims: build ## Rewrite docs/claims.md: all papers at full length (half an hour, resumes)
+	$(BIN)/ackclock claims -o out/claims
+	(echo "# What the papers claim, and what we measured"; echo; \
+	 echo "Written by \`make docs-claims\` with $$($(BIN)/ackclock --version); why: [findings.md](findings.md)."; echo; \
+	 cat out/claims/claims.md) > docs/claims.md
 
 vectors: ## Rewrite vectors/: what every algorithm answers to a script; as root its bytecode, too
 	ACKCLOCK_WRITE_VECTORS=1 cargo test -q -p ackclock-host --test vectors

@@ -101,6 +101,7 @@ class Checked:
                     axes.set_title(f"{title}: {side}", fontsize="small")
                 row[0].autoscale(axis="y")  # of both
                 row[0].set_ylim(bottom=0)
+                row[0].legend(fontsize="x-small", loc="upper right", ncols=2)
                 row[1].set_ylabel("")
             for axes in panels[-1]:
                 axes.set_xlabel("time (s)")
