@@ -54,6 +54,6 @@ KERNEL = Check(
     reduce=reduce,
     quantities={
         "share of the smaller flow": mean("smaller_share"),
-        "share of the flow with 160 ms": mean("share_1"),
+        "timeouts": mean("timeouts"),
     },
 )
