@@ -126,12 +126,12 @@ def of_papers(directory: Path) -> None:
         head = f"## {title}\n\n{checked.check.setup}\n\n![{title}]({picture})\n\n{checked.caption}"
         sections.append(f"{head}\n\n{checked.table().markdown()}")
         print(sections[-1], flush=True)
-    head = f"""# Figures of the papers on the running kernel
+    head = """# Figures of the papers on the running kernel
 
 Written by `make docs-kernel` (`tests/kernel_vs_sim.py`): of each paper one figure that one machine
 can carry in real time, on its own TCP stack with our algorithms in BPF, and the same scenarios in
 the simulator. `ackclock reproduce FIGURE --on kernel` repeats one; `ackclock report` shows those
-that have run here. {AT_A_TIME} runs went on at a time."""
+that have run here. Several runs went on at a time; p99 of lateness says how well they kept it."""
     (directory / "kernel-figures.md").write_text("\n\n".join([head, *sections]) + "\n")
 
 

@@ -100,7 +100,7 @@ class Checked:
                     title = point.replace("\n", ", ")
                     axes.set_title(f"{title}: {side}", fontsize="small")
                 row[0].autoscale(axis="y")  # of both
-                row[0].set_ylim(bottom=0)
+                row[0].set_ylim(0, 1.25 * row[0].get_ylim()[1])  # room for the legend
                 row[0].legend(fontsize="x-small", loc="upper right", ncols=2)
                 row[1].set_ylabel("")
             for axes in panels[-1]:
