@@ -62,7 +62,7 @@ def test_a_check_runs_is_kept_and_drawn(tmp_path, monkeypatch):
     header, rows = checked.table().header, checked.table().rows
     assert header == ["quantity", "point", "simulator", "kernel", "intervals overlap"]
     assert [row[1] for row in rows] == ["one", "other"]
-    assert "2 runs" in rows[0][3]
+    assert "n = 2" in rows[0][3]
     assert checked.estimate("utilisation", "one", "kernel").mean == pytest.approx(0.95, abs=0.1)
     checked.figure().savefig(tmp_path / "figure.png")
 

@@ -71,8 +71,8 @@ class Checked:
         for quantity in self.check.quantities:
             for point in self.check.points:
                 both = [self.estimate(quantity, point, side) for side in SIDES]
-                values = [f"{report.number(each)}, {each.n} runs" for each in both]
-                rows.append([quantity, point, *values, "yes" if _overlap(*both) else "no"])
+                values = [f"{report.number(each)}, n = {each.n}" for each in both]
+                rows.append([quantity, point, *values, _overlap(*both)])
         return report.Table(["quantity", "point", *SIDES, "intervals overlap"], rows)
 
     @property
@@ -130,10 +130,12 @@ class Checked:
         axes.set_title(quantity, fontsize="small")
 
 
-def _overlap(a: Estimate, b: Estimate) -> bool:
+def _overlap(a: Estimate, b: Estimate) -> str:
     """Whether their intervals do, or are within 0.1 % where they are narrower than that."""
+    if 1 in (a.n, b.n):
+        return "—"  # one run has no interval
     apart = max(a.low, b.low) - min(a.high, b.high)
-    return apart <= 0.001 * abs(b.mean)
+    return "yes" if apart <= 0.001 * abs(b.mean) else "no"
 
 
 def kept(scenario: Scenario, cache: Path = CACHE) -> Path:
@@ -177,8 +179,11 @@ def measure(
     with ThreadPoolExecutor(jobs) as pool:
         runs = [pool.submit(one, path) for path in todo]
         try:
-            for run in wait(runs, return_when=FIRST_EXCEPTION).done:
-                run.result()
+            waiting = set(runs)
+            while waiting:  # by steps: an interrupt is not heard within one
+                done, waiting = wait(waiting, timeout=0.2, return_when=FIRST_EXCEPTION)
+                for run in done:
+                    run.result()
         except BaseException:
             stopped = True
             pool.shutdown(cancel_futures=True)

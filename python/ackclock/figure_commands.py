@@ -73,7 +73,7 @@ def reproduce_command(
         command += " --quick" if quick else ""
         command += " --on kernel" if on is Host.KERNEL else ""
         if on is Host.KERNEL:
-            _reproduce_on_kernel(chosen, seeds, jobs, directory, command)
+            _reproduce_on_kernel(figures, chosen, seeds, jobs, directory, command)
             return
         with output_directory(directory) as partial:
             with progress_bar("simulating") as progress:
@@ -98,16 +98,22 @@ def _file_name(figure: str, on: Host) -> str:
 
 
 def _reproduce_on_kernel(
-    chosen: dict[str, ModuleType], seeds: int | None, jobs: int, directory: Path, command: str
+    figures: list[str],
+    chosen: dict[str, ModuleType],
+    seeds: int | None,
+    jobs: int,
+    directory: Path,
+    command: str,
 ) -> None:
     from ackclock import crosscheck, reproduce  # noqa: PLC0415 (only these runs need it)
 
     checks = {name: module.KERNEL for name, module in chosen.items() if hasattr(module, "KERNEL")}
-    if not checks:
+    named = {name for figure in figures if "/" in figure for name, _ in papers.load(figure)}
+    if unable := sorted(named - checks.keys()):
         able = [name for name, module in papers.load("all") if hasattr(module, "KERNEL")]
         raise AckclockError(
-            f'figure = "{next(iter(chosen))}": its rates are beyond a kernel run; with '
-            f"--on kernel choose from {', '.join(able)}"
+            f'figure = "{unable[0]}": its rates are beyond a kernel run; with --on kernel '
+            f"choose from {', '.join(able)}"
         )
     with output_directory(directory) as partial:
         with progress_bar("on the kernel") as progress:

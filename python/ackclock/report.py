@@ -27,7 +27,6 @@ table {{ border-collapse: collapse; width: 100%; font-variant-numeric: tabular-n
 th, td {{ text-align: left; padding: .35rem .8rem .35rem 0;
   border-bottom: 1px solid var(--line); vertical-align: top }}
 th {{ font-weight: 600; font-size: .85rem; color: var(--quiet) }}
-td:nth-child(n+3) {{ white-space: nowrap }}
 figure {{ margin: 1rem 0 }}
 figure svg {{ width: 100%; height: auto }}
 figcaption {{ color: var(--quiet); font-size: .9rem }}

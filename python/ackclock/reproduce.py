@@ -20,6 +20,7 @@ from ackclock import _core, crosscheck, metrics, papers, plot, report
 from ackclock.claims import Claim, Every, Measure
 from ackclock.runs import MANIFEST, PAGE, Result
 from ackclock.scenario import Scenario
+from ackclock.stats import LEAST_REPEATS
 from ackclock.sweeps import CACHE, fill, sweep
 
 _QUIETLY: Any = {"capture_output": True, "text": True}
@@ -161,15 +162,15 @@ def measures_table(figure: Reproduced) -> report.Table:
 def claims_table(figures: Sequence[Reproduced], *, quick: bool) -> report.Table:
     """The papers' claims with their verdicts."""
     return report.Table(
-        ["claim", "the paper says", "bound", "measured, 95 % CI", "runs", "verdict"],
+        ["claim", "verdict", "the paper says", "bound", "measured, 95 % CI", "runs"],
         [
             [
                 claim.id,
+                QUICK if quick else claim.verdict,
                 claim.says,
                 claim.bound,
                 report.number(claim.estimate, claim.unit),
                 report.repeats(claim.estimate),
-                QUICK if quick else claim.verdict,
             ]
             for figure in figures
             for claim in figure.claims
@@ -305,7 +306,7 @@ def _section(figure: Reproduced, directory: Path, pdf: bool, cache: Path) -> rep
         caption=runs if scenarios else "computed, not simulated",
         table=measures_table(figure) if figure.measures else None,
         links=[(file, file) for file in (*files, data)],
-        code=figure.scenarios[0].to_toml() if scenarios else "",
+        code=f"# the first of {runs}\n{figure.scenarios[0].to_toml()}" if scenarios else "",
     )
 
 
@@ -355,9 +356,11 @@ def verdict_totals(figures: Sequence[Reproduced], *, quick: bool) -> str:
     verdicts = [claim.verdict for figure in figures for claim in figure.claims]
     if quick:
         return f"{len(verdicts)} claims, without verdicts: a quick run has too few repeats."
+    few = any(0 < claim.estimate.n < LEAST_REPEATS for each in figures for claim in each.claims)
     return (
         f"{len(verdicts)} claims: {verdicts.count('holds')} hold, {verdicts.count('fails')} fail, "
         f"{verdicts.count('inconclusive')} inconclusive"
+        + (f"; fewer than {LEAST_REPEATS} repeats give no verdict" if few else "")
     )
 
 
