@@ -9,10 +9,27 @@ import numpy as np
 import polars as pl
 import pytest
 
-from ackclock import Bottleneck, Flow, Result, Scenario, tables
+from ackclock import Bottleneck, Flow, Result, Scenario, _core, tables
 
 ROOT = Path(__file__).parent.parent
 ACKCLOCK = Path(sys.executable).with_name("ackclock")
+
+
+def kernel_lacks(*besides):
+    """What is missing here of all that a deployment needs, and `besides`: a text, or empty."""
+    return "; ".join(
+        f"{each['what']}: {each['found']}"
+        for each in _core.doctor()
+        if (each["needed"] or each["what"] in besides) and not each["ok"]
+    )
+
+
+def _needs(missing, what):
+    return pytest.mark.skipif(bool(missing), reason=f"{what} cannot run: {missing}")
+
+
+needs_kernel = _needs(kernel_lacks(), "a deployment")
+needs_testbed = _needs(kernel_lacks("TUN", "network namespaces"), "the testbed")
 
 
 @pytest.fixture

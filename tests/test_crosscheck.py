@@ -1,17 +1,11 @@
 """Figures on the kernel: what of each paper runs there, and a small one that does."""
 
-import os
-from pathlib import Path
-
 import pytest
 
 from ackclock import AckclockError, Bottleneck, Flow, Scenario, crosscheck, metrics, papers
 from ackclock.crosscheck import Check, mean
+from conftest import needs_testbed
 
-able = pytest.mark.skipif(
-    bool(os.geteuid()) or not Path("/dev/net/tun").exists(),
-    reason="a kernel run needs root and /dev/net/tun",
-)
 CHECKS = {name: module.KERNEL for name, module in papers.load("all") if hasattr(module, "KERNEL")}
 
 
@@ -49,7 +43,7 @@ def test_each_paper_has_one_that_this_machine_can_carry():
             assert scenario.replace(seed=2) == of(2)
 
 
-@able
+@needs_testbed
 def test_a_check_runs_is_kept_and_drawn(tmp_path, monkeypatch):
     assert crosscheck.load(SMALL, cache=tmp_path) is None
     heard = []
@@ -67,7 +61,7 @@ def test_a_check_runs_is_kept_and_drawn(tmp_path, monkeypatch):
     checked.figure().savefig(tmp_path / "figure.png")
 
 
-@able
+@needs_testbed
 def test_one_that_fails_stops_the_others(tmp_path):
     impossible = Check(
         setup="",

@@ -11,12 +11,8 @@ from pathlib import Path
 import pytest
 
 from ackclock import _core
-from conftest import ACKCLOCK
+from conftest import ACKCLOCK, kernel_lacks, needs_kernel
 
-MISSING = [each for each in _core.doctor() if each["needed"] and not each["ok"]]
-needs_kernel = pytest.mark.skipif(
-    bool(MISSING), reason="; ".join(f"{each['what']}: {each['found']}" for each in MISSING)
-)
 TCP_CONGESTION = 13
 SYSCTL = Path("/proc/sys/net/ipv4/tcp_congestion_control")
 
@@ -119,7 +115,8 @@ def test_any_program_uses_it(name):
         ) as listening:
             while "listening" not in listening.stdout.readline():
                 assert listening.poll() is None
-            client = ("iperf3", "-J", "-c", "10.1.1.2", "-n", "200M", "-C", name)
+            # It ends when all is written; what the buffers then hold is not counted as received.
+            client = ("iperf3", "-J", "-c", "10.1.1.2", "-n", "250M", "-C", name)
             report = json.loads(run(*inside(a, *client)))
             listening.communicate(timeout=30)
         assert report["end"]["sum_received"]["bytes"] >= 200e6
@@ -247,6 +244,6 @@ def test_what_a_kernel_may_lack(tmp_path, name, complaint):
 
 def test_doctor(ackclock):
     done = ackclock("doctor")
-    assert done.returncode == (1 if MISSING else 0)
+    assert done.returncode == (1 if kernel_lacks() else 0)
     for what in ("kernel", "BTF", "struct_ops", "capabilities", "clang", "netem", "TUN", "cores"):
         assert what in done.stdout

@@ -17,15 +17,9 @@ import ackclock
 from ackclock import AckclockError, Bottleneck, Flow, Result, Scenario, kernel, tables
 from ackclock.commands import _host
 from ackclock.compare import Comparison, Measure, like_kernel
+from conftest import needs_testbed
 
-MISSING = (
-    "not root"
-    if os.geteuid()
-    else ""
-    if Path("/dev/net/tun").exists()
-    else "no /dev/net/tun (modprobe tun)"
-)
-pytestmark = pytest.mark.skipif(bool(MISSING), reason=f"the testbed cannot run: {MISSING}")
+pytestmark = needs_testbed
 
 MSS = 1448
 

@@ -14,9 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from conftest import ACKCLOCK
+from conftest import ACKCLOCK, needs_testbed
 from test_kernel_deploy import REFUSED
-from test_testbed import pytestmark  # noqa: F401 (skips here, too)
+
+pytestmark = needs_testbed
 
 SCENARIO = """
 duration = "1s"

@@ -81,7 +81,8 @@ class Checked:
         late_us = max(each["lateness_p99_us"] for each in self.certificates)
         return (
             "The first run of each point, the simulator left, the kernel right; below, means and "
-            f"95 % intervals. {len(self.certificates)} valid runs on Linux {platform.release()}, "
+            f"95 % intervals. {len(self.certificates)} valid runs on Linux "
+            f"{platform.release().split('-')[0]}, "
             f"p99 of lateness at most {late_us:.0f} µs."
         )
 

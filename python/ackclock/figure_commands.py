@@ -112,8 +112,8 @@ def _reproduce_on_kernel(
     if unable := sorted(named - checks.keys()):
         able = [name for name, module in papers.load("all") if hasattr(module, "KERNEL")]
         raise AckclockError(
-            f'figure = "{unable[0]}": its rates are beyond a kernel run; with --on kernel '
-            f"choose from {', '.join(able)}"
+            f'figure = "{unable[0]}": it has no version for the kernel; with --on '
+            f"kernel choose from {', '.join(able)}"
         )
     with output_directory(directory) as partial:
         with progress_bar("on the kernel") as progress:

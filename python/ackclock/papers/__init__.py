@@ -9,6 +9,7 @@ A figure's module has a docstring, its title and then the paper's setup, and
 * ``plot(rows, load)``: a matplotlib figure; ``load(scenario)`` gives a run's `Result`;
 * ``measures(rows)``: what is put beside the paper's numbers, a list of `Measure`;
 * ``claims(rows)``: the paper's claims with their verdicts, a list of `Claim` or `Every`;
+* ``KERNEL``, where the figure has a version that the kernel can run: a `crosscheck.Check`;
 
 where ``rows`` is a polars table of all runs. What a paper leaves open is marked ``# assumed:``.
 """
