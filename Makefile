@@ -41,16 +41,16 @@ bench-emulator: build ## How well the kernel testbed's link keeps time, over rat
 	$(BIN)/python scripts/bench_emulator.py
 
 docs-kernel: build ## Rewrite docs/kernel-vs-sim.md and kernel-figures.md (root, 90 minutes, resumes)
-	$(BIN)/python tests/kernel_vs_sim.py docs
+	$(BIN)/python scripts/kernel_vs_sim.py docs
 
 docs: build ## Rewrite the generated pages of docs/
 	$(BIN)/python -c 'from ackclock import tables as of; print(of.markdown(), end="")' > docs/tables.md
 	$(BIN)/python -c 'from ackclock import scenario as of; print(of.markdown(), end="")' > docs/scenario.md
 	$(BIN)/ackclock reproduce cubicfc/fig5 -o out/docs
 	cp out/docs/cubicfc-fig05.png docs/
-	$(BIN)/python tests/linux_reference.py docs
-	$(BIN)/python tests/algorithm_pages.py docs/algorithms
-	$(BIN)/python tests/tutorial.py docs
+	$(BIN)/python scripts/linux_reference.py docs
+	$(BIN)/python scripts/algorithm_pages.py docs/algorithms
+	$(BIN)/python scripts/tutorial.py docs
 	ACKCLOCK_WRITE_CUBE_ROOT=1 cargo bench -p ackclock-host
 
 docs-claims: build ## Rewrite docs/claims.md: all papers at full length (half an hour, resumes)

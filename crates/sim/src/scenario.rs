@@ -151,7 +151,7 @@ pub enum Sizes {
     Lognormal(u32),
 }
 
-/// A named set of end-host behaviours (`../shared/design/tcp-endpoint.md`, 5.9).
+/// A named set of end-host behaviours (`docs/tcp-endpoint.md`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Profile {
     /// Rate halving, FACK, one segment per ACK, initial window of RFC 3390.

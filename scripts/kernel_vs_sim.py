@@ -1,6 +1,6 @@
 """The simulator beside this machine's TCP stack, on six scenarios and a figure of each paper.
 
-`python tests/kernel_vs_sim.py DIRECTORY` (root, some 90 minutes) writes the pages
+`python scripts/kernel_vs_sim.py DIRECTORY` (root, some 90 minutes) writes the pages
 `kernel-vs-sim.md` and `kernel-figures.md` and their pictures. Each kernel run is kept as it ends,
 in out/kernel-vs-sim and .ackclock/kernel, and is not run again: delete these to measure anew.
 """
@@ -99,7 +99,7 @@ def main(directory: Path) -> None:
         release = both.measured[0].manifest["kernel"].split("-")[0]
     head = f"""# The simulator beside the running kernel
 
-Written by `make docs-kernel` (`tests/kernel_vs_sim.py`) on Linux {release}: 100 Mb/s, a buffer of
+Written by `make docs-kernel` (`scripts/kernel_vs_sim.py`) on Linux {release}: 100 Mb/s, a buffer of
 1 BDP of the longest RTT, our algorithms on both sides (in the kernel through BPF), the second
 half of 60 s and 80 s. The simulator left, the kernel right, the first run of each. Bounds:
 utilisation within 3 points, a flow's share of the throughput and its mean cwnd within 10 %.
@@ -128,10 +128,11 @@ def of_papers(directory: Path) -> None:
         print(sections[-1], flush=True)
     head = """# Figures of the papers on the running kernel
 
-Written by `make docs-kernel` (`tests/kernel_vs_sim.py`): of each paper one figure that one machine
-can carry in real time, on its own TCP stack with our algorithms in BPF, and the same scenarios in
-the simulator. `ackclock reproduce FIGURE --on kernel` repeats one; `ackclock report` shows those
-that have run here. Several runs went on at a time; p99 of lateness says how well they kept it."""
+Written by `make docs-kernel` (`scripts/kernel_vs_sim.py`): of each paper one figure that one
+machine can carry in real time, on its own TCP stack with our algorithms in BPF, and the same
+scenarios in the simulator. `ackclock reproduce FIGURE --on kernel` repeats one; `ackclock report`
+shows those that have run here. Several runs went on at a time; p99 of lateness says how well they
+kept it."""
     (directory / "kernel-figures.md").write_text("\n\n".join([head, *sections]) + "\n")
 
 

@@ -1,6 +1,6 @@
 """Does what docs/tutorial.md tells a reader to do.
 
-`python tests/tutorial.py DIRECTORY` writes the pictures of the page there.
+`python scripts/tutorial.py DIRECTORY` writes the pictures of the page there.
 """
 
 import os

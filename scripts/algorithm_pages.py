@@ -1,6 +1,6 @@
 """The pages of the algorithms: what `ackclock list` knows, growth and sharing drawn, a table.
 
-`python tests/algorithm_pages.py DIRECTORY` writes README.md, NAME.md and NAME.svg there.
+`python scripts/algorithm_pages.py DIRECTORY` writes README.md, NAME.md and NAME.svg there.
 """
 
 import sys
@@ -156,7 +156,7 @@ def rows() -> Iterator[tuple[str, str, str]]:
 
 TOP = """# The algorithms
 
-Written by `make docs` (`tests/algorithm_pages.py`) from the files in `algorithms/`: what
+Written by `make docs` (`scripts/algorithm_pages.py`) from the files in `algorithms/`: what
 `ackclock list NAME` says, with pictures.
 
 | algorithm | |

@@ -1,6 +1,6 @@
 """The simulator beside the real Linux stack, on the scenarios of `tests/reference`.
 
-`python tests/linux_reference.py DIRECTORY` writes the page `linux.md` and its pictures.
+`python scripts/linux_reference.py DIRECTORY` writes the page `linux.md` and its pictures.
 """
 
 import sys
@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 import ackclock
 from ackclock import metrics, plot, style
 
-DIRECTORY = Path(__file__).parent / "reference"
+DIRECTORY = Path(__file__).parent.parent / "tests" / "reference"
 RECOVERY = 3
 
 
@@ -219,7 +219,7 @@ def band(name: str) -> str:
 
 PAGE = """# The simulator beside the real Linux stack
 
-Written by `make docs` (`tests/linux_reference.py`); the traces are described in
+Written by `make docs` (`scripts/linux_reference.py`); the traces are described in
 [tests/reference](../tests/reference/README.md). Second halves of the runs; jitter 0, as the traces
 have none.
 """
