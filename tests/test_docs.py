@@ -59,6 +59,29 @@ def test_every_path():
             assert (ROOT / path).exists() or list(ROOT.glob(f"python/ackclock/papers/{path}")), path
 
 
+PAGES = [ROOT / "README.md", ROOT / "vectors" / "README.md", *sorted(ROOT.glob("docs/**/*.md"))]
+
+
+def anchors(page):
+    """Of a page's headings, as GitHub makes them."""
+    headings = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return [re.sub(r"[^\w\- ]", "", each.lower()).replace(" ", "-") for each in headings]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_link(page):
+    for path, anchor in re.findall(
+        r"\]\(([^)#\s]*)#?([^)\s]*)\)", page.read_text(encoding="utf-8")
+    ):
+        if path.startswith("http"):
+            continue
+        to = (page.parent / path).resolve() if path else page
+        assert to.exists(), path
+        assert to.is_relative_to(ROOT), f"{path} is outside the repository"
+        if anchor:
+            assert anchor in anchors(to), f"{path}#{anchor}"
+
+
 @pytest.mark.parametrize("of", [scenario, tables])
 def test_generated_pages(of):
     page = ROOT / "docs" / f"{of.__name__.split('.')[-1]}.md"
