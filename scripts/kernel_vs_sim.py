@@ -1,10 +1,12 @@
-"""The simulator beside this machine's TCP stack, on six scenarios and a figure of each paper.
+"""Compares the simulator with this machine's TCP stack: six scenarios, one figure of each paper.
 
-`python scripts/kernel_vs_sim.py DIRECTORY` (root, some 90 minutes) writes the pages
-`kernel-vs-sim.md` and `kernel-figures.md` and their pictures. Each kernel run is kept as it ends,
-in out/kernel-vs-sim and .ackclock/kernel, and is not run again: delete these to measure anew.
+`python scripts/kernel_vs_sim.py DIRECTORY` (root, about 90 minutes) writes the pages
+`kernel-vs-sim.md` and `kernel-figures.md` and their pictures. It keeps each kernel run in
+out/kernel-vs-sim and .ackclock/kernel, and does not repeat a kept run: delete these directories to
+measure anew.
 """
 
+import re
 import sys
 from pathlib import Path
 
@@ -14,7 +16,7 @@ from ackclock.compare import Comparison, like_kernel, measure
 
 KEPT = Path("out/kernel-vs-sim")
 SIMULATED = 40
-#: Kernel runs of a paper's figure that go on at once.
+#: Kernel runs of a paper's figure at the same time.
 AT_A_TIME = 3
 BOTTLENECK = ackclock.Bottleneck(rate="100mbit", buffer="1bdp")
 
@@ -56,8 +58,9 @@ def section(name: str, title: str, both: Comparison) -> str:
     late = [result.manifest["certificate"]["lateness_p99_us"] for result in both.measured]
     load = [result.manifest["certificate"]["load"] for result in both.measured]
     caption = (
-        f"{len(both.simulated)} simulated and {len(both.measured)} kernel runs, means and ranges; "
-        f"lateness p99 at most {max(late):.0f} us, load average {min(load):.0f}–{max(load):.0f}."
+        f"Means and ranges of {len(both.simulated)} simulated and {len(both.measured)} kernel "
+        f"runs. Lateness p99 at most {max(late):.0f} µs, "
+        f"load average {min(load):.0f}–{max(load):.0f}."
     )
     return "\n".join(
         [
@@ -73,11 +76,18 @@ def section(name: str, title: str, both: Comparison) -> str:
 
 
 def kept(name: str, each: ackclock.Scenario) -> ackclock.Result:
-    """A valid kernel run, from an earlier start of this script if there is one."""
+    """A valid kernel run; one that an earlier start of this script kept, if there is one."""
     directory = KEPT / f"{name}-{each.seed}"
     if not directory.exists():
         measure(each, on_invalid=say).save(directory)
     return ackclock.Result.load(directory)
+
+
+def contents(titles: list[str]) -> str:
+    """Links to the sections of a page, by GitHub's rule for anchors."""
+    anchors = [re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles]
+    links = [f"* [{title}](#{to})" for title, to in zip(titles, anchors, strict=True)]
+    return "\n".join(["Contents:", "", *links])
 
 
 def say(invalid):
@@ -99,22 +109,30 @@ def main(directory: Path) -> None:
         release = both.measured[0].manifest["kernel"].split("-")[0]
     head = f"""# The simulator beside the running kernel
 
-Written by `make docs-kernel` (`scripts/kernel_vs_sim.py`) on Linux {release}: 100 Mb/s, a buffer of
-1 BDP of the longest RTT, our algorithms on both sides (in the kernel through BPF), the second
-half of 60 s and 80 s. The simulator left, the kernel right, the first run of each. Bounds:
-utilisation within 3 points, a flow's share of the throughput and its mean cwnd within 10 %.
+This page is for readers who ask whether a simulated result also holds on a real Linux machine. It
+compares both on six scenarios, on Linux {release}. `make docs-kernel` writes the page.
 
-Two flows are chaotic: which of them loses a packet at a full queue hangs on microseconds, and the
-share of one simulated run has a standard deviation of 0.06 to 0.07 (40 seeds). The means of few
-runs therefore differ by chance: with 4 on each side those of the two RTTs were 15 to 21 % apart.
-Compare their ranges, and take ten runs or more. These runs went on three at a time.
-"""
-    (directory / "kernel-vs-sim.md").write_text("\n\n".join([head.rstrip(), *sections]) + "\n")
+| | |
+|---|---|
+| link | 100 Mb/s, with a buffer of 1 BDP of the longest RTT |
+| algorithms | ours on both sides; in the kernel they run through BPF |
+| values | of the second half of each run; a run of one flow takes 60 s, a run of two flows 80 s |
+| pictures | the first run of each side: the simulator on the left, the kernel on the right |
+| bounds | utilisation: 3 points; share of the throughput and mean cwnd of each flow: 10 % |
+
+**Compare ranges, and take ten runs or more.** Two flows are chaotic: at a full queue microseconds
+decide which flow loses a packet. Over 40 seeds the share of one simulated run has a standard
+deviation of 0.06 to 0.07. The means of few runs therefore differ by chance. With 4 runs on each
+side, the means of the two flows with different RTTs were 15 to 21 % apart. Three kernel runs went
+on at the same time.
+
+{contents([title for title, *_ in SCENARIOS.values()])}"""
+    (directory / "kernel-vs-sim.md").write_text("\n\n".join([head, *sections]) + "\n")
 
 
 def of_papers(directory: Path) -> None:
     """A figure of each paper, as `ackclock reproduce FIGURE --on kernel` shows it."""
-    sections = []
+    sections, titles = [], []
     for name, module in papers.load("all"):
         if not hasattr(module, "KERNEL"):
             continue
@@ -123,16 +141,23 @@ def of_papers(directory: Path) -> None:
         picture = f"kernel-{name.replace('/', '-')}.png"
         checked.figure().savefig(directory / picture, dpi=90)
         title = f"{papers.title(module)} ({name})"
+        titles.append(title)
         head = f"## {title}\n\n{checked.check.setup}\n\n![{title}]({picture})\n\n{checked.caption}"
         sections.append(f"{head}\n\n{checked.table().markdown()}")
         print(sections[-1], flush=True)
-    head = """# Figures of the papers on the running kernel
+    head = f"""# Figures of the papers on the running kernel
 
-Written by `make docs-kernel` (`scripts/kernel_vs_sim.py`): of each paper one figure that one
-machine can carry in real time, on its own TCP stack with our algorithms in BPF, and the same
-scenarios in the simulator. `ackclock reproduce FIGURE --on kernel` repeats one; `ackclock report`
-shows those that have run here. Several runs went on at a time; p99 of lateness says how well they
-kept it."""
+This page is for readers who ask whether a repeated figure also holds on a real Linux machine. It
+has one figure of each paper, at a rate that one machine can carry in real time. Each figure runs
+twice: on the machine's own TCP stack with our algorithms in BPF, and in the simulator with the
+same scenarios. `make docs-kernel` writes the page.
+
+`ackclock reproduce FIGURE --on kernel` repeats one figure. `ackclock report` then shows the
+figures that have run on this machine. Several kernel runs went on at the same time; the p99 of
+lateness says how well they kept time. Pictures show the first run of each point: the simulator on
+the left, the kernel on the right. Tables give means and 95 % intervals.
+
+{contents(titles)}"""
     (directory / "kernel-figures.md").write_text("\n\n".join([head, *sections]) + "\n")
 
 

@@ -185,7 +185,7 @@ SINGLE = (
     "L5_westwood",
     "L2_cubic_250",
 )
-#: Spread over start times of the second flow: what /tests/reference's makers measured.
+#: What Linux gave over these start times of the second flow, measured with the traces.
 BANDS = {
     "L1_cubic_10": ((0, 0.3, 1.1, 2.3, 4), "convergence 50–60 s, ratio 0.93–0.97"),
     "L2_cubic_250": ((0, 0.3, 1.1, 2.3), "convergence 120–140 s, ratio 1.01–1.02"),
@@ -217,31 +217,41 @@ def band(name: str) -> str:
     return f"convergence {text[0]} … {text[1]}, ratio {min(ratios):.2f}–{max(ratios):.2f}"
 
 
-PAGE = """# The simulator beside the real Linux stack
+PAGE = f"""# The simulator beside the real Linux stack
 
-Written by `make docs` (`scripts/linux_reference.py`); the traces are described in
-[tests/reference](../tests/reference/README.md). Second halves of the runs; jitter 0, as the traces
-have none.
+This page is for readers who ask whether the simulator behaves as Linux does. It compares the
+simulator with traces of the real stack of Linux 6.12 on the same scenarios.
+[tests/reference](../tests/reference/README.md) describes the traces, and `make docs` writes the
+page.
+
+Values are of the second half of each run. The mean epoch is of the whole run, without its first
+two recoveries. Jitter is 0, because the traces have none.
+
+Contents: {" · ".join(f"[{name}](#{name.lower()})" for name in SINGLE)} ·
+[spread](#spread-over-the-start-of-the-second-flow) · [differences](#what-differs-and-why)
 """
 
 EXPLAINED = """
 
-What differs, and why:
+## What differs, and why
 
-* Two flows and more are chaotic: which of them loses a packet at a full queue hangs on the order of
-  arrivals within microseconds, and so on the phases of the hosts' timer ticks, which the traces
-  share and ours draw. The bands above are the fair comparison.
-* Reno has no whole epoch in 120 s at 100 Mb/s (it would last some 125 s): its slope is compared
-  instead (`tests/test_linux_reference.py`).
-* Westwood+ is a matter of a packet: the slow-start overshoot costs as many packets as the pipe
-  holds (1676 in Linux, 1672 here, of 1666), so that of what was retransmitted the last few are lost
-  again or not, and recovery lasts an RTT more or less, while the bandwidth estimate, which began
-  with the first 10 packets, grows by half. It sets ssthresh to some 210, 170 or 128 packets, where
-  a climb by 1 per RTT until the end begins. Buffers of 825 to 841 packets give 1047.5, 1016 and
-  982 packets for the mean window here; Linux, with 1044, is on the first of these branches, as ours
-  is with 832 packets of buffer (utilisation +0.05 %, mean queue +1 %).
-* After the slow-start overshoot of L5_reno Linux retransmits 1683 packets and ours 1676; why is not
-  known. It does not show in what follows.
+* **Two or more flows are chaotic.** At a full queue the order of arrivals within microseconds
+  decides which flow loses a packet. That order depends on the phases of the hosts' timer ticks. In
+  a trace all hosts share one phase; in the simulator each host draws its own. Therefore compare
+  the bands above, not single runs.
+* **Reno** has no complete epoch in 120 s at 100 Mb/s, because an epoch would last about 125 s. A
+  test compares the slope of its window instead (`tests/test_linux_reference.py`).
+* **Westwood+** depends on a single packet. The slow-start overshoot loses about as many packets as
+  the pipe holds: 1676 packets in Linux and 1672 in the simulator, and the pipe holds 1666. The
+  last few retransmissions are then either lost again or not. Recovery lasts one RTT more or one
+  RTT less, and in that time the bandwidth estimate grows by half: the estimate began with the
+  first 10 packets. So Westwood+ sets ssthresh to about 210, 170 or 128 packets. From there the
+  window climbs by one packet per RTT until the end of the run. Buffers of 825 to 841 packets give
+  mean windows of 1047.5, 1016 and 982 packets in the simulator. Linux, with 1044, is on the first
+  of these three branches. The simulator takes the same branch with a buffer of 832 packets:
+  utilisation then differs by +0.05 % and the mean queue by +1 %.
+* **After the slow-start overshoot of L5_reno**, Linux retransmits 1683 packets and the simulator
+  1676. We do not know why. The rest of the run does not show the difference.
 """
 
 

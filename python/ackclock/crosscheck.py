@@ -80,9 +80,9 @@ class Checked:
         """How many runs, and how well the kernel's kept time."""
         late_us = max(each["lateness_p99_us"] for each in self.certificates)
         return (
-            "The first run of each point, the simulator left, the kernel right; below, means and "
-            f"95 % intervals. {len(self.certificates)} valid runs on Linux "
-            f"{platform.release().split('-')[0]}, "
+            "Picture: the first run of each point, the simulator on the left, the kernel on the "
+            "right. Table: means and 95 % intervals. "
+            f"{len(self.certificates)} valid runs on Linux {platform.release().split('-')[0]}; "
             f"p99 of lateness at most {late_us:.0f} µs."
         )
 

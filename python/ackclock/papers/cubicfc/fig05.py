@@ -63,7 +63,8 @@ def _scaled(algorithm: str, seed: int) -> Scenario:
 
 
 KERNEL = Check(
-    setup="Figures 2 and 5 at 100 instead of 800 Mb/s, 240 s, flow 2 from 60 s on; today's TCP.",
+    setup="Figures 2 and 5 at 100 Mb/s instead of 800. Runs of 240 s; flow 2 starts at 60 s. "
+    "The TCP around the algorithms is of today.",
     points={
         "CUBIC": lambda seed: _scaled(f"cubic@{two_flows.PRESET}", seed),
         "Cubic-FC": lambda seed: _scaled(f"cubic_fc@{two_flows.PRESET}", seed),

@@ -94,7 +94,8 @@ def _scaled(rtt_ms: int, seed: int) -> Scenario:
 
 
 KERNEL = Check(
-    setup="100 instead of 400 Mb/s, no background; today's TCP around the algorithms.",
+    setup="100 Mb/s instead of 400, without background traffic. "
+    "The TCP around the algorithms is of today.",
     points={f"{rtt_ms} ms": partial(_scaled, rtt_ms) for rtt_ms in RTTS_MS},
     reduce=reduce,
     quantities={

@@ -49,7 +49,8 @@ def _today(buffer: str, seed: int) -> Scenario:
 
 
 KERNEL = Check(
-    setup="The figure itself (Algorithm 1 as printed), with today's TCP around the algorithm.",
+    setup="The figure itself, with Algorithm 1 as printed. "
+    "The TCP around the algorithm is of today.",
     points={name: partial(_today, buffer) for buffer, name in starved.BUFFERS.items()},
     reduce=reduce,
     quantities={

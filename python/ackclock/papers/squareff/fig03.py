@@ -146,7 +146,8 @@ def _scaled(algorithm: str, rtt_ms: int, seed: int) -> Scenario:
 
 
 KERNEL = Check(
-    setup="100 Mb/s and a tenth of the buffer instead of 1 Gb/s, 80 s; today's TCP.",
+    setup="100 Mb/s instead of 1 Gb/s, and a tenth of the buffer. Runs of 80 s. "
+    "The TCP around the algorithms is of today.",
     points={
         f"{method.label}\n2 v {rtt_ms} ms": partial(_scaled, method.algorithm, rtt_ms)
         for rtt_ms in (16, 128)
