@@ -2,6 +2,7 @@
 #![allow(dead_code, missing_docs)]
 
 pub mod script;
+pub mod wild;
 
 use ackclock_sim::scenario::{Bottleneck, Buffer, Flow, Profile, Scenario};
 use ackclock_sim::{run, Control, RunResult};

@@ -1,0 +1,200 @@
+//! A sender and a receiver over a path that loses, delays, copies and stops as no queue does.
+
+use super::{MS, S};
+use ackclock_host::{Algorithm, CongestionControl, HostConfig};
+use ackclock_sim::rng::Stream;
+use ackclock_sim::scenario::Profile;
+use ackclock_sim::tcp::profile::HostProfile;
+use ackclock_sim::tcp::{Ack, FlowLimits, Receiver, Sender, SenderEvent, Transmit};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+
+/// What the path does. Chances are in thousandths of packets.
+#[derive(Clone, Debug)]
+pub struct Wild {
+    pub profile: Profile,
+    pub rtt_ns: u64,
+    /// Time between two packets of the path.
+    pub spacing_ns: u64,
+    pub loss: u64,
+    pub ack_loss: u64,
+    /// Packets that arrive up to `late_ns` late.
+    pub late: u64,
+    pub late_ns: u64,
+    pub copies: u64,
+    /// The path stops for `pause_ns`: nothing is lost.
+    pub pause: u64,
+    pub pause_ns: u64,
+    /// All that is sent in the next two round trips is lost.
+    pub outage: u64,
+    pub window: u64,
+    /// Length of a connection, and how many there are.
+    pub segments: u64,
+    pub rounds: u32,
+    pub tso: bool,
+    pub pacing: bool,
+    /// The application writes 40 segments a second, at once.
+    pub idle: bool,
+}
+
+impl Wild {
+    pub fn new(profile: Profile) -> Self {
+        Self {
+            profile,
+            rtt_ns: 40 * MS,
+            spacing_ns: MS,
+            loss: 0,
+            ack_loss: 0,
+            late: 0,
+            late_ns: 0,
+            copies: 0,
+            pause: 0,
+            pause_ns: 0,
+            outage: 0,
+            window: 120,
+            segments: 1_500,
+            rounds: 3,
+            tso: profile == Profile::Linux6,
+            pacing: false,
+            idle: false,
+        }
+    }
+}
+
+/// What a run shows.
+pub enum Event<'a> {
+    /// A burst left.
+    Sent(u64, Transmit),
+    /// The sender was called, and has sent what it had to send.
+    Called(&'a Sender),
+    /// An event, with cwnd and what was in flight before.
+    Happened(SenderEvent, u32, u32),
+}
+
+#[derive(Debug, Default)]
+pub struct Totals {
+    pub sent: u64,
+    pub retransmitted: u64,
+    pub timeouts: u64,
+    pub undos: u64,
+}
+
+enum Arrival {
+    Data(u64, u64),
+    Ack(Ack),
+}
+
+/// Lets `rounds` connections run to their end, each for 100 s at most.
+pub fn run(path: &Wild, algorithm: &str, totals: &mut Totals, mut watch: impl FnMut(Event<'_>)) {
+    let configured = Algorithm::configure(algorithm).unwrap();
+    for round in 0..path.rounds {
+        let mut dice = Stream::named(u64::from(round), "path");
+        let host = HostProfile {
+            tso: path.tso,
+            pacing: path.pacing,
+            ..HostProfile::of(path.profile)
+        };
+        let mut cc = CongestionControl::new(
+            &configured,
+            HostConfig {
+                hz: 1000,
+                era: host.era,
+                random_seed: round.into(),
+                mss_bytes: 1448,
+                initial_cwnd: host.initial_cwnd(1448),
+                initial_ssthresh: 0x7fff_ffff,
+            },
+        );
+        cc.tp_mut().inet_conn.sk.sk_host.jiffies = 1_000_000;
+        let limits = FlowLimits {
+            segments: path.segments,
+            receive_window: path.window,
+            send_buffer: if path.idle { 40 } else { u64::MAX },
+        };
+        let mut now_ns = path.rtt_ns;
+        let mut sender = Sender::new(cc, host, limits, now_ns, path.rtt_ns, 0);
+        let mut receiver = Receiver::new(host, path.rtt_ns);
+        let (mut line, mut arrivals) = (BinaryHeap::new(), BTreeMap::new());
+        let (mut number, mut free_ns, mut ack_free_ns, mut outage_until_ns) = (0_u64, 0, 0, 0);
+        let mut called = true;
+        loop {
+            // After each call what the sender sends goes onto the path.
+            while let Some(burst) = called.then(|| sender.poll_transmit(now_ns)).flatten() {
+                watch(Event::Sent(now_ns, burst));
+                for segment in burst.first..burst.first + u64::from(burst.segments) {
+                    let mut chance = |thousandths: u64| dice.up_to(999) < thousandths;
+                    if chance(path.outage) {
+                        outage_until_ns = now_ns + 2 * path.rtt_ns;
+                    }
+                    free_ns = now_ns.max(free_ns) + path.spacing_ns;
+                    if chance(path.pause) {
+                        free_ns += path.pause_ns;
+                    }
+                    let copies = 1 + u64::from(chance(path.copies));
+                    if chance(path.loss) || now_ns < outage_until_ns {
+                        continue;
+                    }
+                    let late = chance(path.late);
+                    for copy in 0..copies {
+                        let late_ns = if late { dice.up_to(path.late_ns) } else { 0 };
+                        let at_ns = free_ns + path.rtt_ns / 2 + late_ns + copy * path.rtt_ns / 3;
+                        number += 1;
+                        line.push(Reverse((at_ns, number)));
+                        arrivals.insert(number, Arrival::Data(segment, now_ns));
+                    }
+                }
+            }
+            if called {
+                watch(Event::Called(&sender));
+            }
+            called = false;
+            if sender.is_complete() || now_ns > 100 * S {
+                break;
+            }
+            let arrives_ns = line.peek().map_or(u64::MAX, |Reverse((at_ns, _))| *at_ns);
+            let next_ns = arrives_ns
+                .min(sender.poll_timeout())
+                .min(receiver.poll_timeout());
+            assert_ne!(next_ns, u64::MAX, "nothing will ever happen");
+            now_ns = now_ns.max(next_ns);
+            let mut answer = None;
+            if receiver.poll_timeout() <= now_ns {
+                answer = receiver.handle_timeout(now_ns);
+            } else if arrives_ns <= now_ns {
+                let Some(Reverse((_, number))) = line.pop() else {
+                    break;
+                };
+                match arrivals.remove(&number) {
+                    Some(Arrival::Data(segment, sent_ns)) => {
+                        let last = segment + 1 == path.segments;
+                        answer = receiver.handle_segment(now_ns, segment, sent_ns, last);
+                    }
+                    Some(Arrival::Ack(ack)) => {
+                        sender.handle_ack(now_ns, &ack);
+                        called = true;
+                    }
+                    None => (),
+                }
+            } else {
+                sender.handle_timeout(now_ns);
+                called = true;
+            }
+            if let Some(ack) = answer.filter(|_| dice.up_to(999) >= path.ack_loss) {
+                // An application that pauses shows in late ACKs of every fortieth segment.
+                let pause_ns = if path.idle && ack.ack % 40 == 0 { S } else { 0 };
+                ack_free_ns = (now_ns + path.rtt_ns / 2 + pause_ns).max(ack_free_ns);
+                number += 1;
+                line.push(Reverse((ack_free_ns, number)));
+                arrivals.insert(number, Arrival::Ack(ack));
+            }
+            for (what, cwnd, in_flight) in sender.take_events() {
+                totals.timeouts += u64::from(what == SenderEvent::Timeout);
+                totals.undos += u64::from(what == SenderEvent::Undo);
+                watch(Event::Happened(what, cwnd, in_flight));
+            }
+        }
+        let (sent, retransmitted, _) = sender.totals();
+        totals.sent += sent;
+        totals.retransmitted += retransmitted;
+    }
+}
