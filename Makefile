@@ -3,10 +3,13 @@
 VENV := .venv
 BIN := $(VENV)/bin
 CORE := python/ackclock/_core.abi3.so
-RUST := Cargo.toml $(wildcard Cargo.lock) $(shell find crates/*/src $(wildcard crates/*/bpf) crates/*/build.rs crates/*/Cargo.toml algorithms examples/my_cc.c -type f)
+KERNEL := python/ackclock/_kernel.abi3.so
+sources = Cargo.toml Cargo.lock $(shell find algorithms $(1) -type f -not -path '*/tests/*' -not -path '*/benches/*')
+CORE_SOURCES := examples/my_cc.c $(call sources,crates/host crates/sim crates/py crates/py-tables)
+KERNEL_SOURCES := $(call sources,crates)
 export PATH := $(HOME)/.cargo/bin:$(PATH)
 
-.PHONY: help demo build test check bench bench-emulator bench-kernel docs docs-claims docs-kernel vectors record lock clean
+.PHONY: help tools demo build test check bench bench-emulator bench-kernel docs docs-claims docs-kernel vectors record lock clean
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' Makefile
@@ -14,7 +17,12 @@ help: ## This list
 demo: build ## The main job: figures 2 and 5 of Cubic-FC at full length, as one HTML page
 	$(BIN)/ackclock reproduce cubicfc/fig2 cubicfc/fig5 cubicfc/sensitivity -o out/demo
 
-build: $(CORE) ## Everything that `$(BIN)/ackclock` needs, inside this directory
+tools:
+	@scripts/require.sh cc python cargo -- clang libelf
+
+build: tools $(CORE) ## Everything that `$(BIN)/ackclock` needs, inside this directory
+	@if scripts/require.sh --check clang libelf; then $(MAKE) --no-print-directory --silent $(KERNEL); \
+	else $(MAKE) --question $(KERNEL) || rm -f $(KERNEL); fi
 
 test: build ## Every test: Rust, C layout, BPF builds, Python
 	@scripts/require.sh chromium || echo "the report is not tested in a browser"
@@ -73,16 +81,24 @@ lock: build ## Pin the Python packages anew, from pyproject.toml
 		--upgrade -q -o requirements.lock
 
 clean: ## Remove all that was built, installed here or kept
-	rm -rf target out .ackclock $(VENV) $(CORE)
+	rm -rf target out .ackclock $(VENV) $(CORE) $(KERNEL)
 
 # The Python environment: made anew when the pins change.
-$(VENV)/installed: requirements.lock
-	@scripts/require.sh cc python cargo
-	$$(scripts/require.sh --python) -m venv --clear $(VENV)
-	$(BIN)/pip install -q --disable-pip-version-check --require-hashes -r requirements.lock
-	touch $@
+$(VENV)/installed: requirements.lock | tools
+	@echo "installing the Python packages into $(VENV): half a minute"
+	@$$(scripts/require.sh --python) -m venv --clear $(VENV)
+	@$(BIN)/pip install -q --disable-pip-version-check --require-hashes -r requirements.lock
+	@touch $@
 
-$(CORE): $(VENV)/installed $(RUST) pyproject.toml
-	@scripts/require.sh cc cargo clang libelf
-	PIP_QUIET=1 $(BIN)/maturin develop --release --quiet
-	touch $@
+$(CORE): $(VENV)/installed $(CORE_SOURCES) pyproject.toml
+	@echo "building the simulator: 1 or 2 minutes the first time"
+	@PIP_QUIET=1 $(BIN)/maturin develop --release --quiet --locked 2>$(VENV)/maturin.log || \
+		{ cat $(VENV)/maturin.log; exit 1; }
+	@touch $@
+
+# Renamed into place: a process that has the old one loaded keeps it.
+$(KERNEL): $(KERNEL_SOURCES)
+	@echo "building the kernel part: 1 or 2 minutes the first time"
+	@PYO3_BUILD_EXTENSION_MODULE=1 cargo build --release --quiet --locked -p ackclock-py-kernel
+	@cp target/release/lib_kernel.so $@.new
+	@mv $@.new $@

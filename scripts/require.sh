@@ -1,9 +1,13 @@
 #!/bin/sh
-# Makes sure that the tools named as arguments are here: cc, clang, libelf, python, cargo, iperf3,
-# chromium.
-# Debian packages are installed when missing and we are root; otherwise the command to type is
-# printed. Rust is never installed behind your back.
+# Checks that tools are installed: `require.sh cc python cargo -- clang libelf`.
+# The tools before `--` must be there. The tools after it may be missing: then one line says what
+# does not work without them.
+# As root on Debian or Ubuntu it installs the packages of what is missing. Otherwise it prints the
+# command to type.
+# `require.sh --check TOOL…` only checks. `require.sh --python` prints the Python to use.
 set -eu
+
+CARGO_MINOR=85
 
 has() { command -v "$1" >/dev/null 2>&1; }
 
@@ -23,60 +27,101 @@ cargo_minor() { cargo --version 2>/dev/null | sed -n 's/^cargo 1\.\([0-9]*\)\..*
 present() {
 	case $1 in
 	cc) has cc || has gcc || has clang ;;
-	clang) has clang ;;
-	iperf3) has iperf3 && has ip && has unshare ;;
-	chromium) has chromium || has chromium-browser || has google-chrome ;;
-	libelf) has make && has pkg-config && pkg-config --exists libelf zlib ;;
 	python) find_python >/dev/null ;;
-	cargo) [ "$(cargo_minor)" ] && [ "$(cargo_minor)" -ge "$CARGO_MINOR" ] ;;
+	cargo) [ "$(cargo_minor)" ] && [ "$(cargo_minor)" -ge $CARGO_MINOR ] ;;
+	clang) has clang ;;
+	libelf) has pkg-config && pkg-config --exists libelf zlib ;;
+	lint) cargo fmt --version >/dev/null 2>&1 && cargo clippy --version >/dev/null 2>&1 ;;
+	network) has ip && has unshare && has setpriv ;;
+	iperf3) has iperf3 ;;
+	chromium) has chromium || has chromium-browser || has google-chrome ;;
+	mmdebstrap) has mmdebstrap ;;
+	*) echo "require.sh does not know the tool $1" >&2; exit 2 ;;
 	esac
 }
 
-package() {
+# Debian 12 has a recent Rust in packages of their own (made for its web browsers).
+rust_suffix() { if grep -qs '^VERSION_CODENAME=bookworm' /etc/os-release; then echo -web; fi; }
+
+packages() {
 	case $1 in
 	cc) echo gcc libc6-dev ;;
-	clang) echo clang ;;
-	iperf3) echo iperf3 iproute2 util-linux ;;
-	chromium) echo chromium ;;
-	libelf) echo make pkg-config libelf-dev zlib1g-dev ;;
 	python) echo python3 python3-venv ;;
+	cargo) echo "cargo$(rust_suffix)" "rustc$(rust_suffix)" ;;
+	lint)
+		if [ "$(rust_suffix)" ]; then echo rustfmt-web rust-web-clippy; else echo rustfmt rust-clippy; fi
+		;;
+	libelf) echo make pkg-config libelf-dev zlib1g-dev ;;
+	network) echo iproute2 util-linux ;;
+	*) echo "$1" ;;
 	esac
 }
 
-CARGO_MINOR=85
+title() {
+	case $1 in
+	cc) echo "a C compiler" ;;
+	python) echo "Python 3.11 or newer" ;;
+	cargo) echo "Rust 1.$CARGO_MINOR or newer (https://rustup.rs)" ;;
+	lint) echo "cargo fmt, cargo clippy" ;;
+	network) echo "ip, unshare, setpriv" ;;
+	*) echo "$1" ;;
+	esac
+}
+
+# What does not work without a tool.
+without() {
+	case $1 in
+	clang | libelf) echo "the kernel part is not built" ;;
+	lint) echo "Rust's format and lints are not checked" ;;
+	network) echo "the kernel part is not tested" ;;
+	iperf3) echo "a deployed algorithm is not tested with iperf3" ;;
+	chromium) echo "the report is not tested in a browser" ;;
+	esac
+}
+
+missing() {
+	for tool; do
+		present "$tool" || echo "$tool"
+	done
+}
+
 if [ "${1-}" = --python ]; then
 	find_python
 	exit
 fi
-
-missing=
-packages=
-for tool; do
-	present "$tool" && continue
-	missing="$missing $tool"
-	packages="$packages $(package "$tool")"
-done
-[ "$missing" ] || exit 0
-
-packages=$(echo $packages)
-if [ "$packages" ] && has apt-get; then
-	if [ "$(id -u)" = 0 ]; then
-		echo "installing $packages"
-		apt-get update -qq
-		DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $packages >/dev/null
-	else
-		echo "missing:$missing. As root: apt-get install $packages" >&2
-	fi
+if [ "${1-}" = --check ]; then
+	shift
+	[ -z "$(missing "$@")" ]
+	exit
 fi
 
-status=0
-for tool in $missing; do
-	present "$tool" && continue
-	status=1
-	case $tool in
-	cargo) echo "missing: Rust 1.$CARGO_MINOR or newer (here: $(cargo --version 2>/dev/null || echo none)). Install it from https://rustup.rs and type make again." >&2 ;;
-	python) echo "missing: Python 3.11 or newer with its venv module." >&2 ;;
-	*) has apt-get || echo "missing: $tool." >&2 ;;
-	esac
+needed=
+while [ $# -gt 0 ] && [ "$1" != -- ]; do
+	needed="$needed $1"
+	shift
 done
-exit $status
+[ $# -eq 0 ] || shift
+absent=$(missing $needed "$@")
+[ "$absent" ] || exit 0
+
+install=$(for tool in $absent; do packages "$tool"; done | tr '\n' ' ')
+install=${install% }
+if has apt-get && [ "$(id -u)" = 0 ]; then
+	echo "installing $install"
+	apt-get update -qq && DEBIAN_FRONTEND=noninteractive \
+		apt-get install -y -qq --no-install-recommends $install >/dev/null || true
+	absent=$(missing $needed "$@")
+	[ "$absent" ] || exit 0
+	advice="apt-get could not install it."
+elif has apt-get; then
+	advice="As root type: apt-get install $install"
+else
+	advice="Install it with this system's package manager."
+fi
+line=
+for tool in $absent; do
+	line="$line${line:+, }$(title "$tool")"
+done
+line="$line$(for tool in $absent; do without "$tool"; done | uniq | sed 's/^/; /' | tr -d '\n')"
+echo "missing: $line. $advice" >&2
+[ -z "$(missing $needed)" ]

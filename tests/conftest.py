@@ -9,7 +9,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from ackclock import Bottleneck, Flow, Result, Scenario, _core, tables
+from ackclock import Bottleneck, Flow, Result, Scenario, tables
+from ackclock.kernel_part import NOT_BUILT, is_built, kernel_part
 
 ROOT = Path(__file__).parent.parent
 ACKCLOCK = Path(sys.executable).with_name("ackclock")
@@ -17,9 +18,11 @@ ACKCLOCK = Path(sys.executable).with_name("ackclock")
 
 def kernel_lacks(*besides):
     """What is missing here of all that a deployment needs, and `besides`: a text, or empty."""
+    if not is_built():
+        return NOT_BUILT
     return "; ".join(
         f"{each['what']}: {each['found']}"
-        for each in _core.doctor()
+        for each in kernel_part().doctor()
         if (each["needed"] or each["what"] in besides) and not each["ok"]
     )
 

@@ -17,6 +17,7 @@ import ackclock
 from ackclock import AckclockError, Bottleneck, Flow, Result, Scenario, kernel, tables
 from ackclock.commands import _host
 from ackclock.compare import Comparison, Measure, like_kernel
+from ackclock.kernel_part import kernel_part
 from conftest import needs_testbed
 
 pytestmark = needs_testbed
@@ -203,7 +204,7 @@ def test_a_run_that_keeps_time_badly_is_repeated(monkeypatch):
             "certificate": certificate,
         }
 
-    monkeypatch.setattr(kernel._core, "run_on_kernel", run_on_kernel)
+    monkeypatch.setattr(kernel_part(), "run_on_kernel", run_on_kernel)
     said = []
     result = kernel.run(whole.scenario, attempts=5, on_invalid=said.append)
     assert len(made) == result.manifest["attempt"] == 3

@@ -15,9 +15,10 @@ import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ackclock import _core, plot, report, stats, style, units
+from ackclock import plot, report, stats, style, units
 from ackclock.compare import like_kernel
 from ackclock.compare import measure as run_on_kernel
+from ackclock.kernel_part import is_built, kernel_part
 from ackclock.runs import Result
 from ackclock.scenario import Scenario
 from ackclock.stats import Estimate
@@ -141,7 +142,7 @@ def _overlap(a: Estimate, b: Estimate) -> str:
 
 def kept(scenario: Scenario, cache: Path = CACHE) -> Path:
     """Where the kernel run of a scenario is kept: one for each testbed and kernel."""
-    key = scenario.key(f"{_core.testbed_version()} on {platform.release()}")
+    key = scenario.key(f"{kernel_part().testbed_version()} on {platform.release()}")
     return cache / "kernel" / key
 
 
@@ -193,6 +194,8 @@ def measure(
 
 def load(check: Check, *, cache: Path = CACHE, jobs: int = 0) -> Checked | None:
     """The check with its kept kernel runs, seeds 1 to n; None where a point has none."""
+    if not is_built():
+        return None
     first, rows, certificates = {}, [], []
     for point, of in check.points.items():
         measured: list[Result] = []

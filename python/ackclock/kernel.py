@@ -11,7 +11,8 @@ from typing import Any
 
 import polars as pl
 
-from ackclock import _core, tables
+from ackclock import tables
+from ackclock.kernel_part import kernel_part
 from ackclock.runs import Result, from_engine
 from ackclock.scenario import Scenario
 
@@ -36,11 +37,12 @@ def run(
     `on_acks` gets a row per ACK of the last run, as BPF saw it before TCP handled it (`acks` of
     docs/tables.md); `manifest["lost_acks"]` counts what is missing there.
     `progress` is called about ten times a second with the fraction done. Ctrl-C ends the run.
-    Raises `AckclockError` if the scenario or the machine cannot.
+    Raises `AckclockError` if the scenario or the machine cannot, or the kernel part is not built.
     """
+    run_on_kernel = kernel_part().run_on_kernel
     resolved = scenario.resolve()
     for attempt in range(1, attempts + 1):
-        raw = _core.run_on_kernel(resolved, progress, on_acks is not None)
+        raw = run_on_kernel(resolved, progress, on_acks is not None)
         simulated = from_engine(scenario, resolved, raw)
         certificate = raw["certificate"]
         skipped = _skipped(simulated)

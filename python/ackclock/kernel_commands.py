@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from ackclock import Scenario, _core
+from ackclock import Scenario
 from ackclock.console import (
     Output,
     app,
@@ -21,6 +21,7 @@ from ackclock.console import (
     progress_bar,
     say_invalid,
 )
+from ackclock.kernel_part import kernel_part
 from ackclock.runs import output_directory
 
 #: What an interrupt may leave, and what tells.
@@ -61,7 +62,7 @@ def deploy_command(
         if param:
             has_settings = "=" in algorithm.rsplit("/", 1)[-1]
             spec += ("," if has_settings else ":") + ",".join(param)
-        done = _core.deploy(spec, name, default)
+        done = kernel_part().deploy(spec, name, default)
         if done["mounted"]:
             out.print("mounted the BPF file system at /sys/fs/bpf, which keeps it")
         out.print(f"{done['name']} is registered: {done['spec']}")
@@ -81,7 +82,7 @@ def undeploy_command(
     - `ackclock undeploy cubic_fc`
     """
     with one_line_errors(INTERRUPTED):
-        done = _core.undeploy(name)
+        done = kernel_part().undeploy(name)
         out.print(f"{name} is no longer registered")
         for namespace, default in done["restored"]:
             out.print(f"namespace {namespace}: the default is {default} again")
@@ -102,7 +103,7 @@ def status_command(
     - `ackclock status --json`
     """
     with one_line_errors():
-        registered = _core.status()
+        registered = kernel_part().status()
         if as_json:
             sys.stdout.write(json.dumps(registered, indent=2, ensure_ascii=False) + "\n")
             return
@@ -137,7 +138,7 @@ def doctor_command() -> None:
     - `ackclock doctor`
     """
     with one_line_errors():
-        findings = _core.doctor()
+        findings = kernel_part().doctor()
         table = new_table("", "what", "found", "how to get it")
         for each in findings:
             mark = Text("yes", style="green") if each["ok"] else Text("no", style="red")

@@ -157,7 +157,7 @@ def frame(table: str, columns: Mapping[str, Any]) -> pl.DataFrame:
 def acks_frame(
     columns: Mapping[str, Any], private_state: Iterable[tuple[str, bool, list[int], Any]]
 ) -> pl.DataFrame:
-    """The polars table of what `_core.run_on_kernel` hands over."""
+    """The polars table of what `_kernel.run_on_kernel` hands over."""
     private = []
     for name, signed, flows, values in private_state:
         column = pl.Series(f"private.{name}", values.view("i8") if signed else values)

@@ -1,9 +1,7 @@
 //! `ackclock._core`: the simulator for Python. Thin: scenarios in as canonical
 //! JSON, tables out as dicts of numpy arrays.
 
-mod kernel;
 mod run;
-mod testbed;
 
 use ackclock_host::{Algorithm, Param};
 use ackclock_sim::scenario::{Scenario, KERNEL};
@@ -27,12 +25,6 @@ fn refuse(error: impl ToString) -> PyErr {
 #[pyfunction]
 fn engine_version() -> &'static str {
     env!("ACKCLOCK_ENGINE")
-}
-
-/// As `engine_version`, of the kernel testbed; a part of the key of a kept kernel run.
-#[pyfunction]
-fn testbed_version() -> &'static str {
-    env!("ACKCLOCK_TESTBED")
 }
 
 /// The built-in algorithms: name, summary, source, head, fingerprint,
@@ -132,11 +124,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     // What `ackclock new` writes.
     module.add("SKELETON", include_str!("../../../examples/my_cc.c"))?;
     module.add_function(wrap_pyfunction!(engine_version, module)?)?;
-    module.add_function(wrap_pyfunction!(testbed_version, module)?)?;
     module.add_function(wrap_pyfunction!(algorithms, module)?)?;
     module.add_function(wrap_pyfunction!(configure, module)?)?;
     module.add_function(wrap_pyfunction!(validate, module)?)?;
-    module.add_function(wrap_pyfunction!(testbed::run_on_kernel, module)?)?;
-    module.add_function(wrap_pyfunction!(run::run_many, module)?)?;
-    kernel::add_to(module)
+    module.add_function(wrap_pyfunction!(run::run_many, module)?)
 }

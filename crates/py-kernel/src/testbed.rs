@@ -5,6 +5,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use ackclock_linux::testbed::{self, Certificate};
+use ackclock_py_tables::tables;
 use ackclock_sim::{Control, Scenario};
 use numpy::PyArray1;
 use pyo3::prelude::*;
@@ -12,7 +13,6 @@ use pyo3::types::PyDict;
 use std::sync::atomic::Ordering::Relaxed;
 
 use crate::refuse;
-use crate::run::tables;
 
 /// How often Python hears of the progress and may interrupt.
 const TICK: Duration = Duration::from_millis(100);

@@ -1,4 +1,4 @@
-//! The real kernel for Python: what `ackclock deploy`, `status`, `undeploy` and `doctor` call.
+//! What `ackclock deploy`, `status`, `undeploy` and `doctor` call.
 
 use ackclock_linux::bpf;
 use pyo3::prelude::*;
@@ -78,7 +78,7 @@ fn doctor(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
     each.collect()
 }
 
-/// Adds the functions of this file to `ackclock._core`.
+/// Adds the functions of this file to `ackclock._kernel`.
 pub fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(deploy, module)?)?;
     module.add_function(wrap_pyfunction!(undeploy, module)?)?;

@@ -1,0 +1,26 @@
+//! `ackclock._kernel`: the real kernel for Python. It is built where clang and libelf are.
+
+mod kernel;
+mod testbed;
+
+use pyo3::prelude::*;
+
+pyo3::import_exception!(ackclock._core, AckclockError);
+
+fn refuse(error: impl ToString) -> PyErr {
+    AckclockError::new_err(error.to_string())
+}
+
+/// The package's version and a hash of the testbed's sources; a part of the key of a kept kernel
+/// run.
+#[pyfunction]
+fn testbed_version() -> &'static str {
+    env!("ACKCLOCK_TESTBED")
+}
+
+#[pymodule]
+fn _kernel(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(testbed_version, module)?)?;
+    module.add_function(wrap_pyfunction!(testbed::run_on_kernel, module)?)?;
+    kernel::add_to(module)
+}
