@@ -1,7 +1,8 @@
-//! The network between sender and receiver hosts: bottleneck, then each flow's delay.
+//! The network between the senders' host and the receivers' host: the bottleneck, then the delay of
+//! each flow.
 //!
-//! As in the simulator all propagation delay lies behind the bottleneck, on the way back,
-//! where packets are small.
+//! As in the simulator, all propagation delay is behind the bottleneck, on the way back, where
+//! packets are small.
 
 use super::ring::Ring;
 use ackclock_sim::link::Link;
@@ -10,7 +11,7 @@ use ackclock_sim::scenario::{Buffer, Scenario};
 use ackclock_sim::schedule::{Schedule, NEVER};
 use std::collections::VecDeque;
 
-/// The receiver of flow `i`, from 1, listens on this port plus `i`.
+/// The receiver of flow `i` (from 1) listens on this port plus `i`.
 pub const FIRST_PORT: u16 = 20_000;
 /// The largest packet without payload: IP and TCP headers with all options.
 const MOST_HEADER_BYTES: usize = 80;
@@ -20,24 +21,24 @@ const MOST_HEADER_BYTES: usize = 80;
 pub enum Toward {
     /// Data that has passed the bottleneck.
     Receiver,
-    /// What the receiver answered, after the propagation delay.
+    /// Answers of the receiver, after the propagation delay.
     Sender,
 }
 
-/// A packet whose time has come.
+/// A packet that is due.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Due<'a> {
-    /// Where to.
+    /// The host that gets the packet.
     pub toward: Toward,
-    /// Flow, from 0.
+    /// Index of the flow, from 0.
     pub flow: usize,
-    /// Since when.
+    /// When the packet became due, nanoseconds from the start.
     pub due_ns: u64,
     /// The IP packet.
     pub bytes: &'a [u8],
 }
 
-/// The way of a flow's ACKs.
+/// The delay line of a flow's ACKs.
 #[derive(Debug)]
 struct Line {
     delay_ns: u64,
@@ -55,7 +56,7 @@ struct Ack {
     bytes: [u8; MOST_HEADER_BYTES],
 }
 
-/// Bottleneck and delay lines with the packets in them. Times in nanoseconds from the start.
+/// The bottleneck and the delay lines, with their packets. Times are nanoseconds from the start.
 #[derive(Debug)]
 pub struct Dumbbell {
     link: Link,
@@ -70,7 +71,7 @@ pub struct Dumbbell {
 }
 
 impl Dumbbell {
-    /// An empty network. The queue's memory is allocated here.
+    /// Makes an empty network, and allocates the memory of the queue.
     pub fn new(scenario: &Scenario) -> Self {
         let packet_bytes = scenario.packet_bytes() as usize;
         let (packets, bytes) = room(scenario);
@@ -99,19 +100,19 @@ impl Dumbbell {
         }
     }
 
-    /// The queue's memory, to be locked.
+    /// The memory of the queue, so that the caller can lock it.
     pub fn memory(&self) -> &[u8] {
         self.queue.memory()
     }
 
-    /// Where to put the next packet from the senders' host.
+    /// The buffer for the next packet from the senders' host; `None` if the queue's memory is full.
     #[inline]
     pub fn room(&mut self) -> Option<&mut [u8]> {
         self.queue.room(self.packet_bytes)
     }
 
-    /// A packet of `len` bytes, put into [`room`](Self::room), reaches the bottleneck.
-    /// Returns its flow; `None` if it belongs to none.
+    /// Gives the packet of `len` bytes in [`room`](Self::room) to the bottleneck.
+    /// Returns the index of its flow; `None` if the packet belongs to no flow.
     #[inline]
     pub fn enqueue(&mut self, now_ns: u64, len: usize) -> Option<usize> {
         let packet = self.queue.room(self.packet_bytes)?.get(..len)?;
@@ -136,7 +137,8 @@ impl Dumbbell {
         Some(flow)
     }
 
-    /// A packet leaves the receivers' host for the senders'. Returns its flow.
+    /// Takes a packet from the receivers' host to the senders' host. Returns the index of its flow;
+    /// `None` if the packet belongs to no flow.
     #[inline]
     pub fn answer(&mut self, now_ns: u64, packet: &[u8]) -> Option<usize> {
         let Some(header) = Header::of(packet).filter(|_| packet.len() <= MOST_HEADER_BYTES) else {
@@ -160,13 +162,13 @@ impl Dumbbell {
         Some(flow)
     }
 
-    /// When the next packet is due; [`NEVER`] if none is on its way.
+    /// When the next packet is due; [`NEVER`] if the network is empty.
     #[inline]
     pub fn next_due_ns(&self) -> u64 {
         self.schedule.first().0
     }
 
-    /// The packet that is due first, if it is by `now_ns`.
+    /// The packet that is due first; `None` if it is not due by `now_ns`.
     #[inline]
     pub fn first_due(&self, now_ns: u64) -> Option<Due<'_>> {
         let (due_ns, element) = self.schedule.first();
@@ -211,12 +213,12 @@ impl Dumbbell {
         &self.link
     }
 
-    /// Data packets of a flow that the bottleneck dropped.
+    /// How many data packets of a flow the bottleneck has dropped.
     pub fn dropped_packets(&self, flow: usize) -> u64 {
         self.lines[flow].dropped_packets
     }
 
-    /// Packets that are not TCP or of no flow: none of them was sent on.
+    /// How many packets were dropped because they are not TCP, or belong to no flow.
     pub fn lost_outside(&self) -> u64 {
         self.lost_outside
     }
@@ -237,7 +239,7 @@ impl Dumbbell {
     }
 }
 
-/// Most packets and bytes that the queue may have to hold.
+/// How many packets and bytes the queue must be able to hold.
 pub(crate) fn room(scenario: &Scenario) -> (u64, u64) {
     // Packets that have left by the virtual clock wait here until they are written out.
     const LATE_PACKETS: u64 = 256;
@@ -307,7 +309,7 @@ mod tests {
         }
     }
 
-    /// An IPv4 TCP packet of that length.
+    /// An IPv4 TCP packet of `len` bytes.
     fn packet(source_port: u16, destination_port: u16, len: usize) -> Vec<u8> {
         let mut packet = vec![0; len];
         packet[0] = 0x45;
@@ -324,8 +326,8 @@ mod tests {
     }
 
     proptest! {
-        /// Data leaves as the simulator's link says, to the nanosecond, whole and in order,
-        /// however late it is taken out.
+        /// Data leaves when the simulator's link says, to the nanosecond, whole and in order,
+        /// however late the loop takes it out.
         #[test]
         fn carries_what_the_link_carries(
             packets in proptest::collection::vec((0_u64..200_000, 52_usize..1501, 0_u16..2), 1..200),
@@ -362,7 +364,8 @@ mod tests {
             prop_assert_eq!(network.lost_outside(), 0);
         }
 
-        /// Answers come out by the time they are due, no flow's overtaking its own.
+        /// Answers come out in order of the time at which they are due. Those of a flow keep their
+        /// order.
         #[test]
         fn delays_answers(
             answers in proptest::collection::vec((0_u64..300_000, 0_u16..3), 1..200),

@@ -1,6 +1,6 @@
-//! How late packets were: a histogram that never allocates.
+//! How late packets were: a histogram that allocates no memory.
 
-/// Counts of times in buckets a sixteenth wide: from 1 ns to hours.
+/// Counts of times, from 1 ns to hours. A bucket is a sixteenth of its time wide.
 #[derive(Clone, Debug)]
 pub struct Lateness {
     counts: [u64; BUCKETS],
@@ -12,7 +12,7 @@ const STEPS: usize = 16;
 const BUCKETS: usize = 40 * STEPS;
 
 impl Lateness {
-    /// Nothing counted yet.
+    /// An empty histogram.
     pub fn new() -> Self {
         Self {
             counts: [0; BUCKETS],
@@ -21,7 +21,7 @@ impl Lateness {
         }
     }
 
-    /// Counts one.
+    /// Counts one packet.
     #[inline]
     pub fn add(&mut self, late_ns: u64) {
         self.counts[bucket(late_ns).min(BUCKETS - 1)] += 1;
@@ -29,18 +29,18 @@ impl Lateness {
         self.max_ns = self.max_ns.max(late_ns);
     }
 
-    /// How many were counted.
+    /// How many packets were counted.
     pub fn total(&self) -> u64 {
         self.total
     }
 
-    /// The largest, µs.
+    /// The largest lateness, µs.
     pub fn max_us(&self) -> f64 {
         self.max_ns as f64 / 1e3
     }
 
-    /// The smallest time, µs, that a share `quantile` of all did not exceed; it is at most
-    /// 1/16 too large. 0 if none was counted.
+    /// The smallest lateness, µs, that a share `quantile` of the packets did not exceed. It is at
+    /// most 1/16 too large; 0 if no packet was counted.
     pub fn quantile_us(&self, quantile: f64) -> f64 {
         let wanted = (self.total as f64 * quantile).ceil().max(1.0) as u64;
         let mut sum = 0;
@@ -60,7 +60,7 @@ impl Default for Lateness {
     }
 }
 
-/// Below 16 a bucket each, above 16 buckets to each doubling.
+/// Each value below 16 has its own bucket; above, each doubling has 16 buckets.
 #[inline]
 fn bucket(ns: u64) -> usize {
     if ns < STEPS as u64 {

@@ -1,9 +1,9 @@
-//! The link emulator's pure part: real packets through the simulator's own link, no clock, no I/O.
+//! The part of the link emulator without clock and I/O: real packets pass the simulator's own link.
 //!
-//! [`Dumbbell`] holds the packets between the two hosts and says when each is due;
-//! `testbed::realtime` reads and writes them at those times. Departures follow the
-//! virtual clock of [`ackclock_sim::link::Link`]: waking up late changes when a packet is
-//! written out, never which packets leave or are dropped.
+//! [`Dumbbell`] holds the packets between the two hosts and says when each packet is due.
+//! `testbed::realtime` reads and writes the packets at those times. Departures follow the
+//! virtual clock of [`ackclock_sim::link::Link`]: a late wake-up changes when a packet is
+//! written, never which packets leave or are dropped.
 
 mod dumbbell;
 mod lateness;

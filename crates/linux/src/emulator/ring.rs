@@ -1,13 +1,13 @@
-//! Packets in order, in memory that is allocated once.
+//! A FIFO of packets in memory that is allocated once.
 
 use std::collections::VecDeque;
 
-/// A FIFO of packets, each with the time at which it is due.
+/// A FIFO of packets. Each packet has the time at which it is due.
 #[derive(Debug)]
 pub(super) struct Ring {
     bytes: Box<[u8]>,
     packets: VecDeque<Packet>,
-    /// Where the next packet starts, if it fits before the end.
+    /// Where the next packet starts if it fits before the end.
     tail: usize,
 }
 
@@ -20,9 +20,9 @@ struct Packet {
 }
 
 impl Ring {
-    /// Room for `packets` packets and `bytes` bytes, none of them longer than `longest`.
+    /// Makes room for `packets` packets and `bytes` bytes. No packet may be longer than `longest`.
     pub(super) fn new(packets: usize, bytes: usize, longest: usize) -> Self {
-        // One packet's worth may be lost where the ring closes, one more keeps tail off head.
+        // One packet's room may stay unused at the end; one more keeps the tail away from the head.
         Self {
             bytes: vec![0; bytes + 3 * longest].into(),
             packets: VecDeque::with_capacity(packets),
@@ -30,7 +30,7 @@ impl Ring {
         }
     }
 
-    /// The memory itself, to be locked.
+    /// The memory, so that the caller can lock it.
     pub(super) fn memory(&self) -> &[u8] {
         &self.bytes
     }
@@ -56,7 +56,7 @@ impl Ring {
         Some(&mut self.bytes[self.tail..self.tail + len])
     }
 
-    /// Keeps the packet of `len` bytes that was put into [`room`](Self::room).
+    /// Appends the packet of `len` bytes that the caller wrote into [`room`](Self::room).
     #[inline]
     pub(super) fn push(&mut self, len: usize, flow: u32, due_ns: u64) {
         self.packets.push_back(Packet {
@@ -68,7 +68,7 @@ impl Ring {
         self.tail += len;
     }
 
-    /// When the first packet is due, its flow and its bytes.
+    /// The first packet: when it is due, its flow and its bytes.
     #[inline]
     pub(super) fn front(&self) -> Option<(u64, u32, &[u8])> {
         let packet = self.packets.front()?;
@@ -88,7 +88,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// It is a `VecDeque<Vec<u8>>` that never refuses below its capacity.
+        /// The ring behaves as a `VecDeque<Vec<u8>>`, and never refuses below its capacity.
         #[test]
         fn is_a_fifo(steps in proptest::collection::vec(proptest::option::of(1_usize..60), 1..400)) {
             const PACKETS: usize = 7;

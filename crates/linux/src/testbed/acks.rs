@@ -6,14 +6,15 @@ use std::collections::HashMap;
 use std::os::fd::OwnedFd;
 use std::time::Duration;
 
-/// Most rows that are kept: 0.7 GB with CUBIC's private state.
+/// Maximum rows of the table: 0.7 GB with CUBIC's private state.
 const MOST_ROWS: usize = 1 << 22;
 
-/// Each sender's state when an ACK arrives, before it is handled: one row an ACK, in order of
-/// time per flow. The columns are those of the samples, and of the private state.
+/// The state of each sender when an ACK arrives, before TCP handles the ACK. One row per ACK; the
+/// rows of a flow are in order of time. The columns are those of the samples, and those of the
+/// private state.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AckTable {
-    /// From the start of the run.
+    /// Time from the start of the run.
     pub time_us: Vec<u64>,
     /// Number of the flow, from 1.
     pub flow: Vec<u32>,
@@ -27,43 +28,44 @@ pub struct AckTable {
     pub in_flight_packets: Vec<u32>,
     /// Congestion state: open, disorder, cwr, recovery, loss.
     pub state: Vec<u8>,
-    /// A column for each name in the private state of the flows' algorithms.
+    /// One column for each member of the private state of the flows' algorithms.
     pub private: Vec<PrivateColumn>,
-    /// ACKs that found no room, in the ring to user space or in this table of 4194304 rows.
+    /// ACKs that are missing because the ring to user space, or this table of 4194304 rows, was
+    /// full.
     pub lost_rows: u64,
 }
 
-/// A member of private state.
+/// A column with one member of the private state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PrivateColumn {
-    /// Its name in the C file.
+    /// Name of the member in the C file.
     pub name: String,
-    /// Are the values negative where bit 63 is set?
+    /// Whether the values are signed: bit 63 then means a negative value.
     pub signed: bool,
-    /// Numbers of the flows whose algorithm has it.
+    /// Numbers of the flows whose algorithm has this member.
     pub flows: Vec<u32>,
-    /// Two's complement; 0 for other flows.
+    /// The values, in two's complement; 0 for other flows.
     pub values: Vec<u64>,
 }
 
-/// The running stream of some sockets' ACKs.
+/// The running stream of the ACKs of some sockets.
 pub(super) struct Stream {
     telemetry: Telemetry,
-    /// By the cookies of their sockets.
+    /// The flows, by the cookies of their sockets.
     flows: HashMap<u64, Flow>,
-    /// Times are the kernel's, in ns, until the run has ended.
+    /// Until the run has ended, times are those of the kernel, in nanoseconds.
     times_ns: Vec<u64>,
     table: AckTable,
 }
 
-/// Number of a flow, and its field for each of the private columns.
+/// The number of a flow, and its field for each private column.
 struct Flow {
     number: u32,
     fields: Vec<Option<PrivateField>>,
 }
 
 impl Stream {
-    /// Begins to record these senders, the flows 1, 2, …, whose private state has those fields.
+    /// Starts to record the senders of flows 1, 2, …. `private` has the fields of their private state.
     pub(super) fn start(
         senders: &[OwnedFd],
         private: &[Vec<PrivateField>],
@@ -92,7 +94,7 @@ impl Stream {
         })
     }
 
-    /// Takes what has come; to be called every 100 ms or more often.
+    /// Takes the ACKs that have come. Call it at least every 100 ms.
     pub(super) fn drain(&mut self) -> Result<(), TestbedError> {
         for record in self.telemetry.poll(Duration::ZERO)? {
             self.push(&record);
@@ -120,7 +122,7 @@ impl Stream {
         }
     }
 
-    /// The table, of a run that started at this monotonic time.
+    /// The table of a run that started at this monotonic time.
     pub(super) fn finish(mut self, started_ns: u64) -> Result<AckTable, TestbedError> {
         self.drain()?;
         self.table.lost_rows += self.telemetry.lost()?;
@@ -132,7 +134,7 @@ impl Stream {
     }
 }
 
-/// An empty column for each name, of the fields of flows 1, 2, ….
+/// One empty column for each name among the fields of flows 1, 2, ….
 fn private_columns(fields: &[Vec<PrivateField>]) -> Vec<PrivateColumn> {
     let mut columns: Vec<PrivateColumn> = Vec::new();
     for (number, own) in (1..).zip(fields) {

@@ -1,16 +1,16 @@
-//! What a kernel run is worth.
+//! The certificate of a kernel run: how well the run kept time, and whether it is valid.
 
 use super::realtime::Measured;
 use ackclock_sim::scenario::Scenario;
 
-/// Latest delivery, µs, that 99 % of a run's packets may have.
+/// Upper bound of the p99 of lateness, µs.
 pub const BOUND_P99_US: f64 = 500.0;
-/// Latest delivery of any packet, µs. Half of the kernel's least retransmission timeout: later
-/// than that, and a machine that stood still looks like a network that did.
+/// Upper bound of the lateness of any packet, µs: half of the kernel's smallest retransmission
+/// timeout. With a larger lateness a pause of the machine looks like a pause of the network.
 pub const BOUND_MAX_US: f64 = 100_000.0;
-/// How far the rate of a busy link may be from the scenario's.
+/// How far the rate of a busy link may differ from the scenario's, as a fraction.
 pub const BOUND_RATE: f64 = 0.01;
-/// A rate is measured from so much busy time on.
+/// Busy time that a measurement of the rate needs at least.
 const LEAST_BUSY_NS: u64 = 100_000_000;
 
 const SYN_BYTES: f64 = 60.0;
@@ -18,36 +18,36 @@ const SYN_BYTES: f64 = 60.0;
 /// The calibration certificate of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Certificate {
-    /// Rate of the bottleneck, bit/s: the scenario's.
+    /// Rate of the bottleneck in the scenario, bit/s.
     pub rate_bps: f64,
-    /// The same as the clock saw it, while the link was busy; none if it was for less than 0.1 s.
+    /// Measured rate while the link was busy, bit/s; `None` if it was busy for less than 0.1 s.
     pub achieved_rate_bps: Option<f64>,
-    /// Smallest round-trip time that a sender measured less the scenario's and the
-    /// transmission of a SYN, the smallest packet answered, µs; none if none was measured.
+    /// Smallest RTT that a sender measured, less the scenario's RTT and the transmission of a SYN,
+    /// µs. A SYN is the smallest packet that gets an answer. `None` if no sender measured an RTT.
     pub min_rtt_excess_us: Option<f64>,
-    /// Packets delivered, both ways.
+    /// Packets delivered, in both directions.
     pub delivered_packets: u64,
-    /// Delay of a packet beyond the time it was due, µs: median, 99 %, 99.9 %, the worst.
+    /// Lateness of packets, µs: from when a packet was due until it was written. Median.
     pub lateness_p50_us: f64,
-    /// 99 %.
+    /// 99th percentile of lateness, µs.
     pub lateness_p99_us: f64,
-    /// 99.9 %.
+    /// 99.9th percentile of lateness, µs.
     pub lateness_p999_us: f64,
-    /// The worst.
+    /// Largest lateness, µs.
     pub lateness_max_us: f64,
-    /// Latest sample, µs.
+    /// Lateness of the latest sample, µs.
     pub sample_lateness_max_us: f64,
     /// Packets that the TUN devices dropped.
     pub tun_dropped_packets: u64,
-    /// Packets lost anywhere else but at the bottleneck.
+    /// Packets lost at any other place than the bottleneck and the TUN devices.
     pub lost_elsewhere_packets: u64,
-    /// Share of a core that the emulator and the sockets took.
+    /// Share of a core that the emulator and the sockets used.
     pub cpu: f64,
-    /// Share of the machine's time that its host took away.
+    /// Share of the machine's CPU time that its host took away.
     pub stolen: f64,
     /// Load average when the run ended.
     pub load: f64,
-    /// What the emulator asked for and did not get.
+    /// What the emulator requested and did not get: real-time priority, locked memory.
     pub notes: Vec<String>,
     /// Why the run is not valid; empty if it is.
     pub problems: Vec<String>,
@@ -98,7 +98,7 @@ impl Certificate {
         certificate
     }
 
-    /// Does the run count?
+    /// Whether the run is valid.
     pub fn is_valid(&self) -> bool {
         self.problems.is_empty()
     }

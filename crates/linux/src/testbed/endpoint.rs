@@ -10,12 +10,12 @@ use std::io;
 use std::net::Ipv4Addr;
 use std::os::fd::OwnedFd;
 
-/// Where the receivers are.
+/// Address of the receivers.
 pub(super) const RECEIVER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
-/// Where the senders are.
+/// Address of the senders.
 pub(super) const SENDER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
 
-/// What an application writes; the contents do not matter.
+/// The data that an application writes; its contents do not matter.
 static ZEROS: [u8; 1 << 18] = [0; 1 << 18];
 /// `tcp_ca_state`.
 const CWR: u8 = 2;
@@ -33,14 +33,15 @@ pub(super) struct Endpoint {
     accepted: bool,
     phase: Phase,
     pub(super) connects_at_ns: u64,
-    /// What the application writes in all, and has written; bytes.
+    /// What the application writes in total, and what it has written so far; bytes.
     size: u64,
     written: u64,
-    /// Most bytes (whole segments) that it leaves unacknowledged, and whether that stopped it last.
+    /// Maximum bytes (whole segments) that the application leaves unacknowledged.
     send_buffer: u64,
     receive_window_bytes: Option<u64>,
-    /// Below half of it the application writes again, up to all of it; bytes.
+    /// Unsent bytes that the application keeps ready. It writes again when half of them are left.
     unsent: u32,
+    /// Whether `send_buffer` stopped the last write.
     full: bool,
     shut_down: bool,
     full_ns: u64,
@@ -59,7 +60,7 @@ enum Phase {
     Open,
 }
 
-/// Where rows go.
+/// The rows that the flows record.
 #[derive(Debug, Default)]
 pub(super) struct Record {
     pub(super) samples_wanted: bool,
@@ -68,7 +69,7 @@ pub(super) struct Record {
 }
 
 impl Endpoint {
-    /// The sender's socket of flow `index` (from 0). Runs in the senders' namespace.
+    /// Makes the sender's socket of a flow. Call it in the senders' namespace.
     pub(super) fn sender(scenario: &Scenario, congestion_control: &str) -> io::Result<OwnedFd> {
         let socket = sys::tcp_socket()?;
         sys::set_congestion_control(&socket, congestion_control)?;
@@ -87,7 +88,7 @@ impl Endpoint {
         Ok(socket)
     }
 
-    /// The listening socket of flow `index` (from 0). Runs in the receivers' namespace.
+    /// Makes the listening socket of flow `index` (from 0). Call it in the receivers' namespace.
     pub(super) fn receiver(scenario: &Scenario, index: usize) -> io::Result<OwnedFd> {
         let socket = sys::tcp_socket()?;
         if let Some(bytes) = scenario.flows[index].receive_window_bytes {
@@ -97,7 +98,7 @@ impl Endpoint {
         Ok(socket)
     }
 
-    /// A flow that has not started.
+    /// Makes a flow that has not started.
     pub(super) fn new(
         scenario: &Scenario,
         index: usize,
@@ -140,12 +141,12 @@ impl Endpoint {
         sys::connect(&self.sender, RECEIVER, port).map_err(|source| self.broken(source))
     }
 
-    /// The application writes nothing more; an update follows.
+    /// Stops the application: it writes no more. Call `update` afterwards.
     pub(super) fn stop(&mut self) {
         self.size = self.written;
     }
 
-    /// Packets may have arrived at the receiver.
+    /// Handles packets that may have arrived at the receiver.
     pub(super) fn receive(&mut self) {
         if !self.accepted {
             let Ok(socket) = sys::accept(&self.receiver) else {
@@ -153,16 +154,16 @@ impl Endpoint {
             };
             (self.receiver, self.accepted) = (socket, true);
         }
-        // An end of the data or an error shows at the sender.
+        // The end of the data, or an error, shows at the sender.
         let _ = sys::discard(&self.receiver);
         if let Some(bytes) = self.receive_window_bytes {
-            // The kernel forgets it when it has learnt how much memory a packet takes.
+            // The kernel forgets the clamp when it has learnt how much memory a packet takes.
             let _ = clamp_window(&self.receiver, bytes);
         }
     }
 
-    /// Something may have happened at the sender: looks at it, records what did, and writes
-    /// what may be written.
+    /// Reads the state of the sender, records what has changed, and writes as much data as the
+    /// socket takes.
     pub(super) fn update(&mut self, now_ns: u64, record: &mut Record) -> Result<(), TestbedError> {
         if self.phase == Phase::Waiting {
             return Ok(());
@@ -219,7 +220,7 @@ impl Endpoint {
         }
     }
 
-    /// Writes until the socket or the application's own limit is full.
+    /// Writes until the socket is full, or the application's own limit is reached.
     fn write(&mut self) -> Result<(), TestbedError> {
         if self.phase != Phase::Open || self.shut_down {
             return Ok(());
@@ -243,12 +244,12 @@ impl Endpoint {
                 Err(error) => return Err(self.broken(error)),
             }
         }
-        // The FIN goes with the last segment, which is acknowledged at once for that.
+        // The FIN goes with the last segment. The receiver therefore acknowledges it at once.
         self.shut_down = true;
         sys::shut_down_writing(&self.sender).map_err(|source| self.broken(source))
     }
 
-    /// The flow's state now.
+    /// Reads the current state of the flow.
     pub(super) fn sample_now(&mut self, now_ns: u64) -> Result<SampleRow, TestbedError> {
         self.info = self.look()?;
         Ok(self.sample(now_ns))
@@ -277,7 +278,7 @@ impl Endpoint {
         }
     }
 
-    /// The flow's totals; `dropped_packets` are the bottleneck's.
+    /// The totals of the flow. `dropped_packets` comes from the bottleneck.
     pub(super) fn row(&self, dropped_packets: u64) -> FlowRow {
         FlowRow {
             flow: self.number,
@@ -296,7 +297,7 @@ impl Endpoint {
         }
     }
 
-    /// Smallest round-trip time so far, µs; 0 before the first.
+    /// Smallest RTT so far, µs; 0 before the first measurement.
     pub(super) fn min_rtt_us(&self) -> u32 {
         match self.info.min_rtt_us {
             u32::MAX => 0,
@@ -304,7 +305,7 @@ impl Endpoint {
         }
     }
 
-    /// Payload acknowledged: SYN and FIN count as a byte each.
+    /// Acknowledged payload. The kernel counts SYN and FIN as one byte each.
     fn delivered_bytes(&self) -> u64 {
         self.info.bytes_acked.saturating_sub(1).min(self.written)
     }
@@ -327,8 +328,8 @@ impl TcpInfo {
     }
 }
 
-/// Data that an application keeps ready to be sent: of 10 ms, so that a flow is never idle and has
-/// little left when it stops.
+/// Unsent data that an application keeps ready: 10 ms of the link's rate. The flow is then never
+/// idle, and has little data left when it stops.
 fn unsent_bytes(scenario: &Scenario) -> u32 {
     (scenario.bottleneck.rate_bps / 800).clamp(1 << 14, 1 << 18) as u32
 }
@@ -338,7 +339,7 @@ fn clamp_window(receiver: &OwnedFd, bytes: u64) -> io::Result<()> {
     sys::set_option(receiver, libc::IPPROTO_TCP, libc::TCP_WINDOW_CLAMP, &bytes)
 }
 
-/// What happened between two looks at a connection: they are an ACK or a timer apart.
+/// The events between two reads of a connection's state. Reads are an ACK or a timer apart.
 fn changes(before: &TcpInfo, after: &TcpInfo) -> [Option<EventKind>; 4] {
     let (was, is) = (before.ca_state, after.ca_state);
     let timed_out = is == LOSS && (was != LOSS || after.retransmits > before.retransmits);

@@ -1,7 +1,7 @@
 //! Network namespaces without a name.
 //!
-//! They live as long as a descriptor, device or socket of theirs does, so nothing of them
-//! can outlive the process, however it ends (docs/adr/0009).
+//! A namespace lives as long as one of its descriptors, devices or sockets. It therefore cannot
+//! outlive the process, however the process ends (docs/adr/0009).
 
 use super::{sys, TestbedError};
 use std::fs;
@@ -17,23 +17,23 @@ const DEVICE: &str = "tun0";
 #[derive(Debug)]
 pub(super) struct Namespace {
     namespace: OwnedFd,
-    /// The device: what the namespace sends is read here.
+    /// The device: read here what the namespace sends.
     pub(super) tun: OwnedFd,
 }
 
-/// What a namespace is made with.
+/// Settings of a namespace.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Config {
     pub(super) address: Ipv4Addr,
     pub(super) mtu_bytes: u32,
-    /// Packets that the device holds until they are read.
+    /// How many packets the device holds until they are read.
     pub(super) queue_packets: u32,
-    /// Room for each socket's data, both ways.
+    /// Room for the data of each socket, in each direction.
     pub(super) socket_bytes: u64,
 }
 
 impl Namespace {
-    /// Makes a namespace, its sysctls and its device.
+    /// Makes a namespace with its device, and sets its sysctls.
     pub(super) fn new(config: &Config) -> Result<Self, TestbedError> {
         in_thread(|| {
             sys::unshare_network().map_err(|source| TestbedError::Host {
@@ -64,7 +64,7 @@ impl Namespace {
         })
     }
 
-    /// Does something on a thread inside the namespace.
+    /// Runs a function on a thread inside the namespace.
     pub(super) fn enter<T: Send>(
         &self,
         work: impl FnOnce() -> Result<T, TestbedError> + Send,
@@ -76,7 +76,7 @@ impl Namespace {
         })
     }
 
-    /// Packets that the device dropped, both ways.
+    /// Packets that the device dropped, in both directions.
     pub(super) fn dropped_packets(&self) -> Result<u64, TestbedError> {
         self.enter(|| {
             let devices = fs::read_to_string("/proc/thread-self/net/dev")
@@ -102,7 +102,7 @@ fn device_drops(devices: &str) -> u64 {
         .sum()
 }
 
-/// These files are those of the calling thread's namespace.
+/// Writes the sysctls of the calling thread's namespace.
 fn set_sysctls(config: &Config) -> Result<(), TestbedError> {
     let room = format!("4096 {0} {0}", config.socket_bytes);
     let wanted = [
@@ -125,7 +125,7 @@ fn set_sysctls(config: &Config) -> Result<(), TestbedError> {
     Ok(())
 }
 
-/// A namespace belongs to a thread: the caller's stays as it is.
+/// Runs `work` on a new thread. A namespace belongs to a thread, so the caller keeps its own.
 fn in_thread<T: Send>(
     work: impl FnOnce() -> Result<T, TestbedError> + Send,
 ) -> Result<T, TestbedError> {

@@ -1,9 +1,9 @@
 //! The real-time loop: one thread carries every packet and drives every socket.
 //!
-//! Each turn writes what is due, lets the sockets that got something react, and reads what
-//! the hosts sent. The kernel handles a packet inside the `write` that delivers it, so a
-//! turn leaves nothing half done. Then the loop sleeps until the next packet is due, but no
-//! less than [`COALESCE_NS`], which is what makes 1 Gb/s affordable.
+//! Each turn writes the packets that are due, lets their sockets react, and reads what the hosts
+//! sent. The kernel handles a packet inside the `write` that delivers the packet, so a turn leaves
+//! nothing half done. Then the loop sleeps until the next packet is due, but at least for
+//! [`COALESCE_NS`]: that makes 1 Gb/s affordable.
 
 use super::endpoint::{Endpoint, Record};
 use super::namespace::Namespace;
@@ -19,14 +19,14 @@ use std::time::Duration;
 
 /// Shortest time between two turns.
 const COALESCE_NS: u64 = 50_000;
-/// Most packets read from a device in one turn.
+/// Maximum packets read from a device in one turn.
 const MOST_READS: u32 = 256;
-/// Longest sleep: how soon a cancelled run ends.
+/// Longest sleep, and so the longest time until a cancelled run ends.
 const LONGEST_SLEEP_NS: u64 = 10_000_000;
-/// Above all normal threads, below the kernel's own.
+/// Above all normal threads, below the kernel's own threads.
 const PRIORITY: i32 = 50;
 
-/// What goes into the loop and comes out of it.
+/// Input, state and output of the loop.
 #[derive(Debug)]
 pub(super) struct Loop<'a> {
     pub(super) scenario: &'a Scenario,
@@ -37,9 +37,9 @@ pub(super) struct Loop<'a> {
     pub(super) record: Record,
     pub(super) queues: QueueTable,
     pub(super) measured: Measured,
-    /// Starts (element 2i) and stops (2i + 1) of flow i; the sampler comes last.
+    /// Element 2i is the start of flow i, element 2i + 1 its stop; the last element is the sampler.
     agenda: Schedule,
-    /// Flows whose sender, or receiver, is to be looked at in this turn.
+    /// Flows whose sender (0) or receiver (1) must be checked in this turn.
     touched: [Touched; 2],
     /// Monotonic time of the start.
     pub(super) started_ns: u64,
@@ -50,14 +50,14 @@ pub(super) struct Loop<'a> {
 #[derive(Debug, Default)]
 pub(super) struct Measured {
     pub(super) lateness: Lateness,
-    /// Latest sample, and packets that could not be read or written.
+    /// Lateness of the latest sample; then the packets that could not be written.
     pub(super) sample_late_ns: u64,
     pub(super) lost_packets: u64,
-    /// Bytes written back to back, and the time that took.
+    /// Bytes written back to back, and the time that this took.
     pub(super) busy_bytes: u64,
     pub(super) busy_ns: u64,
     pub(super) cpu_time: Duration,
-    /// Why the thread could not get what it asked for.
+    /// Errors: why the thread has no real-time priority, or no locked memory.
     pub(super) not_realtime: Option<io::Error>,
     pub(super) not_locked: Option<io::Error>,
     last_data: Option<(u64, u64)>,
@@ -168,7 +168,7 @@ impl<'a> Loop<'a> {
         sys::now_ns() - self.started_ns
     }
 
-    /// Everything that can be done now. Returns whether the devices were read empty.
+    /// Does everything that is due. Returns whether it has read both devices until they were empty.
     fn turn(&mut self, now_ns: u64) -> Result<bool, TestbedError> {
         self.turn_ns = now_ns;
         self.keep_agenda(now_ns)?;
@@ -185,7 +185,7 @@ impl<'a> Loop<'a> {
         Ok(self.read_data() && answers_drained)
     }
 
-    /// Flows that start or stop, and samples.
+    /// Starts and stops flows, and takes samples.
     fn keep_agenda(&mut self, now_ns: u64) -> Result<(), TestbedError> {
         loop {
             let (at_ns, element) = self.agenda.first();
@@ -231,7 +231,7 @@ impl<'a> Loop<'a> {
         Ok(())
     }
 
-    /// Writes out the packets that are due.
+    /// Writes the packets that are due.
     fn deliver(&mut self, now_ns: u64) {
         while let Some(due) = self.network.first_due(now_ns) {
             let written_ns = sys::now_ns() - self.started_ns;
@@ -268,7 +268,7 @@ impl<'a> Loop<'a> {
     fn read_data(&mut self) -> bool {
         for _ in 0..MOST_READS {
             let Some(room) = self.network.room() else {
-                // Nothing that the link accepted may lack room: what is late goes out first.
+                // A packet that the link accepts must find room, so the late packets go out first.
                 return false;
             };
             let Ok(len) = sys::read(&self.senders.tun, room) else {
@@ -277,7 +277,7 @@ impl<'a> Loop<'a> {
             let now_ns = sys::now_ns() - self.started_ns;
             if let Some(flow) = self.network.enqueue(now_ns, len) {
                 if self.endpoints[flow].updated_ns < self.turn_ns {
-                    // No ACK of this turn, so a timer sent it: the next turn looks at the sender.
+                    // No ACK of this turn, so a timer sent it. The next turn checks the sender.
                     self.touched[0].insert(flow);
                 }
             }
@@ -299,7 +299,7 @@ impl<'a> Loop<'a> {
         if wake_ns - now_ns <= COALESCE_NS {
             sys::sleep_until(self.started_ns + wake_ns);
         } else {
-            // Kernel timers may send something sooner.
+            // A timer of the kernel may send a packet before.
             let longest_ns = (wake_ns - now_ns).min(LONGEST_SLEEP_NS);
             sys::wait_readable([&self.senders.tun, &self.receivers.tun], longest_ns);
         }
@@ -307,8 +307,8 @@ impl<'a> Loop<'a> {
 }
 
 impl Measured {
-    /// A data packet is written. It followed the one before back to back if the link's
-    /// clock put exactly its own service time between them.
+    /// Measures a data packet that is written. The packet follows the one before back to back if
+    /// exactly its own service time is between them on the link's clock.
     #[inline]
     fn data_written(&mut self, due_ns: u64, written_ns: u64, bytes: usize, rate_bps: u64) {
         let service_ns = bytes as u64 * 8_000_000_000 / rate_bps;

@@ -24,7 +24,7 @@ fn owned(returned: i32) -> io::Result<OwnedFd> {
     check(returned).map(|fd| unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
-/// Would a later attempt succeed?
+/// Whether a later attempt may succeed.
 pub(super) fn is_not_yet(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::WouldBlock || error.kind() == io::ErrorKind::Interrupted
 }
@@ -35,7 +35,7 @@ pub(super) fn unshare_network() -> io::Result<()> {
     check(unsafe { libc::unshare(libc::CLONE_NEWNET) }).map(drop)
 }
 
-/// Moves the calling thread into that network namespace.
+/// Moves the calling thread into the network namespace `namespace`.
 pub(super) fn enter_network(namespace: BorrowedFd) -> io::Result<()> {
     // SAFETY: no memory is involved.
     check(unsafe { libc::setns(namespace.as_raw_fd(), libc::CLONE_NEWNET) }).map(drop)
@@ -56,7 +56,7 @@ fn ioctl(fd: RawFd, number: u64, request: &mut libc::ifreq) -> io::Result<()> {
     check(unsafe { libc::ioctl(fd, number as _, std::ptr::from_mut(request)) }).map(drop)
 }
 
-/// A TUN device of the calling thread's namespace; it goes with its descriptor.
+/// Opens a TUN device in the calling thread's namespace. The device ends with its descriptor.
 pub(super) fn open_tun(name: &str) -> io::Result<OwnedFd> {
     let flags = libc::O_RDWR | libc::O_NONBLOCK | libc::O_CLOEXEC;
     // SAFETY: the path is a C string.
@@ -67,7 +67,7 @@ pub(super) fn open_tun(name: &str) -> io::Result<OwnedFd> {
     Ok(tun)
 }
 
-/// Gives an interface its address (in a /24), MTU and queue, and brings it up.
+/// Sets the address (in a /24), MTU and queue of an interface, and brings the interface up.
 pub(super) fn configure_interface(
     name: &str,
     address: Ipv4Addr,
@@ -108,8 +108,8 @@ fn socket(kind: i32) -> io::Result<OwnedFd> {
     owned(unsafe { libc::socket(libc::AF_INET, kind, 0) })
 }
 
-/// A non-blocking TCP socket that dies at once with its last descriptor: no orphan of it
-/// keeps its namespace alive.
+/// Makes a non-blocking TCP socket. It ends at once with its last descriptor, so no orphan socket
+/// keeps the namespace alive.
 pub(super) fn tcp_socket() -> io::Result<OwnedFd> {
     let socket = socket(libc::SOCK_STREAM)?;
     let linger = libc::linger {
@@ -120,7 +120,7 @@ pub(super) fn tcp_socket() -> io::Result<OwnedFd> {
     Ok(socket)
 }
 
-/// `value` is what the option wants, by its manual page.
+/// Sets a socket option. `value` has the type that the option's manual page names.
 pub(super) fn set_option<T>(
     socket: &OwnedFd,
     level: i32,
@@ -186,7 +186,7 @@ pub(super) fn accept(listener: &OwnedFd) -> io::Result<OwnedFd> {
     owned(unsafe { libc::accept4(fd, std::ptr::null_mut(), std::ptr::null_mut(), flags) })
 }
 
-/// Writes without waiting; `more`: the last segment may wait for what follows.
+/// Writes without waiting. With `more` the last segment may wait for the data that follows.
 pub(super) fn send(socket: &OwnedFd, bytes: &[u8], more: bool) -> io::Result<usize> {
     let flags = libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL | if more { libc::MSG_MORE } else { 0 };
     // SAFETY: the slice is readable.
@@ -200,20 +200,20 @@ pub(super) fn send(socket: &OwnedFd, bytes: &[u8], more: bool) -> io::Result<usi
     })
 }
 
-/// No more will be written.
+/// Shuts down writing: the socket sends its FIN after the last byte.
 pub(super) fn shut_down_writing(socket: &OwnedFd) -> io::Result<()> {
     // SAFETY: no memory is involved.
     check(unsafe { libc::shutdown(socket.as_raw_fd(), libc::SHUT_WR) }).map(drop)
 }
 
-/// Takes what has arrived, up to 1 GiB, without copying it; returns how much.
+/// Discards received data, up to 1 GiB, without a copy. Returns the number of bytes.
 pub(super) fn discard(socket: &OwnedFd) -> io::Result<usize> {
     let flags = libc::MSG_DONTWAIT | libc::MSG_TRUNC;
     // SAFETY: with MSG_TRUNC the kernel writes nothing (tcp(7)).
     check_size(unsafe { libc::recv(socket.as_raw_fd(), std::ptr::null_mut(), 1 << 30, flags) })
 }
 
-/// What went wrong with a connection, if something did.
+/// The pending error of a connection, if there is one.
 pub(super) fn socket_error(socket: &OwnedFd) -> Option<io::Error> {
     let (mut error, mut len) = (0_i32, size_of::<i32>() as u32);
     let pointer = std::ptr::from_mut(&mut error).cast();
@@ -223,7 +223,7 @@ pub(super) fn socket_error(socket: &OwnedFd) -> Option<io::Error> {
     (error != 0).then(|| io::Error::from_raw_os_error(error))
 }
 
-/// A socket's number, unique until the next boot.
+/// The cookie of a socket: a number that is unique until the next boot.
 pub(super) fn cookie(socket: &OwnedFd) -> io::Result<u64> {
     let (mut cookie, mut len) = (0_u64, size_of::<u64>() as u32);
     let pointer = std::ptr::from_mut(&mut cookie).cast();
@@ -233,7 +233,7 @@ pub(super) fn cookie(socket: &OwnedFd) -> io::Result<u64> {
     Ok(cookie)
 }
 
-/// `struct tcp_info` of linux/tcp.h, up to what is used here. Packets, µs and bytes.
+/// `struct tcp_info` of linux/tcp.h, up to the last member used here. Units: packets, µs, bytes.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct TcpInfo {
@@ -268,7 +268,7 @@ pub(super) struct TcpInfo {
     delivered_ce: u32,
 }
 
-/// A connection's state.
+/// Reads the state of a connection.
 pub(super) fn tcp_info(socket: &OwnedFd) -> io::Result<TcpInfo> {
     let (mut info, mut len) = (TcpInfo::default(), size_of::<TcpInfo>() as u32);
     let pointer = std::ptr::from_mut(&mut info).cast();
@@ -290,7 +290,7 @@ pub(super) fn write(fd: &OwnedFd, bytes: &[u8]) -> io::Result<usize> {
     check_size(unsafe { libc::write(fd.as_raw_fd(), bytes.as_ptr().cast(), bytes.len()) })
 }
 
-/// Waits until one of them is readable, at most so long.
+/// Waits until one of the files is readable, at most for the given time.
 pub(super) fn wait_readable(fds: [&OwnedFd; 2], longest_ns: u64) {
     let mut polled = fds.map(|fd| libc::pollfd {
         fd: fd.as_raw_fd(),
@@ -302,7 +302,7 @@ pub(super) fn wait_readable(fds: [&OwnedFd; 2], longest_ns: u64) {
     unsafe { libc::ppoll(polled.as_mut_ptr(), 2, &longest, std::ptr::null()) };
 }
 
-/// Monotonic time, nanoseconds.
+/// The monotonic time, nanoseconds.
 #[inline]
 pub(super) fn now_ns() -> u64 {
     let mut now = MaybeUninit::<libc::timespec>::uninit();
@@ -329,7 +329,7 @@ fn timespec(ns: u64) -> libc::timespec {
     }
 }
 
-/// Lets the calling thread run before every normal one.
+/// Gives the calling thread real-time priority (SCHED_FIFO).
 pub(super) fn become_realtime(priority: i32) -> io::Result<()> {
     let parameters = libc::sched_param {
         sched_priority: priority,
@@ -338,7 +338,7 @@ pub(super) fn become_realtime(priority: i32) -> io::Result<()> {
     check(unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &parameters) }).map(drop)
 }
 
-/// Brings memory in and keeps it there.
+/// Locks memory: brings its pages in and keeps them there.
 pub(super) fn lock_memory(bytes: &[u8]) -> io::Result<()> {
     // SAFETY: the slice is mapped.
     check(unsafe { libc::mlock(bytes.as_ptr().cast(), bytes.len()) }).map(drop)
