@@ -1,8 +1,8 @@
-//! What shows that a run is sound: where its packets went, and a hash over all that happened.
+//! Checks of a run: where its packets went, and a hash over all events.
 
 use crate::flow::Connection;
 
-/// A hash over everything that happens.
+/// A hash over all events.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TraceHash(pub(crate) u64);
 
@@ -13,7 +13,7 @@ impl TraceHash {
     }
 }
 
-/// Where a run's packets are, for the conservation tests.
+/// Where the packets of a run are. The conservation tests use it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Census {
     /// Data packets sent.
@@ -22,13 +22,13 @@ pub struct Census {
     pub dropped: u64,
     /// Data packets that reached a receiver (receivers run ahead of the clock).
     pub received: u64,
-    /// Of these, the ones it had already.
+    /// Data packets that the receiver already had.
     pub duplicates: u64,
-    /// Segments handed to the applications, in order.
+    /// Segments given to the applications, in order.
     pub in_order: u64,
-    /// Segments waiting for a gap to be filled.
+    /// Segments that wait for a gap below them.
     pub out_of_order: u64,
-    /// ACKs sent. This and all that follow are of two-way runs only.
+    /// ACKs sent. This count and all the counts below are of two-way runs only.
     pub acks_sent: u64,
     /// ACKs dropped by the queue on the way back.
     pub acks_dropped: u64,
@@ -39,7 +39,7 @@ pub struct Census {
 }
 
 impl Census {
-    /// Counts what a connection has received, and the ACKs still on their way.
+    /// Adds what a connection has received, and its ACKs on their way.
     pub(crate) fn add(&mut self, connection: &Connection) {
         let receiver = &connection.receiver;
         self.duplicates += receiver.duplicates();

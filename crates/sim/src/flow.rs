@@ -1,5 +1,5 @@
-//! One flow or session of the dumbbell: its connection's two ends, the ACKs on their way between them,
-//! and when it wants to run next.
+//! One flow or session of the dumbbell: the two ends of its connection, the ACKs between them, and
+//! when it wants to run next.
 
 use crate::record::{FlowRow, SampleRow, SessionRow, TransferRow};
 use crate::rng::Stream;
@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 /// Jiffies at the start of a run, before a flow's phase is added.
 const FIRST_JIFFY: u32 = 1_000_000;
 
-/// ACKs on their way, in order. Most carry no SACK blocks, so blocks have a line of their own.
+/// ACKs on their way, in order. Most ACKs have no SACK blocks, so blocks have a queue of their own.
 #[derive(Debug, Default)]
 pub(crate) struct AckLine {
     acks: VecDeque<FlyingAck>,
@@ -46,7 +46,7 @@ impl AckLine {
         }
     }
 
-    /// ACKs on their way.
+    /// How many ACKs are on their way.
     pub(crate) fn len(&self) -> u64 {
         self.acks.len() as u64
     }
@@ -74,13 +74,13 @@ impl AckLine {
     }
 }
 
-/// What a flow is doing.
+/// The phase of a flow.
 pub(crate) enum Phase {
-    /// Its start lies ahead, or a SYN is on its way.
+    /// The flow has not started, or a SYN is on its way.
     Connecting {
         syns: u32,
         retry_at_ns: u64,
-        /// When a SYN reaches the other host; only two-way runs ask.
+        /// When a SYN reaches the other host; only two-way runs use it.
         syn_at_ns: u64,
         answer_at_ns: u64,
         syn_sent_ns: u64,
@@ -90,7 +90,7 @@ pub(crate) enum Phase {
 }
 
 impl Phase {
-    /// No connection before `start_ns`.
+    /// A flow without a connection, which connects at `start_ns`.
     fn closed(start_ns: u64) -> Self {
         Self::Connecting {
             syns: 0,
@@ -105,25 +105,26 @@ impl Phase {
 pub(crate) struct Connection {
     pub(crate) sender: Sender,
     pub(crate) receiver: Receiver,
-    /// ACKs that the receiver, ahead of the clock, will send; those of one-way runs fly at once.
+    /// ACKs that the receiver, ahead of the clock, will send. One-way runs put them into `acks` at
+    /// once.
     pub(crate) answers: AckLine,
     pub(crate) acks: AckLine,
     pub(crate) last_ack_at_ns: u64,
 }
 
 pub(crate) struct Flow {
-    /// Among the flows, or among the sessions.
+    /// Number among the flows, or among the sessions; from 1.
     pub(crate) number: u32,
-    /// What draws the next connection; flows have but one.
+    /// The session that draws the next connection. A flow has only one connection, and no session.
     pub(crate) session: Option<Box<Session>>,
     pub(crate) phase: Phase,
     pub(crate) configured: Configured,
     pub(crate) profile: HostProfile,
-    /// The queue that its data passes.
+    /// Index of the queue that its data passes.
     pub(crate) queue: usize,
     two_way: bool,
     pub(crate) rtt_ns: u64,
-    /// The parts of `rtt_ns` behind the queue on the way forth, and on the way back.
+    /// The part of `rtt_ns` behind the forward queue; `back_ns` is the rest, on the way back.
     pub(crate) forth_ns: u64,
     pub(crate) back_ns: u64,
     least_rtt_ns: u64,
@@ -149,7 +150,7 @@ pub(crate) struct Flow {
 }
 
 impl Flow {
-    /// A flow, or the session if one is given.
+    /// Makes a flow; with `session`, makes a session.
     pub(crate) fn new(
         number: u32,
         scenario: &Scenario,
@@ -206,7 +207,7 @@ impl Flow {
         new
     }
 
-    /// Draws the next connection, of a source that has been idle since `idle_ns`.
+    /// Draws the next connection of a source that has been idle since `idle_ns`.
     pub(crate) fn prepare(&mut self, scenario: &Scenario, idle_ns: u64) {
         self.start_ns = idle_ns;
         if let Some(session) = &mut self.session {
@@ -214,7 +215,7 @@ impl Flow {
             self.size_bytes = session.draw_bytes();
         }
         self.rtt_ns = self.least_rtt_ns + self.rtt_stream.exponential(self.rtt_exponential_ns);
-        // Delay on the way to the only queue would but shift the start.
+        // Delay on the way to the only queue would only shift the start.
         self.forth_ns = if self.two_way { self.rtt_ns / 2 } else { 0 };
         self.back_ns = self.rtt_ns - self.forth_ns;
         self.phase = Phase::closed(self.start_ns);
@@ -277,7 +278,7 @@ impl Flow {
         }
     }
 
-    /// A data packet reaches its receiver, perhaps in the future.
+    /// Gives a data packet to its receiver. `at_ns` may be in the future.
     #[inline]
     pub(crate) fn arrive(&mut self, at_ns: u64, segment: u64, sent_ns: u64) {
         let last = segment + 1 == self.segments;
@@ -285,7 +286,7 @@ impl Flow {
             return;
         };
         let timeout_ns = connection.receiver.poll_timeout();
-        // At equal times two-way runs let the timer go first.
+        // At equal times the timer goes first in two-way runs.
         if timeout_ns < at_ns + u64::from(self.two_way) {
             if let Some(ack) = connection.receiver.handle_timeout(timeout_ns) {
                 self.answer(timeout_ns, &ack);
@@ -302,7 +303,7 @@ impl Flow {
         }
     }
 
-    /// A receiver will send an ACK.
+    /// Queues an ACK that the receiver will send.
     #[inline]
     fn answer(&mut self, at_ns: u64, ack: &Ack) {
         if !self.two_way {
@@ -312,8 +313,8 @@ impl Flow {
         }
     }
 
-    /// An ACK leaves for the sender: it takes the propagation delay and the host's jitter,
-    /// and never overtakes another.
+    /// Sends an ACK to the sender. It takes the propagation delay and the host's jitter, and never
+    /// overtakes another ACK.
     #[inline]
     pub(crate) fn fly(&mut self, at_ns: u64, ack: &Ack) {
         let jitter_ns = self.jitter.up_to(self.jitter_ns);
@@ -398,7 +399,7 @@ impl Flow {
         row
     }
 
-    /// The session's totals.
+    /// The totals of the session.
     pub(crate) fn session_row(&self, scenario: &Scenario, session: &Session) -> SessionRow {
         let (over, open) = (session.over(), self.row(scenario));
         SessionRow {
@@ -412,7 +413,7 @@ impl Flow {
         }
     }
 
-    /// The session's present transfer, if it has one that ends.
+    /// The current transfer of the session; `None` if the transfer has no end.
     pub(crate) fn transfer(&self, completed_ns: u64) -> Option<TransferRow> {
         Some(TransferRow {
             session: self.number,

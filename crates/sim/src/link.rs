@@ -1,14 +1,14 @@
 //! The bottleneck: a fixed-rate link behind a drop-tail FIFO.
 //!
-//! A packet's departure is known when it arrives, because nothing that comes
-//! later can overtake it: so [`Link::enqueue`] answers at once, and the link needs
-//! no event of its own. It never sees the packets' contents: the simulator keeps
-//! headers, the emulator real bytes, both keyed by the answer.
+//! The link knows a packet's departure when the packet arrives, because no later packet can
+//! overtake it. So [`Link::enqueue`] answers at once, and the link needs no event of its own. The
+//! link never sees the contents of packets. The simulator keeps headers and the emulator keeps
+//! real bytes; both use the answer as the key.
 
 use crate::scenario::{Bottleneck, Buffer};
 use std::collections::VecDeque;
 
-/// ACKs are no larger.
+/// Upper bound of the size of an ACK.
 const SMALL_BYTES: u32 = 100;
 
 /// A fixed-rate link and its queue. Call [`enqueue`](Self::enqueue) in order of time.
@@ -19,17 +19,16 @@ pub struct Link {
     /// Departure time and size of every packet waiting or in service.
     waiting: VecDeque<(u64, u32)>,
     waiting_bytes: u64,
-    /// When the last bit of the last accepted packet leaves: whole nanoseconds …
+    /// When the last bit of the last accepted packet leaves: the whole nanoseconds …
     free_at_ns: u64,
-    /// … and the rest, in units of 1/rate nanoseconds, so that no time is lost to rounding.
+    /// … and the remainder, in units of 1/rate nanoseconds. So rounding loses no time.
     free_at_rest: u64,
-    /// Size of a small and a large packet, whose service times were computed last, and these
-    /// times with their rests.
+    /// Size, service time and remainder of the last small packet, and of the last large packet.
     service: [(u32, u64, u64); 2],
     totals: LinkTotals,
 }
 
-/// What a link has done so far. `enqueued = sent + waiting` always holds.
+/// Totals of a link so far. `enqueued = sent + waiting` always holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LinkTotals {
     /// Packets accepted.
@@ -38,7 +37,7 @@ pub struct LinkTotals {
     pub dropped_packets: u64,
     /// Packets whose last bit has left.
     pub sent_packets: u64,
-    /// Their bytes.
+    /// Bytes of the packets whose last bit has left.
     pub sent_bytes: u64,
 }
 
@@ -57,7 +56,8 @@ impl Link {
         }
     }
 
-    /// A packet arrives. Returns when its last bit leaves, or `None` if the queue is full.
+    /// Accepts or drops an arriving packet. Returns when its last bit leaves; `None` if the queue
+    /// is full and drops the packet.
     #[inline]
     pub fn enqueue(&mut self, now_ns: u64, bytes: u32) -> Option<u64> {
         self.advance(now_ns);
@@ -90,7 +90,7 @@ impl Link {
         Some(self.free_at_ns)
     }
 
-    /// Lets every packet go that has left by `now_ns`.
+    /// Removes every packet that has left by `now_ns`.
     #[inline]
     pub fn advance(&mut self, now_ns: u64) {
         while let Some(&(departs_ns, bytes)) = self.waiting.front() {
@@ -104,12 +104,12 @@ impl Link {
         }
     }
 
-    /// Packets waiting at the time of the last call, the one in service included.
+    /// Packets in the queue at the time of the last call, the one in service included.
     pub fn queue_packets(&self) -> u64 {
         self.waiting.len() as u64
     }
 
-    /// Their bytes.
+    /// Bytes in the queue at the time of the last call, the packet in service included.
     pub fn queue_bytes(&self) -> u64 {
         self.waiting_bytes
     }

@@ -1,9 +1,9 @@
-//! What a run leaves behind: columnar tables, one `Vec` a column, all of equal
+//! The result of a run: tables with one `Vec` per column. All columns of a table have the same
 //! length. Every name ends in its unit.
 
 use ackclock_host::CaState;
 
-/// Everything a run recorded.
+/// Everything that a run recorded.
 #[derive(Clone, Debug, Default)]
 pub struct RunResult {
     /// One row per flow.
@@ -18,9 +18,9 @@ pub struct RunResult {
     pub sessions: SessionTable,
     /// One row per transfer of a session.
     pub transfers: TransferTable,
-    /// Hash over every simulated event: equal runs have equal hashes.
+    /// Hash over every simulated event. Equal runs have equal hashes.
     pub trace_hash: u64,
-    /// Data packets that senders put on the wire, retransmissions included.
+    /// Data packets that senders sent, retransmissions included.
     pub packets: u64,
 }
 
@@ -37,11 +37,11 @@ macro_rules! table {
         impl $table {
             /// Appends a row.
             pub fn push(&mut self, row: $row) { $(self.$name.push(row.$name);)* }
-            /// Makes room for so many more rows.
+            /// Makes room for `rows` more rows.
             pub fn reserve(&mut self, rows: usize) { $(self.$name.reserve(rows);)* }
-            /// Rows so far.
+            /// Number of rows.
             pub fn len(&self) -> usize { [$(self.$name.len()),*][0] }
-            /// No rows yet?
+            /// Whether the table has no rows.
             pub fn is_empty(&self) -> bool { self.len() == 0 }
         }
     };
@@ -52,29 +52,29 @@ table! {
     FlowTable / FlowRow {
         /// Number of the flow, from 1.
         flow: u32,
-        /// When it connected, after the drawn spread.
+        /// When the flow connected, its random spread included.
         start_us: u64,
-        /// When its last byte was acknowledged; 0 if it never finished.
+        /// When the last byte was acknowledged; 0 if the flow did not finish.
         completed_us: u64,
-        /// Payload acknowledged, bytes.
+        /// Acknowledged payload, bytes.
         delivered_bytes: u64,
         /// Data packets sent, retransmissions included.
         sent_packets: u64,
-        /// Data packets sent again.
+        /// Retransmitted data packets.
         retransmitted_packets: u64,
         /// Data packets dropped by the bottleneck.
         dropped_packets: u64,
-        /// Times it entered fast recovery.
+        /// How often the flow entered fast recovery.
         recoveries: u64,
         /// Retransmission timeouts.
         timeouts: u64,
-        /// Reductions undone as spurious.
+        /// Reductions that were spurious and therefore undone.
         undos: u64,
         /// Smallest round-trip time measured.
         min_rtt_us: u64,
-        /// Time in which the receive window, not cwnd, held it back.
+        /// Time in which the receive window limited the flow, not cwnd.
         receive_window_limited_us: u64,
-        /// Time in which the send buffer, not cwnd, held it back.
+        /// Time in which the send buffer limited the flow, not cwnd.
         send_buffer_limited_us: u64,
     }
 }
@@ -96,11 +96,11 @@ table! {
         min_rtt_us: u32,
         /// packets_out − (sacked_out + lost_out) + retrans_out.
         in_flight_packets: u32,
-        /// Packets the sender knows to be delivered, cumulative.
+        /// Packets that the sender knows to be delivered, cumulative.
         delivered_packets: u64,
-        /// Payload cumulatively acknowledged.
+        /// Payload that is cumulatively acknowledged.
         delivered_bytes: u64,
-        /// Packets deemed lost, cumulative.
+        /// Packets that the sender judged to be lost, cumulative.
         lost_packets: u64,
         /// Packets retransmitted, cumulative.
         retransmitted_packets: u64,
@@ -116,33 +116,33 @@ table! {
         time_us: u64,
         /// Number of the queue, from 1.
         queue: u32,
-        /// Packets waiting, the one in service included.
+        /// Packets in the queue, the one in service included.
         queue_packets: u64,
-        /// Their bytes.
+        /// Bytes of the packets in the queue.
         queue_bytes: u64,
         /// Packets accepted, cumulative.
         enqueued_packets: u64,
         /// Packets dropped, cumulative.
         dropped_packets: u64,
-        /// Bytes sent on, cumulative.
+        /// Bytes that left the queue, cumulative.
         sent_bytes: u64,
     }
 }
 
 table! {
-    /// What happened to senders, in order of time.
+    /// Events of the senders, in order of time.
     EventTable / EventRow {
         /// Simulated time.
         time_us: u64,
         /// Number of the flow, from 1.
         flow: u32,
-        /// What happened.
+        /// Kind of the event.
         kind: EventKind,
-        /// Congestion window just before.
+        /// Congestion window just before the event.
         cwnd_packets: u32,
-        /// Slow-start threshold just after.
+        /// Slow-start threshold just after the event.
         ssthresh_packets: u32,
-        /// Packets in flight just before.
+        /// Packets in flight just before the event.
         in_flight_packets: u32,
     }
 }
@@ -152,17 +152,17 @@ table! {
     SessionTable / SessionRow {
         /// Number of the session, from 1.
         session: u32,
-        /// Transfers completed.
+        /// Completed transfers.
         transfers: u64,
-        /// Payload acknowledged, bytes.
+        /// Acknowledged payload, bytes.
         delivered_bytes: u64,
         /// Data packets sent, retransmissions included.
         sent_packets: u64,
-        /// Data packets sent again.
+        /// Retransmitted data packets.
         retransmitted_packets: u64,
         /// Data packets dropped by the bottleneck.
         dropped_packets: u64,
-        /// Times its connections entered fast recovery.
+        /// How often its connections entered fast recovery.
         recoveries: u64,
         /// Retransmission timeouts.
         timeouts: u64,
@@ -170,15 +170,16 @@ table! {
 }
 
 table! {
-    /// Transfers of the sessions in order of completion, then those that the end cut off.
+    /// Transfers of the sessions, in order of completion. Transfers that the end of the run cut off
+    /// come last.
     TransferTable / TransferRow {
         /// Number of the session, from 1.
         session: u32,
-        /// When it connected.
+        /// When the transfer connected.
         start_us: u64,
-        /// When its last byte was acknowledged; 0 if the run ended before.
+        /// When the last byte was acknowledged; 0 if the run ended before.
         completed_us: u64,
-        /// Payload.
+        /// Payload of the transfer.
         size_bytes: u64,
     }
 }
@@ -196,14 +197,14 @@ pub enum EventKind {
     Recovered,
     /// The retransmission timer fired.
     Timeout,
-    /// A reduction turned out spurious and was undone.
+    /// A reduction was found to be spurious, and was undone.
     Undo,
     /// The last byte of a finite flow was acknowledged.
     Completed,
 }
 
 impl EventKind {
-    /// The name in the tables.
+    /// The name of the event in the tables.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Established => "established",

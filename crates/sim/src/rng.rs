@@ -1,6 +1,6 @@
-//! Random streams: one per name, all from the scenario's seed, the same values
-//! on every machine and in every version (xoshiro256++ is value-stable, and `libm` computes
-//! logarithms alike everywhere, which the C library does not).
+//! Random streams: one per name, all from the scenario's seed. The values are the same on every
+//! machine and in every version: xoshiro256++ is value-stable, and `libm` computes the same
+//! logarithms everywhere, which the C library does not.
 
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -10,8 +10,8 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 pub struct Stream(Xoshiro256PlusPlus);
 
 impl Stream {
-    /// The stream called `name` of the run with this seed. Streams of different
-    /// names are independent, so that adding one leaves the others unchanged.
+    /// The stream `name` of the run with this seed. Streams of different names are independent, so
+    /// a new stream leaves the others unchanged.
     pub fn named(seed: u64, name: &str) -> Self {
         // FNV-1a spreads the name; the generator's own seeding mixes the rest.
         let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
@@ -28,7 +28,7 @@ impl Stream {
         self.0.next_u64()
     }
 
-    /// A number drawn uniformly from `0..=max`; draws nothing when `max` is 0.
+    /// Draws a number uniformly from `0..=max`. If `max` is 0, returns 0 and draws nothing.
     #[inline]
     pub fn up_to(&mut self, max: u64) -> u64 {
         if max == 0 {
@@ -38,12 +38,13 @@ impl Stream {
         ((u128::from(self.bits()) * (u128::from(max) + 1)) >> 64) as u64
     }
 
-    /// A number drawn uniformly from (0, 1].
+    /// Draws a number uniformly from (0, 1].
     fn unit(&mut self) -> f64 {
         ((self.bits() >> 11) + 1) as f64 / (1_u64 << 53) as f64
     }
 
-    /// Exponential with this mean, to the nearest whole; draws nothing when the mean is 0.
+    /// Draws from the exponential distribution with this mean, rounded. If the mean is 0, returns 0
+    /// and draws nothing.
     pub fn exponential(&mut self, mean: u64) -> u64 {
         if mean == 0 {
             return 0;
@@ -51,15 +52,16 @@ impl Stream {
         (-libm::log(self.unit()) * mean as f64).round() as u64
     }
 
-    /// Pareto with this mean and shape above 1: P(X > x) = (minimum/x)^shape,
-    /// minimum = mean (shape − 1)/shape.
+    /// Draws from the Pareto distribution with this mean and a shape above 1:
+    /// P(X > x) = (minimum/x)^shape, minimum = mean (shape − 1)/shape.
     pub fn pareto(&mut self, mean: f64, shape: f64) -> f64 {
         mean * (shape - 1.0) / shape * libm::pow(self.unit(), -1.0 / shape)
     }
 
-    /// Lognormal with this mean; `sigma` is the standard deviation of the logarithm.
+    /// Draws from the lognormal distribution with this mean. `sigma` is the standard deviation of
+    /// the logarithm.
     pub fn lognormal(&mut self, mean: f64, sigma: f64) -> f64 {
-        // Box and Muller; the second number is thrown away so that draws stay in step.
+        // Box and Muller. The second number is not used, so that each call draws the same amount.
         let radius = (-2.0 * libm::log(self.unit())).sqrt();
         let normal = radius * libm::cos(std::f64::consts::TAU * self.unit());
         mean * libm::exp(sigma * normal - sigma * sigma / 2.0)

@@ -1,28 +1,27 @@
-//! When each element wants to run next: a tournament tree with one pending time
-//! per element.
+//! When each element wants to run next: a tournament tree with one pending time per element.
 //!
-//! Ties go to the element with the lower number. This rule is part of what makes
-//! a run repeatable.
+//! At equal times the element with the lower number goes first. Repeatable runs depend on this
+//! rule.
 
 /// A time that never comes, in nanoseconds.
 pub const NEVER: u64 = u64::MAX;
 
-/// One pending time per element, and which is first.
+/// One pending time per element; it knows which comes first.
 #[derive(Clone, Debug)]
 pub struct Schedule {
-    /// Element `i` of `n` is the leaf `n + i`; a node below `n` holds the lesser of its children,
-    /// `2 node` and `2 node + 1`: so `least[1]` is first of all.
+    /// Element `i` of `n` is the leaf `n + i`. A node below `n` holds the smaller of its children,
+    /// `2 node` and `2 node + 1`. So `least[1]` is the first of all.
     least: Vec<u128>,
 }
 
-/// What orders elements: time, then number.
+/// The order of elements: by time, then by number.
 #[inline]
 fn key(at_ns: u64, element: usize) -> u128 {
     (u128::from(at_ns) << 64) | element as u128
 }
 
 impl Schedule {
-    /// A schedule of `elements` elements, none of which has a pending time.
+    /// Makes a schedule of `elements` elements without pending times.
     pub fn new(elements: usize) -> Self {
         let mut schedule = Self {
             least: vec![u128::MAX; 2 * elements],
@@ -37,7 +36,7 @@ impl Schedule {
     #[inline]
     pub fn set(&mut self, element: usize, at_ns: u64) {
         let mut node = self.least.len() / 2 + element;
-        // Carried up, not read back: no level's loads wait for the level below.
+        // The value is carried up, not read back: so no level waits for the level below.
         let mut least = key(at_ns, element);
         self.least[node] = least;
         while node > 1 {

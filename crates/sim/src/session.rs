@@ -1,5 +1,5 @@
-//! A source of connections: it waits, connects, sends, and begins anew. Long runs have
-//! millions of transfers, so it keeps totals, and one row for each.
+//! A session: a source of connections that waits, connects, sends, and starts again. Long runs have
+//! millions of transfers, so a session keeps totals, and one row per transfer.
 
 use crate::record::{SessionRow, TransferRow};
 use crate::rng::Stream;
@@ -12,7 +12,7 @@ pub(crate) struct Session {
     gap_ns: u64,
     gap_stream: Stream,
     size_stream: Stream,
-    /// Totals of the connections that are over.
+    /// Totals of the connections that have ended.
     over: SessionRow,
 }
 
@@ -42,7 +42,7 @@ impl Session {
         self.gap_stream.exponential(self.gap_ns)
     }
 
-    /// What the next connection carries; `None`: it has no end.
+    /// Draws the size of the next transfer, bytes; `None` if the transfer has no end.
     pub(crate) fn draw_bytes(&mut self) -> Option<u64> {
         let mean = self.mean_bytes?;
         let bytes = match self.sizes {
@@ -58,7 +58,7 @@ impl Session {
         Some((bytes.round() as u64).clamp(1, MAX_TRANSFER_BYTES))
     }
 
-    /// A transfer is over.
+    /// Adds a completed transfer to the totals.
     pub(crate) fn complete(&mut self, transfer: &TransferRow, sender: &Sender) {
         let (sent, retransmitted, _) = sender.totals();
         self.over.transfers += 1;
@@ -67,7 +67,7 @@ impl Session {
         self.over.retransmitted_packets += retransmitted;
     }
 
-    /// Totals of the connections that are over.
+    /// Totals of the connections that have ended.
     pub(crate) fn over(&self) -> SessionRow {
         self.over.clone()
     }

@@ -65,7 +65,8 @@ struct Flow {
 }
 
 impl Stream {
-    /// Starts to record the senders of flows 1, 2, …. `private` has the fields of their private state.
+    /// Starts to record the senders of flows 1, 2, …. `private` has the fields of their private
+    /// state.
     pub(super) fn start(
         senders: &[OwnedFd],
         private: &[Vec<PrivateField>],

@@ -1,13 +1,15 @@
-//! The TCP endpoint as sans-IO state machines: time goes in, packets come out.
+//! The TCP endpoint, as state machines that do no I/O: time goes in, packets come out.
 //!
-//! How to drive a connection: give every arriving data packet to
-//! [`Receiver::handle_segment`] and every ACK to [`Sender::handle_ack`]; when the
-//! time of `poll_timeout` comes, call `handle_timeout`; after each call to the
-//! sender take [`Sender::poll_transmit`] until it returns `None`, for only then
-//! has it judged whether cwnd was the limit. Times never decrease.
+//! How to drive a connection:
 //!
-//! Data is counted in segments: every segment holds one MSS but the last of a
-//! finite flow. Facts about Linux are in `docs/tcp-endpoint.md`.
+//! * Give every arriving data packet to [`Receiver::handle_segment`].
+//! * Give every arriving ACK to [`Sender::handle_ack`].
+//! * At the time of `poll_timeout`, call `handle_timeout`.
+//! * After each call to the sender, call [`Sender::poll_transmit`] until it returns `None`. Only
+//!   then has the sender judged whether cwnd was the limit.
+//!
+//! Times never decrease. Data is counted in segments. Every segment holds one MSS, except the last
+//! segment of a finite flow. Facts about Linux are in `docs/tcp-endpoint.md`.
 
 pub mod profile;
 mod ranges;
@@ -24,27 +26,27 @@ pub use ranges::Range;
 pub use receiver::Receiver;
 pub use sender::{FlowLimits, Sender, SenderEvent};
 
-/// Data packets that leave together: consecutive segments, as one GSO packet would carry.
+/// Data packets that leave together: consecutive segments, as in one GSO packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transmit {
     /// First segment.
     pub first: u64,
-    /// How many.
+    /// Number of segments.
     pub segments: u32,
 }
 
-/// What a receiver tells a sender.
+/// An ACK: what a receiver tells a sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ack {
-    /// The next segment expected: all below have arrived.
+    /// The next segment that the receiver expects: all segments below have arrived.
     pub ack: u64,
-    /// Timestamp echo (RFC 7323): when the segment it answers was sent, nanoseconds.
+    /// Timestamp echo (RFC 7323): when the acknowledged segment was sent, nanoseconds.
     pub echo_ns: u64,
     /// SACK blocks (RFC 2018), the most recent first.
     pub sacks: SackBlocks,
 }
 
-/// Up to three SACK blocks: what fits beside timestamps.
+/// Up to three SACK blocks: as many as fit beside timestamps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SackBlocks {
     blocks: [Range; 3],
@@ -68,7 +70,7 @@ impl SackBlocks {
         &self.blocks[..usize::from(self.len)]
     }
 
-    /// No blocks?
+    /// Whether there are no blocks.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.len == 0

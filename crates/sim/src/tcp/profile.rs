@@ -1,4 +1,4 @@
-//! Host profiles as data: what differs between the kernels of the papers and today's.
+//! Host profiles: the differences between the kernels of the papers and today's kernel, as data.
 
 use crate::scenario::Profile;
 use ackclock_host::Era;
@@ -8,44 +8,44 @@ use ackclock_host::Era;
 pub enum Reduction {
     /// Proportional rate reduction (RFC 6937 with slow-start reduction bound).
     Prr,
-    /// One segment less for every second ACK, never above in flight + 1 (Linux to 3.1).
+    /// One segment less for every second ACK, never above in flight + 1 (Linux up to 3.1).
     RateHalving,
 }
 
-/// How a segment is found to be lost.
+/// How the sender finds lost segments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LossDetection {
-    /// RACK (RFC 8985): sent sufficiently before one that was delivered.
+    /// RACK (RFC 8985): a segment is lost if it was sent sufficiently before a delivered segment.
     Rack,
-    /// FACK: three segments or more below the highest SACK.
+    /// FACK: a segment is lost if it is three segments or more below the highest SACK.
     Fack,
 }
 
 /// Behaviour of an end host.
 #[derive(Clone, Copy, Debug)]
 pub struct HostProfile {
-    /// Which helpers algorithms find.
+    /// Which kernel's helpers the algorithms use.
     pub era: Era,
     /// How cwnd moves during recovery.
     pub reduction: Reduction,
-    /// How a segment is found to be lost.
+    /// How the sender finds lost segments.
     pub loss_detection: LossDetection,
     /// Retransmission timeout before the first measurement, µs.
     pub initial_rto_us: u64,
-    /// Tail loss probes (RFC 8985, 7)?
+    /// Whether the sender sends tail loss probes (RFC 8985, 7).
     pub tail_loss_probe: bool,
-    /// F-RTO (RFC 5682)?
+    /// Whether the sender uses F-RTO (RFC 5682).
     pub frto: bool,
-    /// TSO? Linux 6 makes bursts of up to 1 ms of the pacing rate; 2.6 of up to 64 KB, saving
-    /// until a third of the window is free.
+    /// Whether the host uses TSO. Linux 6 makes bursts of up to 1 ms of the pacing rate. Linux 2.6
+    /// makes bursts of up to 64 KB, and waits until a third of the window is free.
     pub tso: bool,
-    /// Are packets sent at `sk_pacing_rate`, and not at once?
+    /// Whether packets leave at `sk_pacing_rate`, and not at once.
     pub pacing: bool,
-    /// Does the receiver compress the ACKs of out-of-order data?
+    /// Whether the receiver compresses the ACKs of out-of-order data.
     pub sack_compression: bool,
     /// Data segments per delayed ACK.
     pub segments_per_ack: u32,
-    /// Single-segment ACKs at the start of a connection.
+    /// How many segments get an ACK each at the start of a connection.
     pub quick_acks: u32,
     /// Longest delay of an ACK, µs.
     pub delayed_ack_us: u64,
@@ -55,11 +55,11 @@ pub struct HostProfile {
 pub const RTO_MIN_US: u32 = 200_000;
 /// Upper bound of the retransmission timeout, µs.
 pub const RTO_MAX_US: u64 = 120_000_000;
-/// Duplicate ACK threshold, and the reordering assumed.
+/// Duplicate ACK threshold, and the assumed degree of reordering.
 pub const REORDERING: u32 = 3;
 
 impl HostProfile {
-    /// The behaviours that a profile's name stands for.
+    /// The behaviour of a profile.
     pub const fn of(profile: Profile) -> Self {
         match profile {
             Profile::Linux6 => Self {
@@ -93,7 +93,7 @@ impl HostProfile {
         }
     }
 
-    /// Initial window, packets: RFC 6928, and RFC 3390 before it.
+    /// Initial window, packets: RFC 6928 in Linux 6, RFC 3390 in Linux 2.6.
     pub const fn initial_cwnd(&self, mss_bytes: u32) -> u32 {
         match self.era {
             Era::Linux6 => 10,

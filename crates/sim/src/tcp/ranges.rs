@@ -1,5 +1,5 @@
-//! A set of segment numbers, kept as sorted, disjoint, non-touching ranges: the
-//! receiver's out-of-order data, and what the sender knows of it.
+//! A set of segment numbers, as sorted ranges that neither overlap nor touch. It holds the
+//! receiver's out-of-order data, and what the sender knows of that data.
 
 use std::collections::VecDeque;
 
@@ -11,8 +11,8 @@ pub type Range = (u64, u64);
 pub struct RangeSet(VecDeque<Range>);
 
 impl RangeSet {
-    /// Adds `start..end`, calls `on_new` for every part that was not in the set,
-    /// in ascending order, and returns the range that now holds it.
+    /// Adds `start..end`. Calls `on_new` for every part that was not in the set, in ascending
+    /// order. Returns the range that now holds `start..end`.
     pub fn insert(&mut self, (start, end): Range, mut on_new: impl FnMut(Range)) -> Range {
         debug_assert!(start < end);
         let ranges = &mut self.0;
@@ -57,7 +57,7 @@ impl RangeSet {
         }
     }
 
-    /// Is this segment in the set?
+    /// Whether this segment is in the set.
     pub fn contains(&self, segment: u64) -> bool {
         let next = self.0.partition_point(|range| range.1 <= segment);
         self.0.get(next).is_some_and(|range| range.0 <= segment)
@@ -68,17 +68,17 @@ impl RangeSet {
         self.0.front().copied()
     }
 
-    /// One past the highest segment, 0 when empty.
+    /// One past the highest segment; 0 if the set is empty.
     pub fn end(&self) -> u64 {
         self.0.back().map_or(0, |range| range.1)
     }
 
-    /// How many segments it holds.
+    /// Number of segments in the set.
     pub fn len(&self) -> u64 {
         self.0.iter().map(|range| range.1 - range.0).sum()
     }
 
-    /// Holds nothing?
+    /// Whether the set is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

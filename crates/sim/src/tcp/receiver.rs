@@ -5,23 +5,23 @@ use super::ranges::{Range, RangeSet};
 use super::{Ack, SackBlocks};
 use crate::schedule::NEVER;
 
-/// Out-of-order ACKs sent at once before compression begins.
+/// How many ACKs of out-of-order data leave at once before compression starts.
 const UNCOMPRESSED_DUPLICATE_ACKS: u32 = 3;
-/// Blocks that an ACK is sure to carry even beside a D-SACK.
+/// SACK blocks that an ACK always has room for, even beside a D-SACK.
 const SACK_BLOCKS_EXPECTED: usize = 2;
-/// `tcp_comp_sack_nr`: ACKs that one compressed ACK may replace.
+/// `tcp_comp_sack_nr`: how many ACKs one compressed ACK may replace.
 const MAX_COMPRESSED: u32 = 44;
 /// `tcp_comp_sack_delay_ns`.
 const MAX_COMPRESSION_NS: u64 = 1_000_000;
 
-/// The receiving end of a connection. Its application reads at once.
+/// The receiving end of a connection. Its application reads all data at once.
 #[derive(Clone, Debug)]
 pub struct Receiver {
     profile: HostProfile,
     rtt_ns: u64,
     rcv_nxt: u64,
     out_of_order: RangeSet,
-    /// Ranges reported of late, the most recent first (RFC 2018, section 4).
+    /// Recently reported ranges, the most recent first (RFC 2018, section 4).
     reported: [Range; 4],
     /// RFC 7323's TS.Recent and Last.ACK.sent.
     ts_recent_ns: u64,
@@ -39,7 +39,7 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    /// A receiver that has just accepted a connection over a path of this RTT.
+    /// Makes a receiver that has just accepted a connection over a path of this RTT.
     pub fn new(profile: HostProfile, rtt_ns: u64) -> Self {
         Self {
             profile,
@@ -61,28 +61,28 @@ impl Receiver {
         }
     }
 
-    /// Segments delivered to the application, in order and once each.
+    /// Segments delivered to the application: in order, each once.
     pub fn delivered(&self) -> u64 {
         self.rcv_nxt
     }
 
-    /// Segments that wait for a gap below them to be filled.
+    /// Segments that wait for a gap below them.
     pub fn waiting(&self) -> u64 {
         self.out_of_order.len()
     }
 
-    /// Segments that arrived although they were there already.
+    /// Segments that arrived again.
     pub fn duplicates(&self) -> u64 {
         self.duplicates
     }
 
-    /// When [`handle_timeout`](Self::handle_timeout) is to be called.
+    /// When to call [`handle_timeout`](Self::handle_timeout).
     #[inline]
     pub fn poll_timeout(&self) -> u64 {
         self.delayed_ack_at_ns.min(self.compressed_at_ns)
     }
 
-    /// A delayed or compressed ACK is due.
+    /// Returns the delayed or compressed ACK that is due; `None` if no ACK is due.
     pub fn handle_timeout(&mut self, now_ns: u64) -> Option<Ack> {
         if self.poll_timeout() > now_ns {
             return None;
@@ -90,7 +90,8 @@ impl Receiver {
         Some(self.ack(None))
     }
 
-    /// A segment arrives that was sent at `sent_ns`; `last` says that it ends the flow.
+    /// Handles an arriving segment that was sent at `sent_ns`. `last`: the segment ends the flow.
+    /// Returns an ACK if one leaves now.
     #[inline]
     pub fn handle_segment(
         &mut self,
@@ -145,7 +146,7 @@ impl Receiver {
                 }
             }
             if self.out_of_order.is_empty() {
-                // RFC 5681, 4.2: at once when a gap is filled.
+                // RFC 5681, 4.2: send an ACK at once when a gap is filled.
                 return Some(self.ack(None));
             }
         } else {
@@ -174,8 +175,8 @@ impl Receiver {
         overflow
     }
 
-    /// A segment that touches none of the two most recent blocks may push one out that
-    /// no ACK has reported yet: then what is compressed must leave first.
+    /// A segment that touches neither of the two most recent blocks may push out a block that no
+    /// ACK has reported yet. Then the compressed ACK must leave first.
     fn flush_before(&mut self, segment: u64) -> Option<Ack> {
         let touches = |range: &Range| range.0 <= segment + 1 && segment <= range.1 && range.1 > 0;
         let recent = self.reported[..SACK_BLOCKS_EXPECTED].iter();
@@ -185,7 +186,7 @@ impl Receiver {
         overflows.then(|| self.ack(None))
     }
 
-    /// Puts a range first among those to be reported, and drops what it swallowed.
+    /// Puts a range first in the list of reported ranges, and removes the ranges that it contains.
     fn report(&mut self, merged: Range) {
         let old = self.reported;
         let others = old

@@ -78,7 +78,7 @@ impl Sender {
         flags.lost_retransmission |= self.tp().retrans_out < retrans_out;
     }
 
-    /// Notes where a reduction began, so that it can be undone.
+    /// Notes where a reduction began, so that the sender can undo it.
     pub(super) fn init_undo(&mut self) {
         self.undo_marker = Some(self.board.una());
         let probes = self.tlp_high_seq.is_some() && self.tlp_retransmitted;
@@ -114,7 +114,7 @@ impl Sender {
         self.cc.tp_mut().snd_ssthresh = ssthresh;
     }
 
-    /// cwnd becomes ssthresh, unless the reduction was undone.
+    /// Sets cwnd to ssthresh, unless the reduction was undone.
     pub(super) fn end_cwnd_reduction(&mut self) {
         if self.cc.has_cong_control() {
             return;
@@ -129,7 +129,7 @@ impl Sender {
         self.cc.cwnd_event(CaEvent::CompleteCwr);
     }
 
-    /// RFC 3522: does the echo name a transmission from before the first retransmission?
+    /// RFC 3522: whether the echo is of a transmission before the first retransmission.
     fn packet_was_delayed(&self, flags: &AckFlags) -> bool {
         self.retrans_stamp_ns
             .is_some_and(|stamp_ns| flags.echo_ns < stamp_ns)
@@ -157,7 +157,7 @@ impl Sender {
         self.rack.advanced = true;
     }
 
-    /// Recovery or Loss has ended: back to Open, and to the old window if it was all a mistake.
+    /// Ends Recovery or Loss: back to Open, and to the old window if the reduction was spurious.
     pub(super) fn try_undo_recovery(&mut self, flags: &AckFlags) {
         if self.may_undo(flags) {
             self.undo_cwnd_reduction(false);
@@ -180,7 +180,7 @@ impl Sender {
         undo
     }
 
-    /// A partial ACK that answers an original, not a retransmission: it was reordering.
+    /// Handles a partial ACK of an original, not of a retransmission: the cause was reordering.
     fn try_undo_partial(&mut self, flags: &AckFlags) -> bool {
         if self.undo_marker.is_none() || !self.packet_was_delayed(flags) {
             return false;
@@ -236,7 +236,7 @@ impl Sender {
         }
     }
 
-    /// After a timeout (RFC 5682 where F-RTO is on).
+    /// Handles an ACK after a timeout (RFC 5682 if F-RTO is on).
     fn process_loss(&mut self, flags: &AckFlags, recovered: bool) {
         if flags.una_advanced && self.try_undo_loss(flags, false) {
             return;
@@ -260,7 +260,7 @@ impl Sender {
         }
     }
 
-    /// The retransmission timer fired (`tcp_enter_loss`).
+    /// Enters Loss when the retransmission timer has fired (`tcp_enter_loss`).
     pub(super) fn enter_loss(&mut self) {
         let row = (
             SenderEvent::Timeout,

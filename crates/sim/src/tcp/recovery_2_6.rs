@@ -1,13 +1,13 @@
 //! The recovery state machine of Linux 2.6.25: FACK, rate halving, cwnd moderation.
 //!
-//! Its window shrinks by one segment for every second ACK and never exceeds in
-//! flight + 1, so that a burst of losses drags cwnd far below ssthresh.
+//! In recovery the window shrinks by one segment for every second ACK, and never exceeds in
+//! flight + 1. A burst of losses therefore drags cwnd far below ssthresh.
 
 use super::profile::REORDERING;
 use super::sender::{in_flight, AckFlags, Rexmit, Sender, SenderEvent};
 use ackclock_host::{CaEvent, CaState};
 
-/// Segments above those in flight that moderation leaves.
+/// How many segments above those in flight cwnd moderation allows.
 const MAX_BURST: u32 = REORDERING;
 
 impl Sender {
@@ -25,7 +25,7 @@ impl Sender {
                 self.moderate_cwnd();
                 self.complete_cwr();
             }
-            // Held until all of the recovery's window is acknowledged, for D-SACKs to undo it.
+            // Stay until all of the recovery's window is acknowledged: a D-SACK may still undo it.
             CaState::Disorder if recovered => {
                 self.try_undo_dsack();
                 if self.undo_marker.is_none() || self.board.una() > self.high_seq {
@@ -85,7 +85,7 @@ impl Sender {
         self.set_state(CaState::Recovery);
     }
 
-    /// One segment less for every second ACK (`tcp_cwnd_down`).
+    /// Takes one segment from cwnd for every second ACK (`tcp_cwnd_down`).
     fn cwnd_down(&mut self, flags: &AckFlags) {
         if !(flags.una_advanced || flags.data_sacked || flags.duplicate_sack) {
             return;

@@ -1,8 +1,8 @@
-//! Round-trip time: Linux's variant of RFC 6298, and the windowed minimum.
+//! RTT estimation: Linux's variant of RFC 6298, and the windowed minimum.
 
 use super::profile::{RTO_MAX_US, RTO_MIN_US};
 
-/// Longest RTT measured: srtt << 3 fits an i32.
+/// Longest RTT that can be measured: srtt << 3 must fit an i32.
 pub const MAX_RTT_US: u32 = (1 << 28) - 1;
 
 /// Smoothed RTT, its variation, and the retransmission timeout.
@@ -12,7 +12,7 @@ pub struct RttEstimator {
     pub srtt_us: u32,
     /// Mean deviation << 2, µs.
     pub mdev_us: u32,
-    /// Largest deviation in this window, µs.
+    /// Largest deviation in the current window, µs.
     mdev_max_us: u32,
     /// 4 × the deviation in use, at least RTO_MIN, µs.
     rttvar_us: u32,
@@ -22,7 +22,7 @@ pub struct RttEstimator {
 }
 
 impl RttEstimator {
-    /// Before the first sample.
+    /// Makes an estimator without samples.
     pub fn new(initial_rto_us: u64) -> Self {
         Self {
             srtt_us: 0,
@@ -34,9 +34,9 @@ impl RttEstimator {
         }
     }
 
-    /// RFC 6298 section 2, in shifts, with two of Linux's refinements: a falling RTT
-    /// raises the deviation with an eighth of the usual gain only, and the deviation
-    /// used is the largest of the last window and decays once per window.
+    /// Takes a sample. RFC 6298 section 2, in shifts, with two refinements of Linux. A falling RTT
+    /// raises the deviation with only an eighth of the usual gain. The deviation in use is the
+    /// largest of the last window, and decays once per window.
     #[inline]
     pub fn sample(&mut self, rtt_us: u32, una: u64, nxt: u64) {
         let rtt_us = rtt_us.clamp(1, MAX_RTT_US);
@@ -68,7 +68,7 @@ impl RttEstimator {
         }
     }
 
-    /// Retransmission timeout without back-off, µs.
+    /// The retransmission timeout without back-off, µs.
     #[inline]
     pub fn rto_us(&self) -> u64 {
         if self.srtt_us == 0 {
@@ -81,7 +81,7 @@ impl RttEstimator {
 /// The minimum over a sliding window, from its three best candidates (K. Nichols).
 #[derive(Clone, Debug)]
 pub struct WindowedMin {
-    /// (time, value): the minimum, and the minima of what came after it.
+    /// (time, value) of the minimum, then of the minima of later samples.
     best: [(u64, u32); 3],
 }
 
@@ -103,7 +103,7 @@ impl WindowedMin {
         self.best[0].1
     }
 
-    /// Takes a sample in.
+    /// Takes a sample.
     #[inline]
     pub fn sample(&mut self, now_ns: u64, value: u32) {
         let sample = (now_ns, value);
@@ -120,7 +120,7 @@ impl WindowedMin {
         }
         let age_ns = now_ns - best[0].0;
         if age_ns > MIN_RTT_WINDOW_NS {
-            // The minimum has aged out: its successors move up.
+            // The minimum is too old: its successors move up.
             *best = [best[1], best[2], sample];
             if now_ns - best[0].0 > MIN_RTT_WINDOW_NS {
                 *best = [best[1], best[2], sample];
@@ -175,7 +175,8 @@ mod tests {
         assert!(deviation_after(50_000).abs_diff(50_000 / 8) < 10);
     }
 
-    /// Linux: what RTO adds rises at once, and falls by a quarter of the excess per window.
+    /// Linux: the part that RTO adds rises at once, and falls by a quarter of the excess per
+    /// window.
     #[test]
     fn the_deviation_in_use_falls_once_per_window() {
         let mut rtt = RttEstimator::new(1_000_000);
@@ -195,7 +196,7 @@ mod tests {
         assert!(added(&rtt).abs_diff(350_000) < 10, "{}", added(&rtt));
     }
 
-    /// When the least RTT is 300 s old the least of what came since follows, not the newest.
+    /// When the smallest RTT is 300 s old, the smallest later RTT follows, not the newest.
     #[test]
     fn the_windowed_minimum_knows_its_successors() {
         let mut minimum = WindowedMin::default();

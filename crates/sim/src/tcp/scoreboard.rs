@@ -1,8 +1,8 @@
-//! What the sender knows of each segment in its window: when it was last sent,
-//! whether it is SACKed, deemed lost, retransmitted.
+//! What the sender knows of each segment in its window: when it was last sent, and whether it is
+//! SACKed, lost or retransmitted.
 //!
-//! The counts live in `TcpSock`, where algorithms see them: `packets_out`,
-//! `sacked_out`, `lost_out`, `retrans_out`, `delivered`, `lost`.
+//! The counts are in `TcpSock`, where algorithms see them: `packets_out`, `sacked_out`, `lost_out`,
+//! `retrans_out`, `delivered`, `lost`.
 
 use super::profile::REORDERING;
 use super::ranges::{Range, RangeSet};
@@ -12,22 +12,22 @@ use std::collections::VecDeque;
 
 const SACKED: u8 = 1;
 const LOST: u8 = 2;
-/// A retransmission of it is in flight.
+/// A retransmission of the segment is in flight.
 const RETRANS: u8 = 4;
-/// It was retransmitted some time.
+/// The segment was retransmitted at least once.
 const EVER_RETRANS: u8 = 8;
 
-/// Identifies a transmission, in the order of sending.
+/// Identifies a transmission: (time, segment), in the order of sending.
 pub type SentOrder = (u64, u64);
 
-/// What an ACK told, gathered while it is processed.
+/// What an ACK has delivered, collected while the sender processes the ACK.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Delivery {
-    /// Segments newly cumulatively acknowledged.
+    /// Segments that are newly acknowledged (cumulatively).
     pub acked: u32,
-    /// Send times of the first and last of them that were never retransmitted.
+    /// Send times of the first and the last of these segments that were never retransmitted.
     pub acked_sent_ns: Option<(u64, u64)>,
-    /// The same of segments newly SACKed.
+    /// The same of newly SACKed segments.
     pub sacked_sent_ns: Option<(u64, u64)>,
     /// A segment was newly SACKed.
     pub data_sacked: bool,
@@ -35,8 +35,8 @@ pub struct Delivery {
     pub retransmitted_acked: bool,
     /// A segment sent before recovery and never retransmitted was delivered.
     pub original_delivered: bool,
-    /// The most recently sent transmission now delivered, and whether its segment
-    /// was ever retransmitted.
+    /// The most recent transmission that is now delivered, and whether its segment was ever
+    /// retransmitted.
     pub newest: Option<(SentOrder, bool)>,
 }
 
@@ -53,7 +53,7 @@ impl Delivery {
 struct Retransmission {
     segment: u64,
     sent_ns: u64,
-    /// `nxt` when it was sent.
+    /// `nxt` when the retransmission was sent.
     nxt: u64,
 }
 
@@ -69,17 +69,17 @@ pub struct Scoreboard {
     sacked: RangeSet,
     /// Segments from here on have no flags.
     clean_from: u64,
-    /// Segments below are SACKed, lost or retransmitted, as far as they are not acknowledged.
+    /// All unacknowledged segments below are SACKed, lost or retransmitted.
     judged: u64,
     /// Retransmissions in order of sending.
     retransmissions: VecDeque<Retransmission>,
-    /// No segment below is lost and waiting to be retransmitted.
+    /// No segment below is lost and waits for its retransmission.
     retransmit_hint: u64,
     lost_end: u64,
 }
 
 impl Scoreboard {
-    /// An empty window.
+    /// Makes an empty window.
     pub fn new() -> Self {
         let capacity = 1024;
         Self {
@@ -103,7 +103,7 @@ impl Scoreboard {
         self.una
     }
 
-    /// Next segment to be sent for the first time.
+    /// The next new segment.
     #[inline]
     pub fn nxt(&self) -> u64 {
         self.nxt
@@ -120,7 +120,7 @@ impl Scoreboard {
         &mut self.flags[(segment & self.mask) as usize]
     }
 
-    /// Sends `segments` new ones.
+    /// Sends `segments` new segments.
     #[inline]
     pub fn send(&mut self, tp: &mut TcpSock, now_ns: u64, segments: u32) -> Transmit {
         let first = self.nxt;
@@ -151,7 +151,7 @@ impl Scoreboard {
         (self.sent_ns, self.flags, self.mask) = (sent_ns, flags, mask);
     }
 
-    /// The cumulative acknowledgement moves to `ack`.
+    /// Moves the cumulative acknowledgement to `ack`.
     #[inline]
     pub fn acknowledge(
         &mut self,
@@ -200,7 +200,7 @@ impl Scoreboard {
         }
     }
 
-    /// Takes one SACK block in.
+    /// Takes one SACK block.
     pub fn sack(&mut self, tp: &mut TcpSock, block: Range, high_seq: u64, delivery: &mut Delivery) {
         let block = (block.0.max(self.una), block.1.min(self.nxt));
         if block.0 >= block.1 {
@@ -229,7 +229,7 @@ impl Scoreboard {
         });
     }
 
-    /// Was this segment of the window retransmitted?
+    /// Whether this segment of the window was ever retransmitted.
     pub fn ever_retransmitted(&self, segment: u64) -> bool {
         self.flags[(segment & self.mask) as usize] & EVER_RETRANS != 0
     }
@@ -250,9 +250,9 @@ impl Scoreboard {
         self.lost_end = self.lost_end.max(segment + 1);
     }
 
-    /// Judges transmissions in the order in which they were made: `verdict` is given
-    /// each that is still unanswered and says whether it is lost; at the first that
-    /// is not, judging stops (originals and retransmissions separately).
+    /// Judges transmissions in the order of sending. `verdict` gets each transmission that no ACK
+    /// has answered, and says whether it is lost. Judging stops at the first transmission that is
+    /// not lost, separately for originals and for retransmissions.
     fn judge(&mut self, tp: &mut TcpSock, mut verdict: impl FnMut(SentOrder, u64) -> bool) {
         self.judged = self.judged.max(self.una);
         while self.judged < self.nxt {
@@ -287,8 +287,8 @@ impl Scoreboard {
         }
     }
 
-    /// RACK: lost is what was sent before `newest` by more than `window_ns`.
-    /// Returns when the next one would be judged lost, if nothing else arrives.
+    /// RACK: a transmission is lost if it was sent more than `window_ns` before `newest`. Returns
+    /// when the next transmission will be judged lost if no ACK arrives.
     pub fn judge_by_time(
         &mut self,
         tp: &mut TcpSock,
@@ -311,15 +311,15 @@ impl Scoreboard {
         due_ns
     }
 
-    /// FACK: lost is what lies more than `REORDERING` below the highest SACK; a
-    /// retransmission, if a segment sent after it was SACKed.
+    /// FACK: an original is lost if it is more than `REORDERING` below the highest SACK. A
+    /// retransmission is lost if a segment that was sent after it is SACKed.
     pub fn judge_by_distance(&mut self, tp: &mut TcpSock) {
         let end = self.sacked.end();
         self.judge(tp, |_, order| order < end);
     }
 
-    /// A timeout: everything not SACKED is lost, unless `spare` says that it was sent
-    /// too recently. The head is always lost.
+    /// Handles a timeout: every segment that is not SACKed is lost, unless `spare` says that it was
+    /// sent too recently. The head is always lost.
     pub fn mark_all_lost(&mut self, tp: &mut TcpSock, spare: impl Fn(u64) -> bool) {
         for segment in self.una..self.nxt {
             let flags = *self.flags(segment);
@@ -329,7 +329,7 @@ impl Scoreboard {
         }
     }
 
-    /// The losses were none: forgets every loss mark.
+    /// Removes every loss mark: there was no loss.
     pub fn unmark_lost(&mut self, tp: &mut TcpSock) {
         for segment in self.una..self.lost_end.min(self.nxt).max(self.una) {
             *self.flags(segment) &= !LOST;
@@ -388,7 +388,7 @@ impl Scoreboard {
         tp.total_retrans = tp.total_retrans.wrapping_add(1);
     }
 
-    /// Recounts everything, slowly, for assertions in tests.
+    /// Recounts everything, slowly. Tests use it for assertions.
     #[cfg(debug_assertions)]
     pub fn check(&self, tp: &TcpSock) {
         let count = |bit: u8| {

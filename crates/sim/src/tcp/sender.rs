@@ -1,12 +1,17 @@
-//! The sender's state, and an ACK from its arrival to the new window: `tcp_ack` in its order.
-//! What is sent then is in `transmit`, what the clock brings about in `timers`.
+//! The state of the sender, and the way of an ACK from its arrival to the new window: `tcp_ack`,
+//! in the order of Linux. `transmit` has what the sender then sends; `timers` has what the clock
+//! causes.
 //!
-//! The order in which an ACK calls the algorithm's hooks is the host contract
-//! (Linux 6, `tcp_ack`): SACK tagging; `in_ack_event`, which sees the new `snd_una`;
-//! cumulative acknowledgement; `pkts_acked`; the recovery state machine (`ssthresh`,
-//! `set_state`, `cwnd_event(COMPLETE_CWR)`, `undo_cwnd`); then `cong_control`, or
-//! PRR in CWR and Recovery, or `cong_avoid`. Linux 2.6 calls `cong_avoid` before
-//! the state machine.
+//! Algorithms rely on the order in which an ACK calls their hooks (Linux 6, `tcp_ack`):
+//!
+//! 1. SACK tagging.
+//! 2. `in_ack_event`, which sees the new `snd_una`.
+//! 3. The cumulative acknowledgement.
+//! 4. `pkts_acked`.
+//! 5. The recovery state machine: `ssthresh`, `set_state`, `cwnd_event(COMPLETE_CWR)`, `undo_cwnd`.
+//! 6. `cong_control`; without it PRR in CWR and Recovery, and `cong_avoid` in other states.
+//!
+//! Linux 2.6 calls `cong_avoid` before the state machine.
 
 use super::profile::{HostProfile, Reduction};
 use super::rtt::{RttEstimator, WindowedMin, MAX_RTT_US};
@@ -27,10 +32,10 @@ pub(super) const MAX_CWND: u32 = 1 << 24;
 /// Bytes in the largest GSO packet.
 pub(super) const GSO_MAX_BYTES: u64 = 65_536;
 
-/// What limits a flow besides cwnd, in segments.
+/// Limits of a flow besides cwnd, in segments.
 #[derive(Clone, Copy, Debug)]
 pub struct FlowLimits {
-    /// What the application writes in all.
+    /// How much the application writes in total.
     pub segments: u64,
     /// Receive window.
     pub receive_window: u64,
@@ -38,10 +43,10 @@ pub struct FlowLimits {
     pub send_buffer: u64,
 }
 
-/// Something that happened to a sender and is worth a row in the events table.
+/// An event of a sender that gets a row in the events table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SenderEvent {
-    /// HyStart, or another rule of the algorithm's, set ssthresh below infinity.
+    /// HyStart, or another rule of the algorithm, set ssthresh below infinity.
     SlowStartExit,
     /// Fast recovery began.
     Recovery,
@@ -63,7 +68,7 @@ pub(super) enum Rexmit {
     New,
 }
 
-/// RACK's view of the most recently sent transmission that was delivered.
+/// What RACK knows of the most recent transmission that was delivered.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Rack {
     pub newest: SentOrder,
@@ -72,7 +77,7 @@ pub(super) struct Rack {
     pub reordering_seen: bool,
 }
 
-/// What the ACK being processed has shown (Linux's FLAG_*).
+/// What the current ACK has shown (Linux's FLAG_*).
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct AckFlags {
     pub una_advanced: bool,
@@ -81,7 +86,7 @@ pub(super) struct AckFlags {
     pub original_delivered: bool,
     pub lost_retransmission: bool,
     pub set_timer: bool,
-    /// The ACK carries nothing new but its number.
+    /// The ACK neither advances `snd_una` nor has SACK blocks.
     pub pure_duplicate: bool,
     pub echo_ns: u64,
     pub newly_lost: u32,
@@ -97,15 +102,15 @@ pub struct Sender {
     pub(super) min_rtt: WindowedMin,
     pub(super) rack: Rack,
     pub(super) limits: FlowLimits,
-    /// Time of the call being handled.
+    /// Time of the current call.
     pub(super) now_ns: u64,
     pub(super) tick_ns: u64,
     pub(super) next_tick_ns: u64,
-    /// `nxt` when the present state other than Open began.
+    /// `nxt` when the current state began, if that state is not Open.
     pub(super) high_seq: u64,
-    /// `una` when the reduction that may be undone began.
+    /// `una` when the reduction began that may still be undone.
     pub(super) undo_marker: Option<u64>,
-    /// Retransmissions since that no D-SACK has answered; below 0: none made yet.
+    /// Retransmissions since then that no D-SACK has answered; below 0 before the first one.
     pub(super) undo_retrans: i64,
     /// When the first retransmission of this recovery was sent.
     pub(super) retrans_stamp_ns: Option<u64>,
@@ -125,20 +130,20 @@ pub struct Sender {
     pub(super) last_send_ns: u64,
     /// `tcp_wstamp_ns`: nothing leaves before this time.
     pub(super) paced_until_ns: u64,
-    /// When what that holds back is to be sent.
+    /// When to send the packets that pacing holds back.
     pub(super) pacing_at_ns: u64,
     pub(super) sent_in_this_turn: u32,
     pub(super) sent_packets: u64,
     pub(super) retransmitted_packets: u64,
     pub(super) lost_packets: u64,
     pub(super) limited: Limited,
-    /// Rows for the events table, in order; whoever drives the sender drains it.
+    /// Rows for the events table, in order. The caller takes them with `take_events`.
     pub(super) events: Vec<(SenderEvent, u32, u32)>,
 }
 
 impl Sender {
-    /// A sender whose connection was established at `now_ns`, after a handshake that
-    /// took `handshake_rtt_ns`. `tick_phase_ns` says when its clock first ticks.
+    /// Makes a sender whose connection was established at `now_ns`, after a handshake of
+    /// `handshake_rtt_ns`. Its clock first ticks at `tick_phase_ns`.
     pub fn new(
         mut cc: CongestionControl,
         profile: HostProfile,
@@ -206,7 +211,7 @@ impl Sender {
         self.cc.tp()
     }
 
-    /// A window that the algorithm must not leave: its name, its value, and the most it may be.
+    /// A window with a value that an algorithm must not set: its name, its value, its maximum.
     #[inline]
     pub fn fault(&self) -> Option<(&'static str, u32, u32)> {
         let tp = self.tp();
@@ -220,7 +225,7 @@ impl Sender {
         ))
     }
 
-    /// The present state of the recovery state machine.
+    /// The current state of the recovery state machine.
     #[inline]
     pub fn state(&self) -> CaState {
         match self.tp().inet_conn.icsk_ca_state {
@@ -232,18 +237,18 @@ impl Sender {
         }
     }
 
-    /// Segments cumulatively acknowledged.
+    /// Segments that are cumulatively acknowledged.
     #[inline]
     pub fn una(&self) -> u64 {
         self.board.una()
     }
 
-    /// Segments known to be delivered: acknowledged or SACKed.
+    /// Segments that the sender knows to be delivered: acknowledged or SACKed.
     pub fn delivered_packets(&self) -> u64 {
         self.board.una() + u64::from(self.tp().sacked_out)
     }
 
-    /// Data packets sent, retransmissions included; those alone; packets deemed lost.
+    /// Three totals: data packets sent, retransmissions included; retransmissions; lost packets.
     pub fn totals(&self) -> (u64, u64, u64) {
         (
             self.sent_packets,
@@ -260,30 +265,30 @@ impl Sender {
         }
     }
 
-    /// Nanoseconds up to `now_ns` in which (receive window, send buffer) held it back.
+    /// Nanoseconds up to `now_ns` in which (receive window, send buffer) limited the flow.
     pub fn limited_ns(&self, now_ns: u64) -> (u64, u64) {
         let mut limited = self.limited;
         limited.add_until(now_ns);
         (limited.receive_window_ns, limited.send_buffer_ns)
     }
 
-    /// Everything written and acknowledged?
+    /// Whether all data is written and acknowledged.
     #[inline]
     pub fn is_complete(&self) -> bool {
         self.board.una() >= self.limits.segments
     }
 
-    /// The application writes nothing more than it has already sent.
+    /// Stops the application: it writes no more than the sender has already sent.
     pub fn stop_writing(&mut self) {
         self.limits.segments = self.limits.segments.min(self.board.nxt());
     }
 
-    /// Takes the events since the last call: what, cwnd before, in flight before.
+    /// Takes the events since the last call: the kind, cwnd before it, packets in flight before it.
     pub fn take_events(&mut self) -> std::vec::Drain<'_, (SenderEvent, u32, u32)> {
         self.events.drain(..)
     }
 
-    /// Has [`take_events`](Self::take_events) anything to give?
+    /// Whether [`take_events`](Self::take_events) has events.
     #[inline]
     pub fn has_events(&self) -> bool {
         !self.events.is_empty()
@@ -295,7 +300,7 @@ impl Sender {
         in_flight(self.cc.tp())
     }
 
-    /// When [`handle_timeout`](Self::handle_timeout) is to be called.
+    /// When to call [`handle_timeout`](Self::handle_timeout).
     #[inline]
     pub fn poll_timeout(&self) -> u64 {
         self.timer_at_ns.min(self.pacing_at_ns)
@@ -320,7 +325,7 @@ impl Sender {
         self.tp().inet_conn.sk.sk_host.jiffies
     }
 
-    /// An ACK arrives.
+    /// Handles an arriving ACK.
     pub fn handle_ack(&mut self, now_ns: u64, ack: &Ack) {
         self.clock(now_ns);
         let prior_una = self.board.una();
@@ -336,7 +341,7 @@ impl Sender {
         }
         let una_advanced = ack.ack > prior_una;
         if self.cc.has_in_ack_event() {
-            // Linux has moved snd_una by now; the fast path is for new data without SACK.
+            // Linux has already moved snd_una. The fast path is for new data without SACK.
             let tp = self.cc.tp_mut();
             tp.snd_una = (ack.ack.max(prior_una) as u32).wrapping_mul(tp.mss_cache);
             let fast = una_advanced && ack.sacks.is_empty();
@@ -383,7 +388,7 @@ impl Sender {
             || flags.data_sacked
             || flags.duplicate_sack
             || self.tp().inet_conn.icsk_ca_state != CaState::Open as u8;
-        // A SACK of what was sent before the head was last sent is progress, too.
+        // A SACK of a segment that was sent before the last sending of the head is progress too.
         let head_ns = self.board.sent_ns(self.board.una());
         let sacked_older = delivery
             .sacked_sent_ns
@@ -426,7 +431,7 @@ impl Sender {
             let row = (SenderEvent::SlowStartExit, tp.snd_cwnd, in_flight(tp));
             self.events.push(row);
         }
-        // A recount costs the whole window: small ones show every mistake.
+        // A recount costs the whole window. Small windows show every mistake.
         #[cfg(debug_assertions)]
         if dubious && self.tp().packets_out < 256 {
             self.board.check(self.cc.tp());
@@ -456,7 +461,7 @@ impl Sender {
     #[inline]
     fn advance_rack(&mut self, sent: SentOrder, retransmitted: bool) {
         let rtt_ns = self.now_ns - sent.0;
-        // It may be the original that was delivered: too early to be the retransmission.
+        // Too early for the retransmission: probably the original was delivered.
         if retransmitted && rtt_ns / 1_000 < u64::from(self.min_rtt.get()) {
             return;
         }
@@ -467,7 +472,7 @@ impl Sender {
         }
     }
 
-    /// Feeds the estimators; returns what `pkts_acked` is told, µs or −1.
+    /// Updates the estimators. Returns the RTT for `pkts_acked`, µs; −1 without a sample.
     #[inline]
     fn update_rtt(&mut self, delivery: &Delivery, una_advanced: bool, echo_ns: u64) -> i32 {
         let age_us = |sent_ns: u64| ((self.now_ns - sent_ns) / 1_000).min(MAX_RTT_US.into()) as u32;
@@ -481,7 +486,7 @@ impl Sender {
             seq_rtt_us = seq_rtt_us.or(Some(age_us(first)));
         }
         if seq_rtt_us.is_none() && una_advanced {
-            // Karn: only the timestamp tells which transmission was answered.
+            // Karn: only the timestamp shows which transmission the ACK answers.
             seq_rtt_us = Some(age_us(echo_ns));
             ca_rtt_us = seq_rtt_us;
         }
@@ -502,7 +507,7 @@ impl Sender {
         (tp.srtt_us, tp.mdev_us) = (srtt_us, mdev_us);
     }
 
-    /// The kernel counts bytes, modulo 2³².
+    /// Shows algorithms the sequence numbers as the kernel counts them: bytes, modulo 2³².
     #[inline]
     pub(super) fn publish_sequence(&mut self) {
         let (una, nxt) = (self.board.una(), self.board.nxt());
@@ -557,7 +562,7 @@ impl Sender {
         }
         let in_flight = in_flight(tp);
         let budget = if tp.snd_ssthresh < in_flight {
-            // Proportional: send ssthresh/prior_cwnd of what was delivered.
+            // Proportional: send ssthresh/prior_cwnd of the delivered packets.
             let share = u64::from(tp.snd_ssthresh) * u64::from(prr_delivered);
             share.div_ceil(u64::from(tp.prior_cwnd)) as i64 - i64::from(prr_out)
         } else {
@@ -577,7 +582,7 @@ impl Sender {
         self.tlp_high_seq = None;
     }
 
-    /// Is cwnd moved by PRR, and not by rate halving?
+    /// Whether PRR moves cwnd, and not rate halving.
     pub(super) fn reduces_by_prr(&self) -> bool {
         self.profile.reduction == Reduction::Prr
     }

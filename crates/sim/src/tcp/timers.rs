@@ -1,5 +1,5 @@
-//! What the clock brings about: retransmission timeouts (RFC 6298), tail loss probes and
-//! the reordering timer (RFC 8985).
+//! The timers of the sender: retransmission timeouts (RFC 6298), tail loss probes and the
+//! reordering timer (RFC 8985).
 
 use super::profile::{LossDetection, REORDERING, RTO_MAX_US, RTO_MIN_US};
 use super::sender::{AckFlags, Rexmit, Sender};
@@ -16,7 +16,7 @@ pub(super) enum Timer {
 }
 
 impl Sender {
-    /// Retransmission timeout with back-off, µs.
+    /// The retransmission timeout with back-off, µs.
     #[inline]
     pub(super) fn rto_us(&self) -> u64 {
         (self.rtt.rto_us() << self.backoff.min(16)).min(RTO_MAX_US)
@@ -33,7 +33,7 @@ impl Sender {
         }
         let rto_ns = self.rto_us() * 1_000;
         let from_ns = match self.timer {
-            // These took the place of the timeout: count from the head's sending.
+            // These timers replaced the timeout: count from the sending of the head.
             Timer::LossProbe | Timer::Reordering => self.board.sent_ns(self.board.una()),
             _ => self.now_ns,
         };
@@ -50,7 +50,8 @@ impl Sender {
         }
     }
 
-    /// A tail loss probe after two round trips, or the timeout if that is earlier.
+    /// Schedules a tail loss probe after two RTTs, or the timeout if that is earlier. Returns
+    /// whether it did.
     #[inline]
     pub(super) fn schedule_loss_probe(&mut self, advancing: bool) -> bool {
         let tp = self.cc.tp();
@@ -80,7 +81,7 @@ impl Sender {
         true
     }
 
-    /// A timer set by [`poll_timeout`](Self::poll_timeout) is due.
+    /// Handles the timer that is due at [`poll_timeout`](Self::poll_timeout).
     pub fn handle_timeout(&mut self, now_ns: u64) {
         if self.pacing_at_ns <= now_ns {
             self.pacing_at_ns = NEVER;
@@ -114,7 +115,8 @@ impl Sender {
         self.lost_packets += u64::from(self.tp().lost.wrapping_sub(prior_lost));
     }
 
-    /// `tcp_rack_reo_timeout`: time has told. PRR begins as if one segment had been delivered.
+    /// `tcp_rack_reo_timeout`: the reordering timer has fired. PRR starts as if one segment had
+    /// been delivered.
     fn reordering_timeout(&mut self) {
         let prior_lost = self.tp().lost;
         self.detect_losses();
@@ -133,8 +135,8 @@ impl Sender {
         }
     }
 
-    /// Marks what can be known to be lost; sets the reordering timer if time will tell.
-    /// Returns whether it is.
+    /// Marks the segments that are known to be lost. Sets the reordering timer if other segments
+    /// may be lost too. Returns whether it set the timer.
     pub(super) fn detect_losses(&mut self) -> bool {
         match self.profile.loss_detection {
             LossDetection::Rack => {
@@ -163,7 +165,8 @@ impl Sender {
         }
     }
 
-    /// RFC 8985, 6.2 step 4: no tolerance once duplicates abound on a path that keeps order.
+    /// RFC 8985, 6.2 step 4: the time that RACK waits for reordered segments. It is 0 after enough
+    /// duplicate ACKs on a path that keeps order.
     fn reordering_window_ns(&self) -> u64 {
         let tp = self.tp();
         if !self.rack.reordering_seen
@@ -175,7 +178,7 @@ impl Sender {
         u64::from(self.min_rtt.get() / 4).min(u64::from(tp.srtt_us >> 3)) * 1_000
     }
 
-    /// Sends a tail loss probe: new data if there is any, else the last segment again.
+    /// Sends a tail loss probe: new data if there is any, otherwise the last segment again.
     pub(super) fn send_probe(&mut self) -> Option<Transmit> {
         if self.tp().packets_out == 0 || self.tlp_high_seq.is_some() {
             self.rearm_rto();
@@ -201,7 +204,7 @@ impl Sender {
         Some(probe)
     }
 
-    /// RFC 8985, 7.4: did the probe repair a loss? Then the window pays for it.
+    /// RFC 8985, 7.4: reduces the window if the probe has repaired a loss.
     pub(super) fn process_tlp_ack(&mut self, ack: &Ack, flags: &AckFlags) {
         let Some(high_seq) = self.tlp_high_seq.filter(|&high_seq| ack.ack >= high_seq) else {
             return;

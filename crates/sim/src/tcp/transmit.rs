@@ -1,5 +1,5 @@
-//! What a sender sends and when (`tcp_write_xmit`): retransmissions, new data, bursts,
-//! and whether the window was what limited it.
+//! What a sender sends and when (`tcp_write_xmit`): retransmissions, new data, bursts. It also
+//! judges whether the window limited the sender.
 
 use super::profile::REORDERING;
 use super::sender::{in_flight, Rexmit, Sender, GSO_MAX_BYTES, MAX_CWND};
@@ -11,14 +11,14 @@ const PACING_SS_PERCENT: u64 = 200;
 const PACING_CA_PERCENT: u64 = 120;
 /// `tcp_tso_rtt_log`: paths shorter than 2⁹ µs get larger bursts.
 const TSO_RTT_LOG: u32 = 9;
-/// `sysctl_tcp_tso_win_divisor`: Linux 2.6 saves until this part of the window is free.
+/// `sysctl_tcp_tso_win_divisor`: Linux 2.6 waits until 1/3 of the window is free.
 const TSO_WIN_DIVISOR: u32 = 3;
-/// The packets of a connection that are not paced.
+/// How many packets at the start of a connection leave without pacing.
 const UNPACED_PACKETS: u64 = 10;
-/// A burst is put off only if the last one left, and the next ACK is due, within this time.
+/// A burst waits only if the last burst left within this time, and the next ACK is due within it.
 const TSO_DEFER_NS: u64 = 1_000_000;
 
-/// For how long the receive window or the send buffer was what held a flow back.
+/// How long the receive window or the send buffer limited a flow.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Limited {
     by: Option<Limit>,
@@ -46,7 +46,7 @@ enum Limit {
 }
 
 impl Sender {
-    /// `tcp_update_pacing_rate`: bursts and HyStart ask for it even where nothing is paced.
+    /// `tcp_update_pacing_rate`. Bursts and HyStart use the rate even without pacing.
     #[inline]
     pub(super) fn update_pacing_rate(&mut self) {
         if self.profile.era == Era::Linux2_6 && !self.profile.pacing {
@@ -64,7 +64,7 @@ impl Sender {
         tp.inet_conn.sk.sk_pacing_rate = rate / u64::from(tp.srtt_us.max(1));
     }
 
-    /// Segments in a burst (`tcp_tso_autosize`); without TSO whatever the window allows.
+    /// Segments in a burst (`tcp_tso_autosize`). Without TSO the window is the only limit.
     #[inline]
     fn burst_segments(&mut self) -> u32 {
         if !self.profile.tso {
@@ -84,7 +84,7 @@ impl Sender {
         ((bytes.min(GSO_MAX_BYTES) as u32) / mss).max(min_segments)
     }
 
-    /// What is to be sent now, one burst a call, until `None`.
+    /// The next burst to send now; `None` if there is nothing more to send.
     #[inline]
     pub fn poll_transmit(&mut self, now_ns: u64) -> Option<Transmit> {
         debug_assert_eq!(now_ns, self.now_ns);
@@ -104,7 +104,7 @@ impl Sender {
         }
         let burst = self.transmit_new();
         if burst.is_none() && self.rexmit == Rexmit::New && self.board.nxt() <= self.high_seq {
-            // F-RTO had no new data to send: conventional recovery.
+            // F-RTO had no new data to send: use conventional recovery.
             self.frto = false;
             self.rexmit = Rexmit::Lost;
             return self.retransmit_lost();
@@ -146,7 +146,7 @@ impl Sender {
         }
     }
 
-    /// `tcp_pacing_check`, and a timer for what is held back.
+    /// `tcp_pacing_check`. Sets a timer if pacing holds packets back.
     #[inline]
     fn waits_for_pacing(&mut self) -> bool {
         if self.paced_until_ns <= self.now_ns {
@@ -162,8 +162,8 @@ impl Sender {
         true
     }
 
-    /// `tcp_update_skb_after_send`: each burst takes its time at the pacing rate, of which up to
-    /// half is forgiven when it left late; the first ten packets leave at once.
+    /// `tcp_update_skb_after_send`: each burst takes its time at the pacing rate. A late burst
+    /// takes up to half of that time less. The first ten packets leave at once.
     #[inline]
     fn pace(&mut self, segments: u32) {
         let tp = self.cc.tp();
@@ -178,7 +178,8 @@ impl Sender {
             self.paced_until_ns.max(self.now_ns) + lasts_ns - late_ns.min(lasts_ns / 2);
     }
 
-    /// New segments that are there and that both windows have room for.
+    /// New segments that the application has written and that fit the receive window and the send
+    /// buffer.
     #[inline]
     pub(super) fn available(&self) -> u64 {
         let room = self.limits.receive_window.min(self.limits.send_buffer);
@@ -241,7 +242,7 @@ impl Sender {
         burst
     }
 
-    /// `tcp_tso_should_defer`: waits for the next ACK if that will allow a full burst.
+    /// `tcp_tso_should_defer`: whether to wait for the next ACK, which will allow a full burst.
     #[inline]
     fn defers(&self, quota: u32, burst: u32) -> bool {
         let tp = self.tp();
@@ -262,13 +263,13 @@ impl Sender {
         {
             return false;
         }
-        // Nor if the next ACK is far: more than half a round trip or 1 ms from now.
+        // Do not wait either if the next ACK is more than min(srtt/2, 1 ms) away.
         let srtt_ns = u64::from(tp.srtt_us >> 3) * 1_000;
         let next_ack_ns = self.board.sent_ns(self.board.una()) + srtt_ns;
         next_ack_ns <= self.now_ns + (srtt_ns / 2).min(TSO_DEFER_NS)
     }
 
-    /// `tcp_cwnd_validate`, once everything that could be sent has been.
+    /// `tcp_cwnd_validate`, after everything that could be sent has been sent.
     #[inline]
     fn end_of_turn(&mut self, blocked: bool) {
         let sent = std::mem::take(&mut self.sent_in_this_turn);
@@ -301,7 +302,8 @@ impl Sender {
         }
     }
 
-    /// RFC 7661's predecessor in Linux (RFC 2861): a window unused for an RTO decays.
+    /// RFC 2861, the predecessor of RFC 7661, as in Linux: a window that is unused for an RTO
+    /// decays.
     fn application_limited(&mut self) {
         let (initial, jiffies) = (
             self.profile.initial_cwnd(self.tp().mss_cache),
@@ -321,7 +323,7 @@ impl Sender {
         tp.snd_cwnd_stamp = jiffies;
     }
 
-    /// Linux 2.6 asks at each ACK: was the window full when it arrived, within a burst?
+    /// Linux 2.6 checks at each ACK whether the window was full, up to a burst, when it arrived.
     pub(super) fn validate_cwnd_2_6(&mut self, prior_in_flight: u32) {
         let tso = self.profile.tso;
         let tp = self.cc.tp_mut();
@@ -335,7 +337,8 @@ impl Sender {
         tp.max_packets_out = 0;
     }
 
-    /// RFC 5681, 4.1: after an idle RTO, half the window for each RTO, down to the initial one.
+    /// RFC 5681, 4.1: after an idle RTO, halves the window for each RTO, down to the initial
+    /// window.
     #[inline]
     fn restart_after_idle(&mut self) {
         if self.tp().packets_out != 0 || self.last_send_ns == 0 {
@@ -362,7 +365,8 @@ impl Sender {
         self.last_send_ns = self.now_ns;
     }
 
-    /// `tcp_current_ssthresh`: three quarters of a window that is larger than ssthresh.
+    /// `tcp_current_ssthresh`: the maximum of ssthresh and three quarters of cwnd; ssthresh itself
+    /// during a reduction.
     pub(super) fn current_ssthresh(&self) -> u32 {
         let tp = self.tp();
         if self.in_cwnd_reduction() {
