@@ -2,49 +2,53 @@
 /*
  * BIC: L. Xu, K. Harfoush, I. Rhee, "Binary Increase Congestion Control (BIC) for
  * Fast Long-Distance Networks", INFOCOM 2004; S. Ha, I. Rhee, L. Xu, 2008, section 3.1.
- * Linux's default from 2.6.8 to 2.6.18.
+ * BIC was Linux's default from 2.6.8 to 2.6.18.
  *
- * Below W_max the window goes a part of the way to it in each RTT, by S_max packets
- * at most (additive increase) and at least by S_min; beyond W_max the same in mirror
- * image (max probing).
+ * Below W_max, the window of the last loss, the window grows by a fixed part of its
+ * distance to W_max in each RTT. It grows by at most S_max packets (additive increase)
+ * and by at least S_min. Above W_max the same curve follows in mirror image (max probing).
  *
- * Preset linux (the default) is Linux 6.12's. It differs from the paper in that it
- *  - goes 1/4 of the way and not half (B), S_max is 16 and not 32, and the window is
- *    multiplied by 0.8 at a loss, not 0.875;
- *  - does the last packets in 5 RTTs each (smooth_part / B) where the paper's S_min
- *    is 0.01;
- *  - evaluates the law only when cwnd changed or 1/32 s passed;
- *  - makes up for delayed ACKs twice: cnt is divided by the packets that an ACK
- *    stands for although packets, and not ACKs, are counted since Linux 3.x, so that
- *    with delayed ACKs the window grows twice as fast as the law, and with the
- *    larger ACKs of offloading receivers faster yet, up to doubling in an RTT.
- * Preset linux-2.6.18 counts ACKs, as BIC was made for, and begins with an ssthresh of
- * 100. It undoes a spurious loss to the window before it, and that kernel to W_max, which
- * fast convergence may have lowered. Before 2.6.15 S_max was 32. Preset xu2004 has the
- * paper's constants (its S_max and beta are those of its experiments) and neither
- * compensation. No difference from Linux is intended, but that initial_ssthresh is a
- * parameter of the flow and not of the machine.
+ * Preset linux (the default) is the BIC of Linux 6.12. It differs from the paper:
+ *  - It grows by 1/4 of the distance, not by half (B). S_max is 16 packets, not 32. A loss
+ *    multiplies the window by 0.8, not by 0.875.
+ *  - It takes 5 RTTs for each of the last packets (smooth_part / B). The paper has an
+ *    S_min of 0.01 instead.
+ *  - It evaluates the law only when cwnd has changed or 1/32 s has passed.
+ *  - It compensates for delayed ACKs twice. It divides cnt by the number of packets per
+ *    ACK, but Linux has counted packets, not ACKs, since 3.x. With delayed ACKs the window
+ *    therefore grows twice as fast as the law. With the larger ACKs of offloading receivers
+ *    it grows faster still, up to doubling in an RTT.
+ *
+ * Preset linux-2.6.18 counts ACKs, as BIC assumes, and begins with an ssthresh of 100.
+ * After a spurious loss the preset restores the window from before the loss. That kernel
+ * restored W_max, which fast convergence may have lowered. Before 2.6.15 S_max was 32.
+ *
+ * Preset xu2004 has the paper's constants and does not compensate for delayed ACKs. Its
+ * S_max and beta are from the paper's experiments.
+ *
+ * One more difference from Linux: initial_ssthresh belongs to a flow, not to the machine.
  */
 #define CC_PARAMS(P)                                                                          \
-	P(beta, 819, 1, 1023, 1024, "window multiplier at a loss (the paper's beta is 1 - this)") \
-	P(max_increment, 16, 1, 65535, 1, "S_max: growth per RTT at most, packets")               \
-	P(B, 4, 2, 64, 1, "goes 1/B of the way to W_max in an RTT")                               \
-	P(smooth_part, 20, 1, 1000, 1, "the last packets take smooth_part/B RTTs each")           \
-	P(low_window, 14, 0, 1000000, 1, "standard TCP up to this window, packets")               \
-	P(fast_convergence, 1, 0, 1, 1, "lower W_max when losses come at shrinking windows")      \
-	P(start_cnt, 20, 0, 1000, 1,                                                              \
-	  "ACKed packets per packet of growth at most, until the first loss; 0: no limit")        \
-	P(update_gate, 1, 0, 1, 1,                                                                \
-	  "law evaluated 0: on every ACK; 1: when cwnd changed or 1/32 s passed")                 \
-	P(delayed_ack, 1, 0, 1, 1, "divide by the packets that an ACK stands for")                \
-	P(count_acks, 0, 0, 1, 1, "count ACKs, not packets, as Linux 2.6 did")                    \
-	P(initial_ssthresh, 0, 0, TCP_INFINITE_SSTHRESH, 1,                                       \
-	  "slow start ends at this window, packets; 0: the host's")
+	P(beta, 819, 1, 1023, 1024, "window multiplier at a loss (1 minus the paper's beta)") \
+	P(max_increment, 16, 1, 65535, 1, "S_max: maximum growth per RTT, packets")           \
+	P(B, 4, 2, 64, 1, "growth per RTT is 1/B of the distance to W_max")                   \
+	P(smooth_part, 20, 1, 1000, 1,                                                        \
+	  "packets of growth near W_max take smooth_part/B RTTs each")                         \
+	P(low_window, 14, 0, 1000000, 1, "standard TCP up to this window, packets")           \
+	P(fast_convergence, 1, 0, 1, 1, "1: lower W_max further if a loss comes below it")    \
+	P(start_cnt, 20, 0, 1000, 1,                                                          \
+	  "maximum ACKed packets per packet of growth until the first loss; 0: no limit")     \
+	P(update_gate, 1, 0, 1, 1,                                                            \
+	  "evaluate the law 0: on every ACK; 1: if cwnd changed or 1/32 s passed")            \
+	P(delayed_ack, 1, 0, 1, 1, "1: divide cnt by the number of packets per ACK")          \
+	P(count_acks, 0, 0, 1, 1, "1: count ACKs, not packets (Linux 2.6)")                   \
+	P(initial_ssthresh, 0, 0, TCP_INFINITE_SSTHRESH, 1,                                   \
+	  "slow start ends at this window, packets; 0: the host's value")
 
-#define CC_PRESETS(P)                                                                         \
-	P("linux", "", "Linux 6.12")                                                              \
-	P("linux-2.6.18", "count_acks=1 initial_ssthresh=100", "Linux 2.6.15 to 2.6.18")          \
-	P("xu2004", "beta=896 max_increment=32 B=2 start_cnt=0 update_gate=0 delayed_ack=0",      \
+#define CC_PRESETS(P)                                                                        \
+	P("linux", "", "Linux 6.12")                                                         \
+	P("linux-2.6.18", "count_acks=1 initial_ssthresh=100", "Linux 2.6.15 to 2.6.18")     \
+	P("xu2004", "beta=896 max_increment=32 B=2 start_cnt=0 update_gate=0 delayed_ack=0", \
 	  "the paper's constants")
 
 #include "tcp_cc.h"

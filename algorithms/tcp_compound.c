@@ -2,30 +2,34 @@
 /*
  * Compound TCP: K. Tan, J. Song, Q. Zhang, M. Sridharan, "A Compound TCP Approach for
  * High-speed and Long Distance Networks", INFOCOM 2006; draft-sridharan-tcpm-ctcp-02. The
- * window is standard TCP's, cwnd, and one by delay on top, dwnd: win = cwnd + dwnd.
+ * window is the sum of standard TCP's window, cwnd, and a delay-based window, dwnd:
+ * win = cwnd + dwnd.
  *
  *	per ACK		cwnd += 1 / win
- *	per RTT		diff = win (1 - baseRTT / RTT), packets that wait in the queue
+ *	per RTT		diff = win (1 - baseRTT / RTT), the packets waiting in the queue
  *			dwnd += max(alpha win^k - 1, 0)		if diff < gamma
  *			dwnd = max(dwnd - zeta diff, 0)		otherwise
  *	at a loss	cwnd /= 2, dwnd = max(win (1 - beta) - cwnd / 2, 0)
  *
  * alpha = 1/8, beta = 1/2, k = 3/4, zeta = 1, gamma = 30 packets. Slow start is standard,
- * with dwnd = 0; so is what follows a timeout. dwnd works from low_window packets.
+ * with dwnd = 0. The same holds after a timeout. dwnd is used from low_window packets on.
  *
- * RTT is the host's smoothed RTT. Deviations: gamma is fixed as in the paper; the draft's
- * automatic gamma (5 to 30 packets, from the queue that standard TCP would hold) is left
- * out, since the queue of a window that was never used is not defined precisely enough.
- * low_window is recalled from the draft, not checked. From Microsoft's own, closed,
- * implementation nothing is known. A spurious loss gives win back, all of it as cwnd.
+ * RTT is the host's smoothed RTT. A spurious loss restores win, all of it as cwnd.
+ *
+ * Deviations and guesses:
+ *  - gamma is fixed, as in the paper. The draft sets gamma automatically (5 to 30 packets,
+ *    from the queue that standard TCP would hold). We left this out, because the draft does
+ *    not define precisely enough the queue of a window that was never used.
+ *  - low_window is recalled from the draft, not checked.
+ *  - Microsoft's own implementation is closed, so we could not compare with it.
  */
-#define CC_PARAMS(P)                                                                 \
-	P(alpha, 128, 1, 10240, 1024, "dwnd grows by alpha win^k - 1 per RTT")       \
-	P(k, 768, 0, 1024, 1024, "... k")                                            \
-	P(beta, 512, 0, 1023, 1024, "what win loses at a loss, of itself")           \
-	P(zeta, 1024, 0, 10240, 1024, "dwnd falls by zeta diff per RTT")             \
-	P(gamma, 30, 1, 10000, 1, "packets in the queue from which dwnd falls")      \
-	P(low_window, 38, 2, 10000, 1, "window from which dwnd works, packets")
+#define CC_PARAMS(P)                                                             \
+	P(alpha, 128, 1, 10240, 1024, "dwnd grows by alpha win^k - 1 per RTT")   \
+	P(k, 768, 0, 1024, 1024, "exponent of win in that growth")               \
+	P(beta, 512, 0, 1023, 1024, "part of win that a loss costs")             \
+	P(zeta, 1024, 0, 10240, 1024, "dwnd falls by zeta diff per RTT")         \
+	P(gamma, 30, 1, 10000, 1, "dwnd falls from this many queued packets on") \
+	P(low_window, 38, 2, 10000, 1, "dwnd is used from this window on, packets")
 #include "growth.h"
 #include "power.h"
 

@@ -8,12 +8,13 @@
  *	"increases its window size by roughly a r^2 packets each roundtrip time, for some
  *	fixed constant a, and for r the calculated average roundtrip time"
  *
- * so that the rate w / r grows alike, whatever r is. Everything else is standard TCP's.
+ * The rate w / r then grows equally fast at every r. Everything else is standard TCP.
  *
- * Here a = 1 / reference_rtt^2: at that RTT it is standard TCP. r is the host's smoothed
- * RTT, queueing included. Guessed: reference_rtt, since Floyd leaves a free (Henderson et
- * al. find no value good for all networks); and that a window at most doubles per RTT,
- * which a large r would exceed.
+ * Here a = 1 / reference_rtt^2, so at the reference RTT this is standard TCP. r is the
+ * host's smoothed RTT, queueing included. Two things are guesses:
+ *  - reference_rtt. Floyd leaves a free, and Henderson et al. find no value that is good for
+ *    all networks.
+ *  - The limit of growth: a window at most doubles per RTT. A large r would exceed this.
  */
 #define CC_PARAMS(P) \
 	P(reference_rtt_ms, 100000, 1, 10000000, 1000, "RTT at which it is standard TCP")
@@ -48,6 +49,6 @@ CC_HOOK(void, constant_rate_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 	cc_grow(tp, &inet_csk_ca(sk)->credit, r * r >> 16, acked);
 }
 
-CC_ALGORITHM(constant_rate, "standard TCP with an increase of a RTT^2 (Floyd 1991)",
+CC_ALGORITHM(constant_rate, "standard TCP that grows by a RTT^2 per RTT (Floyd 1991)",
 	     .ssthresh = constant_rate_ssthresh,
 	     .cong_avoid = constant_rate_cong_avoid);

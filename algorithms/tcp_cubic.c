@@ -2,53 +2,58 @@
 /*
  * CUBIC: S. Ha, I. Rhee, L. Xu, 2008; RFC 9438. The algorithm is in cubic.h.
  *
- * Preset linux (the default) is Linux 6.12's CUBIC bit for bit: 49 504 hook calls
- * recorded of a 6.18 kernel come out alike, private state too. From Algorithm 1 of the paper (preset
- * ha2008) Linux differs in that it
- *  - multiplies the window by 0.7 at a loss, not 0.8, and has HyStart;
- *  - evaluates the curve only when cwnd changed or 1/32 s passed, and at most once
- *    per jiffy (update_gate);
- *  - grows by at most one packet per 2 ACKed (min_cnt), and by at least one per 20
- *    until the first loss (start_cnt).
- * Both presets differ from the paper's text: W_tcp is counted in whole packets; time
- * while the application was idle does not count; undo restores prior_cwnd, as Linux
- * does, which is what the paper's last_max is without fast convergence. And from Linux:
- * initial_ssthresh holds with HyStart too.
+ * Preset linux (the default) is the CUBIC of Linux 6.12, bit for bit. 49 504 hook calls
+ * recorded in a 6.18 kernel give the same results here, private state included. Linux
+ * differs from Algorithm 1 of the paper (preset ha2008):
+ *  - A loss multiplies the window by 0.7, not by 0.8. Linux has HyStart.
+ *  - Linux evaluates the curve only when cwnd has changed or 1/32 s has passed, and at most
+ *    once per jiffy (update_gate).
+ *  - The window grows by at most one packet per 2 ACKed packets (min_cnt). Until the first
+ *    loss it grows by at least one packet per 20 ACKed packets (start_cnt).
  *
- * Preset linux-2.6.32 (CUBIC 2.3) is the above before Linux counted packets: cnt is
- * divided by the packets that an ACK stands for, and may be 1. Its HyStart took
- * dMin/16 and 2 to 16 jiffies where today's takes dMin/8 and 4 to 16 ms; ours is
- * today's.
+ * Both presets differ from the paper's text:
+ *  - W_tcp is counted in whole packets.
+ *  - Time in which the application was idle does not count.
+ *  - Undo restores prior_cwnd, as in Linux. Without fast convergence this is the paper's
+ *    last_max.
+ * Unlike Linux, initial_ssthresh also applies when HyStart is on.
  *
- * Preset rfc9438: K = 0 and W_max = cwnd until the first loss and after a timeout (4.8),
- * target at most 1.5 cwnd (4.2: that is min_cnt = 2), W_est as Reno's above cwnd_prior
- * (4.3). From the RFC it differs in that
- *  - W_est counts whole packets, by 8/15 = 0.533 for alpha = 0.529, and the window follows
- *    it through cnt, not at once;
- *  - slow start has HyStart, not HyStart++; a loss reduces cwnd, not the flight; a spurious
- *    loss gives back the window alone (4.9 is a MAY).
+ * Preset linux-2.6.32 (CUBIC 2.3) is from the time before Linux counted packets: cnt is
+ * divided by the number of packets per ACK, and cnt may be 1. That kernel's HyStart compared
+ * the delay with dMin/16, limited to 2 to 16 jiffies. Today's HyStart uses dMin/8, limited
+ * to 4 to 16 ms. All presets here use today's.
  *
- * Older versions are the rows of the 2008 paper's table 1. All have beta 0.8, no HyStart,
- * cnt = 50 exactly until the first loss, counted ACKs, undo to W_last_max. Run them on
- * profile linux-2.6.25, whose helpers they had.
+ * Preset rfc9438 follows the RFC: K = 0 and W_max = cwnd until the first loss and after a
+ * timeout (section 4.8), a target of at most 1.5 cwnd (4.2; this is min_cnt = 2), and W_est
+ * that grows as Reno's above cwnd_prior (4.3). It differs from the RFC:
+ *  - W_est counts whole packets, by 8/15 = 0.533 where alpha is 0.529. The window follows
+ *    W_est through cnt, not at once.
+ *  - Slow start has HyStart, not HyStart++.
+ *  - A loss reduces cwnd, not the packets in flight.
+ *  - A spurious loss restores the window only (4.9 is a MAY).
+ *
+ * The older versions are the rows of the 2008 paper's table 1. All of them have beta 0.8, no
+ * HyStart, cnt = 50 exactly until the first loss, counted ACKs, and undo to W_last_max. Run
+ * them on profile linux-2.6.25, which has those kernels' helpers.
+ *	preset		Linux		what is special
  *	2.0-pre		2.6.13		no clamp, no fast convergence
- *	2.6.18.1	2.6.15-18.1	scaling bug: K as it should be, curve of 32/410 of its
- *					height, growth at most 20 packets/s
- *	2.6.18		-		Algorithm 1 of Leith et al. 2007: without that bug of the
- *					curve, with its clamp of 20 dMin per RTT
+ *	2.6.18.1	2.6.15-18.1	scaling bug: K is right, but the curve has 32/410 of its
+ *					height; growth at most 20 packets/s
+ *	2.6.18		-		Algorithm 1 of Leith et al. 2007: without the scaling bug,
+ *					with the clamp of 20 dMin per RTT
  *	2.0		2.6.19-21	growth at most 32 packets per RTT
- *	2.1		2.6.22		only above W_max
+ *	2.1		2.6.22		the same clamp, but only above W_max
  *	2.6.22-rc4	2.6.22-24	no initial ssthresh of 100
- *	2.2		2.6.25-28	no clamp; the kernel's, where ha2008 is the paper's text
- * 2.6.21's cube root and 2.6.23's source of RTTs are no difference here: all versions have
- * the table's root and the host's RTT. Where sources disagree:
- *  - The clamp of 2.0 and 2.1 is table 1's 32 packets per RTT; the code of 2.6.22 had
+ *	2.2		2.6.25-28	no clamp; the kernel's code (ha2008 is the paper's text)
+ * All versions here have the table's cube root and the host's RTT. So the new cube root of
+ * 2.6.21 and the new source of RTTs of 2.6.23 make no difference. Where sources disagree:
+ *  - The clamp of 2.0 and 2.1 is table 1's 32 packets per RTT. The code of 2.6.22 had
  *    160 packets/s (max_rate=160), which is the same at 200 ms.
- *  - 2.0-pre is Leith et al.'s "lacks the clamp on increase rate and the mode switch" of
- *    the authors' first algorithm. Table 1's "original implementation clamped" is taken to
- *    be 2.0's.
+ *  - 2.0-pre is what Leith et al. call the authors' first algorithm, which "lacks the clamp on
+ *    increase rate and the mode switch". We take table 1's "original implementation clamped"
+ *    to mean 2.0.
  *  - Leith et al. leave slow start at cwnd = ssthresh (line 7) and count to more than cnt
- *    (line 28); those kernels go on in slow start there and count to cnt.
+ *    (line 28). Those kernels continue slow start there and count to cnt, and so do we.
  */
 #define CC_PARAMS(P) CUBIC_PARAMS(P)
 #define CC_PRESETS(P) CUBIC_PRESETS(P)

@@ -1,48 +1,53 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * Cubic-FC: N. Cao, W. Zhang, "Cubic with Faster Convergence: An Improved Cubic Fast
- * Convergence Mechanism". CUBIC (cubic.h) that notices when it lost bandwidth to a
- * competitor, and then gives way to it for one epoch.
+ * Convergence Mechanism". This is CUBIC (cubic.h) that detects when it lost bandwidth to a
+ * competitor, and then gives way to the competitor for one epoch.
  *
- * CUBIC alternates between two kinds of epoch. Where a loss comes below W_max, fast
- * convergence lowers W_max, and a long epoch follows that ends in max probing (P1);
- * where it comes above, W_max is the window of the loss, and a short epoch follows
- * that ends near the plateau (P2). Cubic-FC counts epochs from a loss t0 that begins
- * a P1:
+ * CUBIC alternates between two kinds of epoch:
+ *  - P1: a loss below W_max. Fast convergence lowers W_max, and a long epoch follows that
+ *    ends in max probing.
+ *  - P2: a loss above W_max. W_max becomes the window of the loss, and a short epoch follows
+ *    that ends near the plateau.
+ * Cubic-FC counts epochs from a loss t0 that begins a P1:
  *
  *	t0  CP1  t1  CP2  t2  BR1  t3  BR2  t4
  *
- * CP1, CP2: as CUBIC. At t2, like being compared with like,
- *	delta = min(cwnd_t0 - cwnd_t2, delta_max),  delta_max = loss_cwnd (1 - beta);
- * more than sigma loss_cwnd means competition. Then f, a tent over delta, 0 at 0 and
- * at delta_max and f_max at delta_i, says how much to release:
+ * CP1, CP2 (competition detection): as CUBIC. The losses t0 and t2 are of the same kind, so
+ * at t2 Cubic-FC compares their windows:
+ *	delta = min(cwnd_t0 - cwnd_t2, delta_max),  delta_max = loss_cwnd (1 - beta)
+ * A delta above sigma loss_cwnd means competition. Then f says how much to release. f is a
+ * tent over delta: 0 at 0 and at delta_max, and f_max at delta_i.
  *	ssthresh = loss_cwnd beta - f delta_max
  *	W_max = loss_cwnd (1 + beta) / 2 - f delta_max / 2
- * BR1: the curve's clock runs at 1 - f.
- * BR2: W_max = cwnd_t3, f = 0: holds what is left. At t4 all begins anew.
- * (beta multiplies the window here; the paper's beta is its complement.)
+ * BR1 (bandwidth release): the curve's clock runs at 1 - f.
+ * BR2: W_max = cwnd_t3 and f = 0, to hold what is left. At t4 everything starts again.
+ * (Here beta is the factor of the window at a loss. The paper's beta is 1 minus this.)
  *
- * What the paper leaves open, and what is done here (what the other readings give
- * is in docs/adr/0004-cubic-fc.md):
- *  - t0 is a loss where W_max is lowered: CP1 and BR1 are the long epochs, "suitable
- *    for probing competitive flows and releasing bandwidth".
- *  - A loss t1 that lowers W_max as well is t1 all the same.
+ * The paper leaves some points open. This file does the following; docs/adr/0004-cubic-fc.md
+ * has the results of the other readings:
+ *  - t0 is a loss that lowers W_max. CP1 and BR1 are then the long epochs, "suitable for
+ *    probing competitive flows and releasing bandwidth".
+ *  - A loss t1 that also lowers W_max is still t1.
  *  - Without competition at t2, t2 may itself be the t0 of the next count.
- *  - loss_cwnd is cwnd_t2 throughout, "the congestion event at the end of last phase",
- *    detection: its window is the one to be reduced.
- *  - delta below 0 is no competition. A timeout forgets the phases with the rest of
- *    CUBIC's state. A spurious loss is not taken back. The slowed clock covers the
- *    look-ahead dMin, as the time in Linux's code does. For delta_i other than half of
- *    delta_max (the paper's) the far side of the tent still ends at 0.
+ *  - loss_cwnd is always cwnd_t2: "the congestion event at the end of last phase", and that
+ *    phase is detection. It is also the window to be reduced.
+ *  - delta below 0 is not competition.
+ *  - A timeout forgets the phases, together with the rest of CUBIC's state.
+ *  - A spurious loss does not restore the phases.
+ *  - The slowed clock includes the look-ahead dMin, as the time in Linux's code does.
+ *  - For a delta_i other than half of delta_max (the paper's value), the far side of the
+ *    tent still ends at 0.
  *
- * The paper's hosts ran Linux 2.6.32; preset linux-2.6.32 is its CUBIC (see
+ * The paper's hosts ran Linux 2.6.32. Preset linux-2.6.32 is that kernel's CUBIC (see
  * tcp_cubic.c).
  */
-#define CC_PARAMS(P)                                                                         \
-	CUBIC_PARAMS(P)                                                                      \
-	P(f_max, 614, 0, 1023, 1024, "most of delta_max to be released, and of the clock")  \
-	P(sigma, 51, 0, 1023, 1024, "loss of window that means competition, of loss_cwnd")  \
-	P(delta_i, 512, 1, 1023, 1024, "where f = f_max, of delta_max")
+#define CC_PARAMS(P)                                                                        \
+	CUBIC_PARAMS(P)                                                                     \
+	P(f_max, 614, 0, 1023, 1024,                                                        \
+	  "maximum f: release this part of delta_max, slow the clock by it")                \
+	P(sigma, 51, 0, 1023, 1024, "delta above this part of loss_cwnd means competition") \
+	P(delta_i, 512, 1, 1023, 1024, "f is f_max at this part of delta_max")
 #define CC_PRESETS(P) CUBIC_PRESETS(P)
 #include "cubic.h"
 

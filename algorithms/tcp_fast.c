@@ -6,20 +6,20 @@
  *
  *	w = min(2 w, (1 - gamma) w + gamma (baseRTT / RTT w + alpha))
  *
- * baseRTT being the least RTT seen and RTT an average, RTT += min(3 / w, 1/4) (sample -
- * RTT). At rest each flow keeps alpha packets in the queue. A loss halves the window.
+ * baseRTT is the smallest RTT seen. RTT is an average: RTT += min(3 / w, 1/4) (sample - RTT).
+ * In equilibrium each flow keeps alpha packets in the queue. A loss halves the window.
  *
- * The paper's multiplicative increase (one packet per ACK while the queueing delay is
- * below mi_threshold) is the host's slow start: it ends for good at the first higher
- * delay. A timeout forgets the average RTT, not baseRTT.
+ * The paper has a multiplicative increase: one packet per ACK while the queueing delay is
+ * below mi_threshold. Here the host's slow start does this. It ends for good at the first
+ * higher delay. A timeout forgets the average RTT, but not baseRTT.
  *
- * Left out: the authors' burstiness control and pacing, so a new window takes effect at
- * once. alpha is fixed; the authors' code chose it by measured throughput.
+ * Not implemented: the authors' burstiness control and pacing, so a new window takes effect
+ * at once. alpha is fixed; the authors' code chose alpha by the measured throughput.
  */
-#define CC_PARAMS(P)                                                                    \
-	P(alpha, 100, 1, 100000, 1, "packets that a flow keeps queued")                 \
-	P(gamma, 512, 1, 1024, 1024, "how far a window goes to its target at a time")   \
-	P(mi_threshold_us, 750, 1, 1000000, 1, "queueing delay that ends slow start")
+#define CC_PARAMS(P)                                                                \
+	P(alpha, 100, 1, 100000, 1, "packets that a flow keeps in the queue")       \
+	P(gamma, 512, 1, 1024, 1024, "part of the way to the target in one update") \
+	P(mi_threshold_us, 750, 1, 1000000, 1, "queueing delay that ends slow start, us")
 #include "tcp_cc.h"
 
 struct fast {

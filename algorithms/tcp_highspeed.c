@@ -1,33 +1,32 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * HighSpeed TCP: S. Floyd, RFC 3649, 2003. Up to 38 packets standard TCP; from there
- * growth per RTT a(w) and the part of the window that a loss costs b(w) follow from
- * the response function that reaches 83000 packets at a loss rate of 1e-7:
+ * HighSpeed TCP: S. Floyd, RFC 3649, 2003. Up to 38 packets this is standard TCP. Above, the
+ * growth per RTT is a(w), and a loss costs the part b(w) of the window. Both follow from the
+ * response function that reaches 83000 packets at a loss rate of 1e-7:
  *
  *	b(w) = 0.5 - 0.4 log(w / 38) / log(83000 / 38)
  *	a(w) = w^2 0.078 / w^1.2 2 b(w) / (2 - b(w))
  *
- * The table is Linux's, where row i (from 1) has the window at which a(w) reaches i
- * and b(w) in 1/256, rounded down; a test checks every row against the formulas. A
- * window between two rows uses the upper one, so that growth is up to 1 packet per
- * RTT more than a(w).
+ * The table is Linux's. Row i (from 1) has the window at which a(w) reaches i, and b(w) in
+ * 1/256, rounded down. A test checks every row against the formulas. A window between two
+ * rows uses the upper row, so growth is up to 1 packet per RTT more than a(w).
  *
- * Preset linux (the default) is Linux 6.12's, which differs from the RFC in that it
- *  - counts ACKs and not packets: an ACK for n packets counts once, so that growth is
- *    1/n of the law with delayed ACKs and less yet with offloading receivers;
- *  - looks the row up in congestion avoidance only: the first loss, at the end of
- *    slow start, costs half the window however large.
- * Preset rfc3649 does neither. Linux also lowers snd_cwnd_clamp to 2^32 / 128, which
- * nothing reaches and a BPF program may not write.
+ * Preset linux (the default) is the HighSpeed TCP of Linux 6.12. It differs from the RFC:
+ *  - It counts ACKs, not packets. An ACK for n packets counts once, so growth is 1/n of the
+ *    law with delayed ACKs, and less with offloading receivers.
+ *  - It looks up the row in congestion avoidance only. The first loss, at the end of slow
+ *    start, therefore costs half of the window, however large the window is.
+ * Preset rfc3649 has neither difference. Linux also lowers snd_cwnd_clamp to 2^32 / 128. No
+ * window reaches this limit, and a BPF program may not write it.
  */
-#define CC_PARAMS(P)                                                                         \
-	P(count_packets, 0, 0, 1, 1, "count ACKed 0: ACKs; 1: packets")                          \
-	P(lookup_at_loss, 0, 0, 1, 1,                                                            \
-	  "a loss costs what the table says of 0: the last window of congestion avoidance; "     \
-	  "1: the window at the loss")
+#define CC_PARAMS(P)                                                                  \
+	P(count_packets, 0, 0, 1, 1, "growth counts 0: ACKs; 1: ACKed packets")       \
+	P(lookup_at_loss, 0, 0, 1, 1,                                                 \
+	  "a loss costs by the table 0: at the last window of congestion avoidance; " \
+	  "1: at the window of the loss")
 
-#define CC_PRESETS(P)                                                                        \
-	P("linux", "", "Linux 6.12")                                                             \
+#define CC_PRESETS(P)                \
+	P("linux", "", "Linux 6.12") \
 	P("rfc3649", "count_packets=1 lookup_at_loss=1", "the RFC")
 
 #include "tcp_cc.h"

@@ -2,28 +2,30 @@
 /*
  * HRF (Hybrid RTT-Fair) TCP, A RECONSTRUCTION: K. Ogura, Y. Nemoto, Z. Su, J. Katto, "A New
  * TCP Congestion Control Supporting RTT-Fairness", IEICE Trans. Inf. & Syst. E95-D(2), 2012.
- * No implementation and no formula of it is public; the abstract is. It says that
- *  (a) the work compares "three characteristic algorithms (Reno, Constant Rate, Constant
- *      Increase) in window increment phase";
- *  (b) it separates "utilization of bottleneck link capacity and that of buffer space";
+ * We found neither a public implementation nor a public formula, only the abstract. It says:
+ *  (a) The work compares "three characteristic algorithms (Reno, Constant Rate, Constant
+ *      Increase) in window increment phase".
+ *  (b) It separates "utilization of bottleneck link capacity and that of buffer space".
  *  (c) HRF "switches two modes according to observed RTT values".
  *
- * What is made of that:
- *  - (b), (c): one mode while the RTT shows no queue, the other once it does:
+ * What this file makes of the abstract:
+ *  - From (b) and (c): one mode while the RTT shows no queue, the other mode with a queue:
  *	srtt <= threshold base RTT	Constant Rate:     w += (RTT / reference)^2 per RTT
  *	else				Constant Increase: w += RTT / reference per RTT
- *  - Constant Rate as in tcp_constant_rate.c, base RTT being the least seen.
+ *  - Constant Rate is that of tcp_constant_rate.c. The base RTT is the smallest RTT seen.
  *
- * Guessed, all of it:
- *  - Constant Increase. Reno adds the same per RTT and is another of the three, Constant
- *    Rate makes the rate grow alike in time; so this makes the window grow alike in time.
- *  - Which mode is for which case, the threshold of 1.1 and the reference RTT.
- *  - A loss halves the window. The abstract blames Constant Rate for doing so; what HRF
- *    does instead is not said.
+ * All of this is guessed:
+ *  - Constant Increase. Reno adds the same window per RTT. Constant Rate makes the rate grow
+ *    equally fast in time. So Constant Increase should make the window grow equally fast in
+ *    time.
+ *  - Which mode is for which case, the threshold of 1.1, and the reference RTT.
+ *  - A loss halves the window. The abstract criticizes Constant Rate for halving, but does
+ *    not say what HRF does instead.
  */
-#define CC_PARAMS(P)                                                                        \
-	P(reference_rtt_ms, 100000, 1, 10000000, 1000, "RTT at which it is standard TCP")   \
-	P(threshold, 1126, 1024, 10240, 1024, "RTT that shows a queue, of the base RTT")
+#define CC_PARAMS(P)                                                                      \
+	P(reference_rtt_ms, 100000, 1, 10000000, 1000, "RTT at which it is standard TCP") \
+	P(threshold, 1126, 1024, 10240, 1024,                                             \
+	  "an RTT above this multiple of the base RTT shows a queue")
 #include "growth.h"
 #include "rtt_scale.h"
 

@@ -1,39 +1,42 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * H-TCP: D. Leith, R. Shorten, "H-TCP: TCP for High-Speed and Long-Distance Networks",
- * PFLDnet 2004; draft-leith-tcp-htcp. With Delta the time since the last congestion,
- * s, growth per RTT is
+ * PFLDnet 2004; draft-leith-tcp-htcp. Delta is the time since the last congestion, in s.
+ * Growth per RTT is
  *
  *	alpha = 2 (1 - beta) (1 + 10 (Delta - 1) + ((Delta - 1) / 2)^2)
  *
- * and 2 (1 - beta) in the first second. A loss multiplies the window by beta =
- * RTT_min / RTT_max, within 0.5 and 0.8 (adaptive backoff), so that the queue just
- * empties; by 0.5 if throughput changed by over 20 % since the loss before.
+ * and 2 (1 - beta) in the first second. A loss multiplies the window by beta = RTT_min /
+ * RTT_max, limited to 0.5 to 0.8 (adaptive backoff), so that the queue just empties. beta is
+ * 0.5 if throughput has changed by more than 20 % since the previous loss.
  *
- * Preset linux (the default) is Linux 6.12's, which differs from the paper in that it
- *  - counts Delta from the end of recovery (epoch_from_end);
- *  - scales growth by RTT / 100 ms, within 1/10 and 2, which the paper calls optional
- *    (rtt_scaling);
- *  - computes in jiffies, alpha in whole steps of 2 (1 - beta), and grows by a packet
- *    per ACK at most, the credit beyond it lost;
- *  - asks for an RTT_min above 10 ms before it adapts the backoff.
- * Preset leith2004 has Delta and the scaling as in the paper. For the fixed backoff of
- * Leith et al. 2007, figure 9, use adaptive_backoff=0. Arithmetic is in 64 bits where
- * Linux's overflows (weeks without a loss), with alpha limited to a window per ACK.
+ * Preset linux (the default) is the H-TCP of Linux 6.12. It differs from the paper:
+ *  - It counts Delta from the end of recovery (epoch_from_end).
+ *  - It scales growth by RTT / 100 ms, limited to 1/10 to 2 (use_rtt_scaling). The paper
+ *    calls this optional.
+ *  - It computes in jiffies, with alpha in whole steps of 2 (1 - beta). It grows by at most
+ *    one packet per ACK, and drops the credit above this.
+ *  - It adapts the backoff only if RTT_min is above 10 ms.
+ * Preset leith2004 has Delta and the scaling of the paper. For the fixed backoff of Leith et
+ * al. 2007, figure 9, use adaptive_backoff=0. Arithmetic is in 64 bits. Linux's overflows
+ * after weeks without a loss. alpha is limited to one window per ACK.
  */
 #define CC_PARAMS(P)                                                                           \
-	P(adaptive_backoff, 1, 0, 1, 1, "a loss multiplies the window by 1: RTT_min/RTT_max; "     \
-	  "0: fixed_backoff")                                                                      \
-	P(fixed_backoff, 102, 1, 127, 128, "window multiplier at a loss if not adaptive")          \
-	P(beta_min, 64, 1, 127, 128, "least adaptive multiplier, also while throughput changes")   \
-	P(beta_max, 102, 1, 127, 128, "greatest adaptive multiplier")                              \
-	P(use_bandwidth_switch, 1, 0, 1, 1, "beta_min if throughput changed by over 20 %")         \
-	P(use_rtt_scaling, 1, 0, 1, 1, "growth in proportion to the RTT, 100 ms being 1")          \
+	P(adaptive_backoff, 1, 0, 1, 1, "a loss multiplies the window by 1: RTT_min/RTT_max; " \
+	  "0: fixed_backoff")                                                                  \
+	P(fixed_backoff, 102, 1, 127, 128,                                                     \
+	  "window multiplier at a loss if adaptive_backoff=0")                                 \
+	P(beta_min, 64, 1, 127, 128,                                                           \
+	  "smallest adaptive multiplier; also if throughput changed")                          \
+	P(beta_max, 102, 1, 127, 128, "largest adaptive multiplier")                           \
+	P(use_bandwidth_switch, 1, 0, 1, 1,                                                    \
+	  "1: use beta_min if throughput changed by more than 20 %")                           \
+	P(use_rtt_scaling, 1, 0, 1, 1, "1: multiply growth by RTT / 100 ms")                   \
 	P(epoch_from_end, 1, 0, 1, 1, "Delta counts from 0: the loss; 1: the end of recovery")
 
-#define CC_PRESETS(P)                                                                          \
-	P("linux", "", "Linux 6.12")                                                               \
-	P("leith2004", "use_rtt_scaling=0 epoch_from_end=0", "the paper")                          \
+#define CC_PRESETS(P)                                                     \
+	P("linux", "", "Linux 6.12")                                      \
+	P("leith2004", "use_rtt_scaling=0 epoch_from_end=0", "the paper") \
 	P("backoff-0.8", "adaptive_backoff=0", "Leith et al. 2007, figure 9")
 
 #include "tcp_cc.h"

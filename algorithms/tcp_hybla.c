@@ -2,36 +2,38 @@
 /*
  * TCP Hybla: C. Caini, R. Firrincieli, "TCP Hybla: A TCP Enhancement for Heterogeneous
  * Networks", Int. J. Satellite Communications and Networking 22(5), 2004. A connection
- * grows as one of RTT_0 = 25 ms would: with rho = RTT / RTT_0, at least 1, each ACK adds
+ * grows as fast as one with RTT_0 = 25 ms. With rho = RTT / RTT_0, at least 1, each ACK adds
  *
  *	2^rho - 1	in slow start
  *	rho^2 / cwnd	in congestion avoidance
  *
  * A loss costs half of the window.
  *
- * Preset linux (the default) is Linux 6.12's, which differs from the paper in that
- *  - rho is computed anew only when the smoothed RTT reaches a new minimum, so that a
- *    queue does not raise it;
- *  - it counts ACKs and not packets: with delayed ACKs it grows half as fast;
- *  - fractions of a packet are whole multiples of 1/128, rounded down for each ACK, so
- *    that beyond 64 rho^2 packets growth drops to half of the law, and beyond 128 rho^2
- *    to standard TCP's;
- *  - ssthresh does not begin rho times larger;
- *  - outside Open it is standard TCP.
- * Preset caini2004 counts packets, in fractions fine enough. As in Linux the first window is rho packets, fewer than the host's 10 up to 250 ms,
- * and a single one up to 50 ms; initial_window = 0 keeps the host's. Linux's limit of
- * 65535 packets, there by snd_cwnd_clamp, is a parameter, and its exponent of at most
- * 16 and the table for 2^fraction are the same. Here rho is at most 8191 (200 s).
+ * Preset linux (the default) is the Hybla of Linux 6.12. It differs from the paper:
+ *  - It computes rho again only when the smoothed RTT reaches a new minimum, so a queue does
+ *    not raise rho.
+ *  - It counts ACKs, not packets. With delayed ACKs it grows half as fast.
+ *  - It computes growth in whole multiples of 1/128 packet, rounded down for each ACK. Above
+ *    64 rho^2 packets growth drops to half of the law, and above 128 rho^2 to standard TCP's.
+ *  - ssthresh does not begin rho times larger.
+ *  - Outside the Open state it is standard TCP.
+ * Preset caini2004 counts packets, and its fractions are fine enough.
+ *
+ * As in Linux, the first window is rho packets. Up to 250 ms this is fewer than the host's
+ * 10, and up to 50 ms it is a single packet. initial_window = 0 keeps the host's window.
+ * Linux's limit of 65535 packets is the parameter max_cwnd here; Linux uses snd_cwnd_clamp.
+ * The largest exponent of 16 and the table for 2^fraction are Linux's. Here rho is at most
+ * 8191 (an RTT of 200 s).
  */
-#define CC_PARAMS(P)                                                                   \
-	P(rtt0, 25, 1, 10000, 1, "RTT_0 of the connection to be as fast as, ms")           \
-	P(initial_window, 1, 0, 1, 1, "begin with 0: the host's window; 1: rho packets")   \
-	P(max_cwnd, 65535, 2, 1000000, 1, "cwnd never exceeds this, packets")              \
-	P(count_packets, 0, 0, 1, 1, "count ACKed 0: ACKs; 1: packets")                    \
-	P(fraction_bits, 7, 7, 20, 1, "growth is computed in 1/2^this of a packet")
+#define CC_PARAMS(P)                                                                      \
+	P(rtt0, 25, 1, 10000, 1, "RTT_0: grow as fast as a connection with this RTT, ms") \
+	P(initial_window, 1, 0, 1, 1, "first window 0: the host's; 1: rho packets")       \
+	P(max_cwnd, 65535, 2, 1000000, 1, "maximum cwnd, packets")                        \
+	P(count_packets, 0, 0, 1, 1, "growth counts 0: ACKs; 1: ACKed packets")           \
+	P(fraction_bits, 7, 7, 20, 1, "compute growth in units of 1/2^fraction_bits packet")
 
-#define CC_PRESETS(P)                                                                  \
-	P("linux", "", "Linux 6.12")                                                       \
+#define CC_PRESETS(P)                \
+	P("linux", "", "Linux 6.12") \
 	P("caini2004", "count_packets=1 fraction_bits=20", "the paper")
 
 #include "tcp_cc.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * TCP-Illinois: S. Liu, T. Basar, R. Srikant, "TCP-Illinois: A Loss and Delay-Based
- * Congestion Control Algorithm for High-Speed Networks", VALUETOOLS 2006. Growth per
- * RTT alpha falls from 10 to 0.3, and the part of the window that a loss costs, beta,
- * rises from 1/8 to 1/2, as the queueing delay d_a goes from none to the greatest seen,
- * d_m:
+ * Congestion Control Algorithm for High-Speed Networks", VALUETOOLS 2006. d_a is the average
+ * queueing delay, and d_m is the largest seen. As d_a goes from 0 to d_m, the growth per RTT,
+ * alpha, falls from 10 to 0.3. The part of the window that a loss costs, beta, rises from 1/8
+ * to 1/2:
  *
  *	alpha = alpha_max			d_a <= d_1 = d_m / 100
  *		kappa_1 / (kappa_2 + d_a)	beyond; alpha_min at d_m
@@ -12,21 +12,25 @@
  *		linear				between
  *		beta_max			d_a >= d_3 = 8 d_m / 10
  *
- * alpha_max returns only after theta RTTs below d_1, if delay was above; below
- * win_thresh packets it is standard TCP. Linux's constants, the only ones here, are the
- * paper's; as it does, an RTT counts 3.36 s at most, extremes of the RTT are never
- * forgotten, a packet's remainder of growth is lost, and after a timeout alpha is 1 and
- * beta 1/2. Before the first RTT is measured alpha is alpha_max.
+ * After a delay above d_1, alpha_max returns only after theta RTTs below d_1. Below
+ * win_thresh packets this is standard TCP.
+ *
+ * The constants are Linux's, which are the paper's. As in Linux:
+ *  - an RTT counts at most 3.36 s;
+ *  - the extremes of the RTT are never forgotten;
+ *  - the remainder of growth below a packet is lost;
+ *  - after a timeout alpha is 1 and beta is 1/2.
+ * Before the first RTT is measured, alpha is alpha_max.
  */
-#define CC_PARAMS(P)                                                                 \
-	P(win_thresh, 15, 0, 1000000, 1, "standard TCP below this window, packets")      \
-	P(theta, 5, 1, 255, 1, "RTTs of low delay until alpha_max returns")              \
-	P(alpha_min, 38, 1, 1280, 128, "least growth per RTT, packets")                  \
-	P(alpha_max, 1280, 1, 12800, 128, "greatest growth per RTT, packets")            \
-	P(beta_min, 8, 1, 63, 64, "least part of the window that a loss costs")          \
-	P(beta_max, 32, 1, 63, 64, "greatest part of the window that a loss costs")
+#define CC_PARAMS(P)                                                                \
+	P(win_thresh, 15, 0, 1000000, 1, "standard TCP below this window, packets") \
+	P(theta, 5, 1, 255, 1, "RTTs of low delay until alpha_max returns")         \
+	P(alpha_min, 38, 1, 1280, 128, "smallest growth per RTT, packets")          \
+	P(alpha_max, 1280, 1, 12800, 128, "largest growth per RTT, packets")        \
+	P(beta_min, 8, 1, 63, 64, "smallest part of the window that a loss costs")  \
+	P(beta_max, 32, 1, 63, 64, "largest part of the window that a loss costs")
 
-#define CC_PRESETS(P)                                                                \
+#define CC_PRESETS(P) \
 	P("linux", "", "Linux 6.12")
 
 #include "tcp_cc.h"

@@ -2,30 +2,31 @@
 /*
  * TCP Libra: G. Marfia, C. Palazzi, G. Pau, M. Gerla, M. Sanadidi, M. Roccetti, "TCP Libra:
  * Exploring RTT-Fairness for TCP", 2005, and "Balancing Video on Demand Flows over Links
- * with Heterogeneous Delays", MobiMedia 2007. With T the RTT:
+ * with Heterogeneous Delays", MobiMedia 2007. T is the RTT:
  *
  *	per ACK:	w += alpha / w * T^2 / (T + T0)
  *			alpha = k1 C exp(-k2 (T - Tmin) / (Tmax - Tmin))
  *	at a loss:	w -= T1 w / (2 (T + T0))
  *
- * k1 = k2 = 2, T0 = T1 = 1 s. The exponential lets go of growth as the queue fills.
+ * k1 = k2 = 2, T0 = T1 = 1 s. The exponential slows growth as the queue fills.
  *
- * No implementation by the authors is public. The papers were not at hand: the formulas are those of
- * descriptions of them. Guessed:
- *  - C is in Mb/s. (In packets/s growth at 100 Mb/s, 100 ms would be 150 packets per RTT,
- *    in Mb/s it is 1.8 times standard TCP's.)
- *  - The authors measure C by packet pairs. A hook sees pairs only through delayed,
- *    compressed ACKs; here C is the parameter capacity_mbps.
- *  - T is the host's smoothed RTT, Tmin and Tmax the extremes of its samples; without a
- *    sample growth is standard TCP's. A timeout forgets Tmin and Tmax.
+ * We found no implementation by the authors, and did not have the papers. The formulas are
+ * from descriptions of the papers. These are guesses:
+ *  - C is in Mb/s. (In packets/s, growth at 100 Mb/s and 100 ms would be 150 packets per RTT.
+ *    In Mb/s, it is 1.8 times standard TCP's.)
+ *  - The authors measure C by packet pairs. A hook sees packet pairs only through ACKs that
+ *    are delayed and compressed. Here C is the parameter capacity_mbps.
+ *  - T is the host's smoothed RTT, and Tmin and Tmax are the extremes of its samples. Without
+ *    a sample, growth is standard TCP's. A timeout forgets Tmin and Tmax.
  *  - A window at most doubles per RTT.
  */
-#define CC_PARAMS(P)                                                              \
-	P(k1, 2048, 1, 1048576, 1024, "growth per Mb/s of capacity")              \
-	P(k2, 2048, 0, 10240, 1024, "how much a full queue slows growth")         \
-	P(t0_ms, 1000, 1, 10000, 1, "T0")                                         \
-	P(t1_ms, 1000, 1, 10000, 1, "T1: the window is multiplied by 1 - T1/2(T+T0) at a loss") \
-	P(capacity_mbps, 100, 1, 1000000, 1, "C: rate of the narrow link, Mb/s")
+#define CC_PARAMS(P)                                                       \
+	P(k1, 2048, 1, 1048576, 1024, "growth per Mb/s of capacity")       \
+	P(k2, 2048, 0, 10240, 1024, "how much a full queue slows growth")  \
+	P(t0_ms, 1000, 1, 10000, 1, "T0 of the formulas, ms")              \
+	P(t1_ms, 1000, 1, 10000, 1,                                        \
+	  "T1: a loss costs the part T1 / (2 (T + T0)) of the window, ms") \
+	P(capacity_mbps, 100, 1, 1000000, 1, "C: rate of the bottleneck, Mb/s")
 #include "growth.h"
 #include "power.h"
 
@@ -116,7 +117,7 @@ CC_HOOK(void, libra_set_state, struct sock *sk, u8 new_state)
 		*inet_csk_ca(sk) = (struct libra){};
 }
 
-CC_ALGORITHM(libra, "TCP Libra (Marfia et al. 2005), capacity given",
+CC_ALGORITHM(libra, "TCP Libra (Marfia et al. 2005), with the capacity as a parameter",
 	     .ssthresh = libra_ssthresh,
 	     .cong_avoid = libra_cong_avoid,
 	     .set_state = libra_set_state,

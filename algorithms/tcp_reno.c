@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * Standard TCP: slow start and congestion avoidance of RFC 5681, counting
- * packets (RFC 3465) where the host does. As Linux's "reno".
+ * Standard TCP: slow start and congestion avoidance of RFC 5681. It counts packets, not
+ * ACKs (RFC 3465), where the host does. This is Linux's "reno".
  */
 #include "tcp_cc.h"
 

@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * Scalable TCP: T. Kelly, "Scalable TCP: Improving Performance in Highspeed Wide Area
- * Networks", ACM SIGCOMM CCR 33(2), 2003. Per ACKed packet the window grows by
- * a = 0.01, at a loss it gives up b = 1/8: the time to recover does not depend on it.
+ * Networks", ACM SIGCOMM CCR 33(2), 2003. The window grows by a = 0.01 per ACKed packet, and
+ * a loss costs the part b = 1/8 of the window. The time to recover from a loss therefore does
+ * not depend on the window.
  *
- * Preset linux (the default) is Linux 6.12's: no legacy window, but growth never
- * slower than standard TCP's, which is faster than the paper's below 100 packets.
- * Preset kelly2003 has the legacy window of 16 packets, up to which it is standard
- * TCP, and 0.01 per packet from there on. Preset linux-2.6 is Linux before 5.x, which
- * took 50 for 100 to make up for delayed ACKs, because it counted ACKs.
+ * Preset linux (the default) is Linux 6.12. It has no legacy window, but it never grows
+ * slower than standard TCP. Below 100 packets this is faster than the paper.
+ * Preset kelly2003 has the paper's legacy window: standard TCP up to 16 packets, and growth
+ * of 0.01 per packet above.
+ * Preset linux-2.6 is Linux before 5.x. It counted ACKs, and used 50 instead of 100 to
+ * compensate for delayed ACKs.
  */
-#define CC_PARAMS(P)                                                                     \
-	P(ai_cnt, 100, 1, 65535, 1, "1/a: ACKed packets per packet of growth")               \
-	P(b, 128, 1, 1023, 1024, "part of the window that a loss costs")                     \
-	P(low_window, 0, 0, 1000000, 1,                                                      \
+#define CC_PARAMS(P)                                                           \
+	P(ai_cnt, 100, 1, 65535, 1, "1/a: ACKed packets per packet of growth") \
+	P(b, 128, 1, 1023, 1024, "part of the window that a loss costs")       \
+	P(low_window, 0, 0, 1000000, 1,                                        \
 	  "standard TCP up to this window, packets; 0: never grow slower than standard TCP")
 
 #define CC_PRESETS(P)                                                                    \

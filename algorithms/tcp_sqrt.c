@@ -6,20 +6,21 @@
  *	I:	w += alpha / w^k	per RTT
  *	D:	w -= beta w^l		at a loss
  *
- * With k + l = 1 a member is TCP-compatible: w is in proportion to 1/sqrt(p). The default is SQRT,
- * k = l = 1/2; preset iiad (inverse increase, additive decrease) is k = 1, l = 0.
+ * If k + l = 1, the algorithm is TCP-compatible: w is proportional to 1/sqrt(p). The default
+ * is SQRT, k = l = 1/2. Preset iiad (inverse increase, additive decrease) is k = 1, l = 0.
  *
- * Guessed: alpha and beta, for which the paper has no fixed values that we could find.
- * A cycle from W - beta W^l to W brings beta W^2 / alpha packets for every k + l = 1 (beta W^l << W),
- * and 3/8 W^2 of W^2 for standard TCP, whose mean window is 3/4 W: w = sqrt(alpha / (beta p))
- * equals its sqrt(1.5 / p) for beta = 2 alpha / 3. A decrease is rounded to whole packets
- * and at least one; iiad has alpha = 1.5 so that beta is one.
+ * alpha and beta are guesses: we found no fixed values in the paper. Where beta W^l << W, a
+ * cycle from W - beta W^l to W delivers beta W^2 / alpha packets for every k + l = 1. Standard
+ * TCP delivers 3/8 W^2, and its mean window is 3/4 W. So w = sqrt(alpha / (beta p)) equals
+ * standard TCP's sqrt(1.5 / p) for beta = 2 alpha / 3. A decrease is rounded to whole packets
+ * and is at least one packet. iiad has alpha = 1.5, so that its beta is one.
  *
  * A loss in slow start halves the window, as in ns-2 (TcpAgent::slowdown), which has these
- * algorithms: D would take hundreds of RTTs of losses to undo an overshoot by half.
+ * algorithms. With rule D it would take hundreds of RTTs with losses to correct an overshoot
+ * by half.
  *
- * Slow start and timeouts are standard TCP's (RFC 5681). "Square root" is of the window;
- * SQUARE:FF's, of the RTT, is in tcp_square_ff.c.
+ * Slow start and timeouts are standard TCP's (RFC 5681). The "square root" here is that of
+ * the window. SQUARE:FF (tcp_square_ff.c) uses the square root of the RTT.
  */
 #define CC_PARAMS(P)                                                                  \
 	P(k, 512, 0, 1024, 1024, "the increase falls with this power of the window")  \

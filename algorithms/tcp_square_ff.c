@@ -1,35 +1,37 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * SQUARE:FF and its forerunner: T. Koza, Y. Akiyama, S. Yamaguchi, "SQUARE: FF on CUBIC
- * TCP over Links with Different RTT". CUBIC (cubic.h) whose time to recovery K is shorter
- * the longer the RTT, so that a flow with a large RTT wins back its window sooner:
+ * TCP over Links with Different RTT". This is CUBIC (cubic.h) with a shorter time to recovery
+ * K at a longer RTT, so that a flow with a large RTT regains its window sooner:
  *
  *	(3)	K = cbrt(W_max beta / (C RTT))		preset cbrt: exponent 1/3
  *	(4)	K = cbrt(W_max beta / C) / sqrt(RTT)	the default: exponent 1/2
  *
- * Both are CUBIC's K times (reference RTT / RTT)^exponent; exponent 0 is CUBIC. Nothing
- * else of (1) changes: the curve is C (t - K)^3 + W_max.
+ * Both are CUBIC's K multiplied by (reference RTT / RTT)^exponent. Exponent 0 is CUBIC.
+ * Nothing else in equation (1) changes: the curve is C (t - K)^3 + W_max.
  *
- * No implementation by the authors is known. What the paper leaves open, and what is done
- * here (measurements in docs/adr/0006-square-ff.md):
- *  - It gives no unit for RTT. reference_rtt_ms is that unit: the RTT at which K is CUBIC's.
- *  - RTT is dMin, the one that Linux's CUBIC has, as it is when a loss ends an epoch.
- *  - W_max beta is W_max - cwnd at the start of the epoch, as everywhere in cubic.h.
- *  - (4) moves K alone, so the curve no longer starts at the window that the loss left.
- *    Where it starts above, the window follows as fast as min_cnt lets it; where it starts
- *    below, the window waits for it.
+ * We know of no implementation by the authors. The paper leaves some points open. This file
+ * does the following (measurements are in docs/adr/0006-square-ff.md):
+ *  - The paper gives no unit for RTT. The parameter reference_rtt_ms is this unit: the RTT at
+ *    which K is CUBIC's.
+ *  - RTT is dMin, which Linux's CUBIC has, with its value when a loss ends an epoch.
+ *  - "W_max beta" is W_max - cwnd at the start of the epoch, as everywhere in cubic.h.
+ *  - (4) changes K alone, so the curve no longer starts at the window after the loss. If the
+ *    curve starts above that window, the window follows as fast as min_cnt allows. If it
+ *    starts below, the window waits for the curve.
  *  - Friendliness, fast convergence, HyStart and the reset at a timeout are CUBIC's.
  *
- * The paper's hosts ran Linux 2.6.32; preset linux-2.6.32 is its CUBIC with (4).
+ * The paper's hosts ran Linux 2.6.32. Preset linux-2.6.32 is that kernel's CUBIC with (4).
  */
-#define CC_PARAMS(P)                                                                         \
-	CUBIC_PARAMS(P)                                                                      \
-	P(exponent, 3, 0, 6, 6, "K shrinks with this power of the RTT: 1/2 eq. (4), 1/3 eq. (3)") \
+#define CC_PARAMS(P)                                                           \
+	CUBIC_PARAMS(P)                                                        \
+	P(exponent, 3, 0, 6, 6,                                                \
+	  "K is divided by this power of the RTT: 1/2 in eq. (4), 1/3 in (3)") \
 	P(reference_rtt_ms, 8000, 1, 10000000, 1000, "RTT at which K is CUBIC's")
-#define CC_PRESETS(P)                                                                        \
-	CUBIC_PRESETS(P)                                                                     \
-	P("cbrt", "exponent=2", "eq. (3): third root of the RTT")                            \
-	P("cbrt-2.6.32", "exponent=2 min_cnt=1 update_gate=1 delayed_ack=1",                 \
+#define CC_PRESETS(P)                                                        \
+	CUBIC_PRESETS(P)                                                     \
+	P("cbrt", "exponent=2", "eq. (3): third root of the RTT")            \
+	P("cbrt-2.6.32", "exponent=2 min_cnt=1 update_gate=1 delayed_ack=1", \
 	  "eq. (3) on the CUBIC of Linux 2.6.32")
 #include "cubic.h"
 #include "power.h"

@@ -1,36 +1,35 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * TCP Vegas: L. Brakmo, L. Peterson, "TCP Vegas: End to End Congestion Avoidance on a
- * Global Internet", IEEE JSAC 13(8), 1995. Once per RTT the packets in the queue are
- * estimated,
+ * Global Internet", IEEE JSAC 13(8), 1995. Once per RTT Vegas estimates the number of its
+ * packets in the queue:
  *
  *	diff = cwnd (RTT - baseRTT) / RTT
  *
- * and the window grows by one if they are fewer than alpha, shrinks by one if more
- * than beta. Slow start ends when they are more than gamma.
+ * The window grows by one packet if diff is below alpha, and shrinks by one packet if diff is
+ * above beta. Slow start ends when diff is above gamma.
  *
- * Preset linux (the default) is Linux 6.12's, which differs from the paper in that it
- *  - divides by baseRTT and not by RTT: with a long queue diff is larger;
- *  - takes the least RTT of a window and not the mean;
- *  - doubles the window in each RTT of slow start and not in every other, and comes
- *    down at its end to what the path held;
- *  - raises ssthresh to 3/4 of the window after each RTT, and when it shrinks the
- *    window holds ssthresh to it;
- *  - halves the window at a loss, where the paper gives up a quarter when its own
- *    retransmission rule found the loss; that rule is the endpoint's affair and is
- *    not here in any preset.
- * Preset brakmo1995 divides by RTT and lets slow start grow in every other RTT.
+ * Preset linux (the default) is the Vegas of Linux 6.12. It differs from the paper:
+ *  - It divides by baseRTT, not by RTT. With a long queue diff is larger.
+ *  - It uses the smallest RTT of a window, not the mean.
+ *  - Slow start doubles the window in each RTT, not in every other RTT. At the end of slow
+ *    start the window drops to what the path held.
+ *  - It raises ssthresh to 3/4 of the window after each RTT. When it shrinks the window, it
+ *    also lowers ssthresh to the window.
+ *  - A loss halves the window. The paper gives up a quarter if its own retransmission rule
+ *    found the loss. That rule belongs to the endpoint; no preset here has it.
+ * Preset brakmo1995 divides by RTT, and its slow start grows in every other RTT.
  */
-#define CC_PARAMS(P)                                                                      \
-	P(alpha, 2, 0, 10000, 1, "grows while fewer packets are queued")                      \
-	P(beta, 4, 0, 10000, 1, "shrinks while more packets are queued")                      \
-	P(gamma, 1, 0, 10000, 1, "slow start ends when more packets are queued")              \
-	P(slow_start_rounds, 1, 1, 2, 1, "slow start doubles the window 1: in each RTT; "     \
-	  "2: in every other")                                                                \
-	P(over_rtt, 0, 0, 1, 1, "the delay counts in proportion to 0: baseRTT; 1: RTT")
+#define CC_PARAMS(P)                                                                       \
+	P(alpha, 2, 0, 10000, 1, "grow while fewer packets than this are queued")          \
+	P(beta, 4, 0, 10000, 1, "shrink while more packets than this are queued")          \
+	P(gamma, 1, 0, 10000, 1, "slow start ends when more packets than this are queued") \
+	P(slow_start_rounds, 1, 1, 2, 1, "slow start doubles the window 1: in each RTT; "  \
+	  "2: in every other RTT")                                                         \
+	P(over_rtt, 0, 0, 1, 1, "divide the queueing delay by 0: baseRTT; 1: RTT")
 
-#define CC_PRESETS(P)                                                                     \
-	P("linux", "", "Linux 6.12")                                                          \
+#define CC_PRESETS(P)                \
+	P("linux", "", "Linux 6.12") \
 	P("brakmo1995", "slow_start_rounds=2 over_rtt=1", "the paper")
 
 #include "vegas.h"

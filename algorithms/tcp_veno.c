@@ -4,15 +4,15 @@
  * Wireless Access Networks", IEEE JSAC 21(2), 2003. Reno with Vegas's estimate of the
  * queue, N = cwnd (1 - baseRTT / RTT):
  *
- *	N < beta	grows as Reno; a loss was the air's: it costs 1/5 of the window
- *	N >= beta	grows by a packet in every other RTT; a loss costs half
+ *	N < beta	grows as Reno; a loss is the radio link's and costs 1/5 of the window
+ *	N >= beta	grows by one packet in every other RTT; a loss costs half
  *
- * This is Linux 6.12's, which takes for RTT the least of the samples since the last
- * ACK that cong_avoid saw, one or two of them, and not of a whole RTT; and which
- * counts N in half packets. What of a window is left over when it grows is lost in
- * the slow case, as there.
+ * This is the Veno of Linux 6.12. It takes as RTT the smallest sample since the last ACK that
+ * cong_avoid saw (one or two samples), not that of a whole RTT. It counts N in half packets.
+ * In the slow case the part of a window that remains when the window grows is lost, as in
+ * Linux.
  */
-#define CC_PARAMS(P)                                                            \
+#define CC_PARAMS(P) \
 	P(beta, 6, 0, 20000, 2, "queued packets that mean congestion")
 
 #define CC_PRESETS(P)                                                           \

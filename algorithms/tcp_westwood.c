@@ -3,28 +3,27 @@
  * Westwood+: S. Mascolo, C. Casetti, M. Gerla, M. Y. Sanadidi, R. Wang, "TCP Westwood:
  * Bandwidth Estimation for Enhanced Transport over Wireless Links", MobiCom 2001;
  * L. A. Grieco, S. Mascolo, "Performance Evaluation and Comparison of Westwood+, New
- * Reno, and Vegas TCP Congestion Control", ACM SIGCOMM CCR 34(2), 2004. Grows as Reno;
- * after a loss the window is what fills the pipe without a queue,
+ * Reno, and Vegas TCP Congestion Control", ACM SIGCOMM CCR 34(2), 2004. Westwood+ grows as
+ * Reno. After a loss the window is the one that fills the pipe without a queue:
  *
  *	ssthresh = BWE RTT_min
  *
- * with BWE the rate of ACKed bytes per RTT (of 50 ms at least), smoothed.
+ * BWE is the smoothed rate of ACKed bytes, sampled once per RTT (at least 50 ms).
  *
- * Preset linux (the default) is Linux 6.12's, which differs from the paper of 2004 in
- * that it
- *  - smooths twice, by 7/8 each, where the paper smooths once by 0.9;
- *  - measures RTTs in jiffies, rounded up, and RTT_min anew after a timeout;
- *  - halves the window while it recovers, as Reno, and sets it when recovery ends;
- *  - leaves cwnd at ssthresh after that, where the paper does so only if cwnd is larger.
- * Preset grieco2004 has the paper's filter. Sums are of 64 bits, where Linux's overflow.
+ * Preset linux (the default) is the Westwood of Linux 6.12. It differs from the paper of 2004:
+ *  - It smooths twice, with weight 7/8 each. The paper smooths once, with 0.9.
+ *  - It measures RTTs in jiffies, rounded up. It measures RTT_min again after a timeout.
+ *  - It halves the window during recovery, as Reno does, and sets it when recovery ends.
+ *  - After recovery it always sets cwnd to ssthresh. The paper does so only if cwnd is larger.
+ * Preset grieco2004 has the paper's filter. Sums have 64 bits; Linux's sums overflow.
  */
-#define CC_PARAMS(P)                                                                      \
-	P(filters, 2, 1, 2, 1, "times that BWE is smoothed")                                  \
-	P(gain, 896, 0, 1023, 1024, "weight of what was, when smoothing")                     \
-	P(rtt_min, 50, 1, 10000, 1, "least time over which a sample of BWE is taken, ms")
+#define CC_PARAMS(P)                                                        \
+	P(filters, 2, 1, 2, 1, "number of times that BWE is smoothed")      \
+	P(gain, 896, 0, 1023, 1024, "weight of the old value in smoothing") \
+	P(rtt_min, 50, 1, 10000, 1, "minimum duration of a sample of BWE, ms")
 
-#define CC_PRESETS(P)                                                                     \
-	P("linux", "", "Linux 6.12")                                                          \
+#define CC_PRESETS(P)                \
+	P("linux", "", "Linux 6.12") \
 	P("grieco2004", "filters=1 gain=922", "the paper")
 
 #include "tcp_cc.h"

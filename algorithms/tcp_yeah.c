@@ -1,32 +1,34 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * YeAH-TCP: A. Baiocchi, A. P. Castellani, F. Vacirca, "YeAH-TCP: Yet Another Highspeed
- * TCP", PFLDnet 2007. Once per RTT, with the least RTT of its samples, the packets in
- * the queue are estimated,
+ * TCP", PFLDnet 2007. Once per RTT YeAH estimates the number of its packets in the queue,
+ * from the smallest RTT of the samples:
  *
  *	Q = cwnd (RTT - baseRTT) / RTT
  *
  * Fast mode, while Q <= alpha and RTT - baseRTT <= baseRTT / phy: grows as Scalable TCP.
- * Slow mode otherwise: grows as Reno, and if Q > alpha gives up Q / gamma packets at
- * once, at most 1/2^epsilon of the window (precautionary decongestion), but never goes
- * below reno_count, the window that a Reno flow beside it would have.
  *
- * A loss costs Q packets, at least 1/2^delta of the window; half of it, if the flow was
- * in slow mode for rho RTTs, hence beside Reno flows. Names and constants are Linux's,
- * which are the paper's. As in Linux 6.12 fast mode grows by a packet per 100 ACKed, but
- * never slower than Reno.
+ * Slow mode, otherwise: grows as Reno. If Q > alpha, it also gives up Q / gamma packets at
+ * once (precautionary decongestion), but at most 1/2^epsilon of the window. The window never
+ * goes below reno_count, the window that a competing Reno flow would have.
+ *
+ * A loss costs Q packets, and at least 1/2^delta of the window. If the flow was in slow mode
+ * for rho RTTs, Reno flows compete, and a loss costs half of the window. Names and constants
+ * are Linux's, which are the paper's. As in Linux 6.12, fast mode grows by one packet per 100
+ * ACKed packets, but never slower than Reno.
  */
-#define CC_PARAMS(P)                                                                    \
-	P(alpha, 80, 1, 100000, 1, "greatest queue of its own, packets")                    \
-	P(gamma, 1, 1, 100, 1, "gives up the queue's 1/gamma beyond it")                    \
-	P(delta, 3, 0, 15, 1, "a loss costs 1/2^delta of the window at least")              \
-	P(epsilon, 1, 0, 15, 1, "gives up 1/2^epsilon of the window at most, without loss") \
-	P(phy, 8, 1, 1000, 1, "queueing delay of more than baseRTT/phy is congestion")      \
-	P(rho, 16, 0, 1000000, 1, "RTTs of congestion that mean Reno competes")             \
-	P(zeta, 50, 1, 1000000, 1, "RTTs without congestion after which reno_count resets") \
+#define CC_PARAMS(P)                                                                         \
+	P(alpha, 80, 1, 100000, 1, "maximum of its own packets in the queue")                \
+	P(gamma, 1, 1, 100, 1, "above alpha, give up 1/gamma of the queue")                  \
+	P(delta, 3, 0, 15, 1, "a loss costs at least 1/2^delta of the window")               \
+	P(epsilon, 1, 0, 15, 1, "without a loss, give up at most 1/2^epsilon of the window") \
+	P(phy, 8, 1, 1000, 1, "a queueing delay above baseRTT/phy means congestion")         \
+	P(rho, 16, 0, 1000000, 1, "after this many congested RTTs Reno flows compete")       \
+	P(zeta, 50, 1, 1000000, 1,                                                           \
+	  "reno_count resets after this many RTTs without congestion")                       \
 	P(ai_cnt, 100, 1, 65535, 1, "fast mode: ACKed packets per packet of growth")
 
-#define CC_PRESETS(P)                                                                   \
+#define CC_PRESETS(P) \
 	P("linux", "", "Linux 6.12")
 
 #include "vegas.h"

@@ -16,29 +16,34 @@
 #define CUBIC_H
 
 #define CUBIC_PARAMS(P)                                                                        \
-	P(beta, 717, 1, 1023, 1024, "window multiplier at a loss (the paper's beta is 1 - this)") \
-	P(C, 410, 1, 10240, 1024, "scale of the cubic curve, packets/s^3")                         \
-	P(fast_convergence, 1, 0, 1, 1, "lower W_max when losses come at shrinking windows")       \
-	P(tcp_friendliness, 1, 0, 1, 1, "never grow slower than standard TCP would")               \
-	P(min_cnt, 2, 1, 100, 1, "ACKed packets per packet of growth, at least")                   \
-	P(start_cnt, 20, 0, 1000, 1, "and at most, until the first loss; 0: as the curve says")    \
-	P(start_fixed, 0, 0, 1, 1, "start_cnt exactly, whatever curve and clamps say (to 2.6.28)") \
-	P(max_increment, 0, 0, 1000, 1, "packets of growth per RTT, at most; 0: no such clamp")    \
-	P(max_rate, 0, 0, 10000, 1, "packets of growth per s of dMin, at most; 0: no such clamp")  \
-	P(clamp_concave, 1, 0, 1, 1, "these two clamps hold below W_max as well as above")         \
-	P(curve_scale, 1024, 1, 1024, 1024, "share of C that the curve has while K has all of it") \
-	P(reno_above_prior, 0, 0, 1, 1,                                                            \
-	  "W_tcp grows as Reno's above the window of the last loss (RFC 9438)")                    \
-	P(undo_to_w_max, 0, 0, 1, 1, "a spurious loss is undone to W_last_max (Linux 2.6)")        \
-	P(update_gate, 2, 0, 2, 1,                                                                 \
-	  "curve evaluated 0: on every ACK; 1: when cwnd changed or 1/32 s passed; "              \
-	  "2: so, and once per jiffy")                                                             \
-	P(delayed_ack, 0, 0, 1, 1, "make up for hosts that count ACKs, not packets (Linux 2.6)")   \
-	P(initial_ssthresh, 0, 0, TCP_INFINITE_SSTHRESH, 1,                                        \
-	  "slow start ends at this window, packets; 0: the host's")                                \
-	P(hystart, 1, 0, 1, 1, "leave slow start before it overshoots")                            \
-	P(hystart_detect, 3, 1, 3, 1, "HyStart looks at 1: ACK trains, 2: rising delay, 3: both")  \
-	P(hystart_low_window, 16, 0, 1000000, 1, "HyStart waits for this window, packets")         \
+	P(beta, 717, 1, 1023, 1024, "window multiplier at a loss (1 minus the paper's beta)")  \
+	P(C, 410, 1, 10240, 1024, "scale of the cubic curve, packets/s^3")                     \
+	P(fast_convergence, 1, 0, 1, 1, "1: lower W_max further if a loss comes below it")     \
+	P(tcp_friendliness, 1, 0, 1, 1, "1: never grow slower than standard TCP")              \
+	P(min_cnt, 2, 1, 100, 1, "minimum ACKed packets per packet of growth")                 \
+	P(start_cnt, 20, 0, 1000, 1,                                                           \
+	  "maximum ACKed packets per packet of growth until the first loss; 0: no limit")      \
+	P(start_fixed, 0, 0, 1, 1, "1: until the first loss exactly start_cnt (up to 2.6.28)") \
+	P(max_increment, 0, 0, 1000, 1, "maximum growth per RTT, packets; 0: no limit")        \
+	P(max_rate, 0, 0, 10000, 1,                                                            \
+	  "maximum growth per RTT, packets per s of dMin; 0: no limit")                        \
+	P(clamp_concave, 1, 0, 1, 1, "1: max_increment and max_rate also apply below W_max")   \
+	P(curve_scale, 1024, 1, 1024, 1024,                                                    \
+	  "part of C that the curve uses; K always uses all of C")                             \
+	P(reno_above_prior, 0, 0, 1, 1,                                                        \
+	  "1: above the window of the last loss W_tcp grows as Reno (RFC 9438)")               \
+	P(undo_to_w_max, 0, 0, 1, 1, "1: a spurious loss restores W_last_max (Linux 2.6)")     \
+	P(update_gate, 2, 0, 2, 1,                                                             \
+	  "evaluate the curve 0: on every ACK; 1: if cwnd changed or 1/32 s passed; "          \
+	  "2: as 1, but at most once per jiffy")                                               \
+	P(delayed_ack, 0, 0, 1, 1,                                                             \
+	  "1: compensate for hosts that count ACKs, not packets (Linux 2.6)")                  \
+	P(initial_ssthresh, 0, 0, TCP_INFINITE_SSTHRESH, 1,                                    \
+	  "slow start ends at this window, packets; 0: the host's value")                      \
+	P(hystart, 1, 0, 1, 1, "1: leave slow start before it overshoots (HyStart)")           \
+	P(hystart_detect, 3, 1, 3, 1,                                                          \
+	  "HyStart watches 1: ACK trains; 2: rising delay; 3: both")                           \
+	P(hystart_low_window, 16, 0, 1000000, 1, "HyStart works from this window on, packets") \
 	P(hystart_ack_delta_us, 2000, 0, 1000000, 1, "largest gap within an ACK train, us")
 
 #define CUBIC_PRESETS(P)                                                                       \
