@@ -21,6 +21,7 @@ const struct cc_layout {
 	STRUCT(inet_connection_sock),
 	FIELD(inet_connection_sock, icsk_inet.sk), FIELD(inet_connection_sock, icsk_rto),
 	FIELD(inet_connection_sock, icsk_ca_state), FIELD(inet_connection_sock, icsk_ca_priv),
+	FIELD(inet_connection_sock, icsk_guard),
 	STRUCT(tcp_sock),
 	FIELD(tcp_sock, inet_conn), FIELD(tcp_sock, tcp_mstamp), FIELD(tcp_sock, snd_una),
 	FIELD(tcp_sock, snd_nxt), FIELD(tcp_sock, snd_cwnd), FIELD(tcp_sock, snd_cwnd_cnt),

@@ -103,6 +103,9 @@ struct inet_connection_sock {
 	const u8 icsk_ca_state;	/* enum tcp_ca_state */
 #endif
 	u64 icsk_ca_priv[ICSK_CA_PRIV_WORDS];
+#ifndef __bpf__
+	const u64 icsk_guard;	/* shows whether something wrote beyond the private state */
+#endif
 };
 
 struct tcp_sock {

@@ -23,7 +23,9 @@ fn main() {
 
     let mut compiler = cc::Build::new();
     compiler.include(root.join("include")).warnings(false);
-    for flag in include_str!("src/cflags.txt").split_whitespace() {
+    let warnings = ["-Wall", "-Wextra", "-Werror"];
+    let flags = include_str!("src/cflags.txt").split_whitespace();
+    for flag in flags.chain(warnings) {
         compiler.flag(flag);
     }
 

@@ -3,11 +3,11 @@
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
-use libloading::Library;
-
 use crate::configure::{parse_settings, Configured};
+use crate::library::Loaded;
 use crate::module::{self, Module};
 use crate::sock::TcpCongestionOps;
+use crate::source::Source;
 use crate::{compile, AlgorithmError};
 
 include!(concat!(env!("OUT_DIR"), "/registry.rs"));
@@ -56,8 +56,9 @@ struct Inner {
     presets: Vec<Preset>,
     ops: TcpCongestionOps,
     fingerprint: u64,
+    sources: Vec<Source>,
     /// Holds the code that `ops` points to; `None` for built-in algorithms.
-    library: Option<Library>,
+    library: Option<Loaded>,
 }
 
 impl Algorithm {
@@ -67,10 +68,15 @@ impl Algorithm {
         ALL.get_or_init(|| {
             let mut all: Vec<_> = built_in()
                 .into_iter()
-                .map(|(module, path, source)| {
+                .map(|(module, path, text)| {
+                    let source = Source {
+                        path: path.into(),
+                        text: text.into(),
+                    };
+                    let fingerprint = fingerprint(&[text]);
                     // SAFETY: build.rs compiled that symbol from a file whose
                     // CC_ALGORITHM defines it, into this very program.
-                    unsafe { Self::from_module(module, path, &[source], None) }
+                    unsafe { Self::from_module(module, path, vec![source], fingerprint, None) }
                         .unwrap_or_else(|error| panic!("built-in algorithm: {error}"))
                 })
                 .collect();
@@ -157,9 +163,16 @@ impl Algorithm {
         written.collect::<Vec<_>>().join(",")
     }
 
-    /// A hash of all the C text that it is made of, the same on every machine.
+    /// A hash of all that decides about its code. Built in: its C text and our headers, the same
+    /// on every machine. A user's file: what was compiled, and the compiler with its flags, too.
     pub fn fingerprint(&self) -> u64 {
         self.0.fingerprint
+    }
+
+    /// The files that it was compiled from, as they were then: its own, and those of a user's that
+    /// it includes.
+    pub fn sources(&self) -> &[Source] {
+        &self.0.sources
     }
 
     /// Is it one of [`all`](Self::all), rather than a user's file?
@@ -173,12 +186,13 @@ impl Algorithm {
 
     /// # Safety
     /// `module` points to what `CC_ALGORITHM` defined, in `library` or in this program.
-    /// `texts` are what was compiled, the algorithm's own file first.
+    /// `sources` are what was compiled, the algorithm's own file first.
     pub(crate) unsafe fn from_module(
         module: *const Module,
         source_path: &str,
-        texts: &[impl AsRef<str>],
-        library: Option<Library>,
+        sources: Vec<Source>,
+        fingerprint: u64,
+        library: Option<Loaded>,
     ) -> Result<Self, AlgorithmError> {
         // SAFETY: the caller's; `library` lives until the end of this function.
         let declared = unsafe { module::read(module) };
@@ -197,13 +211,14 @@ impl Algorithm {
             name: declared.name,
             summary: declared.summary,
             source_path: source_path.into(),
-            head: texts
-                .first()
-                .map_or_else(String::new, |text| head(text.as_ref())),
+            head: sources.first().map_or_else(String::new, |source| {
+                head(&String::from_utf8_lossy(&source.text))
+            }),
             params: declared.params,
             presets: declared.presets,
             ops: declared.ops,
-            fingerprint: fingerprint(texts),
+            fingerprint,
+            sources,
             library,
         }));
         algorithm
@@ -245,6 +260,7 @@ impl std::fmt::Debug for Algorithm {
 
 /// The text of the first comment that begins with a line of `/*` alone.
 fn head(source: &str) -> String {
+    let source = source.replace("\r\n", "\n");
     let comment = source.split_once("/*\n").map_or("", |(_, rest)| rest);
     let comment = comment.split_once("*/").map_or("", |(comment, _)| comment);
     let lines = comment.lines().map(|line| line.trim_start());

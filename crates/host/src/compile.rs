@@ -1,58 +1,52 @@
 //! A user's own C file: compiled, checked for what the kernel would refuse, loaded.
+//!
+//! One snapshot decides everything. The file is read once, and preprocessed once; that very text is
+//! compiled and hashed. So an edit while this runs changes nothing, and the fingerprint is always
+//! that of the code that runs.
 
 use std::collections::HashMap;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::{Mutex, PoisonError};
-use std::{env, fs, io};
+use std::{fs, io};
 
-use libloading::Library;
-use object::{Object, ObjectSection, ObjectSymbol, SectionKind, SymbolKind};
-use tempfile::TempDir;
+use object::{Object, ObjectSection, ObjectSymbol, SectionKind, SymbolFlags, SymbolKind};
 
 use crate::algorithm::{fingerprint, SUPPORT};
-use crate::module::Module;
+use crate::compiler::{self, Compiler};
+use crate::library::Loaded;
+use crate::messages::{self, FILE_LABEL, LABEL_LINE};
+use crate::scratch::Scratch;
+use crate::source::{self, Preprocessed, Source};
 use crate::{Algorithm, AlgorithmError};
 
-/// As build.rs compiles the built-in ones.
-const FLAGS: &str = include_str!("cflags.txt");
-/// Lines of a compiler's messages that are worth reading at once.
-const MESSAGE_LINES: usize = 16;
-
-struct Compiled {
-    /// The file and the user's headers that it includes.
-    sources: Vec<PathBuf>,
-    algorithm: Algorithm,
-}
+/// What was compiled in this process, by file and `$CC`.
+type Compiled = HashMap<(PathBuf, String), Algorithm>;
 
 /// Compiles `path`, unless this process did so and no source of it changed since.
 pub(crate) fn compile(path: &Path) -> Result<Algorithm, AlgorithmError> {
-    static COMPILED: Mutex<Option<HashMap<PathBuf, Compiled>>> = Mutex::new(None);
+    static COMPILED: Mutex<Option<Compiled>> = Mutex::new(None);
 
     let job = Job { path };
-    let file = path
-        .canonicalize()
-        .map_err(|error| job.unreadable(&error))?;
-    if !file.is_file() || path.extension().is_none_or(|extension| extension != "c") {
-        return Err(AlgorithmError::NotC { path: job.name() });
-    }
+    let source = job.read()?;
+    let key = (source.path.clone(), compiler::chosen());
     // Held while compiling, so that threads that want the same file compile it once.
     let mut compiled = COMPILED.lock().unwrap_or_else(PoisonError::into_inner);
     let compiled = compiled.get_or_insert_default();
-    if let Some(known) = compiled.get(&file) {
-        let same = |texts: Vec<String>| fingerprint(&texts) == known.algorithm.fingerprint();
-        if job.read(&known.sources).is_ok_and(same) {
-            return Ok(known.algorithm.clone());
+    if let Some(known) = compiled.get(&key) {
+        let unchanged = |source: &Source| {
+            source::read(&source.path).is_ok_and(|current| current.text == source.text)
+        };
+        let (own, included) = known.sources().split_first().expect("the file itself");
+        if own.text == source.text && included.iter().all(unchanged) {
+            return Ok(known.clone());
         }
     }
-    let (sources, algorithm) = job.run()?;
-    compiled.insert(
-        file,
-        Compiled {
-            sources,
-            algorithm: algorithm.clone(),
-        },
-    );
+    let (algorithm, is_current) = job.run(source)?;
+    if is_current {
+        compiled.insert(key, algorithm.clone());
+    }
     Ok(algorithm)
 }
 
@@ -61,107 +55,177 @@ struct Job<'a> {
 }
 
 impl Job<'_> {
-    fn run(&self) -> Result<(Vec<PathBuf>, Algorithm), AlgorithmError> {
-        let directory = TempDir::with_prefix("ackclock-").map_err(|error| self.cannot(&error))?;
-        let at = |name: &str| directory.path().join(name);
-        for (name, text) in SUPPORT {
-            let file = at(name);
-            fs::create_dir_all(file.parent().expect("include/ or host/"))
-                .and_then(|()| fs::write(file, text))
-                .map_err(|error| self.cannot(&error))?;
+    /// The text of the file, if it is one.
+    fn read(&self) -> Result<Source, AlgorithmError> {
+        if self
+            .path
+            .extension()
+            .is_none_or(|extension| extension != "c")
+        {
+            return Err(AlgorithmError::NotC { path: self.name() });
         }
+        let metadata = fs::metadata(self.path).map_err(|error| self.unreadable(&error))?;
+        if !metadata.is_file() {
+            return Err(AlgorithmError::NotC { path: self.name() });
+        }
+        // Absolute, so that its first letter means nothing to a compiler.
+        let path = std::path::absolute(self.path).map_err(|error| self.unreadable(&error))?;
+        let source = source::read(&path).map_err(|error| self.unreadable(&error))?;
+        if source.text.contains(&0) {
+            return Err(AlgorithmError::Unreadable {
+                path: self.name(),
+                reason: "it contains zero bytes: it is not text, or not in UTF-8".into(),
+            });
+        }
+        Ok(source)
+    }
 
-        let flags: Vec<_> = FLAGS.split_whitespace().collect();
-        let (object, dependencies, library) =
-            (at("algorithm.o"), at("dependencies"), at("algorithm.so"));
-        self.compiler(|cc| {
-            cc.args(&flags).arg("-I").arg(at("include"));
-            cc.args(["-MMD", "-MF"]).arg(&dependencies);
-            cc.args(["-x", "c", "-c"])
-                .arg(self.path)
-                .arg("-o")
-                .arg(&object);
+    /// Compiles the snapshot. Also: is it what the files still contain?
+    fn run(&self, source: Source) -> Result<(Algorithm, bool), AlgorithmError> {
+        let scratch = Scratch::new().map_err(|error| self.cannot(&error))?;
+        let ours = scratch.path();
+        let write = |name: &str, text: &[u8]| {
+            let written = scratch.write(name, text);
+            written.map_err(|error| self.cannot(&error))
+        };
+        for (name, text) in SUPPORT {
+            write(name, text.as_bytes())?;
+        }
+        let compiler = Compiler::find().map_err(|tried| AlgorithmError::NoCompiler {
+            path: self.name(),
+            tried,
         })?;
+        let text = source
+            .text
+            .strip_prefix(b"\xef\xbb\xbf")
+            .unwrap_or(&source.text);
+        let file = write(
+            &format!("user/{FILE_LABEL}"),
+            &[LABEL_LINE.as_bytes(), text].concat(),
+        )?;
+        let [preprocessed, object, library] =
+            ["file.i", "algorithm.o", "algorithm.so"].map(|name| ours.join(name));
+        // Headers in quotation marks lie beside the file.
+        let directory = source.path.parent().unwrap_or(Path::new("/")).to_owned();
+        let include = |cc: &mut Command| {
+            cc.arg("-I").arg(ours.join("include"));
+            cc.arg("-iquote").arg(&directory);
+        };
+
+        let preprocess = || -> Result<String, AlgorithmError> {
+            self.compiler(&compiler, ours, |cc| {
+                include(cc);
+                cc.args(["-x", "c", "-E"])
+                    .arg(&file)
+                    .arg("-o")
+                    .arg(&preprocessed);
+            })?;
+            let text = fs::read(&preprocessed).map_err(|error| self.cannot(&error))?;
+            Ok(String::from_utf8_lossy(&text).into_owned())
+        };
+        let text = preprocess()?;
+        let snapshot = Preprocessed::new(&text, ours);
+        if let Some((file, line)) = snapshot.assembly() {
+            let file = if file == Path::new(FILE_LABEL) {
+                self.path
+            } else {
+                &file
+            };
+            return Err(AlgorithmError::InlineAssembly {
+                path: shown(file),
+                line,
+            });
+        }
+        let compiled = self.compiler(&compiler, ours, |cc| {
+            cc.args(["-x", "cpp-output", "-c"]).arg(&preprocessed);
+            cc.arg("-o").arg(&object);
+        });
+        if let Err(refused) = compiled {
+            // Once more for its messages: before the preprocessor every column is the user's.
+            self.compiler(&compiler, ours, |cc| {
+                include(cc);
+                cc.args(["-x", "c", "-c"]).arg(&file).arg("-o").arg(&object);
+            })?;
+            return Err(refused);
+        }
         self.check(&fs::read(&object).map_err(|error| self.cannot(&error))?)?;
-        self.compiler(|cc| {
-            cc.args(&flags).arg("-I").arg(at("include"));
-            cc.arg("-shared")
-                .arg(&object)
-                .arg(at("host/tcp_cong.c"))
-                .arg("-o")
-                .arg(&library);
+        self.compiler(&compiler, ours, |cc| {
+            cc.arg("-I")
+                .arg(ours.join("include"))
+                .arg("-shared")
+                .arg(&object);
+            cc.arg(ours.join("host/tcp_cong.c")).arg("-o").arg(&library);
         })?;
 
-        let sources = read_dependencies(&dependencies, directory.path())
-            .map_err(|error| self.cannot(&error))?;
-        let texts = self.read(&sources)?;
-        // SAFETY: running a user's code is what was asked for. The object has no
-        // constructors of its own beyond what the C runtime brings.
-        let library = unsafe { Library::new(&library) }.map_err(|error| self.cannot(&error))?;
+        let included = snapshot.included();
+        let mut sources = vec![source];
+        for path in &included {
+            sources.push(
+                source::read(path).map_err(|error| AlgorithmError::Unreadable {
+                    path: shown(path),
+                    reason: error.to_string(),
+                })?,
+            );
+        }
+        // The headers were read after the preprocessor did. If it still finds what it found then,
+        // it found what was read.
+        let contents = snapshot.contents();
+        let is_current =
+            included.is_empty() || Preprocessed::new(&preprocess()?, ours).contents() == contents;
+        let own_text = String::from_utf8_lossy(&sources[0].text);
+        let fingerprint = fingerprint(&[&own_text, contents.as_str(), &compiler.identity]);
+
+        let library = Loaded::open(&library, &self.name()).map_err(|error| self.cannot(&*error))?;
         // SAFETY: CC_ALGORITHM gives the symbol this type; `from_module` takes over
         // the library, so the pointer stays good.
         let algorithm = unsafe {
             let module = library
-                .get::<*const Module>(b"cc_module\0")
-                .map(|symbol| *symbol);
-            let module =
-                module.map_err(|_| AlgorithmError::NotAnAlgorithm { path: self.name() })?;
-            Algorithm::from_module(module, &self.name(), &texts, Some(library))?
+                .module()
+                .ok_or_else(|| AlgorithmError::NotAnAlgorithm { path: self.name() })?;
+            Algorithm::from_module(module, &self.name(), sources, fingerprint, Some(library))?
         };
-        crate::crash::explain_division_by_zero(&self.name());
-        Ok((sources, algorithm))
+        Ok((algorithm, is_current))
     }
 
     /// Runs the C compiler, which must succeed.
-    fn compiler(&self, arguments: impl Fn(&mut Command)) -> Result<(), AlgorithmError> {
-        let chosen = env::var("CC").ok().filter(|cc| !cc.trim().is_empty());
-        let tried = chosen.map_or_else(
-            || vec!["cc".into(), "gcc".into(), "clang".into()],
-            |cc| vec![cc],
-        );
-        for cc in &tried {
-            let mut words = cc.split_whitespace();
-            let mut command = Command::new(words.next().unwrap_or("cc"));
-            command.args(words).env("LC_ALL", "C");
-            arguments(&mut command);
-            return match command.output() {
-                Ok(output) if output.status.success() => Ok(()),
-                Ok(output) => Err(self.refused(&output)),
-                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-                Err(error) => Err(self.cannot(&error)),
-            };
+    fn compiler(
+        &self,
+        compiler: &Compiler,
+        ours: &Path,
+        arguments: impl FnOnce(&mut Command),
+    ) -> Result<(), AlgorithmError> {
+        match compiler.run(arguments) {
+            Ok(output) if output.status.success() => Ok(()),
+            Ok(output) => Err(self.refused(&output, ours)),
+            Err(error) => Err(self.cannot(&error)),
         }
-        Err(AlgorithmError::NoCompiler {
-            path: self.name(),
-            tried: tried.join(", "),
-        })
     }
 
-    fn refused(&self, output: &Output) -> AlgorithmError {
-        let messages = String::from_utf8_lossy(&output.stderr);
+    fn refused(&self, output: &Output, ours: &Path) -> AlgorithmError {
+        let written = String::from_utf8_lossy(&output.stderr);
+        if written.contains("No space left on device") {
+            let full = io::Error::from_raw_os_error(libc::ENOSPC);
+            return self.cannot(&Scratch::explain(&full));
+        }
         // gcc's words, for x86 and for Arm, where -mgeneral-regs-only leaves no register.
         let float = ["with SSE disabled", "use of floating-point"];
         let complaint =
             |line: &&str| line.contains("error") && float.iter().any(|text| line.contains(text));
-        if let Some(line) = messages.lines().find(complaint) {
-            let place = line
-                .split(" error")
-                .next()
-                .unwrap_or_default()
-                .trim_end_matches(':');
+        if let Some(line) = written.lines().find(complaint) {
+            let error = messages::errors(line, &self.name(), ours);
+            let place = error.split(": ").next().unwrap_or_default();
             return AlgorithmError::FloatingPoint {
                 path: self.name(),
                 place: format!(" ({place})"),
             };
         }
-        let mut lines: Vec<_> = messages.lines().take(MESSAGE_LINES).collect();
-        let status = output.status.to_string();
-        if lines.is_empty() {
-            lines.push(&status);
+        let mut errors = messages::errors(&written, &self.name(), ours);
+        if errors.is_empty() {
+            errors = format!("the compiler stopped: {}", output.status);
         }
         AlgorithmError::DoesNotCompile {
             path: self.name(),
-            errors: lines.join("\n"),
+            errors,
         }
     }
 
@@ -169,6 +233,23 @@ impl Job<'_> {
     fn check(&self, object: &[u8]) -> Result<(), AlgorithmError> {
         let object = object::File::parse(object).map_err(|error| self.cannot(&error))?;
 
+        // A constructor, or the resolver of an indirect function.
+        let is_constructor = |name: &str| {
+            ["init", "fini", "ctors", "dtors", "mod_init_func"]
+                .iter()
+                .any(|kind| name.trim_start_matches(['.', '_']).starts_with(kind))
+                || name.starts_with(".preinit")
+        };
+        let runs = object
+            .sections()
+            .any(|section| section.name().is_ok_and(is_constructor));
+        let resolves = object.symbols().any(|symbol| {
+            matches!(symbol.flags(), SymbolFlags::Elf { st_info, .. }
+                if st_info.st_type() == object::elf::STT_GNU_IFUNC)
+        });
+        if runs || resolves {
+            return Err(AlgorithmError::Constructor { path: self.name() });
+        }
         let mut unknown: Vec<String> = Vec::new();
         let mut variables: Vec<String> = Vec::new();
         for symbol in object.symbols() {
@@ -209,23 +290,19 @@ impl Job<'_> {
         Ok(())
     }
 
-    fn read(&self, sources: &[PathBuf]) -> Result<Vec<String>, AlgorithmError> {
-        let texts: Result<Vec<_>, _> = sources.iter().map(fs::read).collect();
-        let texts = texts.map_err(|error| self.unreadable(&error))?;
-        Ok(texts
-            .iter()
-            .map(|text| String::from_utf8_lossy(text).into_owned())
-            .collect())
-    }
-
     fn name(&self) -> String {
-        self.path.display().to_string()
+        shown(self.path)
     }
 
     fn unreadable(&self, error: &io::Error) -> AlgorithmError {
+        let reason = match error.kind() {
+            io::ErrorKind::NotFound => "there is no such file".into(),
+            io::ErrorKind::PermissionDenied => "you may not read it".into(),
+            _ => error.to_string(),
+        };
         AlgorithmError::Unreadable {
             path: self.name(),
-            reason: error.to_string(),
+            reason,
         }
     }
 
@@ -235,6 +312,16 @@ impl Job<'_> {
             reason: error.to_string(),
         }
     }
+}
+
+/// A path in a message of one line.
+pub(crate) fn shown(path: &Path) -> String {
+    let name: &OsStr = path.as_os_str();
+    let name = name.to_string_lossy();
+    if name.contains(char::is_control) {
+        return name.escape_debug().to_string();
+    }
+    name.into_owned()
 }
 
 /// What host_native.h declares, and what a compiler may call by itself.
@@ -280,17 +367,4 @@ fn is_writable<'data>(section: &impl ObjectSection<'data>) -> bool {
         && !section
             .name()
             .is_ok_and(|name| name.starts_with(".data.rel.ro"))
-}
-
-/// The files of a make rule, without those in the temporary directory.
-fn read_dependencies(file: &Path, temporary: &Path) -> io::Result<Vec<PathBuf>> {
-    let rule = fs::read_to_string(file)?
-        .replace("\\\n", " ")
-        .replace("\\ ", "\0");
-    let files = rule.split_once(": ").map_or("", |(_, files)| files);
-    Ok(files
-        .split_whitespace()
-        .map(|name| PathBuf::from(name.replace('\0', " ")))
-        .filter(|path| !path.starts_with(temporary))
-        .collect())
 }

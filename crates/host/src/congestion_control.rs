@@ -6,7 +6,7 @@ use crate::sock::{
     AckSample, CaEvent, CaState, CcHost, Era, InetConnectionSock, RateSample, Sock,
     TcpCongestionOps, TcpSock, ICSK_CA_PRIV_WORDS, TCP_INFINITE_SSTHRESH,
 };
-use crate::{Algorithm, Configured};
+use crate::{crash, Algorithm, Configured};
 
 /// What the host of a flow is like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,12 +48,24 @@ impl Default for HostConfig {
 /// [`set_state`](Self::set_state) updates `icsk_ca_state` itself.
 #[derive(Debug)]
 pub struct CongestionControl {
-    tp: TcpSock,
+    socket: Guarded,
     ops: TcpCongestionOps,
     params: Arc<[u32]>,
     /// Keeps the code loaded that `ops` points to.
-    _algorithm: Algorithm,
+    algorithm: Algorithm,
 }
+
+/// The socket between words that nobody may write: a bad index in C hits them first.
+#[repr(C)]
+#[derive(Debug)]
+struct Guarded {
+    before: [u64; GUARD_WORDS],
+    tp: TcpSock,
+    after: [u64; GUARD_WORDS],
+}
+
+const GUARD_WORDS: usize = 8;
+const GUARD: u64 = 0x5af3_c9d1_8e27_b604;
 
 // SAFETY: the only field that is not Send is the pointer to the parameter block in
 // `tp`. It is written anew before every call into C, from `params`, which is Send,
@@ -88,6 +100,7 @@ impl CongestionControl {
                 icsk_rto: host.hz,
                 icsk_ca_state: CaState::Open as u8,
                 icsk_ca_priv: [0; ICSK_CA_PRIV_WORDS],
+                icsk_guard: GUARD,
             },
             tcp_mstamp: 0,
             snd_una: 0,
@@ -116,36 +129,59 @@ impl CongestionControl {
             ecn_flags: 0,
             is_cwnd_limited: 0,
         };
-        Self {
-            tp,
-            ops: *configured.algorithm().ops(),
-            params: Arc::clone(configured.block()),
-            _algorithm: configured.algorithm().clone(),
+        let algorithm = configured.algorithm().clone();
+        if !algorithm.is_built_in() {
+            crash::prepare_thread();
         }
+        Self {
+            socket: Guarded {
+                before: [GUARD; GUARD_WORDS],
+                tp,
+                after: [GUARD; GUARD_WORDS],
+            },
+            ops: *algorithm.ops(),
+            params: Arc::clone(configured.block()),
+            algorithm,
+        }
+    }
+
+    /// Ends the process if the algorithm wrote beside its socket, or beyond its private state:
+    /// then nothing in memory can be trusted.
+    fn check_guards(&self) {
+        let Guarded { before, tp, after } = &self.socket;
+        let what = if tp.inet_conn.icsk_guard != GUARD {
+            "writes beyond the 104 bytes of its private state (a bad index or pointer)"
+        } else if before.iter().chain(after).any(|word| *word != GUARD) {
+            "writes beyond its socket (a bad index or pointer)"
+        } else {
+            return;
+        };
+        crash::end(self.algorithm.source_path(), what);
     }
 
     /// The socket.
     #[inline]
     pub fn tp(&self) -> &TcpSock {
-        &self.tp
+        &self.socket.tp
     }
 
     /// The socket, to be kept true by the caller.
     #[inline]
     pub fn tp_mut(&mut self) -> &mut TcpSock {
-        &mut self.tp
+        &mut self.socket.tp
     }
 
     /// What C gets. The parameter pointer is set here and not in `new`, because
     /// safe code may copy one flow's `TcpSock` over another's.
     #[inline]
     fn sk(&mut self) -> *mut TcpSock {
-        self.tp.inet_conn.sk.sk_host.params = self.params.as_ptr().cast();
-        &raw mut self.tp
+        let tp = &mut self.socket.tp;
+        tp.inet_conn.sk.sk_host.params = self.params.as_ptr().cast();
+        &raw mut *tp
     }
 
     // SAFETY of every call below: the function pointers come from the module that
-    // `_algorithm` keeps loaded, with the signatures that C declares in
+    // `algorithm` keeps loaded, with the signatures that C declares in
     // tcp_cc_types.h (sock.rs mirrors them); `sk` points to a live socket of C's
     // layout (tested) that nothing else refers to during the call, and its parameter
     // block has one u32 per declared parameter. The C code itself is trusted.
@@ -170,7 +206,9 @@ impl CongestionControl {
     pub fn ssthresh(&mut self) -> u32 {
         let hook = self.ops.ssthresh.expect("from_module checked it");
         // SAFETY: see above.
-        unsafe { hook(self.sk()) }
+        let ssthresh = unsafe { hook(self.sk()) };
+        self.check_guards();
+        ssthresh
     }
 
     /// New data was ACKed: `acked` packets, up to sequence number `ack`.
@@ -189,7 +227,7 @@ impl CongestionControl {
             // SAFETY: see above.
             unsafe { hook(self.sk(), new_state as u8) }
         }
-        self.tp.inet_conn.icsk_ca_state = new_state as u8;
+        self.socket.tp.inet_conn.icsk_ca_state = new_state as u8;
     }
 
     /// Something happened to the window or the marks on packets.
@@ -236,7 +274,7 @@ impl CongestionControl {
         match self.ops.undo_cwnd {
             // SAFETY: see above.
             Some(hook) => unsafe { hook(self.sk()) },
-            None => self.tp.snd_cwnd.max(self.tp.prior_cwnd),
+            None => self.tp().snd_cwnd.max(self.tp().prior_cwnd),
         }
     }
 
@@ -263,6 +301,12 @@ impl CongestionControl {
             Some(hook) => unsafe { hook(self.sk()) },
             None => 2,
         }
+    }
+}
+
+impl Drop for CongestionControl {
+    fn drop(&mut self) {
+        self.check_guards();
     }
 }
 

@@ -1,43 +1,316 @@
-//! A last word for the commonest slip in a user's C file: a division by zero.
+//! Last words: when the code of a user's C file crashes, one line names the file and the function.
 //!
-//! BPF gives 0 for it; natively the processor stops the process. What can still be said then is
-//! prepared when the file is loaded, since a signal handler may allocate nothing.
+//! A signal handler looks the faulting instruction up among the loaded files. What it prints was
+//! prepared when the file was loaded, since a handler may allocate nothing. A crash of other code
+//! goes to whoever handled the signal before: Rust, Python's faulthandler, the system.
 
-use std::ffi::{c_char, c_int, CString};
-use std::ptr;
-use std::sync::atomic::{AtomicPtr, Ordering};
+use std::ffi::{c_int, c_void, CString};
+use std::mem::{self, MaybeUninit};
+use std::ptr::{self, null_mut};
+use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
+use std::sync::Once;
 
-/// The line to write; kept for as long as the process lives.
-static LAST_WORD: AtomicPtr<c_char> = AtomicPtr::new(ptr::null_mut());
+use object::{Object, ObjectSegment, ObjectSymbol, SymbolKind};
 
-/// From now on a division by zero names `path` before it ends the process with status 1.
-///
-/// With several files of a user's the last one loaded is named, as one of those that may have done it.
-pub(crate) fn explain_division_by_zero(path: &str) {
-    let earlier = !LAST_WORD.load(Ordering::Acquire).is_null();
-    let or_another = if earlier {
-        " (or another C file of yours)"
-    } else {
-        ""
-    };
-    let text = format!(
-        "error: {path}{or_another}: divides by zero, which the kernel's BPF makes 0; \
-         test the divisor first\n"
-    );
-    let Ok(text) = CString::new(text) else { return };
-    // A line that was there before is leaked: a handler may be reading it.
-    LAST_WORD.store(text.into_raw(), Ordering::Release);
-    // SAFETY: the handler calls nothing but what POSIX allows in one.
-    unsafe {
-        libc::signal(libc::SIGFPE, last_word as *const () as libc::sighandler_t);
+const SIGNALS: [c_int; 5] = [
+    libc::SIGSEGV,
+    libc::SIGBUS,
+    libc::SIGFPE,
+    libc::SIGILL,
+    libc::SIGABRT,
+];
+
+/// The code of one loaded file. Never freed: a handler may be reading it.
+struct Region {
+    start: usize,
+    end: usize,
+    /// `error: FILE` and its functions, by where they lie.
+    file: CString,
+    functions: Vec<(usize, usize, CString)>,
+    is_loaded: AtomicBool,
+    next: Option<&'static Region>,
+}
+
+/// The newest region; the others follow.
+static REGIONS: AtomicPtr<Region> = AtomicPtr::new(null_mut());
+/// Who handled [`SIGNALS`] before.
+static mut BEFORE: [MaybeUninit<libc::sigaction>; SIGNALS.len()] =
+    [const { MaybeUninit::uninit() }; SIGNALS.len()];
+
+/// Keeps a loaded file known to the handler.
+pub(crate) struct Entry(&'static Region);
+
+impl Entry {
+    /// The library `image` of the user's file `name` is loaded, its `symbol` at `address`.
+    pub(crate) fn new(name: &str, image: &[u8], symbol: &str, address: usize) -> Option<Self> {
+        let image = object::File::parse(image).ok()?;
+        let known = image
+            .dynamic_symbols()
+            .chain(image.symbols())
+            .find(|each| {
+                each.name()
+                    .is_ok_and(|name| name.trim_start_matches('_') == symbol)
+            })?;
+        let base = address.wrapping_sub(known.address() as usize);
+        let place = |address: u64| base.wrapping_add(address as usize);
+        let start = image.segments().map(|segment| segment.address()).min()?;
+        let end = image
+            .segments()
+            .map(|each| each.address() + each.size())
+            .max()?;
+        let functions = image
+            .symbols()
+            .filter(|symbol| symbol.kind() == SymbolKind::Text && symbol.size() > 0)
+            .filter_map(|symbol| {
+                let start = place(symbol.address());
+                let name = CString::new(symbol.name().ok()?).ok()?;
+                Some((start, start + symbol.size() as usize, name))
+            })
+            .collect();
+        let region = Box::leak(Box::new(Region {
+            start: place(start),
+            end: place(end),
+            file: CString::new(name).ok()?,
+            functions,
+            is_loaded: AtomicBool::new(true),
+            next: None,
+        }));
+        let mut newest = REGIONS.load(Ordering::Acquire);
+        loop {
+            // SAFETY: null or leaked by an earlier call.
+            region.next = unsafe { newest.as_ref() };
+            match REGIONS.compare_exchange(newest, region, Ordering::AcqRel, Ordering::Acquire) {
+                Ok(_) => break,
+                Err(newer) => newest = newer,
+            }
+        }
+        install();
+        Some(Self(region))
     }
 }
 
-extern "C" fn last_word(_: c_int) {
-    let text = LAST_WORD.load(Ordering::Acquire);
-    // SAFETY: the text is never freed; write and _exit are async-signal-safe.
+impl Drop for Entry {
+    fn drop(&mut self) {
+        self.0.is_loaded.store(false, Ordering::Release);
+    }
+}
+
+fn install() {
+    static INSTALL: Once = Once::new();
+    INSTALL.call_once(|| {
+        for (index, signal) in SIGNALS.into_iter().enumerate() {
+            // SAFETY: the handler calls nothing but what POSIX allows in one; `BEFORE` is written
+            // before the handler that reads it is in place.
+            unsafe {
+                let before = (&raw mut BEFORE[index]).cast::<libc::sigaction>();
+                libc::sigaction(signal, ptr::null(), before);
+                let mut action: libc::sigaction = mem::zeroed();
+                action.sa_sigaction = handler as *const () as usize;
+                action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
+                libc::sigaction(signal, &raw const action, null_mut());
+            }
+        }
+    });
+}
+
+extern "C" fn handler(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
+    // SAFETY: the system gives valid pointers; regions are never freed.
     unsafe {
-        libc::write(libc::STDERR_FILENO, text.cast(), libc::strlen(text));
-        libc::_exit(1);
+        let Registers { pc, caller, sp } = Registers::of(context);
+        let newest = REGIONS.load(Ordering::Acquire).as_ref();
+        let loaded = || {
+            std::iter::successors(newest, |region| region.next)
+                .filter(|region| region.is_loaded.load(Ordering::Acquire))
+        };
+        for place in [pc, caller] {
+            let region = loaded().find(|each| (each.start..each.end).contains(&place));
+            if let Some(region) = region {
+                let address = (*info).si_addr() as usize;
+                let is_own = place == pc;
+                let in_function =
+                    |each: &&(usize, usize, CString)| (each.0..each.1).contains(&place);
+                let function = region.functions.iter().find(in_function);
+                let function = function.map_or(&b""[..], |each| each.2.as_bytes());
+                let what = explain(
+                    signal,
+                    address,
+                    is_own && address.abs_diff(sp) < 1 << 16,
+                    pc,
+                );
+                let comma: &[u8] = if function.is_empty() {
+                    b""
+                } else {
+                    b", function "
+                };
+                let file = region.file.as_bytes();
+                say([
+                    b"error: ",
+                    file,
+                    comma,
+                    function,
+                    b": ",
+                    what.as_bytes(),
+                    b"\n",
+                ]);
+                libc::_exit(1);
+            }
+        }
+        if let (Some(region), true) = (loaded().next(), signal != libc::SIGFPE) {
+            let file = region.file.as_bytes();
+            let why = b" ran in this process; a bad pointer in it may be the cause of this crash:";
+            say([b"note: ", file, why, b"\n", b"", b"", b""]);
+        }
+        // Back to whoever handled it before: the instruction runs, and faults, once more.
+        let index = SIGNALS.iter().position(|each| *each == signal);
+        let before = (&raw const BEFORE[index.unwrap_or(0)]).cast::<libc::sigaction>();
+        libc::sigaction(signal, before, null_mut());
+        // Not a fault but sent, as by abort: nothing would send it again.
+        if (*info).si_code <= 0 {
+            libc::raise(signal);
+        }
+    }
+}
+
+fn explain(signal: c_int, address: usize, is_at_stack: bool, pc: usize) -> &'static str {
+    match signal {
+        libc::SIGFPE => "divides by zero, which the kernel's BPF makes 0; test the divisor first",
+        libc::SIGILL | libc::SIGABRT => "stops itself (undefined behaviour, or __builtin_trap)",
+        _ if address == pc => "calls a function through a bad pointer",
+        _ if is_at_stack => "runs out of stack; the kernel has 512 bytes of it and no recursion",
+        _ if address < 4096 => "reads or writes through a null pointer",
+        _ => "reads or writes memory that is not its own (a bad pointer or index)",
+    }
+}
+
+/// Writes one line.
+fn say(parts: [&[u8]; 7]) {
+    let parts = parts.map(|part| libc::iovec {
+        iov_base: part.as_ptr().cast_mut().cast(),
+        iov_len: part.len(),
+    });
+    // SAFETY: the parts are valid; writev is a system call.
+    unsafe { libc::writev(libc::STDERR_FILENO, parts.as_ptr(), parts.len() as c_int) };
+}
+
+/// Where a thread was when it faulted; 0 where that is not known.
+#[derive(Default)]
+struct Registers {
+    pc: usize,
+    /// Where it would return to, if it is in a function without a frame, such as memcpy, or
+    /// jumped to nowhere.
+    caller: usize,
+    sp: usize,
+}
+
+impl Registers {
+    #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+    unsafe fn of(context: *mut c_void) -> Self {
+        // SAFETY: the third argument of a handler with SA_SIGINFO.
+        let registers = unsafe { &(*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs };
+        let sp = registers[libc::REG_RSP as usize] as usize;
+        let mut caller = 0usize;
+        let to = libc::iovec {
+            iov_base: (&raw mut caller).cast(),
+            iov_len: size_of::<usize>(),
+        };
+        let from = libc::iovec {
+            iov_base: sp as *mut c_void,
+            iov_len: size_of::<usize>(),
+        };
+        // The stack may be used up: the system reads it without faulting.
+        // SAFETY: `to` is valid; a bad `from` is an error.
+        unsafe { libc::process_vm_readv(libc::getpid(), &raw const to, 1, &raw const from, 1, 0) };
+        Self {
+            pc: registers[libc::REG_RIP as usize] as usize,
+            caller,
+            sp,
+        }
+    }
+
+    #[cfg(all(target_os = "linux", target_arch = "aarch64"))]
+    unsafe fn of(context: *mut c_void) -> Self {
+        // SAFETY: the third argument of a handler with SA_SIGINFO.
+        let registers = unsafe { &(*context.cast::<libc::ucontext_t>()).uc_mcontext };
+        Self {
+            pc: registers.pc as usize,
+            caller: registers.regs[30] as usize,
+            sp: registers.sp as usize,
+        }
+    }
+
+    #[cfg(not(all(
+        target_os = "linux",
+        any(target_arch = "x86_64", target_arch = "aarch64")
+    )))]
+    unsafe fn of(_: *mut c_void) -> Self {
+        Self::default()
+    }
+}
+
+/// Ends the process, because a user's file wrote where it must not.
+pub(crate) fn end(file: &str, what: &str) -> ! {
+    let parts = [
+        b"error: ",
+        file.as_bytes(),
+        b": ",
+        what.as_bytes(),
+        b"\n",
+        b"",
+        b"",
+    ];
+    say(parts);
+    // SAFETY: what would run on the way out may be damaged.
+    unsafe { libc::_exit(1) }
+}
+
+/// Gives this thread a stack for the handler, which a thread that used up its own needs.
+pub(crate) fn prepare_thread() {
+    thread_local!(static STACK: Option<Stack> = Stack::new());
+    STACK.with(|_| ());
+}
+
+struct Stack(*mut c_void);
+
+const STACK_BYTES: usize = 64 << 10;
+
+impl Stack {
+    /// `None` if the thread has one.
+    fn new() -> Option<Self> {
+        // SAFETY: plain system calls; the memory is the handler's until `drop`.
+        unsafe {
+            let mut stack: libc::stack_t = mem::zeroed();
+            libc::sigaltstack(ptr::null(), &raw mut stack);
+            if stack.ss_flags & libc::SS_DISABLE == 0 {
+                return None;
+            }
+            let memory = libc::mmap(
+                null_mut(),
+                STACK_BYTES,
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_PRIVATE | libc::MAP_ANON,
+                -1,
+                0,
+            );
+            if memory == libc::MAP_FAILED {
+                return None;
+            }
+            stack.ss_sp = memory;
+            stack.ss_size = STACK_BYTES;
+            stack.ss_flags = 0;
+            libc::sigaltstack(&raw const stack, null_mut());
+            Some(Self(memory))
+        }
+    }
+}
+
+impl Drop for Stack {
+    fn drop(&mut self) {
+        // SAFETY: made by `new` in this thread, which handles no signal now.
+        unsafe {
+            let mut stack: libc::stack_t = mem::zeroed();
+            stack.ss_flags = libc::SS_DISABLE;
+            libc::sigaltstack(&raw const stack, null_mut());
+            libc::munmap(self.0, STACK_BYTES);
+        }
     }
 }

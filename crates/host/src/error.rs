@@ -119,8 +119,22 @@ pub enum AlgorithmError {
         /// The variables.
         variables: String,
     },
+    /// The file has machine code in it.
+    #[error("{path}:{line}: inline assembly; the kernel's BPF has none: write it in C")]
+    InlineAssembly {
+        /// The file.
+        path: String,
+        /// The line.
+        line: usize,
+    },
+    /// The file has code that would run when it is loaded.
+    #[error("{path} has a constructor or an indirect function (code that runs when the file is loaded); the kernel runs nothing but the hooks: remove it")]
+    Constructor {
+        /// The file.
+        path: String,
+    },
     /// Not a file of C.
-    #[error("{path} is no C file; an algorithm of your own is a file whose name ends in .c")]
+    #[error("{path} is not a C source file (expected NAME.c)")]
     NotC {
         /// The file.
         path: String,

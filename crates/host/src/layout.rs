@@ -57,7 +57,7 @@ fn rust_places() -> Vec<Place> {
     [
         structure!(CcHost, "cc_host": params, random, jiffies, hz, era, reserved),
         structure!(Sock, "sock": sk_host, sk_pacing_rate, sk_pacing_status, sk_gso_max_size),
-        structure!(InetConnectionSock, "inet_connection_sock": sk, icsk_rto, icsk_ca_state, icsk_ca_priv),
+        structure!(InetConnectionSock, "inet_connection_sock": sk, icsk_rto, icsk_ca_state, icsk_ca_priv, icsk_guard),
         structure!(TcpSock, "tcp_sock": inet_conn, tcp_mstamp, snd_una, snd_nxt, snd_cwnd, snd_cwnd_cnt, snd_cwnd_stamp, snd_ssthresh, snd_cwnd_clamp, snd_cwnd_used, prior_cwnd, prior_ssthresh, packets_out, retrans_out, sacked_out, lost_out, max_packets_out, delivered, lost, total_retrans, srtt_us, mdev_us, lsndtime, mss_cache, app_limited, ecn_flags, is_cwnd_limited),
         structure!(AckSample, "ack_sample": pkts_acked, rtt_us, in_flight),
         structure!(RateSample, "rate_sample": prior_mstamp, prior_delivered, delivered, interval_us, rtt_us, losses, acked_sacked, prior_in_flight, is_app_limited, is_retrans),

@@ -21,17 +21,24 @@
 
 mod algorithm;
 mod compile;
+mod compiler;
 mod configure;
 mod congestion_control;
 mod crash;
 mod error;
 #[cfg(test)]
 mod layout;
+mod library;
+pub mod messages;
 mod module;
+mod scratch;
 pub mod sock;
+mod source;
 
 pub use algorithm::{Algorithm, Param, Preset, SUPPORT};
 pub use configure::Configured;
 pub use congestion_control::{CongestionControl, HostConfig};
 pub use error::AlgorithmError;
+pub use scratch::Scratch;
 pub use sock::*;
+pub use source::Source;

@@ -69,6 +69,7 @@ pub struct InetConnectionSock {
     pub icsk_rto: u32,
     pub icsk_ca_state: u8,
     pub icsk_ca_priv: [u64; ICSK_CA_PRIV_WORDS],
+    pub icsk_guard: u64,
 }
 
 #[repr(C)]

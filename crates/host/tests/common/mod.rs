@@ -270,3 +270,19 @@ impl UserFile {
         Algorithm::compile(&self.path)
     }
 }
+
+/// Runs an ignored test of this binary in a process of its own, with these variables set.
+pub fn in_a_process(test: &str, variables: &[(&str, &str)]) -> std::process::Output {
+    std::process::Command::new(std::env::current_exe().unwrap())
+        .args([
+            "--exact",
+            test,
+            "--ignored",
+            "-q",
+            "--nocapture",
+            "--test-threads=1",
+        ])
+        .envs(variables.iter().copied())
+        .output()
+        .unwrap()
+}

@@ -4,15 +4,21 @@ use std::borrow::Cow;
 use std::fs;
 use std::path::Path;
 
-use ackclock_host::{Algorithm, SUPPORT};
-use tempfile::TempDir;
+use ackclock_host::messages::{self, FILE_LABEL, LABEL_LINE};
+use ackclock_host::{Algorithm, Scratch, SUPPORT};
 
 use super::{clang, KernelError};
 
 include!(concat!(env!("OUT_DIR"), "/objects.rs"));
 
-/// Lines of a compiler's messages that are worth reading at once.
-const MESSAGE_LINES: usize = 16;
+/// Warnings that are errors in a user's file; the other ones are not.
+const REFUSED: [&str; 5] = [
+    "-Wno-error",
+    "-Werror=implicit-function-declaration",
+    "-Werror=int-conversion",
+    "-Werror=incompatible-pointer-types",
+    "-Werror=return-type",
+];
 
 /// The ELF object of an algorithm for BPF.
 ///
@@ -21,7 +27,7 @@ const MESSAGE_LINES: usize = 16;
 pub fn object(algorithm: &Algorithm) -> Result<Cow<'static, [u8]>, KernelError> {
     match algorithm.source_path().strip_prefix("algorithms/") {
         Some(name) if algorithm.is_built_in() => Ok(built_in(name).into()),
-        _ => compile(Path::new(algorithm.source_path())).map(Cow::from),
+        _ => compile(algorithm).map(Cow::from),
     }
 }
 
@@ -31,34 +37,52 @@ pub(crate) fn built_in(name: &str) -> &'static [u8] {
     found.expect("build.rs compiles every file").1
 }
 
-fn compile(path: &Path) -> Result<Vec<u8>, KernelError> {
-    let name = || path.display().to_string();
-    let cannot = |error| KernelError::system(format!("compile {}", name()), error);
-    let clang = clang::find().ok_or_else(|| KernelError::NoClang { path: name() })?;
-    let directory = TempDir::with_prefix("ackclock-").map_err(cannot)?;
-    let at = |name: &str| directory.path().join(name);
-    fs::create_dir_all(at("libbpf/bpf")).map_err(cannot)?;
-    fs::create_dir_all(at("include")).map_err(cannot)?;
+/// Compiles the text that the simulator's code is made of, whatever the file contains by now.
+fn compile(algorithm: &Algorithm) -> Result<Vec<u8>, KernelError> {
+    let name = algorithm.source_path();
+    let cannot = |error| KernelError::system(format!("compile {name}"), error);
+    let clang = clang::find().ok_or_else(|| KernelError::NoClang { path: name.into() })?;
+    let (own, included) = algorithm.sources().split_first().expect("the file itself");
+    let scratch = Scratch::new().map_err(cannot)?;
     let ours = SUPPORT
         .iter()
         .filter(|(name, _)| name.starts_with("include/"));
-    let libbpf = LIBBPF_HEADERS.iter();
-    let files = ours
-        .map(|(name, text)| (at(name), text))
-        .chain(libbpf.map(|(name, text)| (at("libbpf/bpf").join(name), text)));
-    for (file, text) in files {
-        fs::write(file, text).map_err(cannot)?;
+    for (name, text) in ours {
+        scratch.write(name, text.as_bytes()).map_err(cannot)?;
     }
+    for (name, text) in LIBBPF_HEADERS {
+        let name = format!("libbpf/bpf/{name}");
+        scratch.write(&name, text.as_bytes()).map_err(cannot)?;
+    }
+    let text = own.text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&own.text);
+    let text = [LABEL_LINE.as_bytes(), text].concat();
+    let file = scratch
+        .write(&format!("user/{FILE_LABEL}"), &text)
+        .map_err(cannot)?;
+    let at = |name: &str| scratch.path().join(name);
     let object = at("algorithm.o");
-    let output = clang::command(&clang, &[&at("include"), &at("libbpf")], path, &object).output();
-    let output = output.map_err(cannot)?;
+    let output = clang::command(&clang, &[&at("include"), &at("libbpf")], &file, &object)
+        .arg("-iquote")
+        .arg(own.path.parent().unwrap_or(Path::new("/")))
+        .args(REFUSED)
+        .output()
+        .map_err(cannot)?;
+    let refused = |messages| KernelError::DoesNotCompile {
+        path: name.into(),
+        messages,
+    };
     if !output.status.success() {
-        let messages = String::from_utf8_lossy(&output.stderr);
-        let lines: Vec<_> = messages.lines().take(MESSAGE_LINES).collect();
-        return Err(KernelError::DoesNotCompile {
-            path: name(),
-            messages: lines.join("\n"),
-        });
+        let written = String::from_utf8_lossy(&output.stderr);
+        return Err(refused(messages::errors(&written, name, scratch.path())));
+    }
+    let changed = included
+        .iter()
+        .find(|source| fs::read(&source.path).ok().as_ref() != Some(&source.text));
+    if let Some(source) = changed {
+        return Err(refused(format!(
+            "{} changed in the meantime: run the command again",
+            source.path.display()
+        )));
     }
     fs::read(&object).map_err(cannot)
 }

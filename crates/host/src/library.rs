@@ -1,0 +1,56 @@
+//! The loaded code of a user's file.
+
+use std::path::Path;
+
+use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
+
+use crate::crash;
+use crate::module::Module;
+
+/// The symbol that CC_ALGORITHM defines.
+const MODULE: &str = "cc_module";
+
+/// A loaded library, and the entry that names its file if its code crashes.
+pub(crate) struct Loaded {
+    // Dropped first: no entry for code that is gone.
+    _entry: Option<crash::Entry>,
+    library: Library,
+}
+
+impl Loaded {
+    /// Loads `library`, the code of the user's file `name`.
+    pub(crate) fn open(library: &Path, name: &str) -> Result<Self, Box<dyn std::error::Error>> {
+        let image = std::fs::read(library)?;
+        // SAFETY: compile.rs refuses a file with constructors, so that nothing runs here.
+        let library = unsafe { Library::open(Some(library), RTLD_NOW | RTLD_LOCAL) };
+        let mut loaded = Self {
+            _entry: None,
+            library: library.map_err(|error| explain(&error))?,
+        };
+        loaded._entry = loaded
+            .module()
+            .and_then(|module| crash::Entry::new(name, &image, MODULE, module as usize));
+        Ok(loaded)
+    }
+
+    /// What CC_ALGORITHM defined, if the file has one.
+    pub(crate) fn module(&self) -> Option<*const Module> {
+        // SAFETY: only the address is taken.
+        let symbol = unsafe { self.library.get::<*const Module>(MODULE.as_bytes()) };
+        symbol.ok().map(|symbol| *symbol)
+    }
+}
+
+/// A directory for temporary files may be mounted so that nothing in it can be executed.
+fn explain(error: &libloading::Error) -> String {
+    let why =
+        std::error::Error::source(error).map_or_else(|| error.to_string(), |why| why.to_string());
+    if why.contains("failed to map segment") {
+        let place = std::env::temp_dir();
+        return format!(
+            "{} is mounted noexec, so that no code runs from there; set TMPDIR to another directory",
+            place.display()
+        );
+    }
+    why
+}

@@ -1,0 +1,156 @@
+//! A compiler's messages, for the user of a C file: only errors, each at a place in the user's
+//! own files.
+
+use std::path::Path;
+
+/// How many errors are worth reading at once.
+const MOST: usize = 4;
+/// The name by which a user's file is compiled, whatever its own name.
+pub const FILE_LABEL: &str = "file.c";
+
+/// The line that makes a compiler call the text after it by [`FILE_LABEL`].
+pub const LABEL_LINE: &str = "# 1 \"file.c\"\n";
+
+/// The errors in what a compiler wrote, one a line: `my_cc.c:12:5: what is wrong`.
+///
+/// `path` is the name for [`FILE_LABEL`], `ours` the directory with our headers. An error inside
+/// a macro of ours is reported where the user's file uses the macro.
+pub fn errors(written: &str, path: &str, ours: &Path) -> String {
+    let ours = ours.to_string_lossy();
+    let lines: Vec<_> = written.lines().map(Line::parse).collect();
+    let mut errors: Vec<String> = Vec::new();
+    for (index, line) in lines.iter().enumerate() {
+        let Some(line) = line.as_ref().filter(|line| line.is_error) else {
+            continue;
+        };
+        let rest = &lines[index + 1..];
+        let notes = rest
+            .iter()
+            .take_while(|line| line.as_ref().is_none_or(|line| line.is_note))
+            .flatten();
+        let users = std::iter::once(line)
+            .chain(notes)
+            .find(|line| !line.place.starts_with(&*ours));
+        let place = users.map_or_else(
+            || line.place.rsplit('/').next().unwrap_or_default(),
+            |line| line.place,
+        );
+        let place = match place.strip_prefix(FILE_LABEL) {
+            Some(rest) => format!("{path}{rest}"),
+            None => place.into(),
+        };
+        let error = format!("{place}: {}", plain(line.text));
+        if !errors.contains(&error) {
+            errors.push(error);
+        }
+    }
+    if errors.is_empty() {
+        // A linker's, or a driver's: no place to show.
+        let path_of_ours = format!("{ours}/");
+        let written = written.replace(&path_of_ours, "");
+        return written.lines().take(MOST).collect::<Vec<_>>().join("\n");
+    }
+    let more = errors.len().saturating_sub(MOST);
+    errors.truncate(MOST);
+    if more > 0 {
+        errors.push(format!("and {more} more"));
+    }
+    errors.join("\n")
+}
+
+/// What a static assertion says, or an error without the name of the option that made it one.
+fn plain(text: &str) -> &str {
+    let text = match text.rsplit_once(" [-W") {
+        Some((text, _)) => text,
+        None => text,
+    };
+    if text.starts_with("static assertion failed") || text.starts_with("static_assert failed") {
+        let quoted = text
+            .split_once('"')
+            .and_then(|(_, rest)| rest.rsplit_once('"'));
+        return match (quoted, text.split_once(": ")) {
+            (Some((said, _)), _) => said,
+            (None, Some((_, said))) => said,
+            (None, None) => text,
+        };
+    }
+    text
+}
+
+/// A line `place: error: text`, or a note.
+struct Line<'a> {
+    place: &'a str,
+    text: &'a str,
+    is_error: bool,
+    is_note: bool,
+}
+
+impl<'a> Line<'a> {
+    fn parse(line: &'a str) -> Option<Self> {
+        let split = |kind| line.split_once(kind).filter(|(place, _)| has_line(place));
+        let error = split(": error: ").or_else(|| split(": fatal error: "));
+        let note = split(": note: ");
+        let (place, text) = error.or(note).or_else(|| split(": warning: "))?;
+        Some(Self {
+            place,
+            text,
+            is_error: error.is_some(),
+            is_note: error.is_none() && note.is_some(),
+        })
+    }
+}
+
+/// Does it end in a line number, as `file.c:12:5` or `file.c:12`?
+fn has_line(place: &str) -> bool {
+    place
+        .rsplit_once(':')
+        .is_some_and(|(_, number)| number.parse::<u32>().is_ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_stand_where_the_user_wrote_them() {
+        let gcc = "\
+In file included from /tmp/ours/include/tcp_cc.h:117,
+                 from file.c:2:
+/tmp/ours/include/host_native.h:60:9: error: static assertion failed: \"beta: no whole number\"
+   60 |         _Static_assert(0, \"x\")
+      |         ^~~~~~~~~~~~~~
+/tmp/ours/include/host_native.h:63:9: note: in expansion of macro 'CC_WHOLE'
+file.c:1:22: note: in expansion of macro 'P'
+/tmp/ours/include/host_native.h:70:9: note: in expansion of macro 'CC_PARAMS'
+file.c: In function 'f':
+file.c:9:3: warning: something harmless [-Wall]
+file.c:12:5: error: implicit declaration of function 'g' [-Werror=implicit-function-declaration]
+file.c:12:5: error: implicit declaration of function 'g' [-Werror=implicit-function-declaration]
+";
+        assert_eq!(
+            errors(gcc, "./a b.c", Path::new("/tmp/ours")),
+            "./a b.c:1:22: beta: no whole number\n\
+             ./a b.c:12:5: implicit declaration of function 'g'"
+        );
+        let clang = "\
+/tmp/ours/include/host_kernel.h:60:9: error: static_assert failed due to requirement '0' \"no\"
+file.c:1:22: note: expanded from macro 'CC_PARAMS'
+";
+        assert_eq!(errors(clang, "x.c", Path::new("/tmp/ours")), "x.c:1:22: no");
+    }
+
+    #[test]
+    fn few_are_shown_and_a_linkers_words_as_they_are() {
+        let many: String = (1..=9)
+            .map(|n| format!("file.c:{n}:1: error: e\n"))
+            .collect();
+        let shown = errors(&many, "x.c", Path::new("/t"));
+        assert_eq!(shown.lines().count(), 5);
+        assert!(shown.ends_with("x.c:4:1: e\nand 5 more"), "{shown}");
+        let linker = "/usr/bin/ld: /t/x.o: multiple definition of `f'";
+        assert_eq!(
+            errors(linker, "x.c", Path::new("/t")),
+            "/usr/bin/ld: x.o: multiple definition of `f'"
+        );
+    }
+}

@@ -1,0 +1,228 @@
+//! The snapshot of a user's file: its text and every text that it includes, read once.
+
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Path, PathBuf};
+
+use crate::messages::FILE_LABEL;
+
+/// Largest file that is taken for a user's algorithm, bytes.
+pub(crate) const MAX_BYTES: u64 = 4 << 20;
+
+/// A file that an algorithm is compiled from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Source {
+    /// Where it was read; absolute, if it is a user's own file.
+    pub path: PathBuf,
+    /// What it contained.
+    pub text: Vec<u8>,
+}
+
+/// Reads a file; an error if it is larger than [`MAX_BYTES`].
+pub(crate) fn read(path: &Path) -> io::Result<Source> {
+    let mut text = Vec::new();
+    let size = File::open(path)?
+        .take(MAX_BYTES + 1)
+        .read_to_end(&mut text)? as u64;
+    if size > MAX_BYTES {
+        let size = fs::metadata(path).map_or(size, |metadata| metadata.len());
+        return Err(io::Error::new(
+            io::ErrorKind::FileTooLarge,
+            format!("it has {size} bytes; a C file may have {MAX_BYTES}"),
+        ));
+    }
+    Ok(Source {
+        path: path.into(),
+        text,
+    })
+}
+
+/// What the preprocessor made of a user's file: all that is compiled, and nothing else.
+pub(crate) struct Preprocessed<'a> {
+    text: &'a str,
+    /// The directory of our own headers.
+    ours: &'a Path,
+}
+
+/// A part of the text between two of the preprocessor's `# 12 "mine.h" 1` lines.
+struct Part<'a> {
+    file: PathBuf,
+    first_line: usize,
+    is_system: bool,
+    text: &'a str,
+}
+
+impl<'a> Preprocessed<'a> {
+    pub(crate) fn new(text: &'a str, ours: &'a Path) -> Self {
+        Self { text, ours }
+    }
+
+    fn parts(&self) -> Vec<Part<'a>> {
+        let mut parts: Vec<Part> = Vec::new();
+        let mut begin = 0;
+        for line in self.text.split_inclusive('\n') {
+            let end = begin + line.len();
+            match marker(line) {
+                Some((first_line, file, is_system)) => parts.push(Part {
+                    file,
+                    first_line,
+                    is_system,
+                    text: &self.text[end..end],
+                }),
+                None => match parts.last_mut() {
+                    Some(part) => {
+                        let start = end - line.len() - part.text.len();
+                        part.text = &self.text[start..end];
+                    }
+                    None => parts.push(Part {
+                        file: FILE_LABEL.into(),
+                        first_line: 1,
+                        is_system: false,
+                        text: line,
+                    }),
+                },
+            }
+            begin = end;
+        }
+        parts
+    }
+
+    /// What is compiled, without the names of the files that it comes from.
+    pub(crate) fn contents(&self) -> String {
+        self.parts().iter().map(|part| part.text).collect()
+    }
+
+    /// The files that were included and are not ours, each once.
+    pub(crate) fn included(&self) -> Vec<PathBuf> {
+        let mut files: Vec<PathBuf> = Vec::new();
+        for Part { file, .. } in self.parts() {
+            let name = file.to_string_lossy();
+            let is_file = name != FILE_LABEL && !name.starts_with('<') && !name.ends_with("//");
+            if is_file && !file.starts_with(self.ours) && !files.contains(&file) {
+                files.push(file);
+            }
+        }
+        files
+    }
+
+    /// Where the user's own text has inline assembly: file and line.
+    pub(crate) fn assembly(&self) -> Option<(PathBuf, usize)> {
+        let parts = self.parts();
+        let users = parts
+            .iter()
+            .filter(|part| !part.is_system && !part.file.starts_with(self.ours));
+        for part in users {
+            let lines = part.text.lines().zip(part.first_line..);
+            if let Some((_, line)) = lines.into_iter().find(|(line, _)| has_assembly(line)) {
+                return Some((part.file.clone(), line));
+            }
+        }
+        None
+    }
+}
+
+/// Line number, file and "is it a system header?" of a line like `# 12 "mine.h" 1 3`.
+fn marker(line: &str) -> Option<(usize, PathBuf, bool)> {
+    let rest = line.strip_prefix("# ")?;
+    let (number, rest) = rest.split_once(" \"")?;
+    let number = number.parse().ok()?;
+    let (name, flags) = rest.rsplit_once('"')?;
+    let is_system = flags.split_whitespace().any(|flag| flag == "3");
+    Some((number, unescape(name), is_system))
+}
+
+/// A C string's contents.
+fn unescape(text: &str) -> PathBuf {
+    let mut bytes = Vec::new();
+    let mut rest = text.bytes().peekable();
+    while let Some(byte) = rest.next() {
+        if byte != b'\\' {
+            bytes.push(byte);
+            continue;
+        }
+        let mut code = None;
+        for _ in 0..3 {
+            if let Some(digit) = rest.next_if(|digit| (b'0'..=b'7').contains(digit)) {
+                code = Some(code.unwrap_or(0u32) * 8 + u32::from(digit - b'0'));
+            }
+        }
+        match code {
+            Some(code) => bytes.push(code as u8),
+            None => bytes.extend(rest.next()),
+        }
+    }
+    PathBuf::from(OsString::from_vec(bytes))
+}
+
+/// Is there the word `asm`, `__asm` or `__asm__` outside strings?
+fn has_assembly(line: &str) -> bool {
+    let mut rest = line.bytes().peekable();
+    let mut word = Vec::new();
+    loop {
+        let byte = rest.next();
+        if let Some(byte) = byte.filter(|byte| byte.is_ascii_alphanumeric() || *byte == b'_') {
+            word.push(byte);
+            continue;
+        }
+        if matches!(word.as_slice(), b"asm" | b"__asm" | b"__asm__") {
+            return true;
+        }
+        word.clear();
+        match byte {
+            None => return false,
+            Some(quote @ (b'"' | b'\'')) => {
+                while let Some(byte) = rest.next() {
+                    if byte == b'\\' {
+                        rest.next();
+                    } else if byte == quote {
+                        break;
+                    }
+                }
+            }
+            Some(_) => (),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_preprocessed_text_is_taken_apart() {
+        let text = "# 0 \"file.c\"\n# 1 \"<built-in>\" 1\n# 1 \"file.c\" 2\nint a;\n\
+                    # 1 \"/t/include/tcp_cc.h\" 1\nasm(\"\");\n# 1 \"/usr/x.h\" 1 3\nasm(\"\");\n\
+                    # 1 \"/d/my \\\"own\\\"\\012.h\" 1\nint b;\n  __asm__(\"nop\");\n# 2 \"file.c\" 2\nint c;\n";
+        let text = Preprocessed::new(text, Path::new("/t"));
+        assert_eq!(
+            text.contents(),
+            "int a;\nasm(\"\");\nasm(\"\");\nint b;\n  __asm__(\"nop\");\nint c;\n"
+        );
+        let own = PathBuf::from("/d/my \"own\"\n.h");
+        assert_eq!(text.included(), ["/usr/x.h".into(), own.clone()]);
+        assert_eq!(text.assembly(), Some((own, 2)));
+    }
+
+    #[test]
+    fn assembly_is_a_word_outside_strings() {
+        for line in [
+            "asm(\"nop\");",
+            " __asm__ volatile(\"\");",
+            "x=1;__asm{}",
+            "f('\\'');asm",
+        ] {
+            assert!(has_assembly(line), "{line}");
+        }
+        for line in [
+            "int asmx;",
+            "f(\"asm\");",
+            "f(\"\\\"asm\");",
+            "c = 'a'; plasma();",
+            "",
+        ] {
+            assert!(!has_assembly(line), "{line}");
+        }
+    }
+}
