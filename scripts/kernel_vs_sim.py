@@ -12,7 +12,7 @@ from pathlib import Path
 
 import ackclock
 from ackclock import crosscheck, papers, run
-from ackclock.compare import Comparison, like_kernel, measure
+from ackclock.compare import Comparison, like_kernel, valid_run
 
 KEPT = Path("out/kernel-vs-sim")
 SIMULATED = 40
@@ -79,7 +79,7 @@ def kept(name: str, each: ackclock.Scenario) -> ackclock.Result:
     """A valid kernel run; one that an earlier start of this script kept, if there is one."""
     directory = KEPT / f"{name}-{each.seed}"
     if not directory.exists():
-        measure(each, on_invalid=say).save(directory)
+        valid_run(each, on_invalid=say).save(directory)
     return ackclock.Result.load(directory)
 
 
@@ -136,7 +136,7 @@ def of_papers(directory: Path) -> None:
     for name, module in papers.load("all"):
         if not hasattr(module, "KERNEL"):
             continue
-        crosscheck.measure([module.KERNEL], jobs=AT_A_TIME, on_invalid=say)
+        crosscheck.fill([module.KERNEL], jobs=AT_A_TIME, on_invalid=say)
         checked = crosscheck.load(module.KERNEL)
         picture = f"kernel-{name.replace('/', '-')}.png"
         checked.figure().savefig(directory / picture, dpi=90)

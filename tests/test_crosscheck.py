@@ -47,10 +47,10 @@ def test_each_paper_has_one_that_this_machine_can_carry():
 def test_a_check_runs_is_kept_and_drawn(tmp_path, monkeypatch):
     assert crosscheck.load(SMALL, cache=tmp_path) is None
     heard = []
-    crosscheck.measure([SMALL], seeds=2, cache=tmp_path, jobs=2, progress=heard.append)
+    crosscheck.fill([SMALL], seeds=2, cache=tmp_path, jobs=2, progress=heard.append)
     assert heard[-1] > 0.8
-    monkeypatch.setattr(crosscheck, "run_on_kernel", None)  # what is kept is not run again
-    crosscheck.measure([SMALL], seeds=2, cache=tmp_path)
+    monkeypatch.setattr(crosscheck, "valid_run", None)  # what is kept is not run again
+    crosscheck.fill([SMALL], seeds=2, cache=tmp_path)
     checked = crosscheck.load(SMALL, cache=tmp_path)
     assert len(checked.certificates) == 4
     header, rows = checked.table().header, checked.table().rows
@@ -73,7 +73,7 @@ def test_one_that_fails_stops_the_others(tmp_path):
         quantities={},
     )
     with pytest.raises(AckclockError, match="profile"):
-        crosscheck.measure([impossible], seeds=1, cache=tmp_path, jobs=2)
+        crosscheck.fill([impossible], seeds=1, cache=tmp_path, jobs=2)
     assert not list(tmp_path.glob("kernel/*"))
 
 

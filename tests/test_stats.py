@@ -169,7 +169,8 @@ def test_a_claim_about_several_points_is_decided_by_its_worst():
         assert claim.verdict == worst
         assert claim.estimate == parts[worst].estimate
         holding = words.count("holds")
-        assert claim.bound == f"> 0 s at {worst} ({holding} of {len(words)} hold)"
+        assert claim.bound == f"> 0 s at {worst}"
+        assert claim.tally == f"{holding} of {len(words)} hold"
 
 
 @pytest.mark.parametrize(("freedom", "quantile"), [(4, 2.7764), (9, 2.26216), (24, 2.06390)])

@@ -16,7 +16,7 @@ import pytest
 import ackclock
 from ackclock import AckclockError, Bottleneck, Flow, Result, Scenario, kernel, tables
 from ackclock.commands import _host
-from ackclock.compare import Comparison, Measure, like_kernel
+from ackclock.compare import Comparison, Quantity, like_kernel
 from ackclock.kernel_part import kernel_part
 from conftest import needs_testbed
 
@@ -249,13 +249,13 @@ def test_both_sides_on_one_page(tmp_path):
 
 
 def test_distances():
-    used = Measure("utilisation", [0.9, 1.0], [0.99], 4, 0.03, absolute=True)
+    used = Quantity("utilisation", [0.9, 1.0], [0.99], 4, 0.03, absolute=True)
     assert used.distance == pytest.approx(-0.04)
     assert used.verdict == "fails"
-    window = Measure("cwnd", [105.0], [90.0, 110.0], 1, 0.1)
+    window = Quantity("cwnd", [105.0], [90.0, 110.0], 1, 0.1)
     assert window.distance == pytest.approx(0.05)
     assert window.verdict == "holds"
-    assert Measure("queue", [1.0], [9.0], 1).verdict == ""
+    assert Quantity("queue", [1.0], [9.0], 1).verdict == ""
 
 
 def test_a_flow_that_ended_in_the_first_half():

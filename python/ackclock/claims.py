@@ -8,7 +8,7 @@ from ackclock.stats import Estimate, Verdict, verdict
 
 @dataclass(frozen=True)
 class Measure:
-    """A quantity that we measured; what the paper says of it, if anything."""
+    """A quantity that we measured, and the paper's value, if it gives one."""
 
     quantity: str
     unit: str
@@ -18,7 +18,7 @@ class Measure:
 
 @dataclass(frozen=True)
 class Claim:
-    """Something that the paper says, which holds when the mean lies in [low, high]."""
+    """A statement of the paper. It holds when the mean lies in [low, high]."""
 
     id: str
     says: str
@@ -29,7 +29,7 @@ class Claim:
 
     @property
     def bound(self) -> str:
-        """What the mean must be: "250 … 600 s", "< 200 s" or "> 0 s"."""
+        """Where the mean must lie: "250 … 600 s", "< 200 s" or "> 0 s"."""
         if self.low == float("-inf"):
             text = f"< {self.high:g}"
         elif self.high == float("inf"):
@@ -46,11 +46,11 @@ class Claim:
 
 @dataclass(frozen=True)
 class Every:
-    """Something that the paper says of several points, each with a bound of its own.
+    """A statement of the paper about several points, each with a bound of its own.
 
-    It holds when every part holds and fails when one fails, at a part's own level: more points
-    make `holds` rarer and a wrong `fails` likelier. A part's `id` is its point ("200 ms").
-    What a table shows of it is the first part that decides the verdict.
+    It holds when every part holds, and fails when one part fails. Each part has its own 95 %
+    level, so with more points `holds` is rarer and a wrong `fails` is likelier. A part's `id` is
+    its point ("200 ms"). A table shows the first part that decides the verdict; `parts` has all.
     """
 
     id: str
@@ -64,10 +64,14 @@ class Every:
 
     @property
     def bound(self) -> str:
-        """How many parts hold, and what the deciding one must be."""
+        """What the mean of the deciding part must be, and which part that is."""
+        return f"{self._decides.bound} at {self._decides.id}"
+
+    @property
+    def tally(self) -> str:
+        """How many parts hold: "3 of 4 hold"."""
         holding = sum(part.verdict == "holds" for part in self.parts)
-        decides = self._decides
-        return f"{decides.bound} at {decides.id} ({holding} of {len(self.parts)} hold)"
+        return f"{holding} of {len(self.parts)} hold"
 
     @property
     def estimate(self) -> Estimate:

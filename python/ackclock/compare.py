@@ -22,7 +22,7 @@ BOUND_UTILISATION, BOUND_SHARE, BOUND_CWND = 0.03, 0.10, 0.10
 
 
 @dataclass(frozen=True)
-class Measure:
+class Quantity:
     """What one quantity was in each run of both sides."""
 
     name: str
@@ -58,7 +58,7 @@ class Comparison:
     simulated: Sequence[Result]
     measured: Sequence[Result]
 
-    def measures(self) -> list[Measure]:
+    def measures(self) -> list[Quantity]:
         """Utilisation, each flow's share and mean cwnd, the mean queue.
 
         A flow that ended in the first half has a share and a mean cwnd of 0.
@@ -84,14 +84,14 @@ class Comparison:
             return float(result.queues.filter(late)["queue_packets"].to_numpy().mean())
 
         used = both(lambda result: metrics.utilisation(result, half_s, end_s))
-        rows = [Measure("utilisation", *used, 4, BOUND_UTILISATION, absolute=True)]
+        rows = [Quantity("utilisation", *used, 4, BOUND_UTILISATION, absolute=True)]
         flows = self.measured[0].flows["flow"].to_list()
         for number in flows:
             name = f"flow {number}: " if len(flows) > 1 else ""
             if name:
-                rows.append(Measure(f"{name}share", *both(share(number)), 3, BOUND_SHARE))
-            rows.append(Measure(f"{name}mean cwnd, packets", *both(cwnd(number)), 1, BOUND_CWND))
-        return [*rows, Measure("mean queue, packets", *both(queue), 1)]
+                rows.append(Quantity(f"{name}share", *both(share(number)), 3, BOUND_SHARE))
+            rows.append(Quantity(f"{name}mean cwnd, packets", *both(cwnd(number)), 1, BOUND_CWND))
+        return [*rows, Quantity("mean queue, packets", *both(queue), 1)]
 
     def table(self) -> report.Table:
         """A row per measure: both sides with their ranges, the distance, the verdict."""
@@ -187,7 +187,7 @@ def compare(
                 progress((repeat + fraction) / repeats)
 
         each = scenario.replace(seed=scenario.seed + repeat)
-        measured.append(measure(each, progress=part, on_invalid=on_invalid))
+        measured.append(valid_run(each, progress=part, on_invalid=on_invalid))
     seeds = range(scenario.seed, scenario.seed + repeats)
     return Comparison(scenario, [run(simulated.replace(seed=seed)) for seed in seeds], measured)
 
@@ -201,7 +201,7 @@ def like_kernel(scenario: Scenario) -> Scenario:
     return scenario.replace(flow=flows, hz=kernel.hz() or scenario.hz)
 
 
-def measure(
+def valid_run(
     scenario: Scenario,
     *,
     progress: Callable[[float], None] | None = None,
@@ -216,22 +216,22 @@ def measure(
     return result
 
 
-def _row(measure: Measure) -> tuple[str, ...]:
+def _row(quantity: Quantity) -> tuple[str, ...]:
     def side(values: Sequence[float]) -> str:
-        mean = f"{np.mean(values):.{measure.digits}f}"
+        mean = f"{np.mean(values):.{quantity.digits}f}"
         if len(values) == 1:
             return mean
-        return f"{mean} ({min(values):.{measure.digits}f}–{max(values):.{measure.digits}f})"
+        return f"{mean} ({min(values):.{quantity.digits}f}–{max(values):.{quantity.digits}f})"
 
     distance = "—"
-    if not math.isnan(measure.distance):
-        distance = f"{100 * measure.distance:+.1f} {'points' if measure.absolute else '%'}"
-    bound = "" if measure.bound is None else f"{100 * measure.bound:.0f} %"
+    if not math.isnan(quantity.distance):
+        distance = f"{100 * quantity.distance:+.1f} {'points' if quantity.absolute else '%'}"
+    bound = "" if quantity.bound is None else f"{100 * quantity.bound:.0f} %"
     return (
-        measure.name,
-        side(measure.simulated),
-        side(measure.measured),
+        quantity.name,
+        side(quantity.simulated),
+        side(quantity.measured),
         distance,
         bound,
-        measure.verdict,
+        quantity.verdict,
     )

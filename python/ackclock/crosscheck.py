@@ -16,8 +16,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ackclock import plot, report, stats, style, units
-from ackclock.compare import like_kernel
-from ackclock.compare import measure as run_on_kernel
+from ackclock.compare import like_kernel, valid_run
 from ackclock.kernel_part import is_built, kernel_part
 from ackclock.runs import Result
 from ackclock.scenario import Scenario
@@ -146,7 +145,7 @@ def kept(scenario: Scenario, cache: Path = CACHE) -> Path:
     return cache / "kernel" / key
 
 
-def measure(
+def fill(
     checks: Sequence[Check],
     *,
     seeds: int = SEEDS,
@@ -157,7 +156,7 @@ def measure(
 ) -> None:
     """Runs on the kernel, in real time and `jobs` at a time, what of the checks is not kept.
 
-    Each run is kept as it ends. `progress` hears the fraction that is done.
+    Each run is kept as it ends. `progress` is called with the fraction that is done.
     Raises `AckclockError` where the machine cannot, or keeps time too badly for a valid run.
     """
     scenarios = [
@@ -176,7 +175,7 @@ def measure(
             if progress is not None:
                 progress(sum(done_s.values()) / total_s)
 
-        run_on_kernel(todo[path], progress=watch, on_invalid=on_invalid).save(path)
+        valid_run(todo[path], progress=watch, on_invalid=on_invalid).save(path)
 
     with ThreadPoolExecutor(jobs) as pool:
         runs = [pool.submit(one, path) for path in todo]
@@ -192,19 +191,33 @@ def measure(
             raise
 
 
-def load(check: Check, *, cache: Path = CACHE, jobs: int = 0) -> Checked | None:
-    """The check with its kept kernel runs, seeds 1 to n; None where a point has none."""
+def load(
+    check: Check,
+    *,
+    cache: Path = CACHE,
+    jobs: int = 0,
+    progress: Callable[[float], None] | None = None,
+) -> Checked | None:
+    """The check with its kept kernel runs, seeds 1 to n; None where a point has none.
+
+    `progress` is called with the fraction of the simulated runs that is done.
+    """
     if not is_built():
         return None
     first, rows, certificates = {}, [], []
-    for point, of in check.points.items():
+    for number, (point, of) in enumerate(check.points.items()):
+
+        def part(fraction: float, number: int = number) -> None:
+            if progress is not None:
+                progress((number + fraction) / len(check.points))
+
         measured: list[Result] = []
         while (path := kept(of(len(measured) + 1), cache)).exists():
             measured.append(Result.load(path))
         if not measured:
             return None
         scenarios = [like_kernel(of(seed)) for seed in range(1, SIMULATED + 1)]
-        simulated = sweep(scenarios, lambda result: result, cache=cache, jobs=jobs)
+        simulated = sweep(scenarios, lambda result: result, cache=cache, jobs=jobs, progress=part)
         first[point] = (simulated[0], measured[0])
         for side, results in zip(SIDES, (simulated, measured), strict=True):
             rows += [{"point": point, "side": side} | check.reduce(each) for each in results]

@@ -117,7 +117,7 @@ def _reproduce_on_kernel(
         )
     with output_directory(directory) as partial:
         with progress_bar("on the kernel") as progress:
-            crosscheck.measure(
+            crosscheck.fill(
                 list(checks.values()),
                 seeds=seeds or crosscheck.SEEDS,
                 jobs=jobs or 1,

@@ -1,8 +1,8 @@
 """One self-contained HTML page: no script, no network, light or dark as the reader's system is."""
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from html import escape
 
 from ackclock.stats import Estimate
@@ -37,6 +37,10 @@ pre {{ background: var(--soft); padding: .8rem 1rem; border-radius: 6px;
 .inconclusive {{ color: var(--inconclusive); font-weight: 600 }}
 .links a {{ margin-right: 1rem }}
 .quick {{ color: var(--quiet) }}
+tr:has(+ .parts) > td {{ border-bottom: 0 }}
+.parts > td {{ padding-top: 0; font-size: .9rem }}
+.parts table {{ margin: .3rem 0 .6rem 1rem; width: auto }}
+summary {{ cursor: pointer; color: var(--quiet) }}
 </style>
 <h1>{title}</h1>
 <p class="lead">{lead}</p>
@@ -51,9 +55,15 @@ class Table:
 
     header: Sequence[str]
     rows: Sequence[Sequence[str]]
+    #: Number of a row → what is folded under it: a summary, and a table.
+    folded: Mapping[int, tuple[str, "Table"]] = field(default_factory=dict)
 
     def html(self) -> str:
-        """The table element."""
+        """The table, which scrolls where it is wider than the page."""
+        return f'<div class="scroll">{self.element()}</div>\n'
+
+    def element(self) -> str:
+        """The table element alone."""
         verdicts = ("holds", "fails", "inconclusive", "quick")
         head = "".join(f"<th>{escape(cell)}</th>" for cell in self.header)
         body = "".join(
@@ -63,14 +73,30 @@ class Table:
                 for cell in row
             )
             + "</tr>\n"
-            for row in self.rows
+            + self._folded_html(number)
+            for number, row in enumerate(self.rows)
         )
-        return f'<div class="scroll"><table><tr>{head}</tr>\n{body}</table></div>\n'
+        return f"<table><tr>{head}</tr>\n{body}</table>"
+
+    def _folded_html(self, number: int) -> str:
+        if number not in self.folded:
+            return ""
+        summary, table = self.folded[number]
+        return (
+            f'<tr class="parts"><td colspan="{len(self.header)}"><details>'
+            f"<summary>{escape(summary)}</summary>{table.element()}</details></td></tr>\n"
+        )
 
     def markdown(self) -> str:
-        """The table as GitHub's Markdown."""
+        """The table as GitHub's Markdown. What is folded stands in the row's longest cell."""
         rows = [self.header, ["---"] * len(self.header), *self.rows]
         cells = [[cell.replace("\n", ", ").replace("|", "\\|") for cell in row] for row in rows]
+        for number, (summary, table) in self.folded.items():
+            row = cells[number + 2]
+            longest = row.index(max(row, key=len))
+            lines = ["; ".join(cell for cell in each if cell) for each in table.rows]
+            inner = "<br>".join(escape(line).replace("|", "\\|") for line in lines)
+            row[longest] += f"<details><summary>{escape(summary)}</summary>{inner}</details>"
         return "\n".join("| " + " | ".join(row) + " |" for row in cells)
 
 
@@ -126,7 +152,7 @@ def number(estimate: Estimate, unit: str = "") -> str:
 
 
 def repeats(estimate: Estimate) -> str:
-    """How many runs, as text."""
+    """Number of runs, as text."""
     return str(estimate.n) if estimate.n else "—"
 
 

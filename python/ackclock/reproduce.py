@@ -159,23 +159,44 @@ def measures_table(figure: Reproduced) -> report.Table:
     )
 
 
-def claims_table(figures: Sequence[Reproduced], *, quick: bool) -> report.Table:
-    """The papers' claims with their verdicts."""
-    return report.Table(
-        ["claim", "verdict", "the paper says", "bound", "measured, 95 % CI", "runs"],
-        [
-            [
-                claim.id,
-                QUICK if quick else claim.verdict,
-                claim.says,
-                claim.bound,
-                report.number(claim.estimate, claim.unit),
-                report.repeats(claim.estimate),
-            ]
-            for figure in figures
-            for claim in figure.claims
-        ],
-    )
+#: The columns of a claim, and of its parts.
+_CLAIM = ("claim", "verdict", "the paper says", "bound", "measured, 95 % CI", "runs")
+
+
+def claims_table(
+    figures: Sequence[Reproduced], *, quick: bool, parts: bool = False
+) -> report.Table:
+    """The papers' claims with their verdicts.
+
+    The parts of a claim are folded under it or, with `parts`, rows of their own below it.
+    """
+    rows: list[list[str]] = []
+    folded: dict[int, tuple[str, report.Table]] = {}
+    for claim in (claim for figure in figures for claim in figure.claims):
+        rows.append(_claim_cells(claim, quick))
+        if isinstance(claim, Every):
+            below = [_claim_cells(part, quick) for part in claim.parts]
+            if parts:
+                rows += [[f"  {name}", *rest] for name, *rest in below]
+            else:
+                tally = "" if quick else f": {claim.tally}"
+                table = report.Table(("part", *_CLAIM[1:]), below)
+                folded[len(rows) - 1] = (f"{len(below)} parts{tally}", table)
+    return report.Table(_CLAIM, rows, folded)
+
+
+def _claim_cells(claim: Claim | Every, quick: bool) -> list[str]:
+    """A claim's cells. A quick run names no part that decides, as it has no verdict."""
+    if isinstance(claim, Every) and quick:
+        return [claim.id, QUICK, claim.says, "of each part", "of each part", ""]
+    return [
+        claim.id,
+        QUICK if quick else claim.verdict,
+        claim.says,
+        claim.bound + (f" ({claim.tally})" if isinstance(claim, Every) else ""),
+        report.number(claim.estimate, claim.unit),
+        report.repeats(claim.estimate),
+    ]
 
 
 def write(
@@ -365,9 +386,11 @@ def verdict_totals(figures: Sequence[Reproduced], *, quick: bool) -> str:
 
 
 def claim_row(claim: Claim | Every, *, quick: bool) -> dict[str, object]:
-    """A claim for programs; what must hold at several points has its parts besides."""
-    parts = claim.parts if isinstance(claim, Every) else []
-    return {
+    """A claim for programs. One about several points has its parts, too.
+
+    A quick run has no verdict, so it names no part that decides: bound and numbers are null.
+    """
+    row = {
         "id": claim.id,
         "says": claim.says,
         "bound": claim.bound,
@@ -378,8 +401,12 @@ def claim_row(claim: Claim | Every, *, quick: bool) -> dict[str, object]:
         "censored": claim.estimate.censored,
         "unit": claim.unit,
         "verdict": QUICK if quick else claim.verdict,
-        **({"parts": [claim_row(part, quick=quick) for part in parts]} if parts else {}),
     }
+    if isinstance(claim, Every):
+        if quick:
+            row |= dict.fromkeys(("bound", "mean", "low", "high", "n", "censored"))
+        row["parts"] = [claim_row(part, quick=quick) for part in claim.parts]
+    return row
 
 
 def _finite(value: float) -> float | None:

@@ -1,6 +1,6 @@
 """Scenarios as people write them.
 
-A scenario is a dumbbell: flows, and sessions of background traffic, that share one bottleneck.
+A scenario is a dumbbell: flows and sessions of background traffic share one bottleneck.
 Quantities are text with a unit ("250mbit", "200ms", "1bdp"); `Scenario.resolve` turns them into
 the canonical integers that the simulator reads (``crates/sim/src/scenario.rs``).
 """
@@ -10,15 +10,14 @@ import hashlib
 import json
 import re
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from decimal import ROUND_HALF_UP
 from os import PathLike
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, NoReturn, Self
 
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 from pydantic import model_validator as _model_validator
-from pydantic._internal._model_construction import ModelMetaclass
 
 from ackclock import _core, units
 from ackclock.errors import AckclockError
@@ -31,12 +30,18 @@ KERNEL = "kernel:"
 MAX_SAMPLES = 50_000_000
 
 
+def _example(value: Any, like: str) -> str:
+    """A number that lacks its unit, with the unit of `like`; or else `like`."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool) and value > 0
+    return f"{value:g}{like.lstrip('0123456789.')}" if is_number else like
+
+
 def _quantity(parse: Callable[[str], int], low: str, high: str, like: str) -> BeforeValidator:
     """Text with a unit, whose value lies in [low, high]."""
 
     def check(value: Any) -> str:
         if not isinstance(value, str):
-            raise ValueError(f'write text with a unit, like "{like}"')  # noqa: TRY004
+            raise ValueError(f'write text with a unit, like "{_example(value, like)}"')  # noqa: TRY004
         if not parse(low) <= parse(value) <= parse(high):
             raise ValueError(f"choose from {low} to {high}")
         return value
@@ -80,7 +85,7 @@ def _payload(value: Any) -> str:
 
 def _buffer(value: Any) -> str:
     if not isinstance(value, str):
-        raise ValueError('write text with a unit, like "1bdp"')  # noqa: TRY004
+        raise ValueError('write text with a unit, like "1bdp" or "100packets"')  # noqa: TRY004
     if units.buffer(value)[1] <= 0:
         raise ValueError('a queue needs room for at least one packet; write "1bdp" or "100packets"')
     return value
@@ -96,132 +101,158 @@ Payload = Annotated[str, BeforeValidator(_payload)]
 Buffer = Annotated[str, BeforeValidator(_buffer)]
 
 
-class _OneLineErrors(ModelMetaclass):
-    """Lets `Scenario(…)` raise what `Scenario.from_toml` does."""
+class _Model(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
-    def __call__(self, **fields: Any) -> Any:
+    def __init__(self, *others: object, **fields: Any) -> None:
+        if others:
+            name = type(self).__name__
+            read = "; Scenario.from_toml(PATH) reads a file" if name == "Scenario" else ""
+            raise AckclockError(f'{name}({others[0]!r}): name each field, as in rtt="40ms"{read}')
         try:
-            return super().__call__(**fields)
+            super().__init__(**fields)
         except ValidationError as error:
-            raise AckclockError(_explain(self, error)) from None  # type: ignore[arg-type]
-
-
-class _Model(BaseModel, metaclass=_OneLineErrors):
-    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+            raise AckclockError(_explain(type(self), error)) from None
 
 
 class Bottleneck(_Model):
     """The shared link and its drop-tail queue."""
 
-    rate: Rate = Field(description='Bits of IP packets per second: "250mbit".')
+    rate: Rate = Field(description='Rate of the link, IP headers included: "250mbit".')
     buffer: Buffer = Field(
-        description='Room in the queue: "1bdp" (of the longest RTT), "100packets" or "2MB".'
+        description='Size of the queue: "1bdp" (of the longest RTT), "100packets" or "2MB".'
     )
     drop_every_packets: Annotated[int | None, _integer(2, 2**63 - 1)] = Field(
         None,
-        description="Every so manieth data packet of a direction is lost on its way to the queue.",
+        description="Drop every Nth data packet of each direction before it reaches the queue "
+        "(default: drop none).",
     )
 
 
 class _Connection(_Model):
-    """What flows and the connections of sessions have in common."""
+    """What a flow and the connections of a session have in common."""
 
     algorithm: str = Field(
-        description="name[@preset][:parameter=value,…]; the path of a C file does for the name; "
-        "`kernel:NAME` on the kernel is its own."
+        description="NAME[@PRESET][:PARAMETER=VALUE,…]. NAME is an algorithm of `ackclock list` or "
+        "the path of a C file. `kernel:NAME` is the kernel's own algorithm, only on the kernel."
     )
     direction: Literal["forward", "reverse"] = Field(
         "forward",
-        description="Which way its data goes. With a reverse flow or session the way back is a "
-        "bottleneck like the way forth, and ACKs queue among the data there.",
+        description="Direction of its data: `forward` or `reverse`. With a reverse flow or session "
+        "the reverse path gets the same bottleneck, where ACKs and data share a queue.",
     )
-    rtt: Rtt | None = Field(None, description="Round-trip propagation delay.")
+    rtt: Rtt | None = Field(
+        None, description="Round-trip propagation delay (default: the scenario's `rtt`)."
+    )
     rtt_exponential: Time = Field(
         "0s",
-        description="Mean of a delay that is added to `rtt`, drawn for each connection from an "
+        description="Mean of an extra delay added to `rtt`, drawn once per connection from an "
         "exponential distribution.",
     )
-    start: Time = Field("0s", description="When it connects.")
-    start_spread: Time = Field("0s", description="A delay drawn from U(0, spread) after `start`.")
+    start: Time = Field("0s", description="Time at which it connects.")
+    start_spread: Time = Field(
+        "0s",
+        description="Longest extra delay after `start`, drawn uniformly from 0 to this.",
+    )
     size: Payload | None = Field(
-        None, description='What its application writes in all: "2MB" or "600packets".'
+        None, description='Data that it sends in all: "2MB" or "600packets" (default: no end).'
     )
-    receive_window: Size | None = Field(None, description="The receiver's window.")
-    send_buffer: Size | None = Field(None, description="The sender's buffer for unacked data.")
+    receive_window: Size | None = Field(None, description="Receive window (default: no limit).")
+    send_buffer: Size | None = Field(
+        None, description="Sender's buffer for unacknowledged data (default: no limit)."
+    )
     initial_ssthresh_packets: Annotated[int | None, _integer(2, 2**31 - 1)] = Field(
-        None, description="Where slow start ends, as a route's cached metric says."
+        None,
+        description="ssthresh at the start, as from a route's cached metric (default: no limit).",
     )
-    count: Annotated[int, _integer(1, 100_000)] = Field(1, description="How many such flows.")
+    count: Annotated[int, _integer(1, 100_000)] = Field(
+        1, description="Number of flows like this one."
+    )
 
 
 class Flow(_Connection):
-    """One TCP connection that always has data to send, or `count` alike."""
+    """One TCP connection that always has data to send, or `count` of them."""
 
-    stop: Time | None = Field(None, description="When its application stops writing.")
+    stop: Time | None = Field(
+        None, description="Time at which its application stops sending (default: never)."
+    )
 
 
 class Session(_Connection):
-    """A source of one connection after another, in the background: web traffic, downloads.
+    """Background traffic, one connection after another: web traffic, downloads.
 
-    It waits, opens a new connection, sends, and begins anew when all is acknowledged.
+    A session waits, opens a connection, sends, and starts again when all data is acknowledged.
     """
 
-    start: Time = Field("0s", description="When its first pause begins.")
+    start: Time = Field("0s", description="Time at which its first pause starts.")
     size: Payload | None = Field(
         None,
-        description='Mean of what each connection carries: "6packets". None: one connection '
-        "without end.",
+        description='Mean size of a transfer: "6packets" (default: one connection without end).',
     )
     pareto: Annotated[float | None, _number(1.001, 100)] = Field(
-        None, description="Sizes are Pareto with this shape; without it they are equal."
+        None, description="Shape of a Pareto distribution of sizes (default: equal sizes)."
     )
     lognormal: Annotated[float | None, _number(0.001, 10)] = Field(
-        None, description="Sizes are lognormal; this is the standard deviation of their logarithm."
+        None,
+        description="Standard deviation of the logarithm of lognormal sizes (default: equal "
+        "sizes).",
     )
     gap: Time = Field(
         "0s",
-        description="Mean of the pause before each connection, drawn from an exponential "
-        "distribution.",
+        description="Mean pause before each connection, drawn from an exponential distribution.",
     )
-    count: Annotated[int, _integer(1, 100_000)] = Field(1, description="How many such sessions.")
+    count: Annotated[int, _integer(1, 100_000)] = Field(
+        1, description="Number of sessions like this one."
+    )
 
 
 class Scenario(_Model):
-    """What to run. The duration, the bottleneck and a flow or session must be given."""
+    """What to run. It needs a duration, a bottleneck and at least one flow or session.
+
+    The fields have the names of a scenario file (docs/scenario.md). Quantities are text with a
+    unit: rtt="40ms". Raises `AckclockError`, one line that names field, value and fix.
+    """
 
     duration: Duration = Field(description="Simulated time.")
-    rtt: Rtt | None = Field(None, description="Round-trip propagation delay of flows without one.")
-    profile: Literal["linux-2.6.25", "linux-6"] = Field(
-        "linux-6", description="Whose TCP the hosts run: `linux-6` or `linux-2.6.25`."
+    rtt: Rtt | None = Field(
+        None, description="Round-trip propagation delay of each flow that has no `rtt` of its own."
     )
-    seed: Annotated[int, _integer(0, 2**63 - 1)] = Field(1, description="Of every random stream.")
+    profile: Literal["linux-2.6.25", "linux-6"] = Field(
+        "linux-6", description="TCP stack of the hosts: `linux-6` or `linux-2.6.25`."
+    )
+    seed: Annotated[int, _integer(0, 2**63 - 1)] = Field(
+        1, description="Random seed. Equal seeds give equal results."
+    )
     hz: Annotated[int, _integer(24, 10_000)] = Field(
-        1000, description="Timer ticks per second of the hosts' kernel."
+        1000, description="Timer ticks per second of the hosts' kernel (Linux's HZ)."
     )
     jitter: Jitter = Field(
         "20us",
-        description="Hosts handle each ACK after a delay drawn from U(0, jitter), which breaks "
-        "phase effects as real hosts do.",
+        description="Longest delay before a host handles an ACK, drawn uniformly from 0 to this. "
+        "It breaks phase effects, as real hosts do.",
     )
     mss: Annotated[int, _integer(64, 65_000)] = Field(
         1448,
-        description=f"Payload of a full segment, bytes; {HEADER_BYTES} of headers come on top.",
+        description=f"Payload of a full segment in bytes. Headers add {HEADER_BYTES} bytes.",
     )
     delayed_ack_segments: Annotated[int, _integer(1, 2)] = Field(
-        2, description="Full segments that one delayed ACK answers; 1: no delayed ACKs."
+        2, description="Full segments per ACK; 1: no delayed ACKs."
     )
     tso: bool | None = Field(
         None,
         strict=True,
-        description="Do hosts send in bursts, cut to packets by the network card? None: `linux-6` "
-        "does. `linux-2.6.25` then saves for bursts of up to 64 KB.",
+        description="Whether hosts send bursts that the network card cuts into packets (default: "
+        "true for `linux-6`, false for `linux-2.6.25`). With `tso`, `linux-2.6.25` saves data for "
+        "bursts of up to 64 KB.",
     )
     pacing: bool = Field(
         False,
         strict=True,
-        description="Do senders space their packets at `sk_pacing_rate`, as under fq?",
+        description="Whether senders space their packets at `sk_pacing_rate`, as with fq.",
     )
-    sample_interval: Time = Field("100ms", description='Spacing of the samples; "0s": none.')
+    sample_interval: Time = Field(
+        "100ms", description='Time between two samples; "0s": no samples.'
+    )
     bottleneck: Bottleneck
     flows: tuple[Flow, ...] = Field(
         (), validation_alias=AliasChoices("flow", "flows"), serialization_alias="flow"
@@ -230,36 +261,53 @@ class Scenario(_Model):
         (), validation_alias=AliasChoices("session", "sessions"), serialization_alias="session"
     )
 
+    @property
+    def flow(self) -> tuple[Flow, ...]:
+        """The same as `flows`, by its name in a scenario file."""
+        return self.flows
+
+    @property
+    def session(self) -> tuple[Session, ...]:
+        """The same as `sessions`, by its name in a scenario file."""
+        return self.sessions
+
     @classmethod
     def from_toml(cls, path: str | PathLike[str]) -> Self:
-        """Reads a scenario file; an algorithm's C file is sought beside it.
+        """Reads a scenario file; looks for an algorithm's C file beside it.
 
         Raises `AckclockError`, one line that names file, field, value and fix.
         """
         path = Path(path)
         try:
-            fields = tomllib.loads(path.read_text(encoding="utf-8"))
+            data = path.read_bytes()
         except OSError as error:
-            raise AckclockError(f"{path}: {error.strerror}") from None
-        except ValueError as error:  # not TOML, or not UTF-8
-            reason = str(error).replace("Cannot overwrite a value", "a key is given twice")
-            raise AckclockError(f"{path}: not a scenario file: {reason}") from None
-        for each in (fields.get("flow"), fields.get("session")):
-            for flow in each if isinstance(each, list) else ():
-                if isinstance(flow, dict) and isinstance(flow.get("algorithm"), str):
-                    flow["algorithm"] = _beside(path, flow["algorithm"])
-        return cls.parse(fields, source=f"{path}: ")
+            raise AckclockError(f"{path}: {_why_unreadable(path, error)}") from None
+        return cls.from_text(data, source=str(path), directory=path.parent)
 
     @classmethod
-    def parse(cls, fields: dict[str, Any], source: str = "") -> Self:
+    def from_text(cls, text: str | bytes, *, source: str, directory: Path = Path()) -> Self:
+        """Reads the text of a scenario file; `source` names it in errors.
+
+        Looks for an algorithm's C file in `directory`.
+        Raises `AckclockError`, one line that names source, field, value and fix.
+        """
+        fields = _read(text, source)
+        for each in (fields.get(name) for name in _MANY):
+            for flow in each if isinstance(each, list) else ():
+                if isinstance(flow, dict) and isinstance(flow.get("algorithm"), str):
+                    flow["algorithm"] = _beside(directory, flow["algorithm"])
+        return cls.parse(fields, source=f"{source}: ")
+
+    @classmethod
+    def parse(cls, fields: Mapping[str, Any], source: str = "") -> Self:
         """The scenario of these fields (as in a file).
 
         Raises `AckclockError`, one line that names source, field, value and fix.
         """
         try:
-            return cls.model_validate(fields)
-        except ValidationError as error:
-            raise AckclockError(source + _explain(cls, error)) from None
+            return cls(**fields)
+        except AckclockError as error:
+            raise AckclockError(f"{source}{error}") from None
 
     def to_toml(self) -> str:
         """The text of a scenario file that `from_toml` reads as this scenario."""
@@ -276,8 +324,31 @@ class Scenario(_Model):
         return "\n".join(text) + "\n"
 
     def replace(self, **fields: Any) -> Self:
-        """The same scenario with other values in some fields."""
-        return self.parse(self.model_dump(exclude_unset=True, by_alias=True) | fields)
+        """The same scenario with other values in some fields.
+
+        Takes the names of the constructor. `bottleneck={"buffer": "2bdp"}` changes the buffer
+        and keeps the rest of the bottleneck.
+        Raises `AckclockError`, as the constructor does.
+        """
+        now = self.model_dump(exclude_unset=True, by_alias=True)
+        if isinstance(fields.get("bottleneck"), Mapping):
+            fields["bottleneck"] = now["bottleneck"] | dict(fields["bottleneck"])
+        for name, plural in zip(("flow", "session"), ("flows", "sessions"), strict=True):
+            if plural in fields:  # the constructor refuses both
+                now.pop(name, None)
+        return self.parse(now | fields)
+
+    def assign(self, *settings: str) -> Self:
+        """The same scenario after settings in text, as of the command line's `--set`.
+
+        "seed=7" and "bottleneck.buffer=2bdp" set a key; "flow.algorithm=reno" sets it in every
+        flow, "flow.2.start=5s" in flow 2, as the results number flows. Sessions alike.
+        Raises `AckclockError` that names the setting and the fix.
+        """
+        fields = self.model_dump(exclude_unset=True, exclude_none=True, by_alias=True)
+        for setting in settings:
+            _assign(fields, setting)
+        return self.parse(fields)
 
     def resolve(self) -> str:
         """The canonical JSON that the simulator reads: integers in ns and bytes, no defaults.
@@ -456,10 +527,16 @@ def markdown() -> str:
     lines = [
         "# A scenario file",
         "",
-        "TOML; quantities are text with a unit. `examples/` has whole ones.",
+        "A scenario file says what `ackclock run` simulates: a link, and the flows that share it.",
+        "It is TOML. Quantities are text with a unit. `examples/` has complete files.",
+        "`ackclock run FILE --set KEY=VALUE` changes a key for one run: `--set rtt=20ms`,",
+        "`--set bottleneck.buffer=2bdp`, `--set flow.algorithm=reno` (every flow),",
+        "`--set flow.2.start=5s` (flow 2, as the results number flows).",
+        "",
         f"Times: {', '.join(units.TIME_UNITS)}.",
-        f"Rates (decimal): {', '.join(units.RATE_UNITS)}.",
+        f"Rates (decimal, bits per second): {', '.join(units.RATE_UNITS)}.",
         f"Sizes: {', '.join(units.SIZE_UNITS)}.",
+        "",
         "Written by `make docs` from `python/ackclock/scenario.py`.",
     ]
     for title, model in (
@@ -477,17 +554,129 @@ def markdown() -> str:
     return "\n".join(lines) + "\n"
 
 
-def _beside(path: Path, spec: str) -> str:
+def _why_unreadable(path: Path, error: OSError) -> str:
+    """Why a scenario file cannot be read, and what to type."""
+    if isinstance(error, IsADirectoryError):
+        files = sorted(path.glob("*.toml"))
+        like = f", like {files[0]}" if files else ""
+        return f"is a directory; give a scenario file{like}"
+    if isinstance(error, FileNotFoundError):
+        near = path.with_name(f"{path.name}.toml")
+        beside = [each.name for each in path.parent.glob("*.toml")] if path.parent.is_dir() else []
+        meant = [near.name] if near.exists() else nearest(path.name, beside)
+        if meant:
+            return f"no such file; did you mean {path.with_name(meant[0])}?"
+        if not beside and Path("examples").is_dir():
+            return "no such file; `ls examples` shows scenario files to start from"
+        return "no such file" + (f"; here are {', '.join(sorted(beside)[:5])}" if beside else "")
+    return f"cannot be read ({error.strerror})"
+
+
+def _read(text: str | bytes, source: str) -> dict[str, Any]:
+    """The fields of a scenario file."""
+    example = "examples/two_cubic.toml shows one"
+    try:
+        plain = text.decode("utf-8-sig") if isinstance(text, bytes) else text.removeprefix("\ufeff")
+    except UnicodeDecodeError:
+        raise AckclockError(
+            f"{source}: not a scenario file: it is not text in UTF-8; {example}"
+        ) from None
+    if not plain.strip():
+        raise AckclockError(f"{source}: the file is empty; {example}")
+    try:
+        return tomllib.loads(plain.replace("\r\n", "\n"))
+    except ValueError as error:
+        reason = str(error).replace("Cannot overwrite a value", "a key is given twice")
+        fix = _toml_fix(plain, reason)
+        raise AckclockError(f"{source}: not a scenario file (TOML): {reason}; {fix}") from None
+
+
+def _toml_fix(text: str, reason: str) -> str:
+    """What to type instead of a line that is not TOML."""
+    suffix = "examples/two_cubic.toml shows one"
+    place = re.search(r"at line (\d+)", reason)
+    line = text.splitlines()[int(place[1]) - 1].strip() if place else ""
+    if text.lstrip()[0] == "{" or re.match(r"[\w.-]+\s*:", line):
+        return f"JSON and YAML are not read; {suffix}"
+    if value := re.fullmatch(r"([\w.-]+)\s*=\s*([^\s\"'\[{#][^\"'#]*?)\s*(?:#.*)?", line):
+        return f'put text in quotes: {value[1]} = "{value[2]}"'
+    if "given twice" in reason:
+        return "keep one of the two"
+    return suffix
+
+
+#: A table of a scenario of which there may be many, by either name.
+_MANY = ("flow", "flows", "session", "sessions")
+
+
+def _assign(fields: dict[str, Any], setting: str) -> None:
+    """Puts one `key=value` into the fields of a scenario."""
+
+    def refuse(problem: str) -> NoReturn:
+        raise AckclockError(f'"{setting}": {problem}')
+
+    path, equals, text = (part.strip() for part in setting.partition("="))
+    if not (path and equals and text):
+        refuse("write KEY=VALUE, like rtt=20ms, bottleneck.buffer=2bdp or flow.1.start=5s")
+    try:
+        value = tomllib.loads(f"value = {text}")["value"]
+    except ValueError:
+        value = text  # a quantity or a name, without its quotes
+    match path.split("."):
+        case [key] if key not in ("bottleneck", *_MANY):
+            fields[key] = value
+        case ["bottleneck", key]:
+            fields["bottleneck"][key] = value
+        case [name, *number, key] if name in _MANY and len(number) <= 1:
+            try:
+                tables = _chosen(fields, name.removesuffix("s"), *number)
+            except ValueError as error:
+                refuse(str(error))
+            for each in tables:
+                each[key] = value
+        case _:
+            refuse("write KEY, bottleneck.KEY, flow.KEY or flow.NUMBER.KEY before the =")
+
+
+def _chosen(
+    fields: dict[str, Any], name: str, number: str | None = None
+) -> Sequence[dict[str, Any]]:
+    """The tables of all flows (or sessions), or that of one, in the fields of a scenario.
+
+    Raises `ValueError` if there is none.
+    """
+    tables = fields.get(name, ())
+    if not tables:
+        raise ValueError(f"the scenario has no [[{name}]] table")
+    if number is None:
+        return tables  # type: ignore[no-any-return]
+    alone = [
+        {key: value for key, value in each.items() if key != "count"}
+        for each in tables
+        for _ in range(each.get("count", 1))
+    ]
+    if number not in map(str, range(1, len(alone) + 1)):
+        raise ValueError(f"there is no {name} {number}; choose from 1 to {len(alone)}")
+    fields[name] = alone
+    return [alone[int(number) - 1]]
+
+
+def _beside(directory: Path, spec: str) -> str:
     """The spec with the path of its C file taken from the folder of the scenario file."""
     name = re.split("[@:]", spec, maxsplit=1)[0]
     if not ("/" in name or name.endswith(".c")):
         return spec
-    return str(path.parent / name) + spec[len(name) :]
+    return str(directory / name) + spec[len(name) :]
+
+
+def nearest(word: str, known: Sequence[str]) -> list[str]:
+    """The known name that `word` may misspell, or none: "rat" is near "rate", "bbr" not "bic"."""
+    return difflib.get_close_matches(word, known, 1, cutoff=0.7)
 
 
 #: What to write for a key that is a table.
 _TABLES = {
-    "bottleneck": "one table [bottleneck]",
+    "bottleneck": "a table [bottleneck] with rate and buffer",
     "flow": "one table [[flow]] per flow",
     "session": "one table [[session]] per kind of traffic",
 }
@@ -499,43 +688,46 @@ def _explain(model: type[BaseModel], error: ValidationError) -> str:
     errors = sorted(error.errors(), key=lambda each: each["type"] != "extra_forbidden")
     first = errors[0]  # a misspelt key before the one that is missing for it
     message = first["msg"].removeprefix("Value error, ")
-    if first["type"] == "value_error" and not first["loc"]:
+    if not first["loc"]:
         return message  # of the model as a whole: names its field itself
-    *parents, field = first["loc"]
-    where = ""
-    for part in parents:
-        where += f" {part + 1}: " if isinstance(part, int) else str(part)
-        model = _nested(model, part)
-    where = where if not where or where.endswith(": ") else f"{where}."
-    if isinstance(field, int):
-        where, field = "", f"{where.removesuffix('.')} {field + 1}"
-    table = _TABLES.get(field)
-    if table and first["type"] in ("tuple_type", "model_type", "too_short"):
-        message = f"write {table}"
+    field, *number = map(str, first["loc"])
+    name = field.removesuffix("s") if field in _TABLES else field
+    if number:
+        name += f" {int(number[0]) + 1}"
+    if first["type"] == "value_error" and isinstance(first["ctx"]["error"], AckclockError):
+        return f"{name}{': ' if number else '.'}{message}"  # a nested model has explained it
     match first["type"]:
         case "missing":
-            return f"{where}{field} is missing" + (f"; write {table}" if table else "")
+            return f"{name} is missing; write {_TABLES.get(field) or _LIKE[field]}"
         case "extra_forbidden":
-            known = [info.serialization_alias or name for name, info in model.model_fields.items()]
-            near = difflib.get_close_matches(str(field), known, 1)
-            fix = f'did you mean "{near[0]}"?' if near else f"known keys are {', '.join(known)}"
-            return f"{where}{field}: unknown key; {fix}"
+            return f"{field}: {_unknown_key(model, field)}"
+        case "tuple_type" if isinstance(first["input"], dict):
+            return f"[{name}]: write [[{name}]] with two brackets; there may be several"
+        case "tuple_type" | "model_type":
+            message = f"write {_TABLES[field]}"
         case "literal_error":
             message = "choose " + first["ctx"]["expected"].replace("'", '"')
         case "bool_type" | "string_type" as wanted:
-            message = "write " + {"bool_type": "true or false"}.get(wanted, "text in quotes")
-        case "model_type" if not table:
-            message = f"write a table [[{str(field).split()[0].removesuffix('s')}]]"
-    return f"{where}{field} = {_toml(first['input'])}: {message}"
+            message = {"bool_type": "write true or false"}.get(wanted, "write text in quotes")
+    return f"{name} = {_toml(first['input'])}: {message}"
 
 
-def _nested(model: type[BaseModel], part: int | str) -> type[BaseModel]:
-    nested: dict[int | str, type[BaseModel]] = {
-        "bottleneck": Bottleneck,
-        "flow": Flow,
-        "session": Session,
-    }
-    return nested.get(part.removesuffix("s") if isinstance(part, str) else part, model)
+#: What a missing key may look like.
+_LIKE = {
+    "duration": 'for example duration = "60s"',
+    "rate": 'for example rate = "100mbit"',
+    "buffer": 'for example buffer = "1bdp"',
+    "algorithm": 'for example algorithm = "cubic"',
+}
+
+
+def _unknown_key(model: type[BaseModel], field: str) -> str:
+    if field in _TABLES:  # and known, by its other name
+        return f"the same as {field.removesuffix('s')}; keep one of the two"
+    known = [info.serialization_alias or name for name, info in model.model_fields.items()]
+    if near := nearest(field, known):
+        return f'unknown key; did you mean "{near[0]}"?'
+    return f"unknown key; known keys are {', '.join(known)}"
 
 
 def _toml(value: Any) -> str:

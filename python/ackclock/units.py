@@ -30,22 +30,35 @@ SIZE_UNITS = {
     "GiB": 2**30,
 }
 
-_QUANTITY = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?)\s*([A-Za-z/]*)\s*")
+#: What people write for a unit, in small letters → the units that they may mean.
+_MEANT = {
+    "sec": "s", "secs": "s", "second": "s", "seconds": "s", "msec": "ms", "usec": "us", "µs": "us",
+    "μs": "us", "m": "min mbit MB", "minute": "min", "minutes": "min", "hour": "h", "hours": "h",
+    "bps": "bit", "b": "bit", "bits": "bit", "kb": "kbit kB", "kbps": "kbit", "k": "kbit kB",
+    "mb": "mbit MB", "mbps": "mbit", "mbits": "mbit", "gb": "gbit GB", "gbps": "gbit",
+    "g": "gbit GB", "gbits": "gbit", "tb": "tbit", "tbps": "tbit", "byte": "B", "bytes": "B",
+    "kib": "KiB", "mib": "MiB", "gib": "GiB", "pkt": "packets", "pkts": "packets", "p": "packets",
+    "bdps": "bdp",
+}  # fmt: skip
+
+_QUANTITY = re.compile(
+    r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?)\s*([^\W\d_]*(?:/s)?)\s*"
+)
 
 
 @lru_cache(4096)  # a scenario of many sessions says the same many times
 def duration_ns(text: str) -> int:
-    """Time in ns, from "200ms"; raises ``ValueError`` that says what would do."""
+    """Time in ns, from "200ms"; raises ``ValueError`` that says what to write."""
     return _whole(text, TIME_UNITS, "200ms", "nanoseconds")
 
 
 def rate_bps(text: str) -> int:
-    """Rate in bit/s, from "250mbit"; raises ``ValueError`` that says what would do."""
+    """Rate in bit/s, from "250mbit"; raises ``ValueError`` that says what to write."""
     return _whole(text.lower().removesuffix("/s"), RATE_UNITS, "250mbit", "bits per second")
 
 
 def size_bytes(text: str) -> int:
-    """Size in bytes, from "10MB"; raises ``ValueError`` that says what would do."""
+    """Size in bytes, from "10MB"; raises ``ValueError`` that says what to write."""
     return _whole(text, SIZE_UNITS, "10MB", "bytes")
 
 
@@ -60,7 +73,7 @@ def buffer(text: str) -> tuple[str, Decimal]:
     """Room of a queue, from "1bdp", "100packets" or "2MB".
 
     Returns "bdp", "packets" or "bytes" and how many (whole, of packets and bytes);
-    raises ``ValueError`` that says what would do.
+    raises ``ValueError`` that says what to write.
     """
     units = {"bdp": 1, "packet": 1, "packets": 1} | SIZE_UNITS
     number, unit = _split(text, units, "1bdp", "100packets", "2MB")
@@ -77,9 +90,12 @@ def _split(text: str, units: dict[str, int], *examples: str) -> tuple[Decimal, s
         raise ValueError(f"write a number and a unit, like {like}")
     number, unit = match.groups()
     if not unit:
+        like = " or ".join(f'"{number}{example.lstrip("0123456789")}"' for example in examples)
         raise ValueError(f"add a unit ({', '.join(units)}), like {like}")
     if unit not in units:
-        raise ValueError(f'unknown unit "{unit}"; use one of {", ".join(units)}')
+        meant = [each for each in _MEANT.get(unit.lower(), "").split() if each in units]
+        fix = f'did you mean "{number}{meant[0]}"?' if meant else f"use one of {', '.join(units)}"
+        raise ValueError(f'unknown unit "{unit}"; {fix}')
     return Decimal(number), unit
 
 
@@ -90,5 +106,5 @@ def _whole(text: str, units: dict[str, int], example: str, of: str) -> int:
 
 def _integer(number: Decimal, text: str, of: str) -> int:
     if number != number.to_integral_value():
-        raise ValueError(f"{text} is no whole number of {of}; round it")
+        raise ValueError(f"{text} is not a whole number of {of}; round it")
     return int(number)

@@ -1,0 +1,6 @@
+"""`python -m ackclock`, the same as `ackclock`."""
+
+from ackclock.cli import main
+
+if __name__ == "__main__":
+    main()
