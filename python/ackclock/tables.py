@@ -1,7 +1,7 @@
-"""The tables that a run leaves behind: their columns, types and meaning, stated once.
+"""The tables of a run: their columns, types and meaning, stated once.
 
-`docs/tables.md` is `markdown()`; the engine's columns (``crates/sim/src/record.rs``)
-are checked against this list when a result is made.
+`markdown()` writes `docs/tables.md`. A result checks the engine's columns
+(``crates/sim/src/record.rs``) against this list.
 """
 
 from collections.abc import Iterable, Mapping
@@ -11,7 +11,7 @@ import polars as pl
 
 #: A sender's congestion state, in the order of the engine's codes (Linux's `tcp_ca_state`).
 STATES = ("open", "disorder", "cwr", "recovery", "loss")
-#: What can happen to a sender.
+#: Events of a sender.
 EVENT_KINDS = (
     "established",
     "slow_start_exit",
@@ -33,20 +33,20 @@ TABLES: dict[str, tuple[str, dict[str, tuple[Any, str]]]] = {
         "One row per flow: its totals at the end of the run.",
         {
             "flow": (U32, "Number of the flow, from 1."),
-            "start_us": (U64, "When it connected, the drawn spread included."),
-            "completed_us": (U64, "When its last byte was acknowledged; 0: it never finished."),
-            "delivered_bytes": (U64, "Payload acknowledged."),
+            "start_us": (U64, "When the flow connected, its random spread included."),
+            "completed_us": (U64, "When the last byte was ACKed; 0 if the flow did not finish."),
+            "delivered_bytes": (U64, "Acknowledged payload."),
             "sent_packets": (U64, "Data packets sent, retransmissions included."),
-            "retransmitted_packets": (U64, "Data packets sent again."),
+            "retransmitted_packets": (U64, "Retransmitted data packets."),
             "dropped_packets": (U64, "Data packets that the bottleneck dropped."),
-            "recoveries": (U64, "Times it entered fast recovery."),
+            "recoveries": (U64, "How often the flow entered fast recovery."),
             "timeouts": (U64, "Retransmission timeouts."),
-            "undos": (U64, "Window reductions undone as spurious."),
-            "min_rtt_us": (U64, "Smallest round-trip time measured."),
-            "receive_window_limited_us": (U64, "Time in which the receive window limited it."),
-            "send_buffer_limited_us": (U64, "Time in which the send buffer limited it."),
-            "direction": (pl.Enum(DIRECTIONS), "Which way its data goes: forward, reverse."),
-            "algorithm": (pl.String, "Its algorithm, as in the scenario."),
+            "undos": (U64, "Window reductions that were spurious and therefore undone."),
+            "min_rtt_us": (U64, "Smallest measured RTT."),
+            "receive_window_limited_us": (U64, "Time in which the receive window was the limit."),
+            "send_buffer_limited_us": (U64, "Time in which the send buffer was the limit."),
+            "direction": (pl.Enum(DIRECTIONS), "Direction of the data: forward, reverse."),
+            "algorithm": (pl.String, "Algorithm, as in the scenario."),
         },
     ),
     "samples": (
@@ -56,29 +56,29 @@ TABLES: dict[str, tuple[str, dict[str, tuple[Any, str]]]] = {
             "flow": (U32, "Number of the flow, from 1."),
             "cwnd_packets": (U32, "Congestion window."),
             "ssthresh_packets": (U32, "Slow-start threshold; 2147483647 before the first loss."),
-            "srtt_us": (U32, "Smoothed round-trip time (RFC 6298); 0 before the first sample."),
-            "min_rtt_us": (U32, "Smallest round-trip time of the last 300 s; 0 before the first."),
+            "srtt_us": (U32, "Smoothed RTT (RFC 6298); 0 before the first sample."),
+            "min_rtt_us": (U32, "Smallest RTT of the last 300 s; 0 before the first sample."),
             "in_flight_packets": (U32, "packets_out − (sacked_out + lost_out) + retrans_out."),
-            "delivered_packets": (U64, "Packets known to be delivered (ACKed or SACKed), so far."),
-            "delivered_bytes": (U64, "Payload cumulatively acknowledged, so far."),
+            "delivered_packets": (U64, "Packets known to be delivered (ACKed or SACKed) so far."),
+            "delivered_bytes": (U64, "Cumulatively acknowledged payload so far."),
             "lost_packets": (
                 U64,
-                "Packets deemed lost, so far; on the kernel: retransmitted, or marked as lost.",
+                "Packets judged lost so far; on the kernel: retransmitted, or marked as lost.",
             ),
-            "retransmitted_packets": (U64, "Packets retransmitted, so far."),
+            "retransmitted_packets": (U64, "Retransmitted packets so far."),
             "state": (pl.Enum(STATES), f"Congestion state: {', '.join(STATES)}."),
         },
     ),
     "queues": (
-        "One row per sampling instant and queue: the bottleneck.",
+        "One row per sampling instant and queue of the bottleneck.",
         {
             "time_us": (U64, "Simulated time."),
-            "queue": (U32, "1: the way forth; 2: the way back, if data goes both ways."),
-            "queue_packets": (U64, "Packets waiting, the one in service included."),
-            "queue_bytes": (U64, "Their bytes."),
-            "enqueued_packets": (U64, "Packets accepted, so far."),
-            "dropped_packets": (U64, "Packets dropped, so far."),
-            "sent_bytes": (U64, "Bytes sent on, so far."),
+            "queue": (U32, "1: forward; 2: back, if data goes both ways."),
+            "queue_packets": (U64, "Packets in the queue, the one in service included."),
+            "queue_bytes": (U64, "Bytes in the queue."),
+            "enqueued_packets": (U64, "Packets accepted so far."),
+            "dropped_packets": (U64, "Packets dropped so far."),
+            "sent_bytes": (U64, "Bytes that left the queue so far."),
         },
     ),
     "events": (
@@ -86,50 +86,50 @@ TABLES: dict[str, tuple[str, dict[str, tuple[Any, str]]]] = {
         {
             "time_us": (U64, "Simulated time."),
             "flow": (U32, "Number of the flow, from 1."),
-            "kind": (pl.Enum(EVENT_KINDS), f"What happened: {', '.join(EVENT_KINDS)}."),
-            "cwnd_packets": (U32, "Congestion window just before."),
-            "ssthresh_packets": (U32, "Slow-start threshold just after."),
-            "in_flight_packets": (U32, "Packets in flight just before."),
+            "kind": (pl.Enum(EVENT_KINDS), f"Kind of event: {', '.join(EVENT_KINDS)}."),
+            "cwnd_packets": (U32, "Congestion window just before the event."),
+            "ssthresh_packets": (U32, "Slow-start threshold just after the event."),
+            "in_flight_packets": (U32, "Packets in flight just before the event."),
         },
     ),
     "sessions": (
         "One row per session: its totals at the end of the run.",
         {
             "session": (U32, "Number of the session, from 1."),
-            "transfers": (U64, "Transfers completed."),
-            "delivered_bytes": (U64, "Payload acknowledged."),
+            "transfers": (U64, "Completed transfers."),
+            "delivered_bytes": (U64, "Acknowledged payload."),
             "sent_packets": (U64, "Data packets sent, retransmissions included."),
-            "retransmitted_packets": (U64, "Data packets sent again."),
+            "retransmitted_packets": (U64, "Retransmitted data packets."),
             "dropped_packets": (U64, "Data packets that the bottleneck dropped."),
-            "recoveries": (U64, "Times its connections entered fast recovery."),
+            "recoveries": (U64, "How often its connections entered fast recovery."),
             "timeouts": (U64, "Retransmission timeouts."),
-            "direction": (pl.Enum(DIRECTIONS), "Which way its data goes: forward, reverse."),
-            "algorithm": (pl.String, "Its algorithm, as in the scenario."),
+            "direction": (pl.Enum(DIRECTIONS), "Direction of the data: forward, reverse."),
+            "algorithm": (pl.String, "Algorithm, as in the scenario."),
         },
     ),
     "transfers": (
-        "One row per transfer of a session, in order of completion; unfinished ones at the end.",
+        "One row per transfer of a session, in order of completion; unfinished transfers last.",
         {
             "session": (U32, "Number of the session, from 1."),
-            "start_us": (U64, "When it connected: its first SYN."),
-            "completed_us": (U64, "When its last byte was acknowledged; 0: not by the end."),
-            "size_bytes": (U64, "Its payload."),
+            "start_us": (U64, "When the transfer sent its first SYN."),
+            "completed_us": (U64, "When the last byte was ACKed; 0 if the run ended before."),
+            "size_bytes": (U64, "Payload of the transfer."),
         },
     ),
 }
 
 #: The table that only a kernel run with `--acks` has. The algorithms' private state follows.
 ACKS: tuple[str, dict[str, tuple[Any, str]]] = (
-    """Only of `--on kernel --acks`: one row per ACK that an established sender received, with
-what the ACK met, before it was handled. After these columns there is one for each member of the
-algorithms' private state, such as `private.cnt`: 64-bit, by its name in the C file, null for flows
-whose algorithm has none of that name.""",
+    """Only `--on kernel --acks` writes this table. It has one row per ACK that an established
+sender received, with the sender's state before TCP handled the ACK. Further columns hold the
+private state of the algorithms: one 64-bit column per member, named as in the C file, such as
+`private.cnt`. A value is null if the flow's algorithm has no member of that name.""",
     {
-        "time_us": (U64, "When the ACK arrived; the clock of samples."),
+        "time_us": (U64, "When the ACK arrived, by the clock of the samples."),
         "flow": (U32, "Number of the flow, from 1."),
         "cwnd_packets": (U32, "Congestion window."),
         "ssthresh_packets": (U32, "Slow-start threshold; 2147483647 before the first loss."),
-        "srtt_us": (U32, "Smoothed round-trip time (RFC 6298)."),
+        "srtt_us": (U32, "Smoothed RTT (RFC 6298)."),
         "in_flight_packets": (U32, "packets_out − (sacked_out + lost_out) + retrans_out."),
         "state": (pl.Enum(STATES), f"Congestion state: {', '.join(STATES)}."),
     },
@@ -139,12 +139,12 @@ _ALL = TABLES | {"acks": ACKS}
 
 
 def schema(table: str) -> dict[str, Any]:
-    """Type of each column; of `acks` those that are always there."""
+    """Type of each column; for `acks`, of the columns that are always there."""
     return {name: dtype for name, (dtype, _) in _ALL[table][1].items()}
 
 
 def frame(table: str, columns: Mapping[str, Any]) -> pl.DataFrame:
-    """The polars table of the engine's columns (arrays of equal length; the state as a code)."""
+    """Makes a polars table of the engine's columns (equal lengths; the state is a code)."""
     types = schema(table)
     if list(columns) != list(types):
         raise TypeError(f"{table}: the engine has columns {list(columns)}, tables.py {list(types)}")
@@ -157,7 +157,7 @@ def frame(table: str, columns: Mapping[str, Any]) -> pl.DataFrame:
 def acks_frame(
     columns: Mapping[str, Any], private_state: Iterable[tuple[str, bool, list[int], Any]]
 ) -> pl.DataFrame:
-    """The polars table of what `_kernel.run_on_kernel` hands over."""
+    """Makes a polars table of what `_kernel.run_on_kernel` returns."""
     private = []
     for name, signed, flows, values in private_state:
         column = pl.Series(f"private.{name}", values.view("i8") if signed else values)
@@ -170,9 +170,13 @@ def markdown() -> str:
     lines = [
         "# The tables of a run",
         "",
-        "`ackclock run -o DIR` writes one Parquet file per table; `ackclock.Result` has them as",
-        "polars tables of the same names. Times count from the start of the run; columns that say",
-        '"so far" are cumulative. Written by `make docs` from `python/ackclock/tables.py`.',
+        "This page is for readers of results: it gives the meaning of each column.",
+        "`ackclock run -o DIR` writes one Parquet file per table. `ackclock.Result` has polars",
+        "tables of the same names. Times count from the start of the run. Columns that say",
+        '"so far" are cumulative.',
+        "`make docs` writes this page from `python/ackclock/tables.py`.",
+        "",
+        "Tables: " + " · ".join(f"[{table}](#{table}parquet)" for table in _ALL),
     ]
     for table, (row, columns) in _ALL.items():
         lines += ["", f"## `{table}.parquet`", "", row, "", "| column | type | meaning |"]
