@@ -64,7 +64,9 @@ docs: build ## Rewrite the generated pages of docs/
 docs-claims: build ## Rewrite docs/claims.md: all papers at full length (half an hour, resumes)
 	$(BIN)/ackclock claims -o out/claims
 	(echo "# What the papers claim, and what we measured"; echo; \
-	 echo "Written by \`make docs-claims\` with $$($(BIN)/ackclock --version); why: [findings.md](findings.md)."; echo; \
+	 echo "This page gives the verdict on each claim of the four papers, and our measurement."; \
+	 echo "[findings.md](findings.md) explains why a claim fails or stays open. \`make docs-claims\`"; \
+	 echo "wrote this page with $$($(BIN)/ackclock --version)."; echo; \
 	 cat out/claims/claims.md) > docs/claims.md
 
 vectors: ## Rewrite vectors/: what every algorithm answers to a script; as root its bytecode, too
