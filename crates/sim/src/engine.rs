@@ -1,11 +1,11 @@
-//! The dumbbell: wires senders, the bottleneck, propagation and receivers together
-//! and moves time from event to event.
+//! The dumbbell: connects senders, bottleneck, propagation delay and receivers, and moves time from
+//! event to event.
 //!
-//! A flow is one element with one pending event. A receiver's answer to a data packet is
-//! known as soon as the bottleneck has accepted the packet: receivers run ahead of the
-//! clock, and the ACKs wait in the flow's own line until they reach the sender. An ACK
-//! therefore costs one event, and a data packet none. Where data goes both ways (ADR 7),
-//! ACKs queue among it, and an ACK's leaving is an event, too.
+//! A flow is one element with one pending event. As soon as the bottleneck has accepted a data
+//! packet, the receiver's answer is known. So receivers run ahead of the clock, and ACKs wait in
+//! the flow's own queue until they reach the sender. An ACK therefore costs one event, and a data
+//! packet costs none. If data goes both ways (ADR 7), ACKs queue among the data, and the departure
+//! of an ACK is an event too.
 
 use crate::census::{Census, TraceHash};
 use crate::flow::{Connection, Flow, Phase};
@@ -22,15 +22,15 @@ use std::sync::atomic::Ordering;
 /// IP bytes of a SYN and of a bare ACK, with timestamps.
 const SYN_BYTES: u32 = 60;
 const ACK_BYTES: u32 = 52;
-/// The SACK option, padded, and each of its blocks.
+/// Bytes of the SACK option, padded, and of each of its blocks.
 const SACK_BYTES: u32 = 4;
 const SACK_BLOCK_BYTES: u32 = 8;
-/// How many events pass between looks at [`Control`].
+/// How many events pass between two checks of [`Control`].
 const EVENTS_PER_CHECK: u32 = 1 << 14;
 
 struct Dumbbell<'a> {
     scenario: &'a Scenario,
-    /// The queue forth, and in two-way runs that back.
+    /// The forward queue; in two-way runs also the queue on the way back.
     links: Vec<Link>,
     two_way: bool,
     /// The flows, then the sessions.
@@ -39,7 +39,7 @@ struct Dumbbell<'a> {
     hash: TraceHash,
     result: RunResult,
     census: Census,
-    /// Data packets offered to each queue, and which of them is the next to be lost.
+    /// How many data packets each queue was offered, and the number of the next one to drop.
     data_packets: [u64; 2],
     next_loss: [u64; 2],
 }
@@ -52,7 +52,7 @@ pub fn run(scenario: &Scenario, control: &Control) -> Result<RunResult, RunError
     run_with_census(scenario, control).map(|(result, _)| result)
 }
 
-/// [`run`], and where the packets went.
+/// As [`run`]; also returns where the packets went.
 ///
 /// # Errors
 /// As [`run`].
@@ -81,7 +81,7 @@ impl<'a> Dumbbell<'a> {
             })
             .collect();
         let two_way = scenario.is_two_way();
-        // Flow i is element i; the sampler comes after all of them at equal times.
+        // Flow i is element i. At equal times the sampler comes after all flows.
         let mut schedule = Schedule::new(flows.len() + 1);
         for (element, flow) in flows.iter().enumerate() {
             schedule.set(element, flow.next_event_ns());
@@ -135,7 +135,7 @@ impl<'a> Dumbbell<'a> {
         Ok(())
     }
 
-    /// Lets a flow handle what is due.
+    /// Handles the events of a flow that are due.
     #[inline]
     fn step(&mut self, element: usize, now_ns: u64) -> Result<(), RunError> {
         let flow = &mut self.flows[element];
@@ -189,7 +189,7 @@ impl<'a> Dumbbell<'a> {
         }
     }
 
-    /// Sends what the sender has to send, through the bottleneck and to the receiver.
+    /// Sends the packets that the sender has ready, through the bottleneck to the receiver.
     #[inline]
     fn transmit(&mut self, element: usize, now_ns: u64) {
         let flow = &mut self.flows[element];
@@ -235,7 +235,7 @@ impl<'a> Dumbbell<'a> {
         }
     }
 
-    /// A receiver's ACK sets out, through the queue on the way back if there is one.
+    /// Sends an ACK of a receiver, through the queue on the way back if there is one.
     fn acknowledge(&mut self, element: usize, now_ns: u64, ack: &Ack) {
         let flow = &mut self.flows[element];
         if !self.two_way {
@@ -279,7 +279,7 @@ impl<'a> Dumbbell<'a> {
                 acks: Default::default(),
                 last_ack_at_ns: 0,
             }));
-            // The final ACK matters to nobody if it is lost: data follows at once.
+            // A loss of the final ACK has no effect: data follows at once.
             let _ = self.links[flow.queue].enqueue(now_ns, ACK_BYTES);
             self.record_event(element, now_ns, EventKind::Established, None);
             self.stop_if_due(element, now_ns);
@@ -297,7 +297,7 @@ impl<'a> Dumbbell<'a> {
         *syns += 1;
         *retry_at_ns = now_ns + timeout_ns;
         if let Some(departs_ns) = self.links[flow.queue].enqueue(now_ns, SYN_BYTES) {
-            // The first SYN to arrive is answered; later ones change nothing.
+            // The receiver answers the first SYN that arrives; later SYNs change nothing.
             if *answer_at_ns == NEVER && *syn_at_ns == NEVER {
                 *syn_sent_ns = now_ns;
                 if self.two_way {
@@ -310,7 +310,7 @@ impl<'a> Dumbbell<'a> {
         Ok(())
     }
 
-    /// An algorithm may leave any window; some are the end of a run.
+    /// Ends the run if the algorithm has set an impossible window.
     #[cold]
     fn fault(&self, element: usize, now_ns: u64) -> Result<(), RunError> {
         let Phase::Open(connection) = &self.flows[element].phase else {
@@ -361,7 +361,7 @@ impl<'a> Dumbbell<'a> {
         }
     }
 
-    /// A session's transfer is over: the connection goes, and the next is drawn.
+    /// Ends the transfer of a session: removes the connection and draws the next one.
     fn end_transfer(&mut self, element: usize, now_ns: u64) {
         let flow = &mut self.flows[element];
         let transfer = flow.transfer(now_ns);

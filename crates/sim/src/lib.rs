@@ -1,4 +1,4 @@
-//! A fast, exact, repeatable packet simulator with a Linux-faithful TCP endpoint.
+//! A fast, deterministic packet simulator with a TCP endpoint that behaves as Linux does.
 #![forbid(unsafe_code)]
 
 mod census;
@@ -22,9 +22,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 /// How another thread follows a run and stops it.
 #[derive(Debug, Default)]
 pub struct Control {
-    /// Set it, and the run ends at the next check with [`RunError::Cancelled`].
+    /// Set it to end the run: the next check returns [`RunError::Cancelled`].
     pub cancelled: AtomicBool,
-    /// Simulated nanoseconds done so far.
+    /// Simulated time so far, nanoseconds.
     pub simulated_ns: AtomicU64,
 }
 
@@ -34,7 +34,7 @@ pub enum RunError {
     /// The scenario cannot be simulated.
     #[error(transparent)]
     Scenario(#[from] ScenarioError),
-    /// An algorithm left a window with which no sender can go on.
+    /// An algorithm set a window that no sender can work with.
     #[error(
         "{kind} {flow}: {algorithm}: {field} = {value} after {time_us} us; \
          an algorithm keeps it from 1 to {most} packets"
@@ -42,17 +42,17 @@ pub enum RunError {
     Algorithm {
         /// `flow` or `session`.
         kind: &'static str,
-        /// Its number, from 1.
+        /// Number of the flow or session, from 1.
         flow: u32,
         /// Its algorithm, as in the scenario.
         algorithm: String,
         /// `snd_cwnd` or `snd_ssthresh`.
         field: &'static str,
-        /// What the algorithm made of it, packets.
+        /// The value that the algorithm set, packets.
         value: u32,
-        /// When.
+        /// Simulated time of the fault.
         time_us: u64,
-        /// The largest value that makes sense, packets.
+        /// The largest valid value, packets.
         most: u32,
     },
     /// [`Control::cancelled`] was set.

@@ -1,15 +1,16 @@
 //! What to simulate: the canonical, fully resolved form of a scenario.
 //!
-//! Integers only, every default filled in, so that its JSON text identifies the
-//! run. Python's `ackclock.Scenario` is the form people write ("250mbit",
-//! "1bdp"); it resolves to this one.
+//! It has integers only, and every default is filled in. Its JSON text therefore identifies the
+//! run. People write the form of Python's `ackclock.Scenario` ("250mbit", "1bdp"), which resolves
+//! to this one.
 
 use crate::rng::Stream;
 use ackclock_host::{Algorithm, Configured};
 use serde::{Deserialize, Serialize};
 
-/// A dumbbell: flows that share one bottleneck. Where any data flows in reverse, the way back has
-/// a queue like the way forth, which ACKs share; otherwise nothing holds them up.
+/// A dumbbell: flows that share one bottleneck. If any data flows in reverse, the way back has a
+/// queue like the forward way, and ACKs share that queue. Otherwise nothing delays ACKs on the way
+/// back but propagation and jitter.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Scenario {
@@ -23,15 +24,16 @@ pub struct Scenario {
     pub hz: u32,
     /// TCP payload of a full segment, bytes.
     pub mss_bytes: u32,
-    /// IP and TCP headers of a packet, bytes: the wire size is payload plus this.
+    /// IP and TCP headers of a packet, bytes. The wire size is the payload plus the headers.
     pub header_bytes: u32,
-    /// Each host handles an incoming ACK after a delay drawn from U(0, jitter), order kept.
+    /// Each host handles an incoming ACK after a delay drawn from U(0, jitter). ACKs keep their
+    /// order.
     pub jitter_ns: u64,
     /// Full segments that one delayed ACK answers: 2, or 1 for no delayed ACKs.
     pub delayed_ack_segments: u32,
-    /// Do hosts cut bursts out of what TCP hands them (TSO), so that TCP saves for large ones?
+    /// Whether hosts use TSO. TCP then waits until it can send large bursts.
     pub tso: bool,
-    /// Do senders pace at `sk_pacing_rate`, as under fq?
+    /// Whether senders pace at `sk_pacing_rate`, as under fq.
     pub pacing: bool,
     /// The shared link.
     pub bottleneck: Bottleneck,
@@ -39,7 +41,7 @@ pub struct Scenario {
     pub flows: Vec<Flow>,
     /// Sources of background traffic, numbered from 1 in their own tables.
     pub sessions: Vec<Session>,
-    /// Spacing of the periodic samples, nanoseconds; 0 records none.
+    /// Interval of the periodic samples, nanoseconds; 0: no samples.
     pub sample_interval_ns: u64,
 }
 
@@ -51,53 +53,52 @@ pub struct Bottleneck {
     pub rate_bps: u64,
     /// Room in the queue, the packet in service included.
     pub buffer: Buffer,
-    /// Every so manieth data packet of a direction is lost on its way to the queue; `None`:
-    /// none is.
+    /// Drop every Nth data packet of each direction before it reaches the queue; `None`: drop none.
     pub drop_every_packets: Option<u64>,
 }
 
-/// The unit in which the drop-tail queue counts.
+/// The limit of the drop-tail queue, in its unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Buffer {
-    /// At most so many packets.
+    /// Maximum packets.
     Packets(u64),
-    /// At most so many bytes.
+    /// Maximum bytes.
     Bytes(u64),
 }
 
-/// One TCP connection, its data flowing from sender to receiver.
+/// One TCP connection. Its data flows from sender to receiver.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Flow {
-    /// `name[@preset][:param=value,…]`, or the path of a C file in place of the name; on the
-    /// kernel [`KERNEL`] and the name of its own, too.
+    /// `name[@preset][:param=value,…]`, or the path of a C file in place of the name. On the kernel
+    /// also [`KERNEL`] and the name of one of the kernel's own algorithms.
     pub algorithm: String,
-    /// Which way its data goes.
+    /// Direction of its data.
     pub direction: Direction,
     /// Round-trip propagation delay, nanoseconds.
     pub rtt_ns: u64,
-    /// Mean of a delay that is added to it, drawn anew for each connection from an
-    /// exponential distribution, nanoseconds.
+    /// Mean of a delay that is added to `rtt_ns`, nanoseconds. Each connection draws its delay from
+    /// an exponential distribution.
     pub rtt_exponential_ns: u64,
-    /// When it connects, nanoseconds.
+    /// When the flow connects, nanoseconds.
     pub start_ns: u64,
     /// A delay drawn from U(0, spread) is added to `start_ns`.
     pub start_spread_ns: u64,
     /// When its application stops writing; `None`: never.
     pub stop_ns: Option<u64>,
-    /// What its application writes, bytes; `None`: without end.
+    /// How much its application writes, bytes; `None`: without end.
     pub size_bytes: Option<u64>,
-    /// The receiver's window, bytes; `None`: never limits.
+    /// The receiver's window, bytes; `None`: it never limits.
     pub receive_window_bytes: Option<u64>,
-    /// The sender's buffer for unacknowledged data, bytes; `None`: never limits.
+    /// The sender's buffer for unacknowledged data, bytes; `None`: it never limits.
     pub send_buffer_bytes: Option<u64>,
-    /// Where its slow start ends, packets (a route's metric); `None`: nowhere.
+    /// Initial ssthresh, packets (a route's metric); `None`: infinity.
     pub initial_ssthresh_packets: Option<u32>,
 }
 
 impl Flow {
-    /// A flow that starts at once, never ends and is limited by nothing but its algorithm.
+    /// A flow that starts at once, never ends, and that only its algorithm limits.
     pub fn endless(algorithm: &str, rtt_ns: u64) -> Self {
         Self {
             algorithm: algorithm.into(),
@@ -115,7 +116,7 @@ impl Flow {
     }
 }
 
-/// Which of the two queues data passes; its ACKs pass the other.
+/// Which of the two queues the data passes; the ACKs pass the other queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Direction {
@@ -125,17 +126,17 @@ pub enum Direction {
     Reverse,
 }
 
-/// A source of one connection after another: it waits, connects, sends, and begins anew.
+/// A source of one connection after another: it waits, connects, sends, and starts again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Session {
-    /// Each of its connections. `size_bytes` is their mean size; `None`: there is one, without
+    /// The form of each connection. `size_bytes` is the mean size; `None`: one connection without
     /// end. `stop_ns` is `None`.
     pub flow: Flow,
-    /// Mean of the pause before each connection, drawn from an exponential distribution,
-    /// nanoseconds.
+    /// Mean of the pause before each connection, nanoseconds. Pauses are drawn from an exponential
+    /// distribution.
     pub gap_ns: u64,
-    /// How sizes vary about their mean.
+    /// Distribution of the sizes around their mean.
     pub sizes: Sizes,
 }
 
@@ -143,11 +144,11 @@ pub struct Session {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Sizes {
-    /// All alike.
+    /// All sizes are equal.
     Equal,
-    /// Pareto with this shape, in thousandths.
+    /// Pareto; the value is the shape, in thousandths.
     Pareto(u32),
-    /// Lognormal; this is the standard deviation of the logarithm, in thousandths.
+    /// Lognormal; the value is the standard deviation of the logarithm, in thousandths.
     Lognormal(u32),
 }
 
@@ -162,24 +163,24 @@ pub enum Profile {
     Linux6,
 }
 
-/// A field that cannot be simulated: its name, its value and what would do.
+/// A field that cannot be simulated: its name, its value, and what to write instead.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{field} = {value}: {fix}")]
 pub struct ScenarioError {
     /// Path of the field, `flows[0].rtt_ns`.
     pub field: String,
-    /// What it was.
+    /// The value.
     pub value: String,
     /// What to write instead.
     pub fix: String,
 }
 
-/// What precedes the name of an algorithm that the kernel itself has, as in `kernel:cubic`.
+/// The prefix of the name of one of the kernel's own algorithms, as in `kernel:cubic`.
 pub const KERNEL: &str = "kernel:";
 const NS_PER_S: u64 = 1_000_000_000;
 /// Longest simulated time: 1000 hours.
 const MAX_DURATION_NS: u64 = 3_600_000 * NS_PER_S;
-/// Most rows of periodic samples, some 4 GB of them, and of transfers.
+/// Maximum rows of periodic samples, and of transfers. Samples then take about 4 GB.
 const MAX_SAMPLES: u64 = 50_000_000;
 /// Fastest link: 1 Tb/s.
 const MAX_RATE_BPS: u64 = 1_000_000_000_000;
@@ -217,7 +218,7 @@ impl Scenario {
         Ok(scenario)
     }
 
-    /// Reads the canonical JSON form and checks no value.
+    /// Reads the canonical JSON form, and does not check the values.
     ///
     /// # Errors
     /// The first field that is unknown or missing.
@@ -229,7 +230,7 @@ impl Scenario {
         })
     }
 
-    /// When a flow (from 0) connects, nanoseconds: its start and the drawn spread.
+    /// When flow number `flow` (from 0) connects, nanoseconds: its start plus its random spread.
     pub fn connects_at_ns(&self, flow: usize) -> u64 {
         let each = &self.flows[flow];
         let mut start = Stream::named(self.seed, &format!("flow.{}.start", flow + 1));
@@ -308,7 +309,7 @@ impl Scenario {
         Ok(configured)
     }
 
-    /// Transfers of a session whose sizes take no time: a handshake and a round trip each.
+    /// Upper bound of the transfers of a session: each takes at least a handshake and an RTT.
     fn most_transfers(&self, session: &Session) -> u64 {
         let rtt_ns = session
             .flow
@@ -401,14 +402,14 @@ impl Scenario {
         })
     }
 
-    /// Does any data flow in reverse?
+    /// Whether any data flows in reverse.
     pub fn is_two_way(&self) -> bool {
         let sessions = self.sessions.iter().map(|session| &session.flow);
         let mut flows = self.flows.iter().chain(sessions);
         flows.any(|flow| flow.direction == Direction::Reverse)
     }
 
-    /// The algorithm of flow `index`, or of a session, which follow the flows.
+    /// The algorithm of element `index`: the flows come first, then the sessions.
     pub(crate) fn algorithm(&self, index: usize) -> &str {
         let flow = match index.checked_sub(self.flows.len()) {
             None => &self.flows[index],

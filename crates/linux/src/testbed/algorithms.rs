@@ -1,20 +1,20 @@
-//! The flows' congestion controls, registered in the kernel for the time of a run.
+//! Registers the flows' congestion controls in the kernel for the time of a run.
 
 use super::TestbedError;
 use crate::bpf::{PrivateField, Registered};
 use ackclock_sim::scenario::{Scenario, KERNEL};
 use std::collections::btree_map::{BTreeMap, Entry};
 
-/// The flows' algorithms in the kernel. They go with this, or with the process.
+/// The flows' algorithms in the kernel. They end with this value, or with the process.
 #[derive(Debug)]
 pub(super) struct Algorithms {
-    /// The kernel's name of each flow's.
+    /// The kernel's name of each flow's algorithm.
     pub(super) names: Vec<String>,
     registered: BTreeMap<String, Registered>,
 }
 
 impl Algorithms {
-    /// Registers what the kernel does not have itself, each spec once.
+    /// Registers each algorithm that the kernel does not have itself; each spec once.
     pub(super) fn load(scenario: &Scenario) -> Result<Self, TestbedError> {
         let mut registered = BTreeMap::new();
         let mut names = Vec::with_capacity(scenario.flows.len());
@@ -39,7 +39,7 @@ impl Algorithms {
         Ok(Self { names, registered })
     }
 
-    /// What each flow's private state holds; the kernel's own algorithms do not say.
+    /// The members of each flow's private state; none for the kernel's own algorithms.
     pub(super) fn private_fields(&self, scenario: &Scenario) -> Vec<Vec<PrivateField>> {
         let of = |spec| self.registered.get(spec).map(Registered::private_fields);
         let flows = scenario.flows.iter();

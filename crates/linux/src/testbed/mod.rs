@@ -1,8 +1,8 @@
 //! The testbed: a scenario on this machine's own TCP stack.
 //!
 //! Two network namespaces hold the senders and the receivers. Between their TUN devices the
-//! [`emulator`](crate::emulator) is the bottleneck and the propagation delay. [`run`] answers
-//! with the simulator's tables and a [`Certificate`] of how well time was kept.
+//! [`emulator`](crate::emulator) is the bottleneck and the propagation delay. [`run`] returns the
+//! simulator's tables, and a [`Certificate`] of how well the run kept time.
 
 mod acks;
 mod algorithms;
@@ -29,9 +29,9 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 use std::{fs, io, thread};
 
-/// Most flows: each is two sockets and a port.
+/// Maximum flows. Each flow needs two sockets and a port.
 const MOST_FLOWS: usize = 1_000;
-/// Most memory for the packets in the queue.
+/// Maximum memory for the packets in the queue.
 const MOST_QUEUE_BYTES: u64 = 1 << 30;
 /// Fastest link that one thread can serve.
 const MOST_RATE_BPS: u64 = 4_000_000_000;
@@ -42,14 +42,14 @@ pub enum TestbedError {
     /// The scenario cannot run on a real kernel.
     #[error(transparent)]
     Scenario(#[from] ScenarioError),
-    /// The machine refused something.
+    /// The machine refused an operation.
     #[error("cannot {what}: {source}; {fix}")]
     Host {
-        /// What was tried.
+        /// The operation.
         what: String,
-        /// The kernel's answer.
+        /// The kernel's error.
         source: io::Error,
-        /// What would help.
+        /// What the user can do.
         fix: &'static str,
     },
     /// A socket cannot use the algorithm.
@@ -59,7 +59,7 @@ pub enum TestbedError {
         flow: usize,
         /// Its algorithm, as in the scenario.
         algorithm: String,
-        /// Why.
+        /// Why the socket cannot use it.
         problem: String,
     },
     /// A connection ended before the run did.
@@ -67,10 +67,10 @@ pub enum TestbedError {
     Connection {
         /// Number of the flow, from 1.
         flow: u32,
-        /// The kernel's answer.
+        /// The kernel's error.
         source: io::Error,
     },
-    /// ACKs cannot be recorded.
+    /// The testbed cannot record ACKs.
     #[error(transparent)]
     Telemetry(#[from] KernelError),
     /// [`Control::cancelled`] was set.
@@ -91,25 +91,25 @@ impl TestbedError {
     }
 }
 
-/// How often the stream of ACKs is emptied.
+/// Interval at which the testbed empties the stream of ACKs.
 const DRAIN: Duration = Duration::from_millis(20);
 
-/// What a run on the kernel leaves behind.
+/// The result of a run on the kernel.
 #[derive(Clone, Debug)]
 pub struct Run {
-    /// The simulator's tables. `trace_hash` stays 0: no two runs are equal.
+    /// The simulator's tables. `trace_hash` is 0, because no two runs are equal.
     pub result: RunResult,
-    /// How well time was kept.
+    /// How well the run kept time.
     pub certificate: Certificate,
-    /// Every ACK, if it was asked for.
+    /// Every ACK, if the caller asked for ACKs.
     pub acks: Option<AckTable>,
 }
 
 /// Runs a scenario in real time; `acks`: records every ACK, too.
 ///
 /// # Errors
-/// A field that a kernel run cannot honour, no permission, a connection that broke, or
-/// cancellation. A run that kept time badly is no error: the certificate says so.
+/// A field that a kernel run cannot honour, a missing permission, a broken connection, or
+/// cancellation. A run that kept time badly is not an error: its certificate says so.
 pub fn run(scenario: &Scenario, control: &Control, acks: bool) -> Result<Run, TestbedError> {
     check(scenario)?;
     let config = |address| Config {
@@ -217,7 +217,7 @@ fn sender_socket(
 /// Refuses what a real kernel cannot do.
 ///
 /// # Errors
-/// The first such field.
+/// The first field that a kernel run cannot honour.
 pub fn check(scenario: &Scenario) -> Result<(), ScenarioError> {
     let mut simulated = scenario.clone();
     for flow in &mut simulated.flows {
@@ -293,25 +293,25 @@ pub fn check(scenario: &Scenario) -> Result<(), ScenarioError> {
     Ok(())
 }
 
-/// Bytes that fit between the hosts: the longest BDP and the queue.
+/// Bytes that fit between the hosts: the longest BDP plus the queue.
 fn path_bytes(scenario: &Scenario) -> u64 {
     let rtt_ns = scenario.flows.iter().map(|flow| flow.rtt_ns).max();
     let bits = u128::from(scenario.bottleneck.rate_bps) * u128::from(rtt_ns.unwrap_or(0));
     (bits / 8_000_000_000) as u64 + crate::emulator::room(scenario).1
 }
 
-/// More than fits between the hosts: a device that holds so many drops nothing.
+/// More packets than fit between the hosts. A device that holds this many drops none.
 fn most_in_flight_packets(scenario: &Scenario) -> u32 {
     let packets = path_bytes(scenario) / u64::from(scenario.packet_bytes());
     (2 * packets + 1_000).min(1 << 20) as u32
 }
 
-/// Room in a socket that never limits: the kernel counts some 2.3 kB for a packet of 1500 B.
+/// A socket buffer that never limits. The kernel counts about 2.3 kB for a packet of 1500 B.
 fn socket_bytes(scenario: &Scenario) -> u64 {
     (8 * path_bytes(scenario)).clamp(1 << 23, 1 << 30)
 }
 
-/// Time that the host stole, and all time, of every core so far (in ticks).
+/// Ticks that the host stole from all cores so far, and all ticks so far.
 fn machine_time() -> (f64, f64) {
     let text = fs::read_to_string("/proc/stat").unwrap_or_default();
     let first = text.lines().next().unwrap_or_default();
