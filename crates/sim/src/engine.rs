@@ -52,7 +52,7 @@ pub fn run(scenario: &Scenario, control: &Control) -> Result<RunResult, RunError
     run_with_census(scenario, control).map(|(result, _)| result)
 }
 
-/// As [`run`]; also returns where the packets went.
+/// [`run`], and where the packets went.
 ///
 /// # Errors
 /// As [`run`].

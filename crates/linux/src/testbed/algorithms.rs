@@ -14,7 +14,7 @@ pub(super) struct Algorithms {
 }
 
 impl Algorithms {
-    /// Registers each algorithm that the kernel does not have itself; each spec once.
+    /// Registers what the kernel does not have itself, each spec once.
     pub(super) fn load(scenario: &Scenario) -> Result<Self, TestbedError> {
         let mut registered = BTreeMap::new();
         let mut names = Vec::with_capacity(scenario.flows.len());

@@ -108,8 +108,8 @@ pub struct Run {
 /// Runs a scenario in real time; `acks`: records every ACK, too.
 ///
 /// # Errors
-/// A field that a kernel run cannot honour, a missing permission, a broken connection, or
-/// cancellation. A run that kept time badly is not an error: its certificate says so.
+/// A field that a kernel run cannot honour, no permission, a connection that broke, or
+/// cancellation. A run that kept time badly is no error: the certificate says so.
 pub fn run(scenario: &Scenario, control: &Control, acks: bool) -> Result<Run, TestbedError> {
     check(scenario)?;
     let config = |address| Config {
@@ -217,7 +217,7 @@ fn sender_socket(
 /// Refuses what a real kernel cannot do.
 ///
 /// # Errors
-/// The first field that a kernel run cannot honour.
+/// The first such field.
 pub fn check(scenario: &Scenario) -> Result<(), ScenarioError> {
     let mut simulated = scenario.clone();
     for flow in &mut simulated.flows {
