@@ -90,24 +90,9 @@ def contents(titles: list[str]) -> str:
     return "\n".join(["Contents:", "", *links])
 
 
-def say(invalid):
-    print(*invalid.manifest["certificate"]["problems"], "repeated", flush=True)
-
-
-def main(directory: Path) -> None:
-    sections = []
-    for name, (title, each, repeats) in SCENARIOS.items():
-        seeds = range(1, repeats + 1)
-        measured = [kept(name, each.replace(seed=seed)) for seed in seeds]
-        # Simulated runs cost little: enough of them that only the kernel's mean is uncertain.
-        simulated = [run(like_kernel(each).replace(seed=seed)) for seed in range(1, SIMULATED + 1)]
-        both = Comparison(each, simulated, measured)
-        figure = both.figure()
-        figure.savefig(directory / f"kernel-{name}.png", dpi=90)
-        sections.append(section(name, title, both))
-        print(sections[-1], flush=True)
-        release = both.measured[0].manifest["kernel"].split("-")[0]
-    head = f"""# The simulator beside the running kernel
+def about_scenarios(release: str) -> str:
+    """The head of kernel-vs-sim.md."""
+    return f"""# The simulator beside the running kernel
 
 This page is for readers who ask whether a simulated result also holds on a real Linux machine. It
 compares both on six scenarios, on Linux {release}. `make docs-kernel` writes the page.
@@ -127,7 +112,45 @@ side, the means of the two flows with different RTTs were 15 to 21 % apart. Thre
 on at the same time.
 
 {contents([title for title, *_ in SCENARIOS.values()])}"""
-    (directory / "kernel-vs-sim.md").write_text("\n\n".join([head, *sections]) + "\n")
+
+
+def about_figures(titles: list[str]) -> str:
+    """The head of kernel-figures.md."""
+    return f"""# Figures of the papers on the running kernel
+
+This page is for readers who ask whether a repeated figure also holds on a real Linux machine. It
+has one figure of each paper, at a rate that one machine can carry in real time. Each figure runs
+twice: on the machine's own TCP stack with our algorithms in BPF, and in the simulator with the
+same scenarios. `make docs-kernel` writes the page.
+
+`ackclock reproduce FIGURE --on kernel` repeats one figure. `ackclock report` then shows the
+figures that have run on this machine. Several kernel runs went on at the same time; the p99 of
+lateness says how well they kept time. Pictures show the first run of each point: the simulator on
+the left, the kernel on the right. Tables give means and 95 % intervals.
+
+{contents(titles)}"""
+
+
+def say(invalid):
+    print(*invalid.manifest["certificate"]["problems"], "repeated", flush=True)
+
+
+def main(directory: Path) -> None:
+    sections = []
+    for name, (title, each, repeats) in SCENARIOS.items():
+        seeds = range(1, repeats + 1)
+        measured = [kept(name, each.replace(seed=seed)) for seed in seeds]
+        # Simulated runs cost little: enough of them that only the kernel's mean is uncertain.
+        simulated = [run(like_kernel(each).replace(seed=seed)) for seed in range(1, SIMULATED + 1)]
+        both = Comparison(each, simulated, measured)
+        figure = both.figure()
+        figure.savefig(directory / f"kernel-{name}.png", dpi=90)
+        sections.append(section(name, title, both))
+        print(sections[-1], flush=True)
+        release = both.measured[0].manifest["kernel"].split("-")[0]
+    (directory / "kernel-vs-sim.md").write_text(
+        "\n\n".join([about_scenarios(release), *sections]) + "\n"
+    )
 
 
 def of_papers(directory: Path) -> None:
@@ -145,20 +168,9 @@ def of_papers(directory: Path) -> None:
         head = f"## {title}\n\n{checked.check.setup}\n\n![{title}]({picture})\n\n{checked.caption}"
         sections.append(f"{head}\n\n{checked.table().markdown()}")
         print(sections[-1], flush=True)
-    head = f"""# Figures of the papers on the running kernel
-
-This page is for readers who ask whether a repeated figure also holds on a real Linux machine. It
-has one figure of each paper, at a rate that one machine can carry in real time. Each figure runs
-twice: on the machine's own TCP stack with our algorithms in BPF, and in the simulator with the
-same scenarios. `make docs-kernel` writes the page.
-
-`ackclock reproduce FIGURE --on kernel` repeats one figure. `ackclock report` then shows the
-figures that have run on this machine. Several kernel runs went on at the same time; the p99 of
-lateness says how well they kept time. Pictures show the first run of each point: the simulator on
-the left, the kernel on the right. Tables give means and 95 % intervals.
-
-{contents(titles)}"""
-    (directory / "kernel-figures.md").write_text("\n\n".join([head, *sections]) + "\n")
+    (directory / "kernel-figures.md").write_text(
+        "\n\n".join([about_figures(titles), *sections]) + "\n"
+    )
 
 
 if __name__ == "__main__":

@@ -5,7 +5,9 @@ import runpy
 
 import pytest
 
-from ackclock import _core, scenario, style, tables
+import kernel_vs_sim
+import linux_reference
+from ackclock import _core, papers, scenario, style, tables
 from conftest import ROOT
 
 README = (ROOT / "README.md").read_text()
@@ -86,6 +88,23 @@ def test_every_link(page):
 def test_generated_pages(of):
     page = ROOT / "docs" / f"{of.__name__.split('.')[-1]}.md"
     assert page.read_text() == of.markdown(), "run `make docs`"
+
+
+def test_pages_of_scripts():
+    """Their text, not their numbers: `make docs` and `make docs-kernel` measure these."""
+    docs = ROOT / "docs"
+    page = (docs / "linux.md").read_text(encoding="utf-8")
+    assert page.startswith(linux_reference.PAGE)
+    assert page.endswith(linux_reference.EXPLAINED)
+    page = (docs / "kernel-vs-sim.md").read_text(encoding="utf-8")
+    (release,) = re.findall(r"on Linux ([\d.]+)\. `make", page)
+    assert page.startswith(kernel_vs_sim.about_scenarios(release))
+    page = (docs / "kernel-figures.md").read_text(encoding="utf-8")
+    titles = re.findall(r"^## (.*)$", page, re.MULTILINE)
+    assert page.startswith(kernel_vs_sim.about_figures(titles))
+    for name, module in papers.load("all"):
+        if hasattr(module, "KERNEL"):
+            assert f"({name})\n\n{module.KERNEL.setup}\n" in page
 
 
 def test_every_algorithm_has_a_colour_and_a_marker():
