@@ -15,9 +15,9 @@ import pytest
 
 import ackclock
 from ackclock import AckclockError, Bottleneck, Flow, Result, Scenario, kernel, tables
-from ackclock.commands import _host
 from ackclock.compare import Comparison, Quantity, like_kernel
 from ackclock.kernel_part import kernel_part
+from ackclock.summary import _host
 from conftest import needs_testbed
 
 pytestmark = needs_testbed

@@ -1,26 +1,47 @@
 """What `ackclock` starts: it imports nothing slow, to catch an interrupt from the start."""
 
+import re
 import signal
 import sys
 from types import FrameType
 
 
 def main() -> None:
-    """The command line; a user's mistake is one line and exit code 1, an interrupt is 130."""
+    """The command line. A user's mistake is one line and exit code 1 or 2, an interrupt is 130."""
     for stop in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(stop) == signal.SIG_DFL:  # not under nohup
             signal.signal(stop, _interrupt)
     try:
+        from typer import TyperException  # noqa: PLC0415
+
         from ackclock import (  # noqa: PLC0415
             commands,  # noqa: F401 (each adds its commands)
             figure_commands,  # noqa: F401
             kernel_commands,  # noqa: F401
         )
-        from ackclock.console import app  # noqa: PLC0415
+        from ackclock.console import app, err  # noqa: PLC0415
 
-        app()
+        try:
+            code = app(sys.argv[1:] or ["--help"], prog_name="ackclock", standalone_mode=False)
+        except TyperException as error:
+            err.print(f"error: {_usage(error)}")
+            sys.exit(error.exit_code)
     except KeyboardInterrupt:
         sys.exit(130)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _usage(error: Exception) -> str:
+    """One line on a command line that is not one: what is wrong, and what to type."""
+    text = error.format_message()  # type: ignore[attr-defined]
+    text = " ".join(text.replace("Value error, ", "").split()).removesuffix(".")
+    text = re.sub(r"Input should be a valid (?:integer|number).*", "write a number", text)
+    text = re.sub(r"\(Possible options: (--[\w-]+).*\)", r"Did you mean \1?", text)
+    text = re.sub(r"\. Did you", "; did you", text).replace(" Did you", "; did you")
+    context = getattr(error, "ctx", None)
+    command = context.command_path if context else "ackclock"
+    hint = "" if text.endswith("?") else f"; see `{command} --help`"
+    return text[0].lower() + text[1:] + hint
 
 
 def _interrupt(_: int, __: FrameType | None) -> None:

@@ -1,24 +1,23 @@
 """The commands of `ackclock` for scenarios and algorithms: run, plot, list, new, response."""
 
 import json
-import math
+import re
 import sys
-from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
 import typer
-from rich.table import Table
 from rich.text import Text
 
-from ackclock import AckclockError, Result, Scenario, _core, metrics, papers, run, skeleton
+from ackclock import AckclockError, Result, Scenario, _core, papers, run, skeleton
 from ackclock.console import (
+    ALGORITHM,
     Host,
     Jobs,
     Output,
     app,
+    complete_algorithm,
     new_table,
     one_line_errors,
     out,
@@ -31,31 +30,63 @@ from ackclock.runs import output_directory, write_table
 
 #: Exit code of a kernel run whose certificate is not valid.
 INVALID = 3
-#: Rows of flows that a summary shows.
-MOST_FLOWS = 20
-
+#: Most seeds of one command.
+MOST_SEEDS = 1000
 
 PANEL = "Scenarios and algorithms"
 
 
 @app.command("run", rich_help_panel=PANEL)
 def run_command(
-    scenario: Annotated[Path, typer.Argument(help="A scenario file (TOML).")],
+    scenarios: Annotated[
+        list[Path],
+        typer.Argument(help="Scenario files (TOML); - reads standard input.", metavar="SCENARIO"),
+    ],
     output: Output = None,
-    seed: Annotated[int | None, typer.Option(help="Instead of the scenario's.")] = None,
-    algorithm: Annotated[
-        str | None,
-        typer.Option(help="Instead of every flow's: name[@preset][:param=value,…] or a C file."),
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            help="Change a key of the scenario: rtt=20ms, bottleneck.buffer=2bdp, flow.2.start=5s. "
+            "Repeatable.",
+            metavar="KEY=VALUE",
+        ),
     ] = None,
+    algorithm: Annotated[
+        list[str] | None,
+        typer.Option(
+            help=f"Use this algorithm in every flow: {ALGORITHM}. Repeat it to give one to each "
+            "flow.",
+            autocompletion=complete_algorithm,
+        ),
+    ] = None,
+    rtt: Annotated[
+        str | None, typer.Option(help="Set the round-trip time, like 20ms.", metavar="TIME")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Set the random seed.")] = None,
+    seeds: Annotated[
+        str | None,
+        typer.Option(
+            help="Run seeds 1 to N (or A to B) on all cores; print means with 95 % intervals. "
+            "Finished runs are kept in .ackclock.",
+            metavar="N|A-B",
+        ),
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object a line for each scenario.")
+    ] = False,
     on: Annotated[
-        Host, typer.Option(help="The simulator, or this machine's own TCP stack in real time.")
+        Host, typer.Option(help="Run in the simulator, or on this machine's TCP stack (root).")
     ] = Host.SIM,
     attempts: Annotated[
         int | None,
-        typer.Option(min=1, help="On the kernel: most runs until one keeps time; 3 if not said."),
+        typer.Option(
+            min=1, help="With --on kernel: try this often to get a valid run (default: 3)."
+        ),
     ] = None,
     acks: Annotated[
-        bool, typer.Option("--acks", help="On the kernel, with -o: every ACK in acks.parquet.")
+        bool,
+        typer.Option("--acks", help="With --on kernel and -o: write every ACK to acks.parquet."),
     ] = False,
 ) -> None:
     """Run a scenario and print what each flow got.
@@ -66,146 +97,176 @@ def run_command(
 
     - `ackclock run examples/two_cubic.toml -o out/two_cubic --seed 7`
 
-    - `ackclock run examples/two_cubic.toml --algorithm cubic:beta=0.8`
+    - `ackclock run examples/two_cubic.toml --algorithm cubic --algorithm reno`
 
-    - `ackclock run examples/two_cubic.toml --algorithm ./my_cc.c`
+    - `ackclock run examples/two_cubic.toml --set bottleneck.buffer=2bdp --rtt 20ms --seeds 20`
+
+    - `ackclock run examples/*.toml --json`
 
     - `ackclock run examples/two_cubic.toml --on kernel`
 
-    The output directory has the tables of docs/tables.md as Parquet, and manifest.json. A kernel
-    run that kept time badly is marked as invalid there and ends with exit code 3.
+    The output directory holds the tables of docs/tables.md as Parquet, and manifest.json. With
+    several scenarios each has a directory of its own there; with --seeds it holds summary.json.
+    A kernel run with bad timing is marked invalid and ends with exit code 3.
     """
     with one_line_errors():
-        if attempts is not None and on is not Host.KERNEL:
-            raise AckclockError(f"--attempts {attempts}: only with --on kernel")
-        if acks and (on is not Host.KERNEL or output is None):
-            raise AckclockError("--acks: only with --on kernel and an output directory (-o)")
-        chosen = Scenario.from_toml(scenario)
-        changes: dict[str, Any] = {} if seed is None else {"seed": seed}
-        if algorithm is not None:
-            changes["flow"] = [
-                flow.model_dump(exclude_unset=True) | {"algorithm": algorithm}
-                for flow in chosen.flows
-            ]
-        if changes:
-            chosen = chosen.replace(**changes)
-        with nullcontext() if output is None else output_directory(output) as partial:
-            with progress_bar(scenario.name) as progress:
-                if on is Host.KERNEL:
-                    result = _run_on_kernel(chosen, progress, attempts, partial if acks else None)
+        _check_options(on, output, attempts, seed, seeds, acks)
+        short = [f"rtt={rtt}"] * (rtt is not None) + [f"seed={seed}"] * (seed is not None)
+        chosen = {
+            name: _changed(scenario, [*(settings or ()), *short], algorithm or ())
+            for name, scenario in _read(scenarios).items()
+        }
+        valid = True
+        for name, scenario in chosen.items():
+            directory = output / name if output and len(chosen) > 1 else output
+            with nullcontext() if directory is None else output_directory(directory) as partial:
+                if seeds is not None:
+                    summary = _over_seeds(name, scenario, seeds, partial)
                 else:
-                    result = run(chosen, progress=progress)
-            summary, totals = _summary(result)
-            if partial is not None:
-                result.write(partial)
-        for table in summary:
-            print_table(table)
-        out.print(totals)
-        if output is not None:
-            out.print(f"written to {output}")
-        if not result.manifest.get("certificate", {"valid": True})["valid"]:
+                    summary = _one(name, scenario, on, attempts, acks, partial)
+            _show(summary, name, titled=len(chosen) > 1, as_json=as_json)
+            if directory is not None and not as_json:
+                out.print(f"written to {directory}")
+            valid &= summary.get("certificate", {"valid": True})["valid"]
+        if not valid:
             raise typer.Exit(INVALID)
 
 
-def _run_on_kernel(
-    scenario: Scenario,
-    progress: Callable[[float], None],
+def _check_options(
+    on: Host,
+    output: Path | None,
     attempts: int | None,
-    acks: Path | None,
-) -> Result:
-    from ackclock import kernel  # noqa: PLC0415 (only these runs need it)
+    seed: int | None,
+    seeds: str | None,
+    acks: bool,
+) -> None:
+    if attempts is not None and on is not Host.KERNEL:
+        raise AckclockError(f"--attempts {attempts}: add --on kernel")
+    if acks and (on is not Host.KERNEL or output is None):
+        raise AckclockError("--acks: add --on kernel and an output directory (-o DIR)")
+    if seeds is not None and seed is not None:
+        raise AckclockError(f"--seed {seed} and --seeds {seeds}: give one of the two")
+    if seeds is not None and on is Host.KERNEL:
+        raise AckclockError(
+            f"--seeds {seeds}: only in the simulator; "
+            "`ackclock compare SCENARIO --repeats 10` repeats runs on the kernel"
+        )
 
-    return kernel.run(
-        scenario,
-        progress=progress,
-        attempts=attempts or kernel.ATTEMPTS,
-        on_invalid=say_invalid,
-        on_acks=(lambda table: write_table(table, acks / "acks.parquet")) if acks else None,
+
+def _read(paths: list[Path]) -> dict[str, Scenario]:
+    """The scenarios of these files, by the names of the files without their ending."""
+    read = {}
+    for path in paths:
+        if str(path) == "-":
+            name, scenario = "stdin", Scenario.from_text(sys.stdin.buffer.read(), source="stdin")
+        else:
+            name, scenario = path.stem, Scenario.from_toml(path)
+        if name in read:
+            raise AckclockError(f"{path}: two scenarios are called {name}; rename one of the files")
+        read[name] = scenario
+    return read
+
+
+def _changed(
+    scenario: Scenario, settings: list[str], algorithms: list[str] | tuple[()]
+) -> Scenario:
+    """The scenario with the settings of the command line."""
+    every = (*scenario.flows, *scenario.sessions)
+    for setting in settings:
+        if setting.partition("=")[0].strip() == "rtt" and all(each.rtt for each in every):
+            raise AckclockError(
+                f"{setting}: every flow has an rtt of its own; write --set flow.{setting}"
+            )
+    scenario = scenario.assign(*settings)
+    flows = sum(flow.count for flow in scenario.flows)
+    if algorithms and not flows:
+        raise AckclockError(
+            f"--algorithm {algorithms[0]}: the scenario has no [[flow]]; "
+            f"write --set session.algorithm={algorithms[0]}"
+        )
+    if len(algorithms) > 1 and len(algorithms) != flows:
+        raise AckclockError(
+            f"--algorithm is given {len(algorithms)} times, the scenario has {flows} flows; "
+            f"give it once, for every flow, or {flows} times"
+        )
+    if len(algorithms) == 1:
+        return scenario.assign(f"flow.algorithm={algorithms[0]}")
+    return scenario.assign(
+        *(f"flow.{number}.algorithm={each}" for number, each in enumerate(algorithms, 1))
     )
 
 
-def _summary(result: Result) -> tuple[list[Table], str]:
-    """What each flow got, what the sessions did, and all of them together."""
-    table = new_table("flow", "algorithm")
-    for header in (
-        "goodput (Mb/s)",
-        "mean cwnd (packets)",
-        "retransmitted (packets)",
-        "recoveries",
-    ):
-        table.add_column(header, justify="right")
-    goodput_bps = metrics.goodput_bps(result)
-    mean_cwnd = metrics.mean_cwnd_packets(result)
-    for flow, goodput in zip(
-        result.flows.head(MOST_FLOWS).iter_rows(named=True), goodput_bps, strict=False
-    ):
-        table.add_row(
-            str(flow["flow"]),
-            Path(flow["algorithm"]).name,
-            _known(goodput / 1e6, 2),
-            _known(mean_cwnd.get(flow["flow"], math.nan), 1),
-            str(flow["retransmitted_packets"]),
-            str(flow["recoveries"]),
+def _one(
+    name: str,
+    scenario: Scenario,
+    on: Host,
+    attempts: int | None,
+    acks: bool,
+    partial: Path | None,
+) -> dict[str, Any]:
+    """Runs a scenario, writes it to the directory, if any, and sums it up."""
+    from ackclock import summary  # noqa: PLC0415 (slow to import)
+
+    with progress_bar(name) as progress:
+        if on is Host.KERNEL:
+            from ackclock import kernel  # noqa: PLC0415 (only these runs need it)
+
+            each_ack = partial / "acks.parquet" if acks and partial else None
+            result = kernel.run(
+                scenario,
+                progress=progress,
+                attempts=attempts or kernel.ATTEMPTS,
+                on_invalid=say_invalid,
+                on_acks=(lambda table: write_table(table, each_ack)) if each_ack else None,
+            )
+        else:
+            result = run(scenario, progress=progress)
+    summed = summary.of(result)
+    if partial is not None:
+        result.write(partial)
+    return summed
+
+
+def _over_seeds(name: str, scenario: Scenario, seeds: str, partial: Path | None) -> dict[str, Any]:
+    """Runs a scenario with several seeds; each run is kept in .ackclock."""
+    from ackclock import summary, sweep  # noqa: PLC0415 (slow to import)
+
+    found = re.fullmatch(r"(?:(\d{1,18})-)?(\d{1,18})", seeds)
+    first, last = (int(found[1] or 1), int(found[2])) if found else (1, 0)
+    if not 0 < last - first + 1 <= MOST_SEEDS:
+        raise AckclockError(
+            f"--seeds {seeds}: write 20 for seeds 1 to 20, or 5-24; at most {MOST_SEEDS} seeds"
         )
-    more = len(result.flows) - MOST_FLOWS
-    totals = f"… and {more} more flows\n" if more > 0 else ""
-    forward = (result.flows["direction"] == "forward").to_numpy()
-    packets, wall_s = result.manifest["packets"], result.manifest["wall_time_s"]
-    totals += (
-        f"utilisation {_known(metrics.utilisation(result), 4)}, "
-        f"Jain index {_known(metrics.jain_index(goodput_bps[forward]), 4)}\n"
-        f"{packets} data packets in {wall_s:.2f} s, "
-    )
-    summary = [table] if result.scenario.flows else []
-    summary += [_of_sessions(result)] if result.scenario.sessions else []
-    return summary, totals + "\n".join(_host(result.manifest))
+    runs = [scenario.replace(seed=seed) for seed in range(first, last + 1)]
+    with progress_bar(f"{name}, {len(runs)} runs") as progress:
+        summed = summary.over_seeds(sweep(runs, summary.of, progress=progress))
+    if partial is not None:
+        text = json.dumps(summary.json_ready(summed), indent=2, ensure_ascii=False)
+        (partial / "summary.json").write_text(text + "\n", encoding="utf-8")
+    return summed
 
 
-def _host(manifest: dict[str, Any]) -> list[str]:
-    """Where it ran, and what makes that credible."""
-    if manifest["backend"] == "sim":
-        return [f"trace {manifest['trace_hash']}"]
-    from ackclock import kernel  # noqa: PLC0415 (only these runs need it)
+def _show(summed: dict[str, Any], name: str, *, titled: bool, as_json: bool) -> None:
+    from ackclock import summary  # noqa: PLC0415 (slow to import)
 
-    lost = manifest.get("lost_acks", 0)
-    missing = [f"{lost} ACKs are missing in acks.parquet"] if lost else []
-    return [
-        f"Linux {manifest['kernel']}",
-        *missing,
-        *kernel.certificate_lines(manifest["certificate"]),
-    ]
-
-
-def _of_sessions(result: Result) -> Table:
-    """A row per [[session]] of the scenario."""
-    table = new_table("sessions", "algorithm")
-    for header in ("carried (Mb/s)", "transfers", "median completion (s)"):
-        table.add_column(header, justify="right")
-    completion_s, first = metrics.completion_s(result), 1
-    for session in result.scenario.sessions:
-        last = first + session.count - 1
-        rows = result.sessions[first - 1 : last]
-        own = result.transfers["session"].is_between(first, last).to_numpy()
-        table.add_row(
-            f"{first}–{last}" if last > first else str(first),
-            Path(session.algorithm).name,
-            _known(8e-6 * rows["delivered_bytes"].to_numpy().sum() / metrics.duration_s(result), 2),
-            str(rows["transfers"].sum()),
-            _known(np.median(completion_s[own]) if own.any() else math.nan, 3),
-        )
-        first = last + 1
-    return table
-
-
-def _known(value: float, digits: int) -> str:
-    return f"{value:.{digits}f}" if math.isfinite(value) else "—"
+    if as_json:
+        line = {"scenario": name} | summary.json_ready(summed)
+        sys.stdout.write(json.dumps(line, ensure_ascii=False) + "\n")
+        return
+    if titled:
+        out.print(Text(name, style="bold"))
+    for table in summary.tables(summed):
+        print_table(table)
+    out.print(summary.totals(summed))
 
 
 @app.command("new", rich_help_panel=PANEL)
 def new_command(
-    name: Annotated[str, typer.Argument(help="Of the algorithm, as the kernel may know it.")],
+    name: Annotated[
+        str, typer.Argument(help="Name of the algorithm, at most 15 characters.", metavar="NAME")
+    ],
 ) -> None:
-    """Write NAME.c, a commented algorithm to start from, into the current directory.
+    """Write NAME.c, an algorithm to start from, here.
 
     **Example**
 
@@ -218,20 +279,26 @@ def new_command(
 @app.command("response", rich_help_panel=PANEL)
 def response_command(
     algorithm: Annotated[
-        list[str], typer.Option(help="name[@preset][:param=value,…] or a C file; repeatable.")
+        list[str],
+        typer.Option(
+            help=f"Draw this algorithm: {ALGORITHM}. Repeatable.", autocompletion=complete_algorithm
+        ),
     ],
-    rtt: Annotated[list[str], typer.Option(help="Round-trip time; repeatable.")] = ["10ms"],  # noqa: B006
+    rtt: Annotated[list[str], typer.Option(help="Set the round-trip time. Repeatable.")] = ["10ms"],  # noqa: B006
     lowest: Annotated[
-        float, typer.Option(help="Lowest loss rate; 1e-7 takes 1e8 packets or more.")
+        float, typer.Option(help="Stop at this loss rate; 1e-7 needs 1e8 packets.")
     ] = 1e-7,
-    profile: Annotated[str, typer.Option(help="Whose TCP the hosts run.")] = "linux-6",
+    profile: Annotated[
+        str, typer.Option(help="Choose the hosts' TCP stack: linux-6 or linux-2.6.25.")
+    ] = "linux-6",
     delayed_ack_segments: Annotated[
-        int, typer.Option(min=1, max=2, help="1: an ACK for each packet, as the formulas have it.")
+        int,
+        typer.Option(min=1, max=2, help="Send an ACK for 1 packet (as the formulas assume) or 2."),
     ] = 1,
     output: Output = None,
     jobs: Jobs = 0,
 ) -> None:
-    """Mean window against loss rate: closed forms beside simulations that lose every 1/p-th packet.
+    """Plot mean window against loss rate, simulated and by formula.
 
     **Examples**
 
@@ -241,8 +308,8 @@ def response_command(
 
     - `ackclock response --algorithm ./my_cc.c --lowest 1e-5 --delayed-ack-segments 2`
 
-    The output directory has response.parquet, .png and .svg. A simulated window in brackets was
-    still drifting when the run ended.
+    The simulations drop one packet in every 1/p. The output directory has response.parquet, .png
+    and .svg. A window in brackets was still drifting when its run ended.
     """
     from ackclock import response  # noqa: PLC0415 (only this command draws)
 
@@ -271,10 +338,17 @@ def response_command(
 
 @app.command("list", rich_help_panel=PANEL)
 def list_command(
-    algorithm: Annotated[str | None, typer.Argument(help="Show its parameters.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
+    algorithm: Annotated[
+        str | None,
+        typer.Argument(
+            help="Show the parameters of this one.",
+            metavar="ALGORITHM",
+            autocompletion=complete_algorithm,
+        ),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """List the algorithms (with their parameters and source) and the figures of the papers.
+    """List the algorithms, their parameters, and the figures.
 
     **Examples**
 
@@ -326,13 +400,17 @@ def list_command(
 
 @app.command("plot", rich_help_panel=PANEL)
 def plot_command(
-    directory: Annotated[Path, typer.Argument(help="What `ackclock run -o` wrote.")],
+    directory: Annotated[
+        Path, typer.Argument(help="Directory that `ackclock run -o` wrote.", metavar="DIR")
+    ],
 ) -> None:
-    """Draw a run: congestion windows, throughput and queue, as PNG, SVG and PDF in its directory.
+    """Draw a run: congestion windows, throughput and queue.
 
     **Example**
 
     - `ackclock run examples/two_cubic.toml -o out/two_cubic && ackclock plot out/two_cubic`
+
+    Writes overview.png, .svg and .pdf into the run's directory.
     """
     from ackclock import plot  # noqa: PLC0415 (only this command draws)
 

@@ -2,6 +2,7 @@
 
 import os
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from enum import StrEnum
@@ -16,14 +17,12 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, Ti
 from rich.table import Table
 from rich.text import Text
 
-from ackclock import AckclockError, Result, _core, report
+from ackclock import AckclockError, Result, _core, papers, report
 
 app = typer.Typer(
-    help="A laboratory for TCP congestion control.",
+    help="Test TCP congestion control: in a simulator, and in the Linux kernel.",
     epilog="Start with: ackclock run examples/two_cubic.toml",
-    no_args_is_help=True,
     pretty_exceptions_enable=False,
-    add_completion=False,
     rich_markup_mode="markdown",
 )
 
@@ -45,9 +44,36 @@ out = Console(
 )
 err = Console(stderr=True, markup=False, highlight=False, soft_wrap=True)
 
-Output = Annotated[Path | None, typer.Option("-o", "--output", help="Write the results here.")]
+#: Seconds between two lines of progress where there is no terminal for a bar.
+PROGRESS_EVERY_S = 10.0
+
+
+def _algorithms(incomplete: str) -> list[str]:
+    """For the shell's completion."""
+    known = [each["name"] for each in _core.algorithms()]
+    files = [str(path) for path in Path().glob("*.c")]
+    return [name for name in (*known, *files, *(f"./{file}" for file in files))
+            if name.startswith(incomplete)]  # fmt: skip
+
+
+def _figures(incomplete: str) -> list[str]:
+    """For the shell's completion."""
+    names = papers.names()
+    known = [*names, *{name.split("/")[0]: None for name in names}, "all"]
+    return [name for name in known if name.startswith(incomplete)]
+
+
+#: How to write an algorithm; its completion.
+ALGORITHM = "NAME[@PRESET][:PARAMETER=VALUE,…] or a C file"
+complete_algorithm, complete_figure = _algorithms, _figures
+
+Output = Annotated[
+    Path | None,
+    typer.Option("-o", "--output", help="Write the results to this directory.", metavar="DIR"),
+]
 Jobs = Annotated[
-    int, typer.Option("-j", "--jobs", min=0, help="Runs at a time; 0: one on each core.")
+    int,
+    typer.Option("-j", "--jobs", min=0, help="Run this many simulations at a time (0: all cores)."),
 ]
 
 
@@ -92,17 +118,41 @@ def _discard_stdout() -> None:
 
 @contextmanager
 def progress_bar(what: str) -> Iterator[Callable[[float], None]]:
+    """A bar on a terminal; elsewhere a plain line every `PROGRESS_EVERY_S`."""
+    if not err.is_terminal:
+        yield _progress_lines(what)
+        return
     columns = (
         TextColumn("{task.description}", markup=False),
         BarColumn(),
         TextColumn("{task.percentage:3.0f} %"),
     )
     times = (TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn())
-    with Progress(
-        *columns, *times, console=err, transient=True, disable=not err.is_terminal
-    ) as bar:
+    with Progress(*columns, *times, console=err, transient=True) as bar:
         task = bar.add_task(what, total=1.0)
         yield lambda fraction: bar.update(task, completed=fraction)
+
+
+def _progress_lines(what: str) -> Callable[[float], None]:
+    started_s = last_s = time.monotonic()
+
+    def show(fraction: float) -> None:
+        nonlocal last_s
+        now_s = time.monotonic()
+        if fraction > 0 and now_s - last_s >= PROGRESS_EVERY_S:
+            last_s = now_s
+            left_s = (now_s - started_s) * (1 - fraction) / fraction
+            err.print(f"{what}: {100 * fraction:.0f} %, about {in_words(left_s)} left")
+
+    return show
+
+
+def in_words(seconds: float) -> str:
+    """A time for people: "40 s", "3 min 20 s", "2 h 5 min"."""
+    minutes, rest_s = divmod(round(seconds), 60)
+    if minutes < 60:
+        return f"{minutes} min {rest_s} s" if minutes else f"{rest_s} s"
+    return f"{minutes // 60} h {minutes % 60} min"
 
 
 def say_invalid(result: Result) -> None:
@@ -126,7 +176,7 @@ def new_table(*header: str, title: str | None = None) -> Table:
 
 
 def print_table(table: Table) -> None:
-    """Folds text between words; a narrow screen gets lines too long rather than numbers cut off."""
+    """Folds text between words. On a narrow screen lines are too long, but no number is cut."""
     for column in table.columns:
         whole = column is table.columns[0] or column.justify == "right"
         words = [str(column.header).split()]

@@ -1,0 +1,196 @@
+"""What a run comes to, in numbers: for the screen, for programs, and over seeds."""
+
+import math
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.table import Table
+
+from ackclock import kernel, metrics
+from ackclock.console import new_table
+from ackclock.runs import Result
+from ackclock.stats import Estimate, mean_ci
+
+#: Rows of flows that a summary shows.
+MOST_FLOWS = 20
+
+#: Column of a flow → key, scale, digits.
+FLOW_COLUMNS = {
+    "goodput (Mb/s)": ("goodput_bps", 1e-6, 2),
+    "mean cwnd (packets)": ("mean_cwnd_packets", 1, 1),
+    "retransmitted (packets)": ("retransmitted_packets", 1, 0),
+    "recoveries": ("recoveries", 1, 0),
+}
+#: The same of a kind of session.
+SESSION_COLUMNS = {
+    "carried (Mb/s)": ("carried_bps", 1e-6, 2),
+    "transfers": ("transfers", 1, 0),
+    "median completion (s)": ("median_completion_s", 1, 3),
+}
+#: What differs from seed to seed, and has a mean.
+_MEASURED = {"utilisation", "jain_index", "timeouts"} | {
+    key for key, *_ in (*FLOW_COLUMNS.values(), *SESSION_COLUMNS.values())
+}
+
+
+def of(result: Result) -> dict[str, Any]:
+    """A run in numbers that JSON can hold; None is what the run does not tell."""
+    goodput_bps = metrics.goodput_bps(result)
+    forward = (result.flows["direction"] == "forward").to_numpy()
+    mean_cwnd = metrics.mean_cwnd_packets(result)
+    manifest = result.manifest
+    known = {key: manifest[key] for key in ("trace_hash", "kernel", "certificate", "lost_acks")
+             if manifest.get(key) is not None}  # fmt: skip
+    return {
+        "backend": manifest["backend"],
+        "seed": result.scenario.seed,
+        "duration_s": metrics.duration_s(result),
+        "utilisation": _finite(metrics.utilisation(result)),
+        "jain_index": _finite(metrics.jain_index(goodput_bps[forward])),
+        "packets": manifest["packets"],
+        "wall_time_s": manifest["wall_time_s"],
+        **known,
+        "flows": [
+            {
+                "flow": flow["flow"],
+                "algorithm": flow["algorithm"],
+                "direction": flow["direction"],
+                "goodput_bps": _finite(goodput),
+                "mean_cwnd_packets": _finite(mean_cwnd.get(flow["flow"], math.nan)),
+                "retransmitted_packets": flow["retransmitted_packets"],
+                "recoveries": flow["recoveries"],
+                "timeouts": flow["timeouts"],
+            }
+            for flow, goodput in zip(result.flows.iter_rows(named=True), goodput_bps, strict=True)
+        ],
+        "sessions": list(_sessions(result)),
+    }
+
+
+def _sessions(result: Result) -> Iterator[dict[str, Any]]:
+    """One entry per [[session]] of the scenario."""
+    completion_s, first = metrics.completion_s(result), 1
+    for session in result.scenario.sessions:
+        last = first + session.count - 1
+        rows = result.sessions[first - 1 : last]
+        own = result.transfers["session"].is_between(first, last).to_numpy()
+        delivered_bits = 8 * rows["delivered_bytes"].to_numpy().sum()
+        yield {
+            "first": first,
+            "last": last,
+            "algorithm": session.algorithm,
+            "carried_bps": _finite(delivered_bits / metrics.duration_s(result)),
+            "transfers": int(rows["transfers"].sum()),
+            "median_completion_s": _finite(np.median(completion_s[own]) if own.any() else math.nan),
+        }
+        first = last + 1
+
+
+def over_seeds(runs: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Runs of one scenario that differ by their seed, as one: an `Estimate` for each number."""
+    first = runs[0]
+    return {
+        "backend": first["backend"],
+        "seeds": [run["seed"] for run in runs],
+        "duration_s": first["duration_s"],
+        **{key: _estimate(runs, key) for key in ("utilisation", "jain_index")},
+        "packets": sum(run["packets"] for run in runs),
+        "wall_time_s": sum(run["wall_time_s"] for run in runs),
+        **{
+            kind: [
+                {key: _estimate(same, key) if key in _MEASURED else same[0][key] for key in same[0]}
+                for same in zip(*(run[kind] for run in runs), strict=True)
+            ]
+            for kind in ("flows", "sessions")
+        },
+    }
+
+
+def _estimate(rows: Sequence[dict[str, Any]], key: str) -> Estimate | None:
+    values = [row[key] for row in rows if row[key] is not None]
+    return mean_ci(values) if values else None
+
+
+def json_ready(value: Any) -> Any:
+    """A summary with each `Estimate` as an object of mean, low, high and n."""
+    if isinstance(value, Estimate):
+        ends = {"low": _finite(value.low), "high": _finite(value.high)}
+        return {"mean": value.mean, **ends, "n": value.n}
+    if isinstance(value, dict):
+        return {key: json_ready(each) for key, each in value.items()}
+    return [json_ready(each) for each in value] if isinstance(value, list) else value
+
+
+def tables(summary: dict[str, Any]) -> list[Table]:
+    """What each flow got, and what the sessions did."""
+    shown = []
+    if summary["flows"]:
+        rows = [(str(flow["flow"]), flow) for flow in summary["flows"][:MOST_FLOWS]]
+        shown.append(_table("flow", rows, FLOW_COLUMNS))
+    if summary["sessions"]:
+        rows = [
+            (f"{each['first']}–{each['last']}" if each["last"] > each["first"]
+             else str(each["first"]), each)
+            for each in summary["sessions"]
+        ]  # fmt: skip
+        shown.append(_table("sessions", rows, SESSION_COLUMNS))
+    return shown
+
+
+def _table(
+    name: str, rows: list[tuple[str, dict[str, Any]]], columns: dict[str, tuple[str, float, int]]
+) -> Table:
+    table = new_table(name, "algorithm")
+    for header in columns:
+        table.add_column(header, justify="right")
+    for label, row in rows:
+        cells = [number(row[key], scale, digits) for key, scale, digits in columns.values()]
+        table.add_row(label, Path(row["algorithm"]).name, *cells)
+    return table
+
+
+def totals(summary: dict[str, Any]) -> str:
+    """All flows together, and what it cost."""
+    more = len(summary["flows"]) - MOST_FLOWS
+    text = f"… and {more} more flows\n" if more > 0 else ""
+    text += (
+        f"utilisation {number(summary['utilisation'], 1, 4)}, "
+        f"Jain index {number(summary['jain_index'], 1, 4)}\n"
+    )
+    if "seeds" in summary:
+        seeds = summary["seeds"]
+        text += f"{len(seeds)} runs, seeds {seeds[0]} to {seeds[-1]}: mean (95 % interval)\n"
+    return text + "\n".join(
+        [f"{summary['packets']} data packets in {summary['wall_time_s']:.2f} s, {_host(summary)}"]
+        + (kernel.certificate_lines(summary["certificate"]) if "certificate" in summary else [])
+    )
+
+
+def _host(summary: dict[str, Any]) -> str:
+    """Where it ran."""
+    if summary.get("trace_hash"):
+        return f"trace {summary['trace_hash']}"
+    if "kernel" not in summary:
+        return "simulated"
+    lost = summary.get("lost_acks", 0)
+    missing = f"\n{lost} ACKs are missing in acks.parquet" if lost else ""
+    return f"Linux {summary['kernel']}{missing}"
+
+
+def number(value: float | Estimate | None, scale: float, digits: int) -> str:
+    """A number for people; an estimate of several runs with its interval."""
+    if value is None:
+        return "—"
+    if not isinstance(value, Estimate):
+        return f"{value * scale:.{digits}f}"
+    digits = digits or 1  # a mean of counts
+    text = f"{value.mean * scale:.{digits}f}"
+    if value.n > 1:
+        text += f" ({value.low * scale:.{digits}f} … {value.high * scale:.{digits}f})"
+    return text
+
+
+def _finite(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None
