@@ -67,6 +67,11 @@ docs-claims: build ## Rewrite docs/claims.md: all papers at full length (half an
 	 echo "This page gives the verdict on each claim of the four papers, and our measurement."; \
 	 echo "[findings.md](findings.md) explains why a claim fails or stays open. \`make docs-claims\`"; \
 	 echo "wrote this page with $$($(BIN)/ackclock --version)."; echo; \
+	 echo "Main result:" $$(for verdict in holds fails inconclusive; do \
+	   echo "$$(grep -c "| $$verdict |" out/claims/claims.md) × \`$$verdict\`."; done); echo; \
+	 echo "A claim holds when its whole confidence interval is within the bound. It fails when the whole"; \
+	 echo "interval is outside. If a claim has several parts, the row shows the part that decides."; \
+	 echo "\`@source\` is the second reading of [Leith et al.'s algorithm](findings/leith2007.md)."; echo; \
 	 cat out/claims/claims.md) > docs/claims.md
 
 vectors: ## Rewrite vectors/: what every algorithm answers to a script; as root its bytecode, too

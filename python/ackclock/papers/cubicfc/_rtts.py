@@ -22,10 +22,10 @@ SEEDS, QUICK_SEEDS = 10, 1
 
 RTTS_MS = (50, 100, 150, 200, 300)
 ALGORITHMS = {"cubic": f"cubic@{two_flows.PRESET}", "cubic_fc": f"cubic_fc@{two_flows.PRESET}"}
-# assumed: the background is composed as Ha et al.'s. What carries 15 % of the link alone carries
-# some 10 % beside the two flows, whose queue slows it down.
+# assumed: the background is composed as in Ha et al. Alone it carries 15 % of the link. Beside the
+# two flows, whose queue slows it down, it carries about 10 %.
 _SESSIONS = traffic.background(two_flows.RATE, 0.15, ALGORITHMS["cubic"])
-#: What of the link is not the two flows'.
+#: The part of the link that the background takes from the two flows.
 BACKGROUND_SHARE = 0.1
 #: What each kind of background adds to the scenario.
 BACKGROUNDS: dict[str, dict[str, Any]] = {
@@ -45,16 +45,16 @@ def grid(seeds: Sequence[int]) -> list[Scenario]:
 
 
 def quick_grid(seeds: Sequence[int]) -> list[Scenario]:
-    """A quarter of each run: the second flow's first 50 s."""
+    """A quarter of each run: it ends 50 s after the second flow starts."""
     return [each.replace(duration="150s") for each in grid(seeds)]
 
 
 def reduce(result: Result) -> dict[str, Any]:
     """As figures 2 and 5, with the difference and the sum of the throughputs.
 
-    With background the flows have converged when they share fairly what it leaves them.
-    The flows' throughputs are those from flow 2's start on: over the whole run their sum would
-    exceed the 772 Mb/s of payload that the link carries and table 2 has.
+    With background the flows have converged when they share fairly what the background leaves.
+    Throughputs are measured from flow 2's start on. Over the whole run their sum would exceed the
+    772 Mb/s of payload that the link carries and that table 2 reports.
     """
     row = two_flows.reduce(result)
     background = "with background" if result.scenario.sessions else "without background"
@@ -72,13 +72,13 @@ def reduce(result: Result) -> dict[str, Any]:
 
 
 def runs(rows: pl.DataFrame, background: str, algorithm: str, rtt_ms: int) -> pl.DataFrame:
-    """The repeats of a point, in the order of the seeds."""
+    """The runs of a point, in the order of the seeds."""
     name = ALGORITHMS[algorithm]
     return rows.filter(background=background, algorithm=name, rtt_ms=rtt_ms).sort("seed")
 
 
 def pairs(rows: pl.DataFrame, background: str, rtt_ms: int) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The repeats of CUBIC and those of Cubic-FC with the same seeds."""
+    """The runs of CUBIC and the runs of Cubic-FC with the same seeds."""
     cubic, cubic_fc = (runs(rows, background, each, rtt_ms) for each in ALGORITHMS)
     return cubic, cubic_fc
 
@@ -98,7 +98,7 @@ def at_every_point(
     unit: str,
     **bound: float,
 ) -> list[Claim]:
-    """What must hold of CUBIC's and Cubic-FC's runs at each point."""
+    """One claim for each point, about the runs of CUBIC and of Cubic-FC."""
     return [
         Claim(label, says, of(*pairs(rows, background, rtt_ms)), unit, **bound)
         for label, background, rtt_ms in points()
@@ -106,7 +106,7 @@ def at_every_point(
 
 
 def plot(rows: pl.DataFrame, of: Callable[[pl.DataFrame], stats.Estimate], quantity: str) -> Figure:
-    """The paper's axes, a panel per background; bands are 95 % intervals."""
+    """The paper's axes, one panel per background; bands are 95 % intervals."""
     with style.applied():
         figure = Figure(figsize=(8, 3.4))
         panels = figure.subplots(1, len(BACKGROUNDS), sharey=True, squeeze=False)[0]

@@ -12,12 +12,12 @@ from ackclock.claims import Measure
 SEEDS = 10
 QUICK_SEEDS = 2
 
-# assumed: the CUBIC of the testbed's kernel ("three machines running Linux 2.6.32", section IV.A),
-# whose decrease is 0.3 where Ha et al. 2008 have 0.2.
+# assumed: the CUBIC of the testbed's kernel ("three machines running Linux 2.6.32", section IV.A).
+# Its decrease is 0.3; that of Ha et al. 2008 is 0.2.
 PRESET = "linux-2.6.32"
-# assumed: the nearest profile to the testbed's Linux 2.6.32.
+# assumed: the profile nearest to the testbed's Linux 2.6.32.
 PROFILE = "linux-2.6.25"
-# assumed: iperf with socket buffers that never limit.
+# assumed: iperf's socket buffers never limit a flow.
 DURATION_S = 800
 RATE = "800mbit"
 
@@ -39,7 +39,7 @@ def scenario(algorithm: str, seed: int, **fields: Any) -> Scenario:
 
 
 def reduce(result: Result) -> dict[str, Any]:
-    """A run in numbers: when the two flows converged, and what each got from there being two."""
+    """A run in numbers: convergence time, and throughput of each flow from flow 2's start on."""
     both_s = metrics.last_start_s(result)
     end_s = metrics.duration_s(result)
     first, second = metrics.throughput_bps(result, [both_s, end_s])[:, 0] / 1e6
@@ -89,7 +89,7 @@ def measures(rows: pl.DataFrame, paper_convergence: str) -> list[Measure]:
 
 
 def plot_cwnd(result: Result, title: str) -> Figure:
-    """The paper's axes: both congestion windows over 800 s, and where they have converged."""
+    """The paper's axes: both congestion windows over 800 s, and when they converged."""
     with style.applied():
         figure = Figure(figsize=(8, 3.2))
         axes = figure.subplots()

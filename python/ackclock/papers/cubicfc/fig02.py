@@ -40,7 +40,7 @@ def claims(rows: pl.DataFrame) -> list[Claim]:
     return [
         Claim(
             "cubicfc.fig2.cubic-400s",
-            "CUBIC needs ≈ 400 s at 200 ms",
+            "CUBIC needs ≈ 400 s to converge at 200 ms",
             two_flows.convergence(rows),
             "s",
             low=250,

@@ -40,7 +40,7 @@ def claims(rows: pl.DataFrame) -> list[Claim]:
     return [
         Claim(
             "cubicfc.fig5.fc-200s",
-            "Cubic-FC needs less than 200 s",
+            "Cubic-FC needs less than 200 s to converge at 200 ms",
             two_flows.convergence(rows),
             "s",
             high=200,

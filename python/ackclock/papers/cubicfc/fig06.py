@@ -58,15 +58,15 @@ def claims(rows: pl.DataFrame) -> list[Every]:
     return [
         Every(
             "cubicfc.fig6.faster-everywhere",
-            "Cubic-FC converges sooner at every RTT, with and without background, "
-            "and gains more as the RTT grows",
+            "Cubic-FC converges faster than CUBIC at every RTT, with and without background, "
+            "and its gain grows with the RTT",
             _faster(rows),
         )
     ]
 
 
 def _faster(rows: pl.DataFrame) -> list[Claim]:
-    """The gain at each point, and its trend over the RTT."""
+    """The gain at each point, and the trend of the gain over the RTT."""
     return [
         *rtts.at_every_point(rows, two_flows.faster_by, "CUBIC − Cubic-FC, same seed", "s", low=0),
         *(

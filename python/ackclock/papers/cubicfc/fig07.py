@@ -57,7 +57,7 @@ def claims(rows: pl.DataFrame) -> list[Every]:
     return [
         Every(
             "cubicfc.fig7.fairer",
-            "two Cubic-FC flows differ less in throughput at every point",
+            "At every RTT two Cubic-FC flows differ less in throughput than two CUBIC flows",
             _fairer(rows),
         )
     ]

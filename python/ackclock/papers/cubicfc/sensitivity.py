@@ -1,13 +1,17 @@
-"""What figures 2 and 5 hang on, and what they do not.
+"""How figures 2 and 5 depend on our assumptions.
 
-A drop-tail bottleneck without noise keeps phase effects (Floyd and Jacobson, "On Traffic Phase
-Effects in Packet-Switched Gateways", 1992) that no testbed has, so simulated hosts handle each ACK
-after a small random delay, the jitter. The paper cannot state one: its testbed had whatever its
-hosts had. So the experiment is repeated without jitter and with ten packet times of it; and, since
-the paper names a kernel but no version of CUBIC, with the CUBIC of Ha et al. 2008 (which gives up
-0.2 of its window at a loss, not 0.3), and with hosts that run today's
-Linux (profile `linux-6`). Beside the times stands how much sooner Cubic-FC converges than CUBIC
-with the same seed, which figure 6 has at several RTTs.
+Each variant repeats the experiment with one assumption changed:
+
+* The jitter. Without noise a drop-tail bottleneck has phase effects (Floyd and Jacobson, "On
+  Traffic Phase Effects in Packet-Switched Gateways", 1992) that no testbed has. Simulated hosts
+  therefore handle each ACK after a small random delay, the jitter. The paper does not state the
+  jitter of its hosts. Variants: no jitter, and ten packet times of jitter.
+* The version of CUBIC. The paper names a kernel, but not a version. Variant: the CUBIC of Ha et al.
+  2008, which gives up 0.2 of its window at a loss, not 0.3.
+* The hosts. Variant: today's Linux (profile `linux-6`).
+
+The table also shows how much faster Cubic-FC converges than CUBIC with the same seed. Figure 6
+shows this at several RTTs.
 """
 
 from collections.abc import Iterator
@@ -22,7 +26,7 @@ from ackclock.claims import Claim, Measure
 from ackclock.papers.cubicfc import _two_flows as two_flows
 
 SEEDS, QUICK_SEEDS = two_flows.SEEDS, 1
-#: Repeats of a variant; as assumed, the runs of figures 2 and 5 are shared.
+#: Runs of a variant. "As assumed" shares the runs of figures 2 and 5.
 VARIANT_SEEDS = 5
 
 
@@ -31,7 +35,7 @@ class Variant(NamedTuple):
 
     label: str
     preset: str
-    #: What to replace in the scenario. Ten packet times are 15000 bytes at 800 Mb/s.
+    #: The fields to replace in the scenario. Ten packet times are 15000 bytes at 800 Mb/s.
     fields: dict[str, Any]
 
 
@@ -58,7 +62,7 @@ def reduce(result: Result) -> dict[str, Any]:
 
 
 def plot(rows: pl.DataFrame, load: two_flows.Load) -> Figure:  # noqa: ARG001
-    """One mark per run; a bar is the mean; an open mark is a run that ended before it converged."""
+    """A mark is a run, a bar is a mean, an open mark is a run that did not converge."""
     with style.applied():
         figure = Figure(figsize=(8, 3.4))
         axes = figure.subplots()
@@ -105,7 +109,7 @@ def measures(rows: pl.DataFrame) -> list[Measure]:
 
 
 def claims(rows: pl.DataFrame) -> list[Claim]:  # noqa: ARG001
-    """None: the verdicts on the paper are those of figures 2, 5 and 6, as assumed."""
+    """None: figures 2, 5 and 6 judge the paper's claims, as assumed."""
     return []
 
 

@@ -30,7 +30,7 @@ PAPER = {
         "cubic_fc": (680.896, 681.452, 683.176, 681.869, 682.086),
     },
 }
-#: Largest loss that is no "serious impact", percent.
+#: Largest loss that is not a "serious impact", percent.
 LARGEST_LOSS_PERCENT = {"without background": 0.2, "with background": 1}
 
 
@@ -47,7 +47,7 @@ def reduce(result: Result) -> dict[str, Any]:
 
 
 def plot(rows: pl.DataFrame, load: two_flows.Load) -> Figure:  # noqa: ARG001
-    """Our loss of throughput beside the paper's; bands are 95 % intervals."""
+    """The measured loss of throughput beside the paper's; bands are 95 % intervals."""
     with style.applied():
         figure = Figure(figsize=(8, 3.2))
         axes = figure.subplots()
@@ -108,7 +108,7 @@ def claims(rows: pl.DataFrame) -> list[Every]:
     return [
         Every(
             "cubicfc.table2.throughput",
-            "Cubic-FC loses at most 0.1 % of the total throughput, 0.65 % with background",
+            "Cubic-FC loses at most 0.1 % of CUBIC's total throughput, and 0.65 % with background",
             _losses(rows),
         )
     ]

@@ -21,7 +21,7 @@ QUICK_SEEDS = 1
 
 # "We used the latest update of CUBIC (v2.2)" (footnote to section 6.4), as its kernel had it.
 CUBIC = "cubic@2.2"
-# assumed: the BIC of the same kernel, which like CUBIC had no initial ssthresh any more (table 1).
+# assumed: the BIC of the same kernel. Like CUBIC, it no longer had an initial ssthresh (table 1).
 BIC = "bic@linux-2.6.18:initial_ssthresh=0"
 HSTCP = "highspeed"
 SACK = "reno"
@@ -30,14 +30,14 @@ ALGORITHMS = (CUBIC, BIC, HSTCP, SACK)
 NAMES = {CUBIC: "CUBIC", BIC: "BIC", HSTCP: "HSTCP", SACK: "SACK"}
 # CUBIC 2.2 came with Linux 2.6.25; the testbed's page [5] names 2.6.23.9.
 PROFILE = "linux-2.6.25"
-# assumed: the paper gives neither the length of its runs nor what of them was measured.
+# assumed: the paper states neither the length of its runs nor which part was measured.
 DURATION_S = 200
 MEASURED_FROM_S = 100
-# assumed: flows start one by one, at U(0, 10 s).
+# assumed: each flow starts at U(0, 10 s).
 START_SPREAD = "10s"
 
 # "The amount of background traffic comparable to around 15% of the bottleneck bandwidth is pushed
-# into forward and backward directions of the dumbbell"; what it is made of: `traffic.background`.
+# into forward and backward directions of the dumbbell". `traffic.background` is its composition.
 BACKGROUND_SHARE = 0.15
 
 Load = Callable[[Scenario], Result]
@@ -88,23 +88,23 @@ def describe(result: Result) -> dict[str, Any]:
 def throughputs_mbps(
     result: Result, start_s: float = MEASURED_FROM_S, stop_s: float | None = None
 ) -> np.ndarray:
-    """Mean throughput of each flow in what is measured of the run, Mb/s; shape (flows,)."""
+    """Mean throughput of each flow in the measured part of the run, Mb/s; shape (flows,)."""
     stop_s = metrics.duration_s(result) if stop_s is None else stop_s
     return metrics.throughput_bps(result, [start_s, stop_s])[:, 0] / 1e6
 
 
 def utilisation(result: Result) -> float:
-    """Share of the bottleneck in use, in what is measured of the run."""
+    """Share of the bottleneck in use, in the measured part of the run."""
     return metrics.utilisation(result, MEASURED_FROM_S)
 
 
 def fairness(throughputs: np.ndarray) -> float:
-    """Throughput of the slowest flow over the fastest's."""
+    """Throughput of the slowest flow over that of the fastest flow."""
     return float(throughputs.min() / throughputs.max())
 
 
 def values(rows: pl.DataFrame, column: str, **where: Any) -> list[float]:
-    """A column of the runs at a point, by seed."""
+    """A column of the runs at a point, in the order of the seeds."""
     return rows.filter(**where).sort("seed")[column].to_list()
 
 
@@ -116,7 +116,7 @@ def estimate(rows: pl.DataFrame, column: str, **where: Any) -> stats.Estimate:
 def curves(
     axes: Axes, rows: pl.DataFrame, x: str, y: str, algorithms: Iterable[str] = ALGORITHMS
 ) -> None:
-    """A line for each algorithm: means over the seeds with their intervals."""
+    """One line per algorithm: means over the seeds with their intervals."""
     for algorithm in algorithms:
         look = style.of(algorithm.split("@")[0])
         points = sorted(rows.filter(algorithm=algorithm)[x].unique().to_list())
@@ -132,7 +132,7 @@ def curves(
 
 
 def fairer(rows: pl.DataFrame, a: str, b: str, rtts_ms: Sequence[int]) -> stats.Estimate:
-    """Fairness of algorithm a less that of b, mean over the RTTs, seed by seed."""
+    """Fairness of algorithm a minus that of b, mean over the RTTs, seed by seed."""
     means = (
         rows.filter(pl.col("rtt_ms").is_in(rtts_ms))
         .group_by("algorithm", "seed")

@@ -5,9 +5,9 @@ replaced by a Newton-Raphson method with table lookups for small values. This re
 10 times performance improvement in the cubic root calculation. On average, the bisection method
 costs 1032 clocks while the improved version costs only 79 clocks" (table 1, 2.6.21).
 
-Not simulated: `make bench` runs both on the processor that it finds. What is shown here was
-measured once and kept (cube_root.json, written by `make docs`), so that the figure is the same
-everywhere.
+Not simulated: `make bench` runs both on this machine's processor. The figure shows kept
+measurements (cube_root.json, written by `make docs`), so that the figure is the same on every
+machine.
 """
 
 import json
@@ -24,7 +24,7 @@ from ackclock.papers.ha2008 import _testbed as testbed
 
 SEEDS, QUICK_SEEDS = 1, 1
 MEASURED = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
-#: Of the paper, clocks.
+#: The paper's clocks of bisection over those of the table and Newton-Raphson.
 PAPER_RATIO = 1032 / 79
 
 
@@ -69,7 +69,7 @@ def claims(rows: pl.DataFrame) -> list[Claim]:  # noqa: ARG001
     return [
         Claim(
             "ha2008.table1.cube-root",
-            "Newton–Raphson with a table is more than 10 × faster than bisection",
+            "A cube root by table and Newton–Raphson is more than 10 × faster than by bisection",
             _ratio(),
             "",
             low=10,

@@ -7,8 +7,8 @@ CUBIC: "W(t) = C(t − K)³ + Wmax", "where C is a CUBIC parameter, t is the ela
 window reduction, and K is the time period that the above function takes to increase W to Wmax when
 there is no further loss event" (section 3.2).
 
-A flow of about 1000 packets loses some to the slow starts of four short flows, and then has the
-link for itself. 400 Mb/s, 100 ms.
+A flow with a window of about 1000 packets loses packets when four short flows slow-start. Then it
+has the link for itself. 400 Mb/s, 100 ms.
 """
 
 from itertools import groupby
@@ -24,7 +24,7 @@ from ackclock.claims import Claim, Every, Measure
 from ackclock.papers.ha2008 import _testbed as testbed
 
 SEEDS, QUICK_SEEDS = testbed.SEEDS, testbed.QUICK_SEEDS
-#: The CUBIC of the paper's equations; its parameters there.
+#: The CUBIC of the paper's equations, and the paper's C.
 CUBIC, C = "cubic@ha2008", 0.4
 #: BIC's S_max: packets per RTT.
 S_MAX = 16
@@ -54,7 +54,7 @@ def reduce(result: Result) -> dict[str, Any]:
 
 
 def _growth(result: Result) -> tuple[np.ndarray, np.ndarray, float]:
-    """Seconds since the reduction and windows of flow 1 from there on; its window before."""
+    """Flow 1 after its reduction: seconds since then, and windows; the window before it."""
     events = result.events.filter(flow=1)
     w_max = events.filter(pl.col("kind") == "recovery")["cwnd_packets"][0]
     start_us = events.filter(pl.col("kind") == "recovered")["time_us"][0]
@@ -76,14 +76,14 @@ def _cubic(time_s: np.ndarray, cwnd: np.ndarray, w_max: float) -> dict[str, Any]
 
 
 def _bic(time_s: np.ndarray, cwnd: np.ndarray, w_max: float) -> dict[str, Any]:
-    # Per RTT, over five of them.
+    # Growth per RTT, as a mean over five RTTs.
     growth = (cwnd[5:] - cwnd[:-5]) / 5
     names = np.where(
         growth > 0.9 * S_MAX,
         "additive",
         np.where(cwnd[:-5] < w_max, "logarithmic", "exponential"),
     )
-    # The plateau is flat, so where its middle is in time is what fits best.
+    # The plateau is flat, so its middle in time is the one that fits best.
     middles_s = time_s[np.abs(cwnd - w_max) < 0.01 * w_max]
     return {
         "in_order": [name for name, _ in groupby(names)] == PHASES,
@@ -92,7 +92,7 @@ def _bic(time_s: np.ndarray, cwnd: np.ndarray, w_max: float) -> dict[str, Any]:
 
 
 def _asymmetry(time_s: np.ndarray, cwnd: np.ndarray, w_max: float, middle_s: float) -> float:
-    """Largest distance of the curve before (middle, Wmax) from its mirror image, of Wmax."""
+    """Largest distance of the curve before (middle, Wmax) from its mirror image, over Wmax."""
     before = time_s <= middle_s
     mirrored = 2 * w_max - np.interp(2 * middle_s - time_s[before], time_s, cwnd)
     return float(np.abs(mirrored - cwnd[before]).max() / w_max)
@@ -136,15 +136,15 @@ def claims(rows: pl.DataFrame) -> list[Claim | Every]:
     return [
         Every(
             "ha2008.fig1.bic-growth",
-            "BIC: additive, logarithmic to Wmax, exponential, additive; symmetric",
+            "BIC grows symmetrically: additive, logarithmic to Wmax, exponential, additive",
             [
-                Claim("runs with these phases", "", _of(rows, "in_order"), "", 1, 1),
+                Claim("share of runs with these phases", "", _of(rows, "in_order"), "", 1, 1),
                 Claim("asymmetry", "", _of(rows, "asymmetry"), "of Wmax", high=0.05),
             ],
         ),
         Claim(
             "ha2008.fig1.cubic-growth",
-            "CUBIC: W(t) = C(t − K)³ + Wmax",
+            "CUBIC's window follows W(t) = C(t − K)³ + Wmax",
             _of(rows, "of_tolerance"),
             "of 1 packet + 1 %",
             high=1,

@@ -4,9 +4,9 @@
 modules on the fly without recompilation. … A new congestion control algorithm requires to define
 cong_avoid and ssthresh, but the other methods are optional" (section 4.2).
 
-two_hooks.c, standard TCP in these two, is compiled when the scenario is run, and stands beside the
-built-in standard TCP. That such a file loads in a kernel is tested in crates/linux. Nothing is
-drawn, so a run is not repeated.
+two_hooks.c is standard TCP in these two hooks. It is compiled when the scenario runs, and compared
+with the built-in standard TCP. A test in crates/linux loads such a file into a kernel. Nothing is
+random, so a run is not repeated.
 """
 
 from pathlib import Path
@@ -23,7 +23,7 @@ SEEDS = QUICK_SEEDS = 1
 TWO_HOOKS = str(Path(__file__).with_name("two_hooks.c"))
 
 
-def grid(seeds: testbed.Seeds) -> list[Scenario]:  # noqa: ARG001 (nothing is drawn)
+def grid(seeds: testbed.Seeds) -> list[Scenario]:  # noqa: ARG001 (nothing is random)
     return [
         Scenario(
             duration="60s",

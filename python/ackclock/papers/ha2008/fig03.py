@@ -8,10 +8,10 @@ average window of 1200 packets. If the packet size is 1500 bytes, then TCP can a
 rate of 1.44 Gbps. In this case, CUBIC achieves exactly the same rate as Standard TCP, whereas HSTCP
 is about ten times more aggressive" (section 5.1).
 
-Lines are the formulas, marks are simulated: one flow, an ACK for each packet as the formulas have
-it, the mean window over the last 3 of 12 losses (at high loss rates of more). Nothing is drawn, so
-a run is not repeated. Standard TCP's and HSTCP's windows do not depend on the RTT; they are
-simulated at 10 ms.
+Lines are the formulas, marks are simulated. One flow runs with an ACK for each packet, as in the
+formulas. The mean window is that over the last 3 of 12 losses, or over the last quarter of more
+losses at high loss rates. Nothing is random, so a run is not repeated. The windows of standard TCP
+and HSTCP do not depend on the RTT; they are simulated at 10 ms.
 """
 
 import math
@@ -29,17 +29,17 @@ SEEDS = QUICK_SEEDS = 1
 CUBIC = "cubic@ha2008"
 HSTCP = "highspeed@rfc3649"
 SIMULATED = ((testbed.SACK, 10), (HSTCP, 10), (CUBIC, 10), (CUBIC, 100))
-#: "10 ms, 1e-6": the point that section 3 compares.
+#: The point that section 5.1 compares.
 COMPARED_RTT_MS, COMPARED_LOSS_RATE = 10, 1e-6
-#: A quick run has that one, and those from here on, of few packets.
+#: A quick run has this point and the loss rates above this one, which need few packets.
 QUICK_FROM = 0.9e-5
 
 
-def grid(seeds: testbed.Seeds) -> list[Scenario]:  # noqa: ARG001 (nothing is drawn)
+def grid(seeds: testbed.Seeds) -> list[Scenario]:  # noqa: ARG001 (nothing is random)
     return [_scenario(*point) for point in product(SIMULATED, response.LOSS_RATES)]
 
 
-def quick_grid(seeds: testbed.Seeds) -> list[Scenario]:  # noqa: ARG001 (nothing is drawn)
+def quick_grid(seeds: testbed.Seeds) -> list[Scenario]:  # noqa: ARG001 (nothing is random)
     return [
         _scenario((algorithm, rtt_ms), loss_rate)
         for (algorithm, rtt_ms), loss_rate in product(SIMULATED, response.LOSS_RATES)
@@ -107,7 +107,7 @@ def claims(rows: pl.DataFrame) -> list[Claim | Every]:
     tcp = windows[testbed.SACK]
     compared = Every(
         "ha2008.fig3.1g44",
-        "10 ms, 1e-6: TCP 1200 packets, CUBIC exactly the same, HSTCP ten times more",
+        "At 10 ms and p = 1e-6 TCP has 1200 packets, CUBIC exactly the same, HSTCP ten times more",
         [
             Claim("TCP", "", stats.exact(tcp), "packets", 1140, 1260),
             Claim("CUBIC / TCP", "", stats.exact(windows[CUBIC] / tcp), "", 0.95, 1.05),
@@ -116,12 +116,12 @@ def claims(rows: pl.DataFrame) -> list[Claim | Every]:
     )
     response_function = Every(
         "ha2008.fig3.response",
-        "CUBIC's mean window is eq. (6), and standard TCP's where that is more",
+        "CUBIC's mean window is the larger of eq. (6) and standard TCP's",
         of_formula,
     )
     return [response_function, compared]
 
 
 def _paper(loss_rate: float, rtt_s: float) -> float:
-    """Eq. (6), and standard TCP's where that is more."""
+    """The larger of eq. (6) and standard TCP's formula."""
     return float(max(1.17 * (rtt_s / loss_rate) ** 0.75, 1.2 / loss_rate**0.5))

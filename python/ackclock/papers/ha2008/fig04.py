@@ -17,7 +17,7 @@ from ackclock import plot as drawing
 from ackclock.claims import Claim, Every, Measure
 from ackclock.papers.ha2008 import _testbed as testbed
 
-# A median of widely spread times needs more than the other figures' ten.
+# The times spread widely, so their median needs more runs than the other figures' ten.
 SEEDS, QUICK_SEEDS = 40, testbed.QUICK_SEEDS
 # assumed: the text's RTT, not the caption's.
 RTT_MS = 240
@@ -26,7 +26,7 @@ WINDOW_S = 10
 
 def grid(seeds: testbed.Seeds) -> list[Scenario]:
     flows = [testbed.flow(testbed.CUBIC, count=2)]
-    # 200 s from the second start on, which comes within 10 s, and windows of 10 s.
+    # The second flow starts within 10 s. Then 200 s follow, and windows of 10 s.
     return [testbed.scenario(flows, seed, rtt_ms=RTT_MS, duration="250s") for seed in seeds]
 
 
@@ -34,7 +34,7 @@ def reduce(result: Result) -> dict[str, Any]:
     joined_s = metrics.last_start_s(result)
     starts_s = np.arange(joined_s, metrics.duration_s(result) - WINDOW_S)
     edges_s = np.stack([starts_s, starts_s + WINDOW_S], axis=1).ravel()
-    # Every other of these is a window, those between go back to the next one's start.
+    # Every second interval is a window. The others lead back to the start of the next window.
     got = metrics.throughput_bps(result, edges_s)[:, ::2]
     fair = got.min(axis=0) >= 0.8 * got.mean(axis=0)
     return testbed.describe(result) | {
@@ -59,8 +59,10 @@ def plot(rows: pl.DataFrame, load: testbed.Load) -> Figure:
 
 def measures(rows: pl.DataFrame) -> list[Measure]:
     return [
-        Measure("both within 20 % of equal, median", "s", _fair_s(rows), "< 200 s"),
-        Measure("part of all 10-s windows that is so", "", testbed.estimate(rows, "fair_part")),
+        Measure("time until both are within 20 % of equal, median", "s", _fair_s(rows), "< 200 s"),
+        Measure(
+            "share of the 10-s windows in which both are", "", testbed.estimate(rows, "fair_part")
+        ),
         Measure("utilisation", "", testbed.estimate(rows, "utilisation")),
     ]
 
@@ -71,6 +73,6 @@ def claims(rows: pl.DataFrame) -> list[Claim | Every]:
 
 
 def _fair_s(rows: pl.DataFrame) -> stats.Estimate:
-    """Median; a run that never came so far counts with its length, which is beyond the claim's."""
+    """Median; a run that was never fair counts with its length, which is above the claim's."""
     known = rows.select(pl.coalesce("fair_s", "cut_off_s")).to_series()
     return stats.mean_ci(known.to_list(), statistic=np.median)

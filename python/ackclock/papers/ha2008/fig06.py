@@ -68,5 +68,5 @@ def claims(rows: pl.DataFrame) -> list[Claim | Every]:
         Claim(name, "", testbed.estimate(rows, column), "", low, high)
         for name, column, _, low, high in SHARES
     ]
-    says = "Utilisation ≈ 95 %, CUBIC 72 %, SACK 23 %"
+    says = "Utilisation is ≈ 95 %; CUBIC gets 72 %, SACK 23 %"
     return [Every("ha2008.fig6.mix", says, parts)]

@@ -16,9 +16,9 @@ from ackclock import Result, Scenario, style
 from ackclock.claims import Claim, Every, Measure
 from ackclock.papers.ha2008 import _testbed as testbed
 
-# Shares scatter so widely here that ten decide little.
+# The shares scatter widely here, so ten runs decide little.
 SEEDS, QUICK_SEEDS = 20, testbed.QUICK_SEEDS
-# assumed: the figure's points are not listed.
+# assumed: the paper does not list the figure's points.
 RTTS_MS = (16, 42, 82, 162, 324)
 
 
@@ -103,12 +103,12 @@ def claims(rows: pl.DataFrame) -> list[Claim | Every]:
     return [
         Every(
             "ha2008.fig8a.fairness",
-            "CUBIC and BIC fairer than SACK and HSTCP; at 16 ms SACK the fairest",
+            "CUBIC and BIC are fairer than SACK and HSTCP; at 16 ms SACK is the fairest",
             [*overall, *at_16],
         ),
         Every(
             "ha2008.fig8b.utilisation",
-            "CUBIC, BIC and HSTCP fill the link at all RTTs, SACK does not at large ones",
+            "CUBIC, BIC and HSTCP fill the link at all RTTs; SACK does not at large RTTs",
             [*full, Claim("SACK, 324 ms", "", sack, "", high=0.9)],
         ),
     ]

@@ -19,12 +19,12 @@ from ackclock import Result, Scenario, metrics, stats, style
 from ackclock.claims import Claim, Every, Measure
 from ackclock.papers.ha2008 import _testbed as testbed
 
-# As figure 8, whose runs at 162 ms these share.
+# As figure 8; the runs at 162 ms are the same.
 SEEDS, QUICK_SEEDS = 20, testbed.QUICK_SEEDS
 RTT_1_MS = 162
-# assumed: the figure's points are not listed.
+# assumed: the paper does not list the figure's points.
 RTTS_MS = (16, 42, 82, 162)
-#: "A reasonable amount of time" is over then, s.
+#: After "a reasonable amount of time": the interval in which two HSTCP flows are judged, s.
 LATE_S = (200, 250)
 
 
@@ -43,7 +43,7 @@ def grid(seeds: testbed.Seeds) -> list[Scenario]:
 
 
 def _duration_s(algorithm: str, rtt_ms: int) -> int:
-    """Long enough for what the paper says of two HSTCP flows, which is claimed after 200 s."""
+    """Longer for two HSTCP flows with equal RTTs, whose claim is judged after 200 s."""
     return LATE_S[1] if (algorithm, rtt_ms) == (testbed.HSTCP, RTT_1_MS) else testbed.DURATION_S
 
 
@@ -122,12 +122,12 @@ def claims(rows: pl.DataFrame) -> list[Claim | Every]:
     return [
         Every(
             "ha2008.fig9.rtt-fairness",
-            "SACK's ratio ∝ inverse RTT ratio; CUBIC's like it but higher; BIC's lowest",
+            "SACK's ratio ∝ inverse RTT ratio; CUBIC's has this slope, but higher; BIC's is lowest",
             [slope, *higher, *lowest],
         ),
         Claim(
             "ha2008.fig9.hstcp-no-converge",
-            "Two HSTCP flows with equal RTTs do not reach a fair share in reasonable time",
+            "Two HSTCP flows with equal RTTs do not reach a fair share in a reasonable time",
             hstcp,
             "",
             high=0.8,

@@ -23,7 +23,7 @@ from ackclock.claims import Claim, Every, Measure
 from ackclock.papers.ha2008 import _testbed as testbed
 
 SEEDS, QUICK_SEEDS = testbed.SEEDS, testbed.QUICK_SEEDS
-# assumed: the figure's points are not listed.
+# assumed: the paper does not list the figure's points.
 RTTS_MS = (10, 40, 80, 160)
 RATES_MBPS = (10, 50, 100, 400)
 OTHERS = (testbed.CUBIC, testbed.BIC, testbed.HSTCP)
@@ -141,7 +141,7 @@ def claims(rows: pl.DataFrame) -> list[Claim | Every]:
     return [
         Every(
             "ha2008.fig10a.friendliness-rtt",
-            "8 SACK reach ≈ 80 % at 160 ms; CUBIC leaves SACK more than BIC and HSTCP",
+            "8 SACK flows reach ≈ 80 % at 160 ms; CUBIC leaves SACK more than BIC and HSTCP do",
             [
                 Claim(
                     "8 SACK, 160 ms",
@@ -156,19 +156,19 @@ def claims(rows: pl.DataFrame) -> list[Claim | Every]:
         ),
         Every(
             "ha2008.fig10b.friendliness-10ms",
-            "CUBIC as friendly as SACK; BIC and HSTCP take more as speed grows",
+            "CUBIC is as friendly as SACK; BIC and HSTCP take more as the rate grows",
             [*friendly, *rising],
         ),
         Every(
             "ha2008.fig10c.friendliness-100ms",
-            "SACK's share drops as speed grows; CUBIC about as aggressive as BIC",
+            "SACK's share falls as the rate grows; CUBIC is about as aggressive as BIC",
             [*falling, *alike],
         ),
     ]
 
 
 def _more_room(rows: pl.DataFrame, other: str, rtt_ms: int) -> stats.Estimate:
-    """SACK's share beside CUBIC less beside the other, seed by seed."""
+    """SACK's share beside CUBIC minus its share beside the other, seed by seed."""
     point = {"rate_mbps": 400, "rtt_ms": rtt_ms}
     beside_cubic, beside_other = (
         testbed.values(rows, "sack_share", algorithm=algorithm, **point)
@@ -182,7 +182,7 @@ def _ratio(rows: pl.DataFrame, algorithm: str, rate_mbps: int) -> stats.Estimate
 
 
 def _trend(rows: pl.DataFrame, algorithm: str, rtt_ms: int, column: str) -> stats.Estimate:
-    """Slope of the column's logarithm over the rate's, seed by seed."""
+    """Slope of the column's logarithm over that of the rate, seed by seed."""
     by_rate = [
         testbed.values(rows, column, algorithm=algorithm, rate_mbps=rate, rtt_ms=rtt_ms)
         for rate in RATES_MBPS

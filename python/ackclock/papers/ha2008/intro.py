@@ -4,8 +4,8 @@
 the BDP of the path is around 100,000 packets. For TCP to grow its window from the mid-point of the
 BDP, say 50,000, it takes about 50,000 RTTs which amounts to 5000 seconds (1.4 hours)" (section 1).
 
-One flow starts congestion avoidance at 50 000 packets; how it grows in its first 20 s is told
-forward. Nothing is drawn, so the run is not repeated.
+One flow starts congestion avoidance at 50 000 packets. Its growth in the first 20 s is extrapolated
+to the full window. Nothing is random, so the run is not repeated.
 """
 
 from typing import Any
@@ -26,7 +26,7 @@ HALF_PACKETS = 50_000
 GROWTH_S = 20
 
 
-def grid(seeds: testbed.Seeds) -> list[Scenario]:  # noqa: ARG001 (nothing is drawn)
+def grid(seeds: testbed.Seeds) -> list[Scenario]:  # noqa: ARG001 (nothing is random)
     return [
         Scenario(
             duration=f"{GROWTH_S + 5}s",
@@ -75,7 +75,7 @@ def claims(rows: pl.DataFrame) -> list[Claim | Every]:
     return [
         Every(
             "ha2008.intro.reno-10g",
-            "10 Gb/s, 100 ms: BDP ≈ 100 000 packets, 5000 s to regrow",
+            "At 10 Gb/s and 100 ms the BDP is ≈ 100 000 packets; regrowth takes 5000 s",
             [
                 Claim("BDP", "", bdp, "packets", 80_000, 100_000),
                 Claim("time to regrow", "", regrow, "s", 4750, 5250),

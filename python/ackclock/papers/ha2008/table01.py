@@ -6,10 +6,11 @@ packets per RTT. … CUBIC can safely remove this window clamping in the concave
 2.6.22-rc4: CUBIC improves slow start for fast start-up by removing initial_ssthresh. … 2.2
 (2.6.25-rc3): the window clamping during the convex growth phase is also removed."
 
-One flow of each version at 400 Mb/s and 162 ms. The slow starts of four short flows cost it a loss
-while its window is small; then it has the link for itself, first far above its last maximum
-(convex), after the next loss below it (concave). Nothing is drawn, so a run is not repeated. All
-versions have the cube root of 2.6.21, by Newton and Raphson; `make bench` has the older one.
+One flow of each version runs at 400 Mb/s and 162 ms. The slow starts of four short flows cost it a
+loss while its window is small. Then it has the link for itself: first far above its last maximum
+(convex), and after the next loss below its last maximum (concave). Nothing is random, so a run is
+not repeated. All versions have the cube root of 2.6.21 (Newton-Raphson); `make bench` has the older
+one.
 """
 
 from itertools import pairwise
@@ -24,7 +25,7 @@ from ackclock.claims import Claim, Every, Measure
 from ackclock.papers.ha2008 import _testbed as testbed
 
 SEEDS = QUICK_SEEDS = 1
-#: Preset: (what the table says of it, initial ssthresh, clamp below Wmax, clamp above it).
+#: Preset: (kernels by the table, initial ssthresh?, clamp below Wmax?, clamp above Wmax?).
 VERSIONS = {
     "2.0-pre": ("2.6.13, the authors' patch", True, False, False),
     "2.6.18.1": ("2.6.15 to 2.6.18.1, with the scaling bug", True, True, True),
@@ -38,7 +39,7 @@ INITIAL_SSTHRESH = 100
 SOME_RTTS = 4
 
 
-def grid(seeds: testbed.Seeds) -> list[Scenario]:  # noqa: ARG001 (nothing is drawn)
+def grid(seeds: testbed.Seeds) -> list[Scenario]:  # noqa: ARG001 (nothing is random)
     others = Flow(algorithm=testbed.SACK, start="20s", size="10MB", count=4)
     return [
         Scenario(
@@ -66,7 +67,7 @@ def reduce(result: Result) -> dict[str, Any]:
             ("ssthresh_packets", 1),
         )
     )
-    # Over some RTTs, since an RTT's growth comes in bursts.
+    # A mean over some RTTs, because the growth of one RTT comes in bursts.
     later_s = time_s + SOME_RTTS * srtt_s
     growth = (np.interp(later_s, time_s, cwnd) - cwnd) / SOME_RTTS
     below, above = [0.0], [0.0]
@@ -104,8 +105,8 @@ def measures(rows: pl.DataFrame) -> list[Measure]:
         Measure(f"{version}: {what}", "packets", stats.exact(_at(rows, version, column)), paper)
         for version, (_, _, clamp_below, clamp_above) in VERSIONS.items()
         for what, column, paper in (
-            ("growth per RTT below Wmax, at most", "growth_below_packets", _clamp(clamp_below)),
-            ("growth per RTT above Wmax, at most", "growth_above_packets", _clamp(clamp_above)),
+            ("largest growth per RTT below Wmax", "growth_below_packets", _clamp(clamp_below)),
+            ("largest growth per RTT above Wmax", "growth_above_packets", _clamp(clamp_above)),
         )
     ]
 
@@ -120,11 +121,13 @@ def claims(rows: pl.DataFrame) -> list[Claim | Every]:
         parts.append(Claim(f"{version}: initial ssthresh", "", starts, "packets", **bounds))
         for where, clamped in (("below", clamp_below), ("above", clamp_above)):
             growth = stats.exact(_at(rows, version, f"growth_{where}_packets"))
-            # ACKs per packet are whole: growth may be a tenth more.
+            # The number of ACKs per packet is whole, so growth may be a tenth more.
             bounds = {"high" if clamped else "low": 1.1 * CLAMP_PACKETS}
             name = f"{version}: growth per RTT {where} Wmax"
             parts.append(Claim(name, "", growth, "packets", **bounds))
-    return [Every("ha2008.table1.versions", "What each version of CUBIC changed", parts)]
+    return [
+        Every("ha2008.table1.versions", "Each version of CUBIC changed what table 1 says", parts)
+    ]
 
 
 def _at(rows: pl.DataFrame, version: str, column: str) -> float:

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * Standard TCP in the two hooks that section 4.2 says an algorithm must have, as the paper
- * words it: "when an ACK arrives, cong_avoid increments cwnd by one if the current cwnd is
- * less than ssthresh. Otherwise, cong_avoid increments cwnd by 1/cwnd".
+ * Standard TCP in two hooks, the ones that an algorithm must have by section 4.2: "when an ACK
+ * arrives, cong_avoid increments cwnd by one if the current cwnd is less than ssthresh.
+ * Otherwise, cong_avoid increments cwnd by 1/cwnd".
  */
 #include "tcp_cc.h"
 

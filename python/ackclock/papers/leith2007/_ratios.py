@@ -12,7 +12,8 @@ from ackclock.claims import Measure
 from ackclock.papers.leith2007 import _testbed as testbed
 
 RATES_MBPS = (10, 250)
-# "averaged over the last 200s of each test run" (caption of figure 3); assumed for the others.
+# "averaged over the last 200s of each test run" (caption of figure 3).
+# assumed: figures 12 and 15 use the same interval.
 LAST_S = 200
 QUICK_DURATION = "320s"
 
@@ -21,7 +22,7 @@ Pairs = dict[tuple[str, ...], tuple[str, str]]
 
 
 def against(first: str | None = None) -> Pairs:
-    """CUBIC by both readings, each beside `first` or another of its kind."""
+    """CUBIC by both readings, each beside `first` or beside a flow of the same reading."""
     return {
         (first or testbed.CUBIC, testbed.CUBIC): ("CUBIC, Algorithm 1", "#0072B2"),
         (first or testbed.CUBIC_SOURCE, testbed.CUBIC_SOURCE): (
@@ -51,7 +52,7 @@ def grid(
 
 
 def reduce(result: Result) -> dict[str, Any]:
-    """Throughputs, the ratio of the first to the second, and of the less to the more."""
+    """Throughputs, the ratio of the first to the second, and of the smaller to the larger."""
     first, second = testbed.last_throughputs_mbps(result, LAST_S)
     return testbed.describe(result) | {
         "throughput_1_mbps": float(first),
@@ -62,7 +63,7 @@ def reduce(result: Result) -> dict[str, Any]:
 
 
 def at(rows: pl.DataFrame, rate_mbps: int, pair: Sequence[str], rtt_2_ms: int) -> pl.DataFrame:
-    """The runs at a point, by seed."""
+    """The runs at a point, in the order of the seeds."""
     return rows.filter(rate_mbps=rate_mbps, algorithms="+".join(pair), rtt_2_ms=rtt_2_ms).sort(
         "seed"
     )
@@ -95,7 +96,7 @@ def plot(
     rtts_ms: Sequence[int],
     ylabel: str = "throughput of flow 1 / flow 2",
 ) -> Figure:
-    """The paper's axes: the ratio over the RTT of flow 2, a panel a rate; bars: 95 % intervals."""
+    """The paper's axes: the ratio over flow 2's RTT, a panel per rate; bars are 95 % intervals."""
     with style.applied():
         figure = Figure(figsize=(8, 3.4))
         for axes, rate in zip(figure.subplots(1, 2, sharey=True), RATES_MBPS, strict=True):

@@ -13,10 +13,10 @@ from ackclock.papers.leith2007 import _testbed as testbed
 
 RTTS_MS = (160, 16)
 RATE_MBPS = 1
-# assumed: both start within the first second; the share is that of the last 500 of 600 s.
+# assumed: both flows start within the first second. The share is that of the last 500 of 600 s.
 STARTS_S = (0, 0)
 LAST_S = 500
-# The buffer, "BDP queue", holds 13 packets at 160 ms and 1 at 16 ms: which of them is not said.
+# A "BDP queue" holds 13 packets at 160 ms and 1 packet at 16 ms. The paper does not say which.
 BUFFERS = {"1bdp": "BDP of 160 ms", "2packets": "2 packets, the BDP of 16 ms rounded up"}
 
 
@@ -60,7 +60,7 @@ def measures(rows: pl.DataFrame, pairs: Sequence[Sequence[str]]) -> list[Measure
 def claims(
     rows: pl.DataFrame, pairs: Sequence[Sequence[str]], claim: str, says: str
 ) -> list[Claim | Every]:
-    """One claim by both readings; `pairs` begin with them."""
+    """One claim by both readings; the first flow of each pair is CUBIC by one reading."""
     return [
         Claim(
             claim + testbed.SUFFIX[pair[0]], says, smaller_share(rows, pair, "1bdp"), "", high=0.2

@@ -13,16 +13,16 @@ QUICK_SEEDS = 1
 
 # "Linux 2.6.18 with Cubic bug fix" (table I): Algorithm 1 as printed, whose clamp is 20 packets/s.
 CUBIC = "cubic@2.6.18"
-# The source of that kernel (2.6.18.2) has 8 times that clamp: `8 * cwnd / (20 * delay_min)` with a
-# delay_min that counts eighths of a jiffy. Shown beside the other wherever it may matter.
+# The source of that kernel (2.6.18.2) has 8 times that clamp: in `8 * cwnd / (20 * delay_min)`
+# delay_min counts eighths of a jiffy. Figures show both readings wherever the clamp may matter.
 CUBIC_SOURCE = "cubic@2.6.18:max_rate=160"
 RENO = "reno"
 HTCP = "htcp"
-# assumed: the nearest profile to the testbed's Linux 2.6.18.
+# assumed: the profile nearest to the testbed's Linux 2.6.18.
 PROFILE = "linux-2.6.25"
 # "Each individual test was run at least ten minutes" (section II.A).
 DURATION_S = 600
-# assumed: flows start within a second, so that repeats differ.
+# assumed: each flow starts within one second, so that runs with different seeds differ.
 START_SPREAD = "1s"
 
 READINGS = {
@@ -32,7 +32,7 @@ READINGS = {
     HTCP: "H-TCP",
 }
 
-#: What a claim's id ends with: each is judged by both readings.
+#: The end of a claim's id. Each claim is judged by both readings.
 SUFFIX = {CUBIC: "", CUBIC_SOURCE: "@source"}
 
 Load = Callable[[Scenario], Result]
@@ -49,7 +49,7 @@ def scenario(
     buffer: str = "1bdp",
     **fields: Any,
 ) -> Scenario:
-    """Long-lived flows with the algorithms, RTTs and starts of three equally long sequences."""
+    """One long-lived flow for each algorithm, RTT and start; the sequences have equal length."""
     settings: dict[str, Any] = {
         "duration": f"{DURATION_S}s",
         "profile": PROFILE,
@@ -70,7 +70,7 @@ def scenario(
 
 
 def shortened(scenarios: Sequence[Scenario], duration: str) -> list[Scenario]:
-    """The same for a quick run."""
+    """The scenarios, shortened for a quick run."""
     return [each.replace(duration=duration) for each in scenarios]
 
 
@@ -104,7 +104,7 @@ def peaks_packets(result: Result, flow: int, after_s: float = 0) -> np.ndarray:
 
 
 def lag_1(values: np.ndarray) -> float:
-    """Autocorrelation of a series with the same one step later; NaN for fewer than 4 values."""
+    """Autocorrelation of a series at a lag of one step; NaN for fewer than 4 values."""
     if len(values) < 4:
         return float("nan")
     x = values - values.mean()
@@ -113,6 +113,6 @@ def lag_1(values: np.ndarray) -> float:
 
 
 def estimate(rows: pl.DataFrame, column: str, **where: Any) -> stats.Estimate:
-    """Mean of a column over the runs at a point, without those where it is not defined."""
+    """Mean of a column over the runs at a point; runs where it is undefined are left out."""
     values = rows.filter(**where)[column].drop_nulls().drop_nans()
     return stats.mean_ci(values.to_list())

@@ -14,15 +14,16 @@ from ackclock.papers.leith2007 import _testbed as testbed
 
 LONG_FLOWS = 3
 DURATION = "3600s"
-# assumed: what comes before is not counted; the flows start together.
+# assumed: the flows start together, and the time before this is not counted.
 WARM_UP_S = 200
 # assumed: "unfair" is judged over windows of 10 s.
 WINDOW_S = 10
-# The claims are judged packet by packet. In bursts of up to 64 KB (TSO, see figure 11) the hosts'
-# losses fall to fewer of the flows; that is shown beside it.
+# The claims are judged packet by packet. With bursts of up to 64 KB (TSO, see figure 11) fewer
+# flows lose at a time; the figures show this beside the judged runs.
 BURSTS = "bursts of up to 64 KB"
 VARIANT_SEEDS = 5
-# assumed: losses closer than this, more than two RTTs with a full queue, are one congestion event.
+# assumed: losses closer than this are one congestion event. It is more than two RTTs with a full
+# queue.
 EPISODE_S = 1
 #: Bins of the distribution of cwnd, packets.
 BIN_PACKETS, BINS = 50, 400
@@ -51,7 +52,7 @@ def scenario(algorithm: str, sessions: int, seed: int, **fields: Any) -> Scenari
 
 
 def grid(algorithms: Collection[str], sessions: int, seeds: testbed.Seeds) -> list[Scenario]:
-    """As assumed, then in bursts."""
+    """The runs as assumed, then the runs with bursts."""
     return [scenario(algorithm, sessions, seed) for algorithm in algorithms for seed in seeds] + [
         scenario(algorithm, sessions, seed, tso=True)
         for algorithm in algorithms
@@ -64,7 +65,7 @@ def quick_grid(algorithms: Collection[str], sessions: int, seeds: testbed.Seeds)
 
 
 def reduce(result: Result) -> dict[str, Any]:
-    """Throughputs of the hour, the longest unfair stretch, and how cwnd is distributed."""
+    """Mean throughputs over the hour, the longest unfair stretch, the distribution of cwnd."""
     edges_s = np.arange(WARM_UP_S, metrics.duration_s(result), WINDOW_S)
     windows = metrics.throughput_bps(result, edges_s)
     hour = windows.mean(axis=1)
@@ -85,7 +86,7 @@ def reduce(result: Result) -> dict[str, Any]:
 
 
 def all_lose(result: Result) -> float:
-    """Of the times when a long flow enters recovery, the share when all do within EPISODE_S."""
+    """The share of congestion events in which all long flows enter recovery."""
     entries = result.events.filter(
         (pl.col("kind") == "recovery") & (pl.col("time_us") >= WARM_UP_S * 1e6)
     ).sort("time_us")
@@ -104,7 +105,7 @@ def longest(true: NDArray[np.bool_]) -> int:
 
 
 def plot(rows: pl.DataFrame, load: testbed.Load, sessions: int) -> Figure:
-    """The windows of the first run with the source's CUBIC."""
+    """The windows of the first run, with CUBIC by the source."""
     run = scenario(testbed.CUBIC_SOURCE, sessions, rows["seed"][0])
     result = load(run.replace(duration=rows["duration"][0]))
     with style.applied():

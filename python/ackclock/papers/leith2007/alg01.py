@@ -1,12 +1,12 @@
-"""Algorithm 1: what the pseudo code of Linux 2.6.18's CUBIC says, seen in a run.
+"""Algorithm 1: the features of Linux 2.6.18's CUBIC, seen in a run.
 
 Initial ssthresh 100 (line 2); cwnd grows by one packet per 50 ACKs before the first back-off (lines
 25 and 26), "equivalently, cwnd doubles approximately every 35 round-trip times"; at most 20 packets
 per s of delay_min in an RTT (line 23); back-off to 0.8 cwnd (line 44); last_max = 0.9 cwnd where a
-loss comes below the last maximum (line 39). The lines themselves are tested one by one in
-crates/host/tests/eras.rs and cubic_versions.rs; this is the same seen from outside.
+loss comes below the last maximum (line 39). Tests in crates/host/tests (eras.rs, cubic/versions.rs)
+check each line; this module looks at a whole run.
 
-A single flow at 250 Mb/s and 200 ms with one BDP of buffer.
+One flow runs at 250 Mb/s and 200 ms with one BDP of buffer.
 """
 
 from itertools import pairwise
@@ -32,18 +32,18 @@ def grid(seeds: testbed.Seeds) -> list[Scenario]:
 
 
 def reduce(result: Result) -> dict[str, Any]:
-    """The first slow start's end, the growth before the first loss, the clamp and the back-off."""
+    """The end of the first slow start, growth before the first loss, clamp and back-off."""
     samples = metrics.regular_samples(result).filter(pl.col("state") == "open")
     entries = result.events.filter(pl.col("kind") == "recovery")
     time_s = samples["time_us"].to_numpy() / 1e6
     rtt_s = samples["srtt_us"].to_numpy() / 1e6
     cwnd = samples["cwnd_packets"].to_numpy().astype(float)
     losses_s = entries["time_us"].to_numpy() / 1e6
-    # As long as there is no queue, and so one RTT.
+    # Below the BDP there is no queue, so the RTT is constant.
     bdp_packets = RATE_MBPS * 1e6 * RTT_MS / 1e3 / 12e3
     probing = (time_s < losses_s[0]) & (cwnd > 150) & (cwnd < 0.9 * bdp_packets)
     growth_per_s = np.polyfit(time_s[probing], np.log(cwnd[probing]), 1)[0]
-    # The window grows straight from the first back-off on: packets per RTT.
+    # From the first back-off on the window grows linearly. Packets per RTT:
     epochs = [
         (time_s > start_s + 5) & (time_s < stop_s) for start_s, stop_s in pairwise(losses_s[1:])
     ]
@@ -72,7 +72,7 @@ def plot(rows: pl.DataFrame, load: testbed.Load) -> Figure:
 #: Quantity, unit, column, value by Algorithm 1, tolerance.
 FEATURES = (
     ("initial ssthresh", "packets", "initial_ssthresh_packets", 100, 0),
-    # ln 2 / ln (1 + 1/51): cwnd_cnt > cnt is true of every 51st ACK.
+    # ln 2 / ln (1 + 1/51): cwnd_cnt > cnt is true at every 51st ACK.
     ("doubling before the first back-off", "RTTs", "doubling_rtts", 35.7, 0.05),
     ("clamped growth per RTT", "packets", "growth_per_rtt_packets", 20 * RTT_MS / 1e3, 0.05),
     ("window kept at a back-off", "", "back_off", 0.8, 0.01),
@@ -98,4 +98,4 @@ def claims(rows: pl.DataFrame) -> list[Claim | Every]:
         )
         for name, unit, column, value, tolerance in FEATURES
     ]
-    return [Every("leith2007.alg1", "The features of Algorithm 1, as listed", parts)]
+    return [Every("leith2007.alg1", "CUBIC has the features that Algorithm 1 lists", parts)]

@@ -7,7 +7,7 @@ product (BDP) is increased, with convergence times in excess of 300s commonly ob
 above about 5000 packets ... the cubic increase function becomes replaced by a simple linear AIMD
 increase. This is particularly evident for flow 1 in the lower plot" (section IV).
 
-The epoch lengths of single flows at 250 to 750 Mb/s are added: "the congestion epoch duration
+Single flows at 250 to 750 Mb/s show the lengths of epochs: "the congestion epoch duration
 eventually scales linearly with BDP".
 """
 
@@ -26,10 +26,10 @@ from ackclock.papers.leith2007 import _testbed as testbed
 SEEDS, QUICK_SEEDS = testbed.SEEDS, testbed.QUICK_SEEDS
 RTT_MS = 200
 RATES_MBPS = (10, 250, 500)
-#: Of the single flows: BDPs of 4167, 8333 and 12500 packets.
+#: Single flows, with BDPs of 4167, 8333 and 12500 packets.
 SINGLE_SEEDS = 5
 SINGLE_RATES_MBPS = (250, 500, 750)
-# assumed: long enough that all converge; the figure's time axis is not stated.
+# assumed: long enough for all flows to converge. The paper does not state the figure's time axis.
 DURATION = "1200s"
 READINGS = (testbed.CUBIC, testbed.CUBIC_SOURCE)
 LINEAR_PACKETS = 5000
@@ -52,7 +52,7 @@ def grid(seeds: testbed.Seeds) -> list[Scenario]:
 
 
 def reduce(result: Result) -> dict[str, Any]:
-    """When two flows converged; how straight flow 1 grows above 5000 packets, and for how long."""
+    """When two flows converged; how linearly flow 1 grows above 5000 packets; its epoch."""
     flows = len(result.flows)
     row = testbed.describe(result) | {"flows": flows}
     if flows > 1:
@@ -68,10 +68,10 @@ def reduce(result: Result) -> dict[str, Any]:
 
 
 def _slopes_above(result: Result, packets: int) -> tuple[float, float] | None:
-    """Growth of flow 1 in the two halves of its epochs as far as cwnd is above `packets`, per s.
+    """Growth of flow 1 above `packets` in the first and second half of its epochs, packets/s.
 
-    Mean over the epochs of which at least 5 s lie there; the first epoch and what comes before
-    (slow start) do not count.
+    Mean over the epochs that stay at least 5 s above `packets`. Slow start and the first epoch do
+    not count.
     """
     entries_us = result.events.filter((pl.col("flow") == 1) & (pl.col("kind") == "recovery"))
     samples = metrics.regular_samples(result).filter(
@@ -186,7 +186,7 @@ def _claims(rows: pl.DataFrame, reading: str) -> list[Claim | Every]:
     return [
         Every(
             "leith2007.fig2.slow-convergence" + testbed.SUFFIX[reading],
-            "Convergence takes more than 300 s, and longer as the BDP grows",
+            "Convergence takes more than 300 s, and takes longer as the BDP grows",
             [*growth, *beyond],
         ),
         Every(

@@ -62,7 +62,7 @@ def _claims(rows: pl.DataFrame, reading: str) -> list[Claim | Every]:
     return [
         Every(
             "leith2007.fig3.asymptotic-fair" + testbed.SUFFIX[reading],
-            "CUBIC flows with the same RTT share about fairly in the long run",
+            "In the long run CUBIC flows with the same RTT get about the same throughput",
             parts,
         )
     ]

@@ -23,7 +23,7 @@ SEEDS, QUICK_SEEDS = 25, testbed.QUICK_SEEDS
 RATE_MBPS, RTT_MS = 250, 200
 DURATION = "800s"
 WINDOW_S, SHARE = 10, 0.8
-#: Resamples of the runs for the interval.
+#: How often the runs are resampled for the interval.
 RESAMPLES, RESAMPLING_SEED = 1000, 1979
 Array = NDArray[np.float64]
 
@@ -33,7 +33,7 @@ def grid(seeds: testbed.Seeds) -> list[Scenario]:
 
 
 def scenario(reading: str, seed: int) -> Scenario:
-    # assumed: web flows run the algorithm of the hosts, too.
+    # assumed: web flows run the algorithm of the long flows.
     web: dict[str, Any] = {
         "algorithm": reading,
         "rtt": f"{RTT_MS}ms",
@@ -53,7 +53,7 @@ def scenario(reading: str, seed: int) -> Scenario:
 
 
 def reduce(result: Result) -> dict[str, Any]:
-    """What both flows get in each second from the second's start on, Mb/s."""
+    """Throughput of both flows in each second from flow 2's start on, Mb/s."""
     start_s = metrics.last_start_s(result)
     seconds = int(metrics.duration_s(result) - start_s)
     first, second = metrics.throughput_bps(result, start_s + np.arange(seconds)) / 1e6
@@ -73,9 +73,10 @@ def _runs(rows: pl.DataFrame, reading: str) -> Array:
 
 
 def _convergence_s(mean: Array) -> float:
-    """End of the first window in which each mean has 80 % of half of what both get; inf: none.
+    """End of the first window in which both means are at least 80 % of a fair share; inf: none.
 
-    Half of both and not of the link, a part of which the web takes.
+    The fair share is half of what the two flows get together, not half of the link, because web
+    traffic takes a part of the link.
     """
     windows = np.lib.stride_tricks.sliding_window_view(mean, WINDOW_S, axis=1).mean(axis=2)
     fair = windows.min(axis=0) >= SHARE * windows.mean(axis=0)
@@ -83,7 +84,7 @@ def _convergence_s(mean: Array) -> float:
 
 
 def convergence(rows: pl.DataFrame, reading: str) -> stats.Estimate:
-    """Convergence of the mean over the runs; the interval is that of resampled runs."""
+    """Convergence of the mean over the runs; the interval comes from resampling the runs."""
     runs = _runs(rows, reading)
     n = len(runs)
     random = np.random.default_rng(RESAMPLING_SEED)
@@ -126,7 +127,7 @@ def claims(rows: pl.DataFrame) -> list[Claim | Every]:
     return [
         Claim(
             "leith2007.fig4.web-ensemble" + suffix,
-            "With web traffic convergence is similarly slow",
+            "With web traffic convergence is about as slow as without",
             convergence(rows, reading),
             "s",
             low=200,

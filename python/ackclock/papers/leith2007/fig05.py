@@ -22,8 +22,8 @@ from ackclock.papers.leith2007 import _testbed as testbed
 
 SEEDS, QUICK_SEEDS = testbed.SEEDS, testbed.QUICK_SEEDS
 RTT = "50ms"
-# assumed: the sizes; the download starts when the long flow has run for 100 to 200 s, which is more
-# than an epoch of standard TCP (78 s).
+# assumed: the sizes. One download per run starts after the long flow has run for 100 to 200 s. This
+# is more than an epoch of standard TCP (78 s).
 SIZES_MB = (1, 2, 5, 10, 20, 50, 100)
 START, START_SPREAD = "100s", "100s"
 DURATION = "260s"
@@ -89,7 +89,7 @@ def medians(
 
 
 def slowdown(rows: pl.DataFrame, algorithm: str) -> stats.Estimate:
-    """Completion time beside the long flow over that alone: median over sizes, seed by seed."""
+    """Completion time beside the long flow over the time alone: median over sizes, by seed."""
     runs = rows.filter(algorithm=algorithm).pivot(
         on="beside_long", index=["seed", "size_mb"], values="completion_s"
     )
@@ -102,7 +102,7 @@ def slowdown(rows: pl.DataFrame, algorithm: str) -> stats.Estimate:
 
 
 def long_htcp_over(rows: pl.DataFrame, algorithm: str) -> stats.Estimate:
-    """Throughput of H-TCP's long flow during the download over that of the other's, by seed."""
+    """During the download: throughput of H-TCP's long flow over that of the other, by seed."""
     htcp, other = (
         rows.filter(algorithm=each, beside_long=True)
         .group_by("seed")
@@ -188,7 +188,7 @@ def _claims(rows: pl.DataFrame, reading: str) -> list[Claim | Every]:
     return [
         Every(
             "leith2007.fig5.short-flow" + testbed.SUFFIX[reading],
-            "Beside a long flow a download takes 2 × as long with H-TCP, over 4 × with CUBIC",
+            "Beside a long flow a download takes 2 × as long with H-TCP, more than 4 × with CUBIC",
             parts,
         )
     ]

@@ -49,7 +49,7 @@ def measures(rows: pl.DataFrame) -> list[Measure]:
         for bursts in (False, True)
         for reading in testbed.SUFFIX
         for quantity, unit, column, paper in (
-            ("most / least throughput of the hour", "", "hour_ratio", "similar"),
+            ("largest / smallest throughput of the hour", "", "hour_ratio", "similar"),
             ("longest stretch with a ratio above 2", "s", "longest_unfair_s", "hundreds of s"),
             ("share of congestion events in which all three lose", "", "all_lose", ""),
         )
@@ -67,9 +67,9 @@ def _claims(rows: pl.DataFrame, reading: str) -> list[Claim | Every]:
     return [
         Every(
             "leith2007.fig6.unsync" + testbed.SUFFIX[reading],
-            "The hour's means are similar, with unfair stretches of hundreds of seconds",
+            "Means over an hour are similar, but unfair stretches last hundreds of seconds",
             [
-                Claim("the hour's mean, most / least", "", mean("hour_ratio"), "", high=1.5),
+                Claim("mean of the hour, largest / smallest", "", mean("hour_ratio"), "", high=1.5),
                 Claim("longest unfair stretch", "", mean("longest_unfair_s"), "s", low=100),
             ],
         )

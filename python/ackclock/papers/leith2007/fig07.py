@@ -16,7 +16,7 @@ from ackclock.claims import Claim, Every, Measure
 from ackclock.papers.leith2007 import _testbed as testbed
 
 SEEDS, QUICK_SEEDS = testbed.SEEDS, testbed.QUICK_SEEDS
-# assumed: the conditions of figure 2 after the flows have converged; the figure states none.
+# assumed: the conditions of figure 2, after the flows have converged. The figure states none.
 RATES_MBPS = (10, 250)
 RTT_MS = 200
 DURATION = "1200s"
@@ -34,7 +34,7 @@ def grid(seeds: testbed.Seeds) -> list[Scenario]:
 
 
 def reduce(result: Result) -> dict[str, Any]:
-    """Autocorrelation, one loss later, of the window at a loss and of the epoch's length."""
+    """Autocorrelation at a lag of one loss: of the window at a loss, of the epoch's length."""
     peaks = [testbed.peaks_packets(result, flow, AFTER_S) for flow in (1, 2)]
     late = max(int(AFTER_S / metrics.duration_s(result) * len(metrics.epochs_s(result, 1))), 1)
     return testbed.describe(result) | {
@@ -84,7 +84,7 @@ def _claims(rows: pl.DataFrame, reading: str) -> list[Claim | Every]:
     return [
         Every(
             "leith2007.fig7.period-two" + testbed.SUFFIX[reading],
-            "Synchronised flows have a period-two cycle of cwnd at loss",
+            "With synchronised flows the cwnd at a loss has a period-two cycle",
             [
                 Claim(
                     f"{rate} Mb/s",

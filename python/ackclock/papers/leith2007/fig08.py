@@ -8,10 +8,10 @@ comparison, also plotted is the increase function used by H-TCP ... on the right
 plot, corresponding to the behaviour after missing a drop, the H-TCP cubic function is similar to
 that of Cubic TCP", "slightly less aggressive" (section IV.C).
 
-CUBIC is equation (1) with W_max = W and 0.9 W (section III, item 5; the figure's label says 0.8 W
-and 0.9 W, but its curve 0.8 W is said to have its inflection at the dashed line, which is W). H-TCP
-grows by 2 (1 − β) (1 + 10 (Δ − 1) + (Δ − 1)²/4) per RTT, Δ in s since the back-off, and by 1 in the
-first.
+CUBIC is equation (1) with W_max = W and 0.9 W (section III, item 5). The figure's labels say 0.8 W
+and 0.9 W, but the caption puts the inflection of the 0.8 W curve at the dashed line, which is W.
+H-TCP grows by 2 (1 − β) (1 + 10 (Δ − 1) + (Δ − 1)²/4) per RTT, Δ in s since the back-off, and by
+2 (1 − β) in the first second.
 """
 
 from typing import Any
@@ -29,15 +29,15 @@ SEEDS, QUICK_SEEDS = 1, 1
 W_PACKETS = 10_000
 B, C, BETA = 2.5, 0.4, 0.8
 W_MAX_SHARES = (1.0, 0.9)
-# assumed: H-TCP with CUBIC's back-off, as in figure 9, and the RTT of the figures around.
+# assumed: H-TCP has CUBIC's back-off, as in figure 9. The RTT is that of the neighbouring figures.
 RTT_S = 0.2
 Array = NDArray[np.float64]
-# assumed: the plot ends at 100 s; its "right-hand side" is where CUBIC has passed W.
+# assumed: the plot ends at 100 s. Its "right-hand side" is where CUBIC is above W.
 TIMES_S = np.arange(0, 100.1, 0.1)
 
 
 def cubic(w_max_share: float) -> Array:
-    """Window less the one after the back-off, packets, by equation (1); shape of `TIMES_S`."""
+    """Growth since the back-off by equation (1), packets; shape of `TIMES_S`."""
     w_max = w_max_share * W_PACKETS
     k_s = np.cbrt(B * (w_max - BETA * W_PACKETS))
     grown: Array = w_max + C * (TIMES_S - k_s) ** 3 - BETA * W_PACKETS
@@ -45,7 +45,7 @@ def cubic(w_max_share: float) -> Array:
 
 
 def htcp() -> Array:
-    """The same for H-TCP: the integral of its increase per RTT."""
+    """Growth of H-TCP since the back-off: the integral of its increase per RTT."""
     since_s = np.maximum(TIMES_S - 1, 0)
     alpha = 2 * (1 - BETA) * (1 + 10 * since_s + since_s**2 / 4)
     steps = (alpha[1:] + alpha[:-1]) / 2 * np.diff(TIMES_S) / RTT_S
@@ -62,7 +62,7 @@ def reduce(result: Result) -> dict[str, Any]:  # noqa: ARG001
 
 
 def ratios(w_max_share: float) -> Array:
-    """H-TCP's growth over CUBIC's where CUBIC has passed W."""
+    """H-TCP's growth over CUBIC's, where CUBIC is above W."""
     grown = cubic(w_max_share)
     right = grown > (1 - BETA) * W_PACKETS
     ratio: Array = htcp()[right] / grown[right]
@@ -101,8 +101,8 @@ def measures(rows: pl.DataFrame) -> list[Measure]:  # noqa: ARG001
         )
         for share in W_MAX_SHARES
         for name, value in (
-            ("least", np.min),
-            ("most", np.max),
+            ("smallest", np.min),
+            ("largest", np.max),
             ("at 100 s", lambda all_: all_[-1]),
         )
     ]
@@ -119,12 +119,12 @@ def claims(rows: pl.DataFrame) -> list[Claim | Every]:  # noqa: ARG001
             high=2,
         )
         for share in W_MAX_SHARES
-        for name, value in (("least", np.min), ("most", np.max))
+        for name, value in (("smallest", np.min), ("largest", np.max))
     ]
     return [
         Every(
             "leith2007.fig8.increase-functions",
-            "After a missed drop the curves of H-TCP and CUBIC are alike",
+            "After a missed drop H-TCP and CUBIC grow alike",
             parts,
         )
     ]

@@ -1,4 +1,4 @@
-"""Figure 9: how cwnd is distributed with CUBIC and with H-TCP.
+"""Figure 9: the distribution of cwnd with CUBIC and with H-TCP.
 
 "Measured distribution of cwnd. Measurements are shown for both Cubic-TCP and H-TCP using a backoff
 factor of 0.8. Experimental setup as in Figure 6 – three Cubic flows and 25 background sessions.
@@ -46,7 +46,7 @@ def _cumulative(rows: pl.DataFrame, algorithm: str, *, bursts: bool) -> np.ndarr
 
 
 def distance(rows: pl.DataFrame, reading: str, *, bursts: bool = False) -> stats.Estimate:
-    """Kolmogorov and Smirnov's: the largest difference of the two shares, seed by seed."""
+    """Kolmogorov-Smirnov distance: the largest difference of the two shares, seed by seed."""
     cubic, htcp = (_cumulative(rows, each, bursts=bursts) for each in (reading, HTCP))
     apart = np.abs(cubic - htcp).max(axis=1)
     return stats.mean_ci(apart.tolist())
@@ -87,7 +87,7 @@ def claims(rows: pl.DataFrame) -> list[Claim | Every]:
     return [
         Claim(
             "leith2007.fig9.cwnd-distribution" + suffix,
-            "cwnd is distributed alike with CUBIC and with H-TCP of the same back-off",
+            "CUBIC and H-TCP with the same back-off have the same distribution of cwnd",
             distance(rows, reading),
             "",
             high=0.15,

@@ -55,7 +55,7 @@ def claims(rows: pl.DataFrame) -> list[Claim | Every]:
     return [
         Claim(
             "leith2007.fig10.excursions" + suffix,
-            "Flows that miss drops make large excursions",
+            "The cwnd of flows that miss drops makes large excursions",
             testbed.estimate(rows, "excursion", algorithm=reading, bursts=False),
             "",
             low=2,

@@ -21,14 +21,14 @@ from ackclock.papers.leith2007 import _testbed as testbed
 SEEDS, QUICK_SEEDS = testbed.SEEDS, testbed.QUICK_SEEDS
 RTT_MS = 100
 RATES_MBPS = (10, 250)
-# assumed: the points between the two ends.
+# assumed: the points between 2.5 and 100 %.
 BUFFERS_PERCENT = (2.5, 5, 10, 20, 30, 50, 100)
 ALGORITHMS = {
     testbed.CUBIC: ("CUBIC, Algorithm 1", "#0072B2", "o"),
     testbed.CUBIC_SOURCE: ("CUBIC, 2.6.18.2's source", "#56B4E9", "^"),
     testbed.RENO: ("standard TCP", "#999999", "s"),
 }
-# assumed: from 100 s on, when the flows, which start together, are past slow start.
+# assumed: the flows start together. Measured from 100 s on, after slow start.
 WARM_UP_S = 100
 
 
@@ -39,8 +39,8 @@ class Hosts(NamedTuple):
     fields: dict[str, Any]
 
 
-# The paper suspects bursts. Its hosts' network cards could cut them from up to 64 KB (TSO, which
-# Linux 2.6.18 turns on for e1000); the claims are judged without, and both switches are shown.
+# The paper suspects bursts. Its hosts' network cards could send bursts of up to 64 KB (TSO, which
+# Linux 2.6.18 turns on for e1000). The claims are judged without bursts; the figure shows both.
 HOSTS = (
     Hosts("packet by packet", {}),
     Hosts("bursts of up to 64 KB", {"tso": True}),
@@ -102,7 +102,7 @@ def _switches(of: Scenario) -> dict[str, Any]:
 def at(
     rows: pl.DataFrame, rate: int, algorithm: str, percent: float, hosts: Hosts = HOSTS[0]
 ) -> pl.DataFrame:
-    """The runs at a point, by seed."""
+    """The runs at a point, in the order of the seeds."""
     near = (pl.col("buffer_percent") - percent).abs() < 1e-6
     of_these = {"rate_mbps": rate, "algorithm": algorithm, "hosts": hosts.label}
     return rows.filter(near, **of_these).sort("seed")
@@ -117,7 +117,7 @@ def utilisation(
 def more_than_standard(
     rows: pl.DataFrame, rate: int, algorithm: str, percent: float
 ) -> stats.Estimate:
-    """Utilisation beyond that of standard TCP with the same seed."""
+    """Utilisation minus that of standard TCP with the same seed."""
     a, b = (
         at(rows, rate, each, percent)["utilisation"].to_list() for each in (algorithm, testbed.RENO)
     )
@@ -196,12 +196,12 @@ def _claims(rows: pl.DataFrame, reading: str) -> list[Claim | Every]:
     return [
         Every(
             "leith2007.fig11.util-10M" + testbed.SUFFIX[reading],
-            "At 10 Mb/s and buffers from 5 % of the BDP on CUBIC uses more than standard TCP",
+            "At 10 Mb/s and with buffers from 5 % of the BDP on CUBIC uses more than standard TCP",
             at_10,
         ),
         Every(
             "leith2007.fig11.util-250M" + testbed.SUFFIX[reading],
-            "At 250 Mb/s and buffers below 30 % CUBIC falls to ≈ 50 %, below standard TCP",
+            "At 250 Mb/s and with buffers below 30 % CUBIC uses ≈ 50 %, less than standard TCP",
             at_250,
         ),
     ]

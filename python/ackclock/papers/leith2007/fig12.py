@@ -19,7 +19,7 @@ from ackclock.papers.leith2007 import _testbed as testbed
 
 SEEDS, QUICK_SEEDS = testbed.SEEDS, testbed.QUICK_SEEDS
 RTT_1_MS = 162
-# assumed: "16…162 ms"; the figure's points are not listed.
+# assumed: from 16 to 162 ms. The paper does not list the figure's points.
 RTTS_MS = (16, 40, 80, 120, 162)
 PAIRS = ratios.against() | ratios.STANDARD
 
@@ -52,7 +52,7 @@ def _claims(rows: pl.DataFrame, reading: str) -> list[Claim | Every]:
     points = [(rate, rtt) for rate in ratios.RATES_MBPS for rtt in RTTS_MS]
     fairer = [
         Claim(
-            f"{rate} Mb/s, {rtt} ms (less / more, CUBIC − standard)",
+            f"{rate} Mb/s, {rtt} ms (smaller / larger, CUBIC − standard)",
             "",
             _fairer(rows, reading, rate, rtt),
             "",
@@ -73,14 +73,14 @@ def _claims(rows: pl.DataFrame, reading: str) -> list[Claim | Every]:
     return [
         Every(
             "leith2007.fig12.rtt-ratio" + testbed.SUFFIX[reading],
-            "Fairer than standard TCP at every RTT, and never below ≈ 0.25",
+            "CUBIC is fairer than standard TCP at every RTT; its ratio is never below ≈ 0.25",
             [*fairer, *never_below],
         )
     ]
 
 
 def _fairer(rows: pl.DataFrame, reading: str, rate: int, rtt: int) -> stats.Estimate:
-    """The less over the more, of CUBIC less of standard TCP, seed by seed."""
+    """Smaller over larger throughput: CUBIC's minus standard TCP's, seed by seed."""
     cubic, reno = (
         ratios.at(rows, rate, (each,) * 2, rtt)["fairness"].to_list()
         for each in (reading, testbed.RENO)

@@ -22,7 +22,7 @@ SEEDS, QUICK_SEEDS = testbed.SEEDS, testbed.QUICK_SEEDS
 STARTS_S = tuple(range(90, 101))
 SHOWN_S = (93, 98)
 RTTS_MS = (16, 162)
-# assumed: the long-run ratio is that of the last 300 s of 600.
+# assumed: the long-run ratio is that of the last 300 s of 600 s.
 LAST_S = 300
 READINGS = (testbed.CUBIC, testbed.CUBIC_SOURCE)
 
@@ -41,7 +41,7 @@ def quick_grid(seeds: testbed.Seeds) -> list[Scenario]:
 
 
 def scenario(reading: str, start_s: int, seed: int) -> Scenario:
-    """The second flow starts at exactly that time: only the hosts' jitter differs by seed."""
+    """The second flow starts at exactly `start_s`; only the hosts' jitter differs by seed."""
     of = testbed.scenario(250, [reading] * 2, RTTS_MS, seed, starts_s=(0, start_s))
     return of.replace(flow=[flow.model_copy(update={"start_spread": "0s"}) for flow in of.flows])
 
@@ -117,7 +117,7 @@ def _claims(rows: pl.DataFrame, reading: str) -> list[Claim | Every]:
     return [
         Claim(
             "leith2007.fig13.start-time" + testbed.SUFFIX[reading],
-            "The share depends strongly on when the second flow starts",
+            "The throughput ratio depends strongly on when the second flow starts",
             stats.mean_ci(spread(rows, reading)),
             "",
             low=1.5,

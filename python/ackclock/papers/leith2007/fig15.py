@@ -60,7 +60,7 @@ def _claims(rows: pl.DataFrame, reading: str) -> list[Claim | Every]:
             "leith2007.fig15.backward-compat" + testbed.SUFFIX[reading],
             "The standard flow's share falls as RTT × rate grows",
             stats.slope([math.log10(rate * rtt) for rate, rtt in points], by_seed.tolist()),
-            "per decade, ln(standard / CUBIC)",
+            "ln(standard / CUBIC) per decade",
             high=0,
         )
     ]

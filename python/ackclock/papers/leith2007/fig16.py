@@ -40,5 +40,5 @@ def claims(rows: pl.DataFrame) -> list[Claim | Every]:
         rows,
         PAIRS,
         "leith2007.fig16.std-1M",
-        "Gross unfairness between CUBIC and standard TCP at 1 Mb/s",
+        "At 1 Mb/s CUBIC and standard TCP share grossly unfairly",
     )

@@ -1,4 +1,4 @@
-"""The experiment of figures 2 and 3: two flows whose paths differ in length.
+"""The experiment of figures 2 and 3: two flows with different RTTs.
 
 "We established two CUBIC TCP connections", from two hosts to a third; "the network delay time of
 one connection was always 2ms. The delay time of the other connection ranged from 2ms to 128ms";
@@ -19,20 +19,20 @@ SEEDS = 10
 QUICK_SEEDS = 1
 
 RTTS_MS = (2, 4, 8, 16, 32, 64, 128)
-# assumed: the paper states no buffer. One bandwidth-delay product of 128 ms at every RTT, since
-# the network stays the same; `reference` has others.
+# assumed: the paper states no buffer. The buffer is one bandwidth-delay product of 128 ms at every
+# RTT, because the network stays the same; `reference` has other buffers.
 BUFFER = "10667packets"
-# assumed: nor how long netperf ran and what it counts; slow start is left out here.
+# assumed: the paper states neither how long netperf ran nor what it counts. Slow start is left out.
 DURATION_S, WARM_UP_S = 100, 20
-# assumed: nor which of the two begins.
+# assumed: the paper does not state which flow starts first.
 START_SPREAD = "1s"
-# assumed: the nearest profile to the senders' Linux 2.6.32, with that kernel's CUBIC. Its beta is
-# 0.3; "C and beta of CUBIC TCP were set 0.4 and 0.2", which the paper calls Linux's defaults.
+# assumed: the profile nearest to the senders' Linux 2.6.32, with that kernel's CUBIC. Its beta is
+# 0.3. The paper says that "C and beta of CUBIC TCP were set 0.4 and 0.2", Linux's defaults.
 PROFILE = "linux-2.6.25"
 
 
 class Method(NamedTuple):
-    """An algorithm of the paper, and how its points look."""
+    """An algorithm of the paper, and the colour and marker of its points."""
 
     algorithm: str
     label: str
@@ -47,7 +47,7 @@ METHODS = (CUBIC, CBRT, SQUARE)
 
 
 def scenario(algorithm: str, rtt_ms: int, seed: int, buffer: str = BUFFER) -> Scenario:
-    """A flow with 2 ms and one with `rtt_ms`."""
+    """One flow with an RTT of 2 ms and one with an RTT of `rtt_ms`."""
     return Scenario(
         duration=f"{DURATION_S}s",
         profile=PROFILE,
@@ -74,12 +74,12 @@ def grid(seeds: Sequence[int]) -> list[Scenario]:
 
 
 def shortened(grid: Sequence[Scenario]) -> list[Scenario]:
-    """For quick runs: 10 s after the warm-up."""
+    """For quick runs: the warm-up and 10 s."""
     return [each.replace(duration=f"{WARM_UP_S + 10}s") for each in grid]
 
 
 def reduce(result: Result) -> dict[str, Any]:
-    """A run in numbers: what each flow got after the warm-up, and how fair that is."""
+    """A run in numbers: each flow's throughput after the warm-up, and the fairness."""
     mbps = metrics.throughput_bps(result, [WARM_UP_S, metrics.duration_s(result)])[:, 0] / 1e6
     return {
         "algorithm": result.scenario.flows[0].algorithm,

@@ -2,10 +2,11 @@
 
 "The network delay time of one connection was always 2ms. The delay time of the other connection
 ranged from 2ms to 128ms. The horizontal axes of these graphs represent RTTs of the two
-connections" (section III.A), for CUBIC, for K with the third root of the RTT (equation 3) and for
-SQUARE:FF (equation 4), whose unit of RTT the paper does not give: here it is the default of
-`reference_rtt_ms`. "In the case of RTT 2ms and RTT 128ms, one connection obtained more than twice
-performance."
+connections" (section III.A). "In the case of RTT 2ms and RTT 128ms, one connection obtained more
+than twice performance."
+
+The algorithms are CUBIC, K with the third root of the RTT (equation 3) and SQUARE:FF (equation 4).
+The paper gives no unit of RTT; here the unit is the default of `reference_rtt_ms`.
 """
 
 from collections.abc import Sequence
@@ -35,7 +36,7 @@ def reduce(result: Result) -> dict[str, Any]:
 
 
 def plot(rows: pl.DataFrame, load: two_paths.Load) -> Figure:  # noqa: ARG001
-    """The paper's axes, a panel per algorithm; bands are 95 % intervals."""
+    """The paper's axes, one panel per algorithm; bands are 95 % intervals."""
     with style.applied():
         figure = Figure(figsize=(8, 3.2))
         panels = figure.subplots(1, len(two_paths.METHODS), sharey=True)
@@ -85,7 +86,7 @@ def claims(rows: pl.DataFrame) -> list[Claim]:
     return [
         Claim(
             "squareff.fig2.cubic-unfair",
-            "CUBIC, 2 v 128 ms: one connection obtained more than twice performance",
+            "CUBIC at 2 v 128 ms: one flow gets more than twice the throughput of the other",
             stats.mean_ci(two_paths.values(rows, two_paths.CUBIC.algorithm, 128, "ratio")),
             "times",
             low=2,

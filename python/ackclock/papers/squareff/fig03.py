@@ -82,8 +82,8 @@ def claims(rows: pl.DataFrame) -> list[Claim | Every]:
     return [
         Claim(
             "squareff.fig3.grows",
-            "CUBIC: the fairness index declines as the RTT difference grows "
-            "(slope over the doublings of RTT)",
+            "CUBIC's fairness index falls as the RTT difference grows "
+            "(slope per doubling of the RTT)",
             stats.slope(octaves, list(zip(*by_rtt, strict=True))),
             "",
             high=0,
@@ -109,7 +109,7 @@ def of_feedback(rows: pl.DataFrame, cbrt: str, square: str, **of: str) -> list[E
     return [
         Every(
             "squareff.fig3.cbrt-better",
-            "the third root improves on CUBIC, but not fully at 2 v 128 ms",
+            "The third root is fairer than CUBIC, but not fully fair at 2 v 128 ms",
             [
                 *(fairer(cbrt, two_paths.CUBIC.algorithm, rtt_ms) for rtt_ms in (32, 64, 128)),
                 not_fully,
@@ -117,12 +117,12 @@ def of_feedback(rows: pl.DataFrame, cbrt: str, square: str, **of: str) -> list[E
         ),
         Every(
             "squareff.fig3.square-best",
-            "SQUARE:FF is much fairer than the third root at large RTT difference",
+            "At large RTT differences SQUARE:FF is much fairer than the third root",
             [fairer(square, cbrt, rtt_ms) for rtt_ms in (64, 128)],
         ),
         Every(
             "squareff.fig3.overshoot",
-            "SQUARE:FF, 2 v 4 and 2 v 8 ms: the larger-RTT connection obtains more",
+            "SQUARE:FF at 2 v 4 and 2 v 8 ms: the flow with the larger RTT gets more",
             [
                 Claim(
                     f"{rtt_ms} ms",

@@ -1,9 +1,9 @@
-"""Which RTT is 1: the unit that equations (3) and (4) lack, and the buffer that nobody knows.
+"""How figure 3 depends on the unit of RTT and on the buffer, which the paper does not state.
 
 "K = (W_max β / C)^⅓ / RTT^½" (equation 4) needs a unit of RTT: half the unit makes every K 0.7
-times as long. It is the parameter `reference_rtt_ms`, the RTT at which K is CUBIC's, swept here
-from 1 ms to 1 s; the claims of figure 3 are evaluated at each value. They are, too, with the
-default and other buffers, of which the paper says nothing.
+times as long. The unit is the parameter `reference_rtt_ms`, the RTT at which K is CUBIC's. Here it
+goes from 1 ms to 1 s, and the claims of figure 3 are evaluated at each value. They are also
+evaluated with the default unit and other buffers.
 """
 
 from collections.abc import Iterator, Sequence
@@ -22,16 +22,16 @@ from ackclock.plot import estimates
 
 SEEDS, QUICK_SEEDS = 5, 1
 
-#: The default is None; the runs of figures 2 and 3 are shared.
+#: None is the default, which shares the runs of figures 2 and 3.
 REFERENCES_MS = (1, 4, None, 16, 128, 1000)
 DEFAULT_MS = 8
 BUFFERS = ("100packets", "5000packets")
-#: The RTTs of which figure 3's claims speak.
+#: The RTTs in figure 3's claims.
 RTTS_MS = (4, 8, 32, 64, 128)
 
 
 class Reading(NamedTuple):
-    """A choice of what the paper leaves open."""
+    """A choice where the paper leaves something open."""
 
     label: str
     cbrt: str
@@ -40,7 +40,7 @@ class Reading(NamedTuple):
 
 
 def readings() -> Iterator[Reading]:
-    """Every reference RTT, then every buffer."""
+    """Every reference RTT, then every other buffer."""
     for reference_ms in REFERENCES_MS:
         with_it = f":reference_rtt_ms={reference_ms}" if reference_ms else ""
         cbrt, square = (each.algorithm + with_it for each in (two_paths.CBRT, two_paths.SQUARE))
@@ -96,7 +96,7 @@ def measures(rows: pl.DataFrame) -> list[Measure]:
 
 
 def claims(rows: pl.DataFrame) -> list[Claim]:  # noqa: ARG001
-    """None: the verdicts on the paper are figure 3's, as assumed."""
+    """None: figure 3 judges the paper's claims, as assumed."""
     return []
 
 
