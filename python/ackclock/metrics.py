@@ -1,8 +1,7 @@
-"""What the papers measure of a run. Times in s from the start of the run, rates in bit/s.
+"""The quantities that papers measure. Times are in s from the start of a run, rates in bit/s.
 
-Rates come from cumulative columns, interpolated where a window's edge falls
-between two samples, so nothing here assumes equally spaced rows. What the
-samples do not tell (there may be none) is NaN.
+Rates come from cumulative columns. These are interpolated where the edge of a window lies between
+two samples, so samples need not be equally spaced. A quantity is NaN where samples are missing.
 """
 
 import numpy as np
@@ -15,33 +14,33 @@ Array = NDArray[np.float64]
 
 
 def capacity_bps(result: Result) -> float:
-    """Payload that the bottleneck can carry, bit/s: its rate less the headers."""
+    """Payload that the bottleneck can carry, bit/s: its rate without the headers."""
     resolved = result.resolved
     packet_bytes = resolved["mss_bytes"] + resolved["header_bytes"]
     return float(resolved["bottleneck"]["rate_bps"] * resolved["mss_bytes"] / packet_bytes)
 
 
 def duration_s(result: Result) -> float:
-    """Simulated time."""
+    """Simulated time, s."""
     return float(result.resolved["duration_ns"] / 1e9)
 
 
 def last_start_s(result: Result) -> float:
-    """When the last flow connected, its drawn spread included."""
+    """When the last flow connected, s; its random spread is included."""
     return float(result.flows["start_us"].to_numpy().max() / 1e6)
 
 
 def throughput_bps(result: Result, edges_s: ArrayLike) -> Array:
-    """Payload delivered (ACKed or SACKed) per flow and window.
+    """Payload delivered (ACKed or SACKed) per flow and window, bit/s; shape (flows, n).
 
-    `edges_s` has the n + 1 edges of n windows; the answer's shape is (flows, n).
+    `edges_s` has the n + 1 edges of n windows.
     """
     edges_s = np.asarray(edges_s, dtype=float)
     return np.diff(_delivered_bits(result, edges_s)) / np.diff(edges_s)
 
 
 def goodput_bps(result: Result) -> Array:
-    """Payload acknowledged in order over each flow's time, from its start to its end; (flows,)."""
+    """Payload acknowledged in order, from each flow's start to its end, bit/s; shape (flows,)."""
     flows = result.flows
     end_us = np.where(
         flows["completed_us"] > 0, flows["completed_us"], result.resolved["duration_ns"] / 1e3
@@ -53,7 +52,7 @@ def goodput_bps(result: Result) -> Array:
 
 
 def utilisation(result: Result, start_s: float = 0, stop_s: float | None = None) -> float:
-    """Share of the rate in use, on the way forth, from `start_s` to `stop_s` (last sample)."""
+    """Share of the forward rate in use from `start_s` to `stop_s` (default: the last sample)."""
     queues = result.queues.filter(pl.col("queue") == 1)
     if queues.is_empty():
         return float("nan")
@@ -68,7 +67,7 @@ def utilisation(result: Result, start_s: float = 0, stop_s: float | None = None)
 
 
 def jain_index(shares: ArrayLike) -> float:
-    """(Σx)² / (n Σx²): 1 when all shares are equal, 1/n when one has all (Jain et al., 1984)."""
+    """(Σx)² / (n Σx²): 1 if all shares are equal, 1/n if one share has all (Jain et al. 1984)."""
     shares = np.asarray(shares, dtype=float)
     squares = len(shares) * (shares**2).sum()
     return float(shares.sum() ** 2 / squares) if squares else float("nan")
@@ -77,11 +76,12 @@ def jain_index(shares: ArrayLike) -> float:
 def convergence_time_s(
     result: Result, window_s: float = 10, share: float = 0.8, background: float = 0
 ) -> float | None:
-    """Time from the last start until the forward flows share fairly; None: not before the end.
+    """Time from the last start until the forward flows share fairly, s; None: not by the end.
 
-    It is the end of the first window in which every flow has at least `share` of its fair share
-    of the bottleneck's payload capacity, less the part that `background` takes; windows slide by
-    1 s from the last start (80 % as in Leith et al. 2007, section III; windows of 10 s).
+    The time ends with the first window in which every flow has at least `share` of its fair share.
+    The fair share is an equal part of the bottleneck's payload capacity, without the part
+    `background`. Windows slide by 1 s from the last start. The default of 80 % is that of Leith et
+    al. 2007, section III.
     """
     joined_s = last_start_s(result)
     starts_s = np.arange(joined_s, duration_s(result) - window_s + 1e-6)
@@ -94,9 +94,9 @@ def convergence_time_s(
 
 
 def completion_s(result: Result) -> Array:
-    """How long each transfer of the sessions took, from its first SYN on; shape (transfers,).
+    """Duration of each transfer of the sessions from its first SYN, s; shape (transfers,).
 
-    One that the end of the run cut off is infinite, so that quantiles count it as slow.
+    A transfer that the end of the run cut off is infinite, so that quantiles count it as slow.
     """
     start_us = result.transfers["start_us"].to_numpy().astype(float)
     completed_us = result.transfers["completed_us"].to_numpy()
@@ -104,7 +104,7 @@ def completion_s(result: Result) -> Array:
 
 
 def epochs_s(result: Result, flow: int) -> Array:
-    """Times between one entry into fast recovery and the next."""
+    """Times between successive entries into fast recovery, s; shape (entries - 1,)."""
     entries_us = _of(result.events, flow).filter(pl.col("kind") == "recovery")["time_us"]
     return np.diff(entries_us.to_numpy() / 1e6)
 
@@ -112,9 +112,9 @@ def epochs_s(result: Result, flow: int) -> Array:
 def mean_cwnd_packets(
     result: Result, start_s: float = 0, stop_s: float | None = None
 ) -> dict[int, float]:
-    """Mean congestion window by flow, over the regular samples in [start_s, stop_s].
+    """Mean congestion window of each flow, over the regular samples in [start_s, stop_s].
 
-    A flow that completes counts until then; one without a sample has no entry.
+    A flow counts until it completes. A flow without a sample has no entry.
     """
     stop_s = duration_s(result) if stop_s is None else stop_s
     means = (
@@ -127,27 +127,27 @@ def mean_cwnd_packets(
 
 
 def peak_cwnd_packets(result: Result, flow: int) -> int:
-    """Largest congestion window, at a sample or just before an event."""
+    """Largest congestion window at a sample or just before an event."""
     windows = [_of(table, flow)["cwnd_packets"] for table in (result.samples, result.events)]
     return int(pl.concat(windows).to_numpy().max(initial=0))
 
 
 def regular_samples(result: Result) -> pl.DataFrame:
-    """The samples at multiples of the interval only, equally spaced."""
+    """Only the samples at multiples of the sample interval, which are equally spaced."""
     interval_us = result.resolved["sample_interval_ns"] // 1000
     regular = result.samples.filter(pl.col("time_us") % interval_us == 0)
     return regular.unique(["flow", "time_us"], keep="last", maintain_order=True)
 
 
 def until_completed(result: Result, samples: pl.DataFrame) -> pl.DataFrame:
-    """The samples of each flow up to its completion, if it completes."""
+    """The samples of each flow until it completes, or until the end of the run."""
     ends = result.flows.select("flow", "completed_us")
     running = (pl.col("completed_us") == 0) | (pl.col("time_us") <= pl.col("completed_us"))
     return samples.join(ends, on="flow", maintain_order="left").filter(running)
 
 
 def _delivered_bits(result: Result, times_s: Array) -> Array:
-    """Payload delivered by each time; shape (flows, times)."""
+    """Payload delivered until each time, bits; shape (flows, times)."""
     mss_bits = 8 * result.resolved["mss_bytes"]
     by_flow = result.samples.partition_by("flow", as_dict=True)
     rows = []
@@ -159,7 +159,7 @@ def _delivered_bits(result: Result, times_s: Array) -> Array:
 
 
 def _from_zero(times_us: pl.Series, totals: pl.Series) -> tuple[Array, Array]:
-    """A cumulative column with the nothing that it starts from."""
+    """A cumulative column with a 0 at time 0 in front."""
     return np.append(0.0, times_us), np.append(0.0, totals)
 
 

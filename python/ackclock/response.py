@@ -1,7 +1,7 @@
-"""Response functions: the mean window of one flow against the rate of its losses.
+"""Response functions: the mean window of one flow over its loss rate p.
 
-Losses are as in Ha et al. 2008, section 5: every 1/p-th packet is lost, none else. The mean window
-is what the flow delivers in an RTT, over whole epochs (from one loss to another).
+As in Ha et al. 2008, section 5, simulations drop exactly one packet in every 1/p. The mean window
+is the number of packets delivered per RTT over whole epochs (from one loss to the next).
 """
 
 import json
@@ -26,14 +26,14 @@ from ackclock.sweeps import CACHE, sweep
 
 Values = Mapping[str, Any]
 
-#: Two for each power of ten.
+#: Two loss rates per power of ten.
 LOSS_RATES = tuple(10.0 ** (exponent / 2) for exponent in range(-14, -3))
-#: Losses in a run at first; their number doubles until the window has settled.
+#: Losses in the first run; the number doubles until the window has settled.
 EPOCHS = 12
 MOST_EPOCHS = 100
-#: Packets in a run at least, so that rounding of small windows averages out.
+#: Minimum packets in a run, so that the rounding of small windows averages out.
 LEAST_PACKETS = 100_000
-#: The window has settled when the last two quarters of the epochs differ by less than this.
+#: The window has settled if the last two quarters of the epochs differ by less than this share.
 SETTLED = 0.005
 
 
@@ -43,22 +43,25 @@ def _standard(_: Values, p: float, __: float) -> float:
 
 
 def _cubic(values: Values, p: float, rtt_s: float) -> float | None:
-    """Ha et al. 2008, eq. (5), and at least standard TCP's, eq. (4)."""
+    """The larger of Ha et al. 2008, eq. (5), and standard TCP's eq. (4)."""
     if values["max_increment"] or values["max_rate"] or values["curve_scale"] != 1:
-        return None  # a clamp, or another curve
+        return None  # with a clamp or another curve there is no closed form
     beta = 1 - values["beta"]
     curve = float((values["C"] * (4 - beta) / (4 * beta) * (rtt_s / p) ** 3) ** 0.25)
     return max(curve, _standard(values, p, rtt_s)) if values["tcp_friendliness"] else curve
 
 
 def _highspeed(_: Values, p: float, __: float) -> float:
-    """RFC 3649, section 5: from (1e-3, 38) to (1e-7, 83000), standard TCP's above 1e-3."""
+    """RFC 3649, section 5: from (1e-3, 38) to (1e-7, 83000); standard TCP's above 1e-3."""
     slope = math.log(83000 / 38) / math.log(1e-7 / 1e-3)
     return float(38 * (p / 1e-3) ** slope) if p < 1e-3 else 1.2 / math.sqrt(p)
 
 
 def _scalable(values: Values, p: float, __: float) -> float:
-    """Kelly 2003: a/b packets per RTT grow to 1/p in all; while a W < 1, as far as eq. (3) goes."""
+    """Kelly 2003: an epoch of growth from (1 - b) W to W delivers 1/p packets.
+
+    While a W < 1 standard TCP grows faster; there the window is that of Ha et al. 2008, eq. (3).
+    """
     b, ai_cnt = values["b"], values["ai_cnt"]
     rtts = -math.log(1 - b) / math.log1p(1 / ai_cnt)
     legacy_b = 0.5 if values["low_window"] else b
@@ -66,7 +69,7 @@ def _scalable(values: Values, p: float, __: float) -> float:
 
 
 def _binomial(values: Values, p: float, __: float) -> float | None:
-    """Bansal and Balakrishnan 2001, where k + l = 1: √(α / (β p))."""
+    """Bansal and Balakrishnan 2001, for k + l = 1: √(α / (β p))."""
     if values["k"] + values["l"] != 1:
         return None
     return math.sqrt(float(values["alpha"]) / values["beta"] / p)
@@ -82,7 +85,7 @@ def _hybla(values: Values, p: float, rtt_s: float) -> float:
     return _standard(values, p, rtt_s) * max(rtt_s * 1e3 / float(values["rtt0"]), 1)
 
 
-#: Closed forms, where there is one: (parameters, loss rate, RTT in s) → packets.
+#: The known closed forms: (parameters, loss rate, RTT in s) → packets.
 CLOSED_FORMS: dict[str, Callable[[Values, float, float], float | None]] = {
     "reno": _standard,
     "cubic": _cubic,
@@ -95,7 +98,7 @@ CLOSED_FORMS: dict[str, Callable[[Values, float, float], float | None]] = {
 
 
 def analytic(algorithm: str, loss_rate: float, rtt_s: float) -> float | None:
-    """Mean window by the closed form, packets; None: there is none for these parameters."""
+    """Mean window by the closed form, packets; None if these parameters have no closed form."""
     configured = _core.configure(algorithm)
     closed_form = CLOSED_FORMS.get(configured["name"])
     return closed_form(configured["values"], loss_rate, rtt_s) if closed_form else None
@@ -110,10 +113,10 @@ def scenario(
     profile: str = "linux-6",
     delayed_ack_segments: int = 1,
 ) -> Scenario:
-    """One flow that loses every 1/p-th packet on a link without a queue, for so many losses.
+    """One flow on a link without a queue that drops one packet in every 1/p, for `epochs` losses.
 
-    Slow start ends at a window like those after the losses to come: if it went on for 1/p packets,
-    it would take dozens of epochs to forget.
+    Slow start ends near the window of the later losses. If it went on for 1/p packets, its effect
+    would last for dozens of epochs.
     """
     every = round(1 / loss_rate)
     epochs = max(epochs, LEAST_PACKETS // every)
@@ -121,14 +124,14 @@ def scenario(
     window = analytic(algorithm, loss_rate, rtt_s) or _standard({}, loss_rate, rtt_s)
     mss = 1448
     return Scenario(
-        # It ends when its data has arrived, long before: this is for a window of one packet.
+        # The run ends much earlier, when all data has arrived. This is enough for a window of one.
         duration=f"{min(math.ceil(epochs * every * rtt_s) + 1, 3_600_000)}s",
         rtt=rtt,
         profile=profile,
         jitter="0s",
         mss=mss,
         delayed_ack_segments=delayed_ack_segments,
-        sample_interval="1h",  # beside those at each loss
+        sample_interval="1h",  # there is also a sample at each loss
         bottleneck=Bottleneck(rate="1tbit", buffer="4000000000packets", drop_every_packets=every),
         flows=(
             Flow(
@@ -142,16 +145,16 @@ def scenario(
 
 @dataclass(frozen=True)
 class Window:
-    """What a run of `scenario` says."""
+    """The mean window of a run of `scenario`."""
 
-    #: Packets delivered in an RTT, mean over the last quarter of the epochs.
+    #: Packets delivered per RTT, mean over the last quarter of the epochs.
     mean_packets: float
-    #: How much more that is than in the quarter before, as a part of it.
+    #: The relative change from the quarter before to the last quarter.
     drift: float
 
 
 def window(result: Result) -> Window:
-    """The mean window of a run; NaN if it has too few losses to tell."""
+    """The mean window of a run; NaN if the run has fewer than 5 losses."""
     losses = result.events.filter(pl.col("kind").is_in(["recovery", "timeout"])).select("time_us")
     rows = result.samples.join(losses, on="time_us", how="semi").unique("time_us", keep="last")
     rows = rows.sort("time_us")
@@ -166,7 +169,10 @@ def window(result: Result) -> Window:
 
 
 def loss_rates_from(lowest: float) -> list[float]:
-    """Those of `LOSS_RATES` that are not below `lowest`. Raises `AckclockError`."""
+    """The rates in `LOSS_RATES` from `lowest` on.
+
+    Raises `AckclockError` if `lowest` is outside `LOSS_RATES`.
+    """
     some = [rate for rate in LOSS_RATES if rate >= lowest * 0.999]
     if not some or lowest < LOSS_RATES[0] * 0.999:
         raise AckclockError(
@@ -185,11 +191,11 @@ def measure(
     jobs: int = 0,
     progress: Callable[[float], None] | None = None,
 ) -> pl.DataFrame:
-    """Response functions, one row per RTT, algorithm and loss rate (falling).
+    """Response functions: one row per RTT, algorithm and loss rate (from high to low).
 
     Columns: rtt, algorithm, loss_rate, analytic_packets (null: no closed form), simulated_packets,
-    drift (see `Window`), epochs. Where the window has not settled after `MOST_EPOCHS` losses, drift
-    says so. Raises `AckclockError`.
+    drift (see `Window`), epochs. A drift of `SETTLED` or more means that the window had not settled
+    after `MOST_EPOCHS` losses. Raises `AckclockError` for a loss rate or an RTT out of range.
     """
     for each in loss_rates:
         if not 1e-9 <= each <= 0.1:
@@ -249,7 +255,7 @@ def measure(
 
 
 def table(rows: pl.DataFrame, rtt: str) -> report.Table:
-    """The windows at one RTT, a row for each loss rate."""
+    """The windows at one RTT, one row per loss rate; parentheses: the window had not settled."""
     some = rows.filter(rtt=rtt)
     algorithms = some["algorithm"].unique(maintain_order=True).to_list()
     header = ["loss rate"]
@@ -277,7 +283,7 @@ def write(rows: pl.DataFrame, directory: Path) -> None:
 
 
 def plot(rows: pl.DataFrame) -> Figure:
-    """Figure 3's axes, a panel for each RTT: lines are closed forms, marks are simulated."""
+    """One panel per RTT: lines are closed forms, marks are simulated (Ha et al. 2008, figure 3)."""
     rtts = rows["rtt"].unique(maintain_order=True).to_list()
     with style.applied():
         figure = Figure(figsize=(1 + 3.5 * len(rtts), 3.6))

@@ -1,6 +1,6 @@
-"""How things look: one colour and one marker per algorithm, one set of plot settings.
+"""The look of figures: one colour and one marker per algorithm, one set of plot settings.
 
-Colours are Okabe and Ito's, which colour-blind readers can tell apart.
+Colours are those of Okabe and Ito, which colour-blind readers can distinguish.
 """
 
 from contextlib import AbstractContextManager
@@ -10,7 +10,7 @@ import matplotlib as mpl
 
 
 class Style(NamedTuple):
-    """Of an algorithm."""
+    """Colour, marker and label of an algorithm."""
 
     colour: str
     marker: str
@@ -40,10 +40,10 @@ ALGORITHMS = {
     "hrf": Style("#56B4E9", "x", "HRF"),
 }
 
-#: Flows of one algorithm, told apart by number.
+#: Colours of flows with the same algorithm, by number.
 FLOWS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442", "#999999")
 
-#: Text and axes: nearly black in a file of its own, the page's text colour in the report.
+#: Colour of text and axes: nearly black in a file, the page's text colour in the report.
 INK = "#010203"
 
 RC: dict[Any, Any] = {
@@ -69,10 +69,10 @@ RC: dict[Any, Any] = {
 
 
 def applied() -> AbstractContextManager[None]:
-    """The settings, while a figure is made or written."""
+    """A context with the plot settings, in which to make or write a figure."""
     return mpl.rc_context(RC)
 
 
 def of(algorithm: str) -> Style:
-    """The style of an algorithm; one that has none (a user's own) is black."""
+    """The style of an algorithm; black for an algorithm without a style, such as a user's."""
     return ALGORITHMS.get(algorithm, Style(INK, "D", algorithm))
