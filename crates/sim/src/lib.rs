@@ -37,7 +37,7 @@ pub enum RunError {
     /// An algorithm set a window that no sender can work with.
     #[error(
         "{kind} {flow}: {algorithm}: {field} = {value} after {time_us} us; \
-         an algorithm keeps it from 1 to {most} packets"
+         it must stay between 1 and {most} packets"
     )]
     Algorithm {
         /// `flow` or `session`.
