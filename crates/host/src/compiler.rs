@@ -10,7 +10,8 @@ use std::process::{Command, Output, Stdio};
 const FLAGS: &str = include_str!("cflags.txt");
 /// No code but the objects (LTO), a return address for every call (crash.rs); and errors for what the
 /// kernel's build or its verifier would refuse. Other warnings are not errors.
-const REFUSED: &str = "-fno-lto -fno-optimize-sibling-calls -Werror=implicit-function-declaration -Werror=implicit-int \
+const REFUSED: &str = "-fno-lto -fno-optimize-sibling-calls -Werror=implicit-int \
+    -Werror=implicit-function-declaration \
     -Werror=int-conversion -Werror=incompatible-pointer-types -Werror=return-type \
     -Werror=date-time -Werror=div-by-zero -Werror=vla -Werror=frame-larger-than=8192";
 /// Seconds of CPU time and bytes of memory that a compiler may use for one file.

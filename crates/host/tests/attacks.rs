@@ -93,7 +93,7 @@ fn an_error_stands_at_the_users_line_and_column() {
         ),
         ("cwnd /= 0;", "5:89:", "division by zero"),
     ] {
-        let file = hook(&format!("{what}"));
+        let file = hook(what);
         let message = refusal(&file);
         let path = file.path.display();
         let lines: Vec<_> = message.lines().collect();

@@ -328,7 +328,7 @@ fn equals_the_model_at_the_largest_windows() {
         };
         model.reset();
         let mut us = 0;
-        let mut at = |flow: &mut Flow, model: &mut Model, us: u64| {
+        let at = |flow: &mut Flow, model: &mut Model, us: u64| {
             flow.at(us);
             let tp = flow.tp();
             (model.jiffies, model.mstamp) =
