@@ -1,27 +1,33 @@
 //! The host contract: the socket that an algorithm sees, and its hooks.
 //!
 //! Only this module writes the socket's fields (the algorithm itself writes those marked *) and
-//! only it calls hooks. The mechanisms say what happened, in the words of [`Host`]'s methods.
+//! only it calls hooks. The mechanisms report what happened through the methods of [`Host`].
 //!
-//! | field | written by | test |
-//! |---|---|---|
-//! | `tcp_mstamp`, `sk_host.jiffies` | [`clock`](Host::clock) | `host::tests::the_clock_ticks_at_its_phase` |
-//! | `snd_una`, `snd_nxt` | [`publish_sequence`](Host::publish_sequence), [`in_ack_event`](Host::in_ack_event) | `host::tests::sequence_numbers_count_bytes_and_wrap`, `tests/sender.rs` |
-//! | `snd_cwnd` * | [`set_cwnd`](Host::set_cwnd), [`undo`](Host::undo), [`restart_cwnd`](Host::restart_cwnd) | `tests/{rfc,undo,sender}.rs` |
-//! | `snd_ssthresh` * | [`begin_reduction`](Host::begin_reduction), [`set_ssthresh`](Host::set_ssthresh), [`undo`](Host::undo), [`restart_cwnd`](Host::restart_cwnd) | `tests/{rfc,undo,sender}.rs` |
-//! | `snd_cwnd_cnt` * | [`set_cwnd_cnt`](Host::set_cwnd_cnt) | `tests/undo.rs` |
-//! | `snd_cwnd_stamp` | [`stamp_cwnd`](Host::stamp_cwnd) | `host::tests::growth_is_stamped` |
-//! | `snd_cwnd_used`, `is_cwnd_limited`, `max_packets_out` | [`set_usage`](Host::set_usage), [`set_cwnd_used`](Host::set_cwnd_used) | `validate::tests` |
-//! | `prior_cwnd` | [`begin_reduction`](Host::begin_reduction) | `host::tests::a_reduction_is_undone` |
-//! | `prior_ssthresh` | [`set_prior_ssthresh`](Host::set_prior_ssthresh) | `host::tests::a_reduction_is_undone` |
-//! | `packets_out`, `sacked_out`, `lost_out`, `retrans_out`, `delivered`, `lost`, `total_retrans` | [`Counts`], for the scoreboard | `Scoreboard::check`, `scoreboard::tests` |
-//! | `srtt_us`, `mdev_us` | [`publish_rtt`](Host::publish_rtt) | `tests/rfc.rs` |
-//! | `lsndtime` | [`note_sent`](Host::note_sent) | `host::tests::sending_is_dated` |
-//! | `sk_pacing_rate` * | [`set_pacing_rate`](Host::set_pacing_rate) | `pacing::tests` |
-//! | `icsk_ca_state` | [`set_state`](Host::set_state) | `tests/sender.rs` |
-//! | `snd_cwnd_clamp`, `sk_gso_max_size`, `sk_pacing_status` * | [`new`](Host::new), once | `host::tests::what_a_connection_begins_with` |
-//! | `mss_cache`, `sk_host.{hz, era, random, params}` | `CongestionControl::new`, once | `ackclock-host` |
-//! | `icsk_rto`, `app_limited` *, `ecn_flags` * | nobody: they keep the values of `CongestionControl::new` | – |
+//! | field | written by | test | |---|---|---| | `tcp_mstamp`, `sk_host.jiffies` |
+//! [`clock`](Host::clock) | `host::tests::the_clock_ticks_at_its_phase` | | `snd_una`, `snd_nxt` |
+//! [`publish_sequence`](Host::publish_sequence), [`in_ack_event`](Host::in_ack_event) |
+//! `host::tests::sequence_numbers_count_bytes_and_wrap`, `tests/sender.rs` | | `snd_cwnd` * |
+//! [`set_cwnd`](Host::set_cwnd), [`undo`](Host::undo), [`restart_cwnd`](Host::restart_cwnd) |
+//! `tests/{rfc,undo,sender}.rs` | | `snd_ssthresh` * | [`begin_reduction`](Host::begin_reduction),
+//! [`set_ssthresh`](Host::set_ssthresh), [`undo`](Host::undo),
+//! [`restart_cwnd`](Host::restart_cwnd) | `tests/{rfc,undo,sender}.rs` | | `snd_cwnd_cnt` * |
+//! [`set_cwnd_cnt`](Host::set_cwnd_cnt) | `tests/undo.rs` | | `snd_cwnd_stamp` |
+//! [`stamp_cwnd`](Host::stamp_cwnd) | `host::tests::growth_is_stamped` | | `snd_cwnd_used`,
+//! `is_cwnd_limited`, `max_packets_out` | [`set_usage`](Host::set_usage),
+//! [`set_cwnd_used`](Host::set_cwnd_used) | `validate::tests` | | `prior_cwnd` |
+//! [`begin_reduction`](Host::begin_reduction) | `host::tests::a_reduction_is_undone` | |
+//! `prior_ssthresh` | [`set_prior_ssthresh`](Host::set_prior_ssthresh) |
+//! `host::tests::a_reduction_is_undone` | | `packets_out`, `sacked_out`, `lost_out`,
+//! `retrans_out`, `delivered`, `lost`, `total_retrans` | [`Counts`], for the scoreboard |
+//! `Scoreboard::check`, `scoreboard::tests` | | `srtt_us`, `mdev_us` |
+//! [`publish_rtt`](Host::publish_rtt) | `tests/rfc.rs` | | `lsndtime` |
+//! [`note_sent`](Host::note_sent) | `host::tests::sending_is_dated` | | `sk_pacing_rate` * |
+//! [`set_pacing_rate`](Host::set_pacing_rate) | `pacing::tests` | | `icsk_ca_state` |
+//! [`set_state`](Host::set_state) | `tests/sender.rs` | | `snd_cwnd_clamp`, `sk_gso_max_size`,
+//! `sk_pacing_status` * | [`new`](Host::new), once | `host::tests::what_a_connection_begins_with`
+//! | | `mss_cache`, `sk_host.{hz, era, random, params}` | `CongestionControl::new`, once |
+//! `ackclock-host` | | `icsk_rto`, `app_limited` *, `ecn_flags` * | `CongestionControl::new`, once
+//! | – |
 
 use super::profile::{Kernel, Switches};
 use ackclock_host::{
@@ -41,12 +47,12 @@ pub(super) struct Host {
     now_ns: u64,
     tick_ns: u64,
     next_tick_ns: u64,
-    /// `lsndtime`, exactly; 0: nothing was sent.
+    /// `lsndtime` in nanoseconds; 0: nothing was sent.
     last_send_ns: u64,
 }
 
 impl Host {
-    /// `tick_phase_ns` says when its clock first ticks. Does not call `init`.
+    /// The clock first ticks at `tick_phase_ns`. Does not call `init`.
     pub(super) fn new(
         mut cc: CongestionControl,
         kernel: &Kernel,
@@ -71,7 +77,7 @@ impl Host {
         host
     }
 
-    // --- What it shows
+    // --- What the host shows
 
     /// The socket.
     #[inline]
@@ -90,7 +96,7 @@ impl Host {
         self.tp().inet_conn.sk.sk_host.jiffies
     }
 
-    /// Length of a jiffy, µs.
+    /// The length of a jiffy, µs.
     #[inline]
     pub(super) fn tick_us(&self) -> u64 {
         self.tick_ns / 1_000
@@ -109,7 +115,7 @@ impl Host {
         tp.packets_out - (tp.sacked_out + tp.lost_out) + tp.retrans_out
     }
 
-    /// Is the window full?
+    /// Whether the window is full.
     #[inline]
     pub(super) fn cwnd_is_full(&self) -> bool {
         self.in_flight() >= self.tp().snd_cwnd
@@ -163,9 +169,9 @@ impl Host {
         ))
     }
 
-    // --- What happens to it
+    // --- What happens to the connection
 
-    /// A call is handled at `now_ns`.
+    /// Sets the clock to the time of a call.
     #[inline]
     pub(super) fn clock(&mut self, now_ns: u64) {
         debug_assert!(now_ns >= self.now_ns);
@@ -180,14 +186,14 @@ impl Host {
         }
     }
 
-    /// Data leaves.
+    /// Notes that data leaves.
     #[inline]
     pub(super) fn note_sent(&mut self) {
         self.last_send_ns = self.now_ns;
         self.cc.tp_mut().lsndtime = self.jiffies();
     }
 
-    /// The scoreboard's counts.
+    /// The counts of the scoreboard.
     #[inline]
     pub(super) fn counts(&mut self) -> Counts<'_> {
         Counts(self.cc.tp_mut())
@@ -201,14 +207,14 @@ impl Host {
         tp.snd_nxt = (nxt as u32).wrapping_mul(tp.mss_cache);
     }
 
-    /// srtt << 3 and the mean deviation << 2, µs.
+    /// Shows srtt << 3 and the mean deviation << 2, µs.
     #[inline]
     pub(super) fn publish_rtt(&mut self, srtt_us: u32, mdev_us: u32) {
         let tp = self.cc.tp_mut();
         (tp.srtt_us, tp.mdev_us) = (srtt_us, mdev_us);
     }
 
-    /// Bytes per second.
+    /// Sets `sk_pacing_rate`, bytes per second.
     #[inline]
     pub(super) fn set_pacing_rate(&mut self, rate: u64) {
         self.cc.tp_mut().inet_conn.sk.sk_pacing_rate = rate;
@@ -219,7 +225,7 @@ impl Host {
         self.cc.tp_mut().snd_cwnd = cwnd;
     }
 
-    /// The window was changed or validated now.
+    /// Notes that the window was changed or validated now.
     #[inline]
     pub(super) fn stamp_cwnd(&mut self) {
         self.cc.tp_mut().snd_cwnd_stamp = self.jiffies();
@@ -233,12 +239,12 @@ impl Host {
         self.cc.tp_mut().snd_ssthresh = ssthresh;
     }
 
-    /// What an undo restores; 0: nothing.
+    /// Sets the ssthresh that an undo restores; 0: an undo restores nothing.
     pub(super) fn set_prior_ssthresh(&mut self, ssthresh: u32) {
         self.cc.tp_mut().prior_ssthresh = ssthresh;
     }
 
-    /// Did cwnd limit, and how many packets were out?
+    /// Sets whether cwnd was the limit, and how many packets were out.
     #[inline]
     pub(super) fn set_usage(&mut self, limited: bool, packets_out: u32) {
         let tp = self.cc.tp_mut();
@@ -246,13 +252,13 @@ impl Host {
         tp.max_packets_out = packets_out;
     }
 
-    /// Most packets out while cwnd was not the limit.
+    /// Sets the maximum of packets out while cwnd was not the limit.
     #[inline]
     pub(super) fn set_cwnd_used(&mut self, packets: u32) {
         self.cc.tp_mut().snd_cwnd_used = packets;
     }
 
-    /// After an idle time the window is `cwnd`, and counts as used.
+    /// Sets the window after an idle time. The window counts as used.
     pub(super) fn restart_cwnd(&mut self, cwnd: u32, ssthresh: u32) {
         self.set_ssthresh(ssthresh);
         self.set_cwnd(cwnd);
@@ -290,7 +296,7 @@ impl Host {
         }
     }
 
-    /// `cong_avoid`: so many packets were delivered.
+    /// Calls `cong_avoid` for `acked` delivered packets.
     #[inline]
     pub(super) fn grow(&mut self, acked: u32) {
         let ack = self.tp().snd_una;
@@ -323,7 +329,7 @@ impl Host {
         self.cc.set_state(state);
     }
 
-    /// A reduction begins: the algorithm says where it is to end (`ssthresh`).
+    /// Starts a reduction: the algorithm says where it ends (`ssthresh`).
     pub(super) fn begin_reduction(&mut self) {
         let tp = self.cc.tp_mut();
         tp.prior_cwnd = tp.snd_cwnd;
@@ -331,7 +337,7 @@ impl Host {
         self.set_ssthresh(ssthresh);
     }
 
-    /// The reduction was a mistake: back to the window before it (`undo_cwnd`).
+    /// Undoes a spurious reduction: back to the window before it (`undo_cwnd`).
     pub(super) fn undo(&mut self) {
         if self.tp().prior_ssthresh > 0 {
             let cwnd = self.cc.undo_cwnd();
@@ -343,8 +349,8 @@ impl Host {
     }
 }
 
-/// The counts of packets, which live in the socket, where algorithms see them. The scoreboard
-/// tells what happened to each.
+/// The counts of packets. They are in the socket, where algorithms see them. The scoreboard reports
+/// what happened to each packet.
 pub(super) struct Counts<'a>(&'a mut TcpSock);
 
 impl Counts<'_> {
@@ -359,7 +365,7 @@ impl Counts<'_> {
         self.0.packets_out += segments;
     }
 
-    /// The cumulative acknowledgement passed so many.
+    /// The cumulative acknowledgement advanced over these packets.
     #[inline]
     pub(super) fn acknowledged(&mut self, segments: u32) {
         self.0.packets_out -= segments;
@@ -380,14 +386,14 @@ impl Counts<'_> {
         self.0.sacked_out -= 1;
     }
 
-    /// A segment is deemed lost, for the first time or again.
+    /// A segment is judged lost, for the first time or again.
     #[inline]
     pub(super) fn lost(&mut self, again: bool) {
         self.0.lost_out += u32::from(!again);
         self.0.lost = self.0.lost.wrapping_add(1);
     }
 
-    /// A segment is not deemed lost any more, if it was.
+    /// A segment is no longer judged lost.
     #[inline]
     pub(super) fn no_longer_lost(&mut self, was: bool) {
         self.0.lost_out -= u32::from(was);
@@ -397,19 +403,19 @@ impl Counts<'_> {
         self.0.lost_out = 0;
     }
 
-    /// Its retransmission is in flight.
+    /// The retransmission of a segment is in flight.
     #[inline]
     pub(super) fn retransmitted(&mut self) {
         self.0.retrans_out += 1;
     }
 
-    /// Its retransmission, if there was one, is not in flight any more.
+    /// The retransmission of a segment, if there was one, is no longer in flight.
     #[inline]
     pub(super) fn no_longer_retransmitted(&mut self, was: bool) {
         self.0.retrans_out -= u32::from(was);
     }
 
-    /// A segment was sent again, lost or not.
+    /// A segment was retransmitted, lost or not.
     #[inline]
     pub(super) fn resent(&mut self) {
         self.0.total_retrans = self.0.total_retrans.wrapping_add(1);

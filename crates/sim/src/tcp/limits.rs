@@ -57,7 +57,7 @@ impl Limits {
         self.flow.receive_window
     }
 
-    /// The application writes nothing from segment `nxt` on.
+    /// Stops the application: it writes no segment from `nxt` on.
     pub(super) fn stop_at(&mut self, nxt: u64) {
         self.flow.segments = self.flow.segments.min(nxt);
     }
@@ -101,7 +101,7 @@ impl Limits {
         }
     }
 
-    /// Nanoseconds up to `now_ns` in which (receive window, send buffer) held the flow back.
+    /// Nanoseconds up to `now_ns` in which (receive window, send buffer) limited the flow.
     pub(super) fn held_ns(mut self, now_ns: u64) -> (u64, u64) {
         self.add_until(now_ns);
         (self.receive_window_ns, self.send_buffer_ns)

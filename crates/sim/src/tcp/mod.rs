@@ -1,5 +1,7 @@
 //! The TCP endpoint, as state machines that do no I/O: time goes in, packets come out.
+//!
 //! How to drive a connection:
+//!
 //! * Give every arriving data packet to [`Receiver::handle_segment`].
 //! * Give every arriving ACK to [`Sender::handle_ack`].
 //! * At the time of `poll_timeout`, call `handle_timeout`.

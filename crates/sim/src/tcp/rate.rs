@@ -1,12 +1,12 @@
 //! The delivery-rate sample of an ACK (`tcp_rate_gen`, draft-cheng-iccrg-delivery-rate-estimation).
 //!
-//! Its place, and what of it is known: the rate itself is not sampled yet, and `delivered` and
-//! `interval_us` are −1, as in Linux where there is no sample.
+//! The sample has its place here, but no rate yet: `delivered` and `interval_us` are −1, as in
+//! Linux without a sample.
 
 use ackclock_host::RateSample;
 
-/// What an ACK showed: RTT in µs or −1, packets newly deemed lost, packets newly delivered, and
-/// packets in flight before it.
+/// What an ACK showed: the RTT in µs or −1, newly lost packets, newly delivered packets, and the
+/// packets in flight before the ACK.
 #[inline]
 pub(super) fn sample(
     rtt_us: i32,

@@ -1,9 +1,9 @@
 //! The receiver: reassembly, delayed ACKs (RFC 5681, 4.2), quick ACKs, SACK (RFC 2018, 2883) and
 //! its compression (`tcp_data_queue`, `__tcp_ack_snd_check`).
 //!
-//! How to drive it: [`handle_segment`](Receiver::handle_segment) with each packet that arrives,
-//! [`handle_timeout`](Receiver::handle_timeout) at the time of
-//! [`poll_timeout`](Receiver::poll_timeout); what they return is to be sent.
+//! How to drive it: call [`handle_segment`](Receiver::handle_segment) with each packet that
+//! arrives, and [`handle_timeout`](Receiver::handle_timeout) at the time of
+//! [`poll_timeout`](Receiver::poll_timeout). Send the ACK that they return.
 
 use super::profile::{Kernel, Switches};
 use super::ranges::{Range, RangeSet};
@@ -23,7 +23,7 @@ const MAX_COMPRESSION_NS: u64 = 1_000_000;
 #[derive(Clone, Debug)]
 pub struct Receiver {
     sack_compression: bool,
-    /// Single-segment ACKs whenever quick ACKs begin.
+    /// How many segments get an ACK each when quick ACKs start.
     quick_acks_each: u32,
     delayed_ack_ns: u64,
     segments_per_ack: u32,

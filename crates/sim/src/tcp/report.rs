@@ -32,7 +32,7 @@ impl Totals {
         self.sent += u64::from(segments);
     }
 
-    /// Of those sent.
+    /// Retransmissions among the sent packets.
     pub(super) fn retransmitted(&mut self, segments: u32) {
         self.retransmitted += u64::from(segments);
     }

@@ -1,7 +1,7 @@
 //! RTT estimation: what an ACK measures (`tcp_ack_update_rtt`), Linux's variant of RFC 6298, and
 //! the windowed minimum.
 //!
-//! How to drive it: [`on_ack`](RoundTrip::on_ack) with what each ACK delivered.
+//! How to drive it: call [`on_ack`](RoundTrip::on_ack) with what each ACK delivered.
 
 use super::profile::{RTO_MAX_US, RTO_MIN_US};
 use super::scoreboard::Delivery;
@@ -14,7 +14,7 @@ pub(super) struct RoundTrip {
 }
 
 impl RoundTrip {
-    /// An estimate from a handshake that took `handshake_ns`.
+    /// Makes an estimate from a handshake of `handshake_ns`.
     pub(super) fn new(initial_rto_us: u64, now_ns: u64, handshake_ns: u64) -> Self {
         let mut rtt = Self {
             estimator: RttEstimator::new(initial_rto_us),

@@ -1,5 +1,6 @@
 //! The way of an ACK from its arrival to the new window: `tcp_ack`, in the order of Linux, and
 //! nothing else.
+//!
 //! Algorithms rely on the order in which an ACK calls their hooks (Linux 6, `tcp_ack`):
 //!
 //! 1. SACK tagging.

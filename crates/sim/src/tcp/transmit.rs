@@ -173,7 +173,7 @@ impl Sender {
         Some(probe)
     }
 
-    /// Nothing more is sent in this turn; `blocked`: for cwnd allows no more.
+    /// Ends a turn: nothing more can be sent. `blocked`: because cwnd allows no more.
     #[inline]
     fn nothing_to_send(&mut self, blocked: bool) {
         self.limits.note(&self.board, &self.host);

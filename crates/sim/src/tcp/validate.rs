@@ -22,13 +22,14 @@ pub enum Validates {
     EachAck,
 }
 
-/// How a window is validated.
+/// The state of cwnd validation.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Validation {
     validates: Validates,
     tso: bool,
     initial_cwnd: u32,
-    /// `cwnd_usage_seq`: the window for which `max_packets_out` and `is_cwnd_limited` stand.
+    /// `cwnd_usage_seq`: the end of the window that `max_packets_out` and `is_cwnd_limited`
+    /// describe.
     usage_end: u64,
     sent_in_this_turn: u32,
 }
@@ -44,7 +45,7 @@ impl Validation {
         }
     }
 
-    /// New data left.
+    /// Notes that new data left.
     #[inline]
     pub(super) fn on_sent(&mut self, segments: u32) {
         self.sent_in_this_turn += segments;
@@ -170,7 +171,7 @@ mod tests {
         validation.on_sent(10);
         validation.end_of_turn(&mut host, &board, false, RTO_US);
         assert_eq!(usage(&host), (1, 10, 0));
-        // Less is out, and the window is the same.
+        // Fewer packets are out, and the window is the same.
         board.acknowledge(host.counts(), 5, 0, &mut Default::default());
         board.send(host.counts(), S, 1);
         validation.on_sent(1);
@@ -184,7 +185,7 @@ mod tests {
         assert_eq!(usage(&host), (0, 4, 4));
     }
 
-    /// Unused for an RTO: half way from the window to what was used of it (or the initial one).
+    /// Unused for an RTO: half way from the window to its used part (or to the initial window).
     #[test]
     fn an_unused_window_decays() {
         let mut validation = validation(Profile::Linux6, true);

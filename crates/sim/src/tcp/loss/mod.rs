@@ -1,5 +1,5 @@
 //! How the sender finds lost segments: by time ([`Rack`]) or by distance ([`Fack`]). At the tail of
-//! a flow a probe helps it ([`Tlp`]).
+//! a flow a probe helps ([`Tlp`]).
 
 mod fack;
 mod rack;
@@ -22,7 +22,7 @@ pub(super) enum LossDetection {
 }
 
 impl LossDetection {
-    /// A transmission was delivered. `retransmitted`: its segment was sent more than once.
+    /// Notes a delivered transmission. `retransmitted`: its segment was sent more than once.
     #[inline]
     pub(super) fn on_delivered(
         &mut self,
@@ -64,7 +64,7 @@ impl LossDetection {
         }
     }
 
-    /// The path reorders.
+    /// Notes that the path reorders packets.
     pub(super) fn note_reordering(&mut self) {
         if let Self::Rack(rack) = self {
             rack.note_reordering();

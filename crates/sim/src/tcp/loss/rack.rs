@@ -30,7 +30,7 @@ impl Rack {
         }
     }
 
-    /// 6.2, step 2.
+    /// Notes a delivered transmission (6.2, step 2).
     #[inline]
     pub(crate) fn on_delivered(
         &mut self,
@@ -51,7 +51,8 @@ impl Rack {
         }
     }
 
-    /// 6.2, step 5. Returns when the next segment will be deemed lost, if nothing else arrives.
+    /// Judges segments (6.2, step 5). Returns when the next segment will be judged lost if no ACK
+    /// arrives.
     pub(crate) fn detect(
         &mut self,
         board: &mut Scoreboard,
@@ -81,7 +82,7 @@ impl Rack {
         u64::from(min_rtt_us / 4).min(u64::from(tp.srtt_us >> 3)) * 1_000
     }
 
-    /// 6.3: a timeout does not condemn what was sent within the last round trip.
+    /// 6.3: at a timeout segments of the last RTT are not lost.
     pub(crate) fn spares(&self, now_ns: u64, sent_ns: u64) -> bool {
         now_ns - sent_ns < self.rtt_ns
     }
@@ -135,7 +136,7 @@ mod tests {
         assert_eq!(rack.detect(&mut board, &mut host, RTT_US), None);
     }
 
-    /// In Recovery nothing is waited for, unless the path is known to reorder.
+    /// In Recovery RACK does not wait, unless the path is known to reorder.
     #[test]
     fn recovery_is_impatient() {
         let (mut host, mut board, mut rack) = one_sacked();
@@ -149,7 +150,7 @@ mod tests {
         assert_eq!(host.tp().lost_out, 0);
     }
 
-    /// An answer sooner than the smallest RTT is the original's.
+    /// An answer sooner than the smallest RTT is of the original.
     #[test]
     fn a_retransmission_is_not_answered_at_once() {
         let mut rack = Rack::new();
@@ -158,7 +159,7 @@ mod tests {
         assert!(!rack.advanced && !rack.spares(now_ns, now_ns - 1));
         rack.on_delivered(now_ns + MS, (sent_ns, 7), true, RTT_US);
         assert!(rack.advanced);
-        // A timeout spares what was sent within that round trip.
+        // A timeout spares the segments of the last RTT.
         assert!(rack.spares(6_000 * MS, 5_901 * MS) && !rack.spares(6_000 * MS, 5_900 * MS));
     }
 }

@@ -1,22 +1,22 @@
 //! Tail loss probes (RFC 8985, 7; `tcp_schedule_loss_probe`, `tcp_send_loss_probe`,
-//! `tcp_process_tlp_ack`): after two silent round trips one segment is sent, so that its SACK
-//! tells what was lost.
+//! `tcp_process_tlp_ack`): after two RTTs without an ACK the sender sends one segment. The SACK of
+//! that segment shows which segments were lost.
 //!
 //! How to drive it: [`due_ns`](Tlp::due_ns) says when to probe. Call [`fire`](Tlp::fire) at that
-//! time; [`take`](Tlp::take) then tells the transmission to send a probe. Call
-//! [`on_sent`](Tlp::on_sent) after the probe, and [`on_ack`](Tlp::on_ack) for each ACK while a probe
-//! [`is_out`](Tlp::is_out).
+//! time; [`take`](Tlp::take) then says that the next transmission is a probe. Call
+//! [`on_sent`](Tlp::on_sent) after the probe, and [`on_ack`](Tlp::on_ack) for each ACK while a
+//! probe [`is_out`](Tlp::is_out).
 
 use super::super::host::Host;
 use super::super::profile::RTO_MIN_US;
 use ackclock_host::CaState;
 
-/// What an ACK says of a probe.
+/// What an ACK says about a probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Answer {
-    /// Nothing, or that nothing was lost.
+    /// Nothing, or that no segment was lost.
     Harmless,
-    /// The probe repaired a loss: the window has to pay for it (7.4).
+    /// The probe repaired a loss: the sender must reduce the window (7.4).
     Repaired,
 }
 
@@ -24,9 +24,9 @@ pub(crate) enum Answer {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Tlp {
     enabled: bool,
-    /// The timer fired: the next transmission is a probe.
+    /// Whether the timer has fired: the next transmission is a probe.
     pending: bool,
-    /// `tlp_high_seq`: `nxt` when the probe that is out had been sent.
+    /// `tlp_high_seq`: `nxt` after the probe that is out.
     high_seq: Option<u64>,
     /// Whether that probe was a retransmission, and not new data.
     retransmitted: bool,
@@ -71,7 +71,7 @@ impl Tlp {
         })
     }
 
-    /// The timer fired.
+    /// Notes that the timer fired.
     pub(crate) fn fire(&mut self) {
         self.pending = true;
     }
@@ -93,7 +93,7 @@ impl Tlp {
         self.high_seq.is_some() && self.retransmitted
     }
 
-    /// The probe left; `nxt` is now the next new segment.
+    /// Notes that the probe left. `nxt` is now the next new segment.
     pub(crate) fn on_sent(&mut self, retransmitted: bool, nxt: u64) {
         self.retransmitted = retransmitted;
         self.high_seq = Some(nxt);
@@ -121,7 +121,7 @@ impl Tlp {
         Answer::Harmless
     }
 
-    /// Another mechanism looks after losses now.
+    /// Forgets the probe: another mechanism handles losses now.
     pub(crate) fn forget(&mut self) {
         self.high_seq = None;
     }

@@ -9,13 +9,13 @@
 pub(crate) struct Evidence {
     pub(crate) una_advanced: bool,
     pub(crate) data_sacked: bool,
-    /// It carries nothing new but its number.
+    /// The ACK neither advances `snd_una` nor has SACK blocks.
     pub(crate) pure_duplicate: bool,
-    /// A segment that was never sent again was delivered.
+    /// A segment that was never retransmitted was delivered.
     pub(crate) original_delivered: bool,
     /// New data was sent since the timeout.
     pub(crate) sent_new: bool,
-    /// All that was out at the timeout is acknowledged.
+    /// All segments that were out at the timeout are acknowledged.
     pub(crate) recovered: bool,
 }
 
@@ -26,7 +26,7 @@ pub(crate) enum Step {
     Spurious,
     /// Send new data first.
     SendNew,
-    /// Conventional recovery.
+    /// Use conventional recovery.
     Retransmit,
 }
 
@@ -45,12 +45,13 @@ impl Frto {
         }
     }
 
-    /// A timeout; `allowed` in the state before it (section 3: not in Recovery).
+    /// Starts at a timeout. `allowed`: the state before the timeout allows F-RTO (section 3: not
+    /// Recovery).
     pub(crate) fn begin(&mut self, allowed: bool) {
         self.active = self.enabled && allowed;
     }
 
-    /// 2.1, steps 2 and 3.
+    /// Handles an ACK in Loss (2.1, steps 2 and 3).
     pub(crate) fn on_ack(&mut self, evidence: Evidence) -> Step {
         if !self.active {
             return Step::Retransmit;
@@ -68,7 +69,7 @@ impl Frto {
         Step::Retransmit
     }
 
-    /// Conventional recovery from now on.
+    /// Uses conventional recovery from now on.
     pub(crate) fn give_up(&mut self) {
         self.active = false;
     }
@@ -108,7 +109,7 @@ mod tests {
             ..advanced
         };
         assert_eq!(frto.on_ack(original), Step::Spurious);
-        // Step 3a: a duplicate ACK, and no original is trusted any more.
+        // Step 3a: a duplicate ACK. From now on no delivery of an original counts.
         let mut frto = begun();
         let duplicate = Evidence {
             pure_duplicate: true,

@@ -167,7 +167,8 @@ impl Sender {
         self.host.set_state(CaState::Open);
     }
 
-    /// Goes to Disorder if segments are left out, or if `held` says so; else to Open.
+    /// Goes to Disorder if segments are SACKed, lost or retransmitted, or if `held` is true;
+    /// otherwise to Open.
     pub(super) fn try_keep_open(&mut self, held: bool) {
         let tp = self.tp();
         let left_out = tp.sacked_out + tp.lost_out > 0 || self.any_retransmission() || held;

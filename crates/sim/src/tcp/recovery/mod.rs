@@ -1,5 +1,5 @@
 //! Recovery from losses: the states ([`Machine`]), how cwnd falls ([`Reduction`]), and how the
-//! sender finds out that a reduction was a mistake ([`Undo`], [`Frto`]).
+//! sender finds out that a reduction was spurious ([`Undo`], [`Frto`]).
 
 mod frto;
 mod machine;
@@ -19,9 +19,9 @@ use super::sender::AckFlags;
 /// The state machine of a kernel, and its place in the order of an ACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Machine {
-    /// States first, then the window.
+    /// The state machine runs first, then the window grows.
     Linux6,
-    /// The window grows first.
+    /// The window grows first, then the state machine runs.
     Linux2_6,
 }
 
@@ -35,7 +35,7 @@ pub(super) enum Reduction {
 }
 
 impl Reduction {
-    /// A reduction begins.
+    /// Starts a reduction.
     pub(super) fn begin(&mut self, host: &mut Host) {
         if let Self::Prr(prr) = self {
             prr.begin();
@@ -43,7 +43,7 @@ impl Reduction {
         host.set_cwnd_cnt(0);
     }
 
-    /// Segments leave while cwnd is being reduced.
+    /// Notes segments that leave during a reduction.
     #[inline]
     pub(super) fn on_sent(&mut self, segments: u32) {
         if let Self::Prr(prr) = self {
@@ -51,7 +51,7 @@ impl Reduction {
         }
     }
 
-    /// An ACK arrives while cwnd is being reduced.
+    /// Handles an ACK during a reduction.
     pub(super) fn on_ack(&mut self, host: &mut Host, flags: &AckFlags) {
         match self {
             Self::Prr(prr) => prr.on_ack(host, flags),
@@ -59,7 +59,7 @@ impl Reduction {
         }
     }
 
-    /// The reduction is over, and was not `undone`.
+    /// Ends the reduction, unless it was `undone`.
     pub(super) fn end(&self, host: &mut Host, undone: bool) {
         match self {
             Self::Prr(prr) => prr.end(host, undone),

@@ -1,9 +1,9 @@
 //! Proportional rate reduction (RFC 6937, with the slow-start reduction bound;
-//! `tcp_cwnd_reduction`): for the packets that are delivered, the share ssthresh/cwnd may be sent.
+//! `tcp_cwnd_reduction`): the sender may send a share ssthresh/cwnd of the delivered packets.
 //!
 //! How to drive it: call [`begin`](Prr::begin) when a reduction begins. Then call
-//! [`on_sent`](Prr::on_sent) for each transmission and [`on_ack`](Prr::on_ack) for each ACK, and at
-//! last [`end`](Prr::end).
+//! [`on_sent`](Prr::on_sent) for each transmission and [`on_ack`](Prr::on_ack) for each ACK. Call
+//! [`end`](Prr::end) at the end.
 
 use super::super::host::Host;
 use super::super::sender::AckFlags;
@@ -33,7 +33,7 @@ impl Prr {
         self.out += segments;
     }
 
-    /// Sets cwnd to the packets in flight and those that may be sent now.
+    /// Sets cwnd to the packets in flight plus the packets that may be sent now.
     pub(crate) fn on_ack(&mut self, host: &mut Host, flags: &AckFlags) {
         if flags.newly_delivered == 0 || host.tp().prior_cwnd == 0 {
             return;
@@ -78,7 +78,7 @@ mod tests {
     use super::*;
     use crate::scenario::Profile;
 
-    /// A window of 20 of which reno is to leave 10, and `lost` are.
+    /// A window of 20 packets, which Reno reduces to 10, with `lost` lost packets.
     fn begun(lost: u32) -> (Host, Prr) {
         let mut host = reno(Profile::Linux6, 20);
         host.counts().sent(20);
@@ -101,7 +101,7 @@ mod tests {
         host.tp().snd_cwnd - host.in_flight()
     }
 
-    /// RFC 6937, 3: above ssthresh half of what is delivered may be sent.
+    /// RFC 6937, 3: above ssthresh half of the delivered packets may be sent.
     #[test]
     fn proportional() {
         let (mut host, mut prr) = begun(1);
@@ -115,7 +115,8 @@ mod tests {
         assert_eq!((sent, host.in_flight()), (9, 10));
     }
 
-    /// Below ssthresh (many losses) what was delivered, and one more if nothing new is lost.
+    /// Below ssthresh (many losses): as many as were delivered, and one more if no packet is newly
+    /// lost.
     #[test]
     fn slow_start_bound() {
         let (mut host, mut prr) = begun(15);

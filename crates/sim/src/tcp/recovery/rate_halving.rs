@@ -3,8 +3,8 @@
 //! flight + 1. A burst of losses therefore drags cwnd far below ssthresh.
 //!
 //! How to drive it: call [`on_ack`](RateHalving::on_ack) in CWR and Recovery,
-//! [`end`](RateHalving::end) after them, and [`moderate`](RateHalving::moderate) after other dubious
-//! ACKs.
+//! [`end`](RateHalving::end) after them, and [`moderate`](RateHalving::moderate) after other
+//! dubious ACKs.
 
 use super::super::host::Host;
 use super::super::profile::REORDERING;
@@ -13,7 +13,7 @@ use super::super::sender::AckFlags;
 /// How many segments above those in flight cwnd moderation allows.
 const MAX_BURST: u32 = REORDERING;
 
-/// Its state, whether this is the second ACK, is in `snd_cwnd_cnt`, as in Linux.
+/// Rate halving. Its state (is this the second ACK?) is in `snd_cwnd_cnt`, as in Linux.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RateHalving;
 

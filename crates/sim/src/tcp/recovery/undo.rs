@@ -1,5 +1,6 @@
-//! Whether a reduction was a mistake. D-SACKs for every retransmission say so (RFC 3708,
-//! `tcp_check_dsack`), or a timestamp from before the first one (RFC 3522, `tcp_packet_delayed`).
+//! Whether a reduction was spurious. Two signs show this: D-SACKs for every retransmission (RFC
+//! 3708, `tcp_check_dsack`), or a timestamp from before the first retransmission (RFC 3522,
+//! `tcp_packet_delayed`).
 //!
 //! How to drive it: call [`begin`](Undo::begin) when a reduction begins, then
 //! [`on_retransmit`](Undo::on_retransmit) and [`on_duplicate_sack`](Undo::on_duplicate_sack). Ask
@@ -20,7 +21,7 @@ pub(crate) struct Undo {
 }
 
 impl Undo {
-    /// A reduction begins; `retrans_out` retransmissions are out already.
+    /// Starts a reduction. `retrans_out` retransmissions are already out.
     pub(crate) fn begin(&mut self, una: u64, retrans_out: u32) {
         self.marker = Some(una);
         self.retrans = if retrans_out > 0 {
@@ -35,7 +36,7 @@ impl Undo {
         self.retrans = self.retrans.max(0) + i64::from(segments);
     }
 
-    /// A D-SACK for what was sent again.
+    /// Handles a D-SACK of a retransmitted segment.
     pub(crate) fn on_duplicate_sack(&mut self, (start, end): Range) {
         if self.marker.is_some_and(|marker| end > marker) && self.retrans > 0 {
             self.retrans = (self.retrans - (end - start) as i64).max(0);
@@ -47,7 +48,7 @@ impl Undo {
         self.marker.is_some()
     }
 
-    /// Whether D-SACKs have answered all retransmissions: none was needed.
+    /// Whether D-SACKs have answered all retransmissions: then none was needed.
     pub(crate) fn all_answered(&self) -> bool {
         self.marker.is_some() && self.retrans == 0
     }
@@ -62,12 +63,12 @@ impl Undo {
         self.all_answered() || self.original_answered(echo_ns)
     }
 
-    /// Forgets the reduction: it was right, or is undone.
+    /// Forgets the reduction: it was justified, or it is undone.
     pub(crate) fn close(&mut self) {
         self.marker = None;
     }
 
-    /// No retransmission is out any more: the next is the first.
+    /// Notes that no retransmission is out: the next one is the first.
     pub(crate) fn forget_stamp(&mut self) {
         self.stamp_ns = None;
     }
@@ -94,7 +95,7 @@ mod tests {
         assert!(!undo.is_due(u64::MAX));
     }
 
-    /// Retransmissions that were out when it began count as well.
+    /// Retransmissions that were out when the reduction began count too.
     #[test]
     fn what_was_out_counts() {
         let mut undo = Undo::default();
