@@ -29,13 +29,11 @@ present() {
 	cc) has cc || has gcc || has clang ;;
 	python) find_python >/dev/null ;;
 	cargo) [ "$(cargo_minor)" ] && [ "$(cargo_minor)" -ge $CARGO_MINOR ] ;;
-	clang) has clang ;;
 	libelf) has pkg-config && pkg-config --exists libelf zlib ;;
 	lint) cargo fmt --version >/dev/null 2>&1 && cargo clippy --version >/dev/null 2>&1 ;;
 	network) has ip && has unshare && has setpriv ;;
-	iperf3) has iperf3 ;;
 	chromium) has chromium || has chromium-browser || has google-chrome ;;
-	mmdebstrap) has mmdebstrap ;;
+	clang | iperf3 | mmdebstrap | git) has "$1" ;;
 	*) echo "require.sh does not know the tool $1" >&2; exit 2 ;;
 	esac
 }
