@@ -113,7 +113,7 @@ $(VENV)/installed: requirements.lock | tools
 
 $(CORE): $(VENV)/installed $(CORE_SOURCES) pyproject.toml
 	@echo "building the simulator: 1 or 2 minutes the first time"
-	@PIP_QUIET=1 $(BIN)/maturin develop --release --quiet --locked 2>$(VENV)/maturin.log || \
+	@PIP_QUIET=1 $(BIN)/maturin develop --release --quiet --locked >$(VENV)/maturin.log 2>&1 || \
 		{ cat $(VENV)/maturin.log; exit 1; }
 	@touch $@
 

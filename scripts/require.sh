@@ -106,8 +106,8 @@ install=$(for tool in $absent; do packages "$tool"; done | tr '\n' ' ')
 install=${install% }
 if has apt-get && [ "$(id -u)" = 0 ]; then
 	echo "installing $install"
-	apt-get update -qq && DEBIAN_FRONTEND=noninteractive \
-		apt-get install -y -qq --no-install-recommends $install >/dev/null || true
+	said=$(apt-get update -qq 2>&1 && DEBIAN_FRONTEND=noninteractive \
+		apt-get install -y -qq --no-install-recommends $install 2>&1) || echo "$said" >&2
 	absent=$(missing $needed "$@")
 	[ "$absent" ] || exit 0
 	advice="apt-get could not install it."

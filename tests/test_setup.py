@@ -58,12 +58,19 @@ def test_what_is_only_wanted(require):
 
 
 def test_root_installs_what_is_missing(require, tmp_path):
-    clang = tmp_path / "clang"
-    install = f'[ "$1" = update ] || {{ echo "$*" >&2; echo : >{clang}; }}'
-    done = require("clang", id="echo 0", apt_get=install + f"; /bin/chmod -f +x {clang}; :")
-    assert done.returncode == 0
-    assert done.stdout == "installing clang\n"
-    assert done.stderr.endswith(" --no-install-recommends clang\n")
+    typed = tmp_path / "typed"
+    install = f'echo "$*" >>{typed}; echo stray >&2; cd {tmp_path}; echo : >clang'
+    done = require("clang", id="echo 0", apt_get=f"{install}; /bin/chmod +x clang")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "installing clang\n", "")
+    assert typed.read_text().endswith(" --no-install-recommends clang\n")
+
+
+def test_apt_fails(require):
+    done = require("clang", id="echo 0", apt_get="echo no network >&2; exit 100")
+    assert done.returncode == 1
+    assert done.stderr == (
+        "no network\nmissing: clang; the kernel part is not built. apt-get could not install it.\n"
+    )
 
 
 def test_without_the_kernel_part(tmp_path):
