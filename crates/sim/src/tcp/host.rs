@@ -1,33 +1,33 @@
 //! The host contract: the socket that an algorithm sees, and its hooks.
 //!
-//! Only this module writes the socket's fields (the algorithm itself writes those marked *) and
-//! only it calls hooks. The mechanisms report what happened through the methods of [`Host`].
+//! Only this module writes the fields of the socket, and only it calls hooks. The algorithm itself
+//! may also write the fields marked *. The mechanisms call the methods of [`Host`] and [`Counts`]
+//! to say what has happened. A test compares this table with the fields of `TcpSock`.
 //!
-//! | field | written by | test | |---|---|---| | `tcp_mstamp`, `sk_host.jiffies` |
-//! [`clock`](Host::clock) | `host::tests::the_clock_ticks_at_its_phase` | | `snd_una`, `snd_nxt` |
-//! [`publish_sequence`](Host::publish_sequence), [`in_ack_event`](Host::in_ack_event) |
-//! `host::tests::sequence_numbers_count_bytes_and_wrap`, `tests/sender.rs` | | `snd_cwnd` * |
-//! [`set_cwnd`](Host::set_cwnd), [`undo`](Host::undo), [`restart_cwnd`](Host::restart_cwnd) |
-//! `tests/{rfc,undo,sender}.rs` | | `snd_ssthresh` * | [`begin_reduction`](Host::begin_reduction),
-//! [`set_ssthresh`](Host::set_ssthresh), [`undo`](Host::undo),
-//! [`restart_cwnd`](Host::restart_cwnd) | `tests/{rfc,undo,sender}.rs` | | `snd_cwnd_cnt` * |
-//! [`set_cwnd_cnt`](Host::set_cwnd_cnt) | `tests/undo.rs` | | `snd_cwnd_stamp` |
-//! [`stamp_cwnd`](Host::stamp_cwnd) | `host::tests::growth_is_stamped` | | `snd_cwnd_used`,
-//! `is_cwnd_limited`, `max_packets_out` | [`set_usage`](Host::set_usage),
-//! [`set_cwnd_used`](Host::set_cwnd_used) | `validate::tests` | | `prior_cwnd` |
-//! [`begin_reduction`](Host::begin_reduction) | `host::tests::a_reduction_is_undone` | |
-//! `prior_ssthresh` | [`set_prior_ssthresh`](Host::set_prior_ssthresh) |
-//! `host::tests::a_reduction_is_undone` | | `packets_out`, `sacked_out`, `lost_out`,
-//! `retrans_out`, `delivered`, `lost`, `total_retrans` | [`Counts`], for the scoreboard |
-//! `Scoreboard::check`, `scoreboard::tests` | | `srtt_us`, `mdev_us` |
-//! [`publish_rtt`](Host::publish_rtt) | `tests/rfc.rs` | | `lsndtime` |
-//! [`note_sent`](Host::note_sent) | `host::tests::sending_is_dated` | | `sk_pacing_rate` * |
-//! [`set_pacing_rate`](Host::set_pacing_rate) | `pacing::tests` | | `icsk_ca_state` |
-//! [`set_state`](Host::set_state) | `tests/sender.rs` | | `snd_cwnd_clamp`, `sk_gso_max_size`,
-//! `sk_pacing_status` * | [`new`](Host::new), once | `host::tests::what_a_connection_begins_with`
-//! | | `mss_cache`, `sk_host.{hz, era, random, params}` | `CongestionControl::new`, once |
-//! `ackclock-host` | | `icsk_rto`, `app_limited` *, `ecn_flags` * | `CongestionControl::new`, once
-//! | – |
+//! How to drive it: call [`clock`](Host::clock) first in each call to the sender. Then call the
+//! methods in the order of `tcp_ack`.
+//!
+//! | field | written by | test |
+//! |---|---|---|
+//! | `tcp_mstamp`, `sk_host.jiffies` | [`clock`](Host::clock) | `host::tests::the_clock_ticks_at_its_phase` |
+//! | `snd_una`, `snd_nxt` | [`publish_sequence`](Host::publish_sequence), [`in_ack_event`](Host::in_ack_event) | `host::tests::sequence_numbers_count_bytes_and_wrap`, `tests/sender.rs` |
+//! | `snd_cwnd` * | [`set_cwnd`](Host::set_cwnd), [`undo`](Host::undo), [`restart_cwnd`](Host::restart_cwnd) | `tests/{rfc,undo,sender}.rs` |
+//! | `snd_ssthresh` * | [`begin_reduction`](Host::begin_reduction), [`set_ssthresh`](Host::set_ssthresh), [`undo`](Host::undo), [`restart_cwnd`](Host::restart_cwnd) | `tests/{rfc,undo,sender}.rs` |
+//! | `snd_cwnd_cnt` * | [`set_cwnd_cnt`](Host::set_cwnd_cnt) | `tests/undo.rs` |
+//! | `snd_cwnd_stamp` * | [`stamp_cwnd`](Host::stamp_cwnd) | `host::tests::growth_is_stamped` |
+//! | `snd_cwnd_used`, `is_cwnd_limited`, `max_packets_out` | [`set_usage`](Host::set_usage), [`set_cwnd_used`](Host::set_cwnd_used) | `validate::tests` |
+//! | `prior_cwnd` | [`begin_reduction`](Host::begin_reduction) | `host::tests::a_reduction_is_undone` |
+//! | `prior_ssthresh` | [`set_prior_ssthresh`](Host::set_prior_ssthresh) | `host::tests::a_reduction_is_undone` |
+//! | `packets_out`, `sacked_out`, `lost_out`, `retrans_out`, `delivered`, `lost`, `total_retrans` | [`Counts`], for the scoreboard | `Scoreboard::check`, `scoreboard::tests` |
+//! | `srtt_us`, `mdev_us` | [`publish_rtt`](Host::publish_rtt) | `tests/rfc.rs`, `rtt::tests` |
+//! | `lsndtime` | [`note_sent`](Host::note_sent) | `host::tests::sending_is_dated` |
+//! | `sk_pacing_rate` * | [`set_pacing_rate`](Host::set_pacing_rate) | `pacing::tests` |
+//! | `icsk_ca_state` | [`set_state`](Host::set_state) | `tests/sender.rs` |
+//! | `snd_cwnd_clamp`, `sk_gso_max_size`, `sk_pacing_status` * | [`new`](Host::new), once | `host::tests::what_a_connection_begins_with` |
+//! | `mss_cache`, `sk_host.{hz, era, random, params}` | `CongestionControl::new`, once | `ackclock-host` |
+//! | `icsk_rto`, `app_limited` *, `ecn_flags` * | nobody: they keep the values of `CongestionControl::new` | – |
+//! | `icsk_ca_priv` * | only the algorithm | – |
+//! | `icsk_guard` | `CongestionControl::new`, once, for the checks of `ackclock-host` | `ackclock-host` |
 
 use super::profile::{Kernel, Switches};
 use ackclock_host::{
@@ -445,6 +445,45 @@ mod tests {
     use ackclock_host::{Algorithm, HostConfig};
 
     const S: u64 = 1_000_000_000;
+
+    /// The head of this file says who writes each field that an algorithm sees, and names its test.
+    #[test]
+    fn the_table_is_complete() {
+        let (fields, this) = (
+            include_str!("../../../host/src/sock.rs"),
+            include_str!("host.rs"),
+        );
+        let rows: Vec<_> = this
+            .lines()
+            .filter(|line| line.starts_with("//! |"))
+            .collect();
+        let holders = ["sk_host", "sk", "inet_conn", "reserved"];
+        let mut checked = 0;
+        for name in ["CcHost", "Sock", "InetConnectionSock", "TcpSock"] {
+            let (_, body) = fields.split_once(&format!("pub struct {name} {{")).unwrap();
+            let (body, _) = body.split_once('}').unwrap();
+            for line in body
+                .lines()
+                .filter_map(|line| line.trim().strip_prefix("pub "))
+            {
+                let (field, _) = line.split_once(':').unwrap();
+                let named = |row: &&&str| {
+                    row.split(|c: char| !c.is_alphanumeric() && c != '_')
+                        .any(|word| word == field)
+                };
+                let count = rows.iter().filter(named).count();
+                assert!(count > 0 || holders.contains(&field), "{field} has no row");
+                checked += count;
+            }
+        }
+        assert!(checked > 30, "{checked}");
+        let tests = rows
+            .iter()
+            .flat_map(|row| row.split("`host::tests::").skip(1));
+        for test in tests.map(|rest| rest.split('`').next().unwrap()) {
+            assert!(this.contains(&format!("fn {test}()")), "{test}");
+        }
+    }
 
     #[test]
     fn what_a_connection_begins_with() {
