@@ -104,6 +104,7 @@ impl<'a> Dumbbell<'a> {
     }
 
     fn run(&mut self, control: &Control) -> Result<(), RunError> {
+        let _running = control.enter();
         let end_ns = self.scenario.duration_ns;
         let sampler = self.flows.len();
         let mut until_check = 0;
@@ -114,10 +115,7 @@ impl<'a> Dumbbell<'a> {
             }
             if until_check == 0 {
                 until_check = EVENTS_PER_CHECK;
-                control.simulated_ns.store(now_ns, Ordering::Relaxed);
-                if control.cancelled.load(Ordering::Relaxed) {
-                    return Err(RunError::Cancelled);
-                }
+                control.check(now_ns)?;
             }
             until_check -= 1;
             if element == sampler {
