@@ -48,12 +48,12 @@
 
 #define CUBIC_PRESETS(P)                                                                       \
 	P("linux", "", "Linux 6.12")                                                               \
-	P("linux-2.6.32", "min_cnt=1 update_gate=1 delayed_ack=1", "CUBIC 2.3")                    \
+	P("linux-2.6.32", "min_cnt=1 update_gate=1 delayed_ack=1", "Linux 2.6.32 (CUBIC 2.3)")     \
 	P("ha2008", "beta=819 hystart=0 min_cnt=1 start_cnt=0 update_gate=0",                      \
-	  "Algorithm 1 of the paper (CUBIC 2.2)")                                                  \
+	  "Algorithm 1 of Ha et al. 2008 (CUBIC 2.2)")                                             \
 	P("rfc9438", "start_cnt=0 update_gate=0 reno_above_prior=1", "RFC 9438")                   \
 	P("2.0-pre", CUBIC_2 " initial_ssthresh=100 fast_convergence=0",                           \
-	  "the authors' patch to Linux 2.6.13")                                                    \
+	  "the CUBIC authors' patch to Linux 2.6.13")                                              \
 	P("2.0", CUBIC_2 " initial_ssthresh=100 max_increment=32", "Linux 2.6.19 to 2.6.21")       \
 	P("2.6.18", CUBIC_2 " initial_ssthresh=100 max_rate=20", "Algorithm 1 of Leith et al. 2007") \
 	P("2.6.18.1", CUBIC_2 " initial_ssthresh=100 max_rate=20 curve_scale=80",                  \
