@@ -1,10 +1,17 @@
 """Algorithms in the running kernel: deploy, status, undeploy, doctor; real programs use them."""
 
+import ctypes
+import fcntl
+import functools
 import json
 import os
+import re
 import shutil
+import signal
 import socket
 import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -12,7 +19,7 @@ import pytest
 
 from ackclock import _core
 from ackclock.kernel_part import NOT_BUILT, is_built, kernel_part
-from conftest import ACKCLOCK, kernel_lacks, needs_kernel
+from conftest import ACKCLOCK, ROOT, needs_kernel
 
 TCP_CONGESTION = 13
 SYSCTL = Path("/proc/sys/net/ipv4/tcp_congestion_control")
@@ -24,13 +31,32 @@ def run(*command, **options):
     ).stdout
 
 
+def on_own_machine(test):
+    """Runs a test on a thread with mounts of its own and a BPF file system of its own.
+
+    They end with the thread, and what is deployed in them, so that nothing of the machine
+    matters to the test and nothing of the test stays.
+    """
+
+    def own_mounts():
+        clone_newns, ms_rec_private = 0x20000, 0x4000 | 1 << 18
+        libc = ctypes.CDLL(None, use_errno=True)
+        assert libc.unshare(clone_newns) == 0, os.strerror(ctypes.get_errno())
+        assert libc.mount(b"none", b"/", None, ms_rec_private, None) == 0
+        run("mount", "-t", "bpf", "-o", "mode=0700", "bpf", "/sys/fs/bpf")
+
+    @functools.wraps(test)
+    def alone(*args, **kwargs):
+        with ThreadPoolExecutor(1, initializer=own_mounts) as thread:
+            return thread.submit(test, *args, **kwargs).result()
+
+    return needs_kernel(alone)
+
+
 @pytest.fixture
 def name():
-    """A name in the kernel that nobody else has; free again afterwards."""
-    name = f"t{os.getpid()}"
-    yield name
-    if any(each["name"] == name for each in kernel_part().status()):
-        kernel_part().undeploy(name)
+    """A name in the kernel, which all namespaces share, that nobody else has."""
+    return f"t{os.getpid()}_{os.urandom(2).hex()}"
 
 
 @contextmanager
@@ -60,7 +86,7 @@ def status_of(name):
     return next(each for each in kernel_part().status() if each["name"] == name)
 
 
-@needs_kernel
+@on_own_machine
 def test_deploy_status_undeploy(ackclock, name):
     done = ackclock("deploy", "cubic_fc@ha2008:beta=0.75", "--param", "f_max=0.5", "--name", name)
     assert done.returncode == 0, done.stderr
@@ -70,31 +96,37 @@ def test_deploy_status_undeploy(ackclock, name):
         each for each in json.loads(ackclock("status", "--json").stdout) if each["name"] == name
     ]
     assert listed["spec"] == "cubic_fc@ha2008:beta=0.75,f_max=0.5"
-    settings = dict(setting.split("=") for setting in listed["parameters"].split())
     wanted = _core.configure("cubic_fc@ha2008:beta=0.75,f_max=0.5")["values"]
-    assert {key: float(value) for key, value in settings.items()} == pytest.approx(wanted)
-    assert listed["pinned"]
-    assert listed["sockets"] == []
-    assert name in ackclock("status").stdout
+    assert listed["parameters"] == pytest.approx(wanted)
+    assert listed["deployed"]
+    assert listed["sockets"] == listed["held_by"] == listed["default_in"] == []
+    shown = ackclock("status").stdout
+    assert name in shown
+    assert "beta=0.75" in shown
 
-    again = ackclock("deploy", "cubic_fc", "--name", name)
-    assert again.returncode == 1
-    assert f"the kernel has an algorithm `{name}` already" in again.stderr
+    again = ackclock("deploy", "cubic_fc@ha2008:beta=0.75,f_max=0.5", "--name", name)
+    assert again.returncode == 0
+    assert f"{name} is already registered: cubic_fc@ha2008:beta=0.75,f_max=0.5" in again.stdout
+    other = ackclock("deploy", "cubic_fc", "--name", name)
+    assert other.returncode == 1
+    assert f"`{name}` is already deployed as cubic_fc@ha2008" in other.stderr
+    assert f"run `ackclock undeploy {name}` first" in other.stderr
 
     done = ackclock("undeploy", name)
     assert done.returncode == 0, done.stderr
-    assert f"{name} is no longer registered" in done.stdout
+    assert done.stdout == f"{name} is no longer registered\n"
     assert name not in [each["name"] for each in kernel_part().status()]
 
 
-@needs_kernel
+@on_own_machine
 def test_live_sockets_keep_it(name):
-    kernel_part().deploy("reno", name, False)
+    kernel_part().deploy("reno", name)
     with socket.create_server(("127.0.0.1", 0)) as server:
         server.setsockopt(socket.IPPROTO_TCP, TCP_CONGESTION, name.encode())
         with socket.create_connection(server.getsockname()) as client:
             client.setsockopt(socket.IPPROTO_TCP, TCP_CONGESTION, name.encode())
-            assert dict(status_of(name)["sockets"])["here"] == 3  # and the one to be accepted
+            used = {each["namespace"]: each["count"] for each in status_of(name)["sockets"]}
+            assert used["here"] == 3  # and the one to be accepted
             live = dict(kernel_part().undeploy(name)["live"])
             assert live["here"] == 3
             accepted, _ = server.accept()
@@ -105,11 +137,11 @@ def test_live_sockets_keep_it(name):
                 late.setsockopt(socket.IPPROTO_TCP, TCP_CONGESTION, name.encode())
 
 
-@needs_kernel
+@on_own_machine
 @pytest.mark.skipif(not shutil.which("iperf3"), reason="no iperf3 (Debian: iperf3)")
 def test_any_program_uses_it(name):
     with two_hosts() as (a, b):
-        kernel_part().deploy("cubic_fc:f_max=0.5", name, False)
+        kernel_part().deploy("cubic_fc:f_max=0.5", name)
         server = ("iperf3", "-s", "-1", "-B", "10.1.1.2", "--forceflush")
         with subprocess.Popen(
             inside(b, *server), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
@@ -124,7 +156,7 @@ def test_any_program_uses_it(name):
         assert report["end"]["sender_tcp_congestion"] == name
 
 
-@needs_kernel
+@on_own_machine
 def test_default_of_a_namespace(name):
     with two_hosts() as (a, b):
         before = run(*inside(a, "cat", SYSCTL)).strip()
@@ -132,19 +164,24 @@ def test_default_of_a_namespace(name):
         assert run(*inside(a, "cat", SYSCTL)).strip() == name
         assert SYSCTL.read_text().strip() != name
         run(*inside(b, "sh", "-c", f"echo {name} > {SYSCTL}"))
-        assert sorted(status_of(name)["default_in"]) == [a, b]
+        default_in = sorted(status_of(name)["default_in"], key=lambda each: each["namespace"])
+        assert default_in == [
+            {"namespace": a, "previous": before},
+            {"namespace": b, "previous": None},
+        ]
         done = run(*inside(a, ACKCLOCK, "undeploy", name))
-        assert f"namespace here: the default is {before} again" in done
+        assert f"default congestion control of this namespace restored to {before}" in done
+        assert f"default congestion control of namespace {b} restored to {before}" in done
         assert run(*inside(a, "cat", SYSCTL)).strip() == before
         assert run(*inside(b, "cat", SYSCTL)).strip() == before
 
 
-@needs_kernel
+@on_own_machine
 def test_names(ackclock):
     for spec, option, complaint in [
         ("cubic", "a_name_of_16_char", "characters, the kernel takes 15"),
         ("cubic", "no-hyphen", "letters, digits"),
-        ("cubic", "htcp", "name of Linux's own"),
+        ("cubic", "htcp", "an algorithm of Linux has that name"),
         ("cubicc", "x", "did you mean `cubic`?"),
         ("cubic:beta=7", "x", "out of range"),
     ]:
@@ -167,7 +204,7 @@ CC_ALGORITHM(%s, "reads anywhere", .ssthresh = mine_ssthresh, .cong_avoid = mine
 """
 
 
-@needs_kernel
+@on_own_machine
 def test_a_file_of_ones_own(ackclock, tmp_path, name):
     assert ackclock("new", "my_cc").returncode == 0
     done = ackclock("deploy", "./my_cc.c", "--name", name)
@@ -195,7 +232,7 @@ def test_a_file_of_ones_own(ackclock, tmp_path, name):
     assert "refused" not in [each["name"] for each in kernel_part().status()]
 
 
-@needs_kernel
+@on_own_machine
 def test_without_root():
     python, code = ACKCLOCK.with_name("python"), "from ackclock.cli import main; main()"
     for command in (["deploy", "cubic_fc"], ["undeploy", "cubic_fc"], ["status"]):
@@ -206,7 +243,7 @@ def test_without_root():
             check=False,
         )
         assert done.returncode == 1, command
-        assert "needs root (CAP_BPF" in done.stderr
+        assert "needs root; this process lacks CAP_SYS_ADMIN" in done.stderr
         assert len(done.stderr.splitlines()) == 1
     done = subprocess.run(
         ["setpriv", "--bounding-set=-all", "--inh-caps=-all", python, "-c", code, "doctor"],
@@ -215,21 +252,23 @@ def test_without_root():
         check=False,
     )
     assert done.returncode == 1
-    assert "without CAP_NET_ADMIN, CAP_SYS_ADMIN, CAP_PERFMON, CAP_BPF" in done.stdout
+    for capability in ("NET_ADMIN", "SYS_ADMIN", "PERFMON", "BPF", "SYS_PTRACE", "SYS_RESOURCE"):
+        assert f"CAP_{capability}" in done.stdout
+    assert "deploying an algorithm needs root; this process lacks CAP_SYS_ADMIN" in done.stdout
 
 
 #: How a shell makes the machine lack something, for itself and for what it starts.
 LACKS = {
     "this kernel has no BTF": "mount -t tmpfs none /sys/kernel/btf",
     "Linux 5.10.0-30-amd64 is too old": "mount --bind osrelease /proc/sys/kernel/osrelease",
-    "this command has a mount namespace of its own": "umount /sys/fs/bpf",
+    "this command runs in a mount namespace of its own": "umount /sys/fs/bpf; ! umount /sys/fs/bpf 2>&-",
 }
 
 
-@needs_kernel
+@on_own_machine
 @pytest.mark.parametrize("complaint", LACKS)
 def test_what_a_kernel_may_lack(tmp_path, name, complaint):
-    kernel_part().deploy("reno", name, False)  # mounts the BPF file system
+    kernel_part().deploy("reno", name)
     (tmp_path / "osrelease").write_text("5.10.0-30-amd64\n")
     done = subprocess.run(
         ["unshare", "-m", "sh", "-c", f"{LACKS[complaint]} && exec {ACKCLOCK} undeploy {name}"],
@@ -246,6 +285,165 @@ def test_what_a_kernel_may_lack(tmp_path, name, complaint):
 @pytest.mark.skipif(not is_built(), reason=NOT_BUILT)
 def test_doctor(ackclock):
     done = ackclock("doctor")
-    assert done.returncode == (1 if kernel_lacks() else 0)
-    for what in ("kernel", "BTF", "struct_ops", "capabilities", "clang", "netem", "TUN", "cores"):
+    needed = [each for each in kernel_part().doctor() if each["needed"]]
+    assert done.returncode == (0 if all(each["ok"] for each in needed) else 1)
+    for what in (
+        "kernel",
+        "BTF",
+        "struct_ops",
+        "deploy",
+        "default algorithm",
+        "clang",
+        "netem",
+        "TUN",
+        "cores",
+    ):
         assert what in done.stdout
+
+
+@on_own_machine
+def test_undeploy_all(ackclock, name):
+    assert ackclock("undeploy", "--all").stdout == "nothing is deployed\n"
+    for suffix in "ab":
+        assert ackclock("deploy", "cubic_fc", "--name", name + suffix).returncode == 0
+    done = ackclock("undeploy", "--all")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "".join(f"{name}{suffix} is no longer registered\n" for suffix in "ab")
+    assert not any(each["name"].startswith(name) for each in kernel_part().status())
+    for arguments in (), (name, "--all"):
+        done = ackclock("undeploy", *arguments)
+        assert done.returncode == 1
+        assert "--all" in done.stderr
+
+
+@on_own_machine
+def test_where_stdout_is_full(name):
+    """It is registered, and stderr says so."""
+    for already in "", "already ":
+        with Path("/dev/full").open("w") as full:
+            command = (ACKCLOCK, "deploy", "cubic_fc", "--name", name)
+            done = subprocess.run(
+                command, stdout=full, stderr=subprocess.PIPE, text=True, check=False
+            )
+        assert done.returncode == 1
+        assert done.stderr == (
+            f"{name} is {already}registered: cubic_fc; to end it: ackclock undeploy {name}\n"
+            "error: cannot print: No space left on device\n"
+        )
+        assert status_of(name)["deployed"]
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = (ACKCLOCK, "undeploy", name)
+    done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(writer)
+    assert done.returncode == 1
+    assert done.stderr == f"{name} is no longer registered\n"
+
+
+@on_own_machine
+def test_an_interrupt_ends_the_wait(name):
+    directory = Path("/sys/fs/bpf/ackclock")
+    directory.mkdir(mode=0o700)
+    holder = os.open(directory, os.O_RDONLY)
+    fcntl.flock(holder, fcntl.LOCK_EX)
+    command = (ACKCLOCK, "deploy", "cubic_fc", "--name", name)
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as waiting:
+        said = waiting.stderr.readline()
+        assert f"waiting for process {os.getpid()} (" in said
+        waiting.send_signal(signal.SIGINT)
+        assert waiting.wait(timeout=10) == 130
+        said = waiting.stderr.read()
+        assert said.endswith("interrupted: `ackclock status` shows what is registered\n")
+    os.close(holder)
+    assert name not in [each["name"] for each in kernel_part().status()]
+
+
+@on_own_machine
+def test_status_json_is_documented(ackclock, name):
+    kernel_part().deploy("cubic_fc", name)
+    [listed] = [
+        each for each in json.loads(ackclock("status", "--json").stdout) if each["name"] == name
+    ]
+    page = (ROOT / "docs" / "kernel.md").read_text(encoding="utf-8")
+    section = page.split("## `status --json`")[1].split("\n## ")[0]
+    documented = re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE)
+    assert documented == list(listed)
+
+
+@on_own_machine
+def test_one_route_uses_it(name):
+    """`ip route … congctl` chooses it for the connections of a route, whatever the default."""
+    connect = (
+        "import socket, sys\n"
+        "with socket.create_connection(('10.1.1.2', 5)) as client:\n"
+        "    print(client.getsockopt(6, 13, 16).split(b'\\0')[0].decode())\n"
+        "    client.setsockopt(6, 13, b'reno')\n"
+    )
+    listen = (
+        "import socket, sys, time\n"
+        "server = socket.create_server(('10.1.1.2', 5))\n"
+        "print('ready', flush=True)\n"
+        "time.sleep(60)\n"
+    )
+    with two_hosts() as (a, b):
+        default = run(*inside(a, "cat", SYSCTL)).strip()
+        kernel_part().deploy("cubic_fc", name)
+        route = ("ip", "-n", a, "route", "replace", "10.1.1.2/32", "dev", "eth0")
+        with subprocess.Popen(
+            inside(b, sys.executable, "-c", listen), stdout=subprocess.PIPE, text=True
+        ) as server:
+            assert server.stdout.readline() == "ready\n"
+            assert run(*inside(a, sys.executable, "-c", connect)).strip() == default
+            run(*route, "congctl", name)
+            assert run(*inside(a, sys.executable, "-c", connect)).strip() == name
+            assert name in run("ip", "-n", a, "route")
+            run(*route, "congctl", "lock", name)
+            with pytest.raises(subprocess.CalledProcessError) as refused:
+                run(*inside(a, sys.executable, "-c", connect))
+            assert "PermissionError" in refused.value.stderr
+            kernel_part().undeploy(name)
+            assert run(*inside(a, sys.executable, "-c", connect)).strip() == default
+            server.kill()
+
+
+@needs_kernel
+@pytest.mark.parametrize("mounted", [False, True])
+def test_on_a_fresh_machine(name, mounted):
+    """Nothing is mounted, or systemd mounted it; process 1 is in these mounts."""
+    script = f"""
+        while umount /sys/fs/bpf 2>/dev/null; do :; done
+        {"mount -t bpf -o mode=0700 bpf /sys/fs/bpf" if mounted else ""}
+        set -e
+        {ACKCLOCK} doctor
+        {ACKCLOCK} deploy cubic_fc --name {name}
+        stat -c %a /sys/fs/bpf/ackclock
+        {ACKCLOCK} status
+        {ACKCLOCK} undeploy {name}
+        {ACKCLOCK} status
+        test ! -e /sys/fs/bpf/ackclock
+    """
+    done = subprocess.run(
+        ("unshare", "--mount", "--pid", "--fork", "--mount-proc", "sh", "-c", script),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert ("deploy will mount it" in done.stdout) is not mounted
+    assert ("mounted the BPF file system" in done.stdout) is not mounted
+    assert "\n700\n" in done.stdout
+
+
+@pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="no systemd-analyze (systemd)")
+def test_the_unit_of_the_docs(tmp_path):
+    page = (ROOT / "docs" / "kernel.md").read_text(encoding="utf-8")
+    unit = page.split("```ini\n")[1].split("```")[0]
+    unit = unit.replace("/opt/ackclock/.venv/bin/ackclock", str(ACKCLOCK))
+    path = tmp_path / "ackclock-cubic_fc.service"
+    path.write_text(unit)
+    done = subprocess.run(
+        ("systemd-analyze", "verify", "--man=no", path), capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "ackclock" not in done.stderr

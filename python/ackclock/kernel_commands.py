@@ -2,17 +2,19 @@
 
 import json
 import sys
-from contextlib import nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.text import Text
 
-from ackclock import Scenario
+from ackclock import AckclockError, Scenario
 from ackclock.console import (
     Output,
     app,
+    err,
     new_table,
     one_line_errors,
     out,
@@ -24,30 +26,50 @@ from ackclock.console import (
 from ackclock.kernel_part import kernel_part
 from ackclock.runs import output_directory
 
-#: What an interrupt may leave, and what tells.
-INTERRUPTED = "`ackclock status` tells what is registered"
-
+#: What an interrupt may leave, and what shows it.
+INTERRUPTED = "`ackclock status` shows what is registered"
 
 PANEL = "The kernel"
 
 
+def _tell(text: str) -> None:
+    """Says at once what a command waits for."""
+    err.print(text)
+
+
+@contextmanager
+def _or_on_stderr(outcome: str) -> Iterator[None]:
+    """Prints what was done on stderr where stdout does not take it."""
+    try:
+        yield
+        sys.stdout.flush()
+    except (OSError, SystemExit):  # rich makes a SystemExit of a broken pipe
+        err.print(outcome)
+        raise
+
+
 @app.command("deploy", rich_help_panel=PANEL)
 def deploy_command(
-    algorithm: Annotated[str, typer.Argument(help="name[@preset][:param=value,…] or a C file.")],
+    algorithm: Annotated[str, typer.Argument(help="NAME[@preset][:param=value,…] or a C file.")],
     param: Annotated[
-        list[str] | None, typer.Option(help="param=value; may be given several times.")
+        list[str] | None,
+        typer.Option(help="Set a parameter: param=value. May be given several times."),
     ] = None,
     name: Annotated[
-        str | None, typer.Option(help="Its name in the kernel, at most 15 characters.")
+        str | None,
+        typer.Option(
+            help="Name in the kernel, at most 15 characters (default: the algorithm's name, "
+            "ac_NAME where Linux has that name)."
+        ),
     ] = None,
     default: Annotated[
-        bool, typer.Option("--default", help="Make it what new sockets begin with.")
+        bool, typer.Option("--default", help="Make it the default of new sockets.")
     ] = False,
 ) -> None:
     """Register an algorithm in the running kernel, for every program of this machine.
 
-    It stays until `ackclock undeploy` or the next boot. Where Linux has an algorithm of that name
-    it becomes ac_NAME. Needs root.
+    The algorithm stays registered until `ackclock undeploy` or the next boot. If the same
+    algorithm is already deployed under that name, nothing changes. Needs root.
 
     **Examples**
 
@@ -62,39 +84,71 @@ def deploy_command(
         if param:
             has_settings = "=" in algorithm.rsplit("/", 1)[-1]
             spec += ("," if has_settings else ":") + ",".join(param)
-        done = kernel_part().deploy(spec, name, default)
-        if done["mounted"]:
-            out.print("mounted the BPF file system at /sys/fs/bpf, which keeps it")
-        out.print(f"{done['name']} is registered: {done['spec']}")
-        if default:
-            out.print(f"it is the default of new sockets here (was {done['replaced']})")
-        out.print(f"`ackclock undeploy {done['name']}` ends it")
+        done = kernel_part().deploy(spec, name, default, _tell)
+        already = "already " if done["already"] else ""
+        outcome = f"{done['name']} is {already}registered: {done['spec']}"
+        end = f"to end it: ackclock undeploy {done['name']}"
+        with _or_on_stderr(f"{outcome}; {end}"):
+            if done["mounted"]:
+                out.print("mounted the BPF file system at /sys/fs/bpf (mode 0700)")
+            out.print(outcome)
+            if done["replaced"] == done["name"]:
+                out.print("it already was the default of new sockets in this namespace")
+            elif default:
+                out.print(
+                    "it is now the default of new sockets in this namespace "
+                    f"(before: {done['replaced']})"
+                )
+            out.print(end)
 
 
 @app.command("undeploy", rich_help_panel=PANEL)
 def undeploy_command(
-    name: Annotated[str, typer.Argument(help="Its name in the kernel.")],
+    name: Annotated[str | None, typer.Argument(help="Name in the kernel.")] = None,
+    every: Annotated[
+        bool, typer.Option("--all", help="Unregister everything that was deployed.")
+    ] = False,
 ) -> None:
     """Unregister what `ackclock deploy` registered, and restore the default that it replaced.
 
-    **Example**
+    **Examples**
 
     - `ackclock undeploy cubic_fc`
+
+    - `ackclock undeploy --all`
     """
     with one_line_errors(INTERRUPTED):
-        done = kernel_part().undeploy(name)
-        out.print(f"{name} is no longer registered")
-        for namespace, default in done["restored"]:
-            out.print(f"namespace {namespace}: the default is {default} again")
-        for namespace, sockets in done["live"]:
-            out.print(f"namespace {namespace}: {sockets} sockets keep it until they close")
+        if every == (name is not None):
+            raise AckclockError(
+                "say what to undeploy: a name (`ackclock status` lists them) or --all"
+                if name is None
+                else f"give the name {name} or --all, not both"
+            )
+        kernel = kernel_part()
+        names = [name] if name is not None else kernel.deployed(_tell)
+        if not names:
+            out.print("nothing is deployed")
+        for each in names:
+            done = kernel.undeploy(each, _tell)
+            outcome = f"{each} is no longer registered"
+            with _or_on_stderr(outcome):
+                out.print(outcome)
+                for namespace, default in done["restored"]:
+                    where = "this namespace" if namespace == "here" else f"namespace {namespace}"
+                    out.print(f"default congestion control of {where} restored to {default}")
+                for namespace, sockets in done["live"]:
+                    where = "this namespace" if namespace == "here" else f"namespace {namespace}"
+                    count = "1 socket keeps" if sockets == 1 else f"{sockets} sockets keep"
+                    out.print(f"{count} using it in {where} until closed")
 
 
 @app.command("status", rich_help_panel=PANEL)
 def status_command(
-    as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print JSON; docs/kernel.md describes the keys.")
+    ] = False,
 ) -> None:
-    """List the algorithms in BPF that the kernel has, who uses them, and their parameters.
+    """List the BPF algorithms that the kernel has, their users and their parameters.
 
     **Examples**
 
@@ -108,30 +162,35 @@ def status_command(
             sys.stdout.write(json.dumps(registered, indent=2, ensure_ascii=False) + "\n")
             return
         if not registered:
-            out.print("no algorithm in BPF is registered; `ackclock deploy NAME` does it")
+            out.print("no BPF algorithm is registered; to register one: ackclock deploy NAME")
             return
         table = new_table("name", "algorithm", "kept by", "sockets", "default in")
         for each in registered:
-            keepers = (["deploy"] if each["pinned"] else []) + each["held_by"]
-            sockets = [f"{count} ({namespace})" for namespace, count in each["sockets"]]
+            keepers = ["deploy"] if each["deployed"] else []
+            keepers += [f"{holder['pid']} ({holder['command']})" for holder in each["held_by"]]
+            sockets = [f"{used['count']} ({used['namespace']})" for used in each["sockets"]]
+            defaults = [default["namespace"] for default in each["default_in"]]
             table.add_row(
                 each["name"],
-                each["spec"] or "not ours",
+                each["spec"] or "of another program",
                 ", ".join(keepers) or "—",
                 ", ".join(sockets) or "0",
-                ", ".join(each["default_in"]) or "—",
+                ", ".join(defaults) or "—",
             )
         print_table(table)
         for each in registered:
             if each["parameters"]:
-                out.print(Text(each["name"], style="bold"), f" {each['parameters']}")
+                settings = (f"{key}={value:g}" for key, value in each["parameters"].items())
+                out.print(Text(each["name"], style="bold"), " ".join(settings))
 
 
 @app.command("doctor", rich_help_panel=PANEL)
 def doctor_command() -> None:
-    """Say what this machine can do with the real kernel, and how to get the rest.
+    """Check what this machine can do with the real kernel, and say how to get the rest.
 
-    Exit code 1 if algorithms cannot be registered. The simulator needs none of it.
+    The check of `deploy` is a rehearsal: the doctor registers an algorithm as `ackclock deploy`
+    does and unregisters it. Exit code 1 if `ackclock deploy` would fail. The simulator needs
+    none of this.
 
     **Example**
 
@@ -152,7 +211,9 @@ def doctor_command() -> None:
 def compare_command(
     scenario: Annotated[Path, typer.Argument(help="A scenario file (TOML).")],
     output: Output = None,
-    repeats: Annotated[int, typer.Option(min=1, max=1000, help="Runs on each side.")] = 1,
+    repeats: Annotated[
+        int, typer.Option(min=1, max=1000, help="Runs on each side (default 1).")
+    ] = 1,
 ) -> None:
     """Run a scenario in the simulator and on this machine's TCP stack, and show the distances.
 
@@ -162,9 +223,9 @@ def compare_command(
 
     - `ackclock compare examples/two_cubic.toml -o out/compare --repeats 5`
 
-    Of the second half of the runs. Two flows are chaotic and one run of them is noise: judge them
-    by 10 repeats or more. The output directory has one page (`index.html`) with the
-    congestion windows, throughput and queue of both.
+    Compares the second half of each run. With two or more flows one run proves nothing: use
+    `--repeats 10`. The output directory gets one page (`index.html`) with the congestion
+    windows, throughput and queue of both.
     """
     from ackclock.compare import compare  # noqa: PLC0415 (only this command draws)
 

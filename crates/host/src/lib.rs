@@ -34,7 +34,6 @@ mod module;
 mod scratch;
 pub mod sock;
 mod source;
-mod thread_clock;
 
 pub use algorithm::{Algorithm, Param, Preset, SUPPORT};
 pub use configure::Configured;
@@ -43,4 +42,3 @@ pub use error::AlgorithmError;
 pub use scratch::Scratch;
 pub use sock::*;
 pub use source::Source;
-pub use thread_clock::ThreadClock;

@@ -5,7 +5,7 @@ use std::num::NonZero;
 use std::process::{Command, Stdio};
 use std::{io, thread};
 
-use crate::bpf::{self, bpffs, clang, requirements};
+use crate::bpf::{self, clang, namespaces, requirements};
 
 /// One thing that was looked at.
 #[derive(Debug)]
@@ -14,7 +14,7 @@ pub struct Finding {
     pub what: &'static str,
     /// Is it there?
     pub ok: bool,
-    /// Can nothing of the real kernel be used without it?
+    /// Can nothing be deployed without it?
     pub needed: bool,
     /// What was found.
     pub found: String,
@@ -23,6 +23,9 @@ pub struct Finding {
 }
 
 /// Looks at everything that deploying, telemetry and the testbed use. Leaves nothing behind.
+///
+/// The finding `deploy` is a rehearsal, by the code of [`deploy`](bpf::deploy): it is ok if and
+/// only if a deployment would succeed now, and then so is all else that is needed.
 pub fn doctor() -> Vec<Finding> {
     let finding = |what, ok, needed, found: String, fix| Finding {
         what,
@@ -32,7 +35,6 @@ pub fn doctor() -> Vec<Finding> {
         fix,
     };
     let (release, version) = requirements::kernel();
-    let missing = requirements::missing_capabilities();
     let mut findings = vec![
         finding(
             "kernel",
@@ -48,51 +50,64 @@ pub fn doctor() -> Vec<Finding> {
             requirements::BTF.into(),
             "boot a kernel built with CONFIG_DEBUG_INFO_BTF=y",
         ),
-        finding(
-            "capabilities",
-            missing.is_empty(),
-            true,
-            if missing.is_empty() {
-                "all".into()
-            } else {
-                format!("without {}", missing.join(", "))
-            },
-            "run as root (sudo), in a container with --privileged",
-        ),
     ];
-    let trial = bpf::Registered::load("reno");
+    let missing = requirements::missing_capabilities();
+    if missing.is_empty() {
+        let found = "all that ackclock uses".into();
+        findings.push(finding("capabilities", true, false, found, ""));
+    }
+    for each in missing {
+        let found = format!("missing: {}", each.cost);
+        let fix = "run as root (sudo), in a container with --privileged";
+        findings.push(finding(each.name, false, each.needed, found, fix));
+    }
+    let rehearsed = bpf::rehearse();
+    let registered = match &rehearsed {
+        Ok(_) => Ok(()),
+        Err(_) => bpf::Registered::load("reno").map(drop),
+    };
     findings.push(finding(
         "struct_ops",
-        trial.is_ok(),
+        registered.is_ok(),
         true,
-        match &trial {
-            Ok(registered) => format!(
-                "registered reno as {} and unregistered it",
-                registered.name()
+        registered.map_or_else(
+            |error| error.to_string(),
+            |()| "works: registered reno for a moment".into(),
+        ),
+        "see what was found",
+    ));
+    findings.push(finding(
+        "deploy",
+        rehearsed.is_ok(),
+        true,
+        match &rehearsed {
+            Ok(mounted) => format!(
+                "works; the BPF file system {}",
+                if *mounted {
+                    "is not mounted, deploy will mount it"
+                } else {
+                    "is mounted"
+                }
             ),
             Err(error) => error.to_string(),
         },
-        "see what is missing above; CONFIG_BPF_SYSCALL=y and CONFIG_BPF_JIT=y",
+        "see what was found",
     ));
-    drop(trial);
+    let sysctl = OpenOptions::new().write(true).open(namespaces::DEFAULT);
     findings.push(finding(
-        "BPF file system",
-        bpffs::here() || missing.is_empty(),
-        true,
-        if bpffs::here() {
-            "mounted".into()
-        } else {
-            "not mounted; deploy does it".into()
-        },
-        "mount -t bpf bpf /sys/fs/bpf",
+        "default algorithm",
+        sysctl.is_ok(),
+        false,
+        said(&sysctl.map(drop)),
+        "for deploy --default: run where /proc/sys can be written",
     ));
     let clang = clang::find();
     findings.push(finding(
         "clang",
         clang.is_some(),
         false,
-        clang.unwrap_or_else(|| "none that compiles for BPF".into()),
-        "for C files of your own: apt-get install clang",
+        clang.unwrap_or_else(|| "no clang that compiles for BPF".into()),
+        "to deploy your own C files: apt-get install clang",
     ));
     let namespaces = in_new_namespace(|| Ok(()));
     findings.push(finding(
@@ -100,7 +115,7 @@ pub fn doctor() -> Vec<Finding> {
         namespaces.is_ok(),
         false,
         said(&namespaces),
-        "for the testbed: run as root",
+        "for the testbed: run as root (sudo)",
     ));
     let tun = OpenOptions::new()
         .read(true)
@@ -112,7 +127,7 @@ pub fn doctor() -> Vec<Finding> {
         tun.is_ok(),
         false,
         said(&tun),
-        "for the link emulator: run as root; modprobe tun",
+        "for the testbed: run as root (sudo); modprobe tun",
     ));
     let netem = in_new_namespace(|| {
         let arguments = ["qdisc", "add", "dev", "lo", "root", "netem", "delay", "1ms"];
@@ -122,8 +137,8 @@ pub fn doctor() -> Vec<Finding> {
             .stderr(Stdio::null());
         match tc.status() {
             Ok(status) if status.success() => Ok(()),
-            Ok(_) => Err(io::Error::other("the kernel has none")),
-            Err(_) => Err(io::Error::other("no command tc to try it with")),
+            Ok(_) => Err(io::Error::other("the kernel does not have it")),
+            Err(_) => Err(io::Error::other("unknown: the command tc is missing")),
         }
     });
     findings.push(finding(
@@ -131,7 +146,7 @@ pub fn doctor() -> Vec<Finding> {
         netem.is_ok(),
         false,
         said(&netem),
-        "nothing here needs it, the testbed has its own emulator; modprobe sch_netem, apt-get install iproute2",
+        "ackclock does not need it: the testbed has its own emulator",
     ));
     let cores = thread::available_parallelism().map_or(1, NonZero::get);
     findings.push(finding(
@@ -139,7 +154,7 @@ pub fn doctor() -> Vec<Finding> {
         cores >= 2,
         false,
         cores.to_string(),
-        "the link emulator keeps one busy, and the stack wants another",
+        "the testbed needs two: one for the link emulator, one for TCP",
     ));
     findings
 }

@@ -6,7 +6,7 @@ use crate::rng::Stream;
 use crate::scenario::{Direction, Flow as FlowScenario, Scenario};
 use crate::schedule::NEVER;
 use crate::session::Session;
-use crate::tcp::profile::{Kernel, Switches};
+use crate::tcp::profile::HostProfile;
 use crate::tcp::{Ack, FlowLimits, Range, Receiver, SackBlocks, Sender};
 use ackclock_host::{Configured, CongestionControl, HostConfig, TCP_INFINITE_SSTHRESH};
 use std::collections::VecDeque;
@@ -119,8 +119,7 @@ pub(crate) struct Flow {
     pub(crate) session: Option<Box<Session>>,
     pub(crate) phase: Phase,
     pub(crate) configured: Configured,
-    pub(crate) kernel: Kernel,
-    pub(crate) switches: Switches,
+    pub(crate) profile: HostProfile,
     /// Index of the queue that its data passes.
     pub(crate) queue: usize,
     two_way: bool,
@@ -167,11 +166,11 @@ impl Flow {
             session: session.map(Box::new),
             phase: Phase::closed(NEVER),
             configured,
-            kernel: Kernel::of(scenario.profile),
-            switches: Switches {
+            profile: HostProfile {
+                segments_per_ack: scenario.delayed_ack_segments,
                 tso: scenario.tso,
                 pacing: scenario.pacing,
-                segments_per_ack: scenario.delayed_ack_segments,
+                ..HostProfile::of(scenario.profile)
             },
             queue: usize::from(flow.direction == Direction::Reverse),
             two_way: scenario.is_two_way(),
@@ -237,10 +236,10 @@ impl Flow {
             &self.configured,
             HostConfig {
                 hz: scenario.hz,
-                era: self.kernel.era,
+                era: self.profile.era,
                 random_seed: self.seeds.bits(),
                 mss_bytes: scenario.mss_bytes,
-                initial_cwnd: self.kernel.initial_cwnd(scenario.mss_bytes),
+                initial_cwnd: self.profile.initial_cwnd(scenario.mss_bytes),
                 initial_ssthresh: self.initial_ssthresh,
             },
         );
@@ -252,8 +251,7 @@ impl Flow {
         };
         Sender::new(
             cc,
-            &self.kernel,
-            &self.switches,
+            self.profile,
             limits,
             now_ns,
             handshake_ns,
@@ -341,7 +339,7 @@ impl Flow {
         let mut row = SampleRow {
             time_us: now_ns / 1_000,
             flow: self.number,
-            cwnd_packets: self.kernel.initial_cwnd(scenario.mss_bytes),
+            cwnd_packets: self.profile.initial_cwnd(scenario.mss_bytes),
             ssthresh_packets: TCP_INFINITE_SSTHRESH,
             srtt_us: 0,
             min_rtt_us: 0,

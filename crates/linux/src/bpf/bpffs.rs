@@ -1,72 +1,126 @@
 //! The BPF file system, where a link outlives the process that made it.
+//!
+//! Everything of ours is in one directory that belongs to root and that only root can enter.
+//! It is there while something is deployed. Where somebody mounted the file system for all
+//! users, they can still write beside it: nothing there is read.
 
 use std::ffi::CString;
-use std::fs::{self, File};
+use std::fs::{self, DirBuilder, File, Metadata, OpenOptions};
 use std::io;
 use std::os::fd::AsRawFd as _;
-use std::os::unix::fs::symlink;
-use std::path::PathBuf;
+use std::os::unix::fs::{symlink, DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
-use super::namespaces::Namespace;
+use super::namespaces::NetworkNamespace;
 use super::KernelError;
 
 const ROOT: &str = "/sys/fs/bpf";
-const PREFIX: &str = "ackclock_";
+const DIRECTORY: &str = "/sys/fs/bpf/ackclock";
 /// Followed by the namespace's inode. No algorithm's pin: names have no `-`.
-const PREVIOUS_DEFAULT: &str = "ackclock-previous-default-";
+const PREVIOUS_DEFAULT: &str = "previous-default-";
+/// How long a command waits for another that deploys.
+const LOCK_WAIT: Duration = Duration::from_secs(20);
+/// After this a waiting command says so.
+const LOCK_PATIENCE: Duration = Duration::from_millis(200);
+/// How long it waits for another that mounts, which takes microseconds. Every user of the
+/// machine can hold that lock, so nobody waits for longer.
+const MOUNT_WAIT: Duration = Duration::from_secs(3);
+const POLL: Duration = Duration::from_millis(10);
+
+/// For how long what is done to the machine stays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stay {
+    /// Until it is undone.
+    UntilUndone,
+    /// Until the calling thread ends: a rehearsal.
+    ThisThread,
+}
+
+/// Who asks for a change of the machine.
+pub trait Caller {
+    /// Hears what the change waits for, and warnings.
+    fn tell(&self, text: &str);
+
+    /// Shall it stop waiting?
+    fn is_interrupted(&self) -> bool;
+}
+
+/// Nobody listens.
+impl Caller for () {
+    fn tell(&self, _: &str) {}
+
+    fn is_interrupted(&self) -> bool {
+        false
+    }
+}
 
 /// The BPF file system, mounted, and locked against other deployments.
+#[derive(Debug)]
 pub(crate) struct BpfFs {
-    _lock: File,
+    _directory: File,
     /// Was it mounted for this?
     pub mounted: bool,
 }
 
 impl BpfFs {
-    /// Waits for its turn; mounts the file system where it is not.
-    pub fn lock() -> Result<Self, KernelError> {
-        let mut mounted = false;
+    /// Mounts the file system where it is not, and waits for its turn. `caller` hears what it
+    /// waits for.
+    pub fn lock(stay: Stay, caller: &dyn Caller) -> Result<Self, KernelError> {
+        let mounted = mount_if_missing(stay)?;
+        check_root()?;
+        let started = Instant::now();
         loop {
-            let what = || format!("open {ROOT}");
-            let lock = File::open(ROOT).map_err(|error| KernelError::system(what(), error))?;
-            // SAFETY: a plain system call; its result is checked.
-            if unsafe { libc::flock(lock.as_raw_fd(), libc::LOCK_EX) } != 0 {
-                let error = io::Error::last_os_error();
-                return Err(KernelError::system(format!("lock {ROOT}"), error));
-            }
-            if is_mounted(&lock) {
+            let directory = open_directory(caller)?;
+            wait_for(&directory, started, caller)?;
+            // Whoever held it may have removed it.
+            if is_same(&directory, Path::new(DIRECTORY)) {
                 return Ok(Self {
-                    _lock: lock,
+                    _directory: directory,
                     mounted,
                 });
-            }
-            // Another may have mounted it while we waited: then this is the directory below.
-            if !here() {
-                if fs::read_link("/proc/self/ns/mnt").ok() != fs::read_link("/proc/1/ns/mnt").ok() {
-                    return Err(KernelError::PrivateMounts);
-                }
-                mount().map_err(|error| {
-                    let what = format!("mount the BPF file system (mount -t bpf bpf {ROOT})");
-                    KernelError::system(what, error)
-                })?;
-                mounted = true;
             }
         }
     }
 
+    /// Checks that something could be pinned.
+    pub fn check_writable(&self) -> Result<(), KernelError> {
+        let path = CString::new(DIRECTORY).expect("no zero byte");
+        // SAFETY: the path is a C string.
+        if unsafe { libc::access(path.as_ptr(), libc::W_OK) } == 0 {
+            return Ok(());
+        }
+        let error = io::Error::last_os_error();
+        Err(KernelError::system(format!("write in {DIRECTORY}"), error))
+    }
+
+    /// Where an algorithm of that name is pinned, or is to be.
     pub fn pin(&self, name: &str) -> PathBuf {
-        PathBuf::from(format!("{ROOT}/{PREFIX}{name}"))
+        Path::new(DIRECTORY).join(name)
+    }
+
+    /// Names of the algorithms that are pinned, sorted.
+    pub fn pinned(&self) -> io::Result<Vec<String>> {
+        let mut names = Vec::new();
+        for entry in fs::read_dir(DIRECTORY)? {
+            let name = entry?.file_name().to_string_lossy().into_owned();
+            if !name.contains('-') {
+                names.push(name);
+            }
+        }
+        names.sort();
+        Ok(names)
     }
 
     /// The default algorithm that the first of ours replaced in a namespace, if one did.
     pub fn previous_default(&self, namespace: u64) -> Option<String> {
-        let target = fs::read_link(previous_default(namespace)).ok()?;
-        Some(target.to_string_lossy().into_owned())
+        previous_default(namespace)
     }
 
     /// Keeps it, in a symbolic link, since this file system has no plain files.
     pub fn set_previous_default(&self, namespace: u64, name: &str) -> io::Result<()> {
-        let path = previous_default(namespace);
+        let path = previous_default_path(namespace);
         match fs::remove_file(&path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
             _ => symlink(name, path),
@@ -74,10 +128,11 @@ impl BpfFs {
     }
 
     /// Forgets those of namespaces that are gone or have none of ours as default.
-    pub fn tidy_previous_defaults(&self, namespaces: &[Namespace]) -> io::Result<()> {
-        for entry in fs::read_dir(ROOT)? {
+    pub fn tidy_previous_defaults(&self, namespaces: &[NetworkNamespace]) -> io::Result<()> {
+        for entry in fs::read_dir(DIRECTORY)? {
             let path = entry?.path();
-            let wanted = |namespace: &&Namespace| path == previous_default(namespace.inode);
+            let wanted =
+                |namespace: &&NetworkNamespace| path == previous_default_path(namespace.inode);
             let ours = namespaces
                 .iter()
                 .find(wanted)
@@ -91,18 +146,209 @@ impl BpfFs {
     }
 }
 
-fn previous_default(namespace: u64) -> PathBuf {
-    PathBuf::from(format!("{ROOT}/{PREVIOUS_DEFAULT}{namespace}"))
+impl Drop for BpfFs {
+    fn drop(&mut self) {
+        // It fails while something is deployed. Who waits for the lock looks again.
+        let _ = fs::remove_dir(DIRECTORY);
+    }
 }
 
-/// Where that algorithm is pinned, if the BPF file system is there.
+fn previous_default_path(namespace: u64) -> PathBuf {
+    PathBuf::from(format!("{DIRECTORY}/{PREVIOUS_DEFAULT}{namespace}"))
+}
+
+/// The default algorithm that `undeploy` restores in a namespace, where one is kept.
+pub(crate) fn previous_default(namespace: u64) -> Option<String> {
+    let path = previous_default_path(namespace);
+    is_ours()
+        .then(|| fs::read_link(path).ok())?
+        .map(|target| target.to_string_lossy().into_owned())
+}
+
+/// Where that algorithm is pinned, if it is.
 pub(crate) fn pinned(name: &str) -> Option<PathBuf> {
-    Some(PathBuf::from(format!("{ROOT}/{PREFIX}{name}"))).filter(|path| path.exists())
+    let path = Path::new(DIRECTORY).join(name);
+    (is_ours() && path.exists()).then_some(path)
 }
 
 /// Is there a BPF file system?
 pub(crate) fn here() -> bool {
     File::open(ROOT).is_ok_and(|root| is_mounted(&root))
+}
+
+/// Is there none, so that nothing is deployed?
+///
+/// # Errors
+/// There may be one that this process cannot see.
+pub(crate) fn is_missing() -> Result<bool, KernelError> {
+    if here() {
+        Ok(false)
+    } else if in_private_mounts() {
+        Err(KernelError::PrivateMounts)
+    } else {
+        Ok(true)
+    }
+}
+
+/// Is there a directory, and is it root's?
+fn is_ours() -> bool {
+    here() && fs::symlink_metadata(DIRECTORY).is_ok_and(|found| is_roots(&found))
+}
+
+/// A directory that root made and where nobody else can write.
+fn is_roots(found: &Metadata) -> bool {
+    found.is_dir() && found.uid() == 0 && found.mode() & 0o022 == 0
+}
+
+fn is_same(open: &File, path: &Path) -> bool {
+    let identity = |found: &Metadata| (found.dev(), found.ino());
+    let [open, there] = [open.metadata(), fs::symlink_metadata(path)];
+    matches!((&open, &there), (Ok(open), Ok(there)) if identity(open) == identity(there))
+}
+
+/// Mounts the BPF file system if there is none; was there none?
+fn mount_if_missing(stay: Stay) -> Result<bool, KernelError> {
+    if !is_missing()? {
+        return Ok(false);
+    }
+    // Of two commands at once the second finds what the first has mounted.
+    let below =
+        File::open(ROOT).map_err(|error| KernelError::system(format!("open {ROOT}"), error))?;
+    let started = Instant::now();
+    while !try_lock(&below).unwrap_or(true) && started.elapsed() < MOUNT_WAIT {
+        sleep(POLL);
+    }
+    if here() {
+        return Ok(false);
+    }
+    if stay == Stay::ThisThread {
+        own_mounts().map_err(|error| KernelError::system("make a mount namespace", error))?;
+    }
+    mount("bpf", ROOT, "bpf", MOUNT_FLAGS, "mode=0700").map_err(|error| {
+        let what = format!("mount the BPF file system (mount -t bpf -o mode=0700 bpf {ROOT})");
+        KernelError::system(what, error)
+    })?;
+    Ok(true)
+}
+
+/// Refuses a file system in which others could replace the directory.
+fn check_root() -> Result<(), KernelError> {
+    let found = fs::metadata(ROOT)
+        .map_err(|error| KernelError::system(format!("look at {ROOT}"), error))?;
+    let (uid, mode) = (found.uid(), found.mode() & 0o7777);
+    if uid == 0 && (mode & 0o022 == 0 || mode & 0o1000 != 0) {
+        return Ok(());
+    }
+    Err(KernelError::Unsafe {
+        what: format!("{ROOT} belongs to user {uid} and has mode {mode:04o}"),
+        fix: format!("chown root {ROOT} && chmod 0700 {ROOT}"),
+    })
+}
+
+/// Our directory, made where it is not. What another user put in its place is moved aside.
+fn open_directory(caller: &dyn Caller) -> Result<File, KernelError> {
+    const ATTEMPTS: u32 = 100;
+    let cannot = |error| KernelError::system(format!("make {DIRECTORY}"), error);
+    for attempt in 0..ATTEMPTS {
+        match DirBuilder::new().mode(0o700).create(DIRECTORY) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+                return Err(cannot(error))
+            }
+            _ => {}
+        }
+        let opened = OpenOptions::new()
+            .read(true)
+            .custom_flags(libc::O_DIRECTORY | libc::O_NOFOLLOW)
+            .open(DIRECTORY);
+        if let Ok(directory) = opened {
+            if directory.metadata().is_ok_and(|found| is_roots(&found)) {
+                return Ok(directory);
+            }
+        }
+        let Ok(planted) = fs::symlink_metadata(DIRECTORY) else {
+            continue; // removed meanwhile
+        };
+        if is_roots(&planted) {
+            continue; // made anew meanwhile
+        }
+        let aside = format!("{ROOT}/not-ackclock-{}-{attempt}", std::process::id());
+        if fs::rename(DIRECTORY, &aside).is_ok() {
+            let uid = planted.uid();
+            caller.tell(&format!(
+                "warning: user {uid} made {DIRECTORY}; it is now {aside}"
+            ));
+        }
+    }
+    let owner = fs::symlink_metadata(DIRECTORY).map_or(0, |found| found.uid());
+    Err(KernelError::Unsafe {
+        what: format!("user {owner} keeps putting something at {DIRECTORY}"),
+        fix: format!("chmod 0700 {ROOT}"),
+    })
+}
+
+/// Waits for another command, at most until [`LOCK_WAIT`] after `started`.
+fn wait_for(directory: &File, started: Instant, caller: &dyn Caller) -> Result<(), KernelError> {
+    let mut told = false;
+    loop {
+        let got = try_lock(directory);
+        if got.map_err(|error| KernelError::system(format!("lock {DIRECTORY}"), error))? {
+            return Ok(());
+        }
+        let waited = started.elapsed();
+        if waited >= LOCK_WAIT {
+            return Err(KernelError::Locked {
+                holder: holder(directory),
+                waited_s: waited.as_secs(),
+            });
+        }
+        if caller.is_interrupted() {
+            return Err(KernelError::Interrupted);
+        }
+        if !told && waited >= LOCK_PATIENCE {
+            caller.tell(&format!(
+                "waiting for {}, which holds the lock of deployments",
+                holder(directory)
+            ));
+            told = true;
+        }
+        sleep(POLL);
+    }
+}
+
+/// Takes the lock if nobody has it; was it free?
+fn try_lock(directory: &File) -> io::Result<bool> {
+    // SAFETY: a plain system call; its result is checked.
+    if unsafe { libc::flock(directory.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) } == 0 {
+        return Ok(true);
+    }
+    match io::Error::last_os_error() {
+        error if error.kind() == io::ErrorKind::WouldBlock => Ok(false),
+        error if error.kind() == io::ErrorKind::Interrupted => Ok(false),
+        error => Err(error),
+    }
+}
+
+/// Who holds that lock, as `process 1234 (python3)`, by /proc/locks.
+fn holder(directory: &File) -> String {
+    let unknown = || "a process that /proc/locks does not show".to_string();
+    let Ok(found) = directory.metadata() else {
+        return unknown();
+    };
+    let (major, minor) = (libc::major(found.dev()), libc::minor(found.dev()));
+    let wanted = format!("{major:02x}:{minor:02x}:{}", found.ino());
+    let locks = fs::read_to_string("/proc/locks").unwrap_or_default();
+    let pid = locks.lines().find_map(|line| {
+        let mut words = line
+            .split_whitespace()
+            .skip_while(|word| *word != "FLOCK")
+            .skip(3);
+        let pid: u32 = words.next()?.parse().ok()?;
+        (words.next()? == wanted && pid > 0).then_some(pid)
+    });
+    pid.map_or_else(unknown, |pid| {
+        let command = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+        format!("process {pid} ({})", command.trim())
+    })
 }
 
 fn is_mounted(root: &File) -> bool {
@@ -114,18 +360,61 @@ fn is_mounted(root: &File) -> bool {
     }
 }
 
-fn mount() -> io::Result<()> {
-    let text = |text: &str| CString::new(text).expect("no zero byte");
-    let (source, root, kind) = (text("bpf"), text(ROOT), text("bpf"));
-    let flags = libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC | libc::MS_RELATIME;
-    // SAFETY: three C strings that live through the call, and no data.
+/// Is this known to be another mount namespace than that of process 1 or of a process above
+/// this one? What is mounted here would then end with the command. A link that cannot be read
+/// tells nothing: a process without all the capabilities of the other may not read it.
+fn in_private_mounts() -> bool {
+    let Ok(own) = fs::read_link("/proc/thread-self/ns/mnt") else {
+        return false;
+    };
+    let differs =
+        |pid: u32| fs::read_link(format!("/proc/{pid}/ns/mnt")).is_ok_and(|other| other != own);
+    let mut pid = std::process::id();
+    while pid > 1 {
+        pid = parent(pid).unwrap_or(0);
+        if differs(pid) {
+            return true;
+        }
+    }
+    differs(1)
+}
+
+fn parent(pid: u32) -> Option<u32> {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("PPid:"))?;
+    line.trim().parse().ok()
+}
+
+/// Gives the calling thread mounts of its own, which end with it.
+fn own_mounts() -> io::Result<()> {
+    // SAFETY: unshare changes nothing but the namespace of the calling thread.
+    if unsafe { libc::unshare(libc::CLONE_NEWNS) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    mount("none", "/", "none", libc::MS_REC | libc::MS_PRIVATE, "")
+}
+
+const MOUNT_FLAGS: libc::c_ulong =
+    libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC | libc::MS_RELATIME;
+
+fn mount(
+    source: &str,
+    target: &str,
+    kind: &str,
+    flags: libc::c_ulong,
+    options: &str,
+) -> io::Result<()> {
+    let texts = [source, target, kind, options];
+    let [source, target, kind, options] =
+        texts.map(|text| CString::new(text).expect("no zero byte"));
+    // SAFETY: four C strings that live through the call.
     let done = unsafe {
         libc::mount(
             source.as_ptr(),
-            root.as_ptr(),
+            target.as_ptr(),
             kind.as_ptr(),
             flags,
-            std::ptr::null(),
+            options.as_ptr().cast(),
         )
     };
     if done == 0 {

@@ -1,15 +1,17 @@
 //! Algorithms that stay registered when the command ends.
 
 use std::thread::sleep;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 use std::{fs, io};
 
-use ackclock_host::Algorithm;
+use ackclock_host::{Algorithm, Configured};
 
-use super::bpffs::BpfFs;
+use super::bpffs::{BpfFs, Caller, Stay};
 use super::load::check_name;
-use super::namespaces::Namespace;
-use super::{require, status, KernelError, Registered};
+use super::namespaces::NetworkNamespace;
+use super::requirements::require_root;
+use super::status::registered;
+use super::{bpffs, KernelError, Registered};
 
 /// Names of Linux's own algorithms, whether this kernel has them or could load them.
 const LINUX_OWN: &[&str] = &[
@@ -42,10 +44,12 @@ pub struct Deployed {
     pub name: String,
     /// Its spec in canonical form.
     pub spec: String,
-    /// The default that it replaced here, if it was to.
+    /// The default here before, if it was to become the default; its own name if it was.
     pub replaced: Option<String>,
     /// Was the BPF file system mounted for it?
     pub mounted: bool,
+    /// Was the same algorithm deployed under that name before?
+    pub already: bool,
 }
 
 /// What `undeploy` did.
@@ -73,46 +77,128 @@ fn is_linux_own(name: &str) -> bool {
 
 /// Registers an algorithm (`name_or_path[@preset][:param=value,…]`) until [`undeploy`] or the
 /// next boot; `default` makes it what new sockets of this network namespace, and new
-/// namespaces, begin with.
+/// namespaces, begin with. Does nothing if the same is deployed under that name. `caller` hears
+/// what it waits for.
 ///
 /// # Errors
-/// As [`Registered::load_as`]; a name that is Linux's own.
-pub fn deploy(spec: &str, name: Option<&str>, default: bool) -> Result<Deployed, KernelError> {
-    let configured = Algorithm::configure(spec)?;
-    let name = name.map_or_else(|| kernel_name(configured.algorithm().name()), String::from);
-    check_name(&name)?;
-    let problem = if is_linux_own(&name) {
-        Some("it is the name of Linux's own")
-    } else {
-        name.contains('.')
-            .then_some("a name with a dot cannot be pinned")
-    };
-    if let Some(problem) = problem {
-        return Err(KernelError::BadName {
-            name,
-            problem: problem.into(),
-        });
+/// As [`Registered::load_as`]; a name that is Linux's own, or of another deployment.
+pub fn deploy(
+    spec: &str,
+    name: Option<&str>,
+    default: bool,
+    caller: &dyn Caller,
+) -> Result<Deployed, KernelError> {
+    let plan = Plan::new(spec, name)?;
+    let (bpffs, mut registered) = plan.register(Stay::UntilUndone, caller)?;
+    let pin = bpffs.pin(&plan.name);
+    if let Some(registered) = &mut registered {
+        registered.pin(&pin)?;
     }
-    require("deploying an algorithm")?;
-    let bpffs = BpfFs::lock()?;
-    let mut registered = Registered::load_as(&configured, &name)?;
-    let pin = bpffs.pin(&name);
-    registered.pin(&pin)?;
+    let already = registered.is_none();
     let replaced = if default {
-        let replaced = make_default(&bpffs, &name);
-        if replaced.is_err() {
+        let replaced = make_default(&bpffs, &plan.name);
+        if replaced.is_err() && !already {
             let _ = fs::remove_file(&pin);
+            let _ = bpffs.tidy_previous_defaults(&NetworkNamespace::all());
         }
         Some(replaced?)
     } else {
         None
     };
     Ok(Deployed {
-        name,
-        spec: registered.spec().to_string(),
+        spec: plan.configured.spec().to_string(),
+        name: plan.name,
         replaced,
         mounted: bpffs.mounted,
+        already,
     })
+}
+
+/// Does what [`deploy`] does of `reno`, under a name of its own, up to the step that would
+/// make it stay. Was the BPF file system mounted for it, until now?
+///
+/// # Errors
+/// What `deploy` would say.
+pub(crate) fn rehearse() -> Result<bool, KernelError> {
+    let rehearsal = || {
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+        let now_ns = now.map_or(0, |now| now.subsec_nanos());
+        let name = format!("rehearsal{:06x}", (std::process::id() ^ now_ns) & 0xff_ffff);
+        let plan = Plan::new("reno", Some(&name))?;
+        let (bpffs, registered) = plan.register(Stay::ThisThread, &())?;
+        drop(registered);
+        Ok(bpffs.mounted)
+    };
+    std::thread::scope(|scope| scope.spawn(rehearsal).join().expect("it does not panic"))
+}
+
+/// What is to be deployed.
+struct Plan {
+    configured: Configured,
+    name: String,
+}
+
+impl Plan {
+    fn new(spec: &str, name: Option<&str>) -> Result<Self, KernelError> {
+        let configured = Algorithm::configure(spec)?;
+        let name = name.map_or_else(|| kernel_name(configured.algorithm().name()), String::from);
+        check_name(&name)?;
+        let problem = if is_linux_own(&name) {
+            Some("an algorithm of Linux has that name")
+        } else {
+            name.contains('.')
+                .then_some("a name with a dot cannot be deployed")
+        };
+        if let Some(problem) = problem {
+            return Err(KernelError::BadName {
+                name,
+                problem: problem.into(),
+            });
+        }
+        Ok(Self { configured, name })
+    }
+
+    /// Registers it for the time of this process; nothing if the same is deployed.
+    fn register(
+        &self,
+        stay: Stay,
+        caller: &dyn Caller,
+    ) -> Result<(BpfFs, Option<Registered>), KernelError> {
+        let name = &self.name;
+        require_root("deploying an algorithm")?;
+        let bpffs = BpfFs::lock(stay, caller)?;
+        bpffs.check_writable()?;
+        let pin = bpffs.pin(name);
+        if pin.exists() {
+            let deployed = registered()?
+                .into_iter()
+                .find(|found| found.name == *name && found.pinned());
+            match deployed.map(|found| found.label) {
+                Some(Some(label)) if label.is_of(&self.configured) => {
+                    return Ok((bpffs, None));
+                }
+                Some(label) => {
+                    let deployed = label.map_or_else(|| "unknown".into(), |label| label.spec);
+                    let wanted = self.configured.spec();
+                    return Err(KernelError::DeployedOtherwise {
+                        name: name.clone(),
+                        deployed: if deployed == wanted {
+                            format!("{deployed}, from another text of the C file")
+                        } else {
+                            deployed
+                        },
+                        wanted: wanted.to_string(),
+                    });
+                }
+                // Something detached the link: the pin keeps nothing registered.
+                None => fs::remove_file(&pin).map_err(|error| {
+                    KernelError::system(format!("remove {}", pin.display()), error)
+                })?,
+            }
+        }
+        let registered = Registered::load_as(&self.configured, name)?;
+        Ok((bpffs, Some(registered)))
+    }
 }
 
 /// Makes it the default here; returns what was.
@@ -120,38 +206,56 @@ fn make_default(bpffs: &BpfFs, name: &str) -> Result<String, KernelError> {
     let cannot = |error| KernelError::system(format!("make {name} the default"), error);
     let here = here();
     let before = here.default_algorithm().map_err(cannot)?;
-    if !bpffs.pin(&before).exists() {
-        bpffs
-            .set_previous_default(here.inode, &before)
-            .map_err(cannot)?;
+    if before != name {
+        if !bpffs.pin(&before).exists() {
+            bpffs
+                .set_previous_default(here.inode, &before)
+                .map_err(cannot)?;
+        }
+        here.set_default_algorithm(name).map_err(cannot)?;
     }
-    here.set_default_algorithm(name).map_err(cannot)?;
     Ok(before)
 }
 
+/// Names of what is deployed, sorted. `caller` as for [`deploy`].
+///
+/// # Errors
+/// Missing privileges.
+pub fn deployed(caller: &dyn Caller) -> Result<Vec<String>, KernelError> {
+    require_root("looking for what is deployed")?;
+    if bpffs::is_missing()? {
+        return Ok(Vec::new());
+    }
+    let names = BpfFs::lock(Stay::UntilUndone, caller)?.pinned();
+    names.map_err(|error| KernelError::system("list what is deployed", error))
+}
+
 /// Unregisters what [`deploy`] registered. Where it is the default, the default becomes again
-/// what it was before. Sockets that use it keep it until they close.
+/// what it was before. Sockets that use it keep it until they close. `caller` as for [`deploy`].
 ///
 /// # Errors
 /// Nothing of that name is deployed; missing privileges.
-pub fn undeploy(name: &str) -> Result<Undeployed, KernelError> {
-    require("undeploying an algorithm")?;
-    let bpffs = BpfFs::lock()?;
-    let pin = bpffs.pin(name);
-    if check_name(name).is_err() || !pin.exists() {
-        let deployed = status()?.into_iter().filter(|each| each.pinned);
-        let names: Vec<_> = deployed.map(|each| each.name).collect();
-        return Err(KernelError::NotDeployed {
-            name: name.into(),
-            known: match names.join(", ") {
-                names if names.is_empty() => "nothing is".into(),
-                names => format!("deployed: {names}"),
-            },
-        });
+pub fn undeploy(name: &str, caller: &dyn Caller) -> Result<Undeployed, KernelError> {
+    require_root("undeploying an algorithm")?;
+    let unknown = |deployed: &[String]| KernelError::NotDeployed {
+        name: name.into(),
+        known: match deployed.join(", ") {
+            names if names.is_empty() => "nothing is deployed".into(),
+            names => format!("deployed: {names}"),
+        },
+    };
+    if bpffs::is_missing()? {
+        return Err(unknown(&[]));
     }
+    let bpffs = BpfFs::lock(Stay::UntilUndone, caller)?;
     let cannot = |error| KernelError::system(format!("undeploy {name}"), error);
+    let pin = bpffs.pin(name);
+    let deployed = bpffs.pinned().map_err(cannot)?;
+    if !deployed.iter().any(|each| each == name) {
+        return Err(unknown(&deployed));
+    }
     let (mut restored, mut live) = (Vec::new(), Vec::new());
-    let namespaces = Namespace::all();
+    let namespaces = NetworkNamespace::all();
     for namespace in &namespaces {
         if namespace
             .default_algorithm()
@@ -187,7 +291,7 @@ pub fn undeploy(name: &str) -> Result<Undeployed, KernelError> {
 ///
 /// The next is tried where one is not there any more, or is not for all (the file
 /// `tcp_allowed_congestion_control`), as CUBIC on a kernel that begins with another.
-fn restore_default(bpffs: &BpfFs, namespace: &Namespace) -> io::Result<String> {
+fn restore_default(bpffs: &BpfFs, namespace: &NetworkNamespace) -> io::Result<String> {
     let mut refused = None;
     for name in [namespace.inode, here().inode]
         .into_iter()
@@ -202,8 +306,8 @@ fn restore_default(bpffs: &BpfFs, namespace: &Namespace) -> io::Result<String> {
     Err(refused.expect("two at least were tried"))
 }
 
-fn here() -> Namespace {
-    Namespace::all().swap_remove(0)
+fn here() -> NetworkNamespace {
+    NetworkNamespace::all().swap_remove(0)
 }
 
 /// What sockets can choose.

@@ -9,13 +9,15 @@ pub enum KernelError {
     #[error(transparent)]
     Algorithm(#[from] AlgorithmError),
     /// A capability is missing.
-    #[error("{what} needs root (CAP_BPF, CAP_PERFMON, CAP_NET_ADMIN and CAP_SYS_ADMIN); run it with sudo. The simulator needs no root")]
+    #[error("{what} needs root; this process lacks {missing}: run it with sudo, in a container with --privileged. The simulator needs no root")]
     NotRoot {
         /// What was asked for.
         what: String,
+        /// Capabilities, or the user number 0.
+        missing: String,
     },
     /// The kernel does not describe its types.
-    #[error("this kernel has no BTF (/sys/kernel/btf/vmlinux is missing), by which BPF programs find the socket's members; boot one built with CONFIG_DEBUG_INFO_BTF=y, as those of Debian, Ubuntu and Fedora are")]
+    #[error("this kernel has no BTF: /sys/kernel/btf/vmlinux is missing, and BPF programs find the members of a socket by it; boot a kernel built with CONFIG_DEBUG_INFO_BTF=y, such as those of Debian, Ubuntu and Fedora")]
     NoBtf,
     /// The kernel lacks something that came later.
     #[error("Linux {release} is too old: {what} came with Linux {since}")]
@@ -28,7 +30,7 @@ pub enum KernelError {
         since: &'static str,
     },
     /// The kernel's configuration lacks something.
-    #[error("this kernel cannot have congestion control in BPF: its BTF has no bpf_struct_ops_tcp_congestion_ops (CONFIG_BPF_SYSCALL, CONFIG_BPF_JIT and CONFIG_NET are needed)")]
+    #[error("this kernel does not support congestion control in BPF: its BTF has no bpf_struct_ops_tcp_congestion_ops; boot a kernel built with CONFIG_BPF_SYSCALL=y, CONFIG_BPF_JIT=y and CONFIG_NET=y")]
     NoStructOps,
     /// A user's file, and nothing to compile it with.
     #[error("{path}: {}", super::clang::NO_CLANG)]
@@ -45,7 +47,7 @@ pub enum KernelError {
         messages: String,
     },
     /// The verifier refuses the program.
-    #[error("the kernel's verifier refuses {spec}:\n{log}")]
+    #[error("the kernel's verifier refuses {spec}; the end of its log:\n{log}")]
     Refused {
         /// The algorithm.
         spec: String,
@@ -53,18 +55,28 @@ pub enum KernelError {
         log: String,
     },
     /// A name that the kernel cannot have.
-    #[error("name = `{name}`: {problem}; give another with --name")]
+    #[error("name `{name}`: {problem}; choose another name with --name")]
     BadName {
         /// The name.
         name: String,
         /// What is wrong with it.
         problem: String,
     },
-    /// The name is in use.
-    #[error("the kernel has an algorithm `{name}` already; give another name with --name, or free this one with `ackclock undeploy {name}` if `ackclock status` lists it")]
+    /// The name is in use, and not by a deployment.
+    #[error("another program has registered an algorithm `{name}` in the kernel; choose another name with --name (`ackclock status` shows who holds `{name}`)")]
     NameTaken {
         /// The name.
         name: String,
+    },
+    /// The name is that of another deployment.
+    #[error("`{name}` is already deployed as {deployed}, and you asked for {wanted}; run `ackclock undeploy {name}` first, or choose another name with --name")]
+    DeployedOtherwise {
+        /// The name.
+        name: String,
+        /// Spec of what is deployed.
+        deployed: String,
+        /// Spec of what was asked for.
+        wanted: String,
     },
     /// Nothing of that name is deployed.
     #[error("`{name}` is not deployed; {known}")]
@@ -75,8 +87,27 @@ pub enum KernelError {
         known: String,
     },
     /// What would be mounted ends with the command.
-    #[error("this command has a mount namespace of its own without the BPF file system, as under `ip netns exec`: what is deployed in it ends with it; use nsenter --net=/run/netns/NAME instead")]
+    #[error("this command runs in a mount namespace of its own (as under `ip netns exec` or `unshare --mount`), where no BPF file system is mounted: a deployment would end with the command; run `nsenter --net=/run/netns/NAME ackclock ...` instead of `ip netns exec NAME`, or run `mount -t bpf -o mode=0700 bpf /sys/fs/bpf` before you enter the namespace")]
     PrivateMounts,
+    /// Other users could change what is deployed.
+    #[error("{what}, so that other users could change what is deployed; run `{fix}`")]
+    Unsafe {
+        /// What was found.
+        what: String,
+        /// A command.
+        fix: String,
+    },
+    /// Another command holds the lock.
+    #[error("gave up after {waited_s} s: {holder} holds the lock of deployments; wait until it ends, or end it, and try again")]
+    Locked {
+        /// Who.
+        holder: String,
+        /// How long this command waited.
+        waited_s: u64,
+    },
+    /// The caller did not want to wait any longer.
+    #[error("interrupted while waiting for another deployment; nothing was changed")]
+    Interrupted,
     /// The operating system got in the way.
     #[error("cannot {what}: {reason}")]
     System {

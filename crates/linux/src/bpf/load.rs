@@ -175,7 +175,7 @@ fn patch(open: &mut OpenObject, elf: &[u8], configured: &Configured, name: &str)
             }
             write_text(
                 &mut value[at("cc_label")..][..LABEL_SIZE],
-                &label(configured),
+                &Label::of(configured).text(),
             );
         }
     }
@@ -184,14 +184,54 @@ fn patch(open: &mut OpenObject, elf: &[u8], configured: &Configured, name: &str)
 /// `CC_LABEL_SIZE` of host_kernel.h.
 pub(crate) const LABEL_SIZE: usize = 1024;
 
-/// What `status` reads back: the spec, and in a second line every parameter.
-fn label(configured: &Configured) -> String {
-    let params = configured.algorithm().params().iter();
-    let values: Vec<_> = params
-        .zip(configured.values())
-        .map(|(param, (name, stored))| format!("{name}={}", param.display(stored)))
-        .collect();
-    format!("{}\n{}", configured.spec(), values.join(" "))
+/// What an algorithm in the kernel says of itself, in the read-only data of its programs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Label {
+    /// In canonical form.
+    pub spec: String,
+    /// Of the C file's text, 16 hexadecimal digits.
+    pub fingerprint: String,
+    /// Every parameter, as `beta=0.7 C=0.4`.
+    pub parameters: String,
+}
+
+impl Label {
+    pub fn of(configured: &Configured) -> Self {
+        let params = configured.algorithm().params().iter();
+        let values: Vec<_> = params
+            .zip(configured.values())
+            .map(|(param, (name, stored))| format!("{name}={}", param.display(stored)))
+            .collect();
+        Self {
+            spec: configured.spec().to_string(),
+            fingerprint: format!("{:016x}", configured.algorithm().fingerprint()),
+            parameters: values.join(" "),
+        }
+    }
+
+    /// Is it that algorithm with those parameters, from the same text of the C file?
+    pub fn is_of(&self, configured: &Configured) -> bool {
+        let other = Self::of(configured);
+        (&self.spec, &self.fingerprint) == (&other.spec, &other.fingerprint)
+    }
+
+    fn text(&self) -> String {
+        format!("{}\n{}\n{}", self.fingerprint, self.spec, self.parameters)
+    }
+
+    pub fn parse(text: &str) -> Option<Self> {
+        let mut text = text;
+        if text.len() == LABEL_SIZE - 1 {
+            // The end is cut off, and with it perhaps a part of the last value.
+            text = text.rsplit_once(' ')?.0;
+        }
+        let mut lines = text.splitn(3, '\n').map(String::from);
+        Some(Self {
+            fingerprint: lines.next()?,
+            spec: lines.next()?,
+            parameters: lines.next().unwrap_or_default(),
+        })
+    }
 }
 
 /// Fills `place` with the text, cut to leave a 0 at its end.

@@ -7,14 +7,16 @@ mod deploy;
 mod error;
 mod inet_diag;
 mod load;
-mod namespaces;
+pub(crate) mod namespaces;
 mod private;
 pub(crate) mod requirements;
 mod status;
 mod telemetry;
 
+pub use bpffs::Caller;
 pub use compile::object;
-pub use deploy::{deploy, kernel_name, undeploy, Deployed, Undeployed};
+pub(crate) use deploy::rehearse;
+pub use deploy::{deploy, deployed, kernel_name, undeploy, Deployed, Undeployed};
 pub use error::KernelError;
 pub use load::{Registered, NAME_MAX};
 pub use private::PrivateField;

@@ -9,17 +9,18 @@ use std::{io, thread};
 
 use super::inet_diag;
 
-const DEFAULT: &str = "/proc/sys/net/ipv4/tcp_congestion_control";
+/// The default algorithm of the current network namespace.
+pub(crate) const DEFAULT: &str = "/proc/sys/net/ipv4/tcp_congestion_control";
 
 /// A network namespace, kept alive by an open file.
-pub(crate) struct Namespace {
+pub(crate) struct NetworkNamespace {
     /// `here`, the name that `ip netns` gave it, or a process in it.
     pub name: String,
     pub inode: u64,
     file: File,
 }
 
-impl Namespace {
+impl NetworkNamespace {
     /// Every namespace that has a thread or a name, this one first.
     pub fn all() -> Vec<Self> {
         let mut found = vec![(

@@ -9,11 +9,71 @@ use super::KernelError;
 pub(crate) const BTF: &str = "/sys/kernel/btf/vmlinux";
 /// Links of `struct_ops`, which make registering atomic.
 pub(crate) const LINKS_SINCE: (u32, u32) = (6, 4);
-const CAPABILITIES: [(&str, u32); 4] = [
-    ("CAP_NET_ADMIN", 12),
-    ("CAP_SYS_ADMIN", 21),
-    ("CAP_PERFMON", 38),
-    ("CAP_BPF", 39),
+/// Something that root may do and this process may not.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Capability {
+    pub name: &'static str,
+    bit: u32,
+    /// Can nothing be registered without it?
+    pub needed: bool,
+    /// What does not work without it.
+    pub cost: &'static str,
+}
+
+const fn capability(name: &'static str, bit: u32, needed: bool, cost: &'static str) -> Capability {
+    Capability {
+        name,
+        bit,
+        needed,
+        cost,
+    }
+}
+
+/// What something here uses, of capabilities(7).
+const CAPABILITIES: [Capability; 8] = [
+    capability(
+        "CAP_SYS_ADMIN",
+        21,
+        true,
+        "deploy, status and the testbed do not work",
+    ),
+    capability("CAP_NET_ADMIN", 12, false, "the testbed does not work"),
+    capability(
+        "CAP_BPF",
+        39,
+        false,
+        "nothing is lost: CAP_SYS_ADMIN includes it",
+    ),
+    capability(
+        "CAP_PERFMON",
+        38,
+        false,
+        "nothing is lost: CAP_SYS_ADMIN includes it",
+    ),
+    capability(
+        "CAP_SYS_PTRACE",
+        19,
+        false,
+        "status may miss sockets and holders in processes of others",
+    ),
+    capability(
+        "CAP_SYS_RESOURCE",
+        24,
+        false,
+        "deploy may not see whether it runs in a mount namespace of its own",
+    ),
+    capability(
+        "CAP_SYS_NICE",
+        23,
+        false,
+        "the testbed runs without real-time priority: more packets are late",
+    ),
+    capability(
+        "CAP_IPC_LOCK",
+        14,
+        false,
+        "the testbed may run without locked memory: more packets may be late",
+    ),
 ];
 
 /// Checks that this process can do `what` on this kernel.
@@ -32,10 +92,27 @@ pub fn require(what: &str) -> Result<(), KernelError> {
     if !has_btf() {
         return Err(KernelError::NoBtf);
     }
-    if !missing_capabilities().is_empty() {
-        return Err(KernelError::NotRoot { what: what.into() });
+    let missing = missing_capabilities();
+    match missing.iter().find(|missing| missing.needed) {
+        None => Ok(()),
+        Some(missing) => Err(KernelError::NotRoot {
+            what: what.into(),
+            missing: missing.name.into(),
+        }),
     }
-    Ok(())
+}
+
+/// As [`require`], for what changes the machine: its files must be root's.
+pub(crate) fn require_root(what: &str) -> Result<(), KernelError> {
+    require(what)?;
+    // SAFETY: it always succeeds.
+    match unsafe { libc::geteuid() } {
+        0 => Ok(()),
+        user => Err(KernelError::NotRoot {
+            what: what.into(),
+            missing: format!("the user number 0 (it has {user})"),
+        }),
+    }
 }
 
 pub(crate) fn has_btf() -> bool {
@@ -53,15 +130,13 @@ pub(crate) fn kernel() -> (String, (u32, u32)) {
 }
 
 /// Those that this process lacks.
-pub(crate) fn missing_capabilities() -> Vec<&'static str> {
+pub(crate) fn missing_capabilities() -> Vec<Capability> {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let effective = status
         .lines()
         .find_map(|line| line.strip_prefix("CapEff:"))
         .and_then(|hex| u64::from_str_radix(hex.trim(), 16).ok())
         .unwrap_or(0);
-    let missing = CAPABILITIES
-        .iter()
-        .filter(|(_, bit)| effective >> bit & 1 == 0);
-    missing.map(|(name, _)| *name).collect()
+    let missing = |each: &Capability| effective >> each.bit & 1 == 0;
+    CAPABILITIES.into_iter().filter(missing).collect()
 }

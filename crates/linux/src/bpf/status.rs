@@ -12,8 +12,8 @@ use libbpf_rs::query::{
 };
 use libbpf_rs::{Link, MapCore as _, MapFlags, MapHandle, MapType, ProgramType};
 
-use super::load::LABEL_SIZE;
-use super::namespaces::Namespace;
+use super::load::{Label, LABEL_SIZE};
+use super::namespaces::NetworkNamespace;
 use super::{bpffs, require, KernelError};
 
 /// The kernel's structure around a `tcp_congestion_ops` of BPF.
@@ -24,18 +24,37 @@ const VALUE: &str = "bpf_struct_ops_tcp_congestion_ops";
 pub struct Status {
     /// Its name in the kernel.
     pub name: String,
-    /// Its spec; `None` if it is not ours.
+    /// Its spec; `None` if another program registered it.
     pub spec: Option<String>,
-    /// Every parameter, as `beta=0.7 C=0.4`.
-    pub parameters: String,
+    /// Fingerprint of its C file, 16 hexadecimal digits; `None` as for the spec.
+    pub fingerprint: Option<String>,
+    /// (name, value) of every parameter.
+    pub parameters: Vec<(String, String)>,
     /// Was it deployed, so that it outlives every process?
     pub pinned: bool,
-    /// Processes that hold it, as `1234 (python3)`.
-    pub held_by: Vec<String>,
+    /// (number, name) of the processes that hold it.
+    pub held_by: Vec<(u32, String)>,
     /// (namespace, sockets that use it).
     pub sockets: Vec<(String, usize)>,
-    /// Namespaces whose default it is.
-    pub default_in: Vec<String>,
+    /// (namespace whose default it is, the default that `undeploy` restores there if known).
+    pub default_in: Vec<(String, Option<String>)>,
+}
+
+/// An algorithm in BPF that the kernel has, and nothing of its users.
+#[derive(Debug)]
+pub(crate) struct Found {
+    pub name: String,
+    /// `None` if another program registered it.
+    pub label: Option<Label>,
+    link: u32,
+}
+
+impl Found {
+    /// Is it that one which is pinned under its name?
+    pub fn pinned(&self) -> bool {
+        let pin = bpffs::pinned(&self.name).and_then(|path| Link::open(path).ok()?.info().ok());
+        pin.is_some_and(|pin| pin.id == self.link)
+    }
 }
 
 /// The registered ones, sorted by name.
@@ -44,6 +63,47 @@ pub struct Status {
 /// Missing privileges; a kernel without BPF `struct_ops`.
 pub fn status() -> Result<Vec<Status>, KernelError> {
     require("looking at the kernel's BPF objects")?;
+    let namespaces: Vec<_> = NetworkNamespace::all()
+        .into_iter()
+        .map(|namespace| {
+            let sockets = namespace.sockets().unwrap_or_default();
+            let default = namespace.default_algorithm().unwrap_or_default();
+            (sockets, default, namespace)
+        })
+        .collect();
+    let each = registered()?.into_iter().map(|found| {
+        let used = namespaces.iter().filter_map(|(sockets, _, namespace)| {
+            Some((namespace.name.clone(), *sockets.get(&found.name)?))
+        });
+        let defaults = namespaces
+            .iter()
+            .filter(|(_, default, _)| *default == found.name)
+            .map(|(_, _, namespace)| {
+                let previous = bpffs::previous_default(namespace.inode);
+                (namespace.name.clone(), previous)
+            });
+        let parameters = found.label.iter().flat_map(|label| {
+            let settings = label.parameters.split(' ');
+            settings.filter_map(|setting| setting.split_once('='))
+        });
+        Status {
+            pinned: found.pinned(),
+            held_by: holders(found.link),
+            sockets: used.collect(),
+            default_in: defaults.collect(),
+            parameters: parameters
+                .map(|(name, value)| (name.into(), value.into()))
+                .collect(),
+            spec: found.label.as_ref().map(|label| label.spec.clone()),
+            fingerprint: found.label.as_ref().map(|label| label.fingerprint.clone()),
+            name: found.name,
+        }
+    });
+    Ok(each.collect())
+}
+
+/// What is registered, sorted by name.
+pub(crate) fn registered() -> Result<Vec<Found>, KernelError> {
     let cannot = |error| KernelError::system("ask for the kernel's BPF objects", error);
     let vmlinux = Btf::from_vmlinux().map_err(cannot)?;
     let layout = Layout::of(&vmlinux).ok_or(KernelError::NoStructOps)?;
@@ -58,18 +118,6 @@ pub fn status() -> Result<Vec<Status>, KernelError> {
             _ => None,
         })
         .collect();
-    let namespaces: Vec<_> = Namespace::all()
-        .into_iter()
-        .map(|namespace| {
-            let sockets = namespace.sockets().unwrap_or_default();
-            (
-                sockets,
-                namespace.default_algorithm().unwrap_or_default(),
-                namespace.name,
-            )
-        })
-        .collect();
-
     let mut found = Vec::new();
     let ours = |map: &libbpf_rs::query::MapInfo| {
         map.ty == MapType::StructOps && map.btf_vmlinux_value_type_id == layout.type_id
@@ -81,31 +129,12 @@ pub fn status() -> Result<Vec<Status>, KernelError> {
         let Some(value) = first_value(map.id) else {
             continue; // gone meanwhile
         };
-        let name = text(&value[layout.name..]);
         let program = number(&value, layout.ssthresh);
         let label = programs.get(&program).and_then(|maps| label(program, maps));
-        let (spec, parameters) = match label {
-            Some(label) => {
-                let (spec, parameters) = label.split_once('\n').unwrap_or((&label, ""));
-                (Some(spec.to_string()), parameters.to_string())
-            }
-            None => (None, String::new()),
-        };
-        let pin = bpffs::pinned(&name).and_then(|path| Link::open(path).ok()?.info().ok());
-        let used = namespaces
-            .iter()
-            .filter_map(|(sockets, _, namespace)| Some((namespace.clone(), *sockets.get(&name)?)));
-        let defaults = namespaces.iter().filter(|(_, default, _)| *default == name);
-        found.push(Status {
-            pinned: pin.is_some_and(|pin| pin.id == *link),
-            held_by: holders(*link),
-            sockets: used.collect(),
-            default_in: defaults
-                .map(|(_, _, namespace)| namespace.clone())
-                .collect(),
-            name,
-            spec,
-            parameters,
+        found.push(Found {
+            name: text(&value[layout.name..]),
+            label: label.as_deref().and_then(Label::parse),
+            link: *link,
         });
     }
     found.sort_by(|a, b| a.name.cmp(&b.name));
@@ -165,7 +194,7 @@ fn first_value(map_id: u32) -> Option<Vec<u8>> {
 }
 
 /// Processes that have the link open.
-fn holders(link: u32) -> Vec<String> {
+fn holders(link: u32) -> Vec<(u32, String)> {
     let wanted = format!("link_id:\t{link}\n");
     let mut found = Vec::new();
     for process in fs::read_dir("/proc").into_iter().flatten().flatten() {
@@ -178,8 +207,8 @@ fn holders(link: u32) -> Vec<String> {
             .any(|info| info.contains(&wanted));
         if holds {
             let command = fs::read_to_string(process.path().join("comm")).unwrap_or_default();
-            let pid = process.file_name().to_string_lossy().into_owned();
-            found.push(format!("{pid} ({})", command.trim()));
+            let pid = process.file_name().to_string_lossy().parse();
+            found.extend(pid.map(|pid| (pid, command.trim().to_string())));
         }
     }
     found

@@ -1,7 +1,9 @@
 //! Tests that need the real kernel say why they do not run, where they cannot.
 #![allow(dead_code)] // no test uses all of it
 
+use std::fs;
 use std::io::Write as _;
+use std::process::Command;
 
 /// Says on stderr why `what` is not tested here, if so.
 pub fn skipped(what: &str) -> bool {
@@ -21,4 +23,69 @@ pub fn in_own_namespace(test: impl FnOnce() + Send) {
         test();
     };
     std::thread::scope(|scope| scope.spawn(enter).join().unwrap());
+}
+
+const ALONE: &str = "ACKCLOCK_TEST_ALONE";
+pub const BPFFS: &str = "/sys/fs/bpf";
+
+/// Runs the body of the test of that name in a process that is alone in its namespaces of
+/// mounts, processes and network, with no BPF file system: as on a machine that was just
+/// booted. What it mounts and deploys ends with it.
+pub fn alone(name: &str, test: impl FnOnce()) {
+    if skipped("deploying") {
+        return;
+    }
+    if std::env::var(ALONE).is_ok_and(|alone| alone == name) {
+        while shell(&format!("umount {BPFFS} 2>&1")).is_ok() {}
+        return test();
+    }
+    let namespaces = [
+        "--mount",
+        "--net",
+        "--pid",
+        "--fork",
+        "--kill-child",
+        "--mount-proc",
+    ];
+    let output = Command::new("unshare")
+        .args(namespaces)
+        .arg(std::env::current_exe().unwrap())
+        .args(["--exact", name, "--nocapture", "--test-threads=1"])
+        .env(ALONE, name)
+        .output()
+        .unwrap();
+    let said = [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap());
+    assert!(output.status.success(), "{}{}", said[0], said[1]);
+    assert!(
+        said[0].contains("1 passed"),
+        "{name} is no test: {}",
+        said[0]
+    );
+}
+
+/// What a shell prints.
+pub fn shell(script: &str) -> Result<String, String> {
+    let output = Command::new("sh").args(["-c", script]).output().unwrap();
+    let said = [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap());
+    if output.status.success() {
+        Ok(said[0].trim().to_string())
+    } else {
+        Err(said.concat())
+    }
+}
+
+/// Mounts the BPF file system as systemd does.
+pub fn mount_bpffs() {
+    shell(&format!("mount -t bpf -o mode=0700 bpf {BPFFS}")).unwrap();
+}
+
+/// Names in the BPF file system.
+pub fn entries(directory: &str) -> Vec<String> {
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    let mut names: Vec<_> = entries
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .filter(|name| !name.ends_with(".debug")) // the kernel's own
+        .collect();
+    names.sort();
+    names
 }

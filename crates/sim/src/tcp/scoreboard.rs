@@ -1,15 +1,13 @@
 //! What the sender knows of each segment in its window: when it was last sent, and whether it is
 //! SACKed, lost or retransmitted.
 //!
-//! How to drive it: call [`send`](Scoreboard::send) and [`retransmit`](Scoreboard::retransmit) to
-//! transmit. Call [`sack`](Scoreboard::sack) and [`acknowledge`](Scoreboard::acknowledge) for an
-//! ACK. Call `judge_by_time` or `judge_by_distance` to find losses. The counts are in `TcpSock`,
-//! where algorithms see them; the scoreboard changes them through [`Counts`].
+//! The counts are in `TcpSock`, where algorithms see them: `packets_out`, `sacked_out`, `lost_out`,
+//! `retrans_out`, `delivered`, `lost`.
 
-use super::host::Counts;
 use super::profile::REORDERING;
 use super::ranges::{Range, RangeSet};
 use super::Transmit;
+use ackclock_host::TcpSock;
 use std::collections::VecDeque;
 
 const SACKED: u8 = 1;
@@ -20,11 +18,11 @@ const RETRANS: u8 = 4;
 const EVER_RETRANS: u8 = 8;
 
 /// Identifies a transmission: (time, segment), in the order of sending.
-pub(super) type SentOrder = (u64, u64);
+pub type SentOrder = (u64, u64);
 
 /// What an ACK has delivered, collected while the sender processes the ACK.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Delivery {
+pub struct Delivery {
     /// Segments that are newly acknowledged (cumulatively).
     pub acked: u32,
     /// Send times of the first and the last of these segments that were never retransmitted.
@@ -61,7 +59,7 @@ struct Retransmission {
 
 /// The sender's window, segment by segment.
 #[derive(Clone, Debug)]
-pub(super) struct Scoreboard {
+pub struct Scoreboard {
     una: u64,
     nxt: u64,
     /// Rings indexed by segment & mask.
@@ -82,7 +80,7 @@ pub(super) struct Scoreboard {
 
 impl Scoreboard {
     /// Makes an empty window.
-    pub(super) fn new() -> Self {
+    pub fn new() -> Self {
         let capacity = 1024;
         Self {
             una: 0,
@@ -101,26 +99,20 @@ impl Scoreboard {
 
     /// First unacknowledged segment.
     #[inline]
-    pub(super) fn una(&self) -> u64 {
+    pub fn una(&self) -> u64 {
         self.una
     }
 
     /// The next new segment.
     #[inline]
-    pub(super) fn nxt(&self) -> u64 {
+    pub fn nxt(&self) -> u64 {
         self.nxt
     }
 
     /// When this segment of the window was last sent.
     #[inline]
-    fn sent_ns(&self, segment: u64) -> u64 {
+    pub fn sent_ns(&self, segment: u64) -> u64 {
         self.sent_ns[(segment & self.mask) as usize]
-    }
-
-    /// When the first unacknowledged segment was last sent.
-    #[inline]
-    pub(super) fn head_sent_ns(&self) -> u64 {
-        self.sent_ns(self.una)
     }
 
     #[inline]
@@ -130,7 +122,7 @@ impl Scoreboard {
 
     /// Sends `segments` new segments.
     #[inline]
-    pub(super) fn send(&mut self, mut counts: Counts<'_>, now_ns: u64, segments: u32) -> Transmit {
+    pub fn send(&mut self, tp: &mut TcpSock, now_ns: u64, segments: u32) -> Transmit {
         let first = self.nxt;
         self.nxt += u64::from(segments);
         while self.nxt - self.una > self.sent_ns.len() as u64 {
@@ -141,7 +133,7 @@ impl Scoreboard {
             self.sent_ns[index] = now_ns;
             debug_assert_eq!(self.flags[index], 0);
         }
-        counts.sent(segments);
+        tp.packets_out += segments;
         Transmit { first, segments }
     }
 
@@ -161,9 +153,9 @@ impl Scoreboard {
 
     /// Moves the cumulative acknowledgement to `ack`.
     #[inline]
-    pub(super) fn acknowledge(
+    pub fn acknowledge(
         &mut self,
-        mut counts: Counts<'_>,
+        tp: &mut TcpSock,
         ack: u64,
         high_seq: u64,
         delivery: &mut Delivery,
@@ -171,13 +163,13 @@ impl Scoreboard {
         debug_assert!(self.una < ack && ack <= self.nxt);
         let acked = (ack - self.una) as u32;
         delivery.acked = acked;
-        counts.acknowledged(acked);
+        tp.packets_out -= acked;
         if self.una >= self.clean_from {
             let last = self.sent_ns(ack - 1);
             delivery.acked_sent_ns = Some((self.sent_ns(self.una), last));
             delivery.original_delivered = self.una < high_seq;
             delivery.deliver((last, ack - 1), false);
-            counts.delivered(acked);
+            tp.delivered = tp.delivered.wrapping_add(acked);
             self.una = ack;
             return;
         }
@@ -185,7 +177,7 @@ impl Scoreboard {
             let sent_ns = self.sent_ns(segment);
             let flags = std::mem::take(self.flags(segment));
             if flags & EVER_RETRANS != 0 {
-                counts.no_longer_retransmitted(flags & RETRANS != 0);
+                tp.retrans_out -= u32::from(flags & RETRANS != 0);
                 delivery.retransmitted_acked = true;
             } else if flags & SACKED == 0 {
                 let first = delivery.acked_sent_ns.map_or(sent_ns, |(first, _)| first);
@@ -193,29 +185,23 @@ impl Scoreboard {
                 delivery.original_delivered |= segment < high_seq;
             }
             if flags & SACKED != 0 {
-                counts.no_longer_sacked();
+                tp.sacked_out -= 1;
             } else {
-                counts.delivered(1);
+                tp.delivered = tp.delivered.wrapping_add(1);
                 delivery.deliver((sent_ns, segment), flags & EVER_RETRANS != 0);
             }
-            counts.no_longer_lost(flags & LOST != 0);
+            tp.lost_out -= u32::from(flags & LOST != 0);
         }
         self.una = ack;
         self.sacked.remove_below(ack);
         self.judged = self.judged.max(ack);
-        if counts.get().packets_out == 0 {
+        if tp.packets_out == 0 {
             self.retransmissions.clear();
         }
     }
 
     /// Takes one SACK block.
-    pub(super) fn sack(
-        &mut self,
-        mut counts: Counts<'_>,
-        block: Range,
-        high_seq: u64,
-        delivery: &mut Delivery,
-    ) {
+    pub fn sack(&mut self, tp: &mut TcpSock, block: Range, high_seq: u64, delivery: &mut Delivery) {
         let block = (block.0.max(self.una), block.1.min(self.nxt));
         if block.0 >= block.1 {
             return;
@@ -232,11 +218,11 @@ impl Scoreboard {
                     delivery.sacked_sent_ns = Some((first, sent_ns));
                     delivery.original_delivered |= segment < high_seq;
                 }
-                counts.no_longer_lost(old & LOST != 0);
-                counts.no_longer_retransmitted(old & RETRANS != 0);
+                tp.lost_out -= u32::from(old & LOST != 0);
+                tp.retrans_out -= u32::from(old & RETRANS != 0);
                 flags[index] = (old & EVER_RETRANS) | SACKED;
-                counts.sacked();
-                counts.delivered(1);
+                tp.sacked_out += 1;
+                tp.delivered = tp.delivered.wrapping_add(1);
                 delivery.data_sacked = true;
                 delivery.deliver((sent_ns, segment), old & EVER_RETRANS != 0);
             }
@@ -244,19 +230,20 @@ impl Scoreboard {
     }
 
     /// Whether this segment of the window was ever retransmitted.
-    pub(super) fn ever_retransmitted(&self, segment: u64) -> bool {
+    pub fn ever_retransmitted(&self, segment: u64) -> bool {
         self.flags[(segment & self.mask) as usize] & EVER_RETRANS != 0
     }
 
-    fn mark_lost(&mut self, counts: &mut Counts<'_>, segment: u64) {
+    fn mark_lost(&mut self, tp: &mut TcpSock, segment: u64) {
         let flags = self.flags(segment);
         debug_assert_eq!(*flags & SACKED, 0);
         if *flags & (LOST | RETRANS) == LOST {
             self.retransmit_hint = self.retransmit_hint.min(segment);
             return;
         }
-        counts.no_longer_retransmitted(*flags & RETRANS != 0);
-        counts.lost(*flags & LOST != 0);
+        tp.retrans_out -= u32::from(*flags & RETRANS != 0);
+        tp.lost_out += u32::from(*flags & LOST == 0);
+        tp.lost = tp.lost.wrapping_add(1);
         *flags = (*flags & EVER_RETRANS) | LOST;
         self.clean_from = self.clean_from.max(segment + 1);
         self.retransmit_hint = self.retransmit_hint.min(segment);
@@ -266,7 +253,7 @@ impl Scoreboard {
     /// Judges transmissions in the order of sending. `verdict` gets each transmission that no ACK
     /// has answered, and says whether it is lost. Judging stops at the first transmission that is
     /// not lost, separately for originals and for retransmissions.
-    fn judge(&mut self, counts: &mut Counts<'_>, mut verdict: impl FnMut(SentOrder, u64) -> bool) {
+    fn judge(&mut self, tp: &mut TcpSock, mut verdict: impl FnMut(SentOrder, u64) -> bool) {
         self.judged = self.judged.max(self.una);
         while self.judged < self.nxt {
             let segment = self.judged;
@@ -275,7 +262,7 @@ impl Scoreboard {
                 if !verdict((sent_ns, segment), segment + u64::from(REORDERING)) {
                     break;
                 }
-                self.mark_lost(counts, segment);
+                self.mark_lost(tp, segment);
             }
             self.judged += 1;
         }
@@ -294,7 +281,7 @@ impl Scoreboard {
                 if !verdict((sent_ns, segment), nxt) {
                     break;
                 }
-                self.mark_lost(counts, segment);
+                self.mark_lost(tp, segment);
             }
             self.retransmissions.pop_front();
         }
@@ -302,16 +289,16 @@ impl Scoreboard {
 
     /// RACK: a transmission is lost if it was sent more than `window_ns` before `newest`. Returns
     /// when the next transmission will be judged lost if no ACK arrives.
-    pub(super) fn judge_by_time(
+    pub fn judge_by_time(
         &mut self,
-        mut counts: Counts<'_>,
+        tp: &mut TcpSock,
         now_ns: u64,
         newest: SentOrder,
         rtt_ns: u64,
         window_ns: u64,
     ) -> Option<u64> {
         let mut due_ns = None;
-        self.judge(&mut counts, |sent, _| {
+        self.judge(tp, |sent, _| {
             if sent >= newest {
                 return false;
             }
@@ -326,39 +313,34 @@ impl Scoreboard {
 
     /// FACK: an original is lost if it is more than `REORDERING` below the highest SACK. A
     /// retransmission is lost if a segment that was sent after it is SACKed.
-    pub(super) fn judge_by_distance(&mut self, mut counts: Counts<'_>) {
+    pub fn judge_by_distance(&mut self, tp: &mut TcpSock) {
         let end = self.sacked.end();
-        self.judge(&mut counts, |_, order| order < end);
+        self.judge(tp, |_, order| order < end);
     }
 
     /// Handles a timeout: every segment that is not SACKed is lost, unless `spare` says that it was
     /// sent too recently. The head is always lost.
-    pub(super) fn mark_all_lost(&mut self, mut counts: Counts<'_>, spare: impl Fn(u64) -> bool) {
+    pub fn mark_all_lost(&mut self, tp: &mut TcpSock, spare: impl Fn(u64) -> bool) {
         for segment in self.una..self.nxt {
             let flags = *self.flags(segment);
             if flags & SACKED == 0 && (segment == self.una || !spare(self.sent_ns(segment))) {
-                self.mark_lost(&mut counts, segment);
+                self.mark_lost(tp, segment);
             }
         }
     }
 
     /// Removes every loss mark: there was no loss.
-    pub(super) fn unmark_lost(&mut self, mut counts: Counts<'_>) {
+    pub fn unmark_lost(&mut self, tp: &mut TcpSock) {
         for segment in self.una..self.lost_end.min(self.nxt).max(self.una) {
             *self.flags(segment) &= !LOST;
         }
-        counts.none_lost();
+        tp.lost_out = 0;
         self.judged = self.una;
     }
 
     /// Retransmits up to `limit` consecutive lost segments.
-    pub(super) fn retransmit(
-        &mut self,
-        mut counts: Counts<'_>,
-        now_ns: u64,
-        limit: u32,
-    ) -> Option<Transmit> {
-        if counts.get().retrans_out >= counts.get().lost_out {
+    pub fn retransmit(&mut self, tp: &mut TcpSock, now_ns: u64, limit: u32) -> Option<Transmit> {
+        if tp.retrans_out >= tp.lost_out {
             return None;
         }
         let mut segment = self.retransmit_hint.max(self.una);
@@ -371,9 +353,9 @@ impl Scoreboard {
             && segment - first < u64::from(limit)
             && waiting(*self.flags(segment))
         {
-            self.resend(&mut counts, now_ns, segment);
+            self.resend(tp, now_ns, segment);
             *self.flags(segment) |= RETRANS;
-            counts.retransmitted();
+            tp.retrans_out += 1;
             segment += 1;
         }
         self.retransmit_hint = segment;
@@ -384,20 +366,16 @@ impl Scoreboard {
     }
 
     /// Retransmits the last segment of the window, lost or not (tail loss probe).
-    pub(super) fn retransmit_last(
-        &mut self,
-        mut counts: Counts<'_>,
-        now_ns: u64,
-    ) -> Option<Transmit> {
+    pub fn retransmit_last(&mut self, tp: &mut TcpSock, now_ns: u64) -> Option<Transmit> {
         let last = self.nxt.checked_sub(1).filter(|&last| last >= self.una)?;
-        self.resend(&mut counts, now_ns, last);
+        self.resend(tp, now_ns, last);
         Some(Transmit {
             first: last,
             segments: 1,
         })
     }
 
-    fn resend(&mut self, counts: &mut Counts<'_>, now_ns: u64, segment: u64) {
+    fn resend(&mut self, tp: &mut TcpSock, now_ns: u64, segment: u64) {
         *self.flags(segment) |= EVER_RETRANS;
         self.clean_from = self.clean_from.max(segment + 1);
         let index = (segment & self.mask) as usize;
@@ -407,12 +385,12 @@ impl Scoreboard {
             sent_ns: now_ns,
             nxt: self.nxt,
         });
-        counts.resent();
+        tp.total_retrans = tp.total_retrans.wrapping_add(1);
     }
 
     /// Recounts everything, slowly. Tests use it for assertions.
     #[cfg(debug_assertions)]
-    pub(super) fn check(&self, tp: &ackclock_host::TcpSock) {
+    pub fn check(&self, tp: &TcpSock) {
         let count = |bit: u8| {
             (self.una..self.nxt)
                 .filter(|segment| self.flags[(segment & self.mask) as usize] & bit != 0)
@@ -429,70 +407,5 @@ impl Scoreboard {
         assert!(tp.sacked_out + tp.lost_out <= tp.packets_out);
         assert!((self.clean_from.max(self.una)..self.nxt)
             .all(|segment| self.flags[(segment & self.mask) as usize] == 0));
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::host::{reno, Host};
-    use super::*;
-    use crate::scenario::Profile;
-
-    /// packets_out, sacked_out, lost_out, retrans_out; delivered, lost, total_retrans.
-    fn counts(host: &Host) -> ([u32; 4], [u32; 3]) {
-        let tp = host.tp();
-        (
-            [tp.packets_out, tp.sacked_out, tp.lost_out, tp.retrans_out],
-            [tp.delivered, tp.lost, tp.total_retrans],
-        )
-    }
-
-    /// A loss from its sending to its acknowledgement.
-    #[test]
-    fn every_segment_is_counted_once() {
-        let (mut host, mut board) = (reno(Profile::Linux6, 10), Scoreboard::new());
-        let mut delivery = Delivery::default();
-        board.send(host.counts(), 1, 10);
-        assert_eq!(counts(&host), ([10, 0, 0, 0], [0, 0, 0]));
-        board.sack(host.counts(), (1, 6), 0, &mut delivery);
-        board.sack(host.counts(), (1, 6), 0, &mut delivery);
-        assert_eq!(counts(&host), ([10, 5, 0, 0], [5, 0, 0]));
-        board.judge_by_distance(host.counts());
-        assert_eq!(counts(&host), ([10, 5, 1, 0], [5, 1, 0]));
-        let burst = board.retransmit(host.counts(), 2, 9);
-        let again = Transmit {
-            first: 0,
-            segments: 1,
-        };
-        assert_eq!(burst, Some(again));
-        assert_eq!(counts(&host), ([10, 5, 1, 1], [5, 1, 1]));
-        assert_eq!(board.retransmit(host.counts(), 2, 9), None);
-        // One sent after it is SACKed: it was lost again, and so were 6 and 7.
-        board.send(host.counts(), 3, 1);
-        board.sack(host.counts(), (10, 11), 0, &mut delivery);
-        board.judge_by_distance(host.counts());
-        assert_eq!(counts(&host), ([11, 6, 3, 0], [6, 4, 1]));
-        board.acknowledge(host.counts(), 6, 0, &mut delivery);
-        assert_eq!(counts(&host), ([5, 1, 2, 0], [7, 4, 1]));
-        board.unmark_lost(host.counts());
-        assert_eq!(counts(&host), ([5, 1, 0, 0], [7, 4, 1]));
-        board.check(host.tp());
-        board.acknowledge(host.counts(), 11, 0, &mut delivery);
-        assert_eq!(counts(&host), ([0, 0, 0, 0], [11, 4, 1]));
-    }
-
-    /// A timeout loses all but what is SACKed or spared; the head in any case.
-    #[test]
-    fn a_timeout_marks_all() {
-        let (mut host, mut board) = (reno(Profile::Linux6, 10), Scoreboard::new());
-        board.send(host.counts(), 1, 4);
-        board.send(host.counts(), 9, 4);
-        board.sack(host.counts(), (2, 3), 0, &mut Delivery::default());
-        board.mark_all_lost(host.counts(), |sent_ns| sent_ns > 5);
-        assert_eq!(counts(&host), ([8, 1, 3, 0], [1, 3, 0]));
-        board.retransmit_last(host.counts(), 10);
-        assert_eq!(counts(&host).1, [1, 3, 1], "a probe is not in retrans_out");
-        assert!(board.ever_retransmitted(7) && !board.ever_retransmitted(6));
-        board.check(host.tp());
     }
 }
