@@ -42,7 +42,7 @@ struct compound {
 
 CC_PRIVATE(struct compound);
 
-/* Once per RTT: what dwnd shall be, of 1024. */
+/* Once per RTT: the new dwnd, in 1/1024 packet. */
 static inline u32 compound_dwnd(struct sock *sk, const struct compound *ca, u32 win)
 {
 	u32 rtt = tcp_sk(sk)->srtt_us >> 3;

@@ -51,7 +51,7 @@
 #define CC_PRESETS(P) CUBIC_PRESETS(P)
 #include "cubic.h"
 
-/* The kind of epoch that goes on. */
+/* The kind of the current epoch. */
 enum cubic_fc_phase {
 	PHASE_NONE,	/* plain CUBIC, until a t0 */
 	PHASE_CP1,
@@ -76,7 +76,7 @@ static inline void cubic_fc_reset(struct sock *sk, struct cubic_fc *fc)
 	cubic_reset(sk, &fc->cubic);
 }
 
-/* f(delta), of 1024; 0 < delta <= delta_max. */
+/* f(delta) in 1/1024; 0 < delta <= delta_max. */
 static inline u32 cubic_fc_tent(struct sock *sk, u32 delta, u32 delta_max)
 {
 	u32 delta_i = delta_max * cc_param(sk, delta_i) / 1024;
@@ -86,7 +86,7 @@ static inline u32 cubic_fc_tent(struct sock *sk, u32 delta, u32 delta_max)
 	return cc_param(sk, f_max) * (delta_max - delta) / (delta_max - delta_i);
 }
 
-/* What of the window was lost between t0 and t2; 0 if that is no competition. */
+/* The window lost between t0 and t2; 0 without competition. */
 static inline u32 cubic_fc_delta(struct sock *sk, const struct cubic_fc *fc, u32 cwnd_t2,
 				 u32 delta_max)
 {

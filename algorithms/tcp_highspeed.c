@@ -60,7 +60,7 @@ static const struct hstcp_row hstcp_table[] = {
 };
 enum { HSTCP_ROWS = sizeof(hstcp_table) / sizeof(hstcp_table[0]) };
 
-/* The first row that holds cwnd, or the last: by halves, in bounds that the verifier sees. */
+/* Binary search, with bounds that the verifier sees: the first row that holds cwnd, or the last. */
 static inline void hstcp_lookup(struct hstcp *ca, u32 cwnd)
 {
 	u32 row = 0;

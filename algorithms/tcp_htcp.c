@@ -174,7 +174,7 @@ static inline void htcp_measure_rtt(struct sock *sk, struct htcp *ca, u32 rtt)
 	if (tcp_ca_state(sk) != TCP_CA_Open)
 		return;
 	ca->maxRTT = max(ca->maxRTT, ca->minRTT);
-	/* It rises by 20 ms at a time: a single outlier does not count. */
+	/* It rises by at most 20 ms at a time: a single outlier does not count. */
 	if (rtt > ca->maxRTT && rtt <= ca->maxRTT + htcp_msecs(sk, 20))
 		ca->maxRTT = rtt;
 }

@@ -72,7 +72,7 @@ CC_HOOK(void, hybla_set_state, struct sock *sk, u8 new_state)
 /* 2^rho - 1 in 1/128 of a packet. */
 static inline u32 hybla_slow_start(u32 rho_3ls)
 {
-	/* Of u64 since libbpf does not find tables of 32 bytes and less (.rodata.cst32). */
+	/* u64, because libbpf does not find tables of 32 bytes or less (.rodata.cst32). */
 	static const u64 fractions[8] = { 128, 139, 152, 165, 181, 197, 215, 234 };
 
 	return (1U << min(rho_3ls >> 3, 16U)) * fractions[rho_3ls & 7] - 128;
@@ -84,7 +84,7 @@ CC_HOOK(void, hybla_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 	struct hybla *ca = inet_csk_ca(sk);
 	u32 bits = cc_param(sk, fraction_bits) & 31, cwnd = tp->snd_cwnd;
 	u32 count = cc_param(sk, count_packets) ? min(acked, 0xffffU) : 1;
-	/* Not tcp_in_slow_start(): where that includes ssthresh, the window would stay there. */
+	/* Not tcp_in_slow_start(): if that includes ssthresh, the window would stay there. */
 	bool slow_start = tp->snd_cwnd < tp->snd_ssthresh;
 	u64 increment;
 
@@ -105,13 +105,13 @@ CC_HOOK(void, hybla_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 			tp->snd_cwnd_cnt += count;
 	}
 
-	/* Whole packets now; parts when they make one. */
+	/* Add whole packets now, and fractions when they make a packet. */
 	increment = increment * count + ca->snd_cwnd_cents;
 	if ((increment & ((1U << bits) - 1)) < ca->snd_cwnd_cents)
 		tp->snd_cwnd_cnt = 0;
 	ca->snd_cwnd_cents = increment & ((1U << bits) - 1);
 	cwnd += min_t(u64, increment >> bits, 1U << 20);
-	/* Where rho^2 / cwnd is less than a part: no slower than standard TCP. */
+	/* rho^2 / cwnd below the smallest fraction: grow as standard TCP. */
 	if (increment == ca->snd_cwnd_cents && tp->snd_cwnd_cnt >= cwnd) {
 		cwnd++;
 		tp->snd_cwnd_cnt = 0;

@@ -48,7 +48,7 @@ static inline u32 libra_rtt(const struct sock *sk)
 	return min_t(u32, tcp_sk(sk)->srtt_us >> 3, LIBRA_RTT_MAX);
 }
 
-/* exp(-k2 (T - Tmin) / (Tmax - Tmin)) of 65536. */
+/* exp(-k2 (T - Tmin) / (Tmax - Tmin)) in 1/65536. */
 static inline u64 libra_penalty(struct sock *sk, const struct libra *ca, u32 rtt)
 {
 	u64 queue;
@@ -59,7 +59,7 @@ static inline u64 libra_penalty(struct sock *sk, const struct libra *ca, u32 rtt
 	return cc_exp2(-(s64)(queue * cc_param(sk, k2) * LIBRA_LOG2_E >> 20));
 }
 
-/* Packets per RTT, of 65536. */
+/* Growth per RTT, in 1/65536 packet. */
 static inline u64 libra_increase(struct sock *sk, const struct libra *ca)
 {
 	u32 rtt = libra_rtt(sk);

@@ -56,8 +56,8 @@ static inline void tcp_vegas_slow_start(struct sock *sk, struct tcp_vegas *ca, u
 		tcp_slow_start(tcp_sk(sk), acked);
 }
 
-/* ssthresh is held to a window that shrank. Where cwnd = ssthresh is slow start, as in
- * Linux 2.6, it is held below, or the packet given up would come back at once. */
+/* When the window shrinks, ssthresh follows it. On hosts where slow start includes cwnd =
+ * ssthresh (Linux 2.6) ssthresh goes below, or slow start would restore the packet at once. */
 static inline void tcp_vegas_hold_ssthresh(struct tcp_sock *tp)
 {
 	tp->snd_ssthresh = min(tp->snd_ssthresh, tp->snd_cwnd);

@@ -82,7 +82,7 @@ static inline void westwood_update_window(struct sock *sk, struct westwood *ca)
 	u32 least = cc_usecs_to_jiffies(sk, cc_param(sk, rtt_min) * USEC_PER_MSEC);
 
 	if (ca->first_ack) {
-		/* The handshake's bytes are no data. */
+		/* The bytes of the handshake are not data. */
 		ca->snd_una = tcp_sk(sk)->snd_una;
 		ca->first_ack = 0;
 	}
@@ -93,8 +93,8 @@ static inline void westwood_update_window(struct sock *sk, struct westwood *ca)
 	}
 }
 
-/* Bytes that an ACK shows to have arrived: a duplicate ACK is for one packet, which the
- * cumulative ACK that follows does not count again. */
+/* Bytes that arrived, by an ACK. A duplicate ACK stands for one packet; the next
+ * cumulative ACK does not count this packet again. */
 static inline u32 westwood_acked_count(const struct tcp_sock *tp, struct westwood *ca)
 {
 	u32 mss = max(tp->mss_cache, 1U), acked = tp->snd_una - ca->snd_una;
@@ -115,7 +115,7 @@ static inline u32 westwood_acked_count(const struct tcp_sock *tp, struct westwoo
 	return acked;
 }
 
-/* By now snd_una is that of the ACK. */
+/* snd_una already includes this ACK. */
 CC_HOOK(void, tcp_westwood_in_ack_event, struct sock *sk, u32 flags)
 {
 	struct tcp_sock *tp = tcp_sk(sk);

@@ -157,7 +157,7 @@ static inline u32 cubic_root(u64 a)
 	return x * 341 >> 10;
 }
 
-/* Where ACKs are counted one by one, each stands for several packets. */
+/* On hosts that count ACKs, each ACK stands for several packets. */
 static inline u32 cubic_cnt(struct sock *sk, const struct cubic *ca, u32 cnt)
 {
 	if (!cc_param(sk, delayed_ack))
@@ -165,7 +165,7 @@ static inline u32 cubic_cnt(struct sock *sk, const struct cubic *ca, u32 cnt)
 	return (cnt << CUBIC_ACK_RATIO_SHIFT) / ca->ack_ratio;
 }
 
-/* Growth per RTT is at most max_increment, and at most max_rate dMin: the least cnt. */
+/* The smallest cnt: growth per RTT is at most max_increment and at most max_rate dMin. */
 static inline u32 cubic_clamp(struct sock *sk, const struct cubic *ca, u32 cwnd)
 {
 	u32 increment = cc_param(sk, max_increment), rate = cc_param(sk, max_rate);
@@ -176,7 +176,7 @@ static inline u32 cubic_clamp(struct sock *sk, const struct cubic *ca, u32 cwnd)
 	return cnt;
 }
 
-/* cubic_update() (3.2), (3.4), (3.5): heads for the window of one dMin ahead. */
+/* cubic_update() (3.2), (3.4), (3.5): aims at the window one dMin ahead. */
 static inline void cubic_follow_curve(struct sock *sk, struct cubic *ca, u32 cwnd, u32 now,
 				      u32 acked, u32 clock, u64 k_scale)
 {
@@ -203,7 +203,7 @@ static inline void cubic_follow_curve(struct sock *sk, struct cubic *ca, u32 cwn
 	t = (t << CUBIC_SCALE) / cc_hz(sk);
 	t = t * clock >> CUBIC_SCALE;
 
-	/* A K longer than the distance needs: the curve is below this epoch's windows. */
+	/* If K is longer than the distance needs, the curve would start below the window. */
 	offset = t < ca->K ? min_t(u64, ca->K - t, ((u64)ca->K << 16) / k_scale) : t - ca->K;
 	delta = (cc_param(sk, C) * cc_param(sk, curve_scale) >> 10) * offset * offset * offset >>
 		4 * CUBIC_SCALE;
@@ -297,7 +297,7 @@ static inline u32 cubic_undo_cwnd(struct sock *sk, const struct cubic *ca)
 	return tcp_reno_undo_cwnd(sk);
 }
 
-/* An application that paused does not find that its window grew meanwhile. */
+/* The window does not grow while the application pauses. */
 static inline void cubic_cwnd_event(struct sock *sk, struct cubic *ca, enum tcp_ca_event event)
 {
 	u32 now = tcp_jiffies32(sk);

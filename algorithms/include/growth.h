@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* Congestion avoidance by an increase per RTT that is no whole number. */
+/* Congestion avoidance with an increase per RTT that need not be whole packets. */
 #ifndef GROWTH_H
 #define GROWTH_H
 
@@ -8,8 +8,8 @@
 enum { GROWTH_ONE = 1 << 16 };	/* an increase of one packet per RTT */
 
 /*
- * cwnd += acked * per_rtt / cwnd. What is less than a packet stays in *credit, of 65536
- * cwnd; a window never more than doubles per RTT.
+ * cwnd += acked * per_rtt / cwnd. A remainder below one packet stays in *credit, in
+ * 1/(65536 cwnd) packet. A window at most doubles per RTT.
  */
 static inline void cc_grow(struct tcp_sock *tp, u64 *credit, u64 per_rtt, u32 acked)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* Powers and exponentials in integers, for algorithms whose formulas have them. */
+/* Powers and exponentials in integers, for algorithms whose formulas need them. */
 #ifndef POWER_H
 #define POWER_H
 
@@ -7,9 +7,9 @@
 
 enum { POWER_ONE = 1 << 16 };	/* 1.0: results have 16 fraction bits */
 
-/* Both loops have no branches: the verifier would follow all 2^16 ways through them. */
+/* Both loops have no branches: the verifier would follow all 2^16 paths through them. */
 
-/* log2(x), x > 0, of 65536: its fraction bit by bit, by squaring. */
+/* log2(x) in 1/65536, x > 0: the fraction bit by bit, by squaring. */
 static inline s64 cc_log2(u64 x)
 {
 	u32 whole = fls64(x) - 1, fraction = 0;
@@ -23,11 +23,11 @@ static inline s64 cc_log2(u64 x)
 	return (s64)whole * POWER_ONE + fraction;
 }
 
-/* 2^(y / 65536) of 65536; 0 where it is less, 2^62 where it would be more. */
+/* 2^(y / 65536) in 1/65536; 0 below the range, 2^62 above it. */
 static inline u64 cc_exp2(s64 y)
 {
 	enum { ROOT_ONE = 1U << 31 };
-	/* 1 and 2^(2^-i) of 2^31, i = 1..16 */
+	/* 1 and 2^(2^-i) in 1/2^31, i = 1..16 */
 	static const u32 root[16][2] = {
 		{ ROOT_ONE, 3037000500 }, { ROOT_ONE, 2553802834 }, { ROOT_ONE, 2341847524 },
 		{ ROOT_ONE, 2242560872 }, { ROOT_ONE, 2194507417 }, { ROOT_ONE, 2170868212 },
@@ -48,7 +48,7 @@ static inline u64 cc_exp2(s64 y)
 	return whole < 15 ? m >> (15 - whole) : m << (whole - 15);
 }
 
-/* (a / b)^(numerator / denominator) of 65536; a, b, denominator > 0. */
+/* (a / b)^(numerator / denominator) in 1/65536; a, b, denominator > 0. */
 static inline u64 cc_power(u64 a, u64 b, u32 numerator, u32 denominator)
 {
 	s64 y = cc_log2(a) - cc_log2(b);

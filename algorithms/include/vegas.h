@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * What TCP Vegas measures, for the algorithms that estimate a queue as it does:
+ * The measurements of TCP Vegas, for algorithms that estimate a queue as Vegas does:
  * L. Brakmo, L. Peterson, "TCP Vegas: End to End Congestion Avoidance on a Global
- * Internet", IEEE JSAC 13(8), 1995. As in Linux the RTT of a window is the least of
- * its samples, which delayed ACKs do not disturb, and the RTT of the empty path is
- * the least since the connection last began to send.
+ * Internet", IEEE JSAC 13(8), 1995. As in Linux the RTT of a window is the smallest of
+ * its samples, which delayed ACKs do not disturb. The RTT of the empty path is the
+ * smallest since the connection last began to send.
  */
 #ifndef VEGAS_H
 #define VEGAS_H
@@ -27,7 +27,7 @@ static inline void vegas_forget_round(struct vegas *vegas)
 	vegas->minRTT = VEGAS_NO_RTT;
 }
 
-/* Begins to measure anew. */
+/* Starts a new measurement. */
 static inline void vegas_enable(const struct tcp_sock *tp, struct vegas *vegas)
 {
 	vegas->doing_vegas_now = 1;
@@ -50,7 +50,7 @@ static inline void vegas_state(const struct tcp_sock *tp, struct vegas *vegas, u
 		vegas->doing_vegas_now = 0;
 }
 
-/* After a pause the path may be another. */
+/* After a pause the path may have changed. */
 static inline void vegas_cwnd_event(const struct tcp_sock *tp, struct vegas *vegas,
 				    enum tcp_ca_event event)
 {
@@ -69,8 +69,8 @@ static inline void vegas_pkts_acked(struct vegas *vegas, const struct ack_sample
 	vegas->cntRTT++;
 }
 
-/* Has the window that was out when the RTT began been ACKed? Then begins the next;
- * the caller forgets the samples when it has used them. */
+/* Whether the window in flight at the start of this RTT is ACKed; then the next RTT
+ * begins. The caller forgets the samples after use. */
 static inline bool vegas_round_ends(const struct tcp_sock *tp, struct vegas *vegas, u32 ack)
 {
 	if (!after(ack, vegas->beg_snd_nxt))
