@@ -9,41 +9,55 @@ CORE_SOURCES := examples/my_cc.c $(call sources,crates/host crates/sim crates/py
 KERNEL_SOURCES := $(call sources,crates)
 export PATH := $(HOME)/.cargo/bin:$(PATH)
 
-.PHONY: help tools demo build test check bench bench-emulator bench-kernel docs docs-claims docs-kernel vectors record lock clean
+.PHONY: help tools about-demo demo build test test-fresh check bench bench-emulator bench-kernel docs docs-claims docs-kernel vectors record lock clean
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' Makefile
 
-demo: build ## The main job: figures 2 and 5 of Cubic-FC at full length, as one HTML page
-	$(BIN)/ackclock reproduce cubicfc/fig2 cubicfc/fig5 cubicfc/sensitivity -o out/demo
+about-demo:
+	@echo "This repeats figures 2 and 5 of the paper Cubic-FC at full length, on all cores: 2 minutes on 2 cores."
+	@echo "It shows each figure beside the paper's claims, as one page: out/demo/index.html."
+	@test -e $(CORE) || echo "First it builds ackclock: 3 minutes more."
+
+# Tools that may be missing; then one line says what does not work.
+WANTED := clang libelf
+test: WANTED += network iperf3 chromium
+check: WANTED += lint
+# What cargo can build here.
+CRATES = --workspace $(shell scripts/require.sh --check clang libelf || \
+	echo --exclude ackclock-linux --exclude ackclock-py-kernel)
 
 tools:
-	@scripts/require.sh cc python cargo -- clang libelf
+	@scripts/require.sh cc python cargo -- $(WANTED)
+
+demo: about-demo build ## The main job: figures 2 and 5 of Cubic-FC at full length, as one HTML page
+	@$(BIN)/ackclock reproduce cubicfc/fig2 cubicfc/fig5 cubicfc/sensitivity -o out/demo
 
 build: tools $(CORE) ## Everything that `$(BIN)/ackclock` needs, inside this directory
 	@if scripts/require.sh --check clang libelf; then $(MAKE) --no-print-directory --silent $(KERNEL); \
 	else $(MAKE) --question $(KERNEL) || rm -f $(KERNEL); fi
 
-test: build ## Every test: Rust, C layout, BPF builds, Python
-	@scripts/require.sh chromium || echo "the report is not tested in a browser"
-	@scripts/require.sh iperf3 || echo "a deployed algorithm is not tested with iperf3"
-	cargo test --workspace
-	$(BIN)/pytest
+test: build ## Every test: Rust, C layout, BPF builds, Python (15 minutes); skipped ones at the end
+	@RUST="$(or $(RUST),$(CRATES))" PYTHON="$(PYTHON)" scripts/test.sh
+
+test-fresh: ## `make demo` and `make test` in new Debian systems of many kinds (root); FRESH="root user"
+	@scripts/require.sh python mmdebstrap git
+	@$$(scripts/require.sh --python) scripts/fresh.py $(FRESH)
 
 check: build ## Format, lint, types
-	cargo fmt --check
-	cargo clippy --workspace --all-targets -- -D warnings
+	@if scripts/require.sh --check lint; then \
+		cargo fmt --check && cargo clippy --locked $(CRATES) --all-targets -- -D warnings; fi
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
 	$(BIN)/mypy
 
 bench: ## Packets per second of one core (to target/bench.json), and CUBIC's cube roots
 	@scripts/require.sh cc cargo
-	cargo bench -p ackclock-host -p ackclock-sim
+	cargo bench --locked -p ackclock-host -p ackclock-sim
 
 bench-kernel: ## What BPF costs in the kernel: our CUBIC beside Linux's own; telemetry. Needs root
 	@scripts/require.sh cc cargo clang libelf
-	cargo bench -p ackclock-linux --bench kernel
+	cargo bench --locked -p ackclock-linux --bench kernel
 
 bench-emulator: build ## How well the kernel testbed's link keeps time, over rates (root)
 	$(BIN)/python scripts/bench_emulator.py
@@ -59,7 +73,7 @@ docs: build ## Rewrite the generated pages of docs/
 	$(BIN)/python scripts/linux_reference.py docs
 	$(BIN)/python scripts/algorithm_pages.py docs/algorithms
 	$(BIN)/python scripts/tutorial.py docs
-	ACKCLOCK_WRITE_CUBE_ROOT=1 cargo bench -p ackclock-host
+	ACKCLOCK_WRITE_CUBE_ROOT=1 cargo bench --locked -p ackclock-host
 
 docs-claims: build ## Rewrite docs/claims.md: all papers at full length (half an hour, resumes)
 	$(BIN)/ackclock claims -o out/claims
@@ -75,11 +89,11 @@ docs-claims: build ## Rewrite docs/claims.md: all papers at full length (half an
 	 cat out/claims/claims.md) > docs/claims.md
 
 vectors: ## Rewrite vectors/: what every algorithm answers to a script; as root its bytecode, too
-	ACKCLOCK_WRITE_VECTORS=1 cargo test -q -p ackclock-host --test vectors
-	ACKCLOCK_WRITE_VECTORS=1 cargo test -q -p ackclock-linux --test replay
+	ACKCLOCK_WRITE_VECTORS=1 cargo test --locked -q -p ackclock-host --test vectors
+	ACKCLOCK_WRITE_VECTORS=1 cargo test --locked -q -p ackclock-linux --test replay
 
 record: ## As root: record the kernel's own CUBIC anew, under traffic with losses (25 s)
-	cargo test -q -p ackclock-linux --test replay -- --ignored record_the_kernels_cubic
+	cargo test --locked -q -p ackclock-linux --test replay -- --ignored record_the_kernels_cubic
 
 lock: build ## Pin the Python packages anew, from pyproject.toml
 	$(BIN)/pip install -q uv
@@ -99,7 +113,7 @@ $(VENV)/installed: requirements.lock | tools
 
 $(CORE): $(VENV)/installed $(CORE_SOURCES) pyproject.toml
 	@echo "building the simulator: 1 or 2 minutes the first time"
-	@PIP_QUIET=1 $(BIN)/maturin develop --release --quiet --locked 2>$(VENV)/maturin.log || \
+	@PIP_QUIET=1 $(BIN)/maturin develop --release --quiet --locked >$(VENV)/maturin.log 2>&1 || \
 		{ cat $(VENV)/maturin.log; exit 1; }
 	@touch $@
 

@@ -94,7 +94,7 @@ static inline u32 bictcp_cnt(struct sock *sk, const struct bictcp *ca, u32 cwnd)
 	if (cwnd - last_max < parts)
 		return smooth;
 	if (cwnd - last_max < max_increment * (parts - 1))
-		return cwnd * (parts - 1) / (cwnd - last_max);	/* max probing */
+		return (u64)cwnd * (parts - 1) / (cwnd - last_max);	/* max probing */
 	return fastest;
 }
 

@@ -35,7 +35,7 @@
 
 struct compound {
 	u64 credit;	/* growth of cwnd that is no packet yet */
-	u32 dwnd;	/* of 1024 */
+	u64 dwnd;	/* of 1024 */
 	u32 base_rtt;	/* us; 0: none yet */
 	u32 end_seq;	/* ends the round that goes on */
 };
@@ -43,7 +43,7 @@ struct compound {
 CC_PRIVATE(struct compound);
 
 /* Once per RTT: the new dwnd, in 1/1024 packet. */
-static inline u32 compound_dwnd(struct sock *sk, const struct compound *ca, u32 win)
+static inline u64 compound_dwnd(struct sock *sk, const struct compound *ca, u32 win)
 {
 	u32 rtt = tcp_sk(sk)->srtt_us >> 3;
 	u64 diff = rtt > ca->base_rtt ? ((u64)win << 10) * (rtt - ca->base_rtt) / rtt : 0;
@@ -66,11 +66,11 @@ CC_HOOK(u32, compound_ssthresh, struct sock *sk)
 {
 	struct compound *ca = inet_csk_ca(sk);
 	u32 win = tcp_sk(sk)->snd_cwnd;
-	u32 cwnd = win - min(ca->dwnd >> 10, win);
+	u32 cwnd = win - min_t(u64, ca->dwnd >> 10, win);
 	u32 kept = (u64)win * (1024 - cc_param(sk, beta)) >> 10;
 
 	ca->credit = 0;
-	ca->dwnd = kept > cwnd / 2 ? (kept - cwnd / 2) << 10 : 0;
+	ca->dwnd = kept > cwnd / 2 ? (u64)(kept - cwnd / 2) << 10 : 0;
 	return max(max(kept, cwnd / 2), 2U);
 }
 
@@ -88,7 +88,8 @@ CC_HOOK(void, compound_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
 	struct compound *ca = inet_csk_ca(sk);
-	u32 win, dwnd;
+	u32 win;
+	u64 dwnd;
 
 	if (!tcp_is_cwnd_limited(sk))
 		return;
@@ -104,9 +105,9 @@ CC_HOOK(void, compound_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 	ca->end_seq = tp->snd_nxt;
 
 	win = tp->snd_cwnd;
-	ca->dwnd = min(ca->dwnd, (win - min(win, 2U)) << 10);
+	ca->dwnd = min_t(u64, ca->dwnd, (u64)(win - min(win, 2U)) << 10);
 	dwnd = win < cc_param(sk, low_window) ? ca->dwnd : compound_dwnd(sk, ca, win);
-	tp->snd_cwnd = min(win - (ca->dwnd >> 10) + (dwnd >> 10), tp->snd_cwnd_clamp);
+	tp->snd_cwnd = min_t(u64, win - (ca->dwnd >> 10) + (dwnd >> 10), tp->snd_cwnd_clamp);
 	ca->dwnd = dwnd;
 }
 

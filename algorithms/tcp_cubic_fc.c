@@ -79,11 +79,11 @@ static inline void cubic_fc_reset(struct sock *sk, struct cubic_fc *fc)
 /* f(delta) in 1/1024; 0 < delta <= delta_max. */
 static inline u32 cubic_fc_tent(struct sock *sk, u32 delta, u32 delta_max)
 {
-	u32 delta_i = delta_max * cc_param(sk, delta_i) / 1024;
+	u32 delta_i = (u64)delta_max * cc_param(sk, delta_i) / 1024;
 
 	if (delta <= delta_i)
-		return cc_param(sk, f_max) * delta / delta_i;
-	return cc_param(sk, f_max) * (delta_max - delta) / (delta_max - delta_i);
+		return (u64)cc_param(sk, f_max) * delta / delta_i;
+	return (u64)cc_param(sk, f_max) * (delta_max - delta) / (delta_max - delta_i);
 }
 
 /* The window lost between t0 and t2; 0 without competition. */
@@ -95,7 +95,7 @@ static inline u32 cubic_fc_delta(struct sock *sk, const struct cubic_fc *fc, u32
 	if (cwnd_t2 >= fc->cwnd_t0)
 		return 0;
 	delta = min(fc->cwnd_t0 - cwnd_t2, delta_max);
-	return delta > cwnd_t2 * cc_param(sk, sigma) / 1024 ? delta : 0;
+	return delta > (u64)cwnd_t2 * cc_param(sk, sigma) / 1024 ? delta : 0;
 }
 
 /* t2 with competition: BR1 begins. */
@@ -104,11 +104,11 @@ static inline u32 cubic_fc_release(struct sock *sk, struct cubic_fc *fc, u32 cwn
 {
 	u32 beta = cc_param(sk, beta);
 	u32 ssthresh = cubic_reduce(sk, &fc->cubic);
-	u32 released = min(f * delta_max / 1024, ssthresh);
+	u32 released = min_t(u64, (u64)f * delta_max / 1024, ssthresh);
 
 	fc->phase = PHASE_BR1;
 	fc->clock = CUBIC_REAL_TIME - f;
-	fc->cubic.last_max_cwnd = cwnd * (1024 + beta) / 2048 - released / 2;
+	fc->cubic.last_max_cwnd = (u64)cwnd * (1024 + beta) / 2048 - released / 2;
 	return max(ssthresh - released, 2U);
 }
 
@@ -130,7 +130,7 @@ CC_HOOK(u32, cubicfc_ssthresh, struct sock *sk)
 	u32 ssthresh;
 
 	if (ended == PHASE_CP2) {
-		u32 delta_max = cwnd * (1024 - cc_param(sk, beta)) / 1024;
+		u32 delta_max = (u64)cwnd * (1024 - cc_param(sk, beta)) / 1024;
 		u32 delta = cubic_fc_delta(sk, fc, cwnd, delta_max);
 
 		if (delta)

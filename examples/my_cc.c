@@ -14,7 +14,8 @@
 /* TCP calls this once per loss event. It returns the new ssthresh, in packets. */
 CC_HOOK(u32, my_cc_ssthresh, struct sock *sk)
 {
-	return max(tcp_sk(sk)->snd_cwnd * cc_param(sk, beta) / 1024, 2U);
+	/* 64 bits: a window times 1024 may need more than 32. */
+	return max_t(u32, (u64)tcp_sk(sk)->snd_cwnd * cc_param(sk, beta) / 1024, 2);
 }
 
 /* TCP calls this for every ACK of new data outside recovery. The ACK is for `acked` packets. */

@@ -29,13 +29,11 @@ present() {
 	cc) has cc || has gcc || has clang ;;
 	python) find_python >/dev/null ;;
 	cargo) [ "$(cargo_minor)" ] && [ "$(cargo_minor)" -ge $CARGO_MINOR ] ;;
-	clang) has clang ;;
 	libelf) has pkg-config && pkg-config --exists libelf zlib ;;
 	lint) cargo fmt --version >/dev/null 2>&1 && cargo clippy --version >/dev/null 2>&1 ;;
 	network) has ip && has unshare && has setpriv ;;
-	iperf3) has iperf3 ;;
 	chromium) has chromium || has chromium-browser || has google-chrome ;;
-	mmdebstrap) has mmdebstrap ;;
+	clang | iperf3 | mmdebstrap | git) has "$1" ;;
 	*) echo "require.sh does not know the tool $1" >&2; exit 2 ;;
 	esac
 }
@@ -108,8 +106,8 @@ install=$(for tool in $absent; do packages "$tool"; done | tr '\n' ' ')
 install=${install% }
 if has apt-get && [ "$(id -u)" = 0 ]; then
 	echo "installing $install"
-	apt-get update -qq && DEBIAN_FRONTEND=noninteractive \
-		apt-get install -y -qq --no-install-recommends $install >/dev/null || true
+	said=$(apt-get update -qq 2>&1 && DEBIAN_FRONTEND=noninteractive \
+		apt-get install -y -qq --no-install-recommends $install 2>&1) || echo "$said" >&2
 	absent=$(missing $needed "$@")
 	[ "$absent" ] || exit 0
 	advice="apt-get could not install it."

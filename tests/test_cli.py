@@ -106,7 +106,7 @@ def test_list(ackclock):
     of_cubic = ackclock("list", "cubic").stdout
     for word in ("S. Ha, I. Rhee, L. Xu, 2008", "fast_convergence", "0.001 … 0.999"):
         assert word in of_cubic
-    assert re.search(r"cubic@ha2008 +Algorithm 1 of the paper .* beta=0.8, hystart=0,", of_cubic)
+    assert re.search(r"cubic@ha2008 +Algorithm 1 of Ha et al. .* beta=0.8, hystart=0,", of_cubic)
 
 
 @pytest.mark.parametrize("command", [[], ["run"], ["reproduce"], ["new"], ["list"], ["plot"]])

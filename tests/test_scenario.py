@@ -141,7 +141,7 @@ EXTREMES = [
     {"sample_interval": "0s"},
     {"sample_interval": "1us"},
     {"bottleneck": {"rate": "1kbit", "buffer": "1packet"}},
-    {"bottleneck": {"rate": "1tbit", "buffer": "4294967296packets"}},
+    {"rtt": "8ms", "bottleneck": {"rate": "1tbit", "buffer": "4294967296packets"}},
     {"flow": [{"algorithm": "reno", "size": "1B", "count": 100_000}]},
     {"flow": None, "session": [{"algorithm": "reno"}]},
     {"session": [{"algorithm": "reno", "size": "10000000000000packets"}], "mss": 65_000},

@@ -58,12 +58,19 @@ def test_what_is_only_wanted(require):
 
 
 def test_root_installs_what_is_missing(require, tmp_path):
-    clang = tmp_path / "clang"
-    install = f'[ "$1" = update ] || {{ echo "$*" >&2; echo : >{clang}; }}'
-    done = require("clang", id="echo 0", apt_get=install + f"; /bin/chmod -f +x {clang}; :")
-    assert done.returncode == 0
-    assert done.stdout == "installing clang\n"
-    assert done.stderr.endswith(" --no-install-recommends clang\n")
+    typed = tmp_path / "typed"
+    install = f'echo "$*" >>{typed}; echo stray >&2; cd {tmp_path}; echo : >clang'
+    done = require("clang", id="echo 0", apt_get=f"{install}; /bin/chmod +x clang")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "installing clang\n", "")
+    assert typed.read_text().endswith(" --no-install-recommends clang\n")
+
+
+def test_apt_fails(require):
+    done = require("clang", id="echo 0", apt_get="echo no network >&2; exit 100")
+    assert done.returncode == 1
+    assert done.stderr == (
+        "no network\nmissing: clang; the kernel part is not built. apt-get could not install it.\n"
+    )
 
 
 def test_without_the_kernel_part(tmp_path):
@@ -96,3 +103,43 @@ def test_without_the_kernel_part(tmp_path):
         *_, last = done.stderr.splitlines()
         assert last == f"error: {NOT_BUILT}", command
     assert list(tmp_path.iterdir()) == []
+
+
+LOG = """\
+test laws::one ... ok
+test laws::two ... FAILED
+test result: FAILED. 40 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.10s
+SKIPPED: deploying needs root
+...s.F                                                                   [100%]
+FAILED tests/test_run.py::test_a - AssertionError: assert 1 == 2
+ERROR tests/test_cli.py::test_b
+SKIPPED [20] tests/test_testbed.py:24: the testbed cannot run: capabilities: none | few
+1 failed, 4 passed, 20 skipped, 1 error in 65.23s (0:01:05)
+SKIPPED [3] cargo test: deploying needs root
+SKIPPED [1] cargo test: crates/linux: the kernel part is not built
+"""
+
+
+def test_the_table_of_fresh_systems(tmp_path, monkeypatch):
+    """What a log tells becomes the row of its condition; the other rows stay."""
+    monkeypatch.syspath_prepend(ROOT / "scripts")
+    import fresh  # noqa: PLC0415 (a script)
+
+    outcome = fresh._outcome(LOG, 1)
+    assert outcome.passed == 40 - 3 + 4
+    assert outcome.failed == ["laws::two", "tests/test_run.py::test_a", "tests/test_cli.py::test_b"]
+    assert sum(outcome.skipped.values()) == 24
+    assert fresh._outcome("", 0).failed == []
+    assert fresh._outcome("make: *** Error 2\n", 2).failed == ["exit code 2: make: *** Error 2"]
+
+    page = tmp_path / "platforms.md"
+    monkeypatch.setattr(fresh, "PAGE", page)
+    page.write_text(f"# Title\n\n{fresh.HEADER}\n|---|\n| root | old |\n\nEnd\n")
+    fresh._write(fresh.ROWS["busy"], outcome)
+    fresh._write(fresh.ROWS["user"], outcome)
+    *_, rule, root, user, busy, empty, end = page.read_text().splitlines()
+    assert (rule, root, empty, end) == ("|---|", "| root | old |", "", "End")
+    assert user.startswith("| an ordinary user | all | 41 | laws::two<br>tests/test_run.py::test_a")
+    assert "<br>3: deploying needs root<br>" in user
+    assert r"none \| few" in user
+    assert busy.startswith("| root, 8 busy processes | part | 41 |")

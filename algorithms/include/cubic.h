@@ -48,12 +48,12 @@
 
 #define CUBIC_PRESETS(P)                                                                       \
 	P("linux", "", "Linux 6.12")                                                               \
-	P("linux-2.6.32", "min_cnt=1 update_gate=1 delayed_ack=1", "CUBIC 2.3")                    \
+	P("linux-2.6.32", "min_cnt=1 update_gate=1 delayed_ack=1", "Linux 2.6.32 (CUBIC 2.3)")     \
 	P("ha2008", "beta=819 hystart=0 min_cnt=1 start_cnt=0 update_gate=0",                      \
-	  "Algorithm 1 of the paper (CUBIC 2.2)")                                                  \
+	  "Algorithm 1 of Ha et al. 2008 (CUBIC 2.2)")                                             \
 	P("rfc9438", "start_cnt=0 update_gate=0 reno_above_prior=1", "RFC 9438")                   \
 	P("2.0-pre", CUBIC_2 " initial_ssthresh=100 fast_convergence=0",                           \
-	  "the authors' patch to Linux 2.6.13")                                                    \
+	  "the CUBIC authors' patch to Linux 2.6.13")                                              \
 	P("2.0", CUBIC_2 " initial_ssthresh=100 max_increment=32", "Linux 2.6.19 to 2.6.21")       \
 	P("2.6.18", CUBIC_2 " initial_ssthresh=100 max_rate=20", "Algorithm 1 of Leith et al. 2007") \
 	P("2.6.18.1", CUBIC_2 " initial_ssthresh=100 max_rate=20 curve_scale=80",                  \
@@ -162,18 +162,32 @@ static inline u32 cubic_cnt(struct sock *sk, const struct cubic *ca, u32 cnt)
 {
 	if (!cc_param(sk, delayed_ack))
 		return cnt;
-	return (cnt << CUBIC_ACK_RATIO_SHIFT) / ca->ack_ratio;
+	return min_t(u64, ((u64)cnt << CUBIC_ACK_RATIO_SHIFT) / ca->ack_ratio, U32_MAX);
 }
 
 /* The smallest cnt: growth per RTT is at most max_increment and at most max_rate dMin. */
 static inline u32 cubic_clamp(struct sock *sk, const struct cubic *ca, u32 cwnd)
 {
 	u32 increment = cc_param(sk, max_increment), rate = cc_param(sk, max_rate);
-	u32 cnt = increment ? cwnd / increment : 0;
+	u64 cnt = increment ? cwnd / increment : 0;
 
 	if (rate && ca->delay_min)
-		cnt = max_t(u64, cnt, (u64)cwnd * USEC_PER_SEC / ((u64)rate * ca->delay_min));
-	return cnt;
+		cnt = max(cnt, (u64)cwnd * USEC_PER_SEC / ((u64)rate * ca->delay_min));
+	return min_t(u64, cnt, U32_MAX);
+}
+
+/* C offset^3 in packets, at most 2^32 - 1: exact, though the product needs more than 64 bits.
+ * offset < 2^30, c < 2^14 */
+static inline u32 cubic_delta(u64 offset, u32 c)
+{
+	u64 a = offset * offset, b = offset * c;
+	u64 low = (a & U32_MAX) * (b & U32_MAX);
+	u64 middle = (a >> 32) * (b & U32_MAX) + (a & U32_MAX) * (b >> 32) + (low >> 32);
+	u64 high = (a >> 32) * (b >> 32);
+
+	if (high >> 8)
+		return U32_MAX;
+	return min_t(u64, (high << 24) + (middle >> (4 * CUBIC_SCALE - 32)), U32_MAX);
 }
 
 /* cubic_update() (3.2), (3.4), (3.5): aims at the window one dMin ahead. */
@@ -188,8 +202,9 @@ static inline void cubic_follow_curve(struct sock *sk, struct cubic *ca, u32 cwn
 		ca->ack_cnt = acked;
 		ca->tcp_cwnd = cwnd;
 		if (cwnd < ca->last_max_cwnd) {
-			u64 k = cubic_root((1ULL << 4 * CUBIC_SCALE) / cc_param(sk, C) *
-					   (ca->last_max_cwnd - cwnd));
+			u64 factor = (1ULL << 4 * CUBIC_SCALE) / cc_param(sk, C);
+			u64 k = cubic_root(factor *
+					   min_t(u64, ca->last_max_cwnd - cwnd, U64_MAX / factor));
 
 			ca->K = min_t(u64, k * k_scale >> 16, CUBIC_K_MAX);
 			ca->origin_point = ca->last_max_cwnd;
@@ -205,11 +220,13 @@ static inline void cubic_follow_curve(struct sock *sk, struct cubic *ca, u32 cwn
 
 	/* If K is longer than the distance needs, the curve would start below the window. */
 	offset = t < ca->K ? min_t(u64, ca->K - t, ((u64)ca->K << 16) / k_scale) : t - ca->K;
-	delta = (cc_param(sk, C) * cc_param(sk, curve_scale) >> 10) * offset * offset * offset >>
-		4 * CUBIC_SCALE;
-	target = t < ca->K ? ca->origin_point - delta : ca->origin_point + delta;
+	delta = cubic_delta(offset, cc_param(sk, C) * cc_param(sk, curve_scale) >> 10);
+	if (t < ca->K)
+		target = ca->origin_point - min(delta, ca->origin_point);
+	else
+		target = ca->origin_point + min(delta, U32_MAX - ca->origin_point);
 
-	ca->cnt = target > cwnd ? cwnd / (target - cwnd) : 100 * cwnd;
+	ca->cnt = target > cwnd ? cwnd / (target - cwnd) : min_t(u64, 100ULL * cwnd, U32_MAX);
 	if (t >= ca->K || cc_param(sk, clamp_concave))
 		ca->cnt = max(ca->cnt, cubic_clamp(sk, ca, cwnd));
 	if (!ca->last_max_cwnd && cc_param(sk, start_cnt))
@@ -223,7 +240,8 @@ static inline void cubic_follow_curve(struct sock *sk, struct cubic *ca, u32 cwn
 static inline void cubic_tcp_friendliness(struct sock *sk, struct cubic *ca, u32 cwnd)
 {
 	u32 beta = cc_param(sk, beta);
-	u32 acks_per_packet = max(cwnd * (8 * (1024 + beta) / 3 / (1024 - beta)) >> 3, 1U);
+	u64 window = (u64)cwnd * (8 * (1024 + beta) / 3 / (1024 - beta)) >> 3;
+	u32 acks_per_packet = clamp(window, 1ULL, (u64)U32_MAX);
 
 	if (cc_param(sk, reno_above_prior) && ca->tcp_cwnd >= tcp_sk(sk)->prior_cwnd)
 		acks_per_packet = cwnd;
@@ -284,10 +302,10 @@ static inline u32 cubic_reduce(struct sock *sk, struct cubic *ca)
 
 	ca->epoch_start = 0;
 	if (cwnd < ca->last_max_cwnd && cc_param(sk, fast_convergence))
-		ca->last_max_cwnd = cwnd * (1024 + beta) / 2048;
+		ca->last_max_cwnd = (u64)cwnd * (1024 + beta) / 2048;
 	else
 		ca->last_max_cwnd = cwnd;
-	return max(cwnd * beta / 1024, 2U);
+	return max((u32)((u64)cwnd * beta / 1024), 2U);
 }
 
 static inline u32 cubic_undo_cwnd(struct sock *sk, const struct cubic *ca)

@@ -55,6 +55,14 @@
 
 #define USEC_PER_SEC 1000000U
 #define USEC_PER_MSEC 1000U
+#define MSEC_PER_SEC 1000U
+#define U8_MAX ((u8)~0U)
+#define U16_MAX ((u16)~0U)
+#define U32_MAX (~0U)
+#define U64_MAX (~0ULL)
+#define S32_MAX ((s32)(U32_MAX >> 1))
+#define S64_MAX ((s64)(U64_MAX >> 1))
+#define TCP_INIT_CWND 10
 #define ICSK_CA_PRIV_SIZE (ICSK_CA_PRIV_WORDS * sizeof(u64))
 
 #define min(a, b) \
@@ -64,6 +72,26 @@
 #define clamp(value, lo, hi) min(max(value, lo), hi)
 #define min_t(type, a, b) min((type)(a), (type)(b))
 #define max_t(type, a, b) max((type)(a), (type)(b))
+#define min3(a, b, c) min(min(a, b), c)
+#define max3(a, b, c) max(max(a, b), c)
+#define clamp_t(type, value, lo, hi) min_t(type, max_t(type, value, lo), hi)
+#define clamp_val(value, lo, hi) clamp_t(__typeof__(value), value, lo, hi)
+#define min_not_zero(a, b)                                                            \
+	({ __typeof__(a) not_zero_a = (a); __typeof__(b) not_zero_b = (b);             \
+	   not_zero_a == 0 ? not_zero_b : not_zero_b == 0 ? not_zero_a                 \
+						: min(not_zero_a, not_zero_b); })
+#define DIV_ROUND_UP(n, d) (((n) + (d) - 1) / (d))
+#define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
+#define BIT(n) (1UL << (n))
+
+/* Plain division; both hosts divide 64 bits. do_div(n, base) leaves the quotient in n. */
+#define div_u64(dividend, divisor) ((u64)(dividend) / (u32)(divisor))
+#define div64_u64(dividend, divisor) ((u64)(dividend) / (u64)(divisor))
+#define div64_ul(dividend, divisor) ((u64)(dividend) / (unsigned long)(divisor))
+#define do_div(n, base)                                       \
+	({ u32 do_div_base = (base);                           \
+	   u32 do_div_rest = (u64)(n) % do_div_base;           \
+	   (n) = (u64)(n) / do_div_base; do_div_rest; })
 
 static inline struct tcp_sock *tcp_sk(const struct sock *sk)
 {
@@ -108,11 +136,61 @@ static inline struct inet_connection_sock *inet_csk(const struct sock *sk)
  * ssthresh and cong_avoid (or cong_control) are required. Without undo_cwnd a
  * spurious reduction is undone as Reno does: the larger of cwnd and prior_cwnd.
  */
+
+/* Whole numbers only: 0.5 would be cut to 0 without a word. */
+#define CC_IS_FLOAT(x) _Generic((x), float: 1, double: 1, long double: 1, default: 0)
+#define CC_IS_U32(x) (!CC_IS_FLOAT(x) && (s64)(x) == (u32)(x))
+#define CC_PARAM_CHECK(name, value, least, most, scale, doc)                                  \
+	_Static_assert(CC_IS_U32(value) && CC_IS_U32(least) && CC_IS_U32(most) && CC_IS_U32(scale), \
+		       "parameter " #name ": write default, least, most and scale as whole "     \
+		       "numbers from 0 to 2^32 - 1; 0.5 is 512 with a scale of 1024");
+CC_PARAMS(CC_PARAM_CHECK)
+
 #ifdef __bpf__
 #include "host_kernel.h"
 #else
 #include "host_native.h"
 #endif
+
+/* What files of the Linux kernel write without a thought. */
+#ifndef NULL
+#define NULL ((void *)0)
+#endif
+#ifndef likely
+#define likely(x) __builtin_expect(!!(x), 1)
+#define unlikely(x) __builtin_expect(!!(x), 0)
+#endif
+#ifndef __always_inline
+#define __always_inline inline __attribute__((always_inline))
+#endif
+#ifndef __maybe_unused
+#define __maybe_unused __attribute__((unused))
+#endif
+#ifndef READ_ONCE
+#define READ_ONCE(x) (*(const volatile __typeof__(x) *)&(x))
+#define WRITE_ONCE(x, value) (*(volatile __typeof__(x) *)&(x) = (value))
+#endif
+#define __read_mostly
+#define __bpf_kfunc
+#define BUILD_BUG_ON(condition) _Static_assert(!(condition), "BUILD_BUG_ON: " #condition)
+#define static_assert(condition, ...) _Static_assert(condition, "" #condition)
+#define WARN_ON_ONCE(condition) (!!(condition))
+
+static inline u32 tcp_snd_cwnd(const struct tcp_sock *tp)
+{
+	return tp->snd_cwnd;
+}
+
+static inline void tcp_snd_cwnd_set(struct tcp_sock *tp, u32 val)
+{
+	tp->snd_cwnd = val;
+}
+
+/* Microseconds from t0 to t1, never negative. */
+static inline u32 tcp_stamp_us_delta(u64 t1, u64 t0)
+{
+	return max_t(s64, t1 - t0, 0);
+}
 
 static inline u32 tcp_packets_in_flight(const struct tcp_sock *tp)
 {
@@ -134,6 +212,12 @@ static inline bool before(u32 a, u32 b)
 static inline bool after(u32 a, u32 b)
 {
 	return before(b, a);
+}
+
+/* Is low <= number <= high, modulo 2^32? */
+static inline bool between(u32 number, u32 low, u32 high)
+{
+	return high - low >= number - low;
 }
 
 /* Position of the highest bit set, 1 to 64; 0 for 0: the number of bits at and below it. Spelled

@@ -145,6 +145,20 @@ def kept(scenario: Scenario, cache: Path = CACHE) -> Path:
     return cache / "kernel" / key
 
 
+def _missing(checks: Sequence[Check], seeds: int, cache: Path) -> dict[Path, Scenario]:
+    """Where each kernel run that is not kept will be → its scenario."""
+    scenarios = [
+        of(seed) for check in checks for of in check.points.values() for seed in range(1, seeds + 1)
+    ]
+    return {kept(each, cache): each for each in scenarios if not kept(each, cache).exists()}
+
+
+def to_run(checks: Sequence[Check], *, seeds: int, cache: Path = CACHE) -> tuple[int, float]:
+    """How many kernel runs are not kept, and their seconds in real time."""
+    todo = _missing(checks, seeds, cache)
+    return len(todo), sum(_duration_s(each) for each in todo.values())
+
+
 def fill(
     checks: Sequence[Check],
     *,
@@ -159,10 +173,7 @@ def fill(
     Each run is kept as it ends. `progress` is called with the fraction that is done.
     Raises `AckclockError` where the machine cannot, or keeps time too badly for a valid run.
     """
-    scenarios = [
-        of(seed) for check in checks for of in check.points.values() for seed in range(1, seeds + 1)
-    ]
-    todo = {kept(each, cache): each for each in scenarios if not kept(each, cache).exists()}
+    todo = _missing(checks, seeds, cache)
     total_s = sum(_duration_s(each) for each in todo.values())
     done_s = dict.fromkeys(todo, 0.0)
     stopped = False

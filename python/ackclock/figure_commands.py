@@ -15,6 +15,9 @@ from ackclock.console import (
     Jobs,
     Output,
     app,
+    complete_figure,
+    err,
+    in_words,
     one_line_errors,
     out,
     print_report,
@@ -28,23 +31,35 @@ if TYPE_CHECKING:
 
 PANEL = "The papers"
 
+Quick = Annotated[
+    bool, typer.Option("--quick", help="Run few repeats, in minutes; print no verdicts.")
+]
+Figures = typer.Argument(
+    help="PAPER/FIGURE, PAPER for all its figures, or all; `ackclock list` names them.",
+    metavar="FIGURE",
+    autocompletion=complete_figure,
+)
+#: What an interrupt leaves.
+RESUMES = "the runs that finished are kept; the same command resumes"
+
 
 @app.command("reproduce", rich_help_panel=PANEL)
 def reproduce_command(
-    figures: Annotated[
-        list[str], typer.Argument(help="PAPER/FIGURE, PAPER for all of it, or all.")
-    ],
+    figures: Annotated[list[str], Figures],
     output: Output = None,
     seeds: Annotated[
-        int | None, typer.Option(min=1, max=1000, help="Repeats of each point.")
+        int | None,
+        typer.Option(
+            min=1, max=1000, help="Repeat each point this often (default: each figure's own)."
+        ),
     ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Few repeats and no verdict.")] = False,
+    quick: Quick = False,
     jobs: Jobs = 0,
     on: Annotated[
-        Host, typer.Option(help="The simulator, or beside it this machine's own TCP stack.")
+        Host, typer.Option(help="Run in the simulator, or also on this machine's TCP stack (root).")
     ] = Host.SIM,
 ) -> None:
-    """Repeat figures of the papers: table, claims with verdicts, PNG and SVG, an HTML page.
+    """Repeat figures of the papers; write tables, verdicts and a page.
 
     **Examples**
 
@@ -56,16 +71,17 @@ def reproduce_command(
 
     - `ackclock reproduce cubicfc/fig5 --on kernel`
 
-    Each run is kept in .ackclock as it finishes, so an interrupted command resumes, and a repeated
-    one costs nothing. On the kernel: what one machine can carry in real time, of each paper one
-    figure at least, 5 runs a point, one at a time if --jobs is not said.
+    The output directory (default: out/FIGURE) holds index.html, and each figure as PNG, SVG and
+    Parquet. Each finished run is kept in .ackclock, so an interrupted command resumes and a
+    repeated one costs nothing. With --on kernel the figures that one machine can carry run in real
+    time: 5 runs a point and one run at a time, unless --seeds and --jobs say otherwise.
     """
     from ackclock import reproduce  # noqa: PLC0415 (only this command draws)
 
     started_s = time.monotonic()
-    with one_line_errors("the runs that finished are kept; the same command resumes"):
+    with one_line_errors(RESUMES):
         if quick and on is Host.KERNEL:
-            raise AckclockError("--quick: not with --on kernel; --seeds 1 is the least")
+            raise AckclockError("--quick: not with --on kernel; write --seeds 1 instead")
         chosen = dict(pair for figure in figures for pair in papers.load(figure))
         directory = output or Path("out") / _file_name(figures[0], on)
         command = f"ackclock reproduce {shlex.join(figures)}"
@@ -83,6 +99,7 @@ def reproduce_command(
                     quick=quick,
                     jobs=jobs,
                     progress=progress,
+                    on_runs=_say_runs,
                 )
             reproduce.write(reproduced, partial, command=command, quick=quick)
         for figure in reproduced:
@@ -112,20 +129,31 @@ def _reproduce_on_kernel(
     if unable := sorted(named - checks.keys()):
         able = [name for name, module in papers.load("all") if hasattr(module, "KERNEL")]
         raise AckclockError(
-            f'figure = "{unable[0]}": it has no version for the kernel; with --on '
-            f"kernel choose from {', '.join(able)}"
+            f'figure = "{unable[0]}": has no version for the kernel; '
+            f"with --on kernel choose from {', '.join(able)}"
         )
+    repeats = seeds or crosscheck.SEEDS
     with output_directory(directory) as partial:
+        number, total_s = crosscheck.to_run(list(checks.values()), seeds=repeats)
+        if number:
+            left = in_words(total_s / min(jobs or 1, number))
+            err.print(f"{number} runs on the kernel, in real time: {left} if each is valid at once")
         with progress_bar("on the kernel") as progress:
             crosscheck.fill(
                 list(checks.values()),
-                seeds=seeds or crosscheck.SEEDS,
+                seeds=repeats,
                 jobs=jobs or 1,
                 progress=progress,
                 on_invalid=say_invalid,
             )
-        with progress_bar("simulating"):
-            checked = {name: crosscheck.load(check) for name, check in checks.items()}
+        checked = {}
+        with progress_bar("simulating") as progress:
+            for done, (name, check) in enumerate(checks.items()):
+
+                def part(fraction: float, done: int = done) -> None:
+                    progress((done + fraction) / len(checks))
+
+                checked[name] = crosscheck.load(check, progress=part)
         there = [(name, each) for name, each in checked.items() if each is not None]
         reproduce.write_kernel(there, partial, command=command)
     for name, each in there:
@@ -136,61 +164,72 @@ def _reproduce_on_kernel(
 
 @app.command("claims", rich_help_panel=PANEL)
 def claims_command(
-    figures: Annotated[list[str] | None, typer.Argument(help="PAPER/FIGURE or PAPER.")] = None,
+    figures: Annotated[list[str] | None, Figures] = None,
     output: Output = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Few repeats and no verdict.")] = False,
+    parts: Annotated[
+        bool, typer.Option("--parts", help="Show each part of a claim about several points.")
+    ] = False,
+    quick: Quick = False,
     jobs: Jobs = 0,
 ) -> None:
-    """Print what the papers claim, with our measurement and its verdict.
+    """Print what the papers claim, what we measured, and the verdict.
 
     **Examples**
 
     - `ackclock claims`
 
-    - `ackclock claims leith2007 -o out/claims`
+    - `ackclock claims leith2007 --parts -o out/claims`
 
-    The output directory has claims.json, claims.parquet and claims.md. What `ackclock reproduce`
-    has run is not run again.
+    Without a figure it prints the claims of all papers. The output directory holds claims.json,
+    claims.parquet and claims.md. Runs that `ackclock reproduce` has kept are not run again.
     """
     from ackclock import reproduce  # noqa: PLC0415 (only this command draws)
 
-    with one_line_errors("the runs that finished are kept; the same command resumes"):
+    with one_line_errors(RESUMES):
         chosen = dict(pair for figure in figures or ["all"] for pair in papers.load(figure))
         with nullcontext() if output is None else output_directory(output) as partial:
             with progress_bar("simulating") as progress:
                 reproduced = reproduce.reproduce(
-                    list(chosen.items()), quick=quick, jobs=jobs, progress=progress
+                    list(chosen.items()),
+                    quick=quick,
+                    jobs=jobs,
+                    progress=progress,
+                    on_runs=_say_runs,
                 )
             if partial is not None:
                 reproduce.write_claims(reproduced, partial, quick=quick)
-        print_report("Claims", reproduce.claims_table(reproduced, quick=quick))
+        print_report("Claims", reproduce.claims_table(reproduced, quick=quick, parts=parts))
         out.print(reproduce.verdict_totals(reproduced, quick=quick))
 
 
 @app.command("report", rich_help_panel=PANEL)
 def report_command(
     output: Output = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Few repeats and no verdict.")] = False,
+    quick: Quick = False,
     jobs: Jobs = 0,
 ) -> None:
-    """Write a site of all papers: a page a paper, with figures, claims, verdicts and data.
+    """Write a site of all papers: figures, claims, verdicts and data.
 
     **Example**
 
     - `ackclock report -o out/report`
 
-    The same as `ackclock reproduce all`, without the tables on the screen and with each figure as
-    PDF, too.
+    It has one page for each paper (default directory: out/report). It is `ackclock reproduce all`
+    without tables on the screen, and with each figure as PDF, too.
     """
     from ackclock import reproduce  # noqa: PLC0415 (only this command draws)
 
     started_s = time.monotonic()
-    with one_line_errors("the runs that finished are kept; the same command resumes"):
+    with one_line_errors(RESUMES):
         directory = output or Path("out/report")
         with output_directory(directory) as partial:
             with progress_bar("simulating") as progress:
                 reproduced = reproduce.reproduce(
-                    papers.load("all"), quick=quick, jobs=jobs, progress=progress
+                    papers.load("all"),
+                    quick=quick,
+                    jobs=jobs,
+                    progress=progress,
+                    on_runs=_say_runs,
                 )
             command = "ackclock report" + (" --quick" if quick else "")
             reproduce.write(reproduced, partial, command=command, quick=quick, pdf=True)
@@ -198,9 +237,15 @@ def report_command(
         out.print(f"site: {(directory / 'index.html').absolute()}")
 
 
+def _say_runs(todo: int, kept: int) -> None:
+    """Before the runs: how many. How long they take is known when some have ended."""
+    if todo:
+        err.print(f"{todo} runs to simulate" + (f", {kept} are kept" if kept else ""))
+
+
 def _print_totals(reproduced: list["Reproduced"], quick: bool, started_s: float) -> None:
     from ackclock import reproduce  # noqa: PLC0415 (only these commands draw)
 
-    minutes, seconds = divmod(round(time.monotonic() - started_s), 60)
+    took = in_words(time.monotonic() - started_s)
     out.print(reproduce.verdict_totals(reproduced, quick=quick))
-    out.print(f"{reproduce.run_totals(reproduced)} This command took {minutes} min {seconds} s.")
+    out.print(f"{reproduce.run_totals(reproduced)} This command took {took}.")

@@ -94,7 +94,14 @@ class Table:
         for number, (summary, table) in self.folded.items():
             row = cells[number + 2]
             longest = row.index(max(row, key=len))
-            lines = ["; ".join(cell for cell in each if cell) for each in table.rows]
+            lines = [
+                "; ".join(
+                    f"{cell} {name}" if cell.isdecimal() else cell
+                    for name, cell in zip(table.header, each, strict=True)
+                    if cell
+                )
+                for each in table.rows
+            ]
             inner = "<br>".join(escape(line).replace("|", "\\|") for line in lines)
             row[longest] += f"<details><summary>{escape(summary)}</summary>{inner}</details>"
         return "\n".join("| " + " | ".join(row) + " |" for row in cells)

@@ -82,11 +82,13 @@ def reproduce(
     cache: Path = CACHE,
     jobs: int = 0,
     progress: Callable[[float], None] | None = None,
+    on_runs: Callable[[int, int], None] | None = None,
 ) -> list[Reproduced]:
     """Runs the grids of the figures (`papers.load`), all in one sweep, and reduces them.
 
     `seeds` is the number of repeats, numbered from 1; default: what each module says.
     The rows of a figure are kept, too, until anything in ackclock's Python changes.
+    `on_runs` is called before the runs with how many there are to simulate and how many are kept.
     """
     grids = []
     for _, module in figures:
@@ -95,6 +97,11 @@ def reproduce(
         grids.append(grid_of(range(1, repeats + 1)))
     kept = [_rows_path(name, grid, cache) for (name, _), grid in zip(figures, grids, strict=True)]
     missing = [grid for grid, path in zip(grids, kept, strict=True) if not path.exists()]
+    if on_runs is not None:
+        keys = {scenario.key() for grid in grids for scenario in grid}
+        todo = {scenario.key() for grid in missing for scenario in grid}
+        todo = {key for key in todo if not (cache / key).exists()}
+        on_runs(len(todo), len(keys) - len(todo))
     fill(
         [scenario for grid in missing for scenario in grid],
         cache=cache,
@@ -180,7 +187,11 @@ def claims_table(
                 rows += [[f"  {name}", *rest] for name, *rest in below]
             else:
                 tally = "" if quick else f": {claim.tally}"
-                table = report.Table(("part", *_CLAIM[1:]), below)
+                header = ("part", *_CLAIM[1:])
+                said = [at for at in range(len(header)) if any(row[at] for row in below)]
+                table = report.Table(
+                    [header[at] for at in said], [[row[at] for at in said] for row in below]
+                )
                 folded[len(rows) - 1] = (f"{len(below)} parts{tally}", table)
     return report.Table(_CLAIM, rows, folded)
 

@@ -98,7 +98,14 @@ impl Algorithm {
             Some(algorithm) => Ok(algorithm.clone()),
             None => Err(AlgorithmError::UnknownAlgorithm {
                 name: name.into(),
-                hint: did_you_mean(name, &known),
+                hint: if IN_LINUX_ONLY.contains(&name) {
+                    format!(
+                        "; Linux has it, ackclock does not yet \
+                         (with --on kernel, kernel:{name} is the kernel's own)"
+                    )
+                } else {
+                    did_you_mean(name, &known)
+                },
                 known: known.join(", "),
             }),
         }
@@ -289,26 +296,39 @@ pub(crate) fn fingerprint(sources: &[impl AsRef<str>]) -> u64 {
         })
 }
 
-/// `; did you mean …?` if a known name is close to what was written.
+/// Algorithms of Linux that are not among the built-in ones.
+const IN_LINUX_ONLY: [&str; 5] = ["bbr", "cdg", "dctcp", "lp", "nv"];
+
+/// `; did you mean …?` if a known name is a near misspelling of what was written: one letter off,
+/// or two in a name of eight letters and more.
 pub(crate) fn did_you_mean(written: &str, known: &[&str]) -> String {
+    let lower = written.to_lowercase();
     known
         .iter()
-        .map(|name| (edits(written, name), name))
+        .map(|name| (edits(&lower, &name.to_lowercase()), name))
         .min()
-        .filter(|(edits, name)| *edits <= name.len().max(written.len()) / 3 + 1)
+        .filter(|(edits, name)| {
+            let length = name.len().max(written.len());
+            length > 2 && *edits <= (length / 4).clamp(1, 2)
+        })
         .map_or_else(String::new, |(_, name)| format!("; did you mean `{name}`?"))
 }
 
-/// Levenshtein distance.
+/// How many letters were added, dropped or replaced, or neighbours swapped.
 fn edits(a: &str, b: &str) -> usize {
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.bytes().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
-        for (j, y) in b.bytes().enumerate() {
-            let replaced = diagonal + usize::from(x != y);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
+    let (a, b) = (a.as_bytes(), b.as_bytes());
+    let mut rows = vec![(0..=b.len()).collect::<Vec<usize>>()];
+    for i in 1..=a.len() {
+        let mut row = vec![i];
+        for j in 1..=b.len() {
+            let replaced = rows[i - 1][j - 1] + usize::from(a[i - 1] != b[j - 1]);
+            let mut least = replaced.min(rows[i - 1][j] + 1).min(row[j - 1] + 1);
+            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                least = least.min(rows[i - 2][j - 2] + 1);
+            }
+            row.push(least);
         }
+        rows.push(row);
     }
-    row[b.len()]
+    rows[a.len()][b.len()]
 }

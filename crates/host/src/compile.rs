@@ -57,15 +57,12 @@ struct Job<'a> {
 impl Job<'_> {
     /// The text of the file, if it is one.
     fn read(&self) -> Result<Source, AlgorithmError> {
-        if self
+        let metadata = fs::metadata(self.path).map_err(|error| self.unreadable(&error))?;
+        let is_c = self
             .path
             .extension()
-            .is_none_or(|extension| extension != "c")
-        {
-            return Err(AlgorithmError::NotC { path: self.name() });
-        }
-        let metadata = fs::metadata(self.path).map_err(|error| self.unreadable(&error))?;
-        if !metadata.is_file() {
+            .is_some_and(|extension| extension == "c");
+        if !is_c || !metadata.is_file() {
             return Err(AlgorithmError::NotC { path: self.name() });
         }
         // Absolute, so that its first letter means nothing to a compiler.

@@ -22,8 +22,11 @@ impl Configured {
             problem: problem.into(),
         };
         let spec = spec.trim();
-        // A path may itself contain a colon, but settings always contain a '='.
+        // A path may itself contain a colon, but settings always contain a '='. What is a file as
+        // it stands has neither settings nor preset.
+        let is_file = |path: &str| path.ends_with(".c") && Path::new(path).is_file();
         let (head, settings) = match spec.rsplit_once(':') {
+            _ if is_file(spec) => (spec, None),
             Some((head, settings)) if settings.contains('=') => (head, Some(settings)),
             Some((_, settings)) if !settings.contains('/') => {
                 return Err(bad(&format!("`{settings}` is not parameter=value")));
@@ -33,6 +36,7 @@ impl Configured {
         let head = head.trim_end();
         let after_directory = head.rfind('/').map_or(0, |slash| slash + 1);
         let (name, preset) = match head[after_directory..].rfind('@') {
+            _ if is_file(head) => (head, None),
             Some(at) => {
                 let at = after_directory + at;
                 (&head[..at], Some(&head[at + 1..]))

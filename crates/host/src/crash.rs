@@ -63,7 +63,9 @@ impl Entry {
             .filter(|symbol| symbol.kind() == SymbolKind::Text && symbol.size() > 0)
             .filter_map(|symbol| {
                 let start = place(symbol.address());
-                let name = CString::new(symbol.name().ok()?).ok()?;
+                // Without what gcc adds to the parts of a function, as in `f.cold`.
+                let name = symbol.name().ok()?.split('.').next()?;
+                let name = CString::new(name).ok()?;
                 Some((start, start + symbol.size() as usize, name))
             })
             .collect();
@@ -125,7 +127,13 @@ extern "C" fn handler(signal: c_int, info: *mut libc::siginfo_t, context: *mut c
         for place in [pc, caller] {
             let region = loaded().find(|each| (each.start..each.end).contains(&place));
             if let Some(region) = region {
-                let address = (*info).si_addr() as usize;
+                // Of an address that no memory can have, x86 does not tell which.
+                let is_known = (*info).si_code != libc::SI_KERNEL;
+                let address = if is_known {
+                    (*info).si_addr() as usize
+                } else {
+                    usize::MAX
+                };
                 let is_own = place == pc;
                 let in_function =
                     |each: &&(usize, usize, CString)| (each.0..each.1).contains(&place);

@@ -1,12 +1,12 @@
-//! Everything that can be wrong with an algorithm, in words for its user.
+//! Every error of an algorithm or of a C file, in words for the user.
 
-/// Why an algorithm cannot be had as asked for.
+/// Why an algorithm cannot be loaded or configured.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AlgorithmError {
     /// No built-in algorithm has that name.
-    #[error("unknown algorithm `{name}`{hint}; known: {known}. A file of your own is given by its path, such as ./{name}.c")]
+    #[error("unknown algorithm `{name}`{hint}; known: {known}. To use a C file of your own, give its path, such as ./{name}.c")]
     UnknownAlgorithm {
-        /// What was asked for.
+        /// What the user wrote.
         name: String,
         /// `; did you mean …?`, or nothing.
         hint: String,
@@ -18,11 +18,11 @@ pub enum AlgorithmError {
     UnknownPreset {
         /// Name of the algorithm.
         algorithm: String,
-        /// What was asked for.
+        /// What the user wrote.
         name: String,
         /// `; did you mean …?`, or nothing.
         hint: String,
-        /// What it has.
+        /// What the algorithm has.
         known: String,
     },
     /// The algorithm has no such parameter.
@@ -30,28 +30,30 @@ pub enum AlgorithmError {
     UnknownParameter {
         /// Name of the algorithm.
         algorithm: String,
-        /// What was asked for.
+        /// What the user wrote.
         name: String,
         /// `; did you mean …?`, or nothing.
         hint: String,
-        /// What it has.
+        /// What the algorithm has.
         known: String,
     },
     /// A parameter outside its range.
-    #[error("{algorithm}: {parameter} = {value} is out of range; it may be {min} to {max}")]
+    #[error(
+        "{algorithm}: {parameter} = {value} is out of range; choose a value from {min} to {max}"
+    )]
     OutOfRange {
         /// Name of the algorithm.
         algorithm: String,
         /// Name of the parameter.
         parameter: String,
-        /// What was asked for.
+        /// What the user wrote.
         value: String,
         /// Least value.
         min: String,
         /// Greatest value.
         max: String,
     },
-    /// A parameter whose value is no number, or not a whole one where it must be.
+    /// The value of a parameter is not a number, or not a whole number where it must be one.
     #[error("{algorithm}: {parameter} = `{value}` is not {expected}")]
     BadNumber {
         /// Name of the algorithm.
@@ -80,7 +82,7 @@ pub enum AlgorithmError {
         reason: String,
     },
     /// There is no C compiler to compile a user's file with.
-    #[error("no C compiler to compile {path} with (tried {tried}); install one, such as Debian's gcc, or set CC")]
+    #[error("cannot compile {path}: no C compiler was found (tried {tried}); install one, such as Debian's package gcc, or name one in CC")]
     NoCompiler {
         /// The file.
         path: String,
@@ -96,15 +98,15 @@ pub enum AlgorithmError {
         errors: String,
     },
     /// The file computes with `float` or `double`.
-    #[error("{path} uses floating point, which the kernel forbids{place}; write fixed point, such as cwnd * 717 / 1024 in place of 0.7 * cwnd")]
+    #[error("{path} uses floating point, which the kernel forbids{place}; write fixed point, such as cwnd * 717 / 1024 instead of 0.7 * cwnd")]
     FloatingPoint {
         /// The file.
         path: String,
-        /// Where or by what it was seen.
+        /// Where the compiler saw it, or which function it needs.
         place: String,
     },
-    /// The file calls functions that no host gives an algorithm.
-    #[error("{path} calls {functions}, which the kernel does not give an algorithm; algorithms/include/tcp_cc.h lists what it gives")]
+    /// The file calls functions that the hosts do not offer.
+    #[error("{path} calls {functions}, which the kernel does not offer to an algorithm; algorithms/include/tcp_cc.h lists the functions that a file may call")]
     UnknownFunction {
         /// The file.
         path: String,
@@ -112,7 +114,7 @@ pub enum AlgorithmError {
         functions: String,
     },
     /// The file has variables that all flows would share.
-    #[error("{path} has variables outside the socket ({variables}), which flows would share; keep state in the structure named by CC_PRIVATE, and make constants const")]
+    #[error("{path} has variables outside the socket ({variables}), which all flows would share; keep state in the structure named by CC_PRIVATE, and declare constants const")]
     MutableGlobals {
         /// The file.
         path: String,
@@ -133,14 +135,14 @@ pub enum AlgorithmError {
         /// The file.
         path: String,
     },
-    /// Not a file of C.
+    /// Not a C source file.
     #[error("{path} is not a C source file (expected NAME.c)")]
     NotC {
         /// The file.
         path: String,
     },
     /// The file registers no algorithm.
-    #[error("{path} registers no algorithm; end it with CC_ALGORITHM(name, \"summary\", .ssthresh = ..., .cong_avoid = ...);")]
+    #[error("{path} registers no algorithm; end the file with CC_ALGORITHM(name, \"summary\", .ssthresh = ..., .cong_avoid = ...);")]
     NotAnAlgorithm {
         /// The file.
         path: String,
@@ -163,7 +165,7 @@ pub enum AlgorithmError {
         /// What is wrong.
         problem: String,
     },
-    /// The operating system got in the way.
+    /// The operating system refused.
     #[error("cannot load {path}: {reason}")]
     CannotLoad {
         /// The file.

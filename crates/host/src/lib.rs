@@ -34,6 +34,7 @@ mod module;
 mod scratch;
 pub mod sock;
 mod source;
+mod thread_clock;
 
 pub use algorithm::{Algorithm, Param, Preset, SUPPORT};
 pub use configure::Configured;
@@ -42,3 +43,4 @@ pub use error::AlgorithmError;
 pub use scratch::Scratch;
 pub use sock::*;
 pub use source::Source;
+pub use thread_clock::ThreadClock;

@@ -147,8 +147,13 @@ fn nothing_is_undefined() {
 
 #[test]
 fn what_is_undefined_is_seen() {
-    let status = sanitized("a_shift_by_40_of_32_bits").status;
-    assert_eq!(status.code(), None, "a trap is no exit");
+    let output = sanitized("a_shift_by_40_of_32_bits");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(
+        said.contains("my_cc.c, function far: stops itself"),
+        "{said}"
+    );
 }
 
 /// Unseen here.

@@ -243,6 +243,51 @@ fn a_loss_leaves_what_the_formula_says() {
     }
 }
 
+/// Windows whose product with anything needs more than 32 bits.
+#[test]
+fn a_loss_leaves_its_share_of_the_largest_windows() {
+    for spec in specs() {
+        // HighSpeed's law ends with its table, at 89053 packets.
+        if spec.starts_with("highspeed") {
+            continue;
+        }
+        for window in (22..32).flat_map(|bits| [1u32 << bits, (1 << bits) + (1 << bits) / 3]) {
+            let ssthresh = avoiding(&spec, 10_000).loss_at(window);
+            let formula = (law(&spec).decrease)(window.into());
+            assert!(
+                (f64::from(ssthresh) - formula).abs() <= 1.0 + 0.01 * formula,
+                "{spec} at {window}: {ssthresh}, formula {formula:.1}"
+            );
+        }
+    }
+}
+
+/// Nor does growth overflow there: an RTT of ACKs never shrinks such a window, nor doubles it.
+#[test]
+fn the_largest_windows_grow() {
+    // Hybla keeps the window below its max_cwnd.
+    for spec in specs().iter().filter(|spec| !spec.starts_with("hybla")) {
+        for bits in 22..32 {
+            let window = (1u32 << bits) + (1 << bits) / 3;
+            let mut flow = avoiding(spec, 10_000);
+            flow.loss_at(window);
+            flow.tp().snd_ssthresh = 2;
+            let begin = flow.cwnd();
+            let most = flow.cwnd().saturating_mul(2);
+            for step in 0..300u32 {
+                flow.at(1_000_000 * u64::from(step + 1));
+                flow.ack(RTT_US, 1 << 10);
+                let cwnd = flow.cwnd();
+                // Vegas and its like may take a packet; FAST counts on its own RTT.
+                assert!(
+                    cwnd >= begin / 2 && cwnd <= most,
+                    "{spec}, {begin} packets, step {step}: {cwnd}"
+                );
+            }
+        }
+    }
+}
+
 /// After a timeout a flow goes on as a new one that knows the new ssthresh and nothing else.
 #[test]
 fn a_timeout_forgets() {

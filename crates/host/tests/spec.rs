@@ -54,7 +54,7 @@ fn a_files_head_is_told() {
     }
     let head = Algorithm::find("reno").unwrap().head().to_string();
     assert!(
-        head.starts_with("Standard TCP: ") && head.ends_with("As Linux's \"reno\"."),
+        head.starts_with("Standard TCP: ") && head.ends_with("This is Linux's \"reno\"."),
         "{head}"
     );
 }
@@ -166,7 +166,7 @@ fn every_preset_is_known_and_described() {
 #[test]
 fn what_is_wrong_is_named_with_its_remedy() {
     // (spec, what the message must contain)
-    let vectors: [(&str, &[&str]); 22] = [
+    let vectors: [(&str, &[&str]); 30] = [
         (
             "cubik",
             &[
@@ -177,6 +177,21 @@ fn what_is_wrong_is_named_with_its_remedy() {
             ],
         ),
         ("warp_drive", &["unknown algorithm `warp_drive`; known:"]),
+        (
+            "bbr",
+            &[
+                "`bbr`; Linux has it, ackclock does not yet",
+                "kernel:bbr",
+                "known: bic,",
+            ],
+        ),
+        ("dctcp", &["`dctcp`; Linux has it, ackclock does not yet"]),
+        ("CUBIC", &["did you mean `cubic`?"]),
+        ("cubci", &["did you mean `cubic`?"]),
+        ("westwod", &["did you mean `westwood`?"]),
+        ("constantrate", &["did you mean `constant_rate`?"]),
+        ("quic", &["unknown algorithm `quic`; known:"]),
+        ("rxxo", &["unknown algorithm `rxxo`; known:"]),
         (
             "",
             &["name is missing", "NAME[@preset][:parameter=value,...]"],

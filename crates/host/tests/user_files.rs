@@ -238,7 +238,7 @@ fn floating_point_is_refused() {
 fn functions_that_the_kernel_does_not_give_are_refused() {
     let message = refusal(&file("#include <stdlib.h>\nint f(void) { return rand(); }"));
     assert!(
-        message.contains("calls rand, which the kernel does not give"),
+        message.contains("calls rand, which the kernel does not offer to an algorithm"),
         "{message}"
     );
 }
@@ -304,7 +304,7 @@ fn a_file_must_register_an_algorithm_with_its_hooks() {
 
     let message = refusal(&UserFile::new(&format!("{include}{HOOKS}{unused}")));
     assert!(
-        message.contains("registers no algorithm; end it with CC_ALGORITHM("),
+        message.contains("registers no algorithm; end the file with CC_ALGORITHM("),
         "{message}"
     );
 

@@ -123,3 +123,45 @@ fn clang_refuses_what_the_kernel_would() {
         );
     }
 }
+
+#[test]
+fn a_users_object_is_of_the_text_that_the_simulator_runs() {
+    let style = Path::new(ALGORITHMS).join("../crates/host/tests/kernel_style.c");
+    let style = Algorithm::compile(&style).unwrap();
+    assert!(ackclock_linux::bpf::object(&style).is_ok_and(|object| !object.is_empty()));
+
+    let directory = tempfile::tempdir().unwrap();
+    let (file, header) = (
+        directory.path().join("-my $cc.c"),
+        directory.path().join("my.h"),
+    );
+    let hooks = "CC_ALGORITHM(my, \"m\", .ssthresh = s, .cong_avoid = a);\n";
+    let text = format!(
+        "#include \"tcp_cc.h\"\n#include \"my.h\"\n\
+         CC_HOOK(u32, s, struct sock *sk) {{ return tcp_reno_ssthresh(sk); }}\n\
+         CC_HOOK(void, a, struct sock *sk, u32 ack, u32 acked) {{ tcp_reno_cong_avoid(sk, ack, acked); }}\n{hooks}"
+    );
+    std::fs::write(&file, &text).unwrap();
+    std::fs::write(&header, "").unwrap();
+    let loaded = Algorithm::compile(&file).unwrap();
+    std::fs::write(&file, "nonsense").unwrap();
+    assert!(ackclock_linux::bpf::object(&loaded).is_ok());
+    std::fs::write(&header, "enum { OTHER };").unwrap();
+    let error = ackclock_linux::bpf::object(&loaded)
+        .unwrap_err()
+        .to_string();
+    assert!(error.contains("my.h changed in the meantime"), "{error}");
+
+    std::fs::write(
+        &file,
+        format!("{text}#ifdef __bpf__\nint f(void) {{ return nonsense; }}\n#endif\n"),
+    )
+    .unwrap();
+    let error = ackclock_linux::bpf::object(&Algorithm::compile(&file).unwrap());
+    let error = error.unwrap_err().to_string();
+    let place = format!("{}:7:22: use of undeclared identifier", file.display());
+    assert!(
+        error.contains(&place) && error.lines().count() == 2,
+        "{error}"
+    );
+}

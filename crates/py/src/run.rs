@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use ackclock_py_tables::tables;
-use ackclock_sim::{Control, RunError, Scenario};
+use ackclock_sim::{Control, RunError, Scenario, STALL_LIMIT};
 use pyo3::prelude::*;
 
 use crate::refuse;
@@ -72,6 +72,12 @@ pub fn run_many(
             Err(RecvTimeoutError::Disconnected) => return Ok(()),
         }
         py.check_signals()?;
+        let stalled = jobs
+            .iter()
+            .find(|(_, control)| control.stalled() > STALL_LIMIT);
+        if let Some((scenario, _)) = stalled {
+            return Err(refuse(RunError::stalled(scenario)));
+        }
         if let Some(progress) = &progress {
             progress.call1(py, (fraction_done(jobs),))?;
         }

@@ -104,6 +104,7 @@ impl<'a> Dumbbell<'a> {
     }
 
     fn run(&mut self, control: &Control) -> Result<(), RunError> {
+        let _running = control.enter();
         let end_ns = self.scenario.duration_ns;
         let sampler = self.flows.len();
         let mut until_check = 0;
@@ -114,10 +115,7 @@ impl<'a> Dumbbell<'a> {
             }
             if until_check == 0 {
                 until_check = EVENTS_PER_CHECK;
-                control.simulated_ns.store(now_ns, Ordering::Relaxed);
-                if control.cancelled.load(Ordering::Relaxed) {
-                    return Err(RunError::Cancelled);
-                }
+                control.check(now_ns)?;
             }
             until_check -= 1;
             if element == sampler {
@@ -271,7 +269,7 @@ impl<'a> Dumbbell<'a> {
         if *answer_at_ns <= now_ns {
             let handshake_ns = now_ns - *syn_sent_ns;
             let sender = flow.establish(self.scenario, now_ns, handshake_ns);
-            let receiver = Receiver::new(flow.profile, flow.rtt_ns);
+            let receiver = Receiver::new(&flow.kernel, &flow.switches, flow.rtt_ns);
             flow.phase = Phase::Open(Box::new(Connection {
                 sender,
                 receiver,
@@ -293,7 +291,7 @@ impl<'a> Dumbbell<'a> {
             *answer_at_ns = answer.map_or(NEVER, |departs_ns| departs_ns + flow.back_ns);
             return Ok(());
         }
-        let timeout_ns = (flow.profile.initial_rto_us * 1_000) << (*syns).min(6);
+        let timeout_ns = (flow.kernel.initial_rto_us * 1_000) << (*syns).min(6);
         *syns += 1;
         *retry_at_ns = now_ns + timeout_ns;
         if let Some(departs_ns) = self.links[flow.queue].enqueue(now_ns, SYN_BYTES) {

@@ -6,7 +6,7 @@ use crate::rng::Stream;
 use crate::scenario::{Direction, Flow as FlowScenario, Scenario};
 use crate::schedule::NEVER;
 use crate::session::Session;
-use crate::tcp::profile::HostProfile;
+use crate::tcp::profile::{Kernel, Switches};
 use crate::tcp::{Ack, FlowLimits, Range, Receiver, SackBlocks, Sender};
 use ackclock_host::{Configured, CongestionControl, HostConfig, TCP_INFINITE_SSTHRESH};
 use std::collections::VecDeque;
@@ -119,7 +119,8 @@ pub(crate) struct Flow {
     pub(crate) session: Option<Box<Session>>,
     pub(crate) phase: Phase,
     pub(crate) configured: Configured,
-    pub(crate) profile: HostProfile,
+    pub(crate) kernel: Kernel,
+    pub(crate) switches: Switches,
     /// Index of the queue that its data passes.
     pub(crate) queue: usize,
     two_way: bool,
@@ -166,11 +167,11 @@ impl Flow {
             session: session.map(Box::new),
             phase: Phase::closed(NEVER),
             configured,
-            profile: HostProfile {
-                segments_per_ack: scenario.delayed_ack_segments,
+            kernel: Kernel::of(scenario.profile),
+            switches: Switches {
                 tso: scenario.tso,
                 pacing: scenario.pacing,
-                ..HostProfile::of(scenario.profile)
+                segments_per_ack: scenario.delayed_ack_segments,
             },
             queue: usize::from(flow.direction == Direction::Reverse),
             two_way: scenario.is_two_way(),
@@ -236,10 +237,10 @@ impl Flow {
             &self.configured,
             HostConfig {
                 hz: scenario.hz,
-                era: self.profile.era,
+                era: self.kernel.era,
                 random_seed: self.seeds.bits(),
                 mss_bytes: scenario.mss_bytes,
-                initial_cwnd: self.profile.initial_cwnd(scenario.mss_bytes),
+                initial_cwnd: self.kernel.initial_cwnd(scenario.mss_bytes),
                 initial_ssthresh: self.initial_ssthresh,
             },
         );
@@ -251,7 +252,8 @@ impl Flow {
         };
         Sender::new(
             cc,
-            self.profile,
+            &self.kernel,
+            &self.switches,
             limits,
             now_ns,
             handshake_ns,
@@ -339,7 +341,7 @@ impl Flow {
         let mut row = SampleRow {
             time_us: now_ns / 1_000,
             flow: self.number,
-            cwnd_packets: self.profile.initial_cwnd(scenario.mss_bytes),
+            cwnd_packets: self.kernel.initial_cwnd(scenario.mss_bytes),
             ssthresh_packets: TCP_INFINITE_SSTHRESH,
             srtt_us: 0,
             min_rtt_us: 0,

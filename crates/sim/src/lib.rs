@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod census;
+mod control;
 pub mod engine;
 mod flow;
 pub mod link;
@@ -13,31 +14,32 @@ mod session;
 pub mod tcp;
 
 pub use census::Census;
+pub use control::{Control, STALL_LIMIT};
 pub use engine::run;
 pub use record::RunResult;
 pub use scenario::{Scenario, ScenarioError};
 
-use std::sync::atomic::{AtomicBool, AtomicU64};
-
-/// How another thread follows a run and stops it.
-#[derive(Debug, Default)]
-pub struct Control {
-    /// Set it to end the run: the next check returns [`RunError::Cancelled`].
-    pub cancelled: AtomicBool,
-    /// Simulated time so far, nanoseconds.
-    pub simulated_ns: AtomicU64,
-}
-
 /// Why there is no result.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RunError {
+    /// A hook of an algorithm does not return.
+    #[error(
+        "{algorithms}: a hook has run for {limit_s} s of CPU time and does not return; \
+         give every loop a bound, as the kernel demands"
+    )]
+    Stalled {
+        /// The C file, or those that come into question.
+        algorithms: String,
+        /// CPU time after which it was given up, seconds.
+        limit_s: u64,
+    },
     /// The scenario cannot be simulated.
     #[error(transparent)]
     Scenario(#[from] ScenarioError),
     /// An algorithm set a window that no sender can work with.
     #[error(
         "{kind} {flow}: {algorithm}: {field} = {value} after {time_us} us; \
-         an algorithm keeps it from 1 to {most} packets"
+         it must stay between 1 and {most} packets"
     )]
     Algorithm {
         /// `flow` or `session`.

@@ -184,6 +184,8 @@ const MAX_DURATION_NS: u64 = 3_600_000 * NS_PER_S;
 const MAX_SAMPLES: u64 = 50_000_000;
 /// Fastest link: 1 Tb/s.
 const MAX_RATE_BPS: u64 = 1_000_000_000_000;
+/// Largest window of TCP, bytes (RFC 7323).
+const MAX_WINDOW_BYTES: u64 = 1 << 30;
 /// Largest transfer.
 pub(crate) const MAX_TRANSFER_BYTES: u64 = 1 << 60;
 
@@ -353,6 +355,7 @@ impl Scenario {
     fn validate_flow(&self, of: &str, flow: &Flow) -> Result<Configured, ScenarioError> {
         let name = |field: &str| format!("{of}.{field}");
         within(&name("rtt_ns"), flow.rtt_ns, 1_000, 100 * NS_PER_S)?;
+        self.validate_window(of, flow)?;
         within(
             &name("rtt_exponential_ns"),
             flow.rtt_exponential_ns,
@@ -400,6 +403,30 @@ impl Scenario {
             value: flow.algorithm.clone(),
             fix,
         })
+    }
+
+    /// A window that sequence numbers of 32 bits cannot carry would wrap unseen.
+    fn validate_window(&self, of: &str, flow: &Flow) -> Result<(), ScenarioError> {
+        let flows = (self.flows.len() + self.sessions.len()).max(1) as u128;
+        let bits = u128::from(self.bottleneck.rate_bps) * u128::from(flow.rtt_ns) / flows;
+        let share = bits / 8 / u128::from(NS_PER_S);
+        let limits = [
+            flow.receive_window_bytes,
+            flow.send_buffer_bytes,
+            flow.size_bytes,
+        ];
+        let limits = limits.into_iter().flatten().map(u128::from);
+        check(
+            limits.fold(share, u128::min) <= u128::from(MAX_WINDOW_BYTES),
+            "bottleneck.rate_bps",
+            self.bottleneck.rate_bps.to_string(),
+            &format!(
+                "with {of}.rtt_ns = {} a flow's share of rate times RTT is {share} bytes; \
+                 TCP has at most {MAX_WINDOW_BYTES} bytes in flight (RFC 7323): lower the rate \
+                 or the RTT, or set the flow's receive_window_bytes to {MAX_WINDOW_BYTES}",
+                flow.rtt_ns
+            ),
+        )
     }
 
     /// Whether any data flows in reverse.

@@ -3,7 +3,7 @@
 mod common;
 
 use ackclock_sim::scenario::Profile;
-use ackclock_sim::tcp::profile::HostProfile;
+use ackclock_sim::tcp::profile::{Kernel, Switches};
 use ackclock_sim::tcp::{Ack, Range, Receiver};
 use common::MS;
 
@@ -18,7 +18,7 @@ impl Script {
     /// Segments 0 to 19 have arrived, so that the ACKs are no longer quick.
     fn with(profile: Profile, rtt_ns: u64) -> Self {
         let mut script = Self {
-            receiver: Receiver::new(HostProfile::of(profile), rtt_ns),
+            receiver: Receiver::new(&Kernel::of(profile), &Switches::usual(profile), rtt_ns),
             now_ns: 1000 * MS,
         };
         for segment in 0..20 {

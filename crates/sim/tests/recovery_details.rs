@@ -4,7 +4,7 @@ mod common;
 
 use ackclock_host::{Algorithm, CaState, Configured};
 use ackclock_sim::scenario::Profile;
-use ackclock_sim::tcp::profile::HostProfile;
+use ackclock_sim::tcp::profile::{Kernel, Switches};
 use ackclock_sim::tcp::{FlowLimits, Receiver};
 use common::script::{Script, RTT, UNLIMITED};
 use common::{dumbbell, flow, simulate, MS, S};
@@ -145,7 +145,8 @@ fn disorder_follows_recovery_in_2_6() {
 /// The first ACKs of a connection are quick, out of order or not.
 #[test]
 fn quick_acks_are_not_compressed() {
-    let mut receiver = Receiver::new(HostProfile::of(Profile::Linux6), RTT);
+    let linux_6 = Profile::Linux6;
+    let mut receiver = Receiver::new(&Kernel::of(linux_6), &Switches::usual(linux_6), RTT);
     let answered = (1..=10)
         .filter(|&k| receiver.handle_segment(RTT + k, k, k, false).is_some())
         .count();

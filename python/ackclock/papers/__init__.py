@@ -1,17 +1,18 @@
 """The papers' experiments: one package per paper, one module per figure or table.
 
-A figure's module has a docstring, its title and then the paper's setup, and
+The docstring of a figure's module has the title, then the paper's setup. The module defines:
 
-* ``SEEDS`` and ``QUICK_SEEDS``: how many repeats of each point;
-* ``grid(seeds)``: the scenarios, a list (pure);
-* ``quick_grid(seeds)``, where a quick run is not just fewer repeats: fewer or shorter scenarios;
-* ``reduce(result)``: one row of numbers of a run, a dict;
-* ``plot(rows, load)``: a matplotlib figure; ``load(scenario)`` gives a run's `Result`;
-* ``measures(rows)``: what is put beside the paper's numbers, a list of `Measure`;
-* ``claims(rows)``: the paper's claims with their verdicts, a list of `Claim` or `Every`;
-* ``KERNEL``, where the figure has a version that the kernel can run: a `crosscheck.Check`;
+* ``SEEDS`` and ``QUICK_SEEDS``: the number of runs per point, at full length and with ``--quick``;
+* ``grid(seeds)``: the list of scenarios (a pure function);
+* ``quick_grid(seeds)``, optional: fewer or shorter scenarios for a quick run;
+* ``reduce(result)``: a dict with one row of numbers for a run;
+* ``plot(rows, load)``: a matplotlib figure; ``load(scenario)`` returns the `Result` of a run;
+* ``measures(rows)``: a list of `Measure`, our values beside the paper's;
+* ``claims(rows)``: a list of `Claim` or `Every`, the paper's claims with their verdicts;
+* ``KERNEL``, optional: a `crosscheck.Check`, a version of the figure that the kernel can run.
 
-where ``rows`` is a polars table of all runs. What a paper leaves open is marked ``# assumed:``.
+``rows`` is a polars table with one row per run. A comment ``# assumed:`` marks each choice that the
+paper leaves open.
 """
 
 import importlib
@@ -33,12 +34,12 @@ def names() -> list[str]:
 
 
 def titles() -> dict[str, str]:
-    """What each figure shows: the first line of its module's docstring."""
+    """Title of each figure: the first line of its module's docstring."""
     return {name: title(module) for name in names() for _, module in load(name)}
 
 
 def paper_title(paper: str) -> str:
-    """What a paper is called: its package's TITLE."""
+    """Title of a paper: the TITLE of its package."""
     text: str = importlib.import_module(f"{__name__}.{paper}").TITLE
     return text
 
@@ -48,15 +49,15 @@ def title(module: ModuleType) -> str:
 
 
 def load(name: str) -> list[tuple[str, ModuleType]]:
-    """The figure of a name ("cubicfc/fig5"), of a paper ("cubicfc") or "all": (name, module) pairs.
+    """(name, module) of one figure ("cubicfc/fig5"), of each of a paper ("cubicfc"), or "all".
 
-    Raises `AckclockError` for another name.
+    Raises `AckclockError` for an unknown name.
     """
     known = names()
     wanted = re.sub(r"(\D)(\d)$", r"\g<1>0\2", name)  # fig5 is fig05
     chosen = [each for each in known if name in (each.split("/")[0], "all") or wanted == each]
     if not chosen:
-        raise AckclockError(f'figure = "{name}": there is none; choose from {", ".join(known)}')
+        raise AckclockError(f'figure = "{name}": unknown; choose from {", ".join(known)}')
     return [
         (each, importlib.import_module(f"{__name__}.{each.replace('/', '.')}")) for each in chosen
     ]

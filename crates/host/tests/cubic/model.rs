@@ -101,20 +101,20 @@ impl Model {
             let offset = i128::from((t - self.k).abs());
             let delta = ((410 * offset.pow(3)) >> 40) as i64;
             let target = if t < self.k {
-                self.origin - delta
+                (self.origin - delta).max(0)
             } else {
-                self.origin + delta
+                (self.origin + delta).min(u32::MAX.into())
             };
             self.cnt = if target > w {
                 w / (target - w)
             } else {
-                100 * w
+                (100 * w).min(u32::MAX.into())
             };
             if self.last_max == 0 {
                 self.cnt = self.cnt.min(20);
             }
         }
-        let d = w * 15 / 8;
+        let d = (w * 15 / 8).min(u32::MAX.into());
         while self.ack_cnt > d {
             self.ack_cnt -= d;
             self.tcp_cwnd += 1;
@@ -273,38 +273,88 @@ fn equals_the_model_through_random_lives() {
                     model.cong_avoid(acked as i64);
                 }
             }
-            let tp = flow.cc.tp();
-            let ours = [
-                tp.snd_cwnd,
-                tp.snd_cwnd_cnt,
-                tp.snd_ssthresh,
-                flow.cubic(Cubic::Cnt),
-                flow.cubic(Cubic::LastMaxCwnd),
-                flow.cubic(Cubic::LastCwnd),
-                flow.cubic(Cubic::LastTime),
-                flow.cubic(Cubic::OriginPoint),
-                flow.cubic(Cubic::K),
-                flow.cubic(Cubic::DelayMin),
-                flow.cubic(Cubic::EpochStart),
-                flow.cubic(Cubic::AckCnt),
-                flow.cubic(Cubic::TcpCwnd),
-            ];
-            let theirs = [
-                model.cwnd,
-                model.credit,
-                model.ssthresh,
-                model.cnt,
-                model.last_max,
-                model.last_cwnd,
-                model.last_time,
-                model.origin,
-                model.k,
-                model.delay_min,
-                model.epoch_start,
-                model.ack_cnt,
-                model.tcp_cwnd,
-            ];
-            assert_eq!(ours.map(i64::from), theirs, "life {life}, step {step}");
+            assert_same(&flow, &model, &format!("life {life}, step {step}"));
+        }
+    }
+}
+
+fn assert_same(flow: &Flow, model: &Model, when: &str) {
+    let tp = flow.cc.tp();
+    let ours = [
+        tp.snd_cwnd,
+        tp.snd_cwnd_cnt,
+        tp.snd_ssthresh,
+        flow.cubic(Cubic::Cnt),
+        flow.cubic(Cubic::LastMaxCwnd),
+        flow.cubic(Cubic::LastCwnd),
+        flow.cubic(Cubic::LastTime),
+        flow.cubic(Cubic::OriginPoint),
+        flow.cubic(Cubic::K),
+        flow.cubic(Cubic::DelayMin),
+        flow.cubic(Cubic::EpochStart),
+        flow.cubic(Cubic::AckCnt),
+        flow.cubic(Cubic::TcpCwnd),
+    ];
+    let theirs = [
+        model.cwnd,
+        model.credit,
+        model.ssthresh,
+        model.cnt,
+        model.last_max,
+        model.last_cwnd,
+        model.last_time,
+        model.origin,
+        model.k,
+        model.delay_min,
+        model.epoch_start,
+        model.ack_cnt,
+        model.tcp_cwnd,
+    ];
+    assert_eq!(ours.map(i64::from), theirs, "{when}");
+}
+
+/// Products of such windows need more than 32 bits, the curve's more than 64.
+#[test]
+fn equals_the_model_at_the_largest_windows() {
+    let windows = (22..32).flat_map(|bits| [1i64 << bits, (1 << bits) + (1 << bits) / 3]);
+    for window in windows {
+        let mut dice = Dice(window as u64);
+        let mut flow = Flow::with_hz("cubic@linux", 250);
+        let mut model = Model {
+            hz: 250,
+            cwnd: window,
+            credit: 0,
+            ..Model::default()
+        };
+        model.reset();
+        let mut us = 0;
+        let at = |flow: &mut Flow, model: &mut Model, us: u64| {
+            flow.at(us);
+            let tp = flow.tp();
+            (model.jiffies, model.mstamp) =
+                (tp.inet_conn.sk.sk_host.jiffies.into(), tp.tcp_mstamp as i64);
+        };
+        at(&mut flow, &mut model, us);
+        model.hystart_reset();
+        // The second loss at a smaller window, the third at a larger one.
+        for share in [100, 80, 95] {
+            model.cwnd = window / 100 * share;
+            assert_eq!(i64::from(flow.loss_at(model.cwnd as u32)), {
+                model.loss();
+                model.ssthresh
+            });
+            (model.cwnd, model.credit) = (model.ssthresh, 0);
+            for step in 0..300 {
+                // To the plateau, which is minutes away, and beyond.
+                us += dice.below(if step % 20 == 0 { 60_000_000 } else { 300_000 });
+                at(&mut flow, &mut model, us);
+                flow.rtt(200_000);
+                model.pkts_acked(200_000);
+                let acked = 1 + dice.below(1 << 16);
+                flow.cc.cong_avoid(0, acked as u32);
+                model.cong_avoid(acked as i64);
+                assert_same(&flow, &model, &format!("{window}, {share} %, step {step}"));
+            }
         }
     }
 }

@@ -9,15 +9,15 @@ use std::{env, fs, thread};
 use crate::common::ALGORITHMS_FROM;
 
 /// (what is wrong, the text of tcp_cubic.c's cubic.h, what stands in its place).
-const MUTANTS: [(&str, &str, &str); 30] = [
+const MUTANTS: [(&str, &str, &str); 32] = [
     (
         "decreases twice: fast convergence on the window as well",
-        "return max(cwnd * beta / 1024, 2U)",
+        "return max((u32)((u64)cwnd * beta / 1024), 2U)",
         "return max(ca->last_max_cwnd * beta / 1024, 2U)",
     ),
     (
         "decreases twice: beta squared",
-        "return max(cwnd * beta / 1024, 2U)",
+        "return max((u32)((u64)cwnd * beta / 1024), 2U)",
         "return max(cwnd * beta / 1024 * beta / 1024, 2U)",
     ),
     (
@@ -32,13 +32,13 @@ const MUTANTS: [(&str, &str, &str); 30] = [
     ),
     (
         "K of the whole decrease, W_max (1 - beta)",
-        "(ca->last_max_cwnd - cwnd));",
-        "(ca->last_max_cwnd * (1024 - cc_param(sk, beta)) / 1024));",
+        "min_t(u64, ca->last_max_cwnd - cwnd, U64_MAX / factor)",
+        "min_t(u64, ca->last_max_cwnd * (1024 - cc_param(sk, beta)) / 1024, U64_MAX / factor)",
     ),
     (
         "K in s",
-        "cubic_root((1ULL << 4 * CUBIC_SCALE)",
-        "cubic_root((1ULL << CUBIC_SCALE)",
+        "u64 factor = (1ULL << 4 * CUBIC_SCALE)",
+        "u64 factor = (1ULL << CUBIC_SCALE)",
     ),
     (
         "looks back by dMin",
@@ -52,8 +52,8 @@ const MUTANTS: [(&str, &str, &str); 30] = [
     ),
     (
         "the curve upside down",
-        "t < ca->K ? ca->origin_point - delta : ca->origin_point + delta",
-        "t < ca->K ? ca->origin_point + delta : ca->origin_point - delta",
+        "if (t < ca->K)\n\t\ttarget",
+        "if (t >= ca->K)\n\t\ttarget",
     ),
     (
         "a plateau at the reduced window",
@@ -72,13 +72,13 @@ const MUTANTS: [(&str, &str, &str); 30] = [
     ),
     (
         "Reno-friendly with Reno's alpha of 1",
-        "max(cwnd * (8 * (1024 + beta) / 3 / (1024 - beta)) >> 3, 1U)",
-        "max(cwnd * (beta > 0), 1U)",
+        "(u64)cwnd * (8 * (1024 + beta) / 3 / (1024 - beta)) >> 3",
+        "(u64)cwnd * (beta > 0)",
     ),
     (
         "alpha of the paper's beta, which is the complement",
-        "max(cwnd * (8 * (1024 + beta) / 3 / (1024 - beta)) >> 3, 1U)",
-        "max(cwnd * (8 * (2048 - beta) / 3 / beta) >> 3, 1U)",
+        "(u64)cwnd * (8 * (1024 + beta) / 3 / (1024 - beta)) >> 3",
+        "(u64)cwnd * (8 * (2048 - beta) / 3 / beta) >> 3",
     ),
     (
         "alpha without the factor 3",
@@ -123,8 +123,18 @@ const MUTANTS: [(&str, &str, &str); 30] = [
     ),
     (
         "beta in 1/1000",
-        "return max(cwnd * beta / 1024, 2U)",
+        "return max((u32)((u64)cwnd * beta / 1024), 2U)",
         "return max(cwnd * beta / 1000, 2U)",
+    ),
+    (
+        "a window times beta in 32 bits",
+        "return max((u32)((u64)cwnd * beta / 1024), 2U)",
+        "return max(cwnd * beta / 1024, 2U)",
+    ),
+    (
+        "the curve in 64 bits",
+        "\tif (high >> 8)\n\t\treturn U32_MAX;",
+        "\treturn a * b >> 4 * CUBIC_SCALE;",
     ),
     (
         "windows in bytes",
@@ -143,8 +153,8 @@ const MUTANTS: [(&str, &str, &str); 30] = [
     ),
     (
         "the delayed-ACK factor the wrong way round",
-        "(cnt << CUBIC_ACK_RATIO_SHIFT) / ca->ack_ratio",
-        "cnt * ca->ack_ratio >> CUBIC_ACK_RATIO_SHIFT",
+        "((u64)cnt << CUBIC_ACK_RATIO_SHIFT) / ca->ack_ratio",
+        "(u64)cnt * ca->ack_ratio >> CUBIC_ACK_RATIO_SHIFT",
     ),
     (
         "the gate of 1/32 s in ms",

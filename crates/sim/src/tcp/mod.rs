@@ -11,20 +11,29 @@
 //! Times never decrease. Data is counted in segments. Every segment holds one MSS, except the last
 //! segment of a finite flow. Facts about Linux are in `docs/tcp-endpoint.md`.
 
+mod bursts;
+mod host;
+mod limits;
+mod loss;
+mod pacing;
 pub mod profile;
 mod ranges;
+mod rate;
 mod receiver;
 mod recovery;
-mod recovery_2_6;
+mod report;
 mod rtt;
 mod scoreboard;
 mod sender;
 mod timers;
 mod transmit;
+mod validate;
 
+pub use limits::FlowLimits;
 pub use ranges::Range;
 pub use receiver::Receiver;
-pub use sender::{FlowLimits, Sender, SenderEvent};
+pub use report::SenderEvent;
+pub use sender::Sender;
 
 /// Data packets that leave together: consecutive segments, as in one GSO packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,54 +1,57 @@
-//! Host profiles: the differences between the kernels of the papers and today's kernel, as data.
+//! The differences between the kernels of the papers and today's kernel, as data, and what a
+//! scenario switches.
+//!
+//! A [`Kernel`] names its mechanism for each job, in the state at the start of a connection.
+//! [`Sender::new`](super::Sender::new) copies the mechanisms. No later code asks for the era.
 
+use super::bursts::Offload;
+use super::loss::{Fack, LossDetection, Rack};
+use super::recovery::{Machine, Prr, RateHalving, Reduction};
+use super::validate::Validates;
 use crate::scenario::Profile;
 use ackclock_host::Era;
 
-/// How cwnd moves during recovery.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reduction {
-    /// Proportional rate reduction (RFC 6937 with slow-start reduction bound).
-    Prr,
-    /// One segment less for every second ACK, never above in flight + 1 (Linux up to 3.1).
-    RateHalving,
-}
-
-/// How the sender finds lost segments.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LossDetection {
-    /// RACK (RFC 8985): a segment is lost if it was sent sufficiently before a delivered segment.
-    Rack,
-    /// FACK: a segment is lost if it is three segments or more below the highest SACK.
-    Fack,
-}
-
-/// Behaviour of an end host.
+/// Behaviour of a kernel.
 #[derive(Clone, Copy, Debug)]
-pub struct HostProfile {
+pub struct Kernel {
     /// Which kernel's helpers the algorithms use.
     pub era: Era,
-    /// How cwnd moves during recovery.
-    pub reduction: Reduction,
-    /// How the sender finds lost segments.
-    pub loss_detection: LossDetection,
     /// Retransmission timeout before the first measurement, µs.
     pub initial_rto_us: u64,
+    /// The state machine, and its place in the order of an ACK.
+    pub(super) machine: Machine,
+    /// How cwnd moves during recovery.
+    pub(super) reduction: Reduction,
+    /// How the sender finds lost segments.
+    pub(super) loss_detection: LossDetection,
     /// Whether the sender sends tail loss probes (RFC 8985, 7).
-    pub tail_loss_probe: bool,
+    pub(super) tail_loss_probe: bool,
     /// Whether the sender uses F-RTO (RFC 5682).
-    pub frto: bool,
+    pub(super) frto: bool,
+    /// When the kernel judges whether cwnd was the limit.
+    pub(super) validates: Validates,
+    /// How the kernel makes bursts if TSO is on.
+    pub(super) offload: Offload,
+    /// Whether the kernel keeps `sk_pacing_rate` even without pacing.
+    pub(super) keeps_pacing_rate: bool,
+    /// Whether the receiver compresses the ACKs of out-of-order data.
+    pub(super) sack_compression: bool,
+    /// How many segments get an ACK each at the start of a connection.
+    pub(super) quick_acks: u32,
+    /// Longest delay of an ACK, µs.
+    pub(super) delayed_ack_us: u64,
+}
+
+/// What a scenario switches on a host with any kernel.
+#[derive(Clone, Copy, Debug)]
+pub struct Switches {
     /// Whether the host uses TSO. Linux 6 makes bursts of up to 1 ms of the pacing rate. Linux 2.6
     /// makes bursts of up to 64 KB, and waits until a third of the window is free.
     pub tso: bool,
     /// Whether packets leave at `sk_pacing_rate`, and not at once.
     pub pacing: bool,
-    /// Whether the receiver compresses the ACKs of out-of-order data.
-    pub sack_compression: bool,
     /// Data segments per delayed ACK.
     pub segments_per_ack: u32,
-    /// How many segments get an ACK each at the start of a connection.
-    pub quick_acks: u32,
-    /// Longest delay of an ACK, µs.
-    pub delayed_ack_us: u64,
 }
 
 /// Lower bound of the retransmission timeout, µs.
@@ -58,35 +61,37 @@ pub const RTO_MAX_US: u64 = 120_000_000;
 /// Duplicate ACK threshold, and the assumed degree of reordering.
 pub const REORDERING: u32 = 3;
 
-impl HostProfile {
-    /// The behaviour of a profile.
+impl Kernel {
+    /// The kernel of a profile.
     pub const fn of(profile: Profile) -> Self {
         match profile {
             Profile::Linux6 => Self {
                 era: Era::Linux6,
-                reduction: Reduction::Prr,
-                loss_detection: LossDetection::Rack,
                 initial_rto_us: 1_000_000,
+                machine: Machine::Linux6,
+                reduction: Reduction::Prr(Prr::new()),
+                loss_detection: LossDetection::Rack(Rack::new()),
                 tail_loss_probe: true,
                 frto: true,
-                tso: true,
-                pacing: false,
+                validates: Validates::EachTurn,
+                offload: Offload::Autosized,
+                keeps_pacing_rate: true,
                 sack_compression: true,
-                segments_per_ack: 2,
                 quick_acks: 16,
                 delayed_ack_us: 40_000,
             },
             Profile::Linux2_6_25 => Self {
                 era: Era::Linux2_6,
-                reduction: Reduction::RateHalving,
-                loss_detection: LossDetection::Fack,
                 initial_rto_us: 3_000_000,
+                machine: Machine::Linux2_6,
+                reduction: Reduction::RateHalving(RateHalving),
+                loss_detection: LossDetection::Fack(Fack),
                 tail_loss_probe: false,
                 frto: false,
-                tso: false,
-                pacing: false,
+                validates: Validates::EachAck,
+                offload: Offload::Saved,
+                keeps_pacing_rate: false,
                 sack_compression: false,
-                segments_per_ack: 2,
                 quick_acks: 16,
                 delayed_ack_us: 40_000,
             },
@@ -100,6 +105,17 @@ impl HostProfile {
             Era::Linux2_6 if mss_bytes > 1460 => 2,
             Era::Linux2_6 if mss_bytes > 1095 => 3,
             Era::Linux2_6 => 4,
+        }
+    }
+}
+
+impl Switches {
+    /// The usual switches of hosts with this profile.
+    pub const fn usual(profile: Profile) -> Self {
+        Self {
+            tso: matches!(profile, Profile::Linux6),
+            pacing: false,
+            segments_per_ack: 2,
         }
     }
 }

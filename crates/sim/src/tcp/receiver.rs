@@ -1,6 +1,11 @@
-//! The receiver: reassembly, delayed ACKs, quick ACKs, SACK and its compression.
+//! The receiver: reassembly, delayed ACKs (RFC 5681, 4.2), quick ACKs, SACK (RFC 2018, 2883) and
+//! its compression (`tcp_data_queue`, `__tcp_ack_snd_check`).
+//!
+//! How to drive it: call [`handle_segment`](Receiver::handle_segment) with each packet that
+//! arrives, and [`handle_timeout`](Receiver::handle_timeout) at the time of
+//! [`poll_timeout`](Receiver::poll_timeout). Send the ACK that they return.
 
-use super::profile::HostProfile;
+use super::profile::{Kernel, Switches};
 use super::ranges::{Range, RangeSet};
 use super::{Ack, SackBlocks};
 use crate::schedule::NEVER;
@@ -17,7 +22,11 @@ const MAX_COMPRESSION_NS: u64 = 1_000_000;
 /// The receiving end of a connection. Its application reads all data at once.
 #[derive(Clone, Debug)]
 pub struct Receiver {
-    profile: HostProfile,
+    sack_compression: bool,
+    /// How many segments get an ACK each when quick ACKs start.
+    quick_acks_each: u32,
+    delayed_ack_ns: u64,
+    segments_per_ack: u32,
     rtt_ns: u64,
     rcv_nxt: u64,
     out_of_order: RangeSet,
@@ -40,9 +49,12 @@ pub struct Receiver {
 
 impl Receiver {
     /// Makes a receiver that has just accepted a connection over a path of this RTT.
-    pub fn new(profile: HostProfile, rtt_ns: u64) -> Self {
+    pub fn new(kernel: &Kernel, switches: &Switches, rtt_ns: u64) -> Self {
         Self {
-            profile,
+            sack_compression: kernel.sack_compression,
+            quick_acks_each: kernel.quick_acks,
+            delayed_ack_ns: kernel.delayed_ack_us * 1_000,
+            segments_per_ack: switches.segments_per_ack,
             rtt_ns,
             rcv_nxt: 0,
             out_of_order: RangeSet::default(),
@@ -50,7 +62,7 @@ impl Receiver {
             ts_recent_ns: 0,
             last_ack_sent: 0,
             unacked: 0,
-            quick_acks: profile.quick_acks,
+            quick_acks: kernel.quick_acks,
             delayed_ack_at_ns: NEVER,
             last_arrival_ns: NEVER,
             duplicate_acks: 0,
@@ -110,13 +122,13 @@ impl Receiver {
             self.unacked += 1;
             // A pause longer than the RTO: the sender may be in slow start again.
             if idle_ns > (3 * self.rtt_ns).max(self.rtt_ns + 200_000_000) && idle_ns != NEVER {
-                self.quick_acks = self.profile.quick_acks;
+                self.quick_acks = self.quick_acks_each;
             }
-            if self.unacked >= self.profile.segments_per_ack || self.quick_acks > 0 || last {
+            if self.unacked >= self.segments_per_ack || self.quick_acks > 0 || last {
                 return Some(self.ack(None));
             }
             if self.delayed_ack_at_ns == NEVER {
-                self.delayed_ack_at_ns = now_ns + self.profile.delayed_ack_us * 1_000;
+                self.delayed_ack_at_ns = now_ns + self.delayed_ack_ns;
             }
             return None;
         }
@@ -128,7 +140,7 @@ impl Receiver {
     fn handle_out_of_order(&mut self, now_ns: u64, segment: u64) -> Option<Ack> {
         if segment < self.rcv_nxt || self.out_of_order.contains(segment) {
             self.duplicates += 1;
-            self.quick_acks = self.profile.quick_acks;
+            self.quick_acks = self.quick_acks_each;
             return Some(self.ack(Some((segment, segment + 1))));
         }
         let mut overflow = None;
@@ -154,10 +166,7 @@ impl Receiver {
             let merged = self.out_of_order.insert((segment, segment + 1), |_| ());
             self.report(merged);
         }
-        if !self.profile.sack_compression
-            || self.quick_acks > 0
-            || self.compressed >= MAX_COMPRESSED
-        {
+        if !self.sack_compression || self.quick_acks > 0 || self.compressed >= MAX_COMPRESSED {
             return Some(self.ack(None));
         }
         if self.duplicate_acks_of != self.rcv_nxt {

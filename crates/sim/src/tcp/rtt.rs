@@ -1,17 +1,97 @@
-//! RTT estimation: Linux's variant of RFC 6298, and the windowed minimum.
+//! RTT estimation: what an ACK measures (`tcp_ack_update_rtt`), Linux's variant of RFC 6298, and
+//! the windowed minimum.
+//!
+//! How to drive it: call [`on_ack`](RoundTrip::on_ack) with what each ACK delivered.
 
 use super::profile::{RTO_MAX_US, RTO_MIN_US};
+use super::scoreboard::Delivery;
+
+/// What a sender knows about its RTT.
+#[derive(Clone, Debug)]
+pub(super) struct RoundTrip {
+    estimator: RttEstimator,
+    min: WindowedMin,
+}
+
+impl RoundTrip {
+    /// Makes an estimate from a handshake of `handshake_ns`.
+    pub(super) fn new(initial_rto_us: u64, now_ns: u64, handshake_ns: u64) -> Self {
+        let mut rtt = Self {
+            estimator: RttEstimator::new(initial_rto_us),
+            min: WindowedMin::default(),
+        };
+        let handshake_us = in_us(handshake_ns);
+        rtt.estimator.sample(handshake_us, 0, 0);
+        rtt.min.sample(now_ns, handshake_us);
+        rtt
+    }
+
+    /// Updates the estimators with an ACK. Returns the RTT for `pkts_acked`, µs; `None` without a
+    /// sample. `una` and `nxt` are the values after the ACK.
+    #[inline]
+    pub(super) fn on_ack(
+        &mut self,
+        now_ns: u64,
+        delivery: &Delivery,
+        (una, nxt): (u64, u64),
+        una_advanced: bool,
+        echo_ns: u64,
+    ) -> Option<u32> {
+        let age_us = |sent_ns: u64| in_us(now_ns - sent_ns);
+        let (mut seq_rtt_us, mut ca_rtt_us) = (None, None);
+        if let (Some((first, last)), false) = (delivery.acked_sent_ns, delivery.retransmitted_acked)
+        {
+            (seq_rtt_us, ca_rtt_us) = (Some(age_us(first)), Some(age_us(last)));
+        }
+        if let Some((first, last)) = delivery.sacked_sent_ns {
+            ca_rtt_us = Some(age_us(last));
+            seq_rtt_us = seq_rtt_us.or(Some(age_us(first)));
+        }
+        if seq_rtt_us.is_none() && una_advanced {
+            // Karn: only the timestamp shows which transmission the ACK answers.
+            seq_rtt_us = Some(age_us(echo_ns));
+            ca_rtt_us = seq_rtt_us;
+        }
+        let (seq_rtt_us, ca_rtt_us) = (seq_rtt_us?, ca_rtt_us?);
+        self.min.sample(now_ns, ca_rtt_us.max(1));
+        self.estimator.sample(seq_rtt_us, una, nxt);
+        Some(ca_rtt_us)
+    }
+
+    /// srtt << 3 and the mean deviation << 2, µs.
+    #[inline]
+    pub(super) fn smoothed_us(&self) -> (u32, u32) {
+        (self.estimator.srtt_us, self.estimator.mdev_us)
+    }
+
+    /// Smallest RTT in the last 300 s, µs.
+    #[inline]
+    pub(super) fn min_us(&self) -> u32 {
+        self.min.get()
+    }
+
+    /// The retransmission timeout without back-off, µs.
+    #[inline]
+    pub(super) fn rto_us(&self) -> u64 {
+        self.estimator.rto_us()
+    }
+}
+
+#[inline]
+fn in_us(ns: u64) -> u32 {
+    (ns / 1_000).min(MAX_RTT_US.into()) as u32
+}
 
 /// Longest RTT that can be measured: srtt << 3 must fit an i32.
-pub const MAX_RTT_US: u32 = (1 << 28) - 1;
+const MAX_RTT_US: u32 = (1 << 28) - 1;
 
 /// Smoothed RTT, its variation, and the retransmission timeout.
 #[derive(Clone, Debug)]
-pub struct RttEstimator {
+struct RttEstimator {
     /// srtt << 3, µs; 0 before the first sample.
-    pub srtt_us: u32,
+    srtt_us: u32,
     /// Mean deviation << 2, µs.
-    pub mdev_us: u32,
+    mdev_us: u32,
     /// Largest deviation in the current window, µs.
     mdev_max_us: u32,
     /// 4 × the deviation in use, at least RTO_MIN, µs.
@@ -23,7 +103,7 @@ pub struct RttEstimator {
 
 impl RttEstimator {
     /// Makes an estimator without samples.
-    pub fn new(initial_rto_us: u64) -> Self {
+    fn new(initial_rto_us: u64) -> Self {
         Self {
             srtt_us: 0,
             mdev_us: 0,
@@ -38,7 +118,7 @@ impl RttEstimator {
     /// raises the deviation with only an eighth of the usual gain. The deviation in use is the
     /// largest of the last window, and decays once per window.
     #[inline]
-    pub fn sample(&mut self, rtt_us: u32, una: u64, nxt: u64) {
+    fn sample(&mut self, rtt_us: u32, una: u64, nxt: u64) {
         let rtt_us = rtt_us.clamp(1, MAX_RTT_US);
         if self.srtt_us == 0 {
             self.srtt_us = rtt_us << 3;
@@ -70,7 +150,7 @@ impl RttEstimator {
 
     /// The retransmission timeout without back-off, µs.
     #[inline]
-    pub fn rto_us(&self) -> u64 {
+    fn rto_us(&self) -> u64 {
         if self.srtt_us == 0 {
             return self.initial_rto_us;
         }
@@ -80,7 +160,7 @@ impl RttEstimator {
 
 /// The minimum over a sliding window, from its three best candidates (K. Nichols).
 #[derive(Clone, Debug)]
-pub struct WindowedMin {
+struct WindowedMin {
     /// (time, value) of the minimum, then of the minima of later samples.
     best: [(u64, u32); 3],
 }
@@ -99,13 +179,13 @@ impl Default for WindowedMin {
 impl WindowedMin {
     /// The minimum; `u32::MAX` before the first sample.
     #[inline]
-    pub fn get(&self) -> u32 {
+    fn get(&self) -> u32 {
         self.best[0].1
     }
 
     /// Takes a sample.
     #[inline]
-    pub fn sample(&mut self, now_ns: u64, value: u32) {
+    fn sample(&mut self, now_ns: u64, value: u32) {
         let sample = (now_ns, value);
         let best = &mut self.best;
         if value <= best[0].1 || now_ns - best[2].0 > MIN_RTT_WINDOW_NS {

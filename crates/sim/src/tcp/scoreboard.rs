@@ -1,13 +1,15 @@
 //! What the sender knows of each segment in its window: when it was last sent, and whether it is
 //! SACKed, lost or retransmitted.
 //!
-//! The counts are in `TcpSock`, where algorithms see them: `packets_out`, `sacked_out`, `lost_out`,
-//! `retrans_out`, `delivered`, `lost`.
+//! How to drive it: call [`send`](Scoreboard::send) and [`retransmit`](Scoreboard::retransmit) to
+//! transmit. Call [`sack`](Scoreboard::sack) and [`acknowledge`](Scoreboard::acknowledge) for an
+//! ACK. Call `judge_by_time` or `judge_by_distance` to find losses. The counts are in `TcpSock`,
+//! where algorithms see them; the scoreboard changes them through [`Counts`].
 
+use super::host::Counts;
 use super::profile::REORDERING;
 use super::ranges::{Range, RangeSet};
 use super::Transmit;
-use ackclock_host::TcpSock;
 use std::collections::VecDeque;
 
 const SACKED: u8 = 1;
@@ -18,11 +20,11 @@ const RETRANS: u8 = 4;
 const EVER_RETRANS: u8 = 8;
 
 /// Identifies a transmission: (time, segment), in the order of sending.
-pub type SentOrder = (u64, u64);
+pub(super) type SentOrder = (u64, u64);
 
 /// What an ACK has delivered, collected while the sender processes the ACK.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Delivery {
+pub(super) struct Delivery {
     /// Segments that are newly acknowledged (cumulatively).
     pub acked: u32,
     /// Send times of the first and the last of these segments that were never retransmitted.
@@ -59,7 +61,7 @@ struct Retransmission {
 
 /// The sender's window, segment by segment.
 #[derive(Clone, Debug)]
-pub struct Scoreboard {
+pub(super) struct Scoreboard {
     una: u64,
     nxt: u64,
     /// Rings indexed by segment & mask.
@@ -80,7 +82,7 @@ pub struct Scoreboard {
 
 impl Scoreboard {
     /// Makes an empty window.
-    pub fn new() -> Self {
+    pub(super) fn new() -> Self {
         let capacity = 1024;
         Self {
             una: 0,
@@ -99,20 +101,26 @@ impl Scoreboard {
 
     /// First unacknowledged segment.
     #[inline]
-    pub fn una(&self) -> u64 {
+    pub(super) fn una(&self) -> u64 {
         self.una
     }
 
     /// The next new segment.
     #[inline]
-    pub fn nxt(&self) -> u64 {
+    pub(super) fn nxt(&self) -> u64 {
         self.nxt
     }
 
     /// When this segment of the window was last sent.
     #[inline]
-    pub fn sent_ns(&self, segment: u64) -> u64 {
+    fn sent_ns(&self, segment: u64) -> u64 {
         self.sent_ns[(segment & self.mask) as usize]
+    }
+
+    /// When the first unacknowledged segment was last sent.
+    #[inline]
+    pub(super) fn head_sent_ns(&self) -> u64 {
+        self.sent_ns(self.una)
     }
 
     #[inline]
@@ -122,7 +130,7 @@ impl Scoreboard {
 
     /// Sends `segments` new segments.
     #[inline]
-    pub fn send(&mut self, tp: &mut TcpSock, now_ns: u64, segments: u32) -> Transmit {
+    pub(super) fn send(&mut self, mut counts: Counts<'_>, now_ns: u64, segments: u32) -> Transmit {
         let first = self.nxt;
         self.nxt += u64::from(segments);
         while self.nxt - self.una > self.sent_ns.len() as u64 {
@@ -133,7 +141,7 @@ impl Scoreboard {
             self.sent_ns[index] = now_ns;
             debug_assert_eq!(self.flags[index], 0);
         }
-        tp.packets_out += segments;
+        counts.sent(segments);
         Transmit { first, segments }
     }
 
@@ -153,9 +161,9 @@ impl Scoreboard {
 
     /// Moves the cumulative acknowledgement to `ack`.
     #[inline]
-    pub fn acknowledge(
+    pub(super) fn acknowledge(
         &mut self,
-        tp: &mut TcpSock,
+        mut counts: Counts<'_>,
         ack: u64,
         high_seq: u64,
         delivery: &mut Delivery,
@@ -163,13 +171,13 @@ impl Scoreboard {
         debug_assert!(self.una < ack && ack <= self.nxt);
         let acked = (ack - self.una) as u32;
         delivery.acked = acked;
-        tp.packets_out -= acked;
+        counts.acknowledged(acked);
         if self.una >= self.clean_from {
             let last = self.sent_ns(ack - 1);
             delivery.acked_sent_ns = Some((self.sent_ns(self.una), last));
             delivery.original_delivered = self.una < high_seq;
             delivery.deliver((last, ack - 1), false);
-            tp.delivered = tp.delivered.wrapping_add(acked);
+            counts.delivered(acked);
             self.una = ack;
             return;
         }
@@ -177,7 +185,7 @@ impl Scoreboard {
             let sent_ns = self.sent_ns(segment);
             let flags = std::mem::take(self.flags(segment));
             if flags & EVER_RETRANS != 0 {
-                tp.retrans_out -= u32::from(flags & RETRANS != 0);
+                counts.no_longer_retransmitted(flags & RETRANS != 0);
                 delivery.retransmitted_acked = true;
             } else if flags & SACKED == 0 {
                 let first = delivery.acked_sent_ns.map_or(sent_ns, |(first, _)| first);
@@ -185,23 +193,29 @@ impl Scoreboard {
                 delivery.original_delivered |= segment < high_seq;
             }
             if flags & SACKED != 0 {
-                tp.sacked_out -= 1;
+                counts.no_longer_sacked();
             } else {
-                tp.delivered = tp.delivered.wrapping_add(1);
+                counts.delivered(1);
                 delivery.deliver((sent_ns, segment), flags & EVER_RETRANS != 0);
             }
-            tp.lost_out -= u32::from(flags & LOST != 0);
+            counts.no_longer_lost(flags & LOST != 0);
         }
         self.una = ack;
         self.sacked.remove_below(ack);
         self.judged = self.judged.max(ack);
-        if tp.packets_out == 0 {
+        if counts.get().packets_out == 0 {
             self.retransmissions.clear();
         }
     }
 
     /// Takes one SACK block.
-    pub fn sack(&mut self, tp: &mut TcpSock, block: Range, high_seq: u64, delivery: &mut Delivery) {
+    pub(super) fn sack(
+        &mut self,
+        mut counts: Counts<'_>,
+        block: Range,
+        high_seq: u64,
+        delivery: &mut Delivery,
+    ) {
         let block = (block.0.max(self.una), block.1.min(self.nxt));
         if block.0 >= block.1 {
             return;
@@ -218,11 +232,11 @@ impl Scoreboard {
                     delivery.sacked_sent_ns = Some((first, sent_ns));
                     delivery.original_delivered |= segment < high_seq;
                 }
-                tp.lost_out -= u32::from(old & LOST != 0);
-                tp.retrans_out -= u32::from(old & RETRANS != 0);
+                counts.no_longer_lost(old & LOST != 0);
+                counts.no_longer_retransmitted(old & RETRANS != 0);
                 flags[index] = (old & EVER_RETRANS) | SACKED;
-                tp.sacked_out += 1;
-                tp.delivered = tp.delivered.wrapping_add(1);
+                counts.sacked();
+                counts.delivered(1);
                 delivery.data_sacked = true;
                 delivery.deliver((sent_ns, segment), old & EVER_RETRANS != 0);
             }
@@ -230,20 +244,19 @@ impl Scoreboard {
     }
 
     /// Whether this segment of the window was ever retransmitted.
-    pub fn ever_retransmitted(&self, segment: u64) -> bool {
+    pub(super) fn ever_retransmitted(&self, segment: u64) -> bool {
         self.flags[(segment & self.mask) as usize] & EVER_RETRANS != 0
     }
 
-    fn mark_lost(&mut self, tp: &mut TcpSock, segment: u64) {
+    fn mark_lost(&mut self, counts: &mut Counts<'_>, segment: u64) {
         let flags = self.flags(segment);
         debug_assert_eq!(*flags & SACKED, 0);
         if *flags & (LOST | RETRANS) == LOST {
             self.retransmit_hint = self.retransmit_hint.min(segment);
             return;
         }
-        tp.retrans_out -= u32::from(*flags & RETRANS != 0);
-        tp.lost_out += u32::from(*flags & LOST == 0);
-        tp.lost = tp.lost.wrapping_add(1);
+        counts.no_longer_retransmitted(*flags & RETRANS != 0);
+        counts.lost(*flags & LOST != 0);
         *flags = (*flags & EVER_RETRANS) | LOST;
         self.clean_from = self.clean_from.max(segment + 1);
         self.retransmit_hint = self.retransmit_hint.min(segment);
@@ -253,7 +266,7 @@ impl Scoreboard {
     /// Judges transmissions in the order of sending. `verdict` gets each transmission that no ACK
     /// has answered, and says whether it is lost. Judging stops at the first transmission that is
     /// not lost, separately for originals and for retransmissions.
-    fn judge(&mut self, tp: &mut TcpSock, mut verdict: impl FnMut(SentOrder, u64) -> bool) {
+    fn judge(&mut self, counts: &mut Counts<'_>, mut verdict: impl FnMut(SentOrder, u64) -> bool) {
         self.judged = self.judged.max(self.una);
         while self.judged < self.nxt {
             let segment = self.judged;
@@ -262,7 +275,7 @@ impl Scoreboard {
                 if !verdict((sent_ns, segment), segment + u64::from(REORDERING)) {
                     break;
                 }
-                self.mark_lost(tp, segment);
+                self.mark_lost(counts, segment);
             }
             self.judged += 1;
         }
@@ -281,7 +294,7 @@ impl Scoreboard {
                 if !verdict((sent_ns, segment), nxt) {
                     break;
                 }
-                self.mark_lost(tp, segment);
+                self.mark_lost(counts, segment);
             }
             self.retransmissions.pop_front();
         }
@@ -289,16 +302,16 @@ impl Scoreboard {
 
     /// RACK: a transmission is lost if it was sent more than `window_ns` before `newest`. Returns
     /// when the next transmission will be judged lost if no ACK arrives.
-    pub fn judge_by_time(
+    pub(super) fn judge_by_time(
         &mut self,
-        tp: &mut TcpSock,
+        mut counts: Counts<'_>,
         now_ns: u64,
         newest: SentOrder,
         rtt_ns: u64,
         window_ns: u64,
     ) -> Option<u64> {
         let mut due_ns = None;
-        self.judge(tp, |sent, _| {
+        self.judge(&mut counts, |sent, _| {
             if sent >= newest {
                 return false;
             }
@@ -313,34 +326,39 @@ impl Scoreboard {
 
     /// FACK: an original is lost if it is more than `REORDERING` below the highest SACK. A
     /// retransmission is lost if a segment that was sent after it is SACKed.
-    pub fn judge_by_distance(&mut self, tp: &mut TcpSock) {
+    pub(super) fn judge_by_distance(&mut self, mut counts: Counts<'_>) {
         let end = self.sacked.end();
-        self.judge(tp, |_, order| order < end);
+        self.judge(&mut counts, |_, order| order < end);
     }
 
     /// Handles a timeout: every segment that is not SACKed is lost, unless `spare` says that it was
     /// sent too recently. The head is always lost.
-    pub fn mark_all_lost(&mut self, tp: &mut TcpSock, spare: impl Fn(u64) -> bool) {
+    pub(super) fn mark_all_lost(&mut self, mut counts: Counts<'_>, spare: impl Fn(u64) -> bool) {
         for segment in self.una..self.nxt {
             let flags = *self.flags(segment);
             if flags & SACKED == 0 && (segment == self.una || !spare(self.sent_ns(segment))) {
-                self.mark_lost(tp, segment);
+                self.mark_lost(&mut counts, segment);
             }
         }
     }
 
     /// Removes every loss mark: there was no loss.
-    pub fn unmark_lost(&mut self, tp: &mut TcpSock) {
+    pub(super) fn unmark_lost(&mut self, mut counts: Counts<'_>) {
         for segment in self.una..self.lost_end.min(self.nxt).max(self.una) {
             *self.flags(segment) &= !LOST;
         }
-        tp.lost_out = 0;
+        counts.none_lost();
         self.judged = self.una;
     }
 
     /// Retransmits up to `limit` consecutive lost segments.
-    pub fn retransmit(&mut self, tp: &mut TcpSock, now_ns: u64, limit: u32) -> Option<Transmit> {
-        if tp.retrans_out >= tp.lost_out {
+    pub(super) fn retransmit(
+        &mut self,
+        mut counts: Counts<'_>,
+        now_ns: u64,
+        limit: u32,
+    ) -> Option<Transmit> {
+        if counts.get().retrans_out >= counts.get().lost_out {
             return None;
         }
         let mut segment = self.retransmit_hint.max(self.una);
@@ -353,9 +371,9 @@ impl Scoreboard {
             && segment - first < u64::from(limit)
             && waiting(*self.flags(segment))
         {
-            self.resend(tp, now_ns, segment);
+            self.resend(&mut counts, now_ns, segment);
             *self.flags(segment) |= RETRANS;
-            tp.retrans_out += 1;
+            counts.retransmitted();
             segment += 1;
         }
         self.retransmit_hint = segment;
@@ -366,16 +384,20 @@ impl Scoreboard {
     }
 
     /// Retransmits the last segment of the window, lost or not (tail loss probe).
-    pub fn retransmit_last(&mut self, tp: &mut TcpSock, now_ns: u64) -> Option<Transmit> {
+    pub(super) fn retransmit_last(
+        &mut self,
+        mut counts: Counts<'_>,
+        now_ns: u64,
+    ) -> Option<Transmit> {
         let last = self.nxt.checked_sub(1).filter(|&last| last >= self.una)?;
-        self.resend(tp, now_ns, last);
+        self.resend(&mut counts, now_ns, last);
         Some(Transmit {
             first: last,
             segments: 1,
         })
     }
 
-    fn resend(&mut self, tp: &mut TcpSock, now_ns: u64, segment: u64) {
+    fn resend(&mut self, counts: &mut Counts<'_>, now_ns: u64, segment: u64) {
         *self.flags(segment) |= EVER_RETRANS;
         self.clean_from = self.clean_from.max(segment + 1);
         let index = (segment & self.mask) as usize;
@@ -385,12 +407,12 @@ impl Scoreboard {
             sent_ns: now_ns,
             nxt: self.nxt,
         });
-        tp.total_retrans = tp.total_retrans.wrapping_add(1);
+        counts.resent();
     }
 
     /// Recounts everything, slowly. Tests use it for assertions.
     #[cfg(debug_assertions)]
-    pub fn check(&self, tp: &TcpSock) {
+    pub(super) fn check(&self, tp: &ackclock_host::TcpSock) {
         let count = |bit: u8| {
             (self.una..self.nxt)
                 .filter(|segment| self.flags[(segment & self.mask) as usize] & bit != 0)
@@ -407,5 +429,70 @@ impl Scoreboard {
         assert!(tp.sacked_out + tp.lost_out <= tp.packets_out);
         assert!((self.clean_from.max(self.una)..self.nxt)
             .all(|segment| self.flags[(segment & self.mask) as usize] == 0));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::host::{reno, Host};
+    use super::*;
+    use crate::scenario::Profile;
+
+    /// packets_out, sacked_out, lost_out, retrans_out; delivered, lost, total_retrans.
+    fn counts(host: &Host) -> ([u32; 4], [u32; 3]) {
+        let tp = host.tp();
+        (
+            [tp.packets_out, tp.sacked_out, tp.lost_out, tp.retrans_out],
+            [tp.delivered, tp.lost, tp.total_retrans],
+        )
+    }
+
+    /// A loss from its sending to its acknowledgement.
+    #[test]
+    fn every_segment_is_counted_once() {
+        let (mut host, mut board) = (reno(Profile::Linux6, 10), Scoreboard::new());
+        let mut delivery = Delivery::default();
+        board.send(host.counts(), 1, 10);
+        assert_eq!(counts(&host), ([10, 0, 0, 0], [0, 0, 0]));
+        board.sack(host.counts(), (1, 6), 0, &mut delivery);
+        board.sack(host.counts(), (1, 6), 0, &mut delivery);
+        assert_eq!(counts(&host), ([10, 5, 0, 0], [5, 0, 0]));
+        board.judge_by_distance(host.counts());
+        assert_eq!(counts(&host), ([10, 5, 1, 0], [5, 1, 0]));
+        let burst = board.retransmit(host.counts(), 2, 9);
+        let again = Transmit {
+            first: 0,
+            segments: 1,
+        };
+        assert_eq!(burst, Some(again));
+        assert_eq!(counts(&host), ([10, 5, 1, 1], [5, 1, 1]));
+        assert_eq!(board.retransmit(host.counts(), 2, 9), None);
+        // One sent after it is SACKed: it was lost again, and so were 6 and 7.
+        board.send(host.counts(), 3, 1);
+        board.sack(host.counts(), (10, 11), 0, &mut delivery);
+        board.judge_by_distance(host.counts());
+        assert_eq!(counts(&host), ([11, 6, 3, 0], [6, 4, 1]));
+        board.acknowledge(host.counts(), 6, 0, &mut delivery);
+        assert_eq!(counts(&host), ([5, 1, 2, 0], [7, 4, 1]));
+        board.unmark_lost(host.counts());
+        assert_eq!(counts(&host), ([5, 1, 0, 0], [7, 4, 1]));
+        board.check(host.tp());
+        board.acknowledge(host.counts(), 11, 0, &mut delivery);
+        assert_eq!(counts(&host), ([0, 0, 0, 0], [11, 4, 1]));
+    }
+
+    /// A timeout loses all but what is SACKed or spared; the head in any case.
+    #[test]
+    fn a_timeout_marks_all() {
+        let (mut host, mut board) = (reno(Profile::Linux6, 10), Scoreboard::new());
+        board.send(host.counts(), 1, 4);
+        board.send(host.counts(), 9, 4);
+        board.sack(host.counts(), (2, 3), 0, &mut Delivery::default());
+        board.mark_all_lost(host.counts(), |sent_ns| sent_ns > 5);
+        assert_eq!(counts(&host), ([8, 1, 3, 0], [1, 3, 0]));
+        board.retransmit_last(host.counts(), 10);
+        assert_eq!(counts(&host).1, [1, 3, 1], "a probe is not in retrans_out");
+        assert!(board.ever_retransmitted(7) && !board.ever_retransmitted(6));
+        board.check(host.tp());
     }
 }

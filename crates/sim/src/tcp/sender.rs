@@ -1,6 +1,5 @@
-//! The state of the sender, and the way of an ACK from its arrival to the new window: `tcp_ack`,
-//! in the order of Linux. `transmit` has what the sender then sends; `timers` has what the clock
-//! causes.
+//! The way of an ACK from its arrival to the new window: `tcp_ack`, in the order of Linux, and
+//! nothing else.
 //!
 //! Algorithms rely on the order in which an ACK calls their hooks (Linux 6, `tcp_ack`):
 //!
@@ -12,70 +11,26 @@
 //! 6. `cong_control`; without it PRR in CWR and Recovery, and `cong_avoid` in other states.
 //!
 //! Linux 2.6 calls `cong_avoid` before the state machine.
+//!
+//! Each mechanism has a module and a state of its own. `transmit` has what the sender then sends,
+//! `timers` has what the clock causes, and `recovery` has the states.
 
-use super::profile::{HostProfile, Reduction};
-use super::rtt::{RttEstimator, WindowedMin, MAX_RTT_US};
-use super::scoreboard::{Delivery, Scoreboard, SentOrder};
-use super::timers::Timer;
-use super::transmit::Limited;
+use super::bursts::Bursts;
+use super::host::Host;
+use super::limits::{FlowLimits, Limits};
+use super::loss::{Answer, LossDetection, Tlp};
+use super::pacing::Pacer;
+use super::profile::{Kernel, Switches};
+use super::rate;
+use super::recovery::{Frto, Machine, Reduction, Undo};
+use super::report::{SenderEvent, Totals};
+use super::rtt::RoundTrip;
+use super::scoreboard::{Delivery, Scoreboard};
+use super::timers::Timers;
+use super::transmit::Rexmit;
+use super::validate::Validation;
 use super::Ack;
-use crate::schedule::NEVER;
-use ackclock_host::{
-    AckSample, CaState, CongestionControl, Era, RateSample, TcpSock, TCP_INFINITE_SSTHRESH,
-};
-
-/// `CA_ACK_SLOWPATH` and `CA_ACK_WIN_UPDATE` of `in_ack_event`.
-const CA_ACK_SLOWPATH: u32 = 1;
-const CA_ACK_WIN_UPDATE: u32 = 2;
-/// Largest congestion window, packets: 1 Tb/s over 200 ms.
-pub(super) const MAX_CWND: u32 = 1 << 24;
-/// Bytes in the largest GSO packet.
-pub(super) const GSO_MAX_BYTES: u64 = 65_536;
-
-/// Limits of a flow besides cwnd, in segments.
-#[derive(Clone, Copy, Debug)]
-pub struct FlowLimits {
-    /// How much the application writes in total.
-    pub segments: u64,
-    /// Receive window.
-    pub receive_window: u64,
-    /// Send buffer.
-    pub send_buffer: u64,
-}
-
-/// An event of a sender that gets a row in the events table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SenderEvent {
-    /// HyStart, or another rule of the algorithm, set ssthresh below infinity.
-    SlowStartExit,
-    /// Fast recovery began.
-    Recovery,
-    /// CWR, Recovery or Loss ended.
-    Recovered,
-    /// The retransmission timer fired.
-    Timeout,
-    /// A reduction was undone.
-    Undo,
-}
-
-/// What [`Sender::poll_transmit`] may send besides new data.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Rexmit {
-    None,
-    /// Lost segments first.
-    Lost,
-    /// New data first (F-RTO, step 2b).
-    New,
-}
-
-/// What RACK knows of the most recent transmission that was delivered.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Rack {
-    pub newest: SentOrder,
-    pub rtt_ns: u64,
-    pub advanced: bool,
-    pub reordering_seen: bool,
-}
+use ackclock_host::{AckSample, CongestionControl, TCP_INFINITE_SSTHRESH};
 
 /// What the current ACK has shown (Linux's FLAG_*).
 #[derive(Clone, Copy, Debug, Default)]
@@ -95,48 +50,24 @@ pub(super) struct AckFlags {
 
 /// The sending end of a connection.
 pub struct Sender {
-    pub(super) cc: CongestionControl,
-    pub(super) profile: HostProfile,
+    pub(super) host: Host,
     pub(super) board: Scoreboard,
-    pub(super) rtt: RttEstimator,
-    pub(super) min_rtt: WindowedMin,
-    pub(super) rack: Rack,
-    pub(super) limits: FlowLimits,
-    /// Time of the current call.
-    pub(super) now_ns: u64,
-    pub(super) tick_ns: u64,
-    pub(super) next_tick_ns: u64,
+    pub(super) rtt: RoundTrip,
+    pub(super) loss: LossDetection,
+    pub(super) tlp: Tlp,
+    pub(super) machine: Machine,
     /// `nxt` when the current state began, if that state is not Open.
     pub(super) high_seq: u64,
-    /// `una` when the reduction began that may still be undone.
-    pub(super) undo_marker: Option<u64>,
-    /// Retransmissions since then that no D-SACK has answered; below 0 before the first one.
-    pub(super) undo_retrans: i64,
-    /// When the first retransmission of this recovery was sent.
-    pub(super) retrans_stamp_ns: Option<u64>,
-    pub(super) prr_delivered: u32,
-    pub(super) prr_out: u32,
-    pub(super) frto: bool,
+    pub(super) reduction: Reduction,
+    pub(super) undo: Undo,
+    pub(super) frto: Frto,
+    pub(super) timers: Timers,
+    pub(super) pacer: Pacer,
+    pub(super) bursts: Bursts,
+    pub(super) validation: Validation,
+    pub(super) limits: Limits,
     pub(super) rexmit: Rexmit,
-    /// Timeouts since `una` last advanced.
-    pub(super) retransmits: u32,
-    pub(super) backoff: u32,
-    pub(super) timer: Timer,
-    pub(super) timer_at_ns: u64,
-    pub(super) probe_pending: bool,
-    pub(super) tlp_high_seq: Option<u64>,
-    pub(super) tlp_retransmitted: bool,
-    pub(super) cwnd_usage_end: u64,
-    pub(super) last_send_ns: u64,
-    /// `tcp_wstamp_ns`: nothing leaves before this time.
-    pub(super) paced_until_ns: u64,
-    /// When to send the packets that pacing holds back.
-    pub(super) pacing_at_ns: u64,
-    pub(super) sent_in_this_turn: u32,
-    pub(super) sent_packets: u64,
-    pub(super) retransmitted_packets: u64,
-    pub(super) lost_packets: u64,
-    pub(super) limited: Limited,
+    pub(super) totals: Totals,
     /// Rows for the events table, in order. The caller takes them with `take_events`.
     pub(super) events: Vec<(SenderEvent, u32, u32)>,
 }
@@ -145,230 +76,76 @@ impl Sender {
     /// Makes a sender whose connection was established at `now_ns`, after a handshake of
     /// `handshake_rtt_ns`. Its clock first ticks at `tick_phase_ns`.
     pub fn new(
-        mut cc: CongestionControl,
-        profile: HostProfile,
+        cc: CongestionControl,
+        kernel: &Kernel,
+        switches: &Switches,
         limits: FlowLimits,
         now_ns: u64,
         handshake_rtt_ns: u64,
         tick_phase_ns: u64,
     ) -> Self {
-        let tp = cc.tp_mut();
-        let hz = tp.inet_conn.sk.sk_host.hz;
-        tp.snd_cwnd = profile.initial_cwnd(tp.mss_cache);
-        tp.snd_cwnd_clamp = u32::MAX;
-        tp.inet_conn.sk.sk_gso_max_size = GSO_MAX_BYTES as u32;
-        tp.inet_conn.sk.sk_pacing_status = u32::from(profile.pacing);
+        let host = Host::new(cc, kernel, switches, now_ns, tick_phase_ns);
+        let initial_cwnd = host.tp().snd_cwnd;
         let mut sender = Self {
-            cc,
-            profile,
+            host,
             board: Scoreboard::new(),
-            rtt: RttEstimator::new(profile.initial_rto_us),
-            min_rtt: WindowedMin::default(),
-            rack: Rack::default(),
-            limits,
-            now_ns,
-            tick_ns: 1_000_000_000 / u64::from(hz),
-            next_tick_ns: tick_phase_ns,
+            rtt: RoundTrip::new(kernel.initial_rto_us, now_ns, handshake_rtt_ns),
+            loss: kernel.loss_detection,
+            tlp: Tlp::new(kernel.tail_loss_probe),
+            machine: kernel.machine,
             high_seq: 0,
-            undo_marker: None,
-            undo_retrans: 0,
-            retrans_stamp_ns: None,
-            prr_delivered: 0,
-            prr_out: 0,
-            frto: false,
+            reduction: kernel.reduction,
+            undo: Undo::default(),
+            frto: Frto::new(kernel.frto),
+            timers: Timers::new(),
+            pacer: Pacer::new(kernel, switches),
+            bursts: Bursts::new(kernel, switches),
+            validation: Validation::new(kernel, switches, initial_cwnd),
+            limits: Limits::new(limits),
             rexmit: Rexmit::None,
-            retransmits: 0,
-            backoff: 0,
-            timer: Timer::None,
-            timer_at_ns: NEVER,
-            probe_pending: false,
-            tlp_high_seq: None,
-            tlp_retransmitted: false,
-            cwnd_usage_end: 0,
-            last_send_ns: 0,
-            paced_until_ns: 0,
-            pacing_at_ns: NEVER,
-            sent_in_this_turn: 0,
-            sent_packets: 0,
-            retransmitted_packets: 0,
-            lost_packets: 0,
-            limited: Limited::default(),
+            totals: Totals::default(),
             events: Vec::new(),
         };
-        sender.clock(now_ns);
-        let handshake_us = (handshake_rtt_ns / 1_000).min(MAX_RTT_US.into()) as u32;
-        sender.rtt.sample(handshake_us, 0, 0);
-        sender.min_rtt.sample(now_ns, handshake_us);
-        sender.publish_rtt();
-        sender.update_pacing_rate();
-        sender.cc.init();
+        let (srtt_us, mdev_us) = sender.rtt.smoothed_us();
+        sender.host.publish_rtt(srtt_us, mdev_us);
+        sender.pacer.update_rate(&mut sender.host);
+        sender.host.init();
         sender
-    }
-
-    /// The state that algorithms see.
-    #[inline]
-    pub fn tp(&self) -> &TcpSock {
-        self.cc.tp()
-    }
-
-    /// A window with a value that an algorithm must not set: its name, its value, its maximum.
-    #[inline]
-    pub fn fault(&self) -> Option<(&'static str, u32, u32)> {
-        let tp = self.tp();
-        if tp.snd_cwnd.wrapping_sub(1) >= MAX_CWND {
-            return Some(("snd_cwnd", tp.snd_cwnd, MAX_CWND));
-        }
-        (tp.snd_ssthresh.wrapping_sub(1) >= TCP_INFINITE_SSTHRESH).then_some((
-            "snd_ssthresh",
-            tp.snd_ssthresh,
-            TCP_INFINITE_SSTHRESH,
-        ))
-    }
-
-    /// The current state of the recovery state machine.
-    #[inline]
-    pub fn state(&self) -> CaState {
-        match self.tp().inet_conn.icsk_ca_state {
-            0 => CaState::Open,
-            1 => CaState::Disorder,
-            2 => CaState::Cwr,
-            3 => CaState::Recovery,
-            _ => CaState::Loss,
-        }
-    }
-
-    /// Segments that are cumulatively acknowledged.
-    #[inline]
-    pub fn una(&self) -> u64 {
-        self.board.una()
-    }
-
-    /// Segments that the sender knows to be delivered: acknowledged or SACKed.
-    pub fn delivered_packets(&self) -> u64 {
-        self.board.una() + u64::from(self.tp().sacked_out)
-    }
-
-    /// Three totals: data packets sent, retransmissions included; retransmissions; lost packets.
-    pub fn totals(&self) -> (u64, u64, u64) {
-        (
-            self.sent_packets,
-            self.retransmitted_packets,
-            self.lost_packets,
-        )
-    }
-
-    /// Smallest RTT in the last 300 s, µs; 0 before the first sample.
-    pub fn min_rtt_us(&self) -> u32 {
-        match self.min_rtt.get() {
-            u32::MAX => 0,
-            min_rtt_us => min_rtt_us,
-        }
-    }
-
-    /// Nanoseconds up to `now_ns` in which (receive window, send buffer) limited the flow.
-    pub fn limited_ns(&self, now_ns: u64) -> (u64, u64) {
-        let mut limited = self.limited;
-        limited.add_until(now_ns);
-        (limited.receive_window_ns, limited.send_buffer_ns)
-    }
-
-    /// Whether all data is written and acknowledged.
-    #[inline]
-    pub fn is_complete(&self) -> bool {
-        self.board.una() >= self.limits.segments
-    }
-
-    /// Stops the application: it writes no more than the sender has already sent.
-    pub fn stop_writing(&mut self) {
-        self.limits.segments = self.limits.segments.min(self.board.nxt());
-    }
-
-    /// Takes the events since the last call: the kind, cwnd before it, packets in flight before it.
-    pub fn take_events(&mut self) -> std::vec::Drain<'_, (SenderEvent, u32, u32)> {
-        self.events.drain(..)
-    }
-
-    /// Whether [`take_events`](Self::take_events) has events.
-    #[inline]
-    pub fn has_events(&self) -> bool {
-        !self.events.is_empty()
-    }
-
-    /// packets_out − (sacked_out + lost_out) + retrans_out.
-    #[inline]
-    pub fn packets_in_flight(&self) -> u32 {
-        in_flight(self.cc.tp())
-    }
-
-    /// When to call [`handle_timeout`](Self::handle_timeout).
-    #[inline]
-    pub fn poll_timeout(&self) -> u64 {
-        self.timer_at_ns.min(self.pacing_at_ns)
-    }
-
-    #[inline]
-    pub(super) fn clock(&mut self, now_ns: u64) {
-        debug_assert!(now_ns >= self.now_ns);
-        self.now_ns = now_ns;
-        let tp = self.cc.tp_mut();
-        tp.tcp_mstamp = now_ns / 1_000;
-        if now_ns >= self.next_tick_ns {
-            let ticks = (now_ns - self.next_tick_ns) / self.tick_ns + 1;
-            self.next_tick_ns += ticks * self.tick_ns;
-            let jiffies = &mut tp.inet_conn.sk.sk_host.jiffies;
-            *jiffies = jiffies.wrapping_add(ticks as u32);
-        }
-    }
-
-    #[inline]
-    pub(super) fn jiffies(&self) -> u32 {
-        self.tp().inet_conn.sk.sk_host.jiffies
     }
 
     /// Handles an arriving ACK.
     pub fn handle_ack(&mut self, now_ns: u64, ack: &Ack) {
-        self.clock(now_ns);
+        self.host.clock(now_ns);
         let prior_una = self.board.una();
-        let prior_ssthresh = self.tp().snd_ssthresh;
-        let (prior_delivered, prior_lost, prior_in_flight) = {
-            let tp = self.cc.tp();
-            (tp.delivered, tp.lost, in_flight(tp))
-        };
+        let tp = self.host.tp();
+        let (prior_ssthresh, prior_delivered, prior_lost) =
+            (tp.snd_ssthresh, tp.delivered, tp.lost);
+        let prior_in_flight = self.host.in_flight();
         self.rexmit = Rexmit::None;
         let mut delivery = Delivery::default();
         if !ack.sacks.is_empty() {
             self.tag_sacked(ack, &mut delivery);
         }
         let una_advanced = ack.ack > prior_una;
-        if self.cc.has_in_ack_event() {
-            // Linux has already moved snd_una. The fast path is for new data without SACK.
-            let tp = self.cc.tp_mut();
-            tp.snd_una = (ack.ack.max(prior_una) as u32).wrapping_mul(tp.mss_cache);
-            let fast = una_advanced && ack.sacks.is_empty();
-            self.cc.in_ack_event(if fast {
-                CA_ACK_WIN_UPDATE
-            } else {
-                CA_ACK_SLOWPATH
-            });
-        }
+        let fast = una_advanced && ack.sacks.is_empty();
+        self.host.in_ack_event(ack.ack.max(prior_una), fast);
         if una_advanced {
-            self.retransmits = 0;
+            self.timers.on_progress();
             self.board
-                .acknowledge(self.cc.tp_mut(), ack.ack, self.high_seq, &mut delivery);
+                .acknowledge(self.host.counts(), ack.ack, self.high_seq, &mut delivery);
         }
         if let Some((sent, retransmitted)) = delivery.newest {
-            self.advance_rack(sent, retransmitted);
+            self.loss
+                .on_delivered(now_ns, sent, retransmitted, self.rtt.min_us());
         }
-        let rtt_us = self.update_rtt(&delivery, una_advanced, ack.echo_ns);
-        self.publish_sequence();
-        if self.cc.has_pkts_acked() {
-            let pkts_acked = delivery.acked;
-            self.cc.pkts_acked(&AckSample {
-                pkts_acked,
-                rtt_us,
-                in_flight: prior_in_flight,
-            });
-        }
+        let rtt_us = self.measure(&delivery, una_advanced, ack.echo_ns);
+        self.host
+            .publish_sequence(self.board.una(), self.board.nxt());
+        self.host.pkts_acked(&AckSample {
+            pkts_acked: delivery.acked,
+            rtt_us,
+            in_flight: prior_in_flight,
+        });
         let mut flags = AckFlags {
             una_advanced,
             data_sacked: delivery.data_sacked,
@@ -381,21 +158,22 @@ impl Sender {
             newly_lost: 0,
             newly_delivered: self.tp().delivered.wrapping_sub(prior_delivered),
         };
-        if self.tlp_high_seq.is_some() {
-            self.process_tlp_ack(ack, &flags);
+        if self.tlp.is_out() {
+            let (duplicate_sack, pure) = (flags.duplicate_sack, flags.pure_duplicate);
+            if self.tlp.on_ack(ack.ack, duplicate_sack, pure) == Answer::Repaired {
+                self.reduce_for_probe();
+            }
         }
-        let dubious = !una_advanced
-            || flags.data_sacked
-            || flags.duplicate_sack
-            || self.tp().inet_conn.icsk_ca_state != CaState::Open as u8;
+        let dubious =
+            !una_advanced || flags.data_sacked || flags.duplicate_sack || !self.host.is_open();
         // A SACK of a segment that was sent before the last sending of the head is progress too.
-        let head_ns = self.board.sent_ns(self.board.una());
+        let head_ns = self.board.head_sent_ns();
         let sacked_older = delivery
             .sacked_sent_ns
             .is_some_and(|(first_ns, _)| first_ns < head_ns);
         flags.set_timer = una_advanced || (sacked_older && self.tp().packets_out > 0);
-        match self.profile.era {
-            Era::Linux6 => {
+        match self.machine {
+            Machine::Linux6 => {
                 if dubious {
                     self.fast_retransmit_alert(&mut flags);
                 }
@@ -405,191 +183,80 @@ impl Sender {
                 flags.newly_lost = self.tp().lost.wrapping_sub(prior_lost);
                 self.congestion_control(&flags, rtt_us, prior_in_flight);
             }
-            Era::Linux2_6 => {
+            Machine::Linux2_6 => {
                 if una_advanced {
                     self.set_transmit_timer();
-                }
-                if una_advanced && !self.in_cwnd_reduction() {
-                    self.validate_cwnd_2_6(prior_in_flight);
-                    let ack = self.tp().snd_una;
-                    self.cc.cong_avoid(ack, 1);
-                    let stamp = self.jiffies();
-                    self.cc.tp_mut().snd_cwnd_stamp = stamp;
+                    if !self.host.in_cwnd_reduction() {
+                        self.validation
+                            .before_growth(&mut self.host, prior_in_flight);
+                        self.host.grow(1);
+                    }
                 }
                 if dubious {
                     self.fast_retransmit_alert_2_6(&flags);
                 }
-                self.update_pacing_rate();
+                self.pacer.update_rate(&mut self.host);
             }
         }
-        self.lost_packets += u64::from(self.tp().lost.wrapping_sub(prior_lost));
-        let tp = self.cc.tp();
+        self.totals.lost(self.tp().lost.wrapping_sub(prior_lost));
+        let tp = self.tp();
         if prior_ssthresh == TCP_INFINITE_SSTHRESH
             && tp.snd_ssthresh < prior_ssthresh
             && tp.prior_cwnd == 0
         {
-            let row = (SenderEvent::SlowStartExit, tp.snd_cwnd, in_flight(tp));
-            self.events.push(row);
+            self.note(SenderEvent::SlowStartExit);
         }
         // A recount costs the whole window. Small windows show every mistake.
         #[cfg(debug_assertions)]
         if dubious && self.tp().packets_out < 256 {
-            self.board.check(self.cc.tp());
+            self.board.check(self.tp());
         }
     }
 
+    /// `tcp_sacktag_write_queue`.
     fn tag_sacked(&mut self, ack: &Ack, delivery: &mut Delivery) {
         let mut blocks = ack.sacks.as_slice();
         if ack.sacks.duplicate {
-            // RFC 3708: every retransmission was unnecessary once D-SACKs have
-            // answered as many segments as were retransmitted.
-            let (start, end) = blocks[0];
-            if let Some(marker) = self.undo_marker {
-                let answers = start < self.board.una() || self.board.ever_retransmitted(start);
-                if answers && end > marker && self.undo_retrans > 0 {
-                    self.undo_retrans = (self.undo_retrans - (end - start) as i64).max(0);
-                }
+            let start = blocks[0].0;
+            if start < self.board.una() || self.board.ever_retransmitted(start) {
+                self.undo.on_duplicate_sack(blocks[0]);
             }
             blocks = &blocks[1..];
         }
         for &block in blocks {
             self.board
-                .sack(self.cc.tp_mut(), block, self.high_seq, delivery);
-        }
-    }
-
-    #[inline]
-    fn advance_rack(&mut self, sent: SentOrder, retransmitted: bool) {
-        let rtt_ns = self.now_ns - sent.0;
-        // Too early for the retransmission: probably the original was delivered.
-        if retransmitted && rtt_ns / 1_000 < u64::from(self.min_rtt.get()) {
-            return;
-        }
-        self.rack.advanced = true;
-        self.rack.rtt_ns = rtt_ns;
-        if sent > self.rack.newest {
-            self.rack.newest = sent;
+                .sack(self.host.counts(), block, self.high_seq, delivery);
         }
     }
 
     /// Updates the estimators. Returns the RTT for `pkts_acked`, µs; −1 without a sample.
     #[inline]
-    fn update_rtt(&mut self, delivery: &Delivery, una_advanced: bool, echo_ns: u64) -> i32 {
-        let age_us = |sent_ns: u64| ((self.now_ns - sent_ns) / 1_000).min(MAX_RTT_US.into()) as u32;
-        let (mut seq_rtt_us, mut ca_rtt_us) = (None, None);
-        if let (Some((first, last)), false) = (delivery.acked_sent_ns, delivery.retransmitted_acked)
-        {
-            (seq_rtt_us, ca_rtt_us) = (Some(age_us(first)), Some(age_us(last)));
-        }
-        if let Some((first, last)) = delivery.sacked_sent_ns {
-            ca_rtt_us = Some(age_us(last));
-            seq_rtt_us = seq_rtt_us.or(Some(age_us(first)));
-        }
-        if seq_rtt_us.is_none() && una_advanced {
-            // Karn: only the timestamp shows which transmission the ACK answers.
-            seq_rtt_us = Some(age_us(echo_ns));
-            ca_rtt_us = seq_rtt_us;
-        }
-        if let (Some(seq_rtt_us), Some(ca_rtt_us)) = (seq_rtt_us, ca_rtt_us) {
-            self.min_rtt.sample(self.now_ns, ca_rtt_us.max(1));
-            self.rtt
-                .sample(seq_rtt_us, self.board.una(), self.board.nxt());
-            self.backoff = 0;
-            self.publish_rtt();
-        }
-        ca_rtt_us.map_or(-1, |rtt_us| rtt_us as i32)
-    }
-
-    #[inline]
-    fn publish_rtt(&mut self) {
-        let (srtt_us, mdev_us) = (self.rtt.srtt_us, self.rtt.mdev_us);
-        let tp = self.cc.tp_mut();
-        (tp.srtt_us, tp.mdev_us) = (srtt_us, mdev_us);
-    }
-
-    /// Shows algorithms the sequence numbers as the kernel counts them: bytes, modulo 2³².
-    #[inline]
-    pub(super) fn publish_sequence(&mut self) {
-        let (una, nxt) = (self.board.una(), self.board.nxt());
-        let tp = self.cc.tp_mut();
-        tp.snd_una = (una as u32).wrapping_mul(tp.mss_cache);
-        tp.snd_nxt = (nxt as u32).wrapping_mul(tp.mss_cache);
-    }
-
-    #[inline]
-    pub(super) fn in_cwnd_reduction(&self) -> bool {
-        let state = self.tp().inet_conn.icsk_ca_state;
-        state == CaState::Cwr as u8 || state == CaState::Recovery as u8
+    fn measure(&mut self, delivery: &Delivery, una_advanced: bool, echo_ns: u64) -> i32 {
+        let window = (self.board.una(), self.board.nxt());
+        let now_ns = self.host.now_ns();
+        let measured = self
+            .rtt
+            .on_ack(now_ns, delivery, window, una_advanced, echo_ns);
+        let Some(rtt_us) = measured else { return -1 };
+        self.timers.on_measured();
+        let (srtt_us, mdev_us) = self.rtt.smoothed_us();
+        self.host.publish_rtt(srtt_us, mdev_us);
+        rtt_us as i32
     }
 
     /// `tcp_cong_control`.
     #[inline]
     fn congestion_control(&mut self, flags: &AckFlags, rtt_us: i32, prior_in_flight: u32) {
-        if self.cc.has_cong_control() {
-            let ack = self.tp().snd_una;
-            let sample = RateSample {
-                prior_mstamp: 0,
-                prior_delivered: 0,
-                delivered: -1,
-                interval_us: -1,
-                rtt_us: i64::from(rtt_us),
-                losses: flags.newly_lost as i32,
-                acked_sacked: flags.newly_delivered,
-                prior_in_flight,
-                is_app_limited: false,
-                is_retrans: false,
-            };
-            self.cc.cong_control(ack, 0, &sample);
-            return;
-        } else if self.in_cwnd_reduction() {
-            self.reduce_cwnd(flags);
+        if self.host.has_cong_control() {
+            let (lost, delivered) = (flags.newly_lost, flags.newly_delivered);
+            let sample = rate::sample(rtt_us, lost, delivered, prior_in_flight);
+            return self.host.cong_control(&sample);
+        }
+        if self.host.in_cwnd_reduction() {
+            self.reduction.on_ack(&mut self.host, flags);
         } else if flags.una_advanced {
-            let ack = self.tp().snd_una;
-            self.cc.cong_avoid(ack, flags.newly_delivered);
-            let stamp = self.jiffies();
-            self.cc.tp_mut().snd_cwnd_stamp = stamp;
+            self.host.grow(flags.newly_delivered);
         }
-        self.update_pacing_rate();
+        self.pacer.update_rate(&mut self.host);
     }
-
-    /// PRR (RFC 6937, with the slow-start reduction bound).
-    pub(super) fn reduce_cwnd(&mut self, flags: &AckFlags) {
-        let delivered = flags.newly_delivered;
-        let (prr_delivered, prr_out) = (self.prr_delivered + delivered, self.prr_out);
-        let tp = self.cc.tp_mut();
-        if delivered == 0 || tp.prior_cwnd == 0 {
-            return;
-        }
-        let in_flight = in_flight(tp);
-        let budget = if tp.snd_ssthresh < in_flight {
-            // Proportional: send ssthresh/prior_cwnd of the delivered packets.
-            let share = u64::from(tp.snd_ssthresh) * u64::from(prr_delivered);
-            share.div_ceil(u64::from(tp.prior_cwnd)) as i64 - i64::from(prr_out)
-        } else {
-            let mut budget = (i64::from(prr_delivered) - i64::from(prr_out)).max(delivered.into());
-            if flags.una_advanced && flags.newly_lost == 0 {
-                budget += 1;
-            }
-            budget.min((tp.snd_ssthresh - in_flight).into())
-        };
-        // The first ACK of a recovery always retransmits.
-        let budget = budget.max(i64::from(prr_out == 0)).max(0) as u32;
-        tp.snd_cwnd = in_flight + budget;
-        self.prr_delivered = prr_delivered;
-    }
-
-    pub(super) fn forget_tlp(&mut self) {
-        self.tlp_high_seq = None;
-    }
-
-    /// Whether PRR moves cwnd, and not rate halving.
-    pub(super) fn reduces_by_prr(&self) -> bool {
-        self.profile.reduction == Reduction::Prr
-    }
-}
-
-/// `tcp_packets_in_flight`.
-#[inline]
-pub(super) fn in_flight(tp: &TcpSock) -> u32 {
-    tp.packets_out - (tp.sacked_out + tp.lost_out) + tp.retrans_out
 }

@@ -1,9 +1,14 @@
 //! The timers of the sender: retransmission timeouts (RFC 6298), tail loss probes and the
-//! reordering timer (RFC 8985).
+//! reordering timer (RFC 8985). As in Linux only one of the three is armed at a time.
+//!
+//! How to drive it: call [`arm`](Timers::arm) or [`arm_rto`](Timers::arm_rto). At the time of
+//! [`timeout_ns`](Timers::timeout_ns), [`take`](Timers::take) returns the timer that is due. Call
+//! [`backed_off`](Timers::backed_off) after a timeout, [`on_progress`](Timers::on_progress) when an
+//! ACK advances, and [`on_measured`](Timers::on_measured) when it measures the RTT.
 
-use super::profile::{LossDetection, REORDERING, RTO_MAX_US, RTO_MIN_US};
-use super::sender::{AckFlags, Rexmit, Sender};
-use super::{Ack, Transmit};
+use super::profile::RTO_MAX_US;
+use super::sender::{AckFlags, Sender};
+use super::transmit::Rexmit;
 use crate::schedule::NEVER;
 use ackclock_host::CaState;
 
@@ -15,32 +20,119 @@ pub(super) enum Timer {
     Reordering,
 }
 
+/// The timer of a connection, and its back-off.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Timers {
+    timer: Timer,
+    at_ns: u64,
+    backoff: u32,
+    /// Timeouts since `una` last advanced.
+    retransmits: u32,
+}
+
+impl Timers {
+    pub(super) const fn new() -> Self {
+        Self {
+            timer: Timer::None,
+            at_ns: NEVER,
+            backoff: 0,
+            retransmits: 0,
+        }
+    }
+
+    /// Retransmission timeout with back-off, of the estimator's, µs.
+    #[inline]
+    pub(super) fn rto_us(&self, estimated_us: u64) -> u64 {
+        (estimated_us << self.backoff.min(16)).min(RTO_MAX_US)
+    }
+
+    #[inline]
+    pub(super) fn arm(&mut self, timer: Timer, at_ns: u64) {
+        (self.timer, self.at_ns) = (timer, at_ns);
+    }
+
+    #[inline]
+    pub(super) fn disarm(&mut self) {
+        self.arm(Timer::None, NEVER);
+    }
+
+    /// Arms the timeout, `rto_us` from now. If another timer has replaced the timeout, it counts
+    /// from the sending of the head.
+    #[inline]
+    pub(super) fn arm_rto(&mut self, now_ns: u64, head_sent_ns: u64, rto_us: u64) {
+        let from_ns = match self.timer {
+            Timer::LossProbe | Timer::Reordering => head_sent_ns,
+            Timer::None | Timer::Retransmission => now_ns,
+        };
+        self.arm(
+            Timer::Retransmission,
+            (from_ns + rto_us * 1_000).max(now_ns + 1),
+        );
+    }
+
+    #[inline]
+    pub(super) fn is_armed(&self) -> bool {
+        self.timer != Timer::None
+    }
+
+    #[inline]
+    pub(super) fn timeout_ns(&self) -> u64 {
+        self.at_ns
+    }
+
+    /// The timer that is due; it is off then.
+    fn take(&mut self, now_ns: u64) -> Option<Timer> {
+        if now_ns < self.at_ns {
+            return None;
+        }
+        let timer = self.timer;
+        self.disarm();
+        Some(timer)
+    }
+
+    /// A probe is about to be sent in the timer's stead.
+    fn wait_for_probe(&mut self) {
+        self.arm(Timer::LossProbe, NEVER);
+    }
+
+    /// The retransmission timer fired.
+    fn backed_off(&mut self) {
+        self.retransmits += 1;
+        self.backoff += 1;
+    }
+
+    /// Timeouts since `una` last advanced.
+    pub(super) fn retransmits(&self) -> u32 {
+        self.retransmits
+    }
+
+    /// `una` advanced.
+    #[inline]
+    pub(super) fn on_progress(&mut self) {
+        self.retransmits = 0;
+    }
+
+    /// RFC 6298, 5.7: a round-trip time was measured.
+    #[inline]
+    pub(super) fn on_measured(&mut self) {
+        self.backoff = 0;
+    }
+}
+
 impl Sender {
     /// The retransmission timeout with back-off, µs.
     #[inline]
     pub(super) fn rto_us(&self) -> u64 {
-        (self.rtt.rto_us() << self.backoff.min(16)).min(RTO_MAX_US)
-    }
-
-    #[inline]
-    fn arm(&mut self, timer: Timer, at_ns: u64) {
-        (self.timer, self.timer_at_ns) = (timer, at_ns);
+        self.timers.rto_us(self.rtt.rto_us())
     }
 
     pub(super) fn rearm_rto(&mut self) {
         if self.tp().packets_out == 0 {
-            return self.arm(Timer::None, NEVER);
+            return self.timers.disarm();
         }
-        let rto_ns = self.rto_us() * 1_000;
-        let from_ns = match self.timer {
-            // These timers replaced the timeout: count from the sending of the head.
-            Timer::LossProbe | Timer::Reordering => self.board.sent_ns(self.board.una()),
-            _ => self.now_ns,
-        };
-        self.arm(
-            Timer::Retransmission,
-            (from_ns + rto_ns).max(self.now_ns + 1),
-        );
+        let rto_us = self.rto_us();
+        self.timers
+            .arm_rto(self.host.now_ns(), self.board.head_sent_ns(), rto_us);
     }
 
     #[inline]
@@ -50,69 +142,49 @@ impl Sender {
         }
     }
 
-    /// Schedules a tail loss probe after two RTTs, or the timeout if that is earlier. Returns
-    /// whether it did.
     #[inline]
     pub(super) fn schedule_loss_probe(&mut self, advancing: bool) -> bool {
-        let tp = self.cc.tp();
-        let state = tp.inet_conn.icsk_ca_state;
-        let open = state == CaState::Open as u8 || state == CaState::Cwr as u8;
-        if !self.profile.tail_loss_probe || tp.packets_out == 0 || !open || tp.sacked_out > 0 {
-            return false;
+        let from_ns = || {
+            if advancing {
+                self.host.now_ns()
+            } else {
+                self.board.head_sent_ns()
+            }
+        };
+        let due_ns = self.tlp.due_ns(&self.host, from_ns, || self.rto_us());
+        if let Some(at_ns) = due_ns {
+            self.timers.arm(Timer::LossProbe, at_ns);
         }
-        let grace_us = if tp.packets_out == 1 {
-            u64::from(RTO_MIN_US)
-        } else {
-            2 * self.tick_ns / 1_000
-        };
-        let probe_at_ns = self.now_ns + (u64::from(tp.srtt_us >> 2) + grace_us) * 1_000;
-        let from_ns = if advancing {
-            self.now_ns
-        } else {
-            self.board.sent_ns(self.board.una())
-        };
-        let timeout_at_ns = from_ns + self.rto_us() * 1_000;
-        let at_ns = if timeout_at_ns > self.now_ns {
-            probe_at_ns.min(timeout_at_ns)
-        } else {
-            probe_at_ns
-        };
-        self.arm(Timer::LossProbe, at_ns);
-        true
+        due_ns.is_some()
     }
 
     /// Handles the timer that is due at [`poll_timeout`](Self::poll_timeout).
     pub fn handle_timeout(&mut self, now_ns: u64) {
-        if self.pacing_at_ns <= now_ns {
-            self.pacing_at_ns = NEVER;
-            self.clock(now_ns);
+        if self.pacer.expired(now_ns) {
+            self.host.clock(now_ns);
         }
-        if now_ns < self.timer_at_ns {
+        let Some(timer) = self.timers.take(now_ns) else {
             return;
-        }
-        self.clock(now_ns);
+        };
+        self.host.clock(now_ns);
         let prior_lost = self.tp().lost;
         self.rexmit = Rexmit::None;
-        match std::mem::replace(&mut self.timer, Timer::None) {
-            Timer::None => self.timer_at_ns = NEVER,
+        match timer {
+            Timer::None => (),
             Timer::LossProbe => {
-                self.probe_pending = true;
-                self.arm(Timer::LossProbe, NEVER);
+                self.tlp.fire();
+                self.timers.wait_for_probe();
             }
             Timer::Reordering => self.reordering_timeout(),
             Timer::Retransmission => {
                 self.enter_loss();
-                self.retransmits += 1;
-                self.backoff += 1;
-                let rto_ns = self.rto_us() * 1_000;
-                self.arm(Timer::Retransmission, now_ns + rto_ns);
+                self.timers.backed_off();
+                let at_ns = now_ns + self.rto_us() * 1_000;
+                self.timers.arm(Timer::Retransmission, at_ns);
                 self.rexmit = Rexmit::Lost;
             }
         }
-        if self.timer == Timer::None {
-            self.timer_at_ns = NEVER;
-        }
-        self.lost_packets += u64::from(self.tp().lost.wrapping_sub(prior_lost));
+        self.totals.lost(self.tp().lost.wrapping_sub(prior_lost));
     }
 
     /// `tcp_rack_reo_timeout`: the reordering timer has fired. PRR starts as if one segment had
@@ -122,15 +194,16 @@ impl Sender {
         self.detect_losses();
         if self.tp().lost != prior_lost && self.state() != CaState::Recovery {
             self.enter_recovery();
-            if !self.cc.has_cong_control() {
-                self.reduce_cwnd(&AckFlags {
+            if !self.host.has_cong_control() {
+                let flags = AckFlags {
                     newly_delivered: 1,
                     ..AckFlags::default()
-                });
+                };
+                self.reduction.on_ack(&mut self.host, &flags);
             }
         }
         self.rexmit = Rexmit::Lost;
-        if self.timer == Timer::None {
+        if !self.timers.is_armed() {
             self.rearm_rto();
         }
     }
@@ -138,86 +211,75 @@ impl Sender {
     /// Marks the segments that are known to be lost. Sets the reordering timer if other segments
     /// may be lost too. Returns whether it set the timer.
     pub(super) fn detect_losses(&mut self) -> bool {
-        match self.profile.loss_detection {
-            LossDetection::Rack => {
-                if !std::mem::take(&mut self.rack.advanced) {
-                    return false;
-                }
-                let window_ns = self.reordering_window_ns();
-                let (now_ns, rack) = (self.now_ns, self.rack);
-                let due_ns = self.board.judge_by_time(
-                    self.cc.tp_mut(),
-                    now_ns,
-                    rack.newest,
-                    rack.rtt_ns,
-                    window_ns,
-                );
-                if let Some(due_ns) = due_ns {
-                    self.rack.advanced = true;
-                    self.arm(Timer::Reordering, due_ns);
-                }
-                due_ns.is_some()
+        let due_ns = self
+            .loss
+            .detect(&mut self.board, &mut self.host, self.rtt.min_us());
+        if let Some(due_ns) = due_ns {
+            self.timers.arm(Timer::Reordering, due_ns);
+        }
+        due_ns.is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    #[test]
+    fn one_timer_at_a_time() {
+        let mut timers = Timers::new();
+        assert_eq!((timers.is_armed(), timers.timeout_ns()), (false, NEVER));
+        assert_eq!(timers.take(NEVER - 1), None);
+        timers.arm(Timer::LossProbe, 200 * MS);
+        timers.arm(Timer::Reordering, 100 * MS);
+        assert_eq!(timers.take(100 * MS - 1), None);
+        assert_eq!(timers.take(100 * MS), Some(Timer::Reordering));
+        assert_eq!(timers.take(500 * MS), None);
+        timers.wait_for_probe();
+        assert_eq!((timers.is_armed(), timers.timeout_ns()), (true, NEVER));
+    }
+
+    /// Where another timer had its place, the timeout counts from the head's sending.
+    #[test]
+    fn what_the_timeout_counts_from() {
+        let mut timers = Timers::new();
+        timers.arm_rto(1_000 * MS, 900 * MS, 300_000);
+        assert_eq!(timers.timeout_ns(), 1_300 * MS);
+        timers.arm_rto(1_100 * MS, 900 * MS, 300_000);
+        assert_eq!(timers.timeout_ns(), 1_400 * MS);
+        for other in [Timer::LossProbe, Timer::Reordering] {
+            timers.arm(other, 1_150 * MS);
+            timers.arm_rto(1_100 * MS, 900 * MS, 300_000);
+            assert_eq!(timers.timeout_ns(), 1_200 * MS);
+            timers.arm(other, 1_150 * MS);
+            timers.arm_rto(1_500 * MS, 900 * MS, 300_000);
+            assert_eq!(timers.timeout_ns(), 1_500 * MS + 1, "never in the past");
+        }
+    }
+
+    /// RFC 6298, 5.5 and 5.7.
+    #[test]
+    fn back_off() {
+        let mut timers = Timers::new();
+        for (timeouts, rto_us) in [
+            (0, 300_000),
+            (1, 600_000),
+            (8, 76_800_000),
+            (9, 120_000_000),
+        ] {
+            while timers.retransmits() < timeouts {
+                timers.backed_off();
             }
-            LossDetection::Fack => {
-                self.board.judge_by_distance(self.cc.tp_mut());
-                false
-            }
+            assert_eq!(timers.rto_us(300_000), rto_us);
         }
-    }
-
-    /// RFC 8985, 6.2 step 4: the time that RACK waits for reordered segments. It is 0 after enough
-    /// duplicate ACKs on a path that keeps order.
-    fn reordering_window_ns(&self) -> u64 {
-        let tp = self.tp();
-        if !self.rack.reordering_seen
-            && (tp.inet_conn.icsk_ca_state >= CaState::Recovery as u8
-                || tp.sacked_out >= REORDERING)
-        {
-            return 0;
-        }
-        u64::from(self.min_rtt.get() / 4).min(u64::from(tp.srtt_us >> 3)) * 1_000
-    }
-
-    /// Sends a tail loss probe: new data if there is any, otherwise the last segment again.
-    pub(super) fn send_probe(&mut self) -> Option<Transmit> {
-        if self.tp().packets_out == 0 || self.tlp_high_seq.is_some() {
-            self.rearm_rto();
-            return None;
-        }
-        let new_data = self.available() > 0;
-        let probe = if new_data {
-            self.send(1)
-        } else {
-            let probe = self.board.retransmit_last(self.cc.tp_mut(), self.now_ns);
-            let Some(probe) = probe else {
-                self.rearm_rto();
-                return None;
-            };
-            self.sent_packets += 1;
-            self.retransmitted_packets += 1;
-            probe
-        };
-        self.tlp_retransmitted = !new_data;
-        self.tlp_high_seq = Some(self.board.nxt());
-        self.timer = Timer::None;
-        self.rearm_rto();
-        Some(probe)
-    }
-
-    /// RFC 8985, 7.4: reduces the window if the probe has repaired a loss.
-    pub(super) fn process_tlp_ack(&mut self, ack: &Ack, flags: &AckFlags) {
-        let Some(high_seq) = self.tlp_high_seq.filter(|&high_seq| ack.ack >= high_seq) else {
-            return;
-        };
-        if !self.tlp_retransmitted || flags.duplicate_sack {
-            self.tlp_high_seq = None;
-        } else if ack.ack > high_seq {
-            self.init_cwnd_reduction();
-            self.set_state(CaState::Cwr);
-            self.end_cwnd_reduction();
-            self.try_keep_open();
-        } else if flags.pure_duplicate {
-            self.tlp_high_seq = None;
-        }
+        timers.on_progress();
+        assert_eq!(
+            (timers.retransmits(), timers.rto_us(300_000)),
+            (0, 120_000_000)
+        );
+        timers.on_measured();
+        assert_eq!(timers.rto_us(300_000), 300_000);
     }
 }

@@ -3,7 +3,7 @@
 use super::MS;
 use ackclock_host::{Algorithm, CaState, Configured, CongestionControl, HostConfig};
 use ackclock_sim::scenario::Profile;
-use ackclock_sim::tcp::profile::HostProfile;
+use ackclock_sim::tcp::profile::{Kernel, Switches};
 use ackclock_sim::tcp::{Ack, FlowLimits, Range, SackBlocks, Sender, SenderEvent};
 
 pub const RTT: u64 = 100 * MS;
@@ -24,19 +24,19 @@ pub struct Script {
 
 impl Script {
     pub fn with(profile: Profile, algorithm: &Configured, limits: FlowLimits) -> Self {
-        let host = HostProfile::of(profile);
+        let kernel = Kernel::of(profile);
         let cc = CongestionControl::new(
             algorithm,
             HostConfig {
                 hz: 1000,
-                era: host.era,
+                era: kernel.era,
                 random_seed: 1,
                 mss_bytes: 1448,
-                initial_cwnd: host.initial_cwnd(1448),
+                initial_cwnd: kernel.initial_cwnd(1448),
                 initial_ssthresh: 0x7fff_ffff,
             },
         );
-        let sender = Sender::new(cc, host, limits, RTT, RTT, 0);
+        let sender = Sender::new(cc, &kernel, &Switches::usual(profile), limits, RTT, RTT, 0);
         let mut script = Self {
             sender,
             now_ns: RTT,

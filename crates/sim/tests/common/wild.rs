@@ -4,7 +4,7 @@ use super::{MS, S};
 use ackclock_host::{Algorithm, CongestionControl, HostConfig};
 use ackclock_sim::rng::Stream;
 use ackclock_sim::scenario::Profile;
-use ackclock_sim::tcp::profile::HostProfile;
+use ackclock_sim::tcp::profile::{Kernel, Switches};
 use ackclock_sim::tcp::{Ack, FlowLimits, Receiver, Sender, SenderEvent, Transmit};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -89,19 +89,20 @@ pub fn run(path: &Wild, algorithm: &str, totals: &mut Totals, mut watch: impl Fn
     let configured = Algorithm::configure(algorithm).unwrap();
     for round in 0..path.rounds {
         let mut dice = Stream::named(u64::from(round), "path");
-        let host = HostProfile {
+        let kernel = Kernel::of(path.profile);
+        let switches = Switches {
             tso: path.tso,
             pacing: path.pacing,
-            ..HostProfile::of(path.profile)
+            ..Switches::usual(path.profile)
         };
         let mut cc = CongestionControl::new(
             &configured,
             HostConfig {
                 hz: 1000,
-                era: host.era,
+                era: kernel.era,
                 random_seed: round.into(),
                 mss_bytes: 1448,
-                initial_cwnd: host.initial_cwnd(1448),
+                initial_cwnd: kernel.initial_cwnd(1448),
                 initial_ssthresh: 0x7fff_ffff,
             },
         );
@@ -112,8 +113,8 @@ pub fn run(path: &Wild, algorithm: &str, totals: &mut Totals, mut watch: impl Fn
             send_buffer: if path.idle { 40 } else { u64::MAX },
         };
         let mut now_ns = path.rtt_ns;
-        let mut sender = Sender::new(cc, host, limits, now_ns, path.rtt_ns, 0);
-        let mut receiver = Receiver::new(host, path.rtt_ns);
+        let mut sender = Sender::new(cc, &kernel, &switches, limits, now_ns, path.rtt_ns, 0);
+        let mut receiver = Receiver::new(&kernel, &switches, path.rtt_ns);
         let (mut line, mut arrivals) = (BinaryHeap::new(), BTreeMap::new());
         let (mut number, mut free_ns, mut ack_free_ns, mut outage_until_ns) = (0_u64, 0, 0, 0);
         let mut called = true;

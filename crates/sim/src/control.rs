@@ -1,0 +1,104 @@
+//! How another thread follows a run, stops it, and sees that it is caught in a loop.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use ackclock_host::{Algorithm, ThreadClock};
+
+use crate::{RunError, Scenario};
+
+/// How another thread follows a run and stops it.
+#[derive(Debug, Default)]
+pub struct Control {
+    /// Set it to end the run: the next check returns [`RunError::Cancelled`].
+    pub cancelled: AtomicBool,
+    /// Simulated time so far, nanoseconds.
+    pub simulated_ns: AtomicU64,
+    /// Checks so far.
+    checks: AtomicU64,
+    worker: Mutex<Worker>,
+}
+
+/// The thread that runs it, and what [`Control::stalled`] saw last.
+#[derive(Debug, Default)]
+struct Worker {
+    clock: Option<ThreadClock>,
+    seen_checks: u64,
+    seen_time: Duration,
+}
+
+/// CPU time without a check after which a hook is taken for endless. Between two checks lie some
+/// milliseconds of work.
+pub const STALL_LIMIT: Duration = Duration::from_secs(5);
+
+impl Control {
+    /// The calling thread runs it until the answer is dropped.
+    pub(crate) fn enter(&self) -> impl Drop + use<'_> {
+        struct Leave<'a>(&'a Control);
+        impl Drop for Leave<'_> {
+            fn drop(&mut self) {
+                self.0.worker().clock = None;
+            }
+        }
+        let clock = ThreadClock::current();
+        *self.worker() = Worker {
+            clock,
+            seen_checks: self.checks.load(Relaxed),
+            seen_time: clock.and_then(ThreadClock::elapsed).unwrap_or_default(),
+        };
+        Leave(self)
+    }
+
+    /// Tells how far the run is, and hears whether it shall go on.
+    pub(crate) fn check(&self, now_ns: u64) -> Result<(), RunError> {
+        self.simulated_ns.store(now_ns, Relaxed);
+        self.checks.fetch_add(1, Relaxed);
+        if self.cancelled.load(Relaxed) {
+            return Err(RunError::Cancelled);
+        }
+        Ok(())
+    }
+
+    /// How much CPU time the run's thread has used since it made progress, as far as earlier
+    /// calls could see: ask now and then. More than [`STALL_LIMIT`] is a hook that does not
+    /// return; its thread can only be left behind.
+    pub fn stalled(&self) -> Duration {
+        let mut worker = self.worker();
+        let Some(time) = worker.clock.and_then(ThreadClock::elapsed) else {
+            return Duration::ZERO;
+        };
+        let checks = self.checks.load(Relaxed);
+        if checks != worker.seen_checks {
+            (worker.seen_checks, worker.seen_time) = (checks, time);
+        }
+        time.saturating_sub(worker.seen_time)
+    }
+
+    fn worker(&self) -> MutexGuard<'_, Worker> {
+        self.worker.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl RunError {
+    /// The error of a scenario whose run is [stalled](Control::stalled).
+    pub fn stalled(scenario: &Scenario) -> Self {
+        let sessions = scenario.sessions.iter().map(|session| &session.flow);
+        let mut suspects: Vec<&str> = Vec::new();
+        for flow in scenario.flows.iter().chain(sessions) {
+            let spec = flow.algorithm.as_str();
+            let name = spec.split(['@', ':']).next().unwrap_or(spec);
+            if Algorithm::find(name).is_err() && !suspects.contains(&spec) {
+                suspects.push(spec);
+            }
+        }
+        Self::Stalled {
+            algorithms: match suspects.as_slice() {
+                [] => "the simulator".into(),
+                [one] => (*one).into(),
+                several => format!("one of {}", several.join(", ")),
+            },
+            limit_s: STALL_LIMIT.as_secs(),
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! The bursts of TSO: their size (`tcp_tso_autosize`), and when a small burst waits for a larger
+//! one (`tcp_tso_should_defer`; in Linux 2.6 `tcp_tso_win_divisor`).
+//!
+//! How to drive it: ask [`limit`](Bursts::limit) before each transmission. If there is enough data
+//! for a burst, [`defers`](Bursts::defers) says whether to wait for the next ACK.
+
+use super::host::Host;
+use super::profile::{Kernel, Switches};
+use ackclock_host::CaState;
+
+/// Bytes in the largest GSO packet.
+pub(super) const GSO_MAX_BYTES: u64 = 65_536;
+/// `tcp_tso_rtt_log`: paths shorter than 2⁹ µs get larger bursts.
+const TSO_RTT_LOG: u32 = 9;
+/// `sysctl_tcp_tso_win_divisor`: Linux 2.6 waits until 1/3 of the window is free.
+pub(super) const TSO_WIN_DIVISOR: u32 = 3;
+/// A burst waits only if the last burst left within this time, and the next ACK is due within it.
+const TSO_DEFER_NS: u64 = 1_000_000;
+
+/// How a kernel makes bursts if TSO is on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Offload {
+    /// 1 ms of the pacing rate, more on short paths (Linux 4.5 on).
+    Autosized,
+    /// 64 KB, once a third of the window is free (Linux 2.6).
+    Saved,
+}
+
+/// How a host makes bursts.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Bursts {
+    /// TSO by the rules of the kernel.
+    Offload(Offload),
+    /// One segment at a time: paced, without TSO.
+    Single,
+    /// As much as the window allows: without TSO the window is the only limit.
+    Window,
+}
+
+impl Bursts {
+    pub(super) fn new(kernel: &Kernel, switches: &Switches) -> Self {
+        match (switches.tso, switches.pacing) {
+            (true, _) => Self::Offload(kernel.offload),
+            (false, true) => Self::Single,
+            (false, false) => Self::Window,
+        }
+    }
+
+    /// Maximum segments in a burst.
+    #[inline]
+    pub(super) fn limit(&self, host: &mut Host, min_rtt_us: u32) -> u32 {
+        match self {
+            Self::Offload(Offload::Autosized) => {
+                let min_segments = host.min_tso_segs();
+                let tp = host.tp();
+                let mut bytes = tp.inet_conn.sk.sk_pacing_rate >> 10;
+                let halvings = min_rtt_us >> TSO_RTT_LOG;
+                if halvings < 32 {
+                    bytes += GSO_MAX_BYTES >> halvings;
+                }
+                let mss = tp.mss_cache.max(1);
+                ((bytes.min(GSO_MAX_BYTES) as u32) / mss).max(min_segments)
+            }
+            Self::Offload(Offload::Saved) => (GSO_MAX_BYTES as u32 / host.tp().mss_cache).max(1),
+            Self::Single => 1,
+            Self::Window => u32::MAX,
+        }
+    }
+
+    /// Whether a burst of `quota` segments waits for the next ACK, which will allow a full burst of
+    /// `burst` segments. The head of the window, which that ACK acknowledges, was sent at
+    /// `head_sent_ns`.
+    #[inline]
+    pub(super) fn defers(
+        &self,
+        host: &Host,
+        quota: u32,
+        burst: u32,
+        receive_window: u64,
+        head_sent_ns: u64,
+    ) -> bool {
+        let Self::Offload(offload) = self else {
+            return false;
+        };
+        let tp = host.tp();
+        let state = tp.inet_conn.icsk_ca_state;
+        if *offload == Offload::Saved {
+            // Without the limit of two ticks that came with 2.6.19.
+            return state == CaState::Open as u8
+                && quota < burst
+                && u64::from(TSO_WIN_DIVISOR * quota) < u64::from(tp.snd_cwnd).min(receive_window);
+        }
+        let now_ns = host.now_ns();
+        if quota >= burst
+            || state >= CaState::Recovery as u8
+            || now_ns - host.last_send_ns() > TSO_DEFER_NS
+            || 3 * u64::from(quota) >= u64::from(tp.snd_cwnd)
+            || tp.packets_out == 0
+        {
+            return false;
+        }
+        // Do not wait either if the next ACK is more than min(srtt/2, 1 ms) away.
+        let srtt_ns = u64::from(tp.srtt_us >> 3) * 1_000;
+        let next_ack_ns = head_sent_ns + srtt_ns;
+        next_ack_ns <= now_ns + (srtt_ns / 2).min(TSO_DEFER_NS)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::host::reno;
+    use super::*;
+    use crate::scenario::Profile;
+
+    fn bursts(profile: Profile, tso: bool, pacing: bool) -> Bursts {
+        let switches = Switches {
+            tso,
+            pacing,
+            ..Switches::usual(profile)
+        };
+        Bursts::new(&Kernel::of(profile), &switches)
+    }
+
+    #[test]
+    fn how_large() {
+        let new = Profile::Linux6;
+        let mut host = reno(new, 100);
+        // 1 ms at 100 Mb/s is 12.2 kB (rate >> 10), and a path of 100 ms adds nothing.
+        host.set_pacing_rate(12_500_000);
+        assert_eq!(bursts(new, true, false).limit(&mut host, 100_000), 8);
+        // min_rtt >> 9 is 1: half of 64 KiB more.
+        assert_eq!(bursts(new, true, false).limit(&mut host, 600), 31);
+        host.set_pacing_rate(1_000);
+        assert_eq!(
+            bursts(new, true, true).limit(&mut host, 100_000),
+            2,
+            "tcp_min_tso_segs"
+        );
+        assert_eq!(bursts(new, false, true).limit(&mut host, 100_000), 1);
+        assert_eq!(
+            bursts(new, false, false).limit(&mut host, 100_000),
+            u32::MAX
+        );
+        let mut host = reno(Profile::Linux2_6_25, 100);
+        assert_eq!(
+            bursts(Profile::Linux2_6_25, true, false).limit(&mut host, 100_000),
+            45
+        );
+    }
+
+    /// Linux 6 waits for an ACK that is due within 1 ms, and only right after it has sent.
+    #[test]
+    fn when_it_waits() {
+        let autosized = bursts(Profile::Linux6, true, false);
+        let mut host = reno(Profile::Linux6, 100);
+        host.publish_rtt(8 * 100_000, 0);
+        host.counts().sent(90);
+        host.note_sent();
+        let head_ns = |next_ack_us: u64| host.now_ns() + next_ack_us * 1_000 - 100_000_000;
+        let defers =
+            |quota, next_ack_us| autosized.defers(&host, quota, 20, u64::MAX, head_ns(next_ack_us));
+        assert!(defers(10, 1_000) && !defers(10, 1_001));
+        assert!(!defers(20, 0), "a full burst");
+        assert!(!defers(34, 0), "a third of the window");
+        assert!(!bursts(Profile::Linux6, false, false).defers(&host, 10, 20, u64::MAX, head_ns(0)));
+        let head_ns = head_ns(0);
+        host.clock(host.now_ns() + 1_000_001);
+        assert!(
+            !autosized.defers(&host, 10, 20, u64::MAX, head_ns),
+            "the last burst was long ago"
+        );
+    }
+
+    /// Linux 2.6 saves until a third of the window is free, in Open only.
+    #[test]
+    fn when_linux_2_6_waits() {
+        let saved = bursts(Profile::Linux2_6_25, true, false);
+        let mut host = reno(Profile::Linux2_6_25, 90);
+        assert!(
+            saved.defers(&host, 29, 45, u64::MAX, 0) && !saved.defers(&host, 30, 45, u64::MAX, 0)
+        );
+        assert!(
+            !saved.defers(&host, 29, 45, 87, 0),
+            "the receive window is smaller"
+        );
+        assert!(!saved.defers(&host, 29, 29, u64::MAX, 0), "a full burst");
+        host.set_state(CaState::Disorder);
+        assert!(!saved.defers(&host, 29, 45, u64::MAX, 0));
+    }
+}

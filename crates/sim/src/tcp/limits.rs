@@ -1,0 +1,152 @@
+//! What limits a flow besides cwnd: its data, the receive window, the send buffer. It also measures
+//! how long the receive window and the send buffer limited it (`tcpi_rwnd_limited` and
+//! `tcpi_sndbuf_limited` of `tcp_info`).
+//!
+//! How to drive it: ask [`available`](Limits::available) before new data is sent, and call
+//! [`note`](Limits::note) when nothing more can be sent.
+
+use super::host::Host;
+use super::scoreboard::Scoreboard;
+
+/// Limits of a flow besides cwnd, in segments.
+#[derive(Clone, Copy, Debug)]
+pub struct FlowLimits {
+    /// How much the application writes in total.
+    pub segments: u64,
+    /// Receive window.
+    pub receive_window: u64,
+    /// Send buffer.
+    pub send_buffer: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Limit {
+    ReceiveWindow,
+    SendBuffer,
+}
+
+/// The limits, and how long each limited the flow.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limits {
+    flow: FlowLimits,
+    by: Option<Limit>,
+    since_ns: u64,
+    receive_window_ns: u64,
+    send_buffer_ns: u64,
+}
+
+impl Limits {
+    pub(super) fn new(flow: FlowLimits) -> Self {
+        Self {
+            flow,
+            by: None,
+            since_ns: 0,
+            receive_window_ns: 0,
+            send_buffer_ns: 0,
+        }
+    }
+
+    /// How many segments the application writes in total.
+    #[inline]
+    pub(super) fn segments(&self) -> u64 {
+        self.flow.segments
+    }
+
+    #[inline]
+    pub(super) fn receive_window(&self) -> u64 {
+        self.flow.receive_window
+    }
+
+    /// Stops the application: it writes no segment from `nxt` on.
+    pub(super) fn stop_at(&mut self, nxt: u64) {
+        self.flow.segments = self.flow.segments.min(nxt);
+    }
+
+    /// New segments that the application has written and that fit the receive window and the send
+    /// buffer.
+    #[inline]
+    pub(super) fn available(&self, board: &Scoreboard) -> u64 {
+        let room = self.flow.receive_window.min(self.flow.send_buffer);
+        let end = board.una().saturating_add(room);
+        self.flow.segments.min(end).saturating_sub(board.nxt())
+    }
+
+    /// Notes why nothing more can be sent.
+    #[inline]
+    pub(super) fn note(&mut self, board: &Scoreboard, host: &Host) {
+        let out = board.nxt() - board.una();
+        let unsent = board.nxt() < self.flow.segments;
+        let by = if !unsent || host.cwnd_is_full() {
+            None
+        } else if out >= self.flow.receive_window {
+            Some(Limit::ReceiveWindow)
+        } else if out >= self.flow.send_buffer {
+            Some(Limit::SendBuffer)
+        } else {
+            None
+        };
+        if by != self.by {
+            self.add_until(host.now_ns());
+            self.by = by;
+        }
+    }
+
+    fn add_until(&mut self, now_ns: u64) {
+        let for_ns = now_ns - self.since_ns;
+        self.since_ns = now_ns;
+        match self.by {
+            Some(Limit::ReceiveWindow) => self.receive_window_ns += for_ns,
+            Some(Limit::SendBuffer) => self.send_buffer_ns += for_ns,
+            None => (),
+        }
+    }
+
+    /// Nanoseconds up to `now_ns` in which (receive window, send buffer) limited the flow.
+    pub(super) fn held_ns(mut self, now_ns: u64) -> (u64, u64) {
+        self.add_until(now_ns);
+        (self.receive_window_ns, self.send_buffer_ns)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::host::reno;
+    use super::*;
+    use crate::scenario::Profile;
+
+    const S: u64 = 1_000_000_000;
+
+    #[test]
+    fn what_is_available_and_what_holds_back() {
+        let mut limits = Limits::new(FlowLimits {
+            segments: 100,
+            receive_window: 30,
+            send_buffer: 20,
+        });
+        let mut host = reno(Profile::Linux6, 1_000);
+        let mut board = Scoreboard::new();
+        assert_eq!(limits.available(&board), 20);
+        board.send(host.counts(), S, 20);
+        assert_eq!(limits.available(&board), 0);
+        limits.note(&board, &host);
+        host.clock(3 * S);
+        assert_eq!(limits.held_ns(3 * S), (0, 2 * S));
+        host.set_cwnd(20);
+        limits.note(&board, &host);
+        assert_eq!(limits.held_ns(9 * S), (0, 2 * S), "cwnd did");
+        limits.stop_at(20);
+        assert_eq!((limits.segments(), limits.available(&board)), (20, 0));
+
+        let mut limits = Limits::new(FlowLimits {
+            segments: 100,
+            receive_window: 20,
+            send_buffer: 30,
+        });
+        host.set_cwnd(1_000);
+        limits.note(&board, &host);
+        assert_eq!(limits.held_ns(4 * S), (S, 0));
+        limits.stop_at(20);
+        limits.note(&board, &host);
+        assert_eq!(limits.held_ns(9 * S), (0, 0), "nothing is left to send");
+    }
+}

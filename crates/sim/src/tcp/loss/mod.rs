@@ -1,0 +1,80 @@
+//! How the sender finds lost segments: by time ([`Rack`]) or by distance ([`Fack`]). At the tail of
+//! a flow a probe helps ([`Tlp`]).
+
+mod fack;
+mod rack;
+mod tlp;
+
+pub(super) use fack::Fack;
+pub(super) use rack::Rack;
+pub(super) use tlp::{Answer, Tlp};
+
+use super::host::Host;
+use super::scoreboard::{Scoreboard, SentOrder};
+
+/// A kernel's way to find losses.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum LossDetection {
+    /// RACK (RFC 8985): a segment is lost if it was sent sufficiently before a delivered segment.
+    Rack(Rack),
+    /// FACK: a segment is lost if it is three segments or more below the highest SACK.
+    Fack(Fack),
+}
+
+impl LossDetection {
+    /// Notes a delivered transmission. `retransmitted`: its segment was sent more than once.
+    #[inline]
+    pub(super) fn on_delivered(
+        &mut self,
+        now_ns: u64,
+        sent: SentOrder,
+        retransmitted: bool,
+        min_rtt_us: u32,
+    ) {
+        match self {
+            Self::Rack(rack) => rack.on_delivered(now_ns, sent, retransmitted, min_rtt_us),
+            Self::Fack(_) => (),
+        }
+    }
+
+    /// Marks the segments that are known to be lost. Returns when to look again without an ACK.
+    pub(super) fn detect(
+        &mut self,
+        board: &mut Scoreboard,
+        host: &mut Host,
+        min_rtt_us: u32,
+    ) -> Option<u64> {
+        match self {
+            Self::Rack(rack) => rack.detect(board, host, min_rtt_us),
+            Self::Fack(fack) => {
+                fack.detect(board, host);
+                None
+            }
+        }
+    }
+
+    /// After a timeout: marks all segments as lost that are not SACKed and old enough.
+    pub(super) fn detect_after_timeout(&self, board: &mut Scoreboard, host: &mut Host) {
+        let now_ns = host.now_ns();
+        match self {
+            Self::Rack(rack) => {
+                board.mark_all_lost(host.counts(), |sent_ns| rack.spares(now_ns, sent_ns));
+            }
+            Self::Fack(_) => board.mark_all_lost(host.counts(), |_| false),
+        }
+    }
+
+    /// Notes that the path reorders packets.
+    pub(super) fn note_reordering(&mut self) {
+        if let Self::Rack(rack) = self {
+            rack.note_reordering();
+        }
+    }
+
+    /// Judges all segments again, because marks were removed.
+    pub(super) fn judge_anew(&mut self) {
+        if let Self::Rack(rack) = self {
+            rack.judge_anew();
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! Tail loss probes (RFC 8985, 7; `tcp_schedule_loss_probe`, `tcp_send_loss_probe`,
+//! `tcp_process_tlp_ack`): after two RTTs without an ACK the sender sends one segment. The SACK of
+//! that segment shows which segments were lost.
+//!
+//! How to drive it: [`due_ns`](Tlp::due_ns) says when to probe. Call [`fire`](Tlp::fire) at that
+//! time; [`take`](Tlp::take) then says that the next transmission is a probe. Call
+//! [`on_sent`](Tlp::on_sent) after the probe, and [`on_ack`](Tlp::on_ack) for each ACK while a
+//! probe [`is_out`](Tlp::is_out).
+
+use super::super::host::Host;
+use super::super::profile::RTO_MIN_US;
+use ackclock_host::CaState;
+
+/// What an ACK says about a probe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Answer {
+    /// Nothing, or that no segment was lost.
+    Harmless,
+    /// The probe repaired a loss: the sender must reduce the window (7.4).
+    Repaired,
+}
+
+/// The probe of a connection.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Tlp {
+    enabled: bool,
+    /// Whether the timer has fired: the next transmission is a probe.
+    pending: bool,
+    /// `tlp_high_seq`: `nxt` after the probe that is out.
+    high_seq: Option<u64>,
+    /// Whether that probe was a retransmission, and not new data.
+    retransmitted: bool,
+}
+
+impl Tlp {
+    pub(crate) const fn new(enabled: bool) -> Self {
+        Self {
+            enabled,
+            pending: false,
+            high_seq: None,
+            retransmitted: false,
+        }
+    }
+
+    /// When to send a tail loss probe: after two RTTs, or at the timeout if that is earlier; `None`
+    /// if the state allows no probe. The timeout is `rto_us` after `from_ns`.
+    #[inline]
+    pub(crate) fn due_ns(
+        &self,
+        host: &Host,
+        from_ns: impl FnOnce() -> u64,
+        rto_us: impl FnOnce() -> u64,
+    ) -> Option<u64> {
+        let (tp, now_ns) = (host.tp(), host.now_ns());
+        let state = tp.inet_conn.icsk_ca_state;
+        let open = state == CaState::Open as u8 || state == CaState::Cwr as u8;
+        if !self.enabled || tp.packets_out == 0 || !open || tp.sacked_out > 0 {
+            return None;
+        }
+        let grace_us = if tp.packets_out == 1 {
+            u64::from(RTO_MIN_US)
+        } else {
+            2 * host.tick_us()
+        };
+        let probe_at_ns = now_ns + (u64::from(tp.srtt_us >> 2) + grace_us) * 1_000;
+        let timeout_at_ns = from_ns() + rto_us() * 1_000;
+        Some(if timeout_at_ns > now_ns {
+            probe_at_ns.min(timeout_at_ns)
+        } else {
+            probe_at_ns
+        })
+    }
+
+    /// Notes that the timer fired.
+    pub(crate) fn fire(&mut self) {
+        self.pending = true;
+    }
+
+    /// Whether to send a probe now.
+    #[inline]
+    pub(crate) fn take(&mut self) -> bool {
+        std::mem::take(&mut self.pending)
+    }
+
+    /// Whether a probe is out that no ACK has answered.
+    #[inline]
+    pub(crate) fn is_out(&self) -> bool {
+        self.high_seq.is_some()
+    }
+
+    /// Whether a probe is out that was a retransmission.
+    pub(crate) fn is_retransmission_out(&self) -> bool {
+        self.high_seq.is_some() && self.retransmitted
+    }
+
+    /// Notes that the probe left. `nxt` is now the next new segment.
+    pub(crate) fn on_sent(&mut self, retransmitted: bool, nxt: u64) {
+        self.retransmitted = retransmitted;
+        self.high_seq = Some(nxt);
+    }
+
+    /// RFC 8985, 7.4: says whether the probe has repaired a loss. A `pure_duplicate` acknowledges
+    /// nothing new and has no SACK blocks.
+    pub(crate) fn on_ack(
+        &mut self,
+        ack: u64,
+        duplicate_sack: bool,
+        pure_duplicate: bool,
+    ) -> Answer {
+        let Some(high_seq) = self.high_seq.filter(|&high_seq| ack >= high_seq) else {
+            return Answer::Harmless;
+        };
+        if !self.retransmitted || duplicate_sack {
+            self.forget();
+        } else if ack > high_seq {
+            self.forget();
+            return Answer::Repaired;
+        } else if pure_duplicate {
+            self.forget();
+        }
+        Answer::Harmless
+    }
+
+    /// Forgets the probe: another mechanism handles losses now.
+    pub(crate) fn forget(&mut self) {
+        self.high_seq = None;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A probe of 10 segments (0 to 9) that sent the last of them again.
+    fn probe() -> Tlp {
+        let mut tlp = Tlp::new(true);
+        tlp.on_sent(true, 10);
+        assert!(tlp.is_out() && tlp.is_retransmission_out());
+        tlp
+    }
+
+    #[test]
+    fn a_probe_is_sent_once() {
+        let mut tlp = Tlp::new(true);
+        assert!(!tlp.take());
+        tlp.fire();
+        assert!(tlp.take() && !tlp.take());
+    }
+
+    /// RFC 8985, 7.4.2: only an ACK beyond the probe, without D-SACK, shows that it repaired.
+    #[test]
+    fn who_repaired_the_loss() {
+        let mut tlp = probe();
+        assert_eq!(tlp.on_ack(9, false, true), Answer::Harmless);
+        assert_eq!(tlp.on_ack(10, false, false), Answer::Harmless);
+        assert!(tlp.is_out(), "either copy may have arrived");
+        assert_eq!(tlp.on_ack(11, false, false), Answer::Repaired);
+        assert!(!tlp.is_out());
+
+        let mut tlp = probe();
+        assert_eq!(tlp.on_ack(11, true, false), Answer::Harmless);
+        assert!(!tlp.is_out(), "both copies arrived");
+
+        let mut tlp = probe();
+        assert_eq!(tlp.on_ack(10, false, true), Answer::Harmless);
+        assert!(!tlp.is_out(), "a duplicate ACK: both arrived");
+
+        let mut tlp = Tlp::new(true);
+        tlp.on_sent(false, 11);
+        assert!(!tlp.is_retransmission_out());
+        assert_eq!(tlp.on_ack(11, false, false), Answer::Harmless);
+        assert!(!tlp.is_out(), "new data repairs nothing");
+    }
+}

@@ -1,0 +1,176 @@
+//! Pacing: `sk_pacing_rate` (`tcp_update_pacing_rate`), and sending at it as under fq
+//! (`tcp_update_skb_after_send`, `tcp_pacing_check`).
+//!
+//! How to drive it: call [`update_rate`](Pacer::update_rate) after each ACK, and
+//! [`on_sent`](Pacer::on_sent) after each burst. While [`holds`](Pacer::holds) is true nothing may
+//! leave; [`wake`](Pacer::wake) sets a timer for that time.
+
+use super::host::{Host, MAX_CWND};
+use super::profile::{Kernel, Switches};
+use crate::schedule::NEVER;
+
+/// `sysctl_tcp_pacing_ss_ratio`, `sysctl_tcp_pacing_ca_ratio`, percent.
+const PACING_SS_PERCENT: u64 = 200;
+const PACING_CA_PERCENT: u64 = 120;
+/// How many packets at the start of a connection leave without pacing.
+const UNPACED_PACKETS: u64 = 10;
+
+/// When the next packet may leave.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pacer {
+    keeps_rate: bool,
+    paces: bool,
+    /// `tcp_wstamp_ns`: nothing leaves before this time.
+    until_ns: u64,
+    /// When to send the packets that pacing holds back.
+    wake_at_ns: u64,
+}
+
+impl Pacer {
+    pub(super) fn new(kernel: &Kernel, switches: &Switches) -> Self {
+        Self {
+            keeps_rate: kernel.keeps_pacing_rate || switches.pacing,
+            paces: switches.pacing,
+            until_ns: 0,
+            wake_at_ns: NEVER,
+        }
+    }
+
+    /// Bursts and HyStart use the rate even without pacing.
+    #[inline]
+    pub(super) fn update_rate(&self, host: &mut Host) {
+        if !self.keeps_rate {
+            return;
+        }
+        let tp = host.tp();
+        let slow_start = tp.snd_cwnd < tp.snd_ssthresh / 2;
+        let percent = if slow_start {
+            PACING_SS_PERCENT
+        } else {
+            PACING_CA_PERCENT
+        };
+        let window = u64::from(tp.snd_cwnd.max(tp.packets_out).min(MAX_CWND));
+        let rate = u64::from(tp.mss_cache) * ((1_000_000 / 100) << 3) * percent * window;
+        host.set_pacing_rate(rate / u64::from(tp.srtt_us.max(1)));
+    }
+
+    /// Each burst takes its time at the pacing rate. A late burst takes up to half of that time
+    /// less. `sent_packets` counts all packets of the connection, this burst included; the first
+    /// ten leave at once.
+    #[inline]
+    pub(super) fn on_sent(&mut self, host: &Host, segments: u32, sent_packets: u64) {
+        let tp = host.tp();
+        let rate = tp.inet_conn.sk.sk_pacing_rate;
+        if !self.paces || rate == 0 || sent_packets <= UNPACED_PACKETS {
+            return;
+        }
+        let bytes = u64::from(segments) * u64::from(tp.mss_cache);
+        let lasts_ns = bytes * 1_000_000_000 / rate;
+        let late_ns = host.now_ns().saturating_sub(self.until_ns);
+        self.until_ns = self.until_ns.max(host.now_ns()) + lasts_ns - late_ns.min(lasts_ns / 2);
+    }
+
+    /// Whether it is too early to send.
+    #[inline]
+    pub(super) fn holds(&self, now_ns: u64) -> bool {
+        self.until_ns > now_ns
+    }
+
+    /// Sets a timer for packets that wait.
+    pub(super) fn wake(&mut self) {
+        self.wake_at_ns = self.until_ns;
+    }
+
+    /// When [`expired`](Self::expired) will be true.
+    #[inline]
+    pub(super) fn timeout_ns(&self) -> u64 {
+        self.wake_at_ns
+    }
+
+    /// Whether the timer is due. A due timer is switched off.
+    #[inline]
+    pub(super) fn expired(&mut self, now_ns: u64) -> bool {
+        let due = self.wake_at_ns <= now_ns;
+        if due {
+            self.wake_at_ns = NEVER;
+        }
+        due
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::host::reno;
+    use super::*;
+    use crate::scenario::Profile;
+
+    const MS: u64 = 1_000_000;
+
+    fn pacer(profile: Profile, pacing: bool) -> Pacer {
+        let switches = Switches {
+            pacing,
+            ..Switches::usual(profile)
+        };
+        Pacer::new(&Kernel::of(profile), &switches)
+    }
+
+    /// Twice the window per srtt in slow start, 1.2 windows after; 2.6 has no rate unless it paces.
+    #[test]
+    fn the_rate_follows_the_window() {
+        let mut host = reno(Profile::Linux6, 100);
+        host.publish_rtt(8 * 100_000, 0);
+        let pacer_6 = pacer(Profile::Linux6, false);
+        pacer_6.update_rate(&mut host);
+        let window_per_rtt = 100 * 1448 * 10;
+        assert_eq!(host.tp().inet_conn.sk.sk_pacing_rate, 2 * window_per_rtt);
+        host.set_ssthresh(200);
+        pacer_6.update_rate(&mut host);
+        assert_eq!(
+            host.tp().inet_conn.sk.sk_pacing_rate,
+            window_per_rtt * 12 / 10
+        );
+
+        let mut host = reno(Profile::Linux2_6_25, 100);
+        host.publish_rtt(8 * 100_000, 0);
+        pacer(Profile::Linux2_6_25, false).update_rate(&mut host);
+        assert_eq!(host.tp().inet_conn.sk.sk_pacing_rate, u64::MAX);
+        pacer(Profile::Linux2_6_25, true).update_rate(&mut host);
+        assert_eq!(host.tp().inet_conn.sk.sk_pacing_rate, 2 * window_per_rtt);
+    }
+
+    /// A segment lasts 1 ms; one that leaves 0.4 ms late is followed after 0.6 ms, one that
+    /// leaves far too late after half a segment.
+    #[test]
+    fn bursts_take_their_time() {
+        let mut host = reno(Profile::Linux6, 100);
+        host.set_pacing_rate(1_448_000);
+        let mut pacer = pacer(Profile::Linux6, true);
+        pacer.on_sent(&host, 10, 10);
+        assert!(!pacer.holds(host.now_ns()), "the first ten are free");
+        let start_ns = host.now_ns();
+        pacer.on_sent(&host, 2, 12);
+        // The connection has never been late before: half is forgiven.
+        assert!(pacer.holds(start_ns + MS - 1) && !pacer.holds(start_ns + MS));
+        host.clock(start_ns + MS + 400_000);
+        pacer.on_sent(&host, 1, 13);
+        assert!(pacer.holds(start_ns + 2 * MS - 1) && !pacer.holds(start_ns + 2 * MS));
+        host.clock(start_ns + 50 * MS);
+        pacer.on_sent(&host, 1, 14);
+        let until_ns = start_ns + 50 * MS + 500_000;
+        assert!(pacer.holds(until_ns - 1) && !pacer.holds(until_ns));
+        assert_eq!(pacer.timeout_ns(), NEVER);
+        pacer.wake();
+        assert_eq!(pacer.timeout_ns(), until_ns);
+        assert!(!pacer.expired(until_ns - 1) && pacer.expired(until_ns));
+        assert_eq!(pacer.timeout_ns(), NEVER);
+    }
+
+    #[test]
+    fn who_does_not_pace_holds_nothing() {
+        let mut host = reno(Profile::Linux6, 100);
+        host.set_pacing_rate(1_000);
+        let mut pacer = pacer(Profile::Linux6, false);
+        pacer.on_sent(&host, 45, 100);
+        assert!(!pacer.holds(host.now_ns()));
+    }
+}

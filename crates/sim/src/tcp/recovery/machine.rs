@@ -1,0 +1,251 @@
+//! The state machine of today's Linux (`tcp_fastretrans_alert`, `tcp_process_loss`,
+//! `tcp_enter_loss`): Open, Disorder, CWR, Recovery, Loss (RFC 5681, 6675).
+//!
+//! How to drive it: call [`fast_retransmit_alert`](Sender::fast_retransmit_alert) for each dubious
+//! ACK, and [`enter_loss`](Sender::enter_loss) when the retransmission timer fires.
+
+use super::super::report::SenderEvent;
+use super::super::sender::{AckFlags, Sender};
+use super::super::transmit::Rexmit;
+use super::{Evidence, Step};
+use ackclock_host::{CaEvent, CaState};
+
+impl Sender {
+    pub(in super::super) fn fast_retransmit_alert(&mut self, flags: &mut AckFlags) {
+        self.rexmit = Rexmit::Lost;
+        let mut state = self.state();
+        let recovered = self.board.una() >= self.high_seq;
+        if state == CaState::Open {
+            self.undo.forget_stamp();
+        } else if recovered {
+            match state {
+                CaState::Cwr if self.board.una() != self.high_seq => {
+                    self.end_cwnd_reduction();
+                    self.host.set_state(CaState::Open);
+                }
+                CaState::Recovery => {
+                    self.try_undo_recovery(flags);
+                    self.end_cwnd_reduction();
+                }
+                _ => (),
+            }
+            state = self.state();
+        }
+        match state {
+            CaState::Recovery => {
+                if flags.una_advanced && self.try_undo_partial(flags) {
+                    self.rexmit = Rexmit::None;
+                    return;
+                }
+                if self.try_undo_dsack() {
+                    self.try_keep_open(false);
+                }
+                self.identify_losses(flags);
+                if self.state() != CaState::Recovery && self.tp().lost_out > 0 {
+                    self.enter_recovery();
+                }
+            }
+            CaState::Loss => {
+                self.process_loss(flags, recovered);
+                self.identify_losses(flags);
+                let proceed = self.state() == CaState::Open || flags.lost_retransmission;
+                if proceed && self.tp().lost_out > 0 {
+                    self.enter_recovery();
+                } else if self.state() == CaState::Open {
+                    self.try_to_open();
+                }
+            }
+            CaState::Open | CaState::Disorder | CaState::Cwr => {
+                if state <= CaState::Disorder {
+                    self.try_undo_dsack();
+                }
+                self.identify_losses(flags);
+                if self.tp().lost_out > 0 {
+                    self.enter_recovery();
+                } else {
+                    self.try_to_open();
+                }
+            }
+        }
+    }
+
+    fn identify_losses(&mut self, flags: &mut AckFlags) {
+        let retrans_out = self.tp().retrans_out;
+        if self.detect_losses() {
+            flags.set_timer = false;
+        }
+        flags.lost_retransmission |= self.tp().retrans_out < retrans_out;
+    }
+
+    /// Notes where a reduction began, so that the sender can undo it.
+    pub(super) fn init_undo(&mut self) {
+        let probes = u32::from(self.tlp.is_retransmission_out());
+        let retrans_out = self.tp().retrans_out + probes;
+        self.undo.begin(self.board.una(), retrans_out);
+    }
+
+    pub(in super::super) fn enter_recovery(&mut self) {
+        self.note(SenderEvent::Recovery);
+        self.host.set_prior_ssthresh(0);
+        self.init_undo();
+        if !self.host.in_cwnd_reduction() {
+            self.host.set_prior_ssthresh(self.host.current_ssthresh());
+            self.init_cwnd_reduction();
+        }
+        self.host.set_state(CaState::Recovery);
+    }
+
+    /// RFC 8985, 7.4: reduces the window because the probe has repaired a loss.
+    pub(in super::super) fn reduce_for_probe(&mut self) {
+        self.init_cwnd_reduction();
+        self.host.set_state(CaState::Cwr);
+        self.end_cwnd_reduction();
+        self.try_keep_open(false);
+    }
+
+    fn init_cwnd_reduction(&mut self) {
+        self.high_seq = self.board.nxt();
+        self.tlp.forget();
+        self.reduction.begin(&mut self.host);
+        self.host.begin_reduction();
+    }
+
+    fn end_cwnd_reduction(&mut self) {
+        if self.host.has_cong_control() {
+            return;
+        }
+        let undone = !self.undo.is_open() && self.state() != CaState::Cwr;
+        self.reduction.end(&mut self.host, undone);
+        self.host.event(CaEvent::CompleteCwr);
+    }
+
+    pub(super) fn undo_cwnd_reduction(&mut self, unmark_lost: bool) {
+        self.note(SenderEvent::Undo);
+        if unmark_lost {
+            self.board.unmark_lost(self.host.counts());
+        }
+        self.host.undo();
+        self.undo.close();
+        self.loss.judge_anew();
+    }
+
+    /// Ends Recovery or Loss: back to Open, and to the old window if the reduction was spurious.
+    pub(super) fn try_undo_recovery(&mut self, flags: &AckFlags) {
+        if self.undo.is_due(flags.echo_ns) {
+            self.undo_cwnd_reduction(false);
+        } else {
+            self.note(SenderEvent::Recovered);
+        }
+        self.host.set_state(CaState::Open);
+    }
+
+    pub(super) fn try_undo_dsack(&mut self) -> bool {
+        let undo = self.undo.all_answered();
+        if undo {
+            self.undo_cwnd_reduction(false);
+        }
+        undo
+    }
+
+    /// Handles a partial ACK of an original, not of a retransmission: the cause was reordering.
+    fn try_undo_partial(&mut self, flags: &AckFlags) -> bool {
+        if !self.undo.original_answered(flags.echo_ns) {
+            return false;
+        }
+        self.loss.note_reordering();
+        if self.tp().retrans_out > 0 {
+            return true;
+        }
+        self.undo.forget_stamp();
+        self.undo_cwnd_reduction(true);
+        self.try_keep_open(false);
+        false
+    }
+
+    pub(super) fn undo_loss(&mut self) {
+        self.undo_cwnd_reduction(true);
+        self.host.set_state(CaState::Open);
+    }
+
+    /// Goes to Disorder if segments are SACKed, lost or retransmitted, or if `held` is true;
+    /// otherwise to Open.
+    pub(super) fn try_keep_open(&mut self, held: bool) {
+        let tp = self.tp();
+        let left_out = tp.sacked_out + tp.lost_out > 0 || self.any_retransmission() || held;
+        let state = if left_out {
+            CaState::Disorder
+        } else {
+            CaState::Open
+        };
+        if state != self.state() {
+            self.host.set_state(state);
+            self.high_seq = self.board.nxt();
+        }
+    }
+
+    /// `tcp_any_retrans_done`.
+    fn any_retransmission(&self) -> bool {
+        let tp = self.tp();
+        tp.retrans_out > 0
+            || (tp.packets_out > 0 && self.board.ever_retransmitted(self.board.una()))
+    }
+
+    fn try_to_open(&mut self) {
+        if !self.any_retransmission() {
+            self.undo.forget_stamp();
+        }
+        if self.state() != CaState::Cwr {
+            self.try_keep_open(false);
+        }
+    }
+
+    /// Handles an ACK after a timeout.
+    fn process_loss(&mut self, flags: &AckFlags, recovered: bool) {
+        if flags.una_advanced && self.undo.is_due(flags.echo_ns) {
+            return self.undo_loss();
+        }
+        let step = self.frto.on_ack(Evidence {
+            una_advanced: flags.una_advanced,
+            data_sacked: flags.data_sacked,
+            pure_duplicate: flags.pure_duplicate,
+            original_delivered: flags.original_delivered,
+            sent_new: self.board.nxt() > self.high_seq,
+            recovered,
+        });
+        match step {
+            Step::Spurious => self.undo_loss(),
+            Step::SendNew => {
+                self.high_seq = self.board.nxt();
+                self.rexmit = Rexmit::New;
+            }
+            Step::Retransmit if recovered => self.try_undo_recovery(flags),
+            Step::Retransmit => (),
+        }
+    }
+
+    /// Enters Loss when the retransmission timer has fired.
+    pub(in super::super) fn enter_loss(&mut self) {
+        self.note(SenderEvent::Timeout);
+        let state = self.state();
+        self.loss
+            .detect_after_timeout(&mut self.board, &mut self.host);
+        if state <= CaState::Disorder
+            || self.high_seq <= self.board.una()
+            || (state == CaState::Loss && self.timers.retransmits() == 0)
+        {
+            self.host.set_prior_ssthresh(self.host.current_ssthresh());
+            self.host.begin_reduction();
+            self.host.event(CaEvent::Loss);
+            self.init_undo();
+        }
+        self.host
+            .set_cwnd(self.reduction.cwnd_after_timeout(&self.host));
+        self.host.set_cwnd_cnt(0);
+        self.host.stamp_cwnd();
+        self.tlp.forget();
+        self.host.set_state(CaState::Loss);
+        self.high_seq = self.board.nxt();
+        self.frto
+            .begin(state < CaState::Recovery || self.timers.retransmits() > 0);
+    }
+}

@@ -1,0 +1,144 @@
+//! What a sender reports to its caller: totals, windows, events.
+
+use super::sender::Sender;
+use ackclock_host::{CaState, TcpSock};
+
+/// An event of a sender that gets a row in the events table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SenderEvent {
+    /// HyStart, or another rule of the algorithm, set ssthresh below infinity.
+    SlowStartExit,
+    /// Fast recovery began.
+    Recovery,
+    /// CWR, Recovery or Loss ended.
+    Recovered,
+    /// The retransmission timer fired.
+    Timeout,
+    /// A reduction was undone.
+    Undo,
+}
+
+/// Packets of a connection so far.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Totals {
+    sent: u64,
+    retransmitted: u64,
+    lost: u64,
+}
+
+impl Totals {
+    #[inline]
+    pub(super) fn sent(&mut self, segments: u32) {
+        self.sent += u64::from(segments);
+    }
+
+    /// Retransmissions among the sent packets.
+    pub(super) fn retransmitted(&mut self, segments: u32) {
+        self.retransmitted += u64::from(segments);
+    }
+
+    #[inline]
+    pub(super) fn lost(&mut self, segments: u32) {
+        self.lost += u64::from(segments);
+    }
+
+    /// Data packets sent, retransmissions included.
+    #[inline]
+    pub(super) fn sent_packets(&self) -> u64 {
+        self.sent
+    }
+}
+
+impl Sender {
+    /// The state that algorithms see.
+    #[inline]
+    pub fn tp(&self) -> &TcpSock {
+        self.host.tp()
+    }
+
+    /// A window with a value that an algorithm must not set: its name, its value, its maximum.
+    #[inline]
+    pub fn fault(&self) -> Option<(&'static str, u32, u32)> {
+        self.host.fault()
+    }
+
+    /// The current state of the recovery state machine.
+    #[inline]
+    pub fn state(&self) -> CaState {
+        self.host.state()
+    }
+
+    /// Segments that are cumulatively acknowledged.
+    #[inline]
+    pub fn una(&self) -> u64 {
+        self.board.una()
+    }
+
+    /// Segments that the sender knows to be delivered: acknowledged or SACKed.
+    pub fn delivered_packets(&self) -> u64 {
+        self.board.una() + u64::from(self.tp().sacked_out)
+    }
+
+    /// Three totals: data packets sent, retransmissions included; retransmissions; lost packets.
+    pub fn totals(&self) -> (u64, u64, u64) {
+        let Totals {
+            sent,
+            retransmitted,
+            lost,
+        } = self.totals;
+        (sent, retransmitted, lost)
+    }
+
+    /// Smallest RTT in the last 300 s, µs; 0 before the first sample.
+    pub fn min_rtt_us(&self) -> u32 {
+        match self.rtt.min_us() {
+            u32::MAX => 0,
+            min_rtt_us => min_rtt_us,
+        }
+    }
+
+    /// Nanoseconds up to `now_ns` in which (receive window, send buffer) limited the flow.
+    pub fn limited_ns(&self, now_ns: u64) -> (u64, u64) {
+        self.limits.held_ns(now_ns)
+    }
+
+    /// Whether all data is written and acknowledged.
+    #[inline]
+    pub fn is_complete(&self) -> bool {
+        self.board.una() >= self.limits.segments()
+    }
+
+    /// Stops the application: it writes no more than the sender has already sent.
+    pub fn stop_writing(&mut self) {
+        self.limits.stop_at(self.board.nxt());
+    }
+
+    /// Takes the events since the last call: the kind, cwnd before it, packets in flight before it.
+    pub fn take_events(&mut self) -> std::vec::Drain<'_, (SenderEvent, u32, u32)> {
+        self.events.drain(..)
+    }
+
+    /// Whether [`take_events`](Self::take_events) has events.
+    #[inline]
+    pub fn has_events(&self) -> bool {
+        !self.events.is_empty()
+    }
+
+    /// packets_out − (sacked_out + lost_out) + retrans_out.
+    #[inline]
+    pub fn packets_in_flight(&self) -> u32 {
+        self.host.in_flight()
+    }
+
+    /// When to call [`handle_timeout`](Self::handle_timeout).
+    #[inline]
+    pub fn poll_timeout(&self) -> u64 {
+        self.timers.timeout_ns().min(self.pacer.timeout_ns())
+    }
+
+    /// A row for the events table.
+    pub(super) fn note(&mut self, event: SenderEvent) {
+        let row = (event, self.tp().snd_cwnd, self.host.in_flight());
+        self.events.push(row);
+    }
+}

@@ -1,0 +1,249 @@
+//! cwnd validation: whether cwnd limited the flow, and how an unused window decays
+//! (`tcp_cwnd_validate`, `tcp_cwnd_application_limited`, `tcp_cwnd_restart`; RFC 2861 and
+//! RFC 5681, 4.1).
+//!
+//! How to drive it: call [`restart_after_idle`](Validation::restart_after_idle) before new data is
+//! sent, [`on_sent`](Validation::on_sent) after it, and
+//! [`end_of_turn`](Validation::end_of_turn) when nothing more can be sent. Linux 2.6 also calls
+//! [`before_growth`](Validation::before_growth) for each ACK that lets the window grow.
+
+use super::bursts::TSO_WIN_DIVISOR;
+use super::host::Host;
+use super::profile::{Kernel, Switches, REORDERING};
+use super::scoreboard::Scoreboard;
+use ackclock_host::CaEvent;
+
+/// When a kernel judges whether cwnd was the limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Validates {
+    /// When it has sent all it could (Linux 3.16 on).
+    EachTurn,
+    /// When an ACK arrives, by what was in flight before it (Linux 2.6).
+    EachAck,
+}
+
+/// The state of cwnd validation.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Validation {
+    validates: Validates,
+    tso: bool,
+    initial_cwnd: u32,
+    /// `cwnd_usage_seq`: the end of the window that `max_packets_out` and `is_cwnd_limited`
+    /// describe.
+    usage_end: u64,
+    sent_in_this_turn: u32,
+}
+
+impl Validation {
+    pub(super) fn new(kernel: &Kernel, switches: &Switches, initial_cwnd: u32) -> Self {
+        Self {
+            validates: kernel.validates,
+            tso: switches.tso,
+            initial_cwnd,
+            usage_end: 0,
+            sent_in_this_turn: 0,
+        }
+    }
+
+    /// Notes that new data left.
+    #[inline]
+    pub(super) fn on_sent(&mut self, segments: u32) {
+        self.sent_in_this_turn += segments;
+    }
+
+    /// Judges the window after everything that could be sent has been sent. `blocked`: cwnd held
+    /// data back.
+    #[inline]
+    pub(super) fn end_of_turn(
+        &mut self,
+        host: &mut Host,
+        board: &Scoreboard,
+        blocked: bool,
+        rto_us: impl FnOnce() -> u64,
+    ) {
+        let sent = std::mem::take(&mut self.sent_in_this_turn);
+        let limited = blocked || host.cwnd_is_full();
+        if (sent == 0 && !limited) || self.validates == Validates::EachAck {
+            return;
+        }
+        let tp = host.tp();
+        if board.una() >= self.usage_end
+            || limited
+            || (tp.is_cwnd_limited == 0 && tp.packets_out > tp.max_packets_out)
+        {
+            self.usage_end = board.nxt();
+            host.set_usage(limited, tp.packets_out);
+        }
+        let tp = host.tp();
+        let slow_start = tp.snd_cwnd < tp.snd_ssthresh;
+        if tp.is_cwnd_limited != 0 || (slow_start && tp.snd_cwnd < 2 * tp.max_packets_out) {
+            host.set_cwnd_used(0);
+            host.stamp_cwnd();
+            return;
+        }
+        host.set_cwnd_used(tp.snd_cwnd_used.max(tp.packets_out));
+        let unused = host.jiffies().wrapping_sub(host.tp().snd_cwnd_stamp);
+        if u64::from(unused) * host.tick_us() >= rto_us() && !host.has_cong_control() {
+            self.application_limited(host);
+        }
+    }
+
+    /// RFC 2861, as in Linux: a window that is unused for an RTO decays.
+    fn application_limited(&self, host: &mut Host) {
+        if host.is_open() {
+            let tp = host.tp();
+            let used = tp.snd_cwnd_used.max(self.initial_cwnd);
+            if used < tp.snd_cwnd {
+                let cwnd = (tp.snd_cwnd + used) >> 1;
+                host.set_ssthresh(host.current_ssthresh());
+                host.set_cwnd(cwnd);
+            }
+            host.set_cwnd_used(0);
+        }
+        host.stamp_cwnd();
+    }
+
+    /// Linux 2.6 checks at each ACK whether the window was full, up to a burst, when it arrived.
+    pub(super) fn before_growth(&self, host: &mut Host, prior_in_flight: u32) {
+        let cwnd = host.tp().snd_cwnd;
+        let free = cwnd.saturating_sub(prior_in_flight);
+        let limited = if self.tso {
+            TSO_WIN_DIVISOR * free < cwnd
+        } else {
+            free <= REORDERING
+        };
+        host.set_usage(limited, 0);
+    }
+
+    /// RFC 5681, 4.1: after an idle RTO, halves the window for each RTO, down to the initial
+    /// window.
+    #[inline]
+    pub(super) fn restart_after_idle(&self, host: &mut Host, rto_us: impl FnOnce() -> u64) {
+        if host.tp().packets_out != 0 || host.last_send_ns() == 0 {
+            return;
+        }
+        let rto_ns = rto_us() * 1_000;
+        let mut idle_ns = host.now_ns() - host.last_send_ns();
+        if idle_ns <= rto_ns {
+            return;
+        }
+        host.event(CaEvent::CwndRestart);
+        let ssthresh = host.current_ssthresh();
+        let mut cwnd = host.tp().snd_cwnd;
+        let restart = self.initial_cwnd.min(cwnd);
+        while idle_ns > rto_ns && cwnd > restart {
+            idle_ns -= rto_ns;
+            cwnd >>= 1;
+        }
+        host.restart_cwnd(cwnd.max(restart), ssthresh);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::host::reno;
+    use super::*;
+    use crate::scenario::Profile;
+
+    const S: u64 = 1_000_000_000;
+    const RTO_US: fn() -> u64 = || 300_000;
+
+    fn validation(profile: Profile, tso: bool) -> Validation {
+        let switches = Switches {
+            tso,
+            ..Switches::usual(profile)
+        };
+        Validation::new(&Kernel::of(profile), &switches, 10)
+    }
+
+    fn usage(host: &Host) -> (u8, u32, u32) {
+        let tp = host.tp();
+        (tp.is_cwnd_limited, tp.max_packets_out, tp.snd_cwnd_used)
+    }
+
+    /// Linux 6: a window that was full once counts as used until it is acknowledged.
+    #[test]
+    fn the_strongest_sign_of_a_window_counts() {
+        let mut validation = validation(Profile::Linux6, true);
+        let (mut host, mut board) = (reno(Profile::Linux6, 10), Scoreboard::new());
+        host.set_ssthresh(5);
+        board.send(host.counts(), S, 10);
+        validation.on_sent(10);
+        validation.end_of_turn(&mut host, &board, false, RTO_US);
+        assert_eq!(usage(&host), (1, 10, 0));
+        // Fewer packets are out, and the window is the same.
+        board.acknowledge(host.counts(), 5, 0, &mut Default::default());
+        board.send(host.counts(), S, 1);
+        validation.on_sent(1);
+        validation.end_of_turn(&mut host, &board, false, RTO_US);
+        assert_eq!(usage(&host), (1, 10, 0));
+        // The next window is not used.
+        board.acknowledge(host.counts(), 11, 0, &mut Default::default());
+        board.send(host.counts(), S, 4);
+        validation.on_sent(4);
+        validation.end_of_turn(&mut host, &board, false, RTO_US);
+        assert_eq!(usage(&host), (0, 4, 4));
+    }
+
+    /// Unused for an RTO: half way from the window to its used part (or to the initial window).
+    #[test]
+    fn an_unused_window_decays() {
+        let mut validation = validation(Profile::Linux6, true);
+        let (mut host, mut board) = (reno(Profile::Linux6, 40), Scoreboard::new());
+        host.set_ssthresh(20);
+        host.stamp_cwnd();
+        for (after_ns, cwnd, ssthresh) in [(299_000_000, 40, 20), (1_000_000, 25, 30)] {
+            host.clock(host.now_ns() + after_ns);
+            board.send(host.counts(), S, 1);
+            validation.on_sent(1);
+            validation.end_of_turn(&mut host, &board, false, RTO_US);
+            assert_eq!(
+                (host.tp().snd_cwnd, host.tp().snd_ssthresh),
+                (cwnd, ssthresh)
+            );
+        }
+        assert_eq!(host.tp().snd_cwnd_stamp, host.jiffies());
+    }
+
+    /// Linux 2.6: within 3 segments, or with TSO within a third of the window.
+    #[test]
+    fn linux_2_6_asks_at_each_ack() {
+        let mut host = reno(Profile::Linux2_6_25, 30);
+        for (tso, in_flight, limited) in
+            [(false, 27, 1), (false, 26, 0), (true, 21, 1), (true, 20, 0)]
+        {
+            let mut validation = validation(Profile::Linux2_6_25, tso);
+            validation.before_growth(&mut host, in_flight);
+            assert_eq!(usage(&host), (limited, 0, 0), "{tso} {in_flight}");
+            validation.on_sent(1);
+            validation.end_of_turn(&mut host, &Scoreboard::new(), true, RTO_US);
+            assert_eq!(usage(&host), (limited, 0, 0), "and at no other time");
+        }
+    }
+
+    #[test]
+    fn idle_rtos_halve_the_window() {
+        for (idle_ms, cwnd, ssthresh) in [
+            (300, 80, 8),
+            (301, 40, 60),
+            (1_000, 10, 60),
+            (99_000, 10, 60),
+        ] {
+            let validation = validation(Profile::Linux6, true);
+            let mut host = reno(Profile::Linux6, 80);
+            host.set_ssthresh(8);
+            validation.restart_after_idle(&mut host, RTO_US);
+            assert_eq!(host.tp().snd_cwnd, 80, "nothing was ever sent");
+            host.note_sent();
+            host.clock(S + idle_ms * 1_000_000);
+            validation.restart_after_idle(&mut host, RTO_US);
+            assert_eq!(
+                (host.tp().snd_cwnd, host.tp().snd_ssthresh),
+                (cwnd, ssthresh),
+                "{idle_ms}"
+            );
+            validation.restart_after_idle(&mut host, RTO_US);
+            assert_eq!(host.tp().snd_cwnd, cwnd, "once");
+        }
+    }
+}

@@ -1,0 +1,432 @@
+"""`make test-fresh`: the commands of README in new Debian systems, under many conditions.
+
+Each condition runs in a directory with a minimal Debian 12, behind chroot, with mount and process
+namespaces of its own. The machine is left as it was; but the kernel, and so the names of deployed
+algorithms, are shared. A table of the results is written to docs/platforms.md.
+"""
+
+import argparse
+import contextlib
+import fcntl
+import os
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TextIO
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGE = ROOT / "docs" / "platforms.md"
+LOGS = ROOT / "target" / "fresh"
+SUITE = "bookworm"
+PREFIX = "ackclock-fresh-"
+#: What a new user types first; README says so.
+FIRST = "apt-get update -qq && apt-get install -y -qq git make"
+DEMO_AND_TEST = "make demo && make test"
+#: All that depends on what a process may do to the kernel, and on the machine's speed.
+SUBSET = (
+    "make build && make test RUST='-p ackclock-linux' PYTHON='"
+    "tests/test_kernel_deploy.py tests/test_testbed.py tests/test_testbed_robust.py "
+    "tests/test_crosscheck.py tests/test_setup.py tests/test_cli.py tests/test_run.py'"
+)
+BUILT = (
+    "make build && scripts/require.sh -- network iperf3 chromium && "
+    "cargo test --locked --no-run -p ackclock-linux"
+)
+BUSY = "for i in 1 2 3 4 5 6 7 8; do while :; do :; done & done; "
+
+
+@dataclass(frozen=True)
+class Row:
+    """One condition: how the tested shell is started, and in which tree."""
+
+    title: str
+    #: What the user types.
+    command: str = SUBSET
+    ran: str = "part"
+    #: Starts the shell that runs `command`.
+    before: str = ""
+    #: Run by root in the new system, outside of `before`.
+    prepare: str = ""
+    user: bool = False
+    #: An own, new tree instead of a layer over the built one.
+    new: bool = False
+
+
+def _without(capability: str) -> Row:
+    drop = f"setpriv --bounding-set=-{capability} --inh-caps=-{capability}"
+    return Row(f"root without CAP_{capability.upper()}", before=drop)
+
+
+ROWS = {
+    "root": Row("root", DEMO_AND_TEST, "all", new=True),
+    "user": Row("an ordinary user", DEMO_AND_TEST, "all", user=True, new=True),
+    "bpffs": Row("root, the BPF file system mounted", prepare="mount -t bpf bpf /sys/fs/bpf"),
+    "no-bpffs": Row("root, the BPF file system not mounted"),
+    "sys_resource": _without("sys_resource"),
+    "sys_ptrace": _without("sys_ptrace"),
+    "net_admin": _without("net_admin"),
+    "bpf": _without("bpf"),
+    "private": Row("root, under `unshare -m`", before="unshare -m"),
+    "no-clang": Row(
+        "an ordinary user, no clang and no libelf",
+        "make build && make test PYTHON='tests/test_setup.py tests/test_cli.py tests/test_run.py "
+        "tests/test_kernel_deploy.py tests/test_testbed.py'",
+        "no clang",
+        user=True,
+        prepare="apt-get purge -y -qq clang 'clang-[0-9]*' libelf-dev >/dev/null",
+    ),
+    "busy": Row("root, 8 busy processes", prepare=BUSY),
+}
+
+
+@dataclass
+class Outcome:
+    """What a row's log tells."""
+
+    passed: int = 0
+    failed: list[str] = field(default_factory=list)
+    skipped: dict[str, int] = field(default_factory=dict)
+    minutes: float = 0.0
+
+
+def main() -> None:
+    """Runs the rows that are named, all if none is."""
+    parser = argparse.ArgumentParser(prog="make test-fresh")
+    parser.add_argument("rows", nargs="*", help=f"of {', '.join(ROWS)} (all)")
+    names = parser.parse_args().rows or list(ROWS)
+    if unknown := [name for name in names if name not in ROWS]:
+        sys.exit(f"error: no row {', '.join(unknown)}; there are {', '.join(ROWS)}")
+    if os.geteuid() != 0:
+        sys.exit("error: make test-fresh needs root: it mounts file systems and changes its root")
+    for each in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(each, lambda *_: sys.exit("ended by a signal"))
+    LOGS.mkdir(parents=True, exist_ok=True)
+    failed = False
+    with _directory() as directory:
+        system = directory / "system"
+        _say("building a minimal Debian")
+        _bootstrap(system)
+        built: Path | None = None
+        for name in names:
+            row = ROWS[name]
+            _say(f"{name}: {row.title}")
+            if row.new:
+                tree = _copy(system, directory / name)
+            else:
+                if built is None:
+                    built = _copy(system, directory / "built")
+                    _install(built)
+                    _clone(built, ROWS["root"])
+                    with (LOGS / "built.log").open("w") as log:
+                        if _inside(built, ROWS["root"], BUILT, log):
+                            sys.exit(f"error: the build fails: {log.name}")
+                tree = built
+            outcome = _run(name, row, tree, directory)
+            failed |= bool(outcome.failed)
+            _write(row, outcome)
+            if name == "root" and built is None:
+                built = tree
+            elif row.new:
+                _delete(tree)
+    sys.exit(failed)
+
+
+def _say(text: str) -> None:
+    print(f"{time.strftime('%H:%M:%S')} {text}", flush=True)
+
+
+@contextlib.contextmanager
+def _directory() -> Iterator[Path]:
+    """A temporary directory; those that a killed run left are deleted, too."""
+    parent = Path(os.environ.get("TMPDIR", "/var/tmp"))  # noqa: S108 (on disk, not in memory)
+    for old in parent.glob(f"{PREFIX}*"):
+        with (old / "lock").open("w") as lock, contextlib.suppress(BlockingIOError):
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _delete(old)
+    directory = Path(tempfile.mkdtemp(prefix=PREFIX, dir=parent))
+    directory.chmod(0o755)
+    lock = (directory / "lock").open("w")
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    try:
+        yield directory
+    finally:
+        _delete(directory)
+        lock.close()
+
+
+def _delete(directory: Path) -> None:
+    """Deletes a tree in which nothing is mounted: it does not leave the file system."""
+    subprocess.run(["rm", "-rf", "--one-file-system", directory], check=True)
+
+
+def _copy(system: Path, to: Path) -> Path:
+    subprocess.run(["cp", "-a", "--reflink=auto", system, to], check=True)
+    return to
+
+
+def _bootstrap(system: Path) -> None:
+    """A minimal Debian with the host's configuration of apt, pip and cargo."""
+    dump = subprocess.run(["apt-config", "dump"], capture_output=True, text=True, check=True)
+    acquire = [line for line in dump.stdout.splitlines() if line.startswith("Acquire::")]
+    options = system.with_name("apt.conf")
+    options.write_text("\n".join(acquire) + "\n")
+    command = [
+        "mmdebstrap",
+        "--quiet",
+        "--variant=minbase",
+        f"--aptopt={options}",
+        SUITE,
+        system,
+        "-",
+    ]
+    subprocess.run(command, input=_sources(), text=True, check=True)
+    for hosts in (Path("/etc/pip.conf"), Path("/etc/resolv.conf"), Path("/etc/apt/auth.conf")):
+        if hosts.exists():
+            shutil.copy(hosts, system / hosts.relative_to("/"))
+    for hosts in ("/etc/apt/auth.conf.d", "/usr/local/share/ca-certificates"):
+        if Path(hosts).is_dir():
+            shutil.copytree(hosts, system / hosts[1:], dirs_exist_ok=True)
+    (system / "etc/hosts").write_text("127.0.0.1 localhost\n")
+    subprocess.run(["useradd", "--root", system, "-m", "-s", "/bin/sh", "user"], check=True)
+    cargo = Path(os.environ.get("CARGO_HOME", Path.home() / ".cargo"))
+    for home in ("root", "home/user"):
+        for config in (
+            Path.home() / ".config/pip/pip.conf",
+            Path.home() / ".pip/pip.conf",
+            cargo / "config.toml",
+        ):
+            if config.exists():
+                to = (
+                    system
+                    / home
+                    / (".cargo/config.toml" if config.parent == cargo else ".config/pip/pip.conf")
+                )
+                to.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(config, to)
+    subprocess.run(["chroot", system, "chown", "-R", "user:", "/home/user"], check=True)
+
+
+def _sources() -> str:
+    """The host's package sources of this release; Debian's own where it has none."""
+    lines = []
+    places = [Path("/etc/apt/sources.list"), *Path("/etc/apt/sources.list.d").glob("*.list")]
+    for place in places:
+        if place.exists():
+            lines += re.findall(rf"^deb .*\b{SUITE}.*$", place.read_text(), re.MULTILINE)
+    for place in Path("/etc/apt/sources.list.d").glob("*.sources"):
+        text = re.sub(r"^#.*\n", "", place.read_text(), flags=re.MULTILINE)
+        for stanza in re.split(r"\n\s*\n", text):
+            fields = dict(re.findall(r"^([\w-]+):\s*(.*)$", stanza, re.MULTILINE))
+            for suite in fields.get("Suites", "").split():
+                if suite.startswith(SUITE) and fields.get("Enabled") != "no":
+                    lines += [
+                        f"deb {uri} {suite} {fields['Components']}"
+                        for uri in fields["URIs"].split()
+                    ]
+    return (
+        "\n".join(
+            lines
+            or [
+                f"deb http://deb.debian.org/debian {SUITE} main",
+                f"deb http://deb.debian.org/debian {SUITE}-updates main",
+                f"deb http://deb.debian.org/debian-security {SUITE}-security main",
+            ]
+        )
+        + "\n"
+    )
+
+
+def _environment(row: Row) -> dict[str, str]:
+    """Of the host's: proxies, certificates, and what tells pip and cargo where to look."""
+    wanted = re.compile(
+        r"(?i).*_proxy|.*_CA_?(BUNDLE|CERTS|INFO)|SSL_CERT_.*|PIP_.*|CARGO_(HTTP|NET|REGISTR|SOURCE).*"
+    )
+    here = {
+        name: value
+        for name, value in os.environ.items()
+        if wanted.fullmatch(name) and not (name == "PIP_FIND_LINKS" and value.startswith("/"))
+    }
+    path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+    return here | {"PATH": path, "HOME": _home(row), "LANG": "C.UTF-8", "TERM": "dumb"}
+
+
+def _home(row: Row) -> str:
+    return "/home/user" if row.user else "/root"
+
+
+def _install(tree: Path) -> None:
+    """Installs git and make, as README says; then the host's certificates take their place."""
+    with (LOGS / "install.log").open("w") as log:
+        _inside(tree, ROWS["root"], FIRST, log, where="/")
+    hosts = Path("/etc/ssl/certs/ca-certificates.crt")
+    if hosts.exists():
+        shutil.copy(hosts, tree / hosts.relative_to("/"))
+
+
+def _clone(tree: Path, row: Row) -> None:
+    to = tree / _home(row)[1:] / "ackclock"
+    subprocess.run(["git", "clone", "--quiet", "--no-hardlinks", ROOT, to], check=True)
+    if row.user:
+        subprocess.run(["chroot", tree, "chown", "-R", "user:", "/home/user"], check=True)
+
+
+#: Makes of a directory, $1, what a process of a container sees; $2 names a layer over it, or is
+#: empty. The rest is the command.
+CONTAINER = r"""
+set -eu
+root=$1 layer=$2; shift 2
+if [ "$layer" ]; then
+	mkdir -p "$layer/upper" "$layer/work" "$layer/root"
+	mount -t overlay overlay "$layer/root" \
+		-o "lowerdir=$root,upperdir=$layer/upper,workdir=$layer/work"
+	root=$layer/root
+fi
+mount -t proc proc "$root/proc"
+mount -t sysfs sysfs "$root/sys"
+mount -t tmpfs -o mode=755 tmpfs "$root/dev"
+mkdir "$root/dev/pts" "$root/dev/shm" "$root/dev/net"
+for node in null zero full random urandom tty net/tun; do
+	[ -e "/dev/$node" ] || continue
+	: >"$root/dev/$node"
+	mount --bind "/dev/$node" "$root/dev/$node"
+done
+mount -t devpts -o newinstance,ptmxmode=0666 devpts "$root/dev/pts"
+mount -t tmpfs -o mode=1777 tmpfs "$root/dev/shm"
+ln -s pts/ptmx "$root/dev/ptmx"
+ln -s /proc/self/fd "$root/dev/fd"
+for number in 0:stdin 1:stdout 2:stderr; do
+	ln -s "/proc/self/fd/${number%:*}" "$root/dev/${number#*:}"
+done
+exec chroot "$root" /bin/sh -c "$@"
+"""
+
+
+def _inside(
+    tree: Path, row: Row, command: str, log: TextIO, *, layer: Path | None = None, where: str = ""
+) -> int:
+    """Runs a shell command in the tree; its exit code. All that it started ends with it."""
+    start = row.before
+    if row.user:
+        start += " setpriv --reuid=user --regid=user --init-groups"
+    directory = where or f"{_home(row)}/ackclock"
+    # The shell stays, as process 1 with all capabilities.
+    typed = f"{start} sh -c {shlex.quote(command)}\nexit $?\n"
+    script = f"{row.prepare or ':'}\ncd {directory}\n{typed}"
+    namespaces = ["unshare", "--mount", "--pid", "--uts", "--ipc", "--fork", "--kill-child"]
+    arguments = ["container", str(tree), str(layer or ""), script]
+    log.flush()
+    process = subprocess.Popen(
+        ["setpriv", "--pdeathsig", "KILL", *namespaces, "sh", "-c", CONTAINER, *arguments],
+        stdin=subprocess.DEVNULL,
+        stdout=log,
+        stderr=subprocess.STDOUT,
+        env=_environment(row),
+    )
+    try:
+        return process.wait()
+    finally:
+        process.kill()
+        process.wait()
+
+
+def _run(name: str, row: Row, tree: Path, directory: Path) -> Outcome:
+    """The row's command in its tree, or in a layer over it; the log is kept."""
+    started = time.monotonic()
+    layer = None if row.new else directory / name
+    path = LOGS / f"{name}.log"
+    if row.new:
+        _install(tree)
+    if row.new or row.user:
+        _clone(tree, row)
+    with path.open("w") as log:
+        if row.user:
+            status = _as_user(tree, row, layer, log)
+        else:
+            status = _inside(tree, row, row.command, log, layer=layer)
+    if layer is not None:
+        _delete(layer)
+    outcome = _outcome(path.read_text(errors="replace"), status)
+    outcome.minutes = (time.monotonic() - started) / 60
+    _say(
+        f"{name}: {outcome.passed} passed, {sum(outcome.skipped.values())} skipped, "
+        f"{len(outcome.failed)} failed ({outcome.minutes:.0f} min; {path.relative_to(ROOT)})"
+    )
+    return outcome
+
+
+def _as_user(tree: Path, row: Row, layer: Path | None, log: TextIO) -> int:
+    """The user types the commands one by one; root types what a refused one asks for."""
+    for command in row.command.split(" && "):
+        begin = log.tell()
+        status = _inside(tree, row, command, log, layer=layer)
+        asked = re.findall(r"As root type: (.*)", Path(log.name).read_text()[begin:])
+        if status and asked:
+            _inside(tree, ROWS["root"], asked[-1], log, layer=layer, where="/")
+            status = _inside(tree, row, command, log, layer=layer)
+        if status:
+            return status
+    return 0
+
+
+def _outcome(log: str, status: int) -> Outcome:
+    """Reads what cargo, pytest and scripts/test.sh print."""
+    outcome = Outcome()
+    for line in log.splitlines():
+        if found := re.match(r"SKIPPED \[(\d+)\] (cargo test|[^ ]+:\d+): (.*)", line):
+            number, where, reason = int(found[1]), found[2], found[3]
+            outcome.skipped[reason] = outcome.skipped.get(reason, 0) + number
+            # Rust counts them as passed.
+            outcome.passed -= number * (where == "cargo test" and not reason.startswith("crates/"))
+        elif found := re.match(r"test result: \w+\. (\d+) passed", line):
+            outcome.passed += int(found[1])
+        elif re.search(r" in \d+\.\d+s( \(.*\))?$", line):
+            outcome.passed += sum(map(int, re.findall(r"(\d+) passed", line)))
+        elif found := re.match(r"(?:FAILED|ERROR) (tests/\S+)|test (\S+) \.\.\. FAILED", line):
+            outcome.failed.append(found[1] or found[2])
+    if status and not outcome.failed:
+        last = next((line for line in reversed(log.splitlines()) if line.strip()), "")
+        outcome.failed.append(f"exit code {status}: {last}")
+    return outcome
+
+
+HEADER = "| condition | ran | passed | failed | skipped, and why | minutes | commit |"
+
+
+def _write(row: Row, outcome: Outcome) -> None:
+    """Replaces the row in the table of the page; the other rows stay."""
+    commit = subprocess.run(
+        ["git", "-C", ROOT, "rev-parse", "--short", "HEAD"],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.strip()
+    skipped = "<br>".join(f"{number}: {_cell(why)}" for why, number in outcome.skipped.items())
+    failed = "<br>".join(map(_cell, outcome.failed))
+    cells = (row.title, row.ran, outcome.passed, failed or "none", skipped or "none")
+    line = f"| {' | '.join(map(str, cells))} | {outcome.minutes:.0f} | {commit} |"
+    before, rest = PAGE.read_text().split(HEADER, 1)
+    rule, *lines = rest.strip("\n").split("\n")
+    end = next((at for at, each in enumerate(lines) if not each.startswith("|")), len(lines))
+    rows = {each.split(" | ")[0][2:]: each for each in lines[:end]} | {row.title: line}
+    ordered = [rows[each.title] for each in ROWS.values() if each.title in rows]
+    after = lines[end:]
+    PAGE.write_text(before + "\n".join([HEADER, rule, *ordered, *after]) + "\n")
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except KeyboardInterrupt:
+        sys.exit(130)

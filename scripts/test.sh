@@ -1,0 +1,20 @@
+#!/bin/bash
+# Runs the tests, all of them also after a failure, and lists at the end each test that was skipped
+# and why. `make test` calls it.
+# $RUST holds the arguments of `cargo test`, $PYTHON those of pytest (empty: every test).
+set -u
+
+status=0
+skipped=$(mktemp)
+trap 'rm -f "$skipped"' EXIT
+
+case $RUST in
+*"--exclude ackclock-linux"*)
+	echo "SKIPPED: crates/linux: the kernel part is not built" | tee "$skipped" ;;
+esac
+# A skipped test says so on stderr.
+cargo test --locked --no-fail-fast $RUST 2> >(tee -a "$skipped" >&2) || status=1
+.venv/bin/pytest $PYTHON || status=1
+
+grep '^SKIPPED' "$skipped" | sort | uniq -c | sed -E 's/^ *([0-9]+) SKIPPED: /SKIPPED [\1] cargo test: /'
+exit $status
