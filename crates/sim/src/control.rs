@@ -1,4 +1,4 @@
-//! How another thread follows a run, stops it, and sees that it is caught in a loop.
+//! How another thread follows a run, stops it, and detects a hook that does not return.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -15,12 +15,12 @@ pub struct Control {
     pub cancelled: AtomicBool,
     /// Simulated time so far, nanoseconds.
     pub simulated_ns: AtomicU64,
-    /// Checks so far.
+    /// Number of checks so far.
     checks: AtomicU64,
     worker: Mutex<Worker>,
 }
 
-/// The thread that runs it, and what [`Control::stalled`] saw last.
+/// The thread of the run, and what [`Control::stalled`] saw last.
 #[derive(Debug, Default)]
 struct Worker {
     clock: Option<ThreadClock>,
@@ -28,12 +28,12 @@ struct Worker {
     seen_time: Duration,
 }
 
-/// CPU time without a check after which a hook is taken for endless. Between two checks lie some
+/// CPU time without a check after which a hook counts as endless. Between two checks there are some
 /// milliseconds of work.
 pub const STALL_LIMIT: Duration = Duration::from_secs(5);
 
 impl Control {
-    /// The calling thread runs it until the answer is dropped.
+    /// Makes the calling thread the thread of the run, until the returned value is dropped.
     pub(crate) fn enter(&self) -> impl Drop + use<'_> {
         struct Leave<'a>(&'a Control);
         impl Drop for Leave<'_> {
@@ -50,7 +50,7 @@ impl Control {
         Leave(self)
     }
 
-    /// Tells how far the run is, and hears whether it shall go on.
+    /// Reports the progress of the run. Returns whether the run goes on.
     pub(crate) fn check(&self, now_ns: u64) -> Result<(), RunError> {
         self.simulated_ns.store(now_ns, Relaxed);
         self.checks.fetch_add(1, Relaxed);
@@ -60,9 +60,9 @@ impl Control {
         Ok(())
     }
 
-    /// How much CPU time the run's thread has used since it made progress, as far as earlier
-    /// calls could see: ask now and then. More than [`STALL_LIMIT`] is a hook that does not
-    /// return; its thread can only be left behind.
+    /// CPU time that the run's thread has used since it made progress, as far as earlier calls
+    /// could see. Call it repeatedly. More than [`STALL_LIMIT`] means that a hook does not return.
+    /// The caller can then only abandon the thread.
     pub fn stalled(&self) -> Duration {
         let mut worker = self.worker();
         let Some(time) = worker.clock.and_then(ThreadClock::elapsed) else {

@@ -28,9 +28,9 @@ pub enum RunError {
          give every loop a bound, as the kernel demands"
     )]
     Stalled {
-        /// The C file, or those that come into question.
+        /// The C file, or the C files that may be the cause.
         algorithms: String,
-        /// CPU time after which it was given up, seconds.
+        /// CPU time after which the run gave up, seconds.
         limit_s: u64,
     },
     /// The scenario cannot be simulated.

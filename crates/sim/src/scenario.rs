@@ -405,7 +405,7 @@ impl Scenario {
         })
     }
 
-    /// A window that sequence numbers of 32 bits cannot carry would wrap unseen.
+    /// Refuses a window that is too large for sequence numbers of 32 bits, which would wrap.
     fn validate_window(&self, of: &str, flow: &Flow) -> Result<(), ScenarioError> {
         let flows = (self.flows.len() + self.sessions.len()).max(1) as u128;
         let bits = u128::from(self.bottleneck.rate_bps) * u128::from(flow.rtt_ns) / flows;
