@@ -50,7 +50,7 @@ impl Control {
         Leave(self)
     }
 
-    /// Reports the progress of the run. Returns whether the run goes on.
+    /// Reports the progress of the run. Returns an error if the run is cancelled.
     pub(crate) fn check(&self, now_ns: u64) -> Result<(), RunError> {
         self.simulated_ns.store(now_ns, Relaxed);
         self.checks.fetch_add(1, Relaxed);
