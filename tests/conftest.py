@@ -59,6 +59,26 @@ def ackclock(tmp_path):
     return call
 
 
+def in_own_mounts(script, cwd):
+    """Runs a shell script in a mount namespace of its own.
+
+    Skips where there is none: without the privilege, or where `/` is not a mount point (chroot).
+    """
+    unshare = ["unshare", "--mount"] if os.geteuid() == 0 else ["unshare", "--mount", "-r"]
+    probe = "mkdir -p probe && mount -t tmpfs tmpfs probe"
+    command = [*unshare, "sh", "-c", probe]
+    if subprocess.run(command, cwd=cwd, capture_output=True, check=False).returncode:
+        pytest.skip("no mounts in a namespace here: no privilege, or / is not a mount point")
+    return subprocess.run(
+        [*unshare, "sh", "-ec", script],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
 @pytest.fixture
 def small():
     """Two flows for two simulated seconds."""

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from ackclock import Result, tables
-from ackclock.runs import WRITTEN
+from ackclock.output import WRITTEN
 from conftest import ACKCLOCK, ROOT
 
 SCENARIO = """

@@ -202,6 +202,7 @@ def test_a_run_that_keeps_time_badly_is_repeated(monkeypatch):
             "packets": 1,
             "wall_time_s": 1.0,
             "certificate": certificate,
+            "algorithms": whole.manifest["algorithms"],
         }
 
     monkeypatch.setattr(kernel_part(), "run_on_kernel", run_on_kernel)

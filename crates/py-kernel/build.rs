@@ -5,15 +5,26 @@ mod version;
 
 /// With what the emulator takes from the simulator.
 const TESTBED: &[&str] = &[
-    "crates/linux/src",
+    "Cargo.toml",
+    "algorithms/include",
+    "crates/host/Cargo.toml",
+    "crates/host/build.rs",
+    "crates/host/src",
+    "crates/linux/Cargo.toml",
     "crates/linux/bpf",
+    "crates/linux/build.rs",
+    "crates/linux/src",
+    "crates/py-kernel/src",
+    "crates/py-tables/src",
+    "crates/sim/Cargo.toml",
     "crates/sim/src/link.rs",
+    "crates/sim/src/record.rs",
     "crates/sim/src/rng.rs",
     "crates/sim/src/scenario.rs",
     "crates/sim/src/schedule.rs",
 ];
 
 fn main() {
-    let version = version::version(TESTBED);
+    let version = version::version(TESTBED, "ackclock-py-kernel");
     println!("cargo::rustc-env=ACKCLOCK_TESTBED={version}");
 }

@@ -2,9 +2,21 @@
 
 mod version;
 
-const ENGINE: &[&str] = &["crates/sim/src", "crates/host/src", "algorithms/host"];
+/// The algorithms themselves have fingerprints of their own.
+const ENGINE: &[&str] = &[
+    "Cargo.toml",
+    "algorithms/host",
+    "algorithms/include",
+    "crates/host/Cargo.toml",
+    "crates/host/build.rs",
+    "crates/host/src",
+    "crates/py-tables/src",
+    "crates/py/src",
+    "crates/sim/Cargo.toml",
+    "crates/sim/src",
+];
 
 fn main() {
-    let version = version::version(ENGINE);
+    let version = version::version(ENGINE, "ackclock-py");
     println!("cargo::rustc-env=ACKCLOCK_ENGINE={version}");
 }

@@ -26,7 +26,7 @@ from ackclock.console import (
     progress_bar,
     say_invalid,
 )
-from ackclock.runs import output_directory, write_table
+from ackclock.output import Directory
 
 #: Exit code of a kernel run whose certificate is not valid.
 INVALID = 3
@@ -118,15 +118,15 @@ def run_command(
         }
         valid = True
         for name, scenario in chosen.items():
-            directory = output / name if output and len(chosen) > 1 else output
-            with nullcontext() if directory is None else output_directory(directory) as partial:
+            path = output / name if output and len(chosen) > 1 else output
+            with nullcontext() if path is None else Directory(path) as directory:
                 if seeds is not None:
-                    summary = _over_seeds(name, scenario, seeds, partial)
+                    summary = _over_seeds(name, scenario, seeds, directory)
                 else:
-                    summary = _one(name, scenario, on, attempts, acks, partial)
+                    summary = _one(name, scenario, on, attempts, acks, directory)
             _show(summary, name, titled=len(chosen) > 1, as_json=as_json)
-            if directory is not None and not as_json:
-                out.print(f"written to {directory}")
+            if path is not None and not as_json:
+                out.print(f"written to {path}")
             valid &= summary.get("certificate", {"valid": True})["valid"]
         if not valid:
             raise typer.Exit(INVALID)
@@ -202,32 +202,34 @@ def _one(
     on: Host,
     attempts: int | None,
     acks: bool,
-    partial: Path | None,
+    directory: Directory | None,
 ) -> dict[str, Any]:
     """Runs a scenario, writes it to the directory, if any, and sums it up."""
     from ackclock import summary  # noqa: PLC0415 (slow to import)
 
+    more: dict[str, Any] = {}
     with progress_bar(name) as progress:
         if on is Host.KERNEL:
             from ackclock import kernel  # noqa: PLC0415 (only these runs need it)
 
-            each_ack = partial / "acks.parquet" if acks and partial else None
             result = kernel.run(
                 scenario,
                 progress=progress,
                 attempts=attempts or kernel.ATTEMPTS,
                 on_invalid=say_invalid,
-                on_acks=(lambda table: write_table(table, each_ack)) if each_ack else None,
+                on_acks=(lambda table: more.update(acks=table)) if acks else None,
             )
         else:
             result = run(scenario, progress=progress)
     summed = summary.of(result)
-    if partial is not None:
-        result.write(partial)
+    if directory is not None:
+        directory.fill(lambda partial: result.write(partial, **more))
     return summed
 
 
-def _over_seeds(name: str, scenario: Scenario, seeds: str, partial: Path | None) -> dict[str, Any]:
+def _over_seeds(
+    name: str, scenario: Scenario, seeds: str, directory: Directory | None
+) -> dict[str, Any]:
     """Runs a scenario with several seeds; each run is kept in .ackclock."""
     from ackclock import summary, sweep  # noqa: PLC0415 (slow to import)
 
@@ -240,9 +242,9 @@ def _over_seeds(name: str, scenario: Scenario, seeds: str, partial: Path | None)
     runs = [scenario.replace(seed=seed) for seed in range(first, last + 1)]
     with progress_bar(f"{name}, {len(runs)} runs") as progress:
         summed = summary.over_seeds(sweep(runs, summary.of, progress=progress))
-    if partial is not None:
-        text = json.dumps(summary.json_ready(summed), indent=2, ensure_ascii=False)
-        (partial / "summary.json").write_text(text + "\n", encoding="utf-8")
+    if directory is not None:
+        text = json.dumps(summary.json_ready(summed), indent=2, ensure_ascii=False) + "\n"
+        directory.fill(lambda to: (to / "summary.json").write_text(text, encoding="utf-8"))
     return summed
 
 
@@ -315,7 +317,7 @@ def response_command(
 
     with one_line_errors("the runs that finished are kept; the same command resumes"):
         loss_rates = response.loss_rates_from(lowest)
-        with nullcontext() if output is None else output_directory(output) as partial:
+        with nullcontext() if output is None else Directory(output) as directory:
             with progress_bar("simulating") as progress:
                 rows = response.measure(
                     algorithm,
@@ -326,8 +328,8 @@ def response_command(
                     jobs=jobs,
                     progress=progress,
                 )
-            if partial is not None:
-                response.write(rows, partial)
+            if directory is not None:
+                directory.fill(lambda partial: response.write(rows, partial))
         for each in dict.fromkeys(rtt):
             print_report(f"Mean window in packets, RTT {each}", response.table(rows, each))
         acks = "each packet" if delayed_ack_segments == 1 else "every second packet"

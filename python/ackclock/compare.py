@@ -12,9 +12,10 @@ from pathlib import Path
 import numpy as np
 from matplotlib.figure import Figure
 
-from ackclock import kernel, metrics, plot, report, style
+from ackclock import kernel, metrics, plot, report, snapshot, style
 from ackclock.errors import AckclockError
-from ackclock.runs import MANIFEST, PAGE, Result, run
+from ackclock.kept import MANIFEST
+from ackclock.runs import PAGE, Result, run
 from ackclock.scenario import KERNEL, Scenario
 
 #: How far the simulator may be from the kernel: share of a rate, of a flow's share, of its cwnd.
@@ -178,18 +179,34 @@ def compare(
     """
     if scenario.sample_interval in ("0s", "0ms", "0us", "0ns"):
         raise AckclockError(f'sample_interval = "{scenario.sample_interval}": sample, to compare')
-    simulated = like_kernel(scenario)
-    measured = []
-    for repeat in range(repeats):
-
-        def part(fraction: float, repeat: int = repeat) -> None:
-            if progress is not None:
-                progress((repeat + fraction) / repeats)
-
-        each = scenario.replace(seed=scenario.seed + repeat)
-        measured.append(valid_run(each, progress=part, on_invalid=on_invalid))
     seeds = range(scenario.seed, scenario.seed + repeats)
-    return Comparison(scenario, [run(simulated.replace(seed=seed)) for seed in seeds], measured)
+    with snapshot.held():
+        each_simulated = [like_kernel(scenario).replace(seed=seed) for seed in seeds]
+        each_measured = [scenario.replace(seed=seed) for seed in seeds]
+        measured: list[Result] = []
+        for each in each_measured:
+
+            def part(fraction: float) -> None:
+                if progress is not None:
+                    progress((len(measured) + fraction) / repeats)
+
+            measured.append(valid_run(each, progress=part, on_invalid=on_invalid))
+        simulated = [run(each) for each in each_simulated]
+    _check_same_code([*simulated, *measured])
+    return Comparison(scenario, simulated, measured)
+
+
+def _check_same_code(results: Sequence[Result]) -> None:
+    """The kernel's side compiles for itself. Raises `AckclockError` if a file changed between."""
+    ran: dict[str, str] = {}
+    for result in results:
+        for spec, code in result.manifest["algorithms"].items():
+            fingerprint = code["fingerprint"]
+            if ran.setdefault(spec, fingerprint) != fingerprint:
+                raise AckclockError(
+                    f"{code['source']}: the file changed during the comparison, and its runs are "
+                    "of different code; run it again"
+                )
 
 
 def like_kernel(scenario: Scenario) -> Scenario:

@@ -17,7 +17,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, Ti
 from rich.table import Table
 from rich.text import Text
 
-from ackclock import AckclockError, Result, _core, papers, report
+from ackclock import AckclockError, Result, _core, papers, report, snapshot
 
 app = typer.Typer(
     help="Test TCP congestion control: in a simulator, and in the Linux kernel.",
@@ -95,7 +95,8 @@ def options(
 @contextmanager
 def one_line_errors(interrupted: str = "nothing was written") -> Iterator[None]:
     try:
-        yield
+        with snapshot.held():  # one look at each C file for the whole command
+            yield
         sys.stdout.flush()
     except AckclockError as error:
         err.print(f"error: {error}")

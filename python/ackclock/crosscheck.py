@@ -15,9 +15,10 @@ import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ackclock import plot, report, stats, style, units
+from ackclock import kept, plot, report, snapshot, stats, style, units
 from ackclock.compare import like_kernel, valid_run
 from ackclock.kernel_part import is_built, kernel_part
+from ackclock.output import collect
 from ackclock.runs import Result
 from ackclock.scenario import Scenario
 from ackclock.stats import Estimate
@@ -139,10 +140,20 @@ def _overlap(a: Estimate, b: Estimate) -> str:
     return "yes" if apart <= 0.001 * abs(b.mean) else "no"
 
 
-def kept(scenario: Scenario, cache: Path = CACHE) -> Path:
+def path_of(scenario: Scenario, cache: Path = CACHE) -> Path:
     """Where the kernel run of a scenario is kept: one for each testbed and kernel."""
-    key = scenario.key(f"{kernel_part().testbed_version()} on {platform.release()}")
-    return cache / "kernel" / key
+    return cache / "kernel" / scenario.key(_version())
+
+
+def _version() -> str:
+    return f"{kernel_part().testbed_version()} on {platform.release()}"
+
+
+def _keep(result: Result, cache: Path) -> None:
+    """Keeps a kernel run under the key of the code that ran."""
+    resolved = result.scenario.resolve()
+    key = snapshot.key_of(resolved, result.manifest["algorithms"], _version())
+    kept.keep(cache / "kernel" / key, result.write, Result.load)
 
 
 def _missing(checks: Sequence[Check], seeds: int, cache: Path) -> dict[Path, Scenario]:
@@ -150,7 +161,9 @@ def _missing(checks: Sequence[Check], seeds: int, cache: Path) -> dict[Path, Sce
     scenarios = [
         of(seed) for check in checks for of in check.points.values() for seed in range(1, seeds + 1)
     ]
-    return {kept(each, cache): each for each in scenarios if not kept(each, cache).exists()}
+    with snapshot.held():
+        paths = {path_of(each, cache): each for each in scenarios}
+    return {path: each for path, each in paths.items() if kept.find(path, Result.load) is None}
 
 
 def to_run(checks: Sequence[Check], *, seeds: int, cache: Path = CACHE) -> tuple[int, float]:
@@ -173,7 +186,9 @@ def fill(
     Each run is kept as it ends. `progress` is called with the fraction that is done.
     Raises `AckclockError` where the machine cannot, or keeps time too badly for a valid run.
     """
+    collect(cache / "kernel")
     todo = _missing(checks, seeds, cache)
+    kept.say_damaged(todo, "kernel runs")
     total_s = sum(_duration_s(each) for each in todo.values())
     done_s = dict.fromkeys(todo, 0.0)
     stopped = False
@@ -186,7 +201,7 @@ def fill(
             if progress is not None:
                 progress(sum(done_s.values()) / total_s)
 
-        valid_run(todo[path], progress=watch, on_invalid=on_invalid).save(path)
+        _keep(valid_run(todo[path], progress=watch, on_invalid=on_invalid), cache)
 
     with ThreadPoolExecutor(jobs) as pool:
         runs = [pool.submit(one, path) for path in todo]
@@ -211,6 +226,7 @@ def load(
 ) -> Checked | None:
     """The check with its kept kernel runs, seeds 1 to n; None where a point has none.
 
+    A damaged run is a missing one; a line on stderr says so.
     `progress` is called with the fraction of the simulated runs that is done.
     """
     if not is_built():
@@ -223,8 +239,9 @@ def load(
                 progress((number + fraction) / len(check.points))
 
         measured: list[Result] = []
-        while (path := kept(of(len(measured) + 1), cache)).exists():
-            measured.append(Result.load(path))
+        while result := kept.find(path := path_of(of(len(measured) + 1), cache), Result.load):
+            measured.append(result)
+        kept.say_damaged([path], "kernel runs", "`--on kernel` makes them anew")
         if not measured:
             return None
         scenarios = [like_kernel(of(seed)) for seed in range(1, SIMULATED + 1)]

@@ -24,7 +24,7 @@ from ackclock.console import (
     progress_bar,
     say_invalid,
 )
-from ackclock.runs import output_directory
+from ackclock.output import Directory
 
 if TYPE_CHECKING:
     from ackclock.reproduce import Reproduced
@@ -83,15 +83,15 @@ def reproduce_command(
         if quick and on is Host.KERNEL:
             raise AckclockError("--quick: not with --on kernel; write --seeds 1 instead")
         chosen = dict(pair for figure in figures for pair in papers.load(figure))
-        directory = output or Path("out") / _file_name(figures[0], on)
+        path = output or Path("out") / _file_name(figures[0], on)
         command = f"ackclock reproduce {shlex.join(figures)}"
         command += f" --seeds {seeds}" if seeds else ""
         command += " --quick" if quick else ""
         command += " --on kernel" if on is Host.KERNEL else ""
         if on is Host.KERNEL:
-            _reproduce_on_kernel(figures, chosen, seeds, jobs, directory, command)
+            _reproduce_on_kernel(figures, chosen, seeds, jobs, path, command)
             return
-        with output_directory(directory) as partial:
+        with Directory(path) as directory:
             with progress_bar("simulating") as progress:
                 reproduced = reproduce.reproduce(
                     list(chosen.items()),
@@ -101,13 +101,15 @@ def reproduce_command(
                     progress=progress,
                     on_runs=_say_runs,
                 )
-            reproduce.write(reproduced, partial, command=command, quick=quick)
+            directory.fill(
+                lambda partial: reproduce.write(reproduced, partial, command=command, quick=quick)
+            )
         for figure in reproduced:
             print_report(figure.title, reproduce.measures_table(figure))
         if any(figure.claims for figure in reproduced):
             print_report("Claims", reproduce.claims_table(reproduced, quick=quick))
         _print_totals(reproduced, quick, started_s)
-        out.print(f"page: {(directory / 'index.html').absolute()}")
+        out.print(f"page: {(path / 'index.html').absolute()}")
 
 
 def _file_name(figure: str, on: Host) -> str:
@@ -119,7 +121,7 @@ def _reproduce_on_kernel(
     chosen: dict[str, ModuleType],
     seeds: int | None,
     jobs: int,
-    directory: Path,
+    path: Path,
     command: str,
 ) -> None:
     from ackclock import crosscheck, reproduce  # noqa: PLC0415 (only these runs need it)
@@ -133,7 +135,7 @@ def _reproduce_on_kernel(
             f"with --on kernel choose from {', '.join(able)}"
         )
     repeats = seeds or crosscheck.SEEDS
-    with output_directory(directory) as partial:
+    with Directory(path) as directory:
         number, total_s = crosscheck.to_run(list(checks.values()), seeds=repeats)
         if number:
             left = in_words(total_s / min(jobs or 1, number))
@@ -155,11 +157,11 @@ def _reproduce_on_kernel(
 
                 checked[name] = crosscheck.load(check, progress=part)
         there = [(name, each) for name, each in checked.items() if each is not None]
-        reproduce.write_kernel(there, partial, command=command)
+        directory.fill(lambda partial: reproduce.write_kernel(there, partial, command=command))
     for name, each in there:
         print_report(name, each.table())
         out.print(each.caption)
-    out.print(f"page: {(directory / 'index.html').absolute()}")
+    out.print(f"page: {(path / 'index.html').absolute()}")
 
 
 @app.command("claims", rich_help_panel=PANEL)
@@ -187,7 +189,7 @@ def claims_command(
 
     with one_line_errors(RESUMES):
         chosen = dict(pair for figure in figures or ["all"] for pair in papers.load(figure))
-        with nullcontext() if output is None else output_directory(output) as partial:
+        with nullcontext() if output is None else Directory(output) as directory:
             with progress_bar("simulating") as progress:
                 reproduced = reproduce.reproduce(
                     list(chosen.items()),
@@ -196,8 +198,10 @@ def claims_command(
                     progress=progress,
                     on_runs=_say_runs,
                 )
-            if partial is not None:
-                reproduce.write_claims(reproduced, partial, quick=quick)
+            if directory is not None:
+                directory.fill(
+                    lambda partial: reproduce.write_claims(reproduced, partial, quick=quick)
+                )
         print_report("Claims", reproduce.claims_table(reproduced, quick=quick, parts=parts))
         out.print(reproduce.verdict_totals(reproduced, quick=quick))
 
@@ -221,8 +225,8 @@ def report_command(
 
     started_s = time.monotonic()
     with one_line_errors(RESUMES):
-        directory = output or Path("out/report")
-        with output_directory(directory) as partial:
+        path = output or Path("out/report")
+        with Directory(path) as directory:
             with progress_bar("simulating") as progress:
                 reproduced = reproduce.reproduce(
                     papers.load("all"),
@@ -232,9 +236,13 @@ def report_command(
                     on_runs=_say_runs,
                 )
             command = "ackclock report" + (" --quick" if quick else "")
-            reproduce.write(reproduced, partial, command=command, quick=quick, pdf=True)
+            directory.fill(
+                lambda partial: reproduce.write(
+                    reproduced, partial, command=command, quick=quick, pdf=True
+                )
+            )
         _print_totals(reproduced, quick, started_s)
-        out.print(f"site: {(directory / 'index.html').absolute()}")
+        out.print(f"site: {(path / 'index.html').absolute()}")
 
 
 def _say_runs(todo: int, kept: int) -> None:

@@ -11,10 +11,11 @@ from typing import Any
 
 import polars as pl
 
-from ackclock import tables
+from ackclock import snapshot, tables
 from ackclock.kernel_part import kernel_part
-from ackclock.runs import Result, from_engine
-from ackclock.scenario import Scenario
+from ackclock.runs import Result, result_of
+from ackclock.scenario import KERNEL, Scenario
+from ackclock.snapshot import Algorithms
 
 #: How often a run that kept time badly is repeated.
 ATTEMPTS = 3
@@ -40,10 +41,10 @@ def run(
     Raises `AckclockError` if the scenario or the machine cannot, or the kernel part is not built.
     """
     run_on_kernel = kernel_part().run_on_kernel
-    resolved = scenario.resolve()
+    code, resolved = snapshot.of_kernel(), scenario.resolve()
     for attempt in range(1, attempts + 1):
-        raw = run_on_kernel(resolved, progress, on_acks is not None)
-        simulated = from_engine(scenario, resolved, raw)
+        raw = run_on_kernel(code, resolved, progress, on_acks is not None)
+        simulated = result_of(scenario, resolved, _algorithms(scenario, raw), raw)
         certificate = raw["certificate"]
         skipped = _skipped(simulated)
         if skipped:
@@ -68,6 +69,19 @@ def run(
     if on_acks is not None:
         on_acks(tables.acks_frame(raw["acks"], raw["private_state"]))
     return result
+
+
+def _algorithms(scenario: Scenario, raw: dict[str, Any]) -> Algorithms:
+    """The code that ran, and the names of what is the kernel's own."""
+    own = {flow.algorithm for flow in scenario.flows} - raw["algorithms"].keys()
+    named = {
+        spec: {"name": spec.removeprefix(KERNEL), "source": "", "spec": spec, "values": {}}
+        for spec in own
+    }
+    return {
+        **raw["algorithms"],
+        **{spec: {**each, "fingerprint": ""} for spec, each in named.items()},
+    }
 
 
 def _skipped(result: Result) -> str:

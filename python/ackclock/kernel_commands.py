@@ -24,7 +24,7 @@ from ackclock.console import (
     say_invalid,
 )
 from ackclock.kernel_part import kernel_part
-from ackclock.runs import output_directory
+from ackclock.output import Directory
 
 #: What an interrupt may leave, and what shows it.
 INTERRUPTED = "`ackclock status` shows what is registered"
@@ -231,11 +231,11 @@ def compare_command(
 
     with one_line_errors():
         chosen = Scenario.from_toml(scenario)
-        with nullcontext() if output is None else output_directory(output) as partial:
+        with nullcontext() if output is None else Directory(output) as directory:
             with progress_bar(scenario.name) as progress:
                 both = compare(chosen, repeats=repeats, progress=progress, on_invalid=say_invalid)
-            if partial is not None:
-                both.write(partial)
+            if directory is not None:
+                directory.fill(both.write)
         print_report("", both.table())
         for line in both.certificates():
             out.print(line)

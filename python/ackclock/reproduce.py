@@ -5,7 +5,6 @@ import hashlib
 import inspect
 import json
 import math
-import os
 import subprocess
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -16,9 +15,11 @@ from typing import Any
 import polars as pl
 from matplotlib.figure import Figure
 
-from ackclock import _core, crosscheck, metrics, papers, plot, report
+from ackclock import _core, crosscheck, kept, metrics, papers, plot, report, snapshot
 from ackclock.claims import Claim, Every, Measure
-from ackclock.runs import MANIFEST, PAGE, Result
+from ackclock.kept import MANIFEST
+from ackclock.output import collect
+from ackclock.runs import PAGE, Result
 from ackclock.scenario import Scenario
 from ackclock.stats import LEAST_REPEATS
 from ackclock.sweeps import CACHE, fill, sweep
@@ -95,29 +96,33 @@ def reproduce(
         repeats = seeds or (module.QUICK_SEEDS if quick else module.SEEDS)
         grid_of = getattr(module, "quick_grid", module.grid) if quick else module.grid
         grids.append(grid_of(range(1, repeats + 1)))
-    kept = [_rows_path(name, grid, cache) for (name, _), grid in zip(figures, grids, strict=True)]
-    missing = [grid for grid, path in zip(grids, kept, strict=True) if not path.exists()]
-    if on_runs is not None:
-        keys = {scenario.key() for grid in grids for scenario in grid}
-        todo = {scenario.key() for grid in missing for scenario in grid}
-        todo = {key for key in todo if not (cache / key).exists()}
-        on_runs(len(todo), len(keys) - len(todo))
-    fill(
-        [scenario for grid in missing for scenario in grid],
-        cache=cache,
-        jobs=jobs,
-        progress=progress,
-    )
-    reproduced = []
-    for (name, module), grid, path in zip(figures, grids, kept, strict=True):
-        if not path.exists():
-            _keep_rows(sweep(grid, functools.partial(_row, module), cache=cache), path)
-        rows = pl.read_parquet(path)
-        check = getattr(module, "KERNEL", None)
-        checked = crosscheck.load(check, cache=cache, jobs=jobs) if check else None
-        measures, claims = module.measures(rows), module.claims(rows)
-        reproduced.append(Reproduced(name, module, grid, rows, measures, claims, checked))
-    return reproduced
+    collect(cache / "rows")
+    with snapshot.held():
+        paths = [
+            _rows_path(name, grid, cache) for (name, _), grid in zip(figures, grids, strict=True)
+        ]
+        known = [kept.find(path, _read_rows) for path in paths]
+        missing = [number for number, rows in enumerate(known) if rows is None]
+        kept.say_damaged((paths[number] for number in missing), "rows of figures")
+        if on_runs is not None:
+            keys = {scenario.key() for grid in grids for scenario in grid}
+            todo = {scenario.key() for number in missing for scenario in grids[number]}
+            todo = {key for key in todo if not (cache / key).exists()}
+            on_runs(len(todo), len(keys) - len(todo))
+        fill(
+            [scenario for number in missing for scenario in grids[number]],
+            cache=cache,
+            jobs=jobs,
+            progress=progress,
+        )
+        reproduced = []
+        for (name, module), grid, path, found in zip(figures, grids, paths, known, strict=True):
+            rows = _reduce(module, grid, cache, path) if found is None else found
+            check = getattr(module, "KERNEL", None)
+            checked = crosscheck.load(check, cache=cache, jobs=jobs) if check else None
+            measures, claims = module.measures(rows), module.claims(rows)
+            reproduced.append(Reproduced(name, module, grid, rows, measures, claims, checked))
+        return reproduced
 
 
 def _row(module: ModuleType, result: Result) -> dict[str, object]:
@@ -137,14 +142,23 @@ def _rows_path(name: str, grid: Sequence[Scenario], cache: Path) -> Path:
     digest = hashlib.sha256(_source_hash().encode())
     for scenario in grid:
         digest.update(scenario.key().encode())
-    return cache / "rows" / f"{name.replace('/', '-')}-{digest.hexdigest()[:16]}.parquet"
+    return cache / "rows" / f"{name.replace('/', '-')}-{digest.hexdigest()[:16]}"
 
 
-def _keep_rows(rows: Sequence[dict[str, object]], path: Path) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_suffix(f".{os.getpid()}")
-    pl.DataFrame(rows, infer_schema_length=None).write_parquet(partial)
-    partial.replace(path)
+def _reduce(module: ModuleType, grid: Sequence[Scenario], cache: Path, path: Path) -> pl.DataFrame:
+    """The rows of a figure, which are then kept as `path`."""
+    rows = sweep(grid, functools.partial(_row, module), cache=cache)
+    table = pl.DataFrame(rows, infer_schema_length=None)
+
+    def write(partial: Path) -> None:
+        kept.write_tables(partial, {"rows": table}, {"ackclock": _core.engine_version()})
+
+    kept.keep(path, write, _read_rows)
+    return table
+
+
+def _read_rows(path: Path) -> pl.DataFrame:
+    return kept.read_tables(path)[0]["rows"]
 
 
 @functools.cache

@@ -17,10 +17,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogFormatterSciNotation
 
-from ackclock import _core, report, style, units
+from ackclock import _core, report, snapshot, style, units
 from ackclock import plot as draw
 from ackclock.errors import AckclockError
-from ackclock.runs import MANIFEST, Result
+from ackclock.kept import MANIFEST
+from ackclock.runs import Result
 from ackclock.scenario import Bottleneck, Flow, Scenario
 from ackclock.sweeps import CACHE, sweep
 
@@ -99,7 +100,7 @@ CLOSED_FORMS: dict[str, Callable[[Values, float, float], float | None]] = {
 
 def analytic(algorithm: str, loss_rate: float, rtt_s: float) -> float | None:
     """Mean window by the closed form, packets; None if these parameters have no closed form."""
-    configured = _core.configure(algorithm)
+    configured = snapshot.current().configure(algorithm)
     closed_form = CLOSED_FORMS.get(configured["name"])
     return closed_form(configured["values"], loss_rate, rtt_s) if closed_form else None
 
@@ -213,45 +214,46 @@ def measure(
         for algorithm in dict.fromkeys(algorithms)
         for loss_rate in sorted(loss_rates, reverse=True)
     ]
-    epochs = dict.fromkeys(points, EPOCHS)
-    windows: dict[tuple[str, str, float], Window] = {}
-    pending = points
-    while pending:
-        scenarios = [
-            scenario(
-                algorithm,
-                loss_rate,
-                rtt,
-                epochs=epochs[rtt, algorithm, loss_rate],
-                profile=profile,
-                delayed_ack_segments=delayed_ack_segments,
-            )
-            for rtt, algorithm, loss_rate in pending
-        ]
-        found = sweep(scenarios, window, cache=CACHE, jobs=jobs, progress=progress)
-        windows |= dict(zip(pending, found, strict=True))
-        pending = [
-            point
-            for point in pending
-            if not abs(windows[point].drift) < SETTLED and 2 * epochs[point] <= MOST_EPOCHS
-        ]
-        for point in pending:
-            epochs[point] *= 2
-    return pl.DataFrame(
-        [
-            {
-                "rtt": rtt,
-                "algorithm": algorithm,
-                "loss_rate": loss_rate,
-                "analytic_packets": analytic(algorithm, loss_rate, rtts_s[rtt]),
-                "simulated_packets": windows[rtt, algorithm, loss_rate].mean_packets,
-                "drift": windows[rtt, algorithm, loss_rate].drift,
-                "epochs": epochs[rtt, algorithm, loss_rate],
-            }
-            for rtt, algorithm, loss_rate in points
-        ],
-        infer_schema_length=None,
-    )
+    with snapshot.held():
+        epochs = dict.fromkeys(points, EPOCHS)
+        windows: dict[tuple[str, str, float], Window] = {}
+        pending = points
+        while pending:
+            scenarios = [
+                scenario(
+                    algorithm,
+                    loss_rate,
+                    rtt,
+                    epochs=epochs[rtt, algorithm, loss_rate],
+                    profile=profile,
+                    delayed_ack_segments=delayed_ack_segments,
+                )
+                for rtt, algorithm, loss_rate in pending
+            ]
+            found = sweep(scenarios, window, cache=CACHE, jobs=jobs, progress=progress)
+            windows |= dict(zip(pending, found, strict=True))
+            pending = [
+                point
+                for point in pending
+                if not abs(windows[point].drift) < SETTLED and 2 * epochs[point] <= MOST_EPOCHS
+            ]
+            for point in pending:
+                epochs[point] *= 2
+        return pl.DataFrame(
+            [
+                {
+                    "rtt": rtt,
+                    "algorithm": algorithm,
+                    "loss_rate": loss_rate,
+                    "analytic_packets": analytic(algorithm, loss_rate, rtts_s[rtt]),
+                    "simulated_packets": windows[rtt, algorithm, loss_rate].mean_packets,
+                    "drift": windows[rtt, algorithm, loss_rate].drift,
+                    "epochs": epochs[rtt, algorithm, loss_rate],
+                }
+                for rtt, algorithm, loss_rate in points
+            ],
+            infer_schema_length=None,
+        )
 
 
 def table(rows: pl.DataFrame, rtt: str) -> report.Table:
@@ -298,7 +300,7 @@ def plot(rows: pl.DataFrame) -> Figure:
 
 def _panel(axes: Axes, rows: pl.DataFrame) -> None:
     algorithms = rows["algorithm"].unique(maintain_order=True).to_list()
-    names = [_core.configure(algorithm)["name"] for algorithm in algorithms]
+    names = [snapshot.current().configure(algorithm)["name"] for algorithm in algorithms]
     alone = len(set(names)) == len(names)
     for number, (algorithm, name) in enumerate(zip(algorithms, names, strict=True)):
         look = style.of(name)

@@ -6,7 +6,6 @@ the canonical integers that the simulator reads (``crates/sim/src/scenario.rs``)
 """
 
 import difflib
-import hashlib
 import json
 import re
 import tomllib
@@ -19,7 +18,7 @@ from typing import Annotated, Any, Literal, NoReturn, Self
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 from pydantic import model_validator as _model_validator
 
-from ackclock import _core, units
+from ackclock import _core, snapshot, units
 from ackclock.errors import AckclockError
 
 #: IP and TCP headers with timestamps: 20 + 20 + 12 bytes. MSS 1448 makes packets of 1500.
@@ -382,18 +381,21 @@ class Scenario(_Model):
         }
         return json.dumps(canonical, separators=(",", ":"))
 
-    def key(self, version: str = _core.engine_version()) -> str:
-        """Names the result: a hash of all that determines it.
+    def prepare(self) -> _core.Prepared:
+        """The scenario as the simulator takes it, with the compiled code of its algorithms.
 
-        That is the canonical scenario, the object code of its algorithms and the version of what
-        runs it, the simulator's engine unless told otherwise.
+        Raises `AckclockError` if it cannot be simulated.
         """
-        fingerprints = {
-            flow.algorithm: _core.configure(flow.algorithm)["fingerprint"]
-            for flow in (*self.flows, *self.sessions)
-        }
-        parts = [self.resolve(), json.dumps(fingerprints, sort_keys=True), version]
-        return hashlib.blake2b("\n".join(parts).encode(), digest_size=16).hexdigest()
+        return snapshot.current().prepare(self.resolve())
+
+    def key(self, version: str | None = None) -> str:
+        """Names the result, as `ackclock.snapshot.key_of` does."""
+        with snapshot.held():
+            algorithms = {
+                each.algorithm: snapshot.current().configure(each.algorithm)
+                for each in (*self.flows, *self.sessions)
+            }
+        return snapshot.key_of(self.resolve(), algorithms, version)
 
     def _buffer_room(self) -> tuple[str, int]:
         """Unit and size of the queue; a BDP is of the longest RTT, to the nearest packet."""
@@ -488,7 +490,7 @@ class Scenario(_Model):
             if size is not None and units.size_bytes(size) < self.mss:
                 refuse(field, size, f"give room for a segment, at least {self.mss}B")
         try:
-            _core.configure(flow.algorithm)
+            snapshot.current().configure(flow.algorithm)
         except AckclockError as error:
             refuse("algorithm", flow.algorithm, str(error))
 

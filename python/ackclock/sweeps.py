@@ -1,14 +1,13 @@
 """Many scenarios on all cores, each result kept so that a rerun costs nothing."""
 
 import os
-import shutil
-import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from ackclock import _core
+from ackclock import _core, kept, snapshot
 from ackclock.errors import AckclockError
+from ackclock.output import collect, partial_directory
 from ackclock.runs import Result, from_engine
 from ackclock.scenario import Scenario
 
@@ -30,8 +29,18 @@ def sweep(
 
     Only one result at a time is in memory.
     """
-    fill(scenarios, cache=cache, jobs=jobs, progress=progress)
-    return [reduce(Result.load(Path(cache) / scenario.key())) for scenario in scenarios]
+    cache = Path(cache)
+    with snapshot.held():
+        fill(scenarios, cache=cache, jobs=jobs, progress=progress)
+        reduced = []
+        for scenario in scenarios:
+            path = cache / scenario.key()
+            result = kept.find(path, Result.load)
+            if result is None:  # somebody emptied the cache
+                fill([scenario], cache=cache)
+                result = Result.load(path)
+            reduced.append(reduce(result))
+        return reduced
 
 
 def fill(
@@ -44,43 +53,39 @@ def fill(
     """Runs what is not kept of the scenarios, `jobs` at a time (0: one on each core).
 
     Each result is stored as `cache/KEY` the moment it is there (`Scenario.key`), so an
-    interrupted sweep resumes, and results that exist are not run again. `progress` hears the
+    interrupted sweep resumes, and results that exist are not run again. A damaged one is, and a
+    line on stderr says so. Several processes may fill one cache. `progress` is called with the
     fraction of the remaining work that is done.
     Raises `AckclockError` if a scenario cannot be simulated.
     """
     cache = Path(cache)
-    missing = {
-        key: scenario for scenario in scenarios if not _is_kept(cache / (key := scenario.key()))
-    }
-    if not missing:
-        return
-    _check_writable(cache)
-    resolved = [scenario.resolve() for scenario in missing.values()]
-    todo = list(missing.items())
+    collect(cache)
+    with snapshot.held():
+        keys = {scenario.key(): scenario for scenario in scenarios}
+        missing = {
+            key: scenario
+            for key, scenario in keys.items()
+            if kept.find(cache / key, Result.load) is None
+        }
+        if not missing:
+            return
+        _check_writable(cache)
+        kept.say_damaged(cache / key for key in missing)
+        todo = list(missing.values())
+        prepared = [scenario.prepare() for scenario in todo]
 
-    def keep(index: int, raw: dict[str, object]) -> None:
-        key, scenario = todo[index]
-        shutil.rmtree(cache / key, ignore_errors=True)
-        from_engine(scenario, resolved[index], raw).save(cache / key)
+        def keep(index: int, raw: dict[str, Any]) -> None:
+            result = from_engine(todo[index], prepared[index], raw)
+            kept.keep(cache / result.manifest["key"], result.write, Result.load)
 
-    _core.run_many(resolved, jobs, progress, keep)
-
-
-def _is_kept(directory: Path) -> bool:
-    """Whether a whole result is there, not one that was damaged."""
-    if not directory.exists():
-        return False
-    try:
-        Result.load(directory)
-    except AckclockError:
-        return False
-    return True
+        _core.run_many(prepared, jobs, progress, keep)
 
 
 def _check_writable(cache: Path) -> None:
     try:
         cache.mkdir(parents=True, exist_ok=True)
-        tempfile.TemporaryFile(dir=cache).close()
+        with partial_directory(cache):
+            pass
     except OSError as error:
         raise AckclockError(
             f"cache directory {cache.absolute()}: cannot be written ({error.strerror}); "

@@ -127,7 +127,7 @@ impl Algorithm {
     /// As [`find`](Self::find) and [`compile`](Self::compile); an unknown preset or
     /// parameter; a value that is no number or out of range.
     pub fn configure(spec: &str) -> Result<Configured, AlgorithmError> {
-        Configured::parse(spec)
+        Configured::parse(spec, Self::compile)
     }
 
     /// Its name, as in `CC_ALGORITHM`.

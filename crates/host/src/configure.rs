@@ -16,7 +16,11 @@ pub struct Configured {
 }
 
 impl Configured {
-    pub(crate) fn parse(spec: &str) -> Result<Self, AlgorithmError> {
+    /// `compile` is given the path of a C file.
+    pub(crate) fn parse(
+        spec: &str,
+        compile: impl FnOnce(&Path) -> Result<Algorithm, AlgorithmError>,
+    ) -> Result<Self, AlgorithmError> {
         let bad = |problem: &str| AlgorithmError::BadSpec {
             spec: spec.into(),
             problem: problem.into(),
@@ -47,7 +51,7 @@ impl Configured {
             return Err(bad("the algorithm's name is missing"));
         }
         let algorithm = if name.contains('/') || name.ends_with(".c") {
-            Algorithm::compile(Path::new(name))?
+            compile(Path::new(name))?
         } else {
             Algorithm::find(name)?
         };

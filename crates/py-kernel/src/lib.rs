@@ -22,5 +22,6 @@ fn testbed_version() -> &'static str {
 fn _kernel(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(testbed_version, module)?)?;
     module.add_function(wrap_pyfunction!(testbed::run_on_kernel, module)?)?;
+    module.add_class::<testbed::Snapshot>()?;
     kernel::add_to(module)
 }

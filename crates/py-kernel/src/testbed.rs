@@ -5,7 +5,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use ackclock_linux::testbed::{self, Certificate};
-use ackclock_py_tables::tables;
+use ackclock_py_tables::{code, tables};
+use ackclock_sim::batch::message;
 use ackclock_sim::{Control, Scenario};
 use numpy::PyArray1;
 use pyo3::prelude::*;
@@ -17,8 +18,22 @@ use crate::refuse;
 /// How often Python hears of the progress and may interrupt.
 const TICK: Duration = Duration::from_millis(100);
 
+/// The algorithms of one command: each C file is read and compiled once.
+#[pyclass(frozen, module = "ackclock._kernel")]
+#[derive(Default)]
+pub struct Snapshot(Arc<ackclock_host::Snapshot>);
+
+#[pymethods]
+impl Snapshot {
+    #[new]
+    fn new() -> Self {
+        Self::default()
+    }
+}
+
 /// Runs a scenario (canonical JSON) on the kernel, in real time: the tables of `run_many`,
-/// and `certificate`, a dict; with `acks` the table `acks`, `lost_acks`, how many it lacks, and
+/// `certificate`, a dict, and `algorithms`, the code that ran (as `Prepared`'s; without the
+/// kernel's own); with `acks` the table `acks`, `lost_acks`, how many it lacks, and
 /// `private_state`: for each column name, signed?, flows that have it, two's complement.
 ///
 /// Calls `progress(fraction)` about ten times a second. An exception there, or Ctrl-C, ends
@@ -28,6 +43,7 @@ const TICK: Duration = Duration::from_millis(100);
 #[pyfunction]
 pub fn run_on_kernel<'py>(
     py: Python<'py>,
+    snapshot: &Snapshot,
     scenario_json: &str,
     progress: Option<Py<PyAny>>,
     acks: bool,
@@ -37,8 +53,8 @@ pub fn run_on_kernel<'py>(
     let started = Instant::now();
     let duration_ns = scenario.duration_ns as f64;
     let worker = {
-        let control = Arc::clone(&control);
-        thread::spawn(move || testbed::run(&scenario, &control, acks))
+        let (control, snapshot) = (Arc::clone(&control), Arc::clone(&snapshot.0));
+        thread::spawn(move || testbed::run(&scenario, &snapshot, &control, acks))
     };
     let watched: PyResult<()> = (|| {
         while !worker.is_finished() {
@@ -54,10 +70,16 @@ pub fn run_on_kernel<'py>(
     control.cancelled.store(watched.is_err(), Relaxed);
     let outcome = py.detach(|| worker.join());
     watched?;
-    let outcome = outcome.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+    let outcome = outcome.map_err(|panic| {
+        let reason = message(panic);
+        refuse(format!(
+            "the testbed broke down: {reason}; please report this with the scenario"
+        ))
+    })?;
     let run = outcome.map_err(refuse)?;
     let dict = tables(py, run.result, started.elapsed())?;
     dict.set_item("certificate", describe(py, run.certificate)?)?;
+    dict.set_item("algorithms", code(py, &run.algorithms)?)?;
     if let Some(table) = run.acks {
         let acks = PyDict::new(py);
         macro_rules! columns {

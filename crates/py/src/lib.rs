@@ -1,10 +1,13 @@
 //! `ackclock._core`: the simulator for Python. Thin: scenarios in as canonical
 //! JSON, tables out as dicts of numpy arrays.
 
+mod prepared;
 mod run;
 
-use ackclock_host::{Algorithm, Param};
-use ackclock_sim::scenario::{Scenario, KERNEL};
+use ackclock_host::{Algorithm, Configured};
+use ackclock_py_tables::{fingerprint, number, values};
+use ackclock_sim::scenario::Scenario;
+use prepared::{Prepared, Snapshot};
 use pyo3::create_exception;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -43,18 +46,15 @@ fn algorithms(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
 /// Raises AckclockError.
 #[pyfunction]
 fn configure<'py>(py: Python<'py>, spec: &str) -> PyResult<Bound<'py, PyDict>> {
-    if let Some(name) = spec.strip_prefix(KERNEL) {
-        return the_kernels_own(py, spec, name);
-    }
-    // A user's file is compiled here: let Python's other threads go on.
-    let configured = py.detach(|| Algorithm::configure(spec)).map_err(refuse)?;
-    let algorithm = configured.algorithm();
-    let dict = describe(py, algorithm)?;
-    let values = PyDict::new(py);
-    for (param, (name, stored)) in algorithm.params().iter().zip(configured.values()) {
-        values.set_item(name, number(py, param, stored)?)?;
-    }
-    dict.set_item("values", values)?;
+    Snapshot::default().configure(py, spec)
+}
+
+fn describe_configured<'py>(
+    py: Python<'py>,
+    configured: &Configured,
+) -> PyResult<Bound<'py, PyDict>> {
+    let dict = describe(py, configured.algorithm())?;
+    dict.set_item("values", values(py, configured)?)?;
     dict.set_item("spec", configured.spec())?;
     Ok(dict)
 }
@@ -87,7 +87,7 @@ fn describe<'py>(py: Python<'py>, algorithm: &Algorithm) -> PyResult<Bound<'py, 
     dict.set_item("summary", algorithm.summary())?;
     dict.set_item("source", algorithm.source_path())?;
     dict.set_item("head", algorithm.head())?;
-    dict.set_item("fingerprint", format!("{:016x}", algorithm.fingerprint()))?;
+    dict.set_item("fingerprint", fingerprint(algorithm))?;
     let mut params = Vec::new();
     for param in algorithm.params() {
         let each = PyDict::new(py);
@@ -109,15 +109,6 @@ fn describe<'py>(py: Python<'py>, algorithm: &Algorithm) -> PyResult<Bound<'py, 
     Ok(dict)
 }
 
-/// A stored value as a user writes it: 717 of 1024 is 0.7.
-fn number<'py>(py: Python<'py>, param: &Param, stored: u32) -> PyResult<Bound<'py, PyAny>> {
-    if param.scale == 1 {
-        return Ok(stored.into_pyobject(py)?.into_any());
-    }
-    let shortest = param.display(stored).parse::<f64>().map_err(refuse)?;
-    Ok(shortest.into_pyobject(py)?.into_any())
-}
-
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("AckclockError", module.py().get_type::<AckclockError>())?;
@@ -127,5 +118,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(algorithms, module)?)?;
     module.add_function(wrap_pyfunction!(configure, module)?)?;
     module.add_function(wrap_pyfunction!(validate, module)?)?;
+    module.add_class::<Prepared>()?;
+    module.add_class::<Snapshot>()?;
     module.add_function(wrap_pyfunction!(run::run_many, module)?)
 }

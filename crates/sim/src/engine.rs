@@ -11,12 +11,12 @@ use crate::census::{Census, TraceHash};
 use crate::flow::{Connection, Flow, Phase};
 use crate::link::Link;
 use crate::record::{EventKind, EventRow, QueueRow, RunResult};
-use crate::scenario::Scenario;
+use crate::scenario::{Algorithms, Prepared, Scenario};
 use crate::schedule::{Schedule, NEVER};
 use crate::session::Session;
 use crate::tcp::{Ack, Receiver, SenderEvent, Transmit};
 use crate::{Control, RunError};
-use ackclock_host::Configured;
+use ackclock_host::Snapshot;
 use std::sync::atomic::Ordering;
 
 /// IP bytes of a SYN and of a bare ACK, with timestamps.
@@ -52,6 +52,16 @@ pub fn run(scenario: &Scenario, control: &Control) -> Result<RunResult, RunError
     run_with_census(scenario, control).map(|(result, _)| result)
 }
 
+/// [`run`] of what was checked and compiled before.
+///
+/// # Errors
+/// An algorithm that left an impossible window, or cancellation.
+pub fn run_prepared(prepared: &Prepared, control: &Control) -> Result<RunResult, RunError> {
+    let mut dumbbell = Dumbbell::new(prepared.scenario(), prepared.algorithms());
+    dumbbell.run(control)?;
+    Ok(dumbbell.result)
+}
+
 /// [`run`], and where the packets went.
 ///
 /// # Errors
@@ -60,14 +70,14 @@ pub fn run_with_census(
     scenario: &Scenario,
     control: &Control,
 ) -> Result<(RunResult, Census), RunError> {
-    let configured = scenario.validate()?;
-    let mut dumbbell = Dumbbell::new(scenario, configured);
+    let algorithms = scenario.validate(&Snapshot::default())?;
+    let mut dumbbell = Dumbbell::new(scenario, &algorithms);
     dumbbell.run(control)?;
     Ok((dumbbell.result, dumbbell.census))
 }
 
 impl<'a> Dumbbell<'a> {
-    fn new(scenario: &'a Scenario, configured: Vec<Configured>) -> Self {
+    fn new(scenario: &'a Scenario, algorithms: &Algorithms) -> Self {
         let sessions = scenario.sessions.iter().zip(1..).map(|(session, number)| {
             let source = Session::new(number, scenario, session);
             (number, &session.flow, Some(source))
@@ -75,8 +85,8 @@ impl<'a> Dumbbell<'a> {
         let flows: Vec<Flow> = (scenario.flows.iter().zip(1..))
             .map(|(flow, number)| (number, flow, None))
             .chain(sessions)
-            .zip(configured)
-            .map(|((number, flow, session), configured)| {
+            .map(|(number, flow, session)| {
+                let configured = algorithms[&flow.algorithm].clone();
                 Flow::new(number, scenario, flow, session, configured)
             })
             .collect();

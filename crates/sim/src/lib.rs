@@ -1,6 +1,7 @@
 //! A fast, deterministic packet simulator with a TCP endpoint that behaves as Linux does.
 #![forbid(unsafe_code)]
 
+pub mod batch;
 mod census;
 mod control;
 pub mod engine;
@@ -15,9 +16,9 @@ pub mod tcp;
 
 pub use census::Census;
 pub use control::{Control, STALL_LIMIT};
-pub use engine::run;
+pub use engine::{run, run_prepared};
 pub use record::RunResult;
-pub use scenario::{Scenario, ScenarioError};
+pub use scenario::{Prepared, Scenario, ScenarioError};
 
 /// Why there is no result.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -5,8 +5,9 @@
 //! to this one.
 
 use crate::rng::Stream;
-use ackclock_host::{Algorithm, Configured};
+use ackclock_host::{Configured, Snapshot};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// A dumbbell: flows that share one bottleneck. If any data flows in reverse, the way back has a
 /// queue like the forward way, and ACKs share that queue. Otherwise nothing delays ACKs on the way
@@ -114,6 +115,56 @@ impl Flow {
             initial_ssthresh_packets: None,
         }
     }
+
+    fn configure(&self, of: &str, snapshot: &Snapshot) -> Result<Configured, ScenarioError> {
+        let configured = if self.algorithm.starts_with(KERNEL) {
+            Err("the kernel's own code runs only there: use --on kernel".into())
+        } else {
+            snapshot
+                .configure(&self.algorithm)
+                .map_err(|error| error.to_string())
+        };
+        configured.map_err(|fix| ScenarioError {
+            field: format!("{of}.algorithm"),
+            value: self.algorithm.clone(),
+            fix,
+        })
+    }
+}
+
+/// The code and the parameters of each algorithm of a scenario, by its spec there.
+pub type Algorithms = BTreeMap<String, Configured>;
+
+/// A scenario that passed every check, with the code of its algorithms: to run it, no file is
+/// read.
+#[derive(Clone, Debug)]
+pub struct Prepared {
+    scenario: Scenario,
+    algorithms: Algorithms,
+}
+
+impl Prepared {
+    /// Checks a scenario and takes the code of its algorithms from the snapshot.
+    ///
+    /// # Errors
+    /// As [`Scenario::validate`].
+    pub fn new(scenario: Scenario, snapshot: &Snapshot) -> Result<Self, ScenarioError> {
+        let algorithms = scenario.validate(snapshot)?;
+        Ok(Self {
+            scenario,
+            algorithms,
+        })
+    }
+
+    /// The scenario.
+    pub fn scenario(&self) -> &Scenario {
+        &self.scenario
+    }
+
+    /// The code that runs.
+    pub fn algorithms(&self) -> &Algorithms {
+        &self.algorithms
+    }
 }
 
 /// Which of the two queues the data passes; the ACKs pass the other queue.
@@ -216,7 +267,7 @@ impl Scenario {
     /// The first field that is unknown, missing or out of range.
     pub fn from_json(text: &str) -> Result<Self, ScenarioError> {
         let scenario = Self::parse(text)?;
-        scenario.validate()?;
+        scenario.validate(&Snapshot::default())?;
         Ok(scenario)
     }
 
@@ -239,11 +290,11 @@ impl Scenario {
         each.start_ns + start.up_to(each.start_spread_ns)
     }
 
-    /// Checks every range and resolves every algorithm: of the flows, then of the sessions.
+    /// Checks every range and configures every algorithm.
     ///
     /// # Errors
     /// The first field that is out of range, or whose algorithm does not load.
-    pub fn validate(&self) -> Result<Vec<Configured>, ScenarioError> {
+    pub fn validate(&self, snapshot: &Snapshot) -> Result<Algorithms, ScenarioError> {
         within("duration_ns", self.duration_ns, 1, MAX_DURATION_NS)?;
         within("mss_bytes", self.mss_bytes.into(), 64, 65_000)?;
         within("header_bytes", self.header_bytes.into(), 20, 120)?;
@@ -302,13 +353,24 @@ impl Scenario {
             self.sessions.len().to_string(),
             &format!("they may make {transfers} transfers, more than {MAX_SAMPLES}: fewer, longer gaps or a shorter run"),
         )?;
-        let flows = (self.flows.iter().enumerate())
-            .map(|(index, flow)| self.validate_flow(&format!("flows[{index}]"), flow));
-        let mut configured = flows.collect::<Result<Vec<_>, _>>()?;
-        for (index, session) in self.sessions.iter().enumerate() {
-            configured.push(self.validate_session(&format!("sessions[{index}]"), session)?);
+        let mut algorithms = Algorithms::new();
+        let mut configure = |of: &str, flow: &Flow| {
+            if !algorithms.contains_key(&flow.algorithm) {
+                algorithms.insert(flow.algorithm.clone(), flow.configure(of, snapshot)?);
+            }
+            Ok(())
+        };
+        for (index, flow) in self.flows.iter().enumerate() {
+            let name = format!("flows[{index}]");
+            self.validate_flow(&name, flow)?;
+            configure(&name, flow)?;
         }
-        Ok(configured)
+        for (index, session) in self.sessions.iter().enumerate() {
+            let name = format!("sessions[{index}]");
+            self.validate_session(&name, session)?;
+            configure(&format!("{name}.flow"), &session.flow)?;
+        }
+        Ok(algorithms)
     }
 
     /// Upper bound of the transfers of a session: each takes at least a handshake and an RTT.
@@ -321,8 +383,8 @@ impl Scenario {
         self.duration_ns / each_ns.max(1)
     }
 
-    fn validate_session(&self, name: &str, session: &Session) -> Result<Configured, ScenarioError> {
-        let configured = self.validate_flow(&format!("{name}.flow"), &session.flow)?;
+    fn validate_session(&self, name: &str, session: &Session) -> Result<(), ScenarioError> {
+        self.validate_flow(&format!("{name}.flow"), &session.flow)?;
         within(
             &format!("{name}.gap_ns"),
             session.gap_ns,
@@ -349,10 +411,10 @@ impl Scenario {
                 within(&format!("{name}.sizes.lognormal"), sigma.into(), 1, 10_000)?;
             }
         }
-        Ok(configured)
+        Ok(())
     }
 
-    fn validate_flow(&self, of: &str, flow: &Flow) -> Result<Configured, ScenarioError> {
+    fn validate_flow(&self, of: &str, flow: &Flow) -> Result<(), ScenarioError> {
         let name = |field: &str| format!("{of}.{field}");
         within(&name("rtt_ns"), flow.rtt_ns, 1_000, 100 * NS_PER_S)?;
         self.validate_window(of, flow)?;
@@ -393,16 +455,7 @@ impl Scenario {
             let most = ackclock_host::TCP_INFINITE_SSTHRESH.into();
             within(&name("initial_ssthresh_packets"), packets.into(), 2, most)?;
         }
-        let configured = if flow.algorithm.starts_with(KERNEL) {
-            Err("the kernel's own code runs only there: use --on kernel".into())
-        } else {
-            Algorithm::configure(&flow.algorithm).map_err(|error| error.to_string())
-        };
-        configured.map_err(|fix| ScenarioError {
-            field: name("algorithm"),
-            value: flow.algorithm.clone(),
-            fix,
-        })
+        Ok(())
     }
 
     /// Refuses a window that is too large for sequence numbers of 32 bits, which would wrap.

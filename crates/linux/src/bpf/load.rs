@@ -38,13 +38,20 @@ impl Registered {
     /// A bad spec; missing privileges; a kernel without BPF `struct_ops`; a user's file that
     /// clang or the verifier refuses.
     pub fn load(spec: &str) -> Result<Self, KernelError> {
-        let configured = ackclock_host::Algorithm::configure(spec)?;
+        Self::new(&ackclock_host::Algorithm::configure(spec)?)
+    }
+
+    /// [`load`](Self::load) of what is configured.
+    ///
+    /// # Errors
+    /// As [`load`](Self::load).
+    pub fn new(configured: &Configured) -> Result<Self, KernelError> {
         let pid = std::process::id();
         let stem: String = configured.algorithm().name().chars().take(8).collect();
         for attempt in 0u32.. {
             // 24 bits tell processes, and the sets of one process, apart.
             let unique = pid.wrapping_add(attempt.wrapping_mul(0x9e_3779)) & 0xff_ffff;
-            match Self::load_as(&configured, &format!("{stem}.{unique:06x}")) {
+            match Self::load_as(configured, &format!("{stem}.{unique:06x}")) {
                 Err(KernelError::NameTaken { .. }) => {}
                 other => return other,
             }

@@ -2,7 +2,7 @@
 
 use super::TestbedError;
 use crate::bpf::{PrivateField, Registered};
-use ackclock_sim::scenario::{Scenario, KERNEL};
+use ackclock_sim::scenario::{self, Scenario, KERNEL};
 use std::collections::btree_map::{BTreeMap, Entry};
 
 /// The flows' algorithms in the kernel. They end with this value, or with the process.
@@ -15,7 +15,10 @@ pub(super) struct Algorithms {
 
 impl Algorithms {
     /// Registers what the kernel does not have itself, each spec once.
-    pub(super) fn load(scenario: &Scenario) -> Result<Self, TestbedError> {
+    pub(super) fn load(
+        scenario: &Scenario,
+        code: &scenario::Algorithms,
+    ) -> Result<Self, TestbedError> {
         let mut registered = BTreeMap::new();
         let mut names = Vec::with_capacity(scenario.flows.len());
         for (index, flow) in scenario.flows.iter().enumerate() {
@@ -26,13 +29,15 @@ impl Algorithms {
             }
             let each = match registered.entry(spec.clone()) {
                 Entry::Occupied(entry) => entry.into_mut(),
-                Entry::Vacant(entry) => entry.insert(Registered::load(spec).map_err(|error| {
-                    TestbedError::Algorithm {
-                        flow: index + 1,
-                        algorithm: spec.clone(),
-                        problem: error.to_string(),
-                    }
-                })?),
+                Entry::Vacant(entry) => {
+                    entry.insert(Registered::new(&code[spec]).map_err(|error| {
+                        TestbedError::Algorithm {
+                            flow: index + 1,
+                            algorithm: spec.clone(),
+                            problem: error.to_string(),
+                        }
+                    })?)
+                }
             };
             names.push(each.name().into());
         }

@@ -17,8 +17,9 @@ pub use certificate::{Certificate, BOUND_MAX_US, BOUND_P99_US, BOUND_RATE};
 
 use crate::bpf::KernelError;
 use crate::emulator::FIRST_PORT;
+use ackclock_host::Snapshot;
 use ackclock_sim::record::RunResult;
-use ackclock_sim::scenario::{Direction, Profile, Scenario, KERNEL};
+use ackclock_sim::scenario::{self, Direction, Profile, Scenario, KERNEL};
 use ackclock_sim::{Control, ScenarioError};
 use acks::Stream;
 use algorithms::Algorithms;
@@ -103,22 +104,29 @@ pub struct Run {
     pub certificate: Certificate,
     /// Every ACK, if the caller asked for ACKs.
     pub acks: Option<AckTable>,
+    /// The code that ran, beside the kernel's own.
+    pub algorithms: scenario::Algorithms,
 }
 
-/// Runs a scenario in real time; `acks`: records every ACK, too.
+/// Runs a scenario in real time, its algorithms as in the snapshot; `acks`: records every ACK, too.
 ///
 /// # Errors
 /// A field that a kernel run cannot honour, no permission, a connection that broke, or
 /// cancellation. A run that kept time badly is no error: the certificate says so.
-pub fn run(scenario: &Scenario, control: &Control, acks: bool) -> Result<Run, TestbedError> {
-    check(scenario)?;
+pub fn run(
+    scenario: &Scenario,
+    snapshot: &Snapshot,
+    control: &Control,
+    acks: bool,
+) -> Result<Run, TestbedError> {
+    let code = check(scenario, snapshot)?;
     let config = |address| Config {
         address,
         mtu_bytes: scenario.packet_bytes(),
         queue_packets: most_in_flight_packets(scenario),
         socket_bytes: socket_bytes(scenario),
     };
-    let algorithms = Algorithms::load(scenario)?;
+    let algorithms = Algorithms::load(scenario, &code)?;
     let names = &algorithms.names;
     let senders = Namespace::new(&config(SENDER))?;
     let receivers = Namespace::new(&config(RECEIVER))?;
@@ -194,6 +202,7 @@ pub fn run(scenario: &Scenario, control: &Control, acks: bool) -> Result<Run, Te
         result,
         certificate,
         acks: stream.map(|stream| stream.finish(started_ns)).transpose()?,
+        algorithms: code,
     })
 }
 
@@ -214,18 +223,22 @@ fn sender_socket(
     })
 }
 
-/// Refuses what a real kernel cannot do.
+/// Refuses what a real kernel cannot do; the code of the algorithms that it does not have itself.
 ///
 /// # Errors
 /// The first such field.
-pub fn check(scenario: &Scenario) -> Result<(), ScenarioError> {
+pub fn check(
+    scenario: &Scenario,
+    snapshot: &Snapshot,
+) -> Result<scenario::Algorithms, ScenarioError> {
     let mut simulated = scenario.clone();
     for flow in &mut simulated.flows {
         if flow.algorithm.starts_with(KERNEL) {
             flow.algorithm = "reno".into();
         }
     }
-    simulated.validate()?;
+    let mut code = simulated.validate(snapshot)?;
+    code.retain(|spec, _| scenario.flows.iter().any(|flow| flow.algorithm == *spec));
     let refuse = |field: &str, value: String, fix: &str| {
         Err(ScenarioError {
             field: field.into(),
@@ -290,7 +303,7 @@ pub fn check(scenario: &Scenario) -> Result<(), ScenarioError> {
         }
     }
     const { assert!(FIRST_PORT as usize + MOST_FLOWS < 30_000) }; // below the ephemeral ports
-    Ok(())
+    Ok(code)
 }
 
 /// Bytes that fit between the hosts: the longest BDP plus the queue.

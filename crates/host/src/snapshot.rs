@@ -1,0 +1,51 @@
+//! One look at each C file, for all that a command does.
+
+use std::collections::HashMap;
+use std::path::{absolute, Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use crate::{Algorithm, AlgorithmError, Configured};
+
+/// The algorithms of one command. It reads and compiles each C file once: what happens to the
+/// file after that changes nothing.
+#[derive(Debug, Default)]
+pub struct Snapshot {
+    known: Mutex<Known>,
+}
+
+#[derive(Debug, Default)]
+struct Known {
+    specs: HashMap<String, Configured>,
+    /// By the path as it was written, made absolute, and by the file's own.
+    files: HashMap<PathBuf, Algorithm>,
+}
+
+impl Snapshot {
+    /// As [`Algorithm::configure`], and the same for equal specs.
+    ///
+    /// # Errors
+    /// As [`Algorithm::configure`]. An error is not remembered.
+    pub fn configure(&self, spec: &str) -> Result<Configured, AlgorithmError> {
+        // Held while compiling, so that threads that want the same file compile it once.
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(configured) = known.specs.get(spec) {
+            return Ok(configured.clone());
+        }
+        let configured = Configured::parse(spec, |path| known.compile(path))?;
+        known.specs.insert(spec.into(), configured.clone());
+        Ok(configured)
+    }
+}
+
+impl Known {
+    fn compile(&mut self, path: &Path) -> Result<Algorithm, AlgorithmError> {
+        let names = [absolute(path), path.canonicalize()];
+        let names: Vec<_> = names.into_iter().flatten().collect();
+        let seen = names.iter().find_map(|name| self.files.get(name)).cloned();
+        let algorithm = seen.map_or_else(|| Algorithm::compile(path), Ok)?;
+        for name in names {
+            self.files.insert(name, algorithm.clone());
+        }
+        Ok(algorithm)
+    }
+}

@@ -1,0 +1,68 @@
+//! Scenarios with the code that will run them.
+
+use std::sync::Arc;
+
+use ackclock_sim::Scenario;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::{describe_configured, refuse, the_kernels_own};
+use ackclock_sim::scenario::KERNEL;
+
+/// The algorithms of one command: each C file is read and compiled once.
+#[pyclass(frozen, module = "ackclock._core")]
+#[derive(Default)]
+pub struct Snapshot(ackclock_host::Snapshot);
+
+#[pymethods]
+impl Snapshot {
+    #[new]
+    fn new() -> Self {
+        Self::default()
+    }
+
+    /// Loads an algorithm by its spec, `name_or_path[@preset][:param=value,…]`: what `algorithms`
+    /// tells of it, values and the shortest spec.
+    ///
+    /// Raises AckclockError.
+    pub fn configure<'py>(&self, py: Python<'py>, spec: &str) -> PyResult<Bound<'py, PyDict>> {
+        if let Some(name) = spec.strip_prefix(KERNEL) {
+            return the_kernels_own(py, spec, name);
+        }
+        // A user's file is compiled here: let Python's other threads go on.
+        let configured = py.detach(|| self.0.configure(spec)).map_err(refuse)?;
+        describe_configured(py, &configured)
+    }
+
+    /// Checks a scenario (canonical JSON) and takes the code of its algorithms.
+    ///
+    /// Raises AckclockError.
+    fn prepare(&self, py: Python<'_>, json: String) -> PyResult<Prepared> {
+        let prepared = py.detach(|| {
+            let scenario = Scenario::parse(&json)?;
+            ackclock_sim::Prepared::new(scenario, &self.0)
+        });
+        Ok(Prepared {
+            json,
+            prepared: Arc::new(prepared.map_err(refuse)?),
+        })
+    }
+}
+
+/// A scenario that `run_many` takes. No file is read after `Snapshot.prepare` made it.
+#[pyclass(frozen, module = "ackclock._core")]
+pub struct Prepared {
+    /// The scenario, canonical JSON.
+    #[pyo3(get)]
+    json: String,
+    pub(crate) prepared: Arc<ackclock_sim::Prepared>,
+}
+
+#[pymethods]
+impl Prepared {
+    /// The code that runs: spec in the scenario → name, source, spec, values, fingerprint.
+    #[getter]
+    fn algorithms<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        ackclock_py_tables::code(py, self.prepared.algorithms())
+    }
+}

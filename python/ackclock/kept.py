@@ -1,0 +1,147 @@
+"""What is kept of runs: a directory of tables and a manifest with the digest of each.
+
+Several commands may use one cache at a time. An entry appears whole, under a name that says what
+made it, so whoever finds one there already takes it for his own.
+"""
+
+import hashlib
+import io
+import json
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, TypeVar
+
+import polars as pl
+
+from ackclock.errors import AckclockError
+from ackclock.output import TAKEN, Write, exchange, locked, partial_directory, sync, sync_all
+
+MANIFEST = "manifest.json"
+#: In the manifest: table → digest of its file; and `MANIFEST` → digest of the rest of it.
+DIGESTS = "digests"
+
+T = TypeVar("T")
+
+
+def write_tables(
+    directory: Path, tables: Mapping[str, pl.DataFrame], manifest: Mapping[str, Any]
+) -> None:
+    """Writes the tables as Parquet, and the manifest with their digests.
+
+    Raises `OSError`.
+    """
+    digests = {}
+    for name, table in tables.items():
+        parquet = io.BytesIO()
+        table.write_parquet(parquet)
+        # Not by polars itself, whose error may not tell that a disk is full.
+        (directory / f"{name}.parquet").write_bytes(parquet.getbuffer())
+        digests[name] = _digest(parquet.getbuffer())
+    whole = {**manifest, DIGESTS: digests}
+    digests[MANIFEST] = _digest_of_json(whole)
+    text = json.dumps(whole, indent=2, ensure_ascii=False)
+    (directory / MANIFEST).write_text(text + "\n", encoding="utf-8")
+
+
+def read_tables(directory: Path) -> tuple[dict[str, pl.DataFrame], dict[str, Any]]:
+    """Reads what `write_tables` wrote: the tables and the manifest.
+
+    Raises `OSError` or `ValueError` if any of it is missing or has changed.
+    """
+    manifest = json.loads((directory / MANIFEST).read_text(encoding="utf-8"))
+    digests = manifest.get(DIGESTS) if isinstance(manifest, dict) else None
+    if not isinstance(digests, dict):
+        raise ValueError(f"{MANIFEST} has no {DIGESTS}")  # noqa: TRY004
+    if digests.pop(MANIFEST, None) != _digest_of_json(manifest):
+        raise ValueError(f"{MANIFEST} is damaged: its digest is of another text")
+    tables = {}
+    for name, digest in manifest.pop(DIGESTS).items():
+        data = (directory / f"{name}.parquet").read_bytes()
+        if _digest(data) != digest:
+            raise ValueError(f"{name}.parquet is damaged: its digest is not that in {MANIFEST}")
+        try:
+            tables[name] = pl.read_parquet(data)
+        except pl.exceptions.PolarsError as error:
+            raise ValueError(f"{name}.parquet: {error}") from None
+    return tables, manifest
+
+
+def _digest(data: bytes | memoryview) -> str:
+    return hashlib.blake2b(data, digest_size=16).hexdigest()
+
+
+def _digest_of_json(value: Mapping[str, Any]) -> str:
+    """Of what it says, however it is spaced."""
+    plain = json.loads(json.dumps(value))
+    return _digest(json.dumps(plain, sort_keys=True).encode())
+
+
+def keep(path: Path, write: Write, read: Callable[[Path], object]) -> None:
+    """Has `write` fill the entry `path`. Where another has made it meanwhile, that one stays.
+
+    `read` is as for `find`. Raises `AckclockError` where it cannot be written.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with partial_directory(path.parent) as partial:
+            write(partial)
+            partial.chmod(0o755)
+            sync_all(partial)
+            _put(partial, path, read)
+            sync(path.parent)
+    except OSError as error:
+        raise AckclockError(
+            f"cache directory {path.parent.absolute()}: cannot be written "
+            f"({error.strerror or error})"
+        ) from None
+
+
+def _put(partial: Path, path: Path, read: Callable[[Path], object]) -> None:
+    while True:
+        try:
+            partial.rename(path)
+        except OSError as error:
+            if error.errno not in TAKEN:
+                raise
+        else:
+            return
+        # Something has the name. It is replaced only if it is damaged, and by one command only.
+        with locked(path.parent):
+            if _read(path, read) is not None:
+                return
+            with suppress(FileNotFoundError):  # it has gone
+                exchange(partial, path)
+                return
+
+
+def find(path: Path, read: Callable[[Path], T]) -> T | None:
+    """What `read` makes of an entry; None if there is none, or it is damaged.
+
+    `read` raises `OSError`, `ValueError` or `AckclockError` for what is not whole.
+    """
+    found = _read(path, read)
+    if found is None and path.exists():
+        with locked(path.parent):  # it may be being replaced
+            found = _read(path, read)
+    return found
+
+
+def _read(path: Path, read: Callable[[Path], T]) -> T | None:
+    try:
+        return read(path)
+    except (OSError, ValueError, AckclockError):
+        return None
+
+
+def say_damaged(
+    paths: Iterable[Path], what: str = "results", then: str = "they are made anew"
+) -> None:
+    """Says on stderr, in one line, how many of these are there though `find` found nothing."""
+    there = [path for path in paths if path.exists()]
+    if there:
+        sys.stderr.write(
+            f"warning: {len(there)} kept {what} in {there[0].parent} are damaged "
+            f"(the first: {there[0].name}); {then}\n"
+        )
