@@ -2,6 +2,7 @@
 
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -101,3 +102,56 @@ def test_odd_names_run(start, name):
     process = start(name, "")
     _, said = process.communicate(timeout=120)
     assert process.returncode == 0, said
+
+
+CRASH_ELSEWHERE = """
+import ctypes, faulthandler, sys
+from ackclock import _core
+{first}
+_core.configure("./good.c")
+{second}
+ctypes.string_at(16)
+"""
+
+
+@pytest.mark.parametrize("enabled_first", [True, False])
+def test_a_crash_elsewhere_is_pythons(tmp_path, enabled_first):
+    (tmp_path / "good.c").write_text(FILE.format(body=""))
+    order = ("faulthandler.enable()", "")
+    first, second = order if enabled_first else reversed(order)
+    code = CRASH_ELSEWHERE.format(first=first, second=second)
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == -signal.SIGSEGV, done.stderr
+    assert "Fatal Python error: Segmentation fault" in done.stderr
+    assert "error: ./good.c" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ("size=8k", "no space left; set TMPDIR"),
+        ("size=100k", "no space left; set TMPDIR"),
+        ("noexec", "is mounted noexec"),
+    ],
+)
+def test_an_unusable_place_for_temporary_files_is_named(tmp_path, options, words):
+    (tmp_path / "good.c").write_text(FILE.format(body=""))
+    place = tmp_path / "place"
+    place.mkdir()
+    mount = f"mount -t tmpfs -o {options} none {place} 2>&1 || exit 77"
+    command = f"{mount}; TMPDIR={place} exec {ACKCLOCK} list ./good.c"
+    done = subprocess.run(
+        ["unshare", "-m", "sh", "-c", command],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode == 77 or "unshare" in done.stderr:
+        pytest.skip("this user may not mount")
+    assert done.returncode == 1
+    assert words in done.stderr, done.stderr
+    assert str(place) in done.stderr
+    assert len(done.stderr.splitlines()) == 1

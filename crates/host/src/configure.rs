@@ -53,7 +53,13 @@ impl Configured {
         let algorithm = if name.contains('/') || name.ends_with(".c") {
             compile(Path::new(name))?
         } else {
-            Algorithm::find(name)?
+            Algorithm::find(name).or_else(|unknown| {
+                // A file without the ending of C: say that, rather than that it is unknown.
+                let path = Path::new(name);
+                path.exists()
+                    .then(|| Algorithm::compile(path))
+                    .unwrap_or(Err(unknown))
+            })?
         };
 
         let mut base: Vec<u32> = algorithm

@@ -15,8 +15,13 @@
 //! ```
 //!
 //! The caller is the TCP sender: it keeps [`TcpSock`] true and calls the hooks as
-//! `tcp_ack` of Linux does. An algorithm's C code is trusted: a wild pointer in
-//! it is one in this process, and a division by 0 ends it, with a line that names the file.
+//! `tcp_ack` of Linux does.
+//!
+//! The C code is trusted. A user's file is compiled from one snapshot of its text, which its
+//! [fingerprint](Algorithm::fingerprint) covers. It runs in this process with the user's rights, and
+//! a bad pointer in it corrupts this process. What is checked: it has no constructors, no inline
+//! assembly, and calls only the functions of `tcp_cc.h`. When it crashes, or writes beside its
+//! socket, the process ends with status 1 and one line that names the file.
 #![warn(missing_docs)]
 
 mod algorithm;

@@ -359,6 +359,12 @@ fn relative_names() {
     fs::write("crlf.c", text.replace('\n', "\r\n")).unwrap();
     fs::write("bom.c", format!("\u{feff}{text}")).unwrap();
     std::os::unix::fs::symlink("-plain.c", "link.c").unwrap();
+    fs::write("notes.txt", &text).unwrap();
+    let message = Algorithm::configure("notes.txt").unwrap_err().to_string();
+    assert_eq!(
+        message,
+        "notes.txt is not a C source file (expected NAME.c)"
+    );
     for name in ["-plain.c", "crlf.c", "bom.c", "link.c"] {
         let configured = Algorithm::configure(name).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(configured.algorithm().source_path(), name);
