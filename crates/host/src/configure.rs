@@ -56,9 +56,11 @@ impl Configured {
             Algorithm::find(name).or_else(|unknown| {
                 // A file without the ending of C: say that, rather than that it is unknown.
                 let path = Path::new(name);
-                path.exists()
-                    .then(|| Algorithm::compile(path))
-                    .unwrap_or(Err(unknown))
+                if path.exists() {
+                    Algorithm::compile(path)
+                } else {
+                    Err(unknown)
+                }
             })?
         };
 
