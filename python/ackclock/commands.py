@@ -27,6 +27,7 @@ from ackclock.console import (
     say_invalid,
 )
 from ackclock.output import Directory
+from ackclock.scenario import KERNEL
 
 #: Exit code of a kernel run whose certificate is not valid.
 INVALID = 3
@@ -116,6 +117,8 @@ def run_command(
             name: _changed(scenario, [*(settings or ()), *short], algorithm or ())
             for name, scenario in _read(scenarios).items()
         }
+        if on is Host.SIM:
+            _check_simulated(chosen)
         valid = True
         for name, scenario in chosen.items():
             path = output / name if output and len(chosen) > 1 else output
@@ -151,6 +154,16 @@ def _check_options(
             f"--seeds {seeds}: only in the simulator; "
             "`ackclock compare SCENARIO --repeats 10` repeats runs on the kernel"
         )
+
+
+def _check_simulated(scenarios: dict[str, Scenario]) -> None:
+    for name, scenario in scenarios.items():
+        for number, flow in enumerate((*scenario.flows, *scenario.sessions), 1):
+            if flow.algorithm.startswith(KERNEL):
+                raise AckclockError(
+                    f'{name}: flow {number}: algorithm = "{flow.algorithm}": only the kernel has '
+                    "it; add --on kernel"
+                )
 
 
 def _read(paths: list[Path]) -> dict[str, Scenario]:
@@ -417,6 +430,11 @@ def plot_command(
     from ackclock import plot  # noqa: PLC0415 (only this command draws)
 
     with one_line_errors():
+        if not (directory / "manifest.json").exists():
+            raise AckclockError(
+                f"{directory}: not a result of `ackclock run`; write one with "
+                f"`ackclock run SCENARIO -o {directory}`"
+            )
         figure = plot.overview(Result.load(directory))
         try:
             paths = plot.write(figure, directory, "overview")

@@ -492,7 +492,9 @@ class Scenario(_Model):
         try:
             snapshot.current().configure(flow.algorithm)
         except AckclockError as error:
-            refuse("algorithm", flow.algorithm, str(error))
+            apart = re.fullmatch(r"([\w@.-]+)[ ,;]+(\w+=\S+)", flow.algorithm)
+            fix = f'write "{apart[1]}:{apart[2]}"' if apart else str(error)
+            refuse("algorithm", flow.algorithm, fix)
 
     def _check_transfers(self, duration_ns: int) -> None:
         """Each takes a pause, a handshake and a round trip at least."""
@@ -563,48 +565,40 @@ def _why_unreadable(path: Path, error: OSError) -> str:
         like = f", like {files[0]}" if files else ""
         return f"is a directory; give a scenario file{like}"
     if isinstance(error, FileNotFoundError):
-        near = path.with_name(f"{path.name}.toml")
-        beside = [each.name for each in path.parent.glob("*.toml")] if path.parent.is_dir() else []
-        meant = [near.name] if near.exists() else nearest(path.name, beside)
-        if meant:
-            return f"no such file; did you mean {path.with_name(meant[0])}?"
-        if not beside and Path("examples").is_dir():
-            return "no such file; `ls examples` shows scenario files to start from"
-        return "no such file" + (f"; here are {', '.join(sorted(beside)[:5])}" if beside else "")
+        files = sorted({*path.parent.glob("*.toml"), *Path("examples").glob("*.toml")})
+        by_name = {each.stem: each for each in reversed(files)}
+        if near := nearest(path.stem, list(by_name)):
+            return f"no such file; did you mean {by_name[near[0]]}?"
+        return "no such file; give a scenario file" + (f", like {files[0]}" if files else "")
     return f"cannot be read ({error.strerror})"
 
 
 def _read(text: str | bytes, source: str) -> dict[str, Any]:
     """The fields of a scenario file."""
-    example = "examples/two_cubic.toml shows one"
     try:
         plain = text.decode("utf-8-sig") if isinstance(text, bytes) else text.removeprefix("\ufeff")
     except UnicodeDecodeError:
-        raise AckclockError(
-            f"{source}: not a scenario file: it is not text in UTF-8; {example}"
-        ) from None
+        raise AckclockError(f"{source}: not a scenario file: it is not text in UTF-8") from None
     if not plain.strip():
-        raise AckclockError(f"{source}: the file is empty; {example}")
+        raise AckclockError(
+            f"{source}: the file is empty; examples/two_cubic.toml shows what to write"
+        )
     try:
         return tomllib.loads(plain.replace("\r\n", "\n"))
     except ValueError as error:
         reason = str(error).replace("Cannot overwrite a value", "a key is given twice")
-        fix = _toml_fix(plain, reason)
-        raise AckclockError(f"{source}: not a scenario file (TOML): {reason}; {fix}") from None
+        raise AckclockError(f"{source}: not a scenario file: {_not_toml(plain, reason)}") from None
 
 
-def _toml_fix(text: str, reason: str) -> str:
-    """What to type instead of a line that is not TOML."""
-    suffix = "examples/two_cubic.toml shows one"
+def _not_toml(text: str, reason: str) -> str:
+    """Why a text is not TOML, and what to type instead."""
     place = re.search(r"at line (\d+)", reason)
     line = text.splitlines()[int(place[1]) - 1].strip() if place else ""
     if text.lstrip()[0] == "{" or re.match(r"[\w.-]+\s*:", line):
-        return f"JSON and YAML are not read; {suffix}"
+        return "it is JSON or YAML; write TOML, as in examples/two_cubic.toml"
     if value := re.fullmatch(r"([\w.-]+)\s*=\s*([^\s\"'\[{#][^\"'#]*?)\s*(?:#.*)?", line):
-        return f'put text in quotes: {value[1]} = "{value[2]}"'
-    if "given twice" in reason:
-        return "keep one of the two"
-    return suffix
+        return f'line {place[1] if place else "?"}: put text in quotes: {value[1]} = "{value[2]}"'
+    return reason + ("; keep one of the two" if "given twice" in reason else "")
 
 
 #: A table of a scenario of which there may be many, by either name.

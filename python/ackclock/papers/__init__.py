@@ -15,6 +15,7 @@ The docstring of a figure's module has the title, then the paper's setup. The mo
 paper leaves open.
 """
 
+import difflib
 import importlib
 import pkgutil
 import re
@@ -48,6 +49,19 @@ def title(module: ModuleType) -> str:
     return (module.__doc__ or "").split("\n")[0].removesuffix(".")
 
 
+def _choose(name: str, known: list[str]) -> str:
+    """What to write for a figure that does not exist."""
+    papers = list(dict.fromkeys(each.split("/")[0] for each in known))
+    paper, _, figure = name.rpartition("/")
+    if same := [each for each in known if each.split("/")[1] == figure and not paper]:
+        return f"did you mean {' or '.join(same)}?"
+    if paper in papers:
+        return f"choose from {', '.join(each for each in known if each.startswith(paper))}"
+    if near := difflib.get_close_matches(name, [*papers, "all", *known], 1, cutoff=0.7):
+        return f"did you mean {near[0]}?"
+    return f"choose from {', '.join(papers)}, all; `ackclock list` names the figures"
+
+
 def load(name: str) -> list[tuple[str, ModuleType]]:
     """(name, module) of one figure ("cubicfc/fig5"), of each of a paper ("cubicfc"), or "all".
 
@@ -57,7 +71,7 @@ def load(name: str) -> list[tuple[str, ModuleType]]:
     wanted = re.sub(r"(\D)(\d)$", r"\g<1>0\2", name)  # fig5 is fig05
     chosen = [each for each in known if name in (each.split("/")[0], "all") or wanted == each]
     if not chosen:
-        raise AckclockError(f'figure = "{name}": unknown; choose from {", ".join(known)}')
+        raise AckclockError(f'figure = "{name}": unknown; {_choose(wanted, known)}')
     return [
         (each, importlib.import_module(f"{__name__}.{each.replace('/', '.')}")) for each in chosen
     ]
