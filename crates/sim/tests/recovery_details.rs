@@ -36,6 +36,17 @@ fn frto_without_new_data_retransmits() {
     assert_eq!(script.sent, [(6, 8)]);
 }
 
+/// RFC 5682, 2.1 step 2b: afterwards an original that arrives does not undo the timeout.
+#[test]
+fn frto_without_new_data_trusts_no_original() {
+    let mut script = finite(10);
+    script.ack(100, 5, &[]);
+    script.timeout().timeout();
+    script.ack(100, 6, &[]).ack(100, 9, &[]);
+    assert_eq!(script.sender.state(), CaState::Loss);
+    assert!(script.ssthresh() < 0x7fff_ffff);
+}
+
 /// A tail loss probe is not counted as a retransmission in flight.
 #[test]
 fn a_probe_does_not_block_fast_retransmit() {

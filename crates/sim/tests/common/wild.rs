@@ -1,4 +1,4 @@
-//! A sender and a receiver over a path that loses, delays, copies and stops as no queue does.
+//! A sender and a receiver over a wild path: it loses, delays and copies packets as no queue does.
 
 use super::{MS, S};
 use ackclock_host::{Algorithm, CongestionControl, HostConfig};
@@ -9,7 +9,8 @@ use ackclock_sim::tcp::{Ack, FlowLimits, Receiver, Sender, SenderEvent, Transmit
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
-/// What the path does. Chances are in thousandths of packets.
+/// What the path does. `loss`, `ack_loss`, `ack_copies`, `late`, `copies`, `pause` and `outage` are
+/// chances per packet, in thousandths.
 #[derive(Clone, Debug)]
 pub struct Wild {
     pub profile: Profile,
@@ -18,22 +19,23 @@ pub struct Wild {
     pub spacing_ns: u64,
     pub loss: u64,
     pub ack_loss: u64,
-    /// Packets that arrive up to `late_ns` late.
+    pub ack_copies: u64,
+    /// The packet arrives up to `late_ns` late.
     pub late: u64,
     pub late_ns: u64,
     pub copies: u64,
-    /// The path stops for `pause_ns`: nothing is lost.
+    /// The path stops for `pause_ns`, and loses nothing.
     pub pause: u64,
     pub pause_ns: u64,
-    /// All that is sent in the next two round trips is lost.
+    /// The path loses all packets of the next two RTTs.
     pub outage: u64,
     pub window: u64,
-    /// Length of a connection, and how many there are.
+    /// Length of each connection, and how many connections follow each other.
     pub segments: u64,
     pub rounds: u32,
     pub tso: bool,
     pub pacing: bool,
-    /// The application writes 40 segments a second, at once.
+    /// A send buffer of 40 segments, and an ACK that is 1 s late after every 40 segments.
     pub idle: bool,
 }
 
@@ -45,6 +47,7 @@ impl Wild {
             spacing_ns: MS,
             loss: 0,
             ack_loss: 0,
+            ack_copies: 0,
             late: 0,
             late_ns: 0,
             copies: 0,
@@ -181,12 +184,14 @@ pub fn run(path: &Wild, algorithm: &str, totals: &mut Totals, mut watch: impl Fn
                 called = true;
             }
             if let Some(ack) = answer.filter(|_| dice.up_to(999) >= path.ack_loss) {
-                // An application that pauses shows in late ACKs of every fortieth segment.
                 let pause_ns = if path.idle && ack.ack % 40 == 0 { S } else { 0 };
                 ack_free_ns = (now_ns + path.rtt_ns / 2 + pause_ns).max(ack_free_ns);
-                number += 1;
-                line.push(Reverse((ack_free_ns, number)));
-                arrivals.insert(number, Arrival::Ack(ack));
+                let copied = path.ack_copies > 0 && dice.up_to(999) < path.ack_copies;
+                for _ in 0..1 + u32::from(copied) {
+                    number += 1;
+                    line.push(Reverse((ack_free_ns, number)));
+                    arrivals.insert(number, Arrival::Ack(ack));
+                }
             }
             for (what, cwnd, in_flight) in sender.take_events() {
                 totals.timeouts += u64::from(what == SenderEvent::Timeout);
