@@ -1,5 +1,7 @@
 """What is kept is what ran: attacks on the cache, on `-o` and on a C file while it runs."""
 
+import contextlib
+import errno
 import json
 import os
 import random
@@ -204,10 +206,12 @@ def test_what_exchanges_names_at_once_may_be_missing(small, tmp_path, monkeypatc
 # Damage.
 
 
+def same_tables(one, other):
+    return all(getattr(one, name).equals(getattr(other, name)) for name in tables.TABLES)
+
+
 def same(one, other):
-    return one.manifest == other.manifest and all(
-        getattr(one, name).equals(getattr(other, name)) for name in tables.TABLES
-    )
+    return one.manifest == other.manifest and same_tables(one, other)
 
 
 def test_no_flipped_bit_is_read(tmp_path):
@@ -463,6 +467,49 @@ def test_only_what_the_dead_left_is_collected(tmp_path):
         collect(tmp_path)
         assert mine._partial.is_dir()
     assert hidden(tmp_path) == [somebodys.name]
+
+
+def test_without_locks_nothing_is_collected(tmp_path, monkeypatch):
+    def flock(*_):
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr("fcntl.flock", flock)
+    left = tmp_path / f"{PARTIAL}left"
+    left.mkdir()
+    with Directory(tmp_path / "out") as directory:
+        directory.fill(run(short()).write)
+    whole(tmp_path / "out")
+    assert hidden(tmp_path) == [left.name]
+
+
+def test_a_kill_while_a_directory_is_filled_in_place(tmp_path, monkeypatch):
+    """At every step: what is there is no result, or a whole one, and the next command fills it."""
+    monkeypatch.chdir(tmp_path)
+    one, other = run(short()), run(short(seed=2))
+    rename, steps, finished = Path.rename, 0, False
+    while not finished:
+        one.save(".")
+        left = steps
+
+        def killed(path, target):
+            nonlocal left
+            if left == 0:
+                raise KeyboardInterrupt
+            left -= 1
+            return rename(path, target)
+
+        monkeypatch.setattr(Path, "rename", killed)
+        try:
+            other.save(".")
+            finished = True
+        except KeyboardInterrupt:
+            with contextlib.suppress(AckclockError):
+                loaded = Result.load(".")
+                assert any(same_tables(loaded, each) for each in (one, other))
+        monkeypatch.setattr(Path, "rename", rename)
+        steps += 1
+    assert steps > 8
+    assert same_tables(whole(tmp_path), other)
 
 
 #: Kills its child 50 times, while it compiles, runs, keeps and writes: every other time right

@@ -40,10 +40,10 @@ def partial_directory(place: Path) -> Iterator[Path]:
 
     Raises `OSError` where it cannot be made.
     """
-    while True:
+    lock = None
+    while lock is None:  # another command may collect it before it is locked
         partial = Path(tempfile.mkdtemp(prefix=PARTIAL, dir=place))
-        if (lock := _lock(partial)) is not None:
-            break  # otherwise another command collected it before it was locked
+        lock = _lock(partial, needed=False)
     try:
         yield partial
     finally:
@@ -56,27 +56,39 @@ def partial_directory(place: Path) -> Iterator[Path]:
 
 def collect(place: Path) -> None:
     """Removes the hidden directories in `place` that killed commands of this user left."""
-    with suppress(OSError):
-        for path in place.glob(f"{PARTIAL}*"):
+    try:
+        left = list(place.glob(f"{PARTIAL}*"))
+    except OSError:
+        return
+    for path in left:
+        with suppress(OSError):
             found = path.lstat()
-            if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
-                continue
-            if (lock := _lock(path)) is not None:
+            mine = stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid()
+            if mine and (lock := _lock(path, needed=True)) is not None:
                 shutil.rmtree(path, ignore_errors=True)
                 os.close(lock)
 
 
-def _lock(directory: Path) -> int | None:
-    """Locks a directory; None if its owner lives, or it is gone."""
+def _lock(directory: Path, *, needed: bool) -> int | None:
+    """Locks a directory; None if another command holds it, or it is gone.
+
+    On a file system without locks it is locked only if that is not `needed`.
+    """
     try:
         descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-    except OSError:
+    except FileNotFoundError:
         return None
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if os.path.samestat(os.fstat(descriptor), directory.lstat()):
-            return descriptor
+        locked = True
+    except BlockingIOError:
+        locked = False
     except OSError:
+        locked = not needed
+    try:
+        if locked and os.path.samestat(os.fstat(descriptor), directory.lstat()):
+            return descriptor
+    except FileNotFoundError:
         pass
     os.close(descriptor)
     return None
