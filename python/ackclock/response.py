@@ -138,6 +138,7 @@ def scenario(
             Flow(
                 algorithm=algorithm,
                 size=f"{epochs * every * mss}B",
+                receive_window="1GiB",  # the largest of TCP
                 initial_ssthresh_packets=max(round(0.75 * window), 2),
             ),
         ),
