@@ -16,7 +16,7 @@ fn lossy(
 ) -> Scenario {
     let mut scenario = dumbbell(
         profile,
-        1_000_000_000_000,
+        50_000_000_000,
         1 << 20,
         vec![flow(algorithm, rtt_ns)],
     );
