@@ -1,5 +1,6 @@
 """The command as a user meets it: what it prints, and one clear line when something is wrong."""
 
+import itertools
 import json
 import os
 import re
@@ -10,7 +11,7 @@ import time
 import polars as pl
 import pytest
 
-from ackclock import Result, tables
+from ackclock import Result, console, tables
 from ackclock.output import WRITTEN
 from conftest import ACKCLOCK, ROOT
 
@@ -313,3 +314,67 @@ def test_ctrl_c_in_a_sweep_keeps_what_is_done_and_resumes(tmp_path):
     process.communicate(timeout=120)
     assert process.returncode == 0
     assert {path: path.stat().st_mtime_ns for path in runs} == before
+
+
+def test_settings_of_the_command_line(ackclock, scenario):
+    text = scenario.read_text() + '[[flow]]\nalgorithm = "cubic"\n'
+    changes = ["--set", "bottleneck.buffer=2bdp", "--set", "flow.2.start=0.5s", "--rtt", "30ms"]
+    done = ackclock("run", "-", *changes, "--seed", 5, "-o", "out", input=text)
+    assert done.returncode == 0, done.stderr
+    ran = Result.load(scenario.parent / "out").scenario
+    assert (ran.bottleneck.buffer, ran.rtt, ran.seed) == ("2bdp", "30ms", 5)
+    assert [flow.start for flow in ran.flows] == ["0s", "0.5s"]
+
+
+def test_a_repeated_algorithm_goes_by_flow(ackclock, scenario):
+    scenario.write_text(SCENARIO + "count = 2\n")
+    algorithms = ["--algorithm", "reno", "--algorithm", "cubic:beta=0.5"]
+    done = ackclock("run", scenario, *algorithms, "--json")
+    assert done.returncode == 0, done.stderr
+    flows = json.loads(done.stdout)["flows"]
+    assert [flow["algorithm"] for flow in flows] == ["reno", "cubic:beta=0.5"]
+    wrong = ackclock("run", scenario, *algorithms, "--algorithm", "bic")
+    refused(wrong, "3 times", "2 flows", "give it once")
+    (scenario.parent / "web.toml").write_text(SCENARIO.replace("[[flow]]", "[[session]]"))
+    refused(ackclock("run", "web.toml", "--algorithm", "reno"), "--set session.algorithm=reno")
+
+
+def test_an_rtt_that_would_change_nothing_is_refused(ackclock, scenario):
+    scenario.write_text(SCENARIO + 'rtt = "10ms"\n')
+    refused(ackclock("run", scenario, "--rtt", "30ms"), "--set flow.rtt=30ms")
+
+
+def test_several_scenarios_and_their_json(ackclock, scenario, tmp_path):
+    (tmp_path / "other.toml").write_text(SCENARIO.replace("20mbit", "10mbit"))
+    done = ackclock("run", scenario, "other.toml", "--json", "-o", "out")
+    assert done.returncode == 0, done.stderr
+    one, two = (json.loads(line) for line in done.stdout.splitlines())
+    assert (one["scenario"], two["scenario"]) == ("scenario", "other")
+    assert one["flows"][0]["goodput_bps"] > 1.5 * two["flows"][0]["goodput_bps"]
+    assert Result.load(tmp_path / "out" / "other").scenario.bottleneck.rate == "10mbit"
+    plain = ackclock("run", scenario, "other.toml").stdout
+    assert plain.index("scenario\n") < plain.index("other\n")
+
+
+def test_seeds_give_means_with_intervals(ackclock, scenario, tmp_path):
+    done = ackclock("run", scenario, "--seeds", "2-6", "--json", "-o", "out")
+    assert done.returncode == 0, done.stderr
+    summary = json.loads(done.stdout)
+    assert summary["seeds"] == [2, 3, 4, 5, 6]
+    goodput = summary["flows"][0]["goodput_bps"]
+    assert goodput["n"] == 5
+    assert 15e6 < goodput["low"] <= goodput["mean"] <= goodput["high"] < 20e6
+    written = json.loads((tmp_path / "out" / "summary.json").read_text())
+    assert written == {key: summary[key] for key in summary if key != "scenario"}
+    assert re.search(r"\d \(\d+\.\d+ … \d+\.\d+\)", ackclock("run", scenario, "--seeds", 3).stdout)
+
+
+def test_progress_in_a_log_is_plain_lines(monkeypatch, capsys):
+    clock = itertools.count(0, 6)
+    monkeypatch.setattr(console.time, "monotonic", lambda: next(clock))
+    with console.progress_bar("two_cubic") as progress:
+        for step in range(1, 11):
+            progress(step / 20)
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0] == "two_cubic: 10 %, about 1 min 48 s left"
+    assert len(lines) == 5

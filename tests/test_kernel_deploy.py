@@ -261,7 +261,9 @@ def test_without_root():
 LACKS = {
     "this kernel has no BTF": "mount -t tmpfs none /sys/kernel/btf",
     "Linux 5.10.0-30-amd64 is too old": "mount --bind osrelease /proc/sys/kernel/osrelease",
-    "this command runs in a mount namespace of its own": "umount /sys/fs/bpf; ! umount /sys/fs/bpf 2>&-",
+    "this command runs in a mount namespace of its own": (
+        "umount /sys/fs/bpf; ! umount /sys/fs/bpf 2>&-"
+    ),
 }
 
 

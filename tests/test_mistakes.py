@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from ackclock import AckclockError, Bottleneck, Flow, Scenario, run
+from ackclock import AckclockError, Bottleneck, Flow, Scenario, run, sweep
 from conftest import ACKCLOCK
 
 SCENARIO = """\
@@ -178,6 +178,7 @@ COMMANDS = {
     "list cubik": ["did you mean `cubic`?"],
     "new My-CC": ['name = "My-CC"', "my_cc"],
     "new cubic": ["already", "choose another"],
+    "response --algorithm cubic --rtt 10": ['rtt = "10"', 'like "10ms"'],
     "response --algorithm cubic --lowest 2": ["lowest = 2", "choose from"],
     "compare nowhere.toml": ["nowhere.toml: no such file"],
 }
@@ -235,6 +236,11 @@ SMALL = Scenario(**FIELDS)
 #: What one might type in Python, and what the line says.
 PYTHON = {
     "a path as scenario": (lambda: run("s.toml"), ["s.toml", "Scenario.from_toml"]),
+    "fields as scenario": (lambda: run(FIELDS), ["Scenario(**fields)"]),
+    "scenarios to run": (lambda: run([SMALL]), ["sweep(scenarios, reduce)"]),
+    "one scenario to sweep": (lambda: sweep(SMALL, len), ["pass a list of Scenario"]),
+    "paths to sweep": (lambda: sweep(["s.toml"], len), ["Scenario.from_toml('s.toml')"]),
+    "no function to reduce": (lambda: sweep([SMALL], None), ["pass a function of a Result"]),
     "a path to Scenario": (lambda: Scenario("s.toml"), ["Scenario.from_toml(PATH)"]),
     "a number without unit": (lambda: Bottleneck(rate=10, buffer="1bdp"), ['like "10mbit"']),
     "a rate in Mb": (lambda: Bottleneck(rate="10Mb", buffer="1bdp"), ['"10mbit"']),

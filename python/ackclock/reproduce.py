@@ -392,7 +392,7 @@ def run_totals(figures: Sequence[Reproduced]) -> str:
     )
     noun = "run" if len(runs) == 1 else "runs"
     return (
-        f"{len(runs)} {noun}, {packets / 1e6:.0f} million data packets in {core_s:.0f} "
+        f"{len(runs)} {noun}, {packets / 1e6:,.1f} million data packets in {core_s:.0f} "
         f"core-seconds; a testbed would have taken {testbed_s / 3600:.1f} hours."
     )
 

@@ -202,10 +202,12 @@ def measure(
     for each in loss_rates:
         if not 1e-9 <= each <= 0.1:
             raise AckclockError(f"loss rate = {each:g}: choose from 1e-9 to 0.1")
-    try:
-        rtts_s = {rtt: units.duration_ns(rtt) / 1e9 for rtt in rtts}
-    except ValueError as error:
-        raise AckclockError(f"rtt: {error}") from None
+    rtts_s = {}
+    for rtt in rtts:
+        try:
+            rtts_s[rtt] = units.duration_ns(rtt) / 1e9
+        except ValueError as error:
+            raise AckclockError(f'rtt = "{rtt}": {error}') from None
     for rtt, rtt_s in rtts_s.items():
         if not 1e-6 <= rtt_s <= 100:
             raise AckclockError(f'rtt = "{rtt}": choose from 1us to 100s')

@@ -14,7 +14,7 @@ from ackclock import _core, kept, tables
 from ackclock.errors import AckclockError
 from ackclock.kept import MANIFEST
 from ackclock.output import Directory
-from ackclock.scenario import Scenario
+from ackclock.scenario import Scenario, check_is_scenario
 from ackclock.snapshot import Algorithms, key_of
 
 PAGE = "index.html"
@@ -85,10 +85,7 @@ def run(scenario: Scenario, *, progress: Callable[[float], None] | None = None) 
     `progress` is called about ten times a second with the fraction done. Ctrl-C stops the run.
     Raises `AckclockError` if the scenario cannot be simulated.
     """
-    if not isinstance(scenario, Scenario):
-        raise AckclockError(
-            f"scenario = {scenario!r}: pass a Scenario, like Scenario.from_toml({scenario!r})"
-        )
+    check_is_scenario(scenario)
     results: list[Result] = []
     prepared = scenario.prepare()
     _core.run_many(

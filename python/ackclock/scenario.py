@@ -526,6 +526,20 @@ class Scenario(_Model):
             )
 
 
+def check_is_scenario(value: object) -> None:
+    """Raises `AckclockError` with what to pass instead if the value is not a `Scenario`."""
+    if isinstance(value, Scenario):
+        return
+    fix = "pass a Scenario"
+    if isinstance(value, str | PathLike):
+        fix += f", like Scenario.from_toml({value!r})"
+    elif isinstance(value, Mapping):
+        fix += ", like Scenario(**fields)"
+    elif isinstance(value, list | tuple):
+        fix += "; sweep(scenarios, reduce) runs many"
+    raise AckclockError(f"scenario = {value!r:.40}: {fix}")
+
+
 def markdown() -> str:
     """`docs/scenario.md`."""
     lines = [

@@ -1,4 +1,4 @@
-"""A C file to start one's own algorithm from."""
+"""The C file that a new algorithm starts from."""
 
 import re
 from pathlib import Path
@@ -13,7 +13,7 @@ LONGEST = 15
 def write(name: str, directory: Path = Path()) -> Path:
     """Writes NAME.c, which is `examples/my_cc.c` under that name; returns its path.
 
-    Raises `AckclockError` if the name does not do, or the file exists or cannot be written.
+    Raises `AckclockError` if the name is not valid, or the file exists or cannot be written.
     """
     _check(name)
     path = directory / f"{name}.c"
@@ -34,8 +34,8 @@ def _check(name: str) -> None:
     elif len(name) > LONGEST:
         problem = f"has {len(name)} characters; the kernel takes {LONGEST}"
     elif name in {algorithm["name"] for algorithm in _core.algorithms()}:
-        problem = "is an algorithm already; choose another"
+        problem = "there is an algorithm of this name already; choose another"
     elif name.startswith(("tcp_", "cc_")):
-        problem = "functions that begin so are the kernel's and tcp_cc.h's; choose another"
+        problem = "the kernel and tcp_cc.h use names with this prefix; choose another"
     if problem:
         raise AckclockError(f'name = "{name}": {problem}')

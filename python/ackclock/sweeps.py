@@ -1,7 +1,7 @@
 """Many scenarios on all cores, each result kept so that a rerun costs nothing."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -9,7 +9,7 @@ from ackclock import _core, kept, snapshot
 from ackclock.errors import AckclockError
 from ackclock.output import collect, partial_directory
 from ackclock.runs import Result, from_engine
-from ackclock.scenario import Scenario
+from ackclock.scenario import Scenario, check_is_scenario
 
 T = TypeVar("T")
 
@@ -29,6 +29,10 @@ def sweep(
 
     Only one result at a time is in memory.
     """
+    if not callable(reduce):
+        raise AckclockError(
+            f"reduce = {reduce!r:.40}: pass a function of a Result, like metrics.utilisation"
+        )
     cache = Path(cache)
     with snapshot.held():
         fill(scenarios, cache=cache, jobs=jobs, progress=progress)
@@ -58,6 +62,10 @@ def fill(
     fraction of the remaining work that is done.
     Raises `AckclockError` if a scenario cannot be simulated.
     """
+    if isinstance(scenarios, str | Scenario | Mapping):
+        raise AckclockError(f"scenarios = {scenarios!r:.40}: pass a list of Scenario")
+    for scenario in scenarios:
+        check_is_scenario(scenario)
     cache = Path(cache)
     collect(cache)
     with snapshot.held():
