@@ -69,7 +69,7 @@ struct tcp_sock {
 };
 #pragma clang attribute pop
 
-/* Mirrored by `Record` in src/bpf/telemetry.rs. */
+/* Mirrored by `AckRecord` in src/bpf/telemetry.rs. */
 struct record {
 	u64 time_ns;		/* CLOCK_MONOTONIC */
 	u64 cookie;		/* SO_COOKIE of the socket */

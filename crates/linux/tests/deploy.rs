@@ -269,6 +269,37 @@ fn a_killed_deployment_leaves_all_or_nothing() {
     });
 }
 
+/// However little memory it may have: it is deployed, or nothing is.
+#[test]
+fn without_memory_nothing_is_left_behind() {
+    alone("without_memory_nothing_is_left_behind", || {
+        mount_bpffs();
+        let name = &unique("mem");
+        let (mut refused, mut deployed) = (0, 0);
+        for mib in (8..=32).step_by(2) {
+            let limit = format!("--as={}", mib << 20);
+            let child = start(&["prlimit", &limit], &format!("deploy {name}"));
+            let output = child.wait_with_output().unwrap();
+            let said = String::from_utf8_lossy(&output.stdout).into_owned();
+            if said.contains("OUTCOME: deployed") {
+                undeploy(name).unwrap();
+                deployed += 1;
+            } else {
+                assert!(find(name).is_none(), "{mib} MiB: {said}");
+                refused += 1;
+            }
+            assert!(
+                entries(&format!("{BPFFS}/ackclock")).is_empty(),
+                "{mib} MiB"
+            );
+        }
+        assert!(
+            refused > 0 && deployed > 0,
+            "{refused} refused, {deployed} deployed"
+        );
+    });
+}
+
 /// Nothing is mounted before: one of them does that, too.
 #[test]
 fn of_several_at_once_one_wins() {

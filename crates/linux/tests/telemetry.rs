@@ -9,7 +9,7 @@ use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
-use ackclock_linux::bpf::{Filter, Record, Registered, Telemetry};
+use ackclock_linux::bpf::{AckRecord, Filter, Registered, Telemetry};
 
 const SHORT: Duration = Duration::from_millis(20);
 
@@ -25,8 +25,7 @@ fn connect(algorithm: &str) -> (TcpStream, TcpStream, u64) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let sender = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
     let (receiver, _) = listener.accept().unwrap();
-    let mut cookie = 0_u64;
-    // SAFETY: pointers and lengths are those of the name and of the cookie.
+    // SAFETY: pointer and length are the name's.
     unsafe {
         let set = libc::setsockopt(
             sender.as_raw_fd(),
@@ -36,9 +35,18 @@ fn connect(algorithm: &str) -> (TcpStream, TcpStream, u64) {
             algorithm.len() as u32,
         );
         assert_eq!(set, 0);
-        let mut length = 8;
+    }
+    let cookie = cookie(&sender);
+    (sender, receiver, cookie)
+}
+
+fn cookie(socket: &TcpStream) -> u64 {
+    let mut cookie = 0_u64;
+    let mut length = 8;
+    // SAFETY: pointer and length are the cookie's.
+    unsafe {
         let got = libc::getsockopt(
-            sender.as_raw_fd(),
+            socket.as_raw_fd(),
             libc::SOL_SOCKET,
             libc::SO_COOKIE,
             (&raw mut cookie).cast(),
@@ -46,7 +54,7 @@ fn connect(algorithm: &str) -> (TcpStream, TcpStream, u64) {
         );
         assert_eq!(got, 0);
     }
-    (sender, receiver, cookie)
+    cookie
 }
 
 /// Sends rounds of 64 KiB, each answered: at least one ACK a round.
@@ -66,7 +74,7 @@ fn transfer(sender: &mut TcpStream, receiver: &mut TcpStream, rounds: usize) {
     });
 }
 
-fn drain(telemetry: &mut Telemetry) -> Vec<Record> {
+fn drain(telemetry: &mut Telemetry) -> Vec<AckRecord> {
     telemetry.poll(SHORT).unwrap().collect()
 }
 
@@ -110,7 +118,7 @@ fn the_watched_sockets_are_recorded() {
         assert_eq!(telemetry.lost().unwrap(), 0);
 
         let fields = mine.private_fields();
-        let values = |record: &Record| {
+        let values = |record: &AckRecord| {
             let values = fields
                 .iter()
                 .map(|field| (field.name.clone(), field.value(record)));
@@ -183,9 +191,109 @@ fn a_port_is_a_filter() {
         transfer(&mut sender, &mut receiver, 100);
         let records = drain(&mut telemetry);
         assert!(records.iter().any(|record| record.cookie == cookie));
-        let ports = |record: &Record| [record.local_port, record.remote_port];
+        let ports = |record: &AckRecord| [record.local_port, record.remote_port];
         assert!(records.iter().all(|record| ports(record).contains(&port)));
     });
+}
+
+/// What a ring that is too small keeps and counts as lost is what one of full size keeps.
+#[test]
+fn the_count_of_lost_records_is_exact() {
+    if common::skipped("recording") {
+        return;
+    }
+    common::in_own_namespace(|| {
+        loopback_up();
+        let mut small = Telemetry::start_with_ring(Filter::Watched, 4096).unwrap();
+        let mut large = Telemetry::start(Filter::Watched).unwrap();
+        let (mut sender, mut receiver, cookie) = connect("reno");
+        small.watch(cookie).unwrap();
+        large.watch(cookie).unwrap();
+        let (mut kept, mut all) = (0, 0);
+        for rounds in [100, 1, 30] {
+            transfer(&mut sender, &mut receiver, rounds);
+            kept += drain(&mut small).len() as u64;
+            all += drain(&mut large).len() as u64;
+        }
+        drop(sender);
+        drop(receiver);
+        thread::sleep(SHORT); // an ACK may have been under way
+        kept += drain(&mut small).len() as u64;
+        all += drain(&mut large).len() as u64;
+        assert_eq!(large.lost().unwrap(), 0);
+        let lost = small.lost().unwrap();
+        assert!(lost > 0);
+        assert_eq!(kept + lost, all);
+    });
+}
+
+/// The same addresses and ports in two namespaces: the socket is watched, not what it is called.
+#[test]
+fn of_two_namespaces_the_watched_socket_is_recorded() {
+    if common::skipped("recording") {
+        return;
+    }
+    let one = || {
+        loopback_up();
+        let listener = TcpListener::bind("127.0.0.1:7").unwrap();
+        let sender = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        (listener.accept().unwrap().0, sender)
+    };
+    common::in_own_namespace(|| {
+        let (mut receiver, mut sender) = one();
+        let (mut other, mut its_sender) = thread::scope(|scope| {
+            let enter = || {
+                // SAFETY: unshare changes nothing but the namespace of the calling thread.
+                assert_eq!(unsafe { libc::unshare(libc::CLONE_NEWNET) }, 0);
+                one()
+            };
+            scope.spawn(enter).join().unwrap()
+        });
+        let cookie = cookie(&sender);
+        assert_ne!(cookie, self::cookie(&its_sender));
+        let mut telemetry = Telemetry::start(Filter::Watched).unwrap();
+        telemetry.watch(cookie).unwrap();
+        transfer(&mut its_sender, &mut other, 100);
+        assert!(drain(&mut telemetry).is_empty());
+        transfer(&mut sender, &mut receiver, 10);
+        let records = drain(&mut telemetry);
+        assert!(records.len() >= 10);
+        assert!(records.iter().all(|record| record.cookie == cookie));
+    });
+}
+
+/// Where the clock of this process is not the kernel's, records have that of this process.
+#[test]
+fn times_are_those_of_this_process() {
+    const NAME: &str = "times_are_those_of_this_process";
+    let ahead = ["--time", "--monotonic=1000000", "--boottime=1000000"];
+    common::alone_with(&ahead, NAME, || {
+        loopback_up();
+        let uptime = std::fs::read_to_string("/proc/uptime").unwrap();
+        let uptime: f64 = uptime.split(' ').next().unwrap().parse().unwrap();
+        assert!(uptime > 1e6, "no time namespace: {uptime} s");
+        let (mut sender, mut receiver, cookie) = connect("reno");
+        let mut telemetry = Telemetry::start(Filter::Watched).unwrap();
+        telemetry.watch(cookie).unwrap();
+        let before_ns = now_ns();
+        transfer(&mut sender, &mut receiver, 10);
+        let after_ns = now_ns();
+        let records = drain(&mut telemetry);
+        assert!(records.len() >= 10);
+        for record in records {
+            assert!((before_ns..=after_ns + 1_000_000_000).contains(&record.time_ns));
+        }
+    });
+}
+
+fn now_ns() -> u64 {
+    // SAFETY: zero is a value of this plain struct, which the call then fills.
+    let now = unsafe {
+        let mut now: libc::timespec = std::mem::zeroed();
+        libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut now);
+        now
+    };
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
 #[test]

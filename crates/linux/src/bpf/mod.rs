@@ -22,4 +22,4 @@ pub use load::{Registered, NAME_MAX};
 pub use private::PrivateField;
 pub use requirements::require;
 pub use status::{status, Status};
-pub use telemetry::{Filter, Record, Telemetry};
+pub use telemetry::{AckRecord, Filter, Telemetry};

@@ -4,7 +4,7 @@ use libbpf_rs::btf::types::{Array, Enum, Int, IntEncoding, MemberAttr, Struct, V
 use libbpf_rs::btf::{Btf, BtfType, HasSize as _, ReferencesType as _};
 use libbpf_rs::Object;
 
-use super::telemetry::Record;
+use super::telemetry::AckRecord;
 
 /// A number in an algorithm's private state (`inet_csk_ca`).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub struct PrivateField {
 
 impl PrivateField {
     /// Its value in a record.
-    pub fn value(&self, record: &Record) -> i128 {
+    pub fn value(&self, record: &AckRecord) -> i128 {
         let first = self.bit_offset / 8;
         let mut bytes = [0; 16];
         let available = &record.ca_priv[first..record.ca_priv.len().min(first + 16)];

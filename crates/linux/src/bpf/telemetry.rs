@@ -1,6 +1,7 @@
 //! The state of senders at each ACK, streamed from the kernel.
 
 use std::collections::VecDeque;
+use std::fs;
 use std::mem::size_of;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -33,8 +34,8 @@ pub enum Filter {
 /// the packets sent since, have left. `struct record` of bpf/telemetry.bpf.c.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Record {
-    /// `CLOCK_MONOTONIC`, ns.
+pub struct AckRecord {
+    /// `CLOCK_MONOTONIC` of this process, ns.
     pub time_ns: u64,
     /// `SO_COOKIE` of the socket.
     pub cookie: u64,
@@ -63,7 +64,7 @@ pub struct Record {
 /// [`poll`](Self::poll) at least every 100 ms.
 pub struct Telemetry {
     ring: RingBuffer<'static>,
-    arrived: Arc<Mutex<VecDeque<Record>>>,
+    arrived: Arc<Mutex<VecDeque<AckRecord>>>,
     object: Object,
     _link: Link,
 }
@@ -92,10 +93,13 @@ impl Telemetry {
             let object = open.load()?;
             let sink = Arc::clone(&arrived);
             let records = map(&object, "records");
+            let offset_ns = time_namespace_offset_ns();
             let mut ring = RingBufferBuilder::new();
             ring.add(&records, move |bytes| {
                 let mut sink = sink.lock().unwrap_or_else(PoisonError::into_inner);
-                sink.push_back(Record::from_bytes(bytes));
+                let mut record = AckRecord::from_bytes(bytes);
+                record.time_ns = record.time_ns.wrapping_add_signed(offset_ns);
+                sink.push_back(record);
                 0
             })?;
             let ring = ring.build()?;
@@ -132,7 +136,7 @@ impl Telemetry {
     pub fn poll(
         &mut self,
         timeout: Duration,
-    ) -> Result<impl Iterator<Item = Record> + use<>, KernelError> {
+    ) -> Result<impl Iterator<Item = AckRecord> + use<>, KernelError> {
         let cannot = |error| KernelError::system("read what TCP did", error);
         if !timeout.is_zero() {
             self.ring.poll(timeout).map_err(cannot)?;
@@ -156,13 +160,26 @@ impl Telemetry {
     }
 }
 
-impl Record {
+impl AckRecord {
     fn from_bytes(bytes: &[u8]) -> Self {
         assert!(bytes.len() >= size_of::<Self>());
         // SAFETY: the program writes a whole `struct record`, of which this is the mirror, and
-        // any bytes are a Record.
+        // any bytes are a AckRecord.
         unsafe { bytes.as_ptr().cast::<Self>().read_unaligned() }
     }
+}
+
+/// What `CLOCK_MONOTONIC` of this process is ahead of the kernel's, which BPF reads: 0 but in
+/// a time namespace (time_namespaces(7)), such as that of a restored container.
+fn time_namespace_offset_ns() -> i64 {
+    let offsets = fs::read_to_string("/proc/self/timens_offsets").unwrap_or_default();
+    let monotonic = offsets.lines().find_map(|line| {
+        let mut words = line.strip_prefix("monotonic")?.split_whitespace();
+        let seconds: i64 = words.next()?.parse().ok()?;
+        let nanoseconds: i64 = words.next()?.parse().ok()?;
+        seconds.checked_mul(1_000_000_000)?.checked_add(nanoseconds)
+    });
+    monotonic.unwrap_or(0)
 }
 
 fn map<'a>(object: &'a Object, name: &str) -> libbpf_rs::Map<'a> {

@@ -58,7 +58,7 @@ struct Ack {
 
 /// The bottleneck and the delay lines, with their packets. Times are nanoseconds from the start.
 #[derive(Debug)]
-pub struct Dumbbell {
+pub struct EmulatedDumbbell {
     link: Link,
     queue: Ring,
     lines: Vec<Line>,
@@ -70,7 +70,7 @@ pub struct Dumbbell {
     lost_outside: u64,
 }
 
-impl Dumbbell {
+impl EmulatedDumbbell {
     /// Makes an empty network, and allocates the memory of the queue.
     pub fn new(scenario: &Scenario) -> Self {
         let packet_bytes = scenario.packet_bytes() as usize;
@@ -320,7 +320,7 @@ mod tests {
         packet
     }
 
-    fn offer(network: &mut Dumbbell, now_ns: u64, packet: &[u8]) -> Option<usize> {
+    fn offer(network: &mut EmulatedDumbbell, now_ns: u64, packet: &[u8]) -> Option<usize> {
         network.room().expect("room")[..packet.len()].copy_from_slice(packet);
         network.enqueue(now_ns, packet.len())
     }
@@ -338,7 +338,7 @@ mod tests {
             patience in 1_usize..40,
         ) {
             let scenario = scenario(&[40_000_000, 80_000_000], 0, bottleneck(buffer));
-            let mut network = Dumbbell::new(&scenario);
+            let mut network = EmulatedDumbbell::new(&scenario);
             let mut link = Link::new(&scenario.bottleneck);
             let mut expected = VecDeque::new();
             let mut now_ns = 0;
@@ -373,7 +373,7 @@ mod tests {
         ) {
             let rtts_ns = [1_000_000, 40_000_000, 40_000_000];
             let scenario = scenario(&rtts_ns, jitter_ns, bottleneck(Buffer::Packets(10)));
-            let mut network = Dumbbell::new(&scenario);
+            let mut network = EmulatedDumbbell::new(&scenario);
             let mut now_ns = 0;
             let mut sent: Vec<VecDeque<(u64, u8)>> = vec![VecDeque::new(); 3];
             for (index, (gap_ns, flow)) in answers.iter().enumerate() {
@@ -403,7 +403,7 @@ mod tests {
             drop_every_packets: Some(3),
             ..bottleneck(Buffer::Packets(100))
         };
-        let mut network = Dumbbell::new(&scenario(&[1_000_000], 0, every));
+        let mut network = EmulatedDumbbell::new(&scenario(&[1_000_000], 0, every));
         for len in [1500, 52, 1500, 52, 1500, 1500] {
             offer(&mut network, 0, &packet(40_000, FIRST_PORT + 1, len));
         }
@@ -413,7 +413,8 @@ mod tests {
 
     #[test]
     fn strangers_are_counted_and_not_carried() {
-        let mut network = Dumbbell::new(&scenario(&[1_000_000], 0, bottleneck(Buffer::Packets(9))));
+        let mut network =
+            EmulatedDumbbell::new(&scenario(&[1_000_000], 0, bottleneck(Buffer::Packets(9))));
         let mut udp = packet(40_000, FIRST_PORT + 1, 100);
         udp[9] = 17;
         let no_flow = packet(40_000, FIRST_PORT + 2, 100);

@@ -1,6 +1,6 @@
 //! The part of the link emulator without clock and I/O: real packets pass the simulator's own link.
 //!
-//! [`Dumbbell`] holds the packets between the two hosts and says when each packet is due.
+//! [`EmulatedDumbbell`] holds the packets between the two hosts and says when each packet is due.
 //! `testbed::realtime` reads and writes the packets at those times. Departures follow the
 //! virtual clock of [`ackclock_sim::link::Link`]: a late wake-up changes when a packet is
 //! written, never which packets leave or are dropped.
@@ -10,5 +10,5 @@ mod lateness;
 mod ring;
 
 pub(crate) use dumbbell::room;
-pub use dumbbell::{Due, Dumbbell, Toward, FIRST_PORT};
+pub use dumbbell::{Due, EmulatedDumbbell, Toward, FIRST_PORT};
 pub use lateness::Lateness;

@@ -1,7 +1,7 @@
 //! Every ACK of a run, as the kernel's tracepoint shows it.
 
 use super::{sys, TestbedError};
-use crate::bpf::{Filter, PrivateField, Record, Telemetry};
+use crate::bpf::{AckRecord, Filter, PrivateField, Telemetry};
 use std::collections::HashMap;
 use std::os::fd::OwnedFd;
 use std::time::Duration;
@@ -103,7 +103,7 @@ impl Stream {
         Ok(())
     }
 
-    fn push(&mut self, record: &Record) {
+    fn push(&mut self, record: &AckRecord) {
         let table = &mut self.table;
         if self.times_ns.len() == MOST_ROWS {
             table.lost_rows += 1;

@@ -62,7 +62,7 @@ enum Phase {
 
 /// The rows that the flows record.
 #[derive(Debug, Default)]
-pub(super) struct Record {
+pub(super) struct Rows {
     pub(super) samples_wanted: bool,
     pub(super) samples: SampleTable,
     pub(super) events: EventTable,
@@ -164,7 +164,7 @@ impl Endpoint {
 
     /// Reads the state of the sender, records what has changed, and writes as much data as the
     /// socket takes.
-    pub(super) fn update(&mut self, now_ns: u64, record: &mut Record) -> Result<(), TestbedError> {
+    pub(super) fn update(&mut self, now_ns: u64, record: &mut Rows) -> Result<(), TestbedError> {
         if self.phase == Phase::Waiting {
             return Ok(());
         }
@@ -200,7 +200,7 @@ impl Endpoint {
         Ok(())
     }
 
-    fn record(&mut self, now_ns: u64, kind: EventKind, before: &TcpInfo, record: &mut Record) {
+    fn record(&mut self, now_ns: u64, kind: EventKind, before: &TcpInfo, record: &mut Rows) {
         match kind {
             EventKind::Recovery => self.recoveries += 1,
             EventKind::Timeout => self.timeouts += 1,

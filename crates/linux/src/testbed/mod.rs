@@ -24,7 +24,7 @@ use ackclock_sim::{Control, ScenarioError};
 use acks::Stream;
 use algorithms::Algorithms;
 use endpoint::{Endpoint, RECEIVER, SENDER};
-use namespace::{Config, Namespace};
+use namespace::{Config, TunNamespace};
 use realtime::Loop;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
@@ -128,8 +128,8 @@ pub fn run(
     };
     let algorithms = Algorithms::load(scenario, &code)?;
     let names = &algorithms.names;
-    let senders = Namespace::new(&config(SENDER))?;
-    let receivers = Namespace::new(&config(RECEIVER))?;
+    let senders = TunNamespace::new(&config(SENDER))?;
+    let receivers = TunNamespace::new(&config(RECEIVER))?;
     let flows = 0..scenario.flows.len();
     let sender_sockets = senders.enter(|| {
         flows

@@ -15,7 +15,7 @@ const DEVICE: &str = "tun0";
 
 /// A namespace with one TUN device.
 #[derive(Debug)]
-pub(super) struct Namespace {
+pub(super) struct TunNamespace {
     namespace: OwnedFd,
     /// The device: read here what the namespace sends.
     pub(super) tun: OwnedFd,
@@ -32,7 +32,7 @@ pub(super) struct Config {
     pub(super) socket_bytes: u64,
 }
 
-impl Namespace {
+impl TunNamespace {
     /// Makes a namespace with its device, and sets its sysctls.
     pub(super) fn new(config: &Config) -> Result<Self, TestbedError> {
         in_thread(|| {

@@ -5,10 +5,10 @@
 //! nothing half done. Then the loop sleeps until the next packet is due, but at least for
 //! [`COALESCE_NS`]: that makes 1 Gb/s affordable.
 
-use super::endpoint::{Endpoint, Record};
-use super::namespace::Namespace;
+use super::endpoint::{Endpoint, Rows};
+use super::namespace::TunNamespace;
 use super::{sys, TestbedError};
-use crate::emulator::{Dumbbell, Lateness, Toward};
+use crate::emulator::{EmulatedDumbbell, Lateness, Toward};
 use ackclock_sim::record::{QueueRow, QueueTable};
 use ackclock_sim::scenario::Scenario;
 use ackclock_sim::schedule::{Schedule, NEVER};
@@ -30,11 +30,11 @@ const PRIORITY: i32 = 50;
 #[derive(Debug)]
 pub(super) struct Loop<'a> {
     pub(super) scenario: &'a Scenario,
-    pub(super) network: Dumbbell,
+    pub(super) network: EmulatedDumbbell,
     pub(super) endpoints: Vec<Endpoint>,
-    pub(super) senders: &'a Namespace,
-    pub(super) receivers: &'a Namespace,
-    pub(super) record: Record,
+    pub(super) senders: &'a TunNamespace,
+    pub(super) receivers: &'a TunNamespace,
+    pub(super) record: Rows,
     pub(super) queues: QueueTable,
     pub(super) measured: Measured,
     /// Element 2i is the start of flow i, element 2i + 1 its stop; the last element is the sampler.
@@ -98,7 +98,7 @@ impl<'a> Loop<'a> {
     pub(super) fn new(
         scenario: &'a Scenario,
         endpoints: Vec<Endpoint>,
-        [senders, receivers]: [&'a Namespace; 2],
+        [senders, receivers]: [&'a TunNamespace; 2],
     ) -> Self {
         let flows = endpoints.len();
         let interval_ns = scenario.sample_interval_ns;
@@ -108,9 +108,9 @@ impl<'a> Loop<'a> {
             agenda.set(2 * index + 1, flow.stop_ns.unwrap_or(NEVER));
         }
         agenda.set(2 * flows, if interval_ns > 0 { interval_ns } else { NEVER });
-        let mut record = Record {
+        let mut record = Rows {
             samples_wanted: interval_ns > 0,
-            ..Record::default()
+            ..Rows::default()
         };
         let mut queues = QueueTable::default();
         let instants = scenario.duration_ns.checked_div(interval_ns).unwrap_or(0) as usize;
@@ -118,7 +118,7 @@ impl<'a> Loop<'a> {
         queues.reserve(instants + 1);
         Self {
             scenario,
-            network: Dumbbell::new(scenario),
+            network: EmulatedDumbbell::new(scenario),
             endpoints,
             senders,
             receivers,

@@ -32,6 +32,11 @@ pub const BPFFS: &str = "/sys/fs/bpf";
 /// mounts, processes and network, with no BPF file system: as on a machine that was just
 /// booted. What it mounts and deploys ends with it.
 pub fn alone(name: &str, test: impl FnOnce()) {
+    alone_with(&[], name, test);
+}
+
+/// As [`alone`], with more options of unshare(1).
+pub fn alone_with(options: &[&str], name: &str, test: impl FnOnce()) {
     if skipped("deploying") {
         return;
     }
@@ -49,6 +54,7 @@ pub fn alone(name: &str, test: impl FnOnce()) {
     ];
     let output = Command::new("unshare")
         .args(namespaces)
+        .args(options)
         .arg(std::env::current_exe().unwrap())
         .args(["--exact", name, "--nocapture", "--test-threads=1"])
         .env(ALONE, name)
