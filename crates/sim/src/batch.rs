@@ -1,4 +1,4 @@
-//! Many jobs on many threads, each result handed over as it comes.
+//! Runs many jobs on many threads, and returns each result when it comes.
 
 use std::any::Any;
 use std::panic::{catch_unwind, AssertUnwindSafe};
@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use std::{io, thread};
 
-/// Jobs at work. Dropping it lets the jobs that run go on, and starts no other.
+/// A batch of jobs. After a drop the running jobs continue, and no other job starts.
 #[derive(Debug)]
 pub struct Batch<R> {
     results: Receiver<(usize, Result<R, String>)>,
@@ -17,24 +17,24 @@ pub struct Batch<R> {
     answered: Vec<bool>,
 }
 
-/// What a [`Batch`] has to say.
+/// An answer of a [`Batch`].
 #[derive(Debug, PartialEq, Eq)]
 pub enum Answer<R> {
-    /// The result of the job of that index.
+    /// The result of the job with this index.
     Done(usize, R),
-    /// The job of that index did not end: the reason.
+    /// The job with this index did not end; the text is the reason.
     Lost(usize, String),
-    /// Nothing within the time.
+    /// No job has answered within the time.
     Nothing,
     /// Every job has answered.
     End,
 }
 
 impl<R: Send + 'static> Batch<R> {
-    /// Starts the work on all jobs, in their order, on `threads` threads.
+    /// Starts all jobs, in their order, on `threads` threads.
     ///
     /// # Errors
-    /// No thread can be started.
+    /// The machine cannot start a thread.
     pub fn start<J: Send + Sync + 'static>(
         jobs: Arc<Vec<J>>,
         threads: usize,
@@ -70,7 +70,7 @@ impl<R: Send + 'static> Batch<R> {
         })
     }
 
-    /// Waits so long for the next answer.
+    /// Waits for the next answer, at most for the given time.
     pub fn wait(&mut self, timeout: Duration) -> Answer<R> {
         match self.results.recv_timeout(timeout) {
             Ok((index, result)) => {
@@ -95,7 +95,7 @@ impl<R: Send + 'static> Batch<R> {
 }
 
 impl<R> Batch<R> {
-    /// Starts no job that has not started.
+    /// Stops the batch: no further job starts.
     pub fn stop(&self) {
         self.next.store(self.answered.len(), Relaxed);
     }
@@ -107,7 +107,7 @@ impl<R> Drop for Batch<R> {
     }
 }
 
-/// What a panic says.
+/// The message of a panic.
 pub fn message(panic: Box<dyn Any + Send>) -> String {
     let text = panic.downcast_ref::<&str>().map(ToString::to_string);
     text.or_else(|| panic.downcast_ref::<String>().cloned())

@@ -52,17 +52,17 @@ pub fn run(scenario: &Scenario, control: &Control) -> Result<RunResult, RunError
     run_with_census(scenario, control).map(|(result, _)| result)
 }
 
-/// [`run`] of what was checked and compiled before.
+/// As [`run`], of a scenario that is already checked and compiled.
 ///
 /// # Errors
-/// An algorithm that left an impossible window, or cancellation.
+/// An algorithm that set an impossible window, or cancellation.
 pub fn run_prepared(prepared: &Prepared, control: &Control) -> Result<RunResult, RunError> {
     let mut dumbbell = Dumbbell::new(prepared.scenario(), prepared.algorithms());
     dumbbell.run(control)?;
     Ok(dumbbell.result)
 }
 
-/// [`run`], and where the packets went.
+/// As [`run`]; also returns where the packets went.
 ///
 /// # Errors
 /// As [`run`].

@@ -132,11 +132,10 @@ impl Flow {
     }
 }
 
-/// The code and the parameters of each algorithm of a scenario, by its spec there.
+/// The code and the parameters of each algorithm of a scenario, by its spec in the scenario.
 pub type Algorithms = BTreeMap<String, Configured>;
 
-/// A scenario that passed every check, with the code of its algorithms: to run it, no file is
-/// read.
+/// A scenario that passed every check, with the code of its algorithms. Its run reads no file.
 #[derive(Clone, Debug)]
 pub struct Prepared {
     scenario: Scenario,

@@ -14,7 +14,7 @@ pub(super) struct Algorithms {
 }
 
 impl Algorithms {
-    /// Registers what the kernel does not have itself, each spec once.
+    /// Registers each algorithm that the kernel does not have itself; each spec once.
     pub(super) fn load(
         scenario: &Scenario,
         code: &scenario::Algorithms,

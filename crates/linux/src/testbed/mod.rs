@@ -104,15 +104,16 @@ pub struct Run {
     pub certificate: Certificate,
     /// Every ACK, if the caller asked for ACKs.
     pub acks: Option<AckTable>,
-    /// The code that ran, beside the kernel's own.
+    /// The code of the algorithms that ran, without the kernel's own algorithms.
     pub algorithms: scenario::Algorithms,
 }
 
-/// Runs a scenario in real time, its algorithms as in the snapshot; `acks`: records every ACK, too.
+/// Runs a scenario in real time, with the algorithms of the snapshot. With `acks` the run also
+/// records every ACK.
 ///
 /// # Errors
-/// A field that a kernel run cannot honour, no permission, a connection that broke, or
-/// cancellation. A run that kept time badly is no error: the certificate says so.
+/// A field that a kernel run cannot honour, a missing permission, a broken connection, or
+/// cancellation. A run that kept time badly is not an error: its certificate says so.
 pub fn run(
     scenario: &Scenario,
     snapshot: &Snapshot,
@@ -223,10 +224,11 @@ fn sender_socket(
     })
 }
 
-/// Refuses what a real kernel cannot do; the code of the algorithms that it does not have itself.
+/// Refuses a scenario that a real kernel cannot run. Returns the code of the algorithms that the
+/// kernel does not have itself.
 ///
 /// # Errors
-/// The first such field.
+/// The first field that a kernel run cannot honour.
 pub fn check(
     scenario: &Scenario,
     snapshot: &Snapshot,
