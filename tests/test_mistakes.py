@@ -305,6 +305,8 @@ ackclock.kernel.run, ackclock.plot.overview, ackclock.papers.names, ackclock.uni
     ).stdout
     for word in ("Simulates a scenario", "class Scenario", "sweep(", "laboratory for TCP"):
         assert word in text
+    assert "rate: Rate of the link" in text  # the meaning of each field
+    assert "rtt: Optional[Annotated[str, 1us to 100s]]" in text
     module = subprocess.run(
         [sys.executable, "-m", "ackclock", "--version"], capture_output=True, text=True, check=True
     )

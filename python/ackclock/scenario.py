@@ -10,13 +10,22 @@ import json
 import re
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from decimal import ROUND_HALF_UP
 from os import PathLike
 from pathlib import Path
 from typing import Annotated, Any, Literal, NoReturn, Self
 
-from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import (
+    AliasChoices,
+    BaseModel,
+    ConfigDict,
+    Field,
+    GetCoreSchemaHandler,
+    ValidationError,
+)
 from pydantic import model_validator as _model_validator
+from pydantic_core import core_schema
 
 from ackclock import _core, snapshot, units
 from ackclock.errors import AckclockError
@@ -29,13 +38,29 @@ KERNEL = "kernel:"
 MAX_SAMPLES = 50_000_000
 
 
+@dataclass(frozen=True, repr=False)
+class _Allowed:
+    """A check of a field's value; help() shows the text of what it allows."""
+
+    text: str
+    check: Callable[[Any], Any]
+
+    def __repr__(self) -> str:
+        return self.text
+
+    def __get_pydantic_core_schema__(
+        self, source: Any, handler: GetCoreSchemaHandler
+    ) -> core_schema.CoreSchema:
+        return core_schema.no_info_before_validator_function(self.check, handler(source))
+
+
 def _example(value: Any, like: str) -> str:
     """A number that lacks its unit, with the unit of `like`; or else `like`."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool) and value > 0
     return f"{value:g}{like.lstrip('0123456789.')}" if is_number else like
 
 
-def _quantity(parse: Callable[[str], int], low: str, high: str, like: str) -> BeforeValidator:
+def _quantity(parse: Callable[[str], int], low: str, high: str, like: str) -> _Allowed:
     """Text with a unit, whose value lies in [low, high]."""
 
     def check(value: Any) -> str:
@@ -45,19 +70,19 @@ def _quantity(parse: Callable[[str], int], low: str, high: str, like: str) -> Be
             raise ValueError(f"choose from {low} to {high}")
         return value
 
-    return BeforeValidator(check)
+    return _Allowed(f"{low} to {high}", check)
 
 
-def _integer(low: int, high: int) -> BeforeValidator:
+def _integer(low: int, high: int) -> _Allowed:
     def check(value: Any) -> int:
         if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
             raise ValueError(f"write a whole number from {low} to {high}")
         return value
 
-    return BeforeValidator(check)
+    return _Allowed(f"{low} to {high}", check)
 
 
-def _number(low: float, high: float) -> BeforeValidator:
+def _number(low: float, high: float) -> _Allowed:
     """A number with at most three decimals, which is what the canonical form keeps."""
 
     def check(value: Any) -> float:
@@ -71,7 +96,7 @@ def _number(low: float, high: float) -> BeforeValidator:
             raise ValueError("write at most three decimals")
         return value
 
-    return BeforeValidator(check)
+    return _Allowed(f"{low} to {high}", check)
 
 
 def _payload(value: Any) -> str:
@@ -96,12 +121,19 @@ Rtt = Annotated[str, _quantity(units.duration_ns, "1us", "100s", "100ms")]
 Jitter = Annotated[str, _quantity(units.duration_ns, "0s", "1s", "20us")]
 Rate = Annotated[str, _quantity(units.rate_bps, "1kbit", "1tbit", "250mbit")]
 Size = Annotated[str, _quantity(units.size_bytes, "1B", "1000000GB", "10MB")]
-Payload = Annotated[str, BeforeValidator(_payload)]
-Buffer = Annotated[str, BeforeValidator(_buffer)]
+Payload = Annotated[str, _Allowed('"10MB" or "600packets"', _payload)]
+Buffer = Annotated[str, _Allowed('"1bdp", "100packets" or "2MB"', _buffer)]
 
 
 class _Model(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **_: Any) -> None:
+        """Gives help() the meaning of each field."""
+        described = {name: field.description for name, field in cls.model_fields.items()}
+        meanings = [f"    {name}: {text}" for name, text in described.items() if text]
+        cls.__doc__ = "\n".join([f"{(cls.__doc__ or '').rstrip()}\n", *meanings])
 
     def __init__(self, *others: object, **fields: Any) -> None:
         if others:
