@@ -117,9 +117,11 @@ $(CORE): $(VENV)/installed $(CORE_SOURCES) pyproject.toml
 		{ cat $(VENV)/maturin.log; exit 1; }
 	@touch $@
 
-# Renamed into place: a process that has the old one loaded keeps it.
+# With maturin's description of Python, so that pyo3 is not compiled a second time. Renamed into
+# place: a process that has the old one loaded keeps it.
 $(KERNEL): $(KERNEL_SOURCES)
 	@echo "building the kernel part: 1 or 2 minutes the first time"
-	@PYO3_BUILD_EXTENSION_MODULE=1 cargo build --release --quiet --locked -p ackclock-py-kernel
+	@PYO3_BUILD_EXTENSION_MODULE=1 PYO3_CONFIG_FILE=$$(echo $(CURDIR)/target/maturin/pyo3-config-*) \
+		cargo build --release --quiet --locked -p ackclock-py-kernel
 	@cp target/release/lib_kernel.so $@.new
 	@mv $@.new $@

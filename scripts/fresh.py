@@ -108,6 +108,9 @@ def main() -> None:
         sys.exit("error: make test-fresh needs root: it mounts file systems and changes its root")
     for each in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(each, lambda *_: sys.exit("ended by a signal"))
+    commit = _git("rev-parse", "--short", "HEAD")
+    if _git("status", "--porcelain", "--untracked-files=no"):
+        _say(f"what is not committed is not tested; this is commit {commit}")
     LOGS.mkdir(parents=True, exist_ok=True)
     failed = False
     with _directory() as directory:
@@ -131,12 +134,17 @@ def main() -> None:
                 tree = built
             outcome = _run(name, row, tree, directory)
             failed |= bool(outcome.failed)
-            _write(row, outcome)
+            _write(row, outcome, commit)
             if name == "root" and built is None:
                 built = tree
             elif row.new:
                 _delete(tree)
     sys.exit(failed)
+
+
+def _git(*arguments: str) -> str:
+    command = ["git", "-C", str(ROOT), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
 
 
 def _say(text: str) -> None:
@@ -400,14 +408,8 @@ def _outcome(log: str, status: int) -> Outcome:
 HEADER = "| condition | ran | passed | failed | skipped, and why | minutes | commit |"
 
 
-def _write(row: Row, outcome: Outcome) -> None:
+def _write(row: Row, outcome: Outcome, commit: str) -> None:
     """Replaces the row in the table of the page; the other rows stay."""
-    commit = subprocess.run(
-        ["git", "-C", ROOT, "rev-parse", "--short", "HEAD"],
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout.strip()
     skipped = "<br>".join(f"{number}: {_cell(why)}" for why, number in outcome.skipped.items())
     failed = "<br>".join(map(_cell, outcome.failed))
     cells = (row.title, row.ran, outcome.passed, failed or "none", skipped or "none")

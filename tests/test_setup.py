@@ -135,8 +135,8 @@ def test_the_table_of_fresh_systems(tmp_path, monkeypatch):
     page = tmp_path / "platforms.md"
     monkeypatch.setattr(fresh, "PAGE", page)
     page.write_text(f"# Title\n\n{fresh.HEADER}\n|---|\n| root | old |\n\nEnd\n")
-    fresh._write(fresh.ROWS["busy"], outcome)
-    fresh._write(fresh.ROWS["user"], outcome)
+    fresh._write(fresh.ROWS["busy"], outcome, "abc")
+    fresh._write(fresh.ROWS["user"], outcome, "abc")
     *_, rule, root, user, busy, empty, end = page.read_text().splitlines()
     assert (rule, root, empty, end) == ("|---|", "| root | old |", "", "End")
     assert user.startswith("| an ordinary user | all | 41 | laws::two<br>tests/test_run.py::test_a")
