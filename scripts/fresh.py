@@ -121,25 +121,26 @@ def main() -> None:
         for name in names:
             row = ROWS[name]
             _say(f"{name}: {row.title}")
-            if row.new:
-                tree = _copy(system, directory / name)
-            else:
-                if built is None:
-                    built = _copy(system, directory / "built")
-                    _install(built)
-                    _clone(built, ROWS["root"])
-                    with (LOGS / "built.log").open("w") as log:
-                        if _inside(built, ROWS["root"], BUILT, log):
-                            sys.exit(f"error: the build fails: {log.name}")
-                tree = built
+            tree = _copy(system, directory / name) if row.new else built or _build(system)
             outcome = _run(name, row, tree, directory)
-            failed |= bool(outcome.failed)
             _write(row, outcome, commit)
-            if name == "root" and built is None:
+            failed |= bool(outcome.failed)
+            if name == "root" or not row.new:
                 built = tree
-            elif row.new:
+            else:
                 _delete(tree)
     sys.exit(failed)
+
+
+def _build(system: Path) -> Path:
+    """A system in which root has built all and run nothing."""
+    tree = _copy(system, system.with_name("built"))
+    _install(tree)
+    _clone(tree, ROWS["root"])
+    with (LOGS / "built.log").open("w") as log:
+        if _inside(tree, ROWS["root"], BUILT, log):
+            sys.exit(f"error: the build fails: {log.name}")
+    return tree
 
 
 def _git(*arguments: str) -> str:
