@@ -40,6 +40,19 @@ BUILT = (
     "make build && scripts/require.sh -- network iperf3 chromium && "
     "cargo test --locked --no-run -p ackclock-linux"
 )
+#: Starts a command whose mounts and processes end with it, as it ends with this script.
+OWN = [
+    "setpriv",
+    "--pdeathsig",
+    "KILL",
+    "unshare",
+    "--mount",
+    "--pid",
+    "--uts",
+    "--ipc",
+    "--fork",
+    "--kill-child",
+]
 BUSY = "for i in 1 2 3 4 5 6 7 8; do while :; do :; done & done; "
 
 
@@ -173,7 +186,12 @@ def _directory() -> Iterator[Path]:
 
 def _delete(directory: Path) -> None:
     """Deletes a tree in which nothing is mounted: it does not leave the file system."""
-    subprocess.run(["rm", "-rf", "--one-file-system", directory], check=True)
+    for _ in range(10):  # processes that were killed may still be ending
+        command = ["rm", "-rf", "--one-file-system", directory]
+        if subprocess.run(command, check=False, capture_output=True).returncode == 0:
+            return
+        time.sleep(1)
+    sys.exit(f"error: {directory} cannot be deleted")
 
 
 def _copy(system: Path, to: Path) -> Path:
@@ -188,6 +206,8 @@ def _bootstrap(system: Path) -> None:
     options = system.with_name("apt.conf")
     options.write_text("\n".join(acquire) + "\n")
     command = [
+        *OWN,
+        "--mount-proc",
         "mmdebstrap",
         "--quiet",
         "--variant=minbase",
@@ -329,11 +349,10 @@ def _inside(
     # The shell stays, as process 1 with all capabilities.
     typed = f"{start} sh -c {shlex.quote(command)}\nexit $?\n"
     script = f"{row.prepare or ':'}\ncd {directory}\n{typed}"
-    namespaces = ["unshare", "--mount", "--pid", "--uts", "--ipc", "--fork", "--kill-child"]
     arguments = ["container", str(tree), str(layer or ""), script]
     log.flush()
     process = subprocess.Popen(
-        ["setpriv", "--pdeathsig", "KILL", *namespaces, "sh", "-c", CONTAINER, *arguments],
+        [*OWN, "sh", "-c", CONTAINER, *arguments],
         stdin=subprocess.DEVNULL,
         stdout=log,
         stderr=subprocess.STDOUT,
