@@ -1,5 +1,6 @@
 """A user's C file that crashes, loops or has an odd name: one clear line, and exit status 1."""
 
+import os
 import signal
 import subprocess
 import sys
@@ -155,3 +156,16 @@ def test_an_unusable_place_for_temporary_files_is_named(tmp_path, options, words
     assert words in done.stderr, done.stderr
     assert str(place) in done.stderr
     assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize("command", [["run", "scenario.toml", "--algorithm"], ["list"]])
+def test_a_name_that_is_not_utf_8_is_refused(tmp_path, command):
+    (tmp_path / "scenario.toml").write_text(SCENARIO)
+    name = b"./\xff.c"
+    (tmp_path / os.fsdecode(name)).write_text(FILE.format(body=""))
+    done = subprocess.run(
+        [ACKCLOCK, *command, name], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert len(done.stderr.splitlines()) == 1
+    assert done.stderr.endswith("is not text in UTF-8: rename the file\n")

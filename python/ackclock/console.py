@@ -98,6 +98,9 @@ def one_line_errors(interrupted: str = "nothing was written") -> Iterator[None]:
         with snapshot.held():  # one look at each C file for the whole command
             yield
         sys.stdout.flush()
+    except UnicodeEncodeError:  # the name of a file may be any bytes
+        err.print("error: a name on the command line is not text in UTF-8: rename the file")
+        raise typer.Exit(1) from None
     except AckclockError as error:
         err.print(f"error: {error}")
         raise typer.Exit(1) from None

@@ -11,7 +11,7 @@ use prepared::{Prepared, Snapshot};
 use pyo3::create_exception;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList};
+use pyo3::types::{PyDict, PyList, PyString};
 
 create_exception!(
     ackclock._core,
@@ -45,7 +45,7 @@ fn algorithms(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
 ///
 /// Raises AckclockError.
 #[pyfunction]
-fn configure<'py>(py: Python<'py>, spec: &str) -> PyResult<Bound<'py, PyDict>> {
+fn configure<'py>(py: Python<'py>, spec: &Bound<'py, PyString>) -> PyResult<Bound<'py, PyDict>> {
     Snapshot::default().configure(py, spec)
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ackclock_sim::Scenario;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyString};
 
 use crate::{describe_configured, refuse, the_kernels_own};
 use ackclock_sim::scenario::KERNEL;
@@ -25,7 +25,18 @@ impl Snapshot {
     /// tells of it, values and the shortest spec.
     ///
     /// Raises AckclockError.
-    pub fn configure<'py>(&self, py: Python<'py>, spec: &str) -> PyResult<Bound<'py, PyDict>> {
+    pub fn configure<'py>(
+        &self,
+        py: Python<'py>,
+        spec: &Bound<'py, PyString>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        // The name of a file may be any bytes, which Python keeps as lone surrogates.
+        let spec = spec.to_str().map_err(|_| {
+            let name = spec
+                .repr()
+                .map_or_else(|_| "its name".into(), |name| name.to_string());
+            refuse(format!("{name} is not text in UTF-8: rename the file"))
+        })?;
         if let Some(name) = spec.strip_prefix(KERNEL) {
             return the_kernels_own(py, spec, name);
         }
