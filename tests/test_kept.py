@@ -322,6 +322,27 @@ def test_damaged_kernel_runs_are_said_once_and_made_anew(tmp_path, capsys, monke
     assert hidden(tmp_path) == []
 
 
+def test_a_full_disk_ends_a_sweep_and_keeps_what_is_done(tmp_path):
+    sweeps = (
+        "from ackclock import *; "
+        "sweep([Scenario(duration='1s', rtt='10ms', sample_interval='1ms', seed=seed, "
+        "bottleneck=Bottleneck(rate='20mbit', buffer='10packets'), "
+        "flows=(Flow(algorithm='reno'),)) for seed in range(100)], id, cache='full/kept', jobs=1)"
+    )
+    done = in_own_mounts(
+        "mkdir full; mount -t tmpfs -o size=300k tmpfs full; "
+        f'{sys.executable} -c "{sweeps}" || cp -a full copy',
+        tmp_path,
+    )
+    last = done.stderr.splitlines()[-1]
+    assert "cache directory" in last, done.stderr
+    assert last.endswith("(No space left on device); what was kept before is still there")
+    entries = list((tmp_path / "copy" / "kept").iterdir())
+    assert len(entries) > 1
+    for path in entries:
+        Result.load(path)
+
+
 # Where the output goes.
 
 SCENARIO = """

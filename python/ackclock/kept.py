@@ -94,7 +94,7 @@ def keep(path: Path, write: Write, read: Callable[[Path], object]) -> None:
     except OSError as error:
         raise AckclockError(
             f"cache directory {path.parent.absolute()}: cannot be written "
-            f"({error.strerror or error})"
+            f"({error.strerror or error}); what was kept before is still there"
         ) from None
 
 
