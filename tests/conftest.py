@@ -37,7 +37,7 @@ def _needs(missing, what):
 
 
 needs_kernel = _needs(kernel_lacks(), "a deployment")
-needs_testbed = _needs(kernel_lacks("TUN", "network namespaces"), "the testbed")
+needs_testbed = _needs(kernel_lacks("CAP_NET_ADMIN", "TUN", "network namespaces"), "the testbed")
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ import pytest
 
 from ackclock import _core
 from ackclock.kernel_part import NOT_BUILT, is_built, kernel_part
-from conftest import ACKCLOCK, ROOT, needs_kernel
+from conftest import ACKCLOCK, ROOT, kernel_lacks, needs_kernel
 
 TCP_CONGESTION = 13
 SYSCTL = Path("/proc/sys/net/ipv4/tcp_congestion_control")
@@ -51,6 +51,12 @@ def on_own_machine(test):
             return thread.submit(test, *args, **kwargs).result()
 
     return needs_kernel(alone)
+
+
+LINKS_LACK = kernel_lacks("CAP_NET_ADMIN")
+needs_links = pytest.mark.skipif(
+    bool(LINKS_LACK), reason=f"two hosts with a link cannot be made: {LINKS_LACK}"
+)
 
 
 @pytest.fixture
@@ -137,6 +143,7 @@ def test_live_sockets_keep_it(name):
                 late.setsockopt(socket.IPPROTO_TCP, TCP_CONGESTION, name.encode())
 
 
+@needs_links
 @on_own_machine
 @pytest.mark.skipif(not shutil.which("iperf3"), reason="no iperf3 (Debian: iperf3)")
 def test_any_program_uses_it(name):
@@ -156,6 +163,7 @@ def test_any_program_uses_it(name):
         assert report["end"]["sender_tcp_congestion"] == name
 
 
+@needs_links
 @on_own_machine
 def test_default_of_a_namespace(name):
     with two_hosts() as (a, b):
@@ -370,6 +378,7 @@ def test_status_json_is_documented(ackclock, name):
     assert documented == list(listed)
 
 
+@needs_links
 @on_own_machine
 def test_one_route_uses_it(name):
     """`ip route … congctl` chooses it for the connections of a route, whatever the default."""

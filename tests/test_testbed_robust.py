@@ -69,7 +69,7 @@ def host():
     default = Path("/proc/sys/net/ipv4/tcp_congestion_control").read_text()
     interfaces = sorted(Path("/sys/class/net").iterdir())
     named = sorted(Path("/run/netns").glob("*")) if Path("/run/netns").exists() else []
-    pinned = sorted(Path("/sys/fs/bpf").rglob("ackclock_*")) if Path("/sys/fs/bpf").exists() else []
+    pinned = sorted(Path("/sys/fs/bpf/ackclock").glob("*"))
     return sysctls, default, interfaces, [str(each) for each in named], pinned
 
 

@@ -80,7 +80,7 @@ fn drain(telemetry: &mut Telemetry) -> Vec<AckRecord> {
 
 #[test]
 fn the_watched_sockets_are_recorded() {
-    if common::skipped("recording") {
+    if common::skipped_without("recording", &[common::NET_ADMIN]) {
         return;
     }
     common::in_own_namespace(|| {
@@ -178,7 +178,7 @@ CC_ALGORITHM(mine, "Reno that counts", .init = mine_init, .ssthresh = mine_ssthr
 
 #[test]
 fn a_port_is_a_filter() {
-    if common::skipped("recording") {
+    if common::skipped_without("recording", &[common::NET_ADMIN]) {
         return;
     }
     common::in_own_namespace(|| {
@@ -199,7 +199,7 @@ fn a_port_is_a_filter() {
 /// What a ring that is too small keeps and counts as lost is what one of full size keeps.
 #[test]
 fn the_count_of_lost_records_is_exact() {
-    if common::skipped("recording") {
+    if common::skipped_without("recording", &[common::NET_ADMIN]) {
         return;
     }
     common::in_own_namespace(|| {
@@ -230,7 +230,7 @@ fn the_count_of_lost_records_is_exact() {
 /// The same addresses and ports in two namespaces: the socket is watched, not what it is called.
 #[test]
 fn of_two_namespaces_the_watched_socket_is_recorded() {
-    if common::skipped("recording") {
+    if common::skipped_without("recording", &[common::NET_ADMIN]) {
         return;
     }
     let one = || {
@@ -267,6 +267,9 @@ fn of_two_namespaces_the_watched_socket_is_recorded() {
 fn times_are_those_of_this_process() {
     const NAME: &str = "times_are_those_of_this_process";
     let ahead = ["--time", "--monotonic=1000000", "--boottime=1000000"];
+    if common::skipped_without("recording", &[common::NET_ADMIN]) {
+        return;
+    }
     common::alone_with(&ahead, NAME, || {
         loopback_up();
         let uptime = std::fs::read_to_string("/proc/uptime").unwrap();
@@ -298,7 +301,7 @@ fn now_ns() -> u64 {
 
 #[test]
 fn what_does_not_fit_is_counted() {
-    if common::skipped("recording") {
+    if common::skipped_without("recording", &[common::NET_ADMIN]) {
         return;
     }
     common::in_own_namespace(|| {

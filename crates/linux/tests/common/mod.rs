@@ -7,13 +7,36 @@ use std::process::Command;
 
 /// Says on stderr why `what` is not tested here, if so.
 pub fn skipped(what: &str) -> bool {
-    let Err(error) = ackclock_linux::bpf::require(what) else {
-        return false;
+    skipped_without(what, &[])
+}
+
+/// As [`skipped`]; the test also needs those capabilities, by name and number.
+pub fn skipped_without(what: &str, capabilities: &[(&str, u32)]) -> bool {
+    let status = fs::read_to_string("/proc/self/status").unwrap();
+    let effective = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
+    let effective = u64::from_str_radix(effective.unwrap().trim(), 16).unwrap();
+    let mut missing = capabilities
+        .iter()
+        .filter(|(_, number)| effective >> number & 1 == 0);
+    let why = match (ackclock_linux::bpf::require(what), missing.next()) {
+        (Err(error), _) => error.to_string(),
+        (_, Some((name, _))) => format!("the test of {what} needs {name}"),
+        (Ok(()), None) => return false,
     };
     // Straight to stderr: the test harness would keep eprintln! to itself.
-    let _ = writeln!(std::io::stderr(), "SKIPPED: {error}");
+    let _ = writeln!(std::io::stderr(), "SKIPPED: {why}");
     true
 }
+
+/// To set up a loopback interface.
+pub const NET_ADMIN: (&str, u32) = ("CAP_NET_ADMIN", 12);
+/// To be another user, with less than root has.
+const LESS_THAN_ROOT: [(&str, u32); 4] = [
+    ("CAP_CHOWN", 0),
+    ("CAP_SETGID", 6),
+    ("CAP_SETUID", 7),
+    ("CAP_SETPCAP", 8),
+];
 
 /// Leaves the namespace of the machine, so that its settings stay what they are.
 pub fn in_own_namespace(test: impl FnOnce() + Send) {
@@ -37,7 +60,7 @@ pub fn alone(name: &str, test: impl FnOnce()) {
 
 /// As [`alone`], with more options of unshare(1).
 pub fn alone_with(options: &[&str], name: &str, test: impl FnOnce()) {
-    if skipped("deploying") {
+    if skipped_without("deploying", &LESS_THAN_ROOT) {
         return;
     }
     if std::env::var(ALONE).is_ok_and(|alone| alone == name) {
