@@ -5,6 +5,7 @@ use std::os::fd::AsFd as _;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
+use ackclock_host::messages::FILE_LABEL;
 use ackclock_host::{Configured, TcpCongestionOps};
 use libbpf_rs::{ErrorKind, Link, MapType, Object, ObjectBuilder, OpenObject, PrintLevel};
 use object::{Object as _, ObjectSymbol as _};
@@ -73,6 +74,8 @@ impl Registered {
             patch(&mut open, &elf, configured, name);
             open.load()
         });
+        let path = configured.algorithm().source_path();
+        let log = log.replace(&format!("@ {FILE_LABEL}:"), &format!("@ {path}:"));
         let mut object = loaded.map_err(|error| refused(&spec, &error, &log))?;
         let (link, log) = with_log(|| {
             let mut ops = object
