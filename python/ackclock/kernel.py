@@ -100,7 +100,7 @@ def _skipped(result: Result) -> str:
 
 
 def hz() -> int | None:
-    """Timer ticks per second of the running kernel; None if its configuration is not told."""
+    """Timer ticks per second of the running kernel; None if its configuration cannot be read."""
     packed, plain = Path("/proc/config.gz"), Path(f"/boot/config-{os.uname().release}")
     try:
         text = gzip.decompress(packed.read_bytes()).decode()
@@ -114,16 +114,16 @@ def hz() -> int | None:
 
 
 def certificate_lines(certificate: dict[str, Any]) -> list[str]:
-    """What a certificate says, for people."""
+    """The lines that show a certificate to people: the link, its timing, notes, problems."""
 
     def known(value: float | None, scale: float, digits: str) -> str:
         return "—" if value is None else format(value * scale, digits)
 
     lost = certificate["tun_dropped_packets"] + certificate["lost_elsewhere_packets"]
     link = (
-        f"link: {known(certificate['achieved_rate_bps'], 1e-6, '.3f')} of "
-        f"{certificate['rate_bps'] / 1e6:g} Mb/s while busy, least RTT "
-        f"{known(certificate['min_rtt_excess_us'], 1, '+.0f')} us off, "
+        f"link: ran at {known(certificate['achieved_rate_bps'], 1e-6, '.3f')} of "
+        f"{certificate['rate_bps'] / 1e6:g} Mb/s while busy; minimum RTT "
+        f"{known(certificate['min_rtt_excess_us'], 1, '+.0f')} µs from nominal; "
         f"{lost} packets lost outside the bottleneck"
     )
     late = ", ".join(
@@ -131,11 +131,11 @@ def certificate_lines(certificate: dict[str, Any]) -> list[str]:
         for name, key in (("p50", "p50"), ("p99", "p99"), ("p99.9", "p999"), ("worst", "max"))
     )
     lateness = (
-        f"lateness of {certificate['delivered_packets']} packets: {late} us "
-        f"(bounds: p99 {certificate['bound_p99_us']:.0f}, "
+        f"timing: {certificate['delivered_packets']} packets left the link late by {late} µs "
+        f"(limits: p99 {certificate['bound_p99_us']:.0f}, "
         f"worst {certificate['bound_max_us']:.0f}); "
-        f"emulator {certificate['cpu']:.0%} of a core, load {certificate['load']:.1f}, "
-        f"stolen {certificate['stolen']:.1%}"
+        f"the emulator used {certificate['cpu']:.0%} of a core, load {certificate['load']:.1f}, "
+        f"{certificate['stolen']:.1%} of the time stolen by other machines"
     )
     lines = [link, lateness]
     lines += certificate["notes"]
