@@ -35,7 +35,7 @@ demo: about-demo build ## The main job: figures 2 and 5 of Cubic-FC at full leng
 
 build: tools $(CORE) ## Everything that `$(BIN)/ackclock` needs, inside this directory
 	@if scripts/require.sh --check clang libelf; then $(MAKE) --no-print-directory --silent $(KERNEL); \
-	else $(MAKE) --question $(KERNEL) || rm -f $(KERNEL); fi
+	else $(MAKE) --no-print-directory --question $(KERNEL) || rm -f $(KERNEL); fi
 
 test: build ## Every test: Rust, C layout, BPF builds, Python (15 minutes); skipped ones at the end
 	@RUST="$(or $(RUST),$(CRATES))" PYTHON="$(PYTHON)" scripts/test.sh
