@@ -1,6 +1,7 @@
 """What the tests share."""
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +15,10 @@ from ackclock.kernel_part import NOT_BUILT, is_built, kernel_part
 
 ROOT = Path(__file__).parent.parent
 ACKCLOCK = Path(sys.executable).with_name("ackclock")
+
+# Under nohup, and in the background of a script, signals come ignored, and commands inherit that.
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def kernel_lacks(*besides):
