@@ -112,7 +112,7 @@ if has apt-get && [ "$(id -u)" = 0 ]; then
 	[ "$absent" ] || exit 0
 	advice="apt-get could not install it."
 elif has apt-get; then
-	advice="As root type: apt-get install $install"
+	advice="As root type: apt-get install -y --no-install-recommends $install"
 else
 	advice="Install it with this system's package manager."
 fi
