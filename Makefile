@@ -15,9 +15,9 @@ help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' Makefile
 
 about-demo:
-	@echo "This repeats figures 2 and 5 of the paper Cubic-FC at full length, on all cores: 2 minutes on 2 cores."
+	@echo "This repeats figures 2 and 5 of the paper Cubic-FC at full length, on all cores: 2 minutes on 2 idle cores."
 	@echo "It shows each figure beside the paper's claims, as one page: out/demo/index.html."
-	@test -e $(CORE) || echo "First it builds ackclock: 3 minutes more."
+	@test -e $(CORE) || echo "First it builds ackclock: 3 minutes more on an idle machine."
 
 # Tools that may be missing; then one line says what does not work.
 WANTED := clang libelf

@@ -252,9 +252,23 @@ def test_damaged_results_are_said_once_and_made_anew(tmp_path, capsys):
     again = sweep(scenarios, lambda result: result.manifest["trace_hash"], cache=tmp_path)
     assert again == first
     (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith(f"warning: 2 kept results in {tmp_path} are damaged")
+    assert line.startswith(f"warning: damaged results in {tmp_path}: 2 (the first: ")
     sweep(scenarios, lambda _: None, cache=tmp_path)
     assert capsys.readouterr().err == ""
+
+
+def test_what_another_command_has_just_made_is_not_damaged(tmp_path):
+    path, damaged = tmp_path / "entry", []
+
+    def read(entry):
+        """Finds nothing at first; then the other command publishes its entry."""
+        if not entry.exists():
+            entry.mkdir()
+            raise FileNotFoundError
+        return "whole"
+
+    assert kept.find(path, read, damaged) == "whole"
+    assert damaged == []
 
 
 def figure():
@@ -281,7 +295,7 @@ def test_damaged_rows_are_said_once_and_made_anew(tmp_path, capsys):
         (again,) = reproduce.reproduce(figures, cache=tmp_path)
         assert again.rows.equals(first.rows)
         (line,) = capsys.readouterr().err.splitlines()
-        assert line.startswith("warning: 1 kept rows of figures in ")
+        assert line.startswith("warning: damaged rows of figures in ")
         assert kept.read_tables(path)[0]["rows"].equals(first.rows)
         assert list((tmp_path / "rows").iterdir()) == [path]
     reproduce.reproduce(figures, cache=tmp_path)
@@ -313,9 +327,9 @@ def test_damaged_kernel_runs_are_said_once_and_made_anew(tmp_path, capsys, monke
     flip(crosscheck.path_of(short(seed=2), tmp_path) / "samples.parquet")
     assert capsys.readouterr().err == ""
     assert len(crosscheck.load(check, cache=tmp_path).certificates) == 1
-    assert capsys.readouterr().err.startswith("warning: 1 kept kernel runs in ")
+    assert capsys.readouterr().err.startswith("warning: damaged kernel runs in ")
     crosscheck.fill([check], seeds=3, cache=tmp_path)
-    assert capsys.readouterr().err.startswith("warning: 1 kept kernel runs in ")
+    assert capsys.readouterr().err.startswith("warning: damaged kernel runs in ")
     assert sorted(ran) == [1, 2, 2, 3]
     assert len(crosscheck.load(check, cache=tmp_path).certificates) == 3
     assert capsys.readouterr().err == ""

@@ -46,7 +46,8 @@ def test_the_command_to_type(require):
     done = require("cc", "cargo", "--", "libelf", apt_get="exit 1", cargo="echo cargo 1.63.0")
     assert done.returncode == 1
     (line,) = done.stderr.splitlines()
-    assert "; the kernel part is not built. As root type: apt-get install -y --no-install-recommends gcc libc6-dev " in line
+    command = "apt-get install -y --no-install-recommends gcc libc6-dev "
+    assert f"; the kernel part is not built. As root type: {command}" in line
     assert re.search(r" cargo(-web)? rustc(-web)? make pkg-config libelf-dev zlib1g-dev$", line)
 
 

@@ -156,14 +156,18 @@ def _keep(result: Result, cache: Path) -> None:
     kept.keep(cache / "kernel" / key, result.write, Result.load)
 
 
-def _missing(checks: Sequence[Check], seeds: int, cache: Path) -> dict[Path, Scenario]:
-    """Where each kernel run that is not kept will be → its scenario."""
+def _missing(
+    checks: Sequence[Check], seeds: int, cache: Path, damaged: list[Path] | None = None
+) -> dict[Path, Scenario]:
+    """Where each kernel run that is not kept will be → its scenario; as `kept.find`."""
     scenarios = [
         of(seed) for check in checks for of in check.points.values() for seed in range(1, seeds + 1)
     ]
     with snapshot.held():
         paths = {path_of(each, cache): each for each in scenarios}
-    return {path: each for path, each in paths.items() if kept.find(path, Result.load) is None}
+    return {
+        path: each for path, each in paths.items() if kept.find(path, Result.load, damaged) is None
+    }
 
 
 def to_run(checks: Sequence[Check], *, seeds: int, cache: Path = CACHE) -> tuple[int, float]:
@@ -187,8 +191,9 @@ def fill(
     Raises `AckclockError` where the machine cannot, or keeps time too badly for a valid run.
     """
     collect(cache / "kernel")
-    todo = _missing(checks, seeds, cache)
-    kept.say_damaged(todo, "kernel runs")
+    damaged: list[Path] = []
+    todo = _missing(checks, seeds, cache, damaged)
+    kept.say_damaged(damaged, "kernel runs")
     total_s = sum(_duration_s(each) for each in todo.values())
     done_s = dict.fromkeys(todo, 0.0)
     stopped = False
@@ -239,9 +244,10 @@ def load(
                 progress((number + fraction) / len(check.points))
 
         measured: list[Result] = []
-        while result := kept.find(path := path_of(of(len(measured) + 1), cache), Result.load):
+        damaged: list[Path] = []
+        while result := kept.find(path_of(of(len(measured) + 1), cache), Result.load, damaged):
             measured.append(result)
-        kept.say_damaged([path], "kernel runs", "`--on kernel` makes them anew")
+        kept.say_damaged(damaged, "kernel runs", "`--on kernel` makes them anew")
         if not measured:
             return None
         scenarios = [like_kernel(of(seed)) for seed in range(1, SIMULATED + 1)]

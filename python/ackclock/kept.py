@@ -8,7 +8,7 @@ import hashlib
 import io
 import json
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
@@ -116,15 +116,18 @@ def _put(partial: Path, path: Path, read: Callable[[Path], object]) -> None:
                 return
 
 
-def find(path: Path, read: Callable[[Path], T]) -> T | None:
+def find(path: Path, read: Callable[[Path], T], damaged: list[Path] | None = None) -> T | None:
     """What `read` makes of an entry; None if there is none, or it is damaged.
 
+    A damaged entry is appended to `damaged`.
     `read` raises `OSError`, `ValueError` or `AckclockError` for what is not whole.
     """
     found = _read(path, read)
     if found is None and path.exists():
-        with locked(path.parent):  # it may be being replaced
+        with locked(path.parent):  # another command may just have made it, or be replacing it
             found = _read(path, read)
+            if found is None and damaged is not None:
+                damaged.append(path)
     return found
 
 
@@ -136,12 +139,11 @@ def _read(path: Path, read: Callable[[Path], T]) -> T | None:
 
 
 def say_damaged(
-    paths: Iterable[Path], what: str = "results", then: str = "they are made anew"
+    damaged: Sequence[Path], what: str = "results", then: str = "ackclock makes them anew"
 ) -> None:
-    """Says on stderr, in one line, how many of these are there though `find` found nothing."""
-    there = [path for path in paths if path.exists()]
-    if there:
+    """Says on stderr, in one line, how many kept entries `find` found damaged."""
+    if damaged:
         sys.stderr.write(
-            f"warning: {len(there)} kept {what} in {there[0].parent} are damaged "
-            f"(the first: {there[0].name}); {then}\n"
+            f"warning: damaged {what} in {damaged[0].parent}: {len(damaged)} "
+            f"(the first: {damaged[0].name}); {then}\n"
         )

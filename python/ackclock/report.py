@@ -1,6 +1,7 @@
 """One self-contained HTML page: no script, no network, light or dark as the reader's system is."""
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
@@ -124,7 +125,7 @@ class Section:
         """The section; `number` keeps the ids inside its figure apart from other figures'."""
         parts = [f"<h2>{escape(self.title)}</h2>"] if self.title else []
         if self.text:
-            parts += [f"<p>{escape(paragraph)}</p>" for paragraph in self.text.split("\n\n")]
+            parts += [_block(block) for block in self.text.split("\n\n")]
         if self.svg:
             caption = f"<figcaption>{escape(self.caption)}</figcaption>" if self.caption else ""
             parts.append(f"<figure>{_own_ids(self.svg, number)}{caption}</figure>")
@@ -136,6 +137,18 @@ class Section:
         if self.code:
             parts.append(f"<pre>{escape(self.code)}</pre>")
         return "\n".join(parts)
+
+
+def _block(text: str) -> str:
+    """A paragraph of a docstring, or a list whose items begin with `* `, as HTML."""
+    if not text.startswith("* "):
+        return f"<p>{_inline(text)}</p>"
+    items = text.removeprefix("* ").split("\n* ")
+    return "<ul>" + "".join(f"<li>{_inline(item)}</li>" for item in items) + "</ul>"
+
+
+def _inline(text: str) -> str:
+    return re.sub(r"`+([^`]+)`+", r"<code>\1</code>", escape(text))
 
 
 def page(title: str, lead: str, sections: Sequence[Section]) -> str:

@@ -101,9 +101,10 @@ def reproduce(
         paths = [
             _rows_path(name, grid, cache) for (name, _), grid in zip(figures, grids, strict=True)
         ]
-        known = [kept.find(path, _read_rows) for path in paths]
+        damaged: list[Path] = []
+        known = [kept.find(path, _read_rows, damaged) for path in paths]
         missing = [number for number, rows in enumerate(known) if rows is None]
-        kept.say_damaged((paths[number] for number in missing), "rows of figures")
+        kept.say_damaged(damaged, "rows of figures")
         if on_runs is not None:
             keys = {scenario.key() for grid in grids for scenario in grid}
             todo = {scenario.key() for number in missing for scenario in grids[number]}

@@ -173,7 +173,7 @@ def _host(summary: dict[str, Any]) -> str:
     if summary.get("trace_hash"):
         return f"trace {summary['trace_hash']}"
     if "kernel" not in summary:
-        return "simulated"
+        return "the time that simulating them took, now or earlier"
     lost = summary.get("lost_acks", 0)
     missing = f"\n{lost} ACKs are missing in acks.parquet" if lost else ""
     return f"Linux {summary['kernel']}{missing}"

@@ -70,15 +70,16 @@ def fill(
     collect(cache)
     with snapshot.held():
         keys = {scenario.key(): scenario for scenario in scenarios}
+        damaged: list[Path] = []
         missing = {
             key: scenario
             for key, scenario in keys.items()
-            if kept.find(cache / key, Result.load) is None
+            if kept.find(cache / key, Result.load, damaged) is None
         }
         if not missing:
             return
         _check_writable(cache)
-        kept.say_damaged(cache / key for key in missing)
+        kept.say_damaged(damaged)
         todo = list(missing.values())
         prepared = [scenario.prepare() for scenario in todo]
 
