@@ -246,15 +246,16 @@ def write(
     lead = _lead()
     if quick:
         lead += " · a quick run: too few repeats for a verdict"
-    sections = [report.Section("Claims", table=claims_table(figures, quick=quick))]
+    sections = _claims_section(figures, quick)
     if len(by_paper) > 1:
         links = [(f"{paper}.html", papers.paper_title(paper)) for paper in by_paper]
         sections.insert(0, report.Section("Papers", links=links))
         for paper, some in by_paper.items():
-            claims = report.Section("Claims", table=claims_table(some, quick=quick))
             up = report.Section("", links=[(PAGE, "All papers")])
             shown = [part for each in some for part in _sections(each, directory, pdf, cache)]
-            page = report.page(papers.paper_title(paper), lead, [up, claims, *shown])
+            page = report.page(
+                papers.paper_title(paper), lead, [up, *_claims_section(some, quick), *shown]
+            )
             (directory / f"{paper}.html").write_text(page, encoding="utf-8")
     else:
         sections += [part for each in figures for part in _sections(each, directory, pdf, cache)]
@@ -271,6 +272,12 @@ def write(
     }
     text = json.dumps(manifest, indent=2, ensure_ascii=False)
     (directory / MANIFEST).write_text(text + "\n", encoding="utf-8")
+
+
+def _claims_section(figures: Sequence[Reproduced], quick: bool) -> list[report.Section]:
+    """The claims of the figures; nothing if they claim nothing."""
+    table = claims_table(figures, quick=quick)
+    return [report.Section("Claims", table=table)] if table.rows else []
 
 
 def write_kernel(
