@@ -1,10 +1,12 @@
 """What README.md shows works, and the generated pages are those that the code generates."""
 
+import functools
 import re
 import runpy
 
 import pytest
 
+import ackclock
 import kernel_vs_sim
 import linux_reference
 from ackclock import _core, papers, scenario, style, tables
@@ -82,6 +84,17 @@ def test_every_link(page):
         assert to.is_relative_to(ROOT), f"{path} is outside the repository"
         if anchor:
             assert anchor in anchors(to), f"{path}#{anchor}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_name_of_the_python(page):
+    if page.is_relative_to(ROOT / "docs" / "adr"):
+        return  # of the code as it was
+    text = page.read_text(encoding="utf-8")
+    for path in re.findall(r"(?<![\w./-])ackclock((?:\.[A-Za-z_]\w*)+)(?![\w/-])", text):
+        _, first, *more = path.split(".")
+        assert first in dir(ackclock), path
+        functools.reduce(getattr, more, getattr(ackclock, first))
 
 
 @pytest.mark.parametrize("of", [scenario, tables])

@@ -43,7 +43,10 @@ FILES = {
     "a key of elsewhere": (instead("[[flow]]", '[[flow]]\nrate = "1mbit"'), ["flow 1: rate"]),
     "no duration": (instead('duration = "2s"\n', ""), ['write for example duration = "60s"']),
     "no rtt": (instead('rtt = "20ms"\n', ""), ['write for example rtt = "100ms"']),
-    "no flow": (SCENARIO.partition("[[flow]]")[0].encode(), ["write one table [[flow]] per flow"]),
+    "no flow": (
+        SCENARIO.partition("[[flow]]")[0].encode(),
+        ["no flows: add at least one [[flow]] table"],
+    ),
     "no bottleneck": (
         (SCENARIO.partition("[b")[0] + '[[flow]]\nalgorithm = "cubic"').encode(),
         ["write a table [bottleneck]"],
@@ -71,7 +74,12 @@ def one_line(call, *words):
 
 #: A setting of the scenario, and what the line says of it.
 SETTINGS = {
-    "bottleneck.rate=100mb": ['bottleneck.rate = "100mb"', 'did you mean "100mbit"?'],
+    "bottleneck.rate=100mb": ['bottleneck.rate = "100mb"', '"100mbit", or "800mbit" (100 MB/s)?'],
+    "bottleneck.rate=100MB/s": ["rates are in bits", 'did you mean "800mbit"?'],
+    "bottleneck.rate=1.5 GBps": ['did you mean "12gbit"?'],
+    "bottleneck.rate=100Mb/s": ['did you mean "100mbit"?'],
+    "bottleneck.rate=100000000": ['like "100000000bit"'],
+    "flow.receive_window=1073741824": ['like "1073741824B"'],
     "bottleneck.rate=10Gbps": ['did you mean "10gbit"?'],
     "bottleneck.rate=100": ["bottleneck.rate = 100", 'with a unit, like "100mbit"'],
     "bottleneck.rate=fast": ['"fast"', "write a number and a unit"],
@@ -85,8 +93,8 @@ SETTINGS = {
     "duration=-1s": ['duration = "-1s"', "choose from"],
     "duration=5000h": ["to 1000h"],
     "sample_interval=0.5us": ["sample_interval", "at least 1us"],
-    "flow.start=3s": ['start = "3s"', "before the end of the run (2s)"],
-    "flow.stop=0s": ["after the flow has started"],
+    "flow.start=3s": ['start = "3s"', "must be less than 2s, the duration of the run"],
+    "flow.stop=0s": ["must be more than 0s, the start of the flow"],
     "flow.size=1M": ['did you mean "1MB"?'],
     "flow.strt=1s": ["flow 1: strt", 'did you mean "start"?'],
     "flow.2.start=1s": ["there is no flow 2", "choose from 1 to 1"],
@@ -154,7 +162,12 @@ COMMANDS = {
     "run scenario.toml --sed 3": ["no such option: --sed", "did you mean --seed?"],
     "run scenario.toml --on kernl": ["'kernl'", "'sim', 'kernel'"],
     "run scenario.toml --set flow.algorithm=kernel:cubic": ["kernel:cubic", "--on kernel"],
-    "run scenario.toml --set bottleneck.rate=100mb": ['did you mean "100mbit"?'],
+    "run scenario.toml --set bottleneck.rate=100mb": ['did you mean "100mbit"'],
+    "run scenario.toml --rtt 20ms --set rtt=10ms": ["--set rtt=10ms and --rtt 20ms", "one of the"],
+    "run scenario.toml --set rtt=10ms --set rtt=20ms": ['"rtt=10ms" and "rtt=20ms"', "keep one"],
+    "run scenario.toml --set flow.1.algorithm=bic --algorithm reno": ["--algorithm reno: give one"],
+    "run scenario.toml --set seed=2 --seeds 3": ["--set seed=2 and --seeds 3: give one"],
+    "run scenario.toml --set flow.1.start=0s --set flow.start=1s": ["of every flow first"],
     "run empty.toml": ["empty.toml: the file is empty"],
     "run scenario.toml --rtt 20": ["rtt = 20", 'like "20ms"'],
     "run scenario.toml --attempts 2": ["--attempts 2", "add --on kernel"],
@@ -189,6 +202,20 @@ def test_in_a_command(ackclock, here, command):
     before = sorted(here.rglob("*"))
     refused(ackclock(*command.split()), *COMMANDS[command])
     assert sorted(here.rglob("*")) == before
+
+
+def test_an_empty_value_on_the_command_line(ackclock, here):
+    before = sorted(here.rglob("*"))
+    refused(ackclock("run", "scenario.toml", "--algorithm", ""), '--algorithm "": write NAME')
+    refused(ackclock("run", "scenario.toml", "-o", ""), "'-o'", "directory is empty")
+    assert sorted(here.rglob("*")) == before
+
+
+@pytest.mark.usefixtures("here")
+def test_a_name_unlike_any_file_gets_no_hint(ackclock):
+    done = ackclock("run", "nowhere.toml")
+    refused(done, "no such file")
+    assert "empty.toml" not in done.stderr
 
 
 def refused(done, *words):
@@ -253,6 +280,19 @@ PYTHON = {
         lambda: SMALL.replace(bottleneck={"bufer": "1bdp"}),
         ["bottleneck.bufer", 'did you mean "buffer"?'],
     ),
+    "an assignment": (
+        lambda: setattr(SMALL, "rtt", "3ms"),
+        ["does not change", "scenario.replace(rtt='3ms')"],
+    ),
+    "an assignment to a flow": (lambda: setattr(SMALL.flows[0], "rtt", "3ms"), ["Scenario.assign"]),
+    "replace by None": (lambda: SMALL.replace(bottleneck=None), ["bottleneck = None: write"]),
+    "replace with a dot": (
+        lambda: SMALL.replace(**{"bottleneck.buffer": "2bdp"}),
+        ['write replace(bottleneck={"buffer": "2bdp"})'],
+    ),
+    "replace a key of a flow": (lambda: SMALL.replace(**{"flow.rtt": "1s"}), ['assign("flow.rtt=']),
+    "assign twice": (lambda: SMALL.assign("flow.rtt=1ms", "flows.rtt = 2ms"), ["keep one of the"]),
+    "write nowhere": (lambda: run(SMALL).write("nowhere/out"), ["nowhere/out", "result.save("]),
     "a missing file": (lambda: Scenario.from_toml("nowhere.toml"), ["no such file"]),
 }
 
@@ -289,6 +329,7 @@ def test_settings_reach_the_flow_that_they_name():
         ("cubic:beta=0.8", "0.5s"),
     ]
     assert two.assign("pacing=true", "hz=250", "bottleneck.buffer=10packets").hz == 250
+    assert SMALL.assign("flow.rtt=1ms", "flow.1.rtt=2ms").flows[0].rtt == "2ms"
     assert all(flow.start == "1ms" for flow in two.assign("flow.start=1ms").flows)
 
 
@@ -297,7 +338,9 @@ def test_the_package_shows_what_it_has():
 import sys, ackclock
 assert not {"numpy", "polars", "pydantic", "matplotlib"} & set(sys.modules), "importing is slow"
 assert {"run", "sweep", "Scenario", "kernel", "plot", "stats"} <= set(dir(ackclock))
-ackclock.kernel.run, ackclock.plot.overview, ackclock.papers.names, ackclock.units.rate_bps
+assert ackclock.__version__.startswith("0.") and "__version__" in dir(ackclock)
+ackclock.compare.compare, ackclock.kernel.run, ackclock.plot.overview
+ackclock.papers.names, ackclock.units.rate_bps
 """
     subprocess.run([sys.executable, "-c", code], check=True)
     text = subprocess.run(

@@ -10,23 +10,49 @@
 >>> result = ackclock.run(scenario)
 >>> result.samples["cwnd_packets"].max()  # doctest: +SKIP
 
-What to run: `Scenario`, with `Bottleneck`, `Flow` and `Session`.
-Run it: `run` (one), `sweep` (many, on all cores), `kernel.run` (on this machine's TCP stack).
-Look at it: `Result` and its tables (`tables`), `metrics`, `stats`, `plot`, `traffic`.
-Papers: `papers`, `Claim`, `Every`, `Measure`.
-Every error that a user can cause is an `AckclockError`: one line that says what to type instead.
+What to run:
+
+- `Scenario`: a bottleneck and what shares it; `Scenario.from_toml` reads a file.
+- `Bottleneck`, `Flow`, `Session`: its parts.
+- `units`: "250mbit", "200ms", "1bdp" in numbers.
+
+Run it:
+
+- `run`: one scenario, in the simulator.
+- `sweep`: many scenarios, on all cores; keeps the finished runs.
+- `kernel`: `kernel.run` runs a scenario on this machine's TCP stack.
+- `compare`: `compare.compare` runs it on both, side by side.
+
+Look at it:
+
+- `Result`: what a run recorded, as tables; `Result.save` and `Result.load`.
+- `tables`: what the columns mean.
+- `metrics`: throughput, fairness, convergence time and more of a `Result`.
+- `stats`: means and intervals over seeds.
+- `plot`: charts of a `Result`.
+- `traffic`: the sizes and pauses of a session.
+
+Papers:
+
+- `papers`: the figures that `ackclock reproduce` repeats.
+- `Claim`, `Every`, `Measure`: what a paper says of a figure, as a test.
+
+A mistake in any of these raises `AckclockError`: one line that says what to type instead.
+`__version__` is the version. `help(ackclock.run)` says the rest of `run`, and so on.
 """
 
 from importlib import import_module
 
 TYPE_CHECKING = False  # what `typing` has, without 10 ms of importing it
 if TYPE_CHECKING:
-    from ackclock import kernel, metrics, papers, plot, stats, tables, traffic, units
+    from ackclock import compare, kernel, metrics, papers, plot, stats, tables, traffic, units
     from ackclock.claims import Claim, Every, Measure
     from ackclock.errors import AckclockError
     from ackclock.runs import Result, run
     from ackclock.scenario import Bottleneck, Flow, Scenario, Session
     from ackclock.sweeps import sweep
+
+    __version__: str
 
 #: Where a name is. It is imported at its first use, so that the command starts at once.
 _HOME = {
@@ -53,6 +79,8 @@ __all__ = [
     "Result",
     "Scenario",
     "Session",
+    "__version__",
+    "compare",
     "kernel",
     "metrics",
     "papers",
@@ -71,6 +99,8 @@ if not TYPE_CHECKING:
     def __getattr__(name: str) -> object:
         if name not in __all__:
             raise AttributeError(f"module 'ackclock' has no attribute '{name}'")
+        if name == "__version__":
+            return import_module("ackclock._core").engine_version()
         module = import_module(f"ackclock.{_HOME.get(name, name)}")
         return getattr(module, name) if name in _HOME else module
 

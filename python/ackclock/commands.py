@@ -27,7 +27,7 @@ from ackclock.console import (
     say_invalid,
 )
 from ackclock.output import Directory
-from ackclock.scenario import KERNEL
+from ackclock.scenario import KERNEL, key_of
 
 #: Exit code of a kernel run whose certificate is not valid.
 INVALID = 3
@@ -74,7 +74,7 @@ def run_command(
         ),
     ] = None,
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object a line for each scenario.")
+        bool, typer.Option("--json", help="Print one line of JSON per scenario.")
     ] = False,
     on: Annotated[
         Host, typer.Option(help="Run in the simulator, or on this machine's TCP stack (root).")
@@ -82,7 +82,8 @@ def run_command(
     attempts: Annotated[
         int | None,
         typer.Option(
-            min=1, help="With --on kernel: try this often to get a valid run (default: 3)."
+            min=1,
+            help="With --on kernel: maximum attempts to get a valid run (default: 3).",
         ),
     ] = None,
     acks: Annotated[
@@ -112,7 +113,7 @@ def run_command(
     """
     with one_line_errors():
         _check_options(on, output, attempts, seed, seeds, acks)
-        short = [f"rtt={rtt}"] * (rtt is not None) + [f"seed={seed}"] * (seed is not None)
+        short = _short(settings or [], rtt, seed, seeds, algorithm or [])
         chosen = {
             name: _changed(scenario, [*(settings or ()), *short], algorithm or ())
             for name, scenario in _read(scenarios).items()
@@ -154,6 +155,28 @@ def _check_options(
             f"--seeds {seeds}: only in the simulator; "
             "`ackclock compare SCENARIO --repeats 10` repeats runs on the kernel"
         )
+
+
+def _short(
+    settings: list[str],
+    rtt: str | None,
+    seed: int | None,
+    seeds: str | None,
+    algorithms: list[str],
+) -> list[str]:
+    """The settings that have options of their own; refused if `--set` has them, too."""
+    options = {"rtt": ("--rtt", rtt), "seed": ("--seed", seed)}
+    if seeds is not None:
+        options["seed"] = ("--seeds", seeds)
+    if algorithms:
+        options["flow.algorithm"] = ("--algorithm", algorithms[0])
+    for setting in settings:
+        option, value = options.get(re.sub(r"\.\d+\.", ".", key_of(setting)), ("", None))
+        if value is not None:
+            raise AckclockError(f"--set {setting} and {option} {value}: give one of the two")
+    if not all(each.strip() for each in algorithms):
+        raise AckclockError(f'--algorithm "": write {ALGORITHM}')
+    return [f"rtt={rtt}"] * (rtt is not None) + [f"seed={seed}"] * (seed is not None)
 
 
 def _check_simulated(scenarios: dict[str, Scenario]) -> None:

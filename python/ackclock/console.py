@@ -67,9 +67,22 @@ def _figures(incomplete: str) -> list[str]:
 ALGORITHM = "NAME[@PRESET][:PARAMETER=VALUE,…] or a C file"
 complete_algorithm, complete_figure = _algorithms, _figures
 
+
+def _directory(text: str) -> Path:
+    if not text:
+        raise typer.BadParameter("the name of the directory is empty")
+    return Path(text)
+
+
 Output = Annotated[
     Path | None,
-    typer.Option("-o", "--output", help="Write the results to this directory.", metavar="DIR"),
+    typer.Option(
+        "-o",
+        "--output",
+        help="Write the results to this directory.",
+        metavar="DIR",
+        parser=_directory,
+    ),
 ]
 Jobs = Annotated[
     int,

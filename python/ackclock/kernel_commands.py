@@ -12,6 +12,7 @@ from rich.text import Text
 
 from ackclock import AckclockError, Scenario
 from ackclock.console import (
+    ALGORITHM,
     Output,
     app,
     err,
@@ -50,16 +51,17 @@ def _or_on_stderr(outcome: str) -> Iterator[None]:
 
 @app.command("deploy", rich_help_panel=PANEL)
 def deploy_command(
-    algorithm: Annotated[str, typer.Argument(help="NAME[@preset][:param=value,…] or a C file.")],
+    algorithm: Annotated[str, typer.Argument(help=f"{ALGORITHM}.", metavar="ALGORITHM")],
     param: Annotated[
         list[str] | None,
-        typer.Option(help="Set a parameter: param=value. May be given several times."),
+        typer.Option(help="Set a parameter. Repeatable.", metavar="PARAMETER=VALUE"),
     ] = None,
     name: Annotated[
         str | None,
         typer.Option(
             help="Name in the kernel, at most 15 characters (default: the algorithm's name, "
-            "ac_NAME where Linux has that name)."
+            "ac_NAME where Linux has that name).",
+            metavar="NAME",
         ),
     ] = None,
     default: Annotated[
@@ -104,7 +106,9 @@ def deploy_command(
 
 @app.command("undeploy", rich_help_panel=PANEL)
 def undeploy_command(
-    name: Annotated[str | None, typer.Argument(help="Name in the kernel.")] = None,
+    names: Annotated[
+        list[str] | None, typer.Argument(help="Names in the kernel.", metavar="NAME")
+    ] = None,
     every: Annotated[
         bool, typer.Option("--all", help="Unregister everything that was deployed.")
     ] = False,
@@ -118,17 +122,17 @@ def undeploy_command(
     - `ackclock undeploy --all`
     """
     with one_line_errors(INTERRUPTED):
-        if every == (name is not None):
+        if every == bool(names):
             raise AckclockError(
-                "say what to undeploy: a name (`ackclock status` lists them) or --all"
-                if name is None
-                else f"give the name {name} or --all, not both"
+                f"give the name {names[0]} or --all, not both"
+                if names
+                else "say what to undeploy: a name (`ackclock status` lists them) or --all"
             )
         kernel = kernel_part()
-        names = [name] if name is not None else kernel.deployed(_tell)
-        if not names:
+        chosen = names or kernel.deployed(_tell)
+        if not chosen:
             out.print("nothing is deployed")
-        for each in names:
+        for each in dict.fromkeys(chosen):
             done = kernel.undeploy(each, _tell)
             outcome = f"{each} is no longer registered"
             with _or_on_stderr(outcome):
@@ -209,13 +213,11 @@ def doctor_command() -> None:
 
 @app.command("compare", rich_help_panel=PANEL)
 def compare_command(
-    scenario: Annotated[Path, typer.Argument(help="A scenario file (TOML).")],
+    scenario: Annotated[Path, typer.Argument(help="A scenario file (TOML).", metavar="SCENARIO")],
     output: Output = None,
-    repeats: Annotated[
-        int, typer.Option(min=1, max=1000, help="Runs on each side (default 1).")
-    ] = 1,
+    repeats: Annotated[int, typer.Option(min=1, max=1000, help="Number of runs on each side.")] = 1,
 ) -> None:
-    """Run a scenario in the simulator and on this machine's TCP stack, and show the distances.
+    """Run a scenario in the simulator and on this machine's TCP stack, and show the differences.
 
     **Examples**
 

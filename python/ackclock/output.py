@@ -262,7 +262,9 @@ class Directory:
         if any(path.name.startswith(PARTIAL) for path in files):
             return "another command of ackclock's is writing it"
         return (
-            "" if _are_output(self.directory, files) else "holds more than an output of ackclock's"
+            ""
+            if _are_output(self.directory, files)
+            else "contains files that ackclock did not write"
         )
 
 

@@ -52,8 +52,14 @@ class Result:
             output.fill(self.write)
         return Path(directory)
 
-    def write(self, directory: Path, **more: pl.DataFrame) -> None:
-        """Writes the tables, `more` beside them, and the manifest into a directory."""
+    def write(self, directory: str | os.PathLike[str], **more: pl.DataFrame) -> None:
+        """Writes the tables, `more` beside them, and the manifest into a directory that is there.
+
+        `save` makes a directory. Raises `AckclockError` if there is none.
+        """
+        directory = Path(directory)
+        if not directory.is_dir():
+            raise AckclockError(f"{directory}: no such directory; result.save(DIRECTORY) makes one")
         own = {table: getattr(self, table) for table in tables.TABLES}
         kept.write_tables(directory, own | more, self.manifest)
 

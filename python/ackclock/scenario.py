@@ -11,7 +11,7 @@ import re
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from decimal import ROUND_HALF_UP
+from decimal import ROUND_HALF_UP, Decimal
 from os import PathLike
 from pathlib import Path
 from typing import Annotated, Any, Literal, NoReturn, Self
@@ -54,10 +54,17 @@ class _Allowed:
         return core_schema.no_info_before_validator_function(self.check, handler(source))
 
 
+#: From which number on a quantity without a unit is in bytes or bits, rather than in MB or mbit.
+_SMALL_UNITS = {"MB": ("B", 1000), "mbit": ("bit", 10**6)}
+
+
 def _example(value: Any, like: str) -> str:
-    """A number that lacks its unit, with the unit of `like`; or else `like`."""
-    is_number = isinstance(value, int | float) and not isinstance(value, bool) and value > 0
-    return f"{value:g}{like.lstrip('0123456789.')}" if is_number else like
+    """A number that lacks its unit, with the unit of `like` or a smaller one; or else `like`."""
+    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value < 10**18:
+        return like
+    unit = like.lstrip("0123456789.")
+    small, least = _SMALL_UNITS.get(unit, (unit, 0))
+    return f"{Decimal(str(value)).normalize():f}{small if value >= least else unit}"
 
 
 def _quantity(parse: Callable[[str], int], low: str, high: str, like: str) -> _Allowed:
@@ -144,6 +151,13 @@ class _Model(BaseModel):
             super().__init__(**fields)
         except ValidationError as error:
             raise AckclockError(_explain(type(self), error)) from None
+
+    def __setattr__(self, field: str, value: object) -> NoReturn:
+        kind = type(self).__name__
+        fix = "Scenario.replace and Scenario.assign return a changed scenario"
+        if kind == "Scenario":
+            fix = f"write scenario = scenario.replace({field}={value!r})"
+        raise AckclockError(f"{field} = {value!r}: a {kind} does not change; {fix}")
 
 
 class Bottleneck(_Model):
@@ -361,6 +375,13 @@ class Scenario(_Model):
         and keeps the rest of the bottleneck.
         Raises `AckclockError`, as the constructor does.
         """
+        for field, value in fields.items():
+            table, dot, key = field.partition(".")
+            if dot:
+                fix = f'assign("{field}=…")'
+                if table == "bottleneck":
+                    fix = f"replace(bottleneck={json.dumps({key: value}, default=str)})"
+                raise AckclockError(f"{field}: write {fix}")
         now = self.model_dump(exclude_unset=True, by_alias=True)
         if isinstance(fields.get("bottleneck"), Mapping):
             fields["bottleneck"] = now["bottleneck"] | dict(fields["bottleneck"])
@@ -374,9 +395,11 @@ class Scenario(_Model):
 
         "seed=7" and "bottleneck.buffer=2bdp" set a key; "flow.algorithm=reno" sets it in every
         flow, "flow.2.start=5s" in flow 2, as the results number flows. Sessions alike.
+        A key is set once, but a flow's own setting may follow the one of all flows.
         Raises `AckclockError` that names the setting and the fix.
         """
         fields = self.model_dump(exclude_unset=True, exclude_none=True, by_alias=True)
+        _check_set_once(settings)
         for setting in settings:
             _assign(fields, setting)
         return self.parse(fields)
@@ -480,7 +503,7 @@ class Scenario(_Model):
     def _check(self) -> Self:
         duration_ns = units.duration_ns(self.duration)
         if not self.flows and not self.sessions:
-            raise ValueError(f"flow is missing; write {_TABLES['flow']}")
+            raise ValueError("no flows: add at least one [[flow]] table")
         for number, flow in enumerate(self.flows, 1):
             self._check_connection(f"flow {number}", flow, duration_ns)
         for number, session in enumerate(self.sessions, 1):
@@ -506,17 +529,19 @@ class Scenario(_Model):
             refuse("rtt_exponential", flow.rtt_exponential, "choose from 0s to 100s")
         latest_ns = units.duration_ns(flow.start) + units.duration_ns(flow.start_spread)
         if units.duration_ns(flow.start) >= duration_ns:
-            refuse("start", flow.start, f"start before the end of the run ({self.duration})")
+            refuse(
+                "start", flow.start, f"must be less than {self.duration}, the duration of the run"
+            )
         if latest_ns >= duration_ns:
             refuse(
                 "start_spread",
                 flow.start_spread,
-                f"start + start_spread must lie before the end of the run ({self.duration})",
+                f"start + start_spread must be less than {self.duration}, the duration of the run",
             )
         stop = flow.stop if isinstance(flow, Flow) else None
         if stop is not None and units.duration_ns(stop) <= latest_ns:
             spread = f" + {flow.start_spread}" if units.duration_ns(flow.start_spread) else ""
-            refuse("stop", stop, f"stop after the flow has started ({flow.start}{spread})")
+            refuse("stop", stop, f"must be more than {flow.start}{spread}, the start of the flow")
         for field in ("receive_window", "send_buffer"):
             size = getattr(flow, field)
             if size is not None and units.size_bytes(size) < self.mss:
@@ -615,7 +640,7 @@ def _why_unreadable(path: Path, error: OSError) -> str:
         by_name = {each.stem: each for each in reversed(files)}
         if near := nearest(path.stem, list(by_name)):
             return f"no such file; did you mean {by_name[near[0]]}?"
-        return "no such file; give a scenario file" + (f", like {files[0]}" if files else "")
+        return "no such file; give a scenario file"
     return f"cannot be read ({error.strerror})"
 
 
@@ -678,6 +703,29 @@ def _assign(fields: dict[str, Any], setting: str) -> None:
                 each[key] = value
         case _:
             refuse("write KEY, bottleneck.KEY, flow.KEY or flow.NUMBER.KEY before the =")
+
+
+def key_of(setting: str) -> str:
+    """The key of a setting, by its one name: "flow.start" of "flows.start = 5s"."""
+    table, *rest = setting.partition("=")[0].strip().split(".")
+    return ".".join([table.removesuffix("s") if table in _MANY and rest else table, *rest])
+
+
+def _check_set_once(settings: Sequence[str]) -> None:
+    """Raises `AckclockError` if one setting would undo another before it."""
+    earlier: dict[str, str] = {}
+    for setting in settings:
+        key = key_of(setting)
+        if key in earlier:
+            raise AckclockError(
+                f'"{earlier[key]}" and "{setting}" set the same key; keep one of the two'
+            )
+        for other, text in earlier.items():
+            if re.sub(r"\.\d+\.", ".", other) == key:
+                raise AckclockError(
+                    f'"{setting}" undoes "{text}"; put the setting of every flow first'
+                )
+        earlier[key] = setting
 
 
 def _chosen(
@@ -751,7 +799,8 @@ def _explain(model: type[BaseModel], error: ValidationError) -> str:
             message = "choose " + first["ctx"]["expected"].replace("'", '"')
         case "bool_type" | "string_type" as wanted:
             message = {"bool_type": "write true or false"}.get(wanted, "write text in quotes")
-    return f"{name} = {_toml(first['input'])}: {message}"
+    value = "None" if first["input"] is None else _toml(first["input"])
+    return f"{name} = {value}: {message}"
 
 
 #: What a missing key may look like.

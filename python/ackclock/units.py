@@ -41,6 +41,10 @@ _MEANT = {
     "bdps": "bdp",
 }  # fmt: skip
 
+#: A rate in bytes, or in a unit that may mean bytes: "100MB/s", "100mb".
+_BYTE_RATE = re.compile(
+    r"\s*(\d+\.?\d*|\.\d+)\s*(?:([kmgtKMGT]?)(B|[bB]ytes?)(?:/s|ps)?|([kmgt])b(?:/s)?)\s*"
+)
 _QUANTITY = re.compile(
     r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?)\s*([^\W\d_]*(?:/s)?)\s*"
 )
@@ -54,6 +58,15 @@ def duration_ns(text: str) -> int:
 
 def rate_bps(text: str) -> int:
     """Rate in bit/s, from "250mbit"; raises ``ValueError`` that says what to write."""
+    if found := _BYTE_RATE.fullmatch(text):
+        number, of_bytes, _, of_either = found.groups()
+        unit = f"{(of_bytes or of_either or '').lower()}bit"
+        in_bits = f'"{(8 * Decimal(number)).normalize():f}{unit}"'
+        if of_either:
+            fix = f'did you mean "{number}{unit}", or {in_bits} ({number} {of_either.upper()}B/s)?'
+        else:
+            fix = f"did you mean {in_bits}?"
+        raise ValueError(f"rates are in bits per second; {fix}")
     return _whole(text.lower().removesuffix("/s"), RATE_UNITS, "250mbit", "bits per second")
 
 
