@@ -607,6 +607,7 @@ def markdown() -> str:
         "`ackclock run FILE --set KEY=VALUE` changes a key for one run: `--set rtt=20ms`,",
         "`--set bottleneck.buffer=2bdp`, `--set flow.algorithm=reno` (every flow),",
         "`--set flow.2.start=5s` (flow 2, as the results number flows).",
+        "A key is set once; a setting of every flow may precede that of one flow.",
         "",
         f"Times: {', '.join(units.TIME_UNITS)}.",
         f"Rates (decimal, bits per second): {', '.join(units.RATE_UNITS)}.",
