@@ -310,14 +310,16 @@ def test_doctor(ackclock):
 
 
 @on_own_machine
-def test_undeploy_all(ackclock, name):
+def test_undeploy_several(ackclock, name):
     assert ackclock("undeploy", "--all").stdout == "nothing is deployed\n"
-    for suffix in "ab":
-        assert ackclock("deploy", "cubic_fc", "--name", name + suffix).returncode == 0
-    done = ackclock("undeploy", "--all")
-    assert done.returncode == 0, done.stderr
-    assert done.stdout == "".join(f"{name}{suffix} is no longer registered\n" for suffix in "ab")
-    assert not any(each["name"].startswith(name) for each in kernel_part().status())
+    both = [name + suffix for suffix in "ab"]
+    for arguments in (["--all"], both):
+        for each in both:
+            assert ackclock("deploy", "cubic_fc", "--name", each).returncode == 0
+        done = ackclock("undeploy", *arguments)
+        assert done.returncode == 0, done.stderr
+        assert done.stdout == "".join(f"{each} is no longer registered\n" for each in both)
+        assert not any(each["name"].startswith(name) for each in kernel_part().status())
     for arguments in (), (name, "--all"):
         done = ackclock("undeploy", *arguments)
         assert done.returncode == 1
