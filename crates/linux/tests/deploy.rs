@@ -481,7 +481,10 @@ fn what_nobody_plants_changes_nothing() {
             format!("exec 3<{BPFFS}; flock 3; (sleep 60 <&3 >&- 2>&- &); true"),
         ].iter().enumerate() {
             assert!(as_nobody(plant).wait().unwrap().success(), "{plant}");
+            let planted = || shell(&format!("ls -lR {BPFFS}"));
+            let before = planted();
             assert_eq!(outcome(start(&[], "doctor -")), "ok", "{plant}");
+            assert_eq!(planted(), before, "the doctor changed it: {plant}");
             assert!(find(name).is_none());
             let started = Instant::now();
             deploy(SPEC, name, true).unwrap();
@@ -515,13 +518,25 @@ fn a_file_system_where_anyone_can_rename_is_refused() {
     alone("a_file_system_where_anyone_can_rename_is_refused", || {
         mount_bpffs();
         let name = unique("unsafe");
-        for spoil in ["chmod 0777", "chown 65534"] {
+        for (spoil, what, fix) in [
+            ("chmod 0777", "has mode 0777", "chmod 0700 /sys/fs/bpf"),
+            (
+                "chown 65534",
+                "belongs to user 65534",
+                "chown root /sys/fs/bpf",
+            ),
+        ] {
             shell(&format!("{spoil} {BPFFS}")).unwrap();
             let foretold = outcome(start(&[], "doctor -"));
             let error = deploy(SPEC, &name, false).unwrap_err().to_string();
             assert_eq!(foretold, error);
-            assert!(error.contains("other users could change"), "{error}");
-            shell(&format!("chown root {BPFFS} && chmod 0700 {BPFFS}")).unwrap();
+            assert_eq!(
+                error,
+                format!(
+                    "{BPFFS} {what}, so that other users could change what is deployed; run `{fix}`"
+                )
+            );
+            shell(fix).unwrap();
         }
         deploy(SPEC, &name, false).unwrap();
         shell(&format!("mount -o remount,ro {BPFFS}")).unwrap();

@@ -59,9 +59,12 @@ impl Caller for () {
 /// The BPF file system, mounted, and locked against other deployments.
 #[derive(Debug)]
 pub(crate) struct BpfFs {
-    _directory: File,
+    /// Nothing where a rehearsal found what another user made: there is no directory to lock.
+    directory: Option<File>,
     /// Was it mounted for this?
     pub mounted: bool,
+    /// What a rehearsal found in the place of the directory: `user 1000 made …`.
+    pub planted: Option<String>,
 }
 
 impl BpfFs {
@@ -72,13 +75,23 @@ impl BpfFs {
         check_root()?;
         let started = Instant::now();
         loop {
-            let directory = open_directory(caller)?;
+            let directory = match open_directory(stay, caller)? {
+                Opened::Ours(directory) => directory,
+                Opened::Planted(planted) => {
+                    return Ok(Self {
+                        directory: None,
+                        mounted,
+                        planted: Some(planted),
+                    })
+                }
+            };
             wait_for(&directory, started, caller)?;
             // Whoever held it may have removed it.
             if is_same(&directory, Path::new(DIRECTORY)) {
                 return Ok(Self {
-                    _directory: directory,
+                    directory: Some(directory),
                     mounted,
+                    planted: None,
                 });
             }
         }
@@ -86,13 +99,11 @@ impl BpfFs {
 
     /// Checks that something could be pinned.
     pub fn check_writable(&self) -> Result<(), KernelError> {
-        let path = CString::new(DIRECTORY).expect("no zero byte");
-        // SAFETY: the path is a C string.
-        if unsafe { libc::access(path.as_ptr(), libc::W_OK) } == 0 {
-            return Ok(());
-        }
-        let error = io::Error::last_os_error();
-        Err(KernelError::system(format!("write in {DIRECTORY}"), error))
+        check_writable(if self.directory.is_some() {
+            DIRECTORY
+        } else {
+            ROOT
+        })
     }
 
     /// Where an algorithm of that name is pinned, or is to be.
@@ -148,8 +159,10 @@ impl BpfFs {
 
 impl Drop for BpfFs {
     fn drop(&mut self) {
-        // It fails while something is deployed. Who waits for the lock looks again.
-        let _ = fs::remove_dir(DIRECTORY);
+        if self.directory.is_some() {
+            // It fails while something is deployed. Who waits for the lock looks again.
+            let _ = fs::remove_dir(DIRECTORY);
+        }
     }
 }
 
@@ -236,17 +249,46 @@ fn check_root() -> Result<(), KernelError> {
     let found = fs::metadata(ROOT)
         .map_err(|error| KernelError::system(format!("look at {ROOT}"), error))?;
     let (uid, mode) = (found.uid(), found.mode() & 0o7777);
-    if uid == 0 && (mode & 0o022 == 0 || mode & 0o1000 != 0) {
+    let (mut what, mut fix) = (Vec::new(), Vec::new());
+    if uid != 0 {
+        what.push(format!("belongs to user {uid}"));
+        fix.push(format!("chown root {ROOT}"));
+    }
+    if mode & 0o022 != 0 && mode & 0o1000 == 0 {
+        what.push(format!("has mode {mode:04o}"));
+        fix.push(format!("chmod 0700 {ROOT}"));
+    }
+    if what.is_empty() {
         return Ok(());
     }
     Err(KernelError::Unsafe {
-        what: format!("{ROOT} belongs to user {uid} and has mode {mode:04o}"),
-        fix: format!("chown root {ROOT} && chmod 0700 {ROOT}"),
+        what: format!("{ROOT} {}", what.join(" and ")),
+        fix: fix.join(" && "),
     })
 }
 
-/// Our directory, made where it is not. What another user put in its place is moved aside.
-fn open_directory(caller: &dyn Caller) -> Result<File, KernelError> {
+/// Checks that something could be made in a directory.
+fn check_writable(directory: &str) -> Result<(), KernelError> {
+    let path = CString::new(directory).expect("no zero byte");
+    // SAFETY: the path is a C string.
+    if unsafe { libc::access(path.as_ptr(), libc::W_OK) } == 0 {
+        return Ok(());
+    }
+    let error = io::Error::last_os_error();
+    Err(KernelError::system(format!("write in {directory}"), error))
+}
+
+/// What is at [`DIRECTORY`].
+enum Opened {
+    /// Our directory.
+    Ours(File),
+    /// Another user's, as `user 1000 made …`.
+    Planted(String),
+}
+
+/// Our directory, made where it is not. What another user put in its place is moved aside; a
+/// rehearsal lets it be.
+fn open_directory(stay: Stay, caller: &dyn Caller) -> Result<Opened, KernelError> {
     const ATTEMPTS: u32 = 100;
     let cannot = |error| KernelError::system(format!("make {DIRECTORY}"), error);
     for attempt in 0..ATTEMPTS {
@@ -262,7 +304,7 @@ fn open_directory(caller: &dyn Caller) -> Result<File, KernelError> {
             .open(DIRECTORY);
         if let Ok(directory) = opened {
             if directory.metadata().is_ok_and(|found| is_roots(&found)) {
-                return Ok(directory);
+                return Ok(Opened::Ours(directory));
             }
         }
         let Ok(planted) = fs::symlink_metadata(DIRECTORY) else {
@@ -271,12 +313,14 @@ fn open_directory(caller: &dyn Caller) -> Result<File, KernelError> {
         if is_roots(&planted) {
             continue; // made anew meanwhile
         }
+        check_writable(ROOT)?;
+        let found = format!("user {} made {DIRECTORY}", planted.uid());
+        if stay == Stay::ThisThread {
+            return Ok(Opened::Planted(found));
+        }
         let aside = format!("{ROOT}/not-ackclock-{}-{attempt}", std::process::id());
         if fs::rename(DIRECTORY, &aside).is_ok() {
-            let uid = planted.uid();
-            caller.tell(&format!(
-                "warning: user {uid} made {DIRECTORY}; it is now {aside}"
-            ));
+            caller.tell(&format!("warning: {found}; it is now {aside}"));
         }
     }
     let owner = fs::symlink_metadata(DIRECTORY).map_or(0, |found| found.uid());

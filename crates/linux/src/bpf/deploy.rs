@@ -115,11 +115,11 @@ pub fn deploy(
 }
 
 /// Does what [`deploy`] does of `reno`, under a name of its own, up to the step that would
-/// make it stay. Was the BPF file system mounted for it, until now?
+/// make it stay.
 ///
 /// # Errors
 /// What `deploy` would say.
-pub(crate) fn rehearse() -> Result<bool, KernelError> {
+pub(crate) fn rehearse() -> Result<Rehearsed, KernelError> {
     let rehearsal = || {
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
         let now_ns = now.map_or(0, |now| now.subsec_nanos());
@@ -127,9 +127,21 @@ pub(crate) fn rehearse() -> Result<bool, KernelError> {
         let plan = Plan::new("reno", Some(&name))?;
         let (bpffs, registered) = plan.register(Stay::ThisThread, &())?;
         drop(registered);
-        Ok(bpffs.mounted)
+        Ok(Rehearsed {
+            mounted: bpffs.mounted,
+            planted: bpffs.planted.clone(),
+        })
     };
     std::thread::scope(|scope| scope.spawn(rehearsal).join().expect("it does not panic"))
+}
+
+/// What a deployment would do besides deploying.
+#[derive(Debug)]
+pub(crate) struct Rehearsed {
+    /// Mount the BPF file system.
+    pub mounted: bool,
+    /// Move aside what another user put in the place of the directory: `user 1000 made …`.
+    pub planted: Option<String>,
 }
 
 /// What is to be deployed.
