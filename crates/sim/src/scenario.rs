@@ -239,6 +239,23 @@ const MAX_WINDOW_BYTES: u64 = 1 << 30;
 /// Largest transfer.
 pub(crate) const MAX_TRANSFER_BYTES: u64 = 1 << 60;
 
+/// The units that users write, largest first, in bit/s and ns.
+const RATE_UNITS: [(u64, &str); 5] = [
+    (1_000_000_000_000, "tbit"),
+    (1_000_000_000, "gbit"),
+    (1_000_000, "mbit"),
+    (1_000, "kbit"),
+    (1, "bit"),
+];
+const TIME_UNITS: [(u64, &str); 4] = [(NS_PER_S, "s"), (1_000_000, "ms"), (1_000, "us"), (1, "ns")];
+
+/// A quantity as users write it, a whole number of its unit: `250mbit`.
+fn with_unit(value: u64, units: &[(u64, &str)]) -> String {
+    let whole = units.iter().find(|(unit, _)| value % unit == 0);
+    let (unit, name) = whole.expect("the last unit is 1");
+    format!("{}{name}", value / unit)
+}
+
 fn check(ok: bool, field: &str, value: String, fix: &str) -> Result<(), ScenarioError> {
     if ok {
         return Ok(());
@@ -361,11 +378,13 @@ impl Scenario {
         };
         for (index, flow) in self.flows.iter().enumerate() {
             let name = format!("flows[{index}]");
+            self.validate_window(&format!("flow {}", index + 1), flow)?;
             self.validate_flow(&name, flow)?;
             configure(&name, flow)?;
         }
         for (index, session) in self.sessions.iter().enumerate() {
             let name = format!("sessions[{index}]");
+            self.validate_window(&format!("session {}", index + 1), &session.flow)?;
             self.validate_session(&name, session)?;
             configure(&format!("{name}.flow"), &session.flow)?;
         }
@@ -416,7 +435,6 @@ impl Scenario {
     fn validate_flow(&self, of: &str, flow: &Flow) -> Result<(), ScenarioError> {
         let name = |field: &str| format!("{of}.{field}");
         within(&name("rtt_ns"), flow.rtt_ns, 1_000, 100 * NS_PER_S)?;
-        self.validate_window(of, flow)?;
         within(
             &name("rtt_exponential_ns"),
             flow.rtt_exponential_ns,
@@ -458,6 +476,7 @@ impl Scenario {
     }
 
     /// Refuses a window that is too large for sequence numbers of 32 bits, which would wrap.
+    /// Only here are such scenarios refused: the message says what users write.
     fn validate_window(&self, of: &str, flow: &Flow) -> Result<(), ScenarioError> {
         let flows = (self.flows.len() + self.sessions.len()).max(1) as u128;
         let bits = u128::from(self.bottleneck.rate_bps) * u128::from(flow.rtt_ns) / flows;
@@ -470,13 +489,13 @@ impl Scenario {
         let limits = limits.into_iter().flatten().map(u128::from);
         check(
             limits.fold(share, u128::min) <= u128::from(MAX_WINDOW_BYTES),
-            "bottleneck.rate_bps",
-            self.bottleneck.rate_bps.to_string(),
+            "bottleneck.rate",
+            format!("\"{}\"", with_unit(self.bottleneck.rate_bps, &RATE_UNITS)),
             &format!(
-                "with {of}.rtt_ns = {} a flow's share of rate times RTT is {share} bytes; \
-                 TCP has at most {MAX_WINDOW_BYTES} bytes in flight (RFC 7323): lower the rate \
-                 or the RTT, or set the flow's receive_window_bytes to {MAX_WINDOW_BYTES}",
-                flow.rtt_ns
+                "{of}, with rtt = \"{}\", needs a window of {share} bytes for its share of the \
+                 rate; TCP allows at most {MAX_WINDOW_BYTES} (RFC 7323). Write \
+                 receive_window = \"1GiB\" for {of}, or lower the rate or the RTT",
+                with_unit(flow.rtt_ns, &TIME_UNITS)
             ),
         )
     }

@@ -24,9 +24,9 @@ fn a_window_beyond_the_sequence_space_is_refused() {
     let error = Scenario::from_json(&scenario(terabit, 1_000_000_000, 1, "null")).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "bottleneck.rate_bps = 1000000000000: with flows[0].rtt_ns = 1000000000 a flow's share of \
-         rate times RTT is 125000000000 bytes; TCP has at most 1073741824 bytes in flight \
-         (RFC 7323): lower the rate or the RTT, or set the flow's receive_window_bytes to 1073741824"
+        "bottleneck.rate = \"1tbit\": flow 1, with rtt = \"1s\", needs a window of 125000000000 \
+         bytes for its share of the rate; TCP allows at most 1073741824 (RFC 7323). Write \
+         receive_window = \"1GiB\" for flow 1, or lower the rate or the RTT"
     );
     for (rtt_ns, flows, window) in [
         (8_000_000, 1, "null"),
