@@ -30,7 +30,7 @@
  *	#define CC_PRESETS(P) \
  *		P("gentle", "beta=900", "gives up little")
  *
- * A parameter is (name, default, least, most, scale, what it is): a u32 that
+ * A parameter is (name, default, minimum, maximum, scale, what it is): a u32 that
  * stands for value/scale, so that a user writes beta=0.7 and the file sees 717.
  * cc_param(sk, beta) reads it. A preset is (name, settings, what it is), its
  * settings the u32 values themselves.
@@ -142,7 +142,7 @@ static inline struct inet_connection_sock *inet_csk(const struct sock *sk)
 #define CC_IS_U32(x) (!CC_IS_FLOAT(x) && (s64)(x) == (u32)(x))
 #define CC_PARAM_CHECK(name, value, least, most, scale, doc)                                  \
 	_Static_assert(CC_IS_U32(value) && CC_IS_U32(least) && CC_IS_U32(most) && CC_IS_U32(scale), \
-		       "parameter " #name ": write default, least, most and scale as whole "     \
+		       "parameter " #name ": write default, minimum, maximum and scale as whole " \
 		       "numbers from 0 to 2^32 - 1; 0.5 is 512 with a scale of 1024");
 CC_PARAMS(CC_PARAM_CHECK)
 

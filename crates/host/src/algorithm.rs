@@ -239,10 +239,21 @@ impl Algorithm {
 
     fn check_declarations(&self) -> Result<(), String> {
         for param in self.params() {
-            if param.scale == 0 || !(param.min..=param.max).contains(&param.default) {
+            let (name, min, max) = (&param.name, param.min, param.max);
+            if param.scale == 0 {
                 return Err(format!(
-                    "parameter {}: the default {} must lie between {} and {}, and the scale not be 0",
-                    param.name, param.default, param.min, param.max
+                    "parameter {name}: the scale is 0; write 1 for whole numbers, or 1024 for fractions"
+                ));
+            }
+            if min > max {
+                return Err(format!(
+                    "parameter {name}: the minimum {min} is above the maximum {max}; swap them"
+                ));
+            }
+            if !(min..=max).contains(&param.default) {
+                return Err(format!(
+                    "parameter {name}: the default {} is out of range; choose one from the minimum {min} to the maximum {max}",
+                    param.default
                 ));
             }
         }

@@ -204,6 +204,15 @@ impl Job<'_> {
             let full = io::Error::from_raw_os_error(libc::ENOSPC);
             return self.cannot(&Scratch::explain(&full));
         }
+        if written.contains("out of memory") {
+            return AlgorithmError::DoesNotCompile {
+                path: self.name(),
+                errors: format!(
+                    "the compiler needs more memory than {} MiB; does the file include something endless?",
+                    compiler::MEMORY_LIMIT_BYTES >> 20
+                ),
+            };
+        }
         // gcc's words, for x86 and for Arm, where -mgeneral-regs-only leaves no register.
         let float = ["with SSE disabled", "use of floating-point"];
         let complaint =
@@ -230,7 +239,8 @@ impl Job<'_> {
     fn check(&self, object: &[u8]) -> Result<(), AlgorithmError> {
         let object = object::File::parse(object).map_err(|error| self.cannot(&error))?;
 
-        // A constructor, or the resolver of an indirect function.
+        // A constructor, or the resolver of an indirect function. A constructor that the compiler
+        // dropped has no section here, and nothing of it runs.
         let is_constructor = |name: &str| {
             ["init", "fini", "ctors", "dtors", "mod_init_func"]
                 .iter()

@@ -16,7 +16,7 @@ const REFUSED: &str = "-fno-lto -fno-optimize-sibling-calls -Werror=implicit-int
     -Werror=date-time -Werror=div-by-zero -Werror=vla -Werror=frame-larger-than=8192";
 /// Seconds of CPU time and bytes of memory that a compiler may use for one file.
 const CPU_LIMIT_S: u64 = 30;
-const MEMORY_LIMIT_BYTES: u64 = 1 << 30;
+pub(crate) const MEMORY_LIMIT_BYTES: u64 = 1 << 30;
 
 /// A C compiler of this machine.
 #[derive(Clone)]

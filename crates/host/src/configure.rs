@@ -76,10 +76,11 @@ impl Configured {
         }
         let mut values = base.clone();
         let mut set = vec![false; values.len()];
-        for setting in settings
+        let mut settings = settings
             .into_iter()
             .flat_map(|settings| settings.split(','))
-        {
+            .peekable();
+        while let Some(setting) = settings.next() {
             let (key, value) = setting
                 .split_once('=')
                 .ok_or_else(|| bad(&format!("`{setting}` is not parameter=value")))?;
@@ -88,7 +89,12 @@ impl Configured {
             if std::mem::replace(&mut set[index], true) {
                 return Err(bad(&format!("{key} is set twice")));
             }
-            values[index] = algorithm.params()[index].parse(value, &algorithm)?;
+            let param = &algorithm.params()[index];
+            if let Some(decimals) = settings.next_if(|next| is_whole(value) && is_whole(next)) {
+                let expected = format!("a number: write {value}.{decimals}, with a point");
+                return Err(param.bad_number(&format!("{value},{decimals}"), expected, &algorithm));
+            }
+            values[index] = param.parse(value, &algorithm)?;
         }
 
         let mut canonical = name.to_string();
@@ -135,14 +141,27 @@ impl Configured {
     }
 }
 
+/// Is it a part of a number with a decimal comma?
+fn is_whole(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
 impl Param {
-    /// Reads what a user writes: `0.7`, or `2` for a whole number.
-    fn parse(&self, text: &str, algorithm: &Algorithm) -> Result<u32, AlgorithmError> {
-        let not = |expected| AlgorithmError::BadNumber {
+    fn bad_number(&self, value: &str, expected: String, algorithm: &Algorithm) -> AlgorithmError {
+        AlgorithmError::BadNumber {
             algorithm: algorithm.name().into(),
             parameter: self.name.clone(),
-            value: text.into(),
+            value: value.into(),
             expected,
+        }
+    }
+
+    /// Reads what a user writes: `0.7`, or `2` for a whole number.
+    fn parse(&self, text: &str, algorithm: &Algorithm) -> Result<u32, AlgorithmError> {
+        let (min, max) = (self.display(self.min), self.display(self.max));
+        let not = |kind| {
+            let expected = format!("{kind}; choose a value from {min} to {max}");
+            self.bad_number(text, expected, algorithm)
         };
         let number: f64 = text.parse().map_err(|_| not("a number"))?;
         if !number.is_finite() {
@@ -157,8 +176,8 @@ impl Param {
                 algorithm: algorithm.name().into(),
                 parameter: self.name.clone(),
                 value: text.into(),
-                min: self.display(self.min),
-                max: self.display(self.max),
+                min,
+                max,
             });
         }
         Ok(stored as u32)

@@ -62,8 +62,8 @@ pub enum AlgorithmError {
         parameter: String,
         /// What was given.
         value: String,
-        /// What it must be.
-        expected: &'static str,
+        /// What it must be, and what to write.
+        expected: String,
     },
     /// A text that does not follow `NAME_OR_PATH[@preset][:name=value,…]`.
     #[error("`{spec}`: {problem}; write NAME[@preset][:parameter=value,...], such as cubic@ha2008:beta=0.7")]

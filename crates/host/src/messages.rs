@@ -45,10 +45,16 @@ pub fn errors(written: &str, path: &str, ours: &Path) -> String {
         }
     }
     if errors.is_empty() {
+        if let Some(name) = written.lines().find_map(defined_twice) {
+            return format!(
+                "the compiler has a function or a variable `{name}` itself; choose another name"
+            );
+        }
         // A linker's, or a driver's: no place to show.
         let path_of_ours = format!("{ours}/");
         let written = written.replace(&path_of_ours, "");
-        return written.lines().take(MOST).collect::<Vec<_>>().join("\n");
+        let lines = written.lines().filter(|line| !line.trim().is_empty());
+        return lines.take(MOST).collect::<Vec<_>>().join("\n");
     }
     let more = errors.len().saturating_sub(MOST);
     errors.truncate(MOST);
@@ -56,6 +62,14 @@ pub fn errors(written: &str, path: &str, ours: &Path) -> String {
         errors.push(format!("and {more} more"));
     }
     errors.join("\n")
+}
+
+/// The name that a linker found in the file and in the compiler's own objects.
+fn defined_twice(line: &str) -> Option<&str> {
+    let gnu = line.split_once("multiple definition of `");
+    let name = gnu.map(|(_, rest)| rest.split('\''));
+    let lld = || line.split_once("duplicate symbol: ").map(|(_, rest)| rest);
+    name.and_then(|mut parts| parts.next()).or_else(lld)
 }
 
 /// What a static assertion says, or an error without the name of the option that made it one.
@@ -147,10 +161,19 @@ file.c:1:22: note: expanded from macro 'CC_PARAMS'
         let shown = errors(&many, "x.c", Path::new("/t"));
         assert_eq!(shown.lines().count(), 5);
         assert!(shown.ends_with("x.c:4:1: e\nand 5 more"), "{shown}");
-        let linker = "/usr/bin/ld: /t/x.o: multiple definition of `f'";
+        let linker = "\n/usr/bin/ld: /t/x.o: file truncated";
         assert_eq!(
             errors(linker, "x.c", Path::new("/t")),
-            "/usr/bin/ld: x.o: multiple definition of `f'"
+            "/usr/bin/ld: x.o: file truncated"
         );
+        for linker in [
+            "/usr/bin/ld: /t/x.o: in function `f':\nx.c:(.text+0x0): multiple definition of `f'; crti.o",
+            "ld.lld: error: duplicate symbol: f\n>>> defined at crti.o",
+        ] {
+            assert_eq!(
+                errors(linker, "x.c", Path::new("/t")),
+                "the compiler has a function or a variable `f` itself; choose another name"
+            );
+        }
     }
 }

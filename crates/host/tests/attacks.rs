@@ -59,7 +59,7 @@ fn a_parameter_that_is_no_whole_number_is_refused() {
         let message = refusal(&file);
         let path = file.path.display();
         let expected = format!(
-            "{path} does not compile:\n{path}:2:2: parameter beta: write default, least, most and \
+            "{path} does not compile:\n{path}:2:2: parameter beta: write default, minimum, maximum and \
              scale as whole numbers from 0 to 2^32 - 1; 0.5 is 512 with a scale of 1024"
         );
         assert_eq!(message, expected, "{params}");
@@ -148,6 +148,74 @@ fn inline_assembly_is_refused_at_its_line() {
         let said = format!("{}:{line}: inline assembly", file.path.display());
         let message = refusal(&file);
         assert!(message.starts_with(&said), "{message}");
+    }
+}
+
+/// gcc drops a constructor that does nothing but follow a null pointer: then no code of it runs.
+/// clang keeps it, and then it is refused.
+#[test]
+fn a_constructor_is_refused_or_was_dropped_by_the_compiler() {
+    for kind in [
+        "constructor",
+        "constructor(101)",
+        "destructor",
+        "destructor(200)",
+    ] {
+        let file = file(&format!(
+            "__attribute__(({kind})) static void f(void) {{ *(volatile int *)0 = 1; }}\n\
+             CC_HOOK(u32, x_ssthresh, struct sock *sk) {{ return 2; }}"
+        ));
+        match file.compile() {
+            Err(error) => assert!(error.to_string().contains("has a constructor"), "{error}"),
+            Ok(_) => {
+                let (output, said) = run(&file);
+                assert!(output.status.success(), "{kind}: {said}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_name_of_the_linkers_and_a_file_without_end_give_one_line() {
+    let hook = "CC_HOOK(u32, x_ssthresh, struct sock *sk) { return 2; }";
+    for (body, words) in [
+        (
+            "int _init(void);\nint _init(void) { return 0; }",
+            "the compiler has a function or a variable `_init` itself; choose another name",
+        ),
+        (
+            "#include \"/dev/zero\"",
+            "the compiler needs more memory than 1024 MiB",
+        ),
+    ] {
+        let file = file(&format!("{body}\n{hook}"));
+        let message = refusal(&file);
+        let lines: Vec<_> = message.lines().collect();
+        let first = format!("{} does not compile:", file.path.display());
+        assert!(
+            lines.len() == 2 && lines[0] == first && lines[1].contains(words),
+            "{message}"
+        );
+    }
+}
+
+#[test]
+fn a_parameter_out_of_its_own_range_is_refused() {
+    for (params, words) in [
+        (
+            "beta, 9, 1, 5, 1",
+            "parameter beta: the default 9 is out of range; choose one from the minimum 1 to the maximum 5",
+        ),
+        (
+            "beta, 3, 5, 1, 1",
+            "parameter beta: the minimum 5 is above the maximum 1; swap them",
+        ),
+        ("beta, 3, 1, 5, 0", "parameter beta: the scale is 0; write 1 "),
+    ] {
+        let text = fs::read_to_string(hook("").path).unwrap();
+        let define = format!("#define CC_PARAMS(P) P({params}, \"b\")\n");
+        let message = refusal(&UserFile::new(&(define + &text)));
+        assert!(message.contains(words), "{message}");
     }
 }
 

@@ -166,7 +166,7 @@ fn every_preset_is_known_and_described() {
 #[test]
 fn what_is_wrong_is_named_with_its_remedy() {
     // (spec, what the message must contain)
-    let vectors: [(&str, &[&str]); 30] = [
+    let vectors: [(&str, &[&str]); 33] = [
         (
             "cubik",
             &[
@@ -232,13 +232,22 @@ fn what_is_wrong_is_named_with_its_remedy() {
             "cubic:hystart=2",
             &["hystart = 2 is out of range", "0 to 1"],
         ),
-        ("cubic:beta=high", &["beta = `high` is not a number"]),
+        (
+            "cubic:beta=high",
+            &["beta = `high` is not a number; choose a value from 0.001 to 0.999"],
+        ),
+        (
+            "cubic:beta=0,5",
+            &["beta = `0,5` is not a number: write 0.5, with a point"],
+        ),
+        ("cubic:beta=0,75,C=1", &["write 0.75, with a point"]),
+        ("cubic:beta=0.5,5", &["`5` is not parameter=value"]),
         ("cubic:beta=nan", &["beta = `nan` is not a number"]),
         ("cubic:beta=inf", &["beta = `inf` is not a number"]),
         ("cubic:beta=", &["beta = `` is not a number"]),
         (
             "cubic:hystart=0.5",
-            &["hystart = `0.5` is not a whole number"],
+            &["hystart = `0.5` is not a whole number; choose a value from 0 to 1"],
         ),
         ("cubic:beta", &["`beta` is not parameter=value"]),
         ("cubic:", &["`` is not parameter=value"]),
