@@ -327,7 +327,7 @@ fn contradictory_declarations_are_refused() {
     for (declaration, part) in [
         (
             "CC_PARAMS(P) P(x, 5, 6, 7, 1, \"\")",
-            "parameter x: the default 5 must lie between 6 and 7",
+            "parameter x: the default 5 is out of range; choose one from the minimum 6 to the maximum 7",
         ),
         ("CC_PARAMS(P) P(x, 6, 6, 7, 0, \"\")", "parameter x"),
         (
