@@ -317,6 +317,8 @@ if [ "$layer" ]; then
 	mount -t overlay overlay "$layer/root" \
 		-o "lowerdir=$root,upperdir=$layer/upper,workdir=$layer/work"
 	root=$layer/root
+else
+	mount --bind "$root" "$root" # as on a real machine, / is a mount point
 fi
 mount -t proc proc "$root/proc"
 mount -t sysfs sysfs "$root/sys"
