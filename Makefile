@@ -37,7 +37,7 @@ build: tools $(CORE) ## Everything that `$(BIN)/ackclock` needs, inside this dir
 	@if scripts/require.sh --check clang libelf; then $(MAKE) --no-print-directory --silent $(KERNEL); \
 	else $(MAKE) --no-print-directory --question $(KERNEL) || rm -f $(KERNEL); fi
 
-test: build ## Every test: Rust, C layout, BPF builds, Python (15 minutes); skipped ones at the end
+test: build ## Every test: Rust, C layout, BPF builds, Python; skipped ones at the end
 	@RUST="$(or $(RUST),$(CRATES))" PYTHON="$(PYTHON)" scripts/test.sh
 
 test-fresh: ## `make demo` and `make test` in new Debian systems of many kinds (root); FRESH="root user"
