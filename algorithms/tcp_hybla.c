@@ -86,7 +86,7 @@ CC_HOOK(void, hybla_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 	u32 count = cc_param(sk, count_packets) ? min(acked, 0xffffU) : 1;
 	/* Not tcp_in_slow_start(): if that includes ssthresh, the window would stay there. */
 	bool slow_start = tp->snd_cwnd < tp->snd_ssthresh;
-	u64 increment;
+	u64 increment, sum;
 
 	if (!ca->minrtt_us || tp->srtt_us < ca->minrtt_us)
 		hybla_recalc_param(sk, ca);
@@ -106,13 +106,13 @@ CC_HOOK(void, hybla_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 	}
 
 	/* Add whole packets now, and fractions when they make a packet. */
-	increment = increment * count + ca->snd_cwnd_cents;
-	if ((increment & ((1U << bits) - 1)) < ca->snd_cwnd_cents)
+	sum = increment * count + ca->snd_cwnd_cents;
+	if ((sum & ((1U << bits) - 1)) < ca->snd_cwnd_cents)
 		tp->snd_cwnd_cnt = 0;
-	ca->snd_cwnd_cents = increment & ((1U << bits) - 1);
-	cwnd += min_t(u64, increment >> bits, 1U << 20);
+	ca->snd_cwnd_cents = sum & ((1U << bits) - 1);
+	cwnd += min_t(u64, sum >> bits, 1U << 20);
 	/* rho^2 / cwnd below the smallest fraction: grow as standard TCP. */
-	if (increment == ca->snd_cwnd_cents && tp->snd_cwnd_cnt >= cwnd) {
+	if (!increment && tp->snd_cwnd_cnt >= cwnd) {
 		cwnd++;
 		tp->snd_cwnd_cnt = 0;
 	}

@@ -112,6 +112,8 @@ def test_tso_is_the_profiles_unless_said():
         ({}, True),
         ({"profile": "linux-2.6.25"}, False),
         ({"profile": "linux-2.6.25", "tso": True}, True),
+        ({"profile": "linux-2.6.18"}, False),
+        ({"profile": "linux-2.6.32"}, False),
         ({"tso": False}, False),
     ):
         assert json.loads(Scenario.parse(FIELDS | fields).resolve())["tso"] is tso

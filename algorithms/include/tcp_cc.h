@@ -135,6 +135,11 @@ static inline struct inet_connection_sock *inet_csk(const struct sock *sk)
  *
  * ssthresh and cong_avoid (or cong_control) are required. Without undo_cwnd a
  * spurious reduction is undone as Reno does: the larger of cwnd and prior_cwnd.
+ * Without min_tso_segs a burst has at least 2 packets; without sndbuf_expand a send
+ * buffer that grows has room for 2 windows. cong_control has its flag from Linux's
+ * tcp_input.c (FLAG_*). The table at the top of crates/sim/src/tcp/host.rs says who
+ * serves each hook and each field in the simulator. What the simulator does not
+ * serve (ECN) it refuses by name.
  */
 
 /* Whole numbers only: 0.5 would be cut to 0 without a word. */
@@ -190,6 +195,12 @@ static inline void tcp_snd_cwnd_set(struct tcp_sock *tp, u32 val)
 static inline u32 tcp_stamp_us_delta(u64 t1, u64 t0)
 {
 	return max_t(s64, t1 - t0, 0);
+}
+
+/* Least RTT of the last 5 minutes, us; ~0 before the first. */
+static inline u32 tcp_min_rtt(const struct tcp_sock *tp)
+{
+	return tp->rtt_min.s[0].v;
 }
 
 static inline u32 tcp_packets_in_flight(const struct tcp_sock *tp)

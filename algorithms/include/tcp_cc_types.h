@@ -96,7 +96,7 @@ struct inet_sock {
 
 struct inet_connection_sock {
 	struct inet_sock icsk_inet;
-	const u32 icsk_rto;	/* jiffies in the kernel, jiffies here */
+	const u32 icsk_rto;	/* retransmission timeout with its back-off, jiffies */
 #ifdef __bpf__
 	u8 icsk_ca_state : 5;
 #else
@@ -108,9 +108,19 @@ struct inet_connection_sock {
 #endif
 };
 
+/* A windowed minimum (linux/win_minmax.h); tcp_min_rtt() reads it. */
+struct minmax_sample {
+	const u32 v;
+};
+
+struct minmax {
+	struct minmax_sample s[1];
+};
+
 struct tcp_sock {
 	struct inet_connection_sock inet_conn;
 	const u64 tcp_mstamp;		/* time of the event being handled, us */
+	const u64 delivered_mstamp;	/* time when `delivered` last rose, us */
 	const u32 snd_una;		/* first unacknowledged byte, wrapping */
 	const u32 snd_nxt;		/* next byte to be sent, wrapping */
 	u32 snd_cwnd;			/* congestion window, packets */
@@ -126,15 +136,16 @@ struct tcp_sock {
 	const u32 sacked_out;		/* SACKed, packets */
 	const u32 lost_out;		/* deemed lost, packets */
 	const u32 max_packets_out;	/* most packets_out in the last window */
-	const u32 delivered;		/* all packets delivered so far */
+	const u32 delivered;		/* all packets delivered so far, and 1 for the handshake */
 	const u32 lost;			/* all packets deemed lost so far */
 	const u32 total_retrans;	/* all retransmissions so far */
 	const u32 srtt_us;		/* smoothed RTT << 3, us */
 	const u32 mdev_us;		/* medium deviation << 2, us */
+	struct minmax rtt_min;		/* least RTT of the last 5 minutes, us */
 	const u32 lsndtime;		/* jiffies of the last data packet sent */
 	const u32 mss_cache;		/* bytes of payload in a full packet */
-	u32 app_limited;		/* limited until delivered reaches this (or 0) */
-	u8 ecn_flags;
+	u32 app_limited;		/* limited until delivered exceeds this; 0: not limited */
+	u8 ecn_flags;			/* only in the kernel: the simulator has no ECN */
 #ifdef __bpf__
 	u8 is_cwnd_limited : 1;
 #else
@@ -146,21 +157,26 @@ struct tcp_sock {
 struct ack_sample {
 	const u32 pkts_acked;	/* packets newly cumulatively ACKed */
 	const s32 rtt_us;	/* RTT of the newest of them, or -1 */
-	const u32 in_flight;	/* packets in flight when it was sent */
+	const u32 in_flight;	/* bytes delivered since the newest delivered packet was sent */
 };
 
-/* Delivery-rate sample of an ACK (draft-cheng-iccrg-delivery-rate-estimation). */
+/*
+ * Delivery-rate sample of an ACK (draft-cheng-iccrg-delivery-rate-estimation): `delivered`
+ * packets in `interval_us`. "The packet" is the one that was sent last of all that the ACK newly
+ * delivers. interval_us is -1 if there is no sample: if the ACK delivers nothing (then delivered
+ * is -1, too), or if the interval is shorter than tcp_min_rtt().
+ */
 struct rate_sample {
-	const u64 prior_mstamp;		/* start of the interval, us */
+	const u64 prior_mstamp;		/* tp->delivered_mstamp when the packet was sent; 0: none */
 	const u32 prior_delivered;	/* tp->delivered then */
-	const s32 delivered;		/* packets delivered in the interval */
-	const long interval_us;
-	const long rtt_us;		/* RTT of the newest packet, or -1 */
+	const s32 delivered;		/* packets delivered since */
+	const long interval_us;		/* the longer of the intervals of sending and of ACKs */
+	const long rtt_us;		/* RTT of the packet that was ACKed or SACKed last, or -1 */
 	const int losses;		/* packets marked lost on this ACK */
 	const u32 acked_sacked;		/* packets newly ACKed or SACKed */
 	const u32 prior_in_flight;	/* in flight before this ACK */
-	const bool is_app_limited;
-	const bool is_retrans;
+	const bool is_app_limited;	/* was the packet sent while app_limited was not 0? */
+	const bool is_retrans;		/* was the packet a retransmission? */
 };
 
 #ifdef __bpf__

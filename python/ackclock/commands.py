@@ -327,7 +327,10 @@ def response_command(
         float, typer.Option(help="Stop at this loss rate; 1e-7 needs 1e8 packets.")
     ] = 1e-7,
     profile: Annotated[
-        str, typer.Option(help="Choose the hosts' TCP stack: linux-6 or linux-2.6.25.")
+        str,
+        typer.Option(
+            help="Choose the hosts' TCP stack: linux-6, linux-2.6.32, linux-2.6.25 or linux-2.6.18."
+        ),
     ] = "linux-6",
     delayed_ack_segments: Annotated[
         int,

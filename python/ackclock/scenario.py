@@ -262,8 +262,10 @@ class Scenario(_Model):
     rtt: Rtt | None = Field(
         None, description="Round-trip propagation delay of each flow that has no `rtt` of its own."
     )
-    profile: Literal["linux-2.6.25", "linux-6"] = Field(
-        "linux-6", description="TCP stack of the hosts: `linux-6` or `linux-2.6.25`."
+    profile: Literal["linux-2.6.18", "linux-2.6.25", "linux-2.6.32", "linux-6"] = Field(
+        "linux-6",
+        description="TCP stack of the hosts: `linux-6`, `linux-2.6.32`, `linux-2.6.25` or "
+        "`linux-2.6.18` (docs/profiles.md).",
     )
     seed: Annotated[int, _integer(0, 2**63 - 1)] = Field(
         1, description="Random seed. Equal seeds give equal results."
@@ -283,12 +285,18 @@ class Scenario(_Model):
     delayed_ack_segments: Annotated[int, _integer(1, 2)] = Field(
         2, description="Full segments per ACK; 1: no delayed ACKs."
     )
+    reads: Literal["at once", "bulk"] = Field(
+        "at once",
+        description='When the application of a receiver reads. `"at once"`: as soon as data '
+        "arrives; a receiver with `linux-6` then also acknowledges the end of each burst. "
+        '`"bulk"`: each 256 KiB (SO_RCVLOWAT).',
+    )
     tso: bool | None = Field(
         None,
         strict=True,
         description="Whether hosts send bursts that the network card cuts into packets (default: "
-        "true for `linux-6`, false for `linux-2.6.25`). With `tso`, `linux-2.6.25` saves data for "
-        "bursts of up to 64 KB.",
+        "true for `linux-6`, false for the others). With `tso`, Linux 2.6 saves data for bursts of "
+        "up to 64 KB.",
     )
     pacing: bool = Field(
         False,
@@ -423,6 +431,7 @@ class Scenario(_Model):
             "header_bytes": HEADER_BYTES,
             "jitter_ns": units.duration_ns(self.jitter),
             "delayed_ack_segments": self.delayed_ack_segments,
+            "reads": self.reads.replace(" ", "_"),
             "tso": self.profile == "linux-6" if self.tso is None else self.tso,
             "pacing": self.pacing,
             "bottleneck": {

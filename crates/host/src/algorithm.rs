@@ -41,6 +41,19 @@ pub struct Preset {
     pub doc: String,
 }
 
+/// The words of ECN in the contract. Built-in algorithms use none of them.
+pub const WATCHED_ECN: [&str; 4] = [
+    "ecn_flags",
+    "CA_EVENT_ECN_NO_CE",
+    "CA_EVENT_ECN_IS_CE",
+    "CA_ACK_ECE",
+];
+/// The member of `ack_sample` that costs a host some work. Built-in algorithms do not use it.
+pub(crate) const IN_FLIGHT: &str = "in_flight";
+
+/// Which of these words a file has, and where.
+pub(crate) type Uses = Vec<(&'static str, String)>;
+
 /// A congestion-control algorithm, built in or compiled from a user's file.
 ///
 /// Cheap to clone; the code stays loaded as long as any clone lives.
@@ -57,6 +70,7 @@ struct Inner {
     ops: TcpCongestionOps,
     fingerprint: u64,
     sources: Vec<Source>,
+    uses: Uses,
     /// Holds the code that `ops` points to; `None` for built-in algorithms.
     library: Option<Loaded>,
 }
@@ -76,8 +90,17 @@ impl Algorithm {
                     let fingerprint = fingerprint(&[text]);
                     // SAFETY: build.rs compiled that symbol from a file whose
                     // CC_ALGORITHM defines it, into this very program.
-                    unsafe { Self::from_module(module, path, vec![source], fingerprint, None) }
-                        .unwrap_or_else(|error| panic!("built-in algorithm: {error}"))
+                    unsafe {
+                        Self::from_module(
+                            module,
+                            path,
+                            vec![source],
+                            fingerprint,
+                            Uses::new(),
+                            None,
+                        )
+                    }
+                    .unwrap_or_else(|error| panic!("built-in algorithm: {error}"))
                 })
                 .collect();
             all.sort_by(|a, b| a.name().cmp(b.name()));
@@ -182,6 +205,23 @@ impl Algorithm {
         &self.0.sources
     }
 
+    /// Where the code has this word of [`WATCHED_ECN`], `my_cc.c:12`; `None` if it does not have it.
+    pub fn uses(&self, word: &str) -> Option<&str> {
+        let found = self.0.uses.iter().find(|(used, _)| *used == word);
+        found.map(|(_, place)| place.as_str())
+    }
+
+    /// Does it set the window and the pacing rate itself, on every ACK?
+    pub fn has_cong_control(&self) -> bool {
+        self.0.ops.cong_control.is_some()
+    }
+
+    /// Does it read what a host must keep of each packet: the delivery rate, or `in_flight` of an
+    /// `ack_sample`?
+    pub fn reads_delivery_rate(&self) -> bool {
+        self.has_cong_control() || self.uses(IN_FLIGHT).is_some()
+    }
+
     /// Is it one of [`all`](Self::all), rather than a user's file?
     pub fn is_built_in(&self) -> bool {
         self.0.library.is_none()
@@ -199,6 +239,7 @@ impl Algorithm {
         source_path: &str,
         sources: Vec<Source>,
         fingerprint: u64,
+        uses: Uses,
         library: Option<Loaded>,
     ) -> Result<Self, AlgorithmError> {
         // SAFETY: the caller's; `library` lives until the end of this function.
@@ -214,6 +255,16 @@ impl Algorithm {
         if declared.ops.cong_avoid.is_none() && declared.ops.cong_control.is_none() {
             return Err(missing("cong_avoid"));
         }
+        let ignored = |hook, fix: &str| AlgorithmError::BadDeclaration {
+            path: source_path.into(),
+            problem: format!("CC_ALGORITHM does not take .{hook}: {fix}"),
+        };
+        if declared.ops.flags != 0 {
+            return Err(ignored("flags", "the host sets it; remove it"));
+        }
+        if declared.ops.name != [0; 16] {
+            return Err(ignored("name", "its first argument is the name; remove it"));
+        }
         let algorithm = Self(Arc::new(Inner {
             name: declared.name,
             summary: declared.summary,
@@ -226,6 +277,7 @@ impl Algorithm {
             ops: declared.ops,
             fingerprint,
             sources,
+            uses,
             library,
         }));
         algorithm

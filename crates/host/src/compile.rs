@@ -13,7 +13,7 @@ use std::{fs, io};
 
 use object::{Object, ObjectSection, ObjectSymbol, SectionKind, SymbolFlags, SymbolKind};
 
-use crate::algorithm::{fingerprint, SUPPORT};
+use crate::algorithm::{fingerprint, IN_FLIGHT, SUPPORT, WATCHED_ECN};
 use crate::compiler::{self, Compiler};
 use crate::library::Loaded;
 use crate::messages::{self, FILE_LABEL, LABEL_LINE};
@@ -123,16 +123,19 @@ impl Job<'_> {
         let text = preprocess()?;
         let snapshot = Preprocessed::new(&text, ours);
         if let Some((file, line)) = snapshot.assembly() {
-            let file = if file == Path::new(FILE_LABEL) {
-                self.path
-            } else {
-                &file
-            };
             return Err(AlgorithmError::InlineAssembly {
-                path: shown(file),
+                path: self.shown(&file),
                 line,
             });
         }
+        let uses = WATCHED_ECN
+            .into_iter()
+            .chain([IN_FLIGHT])
+            .filter_map(|word| {
+                let (file, line) = snapshot.word(word)?;
+                Some((word, format!("{}:{line}", self.shown(&file))))
+            });
+        let uses = uses.collect();
         let compiled = self.compiler(&compiler, ours, |cc| {
             cc.args(["-x", "cpp-output", "-c"]).arg(&preprocessed);
             cc.arg("-o").arg(&object);
@@ -179,7 +182,8 @@ impl Job<'_> {
             let module = library
                 .module()
                 .ok_or_else(|| AlgorithmError::NotAnAlgorithm { path: self.name() })?;
-            Algorithm::from_module(module, &self.name(), sources, fingerprint, Some(library))?
+            let (name, library) = (self.name(), Some(library));
+            Algorithm::from_module(module, &name, sources, fingerprint, uses, library)?
         };
         Ok((algorithm, is_current))
     }
@@ -228,6 +232,11 @@ impl Job<'_> {
         let mut errors = messages::errors(&written, &self.name(), ours);
         if errors.is_empty() {
             errors = format!("the compiler stopped: {}", output.status);
+        }
+        // gcc's words, and clang's two.
+        let unknown = ["no member named", "does not refer to any field"];
+        if unknown.iter().any(|words| errors.contains(words)) {
+            errors += "\nalgorithms/include/tcp_cc_types.h lists the fields and the hooks that a host serves";
         }
         AlgorithmError::DoesNotCompile {
             path: self.name(),
@@ -299,6 +308,12 @@ impl Job<'_> {
 
     fn name(&self) -> String {
         shown(self.path)
+    }
+
+    /// The name of a file that the compiler read.
+    fn shown(&self, file: &Path) -> String {
+        let is_own = file == Path::new(FILE_LABEL);
+        shown(if is_own { self.path } else { file })
     }
 
     fn unreadable(&self, error: &io::Error) -> AlgorithmError {

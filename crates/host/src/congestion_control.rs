@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use crate::sock::{
-    AckSample, CaEvent, CaState, CcHost, Era, InetConnectionSock, RateSample, Sock,
-    TcpCongestionOps, TcpSock, ICSK_CA_PRIV_WORDS, TCP_INFINITE_SSTHRESH,
+    AckSample, CaEvent, CaState, CcHost, Era, InetConnectionSock, Minmax, MinmaxSample, RateSample,
+    Sock, TcpCongestionOps, TcpSock, ICSK_CA_PRIV_WORDS, TCP_INFINITE_SSTHRESH,
 };
 use crate::{crash, Algorithm, Configured};
 
@@ -53,6 +53,8 @@ pub struct CongestionControl {
     params: Arc<[u32]>,
     /// Keeps the code loaded that `ops` points to.
     algorithm: Algorithm,
+    /// `init` was called, and `release` was not.
+    in_use: bool,
 }
 
 /// The socket between words that nobody may write: a bad index in C hits them first.
@@ -103,6 +105,7 @@ impl CongestionControl {
                 icsk_guard: GUARD,
             },
             tcp_mstamp: 0,
+            delivered_mstamp: 0,
             snd_una: 0,
             snd_nxt: 0,
             snd_cwnd: host.initial_cwnd,
@@ -118,11 +121,15 @@ impl CongestionControl {
             sacked_out: 0,
             lost_out: 0,
             max_packets_out: 0,
-            delivered: 0,
+            // The handshake.
+            delivered: 1,
             lost: 0,
             total_retrans: 0,
             srtt_us: 0,
             mdev_us: 0,
+            rtt_min: Minmax {
+                s: [MinmaxSample { v: u32::MAX }],
+            },
             lsndtime: 0,
             mss_cache: host.mss_bytes,
             app_limited: 0,
@@ -142,6 +149,7 @@ impl CongestionControl {
             ops: *algorithm.ops(),
             params: Arc::clone(configured.block()),
             algorithm,
+            in_use: false,
         }
     }
 
@@ -188,14 +196,17 @@ impl CongestionControl {
 
     /// The connection is established, or the algorithm was just chosen for it.
     pub fn init(&mut self) {
+        self.in_use = true;
         if let Some(hook) = self.ops.init {
             // SAFETY: see above.
             unsafe { hook(self.sk()) }
         }
     }
 
-    /// The connection ends, or another algorithm was chosen.
+    /// The connection ends, or another algorithm was chosen. A connection that is dropped ends,
+    /// too: nobody needs to call this.
     pub fn release(&mut self) {
+        self.in_use = false;
         if let Some(hook) = self.ops.release {
             // SAFETY: see above.
             unsafe { hook(self.sk()) }
@@ -294,6 +305,27 @@ impl CongestionControl {
         }
     }
 
+    /// Does the algorithm say itself how large its send buffer must be?
+    #[inline]
+    pub fn has_sndbuf_expand(&self) -> bool {
+        self.ops.sndbuf_expand.is_some()
+    }
+
+    /// How many windows a growing send buffer has room for. By default 2.
+    pub fn sndbuf_expand(&mut self) -> u32 {
+        match self.ops.sndbuf_expand {
+            // SAFETY: see above.
+            Some(hook) => unsafe { hook(self.sk()) },
+            None => 2,
+        }
+    }
+
+    /// The algorithm.
+    #[inline]
+    pub fn algorithm(&self) -> &Algorithm {
+        &self.algorithm
+    }
+
     /// Least packets in an offloaded burst. By default 2.
     pub fn min_tso_segs(&mut self) -> u32 {
         match self.ops.min_tso_segs {
@@ -306,6 +338,9 @@ impl CongestionControl {
 
 impl Drop for CongestionControl {
     fn drop(&mut self) {
+        if self.in_use {
+            self.release();
+        }
         self.check_guards();
     }
 }

@@ -73,10 +73,23 @@ pub struct InetConnectionSock {
 }
 
 #[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct MinmaxSample {
+    pub v: u32,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Minmax {
+    pub s: [MinmaxSample; 1],
+}
+
+#[repr(C)]
 #[derive(Clone, Debug)]
 pub struct TcpSock {
     pub inet_conn: InetConnectionSock,
     pub tcp_mstamp: u64,
+    pub delivered_mstamp: u64,
     pub snd_una: u32,
     pub snd_nxt: u32,
     pub snd_cwnd: u32,
@@ -97,6 +110,7 @@ pub struct TcpSock {
     pub total_retrans: u32,
     pub srtt_us: u32,
     pub mdev_us: u32,
+    pub rtt_min: Minmax,
     pub lsndtime: u32,
     pub mss_cache: u32,
     pub app_limited: u32,

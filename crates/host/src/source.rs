@@ -109,13 +109,19 @@ impl<'a> Preprocessed<'a> {
 
     /// Where the user's own text has inline assembly: file and line.
     pub(crate) fn assembly(&self) -> Option<(PathBuf, usize)> {
+        let place = |word| self.word(word);
+        ["asm", "__asm", "__asm__"].into_iter().find_map(place)
+    }
+
+    /// Where the user's own text has this word, outside strings: file and line.
+    pub(crate) fn word(&self, word: &str) -> Option<(PathBuf, usize)> {
         let parts = self.parts();
         let users = parts
             .iter()
             .filter(|part| !part.is_system && !part.file.starts_with(self.ours));
         for part in users {
             let lines = part.text.lines().zip(part.first_line..);
-            if let Some((_, line)) = lines.into_iter().find(|(line, _)| has_assembly(line)) {
+            if let Some((_, line)) = lines.into_iter().find(|(line, _)| has_word(line, word)) {
                 return Some((part.file.clone(), line));
             }
         }
@@ -156,8 +162,8 @@ fn unescape(text: &str) -> PathBuf {
     PathBuf::from(OsString::from_vec(bytes))
 }
 
-/// Is there the word `asm`, `__asm` or `__asm__` outside strings?
-fn has_assembly(line: &str) -> bool {
+/// Is there this word outside strings?
+fn has_word(line: &str, sought: &str) -> bool {
     let mut rest = line.bytes().peekable();
     let mut word = Vec::new();
     loop {
@@ -166,7 +172,7 @@ fn has_assembly(line: &str) -> bool {
             word.push(byte);
             continue;
         }
-        if matches!(word.as_slice(), b"asm" | b"__asm" | b"__asm__") {
+        if word == sought.as_bytes() {
             return true;
         }
         word.clear();
@@ -206,14 +212,14 @@ mod tests {
     }
 
     #[test]
-    fn assembly_is_a_word_outside_strings() {
+    fn a_word_counts_outside_strings() {
         for line in [
             "asm(\"nop\");",
-            " __asm__ volatile(\"\");",
-            "x=1;__asm{}",
+            " asm volatile(\"\");",
+            "x=1;asm{}",
             "f('\\'');asm",
         ] {
-            assert!(has_assembly(line), "{line}");
+            assert!(has_word(line, "asm"), "{line}");
         }
         for line in [
             "int asmx;",
@@ -222,7 +228,7 @@ mod tests {
             "c = 'a'; plasma();",
             "",
         ] {
-            assert!(!has_assembly(line), "{line}");
+            assert!(!has_word(line, "asm"), "{line}");
         }
     }
 }

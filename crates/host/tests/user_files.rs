@@ -322,6 +322,69 @@ fn a_file_must_register_an_algorithm_with_its_hooks() {
     assert!(message.contains("has no cong_avoid"), "{message}");
 }
 
+/// What files of the kernel have and a host would not serve.
+#[test]
+fn what_no_host_serves_is_refused_by_name() {
+    let both = ".ssthresh = my_ssthresh, .cong_avoid = my_cong_avoid";
+    for (member, words) in [
+        (
+            ".flags = 2",
+            "CC_ALGORITHM does not take .flags: the host sets it; remove it",
+        ),
+        (
+            ".name = \"mine\"",
+            "CC_ALGORITHM does not take .name: its first argument is the name; remove it",
+        ),
+        (".get_info = 0", "get_info"),
+    ] {
+        let message = refusal(&UserFile::new(&format!(
+            "#include \"tcp_cc.h\"\n{HOOKS}CC_ALGORITHM(my_cc, \"mine\", {both}, {member});\n"
+        )));
+        assert!(message.contains(words), "{message}");
+    }
+    for field in ["write_seq", "rcv_wnd"] {
+        let file = file(&format!(
+            "CC_HOOK(u32, wrong, struct sock *sk) {{ return tcp_sk(sk)->{field}; }}"
+        ));
+        let message = refusal(&file);
+        let list =
+            "algorithms/include/tcp_cc_types.h lists the fields and the hooks that a host serves";
+        assert!(
+            message.contains(field) && message.ends_with(list),
+            "{message}"
+        );
+    }
+}
+
+/// Simulations keep what these need only for files that use them.
+#[test]
+fn built_in_algorithms_use_no_word_that_is_watched() {
+    let rare = [
+        "ecn_flags",
+        "CA_EVENT_ECN",
+        "CA_ACK_ECE",
+        "in_flight;",
+        "in_flight)",
+    ];
+    let contract = ["tcp_cc.h", "tcp_cc_types.h", "layout.c"];
+    let headers = ackclock_host::SUPPORT
+        .iter()
+        .filter(|(name, _)| !contract.iter().any(|ours| name.ends_with(ours)))
+        .map(|(_, text)| (*text).to_string());
+    let files = Algorithm::all()
+        .iter()
+        .map(|each| String::from_utf8(each.sources()[0].text.clone()).unwrap());
+    let texts: Vec<_> = headers.chain(files).collect();
+    assert!(texts.len() > 20);
+    for (text, word) in texts.iter().flat_map(|text| rare.map(|word| (text, word))) {
+        assert!(!text.contains(word), "{word} in {text}");
+    }
+    let file = file("static inline u32 f(const struct ack_sample *s) { return s->in_flight; }");
+    let algorithm = file.compile().unwrap();
+    assert!(algorithm.reads_delivery_rate() && algorithm.uses("ecn_flags").is_none());
+    assert!(!Algorithm::find("cubic").unwrap().reads_delivery_rate());
+}
+
 #[test]
 fn contradictory_declarations_are_refused() {
     for (declaration, part) in [

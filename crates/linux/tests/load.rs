@@ -36,11 +36,19 @@ CC_HOOK(u32, whole_ssthresh, struct sock *sk) { return tcp_reno_ssthresh(sk); }
 CC_HOOK(void, whole_cong_control, struct sock *sk, u32 ack, int flag,
 	const struct rate_sample *rs)
 {
-	if (rs->delivered > 0 && rs->interval_us > 0)
-		tcp_sk(sk)->snd_cwnd = max(4U, rs->acked_sacked + rs->prior_in_flight);
+	struct tcp_sock *tp = tcp_sk(sk);
+
+	if (rs->delivered > 0 && rs->interval_us >= tcp_min_rtt(tp) && !rs->is_app_limited)
+		tp->snd_cwnd = max(4U, rs->acked_sacked + rs->prior_in_flight);
+	if (tp->tcp_mstamp - tp->delivered_mstamp > inet_csk(sk)->icsk_rto || tp->app_limited)
+		tp->snd_cwnd = max(4U, rs->prior_delivered - rs->is_retrans);
 	sk->sk_pacing_rate = 1000000;
+	sk->sk_pacing_status = SK_PACING_NEEDED;
 }
+CC_HOOK(u32, whole_sndbuf_expand, struct sock *sk) { return 3; }
+CC_HOOK(void, whole_release, struct sock *sk) { tcp_sk(sk)->snd_cwnd_cnt = 0; }
 CC_ALGORITHM(whole, "all by itself", .ssthresh = whole_ssthresh,
+	     .sndbuf_expand = whole_sndbuf_expand, .release = whole_release,
 	     .cong_control = whole_cong_control);
 "#;
 

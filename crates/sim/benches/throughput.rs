@@ -7,7 +7,7 @@
 //! valgrind.
 
 use ackclock_sim::scenario::{
-    Bottleneck, Buffer, Direction, Flow, Profile, Scenario, Session, Sizes,
+    Bottleneck, Buffer, Direction, Flow, Profile, Reads, Scenario, Session, Sizes,
 };
 use ackclock_sim::{run, Control};
 use std::error::Error;
@@ -35,6 +35,7 @@ fn pair(profile: Profile, algorithm: &str, rate_bps: u64, rtt_ns: u64) -> Scenar
         header_bytes: 52,
         jitter_ns: 20_000,
         delayed_ack_segments: 2,
+        reads: Reads::AtOnce,
         tso: profile == Profile::Linux6,
         pacing: false,
         bottleneck: Bottleneck {

@@ -10,11 +10,11 @@
 use crate::census::{Census, TraceHash};
 use crate::flow::{Connection, Flow, Phase};
 use crate::link::Link;
-use crate::record::{EventKind, EventRow, QueueRow, RunResult};
+use crate::record::{AckRow, EventKind, EventRow, QueueRow, RunResult};
 use crate::scenario::{Algorithms, Prepared, Scenario};
 use crate::schedule::{Schedule, NEVER};
 use crate::session::Session;
-use crate::tcp::{Ack, Receiver, SenderEvent, Transmit};
+use crate::tcp::{Ack, SenderEvent, Transmit};
 use crate::{Control, RunError};
 use ackclock_host::Snapshot;
 use std::sync::atomic::Ordering;
@@ -39,6 +39,8 @@ struct Dumbbell<'a> {
     hash: TraceHash,
     result: RunResult,
     census: Census,
+    /// The ACKs of flows, if somebody wants them.
+    acks: Option<Vec<AckRow>>,
     /// How many data packets each queue was offered, and the number of the next one to drop.
     data_packets: [u64; 2],
     next_loss: [u64; 2],
@@ -70,10 +72,25 @@ pub fn run_with_census(
     scenario: &Scenario,
     control: &Control,
 ) -> Result<(RunResult, Census), RunError> {
-    let algorithms = scenario.validate(&Snapshot::default())?;
+    let algorithms = scenario.validate_to_simulate(&Snapshot::default())?;
     let mut dumbbell = Dumbbell::new(scenario, &algorithms);
     dumbbell.run(control)?;
     Ok((dumbbell.result, dumbbell.census))
+}
+
+/// As [`run`]; also returns what each sender was like when each ACK arrived.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_with_acks(
+    scenario: &Scenario,
+    control: &Control,
+) -> Result<(RunResult, Vec<AckRow>), RunError> {
+    let algorithms = scenario.validate(&Snapshot::default())?;
+    let mut dumbbell = Dumbbell::new(scenario, &algorithms);
+    dumbbell.acks = Some(Vec::new());
+    dumbbell.run(control)?;
+    Ok((dumbbell.result, dumbbell.acks.unwrap_or_default()))
 }
 
 impl<'a> Dumbbell<'a> {
@@ -108,6 +125,7 @@ impl<'a> Dumbbell<'a> {
             hash: TraceHash(0),
             result: RunResult::default(),
             census: Census::default(),
+            acks: None,
             data_packets: [0; 2],
             next_loss: [scenario.bottleneck.drop_every_packets.unwrap_or(0); 2],
         }
@@ -154,8 +172,8 @@ impl<'a> Dumbbell<'a> {
         if connection.receiver.poll_timeout() <= now_ns {
             if let Some(ack) = connection.receiver.handle_timeout(now_ns) {
                 self.acknowledge(element, now_ns, &ack);
-                return Ok(());
             }
+            return Ok(());
         }
         if connection.answers.first_at_ns() <= now_ns {
             if let Some(ack) = connection.answers.pop() {
@@ -171,6 +189,9 @@ impl<'a> Dumbbell<'a> {
             if let Some(ack) = connection.acks.pop() {
                 self.census.acks_received += u64::from(self.two_way);
                 self.hash.add(ack.ack);
+                if let Some(acks) = &mut self.acks {
+                    acks.push(connection.sender.ack_row(now_ns, flow.number));
+                }
                 connection.sender.handle_ack(now_ns, &ack);
             }
         } else if connection.sender.poll_timeout() <= now_ns {
@@ -207,11 +228,17 @@ impl<'a> Dumbbell<'a> {
             let Phase::Open(connection) = &mut flow.phase else {
                 return;
             };
-            let Some(Transmit { first, segments }) = connection.sender.poll_transmit(now_ns) else {
+            let Some(burst) = connection.sender.poll_transmit(now_ns) else {
                 return;
             };
+            let Transmit {
+                first,
+                segments,
+                pushed,
+            } = burst;
             self.census.sent += u64::from(segments);
-            for segment in first..first + u64::from(segments) {
+            let end = first + u64::from(segments);
+            for segment in first..end {
                 let last = segment + 1 == flow.segments;
                 let bytes = if last {
                     header_bytes + flow.last_segment_bytes
@@ -238,7 +265,8 @@ impl<'a> Dumbbell<'a> {
                 };
                 self.hash.add(departs_ns);
                 self.census.received += 1;
-                flow.arrive(departs_ns + flow.forth_ns, segment, now_ns);
+                let pushed = pushed && segment + 1 == end;
+                flow.arrive(departs_ns + flow.forth_ns, segment, now_ns, pushed);
             }
         }
     }
@@ -279,7 +307,7 @@ impl<'a> Dumbbell<'a> {
         if *answer_at_ns <= now_ns {
             let handshake_ns = now_ns - *syn_sent_ns;
             let sender = flow.establish(self.scenario, now_ns, handshake_ns);
-            let receiver = Receiver::new(&flow.kernel, &flow.switches, flow.rtt_ns);
+            let receiver = flow.accept(self.scenario);
             flow.phase = Phase::Open(Box::new(Connection {
                 sender,
                 receiver,

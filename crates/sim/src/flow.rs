@@ -3,16 +3,16 @@
 
 use crate::record::{FlowRow, SampleRow, SessionRow, TransferRow};
 use crate::rng::Stream;
-use crate::scenario::{Direction, Flow as FlowScenario, Scenario};
+use crate::scenario::{self, Direction, Flow as FlowScenario, Scenario};
 use crate::schedule::NEVER;
 use crate::session::Session;
-use crate::tcp::profile::{Kernel, Switches};
-use crate::tcp::{Ack, FlowLimits, Range, Receiver, SackBlocks, Sender};
+use crate::tcp::profile::{Kernel, Reads, Switches};
+use crate::tcp::{Ack, Clock, FlowLimits, Range, Receiver, SackBlocks, Sender};
 use ackclock_host::{Configured, CongestionControl, HostConfig, TCP_INFINITE_SSTHRESH};
 use std::collections::VecDeque;
 
-/// Jiffies at the start of a run, before a flow's phase is added.
-const FIRST_JIFFY: u32 = 1_000_000;
+/// `SO_RCVLOWAT` of an application that reads in bulk.
+const BULK_READ_BYTES: u64 = 262_144;
 
 /// ACKs on their way, in order. Most ACKs have no SACK blocks, so blocks have a queue of their own.
 #[derive(Debug, Default)]
@@ -28,6 +28,7 @@ struct FlyingAck {
     echo_ns: u64,
     blocks: u8,
     duplicate: bool,
+    new_window: bool,
 }
 
 impl AckLine {
@@ -40,6 +41,7 @@ impl AckLine {
             echo_ns: ack.echo_ns,
             blocks: blocks.len() as u8,
             duplicate: ack.sacks.duplicate,
+            new_window: ack.new_window,
         });
         if !blocks.is_empty() {
             self.blocks.extend(blocks);
@@ -70,6 +72,7 @@ impl AckLine {
             ack: flying.ack,
             echo_ns: flying.echo_ns,
             sacks,
+            new_window: flying.new_window,
         })
     }
 }
@@ -172,6 +175,12 @@ impl Flow {
                 tso: scenario.tso,
                 pacing: scenario.pacing,
                 segments_per_ack: scenario.delayed_ack_segments,
+                reads: match scenario.reads {
+                    scenario::Reads::AtOnce => Reads::AtOnce,
+                    scenario::Reads::Bulk => Reads::Bulk {
+                        segments: BULK_READ_BYTES.div_ceil(mss),
+                    },
+                },
             },
             queue: usize::from(flow.direction == Direction::Reverse),
             two_way: scenario.is_two_way(),
@@ -196,7 +205,11 @@ impl Flow {
             jitter_ns: scenario.jitter_ns,
             jitter: stream("jitter"),
             seeds: stream("cc"),
-            tick_phase_ns: stream("tick").up_to(1_000_000_000 / u64::from(scenario.hz)),
+            // Hosts without noise tick at whole multiples of their tick.
+            tick_phase_ns: match scenario.jitter_ns {
+                0 => 0,
+                _ => stream("tick").up_to(1_000_000_000 / u64::from(scenario.hz)),
+            },
             completed_ns: None,
             dropped_packets: 0,
             recoveries: 0,
@@ -227,13 +240,19 @@ impl Flow {
         }
     }
 
+    /// The receiver of a connection that is established now.
+    pub(crate) fn accept(&self, scenario: &Scenario) -> Receiver {
+        let clock = Clock::new(&self.kernel, scenario.hz, self.tick_phase_ns);
+        Receiver::new(&self.kernel, &self.switches, clock, self.rtt_ns)
+    }
+
     pub(crate) fn establish(
         &mut self,
         scenario: &Scenario,
         now_ns: u64,
         handshake_ns: u64,
     ) -> Sender {
-        let mut cc = CongestionControl::new(
+        let cc = CongestionControl::new(
             &self.configured,
             HostConfig {
                 hz: scenario.hz,
@@ -244,7 +263,6 @@ impl Flow {
                 initial_ssthresh: self.initial_ssthresh,
             },
         );
-        cc.tp_mut().inet_conn.sk.sk_host.jiffies = FIRST_JIFFY;
         let limits = FlowLimits {
             segments: self.segments,
             receive_window: self.receive_window,
@@ -282,24 +300,25 @@ impl Flow {
 
     /// Gives a data packet to its receiver. `at_ns` may be in the future.
     #[inline]
-    pub(crate) fn arrive(&mut self, at_ns: u64, segment: u64, sent_ns: u64) {
+    pub(crate) fn arrive(&mut self, at_ns: u64, segment: u64, sent_ns: u64, pushed: bool) {
         let last = segment + 1 == self.segments;
-        let Phase::Open(connection) = &mut self.phase else {
-            return;
-        };
-        let timeout_ns = connection.receiver.poll_timeout();
-        // At equal times the timer goes first in two-way runs.
-        if timeout_ns < at_ns + u64::from(self.two_way) {
+        while let Phase::Open(connection) = &mut self.phase {
+            let timeout_ns = connection.receiver.poll_timeout();
+            // At equal times the timer goes first in two-way runs.
+            if timeout_ns >= at_ns + u64::from(self.two_way) {
+                break;
+            }
             if let Some(ack) = connection.receiver.handle_timeout(timeout_ns) {
                 self.answer(timeout_ns, &ack);
             }
         }
+        let pushed = pushed && self.kernel.pushes_bursts;
         let Phase::Open(connection) = &mut self.phase else {
             return;
         };
         let answer = connection
             .receiver
-            .handle_segment(at_ns, segment, sent_ns, last);
+            .handle_segment(at_ns, segment, sent_ns, pushed, last);
         if let Some(ack) = answer {
             self.answer(at_ns, &ack);
         }

@@ -16,7 +16,7 @@ pub mod tcp;
 
 pub use census::Census;
 pub use control::{Control, STALL_LIMIT};
-pub use engine::{run, run_prepared};
+pub use engine::{run, run_prepared, run_with_acks};
 pub use record::RunResult;
 pub use scenario::{Prepared, Scenario, ScenarioError};
 

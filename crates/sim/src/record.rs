@@ -227,3 +227,22 @@ pub const fn state_name(state: u8) -> &'static str {
         0
     }]
 }
+
+/// A sender's state when an ACK arrives, before the sender handles it (Linux's `tcp_probe`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AckRow {
+    /// When the ACK arrives.
+    pub time_ns: u64,
+    /// Number of the flow.
+    pub flow: u32,
+    /// First unacknowledged segment.
+    pub una: u64,
+    /// The next new segment.
+    pub nxt: u64,
+    /// Congestion window, packets.
+    pub cwnd_packets: u32,
+    /// Slow-start threshold, packets.
+    pub ssthresh_packets: u32,
+    /// Smoothed RTT.
+    pub srtt_us: u32,
+}

@@ -5,7 +5,7 @@
 //! to this one.
 
 use crate::rng::Stream;
-use ackclock_host::{Configured, Snapshot};
+use ackclock_host::{Configured, Snapshot, WATCHED_ECN};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -32,6 +32,8 @@ pub struct Scenario {
     pub jitter_ns: u64,
     /// Full segments that one delayed ACK answers: 2, or 1 for no delayed ACKs.
     pub delayed_ack_segments: u32,
+    /// When the applications of the receivers read.
+    pub reads: Reads,
     /// Whether hosts use TSO. TCP then waits until it can send large bursts.
     pub tso: bool,
     /// Whether senders pace at `sk_pacing_rate`, as under fq.
@@ -66,6 +68,16 @@ pub enum Buffer {
     Packets(u64),
     /// Maximum bytes.
     Bytes(u64),
+}
+
+/// When the application of a receiver reads (`linux-6`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reads {
+    /// As soon as data has arrived. The receiver then acknowledges the end of each burst.
+    AtOnce,
+    /// Each 256 KiB (`SO_RCVLOWAT`).
+    Bulk,
 }
 
 /// One TCP connection. Its data flows from sender to receiver.
@@ -146,9 +158,9 @@ impl Prepared {
     /// Checks a scenario and takes the code of its algorithms from the snapshot.
     ///
     /// # Errors
-    /// As [`Scenario::validate`].
+    /// As [`Scenario::validate_to_simulate`].
     pub fn new(scenario: Scenario, snapshot: &Snapshot) -> Result<Self, ScenarioError> {
-        let algorithms = scenario.validate(snapshot)?;
+        let algorithms = scenario.validate_to_simulate(snapshot)?;
         Ok(Self {
             scenario,
             algorithms,
@@ -202,15 +214,33 @@ pub enum Sizes {
     Lognormal(u32),
 }
 
-/// A named set of end-host behaviours (`docs/tcp-endpoint.md`).
+/// A named set of end-host behaviours (`docs/profiles.md`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Profile {
     /// Rate halving, FACK, one segment per ACK, initial window of RFC 3390.
+    #[serde(rename = "linux-2.6.18")]
+    Linux2_6_18,
+    /// And F-RTO.
     #[serde(rename = "linux-2.6.25")]
     Linux2_6_25,
+    /// And bounded TSO deferral; cwnd may grow while a burst is free.
+    #[serde(rename = "linux-2.6.32")]
+    Linux2_6_32,
     /// PRR, RACK-TLP, byte-counting, initial window 10, TSO autosizing.
     #[serde(rename = "linux-6")]
     Linux6,
+}
+
+impl Profile {
+    /// Its name in a scenario.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Linux2_6_18 => "linux-2.6.18",
+            Self::Linux2_6_25 => "linux-2.6.25",
+            Self::Linux2_6_32 => "linux-2.6.32",
+            Self::Linux6 => "linux-6",
+        }
+    }
 }
 
 /// A field that cannot be simulated: its name, its value, and what to write instead.
@@ -387,6 +417,45 @@ impl Scenario {
             self.validate_window(&format!("session {}", index + 1), &session.flow)?;
             self.validate_session(&name, session)?;
             configure(&format!("{name}.flow"), &session.flow)?;
+        }
+        Ok(algorithms)
+    }
+
+    /// As [`validate`](Self::validate), and refuses what the kernel gives an algorithm and the
+    /// simulator does not: ECN, and `cong_control` on a kernel that did not have it.
+    ///
+    /// # Errors
+    /// The first field that cannot be simulated.
+    pub fn validate_to_simulate(&self, snapshot: &Snapshot) -> Result<Algorithms, ScenarioError> {
+        let algorithms = self.validate(snapshot)?;
+        let flows = self.flows.iter().enumerate();
+        let flows = flows.map(|(index, flow)| (format!("flows[{index}]"), flow));
+        let sessions = self.sessions.iter().enumerate();
+        let sessions =
+            sessions.map(|(index, session)| (format!("sessions[{index}].flow"), &session.flow));
+        for (name, flow) in flows.chain(sessions) {
+            let field = format!("{name}.algorithm");
+            let algorithm = algorithms[&flow.algorithm].algorithm();
+            for word in WATCHED_ECN {
+                let place = algorithm.uses(word);
+                check(
+                    place.is_none(),
+                    &field,
+                    flow.algorithm.clone(),
+                    &format!(
+                        "{} uses {word}, and the simulator has no ECN; remove it, or run the file \
+                         on the kernel (--on kernel)",
+                        place.unwrap_or_default()
+                    ),
+                )?;
+            }
+            check(
+                self.profile == Profile::Linux6 || !algorithm.has_cong_control(),
+                &field,
+                flow.algorithm.clone(),
+                "it has cong_control, which Linux has had since 4.9; choose profile linux-6, or \
+                 give it cong_avoid instead",
+            )?;
         }
         Ok(algorithms)
     }

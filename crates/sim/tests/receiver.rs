@@ -3,11 +3,22 @@
 mod common;
 
 use ackclock_sim::scenario::Profile;
-use ackclock_sim::tcp::profile::{Kernel, Switches};
-use ackclock_sim::tcp::{Ack, Range, Receiver};
+use ackclock_sim::tcp::profile::{Kernel, Reads, Switches};
+use ackclock_sim::tcp::{Ack, Clock, Range, Receiver};
 use common::MS;
 
 const RTT: u64 = 100 * MS;
+/// Reads too rare to matter.
+const BULK: Reads = Reads::Bulk { segments: 1_000 };
+
+fn receiver(profile: Profile, reads: Reads, rtt_ns: u64) -> Receiver {
+    let kernel = Kernel::of(profile);
+    let switches = Switches {
+        reads,
+        ..Switches::usual(profile)
+    };
+    Receiver::new(&kernel, &switches, Clock::new(&kernel, 1000, 0), rtt_ns)
+}
 
 struct Script {
     receiver: Receiver,
@@ -15,17 +26,31 @@ struct Script {
 }
 
 impl Script {
-    /// Segments 0 to 19 have arrived, so that the ACKs are no longer quick.
-    fn with(profile: Profile, rtt_ns: u64) -> Self {
+    /// Segments 0 to 19 have arrived and are acknowledged, so that the ACKs are no longer quick.
+    /// The delayed-ACK timer has fired for nothing.
+    fn of(profile: Profile, reads: Reads, rtt_ns: u64) -> Self {
         let mut script = Self {
-            receiver: Receiver::new(&Kernel::of(profile), &Switches::usual(profile), rtt_ns),
+            receiver: receiver(profile, reads, rtt_ns),
             now_ns: 1000 * MS,
         };
-        for segment in 0..20 {
-            script.segment(segment);
-        }
+        let answered: Vec<_> = (0..19).filter(|&s| script.segment(s).is_some()).collect();
+        assert_eq!(
+            answered,
+            [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 18]
+        );
+        let sent_ns = script.now_ns - RTT / 2;
+        let ack = script
+            .receiver
+            .handle_segment(script.now_ns, 19, sent_ns, false, true);
+        assert_eq!(ack.map(|ack| ack.ack), Some(20));
+        script.now_ns = script.receiver.poll_timeout();
+        assert_eq!(script.receiver.handle_timeout(script.now_ns), None);
         assert_eq!(script.receiver.poll_timeout(), u64::MAX);
         script
+    }
+
+    fn with(profile: Profile, rtt_ns: u64) -> Self {
+        Self::of(profile, BULK, rtt_ns)
     }
 
     fn new() -> Self {
@@ -37,7 +62,15 @@ impl Script {
         self.now_ns += 10_000;
         let sent_ns = self.now_ns - RTT / 2;
         self.receiver
-            .handle_segment(self.now_ns, segment, sent_ns, false)
+            .handle_segment(self.now_ns, segment, sent_ns, false, false)
+    }
+
+    /// The same, with PSH.
+    fn pushed(&mut self, segment: u64) -> Option<Ack> {
+        self.now_ns += 10_000;
+        let sent_ns = self.now_ns - RTT / 2;
+        self.receiver
+            .handle_segment(self.now_ns, segment, sent_ns, true, false)
     }
 
     fn wait_ms(&self) -> f64 {
@@ -49,27 +82,110 @@ fn blocks(ack: Option<Ack>) -> Vec<Range> {
     ack.expect("an ACK").sacks.as_slice().to_vec()
 }
 
-/// RFC 5681, 4.2, with Linux's 40 ms.
+/// RFC 5681, 4.2, with Linux's 40 ms, counted in jiffies, and the jiffy that has begun.
 #[test]
 fn an_ack_for_every_second_segment_or_after_40_ms() {
     let mut script = Script::new();
     assert_eq!(script.segment(20), None);
-    assert_eq!(script.wait_ms(), 40.0);
+    assert!(
+        (40.0..=41.0).contains(&script.wait_ms()),
+        "{}",
+        script.wait_ms()
+    );
     assert_eq!(script.segment(21).unwrap().ack, 22);
     assert_eq!(script.segment(22), None);
-    script.now_ns += 40 * MS;
+    script.now_ns = script.receiver.poll_timeout();
     let ack = script.receiver.handle_timeout(script.now_ns).unwrap();
     assert_eq!((ack.ack, ack.sacks.is_empty()), (23, true));
     assert_eq!(script.receiver.handle_timeout(script.now_ns), None);
     // The last one of a flow is not waited for.
-    let last = script.receiver.handle_segment(script.now_ns, 23, 1, true);
+    let last = script
+        .receiver
+        .handle_segment(script.now_ns, 23, 1, false, true);
     assert_eq!(last.unwrap().ack, 24);
+}
+
+/// `tcp_delack_timer_handler`: an ACK that was late makes the next ones wait longer, up to the RTT.
+#[test]
+fn a_late_ack_raises_the_delay() {
+    let mut script = Script::with(Profile::Linux6, 50 * MS);
+    for (segment, wait_ms) in [(20, 40.0), (21, 50.0), (22, 50.0)] {
+        assert_eq!(script.segment(segment), None);
+        let waited = script.wait_ms() - wait_ms;
+        assert!((0.0..=1.0).contains(&waited), "{segment}: {waited}");
+        script.now_ns = script.receiver.poll_timeout();
+        assert!(script.receiver.handle_timeout(script.now_ns).is_some());
+    }
+}
+
+/// `__tcp_cleanup_rbuf`: an application that empties the buffer acknowledges the end of a burst.
+#[test]
+fn who_reads_at_once_acknowledges_what_is_pushed() {
+    let mut script = Script::of(Profile::Linux6, Reads::AtOnce, RTT);
+    assert_eq!(script.segment(20), None);
+    assert_eq!(script.segment(21).unwrap().ack, 22);
+    assert_eq!(script.pushed(22).unwrap().ack, 23);
+    // Not while later data waits for a gap: the first three duplicates are for others.
+    for segment in [25, 26, 27] {
+        assert!(script.segment(segment).is_some());
+    }
+    assert_eq!(script.segment(23).unwrap().ack, 24);
+}
+
+/// A reader in bulk does so when it reads: the first segment, then each tenth.
+#[test]
+fn who_reads_in_bulk_acknowledges_then() {
+    let mut script = Script::of(Profile::Linux6, Reads::Bulk { segments: 10 }, RTT);
+    let answered: Vec<_> = (20..44).filter(|&s| script.pushed(s).is_some()).collect();
+    // It reads when 1, 11, 21, 31, 41 segments are there: with segments 20, 30 and 40 of these.
+    let expected = [20, 22, 24, 26, 28, 30, 32, 34, 36, 38, 40, 42];
+    assert_eq!(answered, expected);
+}
+
+/// `inet_csk_clear_xmit_timer` leaves the timer running: 40 ms after an odd segment it sends an ACK
+/// that is compressed by then.
+#[test]
+fn the_delayed_ack_timer_outlives_its_ack() {
+    let mut script = Script::new();
+    assert_eq!(script.segment(20), None);
+    let fires_ns = script.receiver.poll_timeout();
+    assert!(script.segment(21).is_some());
+    script.now_ns = fires_ns - 100_000;
+    for segment in [24, 25, 26] {
+        assert!(script.segment(segment).is_some());
+    }
+    assert_eq!(script.segment(27), None);
+    assert_eq!(script.receiver.poll_timeout(), fires_ns);
+    let ack = script.receiver.handle_timeout(fires_ns);
+    assert_eq!(blocks(ack), [(24, 28)]);
+    assert_eq!(script.receiver.poll_timeout(), u64::MAX);
+}
+
+/// The window field changes with an ACK of 16 KiB: the right edge is above the window. That of the
+/// first ACK is scaled, and that of the handshake was not.
+#[test]
+fn an_ack_of_much_data_changes_the_window_field() {
+    let mut first = receiver(Profile::Linux6, BULK, RTT);
+    let changes = [0, 1, 2].map(|segment| {
+        let ack = first.handle_segment(1000 * MS, segment, 1, false, false);
+        ack.is_some_and(|ack| ack.new_window)
+    });
+    assert_eq!(changes, [true, false, false]);
+    for (segments, changes) in [(11, false), (12, true)] {
+        let mut script = Script::new();
+        for segment in 21..20 + segments {
+            script.segment(segment);
+        }
+        let ack = script.segment(20).unwrap();
+        assert_eq!((ack.ack, ack.new_window), (20 + segments, changes));
+    }
 }
 
 /// `tcp_event_data_recv`: after a pause of more than an RTO the sender may be in slow start.
 #[test]
 fn acks_are_quick_after_a_pause() {
-    for (pause_ms, quick) in [(299, false), (301, true)] {
+    // The last segment arrived some 40 ms ago.
+    for (pause_ms, quick) in [(255, false), (265, true)] {
         let mut script = Script::new();
         script.now_ns += pause_ms * MS;
         let answered = (20..30).filter(|&s| script.segment(s).is_some()).count();
@@ -125,11 +241,11 @@ fn the_echo_is_of_the_first_unacknowledged() {
     assert_eq!(filled.echo_ns, script.now_ns - RTT / 2);
 }
 
-/// `tcp_sack_compress_send_ack`: three are answered at once, then none for min(RTT/20, 1 ms),
-/// or until 44 wait. Linux 2.6 answers each.
+/// Three are answered at once, then none for min(RTT/20, 1 ms) and the timer's slack of 0.1 ms, or
+/// until 44 wait. Linux 2.6 answers each.
 #[test]
 fn acks_of_what_is_out_of_order_are_compressed() {
-    for (rtt_ns, wait_ms) in [(RTT, 1.0), (10 * MS, 0.5)] {
+    for (rtt_ns, wait_ms) in [(RTT, 1.1), (10 * MS, 0.6)] {
         let mut script = Script::with(Profile::Linux6, rtt_ns);
         let answered: Vec<_> = (21..=68).filter(|&s| script.segment(s).is_some()).collect();
         assert_eq!(answered, [21, 22, 23, 68]);
@@ -141,6 +257,21 @@ fn acks_of_what_is_out_of_order_are_compressed() {
     }
     let mut script = Script::with(Profile::Linux2_6_25, RTT);
     assert!((21..200).all(|segment| script.segment(segment).is_some()));
+}
+
+/// The first test of `__tcp_ack_snd_check`: an ACK that moves by more than a segment while a gap is
+/// left is none of the three.
+#[test]
+fn an_ack_that_moves_far_is_no_duplicate() {
+    for (missing, acknowledged, answered) in [(21, 21, vec![40, 41]), (23, 23, vec![40, 41, 42])] {
+        let mut script = Script::new();
+        for segment in (21..30).filter(|&segment| segment != missing) {
+            script.segment(segment);
+        }
+        assert_eq!(script.segment(20).map(|ack| ack.ack), Some(acknowledged));
+        let left: Vec<_> = (40..50).filter(|&s| script.segment(s).is_some()).collect();
+        assert_eq!(left, answered, "{missing}");
+    }
 }
 
 #[test]
@@ -165,5 +296,8 @@ fn a_compressed_block_is_not_lost() {
     assert_eq!(script.segment(41), None);
     // Beside (40, 42) there would be room for (50, 51) and (30, 31), but not beside a D-SACK.
     assert_eq!(blocks(script.segment(50)), [(40, 42), (30, 31), (22, 23)]);
+    // That was the ACK for segment 50: it neither waits nor starts the timer.
+    assert_eq!(script.receiver.poll_timeout(), u64::MAX);
     assert_eq!(script.segment(51), None);
+    assert_eq!(script.wait_ms(), 1.1);
 }

@@ -41,14 +41,15 @@ fn three_sacked_segments_start_recovery() {
     assert_eq!(script.sent, [(0, 1)]);
 }
 
-/// Two SACKed segments are no proof: a quarter of the smallest RTT later they are.
+/// Two SACKed segments are no proof: a quarter of the smallest RTT later they are. The timer waits 2 ms
+/// more (TCP_TIMEOUT_MIN_US), and for the end of the jiffy.
 #[test]
 fn the_reordering_timer_starts_recovery_too() {
     let mut script = Script::new(Profile::Linux6);
     script.ack(100, 0, &[(1, 3)]);
     let since_ns = script.now_ns;
     script.timeout();
-    assert_eq!((script.now_ns - since_ns) / MS, 25);
+    assert_eq!((script.now_ns - since_ns) / MS, 28);
     assert_eq!(
         (script.sender.state(), script.sent.clone()),
         (CaState::Recovery, vec![(0, 1)])
@@ -111,7 +112,7 @@ fn rate_halving_takes_one_segment_for_two_acks() {
 
 #[test]
 fn a_timeout_restarts_from_one_segment_and_backs_off() {
-    let mut script = Script::new(Profile::Linux2_6_25);
+    let mut script = Script::new(Profile::Linux2_6_18);
     let sent_ns = script.now_ns;
     script.timeout();
     // RTO = SRTT + 200 ms.
@@ -150,7 +151,7 @@ fn a_tail_loss_probe_comes_before_the_timeout() {
     assert_eq!(script.sent, [(9, 10)]);
     assert_eq!(script.sender.state(), CaState::Open);
     let wait_ms = (script.now_ns - sent_ns) / MS;
-    assert!((200..=205).contains(&wait_ms), "{wait_ms} ms");
+    assert!((203..=210).contains(&wait_ms), "{wait_ms} ms");
     // Its SACK reveals the loss of segment 8, without a timeout.
     script.ack(100, 8, &[(9, 10)]);
     assert_eq!(
@@ -162,7 +163,7 @@ fn a_tail_loss_probe_comes_before_the_timeout() {
 /// RFC 3522: the ACK echoes the original's timestamp, so the timeout was spurious.
 #[test]
 fn a_spurious_timeout_is_undone() {
-    for profile in [Profile::Linux6, Profile::Linux2_6_25] {
+    for profile in [Profile::Linux6, Profile::Linux2_6_18] {
         let mut script = Script::new(profile);
         script.grow_to(20);
         let (una, sent_ns) = (script.sender.una(), script.now_ns);
@@ -200,8 +201,9 @@ fn duplicate_sacks_undo_a_recovery() {
     script.ack_with(10, una + 5, &[], false, echo_ns);
     script.ack_with(90, una + 6, &[(una, una + 1)], true, echo_ns);
     assert_eq!(script.sender.state(), CaState::Open);
-    // The old window, and what this ACK adds to it.
-    assert_eq!((script.cwnd(), script.ssthresh()), (21, 0x7fff_ffff));
+    // The old window, and what this ACK adds to it: the needless retransmission counts, too.
+    // The old window, and what this ACK adds to it: a needless retransmission was delivered, too.
+    assert_eq!((script.cwnd(), script.ssthresh()), (22, 0x7fff_ffff));
 }
 
 /// A retransmission that is lost as well is found by RACK, not by a timeout.
@@ -265,17 +267,17 @@ fn hooks_are_called_in_tcp_acks_order() {
     // flight when the next flight starts.
     assert_eq!(
         hooks_called(&script),
-        "iA".to_owned() + "fpa" + "qps3" + "fp0C" + "aA"
+        "iA".to_owned() + "pfa" + "pqs3" + "pf0C" + "aA"
     );
 
-    // A duplicate ACK without SACK takes the slow path; the fast one shows the new snd_una.
+    // A duplicate ACK without SACK is as header prediction expects. The event shows the new snd_una.
     let mut script = Script::with(Profile::Linux6, &algorithm, UNLIMITED);
     script.ack(100, 2, &[]);
     script.ack(100, 2, &[]);
     script.ack(100, 4, &[]);
     assert_eq!(
         hooks_called(&script),
-        "iA".to_owned() + "fpa" + "qp" + "fpa"
+        "iA".to_owned() + "pfa" + "p?" + "pfa"
     );
 
     let mut script = Script::with(Profile::Linux6, &algorithm, UNLIMITED);

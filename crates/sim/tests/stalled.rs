@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use ackclock_sim::scenario::{Bottleneck, Buffer, Flow, Profile};
+use ackclock_sim::scenario::{Bottleneck, Buffer, Flow, Profile, Reads};
 use ackclock_sim::{run, Control, RunError, Scenario};
 
 fn scenario(algorithm: &str) -> Scenario {
@@ -18,6 +18,7 @@ fn scenario(algorithm: &str) -> Scenario {
         header_bytes: 52,
         jitter_ns: 0,
         delayed_ack_segments: 2,
+        reads: Reads::AtOnce,
         tso: true,
         pacing: false,
         bottleneck: Bottleneck {

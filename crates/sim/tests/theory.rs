@@ -2,7 +2,8 @@
 
 mod common;
 
-use ackclock_sim::scenario::{Profile, Scenario};
+use ackclock_sim::record::EventKind;
+use ackclock_sim::scenario::{Profile, Reads, Scenario};
 use ackclock_sim::RunResult;
 use common::{dumbbell, flow, simulate, MS, S};
 
@@ -150,4 +151,27 @@ fn cubic_follows_its_curve() {
         println!("{preset}: {checked} samples on the curve");
         assert!(checked > 500);
     }
+}
+
+/// Linux's Hybla at RTTs up to 25 ms (rho = 1): each ACK adds at least 1/128 packet up to windows of
+/// 128, so that an epoch at 40 Mb/s and 20 ms lasts 5.25 s. (2.86 s if it grew as standard TCP, too.)
+#[test]
+fn hybla_on_short_paths() {
+    let mut scenario = dumbbell(
+        Profile::Linux6,
+        40_000_000,
+        67,
+        vec![flow("hybla", 20 * MS)],
+    );
+    scenario.reads = Reads::Bulk;
+    scenario.duration_ns = 120 * S;
+    let result = simulate(&scenario);
+    let events = result.events.kind.iter().zip(&result.events.time_us);
+    let times_s: Vec<f64> = events
+        .filter(|(kind, _)| **kind == EventKind::Recovery)
+        .map(|(_, time_us)| *time_us as f64 / 1e6)
+        .collect();
+    let late = &times_s[times_s.len() / 2..];
+    let epoch_s = (late[late.len() - 1] - late[0]) / (late.len() - 1) as f64;
+    assert!((5.0..5.5).contains(&epoch_s), "{epoch_s}");
 }

@@ -1,4 +1,4 @@
-//! Hashes of all packets and states of 116 short runs, in `data/traces.txt`. A change of the
+//! Hashes of all packets and states of 124 short runs, in `data/traces.txt`. A change of the
 //! structure must leave this file as it is.
 //!
 //! There are two kinds of runs. A dumbbell has a hash of its packets and a hash of its tables. A
@@ -11,7 +11,7 @@
 mod common;
 
 use ackclock_host::TcpSock;
-use ackclock_sim::scenario::{Buffer, Direction, Flow, Scenario, Session, Sizes};
+use ackclock_sim::scenario::{Buffer, Direction, Flow, Profile, Scenario, Session, Sizes};
 use ackclock_sim::RunResult;
 use common::script::{NEW, OLD};
 use common::wild::{self, Totals, Wild};
@@ -61,9 +61,13 @@ impl Hash {
 
     fn socket(&mut self, tp: &TcpSock) {
         let sk = &tp.inet_conn.sk;
-        for value in [sk.sk_pacing_rate, tp.tcp_mstamp, sk.sk_host.jiffies.into()] {
-            self.add(value);
-        }
+        let wide = [
+            sk.sk_pacing_rate,
+            tp.tcp_mstamp,
+            tp.delivered_mstamp,
+            sk.sk_host.jiffies.into(),
+        ];
+        wide.into_iter().for_each(|value| self.add(value));
         for word in tp.inet_conn.icsk_ca_priv {
             self.add(word);
         }
@@ -88,6 +92,7 @@ impl Hash {
             tp.total_retrans,
             tp.srtt_us,
             tp.mdev_us,
+            tp.rtt_min.s[0].v,
             tp.lsndtime,
             tp.inet_conn.icsk_rto,
             tp.app_limited,
@@ -114,6 +119,18 @@ fn tables(result: &RunResult) -> u64 {
 
 fn dumbbells() -> Vec<(String, Scenario)> {
     let mut all = Vec::new();
+    for (profile, era) in [
+        (Profile::Linux2_6_18, "linux-2.6.18"),
+        (Profile::Linux2_6_32, "linux-2.6.32"),
+    ] {
+        for algorithm in ["reno", "cubic@2.6.18"] {
+            let flows = vec![flow(algorithm, 40 * MS), flow("reno", 60 * MS)];
+            let mut scenario = dumbbell(profile, 10_000_000, 30, flows);
+            all.push((format!("{era} {algorithm}"), scenario.clone()));
+            scenario.tso = true;
+            all.push((format!("{era} {algorithm}, tso"), scenario));
+        }
+    }
     for (profile, era) in [(NEW, "linux-6"), (OLD, "linux-2.6.25")] {
         // Slow start, two or three loss episodes and a second flow of every algorithm.
         for algorithm in ALGORITHMS {

@@ -11,7 +11,7 @@ fn scenario(rate_bps: u64, rtt_ns: u64, flows: usize, receive_window: &str) -> S
     );
     format!(
         r#"{{"seed":1,"duration_ns":1000000000,"profile":"linux-6","hz":250,"mss_bytes":1448,
-        "header_bytes":52,"jitter_ns":0,"delayed_ack_segments":2,"tso":true,"pacing":false,
+        "header_bytes":52,"jitter_ns":0,"delayed_ack_segments":2,"reads":"at_once","tso":true,"pacing":false,
         "bottleneck":{{"rate_bps":{rate_bps},"buffer":{{"packets":100}},
         "drop_every_packets":null}},"flows":[{}],"sessions":[],"sample_interval_ns":0}}"#,
         vec![flow; flows].join(",")

@@ -70,9 +70,11 @@ impl Registered {
         let elf = compile::object(configured.algorithm())?;
         let spec = configured.spec().to_string();
         let (loaded, log) = with_log(|| {
-            let mut open = ObjectBuilder::default().open_memory(&elf)?;
-            patch(&mut open, &elf, configured, name);
-            open.load()
+            unless_interrupted(|| {
+                let mut open = ObjectBuilder::default().open_memory(&elf)?;
+                patch(&mut open, &elf, configured, name);
+                open.load()
+            })
         });
         let path = configured.algorithm().source_path();
         let log = log.replace(&format!("@ {FILE_LABEL}:"), &format!("@ {path}:"));
@@ -286,4 +288,51 @@ pub(crate) fn with_log<T>(work: impl FnOnce() -> T) -> (T, String) {
     let result = work();
     libbpf_rs::set_print(None);
     (result, take())
+}
+
+/// How often a load is tried that the kernel interrupts.
+const LOAD_ATTEMPTS: u32 = 10;
+
+/// Loads again if the verifier was interrupted (EAGAIN), as it may be on a busy machine. libbpf itself
+/// tries five times at once.
+///
+/// # Errors
+/// As `load`.
+pub fn unless_interrupted<T>(
+    mut load: impl FnMut() -> libbpf_rs::Result<T>,
+) -> libbpf_rs::Result<T> {
+    let mut attempt = 1;
+    loop {
+        match load() {
+            Err(error) if error.kind() == ErrorKind::WouldBlock && attempt < LOAD_ATTEMPTS => {
+                attempt += 1;
+                std::thread::sleep(std::time::Duration::from_millis(20));
+            }
+            loaded => return loaded,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io;
+
+    #[test]
+    fn only_an_interrupted_load_is_tried_again() {
+        let load = |fails: u32, errno| {
+            let mut calls = 0;
+            let loaded = unless_interrupted(|| {
+                calls += 1;
+                if calls <= fails {
+                    return Err(io::Error::from_raw_os_error(errno).into());
+                }
+                Ok(())
+            });
+            (loaded.is_ok(), calls)
+        };
+        assert_eq!(load(3, libc::EAGAIN), (true, 4));
+        assert_eq!(load(u32::MAX, libc::EAGAIN), (false, LOAD_ATTEMPTS));
+        assert_eq!(load(3, libc::EPERM), (false, 1));
+    }
 }

@@ -18,7 +18,7 @@ pub use compile::object;
 pub(crate) use deploy::rehearse;
 pub use deploy::{deploy, deployed, kernel_name, undeploy, Deployed, Undeployed};
 pub use error::KernelError;
-pub use load::{Registered, NAME_MAX};
+pub use load::{unless_interrupted, Registered, NAME_MAX};
 pub use private::PrivateField;
 pub use requirements::require;
 pub use status::{status, Status};

@@ -278,7 +278,7 @@ impl Header {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ackclock_sim::scenario::{Bottleneck, Flow, Profile};
+    use ackclock_sim::scenario::{Bottleneck, Flow, Profile, Reads};
     use proptest::prelude::*;
 
     fn scenario(rtts_ns: &[u64], jitter_ns: u64, bottleneck: Bottleneck) -> Scenario {
@@ -292,6 +292,7 @@ mod tests {
             header_bytes: 52,
             jitter_ns,
             delayed_ack_segments: 2,
+            reads: Reads::AtOnce,
             tso: true,
             pacing: false,
             bottleneck,

@@ -9,6 +9,8 @@ mod algorithms;
 mod certificate;
 mod endpoint;
 mod namespace;
+#[cfg(test)]
+mod packets;
 mod realtime;
 mod sys;
 
@@ -19,7 +21,7 @@ use crate::bpf::KernelError;
 use crate::emulator::FIRST_PORT;
 use ackclock_host::Snapshot;
 use ackclock_sim::record::RunResult;
-use ackclock_sim::scenario::{self, Direction, Profile, Scenario, KERNEL};
+use ackclock_sim::scenario::{self, Direction, Profile, Reads, Scenario, KERNEL};
 use ackclock_sim::{Control, ScenarioError};
 use acks::Stream;
 use algorithms::Algorithms;
@@ -126,6 +128,7 @@ pub fn run(
         mtu_bytes: scenario.packet_bytes(),
         queue_packets: most_in_flight_packets(scenario),
         socket_bytes: socket_bytes(scenario),
+        offload: false,
     };
     let algorithms = Algorithms::load(scenario, &code)?;
     let names = &algorithms.names;
@@ -250,12 +253,16 @@ pub fn check(
     };
     if scenario.profile != Profile::Linux6 {
         let fix = "the running kernel's TCP is linux-6; choose that, or the simulator";
-        return refuse("profile", "linux-2.6.25".into(), fix);
+        return refuse("profile", scenario.profile.name().into(), fix);
     }
     if scenario.delayed_ack_segments != 2 {
         let value = scenario.delayed_ack_segments.to_string();
         let fix = "the kernel delays ACKs; choose 2, or the simulator";
         return refuse("delayed_ack_segments", value, fix);
+    }
+    if scenario.reads != Reads::AtOnce {
+        let fix = "the receivers on the kernel read at once; choose \"at once\", or the simulator";
+        return refuse("reads", "bulk".into(), fix);
     }
     if !scenario.tso {
         let fix = "the kernel sends in bursts; choose true, or the simulator";

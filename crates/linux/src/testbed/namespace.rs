@@ -30,6 +30,8 @@ pub(super) struct Config {
     pub(super) queue_packets: u32,
     /// Room for the data of each socket, in each direction.
     pub(super) socket_bytes: u64,
+    /// Whether the device hands over whole bursts (see [`sys::open_tun`]).
+    pub(super) offload: bool,
 }
 
 impl TunNamespace {
@@ -44,11 +46,12 @@ impl TunNamespace {
             let namespace = fs::File::open("/proc/thread-self/ns/net")
                 .map_err(TestbedError::host("open the network namespace"))?;
             set_sysctls(config)?;
-            let tun = sys::open_tun(DEVICE).map_err(|source| TestbedError::Host {
-                what: "open /dev/net/tun".into(),
-                source,
-                fix: "load the module (modprobe tun)",
-            })?;
+            let tun =
+                sys::open_tun(DEVICE, config.offload).map_err(|source| TestbedError::Host {
+                    what: "open /dev/net/tun".into(),
+                    source,
+                    fix: "load the module (modprobe tun)",
+                })?;
             let Config {
                 address,
                 mtu_bytes,

@@ -8,6 +8,7 @@ use libbpf_rs::{MapCore as _, MapFlags, MapImpl, Object, ObjectBuilder, ProgramI
 
 use crate::call::{Call, Outcome};
 use crate::clang;
+use ackclock_linux::bpf::unless_interrupted;
 
 /// `CALLS` of host_memory.c.
 pub const CALLS: usize = 1024;
@@ -34,7 +35,7 @@ impl Bytecode {
             .unwrap();
         let messages = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{}: {messages}", algorithm.name());
-        let object = ObjectBuilder::default().open_file(&object).unwrap().load();
+        let object = unless_interrupted(|| ObjectBuilder::default().open_file(&object)?.load());
         let object = object.unwrap_or_else(|error| panic!("{}: {error}", algorithm.name()));
         Self { object }
     }

@@ -6,6 +6,7 @@
 
 use super::host::Host;
 use super::profile::{Kernel, Switches};
+use super::write_queue::Head;
 use ackclock_host::CaState;
 
 /// Bytes in the largest GSO packet.
@@ -22,8 +23,10 @@ const TSO_DEFER_NS: u64 = 1_000_000;
 pub enum Offload {
     /// 1 ms of the pacing rate, more on short paths (Linux 4.5 on).
     Autosized,
-    /// 64 KB, once a third of the window is free (Linux 2.6).
+    /// 64 KB, once a third of the window is free (Linux 2.6.18).
     Saved,
+    /// The same, but data waits for less than two ticks, or for one ACK (Linux 2.6.32).
+    SavedTwoTicks,
 }
 
 /// How a host makes bursts.
@@ -61,49 +64,89 @@ impl Bursts {
                 let mss = tp.mss_cache.max(1);
                 ((bytes.min(GSO_MAX_BYTES) as u32) / mss).max(min_segments)
             }
-            Self::Offload(Offload::Saved) => (GSO_MAX_BYTES as u32 / host.tp().mss_cache).max(1),
+            Self::Offload(Offload::Saved | Offload::SavedTwoTicks) => {
+                (GSO_MAX_BYTES as u32 / host.tp().mss_cache).max(1)
+            }
             Self::Single => 1,
             Self::Window => u32::MAX,
         }
     }
 
-    /// Whether a burst of `quota` segments waits for the next ACK, which will allow a full burst of
-    /// `burst` segments. The head of the window, which that ACK acknowledges, was sent at
-    /// `head_sent_ns`.
+    /// Maximum segments in a packet of new data, for the sake of the window: two packets share it
+    /// (`tcp_cwnd_test`, Linux 3.17 on).
+    #[inline]
+    pub(super) fn share(&self, cwnd: u32) -> u32 {
+        match self {
+            Self::Offload(Offload::Autosized) => (cwnd / 2).max(1),
+            _ => cwnd,
+        }
+    }
+
+    /// Whether the head of the write queue waits for the next ACK, which will allow a full burst of
+    /// `burst` segments. The congestion window now allows `quota` segments and the receive window
+    /// `room`. The head of the window, which that ACK acknowledges, was sent at `head_sent_ns`.
     #[inline]
     pub(super) fn defers(
         &self,
         host: &Host,
-        quota: u32,
-        burst: u32,
-        receive_window: u64,
+        (quota, room): (u64, u64),
+        burst: u64,
+        head: &Head,
         head_sent_ns: u64,
-    ) -> bool {
+    ) -> Defers {
         let Self::Offload(offload) = self else {
-            return false;
+            return Defers::No;
         };
         let tp = host.tp();
         let state = tp.inet_conn.icsk_ca_state;
-        if *offload == Offload::Saved {
-            // Without the limit of two ticks that came with 2.6.19.
-            return state == CaState::Open as u8
+        let limit = quota.min(room);
+        let window = u64::from(tp.snd_cwnd).min(room + u64::from(tp.packets_out));
+        if *offload != Offload::Autosized {
+            let waited_long = *offload == Offload::SavedTwoTicks && host.deferred_ticks() > 1;
+            let waits = state == CaState::Open as u8
+                && !waited_long
                 && quota < burst
-                && u64::from(TSO_WIN_DIVISOR * quota) < u64::from(tp.snd_cwnd).min(receive_window);
+                && quota <= head.segments.min(room)
+                && u64::from(TSO_WIN_DIVISOR) * quota < window;
+            return if waits { Defers::ForCwnd } else { Defers::No };
         }
         let now_ns = host.now_ns();
-        if quota >= burst
+        if head.segments == 1
             || state >= CaState::Recovery as u8
             || now_ns - host.last_send_ns() > TSO_DEFER_NS
-            || 3 * u64::from(quota) >= u64::from(tp.snd_cwnd)
+            || limit >= burst
+            || (!head.tail && limit >= head.segments)
+            || 3 * limit >= window
             || tp.packets_out == 0
         {
-            return false;
+            return Defers::No;
         }
         // Do not wait either if the next ACK is more than min(srtt/2, 1 ms) away.
-        let srtt_ns = u64::from(tp.srtt_us >> 3) * 1_000;
+        let srtt_ns = u64::from(tp.srtt_us) * 125;
         let next_ack_ns = head_sent_ns + srtt_ns;
-        next_ack_ns <= now_ns + (srtt_ns / 2).min(TSO_DEFER_NS)
+        if next_ack_ns > now_ns + (srtt_ns / 2).min(TSO_DEFER_NS) {
+            return Defers::No;
+        }
+        if limit > head.segments {
+            Defers::ForData
+        } else if quota < room {
+            Defers::ForCwnd
+        } else {
+            Defers::ForWindow
+        }
     }
+}
+
+/// Whether a burst waits, and for what.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Defers {
+    No,
+    /// The congestion window is the limit.
+    ForCwnd,
+    /// The receive window is the limit.
+    ForWindow,
+    /// The application may write more.
+    ForData,
 }
 
 #[cfg(test)]
@@ -111,6 +154,9 @@ mod tests {
     use super::super::host::reno;
     use super::*;
     use crate::scenario::Profile;
+
+    /// No limit.
+    const ROOM: u64 = 1 << 40;
 
     fn bursts(profile: Profile, tso: bool, pacing: bool) -> Bursts {
         let switches = Switches {
@@ -157,16 +203,37 @@ mod tests {
         host.counts().sent(90);
         host.note_sent();
         let head_ns = |next_ack_us: u64| host.now_ns() + next_ack_us * 1_000 - 100_000_000;
-        let defers =
-            |quota, next_ack_us| autosized.defers(&host, quota, 20, u64::MAX, head_ns(next_ack_us));
-        assert!(defers(10, 1_000) && !defers(10, 1_001));
-        assert!(!defers(20, 0), "a full burst");
-        assert!(!defers(34, 0), "a third of the window");
-        assert!(!bursts(Profile::Linux6, false, false).defers(&host, 10, 20, u64::MAX, head_ns(0)));
+        let packet = |segments, tail| Head { segments, tail };
+        let defers = |quota, next_ack_us| {
+            autosized.defers(
+                &host,
+                (quota, ROOM),
+                20,
+                &packet(45, false),
+                head_ns(next_ack_us),
+            )
+        };
+        assert_eq!(defers(10, 1_000), Defers::ForCwnd);
+        assert_eq!(defers(10, 1_001), Defers::No);
+        assert_eq!(defers(20, 0), Defers::No, "a full burst");
+        assert_eq!(defers(34, 0), Defers::No, "a third of the window");
+        let what = |head, room| autosized.defers(&host, (10, room), 20, &head, head_ns(0));
+        assert_eq!(what(packet(10, false), ROOM), Defers::No, "all of a packet");
+        assert_eq!(what(packet(10, true), ROOM), Defers::ForCwnd);
+        assert_eq!(what(packet(9, true), ROOM), Defers::ForData);
+        assert_eq!(what(packet(1, true), ROOM), Defers::No, "a single segment");
+        assert_eq!(what(packet(45, false), 9), Defers::ForWindow);
+        let single = bursts(Profile::Linux6, false, false);
+        let head = packet(45, false);
+        assert_eq!(
+            single.defers(&host, (10, ROOM), 20, &head, head_ns(0)),
+            Defers::No
+        );
         let head_ns = head_ns(0);
         host.clock(host.now_ns() + 1_000_001);
-        assert!(
-            !autosized.defers(&host, 10, 20, u64::MAX, head_ns),
+        assert_eq!(
+            autosized.defers(&host, (10, ROOM), 20, &head, head_ns),
+            Defers::No,
             "the last burst was long ago"
         );
     }
@@ -176,15 +243,46 @@ mod tests {
     fn when_linux_2_6_waits() {
         let saved = bursts(Profile::Linux2_6_25, true, false);
         let mut host = reno(Profile::Linux2_6_25, 90);
-        assert!(
-            saved.defers(&host, 29, 45, u64::MAX, 0) && !saved.defers(&host, 30, 45, u64::MAX, 0)
-        );
-        assert!(
-            !saved.defers(&host, 29, 45, 87, 0),
-            "the receive window is smaller"
-        );
-        assert!(!saved.defers(&host, 29, 29, u64::MAX, 0), "a full burst");
+        let head = Head {
+            segments: ROOM,
+            tail: true,
+        };
+        let defers = |host: &Host, quota, room, burst| {
+            saved.defers(host, (quota, room), burst, &head, 0) != Defers::No
+        };
+        assert!(defers(&host, 29, ROOM, 45) && !defers(&host, 30, ROOM, 45));
+        assert!(!defers(&host, 29, 87, 45), "the receive window is smaller");
+        assert!(!defers(&host, 29, ROOM, 29), "a full burst");
         host.set_state(CaState::Disorder);
-        assert!(!saved.defers(&host, 29, 45, u64::MAX, 0));
+        assert!(!defers(&host, 29, ROOM, 45));
+    }
+
+    /// `tso_deferred`: an ACK more than a tick after the last one that let data wait sends it.
+    #[test]
+    fn linux_2_6_32_waits_for_less_than_two_ticks() {
+        for (profile, sends) in [
+            (Profile::Linux2_6_18, false),
+            (Profile::Linux2_6_25, false),
+            (Profile::Linux2_6_32, true),
+        ] {
+            let saved = bursts(profile, true, false);
+            let mut host = reno(profile, 90);
+            let head = Head {
+                segments: ROOM,
+                tail: true,
+            };
+            let defers = |host: &Host| saved.defers(host, (29, ROOM), 45, &head, 0) != Defers::No;
+            assert!(defers(&host));
+            host.note_deferred();
+            for _ in 0..3 {
+                host.clock(host.now_ns() + 1_000_000);
+                assert!(defers(&host), "each ACK begins the wait anew");
+                host.note_deferred();
+            }
+            host.clock(host.now_ns() + 2_000_000);
+            assert_eq!(defers(&host), !sends, "{profile:?}");
+            host.note_sent();
+            assert!(defers(&host));
+        }
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! Only this module writes the fields of the socket, and only it calls hooks. The algorithm itself
 //! may also write the fields marked *. The mechanisms call the methods of [`Host`] and [`Counts`]
-//! to say what has happened. A test compares this table with the fields of `TcpSock`.
+//! to say what has happened. A test compares these tables with `sock.rs` of `ackclock-host`: each
+//! field and each hook has a row, and each test exists.
 //!
 //! How to drive it: call [`clock`](Host::clock) first in each call to the sender. Then call the
 //! methods in the order of `tcp_ack`.
@@ -11,25 +12,54 @@
 //! |---|---|---|
 //! | `tcp_mstamp`, `sk_host.jiffies` | [`clock`](Host::clock) | `host::tests::the_clock_ticks_at_its_phase` |
 //! | `snd_una`, `snd_nxt` | [`publish_sequence`](Host::publish_sequence), [`in_ack_event`](Host::in_ack_event) | `host::tests::sequence_numbers_count_bytes_and_wrap`, `tests/sender.rs` |
-//! | `snd_cwnd` * | [`set_cwnd`](Host::set_cwnd), [`undo`](Host::undo), [`restart_cwnd`](Host::restart_cwnd) | `tests/{rfc,undo,sender}.rs` |
-//! | `snd_ssthresh` * | [`begin_reduction`](Host::begin_reduction), [`set_ssthresh`](Host::set_ssthresh), [`undo`](Host::undo), [`restart_cwnd`](Host::restart_cwnd) | `tests/{rfc,undo,sender}.rs` |
+//! | `snd_cwnd` * | [`set_cwnd`](Host::set_cwnd), [`undo`](Host::undo), [`restart_cwnd`](Host::restart_cwnd) | `tests/rfc.rs`, `tests/undo.rs`, `tests/sender.rs` |
+//! | `snd_ssthresh` * | [`begin_reduction`](Host::begin_reduction), [`set_ssthresh`](Host::set_ssthresh), [`undo`](Host::undo), [`restart_cwnd`](Host::restart_cwnd) | `tests/rfc.rs`, `tests/undo.rs`, `tests/sender.rs` |
 //! | `snd_cwnd_cnt` * | [`set_cwnd_cnt`](Host::set_cwnd_cnt) | `tests/undo.rs` |
 //! | `snd_cwnd_stamp` * | [`stamp_cwnd`](Host::stamp_cwnd) | `host::tests::growth_is_stamped` |
-//! | `snd_cwnd_used`, `is_cwnd_limited`, `max_packets_out` | [`set_usage`](Host::set_usage), [`set_cwnd_used`](Host::set_cwnd_used) | `validate::tests` |
+//! | `snd_cwnd_used`, `is_cwnd_limited`, `max_packets_out` | [`set_usage`](Host::set_usage), [`set_cwnd_used`](Host::set_cwnd_used) | `validate::tests::the_strongest_sign_of_a_window_counts` |
 //! | `prior_cwnd` | [`begin_reduction`](Host::begin_reduction) | `host::tests::a_reduction_is_undone` |
 //! | `prior_ssthresh` | [`set_prior_ssthresh`](Host::set_prior_ssthresh) | `host::tests::a_reduction_is_undone` |
-//! | `packets_out`, `sacked_out`, `lost_out`, `retrans_out`, `delivered`, `lost`, `total_retrans` | [`Counts`], for the scoreboard | `Scoreboard::check`, `scoreboard::tests` |
-//! | `srtt_us`, `mdev_us` | [`publish_rtt`](Host::publish_rtt) | `tests/rfc.rs`, `rtt::tests` |
+//! | `packets_out`, `sacked_out`, `lost_out`, `retrans_out`, `delivered`, `lost`, `total_retrans` | [`Counts`], for the scoreboard | `scoreboard::tests::every_segment_is_counted_once` |
+//! | `delivered_mstamp` | [`stamp_delivered`](Host::stamp_delivered), [`note_delivered`](Host::note_delivered) | `host::tests::deliveries_are_dated` |
+//! | `srtt_us`, `mdev_us` | [`publish_rtt`](Host::publish_rtt) | `tests/rfc.rs`, `rtt::tests::follows_rfc6298` |
+//! | `rtt_min` | [`publish_min_rtt`](Host::publish_min_rtt) | `tests/contract.rs`, `rtt::tests::the_windowed_minimum_knows_its_successors` |
+//! | `icsk_rto` | [`publish_rto`](Host::publish_rto), [`back_off_rto`](Host::back_off_rto) | `host::tests::the_timeout_is_in_jiffies`, `tests/contract.rs` |
+//! | `app_limited` * | [`check_app_limited`](Host::check_app_limited), [`note_delivered`](Host::note_delivered) | `host::tests::an_application_that_writes_too_little`, `tests/contract.rs` |
 //! | `lsndtime` | [`note_sent`](Host::note_sent) | `host::tests::sending_is_dated` |
-//! | `sk_pacing_rate` * | [`set_pacing_rate`](Host::set_pacing_rate) | `pacing::tests` |
+//! | `sk_pacing_rate` * | [`set_pacing_rate`](Host::set_pacing_rate) | `pacing::tests::the_rate_follows_the_window` |
+//! | `sk_pacing_status` * | [`new`](Host::new), once; the pacer obeys it | `host::tests::what_a_connection_begins_with`, `pacing::tests::who_does_not_pace_holds_nothing` |
 //! | `icsk_ca_state` | [`set_state`](Host::set_state) | `tests/sender.rs` |
-//! | `snd_cwnd_clamp`, `sk_gso_max_size`, `sk_pacing_status` * | [`new`](Host::new), once | `host::tests::what_a_connection_begins_with` |
+//! | `snd_cwnd_clamp`, `sk_gso_max_size` | [`new`](Host::new), once | `host::tests::what_a_connection_begins_with` |
 //! | `mss_cache`, `sk_host.{hz, era, random, params}` | `CongestionControl::new`, once | `ackclock-host` |
-//! | `icsk_rto`, `app_limited` *, `ecn_flags` * | nobody: they keep the values of `CongestionControl::new` | – |
-//! | `icsk_ca_priv` * | only the algorithm | – |
+//! | `icsk_ca_priv` * | only the algorithm | `ackclock-host` |
 //! | `icsk_guard` | `CongestionControl::new`, once, for the checks of `ackclock-host` | `ackclock-host` |
+//! | `ecn_flags` * | nobody: the simulator has no ECN, and refuses a file that uses it | `tests/contract.rs` |
+//!
+//! | argument of a hook | filled by | test |
+//! |---|---|---|
+//! | `ack_sample`: `pkts_acked`, `rtt_us`, `in_flight` | [`Sender`](super::Sender); [`RateSampler`](super::rate::RateSampler) for files that read `in_flight` | `tests/contract.rs`, `rtt::tests::follows_rfc6298` |
+//! | `rate_sample`: `prior_mstamp`, `prior_delivered`, `delivered`, `interval_us`, `is_app_limited`, `is_retrans` | [`RateSampler`](super::rate::RateSampler) | `rate::tests::acknowledgements`, `rate::tests::sacks_and_a_retransmission`, `tests/contract.rs` |
+//! | `rate_sample`: `rtt_us`, `losses`, `acked_sacked`, `prior_in_flight` | [`Sender`](super::Sender) | `rate::tests::the_counts_of_an_ack`, `tests/contract.rs` |
+//!
+//! | hook | called by | test |
+//! |---|---|---|
+//! | `init` | [`init`](Host::init), when the connection is established | `tests/sender.rs` |
+//! | `release` | `CongestionControl`, when the connection ends | `tests/contract.rs` |
+//! | `in_ack_event` | [`in_ack_event`](Host::in_ack_event) | `tests/sender.rs` |
+//! | `pkts_acked` | [`pkts_acked`](Host::pkts_acked) | `tests/sender.rs` |
+//! | `ssthresh` | [`begin_reduction`](Host::begin_reduction) | `tests/sender.rs` |
+//! | `set_state` | [`set_state`](Host::set_state) | `tests/sender.rs` |
+//! | `cwnd_event` (`CA_EVENT_ECN_*`: refused, as `ecn_flags`) | [`event`](Host::event) | `tests/sender.rs` |
+//! | `cong_avoid` | [`grow`](Host::grow) | `tests/sender.rs` |
+//! | `cong_control` | [`cong_control`](Host::cong_control); refused with the profiles of Linux 2.6 | `tests/contract.rs` |
+//! | `undo_cwnd` | [`undo`](Host::undo) | `tests/undo.rs` |
+//! | `min_tso_segs` | [`min_tso_segs`](Host::min_tso_segs) | `bursts::tests::how_large`, `tests/contract.rs` |
+//! | `sndbuf_expand` | [`send_buffer`](Host::send_buffer), unless the scenario sets `send_buffer_bytes` | `tests/contract.rs` |
+//! | `flags`, `name` | refused: `CC_ALGORITHM` sets them | `ackclock-host` |
 
-use super::profile::{Kernel, Switches};
+use super::clock::Clock;
+use super::profile::{Kernel, Switches, REORDERING, RTO_MAX_US};
+use super::recovery::has_reno_min_cwnd;
 use ackclock_host::{
     AckSample, CaEvent, CaState, CongestionControl, RateSample, TcpSock, TCP_INFINITE_SSTHRESH,
 };
@@ -37,18 +67,21 @@ use ackclock_host::{
 /// `CA_ACK_SLOWPATH` and `CA_ACK_WIN_UPDATE` of `in_ack_event`.
 const CA_ACK_SLOWPATH: u32 = 1;
 const CA_ACK_WIN_UPDATE: u32 = 2;
+/// The least window that a send buffer has room for, packets.
+const TCP_INIT_CWND: u32 = 10;
 /// Largest congestion window, packets: 1 Tb/s over 200 ms.
 pub(super) const MAX_CWND: u32 = 1 << 24;
 
 /// What an algorithm sees of its host, and the host's clock.
 pub(super) struct Host {
     cc: CongestionControl,
-    /// Time of the current call.
-    now_ns: u64,
-    tick_ns: u64,
-    next_tick_ns: u64,
+    clock: Clock,
     /// `lsndtime` in nanoseconds; 0: nothing was sent.
     last_send_ns: u64,
+    /// Whether rate halving may go below ssthresh.
+    has_reno_min_cwnd: bool,
+    /// The jiffy in which data last waited for a larger burst (`tso_deferred`), if it still waits.
+    deferred_at: Option<u32>,
 }
 
 impl Host {
@@ -66,11 +99,12 @@ impl Host {
         tp.snd_cwnd_clamp = u32::MAX;
         tp.inet_conn.sk.sk_gso_max_size = super::bursts::GSO_MAX_BYTES as u32;
         tp.inet_conn.sk.sk_pacing_status = u32::from(switches.pacing);
+        let has_reno_min_cwnd = has_reno_min_cwnd(cc.algorithm().name());
         let mut host = Self {
+            has_reno_min_cwnd,
+            deferred_at: None,
             cc,
-            now_ns,
-            tick_ns: 1_000_000_000 / u64::from(hz),
-            next_tick_ns: tick_phase_ns,
+            clock: Clock::new(kernel, hz, tick_phase_ns),
             last_send_ns: 0,
         };
         host.clock(now_ns);
@@ -88,7 +122,7 @@ impl Host {
     /// Time of the current call.
     #[inline]
     pub(super) fn now_ns(&self) -> u64 {
-        self.now_ns
+        self.clock.now_ns()
     }
 
     #[inline]
@@ -96,10 +130,16 @@ impl Host {
         self.tp().inet_conn.sk.sk_host.jiffies
     }
 
-    /// The length of a jiffy, µs.
+    /// `usecs_to_jiffies`
     #[inline]
-    pub(super) fn tick_us(&self) -> u64 {
-        self.tick_ns / 1_000
+    pub(super) fn jiffies_of_us(&self, us: u64) -> u64 {
+        self.clock.jiffies_of_us(us)
+    }
+
+    /// When a timer fires that is armed now for so many jiffies.
+    #[inline]
+    pub(super) fn fires_ns(&self, wait: u64) -> u64 {
+        self.clock.fires_ns(wait)
     }
 
     /// When data was last sent, or the window restarted; 0: never.
@@ -155,6 +195,11 @@ impl Host {
         }
     }
 
+    /// The least window of rate halving (`tcp_cwnd_min`).
+    pub(super) fn min_cwnd(&self) -> u32 {
+        self.tp().snd_ssthresh >> u32::from(self.has_reno_min_cwnd)
+    }
+
     /// A window with a value that an algorithm must not set: its name, its value, its maximum.
     #[inline]
     pub(super) fn fault(&self) -> Option<(&'static str, u32, u32)> {
@@ -174,23 +219,29 @@ impl Host {
     /// Sets the clock to the time of a call.
     #[inline]
     pub(super) fn clock(&mut self, now_ns: u64) {
-        debug_assert!(now_ns >= self.now_ns);
-        self.now_ns = now_ns;
+        self.clock.advance(now_ns);
         let tp = self.cc.tp_mut();
         tp.tcp_mstamp = now_ns / 1_000;
-        if now_ns >= self.next_tick_ns {
-            let ticks = (now_ns - self.next_tick_ns) / self.tick_ns + 1;
-            self.next_tick_ns += ticks * self.tick_ns;
-            let jiffies = &mut tp.inet_conn.sk.sk_host.jiffies;
-            *jiffies = jiffies.wrapping_add(ticks as u32);
-        }
+        tp.inet_conn.sk.sk_host.jiffies = self.clock.jiffies() as u32;
     }
 
     /// Notes that data leaves.
     #[inline]
     pub(super) fn note_sent(&mut self) {
-        self.last_send_ns = self.now_ns;
+        self.last_send_ns = self.clock.now_ns();
+        self.deferred_at = None;
         self.cc.tp_mut().lsndtime = self.jiffies();
+    }
+
+    /// Notes that data waits for a larger burst.
+    pub(super) fn note_deferred(&mut self) {
+        self.deferred_at = Some(self.jiffies());
+    }
+
+    /// Ticks since data last waited for a larger burst; 0 if none waits.
+    pub(super) fn deferred_ticks(&self) -> u32 {
+        self.deferred_at
+            .map_or(0, |at| self.jiffies().wrapping_sub(at))
     }
 
     /// The counts of the scoreboard.
@@ -205,6 +256,69 @@ impl Host {
         let tp = self.cc.tp_mut();
         tp.snd_una = (una as u32).wrapping_mul(tp.mss_cache);
         tp.snd_nxt = (nxt as u32).wrapping_mul(tp.mss_cache);
+    }
+
+    /// Notes that packets were delivered now, or that both intervals of the delivery rate begin
+    /// now (`delivered_mstamp`).
+    #[inline]
+    pub(super) fn stamp_delivered(&mut self) {
+        let tp = self.cc.tp_mut();
+        tp.delivered_mstamp = tp.tcp_mstamp;
+    }
+
+    /// Notes how many packets an ACK delivered (`tcp_rate_gen`). If all packets from before a pause
+    /// of the application are delivered, the pause has no effect any more.
+    #[inline]
+    pub(super) fn note_delivered(&mut self, newly_delivered: u32) {
+        let tp = self.cc.tp_mut();
+        if tp.app_limited != 0 && (tp.app_limited.wrapping_sub(tp.delivered) as i32) < 0 {
+            tp.app_limited = 0;
+        }
+        if newly_delivered > 0 {
+            self.stamp_delivered();
+        }
+    }
+
+    /// Notes that the application writes, and had left nothing to send. If the window had room, the
+    /// application was the limit (`tcp_rate_check_app_limited`).
+    pub(super) fn check_app_limited(&mut self) {
+        let in_flight = self.in_flight();
+        let tp = self.cc.tp_mut();
+        if in_flight < tp.snd_cwnd && tp.lost_out <= tp.retrans_out {
+            tp.app_limited = tp.delivered.wrapping_add(in_flight).max(1);
+        }
+    }
+
+    /// Sets the retransmission timeout, without back-off, in jiffies, rounded up
+    /// (`tcp_set_rto`; RFC 6298, 5.7).
+    #[inline]
+    pub(super) fn publish_rto(&mut self, rto_us: u64) {
+        self.cc.tp_mut().inet_conn.icsk_rto = self.clock.jiffies_of_us(rto_us) as u32;
+    }
+
+    /// The retransmission timeout with back-off, jiffies (`icsk_rto`).
+    #[inline]
+    pub(super) fn rto(&self) -> u64 {
+        self.tp().inet_conn.icsk_rto.into()
+    }
+
+    /// The retransmission timeout with back-off, µs.
+    #[inline]
+    pub(super) fn rto_us(&self) -> u64 {
+        u64::from(self.tp().inet_conn.icsk_rto) * self.clock.tick_us()
+    }
+
+    /// Doubles the timeout, up to its maximum (RFC 6298, 5.5).
+    pub(super) fn back_off_rto(&mut self) {
+        let csk = &mut self.cc.tp_mut().inet_conn;
+        let most = (RTO_MAX_US / 1_000_000) as u32 * csk.sk.sk_host.hz;
+        csk.icsk_rto = (csk.icsk_rto * 2).min(most);
+    }
+
+    /// Shows the smallest RTT of the last 300 s, µs.
+    #[inline]
+    pub(super) fn publish_min_rtt(&mut self, min_rtt_us: u32) {
+        self.cc.tp_mut().rtt_min.s[0].v = min_rtt_us;
     }
 
     /// Shows srtt << 3 and the mean deviation << 2, µs.
@@ -264,7 +378,13 @@ impl Host {
         self.set_cwnd(cwnd);
         self.stamp_cwnd();
         self.set_cwnd_used(0);
-        self.last_send_ns = self.now_ns;
+        self.last_send_ns = self.clock.now_ns();
+    }
+
+    /// The socket, with the fields that an algorithm may write.
+    #[cfg(test)]
+    pub(super) fn as_algorithm(&mut self) -> &mut TcpSock {
+        self.cc.tp_mut()
     }
 
     // --- The hooks
@@ -273,20 +393,18 @@ impl Host {
         self.cc.init();
     }
 
-    /// Calls `in_ack_event`. Linux has already moved snd_una. The fast path is for new data without
-    /// SACK.
+    /// Calls `in_ack_event`. Linux has already moved snd_una to `una`. `slow`: header prediction
+    /// failed, because of SACK blocks or because of another window field.
     #[inline]
-    pub(super) fn in_ack_event(&mut self, una: u64, fast: bool) {
+    pub(super) fn in_ack_event(&mut self, una: u64, advanced: bool, slow: bool) {
         if !self.cc.has_in_ack_event() {
             return;
         }
         let tp = self.cc.tp_mut();
         tp.snd_una = (una as u32).wrapping_mul(tp.mss_cache);
-        self.cc.in_ack_event(if fast {
-            CA_ACK_WIN_UPDATE
-        } else {
-            CA_ACK_SLOWPATH
-        });
+        let update = if advanced { CA_ACK_WIN_UPDATE } else { 0 };
+        let path = if slow { CA_ACK_SLOWPATH } else { 0 };
+        self.cc.in_ack_event(update | path);
     }
 
     #[inline]
@@ -309,10 +427,27 @@ impl Host {
         self.cc.has_cong_control()
     }
 
+    /// Calls `cong_control`. `flag` has the bits of Linux's `tcp_input.c` (FLAG_*).
     #[inline]
-    pub(super) fn cong_control(&mut self, sample: &RateSample) {
+    pub(super) fn cong_control(&mut self, flag: i32, sample: &RateSample) {
         let ack = self.tp().snd_una;
-        self.cc.cong_control(ack, 0, sample);
+        self.cc.cong_control(ack, flag, sample);
+    }
+
+    /// Whether the algorithm reads what the delivery rate needs to know of each packet.
+    pub(super) fn reads_delivery_rate(&self) -> bool {
+        self.cc.algorithm().reads_delivery_rate()
+    }
+
+    /// How large the algorithm wants the send buffer to be, packets (`tcp_sndbuf_expand`); `None` if
+    /// it has no `sndbuf_expand`.
+    pub(super) fn send_buffer(&mut self) -> Option<u64> {
+        if !self.cc.has_sndbuf_expand() {
+            return None;
+        }
+        let windows = u64::from(self.cc.sndbuf_expand());
+        let packets = self.tp().snd_cwnd.max(TCP_INIT_CWND).max(REORDERING + 1);
+        Some(windows * u64::from(packets))
     }
 
     #[inline]
@@ -422,9 +557,16 @@ impl Counts<'_> {
     }
 }
 
-/// Reno on a host with 1000 ticks a second, at 1 s, jiffy 1001; cwnd is `cwnd`.
+/// Reno on a host with 1000 ticks a second, at 1 s, jiffy 1 001 001; cwnd is `cwnd`, and the timeout
+/// 300 ms.
 #[cfg(test)]
 pub(super) fn reno(profile: crate::scenario::Profile, cwnd: u32) -> Host {
+    riding("reno", profile, cwnd)
+}
+
+/// The same with another algorithm.
+#[cfg(test)]
+pub(super) fn riding(algorithm: &str, profile: crate::scenario::Profile, cwnd: u32) -> Host {
     use ackclock_host::{Algorithm, HostConfig};
     let kernel = Kernel::of(profile);
     let config = HostConfig {
@@ -432,21 +574,23 @@ pub(super) fn reno(profile: crate::scenario::Profile, cwnd: u32) -> Host {
         era: kernel.era,
         ..HostConfig::default()
     };
-    let cc = CongestionControl::new(&Algorithm::configure("reno").unwrap(), config);
+    let cc = CongestionControl::new(&Algorithm::configure(algorithm).unwrap(), config);
     let mut host = Host::new(cc, &kernel, &Switches::usual(profile), 1_000_000_000, 0);
     host.set_cwnd(cwnd);
+    host.publish_rto(300_000);
     host
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::clock::FIRST_JIFFY;
     use super::*;
     use crate::scenario::Profile;
     use ackclock_host::{Algorithm, HostConfig};
 
     const S: u64 = 1_000_000_000;
 
-    /// The head of this file says who writes each field that an algorithm sees, and names its test.
+    /// The head of this file says who serves each field and each hook, and names its test.
     #[test]
     fn the_table_is_complete() {
         let (fields, this) = (
@@ -455,11 +599,19 @@ mod tests {
         );
         let rows: Vec<_> = this
             .lines()
-            .filter(|line| line.starts_with("//! |"))
+            .filter(|line| line.starts_with("//! | ") && !line.ends_with("| test |"))
             .collect();
         let holders = ["sk_host", "sk", "inet_conn", "reserved"];
         let mut checked = 0;
-        for name in ["CcHost", "Sock", "InetConnectionSock", "TcpSock"] {
+        for name in [
+            "CcHost",
+            "Sock",
+            "InetConnectionSock",
+            "TcpSock",
+            "AckSample",
+            "RateSample",
+            "TcpCongestionOps",
+        ] {
             let (_, body) = fields.split_once(&format!("pub struct {name} {{")).unwrap();
             let (body, _) = body.split_once('}').unwrap();
             for line in body
@@ -468,7 +620,9 @@ mod tests {
             {
                 let (field, _) = line.split_once(':').unwrap();
                 let named = |row: &&&str| {
-                    row.split(|c: char| !c.is_alphanumeric() && c != '_')
+                    let (first, _) = row["//! | ".len()..].split_once(" | ").unwrap();
+                    first
+                        .split(|c: char| !c.is_alphanumeric() && c != '_')
                         .any(|word| word == field)
                 };
                 let count = rows.iter().filter(named).count();
@@ -476,12 +630,19 @@ mod tests {
                 checked += count;
             }
         }
-        assert!(checked > 30, "{checked}");
-        let tests = rows
-            .iter()
-            .flat_map(|row| row.split("`host::tests::").skip(1));
-        for test in tests.map(|rest| rest.split('`').next().unwrap()) {
-            assert!(this.contains(&format!("fn {test}()")), "{test}");
+        assert!(checked > 60, "{checked}");
+        let read = |path: String| std::fs::read_to_string(&path).expect(&path);
+        let root = env!("CARGO_MANIFEST_DIR");
+        for row in &rows {
+            let cell = row.trim_end_matches(" |").rsplit_once(" | ").unwrap().1;
+            for test in cell.split('`').skip(1).step_by(2) {
+                if let Some((module, name)) = test.split_once("::tests::") {
+                    let text = read(format!("{root}/src/tcp/{module}.rs"));
+                    assert!(text.contains(&format!("fn {name}()")), "{test}");
+                } else if test != "ackclock-host" {
+                    assert!(read(format!("{root}/{test}")).contains("#[test]"), "{test}");
+                }
+            }
         }
     }
 
@@ -516,7 +677,7 @@ mod tests {
         let cc = CongestionControl::new(&algorithm, HostConfig::default());
         let switches = Switches::usual(Profile::Linux6);
         let mut host = Host::new(cc, &kernel, &switches, 0, 1_000_000);
-        assert_eq!(host.tick_us(), 4_000);
+        assert_eq!(host.jiffies_of_us(4_001), 2);
         for (now_ns, jiffies) in [
             (999_999, 0),
             (1_000_000, 1),
@@ -526,7 +687,7 @@ mod tests {
             host.clock(now_ns);
             assert_eq!(
                 (host.jiffies(), host.tp().tcp_mstamp),
-                (jiffies, now_ns / 1_000)
+                (FIRST_JIFFY as u32 + jiffies, now_ns / 1_000)
             );
         }
     }
@@ -548,7 +709,10 @@ mod tests {
         host.set_usage(true, 10);
         host.clock(2 * S);
         host.grow(2);
-        assert_eq!((host.tp().snd_cwnd, host.tp().snd_cwnd_stamp), (12, 2_001));
+        assert_eq!(
+            (host.tp().snd_cwnd, host.tp().snd_cwnd_stamp),
+            (12, 1_002_001)
+        );
     }
 
     #[test]
@@ -559,8 +723,65 @@ mod tests {
         host.note_sent();
         assert_eq!(
             (host.tp().lsndtime, host.last_send_ns()),
-            (1_003, S + 2_500_000)
+            (1_001_003, S + 2_500_000)
         );
+    }
+
+    #[test]
+    fn deliveries_are_dated() {
+        let mut host = reno(Profile::Linux6, 10);
+        host.clock(S + 2_000);
+        host.note_delivered(0);
+        assert_eq!(host.tp().delivered_mstamp, 0, "nothing was delivered");
+        host.note_delivered(1);
+        assert_eq!(host.tp().delivered_mstamp, 1_000_002);
+        host.clock(S + 9_000);
+        host.stamp_delivered();
+        assert_eq!(host.tp().delivered_mstamp, 1_000_009);
+    }
+
+    /// `usecs_to_jiffies` rounds up; back-off doubles jiffies, up to 120 s.
+    #[test]
+    fn the_timeout_is_in_jiffies() {
+        let algorithm = Algorithm::configure("reno").unwrap();
+        let cc = CongestionControl::new(&algorithm, HostConfig::default());
+        let profile = Profile::Linux6;
+        let mut host = Host::new(cc, &Kernel::of(profile), &Switches::usual(profile), S, 0);
+        for (rto_us, backoffs, jiffies) in [
+            (200_000, 0, 50),
+            (200_001, 0, 51),
+            (200_001, 2, 204),
+            (1_000_000, 6, 16_000),
+            (1_000_000, 7, 30_000),
+            (1_000_000, 90, 30_000),
+            (120_000_000, 0, 30_000),
+        ] {
+            host.publish_rto(rto_us);
+            (0..backoffs).for_each(|_| host.back_off_rto());
+            assert_eq!(host.tp().inet_conn.icsk_rto, jiffies, "{rto_us} {backoffs}");
+        }
+    }
+
+    /// `tcp_rate_check_app_limited`, and its end in `tcp_rate_gen`.
+    #[test]
+    fn an_application_that_writes_too_little() {
+        let mut host = reno(Profile::Linux6, 10);
+        host.counts().sent(10);
+        host.check_app_limited();
+        assert_eq!(host.tp().app_limited, 0, "cwnd was the limit");
+        host.set_cwnd(11);
+        host.counts().lost(false);
+        host.check_app_limited();
+        assert_eq!(host.tp().app_limited, 0, "a lost packet waits");
+        host.counts().retransmitted();
+        host.check_app_limited();
+        assert_eq!(host.tp().app_limited, 1 + 10);
+        host.counts().delivered(10);
+        host.note_delivered(10);
+        assert_eq!(host.tp().app_limited, 11, "what was out is delivered");
+        host.counts().delivered(1);
+        host.note_delivered(1);
+        assert_eq!(host.tp().app_limited, 0, "and more");
     }
 
     #[test]

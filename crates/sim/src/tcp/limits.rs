@@ -29,6 +29,10 @@ enum Limit {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
     flow: FlowLimits,
+    /// How much the application has written so far, segments.
+    written: u64,
+    /// Whether the algorithm makes the send buffer grow.
+    autotunes: bool,
     by: Option<Limit>,
     since_ns: u64,
     receive_window_ns: u64,
@@ -39,6 +43,8 @@ impl Limits {
     pub(super) fn new(flow: FlowLimits) -> Self {
         Self {
             flow,
+            written: 0,
+            autotunes: false,
             by: None,
             since_ns: 0,
             receive_window_ns: 0,
@@ -52,23 +58,61 @@ impl Limits {
         self.flow.segments
     }
 
-    #[inline]
-    pub(super) fn receive_window(&self) -> u64 {
-        self.flow.receive_window
-    }
-
     /// Stops the application: it writes no segment from `nxt` on.
     pub(super) fn stop_at(&mut self, nxt: u64) {
         self.flow.segments = self.flow.segments.min(nxt);
     }
 
-    /// New segments that the application has written and that fit the receive window and the send
-    /// buffer.
+    /// Lets the application write what the send buffer has room for. Returns whether it writes now,
+    /// and had left nothing to send.
+    #[inline]
+    pub(super) fn write(&mut self, board: &Scoreboard) -> bool {
+        if self.written >= self.flow.segments {
+            return false;
+        }
+        let room = board.una().saturating_add(self.flow.send_buffer);
+        let end = self.flow.segments.min(room);
+        let dry = board.nxt() >= self.written && end > self.written;
+        self.written = end;
+        dry
+    }
+
+    /// Lets the send buffer have room for as many segments, if it has a size of its own (as with
+    /// SO_SNDBUF it keeps that). It never shrinks.
+    pub(super) fn autotune(&mut self, segments: Option<u64>) {
+        let Some(segments) = segments else { return };
+        if self.flow.send_buffer == u64::MAX {
+            self.autotunes = true;
+            self.flow.send_buffer = segments;
+        } else if self.autotunes {
+            self.flow.send_buffer = self.flow.send_buffer.max(segments);
+        }
+    }
+
+    /// Whether the send buffer may grow.
+    #[inline]
+    pub(super) fn may_autotune(&self) -> bool {
+        self.autotunes
+    }
+
+    /// New segments that the application has written.
+    #[inline]
+    pub(super) fn unsent(&self, board: &Scoreboard) -> u64 {
+        let end = board.una().saturating_add(self.flow.send_buffer);
+        self.flow.segments.min(end).saturating_sub(board.nxt())
+    }
+
+    /// New segments that fit the receive window.
+    #[inline]
+    pub(super) fn room(&self, board: &Scoreboard) -> u64 {
+        let end = board.una().saturating_add(self.flow.receive_window);
+        end.saturating_sub(board.nxt())
+    }
+
+    /// New segments that the application has written and that fit the receive window.
     #[inline]
     pub(super) fn available(&self, board: &Scoreboard) -> u64 {
-        let room = self.flow.receive_window.min(self.flow.send_buffer);
-        let end = board.una().saturating_add(room);
-        self.flow.segments.min(end).saturating_sub(board.nxt())
+        self.unsent(board).min(self.room(board))
     }
 
     /// Notes why nothing more can be sent.
@@ -126,7 +170,7 @@ mod tests {
         let mut host = reno(Profile::Linux6, 1_000);
         let mut board = Scoreboard::new();
         assert_eq!(limits.available(&board), 20);
-        board.send(host.counts(), S, 20);
+        board.send(host.counts(), S, 20, false);
         assert_eq!(limits.available(&board), 0);
         limits.note(&board, &host);
         host.clock(3 * S);

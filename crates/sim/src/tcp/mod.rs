@@ -12,6 +12,7 @@
 //! segment of a finite flow. Facts about Linux are in `docs/tcp-endpoint.md`.
 
 mod bursts;
+mod clock;
 mod host;
 mod limits;
 mod loss;
@@ -28,7 +29,9 @@ mod sender;
 mod timers;
 mod transmit;
 mod validate;
+mod write_queue;
 
+pub use clock::Clock;
 pub use limits::FlowLimits;
 pub use ranges::Range;
 pub use receiver::Receiver;
@@ -42,6 +45,8 @@ pub struct Transmit {
     pub first: u64,
     /// Number of segments.
     pub segments: u32,
+    /// Whether the last of them has the PSH flag.
+    pub pushed: bool,
 }
 
 /// An ACK: what a receiver tells a sender.
@@ -53,6 +58,8 @@ pub struct Ack {
     pub echo_ns: u64,
     /// SACK blocks (RFC 2018), the most recent first.
     pub sacks: SackBlocks,
+    /// The window field differs from that of the ACK before.
+    pub new_window: bool,
 }
 
 /// Up to three SACK blocks: as many as fit beside timestamps.

@@ -12,6 +12,8 @@ use crate::schedule::NEVER;
 /// `sysctl_tcp_pacing_ss_ratio`, `sysctl_tcp_pacing_ca_ratio`, percent.
 const PACING_SS_PERCENT: u64 = 200;
 const PACING_CA_PERCENT: u64 = 120;
+/// `sk_pacing_status` of a connection without pacing.
+const SK_PACING_NONE: u32 = 0;
 /// How many packets at the start of a connection leave without pacing.
 const UNPACED_PACKETS: u64 = 10;
 
@@ -19,7 +21,6 @@ const UNPACED_PACKETS: u64 = 10;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pacer {
     keeps_rate: bool,
-    paces: bool,
     /// `tcp_wstamp_ns`: nothing leaves before this time.
     until_ns: u64,
     /// When to send the packets that pacing holds back.
@@ -30,7 +31,6 @@ impl Pacer {
     pub(super) fn new(kernel: &Kernel, switches: &Switches) -> Self {
         Self {
             keeps_rate: kernel.keeps_pacing_rate || switches.pacing,
-            paces: switches.pacing,
             until_ns: 0,
             wake_at_ns: NEVER,
         }
@@ -60,8 +60,9 @@ impl Pacer {
     #[inline]
     pub(super) fn on_sent(&mut self, host: &Host, segments: u32, sent_packets: u64) {
         let tp = host.tp();
-        let rate = tp.inet_conn.sk.sk_pacing_rate;
-        if !self.paces || rate == 0 || sent_packets <= UNPACED_PACKETS {
+        let sk = &tp.inet_conn.sk;
+        let rate = sk.sk_pacing_rate;
+        if sk.sk_pacing_status == SK_PACING_NONE || rate == 0 || sent_packets <= UNPACED_PACKETS {
             return;
         }
         let bytes = u64::from(segments) * u64::from(tp.mss_cache);
@@ -143,6 +144,7 @@ mod tests {
     #[test]
     fn bursts_take_their_time() {
         let mut host = reno(Profile::Linux6, 100);
+        host.as_algorithm().inet_conn.sk.sk_pacing_status = 1;
         host.set_pacing_rate(1_448_000);
         let mut pacer = pacer(Profile::Linux6, true);
         pacer.on_sent(&host, 10, 10);
@@ -165,6 +167,7 @@ mod tests {
         assert_eq!(pacer.timeout_ns(), NEVER);
     }
 
+    /// The scenario or the algorithm says whether packets are paced.
     #[test]
     fn who_does_not_pace_holds_nothing() {
         let mut host = reno(Profile::Linux6, 100);
@@ -172,5 +175,8 @@ mod tests {
         let mut pacer = pacer(Profile::Linux6, false);
         pacer.on_sent(&host, 45, 100);
         assert!(!pacer.holds(host.now_ns()));
+        host.as_algorithm().inet_conn.sk.sk_pacing_status = 1;
+        pacer.on_sent(&host, 45, 100);
+        assert!(pacer.holds(host.now_ns()));
     }
 }

@@ -28,6 +28,8 @@ pub struct Kernel {
     pub(super) tail_loss_probe: bool,
     /// Whether the sender uses F-RTO (RFC 5682).
     pub(super) frto: bool,
+    /// Whether the sender uses F-RTO with SACK, as Linux 2.6 had it (RFC 4138, appendix B).
+    pub(super) sack_frto: bool,
     /// When the kernel judges whether cwnd was the limit.
     pub(super) validates: Validates,
     /// How the kernel makes bursts if TSO is on.
@@ -36,10 +38,19 @@ pub struct Kernel {
     pub(super) keeps_pacing_rate: bool,
     /// Whether the receiver compresses the ACKs of out-of-order data.
     pub(super) sack_compression: bool,
-    /// How many segments get an ACK each at the start of a connection.
+    /// How many segments get an ACK each after a pause or a duplicate (`TCP_MAX_QUICKACKS`). At
+    /// the start of a connection there is one more.
     pub(super) quick_acks: u32,
-    /// Longest delay of an ACK, µs.
+    /// Shortest delay of a delayed ACK, µs (`TCP_ATO_MIN`).
     pub(super) delayed_ack_us: u64,
+    /// Whether the ends of the write queue's packets show in the bursts (`tcp_tso_should_defer`).
+    pub(super) splits_writes: bool,
+    /// Whether a burst of more than one segment ends with PSH (Linux 4.11 on).
+    pub(crate) pushes_bursts: bool,
+    /// Whether receivers have asked for a window below its right edge, as with autotuning off.
+    pub(super) clamps_window: bool,
+    /// Whether the timer wheel rounds up (Linux 4.8 on).
+    pub(super) timers_round_up: bool,
 }
 
 /// What a scenario switches on a host with any kernel.
@@ -52,12 +63,29 @@ pub struct Switches {
     pub pacing: bool,
     /// Data segments per delayed ACK.
     pub segments_per_ack: u32,
+    /// When the application of the receiver reads.
+    pub reads: Reads,
+}
+
+/// When the application of a receiver reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reads {
+    /// As soon as data has arrived.
+    AtOnce,
+    /// When this many segments wait (`SO_RCVLOWAT`), and the first one at once.
+    Bulk {
+        /// How many segments.
+        segments: u64,
+    },
 }
 
 /// Lower bound of the retransmission timeout, µs.
 pub const RTO_MIN_US: u32 = 200_000;
 /// Upper bound of the retransmission timeout, µs.
 pub const RTO_MAX_US: u64 = 120_000_000;
+/// `TCP_TIMEOUT_MIN_US`: how much longer than computed the reordering timer and the tail loss probe
+/// wait.
+pub const TIMEOUT_MIN_US: u64 = 2_000;
 /// Duplicate ACK threshold, and the assumed degree of reordering.
 pub const REORDERING: u32 = 3;
 
@@ -73,27 +101,51 @@ impl Kernel {
                 loss_detection: LossDetection::Rack(Rack::new()),
                 tail_loss_probe: true,
                 frto: true,
+                sack_frto: false,
                 validates: Validates::EachTurn,
                 offload: Offload::Autosized,
                 keeps_pacing_rate: true,
                 sack_compression: true,
                 quick_acks: 16,
                 delayed_ack_us: 40_000,
+                splits_writes: true,
+                pushes_bursts: true,
+                clamps_window: true,
+                timers_round_up: true,
+            },
+            Profile::Linux2_6_18 => Self {
+                reduction: Reduction::RateHalving(RateHalving { each_ack: true }),
+                sack_frto: false,
+                ..Self::of(Profile::Linux2_6_25)
+            },
+            Profile::Linux2_6_32 => Self {
+                validates: Validates::EachAck {
+                    up_to_a_burst: true,
+                },
+                offload: Offload::SavedTwoTicks,
+                ..Self::of(Profile::Linux2_6_25)
             },
             Profile::Linux2_6_25 => Self {
                 era: Era::Linux2_6,
                 initial_rto_us: 3_000_000,
                 machine: Machine::Linux2_6,
-                reduction: Reduction::RateHalving(RateHalving),
+                reduction: Reduction::RateHalving(RateHalving { each_ack: false }),
                 loss_detection: LossDetection::Fack(Fack),
                 tail_loss_probe: false,
                 frto: false,
-                validates: Validates::EachAck,
+                sack_frto: true,
+                validates: Validates::EachAck {
+                    up_to_a_burst: false,
+                },
                 offload: Offload::Saved,
                 keeps_pacing_rate: false,
                 sack_compression: false,
                 quick_acks: 16,
                 delayed_ack_us: 40_000,
+                splits_writes: false,
+                pushes_bursts: false,
+                clamps_window: false,
+                timers_round_up: false,
             },
         }
     }
@@ -116,6 +168,7 @@ impl Switches {
             tso: matches!(profile, Profile::Linux6),
             pacing: false,
             segments_per_ack: 2,
+            reads: Reads::AtOnce,
         }
     }
 }

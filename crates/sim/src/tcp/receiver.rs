@@ -1,45 +1,79 @@
 //! The receiver: reassembly, delayed ACKs (RFC 5681, 4.2), quick ACKs, SACK (RFC 2018, 2883) and
-//! its compression (`tcp_data_queue`, `__tcp_ack_snd_check`).
+//! its compression (`tcp_data_queue`, `__tcp_ack_snd_check`), and the ACKs that its application
+//! causes when it reads (`__tcp_cleanup_rbuf`).
 //!
 //! How to drive it: call [`handle_segment`](Receiver::handle_segment) with each packet that
 //! arrives, and [`handle_timeout`](Receiver::handle_timeout) at the time of
 //! [`poll_timeout`](Receiver::poll_timeout). Send the ACK that they return.
 
-use super::profile::{Kernel, Switches};
+use super::clock::Clock;
+use super::profile::{Kernel, Reads, Switches, RTO_MIN_US};
 use super::ranges::{Range, RangeSet};
 use super::{Ack, SackBlocks};
 use crate::schedule::NEVER;
 
 /// How many ACKs of out-of-order data leave at once before compression starts.
 const UNCOMPRESSED_DUPLICATE_ACKS: u32 = 3;
-/// SACK blocks that an ACK always has room for, even beside a D-SACK.
+/// `TCP_SACK_BLOCKS_EXPECTED`: SACK blocks that an ACK always has room for, even beside a D-SACK.
 const SACK_BLOCKS_EXPECTED: usize = 2;
+/// `TCP_NUM_SACKS`: how many blocks the receiver remembers.
+const SACK_BLOCKS: usize = 4;
 /// `tcp_comp_sack_nr`: how many ACKs one compressed ACK may replace.
 const MAX_COMPRESSED: u32 = 44;
-/// `tcp_comp_sack_delay_ns`.
+/// `tcp_comp_sack_delay_ns` and `tcp_comp_sack_slack_ns`. The timer uses the slack to its end.
 const MAX_COMPRESSION_NS: u64 = 1_000_000;
+const COMPRESSION_SLACK_NS: u64 = 100_000;
+/// `TCP_DELACK_MAX`, µs: bounds the delay of an ACK for pushed data.
+const DELACK_MAX_US: u64 = 200_000;
+/// Segments that change the window field of an ACK by one step of 16 KiB, if the window is clamped:
+/// an ACK of fewer repeats the field of the ACK before (`tcp_select_window`).
+const WINDOW_STEP_SEGMENTS: u64 = 12;
 
-/// The receiving end of a connection. Its application reads all data at once.
+/// The receiving end of a connection.
 #[derive(Clone, Debug)]
 pub struct Receiver {
+    clock: Clock,
     sack_compression: bool,
-    /// How many segments get an ACK each when quick ACKs start.
-    quick_acks_each: u32,
-    delayed_ack_ns: u64,
-    segments_per_ack: u32,
-    rtt_ns: u64,
+    /// `TCP_MAX_QUICKACKS`.
+    max_quick_acks: u32,
+    segments_per_ack: u64,
+    reads: Reads,
+    /// The application has asked for a window below the right edge (TCP_WINDOW_CLAMP), which never
+    /// moves back.
+    clamped: bool,
+    /// The delay of a compressed ACK.
+    compression_ns: u64,
+    /// `TCP_ATO_MIN`, jiffies.
+    min_ato: u64,
+    /// Bounds of the delay of an ACK, jiffies: with PSH, and without.
+    max_delay: (u64, u64),
+    /// The retransmission timeout of this end, jiffies.
+    rto: u64,
+
     rcv_nxt: u64,
     out_of_order: RangeSet,
-    /// Recently reported ranges, the most recent first (RFC 2018, section 4).
-    reported: [Range; 4],
-    /// RFC 7323's TS.Recent and Last.ACK.sent.
+    /// The SACK list, the most recent block first; empty blocks follow.
+    blocks: [Range; SACK_BLOCKS],
+    /// A duplicate that the next ACK reports (RFC 2883).
+    duplicate: Option<Range>,
+    /// RFC 7323's TS.Recent and Last.ACK.sent; Linux calls the latter `rcv_wup`.
     ts_recent_ns: u64,
     last_ack_sent: u64,
-    /// In-order segments since the last ACK.
-    unacked: u32,
-    quick_acks: u32,
+    /// Segments that the application has read (`copied_seq`).
+    copied: u64,
+
+    /// ICSK_ACK_SCHED, ICSK_ACK_PUSHED, ICSK_ACK_TIMER: what is pending until an ACK leaves.
+    scheduled: bool,
+    pushed: bool,
+    delayed: bool,
+    /// When the delayed-ACK timer fires. An ACK does not stop it (`inet_csk_clear_xmit_timer`).
     delayed_ack_at_ns: u64,
-    last_arrival_ns: u64,
+    /// In which jiffy it was armed, and for how many.
+    armed: (u64, u64),
+    quick_acks: u32,
+    /// The current delay of an ACK, jiffies; 0 before the first segment.
+    ato: u64,
+    last_arrival: u64,
     duplicate_acks: u32,
     duplicate_acks_of: u64,
     compressed: u32,
@@ -49,22 +83,37 @@ pub struct Receiver {
 
 impl Receiver {
     /// Makes a receiver that has just accepted a connection over a path of this RTT.
-    pub fn new(kernel: &Kernel, switches: &Switches, rtt_ns: u64) -> Self {
+    pub fn new(kernel: &Kernel, switches: &Switches, clock: Clock, rtt_ns: u64) -> Self {
+        let rtt_us = rtt_ns / 1_000;
+        let min_ato = clock.jiffies_of_us(kernel.delayed_ack_us);
+        let rtt = clock.jiffies_of_us(rtt_us).max(min_ato);
+        let bounded = |max_us| rtt.min(clock.jiffies_of_us(max_us));
         Self {
+            clock,
             sack_compression: kernel.sack_compression,
-            quick_acks_each: kernel.quick_acks,
-            delayed_ack_ns: kernel.delayed_ack_us * 1_000,
-            segments_per_ack: switches.segments_per_ack,
-            rtt_ns,
+            max_quick_acks: kernel.quick_acks,
+            segments_per_ack: switches.segments_per_ack.into(),
+            reads: switches.reads,
+            clamped: kernel.clamps_window,
+            compression_ns: (rtt_ns / 20).min(MAX_COMPRESSION_NS) + COMPRESSION_SLACK_NS,
+            min_ato,
+            max_delay: (bounded(DELACK_MAX_US), bounded(500_000)),
+            rto: clock.jiffies_of_us(rtt_us + (2 * rtt_us).max(RTO_MIN_US.into())),
             rcv_nxt: 0,
             out_of_order: RangeSet::default(),
-            reported: [(0, 0); 4],
+            blocks: [(0, 0); SACK_BLOCKS],
+            duplicate: None,
             ts_recent_ns: 0,
             last_ack_sent: 0,
-            unacked: 0,
-            quick_acks: kernel.quick_acks,
+            copied: 0,
+            scheduled: false,
+            pushed: false,
+            delayed: false,
             delayed_ack_at_ns: NEVER,
-            last_arrival_ns: NEVER,
+            armed: (0, 0),
+            quick_acks: 0,
+            ato: 0,
+            last_arrival: 0,
             duplicate_acks: 0,
             duplicate_acks_of: 0,
             compressed: 0,
@@ -94,57 +143,71 @@ impl Receiver {
         self.delayed_ack_at_ns.min(self.compressed_at_ns)
     }
 
-    /// Returns the delayed or compressed ACK that is due; `None` if no ACK is due.
+    /// Handles the timer that is due at `now_ns`, if one is. Returns the ACK that it sends. Two
+    /// timers may be due: call it until [`poll_timeout`](Self::poll_timeout) is later.
     pub fn handle_timeout(&mut self, now_ns: u64) -> Option<Ack> {
-        if self.poll_timeout() > now_ns {
+        self.clock.advance(now_ns);
+        if self.compressed_at_ns <= now_ns {
+            return Some(self.ack());
+        }
+        if self.delayed_ack_at_ns > now_ns {
             return None;
         }
-        Some(self.ack(None))
+        self.delayed_ack_at_ns = NEVER;
+        self.armed = (0, 0);
+        // `tcp_delack_timer_handler`: whatever armed it, it sends a compressed ACK.
+        if self.compressed > 0 {
+            return Some(self.ack());
+        }
+        if !std::mem::take(&mut self.delayed) || !self.scheduled {
+            return None;
+        }
+        self.ato = (self.ato << 1).min(self.rto);
+        Some(self.ack())
     }
 
-    /// Handles an arriving segment that was sent at `sent_ns`. `last`: the segment ends the flow.
-    /// Returns an ACK if one leaves now.
+    /// Handles an arriving segment that was sent at `sent_ns`. `pushed`: it has the PSH flag.
+    /// `last`: it ends the flow. Returns an ACK if one leaves now.
     #[inline]
     pub fn handle_segment(
         &mut self,
         now_ns: u64,
         segment: u64,
         sent_ns: u64,
+        pushed: bool,
         last: bool,
     ) -> Option<Ack> {
-        let idle_ns = now_ns.saturating_sub(self.last_arrival_ns);
-        self.last_arrival_ns = now_ns;
+        self.clock.advance(now_ns);
         if segment <= self.last_ack_sent {
             self.ts_recent_ns = self.ts_recent_ns.max(sent_ns);
         }
-        if segment == self.rcv_nxt && self.out_of_order.is_empty() {
-            self.rcv_nxt += 1;
-            self.unacked += 1;
-            // A pause longer than the RTO: the sender may be in slow start again.
-            if idle_ns > (3 * self.rtt_ns).max(self.rtt_ns + 200_000_000) && idle_ns != NEVER {
-                self.quick_acks = self.quick_acks_each;
-            }
-            if self.unacked >= self.segments_per_ack || self.quick_acks > 0 || last {
-                return Some(self.ack(None));
-            }
-            if self.delayed_ack_at_ns == NEVER {
-                self.delayed_ack_at_ns = now_ns + self.delayed_ack_ns;
-            }
-            return None;
+        if segment != self.rcv_nxt || !self.out_of_order.is_empty() {
+            return self.handle_out_of_order(segment, pushed);
         }
-        self.handle_out_of_order(now_ns, segment)
+        self.rcv_nxt += 1;
+        self.data_received(pushed);
+        if last || self.has_enough() || self.acknowledges_each() {
+            let ack = self.ack();
+            self.application_reads();
+            return Some(ack);
+        }
+        self.delay_ack();
+        self.application_reads().then(|| self.ack())
     }
 
+    /// A segment that is not the next one, or that arrives while a gap is open.
     #[cold]
     #[inline(never)]
-    fn handle_out_of_order(&mut self, now_ns: u64, segment: u64) -> Option<Ack> {
-        if segment < self.rcv_nxt || self.out_of_order.contains(segment) {
+    fn handle_out_of_order(&mut self, segment: u64, pushed: bool) -> Option<Ack> {
+        self.scheduled = true;
+        if segment < self.rcv_nxt {
             self.duplicates += 1;
-            self.quick_acks = self.quick_acks_each;
-            return Some(self.ack(Some((segment, segment + 1))));
-        }
-        let mut overflow = None;
-        if segment == self.rcv_nxt {
+            self.duplicate = Some((segment, segment + 1));
+            // `tcp_enter_quickack_mode`
+            self.quick_acks = self.quick_acks.max(self.max_quick_acks);
+            self.ato = self.min_ato;
+        } else if segment == self.rcv_nxt {
+            self.data_received(pushed);
             self.rcv_nxt += 1;
             if let Some((start, end)) = self.out_of_order.first() {
                 if start == self.rcv_nxt {
@@ -152,22 +215,85 @@ impl Receiver {
                 }
             }
             self.out_of_order.remove_below(self.rcv_nxt);
-            for range in &mut self.reported {
-                if range.1 <= self.rcv_nxt {
-                    *range = (0, 0);
-                }
-            }
+            self.remove_sacks();
             if self.out_of_order.is_empty() {
                 // RFC 5681, 4.2: send an ACK at once when a gap is filled.
-                return Some(self.ack(None));
+                let ack = self.ack();
+                self.application_reads();
+                return Some(ack);
             }
         } else {
-            overflow = self.flush_before(segment);
-            let merged = self.out_of_order.insert((segment, segment + 1), |_| ());
-            self.report(merged);
+            if self.out_of_order.contains(segment) {
+                self.duplicates += 1;
+                self.duplicate = Some((segment, segment + 1));
+            } else {
+                self.out_of_order.insert((segment, segment + 1), |_| ());
+            }
+            let overflow = self.overflows(segment).then(|| self.ack());
+            self.add_sack((segment, segment + 1));
+            if overflow.is_some() {
+                // This ACK was the segment's: nothing is scheduled any more.
+                return overflow;
+            }
         }
-        if !self.sack_compression || self.quick_acks > 0 || self.compressed >= MAX_COMPRESSED {
-            return Some(self.ack(None));
+        if self.answers_gap() {
+            let ack = self.ack();
+            self.application_reads();
+            return Some(ack);
+        }
+        self.application_reads().then(|| self.ack())
+    }
+
+    /// `tcp_event_data_recv`: the engine of delayed and quick ACKs sees a segment in order.
+    #[inline]
+    fn data_received(&mut self, pushed: bool) {
+        self.scheduled = true;
+        self.pushed |= pushed;
+        let now = self.clock.jiffies();
+        if now != self.last_arrival || self.ato != self.min_ato {
+            self.adapt_delay(now);
+        }
+    }
+
+    #[inline(never)]
+    fn adapt_delay(&mut self, now: u64) {
+        if self.ato == 0 {
+            // The window still grows (`tcp_grow_window`): one more than usual.
+            self.quick_acks = self.max_quick_acks | 1;
+            self.ato = self.min_ato;
+        } else {
+            let pause = now - self.last_arrival;
+            if pause <= self.min_ato / 2 {
+                self.ato = (self.ato >> 1) + self.min_ato / 2;
+            } else if pause < self.ato {
+                self.ato = ((self.ato >> 1) + pause).min(self.rto);
+            } else if pause > self.rto {
+                // The sender may be in slow start again.
+                self.quick_acks = self.quick_acks.max(self.max_quick_acks);
+            }
+        }
+        self.last_arrival = now;
+    }
+
+    /// The first test of `__tcp_ack_snd_check`: enough has arrived, unless a reader of a clamped
+    /// window will read it now, and send the ACK.
+    #[inline]
+    fn has_enough(&self) -> bool {
+        self.rcv_nxt - self.last_ack_sent >= 2 && !(self.clamped && self.will_read())
+    }
+
+    /// The other tests.
+    #[inline]
+    fn acknowledges_each(&self) -> bool {
+        self.quick_acks > 0 || self.segments_per_ack == 1
+    }
+
+    /// `__tcp_ack_snd_check` while a gap is open: whether an ACK leaves now. If not it is
+    /// compressed.
+    fn answers_gap(&mut self) -> bool {
+        let full = !self.sack_compression || self.compressed >= MAX_COMPRESSED;
+        if self.has_enough() || self.acknowledges_each() || full {
+            return true;
         }
         if self.duplicate_acks_of != self.rcv_nxt {
             self.duplicate_acks_of = self.rcv_nxt;
@@ -175,64 +301,148 @@ impl Receiver {
         }
         if self.duplicate_acks < UNCOMPRESSED_DUPLICATE_ACKS {
             self.duplicate_acks += 1;
-            return Some(self.ack(None));
+            return true;
         }
         self.compressed += 1;
         if self.compressed_at_ns == NEVER {
-            self.compressed_at_ns = now_ns + (self.rtt_ns / 20).min(MAX_COMPRESSION_NS);
+            self.compressed_at_ns = self.clock.now_ns() + self.compression_ns;
         }
-        overflow
+        false
     }
 
-    /// A segment that touches neither of the two most recent blocks may push out a block that no
-    /// ACK has reported yet. Then the compressed ACK must leave first.
-    fn flush_before(&mut self, segment: u64) -> Option<Ack> {
-        let touches = |range: &Range| range.0 <= segment + 1 && segment <= range.1 && range.1 > 0;
-        let recent = self.reported[..SACK_BLOCKS_EXPECTED].iter();
-        let overflows = self.compressed > 0
-            && !recent.clone().any(touches)
-            && !recent.clone().any(|range| range.1 == 0);
-        overflows.then(|| self.ack(None))
-    }
-
-    /// Puts a range first in the list of reported ranges, and removes the ranges that it contains.
-    fn report(&mut self, merged: Range) {
-        let old = self.reported;
-        let others = old
-            .iter()
-            .filter(|range| range.0 < merged.0 || range.1 > merged.1);
-        self.reported = [(0, 0); 4];
-        self.reported[0] = merged;
-        for (slot, range) in self.reported[1..]
-            .iter_mut()
-            .zip(others.filter(|range| range.1 > 0))
-        {
-            *slot = *range;
-        }
-    }
-
+    /// `tcp_send_delayed_ack`. Each first segment after an ACK arms the timer anew.
     #[inline]
-    fn ack(&mut self, duplicate: Option<Range>) -> Ack {
-        self.unacked = 0;
-        self.delayed_ack_at_ns = NEVER;
-        self.quick_acks = self.quick_acks.saturating_sub(1);
-        self.last_ack_sent = self.rcv_nxt;
-        let mut sacks = SackBlocks::default();
-        if duplicate.is_some() || !self.out_of_order.is_empty() || self.compressed > 0 {
-            self.compressed = 0;
-            self.compressed_at_ns = NEVER;
-            if let Some(range) = duplicate {
-                sacks.duplicate = true;
-                sacks.push(range);
+    fn delay_ack(&mut self) {
+        if self.delayed {
+            return;
+        }
+        let mut delay = self.ato;
+        if delay > self.min_ato {
+            let (pushed, usual) = self.max_delay;
+            delay = delay.min(if self.pushed { pushed } else { usual });
+        }
+        self.delayed = true;
+        let armed = (self.clock.jiffies(), delay);
+        if self.armed != armed {
+            self.armed = armed;
+            self.delayed_ack_at_ns = self.clock.fires_ns(delay);
+        }
+    }
+
+    /// Whether enough data is in order for the application (`SO_RCVLOWAT`).
+    #[inline]
+    fn will_read(&self) -> bool {
+        let wanted = match self.reads {
+            Reads::Bulk { segments } if self.copied > 0 => segments,
+            _ => 1,
+        };
+        self.rcv_nxt - self.copied >= wanted
+    }
+
+    /// The application reads what is in order, if it wants to. Returns whether an ACK leaves
+    /// (`__tcp_cleanup_rbuf`): because enough has arrived, or because the buffer is empty now and
+    /// the sender has marked the end of a burst.
+    #[inline]
+    fn application_reads(&mut self) -> bool {
+        if !self.will_read() {
+            return false;
+        }
+        self.copied = self.rcv_nxt;
+        let enough = self.rcv_nxt - self.last_ack_sent >= 2;
+        self.scheduled && (enough || (self.pushed && self.out_of_order.is_empty()))
+    }
+
+    /// The first block of the SACK list that touches the range.
+    fn touched(&self, range: Range) -> Option<usize> {
+        self.blocks.iter().position(|&block| touches(block, range))
+    }
+
+    /// `tcp_sack_new_ofo_skb`: a segment that touches neither of the two most recent blocks may
+    /// push out a block that no ACK has reported yet. Then the compressed ACK must leave first.
+    fn overflows(&self, segment: u64) -> bool {
+        let known = self.blocks.iter().filter(|block| block.1 > 0).count();
+        let place = self.touched((segment, segment + 1)).unwrap_or(known);
+        self.compressed > 0 && place >= SACK_BLOCKS_EXPECTED
+    }
+
+    /// Puts a range first in the SACK list: with the block that it extends and all that they touch
+    /// then, or as a block of its own (`tcp_sack_new_ofo_skb`, `tcp_sack_maybe_coalesce`).
+    fn add_sack(&mut self, mut range: Range) {
+        let hull = |a: Range, b: Range| (a.0.min(b.0), a.1.max(b.1));
+        let extended = self.touched(range);
+        if let Some(index) = extended {
+            range = hull(range, self.blocks[index]);
+        }
+        let old = std::mem::replace(&mut self.blocks, [(0, 0); SACK_BLOCKS]);
+        let mut used = 1;
+        for (index, &block) in old.iter().enumerate() {
+            if block.1 == 0 || extended == Some(index) {
+                continue;
             }
-            for range in self.reported.iter().filter(|range| range.1 > 0) {
-                sacks.push(*range);
+            if extended.is_some() && touches(range, block) {
+                range = hull(range, block);
+            } else if let Some(slot) = self.blocks.get_mut(used) {
+                *slot = block;
+                used += 1;
             }
         }
+        self.blocks[0] = range;
+    }
+
+    /// `tcp_sack_remove`: forgets blocks below the next expected segment.
+    fn remove_sacks(&mut self) {
+        let empty = self.out_of_order.is_empty();
+        let old = self.blocks;
+        let kept = old.iter().filter(|block| block.0 > self.rcv_nxt && !empty);
+        self.blocks = [(0, 0); SACK_BLOCKS];
+        for (slot, block) in self.blocks.iter_mut().zip(kept) {
+            *slot = *block;
+        }
+    }
+
+    /// `tcp_send_ack`: an ACK leaves, and nothing is pending any more.
+    #[inline]
+    fn ack(&mut self) -> Ack {
+        if self.quick_acks > 0 && self.scheduled {
+            self.quick_acks -= 1;
+            if self.quick_acks == 0 {
+                self.ato = self.min_ato;
+            }
+        }
+        (self.scheduled, self.pushed, self.delayed) = (false, false, false);
+        (self.compressed, self.compressed_at_ns) = (0, NEVER);
+        // The first ACK's field is scaled, unlike that of the handshake.
+        let steps = self.clamped && self.rcv_nxt - self.last_ack_sent >= WINDOW_STEP_SEGMENTS;
+        let new_window = steps || self.last_ack_sent == 0;
+        self.last_ack_sent = self.rcv_nxt;
+        let plain = self.blocks[0].1 == 0 && self.duplicate.is_none();
         Ack {
             ack: self.rcv_nxt,
             echo_ns: self.ts_recent_ns,
-            sacks,
+            sacks: if plain {
+                SackBlocks::default()
+            } else {
+                self.report()
+            },
+            new_window,
         }
     }
+
+    #[cold]
+    fn report(&mut self) -> SackBlocks {
+        let mut sacks = SackBlocks::default();
+        if let Some(range) = self.duplicate.take() {
+            sacks.duplicate = true;
+            sacks.push(range);
+        }
+        for block in self.blocks.iter().filter(|block| block.1 > 0) {
+            sacks.push(*block);
+        }
+        sacks
+    }
+}
+
+/// `tcp_sack_extend`: whether two blocks overlap or adjoin. An empty block touches nothing.
+fn touches(block: Range, other: Range) -> bool {
+    block.1 > 0 && other.1 > 0 && block.0 <= other.1 && other.0 <= block.1
 }

@@ -1,6 +1,7 @@
 //! What a sender reports to its caller: totals, windows, events.
 
 use super::sender::Sender;
+use crate::record::AckRow;
 use ackclock_host::{CaState, TcpSock};
 
 /// An event of a sender that gets a row in the events table.
@@ -111,6 +112,20 @@ impl Sender {
     /// Stops the application: it writes no more than the sender has already sent.
     pub fn stop_writing(&mut self) {
         self.limits.stop_at(self.board.nxt());
+    }
+
+    /// A row for a table of all ACKs.
+    pub(crate) fn ack_row(&self, time_ns: u64, flow: u32) -> AckRow {
+        let tp = self.tp();
+        AckRow {
+            time_ns,
+            flow,
+            una: self.board.una(),
+            nxt: self.board.nxt(),
+            cwnd_packets: tp.snd_cwnd,
+            ssthresh_packets: tp.snd_ssthresh,
+            srtt_us: tp.srtt_us >> 3,
+        }
     }
 
     /// Takes the events since the last call: the kind, cwnd before it, packets in flight before it.

@@ -20,7 +20,7 @@ impl RoundTrip {
             estimator: RttEstimator::new(initial_rto_us),
             min: WindowedMin::default(),
         };
-        let handshake_us = in_us(handshake_ns);
+        let handshake_us = in_us(handshake_ns / 1_000);
         rtt.estimator.sample(handshake_us, 0, 0);
         rtt.min.sample(now_ns, handshake_us);
         rtt
@@ -37,7 +37,8 @@ impl RoundTrip {
         una_advanced: bool,
         echo_ns: u64,
     ) -> Option<u32> {
-        let age_us = |sent_ns: u64| in_us(now_ns - sent_ns);
+        // The clocks of TCP count whole microseconds, that of timestamps whole milliseconds.
+        let age_us = |sent_ns: u64| in_us(now_ns / 1_000 - sent_ns / 1_000);
         let (mut seq_rtt_us, mut ca_rtt_us) = (None, None);
         if let (Some((first, last)), false) = (delivery.acked_sent_ns, delivery.retransmitted_acked)
         {
@@ -48,8 +49,9 @@ impl RoundTrip {
             seq_rtt_us = seq_rtt_us.or(Some(age_us(first)));
         }
         if seq_rtt_us.is_none() && una_advanced {
-            // Karn: only the timestamp shows which transmission the ACK answers.
-            seq_rtt_us = Some(age_us(echo_ns));
+            // Karn: only the timestamp shows which transmission the ACK answers (`tcp_rtt_tsopt_us`).
+            let age_ms = (now_ns / NS_PER_MS - echo_ns / NS_PER_MS).max(1);
+            seq_rtt_us = Some(in_us(age_ms * 1_000));
             ca_rtt_us = seq_rtt_us;
         }
         let (seq_rtt_us, ca_rtt_us) = (seq_rtt_us?, ca_rtt_us?);
@@ -78,10 +80,11 @@ impl RoundTrip {
 }
 
 #[inline]
-fn in_us(ns: u64) -> u32 {
-    (ns / 1_000).min(MAX_RTT_US.into()) as u32
+fn in_us(us: u64) -> u32 {
+    us.min(MAX_RTT_US.into()) as u32
 }
 
+const NS_PER_MS: u64 = 1_000_000;
 /// Longest RTT that can be measured: srtt << 3 must fit an i32.
 const MAX_RTT_US: u32 = (1 << 28) - 1;
 

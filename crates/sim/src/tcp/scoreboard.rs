@@ -12,12 +12,19 @@ use super::ranges::{Range, RangeSet};
 use super::Transmit;
 use std::collections::VecDeque;
 
+const NS_PER_MS: u64 = 1_000_000;
+
 const SACKED: u8 = 1;
 const LOST: u8 = 2;
 /// A retransmission of the segment is in flight.
 const RETRANS: u8 = 4;
 /// The segment was retransmitted at least once.
 const EVER_RETRANS: u8 = 8;
+/// The application has marked the segment with PSH. It keeps the mark if it is sent again.
+const PUSHED: u8 = 16;
+/// A packet of the retransmission queue ends with the segment: it left as the end of a burst, or a
+/// SACK or a retransmission has split its packet here.
+const ENDS: u8 = 32;
 
 /// Identifies a transmission: (time, segment), in the order of sending.
 pub(super) type SentOrder = (u64, u64);
@@ -35,15 +42,36 @@ pub(super) struct Delivery {
     pub data_sacked: bool,
     /// A retransmitted segment was cumulatively acknowledged.
     pub retransmitted_acked: bool,
+    /// A retransmitted segment that was not the head was cumulatively acknowledged.
+    pub other_retransmitted_acked: bool,
     /// A segment sent before recovery and never retransmitted was delivered.
     pub original_delivered: bool,
-    /// The most recent transmission that is now delivered, and whether its segment was ever
-    /// retransmitted.
+    /// One past the highest segment that was SACKed before this ACK.
+    pub prior_sacked_end: u64,
+    /// A segment below that was never retransmitted, and only now it was SACKed, or acknowledged:
+    /// the path reorders (`tcp_check_sack_reordering`).
+    pub sacked_late: bool,
+    pub acked_late: bool,
+    /// The most recently sent of the transmissions that are now delivered, without those that were
+    /// probably not what was delivered; and whether its segment was ever retransmitted.
     pub newest: Option<(SentOrder, bool)>,
+    /// When the last of these, in the order of the ACK's processing, was sent.
+    pub last_sent_ns: u64,
+    /// A retransmission after this time is too young to be what this ACK answers.
+    pub youngest_ns: u64,
+    /// The timestamp echo, whole milliseconds: neither is a later retransmission that the ACK
+    /// acknowledges.
+    pub echo_ms: u64,
 }
 
 impl Delivery {
+    /// `tcp_rack_advance`
+    #[inline]
     fn deliver(&mut self, sent: SentOrder, retransmitted: bool) {
+        if retransmitted && sent.0 > self.youngest_ns {
+            return;
+        }
+        self.last_sent_ns = sent.0;
         if self.newest.is_none_or(|(newest, _)| sent > newest) {
             self.newest = Some((sent, retransmitted));
         }
@@ -69,7 +97,7 @@ pub(super) struct Scoreboard {
     flags: Vec<u8>,
     mask: u64,
     sacked: RangeSet,
-    /// Segments from here on have no flags.
+    /// Segments from here on have no flags but PUSHED and ENDS.
     clean_from: u64,
     /// All unacknowledged segments below are SACKed, lost or retransmitted.
     judged: u64,
@@ -128,9 +156,16 @@ impl Scoreboard {
         &mut self.flags[(segment & self.mask) as usize]
     }
 
-    /// Sends `segments` new segments.
+    /// Sends `segments` new segments. `pushed`: the application has marked their end with PSH; else
+    /// it has PSH if there are several (`__tcp_transmit_skb`).
     #[inline]
-    pub(super) fn send(&mut self, mut counts: Counts<'_>, now_ns: u64, segments: u32) -> Transmit {
+    pub(super) fn send(
+        &mut self,
+        mut counts: Counts<'_>,
+        now_ns: u64,
+        segments: u32,
+        pushed: bool,
+    ) -> Transmit {
         let first = self.nxt;
         self.nxt += u64::from(segments);
         while self.nxt - self.una > self.sent_ns.len() as u64 {
@@ -139,10 +174,15 @@ impl Scoreboard {
         for segment in first..self.nxt {
             let index = (segment & self.mask) as usize;
             self.sent_ns[index] = now_ns;
-            debug_assert_eq!(self.flags[index], 0);
+            self.flags[index] = 0;
         }
+        *self.flags(self.nxt - 1) = if pushed { PUSHED | ENDS } else { ENDS };
         counts.sent(segments);
-        Transmit { first, segments }
+        Transmit {
+            first,
+            segments,
+            pushed: pushed || segments > 1,
+        }
     }
 
     #[cold]
@@ -187,16 +227,22 @@ impl Scoreboard {
             if flags & EVER_RETRANS != 0 {
                 counts.no_longer_retransmitted(flags & RETRANS != 0);
                 delivery.retransmitted_acked = true;
+                delivery.other_retransmitted_acked |= segment > self.una;
             } else if flags & SACKED == 0 {
                 let first = delivery.acked_sent_ns.map_or(sent_ns, |(first, _)| first);
                 delivery.acked_sent_ns = Some((first, sent_ns));
                 delivery.original_delivered |= segment < high_seq;
+                delivery.acked_late |= segment < delivery.prior_sacked_end;
             }
             if flags & SACKED != 0 {
                 counts.no_longer_sacked();
             } else {
                 counts.delivered(1);
-                delivery.deliver((sent_ns, segment), flags & EVER_RETRANS != 0);
+                // `tcp_skb_spurious_retrans`
+                let retransmitted = flags & EVER_RETRANS != 0;
+                if !retransmitted || delivery.echo_ms >= sent_ns / NS_PER_MS {
+                    delivery.deliver((sent_ns, segment), retransmitted);
+                }
             }
             counts.no_longer_lost(flags & LOST != 0);
         }
@@ -221,6 +267,12 @@ impl Scoreboard {
             return;
         }
         self.clean_from = self.clean_from.max(block.1);
+        // `tcp_match_skb_to_sack`
+        if block.0 > self.una {
+            *self.flags(block.0 - 1) |= ENDS;
+        }
+        *self.flags(block.1 - 1) |= ENDS;
+        let highest = self.sacked.end();
         let (mask, flags, sent) = (self.mask, &mut self.flags, &self.sent_ns);
         self.sacked.insert(block, |(start, end)| {
             for segment in start..end {
@@ -231,10 +283,11 @@ impl Scoreboard {
                     let first = delivery.sacked_sent_ns.map_or(sent_ns, |(first, _)| first);
                     delivery.sacked_sent_ns = Some((first, sent_ns));
                     delivery.original_delivered |= segment < high_seq;
+                    delivery.sacked_late |= segment < highest;
                 }
                 counts.no_longer_lost(old & LOST != 0);
                 counts.no_longer_retransmitted(old & RETRANS != 0);
-                flags[index] = (old & EVER_RETRANS) | SACKED;
+                flags[index] = (old & (EVER_RETRANS | PUSHED | ENDS)) | SACKED;
                 counts.sacked();
                 counts.delivered(1);
                 delivery.data_sacked = true;
@@ -257,7 +310,7 @@ impl Scoreboard {
         }
         counts.no_longer_retransmitted(*flags & RETRANS != 0);
         counts.lost(*flags & LOST != 0);
-        *flags = (*flags & EVER_RETRANS) | LOST;
+        *flags = (*flags & (EVER_RETRANS | PUSHED | ENDS)) | LOST;
         self.clean_from = self.clean_from.max(segment + 1);
         self.retransmit_hint = self.retransmit_hint.min(segment);
         self.lost_end = self.lost_end.max(segment + 1);
@@ -301,7 +354,8 @@ impl Scoreboard {
     }
 
     /// RACK: a transmission is lost if it was sent more than `window_ns` before `newest`. Returns
-    /// when the next transmission will be judged lost if no ACK arrives.
+    /// when the last of the others that were sent before `newest` will be judged lost if no ACK
+    /// arrives.
     pub(super) fn judge_by_time(
         &mut self,
         mut counts: Counts<'_>,
@@ -310,18 +364,35 @@ impl Scoreboard {
         rtt_ns: u64,
         window_ns: u64,
     ) -> Option<u64> {
-        let mut due_ns = None;
+        let mut waits = false;
+        let lost_at_ns = |sent_ns: u64| sent_ns + rtt_ns + window_ns;
         self.judge(&mut counts, |sent, _| {
-            if sent >= newest {
-                return false;
-            }
-            let lost_at_ns = sent.0 + rtt_ns + window_ns;
-            if lost_at_ns > now_ns {
-                due_ns = Some(due_ns.unwrap_or(0).max(lost_at_ns));
-            }
-            lost_at_ns <= now_ns
+            let lost = sent < newest && lost_at_ns(sent.0) <= now_ns;
+            waits |= sent < newest && !lost;
+            lost
         });
-        due_ns
+        if !waits {
+            return None;
+        }
+        let unanswered = |segment: u64| {
+            let flags = self.flags[(segment & self.mask) as usize];
+            flags & (SACKED | LOST) == 0 || flags & RETRANS != 0
+        };
+        (self.judged..self.nxt)
+            .rev()
+            .filter(|&segment| unanswered(segment) && (self.sent_ns(segment), segment) < newest)
+            .map(|segment| lost_at_ns(self.sent_ns(segment)))
+            .chain(
+                self.retransmissions
+                    .iter()
+                    .filter(|r| {
+                        r.segment >= self.una
+                            && unanswered(r.segment)
+                            && (r.sent_ns, r.segment) < newest
+                    })
+                    .map(|r| lost_at_ns(r.sent_ns)),
+            )
+            .max()
     }
 
     /// FACK: an original is lost if it is more than `REORDERING` below the highest SACK. A
@@ -351,7 +422,12 @@ impl Scoreboard {
         self.judged = self.una;
     }
 
-    /// Retransmits up to `limit` consecutive lost segments.
+    /// One past the highest SACKed segment.
+    pub(super) fn sacked_end(&self) -> u64 {
+        self.sacked.end()
+    }
+
+    /// Retransmits up to `limit` consecutive lost segments of one packet.
     pub(super) fn retransmit(
         &mut self,
         mut counts: Counts<'_>,
@@ -367,20 +443,31 @@ impl Scoreboard {
             segment += 1;
         }
         let first = segment;
+        let mut ends = false;
         while segment < self.lost_end
             && segment - first < u64::from(limit)
+            && !ends
             && waiting(*self.flags(segment))
         {
             self.resend(&mut counts, now_ns, segment);
             *self.flags(segment) |= RETRANS;
+            ends = *self.flags(segment) & ENDS != 0;
             counts.retransmitted();
             segment += 1;
         }
         self.retransmit_hint = segment;
-        (first < segment).then(|| Transmit {
+        (first < segment).then(|| self.resent(first, segment))
+    }
+
+    /// A burst of retransmissions: a packet of its own from now on.
+    fn resent(&mut self, first: u64, end: u64) -> Transmit {
+        let flags = self.flags(end - 1);
+        *flags |= ENDS;
+        Transmit {
             first,
-            segments: (segment - first) as u32,
-        })
+            segments: (end - first) as u32,
+            pushed: end - first > 1 || *flags & PUSHED != 0,
+        }
     }
 
     /// Retransmits the last segment of the window, lost or not (tail loss probe).
@@ -390,11 +477,31 @@ impl Scoreboard {
         now_ns: u64,
     ) -> Option<Transmit> {
         let last = self.nxt.checked_sub(1).filter(|&last| last >= self.una)?;
+        if last > self.una {
+            *self.flags(last - 1) |= ENDS;
+        }
         self.resend(&mut counts, now_ns, last);
-        Some(Transmit {
-            first: last,
+        Some(self.resent(last, last + 1))
+    }
+
+    /// Retransmits the head, lost or not. It then counts twice in flight.
+    pub(super) fn retransmit_head(&mut self, mut counts: Counts<'_>, now_ns: u64) -> Transmit {
+        let first = self.una;
+        self.resend(&mut counts, now_ns, first);
+        *self.flags(first) |= RETRANS;
+        counts.retransmitted();
+        Transmit {
+            first,
             segments: 1,
-        })
+            pushed: *self.flags(first) & PUSHED != 0,
+        }
+    }
+
+    /// The retransmission of the head, if there was one, is no longer in flight.
+    pub(super) fn forget_head_retransmission(&mut self, mut counts: Counts<'_>) {
+        let flags = self.flags(self.una);
+        counts.no_longer_retransmitted(*flags & RETRANS != 0);
+        *flags &= !RETRANS;
     }
 
     fn resend(&mut self, counts: &mut Counts<'_>, now_ns: u64, segment: u64) {
@@ -428,7 +535,7 @@ impl Scoreboard {
         assert_eq!(tp.retrans_out, count(RETRANS), "retrans_out");
         assert!(tp.sacked_out + tp.lost_out <= tp.packets_out);
         assert!((self.clean_from.max(self.una)..self.nxt)
-            .all(|segment| self.flags[(segment & self.mask) as usize] == 0));
+            .all(|segment| self.flags[(segment & self.mask) as usize] & !(PUSHED | ENDS) == 0));
     }
 }
 
@@ -443,7 +550,8 @@ mod tests {
         let tp = host.tp();
         (
             [tp.packets_out, tp.sacked_out, tp.lost_out, tp.retrans_out],
-            [tp.delivered, tp.lost, tp.total_retrans],
+            // The handshake counts as 1.
+            [tp.delivered - 1, tp.lost, tp.total_retrans],
         )
     }
 
@@ -452,7 +560,7 @@ mod tests {
     fn every_segment_is_counted_once() {
         let (mut host, mut board) = (reno(Profile::Linux6, 10), Scoreboard::new());
         let mut delivery = Delivery::default();
-        board.send(host.counts(), 1, 10);
+        board.send(host.counts(), 1, 10, false);
         assert_eq!(counts(&host), ([10, 0, 0, 0], [0, 0, 0]));
         board.sack(host.counts(), (1, 6), 0, &mut delivery);
         board.sack(host.counts(), (1, 6), 0, &mut delivery);
@@ -463,12 +571,13 @@ mod tests {
         let again = Transmit {
             first: 0,
             segments: 1,
+            pushed: false,
         };
         assert_eq!(burst, Some(again));
         assert_eq!(counts(&host), ([10, 5, 1, 1], [5, 1, 1]));
         assert_eq!(board.retransmit(host.counts(), 2, 9), None);
         // One sent after it is SACKed: it was lost again, and so were 6 and 7.
-        board.send(host.counts(), 3, 1);
+        board.send(host.counts(), 3, 1, false);
         board.sack(host.counts(), (10, 11), 0, &mut delivery);
         board.judge_by_distance(host.counts());
         assert_eq!(counts(&host), ([11, 6, 3, 0], [6, 4, 1]));
@@ -485,8 +594,8 @@ mod tests {
     #[test]
     fn a_timeout_marks_all() {
         let (mut host, mut board) = (reno(Profile::Linux6, 10), Scoreboard::new());
-        board.send(host.counts(), 1, 4);
-        board.send(host.counts(), 9, 4);
+        board.send(host.counts(), 1, 4, false);
+        board.send(host.counts(), 9, 4, false);
         board.sack(host.counts(), (2, 3), 0, &mut Delivery::default());
         board.mark_all_lost(host.counts(), |sent_ns| sent_ns > 5);
         assert_eq!(counts(&host), ([8, 1, 3, 0], [1, 3, 0]));

@@ -4,13 +4,13 @@
 //! Algorithms rely on the order in which an ACK calls their hooks (Linux 6, `tcp_ack`):
 //!
 //! 1. SACK tagging.
-//! 2. `in_ack_event`, which sees the new `snd_una`.
-//! 3. The cumulative acknowledgement.
-//! 4. `pkts_acked`.
+//! 2. The cumulative acknowledgement.
+//! 3. `pkts_acked`.
+//! 4. `in_ack_event`.
 //! 5. The recovery state machine: `ssthresh`, `set_state`, `cwnd_event(COMPLETE_CWR)`, `undo_cwnd`.
 //! 6. `cong_control`; without it PRR in CWR and Recovery, and `cong_avoid` in other states.
 //!
-//! Linux 2.6 calls `cong_avoid` before the state machine.
+//! Linux 2.6 has the event before 2, and calls `cong_avoid` before the state machine.
 //!
 //! Each mechanism has a module and a state of its own. `transmit` has what the sender then sends,
 //! `timers` has what the clock causes, and `recovery` has the states.
@@ -21,16 +21,17 @@ use super::limits::{FlowLimits, Limits};
 use super::loss::{Answer, LossDetection, Tlp};
 use super::pacing::Pacer;
 use super::profile::{Kernel, Switches};
-use super::rate;
-use super::recovery::{Frto, Machine, Reduction, Undo};
+use super::rate::{AckCounts, RateSampler};
+use super::recovery::{Frto, Machine, Reduction, SackFrto, Undo};
 use super::report::{SenderEvent, Totals};
 use super::rtt::RoundTrip;
 use super::scoreboard::{Delivery, Scoreboard};
 use super::timers::Timers;
 use super::transmit::Rexmit;
 use super::validate::Validation;
+use super::write_queue::WriteQueue;
 use super::Ack;
-use ackclock_host::{AckSample, CongestionControl, TCP_INFINITE_SSTHRESH};
+use ackclock_host::{AckSample, CaState, CongestionControl, TCP_INFINITE_SSTHRESH};
 
 /// What the current ACK has shown (Linux's FLAG_*).
 #[derive(Clone, Copy, Debug, Default)]
@@ -48,6 +49,26 @@ pub(super) struct AckFlags {
     pub newly_delivered: u32,
 }
 
+impl AckFlags {
+    /// The flag of `cong_control`, as Linux's `tcp_input.c` numbers it. `slow`: header prediction
+    /// failed.
+    fn linux(&self, slow: bool, delivery: &Delivery) -> i32 {
+        let bits = [
+            (self.una_advanced, 0x02),            // FLAG_WIN_UPDATE
+            (self.una_advanced, 0x04),            // FLAG_DATA_ACKED
+            (delivery.retransmitted_acked, 0x08), // FLAG_RETRANS_DATA_ACKED
+            (self.data_sacked, 0x20),             // FLAG_DATA_SACKED
+            (self.lost_retransmission, 0x80),     // FLAG_LOST_RETRANS
+            (slow, 0x100),                        // FLAG_SLOWPATH
+            (self.original_delivered, 0x200),     // FLAG_ORIG_SACK_ACKED
+            (self.una_advanced, 0x400),           // FLAG_SND_UNA_ADVANCED
+            (self.duplicate_sack, 0x800),         // FLAG_DSACKING_ACK
+            (self.set_timer, 0x1000),             // FLAG_SET_XMIT_TIMER
+        ];
+        bits.iter().map(|&(set, bit)| bit * i32::from(set)).sum()
+    }
+}
+
 /// The sending end of a connection.
 pub struct Sender {
     pub(super) host: Host,
@@ -61,13 +82,18 @@ pub struct Sender {
     pub(super) reduction: Reduction,
     pub(super) undo: Undo,
     pub(super) frto: Frto,
+    pub(super) sack_frto: SackFrto,
     pub(super) timers: Timers,
     pub(super) pacer: Pacer,
     pub(super) bursts: Bursts,
+    pub(super) queue: WriteQueue,
     pub(super) validation: Validation,
     pub(super) limits: Limits,
     pub(super) rexmit: Rexmit,
+    pub(super) rate: RateSampler,
     pub(super) totals: Totals,
+    /// Segments that D-SACKs have reported (`dsack_dups`).
+    duplicates: u64,
     /// Rows for the events table, in order. The caller takes them with `take_events`.
     pub(super) events: Vec<(SenderEvent, u32, u32)>,
 }
@@ -84,12 +110,21 @@ impl Sender {
         handshake_rtt_ns: u64,
         tick_phase_ns: u64,
     ) -> Self {
-        let host = Host::new(cc, kernel, switches, now_ns, tick_phase_ns);
+        let mut host = Host::new(cc, kernel, switches, now_ns, tick_phase_ns);
         let initial_cwnd = host.tp().snd_cwnd;
-        let mut sender = Self {
+        let rtt = RoundTrip::new(kernel.initial_rto_us, now_ns, handshake_rtt_ns);
+        let pacer = Pacer::new(kernel, switches);
+        publish_rtt(&mut host, &rtt);
+        pacer.update_rate(&mut host);
+        host.init();
+        let rate = RateSampler::new(host.reads_delivery_rate());
+        let queue = WriteQueue::new(kernel, switches, host.tp(), limits.send_buffer);
+        let mut limits = Limits::new(limits);
+        limits.autotune(host.send_buffer());
+        Self {
             host,
             board: Scoreboard::new(),
-            rtt: RoundTrip::new(kernel.initial_rto_us, now_ns, handshake_rtt_ns),
+            rtt,
             loss: kernel.loss_detection,
             tlp: Tlp::new(kernel.tail_loss_probe),
             machine: kernel.machine,
@@ -97,20 +132,19 @@ impl Sender {
             reduction: kernel.reduction,
             undo: Undo::default(),
             frto: Frto::new(kernel.frto),
+            sack_frto: SackFrto::new(kernel.sack_frto),
             timers: Timers::new(),
-            pacer: Pacer::new(kernel, switches),
+            pacer,
             bursts: Bursts::new(kernel, switches),
+            queue,
             validation: Validation::new(kernel, switches, initial_cwnd),
-            limits: Limits::new(limits),
+            limits,
             rexmit: Rexmit::None,
+            rate,
             totals: Totals::default(),
+            duplicates: 0,
             events: Vec::new(),
-        };
-        let (srtt_us, mdev_us) = sender.rtt.smoothed_us();
-        sender.host.publish_rtt(srtt_us, mdev_us);
-        sender.pacer.update_rate(&mut sender.host);
-        sender.host.init();
-        sender
+        }
     }
 
     /// Handles an arriving ACK.
@@ -122,30 +156,48 @@ impl Sender {
             (tp.snd_ssthresh, tp.delivered, tp.lost);
         let prior_in_flight = self.host.in_flight();
         self.rexmit = Rexmit::None;
-        let mut delivery = Delivery::default();
+        let min_rtt_ns = u64::from(self.rtt.min_us()) * 1_000;
+        let mut delivery = Delivery {
+            youngest_ns: now_ns.saturating_sub(min_rtt_ns),
+            echo_ms: ack.echo_ns / 1_000_000,
+            prior_sacked_end: self.board.sacked_end(),
+            ..Delivery::default()
+        };
         if !ack.sacks.is_empty() {
             self.tag_sacked(ack, &mut delivery);
         }
         let una_advanced = ack.ack > prior_una;
-        let fast = una_advanced && ack.sacks.is_empty();
-        self.host.in_ack_event(ack.ack.max(prior_una), fast);
+        let slow = !ack.sacks.is_empty() || ack.new_window;
+        let una = ack.ack.max(prior_una);
+        if self.machine == Machine::Linux2_6 {
+            self.host.in_ack_event(una, una_advanced, slow);
+        }
         if una_advanced {
             self.timers.on_progress();
             self.board
                 .acknowledge(self.host.counts(), ack.ack, self.high_seq, &mut delivery);
         }
-        if let Some((sent, retransmitted)) = delivery.newest {
+        let sacked_late =
+            delivery.sacked_late && (self.state() != CaState::Loss || self.undo.is_open());
+        if sacked_late || delivery.acked_late {
+            self.loss.note_reordering();
+        }
+        if let Some((newest, _)) = delivery.newest {
             self.loss
-                .on_delivered(now_ns, sent, retransmitted, self.rtt.min_us());
+                .on_delivered(now_ns, newest, delivery.last_sent_ns);
         }
         let rtt_us = self.measure(&delivery, una_advanced, ack.echo_ns);
         self.host
             .publish_sequence(self.board.una(), self.board.nxt());
+        let newest = self.rate.on_delivered(&delivery);
         self.host.pkts_acked(&AckSample {
             pkts_acked: delivery.acked,
             rtt_us,
-            in_flight: prior_in_flight,
+            in_flight: self.rate.in_flight_bytes(&self.host, newest),
         });
+        if self.machine == Machine::Linux6 {
+            self.host.in_ack_event(una, una_advanced, slow);
+        }
         let mut flags = AckFlags {
             una_advanced,
             data_sacked: delivery.data_sacked,
@@ -181,12 +233,27 @@ impl Sender {
                     self.set_transmit_timer();
                 }
                 flags.newly_lost = self.tp().lost.wrapping_sub(prior_lost);
-                self.congestion_control(&flags, rtt_us, prior_in_flight);
+                self.host.note_delivered(flags.newly_delivered);
+                if self.host.has_cong_control() {
+                    let counts = AckCounts {
+                        rtt_us,
+                        newly_lost: flags.newly_lost,
+                        newly_delivered: flags.newly_delivered,
+                        prior_in_flight,
+                    };
+                    let sample = RateSampler::sample(&self.host, newest, &counts);
+                    self.host
+                        .cong_control(flags.linux(slow, &delivery), &sample);
+                } else {
+                    self.set_window(&flags);
+                }
             }
             Machine::Linux2_6 => {
+                let frto_cwnd =
+                    self.sack_frto.is_active() && self.process_frto(ack, &flags, &delivery);
                 if una_advanced {
                     self.set_transmit_timer();
-                    if !self.host.in_cwnd_reduction() {
+                    if !self.host.in_cwnd_reduction() && !frto_cwnd {
                         self.validation
                             .before_growth(&mut self.host, prior_in_flight);
                         self.host.grow(1);
@@ -195,6 +262,7 @@ impl Sender {
                 if dubious {
                     self.fast_retransmit_alert_2_6(&flags);
                 }
+                self.host.note_delivered(flags.newly_delivered);
                 self.pacer.update_rate(&mut self.host);
             }
         }
@@ -217,13 +285,23 @@ impl Sender {
     fn tag_sacked(&mut self, ack: &Ack, delivery: &mut Delivery) {
         let mut blocks = ack.sacks.as_slice();
         if ack.sacks.duplicate {
-            let start = blocks[0].0;
+            let (start, end) = blocks[0];
+            // `tcp_dsack_seen`: a needless retransmission was delivered.
+            self.duplicates += end - start;
+            if self.duplicates <= self.tp().total_retrans.into() {
+                self.host.counts().delivered((end - start) as u32);
+            }
             if start < self.board.una() || self.board.ever_retransmitted(start) {
                 self.undo.on_duplicate_sack(blocks[0]);
             }
             blocks = &blocks[1..];
         }
-        for &block in blocks {
+        // In ascending order: the first is the one whose RTT counts.
+        let mut ascending = [(0, 0); 3];
+        ascending[..blocks.len()].copy_from_slice(blocks);
+        let ascending = &mut ascending[..blocks.len()];
+        ascending.sort_unstable();
+        for &block in ascending.iter() {
             self.board
                 .sack(self.host.counts(), block, self.high_seq, delivery);
         }
@@ -238,20 +316,13 @@ impl Sender {
             .rtt
             .on_ack(now_ns, delivery, window, una_advanced, echo_ns);
         let Some(rtt_us) = measured else { return -1 };
-        self.timers.on_measured();
-        let (srtt_us, mdev_us) = self.rtt.smoothed_us();
-        self.host.publish_rtt(srtt_us, mdev_us);
+        publish_rtt(&mut self.host, &self.rtt);
         rtt_us as i32
     }
 
-    /// `tcp_cong_control`.
+    /// `tcp_cong_control`, for algorithms without `cong_control`.
     #[inline]
-    fn congestion_control(&mut self, flags: &AckFlags, rtt_us: i32, prior_in_flight: u32) {
-        if self.host.has_cong_control() {
-            let (lost, delivered) = (flags.newly_lost, flags.newly_delivered);
-            let sample = rate::sample(rtt_us, lost, delivered, prior_in_flight);
-            return self.host.cong_control(&sample);
-        }
+    fn set_window(&mut self, flags: &AckFlags) {
         if self.host.in_cwnd_reduction() {
             self.reduction.on_ack(&mut self.host, flags);
         } else if flags.una_advanced {
@@ -259,4 +330,13 @@ impl Sender {
         }
         self.pacer.update_rate(&mut self.host);
     }
+}
+
+/// Shows algorithms what the estimators say.
+#[inline]
+fn publish_rtt(host: &mut Host, rtt: &RoundTrip) {
+    let (srtt_us, mdev_us) = rtt.smoothed_us();
+    host.publish_rtt(srtt_us, mdev_us);
+    host.publish_min_rtt(rtt.min_us());
+    host.publish_rto(rtt.rto_us());
 }

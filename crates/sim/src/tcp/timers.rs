@@ -3,10 +3,11 @@
 //!
 //! How to drive it: call [`arm`](Timers::arm) or [`arm_rto`](Timers::arm_rto). At the time of
 //! [`timeout_ns`](Timers::timeout_ns), [`take`](Timers::take) returns the timer that is due. Call
-//! [`backed_off`](Timers::backed_off) after a timeout, [`on_progress`](Timers::on_progress) when an
-//! ACK advances, and [`on_measured`](Timers::on_measured) when it measures the RTT.
+//! [`timed_out`](Timers::timed_out) after a timeout, and [`on_progress`](Timers::on_progress) when an
+//! ACK advances. How long the timeout is, and its back-off, is `icsk_rto` of the [`Host`].
 
-use super::profile::RTO_MAX_US;
+use super::host::Host;
+use super::profile::TIMEOUT_MIN_US;
 use super::sender::{AckFlags, Sender};
 use super::transmit::Rexmit;
 use crate::schedule::NEVER;
@@ -20,12 +21,16 @@ pub(super) enum Timer {
     Reordering,
 }
 
-/// The timer of a connection, and its back-off.
+/// `tcp_rto_delta_us`: how far the timeout of a segment is away; 0: it has passed.
+fn until_us(host: &Host, sent_ns: u64) -> u64 {
+    (sent_ns / 1_000 + host.rto_us()).saturating_sub(host.now_ns() / 1_000)
+}
+
+/// The timer of a connection.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Timers {
     timer: Timer,
     at_ns: u64,
-    backoff: u32,
     /// Timeouts since `una` last advanced.
     retransmits: u32,
 }
@@ -35,15 +40,8 @@ impl Timers {
         Self {
             timer: Timer::None,
             at_ns: NEVER,
-            backoff: 0,
             retransmits: 0,
         }
-    }
-
-    /// Retransmission timeout with back-off, of the estimator's, µs.
-    #[inline]
-    pub(super) fn rto_us(&self, estimated_us: u64) -> u64 {
-        (estimated_us << self.backoff.min(16)).min(RTO_MAX_US)
     }
 
     #[inline]
@@ -56,23 +54,34 @@ impl Timers {
         self.arm(Timer::None, NEVER);
     }
 
-    /// Arms the timeout, `rto_us` from now. If another timer has replaced the timeout, it counts
+    /// Arms the timeout, `icsk_rto` from now. If another timer has replaced the timeout, it counts
     /// from the sending of the head.
     #[inline]
-    pub(super) fn arm_rto(&mut self, now_ns: u64, head_sent_ns: u64, rto_us: u64) {
-        let from_ns = match self.timer {
-            Timer::LossProbe | Timer::Reordering => head_sent_ns,
-            Timer::None | Timer::Retransmission => now_ns,
+    pub(super) fn arm_rto(&mut self, host: &Host, head_sent_ns: u64) {
+        let wait = match self.timer {
+            Timer::LossProbe | Timer::Reordering => {
+                host.jiffies_of_us(until_us(host, head_sent_ns)).max(1)
+            }
+            Timer::None | Timer::Retransmission => host.rto(),
         };
-        self.arm(
-            Timer::Retransmission,
-            (from_ns + rto_us * 1_000).max(now_ns + 1),
-        );
+        self.arm(Timer::Retransmission, host.fires_ns(wait));
+    }
+
+    /// Whether the reordering timer is armed.
+    #[inline]
+    pub(super) fn awaits_reordering(&self) -> bool {
+        self.timer == Timer::Reordering
     }
 
     #[inline]
     pub(super) fn is_armed(&self) -> bool {
         self.timer != Timer::None
+    }
+
+    /// Whether the timer is for a tail loss probe.
+    #[inline]
+    pub(super) fn awaits_probe(&self) -> bool {
+        self.timer == Timer::LossProbe
     }
 
     #[inline]
@@ -96,9 +105,8 @@ impl Timers {
     }
 
     /// The retransmission timer fired.
-    fn backed_off(&mut self) {
+    fn timed_out(&mut self) {
         self.retransmits += 1;
-        self.backoff += 1;
     }
 
     /// Timeouts since `una` last advanced.
@@ -111,28 +119,14 @@ impl Timers {
     pub(super) fn on_progress(&mut self) {
         self.retransmits = 0;
     }
-
-    /// RFC 6298, 5.7: a round-trip time was measured.
-    #[inline]
-    pub(super) fn on_measured(&mut self) {
-        self.backoff = 0;
-    }
 }
 
 impl Sender {
-    /// The retransmission timeout with back-off, µs.
-    #[inline]
-    pub(super) fn rto_us(&self) -> u64 {
-        self.timers.rto_us(self.rtt.rto_us())
-    }
-
     pub(super) fn rearm_rto(&mut self) {
         if self.tp().packets_out == 0 {
             return self.timers.disarm();
         }
-        let rto_us = self.rto_us();
-        self.timers
-            .arm_rto(self.host.now_ns(), self.board.head_sent_ns(), rto_us);
+        self.timers.arm_rto(&self.host, self.board.head_sent_ns());
     }
 
     #[inline]
@@ -144,18 +138,19 @@ impl Sender {
 
     #[inline]
     pub(super) fn schedule_loss_probe(&mut self, advancing: bool) -> bool {
-        let from_ns = || {
-            if advancing {
-                self.host.now_ns()
-            } else {
-                self.board.head_sent_ns()
+        let timeout = || match advancing {
+            true => self.host.rto(),
+            false => {
+                let until_us = until_us(&self.host, self.board.head_sent_ns());
+                self.host.jiffies_of_us(until_us)
             }
         };
-        let due_ns = self.tlp.due_ns(&self.host, from_ns, || self.rto_us());
-        if let Some(at_ns) = due_ns {
+        let wait = self.tlp.wait(&self.host, timeout);
+        if let Some(wait) = wait {
+            let at_ns = self.host.fires_ns(wait);
             self.timers.arm(Timer::LossProbe, at_ns);
         }
-        due_ns.is_some()
+        wait.is_some()
     }
 
     /// Handles the timer that is due at [`poll_timeout`](Self::poll_timeout).
@@ -177,11 +172,16 @@ impl Sender {
             }
             Timer::Reordering => self.reordering_timeout(),
             Timer::Retransmission => {
-                self.enter_loss();
-                self.timers.backed_off();
-                let at_ns = now_ns + self.rto_us() * 1_000;
-                self.timers.arm(Timer::Retransmission, at_ns);
                 self.rexmit = Rexmit::Lost;
+                if self.sack_frto.is_enabled() {
+                    self.enter_frto();
+                } else {
+                    self.enter_loss();
+                }
+                self.timers.timed_out();
+                self.host.back_off_rto();
+                let at_ns = self.host.fires_ns(self.host.rto());
+                self.timers.arm(Timer::Retransmission, at_ns);
             }
         }
         self.totals.lost(self.tp().lost.wrapping_sub(prior_lost));
@@ -191,7 +191,8 @@ impl Sender {
     /// been delivered.
     fn reordering_timeout(&mut self) {
         let prior_lost = self.tp().lost;
-        self.detect_losses();
+        self.loss
+            .detect_by_timer(&mut self.board, &mut self.host, self.rtt.min_us());
         if self.tp().lost != prior_lost && self.state() != CaState::Recovery {
             self.enter_recovery();
             if !self.host.has_cong_control() {
@@ -215,7 +216,11 @@ impl Sender {
             .loss
             .detect(&mut self.board, &mut self.host, self.rtt.min_us());
         if let Some(due_ns) = due_ns {
-            self.timers.arm(Timer::Reordering, due_ns);
+            let now_ns = self.host.now_ns();
+            let wait_us = (due_ns - now_ns) / 1_000 + TIMEOUT_MIN_US;
+            let wait = self.host.jiffies_of_us(wait_us).min(self.host.rto());
+            let at_ns = self.host.fires_ns(wait);
+            self.timers.arm(Timer::Reordering, at_ns);
         }
         due_ns.is_some()
     }
@@ -223,7 +228,9 @@ impl Sender {
 
 #[cfg(test)]
 mod tests {
+    use super::super::host::reno;
     use super::*;
+    use crate::scenario::Profile;
 
     const MS: u64 = 1_000_000;
 
@@ -241,45 +248,22 @@ mod tests {
         assert_eq!((timers.is_armed(), timers.timeout_ns()), (true, NEVER));
     }
 
-    /// Where another timer had its place, the timeout counts from the head's sending.
+    /// Where another timer had its place, the timeout counts from the head's sending. Jiffies begin
+    /// at whole milliseconds, and the wheel counts eights of them (the first jiffy is one).
     #[test]
     fn what_the_timeout_counts_from() {
+        let mut host = reno(Profile::Linux6, 10);
+        host.clock(1_100 * MS);
         let mut timers = Timers::new();
-        timers.arm_rto(1_000 * MS, 900 * MS, 300_000);
-        assert_eq!(timers.timeout_ns(), 1_300 * MS);
-        timers.arm_rto(1_100 * MS, 900 * MS, 300_000);
-        assert_eq!(timers.timeout_ns(), 1_400 * MS);
+        timers.arm_rto(&host, 1_000 * MS);
+        assert_eq!(timers.timeout_ns(), host.fires_ns(300));
         for other in [Timer::LossProbe, Timer::Reordering] {
             timers.arm(other, 1_150 * MS);
-            timers.arm_rto(1_100 * MS, 900 * MS, 300_000);
-            assert_eq!(timers.timeout_ns(), 1_200 * MS);
+            timers.arm_rto(&host, 1_000 * MS);
+            assert_eq!(timers.timeout_ns(), host.fires_ns(200));
             timers.arm(other, 1_150 * MS);
-            timers.arm_rto(1_500 * MS, 900 * MS, 300_000);
-            assert_eq!(timers.timeout_ns(), 1_500 * MS + 1, "never in the past");
+            timers.arm_rto(&host, 700 * MS);
+            assert_eq!(timers.timeout_ns(), host.fires_ns(1), "never in the past");
         }
-    }
-
-    /// RFC 6298, 5.5 and 5.7.
-    #[test]
-    fn back_off() {
-        let mut timers = Timers::new();
-        for (timeouts, rto_us) in [
-            (0, 300_000),
-            (1, 600_000),
-            (8, 76_800_000),
-            (9, 120_000_000),
-        ] {
-            while timers.retransmits() < timeouts {
-                timers.backed_off();
-            }
-            assert_eq!(timers.rto_us(300_000), rto_us);
-        }
-        timers.on_progress();
-        assert_eq!(
-            (timers.retransmits(), timers.rto_us(300_000)),
-            (0, 120_000_000)
-        );
-        timers.on_measured();
-        assert_eq!(timers.rto_us(300_000), 300_000);
     }
 }

@@ -4,6 +4,7 @@
 //! How to drive it: after each call to the sender, call [`poll_transmit`](Sender::poll_transmit)
 //! until it returns `None`. It sends a pending probe first, then lost segments, then new data.
 
+use super::bursts::Defers;
 use super::sender::Sender;
 use super::Transmit;
 use ackclock_host::CaEvent;
@@ -16,6 +17,8 @@ pub(super) enum Rexmit {
     Lost,
     /// New data first (F-RTO, step 2b).
     New,
+    /// The head, lost or not, whatever the window allows.
+    Head,
 }
 
 impl Sender {
@@ -27,6 +30,12 @@ impl Sender {
             if let Some(probe) = self.send_probe() {
                 return Some(probe);
             }
+        }
+        if self.rexmit == Rexmit::Head {
+            self.rexmit = Rexmit::None;
+            let now_ns = self.host.now_ns();
+            let head = self.board.retransmit_head(self.host.counts(), now_ns);
+            return Some(self.retransmitted(head));
         }
         if self.waits_for_pacing() {
             return None;
@@ -77,25 +86,38 @@ impl Sender {
         if quota == cwnd {
             self.host.event(CaEvent::TxStart);
         }
+        Some(self.retransmitted(burst))
+    }
+
+    /// Notes that segments were sent again.
+    fn retransmitted(&mut self, burst: Transmit) -> Transmit {
         self.host.note_sent();
-        self.undo.on_retransmit(now_ns, burst.segments);
+        self.rate
+            .on_sent(&mut self.host, self.board.una(), burst, false);
+        self.undo.on_retransmit(self.host.now_ns(), burst.segments);
         self.totals.retransmitted(burst.segments);
         self.note_sent(burst.segments);
-        if burst.first == self.board.una() {
+        if burst.first == self.board.una() && !self.timers.awaits_reordering() {
             self.rearm_rto();
         }
-        Some(burst)
+        burst
     }
 
     #[inline]
     fn transmit_new(&mut self) -> Option<Transmit> {
-        let available = self.limits.available(&self.board);
+        if self.limits.write(&self.board) {
+            self.host.check_app_limited();
+        }
+        let mut available = self.limits.available(&self.board);
+        if available == 0 && self.limits.may_autotune() && !self.host.cwnd_is_full() {
+            self.limits.autotune(self.host.send_buffer());
+            available = self.limits.available(&self.board);
+        }
         if available == 0 {
             self.nothing_to_send(false);
             return None;
         }
-        let rto_us = || self.timers.rto_us(self.rtt.rto_us());
-        self.validation.restart_after_idle(&mut self.host, rto_us);
+        self.validation.restart_after_idle(&mut self.host);
         let (cwnd, in_flight) = (self.tp().snd_cwnd, self.host.in_flight());
         if in_flight >= cwnd {
             self.nothing_to_send(true);
@@ -103,23 +125,26 @@ impl Sender {
         }
         let quota = cwnd - in_flight;
         let burst = self.bursts.limit(&mut self.host, self.rtt.min_us());
-        if u64::from(quota.min(burst)) <= available && self.defers(quota, burst) {
-            self.end_of_turn(true);
-            return None;
+        let wanted = u64::from(quota.min(self.bursts.share(cwnd)).min(burst));
+        let (nxt, unsent) = (self.board.nxt(), self.limits.unsent(&self.board));
+        let head = self.queue.head(nxt, unsent, wanted);
+        let room = self.limits.room(&self.board);
+        let allowed = (u64::from(quota), room);
+        let head_ns = self.board.head_sent_ns();
+        let defers = self
+            .bursts
+            .defers(&self.host, allowed, burst.into(), &head, head_ns);
+        // A FIN in the packet: the application writes no more.
+        let ends = nxt + head.segments == self.limits.segments();
+        if defers == Defers::No || (defers == Defers::ForData && ends) {
+            return Some(self.send(wanted.min(head.segments).min(room) as u32));
         }
-        let segments = u64::from(quota.min(burst)).min(available) as u32;
-        Some(self.send(segments))
+        self.host.note_deferred();
+        self.end_of_turn(defers == Defers::ForCwnd);
+        None
     }
 
-    #[inline]
-    fn defers(&self, quota: u32, burst: u32) -> bool {
-        let window = self.limits.receive_window();
-        let head_sent_ns = self.board.head_sent_ns();
-        self.bursts
-            .defers(&self.host, quota, burst, window, head_sent_ns)
-    }
-
-    #[inline]
+    #[inline(always)]
     fn send(&mut self, segments: u32) -> Transmit {
         let first = self.tp().packets_out == 0;
         if self.host.in_flight() == 0 {
@@ -127,13 +152,19 @@ impl Sender {
         }
         self.host.note_sent();
         let now_ns = self.host.now_ns();
-        let burst = self.board.send(self.host.counts(), now_ns, segments);
+        let end = self.board.nxt() + u64::from(segments);
+        let pushed = self.queue.pushes(end) || end == self.limits.segments();
+        let burst = self
+            .board
+            .send(self.host.counts(), now_ns, segments, pushed);
+        self.rate
+            .on_sent(&mut self.host, self.board.una(), burst, first);
         self.validation.on_sent(segments);
         self.note_sent(segments);
-        if first {
+        // `tcp_event_new_data_sent`, `tcp_schedule_loss_probe`
+        if !self.schedule_loss_probe(false) && (first || self.timers.awaits_probe()) {
             self.rearm_rto();
         }
-        self.schedule_loss_probe(false);
         burst
     }
 
@@ -163,6 +194,8 @@ impl Sender {
                 self.rearm_rto();
                 return None;
             };
+            self.rate
+                .on_sent(&mut self.host, self.board.una(), probe, false);
             self.totals.sent(1);
             self.totals.retransmitted(1);
             probe
@@ -184,8 +217,7 @@ impl Sender {
     fn end_of_turn(&mut self, blocked: bool) {
         self.host
             .publish_sequence(self.board.una(), self.board.nxt());
-        let rto_us = || self.timers.rto_us(self.rtt.rto_us());
         self.validation
-            .end_of_turn(&mut self.host, &self.board, blocked, rto_us);
+            .end_of_turn(&mut self.host, &self.board, blocked);
     }
 }

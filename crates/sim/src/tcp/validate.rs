@@ -7,7 +7,7 @@
 //! [`end_of_turn`](Validation::end_of_turn) when nothing more can be sent. Linux 2.6 also calls
 //! [`before_growth`](Validation::before_growth) for each ACK that lets the window grow.
 
-use super::bursts::TSO_WIN_DIVISOR;
+use super::bursts::{GSO_MAX_BYTES, TSO_WIN_DIVISOR};
 use super::host::Host;
 use super::profile::{Kernel, Switches, REORDERING};
 use super::scoreboard::Scoreboard;
@@ -19,7 +19,10 @@ pub enum Validates {
     /// When it has sent all it could (Linux 3.16 on).
     EachTurn,
     /// When an ACK arrives, by what was in flight before it (Linux 2.6).
-    EachAck,
+    EachAck {
+        /// Whether a window with room for a burst of 3 counts as full (Linux 2.6.26 on).
+        up_to_a_burst: bool,
+    },
 }
 
 /// The state of cwnd validation.
@@ -54,16 +57,10 @@ impl Validation {
     /// Judges the window after everything that could be sent has been sent. `blocked`: cwnd held
     /// data back.
     #[inline]
-    pub(super) fn end_of_turn(
-        &mut self,
-        host: &mut Host,
-        board: &Scoreboard,
-        blocked: bool,
-        rto_us: impl FnOnce() -> u64,
-    ) {
+    pub(super) fn end_of_turn(&mut self, host: &mut Host, board: &Scoreboard, blocked: bool) {
         let sent = std::mem::take(&mut self.sent_in_this_turn);
         let limited = blocked || host.cwnd_is_full();
-        if (sent == 0 && !limited) || self.validates == Validates::EachAck {
+        if (sent == 0 && !limited) || self.validates != Validates::EachTurn {
             return;
         }
         let tp = host.tp();
@@ -83,7 +80,7 @@ impl Validation {
         }
         host.set_cwnd_used(tp.snd_cwnd_used.max(tp.packets_out));
         let unused = host.jiffies().wrapping_sub(host.tp().snd_cwnd_stamp);
-        if u64::from(unused) * host.tick_us() >= rto_us() && !host.has_cong_control() {
+        if u64::from(unused) >= host.rto() && !host.has_cong_control() {
             self.application_limited(host);
         }
     }
@@ -103,26 +100,32 @@ impl Validation {
         host.stamp_cwnd();
     }
 
-    /// Linux 2.6 checks at each ACK whether the window was full, up to a burst, when it arrived.
+    /// Linux 2.6 checks at each ACK whether the window was full when it arrived
+    /// (`tcp_is_cwnd_limited`). With TSO, data that waits for a larger burst may leave a third of
+    /// the window free: from 2.6.26 on less than 64 KB.
     pub(super) fn before_growth(&self, host: &mut Host, prior_in_flight: u32) {
         let cwnd = host.tp().snd_cwnd;
         let free = cwnd.saturating_sub(prior_in_flight);
-        let limited = if self.tso {
-            TSO_WIN_DIVISOR * free < cwnd
-        } else {
-            free <= REORDERING
+        let mss = u64::from(host.tp().mss_cache);
+        let saved = self.tso && TSO_WIN_DIVISOR * free < cwnd;
+        let limited = match self.validates {
+            Validates::EachAck {
+                up_to_a_burst: true,
+            } => free <= REORDERING || (saved && u64::from(free) * mss < GSO_MAX_BYTES),
+            _ => free == 0 || saved,
         };
         host.set_usage(limited, 0);
     }
 
     /// RFC 5681, 4.1: after an idle RTO, halves the window for each RTO, down to the initial
-    /// window.
+    /// window. Algorithms with `cong_control` keep theirs (`tcp_slow_start_after_idle_check`).
     #[inline]
-    pub(super) fn restart_after_idle(&self, host: &mut Host, rto_us: impl FnOnce() -> u64) {
-        if host.tp().packets_out != 0 || host.last_send_ns() == 0 {
+    pub(super) fn restart_after_idle(&self, host: &mut Host) {
+        let nothing_out = host.tp().packets_out == 0 && host.last_send_ns() != 0;
+        if !nothing_out || host.has_cong_control() {
             return;
         }
-        let rto_ns = rto_us() * 1_000;
+        let rto_ns = host.rto_us() * 1_000;
         let mut idle_ns = host.now_ns() - host.last_send_ns();
         if idle_ns <= rto_ns {
             return;
@@ -141,12 +144,13 @@ impl Validation {
 
 #[cfg(test)]
 mod tests {
-    use super::super::host::reno;
+    use super::super::host::{reno, riding};
     use super::*;
     use crate::scenario::Profile;
 
     const S: u64 = 1_000_000_000;
-    const RTO_US: fn() -> u64 = || 300_000;
+    /// A file with `cong_control`.
+    const CONTROLS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/witness_control.c");
 
     fn validation(profile: Profile, tso: bool) -> Validation {
         let switches = Switches {
@@ -167,21 +171,21 @@ mod tests {
         let mut validation = validation(Profile::Linux6, true);
         let (mut host, mut board) = (reno(Profile::Linux6, 10), Scoreboard::new());
         host.set_ssthresh(5);
-        board.send(host.counts(), S, 10);
+        board.send(host.counts(), S, 10, false);
         validation.on_sent(10);
-        validation.end_of_turn(&mut host, &board, false, RTO_US);
+        validation.end_of_turn(&mut host, &board, false);
         assert_eq!(usage(&host), (1, 10, 0));
         // Fewer packets are out, and the window is the same.
         board.acknowledge(host.counts(), 5, 0, &mut Default::default());
-        board.send(host.counts(), S, 1);
+        board.send(host.counts(), S, 1, false);
         validation.on_sent(1);
-        validation.end_of_turn(&mut host, &board, false, RTO_US);
+        validation.end_of_turn(&mut host, &board, false);
         assert_eq!(usage(&host), (1, 10, 0));
         // The next window is not used.
         board.acknowledge(host.counts(), 11, 0, &mut Default::default());
-        board.send(host.counts(), S, 4);
+        board.send(host.counts(), S, 4, false);
         validation.on_sent(4);
-        validation.end_of_turn(&mut host, &board, false, RTO_US);
+        validation.end_of_turn(&mut host, &board, false);
         assert_eq!(usage(&host), (0, 4, 4));
     }
 
@@ -194,9 +198,9 @@ mod tests {
         host.stamp_cwnd();
         for (after_ns, cwnd, ssthresh) in [(299_000_000, 40, 20), (1_000_000, 25, 30)] {
             host.clock(host.now_ns() + after_ns);
-            board.send(host.counts(), S, 1);
+            board.send(host.counts(), S, 1, false);
             validation.on_sent(1);
-            validation.end_of_turn(&mut host, &board, false, RTO_US);
+            validation.end_of_turn(&mut host, &board, false);
             assert_eq!(
                 (host.tp().snd_cwnd, host.tp().snd_ssthresh),
                 (cwnd, ssthresh)
@@ -205,18 +209,36 @@ mod tests {
         assert_eq!(host.tp().snd_cwnd_stamp, host.jiffies());
     }
 
-    /// Linux 2.6: within 3 segments, or with TSO within a third of the window.
+    /// Linux 2.6: full, or with TSO within a third of the window. From 2.6.26 on also within 3
+    /// segments, and within 64 KB of TSO (45 segments).
     #[test]
     fn linux_2_6_asks_at_each_ack() {
-        let mut host = reno(Profile::Linux2_6_25, 30);
-        for (tso, in_flight, limited) in
-            [(false, 27, 1), (false, 26, 0), (true, 21, 1), (true, 20, 0)]
-        {
-            let mut validation = validation(Profile::Linux2_6_25, tso);
+        let (old, new) = (Profile::Linux2_6_25, Profile::Linux2_6_32);
+        for (profile, tso, cwnd, in_flight, limited) in [
+            (Profile::Linux2_6_18, false, 30, 29, 0),
+            (old, false, 30, 30, 1),
+            (old, false, 30, 29, 0),
+            (old, true, 30, 21, 1),
+            (old, true, 30, 20, 0),
+            (old, true, 300, 201, 1),
+            (new, false, 30, 27, 1),
+            (new, false, 30, 26, 0),
+            (new, true, 30, 21, 1),
+            (new, true, 30, 20, 0),
+            (new, true, 6, 3, 1),
+            (new, true, 300, 255, 1),
+            (new, true, 300, 254, 0),
+        ] {
+            let mut host = reno(profile, cwnd);
+            let mut validation = validation(profile, tso);
             validation.before_growth(&mut host, in_flight);
-            assert_eq!(usage(&host), (limited, 0, 0), "{tso} {in_flight}");
+            assert_eq!(
+                usage(&host),
+                (limited, 0, 0),
+                "{profile:?} {tso} {in_flight}"
+            );
             validation.on_sent(1);
-            validation.end_of_turn(&mut host, &Scoreboard::new(), true, RTO_US);
+            validation.end_of_turn(&mut host, &Scoreboard::new(), true);
             assert_eq!(usage(&host), (limited, 0, 0), "and at no other time");
         }
     }
@@ -232,18 +254,29 @@ mod tests {
             let validation = validation(Profile::Linux6, true);
             let mut host = reno(Profile::Linux6, 80);
             host.set_ssthresh(8);
-            validation.restart_after_idle(&mut host, RTO_US);
+            validation.restart_after_idle(&mut host);
             assert_eq!(host.tp().snd_cwnd, 80, "nothing was ever sent");
             host.note_sent();
             host.clock(S + idle_ms * 1_000_000);
-            validation.restart_after_idle(&mut host, RTO_US);
+            validation.restart_after_idle(&mut host);
             assert_eq!(
                 (host.tp().snd_cwnd, host.tp().snd_ssthresh),
                 (cwnd, ssthresh),
                 "{idle_ms}"
             );
-            validation.restart_after_idle(&mut host, RTO_US);
+            validation.restart_after_idle(&mut host);
             assert_eq!(host.tp().snd_cwnd, cwnd, "once");
         }
+    }
+
+    /// `tcp_slow_start_after_idle_check`
+    #[test]
+    fn who_has_cong_control_keeps_its_window() {
+        let validation = validation(Profile::Linux6, true);
+        let mut host = riding(CONTROLS, Profile::Linux6, 80);
+        host.note_sent();
+        host.clock(99 * S);
+        validation.restart_after_idle(&mut host);
+        assert_eq!(host.tp().snd_cwnd, 80);
     }
 }

@@ -4,7 +4,7 @@
 pub mod script;
 pub mod wild;
 
-use ackclock_sim::scenario::{Bottleneck, Buffer, Flow, Profile, Scenario};
+use ackclock_sim::scenario::{Bottleneck, Buffer, Flow, Profile, Reads, Scenario};
 use ackclock_sim::{run, Control, RunResult};
 
 pub const MS: u64 = 1_000_000;
@@ -29,6 +29,7 @@ pub fn dumbbell(
         header_bytes: 52,
         jitter_ns: 0,
         delayed_ack_segments: 2,
+        reads: Reads::AtOnce,
         tso: profile == Profile::Linux6,
         pacing: false,
         bottleneck: Bottleneck {

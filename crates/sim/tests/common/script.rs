@@ -84,6 +84,7 @@ impl Script {
                 ack,
                 echo_ns,
                 sacks,
+                new_window: false,
             },
         );
         self.transmit();

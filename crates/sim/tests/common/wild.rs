@@ -5,7 +5,7 @@ use ackclock_host::{Algorithm, CongestionControl, HostConfig};
 use ackclock_sim::rng::Stream;
 use ackclock_sim::scenario::Profile;
 use ackclock_sim::tcp::profile::{Kernel, Switches};
-use ackclock_sim::tcp::{Ack, FlowLimits, Receiver, Sender, SenderEvent, Transmit};
+use ackclock_sim::tcp::{Ack, Clock, FlowLimits, Receiver, Sender, SenderEvent, Transmit};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
@@ -83,7 +83,7 @@ pub struct Totals {
 }
 
 enum Arrival {
-    Data(u64, u64),
+    Data(u64, u64, bool),
     Ack(Ack),
 }
 
@@ -98,7 +98,7 @@ pub fn run(path: &Wild, algorithm: &str, totals: &mut Totals, mut watch: impl Fn
             pacing: path.pacing,
             ..Switches::usual(path.profile)
         };
-        let mut cc = CongestionControl::new(
+        let cc = CongestionControl::new(
             &configured,
             HostConfig {
                 hz: 1000,
@@ -109,7 +109,6 @@ pub fn run(path: &Wild, algorithm: &str, totals: &mut Totals, mut watch: impl Fn
                 initial_ssthresh: 0x7fff_ffff,
             },
         );
-        cc.tp_mut().inet_conn.sk.sk_host.jiffies = 1_000_000;
         let limits = FlowLimits {
             segments: path.segments,
             receive_window: path.window,
@@ -117,7 +116,8 @@ pub fn run(path: &Wild, algorithm: &str, totals: &mut Totals, mut watch: impl Fn
         };
         let mut now_ns = path.rtt_ns;
         let mut sender = Sender::new(cc, &kernel, &switches, limits, now_ns, path.rtt_ns, 0);
-        let mut receiver = Receiver::new(&kernel, &switches, path.rtt_ns);
+        let clock = Clock::new(&kernel, 1000, 0);
+        let mut receiver = Receiver::new(&kernel, &switches, clock, path.rtt_ns);
         let (mut line, mut arrivals) = (BinaryHeap::new(), BTreeMap::new());
         let (mut number, mut free_ns, mut ack_free_ns, mut outage_until_ns) = (0_u64, 0, 0, 0);
         let mut called = true;
@@ -125,7 +125,9 @@ pub fn run(path: &Wild, algorithm: &str, totals: &mut Totals, mut watch: impl Fn
             // After each call what the sender sends goes onto the path.
             while let Some(burst) = called.then(|| sender.poll_transmit(now_ns)).flatten() {
                 watch(Event::Sent(now_ns, burst));
-                for segment in burst.first..burst.first + u64::from(burst.segments) {
+                let end = burst.first + u64::from(burst.segments);
+                for segment in burst.first..end {
+                    let pushed = burst.pushed && segment + 1 == end;
                     let mut chance = |thousandths: u64| dice.up_to(999) < thousandths;
                     if chance(path.outage) {
                         outage_until_ns = now_ns + 2 * path.rtt_ns;
@@ -144,7 +146,7 @@ pub fn run(path: &Wild, algorithm: &str, totals: &mut Totals, mut watch: impl Fn
                         let at_ns = free_ns + path.rtt_ns / 2 + late_ns + copy * path.rtt_ns / 3;
                         number += 1;
                         line.push(Reverse((at_ns, number)));
-                        arrivals.insert(number, Arrival::Data(segment, now_ns));
+                        arrivals.insert(number, Arrival::Data(segment, now_ns, pushed));
                     }
                 }
             }
@@ -169,9 +171,9 @@ pub fn run(path: &Wild, algorithm: &str, totals: &mut Totals, mut watch: impl Fn
                     break;
                 };
                 match arrivals.remove(&number) {
-                    Some(Arrival::Data(segment, sent_ns)) => {
+                    Some(Arrival::Data(segment, sent_ns, pushed)) => {
                         let last = segment + 1 == path.segments;
-                        answer = receiver.handle_segment(now_ns, segment, sent_ns, last);
+                        answer = receiver.handle_segment(now_ns, segment, sent_ns, pushed, last);
                     }
                     Some(Arrival::Ack(ack)) => {
                         sender.handle_ack(now_ns, &ack);

@@ -11,6 +11,10 @@ CC_HOOK(void, witness_cong_control, struct sock *sk, u32 ack, int flag, const st
 	see(sk, rs->rtt_us);
 	see(sk, (u64)rs->losses << 32 | rs->acked_sacked);
 	see(sk, (u64)rs->prior_in_flight << 32 | (u32)rs->delivered);
+	see(sk, (u64)rs->prior_delivered << 32 | (u32)flag);
+	see(sk, rs->prior_mstamp);
+	see(sk, rs->interval_us);
+	see(sk, rs->is_app_limited << 1 | rs->is_retrans);
 	if (rs->losses > 0)
 		tp->snd_cwnd = max(tp->snd_cwnd / 2, 4U);
 	else

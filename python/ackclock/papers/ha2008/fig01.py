@@ -32,7 +32,8 @@ PHASES = ["additive", "logarithmic", "exponential", "additive"]
 
 
 def grid(seeds: testbed.Seeds) -> list[Scenario]:
-    others = Flow(algorithm=testbed.SACK, start="1s", size="10MB", count=4)
+    # Small enough that they cause one episode of losses.
+    others = Flow(algorithm=testbed.SACK, start="1s", size="4MB", count=4)
     return [
         Scenario(
             duration="25s",

@@ -26,7 +26,7 @@ mod tests {
     #[test]
     fn three_below_the_highest_sack() {
         let (mut host, mut board) = (reno(Profile::Linux2_6_25, 20), Scoreboard::new());
-        board.send(host.counts(), 1, 20);
+        board.send(host.counts(), 1, 20, false);
         for (sacked, lost) in [(2, 0), (3, 1), (10, 8)] {
             let block = (sacked, sacked + 1);
             board.sack(host.counts(), block, 0, &mut Default::default());

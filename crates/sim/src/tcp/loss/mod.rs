@@ -22,22 +22,17 @@ pub(super) enum LossDetection {
 }
 
 impl LossDetection {
-    /// Notes a delivered transmission. `retransmitted`: its segment was sent more than once.
+    /// Notes delivered transmissions: the most recently sent one, and when the last that the ACK
+    /// delivered was sent.
     #[inline]
-    pub(super) fn on_delivered(
-        &mut self,
-        now_ns: u64,
-        sent: SentOrder,
-        retransmitted: bool,
-        min_rtt_us: u32,
-    ) {
+    pub(super) fn on_delivered(&mut self, now_ns: u64, newest: SentOrder, last_sent_ns: u64) {
         match self {
-            Self::Rack(rack) => rack.on_delivered(now_ns, sent, retransmitted, min_rtt_us),
+            Self::Rack(rack) => rack.on_delivered(now_ns, newest, last_sent_ns),
             Self::Fack(_) => (),
         }
     }
 
-    /// Marks the segments that are known to be lost. Returns when to look again without an ACK.
+    /// Marks the segments that an ACK shows to be lost. Returns when to look again without an ACK.
     pub(super) fn detect(
         &mut self,
         board: &mut Scoreboard,
@@ -50,6 +45,13 @@ impl LossDetection {
                 fack.detect(board, host);
                 None
             }
+        }
+    }
+
+    /// Marks the segments that time shows to be lost: the reordering timer has fired.
+    pub(super) fn detect_by_timer(&self, board: &mut Scoreboard, host: &mut Host, min_rtt_us: u32) {
+        if let Self::Rack(rack) = self {
+            rack.judge(board, host, min_rtt_us);
         }
     }
 

@@ -30,28 +30,18 @@ impl Rack {
         }
     }
 
-    /// Notes a delivered transmission (6.2, step 2).
+    /// Notes delivered transmissions (6.2, step 2): the most recently sent one, and when the last
+    /// that the ACK delivered was sent.
     #[inline]
-    pub(crate) fn on_delivered(
-        &mut self,
-        now_ns: u64,
-        sent: SentOrder,
-        retransmitted: bool,
-        min_rtt_us: u32,
-    ) {
-        let rtt_ns = now_ns - sent.0;
-        // Too early for the retransmission: probably the original was delivered.
-        if retransmitted && rtt_ns / 1_000 < u64::from(min_rtt_us) {
-            return;
-        }
+    pub(crate) fn on_delivered(&mut self, now_ns: u64, newest: SentOrder, last_sent_ns: u64) {
         self.advanced = true;
-        self.rtt_ns = rtt_ns;
-        if sent > self.newest {
-            self.newest = sent;
+        self.rtt_ns = now_ns - last_sent_ns;
+        if newest > self.newest {
+            self.newest = newest;
         }
     }
 
-    /// Judges segments (6.2, step 5). Returns when the next segment will be judged lost if no ACK
+    /// Judges segments when an ACK has arrived (6.2, step 5). Returns when to judge again if no ACK
     /// arrives.
     pub(crate) fn detect(
         &mut self,
@@ -62,12 +52,19 @@ impl Rack {
         if !std::mem::take(&mut self.advanced) {
             return None;
         }
+        self.judge(board, host, min_rtt_us)
+    }
+
+    /// Judges segments when the reordering timer has fired, which does not start anew then.
+    pub(crate) fn judge(
+        &self,
+        board: &mut Scoreboard,
+        host: &mut Host,
+        min_rtt_us: u32,
+    ) -> Option<u64> {
         let window_ns = self.reordering_window_ns(host.tp(), min_rtt_us);
         let now_ns = host.now_ns();
-        let due_ns =
-            board.judge_by_time(host.counts(), now_ns, self.newest, self.rtt_ns, window_ns);
-        self.advanced = due_ns.is_some();
-        due_ns
+        board.judge_by_time(host.counts(), now_ns, self.newest, self.rtt_ns, window_ns)
     }
 
     /// 6.2, step 4: how long RACK waits for reordered segments. It is 0 after enough duplicate ACKs
@@ -111,29 +108,30 @@ mod tests {
         host.publish_rtt(8 * RTT_US, 0);
         let start_ns = host.now_ns();
         for segment in 0..10 {
-            board.send(host.counts(), start_ns + segment * MS, 1);
+            board.send(host.counts(), start_ns + segment * MS, 1, false);
         }
         board.sack(host.counts(), (4, 5), 0, &mut Default::default());
         let mut rack = Rack::new();
         host.clock(start_ns + 104 * MS);
-        rack.on_delivered(host.now_ns(), (start_ns + 4 * MS, 4), false, RTT_US);
+        rack.on_delivered(host.now_ns(), (start_ns + 4 * MS, 4), start_ns + 4 * MS);
         (host, board, rack)
     }
 
-    /// Four older ones are unanswered: lost a quarter of the smallest RTT after their time.
+    /// Four older ones are unanswered: lost a quarter of the smallest RTT after their time. Linux
+    /// waits for the last of them.
     #[test]
     fn time_tells() {
         let (mut host, mut board, mut rack) = one_sacked();
         let start_ns = host.now_ns() - 104 * MS;
         let due_ns = rack.detect(&mut board, &mut host, RTT_US);
-        assert_eq!((due_ns, host.tp().lost_out), (Some(start_ns + 125 * MS), 0));
+        assert_eq!((due_ns, host.tp().lost_out), (Some(start_ns + 128 * MS), 0));
+        assert_eq!(rack.detect(&mut board, &mut host, RTT_US), None, "no news");
         host.clock(start_ns + 125 * MS);
-        let due_ns = rack.detect(&mut board, &mut host, RTT_US);
-        assert_eq!((due_ns, host.tp().lost_out), (Some(start_ns + 126 * MS), 1));
+        let due_ns = rack.judge(&mut board, &mut host, RTT_US);
+        assert_eq!((due_ns, host.tp().lost_out), (Some(start_ns + 128 * MS), 1));
         host.clock(start_ns + 128 * MS);
-        assert_eq!(rack.detect(&mut board, &mut host, RTT_US), None);
+        assert_eq!(rack.judge(&mut board, &mut host, RTT_US), None);
         assert_eq!(host.tp().lost_out, 4, "those sent later are not judged");
-        assert_eq!(rack.detect(&mut board, &mut host, RTT_US), None);
     }
 
     /// In Recovery RACK does not wait, unless the path is known to reorder.
@@ -150,16 +148,12 @@ mod tests {
         assert_eq!(host.tp().lost_out, 0);
     }
 
-    /// An answer sooner than the smallest RTT is of the original.
+    /// The RTT is that of what the ACK delivered last, which need not be what was sent last.
     #[test]
-    fn a_retransmission_is_not_answered_at_once() {
+    fn a_timeout_spares_the_last_round_trip() {
         let mut rack = Rack::new();
-        let (sent_ns, now_ns) = (5_000 * MS, 5_099 * MS);
-        rack.on_delivered(now_ns, (sent_ns, 7), true, RTT_US);
-        assert!(!rack.advanced && !rack.spares(now_ns, now_ns - 1));
-        rack.on_delivered(now_ns + MS, (sent_ns, 7), true, RTT_US);
-        assert!(rack.advanced);
-        // A timeout spares the segments of the last RTT.
-        assert!(rack.spares(6_000 * MS, 5_901 * MS) && !rack.spares(6_000 * MS, 5_900 * MS));
+        rack.on_delivered(5_100 * MS, (5_050 * MS, 7), 5_001 * MS);
+        assert!(rack.advanced && rack.newest == (5_050 * MS, 7));
+        assert!(rack.spares(6_000 * MS, 5_902 * MS) && !rack.spares(6_000 * MS, 5_901 * MS));
     }
 }

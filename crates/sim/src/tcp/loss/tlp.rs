@@ -2,13 +2,13 @@
 //! `tcp_process_tlp_ack`): after two RTTs without an ACK the sender sends one segment. The SACK of
 //! that segment shows which segments were lost.
 //!
-//! How to drive it: [`due_ns`](Tlp::due_ns) says when to probe. Call [`fire`](Tlp::fire) at that
+//! How to drive it: [`wait`](Tlp::wait) says when to probe. Call [`fire`](Tlp::fire) at that
 //! time; [`take`](Tlp::take) then says that the next transmission is a probe. Call
 //! [`on_sent`](Tlp::on_sent) after the probe, and [`on_ack`](Tlp::on_ack) for each ACK while a
 //! probe [`is_out`](Tlp::is_out).
 
 use super::super::host::Host;
-use super::super::profile::RTO_MIN_US;
+use super::super::profile::{RTO_MIN_US, TIMEOUT_MIN_US};
 use ackclock_host::CaState;
 
 /// What an ACK says about a probe.
@@ -42,32 +42,27 @@ impl Tlp {
         }
     }
 
-    /// When to send a tail loss probe: after two RTTs, or at the timeout if that is earlier; `None`
-    /// if the state allows no probe. The timeout is `rto_us` after `from_ns`.
+    /// How long to wait for a tail loss probe, jiffies: two RTTs, or the timeout if that is earlier;
+    /// `None` if the state allows no probe. `timeout` is how far the timeout is away; 0: it has
+    /// passed.
     #[inline]
-    pub(crate) fn due_ns(
-        &self,
-        host: &Host,
-        from_ns: impl FnOnce() -> u64,
-        rto_us: impl FnOnce() -> u64,
-    ) -> Option<u64> {
-        let (tp, now_ns) = (host.tp(), host.now_ns());
+    pub(crate) fn wait(&self, host: &Host, timeout: impl FnOnce() -> u64) -> Option<u64> {
+        let tp = host.tp();
         let state = tp.inet_conn.icsk_ca_state;
         let open = state == CaState::Open as u8 || state == CaState::Cwr as u8;
         if !self.enabled || tp.packets_out == 0 || !open || tp.sacked_out > 0 {
             return None;
         }
-        let grace_us = if tp.packets_out == 1 {
-            u64::from(RTO_MIN_US)
-        } else {
-            2 * host.tick_us()
+        // A single segment may wait for a delayed ACK.
+        let grace_us = match tp.packets_out {
+            1 => u64::from(RTO_MIN_US),
+            _ => TIMEOUT_MIN_US,
         };
-        let probe_at_ns = now_ns + (u64::from(tp.srtt_us >> 2) + grace_us) * 1_000;
-        let timeout_at_ns = from_ns() + rto_us() * 1_000;
-        Some(if timeout_at_ns > now_ns {
-            probe_at_ns.min(timeout_at_ns)
-        } else {
-            probe_at_ns
+        let probe_us = u64::from(tp.srtt_us >> 2) + grace_us;
+        let probe = host.jiffies_of_us(probe_us);
+        Some(match timeout() {
+            0 => probe,
+            timeout => probe.min(timeout),
         })
     }
 

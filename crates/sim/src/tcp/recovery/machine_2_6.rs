@@ -43,6 +43,13 @@ impl Sender {
             }
             return self.moderate_cwnd();
         }
+        if self.sack_frto.is_active() {
+            self.rexmit = Rexmit::None;
+            if self.state() == CaState::Disorder {
+                self.try_undo_dsack();
+            }
+            return self.try_to_open_2_6(flags);
+        }
         self.detect_losses();
         match self.state() {
             CaState::Recovery | CaState::Loss => (),
@@ -80,7 +87,7 @@ impl Sender {
     }
 
     fn try_to_open_2_6(&mut self, flags: &AckFlags) {
-        if self.tp().retrans_out == 0 {
+        if self.tp().retrans_out == 0 && !self.sack_frto.is_active() {
             self.undo.forget_stamp();
         }
         if self.state() == CaState::Cwr {

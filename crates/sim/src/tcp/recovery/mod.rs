@@ -6,11 +6,13 @@ mod machine;
 mod machine_2_6;
 mod prr;
 mod rate_halving;
+mod sack_frto;
 mod undo;
 
 pub(super) use frto::{Evidence, Frto, Step};
 pub(super) use prr::Prr;
-pub(super) use rate_halving::RateHalving;
+pub(super) use rate_halving::{has_reno_min_cwnd, RateHalving};
+pub(super) use sack_frto::SackFrto;
 pub(super) use undo::Undo;
 
 use super::host::Host;

@@ -9,6 +9,8 @@
 
 use super::super::ranges::Range;
 
+const NS_PER_MS: u64 = 1_000_000;
+
 /// A reduction that may be undone.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Undo {
@@ -53,9 +55,11 @@ impl Undo {
         self.marker.is_some() && self.retrans == 0
     }
 
-    /// RFC 3522: whether the echo is of a transmission before the first retransmission.
+    /// RFC 3522: whether the echo is of a transmission before the first retransmission. Timestamps
+    /// count whole milliseconds.
     pub(crate) fn original_answered(&self, echo_ns: u64) -> bool {
-        self.marker.is_some() && self.stamp_ns.is_some_and(|stamp_ns| echo_ns < stamp_ns)
+        let before = |stamp_ns: u64| echo_ns / NS_PER_MS < stamp_ns / NS_PER_MS;
+        self.marker.is_some() && self.stamp_ns.is_some_and(before)
     }
 
     /// Whether either is true.
@@ -112,11 +116,15 @@ mod tests {
         let mut undo = Undo::default();
         undo.begin(10, 0);
         assert!(!undo.original_answered(0));
-        undo.on_retransmit(500, 1);
-        undo.on_retransmit(900, 1);
-        assert!(undo.original_answered(499) && undo.is_due(499));
-        assert!(!undo.original_answered(500));
+        let (stamp_ns, just_before_ns) = (500 * NS_PER_MS + 7, 500 * NS_PER_MS - 1);
+        undo.on_retransmit(stamp_ns, 1);
+        undo.on_retransmit(900 * NS_PER_MS, 1);
+        assert!(undo.original_answered(just_before_ns) && undo.is_due(just_before_ns));
+        assert!(
+            !undo.original_answered(500 * NS_PER_MS),
+            "the same millisecond"
+        );
         undo.forget_stamp();
-        assert!(!undo.original_answered(499));
+        assert!(!undo.original_answered(just_before_ns));
     }
 }

@@ -1,0 +1,144 @@
+//! Jiffies, and the timers that count them (`kernel/time/timer.c`).
+//!
+//! How to drive it: call [`advance`](Clock::advance) with the time of each call.
+//! [`fires_ns`](Clock::fires_ns) then says when a timer fires that is armed now.
+
+use super::profile::Kernel;
+
+/// Jiffies at the start of a run, before a host's phase is added. A multiple of all granularities
+/// of the timer wheel that matter.
+pub(super) const FIRST_JIFFY: u64 = 1_000_000;
+/// A timer of up to 62 jiffies fires on its jiffy. Each further level of the wheel is eight times
+/// as coarse (`LVL_START`, `LVL_CLK_SHIFT`).
+const FINE_JIFFIES: u64 = 63;
+const LEVEL_SHIFT: u32 = 3;
+
+/// A host's clock.
+#[derive(Clone, Copy, Debug)]
+pub struct Clock {
+    now_ns: u64,
+    tick_ns: u64,
+    tick_us: u64,
+    next_tick_ns: u64,
+    jiffies: u64,
+    rounds_up: bool,
+}
+
+impl Clock {
+    /// Makes a clock with `hz` ticks a second, which first ticks at `phase_ns`.
+    pub const fn new(kernel: &Kernel, hz: u32, phase_ns: u64) -> Self {
+        Self {
+            now_ns: 0,
+            tick_ns: 1_000_000_000 / hz as u64,
+            tick_us: 1_000_000 / hz as u64,
+            next_tick_ns: phase_ns,
+            jiffies: FIRST_JIFFY,
+            rounds_up: kernel.timers_round_up,
+        }
+    }
+
+    /// Sets the clock to the time of a call. Times never decrease.
+    #[inline]
+    pub(super) fn advance(&mut self, now_ns: u64) {
+        debug_assert!(now_ns >= self.now_ns);
+        self.now_ns = now_ns;
+        if now_ns >= self.next_tick_ns {
+            let ticks = (now_ns - self.next_tick_ns) / self.tick_ns + 1;
+            self.next_tick_ns += ticks * self.tick_ns;
+            self.jiffies += ticks;
+        }
+    }
+
+    /// Time of the current call.
+    #[inline]
+    pub(super) fn now_ns(&self) -> u64 {
+        self.now_ns
+    }
+
+    #[inline]
+    pub(super) fn jiffies(&self) -> u64 {
+        self.jiffies
+    }
+
+    /// The length of a jiffy, µs.
+    #[inline]
+    pub(super) fn tick_us(&self) -> u64 {
+        self.tick_us
+    }
+
+    /// `usecs_to_jiffies`: rounds up.
+    #[inline]
+    pub(super) fn jiffies_of_us(&self, us: u64) -> u64 {
+        us.div_ceil(self.tick_us)
+    }
+
+    /// When a timer fires that is armed now for `delay` jiffies. The wheel of Linux since 4.8
+    /// rounds up to the next jiffy of its level, so that a timer never fires early.
+    #[inline]
+    pub(super) fn fires_ns(&self, delay: u64) -> u64 {
+        let expires = self.jiffies + delay;
+        let fires = if self.rounds_up {
+            let shift = wheel_shift(delay);
+            ((expires >> shift) + 1) << shift
+        } else {
+            expires.max(self.jiffies + 1)
+        };
+        self.next_tick_ns + (fires - self.jiffies - 1) * self.tick_ns
+    }
+}
+
+/// How coarse the wheel is for a delay: 2^shift jiffies.
+#[inline]
+fn wheel_shift(delay: u64) -> u32 {
+    if delay < FINE_JIFFIES {
+        return 0;
+    }
+    if delay < FINE_JIFFIES << LEVEL_SHIFT {
+        return LEVEL_SHIFT;
+    }
+    let mut shift = 2 * LEVEL_SHIFT;
+    while delay >= FINE_JIFFIES << shift && shift < 8 * LEVEL_SHIFT {
+        shift += LEVEL_SHIFT;
+    }
+    shift
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::Profile;
+
+    const MS: u64 = 1_000_000;
+
+    fn clock(profile: Profile, hz: u32) -> Clock {
+        let mut clock = Clock::new(&Kernel::of(profile), hz, 0);
+        clock.advance(276 * MS + 600_000);
+        clock
+    }
+
+    /// Armed for 40 ms at 276.6 ms, a timer fires at 317 ms (measured, HZ 1000).
+    #[test]
+    fn a_timer_never_fires_early() {
+        let clock_6 = clock(Profile::Linux6, 1_000);
+        assert_eq!(clock_6.jiffies(), FIRST_JIFFY + 277);
+        assert_eq!(clock_6.fires_ns(40), 317 * MS);
+        assert_eq!(clock_6.fires_ns(0), 277 * MS);
+        // From 63 jiffies on the wheel counts in eights, from 504 on in 64s.
+        assert_eq!((clock_6.fires_ns(63) / MS + FIRST_JIFFY + 1) % 8, 0);
+        assert!((339..=347).contains(&(clock_6.fires_ns(63) / MS)));
+        assert!((780..=845).contains(&(clock_6.fires_ns(504) / MS)));
+        // Four milliseconds a jiffy: the timer of 10 jiffies fires within the 11th.
+        assert_eq!(clock(Profile::Linux6, 250).fires_ns(10), 320 * MS);
+        // Linux before 4.8 fires on the jiffy itself.
+        assert_eq!(clock(Profile::Linux2_6_25, 1_000).fires_ns(40), 316 * MS);
+    }
+
+    #[test]
+    fn jiffies_of_microseconds_round_up() {
+        let clock = clock(Profile::Linux6, 1_000);
+        assert_eq!(
+            [0, 1, 1_000, 1_001].map(|us| clock.jiffies_of_us(us)),
+            [0, 1, 1, 2]
+        );
+    }
+}

@@ -1,0 +1,288 @@
+//! Packet scripts (docs/packet-scripts.md) in the simulator. `crates/linux` runs the same scripts
+//! on the real kernel.
+#![allow(missing_docs)]
+
+mod script;
+
+use ackclock_host::{Algorithm, CongestionControl, HostConfig};
+use ackclock_sim::scenario::Profile;
+use ackclock_sim::tcp::profile::{Kernel, Reads, Switches};
+use ackclock_sim::tcp::{Ack, Clock, FlowLimits, Receiver, SackBlocks, Sender};
+use script::{Echo, Field, Input, Output, Role, Script, Seen};
+
+/// Time of the simulator at time 0 of a script, ns: 0.3 ms after a tick whose number is a multiple
+/// of 8, as in the kernel's test.
+const START_NS: u64 = 1_020_300_000;
+const MSS: u32 = 1448;
+/// As in the kernels of most distributions.
+const HZ: u32 = 250;
+/// `reads in bulk`: 256 KiB.
+const BULK_SEGMENTS: u64 = 182;
+
+#[test]
+fn packet_scripts() {
+    let mut wrong = String::new();
+    for script in script::scripts() {
+        let seen = match script.role {
+            Role::Sender => send(&script),
+            Role::Receiver => receive(&script),
+        };
+        let comparison = script.compare(&seen, true);
+        if comparison.differs_at_us.is_some() {
+            wrong += &comparison.listing;
+        } else if script::only().is_some() {
+            println!("{}", comparison.listing);
+        }
+    }
+    assert!(
+        wrong.is_empty(),
+        "the simulator answers otherwise:\n{wrong}"
+    );
+}
+
+/// A sender, and what it has shown.
+struct Sending {
+    sender: Sender,
+    echo: Echo,
+    seen: Vec<Seen>,
+}
+
+impl Sending {
+    fn transmit(&mut self, now_ns: u64) {
+        while let Some(burst) = self.sender.poll_transmit(now_ns) {
+            let segments = (burst.first, burst.first + u64::from(burst.segments));
+            self.echo.sent(segments, now_ns);
+            let push = burst.pushed;
+            self.show(now_ns, Output::Burst { segments, push });
+        }
+    }
+
+    fn show(&mut self, now_ns: u64, output: Output) {
+        let at_us = (now_ns - START_NS) as f64 / 1_000.0;
+        self.seen.push(Seen { at_us, output });
+    }
+
+    fn run_until(&mut self, until_ns: u64) {
+        while self.sender.poll_timeout() <= until_ns {
+            let now_ns = self.sender.poll_timeout();
+            self.sender.handle_timeout(now_ns);
+            self.transmit(now_ns);
+        }
+    }
+}
+
+fn send(script: &Script) -> Vec<Seen> {
+    let kernel = Kernel::of(Profile::Linux6);
+    let cc = CongestionControl::new(
+        &Algorithm::configure(&script.congestion_control).unwrap(),
+        HostConfig {
+            hz: HZ,
+            era: kernel.era,
+            random_seed: 1,
+            mss_bytes: MSS,
+            initial_cwnd: kernel.initial_cwnd(MSS),
+            initial_ssthresh: 0x7fff_ffff,
+        },
+    );
+    let limits = FlowLimits {
+        segments: script.writes,
+        receive_window: script.window.unwrap_or(u64::MAX),
+        send_buffer: u64::MAX,
+    };
+    let switches = Switches::usual(Profile::Linux6);
+    let rtt_ns = script.rtt_us * 1_000;
+    let mut sending = Sending {
+        sender: Sender::new(cc, &kernel, &switches, limits, START_NS, rtt_ns, 0),
+        echo: Echo::new(START_NS - rtt_ns),
+        seen: Vec::new(),
+    };
+    sending.transmit(START_NS);
+    for (at_us, input) in script.inputs() {
+        let now_ns = START_NS + at_us * 1_000;
+        sending.run_until(now_ns);
+        match input {
+            Input::Ack {
+                ack,
+                sacks,
+                duplicate,
+                original,
+            } => {
+                let mut blocks = SackBlocks::default();
+                blocks.duplicate = *duplicate;
+                for block in sacks {
+                    blocks.push(*block);
+                }
+                let ack = Ack {
+                    ack: *ack,
+                    echo_ns: sending.echo.of(*ack, *original),
+                    sacks: blocks,
+                    new_window: false,
+                };
+                sending.sender.handle_ack(now_ns, &ack);
+                sending.transmit(now_ns);
+            }
+            Input::Look(fields) => {
+                let look = |field: &Field| (*field, value(&sending.sender, *field));
+                let state = fields.iter().map(look).collect();
+                sending.show(now_ns, Output::State(state));
+            }
+            Input::Data { .. } => (),
+        }
+    }
+    sending.run_until(START_NS + script.end_us * 1_000);
+    sending.seen
+}
+
+fn value(sender: &Sender, field: Field) -> u64 {
+    let tp = sender.tp();
+    u64::from(match field {
+        Field::Cwnd => tp.snd_cwnd,
+        Field::Ssthresh => tp.snd_ssthresh,
+        Field::State => tp.inet_conn.icsk_ca_state.into(),
+        Field::Lost => tp.lost_out,
+        Field::Sacked => tp.sacked_out,
+        Field::Retrans => tp.retrans_out,
+        Field::MinRttUs => sender.min_rtt_us(),
+    })
+}
+
+fn receive(script: &Script) -> Vec<Seen> {
+    let kernel = Kernel::of(Profile::Linux6);
+    let reads = if script.reads_at_once {
+        Reads::AtOnce
+    } else {
+        Reads::Bulk {
+            segments: BULK_SEGMENTS,
+        }
+    };
+    let switches = Switches {
+        reads,
+        ..Switches::usual(Profile::Linux6)
+    };
+    let clock = Clock::new(&kernel, HZ, 0);
+    let mut receiver = Receiver::new(&kernel, &switches, clock, script.rtt_us * 1_000);
+    let mut seen = Vec::new();
+    let mut show = |now_ns: u64, ack: Option<Ack>| {
+        seen.extend(ack.map(|ack| Seen {
+            at_us: (now_ns - START_NS) as f64 / 1_000.0,
+            output: Output::Ack {
+                ack: ack.ack,
+                sacks: ack.sacks.as_slice().to_vec(),
+                duplicate: ack.sacks.duplicate,
+            },
+        }));
+    };
+    for (at_us, input) in script.inputs() {
+        let now_ns = START_NS + at_us * 1_000;
+        while receiver.poll_timeout() <= now_ns {
+            let due_ns = receiver.poll_timeout();
+            show(due_ns, receiver.handle_timeout(due_ns));
+        }
+        if let Input::Data { segments, push } = input {
+            for segment in segments.0..segments.1 {
+                let push = *push && segment + 1 == segments.1;
+                show(
+                    now_ns,
+                    receiver.handle_segment(now_ns, segment, now_ns, push, false),
+                );
+            }
+        }
+    }
+    let end_ns = START_NS + script.end_us * 1_000;
+    while receiver.poll_timeout() <= end_ns {
+        let due_ns = receiver.poll_timeout();
+        show(due_ns, receiver.handle_timeout(due_ns));
+    }
+    seen
+}
+
+// --- the language itself
+
+/// Each mistake names the file, the line and what to write.
+#[test]
+fn mistakes_are_named() {
+    for (text, wanted) in [
+        (
+            "+1 < ack 2",
+            "s.pkt:1: +1 < ack 2: write `sender` or `receiver` first",
+        ),
+        ("", "s.pkt: the first line must be `sender` or `receiver`"),
+        ("sender\n> 2:2", "s.pkt:2: > 2:2: `2:2` has no segment"),
+        (
+            "sender\n< ack x",
+            "`x` is not a number of segments from 0 to 10000",
+        ),
+        ("sender\n< ack 1 sack 1:2 3:4 5:6 7:8", "three blocks fit"),
+        ("sender\n< ack 1 3:4", "`3:4`: write `sack A:B …`"),
+        ("sender\n= cwnd", "`cwnd` has no value"),
+        (
+            "sender\n= rtt 5",
+            "`rtt` is not one of cwnd, ssthresh, state",
+        ),
+        ("sender\n= state opened", "`state` has no such value"),
+        ("sender\n+x nothing", "`x` is not a time in ms"),
+        ("sender\n< 0:2 push", "not an event here: write `< ack N …`"),
+        ("receiver\n< ack 1", "not an event here: write `< A:B`"),
+        (
+            "sender\nnothing\n> 0:2\nrtt 5",
+            "settings come before the first event",
+        ),
+    ] {
+        let error = Script::parse("s", text).unwrap_err();
+        assert!(error.contains(wanted), "{text:?}: {error}");
+    }
+}
+
+/// What is wrong, late, missing or too much is marked: the first difference only.
+#[test]
+fn the_first_difference_is_marked() {
+    let text = "sender\ntolerance 2\n> 0:4 by 2\n+5 < ack 2\n> 4:8 by any\n+5 nothing";
+    let script = Script::parse("s", text).unwrap();
+    let seen = |rows: &[(f64, (u64, u64))]| -> Vec<Seen> {
+        let burst = |&(at_us, range)| Seen {
+            at_us,
+            output: Output::Burst {
+                segments: range,
+                push: range.1 - range.0 > 1,
+            },
+        };
+        rows.iter().map(burst).collect()
+    };
+    let right = [
+        (0.0, (0, 2)),
+        (0.0, (2, 4)),
+        (5_000.0, (4, 5)),
+        (5_000.0, (5, 8)),
+    ];
+    let differs = |rows: &[(f64, (u64, u64))], exact| {
+        let comparison = script.compare(&seen(rows), exact);
+        let marked = comparison
+            .listing
+            .lines()
+            .filter(|row| row.starts_with("-->"));
+        assert!(marked.count() == usize::from(comparison.differs_at_us.is_some()));
+        comparison.differs_at_us
+    };
+    assert_eq!(differs(&right, true), None);
+    assert_eq!(
+        differs(&right[..3], true),
+        Some(5_000.0),
+        "a part is missing"
+    );
+    assert_eq!(differs(&right[..1], true), Some(0.0), "the rest is missing");
+    let mut other = right;
+    other[1].1 = (2, 3);
+    assert_eq!(differs(&other, true), Some(0.0));
+    let mut late = right;
+    late[3].0 = 6_999.0;
+    assert_eq!(
+        differs(&late, true),
+        Some(6_999.0),
+        "the simulator must be exact"
+    );
+    assert_eq!(differs(&late, false), None);
+    late[3].0 = 7_001.0;
+    assert_eq!(differs(&late, false), Some(7_001.0));
+    let more = [&right[..], &[(9_000.0, (8, 9))]].concat();
+    assert_eq!(differs(&more, true), Some(9_000.0), "one too many");
+}
