@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 CORE := python/ackclock/_core.abi3.so
 KERNEL := python/ackclock/_kernel.abi3.so
 sources = Cargo.toml Cargo.lock $(shell find algorithms $(1) -type f -not -path '*/tests/*' -not -path '*/benches/*')
-CORE_SOURCES := examples/my_cc.c $(call sources,crates/host crates/sim crates/py crates/py-tables)
+CORE_SOURCES := examples/my_cc.c $(call sources,crates/host crates/net crates/sim crates/py crates/py-tables)
 KERNEL_SOURCES := $(call sources,crates)
 export PATH := $(HOME)/.cargo/bin:$(PATH)
 

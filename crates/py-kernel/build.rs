@@ -14,14 +14,13 @@ const TESTBED: &[&str] = &[
     "crates/linux/bpf",
     "crates/linux/build.rs",
     "crates/linux/src",
+    "crates/net/Cargo.toml",
+    "crates/net/src",
     "crates/py-kernel/src",
     "crates/py-tables/src",
     "crates/sim/Cargo.toml",
-    "crates/sim/src/link.rs",
     "crates/sim/src/record.rs",
-    "crates/sim/src/rng.rs",
     "crates/sim/src/scenario.rs",
-    "crates/sim/src/schedule.rs",
 ];
 
 fn main() {

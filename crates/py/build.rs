@@ -10,6 +10,8 @@ const ENGINE: &[&str] = &[
     "crates/host/Cargo.toml",
     "crates/host/build.rs",
     "crates/host/src",
+    "crates/net/Cargo.toml",
+    "crates/net/src",
     "crates/py-tables/src",
     "crates/py/src",
     "crates/sim/Cargo.toml",

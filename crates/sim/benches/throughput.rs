@@ -6,9 +6,8 @@
 //! instructions are exact: those of a longer run less those of a shorter one, under
 //! valgrind.
 
-use ackclock_sim::scenario::{
-    Bottleneck, Buffer, Direction, Flow, Profile, Reads, Scenario, Session, Sizes,
-};
+use ackclock_net::link::{Bottleneck, Buffer};
+use ackclock_sim::scenario::{Direction, Flow, Profile, Reads, Scenario, Session, Sizes};
 use ackclock_sim::{run, Control};
 use std::error::Error;
 use std::path::Path;

@@ -9,14 +9,14 @@
 
 use crate::census::{Census, TraceHash};
 use crate::flow::{Connection, Flow, Phase};
-use crate::link::Link;
 use crate::record::{AckRow, EventKind, EventRow, QueueRow, RunResult};
 use crate::scenario::{Algorithms, Prepared, Scenario};
-use crate::schedule::{Schedule, NEVER};
 use crate::session::Session;
 use crate::tcp::{Ack, SenderEvent, Transmit};
 use crate::{Control, RunError};
 use ackclock_host::Snapshot;
+use ackclock_net::link::Link;
+use ackclock_net::schedule::{Schedule, NEVER};
 use std::sync::atomic::Ordering;
 
 /// IP bytes of a SYN and of a bare ACK, with timestamps.

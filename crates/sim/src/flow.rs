@@ -2,13 +2,13 @@
 //! when it wants to run next.
 
 use crate::record::{FlowRow, SampleRow, SessionRow, TransferRow};
-use crate::rng::Stream;
 use crate::scenario::{self, Direction, Flow as FlowScenario, Scenario};
-use crate::schedule::NEVER;
 use crate::session::Session;
 use crate::tcp::profile::{Kernel, Reads, Switches};
 use crate::tcp::{Ack, Clock, FlowLimits, Range, Receiver, SackBlocks, Sender};
 use ackclock_host::{Configured, CongestionControl, HostConfig, TCP_INFINITE_SSTHRESH};
+use ackclock_net::rng::{Draw, Owner, Stream};
+use ackclock_net::schedule::NEVER;
 use std::collections::VecDeque;
 
 /// `SO_RCVLOWAT` of an application that reads in bulk.
@@ -162,8 +162,11 @@ impl Flow {
         session: Option<Session>,
         configured: Configured,
     ) -> Self {
-        let kind = if session.is_some() { "session" } else { "flow" };
-        let stream = |what: &str| Stream::named(scenario.seed, &format!("{kind}.{number}.{what}"));
+        let owner = match session {
+            Some(_) => Owner::Session(number),
+            None => Owner::Flow(number),
+        };
+        let stream = |draw| Stream::of(scenario.seed, owner, draw);
         let mss = u64::from(scenario.mss_bytes);
         let mut new = Self {
             number,
@@ -189,7 +192,7 @@ impl Flow {
             back_ns: 0,
             least_rtt_ns: flow.rtt_ns,
             rtt_exponential_ns: flow.rtt_exponential_ns,
-            rtt_stream: stream("rtt"),
+            rtt_stream: stream(Draw::Rtt),
             start_ns: 0,
             stop_ns: flow.stop_ns.unwrap_or(NEVER),
             segments: u64::MAX,
@@ -203,12 +206,12 @@ impl Flow {
                 .initial_ssthresh_packets
                 .unwrap_or(TCP_INFINITE_SSTHRESH),
             jitter_ns: scenario.jitter_ns,
-            jitter: stream("jitter"),
-            seeds: stream("cc"),
+            jitter: stream(Draw::Jitter),
+            seeds: stream(Draw::Cc),
             // Hosts without noise tick at whole multiples of their tick.
             tick_phase_ns: match scenario.jitter_ns {
                 0 => 0,
-                _ => stream("tick").up_to(1_000_000_000 / u64::from(scenario.hz)),
+                _ => stream(Draw::Tick).up_to(1_000_000_000 / u64::from(scenario.hz)),
             },
             completed_ns: None,
             dropped_packets: 0,
@@ -216,7 +219,7 @@ impl Flow {
             timeouts: 0,
             undos: 0,
         };
-        let start_ns = flow.start_ns + stream("start").up_to(flow.start_spread_ns);
+        let start_ns = flow.start_ns + stream(Draw::Start).up_to(flow.start_spread_ns);
         new.prepare(scenario, start_ns);
         new
     }

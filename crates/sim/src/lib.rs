@@ -6,11 +6,8 @@ mod census;
 mod control;
 pub mod engine;
 mod flow;
-pub mod link;
 pub mod record;
-pub mod rng;
 pub mod scenario;
-pub mod schedule;
 mod session;
 pub mod tcp;
 

@@ -4,8 +4,9 @@
 //! run. People write the form of Python's `ackclock.Scenario` ("250mbit", "1bdp"), which resolves
 //! to this one.
 
-use crate::rng::Stream;
 use ackclock_host::{Configured, Snapshot, WATCHED_ECN};
+use ackclock_net::link::{Bottleneck, Buffer};
+use ackclock_net::rng::{Draw, Owner, Stream};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -46,28 +47,6 @@ pub struct Scenario {
     pub sessions: Vec<Session>,
     /// Interval of the periodic samples, nanoseconds; 0: no samples.
     pub sample_interval_ns: u64,
-}
-
-/// A fixed-rate link behind a drop-tail FIFO.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Bottleneck {
-    /// Rate in bits of IP packets per second.
-    pub rate_bps: u64,
-    /// Room in the queue, the packet in service included.
-    pub buffer: Buffer,
-    /// Drop every Nth data packet of each direction before it reaches the queue; `None`: drop none.
-    pub drop_every_packets: Option<u64>,
-}
-
-/// The limit of the drop-tail queue, in its unit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Buffer {
-    /// Maximum packets.
-    Packets(u64),
-    /// Maximum bytes.
-    Bytes(u64),
 }
 
 /// When the application of a receiver reads (`linux-6`).
@@ -332,7 +311,7 @@ impl Scenario {
     /// When flow number `flow` (from 0) connects, nanoseconds: its start plus its random spread.
     pub fn connects_at_ns(&self, flow: usize) -> u64 {
         let each = &self.flows[flow];
-        let mut start = Stream::named(self.seed, &format!("flow.{}.start", flow + 1));
+        let mut start = Stream::of(self.seed, Owner::Flow(flow as u32 + 1), Draw::Start);
         each.start_ns + start.up_to(each.start_spread_ns)
     }
 

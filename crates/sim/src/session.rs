@@ -2,9 +2,9 @@
 //! millions of transfers, so a session keeps totals, and one row per transfer.
 
 use crate::record::{SessionRow, TransferRow};
-use crate::rng::Stream;
 use crate::scenario::{Scenario, Session as SessionScenario, Sizes, MAX_TRANSFER_BYTES};
 use crate::tcp::Sender;
+use ackclock_net::rng::{Draw, Owner, Stream};
 
 pub(crate) struct Session {
     mean_bytes: Option<u64>,
@@ -18,13 +18,13 @@ pub(crate) struct Session {
 
 impl Session {
     pub(crate) fn new(number: u32, scenario: &Scenario, session: &SessionScenario) -> Self {
-        let stream = |what: &str| Stream::named(scenario.seed, &format!("session.{number}.{what}"));
+        let stream = |draw| Stream::of(scenario.seed, Owner::Session(number), draw);
         Self {
             mean_bytes: session.flow.size_bytes,
             sizes: session.sizes,
             gap_ns: session.gap_ns,
-            gap_stream: stream("gap"),
-            size_stream: stream("size"),
+            gap_stream: stream(Draw::Gap),
+            size_stream: stream(Draw::Size),
             over: SessionRow {
                 session: number,
                 transfers: 0,

@@ -3,11 +3,10 @@
 
 mod common;
 
+use ackclock_net::link::{Bottleneck, Buffer};
 use ackclock_sim::engine::run_with_census;
 use ackclock_sim::record::EventKind;
-use ackclock_sim::scenario::{
-    Bottleneck, Buffer, Direction, Flow, Profile, Reads, Scenario, Session, Sizes,
-};
+use ackclock_sim::scenario::{Direction, Flow, Profile, Reads, Scenario, Session, Sizes};
 use ackclock_sim::{Census, Control};
 use common::{MS, S};
 use proptest::prelude::*;

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use ackclock_sim::scenario::{Bottleneck, Buffer, Flow, Profile, Reads};
+use ackclock_net::link::{Bottleneck, Buffer};
+use ackclock_sim::scenario::{Flow, Profile, Reads};
 use ackclock_sim::{run, Control, RunError, Scenario};
 
 fn scenario(algorithm: &str) -> Scenario {

@@ -11,7 +11,8 @@
 mod common;
 
 use ackclock_host::TcpSock;
-use ackclock_sim::scenario::{Buffer, Direction, Flow, Profile, Scenario, Session, Sizes};
+use ackclock_net::link::Buffer;
+use ackclock_sim::scenario::{Direction, Flow, Profile, Scenario, Session, Sizes};
 use ackclock_sim::RunResult;
 use common::script::{NEW, OLD};
 use common::wild::{self, Totals, Wild};

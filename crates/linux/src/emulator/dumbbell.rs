@@ -5,10 +5,10 @@
 //! packets are small.
 
 use super::ring::Ring;
-use ackclock_sim::link::Link;
-use ackclock_sim::rng::Stream;
-use ackclock_sim::scenario::{Buffer, Scenario};
-use ackclock_sim::schedule::{Schedule, NEVER};
+use ackclock_net::link::{Buffer, Link};
+use ackclock_net::rng::{Draw, Owner, Stream};
+use ackclock_net::schedule::{Schedule, NEVER};
+use ackclock_sim::scenario::Scenario;
 use std::collections::VecDeque;
 
 /// The receiver of flow `i` (from 1) listens on this port plus `i`.
@@ -82,7 +82,7 @@ impl EmulatedDumbbell {
             Line {
                 delay_ns: flow.rtt_ns,
                 jitter_ns: scenario.jitter_ns,
-                jitter: Stream::named(scenario.seed, &format!("flow.{}.jitter", index + 1)),
+                jitter: Stream::of(scenario.seed, Owner::Flow(index as u32 + 1), Draw::Jitter),
                 acks: VecDeque::with_capacity(2 * in_flight / flows + 64),
                 last_due_ns: 0,
                 dropped_packets: 0,
@@ -278,7 +278,8 @@ impl Header {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ackclock_sim::scenario::{Bottleneck, Flow, Profile, Reads};
+    use ackclock_net::link::Bottleneck;
+    use ackclock_sim::scenario::{Flow, Profile, Reads};
     use proptest::prelude::*;
 
     fn scenario(rtts_ns: &[u64], jitter_ns: u64, bottleneck: Bottleneck) -> Scenario {

@@ -7,7 +7,7 @@
 
 use super::host::{Host, MAX_CWND};
 use super::profile::{Kernel, Switches};
-use crate::schedule::NEVER;
+use ackclock_net::schedule::NEVER;
 
 /// `sysctl_tcp_pacing_ss_ratio`, `sysctl_tcp_pacing_ca_ratio`, percent.
 const PACING_SS_PERCENT: u64 = 200;

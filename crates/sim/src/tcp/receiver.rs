@@ -10,7 +10,7 @@ use super::clock::Clock;
 use super::profile::{Kernel, Reads, Switches, RTO_MIN_US};
 use super::ranges::{Range, RangeSet};
 use super::{Ack, SackBlocks};
-use crate::schedule::NEVER;
+use ackclock_net::schedule::NEVER;
 
 /// How many ACKs of out-of-order data leave at once before compression starts.
 const UNCOMPRESSED_DUPLICATE_ACKS: u32 = 3;

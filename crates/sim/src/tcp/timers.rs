@@ -10,8 +10,8 @@ use super::host::Host;
 use super::profile::TIMEOUT_MIN_US;
 use super::sender::{AckFlags, Sender};
 use super::transmit::Rexmit;
-use crate::schedule::NEVER;
 use ackclock_host::CaState;
+use ackclock_net::schedule::NEVER;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Timer {

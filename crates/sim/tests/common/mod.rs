@@ -4,7 +4,8 @@
 pub mod script;
 pub mod wild;
 
-use ackclock_sim::scenario::{Bottleneck, Buffer, Flow, Profile, Reads, Scenario};
+use ackclock_net::link::{Bottleneck, Buffer};
+use ackclock_sim::scenario::{Flow, Profile, Reads, Scenario};
 use ackclock_sim::{run, Control, RunResult};
 
 pub const MS: u64 = 1_000_000;

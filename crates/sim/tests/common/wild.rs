@@ -2,7 +2,7 @@
 
 use super::{MS, S};
 use ackclock_host::{Algorithm, CongestionControl, HostConfig};
-use ackclock_sim::rng::Stream;
+use ackclock_net::rng::Stream;
 use ackclock_sim::scenario::Profile;
 use ackclock_sim::tcp::profile::{Kernel, Switches};
 use ackclock_sim::tcp::{Ack, Clock, FlowLimits, Receiver, Sender, SenderEvent, Transmit};

@@ -5,11 +5,33 @@
 //! link never sees the contents of packets. The simulator keeps headers and the emulator keeps
 //! real bytes; both use the answer as the key.
 
-use crate::scenario::{Bottleneck, Buffer};
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 /// Upper bound of the size of an ACK.
 const SMALL_BYTES: u32 = 100;
+
+/// A fixed-rate link behind a drop-tail FIFO.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Bottleneck {
+    /// Rate in bits of IP packets per second.
+    pub rate_bps: u64,
+    /// Room in the queue, the packet in service included.
+    pub buffer: Buffer,
+    /// Drop every Nth data packet of each direction before it reaches the queue; `None`: drop none.
+    pub drop_every_packets: Option<u64>,
+}
+
+/// The limit of the drop-tail queue, in its unit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Buffer {
+    /// Maximum packets.
+    Packets(u64),
+    /// Maximum bytes.
+    Bytes(u64),
+}
 
 /// A fixed-rate link and its queue. Call [`enqueue`](Self::enqueue) in order of time.
 #[derive(Clone, Debug)]

@@ -9,7 +9,59 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 #[derive(Clone, Debug)]
 pub struct Stream(Xoshiro256PlusPlus);
 
+/// Who draws from a stream: its kind and its number in the tables, from 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Owner {
+    /// A flow.
+    Flow(u32),
+    /// A session.
+    Session(u32),
+}
+
+/// What the numbers of a stream decide. With [`Owner`] this is every stream of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Draw {
+    /// When a flow connects.
+    Start,
+    /// The propagation delay of each connection.
+    Rtt,
+    /// How long the sender's host takes for each ACK.
+    Jitter,
+    /// When the clock of the sender's host ticks.
+    Tick,
+    /// What the congestion-control algorithm draws.
+    Cc,
+    /// The pauses of a session.
+    Gap,
+    /// The sizes of a session's transfers.
+    Size,
+}
+
+impl Owner {
+    /// The name of one of its streams.
+    fn stream(self, draw: Draw) -> String {
+        let draw = match draw {
+            Draw::Start => "start",
+            Draw::Rtt => "rtt",
+            Draw::Jitter => "jitter",
+            Draw::Tick => "tick",
+            Draw::Cc => "cc",
+            Draw::Gap => "gap",
+            Draw::Size => "size",
+        };
+        match self {
+            Self::Flow(number) => format!("flow.{number}.{draw}"),
+            Self::Session(number) => format!("session.{number}.{draw}"),
+        }
+    }
+}
+
 impl Stream {
+    /// The stream of a run with this seed from which `owner` draws.
+    pub fn of(seed: u64, owner: Owner, draw: Draw) -> Self {
+        Self::named(seed, &owner.stream(draw))
+    }
+
     /// The stream `name` of the run with this seed. Streams of different names are independent, so
     /// a new stream leaves the others unchanged.
     pub fn named(seed: u64, name: &str) -> Self {
