@@ -1,8 +1,9 @@
-//! What lies between two hosts: the link with its queue, the order of events, and the random
+//! What lies between two hosts: the link, the queues before it, the order of events, and the random
 //! streams. This crate has no clock and does no I/O. The simulator moves its time from event to
 //! event; the emulator of `ackclock-linux` uses the same code on the real clock.
 #![forbid(unsafe_code)]
 
 pub mod link;
+pub mod queue;
 pub mod rng;
 pub mod schedule;

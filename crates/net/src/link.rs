@@ -5,6 +5,7 @@
 //! link never sees the contents of packets. The simulator keeps headers and the emulator keeps
 //! real bytes; both use the answer as the key.
 
+use crate::queue::Load;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
@@ -83,11 +84,11 @@ impl Link {
     #[inline]
     pub fn enqueue(&mut self, now_ns: u64, bytes: u32) -> Option<u64> {
         self.advance(now_ns);
-        let full = match self.limit {
-            Buffer::Packets(packets) => self.waiting.len() as u64 >= packets,
-            Buffer::Bytes(limit) => self.waiting_bytes + u64::from(bytes) > limit,
+        let load = Load {
+            packets: self.waiting.len() as u64,
+            bytes: self.waiting_bytes,
         };
-        if full {
+        if !self.limit.fits(load, bytes) {
             self.totals.dropped_packets += 1;
             return None;
         }

@@ -16,6 +16,8 @@ pub enum Owner {
     Flow(u32),
     /// A session.
     Session(u32),
+    /// A link and its queue.
+    Link(u32),
 }
 
 /// What the numbers of a stream decide. With [`Owner`] this is every stream of a run.
@@ -35,6 +37,8 @@ pub enum Draw {
     Gap,
     /// The sizes of a session's transfers.
     Size,
+    /// What a link's queue discipline draws.
+    Queue,
 }
 
 impl Owner {
@@ -48,10 +52,12 @@ impl Owner {
             Draw::Cc => "cc",
             Draw::Gap => "gap",
             Draw::Size => "size",
+            Draw::Queue => "queue",
         };
         match self {
             Self::Flow(number) => format!("flow.{number}.{draw}"),
             Self::Session(number) => format!("session.{number}.{draw}"),
+            Self::Link(number) => format!("link.{number}.{draw}"),
         }
     }
 }

@@ -1,0 +1,192 @@
+//! The queues before a link, one short file for each discipline.
+//!
+//! A link gives each arriving packet to [`Discipline::enqueue`]. Whenever its wire is free, it calls
+//! [`Discipline::dequeue`]: so a discipline judges a packet at the *start* of its service, as below
+//! Linux's token bucket. The packet on the wire still counts in the limits of the queue, as in
+//! Linux's `qlen`. So `enqueue` is told about it. When the queue is empty, `dequeue` returns `None`
+//! as soon as the last packet has left the wire: that is when an idle time begins.
+//!
+//! Call with times that never go back.
+//!
+//! To add a discipline, write its file, and add a line to [`QueueKind`] and to each `match` of
+//! [`Queue`].
+
+mod droptail;
+mod fifo;
+
+pub use droptail::DropTail;
+pub use fifo::Fifo;
+
+use crate::link::Buffer;
+use crate::rng::Stream;
+use crate::schedule::NEVER;
+use serde::{Deserialize, Serialize};
+
+/// A packet in a queue: what disciplines read, and what the host keeps of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Packet<P> {
+    /// Which flow it belongs to. Disciplines only compare this number.
+    pub flow: u32,
+    /// Size of the IP packet.
+    pub bytes: u32,
+    /// The ECN field of its IP header.
+    pub ecn: Ecn,
+    /// When it arrived at the queue.
+    pub arrived_ns: u64,
+    /// The host's own: a segment's header, or where the bytes are.
+    pub body: P,
+}
+
+impl<P> Packet<P> {
+    /// Sets the congestion-experienced mark. Returns false, and changes nothing, if the packet's
+    /// sender does not know ECN.
+    pub fn mark(&mut self) -> bool {
+        let capable = self.ecn != Ecn::NotEct;
+        if capable {
+            self.ecn = Ecn::Ce;
+        }
+        capable
+    }
+}
+
+/// The ECN field (RFC 3168, section 5).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Ecn {
+    /// The sender does not know ECN.
+    #[default]
+    NotEct,
+    /// ECN-capable, classic.
+    Ect0,
+    /// ECN-capable; L4S since RFC 9331.
+    Ect1,
+    /// Congestion experienced.
+    Ce,
+}
+
+/// Why a packet was dropped or marked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// The queue was full.
+    Full,
+    /// The discipline acted before the queue was full.
+    Early,
+}
+
+/// What a discipline reports while it works. The caller counts.
+pub trait Ledger<P> {
+    /// This packet was dropped, at its arrival or later.
+    fn dropped(&mut self, packet: Packet<P>, cause: Cause);
+    /// A packet of this flow was marked and stays in the queue, or leaves it now.
+    fn marked(&mut self, flow: u32, cause: Cause);
+}
+
+/// An amount of packets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Load {
+    /// How many.
+    pub packets: u64,
+    /// Their IP bytes.
+    pub bytes: u64,
+}
+
+impl std::ops::Add for Load {
+    type Output = Self;
+
+    #[inline]
+    fn add(self, other: Self) -> Self {
+        Self {
+            packets: self.packets + other.packets,
+            bytes: self.bytes + other.bytes,
+        }
+    }
+}
+
+impl Buffer {
+    /// Whether a packet of `bytes` bytes fits in beside `load`.
+    #[inline]
+    pub fn fits(self, load: Load, bytes: u32) -> bool {
+        match self {
+            Self::Packets(limit) => load.packets < limit,
+            Self::Bytes(limit) => load.bytes + u64::from(bytes) <= limit,
+        }
+    }
+}
+
+/// A queue discipline.
+pub trait Discipline<P> {
+    /// Takes an arriving packet, and reports if it, or another packet in its place, is dropped.
+    /// `wire` is what the link is sending.
+    fn enqueue(&mut self, now_ns: u64, packet: Packet<P>, wire: Load, ledger: &mut impl Ledger<P>);
+    /// The next packet to send. May drop others first (CoDel). `None` if no packet is left.
+    fn dequeue(&mut self, now_ns: u64, ledger: &mut impl Ledger<P>) -> Option<Packet<P>>;
+    /// What is waiting, without the packet on the wire.
+    fn load(&self) -> Load;
+    /// When the discipline wants [`update`](Self::update) (PIE's timer, adaptive RED);
+    /// [`NEVER`] without a timer.
+    fn next_update_ns(&self) -> u64 {
+        NEVER
+    }
+    /// Does what the timer is for.
+    fn update(&mut self, _now_ns: u64) {}
+}
+
+/// The discipline of a queue and its parameters, as in a scenario.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum QueueKind {
+    /// A FIFO that drops what arrives while it is full.
+    #[default]
+    DropTail,
+}
+
+/// A queue of any discipline.
+#[derive(Clone, Debug)]
+pub enum Queue<P> {
+    /// See [`DropTail`].
+    DropTail(DropTail<P>),
+}
+
+impl<P> Queue<P> {
+    /// An empty queue. `random` is the stream of this queue ([`Draw::Queue`](crate::rng::Draw)).
+    pub fn new(kind: &QueueKind, buffer: Buffer, _random: Stream) -> Self {
+        match kind {
+            QueueKind::DropTail => Self::DropTail(DropTail::new(buffer)),
+        }
+    }
+}
+
+impl<P> Discipline<P> for Queue<P> {
+    #[inline]
+    fn enqueue(&mut self, now_ns: u64, packet: Packet<P>, wire: Load, ledger: &mut impl Ledger<P>) {
+        match self {
+            Self::DropTail(queue) => queue.enqueue(now_ns, packet, wire, ledger),
+        }
+    }
+
+    #[inline]
+    fn dequeue(&mut self, now_ns: u64, ledger: &mut impl Ledger<P>) -> Option<Packet<P>> {
+        match self {
+            Self::DropTail(queue) => queue.dequeue(now_ns, ledger),
+        }
+    }
+
+    #[inline]
+    fn load(&self) -> Load {
+        match self {
+            Self::DropTail(queue) => queue.load(),
+        }
+    }
+
+    #[inline]
+    fn next_update_ns(&self) -> u64 {
+        match self {
+            Self::DropTail(queue) => queue.next_update_ns(),
+        }
+    }
+
+    fn update(&mut self, now_ns: u64) {
+        match self {
+            Self::DropTail(queue) => queue.update(now_ns),
+        }
+    }
+}
