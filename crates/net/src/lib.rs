@@ -1,8 +1,10 @@
-//! What lies between two hosts: the link, the queues before it, the order of events, and the random
+//! What lies between two hosts: losses, queues, links and delays, the order of events, and the random
 //! streams. This crate has no clock and does no I/O. The simulator moves its time from event to
 //! event; the emulator of `ackclock-linux` uses the same code on the real clock.
 #![forbid(unsafe_code)]
 
+pub mod impair;
+pub mod line;
 pub mod link;
 pub mod queue;
 pub mod rng;

@@ -15,6 +15,7 @@ use crate::session::Session;
 use crate::tcp::{Ack, SenderEvent, Transmit};
 use crate::{Control, RunError};
 use ackclock_host::Snapshot;
+use ackclock_net::impair::EveryNth;
 use ackclock_net::link::Link;
 use ackclock_net::schedule::{Schedule, NEVER};
 use std::sync::atomic::Ordering;
@@ -41,9 +42,8 @@ struct Dumbbell<'a> {
     census: Census,
     /// The ACKs of flows, if somebody wants them.
     acks: Option<Vec<AckRow>>,
-    /// How many data packets each queue was offered, and the number of the next one to drop.
-    data_packets: [u64; 2],
-    next_loss: [u64; 2],
+    /// The losses of data before each queue.
+    losses: [EveryNth; 2],
 }
 
 /// Simulates a scenario from start to end on the calling thread.
@@ -126,8 +126,7 @@ impl<'a> Dumbbell<'a> {
             result: RunResult::default(),
             census: Census::default(),
             acks: None,
-            data_packets: [0; 2],
-            next_loss: [scenario.bottleneck.drop_every_packets.unwrap_or(0); 2],
+            losses: [EveryNth::new(scenario.bottleneck.drop_every_packets); 2],
         }
     }
 
@@ -246,13 +245,7 @@ impl<'a> Dumbbell<'a> {
                     full_bytes
                 };
                 let queue = flow.queue;
-                self.data_packets[queue] += 1;
-                let lost = self.data_packets[queue] == self.next_loss[queue];
-                if lost {
-                    self.next_loss[queue] +=
-                        self.scenario.bottleneck.drop_every_packets.unwrap_or(0);
-                }
-                let departure = if lost {
+                let departure = if self.losses[queue].drops() {
                     None
                 } else {
                     self.links[queue].enqueue(now_ns, bytes)
@@ -313,7 +306,6 @@ impl<'a> Dumbbell<'a> {
                 receiver,
                 answers: Default::default(),
                 acks: Default::default(),
-                last_ack_at_ns: 0,
             }));
             // A loss of the final ACK has no effect: data follows at once.
             let _ = self.links[flow.queue].enqueue(now_ns, ACK_BYTES);
@@ -326,7 +318,7 @@ impl<'a> Dumbbell<'a> {
         if *syn_at_ns <= now_ns {
             *syn_at_ns = NEVER;
             let answer = self.links[1 - flow.queue].enqueue(now_ns, SYN_BYTES);
-            *answer_at_ns = answer.map_or(NEVER, |departs_ns| departs_ns + flow.back_ns);
+            *answer_at_ns = answer.map_or(NEVER, |departs_ns| departs_ns + flow.back.delay_ns());
             return Ok(());
         }
         let timeout_ns = (flow.kernel.initial_rto_us * 1_000) << (*syns).min(6);
@@ -339,7 +331,7 @@ impl<'a> Dumbbell<'a> {
                 if self.two_way {
                     *syn_at_ns = departs_ns + flow.forth_ns;
                 } else {
-                    *answer_at_ns = departs_ns + flow.back_ns;
+                    *answer_at_ns = departs_ns + flow.back.delay_ns();
                 }
             }
         }
@@ -419,12 +411,7 @@ impl<'a> Dumbbell<'a> {
         before: Option<(u32, u32)>,
     ) {
         let flow = &mut self.flows[element];
-        match kind {
-            EventKind::Recovery => flow.recoveries += 1,
-            EventKind::Timeout => flow.timeouts += 1,
-            EventKind::Undo => flow.undos += 1,
-            _ => (),
-        }
+        flow.counts.add(kind);
         let Phase::Open(connection) = &flow.phase else {
             return;
         };
@@ -453,17 +440,7 @@ impl<'a> Dumbbell<'a> {
             self.result.samples.push(flow.sample(self.scenario, now_ns));
         }
         for (link, queue) in self.links.iter_mut().zip(1..) {
-            link.advance(now_ns);
-            let totals = link.totals();
-            self.result.queues.push(QueueRow {
-                time_us: now_ns / 1_000,
-                queue,
-                queue_packets: link.queue_packets(),
-                queue_bytes: link.queue_bytes(),
-                enqueued_packets: totals.enqueued_packets,
-                dropped_packets: totals.dropped_packets,
-                sent_bytes: totals.sent_bytes,
-            });
+            self.result.queues.push(QueueRow::of(now_ns, queue, link));
         }
     }
 

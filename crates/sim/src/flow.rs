@@ -1,12 +1,13 @@
 //! One flow or session of the dumbbell: the two ends of its connection, the ACKs between them, and
 //! when it wants to run next.
 
-use crate::record::{FlowRow, SampleRow, SessionRow, TransferRow};
+use crate::record::{EventCounts, FlowRow, SampleRow, SessionRow, TransferRow};
 use crate::scenario::{self, Direction, Flow as FlowScenario, Scenario};
 use crate::session::Session;
 use crate::tcp::profile::{Kernel, Reads, Switches};
 use crate::tcp::{Ack, Clock, FlowLimits, Range, Receiver, SackBlocks, Sender};
 use ackclock_host::{Configured, CongestionControl, HostConfig, TCP_INFINITE_SSTHRESH};
+use ackclock_net::line::Line;
 use ackclock_net::rng::{Draw, Owner, Stream};
 use ackclock_net::schedule::NEVER;
 use std::collections::VecDeque;
@@ -112,7 +113,6 @@ pub(crate) struct Connection {
     /// once.
     pub(crate) answers: AckLine,
     pub(crate) acks: AckLine,
-    pub(crate) last_ack_at_ns: u64,
 }
 
 pub(crate) struct Flow {
@@ -128,9 +128,9 @@ pub(crate) struct Flow {
     pub(crate) queue: usize,
     two_way: bool,
     pub(crate) rtt_ns: u64,
-    /// The part of `rtt_ns` behind the forward queue; `back_ns` is the rest, on the way back.
+    /// The part of `rtt_ns` behind the forward queue; `back` takes the rest.
     pub(crate) forth_ns: u64,
-    pub(crate) back_ns: u64,
+    pub(crate) back: Line,
     least_rtt_ns: u64,
     rtt_exponential_ns: u64,
     rtt_stream: Stream,
@@ -142,15 +142,11 @@ pub(crate) struct Flow {
     pub(crate) receive_window: u64,
     pub(crate) send_buffer: u64,
     pub(crate) initial_ssthresh: u32,
-    pub(crate) jitter_ns: u64,
-    pub(crate) jitter: Stream,
     seeds: Stream,
     pub(crate) tick_phase_ns: u64,
     pub(crate) completed_ns: Option<u64>,
     pub(crate) dropped_packets: u64,
-    pub(crate) recoveries: u64,
-    pub(crate) timeouts: u64,
-    pub(crate) undos: u64,
+    pub(crate) counts: EventCounts,
 }
 
 impl Flow {
@@ -189,7 +185,7 @@ impl Flow {
             two_way: scenario.is_two_way(),
             rtt_ns: flow.rtt_ns,
             forth_ns: 0,
-            back_ns: 0,
+            back: Line::new(0, scenario.jitter_ns, stream(Draw::Jitter)),
             least_rtt_ns: flow.rtt_ns,
             rtt_exponential_ns: flow.rtt_exponential_ns,
             rtt_stream: stream(Draw::Rtt),
@@ -205,8 +201,6 @@ impl Flow {
             initial_ssthresh: flow
                 .initial_ssthresh_packets
                 .unwrap_or(TCP_INFINITE_SSTHRESH),
-            jitter_ns: scenario.jitter_ns,
-            jitter: stream(Draw::Jitter),
             seeds: stream(Draw::Cc),
             // Hosts without noise tick at whole multiples of their tick.
             tick_phase_ns: match scenario.jitter_ns {
@@ -215,9 +209,7 @@ impl Flow {
             },
             completed_ns: None,
             dropped_packets: 0,
-            recoveries: 0,
-            timeouts: 0,
-            undos: 0,
+            counts: EventCounts::default(),
         };
         let start_ns = flow.start_ns + stream(Draw::Start).up_to(flow.start_spread_ns);
         new.prepare(scenario, start_ns);
@@ -234,7 +226,7 @@ impl Flow {
         self.rtt_ns = self.least_rtt_ns + self.rtt_stream.exponential(self.rtt_exponential_ns);
         // Delay on the way to the only queue would only shift the start.
         self.forth_ns = if self.two_way { self.rtt_ns / 2 } else { 0 };
-        self.back_ns = self.rtt_ns - self.forth_ns;
+        self.back.restart(self.rtt_ns - self.forth_ns);
         self.phase = Phase::closed(self.start_ns);
         if let Some(bytes) = self.size_bytes {
             let mss = u64::from(scenario.mss_bytes);
@@ -341,13 +333,10 @@ impl Flow {
     /// overtakes another ACK.
     #[inline]
     pub(crate) fn fly(&mut self, at_ns: u64, ack: &Ack) {
-        let jitter_ns = self.jitter.up_to(self.jitter_ns);
-        let Phase::Open(connection) = &mut self.phase else {
-            return;
-        };
-        let arrives_ns = (at_ns + self.back_ns + jitter_ns).max(connection.last_ack_at_ns);
-        connection.last_ack_at_ns = arrives_ns;
-        connection.acks.push(arrives_ns, ack);
+        let arrives_ns = self.back.arrives_ns(at_ns);
+        if let Phase::Open(connection) = &mut self.phase {
+            connection.acks.push(arrives_ns, ack);
+        }
     }
 
     fn delivered_bytes(&self, scenario: &Scenario, una: u64) -> u64 {
@@ -404,9 +393,9 @@ impl Flow {
             sent_packets: 0,
             retransmitted_packets: 0,
             dropped_packets: self.dropped_packets,
-            recoveries: self.recoveries,
-            timeouts: self.timeouts,
-            undos: self.undos,
+            recoveries: self.counts.recoveries,
+            timeouts: self.counts.timeouts,
+            undos: self.counts.undos,
             min_rtt_us: 0,
             receive_window_limited_us: 0,
             send_buffer_limited_us: 0,
@@ -431,8 +420,8 @@ impl Flow {
             sent_packets: over.sent_packets + open.sent_packets,
             retransmitted_packets: over.retransmitted_packets + open.retransmitted_packets,
             dropped_packets: self.dropped_packets,
-            recoveries: self.recoveries,
-            timeouts: self.timeouts,
+            recoveries: self.counts.recoveries,
+            timeouts: self.counts.timeouts,
             ..over
         }
     }

@@ -2,6 +2,7 @@
 //! length. Every name ends in its unit.
 
 use ackclock_host::CaState;
+use ackclock_net::link::Link;
 
 /// Everything that a run recorded.
 #[derive(Clone, Debug, Default)]
@@ -129,6 +130,23 @@ table! {
     }
 }
 
+impl QueueRow {
+    /// The state of a link now, with the queue's number.
+    pub fn of(now_ns: u64, queue: u32, link: &mut Link) -> Self {
+        link.advance(now_ns);
+        let totals = link.totals();
+        Self {
+            time_us: now_ns / 1_000,
+            queue,
+            queue_packets: link.queue_packets(),
+            queue_bytes: link.queue_bytes(),
+            enqueued_packets: totals.enqueued_packets,
+            dropped_packets: totals.dropped_packets,
+            sent_bytes: totals.sent_bytes,
+        }
+    }
+}
+
 table! {
     /// Events of the senders, in order of time.
     EventTable / EventRow {
@@ -214,6 +232,29 @@ impl EventKind {
             Self::Timeout => "timeout",
             Self::Undo => "undo",
             Self::Completed => "completed",
+        }
+    }
+}
+
+/// How often the events that a flow's totals report have happened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EventCounts {
+    /// [`EventKind::Recovery`].
+    pub recoveries: u64,
+    /// [`EventKind::Timeout`].
+    pub timeouts: u64,
+    /// [`EventKind::Undo`].
+    pub undos: u64,
+}
+
+impl EventCounts {
+    /// Counts an event.
+    pub fn add(&mut self, kind: EventKind) {
+        match kind {
+            EventKind::Recovery => self.recoveries += 1,
+            EventKind::Timeout => self.timeouts += 1,
+            EventKind::Undo => self.undos += 1,
+            _ => (),
         }
     }
 }

@@ -5,9 +5,12 @@
 //! packets are small.
 
 use super::ring::Ring;
+use ackclock_net::impair::EveryNth;
+use ackclock_net::line::Line;
 use ackclock_net::link::{Buffer, Link};
 use ackclock_net::rng::{Draw, Owner, Stream};
 use ackclock_net::schedule::{Schedule, NEVER};
+use ackclock_sim::record::QueueRow;
 use ackclock_sim::scenario::Scenario;
 use std::collections::VecDeque;
 
@@ -38,14 +41,11 @@ pub struct Due<'a> {
     pub bytes: &'a [u8],
 }
 
-/// The delay line of a flow's ACKs.
+/// A flow: its ACKs on their way to the sender.
 #[derive(Debug)]
-struct Line {
-    delay_ns: u64,
-    jitter_ns: u64,
-    jitter: Stream,
+struct Flow {
+    line: Line,
     acks: VecDeque<Ack>,
-    last_due_ns: u64,
     dropped_packets: u64,
 }
 
@@ -61,12 +61,11 @@ struct Ack {
 pub struct EmulatedDumbbell {
     link: Link,
     queue: Ring,
-    lines: Vec<Line>,
-    /// Line `i` is element `i`; the bottleneck comes last.
+    flows: Vec<Flow>,
+    /// Flow `i` is element `i`; the bottleneck comes last.
     schedule: Schedule,
     packet_bytes: usize,
-    drop_every_packets: u64,
-    data_packets: u64,
+    losses: EveryNth,
     lost_outside: u64,
 }
 
@@ -75,27 +74,25 @@ impl EmulatedDumbbell {
     pub fn new(scenario: &Scenario) -> Self {
         let packet_bytes = scenario.packet_bytes() as usize;
         let (packets, bytes) = room(scenario);
-        let flows = scenario.flows.len();
-        let lines = scenario.flows.iter().enumerate().map(|(index, flow)| {
+        let count = scenario.flows.len();
+        let flows = scenario.flows.iter().enumerate().map(|(index, flow)| {
             let bits = u128::from(scenario.bottleneck.rate_bps) * u128::from(flow.rtt_ns);
             let in_flight = (bits / 8_000_000_000 / packet_bytes as u128) as usize;
-            Line {
-                delay_ns: flow.rtt_ns,
-                jitter_ns: scenario.jitter_ns,
-                jitter: Stream::of(scenario.seed, Owner::Flow(index as u32 + 1), Draw::Jitter),
-                acks: VecDeque::with_capacity(2 * in_flight / flows + 64),
-                last_due_ns: 0,
+            let owner = Owner::Flow(index as u32 + 1);
+            let jitter = Stream::of(scenario.seed, owner, Draw::Jitter);
+            Flow {
+                line: Line::new(flow.rtt_ns, scenario.jitter_ns, jitter),
+                acks: VecDeque::with_capacity(2 * in_flight / count + 64),
                 dropped_packets: 0,
             }
         });
         Self {
             link: Link::new(&scenario.bottleneck),
             queue: Ring::new(packets as usize, bytes as usize, packet_bytes),
-            lines: lines.collect(),
-            schedule: Schedule::new(flows + 1),
+            flows: flows.collect(),
+            schedule: Schedule::new(count + 1),
             packet_bytes,
-            drop_every_packets: scenario.bottleneck.drop_every_packets.unwrap_or(0),
-            data_packets: 0,
+            losses: EveryNth::new(scenario.bottleneck.drop_every_packets),
             lost_outside: 0,
         }
     }
@@ -121,15 +118,12 @@ impl EmulatedDumbbell {
             return None;
         };
         let flow = self.flow(header.destination_port)?;
-        if header.carries_data {
-            self.data_packets += 1;
-            if self.drop_every_packets > 0 && self.data_packets % self.drop_every_packets == 0 {
-                self.lines[flow].dropped_packets += 1;
-                return Some(flow);
-            }
+        if header.carries_data && self.losses.drops() {
+            self.flows[flow].dropped_packets += 1;
+            return Some(flow);
         }
         let Some(due_ns) = self.link.enqueue(now_ns, len as u32) else {
-            self.lines[flow].dropped_packets += u64::from(header.carries_data);
+            self.flows[flow].dropped_packets += u64::from(header.carries_data);
             return Some(flow);
         };
         self.queue.push(len, flow as u32, due_ns);
@@ -146,19 +140,17 @@ impl EmulatedDumbbell {
             return None;
         };
         let flow = self.flow(header.source_port)?;
-        let line = &mut self.lines[flow];
-        let due_ns = now_ns + line.delay_ns + line.jitter.up_to(line.jitter_ns);
-        line.last_due_ns = due_ns.max(line.last_due_ns);
+        let to_sender = &mut self.flows[flow];
         let mut ack = Ack {
-            due_ns: line.last_due_ns,
+            due_ns: to_sender.line.arrives_ns(now_ns),
             len: packet.len(),
             bytes: [0; MOST_HEADER_BYTES],
         };
         ack.bytes[..packet.len()].copy_from_slice(packet);
-        if line.acks.is_empty() {
+        if to_sender.acks.is_empty() {
             self.schedule.set(flow, ack.due_ns);
         }
-        line.acks.push_back(ack);
+        to_sender.acks.push_back(ack);
         Some(flow)
     }
 
@@ -175,8 +167,8 @@ impl EmulatedDumbbell {
         if due_ns > now_ns {
             return None;
         }
-        if let Some(line) = self.lines.get(element) {
-            let ack = line.acks.front()?;
+        if let Some(flow) = self.flows.get(element) {
+            let ack = flow.acks.front()?;
             return Some(Due {
                 toward: Toward::Sender,
                 flow: element,
@@ -197,9 +189,9 @@ impl EmulatedDumbbell {
     #[inline]
     pub fn pop(&mut self) {
         let (_, element) = self.schedule.first();
-        if let Some(line) = self.lines.get_mut(element) {
-            line.acks.pop_front();
-            let next = line.acks.front().map_or(NEVER, |ack| ack.due_ns);
+        if let Some(flow) = self.flows.get_mut(element) {
+            flow.acks.pop_front();
+            let next = flow.acks.front().map_or(NEVER, |ack| ack.due_ns);
             self.schedule.set(element, next);
         } else {
             self.queue.pop();
@@ -207,15 +199,14 @@ impl EmulatedDumbbell {
         }
     }
 
-    /// The bottleneck at `now_ns`.
-    pub fn link(&mut self, now_ns: u64) -> &Link {
-        self.link.advance(now_ns);
-        &self.link
+    /// The state of the bottleneck's queue at `now_ns`.
+    pub fn queue_row(&mut self, now_ns: u64) -> QueueRow {
+        QueueRow::of(now_ns, 1, &mut self.link)
     }
 
     /// How many data packets of a flow the bottleneck has dropped.
     pub fn dropped_packets(&self, flow: usize) -> u64 {
-        self.lines[flow].dropped_packets
+        self.flows[flow].dropped_packets
     }
 
     /// How many packets were dropped because they are not TCP, or belong to no flow.
@@ -225,13 +216,13 @@ impl EmulatedDumbbell {
 
     fn set_bottleneck(&mut self) {
         let due_ns = self.queue.front().map_or(NEVER, |(due_ns, ..)| due_ns);
-        self.schedule.set(self.lines.len(), due_ns);
+        self.schedule.set(self.flows.len(), due_ns);
     }
 
     #[inline]
     fn flow(&mut self, port: u16) -> Option<usize> {
         let flow = usize::from(port.wrapping_sub(FIRST_PORT)).wrapping_sub(1);
-        if flow < self.lines.len() {
+        if flow < self.flows.len() {
             return Some(flow);
         }
         self.lost_outside += 1;
@@ -362,7 +353,7 @@ mod tests {
                     prop_assert!(expected.front().is_none_or(|(due_ns, _)| *due_ns > now_ns));
                 }
             }
-            prop_assert_eq!(network.link(now_ns).totals(), link.totals());
+            prop_assert_eq!(network.queue_row(now_ns), QueueRow::of(now_ns, 1, &mut link));
             prop_assert_eq!(network.lost_outside(), 0);
         }
 
@@ -410,7 +401,7 @@ mod tests {
             offer(&mut network, 0, &packet(40_000, FIRST_PORT + 1, len));
         }
         assert_eq!(network.dropped_packets(0), 1);
-        assert_eq!(network.link(0).totals().enqueued_packets, 5);
+        assert_eq!(network.queue_row(0).enqueued_packets, 5);
     }
 
     #[test]

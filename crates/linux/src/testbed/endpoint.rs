@@ -4,7 +4,9 @@ use super::sys::{self, TcpInfo};
 use super::TestbedError;
 use crate::emulator::FIRST_PORT;
 use ackclock_host::TCP_INFINITE_SSTHRESH;
-use ackclock_sim::record::{EventKind, EventRow, EventTable, FlowRow, SampleRow, SampleTable};
+use ackclock_sim::record::{
+    EventCounts, EventKind, EventRow, EventTable, FlowRow, SampleRow, SampleTable,
+};
 use ackclock_sim::scenario::Scenario;
 use std::io;
 use std::net::Ipv4Addr;
@@ -48,9 +50,7 @@ pub(super) struct Endpoint {
     pub(super) updated_ns: u64,
     info: TcpInfo,
     completed_ns: Option<u64>,
-    recoveries: u64,
-    timeouts: u64,
-    undos: u64,
+    counts: EventCounts,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -128,9 +128,7 @@ impl Endpoint {
             updated_ns: 0,
             info: TcpInfo::default(),
             completed_ns: None,
-            recoveries: 0,
-            timeouts: 0,
-            undos: 0,
+            counts: EventCounts::default(),
         }
     }
 
@@ -201,12 +199,7 @@ impl Endpoint {
     }
 
     fn record(&mut self, now_ns: u64, kind: EventKind, before: &TcpInfo, record: &mut Rows) {
-        match kind {
-            EventKind::Recovery => self.recoveries += 1,
-            EventKind::Timeout => self.timeouts += 1,
-            EventKind::Undo => self.undos += 1,
-            _ => (),
-        }
+        self.counts.add(kind);
         record.events.push(EventRow {
             time_us: now_ns / 1_000,
             flow: self.number,
@@ -288,9 +281,9 @@ impl Endpoint {
             sent_packets: self.info.data_segs_out.into(),
             retransmitted_packets: self.info.total_retrans.into(),
             dropped_packets,
-            recoveries: self.recoveries,
-            timeouts: self.timeouts,
-            undos: self.undos,
+            recoveries: self.counts.recoveries,
+            timeouts: self.counts.timeouts,
+            undos: self.counts.undos,
             min_rtt_us: self.min_rtt_us().into(),
             receive_window_limited_us: self.info.rwnd_limited_us,
             send_buffer_limited_us: self.info.sndbuf_limited_us + self.full_ns / 1_000,

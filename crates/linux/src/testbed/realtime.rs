@@ -10,7 +10,7 @@ use super::namespace::TunNamespace;
 use super::{sys, TestbedError};
 use crate::emulator::{EmulatedDumbbell, Lateness, Toward};
 use ackclock_net::schedule::{Schedule, NEVER};
-use ackclock_sim::record::{QueueRow, QueueTable};
+use ackclock_sim::record::QueueTable;
 use ackclock_sim::scenario::Scenario;
 use ackclock_sim::Control;
 use std::io;
@@ -155,7 +155,6 @@ impl<'a> Loop<'a> {
         }
         control.simulated_ns.store(end_ns, Relaxed);
         self.keep_agenda(end_ns)?;
-        self.network.link(end_ns);
         for endpoint in &mut self.endpoints {
             endpoint.update(end_ns, &mut self.record)?;
         }
@@ -217,17 +216,7 @@ impl<'a> Loop<'a> {
                 self.record.samples.push(endpoint.sample_now(at_ns)?);
             }
         }
-        let link = self.network.link(at_ns);
-        let totals = link.totals();
-        self.queues.push(QueueRow {
-            time_us: at_ns / 1_000,
-            queue: 1,
-            queue_packets: link.queue_packets(),
-            queue_bytes: link.queue_bytes(),
-            enqueued_packets: totals.enqueued_packets,
-            dropped_packets: totals.dropped_packets,
-            sent_bytes: totals.sent_bytes,
-        });
+        self.queues.push(self.network.queue_row(at_ns));
         Ok(())
     }
 
