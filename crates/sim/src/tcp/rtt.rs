@@ -191,6 +191,10 @@ impl WindowedMin {
     fn sample(&mut self, now_ns: u64, value: u32) {
         let sample = (now_ns, value);
         let best = &mut self.best;
+        let age_ns = now_ns - best[0].0;
+        if value > best[2].1 && age_ns <= MIN_RTT_WINDOW_NS / 4 {
+            return;
+        }
         if value <= best[0].1 || now_ns - best[2].0 > MIN_RTT_WINDOW_NS {
             *best = [sample; 3];
             return;
@@ -201,7 +205,6 @@ impl WindowedMin {
         } else if value <= best[2].1 {
             best[2] = sample;
         }
-        let age_ns = now_ns - best[0].0;
         if age_ns > MIN_RTT_WINDOW_NS {
             // The minimum is too old: its successors move up.
             *best = [best[1], best[2], sample];
