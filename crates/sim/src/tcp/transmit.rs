@@ -70,7 +70,7 @@ impl Sender {
         if ready && !self.host.cwnd_is_full() {
             self.pacer.wake();
         }
-        self.nothing_to_send(false);
+        self.nothing_to_send();
         true
     }
 
@@ -108,27 +108,26 @@ impl Sender {
         if self.limits.write(&self.board) {
             self.host.check_app_limited();
         }
-        let mut available = self.limits.available(&self.board);
-        if available == 0 && self.limits.may_autotune() && !self.host.cwnd_is_full() {
-            self.limits.autotune(self.host.send_buffer());
-            available = self.limits.available(&self.board);
+        if self.host.cwnd_is_full() {
+            self.nothing_to_send();
+            return None;
         }
-        if available == 0 {
-            self.nothing_to_send(false);
+        if self.limits.may_autotune() && self.limits.available(&self.board) == 0 {
+            self.limits.autotune(self.host.send_buffer());
+        }
+        let unsent = self.limits.unsent(&self.board);
+        let room = self.limits.room(&self.board);
+        if unsent == 0 || room == 0 {
+            self.nothing_to_send();
             return None;
         }
         self.validation.restart_after_idle(&mut self.host);
-        let (cwnd, in_flight) = (self.tp().snd_cwnd, self.host.in_flight());
-        if in_flight >= cwnd {
-            self.nothing_to_send(true);
-            return None;
-        }
-        let quota = cwnd - in_flight;
+        let cwnd = self.tp().snd_cwnd;
+        let quota = cwnd - self.host.in_flight();
         let burst = self.bursts.limit(&mut self.host, self.rtt.min_us());
         let wanted = u64::from(quota.min(self.bursts.share(cwnd)).min(burst));
-        let (nxt, unsent) = (self.board.nxt(), self.limits.unsent(&self.board));
+        let nxt = self.board.nxt();
         let head = self.queue.head(nxt, unsent, wanted);
-        let room = self.limits.room(&self.board);
         let allowed = (u64::from(quota), room);
         let head_ns = self.board.head_sent_ns();
         let defers = self
@@ -206,13 +205,14 @@ impl Sender {
         Some(probe)
     }
 
-    /// Ends a turn: nothing more can be sent. `blocked`: because cwnd allows no more.
+    /// Ends a turn: nothing more can be sent.
     #[inline]
-    fn nothing_to_send(&mut self, blocked: bool) {
+    fn nothing_to_send(&mut self) {
         self.limits.note(&self.board, &self.host);
-        self.end_of_turn(blocked);
+        self.end_of_turn(false);
     }
 
+    /// `blocked`: data waits for a larger window.
     #[inline]
     fn end_of_turn(&mut self, blocked: bool) {
         self.host
