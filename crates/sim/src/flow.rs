@@ -331,7 +331,7 @@ impl Flow {
 
     /// Sends an ACK to the sender. It takes the propagation delay and the host's jitter, and never
     /// overtakes another ACK.
-    #[inline]
+    #[inline(never)]
     pub(crate) fn fly(&mut self, at_ns: u64, ack: &Ack) {
         let arrives_ns = self.back.arrives_ns(at_ns);
         if let Phase::Open(connection) = &mut self.phase {

@@ -43,10 +43,15 @@ impl Clock {
         debug_assert!(now_ns >= self.now_ns);
         self.now_ns = now_ns;
         if now_ns >= self.next_tick_ns {
-            let ticks = (now_ns - self.next_tick_ns) / self.tick_ns + 1;
-            self.next_tick_ns += ticks * self.tick_ns;
-            self.jiffies += ticks;
+            self.tick();
         }
+    }
+
+    #[inline(never)]
+    fn tick(&mut self) {
+        let ticks = (self.now_ns - self.next_tick_ns) / self.tick_ns + 1;
+        self.next_tick_ns += ticks * self.tick_ns;
+        self.jiffies += ticks;
     }
 
     /// Time of the current call.

@@ -37,7 +37,8 @@ pub struct Receiver {
     /// `TCP_MAX_QUICKACKS`.
     max_quick_acks: u32,
     segments_per_ack: u64,
-    reads: Reads,
+    /// How many segments the application wants to read at once (`SO_RCVLOWAT`).
+    read_segments: u64,
     /// The application has asked for a window below the right edge (TCP_WINDOW_CLAMP), which never
     /// moves back.
     clamped: bool,
@@ -59,8 +60,8 @@ pub struct Receiver {
     /// RFC 7323's TS.Recent and Last.ACK.sent; Linux calls the latter `rcv_wup`.
     ts_recent_ns: u64,
     last_ack_sent: u64,
-    /// Segments that the application has read (`copied_seq`).
-    copied: u64,
+    /// The application reads as soon as all segments below this one are in order.
+    reads_at: u64,
 
     /// ICSK_ACK_SCHED, ICSK_ACK_PUSHED, ICSK_ACK_TIMER: what is pending until an ACK leaves.
     scheduled: bool,
@@ -93,7 +94,10 @@ impl Receiver {
             sack_compression: kernel.sack_compression,
             max_quick_acks: kernel.quick_acks,
             segments_per_ack: switches.segments_per_ack.into(),
-            reads: switches.reads,
+            read_segments: match switches.reads {
+                Reads::AtOnce => 1,
+                Reads::Bulk { segments } => segments,
+            },
             clamped: kernel.clamps_window,
             compression_ns: (rtt_ns / 20).min(MAX_COMPRESSION_NS) + COMPRESSION_SLACK_NS,
             min_ato,
@@ -105,7 +109,8 @@ impl Receiver {
             duplicate: None,
             ts_recent_ns: 0,
             last_ack_sent: 0,
-            copied: 0,
+            // Even a reader in bulk reads the first segment at once.
+            reads_at: 1,
             scheduled: false,
             pushed: false,
             delayed: false,
@@ -145,6 +150,7 @@ impl Receiver {
 
     /// Handles the timer that is due at `now_ns`, if one is. Returns the ACK that it sends. Two
     /// timers may be due: call it until [`poll_timeout`](Self::poll_timeout) is later.
+    #[inline(never)]
     pub fn handle_timeout(&mut self, now_ns: u64) -> Option<Ack> {
         self.clock.advance(now_ns);
         if self.compressed_at_ns <= now_ns {
@@ -186,13 +192,21 @@ impl Receiver {
         }
         self.rcv_nxt += 1;
         self.data_received(pushed);
-        if last || self.has_enough() || self.acknowledges_each() {
-            let ack = self.ack();
-            self.application_reads();
-            return Some(ack);
+        let answers = last || self.has_enough() || self.acknowledges_each();
+        if !answers {
+            self.delay_ack();
         }
-        self.delay_ack();
-        self.application_reads().then(|| self.ack())
+        self.answer(answers)
+    }
+
+    /// Lets the application read. Sends an ACK if the segment `answers`, or if reading causes one.
+    #[inline]
+    fn answer(&mut self, answers: bool) -> Option<Ack> {
+        let reads = self.will_read();
+        if reads {
+            self.reads_at = self.rcv_nxt + self.read_segments;
+        }
+        (answers || (reads && self.reading_answers())).then(|| self.ack())
     }
 
     /// A segment that is not the next one, or that arrives while a gap is open.
@@ -218,9 +232,7 @@ impl Receiver {
             self.remove_sacks();
             if self.out_of_order.is_empty() {
                 // RFC 5681, 4.2: send an ACK at once when a gap is filled.
-                let ack = self.ack();
-                self.application_reads();
-                return Some(ack);
+                return self.answer(true);
             }
         } else {
             if self.out_of_order.contains(segment) {
@@ -236,12 +248,8 @@ impl Receiver {
                 return overflow;
             }
         }
-        if self.answers_gap() {
-            let ack = self.ack();
-            self.application_reads();
-            return Some(ack);
-        }
-        self.application_reads().then(|| self.ack())
+        let answers = self.answers_gap();
+        self.answer(answers)
     }
 
     /// `tcp_event_data_recv`: the engine of delayed and quick ACKs sees a segment in order.
@@ -329,25 +337,17 @@ impl Receiver {
         }
     }
 
-    /// Whether enough data is in order for the application (`SO_RCVLOWAT`).
+    /// Whether enough data is in order for the application.
     #[inline]
     fn will_read(&self) -> bool {
-        let wanted = match self.reads {
-            Reads::Bulk { segments } if self.copied > 0 => segments,
-            _ => 1,
-        };
-        self.rcv_nxt - self.copied >= wanted
+        self.rcv_nxt >= self.reads_at
     }
 
-    /// The application reads what is in order, if it wants to. Returns whether an ACK leaves
-    /// (`__tcp_cleanup_rbuf`): because enough has arrived, or because the buffer is empty now and
-    /// the sender has marked the end of a burst.
+    /// The application has read what is in order. Whether an ACK leaves (`__tcp_cleanup_rbuf`):
+    /// because enough has arrived, or because the buffer is empty now and the sender has marked the
+    /// end of a burst.
     #[inline]
-    fn application_reads(&mut self) -> bool {
-        if !self.will_read() {
-            return false;
-        }
-        self.copied = self.rcv_nxt;
+    fn reading_answers(&self) -> bool {
         let enough = self.rcv_nxt - self.last_ack_sent >= 2;
         self.scheduled && (enough || (self.pushed && self.out_of_order.is_empty()))
     }
@@ -415,22 +415,20 @@ impl Receiver {
         let steps = self.clamped && self.rcv_nxt - self.last_ack_sent >= WINDOW_STEP_SEGMENTS;
         let new_window = steps || self.last_ack_sent == 0;
         self.last_ack_sent = self.rcv_nxt;
-        let plain = self.blocks[0].1 == 0 && self.duplicate.is_none();
-        Ack {
+        let mut ack = Ack {
             ack: self.rcv_nxt,
             echo_ns: self.ts_recent_ns,
-            sacks: if plain {
-                SackBlocks::default()
-            } else {
-                self.report()
-            },
+            sacks: SackBlocks::default(),
             new_window,
+        };
+        if self.blocks[0].1 > 0 || self.duplicate.is_some() {
+            self.report(&mut ack.sacks);
         }
+        ack
     }
 
     #[cold]
-    fn report(&mut self) -> SackBlocks {
-        let mut sacks = SackBlocks::default();
+    fn report(&mut self, sacks: &mut SackBlocks) {
         if let Some(range) = self.duplicate.take() {
             sacks.duplicate = true;
             sacks.push(range);
@@ -438,7 +436,6 @@ impl Receiver {
         for block in self.blocks.iter().filter(|block| block.1 > 0) {
             sacks.push(*block);
         }
-        sacks
     }
 }
 
