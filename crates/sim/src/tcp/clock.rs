@@ -19,6 +19,8 @@ pub struct Clock {
     now_ns: u64,
     tick_ns: u64,
     tick_us: u64,
+    /// 2⁶⁴ / `tick_us`, rounded up.
+    per_tick: u64,
     next_tick_ns: u64,
     jiffies: u64,
     rounds_up: bool,
@@ -27,10 +29,12 @@ pub struct Clock {
 impl Clock {
     /// Makes a clock with `hz` ticks a second, which first ticks at `phase_ns`.
     pub const fn new(kernel: &Kernel, hz: u32, phase_ns: u64) -> Self {
+        let tick_us = 1_000_000 / hz as u64;
         Self {
             now_ns: 0,
             tick_ns: 1_000_000_000 / hz as u64,
-            tick_us: 1_000_000 / hz as u64,
+            tick_us,
+            per_tick: u64::MAX / tick_us + 1,
             next_tick_ns: phase_ns,
             jiffies: FIRST_JIFFY,
             rounds_up: kernel.timers_round_up,
@@ -71,10 +75,12 @@ impl Clock {
         self.tick_us
     }
 
-    /// `usecs_to_jiffies`: rounds up.
+    /// `usecs_to_jiffies`: rounds up. A division would cost more; the product is exact for less than
+    /// 2⁶⁴ / `tick_us` µs, which is years.
     #[inline]
     pub(super) fn jiffies_of_us(&self, us: u64) -> u64 {
-        us.div_ceil(self.tick_us)
+        let ticks = u128::from(us + self.tick_us - 1) * u128::from(self.per_tick);
+        (ticks >> 64) as u64
     }
 
     /// When a timer fires that is armed now for `delay` jiffies. The wheel of Linux since 4.8
@@ -145,5 +151,14 @@ mod tests {
             [0, 1, 1_000, 1_001].map(|us| clock.jiffies_of_us(us)),
             [0, 1, 1, 2]
         );
+        for hz in [24, 64, 100, 250, 300, 1_000, 10_000] {
+            let kernel = Kernel::of(Profile::Linux6);
+            let (clock, tick_us) = (Clock::new(&kernel, hz, 0), 1_000_000 / u64::from(hz));
+            for ticks in [0, 1, 2, 7, 200, 120_000, 16_000_003] {
+                for us in (ticks * tick_us).saturating_sub(2)..=ticks * tick_us + 2 {
+                    assert_eq!(clock.jiffies_of_us(us), us.div_ceil(tick_us), "{us} {hz}");
+                }
+            }
+        }
     }
 }

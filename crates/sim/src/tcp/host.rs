@@ -125,6 +125,12 @@ impl Host {
         self.clock.now_ns()
     }
 
+    /// The same in whole microseconds (`tcp_mstamp`).
+    #[inline]
+    pub(super) fn now_us(&self) -> u64 {
+        self.tp().tcp_mstamp
+    }
+
     #[inline]
     pub(super) fn jiffies(&self) -> u32 {
         self.tp().inet_conn.sk.sk_host.jiffies

@@ -23,7 +23,7 @@ pub(super) enum Timer {
 
 /// `tcp_rto_delta_us`: how far the timeout of a segment is away; 0: it has passed.
 fn until_us(host: &Host, sent_ns: u64) -> u64 {
-    (sent_ns / 1_000 + host.rto_us()).saturating_sub(host.now_ns() / 1_000)
+    (sent_ns / 1_000 + host.rto_us()).saturating_sub(host.now_us())
 }
 
 /// The timer of a connection.
@@ -136,21 +136,24 @@ impl Sender {
         }
     }
 
+    /// Sets the timer for a tail loss probe, or for the timeout if that is earlier. Returns whether
+    /// the state allows a probe. If an ACK is `advancing`, the timeout counts from now.
     #[inline]
     pub(super) fn schedule_loss_probe(&mut self, advancing: bool) -> bool {
-        let timeout = || match advancing {
-            true => self.host.rto(),
-            false => {
-                let until_us = until_us(&self.host, self.board.head_sent_ns());
-                self.host.jiffies_of_us(until_us)
-            }
+        let host = &self.host;
+        let Some(probe_us) = self.tlp.wait_us(host) else {
+            return false;
         };
-        let wait = self.tlp.wait(&self.host, timeout);
-        if let Some(wait) = wait {
-            let at_ns = self.host.fires_ns(wait);
-            self.timers.arm(Timer::LossProbe, at_ns);
-        }
-        wait.is_some()
+        let wait = if advancing {
+            host.jiffies_of_us(probe_us).min(host.rto())
+        } else {
+            host.jiffies_of_us(match until_us(host, self.board.head_sent_ns()) {
+                0 => probe_us,
+                timeout_us => probe_us.min(timeout_us),
+            })
+        };
+        self.timers.arm(Timer::LossProbe, host.fires_ns(wait));
+        true
     }
 
     /// Handles the timer that is due at [`poll_timeout`](Self::poll_timeout).

@@ -2,7 +2,7 @@
 //! `tcp_process_tlp_ack`): after two RTTs without an ACK the sender sends one segment. The SACK of
 //! that segment shows which segments were lost.
 //!
-//! How to drive it: [`wait`](Tlp::wait) says when to probe. Call [`fire`](Tlp::fire) at that
+//! How to drive it: [`wait_us`](Tlp::wait_us) says when to probe. Call [`fire`](Tlp::fire) at that
 //! time; [`take`](Tlp::take) then says that the next transmission is a probe. Call
 //! [`on_sent`](Tlp::on_sent) after the probe, and [`on_ack`](Tlp::on_ack) for each ACK while a
 //! probe [`is_out`](Tlp::is_out).
@@ -42,15 +42,17 @@ impl Tlp {
         }
     }
 
-    /// How long to wait for a tail loss probe, jiffies: two RTTs, or the timeout if that is earlier;
-    /// `None` if the state allows no probe. `timeout` is how far the timeout is away; 0: it has
-    /// passed.
+    /// How long to wait for a tail loss probe, µs: two RTTs, if the timeout is not earlier; `None`
+    /// if the state allows no probe.
     #[inline]
-    pub(crate) fn wait(&self, host: &Host, timeout: impl FnOnce() -> u64) -> Option<u64> {
+    pub(crate) fn wait_us(&self, host: &Host) -> Option<u64> {
+        if !self.enabled {
+            return None;
+        }
         let tp = host.tp();
         let state = tp.inet_conn.icsk_ca_state;
         let open = state == CaState::Open as u8 || state == CaState::Cwr as u8;
-        if !self.enabled || tp.packets_out == 0 || !open || tp.sacked_out > 0 {
+        if tp.packets_out == 0 || !open || tp.sacked_out > 0 {
             return None;
         }
         // A single segment may wait for a delayed ACK.
@@ -58,12 +60,7 @@ impl Tlp {
             1 => u64::from(RTO_MIN_US),
             _ => TIMEOUT_MIN_US,
         };
-        let probe_us = u64::from(tp.srtt_us >> 2) + grace_us;
-        let probe = host.jiffies_of_us(probe_us);
-        Some(match timeout() {
-            0 => probe,
-            timeout => probe.min(timeout),
-        })
+        Some(u64::from(tp.srtt_us >> 2) + grace_us)
     }
 
     /// Notes that the timer fired.
