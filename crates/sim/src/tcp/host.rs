@@ -11,7 +11,7 @@
 //! | field | written by | test |
 //! |---|---|---|
 //! | `tcp_mstamp`, `sk_host.jiffies` | [`clock`](Host::clock) | `host::tests::the_clock_ticks_at_its_phase` |
-//! | `snd_una`, `snd_nxt` | [`publish_sequence`](Host::publish_sequence), [`in_ack_event`](Host::in_ack_event) | `host::tests::sequence_numbers_count_bytes_and_wrap`, `tests/sender.rs` |
+//! | `snd_una`, `snd_nxt` | [`publish_una`](Host::publish_una), [`publish_nxt`](Host::publish_nxt) | `host::tests::sequence_numbers_count_bytes_and_wrap`, `tests/sender.rs` |
 //! | `snd_cwnd` * | [`set_cwnd`](Host::set_cwnd), [`undo`](Host::undo), [`restart_cwnd`](Host::restart_cwnd) | `tests/rfc.rs`, `tests/undo.rs`, `tests/sender.rs` |
 //! | `snd_ssthresh` * | [`begin_reduction`](Host::begin_reduction), [`set_ssthresh`](Host::set_ssthresh), [`undo`](Host::undo), [`restart_cwnd`](Host::restart_cwnd) | `tests/rfc.rs`, `tests/undo.rs`, `tests/sender.rs` |
 //! | `snd_cwnd_cnt` * | [`set_cwnd_cnt`](Host::set_cwnd_cnt) | `tests/undo.rs` |
@@ -256,11 +256,17 @@ impl Host {
         Counts(self.cc.tp_mut())
     }
 
-    /// Shows algorithms the sequence numbers as the kernel counts them: bytes, modulo 2³².
+    /// Shows algorithms the first unacknowledged segment as the kernel counts: bytes, modulo 2³².
     #[inline]
-    pub(super) fn publish_sequence(&mut self, una: u64, nxt: u64) {
+    pub(super) fn publish_una(&mut self, una: u64) {
         let tp = self.cc.tp_mut();
         tp.snd_una = (una as u32).wrapping_mul(tp.mss_cache);
+    }
+
+    /// The same for the next new segment.
+    #[inline]
+    pub(super) fn publish_nxt(&mut self, nxt: u64) {
+        let tp = self.cc.tp_mut();
         tp.snd_nxt = (nxt as u32).wrapping_mul(tp.mss_cache);
     }
 
@@ -406,8 +412,7 @@ impl Host {
         if !self.cc.has_in_ack_event() {
             return;
         }
-        let tp = self.cc.tp_mut();
-        tp.snd_una = (una as u32).wrapping_mul(tp.mss_cache);
+        self.publish_una(una);
         let update = if advanced { CA_ACK_WIN_UPDATE } else { 0 };
         let path = if slow { CA_ACK_SLOWPATH } else { 0 };
         self.cc.in_ack_event(update | path);
@@ -701,10 +706,12 @@ mod tests {
     #[test]
     fn sequence_numbers_count_bytes_and_wrap() {
         let mut host = reno(Profile::Linux6, 10);
-        host.publish_sequence(3, 1 << 32);
+        host.publish_una(3);
+        host.publish_nxt(1 << 32);
         assert_eq!((host.tp().snd_una, host.tp().snd_nxt), (3 * 1448, 0));
         // 2³² bytes are 2 966 137 segments and 920 bytes.
-        host.publish_sequence(2_966_137, 2_966_138);
+        host.publish_una(2_966_137);
+        host.publish_nxt(2_966_138);
         let tp = host.tp();
         assert_eq!((tp.snd_una.wrapping_add(920), tp.snd_nxt), (0, 1448 - 920));
     }

@@ -61,8 +61,11 @@ impl Pacer {
     pub(super) fn on_sent(&mut self, host: &Host, segments: u32, sent_packets: u64) {
         let tp = host.tp();
         let sk = &tp.inet_conn.sk;
+        if sk.sk_pacing_status == SK_PACING_NONE {
+            return;
+        }
         let rate = sk.sk_pacing_rate;
-        if sk.sk_pacing_status == SK_PACING_NONE || rate == 0 || sent_packets <= UNPACED_PACKETS {
+        if rate == 0 || sent_packets <= UNPACED_PACKETS {
             return;
         }
         let bytes = u64::from(segments) * u64::from(tp.mss_cache);

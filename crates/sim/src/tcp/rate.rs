@@ -220,7 +220,7 @@ mod tests {
             let before = self.host.tp().delivered;
             let mut delivery = Delivery {
                 youngest_ns: u64::MAX,
-                echo_ms: u64::MAX,
+                echo_ns: u64::MAX,
                 ..Delivery::default()
             };
             self.board.sack(self.host.counts(), sack, 0, &mut delivery);

@@ -59,9 +59,9 @@ pub(super) struct Delivery {
     pub last_sent_ns: u64,
     /// A retransmission after this time is too young to be what this ACK answers.
     pub youngest_ns: u64,
-    /// The timestamp echo, whole milliseconds: neither is a later retransmission that the ACK
+    /// The timestamp echo. Neither is a retransmission of a later millisecond that the ACK
     /// acknowledges.
-    pub echo_ms: u64,
+    pub echo_ns: u64,
 }
 
 impl Delivery {
@@ -240,7 +240,7 @@ impl Scoreboard {
                 counts.delivered(1);
                 // `tcp_skb_spurious_retrans`
                 let retransmitted = flags & EVER_RETRANS != 0;
-                if !retransmitted || delivery.echo_ms >= sent_ns / NS_PER_MS {
+                if !retransmitted || delivery.echo_ns / NS_PER_MS >= sent_ns / NS_PER_MS {
                     delivery.deliver((sent_ns, segment), retransmitted);
                 }
             }

@@ -159,7 +159,7 @@ impl Sender {
         let min_rtt_ns = u64::from(self.rtt.min_us()) * 1_000;
         let mut delivery = Delivery {
             youngest_ns: now_ns.saturating_sub(min_rtt_ns),
-            echo_ms: ack.echo_ns / 1_000_000,
+            echo_ns: ack.echo_ns,
             prior_sacked_end: self.board.sacked_end(),
             ..Delivery::default()
         };
@@ -187,8 +187,7 @@ impl Sender {
                 .on_delivered(now_ns, newest, delivery.last_sent_ns);
         }
         let rtt_us = self.measure(&delivery, una_advanced, ack.echo_ns);
-        self.host
-            .publish_sequence(self.board.una(), self.board.nxt());
+        self.host.publish_una(self.board.una());
         let newest = self.rate.on_delivered(&delivery);
         self.host.pkts_acked(&AckSample {
             pkts_acked: delivery.acked,
@@ -219,11 +218,11 @@ impl Sender {
         let dubious =
             !una_advanced || flags.data_sacked || flags.duplicate_sack || !self.host.is_open();
         // A SACK of a segment that was sent before the last sending of the head is progress too.
-        let head_ns = self.board.head_sent_ns();
-        let sacked_older = delivery
-            .sacked_sent_ns
-            .is_some_and(|(first_ns, _)| first_ns < head_ns);
-        flags.set_timer = una_advanced || (sacked_older && self.tp().packets_out > 0);
+        let sacked_older = || {
+            let first_ns = delivery.sacked_sent_ns.map_or(u64::MAX, |(first, _)| first);
+            first_ns < self.board.head_sent_ns() && self.tp().packets_out > 0
+        };
+        flags.set_timer = una_advanced || sacked_older();
         match self.machine {
             Machine::Linux6 => {
                 if dubious {

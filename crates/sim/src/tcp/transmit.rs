@@ -215,8 +215,7 @@ impl Sender {
     /// `blocked`: data waits for a larger window.
     #[inline]
     fn end_of_turn(&mut self, blocked: bool) {
-        self.host
-            .publish_sequence(self.board.una(), self.board.nxt());
+        self.host.publish_nxt(self.board.nxt());
         self.validation
             .end_of_turn(&mut self.host, &self.board, blocked);
     }
