@@ -35,18 +35,22 @@ struct FlyingAck {
 impl AckLine {
     #[inline]
     pub(crate) fn push(&mut self, at_ns: u64, ack: &Ack) {
-        let blocks = ack.sacks.as_slice();
+        if !ack.sacks.is_empty() {
+            self.push_blocks(&ack.sacks);
+        }
         self.acks.push_back(FlyingAck {
             at_ns,
             ack: ack.ack,
             echo_ns: ack.echo_ns,
-            blocks: blocks.len() as u8,
+            blocks: ack.sacks.len(),
             duplicate: ack.sacks.duplicate,
             new_window: ack.new_window,
         });
-        if !blocks.is_empty() {
-            self.blocks.extend(blocks);
-        }
+    }
+
+    #[cold]
+    fn push_blocks(&mut self, sacks: &SackBlocks) {
+        self.blocks.extend(sacks.as_slice());
     }
 
     /// How many ACKs are on their way.
@@ -62,19 +66,19 @@ impl AckLine {
     #[inline]
     pub(crate) fn pop(&mut self) -> Option<Ack> {
         let flying = self.acks.pop_front()?;
-        let mut sacks = SackBlocks::default();
-        for _ in 0..flying.blocks {
-            if let Some(block) = self.blocks.pop_front() {
-                sacks.push(block);
-            }
-        }
-        sacks.duplicate = flying.duplicate;
-        Some(Ack {
+        let mut ack = Ack {
             ack: flying.ack,
             echo_ns: flying.echo_ns,
-            sacks,
+            sacks: SackBlocks::default(),
             new_window: flying.new_window,
-        })
+        };
+        ack.sacks.duplicate = flying.duplicate;
+        for _ in 0..flying.blocks {
+            if let Some(block) = self.blocks.pop_front() {
+                ack.sacks.push(block);
+            }
+        }
+        Some(ack)
     }
 }
 
@@ -314,8 +318,8 @@ impl Flow {
         let answer = connection
             .receiver
             .handle_segment(at_ns, segment, sent_ns, pushed, last);
-        if let Some(ack) = answer {
-            self.answer(at_ns, &ack);
+        if let Some(ack) = &answer {
+            self.answer(at_ns, ack);
         }
     }
 

@@ -86,6 +86,12 @@ impl SackBlocks {
         &self.blocks[..usize::from(self.len)]
     }
 
+    /// How many blocks there are.
+    #[inline]
+    pub fn len(&self) -> u8 {
+        self.len
+    }
+
     /// Whether there are no blocks.
     #[inline]
     pub fn is_empty(&self) -> bool {
