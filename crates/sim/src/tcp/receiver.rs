@@ -235,11 +235,12 @@ impl Receiver {
                 return self.answer(true);
             }
         } else {
-            if self.out_of_order.contains(segment) {
+            let mut new = false;
+            self.out_of_order
+                .insert((segment, segment + 1), |_| new = true);
+            if !new {
                 self.duplicates += 1;
                 self.duplicate = Some((segment, segment + 1));
-            } else {
-                self.out_of_order.insert((segment, segment + 1), |_| ());
             }
             let overflow = self.overflows(segment).then(|| self.ack());
             self.add_sack((segment, segment + 1));
@@ -360,9 +361,11 @@ impl Receiver {
     /// `tcp_sack_new_ofo_skb`: a segment that touches neither of the two most recent blocks may
     /// push out a block that no ACK has reported yet. Then the compressed ACK must leave first.
     fn overflows(&self, segment: u64) -> bool {
-        let known = self.blocks.iter().filter(|block| block.1 > 0).count();
-        let place = self.touched((segment, segment + 1)).unwrap_or(known);
-        self.compressed > 0 && place >= SACK_BLOCKS_EXPECTED
+        let place = || {
+            let known = self.blocks.iter().filter(|block| block.1 > 0).count();
+            self.touched((segment, segment + 1)).unwrap_or(known)
+        };
+        self.compressed > 0 && place() >= SACK_BLOCKS_EXPECTED
     }
 
     /// Puts a range first in the SACK list: with the block that it extends and all that they touch
@@ -372,6 +375,11 @@ impl Receiver {
         let extended = self.touched(range);
         if let Some(index) = extended {
             range = hull(range, self.blocks[index]);
+            let joined = self.blocks.iter().filter(|&&block| touches(block, range));
+            if index == 0 && joined.count() == 1 {
+                self.blocks[0] = range;
+                return;
+            }
         }
         let old = std::mem::replace(&mut self.blocks, [(0, 0); SACK_BLOCKS]);
         let mut used = 1;
