@@ -97,6 +97,8 @@ pub(super) struct Scoreboard {
     flags: Vec<u8>,
     mask: u64,
     sacked: RangeSet,
+    /// The SACK blocks of the ACK before (`recv_sack_cache`).
+    last_blocks: [Range; 3],
     /// Segments from here on have no flags but PUSHED and ENDS.
     clean_from: u64,
     /// All unacknowledged segments below are SACKed, lost or retransmitted.
@@ -119,6 +121,7 @@ impl Scoreboard {
             flags: vec![0; capacity],
             mask: capacity as u64 - 1,
             sacked: RangeSet::default(),
+            last_blocks: [(0, 0); 3],
             clean_from: 0,
             judged: 0,
             retransmissions: VecDeque::new(),
@@ -252,6 +255,18 @@ impl Scoreboard {
         if counts.get().packets_out == 0 {
             self.retransmissions.clear();
         }
+    }
+
+    /// The SACK blocks of an ACK that the ACK before did not have, in ascending order; the others
+    /// say nothing new.
+    pub(super) fn new_blocks(&mut self, blocks: &[Range]) -> impl Iterator<Item = Range> + use<> {
+        let last = std::mem::take(&mut self.last_blocks);
+        self.last_blocks[..blocks.len()].copy_from_slice(blocks);
+        let mut ascending = self.last_blocks;
+        ascending.sort_unstable();
+        ascending
+            .into_iter()
+            .filter(move |block| block.1 > 0 && !last.contains(block))
     }
 
     /// Takes one SACK block.

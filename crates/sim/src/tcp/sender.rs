@@ -296,11 +296,7 @@ impl Sender {
             blocks = &blocks[1..];
         }
         // In ascending order: the first is the one whose RTT counts.
-        let mut ascending = [(0, 0); 3];
-        ascending[..blocks.len()].copy_from_slice(blocks);
-        let ascending = &mut ascending[..blocks.len()];
-        ascending.sort_unstable();
-        for &block in ascending.iter() {
+        for block in self.board.new_blocks(blocks) {
             self.board
                 .sack(self.host.counts(), block, self.high_seq, delivery);
         }
