@@ -11,11 +11,17 @@
 //! To add a discipline, write its file, and add a line to [`QueueKind`] and to each `match` of
 //! [`Queue`].
 
+mod codel;
 mod droptail;
 mod fifo;
+mod parameters;
+#[cfg(test)]
+mod script;
 
+pub use codel::{Codel, CodelParameters};
 pub use droptail::DropTail;
 pub use fifo::Fifo;
+pub use parameters::{OutOfRange, Parameter, Values};
 
 use crate::link::Buffer;
 use crate::rng::Stream;
@@ -137,6 +143,21 @@ pub enum QueueKind {
     /// A FIFO that drops what arrives while it is full.
     #[default]
     DropTail,
+    /// CoDel.
+    Codel(CodelParameters),
+}
+
+impl QueueKind {
+    /// Checks every parameter.
+    ///
+    /// # Errors
+    /// The first parameter that is out of its range.
+    pub fn validate(&self) -> Result<(), OutOfRange> {
+        match self {
+            Self::DropTail => Ok(()),
+            Self::Codel(parameters) => parameters.validate(),
+        }
+    }
 }
 
 /// A queue of any discipline.
@@ -144,13 +165,16 @@ pub enum QueueKind {
 pub enum Queue<P> {
     /// See [`DropTail`].
     DropTail(DropTail<P>),
+    /// See [`Codel`].
+    Codel(Codel<P>),
 }
 
 impl<P> Queue<P> {
     /// An empty queue. `random` is the stream of this queue ([`Draw::Queue`](crate::rng::Draw)).
-    pub fn new(kind: &QueueKind, buffer: Buffer, _random: Stream) -> Self {
+    pub fn new(kind: &QueueKind, buffer: Buffer, random: Stream) -> Self {
         match kind {
             QueueKind::DropTail => Self::DropTail(DropTail::new(buffer)),
+            QueueKind::Codel(parameters) => Self::Codel(Codel::new(parameters, buffer, random)),
         }
     }
 }
@@ -160,6 +184,7 @@ impl<P> Discipline<P> for Queue<P> {
     fn enqueue(&mut self, now_ns: u64, packet: Packet<P>, wire: Load, ledger: &mut impl Ledger<P>) {
         match self {
             Self::DropTail(queue) => queue.enqueue(now_ns, packet, wire, ledger),
+            Self::Codel(queue) => queue.enqueue(now_ns, packet, wire, ledger),
         }
     }
 
@@ -167,6 +192,7 @@ impl<P> Discipline<P> for Queue<P> {
     fn dequeue(&mut self, now_ns: u64, ledger: &mut impl Ledger<P>) -> Option<Packet<P>> {
         match self {
             Self::DropTail(queue) => queue.dequeue(now_ns, ledger),
+            Self::Codel(queue) => queue.dequeue(now_ns, ledger),
         }
     }
 
@@ -174,6 +200,7 @@ impl<P> Discipline<P> for Queue<P> {
     fn load(&self) -> Load {
         match self {
             Self::DropTail(queue) => queue.load(),
+            Self::Codel(queue) => queue.load(),
         }
     }
 
@@ -181,12 +208,14 @@ impl<P> Discipline<P> for Queue<P> {
     fn next_update_ns(&self) -> u64 {
         match self {
             Self::DropTail(queue) => queue.next_update_ns(),
+            Self::Codel(queue) => queue.next_update_ns(),
         }
     }
 
     fn update(&mut self, now_ns: u64) {
         match self {
             Self::DropTail(queue) => queue.update(now_ns),
+            Self::Codel(queue) => queue.update(now_ns),
         }
     }
 }

@@ -1,0 +1,124 @@
+//! The parameters of queue disciplines: one declaration gives their type, defaults, ranges and text.
+
+/// What a parameter is. The user's schema and its documentation are made from it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Parameter {
+    /// Its name, which ends in its unit.
+    pub name: &'static str,
+    /// What it means, and the source of its default.
+    pub meaning: &'static str,
+    /// Its values.
+    pub values: Values,
+}
+
+/// The values of a parameter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Values {
+    /// Whole numbers from `least` to `most`.
+    Integer {
+        /// The value of a parameter that is not given.
+        default: u64,
+        /// The smallest value.
+        least: u64,
+        /// The largest value.
+        most: u64,
+    },
+    /// True or false.
+    Switch {
+        /// The value of a parameter that is not given.
+        default: bool,
+    },
+}
+
+/// A parameter that is out of its range.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OutOfRange {
+    /// Its name.
+    pub name: &'static str,
+    /// Its value.
+    pub value: u64,
+    /// The smallest value that it may have here.
+    pub least: u64,
+    /// The largest value that it may have here.
+    pub most: u64,
+}
+
+/// Checks that `value` is from `least` to `most`.
+///
+/// # Errors
+/// That it is not.
+pub(super) fn within(
+    name: &'static str,
+    value: u64,
+    least: u64,
+    most: u64,
+) -> Result<(), OutOfRange> {
+    let error = OutOfRange {
+        name,
+        value,
+        least,
+        most,
+    };
+    (least..=most).contains(&value).then_some(()).ok_or(error)
+}
+
+/// Declares the parameters of a discipline: `name: u64 = DEFAULT in LEAST..=MOST` or
+/// `name: bool = DEFAULT`, each with a doc comment. `also CHECK` names a function that checks what
+/// ranges cannot say.
+macro_rules! parameters {
+    (
+        $(#[doc = $doc:literal])*
+        $type:ident $(also $check:ident)? {
+            $($(#[doc = $meaning:literal])* $name:ident: $kind:ident = $default:literal $(in $least:literal ..= $most:literal)?,)*
+        }
+    ) => {
+        $(#[doc = $doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+        #[serde(default, deny_unknown_fields)]
+        pub struct $type {
+            $(
+                $(#[doc = $meaning])*
+                #[doc = concat!("\n\nDefault: `", stringify!($default), "`.")]
+                $(#[doc = concat!("Range: `", stringify!($least), "` to `", stringify!($most), "`.")])?
+                pub $name: $kind,
+            )*
+        }
+
+        impl Default for $type {
+            fn default() -> Self {
+                Self { $($name: $default,)* }
+            }
+        }
+
+        impl $type {
+            /// What its parameters are.
+            pub const PARAMETERS: &'static [$crate::queue::Parameter] = &[$(
+                $crate::queue::Parameter {
+                    name: stringify!($name),
+                    meaning: concat!($($meaning),*).trim_ascii(),
+                    values: $crate::queue::parameters::parameters!(@values $default $(, $least, $most)?),
+                },
+            )*];
+
+            /// Checks every range.
+            ///
+            /// # Errors
+            /// The first parameter that is out of its range.
+            pub fn validate(&self) -> Result<(), $crate::queue::OutOfRange> {
+                $($(
+                    $crate::queue::parameters::within(stringify!($name), self.$name, $least, $most)?;
+                )?)*
+                $(self.$check()?;)?
+                Ok(())
+            }
+        }
+    };
+    (@values $default:literal) => {
+        $crate::queue::Values::Switch { default: $default }
+    };
+    (@values $default:literal, $least:literal, $most:literal) => {
+        $crate::queue::Values::Integer { default: $default, least: $least, most: $most }
+    };
+}
+
+pub(super) use parameters;
