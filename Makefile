@@ -9,7 +9,7 @@ CORE_SOURCES := examples/my_cc.c $(call sources,crates/host crates/net crates/si
 KERNEL_SOURCES := $(call sources,crates)
 export PATH := $(HOME)/.cargo/bin:$(PATH)
 
-.PHONY: help tools about-demo demo build test test-fresh check bench bench-emulator bench-kernel docs docs-claims docs-kernel vectors record lock clean
+.PHONY: help tools about-demo demo build generate test test-fresh check bench bench-emulator bench-kernel docs docs-claims docs-kernel vectors record lock clean
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' Makefile
@@ -65,9 +65,10 @@ bench-emulator: build ## How well the kernel testbed's link keeps time, over rat
 docs-kernel: build ## Rewrite docs/kernel-vs-sim.md and kernel-figures.md (root, 90 minutes, resumes)
 	$(BIN)/python scripts/kernel_vs_sim.py docs
 
-docs: build ## Rewrite the generated pages of docs/
-	$(BIN)/python -c 'from ackclock import tables as of; print(of.markdown(), end="")' > docs/tables.md
-	$(BIN)/python -c 'from ackclock import scenario as of; print(of.markdown(), end="")' > docs/scenario.md
+generate: build ## Rewrite what Rust declares: _core.pyi, docs/tables.md, docs/scenario.md (seconds)
+	$(BIN)/python scripts/generate.py
+
+docs: build generate ## Rewrite the generated pages of docs/
 	$(BIN)/ackclock reproduce cubicfc/fig5 -o out/docs
 	cp out/docs/cubicfc-fig05.png docs/
 	$(BIN)/python scripts/linux_reference.py docs

@@ -7,9 +7,10 @@ import runpy
 import pytest
 
 import ackclock
+import generate
 import kernel_vs_sim
 import linux_reference
-from ackclock import _core, papers, scenario, style, tables
+from ackclock import _core, papers, style
 from conftest import ROOT
 
 README = (ROOT / "README.md").read_text()
@@ -97,10 +98,10 @@ def test_every_name_of_the_python(page):
         functools.reduce(getattr, more, getattr(ackclock, first))
 
 
-@pytest.mark.parametrize("of", [scenario, tables])
-def test_generated_pages(of):
-    page = ROOT / "docs" / f"{of.__name__.split('.')[-1]}.md"
-    assert page.read_text() == of.markdown(), "run `make docs`"
+@pytest.mark.parametrize("file", generate.FILES)
+def test_generated_files(file):
+    text = (ROOT / file).read_text(encoding="utf-8")
+    assert text == generate.FILES[file](), "run `make generate`"
 
 
 def test_pages_of_scripts():

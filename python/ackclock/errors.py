@@ -1,5 +1,5 @@
 """The one exception that a user is meant to read."""
 
-from ackclock._core import AckclockError
 
-__all__ = ["AckclockError"]
+class AckclockError(ValueError):
+    """Bad input: one message that names field, value and fix."""

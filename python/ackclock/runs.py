@@ -126,11 +126,7 @@ def result_of(
         "algorithms": algorithms,
     }
     columns = raw | {
-        table: raw[table]
-        | {
-            name: [getattr(each, name) for each in of for _ in range(each.count)]
-            for name in ("direction", "algorithm")
-        }
+        table: raw[table] | tables.added(of)
         for table, of in (("flows", scenario.flows), ("sessions", scenario.sessions))
     }
     frames = {table: tables.frame(table, columns[table]) for table in tables.TABLES}

@@ -19,7 +19,7 @@ def write(name: str, directory: Path = Path()) -> Path:
     path = directory / f"{name}.c"
     try:
         with path.open("x", encoding="utf-8") as file:
-            file.write(_core.SKELETON.replace("my_cc", name))
+            file.write(_core.skeleton().replace("my_cc", name))
     except FileExistsError:
         raise AckclockError(f"{path}: exists; choose another name or move it away") from None
     except OSError as error:

@@ -1,141 +1,57 @@
-"""The tables of a run: their columns, types and meaning, stated once.
+"""The tables of a run: their columns, types and meaning.
 
-`markdown()` writes `docs/tables.md`. A result checks the engine's columns
-(``crates/sim/src/record.rs``) against this list.
+The engine declares them (``crates/sim/src/record.rs``). `added` makes the columns that say what
+the scenario says of a flow or session. `markdown()` writes `docs/tables.md`.
 """
 
-from collections.abc import Iterable, Mapping
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import polars as pl
 
-#: A sender's congestion state, in the order of the engine's codes (Linux's `tcp_ca_state`).
-STATES = ("open", "disorder", "cwr", "recovery", "loss")
-#: Events of a sender.
-EVENT_KINDS = (
-    "established",
-    "slow_start_exit",
-    "recovery",
-    "recovered",
-    "timeout",
-    "undo",
-    "completed",
-)
+from ackclock import _core
+from ackclock.scenario import Flow, Session
 
-#: Which way data goes: through queue 1 or queue 2.
-DIRECTIONS = ("forward", "reverse")
+#: Column → (type, meaning).
+Columns = dict[str, tuple[Any, str]]
 
-U8, U32, U64 = pl.UInt8, pl.UInt32, pl.UInt64
 
-#: Table → what one row is, and column → (type, meaning). Units end the names.
-TABLES: dict[str, tuple[str, dict[str, tuple[Any, str]]]] = {
-    "flows": (
-        "One row per flow: its totals at the end of the run.",
-        {
-            "flow": (U32, "Number of the flow, from 1."),
-            "start_us": (U64, "When the flow connected, its random spread included."),
-            "completed_us": (U64, "When the last byte was ACKed; 0 if the flow did not finish."),
-            "delivered_bytes": (U64, "Acknowledged payload."),
-            "sent_packets": (U64, "Data packets sent, retransmissions included."),
-            "retransmitted_packets": (U64, "Retransmitted data packets."),
-            "dropped_packets": (U64, "Data packets that the bottleneck dropped."),
-            "recoveries": (U64, "How often the flow entered fast recovery."),
-            "timeouts": (U64, "Retransmission timeouts."),
-            "undos": (U64, "Window reductions that were spurious and therefore undone."),
-            "min_rtt_us": (U64, "Smallest measured RTT."),
-            "receive_window_limited_us": (U64, "Time in which the receive window was the limit."),
-            "send_buffer_limited_us": (U64, "Time in which the send buffer was the limit."),
-            "direction": (pl.Enum(DIRECTIONS), "Direction of the data: forward, reverse."),
-            "algorithm": (pl.String, "Algorithm, as in the scenario."),
-        },
-    ),
-    "samples": (
-        "One row per flow at every multiple of the sample interval and at each of its events.",
-        {
-            "time_us": (U64, "Simulated time."),
-            "flow": (U32, "Number of the flow, from 1."),
-            "cwnd_packets": (U32, "Congestion window."),
-            "ssthresh_packets": (U32, "Slow-start threshold; 2147483647 before the first loss."),
-            "srtt_us": (U32, "Smoothed RTT (RFC 6298); 0 before the first sample."),
-            "min_rtt_us": (U32, "Smallest RTT of the last 300 s; 0 before the first sample."),
-            "in_flight_packets": (U32, "packets_out − (sacked_out + lost_out) + retrans_out."),
-            "delivered_packets": (U64, "Packets known to be delivered (ACKed or SACKed) so far."),
-            "delivered_bytes": (U64, "Cumulatively acknowledged payload so far."),
-            "lost_packets": (
-                U64,
-                "Packets judged lost so far; on the kernel: retransmitted, or marked as lost.",
-            ),
-            "retransmitted_packets": (U64, "Retransmitted packets so far."),
-            "state": (pl.Enum(STATES), f"Congestion state: {', '.join(STATES)}."),
-        },
-    ),
-    "queues": (
-        "One row per sampling instant and queue of the bottleneck.",
-        {
-            "time_us": (U64, "Simulated time."),
-            "queue": (U32, "1: forward; 2: back, if data goes both ways."),
-            "queue_packets": (U64, "Packets in the queue, the one in service included."),
-            "queue_bytes": (U64, "Bytes in the queue."),
-            "enqueued_packets": (U64, "Packets accepted so far."),
-            "dropped_packets": (U64, "Packets dropped so far."),
-            "sent_bytes": (U64, "Bytes that left the queue so far."),
-        },
-    ),
-    "events": (
-        "One row per change of a sender's state, in order of time.",
-        {
-            "time_us": (U64, "Simulated time."),
-            "flow": (U32, "Number of the flow, from 1."),
-            "kind": (pl.Enum(EVENT_KINDS), f"Kind of event: {', '.join(EVENT_KINDS)}."),
-            "cwnd_packets": (U32, "Congestion window just before the event."),
-            "ssthresh_packets": (U32, "Slow-start threshold just after the event."),
-            "in_flight_packets": (U32, "Packets in flight just before the event."),
-        },
-    ),
-    "sessions": (
-        "One row per session: its totals at the end of the run.",
-        {
-            "session": (U32, "Number of the session, from 1."),
-            "transfers": (U64, "Completed transfers."),
-            "delivered_bytes": (U64, "Acknowledged payload."),
-            "sent_packets": (U64, "Data packets sent, retransmissions included."),
-            "retransmitted_packets": (U64, "Retransmitted data packets."),
-            "dropped_packets": (U64, "Data packets that the bottleneck dropped."),
-            "recoveries": (U64, "How often its connections entered fast recovery."),
-            "timeouts": (U64, "Retransmission timeouts."),
-            "direction": (pl.Enum(DIRECTIONS), "Direction of the data: forward, reverse."),
-            "algorithm": (pl.String, "Algorithm, as in the scenario."),
-        },
-    ),
-    "transfers": (
-        "One row per transfer of a session, in order of completion; unfinished transfers last.",
-        {
-            "session": (U32, "Number of the session, from 1."),
-            "start_us": (U64, "When the transfer sent its first SYN."),
-            "completed_us": (U64, "When the last byte was ACKed; 0 if the run ended before."),
-            "size_bytes": (U64, "Payload of the transfer."),
-        },
-    ),
+def _named(names: Sequence[str], meaning: str) -> tuple[Any, str]:
+    return pl.Enum(names), f"{meaning.removesuffix('.')}: {', '.join(names)}."
+
+
+#: What `added` adds to a table.
+_ADDED: Columns = {
+    "direction": _named(("forward", "reverse"), "Direction of the data."),
+    "algorithm": (pl.String, "Algorithm, as in the scenario."),
 }
 
-#: The table that only a kernel run with `--acks` has. The algorithms' private state follows.
-ACKS: tuple[str, dict[str, tuple[Any, str]]] = (
-    """Only `--on kernel --acks` writes this table. It has one row per ACK that an established
-sender received, with the sender's state before TCP handled the ACK. Further columns hold the
-private state of the algorithms: one 64-bit column per member, named as in the C file, such as
-`private.cnt`. A value is null if the flow's algorithm has no member of that name.""",
-    {
-        "time_us": (U64, "When the ACK arrived, by the clock of the samples."),
-        "flow": (U32, "Number of the flow, from 1."),
-        "cwnd_packets": (U32, "Congestion window."),
-        "ssthresh_packets": (U32, "Slow-start threshold; 2147483647 before the first loss."),
-        "srtt_us": (U32, "Smoothed RTT (RFC 6298)."),
-        "in_flight_packets": (U32, "packets_out − (sacked_out + lost_out) + retrans_out."),
-        "state": (pl.Enum(STATES), f"Congestion state: {', '.join(STATES)}."),
-    },
-)
 
-_ALL = TABLES | {"acks": ACKS}
+def added(to: Sequence[Flow | Session]) -> dict[str, list[str]]:
+    """Columns of the tables `flows` and `sessions`, from the scenario."""
+    return {
+        name: [getattr(each, name) for each in to for _ in range(each.count)] for name in _ADDED
+    }
+
+
+def _declared() -> dict[str, tuple[str, Columns]]:
+    types = {"u32": pl.UInt32, "u64": pl.UInt64}
+    tables = {}
+    for table, row, columns in _core.tables():
+        own: Columns = {
+            name: _named(names, meaning) if kind == "name" else (types[kind], meaning)
+            for name, kind, meaning, names in columns
+        }
+        tables[table] = row, own | (_ADDED if table in ("flows", "sessions") else {})
+    return tables
+
+
+_ALL = _declared()
+#: The table that only a kernel run with `--acks` has. The algorithms' private state follows.
+ACKS = _ALL["acks"]
+#: Table of every run → what one row is, and column → (type, meaning). Units end the names.
+TABLES = {name: table for name, table in _ALL.items() if table is not ACKS}
 
 
 def schema(table: str) -> dict[str, Any]:
@@ -144,14 +60,15 @@ def schema(table: str) -> dict[str, Any]:
 
 
 def frame(table: str, columns: Mapping[str, Any]) -> pl.DataFrame:
-    """Makes a polars table of the engine's columns (equal lengths; the state is a code)."""
-    types = schema(table)
-    if list(columns) != list(types):
-        raise TypeError(f"{table}: the engine has columns {list(columns)}, tables.py {list(types)}")
-    series = {name: pl.Series(name, columns[name]) for name in types}
-    if "state" in types:
-        series["state"] = pl.Series(STATES, dtype=types["state"]).gather(series["state"])
-    return pl.DataFrame({name: series[name].cast(dtype) for name, dtype in types.items()})
+    """Makes a polars table of columns of equal length; names may be codes, as of the engine."""
+
+    def series(name: str, dtype: Any) -> pl.Series:
+        values = pl.Series(name, columns[name])
+        if isinstance(dtype, pl.Enum) and values.dtype.is_numeric():
+            return pl.Series(name, dtype.categories, dtype=dtype).gather(values)
+        return values.cast(dtype)
+
+    return pl.DataFrame([series(name, dtype) for name, dtype in schema(table).items()])
 
 
 def acks_frame(
@@ -174,12 +91,13 @@ def markdown() -> str:
         "`ackclock run -o DIR` writes one Parquet file per table. `ackclock.Result` has polars",
         "tables of the same names. Times count from the start of the run. Columns that say",
         '"so far" are cumulative.',
-        "`make docs` writes this page from `python/ackclock/tables.py`.",
+        "`make generate` writes this page from `crates/sim/src/record.rs`.",
         "",
         "Tables: " + " · ".join(f"[{table}](#{table}parquet)" for table in _ALL),
     ]
     for table, (row, columns) in _ALL.items():
-        lines += ["", f"## `{table}.parquet`", "", row, "", "| column | type | meaning |"]
+        text = textwrap.fill(row, 96)
+        lines += ["", f"## `{table}.parquet`", "", text, "", "| column | type | meaning |"]
         lines += ["|---|---|---|"]
         for name, (dtype, meaning) in columns.items():
             kind = "string" if isinstance(dtype, pl.Enum) else str(dtype()).lower()

@@ -50,7 +50,7 @@ impl Caller for Asking {
 /// Raises AckclockError.
 #[pyfunction]
 #[pyo3(signature = (spec, name=None, default=false, tell=None))]
-fn deploy<'py>(
+pub fn deploy<'py>(
     py: Python<'py>,
     spec: &str,
     name: Option<&str>,
@@ -75,7 +75,7 @@ fn deploy<'py>(
 /// Raises AckclockError.
 #[pyfunction]
 #[pyo3(signature = (tell=None))]
-fn deployed(py: Python<'_>, tell: Option<Py<PyAny>>) -> PyResult<Vec<String>> {
+pub fn deployed(py: Python<'_>, tell: Option<Py<PyAny>>) -> PyResult<Vec<String>> {
     let asking = Asking::new(tell);
     py.detach(|| bpf::deployed(&asking))
         .map_err(|error| asking.raise(error))
@@ -87,7 +87,7 @@ fn deployed(py: Python<'_>, tell: Option<Py<PyAny>>) -> PyResult<Vec<String>> {
 /// Raises AckclockError.
 #[pyfunction]
 #[pyo3(signature = (name, tell=None))]
-fn undeploy<'py>(
+pub fn undeploy<'py>(
     py: Python<'py>,
     name: &str,
     tell: Option<Py<PyAny>>,
@@ -106,7 +106,7 @@ fn undeploy<'py>(
 ///
 /// Raises AckclockError.
 #[pyfunction]
-fn status(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
+pub fn status(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
     let registered = py.detach(bpf::status).map_err(refuse)?;
     let each = registered.into_iter().map(|one| {
         let dict = PyDict::new(py);
@@ -141,7 +141,7 @@ fn status(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
 
 /// What this machine can do: what, ok, needed, found, fix of each thing that was looked at.
 #[pyfunction]
-fn doctor(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
+pub fn doctor(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
     let findings = py.detach(ackclock_linux::doctor);
     let each = findings.into_iter().map(|finding| {
         let dict = PyDict::new(py);
@@ -153,13 +153,4 @@ fn doctor(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
         Ok(dict)
     });
     each.collect()
-}
-
-/// Adds the functions of this file to `ackclock._kernel`.
-pub fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_function(wrap_pyfunction!(deploy, module)?)?;
-    module.add_function(wrap_pyfunction!(deployed, module)?)?;
-    module.add_function(wrap_pyfunction!(undeploy, module)?)?;
-    module.add_function(wrap_pyfunction!(status, module)?)?;
-    module.add_function(wrap_pyfunction!(doctor, module)?)
 }

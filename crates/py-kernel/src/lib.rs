@@ -5,7 +5,7 @@ mod testbed;
 
 use pyo3::prelude::*;
 
-pyo3::import_exception!(ackclock._core, AckclockError);
+pyo3::import_exception!(ackclock.errors, AckclockError);
 
 fn refuse(error: impl ToString) -> PyErr {
     AckclockError::new_err(error.to_string())
@@ -19,9 +19,11 @@ fn testbed_version() -> &'static str {
 }
 
 #[pymodule]
-fn _kernel(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_function(wrap_pyfunction!(testbed_version, module)?)?;
-    module.add_function(wrap_pyfunction!(testbed::run_on_kernel, module)?)?;
-    module.add_class::<testbed::Snapshot>()?;
-    kernel::add_to(module)
+mod _kernel {
+    #[pymodule_export]
+    use super::{
+        kernel::{deploy, deployed, doctor, status, undeploy},
+        testbed::{run_on_kernel, Snapshot},
+        testbed_version,
+    };
 }

@@ -5,8 +5,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use ackclock_linux::testbed::{self, Certificate};
-use ackclock_py_tables::{code, tables};
+use ackclock_py_tables::{code, columns, tables};
 use ackclock_sim::batch::message;
+use ackclock_sim::record::AckTable;
 use ackclock_sim::{Control, Scenario};
 use numpy::PyArray1;
 use pyo3::prelude::*;
@@ -80,17 +81,11 @@ pub fn run_on_kernel<'py>(
     let dict = tables(py, run.result, started.elapsed())?;
     dict.set_item("certificate", describe(py, run.certificate)?)?;
     dict.set_item("algorithms", code(py, &run.algorithms)?)?;
-    if let Some(table) = run.acks {
-        let acks = PyDict::new(py);
-        macro_rules! columns {
-            ($($name:ident)*) => {
-                $(acks.set_item(stringify!($name), PyArray1::from_vec(py, table.$name))?;)*
-            };
-        }
-        columns!(time_us flow cwnd_packets ssthresh_packets srtt_us in_flight_packets state);
-        dict.set_item("acks", acks)?;
-        dict.set_item("lost_acks", table.lost_rows)?;
-        let private: Vec<_> = table
+    if let Some(acks) = run.acks {
+        let rows = columns(py, &AckTable::TABLE, acks.rows.into_columns())?;
+        dict.set_item("acks", rows)?;
+        dict.set_item("lost_acks", acks.lost_rows)?;
+        let private: Vec<_> = acks
             .private
             .into_iter()
             .map(|each| {

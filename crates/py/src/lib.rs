@@ -6,19 +6,14 @@ mod run;
 
 use ackclock_host::{Algorithm, Configured};
 use ackclock_py_tables::{fingerprint, number, values};
+use ackclock_sim::record::{self, AckTable, Kind, Table};
 use ackclock_sim::scenario::Scenario;
-use prepared::{Prepared, Snapshot};
-use pyo3::create_exception;
-use pyo3::exceptions::PyValueError;
+use ackclock_sim::RunResult;
+use prepared::Snapshot;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString};
 
-create_exception!(
-    ackclock._core,
-    AckclockError,
-    PyValueError,
-    "Bad input: one message that names field, value and fix."
-);
+pyo3::import_exception!(ackclock.errors, AckclockError);
 
 fn refuse(error: impl ToString) -> PyErr {
     AckclockError::new_err(error.to_string())
@@ -75,6 +70,36 @@ fn the_kernels_own<'py>(py: Python<'py>, spec: &str, name: &str) -> PyResult<Bou
     Ok(dict)
 }
 
+type Column = (
+    &'static str,
+    &'static str,
+    &'static str,
+    &'static [&'static str],
+);
+
+/// The tables of a run: name, what a row is, and of each column name, type ("u32", "u64" or
+/// "name"), meaning and the names that the codes of a "name" stand for.
+#[pyfunction]
+fn tables() -> Vec<(&'static str, &'static str, Vec<Column>)> {
+    let column = |column: &record::Column| {
+        let (kind, names): (_, &[_]) = match column.kind {
+            Kind::U32 => ("u32", &[]),
+            Kind::U64 => ("u64", &[]),
+            Kind::Name(names) => ("name", names),
+        };
+        (column.name, kind, column.meaning, names)
+    };
+    let tables = RunResult::TABLES.iter().chain([&AckTable::TABLE]);
+    let of_table = |table: &Table| {
+        (
+            table.name,
+            table.row,
+            table.columns.iter().map(column).collect(),
+        )
+    };
+    tables.map(of_table).collect()
+}
+
 /// Checks a scenario in canonical JSON; raises AckclockError.
 #[pyfunction]
 fn validate(json: &str) -> PyResult<()> {
@@ -109,16 +134,19 @@ fn describe<'py>(py: Python<'py>, algorithm: &Algorithm) -> PyResult<Bound<'py, 
     Ok(dict)
 }
 
+/// What `ackclock new` writes.
+#[pyfunction]
+fn skeleton() -> &'static str {
+    include_str!("../../../examples/my_cc.c")
+}
+
 #[pymodule]
-fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add("AckclockError", module.py().get_type::<AckclockError>())?;
-    // What `ackclock new` writes.
-    module.add("SKELETON", include_str!("../../../examples/my_cc.c"))?;
-    module.add_function(wrap_pyfunction!(engine_version, module)?)?;
-    module.add_function(wrap_pyfunction!(algorithms, module)?)?;
-    module.add_function(wrap_pyfunction!(configure, module)?)?;
-    module.add_function(wrap_pyfunction!(validate, module)?)?;
-    module.add_class::<Prepared>()?;
-    module.add_class::<Snapshot>()?;
-    module.add_function(wrap_pyfunction!(run::run_many, module)?)
+mod _core {
+    #[pymodule_export]
+    use super::{
+        algorithms, configure, engine_version,
+        prepared::{Prepared, Snapshot},
+        run::run_many,
+        skeleton, tables, validate,
+    };
 }

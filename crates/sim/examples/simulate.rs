@@ -52,7 +52,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 s.delivered_bytes[i],
                 s.lost_packets[i],
                 s.retransmitted_packets[i],
-                s.state[i]
+                s.state[i].0
             )?;
         }
     }

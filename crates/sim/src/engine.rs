@@ -9,7 +9,7 @@
 
 use crate::census::{Census, TraceHash};
 use crate::flow::{Connection, Flow, Phase};
-use crate::record::{AckRow, EventKind, EventRow, QueueRow, RunResult};
+use crate::record::{AckSeen, EventKind, EventRow, QueueRow, RunResult};
 use crate::scenario::{Algorithms, Prepared, Scenario};
 use crate::session::Session;
 use crate::tcp::{Ack, SenderEvent, Transmit};
@@ -41,7 +41,7 @@ struct Dumbbell<'a> {
     result: RunResult,
     census: Census,
     /// The ACKs of flows, if somebody wants them.
-    acks: Option<Vec<AckRow>>,
+    acks: Option<Vec<AckSeen>>,
     /// The losses of data before each queue.
     losses: [EveryNth; 2],
 }
@@ -85,7 +85,7 @@ pub fn run_with_census(
 pub fn run_with_acks(
     scenario: &Scenario,
     control: &Control,
-) -> Result<(RunResult, Vec<AckRow>), RunError> {
+) -> Result<(RunResult, Vec<AckSeen>), RunError> {
     let algorithms = scenario.validate(&Snapshot::default())?;
     let mut dumbbell = Dumbbell::new(scenario, &algorithms);
     dumbbell.acks = Some(Vec::new());

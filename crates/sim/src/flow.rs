@@ -1,7 +1,7 @@
 //! One flow or session of the dumbbell: the two ends of its connection, the ACKs between them, and
 //! when it wants to run next.
 
-use crate::record::{EventCounts, FlowRow, SampleRow, SessionRow, TransferRow};
+use crate::record::{EventCounts, FlowRow, SampleRow, SessionRow, State, TransferRow};
 use crate::scenario::{self, Direction, Flow as FlowScenario, Scenario};
 use crate::session::Session;
 use crate::tcp::profile::{Kernel, Reads, Switches};
@@ -365,7 +365,7 @@ impl Flow {
             delivered_bytes: 0,
             lost_packets: 0,
             retransmitted_packets: 0,
-            state: 0,
+            state: State(0),
         };
         if let Phase::Open(connection) = &self.phase {
             let sender = &connection.sender;
@@ -381,7 +381,7 @@ impl Flow {
                 delivered_bytes: self.delivered_bytes(scenario, sender.una()),
                 lost_packets,
                 retransmitted_packets,
-                state: tp.inet_conn.icsk_ca_state,
+                state: State(tp.inet_conn.icsk_ca_state),
                 ..row
             };
         }

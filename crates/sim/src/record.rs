@@ -25,17 +25,138 @@ pub struct RunResult {
     pub packets: u64,
 }
 
+impl RunResult {
+    /// The tables of every run.
+    pub const TABLES: [Table; 6] = [
+        FlowTable::TABLE,
+        SampleTable::TABLE,
+        QueueTable::TABLE,
+        EventTable::TABLE,
+        SessionTable::TABLE,
+        TransferTable::TABLE,
+    ];
+
+    /// The columns of each table, in the order of [`Self::TABLES`].
+    pub fn into_tables(self) -> [Vec<Values>; Self::TABLES.len()] {
+        [
+            self.flows.into_columns(),
+            self.samples.into_columns(),
+            self.queues.into_columns(),
+            self.events.into_columns(),
+            self.sessions.into_columns(),
+            self.transfers.into_columns(),
+        ]
+    }
+}
+
+/// What a table is: `docs/tables.md` shows it, and Python reads it.
+#[derive(Clone, Copy, Debug)]
+pub struct Table {
+    /// Its name, as a field of [`RunResult`].
+    pub name: &'static str,
+    /// What one row is.
+    pub row: &'static str,
+    /// Its columns, in order.
+    pub columns: &'static [Column],
+}
+
+/// What a column is.
+#[derive(Clone, Copy, Debug)]
+pub struct Column {
+    /// Its name, which ends in its unit.
+    pub name: &'static str,
+    /// Type of its values.
+    pub kind: Kind,
+    /// What its values mean.
+    pub meaning: &'static str,
+}
+
+/// Type of a column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Whole numbers of 32 bits.
+    U32,
+    /// Whole numbers of 64 bits.
+    U64,
+    /// One of these names. The values of the column are indices into them.
+    Name(&'static [&'static str]),
+}
+
+/// The values of a column.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Values {
+    /// Of [`Kind::U32`].
+    U32(Vec<u32>),
+    /// Of [`Kind::U64`].
+    U64(Vec<u64>),
+    /// Of [`Kind::Name`].
+    Name(Vec<u8>),
+}
+
+/// A type that a column may have.
+pub trait Cell: Sized {
+    /// How users see it.
+    const KIND: Kind;
+    /// A column of it.
+    fn values(column: Vec<Self>) -> Values;
+}
+
+impl Cell for u32 {
+    const KIND: Kind = Kind::U32;
+    fn values(column: Vec<Self>) -> Values {
+        Values::U32(column)
+    }
+}
+
+impl Cell for u64 {
+    const KIND: Kind = Kind::U64;
+    fn values(column: Vec<Self>) -> Values {
+        Values::U64(column)
+    }
+}
+
+impl Cell for EventKind {
+    const KIND: Kind = Kind::Name(&Self::NAMES);
+    fn values(column: Vec<Self>) -> Values {
+        Values::Name(column.into_iter().map(|kind| kind as u8).collect())
+    }
+}
+
+impl Cell for State {
+    const KIND: Kind = Kind::Name(&Self::NAMES);
+    fn values(column: Vec<Self>) -> Values {
+        Values::Name(column.into_iter().map(|state| state.0).collect())
+    }
+}
+
+/// Declares a table: one doc comment says what a row is, another what each column means. These
+/// comments are the text of `docs/tables.md`.
 macro_rules! table {
-    ($(#[$doc:meta])* $table:ident / $row:ident { $($(#[$cdoc:meta])* $name:ident: $type:ty,)* }) => {
-        $(#[$doc])*
+    (
+        $(#[doc = $doc:literal])*
+        $table:ident / $row:ident = $called:literal {
+            $($(#[doc = $cdoc:literal])* $name:ident: $type:ty,)*
+        }
+    ) => {
+        $(#[doc = $doc])*
         #[derive(Clone, Debug, Default, PartialEq, Eq)]
-        pub struct $table { $($(#[$cdoc])* pub $name: Vec<$type>,)* }
+        pub struct $table { $($(#[doc = $cdoc])* pub $name: Vec<$type>,)* }
 
         #[doc = concat!("One row of [`", stringify!($table), "`].")]
         #[derive(Clone, Debug, PartialEq, Eq)]
-        pub struct $row { $($(#[$cdoc])* pub $name: $type,)* }
+        pub struct $row { $($(#[doc = $cdoc])* pub $name: $type,)* }
 
         impl $table {
+            /// Its name and its columns.
+            pub const TABLE: Table = Table {
+                name: $called,
+                row: concat!($($doc),*).trim_ascii(),
+                columns: &[$(Column {
+                    name: stringify!($name),
+                    kind: <$type as Cell>::KIND,
+                    meaning: concat!($($cdoc),*).trim_ascii(),
+                }),*],
+            };
             /// Appends a row.
             pub fn push(&mut self, row: $row) { $(self.$name.push(row.$name);)* }
             /// Makes room for `rows` more rows.
@@ -44,88 +165,90 @@ macro_rules! table {
             pub fn len(&self) -> usize { [$(self.$name.len()),*][0] }
             /// Whether the table has no rows.
             pub fn is_empty(&self) -> bool { self.len() == 0 }
+            /// The values of each column, in the order of [`Self::TABLE`].
+            pub fn into_columns(self) -> Vec<Values> { vec![$(Cell::values(self.$name)),*] }
         }
     };
 }
 
 table! {
-    /// Totals of each flow at the end of the run.
-    FlowTable / FlowRow {
+    /// One row per flow: its totals at the end of the run.
+    FlowTable / FlowRow = "flows" {
         /// Number of the flow, from 1.
         flow: u32,
         /// When the flow connected, its random spread included.
         start_us: u64,
-        /// When the last byte was acknowledged; 0 if the flow did not finish.
+        /// When the last byte was ACKed; 0 if the flow did not finish.
         completed_us: u64,
-        /// Acknowledged payload, bytes.
+        /// Acknowledged payload.
         delivered_bytes: u64,
         /// Data packets sent, retransmissions included.
         sent_packets: u64,
         /// Retransmitted data packets.
         retransmitted_packets: u64,
-        /// Data packets dropped by the bottleneck.
+        /// Data packets that the bottleneck dropped.
         dropped_packets: u64,
         /// How often the flow entered fast recovery.
         recoveries: u64,
         /// Retransmission timeouts.
         timeouts: u64,
-        /// Reductions that were spurious and therefore undone.
+        /// Window reductions that were spurious and therefore undone.
         undos: u64,
-        /// Smallest round-trip time measured.
+        /// Smallest measured RTT.
         min_rtt_us: u64,
-        /// Time in which the receive window limited the flow, not cwnd.
+        /// Time in which the receive window was the limit.
         receive_window_limited_us: u64,
-        /// Time in which the send buffer limited the flow, not cwnd.
+        /// Time in which the send buffer was the limit.
         send_buffer_limited_us: u64,
     }
 }
 
 table! {
-    /// State of each sender at the sampling instants.
-    SampleTable / SampleRow {
+    /// One row per flow at every multiple of the sample interval and at each of its events.
+    SampleTable / SampleRow = "samples" {
         /// Simulated time.
         time_us: u64,
         /// Number of the flow, from 1.
         flow: u32,
         /// Congestion window.
         cwnd_packets: u32,
-        /// Slow-start threshold; 0x7fffffff before the first loss.
+        /// Slow-start threshold; 2147483647 before the first loss.
         ssthresh_packets: u32,
-        /// Smoothed round-trip time; 0 before the first sample.
+        /// Smoothed RTT (RFC 6298); 0 before the first sample.
         srtt_us: u32,
-        /// Smallest round-trip time in Linux's window of 300 s; 0 before the first sample.
+        /// Smallest RTT of the last 300 s; 0 before the first sample.
         min_rtt_us: u32,
         /// packets_out − (sacked_out + lost_out) + retrans_out.
         in_flight_packets: u32,
-        /// Packets that the sender knows to be delivered, cumulative.
+        /// Packets known to be delivered (ACKed or SACKed) so far.
         delivered_packets: u64,
-        /// Payload that is cumulatively acknowledged.
+        /// Cumulatively acknowledged payload so far.
         delivered_bytes: u64,
-        /// Packets that the sender judged to be lost, cumulative.
+        /// Packets judged lost so far; on the kernel: retransmitted, or marked as lost.
         lost_packets: u64,
-        /// Packets retransmitted, cumulative.
+        /// Retransmitted packets so far.
         retransmitted_packets: u64,
-        /// `CaState` as a number: open, disorder, cwr, recovery, loss.
-        state: u8,
+        /// Congestion state.
+        state: State,
     }
 }
 
 table! {
-    /// State of the bottleneck at the sampling instants.
-    QueueTable / QueueRow {
+    /// One row per sampling instant and queue of the bottleneck.
+    QueueTable / QueueRow = "queues" {
         /// Simulated time.
         time_us: u64,
-        /// Number of the queue, from 1.
+        /// 1: forward; 2: back, if data goes both ways.
         queue: u32,
         /// Packets in the queue, the one in service included.
         queue_packets: u64,
-        /// Bytes of the packets in the queue.
+        /// Bytes in the queue.
         queue_bytes: u64,
-        /// Packets accepted, cumulative.
+        /// Packets accepted so far.
         enqueued_packets: u64,
-        /// Packets dropped, cumulative.
+        /// Packets dropped so far.
         dropped_packets: u64,
-        /// Bytes that left the queue, cumulative.
+        /// Bytes that left the queue so far.
         sent_bytes: u64,
     }
 }
@@ -148,13 +271,13 @@ impl QueueRow {
 }
 
 table! {
-    /// Events of the senders, in order of time.
-    EventTable / EventRow {
+    /// One row per change of a sender's state, in order of time.
+    EventTable / EventRow = "events" {
         /// Simulated time.
         time_us: u64,
         /// Number of the flow, from 1.
         flow: u32,
-        /// Kind of the event.
+        /// Kind of event.
         kind: EventKind,
         /// Congestion window just before the event.
         cwnd_packets: u32,
@@ -166,19 +289,19 @@ table! {
 }
 
 table! {
-    /// Totals of each session at the end of the run.
-    SessionTable / SessionRow {
+    /// One row per session: its totals at the end of the run.
+    SessionTable / SessionRow = "sessions" {
         /// Number of the session, from 1.
         session: u32,
         /// Completed transfers.
         transfers: u64,
-        /// Acknowledged payload, bytes.
+        /// Acknowledged payload.
         delivered_bytes: u64,
         /// Data packets sent, retransmissions included.
         sent_packets: u64,
         /// Retransmitted data packets.
         retransmitted_packets: u64,
-        /// Data packets dropped by the bottleneck.
+        /// Data packets that the bottleneck dropped.
         dropped_packets: u64,
         /// How often its connections entered fast recovery.
         recoveries: u64,
@@ -188,17 +311,39 @@ table! {
 }
 
 table! {
-    /// Transfers of the sessions, in order of completion. Transfers that the end of the run cut off
-    /// come last.
-    TransferTable / TransferRow {
+    /// One row per transfer of a session, in order of completion; unfinished transfers last.
+    TransferTable / TransferRow = "transfers" {
         /// Number of the session, from 1.
         session: u32,
-        /// When the transfer connected.
+        /// When the transfer sent its first SYN.
         start_us: u64,
-        /// When the last byte was acknowledged; 0 if the run ended before.
+        /// When the last byte was ACKed; 0 if the run ended before.
         completed_us: u64,
         /// Payload of the transfer.
         size_bytes: u64,
+    }
+}
+
+table! {
+    /// Only `--on kernel --acks` writes this table. It has one row per ACK that an established
+    /// sender received, with the sender's state before TCP handled the ACK. Further columns hold
+    /// the private state of the algorithms: one 64-bit column per member, named as in the C file,
+    /// such as `private.cnt`. A value is null if the flow's algorithm has no member of that name.
+    AckTable / AckRow = "acks" {
+        /// When the ACK arrived, by the clock of the samples.
+        time_us: u64,
+        /// Number of the flow, from 1.
+        flow: u32,
+        /// Congestion window.
+        cwnd_packets: u32,
+        /// Slow-start threshold; 2147483647 before the first loss.
+        ssthresh_packets: u32,
+        /// Smoothed RTT (RFC 6298).
+        srtt_us: u32,
+        /// packets_out − (sacked_out + lost_out) + retrans_out.
+        in_flight_packets: u32,
+        /// Congestion state.
+        state: State,
     }
 }
 
@@ -222,17 +367,19 @@ pub enum EventKind {
 }
 
 impl EventKind {
+    const NAMES: [&str; 7] = [
+        "established",
+        "slow_start_exit",
+        "recovery",
+        "recovered",
+        "timeout",
+        "undo",
+        "completed",
+    ];
+
     /// The name of the event in the tables.
     pub const fn name(self) -> &'static str {
-        match self {
-            Self::Established => "established",
-            Self::SlowStartExit => "slow_start_exit",
-            Self::Recovery => "recovery",
-            Self::Recovered => "recovered",
-            Self::Timeout => "timeout",
-            Self::Undo => "undo",
-            Self::Completed => "completed",
-        }
+        Self::NAMES[self as usize]
     }
 }
 
@@ -259,19 +406,19 @@ impl EventCounts {
     }
 }
 
-/// The name of a sender's state in the tables.
-pub const fn state_name(state: u8) -> &'static str {
-    const NAMES: [&str; 5] = ["open", "disorder", "cwr", "recovery", "loss"];
-    NAMES[if state as usize <= CaState::Loss as usize {
-        state as usize
-    } else {
-        0
-    }]
+/// A sender's congestion state, as Linux numbers it (`tcp_ca_state`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct State(pub u8);
+
+impl State {
+    /// The states in the order of [`CaState`].
+    const NAMES: [&str; CaState::Loss as usize + 1] =
+        ["open", "disorder", "cwr", "recovery", "loss"];
 }
 
 /// A sender's state when an ACK arrives, before the sender handles it (Linux's `tcp_probe`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct AckRow {
+pub struct AckSeen {
     /// When the ACK arrives.
     pub time_ns: u64,
     /// Number of the flow.

@@ -7,7 +7,7 @@
 
 mod common;
 
-use ackclock_sim::record::AckRow;
+use ackclock_sim::record::AckSeen;
 use ackclock_sim::scenario::{Profile, Reads, Scenario};
 use ackclock_sim::{run_with_acks, Control};
 use common::{dumbbell, flow, MS, S};
@@ -65,7 +65,7 @@ fn compare(file: &Path) -> Result<usize, String> {
     let text = std::fs::read_to_string(file).unwrap();
     let scenario = scenario(text.lines().next().unwrap());
     let (_, ours) = run_with_acks(&scenario, &Control::default()).unwrap();
-    let ours = ours.iter().map(|ack: &AckRow| Row {
+    let ours = ours.iter().map(|ack: &AckSeen| Row {
         time_us: ack.time_ns / 1_000,
         una: ack.una,
         nxt: ack.nxt,

@@ -86,7 +86,7 @@ fn reno_needs_5000_seconds_to_fill_ten_gigabits() {
             .unwrap()
     };
     let (from, to) = (at(60), at(120));
-    assert_eq!(samples.state[from], 0);
+    assert_eq!(samples.state[from].0, 0);
     let growth_per_s = f64::from(samples.cwnd_packets[to] - samples.cwnd_packets[from]) / 60.0;
     let regrow_s = 50_000.0 / growth_per_s;
     println!("{growth_per_s:.2} packets/s: 50 000 packets in {regrow_s:.0} s");

@@ -2,6 +2,7 @@
 
 use super::{sys, TestbedError};
 use crate::bpf::{AckRecord, Filter, PrivateField, Telemetry};
+use ackclock_sim::record::{AckRow, AckTable, State};
 use std::collections::HashMap;
 use std::os::fd::OwnedFd;
 use std::time::Duration;
@@ -9,25 +10,11 @@ use std::time::Duration;
 /// Maximum rows of the table: 0.7 GB with CUBIC's private state.
 const MOST_ROWS: usize = 1 << 22;
 
-/// The state of each sender when an ACK arrives, before TCP handles the ACK. One row per ACK; the
-/// rows of a flow are in order of time. The columns are those of the samples, and those of the
-/// private state.
+/// The ACKs of a run. The rows of a flow are in order of time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct AckTable {
-    /// Time from the start of the run.
-    pub time_us: Vec<u64>,
-    /// Number of the flow, from 1.
-    pub flow: Vec<u32>,
-    /// Congestion window.
-    pub cwnd_packets: Vec<u32>,
-    /// Slow-start threshold; 2147483647 before the first loss.
-    pub ssthresh_packets: Vec<u32>,
-    /// Smoothed round-trip time.
-    pub srtt_us: Vec<u32>,
-    /// packets_out − (sacked_out + lost_out) + retrans_out.
-    pub in_flight_packets: Vec<u32>,
-    /// Congestion state: open, disorder, cwr, recovery, loss.
-    pub state: Vec<u8>,
+pub struct Acks {
+    /// One row per ACK.
+    pub rows: AckTable,
     /// One column for each member of the private state of the flows' algorithms.
     pub private: Vec<PrivateColumn>,
     /// ACKs that are missing because the ring to user space, or this table of 4194304 rows, was
@@ -54,8 +41,7 @@ pub(super) struct Stream {
     /// The flows, by the cookies of their sockets.
     flows: HashMap<u64, Flow>,
     /// Until the run has ended, times are those of the kernel, in nanoseconds.
-    times_ns: Vec<u64>,
-    table: AckTable,
+    acks: Acks,
 }
 
 /// The number of a flow, and its field for each private column.
@@ -87,10 +73,9 @@ impl Stream {
         Ok(Self {
             telemetry,
             flows,
-            times_ns: Vec::new(),
-            table: AckTable {
+            acks: Acks {
                 private: columns,
-                ..AckTable::default()
+                ..Acks::default()
             },
         })
     }
@@ -104,34 +89,35 @@ impl Stream {
     }
 
     fn push(&mut self, record: &AckRecord) {
-        let table = &mut self.table;
-        if self.times_ns.len() == MOST_ROWS {
-            table.lost_rows += 1;
+        let acks = &mut self.acks;
+        if acks.rows.len() == MOST_ROWS {
+            acks.lost_rows += 1;
             return;
         }
         let flow = &self.flows[&record.cookie];
-        self.times_ns.push(record.time_ns);
-        table.flow.push(flow.number);
-        table.cwnd_packets.push(record.cwnd_packets);
-        table.ssthresh_packets.push(record.ssthresh_packets);
-        table.srtt_us.push(record.srtt_us);
-        table.in_flight_packets.push(record.in_flight_packets);
-        table.state.push(record.state as u8);
-        for (column, field) in table.private.iter_mut().zip(&flow.fields) {
+        acks.rows.push(AckRow {
+            time_us: record.time_ns,
+            flow: flow.number,
+            cwnd_packets: record.cwnd_packets,
+            ssthresh_packets: record.ssthresh_packets,
+            srtt_us: record.srtt_us,
+            in_flight_packets: record.in_flight_packets,
+            state: State(record.state as u8),
+        });
+        for (column, field) in acks.private.iter_mut().zip(&flow.fields) {
             let value = field.as_ref().map_or(0, |field| field.value(record));
             column.values.push(value as u64);
         }
     }
 
     /// The table of a run that started at this monotonic time.
-    pub(super) fn finish(mut self, started_ns: u64) -> Result<AckTable, TestbedError> {
+    pub(super) fn finish(mut self, started_ns: u64) -> Result<Acks, TestbedError> {
         self.drain()?;
-        self.table.lost_rows += self.telemetry.lost()?;
-        for time in &mut self.times_ns {
+        self.acks.lost_rows += self.telemetry.lost()?;
+        for time in &mut self.acks.rows.time_us {
             *time = time.saturating_sub(started_ns) / 1_000;
         }
-        self.table.time_us = self.times_ns;
-        Ok(self.table)
+        Ok(self.acks)
     }
 }
 

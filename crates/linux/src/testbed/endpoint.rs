@@ -5,7 +5,7 @@ use super::TestbedError;
 use crate::emulator::FIRST_PORT;
 use ackclock_host::TCP_INFINITE_SSTHRESH;
 use ackclock_sim::record::{
-    EventCounts, EventKind, EventRow, EventTable, FlowRow, SampleRow, SampleTable,
+    EventCounts, EventKind, EventRow, EventTable, FlowRow, SampleRow, SampleTable, State,
 };
 use ackclock_sim::scenario::Scenario;
 use std::io;
@@ -267,7 +267,7 @@ impl Endpoint {
             lost_packets: u64::from(info.total_retrans)
                 + u64::from(info.lost.saturating_sub(info.retrans)),
             retransmitted_packets: info.total_retrans.into(),
-            state: info.ca_state,
+            state: State(info.ca_state),
         }
     }
 

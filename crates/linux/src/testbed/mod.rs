@@ -14,7 +14,7 @@ mod packets;
 mod realtime;
 mod sys;
 
-pub use acks::{AckTable, PrivateColumn};
+pub use acks::{Acks, PrivateColumn};
 pub use certificate::{Certificate, BOUND_MAX_US, BOUND_P99_US, BOUND_RATE};
 
 use crate::bpf::KernelError;
@@ -105,7 +105,7 @@ pub struct Run {
     /// How well the run kept time.
     pub certificate: Certificate,
     /// Every ACK, if the caller asked for ACKs.
-    pub acks: Option<AckTable>,
+    pub acks: Option<Acks>,
     /// The code of the algorithms that ran, without the kernel's own algorithms.
     pub algorithms: scenario::Algorithms,
 }

@@ -1,7 +1,7 @@
 //! What a sender reports to its caller: totals, windows, events.
 
 use super::sender::Sender;
-use crate::record::AckRow;
+use crate::record::AckSeen;
 use ackclock_host::{CaState, TcpSock};
 
 /// An event of a sender that gets a row in the events table.
@@ -115,9 +115,9 @@ impl Sender {
     }
 
     /// A row for a table of all ACKs.
-    pub(crate) fn ack_row(&self, time_ns: u64, flow: u32) -> AckRow {
+    pub(crate) fn ack_row(&self, time_ns: u64, flow: u32) -> AckSeen {
         let tp = self.tp();
-        AckRow {
+        AckSeen {
             time_ns,
             flow,
             una: self.board.una(),

@@ -1,0 +1,86 @@
+from _typeshed import SupportsGetItem
+from typing import Any, SupportsIndex, final
+
+__all__ = ["Prepared", "Snapshot", "algorithms", "configure", "engine_version", "run_many", "skeleton", "tables", "validate"]
+
+@final
+class Prepared:
+    """
+    A scenario that `run_many` takes. No file is read after `Snapshot.prepare` made it.
+    """
+    @property
+    def algorithms(self, /) -> dict:
+        """
+        The code that runs: spec in the scenario → name, source, spec, values, fingerprint.
+        """
+    @property
+    def json(self, /) -> str:
+        """
+        The scenario, canonical JSON.
+        """
+
+@final
+class Snapshot:
+    """
+    The algorithms of one command: each C file is read and compiled once.
+    """
+    def __new__(cls, /) -> Snapshot: ...
+    def configure(self, /, spec: str) -> dict:
+        """
+        Loads an algorithm by its spec, `name_or_path[@preset][:param=value,…]`: what `algorithms`
+        tells of it, values and the shortest spec.
+
+        Raises AckclockError.
+        """
+    def prepare(self, /, json: str) -> Prepared:
+        """
+        Checks a scenario (canonical JSON) and takes the code of its algorithms.
+
+        Raises AckclockError.
+        """
+
+def algorithms() -> list[dict]:
+    """
+    The built-in algorithms: name, summary, source, head, fingerprint,
+    params, presets.
+    """
+
+def configure(spec: str) -> dict:
+    """
+    Loads an algorithm by its spec, `name_or_path[@preset][:param=value,…]`:
+    what `algorithms` tells of it, values and the shortest spec.
+
+    Raises AckclockError.
+    """
+
+def engine_version() -> str:
+    """
+    Version of the engine and a hash of its sources; a part of every result's key.
+    """
+
+def run_many(scenarios: SupportsGetItem[int, Prepared], threads: SupportsIndex, progress: Any | None, on_result: Any) -> None:
+    """
+    Runs prepared scenarios on `threads` threads; 0: as many as there are cores.
+
+    Calls `progress(fraction)` about ten times a second and
+    `on_result(index, tables)` in the calling thread as each one finishes, in
+    no particular order. An exception there, or Ctrl-C, cancels the rest.
+
+    Raises AckclockError if a run ends without a result.
+    """
+
+def skeleton() -> str:
+    """
+    What `ackclock new` writes.
+    """
+
+def tables() -> list[tuple[str, str, list[tuple[str, str, str, list[str]]]]]:
+    """
+    The tables of a run: name, what a row is, and of each column name, type ("u32", "u64" or
+    "name"), meaning and the names that the codes of a "name" stand for.
+    """
+
+def validate(json: str) -> None:
+    """
+    Checks a scenario in canonical JSON; raises AckclockError.
+    """
