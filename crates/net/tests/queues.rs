@@ -4,7 +4,8 @@
 
 use ackclock_net::link::Buffer;
 use ackclock_net::queue::{
-    Cause, CodelParameters, Discipline, Ecn, Ledger, Load, OutOfRange, Packet, Queue, QueueKind,
+    Cause, CodelParameters, Discipline, Ecn, FqCodelParameters, Ledger, Load, OutOfRange, Packet,
+    Queue, QueueKind,
 };
 use ackclock_net::rng::{Draw, Owner, Stream};
 use proptest::prelude::*;
@@ -23,6 +24,17 @@ fn kinds() -> impl Strategy<Value = QueueKind> {
                 ..CodelParameters::default()
             })
         }),
+        (ms(1, 5), ms(5, 100), 256_u64..5000, any::<bool>()).prop_map(
+            |(target_ns, interval_ns, quantum_bytes, ecn)| {
+                QueueKind::FqCodel(FqCodelParameters {
+                    target_ns,
+                    interval_ns,
+                    quantum_bytes,
+                    ecn,
+                    ..FqCodelParameters::default()
+                })
+            }
+        ),
     ]
 }
 
@@ -249,6 +261,7 @@ fn acting() -> Vec<(QueueKind, bool)> {
         (QueueKind::DropTail, false),
         (codel(false), false),
         (codel(true), true),
+        (QueueKind::FqCodel(FqCodelParameters::default()), true),
     ]
 }
 

@@ -125,6 +125,11 @@ impl ControlLaw {
         Some(packet)
     }
 
+    /// Tells the law of drops that others did: FQ-CoDel at a full queue.
+    pub(super) fn add_drops(&mut self, drops: u32) {
+        self.count = self.count.wrapping_add(drops);
+    }
+
     /// The packet at the head, and whether it may be dropped.
     #[inline]
     fn next<P>(
@@ -153,7 +158,8 @@ impl ControlLaw {
         self.dropping = true;
         let drops = self.count.wrapping_sub(self.first_count);
         // A next drop that is still to come counts as recent.
-        let recent = now < self.drop_next + MEMORY_INTERVALS * targets.interval;
+        let recent =
+            self.first_count > 0 && now < self.drop_next + MEMORY_INTERVALS * targets.interval;
         if drops > 1 && recent {
             self.count = drops;
             self.newton_step();

@@ -14,6 +14,7 @@
 mod codel;
 mod droptail;
 mod fifo;
+mod fq_codel;
 mod parameters;
 #[cfg(test)]
 mod script;
@@ -21,6 +22,7 @@ mod script;
 pub use codel::{Codel, CodelParameters};
 pub use droptail::DropTail;
 pub use fifo::Fifo;
+pub use fq_codel::{FqCodel, FqCodelParameters};
 pub use parameters::{OutOfRange, Parameter, Values};
 
 use crate::link::Buffer;
@@ -145,6 +147,8 @@ pub enum QueueKind {
     DropTail,
     /// CoDel.
     Codel(CodelParameters),
+    /// FQ-CoDel.
+    FqCodel(FqCodelParameters),
 }
 
 impl QueueKind {
@@ -156,6 +160,7 @@ impl QueueKind {
         match self {
             Self::DropTail => Ok(()),
             Self::Codel(parameters) => parameters.validate(),
+            Self::FqCodel(parameters) => parameters.validate(),
         }
     }
 }
@@ -167,6 +172,8 @@ pub enum Queue<P> {
     DropTail(DropTail<P>),
     /// See [`Codel`].
     Codel(Codel<P>),
+    /// See [`FqCodel`].
+    FqCodel(FqCodel<P>),
 }
 
 impl<P> Queue<P> {
@@ -175,6 +182,9 @@ impl<P> Queue<P> {
         match kind {
             QueueKind::DropTail => Self::DropTail(DropTail::new(buffer)),
             QueueKind::Codel(parameters) => Self::Codel(Codel::new(parameters, buffer, random)),
+            QueueKind::FqCodel(parameters) => {
+                Self::FqCodel(FqCodel::new(parameters, buffer, random))
+            }
         }
     }
 }
@@ -185,6 +195,7 @@ impl<P> Discipline<P> for Queue<P> {
         match self {
             Self::DropTail(queue) => queue.enqueue(now_ns, packet, wire, ledger),
             Self::Codel(queue) => queue.enqueue(now_ns, packet, wire, ledger),
+            Self::FqCodel(queue) => queue.enqueue(now_ns, packet, wire, ledger),
         }
     }
 
@@ -193,6 +204,7 @@ impl<P> Discipline<P> for Queue<P> {
         match self {
             Self::DropTail(queue) => queue.dequeue(now_ns, ledger),
             Self::Codel(queue) => queue.dequeue(now_ns, ledger),
+            Self::FqCodel(queue) => queue.dequeue(now_ns, ledger),
         }
     }
 
@@ -201,6 +213,7 @@ impl<P> Discipline<P> for Queue<P> {
         match self {
             Self::DropTail(queue) => queue.load(),
             Self::Codel(queue) => queue.load(),
+            Self::FqCodel(queue) => queue.load(),
         }
     }
 
@@ -209,6 +222,7 @@ impl<P> Discipline<P> for Queue<P> {
         match self {
             Self::DropTail(queue) => queue.next_update_ns(),
             Self::Codel(queue) => queue.next_update_ns(),
+            Self::FqCodel(queue) => queue.next_update_ns(),
         }
     }
 
@@ -216,6 +230,7 @@ impl<P> Discipline<P> for Queue<P> {
         match self {
             Self::DropTail(queue) => queue.update(now_ns),
             Self::Codel(queue) => queue.update(now_ns),
+            Self::FqCodel(queue) => queue.update(now_ns),
         }
     }
 }
