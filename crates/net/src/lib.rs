@@ -6,6 +6,8 @@
 pub mod impair;
 pub mod line;
 pub mod link;
+pub mod network;
 pub mod queue;
+pub mod rate;
 pub mod rng;
 pub mod schedule;

@@ -46,6 +46,12 @@ impl Schedule {
         }
     }
 
+    /// An element's pending time.
+    #[inline]
+    pub fn at_ns(&self, element: usize) -> u64 {
+        (self.least[self.least.len() / 2 + element] >> 64) as u64
+    }
+
     /// The earliest pending time and its element.
     #[inline]
     pub fn first(&self) -> (u64, usize) {
@@ -73,6 +79,7 @@ mod tests {
                 plain[element] = at_ns;
                 let first = (0..elements).min_by_key(|&i| (plain[i], i)).unwrap();
                 prop_assert_eq!(schedule.first(), (plain[first], first));
+                prop_assert_eq!(schedule.at_ns(element), at_ns);
             }
         }
     }

@@ -7,8 +7,10 @@
 //! valgrind.
 
 use ackclock_net::link::{Bottleneck, Buffer};
+use ackclock_net::queue::QueueKind;
+use ackclock_sim::engine::run_with_events;
 use ackclock_sim::scenario::{Direction, Flow, Profile, Reads, Scenario, Session, Sizes};
-use ackclock_sim::{run, Control};
+use ackclock_sim::{run, Control, RunError};
 use std::error::Error;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -41,6 +43,7 @@ fn pair(profile: Profile, algorithm: &str, rate_bps: u64, rtt_ns: u64) -> Scenar
             rate_bps,
             buffer: Buffer::Packets(bdp),
             drop_every_packets: None,
+            queue: QueueKind::DropTail,
         },
         flows: vec![flow(0), flow(10 * S)],
         sessions: Vec::new(),
@@ -65,11 +68,27 @@ fn web_both_ways() -> Scenario {
     scenario
 }
 
+/// Packets of a run. The scenario whose name ends so takes an event for each packet at the
+/// bottleneck, as every queue but drop-tail does.
+const EVENTS: &str = "_events";
+
+fn packets(name: &str, scenario: &Scenario) -> Result<u64, RunError> {
+    let control = Control::default();
+    if name.ends_with(EVENTS) {
+        return Ok(run_with_events(scenario, &control)?.0.packets);
+    }
+    Ok(run(scenario, &control)?.packets)
+}
+
 fn scenarios() -> Vec<(&'static str, Scenario)> {
     let (old, new) = (Profile::Linux2_6_25, Profile::Linux6);
     vec![
         (
             "demo_cubic",
+            pair(old, "cubic@linux-2.6.32", 800_000_000, S / 5),
+        ),
+        (
+            "demo_cubic_events",
             pair(old, "cubic@linux-2.6.32", 800_000_000, S / 5),
         ),
         (
@@ -83,12 +102,12 @@ fn scenarios() -> Vec<(&'static str, Scenario)> {
 }
 
 /// Best packets per second of several runs.
-fn packets_per_second(scenario: &Scenario) -> Result<f64, Box<dyn Error>> {
+fn packets_per_second(name: &str, scenario: &Scenario) -> Result<f64, Box<dyn Error>> {
     let mut best: f64 = 0.0;
     for _ in 0..RUNS {
         let start = Instant::now();
-        let result = run(scenario, &Control::default())?;
-        best = best.max(result.packets as f64 / start.elapsed().as_secs_f64());
+        let packets = packets(name, scenario)?;
+        best = best.max(packets as f64 / start.elapsed().as_secs_f64());
     }
     Ok(best)
 }
@@ -100,7 +119,7 @@ fn simulate(name: &str, seconds: u64) -> Result<(), Box<dyn Error>> {
         .find(|(known, _)| *known == name)
         .ok_or("no such scenario")?;
     scenario.duration_ns = seconds * S;
-    println!("{}", run(&scenario, &Control::default())?.packets);
+    println!("{}", packets(name, &scenario)?);
     Ok(())
 }
 
@@ -142,7 +161,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         "scenario", "M packets/s", "instructions/packet"
     );
     for (name, scenario) in scenarios() {
-        let rate = packets_per_second(&scenario)?;
+        let rate = packets_per_second(name, &scenario)?;
         let instructions = instructions_per_packet(name)?;
         let shown = instructions.map_or("needs valgrind".into(), |count| format!("{count:.1}"));
         println!("{name:<22} {:>16.2} {shown:>22}", rate / 1e6);

@@ -1,5 +1,6 @@
 //! Checks of a run: where its packets went, and a hash over all events.
 
+use crate::engine::evented::Header;
 use crate::flow::Connection;
 
 /// A hash over all events.
@@ -28,6 +29,10 @@ pub struct Census {
     pub in_order: u64,
     /// Segments that wait for a gap below them.
     pub out_of_order: u64,
+    /// Data packets, ACKs and packets of handshakes that wait in evented queues when the run ends.
+    pub queued: [u64; 3],
+    /// All packets that wait there, as the network counts them.
+    pub in_network: u64,
     /// ACKs sent. This count and all the counts below are of two-way runs only.
     pub acks_sent: u64,
     /// ACKs dropped by the queue on the way back.
@@ -39,6 +44,16 @@ pub struct Census {
 }
 
 impl Census {
+    /// The count of such packets in queues.
+    pub(crate) fn queued_of(&mut self, header: &Header) -> &mut u64 {
+        let kind = match header {
+            Header::Data { .. } => 0,
+            Header::Ack(_) => 1,
+            Header::Syn { .. } | Header::SynAck | Header::Established => 2,
+        };
+        &mut self.queued[kind]
+    }
+
     /// Adds what a connection has received, and its ACKs on their way.
     pub(crate) fn add(&mut self, connection: &Connection) {
         let receiver = &connection.receiver;

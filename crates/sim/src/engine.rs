@@ -6,6 +6,11 @@
 //! the flow's own queue until they reach the sender. An ACK therefore costs one event, and a data
 //! packet costs none. If data goes both ways (ADR 7), ACKs queue among the data, and the departure
 //! of an ACK is an event too.
+//!
+//! That needs queues that know each departure at once. Every other network takes an event for each
+//! packet (`evented.rs`).
+
+pub(crate) mod evented;
 
 use crate::census::{Census, TraceHash};
 use crate::flow::{Connection, Flow, Phase};
@@ -16,8 +21,10 @@ use crate::tcp::{Ack, SenderEvent, Transmit};
 use crate::{Control, RunError};
 use ackclock_host::Snapshot;
 use ackclock_net::impair::EveryNth;
-use ackclock_net::link::Link;
+use ackclock_net::link::Predicted;
+use ackclock_net::network::Network;
 use ackclock_net::schedule::{Schedule, NEVER};
+use evented::{Header, Segment, NETWORK};
 use std::sync::atomic::Ordering;
 
 /// IP bytes of a SYN and of a bare ACK, with timestamps.
@@ -29,11 +36,20 @@ const SACK_BLOCK_BYTES: u32 = 8;
 /// How many events pass between two checks of [`Control`].
 const EVENTS_PER_CHECK: u32 = 1 << 14;
 
+/// The forward queue; in two-way runs also the queue on the way back.
+enum Path {
+    /// Links that know at once when a packet leaves.
+    Predicted(Vec<Predicted>),
+    /// Links that do not. Route `i` is queue `i`.
+    Evented(Network<Segment>),
+}
+
 struct Dumbbell<'a> {
     scenario: &'a Scenario,
-    /// The forward queue; in two-way runs also the queue on the way back.
-    links: Vec<Link>,
+    path: Path,
     two_way: bool,
+    /// The element of the schedule that is the first flow.
+    first_flow: usize,
     /// The flows, then the sessions.
     flows: Vec<Flow>,
     schedule: Schedule,
@@ -59,7 +75,8 @@ pub fn run(scenario: &Scenario, control: &Control) -> Result<RunResult, RunError
 /// # Errors
 /// An algorithm that set an impossible window, or cancellation.
 pub fn run_prepared(prepared: &Prepared, control: &Control) -> Result<RunResult, RunError> {
-    let mut dumbbell = Dumbbell::new(prepared.scenario(), prepared.algorithms());
+    let scenario = prepared.scenario();
+    let mut dumbbell = Dumbbell::new(scenario, prepared.algorithms(), Path::of(scenario));
     dumbbell.run(control)?;
     Ok(dumbbell.result)
 }
@@ -72,8 +89,28 @@ pub fn run_with_census(
     scenario: &Scenario,
     control: &Control,
 ) -> Result<(RunResult, Census), RunError> {
+    run_on(scenario, control, Path::of(scenario))
+}
+
+/// As [`run_with_census`], with an event for each packet even where its departure can be predicted.
+/// The tables are equal, and the run is slower: tests compare the two.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_with_events(
+    scenario: &Scenario,
+    control: &Control,
+) -> Result<(RunResult, Census), RunError> {
+    run_on(scenario, control, Path::evented(scenario))
+}
+
+fn run_on(
+    scenario: &Scenario,
+    control: &Control,
+    path: Path,
+) -> Result<(RunResult, Census), RunError> {
     let algorithms = scenario.validate_to_simulate(&Snapshot::default())?;
-    let mut dumbbell = Dumbbell::new(scenario, &algorithms);
+    let mut dumbbell = Dumbbell::new(scenario, &algorithms, path);
     dumbbell.run(control)?;
     Ok((dumbbell.result, dumbbell.census))
 }
@@ -87,14 +124,36 @@ pub fn run_with_acks(
     control: &Control,
 ) -> Result<(RunResult, Vec<AckSeen>), RunError> {
     let algorithms = scenario.validate(&Snapshot::default())?;
-    let mut dumbbell = Dumbbell::new(scenario, &algorithms);
+    let mut dumbbell = Dumbbell::new(scenario, &algorithms, Path::of(scenario));
     dumbbell.acks = Some(Vec::new());
     dumbbell.run(control)?;
     Ok((dumbbell.result, dumbbell.acks.unwrap_or_default()))
 }
 
+impl Path {
+    fn of(scenario: &Scenario) -> Self {
+        if scenario.bottleneck.is_predictable() {
+            let link = Predicted::new(&scenario.bottleneck);
+            Self::Predicted(vec![link; queues(scenario)])
+        } else {
+            Self::evented(scenario)
+        }
+    }
+
+    fn evented(scenario: &Scenario) -> Self {
+        let queues = queues(scenario);
+        let links = vec![(scenario.bottleneck.clone(), 0); queues];
+        let routes = (0..queues).map(|queue| vec![queue]).collect();
+        Self::Evented(Network::new(scenario.seed, &links, routes))
+    }
+}
+
+fn queues(scenario: &Scenario) -> usize {
+    1 + usize::from(scenario.is_two_way())
+}
+
 impl<'a> Dumbbell<'a> {
-    fn new(scenario: &'a Scenario, algorithms: &Algorithms) -> Self {
+    fn new(scenario: &'a Scenario, algorithms: &Algorithms, path: Path) -> Self {
         let sessions = scenario.sessions.iter().zip(1..).map(|(session, number)| {
             let source = Session::new(number, scenario, session);
             (number, &session.flow, Some(source))
@@ -107,19 +166,26 @@ impl<'a> Dumbbell<'a> {
                 Flow::new(number, scenario, flow, session, configured)
             })
             .collect();
-        let two_way = scenario.is_two_way();
-        // Flow i is element i. At equal times the sampler comes after all flows.
-        let mut schedule = Schedule::new(flows.len() + 1);
+        // At equal times packets leave queues first, and the sampler comes after all flows.
+        let first_flow = match &path {
+            Path::Predicted(_) => 0,
+            Path::Evented(_) => NETWORK + 1,
+        };
+        let mut schedule = Schedule::new(first_flow + flows.len() + 1);
+        if let Path::Evented(network) = &path {
+            schedule.set(NETWORK, network.next_event_ns());
+        }
         for (element, flow) in flows.iter().enumerate() {
-            schedule.set(element, flow.next_event_ns());
+            schedule.set(first_flow + element, flow.next_event_ns());
         }
         if scenario.sample_interval_ns > 0 {
-            schedule.set(flows.len(), scenario.sample_interval_ns);
+            schedule.set(first_flow + flows.len(), scenario.sample_interval_ns);
         }
         Self {
             scenario,
-            links: vec![Link::new(&scenario.bottleneck); 1 + usize::from(two_way)],
-            two_way,
+            path,
+            two_way: scenario.is_two_way(),
+            first_flow,
             flows,
             schedule,
             hash: TraceHash(0),
@@ -133,7 +199,8 @@ impl<'a> Dumbbell<'a> {
     fn run(&mut self, control: &Control) -> Result<(), RunError> {
         let _running = control.enter();
         let end_ns = self.scenario.duration_ns;
-        let sampler = self.flows.len();
+        let first_flow = self.first_flow;
+        let sampler = first_flow + self.flows.len();
         let mut until_check = 0;
         loop {
             let (now_ns, element) = self.schedule.first();
@@ -151,9 +218,13 @@ impl<'a> Dumbbell<'a> {
                     .set(sampler, now_ns + self.scenario.sample_interval_ns);
                 continue;
             }
-            self.step(element, now_ns)?;
-            self.schedule
-                .set(element, self.flows[element].next_event_ns());
+            if element < first_flow {
+                self.carry(now_ns);
+                continue;
+            }
+            let flow = element - first_flow;
+            self.step(flow, now_ns)?;
+            self.schedule.set(element, self.flows[flow].next_event_ns());
         }
         control.simulated_ns.store(end_ns, Ordering::Relaxed);
         self.finish(end_ns);
@@ -220,10 +291,10 @@ impl<'a> Dumbbell<'a> {
     /// Sends the packets that the sender has ready, through the bottleneck to the receiver.
     #[inline]
     fn transmit(&mut self, element: usize, now_ns: u64) {
-        let flow = &mut self.flows[element];
         let full_bytes = self.scenario.packet_bytes();
         let header_bytes = self.scenario.header_bytes;
         loop {
+            let flow = &mut self.flows[element];
             let Phase::Open(connection) = &mut flow.phase else {
                 return;
             };
@@ -238,17 +309,27 @@ impl<'a> Dumbbell<'a> {
             self.census.sent += u64::from(segments);
             let end = first + u64::from(segments);
             for segment in first..end {
+                let flow = &mut self.flows[element];
                 let last = segment + 1 == flow.segments;
                 let bytes = if last {
                     header_bytes + flow.last_segment_bytes
                 } else {
                     full_bytes
                 };
+                let pushed = pushed && segment + 1 == end;
                 let queue = flow.queue;
                 let departure = if self.losses[queue].drops() {
                     None
+                } else if let Path::Predicted(links) = &mut self.path {
+                    links[queue].enqueue(now_ns, bytes)
                 } else {
-                    self.links[queue].enqueue(now_ns, bytes)
+                    let header = Header::Data {
+                        segment,
+                        sent_ns: now_ns,
+                        pushed,
+                    };
+                    self.send(element, now_ns, queue, bytes, header);
+                    continue;
                 };
                 let Some(departs_ns) = departure else {
                     self.hash.add(segment);
@@ -258,7 +339,6 @@ impl<'a> Dumbbell<'a> {
                 };
                 self.hash.add(departs_ns);
                 self.census.received += 1;
-                let pushed = pushed && segment + 1 == end;
                 flow.arrive(departs_ns + flow.forth_ns, segment, now_ns, pushed);
             }
         }
@@ -278,7 +358,12 @@ impl<'a> Dumbbell<'a> {
         } else {
             0
         };
-        match self.links[1 - flow.queue].enqueue(now_ns, ACK_BYTES + option) {
+        let (queue, bytes) = (1 - flow.queue, ACK_BYTES + option);
+        let Path::Predicted(links) = &mut self.path else {
+            self.send(element, now_ns, queue, bytes, Header::Ack(Box::new(*ack)));
+            return;
+        };
+        match links[queue].enqueue(now_ns, bytes) {
             Some(departs_ns) => flow.fly(departs_ns, ack),
             None => self.census.acks_dropped += 1,
         }
@@ -292,11 +377,13 @@ impl<'a> Dumbbell<'a> {
             retry_at_ns,
             syn_at_ns,
             answer_at_ns,
+            answered,
             syn_sent_ns,
         } = &mut flow.phase
         else {
             return Ok(());
         };
+        let queue = flow.queue;
         if *answer_at_ns <= now_ns {
             let handshake_ns = now_ns - *syn_sent_ns;
             let sender = flow.establish(self.scenario, now_ns, handshake_ns);
@@ -308,7 +395,11 @@ impl<'a> Dumbbell<'a> {
                 acks: Default::default(),
             }));
             // A loss of the final ACK has no effect: data follows at once.
-            let _ = self.links[flow.queue].enqueue(now_ns, ACK_BYTES);
+            if let Path::Predicted(links) = &mut self.path {
+                let _ = links[queue].enqueue(now_ns, ACK_BYTES);
+            } else {
+                self.send(element, now_ns, queue, ACK_BYTES, Header::Established);
+            }
             self.record_event(element, now_ns, EventKind::Established, None);
             self.stop_if_due(element, now_ns);
             self.fault(element, now_ns)?;
@@ -317,23 +408,34 @@ impl<'a> Dumbbell<'a> {
         }
         if *syn_at_ns <= now_ns {
             *syn_at_ns = NEVER;
-            let answer = self.links[1 - flow.queue].enqueue(now_ns, SYN_BYTES);
-            *answer_at_ns = answer.map_or(NEVER, |departs_ns| departs_ns + flow.back.delay_ns());
+            let Path::Predicted(links) = &mut self.path else {
+                self.send(element, now_ns, 1 - queue, SYN_BYTES, Header::SynAck);
+                return Ok(());
+            };
+            match links[1 - queue].enqueue(now_ns, SYN_BYTES) {
+                Some(departs_ns) => *answer_at_ns = departs_ns + flow.back.delay_ns(),
+                None => *answered = false,
+            }
             return Ok(());
         }
         let timeout_ns = (flow.kernel.initial_rto_us * 1_000) << (*syns).min(6);
         *syns += 1;
         *retry_at_ns = now_ns + timeout_ns;
-        if let Some(departs_ns) = self.links[flow.queue].enqueue(now_ns, SYN_BYTES) {
-            // The receiver answers the first SYN that arrives; later SYNs change nothing.
-            if *answer_at_ns == NEVER && *syn_at_ns == NEVER {
-                *syn_sent_ns = now_ns;
-                if self.two_way {
-                    *syn_at_ns = departs_ns + flow.forth_ns;
-                } else {
-                    *answer_at_ns = departs_ns + flow.back.delay_ns();
-                }
-            }
+        // The receiver answers the first SYN that arrives; later SYNs change nothing.
+        let first = !std::mem::replace(answered, true);
+        if first {
+            *syn_sent_ns = now_ns;
+        }
+        let Path::Predicted(links) = &mut self.path else {
+            let header = Header::Syn { answered: first };
+            self.send(element, now_ns, queue, SYN_BYTES, header);
+            return Ok(());
+        };
+        match links[queue].enqueue(now_ns, SYN_BYTES) {
+            Some(departs_ns) if first && self.two_way => *syn_at_ns = departs_ns + flow.forth_ns,
+            Some(departs_ns) if first => *answer_at_ns = departs_ns + flow.back.delay_ns(),
+            None if first => *answered = false,
+            _ => (),
         }
         Ok(())
     }
@@ -439,12 +541,20 @@ impl<'a> Dumbbell<'a> {
         for flow in flows.iter().filter(|flow| flow.start_ns <= now_ns) {
             self.result.samples.push(flow.sample(self.scenario, now_ns));
         }
-        for (link, queue) in self.links.iter_mut().zip(1..) {
-            self.result.queues.push(QueueRow::of(now_ns, queue, link));
+        for index in 0..queues(self.scenario) {
+            let state = match &mut self.path {
+                Path::Predicted(links) => links[index].state(now_ns),
+                Path::Evented(network) => network.state(index),
+            };
+            let row = QueueRow::of(now_ns, index as u32 + 1, &state);
+            self.result.queues.push(row);
         }
     }
 
     fn finish(&mut self, end_ns: u64) {
+        if let Path::Evented(network) = &self.path {
+            self.census.in_network = network.packets();
+        }
         for flow in &self.flows {
             if let Phase::Open(connection) = &flow.phase {
                 self.census.add(connection);

@@ -91,6 +91,9 @@ pub(crate) enum Phase {
         /// When a SYN reaches the other host; only two-way runs use it.
         syn_at_ns: u64,
         answer_at_ns: u64,
+        /// Whether a SYN that will be answered, or its answer, is on its way.
+        answered: bool,
+        /// When that SYN was sent.
         syn_sent_ns: u64,
     },
     /// Established.
@@ -105,6 +108,7 @@ impl Phase {
             retry_at_ns: start_ns,
             syn_at_ns: NEVER,
             answer_at_ns: NEVER,
+            answered: false,
             syn_sent_ns: 0,
         }
     }
@@ -124,6 +128,8 @@ pub(crate) struct Flow {
     pub(crate) number: u32,
     /// The session that draws the next connection. A flow has only one connection, and no session.
     pub(crate) session: Option<Box<Session>>,
+    /// How many connections it has had.
+    pub(crate) connection: u32,
     pub(crate) phase: Phase,
     pub(crate) configured: Configured,
     pub(crate) kernel: Kernel,
@@ -171,6 +177,7 @@ impl Flow {
         let mut new = Self {
             number,
             session: session.map(Box::new),
+            connection: 0,
             phase: Phase::closed(NEVER),
             configured,
             kernel: Kernel::of(scenario.profile),
@@ -223,6 +230,7 @@ impl Flow {
     /// Draws the next connection of a source that has been idle since `idle_ns`.
     pub(crate) fn prepare(&mut self, scenario: &Scenario, idle_ns: u64) {
         self.start_ns = idle_ns;
+        self.connection += 1;
         if let Some(session) = &mut self.session {
             self.start_ns += session.draw_gap_ns();
             self.size_bytes = session.draw_bytes();
@@ -298,7 +306,7 @@ impl Flow {
     }
 
     /// Gives a data packet to its receiver. `at_ns` may be in the future.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn arrive(&mut self, at_ns: u64, segment: u64, sent_ns: u64, pushed: bool) {
         let last = segment + 1 == self.segments;
         while let Phase::Open(connection) = &mut self.phase {

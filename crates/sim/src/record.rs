@@ -2,7 +2,7 @@
 //! length. Every name ends in its unit.
 
 use ackclock_host::CaState;
-use ackclock_net::link::Link;
+use ackclock_net::link::LinkState;
 
 /// Everything that a run recorded.
 #[derive(Clone, Debug, Default)]
@@ -254,18 +254,16 @@ table! {
 }
 
 impl QueueRow {
-    /// The state of a link now, with the queue's number.
-    pub fn of(now_ns: u64, queue: u32, link: &mut Link) -> Self {
-        link.advance(now_ns);
-        let totals = link.totals();
+    /// The state of the link behind queue number `queue`.
+    pub fn of(time_ns: u64, queue: u32, link: &LinkState) -> Self {
         Self {
-            time_us: now_ns / 1_000,
+            time_us: time_ns / 1_000,
             queue,
-            queue_packets: link.queue_packets(),
-            queue_bytes: link.queue_bytes(),
-            enqueued_packets: totals.enqueued_packets,
-            dropped_packets: totals.dropped_packets,
-            sent_bytes: totals.sent_bytes,
+            queue_packets: link.queue.packets,
+            queue_bytes: link.queue.bytes,
+            enqueued_packets: link.totals.enqueued_packets,
+            dropped_packets: link.totals.dropped_packets,
+            sent_bytes: link.totals.sent_bytes,
         }
     }
 }

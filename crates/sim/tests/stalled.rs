@@ -6,6 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use ackclock_net::link::{Bottleneck, Buffer};
+use ackclock_net::queue::QueueKind;
 use ackclock_sim::scenario::{Flow, Profile, Reads};
 use ackclock_sim::{run, Control, RunError, Scenario};
 
@@ -26,6 +27,7 @@ fn scenario(algorithm: &str) -> Scenario {
             rate_bps: 100_000_000,
             buffer: Buffer::Packets(100),
             drop_every_packets: None,
+            queue: QueueKind::DropTail,
         },
         flows: vec![
             Flow::endless("reno", 20_000_000),

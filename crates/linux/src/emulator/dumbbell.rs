@@ -7,7 +7,7 @@
 use super::ring::Ring;
 use ackclock_net::impair::EveryNth;
 use ackclock_net::line::Line;
-use ackclock_net::link::{Buffer, Link};
+use ackclock_net::link::{Buffer, Predicted};
 use ackclock_net::rng::{Draw, Owner, Stream};
 use ackclock_net::schedule::{Schedule, NEVER};
 use ackclock_sim::record::QueueRow;
@@ -59,7 +59,7 @@ struct Ack {
 /// The bottleneck and the delay lines, with their packets. Times are nanoseconds from the start.
 #[derive(Debug)]
 pub struct EmulatedDumbbell {
-    link: Link,
+    link: Predicted,
     queue: Ring,
     flows: Vec<Flow>,
     /// Flow `i` is element `i`; the bottleneck comes last.
@@ -87,7 +87,7 @@ impl EmulatedDumbbell {
             }
         });
         Self {
-            link: Link::new(&scenario.bottleneck),
+            link: Predicted::new(&scenario.bottleneck),
             queue: Ring::new(packets as usize, bytes as usize, packet_bytes),
             flows: flows.collect(),
             schedule: Schedule::new(count + 1),
@@ -201,7 +201,7 @@ impl EmulatedDumbbell {
 
     /// The state of the bottleneck's queue at `now_ns`.
     pub fn queue_row(&mut self, now_ns: u64) -> QueueRow {
-        QueueRow::of(now_ns, 1, &mut self.link)
+        QueueRow::of(now_ns, 1, &self.link.state(now_ns))
     }
 
     /// How many data packets of a flow the bottleneck has dropped.
@@ -270,6 +270,7 @@ impl Header {
 mod tests {
     use super::*;
     use ackclock_net::link::Bottleneck;
+    use ackclock_net::queue::QueueKind;
     use ackclock_sim::scenario::{Flow, Profile, Reads};
     use proptest::prelude::*;
 
@@ -299,6 +300,7 @@ mod tests {
             rate_bps: 100_000_000,
             buffer,
             drop_every_packets: None,
+            queue: QueueKind::DropTail,
         }
     }
 
@@ -332,7 +334,7 @@ mod tests {
         ) {
             let scenario = scenario(&[40_000_000, 80_000_000], 0, bottleneck(buffer));
             let mut network = EmulatedDumbbell::new(&scenario);
-            let mut link = Link::new(&scenario.bottleneck);
+            let mut link = Predicted::new(&scenario.bottleneck);
             let mut expected = VecDeque::new();
             let mut now_ns = 0;
             for (index, (gap_ns, len, flow)) in packets.into_iter().enumerate() {
@@ -353,7 +355,7 @@ mod tests {
                     prop_assert!(expected.front().is_none_or(|(due_ns, _)| *due_ns > now_ns));
                 }
             }
-            prop_assert_eq!(network.queue_row(now_ns), QueueRow::of(now_ns, 1, &mut link));
+            prop_assert_eq!(network.queue_row(now_ns), QueueRow::of(now_ns, 1, &link.state(now_ns)));
             prop_assert_eq!(network.lost_outside(), 0);
         }
 

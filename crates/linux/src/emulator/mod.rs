@@ -2,7 +2,7 @@
 //!
 //! [`EmulatedDumbbell`] holds the packets between the two hosts and says when each packet is due.
 //! `testbed::realtime` reads and writes the packets at those times. Departures follow the
-//! virtual clock of [`ackclock_net::link::Link`]: a late wake-up changes when a packet is
+//! virtual clock of [`ackclock_net::link::Predicted`]: a late wake-up changes when a packet is
 //! written, never which packets leave or are dropped.
 
 mod dumbbell;

@@ -165,6 +165,13 @@ impl QueueKind {
     }
 }
 
+impl QueueKind {
+    /// Whether this is the discipline without parameters of its own.
+    pub fn is_drop_tail(&self) -> bool {
+        *self == Self::DropTail
+    }
+}
+
 /// A queue of any discipline.
 #[derive(Clone, Debug)]
 pub enum Queue<P> {

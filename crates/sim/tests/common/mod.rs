@@ -5,6 +5,7 @@ pub mod script;
 pub mod wild;
 
 use ackclock_net::link::{Bottleneck, Buffer};
+use ackclock_net::queue::QueueKind;
 use ackclock_sim::scenario::{Flow, Profile, Reads, Scenario};
 use ackclock_sim::{run, Control, RunResult};
 
@@ -37,6 +38,7 @@ pub fn dumbbell(
             rate_bps,
             buffer: Buffer::Packets(buffer_packets),
             drop_every_packets: None,
+            queue: QueueKind::DropTail,
         },
         flows,
         sessions: Vec::new(),

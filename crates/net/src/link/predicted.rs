@@ -1,80 +1,34 @@
-//! The bottleneck: a fixed-rate link behind a drop-tail FIFO.
+//! A fixed-rate link behind a drop-tail FIFO.
 //!
 //! The link knows a packet's departure when the packet arrives, because no later packet can
-//! overtake it. So [`Link::enqueue`] answers at once, and the link needs no event of its own. The
-//! link never sees the contents of packets. The simulator keeps headers and the emulator keeps
-//! real bytes; both use the answer as the key.
+//! overtake it. So [`Predicted::enqueue`] answers at once, and the link needs no event of its own.
+//! It never sees the contents of packets. The simulator keeps headers and the emulator keeps real
+//! bytes; both use the answer as the key.
 
+use super::{Bottleneck, Buffer, LinkState, LinkTotals};
 use crate::queue::Load;
-use serde::{Deserialize, Serialize};
+use crate::rate::ConstantRate;
 use std::collections::VecDeque;
-
-/// Upper bound of the size of an ACK.
-const SMALL_BYTES: u32 = 100;
-
-/// A fixed-rate link behind a drop-tail FIFO.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Bottleneck {
-    /// Rate in bits of IP packets per second.
-    pub rate_bps: u64,
-    /// Room in the queue, the packet in service included.
-    pub buffer: Buffer,
-    /// Drop every Nth data packet of each direction before it reaches the queue; `None`: drop none.
-    pub drop_every_packets: Option<u64>,
-}
-
-/// The limit of the drop-tail queue, in its unit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Buffer {
-    /// Maximum packets.
-    Packets(u64),
-    /// Maximum bytes.
-    Bytes(u64),
-}
 
 /// A fixed-rate link and its queue. Call [`enqueue`](Self::enqueue) in order of time.
 #[derive(Clone, Debug)]
-pub struct Link {
-    rate_bps: u64,
+pub struct Predicted {
+    rate: ConstantRate,
     limit: Buffer,
     /// Departure time and size of every packet waiting or in service.
     waiting: VecDeque<(u64, u32)>,
     waiting_bytes: u64,
-    /// When the last bit of the last accepted packet leaves: the whole nanoseconds …
-    free_at_ns: u64,
-    /// … and the remainder, in units of 1/rate nanoseconds. So rounding loses no time.
-    free_at_rest: u64,
-    /// Size, service time and remainder of the last small packet, and of the last large packet.
-    service: [(u32, u64, u64); 2],
     totals: LinkTotals,
 }
 
-/// Totals of a link so far. `enqueued = sent + waiting` always holds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct LinkTotals {
-    /// Packets accepted.
-    pub enqueued_packets: u64,
-    /// Packets dropped because the queue was full.
-    pub dropped_packets: u64,
-    /// Packets whose last bit has left.
-    pub sent_packets: u64,
-    /// Bytes of the packets whose last bit has left.
-    pub sent_bytes: u64,
-}
-
-impl Link {
+impl Predicted {
     /// An idle link.
     pub fn new(bottleneck: &Bottleneck) -> Self {
         Self {
-            rate_bps: bottleneck.rate_bps,
+            rate: ConstantRate::new(bottleneck.rate_bps),
             limit: bottleneck.buffer,
             waiting: VecDeque::new(),
             waiting_bytes: 0,
-            free_at_ns: 0,
-            free_at_rest: 0,
-            service: [(0, 0, 0); 2],
             totals: LinkTotals::default(),
         }
     }
@@ -84,38 +38,20 @@ impl Link {
     #[inline]
     pub fn enqueue(&mut self, now_ns: u64, bytes: u32) -> Option<u64> {
         self.advance(now_ns);
-        let load = Load {
-            packets: self.waiting.len() as u64,
-            bytes: self.waiting_bytes,
-        };
-        if !self.limit.fits(load, bytes) {
+        if !self.limit.fits(self.load(), bytes) {
             self.totals.dropped_packets += 1;
             return None;
         }
-        if self.free_at_ns < now_ns {
-            (self.free_at_ns, self.free_at_rest) = (now_ns, 0);
-        }
-        let service = &mut self.service[usize::from(bytes > SMALL_BYTES)];
-        if service.0 != bytes {
-            let bits_ns = u128::from(bytes) * 8 * 1_000_000_000;
-            let rate = u128::from(self.rate_bps);
-            *service = (bytes, (bits_ns / rate) as u64, (bits_ns % rate) as u64);
-        }
-        self.free_at_ns += service.1;
-        self.free_at_rest += service.2;
-        if self.free_at_rest >= self.rate_bps {
-            self.free_at_rest -= self.rate_bps;
-            self.free_at_ns += 1;
-        }
-        self.waiting.push_back((self.free_at_ns, bytes));
+        let departs_ns = self.rate.serve(now_ns, bytes);
+        self.waiting.push_back((departs_ns, bytes));
         self.waiting_bytes += u64::from(bytes);
         self.totals.enqueued_packets += 1;
-        Some(self.free_at_ns)
+        Some(departs_ns)
     }
 
     /// Removes every packet that has left by `now_ns`.
     #[inline]
-    pub fn advance(&mut self, now_ns: u64) {
+    fn advance(&mut self, now_ns: u64) {
         while let Some(&(departs_ns, bytes)) = self.waiting.front() {
             if departs_ns > now_ns {
                 break;
@@ -127,25 +63,28 @@ impl Link {
         }
     }
 
-    /// Packets in the queue at the time of the last call, the one in service included.
-    pub fn queue_packets(&self) -> u64 {
-        self.waiting.len() as u64
+    #[inline]
+    fn load(&self) -> Load {
+        Load {
+            packets: self.waiting.len() as u64,
+            bytes: self.waiting_bytes,
+        }
     }
 
-    /// Bytes in the queue at the time of the last call, the packet in service included.
-    pub fn queue_bytes(&self) -> u64 {
-        self.waiting_bytes
-    }
-
-    /// Totals at the time of the last call.
-    pub fn totals(&self) -> LinkTotals {
-        self.totals
+    /// The queue and the totals at `now_ns`.
+    pub fn state(&mut self, now_ns: u64) -> LinkState {
+        self.advance(now_ns);
+        LinkState {
+            queue: self.load(),
+            totals: self.totals,
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::queue::QueueKind;
     use proptest::prelude::*;
 
     /// The same queue, told in exact fractions of a nanosecond and without shortcuts.
@@ -201,8 +140,8 @@ mod tests {
             buffer in buffers(),
             gaps in proptest::collection::vec((0_u64..4, 0_u64..200_000, 40_u32..1501), 1..120),
         ) {
-            let bottleneck = Bottleneck { rate_bps, buffer, drop_every_packets: None };
-            let mut link = Link::new(&bottleneck);
+            let bottleneck = Bottleneck { rate_bps, buffer, drop_every_packets: None, queue: QueueKind::DropTail };
+            let mut link = Predicted::new(&bottleneck);
             let mut now_ns = 0;
             let arrivals: Vec<(u64, u32)> = gaps
                 .into_iter()
@@ -215,13 +154,13 @@ mod tests {
             prop_assert_eq!(&departures, &plain(&bottleneck, &arrivals));
             let accepted: Vec<u64> = departures.iter().flatten().copied().collect();
             prop_assert!(accepted.windows(2).all(|pair| pair[0] <= pair[1]));
-            let totals = link.totals();
+            let LinkState { queue, totals } = link.state(now_ns);
             prop_assert_eq!(totals.enqueued_packets, accepted.len() as u64);
             prop_assert_eq!(totals.dropped_packets, (departures.len() - accepted.len()) as u64);
-            prop_assert_eq!(totals.enqueued_packets, totals.sent_packets + link.queue_packets());
-            link.advance(u64::MAX);
-            prop_assert_eq!((link.queue_packets(), link.queue_bytes()), (0, 0));
-            prop_assert_eq!(link.totals().sent_packets, accepted.len() as u64);
+            prop_assert_eq!(totals.enqueued_packets, totals.sent_packets + queue.packets);
+            let LinkState { queue, totals } = link.state(u64::MAX);
+            prop_assert_eq!(queue, Load::default());
+            prop_assert_eq!(totals.sent_packets, accepted.len() as u64);
         }
     }
 }

@@ -1,0 +1,191 @@
+//! A fixed-rate link behind a queue of any discipline.
+//!
+//! Call [`handle`](Evented::handle) at [`next_event_ns`](Evented::next_event_ns), and
+//! [`enqueue`](Evented::enqueue) for each arrival, in order of time. At equal times handle first: a
+//! packet that leaves makes room for one that arrives.
+
+use super::{Bottleneck, LinkState, LinkTotals};
+use crate::queue::{Cause, Discipline, Ledger, Load, Packet, Queue};
+use crate::rate::ConstantRate;
+use crate::rng::Stream;
+use crate::schedule::NEVER;
+
+/// A link with an event for each packet that leaves.
+#[derive(Clone, Debug)]
+pub struct Evented<P> {
+    rate: ConstantRate,
+    queue: Queue<P>,
+    /// The packet in service …
+    wire: Option<Packet<P>>,
+    /// … and when its last bit leaves.
+    departs_ns: u64,
+    totals: LinkTotals,
+}
+
+impl<P> Evented<P> {
+    /// An idle link. `random` is for its queue.
+    pub fn new(bottleneck: &Bottleneck, random: Stream) -> Self {
+        Self {
+            rate: ConstantRate::new(bottleneck.rate_bps),
+            queue: Queue::new(&bottleneck.queue, bottleneck.buffer, random),
+            wire: None,
+            departs_ns: NEVER,
+            totals: LinkTotals::default(),
+        }
+    }
+
+    /// Takes an arriving packet.
+    #[inline]
+    pub fn enqueue(&mut self, now_ns: u64, packet: Packet<P>, ledger: &mut impl Ledger<P>) {
+        debug_assert!(self.departs_ns > now_ns, "an event was not handled");
+        self.totals.enqueued_packets += 1;
+        let wire = self.in_service();
+        let mut counting = Counting(&mut self.totals, ledger);
+        self.queue.enqueue(now_ns, packet, wire, &mut counting);
+        if self.wire.is_none() {
+            self.serve(now_ns, ledger);
+        }
+    }
+
+    /// When [`handle`](Self::handle) has something to do; [`NEVER`] if the link is idle.
+    #[inline]
+    pub fn next_event_ns(&self) -> u64 {
+        self.departs_ns.min(self.queue.next_update_ns())
+    }
+
+    /// Handles one event that is due. Returns the packet whose last bit has left, if it was that.
+    #[inline]
+    pub fn handle(&mut self, now_ns: u64, ledger: &mut impl Ledger<P>) -> Option<Packet<P>> {
+        if self.departs_ns > now_ns {
+            if self.queue.next_update_ns() <= now_ns {
+                self.queue.update(now_ns);
+            }
+            return None;
+        }
+        let departed = self.wire.take()?;
+        self.totals.sent_packets += 1;
+        self.totals.sent_bytes += u64::from(departed.bytes);
+        self.serve(now_ns, ledger);
+        Some(departed)
+    }
+
+    /// Starts the service of the next packet.
+    #[inline]
+    fn serve(&mut self, now_ns: u64, ledger: &mut impl Ledger<P>) {
+        let mut counting = Counting(&mut self.totals, ledger);
+        self.wire = self.queue.dequeue(now_ns, &mut counting);
+        self.departs_ns = match &self.wire {
+            Some(packet) => self.rate.serve(now_ns, packet.bytes),
+            None => NEVER,
+        };
+    }
+
+    #[inline]
+    fn in_service(&self) -> Load {
+        self.wire.as_ref().map_or(Load::default(), |packet| Load {
+            packets: 1,
+            bytes: packet.bytes.into(),
+        })
+    }
+
+    /// The queue and the totals after the last event.
+    pub fn state(&self) -> LinkState {
+        LinkState {
+            queue: self.queue.load() + self.in_service(),
+            totals: self.totals,
+        }
+    }
+}
+
+/// Counts for the link what a discipline reports.
+struct Counting<'a, L>(&'a mut LinkTotals, &'a mut L);
+
+impl<P, L: Ledger<P>> Ledger<P> for Counting<'_, L> {
+    #[inline]
+    fn dropped(&mut self, packet: Packet<P>, cause: Cause) {
+        self.0.enqueued_packets -= 1;
+        self.0.dropped_packets += 1;
+        self.1.dropped(packet, cause);
+    }
+
+    #[inline]
+    fn marked(&mut self, flow: u32, cause: Cause) {
+        self.0.marked_packets += 1;
+        self.1.marked(flow, cause);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::link::{Buffer, Predicted};
+    use crate::queue::{Ecn, QueueKind};
+    use crate::rng::{Draw, Owner};
+    use proptest::prelude::*;
+
+    struct Drops(Vec<usize>);
+
+    impl Ledger<usize> for Drops {
+        fn dropped(&mut self, packet: Packet<usize>, cause: Cause) {
+            assert_eq!(cause, Cause::Full);
+            self.0.push(packet.body);
+        }
+        fn marked(&mut self, _flow: u32, _cause: Cause) {
+            panic!("drop-tail marks nothing");
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2000))]
+
+        /// With drop-tail, an event per packet gives the departures, drops and states that are
+        /// predicted, to the nanosecond.
+        #[test]
+        fn a_drop_tail_queue_is_as_predicted(
+            rate_bps in prop_oneof![
+                Just(1_000_000_u64), Just(800_000_000), Just(1_000_000_000_000), 1_000_u64..10_000_000_000
+            ],
+            buffer in prop_oneof![
+                (1_u64..30).prop_map(Buffer::Packets),
+                (1500_u64..40_000).prop_map(Buffer::Bytes)
+            ],
+            gaps in proptest::collection::vec((0_u64..4, 0_u64..200_000, 40_u32..1501), 1..120),
+        ) {
+            let queue = QueueKind::DropTail;
+            let bottleneck = Bottleneck { rate_bps, buffer, drop_every_packets: None, queue };
+            let mut predicted = Predicted::new(&bottleneck);
+            let mut link = Evented::new(&bottleneck, Stream::of(1, Owner::Link(1), Draw::Queue));
+            let mut expected = Vec::new();
+            let mut drops = Drops(Vec::new());
+            let mut departed = Vec::new();
+            let mut now_ns = 0;
+            for (number, (burst, gap_ns, bytes)) in gaps.into_iter().enumerate() {
+                now_ns += if burst == 0 { gap_ns } else { 0 };
+                while link.next_event_ns() <= now_ns {
+                    let at_ns = link.next_event_ns();
+                    departed.extend(link.handle(at_ns, &mut drops).map(|p| (at_ns, p.body)));
+                }
+                match predicted.enqueue(now_ns, bytes) {
+                    Some(departs_ns) => expected.push((departs_ns, number)),
+                    None => prop_assert!(!drops.0.contains(&number)),
+                }
+                let packet = Packet { flow: 0, bytes, ecn: Ecn::NotEct, arrived_ns: now_ns, body: number };
+                let already = drops.0.len();
+                link.enqueue(now_ns, packet, &mut drops);
+                let accepted = expected.last().is_some_and(|(_, last)| *last == number);
+                prop_assert_eq!(drops.0.len() - already, usize::from(!accepted));
+                // A service of less than 1 ns ends at once.
+                while link.next_event_ns() <= now_ns {
+                    departed.extend(link.handle(now_ns, &mut drops).map(|p| (now_ns, p.body)));
+                }
+                prop_assert_eq!(link.state(), predicted.state(now_ns));
+            }
+            while link.next_event_ns() < NEVER {
+                let at_ns = link.next_event_ns();
+                departed.extend(link.handle(at_ns, &mut drops).map(|p| (at_ns, p.body)));
+            }
+            prop_assert_eq!(departed, expected);
+            prop_assert_eq!(link.state(), predicted.state(NEVER));
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! Links: each has a queue, and carries its packets one after another.
+//!
+//! [`Predicted`] says when a packet leaves as soon as the packet arrives. [`Evented`] has any queue
+//! discipline, and an event for each packet.
+
+mod evented;
+mod predicted;
+
+pub use evented::Evented;
+pub use predicted::Predicted;
+
+use crate::queue::{Load, QueueKind};
+use serde::{Deserialize, Serialize};
+
+/// A fixed-rate link and the queue before it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Bottleneck {
+    /// Rate in bits of IP packets per second.
+    pub rate_bps: u64,
+    /// Room in the queue, the packet in service included.
+    pub buffer: Buffer,
+    /// Drop every Nth data packet of each direction before it reaches the queue; `None`: drop none.
+    pub drop_every_packets: Option<u64>,
+    /// The queue discipline. JSON leaves out drop-tail.
+    #[serde(default, skip_serializing_if = "QueueKind::is_drop_tail")]
+    pub queue: QueueKind,
+}
+
+impl Bottleneck {
+    /// Whether a packet's departure is known as soon as the packet arrives.
+    pub fn is_predictable(&self) -> bool {
+        self.queue.is_drop_tail()
+    }
+}
+
+/// The limit of a queue, in its unit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Buffer {
+    /// Maximum packets.
+    Packets(u64),
+    /// Maximum bytes.
+    Bytes(u64),
+}
+
+/// Totals of a link so far. `enqueued = sent + waiting` always holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LinkTotals {
+    /// Packets accepted, and not dropped later.
+    pub enqueued_packets: u64,
+    /// Packets dropped.
+    pub dropped_packets: u64,
+    /// Packets marked (ECN).
+    pub marked_packets: u64,
+    /// Packets whose last bit has left.
+    pub sent_packets: u64,
+    /// Bytes of the packets whose last bit has left.
+    pub sent_bytes: u64,
+}
+
+/// A link at one instant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LinkState {
+    /// Its queue, the packet in service included.
+    pub queue: Load,
+    /// Its totals until then.
+    pub totals: LinkTotals,
+}

@@ -1,0 +1,188 @@
+//! The event path: packets wait in queues whose departures nobody can predict. The network between
+//! the hosts is one element of the schedule; a packet reaches its host when it has left its last
+//! link.
+
+use super::{Dumbbell, Path};
+use crate::census::{Census, TraceHash};
+use crate::flow::{Flow, Phase};
+use crate::tcp::Ack;
+use ackclock_net::network::{Exit, Transit};
+use ackclock_net::queue::{Cause, Ecn, Ledger, Packet};
+
+/// The element of the schedule that is the network. The flows follow.
+pub(super) const NETWORK: usize = 0;
+
+/// A packet of a flow.
+pub(super) struct Segment {
+    /// The connection that sent it, among those of its session.
+    connection: u32,
+    header: Header,
+}
+
+pub(crate) enum Header {
+    /// The first SYN that is not yet lost: the receiver will answer it. Other SYNs change nothing.
+    Syn {
+        answered: bool,
+    },
+    SynAck,
+    /// The last packet of the handshake. Data follows at once, so its loss changes nothing.
+    Established,
+    Data {
+        segment: u64,
+        sent_ns: u64,
+        pushed: bool,
+    },
+    /// In a box, because it is much larger than the others.
+    Ack(Box<Ack>),
+}
+
+/// Counts the packets that queues drop.
+struct Losses<'a> {
+    flows: &'a mut [Flow],
+    census: &'a mut Census,
+    hash: &'a mut TraceHash,
+}
+
+impl Ledger<Transit<Segment>> for Losses<'_> {
+    fn dropped(&mut self, packet: Packet<Transit<Segment>>, _cause: Cause) {
+        let flow = &mut self.flows[packet.flow as usize];
+        let Segment { connection, header } = packet.body.body;
+        *self.census.queued_of(&header) -= 1;
+        match header {
+            Header::Data { segment, .. } => {
+                self.hash.add(segment);
+                self.census.dropped += 1;
+                flow.dropped_packets += 1;
+            }
+            Header::Ack(_) => self.census.acks_dropped += 1,
+            Header::Syn { answered: true } | Header::SynAck if connection == flow.connection => {
+                if let Phase::Connecting { answered, .. } = &mut flow.phase {
+                    *answered = false;
+                }
+            }
+            Header::Syn { .. } | Header::SynAck | Header::Established => (),
+        }
+    }
+
+    fn marked(&mut self, _flow: u32, _cause: Cause) {}
+}
+
+impl Dumbbell<'_> {
+    /// Sends a packet of a flow on a route.
+    pub(super) fn send(
+        &mut self,
+        element: usize,
+        now_ns: u64,
+        route: usize,
+        bytes: u32,
+        header: Header,
+    ) {
+        if self.schedule.at_ns(NETWORK) <= now_ns {
+            self.carry(now_ns);
+        }
+        let Path::Evented(network) = &mut self.path else {
+            return;
+        };
+        *self.census.queued_of(&header) += 1;
+        let packet = Packet {
+            flow: element as u32,
+            bytes,
+            ecn: Ecn::NotEct,
+            arrived_ns: now_ns,
+            body: Segment {
+                connection: self.flows[element].connection,
+                header,
+            },
+        };
+        let mut losses = Losses {
+            flows: &mut self.flows,
+            census: &mut self.census,
+            hash: &mut self.hash,
+        };
+        network.send(now_ns, route, packet, &mut losses);
+        let next_ns = network.next_event_ns();
+        if next_ns != self.schedule.at_ns(NETWORK) {
+            self.schedule.set(NETWORK, next_ns);
+        }
+    }
+
+    /// Handles the network's events that are due.
+    #[inline]
+    pub(super) fn carry(&mut self, now_ns: u64) {
+        loop {
+            let Path::Evented(network) = &mut self.path else {
+                return;
+            };
+            let mut losses = Losses {
+                flows: &mut self.flows,
+                census: &mut self.census,
+                hash: &mut self.hash,
+            };
+            let exit = network.poll(now_ns, &mut losses);
+            let next_ns = network.next_event_ns();
+            self.schedule.set(NETWORK, next_ns);
+            if let Some(exit) = exit {
+                self.deliver(exit);
+            }
+            if next_ns > now_ns {
+                return;
+            }
+        }
+    }
+
+    /// Gives a packet that has left its last link to its host.
+    #[inline]
+    fn deliver(&mut self, exit: Exit<Segment>) {
+        let Exit { at_ns, packet } = exit;
+        let element = packet.flow as usize;
+        let flow = &mut self.flows[element];
+        let Segment { connection, header } = packet.body.body;
+        let current = connection == flow.connection;
+        *self.census.queued_of(&header) -= 1;
+        match header {
+            Header::Data {
+                segment,
+                sent_ns,
+                pushed,
+            } => {
+                self.hash.add(at_ns);
+                self.census.received += 1;
+                if current {
+                    flow.arrive(at_ns + flow.forth_ns, segment, sent_ns, pushed);
+                } else {
+                    // Its session has had all its data before.
+                    self.census.duplicates += 1;
+                }
+            }
+            Header::Ack(ack) if current => flow.fly(at_ns, &ack),
+            Header::Ack(_) => self.census.acks_on_the_way += 1,
+            Header::Syn { answered: true } if current => {
+                let (forth_ns, back_ns) = (flow.forth_ns, flow.back.delay_ns());
+                if let Phase::Connecting {
+                    syn_at_ns,
+                    answer_at_ns,
+                    ..
+                } = &mut flow.phase
+                {
+                    if self.two_way {
+                        *syn_at_ns = at_ns + forth_ns;
+                    } else {
+                        *answer_at_ns = at_ns + back_ns;
+                    }
+                }
+            }
+            Header::SynAck if current => {
+                let back_ns = flow.back.delay_ns();
+                if let Phase::Connecting { answer_at_ns, .. } = &mut flow.phase {
+                    *answer_at_ns = at_ns + back_ns;
+                }
+            }
+            Header::Syn { .. } | Header::SynAck | Header::Established => (),
+        }
+        let next_ns = self.flows[element].next_event_ns();
+        let element = self.first_flow + element;
+        if next_ns != self.schedule.at_ns(element) {
+            self.schedule.set(element, next_ns);
+        }
+    }
+}
