@@ -338,6 +338,11 @@ impl Scenario {
                 within("bottleneck.buffer.bytes", bytes, packet, 1 << 44)?;
             }
         }
+        (self.bottleneck.queue.validate()).map_err(|wrong| ScenarioError {
+            field: format!("bottleneck.queue.{}", wrong.name),
+            value: wrong.value.to_string(),
+            fix: format!("choose a value from {} to {}", wrong.least, wrong.most),
+        })?;
         if let Some(packets) = self.bottleneck.drop_every_packets {
             within("bottleneck.drop_every_packets", packets, 2, u64::MAX)?;
         }

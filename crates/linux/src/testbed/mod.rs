@@ -281,6 +281,11 @@ pub fn check(
         let fix = format!("the emulator carries at most {MOST_RATE_BPS}");
         return refuse("bottleneck.rate_bps", value, &fix);
     }
+    if !scenario.bottleneck.is_predictable() {
+        let value = format!("{:?}", scenario.bottleneck.queue);
+        let fix = "the emulator has drop-tail only so far; leave it out, or use the simulator";
+        return refuse("bottleneck.queue", value, fix);
+    }
     let (_, queue_bytes) = crate::emulator::room(scenario);
     if queue_bytes > MOST_QUEUE_BYTES {
         let fix = format!("give the queue at most {MOST_QUEUE_BYTES} bytes on the kernel");

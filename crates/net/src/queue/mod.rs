@@ -163,9 +163,7 @@ impl QueueKind {
             Self::FqCodel(parameters) => parameters.validate(),
         }
     }
-}
 
-impl QueueKind {
     /// Whether this is the discipline without parameters of its own.
     pub fn is_drop_tail(&self) -> bool {
         *self == Self::DropTail
