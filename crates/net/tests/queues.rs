@@ -5,7 +5,7 @@
 use ackclock_net::link::Buffer;
 use ackclock_net::queue::{
     Cause, CodelParameters, Discipline, Ecn, FqCodelParameters, Ledger, Load, OutOfRange, Packet,
-    Queue, QueueKind,
+    Queue, QueueKind, RedParameters, Values,
 };
 use ackclock_net::rng::{Draw, Owner, Stream};
 use proptest::prelude::*;
@@ -35,6 +35,27 @@ fn kinds() -> impl Strategy<Value = QueueKind> {
                 })
             }
         ),
+        (
+            1_u64..50_000,
+            0_u64..50_000,
+            0_u64..10,
+            0_u64..2,
+            any::<(bool, bool, bool)>()
+        )
+            .prop_map(
+                |(min_bytes, span, weight_log2, idle, (gentle, adaptive, ecn))| {
+                    QueueKind::Red(RedParameters {
+                        min_bytes,
+                        max_bytes: min_bytes + span,
+                        weight_log2,
+                        idle_packet_ns: idle * 1_000_000,
+                        gentle,
+                        adaptive,
+                        ecn,
+                        ..RedParameters::default()
+                    })
+                }
+            ),
     ]
 }
 
@@ -262,7 +283,40 @@ fn acting() -> Vec<(QueueKind, bool)> {
         (codel(false), false),
         (codel(true), true),
         (QueueKind::FqCodel(FqCodelParameters::default()), true),
+        (QueueKind::Red(RedParameters::default()), false),
+        (
+            QueueKind::Red(RedParameters {
+                gentle: true,
+                adaptive: true,
+                ecn: true,
+                ..RedParameters::default()
+            }),
+            true,
+        ),
     ]
+}
+
+/// The list is what scenarios are read by: each name with no parameter is a discipline with its
+/// defaults, and the defaults are as declared and within their ranges.
+#[test]
+fn the_list_is_what_scenarios_say() {
+    for about in QueueKind::ALL {
+        let text = match about.parameters {
+            [] => format!("\"{}\"", about.name),
+            _ => format!("{{\"{}\": {{}}}}", about.name),
+        };
+        let kind: QueueKind = serde_json::from_str(&text).unwrap();
+        assert_eq!(kind.validate(), Ok(()));
+        let canonical = serde_json::to_value(kind).unwrap();
+        for parameter in about.parameters {
+            let value = &canonical[about.name][parameter.name];
+            match parameter.values {
+                Values::Integer { default, .. } => assert_eq!(*value, default),
+                Values::Switch { default } => assert_eq!(*value, default),
+            }
+        }
+    }
+    assert!(serde_json::from_str::<QueueKind>(r#"{"codel": {"target": 5}}"#).is_err());
 }
 
 #[test]

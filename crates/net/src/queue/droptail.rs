@@ -2,6 +2,7 @@
 
 use super::{Cause, Discipline, Fifo, Ledger, Load, Packet};
 use crate::link::Buffer;
+use crate::rng::Stream;
 
 /// A drop-tail FIFO.
 #[derive(Clone, Debug)]
@@ -12,7 +13,7 @@ pub struct DropTail<P> {
 
 impl<P> DropTail<P> {
     /// An empty queue.
-    pub fn new(buffer: Buffer) -> Self {
+    pub fn new(buffer: Buffer, _random: Stream) -> Self {
         Self {
             buffer,
             fifo: Fifo::default(),
@@ -51,7 +52,7 @@ impl<P> Discipline<P> for DropTail<P> {
 mod tests {
     use super::super::{Ecn, Queue, QueueKind};
     use super::*;
-    use crate::rng::{Draw, Owner, Stream};
+    use crate::rng::{Draw, Owner};
 
     #[derive(Default)]
     struct Drops(Vec<(u32, Cause)>);

@@ -8,26 +8,25 @@
 //!
 //! Call with times that never go back.
 //!
-//! To add a discipline, write its file, and add a line to [`QueueKind`] and to each `match` of
-//! [`Queue`].
+//! To add a discipline, write its file and add it to the list at the end of this one.
 
 mod codel;
 mod droptail;
 mod fifo;
 mod fq_codel;
+mod list;
 mod parameters;
+mod red;
 #[cfg(test)]
 mod script;
 
-pub use codel::{Codel, CodelParameters};
-pub use droptail::DropTail;
 pub use fifo::Fifo;
-pub use fq_codel::{FqCodel, FqCodelParameters};
 pub use parameters::{OutOfRange, Parameter, Values};
 
 use crate::link::Buffer;
 use crate::rng::Stream;
 use crate::schedule::NEVER;
+use list::disciplines;
 use serde::{Deserialize, Serialize};
 
 /// A packet in a queue: what disciplines read, and what the host keeps of it.
@@ -138,104 +137,32 @@ pub trait Discipline<P> {
     fn update(&mut self, _now_ns: u64) {}
 }
 
-/// The discipline of a queue and its parameters, as in a scenario.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case", deny_unknown_fields)]
-pub enum QueueKind {
+/// What a discipline is. The user's schema and its documentation are made from it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct About {
+    /// Its name in a scenario.
+    pub name: &'static str,
+    /// What it does.
+    pub meaning: &'static str,
+    /// Its parameters.
+    pub parameters: &'static [Parameter],
+}
+
+disciplines! {
     /// A FIFO that drops what arrives while it is full.
     #[default]
-    DropTail,
-    /// CoDel.
-    Codel(CodelParameters),
-    /// FQ-CoDel.
-    FqCodel(FqCodelParameters),
+    "drop_tail" = droptail::DropTail;
+    /// CoDel: drops at the head when packets have waited too long for too long.
+    "codel" = codel::Codel(parameters: CodelParameters);
+    /// FQ-CoDel: a CoDel for each flow, served in turn, new flows first.
+    "fq_codel" = fq_codel::FqCodel(parameters: FqCodelParameters);
+    /// RED: marks or drops at arrival, more often the longer the average queue.
+    "red" = red::Red(parameters: RedParameters);
 }
 
 impl QueueKind {
-    /// Checks every parameter.
-    ///
-    /// # Errors
-    /// The first parameter that is out of its range.
-    pub fn validate(&self) -> Result<(), OutOfRange> {
-        match self {
-            Self::DropTail => Ok(()),
-            Self::Codel(parameters) => parameters.validate(),
-            Self::FqCodel(parameters) => parameters.validate(),
-        }
-    }
-
     /// Whether this is the discipline without parameters of its own.
     pub fn is_drop_tail(&self) -> bool {
         *self == Self::DropTail
-    }
-}
-
-/// A queue of any discipline.
-#[derive(Clone, Debug)]
-pub enum Queue<P> {
-    /// See [`DropTail`].
-    DropTail(DropTail<P>),
-    /// See [`Codel`].
-    Codel(Codel<P>),
-    /// See [`FqCodel`].
-    FqCodel(FqCodel<P>),
-}
-
-impl<P> Queue<P> {
-    /// An empty queue. `random` is the stream of this queue ([`Draw::Queue`](crate::rng::Draw)).
-    pub fn new(kind: &QueueKind, buffer: Buffer, random: Stream) -> Self {
-        match kind {
-            QueueKind::DropTail => Self::DropTail(DropTail::new(buffer)),
-            QueueKind::Codel(parameters) => Self::Codel(Codel::new(parameters, buffer, random)),
-            QueueKind::FqCodel(parameters) => {
-                Self::FqCodel(FqCodel::new(parameters, buffer, random))
-            }
-        }
-    }
-}
-
-impl<P> Discipline<P> for Queue<P> {
-    #[inline]
-    fn enqueue(&mut self, now_ns: u64, packet: Packet<P>, wire: Load, ledger: &mut impl Ledger<P>) {
-        match self {
-            Self::DropTail(queue) => queue.enqueue(now_ns, packet, wire, ledger),
-            Self::Codel(queue) => queue.enqueue(now_ns, packet, wire, ledger),
-            Self::FqCodel(queue) => queue.enqueue(now_ns, packet, wire, ledger),
-        }
-    }
-
-    #[inline]
-    fn dequeue(&mut self, now_ns: u64, ledger: &mut impl Ledger<P>) -> Option<Packet<P>> {
-        match self {
-            Self::DropTail(queue) => queue.dequeue(now_ns, ledger),
-            Self::Codel(queue) => queue.dequeue(now_ns, ledger),
-            Self::FqCodel(queue) => queue.dequeue(now_ns, ledger),
-        }
-    }
-
-    #[inline]
-    fn load(&self) -> Load {
-        match self {
-            Self::DropTail(queue) => queue.load(),
-            Self::Codel(queue) => queue.load(),
-            Self::FqCodel(queue) => queue.load(),
-        }
-    }
-
-    #[inline]
-    fn next_update_ns(&self) -> u64 {
-        match self {
-            Self::DropTail(queue) => queue.next_update_ns(),
-            Self::Codel(queue) => queue.next_update_ns(),
-            Self::FqCodel(queue) => queue.next_update_ns(),
-        }
-    }
-
-    fn update(&mut self, now_ns: u64) {
-        match self {
-            Self::DropTail(queue) => queue.update(now_ns),
-            Self::Codel(queue) => queue.update(now_ns),
-            Self::FqCodel(queue) => queue.update(now_ns),
-        }
     }
 }

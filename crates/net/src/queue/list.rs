@@ -1,0 +1,112 @@
+//! What the list of disciplines in [`super`] becomes.
+
+/// Makes [`QueueKind`](super::QueueKind) and [`Queue`](super::Queue).
+macro_rules! disciplines {
+    ($(
+        #[doc = $meaning:literal]
+        $(#[$default:ident])?
+        $name:literal = $module:ident::$queue:ident $(($parameters:ident: $type:ident))?;
+    )*) => {
+        $(pub use $module::{$queue $(, $type)?};)*
+
+        /// The discipline of a queue and its parameters, as in a scenario.
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+        #[serde(deny_unknown_fields)]
+        pub enum QueueKind {
+            $(
+                #[doc = $meaning]
+                $(#[$default])?
+                #[serde(rename = $name)]
+                $queue $(($type))?,
+            )*
+        }
+
+        impl QueueKind {
+            /// What each discipline is.
+            pub const ALL: &'static [About] = &[$(
+                About {
+                    name: $name,
+                    meaning: $meaning.trim_ascii(),
+                    parameters: disciplines!(@parameters $($type)?),
+                },
+            )*];
+
+            /// Checks every parameter.
+            ///
+            /// # Errors
+            /// The first parameter that is out of its range.
+            pub fn validate(&self) -> Result<(), OutOfRange> {
+                match self {
+                    $(Self::$queue $(($parameters))? => {
+                        $($parameters.validate()?;)?
+                        Ok(())
+                    })*
+                }
+            }
+        }
+
+        /// A queue of any discipline.
+        #[derive(Clone, Debug)]
+        pub enum Queue<P> {
+            $(#[doc = $meaning] $queue($queue<P>),)*
+        }
+
+        impl<P> Queue<P> {
+            /// An empty queue. `random` is the stream of this queue
+            /// ([`Draw::Queue`](crate::rng::Draw)).
+            pub fn new(kind: &QueueKind, buffer: Buffer, random: Stream) -> Self {
+                match kind {
+                    $(QueueKind::$queue $(($parameters))? => {
+                        Self::$queue($queue::new($($parameters,)? buffer, random))
+                    })*
+                }
+            }
+        }
+
+        impl<P> Discipline<P> for Queue<P> {
+            #[inline]
+            fn enqueue(
+                &mut self,
+                now_ns: u64,
+                packet: Packet<P>,
+                wire: Load,
+                ledger: &mut impl Ledger<P>,
+            ) {
+                match self {
+                    $(Self::$queue(queue) => queue.enqueue(now_ns, packet, wire, ledger),)*
+                }
+            }
+
+            #[inline]
+            fn dequeue(&mut self, now_ns: u64, ledger: &mut impl Ledger<P>) -> Option<Packet<P>> {
+                match self {
+                    $(Self::$queue(queue) => queue.dequeue(now_ns, ledger),)*
+                }
+            }
+
+            #[inline]
+            fn load(&self) -> Load {
+                match self {
+                    $(Self::$queue(queue) => queue.load(),)*
+                }
+            }
+
+            #[inline]
+            fn next_update_ns(&self) -> u64 {
+                match self {
+                    $(Self::$queue(queue) => queue.next_update_ns(),)*
+                }
+            }
+
+            fn update(&mut self, now_ns: u64) {
+                match self {
+                    $(Self::$queue(queue) => queue.update(now_ns),)*
+                }
+            }
+        }
+    };
+    (@parameters) => { &[] };
+    (@parameters $type:ident) => { $type::PARAMETERS };
+}
+
+pub(super) use disciplines;
