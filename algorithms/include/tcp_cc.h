@@ -139,7 +139,7 @@ static inline struct inet_connection_sock *inet_csk(const struct sock *sk)
  * buffer that grows has room for 2 windows. cong_control has its flag from Linux's
  * tcp_input.c (FLAG_*). The table at the top of crates/sim/src/tcp/host.rs says who
  * serves each hook and each field in the simulator. What the simulator does not
- * serve (ECN) it refuses by name.
+ * serve (CA_EVENT_ECN_*) it refuses by name.
  */
 
 /* Whole numbers only: 0.5 would be cut to 0 without a word. */

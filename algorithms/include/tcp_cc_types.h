@@ -145,7 +145,7 @@ struct tcp_sock {
 	const u32 lsndtime;		/* jiffies of the last data packet sent */
 	const u32 mss_cache;		/* bytes of payload in a full packet */
 	u32 app_limited;		/* limited until delivered exceeds this; 0: not limited */
-	u8 ecn_flags;			/* only in the kernel: the simulator has no ECN */
+	u8 ecn_flags;			/* TCP_ECN_*; 0: the connection has no ECN */
 #ifdef __bpf__
 	u8 is_cwnd_limited : 1;
 #else

@@ -41,13 +41,8 @@ pub struct Preset {
     pub doc: String,
 }
 
-/// The words of ECN in the contract. Built-in algorithms use none of them.
-pub const WATCHED_ECN: [&str; 4] = [
-    "ecn_flags",
-    "CA_EVENT_ECN_NO_CE",
-    "CA_EVENT_ECN_IS_CE",
-    "CA_ACK_ECE",
-];
+/// Events of the receiver's socket. Built-in algorithms use none of them.
+pub const RECEIVER_EVENTS: [&str; 2] = ["CA_EVENT_ECN_NO_CE", "CA_EVENT_ECN_IS_CE"];
 /// The member of `ack_sample` that costs a host some work. Built-in algorithms do not use it.
 pub(crate) const IN_FLIGHT: &str = "in_flight";
 
@@ -205,7 +200,7 @@ impl Algorithm {
         &self.0.sources
     }
 
-    /// Where the code has this word of [`WATCHED_ECN`], `my_cc.c:12`; `None` if it does not have it.
+    /// Where the code has this word of [`RECEIVER_EVENTS`], `my_cc.c:12`; `None` if it does not have it.
     pub fn uses(&self, word: &str) -> Option<&str> {
         let found = self.0.uses.iter().find(|(used, _)| *used == word);
         found.map(|(_, place)| place.as_str())

@@ -13,7 +13,7 @@ use std::{fs, io};
 
 use object::{Object, ObjectSection, ObjectSymbol, SectionKind, SymbolFlags, SymbolKind};
 
-use crate::algorithm::{fingerprint, IN_FLIGHT, SUPPORT, WATCHED_ECN};
+use crate::algorithm::{fingerprint, IN_FLIGHT, RECEIVER_EVENTS, SUPPORT};
 use crate::compiler::{self, Compiler};
 use crate::library::Loaded;
 use crate::messages::{self, FILE_LABEL, LABEL_LINE};
@@ -128,7 +128,7 @@ impl Job<'_> {
                 line,
             });
         }
-        let uses = WATCHED_ECN
+        let uses = RECEIVER_EVENTS
             .into_iter()
             .chain([IN_FLIGHT])
             .filter_map(|word| {

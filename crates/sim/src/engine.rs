@@ -305,6 +305,7 @@ impl<'a> Dumbbell<'a> {
                 first,
                 segments,
                 pushed,
+                marks: _,
             } = burst;
             self.census.sent += u64::from(segments);
             let end = first + u64::from(segments);
@@ -476,6 +477,7 @@ impl<'a> Dumbbell<'a> {
             let kind = match event {
                 SenderEvent::SlowStartExit => EventKind::SlowStartExit,
                 SenderEvent::Recovery => EventKind::Recovery,
+                SenderEvent::Cwr => EventKind::Cwr,
                 SenderEvent::Recovered => EventKind::Recovered,
                 SenderEvent::Timeout => EventKind::Timeout,
                 SenderEvent::Undo => EventKind::Undo,

@@ -5,7 +5,7 @@ use crate::record::{EventCounts, FlowRow, SampleRow, SessionRow, State, Transfer
 use crate::scenario::{self, Direction, Flow as FlowScenario, Scenario};
 use crate::session::Session;
 use crate::tcp::profile::{Kernel, Reads, Switches};
-use crate::tcp::{Ack, Clock, FlowLimits, Range, Receiver, SackBlocks, Sender};
+use crate::tcp::{Ack, Clock, FlowLimits, Handshake, Range, Receiver, SackBlocks, Sender};
 use ackclock_host::{Configured, CongestionControl, HostConfig, TCP_INFINITE_SSTHRESH};
 use ackclock_net::line::Line;
 use ackclock_net::rng::{Draw, Owner, Stream};
@@ -30,6 +30,7 @@ struct FlyingAck {
     blocks: u8,
     duplicate: bool,
     new_window: bool,
+    ece: bool,
 }
 
 impl AckLine {
@@ -45,6 +46,7 @@ impl AckLine {
             blocks: ack.sacks.len(),
             duplicate: ack.sacks.duplicate,
             new_window: ack.new_window,
+            ece: ack.ece,
         });
     }
 
@@ -71,6 +73,7 @@ impl AckLine {
             echo_ns: flying.echo_ns,
             sacks: SackBlocks::default(),
             new_window: flying.new_window,
+            ece: flying.ece,
         };
         ack.sacks.duplicate = flying.duplicate;
         for _ in 0..flying.blocks {
@@ -280,8 +283,11 @@ impl Flow {
             &self.kernel,
             &self.switches,
             limits,
-            now_ns,
-            handshake_ns,
+            Handshake {
+                now_ns,
+                rtt_ns: handshake_ns,
+                ecn: false,
+            },
             self.tick_phase_ns,
         )
     }

@@ -362,10 +362,12 @@ pub enum EventKind {
     Undo,
     /// The last byte of a finite flow was acknowledged.
     Completed,
+    /// The sender reduces its window because the path has marked packets (ECN).
+    Cwr,
 }
 
 impl EventKind {
-    const NAMES: [&str; 7] = [
+    const NAMES: [&str; 8] = [
         "established",
         "slow_start_exit",
         "recovery",
@@ -373,6 +375,7 @@ impl EventKind {
         "timeout",
         "undo",
         "completed",
+        "cwr",
     ];
 
     /// The name of the event in the tables.

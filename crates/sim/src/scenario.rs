@@ -4,7 +4,7 @@
 //! run. People write the form of Python's `ackclock.Scenario` ("250mbit", "1bdp"), which resolves
 //! to this one.
 
-use ackclock_host::{Configured, Snapshot, WATCHED_ECN};
+use ackclock_host::{Configured, Snapshot, RECEIVER_EVENTS};
 use ackclock_net::link::{Bottleneck, Buffer};
 use ackclock_net::rng::{Draw, Owner, Stream};
 use serde::{Deserialize, Serialize};
@@ -406,7 +406,7 @@ impl Scenario {
     }
 
     /// As [`validate`](Self::validate), and refuses what the kernel gives an algorithm and the
-    /// simulator does not: ECN, and `cong_control` on a kernel that did not have it.
+    /// simulator does not: events of the receiver, and `cong_control` on a kernel that did not have it.
     ///
     /// # Errors
     /// The first field that cannot be simulated.
@@ -420,15 +420,15 @@ impl Scenario {
         for (name, flow) in flows.chain(sessions) {
             let field = format!("{name}.algorithm");
             let algorithm = algorithms[&flow.algorithm].algorithm();
-            for word in WATCHED_ECN {
+            for word in RECEIVER_EVENTS {
                 let place = algorithm.uses(word);
                 check(
                     place.is_none(),
                     &field,
                     flow.algorithm.clone(),
                     &format!(
-                        "{} uses {word}, and the simulator has no ECN; remove it, or run the file \
-                         on the kernel (--on kernel)",
+                        "{} uses {word}, an event of the receiver, and the simulator's receivers \
+                         have no algorithm; remove it, or run the file on the kernel (--on kernel)",
                         place.unwrap_or_default()
                     ),
                 )?;

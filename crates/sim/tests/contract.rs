@@ -7,7 +7,7 @@ mod common;
 use ackclock_host::{Algorithm, Configured, CongestionControl, HostConfig, Scratch};
 use ackclock_sim::scenario::Profile;
 use ackclock_sim::tcp::profile::{Kernel, Switches};
-use ackclock_sim::tcp::{FlowLimits, Sender};
+use ackclock_sim::tcp::{Ack, FlowLimits, Handshake, SackBlocks, Sender};
 use ackclock_sim::{run, Control};
 use common::script::{Script, RTT, UNLIMITED};
 use common::wild::{self, Totals, Wild};
@@ -61,10 +61,21 @@ fn configured(path: &Path) -> Configured {
     Algorithm::configure(path.to_str().unwrap()).unwrap()
 }
 
-fn connect(cc: CongestionControl) -> Sender {
+fn connect(cc: CongestionControl, ecn: bool) -> Sender {
     let kernel = Kernel::of(Profile::Linux6);
     let switches = Switches::usual(Profile::Linux6);
-    Sender::new(cc, &kernel, &switches, UNLIMITED, RTT, RTT, 0)
+    Sender::new(
+        cc,
+        &kernel,
+        &switches,
+        UNLIMITED,
+        Handshake {
+            now_ns: RTT,
+            rtt_ns: RTT,
+            ecn,
+        },
+        0,
+    )
 }
 
 fn script(limits: FlowLimits) -> Script {
@@ -231,10 +242,10 @@ fn bursts_are_as_large_as_the_algorithm_says() {
                 .min_tso_segs = contract_min_tso_segs";
     let (_directory, path) = with(text);
     let first = |algorithm: &Path| {
-        let mut sender = connect(CongestionControl::new(
-            &configured(algorithm),
-            HostConfig::default(),
-        ));
+        let mut sender = connect(
+            CongestionControl::new(&configured(algorithm), HostConfig::default()),
+            false,
+        );
         sender.poll_transmit(RTT).unwrap().segments
     };
     // 10 packets in 100 ms are less than one in 1 ms. The hook asks for 6, and half of cwnd is 5.
@@ -247,7 +258,7 @@ fn a_connection_is_released() {
     let mut released = Box::new(0_u64);
     let mut cc = CongestionControl::new(&configured(Path::new(CONTRACT)), HostConfig::default());
     cc.tp_mut().inet_conn.icsk_ca_priv[0] = std::ptr::from_mut(&mut *released) as u64;
-    let sender = connect(cc);
+    let sender = connect(cc, false);
     assert_eq!(*released, 0);
     drop(sender);
     assert_eq!(*released, 1);
@@ -256,6 +267,53 @@ fn a_connection_is_released() {
     cc.tp_mut().inet_conn.icsk_ca_priv[0] = std::ptr::from_mut(&mut *released) as u64;
     drop(cc);
     assert_eq!(*released, 1);
+}
+
+/// `ecn_flags` says what was agreed (1), and that the next new packet tells of a reduction (2).
+/// `CA_ACK_ECE` is in `in_ack_event` only if ECN was agreed.
+#[test]
+fn ecn_is_as_agreed() {
+    const ECE: &str = r#"
+#include "tcp_cc.h"
+struct ece { u32 count; };
+CC_PRIVATE(struct ece);
+CC_HOOK(void, ece_event, struct sock *sk, u32 flags)
+{
+	struct ece *ca = inet_csk_ca(sk);
+	ca->count += !!(flags & CA_ACK_ECE);
+}
+CC_HOOK(u32, ece_ssthresh, struct sock *sk) { return 5; }
+CC_HOOK(void, ece_avoid, struct sock *sk, u32 ack, u32 acked) {}
+CC_ALGORITHM(ece, "Counts ECE.", .in_ack_event = ece_event, .ssthresh = ece_ssthresh,
+	     .cong_avoid = ece_avoid);
+"#;
+    let directory = Scratch::new().unwrap();
+    let path = directory.write("ece.c", ECE.as_bytes()).unwrap();
+    for (ecn, after) in [(true, [1, 3, 1]), (false, [0; 3])] {
+        let cc = CongestionControl::new(&configured(&path), HostConfig::default());
+        let mut sender = connect(cc, ecn);
+        let mut seen = vec![sender.tp().ecn_flags];
+        while sender.poll_transmit(RTT).is_some() {}
+        let ack = Ack {
+            ack: 2,
+            echo_ns: RTT,
+            sacks: SackBlocks::default(),
+            new_window: false,
+            ece: true,
+        };
+        sender.handle_ack(2 * RTT, &ack);
+        seen.push(sender.tp().ecn_flags);
+        let mut bursts = 0;
+        while let Some(burst) = sender.poll_transmit(2 * RTT) {
+            assert_eq!(burst.marks.cwr, ecn && bursts == 0);
+            bursts += 1;
+        }
+        assert!(bursts > 0);
+        seen.push(sender.tp().ecn_flags);
+        assert_eq!(seen, after, "{ecn}");
+        assert_eq!(sender.tp().inet_conn.icsk_ca_priv[0], u64::from(ecn));
+        assert_eq!(sender.tp().snd_ssthresh == 5, ecn);
+    }
 }
 
 /// What the simulator does not serve it refuses, and says where the file uses it.
@@ -267,10 +325,8 @@ fn what_is_not_served_is_refused_by_name() {
         )
     };
     for (body, word) in [
-        ("return tcp_sk(sk)->ecn_flags;", "ecn_flags"),
         ("return event == CA_EVENT_ECN_IS_CE;", "CA_EVENT_ECN_IS_CE"),
         ("return event == CA_EVENT_ECN_NO_CE;", "CA_EVENT_ECN_NO_CE"),
-        ("return event & CA_ACK_ECE;", "CA_ACK_ECE"),
     ] {
         let (_directory, path) = with(&hook(body));
         let path = path.to_str().unwrap();
@@ -279,13 +335,15 @@ fn what_is_not_served_is_refused_by_name() {
         assert_eq!(
             error,
             format!(
-                "flows[0].algorithm = {path}: {path}:4 uses {word}, and the simulator has no ECN; \
-                 remove it, or run the file on the kernel (--on kernel)"
+                "flows[0].algorithm = {path}: {path}:4 uses {word}, an event of the receiver, and the \
+                 simulator's receivers have no algorithm; remove it, or run the file on the kernel (--on kernel)"
             )
         );
     }
     // A comment and a string are no use.
-    let (_directory, path) = with(&hook("return sizeof(\"ecn_flags\"); /* CA_ACK_ECE */"));
+    let (_directory, path) = with(&hook(
+        "return sizeof(\"CA_EVENT_ECN_NO_CE\"); /* CA_EVENT_ECN_IS_CE */",
+    ));
     let path = path.to_str().unwrap();
     let mut scenario = dumbbell(Profile::Linux6, 1_000_000, 30, vec![flow(path, 40 * MS)]);
     scenario.duration_ns = S;

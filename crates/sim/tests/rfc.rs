@@ -88,6 +88,7 @@ fn after_idle(cwnd: u32, idle_ms: u64) -> Script {
     script.now_ns += 100 * MS;
     let echo_ns = script.now_ns - 100 * MS;
     let ack = ackclock_sim::tcp::Ack {
+        ece: false,
         ack: una,
         echo_ns,
         sacks: Default::default(),

@@ -14,6 +14,8 @@ mod random;
 use super::namespace::{Config, TunNamespace};
 use super::sys::{self, Tick, NS_PER_S};
 use super::TestbedError;
+use ackclock_net::queue::Ecn;
+use ackclock_sim::tcp::Marks;
 use script::{Echo, Field, Input, Output, Range, Role, Script, Seen};
 use std::io::Write as _;
 use std::net::Ipv4Addr;
@@ -61,6 +63,8 @@ const SYN: u8 = 2;
 const RST: u8 = 4;
 const PSH: u8 = 8;
 const ACK: u8 = 16;
+const ECE: u8 = 64;
+const CWR: u8 = 128;
 
 #[test]
 fn packet_scripts() {
@@ -201,6 +205,8 @@ fn run<'a>(
     namespace.enter(|| {
         // Autotuning would lift the clamp of the receive window.
         fs::write("/proc/sys/net/ipv4/tcp_moderate_rcvbuf", "0").map_err(failed)?;
+        // The kernel's SYNs ask for ECN. We agree where the script says so.
+        fs::write("/proc/sys/net/ipv4/tcp_ecn", "1").map_err(failed)?;
         let _ = sys::become_realtime(50);
         let cpu = sys::stay_on_this_cpu().map_err(failed)?;
         let step_ns = tick.at_ns - tick.number % (STAGGER_NS / tick.length_ns) * tick.length_ns;
@@ -414,7 +420,8 @@ impl<'a> Peer<'a> {
             Step::Connect => {
                 self.step = Step::Handshake;
                 if receiver {
-                    let syn = self.header(now_ns, SYN);
+                    let ecn = if self.script.ecn { ECE | CWR } else { 0 };
+                    let syn = self.header(now_ns, SYN | ecn);
                     return self.write(tun, syn, &[], 0);
                 }
                 sys::connect(&self.socket, PEER, self.port)?;
@@ -428,7 +435,8 @@ impl<'a> Peer<'a> {
                     self.write(tun, ack, &[], 0)?;
                     self.socket = sys::accept(&self.socket)?;
                 } else {
-                    let answer = self.header(now_ns, SYN | ACK);
+                    let ecn = if self.script.ecn { ECE } else { 0 };
+                    let answer = self.header(now_ns, SYN | ACK | ecn);
                     self.write(tun, answer, &[], 0)?;
                     let data = vec![0; (self.script.writes * MSS) as usize];
                     let written = sys::send(&self.socket, &data, false)?;
@@ -451,9 +459,10 @@ impl<'a> Peer<'a> {
                 ack,
                 sacks,
                 original,
+                ece,
                 ..
             } => {
-                let mut header = self.header(now_ns, ACK);
+                let mut header = self.header(now_ns, ACK | if *ece { ECE } else { 0 });
                 header.ack = self.kernel_seq(*ack);
                 header.echo = self.echo.of(*ack, *original) as u32;
                 let blocks: Vec<_> = sacks
@@ -462,11 +471,22 @@ impl<'a> Peer<'a> {
                     .collect();
                 self.write(tun, header, &blocks, 0)
             }
-            Input::Data { segments, push } => {
+            Input::Data {
+                segments,
+                push,
+                marks,
+            } => {
                 for segment in segments.0..segments.1 {
                     let pushed = *push && segment + 1 == segments.1;
-                    let flags = ACK | if pushed { PSH } else { 0 };
-                    let mut header = self.header(now_ns, flags);
+                    let push = if pushed { PSH } else { 0 };
+                    let cwr = if marks.cwr { CWR } else { 0 };
+                    let mut header = self.header(now_ns, ACK | push | cwr);
+                    header.ecn = match marks.field {
+                        Ecn::NotEct => 0,
+                        Ecn::Ect0 => 2,
+                        Ecn::Ect1 => 1,
+                        Ecn::Ce => 3,
+                    };
                     header.seq = header.seq.wrapping_add((segment * MSS) as u32);
                     self.write(tun, header, &[], MSS as usize)?;
                     self.application_reads()?;
@@ -536,7 +556,18 @@ impl<'a> Peer<'a> {
                     let segments = (first, first + packet.data / MSS);
                     self.echo.sent(segments, packet.stamp.into());
                     let push = packet.flags & PSH != 0;
-                    self.show(now_ns, Output::Burst { segments, push });
+                    let marks = Marks {
+                        field: packet.ecn,
+                        cwr: packet.flags & CWR != 0,
+                    };
+                    self.show(
+                        now_ns,
+                        Output::Burst {
+                            segments,
+                            push,
+                            marks,
+                        },
+                    );
                 }
                 Role::Sender => (),
                 Role::Receiver => {
@@ -559,6 +590,7 @@ impl<'a> Peer<'a> {
                             ack,
                             sacks,
                             duplicate,
+                            ece: packet.flags & ECE != 0,
                         },
                     );
                 }
@@ -599,6 +631,7 @@ impl<'a> Peer<'a> {
             scale,
             stamp: (now_ns / 1_000_000) as u32,
             echo: self.echo_after_rtt(now_ns),
+            ecn: 0,
         }
     }
 
@@ -635,6 +668,8 @@ struct Header {
     scale: u8,
     stamp: u32,
     echo: u32,
+    /// The ECN field of the IP header.
+    ecn: u8,
 }
 
 impl Header {
@@ -665,7 +700,7 @@ impl Header {
         tcp.extend(options);
         tcp.resize(tcp.len() + data, 0);
 
-        let mut ip = vec![0x45, 0];
+        let mut ip = vec![0x45, self.ecn];
         ip.extend((20 + tcp.len() as u16).to_be_bytes());
         ip.extend([0, 0, 0x40, 0, 64, libc::IPPROTO_TCP as u8, 0, 0]);
         ip.extend(PEER.octets());
@@ -701,6 +736,7 @@ struct Packet {
     ack: u32,
     stamp: u32,
     sacks: Vec<[u32; 2]>,
+    ecn: Ecn,
     /// Bytes of payload.
     data: u64,
 }
@@ -741,6 +777,11 @@ impl Packet {
             ack: word(8)?,
             stamp: stamp?,
             sacks,
+            ecn: match ip[1] & 3 {
+                0 => Ecn::NotEct,
+                3 => Ecn::Ce,
+                _ => Ecn::Ect0,
+            },
             data: (tcp.len() - data_at) as u64,
         })
     }

@@ -70,7 +70,7 @@ pub(super) fn open_tun(name: &str, offload: bool) -> io::Result<OwnedFd> {
     request.ifr_ifru.ifru_flags = (libc::IFF_TUN | libc::IFF_NO_PI | header) as i16;
     ioctl(tun.as_raw_fd(), libc::TUNSETIFF, &mut request)?;
     if offload {
-        let bursts = libc::TUN_F_CSUM | libc::TUN_F_TSO4;
+        let bursts = libc::TUN_F_CSUM | libc::TUN_F_TSO4 | libc::TUN_F_TSO_ECN;
         // SAFETY: the argument is a number.
         check(unsafe { libc::ioctl(tun.as_raw_fd(), libc::TUNSETOFFLOAD as _, bursts) })?;
     }

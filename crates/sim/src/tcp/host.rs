@@ -33,7 +33,7 @@
 //! | `mss_cache`, `sk_host.{hz, era, random, params}` | `CongestionControl::new`, once | `ackclock-host` |
 //! | `icsk_ca_priv` * | only the algorithm | `ackclock-host` |
 //! | `icsk_guard` | `CongestionControl::new`, once, for the checks of `ackclock-host` | `ackclock-host` |
-//! | `ecn_flags` * | nobody: the simulator has no ECN, and refuses a file that uses it | `tests/contract.rs` |
+//! | `ecn_flags` * | [`use_ecn`](Host::use_ecn), [`begin_reduction`](Host::begin_reduction), [`undo`](Host::undo), [`marks_of_new_data`](Host::marks_of_new_data) | `tests/contract.rs` |
 //!
 //! | argument of a hook | filled by | test |
 //! |---|---|---|
@@ -49,7 +49,7 @@
 //! | `pkts_acked` | [`pkts_acked`](Host::pkts_acked) | `tests/sender.rs` |
 //! | `ssthresh` | [`begin_reduction`](Host::begin_reduction) | `tests/sender.rs` |
 //! | `set_state` | [`set_state`](Host::set_state) | `tests/sender.rs` |
-//! | `cwnd_event` (`CA_EVENT_ECN_*`: refused, as `ecn_flags`) | [`event`](Host::event) | `tests/sender.rs` |
+//! | `cwnd_event` (`CA_EVENT_ECN_*`: refused, the receiver has no algorithm) | [`event`](Host::event) | `tests/sender.rs` |
 //! | `cong_avoid` | [`grow`](Host::grow) | `tests/sender.rs` |
 //! | `cong_control` | [`cong_control`](Host::cong_control); refused with the profiles of Linux 2.6 | `tests/contract.rs` |
 //! | `undo_cwnd` | [`undo`](Host::undo) | `tests/undo.rs` |
@@ -58,15 +58,19 @@
 //! | `flags`, `name` | refused: `CC_ALGORITHM` sets them | `ackclock-host` |
 
 use super::clock::Clock;
+use super::ecn::{self, Marks};
 use super::profile::{Kernel, Switches, REORDERING, RTO_MAX_US};
 use super::recovery::has_reno_min_cwnd;
 use ackclock_host::{
     AckSample, CaEvent, CaState, CongestionControl, RateSample, TcpSock, TCP_INFINITE_SSTHRESH,
 };
+use ackclock_net::queue::Ecn;
 
 /// `CA_ACK_SLOWPATH` and `CA_ACK_WIN_UPDATE` of `in_ack_event`.
 const CA_ACK_SLOWPATH: u32 = 1;
 const CA_ACK_WIN_UPDATE: u32 = 2;
+/// `CA_ACK_ECE`: the ACK carries ECE.
+const CA_ACK_ECE: u32 = 4;
 /// The least window that a send buffer has room for, packets.
 const TCP_INIT_CWND: u32 = 10;
 /// Largest congestion window, packets: 1 Tb/s over 200 ms.
@@ -222,6 +226,11 @@ impl Host {
 
     // --- What happens to the connection
 
+    /// Both ends have agreed to use ECN.
+    pub(super) fn use_ecn(&mut self) {
+        self.cc.tp_mut().ecn_flags |= ecn::OK;
+    }
+
     /// Sets the clock to the time of a call.
     #[inline]
     pub(super) fn clock(&mut self, now_ns: u64) {
@@ -340,6 +349,28 @@ impl Host {
         (tp.srtt_us, tp.mdev_us) = (srtt_us, mdev_us);
     }
 
+    /// Whether both ends have agreed to use ECN.
+    #[inline]
+    pub(super) fn uses_ecn(&self) -> bool {
+        self.tp().ecn_flags & ecn::OK != 0
+    }
+
+    /// The marks of new data that leaves now (`tcp_ecn_send`). The first packet after a reduction
+    /// carries CWR.
+    #[inline]
+    pub(super) fn marks_of_new_data(&mut self) -> Marks {
+        let tp = self.cc.tp_mut();
+        if tp.ecn_flags == 0 {
+            return Marks::default();
+        }
+        let cwr = tp.ecn_flags & ecn::QUEUE_CWR != 0;
+        tp.ecn_flags &= !ecn::QUEUE_CWR;
+        Marks {
+            field: Ecn::Ect0,
+            cwr,
+        }
+    }
+
     /// Sets `sk_pacing_rate`, bytes per second.
     #[inline]
     pub(super) fn set_pacing_rate(&mut self, rate: u64) {
@@ -406,16 +437,17 @@ impl Host {
     }
 
     /// Calls `in_ack_event`. Linux has already moved snd_una to `una`. `slow`: header prediction
-    /// failed, because of SACK blocks or because of another window field.
+    /// failed, because of SACK blocks, another window field or ECE.
     #[inline]
-    pub(super) fn in_ack_event(&mut self, una: u64, advanced: bool, slow: bool) {
+    pub(super) fn in_ack_event(&mut self, una: u64, advanced: bool, slow: bool, ece: bool) {
         if !self.cc.has_in_ack_event() {
             return;
         }
         self.publish_una(una);
         let update = if advanced { CA_ACK_WIN_UPDATE } else { 0 };
         let path = if slow { CA_ACK_SLOWPATH } else { 0 };
-        self.cc.in_ack_event(update | path);
+        let echo = if ece { CA_ACK_ECE } else { 0 };
+        self.cc.in_ack_event(update | path | echo);
     }
 
     #[inline]
@@ -475,12 +507,16 @@ impl Host {
         self.cc.set_state(state);
     }
 
-    /// Starts a reduction: the algorithm says where it ends (`ssthresh`).
+    /// Starts a reduction: the algorithm says where it ends (`ssthresh`). With ECN the next new
+    /// packet tells the receiver (`tcp_ecn_queue_cwr`).
     pub(super) fn begin_reduction(&mut self) {
         let tp = self.cc.tp_mut();
         tp.prior_cwnd = tp.snd_cwnd;
         let ssthresh = self.cc.ssthresh();
         self.set_ssthresh(ssthresh);
+        if self.uses_ecn() {
+            self.cc.tp_mut().ecn_flags |= ecn::QUEUE_CWR;
+        }
     }
 
     /// Undoes a spurious reduction: back to the window before it (`undo_cwnd`).
@@ -489,7 +525,11 @@ impl Host {
             let cwnd = self.cc.undo_cwnd();
             let tp = self.cc.tp_mut();
             tp.snd_cwnd = cwnd;
-            tp.snd_ssthresh = tp.snd_ssthresh.max(tp.prior_ssthresh);
+            if tp.prior_ssthresh > tp.snd_ssthresh {
+                tp.snd_ssthresh = tp.prior_ssthresh;
+                // `tcp_ecn_withdraw_cwr`
+                tp.ecn_flags &= !ecn::QUEUE_CWR;
+            }
         }
         self.stamp_cwnd();
     }

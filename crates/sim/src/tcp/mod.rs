@@ -13,6 +13,7 @@
 
 mod bursts;
 mod clock;
+mod ecn;
 mod host;
 mod limits;
 mod loss;
@@ -32,11 +33,12 @@ mod validate;
 mod write_queue;
 
 pub use clock::Clock;
+pub use ecn::Marks;
 pub use limits::FlowLimits;
 pub use ranges::Range;
 pub use receiver::Receiver;
 pub use report::SenderEvent;
-pub use sender::Sender;
+pub use sender::{Handshake, Sender};
 
 /// Data packets that leave together: consecutive segments, as in one GSO packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,6 +49,8 @@ pub struct Transmit {
     pub segments: u32,
     /// Whether the last of them has the PSH flag.
     pub pushed: bool,
+    /// The marks of the first of them. The others have the same ECN field, without CWR.
+    pub marks: Marks,
 }
 
 /// An ACK: what a receiver tells a sender.
@@ -60,6 +64,8 @@ pub struct Ack {
     pub sacks: SackBlocks,
     /// The window field differs from that of the ACK before.
     pub new_window: bool,
+    /// The flag ECE (RFC 3168): the receiver has seen congestion, and no answer with CWR yet.
+    pub ece: bool,
 }
 
 /// Up to three SACK blocks: as many as fit beside timestamps.

@@ -7,9 +7,10 @@
 //! [`poll_timeout`](Receiver::poll_timeout). Send the ACK that they return.
 
 use super::clock::Clock;
+use super::ecn::Echo;
 use super::profile::{Kernel, Reads, Switches, RTO_MIN_US};
 use super::ranges::{Range, RangeSet};
-use super::{Ack, SackBlocks};
+use super::{Ack, Marks, SackBlocks};
 use ackclock_net::schedule::NEVER;
 
 /// How many ACKs of out-of-order data leave at once before compression starts.
@@ -25,6 +26,8 @@ const MAX_COMPRESSION_NS: u64 = 1_000_000;
 const COMPRESSION_SLACK_NS: u64 = 100_000;
 /// `TCP_DELACK_MAX`, µs: bounds the delay of an ACK for pushed data.
 const DELACK_MAX_US: u64 = 200_000;
+/// How many ACKs leave at once after a mark.
+const ECN_QUICK_ACKS: u32 = 2;
 /// Segments that change the window field of an ACK by one step of 16 KiB, if the window is clamped:
 /// an ACK of fewer repeats the field of the ACK before (`tcp_select_window`).
 const WINDOW_STEP_SEGMENTS: u64 = 12;
@@ -80,6 +83,12 @@ pub struct Receiver {
     compressed: u32,
     compressed_at_ns: u64,
     duplicates: u64,
+    /// `None`: the connection does not use ECN.
+    echo: Option<Echo>,
+    /// Marks of the packet that is being handled.
+    marks: Marks,
+    /// `ICSK_ACK_NOW`: an ACK must leave now.
+    acks_now: bool,
 }
 
 impl Receiver {
@@ -124,6 +133,23 @@ impl Receiver {
             compressed: 0,
             compressed_at_ns: NEVER,
             duplicates: 0,
+            echo: None,
+            marks: Marks::default(),
+            acks_now: false,
+        }
+    }
+
+    /// Both ends have agreed to use ECN.
+    pub fn use_ecn(&mut self) {
+        self.echo = Some(Echo::default());
+    }
+
+    /// Notes the marks of the packet that [`handle_segment`](Self::handle_segment) gets next. Only
+    /// connections that use ECN need it.
+    pub fn note_marks(&mut self, marks: Marks) {
+        self.marks = marks;
+        if let Some(echo) = &mut self.echo {
+            self.acks_now |= echo.accept_cwr(marks);
         }
     }
 
@@ -217,9 +243,7 @@ impl Receiver {
         if segment < self.rcv_nxt {
             self.duplicates += 1;
             self.duplicate = Some((segment, segment + 1));
-            // `tcp_enter_quickack_mode`
-            self.quick_acks = self.quick_acks.max(self.max_quick_acks);
-            self.ato = self.min_ato;
+            self.enter_quick_ack_mode(self.max_quick_acks);
         } else if segment == self.rcv_nxt {
             self.data_received(pushed);
             self.rcv_nxt += 1;
@@ -235,6 +259,7 @@ impl Receiver {
                 return self.answer(true);
             }
         } else {
+            self.check_ce();
             let mut new = false;
             self.out_of_order
                 .insert((segment, segment + 1), |_| new = true);
@@ -262,6 +287,27 @@ impl Receiver {
         if now != self.last_arrival || self.ato != self.min_ato {
             self.adapt_delay(now);
         }
+        if self.echo.is_some() {
+            self.check_ce();
+        }
+    }
+
+    /// `tcp_ecn_check_ce`, for a packet that is new.
+    #[cold]
+    fn check_ce(&mut self) {
+        if self
+            .echo
+            .as_mut()
+            .is_some_and(|echo| echo.check_ce(self.marks))
+        {
+            self.enter_quick_ack_mode(ECN_QUICK_ACKS);
+        }
+    }
+
+    /// `tcp_enter_quickack_mode`
+    fn enter_quick_ack_mode(&mut self, acks: u32) {
+        self.quick_acks = self.quick_acks.max(acks);
+        self.ato = self.min_ato;
     }
 
     #[inline(never)]
@@ -294,7 +340,7 @@ impl Receiver {
     /// The other tests.
     #[inline]
     fn acknowledges_each(&self) -> bool {
-        self.quick_acks > 0 || self.segments_per_ack == 1
+        self.quick_acks > 0 || self.segments_per_ack == 1 || self.acks_now
     }
 
     /// `__tcp_ack_snd_check` while a gap is open: whether an ACK leaves now. If not it is
@@ -418,6 +464,7 @@ impl Receiver {
             }
         }
         (self.scheduled, self.pushed, self.delayed) = (false, false, false);
+        self.acks_now = false;
         (self.compressed, self.compressed_at_ns) = (0, NEVER);
         // The first ACK's field is scaled, unlike that of the handshake.
         let steps = self.clamped && self.rcv_nxt - self.last_ack_sent >= WINDOW_STEP_SEGMENTS;
@@ -428,6 +475,7 @@ impl Receiver {
             echo_ns: self.ts_recent_ns,
             sacks: SackBlocks::default(),
             new_window,
+            ece: self.echo.is_some_and(Echo::is_due),
         };
         if self.blocks[0].1 > 0 || self.duplicate.is_some() {
             self.report(&mut ack.sacks);

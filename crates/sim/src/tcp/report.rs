@@ -17,6 +17,8 @@ pub enum SenderEvent {
     Timeout,
     /// A reduction was undone.
     Undo,
+    /// The window is reduced because the path has marked packets (ECN).
+    Cwr,
 }
 
 /// Packets of a connection so far.

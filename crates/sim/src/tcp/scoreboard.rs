@@ -9,7 +9,7 @@
 use super::host::Counts;
 use super::profile::REORDERING;
 use super::ranges::{Range, RangeSet};
-use super::Transmit;
+use super::{Marks, Transmit};
 use std::collections::VecDeque;
 
 const NS_PER_MS: u64 = 1_000_000;
@@ -185,6 +185,7 @@ impl Scoreboard {
             first,
             segments,
             pushed: pushed || segments > 1,
+            marks: Marks::default(),
         }
     }
 
@@ -482,6 +483,7 @@ impl Scoreboard {
             first,
             segments: (end - first) as u32,
             pushed: end - first > 1 || *flags & PUSHED != 0,
+            marks: Marks::default(),
         }
     }
 
@@ -509,6 +511,7 @@ impl Scoreboard {
             first,
             segments: 1,
             pushed: *self.flags(first) & PUSHED != 0,
+            marks: Marks::default(),
         }
     }
 
@@ -587,6 +590,7 @@ mod tests {
             first: 0,
             segments: 1,
             pushed: false,
+            marks: Marks::default(),
         };
         assert_eq!(burst, Some(again));
         assert_eq!(counts(&host), ([10, 5, 1, 1], [5, 1, 1]));

@@ -42,6 +42,8 @@ pub(super) struct AckFlags {
     pub original_delivered: bool,
     pub lost_retransmission: bool,
     pub set_timer: bool,
+    /// The ACK carries ECE, on a connection with ECN.
+    pub ece: bool,
     /// The ACK neither advances `snd_una` nor has SACK blocks.
     pub pure_duplicate: bool,
     pub echo_ns: u64,
@@ -58,6 +60,7 @@ impl AckFlags {
             (self.una_advanced, 0x04),            // FLAG_DATA_ACKED
             (delivery.retransmitted_acked, 0x08), // FLAG_RETRANS_DATA_ACKED
             (self.data_sacked, 0x20),             // FLAG_DATA_SACKED
+            (self.ece, 0x40),                     // FLAG_ECE
             (self.lost_retransmission, 0x80),     // FLAG_LOST_RETRANS
             (slow, 0x100),                        // FLAG_SLOWPATH
             (self.original_delivered, 0x200),     // FLAG_ORIG_SACK_ACKED
@@ -98,21 +101,38 @@ pub struct Sender {
     pub(super) events: Vec<(SenderEvent, u32, u32)>,
 }
 
+/// How a connection was established.
+#[derive(Clone, Copy, Debug)]
+pub struct Handshake {
+    /// When the answer to the SYN arrived.
+    pub now_ns: u64,
+    /// From the SYN to its answer.
+    pub rtt_ns: u64,
+    /// Both ends have agreed to use ECN (RFC 3168, 6.1.1).
+    pub ecn: bool,
+}
+
 impl Sender {
-    /// Makes a sender whose connection was established at `now_ns`, after a handshake of
-    /// `handshake_rtt_ns`. Its clock first ticks at `tick_phase_ns`.
+    /// Makes a sender whose connection is established. Its clock first ticks at `tick_phase_ns`.
     pub fn new(
         cc: CongestionControl,
         kernel: &Kernel,
         switches: &Switches,
         limits: FlowLimits,
-        now_ns: u64,
-        handshake_rtt_ns: u64,
+        handshake: Handshake,
         tick_phase_ns: u64,
     ) -> Self {
+        let Handshake {
+            now_ns,
+            rtt_ns,
+            ecn,
+        } = handshake;
         let mut host = Host::new(cc, kernel, switches, now_ns, tick_phase_ns);
+        if ecn {
+            host.use_ecn();
+        }
         let initial_cwnd = host.tp().snd_cwnd;
-        let rtt = RoundTrip::new(kernel.initial_rto_us, now_ns, handshake_rtt_ns);
+        let rtt = RoundTrip::new(kernel.initial_rto_us, now_ns, rtt_ns);
         let pacer = Pacer::new(kernel, switches);
         publish_rtt(&mut host, &rtt);
         pacer.update_rate(&mut host);
@@ -167,10 +187,11 @@ impl Sender {
             self.tag_sacked(ack, &mut delivery);
         }
         let una_advanced = ack.ack > prior_una;
-        let slow = !ack.sacks.is_empty() || ack.new_window;
+        let ece = ack.ece && self.host.uses_ecn();
+        let slow = !ack.sacks.is_empty() || ack.new_window || ack.ece;
         let una = ack.ack.max(prior_una);
         if self.machine == Machine::Linux2_6 {
-            self.host.in_ack_event(una, una_advanced, slow);
+            self.host.in_ack_event(una, una_advanced, slow, ece);
         }
         if una_advanced {
             self.timers.on_progress();
@@ -195,7 +216,7 @@ impl Sender {
             in_flight: self.rate.in_flight_bytes(&self.host, newest),
         });
         if self.machine == Machine::Linux6 {
-            self.host.in_ack_event(una, una_advanced, slow);
+            self.host.in_ack_event(una, una_advanced, slow, ece);
         }
         let mut flags = AckFlags {
             una_advanced,
@@ -204,6 +225,7 @@ impl Sender {
             original_delivered: delivery.original_delivered,
             lost_retransmission: false,
             set_timer: false,
+            ece,
             pure_duplicate: !una_advanced && ack.sacks.is_empty(),
             echo_ns: ack.echo_ns,
             newly_lost: 0,
@@ -215,8 +237,11 @@ impl Sender {
                 self.reduce_for_probe();
             }
         }
-        let dubious =
-            !una_advanced || flags.data_sacked || flags.duplicate_sack || !self.host.is_open();
+        let dubious = !una_advanced
+            || flags.data_sacked
+            || flags.duplicate_sack
+            || ece
+            || !self.host.is_open();
         // A SACK of a segment that was sent before the last sending of the head is progress too.
         let sacked_older = || {
             let first_ns = delivery.sacked_sent_ns.map_or(u64::MAX, |(first, _)| first);

@@ -197,7 +197,7 @@ impl Sender {
         self.loss
             .detect_by_timer(&mut self.board, &mut self.host, self.rtt.min_us());
         if self.tp().lost != prior_lost && self.state() != CaState::Recovery {
-            self.enter_recovery();
+            self.enter_recovery(false);
             if !self.host.has_cong_control() {
                 let flags = AckFlags {
                     newly_delivered: 1,

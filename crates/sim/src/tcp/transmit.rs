@@ -153,9 +153,10 @@ impl Sender {
         let now_ns = self.host.now_ns();
         let end = self.board.nxt() + u64::from(segments);
         let pushed = self.queue.pushes(end) || end == self.limits.segments();
-        let burst = self
+        let mut burst = self
             .board
             .send(self.host.counts(), now_ns, segments, pushed);
+        burst.marks = self.host.marks_of_new_data();
         self.rate
             .on_sent(&mut self.host, self.board.una(), burst, first);
         self.validation.on_sent(segments);

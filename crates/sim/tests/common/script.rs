@@ -4,7 +4,7 @@ use super::MS;
 use ackclock_host::{Algorithm, CaState, Configured, CongestionControl, HostConfig};
 use ackclock_sim::scenario::Profile;
 use ackclock_sim::tcp::profile::{Kernel, Switches};
-use ackclock_sim::tcp::{Ack, FlowLimits, Range, SackBlocks, Sender, SenderEvent};
+use ackclock_sim::tcp::{Ack, FlowLimits, Handshake, Range, SackBlocks, Sender, SenderEvent};
 
 pub const RTT: u64 = 100 * MS;
 pub const UNLIMITED: FlowLimits = FlowLimits {
@@ -36,7 +36,18 @@ impl Script {
                 initial_ssthresh: 0x7fff_ffff,
             },
         );
-        let sender = Sender::new(cc, &kernel, &Switches::usual(profile), limits, RTT, RTT, 0);
+        let sender = Sender::new(
+            cc,
+            &kernel,
+            &Switches::usual(profile),
+            limits,
+            Handshake {
+                now_ns: RTT,
+                rtt_ns: RTT,
+                ecn: false,
+            },
+            0,
+        );
         let mut script = Self {
             sender,
             now_ns: RTT,
@@ -81,6 +92,7 @@ impl Script {
         self.sender.handle_ack(
             self.now_ns,
             &Ack {
+                ece: false,
                 ack,
                 echo_ns,
                 sacks,

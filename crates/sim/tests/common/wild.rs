@@ -5,7 +5,9 @@ use ackclock_host::{Algorithm, CongestionControl, HostConfig};
 use ackclock_net::rng::Stream;
 use ackclock_sim::scenario::Profile;
 use ackclock_sim::tcp::profile::{Kernel, Switches};
-use ackclock_sim::tcp::{Ack, Clock, FlowLimits, Receiver, Sender, SenderEvent, Transmit};
+use ackclock_sim::tcp::{
+    Ack, Clock, FlowLimits, Handshake, Receiver, Sender, SenderEvent, Transmit,
+};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
@@ -115,7 +117,18 @@ pub fn run(path: &Wild, algorithm: &str, totals: &mut Totals, mut watch: impl Fn
             send_buffer: if path.idle { 40 } else { u64::MAX },
         };
         let mut now_ns = path.rtt_ns;
-        let mut sender = Sender::new(cc, &kernel, &switches, limits, now_ns, path.rtt_ns, 0);
+        let mut sender = Sender::new(
+            cc,
+            &kernel,
+            &switches,
+            limits,
+            Handshake {
+                now_ns,
+                rtt_ns: path.rtt_ns,
+                ecn: false,
+            },
+            0,
+        );
         let clock = Clock::new(&kernel, 1000, 0);
         let mut receiver = Receiver::new(&kernel, &switches, clock, path.rtt_ns);
         let (mut line, mut arrivals) = (BinaryHeap::new(), BTreeMap::new());

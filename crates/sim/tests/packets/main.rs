@@ -7,7 +7,7 @@ mod script;
 use ackclock_host::{Algorithm, CongestionControl, HostConfig};
 use ackclock_sim::scenario::Profile;
 use ackclock_sim::tcp::profile::{Kernel, Reads, Switches};
-use ackclock_sim::tcp::{Ack, Clock, FlowLimits, Receiver, SackBlocks, Sender};
+use ackclock_sim::tcp::{Ack, Clock, FlowLimits, Handshake, Marks, Receiver, SackBlocks, Sender};
 use script::{Echo, Field, Input, Output, Role, Script, Seen};
 
 /// Time of the simulator at time 0 of a script, ns: 0.3 ms after a tick whose number is a multiple
@@ -52,8 +52,15 @@ impl Sending {
         while let Some(burst) = self.sender.poll_transmit(now_ns) {
             let segments = (burst.first, burst.first + u64::from(burst.segments));
             self.echo.sent(segments, now_ns);
-            let push = burst.pushed;
-            self.show(now_ns, Output::Burst { segments, push });
+            let (push, marks) = (burst.pushed, burst.marks);
+            self.show(
+                now_ns,
+                Output::Burst {
+                    segments,
+                    push,
+                    marks,
+                },
+            );
         }
     }
 
@@ -91,8 +98,13 @@ fn send(script: &Script) -> Vec<Seen> {
     };
     let switches = Switches::usual(Profile::Linux6);
     let rtt_ns = script.rtt_us * 1_000;
+    let handshake = Handshake {
+        now_ns: START_NS,
+        rtt_ns,
+        ecn: script.ecn,
+    };
     let mut sending = Sending {
-        sender: Sender::new(cc, &kernel, &switches, limits, START_NS, rtt_ns, 0),
+        sender: Sender::new(cc, &kernel, &switches, limits, handshake, 0),
         echo: Echo::new(START_NS - rtt_ns),
         seen: Vec::new(),
     };
@@ -106,6 +118,7 @@ fn send(script: &Script) -> Vec<Seen> {
                 sacks,
                 duplicate,
                 original,
+                ece,
             } => {
                 let mut blocks = SackBlocks::default();
                 blocks.duplicate = *duplicate;
@@ -117,6 +130,7 @@ fn send(script: &Script) -> Vec<Seen> {
                     echo_ns: sending.echo.of(*ack, *original),
                     sacks: blocks,
                     new_window: false,
+                    ece: *ece,
                 };
                 sending.sender.handle_ack(now_ns, &ack);
                 sending.transmit(now_ns);
@@ -161,6 +175,9 @@ fn receive(script: &Script) -> Vec<Seen> {
     };
     let clock = Clock::new(&kernel, HZ, 0);
     let mut receiver = Receiver::new(&kernel, &switches, clock, script.rtt_us * 1_000);
+    if script.ecn {
+        receiver.use_ecn();
+    }
     let mut seen = Vec::new();
     let mut show = |now_ns: u64, ack: Option<Ack>| {
         seen.extend(ack.map(|ack| Seen {
@@ -169,6 +186,7 @@ fn receive(script: &Script) -> Vec<Seen> {
                 ack: ack.ack,
                 sacks: ack.sacks.as_slice().to_vec(),
                 duplicate: ack.sacks.duplicate,
+                ece: ack.ece,
             },
         }));
     };
@@ -178,9 +196,15 @@ fn receive(script: &Script) -> Vec<Seen> {
             let due_ns = receiver.poll_timeout();
             show(due_ns, receiver.handle_timeout(due_ns));
         }
-        if let Input::Data { segments, push } = input {
+        if let Input::Data {
+            segments,
+            push,
+            marks,
+        } = input
+        {
             for segment in segments.0..segments.1 {
                 let push = *push && segment + 1 == segments.1;
+                receiver.note_marks(*marks);
                 show(
                     now_ns,
                     receiver.handle_segment(now_ns, segment, now_ns, push, false),
@@ -222,6 +246,10 @@ fn mistakes_are_named() {
         ("sender\n= state opened", "`state` has no such value"),
         ("sender\n+x nothing", "`x` is not a time in ms"),
         ("sender\n< 0:2 push", "not an event here: write `< ack N …`"),
+        (
+            "receiver\n< 0:2 ect",
+            "`ect` is not one of ce, cwr, not-ect",
+        ),
         ("receiver\n< ack 1", "not an event here: write `< A:B`"),
         (
             "sender\nnothing\n> 0:2\nrtt 5",
@@ -244,6 +272,7 @@ fn the_first_difference_is_marked() {
             output: Output::Burst {
                 segments: range,
                 push: range.1 - range.0 > 1,
+                marks: Marks::default(),
             },
         };
         rows.iter().map(burst).collect()

@@ -1,6 +1,8 @@
 //! The language of packet scripts (docs/packet-scripts.md), and the comparison of what a script
 //! expects with what an endpoint did. The simulator and the real kernel share this file.
 
+use ackclock_net::queue::Ecn;
+use ackclock_sim::tcp::Marks;
 use std::fmt;
 use std::path::Path;
 
@@ -42,6 +44,8 @@ pub struct Script {
     pub writes: u64,
     /// Whether the application reads each segment at once, or waits for many (SO_RCVLOWAT).
     pub reads_at_once: bool,
+    /// Whether both ends agree to use ECN.
+    pub ecn: bool,
     /// Ticks a second that a kernel must have to keep the times: it may be late, not early.
     pub hz: Option<u64>,
     pub lines: Vec<Line>,
@@ -77,9 +81,14 @@ pub enum Input {
         sacks: Vec<Range>,
         duplicate: bool,
         original: bool,
+        ece: bool,
     },
     /// Data segments, one packet each. `push`: the last packet has PSH.
-    Data { segments: Range, push: bool },
+    Data {
+        segments: Range,
+        push: bool,
+        marks: Marks,
+    },
     /// A look at these fields.
     Look(Vec<Field>),
 }
@@ -87,8 +96,13 @@ pub enum Input {
 /// What an endpoint shows.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Output {
-    /// Segments that left as one burst: one GSO packet. `push`: its last packet has PSH.
-    Burst { segments: Range, push: bool },
+    /// Segments that left as one burst: one GSO packet. `push`: its last packet has PSH. `marks`:
+    /// of its first packet.
+    Burst {
+        segments: Range,
+        push: bool,
+        marks: Marks,
+    },
     /// Segments that left in order, in bursts of any size. Only scripts have it.
     Bursts(Range),
     /// An ACK.
@@ -96,6 +110,7 @@ pub enum Output {
         ack: u64,
         sacks: Vec<Range>,
         duplicate: bool,
+        ece: bool,
     },
     /// The state of the sender.
     State(Vec<(Field, u64)>),
@@ -172,6 +187,7 @@ impl Script {
             window: None,
             writes: WRITES,
             reads_at_once: true,
+            ecn: false,
             hz: None,
             lines: Vec::new(),
             end_us: 0,
@@ -216,6 +232,7 @@ impl Script {
             _ if role.is_none() => return Err("write `sender` or `receiver` first".into()),
             ["rtt", ms] => self.rtt_us = microseconds(ms)?,
             ["tolerance", ms] => *tolerance_us = microseconds(ms)?,
+            ["ecn"] => self.ecn = true,
             ["hz", "250"] => self.hz = Some(250),
             ["cc", name] => self.congestion_control = (*name).into(),
             ["window", segments] => self.window = Some(segment(segments)?),
@@ -243,30 +260,34 @@ impl Script {
         let events: Vec<Event> = match words {
             ["nothing"] => Vec::new(),
             ["<", "ack", rest @ ..] if sender => {
-                let original = rest.contains(&"original");
-                let rest: Vec<&str> = rest.iter().copied().filter(|w| *w != "original").collect();
+                let (rest, [original, ece]) = flags(rest, ["original", "ece"]);
                 let (ack, sacks, duplicate) = acknowledgement(&rest)?;
                 vec![Event::Input(Input::Ack {
                     ack,
                     sacks,
                     duplicate,
                     original,
+                    ece,
                 })]
             }
-            [">", one] if sender => outputs(vec![Output::burst(range(one)?)]),
-            [">", one, push @ ("push" | "plain")] if sender => outputs(vec![Output::Burst {
-                segments: range(one)?,
-                push: *push == "push",
-            }]),
             [">", bursts, "by", "any"] if sender => outputs(vec![Output::Bursts(range(bursts)?)]),
             [">", bursts, "by", size] if sender => {
                 let ((first, end), size) = (range(bursts)?, segment(size)?.max(1));
                 let starts = (first..end).step_by(size as usize);
                 outputs(
                     starts
-                        .map(|start| Output::burst((start, end.min(start + size))))
+                        .map(|start| Output::burst((start, end.min(start + size)), self.ecn))
                         .collect(),
                 )
+            }
+            [">", one, rest @ ..] if sender => {
+                let segments = range(one)?;
+                let (rest, [push, plain]) = flags(rest, ["push", "plain"]);
+                outputs(vec![Output::Burst {
+                    segments,
+                    push: push || !plain && pushes(segments),
+                    marks: self.marks(&rest)?,
+                }])
             }
             ["=", rest @ ..] if sender => {
                 let state = state(rest)?;
@@ -276,30 +297,33 @@ impl Script {
                     Event::Output(Output::State(state)),
                 ]
             }
-            ["<", segments] if !sender => vec![Event::Input(Input::Data {
-                segments: range(segments)?,
-                push: false,
-            })],
-            ["<", segments, "push"] if !sender => vec![Event::Input(Input::Data {
-                segments: range(segments)?,
-                push: true,
-            })],
+            ["<", segments, rest @ ..] if !sender && *segments != "ack" => {
+                let (rest, [push]) = flags(rest, ["push"]);
+                vec![Event::Input(Input::Data {
+                    segments: range(segments)?,
+                    push,
+                    marks: self.marks(&rest)?,
+                })]
+            }
             [">", "ack", first, "to", last, "by", step] if !sender => {
                 let ack = |ack| Output::Ack {
                     ack,
                     sacks: Vec::new(),
                     duplicate: false,
+                    ece: false,
                 };
                 let step = segment(step)?.max(1) as usize;
                 let acks = segment(first)?..=segment(last)?;
                 outputs(acks.step_by(step).map(ack).collect())
             }
             [">", "ack", rest @ ..] if !sender => {
-                let (ack, sacks, duplicate) = acknowledgement(rest)?;
+                let (rest, [ece]) = flags(rest, ["ece"]);
+                let (ack, sacks, duplicate) = acknowledgement(&rest)?;
                 outputs(vec![Output::Ack {
                     ack,
                     sacks,
                     duplicate,
+                    ece,
                 }])
             }
             _ => {
@@ -318,6 +342,21 @@ impl Script {
             event,
         }));
         Ok(())
+    }
+
+    /// The marks of a data packet: `ce`, `cwr` or `not-ect`. Without a word it is as the sender
+    /// leaves it.
+    fn marks(&self, words: &[&str]) -> Result<Marks, String> {
+        let mut marks = unmarked(self.ecn);
+        for word in words {
+            match *word {
+                "ce" => marks.field = Ecn::Ce,
+                "cwr" => marks.cwr = true,
+                "not-ect" => marks.field = Ecn::NotEct,
+                other => return Err(format!("`{other}` is not one of ce, cwr, not-ect")),
+            }
+        }
+        Ok(marks)
     }
 
     /// What the script does to the endpoint, in order: when (µs), and what.
@@ -484,14 +523,42 @@ fn state(words: &[&str]) -> Result<Vec<(Field, u64)>, String> {
     pairs.collect()
 }
 
+/// Takes these words out of a line, and says which of them it had.
+fn flags<'a, const N: usize>(words: &[&'a str], known: [&str; N]) -> (Vec<&'a str>, [bool; N]) {
+    let rest = words.iter().copied().filter(|word| !known.contains(word));
+    (rest.collect(), known.map(|flag| words.contains(&flag)))
+}
+
+/// The marks of a data packet that met no congestion.
+fn unmarked(ecn: bool) -> Marks {
+    let field = if ecn { Ecn::Ect0 } else { Ecn::NotEct };
+    Marks { field, cwr: false }
+}
+
+/// Linux sets PSH at the end of two segments or more.
+fn pushes(segments: Range) -> bool {
+    segments.1 - segments.0 > 1
+}
+
 impl Output {
-    /// A burst as Linux sends it: PSH at the end of two segments or more.
-    fn burst(segments: Range) -> Self {
+    /// A burst of new data as Linux sends it.
+    fn burst(segments: Range, ecn: bool) -> Self {
         Self::Burst {
             segments,
-            push: segments.1 - segments.0 > 1,
+            push: pushes(segments),
+            marks: unmarked(ecn),
         }
     }
+}
+
+/// ` ce cwr`: what a packet says of ECN.
+fn write_marks(out: &mut fmt::Formatter<'_>, marks: Marks) -> fmt::Result {
+    let field = match marks.field {
+        Ecn::Ce => " ce",
+        Ecn::Ect0 | Ecn::Ect1 => " ect",
+        Ecn::NotEct => "",
+    };
+    write!(out, "{field}{}", if marks.cwr { " cwr" } else { "" })
 }
 
 impl fmt::Display for Input {
@@ -502,14 +569,19 @@ impl fmt::Display for Input {
                 sacks,
                 duplicate,
                 original,
+                ece,
             } => {
                 write!(out, "< ")?;
-                write_ack(out, *ack, sacks, *duplicate)?;
+                write_ack(out, *ack, sacks, *duplicate, *ece)?;
                 write!(out, "{}", if *original { " original" } else { "" })
             }
-            Self::Data { segments, push } => {
-                let (first, end) = segments;
-                write!(out, "< {first}:{end}{}", if *push { " push" } else { "" })
+            Self::Data {
+                segments: (first, end),
+                push,
+                marks,
+            } => {
+                write!(out, "< {first}:{end}{}", if *push { " push" } else { "" })?;
+                write_marks(out, *marks)
             }
             Self::Look(_) => write!(out, "="),
         }
@@ -522,19 +594,22 @@ impl fmt::Display for Output {
             Self::Burst {
                 segments: (first, end),
                 push,
+                marks,
             } => {
-                let usual = Self::burst((*first, *end)) == *self;
+                let usual = pushes((*first, *end)) == *push;
                 let other = if *push { " push" } else { " plain" };
-                write!(out, "> {first}:{end}{}", if usual { "" } else { other })
+                write!(out, "> {first}:{end}{}", if usual { "" } else { other })?;
+                write_marks(out, *marks)
             }
             Self::Bursts((first, end)) => write!(out, "> {first}:{end} by any"),
             Self::Ack {
                 ack,
                 sacks,
                 duplicate,
+                ece,
             } => {
                 write!(out, "> ")?;
-                write_ack(out, *ack, sacks, *duplicate)
+                write_ack(out, *ack, sacks, *duplicate, *ece)
             }
             Self::State(fields) => {
                 write!(out, "=")?;
@@ -558,6 +633,7 @@ fn write_ack(
     ack: u64,
     sacks: &[Range],
     duplicate: bool,
+    ece: bool,
 ) -> fmt::Result {
     write!(out, "ack {ack}")?;
     for (index, (first, end)) in sacks.iter().enumerate() {
@@ -569,7 +645,7 @@ fn write_ack(
         }
         write!(out, " {first}:{end}")?;
     }
-    Ok(())
+    write!(out, "{}", if ece { " ece" } else { "" })
 }
 
 /// The timestamp that an ACK echoes (RFC 7323): that of the first segment that it newly

@@ -6,7 +6,7 @@ use ackclock_host::{Algorithm, CongestionControl, HostConfig};
 use ackclock_net::rng::Stream;
 use ackclock_sim::scenario::Profile;
 use ackclock_sim::tcp::profile::{Kernel, Switches};
-use ackclock_sim::tcp::{Ack, Clock, FlowLimits, Receiver, Sender};
+use ackclock_sim::tcp::{Ack, Clock, FlowLimits, Handshake, Receiver, Sender};
 use std::collections::VecDeque;
 use std::fmt::Write as _;
 
@@ -49,7 +49,18 @@ pub(super) fn script(seed: u64, lost: [u64; 2], queue: u64) -> Script {
         receive_window: u64::MAX,
         send_buffer: u64::MAX,
     };
-    let mut sender = Sender::new(cc, &kernel, &switches, limits, START_NS, RTT_NS, 0);
+    let mut sender = Sender::new(
+        cc,
+        &kernel,
+        &switches,
+        limits,
+        Handshake {
+            now_ns: START_NS,
+            rtt_ns: RTT_NS,
+            ecn: false,
+        },
+        0,
+    );
     let clock = Clock::new(&kernel, HZ, 0);
     let mut receiver = Receiver::new(&kernel, &switches, clock, RTT_NS);
     let mut echo = Echo::new(START_NS - RTT_NS);
@@ -103,6 +114,7 @@ pub(super) fn script(seed: u64, lost: [u64; 2], queue: u64) -> Script {
                 sacks: ack.sacks.as_slice().to_vec(),
                 duplicate: ack.sacks.duplicate,
                 original: false,
+                ece: false,
             };
             line(now_ns, "", &input.to_string());
             ack.echo_ns = echo.of(ack.ack, false);

@@ -13,6 +13,10 @@ use ackclock_host::{CaEvent, CaState};
 impl Sender {
     pub(in super::super) fn fast_retransmit_alert(&mut self, flags: &mut AckFlags) {
         self.rexmit = Rexmit::Lost;
+        if flags.ece {
+            // The reduction is required: nothing may undo it.
+            self.host.set_prior_ssthresh(0);
+        }
         let mut state = self.state();
         let recovered = self.board.una() >= self.high_seq;
         if state == CaState::Open {
@@ -20,6 +24,7 @@ impl Sender {
         } else if recovered {
             match state {
                 CaState::Cwr if self.board.una() != self.high_seq => {
+                    self.note(SenderEvent::Recovered);
                     self.end_cwnd_reduction();
                     self.host.set_state(CaState::Open);
                 }
@@ -42,7 +47,7 @@ impl Sender {
                 }
                 self.identify_losses(flags);
                 if self.state() != CaState::Recovery && self.tp().lost_out > 0 {
-                    self.enter_recovery();
+                    self.enter_recovery(flags.ece);
                 }
             }
             CaState::Loss => {
@@ -50,9 +55,9 @@ impl Sender {
                 self.identify_losses(flags);
                 let proceed = self.state() == CaState::Open || flags.lost_retransmission;
                 if proceed && self.tp().lost_out > 0 {
-                    self.enter_recovery();
+                    self.enter_recovery(flags.ece);
                 } else if self.state() == CaState::Open {
-                    self.try_to_open();
+                    self.try_to_open(flags.ece);
                 }
             }
             CaState::Open | CaState::Disorder | CaState::Cwr => {
@@ -61,9 +66,9 @@ impl Sender {
                 }
                 self.identify_losses(flags);
                 if self.tp().lost_out > 0 {
-                    self.enter_recovery();
+                    self.enter_recovery(flags.ece);
                 } else {
-                    self.try_to_open();
+                    self.try_to_open(flags.ece);
                 }
             }
         }
@@ -84,15 +89,28 @@ impl Sender {
         self.undo.begin(self.board.una(), retrans_out);
     }
 
-    pub(in super::super) fn enter_recovery(&mut self) {
+    pub(in super::super) fn enter_recovery(&mut self, ece: bool) {
         self.note(SenderEvent::Recovery);
         self.host.set_prior_ssthresh(0);
         self.init_undo();
         if !self.host.in_cwnd_reduction() {
-            self.host.set_prior_ssthresh(self.host.current_ssthresh());
+            if !ece {
+                self.host.set_prior_ssthresh(self.host.current_ssthresh());
+            }
             self.init_cwnd_reduction();
         }
         self.host.set_state(CaState::Recovery);
+    }
+
+    /// `tcp_enter_cwr`: reduces the window once per window of data, without a loss.
+    fn enter_cwr(&mut self) {
+        self.host.set_prior_ssthresh(0);
+        if self.state() < CaState::Cwr {
+            self.note(SenderEvent::Cwr);
+            self.undo.close();
+            self.init_cwnd_reduction();
+            self.host.set_state(CaState::Cwr);
+        }
     }
 
     /// RFC 8985, 7.4: reduces the window because the probe has repaired a loss.
@@ -190,9 +208,12 @@ impl Sender {
             || (tp.packets_out > 0 && self.board.ever_retransmitted(self.board.una()))
     }
 
-    fn try_to_open(&mut self) {
+    fn try_to_open(&mut self, ece: bool) {
         if !self.any_retransmission() {
             self.undo.forget_stamp();
+        }
+        if ece {
+            self.enter_cwr();
         }
         if self.state() != CaState::Cwr {
             self.try_keep_open(false);
