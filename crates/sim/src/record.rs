@@ -408,8 +408,14 @@ impl EventCounts {
 }
 
 /// A sender's congestion state, as Linux numbers it (`tcp_ca_state`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct State(pub u8);
+
+impl std::fmt::Debug for State {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.fmt(out)
+    }
+}
 
 impl State {
     /// The states in the order of [`CaState`].
