@@ -4,8 +4,8 @@
 
 use ackclock_net::link::Buffer;
 use ackclock_net::queue::{
-    Cause, CodelParameters, Discipline, Ecn, FqCodelParameters, Ledger, Load, OutOfRange, Packet,
-    Queue, QueueKind, RedParameters, Values,
+    Cause, CodelParameters, Discipline, Dualpi2Parameters, Ecn, FqCodelParameters, Ledger, Load,
+    OutOfRange, Packet, PieParameters, Queue, QueueKind, RedParameters, StepParameters, Values,
 };
 use ackclock_net::rng::{Draw, Owner, Stream};
 use proptest::prelude::*;
@@ -263,7 +263,11 @@ fn every_discipline_acts() {
                 body: number,
             });
         }
-        assert_eq!(link.early > 0, kind != QueueKind::DropTail, "{kind:?}");
+        assert_eq!(
+            link.early + link.marks > 0,
+            kind != QueueKind::DropTail,
+            "{kind:?}"
+        );
         assert_eq!(link.marks > 0, marks, "{kind:?}");
         link.run(u64::MAX);
         assert_eq!(link.marks, link.changed, "{kind:?}");
@@ -293,6 +297,16 @@ fn acting() -> Vec<(QueueKind, bool)> {
             }),
             true,
         ),
+        (QueueKind::Step(StepParameters::default()), true),
+        (QueueKind::Pie(PieParameters::default()), false),
+        (
+            QueueKind::Pie(PieParameters {
+                ecn: true,
+                ..PieParameters::default()
+            }),
+            true,
+        ),
+        (QueueKind::Dualpi2(Dualpi2Parameters::default()), true),
     ]
 }
 

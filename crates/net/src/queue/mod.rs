@@ -12,13 +12,16 @@
 
 mod codel;
 mod droptail;
+mod dualpi2;
 mod fifo;
 mod fq_codel;
 mod list;
 mod parameters;
+mod pie;
 mod red;
 #[cfg(test)]
 mod script;
+mod step;
 
 pub use fifo::Fifo;
 pub use parameters::{OutOfRange, Parameter, Values};
@@ -158,6 +161,12 @@ disciplines! {
     "fq_codel" = fq_codel::FqCodel(parameters: FqCodelParameters);
     /// RED: marks or drops at arrival, more often the longer the average queue.
     "red" = red::Red(parameters: RedParameters);
+    /// Step marking for DCTCP: marks every packet above a threshold and none below it.
+    "step" = step::Step(parameters: StepParameters);
+    /// PIE: drops at arrival with a probability that a controller derives from the delay.
+    "pie" = pie::Pie(parameters: PieParameters);
+    /// DualPI2: a queue of low latency for L4S packets beside one for classic packets, coupled.
+    "dualpi2" = dualpi2::Dualpi2(parameters: Dualpi2Parameters);
 }
 
 impl QueueKind {
