@@ -17,12 +17,13 @@ use crate::flow::{Connection, Flow, Phase};
 use crate::record::{AckSeen, EventKind, EventRow, QueueRow, RunResult};
 use crate::scenario::{Algorithms, Prepared, Scenario};
 use crate::session::Session;
-use crate::tcp::{Ack, SenderEvent, Transmit};
+use crate::tcp::{Ack, Handshake, Marks, SenderEvent, Transmit};
 use crate::{Control, RunError};
 use ackclock_host::Snapshot;
 use ackclock_net::impair::EveryNth;
 use ackclock_net::link::Predicted;
 use ackclock_net::network::Network;
+use ackclock_net::queue::Ecn;
 use ackclock_net::schedule::{Schedule, NEVER};
 use evented::{Header, Segment, NETWORK};
 use std::sync::atomic::Ordering;
@@ -305,7 +306,7 @@ impl<'a> Dumbbell<'a> {
                 first,
                 segments,
                 pushed,
-                marks: _,
+                marks,
             } = burst;
             self.census.sent += u64::from(segments);
             let end = first + u64::from(segments);
@@ -318,6 +319,10 @@ impl<'a> Dumbbell<'a> {
                     full_bytes
                 };
                 let pushed = pushed && segment + 1 == end;
+                let marks = Marks {
+                    cwr: marks.cwr && segment == first,
+                    ..marks
+                };
                 let queue = flow.queue;
                 let departure = if self.losses[queue].drops() {
                     None
@@ -328,8 +333,9 @@ impl<'a> Dumbbell<'a> {
                         segment,
                         sent_ns: now_ns,
                         pushed,
+                        cwr: marks.cwr,
                     };
-                    self.send(element, now_ns, queue, bytes, header);
+                    self.send(element, now_ns, queue, bytes, marks.field, header);
                     continue;
                 };
                 let Some(departs_ns) = departure else {
@@ -340,7 +346,7 @@ impl<'a> Dumbbell<'a> {
                 };
                 self.hash.add(departs_ns);
                 self.census.received += 1;
-                flow.arrive(departs_ns + flow.forth_ns, segment, now_ns, pushed);
+                flow.arrive(departs_ns + flow.forth_ns, segment, now_ns, pushed, marks);
             }
         }
     }
@@ -361,7 +367,14 @@ impl<'a> Dumbbell<'a> {
         };
         let (queue, bytes) = (1 - flow.queue, ACK_BYTES + option);
         let Path::Predicted(links) = &mut self.path else {
-            self.send(element, now_ns, queue, bytes, Header::Ack(Box::new(*ack)));
+            self.send(
+                element,
+                now_ns,
+                queue,
+                bytes,
+                Ecn::NotEct,
+                Header::Ack(Box::new(*ack)),
+            );
             return;
         };
         match links[queue].enqueue(now_ns, bytes) {
@@ -380,15 +393,20 @@ impl<'a> Dumbbell<'a> {
             answer_at_ns,
             answered,
             syn_sent_ns,
+            ecn,
         } = &mut flow.phase
         else {
             return Ok(());
         };
         let queue = flow.queue;
         if *answer_at_ns <= now_ns {
-            let handshake_ns = now_ns - *syn_sent_ns;
-            let sender = flow.establish(self.scenario, now_ns, handshake_ns);
-            let receiver = flow.accept(self.scenario);
+            let handshake = Handshake {
+                now_ns,
+                rtt_ns: now_ns - *syn_sent_ns,
+                ecn: *ecn,
+            };
+            let sender = flow.establish(self.scenario, handshake);
+            let receiver = flow.accept(self.scenario, handshake.ecn);
             flow.phase = Phase::Open(Box::new(Connection {
                 sender,
                 receiver,
@@ -399,7 +417,14 @@ impl<'a> Dumbbell<'a> {
             if let Path::Predicted(links) = &mut self.path {
                 let _ = links[queue].enqueue(now_ns, ACK_BYTES);
             } else {
-                self.send(element, now_ns, queue, ACK_BYTES, Header::Established);
+                self.send(
+                    element,
+                    now_ns,
+                    queue,
+                    ACK_BYTES,
+                    Ecn::NotEct,
+                    Header::Established,
+                );
             }
             self.record_event(element, now_ns, EventKind::Established, None);
             self.stop_if_due(element, now_ns);
@@ -410,7 +435,14 @@ impl<'a> Dumbbell<'a> {
         if *syn_at_ns <= now_ns {
             *syn_at_ns = NEVER;
             let Path::Predicted(links) = &mut self.path else {
-                self.send(element, now_ns, 1 - queue, SYN_BYTES, Header::SynAck);
+                self.send(
+                    element,
+                    now_ns,
+                    1 - queue,
+                    SYN_BYTES,
+                    Ecn::NotEct,
+                    Header::SynAck,
+                );
                 return Ok(());
             };
             match links[1 - queue].enqueue(now_ns, SYN_BYTES) {
@@ -429,13 +461,16 @@ impl<'a> Dumbbell<'a> {
         }
         let Path::Predicted(links) = &mut self.path else {
             let header = Header::Syn { answered: first };
-            self.send(element, now_ns, queue, SYN_BYTES, header);
+            self.send(element, now_ns, queue, SYN_BYTES, Ecn::NotEct, header);
             return Ok(());
         };
         match links[queue].enqueue(now_ns, SYN_BYTES) {
             Some(departs_ns) if first && self.two_way => *syn_at_ns = departs_ns + flow.forth_ns,
             Some(departs_ns) if first => *answer_at_ns = departs_ns + flow.back.delay_ns(),
-            None if first => *answered = false,
+            None if first => {
+                *answered = false;
+                *ecn &= *syns > 1;
+            }
             _ => (),
         }
         Ok(())

@@ -5,7 +5,7 @@ use crate::record::{EventCounts, FlowRow, SampleRow, SessionRow, State, Transfer
 use crate::scenario::{self, Direction, Flow as FlowScenario, Scenario};
 use crate::session::Session;
 use crate::tcp::profile::{Kernel, Reads, Switches};
-use crate::tcp::{Ack, Clock, FlowLimits, Handshake, Range, Receiver, SackBlocks, Sender};
+use crate::tcp::{Ack, Clock, FlowLimits, Handshake, Marks, Range, Receiver, SackBlocks, Sender};
 use ackclock_host::{Configured, CongestionControl, HostConfig, TCP_INFINITE_SSTHRESH};
 use ackclock_net::line::Line;
 use ackclock_net::rng::{Draw, Owner, Stream};
@@ -98,6 +98,8 @@ pub(crate) enum Phase {
         answered: bool,
         /// When that SYN was sent.
         syn_sent_ns: u64,
+        /// Whether both hosts will use ECN. Only the first SYN asks for it.
+        ecn: bool,
     },
     /// Established.
     Open(Box<Connection>),
@@ -105,7 +107,7 @@ pub(crate) enum Phase {
 
 impl Phase {
     /// A flow without a connection, which connects at `start_ns`.
-    fn closed(start_ns: u64) -> Self {
+    fn closed(start_ns: u64, ecn: bool) -> Self {
         Self::Connecting {
             syns: 0,
             retry_at_ns: start_ns,
@@ -113,6 +115,7 @@ impl Phase {
             answer_at_ns: NEVER,
             answered: false,
             syn_sent_ns: 0,
+            ecn,
         }
     }
 }
@@ -155,6 +158,7 @@ pub(crate) struct Flow {
     pub(crate) receive_window: u64,
     pub(crate) send_buffer: u64,
     pub(crate) initial_ssthresh: u32,
+    ecn: bool,
     seeds: Stream,
     pub(crate) tick_phase_ns: u64,
     pub(crate) completed_ns: Option<u64>,
@@ -181,7 +185,7 @@ impl Flow {
             number,
             session: session.map(Box::new),
             connection: 0,
-            phase: Phase::closed(NEVER),
+            phase: Phase::closed(NEVER, flow.ecn),
             configured,
             kernel: Kernel::of(scenario.profile),
             switches: Switches {
@@ -215,6 +219,7 @@ impl Flow {
             initial_ssthresh: flow
                 .initial_ssthresh_packets
                 .unwrap_or(TCP_INFINITE_SSTHRESH),
+            ecn: flow.ecn,
             seeds: stream(Draw::Cc),
             // Hosts without noise tick at whole multiples of their tick.
             tick_phase_ns: match scenario.jitter_ns {
@@ -242,7 +247,7 @@ impl Flow {
         // Delay on the way to the only queue would only shift the start.
         self.forth_ns = if self.two_way { self.rtt_ns / 2 } else { 0 };
         self.back.restart(self.rtt_ns - self.forth_ns);
-        self.phase = Phase::closed(self.start_ns);
+        self.phase = Phase::closed(self.start_ns, self.ecn);
         if let Some(bytes) = self.size_bytes {
             let mss = u64::from(scenario.mss_bytes);
             self.segments = bytes.div_ceil(mss);
@@ -251,17 +256,16 @@ impl Flow {
     }
 
     /// The receiver of a connection that is established now.
-    pub(crate) fn accept(&self, scenario: &Scenario) -> Receiver {
+    pub(crate) fn accept(&self, scenario: &Scenario, ecn: bool) -> Receiver {
         let clock = Clock::new(&self.kernel, scenario.hz, self.tick_phase_ns);
-        Receiver::new(&self.kernel, &self.switches, clock, self.rtt_ns)
+        let mut receiver = Receiver::new(&self.kernel, &self.switches, clock, self.rtt_ns);
+        if ecn {
+            receiver.use_ecn();
+        }
+        receiver
     }
 
-    pub(crate) fn establish(
-        &mut self,
-        scenario: &Scenario,
-        now_ns: u64,
-        handshake_ns: u64,
-    ) -> Sender {
+    pub(crate) fn establish(&mut self, scenario: &Scenario, handshake: Handshake) -> Sender {
         let cc = CongestionControl::new(
             &self.configured,
             HostConfig {
@@ -283,11 +287,7 @@ impl Flow {
             &self.kernel,
             &self.switches,
             limits,
-            Handshake {
-                now_ns,
-                rtt_ns: handshake_ns,
-                ecn: false,
-            },
+            handshake,
             self.tick_phase_ns,
         )
     }
@@ -313,7 +313,14 @@ impl Flow {
 
     /// Gives a data packet to its receiver. `at_ns` may be in the future.
     #[inline(always)]
-    pub(crate) fn arrive(&mut self, at_ns: u64, segment: u64, sent_ns: u64, pushed: bool) {
+    pub(crate) fn arrive(
+        &mut self,
+        at_ns: u64,
+        segment: u64,
+        sent_ns: u64,
+        pushed: bool,
+        marks: Marks,
+    ) {
         let last = segment + 1 == self.segments;
         while let Phase::Open(connection) = &mut self.phase {
             let timeout_ns = connection.receiver.poll_timeout();
@@ -329,6 +336,9 @@ impl Flow {
         let Phase::Open(connection) = &mut self.phase else {
             return;
         };
+        if self.ecn {
+            connection.receiver.note_marks(marks);
+        }
         let answer = connection
             .receiver
             .handle_segment(at_ns, segment, sent_ns, pushed, last);

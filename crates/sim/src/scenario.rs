@@ -87,6 +87,10 @@ pub struct Flow {
     pub send_buffer_bytes: Option<u64>,
     /// Initial ssthresh, packets (a route's metric); `None`: infinity.
     pub initial_ssthresh_packets: Option<u32>,
+    /// Whether both hosts use ECN (RFC 3168), if the path lets the first SYN through. JSON leaves out
+    /// `false`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub ecn: bool,
 }
 
 impl Flow {
@@ -104,6 +108,7 @@ impl Flow {
             receive_window_bytes: None,
             send_buffer_bytes: None,
             initial_ssthresh_packets: None,
+            ecn: false,
         }
     }
 
@@ -521,6 +526,12 @@ impl Scenario {
                 within(&name(field), bytes, self.mss_bytes.into(), 1 << 50)?;
             }
         }
+        check(
+            self.profile == Profile::Linux6 || !flow.ecn,
+            &name("ecn"),
+            flow.ecn.to_string(),
+            "ECN is modelled as in today's Linux; choose profile linux-6",
+        )?;
         if let Some(packets) = flow.initial_ssthresh_packets {
             let most = ackclock_host::TCP_INFINITE_SSTHRESH.into();
             within(&name("initial_ssthresh_packets"), packets.into(), 2, most)?;

@@ -53,6 +53,7 @@ fn flows() -> impl Strategy<Value = Flow> {
         proptest::option::of(1_448_u64..200_000),
         proptest::option::of(2_u32..100),
         prop_oneof![3 => Just(Direction::Forward), 1 => Just(Direction::Reverse)],
+        proptest::bool::weighted(0.3),
     )
         .prop_map(
             |(
@@ -66,6 +67,7 @@ fn flows() -> impl Strategy<Value = Flow> {
                 buffer,
                 ssthresh,
                 direction,
+                ecn,
             )| Flow {
                 direction,
                 start_ns,
@@ -75,6 +77,7 @@ fn flows() -> impl Strategy<Value = Flow> {
                 receive_window_bytes: window,
                 send_buffer_bytes: buffer,
                 initial_ssthresh_packets: ssthresh,
+                ecn,
                 ..Flow::endless(algorithm, rtt_ns)
             },
         )
@@ -138,9 +141,13 @@ fn scenarios() -> impl Strategy<Value = Scenario> {
                 rate_bps,
                 buffer,
                 drop,
-                flows,
-                sessions,
+                mut flows,
+                mut sessions,
             )| {
+                let in_sessions = sessions.iter_mut().map(|session| &mut session.flow);
+                for flow in flows.iter_mut().chain(in_sessions) {
+                    flow.ecn &= profile == Profile::Linux6;
+                }
                 Scenario {
                     seed,
                     duration_ns: 5 * S,

@@ -129,6 +129,7 @@ pub fn run(
         queue_packets: most_in_flight_packets(scenario),
         socket_bytes: socket_bytes(scenario),
         offload: false,
+        ecn: scenario.flows.iter().any(|flow| flow.ecn),
     };
     let algorithms = Algorithms::load(scenario, &code)?;
     let names = &algorithms.names;
@@ -285,6 +286,12 @@ pub fn check(
         let value = format!("{:?}", scenario.bottleneck.queue);
         let fix = "the emulator has drop-tail only so far; leave it out, or use the simulator";
         return refuse("bottleneck.queue", value, fix);
+    }
+    let with_ecn = scenario.flows.iter().filter(|flow| flow.ecn).count();
+    if with_ecn > 0 && with_ecn < scenario.flows.len() {
+        let fix =
+            "on the kernel all flows use ECN, or none; set it in each flow, or use the simulator";
+        return refuse("flows.ecn", "true".into(), fix);
     }
     let (_, queue_bytes) = crate::emulator::room(scenario);
     if queue_bytes > MOST_QUEUE_BYTES {

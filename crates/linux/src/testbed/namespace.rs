@@ -32,6 +32,8 @@ pub(super) struct Config {
     pub(super) socket_bytes: u64,
     /// Whether the device hands over whole bursts (see [`sys::open_tun`]).
     pub(super) offload: bool,
+    /// Whether connections ask for ECN.
+    pub(super) ecn: bool,
 }
 
 impl TunNamespace {
@@ -113,6 +115,8 @@ fn set_sysctls(config: &Config) -> Result<(), TestbedError> {
         ("ipv6/conf/default/disable_ipv6", "1"),
         ("ipv6/conf/all/disable_ipv6", "1"),
         ("ipv4/tcp_congestion_control", "reno"),
+        // 2: only if the other end asks.
+        ("ipv4/tcp_ecn", if config.ecn { "1" } else { "2" }),
         ("ipv4/tcp_no_metrics_save", "1"),
         ("ipv4/tcp_rmem", &room),
         ("ipv4/tcp_wmem", &room),

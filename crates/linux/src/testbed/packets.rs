@@ -192,6 +192,8 @@ fn namespace() -> Result<TunNamespace, TestbedError> {
         queue_packets: 10_000,
         socket_bytes: 1 << 28,
         offload: true,
+        // We agree where the script says so.
+        ecn: true,
     })
 }
 
@@ -205,8 +207,6 @@ fn run<'a>(
     namespace.enter(|| {
         // Autotuning would lift the clamp of the receive window.
         fs::write("/proc/sys/net/ipv4/tcp_moderate_rcvbuf", "0").map_err(failed)?;
-        // The kernel's SYNs ask for ECN. We agree where the script says so.
-        fs::write("/proc/sys/net/ipv4/tcp_ecn", "1").map_err(failed)?;
         let _ = sys::become_realtime(50);
         let cpu = sys::stay_on_this_cpu().map_err(failed)?;
         let step_ns = tick.at_ns - tick.number % (STAGGER_NS / tick.length_ns) * tick.length_ns;

@@ -5,7 +5,7 @@
 use super::{Dumbbell, Path};
 use crate::census::{Census, TraceHash};
 use crate::flow::{Flow, Phase};
-use crate::tcp::Ack;
+use crate::tcp::{Ack, Marks};
 use ackclock_net::network::{Exit, Transit};
 use ackclock_net::queue::{Cause, Ecn, Ledger, Packet};
 
@@ -31,6 +31,7 @@ pub(crate) enum Header {
         segment: u64,
         sent_ns: u64,
         pushed: bool,
+        cwr: bool,
     },
     /// In a box, because it is much larger than the others.
     Ack(Box<Ack>),
@@ -56,8 +57,16 @@ impl Ledger<Transit<Segment>> for Losses<'_> {
             }
             Header::Ack(_) => self.census.acks_dropped += 1,
             Header::Syn { answered: true } | Header::SynAck if connection == flow.connection => {
-                if let Phase::Connecting { answered, .. } = &mut flow.phase {
+                if let Phase::Connecting {
+                    answered,
+                    syns,
+                    ecn,
+                    ..
+                } = &mut flow.phase
+                {
                     *answered = false;
+                    // A SYN that is sent again asks for no ECN (`tcp_ecn_clear_syn`).
+                    *ecn &= *syns > 1 || matches!(header, Header::SynAck);
                 }
             }
             Header::Syn { .. } | Header::SynAck | Header::Established => (),
@@ -75,6 +84,7 @@ impl Dumbbell<'_> {
         now_ns: u64,
         route: usize,
         bytes: u32,
+        ecn: Ecn,
         header: Header,
     ) {
         if self.schedule.at_ns(NETWORK) <= now_ns {
@@ -87,7 +97,7 @@ impl Dumbbell<'_> {
         let packet = Packet {
             flow: element as u32,
             bytes,
-            ecn: Ecn::NotEct,
+            ecn,
             arrived_ns: now_ns,
             body: Segment {
                 connection: self.flows[element].connection,
@@ -144,11 +154,16 @@ impl Dumbbell<'_> {
                 segment,
                 sent_ns,
                 pushed,
+                cwr,
             } => {
                 self.hash.add(at_ns);
                 self.census.received += 1;
                 if current {
-                    flow.arrive(at_ns + flow.forth_ns, segment, sent_ns, pushed);
+                    let marks = Marks {
+                        field: packet.ecn,
+                        cwr,
+                    };
+                    flow.arrive(at_ns + flow.forth_ns, segment, sent_ns, pushed, marks);
                 } else {
                     // Its session has had all its data before.
                     self.census.duplicates += 1;
