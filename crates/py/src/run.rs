@@ -101,15 +101,21 @@ fn lost(jobs: &[Job], index: usize, reason: &str) -> PyErr {
     ))
 }
 
-/// Share of the work done, a scenario's work being its time × its rate.
+/// Most packets that a run counts for: losses may hold its flows far below the rate of the link.
+const MOST_PACKETS: f64 = 1e7;
+
+/// Share of the work done. The work of a run is the packets that its link can carry.
 fn fraction_done(jobs: &[Job]) -> f64 {
     let (mut done, mut all) = (0.0, 0.0);
     for (prepared, control) in jobs {
         let scenario = prepared.scenario();
-        let rate = scenario.bottleneck.rate_bps as f64;
         let simulated_ns = control.simulated_ns.load(Relaxed).min(scenario.duration_ns);
-        done += simulated_ns as f64 * rate;
-        all += scenario.duration_ns as f64 * rate;
+        let share = simulated_ns as f64 / scenario.duration_ns as f64;
+        let bits = scenario.bottleneck.rate_bps as f64 * scenario.duration_ns as f64 / 1e9;
+        let packets = bits / (8.0 * f64::from(scenario.packet_bytes()));
+        let work = packets.min(MOST_PACKETS);
+        done += share * work;
+        all += work;
     }
     done / all
 }
