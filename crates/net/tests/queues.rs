@@ -102,6 +102,8 @@ struct Link {
     wire: Option<(u64, Packet<u32>)>,
     /// Packets inside, by their number: as they arrived.
     inside: BTreeMap<u32, Packet<u32>>,
+    /// The sum of `inside`.
+    held: Load,
     /// The last packet of each flow that left.
     last: BTreeMap<u32, u32>,
     marks: u64,
@@ -118,6 +120,7 @@ impl Link {
             service_ns_per_byte,
             wire: None,
             inside: BTreeMap::new(),
+            held: Load::default(),
             last: BTreeMap::new(),
             marks: 0,
             changed: 0,
@@ -134,6 +137,8 @@ impl Link {
     /// A packet leaves the queue, towards the wire or not.
     fn take(&mut self, packet: &Packet<u32>) {
         let arrived = self.inside.remove(&packet.body).expect("left twice");
+        self.held.packets -= 1;
+        self.held.bytes -= u64::from(arrived.bytes);
         if packet.ecn != arrived.ecn {
             assert_eq!(packet.ecn, Ecn::Ce);
             assert_ne!(arrived.ecn, Ecn::NotEct);
@@ -153,9 +158,7 @@ impl Link {
             assert_ne!(ecn_of(flow), Ecn::NotEct);
             self.marks += 1;
         }
-        let waiting = self.inside.values().map(load_of);
-        let waiting = waiting.fold(Load::default(), |sum, load| sum + load);
-        assert_eq!(self.queue.load(), waiting);
+        assert_eq!(self.queue.load(), self.held);
     }
 
     fn serve(&mut self, now_ns: u64) {
@@ -198,6 +201,7 @@ impl Link {
         let wire = self.on_wire();
         let full = !self.buffer.fits(self.queue.load() + wire, packet.bytes);
         self.inside.insert(packet.body, packet);
+        self.held = self.held + load_of(&packet);
         let mut reports = Reports::default();
         self.queue.enqueue(now_ns, packet, wire, &mut reports);
         let dropped = !reports.drops.is_empty();
