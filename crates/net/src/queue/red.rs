@@ -4,7 +4,7 @@
 //! random number is drawn once for each gap between two marks, so that gaps are uniform (the paper's
 //! second method). Two things are not Linux's: `gentle`, which Linux does not have, and the average
 //! after an idle time, which follows the paper; Linux has a coarse table for it, and below a token
-//! bucket it does not use this table.
+//! bucket it does not use this table. A packet that a full queue drops does not count as marked.
 
 use super::parameters::{parameters, within};
 use super::{Cause, Discipline, Ecn, Fifo, Ledger, Load, OutOfRange, Packet};
