@@ -108,8 +108,8 @@ compares both on six scenarios, on Linux {release}. `make docs-kernel` writes th
 **Compare ranges, and take ten runs or more.** Two flows are chaotic: at a full queue microseconds
 decide which flow loses a packet. Over 40 seeds the share of one simulated run has a standard
 deviation of 0.06 to 0.07. The means of few runs therefore differ by chance. With 4 runs on each
-side, the means of the two flows with different RTTs were 15 to 21 % apart. Three kernel runs went
-on at the same time.
+side, the means of the two flows with different RTTs were 15 to 21 % apart. Other programs used both
+cores during the kernel runs: the load is below each table.
 
 {contents([title for title, *_ in SCENARIOS.values()])}"""
 
