@@ -18,22 +18,15 @@ pub(super) const TSO_WIN_DIVISOR: u32 = 3;
 /// A burst waits only if the last burst left within this time, and the next ACK is due within it.
 const TSO_DEFER_NS: u64 = 1_000_000;
 
-/// How a kernel makes bursts if TSO is on.
+/// How a host makes bursts. With TSO the kernel decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Offload {
+pub enum Bursts {
     /// 1 ms of the pacing rate, more on short paths (Linux 4.5 on).
     Autosized,
     /// 64 KB, once a third of the window is free (Linux 2.6.18).
     Saved,
     /// The same, but data waits for less than two ticks, or for one ACK (Linux 2.6.32).
     SavedTwoTicks,
-}
-
-/// How a host makes bursts.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Bursts {
-    /// TSO by the rules of the kernel.
-    Offload(Offload),
     /// One segment at a time: paced, without TSO.
     Single,
     /// As much as the window allows: without TSO the window is the only limit.
@@ -43,7 +36,7 @@ pub(super) enum Bursts {
 impl Bursts {
     pub(super) fn new(kernel: &Kernel, switches: &Switches) -> Self {
         match (switches.tso, switches.pacing) {
-            (true, _) => Self::Offload(kernel.offload),
+            (true, _) => kernel.offload,
             (false, true) => Self::Single,
             (false, false) => Self::Window,
         }
@@ -53,18 +46,16 @@ impl Bursts {
     #[inline]
     pub(super) fn limit(&self, host: &mut Host, min_rtt_us: u32) -> u32 {
         match self {
-            Self::Offload(Offload::Autosized) => {
+            Self::Autosized => {
                 let min_segments = host.min_tso_segs();
                 let tp = host.tp();
-                let mut bytes = tp.inet_conn.sk.sk_pacing_rate >> 10;
                 let halvings = min_rtt_us >> TSO_RTT_LOG;
-                if halvings < 32 {
-                    bytes += GSO_MAX_BYTES >> halvings;
-                }
+                let more = GSO_MAX_BYTES >> halvings.min(u64::BITS - 1);
+                let bytes = (tp.inet_conn.sk.sk_pacing_rate >> 10) + more;
                 let mss = tp.mss_cache.max(1);
                 ((bytes.min(GSO_MAX_BYTES) as u32) / mss).max(min_segments)
             }
-            Self::Offload(Offload::Saved | Offload::SavedTwoTicks) => {
+            Self::Saved | Self::SavedTwoTicks => {
                 (GSO_MAX_BYTES as u32 / host.tp().mss_cache).max(1)
             }
             Self::Single => 1,
@@ -77,7 +68,7 @@ impl Bursts {
     #[inline]
     pub(super) fn share(&self, cwnd: u32) -> u32 {
         match self {
-            Self::Offload(Offload::Autosized) => (cwnd / 2).max(1),
+            Self::Autosized => (cwnd / 2).max(1),
             _ => cwnd,
         }
     }
@@ -94,15 +85,15 @@ impl Bursts {
         head: &Head,
         head_sent_ns: u64,
     ) -> Defers {
-        let Self::Offload(offload) = self else {
+        if matches!(self, Self::Single | Self::Window) {
             return Defers::No;
-        };
+        }
         let tp = host.tp();
         let state = tp.inet_conn.icsk_ca_state;
         let limit = quota.min(room);
         let window = u64::from(tp.snd_cwnd).min(room + u64::from(tp.packets_out));
-        if *offload != Offload::Autosized {
-            let waited_long = *offload == Offload::SavedTwoTicks && host.deferred_ticks() > 1;
+        if *self != Self::Autosized {
+            let waited_long = *self == Self::SavedTwoTicks && host.deferred_ticks() > 1;
             let waits = state == CaState::Open as u8
                 && !waited_long
                 && quota < burst

@@ -4,7 +4,7 @@
 //! A [`Kernel`] names its mechanism for each job, in the state at the start of a connection.
 //! [`Sender::new`](super::Sender::new) copies the mechanisms. No later code asks for the era.
 
-use super::bursts::Offload;
+use super::bursts::Bursts;
 use super::loss::{Fack, LossDetection, Rack};
 use super::recovery::{Machine, Prr, RateHalving, Reduction};
 use super::validate::Validates;
@@ -33,7 +33,7 @@ pub struct Kernel {
     /// When the kernel judges whether cwnd was the limit.
     pub(super) validates: Validates,
     /// How the kernel makes bursts if TSO is on.
-    pub(super) offload: Offload,
+    pub(super) offload: Bursts,
     /// Whether the kernel keeps `sk_pacing_rate` even without pacing.
     pub(super) keeps_pacing_rate: bool,
     /// Whether the receiver compresses the ACKs of out-of-order data.
@@ -103,7 +103,7 @@ impl Kernel {
                 frto: true,
                 sack_frto: false,
                 validates: Validates::EachTurn,
-                offload: Offload::Autosized,
+                offload: Bursts::Autosized,
                 keeps_pacing_rate: true,
                 sack_compression: true,
                 quick_acks: 16,
@@ -122,7 +122,7 @@ impl Kernel {
                 validates: Validates::EachAck {
                     up_to_a_burst: true,
                 },
-                offload: Offload::SavedTwoTicks,
+                offload: Bursts::SavedTwoTicks,
                 ..Self::of(Profile::Linux2_6_25)
             },
             Profile::Linux2_6_25 => Self {
@@ -137,7 +137,7 @@ impl Kernel {
                 validates: Validates::EachAck {
                     up_to_a_burst: false,
                 },
-                offload: Offload::Saved,
+                offload: Bursts::Saved,
                 keeps_pacing_rate: false,
                 sack_compression: false,
                 quick_acks: 16,

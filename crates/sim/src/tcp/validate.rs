@@ -59,8 +59,11 @@ impl Validation {
     #[inline]
     pub(super) fn end_of_turn(&mut self, host: &mut Host, board: &Scoreboard, blocked: bool) {
         let sent = std::mem::take(&mut self.sent_in_this_turn);
+        if self.validates != Validates::EachTurn {
+            return;
+        }
         let limited = blocked || host.cwnd_is_full();
-        if (sent == 0 && !limited) || self.validates != Validates::EachTurn {
+        if sent == 0 && !limited {
             return;
         }
         let tp = host.tp();
