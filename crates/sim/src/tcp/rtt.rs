@@ -122,7 +122,8 @@ impl RttEstimator {
     /// largest of the last window, and decays once per window.
     #[inline]
     fn sample(&mut self, rtt_us: u32, una: u64, nxt: u64) {
-        let rtt_us = rtt_us.clamp(1, MAX_RTT_US);
+        debug_assert!(rtt_us <= MAX_RTT_US);
+        let rtt_us = rtt_us.max(1);
         if self.srtt_us == 0 {
             self.srtt_us = rtt_us << 3;
             self.mdev_us = rtt_us << 1;

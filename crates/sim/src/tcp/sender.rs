@@ -54,19 +54,19 @@ pub(super) struct AckFlags {
 impl AckFlags {
     /// The flag of `cong_control`, as Linux's `tcp_input.c` numbers it. `slow`: header prediction
     /// failed.
-    fn linux(&self, slow: bool, delivery: &Delivery) -> i32 {
+    fn linux(self, slow: bool, retransmitted_acked: bool) -> i32 {
         let bits = [
-            (self.una_advanced, 0x02),            // FLAG_WIN_UPDATE
-            (self.una_advanced, 0x04),            // FLAG_DATA_ACKED
-            (delivery.retransmitted_acked, 0x08), // FLAG_RETRANS_DATA_ACKED
-            (self.data_sacked, 0x20),             // FLAG_DATA_SACKED
-            (self.ece, 0x40),                     // FLAG_ECE
-            (self.lost_retransmission, 0x80),     // FLAG_LOST_RETRANS
-            (slow, 0x100),                        // FLAG_SLOWPATH
-            (self.original_delivered, 0x200),     // FLAG_ORIG_SACK_ACKED
-            (self.una_advanced, 0x400),           // FLAG_SND_UNA_ADVANCED
-            (self.duplicate_sack, 0x800),         // FLAG_DSACKING_ACK
-            (self.set_timer, 0x1000),             // FLAG_SET_XMIT_TIMER
+            (self.una_advanced, 0x02),        // FLAG_WIN_UPDATE
+            (self.una_advanced, 0x04),        // FLAG_DATA_ACKED
+            (retransmitted_acked, 0x08),      // FLAG_RETRANS_DATA_ACKED
+            (self.data_sacked, 0x20),         // FLAG_DATA_SACKED
+            (self.ece, 0x40),                 // FLAG_ECE
+            (self.lost_retransmission, 0x80), // FLAG_LOST_RETRANS
+            (slow, 0x100),                    // FLAG_SLOWPATH
+            (self.original_delivered, 0x200), // FLAG_ORIG_SACK_ACKED
+            (self.una_advanced, 0x400),       // FLAG_SND_UNA_ADVANCED
+            (self.duplicate_sack, 0x800),     // FLAG_DSACKING_ACK
+            (self.set_timer, 0x1000),         // FLAG_SET_XMIT_TIMER
         ];
         bits.iter().map(|&(set, bit)| bit * i32::from(set)).sum()
     }
@@ -251,7 +251,7 @@ impl Sender {
         match self.machine {
             Machine::Linux6 => {
                 if dubious {
-                    self.fast_retransmit_alert(&mut flags);
+                    flags = self.fast_retransmit_alert(flags);
                 }
                 if flags.set_timer {
                     self.set_transmit_timer();
@@ -266,15 +266,15 @@ impl Sender {
                         prior_in_flight,
                     };
                     let sample = RateSampler::sample(&self.host, newest, &counts);
-                    self.host
-                        .cong_control(flags.linux(slow, &delivery), &sample);
+                    let flag = flags.linux(slow, delivery.retransmitted_acked);
+                    self.host.cong_control(flag, &sample);
                 } else {
-                    self.set_window(&flags);
+                    self.set_window(flags);
                 }
             }
             Machine::Linux2_6 => {
                 let frto_cwnd =
-                    self.sack_frto.is_active() && self.process_frto(ack, &flags, &delivery);
+                    self.sack_frto.is_active() && self.process_frto(ack, flags, &delivery);
                 if una_advanced {
                     self.set_transmit_timer();
                     if !self.host.in_cwnd_reduction() && !frto_cwnd {
@@ -284,7 +284,7 @@ impl Sender {
                     }
                 }
                 if dubious {
-                    self.fast_retransmit_alert_2_6(&flags);
+                    self.fast_retransmit_alert_2_6(flags);
                 }
                 self.host.note_delivered(flags.newly_delivered);
                 self.pacer.update_rate(&mut self.host);
@@ -342,13 +342,18 @@ impl Sender {
 
     /// `tcp_cong_control`, for algorithms without `cong_control`.
     #[inline]
-    fn set_window(&mut self, flags: &AckFlags) {
+    fn set_window(&mut self, flags: AckFlags) {
         if self.host.in_cwnd_reduction() {
-            self.reduction.on_ack(&mut self.host, flags);
+            self.reduce_window(flags);
         } else if flags.una_advanced {
             self.host.grow(flags.newly_delivered);
         }
         self.pacer.update_rate(&mut self.host);
+    }
+
+    #[inline(never)]
+    pub(super) fn reduce_window(&mut self, flags: AckFlags) {
+        self.reduction.on_ack(&mut self.host, &flags);
     }
 }
 

@@ -11,7 +11,8 @@ use super::{Evidence, Step};
 use ackclock_host::{CaEvent, CaState};
 
 impl Sender {
-    pub(in super::super) fn fast_retransmit_alert(&mut self, flags: &mut AckFlags) {
+    #[inline(never)]
+    pub(in super::super) fn fast_retransmit_alert(&mut self, mut flags: AckFlags) -> AckFlags {
         self.rexmit = Rexmit::Lost;
         if flags.ece {
             // The reduction is required: nothing may undo it.
@@ -29,7 +30,7 @@ impl Sender {
                     self.host.set_state(CaState::Open);
                 }
                 CaState::Recovery => {
-                    self.try_undo_recovery(flags);
+                    self.try_undo_recovery(&flags);
                     self.end_cwnd_reduction();
                 }
                 _ => (),
@@ -38,21 +39,21 @@ impl Sender {
         }
         match state {
             CaState::Recovery => {
-                if flags.una_advanced && self.try_undo_partial(flags) {
+                if flags.una_advanced && self.try_undo_partial(&flags) {
                     self.rexmit = Rexmit::None;
-                    return;
+                    return flags;
                 }
                 if self.try_undo_dsack() {
                     self.try_keep_open(false);
                 }
-                self.identify_losses(flags);
+                self.identify_losses(&mut flags);
                 if self.state() != CaState::Recovery && self.tp().lost_out > 0 {
                     self.enter_recovery(flags.ece);
                 }
             }
             CaState::Loss => {
-                self.process_loss(flags, recovered);
-                self.identify_losses(flags);
+                self.process_loss(&flags, recovered);
+                self.identify_losses(&mut flags);
                 let proceed = self.state() == CaState::Open || flags.lost_retransmission;
                 if proceed && self.tp().lost_out > 0 {
                     self.enter_recovery(flags.ece);
@@ -64,7 +65,7 @@ impl Sender {
                 if state <= CaState::Disorder {
                     self.try_undo_dsack();
                 }
-                self.identify_losses(flags);
+                self.identify_losses(&mut flags);
                 if self.tp().lost_out > 0 {
                     self.enter_recovery(flags.ece);
                 } else {
@@ -72,6 +73,7 @@ impl Sender {
                 }
             }
         }
+        flags
     }
 
     fn identify_losses(&mut self, flags: &mut AckFlags) {

@@ -10,17 +10,17 @@ use super::super::transmit::Rexmit;
 use ackclock_host::{CaEvent, CaState};
 
 impl Sender {
-    pub(in super::super) fn fast_retransmit_alert_2_6(&mut self, flags: &AckFlags) {
+    pub(in super::super) fn fast_retransmit_alert_2_6(&mut self, flags: AckFlags) {
         self.rexmit = Rexmit::Lost;
         let recovered = self.board.una() >= self.high_seq;
         match self.state() {
             CaState::Open => self.undo.forget_stamp(),
             CaState::Loss if recovered => {
-                self.try_undo_recovery(flags);
+                self.try_undo_recovery(&flags);
                 self.moderate_cwnd();
             }
             CaState::Recovery if recovered => {
-                self.try_undo_recovery(flags);
+                self.try_undo_recovery(&flags);
                 self.moderate_cwnd();
                 self.complete_cwr();
             }
@@ -48,7 +48,7 @@ impl Sender {
             if self.state() == CaState::Disorder {
                 self.try_undo_dsack();
             }
-            return self.try_to_open_2_6(flags);
+            return self.try_to_open_2_6(&flags);
         }
         self.detect_losses();
         match self.state() {
@@ -58,13 +58,13 @@ impl Sender {
                     self.try_undo_dsack();
                 }
                 if self.tp().lost_out == 0 {
-                    self.try_to_open_2_6(flags);
+                    self.try_to_open_2_6(&flags);
                     return;
                 }
                 self.enter_recovery_2_6();
             }
         }
-        self.reduction.on_ack(&mut self.host, flags);
+        self.reduction.on_ack(&mut self.host, &flags);
     }
 
     fn enter_recovery_2_6(&mut self) {

@@ -96,7 +96,7 @@ impl Sender {
     pub(in super::super) fn process_frto(
         &mut self,
         ack: &Ack,
-        flags: &AckFlags,
+        flags: AckFlags,
         delivery: &Delivery,
     ) -> bool {
         let (step, highmark) = (self.sack_frto.step, self.sack_frto.highmark);
