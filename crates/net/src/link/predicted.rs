@@ -37,10 +37,13 @@ impl Predicted {
     /// is full and drops the packet.
     #[inline]
     pub fn enqueue(&mut self, now_ns: u64, bytes: u32) -> Option<u64> {
-        self.advance(now_ns);
-        if !self.limit.fits(self.load(), bytes) {
-            self.totals.dropped_packets += 1;
-            return None;
+        // Packets that have left are removed when their room is needed.
+        if self.waiting.len() == self.waiting.capacity() || !self.limit.fits(self.load(), bytes) {
+            self.advance(now_ns);
+            if !self.limit.fits(self.load(), bytes) {
+                self.totals.dropped_packets += 1;
+                return None;
+            }
         }
         let departs_ns = self.rate.serve(now_ns, bytes);
         self.waiting.push_back((departs_ns, bytes));
@@ -50,7 +53,7 @@ impl Predicted {
     }
 
     /// Removes every packet that has left by `now_ns`.
-    #[inline]
+    #[inline(never)]
     fn advance(&mut self, now_ns: u64) {
         while let Some(&(departs_ns, bytes)) = self.waiting.front() {
             if departs_ns > now_ns {
