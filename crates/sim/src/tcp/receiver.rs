@@ -200,7 +200,7 @@ impl Receiver {
 
     /// Handles an arriving segment that was sent at `sent_ns`. `pushed`: it has the PSH flag.
     /// `last`: it ends the flow. Returns an ACK if one leaves now.
-    #[inline]
+    #[inline(always)]
     pub fn handle_segment(
         &mut self,
         now_ns: u64,
