@@ -5,8 +5,9 @@
 //! link. Poll before you send at the same time: a packet that leaves makes room for one that
 //! arrives.
 
+use crate::impair::EveryNth;
 use crate::link::{Bottleneck, Evented, LinkState};
-use crate::queue::{Ledger, Packet};
+use crate::queue::{Cause, Ledger, Packet};
 use crate::rng::{Draw, Owner, Stream};
 use crate::schedule::{Schedule, NEVER};
 use std::collections::VecDeque;
@@ -17,6 +18,8 @@ pub struct Transit<P> {
     route: u32,
     /// How many links of the route are behind it.
     hop: u32,
+    /// Whether it is data: only data is lost on its way to a queue.
+    is_data: bool,
     /// The host's own.
     pub body: P,
 }
@@ -33,6 +36,7 @@ pub struct Exit<P> {
 /// A link, and the packets in the delay behind it.
 #[derive(Clone, Debug)]
 struct Hop<P> {
+    loss: EveryNth,
     link: Evented<Transit<P>>,
     delay_ns: u64,
     line: VecDeque<(u64, Packet<Transit<P>>)>,
@@ -49,12 +53,13 @@ pub struct Network<P> {
 }
 
 impl<P> Network<P> {
-    /// An idle network of links, each with the propagation delay behind it. A route has the indices
-    /// of the links that it visits, in order, and at least one.
-    pub fn new(seed: u64, links: &[(Bottleneck, u64)], routes: Vec<Vec<usize>>) -> Self {
-        let hops = links.iter().zip(1..).map(|((link, delay_ns), number)| Hop {
+    /// An idle network. A route has the indices of the links that it visits, in order, and at least
+    /// one.
+    pub fn new(seed: u64, links: &[Bottleneck], routes: Vec<Vec<usize>>) -> Self {
+        let hops = links.iter().zip(1..).map(|(link, number)| Hop {
+            loss: EveryNth::new(link.drop_every_packets),
             link: Evented::new(link, Stream::of(seed, Owner::Link(number), Draw::Queue)),
-            delay_ns: *delay_ns,
+            delay_ns: link.delay_ns,
             line: VecDeque::new(),
         });
         let mut network = Self {
@@ -74,6 +79,7 @@ impl<P> Network<P> {
         &mut self,
         now_ns: u64,
         route: usize,
+        is_data: bool,
         packet: Packet<P>,
         ledger: &mut impl Ledger<Transit<P>>,
     ) {
@@ -85,6 +91,7 @@ impl<P> Network<P> {
             body: Transit {
                 route: route as u32,
                 hop: 0,
+                is_data,
                 body: packet.body,
             },
         };
@@ -140,6 +147,11 @@ impl<P> Network<P> {
         self.hops[link].link.state()
     }
 
+    /// How many links there are.
+    pub fn links(&self) -> usize {
+        self.hops.len()
+    }
+
     /// How many packets are in queues, on wires and in the delays between links.
     pub fn packets(&self) -> u64 {
         let of = |hop: &Hop<P>| hop.link.state().queue.packets + hop.line.len() as u64;
@@ -154,10 +166,14 @@ impl<P> Network<P> {
         mut packet: Packet<Transit<P>>,
         ledger: &mut impl Ledger<Transit<P>>,
     ) {
-        let Transit { route, hop, .. } = packet.body;
-        let index = self.routes[route as usize][hop as usize];
+        let route = &self.routes[packet.body.route as usize];
+        let index = route[packet.body.hop as usize];
         packet.arrived_ns = now_ns;
-        let link = &mut self.hops[index].link;
+        let Hop { loss, link, .. } = &mut self.hops[index];
+        if packet.body.is_data && loss.drops() {
+            ledger.dropped(packet, Cause::Loss);
+            return;
+        }
         let before_ns = link.next_event_ns();
         link.enqueue(now_ns, packet, ledger);
         let next_ns = link.next_event_ns();

@@ -7,7 +7,6 @@
 //! valgrind.
 
 use ackclock_net::link::{Bottleneck, Buffer};
-use ackclock_net::queue::QueueKind;
 use ackclock_sim::engine::run_with_events;
 use ackclock_sim::scenario::{Direction, Flow, Profile, Reads, Scenario, Session, Sizes};
 use ackclock_sim::{run, Control, RunError};
@@ -39,12 +38,8 @@ fn pair(profile: Profile, algorithm: &str, rate_bps: u64, rtt_ns: u64) -> Scenar
         reads: Reads::AtOnce,
         tso: profile == Profile::Linux6,
         pacing: false,
-        bottleneck: Bottleneck {
-            rate_bps,
-            buffer: Buffer::Packets(bdp),
-            drop_every_packets: None,
-            queue: QueueKind::DropTail,
-        },
+        bottleneck: Bottleneck::drop_tail(rate_bps, Buffer::Packets(bdp)),
+        links: Vec::new(),
         flows: vec![flow(0), flow(10 * S)],
         sessions: Vec::new(),
         sample_interval_ns: S / 10,

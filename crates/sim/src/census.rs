@@ -2,6 +2,7 @@
 
 use crate::engine::evented::Header;
 use crate::flow::Connection;
+use crate::topology::Way;
 
 /// A hash over all events.
 #[derive(Clone, Copy, Debug)]
@@ -33,7 +34,7 @@ pub struct Census {
     pub queued: [u64; 3],
     /// All packets that wait there, as the network counts them.
     pub in_network: u64,
-    /// ACKs sent. This count and all the counts below are of two-way runs only.
+    /// ACKs sent. This count and all the counts below are of ACKs that pass queues.
     pub acks_sent: u64,
     /// ACKs dropped by the queue on the way back.
     pub acks_dropped: u64,
@@ -54,12 +55,14 @@ impl Census {
         &mut self.queued[kind]
     }
 
-    /// Adds what a connection has received, and its ACKs on their way.
-    pub(crate) fn add(&mut self, connection: &Connection) {
+    /// Adds what a connection has received, and its ACKs on their way if they pass queues.
+    pub(crate) fn add(&mut self, connection: &Connection, way: Way) {
         let receiver = &connection.receiver;
         self.duplicates += receiver.duplicates();
         self.in_order += receiver.delivered();
         self.out_of_order += receiver.waiting();
-        self.acks_on_the_way += connection.acks.len();
+        if way.acks.is_some() {
+            self.acks_on_the_way += connection.acks.len();
+        }
     }
 }

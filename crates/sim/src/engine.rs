@@ -18,6 +18,7 @@ use crate::record::{AckSeen, EventKind, EventRow, QueueRow, RunResult};
 use crate::scenario::{Algorithms, Prepared, Scenario};
 use crate::session::Session;
 use crate::tcp::{Ack, Handshake, Marks, SenderEvent, Transmit};
+use crate::topology::Topology;
 use crate::{Control, RunError};
 use ackclock_host::Snapshot;
 use ackclock_net::impair::EveryNth;
@@ -37,18 +38,21 @@ const SACK_BLOCK_BYTES: u32 = 8;
 /// How many events pass between two checks of [`Control`].
 const EVENTS_PER_CHECK: u32 = 1 << 14;
 
-/// The forward queue; in two-way runs also the queue on the way back.
+/// The network between the hosts.
 enum Path {
-    /// Links that know at once when a packet leaves.
-    Predicted(Vec<Predicted>),
-    /// Links that do not. Route `i` is queue `i`.
+    /// Links that know at once when a packet leaves, and the losses of data before them. Route `i`
+    /// is link `i`.
+    Predicted {
+        links: Vec<Predicted>,
+        losses: Vec<EveryNth>,
+    },
+    /// Links that do not.
     Evented(Network<Segment>),
 }
 
 struct Dumbbell<'a> {
     scenario: &'a Scenario,
     path: Path,
-    two_way: bool,
     /// The element of the schedule that is the first flow.
     first_flow: usize,
     /// The flows, then the sessions.
@@ -59,8 +63,6 @@ struct Dumbbell<'a> {
     census: Census,
     /// The ACKs of flows, if somebody wants them.
     acks: Option<Vec<AckSeen>>,
-    /// The losses of data before each queue.
-    losses: [EveryNth; 2],
 }
 
 /// Simulates a scenario from start to end on the calling thread.
@@ -77,7 +79,7 @@ pub fn run(scenario: &Scenario, control: &Control) -> Result<RunResult, RunError
 /// An algorithm that set an impossible window, or cancellation.
 pub fn run_prepared(prepared: &Prepared, control: &Control) -> Result<RunResult, RunError> {
     let scenario = prepared.scenario();
-    let mut dumbbell = Dumbbell::new(scenario, prepared.algorithms(), Path::of(scenario));
+    let mut dumbbell = Dumbbell::new(scenario, prepared.algorithms(), true);
     dumbbell.run(control)?;
     Ok(dumbbell.result)
 }
@@ -90,7 +92,7 @@ pub fn run_with_census(
     scenario: &Scenario,
     control: &Control,
 ) -> Result<(RunResult, Census), RunError> {
-    run_on(scenario, control, Path::of(scenario))
+    run_on(scenario, control, true)
 }
 
 /// As [`run_with_census`], with an event for each packet even where its departure can be predicted.
@@ -102,16 +104,16 @@ pub fn run_with_events(
     scenario: &Scenario,
     control: &Control,
 ) -> Result<(RunResult, Census), RunError> {
-    run_on(scenario, control, Path::evented(scenario))
+    run_on(scenario, control, false)
 }
 
 fn run_on(
     scenario: &Scenario,
     control: &Control,
-    path: Path,
+    predict: bool,
 ) -> Result<(RunResult, Census), RunError> {
     let algorithms = scenario.validate_to_simulate(&Snapshot::default())?;
-    let mut dumbbell = Dumbbell::new(scenario, &algorithms, path);
+    let mut dumbbell = Dumbbell::new(scenario, &algorithms, predict);
     dumbbell.run(control)?;
     Ok((dumbbell.result, dumbbell.census))
 }
@@ -125,36 +127,33 @@ pub fn run_with_acks(
     control: &Control,
 ) -> Result<(RunResult, Vec<AckSeen>), RunError> {
     let algorithms = scenario.validate(&Snapshot::default())?;
-    let mut dumbbell = Dumbbell::new(scenario, &algorithms, Path::of(scenario));
+    let mut dumbbell = Dumbbell::new(scenario, &algorithms, true);
     dumbbell.acks = Some(Vec::new());
     dumbbell.run(control)?;
     Ok((dumbbell.result, dumbbell.acks.unwrap_or_default()))
 }
 
 impl Path {
-    fn of(scenario: &Scenario) -> Self {
-        if scenario.bottleneck.is_predictable() {
-            let link = Predicted::new(&scenario.bottleneck);
-            Self::Predicted(vec![link; queues(scenario)])
-        } else {
-            Self::evented(scenario)
+    fn of(topology: &Topology, seed: u64, predict: bool) -> Self {
+        if predict && topology.is_predictable() {
+            let links = topology.links.iter();
+            return Self::Predicted {
+                losses: (links.clone())
+                    .map(|link| EveryNth::new(link.drop_every_packets))
+                    .collect(),
+                links: links.map(Predicted::new).collect(),
+            };
         }
+        let routes = topology.routes.clone();
+        Self::Evented(Network::new(seed, &topology.links, routes))
     }
-
-    fn evented(scenario: &Scenario) -> Self {
-        let queues = queues(scenario);
-        let links = vec![(scenario.bottleneck.clone(), 0); queues];
-        let routes = (0..queues).map(|queue| vec![queue]).collect();
-        Self::Evented(Network::new(scenario.seed, &links, routes))
-    }
-}
-
-fn queues(scenario: &Scenario) -> usize {
-    1 + usize::from(scenario.is_two_way())
 }
 
 impl<'a> Dumbbell<'a> {
-    fn new(scenario: &'a Scenario, algorithms: &Algorithms, path: Path) -> Self {
+    /// With `predict`, packets whose departures are known cost no event.
+    fn new(scenario: &'a Scenario, algorithms: &Algorithms, predict: bool) -> Self {
+        let topology = Topology::of(scenario);
+        let path = Path::of(&topology, scenario.seed, predict);
         let sessions = scenario.sessions.iter().zip(1..).map(|(session, number)| {
             let source = Session::new(number, scenario, session);
             (number, &session.flow, Some(source))
@@ -162,14 +161,15 @@ impl<'a> Dumbbell<'a> {
         let flows: Vec<Flow> = (scenario.flows.iter().zip(1..))
             .map(|(flow, number)| (number, flow, None))
             .chain(sessions)
-            .map(|(number, flow, session)| {
+            .zip(topology.ways)
+            .map(|((number, flow, session), way)| {
                 let configured = algorithms[&flow.algorithm].clone();
-                Flow::new(number, scenario, flow, session, configured)
+                Flow::new(number, scenario, flow, way, session, configured)
             })
             .collect();
         // At equal times packets leave queues first, and the sampler comes after all flows.
         let first_flow = match &path {
-            Path::Predicted(_) => 0,
+            Path::Predicted { .. } => 0,
             Path::Evented(_) => NETWORK + 1,
         };
         let mut schedule = Schedule::new(first_flow + flows.len() + 1);
@@ -185,7 +185,6 @@ impl<'a> Dumbbell<'a> {
         Self {
             scenario,
             path,
-            two_way: scenario.is_two_way(),
             first_flow,
             flows,
             schedule,
@@ -193,7 +192,6 @@ impl<'a> Dumbbell<'a> {
             result: RunResult::default(),
             census: Census::default(),
             acks: None,
-            losses: [EveryNth::new(scenario.bottleneck.drop_every_packets); 2],
         }
     }
 
@@ -258,7 +256,7 @@ impl<'a> Dumbbell<'a> {
         }
         if connection.acks.first_at_ns() <= now_ns {
             if let Some(ack) = connection.acks.pop() {
-                self.census.acks_received += u64::from(self.two_way);
+                self.census.acks_received += u64::from(flow.way.acks.is_some());
                 self.hash.add(ack.ack);
                 if let Some(acks) = &mut self.acks {
                     acks.push(connection.sender.ack_row(now_ns, flow.number));
@@ -323,11 +321,13 @@ impl<'a> Dumbbell<'a> {
                     cwr: marks.cwr && segment == first,
                     ..marks
                 };
-                let queue = flow.queue;
-                let departure = if self.losses[queue].drops() {
-                    None
-                } else if let Path::Predicted(links) = &mut self.path {
-                    links[queue].enqueue(now_ns, bytes)
+                let route = flow.way.data;
+                let departure = if let Path::Predicted { links, losses } = &mut self.path {
+                    if losses[route].drops() {
+                        None
+                    } else {
+                        links[route].enqueue(now_ns, bytes)
+                    }
                 } else {
                     let header = Header::Data {
                         segment,
@@ -335,7 +335,7 @@ impl<'a> Dumbbell<'a> {
                         pushed,
                         cwr: marks.cwr,
                     };
-                    self.send(element, now_ns, queue, bytes, marks.field, header);
+                    self.send(element, now_ns, route, bytes, marks.field, header);
                     continue;
                 };
                 let Some(departs_ns) = departure else {
@@ -354,10 +354,10 @@ impl<'a> Dumbbell<'a> {
     /// Sends an ACK of a receiver, through the queue on the way back if there is one.
     fn acknowledge(&mut self, element: usize, now_ns: u64, ack: &Ack) {
         let flow = &mut self.flows[element];
-        if !self.two_way {
+        let Some(route) = flow.way.acks else {
             flow.fly(now_ns, ack);
             return;
-        }
+        };
         self.census.acks_sent += 1;
         let blocks = ack.sacks.as_slice().len() as u32;
         let option = if blocks > 0 {
@@ -365,19 +365,19 @@ impl<'a> Dumbbell<'a> {
         } else {
             0
         };
-        let (queue, bytes) = (1 - flow.queue, ACK_BYTES + option);
-        let Path::Predicted(links) = &mut self.path else {
+        let bytes = ACK_BYTES + option;
+        let Path::Predicted { links, .. } = &mut self.path else {
             self.send(
                 element,
                 now_ns,
-                queue,
+                route,
                 bytes,
                 Ecn::NotEct,
                 Header::Ack(Box::new(*ack)),
             );
             return;
         };
-        match links[queue].enqueue(now_ns, bytes) {
+        match links[route].enqueue(now_ns, bytes) {
             Some(departs_ns) => flow.fly(departs_ns, ack),
             None => self.census.acks_dropped += 1,
         }
@@ -398,7 +398,7 @@ impl<'a> Dumbbell<'a> {
         else {
             return Ok(());
         };
-        let queue = flow.queue;
+        let way = flow.way;
         if *answer_at_ns <= now_ns {
             let handshake = Handshake {
                 now_ns,
@@ -414,13 +414,13 @@ impl<'a> Dumbbell<'a> {
                 acks: Default::default(),
             }));
             // A loss of the final ACK has no effect: data follows at once.
-            if let Path::Predicted(links) = &mut self.path {
-                let _ = links[queue].enqueue(now_ns, ACK_BYTES);
+            if let Path::Predicted { links, .. } = &mut self.path {
+                let _ = links[way.data].enqueue(now_ns, ACK_BYTES);
             } else {
                 self.send(
                     element,
                     now_ns,
-                    queue,
+                    way.data,
                     ACK_BYTES,
                     Ecn::NotEct,
                     Header::Established,
@@ -434,18 +434,21 @@ impl<'a> Dumbbell<'a> {
         }
         if *syn_at_ns <= now_ns {
             *syn_at_ns = NEVER;
-            let Path::Predicted(links) = &mut self.path else {
+            let Some(route) = way.acks else {
+                return Ok(());
+            };
+            let Path::Predicted { links, .. } = &mut self.path else {
                 self.send(
                     element,
                     now_ns,
-                    1 - queue,
+                    route,
                     SYN_BYTES,
                     Ecn::NotEct,
                     Header::SynAck,
                 );
                 return Ok(());
             };
-            match links[1 - queue].enqueue(now_ns, SYN_BYTES) {
+            match links[route].enqueue(now_ns, SYN_BYTES) {
                 Some(departs_ns) => *answer_at_ns = departs_ns + flow.back.delay_ns(),
                 None => *answered = false,
             }
@@ -459,13 +462,15 @@ impl<'a> Dumbbell<'a> {
         if first {
             *syn_sent_ns = now_ns;
         }
-        let Path::Predicted(links) = &mut self.path else {
+        let Path::Predicted { links, .. } = &mut self.path else {
             let header = Header::Syn { answered: first };
-            self.send(element, now_ns, queue, SYN_BYTES, Ecn::NotEct, header);
+            self.send(element, now_ns, way.data, SYN_BYTES, Ecn::NotEct, header);
             return Ok(());
         };
-        match links[queue].enqueue(now_ns, SYN_BYTES) {
-            Some(departs_ns) if first && self.two_way => *syn_at_ns = departs_ns + flow.forth_ns,
+        match links[way.data].enqueue(now_ns, SYN_BYTES) {
+            Some(departs_ns) if first && way.acks.is_some() => {
+                *syn_at_ns = departs_ns + flow.forth_ns
+            }
             Some(departs_ns) if first => *answer_at_ns = departs_ns + flow.back.delay_ns(),
             None if first => {
                 *answered = false;
@@ -536,7 +541,7 @@ impl<'a> Dumbbell<'a> {
             (&flow.phase, &mut flow.session, transfer)
         {
             session.complete(&transfer, &connection.sender);
-            self.census.add(connection);
+            self.census.add(connection, flow.way);
             self.result.transfers.push(transfer);
         }
         flow.prepare(self.scenario, now_ns);
@@ -578,9 +583,13 @@ impl<'a> Dumbbell<'a> {
         for flow in flows.iter().filter(|flow| flow.start_ns <= now_ns) {
             self.result.samples.push(flow.sample(self.scenario, now_ns));
         }
-        for index in 0..queues(self.scenario) {
+        let queues = match &self.path {
+            Path::Predicted { links, .. } => links.len(),
+            Path::Evented(network) => network.links(),
+        };
+        for index in 0..queues {
             let state = match &mut self.path {
-                Path::Predicted(links) => links[index].state(now_ns),
+                Path::Predicted { links, .. } => links[index].state(now_ns),
                 Path::Evented(network) => network.state(index),
             };
             let row = QueueRow::of(now_ns, index as u32 + 1, &state);
@@ -594,7 +603,7 @@ impl<'a> Dumbbell<'a> {
         }
         for flow in &self.flows {
             if let Phase::Open(connection) = &flow.phase {
-                self.census.add(connection);
+                self.census.add(connection, flow.way);
             }
             let Some(session) = &flow.session else {
                 let row = flow.row(self.scenario);

@@ -2,10 +2,11 @@
 //! when it wants to run next.
 
 use crate::record::{EventCounts, FlowRow, SampleRow, SessionRow, State, TransferRow};
-use crate::scenario::{self, Direction, Flow as FlowScenario, Scenario};
+use crate::scenario::{self, Flow as FlowScenario, Scenario};
 use crate::session::Session;
 use crate::tcp::profile::{Kernel, Reads, Switches};
 use crate::tcp::{Ack, Clock, FlowLimits, Handshake, Marks, Range, Receiver, SackBlocks, Sender};
+use crate::topology::Way;
 use ackclock_host::{Configured, CongestionControl, HostConfig, TCP_INFINITE_SSTHRESH};
 use ackclock_net::line::Line;
 use ackclock_net::rng::{Draw, Owner, Stream};
@@ -140,11 +141,10 @@ pub(crate) struct Flow {
     pub(crate) configured: Configured,
     pub(crate) kernel: Kernel,
     pub(crate) switches: Switches,
-    /// Index of the queue that its data passes.
-    pub(crate) queue: usize,
-    two_way: bool,
+    pub(crate) way: Way,
+    /// Propagation delay of its connection there and back, with the delays of links.
     pub(crate) rtt_ns: u64,
-    /// The part of `rtt_ns` behind the forward queue; `back` takes the rest.
+    /// The flow's own delay behind its last link; `back` is the delay on the way back.
     pub(crate) forth_ns: u64,
     pub(crate) back: Line,
     least_rtt_ns: u64,
@@ -172,6 +172,7 @@ impl Flow {
         number: u32,
         scenario: &Scenario,
         flow: &FlowScenario,
+        way: Way,
         session: Option<Session>,
         configured: Configured,
     ) -> Self {
@@ -199,8 +200,7 @@ impl Flow {
                     },
                 },
             },
-            queue: usize::from(flow.direction == Direction::Reverse),
-            two_way: scenario.is_two_way(),
+            way,
             rtt_ns: flow.rtt_ns,
             forth_ns: 0,
             back: Line::new(0, scenario.jitter_ns, stream(Draw::Jitter)),
@@ -243,10 +243,15 @@ impl Flow {
             self.start_ns += session.draw_gap_ns();
             self.size_bytes = session.draw_bytes();
         }
-        self.rtt_ns = self.least_rtt_ns + self.rtt_stream.exponential(self.rtt_exponential_ns);
-        // Delay on the way to the only queue would only shift the start.
-        self.forth_ns = if self.two_way { self.rtt_ns / 2 } else { 0 };
-        self.back.restart(self.rtt_ns - self.forth_ns);
+        let own_ns = self.least_rtt_ns + self.rtt_stream.exponential(self.rtt_exponential_ns);
+        self.rtt_ns = own_ns + self.way.delay_ns;
+        // Delay on the way to the first queue would only shift the start.
+        self.forth_ns = if self.way.acks.is_some() {
+            own_ns / 2
+        } else {
+            0
+        };
+        self.back.restart(own_ns - self.forth_ns);
         self.phase = Phase::closed(self.start_ns, self.ecn);
         if let Some(bytes) = self.size_bytes {
             let mss = u64::from(scenario.mss_bytes);
@@ -325,7 +330,7 @@ impl Flow {
         while let Phase::Open(connection) = &mut self.phase {
             let timeout_ns = connection.receiver.poll_timeout();
             // At equal times the timer goes first in two-way runs.
-            if timeout_ns >= at_ns + u64::from(self.two_way) {
+            if timeout_ns >= at_ns + u64::from(self.way.acks.is_some()) {
                 break;
             }
             if let Some(ack) = connection.receiver.handle_timeout(timeout_ns) {
@@ -350,7 +355,7 @@ impl Flow {
     /// Queues an ACK that the receiver will send.
     #[inline]
     fn answer(&mut self, at_ns: u64, ack: &Ack) {
-        if !self.two_way {
+        if self.way.acks.is_none() {
             self.fly(at_ns, ack);
         } else if let Phase::Open(connection) = &mut self.phase {
             connection.answers.push(at_ns, ack);

@@ -10,6 +10,7 @@ pub mod record;
 pub mod scenario;
 mod session;
 pub mod tcp;
+mod topology;
 
 pub use census::Census;
 pub use control::{Control, STALL_LIMIT};

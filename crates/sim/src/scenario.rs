@@ -4,6 +4,7 @@
 //! run. People write the form of Python's `ackclock.Scenario` ("250mbit", "1bdp"), which resolves
 //! to this one.
 
+use crate::topology::Topology;
 use ackclock_host::{Configured, Snapshot, RECEIVER_EVENTS};
 use ackclock_net::link::{Bottleneck, Buffer};
 use ackclock_net::rng::{Draw, Owner, Stream};
@@ -39,8 +40,11 @@ pub struct Scenario {
     pub tso: bool,
     /// Whether senders pace at `sk_pacing_rate`, as under fq.
     pub pacing: bool,
-    /// The shared link.
+    /// The shared link: link 1.
     pub bottleneck: Bottleneck,
+    /// More links, numbered from 2. JSON leaves out an empty list.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub links: Vec<Bottleneck>,
     /// Flows, numbered from 1 in every table.
     pub flows: Vec<Flow>,
     /// Sources of background traffic, numbered from 1 in their own tables.
@@ -68,7 +72,15 @@ pub struct Flow {
     pub algorithm: String,
     /// Direction of its data.
     pub direction: Direction,
-    /// Round-trip propagation delay, nanoseconds.
+    /// Numbers of the links that its data passes, in order. Empty: link 1, or with `direction` its
+    /// copy on the way back. JSON leaves out an empty list.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub route: Vec<u32>,
+    /// Numbers of the links that its ACKs pass, in order. Empty: none, or the copy of link 1 if any
+    /// flow has `direction` reverse. JSON leaves out an empty list.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub back: Vec<u32>,
+    /// Round-trip propagation delay, nanoseconds. The delays of the links on its way come on top.
     pub rtt_ns: u64,
     /// Mean of a delay that is added to `rtt_ns`, nanoseconds. Each connection draws its delay from
     /// an exponential distribution.
@@ -99,6 +111,8 @@ impl Flow {
         Self {
             algorithm: algorithm.into(),
             direction: Direction::Forward,
+            route: Vec::new(),
+            back: Vec::new(),
             rtt_ns,
             rtt_exponential_ns: 0,
             start_ns: 0,
@@ -330,26 +344,9 @@ impl Scenario {
         within("header_bytes", self.header_bytes.into(), 20, 120)?;
         within("jitter_ns", self.jitter_ns, 0, NS_PER_S)?;
         within("hz", self.hz.into(), 24, 10_000)?;
-        within(
-            "bottleneck.rate_bps",
-            self.bottleneck.rate_bps,
-            1_000,
-            MAX_RATE_BPS,
-        )?;
-        match self.bottleneck.buffer {
-            Buffer::Packets(packets) => within("bottleneck.buffer.packets", packets, 1, 1 << 32)?,
-            Buffer::Bytes(bytes) => {
-                let packet = u64::from(self.mss_bytes + self.header_bytes);
-                within("bottleneck.buffer.bytes", bytes, packet, 1 << 44)?;
-            }
-        }
-        (self.bottleneck.queue.validate()).map_err(|wrong| ScenarioError {
-            field: format!("bottleneck.queue.{}", wrong.name),
-            value: wrong.value.to_string(),
-            fix: format!("choose a value from {} to {}", wrong.least, wrong.most),
-        })?;
-        if let Some(packets) = self.bottleneck.drop_every_packets {
-            within("bottleneck.drop_every_packets", packets, 2, u64::MAX)?;
+        self.validate_link("bottleneck", &self.bottleneck)?;
+        for (index, link) in self.links.iter().enumerate() {
+            self.validate_link(&format!("links[{index}]"), link)?;
         }
         within(
             "delayed_ack_segments",
@@ -397,15 +394,31 @@ impl Scenario {
         };
         for (index, flow) in self.flows.iter().enumerate() {
             let name = format!("flows[{index}]");
-            self.validate_window(&format!("flow {}", index + 1), flow)?;
             self.validate_flow(&name, flow)?;
             configure(&name, flow)?;
         }
         for (index, session) in self.sessions.iter().enumerate() {
             let name = format!("sessions[{index}]");
-            self.validate_window(&format!("session {}", index + 1), &session.flow)?;
             self.validate_session(&name, session)?;
             configure(&format!("{name}.flow"), &session.flow)?;
+        }
+        if self.has_routes() {
+            let mut flows = self.all_flows();
+            check(
+                flows.all(|flow| flow.direction == Direction::Forward),
+                "direction",
+                "reverse".into(),
+                "where links or routes are given, write route and back instead",
+            )?;
+        }
+        let topology = Topology::of(self);
+        let flows = (1..)
+            .zip(&self.flows)
+            .map(|(n, flow)| (format!("flow {n}"), flow));
+        let sessions = (1..).zip(&self.sessions);
+        let sessions = sessions.map(|(n, session)| (format!("session {n}"), &session.flow));
+        for (index, (name, flow)) in flows.chain(sessions).enumerate() {
+            self.validate_window(&name, flow, topology.slowest_bps(index))?;
         }
         Ok(algorithms)
     }
@@ -490,8 +503,46 @@ impl Scenario {
         Ok(())
     }
 
+    fn validate_link(&self, of: &str, link: &Bottleneck) -> Result<(), ScenarioError> {
+        let name = |field: &str| format!("{of}.{field}");
+        within(&name("rate_bps"), link.rate_bps, 1_000, MAX_RATE_BPS)?;
+        match link.buffer {
+            Buffer::Packets(packets) => within(&name("buffer.packets"), packets, 1, 1 << 32)?,
+            Buffer::Bytes(bytes) => {
+                let packet = u64::from(self.packet_bytes());
+                within(&name("buffer.bytes"), bytes, packet, 1 << 44)?;
+            }
+        }
+        if let Some(packets) = link.drop_every_packets {
+            within(&name("drop_every_packets"), packets, 2, u64::MAX)?;
+        }
+        within(&name("delay_ns"), link.delay_ns, 0, 100 * NS_PER_S)?;
+        link.queue.validate().map_err(|wrong| ScenarioError {
+            field: format!("{of}.queue.{}", wrong.name),
+            value: wrong.value.to_string(),
+            fix: format!("choose a value from {} to {}", wrong.least, wrong.most),
+        })
+    }
+
+    /// A route visits links that exist, and none of them twice.
+    fn validate_route(&self, field: &str, route: &[u32]) -> Result<(), ScenarioError> {
+        let links = 1 + self.links.len() as u64;
+        for (index, &link) in route.iter().enumerate() {
+            within(&format!("{field}[{index}]"), link.into(), 1, links)?;
+            check(
+                !route[..index].contains(&link),
+                field,
+                format!("{route:?}"),
+                &format!("link {link} is there twice; a route has no loop"),
+            )?;
+        }
+        Ok(())
+    }
+
     fn validate_flow(&self, of: &str, flow: &Flow) -> Result<(), ScenarioError> {
         let name = |field: &str| format!("{of}.{field}");
+        self.validate_route(&name("route"), &flow.route)?;
+        self.validate_route(&name("back"), &flow.back)?;
         within(&name("rtt_ns"), flow.rtt_ns, 1_000, 100 * NS_PER_S)?;
         within(
             &name("rtt_exponential_ns"),
@@ -541,9 +592,9 @@ impl Scenario {
 
     /// Refuses a window that is too large for sequence numbers of 32 bits, which would wrap.
     /// Only here are such scenarios refused: the message says what users write.
-    fn validate_window(&self, of: &str, flow: &Flow) -> Result<(), ScenarioError> {
+    fn validate_window(&self, of: &str, flow: &Flow, rate_bps: u64) -> Result<(), ScenarioError> {
         let flows = (self.flows.len() + self.sessions.len()).max(1) as u128;
-        let bits = u128::from(self.bottleneck.rate_bps) * u128::from(flow.rtt_ns) / flows;
+        let bits = u128::from(rate_bps) * u128::from(flow.rtt_ns) / flows;
         let share = bits / 8 / u128::from(NS_PER_S);
         let limits = [
             flow.receive_window_bytes,
@@ -554,7 +605,7 @@ impl Scenario {
         check(
             limits.fold(share, u128::min) <= u128::from(MAX_WINDOW_BYTES),
             "bottleneck.rate",
-            format!("\"{}\"", with_unit(self.bottleneck.rate_bps, &RATE_UNITS)),
+            format!("\"{}\"", with_unit(rate_bps, &RATE_UNITS)),
             &format!(
                 "{of}, with rtt = \"{}\", needs a window of {share} bytes for its share of the \
                  rate; TCP allows at most {MAX_WINDOW_BYTES} (RFC 7323). Write \
@@ -564,11 +615,22 @@ impl Scenario {
         )
     }
 
-    /// Whether any data flows in reverse.
-    pub fn is_two_way(&self) -> bool {
+    /// The flows, then the flows of the sessions.
+    pub(crate) fn all_flows(&self) -> impl Iterator<Item = &Flow> {
         let sessions = self.sessions.iter().map(|session| &session.flow);
-        let mut flows = self.flows.iter().chain(sessions);
-        flows.any(|flow| flow.direction == Direction::Reverse)
+        self.flows.iter().chain(sessions)
+    }
+
+    /// Whether any data flows in reverse, or ACKs pass links.
+    pub fn is_two_way(&self) -> bool {
+        let mut flows = self.all_flows();
+        flows.any(|flow| flow.direction == Direction::Reverse || !flow.back.is_empty())
+    }
+
+    /// Whether the scenario says more than [`bottleneck`](Self::bottleneck) about its network.
+    pub fn has_routes(&self) -> bool {
+        let mut flows = self.all_flows();
+        !self.links.is_empty() || flows.any(|flow| !flow.route.is_empty() || !flow.back.is_empty())
     }
 
     /// The algorithm of element `index`: the flows come first, then the sessions.

@@ -6,7 +6,6 @@ use std::thread;
 use std::time::Duration;
 
 use ackclock_net::link::{Bottleneck, Buffer};
-use ackclock_net::queue::QueueKind;
 use ackclock_sim::scenario::{Flow, Profile, Reads};
 use ackclock_sim::{run, Control, RunError, Scenario};
 
@@ -23,12 +22,8 @@ fn scenario(algorithm: &str) -> Scenario {
         reads: Reads::AtOnce,
         tso: true,
         pacing: false,
-        bottleneck: Bottleneck {
-            rate_bps: 100_000_000,
-            buffer: Buffer::Packets(100),
-            drop_every_packets: None,
-            queue: QueueKind::DropTail,
-        },
+        bottleneck: Bottleneck::drop_tail(100_000_000, Buffer::Packets(100)),
+        links: Vec::new(),
         flows: vec![
             Flow::endless("reno", 20_000_000),
             Flow::endless(algorithm, 20_000_000),

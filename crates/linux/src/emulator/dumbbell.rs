@@ -270,7 +270,6 @@ impl Header {
 mod tests {
     use super::*;
     use ackclock_net::link::Bottleneck;
-    use ackclock_net::queue::QueueKind;
     use ackclock_sim::scenario::{Flow, Profile, Reads};
     use proptest::prelude::*;
 
@@ -289,6 +288,7 @@ mod tests {
             tso: true,
             pacing: false,
             bottleneck,
+            links: Vec::new(),
             flows: rtts_ns.iter().map(flow).collect(),
             sessions: Vec::new(),
             sample_interval_ns: 0,
@@ -296,12 +296,7 @@ mod tests {
     }
 
     fn bottleneck(buffer: Buffer) -> Bottleneck {
-        Bottleneck {
-            rate_bps: 100_000_000,
-            buffer,
-            drop_every_packets: None,
-            queue: QueueKind::DropTail,
-        }
+        Bottleneck::drop_tail(100_000_000, buffer)
     }
 
     /// An IPv4 TCP packet of `len` bytes.

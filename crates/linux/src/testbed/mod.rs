@@ -293,6 +293,11 @@ pub fn check(
             "on the kernel all flows use ECN, or none; set it in each flow, or use the simulator";
         return refuse("flows.ecn", "true".into(), fix);
     }
+    if scenario.has_routes() {
+        let value = scenario.links.len().to_string();
+        let fix = "the emulator has one link so far; give a bottleneck only, or use the simulator";
+        return refuse("links.len()", value, fix);
+    }
     let (_, queue_bytes) = crate::emulator::room(scenario);
     if queue_bytes > MOST_QUEUE_BYTES {
         let fix = format!("give the queue at most {MOST_QUEUE_BYTES} bytes on the kernel");

@@ -119,7 +119,7 @@ impl<P, L: Ledger<P>> Ledger<P> for Counting<'_, L> {
 mod tests {
     use super::*;
     use crate::link::{Buffer, Predicted};
-    use crate::queue::{Ecn, QueueKind};
+    use crate::queue::Ecn;
     use crate::rng::{Draw, Owner};
     use proptest::prelude::*;
 
@@ -151,8 +151,7 @@ mod tests {
             ],
             gaps in proptest::collection::vec((0_u64..4, 0_u64..200_000, 40_u32..1501), 1..120),
         ) {
-            let queue = QueueKind::DropTail;
-            let bottleneck = Bottleneck { rate_bps, buffer, drop_every_packets: None, queue };
+            let bottleneck = Bottleneck::drop_tail(rate_bps, buffer);
             let mut predicted = Predicted::new(&bottleneck);
             let mut link = Evented::new(&bottleneck, Stream::of(1, Owner::Link(1), Draw::Queue));
             let mut expected = Vec::new();

@@ -20,17 +20,35 @@ pub struct Bottleneck {
     pub rate_bps: u64,
     /// Room in the queue, the packet in service included.
     pub buffer: Buffer,
-    /// Drop every Nth data packet of each direction before it reaches the queue; `None`: drop none.
+    /// Drop every Nth data packet before it reaches the queue, in each direction; `None`: drop none.
     pub drop_every_packets: Option<u64>,
     /// The queue discipline. JSON leaves out drop-tail.
     #[serde(default, skip_serializing_if = "QueueKind::is_drop_tail")]
     pub queue: QueueKind,
+    /// Propagation delay behind the link, beside the `rtt_ns` of each flow. JSON leaves out 0.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub delay_ns: u64,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 impl Bottleneck {
+    /// A link with a drop-tail queue and nothing else.
+    pub fn drop_tail(rate_bps: u64, buffer: Buffer) -> Self {
+        Self {
+            rate_bps,
+            buffer,
+            drop_every_packets: None,
+            queue: QueueKind::DropTail,
+            delay_ns: 0,
+        }
+    }
+
     /// Whether a packet's departure is known as soon as the packet arrives.
     pub fn is_predictable(&self) -> bool {
-        self.queue.is_drop_tail()
+        self.queue.is_drop_tail() && self.delay_ns == 0
     }
 }
 

@@ -87,7 +87,6 @@ impl Predicted {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::queue::QueueKind;
     use proptest::prelude::*;
 
     /// The same queue, told in exact fractions of a nanosecond and without shortcuts.
@@ -143,7 +142,7 @@ mod tests {
             buffer in buffers(),
             gaps in proptest::collection::vec((0_u64..4, 0_u64..200_000, 40_u32..1501), 1..120),
         ) {
-            let bottleneck = Bottleneck { rate_bps, buffer, drop_every_packets: None, queue: QueueKind::DropTail };
+            let bottleneck = Bottleneck::drop_tail(rate_bps, buffer);
             let mut link = Predicted::new(&bottleneck);
             let mut now_ns = 0;
             let arrivals: Vec<(u64, u32)> = gaps

@@ -80,6 +80,8 @@ pub enum Cause {
     Full,
     /// The discipline acted before the queue was full.
     Early,
+    /// No queue: the packet was lost on its way to it.
+    Loss,
 }
 
 /// What a discipline reports while it works. The caller counts.

@@ -94,6 +94,7 @@ impl Dumbbell<'_> {
             return;
         };
         *self.census.queued_of(&header) += 1;
+        let is_data = matches!(header, Header::Data { .. });
         let packet = Packet {
             flow: element as u32,
             bytes,
@@ -109,7 +110,7 @@ impl Dumbbell<'_> {
             census: &mut self.census,
             hash: &mut self.hash,
         };
-        network.send(now_ns, route, packet, &mut losses);
+        network.send(now_ns, route, is_data, packet, &mut losses);
         let next_ns = network.next_event_ns();
         if next_ns != self.schedule.at_ns(NETWORK) {
             self.schedule.set(NETWORK, next_ns);
@@ -172,6 +173,7 @@ impl Dumbbell<'_> {
             Header::Ack(ack) if current => flow.fly(at_ns, &ack),
             Header::Ack(_) => self.census.acks_on_the_way += 1,
             Header::Syn { answered: true } if current => {
+                let two_way = flow.way.acks.is_some();
                 let (forth_ns, back_ns) = (flow.forth_ns, flow.back.delay_ns());
                 if let Phase::Connecting {
                     syn_at_ns,
@@ -179,7 +181,7 @@ impl Dumbbell<'_> {
                     ..
                 } = &mut flow.phase
                 {
-                    if self.two_way {
+                    if two_way {
                         *syn_at_ns = at_ns + forth_ns;
                     } else {
                         *answer_at_ns = at_ns + back_ns;

@@ -5,7 +5,6 @@ pub mod script;
 pub mod wild;
 
 use ackclock_net::link::{Bottleneck, Buffer};
-use ackclock_net::queue::QueueKind;
 use ackclock_sim::scenario::{Flow, Profile, Reads, Scenario};
 use ackclock_sim::{run, Control, RunResult};
 
@@ -34,12 +33,8 @@ pub fn dumbbell(
         reads: Reads::AtOnce,
         tso: profile == Profile::Linux6,
         pacing: false,
-        bottleneck: Bottleneck {
-            rate_bps,
-            buffer: Buffer::Packets(buffer_packets),
-            drop_every_packets: None,
-            queue: QueueKind::DropTail,
-        },
+        bottleneck: Bottleneck::drop_tail(rate_bps, Buffer::Packets(buffer_packets)),
+        links: Vec::new(),
         flows,
         sessions: Vec::new(),
         sample_interval_ns: 100 * MS,

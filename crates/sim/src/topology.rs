@@ -1,0 +1,89 @@
+//! The links of a scenario, and the routes of its flows over them.
+
+use crate::scenario::{Direction, Scenario};
+use ackclock_net::link::Bottleneck;
+use std::collections::BTreeMap;
+
+/// Links and routes. Both have indices; the tables number queues from 1.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Topology {
+    pub(crate) links: Vec<Bottleneck>,
+    /// The links that each route visits, in order.
+    pub(crate) routes: Vec<Vec<usize>>,
+    /// The ways of the flows, then of the sessions.
+    pub(crate) ways: Vec<Way>,
+}
+
+/// The way of a flow through the network and back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Way {
+    /// Route of its data.
+    pub(crate) data: usize,
+    /// Route of its ACKs; `None`: no queue delays them.
+    pub(crate) acks: Option<usize>,
+    /// Propagation delay of the links on both routes.
+    pub(crate) delay_ns: u64,
+}
+
+impl Topology {
+    /// The topology of a scenario whose routes are valid.
+    pub(crate) fn of(scenario: &Scenario) -> Self {
+        let flows: Vec<_> = scenario.all_flows().collect();
+        let mut links = vec![scenario.bottleneck.clone()];
+        let mut routes = Vec::new();
+        let two_way = flows.iter().any(|f| f.direction == Direction::Reverse);
+        if scenario.has_routes() {
+            links.extend_from_slice(&scenario.links);
+        } else {
+            routes.push(vec![0]);
+            if two_way {
+                links.push(scenario.bottleneck.clone());
+                routes.push(vec![1]);
+            }
+        }
+        let mut known: BTreeMap<_, _> = routes.iter().cloned().zip(0..).collect();
+        let mut index_of = |route: Vec<usize>| {
+            *known.entry(route).or_insert_with_key(|route| {
+                routes.push(route.clone());
+                routes.len() - 1
+            })
+        };
+        let ways = flows.iter().map(|flow| {
+            let indices = |route: &[u32]| route.iter().map(|&link| link as usize - 1).collect();
+            let [data, acks]: [Vec<usize>; 2] = match flow.direction {
+                Direction::Reverse => [vec![1], vec![0]],
+                Direction::Forward if two_way => [vec![0], vec![1]],
+                Direction::Forward if flow.route.is_empty() => [vec![0], indices(&flow.back)],
+                Direction::Forward => [indices(&flow.route), indices(&flow.back)],
+            };
+            let delays = data.iter().chain(&acks).map(|&link| links[link].delay_ns);
+            Way {
+                delay_ns: delays.sum(),
+                data: index_of(data),
+                acks: (!acks.is_empty()).then(|| index_of(acks)),
+            }
+        });
+        let ways = ways.collect();
+        Self {
+            links,
+            routes,
+            ways,
+        }
+    }
+
+    /// Whether every departure is known as soon as a packet arrives: no packet passes two links, and
+    /// each link can predict.
+    pub(crate) fn is_predictable(&self) -> bool {
+        let alone = (0..)
+            .zip(&self.routes)
+            .all(|(link, route)| *route == [link]);
+        alone && self.links.iter().all(Bottleneck::is_predictable)
+    }
+
+    /// Rate of the slowest link that the data of element `index` passes.
+    pub(crate) fn slowest_bps(&self, index: usize) -> u64 {
+        let route = &self.routes[self.ways[index].data];
+        let rates = route.iter().map(|&link| self.links[link].rate_bps);
+        rates.min().unwrap_or(u64::MAX)
+    }
+}

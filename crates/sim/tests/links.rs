@@ -1,0 +1,187 @@
+//! Several links on a flow's way.
+
+mod common;
+
+use ackclock_net::link::{Bottleneck, Buffer};
+use ackclock_net::queue::{QueueKind, RedParameters};
+use ackclock_sim::scenario::{Flow, Profile, Scenario};
+use common::{dumbbell, flow, simulate, MS, S};
+
+fn link(rate_bps: u64, delay_ns: u64) -> Bottleneck {
+    Bottleneck {
+        delay_ns,
+        ..Bottleneck::drop_tail(rate_bps, Buffer::Packets(1_000))
+    }
+}
+
+fn network(links: &[Bottleneck], flows: Vec<Flow>) -> Scenario {
+    let mut scenario = dumbbell(Profile::Linux6, 1_000_000, 1, flows);
+    scenario.bottleneck = links[0].clone();
+    scenario.links = links[1..].to_vec();
+    scenario
+}
+
+/// A window of one segment: the RTT is the sum of all services and delays.
+#[test]
+fn a_lone_packet_takes_every_service_and_delay() {
+    let probe = Flow {
+        receive_window_bytes: Some(1448),
+        route: vec![2, 1],
+        back: vec![3],
+        ..flow("reno", 40 * MS)
+    };
+    let links = [
+        link(10_000_000, 3 * MS),
+        link(20_000_000, 5 * MS),
+        link(10_000_000, 7 * MS),
+    ];
+    let mut scenario = network(&links, vec![probe]);
+    scenario.delayed_ack_segments = 1;
+    let result = simulate(&scenario);
+    // Delays of 40 + 3 + 5 + 7 ms. 60 bytes of each SYN take 48, 24 and 48 us.
+    assert_eq!(result.flows.min_rtt_us[0], 55_120);
+    // 1500 bytes take 1200 and 600 us, the ACK's 52 bytes 41.6 us.
+    let srtt_us = *result.samples.srtt_us.last().unwrap();
+    assert!(srtt_us.abs_diff(56_841) <= 1, "{srtt_us}");
+}
+
+/// Behind a slow link a fast one never has two packets at once, and drops none. So it adds its
+/// service and nothing else: the flow with that delay in its own RTT has the same totals.
+#[test]
+fn a_fast_link_behind_a_slow_one_adds_its_service() {
+    let (slow, fast) = (link(10_000_000, 0), link(100_000_000, 2 * MS));
+    let over_both = Flow {
+        route: vec![1, 2],
+        ..flow("cubic", 40 * MS)
+    };
+    let both = simulate(&network(&[slow.clone(), fast], vec![over_both]));
+    // SYNs are smaller: there the fast link takes 4.8 us, not 120 us.
+    let alone = simulate(&network(&[slow], vec![flow("cubic", 42 * MS + 120_000)]));
+    assert_eq!(both.queues.queue_packets.len(), 2 * alone.queues.len());
+    let fast_queue: Vec<_> = both
+        .queues
+        .queue_packets
+        .iter()
+        .skip(1)
+        .step_by(2)
+        .collect();
+    assert!(fast_queue.iter().all(|&&packets| packets <= 1));
+    assert_eq!(both.flows.dropped_packets, alone.flows.dropped_packets);
+    let delivered = [&both, &alone].map(|result| result.flows.delivered_bytes[0]);
+    assert!(
+        delivered[0].abs_diff(delivered[1]) <= 2 * 1448,
+        "{delivered:?}"
+    );
+}
+
+/// One flow over three links that each lose 1 packet in 500, and a flow over each: the window is
+/// proportional to 1/sqrt(p), so the long flow gets 1/sqrt(3) of the others.
+#[test]
+fn losses_of_links_add_up() {
+    let lossy = Bottleneck {
+        drop_every_packets: Some(500),
+        ..link(50_000_000_000, 0)
+    };
+    let cross = (1..=3).map(|number| Flow {
+        route: vec![number],
+        ..flow("reno", 20 * MS)
+    });
+    let long = Flow {
+        route: vec![1, 2, 3],
+        ..flow("reno", 20 * MS)
+    };
+    let flows = std::iter::once(long).chain(cross).collect();
+    let mut scenario = network(&[lossy.clone(), lossy.clone(), lossy], flows);
+    scenario.duration_ns = 200 * S;
+    scenario.jitter_ns = 20_000;
+    let result = simulate(&scenario);
+    let delivered = &result.flows.delivered_bytes;
+    let others = delivered[1..].iter().sum::<u64>() as f64 / 3.0;
+    let ratio = delivered[0] as f64 / others;
+    println!("{ratio:.3}, theory {:.3}", 3_f64.sqrt().recip());
+    assert!((ratio * 3_f64.sqrt() - 1.0).abs() < 0.10, "{ratio}");
+}
+
+/// The parking lot: two Reno flows over three links, and two flows over each of them. RED gives
+/// every link the same small loss rate p, so in the fluid model a window is proportional to
+/// 1/sqrt(p), that of the long flows to 1/sqrt(3p). Then
+/// x_long / x_cross = RTT_cross / (sqrt(3) RTT_long), where queues are a part of the RTTs.
+#[test]
+fn a_parking_lot_shares_as_the_fluid_model_says() {
+    let red = RedParameters {
+        min_bytes: 30_000,
+        max_bytes: 300_000,
+        max_p_ppm: 2_000,
+        gentle: true,
+        ..RedParameters::default()
+    };
+    let red = Bottleneck {
+        queue: QueueKind::Red(red),
+        ..link(40_000_000, 0)
+    };
+    let route = |route: Vec<u32>| Flow {
+        route,
+        start_spread_ns: S,
+        ..flow("reno", 100 * MS)
+    };
+    let mut flows = vec![route(vec![1, 2, 3]); 2];
+    for number in 1..=3 {
+        flows.extend(vec![route(vec![number]); 2]);
+    }
+    let mut scenario = network(&[red.clone(), red.clone(), red], flows);
+    scenario.duration_ns = 400 * S;
+    scenario.jitter_ns = 20_000;
+    scenario.tso = false;
+    let result = simulate(&scenario);
+    // The first 100 s are the start.
+    let delivered = |flow: u32| {
+        let samples = &result.samples;
+        let of = |row: &usize| samples.flow[*row] == flow && samples.time_us[*row] >= 100_000_000;
+        let mut rows = (0..samples.len()).filter(of);
+        let (first, last) = (rows.next().unwrap(), rows.last().unwrap());
+        (samples.delivered_packets[last] - samples.delivered_packets[first]) as f64
+    };
+    let long = (1..=2).map(delivered).sum::<f64>() / 2.0;
+    let cross = (3..=8).map(delivered).sum::<f64>() / 6.0;
+    let queued = &result.queues.queue_bytes;
+    let queued_bytes = queued.iter().sum::<u64>() as f64 / queued.len() as f64;
+    let wait_ms = queued_bytes * 8.0 / 40e3;
+    let theory = (100.0 + wait_ms) / (100.0 + 3.0 * wait_ms) / 3_f64.sqrt();
+    let ratio = long / cross;
+    println!("{ratio:.3}, theory {theory:.3}, waiting {wait_ms:.1} ms");
+    assert!((ratio / theory - 1.0).abs() < 0.10, "{ratio} {theory}");
+}
+
+/// What a message about a route says.
+#[test]
+fn wrong_routes_are_refused() {
+    let with = |flow: Flow| {
+        let scenario = network(&[link(1_000_000, 0), link(1_000_000, 0)], vec![flow]);
+        let text = serde_json::to_string(&scenario).unwrap();
+        Scenario::from_json(&text).unwrap_err().to_string()
+    };
+    let unknown = Flow {
+        route: vec![1, 3],
+        ..flow("reno", 40 * MS)
+    };
+    assert_eq!(
+        with(unknown),
+        "flows[0].route[1] = 3: choose a value from 1 to 2"
+    );
+    let looped = Flow {
+        back: vec![1, 2, 1],
+        ..flow("reno", 40 * MS)
+    };
+    assert_eq!(
+        with(looped),
+        "flows[0].back = [1, 2, 1]: link 1 is there twice; a route has no loop"
+    );
+    let reverse = Flow {
+        direction: ackclock_sim::scenario::Direction::Reverse,
+        ..flow("reno", 40 * MS)
+    };
+    assert_eq!(
+        with(reverse),
+        "direction = reverse: where links or routes are given, write route and back instead"
+    );
+}
