@@ -3,11 +3,16 @@
 /// Upper bound of the size of an ACK.
 const SMALL_BYTES: u32 = 100;
 
-/// A wire of constant rate that carries one packet after another.
+/// A wire of constant rate that carries one packet after another, or a token bucket. Its tokens grow
+/// at the rate of the wire, up to `burst_bytes`, and a packet leaves as soon as there are tokens for
+/// all its bytes. A wire is a bucket that keeps no tokens while it is idle.
 #[derive(Clone, Debug)]
 pub struct ConstantRate {
     rate_bps: u64,
-    /// When the last bit of the last packet leaves: the whole nanoseconds …
+    /// How long an idle wire takes to fill the bucket.
+    fills_in_ns: u64,
+    /// When the last bit of the last packet leaves a wire; when a bucket is empty. The whole
+    /// nanoseconds …
     free_at_ns: u64,
     /// … and the remainder, in units of 1/rate nanoseconds. So rounding loses no time.
     free_at_rest: u64,
@@ -16,10 +21,12 @@ pub struct ConstantRate {
 }
 
 impl ConstantRate {
-    /// An idle wire.
-    pub fn new(rate_bps: u64) -> Self {
+    /// An idle wire, or a bucket that fills from time 0 on.
+    pub fn new(rate_bps: u64, burst_bytes: u64) -> Self {
+        let bits_ns = u128::from(burst_bytes) * 8 * 1_000_000_000;
         Self {
             rate_bps,
+            fills_in_ns: (bits_ns / u128::from(rate_bps)) as u64,
             free_at_ns: 0,
             free_at_rest: 0,
             service: [(0, 0, 0); 2],
@@ -30,8 +37,8 @@ impl ConstantRate {
     /// leaves.
     #[inline]
     pub fn serve(&mut self, now_ns: u64, bytes: u32) -> u64 {
-        if self.free_at_ns < now_ns {
-            (self.free_at_ns, self.free_at_rest) = (now_ns, 0);
+        if self.free_at_ns + self.fills_in_ns < now_ns {
+            (self.free_at_ns, self.free_at_rest) = (now_ns - self.fills_in_ns, 0);
         }
         let service = &mut self.service[usize::from(bytes > SMALL_BYTES)];
         if service.0 != bytes {
@@ -45,6 +52,38 @@ impl ConstantRate {
             self.free_at_rest -= self.rate_bps;
             self.free_at_ns += 1;
         }
-        self.free_at_ns
+        self.free_at_ns.max(now_ns)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    /// 12 Mb/s: a packet of 1500 bytes takes 1 ms.
+    #[test]
+    fn a_wire_takes_its_time_after_each_pause() {
+        let mut wire = ConstantRate::new(12_000_000, 0);
+        let left = [0, 0, 10 * MS, 10 * MS].map(|at_ns| wire.serve(at_ns, 1500));
+        assert_eq!(left, [MS, 2 * MS, 11 * MS, 12 * MS]);
+    }
+
+    /// After an idle time the first packet leaves a bucket of 1650 bytes at once. 150 bytes of
+    /// tokens are left, so the second waits for the time of 1350 bytes, and later ones for 1500.
+    #[test]
+    fn a_bucket_has_kept_its_tokens() {
+        let mut bucket = ConstantRate::new(12_000_000, 1650);
+        let left = [10 * MS; 3].map(|at_ns| bucket.serve(at_ns, 1500));
+        let second_ns = 10 * MS + MS * 9 / 10;
+        assert_eq!(left, [10 * MS, second_ns, second_ns + MS]);
+        // 0.5 ms after the bucket was empty it has tokens for 750 bytes.
+        assert_eq!(
+            bucket.serve(second_ns + MS + MS / 2, 1500),
+            second_ns + 2 * MS
+        );
+        // At time 0 it is empty.
+        assert_eq!(ConstantRate::new(12_000_000, 1650).serve(0, 1500), MS);
     }
 }

@@ -163,6 +163,8 @@ pub(crate) struct Flow {
     pub(crate) tick_phase_ns: u64,
     pub(crate) completed_ns: Option<u64>,
     pub(crate) dropped_packets: u64,
+    pub(crate) early_dropped_packets: u64,
+    pub(crate) marked_packets: u64,
     pub(crate) counts: EventCounts,
 }
 
@@ -228,6 +230,8 @@ impl Flow {
             },
             completed_ns: None,
             dropped_packets: 0,
+            early_dropped_packets: 0,
+            marked_packets: 0,
             counts: EventCounts::default(),
         };
         let start_ns = flow.start_ns + stream(Draw::Start).up_to(flow.start_spread_ns);
@@ -426,6 +430,8 @@ impl Flow {
             sent_packets: 0,
             retransmitted_packets: 0,
             dropped_packets: self.dropped_packets,
+            early_dropped_packets: self.early_dropped_packets,
+            marked_packets: self.marked_packets,
             recoveries: self.counts.recoveries,
             timeouts: self.counts.timeouts,
             undos: self.counts.undos,

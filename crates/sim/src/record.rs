@@ -188,6 +188,10 @@ table! {
         retransmitted_packets: u64,
         /// Data packets that the bottleneck dropped.
         dropped_packets: u64,
+        /// Of these, packets that a queue discipline dropped though there was room (AQM).
+        early_dropped_packets: u64,
+        /// Data packets that a queue discipline marked (ECN).
+        marked_packets: u64,
         /// How often the flow entered fast recovery.
         recoveries: u64,
         /// Retransmission timeouts.
@@ -248,6 +252,10 @@ table! {
         enqueued_packets: u64,
         /// Packets dropped so far.
         dropped_packets: u64,
+        /// Of these, packets that the discipline dropped though there was room (AQM).
+        early_dropped_packets: u64,
+        /// Packets that the discipline marked so far (ECN).
+        marked_packets: u64,
         /// Bytes that left the queue so far.
         sent_bytes: u64,
     }
@@ -263,6 +271,8 @@ impl QueueRow {
             queue_bytes: link.queue.bytes,
             enqueued_packets: link.totals.enqueued_packets,
             dropped_packets: link.totals.dropped_packets,
+            early_dropped_packets: link.totals.early_dropped_packets,
+            marked_packets: link.totals.marked_packets,
             sent_bytes: link.totals.sent_bytes,
         }
     }

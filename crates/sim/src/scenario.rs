@@ -517,6 +517,10 @@ impl Scenario {
             within(&name("drop_every_packets"), packets, 2, u64::MAX)?;
         }
         within(&name("delay_ns"), link.delay_ns, 0, 100 * NS_PER_S)?;
+        if link.burst_bytes != 0 {
+            let packet = self.packet_bytes().into();
+            within(&name("burst_bytes"), link.burst_bytes, packet, 1 << 44)?;
+        }
         link.queue.validate().map_err(|wrong| ScenarioError {
             field: format!("{of}.queue.{}", wrong.name),
             value: wrong.value.to_string(),

@@ -125,12 +125,14 @@ fn topologies() -> impl Strategy<Value = Topology> {
         proptest::option::weighted(0.2, 2_u64..400),
         queues(),
         0_u64..(20 * MS),
+        prop_oneof![Just(0), 1_500_u64..20_000],
     )
         .prop_map(
-            |(rate_bps, packets, drop_every_packets, queue, delay_ns)| Bottleneck {
+            |(rate_bps, packets, drop_every_packets, queue, delay_ns, burst_bytes)| Bottleneck {
                 drop_every_packets,
                 queue,
                 delay_ns,
+                burst_bytes,
                 ..Bottleneck::drop_tail(rate_bps, Buffer::Packets(packets))
             },
         );
@@ -188,7 +190,10 @@ fn scenarios_on_a_dumbbell() -> impl Strategy<Value = Scenario> {
             (1_u64..200).prop_map(Buffer::Packets),
             (1_500_u64..300_000).prop_map(Buffer::Bytes)
         ],
-        proptest::option::weighted(0.4, 2_u64..400),
+        (
+            proptest::option::weighted(0.4, 2_u64..400),
+            prop_oneof![3 => Just(0), 1 => 1_500_u64..20_000],
+        ),
         proptest::collection::vec(flows(), 1..5),
         proptest::collection::vec(sessions(), 0..4),
     )
@@ -201,7 +206,7 @@ fn scenarios_on_a_dumbbell() -> impl Strategy<Value = Scenario> {
                 (delayed_ack_segments, at_once, tso, pacing),
                 rate_bps,
                 buffer,
-                drop,
+                (drop, burst_bytes),
                 mut flows,
                 mut sessions,
             )| {
@@ -224,6 +229,7 @@ fn scenarios_on_a_dumbbell() -> impl Strategy<Value = Scenario> {
                     links: Vec::new(),
                     bottleneck: Bottleneck {
                         drop_every_packets: drop,
+                        burst_bytes,
                         ..Bottleneck::drop_tail(rate_bps, buffer)
                     },
                     flows,

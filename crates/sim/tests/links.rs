@@ -138,7 +138,7 @@ fn a_parking_lot_shares_as_the_fluid_model_says() {
         let samples = &result.samples;
         let of = |row: &usize| samples.flow[*row] == flow && samples.time_us[*row] >= 100_000_000;
         let mut rows = (0..samples.len()).filter(of);
-        let (first, last) = (rows.next().unwrap(), rows.last().unwrap());
+        let (first, last) = (rows.next().unwrap(), rows.next_back().unwrap());
         (samples.delivered_packets[last] - samples.delivered_packets[first]) as f64
     };
     let long = (1..=2).map(delivered).sum::<f64>() / 2.0;

@@ -281,6 +281,9 @@ impl Endpoint {
             sent_packets: self.info.data_segs_out.into(),
             retransmitted_packets: self.info.total_retrans.into(),
             dropped_packets,
+            // The emulator has drop-tail queues.
+            early_dropped_packets: 0,
+            marked_packets: 0,
             recoveries: self.counts.recoveries,
             timeouts: self.counts.timeouts,
             undos: self.counts.undos,

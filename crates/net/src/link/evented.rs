@@ -26,7 +26,7 @@ impl<P> Evented<P> {
     /// An idle link. `random` is for its queue.
     pub fn new(bottleneck: &Bottleneck, random: Stream) -> Self {
         Self {
-            rate: ConstantRate::new(bottleneck.rate_bps),
+            rate: ConstantRate::new(bottleneck.rate_bps, bottleneck.burst_bytes),
             queue: Queue::new(&bottleneck.queue, bottleneck.buffer, random),
             wire: None,
             departs_ns: NEVER,
@@ -105,6 +105,7 @@ impl<P, L: Ledger<P>> Ledger<P> for Counting<'_, L> {
     fn dropped(&mut self, packet: Packet<P>, cause: Cause) {
         self.0.enqueued_packets -= 1;
         self.0.dropped_packets += 1;
+        self.0.early_dropped_packets += u64::from(cause == Cause::Early);
         self.1.dropped(packet, cause);
     }
 

@@ -28,6 +28,10 @@ pub struct Bottleneck {
     /// Propagation delay behind the link, beside the `rtt_ns` of each flow. JSON leaves out 0.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub delay_ns: u64,
+    /// What may leave at once after an idle time: the size of a token bucket, as of Linux's `tbf`. 0: a
+    /// wire, on which each packet takes its time. JSON leaves out 0.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub burst_bytes: u64,
 }
 
 fn is_zero(number: &u64) -> bool {
@@ -43,6 +47,7 @@ impl Bottleneck {
             drop_every_packets: None,
             queue: QueueKind::DropTail,
             delay_ns: 0,
+            burst_bytes: 0,
         }
     }
 
@@ -69,6 +74,8 @@ pub struct LinkTotals {
     pub enqueued_packets: u64,
     /// Packets dropped.
     pub dropped_packets: u64,
+    /// Of these, packets that the discipline dropped though there was room.
+    pub early_dropped_packets: u64,
     /// Packets marked (ECN).
     pub marked_packets: u64,
     /// Packets whose last bit has left.

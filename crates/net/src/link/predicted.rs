@@ -25,7 +25,7 @@ impl Predicted {
     /// An idle link.
     pub fn new(bottleneck: &Bottleneck) -> Self {
         Self {
-            rate: ConstantRate::new(bottleneck.rate_bps),
+            rate: ConstantRate::new(bottleneck.rate_bps, bottleneck.burst_bytes),
             limit: bottleneck.buffer,
             waiting: VecDeque::new(),
             waiting_bytes: 0,

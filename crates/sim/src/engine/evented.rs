@@ -45,7 +45,7 @@ struct Losses<'a> {
 }
 
 impl Ledger<Transit<Segment>> for Losses<'_> {
-    fn dropped(&mut self, packet: Packet<Transit<Segment>>, _cause: Cause) {
+    fn dropped(&mut self, packet: Packet<Transit<Segment>>, cause: Cause) {
         let flow = &mut self.flows[packet.flow as usize];
         let Segment { connection, header } = packet.body.body;
         *self.census.queued_of(&header) -= 1;
@@ -54,6 +54,7 @@ impl Ledger<Transit<Segment>> for Losses<'_> {
                 self.hash.add(segment);
                 self.census.dropped += 1;
                 flow.dropped_packets += 1;
+                flow.early_dropped_packets += u64::from(cause == Cause::Early);
             }
             Header::Ack(_) => self.census.acks_dropped += 1,
             Header::Syn { answered: true } | Header::SynAck if connection == flow.connection => {
@@ -73,7 +74,9 @@ impl Ledger<Transit<Segment>> for Losses<'_> {
         }
     }
 
-    fn marked(&mut self, _flow: u32, _cause: Cause) {}
+    fn marked(&mut self, flow: u32, _cause: Cause) {
+        self.flows[flow as usize].marked_packets += 1;
+    }
 }
 
 impl Dumbbell<'_> {
