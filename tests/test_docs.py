@@ -64,7 +64,10 @@ def test_every_path():
             assert (ROOT / path).exists() or list(ROOT.glob(f"python/ackclock/papers/{path}")), path
 
 
-PAGES = [ROOT / "README.md", ROOT / "vectors" / "README.md", *sorted(ROOT.glob("docs/**/*.md"))]
+PAGES = [
+    *(ROOT / page for page in ("README.md", "CONTRIBUTING.md", "vectors/README.md")),
+    *sorted(ROOT.glob("docs/**/*.md")),
+]
 
 
 def anchors(page):

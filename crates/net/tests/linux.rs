@@ -1,16 +1,17 @@
-//! Decisions beside Linux's, call by call: which packets CoDel, FQ-CoDel, RED and PIE drop, mark and
-//! send, at random arrivals, with random parameters.
+//! Decisions beside Linux's, call by call: which packets CoDel, FQ-CoDel, RED, PIE and DualPI2 drop,
+//! mark and send, at random arrivals, with random parameters.
 //!
 //! The hashes are of the answers of Linux 6.12: the functions of `codel_impl.h`, `sch_fq_codel.c`,
 //! `red.h`, `sch_red.c` and `sch_pie.c`, in a program of their own, got the same calls and the same
-//! random numbers. With `ACKCLOCK_CALLS=DIRECTORY` the test writes calls, random numbers and answers
-//! there, to be compared with any other version. In one thing the answers of Linux were changed: RED
-//! there also counts a mark for a packet that it then drops because the queue is full.
+//! random numbers. 6.12 does not have DualPI2: for it the program had a copy of the later
+//! `sch_dualpi2.c`, typed by hand. With `ACKCLOCK_CALLS=DIRECTORY` the test writes calls, random
+//! numbers and answers there, to be compared with any other version. In one thing the answers of Linux
+//! were changed: RED there also counts a mark for a packet that it then drops because the queue is full.
 
 use ackclock_net::link::Buffer;
 use ackclock_net::queue::{
-    Cause, CodelParameters, Discipline, Ecn, FqCodelParameters, Ledger, Load, Packet,
-    PieParameters, Queue, QueueKind, RedParameters,
+    Cause, CodelParameters, Discipline, Dualpi2Parameters, Ecn, FqCodelParameters, Ledger, Load,
+    Packet, PieParameters, Queue, QueueKind, RedParameters,
 };
 use ackclock_net::rng::{Draw, Owner, Stream};
 use std::fmt::Write;
@@ -66,6 +67,26 @@ fn random_queue(name: &str, random: &mut Stream) -> (QueueKind, Buffer, String) 
             let bytes = packets * 1000;
             let line = format!("{bytes} {min_bytes} {max_bytes} {weight_log2} {max_p_ppm} {ecn}");
             (QueueKind::Red(red), Buffer::Bytes(bytes), line)
+        }
+        "dualpi2" => {
+            let (alpha, beta) = (from(1, 400), from(1, 4000));
+            let (coupling, step_ns, classic_share_percent) =
+                (from(1, 4), from(0, 5) * MS, from(0, 100));
+            let dualpi2 = Dualpi2Parameters {
+                target_ns,
+                update_ns: 16 * MS,
+                alpha_256ths_hz: alpha,
+                beta_256ths_hz: beta,
+                coupling,
+                step_ns,
+                classic_share_percent,
+                mtu_bytes,
+            };
+            let line = format!(
+                "{packets} {target_ns} {alpha} {beta} {coupling} {step_ns} \
+                 {classic_share_percent} {mtu_bytes}"
+            );
+            (QueueKind::Dualpi2(dualpi2), limit, line)
         }
         _ => {
             let (alpha, beta) = (from(0, 32), from(0, 64));
@@ -243,6 +264,7 @@ fn decisions_are_those_of_linux() {
         ("fq_codel", 0x94be_84de_8d82_517e),
         ("red", 0xd8d7_cf1a_1c1a_ec1d),
         ("pie", 0x084a_1342_adb5_acd3),
+        ("dualpi2", 0x54d2_192c_8cab_5407),
     ] {
         assert_eq!(hash(name), linux, "{name}");
     }

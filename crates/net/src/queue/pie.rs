@@ -9,6 +9,9 @@
 //! - PIE is active from the start, not only from a third of the limit on.
 //! - The probability decays by 1/64 after two updates without delay, and it may exceed 1.
 //! - A packet that is marked after a sum of probabilities of 8.5 does not reset this sum.
+//!
+//! Linux makes its first update 0.5 s after the queue was set up. Here time 0 is long after that, so
+//! the first update comes after one period.
 
 use super::parameters::parameters;
 use super::{Cause, Discipline, Fifo, Ledger, Load, Packet};
