@@ -1,32 +1,327 @@
 """Writes the files that repeat in another form what Rust declares: `make generate`.
 
-`tests/test_docs.py` checks that each is up to date.
+`tests/test_docs.py` checks that each is up to date. The order matters: a page of docs/ reads the
+Python that stands before it.
 """
 
+import json
+import re
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable, Iterator
+from importlib import import_module
 from pathlib import Path
 
-from ackclock import scenario, tables
+from ackclock import _core
 
 ROOT = Path(__file__).parent.parent
+BIN = Path(sys.executable).parent
 
 
 def stubs() -> str:
     """The types of `ackclock._core`, which pyo3 stores in the library that it builds."""
-    maturin = Path(sys.executable).with_name("maturin")
     with tempfile.TemporaryDirectory() as directory:
-        command = f"{maturin} generate-stubs --quiet --locked --profile release --out {directory}"
-        subprocess.run(command.split(), cwd=ROOT, check=True, capture_output=True)
+        command = f"{BIN}/maturin generate-stubs --quiet --locked --profile release --out"
+        subprocess.run([*command.split(), directory], cwd=ROOT, check=True, capture_output=True)
         return Path(directory, "ackclock", "_core.pyi").read_text(encoding="utf-8")
+
+
+def schema() -> str:
+    return _core.scenario_schema() + "\n"
+
+
+def page(module: str) -> Callable[[], str]:
+    return lambda: import_module(f"ackclock.{module}").markdown()
+
+
+#: The ends of the names of canonical fields, and the kinds of values that people write instead.
+#: Of other fields people write the integer itself (`hz`, `drop_every_packets`).
+KINDS = {
+    "_ns": ("Time", "str"),
+    "_bps": ("Rate", "str"),
+    "_bytes": ("Size", "str"),
+    "_thousandths": ("Thousandths", "float"),
+    "_ppm": ("Millionths", "float"),
+}
+
+#: Fields that people write in another way than their name says: kind and type.
+OTHER_KINDS = {
+    "Scenario.mss_bytes": ("Bytes", "int"),
+    "Flow.size_bytes": ("Payload", "str"),
+    "Bottleneck.buffer": ("Room", "str"),
+}
+#: Fields that are not keys: `Scenario.resolve` fills them, or they have no way to be written yet.
+NO_KEYS = {"Scenario.header_bytes", "Scenario.links", "Flow.route", "Flow.back"}
+#: Keys that may be missing though the canonical field may not: `Scenario.resolve` fills it.
+OPTIONAL = {"Scenario.tso", "Flow.rtt_ns"}
+#: Names in the canonical form, and how people write them.
+NAMES = {"at_once": "at once"}
+
+HEADER = '''"""The keys of a scenario. `make generate` writes this file.
+
+The fields of the structs in `crates/sim/src/scenario.rs` and `crates/net` say what each key means,
+its range and its default.
+"""
+
+from typing import Annotated, Literal
+
+from pydantic import AliasChoices, BeforeValidator, Field
+
+from ackclock.model import Model, tagged
+from ackclock.quantities import (
+    {kinds}
+)
+
+'''
+
+
+class Keys:
+    """Makes Python's classes from a JSON Schema, each after the classes that it needs."""
+
+    def __init__(self, schema: dict) -> None:
+        self.defs = schema["$defs"] | {"Scenario": schema}
+        self.classes: dict[str, str] = {}
+
+    def text(self) -> str:
+        """The whole module."""
+        self.add("Scenario")
+        header = self.defs["Scenario"]["properties"]["header_bytes"]
+        constant = f"#: {words(header)}\nHEADER_BYTES = {header['default']}\n"
+        body = "\n\n".join([constant, *self.classes.values()])
+        imports = HEADER
+        for name in ("AliasChoices", "BeforeValidator", "Literal", "tagged"):
+            if not re.search(rf"\b{name}\b", body):
+                imports = re.sub(rf", {name}\b", "", imports)
+        kinds = sorted(set(re.findall(r", ([A-Z][a-z]+)\(\d", body)))
+        text = imports.replace("{kinds}", ", ".join(kinds)) + body
+        command = [BIN / "ruff", "format", "--quiet", "--stdin-filename", "keys.py", "-"]
+        done = subprocess.run(command, cwd=ROOT, input=text, stdout=-1, text=True, check=True)
+        return done.stdout
+
+    def add(self, name: str, tag: str | None = None) -> None:
+        """A class for a struct."""
+        if name in self.classes:
+            return
+        of = self.defs[name]
+        keys = list(self.keys(name))
+        if tag:
+            keys.insert(0, (tag_field(tag), False))
+        # What must be given comes first, tables last, as a reader wants to see them.
+        tables = [text for text, _ in keys if "tuple[" in text or re.match(r"\w+: [A-Z]\w+$", text)]
+        keys = [(text, required) for text, required in keys if text not in tables]
+        ordered = [text for text, required in keys if required]
+        ordered += [text for text, required in keys if not required] + tables
+        title = "ScenarioKeys" if name == "Scenario" else name
+        doc = docstring(of.get("description", name))
+        body = "\n    ".join(ordered)
+        self.classes[name] = f"class {title}(Model):\n    {doc}\n\n    {body}\n" + "".join(
+            alias_property(text) for text in tables if "tuple[" in text
+        )
+
+    def keys(self, name: str) -> Iterator[tuple[str, bool]]:
+        """The line of each key, and whether it must be given."""
+        properties = self.defs[name]["properties"]
+        if name == "Session":
+            flow = [(f"Flow.{each}", of) for each, of in self.fields("Flow")]
+            flow = [(each, of) for each, of in flow if each != "Flow.stop_ns"]
+            own = [(f"Session.{each}", of) for each, of in properties.items()]
+            fields = [*flow, *((each, of) for each, of in own if each != "Session.flow")]
+        else:
+            fields = [(f"{name}.{each}", of) for each, of in self.fields(name)]
+        if name == "Scenario":
+            about = "Round-trip propagation delay of each flow that has no `rtt` of its own."
+            rtt = self.defs["Flow"]["properties"]["rtt_ns"] | {"description": about}
+            yield self.key("Flow.rtt_ns", rtt)
+        for path, of in fields:
+            if path == "Session.sizes":
+                yield from self.sizes(of)
+            elif path not in NO_KEYS:
+                yield self.key(path, of)
+        if name in ("Flow", "Session"):
+            most = self.defs["Scenario"]["properties"][f"{name.lower()}s"]["maxItems"]
+            about = f"Number of {name.lower()}s like this one."
+            of = {"type": "integer", "minimum": 1, "maximum": most, "default": 1}
+            yield self.key(f"{name}.count", of | {"description": about})
+
+    def fields(self, name: str) -> list[tuple[str, dict]]:
+        return list(self.defs[name]["properties"].items())
+
+    def sizes(self, of: dict) -> Iterator[tuple[str, bool]]:
+        """Each distribution is a key of its own, with its parameter."""
+        for choice in self.target(of)["oneOf"]:
+            for law, parameter in choice.get("properties", {}).items():
+                about = {"type": ["integer", "null"], "description": choice["description"]}
+                yield self.key(f"Session.{law}_thousandths", parameter | about)
+
+    def key(self, path: str, of: dict) -> tuple[str, bool]:
+        """The line of a key, and whether it must be given."""
+        name = path.partition(".")[2]
+        optional = path in OPTIONAL or "null" in of.get("type", ()) or "anyOf" in of
+        settings: dict[str, str] = {}
+        target = self.target(of)
+        unit = next((each for each in KINDS if name.endswith(each)), "")
+        if path in OTHER_KINDS or target.get("type") in ("integer", ["integer", "null"]):
+            kind, python = OTHER_KINDS.get(path) or KINDS.get(unit, ("Integer", "int"))
+            key = name.removesuffix(unit)
+            limits = target if "minimum" in target else self.first_choice(target)
+            value = import_module("ackclock.quantities").__dict__[kind]
+            value = value(limits["minimum"], limits["maximum"])
+            like = example(value, of) if python == "str" else None
+            arguments = [f"{value.low:_}", f"{value.high:_}", *([f'"{like}"'] if like else [])]
+            annotation = f"Annotated[{python}, {kind}({', '.join(arguments)})]"
+            if "default" in of:
+                settings["default"] = repr(value.written(of["default"]))
+        else:
+            key = name
+            annotation = self.annotation(name, target, settings)
+            if "default" in of:
+                default = of["default"]
+                settings["default"] = repr(NAMES.get(default, default))
+                if "discriminator" in annotation:
+                    settings["default"] = f"{class_of(default)}()"
+        if optional:
+            annotation += " | None"
+            settings.setdefault("default", "None")
+        if "tuple[" in annotation:
+            one = key.removesuffix("s")
+            return (
+                f'{key}: {annotation} = Field((), validation_alias=AliasChoices("{one}", "{key}"), '
+                f'serialization_alias="{one}")'
+            ), False
+        if of.get("$ref") and target.get("properties") and not optional:
+            return f"{key}: {annotation}", True
+        required = "default" not in settings
+        default = [] if required else [settings.pop("default")]
+        more = [f"{name}={text}" for name, text in settings.items()]
+        described = [f"description={quoted(words(of))}"] if "description" in of else []
+        return f"{key}: {annotation} = Field({', '.join([*default, *more, *described])})", required
+
+    def annotation(self, name: str, target: dict, settings: dict[str, str]) -> str:
+        """The Python type of a field that is neither a quantity nor a number."""
+        match target:
+            case {"type": "boolean"}:
+                settings["strict"] = "True"
+                annotation = "bool"
+            case {"type": "array"}:
+                annotation = f"tuple[{self.reference(target['items'])}, ...]"
+            case {"type": "object"}:
+                annotation = self.reference({"$ref": f"#/$defs/{self.name_of(target)}"})
+            case {"enum": choices}:
+                annotation = self.literal(choices)
+            case {"oneOf": choices} if any("properties" in each for each in choices):
+                annotation = self.union(choices)
+            case {"oneOf": choices}:
+                annotation = self.literal([name for each in choices for name in tags(each)])
+            case {"type": "string"} | {"type": ["string", "null"]}:
+                annotation = "str"
+            case _:
+                raise NotImplementedError(f"{name}: {target}")
+        return annotation
+
+    def literal(self, choices: list[str]) -> str:
+        return f"Literal[{', '.join(json.dumps(NAMES.get(each, each)) for each in choices)}]"
+
+    def union(self, choices: list[dict]) -> str:
+        """A table whose `kind` says which keys it has; its name alone if all are the defaults."""
+        names = []
+        for choice in choices:
+            for tag in tags(choice):
+                name = class_of(tag)
+                struct = choice.get("properties", {}).get(tag, {"properties": {}})
+                about = choice.get("description") or struct.get("description", name)
+                self.defs[name] = self.target(struct) | {"description": about}
+                self.add(name, tag)
+                names.append(name)
+        kinds = " | ".join(names)
+        return f'Annotated[{kinds}, Field(discriminator="kind"), BeforeValidator(tagged)]'
+
+    def reference(self, of: dict) -> str:
+        name = of["$ref"].rpartition("/")[2]
+        self.add(name)
+        return name
+
+    def target(self, of: dict) -> dict:
+        """What a field refers to."""
+        if "anyOf" in of:
+            of = next(each for each in of["anyOf"] if each.get("type") != "null")
+        return self.defs[of["$ref"].rpartition("/")[2]] if "$ref" in of else of
+
+    def name_of(self, target: dict) -> str:
+        return next(name for name, each in self.defs.items() if each is target)
+
+    def first_choice(self, target: dict) -> dict:
+        """The limits of the first of an enumeration's numbers."""
+        return next(iter(target["oneOf"][0]["properties"].values()))
+
+
+def tags(choice: dict) -> list[str]:
+    """The names of a choice among names, and structs behind names (serde's external tags)."""
+    if "properties" in choice:
+        return list(choice["properties"])
+    return [choice["const"]] if "const" in choice else choice["enum"]
+
+
+def class_of(tag: str) -> str:
+    return "".join(part.capitalize() for part in tag.split("_"))
+
+
+def tag_field(tag: str) -> str:
+    return f'kind: Literal["{tag}"] = "{tag}"'
+
+
+def words(of: dict) -> str:
+    return " ".join(of["description"].split())
+
+
+def quoted(text: str) -> str:
+    """A string over as many lines as it needs."""
+    pieces, line = [], ""
+    for word in re.findall(r"\S+\s*", text):
+        if len(line + word) > 76:
+            pieces.append(line)
+            line = ""
+        line += word
+    return " ".join(repr(piece) for piece in [*pieces, line])
+
+
+def docstring(text: str) -> str:
+    first, *rest = text.split("\n\n")
+    rest = [f"\n\n    {' '.join(each.split())}" for each in rest]
+    end = "\n    " if rest else ""
+    return f'"""{" ".join(first.split())}{"".join(rest)}{end}"""'
+
+
+def example(value, of: dict) -> str | None:
+    """What an error shows as an example, if it is not the usual one of such values."""
+    for number in (*of.get("examples", ()), of.get("default")):
+        if number and value.written(number) != value.usual:
+            return value.written(number)
+    return None
+
+
+def alias_property(text: str) -> str:
+    key, annotation = re.match(r"(\w+): (tuple\[.*?\])", text).groups()
+    one = key.removesuffix("s")
+    return (
+        f"\n    @property\n    def {one}(self) -> {annotation}:\n"
+        f'        """The same as `{key}`, by its name in a scenario file."""\n'
+        f"        return self.{key}\n"
+    )
+
+
+def keys() -> str:
+    """`ackclock.keys`."""
+    return Keys(json.loads(_core.scenario_schema())).text()
 
 
 #: File → its text.
 FILES = {
-    "docs/scenario.md": scenario.markdown,
-    "docs/tables.md": tables.markdown,
+    "docs/scenario.schema.json": schema,
     "python/ackclock/_core.pyi": stubs,
+    "python/ackclock/keys.py": keys,
+    "docs/scenario.md": page("scenario"),
+    "docs/tables.md": page("tables"),
 }
 
 

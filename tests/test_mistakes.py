@@ -60,7 +60,8 @@ FILES = {
 def test_in_a_file(tmp_path, name):
     content, words = FILES[name]
     (tmp_path / "scenario.toml").write_bytes(content)
-    one_line(lambda: Scenario.from_toml(tmp_path / "scenario.toml"), "scenario.toml", *words)
+    path = tmp_path / "scenario.toml"
+    one_line(lambda: Scenario.from_toml(path).check(), "scenario.toml", *words)
 
 
 def one_line(call, *words):
@@ -132,7 +133,7 @@ def here(tmp_path):
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_in_a_setting(setting):
     scenario = Scenario.from_text(SCENARIO, source="s")
-    one_line(lambda: scenario.assign(setting), *SETTINGS[setting])
+    one_line(lambda: scenario.assign(setting).check(), *SETTINGS[setting])
 
 
 def test_bbr_is_not_bic(ackclock, here):

@@ -129,6 +129,50 @@ def test_a_session_is_resolved():
     assert first["sizes"] == {"pareto": 1200}
 
 
+CODEL = {"rate": "10mbit", "buffer": "100packets", "queue": "codel"}
+
+
+@pytest.mark.parametrize(
+    ("queue", "canonical"),
+    [
+        ("drop_tail", None),
+        ({"kind": "drop_tail"}, None),
+        ("codel", {"codel": {"target_ns": 5_000_000, "ecn": False}}),
+        ({"kind": "codel", "target": "2ms", "ecn": True}, {"codel": {"target_ns": 2_000_000}}),
+        ({"kind": "red", "max_p": 0.02, "min": "9kB"}, {"red": {"max_p_ppm": 20_000}}),
+    ],
+    ids=str,
+)
+def test_a_queue_is_its_name_or_a_table(queue, canonical, tmp_path):
+    scenario = Scenario.parse(FIELDS | {"bottleneck": CODEL | {"queue": queue}})
+    resolved = json.loads(scenario.resolve())["bottleneck"].get("queue")
+    for kind, parameters in (canonical or {}).items():
+        assert resolved[kind] == resolved[kind] | parameters
+    assert (resolved is None) == (canonical is None)  # so results from before keep their keys
+    path = tmp_path / "scenario.toml"
+    path.write_text(scenario.to_toml())
+    assert Scenario.from_toml(path) == scenario == scenario.replace(seed=1)
+    _core.validate(scenario.resolve())
+
+
+def test_settings_reach_into_a_queue():
+    scenario = Scenario.parse(FIELDS | {"bottleneck": CODEL})
+    target = scenario.assign("bottleneck.queue.target=1ms").bottleneck.queue.target
+    assert target == "1ms"
+    assert scenario.assign("bottleneck.queue=red").bottleneck.queue.kind == "red"
+
+
+def test_constructing_compiles_nothing(tmp_path):
+    """What is wrong with a C file is said when somebody runs it, or asks."""
+    mine = tmp_path / "mine.c"
+    scenario = Scenario.parse(FIELDS | {"flow": [{"algorithm": str(mine)}]})
+    for call in (scenario.check, scenario.prepare, scenario.key):
+        with pytest.raises(AckclockError, match=r'^flow 1: algorithm = ".*mine.c": .*no such file'):
+            call()
+    mine.write_text((ROOT / "examples" / "my_cc.c").read_text().replace("my_cc", "mine"))
+    scenario.check()
+
+
 #: The limits that Python states in people's units are the engine's own.
 EXTREMES = [
     {"rtt": "1us"},
@@ -237,6 +281,17 @@ def test_what_python_accepts_the_engine_accepts(extreme):
         ({"bottleneck": {"rate": "1mbit", "buffer": "1e30packets"}}, ["buffer"]),
         ({"bottleneck": {"rat": "1mbit", "buffer": "1bdp"}}, ["bottleneck.rat", '"rate"']),
         ({"bottleneck": {"rate": "1mbit"}}, ["bottleneck.buffer is missing"]),
+        ({"bottleneck": CODEL | {"queue": "codle"}}, ["bottleneck.queue", 'did you mean "codel"?']),
+        ({"bottleneck": CODEL | {"queue": "best"}}, ["queue.kind", '"drop_tail"', '"codel"']),
+        ({"bottleneck": CODEL | {"queue": {"target": "5ms"}}}, ["bottleneck.queue", "kind"]),
+        ({"bottleneck": CODEL | {"queue": 3}}, ["bottleneck.queue = 3", "kind in quotes"]),
+        ({"bottleneck": CODEL | {"queue": {"kind": "codel", "target": "1h"}}}, ["queue.target"]),
+        ({"bottleneck": CODEL | {"queue": {"kind": "codel", "ecn": 1}}}, ["queue.ecn = 1", "true"]),
+        ({"bottleneck": CODEL | {"queue": {"kind": "red", "max_p": 2}}}, ["queue.max_p = 2"]),
+        (
+            {"bottleneck": CODEL | {"queue": {"kind": "codel", "limit": 1}}},
+            ["queue.limit: unknown"],
+        ),
         ({"bottleneck": "fast"}, ['bottleneck = "fast": write a table [bottleneck]']),
         ({"bottleneck": {"rate": "1mbit", "buffer": "0.5packets"}}, ["whole number of packets"]),
     ],
@@ -245,10 +300,10 @@ def test_what_python_accepts_the_engine_accepts(extreme):
 def test_bad_input_is_one_line_that_names_field_value_and_fix(change, words):
     fields = {key: value for key, value in (FIELDS | change).items() if value is not None}
     with pytest.raises(AckclockError) as error:
-        Scenario.parse(fields)
+        Scenario.parse(fields).check()
     message = str(error.value)
     with pytest.raises(AckclockError) as same:
-        Scenario(**fields)
+        Scenario(**fields).check()
     assert str(same.value) == message
     assert "\n" not in message
     assert "pydantic" not in message

@@ -21,6 +21,7 @@ const TESTBED: &[&str] = &[
     "crates/sim/Cargo.toml",
     "crates/sim/src/record.rs",
     "crates/sim/src/scenario.rs",
+    "crates/sim/src/schema.rs",
 ];
 
 fn main() {

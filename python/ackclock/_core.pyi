@@ -1,7 +1,7 @@
 from _typeshed import SupportsGetItem
 from typing import Any, SupportsIndex, final
 
-__all__ = ["Prepared", "Snapshot", "algorithms", "configure", "engine_version", "run_many", "skeleton", "tables", "validate"]
+__all__ = ["Prepared", "Snapshot", "algorithms", "canonical", "configure", "engine_version", "run_many", "scenario_schema", "skeleton", "tables", "validate"]
 
 @final
 class Prepared:
@@ -45,6 +45,13 @@ def algorithms() -> list[dict]:
     params, presets.
     """
 
+def canonical(json: str) -> str:
+    """
+    The canonical text of a scenario: its fields in their order. Does not check their ranges.
+
+    Raises AckclockError if a field is unknown or missing.
+    """
+
 def configure(spec: str) -> dict:
     """
     Loads an algorithm by its spec, `name_or_path[@preset][:param=value,…]`:
@@ -67,6 +74,11 @@ def run_many(scenarios: SupportsGetItem[int, Prepared], threads: SupportsIndex, 
     no particular order. An exception there, or Ctrl-C, cancels the rest.
 
     Raises AckclockError if a run ends without a result.
+    """
+
+def scenario_schema() -> str:
+    """
+    The JSON Schema of a scenario's canonical form: what each field means, its range, its default.
     """
 
 def skeleton() -> str:

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 from rich.text import Text
 
-from ackclock import AckclockError, Result, Scenario, _core, papers, run, skeleton
+from ackclock import AckclockError, Result, Scenario, _core, papers, run, skeleton, snapshot
 from ackclock.console import (
     ALGORITHM,
     Host,
@@ -27,7 +27,7 @@ from ackclock.console import (
     say_invalid,
 )
 from ackclock.output import Directory
-from ackclock.scenario import KERNEL, key_of
+from ackclock.scenario import KERNEL, Flow, Session, key_of
 
 #: Exit code of a kernel run whose certificate is not valid.
 INVALID = 3
@@ -111,7 +111,7 @@ def run_command(
     several scenarios each has a directory of its own there; with --seeds it holds summary.json.
     A kernel run with bad timing is marked invalid and ends with exit code 3.
     """
-    with one_line_errors():
+    with one_line_errors(), snapshot.held():
         _check_options(on, output, attempts, seed, seeds, acks)
         short = _short(settings or [], rtt, seed, seeds, algorithm or [])
         chosen = {
@@ -120,6 +120,8 @@ def run_command(
         }
         if on is Host.SIM:
             _check_simulated(chosen)
+        for scenario in chosen.values():
+            scenario.check()
         valid = True
         for name, scenario in chosen.items():
             path = output / name if output and len(chosen) > 1 else output
@@ -181,7 +183,8 @@ def _short(
 
 def _check_simulated(scenarios: dict[str, Scenario]) -> None:
     for name, scenario in scenarios.items():
-        for number, flow in enumerate((*scenario.flows, *scenario.sessions), 1):
+        every: tuple[Flow | Session, ...] = (*scenario.flows, *scenario.sessions)
+        for number, flow in enumerate(every, 1):
             if flow.algorithm.startswith(KERNEL):
                 raise AckclockError(
                     f'{name}: flow {number}: algorithm = "{flow.algorithm}": only the kernel has '
@@ -207,7 +210,7 @@ def _changed(
     scenario: Scenario, settings: list[str], algorithms: list[str] | tuple[()]
 ) -> Scenario:
     """The scenario with the settings of the command line."""
-    every = (*scenario.flows, *scenario.sessions)
+    every: tuple[Flow | Session, ...] = (*scenario.flows, *scenario.sessions)
     for setting in settings:
         if setting.partition("=")[0].strip() == "rtt" and all(each.rtt for each in every):
             raise AckclockError(

@@ -41,6 +41,7 @@ def run(
     Raises `AckclockError` if the scenario or the machine cannot, or the kernel part is not built.
     """
     run_on_kernel = kernel_part().run_on_kernel
+    scenario.check()
     code, resolved = snapshot.of_kernel(), scenario.resolve()
     for attempt in range(1, attempts + 1):
         raw = run_on_kernel(code, resolved, progress, on_acks is not None)

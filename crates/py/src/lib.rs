@@ -8,6 +8,7 @@ use ackclock_host::{Algorithm, Configured};
 use ackclock_py_tables::{fingerprint, number, values};
 use ackclock_sim::record::{self, AckTable, Kind, Table};
 use ackclock_sim::scenario::Scenario;
+use ackclock_sim::schema;
 use ackclock_sim::RunResult;
 use prepared::Snapshot;
 use pyo3::prelude::*;
@@ -100,6 +101,21 @@ fn tables() -> Vec<(&'static str, &'static str, Vec<Column>)> {
     tables.map(of_table).collect()
 }
 
+/// The JSON Schema of a scenario's canonical form: what each field means, its range, its default.
+#[pyfunction]
+fn scenario_schema() -> String {
+    format!("{:#}", schema::schema())
+}
+
+/// The canonical text of a scenario: its fields in their order. Does not check their ranges.
+///
+/// Raises AckclockError if a field is unknown or missing.
+#[pyfunction]
+fn canonical(json: &str) -> PyResult<String> {
+    let scenario = Scenario::parse(json).map_err(refuse)?;
+    Ok(scenario.to_json())
+}
+
 /// Checks a scenario in canonical JSON; raises AckclockError.
 #[pyfunction]
 fn validate(json: &str) -> PyResult<()> {
@@ -144,9 +160,9 @@ fn skeleton() -> &'static str {
 mod _core {
     #[pymodule_export]
     use super::{
-        algorithms, configure, engine_version,
+        algorithms, canonical, configure, engine_version,
         prepared::{Prepared, Snapshot},
         run::run_many,
-        skeleton, tables, validate,
+        scenario_schema, skeleton, tables, validate,
     };
 }

@@ -8,6 +8,7 @@ pub mod engine;
 mod flow;
 pub mod record;
 pub mod scenario;
+pub mod schema;
 mod session;
 pub mod tcp;
 mod topology;

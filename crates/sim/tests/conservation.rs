@@ -170,7 +170,7 @@ fn scenarios() -> impl Strategy<Value = Scenario> {
 
 fn scenarios_on_a_dumbbell() -> impl Strategy<Value = Scenario> {
     (
-        any::<u64>(),
+        0..=i64::MAX as u64,
         prop_oneof![
             Just(Profile::Linux6),
             Just(Profile::Linux2_6_18),

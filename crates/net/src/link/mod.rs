@@ -10,27 +10,38 @@ pub use evented::Evented;
 pub use predicted::Predicted;
 
 use crate::queue::{Load, QueueKind};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A fixed-rate link and the queue before it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// The shared link and the queue before it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Bottleneck {
-    /// Rate in bits of IP packets per second.
+    /// Rate of the link, IP headers included: "250mbit".
+    #[schemars(range(min = 1_000, max = 1_000_000_000_000_u64), example = 250_000_000)]
     pub rate_bps: u64,
-    /// Room in the queue, the packet in service included.
+    /// Size of the queue, the packet in service included: "1bdp" (of the longest RTT), "100packets"
+    /// or "2MB".
     pub buffer: Buffer,
-    /// Drop every Nth data packet before it reaches the queue, in each direction; `None`: drop none.
+    /// Drop every Nth data packet of each direction before it reaches the queue (default: drop
+    /// none).
+    #[schemars(range(min = 2, max = i64::MAX))]
     pub drop_every_packets: Option<u64>,
-    /// The queue discipline. JSON leaves out drop-tail.
+    /// The queue discipline: its name, or a table of its `kind` and its parameters.
+    // JSON leaves out drop-tail.
     #[serde(default, skip_serializing_if = "QueueKind::is_drop_tail")]
+    #[schemars(extend("default" = "drop_tail"))]
     pub queue: QueueKind,
-    /// Propagation delay behind the link, beside the `rtt_ns` of each flow. JSON leaves out 0.
+    /// Propagation delay behind the link, beside the `rtt` of each flow.
+    // JSON leaves out 0.
     #[serde(default, skip_serializing_if = "is_zero")]
+    #[schemars(range(max = 100_000_000_000_u64), extend("default" = 0))]
     pub delay_ns: u64,
-    /// What may leave at once after an idle time: the size of a token bucket, as of Linux's `tbf`. 0: a
-    /// wire, on which each packet takes its time. JSON leaves out 0.
+    /// What may leave at once after an idle time: the size of a token bucket, as of Linux's `tbf`.
+    /// "0B": a wire, on which each packet takes its time.
+    // JSON leaves out 0.
     #[serde(default, skip_serializing_if = "is_zero")]
+    #[schemars(range(max = 1_u64 << 44), extend("default" = 0))]
     pub burst_bytes: u64,
 }
 
@@ -58,13 +69,13 @@ impl Bottleneck {
 }
 
 /// The limit of a queue, in its unit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Buffer {
     /// Maximum packets.
-    Packets(u64),
+    Packets(#[schemars(range(min = 1, max = 1_u64 << 32))] u64),
     /// Maximum bytes.
-    Bytes(u64),
+    Bytes(#[schemars(range(min = 1, max = 1_u64 << 44))] u64),
 }
 
 /// Totals of a link so far. `enqueued = sent + waiting` always holds.

@@ -373,6 +373,6 @@ mod tests {
             script.arrive(1, 1500, Ecn::NotEct);
         }
         // 205 ms would be the time of the next drop, and the queue is above its target from 155 ms.
-        assert_eq!(script.drain(150 * MS, MS), []);
+        assert_eq!(script.drain(150 * MS, MS), [0_u64; 0]);
     }
 }

@@ -10,7 +10,8 @@ macro_rules! disciplines {
         $(pub use $module::{$queue $(, $type)?};)*
 
         /// The discipline of a queue and its parameters, as in a scenario.
-        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        #[derive(Serialize, Deserialize, schemars::JsonSchema)]
         #[serde(deny_unknown_fields)]
         pub enum QueueKind {
             $(

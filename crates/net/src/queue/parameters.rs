@@ -73,13 +73,16 @@ macro_rules! parameters {
         }
     ) => {
         $(#[doc = $doc])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
         #[serde(default, deny_unknown_fields)]
         pub struct $type {
             $(
                 $(#[doc = $meaning])*
                 #[doc = concat!("\n\nDefault: `", stringify!($default), "`.")]
                 $(#[doc = concat!("Range: `", stringify!($least), "` to `", stringify!($most), "`.")])?
+                #[schemars(description = concat!($($meaning),*).trim_ascii())]
+                $(#[schemars(range(min = $least as u64, max = $most as u64))])?
                 pub $name: $kind,
             )*
         }

@@ -277,9 +277,9 @@ mod tests {
         assert_eq!(marks(&mut red(STEADY), 10, 100), expected);
         // A packet that finds a short queue ends the gap, and the next one begins with 0.8024.
         let mut script = red(STEADY);
-        assert_eq!(marks(&mut script, 10, 15), []);
+        assert_eq!(marks(&mut script, 10, 15), [0_usize; 0]);
         script.queue.fifo = Fifo::default();
-        assert_eq!(marks(&mut script, 3, 1), []);
+        assert_eq!(marks(&mut script, 3, 1), [0_usize; 0]);
         assert_eq!(marks(&mut script, 10, 20), [18]);
     }
 

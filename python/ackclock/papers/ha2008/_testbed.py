@@ -46,7 +46,7 @@ Seeds = Sequence[int]
 
 def flow(algorithm: str, rtt_ms: int | None = None, count: int = 1) -> Flow:
     """Long flows of an algorithm."""
-    rtt = {} if rtt_ms is None else {"rtt": f"{rtt_ms}ms"}
+    rtt: dict[str, Any] = {} if rtt_ms is None else {"rtt": f"{rtt_ms}ms"}
     return Flow(algorithm=algorithm, start_spread=START_SPREAD, count=count, **rtt)
 
 

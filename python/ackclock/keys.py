@@ -1,0 +1,476 @@
+"""The keys of a scenario. `make generate` writes this file.
+
+The fields of the structs in `crates/sim/src/scenario.rs` and `crates/net` say what each key means,
+its range and its default.
+"""
+
+from typing import Annotated, Literal
+
+from pydantic import AliasChoices, BeforeValidator, Field
+
+from ackclock.model import Model, tagged
+from ackclock.quantities import (
+    Bytes,
+    Integer,
+    Millionths,
+    Payload,
+    Rate,
+    Room,
+    Size,
+    Thousandths,
+    Time,
+)
+
+#: IP and TCP headers of a packet, with timestamps. The wire size is the payload plus the headers.
+HEADER_BYTES = 52
+
+
+class DropTail(Model):
+    """A FIFO that drops what arrives while it is full."""
+
+    kind: Literal["drop_tail"] = "drop_tail"
+
+
+class Codel(Model):
+    """CoDel: drops at the head when packets have waited too long for too long."""
+
+    kind: Literal["codel"] = "codel"
+    target: Annotated[str, Time(1_000, 10_000_000_000, "5ms")] = Field(
+        "5ms",
+        description="Sojourn time that a standing queue may have, nanoseconds (RFC 8289, section "
+        "4.3).",
+    )
+    interval: Annotated[str, Time(10_000, 100_000_000_000, "100ms")] = Field(
+        "100ms",
+        description="Time for which the sojourn time must stay above the target before the first "
+        "drop, nanoseconds: about the largest usual round-trip time (RFC 8289, "
+        "section 4.2).",
+    )
+    mtu: Annotated[str, Size(64, 65_535, "1500B")] = Field(
+        "1500B",
+        description="IP bytes of a full packet. CoDel never drops while no more than this waits "
+        "behind a packet (RFC 8289, section 5.5).",
+    )
+    ecn: bool = Field(
+        False,
+        strict=True,
+        description="Mark ECN-capable packets instead of dropping them. Linux's default.",
+    )
+
+
+class FqCodel(Model):
+    """FQ-CoDel: a CoDel for each flow, served in turn, new flows first."""
+
+    kind: Literal["fq_codel"] = "fq_codel"
+    target: Annotated[str, Time(1_000, 10_000_000_000, "5ms")] = Field(
+        "5ms",
+        description="Sojourn time that a standing queue may have, nanoseconds (RFC 8290, section "
+        "5.2.2).",
+    )
+    interval: Annotated[str, Time(10_000, 100_000_000_000, "100ms")] = Field(
+        "100ms",
+        description="Time for which the sojourn time must stay above the target before the first "
+        "drop, nanoseconds (RFC 8290, section 5.2.1).",
+    )
+    quantum: Annotated[str, Size(256, 1_048_576, "1500B")] = Field(
+        "1500B",
+        description="IP bytes that a flow may send in its turn. The RFC's 1514 (section 5.2.4) "
+        "counts the Ethernet header of one full packet.",
+    )
+    mtu: Annotated[str, Size(64, 65_535, "1500B")] = Field(
+        "1500B",
+        description="IP bytes of a full packet. CoDel never drops while no more than this waits.",
+    )
+    ecn: bool = Field(
+        True,
+        strict=True,
+        description="Mark ECN-capable packets instead of dropping them (RFC 8290, section 5.2.5).",
+    )
+
+
+class Red(Model):
+    """RED: marks or drops at arrival, more often the longer the average queue."""
+
+    kind: Literal["red"] = "red"
+    min: Annotated[str, Size(1, 4_000_000_000, "7500B")] = Field(
+        "7500B",
+        description="Average queue below which no packet is marked, IP bytes: 5 full packets "
+        '(Floyd 1997, "RED: Discussions of Setting Parameters").',
+    )
+    max: Annotated[str, Size(1, 4_000_000_000, "22500B")] = Field(
+        "22500B",
+        description="Average queue from which every packet is marked, IP bytes: three times the "
+        "minimum (Floyd 1997).",
+    )
+    max_p: Annotated[float, Millionths(1, 1_000_000)] = Field(
+        0.1,
+        description="Probability of a mark just below the maximum, parts per million (Floyd 1997).",
+    )
+    weight_log2: Annotated[int, Integer(0, 16)] = Field(
+        9,
+        description="The average moves by 1/2ⁿ of its distance to the queue at each arrival. "
+        "This is n: about 0.002 (Floyd 1997).",
+    )
+    idle_packet: Annotated[str, Time(0, 10_000_000_000)] = Field(
+        "0s",
+        description="Time that the link needs for a typical packet, nanoseconds. After an idle "
+        "time the average is as if packets of this time had found an empty queue "
+        "(Floyd and Jacobson 1993, section 4). 0: an idle time does not change the "
+        "average, as in Linux below a token bucket.",
+    )
+    gentle: bool = Field(
+        False,
+        strict=True,
+        description="Above the maximum, raise the probability from max_p to 1 at twice the "
+        'maximum, and mark every packet only from there (Floyd 2000, "Recommendation '
+        'on using the gentle variant of RED").',
+    )
+    adaptive: bool = Field(
+        False,
+        strict=True,
+        description="Every 0.5 s, adapt max_p so that the average stays near the middle (Floyd, "
+        "Gummadi and Shenker 2001, section 3).",
+    )
+    ecn: bool = Field(
+        False,
+        strict=True,
+        description="Mark ECN-capable packets instead of dropping them, also above the maximum. "
+        "Linux's default.",
+    )
+
+
+class Step(Model):
+    """Step marking for DCTCP: marks every packet above a threshold and none below it."""
+
+    kind: Literal["step"] = "step"
+    threshold_packets: Annotated[int, Integer(0, 1_000_000_000)] = Field(
+        20,
+        description="Mark a packet that finds more packets than this at its arrival, the one in "
+        "service included: 20 at 1 Gb/s, 65 at 10 Gb/s (Alizadeh et al. 2010, "
+        "section 3.1 and 4).",
+    )
+    threshold: Annotated[str, Time(0, 10_000_000_000)] = Field(
+        "0s",
+        description="If this is not 0, mark a packet whose sojourn time at the start of its "
+        "service is longer, nanoseconds, and do not use `threshold_packets`. As "
+        "`ce_threshold` of Linux's `codel`.",
+    )
+
+
+class Pie(Model):
+    """PIE: drops at arrival with a probability that a controller derives from the delay."""
+
+    kind: Literal["pie"] = "pie"
+    target: Annotated[str, Time(1_000, 10_000_000_000, "15ms")] = Field(
+        "15ms",
+        description="The queueing delay that the controller aims at, nanoseconds (RFC 8033, "
+        "section 4.2: `QDELAY_REF`).",
+    )
+    update: Annotated[str, Time(100_000, 10_000_000_000, "15ms")] = Field(
+        "15ms",
+        description="Time between two updates of the probability, nanoseconds (RFC 8033, section "
+        "4.2: `T_UPDATE`).",
+    )
+    alpha_16ths_hz: Annotated[int, Integer(0, 512)] = Field(
+        2,
+        description="How much a delay above the target raises the probability at each update: "
+        "per second of delay, in units of 1/16 (RFC 8033, section 4.2: 1/8 Hz).",
+    )
+    beta_16ths_hz: Annotated[int, Integer(0, 512)] = Field(
+        20,
+        description="How much a growing delay raises the probability at each update: per second "
+        "of growth, in units of 1/16 (RFC 8033, section 4.2: 1 1/4 Hz).",
+    )
+    mtu: Annotated[str, Size(64, 65_535, "1500B")] = Field(
+        "1500B",
+        description="IP bytes of a full packet. PIE drops nothing while less than two of them "
+        "wait.",
+    )
+    ecn: bool = Field(
+        False,
+        strict=True,
+        description="Mark ECN-capable packets instead of dropping them while the probability is "
+        "at most 10 % (RFC 8033, section 5.1). Linux's default.",
+    )
+
+
+class Dualpi2(Model):
+    """DualPI2: a queue of low latency for L4S packets beside one for classic packets, coupled."""
+
+    kind: Literal["dualpi2"] = "dualpi2"
+    target: Annotated[str, Time(1_000, 1_000_000_000, "15ms")] = Field(
+        "15ms",
+        description="The queueing delay of the classic queue that the controller aims at, "
+        "nanoseconds (RFC 9332, appendix A.1).",
+    )
+    update: Annotated[str, Time(100_000, 1_000_000_000, "16ms")] = Field(
+        "16ms",
+        description="Time between two updates of the probability, nanoseconds. Linux's default; "
+        "RFC 9332, appendix A.1, has 15 ms.",
+    )
+    alpha_256ths_hz: Annotated[int, Integer(1, 1_000_000)] = Field(
+        41,
+        description="How much a delay above the target raises the probability at each update: "
+        "per second of delay, in units of 1/256. Linux's default: 0.16 Hz.",
+    )
+    beta_256ths_hz: Annotated[int, Integer(1, 1_000_000)] = Field(
+        819,
+        description="How much a growing delay raises the probability at each update: per second "
+        "of growth, in units of 1/256. Linux's default: 3.2 Hz.",
+    )
+    coupling: Annotated[int, Integer(1, 255)] = Field(
+        2,
+        description="The L queue is marked with the base probability times this, the classic "
+        "queue with its square (RFC 9332, section 2.1).",
+    )
+    step: Annotated[str, Time(0, 1_000_000_000, "1ms")] = Field(
+        "1ms",
+        description="Sojourn time above which every packet of the L queue is marked, "
+        "nanoseconds. Linux's default.",
+    )
+    classic_share_percent: Annotated[int, Integer(0, 100)] = Field(
+        10,
+        description="Share of the link that the classic queue gets at least, percent. Linux's "
+        "default.",
+    )
+    mtu: Annotated[str, Size(64, 65_535, "1500B")] = Field(
+        "1500B",
+        description="IP bytes of a full packet. Less than two of them waiting are no reason to "
+        "mark.",
+    )
+
+
+class Bottleneck(Model):
+    """The shared link and the queue before it."""
+
+    rate: Annotated[str, Rate(1_000, 1_000_000_000_000)] = Field(
+        description='Rate of the link, IP headers included: "250mbit".'
+    )
+    buffer: Annotated[str, Room(1, 4_294_967_296)] = Field(
+        description='Size of the queue, the packet in service included: "1bdp" (of the longest '
+        'RTT), "100packets" or "2MB".'
+    )
+    drop_every_packets: Annotated[int, Integer(2, 9_223_372_036_854_775_807)] | None = Field(
+        None,
+        description="Drop every Nth data packet of each direction before it reaches the queue "
+        "(default: drop none).",
+    )
+    queue: Annotated[
+        DropTail | Codel | FqCodel | Red | Step | Pie | Dualpi2,
+        Field(discriminator="kind"),
+        BeforeValidator(tagged),
+    ] = Field(
+        DropTail(),
+        description="The queue discipline: its name, or a table of its `kind` and its parameters.",
+    )
+    delay: Annotated[str, Time(0, 100_000_000_000)] = Field(
+        "0s", description="Propagation delay behind the link, beside the `rtt` of each flow."
+    )
+    burst: Annotated[str, Size(0, 17_592_186_044_416)] = Field(
+        "0B",
+        description="What may leave at once after an idle time: the size of a token bucket, as "
+        'of Linux\'s `tbf`. "0B": a wire, on which each packet takes its time.',
+    )
+
+
+class Flow(Model):
+    """One TCP connection that always has data to send, or `count` of them."""
+
+    algorithm: str = Field(
+        description="NAME[@PRESET][:PARAMETER=VALUE,…]. NAME is an algorithm of `ackclock list` "
+        "or the path of a C file. `kernel:NAME` is the kernel's own algorithm, only "
+        "on the kernel."
+    )
+    direction: Literal["forward", "reverse"] = Field(
+        "forward",
+        description="Direction of its data: `forward` or `reverse`. With a reverse flow or "
+        "session the reverse path gets the same bottleneck, where ACKs and data "
+        "share a queue.",
+    )
+    rtt: Annotated[str, Time(1_000, 100_000_000_000, "100ms")] | None = Field(
+        None,
+        description="Round-trip propagation delay (default: the scenario's `rtt`). The delays of "
+        "the links on its way come on top.",
+    )
+    rtt_exponential: Annotated[str, Time(0, 100_000_000_000)] = Field(
+        "0s",
+        description="Mean of an extra delay added to `rtt`, drawn once per connection from an "
+        "exponential distribution.",
+    )
+    start: Annotated[str, Time(0, 3_600_000_000_000_000)] = Field(
+        "0s",
+        description="Time at which it connects; of a session: at which its first pause starts.",
+    )
+    start_spread: Annotated[str, Time(0, 3_600_000_000_000_000)] = Field(
+        "0s", description="Longest extra delay after `start`, drawn uniformly from 0 to this."
+    )
+    stop: Annotated[str, Time(0, 3_600_000_000_000_000)] | None = Field(
+        None, description="Time at which its application stops sending (default: never)."
+    )
+    size: Annotated[str, Payload(1, 1_000_000_000_000_000_000)] | None = Field(
+        None,
+        description='Data that it sends in all, of a session: the mean size of a transfer. "2MB" '
+        'or "600packets" (default: one connection without end).',
+    )
+    receive_window: Annotated[str, Size(1, 1_000_000_000_000_000)] | None = Field(
+        None, description="Receive window (default: no limit)."
+    )
+    send_buffer: Annotated[str, Size(1, 1_000_000_000_000_000)] | None = Field(
+        None, description="Sender's buffer for unacknowledged data (default: no limit)."
+    )
+    initial_ssthresh_packets: Annotated[int, Integer(2, 2_147_483_647)] | None = Field(
+        None,
+        description="ssthresh at the start, as from a route's cached metric (default: no limit).",
+    )
+    ecn: bool = Field(
+        False,
+        strict=True,
+        description="Whether both hosts use ECN (RFC 3168), if the path lets the first SYN "
+        "through.",
+    )
+    count: Annotated[int, Integer(1, 100_000)] = Field(
+        1, description="Number of flows like this one."
+    )
+
+
+class Session(Model):
+    """Background traffic, one connection after another: web traffic, downloads.
+
+    A session waits, opens a connection, sends, and starts again when all data is acknowledged.
+    """
+
+    algorithm: str = Field(
+        description="NAME[@PRESET][:PARAMETER=VALUE,…]. NAME is an algorithm of `ackclock list` "
+        "or the path of a C file. `kernel:NAME` is the kernel's own algorithm, only "
+        "on the kernel."
+    )
+    direction: Literal["forward", "reverse"] = Field(
+        "forward",
+        description="Direction of its data: `forward` or `reverse`. With a reverse flow or "
+        "session the reverse path gets the same bottleneck, where ACKs and data "
+        "share a queue.",
+    )
+    rtt: Annotated[str, Time(1_000, 100_000_000_000, "100ms")] | None = Field(
+        None,
+        description="Round-trip propagation delay (default: the scenario's `rtt`). The delays of "
+        "the links on its way come on top.",
+    )
+    rtt_exponential: Annotated[str, Time(0, 100_000_000_000)] = Field(
+        "0s",
+        description="Mean of an extra delay added to `rtt`, drawn once per connection from an "
+        "exponential distribution.",
+    )
+    start: Annotated[str, Time(0, 3_600_000_000_000_000)] = Field(
+        "0s",
+        description="Time at which it connects; of a session: at which its first pause starts.",
+    )
+    start_spread: Annotated[str, Time(0, 3_600_000_000_000_000)] = Field(
+        "0s", description="Longest extra delay after `start`, drawn uniformly from 0 to this."
+    )
+    size: Annotated[str, Payload(1, 1_000_000_000_000_000_000)] | None = Field(
+        None,
+        description='Data that it sends in all, of a session: the mean size of a transfer. "2MB" '
+        'or "600packets" (default: one connection without end).',
+    )
+    receive_window: Annotated[str, Size(1, 1_000_000_000_000_000)] | None = Field(
+        None, description="Receive window (default: no limit)."
+    )
+    send_buffer: Annotated[str, Size(1, 1_000_000_000_000_000)] | None = Field(
+        None, description="Sender's buffer for unacknowledged data (default: no limit)."
+    )
+    initial_ssthresh_packets: Annotated[int, Integer(2, 2_147_483_647)] | None = Field(
+        None,
+        description="ssthresh at the start, as from a route's cached metric (default: no limit).",
+    )
+    ecn: bool = Field(
+        False,
+        strict=True,
+        description="Whether both hosts use ECN (RFC 3168), if the path lets the first SYN "
+        "through.",
+    )
+    gap: Annotated[str, Time(0, 3_600_000_000_000_000)] = Field(
+        "0s",
+        description="Mean pause before each connection, drawn from an exponential distribution.",
+    )
+    pareto: Annotated[float, Thousandths(1_001, 100_000)] | None = Field(
+        None, description="Shape of a Pareto distribution of sizes (default: equal sizes)."
+    )
+    lognormal: Annotated[float, Thousandths(1, 10_000)] | None = Field(
+        None,
+        description="Standard deviation of the logarithm of lognormal sizes (default: equal "
+        "sizes).",
+    )
+    count: Annotated[int, Integer(1, 100_000)] = Field(
+        1, description="Number of sessions like this one."
+    )
+
+
+class ScenarioKeys(Model):
+    """What to run. It needs a duration, a bottleneck and at least one flow or session."""
+
+    duration: Annotated[str, Time(1, 3_600_000_000_000_000, "60s")] = Field(
+        description="Simulated time."
+    )
+    rtt: Annotated[str, Time(1_000, 100_000_000_000, "100ms")] | None = Field(
+        None, description="Round-trip propagation delay of each flow that has no `rtt` of its own."
+    )
+    seed: Annotated[int, Integer(0, 9_223_372_036_854_775_807)] = Field(
+        1, description="Random seed. Equal seeds give equal results."
+    )
+    profile: Literal["linux-2.6.18", "linux-2.6.25", "linux-2.6.32", "linux-6"] = Field(
+        "linux-6",
+        description="TCP stack of the hosts: `linux-6`, `linux-2.6.32`, `linux-2.6.25` or "
+        "`linux-2.6.18` (docs/profiles.md).",
+    )
+    hz: Annotated[int, Integer(24, 10_000)] = Field(
+        1000, description="Timer ticks per second of the hosts' kernel (Linux's HZ)."
+    )
+    mss: Annotated[int, Bytes(64, 65_000)] = Field(
+        1448, description="Payload of a full segment in bytes. Headers add 52 bytes."
+    )
+    jitter: Annotated[str, Time(0, 1_000_000_000, "20us")] = Field(
+        "20us",
+        description="Longest delay before a host handles an ACK, drawn uniformly from 0 to this. "
+        "It breaks phase effects, as real hosts do. ACKs keep their order.",
+    )
+    delayed_ack_segments: Annotated[int, Integer(1, 2)] = Field(
+        2, description="Full segments per ACK; 1: no delayed ACKs."
+    )
+    reads: Literal["at once", "bulk"] = Field(
+        "at once",
+        description='When the application of a receiver reads. `"at once"`: as soon as data '
+        "arrives; a receiver with `linux-6` then also acknowledges the end of each "
+        'burst. `"bulk"`: each 256 KiB (SO_RCVLOWAT).',
+    )
+    tso: bool | None = Field(
+        None,
+        strict=True,
+        description="Whether hosts send bursts that the network card cuts into packets (default: "
+        "true for `linux-6`, false for the others). With `tso`, Linux 2.6 saves data "
+        "for bursts of up to 64 KB.",
+    )
+    pacing: bool = Field(
+        False,
+        strict=True,
+        description="Whether senders space their packets at `sk_pacing_rate`, as with fq.",
+    )
+    sample_interval: Annotated[str, Time(0, 3_600_000_000_000_000, "100ms")] = Field(
+        "100ms", description='Time between two samples; "0s": no samples.'
+    )
+    bottleneck: Bottleneck
+    flows: tuple[Flow, ...] = Field(
+        (), validation_alias=AliasChoices("flow", "flows"), serialization_alias="flow"
+    )
+    sessions: tuple[Session, ...] = Field(
+        (), validation_alias=AliasChoices("session", "sessions"), serialization_alias="session"
+    )
+
+    @property
+    def flow(self) -> tuple[Flow, ...]:
+        """The same as `flows`, by its name in a scenario file."""
+        return self.flows
+
+    @property
+    def session(self) -> tuple[Session, ...]:
+        """The same as `sessions`, by its name in a scenario file."""
+        return self.sessions

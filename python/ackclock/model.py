@@ -1,0 +1,193 @@
+"""What the tables of a scenario have in common: names, errors, the canonical form."""
+
+import difflib
+import functools
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, ClassVar, NoReturn, get_args
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic.fields import FieldInfo
+from pydantic_core import ErrorDetails
+
+from ackclock.errors import AckclockError
+from ackclock.quantities import Kind
+
+
+class Model(BaseModel):
+    """A table of a scenario. It does not change, and its errors are one line."""
+
+    #: What the table is: its docstring without the meaning of each field.
+    about: ClassVar[str] = ""
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **_: Any) -> None:
+        """Gives help() the meaning of each field."""
+        cls.about = (cls.__doc__ or "").strip()
+        described = {name: field.description for name, field in cls.model_fields.items()}
+        meanings = [f"    {name}: {text}" for name, text in described.items() if text]
+        cls.__doc__ = "\n".join([f"{(cls.__doc__ or '').rstrip()}\n", *meanings])
+
+    def __init__(self, *others: object, **fields: Any) -> None:
+        if others:
+            name = type(self).__name__
+            read = "; Scenario.from_toml(PATH) reads a file" if name == "Scenario" else ""
+            raise AckclockError(f'{name}({others[0]!r}): name each field, as in rtt="40ms"{read}')
+        if "kind" in type(self).model_fields:  # is always told, so that a table can be read again
+            fields.setdefault("kind", type(self).model_fields["kind"].default)
+        try:
+            super().__init__(**fields)
+        except ValidationError as error:
+            raise AckclockError(_explain(type(self), error)) from None
+
+    def __setattr__(self, field: str, value: object) -> NoReturn:
+        kind = type(self).__name__
+        fix = "Scenario.replace and Scenario.assign return a changed scenario"
+        if kind == "Scenario":
+            fix = f"write scenario = scenario.replace({field}={value!r})"
+        raise AckclockError(f"{field} = {value!r}: a {kind} does not change; {fix}")
+
+    def canonical(self, mss: int) -> dict[str, Any]:
+        """The table with the names and the values of the canonical form; raises `ValueError`."""
+        fields = {}
+        for name, kind in _kinds(type(self)).items():
+            value = getattr(self, name)
+            if kind is None:
+                fields[name] = _canonical(value, mss)
+                continue
+            try:
+                number = None if value is None else kind.canonical(value, mss)
+                fields[name + kind.suffix] = number
+            except ValueError as error:
+                raise ValueError(f"{name} = {toml(value)}: {error}") from None
+        return fields
+
+
+def _canonical(value: Any, mss: int) -> Any:
+    if isinstance(value, tuple):
+        return [_canonical(each, mss) for each in value]
+    if not isinstance(value, Model):
+        return value
+    fields = value.canonical(mss)
+    kind = fields.pop("kind", None)
+    return fields if kind is None else {kind: fields} if fields else kind
+
+
+def tagged(value: Any) -> Any:
+    """A table of several kinds, where its kind may stand for it: "codel"."""
+    return {"kind": value} if isinstance(value, str) else value
+
+
+@functools.cache
+def _kinds(model: type[BaseModel]) -> dict[str, Kind | None]:
+    """The kind of each key, None of one that is neither a quantity nor a number."""
+    return {
+        name: next(_declared(field, field.annotation), None)
+        for name, field in model.model_fields.items()
+    }
+
+
+def _declared(field: FieldInfo, annotation: Any) -> Iterator[Kind]:
+    yield from (each for each in field.metadata if isinstance(each, Kind))
+    for each in get_args(annotation):
+        metadata = getattr(each, "__metadata__", ())
+        yield from (kind for kind in metadata if isinstance(kind, Kind))
+
+
+def kind_of(model: type[BaseModel], key: str) -> Kind:
+    """What a key with a unit, or of a number, may be."""
+    kind = _kinds(model)[key]
+    assert kind is not None, key
+    return kind
+
+
+def nearest(word: str, known: Sequence[str]) -> list[str]:
+    """The known name that `word` may misspell, or none: "rat" is near "rate", "bbr" not "bic"."""
+    return difflib.get_close_matches(word, known, 1, cutoff=0.7)
+
+
+#: What to write for a key that is a table.
+_TABLES = {
+    "bottleneck": "a table [bottleneck] with rate and buffer",
+    "flow": "one table [[flow]] per flow",
+    "session": "one table [[session]] per kind of traffic",
+}
+_TABLES |= {"flows": _TABLES["flow"], "sessions": _TABLES["session"]}
+
+#: What a missing key may look like.
+_LIKE = {
+    "duration": 'for example duration = "60s"',
+    "rate": 'for example rate = "100mbit"',
+    "buffer": 'for example buffer = "1bdp"',
+    "algorithm": 'for example algorithm = "cubic"',
+}
+
+
+def _explain(model: type[BaseModel], error: ValidationError) -> str:
+    """One line on the first thing wrong: field, value, fix."""
+    errors = sorted(error.errors(), key=lambda each: each["type"] != "extra_forbidden")
+    first = errors[0]  # a misspelt key before the one that is missing for it
+    message = first["msg"].removeprefix("Value error, ")
+    if not first["loc"]:
+        return message  # of the model as a whole: names its field itself
+    field, *rest = first["loc"]
+    name = str(field).removesuffix("s") if field in _TABLES else str(field)
+    number = [each for each in rest if isinstance(each, int)]
+    if number:
+        name += f" {number[0] + 1}"
+    match first["type"]:
+        case "value_error" if isinstance(first["ctx"]["error"], AckclockError):
+            line = f"{name}{': ' if number else '.'}{message}"  # a nested model has explained it
+        case "missing":
+            line = f"{name} is missing; write {_TABLES.get(name) or _LIKE[name]}"
+        case "extra_forbidden":
+            line = f"{field}: {_unknown_key(model, str(field))}"
+        case "union_tag_invalid":
+            line = f"{name}.{_unknown_kind(first['input']['kind'], first['ctx'])}"
+        case "tuple_type" if isinstance(first["input"], dict):
+            line = f"[{name}]: write [[{name}]] with two brackets; there may be several"
+        case _:
+            value = "None" if first["input"] is None else toml(first["input"])
+            line = f"{name} = {value}: {_fix(str(field), first) or message}"
+    return line
+
+
+def _fix(field: str, error: ErrorDetails) -> str:
+    """What to write instead of a value of the wrong type, or nothing."""
+    match error["type"]:
+        case "tuple_type" | "model_type":
+            return f"write {_TABLES[field]}"
+        case "literal_error":
+            return "choose " + str(error["ctx"]["expected"]).replace("'", '"')
+        case "union_tag_not_found" | "model_attributes_type":
+            return "write its kind in quotes, or a table with kind"
+        case "bool_type":
+            return "write true or false"
+        case "string_type":
+            return "write text in quotes"
+    return ""
+
+
+def _unknown_key(model: type[BaseModel], field: str) -> str:
+    if field in _TABLES:  # and known, by its other name
+        return f"the same as {field.removesuffix('s')}; keep one of the two"
+    known = [info.serialization_alias or name for name, info in model.model_fields.items()]
+    if near := nearest(field, known):
+        return f'unknown key; did you mean "{near[0]}"?'
+    return f"unknown key; known keys are {', '.join(known)}"
+
+
+def _unknown_kind(kind: Any, context: dict[str, Any]) -> str:
+    known = context["expected_tags"].replace("'", '"')
+    near = nearest(str(kind), re.findall(r"\w+", known))
+    fix = f'did you mean "{near[0]}"?' if near else f"choose from {known}"
+    return f"kind = {toml(kind)}: {fix}"
+
+
+def toml(value: Any) -> str:
+    """A value as in a scenario file."""
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{key} = {toml(each)}" for key, each in value.items()) + "}"
+    return json.dumps(value, ensure_ascii=False, default=str)
