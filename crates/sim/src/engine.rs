@@ -17,7 +17,7 @@ use crate::flow::{Connection, Flow, Phase};
 use crate::record::{AckSeen, EventKind, EventRow, QueueRow, RunResult};
 use crate::scenario::{Algorithms, Prepared, Scenario};
 use crate::session::Session;
-use crate::tcp::{Ack, Handshake, Marks, SenderEvent, Transmit};
+use crate::tcp::{Ack, Handshake, SenderEvent};
 use crate::topology::Topology;
 use crate::{Control, RunError};
 use ackclock_host::Snapshot;
@@ -290,8 +290,6 @@ impl<'a> Dumbbell<'a> {
     /// Sends the packets that the sender has ready, through the bottleneck to the receiver.
     #[inline]
     fn transmit(&mut self, element: usize, now_ns: u64) {
-        let full_bytes = self.scenario.packet_bytes();
-        let header_bytes = self.scenario.header_bytes;
         loop {
             let flow = &mut self.flows[element];
             let Phase::Open(connection) = &mut flow.phase else {
@@ -300,43 +298,18 @@ impl<'a> Dumbbell<'a> {
             let Some(burst) = connection.sender.poll_transmit(now_ns) else {
                 return;
             };
-            let Transmit {
-                first,
-                segments,
-                pushed,
-                marks,
-            } = burst;
-            self.census.sent += u64::from(segments);
-            let end = first + u64::from(segments);
-            for segment in first..end {
-                let flow = &mut self.flows[element];
-                let last = segment + 1 == flow.segments;
-                let bytes = if last {
-                    header_bytes + flow.last_segment_bytes
+            self.census.sent += u64::from(burst.segments);
+            let route = flow.way.data;
+            let Path::Predicted { links, losses } = &mut self.path else {
+                self.send_burst(element, now_ns, burst);
+                continue;
+            };
+            let (link, loss) = (&mut links[route], &mut losses[route]);
+            for (segment, pushed, marks) in burst.packets() {
+                let departure = if loss.drops() {
+                    None
                 } else {
-                    full_bytes
-                };
-                let pushed = pushed && segment + 1 == end;
-                let marks = Marks {
-                    cwr: marks.cwr && segment == first,
-                    ..marks
-                };
-                let route = flow.way.data;
-                let departure = if let Path::Predicted { links, losses } = &mut self.path {
-                    if losses[route].drops() {
-                        None
-                    } else {
-                        links[route].enqueue(now_ns, bytes)
-                    }
-                } else {
-                    let header = Header::Data {
-                        segment,
-                        sent_ns: now_ns,
-                        pushed,
-                        cwr: marks.cwr,
-                    };
-                    self.send(element, now_ns, route, bytes, marks.field, header);
-                    continue;
+                    link.enqueue(now_ns, flow.packet_bytes(segment))
                 };
                 let Some(departs_ns) = departure else {
                     self.hash.add(segment);

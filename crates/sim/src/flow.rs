@@ -69,20 +69,28 @@ impl AckLine {
     #[inline]
     pub(crate) fn pop(&mut self) -> Option<Ack> {
         let flying = self.acks.pop_front()?;
-        let mut ack = Ack {
+        let sacks = if flying.blocks == 0 {
+            SackBlocks::default()
+        } else {
+            self.pop_blocks(&flying)
+        };
+        Some(Ack {
             ack: flying.ack,
             echo_ns: flying.echo_ns,
-            sacks: SackBlocks::default(),
+            sacks,
             new_window: flying.new_window,
             ece: flying.ece,
-        };
-        ack.sacks.duplicate = flying.duplicate;
-        for _ in 0..flying.blocks {
-            if let Some(block) = self.blocks.pop_front() {
-                ack.sacks.push(block);
-            }
+        })
+    }
+
+    #[cold]
+    fn pop_blocks(&mut self, flying: &FlyingAck) -> SackBlocks {
+        let mut sacks = SackBlocks::default();
+        sacks.duplicate = flying.duplicate;
+        for block in self.blocks.drain(..usize::from(flying.blocks)) {
+            sacks.push(block);
         }
-        Some(ack)
+        sacks
     }
 }
 
@@ -153,7 +161,9 @@ pub(crate) struct Flow {
     pub(crate) start_ns: u64,
     pub(crate) stop_ns: u64,
     pub(crate) segments: u64,
-    pub(crate) last_segment_bytes: u32,
+    /// IP bytes of each data packet, and of the last.
+    packet_bytes: u32,
+    last_packet_bytes: u32,
     size_bytes: Option<u64>,
     pub(crate) receive_window: u64,
     pub(crate) send_buffer: u64,
@@ -212,7 +222,8 @@ impl Flow {
             start_ns: 0,
             stop_ns: flow.stop_ns.unwrap_or(NEVER),
             segments: u64::MAX,
-            last_segment_bytes: scenario.mss_bytes,
+            packet_bytes: scenario.packet_bytes(),
+            last_packet_bytes: scenario.packet_bytes(),
             size_bytes: flow.size_bytes,
             receive_window: flow
                 .receive_window_bytes
@@ -260,7 +271,8 @@ impl Flow {
         if let Some(bytes) = self.size_bytes {
             let mss = u64::from(scenario.mss_bytes);
             self.segments = bytes.div_ceil(mss);
-            self.last_segment_bytes = (bytes - (self.segments - 1) * mss) as u32;
+            let last_bytes = (bytes - (self.segments - 1) * mss) as u32;
+            self.last_packet_bytes = scenario.header_bytes + last_bytes;
         }
     }
 
@@ -320,6 +332,16 @@ impl Flow {
         }
     }
 
+    /// IP bytes of the data packet with this segment.
+    #[inline]
+    pub(crate) fn packet_bytes(&self, segment: u64) -> u32 {
+        if segment + 1 == self.segments {
+            self.last_packet_bytes
+        } else {
+            self.packet_bytes
+        }
+    }
+
     /// Gives a data packet to its receiver. `at_ns` may be in the future.
     #[inline(always)]
     pub(crate) fn arrive(
@@ -351,8 +373,8 @@ impl Flow {
         let answer = connection
             .receiver
             .handle_segment(at_ns, segment, sent_ns, pushed, last);
-        if let Some(ack) = &answer {
-            self.answer(at_ns, ack);
+        if let Some(ack) = answer {
+            self.answer(at_ns, &ack);
         }
     }
 
@@ -381,7 +403,7 @@ impl Flow {
         if una < self.segments {
             whole
         } else {
-            whole - u64::from(scenario.mss_bytes - self.last_segment_bytes)
+            whole - u64::from(self.packet_bytes - self.last_packet_bytes)
         }
     }
 

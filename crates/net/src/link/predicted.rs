@@ -15,10 +15,11 @@ use std::collections::VecDeque;
 pub struct Predicted {
     rate: ConstantRate,
     limit: Buffer,
-    /// Departure time and size of every packet waiting or in service.
-    waiting: VecDeque<(u64, u32)>,
-    waiting_bytes: u64,
-    totals: LinkTotals,
+    /// Of every packet waiting or in service: when it leaves, and the bytes accepted up to its end.
+    waiting: VecDeque<(u64, u64)>,
+    enqueued_bytes: u64,
+    dropped_packets: u64,
+    sent: Load,
 }
 
 impl Predicted {
@@ -28,8 +29,9 @@ impl Predicted {
             rate: ConstantRate::new(bottleneck.rate_bps, bottleneck.burst_bytes),
             limit: bottleneck.buffer,
             waiting: VecDeque::new(),
-            waiting_bytes: 0,
-            totals: LinkTotals::default(),
+            enqueued_bytes: 0,
+            dropped_packets: 0,
+            sent: Load::default(),
         }
     }
 
@@ -41,28 +43,24 @@ impl Predicted {
         if self.waiting.len() == self.waiting.capacity() || !self.limit.fits(self.load(), bytes) {
             self.advance(now_ns);
             if !self.limit.fits(self.load(), bytes) {
-                self.totals.dropped_packets += 1;
+                self.dropped_packets += 1;
                 return None;
             }
         }
         let departs_ns = self.rate.serve(now_ns, bytes);
-        self.waiting.push_back((departs_ns, bytes));
-        self.waiting_bytes += u64::from(bytes);
-        self.totals.enqueued_packets += 1;
+        self.enqueued_bytes += u64::from(bytes);
+        self.waiting.push_back((departs_ns, self.enqueued_bytes));
         Some(departs_ns)
     }
 
     /// Removes every packet that has left by `now_ns`.
     #[inline(never)]
     fn advance(&mut self, now_ns: u64) {
-        while let Some(&(departs_ns, bytes)) = self.waiting.front() {
-            if departs_ns > now_ns {
-                break;
-            }
-            self.waiting.pop_front();
-            self.waiting_bytes -= u64::from(bytes);
-            self.totals.sent_packets += 1;
-            self.totals.sent_bytes += u64::from(bytes);
+        let left = |&&(departs_ns, _): &&(u64, u64)| departs_ns <= now_ns;
+        let packets = self.waiting.iter().take_while(left).count();
+        if let Some((_, bytes)) = self.waiting.drain(..packets).next_back() {
+            self.sent.packets += packets as u64;
+            self.sent.bytes = bytes;
         }
     }
 
@@ -70,16 +68,23 @@ impl Predicted {
     fn load(&self) -> Load {
         Load {
             packets: self.waiting.len() as u64,
-            bytes: self.waiting_bytes,
+            bytes: self.enqueued_bytes - self.sent.bytes,
         }
     }
 
     /// The queue and the totals at `now_ns`.
     pub fn state(&mut self, now_ns: u64) -> LinkState {
         self.advance(now_ns);
+        let queue = self.load();
         LinkState {
-            queue: self.load(),
-            totals: self.totals,
+            queue,
+            totals: LinkTotals {
+                enqueued_packets: self.sent.packets + queue.packets,
+                dropped_packets: self.dropped_packets,
+                sent_packets: self.sent.packets,
+                sent_bytes: self.sent.bytes,
+                ..LinkTotals::default()
+            },
         }
     }
 }

@@ -5,7 +5,7 @@
 use super::{Dumbbell, Path};
 use crate::census::{Census, TraceHash};
 use crate::flow::{Flow, Phase};
-use crate::tcp::{Ack, Marks};
+use crate::tcp::{Ack, Marks, Transmit};
 use ackclock_net::network::{Exit, Transit};
 use ackclock_net::queue::{Cause, Ecn, Ledger, Packet};
 
@@ -80,6 +80,22 @@ impl Ledger<Transit<Segment>> for Losses<'_> {
 }
 
 impl Dumbbell<'_> {
+    /// Sends the packets of a burst.
+    #[inline(never)]
+    pub(super) fn send_burst(&mut self, element: usize, now_ns: u64, burst: Transmit) {
+        for (segment, pushed, marks) in burst.packets() {
+            let flow = &self.flows[element];
+            let (route, bytes) = (flow.way.data, flow.packet_bytes(segment));
+            let header = Header::Data {
+                segment,
+                sent_ns: now_ns,
+                pushed,
+                cwr: marks.cwr,
+            };
+            self.send(element, now_ns, route, bytes, marks.field, header);
+        }
+    }
+
     /// Sends a packet of a flow on a route.
     pub(super) fn send(
         &mut self,

@@ -53,6 +53,21 @@ pub struct Transmit {
     pub marks: Marks,
 }
 
+impl Transmit {
+    /// Its packets: the segment of each, whether it has the PSH flag, and its marks.
+    #[inline]
+    pub fn packets(self) -> impl Iterator<Item = (u64, bool, Marks)> {
+        let end = self.first + u64::from(self.segments);
+        (self.first..end).map(move |segment| {
+            let marks = Marks {
+                cwr: self.marks.cwr && segment == self.first,
+                ..self.marks
+            };
+            (segment, self.pushed && segment + 1 == end, marks)
+        })
+    }
+}
+
 /// An ACK: what a receiver tells a sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ack {

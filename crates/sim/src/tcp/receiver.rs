@@ -470,21 +470,23 @@ impl Receiver {
         let steps = self.clamped && self.rcv_nxt - self.last_ack_sent >= WINDOW_STEP_SEGMENTS;
         let new_window = steps || self.last_ack_sent == 0;
         self.last_ack_sent = self.rcv_nxt;
-        let mut ack = Ack {
+        let sacks = if self.blocks[0].1 > 0 || self.duplicate.is_some() {
+            self.report()
+        } else {
+            SackBlocks::default()
+        };
+        Ack {
             ack: self.rcv_nxt,
             echo_ns: self.ts_recent_ns,
-            sacks: SackBlocks::default(),
+            sacks,
             new_window,
             ece: self.echo.is_some_and(Echo::is_due),
-        };
-        if self.blocks[0].1 > 0 || self.duplicate.is_some() {
-            self.report(&mut ack.sacks);
         }
-        ack
     }
 
     #[cold]
-    fn report(&mut self, sacks: &mut SackBlocks) {
+    fn report(&mut self) -> SackBlocks {
+        let mut sacks = SackBlocks::default();
         if let Some(range) = self.duplicate.take() {
             sacks.duplicate = true;
             sacks.push(range);
@@ -492,6 +494,7 @@ impl Receiver {
         for block in self.blocks.iter().filter(|block| block.1 > 0) {
             sacks.push(*block);
         }
+        sacks
     }
 }
 
