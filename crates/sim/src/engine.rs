@@ -240,13 +240,13 @@ impl<'a> Dumbbell<'a> {
         };
         if connection.receiver.poll_timeout() <= now_ns {
             if let Some(ack) = connection.receiver.handle_timeout(now_ns) {
-                self.acknowledge(element, now_ns, &ack);
+                self.acknowledge(element, now_ns, ack);
             }
             return Ok(());
         }
         if connection.answers.first_at_ns() <= now_ns {
             if let Some(ack) = connection.answers.pop() {
-                self.acknowledge(element, now_ns, &ack);
+                self.acknowledge(element, now_ns, ack);
                 return Ok(());
             }
         }
@@ -305,7 +305,7 @@ impl<'a> Dumbbell<'a> {
                 continue;
             };
             let (link, loss) = (&mut links[route], &mut losses[route]);
-            for (segment, pushed, marks) in burst.packets() {
+            for segment in burst.range() {
                 let departure = if loss.drops() {
                     None
                 } else {
@@ -319,13 +319,13 @@ impl<'a> Dumbbell<'a> {
                 };
                 self.hash.add(departs_ns);
                 self.census.received += 1;
-                flow.arrive(departs_ns + flow.forth_ns, segment, now_ns, pushed, marks);
+                flow.arrive(departs_ns + flow.forth_ns, now_ns, segment, &burst);
             }
         }
     }
 
     /// Sends an ACK of a receiver, through the queue on the way back if there is one.
-    fn acknowledge(&mut self, element: usize, now_ns: u64, ack: &Ack) {
+    fn acknowledge(&mut self, element: usize, now_ns: u64, ack: Ack) {
         let flow = &mut self.flows[element];
         let Some(route) = flow.way.acks else {
             flow.fly(now_ns, ack);
@@ -340,14 +340,8 @@ impl<'a> Dumbbell<'a> {
         };
         let bytes = ACK_BYTES + option;
         let Path::Predicted { links, .. } = &mut self.path else {
-            self.send(
-                element,
-                now_ns,
-                route,
-                bytes,
-                Ecn::NotEct,
-                Header::Ack(Box::new(*ack)),
-            );
+            let header = Header::Ack(ack);
+            self.send(element, now_ns, route, bytes, Ecn::NotEct, header);
             return;
         };
         match links[route].enqueue(now_ns, bytes) {

@@ -5,7 +5,7 @@ use crate::record::{EventCounts, FlowRow, SampleRow, SessionRow, State, Transfer
 use crate::scenario::{self, Flow as FlowScenario, Scenario};
 use crate::session::Session;
 use crate::tcp::profile::{Kernel, Reads, Switches};
-use crate::tcp::{Ack, Clock, FlowLimits, Handshake, Marks, Range, Receiver, SackBlocks, Sender};
+use crate::tcp::{Ack, Clock, FlowLimits, Handshake, Receiver, Sender, Transmit};
 use crate::topology::Way;
 use ackclock_host::{Configured, CongestionControl, HostConfig, TCP_INFINITE_SSTHRESH};
 use ackclock_net::line::Line;
@@ -16,81 +16,29 @@ use std::collections::VecDeque;
 /// `SO_RCVLOWAT` of an application that reads in bulk.
 const BULK_READ_BYTES: u64 = 262_144;
 
-/// ACKs on their way, in order. Most ACKs have no SACK blocks, so blocks have a queue of their own.
+/// ACKs on their way, in order, and when each arrives.
 #[derive(Debug, Default)]
-pub(crate) struct AckLine {
-    acks: VecDeque<FlyingAck>,
-    blocks: VecDeque<Range>,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct FlyingAck {
-    at_ns: u64,
-    ack: u64,
-    echo_ns: u64,
-    blocks: u8,
-    duplicate: bool,
-    new_window: bool,
-    ece: bool,
-}
+pub(crate) struct AckLine(VecDeque<(u64, Ack)>);
 
 impl AckLine {
     #[inline]
-    pub(crate) fn push(&mut self, at_ns: u64, ack: &Ack) {
-        if !ack.sacks.is_empty() {
-            self.push_blocks(&ack.sacks);
-        }
-        self.acks.push_back(FlyingAck {
-            at_ns,
-            ack: ack.ack,
-            echo_ns: ack.echo_ns,
-            blocks: ack.sacks.len(),
-            duplicate: ack.sacks.duplicate,
-            new_window: ack.new_window,
-            ece: ack.ece,
-        });
-    }
-
-    #[cold]
-    fn push_blocks(&mut self, sacks: &SackBlocks) {
-        self.blocks.extend(sacks.as_slice());
+    pub(crate) fn push(&mut self, at_ns: u64, ack: Ack) {
+        self.0.push_back((at_ns, ack));
     }
 
     /// How many ACKs are on their way.
     pub(crate) fn len(&self) -> u64 {
-        self.acks.len() as u64
+        self.0.len() as u64
     }
 
     #[inline]
     pub(crate) fn first_at_ns(&self) -> u64 {
-        self.acks.front().map_or(NEVER, |ack| ack.at_ns)
+        self.0.front().map_or(NEVER, |&(at_ns, _)| at_ns)
     }
 
     #[inline]
     pub(crate) fn pop(&mut self) -> Option<Ack> {
-        let flying = self.acks.pop_front()?;
-        let sacks = if flying.blocks == 0 {
-            SackBlocks::default()
-        } else {
-            self.pop_blocks(&flying)
-        };
-        Some(Ack {
-            ack: flying.ack,
-            echo_ns: flying.echo_ns,
-            sacks,
-            new_window: flying.new_window,
-            ece: flying.ece,
-        })
-    }
-
-    #[cold]
-    fn pop_blocks(&mut self, flying: &FlyingAck) -> SackBlocks {
-        let mut sacks = SackBlocks::default();
-        sacks.duplicate = flying.duplicate;
-        for block in self.blocks.drain(..usize::from(flying.blocks)) {
-            sacks.push(block);
-        }
-        sacks
+        Some(self.0.pop_front()?.1)
     }
 }
 
@@ -342,16 +290,9 @@ impl Flow {
         }
     }
 
-    /// Gives a data packet to its receiver. `at_ns` may be in the future.
+    /// Gives the packet of a burst with this segment to its receiver. `at_ns` may be in the future.
     #[inline(always)]
-    pub(crate) fn arrive(
-        &mut self,
-        at_ns: u64,
-        segment: u64,
-        sent_ns: u64,
-        pushed: bool,
-        marks: Marks,
-    ) {
+    pub(crate) fn arrive(&mut self, at_ns: u64, sent_ns: u64, segment: u64, burst: &Transmit) {
         let last = segment + 1 == self.segments;
         while let Phase::Open(connection) = &mut self.phase {
             let timeout_ns = connection.receiver.poll_timeout();
@@ -360,27 +301,27 @@ impl Flow {
                 break;
             }
             if let Some(ack) = connection.receiver.handle_timeout(timeout_ns) {
-                self.answer(timeout_ns, &ack);
+                self.answer(timeout_ns, ack);
             }
         }
-        let pushed = pushed && self.kernel.pushes_bursts;
+        let pushed = self.kernel.pushes_bursts && burst.pushes(segment);
         let Phase::Open(connection) = &mut self.phase else {
             return;
         };
         if self.ecn {
-            connection.receiver.note_marks(marks);
+            connection.receiver.note_marks(burst.marks_of(segment));
         }
         let answer = connection
             .receiver
             .handle_segment(at_ns, segment, sent_ns, pushed, last);
         if let Some(ack) = answer {
-            self.answer(at_ns, &ack);
+            self.answer(at_ns, ack);
         }
     }
 
     /// Queues an ACK that the receiver will send.
     #[inline]
-    fn answer(&mut self, at_ns: u64, ack: &Ack) {
+    fn answer(&mut self, at_ns: u64, ack: Ack) {
         if self.way.acks.is_none() {
             self.fly(at_ns, ack);
         } else if let Phase::Open(connection) = &mut self.phase {
@@ -391,7 +332,7 @@ impl Flow {
     /// Sends an ACK to the sender. It takes the propagation delay and the host's jitter, and never
     /// overtakes another ACK.
     #[inline(never)]
-    pub(crate) fn fly(&mut self, at_ns: u64, ack: &Ack) {
+    pub(crate) fn fly(&mut self, at_ns: u64, ack: Ack) {
         let arrives_ns = self.back.arrives_ns(at_ns);
         if let Phase::Open(connection) = &mut self.phase {
             connection.acks.push(arrives_ns, ack);

@@ -198,7 +198,7 @@ fn acks_are_quick_after_a_pause() {
 fn a_duplicate_is_reported() {
     let mut script = Script::new();
     let ack = script.segment(7).unwrap();
-    assert!(ack.sacks.duplicate);
+    assert!(ack.sacks.has_duplicate());
     assert_eq!(
         (ack.ack, blocks(Some(ack)), script.receiver.duplicates()),
         (20, vec![(7, 8)], 1)

@@ -33,8 +33,7 @@ pub(crate) enum Header {
         pushed: bool,
         cwr: bool,
     },
-    /// In a box, because it is much larger than the others.
-    Ack(Box<Ack>),
+    Ack(Ack),
 }
 
 /// Counts the packets that queues drop.
@@ -83,16 +82,16 @@ impl Dumbbell<'_> {
     /// Sends the packets of a burst.
     #[inline(never)]
     pub(super) fn send_burst(&mut self, element: usize, now_ns: u64, burst: Transmit) {
-        for (segment, pushed, marks) in burst.packets() {
+        for segment in burst.range() {
             let flow = &self.flows[element];
             let (route, bytes) = (flow.way.data, flow.packet_bytes(segment));
             let header = Header::Data {
                 segment,
                 sent_ns: now_ns,
-                pushed,
-                cwr: marks.cwr,
+                pushed: burst.pushes(segment),
+                cwr: burst.marks_of(segment).cwr,
             };
-            self.send(element, now_ns, route, bytes, marks.field, header);
+            self.send(element, now_ns, route, bytes, burst.marks.field, header);
         }
     }
 
@@ -179,17 +178,22 @@ impl Dumbbell<'_> {
                 self.hash.add(at_ns);
                 self.census.received += 1;
                 if current {
-                    let marks = Marks {
-                        field: packet.ecn,
-                        cwr,
+                    let burst = Transmit {
+                        first: segment,
+                        segments: 1,
+                        pushed,
+                        marks: Marks {
+                            field: packet.ecn,
+                            cwr,
+                        },
                     };
-                    flow.arrive(at_ns + flow.forth_ns, segment, sent_ns, pushed, marks);
+                    flow.arrive(at_ns + flow.forth_ns, sent_ns, segment, &burst);
                 } else {
                     // Its session has had all its data before.
                     self.census.duplicates += 1;
                 }
             }
-            Header::Ack(ack) if current => flow.fly(at_ns, &ack),
+            Header::Ack(ack) if current => flow.fly(at_ns, ack),
             Header::Ack(_) => self.census.acks_on_the_way += 1,
             Header::Syn { answered: true } if current => {
                 let two_way = flow.way.acks.is_some();

@@ -54,22 +54,30 @@ pub struct Transmit {
 }
 
 impl Transmit {
-    /// Its packets: the segment of each, whether it has the PSH flag, and its marks.
+    /// Its segments.
     #[inline]
-    pub fn packets(self) -> impl Iterator<Item = (u64, bool, Marks)> {
-        let end = self.first + u64::from(self.segments);
-        (self.first..end).map(move |segment| {
-            let marks = Marks {
-                cwr: self.marks.cwr && segment == self.first,
-                ..self.marks
-            };
-            (segment, self.pushed && segment + 1 == end, marks)
-        })
+    pub fn range(&self) -> std::ops::Range<u64> {
+        self.first..self.first + u64::from(self.segments)
+    }
+
+    /// Whether the packet with this segment has the PSH flag.
+    #[inline]
+    pub fn pushes(&self, segment: u64) -> bool {
+        self.pushed && segment + 1 == self.range().end
+    }
+
+    /// The marks of the packet with this segment.
+    #[inline]
+    pub fn marks_of(&self, segment: u64) -> Marks {
+        Marks {
+            cwr: self.marks.cwr && segment == self.first,
+            ..self.marks
+        }
     }
 }
 
 /// An ACK: what a receiver tells a sender.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ack {
     /// The next segment that the receiver expects: all segments below have arrived.
     pub ack: u64,
@@ -83,39 +91,49 @@ pub struct Ack {
     pub ece: bool,
 }
 
-/// Up to three SACK blocks: as many as fit beside timestamps.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct SackBlocks {
+/// Up to three SACK blocks: as many as fit beside timestamps. Most ACKs have none and stay small.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SackBlocks(Option<Box<Blocks>>);
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Blocks {
     blocks: [Range; 3],
-    len: u8,
-    /// The first block reports a duplicate (RFC 2883).
-    pub duplicate: bool,
+    len: usize,
+    duplicate: bool,
 }
 
 impl SackBlocks {
-    /// Adds a block if there is room.
-    pub fn push(&mut self, block: Range) {
-        if let Some(slot) = self.blocks.get_mut(usize::from(self.len)) {
+    /// The blocks that there is room for. `duplicate`: the first reports a duplicate (RFC 2883).
+    pub fn new(blocks: impl IntoIterator<Item = Range>, duplicate: bool) -> Self {
+        let mut new = Blocks {
+            duplicate,
+            ..Blocks::default()
+        };
+        for (slot, block) in new.blocks.iter_mut().zip(blocks) {
             *slot = block;
-            self.len += 1;
+            new.len += 1;
         }
+        Self((new.len > 0).then(|| Box::new(new)))
     }
 
     /// The blocks.
     #[inline]
     pub fn as_slice(&self) -> &[Range] {
-        &self.blocks[..usize::from(self.len)]
+        match &self.0 {
+            Some(blocks) => &blocks.blocks[..blocks.len],
+            None => &[],
+        }
     }
 
-    /// How many blocks there are.
+    /// Whether the first block reports a duplicate (RFC 2883).
     #[inline]
-    pub fn len(&self) -> u8 {
-        self.len
+    pub fn has_duplicate(&self) -> bool {
+        self.0.as_ref().is_some_and(|blocks| blocks.duplicate)
     }
 
     /// Whether there are no blocks.
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.len == 0
+        self.0.is_none()
     }
 }

@@ -486,15 +486,9 @@ impl Receiver {
 
     #[cold]
     fn report(&mut self) -> SackBlocks {
-        let mut sacks = SackBlocks::default();
-        if let Some(range) = self.duplicate.take() {
-            sacks.duplicate = true;
-            sacks.push(range);
-        }
-        for block in self.blocks.iter().filter(|block| block.1 > 0) {
-            sacks.push(*block);
-        }
-        sacks
+        let duplicate = self.duplicate.take();
+        let known = self.blocks.iter().filter(|block| block.1 > 0);
+        SackBlocks::new(duplicate.iter().chain(known).copied(), duplicate.is_some())
     }
 }
 

@@ -221,7 +221,7 @@ impl Sender {
         let mut flags = AckFlags {
             una_advanced,
             data_sacked: delivery.data_sacked,
-            duplicate_sack: ack.sacks.duplicate,
+            duplicate_sack: ack.sacks.has_duplicate(),
             original_delivered: delivery.original_delivered,
             lost_retransmission: false,
             set_timer: false,
@@ -308,7 +308,7 @@ impl Sender {
     /// `tcp_sacktag_write_queue`.
     fn tag_sacked(&mut self, ack: &Ack, delivery: &mut Delivery) {
         let mut blocks = ack.sacks.as_slice();
-        if ack.sacks.duplicate {
+        if ack.sacks.has_duplicate() {
             let (start, end) = blocks[0];
             // `tcp_dsack_seen`: a needless retransmission was delivered.
             self.duplicates += end - start;

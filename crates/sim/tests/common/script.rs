@@ -84,18 +84,13 @@ impl Script {
         echo_ns: u64,
     ) -> &mut Self {
         self.now_ns += wait_ms * MS;
-        let mut sacks = SackBlocks::default();
-        sacks.duplicate = duplicate;
-        for &block in blocks {
-            sacks.push(block);
-        }
         self.sender.handle_ack(
             self.now_ns,
             &Ack {
                 ece: false,
                 ack,
                 echo_ns,
-                sacks,
+                sacks: SackBlocks::new(blocks.iter().copied(), duplicate),
                 new_window: false,
             },
         );

@@ -205,7 +205,7 @@ pub fn run(path: &Wild, algorithm: &str, totals: &mut Totals, mut watch: impl Fn
                 for _ in 0..1 + u32::from(copied) {
                     number += 1;
                     line.push(Reverse((ack_free_ns, number)));
-                    arrivals.insert(number, Arrival::Ack(ack));
+                    arrivals.insert(number, Arrival::Ack(ack.clone()));
                 }
             }
             for (what, cwnd, in_flight) in sender.take_events() {

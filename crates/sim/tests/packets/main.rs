@@ -120,15 +120,10 @@ fn send(script: &Script) -> Vec<Seen> {
                 original,
                 ece,
             } => {
-                let mut blocks = SackBlocks::default();
-                blocks.duplicate = *duplicate;
-                for block in sacks {
-                    blocks.push(*block);
-                }
                 let ack = Ack {
                     ack: *ack,
                     echo_ns: sending.echo.of(*ack, *original),
-                    sacks: blocks,
+                    sacks: SackBlocks::new(sacks.iter().copied(), *duplicate),
                     new_window: false,
                     ece: *ece,
                 };
@@ -185,7 +180,7 @@ fn receive(script: &Script) -> Vec<Seen> {
             output: Output::Ack {
                 ack: ack.ack,
                 sacks: ack.sacks.as_slice().to_vec(),
-                duplicate: ack.sacks.duplicate,
+                duplicate: ack.sacks.has_duplicate(),
                 ece: ack.ece,
             },
         }));

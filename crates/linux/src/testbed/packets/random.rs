@@ -112,7 +112,7 @@ pub(super) fn script(seed: u64, lost: [u64; 2], queue: u64) -> Script {
             let input = Input::Ack {
                 ack: ack.ack,
                 sacks: ack.sacks.as_slice().to_vec(),
-                duplicate: ack.sacks.duplicate,
+                duplicate: ack.sacks.has_duplicate(),
                 original: false,
                 ece: false,
             };
