@@ -51,10 +51,12 @@ OTHER_KINDS = {
     "Flow.size_bytes": ("Payload", "str"),
     "Bottleneck.buffer": ("Room", "str"),
 }
-#: Fields that are not keys: `Scenario.resolve` fills them, or they have no way to be written yet.
-NO_KEYS = {"Scenario.header_bytes", "Scenario.links", "Flow.route", "Flow.back"}
+#: Fields that are not keys: `Scenario.resolve` fills them.
+NO_KEYS = {"Scenario.header_bytes"}
 #: Keys that may be missing though the canonical field may not: `Scenario.resolve` fills it.
 OPTIONAL = {"Scenario.tso", "Flow.rtt_ns"}
+#: A table that may be missing, and that `Scenario` fills: always there for its readers.
+FILLED = {"Scenario.bottleneck"}
 #: Names in the canonical form, and how people write them.
 NAMES = {"at_once": "at once"}
 
@@ -108,7 +110,11 @@ class Keys:
         if tag:
             keys.insert(0, (tag_field(tag), False))
         # What must be given comes first, tables last, as a reader wants to see them.
-        tables = [text for text, _ in keys if "tuple[" in text or re.match(r"\w+: [A-Z]\w+$", text)]
+        tables = [
+            text
+            for text, _ in keys
+            if re.match(r"\w+: (tuple\[)?[A-Z]\w+(, \.\.\.\])?( =|$)", text)
+        ]
         keys = [(text, required) for text, required in keys if text not in tables]
         ordered = [text for text, required in keys if required]
         ordered += [text for text, required in keys if not required] + tables
@@ -116,7 +122,7 @@ class Keys:
         doc = docstring(of.get("description", name))
         body = "\n    ".join(ordered)
         self.classes[name] = f"class {title}(Model):\n    {doc}\n\n    {body}\n" + "".join(
-            alias_property(text) for text in tables if "tuple[" in text
+            alias_property(text) for text in tables if "AliasChoices" in text
         )
 
     def keys(self, name: str) -> Iterator[tuple[str, bool]]:
@@ -183,14 +189,18 @@ class Keys:
         if optional:
             annotation += " | None"
             settings.setdefault("default", "None")
-        if "tuple[" in annotation:
+        if "tuple[" in annotation and "Annotated" not in annotation:
             one = key.removesuffix("s")
             return (
                 f'{key}: {annotation} = Field((), validation_alias=AliasChoices("{one}", "{key}"), '
                 f'serialization_alias="{one}")'
             ), False
+        if path in FILLED:
+            return f"{key}: {annotation} = Field(None)  # type: ignore[assignment]", False
         if of.get("$ref") and target.get("properties") and not optional:
             return f"{key}: {annotation}", True
+        if "tuple[" in annotation:
+            settings["default"] = "()"
         required = "default" not in settings
         default = [] if required else [settings.pop("default")]
         more = [f"{name}={text}" for name, text in settings.items()]
@@ -203,6 +213,9 @@ class Keys:
             case {"type": "boolean"}:
                 settings["strict"] = "True"
                 annotation = "bool"
+            case {"type": "array", "items": {"type": "integer"} as item}:
+                limits = f"{item['minimum']:_}, {item['maximum']:_}"
+                annotation = f"tuple[Annotated[int, Integer({limits})], ...]"
             case {"type": "array"}:
                 annotation = f"tuple[{self.reference(target['items'])}, ...]"
             case {"type": "object"}:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ackclock import AckclockError, Bottleneck, Flow, Scenario, _core, units
+from ackclock import AckclockError, Bottleneck, Flow, Scenario, _core, run, units
 from conftest import ROOT
 
 
@@ -196,6 +196,15 @@ EXTREMES = [
     {"session": [{"algorithm": "reno", "size": "1B", "pareto": 100, "rtt_exponential": "100s"}]},
     {"flow": [{"algorithm": "reno", "receive_window": "65kB", "send_buffer": "1000000GB"}]},
 ]
+LINK = {"rate": "12mbit", "buffer": "1bdp"}
+
+
+def two_links(**keys):
+    """What changes in FIELDS for two links; `keys` are of the flow, `buffer` is of link 2."""
+    second = LINK | {"buffer": keys.pop("buffer", "1bdp")}
+    return {"bottleneck": None, "link": [LINK, second], "flow": [{"algorithm": "reno"} | keys]}
+
+
 WEB = {"algorithm": "reno", "gap": "1s", "size": "6packets", "pareto": 1.2}
 FIELDS = {
     "duration": "10s",
@@ -203,6 +212,58 @@ FIELDS = {
     "bottleneck": {"rate": "10mbit", "buffer": "100packets"},
     "flow": [{"algorithm": "reno"}],
 }
+
+
+TWO = {key: value for key, value in FIELDS.items() if key != "bottleneck"} | {"link": [LINK, LINK]}
+
+
+def buffers(scenario):
+    resolved = json.loads(scenario.resolve())
+    return [link["buffer"] for link in (resolved["bottleneck"], *resolved.get("links", ()))]
+
+
+def test_links_in_series(tmp_path):
+    """Without a route, data passes every link; a BDP is of the flows that pass the link."""
+    slow = LINK | {"rate": "6mbit", "delay": "5ms"}
+    flows = [{"algorithm": "reno"}, {"algorithm": "reno", "route": [1], "rtt": "20ms"}]
+    scenario = Scenario.parse(TWO | {"link": [LINK, slow], "flow": flows})
+    assert scenario.bottleneck == scenario.links[0] == scenario.link[0]
+    # 20 ms of 12 Mb/s, and 10 + 5 ms of 6 Mb/s, in packets of 1500 bytes.
+    assert buffers(scenario) == [{"packets": 20}, {"packets": 8}]
+    assert json.loads(scenario.resolve())["flows"][1]["route"] == [1]
+    path = tmp_path / "scenario.toml"
+    path.write_text(scenario.to_toml())
+    assert Scenario.from_toml(path) == scenario == scenario.replace(seed=1)
+    result = run(scenario)
+    first, second = (result.queues.filter(queue=number)["sent_bytes"][-1] for number in (1, 2))
+    delivered = result.flows["delivered_bytes"]
+    assert delivered[0] < second < 7_500_000 < delivered.sum() < first
+
+
+def test_settings_of_links():
+    scenario = Scenario.parse(TWO)
+    changed = scenario.assign("link.buffer=9packets", "link.2.queue=codel", "link.2.delay=1ms")
+    assert buffers(changed) == [{"packets": 9}] * 2
+    assert [link.delay for link in changed.links] == ["0s", "1ms"]
+    changed = changed.assign("link.2.queue.target=1ms")
+    assert [link.queue.kind for link in changed.links] == ["drop_tail", "codel"]
+    with pytest.raises(AckclockError, match=r"write link\.1\.rate"):
+        changed.assign("bottleneck.rate=1mbit")
+    assert len(scenario.replace(links=[LINK] * 3).links) == 3
+
+
+def test_a_queue_in_time():
+    """What the link carries in 40 ms."""
+    scenario = Scenario.parse(FIELDS | {"bottleneck": LINK | {"buffer": "40ms"}})
+    assert buffers(scenario) == [{"bytes": 60_000}]
+
+
+def test_one_link_is_a_bottleneck():
+    short = Scenario.parse(FIELDS)
+    long = Scenario.parse(
+        {k: v for k, v in FIELDS.items() if k != "bottleneck"} | {"link": [FIELDS["bottleneck"]]}
+    )
+    assert short.resolve() == long.resolve()
 
 
 @pytest.mark.parametrize("extreme", EXTREMES, ids=str)
@@ -292,6 +353,17 @@ def test_what_python_accepts_the_engine_accepts(extreme):
             {"bottleneck": CODEL | {"queue": {"kind": "codel", "limit": 1}}},
             ["queue.limit: unknown"],
         ),
+        ({"link": [LINK]}, ["bottleneck and link", "keep one"]),
+        ({"bottleneck": None, "link": [{"rate": "1mbit"}]}, ["link 1: buffer is missing"]),
+        ({"bottleneck": None, "link": LINK}, ["[link]: write [[link]] with two brackets"]),
+        ({"bottleneck": None}, ["bottleneck is missing", "[[link]]"]),
+        (two_links(buffer="0.01bdp"), ["link 2: buffer"]),
+        (two_links(route=[1, 3]), ["flow 1: route = [1, 3]", "no link 3", "from 1 to 2"]),
+        (two_links(back=[1, 2, 1]), ["flow 1: back = [1, 2, 1]", "link 1 is there twice", "loop"]),
+        (two_links(route=[1]), ["link 2: no flow passes it", "the route of a flow"]),
+        (two_links(route=[0]), ["flow 1: number 1 of route = 0", "from 1 to"]),
+        (two_links(route="1"), ["flow 1: route", "like route = [1, 2]"]),
+        (two_links(direction="reverse"), ["flow 1: direction", "route and back"]),
         ({"bottleneck": "fast"}, ['bottleneck = "fast": write a table [bottleneck]']),
         ({"bottleneck": {"rate": "1mbit", "buffer": "0.5packets"}}, ["whole number of packets"]),
     ],

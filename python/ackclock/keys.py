@@ -247,8 +247,9 @@ class Bottleneck(Model):
         description='Rate of the link, IP headers included: "250mbit".'
     )
     buffer: Annotated[str, Room(1, 4_294_967_296)] = Field(
-        description='Size of the queue, the packet in service included: "1bdp" (of the longest '
-        'RTT), "100packets" or "2MB".'
+        description='Size of the queue, the packet in service included: "100packets", "2MB", '
+        '"50ms" (what the link carries in that time) or "1bdp" (of the longest RTT '
+        "of the flows that pass it, delays of links included)."
     )
     drop_every_packets: Annotated[int, Integer(2, 9_223_372_036_854_775_807)] | None = Field(
         None,
@@ -286,6 +287,12 @@ class Flow(Model):
         description="Direction of its data: `forward` or `reverse`. With a reverse flow or "
         "session the reverse path gets the same bottleneck, where ACKs and data "
         "share a queue.",
+    )
+    route: tuple[Annotated[int, Integer(1, 1_000)], ...] = Field(
+        (), description="Numbers of the links that its data passes, in order (default: every link)."
+    )
+    back: tuple[Annotated[int, Integer(1, 1_000)], ...] = Field(
+        (), description="Numbers of the links that its ACKs pass, in order (default: none)."
     )
     rtt: Annotated[str, Time(1_000, 100_000_000_000, "100ms")] | None = Field(
         None,
@@ -349,6 +356,12 @@ class Session(Model):
         description="Direction of its data: `forward` or `reverse`. With a reverse flow or "
         "session the reverse path gets the same bottleneck, where ACKs and data "
         "share a queue.",
+    )
+    route: tuple[Annotated[int, Integer(1, 1_000)], ...] = Field(
+        (), description="Numbers of the links that its data passes, in order (default: every link)."
+    )
+    back: tuple[Annotated[int, Integer(1, 1_000)], ...] = Field(
+        (), description="Numbers of the links that its ACKs pass, in order (default: none)."
     )
     rtt: Annotated[str, Time(1_000, 100_000_000_000, "100ms")] | None = Field(
         None,
@@ -457,13 +470,21 @@ class ScenarioKeys(Model):
     sample_interval: Annotated[str, Time(0, 3_600_000_000_000_000, "100ms")] = Field(
         "100ms", description='Time between two samples; "0s": no samples.'
     )
-    bottleneck: Bottleneck
+    bottleneck: Bottleneck = Field(None)  # type: ignore[assignment]
+    links: tuple[Bottleneck, ...] = Field(
+        (), validation_alias=AliasChoices("link", "links"), serialization_alias="link"
+    )
     flows: tuple[Flow, ...] = Field(
         (), validation_alias=AliasChoices("flow", "flows"), serialization_alias="flow"
     )
     sessions: tuple[Session, ...] = Field(
         (), validation_alias=AliasChoices("session", "sessions"), serialization_alias="session"
     )
+
+    @property
+    def link(self) -> tuple[Bottleneck, ...]:
+        """The same as `links`, by its name in a scenario file."""
+        return self.links
 
     @property
     def flow(self) -> tuple[Flow, ...]:

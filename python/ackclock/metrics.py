@@ -4,6 +4,8 @@ Rates come from cumulative columns. These are interpolated where the edge of a w
 two samples, so samples need not be equally spaced. A quantity is NaN where samples are missing.
 """
 
+from typing import Any
+
 import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike, NDArray
@@ -51,9 +53,32 @@ def goodput_bps(result: Result) -> Array:
     return goodput
 
 
-def utilisation(result: Result, start_s: float = 0, stop_s: float | None = None) -> float:
-    """Share of the forward rate in use from `start_s` to `stop_s` (default: the last sample)."""
-    queues = result.queues.filter(pl.col("queue") == 1)
+def link_of(result: Result, queue: int) -> dict[str, Any]:
+    """The link of a queue, in the canonical form."""
+    resolved = result.resolved
+    links = [resolved["bottleneck"], *resolved.get("links", ())]
+    # A queue beyond the links is the bottleneck's copy on the way back.
+    return links[queue - 1] if queue <= len(links) else links[0]  # type: ignore[no-any-return]
+
+
+def discipline(result: Result, queue: int) -> str:
+    """The kind of a queue: "codel"."""
+    kind = link_of(result, queue).get("queue", "drop_tail")
+    return kind if isinstance(kind, str) else next(iter(kind))
+
+
+def utilisation(
+    result: Result, start_s: float = 0, stop_s: float | None = None, *, queue: int | None = None
+) -> float:
+    """Share of a link's rate in use from `start_s` to `stop_s` (default: the last sample).
+
+    `queue` is the link's number in the table `queues` (default: of several links, the one in most
+    use).
+    """
+    if queue is None:
+        links = range(1, 2 + len(result.resolved.get("links", ())))
+        return max(utilisation(result, start_s, stop_s, queue=number) for number in links)
+    queues = result.queues.filter(pl.col("queue") == queue)
     if queues.is_empty():
         return float("nan")
     last_s = queues["time_us"][-1] / 1e6
@@ -62,7 +87,7 @@ def utilisation(result: Result, start_s: float = 0, stop_s: float | None = None)
         return float("nan")
     edges_us = [start_s * 1e6, stop_s * 1e6]
     sent = np.interp(edges_us, *_from_zero(queues["time_us"], queues["sent_bytes"]))
-    rate_bps = result.resolved["bottleneck"]["rate_bps"]
+    rate_bps = link_of(result, queue)["rate_bps"]
     return float(8 * (sent[1] - sent[0]) / (rate_bps * (stop_s - start_s)))
 
 

@@ -5,7 +5,7 @@ import functools
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, ClassVar, NoReturn, get_args
+from typing import Any, ClassVar, NoReturn, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic.fields import FieldInfo
@@ -82,9 +82,11 @@ def tagged(value: Any) -> Any:
 
 @functools.cache
 def _kinds(model: type[BaseModel]) -> dict[str, Kind | None]:
-    """The kind of each key, None of one that is neither a quantity nor a number."""
+    """The kind of each key, None of one that is neither a quantity nor a number: of a list too."""
     return {
         name: next(_declared(field, field.annotation), None)
+        if get_origin(field.annotation) is not tuple
+        else None
         for name, field in model.model_fields.items()
     }
 
@@ -109,12 +111,13 @@ def nearest(word: str, known: Sequence[str]) -> list[str]:
 
 
 #: What to write for a key that is a table.
-_TABLES = {
+TABLES = {
     "bottleneck": "a table [bottleneck] with rate and buffer",
+    "link": "one table [[link]] with rate and buffer per link",
     "flow": "one table [[flow]] per flow",
     "session": "one table [[session]] per kind of traffic",
 }
-_TABLES |= {"flows": _TABLES["flow"], "sessions": _TABLES["session"]}
+TABLES |= {f"{name}s": TABLES[name] for name in ("link", "flow", "session")}
 
 #: What a missing key may look like.
 _LIKE = {
@@ -133,15 +136,17 @@ def _explain(model: type[BaseModel], error: ValidationError) -> str:
     if not first["loc"]:
         return message  # of the model as a whole: names its field itself
     field, *rest = first["loc"]
-    name = str(field).removesuffix("s") if field in _TABLES else str(field)
+    name = str(field).removesuffix("s") if field in TABLES else str(field)
     number = [each for each in rest if isinstance(each, int)]
-    if number:
+    if number and field in TABLES:
         name += f" {number[0] + 1}"
+    elif number:
+        name = f"number {number[0] + 1} of {name}"
     match first["type"]:
         case "value_error" if isinstance(first["ctx"]["error"], AckclockError):
             line = f"{name}{': ' if number else '.'}{message}"  # a nested model has explained it
         case "missing":
-            line = f"{name} is missing; write {_TABLES.get(name) or _LIKE[name]}"
+            line = f"{name} is missing; write {TABLES.get(name) or _LIKE[name]}"
         case "extra_forbidden":
             line = f"{field}: {_unknown_key(model, str(field))}"
         case "union_tag_invalid":
@@ -158,7 +163,7 @@ def _fix(field: str, error: ErrorDetails) -> str:
     """What to write instead of a value of the wrong type, or nothing."""
     match error["type"]:
         case "tuple_type" | "model_type":
-            return f"write {_TABLES[field]}"
+            return f"write {TABLES.get(field) or f'numbers in brackets, like {field} = [1, 2]'}"
         case "literal_error":
             return "choose " + str(error["ctx"]["expected"]).replace("'", '"')
         case "union_tag_not_found" | "model_attributes_type":
@@ -171,7 +176,7 @@ def _fix(field: str, error: ErrorDetails) -> str:
 
 
 def _unknown_key(model: type[BaseModel], field: str) -> str:
-    if field in _TABLES:  # and known, by its other name
+    if field in TABLES:  # and known, by its other name
         return f"the same as {field.removesuffix('s')}; keep one of the two"
     known = [info.serialization_alias or name for name, info in model.model_fields.items()]
     if near := nearest(field, known):

@@ -180,10 +180,10 @@ class Payload(Size):
 
 
 class Room(Kind):
-    """The size of a queue: "1bdp", "100packets" or "2MB". `low` to `high` count packets."""
+    """The size of a queue: "1bdp", "100packets", "2MB" or "50ms". `low` to `high` count packets."""
 
     def __repr__(self) -> str:
-        return '"1bdp", "100packets" or "2MB"'
+        return '"1bdp", "100packets", "2MB" or "50ms"'
 
     def check(self, value: Any) -> str:
         if not isinstance(value, str):
@@ -194,15 +194,17 @@ class Room(Kind):
             )
         return value
 
-    def resolve(self, value: str, packet_bytes: int, path_bits: Decimal) -> dict[str, int]:
-        """The size in packets or bytes; a BDP is `path_bits`, to the nearest packet.
+    def resolve(self, value: str, packet_bytes: int, rate_bps: int, rtt_ns: int) -> dict[str, int]:
+        """The size in packets or bytes: a BDP to the nearest packet, a time to the nearest byte.
 
         Raises `ValueError` if it is too small or too large.
         """
         kind, room = units.buffer(value)
         if kind == "bdp":
-            bits = room * path_bits
+            bits = room * rate_bps * rtt_ns / 10**9
             kind, room = "packets", (bits / (8 * packet_bytes)).to_integral_value(ROUND_HALF_UP)
+        elif kind == "ns":
+            kind, room = "bytes", (room * rate_bps / (8 * 10**9)).to_integral_value(ROUND_HALF_UP)
         least = self.low if kind == "packets" else packet_bytes
         if not least <= room <= self.high:
             raise ValueError(f"is {room} {kind}; choose from {least} to {self.high}")

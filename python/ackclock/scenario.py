@@ -1,6 +1,6 @@
 """Scenarios as people write them.
 
-A scenario is a dumbbell: flows and sessions of background traffic share one bottleneck.
+Flows and sessions of background traffic share a bottleneck, or pass several links in series.
 Quantities are text with a unit ("250mbit", "200ms", "1bdp"); `Scenario.resolve` turns them into
 the canonical integers that the simulator reads (``crates/sim/src/scenario.rs``).
 """
@@ -9,7 +9,6 @@ import json
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
-from decimal import Decimal
 from os import PathLike
 from pathlib import Path
 from typing import Any, ClassVar, NoReturn, Self, get_args
@@ -19,7 +18,7 @@ from pydantic import model_validator as _model_validator
 from ackclock import _core, snapshot, units
 from ackclock.errors import AckclockError
 from ackclock.keys import HEADER_BYTES, Bottleneck, Flow, ScenarioKeys, Session
-from ackclock.model import Model, kind_of, nearest, tagged, toml
+from ackclock.model import TABLES, Model, kind_of, nearest, tagged, toml
 from ackclock.quantities import Room
 
 __all__ = ["HEADER_BYTES", "KERNEL", "Bottleneck", "Flow", "Scenario", "Session"]
@@ -87,11 +86,13 @@ class Scenario(ScenarioKeys):
             return [f"{key} = {toml(value)}" for key, value in table.items()]
 
         top = self.model_dump(exclude_unset=True, exclude_none=True, by_alias=True)
-        bottleneck = top.pop("bottleneck")
-        tables = [(name, each) for name in ("flow", "session") for each in top.pop(name, ())]
-        text = [*lines(top), "", "[bottleneck]", *lines(bottleneck)]
+        names = ("link", "flow", "session")
+        tables = [(f"[[{name}]]", each) for name in names for each in top.pop(name, ())]
+        if "bottleneck" in top:
+            tables.insert(0, ("[bottleneck]", top.pop("bottleneck")))
+        text = lines(top)
         for name, each in tables:
-            text += ["", f"[[{name}]]", *lines(each)]
+            text += ["", name, *lines(each)]
         return "\n".join(text) + "\n"
 
     def replace(self, **fields: Any) -> Self:
@@ -110,9 +111,9 @@ class Scenario(ScenarioKeys):
                 raise AckclockError(f"{field}: write {fix}")
         now = self.model_dump(exclude_unset=True, by_alias=True)
         if isinstance(fields.get("bottleneck"), Mapping):
-            fields["bottleneck"] = now["bottleneck"] | dict(fields["bottleneck"])
-        for name, plural in zip(("flow", "session"), ("flows", "sessions"), strict=True):
-            if plural in fields:  # the constructor refuses both
+            fields["bottleneck"] = now.get("bottleneck", {}) | dict(fields["bottleneck"])
+        for name in ("link", "flow", "session"):
+            if f"{name}s" in fields:  # the constructor refuses both
                 now.pop(name, None)
         return self._changed(now | fields)
 
@@ -120,7 +121,7 @@ class Scenario(ScenarioKeys):
         """The same scenario after settings in text, as of the command line's `--set`.
 
         "seed=7" and "bottleneck.buffer=2bdp" set a key; "flow.algorithm=reno" sets it in every
-        flow, "flow.2.start=5s" in flow 2, as the results number flows. Sessions alike.
+        flow, "flow.2.start=5s" in flow 2, as the results number flows. Sessions and links alike.
         A key is set once, but a flow's own setting may follow the one of all flows.
         Raises `AckclockError` that names the setting and the fix.
         """
@@ -143,7 +144,10 @@ class Scenario(ScenarioKeys):
         canonical["reads"] = self.reads.replace(" ", "_")
         if self.tso is None:
             canonical["tso"] = self.profile == "linux-6"
-        canonical["bottleneck"]["buffer"] = self._buffer_room()
+        links = canonical["links"] or [canonical["bottleneck"]]
+        for link, room in zip(links, self._rooms(), strict=True):
+            link["buffer"] = room
+        canonical["bottleneck"], *canonical["links"] = links
         for name in ("flows", "sessions"):
             counted = [(fields, fields.pop("count")) for fields in canonical[name]]
             canonical[name] = [
@@ -207,24 +211,80 @@ class Scenario(ScenarioKeys):
                     raise AckclockError(f'{place}: algorithm = "{spec}": {fix}') from None
         return found
 
-    def _buffer_room(self) -> dict[str, int]:
-        """Size of the queue; a BDP is of the longest RTT."""
-        rtts = [each.rtt or self.rtt or "" for each in self.flows or self.sessions]
-        path_bits = (
-            Decimal(units.rate_bps(self.bottleneck.rate))
-            * max(map(units.duration_ns, rtts))
-            / 10**9
-        )
-        room = kind_of(Bottleneck, "buffer")
-        assert isinstance(room, Room)
-        try:
-            return room.resolve(self.bottleneck.buffer, self.mss + HEADER_BYTES, path_bits)
-        except ValueError as error:
-            raise ValueError(f'bottleneck.buffer = "{self.bottleneck.buffer}": {error}') from None
+    def _links(self) -> dict[str, Bottleneck]:
+        """The links in order, by their names in errors."""
+        return {f"link {number}: ": link for number, link in enumerate(self.links, 1)} or {
+            "bottleneck.": self.bottleneck
+        }
+
+    def _rooms(self) -> list[dict[str, int]]:
+        """Size of each link's queue; a BDP is of the longest RTT of the flows that pass it."""
+        links = self._links()
+        kind = kind_of(Bottleneck, "buffer")
+        assert isinstance(kind, Room)
+        rooms = []
+        for number, (name, link) in enumerate(links.items(), 1):
+            rtts_ns: list[int] = []
+            for tables in (self.flows, self.sessions):
+                passing = [each for each in tables if number in self._way(each)]
+                rtts_ns = rtts_ns or [self._rtt_ns(each) for each in passing]
+            if not rtts_ns:
+                raise ValueError(
+                    f"{name.removesuffix(': ')}: no flow passes it; write its number into "
+                    "the route of a flow"
+                )
+            rate_bps, packet_bytes = units.rate_bps(link.rate), self.mss + HEADER_BYTES
+            try:
+                rooms.append(kind.resolve(link.buffer, packet_bytes, rate_bps, max(rtts_ns)))
+            except ValueError as error:
+                raise ValueError(f'{name}buffer = "{link.buffer}": {error}') from None
+        return rooms
+
+    def _way(self, flow: Flow | Session) -> tuple[int, ...]:
+        """The numbers of the links that the data of a flow passes, then those of its ACKs."""
+        directions = {
+            *(each.direction for each in self.flows),
+            *(s.direction for s in self.sessions),
+        }
+        if "reverse" in directions:
+            return 1, 1  # the bottleneck, and its copy on the way back
+        return (flow.route or tuple(range(1, len(self._links()) + 1))) + flow.back
+
+    def _rtt_ns(self, flow: Flow | Session) -> int:
+        """Propagation delay of a flow with that of the links on its way."""
+        delays_ns = [units.duration_ns(link.delay) for link in self._links().values()]
+        own_ns = units.duration_ns(flow.rtt or self.rtt or "")
+        return own_ns + sum(delays_ns[number - 1] for number in self._way(flow))
+
+    def _check_route(self, name: str, flow: Flow | Session) -> None:
+        most = len(self._links())
+        for key in ("route", "back"):
+            route = getattr(flow, key)
+            for link in route:
+                if link > most:
+                    fix = f"there is no link {link}; choose from 1 to {most}"
+                elif route.count(link) > 1:
+                    fix = f"link {link} is there twice; a route has no loop"
+                else:
+                    continue
+                raise ValueError(f"{name}: {key} = {toml(route)}: {fix}")
+        if flow.direction == "reverse" and (self.links or flow.route or flow.back):
+            raise ValueError(
+                f'{name}: direction = "reverse": is of a [bottleneck] that both directions share; '
+                "with [[link]] tables write route and back instead"
+            )
 
     @_model_validator(mode="after")
     def _check(self) -> Self:
         duration_ns = units.duration_ns(self.duration)
+        if self.links:
+            if "bottleneck" in self.model_fields_set:
+                raise ValueError(
+                    "bottleneck and link: keep one; [bottleneck] is the short form of one [[link]]"
+                )
+            self.__dict__["bottleneck"] = self.links[0]
+        elif "bottleneck" not in self.model_fields_set:
+            raise ValueError(f"bottleneck is missing; write {TABLES['bottleneck']}, or [[link]]")
         if not self.flows and not self.sessions:
             raise ValueError("no flows: add at least one [[flow]] table")
         for number, flow in enumerate(self.flows, 1):
@@ -237,7 +297,7 @@ class Scenario(ScenarioKeys):
             for field in ("pareto", "lognormal", "gap"):
                 if session.size is None and field in session.model_fields_set:
                     raise ValueError(f'{name}: {field} needs a size, like size = "6packets"')
-        self._buffer_room()
+        self._rooms()
         self._check_sampling(duration_ns)
         self._check_transfers(duration_ns)
         return self
@@ -248,6 +308,7 @@ class Scenario(ScenarioKeys):
 
         if flow.rtt is None and self.rtt is None:
             raise ValueError(f'{name}: rtt is missing; write for example rtt = "100ms"')
+        self._check_route(name, flow)
         latest_ns = units.duration_ns(flow.start) + units.duration_ns(flow.start_spread)
         if units.duration_ns(flow.start) >= duration_ns:
             refuse(
@@ -322,8 +383,10 @@ def markdown() -> str:
     lines = [
         "# A scenario file",
         "",
-        "A scenario file says what `ackclock run` simulates: a link, and the flows that share it.",
+        "A scenario file says what `ackclock run` simulates: links, and the flows that share them.",
         "It is TOML. Quantities are text with a unit. `examples/` has complete files.",
+        "A scenario has a `[bottleneck]`, or `[[link]]` tables in series with the same keys: a",
+        "packet passes them in their order, or those of its flow's `route`.",
         "`ackclock run FILE --set KEY=VALUE` changes a key for one run: `--set rtt=20ms`,",
         "`--set bottleneck.buffer=2bdp`, `--set flow.algorithm=reno` (every flow),",
         "`--set flow.2.start=5s` (flow 2, as the results number flows).",
@@ -337,7 +400,7 @@ def markdown() -> str:
         "[scenario.schema.json](scenario.schema.json), the JSON Schema of `Result.resolved`.",
     ]
     tables: list[tuple[str, type[Model]]] = [("At the top", Scenario)]
-    tables += [("`[bottleneck]`", Bottleneck)]
+    tables += [("`[bottleneck]`, or `[[link]]` once per link", Bottleneck)]
     tables += [
         (f'`[bottleneck.queue]`, `kind = "{kind.model_fields["kind"].default}"`', kind)
         for kind in get_args(Bottleneck.model_fields["queue"].annotation)
@@ -428,21 +491,28 @@ def _assign(fields: dict[str, Any], setting: str) -> None:
     match path.split("."):
         case [key] if key not in ("bottleneck", *_MANY):
             fields[key] = value
+        case ["bottleneck", *inner, key] if "bottleneck" in fields:
+            _put(fields["bottleneck"], inner, key, value)
         case ["bottleneck", *inner, key]:
-            table = fields["bottleneck"]
-            for name in inner:
-                table[name] = tagged(table.get(name, {}))
-                table = table[name]
-            table[key] = value
-        case [name, *number, key] if name in _MANY and len(number) <= 1:
+            refuse(f"the scenario has [[link]] tables; write link.1.{'.'.join([*inner, key])}")
+        case [name, *inner, key] if name in _MANY:
+            number = [inner.pop(0)] if inner and inner[0].isdigit() else []
             try:
                 tables = _chosen(fields, name.removesuffix("s"), *number)
             except ValueError as error:
                 refuse(str(error))
             for each in tables:
-                each[key] = value
+                _put(each, inner, key, value)
         case _:
             refuse("write KEY, bottleneck.KEY, flow.KEY or flow.NUMBER.KEY before the =")
+
+
+def _put(table: dict[str, Any], inner: Sequence[str], key: str, value: Any) -> None:
+    """Sets a key of a table, or of the tables in it."""
+    for name in inner:
+        table[name] = tagged(table.get(name, {}))
+        table = table[name]
+    table[key] = value
 
 
 def key_of(setting: str) -> str:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 from rich.table import Table
 
 from ackclock import kernel, metrics
@@ -29,9 +30,18 @@ SESSION_COLUMNS = {
     "transfers": ("transfers", 1, 0),
     "median completion (s)": ("median_completion_s", 1, 3),
 }
+#: The same of a queue.
+QUEUE_COLUMNS: dict[str, tuple[str, float, int]] = {
+    "utilisation": ("utilisation", 1, 4),
+    "mean queue (packets)": ("mean_queue_packets", 1, 1),
+    "dropped (packets)": ("dropped_packets", 1, 0),
+    "marked (packets)": ("marked_packets", 1, 0),
+}
 #: What differs from seed to seed, and has a mean.
 _MEASURED = {"utilisation", "jain_index", "timeouts"} | {
-    key for key, *_ in (*FLOW_COLUMNS.values(), *SESSION_COLUMNS.values())
+    key
+    for columns in (FLOW_COLUMNS, SESSION_COLUMNS, QUEUE_COLUMNS)
+    for key, *_ in columns.values()
 }
 
 
@@ -66,6 +76,19 @@ def of(result: Result) -> dict[str, Any]:
             for flow, goodput in zip(result.flows.iter_rows(named=True), goodput_bps, strict=True)
         ],
         "sessions": list(_sessions(result)),
+        "queues": [_queue(result, number) for number in sorted(set(result.queues["queue"]))],
+    }
+
+
+def _queue(result: Result, number: int) -> dict[str, Any]:
+    rows = result.queues.filter(pl.col("queue") == number)
+    return {
+        "queue": number,
+        "discipline": metrics.discipline(result, number),
+        "utilisation": _finite(metrics.utilisation(result, queue=number)),
+        "mean_queue_packets": rows["queue_packets"].to_numpy().mean(),
+        "dropped_packets": rows["dropped_packets"][-1],
+        "marked_packets": rows["marked_packets"][-1],
     }
 
 
@@ -103,7 +126,7 @@ def over_seeds(runs: Sequence[dict[str, Any]]) -> dict[str, Any]:
                 {key: _estimate(same, key) if key in _MEASURED else same[0][key] for key in same[0]}
                 for same in zip(*(run[kind] for run in runs), strict=True)
             ]
-            for kind in ("flows", "sessions")
+            for kind in ("flows", "sessions", "queues")
         },
     }
 
@@ -136,18 +159,25 @@ def tables(summary: dict[str, Any]) -> list[Table]:
             for each in summary["sessions"]
         ]  # fmt: skip
         shown.append(_table("sessions", rows, SESSION_COLUMNS))
+    queues = summary["queues"]
+    if len(queues) > 1 or any(each["discipline"] != "drop_tail" for each in queues):
+        rows = [(str(each["queue"]), each) for each in queues]
+        shown.append(_table("queue", rows, QUEUE_COLUMNS, "discipline"))
     return shown
 
 
 def _table(
-    name: str, rows: list[tuple[str, dict[str, Any]]], columns: dict[str, tuple[str, float, int]]
+    name: str,
+    rows: list[tuple[str, dict[str, Any]]],
+    columns: dict[str, tuple[str, float, int]],
+    kind: str = "algorithm",
 ) -> Table:
-    table = new_table(name, "algorithm")
+    table = new_table(name, kind)
     for header in columns:
         table.add_column(header, justify="right")
     for label, row in rows:
         cells = [number(row[key], scale, digits) for key, scale, digits in columns.values()]
-        table.add_row(label, Path(row["algorithm"]).name, *cells)
+        table.add_row(label, Path(row[kind]).name, *cells)
     return table
 
 

@@ -83,16 +83,17 @@ def payload(text: str, mss: int) -> int:
 
 
 def buffer(text: str) -> tuple[str, Decimal]:
-    """Room of a queue, from "1bdp", "100packets" or "2MB".
+    """Room of a queue, from "1bdp", "100packets", "2MB" or "50ms".
 
-    Returns "bdp", "packets" or "bytes" and how many (whole, of packets and bytes);
+    Returns "bdp", "packets", "bytes" or "ns" and how many (whole, but of BDPs);
     raises ``ValueError`` that says what to write.
     """
-    units = {"bdp": 1, "packet": 1, "packets": 1} | SIZE_UNITS
+    times = {unit: size for unit, size in TIME_UNITS.items() if unit[-1] == "s"}
+    units = {"bdp": 1, "packet": 1, "packets": 1} | SIZE_UNITS | times
     number, unit = _split(text, units, "1bdp", "100packets", "2MB")
     if unit.lower() == "bdp":
         return "bdp", number
-    kind = "packets" if unit.startswith("packet") else "bytes"
+    kind = "packets" if unit.startswith("packet") else "ns" if unit in times else "bytes"
     return kind, Decimal(_integer(number * units[unit], text, kind))
 
 

@@ -60,7 +60,8 @@ pub struct Scenario {
     pub pacing: bool,
     /// The shared link: link 1.
     pub bottleneck: Bottleneck,
-    /// More links, numbered from 2. JSON leaves out an empty list.
+    /// More links, numbered from 2: packets pass links in series.
+    // JSON leaves out an empty list.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 1_000))]
     pub links: Vec<Bottleneck>,
@@ -96,13 +97,13 @@ pub struct Flow {
     /// path gets the same bottleneck, where ACKs and data share a queue.
     #[schemars(extend("default" = "forward"))]
     pub direction: Direction,
-    /// Numbers of the links that its data passes, in order. Empty: link 1, or with `direction` its
-    /// copy on the way back. JSON leaves out an empty list.
+    /// Numbers of the links that its data passes, in order (default: every link).
+    // JSON leaves out an empty list, which stands for the default.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 1_000), inner(range(min = 1, max = 1_000)))]
     pub route: Vec<u32>,
-    /// Numbers of the links that its ACKs pass, in order. Empty: none, or the copy of link 1 if any
-    /// flow has `direction` reverse. JSON leaves out an empty list.
+    /// Numbers of the links that its ACKs pass, in order (default: none).
+    // JSON leaves out an empty list.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 1_000), inner(range(min = 1, max = 1_000)))]
     pub back: Vec<u32>,

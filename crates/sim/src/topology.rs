@@ -53,7 +53,9 @@ impl Topology {
             let [data, acks]: [Vec<usize>; 2] = match flow.direction {
                 Direction::Reverse => [vec![1], vec![0]],
                 Direction::Forward if two_way => [vec![0], vec![1]],
-                Direction::Forward if flow.route.is_empty() => [vec![0], indices(&flow.back)],
+                Direction::Forward if flow.route.is_empty() => {
+                    [(0..links.len()).collect(), indices(&flow.back)]
+                }
                 Direction::Forward => [indices(&flow.route), indices(&flow.back)],
             };
             let delays = data.iter().chain(&acks).map(|&link| links[link].delay_ns);

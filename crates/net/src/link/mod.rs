@@ -20,8 +20,9 @@ pub struct Bottleneck {
     /// Rate of the link, IP headers included: "250mbit".
     #[schemars(range(min = 1_000, max = 1_000_000_000_000_u64), example = 250_000_000)]
     pub rate_bps: u64,
-    /// Size of the queue, the packet in service included: "1bdp" (of the longest RTT), "100packets"
-    /// or "2MB".
+    /// Size of the queue, the packet in service included: "100packets", "2MB", "50ms" (what the
+    /// link carries in that time) or "1bdp" (of the longest RTT of the flows that pass it, delays
+    /// of links included).
     pub buffer: Buffer,
     /// Drop every Nth data packet of each direction before it reaches the queue (default: drop
     /// none).
