@@ -91,6 +91,14 @@ pub struct Ack {
     pub ece: bool,
 }
 
+impl Ack {
+    /// Whether it has nothing but the acknowledgement, so that header prediction may succeed.
+    #[inline]
+    pub(crate) fn is_plain(&self) -> bool {
+        self.sacks.is_empty() && !self.new_window && !self.ece
+    }
+}
+
 /// Up to three SACK blocks: as many as fit beside timestamps. Most ACKs have none and stay small.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SackBlocks(Option<Box<Blocks>>);

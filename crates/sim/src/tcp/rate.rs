@@ -3,11 +3,11 @@
 //! and how long this took.
 //!
 //! How to drive it: call [`on_sent`](RateSampler::on_sent) for each transmission. For each ACK call
-//! [`on_delivered`](RateSampler::on_delivered) with what it has delivered, and then
+//! [`on_delivered`](RateSampler::on_delivered) with the newest packet that it has delivered, and then
 //! [`sample`](RateSampler::sample) with the answer.
 
 use super::host::Host;
-use super::scoreboard::Delivery;
+use super::scoreboard::SentOrder;
 use super::Transmit;
 use ackclock_host::RateSample;
 
@@ -98,15 +98,15 @@ impl RateSampler {
     /// What the sender knew when it sent the newest packet that the ACK delivers
     /// (`tcp_rate_skb_delivered`).
     #[inline]
-    pub(super) fn on_delivered(&mut self, delivery: &Delivery) -> Option<Newest> {
+    pub(super) fn on_delivered(&mut self, newest: Option<(SentOrder, bool)>) -> Option<Newest> {
         self.sent.as_ref()?;
-        self.look_up(delivery)
+        self.look_up(newest?)
     }
 
     #[inline(never)]
-    fn look_up(&mut self, delivery: &Delivery) -> Option<Newest> {
+    fn look_up(&mut self, (sent, is_retrans): (SentOrder, bool)) -> Option<Newest> {
         let ring = self.sent.as_ref()?;
-        let ((sent_ns, segment), is_retrans) = delivery.newest?;
+        let (sent_ns, segment) = sent;
         let mask = ring.len() as u64 - 1;
         let sent = ring[(segment & mask) as usize];
         self.first_sent_us = sent_ns / 1_000;
@@ -176,7 +176,7 @@ fn grow(ring: &mut Vec<Sent>, una: u64, end: u64) {
 #[cfg(test)]
 mod tests {
     use super::super::host::reno;
-    use super::super::scoreboard::Scoreboard;
+    use super::super::scoreboard::{Delivery, Scoreboard};
     use super::*;
     use crate::scenario::Profile;
 
@@ -228,7 +228,7 @@ mod tests {
                 self.board
                     .acknowledge(self.host.counts(), ack, 0, &mut delivery);
             }
-            let newest = self.rate.on_delivered(&delivery);
+            let newest = self.rate.on_delivered(delivery.newest);
             let newly = self.host.tp().delivered - before;
             self.host.note_delivered(newly);
             let sample = RateSampler::sample(&self.host, newest, &COUNTS);

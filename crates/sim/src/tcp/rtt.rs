@@ -28,7 +28,7 @@ impl RoundTrip {
 
     /// Updates the estimators with an ACK. Returns the RTT for `pkts_acked`, µs; `None` without a
     /// sample. `una` and `nxt` are the values after the ACK.
-    #[inline]
+    #[inline(always)]
     pub(super) fn on_ack(
         &mut self,
         now_ns: u64,

@@ -203,8 +203,33 @@ impl Scoreboard {
         (self.sent_ns, self.flags, self.mask) = (sent_ns, flags, mask);
     }
 
-    /// Moves the cumulative acknowledgement to `ack`.
+    /// Whether no segment of the window was ever SACKed, lost or retransmitted.
     #[inline]
+    pub(super) fn is_clean(&self) -> bool {
+        self.una >= self.clean_from
+    }
+
+    /// As [`acknowledge`](Self::acknowledge), of a window that [`is_clean`](Self::is_clean).
+    #[inline]
+    pub(super) fn acknowledge_clean(
+        &mut self,
+        mut counts: Counts<'_>,
+        ack: u64,
+        high_seq: u64,
+        delivery: &mut Delivery,
+    ) {
+        debug_assert!(self.una < ack && ack <= self.nxt && self.is_clean());
+        let (acked, last) = ((ack - self.una) as u32, self.sent_ns(ack - 1));
+        counts.acknowledged(acked);
+        counts.delivered(acked);
+        delivery.acked = acked;
+        delivery.acked_sent_ns = Some((self.sent_ns(self.una), last));
+        delivery.original_delivered = self.una < high_seq;
+        delivery.deliver((last, ack - 1), false);
+        self.una = ack;
+    }
+
+    /// Moves the cumulative acknowledgement to `ack`.
     pub(super) fn acknowledge(
         &mut self,
         mut counts: Counts<'_>,
@@ -213,18 +238,11 @@ impl Scoreboard {
         delivery: &mut Delivery,
     ) {
         debug_assert!(self.una < ack && ack <= self.nxt);
-        let acked = (ack - self.una) as u32;
-        delivery.acked = acked;
-        counts.acknowledged(acked);
-        if self.una >= self.clean_from {
-            let last = self.sent_ns(ack - 1);
-            delivery.acked_sent_ns = Some((self.sent_ns(self.una), last));
-            delivery.original_delivered = self.una < high_seq;
-            delivery.deliver((last, ack - 1), false);
-            counts.delivered(acked);
-            self.una = ack;
-            return;
+        if self.is_clean() {
+            return self.acknowledge_clean(counts, ack, high_seq, delivery);
         }
+        delivery.acked = (ack - self.una) as u32;
+        counts.acknowledged(delivery.acked);
         for segment in self.una..ack {
             let sent_ns = self.sent_ns(segment);
             let flags = std::mem::take(self.flags(segment));

@@ -168,7 +168,25 @@ impl Sender {
     }
 
     /// Handles an arriving ACK.
+    #[inline]
     pub fn handle_ack(&mut self, now_ns: u64, ack: &Ack) {
+        let quiet = self.host.is_open() && !self.tlp.is_out() && !self.sack_frto.is_active();
+        if quiet && ack.is_plain() && ack.ack > self.board.una() && self.board.is_clean() {
+            self.tcp_ack(now_ns, ack, true);
+        } else {
+            self.handle_unpredicted(now_ns, ack);
+        }
+    }
+
+    #[inline(never)]
+    fn handle_unpredicted(&mut self, now_ns: u64, ack: &Ack) {
+        self.tcp_ack(now_ns, ack, false);
+    }
+
+    /// `tcp_ack`, compiled twice: what most ACKs need is short, as with Linux's header prediction.
+    /// `predicted`: the ACK only advances, and no segment is SACKed, lost or in doubt.
+    #[inline(always)]
+    fn tcp_ack(&mut self, now_ns: u64, ack: &Ack, predicted: bool) {
         self.host.clock(now_ns);
         let prior_una = self.board.una();
         let tp = self.host.tp();
@@ -183,20 +201,26 @@ impl Sender {
             prior_sacked_end: self.board.sacked_end(),
             ..Delivery::default()
         };
-        if !ack.sacks.is_empty() {
+        if !predicted && !ack.sacks.is_empty() {
             self.tag_sacked(ack, &mut delivery);
         }
-        let una_advanced = ack.ack > prior_una;
-        let ece = ack.ece && self.host.uses_ecn();
-        let slow = !ack.sacks.is_empty() || ack.new_window || ack.ece;
-        let una = ack.ack.max(prior_una);
+        let una_advanced = predicted || ack.ack > prior_una;
+        let ece = !predicted && ack.ece && self.host.uses_ecn();
+        let slow = !predicted && !ack.is_plain();
+        let una = if una_advanced { ack.ack } else { prior_una };
         if self.machine == Machine::Linux2_6 {
             self.host.in_ack_event(una, una_advanced, slow, ece);
         }
         if una_advanced {
             self.timers.on_progress();
-            self.board
-                .acknowledge(self.host.counts(), ack.ack, self.high_seq, &mut delivery);
+            let (counts, high_seq) = (self.host.counts(), self.high_seq);
+            if predicted {
+                self.board
+                    .acknowledge_clean(counts, ack.ack, high_seq, &mut delivery);
+            } else {
+                self.board
+                    .acknowledge(counts, ack.ack, high_seq, &mut delivery);
+            }
         }
         let sacked_late =
             delivery.sacked_late && (self.state() != CaState::Loss || self.undo.is_open());
@@ -209,7 +233,7 @@ impl Sender {
         }
         let rtt_us = self.measure(&delivery, una_advanced, ack.echo_ns);
         self.host.publish_una(self.board.una());
-        let newest = self.rate.on_delivered(&delivery);
+        let newest = self.rate.on_delivered(delivery.newest);
         self.host.pkts_acked(&AckSample {
             pkts_acked: delivery.acked,
             rtt_us,
@@ -231,17 +255,18 @@ impl Sender {
             newly_lost: 0,
             newly_delivered: self.tp().delivered.wrapping_sub(prior_delivered),
         };
-        if self.tlp.is_out() {
+        if !predicted && self.tlp.is_out() {
             let (duplicate_sack, pure) = (flags.duplicate_sack, flags.pure_duplicate);
             if self.tlp.on_ack(ack.ack, duplicate_sack, pure) == Answer::Repaired {
                 self.reduce_for_probe();
             }
         }
-        let dubious = !una_advanced
-            || flags.data_sacked
-            || flags.duplicate_sack
-            || ece
-            || !self.host.is_open();
+        let dubious = !predicted
+            && (!una_advanced
+                || flags.data_sacked
+                || flags.duplicate_sack
+                || ece
+                || !self.host.is_open());
         // A SACK of a segment that was sent before the last sending of the head is progress too.
         let sacked_older = || {
             let first_ns = delivery.sacked_sent_ns.map_or(u64::MAX, |(first, _)| first);
@@ -273,8 +298,8 @@ impl Sender {
                 }
             }
             Machine::Linux2_6 => {
-                let frto_cwnd =
-                    self.sack_frto.is_active() && self.process_frto(ack, flags, &delivery);
+                let frto = !predicted && self.sack_frto.is_active();
+                let frto_cwnd = frto && self.process_frto(ack, flags, &delivery);
                 if una_advanced {
                     self.set_transmit_timer();
                     if !self.host.in_cwnd_reduction() && !frto_cwnd {
@@ -328,7 +353,7 @@ impl Sender {
     }
 
     /// Updates the estimators. Returns the RTT for `pkts_acked`, µs; −1 without a sample.
-    #[inline]
+    #[inline(always)]
     fn measure(&mut self, delivery: &Delivery, una_advanced: bool, echo_ns: u64) -> i32 {
         let window = (self.board.una(), self.board.nxt());
         let now_ns = self.host.now_ns();

@@ -106,6 +106,7 @@ impl Validation {
     /// Linux 2.6 checks at each ACK whether the window was full when it arrived
     /// (`tcp_is_cwnd_limited`). With TSO, data that waits for a larger burst may leave a third of
     /// the window free: from 2.6.26 on less than 64 KB.
+    #[inline]
     pub(super) fn before_growth(&self, host: &mut Host, prior_in_flight: u32) {
         let cwnd = host.tp().snd_cwnd;
         let free = cwnd.saturating_sub(prior_in_flight);
