@@ -141,14 +141,29 @@ def mean_cwnd_packets(
 
     A flow counts until it completes. A flow without a sample has no entry.
     """
+    return _means(result, pl.col("cwnd_packets"), start_s, stop_s)
+
+
+def mean_rtt_s(
+    result: Result, start_s: float = 0, stop_s: float | None = None
+) -> dict[int, float]:
+    """Mean smoothed RTT of each flow, s, as `mean_cwnd_packets`; only once it is measured."""
+    measured = pl.col("srtt_us") > 0
+    means = _means(result, pl.col("srtt_us").filter(measured), start_s, stop_s)
+    return {flow: mean_us / 1e6 for flow, mean_us in means.items() if mean_us is not None}
+
+
+def queue_delays_s(
+    result: Result, queue: int = 1, start_s: float = 0, stop_s: float | None = None
+) -> Array:
+    """Sojourn times in a queue at the samples in [start_s, stop_s], s; shape (samples,).
+
+    Each is of the last packet that had left by then, from its arrival to its last bit.
+    """
     stop_s = duration_s(result) if stop_s is None else stop_s
-    means = (
-        until_completed(result, regular_samples(result))
-        .filter(pl.col("time_us").is_between(start_s * 1e6, stop_s * 1e6))
-        .group_by("flow")
-        .agg(pl.col("cwnd_packets").mean())
-    )
-    return dict(means.iter_rows())
+    within = pl.col("time_us").is_between(start_s * 1e6, stop_s * 1e6)
+    rows = result.queues.filter((pl.col("queue") == queue) & within)
+    return rows["sojourn_us"].to_numpy() / 1e6
 
 
 def peak_cwnd_packets(result: Result, flow: int) -> int:
@@ -169,6 +184,20 @@ def until_completed(result: Result, samples: pl.DataFrame) -> pl.DataFrame:
     ends = result.flows.select("flow", "completed_us")
     running = (pl.col("completed_us") == 0) | (pl.col("time_us") <= pl.col("completed_us"))
     return samples.join(ends, on="flow", maintain_order="left").filter(running)
+
+
+def _means(
+    result: Result, column: pl.Expr, start_s: float, stop_s: float | None
+) -> dict[int, float]:
+    """Mean of each flow over the regular samples in [start_s, stop_s], until it completes."""
+    stop_s = duration_s(result) if stop_s is None else stop_s
+    means = (
+        until_completed(result, regular_samples(result))
+        .filter(pl.col("time_us").is_between(start_s * 1e6, stop_s * 1e6))
+        .group_by("flow")
+        .agg(column.mean())
+    )
+    return dict(means.iter_rows())
 
 
 def _delivered_bits(result: Result, times_s: Array) -> Array:

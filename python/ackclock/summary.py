@@ -21,6 +21,7 @@ MOST_FLOWS = 20
 FLOW_COLUMNS = {
     "goodput (Mb/s)": ("goodput_bps", 1e-6, 2),
     "mean cwnd (packets)": ("mean_cwnd_packets", 1, 1),
+    "mean RTT (ms)": ("mean_rtt_s", 1e3, 1),
     "retransmitted (packets)": ("retransmitted_packets", 1, 0),
     "recoveries": ("recoveries", 1, 0),
 }
@@ -33,7 +34,8 @@ SESSION_COLUMNS = {
 #: The same of a queue.
 QUEUE_COLUMNS: dict[str, tuple[str, float, int]] = {
     "utilisation": ("utilisation", 1, 4),
-    "mean queue (packets)": ("mean_queue_packets", 1, 1),
+    "median delay (ms)": ("median_delay_s", 1e3, 1),
+    "95 % delay (ms)": ("high_delay_s", 1e3, 1),
     "dropped (packets)": ("dropped_packets", 1, 0),
     "marked (packets)": ("marked_packets", 1, 0),
 }
@@ -50,6 +52,7 @@ def of(result: Result) -> dict[str, Any]:
     goodput_bps = metrics.goodput_bps(result)
     forward = (result.flows["direction"] == "forward").to_numpy()
     mean_cwnd = metrics.mean_cwnd_packets(result)
+    mean_rtt = metrics.mean_rtt_s(result)
     manifest = result.manifest
     known = {key: manifest[key] for key in ("trace_hash", "kernel", "certificate", "lost_acks")
              if manifest.get(key) is not None}  # fmt: skip
@@ -69,6 +72,7 @@ def of(result: Result) -> dict[str, Any]:
                 "direction": flow["direction"],
                 "goodput_bps": _finite(goodput),
                 "mean_cwnd_packets": _finite(mean_cwnd.get(flow["flow"], math.nan)),
+                "mean_rtt_s": _finite(mean_rtt.get(flow["flow"], math.nan)),
                 "retransmitted_packets": flow["retransmitted_packets"],
                 "recoveries": flow["recoveries"],
                 "timeouts": flow["timeouts"],
@@ -82,11 +86,14 @@ def of(result: Result) -> dict[str, Any]:
 
 def _queue(result: Result, number: int) -> dict[str, Any]:
     rows = result.queues.filter(pl.col("queue") == number)
+    delays_s = metrics.queue_delays_s(result, number)
     return {
         "queue": number,
         "discipline": metrics.discipline(result, number),
         "utilisation": _finite(metrics.utilisation(result, queue=number)),
-        "mean_queue_packets": rows["queue_packets"].to_numpy().mean(),
+        "mean_queue_packets": float(rows["queue_packets"].to_numpy().mean()),
+        "median_delay_s": float(np.median(delays_s)),
+        "high_delay_s": float(np.quantile(delays_s, 0.95)),
         "dropped_packets": rows["dropped_packets"][-1],
         "marked_packets": rows["marked_packets"][-1],
     }

@@ -248,6 +248,8 @@ table! {
         queue_packets: u64,
         /// Bytes in the queue.
         queue_bytes: u64,
+        /// Time from arrival to the last bit sent, of the last packet that left; 0 before the first.
+        sojourn_us: u64,
         /// Packets accepted so far.
         enqueued_packets: u64,
         /// Packets dropped so far.
@@ -269,6 +271,7 @@ impl QueueRow {
             queue,
             queue_packets: link.queue.packets,
             queue_bytes: link.queue.bytes,
+            sojourn_us: link.sojourn_us,
             enqueued_packets: link.totals.enqueued_packets,
             dropped_packets: link.totals.dropped_packets,
             early_dropped_packets: link.totals.early_dropped_packets,

@@ -19,6 +19,8 @@ pub struct Evented<P> {
     wire: Option<Packet<P>>,
     /// … and when its last bit leaves.
     departs_ns: u64,
+    /// Of the last packet that left.
+    sojourn_ns: u64,
     totals: LinkTotals,
 }
 
@@ -30,6 +32,7 @@ impl<P> Evented<P> {
             queue: Queue::new(&bottleneck.queue, bottleneck.buffer, random),
             wire: None,
             departs_ns: NEVER,
+            sojourn_ns: 0,
             totals: LinkTotals::default(),
         }
     }
@@ -65,6 +68,7 @@ impl<P> Evented<P> {
         let departed = self.wire.take()?;
         self.totals.sent_packets += 1;
         self.totals.sent_bytes += u64::from(departed.bytes);
+        self.sojourn_ns = now_ns - departed.arrived_ns;
         self.serve(now_ns, ledger);
         Some(departed)
     }
@@ -92,6 +96,7 @@ impl<P> Evented<P> {
     pub fn state(&self) -> LinkState {
         LinkState {
             queue: self.queue.load() + self.in_service(),
+            sojourn_us: self.sojourn_ns / 1_000,
             totals: self.totals,
         }
     }

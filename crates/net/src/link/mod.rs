@@ -101,6 +101,8 @@ pub struct LinkTotals {
 pub struct LinkState {
     /// Its queue, the packet in service included.
     pub queue: Load,
+    /// From arrival to the last bit sent, of the last packet that left; 0 before the first.
+    pub sojourn_us: u64,
     /// Its totals until then.
     pub totals: LinkTotals,
 }

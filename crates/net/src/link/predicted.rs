@@ -15,11 +15,22 @@ use std::collections::VecDeque;
 pub struct Predicted {
     rate: ConstantRate,
     limit: Buffer,
-    /// Of every packet waiting or in service: when it leaves, and the bytes accepted up to its end.
-    waiting: VecDeque<(u64, u64)>,
+    /// Every packet waiting or in service.
+    waiting: VecDeque<Waiting>,
     enqueued_bytes: u64,
     dropped_packets: u64,
     sent: Load,
+    /// Of the last packet that left.
+    sojourn_ns: u64,
+}
+
+/// A packet that has not left.
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
+    arrived_ns: u64,
+    departs_ns: u64,
+    /// Bytes accepted up to its end.
+    enqueued_bytes: u64,
 }
 
 impl Predicted {
@@ -32,6 +43,7 @@ impl Predicted {
             enqueued_bytes: 0,
             dropped_packets: 0,
             sent: Load::default(),
+            sojourn_ns: 0,
         }
     }
 
@@ -49,18 +61,23 @@ impl Predicted {
         }
         let departs_ns = self.rate.serve(now_ns, bytes);
         self.enqueued_bytes += u64::from(bytes);
-        self.waiting.push_back((departs_ns, self.enqueued_bytes));
+        self.waiting.push_back(Waiting {
+            arrived_ns: now_ns,
+            departs_ns,
+            enqueued_bytes: self.enqueued_bytes,
+        });
         Some(departs_ns)
     }
 
     /// Removes every packet that has left by `now_ns`.
     #[inline(never)]
     fn advance(&mut self, now_ns: u64) {
-        let left = |&&(departs_ns, _): &&(u64, u64)| departs_ns <= now_ns;
+        let left = |packet: &&Waiting| packet.departs_ns <= now_ns;
         let packets = self.waiting.iter().take_while(left).count();
-        if let Some((_, bytes)) = self.waiting.drain(..packets).next_back() {
+        if let Some(last) = self.waiting.drain(..packets).next_back() {
             self.sent.packets += packets as u64;
-            self.sent.bytes = bytes;
+            self.sent.bytes = last.enqueued_bytes;
+            self.sojourn_ns = last.departs_ns - last.arrived_ns;
         }
     }
 
@@ -78,6 +95,7 @@ impl Predicted {
         let queue = self.load();
         LinkState {
             queue,
+            sojourn_us: self.sojourn_ns / 1_000,
             totals: LinkTotals {
                 enqueued_packets: self.sent.packets + queue.packets,
                 dropped_packets: self.dropped_packets,
@@ -161,11 +179,11 @@ mod tests {
             prop_assert_eq!(&departures, &plain(&bottleneck, &arrivals));
             let accepted: Vec<u64> = departures.iter().flatten().copied().collect();
             prop_assert!(accepted.windows(2).all(|pair| pair[0] <= pair[1]));
-            let LinkState { queue, totals } = link.state(now_ns);
+            let LinkState { queue, totals, .. } = link.state(now_ns);
             prop_assert_eq!(totals.enqueued_packets, accepted.len() as u64);
             prop_assert_eq!(totals.dropped_packets, (departures.len() - accepted.len()) as u64);
             prop_assert_eq!(totals.enqueued_packets, totals.sent_packets + queue.packets);
-            let LinkState { queue, totals } = link.state(u64::MAX);
+            let LinkState { queue, totals, .. } = link.state(u64::MAX);
             prop_assert_eq!(queue, Load::default());
             prop_assert_eq!(totals.sent_packets, accepted.len() as u64);
         }
