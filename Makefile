@@ -72,6 +72,7 @@ docs: build generate ## Rewrite the generated pages of docs/
 	$(BIN)/ackclock reproduce cubicfc/fig5 -o out/docs
 	cp out/docs/cubicfc-fig05.png docs/
 	$(BIN)/python scripts/linux_reference.py docs
+	$(BIN)/python scripts/link_pages.py docs
 	$(BIN)/python scripts/algorithm_pages.py docs/algorithms
 	$(BIN)/python scripts/tutorial.py docs
 	ACKCLOCK_WRITE_CUBE_ROOT=1 cargo bench --locked -p ackclock-host

@@ -7,14 +7,23 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from polars.dataframe.group_by import GroupBy
 
 from ackclock import metrics, style
 from ackclock.runs import Result
 from ackclock.stats import Estimate
 
+#: Lines of several queues.
+QUEUE_LINES = ("-", "--", ":", "-.")
+#: Column of `queues`, colour and label of what an AQM tells the senders.
+SIGNALS = (
+    ("marked_packets", "#E69F00", "marks"),
+    ("early_dropped_packets", "#D55E00", "early drops"),
+)
 #: Flows that a legend names.
 MOST_LABELS = 8
 
@@ -43,12 +52,33 @@ def throughput(axes: Axes, result: Result, window_s: float | None = None) -> Non
 
 
 def queue(axes: Axes, result: Result) -> None:
-    """Packets in the bottleneck's queue over time; fainter, in the queue on the way back."""
-    for (number,), queue in result.queues.group_by("queue", maintain_order=True):
+    """Packets in each queue over time; at the top, when AQM marked or dropped packets."""
+    for index, ((number,), queue) in enumerate(_queues(result)):
         (line,) = axes.plot(queue["time_us"] / 1e6, queue["queue_packets"], color=style.INK)
-        line.set(linewidth=0.8, alpha=1 if number == 1 else 0.4)
+        look = QUEUE_LINES[index % len(QUEUE_LINES)]
+        line.set(linewidth=0.8, alpha=1 / (1 + index), linestyle=look, label=f"queue {number}")
+    signals(axes, result)
+    if len(axes.get_legend_handles_labels()[1]) > 1:
+        axes.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=6, fontsize="x-small")
     axes.set_ylabel("queue (packets)")
     _over_time(axes, result)
+
+
+def signals(axes: Axes, result: Result) -> None:
+    """Short lines at the top: sample intervals in which AQM marked or dropped packets."""
+    for column, colour, label in SIGNALS:
+        times_s = [
+            queue.filter(pl.col(column).diff(1).fill_null(0) > 0)["time_us"].to_numpy() / 1e6
+            for _, queue in _queues(result)
+        ]
+        at_s = np.unique(np.concatenate(times_s)) if times_s else []
+        if len(at_s):
+            where = {"transform": axes.get_xaxis_transform(), "zorder": 3}
+            axes.vlines(at_s, 0.95, 1, colors=colour, linewidth=0.8, label=label, **where)
+
+
+def _queues(result: Result) -> GroupBy:
+    return result.queues.group_by("queue", maintain_order=True)
 
 
 def estimates(axes: Axes, x: Sequence[float], points: Sequence[Estimate], **look: Any) -> None:

@@ -1,0 +1,148 @@
+"""Writes docs/links.md: what a link can be, with a picture of each queue discipline.
+
+`python scripts/link_pages.py DIRECTORY` writes links.md and links-KIND.png there.
+"""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import get_args
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from ackclock import Bottleneck, Result, Scenario, metrics, plot, run, style
+
+FLOWS = (1, 4, 16)
+SEEDS = range(1, 6)
+END_S, STEADY_FROM_S = 60, 10
+KINDS = get_args(Bottleneck.model_fields["queue"].annotation)
+#: What a discipline needs beside its defaults to show what it is for.
+SETTINGS = {"step": {"threshold": "5ms"}}
+
+HEAD = """# Links and queues
+
+This page is for readers who choose a bottleneck. It shows what each queue discipline does with one,
+four and sixteen CUBIC flows. [scenario.md](scenario.md) has every key.
+
+A scenario has a `[bottleneck]`, or several `[[link]]` tables in series with the same keys. A link
+has a rate, a queue before it and a delay behind it. The `route` of a flow has the numbers of the
+links that its data passes, and `back` those that its ACKs pass:
+
+* `examples/parking_lot.toml`: three links in series, and a flow that passes all of them
+* `examples/shared_access.toml`: two access links before a shared link
+* `examples/asymmetric.toml`: a fast downlink and a slow uplink, where ACKs queue behind an upload
+
+One drop-tail queue is fast to simulate, because the departure of a packet is known when the packet
+arrives. Every other network costs an event for each packet and link ([ADR 12](adr/{adr})).
+
+## The disciplines
+
+| | |
+|---|---|
+| link | {rate}, with room for 1000 packets |
+| flows | CUBIC, 40 ms, starting in the first second; ECN where the discipline marks by default |
+| pictures | queue delay in one run; short lines at the top: AQM drops (red), marks (orange) |
+| values | means of {seeds} seeds, from {steady} s to {end} s; delays are of the queue alone |
+
+`make docs` writes this page.
+"""
+RATE = "50mbit"
+
+
+def scenario(kind: str, flows: int, ecn: bool) -> Scenario:
+    queue = {"kind": kind} | SETTINGS.get(kind, {})
+    return Scenario(
+        duration=f"{END_S}s",
+        rtt="40ms",
+        sample_interval="20ms",
+        bottleneck=Bottleneck(rate=RATE, buffer="1000packets", queue=queue),
+        flows=[{"algorithm": "cubic", "count": flows, "start_spread": "1s", "ecn": ecn}],
+    )
+
+
+COLUMNS = (
+    "utilisation",
+    "median delay (ms)",
+    "95 % delay (ms)",
+    "AQM drops per s",
+    "overflows per s",
+    "marks per s",
+    "Jain index",
+)
+
+
+def row(runs: list[Result]) -> list[float]:
+    """The values of COLUMNS."""
+    steady = (STEADY_FROM_S, END_S)
+    delays_s = np.concatenate([metrics.queue_delays_s(each, 1, *steady) for each in runs])
+    totals = [each.queues.filter(time_us=END_S * 10**6).row(0, named=True) for each in runs]
+    mean = {name: np.mean([each[name] for each in totals]) / END_S for name in totals[0]}
+    shares = [metrics.throughput_bps(each, steady)[:, 0] for each in runs]
+    return [
+        np.mean([metrics.utilisation(each, *steady) for each in runs]),
+        1e3 * np.median(delays_s),
+        1e3 * np.quantile(delays_s, 0.95),
+        mean["early_dropped_packets"],
+        mean["dropped_packets"] - mean["early_dropped_packets"],
+        mean["marked_packets"],
+        np.mean([metrics.jain_index(each) for each in shares]),
+    ]
+
+
+def picture(runs: list[Result]) -> Figure:
+    """Delay of the queue over time, a panel for each number of flows."""
+    with style.applied():
+        figure = Figure(figsize=(9, 2.4))
+        for axes, flows, result in zip(
+            figure.subplots(1, len(runs), sharey=True), FLOWS, runs, strict=True
+        ):
+            queue = result.queues
+            axes.plot(queue["time_us"] / 1e6, queue["sojourn_us"] / 1e3, color=style.INK, lw=0.6)
+            plot.signals(axes, result)
+            axes.set(xlim=(0, END_S), xlabel="time (s)", title=f"{flows} CUBIC")
+            late = [metrics.queue_delays_s(each, 1, 2, END_S).max() for each in runs]
+            axes.set_ylim(0, 1.15e3 * max(late))
+        figure.axes[0].set_ylabel("queue delay (ms)")
+    return figure
+
+
+def section(kind: type, directory: Path) -> Iterator[str]:
+    """The text on a discipline; draws its picture."""
+    name = kind.model_fields["kind"].default
+    marks = name == "step" or ("ecn" in kind.model_fields and kind.model_fields["ecn"].default)
+    ecn = bool(marks or name == "dualpi2")
+    runs = {
+        flows: [run(scenario(name, flows, ecn).replace(seed=seed)) for seed in SEEDS]
+        for flows in FLOWS
+    }
+    figure = picture([each[0] for each in runs.values()])
+    figure.savefig(directory / f"links-{name}.png", dpi=90)
+    settings = ", ".join(f'`{key} = "{value}"`' for key, value in SETTINGS.get(name, {}).items())
+    yield f"### `{name}`\n\n{kind.about}{f' Here with {settings}.' if settings else ''}"
+    yield f"![Queue delay with {name}](links-{name}.png)"
+    table = [
+        f"| flows | {' | '.join(COLUMNS)} |",
+        "|---" * (1 + len(COLUMNS)) + "|",
+    ]
+    for flows, each in runs.items():
+        used, median, high, early, full, marked, jain = row(each)
+        table.append(
+            f"| {flows}{', with ECN' if ecn else ''} | {used:.3f} | {median:.1f} | {high:.1f} "
+            f"| {early:.1f} | {full:.1f} | {marked:.1f} | {jain:.3f} |"
+        )
+    yield "\n".join(table)
+
+
+def main(directory: Path) -> None:
+    adr = next(Path("docs/adr").glob("0012*")).name
+    filled = {"rate": "50 Mb/s", "seeds": len(SEEDS), "steady": STEADY_FROM_S, "end": END_S}
+    texts = [HEAD.format(adr=adr, **filled).rstrip()]
+    for kind in KINDS:
+        texts += section(kind, directory)
+        print(kind.__name__, flush=True)
+    (directory / "links.md").write_text("\n\n".join(texts) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
