@@ -43,6 +43,7 @@ KINDS = {
     "_bytes": ("Size", "str"),
     "_thousandths": ("Thousandths", "float"),
     "_ppm": ("Millionths", "float"),
+    "_ppb": ("Billionths", "float"),
 }
 
 #: Fields that people write in another way than their name says: kind and type.
@@ -50,11 +51,12 @@ OTHER_KINDS = {
     "Scenario.mss_bytes": ("Bytes", "int"),
     "Flow.size_bytes": ("Payload", "str"),
     "Bottleneck.buffer": ("Room", "str"),
+    "Bottleneck.trace_ms": ("Trace", "str"),
 }
 #: Fields that are not keys: `Scenario.resolve` fills them.
 NO_KEYS = {"Scenario.header_bytes"}
 #: Keys that may be missing though the canonical field may not: `Scenario.resolve` fills it.
-OPTIONAL = {"Scenario.tso", "Flow.rtt_ns"}
+OPTIONAL = {"Scenario.tso", "Flow.rtt_ns", "Bottleneck.rate_bps"}
 #: A table that may be missing, and that `Scenario` fills: always there for its readers.
 FILLED = {"Scenario.bottleneck"}
 #: Names in the canonical form, and how people write them.
@@ -70,7 +72,7 @@ from typing import Annotated, Literal
 
 from pydantic import AliasChoices, BeforeValidator, Field
 
-from ackclock.model import Model, tagged
+from ackclock.model import Model, or_short, tagged
 from ackclock.quantities import (
     {kinds}
 )
@@ -92,9 +94,9 @@ class Keys:
         constant = f"#: {words(header)}\nHEADER_BYTES = {header['default']}\n"
         body = "\n\n".join([constant, *self.classes.values()])
         imports = HEADER
-        for name in ("AliasChoices", "BeforeValidator", "Literal", "tagged"):
+        for name in ("AliasChoices", "BeforeValidator", "Literal", "or_short", "tagged"):
             if not re.search(rf"\b{name}\b", body):
-                imports = re.sub(rf", {name}\b", "", imports)
+                imports = re.sub(rf"(?<=, ){name}, |, {name}\b", "", imports)
         kinds = sorted(set(re.findall(r", ([A-Z][a-z]+)\(\d", body)))
         text = imports.replace("{kinds}", ", ".join(kinds)) + body
         command = [BIN / "ruff", "format", "--quiet", "--stdin-filename", "keys.py", "-"]
@@ -169,10 +171,9 @@ class Keys:
         unit = next((each for each in KINDS if name.endswith(each)), "")
         if path in OTHER_KINDS or target.get("type") in ("integer", ["integer", "null"]):
             kind, python = OTHER_KINDS.get(path) or KINDS.get(unit, ("Integer", "int"))
-            key = name.removesuffix(unit)
-            limits = target if "minimum" in target else self.first_choice(target)
             value = import_module("ackclock.quantities").__dict__[kind]
-            value = value(limits["minimum"], limits["maximum"])
+            key = name.removesuffix(value.suffix)
+            value = value(*self.limits(target))
             like = example(value, of) if python == "str" else None
             arguments = [f"{value.low:_}", f"{value.high:_}", *([f'"{like}"'] if like else [])]
             annotation = f"Annotated[{python}, {kind}({', '.join(arguments)})]"
@@ -189,7 +190,7 @@ class Keys:
         if optional:
             annotation += " | None"
             settings.setdefault("default", "None")
-        if "tuple[" in annotation and "Annotated" not in annotation:
+        if "tuple[" in annotation and "Annotated" not in annotation and key.endswith("s"):
             one = key.removesuffix("s")
             return (
                 f'{key}: {annotation} = Field((), validation_alias=AliasChoices("{one}", "{key}"), '
@@ -247,7 +248,13 @@ class Keys:
                 self.add(name, tag)
                 names.append(name)
         kinds = " | ".join(names)
-        return f'Annotated[{kinds}, Field(discriminator="kind"), BeforeValidator(tagged)]'
+        short = "tagged"
+        first = next(iter(choices[0].get("properties", {}).items()), None)
+        if first and len(fields := self.target(first[1])["properties"]) == 1:
+            # Its only key alone stands for the table.
+            key = next(iter(fields)).removesuffix("_ppb")
+            short = f'or_short("{first[0]}", "{key}")'
+        return f'Annotated[{kinds}, Field(discriminator="kind"), BeforeValidator({short})]'
 
     def reference(self, of: dict) -> str:
         name = of["$ref"].rpartition("/")[2]
@@ -263,9 +270,13 @@ class Keys:
     def name_of(self, target: dict) -> str:
         return next(name for name, each in self.defs.items() if each is target)
 
-    def first_choice(self, target: dict) -> dict:
-        """The limits of the first of an enumeration's numbers."""
-        return next(iter(target["oneOf"][0]["properties"].values()))
+    def limits(self, target: dict) -> tuple[int, int]:
+        """The least and the most of a number, of an enumeration's first, of a list's length."""
+        if "oneOf" in target:
+            target = next(iter(target["oneOf"][0]["properties"].values()))
+        if "items" in target:
+            return target["minItems"], target["maxItems"]
+        return target["minimum"], target["maximum"]
 
 
 def tags(choice: dict) -> list[str]:

@@ -1,7 +1,7 @@
 from _typeshed import SupportsGetItem
 from typing import Any, SupportsIndex, final
 
-__all__ = ["Prepared", "Snapshot", "algorithms", "canonical", "configure", "engine_version", "run_many", "scenario_schema", "skeleton", "tables", "validate"]
+__all__ = ["Prepared", "Snapshot", "algorithms", "canonical", "configure", "engine_version", "run_many", "scenario_schema", "skeleton", "tables", "trace_mean_bps", "validate"]
 
 @final
 class Prepared:
@@ -90,6 +90,11 @@ def tables() -> list[tuple[str, str, list[tuple[str, str, str, list[str]]]]]:
     """
     The tables of a run: name, what a row is, and of each column name, type ("u32", "u64" or
     "name"), meaning and the names that the codes of a "name" stand for.
+    """
+
+def trace_mean_bps(times_ms: SupportsGetItem[int, SupportsIndex]) -> int:
+    """
+    The mean rate of a link's trace, bit/s: of its opportunities, for full packets.
     """
 
 def validate(json: str) -> None:

@@ -8,8 +8,9 @@ from typing import Annotated, Literal
 
 from pydantic import AliasChoices, BeforeValidator, Field
 
-from ackclock.model import Model, tagged
+from ackclock.model import Model, or_short, tagged
 from ackclock.quantities import (
+    Billionths,
     Bytes,
     Integer,
     Millionths,
@@ -19,6 +20,7 @@ from ackclock.quantities import (
     Size,
     Thousandths,
     Time,
+    Trace,
 )
 
 #: IP and TCP headers of a packet, with timestamps. The wire size is the payload plus the headers.
@@ -240,16 +242,93 @@ class Dualpi2(Model):
     )
 
 
+class Bernoulli(Model):
+    """Each packet is lost with the same probability, whatever happened to others."""
+
+    p: Annotated[float, Billionths(0, 1_000_000_000)] = Field(
+        description="Probability that a packet is lost."
+    )
+    kind: Literal["bernoulli"] = "bernoulli"
+
+
+class GilbertElliott(Model):
+    """Losses in bursts: the model of Gilbert (1960) and Elliott (1963), as netem's `gemodel`."""
+
+    p: Annotated[float, Billionths(0, 1_000_000_000)] = Field(
+        description="Probability that a packet changes the state from good to bad. A share p / "
+        "(p + r) of the packets finds the bad state."
+    )
+    r: Annotated[float, Billionths(1, 1_000_000_000)] = Field(
+        description="Probability that a packet changes the state from bad to good: the bad state "
+        "lasts for 1 / r packets in the mean."
+    )
+    kind: Literal["gilbert_elliott"] = "gilbert_elliott"
+    h: Annotated[float, Billionths(0, 1_000_000_000)] = Field(
+        0, description="Probability that a packet passes in the bad state. netem takes 1 − h."
+    )
+    k: Annotated[float, Billionths(0, 1_000_000_000)] = Field(
+        1, description="Probability that a packet passes in the good state. netem takes 1 − k."
+    )
+
+
+class Reorder(Model):
+    """Packets that come late."""
+
+    p: Annotated[float, Billionths(0, 1_000_000_000)] = Field(
+        description="Probability that a packet comes late."
+    )
+    delay: Annotated[str, Time(1, 100_000_000_000, "10ms")] = Field(
+        description="How much later it reaches the queue. Packets that come meanwhile overtake it."
+    )
+
+
+class Policer(Model):
+    """Rate and burst of a policer. Packets that it lets pass go on to the queue of the link."""
+
+    rate: Annotated[str, Rate(1_000, 1_000_000_000_000, "20mbit")] = Field(
+        description="Rate of its tokens, IP headers included."
+    )
+    burst: Annotated[str, Size(64, 17_592_186_044_416, "100kB")] = Field(
+        description="Size of its bucket, full at the start: what may pass at once after an idle "
+        "time."
+    )
+
+
+class RateStep(Model):
+    """A change of a link's rate."""
+
+    time: Annotated[str, Time(0, 3_600_000_000_000_000, "20s")] = Field(
+        description="When the rate changes. A packet in service keeps the rate with which it began."
+    )
+    rate: Annotated[str, Rate(1_000, 1_000_000_000_000, "25mbit")] = Field(
+        description="The rate from then on."
+    )
+
+
+class DelayStep(Model):
+    """A change of the delay behind a link."""
+
+    time: Annotated[str, Time(0, 3_600_000_000_000_000, "20s")] = Field(
+        description="When the delay changes. Packets that have left the link before keep theirs; "
+        "none overtakes."
+    )
+    delay: Annotated[str, Time(0, 100_000_000_000, "50ms")] = Field(
+        description="The delay from then on."
+    )
+
+
 class Bottleneck(Model):
     """The shared link and the queue before it."""
 
-    rate: Annotated[str, Rate(1_000, 1_000_000_000_000)] = Field(
-        description='Rate of the link, IP headers included: "250mbit".'
-    )
     buffer: Annotated[str, Room(1, 4_294_967_296)] = Field(
         description='Size of the queue, the packet in service included: "100packets", "2MB", '
         '"50ms" (what the link carries in that time) or "1bdp" (of the longest RTT '
         "of the flows that pass it, delays of links included)."
+    )
+    rate: Annotated[str, Rate(1_000, 1_000_000_000_000)] | None = Field(
+        None,
+        description='Rate of the link, IP headers included: "250mbit". Required, except with a '
+        "`trace`, whose mean rate it is then.",
     )
     drop_every_packets: Annotated[int, Integer(2, 9_223_372_036_854_775_807)] | None = Field(
         None,
@@ -271,6 +350,54 @@ class Bottleneck(Model):
         "0B",
         description="What may leave at once after an idle time: the size of a token bucket, as "
         'of Linux\'s `tbf`. "0B": a wire, on which each packet takes its time.',
+    )
+    loss: (
+        Annotated[
+            Bernoulli | GilbertElliott,
+            Field(discriminator="kind"),
+            BeforeValidator(or_short("bernoulli", "p")),
+        ]
+        | None
+    ) = Field(
+        None,
+        description="Random loss of packets before they reach the queue: of each one with this "
+        "probability, 0.001, or a table of its `kind` and its parameters (default: "
+        "none).",
+    )
+    duplicate: Annotated[float, Billionths(0, 1_000_000_000)] = Field(
+        0, description="Probability that a packet is sent twice. The copy follows it to the queue."
+    )
+    reorder: Reorder | None = Field(
+        None,
+        description="Packets that reach the queue late, so that others overtake them: a table of "
+        "their probability `p` and their extra `delay` (default: none).",
+    )
+    policer: Policer | None = Field(
+        None,
+        description="A policer before the queue: drops what exceeds its `rate` and its `burst` "
+        "(default: none).",
+    )
+    trace: Annotated[str, Trace(1, 1_000_000)] | None = Field(
+        None,
+        description="File of a recorded link, as of mahimahi, instead of `rate`: times of the "
+        "opportunities to deliver a packet of 1500 bytes, in ms, one each line, "
+        "repeated without end.",
+    )
+    tick: Annotated[str, Time(0, 1_000_000_000)] = Field(
+        "0s",
+        description="Time between two ticks of a router that works at its timer's ticks, as "
+        "dummynet: a packet leaves at the first tick after its service, and takes "
+        'room until then. Packets of a tick go on at 1 Gb/s. "0s": leaves at once.',
+    )
+    rate_at: tuple[RateStep, ...] = Field(
+        (),
+        description="Changes of the rate, each with its `time` and its `rate` from then on "
+        "(default: none).",
+    )
+    delay_at: tuple[DelayStep, ...] = Field(
+        (),
+        description="Changes of the delay behind the link, each with its `time` and its `delay` "
+        "from then on (default: none).",
     )
 
 

@@ -10,16 +10,18 @@ import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
+from ackclock.links import capacity_bits
 from ackclock.runs import Result
 
 Array = NDArray[np.float64]
 
 
 def capacity_bps(result: Result) -> float:
-    """Payload that the bottleneck can carry, bit/s: its rate without the headers."""
+    """Payload that the bottleneck can carry, bit/s: its mean rate without the headers."""
     resolved = result.resolved
     packet_bytes = resolved["mss_bytes"] + resolved["header_bytes"]
-    return float(resolved["bottleneck"]["rate_bps"] * resolved["mss_bytes"] / packet_bytes)
+    rate_bps = capacity_bits(resolved["bottleneck"], 0, duration_s(result)) / duration_s(result)
+    return float(rate_bps * resolved["mss_bytes"] / packet_bytes)
 
 
 def duration_s(result: Result) -> float:
@@ -73,7 +75,7 @@ def utilisation(
     """Share of a link's rate in use from `start_s` to `stop_s` (default: the last sample).
 
     `queue` is the link's number in the table `queues` (default: of several links, the one in most
-    use).
+    use). The rate is that of each time, if it changes.
     """
     if queue is None:
         links = range(1, 2 + len(result.resolved.get("links", ())))
@@ -87,8 +89,8 @@ def utilisation(
         return float("nan")
     edges_us = [start_s * 1e6, stop_s * 1e6]
     sent = np.interp(edges_us, *_from_zero(queues["time_us"], queues["sent_bytes"]))
-    rate_bps = link_of(result, queue)["rate_bps"]
-    return float(8 * (sent[1] - sent[0]) / (rate_bps * (stop_s - start_s)))
+    can = capacity_bits(link_of(result, queue), start_s, stop_s)
+    return float(8 * (sent[1] - sent[0]) / can)
 
 
 def jain_index(shares: ArrayLike) -> float:
@@ -144,9 +146,7 @@ def mean_cwnd_packets(
     return _means(result, pl.col("cwnd_packets"), start_s, stop_s)
 
 
-def mean_rtt_s(
-    result: Result, start_s: float = 0, stop_s: float | None = None
-) -> dict[int, float]:
+def mean_rtt_s(result: Result, start_s: float = 0, stop_s: float | None = None) -> dict[int, float]:
     """Mean smoothed RTT of each flow, s, as `mean_cwnd_packets`; only once it is measured."""
     measured = pl.col("srtt_us") > 0
     means = _means(result, pl.col("srtt_us").filter(measured), start_s, stop_s)

@@ -4,7 +4,7 @@ import difflib
 import functools
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, NoReturn, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -80,6 +80,17 @@ def tagged(value: Any) -> Any:
     return {"kind": value} if isinstance(value, str) else value
 
 
+def or_short(kind: str, key: str) -> Callable[[Any], Any]:
+    """As `tagged`, where a number may also stand for the table of this kind with this key."""
+
+    def table(value: Any) -> Any:
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            return {"kind": kind, key: value}
+        return tagged(value)
+
+    return table
+
+
 @functools.cache
 def _kinds(model: type[BaseModel]) -> dict[str, Kind | None]:
     """The kind of each key, None of one that is neither a quantity nor a number: of a list too."""
@@ -119,12 +130,27 @@ TABLES = {
 }
 TABLES |= {f"{name}s": TABLES[name] for name in ("link", "flow", "session")}
 
+#: What to write for a key that is a table in a table.
+_INNER_TABLES = {
+    "queue": "its kind in quotes, or a table with kind",
+    "loss": "a probability, like 0.001, or a table with kind",
+    "reorder": 'a table, like {p = 0.01, delay = "10ms"}',
+    "policer": 'a table, like {rate = "20mbit", burst = "100kB"}',
+    "rate_at": 'a list of tables, like [{time = "20s", rate = "25mbit"}]',
+    "delay_at": 'a list of tables, like [{time = "20s", delay = "50ms"}]',
+}
+
 #: What a missing key may look like.
 _LIKE = {
     "duration": 'for example duration = "60s"',
     "rate": 'for example rate = "100mbit"',
     "buffer": 'for example buffer = "1bdp"',
     "algorithm": 'for example algorithm = "cubic"',
+    "time": 'for example time = "20s"',
+    "delay": 'for example delay = "50ms"',
+    "burst": 'for example burst = "100kB"',
+    "p": "for example p = 0.01",
+    "r": "for example r = 0.3",
 }
 
 
@@ -138,7 +164,7 @@ def _explain(model: type[BaseModel], error: ValidationError) -> str:
     field, *rest = first["loc"]
     name = str(field).removesuffix("s") if field in TABLES else str(field)
     number = [each for each in rest if isinstance(each, int)]
-    if number and field in TABLES:
+    if number and field in TABLES | _INNER_TABLES:
         name += f" {number[0] + 1}"
     elif number:
         name = f"number {number[0] + 1} of {name}"
@@ -151,7 +177,7 @@ def _explain(model: type[BaseModel], error: ValidationError) -> str:
             line = f"{field}: {_unknown_key(model, str(field))}"
         case "union_tag_invalid":
             line = f"{name}.{_unknown_kind(first['input']['kind'], first['ctx'])}"
-        case "tuple_type" if isinstance(first["input"], dict):
+        case "tuple_type" if isinstance(first["input"], dict) and field in TABLES:
             line = f"[{name}]: write [[{name}]] with two brackets; there may be several"
         case _:
             value = "None" if first["input"] is None else toml(first["input"])
@@ -162,12 +188,12 @@ def _explain(model: type[BaseModel], error: ValidationError) -> str:
 def _fix(field: str, error: ErrorDetails) -> str:
     """What to write instead of a value of the wrong type, or nothing."""
     match error["type"]:
-        case "tuple_type" | "model_type":
-            return f"write {TABLES.get(field) or f'numbers in brackets, like {field} = [1, 2]'}"
+        case _ if tables := (_INNER_TABLES | TABLES).get(field):
+            return f"write {tables}"
+        case "tuple_type":
+            return f"write numbers in brackets, like {field} = [1, 2]"
         case "literal_error":
             return "choose " + str(error["ctx"]["expected"]).replace("'", '"')
-        case "union_tag_not_found" | "model_attributes_type":
-            return "write its kind in quotes, or a table with kind"
         case "bool_type":
             return "write true or false"
         case "string_type":
@@ -193,6 +219,8 @@ def _unknown_kind(kind: Any, context: dict[str, Any]) -> str:
 
 def toml(value: Any) -> str:
     """A value as in a scenario file."""
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(toml, value)) + "]"
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{key} = {toml(each)}" for key, each in value.items()) + "}"
     return json.dumps(value, ensure_ascii=False, default=str)

@@ -88,7 +88,7 @@ class _Fraction(Kind):
             raise ValueError(f"write a number from {self!r}")
         decimals = len(str(self.parts)) - 1
         if value != round(value, decimals):
-            words = {3: "three", 6: "six"}
+            words = {3: "three", 6: "six", 9: "nine"}
             raise ValueError(f"write at most {words[decimals]} decimals")
         return value  # type: ignore[no-any-return]
 
@@ -110,6 +110,26 @@ class Millionths(_Fraction):
     """A number with at most six decimals, as of a probability."""
 
     suffix, parts = "_ppm", 1_000_000
+
+
+class Billionths(_Fraction):
+    """A number with at most nine decimals, as of a small probability."""
+
+    suffix, parts = "_ppb", 1_000_000_000
+
+
+class Trace(Kind):
+    """The path of the file of a trace, which `Scenario.resolve` reads."""
+
+    suffix = "_ms"
+
+    def __repr__(self) -> str:
+        return "the path of a file"
+
+    def check(self, value: Any) -> str:
+        if not isinstance(value, str) or not value:
+            raise ValueError('write the path of a file in quotes, like "cellular.trace"')
+        return value
 
 
 class _Text(Kind):

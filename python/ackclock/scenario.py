@@ -8,16 +8,17 @@ the canonical integers that the simulator reads (``crates/sim/src/scenario.rs``)
 import json
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any, ClassVar, NoReturn, Self, get_args
+from typing import Any, ClassVar, NoReturn, Self, get_args, get_origin
 
 from pydantic import model_validator as _model_validator
 
 from ackclock import _core, snapshot, units
 from ackclock.errors import AckclockError
 from ackclock.keys import HEADER_BYTES, Bottleneck, Flow, ScenarioKeys, Session
+from ackclock.links import check as check_link
 from ackclock.model import TABLES, Model, kind_of, nearest, tagged, toml
 from ackclock.quantities import Room
 
@@ -64,6 +65,10 @@ class Scenario(ScenarioKeys):
             for flow in each if isinstance(each, list) else ():
                 if isinstance(flow, dict) and isinstance(flow.get("algorithm"), str):
                     flow["algorithm"] = _beside(directory, flow["algorithm"])
+        links = [fields.get(name) for name in ("bottleneck", "link", "links")]
+        for link in links[:1] + [each for many in links[1:] for each in many or ()]:
+            if isinstance(link, dict) and isinstance(link.get("trace"), str):
+                link["trace"] = str(directory / link["trace"])
         return cls.parse(fields, source=f"{source}: ")
 
     @classmethod
@@ -137,7 +142,10 @@ class Scenario(ScenarioKeys):
         return scenario
 
     def resolve(self) -> str:
-        """The canonical JSON that the simulator reads: integers in ns and bytes, no defaults."""
+        """The canonical JSON that the simulator reads: integers in ns and bytes, no defaults.
+
+        Raises `AckclockError` if the file of a trace cannot be used.
+        """
         canonical = self.canonical(self.mss)
         del canonical["rtt_ns"]
         canonical["header_bytes"] = HEADER_BYTES
@@ -145,8 +153,16 @@ class Scenario(ScenarioKeys):
         if self.tso is None:
             canonical["tso"] = self.profile == "linux-6"
         links = canonical["links"] or [canonical["bottleneck"]]
-        for link, room in zip(links, self._rooms(), strict=True):
-            link["buffer"] = room
+        for (name, link), fields in zip(self._links().items(), links, strict=True):
+            if link.trace is not None:
+                fields["trace_ms"] = self._trace(name, link.trace)
+                fields["rate_bps"] = _core.trace_mean_bps(fields["trace_ms"])
+        try:
+            rooms = self._rooms([fields["rate_bps"] for fields in links])
+        except ValueError as error:
+            raise AckclockError(f"{self._source}{error}") from None
+        for fields, room in zip(links, rooms, strict=True):
+            fields["buffer"] = room
         canonical["bottleneck"], *canonical["links"] = links
         for name in ("flows", "sessions"):
             counted = [(fields, fields.pop("count")) for fields in canonical[name]]
@@ -169,11 +185,12 @@ class Scenario(ScenarioKeys):
         return {"flow": fields | {"stop_ns": None}, "gap_ns": gap_ns, "sizes": sizes or "equal"}
 
     def check(self) -> None:
-        """Looks whether every algorithm loads, as each run does first.
+        """Looks whether every algorithm loads, and the trace of the link, as each run does first.
 
-        Raises `AckclockError` that names flow, algorithm and fix.
+        Raises `AckclockError` that names table, key, value and fix.
         """
         self._configured(snapshot.current())
+        self.resolve()
 
     def prepare(self) -> _core.Prepared:
         """The scenario as the simulator takes it, with the compiled code of its algorithms.
@@ -217,8 +234,17 @@ class Scenario(ScenarioKeys):
             "bottleneck.": self.bottleneck
         }
 
-    def _rooms(self) -> list[dict[str, int]]:
-        """Size of each link's queue; a BDP is of the longest RTT of the flows that pass it."""
+    def _trace(self, name: str, path: str) -> list[int]:
+        try:
+            return snapshot.trace(path)
+        except ValueError as error:
+            raise AckclockError(f'{self._source}{name}trace = "{path}": {error}') from None
+
+    def _rooms(self, rates_bps: Sequence[Any]) -> list[dict[str, int]]:
+        """Size of each link's queue; a BDP is of the longest RTT of the flows that pass it.
+
+        Does not look at the size where a rate is None: of a trace that is not read yet.
+        """
         links = self._links()
         kind = kind_of(Bottleneck, "buffer")
         assert isinstance(kind, Room)
@@ -233,7 +259,9 @@ class Scenario(ScenarioKeys):
                     f"{name.removesuffix(': ')}: no flow passes it; write its number into "
                     "the route of a flow"
                 )
-            rate_bps, packet_bytes = units.rate_bps(link.rate), self.mss + HEADER_BYTES
+            rate_bps, packet_bytes = rates_bps[number - 1], self.mss + HEADER_BYTES
+            if rate_bps is None:
+                continue
             try:
                 rooms.append(kind.resolve(link.buffer, packet_bytes, rate_bps, max(rtts_ns)))
             except ValueError as error:
@@ -297,10 +325,17 @@ class Scenario(ScenarioKeys):
             for field in ("pareto", "lognormal", "gap"):
                 if session.size is None and field in session.model_fields_set:
                     raise ValueError(f'{name}: {field} needs a size, like size = "6packets"')
-        self._rooms()
+        self._check_links()
         self._check_sampling(duration_ns)
         self._check_transfers(duration_ns)
         return self
+
+    def _check_links(self) -> None:
+        for prefix, link in self._links().items():
+            check_link(prefix, link, self.mss + HEADER_BYTES)
+        # A trace is read when it is needed.
+        rates = [each.rate and units.rate_bps(each.rate) for each in self._links().values()]
+        self._rooms(rates)
 
     def _check_connection(self, name: str, flow: Flow | Session, duration_ns: int) -> None:
         def refuse(field: str, value: str | None, fix: str) -> None:
@@ -401,10 +436,7 @@ def markdown() -> str:
     ]
     tables: list[tuple[str, type[Model]]] = [("At the top", Scenario)]
     tables += [("`[bottleneck]`, or `[[link]]` once per link", Bottleneck)]
-    tables += [
-        (f'`[bottleneck.queue]`, `kind = "{kind.model_fields["kind"].default}"`', kind)
-        for kind in get_args(Bottleneck.model_fields["queue"].annotation)
-    ]
+    tables += _inner_tables("bottleneck", Bottleneck)
     tables += [("`[[flow]]`, once per flow", Flow)]
     tables += [("`[[session]]`, once per kind of background traffic", Session)]
     for title, model in tables:
@@ -417,6 +449,23 @@ def markdown() -> str:
         about = [] if "kind" not in model.model_fields else ["", model.about]
         lines += ["", f"## {title}", *about, *(keys if len(keys) > 3 else [])]
     return "\n".join(lines) + "\n"
+
+
+def _inner_tables(name: str, model: type[Model]) -> Iterator[tuple[str, type[Model]]]:
+    """The tables in a table: title and keys."""
+
+    def models(annotation: Any) -> Iterator[type[Model]]:
+        if isinstance(annotation, type) and issubclass(annotation, Model):
+            yield annotation
+        for each in get_args(annotation):
+            yield from models(each)
+
+    for key, field in model.model_fields.items():
+        many = get_origin(field.annotation) is tuple
+        for inner in models(field.annotation):
+            kind = inner.model_fields.get("kind")
+            title = f"`[[{name}.{key}]]`" if many else f"`[{name}.{key}]`"
+            yield title + (f', `kind = "{kind.default}"`' if kind else ""), inner
 
 
 def _shown(default: Any) -> str:
@@ -510,7 +559,10 @@ def _assign(fields: dict[str, Any], setting: str) -> None:
 def _put(table: dict[str, Any], inner: Sequence[str], key: str, value: Any) -> None:
     """Sets a key of a table, or of the tables in it."""
     for name in inner:
-        table[name] = tagged(table.get(name, {}))
+        table[name] = tagged(table.get(name) or {})
+        if not isinstance(table[name], dict):
+            here = f"{name} is {toml(table[name])} here"
+            raise AckclockError(f"{'.'.join([*inner, key])}: {here}; set all of {name}")
         table = table[name]
     table[key] = value
 

@@ -1,7 +1,7 @@
-"""One look at each C file for all that a command does.
+"""One look at each file for all that a command does.
 
-A command reads and compiles a C file once. The key of a result, its manifest and the run itself
-come from that one object code, whatever happens to the file meanwhile.
+A command reads and compiles a C file once, and reads the trace of a link once. The key of a result,
+its manifest and the run itself come from that one reading, whatever happens to the file meanwhile.
 """
 
 import functools
@@ -19,6 +19,8 @@ from ackclock.kernel_part import kernel_part
 #: Spec → name, source, spec, values and fingerprint of the code that ran.
 Algorithms = Mapping[str, Mapping[str, Any]]
 
+#: Lines of a trace: its times are a part of the scenario.
+MOST_LINES = 1_000_000
 #: Modules that make a result of what the engine hands over.
 _RECORDERS = ("runs.py", "tables.py")
 
@@ -28,6 +30,7 @@ class _Held:
 
     def __init__(self) -> None:
         self.core = _core.Snapshot()
+        self.traces: dict[str, list[int]] = {}
 
     @functools.cached_property
     def kernel(self) -> Any:
@@ -53,6 +56,46 @@ def held() -> Iterator[None]:
 def current() -> _core.Snapshot:
     """The snapshot that is held, or a new one."""
     return (_held.get() or _Held()).core
+
+
+def trace(path: str) -> list[int]:
+    """The times in the file of a link's trace, ms, as of mahimahi.
+
+    Raises `ValueError` that names line and fix.
+    """
+    traces = (_held.get() or _Held()).traces
+    if path not in traces:
+        traces[path] = _read_trace(path)
+    return traces[path]
+
+
+def _read_trace(path: str) -> list[int]:
+    try:
+        lines = Path(path).read_text(encoding="utf-8").split("\n")
+    except OSError as error:
+        raise ValueError(f"cannot be read ({error.strerror}); give the file of a trace") from None
+    except UnicodeDecodeError:
+        raise ValueError("is not text; give a file with a time in ms on each line") from None
+    if lines[-1] == "":
+        lines.pop()
+    if not 0 < len(lines) <= MOST_LINES:
+        fix = f"give it from 1 to {MOST_LINES}, a time in ms on each"
+        raise ValueError(f"has {len(lines)} lines; {fix}")
+    times: list[int] = []
+    for number, line in enumerate(lines, 1):
+        text = line.strip()
+        if not (text.isascii() and text.isdigit() and len(text) < 16):
+            raise ValueError(
+                f'line {number} is "{text:.20}"; write a whole number of ms from 0 on each line'
+            )
+        times.append(int(text))
+        if times[-1] < max(times[-2:]):
+            raise ValueError(
+                f"line {number}, {text} ms, is before the line above it; sort the times"
+            )
+    if times[-1] == 0:
+        raise ValueError("the last time is the length of the trace; make it more than 0 ms")
+    return times
 
 
 def of_kernel() -> Any:

@@ -3,6 +3,7 @@
 //! event; the emulator of `ackclock-linux` uses the same code on the real clock.
 #![forbid(unsafe_code)]
 
+pub mod changes;
 pub mod impair;
 pub mod line;
 pub mod link;

@@ -1,6 +1,20 @@
 //! The way of packets that no queue delays: propagation, and the jitter of the host at its end.
 
 use crate::rng::Stream;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A change of the delay behind a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DelayStep {
+    /// When the delay changes. Packets that have left the link before keep theirs; none overtakes.
+    #[schemars(range(max = 3_600_000_000_000_000_u64), example = 20_000_000_000_u64)]
+    pub time_ns: u64,
+    /// The delay from then on.
+    #[schemars(range(max = 100_000_000_000_u64), example = 50_000_000)]
+    pub delay_ns: u64,
+}
 
 /// A delay line. Packets keep their order.
 #[derive(Clone, Debug)]
@@ -26,6 +40,11 @@ impl Line {
     /// Empties the line, for another connection that draws from the same stream.
     pub fn restart(&mut self, delay_ns: u64) {
         (self.delay_ns, self.last_ns) = (delay_ns, 0);
+    }
+
+    /// Gives later packets another delay.
+    pub fn change(&mut self, delay_ns: u64) {
+        self.delay_ns = delay_ns;
     }
 
     /// The delay without jitter.
@@ -71,6 +90,16 @@ mod tests {
                 last_ns = arrives_ns;
             }
         }
+    }
+
+    /// A shorter delay does not let later packets overtake.
+    #[test]
+    fn packets_keep_their_order_when_the_delay_falls() {
+        let mut line = Line::new(100, 0, Stream::of(1, Owner::Link(1), Draw::Jitter));
+        assert_eq!(line.arrives_ns(1_000), 1_100);
+        line.change(20);
+        let arrives_ns = [1_010, 1_079, 1_081].map(|now_ns| line.arrives_ns(now_ns));
+        assert_eq!(arrives_ns, [1_100, 1_100, 1_101]);
     }
 
     #[test]

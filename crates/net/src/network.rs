@@ -5,7 +5,9 @@
 //! link. Poll before you send at the same time: a packet that leaves makes room for one that
 //! arrives.
 
-use crate::impair::EveryNth;
+use crate::changes::Changes;
+use crate::impair::{EveryNth, Impairments};
+use crate::line::Line;
 use crate::link::{Bottleneck, Evented, LinkState};
 use crate::queue::{Cause, Ledger, Packet};
 use crate::rng::{Draw, Owner, Stream};
@@ -18,37 +20,52 @@ pub struct Transit<P> {
     route: u32,
     /// How many links of the route are behind it.
     hop: u32,
-    /// Whether it is data: only data is lost on its way to a queue.
+    /// Whether it is data: only data is counted to drop every Nth.
     is_data: bool,
     /// The host's own.
     pub body: P,
 }
 
+impl<P> Transit<P> {
+    /// Another packet at the same place.
+    pub fn with(&self, body: P) -> Self {
+        Self { body, ..*self }
+    }
+}
+
 /// A packet that has left its last link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exit<P> {
-    /// When it arrives: now or later, for a link may have a delay behind it.
+    /// When it arrives: now or later, for a link may have a delay behind it, or wait for a tick.
     pub at_ns: u64,
     /// The packet.
     pub packet: Packet<Transit<P>>,
 }
 
-/// A link, and the packets in the delay behind it.
+/// A link, what packets meet before it, and the delay behind it.
 #[derive(Clone, Debug)]
 struct Hop<P> {
-    loss: EveryNth,
+    every: EveryNth,
+    impairments: Option<Box<Impairments>>,
+    /// Packets that come late.
+    late: Waiting<P>,
     link: Evented<Transit<P>>,
-    delay_ns: u64,
-    line: VecDeque<(u64, Packet<Transit<P>>)>,
+    delay: Line,
+    delays: Changes,
+    /// Packets in the delay.
+    behind: Waiting<P>,
 }
+
+/// Packets, and when each goes on, in order of time.
+type Waiting<P> = VecDeque<(u64, Packet<Transit<P>>)>;
 
 /// Links and routes.
 #[derive(Clone, Debug)]
 pub struct Network<P> {
     hops: Vec<Hop<P>>,
     routes: Vec<Vec<usize>>,
-    /// Link `i` of `n` is element `i`, the delay behind it element `n + i`. So at equal times packets
-    /// leave links before packets reach links.
+    /// Link `i` of `n` is element `i`, the delay behind it element `n + i`, the packets that come late
+    /// to it element `2 n + i`. So at equal times packets leave links before packets reach links.
     schedule: Schedule,
 }
 
@@ -56,16 +73,28 @@ impl<P> Network<P> {
     /// An idle network. A route has the indices of the links that it visits, in order, and at least
     /// one.
     pub fn new(seed: u64, links: &[Bottleneck], routes: Vec<Vec<usize>>) -> Self {
-        let hops = links.iter().zip(1..).map(|(link, number)| Hop {
-            loss: EveryNth::new(link.drop_every_packets),
-            link: Evented::new(link, Stream::of(seed, Owner::Link(number), Draw::Queue)),
-            delay_ns: link.delay_ns,
-            line: VecDeque::new(),
+        let hops = links.iter().zip(1..).map(|(link, number)| {
+            let stream = |draw| Stream::of(seed, Owner::Link(number), draw);
+            let steps = link.delay_at.iter();
+            Hop {
+                every: EveryNth::new(link.drop_every_packets),
+                impairments: Impairments::of(link, stream).map(Box::new),
+                late: VecDeque::new(),
+                link: Evented::new(link, stream(Draw::Queue)),
+                delay: Line::new(link.delay_ns, 0, stream(Draw::Jitter)),
+                delays: Changes::new(steps.map(|step| (step.time_ns, step.delay_ns))),
+                behind: VecDeque::new(),
+            }
         });
+        let kinds = if links.iter().any(|link| link.reorder.is_some()) {
+            3
+        } else {
+            2
+        };
         let mut network = Self {
             hops: hops.collect(),
             routes,
-            schedule: Schedule::new(2 * links.len()),
+            schedule: Schedule::new(kinds * links.len()),
         };
         for (index, hop) in network.hops.iter().enumerate() {
             network.schedule.set(index, hop.link.next_event_ns());
@@ -113,38 +142,51 @@ impl<P> Network<P> {
                 return None;
             }
             let links = self.hops.len();
-            if let Some(index) = element.checked_sub(links) {
-                let line = &mut self.hops[index].line;
-                let arriving = line.pop_front();
-                let next_ns = line.front().map_or(NEVER, |first| first.0);
+            if element >= links {
+                let hop = &mut self.hops[element % links];
+                let comes_late = element >= 2 * links;
+                let waiting = if comes_late {
+                    &mut hop.late
+                } else {
+                    &mut hop.behind
+                };
+                let arriving = waiting.pop_front();
+                let next_ns = waiting.front().map_or(NEVER, |first| first.0);
                 self.schedule.set(element, next_ns);
-                if let Some((_, packet)) = arriving {
-                    self.enter(at_ns, packet, ledger);
+                match arriving {
+                    Some((_, packet)) if comes_late => {
+                        self.police(element % links, at_ns, packet, ledger);
+                    }
+                    Some((_, packet)) => self.enter(at_ns, packet, ledger),
+                    None => (),
                 }
                 continue;
             }
             let hop = &mut self.hops[element];
             let departed = hop.link.handle(at_ns, ledger);
             self.schedule.set(element, hop.link.next_event_ns());
-            let Some(mut packet) = departed else {
+            let Some((leaves_ns, mut packet)) = departed else {
                 continue;
             };
-            let at_ns = at_ns + hop.delay_ns;
+            while let Some((_, delay_ns)) = hop.delays.due(leaves_ns) {
+                hop.delay.change(delay_ns);
+            }
+            let at_ns = hop.delay.arrives_ns(leaves_ns);
             packet.body.hop += 1;
             let route = &self.routes[packet.body.route as usize];
             if packet.body.hop as usize == route.len() {
                 return Some(Exit { at_ns, packet });
             }
-            if hop.line.is_empty() {
+            if hop.behind.is_empty() {
                 self.schedule.set(links + element, at_ns);
             }
-            hop.line.push_back((at_ns, packet));
+            hop.behind.push_back((at_ns, packet));
         }
     }
 
-    /// The state of a link after the last event.
-    pub fn state(&self, link: usize) -> LinkState {
-        self.hops[link].link.state()
+    /// The state of a link at `now_ns`, after the events until then.
+    pub fn state(&mut self, link: usize, now_ns: u64) -> LinkState {
+        self.hops[link].link.state(now_ns)
     }
 
     /// How many links there are.
@@ -152,9 +194,10 @@ impl<P> Network<P> {
         self.hops.len()
     }
 
-    /// How many packets are in queues, on wires and in the delays between links.
+    /// How many packets come late, are in queues, on wires and in the delays between links.
     pub fn packets(&self) -> u64 {
-        let of = |hop: &Hop<P>| hop.link.state().queue.packets + hop.line.len() as u64;
+        let waiting = |hop: &Hop<P>| (hop.late.len() + hop.behind.len()) as u64;
+        let of = |hop: &Hop<P>| hop.link.packets() + waiting(hop);
         self.hops.iter().map(of).sum()
     }
 
@@ -163,17 +206,83 @@ impl<P> Network<P> {
     fn enter(
         &mut self,
         now_ns: u64,
-        mut packet: Packet<Transit<P>>,
+        packet: Packet<Transit<P>>,
         ledger: &mut impl Ledger<Transit<P>>,
     ) {
         let route = &self.routes[packet.body.route as usize];
         let index = route[packet.body.hop as usize];
-        packet.arrived_ns = now_ns;
-        let Hop { loss, link, .. } = &mut self.hops[index];
-        if packet.body.is_data && loss.drops() {
+        let hop = &mut self.hops[index];
+        if packet.body.is_data && hop.every.drops() {
+            ledger.dropped(packet, Cause::Loss);
+        } else if hop.impairments.is_none() {
+            self.enqueue(index, now_ns, packet, ledger);
+        } else {
+            self.impair(index, now_ns, packet, ledger);
+        }
+    }
+
+    /// Loses a packet, copies it, or lets it come late.
+    #[inline(never)]
+    fn impair(
+        &mut self,
+        index: usize,
+        now_ns: u64,
+        packet: Packet<Transit<P>>,
+        ledger: &mut impl Ledger<Transit<P>>,
+    ) {
+        let Some(impairments) = &mut self.hops[index].impairments else {
+            return;
+        };
+        if impairments.losses.drops() {
             ledger.dropped(packet, Cause::Loss);
             return;
         }
+        let copied = impairments.copies.takes();
+        let copy = copied.then(|| ledger.copied(&packet)).flatten();
+        for packet in std::iter::once(packet).chain(copy) {
+            let hop = &mut self.hops[index];
+            let impairments = hop.impairments.as_mut();
+            let late_ns = impairments.map_or(0, |each| each.late_ns());
+            if late_ns == 0 {
+                self.police(index, now_ns, packet, ledger);
+                continue;
+            }
+            if hop.late.is_empty() {
+                let element = 2 * self.hops.len() + index;
+                self.schedule.set(element, now_ns + late_ns);
+            }
+            self.hops[index].late.push_back((now_ns + late_ns, packet));
+        }
+    }
+
+    /// A packet reaches the policer.
+    fn police(
+        &mut self,
+        index: usize,
+        now_ns: u64,
+        packet: Packet<Transit<P>>,
+        ledger: &mut impl Ledger<Transit<P>>,
+    ) {
+        let impairments = self.hops[index].impairments.as_mut();
+        let policer = impairments.and_then(|each| each.policer.as_mut());
+        if policer.is_some_and(|policer| policer.drops(now_ns, packet.bytes)) {
+            ledger.dropped(packet, Cause::Policed);
+        } else {
+            self.enqueue(index, now_ns, packet, ledger);
+        }
+    }
+
+    /// A packet reaches the queue.
+    #[inline]
+    fn enqueue(
+        &mut self,
+        index: usize,
+        now_ns: u64,
+        mut packet: Packet<Transit<P>>,
+        ledger: &mut impl Ledger<Transit<P>>,
+    ) {
+        packet.arrived_ns = now_ns;
+        let link = &mut self.hops[index].link;
         let before_ns = link.next_event_ns();
         link.enqueue(now_ns, packet, ledger);
         let next_ns = link.next_event_ns();

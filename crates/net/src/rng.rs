@@ -39,6 +39,12 @@ pub enum Draw {
     Size,
     /// What a link's queue discipline draws.
     Queue,
+    /// Which packets a link loses.
+    Loss,
+    /// Which packets a link copies.
+    Duplicate,
+    /// Which packets a link lets others overtake.
+    Reorder,
 }
 
 impl Owner {
@@ -53,6 +59,9 @@ impl Owner {
             Draw::Gap => "gap",
             Draw::Size => "size",
             Draw::Queue => "queue",
+            Draw::Loss => "loss",
+            Draw::Duplicate => "duplicate",
+            Draw::Reorder => "reorder",
         };
         match self {
             Self::Flow(number) => format!("flow.{number}.{draw}"),

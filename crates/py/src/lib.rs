@@ -5,6 +5,7 @@ mod prepared;
 mod run;
 
 use ackclock_host::{Algorithm, Configured};
+use ackclock_net::rate::Trace;
 use ackclock_py_tables::{fingerprint, number, values};
 use ackclock_sim::record::{self, AckTable, Kind, Table};
 use ackclock_sim::scenario::Scenario;
@@ -116,6 +117,12 @@ fn canonical(json: &str) -> PyResult<String> {
     Ok(scenario.to_json())
 }
 
+/// The mean rate of a link's trace, bit/s: of its opportunities, for full packets.
+#[pyfunction]
+fn trace_mean_bps(times_ms: Vec<u64>) -> u64 {
+    Trace::mean_bps(&times_ms)
+}
+
 /// Checks a scenario in canonical JSON; raises AckclockError.
 #[pyfunction]
 fn validate(json: &str) -> PyResult<()> {
@@ -163,6 +170,6 @@ mod _core {
         algorithms, canonical, configure, engine_version,
         prepared::{Prepared, Snapshot},
         run::run_many,
-        scenario_schema, skeleton, tables, validate,
+        scenario_schema, skeleton, tables, trace_mean_bps, validate,
     };
 }

@@ -20,6 +20,8 @@ impl TraceHash {
 pub struct Census {
     /// Data packets sent.
     pub sent: u64,
+    /// Copies of data packets that links made.
+    pub copied: u64,
     /// Data packets dropped by the bottleneck.
     pub dropped: u64,
     /// Data packets that reached a receiver (receivers run ahead of the clock).
@@ -34,7 +36,7 @@ pub struct Census {
     pub queued: [u64; 3],
     /// All packets that wait there, as the network counts them.
     pub in_network: u64,
-    /// ACKs sent. This count and all the counts below are of ACKs that pass queues.
+    /// ACKs sent, copies included. This count and all the counts below are of ACKs that pass queues.
     pub acks_sent: u64,
     /// ACKs dropped by the queue on the way back.
     pub acks_dropped: u64,

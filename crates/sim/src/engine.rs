@@ -557,7 +557,7 @@ impl<'a> Dumbbell<'a> {
         for index in 0..queues {
             let state = match &mut self.path {
                 Path::Predicted { links, .. } => links[index].state(now_ns),
-                Path::Evented(network) => network.state(index),
+                Path::Evented(network) => network.state(index, now_ns),
             };
             let row = QueueRow::of(now_ns, index as u32 + 1, &state);
             self.result.queues.push(row);

@@ -39,7 +39,8 @@ fn check(path: &str, value: &Value, of: &Value) -> Result<(), ScenarioError> {
         }
         Value::Array(items) => {
             if let Some(most) = of["maxItems"].as_u64() {
-                within(&format!("{path}.len()"), items.len() as u64, 0, most)?;
+                let least = of["minItems"].as_u64().unwrap_or(0);
+                within(&format!("{path}.len()"), items.len() as u64, least, most)?;
             }
             for (index, item) in items.iter().enumerate() {
                 check(&format!("{path}[{index}]"), item, &of["items"])?;

@@ -85,7 +85,7 @@ impl Topology {
     /// Rate of the slowest link that the data of element `index` passes.
     pub(crate) fn slowest_bps(&self, index: usize) -> u64 {
         let route = &self.routes[self.ways[index].data];
-        let rates = route.iter().map(|&link| self.links[link].rate_bps);
+        let rates = route.iter().map(|&link| self.links[link].most_bps());
         rates.min().unwrap_or(u64::MAX)
     }
 }

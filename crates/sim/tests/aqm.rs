@@ -11,10 +11,7 @@ use ackclock_net::queue::{
 use ackclock_sim::record::EventKind;
 use ackclock_sim::scenario::{Flow, Profile, Reads, Scenario};
 use ackclock_sim::RunResult;
-use common::{dumbbell, flow, simulate, MS, S};
-
-/// From, to.
-type Band = [f64; 2];
+use common::{dumbbell, flow, mean, near, simulate, Band, MS, S};
 
 struct Case {
     name: &'static str,
@@ -61,11 +58,6 @@ fn scenario(case: &Case, seed: u64) -> Scenario {
     scenario
 }
 
-fn mean(values: impl Iterator<Item = f64>) -> f64 {
-    let (count, sum) = values.fold((0, 0.0), |(count, sum), value| (count + 1, sum + value));
-    sum / f64::from(count)
-}
-
 fn shown(result: &RunResult, flows: u32) -> Shown {
     const HALF_US: u64 = 30_000_000;
     let (queues, samples) = (&result.queues, &result.samples);
@@ -91,12 +83,6 @@ fn shown(result: &RunResult, flows: u32) -> Shown {
         drops: queues.early_dropped_packets[last] as f64,
         marks: queues.marked_packets[last] as f64,
     }
-}
-
-/// Whether a value is inside the band, or so close to it.
-fn near(value: f64, [low, high]: Band, share: f64, absolute: f64) -> bool {
-    let margin = |edge: f64| (edge * share).max(absolute);
-    value >= low - margin(low) && value <= high + margin(high)
 }
 
 fn check(case: &Case) -> Result<Shown, String> {

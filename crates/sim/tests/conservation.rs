@@ -3,8 +3,11 @@
 
 mod common;
 
+use ackclock_net::impair::{Bernoulli, GilbertElliott, Loss, ReorderParameters, PARTS};
+use ackclock_net::line::DelayStep;
 use ackclock_net::link::{Bottleneck, Buffer};
 use ackclock_net::queue::{CodelParameters, FqCodelParameters, QueueKind, RedParameters};
+use ackclock_net::rate::{PolicerParameters, RateStep, Trace};
 use ackclock_sim::engine::{run_with_census, run_with_events};
 use ackclock_sim::record::EventKind;
 use ackclock_sim::scenario::{Direction, Flow, Profile, Reads, Scenario, Session, Sizes};
@@ -114,44 +117,137 @@ fn queues() -> impl Strategy<Value = QueueKind> {
     ]
 }
 
-/// The queue of the first link, more links, and routes over up to four links for data and ACKs.
-type Topology = (QueueKind, Vec<Bottleneck>, Vec<[Vec<u32>; 2]>);
+fn losses() -> impl Strategy<Value = Loss> {
+    let share = 1_000_000_u64..100_000_000;
+    prop_oneof![
+        share
+            .clone()
+            .prop_map(|p_ppb| Loss::Bernoulli(Bernoulli { p_ppb })),
+        (share, 10_000_000..=PARTS, 0..=PARTS, PARTS * 9 / 10..=PARTS).prop_map(
+            |(p_ppb, r_ppb, h_ppb, k_ppb)| {
+                Loss::GilbertElliott(GilbertElliott {
+                    p_ppb,
+                    r_ppb,
+                    h_ppb,
+                    k_ppb,
+                })
+            }
+        ),
+    ]
+}
 
-/// Half of them are a drop-tail queue and nothing else.
-fn topologies() -> impl Strategy<Value = Topology> {
-    let link = (
-        200_000_u64..60_000_000,
-        2_u64..200,
-        proptest::option::weighted(0.2, 2_u64..400),
-        queues(),
-        0_u64..(20 * MS),
-        prop_oneof![Just(0), 1_500_u64..20_000],
+/// Up to three changes, in order of time.
+fn changes(most: u64) -> impl Strategy<Value = Vec<(u64, u64)>> {
+    let each = (1_u64..(2 * S), 0..most);
+    let waits = proptest::collection::vec(each, 1..4);
+    let changes = waits.prop_map(|waits| {
+        let mut time_ns = 0;
+        let step = |(wait_ns, value)| {
+            time_ns += wait_ns;
+            (time_ns, value)
+        };
+        waits.into_iter().map(step).collect()
+    });
+    prop_oneof![4 => Just(Vec::new()), 1 => changes]
+}
+
+fn traces() -> impl Strategy<Value = Vec<u64>> {
+    proptest::collection::vec(0_u64..60, 1..50).prop_map(|mut times_ms| {
+        times_ms.sort_unstable();
+        let last = times_ms.len() - 1;
+        times_ms[last] = times_ms[last].max(1);
+        times_ms
+    })
+}
+
+/// Links with every element, each in some of them.
+fn links() -> impl Strategy<Value = Bottleneck> {
+    let seldom = 0.2;
+    let late = (1_000_000..PARTS, 1_u64..(20 * MS));
+    let police = (200_000_u64..60_000_000, 1_500_u64..100_000);
+    (
+        (
+            200_000_u64..60_000_000,
+            2_u64..200,
+            proptest::option::weighted(seldom, 2_u64..400),
+            queues(),
+            0_u64..(20 * MS),
+            prop_oneof![Just(0), 1_500_u64..20_000],
+        ),
+        (
+            proptest::option::weighted(seldom, losses()),
+            prop_oneof![4 => Just(0), 1 => 1..PARTS / 10],
+            proptest::option::weighted(seldom, late),
+            proptest::option::weighted(seldom, police),
+            changes(60_000_000),
+            proptest::option::weighted(seldom, traces()),
+            prop_oneof![3 => Just(0), 1 => (MS / 10)..(10 * MS)],
+            changes(20 * MS),
+        ),
     )
         .prop_map(
-            |(rate_bps, packets, drop_every_packets, queue, delay_ns, burst_bytes)| Bottleneck {
-                drop_every_packets,
-                queue,
-                delay_ns,
-                burst_bytes,
-                ..Bottleneck::drop_tail(rate_bps, Buffer::Packets(packets))
+            |(
+                (rate_bps, packets, drop_every_packets, queue, delay_ns, burst_bytes),
+                (loss, duplicate_ppb, late, police, rates, trace_ms, tick_ns, delays),
+            )| {
+                let drop_tail = Bottleneck::drop_tail(rate_bps, Buffer::Packets(packets));
+                let mut link = Bottleneck {
+                    drop_every_packets,
+                    queue,
+                    delay_ns,
+                    burst_bytes,
+                    loss,
+                    duplicate_ppb,
+                    reorder: late.map(|(p_ppb, delay_ns)| ReorderParameters { p_ppb, delay_ns }),
+                    policer: police.map(|(rate_bps, burst_bytes)| PolicerParameters {
+                        rate_bps,
+                        burst_bytes,
+                    }),
+                    tick_ns,
+                    ..drop_tail
+                };
+                let delay = |(time_ns, delay_ns)| DelayStep { time_ns, delay_ns };
+                link.delay_at = delays.into_iter().map(delay).collect();
+                let rate = |(time_ns, more_bps)| RateStep {
+                    time_ns,
+                    rate_bps: 200_000 + more_bps,
+                };
+                link.rate_at = rates.into_iter().map(rate).collect();
+                if let Some(times_ms) = trace_ms {
+                    link.rate_bps = Trace::mean_bps(&times_ms);
+                    link.trace_ms = Some(times_ms);
+                    link.burst_bytes = 0;
+                    link.rate_at.clear();
+                }
+                link
             },
-        );
+        )
+}
+
+/// The first link, if it is more than a drop-tail queue; more links, and routes over up to four links
+/// for data and ACKs.
+type Topology = (Option<Bottleneck>, Vec<Bottleneck>, Vec<[Vec<u32>; 2]>);
+
+/// A third of them are a drop-tail queue and nothing else.
+fn topologies() -> impl Strategy<Value = Topology> {
     let route = || proptest::sample::subsequence(vec![1, 2, 3, 4], 0..=4).prop_shuffle();
     let routes = (route(), route()).prop_map(|(data, acks)| [data, acks]);
     prop_oneof![
-        2 => Just((QueueKind::DropTail, Vec::new(), Vec::new())),
-        1 => queues().prop_map(|queue| (queue, Vec::new(), Vec::new())),
+        1 => Just((None, Vec::new(), Vec::new())),
+        1 => links().prop_map(|link| (Some(link), Vec::new(), Vec::new())),
         1 => (
-            queues(),
-            proptest::collection::vec(link, 1..4),
+            links().prop_map(Some),
+            proptest::collection::vec(links(), 1..4),
             proptest::collection::vec(routes, 8),
         ),
     ]
 }
 
 fn scenarios() -> impl Strategy<Value = Scenario> {
-    (scenarios_on_a_dumbbell(), topologies()).prop_map(|(mut scenario, (queue, links, routes))| {
-        scenario.bottleneck.queue = queue;
+    (scenarios_on_a_dumbbell(), topologies()).prop_map(|(mut scenario, (first, links, routes))| {
+        if let Some(link) = first {
+            scenario.bottleneck = link;
+        }
         scenario.links = links;
         let most = 1 + scenario.links.len() as u32;
         let sessions = scenario
@@ -252,7 +348,7 @@ proptest! {
         prop_assert_eq!(census.in_network, data + acks + handshakes);
         let predicted = !events && !scenario.has_routes() && scenario.bottleneck.is_predictable();
         prop_assert!(!predicted || census.in_network == 0);
-        prop_assert_eq!(census.sent, census.received + census.dropped + data);
+        prop_assert_eq!(census.sent + census.copied, census.received + census.dropped + data);
         if scenario.is_two_way() {
             prop_assert_eq!(acks_sent, acks_received + acks_dropped + acks_on_the_way + acks);
         } else {
@@ -310,8 +406,13 @@ proptest! {
             let queue = result.queues.queue[row] as usize;
             let links = if scenario.links.is_empty() { 0 } else { queue - 1 };
             let link = links.checked_sub(1).map_or(&scenario.bottleneck, |i| &scenario.links[i]);
-            let rate = u128::from(link.rate_bps);
-            prop_assert!(bits <= rate * u128::from(result.queues.time_us[row]) + 1_000_000);
+            let mut time_us = u128::from(result.queues.time_us[row]);
+            if let Some(times_ms) = &link.trace_ms {
+                // Its opportunities may be at the start of its period.
+                time_us += u128::from(times_ms[times_ms.len() - 1]) * 1_000;
+            }
+            let slack = 1_000_000 + u128::from(link.burst_bytes) * 8 * 1_000_000;
+            prop_assert!(bits <= u128::from(link.most_bps()) * time_us + slack);
         }
 
         let samples = &result.samples;

@@ -282,10 +282,11 @@ pub fn check(
         let fix = format!("the emulator carries at most {MOST_RATE_BPS}");
         return refuse("bottleneck.rate_bps", value, &fix);
     }
-    if !scenario.bottleneck.is_predictable() {
-        let value = format!("{:?}", scenario.bottleneck.queue);
-        let fix = "the emulator has drop-tail only so far; leave it out, or use the simulator";
-        return refuse("bottleneck.queue", value, fix);
+    if let Some((key, value)) = scenario.bottleneck.takes_events() {
+        let fix =
+            "the emulator has a constant rate, drop-tail and drop_every_packets only so far; \
+                   leave it out, or use the simulator";
+        return refuse(&format!("bottleneck.{key}"), format!("{value:?}"), fix);
     }
     let with_ecn = scenario.flows.iter().filter(|flow| flow.ecn).count();
     if with_ecn > 0 && with_ecn < scenario.flows.len() {

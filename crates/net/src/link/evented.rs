@@ -1,4 +1,4 @@
-//! A fixed-rate link behind a queue of any discipline.
+//! A link of any rate behind a queue of any discipline.
 //!
 //! Call [`handle`](Evented::handle) at [`next_event_ns`](Evented::next_event_ns), and
 //! [`enqueue`](Evented::enqueue) for each arrival, in order of time. At equal times handle first: a
@@ -6,14 +6,14 @@
 
 use super::{Bottleneck, LinkState, LinkTotals};
 use crate::queue::{Cause, Discipline, Ledger, Load, Packet, Queue};
-use crate::rate::ConstantRate;
+use crate::rate::{Rate, Ticks};
 use crate::rng::Stream;
 use crate::schedule::NEVER;
 
 /// A link with an event for each packet that leaves.
 #[derive(Clone, Debug)]
 pub struct Evented<P> {
-    rate: ConstantRate,
+    rate: Rate,
     queue: Queue<P>,
     /// The packet in service …
     wire: Option<Packet<P>>,
@@ -21,6 +21,8 @@ pub struct Evented<P> {
     departs_ns: u64,
     /// Of the last packet that left.
     sojourn_ns: u64,
+    /// Packets whose service has ended, and which wait for a tick.
+    ticks: Option<Box<Ticks>>,
     totals: LinkTotals,
 }
 
@@ -28,11 +30,13 @@ impl<P> Evented<P> {
     /// An idle link. `random` is for its queue.
     pub fn new(bottleneck: &Bottleneck, random: Stream) -> Self {
         Self {
-            rate: ConstantRate::new(bottleneck.rate_bps, bottleneck.burst_bytes),
+            rate: Rate::new(bottleneck),
             queue: Queue::new(&bottleneck.queue, bottleneck.buffer, random),
             wire: None,
             departs_ns: NEVER,
             sojourn_ns: 0,
+            ticks: (bottleneck.tick_ns > 0)
+                .then(|| Box::new(Ticks::new(bottleneck.tick_ns, bottleneck.most_bps()))),
             totals: LinkTotals::default(),
         }
     }
@@ -40,9 +44,10 @@ impl<P> Evented<P> {
     /// Takes an arriving packet.
     #[inline]
     pub fn enqueue(&mut self, now_ns: u64, packet: Packet<P>, ledger: &mut impl Ledger<P>) {
-        debug_assert!(self.departs_ns > now_ns, "an event was not handled");
+        // A copy arrives with its packet, which may need no time.
+        debug_assert!(self.departs_ns >= now_ns, "an event was not handled");
         self.totals.enqueued_packets += 1;
-        let wire = self.in_service();
+        let wire = self.in_service(now_ns);
         let mut counting = Counting(&mut self.totals, ledger);
         self.queue.enqueue(now_ns, packet, wire, &mut counting);
         if self.wire.is_none() {
@@ -56,9 +61,10 @@ impl<P> Evented<P> {
         self.departs_ns.min(self.queue.next_update_ns())
     }
 
-    /// Handles one event that is due. Returns the packet whose last bit has left, if it was that.
+    /// Handles one event that is due. Returns the packet whose service has ended, if it was that, and
+    /// when its last bit leaves: now, or after the next tick.
     #[inline]
-    pub fn handle(&mut self, now_ns: u64, ledger: &mut impl Ledger<P>) -> Option<Packet<P>> {
+    pub fn handle(&mut self, now_ns: u64, ledger: &mut impl Ledger<P>) -> Option<(u64, Packet<P>)> {
         if self.departs_ns > now_ns {
             if self.queue.next_update_ns() <= now_ns {
                 self.queue.update(now_ns);
@@ -66,11 +72,17 @@ impl<P> Evented<P> {
             return None;
         }
         let departed = self.wire.take()?;
-        self.totals.sent_packets += 1;
-        self.totals.sent_bytes += u64::from(departed.bytes);
-        self.sojourn_ns = now_ns - departed.arrived_ns;
+        let leaves_ns = match &mut self.ticks {
+            None => {
+                self.totals.sent_packets += 1;
+                self.totals.sent_bytes += u64::from(departed.bytes);
+                now_ns
+            }
+            Some(ticks) => ticks.hold(now_ns, departed.bytes),
+        };
+        self.sojourn_ns = leaves_ns - departed.arrived_ns;
         self.serve(now_ns, ledger);
-        Some(departed)
+        Some((leaves_ns, departed))
     }
 
     /// Starts the service of the next packet.
@@ -84,21 +96,34 @@ impl<P> Evented<P> {
         };
     }
 
+    /// What takes room beside the queue: the packet in service, and those that wait for a tick.
     #[inline]
-    fn in_service(&self) -> Load {
-        self.wire.as_ref().map_or(Load::default(), |packet| Load {
+    fn in_service(&mut self, now_ns: u64) -> Load {
+        let wire = self.wire.as_ref().map_or(Load::default(), |packet| Load {
             packets: 1,
             bytes: packet.bytes.into(),
-        })
+        });
+        let Some(ticks) = &mut self.ticks else {
+            return wire;
+        };
+        let released = ticks.release(now_ns);
+        self.totals.sent_packets += released.packets;
+        self.totals.sent_bytes += released.bytes;
+        wire + ticks.load()
     }
 
-    /// The queue and the totals after the last event.
-    pub fn state(&self) -> LinkState {
+    /// The queue and the totals at `now_ns`, after the events until then.
+    pub fn state(&mut self, now_ns: u64) -> LinkState {
         LinkState {
-            queue: self.queue.load() + self.in_service(),
+            queue: self.in_service(now_ns) + self.queue.load(),
             sojourn_us: self.sojourn_ns / 1_000,
             totals: self.totals,
         }
+    }
+
+    /// How many packets [`handle`](Self::handle) has yet to return.
+    pub fn packets(&self) -> u64 {
+        self.queue.load().packets + u64::from(self.wire.is_some())
     }
 }
 
@@ -168,7 +193,7 @@ mod tests {
                 now_ns += if burst == 0 { gap_ns } else { 0 };
                 while link.next_event_ns() <= now_ns {
                     let at_ns = link.next_event_ns();
-                    departed.extend(link.handle(at_ns, &mut drops).map(|p| (at_ns, p.body)));
+                    departed.extend(link.handle(at_ns, &mut drops).map(|(at_ns, p)| (at_ns, p.body)));
                 }
                 match predicted.enqueue(now_ns, bytes) {
                     Some(departs_ns) => expected.push((departs_ns, number)),
@@ -181,16 +206,16 @@ mod tests {
                 prop_assert_eq!(drops.0.len() - already, usize::from(!accepted));
                 // A service of less than 1 ns ends at once.
                 while link.next_event_ns() <= now_ns {
-                    departed.extend(link.handle(now_ns, &mut drops).map(|p| (now_ns, p.body)));
+                    departed.extend(link.handle(now_ns, &mut drops).map(|(at_ns, p)| (at_ns, p.body)));
                 }
-                prop_assert_eq!(link.state(), predicted.state(now_ns));
+                prop_assert_eq!(link.state(now_ns), predicted.state(now_ns));
             }
             while link.next_event_ns() < NEVER {
                 let at_ns = link.next_event_ns();
-                departed.extend(link.handle(at_ns, &mut drops).map(|p| (at_ns, p.body)));
+                departed.extend(link.handle(at_ns, &mut drops).map(|(at_ns, p)| (at_ns, p.body)));
             }
             prop_assert_eq!(departed, expected);
-            prop_assert_eq!(link.state(), predicted.state(NEVER));
+            prop_assert_eq!(link.state(NEVER), predicted.state(NEVER));
         }
     }
 }

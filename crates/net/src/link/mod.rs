@@ -9,15 +9,20 @@ mod predicted;
 pub use evented::Evented;
 pub use predicted::Predicted;
 
+use crate::impair::{Loss, ReorderParameters, PARTS};
+use crate::line::DelayStep;
 use crate::queue::{Load, QueueKind};
+use crate::rate::{PolicerParameters, RateStep};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::fmt::Debug;
 
 /// The shared link and the queue before it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Bottleneck {
-    /// Rate of the link, IP headers included: "250mbit".
+    /// Rate of the link, IP headers included: "250mbit". Required, except with a `trace`, whose mean
+    /// rate it is then.
     #[schemars(range(min = 1_000, max = 1_000_000_000_000_u64), example = 250_000_000)]
     pub rate_bps: u64,
     /// Size of the queue, the packet in service included: "100packets", "2MB", "50ms" (what the
@@ -44,6 +49,52 @@ pub struct Bottleneck {
     #[serde(default, skip_serializing_if = "is_zero")]
     #[schemars(range(max = 1_u64 << 44), extend("default" = 0))]
     pub burst_bytes: u64,
+    /// Random loss of packets before they reach the queue: of each one with this probability, 0.001,
+    /// or a table of its `kind` and its parameters (default: none).
+    // JSON leaves out none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub loss: Option<Loss>,
+    /// Probability that a packet is sent twice. The copy follows it to the queue.
+    // JSON leaves out 0.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    #[schemars(range(max = PARTS), extend("default" = 0))]
+    pub duplicate_ppb: u64,
+    /// Packets that reach the queue late, so that others overtake them: a table of their probability
+    /// `p` and their extra `delay` (default: none).
+    // JSON leaves out none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reorder: Option<ReorderParameters>,
+    /// A policer before the queue: drops what exceeds its `rate` and its `burst` (default: none).
+    // JSON leaves out none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub policer: Option<PolicerParameters>,
+    /// Changes of the rate, each with its `time` and its `rate` from then on (default: none).
+    // JSON leaves out an empty list.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 1_000_000))]
+    pub rate_at: Vec<RateStep>,
+    /// File of a recorded link, as of mahimahi, instead of `rate`: times of the opportunities to
+    /// deliver a packet of 1500 bytes, in ms, one each line, repeated without end.
+    // JSON leaves out none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(
+        length(min = 1, max = 1_000_000),
+        inner(range(max = 3_600_000_000_u64))
+    )]
+    pub trace_ms: Option<Vec<u64>>,
+    /// Time between two ticks of a router that works at its timer's ticks, as dummynet: a packet
+    /// leaves at the first tick after its service, and takes room until then. Packets of a tick go on
+    /// at 1 Gb/s. "0s": leaves at once.
+    // JSON leaves out 0.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    #[schemars(range(max = 1_000_000_000_u64), extend("default" = 0))]
+    pub tick_ns: u64,
+    /// Changes of the delay behind the link, each with its `time` and its `delay` from then on
+    /// (default: none).
+    // JSON leaves out an empty list.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 1_000_000))]
+    pub delay_at: Vec<DelayStep>,
 }
 
 fn is_zero(number: &u64) -> bool {
@@ -60,12 +111,44 @@ impl Bottleneck {
             queue: QueueKind::DropTail,
             delay_ns: 0,
             burst_bytes: 0,
+            loss: None,
+            duplicate_ppb: 0,
+            reorder: None,
+            policer: None,
+            rate_at: Vec::new(),
+            trace_ms: None,
+            tick_ns: 0,
+            delay_at: Vec::new(),
         }
+    }
+
+    /// The highest rate that it ever has, bit/s; the mean of a trace.
+    pub fn most_bps(&self) -> u64 {
+        let steps = self.rate_at.iter().map(|step| step.rate_bps);
+        steps.fold(self.rate_bps, u64::max)
     }
 
     /// Whether a packet's departure is known as soon as the packet arrives.
     pub fn is_predictable(&self) -> bool {
-        self.queue.is_drop_tail() && self.delay_ns == 0
+        self.takes_events().is_none()
+    }
+
+    /// The first key for which the link needs an event for each packet, and its value.
+    pub fn takes_events(&self) -> Option<(&'static str, &dyn Debug)> {
+        let keys: [(_, _, &dyn Debug); 10] = [
+            ("queue", !self.queue.is_drop_tail(), &self.queue),
+            ("delay_ns", self.delay_ns > 0, &self.delay_ns),
+            ("loss", self.loss.is_some(), &self.loss),
+            ("duplicate_ppb", self.duplicate_ppb > 0, &self.duplicate_ppb),
+            ("reorder", self.reorder.is_some(), &self.reorder),
+            ("policer", self.policer.is_some(), &self.policer),
+            ("rate_at", !self.rate_at.is_empty(), &self.rate_at),
+            ("trace_ms", self.trace_ms.is_some(), &"a trace"),
+            ("tick_ns", self.tick_ns > 0, &self.tick_ns),
+            ("delay_at", !self.delay_at.is_empty(), &self.delay_at),
+        ];
+        let first = keys.into_iter().find(|key| key.1);
+        first.map(|(key, _, value)| (key, value))
     }
 }
 

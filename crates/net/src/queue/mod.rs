@@ -82,6 +82,8 @@ pub enum Cause {
     Early,
     /// No queue: the packet was lost on its way to it.
     Loss,
+    /// No queue: a policer before it.
+    Policed,
 }
 
 /// What a discipline reports while it works. The caller counts.
@@ -90,6 +92,11 @@ pub trait Ledger<P> {
     fn dropped(&mut self, packet: Packet<P>, cause: Cause);
     /// A packet of this flow was marked and stays in the queue, or leaves it now.
     fn marked(&mut self, flow: u32, cause: Cause);
+    /// A copy of this packet, which is on its way too from now on; `None` if the caller makes no
+    /// copies.
+    fn copied(&mut self, _packet: &Packet<P>) -> Option<Packet<P>> {
+        None
+    }
 }
 
 /// An amount of packets.

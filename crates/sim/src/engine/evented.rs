@@ -19,6 +19,7 @@ pub(super) struct Segment {
     header: Header,
 }
 
+#[derive(Clone)]
 pub(crate) enum Header {
     /// The first SYN that is not yet lost: the receiver will answer it. Other SYNs change nothing.
     Syn {
@@ -75,6 +76,24 @@ impl Ledger<Transit<Segment>> for Losses<'_> {
 
     fn marked(&mut self, flow: u32, _cause: Cause) {
         self.flows[flow as usize].marked_packets += 1;
+    }
+
+    /// A copy of a packet of the handshake takes its place in queues and changes nothing more.
+    fn copied(&mut self, packet: &Packet<Transit<Segment>>) -> Option<Packet<Transit<Segment>>> {
+        let Segment { connection, header } = &packet.body.body;
+        let header = match header {
+            Header::Data { .. } | Header::Ack(_) => header.clone(),
+            Header::Syn { .. } | Header::SynAck | Header::Established => Header::Established,
+        };
+        *self.census.queued_of(&header) += 1;
+        match header {
+            Header::Data { .. } => self.census.copied += 1,
+            Header::Ack(_) => self.census.acks_sent += 1,
+            _ => (),
+        }
+        let connection = *connection;
+        let body = packet.body.with(Segment { connection, header });
+        Some(Packet { body, ..*packet })
     }
 }
 

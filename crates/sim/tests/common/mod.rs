@@ -44,3 +44,17 @@ pub fn dumbbell(
 pub fn simulate(scenario: &Scenario) -> RunResult {
     run(scenario, &Control::default()).unwrap_or_else(|error| panic!("{error}"))
 }
+
+/// What real Linux showed: from, to.
+pub type Band = [f64; 2];
+
+pub fn mean(values: impl Iterator<Item = f64>) -> f64 {
+    let (count, sum) = values.fold((0, 0.0), |(count, sum), value| (count + 1, sum + value));
+    sum / f64::from(count)
+}
+
+/// Whether a value is inside the band, or so close to it.
+pub fn near(value: f64, [low, high]: Band, share: f64, absolute: f64) -> bool {
+    let margin = |edge: f64| (edge * share).max(absolute);
+    value >= low - margin(low) && value <= high + margin(high)
+}

@@ -1,4 +1,4 @@
-//! When the service of a packet ends.
+//! A rate that does not change.
 
 /// Upper bound of the size of an ACK.
 const SMALL_BYTES: u32 = 100;
@@ -31,6 +31,27 @@ impl ConstantRate {
             free_at_rest: 0,
             service: [(0, 0, 0); 2],
         }
+    }
+
+    /// Gives it another rate from `at_ns` on. A bucket keeps its tokens; before it has filled for the
+    /// first time, it keeps no more than those of its new rate.
+    #[cold]
+    pub fn change(&mut self, at_ns: u64, rate_bps: u64) {
+        let saved_ns = at_ns.saturating_sub(self.free_at_ns).min(self.fills_in_ns);
+        let in_new = |ns: u64| {
+            let bits_ns = u128::from(ns) * u128::from(self.rate_bps);
+            (bits_ns / u128::from(rate_bps)) as u64
+        };
+        if self.free_at_ns < at_ns {
+            (self.free_at_ns, self.free_at_rest) = (at_ns.saturating_sub(in_new(saved_ns)), 0);
+        } else {
+            // What is left of the last nanosecond.
+            let rest = u128::from(self.free_at_rest) * u128::from(rate_bps);
+            self.free_at_rest = (rest / u128::from(self.rate_bps)) as u64;
+        }
+        self.fills_in_ns = in_new(self.fills_in_ns);
+        self.rate_bps = rate_bps;
+        self.service = [(0, 0, 0); 2];
     }
 
     /// Serves a packet that is ready now, after all packets before it. Returns when its last bit

@@ -1,0 +1,44 @@
+//! When the service of a packet ends: one short file for each kind of rate.
+
+mod constant;
+mod policer;
+mod steps;
+mod ticks;
+mod trace;
+
+pub use constant::ConstantRate;
+pub use policer::{Policer, PolicerParameters};
+pub use steps::{RateStep, SteppedRate};
+pub use ticks::Ticks;
+pub use trace::{Trace, TRACE_BYTES};
+
+use crate::link::Bottleneck;
+
+/// The rate of a link.
+#[derive(Clone, Debug)]
+pub enum Rate {
+    /// A wire or a token bucket, whose rate may change at times.
+    Stepped(SteppedRate),
+    /// The opportunities of a recorded link.
+    Trace(Trace),
+}
+
+impl Rate {
+    /// The rate of an idle link at time 0.
+    pub fn new(bottleneck: &Bottleneck) -> Self {
+        match &bottleneck.trace_ms {
+            Some(times_ms) => Self::Trace(Trace::new(times_ms)),
+            None => Self::Stepped(SteppedRate::new(bottleneck)),
+        }
+    }
+
+    /// Serves a packet that is ready now, after all packets before it. Returns when its last bit
+    /// leaves.
+    #[inline]
+    pub fn serve(&mut self, now_ns: u64, bytes: u32) -> u64 {
+        match self {
+            Self::Stepped(rate) => rate.serve(now_ns, bytes),
+            Self::Trace(trace) => trace.serve(now_ns, bytes),
+        }
+    }
+}

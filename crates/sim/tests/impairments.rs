@@ -1,0 +1,195 @@
+//! Losses and changing rates beside real Linux: runs of Linux 6.12 in virtual time, one flow, 40 ms.
+//! The bands are those of several runs there, with other seeds and later starts.
+#![allow(missing_docs)]
+
+mod common;
+
+use ackclock_net::impair::{Bernoulli, Loss};
+use ackclock_net::rate::RateStep;
+use ackclock_sim::scenario::{Flow, Profile, Reads, Scenario};
+use ackclock_sim::RunResult;
+use common::{dumbbell, flow, mean, near, simulate, Band, MS, S};
+
+/// One flow of 40 ms over a queue of the BDP, from the start.
+fn scenario(algorithm: &str, rate_bps: u64, seed: u64) -> Scenario {
+    let flow = Flow {
+        receive_window_bytes: Some(120_000_000),
+        ..flow(algorithm, 40 * MS)
+    };
+    let buffer_packets = (rate_bps * 40 / 1_000 / 8 + 750) / 1_500;
+    let mut scenario = dumbbell(Profile::Linux6, rate_bps, buffer_packets, vec![flow]);
+    scenario.seed = seed;
+    scenario.reads = Reads::Bulk;
+    scenario
+}
+
+/// From one time to another: IP rate, Mb/s; mean cwnd, queue, and srtt, ms; drops of the queue. As of
+/// the reference, means are those of the samples each 100 ms, without the last one.
+fn shown(result: &RunResult, seconds: [u64; 2]) -> [f64; 5] {
+    let (queues, samples) = (&result.queues, &result.samples);
+    let [from_us, to_us] = seconds.map(|s| s * 1_000_000);
+    let rows = |time_us: &[u64]| -> Vec<usize> {
+        let regular =
+            |row: &usize| (from_us..to_us).contains(&time_us[*row]) && time_us[*row] % 100_000 == 0;
+        (0..time_us.len()).filter(regular).collect()
+    };
+    let at = |at_us| {
+        queues
+            .time_us
+            .iter()
+            .position(|&each| each == at_us)
+            .unwrap()
+    };
+    let (first, last) = (at(from_us), at(to_us));
+    let sent_bytes = (queues.sent_bytes[last] - queues.sent_bytes[first]) as f64;
+    let flow = rows(&samples.time_us);
+    [
+        sent_bytes * 8.0 / (to_us - from_us) as f64,
+        mean(flow.iter().map(|&row| f64::from(samples.cwnd_packets[row]))),
+        mean(
+            rows(&queues.time_us)
+                .iter()
+                .map(|&row| queues.queue_packets[row] as f64),
+        ),
+        mean(
+            flow.iter()
+                .map(|&row| f64::from(samples.srtt_us[row]) / 1e3),
+        ),
+        (queues.dropped_packets[last] - queues.dropped_packets[first]) as f64,
+    ]
+}
+
+/// Each packet is lost with the same probability before it reaches the queue, ACKs of the handshake
+/// too. From 10 s to 120 s; drops of the whole run.
+#[test]
+fn random_losses_do_what_they_do_to_linux() {
+    const RUNS: u64 = 8;
+    let cases: [(&str, u64, [Band; 4]); 3] = [
+        (
+            "reno",
+            1_000_000,
+            [[11.6, 12.7], [39.8, 43.5], [0.4; 2], [109.0, 450.0]],
+        ),
+        (
+            "cubic",
+            100_000,
+            [[33.9, 42.3], [116.0, 161.0], [2.0, 18.9], [38.0, 62.0]],
+        ),
+        (
+            "cubic",
+            10_000_000,
+            [[3.1, 3.4], [10.9, 11.9], [0.1; 2], [296.0, 330.0]],
+        ),
+    ];
+    let mut wrong = Vec::new();
+    for (algorithm, p_ppb, bands) in cases {
+        let runs = (0..RUNS).map(|seed| {
+            let mut scenario = scenario(algorithm, 50_000_000, seed);
+            scenario.duration_ns = 120 * S;
+            scenario.bottleneck.loss = Some(Loss::Bernoulli(Bernoulli { p_ppb }));
+            let result = simulate(&scenario);
+            let [rate, cwnd, queue, ..] = shown(&result, [10, 120]);
+            [rate, cwnd, queue, result.flows.dropped_packets[0] as f64]
+        });
+        let runs: Vec<_> = runs.collect();
+        let means = [0, 1, 2, 3].map(|value| mean(runs.iter().map(|run| run[value])));
+        println!("{algorithm} {p_ppb}: {means:.2?} {runs:.1?}");
+        let absolute = [0.0, 0.0, 1.0, 3.0];
+        let inside = (0..4).all(|value| near(means[value], bands[value], 0.1, absolute[value]));
+        if !inside {
+            wrong.push((algorithm, p_ppb, means));
+        }
+    }
+    assert!(wrong.is_empty(), "outside of Linux's bands: {wrong:?}");
+}
+
+/// What Linux showed between two times.
+struct Window {
+    seconds: [u64; 2],
+    rate_mbps: f64,
+    utilisation: f64,
+    queue: Band,
+    cwnd: Band,
+    srtt_ms: Band,
+    drops: Band,
+}
+
+/// 100 Mb/s, 25 Mb/s from 20 s on, 100 Mb/s from 40 s on; 333 packets of queue below a token bucket.
+#[test]
+fn a_rate_that_changes_does_what_it_does_to_linux() {
+    let mut scenario = scenario("cubic", 100_000_000, 1);
+    scenario.duration_ns = 60 * S;
+    // 1600 bytes of Ethernet packets of 1514.
+    scenario.bottleneck.burst_bytes = 1585;
+    let step = |seconds, rate_bps| RateStep {
+        time_ns: seconds * S,
+        rate_bps,
+    };
+    scenario.bottleneck.rate_at = vec![step(20, 25_000_000), step(40, 100_000_000)];
+    let result = simulate(&scenario);
+    let windows = [
+        Window {
+            seconds: [5, 20],
+            rate_mbps: 100.0,
+            utilisation: 1.0,
+            queue: [225.4, 226.5],
+            cwnd: [563.6, 564.3],
+            srtt_ms: [67.1, 67.2],
+            drops: [4.0, 5.0],
+        },
+        Window {
+            seconds: [20, 22],
+            rate_mbps: 25.0,
+            utilisation: 1.0001,
+            queue: [260.8, 260.9],
+            cwnd: [376.6, 377.0],
+            srtt_ms: [160.1, 160.3],
+            drops: [189.0, 191.0],
+        },
+        Window {
+            seconds: [22, 40],
+            rate_mbps: 25.0,
+            utilisation: 1.0,
+            queue: [274.1; 2],
+            cwnd: [358.4; 2],
+            srtt_ms: [172.0; 2],
+            drops: [11.0; 2],
+        },
+        Window {
+            seconds: [40, 45],
+            rate_mbps: 100.0,
+            utilisation: 1.0,
+            queue: [23.2, 23.5],
+            cwnd: [356.0, 356.1],
+            srtt_ms: [44.8; 2],
+            drops: [0.0; 2],
+        },
+        Window {
+            seconds: [45, 60],
+            rate_mbps: 100.0,
+            utilisation: 1.0,
+            queue: [183.0, 183.6],
+            cwnd: [521.3; 2],
+            srtt_ms: [62.0; 2],
+            drops: [10.0; 2],
+        },
+    ];
+    let mut wrong = Vec::new();
+    for window in windows {
+        let [mbps, cwnd, queue, srtt_ms, drops] = shown(&result, window.seconds);
+        let utilisation = mbps / window.rate_mbps;
+        let checks = [
+            near(utilisation, [window.utilisation; 2], 0.005, 0.0),
+            near(queue, window.queue, 0.05, 1.0),
+            near(cwnd, window.cwnd, 0.03, 0.0),
+            near(srtt_ms, window.srtt_ms, 0.03, 0.0),
+            near(drops, window.drops, 0.1, 3.0),
+        ];
+        let seen = [utilisation, queue, cwnd, srtt_ms, drops];
+        println!("{:?} s: {seen:.4?} {checks:?}", window.seconds);
+        if !checks.iter().all(|&ok| ok) {
+            wrong.push((window.seconds, seen));
+        }
+    }
+    assert!(wrong.is_empty(), "outside of Linux's bands: {wrong:?}");
+}
