@@ -70,8 +70,11 @@ fn target(of: &Value) -> &Value {
 }
 
 /// Whether `of` is the one of several choices that a valid `value` took: a tagged struct has the
-/// choice's tag, another object has the choice's fields.
+/// choice's tag, another object has the choice's fields. A choice may have choices.
 fn describes(of: &Value, value: &Value) -> bool {
+    if let Some(choices) = of["oneOf"].as_array() {
+        return choices.iter().any(|each| describes(target(each), value));
+    }
     match (value, of["properties"].as_object()) {
         (Value::Object(fields), Some(known)) => fields.iter().all(|(name, field)| {
             known

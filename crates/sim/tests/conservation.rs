@@ -474,3 +474,23 @@ proptest! {
         prop_assert_eq!(first.transfers, second.transfers);
     }
 }
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 50, ..ProptestConfig::default() })]
+
+    /// Whatever runs beside a run, and on whichever thread it is: its result is the same.
+    #[test]
+    fn threads_change_nothing(scenarios in proptest::collection::vec(scenarios(), 4)) {
+        let run = |scenario| run_with_census(scenario, &Control::default()).unwrap().0;
+        let alone: Vec<_> = scenarios.iter().map(run).collect();
+        let together: Vec<_> = std::thread::scope(|scope| {
+            let threads: Vec<_> = scenarios.iter().map(|each| scope.spawn(move || run(each))).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        for (alone, together) in alone.iter().zip(&together) {
+            prop_assert_eq!(alone.trace_hash, together.trace_hash);
+            prop_assert_eq!(&alone.samples, &together.samples);
+            prop_assert_eq!(&alone.queues, &together.queues);
+        }
+    }
+}

@@ -4,8 +4,10 @@
 
 mod common;
 
-use ackclock_net::impair::{Bernoulli, Loss};
-use ackclock_net::rate::RateStep;
+use ackclock_host::Snapshot;
+use ackclock_net::impair::{Bernoulli, Loss, PARTS};
+use ackclock_net::link::Bottleneck;
+use ackclock_net::rate::{PolicerParameters, RateStep, Trace};
 use ackclock_sim::scenario::{Flow, Profile, Reads, Scenario};
 use ackclock_sim::RunResult;
 use common::{dumbbell, flow, mean, near, simulate, Band, MS, S};
@@ -192,4 +194,73 @@ fn a_rate_that_changes_does_what_it_does_to_linux() {
         }
     }
     assert!(wrong.is_empty(), "outside of Linux's bands: {wrong:?}");
+}
+
+/// What the schema cannot say of a link: one message with field, value and fix.
+#[test]
+fn a_link_that_cannot_be_is_refused() {
+    let refused = |change: &dyn Fn(&mut Bottleneck)| {
+        let mut scenario = scenario("cubic", 12_000_000, 1);
+        change(&mut scenario.bottleneck);
+        let error = scenario.validate(&Snapshot::default()).unwrap_err();
+        error.to_string()
+    };
+    let trace = |times_ms: &[u64]| {
+        let times_ms = times_ms.to_vec();
+        refused(&move |link| {
+            link.rate_bps = Trace::mean_bps(&times_ms);
+            link.trace_ms = Some(times_ms.clone());
+        })
+    };
+    let step = |time_ns, rate_bps| RateStep { time_ns, rate_bps };
+    for (message, expected) in [
+        (
+            refused(&|link| link.trace_ms = Some(Vec::new())),
+            "bottleneck.trace_ms.len() = 0: choose a value from 1 to 1000000",
+        ),
+        (
+            trace(&[5, 3]),
+            "bottleneck.trace_ms[1] = 3: the times of a trace do not go back",
+        ),
+        (
+            trace(&[0, 0]),
+            "the last time of a trace is its length: more than 0 ms",
+        ),
+        (
+            refused(&|link| link.trace_ms = Some(vec![2])),
+            "bottleneck.rate_bps = 12000000: a link with a trace has its mean rate, 6000000",
+        ),
+        (
+            refused(&|link| {
+                link.trace_ms = Some(vec![1]);
+                link.burst_bytes = 3_000;
+            }),
+            "bottleneck.burst_bytes = given beside trace_ms: leave it out",
+        ),
+        (
+            refused(&|link| link.rate_at = vec![step(S, 1_000_000), step(S, 2_000_000)]),
+            "bottleneck.rate_at[1].time_ns = 1000000000: each change comes after the one before",
+        ),
+        (
+            refused(&|link| link.rate_at = vec![step(S, 1)]),
+            "bottleneck.rate_at[0].rate_bps = 1: choose a value from 1000",
+        ),
+        (
+            refused(&|link| {
+                link.policer = Some(PolicerParameters {
+                    rate_bps: 1_000_000,
+                    burst_bytes: 1_000,
+                });
+            }),
+            "bottleneck.policer.burst_bytes = 1000: give room for a packet, at least 1500",
+        ),
+        (
+            refused(&|link| {
+                link.loss = Some(Loss::Bernoulli(Bernoulli { p_ppb: 2 * PARTS }));
+            }),
+            "bottleneck.loss.bernoulli.p_ppb = 2000000000: choose a value from 0 to 1000000000",
+        ),
+    ] {
+        assert!(message.contains(expected), "{message}\n{expected}");
+    }
 }

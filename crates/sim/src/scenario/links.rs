@@ -1,0 +1,116 @@
+//! What links and routes must be beside the ranges of their fields.
+
+use super::{check, within, Scenario, ScenarioError};
+use ackclock_net::link::{Bottleneck, Buffer};
+use ackclock_net::rate::Trace;
+
+impl Scenario {
+    pub(super) fn validate_link(&self, of: &str, link: &Bottleneck) -> Result<(), ScenarioError> {
+        let name = |field: &str| format!("{of}.{field}");
+        let packet = u64::from(self.packet_bytes());
+        let room = format!("give room for a packet, at least {packet}");
+        if let Buffer::Bytes(bytes) = link.buffer {
+            check(
+                bytes >= packet,
+                &name("buffer.bytes"),
+                bytes.to_string(),
+                &room,
+            )?;
+        }
+        let burst = link.burst_bytes;
+        check(
+            burst == 0 || burst >= packet,
+            &name("burst_bytes"),
+            burst.to_string(),
+            &room,
+        )?;
+        if let Some(policer) = link.policer {
+            check(
+                policer.burst_bytes >= packet,
+                &name("policer.burst_bytes"),
+                policer.burst_bytes.to_string(),
+                &room,
+            )?;
+        }
+        let in_order = |field: &str, times_ns: Vec<u64>| {
+            let wrong = (1..times_ns.len()).find(|&each| times_ns[each - 1] >= times_ns[each]);
+            let each = wrong.unwrap_or(0);
+            check(
+                wrong.is_none(),
+                &name(&format!("{field}[{each}].time_ns")),
+                times_ns.get(each).copied().unwrap_or_default().to_string(),
+                "each change comes after the one before it",
+            )
+        };
+        in_order(
+            "rate_at",
+            link.rate_at.iter().map(|step| step.time_ns).collect(),
+        )?;
+        in_order(
+            "delay_at",
+            link.delay_at.iter().map(|step| step.time_ns).collect(),
+        )?;
+        if let Some(times_ms) = &link.trace_ms {
+            self.validate_trace(&name, link, times_ms)?;
+        }
+        link.queue.validate().map_err(|wrong| ScenarioError {
+            field: format!("{of}.queue.{}", wrong.name),
+            value: wrong.value.to_string(),
+            fix: format!("choose a value from {} to {}", wrong.least, wrong.most),
+        })
+    }
+
+    /// The rate of a link with a trace is the trace's mean, and only its own.
+    fn validate_trace(
+        &self,
+        name: &impl Fn(&str) -> String,
+        link: &Bottleneck,
+        times_ms: &[u64],
+    ) -> Result<(), ScenarioError> {
+        let wrong = (1..times_ms.len()).find(|&each| times_ms[each - 1] > times_ms[each]);
+        let each = wrong.unwrap_or(0);
+        check(
+            wrong.is_none(),
+            &name(&format!("trace_ms[{each}]")),
+            times_ms.get(each).copied().unwrap_or_default().to_string(),
+            "the times of a trace do not go back",
+        )?;
+        let last_ms = times_ms.last().copied().unwrap_or_default();
+        check(
+            last_ms > 0,
+            &name("trace_ms"),
+            format!("{times_ms:?}"),
+            "the last time of a trace is its length: more than 0 ms",
+        )?;
+        let mean_bps = Trace::mean_bps(times_ms);
+        check(
+            link.rate_bps == mean_bps,
+            &name("rate_bps"),
+            link.rate_bps.to_string(),
+            &format!("a link with a trace has its mean rate, {mean_bps}"),
+        )?;
+        for (field, given) in [
+            ("rate_at", !link.rate_at.is_empty()),
+            ("burst_bytes", link.burst_bytes > 0),
+        ] {
+            let fix = "leave it out: the trace says when packets leave";
+            check(!given, &name(field), "given beside trace_ms".into(), fix)?;
+        }
+        Ok(())
+    }
+
+    /// A route visits links that exist, and none of them twice.
+    pub(super) fn validate_route(&self, field: &str, route: &[u32]) -> Result<(), ScenarioError> {
+        let links = 1 + self.links.len() as u64;
+        for (index, &link) in route.iter().enumerate() {
+            within(&format!("{field}[{index}]"), link.into(), 1, links)?;
+            check(
+                !route[..index].contains(&link),
+                field,
+                format!("{route:?}"),
+                &format!("link {link} is there twice; a route has no loop"),
+            )?;
+        }
+        Ok(())
+    }
+}
