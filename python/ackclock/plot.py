@@ -67,14 +67,11 @@ def queue(axes: Axes, result: Result) -> None:
 def signals(axes: Axes, result: Result) -> None:
     """Short lines at the top: sample intervals in which AQM marked or dropped packets."""
     for column, colour, label in SIGNALS:
-        times_s = [
-            queue.filter(pl.col(column).diff(1).fill_null(0) > 0)["time_us"].to_numpy() / 1e6
-            for _, queue in _queues(result)
-        ]
-        at_s = np.unique(np.concatenate(times_s)) if times_s else []
+        rose = pl.col(column).diff(1).over("queue").fill_null(0) > 0
+        at_s = result.queues.filter(rose)["time_us"].unique().to_numpy() / 1e6
         if len(at_s):
-            where = {"transform": axes.get_xaxis_transform(), "zorder": 3}
-            axes.vlines(at_s, 0.95, 1, colors=colour, linewidth=0.8, label=label, **where)
+            lines = axes.vlines(at_s, 0.95, 1, transform=axes.get_xaxis_transform())
+            lines.set(color=colour, linewidth=0.8, label=label, zorder=3)
 
 
 def _queues(result: Result) -> GroupBy:
