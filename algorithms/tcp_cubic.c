@@ -68,7 +68,7 @@ CC_HOOK(void, cubictcp_init, struct sock *sk)
 
 CC_HOOK(u32, cubictcp_ssthresh, struct sock *sk)
 {
-	return cubic_reduce(sk, inet_csk_ca(sk));
+	return cubic_reduce(sk, inet_csk_ca(sk), cc_param(sk, beta));
 }
 
 CC_HOOK(void, cubictcp_cong_avoid, struct sock *sk, u32 ack, u32 acked)

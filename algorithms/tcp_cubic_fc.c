@@ -103,7 +103,7 @@ static inline u32 cubic_fc_release(struct sock *sk, struct cubic_fc *fc, u32 cwn
 				   u32 delta_max)
 {
 	u32 beta = cc_param(sk, beta);
-	u32 ssthresh = cubic_reduce(sk, &fc->cubic);
+	u32 ssthresh = cubic_reduce(sk, &fc->cubic, cc_param(sk, beta));
 	u32 released = min_t(u64, (u64)f * delta_max / 1024, ssthresh);
 
 	fc->phase = PHASE_BR1;
@@ -139,7 +139,7 @@ CC_HOOK(u32, cubicfc_ssthresh, struct sock *sk)
 	}
 
 	fc->clock = CUBIC_REAL_TIME;
-	ssthresh = cubic_reduce(sk, &fc->cubic);
+	ssthresh = cubic_reduce(sk, &fc->cubic, cc_param(sk, beta));
 
 	if (ended == PHASE_BR1) {
 		fc->phase = PHASE_BR2;

@@ -64,7 +64,7 @@ CC_HOOK(u32, squareff_ssthresh, struct sock *sk)
 	struct square_ff *ff = inet_csk_ca(sk);
 
 	ff->k_scale = square_ff_k_scale(sk, ff->cubic.delay_min);
-	return cubic_reduce(sk, &ff->cubic);
+	return cubic_reduce(sk, &ff->cubic, cc_param(sk, beta));
 }
 
 CC_HOOK(void, squareff_cong_avoid, struct sock *sk, u32 ack, u32 acked)

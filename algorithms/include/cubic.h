@@ -295,10 +295,9 @@ static inline void cubic_cong_avoid(struct sock *sk, struct cubic *ca, u32 acked
 }
 
 /* "Packet loss" (3.6), (3.7): ends the epoch, returns the new ssthresh. */
-static inline u32 cubic_reduce(struct sock *sk, struct cubic *ca)
+static inline u32 cubic_reduce(struct sock *sk, struct cubic *ca, u32 beta)
 {
 	u32 cwnd = tcp_sk(sk)->snd_cwnd;
-	u32 beta = cc_param(sk, beta);
 
 	ca->epoch_start = 0;
 	if (cwnd < ca->last_max_cwnd && cc_param(sk, fast_convergence))

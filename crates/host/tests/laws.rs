@@ -32,8 +32,10 @@ fn law(spec: &str) -> Law {
         ("cubic" | "cubic_fc" | "square_ff", preset) if is_early_cubic(preset) => {
             (Curve, |w| 0.8 * w)
         }
-        ("cubic" | "cubic_fc" | "square_ff", _) => (Curve, |w| 0.7 * w),
-        ("reno" | "westwood" | "constant_rate" | "hrf", _) => (PerAck(|_, _| 1.0), half),
+        ("cubic" | "cubic_abe" | "cubic_fc" | "square_ff", _) => (Curve, |w| 0.7 * w),
+        ("reno" | "reno_abe" | "westwood" | "constant_rate" | "hrf", _) => {
+            (PerAck(|_, _| 1.0), half)
+        }
         ("vegas", _) => (PerRtt(|_| 1.0), half),
         // In the first second after a loss; and the first loss does not adapt.
         ("htcp", "backoff-0.8") => (PerAck(|_, _| 2.0 * (1.0 - 0.8)), |w| 0.8 * w),

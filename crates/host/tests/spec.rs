@@ -172,7 +172,7 @@ fn what_is_wrong_is_named_with_its_remedy() {
             &[
                 "unknown algorithm `cubik`",
                 "did you mean `cubic`?",
-                "cubic, cubic_fc, ",
+                "cubic, cubic_abe, cubic_fc, ",
                 "./cubik.c",
             ],
         ),

@@ -44,6 +44,8 @@ fn flows() -> impl Strategy<Value = Flow> {
         "fast",
         "libra",
         "hrf",
+        "cubic_abe",
+        "reno_abe",
     ]);
     (
         algorithms,

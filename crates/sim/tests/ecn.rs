@@ -60,6 +60,48 @@ fn marks_take_the_place_of_losses() {
     assert!(*longest.unwrap() <= 100);
 }
 
+/// ABE (RFC 8511): a mark in congestion avoidance takes less of the window than a loss; one in slow
+/// start takes as much.
+#[test]
+fn abe_yields_less_to_a_mark() {
+    for (algorithm, at_a_mark, at_a_loss) in [
+        ("reno_abe", 819.0 / 1024.0, 0.5),
+        ("cubic_abe", 870.0 / 1024.0, 717.0 / 1024.0),
+    ] {
+        for ecn in [true, false] {
+            let mut scenario = marking(&[ecn]);
+            scenario.flows[0].algorithm = algorithm.into();
+            // Slow start ends with a mark, not with HyStart.
+            if algorithm == "cubic_abe" {
+                scenario.flows[0].algorithm += ":hystart=0";
+            }
+            let events = simulate(&scenario).events;
+            let kind = if ecn {
+                EventKind::Cwr
+            } else {
+                EventKind::Recovery
+            };
+            let rows = (0..events.kind.len()).filter(|&row| events.kind[row] == kind);
+            let kept: Vec<_> = rows
+                .map(|row| {
+                    let cwnd = f64::from(events.cwnd_packets[row]);
+                    (cwnd, f64::from(events.ssthresh_packets[row]))
+                })
+                .collect();
+            let usual = if ecn { at_a_mark } else { at_a_loss };
+            assert!(kept.len() > 5, "{algorithm} {ecn}");
+            for (index, (cwnd, ssthresh)) in kept.into_iter().enumerate() {
+                let expected = if index == 0 { at_a_loss } else { usual };
+                assert_eq!(
+                    ssthresh,
+                    (cwnd * expected).floor(),
+                    "{algorithm} {ecn} {index}"
+                );
+            }
+        }
+    }
+}
+
 /// A flow that is marked yields to one that the same queue does not mark.
 #[test]
 fn ecn_is_per_flow() {
