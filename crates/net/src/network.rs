@@ -202,7 +202,7 @@ impl<P> Network<P> {
     }
 
     /// A packet reaches the next link of its route.
-    #[inline]
+    #[inline(always)]
     fn enter(
         &mut self,
         now_ns: u64,

@@ -71,7 +71,7 @@ impl<P> Evented<P> {
             }
             return None;
         }
-        let departed = self.wire.take()?;
+        let departed = self.serve(now_ns, ledger)?;
         let leaves_ns = match &mut self.ticks {
             None => {
                 self.totals.sent_packets += 1;
@@ -81,19 +81,19 @@ impl<P> Evented<P> {
             Some(ticks) => ticks.hold(now_ns, departed.bytes),
         };
         self.sojourn_ns = leaves_ns - departed.arrived_ns;
-        self.serve(now_ns, ledger);
         Some((leaves_ns, departed))
     }
 
-    /// Starts the service of the next packet.
+    /// Starts the service of the next packet. Returns the packet that was in service.
     #[inline]
-    fn serve(&mut self, now_ns: u64, ledger: &mut impl Ledger<P>) {
+    fn serve(&mut self, now_ns: u64, ledger: &mut impl Ledger<P>) -> Option<Packet<P>> {
         let mut counting = Counting(&mut self.totals, ledger);
-        self.wire = self.queue.dequeue(now_ns, &mut counting);
-        self.departs_ns = match &self.wire {
+        let next = self.queue.dequeue(now_ns, &mut counting);
+        self.departs_ns = match &next {
             Some(packet) => self.rate.serve(now_ns, packet.bytes),
             None => NEVER,
         };
+        std::mem::replace(&mut self.wire, next)
     }
 
     /// What takes room beside the queue: the packet in service, and those that wait for a tick.

@@ -52,12 +52,9 @@ impl Predicted {
     #[inline]
     pub fn enqueue(&mut self, now_ns: u64, bytes: u32) -> Option<u64> {
         // Packets that have left are removed when their room is needed.
-        if self.waiting.len() == self.waiting.capacity() || !self.limit.fits(self.load(), bytes) {
-            self.advance(now_ns);
-            if !self.limit.fits(self.load(), bytes) {
-                self.dropped_packets += 1;
-                return None;
-            }
+        let full = self.waiting.len() == self.waiting.capacity() || !self.fits(bytes);
+        if full && !self.makes_room(now_ns, bytes) {
+            return None;
         }
         let departs_ns = self.rate.serve(now_ns, bytes);
         self.enqueued_bytes += u64::from(bytes);
@@ -69,8 +66,17 @@ impl Predicted {
         Some(departs_ns)
     }
 
-    /// Removes every packet that has left by `now_ns`.
+    /// Whether an arriving packet fits in when those that have left are removed; if not it is
+    /// dropped.
     #[inline(never)]
+    fn makes_room(&mut self, now_ns: u64, bytes: u32) -> bool {
+        self.advance(now_ns);
+        let fits = self.fits(bytes);
+        self.dropped_packets += u64::from(!fits);
+        fits
+    }
+
+    /// Removes every packet that has left by `now_ns`.
     fn advance(&mut self, now_ns: u64) {
         let left = |packet: &&Waiting| packet.departs_ns <= now_ns;
         let packets = self.waiting.iter().take_while(left).count();
@@ -79,6 +85,11 @@ impl Predicted {
             self.sent.bytes = last.enqueued_bytes;
             self.sojourn_ns = last.departs_ns - last.arrived_ns;
         }
+    }
+
+    #[inline]
+    fn fits(&self, bytes: u32) -> bool {
+        self.limit.fits(self.load(), bytes)
     }
 
     #[inline]

@@ -63,9 +63,7 @@ impl ConstantRate {
         }
         let service = &mut self.service[usize::from(bytes > SMALL_BYTES)];
         if service.0 != bytes {
-            let bits_ns = u128::from(bytes) * 8 * 1_000_000_000;
-            let rate = u128::from(self.rate_bps);
-            *service = (bytes, (bits_ns / rate) as u64, (bits_ns % rate) as u64);
+            *service = service_of(bytes, self.rate_bps);
         }
         self.free_at_ns += service.1;
         self.free_at_rest += service.2;
@@ -75,6 +73,14 @@ impl ConstantRate {
         }
         self.free_at_ns.max(now_ns)
     }
+}
+
+/// The size of a packet, its service time and the remainder.
+#[cold]
+fn service_of(bytes: u32, rate_bps: u64) -> (u32, u64, u64) {
+    let bits_ns = u128::from(bytes) * 8 * 1_000_000_000;
+    let rate = u128::from(rate_bps);
+    (bytes, (bits_ns / rate) as u64, (bits_ns % rate) as u64)
 }
 
 #[cfg(test)]
