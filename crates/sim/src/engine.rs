@@ -26,7 +26,7 @@ use ackclock_net::link::Predicted;
 use ackclock_net::network::Network;
 use ackclock_net::queue::Ecn;
 use ackclock_net::schedule::{Schedule, NEVER};
-use evented::{Header, Segment, NETWORK};
+use evented::{Header, Segment};
 use std::sync::atomic::Ordering;
 
 /// IP bytes of a SYN and of a bare ACK, with timestamps.
@@ -53,10 +53,9 @@ enum Path {
 struct Dumbbell<'a> {
     scenario: &'a Scenario,
     path: Path,
-    /// The element of the schedule that is the first flow.
-    first_flow: usize,
     /// The flows, then the sessions.
     flows: Vec<Flow>,
+    /// Of the flows, then of the sampler.
     schedule: Schedule,
     hash: TraceHash,
     result: RunResult,
@@ -147,6 +146,15 @@ impl Path {
         let routes = topology.routes.clone();
         Self::Evented(Network::new(seed, &topology.links, routes))
     }
+
+    /// When the next packet leaves a queue, if that is an event.
+    #[inline]
+    fn next_event_ns(&self) -> u64 {
+        match self {
+            Self::Predicted { .. } => NEVER,
+            Self::Evented(network) => network.next_event_ns(),
+        }
+    }
 }
 
 impl<'a> Dumbbell<'a> {
@@ -167,25 +175,16 @@ impl<'a> Dumbbell<'a> {
                 Flow::new(number, scenario, flow, way, session, configured)
             })
             .collect();
-        // At equal times packets leave queues first, and the sampler comes after all flows.
-        let first_flow = match &path {
-            Path::Predicted { .. } => 0,
-            Path::Evented(_) => NETWORK + 1,
-        };
-        let mut schedule = Schedule::new(first_flow + flows.len() + 1);
-        if let Path::Evented(network) = &path {
-            schedule.set(NETWORK, network.next_event_ns());
-        }
+        let mut schedule = Schedule::new(flows.len() + 1);
         for (element, flow) in flows.iter().enumerate() {
-            schedule.set(first_flow + element, flow.next_event_ns());
+            schedule.set(element, flow.next_event_ns());
         }
         if scenario.sample_interval_ns > 0 {
-            schedule.set(first_flow + flows.len(), scenario.sample_interval_ns);
+            schedule.set(flows.len(), scenario.sample_interval_ns);
         }
         Self {
             scenario,
             path,
-            first_flow,
             flows,
             schedule,
             hash: TraceHash(0),
@@ -198,11 +197,13 @@ impl<'a> Dumbbell<'a> {
     fn run(&mut self, control: &Control) -> Result<(), RunError> {
         let _running = control.enter();
         let end_ns = self.scenario.duration_ns;
-        let first_flow = self.first_flow;
-        let sampler = first_flow + self.flows.len();
+        let sampler = self.flows.len();
         let mut until_check = 0;
         loop {
-            let (now_ns, element) = self.schedule.first();
+            // At equal times packets leave queues first, and the sampler comes after all flows.
+            let (at_ns, element) = self.schedule.first();
+            let network_ns = self.path.next_event_ns();
+            let now_ns = network_ns.min(at_ns);
             if now_ns > end_ns {
                 break;
             }
@@ -211,19 +212,19 @@ impl<'a> Dumbbell<'a> {
                 control.check(now_ns)?;
             }
             until_check -= 1;
+            if network_ns <= at_ns {
+                self.carry(now_ns);
+                continue;
+            }
             if element == sampler {
                 self.sample(now_ns);
                 self.schedule
                     .set(sampler, now_ns + self.scenario.sample_interval_ns);
                 continue;
             }
-            if element < first_flow {
-                self.carry(now_ns);
-                continue;
-            }
-            let flow = element - first_flow;
-            self.step(flow, now_ns)?;
-            self.schedule.set(element, self.flows[flow].next_event_ns());
+            self.step(element, now_ns)?;
+            self.schedule
+                .set(element, self.flows[element].next_event_ns());
         }
         control.simulated_ns.store(end_ns, Ordering::Relaxed);
         self.finish(end_ns);

@@ -1,6 +1,5 @@
 //! The event path: packets wait in queues whose departures nobody can predict. The network between
-//! the hosts is one element of the schedule; a packet reaches its host when it has left its last
-//! link.
+//! the hosts knows its next event itself; a packet reaches its host when it has left its last link.
 
 use super::{Dumbbell, Path};
 use crate::census::{Census, TraceHash};
@@ -8,9 +7,6 @@ use crate::flow::{Flow, Phase};
 use crate::tcp::{Ack, Marks, Transmit};
 use ackclock_net::network::{Exit, Transit};
 use ackclock_net::queue::{Cause, Ecn, Ledger, Packet};
-
-/// The element of the schedule that is the network. The flows follow.
-pub(super) const NETWORK: usize = 0;
 
 /// A packet of a flow.
 pub(super) struct Segment {
@@ -124,7 +120,7 @@ impl Dumbbell<'_> {
         ecn: Ecn,
         header: Header,
     ) {
-        if self.schedule.at_ns(NETWORK) <= now_ns {
+        if self.path.next_event_ns() <= now_ns {
             self.carry(now_ns);
         }
         let Path::Evented(network) = &mut self.path else {
@@ -148,10 +144,6 @@ impl Dumbbell<'_> {
             hash: &mut self.hash,
         };
         network.send(now_ns, route, is_data, packet, &mut losses);
-        let next_ns = network.next_event_ns();
-        if next_ns != self.schedule.at_ns(NETWORK) {
-            self.schedule.set(NETWORK, next_ns);
-        }
     }
 
     /// Handles the network's events that are due.
@@ -166,15 +158,10 @@ impl Dumbbell<'_> {
                 census: &mut self.census,
                 hash: &mut self.hash,
             };
-            let exit = network.poll(now_ns, &mut losses);
-            let next_ns = network.next_event_ns();
-            self.schedule.set(NETWORK, next_ns);
-            if let Some(exit) = exit {
-                self.deliver(exit);
-            }
-            if next_ns > now_ns {
+            let Some(exit) = network.poll(now_ns, &mut losses) else {
                 return;
-            }
+            };
+            self.deliver(exit);
         }
     }
 
@@ -239,7 +226,6 @@ impl Dumbbell<'_> {
             Header::Syn { .. } | Header::SynAck | Header::Established => (),
         }
         let next_ns = self.flows[element].next_event_ns();
-        let element = self.first_flow + element;
         if next_ns != self.schedule.at_ns(element) {
             self.schedule.set(element, next_ns);
         }
