@@ -36,6 +36,21 @@ links that its data passes, and `back` those that its ACKs pass:
 One drop-tail queue is fast to simulate, because the departure of a packet is known when the packet
 arrives. Every other network costs an event for each packet and link ([ADR 12](adr/{adr})).
 
+## Rates, losses and delays
+
+A link may do more to packets than to queue them. [ADR 15](adr/0015-rates-and-impairments.md) says
+in which order, and how it compares with Linux.
+
+| key | what the link does | example |
+|---|---|---|
+| `loss` | loses packets at random: `0.001`, or in bursts (Gilbert and Elliott) | `random_loss`, `bursty_loss` |
+| `drop_every_packets` | loses every Nth data packet | |
+| `duplicate`, `reorder` | sends packets twice; lets some come late | `reordering` |
+| `policer` | drops what exceeds a rate and a burst, and delays nothing | `policer` |
+| `rate_at`, `delay_at` | changes its rate or its delay at times | `rate_steps`, `route_change` |
+| `trace` | carries packets at the times of a recorded link, as mahimahi | `cellular` |
+| `tick` | releases packets at the ticks of a timer, as dummynet | `dummynet` |
+
 ## The disciplines
 
 | | |
