@@ -43,7 +43,7 @@ in which order, and how it compares with Linux.
 
 | key | what the link does | example |
 |---|---|---|
-| `loss` | loses packets at random: `0.001`, or in bursts (Gilbert and Elliott) | `random_loss`, `bursty_loss` |
+| `loss` | loses packets at random (`0.001`), or in bursts | `random_loss`, `bursty_loss` |
 | `drop_every_packets` | loses every Nth data packet | |
 | `duplicate`, `reorder` | sends packets twice; lets some come late | `reordering` |
 | `policer` | drops what exceeds a rate and a burst, and delays nothing | `policer` |
