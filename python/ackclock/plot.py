@@ -41,14 +41,28 @@ def cwnd(axes: Axes, result: Result) -> None:
 
 
 def throughput(axes: Axes, result: Result, window_s: float | None = None) -> None:
-    """Throughput of each flow in windows (default: 100 of them), in Mb/s."""
+    """Throughput of each flow in windows (default: 100 of them), in Mb/s; dashed, a changing rate."""
     end_s = metrics.duration_s(result)
     edges_s = np.arange(0, end_s * (1 + 1e-9), window_s or end_s / 100)
     rates = metrics.throughput_bps(result, edges_s) / 1e6
     for (_, colour, label), rate in zip(_flows(result), rates, strict=True):
         axes.stairs(rate, edges_s, color=colour, label=label, baseline=None)
+    _rates(axes, result, edges_s)
     axes.set_ylabel("throughput (Mb/s)")
     _over_time(axes, result)
+
+
+def _rates(axes: Axes, result: Result, edges_s: np.ndarray) -> None:
+    """The payload that each link can carry, if its rate changes, in Mb/s."""
+    resolved = result.resolved
+    payload = resolved["mss_bytes"] / (resolved["mss_bytes"] + resolved["header_bytes"])
+    for index, link in enumerate([resolved["bottleneck"], *resolved.get("links", ())]):
+        if link.keys() & {"rate_at", "trace_ms"}:
+            windows = zip(edges_s, edges_s[1:], strict=False)
+            bits = np.array([metrics.capacity_bits(link, *window) for window in windows])
+            look = QUEUE_LINES[(index + 1) % len(QUEUE_LINES)]
+            rates = axes.stairs(payload * bits / np.diff(edges_s) / 1e6, edges_s, baseline=None)
+            rates.set(color=style.INK, linewidth=0.8, linestyle=look, zorder=1)
 
 
 def queue(axes: Axes, result: Result) -> None:
