@@ -38,15 +38,12 @@ class Codel(Model):
 
     kind: Literal["codel"] = "codel"
     target: Annotated[str, Time(1_000, 10_000_000_000, "5ms")] = Field(
-        "5ms",
-        description="Sojourn time that a standing queue may have, nanoseconds (RFC 8289, section "
-        "4.3).",
+        "5ms", description="Sojourn time that a standing queue may have (RFC 8289, section 4.3)."
     )
     interval: Annotated[str, Time(10_000, 100_000_000_000, "100ms")] = Field(
         "100ms",
         description="Time for which the sojourn time must stay above the target before the first "
-        "drop, nanoseconds: about the largest usual round-trip time (RFC 8289, "
-        "section 4.2).",
+        "drop: about the largest usual round-trip time (RFC 8289, section 4.2).",
     )
     mtu: Annotated[str, Size(64, 65_535, "1500B")] = Field(
         "1500B",
@@ -65,14 +62,12 @@ class FqCodel(Model):
 
     kind: Literal["fq_codel"] = "fq_codel"
     target: Annotated[str, Time(1_000, 10_000_000_000, "5ms")] = Field(
-        "5ms",
-        description="Sojourn time that a standing queue may have, nanoseconds (RFC 8290, section "
-        "5.2.2).",
+        "5ms", description="Sojourn time that a standing queue may have (RFC 8290, section 5.2.2)."
     )
     interval: Annotated[str, Time(10_000, 100_000_000_000, "100ms")] = Field(
         "100ms",
         description="Time for which the sojourn time must stay above the target before the first "
-        "drop, nanoseconds (RFC 8290, section 5.2.1).",
+        "drop (RFC 8290, section 5.2.1).",
     )
     quantum: Annotated[str, Size(256, 1_048_576, "1500B")] = Field(
         "1500B",
@@ -105,8 +100,7 @@ class Red(Model):
         "minimum (Floyd 1997).",
     )
     max_p: Annotated[float, Millionths(1, 1_000_000)] = Field(
-        0.1,
-        description="Probability of a mark just below the maximum, parts per million (Floyd 1997).",
+        0.1, description="Probability of a mark just below the maximum (Floyd 1997)."
     )
     weight_log2: Annotated[int, Integer(0, 16)] = Field(
         9,
@@ -115,10 +109,10 @@ class Red(Model):
     )
     idle_packet: Annotated[str, Time(0, 10_000_000_000)] = Field(
         "0s",
-        description="Time that the link needs for a typical packet, nanoseconds. After an idle "
-        "time the average is as if packets of this time had found an empty queue "
-        "(Floyd and Jacobson 1993, section 4). 0: an idle time does not change the "
-        "average, as in Linux below a token bucket.",
+        description="Time that the link needs for a typical packet. After an idle time the "
+        "average is as if packets of this time had found an empty queue (Floyd and "
+        "Jacobson 1993, section 4). 0: an idle time does not change the average, as "
+        "in Linux below a token bucket.",
     )
     gentle: bool = Field(
         False,
@@ -154,8 +148,8 @@ class Step(Model):
     threshold: Annotated[str, Time(0, 10_000_000_000)] = Field(
         "0s",
         description="If this is not 0, mark a packet whose sojourn time at the start of its "
-        "service is longer, nanoseconds, and do not use `threshold_packets`. As "
-        "`ce_threshold` of Linux's `codel`.",
+        "service is longer, and do not use `threshold_packets`. As `ce_threshold` of "
+        "Linux's `codel`.",
     )
 
 
@@ -165,13 +159,13 @@ class Pie(Model):
     kind: Literal["pie"] = "pie"
     target: Annotated[str, Time(1_000, 10_000_000_000, "15ms")] = Field(
         "15ms",
-        description="The queueing delay that the controller aims at, nanoseconds (RFC 8033, "
-        "section 4.2: `QDELAY_REF`).",
+        description="The queueing delay that the controller aims at (RFC 8033, section 4.2: "
+        "`QDELAY_REF`).",
     )
     update: Annotated[str, Time(100_000, 10_000_000_000, "15ms")] = Field(
         "15ms",
-        description="Time between two updates of the probability, nanoseconds (RFC 8033, section "
-        "4.2: `T_UPDATE`).",
+        description="Time between two updates of the probability (RFC 8033, section 4.2: "
+        "`T_UPDATE`).",
     )
     alpha_16ths_hz: Annotated[int, Integer(0, 512)] = Field(
         2,
@@ -202,13 +196,13 @@ class Dualpi2(Model):
     kind: Literal["dualpi2"] = "dualpi2"
     target: Annotated[str, Time(1_000, 1_000_000_000, "15ms")] = Field(
         "15ms",
-        description="The queueing delay of the classic queue that the controller aims at, "
-        "nanoseconds (RFC 9332, appendix A.1).",
+        description="The queueing delay of the classic queue that the controller aims at (RFC "
+        "9332, appendix A.1).",
     )
     update: Annotated[str, Time(100_000, 1_000_000_000, "16ms")] = Field(
         "16ms",
-        description="Time between two updates of the probability, nanoseconds. Linux's default; "
-        "RFC 9332, appendix A.1, has 15 ms.",
+        description="Time between two updates of the probability. Linux's default; RFC 9332, "
+        "appendix A.1, has 15 ms.",
     )
     alpha_256ths_hz: Annotated[int, Integer(1, 1_000_000)] = Field(
         41,
@@ -227,8 +221,8 @@ class Dualpi2(Model):
     )
     step: Annotated[str, Time(0, 1_000_000_000, "1ms")] = Field(
         "1ms",
-        description="Sojourn time above which every packet of the L queue is marked, "
-        "nanoseconds. Linux's default.",
+        description="Sojourn time above which every packet of the L queue is marked. Linux's "
+        "default.",
     )
     classic_share_percent: Annotated[int, Integer(0, 100)] = Field(
         10,

@@ -3,6 +3,7 @@
 import io
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from matplotlib.lines import Line2D
 from polars.dataframe.group_by import GroupBy
 
 from ackclock import metrics, style
+from ackclock.links import capacity_bits
 from ackclock.runs import Result
 from ackclock.stats import Estimate
 
@@ -41,7 +43,10 @@ def cwnd(axes: Axes, result: Result) -> None:
 
 
 def throughput(axes: Axes, result: Result, window_s: float | None = None) -> None:
-    """Throughput of each flow in windows (default: 100 of them), in Mb/s; dashed, a changing rate."""
+    """Throughput of each flow in windows (default: 100 of them), in Mb/s.
+
+    Dashed: what a link can carry whose rate changes.
+    """
     end_s = metrics.duration_s(result)
     edges_s = np.arange(0, end_s * (1 + 1e-9), window_s or end_s / 100)
     rates = metrics.throughput_bps(result, edges_s) / 1e6
@@ -58,8 +63,8 @@ def _rates(axes: Axes, result: Result, edges_s: np.ndarray) -> None:
     payload = resolved["mss_bytes"] / (resolved["mss_bytes"] + resolved["header_bytes"])
     for index, link in enumerate([resolved["bottleneck"], *resolved.get("links", ())]):
         if link.keys() & {"rate_at", "trace_ms"}:
-            windows = zip(edges_s, edges_s[1:], strict=False)
-            bits = np.array([metrics.capacity_bits(link, *window) for window in windows])
+            windows = pairwise(edges_s)
+            bits = np.array([capacity_bits(link, *window) for window in windows])
             look = QUEUE_LINES[(index + 1) % len(QUEUE_LINES)]
             rates = axes.stairs(payload * bits / np.diff(edges_s) / 1e6, edges_s, baseline=None)
             rates.set(color=style.INK, linewidth=0.8, linestyle=look, zorder=1)

@@ -16,10 +16,10 @@ use crate::rng::Stream;
 parameters! {
     /// Parameters of CoDel.
     CodelParameters {
-        /// Sojourn time that a standing queue may have, nanoseconds (RFC 8289, section 4.3).
+        /// Sojourn time that a standing queue may have (RFC 8289, section 4.3).
         target_ns: u64 = 5_000_000 in 1_000..=10_000_000_000,
-        /// Time for which the sojourn time must stay above the target before the first drop,
-        /// nanoseconds: about the largest usual round-trip time (RFC 8289, section 4.2).
+        /// Time for which the sojourn time must stay above the target before the first drop:
+        /// about the largest usual round-trip time (RFC 8289, section 4.2).
         interval_ns: u64 = 100_000_000 in 10_000..=100_000_000_000,
         /// IP bytes of a full packet. CoDel never drops while no more than this waits behind a
         /// packet (RFC 8289, section 5.5).

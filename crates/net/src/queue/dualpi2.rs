@@ -17,10 +17,10 @@ use crate::rng::Stream;
 parameters! {
     /// Parameters of DualPI2.
     Dualpi2Parameters {
-        /// The queueing delay of the classic queue that the controller aims at, nanoseconds
+        /// The queueing delay of the classic queue that the controller aims at
         /// (RFC 9332, appendix A.1).
         target_ns: u64 = 15_000_000 in 1_000..=1_000_000_000,
-        /// Time between two updates of the probability, nanoseconds. Linux's default; RFC 9332,
+        /// Time between two updates of the probability. Linux's default; RFC 9332,
         /// appendix A.1, has 15 ms.
         update_ns: u64 = 16_000_000 in 100_000..=1_000_000_000,
         /// How much a delay above the target raises the probability at each update: per second of
@@ -32,7 +32,7 @@ parameters! {
         /// The L queue is marked with the base probability times this, the classic queue with its
         /// square (RFC 9332, section 2.1).
         coupling: u64 = 2 in 1..=255,
-        /// Sojourn time above which every packet of the L queue is marked, nanoseconds. Linux's
+        /// Sojourn time above which every packet of the L queue is marked. Linux's
         /// default.
         step_ns: u64 = 1_000_000 in 0..=1_000_000_000,
         /// Share of the link that the classic queue gets at least, percent. Linux's default.

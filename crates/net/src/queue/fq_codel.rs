@@ -18,10 +18,10 @@ use std::collections::{HashMap, VecDeque};
 parameters! {
     /// Parameters of FQ-CoDel.
     FqCodelParameters {
-        /// Sojourn time that a standing queue may have, nanoseconds (RFC 8290, section 5.2.2).
+        /// Sojourn time that a standing queue may have (RFC 8290, section 5.2.2).
         target_ns: u64 = 5_000_000 in 1_000..=10_000_000_000,
-        /// Time for which the sojourn time must stay above the target before the first drop,
-        /// nanoseconds (RFC 8290, section 5.2.1).
+        /// Time for which the sojourn time must stay above the target before the first drop
+        /// (RFC 8290, section 5.2.1).
         interval_ns: u64 = 100_000_000 in 10_000..=100_000_000_000,
         /// IP bytes that a flow may send in its turn. The RFC's 1514 (section 5.2.4) counts the
         /// Ethernet header of one full packet.

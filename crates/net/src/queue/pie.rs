@@ -21,10 +21,10 @@ use crate::rng::Stream;
 parameters! {
     /// Parameters of PIE.
     PieParameters {
-        /// The queueing delay that the controller aims at, nanoseconds (RFC 8033, section 4.2:
+        /// The queueing delay that the controller aims at (RFC 8033, section 4.2:
         /// `QDELAY_REF`).
         target_ns: u64 = 15_000_000 in 1_000..=10_000_000_000,
-        /// Time between two updates of the probability, nanoseconds (RFC 8033, section 4.2:
+        /// Time between two updates of the probability (RFC 8033, section 4.2:
         /// `T_UPDATE`).
         update_ns: u64 = 15_000_000 in 100_000..=10_000_000_000,
         /// How much a delay above the target raises the probability at each update: per second of

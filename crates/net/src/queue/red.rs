@@ -21,12 +21,12 @@ parameters! {
         /// Average queue from which every packet is marked, IP bytes: three times the minimum
         /// (Floyd 1997).
         max_bytes: u64 = 22_500 in 1..=4_000_000_000,
-        /// Probability of a mark just below the maximum, parts per million (Floyd 1997).
+        /// Probability of a mark just below the maximum (Floyd 1997).
         max_p_ppm: u64 = 100_000 in 1..=1_000_000,
         /// The average moves by 1/2ⁿ of its distance to the queue at each arrival. This is n: about
         /// 0.002 (Floyd 1997).
         weight_log2: u64 = 9 in 0..=16,
-        /// Time that the link needs for a typical packet, nanoseconds. After an idle time the average
+        /// Time that the link needs for a typical packet. After an idle time the average
         /// is as if packets of this time had found an empty queue (Floyd and Jacobson 1993, section
         /// 4). 0: an idle time does not change the average, as in Linux below a token bucket.
         idle_packet_ns: u64 = 0 in 0..=10_000_000_000,

@@ -15,7 +15,7 @@ parameters! {
         /// included: 20 at 1 Gb/s, 65 at 10 Gb/s (Alizadeh et al. 2010, section 3.1 and 4).
         threshold_packets: u64 = 20 in 0..=1_000_000_000,
         /// If this is not 0, mark a packet whose sojourn time at the start of its service is longer,
-        /// nanoseconds, and do not use `threshold_packets`. As `ce_threshold` of Linux's `codel`.
+        /// and do not use `threshold_packets`. As `ce_threshold` of Linux's `codel`.
         threshold_ns: u64 = 0 in 0..=10_000_000_000,
     }
 }
