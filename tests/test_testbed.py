@@ -14,7 +14,16 @@ import polars as pl
 import pytest
 
 import ackclock
-from ackclock import AckclockError, Bottleneck, Flow, Result, Scenario, kernel, tables
+from ackclock import (
+    AckclockError,
+    Bottleneck,
+    Flow,
+    Result,
+    Scenario,
+    kernel,
+    metrics,
+    tables,
+)
 from ackclock.compare import Comparison, Quantity, like_kernel
 from ackclock.kernel_part import kernel_part
 from ackclock.summary import _host
@@ -27,7 +36,8 @@ MSS = 1448
 
 def scenario(*flows, rate="20mbit", duration="3s", **fields):
     bottleneck = Bottleneck(rate=rate, buffer=fields.pop("buffer", "1bdp"))
-    return Scenario(duration=duration, rtt="20ms", bottleneck=bottleneck, flows=flows, **fields)
+    fields = {"rtt": "20ms"} | fields
+    return Scenario(duration=duration, bottleneck=bottleneck, flows=flows, **fields)
 
 
 def run(*flows, **fields):
@@ -132,6 +142,93 @@ def test_every_so_manieth_packet_is_lost():
     assert flow["dropped_packets"] == flow["sent_packets"] // 50 > 5
 
 
+def accounted(result):
+    """The certificate of a run whose packets and marks add up; its tables agree with it."""
+    mark = result.manifest["certificate"]
+    lost = ("unaccounted_packets", "beyond_rate_bytes", "lost_elsewhere_packets")
+    assert [mark[name] for name in lost] == [0, 0, 0]
+    assert mark["ce_received_packets"] == mark["ce_delivered_packets"] <= mark["marked_packets"]
+    assert mark["marked_packets"] == result.flows["marked_packets"].sum()
+    last = result.queues.group_by("queue").last()
+    assert last["marked_packets"].sum() <= mark["marked_packets"]
+    return mark
+
+
+def test_codel_beside_the_simulator():
+    """CoDel drops early and keeps the queue short on both sides."""
+    link = Bottleneck(rate="20mbit", buffer="1000packets", queue="codel")
+    flows = [Flow(algorithm="cubic"), Flow(algorithm="cubic")]
+    both = Scenario(duration="6s", rtt="40ms", bottleneck=link, flows=flows)
+    simulated, measured = ackclock.run(like_kernel(both)), kernel.run(both, attempts=1)
+    mark = accounted(measured)
+    assert mark["marked_packets"] == 0
+    queues = {}
+    for name, result in ("simulated", simulated), ("measured", measured):
+        dropped = result.flows["dropped_packets"].sum()
+        assert dropped == result.flows["early_dropped_packets"].sum() > 5
+        assert result.flows["retransmitted_packets"].sum() >= dropped - 5
+        assert result.queues["dropped_packets"][-1] <= dropped
+        late = result.queues.filter(pl.col("time_us") > 2e6)
+        queues[name] = late["queue_packets"].mean()
+        assert metrics.utilisation(result, 2, 6) > 0.9
+    # A target of 5 ms is 8 packets; a drop-tail queue would have hundreds.
+    assert queues["measured"] < 25
+    assert queues["measured"] == pytest.approx(queues["simulated"], rel=0.5)
+
+
+def test_marks_beside_the_simulator():
+    """A queue that marks drops nothing, and nothing is sent again."""
+    step = {"kind": "step", "threshold_packets": 10}
+    link = Bottleneck(rate="20mbit", buffer="1000packets", queue=step)
+    flow = Flow(algorithm="reno", ecn=True)
+    both = Scenario(duration="5s", rtt="40ms", bottleneck=link, flows=[flow])
+    simulated, measured = ackclock.run(like_kernel(both)), kernel.run(both, attempts=1)
+    mark = accounted(measured)
+    assert mark["ce_received_packets"] > 10
+    marked = {}
+    for name, result in ("simulated", simulated), ("measured", measured):
+        (flow,) = result.flows.iter_rows(named=True)
+        assert flow["dropped_packets"] == flow["retransmitted_packets"] == 0
+        marked[name] = flow["marked_packets"]
+        reductions = result.events.filter(kind="cwr")
+        for each in reductions.iter_rows(named=True):
+            assert each["ssthresh_packets"] == each["cwnd_packets"] // 2
+        # The BDP and the queue up to its threshold: 67 + 10 packets.
+        assert reductions["cwnd_packets"].max() == pytest.approx(78, abs=3)
+        window = result.samples.filter(pl.col("time_us") > 1e6)["cwnd_packets"]
+        assert window.max() == pytest.approx(78, abs=3)
+    assert marked["measured"] == pytest.approx(marked["simulated"], rel=0.5)
+
+
+def test_each_flow_has_its_own_ecn():
+    marking = Bottleneck(rate="20mbit", buffer="1000packets", queue={"kind": "codel", "ecn": True})
+    flows = [Flow(algorithm="reno", ecn=ecn) for ecn in (True, False, True)]
+    mixed = Scenario(duration="4s", rtt="20ms", bottleneck=marking, flows=flows)
+    result = kernel.run(mixed, attempts=1)
+    accounted(result)
+    for flow, ecn in zip(result.flows.iter_rows(named=True), (True, False, True), strict=True):
+        assert (flow["marked_packets"] > 0) == ecn, flow
+        assert (flow["early_dropped_packets"] > 0) == (not ecn), flow
+
+
+def test_data_both_ways():
+    """Data of one flow shares a queue with the ACKs of the other."""
+    flows = Flow(algorithm="cubic"), Flow(algorithm="cubic", direction="reverse")
+    both = scenario(*flows, duration="5s", rtt="40ms")
+    simulated, measured = ackclock.run(like_kernel(both)), kernel.run(both, attempts=1)
+    accounted(measured)
+    for result in simulated, measured:
+        assert set(result.queues["queue"]) == {1, 2}
+        delivered = result.flows["delivered_bytes"] * 8 / 20e6 / 5
+        assert 0.4 < delivered.min() < delivered.max() < 1
+        assert result.flows["dropped_packets"].min() > 0
+        assert result.flows["min_rtt_us"].min() >= 40_000
+        for queue in 1, 2:
+            own = result.queues.filter(pl.col("queue") == queue)
+            # Two data packets make an ACK.
+            assert own["enqueued_packets"][-1] > 1.2 * own["sent_bytes"][-1] / 1500
+
+
 def test_pacing():
     """A queue of 42 packets takes slow start's bursts up to 160 packets, paced many more."""
     first = {}
@@ -152,7 +249,6 @@ def test_pacing():
         ({"mss": 100}, ["mss_bytes", "536"]),
         ({"rate": "100gbit"}, ["rate_bps"]),
         ({"buffer": "2000000packets"}, ["buffer"]),
-        ({"flow": {"direction": "reverse"}}, ["flows[0].direction"]),
         ({"flow": {"rtt_exponential": "1ms"}}, ["flows[0].rtt_exponential_ns"]),
         ({"flow": {"initial_ssthresh_packets": 9}}, ["flows[0].initial_ssthresh_packets"]),
         ({"session": [{"algorithm": "reno", "size": "1MB", "gap": "1s"}]}, ["sessions"]),

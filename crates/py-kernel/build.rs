@@ -22,6 +22,7 @@ const TESTBED: &[&str] = &[
     "crates/sim/src/record.rs",
     "crates/sim/src/scenario.rs",
     "crates/sim/src/schema.rs",
+    "crates/sim/src/topology.rs",
 ];
 
 fn main() {

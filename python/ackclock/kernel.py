@@ -125,8 +125,10 @@ def certificate_lines(certificate: dict[str, Any]) -> list[str]:
         f"link: ran at {known(certificate['achieved_rate_bps'], 1e-6, '.3f')} of "
         f"{certificate['rate_bps'] / 1e6:g} Mb/s while busy; minimum RTT "
         f"{known(certificate['min_rtt_excess_us'], 1, '+.0f')} µs from nominal; "
-        f"{lost} packets lost outside the bottleneck"
+        f"{lost} packets lost outside the links"
     )
+    if marked := certificate.get("marked_packets"):
+        link += f"; {marked} marks set, {certificate['ce_received_packets']} received"
     late = ", ".join(
         f"{name} {certificate[f'lateness_{key}_us']:.0f}"
         for name, key in (("p50", "p50"), ("p99", "p99"), ("p99.9", "p999"), ("worst", "max"))

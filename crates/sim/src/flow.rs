@@ -208,13 +208,9 @@ impl Flow {
         }
         let own_ns = self.least_rtt_ns + self.rtt_stream.exponential(self.rtt_exponential_ns);
         self.rtt_ns = own_ns + self.way.delay_ns;
-        // Delay on the way to the first queue would only shift the start.
-        self.forth_ns = if self.way.acks.is_some() {
-            own_ns / 2
-        } else {
-            0
-        };
-        self.back.restart(own_ns - self.forth_ns);
+        let [forth_ns, back_ns] = self.way.split_ns(own_ns);
+        self.forth_ns = forth_ns;
+        self.back.restart(back_ns);
         self.phase = Phase::closed(self.start_ns, self.ecn);
         if let Some(bytes) = self.size_bytes {
             let mss = u64::from(scenario.mss_bytes);

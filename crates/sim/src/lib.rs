@@ -11,7 +11,7 @@ pub mod scenario;
 pub mod schema;
 mod session;
 pub mod tcp;
-mod topology;
+pub mod topology;
 
 pub use census::Census;
 pub use control::{Control, STALL_LIMIT};

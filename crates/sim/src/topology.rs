@@ -6,28 +6,39 @@ use std::collections::BTreeMap;
 
 /// Links and routes. Both have indices; the tables number queues from 1.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Topology {
-    pub(crate) links: Vec<Bottleneck>,
+pub struct Topology {
+    /// The links, link 1 first.
+    pub links: Vec<Bottleneck>,
     /// The links that each route visits, in order.
-    pub(crate) routes: Vec<Vec<usize>>,
+    pub routes: Vec<Vec<usize>>,
     /// The ways of the flows, then of the sessions.
-    pub(crate) ways: Vec<Way>,
+    pub ways: Vec<Way>,
 }
 
 /// The way of a flow through the network and back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Way {
+pub struct Way {
     /// Route of its data.
-    pub(crate) data: usize,
+    pub data: usize,
     /// Route of its ACKs; `None`: no queue delays them.
-    pub(crate) acks: Option<usize>,
+    pub acks: Option<usize>,
     /// Propagation delay of the links on both routes.
-    pub(crate) delay_ns: u64,
+    pub delay_ns: u64,
+}
+
+impl Way {
+    /// Splits a flow's own delay: what its data takes behind the last link, and its ACKs on the way
+    /// back.
+    pub fn split_ns(self, own_ns: u64) -> [u64; 2] {
+        // Delay on the way to the first queue would only shift the start.
+        let forth_ns = if self.acks.is_some() { own_ns / 2 } else { 0 };
+        [forth_ns, own_ns - forth_ns]
+    }
 }
 
 impl Topology {
     /// The topology of a scenario whose routes are valid.
-    pub(crate) fn of(scenario: &Scenario) -> Self {
+    pub fn of(scenario: &Scenario) -> Self {
         let flows: Vec<_> = scenario.all_flows().collect();
         let mut links = vec![scenario.bottleneck.clone()];
         let mut routes = Vec::new();
@@ -75,7 +86,7 @@ impl Topology {
 
     /// Whether every departure is known as soon as a packet arrives: no packet passes two links, and
     /// each link can predict.
-    pub(crate) fn is_predictable(&self) -> bool {
+    pub fn is_predictable(&self) -> bool {
         let alone = (0..)
             .zip(&self.routes)
             .all(|(link, route)| *route == [link]);
@@ -83,7 +94,7 @@ impl Topology {
     }
 
     /// Rate of the slowest link that the data of element `index` passes.
-    pub(crate) fn slowest_bps(&self, index: usize) -> u64 {
+    pub fn slowest_bps(&self, index: usize) -> u64 {
         let route = &self.routes[self.ways[index].data];
         let rates = route.iter().map(|&link| self.links[link].most_bps());
         rates.min().unwrap_or(u64::MAX)

@@ -30,7 +30,7 @@ const fn capability(name: &'static str, bit: u32, needed: bool, cost: &'static s
 }
 
 /// What something here uses, of capabilities(7).
-const CAPABILITIES: [Capability; 8] = [
+const CAPABILITIES: [Capability; 7] = [
     capability(
         "CAP_SYS_ADMIN",
         21,
@@ -67,12 +67,6 @@ const CAPABILITIES: [Capability; 8] = [
         23,
         false,
         "the testbed runs without real-time priority: more packets are late",
-    ),
-    capability(
-        "CAP_IPC_LOCK",
-        14,
-        false,
-        "the testbed may run without locked memory: more packets may be late",
     ),
 ];
 

@@ -1,14 +1,14 @@
-//! The part of the link emulator without clock and I/O: real packets pass the simulator's own link.
+//! The part of the link emulator without clock and I/O: real packets pass the simulator's own
+//! network.
 //!
-//! [`EmulatedDumbbell`] holds the packets between the two hosts and says when each packet is due.
-//! `testbed::realtime` reads and writes the packets at those times. Departures follow the
-//! virtual clock of [`ackclock_net::link::Predicted`]: a late wake-up changes when a packet is
-//! written, never which packets leave or are dropped.
+//! [`EmulatedNetwork`] holds the packets between the two hosts and says when each packet is due.
+//! `testbed::realtime` reads and writes the packets at those times. Links follow the virtual clock
+//! of [`ackclock_net::network::Network`]: a late wake-up changes when a packet is written, never
+//! which packets leave, or are dropped or marked.
 
-mod dumbbell;
+mod header;
 mod lateness;
-mod ring;
+mod network;
 
-pub(crate) use dumbbell::room;
-pub use dumbbell::{Due, EmulatedDumbbell, Toward, FIRST_PORT};
 pub use lateness::Lateness;
+pub use network::{Counts, Due, EmulatedNetwork, Losses, Toward, FIRST_PORT};

@@ -1,7 +1,10 @@
 //! The certificate of a kernel run: how well the run kept time, and whether it is valid.
 
 use super::realtime::Measured;
+use crate::emulator::Counts;
+use ackclock_net::link::{Bottleneck, LinkState};
 use ackclock_sim::scenario::Scenario;
+use ackclock_sim::topology::Topology;
 
 /// Upper bound of the p99 of lateness, µs.
 pub const BOUND_P99_US: f64 = 500.0;
@@ -11,16 +14,18 @@ pub const BOUND_MAX_US: f64 = 100_000.0;
 /// How far the rate of a busy link may differ from the scenario's, as a fraction.
 pub const BOUND_RATE: f64 = 0.01;
 /// Busy time that a measurement of the rate needs at least.
-const LEAST_BUSY_NS: u64 = 100_000_000;
+const LEAST_BUSY_NS: i64 = 100_000_000;
 
 const SYN_BYTES: f64 = 60.0;
 
 /// The calibration certificate of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Certificate {
-    /// Rate of the bottleneck in the scenario, bit/s.
+    /// Rate of the link in the scenario, bit/s. Of several links, the one whose measured rate is
+    /// furthest off.
     pub rate_bps: f64,
-    /// Measured rate while the link was busy, bit/s; `None` if it was busy for less than 0.1 s.
+    /// Measured rate while that link was busy, bit/s; `None` if no link sent data back to back, at
+    /// its rate, for 0.1 s.
     pub achieved_rate_bps: Option<f64>,
     /// Smallest RTT that a sender measured, less the scenario's RTT and the transmission of a SYN,
     /// µs. A SYN is the smallest packet that gets an answer. `None` if no sender measured an RTT.
@@ -39,46 +44,88 @@ pub struct Certificate {
     pub sample_lateness_max_us: f64,
     /// Packets that the TUN devices dropped.
     pub tun_dropped_packets: u64,
-    /// Packets lost at any other place than the bottleneck and the TUN devices.
+    /// Packets lost at any other place than the links and the TUN devices.
     pub lost_elsewhere_packets: u64,
+    /// Packets that the emulator took and neither delivered, dropped nor still has; and packets that
+    /// a link accepted and neither sent nor still has.
+    pub unaccounted_packets: u64,
+    /// Bytes that links sent beyond what their rates and bursts allow.
+    pub beyond_rate_bytes: u64,
+    /// Marks (ECN) that queues set.
+    pub marked_packets: u64,
+    /// Marked packets that the emulator delivered.
+    pub ce_delivered_packets: u64,
+    /// Marked packets that the hosts' kernel received (`InCEPkts`).
+    pub ce_received_packets: u64,
     /// Share of a core that the emulator and the sockets used.
     pub cpu: f64,
     /// Share of the machine's CPU time that its host took away.
     pub stolen: f64,
     /// Load average when the run ended.
     pub load: f64,
-    /// What the emulator requested and did not get: real-time priority, locked memory.
+    /// What the emulator requested and did not get: real-time priority.
     pub notes: Vec<String>,
     /// Why the run is not valid; empty if it is.
     pub problems: Vec<String>,
 }
 
+/// What a certificate says beside the timing.
+#[derive(Debug)]
+pub(super) struct Seen {
+    /// Smallest RTT of each sender, µs; 0 if it measured none.
+    pub(super) min_rtts_us: Vec<u32>,
+    pub(super) tun_dropped_packets: u64,
+    /// Packets with the mark "congestion experienced" that the hosts received.
+    pub(super) ce_packets: u64,
+    pub(super) counts: Counts,
+    /// Packets that the emulator still had at the end.
+    pub(super) inside_packets: u64,
+    /// The links at the end.
+    pub(super) states: Vec<LinkState>,
+    pub(super) stolen: f64,
+    pub(super) load: f64,
+}
+
 impl Certificate {
     pub(super) fn new(
         scenario: &Scenario,
+        topology: &Topology,
         measured: &Measured,
-        min_rtts_us: impl Iterator<Item = u32>,
-        [tun_dropped_packets, lost_elsewhere_packets]: [u64; 2],
-        [stolen, load]: [f64; 2],
+        seen: &Seen,
     ) -> Self {
-        let rate_bps = scenario.bottleneck.rate_bps as f64;
-        let syn_us = SYN_BYTES * 8e6 / rate_bps;
-        let excesses = min_rtts_us
-            .zip(&scenario.flows)
-            .filter(|(min_rtt_us, _)| *min_rtt_us > 0)
-            .map(|(min_rtt_us, flow)| f64::from(min_rtt_us) - flow.rtt_ns as f64 / 1e3 - syn_us);
+        let excesses = (0..).zip(&seen.min_rtts_us).filter(|each| *each.1 > 0);
+        let excesses = excesses.map(|(flow, min_rtt_us)| {
+            f64::from(*min_rtt_us) - nominal_rtt_us(scenario, topology, flow)
+        });
+        let off = |rates: &(f64, f64)| (rates.1 / rates.0 - 1.0).abs();
+        let busy = measured
+            .links
+            .iter()
+            .filter(|link| link.ns >= LEAST_BUSY_NS);
+        let rates = busy
+            .map(|link| {
+                (
+                    link.rate_bps as f64,
+                    link.bytes as f64 * 8e9 / link.ns as f64,
+                )
+            })
+            .max_by(|one, two| off(one).total_cmp(&off(two)));
+        let counts = &seen.counts;
+        let accounted = counts.delivered + counts.dropped + seen.inside_packets;
+        let of_links = seen.states.iter().map(|state| {
+            let accounted = state.totals.sent_packets + state.queue.packets;
+            state.totals.enqueued_packets.abs_diff(accounted)
+        });
+        let links = topology.links.iter().zip(&seen.states);
+        let beyond_rate = links.map(|(link, state)| {
+            let most_bytes = most_bytes(link, scenario.duration_ns);
+            state.totals.sent_bytes.saturating_sub(most_bytes)
+        });
         let lateness = &measured.lateness;
-        let asked = [
-            ("real-time priority", &measured.not_realtime),
-            ("locked memory", &measured.not_locked),
-        ];
-        let notes = asked
-            .into_iter()
-            .filter_map(|(what, error)| Some(format!("no {what}: {}", error.as_ref()?)));
+        let not_realtime = measured.not_realtime.as_ref();
         let mut certificate = Self {
-            rate_bps,
-            achieved_rate_bps: (measured.busy_ns >= LEAST_BUSY_NS)
-                .then(|| measured.busy_bytes as f64 * 8e9 / measured.busy_ns as f64),
+            rate_bps: rates.map_or(scenario.bottleneck.rate_bps as f64, |rates| rates.0),
+            achieved_rate_bps: rates.map(|rates| rates.1),
             min_rtt_excess_us: excesses.min_by(f64::total_cmp),
             delivered_packets: lateness.total(),
             lateness_p50_us: lateness.quantile_us(0.5),
@@ -86,12 +133,20 @@ impl Certificate {
             lateness_p999_us: lateness.quantile_us(0.999),
             lateness_max_us: lateness.max_us(),
             sample_lateness_max_us: measured.sample_late_ns as f64 / 1e3,
-            tun_dropped_packets,
-            lost_elsewhere_packets,
+            tun_dropped_packets: seen.tun_dropped_packets,
+            lost_elsewhere_packets: counts.strangers + measured.lost_packets,
+            unaccounted_packets: counts.taken.abs_diff(accounted) + of_links.sum::<u64>(),
+            beyond_rate_bytes: beyond_rate.sum(),
+            marked_packets: counts.marked,
+            ce_delivered_packets: counts.delivered_ce,
+            ce_received_packets: seen.ce_packets,
             cpu: measured.cpu_time.as_secs_f64() * 1e9 / scenario.duration_ns as f64,
-            stolen,
-            load,
-            notes: notes.collect(),
+            stolen: seen.stolen,
+            load: seen.load,
+            notes: not_realtime
+                .map(|error| format!("no real-time priority: {error}"))
+                .into_iter()
+                .collect(),
             problems: Vec::new(),
         };
         certificate.problems = certificate.judge();
@@ -129,10 +184,51 @@ impl Certificate {
         }
         let lost = self.tun_dropped_packets + self.lost_elsewhere_packets;
         if lost > 0 {
-            problems.push(format!("{lost} packets were lost outside the bottleneck"));
+            problems.push(format!("{lost} packets were lost outside the links"));
+        }
+        if self.unaccounted_packets > 0 {
+            problems.push(format!(
+                "the emulator lost count of {} packets",
+                self.unaccounted_packets
+            ));
+        }
+        if self.beyond_rate_bytes > 0 {
+            problems.push(format!(
+                "links sent {} bytes more than their rates allow",
+                self.beyond_rate_bytes
+            ));
+        }
+        let (delivered, received) = (self.ce_delivered_packets, self.ce_received_packets);
+        if delivered > self.marked_packets || received != delivered {
+            problems.push(format!(
+                "queues set {} marks, {delivered} marked packets were delivered, and the hosts \
+                 received {received}",
+                self.marked_packets
+            ));
         }
         problems
     }
+}
+
+/// The smallest RTT that a flow can measure, µs: of its SYN and the answer, which have one size.
+fn nominal_rtt_us(scenario: &Scenario, topology: &Topology, flow: usize) -> f64 {
+    let way = &topology.ways[flow];
+    let back = way.acks.map_or(&[][..], |route| &topology.routes[route]);
+    let wires = topology.routes[way.data].iter().chain(back);
+    // A SYN takes no time where it finds a bucket full of tokens.
+    let wires = wires
+        .map(|&link| &topology.links[link])
+        .filter(|link| link.burst_bytes == 0);
+    let syn_us: f64 = wires
+        .map(|link| SYN_BYTES * 8e6 / link.rate_bps as f64)
+        .sum();
+    (scenario.flows[flow].rtt_ns + way.delay_ns) as f64 / 1e3 + syn_us
+}
+
+/// What a link can send in this time. A departure is rounded down to whole nanoseconds.
+fn most_bytes(link: &Bottleneck, ns: u64) -> u64 {
+    let bits_ns = u128::from(link.rate_bps) * u128::from(ns + 1);
+    (bits_ns / 8_000_000_000) as u64 + link.burst_bytes
 }
 
 #[cfg(test)]
@@ -159,7 +255,14 @@ mod tests {
             ..good()
         };
         assert!(unmeasured.judge().is_empty());
-        let spoil: [(&str, Spoil); 6] = [
+        let marked = Certificate {
+            marked_packets: 10,
+            ce_delivered_packets: 9,
+            ce_received_packets: 9,
+            ..good()
+        };
+        assert!(marked.judge().is_empty());
+        let spoil: [(&str, Spoil); 11] = [
             ("1 % of the packets", |c| c.lateness_p99_us = 501.0),
             ("a packet was 190107 us late", |c| {
                 c.lateness_max_us = 190_107.0;
@@ -168,6 +271,16 @@ mod tests {
             ("-2.0 % off", |c| c.achieved_rate_bps = Some(0.98e8)),
             ("1 packets were lost", |c| c.tun_dropped_packets = 1),
             ("1 packets were lost", |c| c.lost_elsewhere_packets = 1),
+            ("lost count of 1 packets", |c| c.unaccounted_packets = 1),
+            ("links sent 1 bytes more", |c| c.beyond_rate_bytes = 1),
+            ("received 1", |c| c.ce_received_packets = 1),
+            ("queues set 9 marks", |c| {
+                (c.marked_packets, c.ce_delivered_packets) = (9, 9);
+            }),
+            ("queues set 8 marks", |c| {
+                (c.marked_packets, c.ce_delivered_packets) = (8, 9);
+                c.ce_received_packets = 9;
+            }),
         ];
         for (wanted, spoil) in spoil {
             let mut spoilt = good();

@@ -2,7 +2,7 @@
 
 use super::sys::{self, TcpInfo};
 use super::TestbedError;
-use crate::emulator::FIRST_PORT;
+use crate::emulator::{Losses, FIRST_PORT};
 use ackclock_host::TCP_INFINITE_SSTHRESH;
 use ackclock_sim::record::{
     EventCounts, EventKind, EventRow, EventTable, FlowRow, SampleRow, SampleTable, State,
@@ -69,8 +69,13 @@ pub(super) struct Rows {
 }
 
 impl Endpoint {
-    /// Makes the sender's socket of a flow. Call it in the senders' namespace.
-    pub(super) fn sender(scenario: &Scenario, congestion_control: &str) -> io::Result<OwnedFd> {
+    /// Makes the sender's socket of a flow whose slowest link has this rate. Call it in the senders'
+    /// namespace.
+    pub(super) fn sender(
+        scenario: &Scenario,
+        rate_bps: u64,
+        congestion_control: &str,
+    ) -> io::Result<OwnedFd> {
         let socket = sys::tcp_socket()?;
         sys::set_congestion_control(&socket, congestion_control)?;
         if scenario.pacing {
@@ -84,7 +89,7 @@ impl Endpoint {
             )?;
         }
         let (level, option) = (libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT);
-        sys::set_option(&socket, level, option, &unsent_bytes(scenario))?;
+        sys::set_option(&socket, level, option, &unsent_bytes(rate_bps))?;
         Ok(socket)
     }
 
@@ -102,8 +107,8 @@ impl Endpoint {
     pub(super) fn new(
         scenario: &Scenario,
         index: usize,
-        sender: OwnedFd,
-        receiver: OwnedFd,
+        rate_bps: u64,
+        [sender, receiver]: [OwnedFd; 2],
     ) -> Self {
         let flow = &scenario.flows[index];
         let connects_at_ns = scenario.connects_at_ns(index);
@@ -121,7 +126,7 @@ impl Endpoint {
                 .send_buffer_bytes
                 .map_or(u64::MAX, |bytes| bytes / mss * mss),
             receive_window_bytes: flow.receive_window_bytes,
-            unsent: unsent_bytes(scenario),
+            unsent: unsent_bytes(rate_bps),
             full: false,
             shut_down: false,
             full_ns: 0,
@@ -271,8 +276,8 @@ impl Endpoint {
         }
     }
 
-    /// The totals of the flow. `dropped_packets` comes from the bottleneck.
-    pub(super) fn row(&self, dropped_packets: u64) -> FlowRow {
+    /// The totals of the flow. `losses` comes from the emulator.
+    pub(super) fn row(&self, losses: Losses) -> FlowRow {
         FlowRow {
             flow: self.number,
             start_us: self.connects_at_ns / 1_000,
@@ -280,10 +285,9 @@ impl Endpoint {
             delivered_bytes: self.delivered_bytes(),
             sent_packets: self.info.data_segs_out.into(),
             retransmitted_packets: self.info.total_retrans.into(),
-            dropped_packets,
-            // The emulator has drop-tail queues.
-            early_dropped_packets: 0,
-            marked_packets: 0,
+            dropped_packets: losses.dropped_packets,
+            early_dropped_packets: losses.early_dropped_packets,
+            marked_packets: losses.marked_packets,
             recoveries: self.counts.recoveries,
             timeouts: self.counts.timeouts,
             undos: self.counts.undos,
@@ -324,10 +328,10 @@ impl TcpInfo {
     }
 }
 
-/// Unsent data that an application keeps ready: 10 ms of the link's rate. The flow is then never
+/// Unsent data that an application keeps ready: 10 ms of its slowest link's rate. The flow is then never
 /// idle, and has little data left when it stops.
-fn unsent_bytes(scenario: &Scenario) -> u32 {
-    (scenario.bottleneck.rate_bps / 800).clamp(1 << 14, 1 << 18) as u32
+fn unsent_bytes(rate_bps: u64) -> u32 {
+    (rate_bps / 800).clamp(1 << 14, 1 << 18) as u32
 }
 
 fn clamp_window(receiver: &OwnedFd, bytes: u64) -> io::Result<()> {
@@ -336,12 +340,14 @@ fn clamp_window(receiver: &OwnedFd, bytes: u64) -> io::Result<()> {
 }
 
 /// The events between two reads of a connection's state. Reads are an ACK or a timer apart.
-fn changes(before: &TcpInfo, after: &TcpInfo) -> [Option<EventKind>; 4] {
+fn changes(before: &TcpInfo, after: &TcpInfo) -> [Option<EventKind>; 5] {
     let (was, is) = (before.ca_state, after.ca_state);
     let timed_out = is == LOSS && (was != LOSS || after.retransmits > before.retransmits);
     let recovery = is == RECOVERY && was != RECOVERY;
     let undone = before.snd_ssthresh < after.snd_ssthresh && was >= CWR;
-    let recovered = was >= CWR && is < CWR;
+    // One ACK may end a reduction and start the next one.
+    let marked = is == CWR && (was != CWR || after.snd_ssthresh < before.snd_ssthresh);
+    let recovered = was >= CWR && (is < CWR || marked);
     let left_slow_start = before.snd_ssthresh >= TCP_INFINITE_SSTHRESH
         && after.snd_ssthresh < TCP_INFINITE_SSTHRESH
         && was < CWR
@@ -355,6 +361,7 @@ fn changes(before: &TcpInfo, after: &TcpInfo) -> [Option<EventKind>; 4] {
             recovery.then_some(EventKind::Recovery)
         },
         recovered.then_some(EventKind::Recovered),
+        marked.then_some(EventKind::Cwr),
     ]
 }
 
@@ -371,11 +378,15 @@ mod tests {
 
     #[test]
     fn events_are_what_changed() {
-        use EventKind::{Recovered, Recovery, SlowStartExit, Timeout, Undo};
+        use EventKind::{Cwr, Recovered, Recovery, SlowStartExit, Timeout, Undo};
         let never = TCP_INFINITE_SSTHRESH;
         for (before, after, expected) in [
             (info(0, 0, never), info(0, 0, never), vec![]),
             (info(0, 0, never), info(0, 0, 100), vec![SlowStartExit]),
+            (info(0, 0, never), info(2, 0, 100), vec![Cwr]),
+            (info(2, 0, 100), info(2, 0, 100), vec![]),
+            (info(2, 0, 100), info(2, 0, 50), vec![Recovered, Cwr]),
+            (info(2, 0, 100), info(0, 0, 100), vec![Recovered]),
             (info(1, 0, never), info(3, 0, 100), vec![Recovery]),
             (info(3, 0, 100), info(3, 0, 100), vec![]),
             (info(3, 0, 100), info(0, 0, 100), vec![Recovered]),

@@ -1,7 +1,7 @@
 //! The testbed: a scenario on this machine's own TCP stack.
 //!
 //! Two network namespaces hold the senders and the receivers. Between their TUN devices the
-//! [`emulator`](crate::emulator) is the bottleneck and the propagation delay. [`run`] returns the
+//! [`emulator`](crate::emulator) is the links and the propagation delay. [`run`] returns the
 //! simulator's tables, and a [`Certificate`] of how well the run kept time.
 
 mod acks;
@@ -20,11 +20,14 @@ pub use certificate::{Certificate, BOUND_MAX_US, BOUND_P99_US, BOUND_RATE};
 use crate::bpf::KernelError;
 use crate::emulator::FIRST_PORT;
 use ackclock_host::Snapshot;
+use ackclock_net::link::{Bottleneck, Buffer};
 use ackclock_sim::record::RunResult;
-use ackclock_sim::scenario::{self, Direction, Profile, Reads, Scenario, KERNEL};
+use ackclock_sim::scenario::{self, Profile, Reads, Scenario, KERNEL};
+use ackclock_sim::topology::Topology;
 use ackclock_sim::{Control, ScenarioError};
 use acks::Stream;
 use algorithms::Algorithms;
+use certificate::Seen;
 use endpoint::{Endpoint, RECEIVER, SENDER};
 use namespace::{Config, TunNamespace};
 use realtime::Loop;
@@ -34,9 +37,9 @@ use std::{fs, io, thread};
 
 /// Maximum flows. Each flow needs two sockets and a port.
 const MOST_FLOWS: usize = 1_000;
-/// Maximum memory for the packets in the queue.
+/// Maximum memory for the packets in the queues.
 const MOST_QUEUE_BYTES: u64 = 1 << 30;
-/// Fastest link that one thread can serve.
+/// Fastest flow that one thread can serve.
 const MOST_RATE_BPS: u64 = 4_000_000_000;
 
 /// Why there is no result.
@@ -123,13 +126,14 @@ pub fn run(
     acks: bool,
 ) -> Result<Run, TestbedError> {
     let code = check(scenario, snapshot)?;
+    let topology = Topology::of(scenario);
+    let path_bytes = path_bytes(scenario, &topology);
     let config = |address| Config {
         address,
         mtu_bytes: scenario.packet_bytes(),
-        queue_packets: most_in_flight_packets(scenario),
-        socket_bytes: socket_bytes(scenario),
+        queue_packets: device_packets(path_bytes, scenario.packet_bytes()),
+        socket_bytes: socket_bytes(path_bytes),
         offload: false,
-        ecn: scenario.flows.iter().any(|flow| flow.ecn),
     };
     let algorithms = Algorithms::load(scenario, &code)?;
     let names = &algorithms.names;
@@ -139,7 +143,7 @@ pub fn run(
     let sender_sockets = senders.enter(|| {
         flows
             .clone()
-            .map(|flow| sender_socket(scenario, flow, &names[flow]))
+            .map(|flow| sender_socket(scenario, &topology, flow, &names[flow]))
             .collect::<Result<Vec<_>, _>>()
     })?;
     let receiver_sockets = receivers.enter(|| {
@@ -156,9 +160,12 @@ pub fn run(
     let endpoints = flows
         .clone()
         .zip(sender_sockets.into_iter().zip(receiver_sockets))
-        .map(|(flow, (sender, receiver))| Endpoint::new(scenario, flow, sender, receiver))
+        .map(|(flow, (sender, receiver))| {
+            let rate_bps = topology.slowest_bps(flow);
+            Endpoint::new(scenario, flow, rate_bps, [sender, receiver])
+        })
         .collect();
-    let mut event_loop = Loop::new(scenario, endpoints, [&senders, &receivers]);
+    let mut event_loop = Loop::new(scenario, endpoints, [&senders, &receivers], &topology);
     let machine_before = machine_time();
     thread::scope(|scope| {
         let worker = thread::Builder::new()
@@ -178,7 +185,7 @@ pub fn run(
     let machine_after = machine_time();
     let stolen = (machine_after.0 - machine_before.0) / (machine_after.1 - machine_before.1);
     let Loop {
-        network,
+        mut network,
         endpoints,
         record,
         queues,
@@ -186,12 +193,18 @@ pub fn run(
         started_ns,
         ..
     } = event_loop;
-    let lost = [
-        senders.dropped_packets()? + receivers.dropped_packets()?,
-        network.lost_outside() + measured.lost_packets,
-    ];
-    let min_rtts = endpoints.iter().map(Endpoint::min_rtt_us);
-    let certificate = Certificate::new(scenario, &measured, min_rtts, lost, [stolen, load()]);
+    let states: Vec<_> = network.states(scenario.duration_ns).collect();
+    let seen = Seen {
+        min_rtts_us: endpoints.iter().map(Endpoint::min_rtt_us).collect(),
+        tun_dropped_packets: senders.dropped_packets()? + receivers.dropped_packets()?,
+        ce_packets: senders.ce_packets()? + receivers.ce_packets()?,
+        counts: network.counts(),
+        inside_packets: network.packets(),
+        states,
+        stolen,
+        load: load(),
+    };
+    let certificate = Certificate::new(scenario, &topology, &measured, &seen);
     let mut result = RunResult {
         samples: record.samples,
         queues,
@@ -199,7 +212,7 @@ pub fn run(
         ..RunResult::default()
     };
     for (flow, endpoint) in endpoints.iter().enumerate() {
-        let row = endpoint.row(network.dropped_packets(flow));
+        let row = endpoint.row(network.losses(flow));
         result.packets += row.sent_packets;
         result.flows.push(row);
     }
@@ -213,10 +226,12 @@ pub fn run(
 
 fn sender_socket(
     scenario: &Scenario,
+    topology: &Topology,
     flow: usize,
     congestion_control: &str,
 ) -> Result<std::os::fd::OwnedFd, TestbedError> {
-    Endpoint::sender(scenario, congestion_control).map_err(|error| match error.kind() {
+    let rate_bps = topology.slowest_bps(flow);
+    Endpoint::sender(scenario, rate_bps, congestion_control).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied => TestbedError::Algorithm {
             flow: flow + 1,
             algorithm: scenario.flows[flow].algorithm.clone(),
@@ -277,32 +292,17 @@ pub fn check(
         let value = scenario.mss_bytes.to_string();
         return refuse("mss_bytes", value, "choose from 536 to 65000 on the kernel");
     }
-    if scenario.bottleneck.rate_bps > MOST_RATE_BPS {
-        let value = scenario.bottleneck.rate_bps.to_string();
-        let fix = format!("the emulator carries at most {MOST_RATE_BPS}");
+    let topology = Topology::of(scenario);
+    let fastest = (0..scenario.flows.len()).max_by_key(|&flow| topology.slowest_bps(flow));
+    if let Some(flow) = fastest.filter(|&flow| topology.slowest_bps(flow) > MOST_RATE_BPS) {
+        let value = topology.slowest_bps(flow).to_string();
+        let fix = format!("give flow {} a link of at most {MOST_RATE_BPS}", flow + 1);
         return refuse("bottleneck.rate_bps", value, &fix);
     }
-    if let Some((key, value)) = scenario.bottleneck.takes_events() {
-        let fix =
-            "the emulator has a constant rate, drop-tail and drop_every_packets only so far; \
-                   leave it out, or use the simulator";
-        return refuse(&format!("bottleneck.{key}"), format!("{value:?}"), fix);
-    }
-    let with_ecn = scenario.flows.iter().filter(|flow| flow.ecn).count();
-    if with_ecn > 0 && with_ecn < scenario.flows.len() {
-        let fix =
-            "on the kernel all flows use ECN, or none; set it in each flow, or use the simulator";
-        return refuse("flows.ecn", "true".into(), fix);
-    }
-    if scenario.has_routes() {
-        let value = scenario.links.len().to_string();
-        let fix = "the emulator has one link so far; give a bottleneck only, or use the simulator";
-        return refuse("links.len()", value, fix);
-    }
-    let (_, queue_bytes) = crate::emulator::room(scenario);
-    if queue_bytes > MOST_QUEUE_BYTES {
-        let fix = format!("give the queue at most {MOST_QUEUE_BYTES} bytes on the kernel");
-        return refuse("bottleneck.buffer", format!("{queue_bytes} bytes"), &fix);
+    let queues_bytes = queues_bytes(scenario, &topology);
+    if queues_bytes > MOST_QUEUE_BYTES {
+        let fix = format!("give the queues at most {MOST_QUEUE_BYTES} bytes on the kernel");
+        return refuse("bottleneck.buffer", format!("{queues_bytes} bytes"), &fix);
     }
     if scenario.flows.len() > MOST_FLOWS {
         let fix = format!("run at most {MOST_FLOWS} flows on the kernel");
@@ -324,31 +324,40 @@ pub fn check(
             let field = field("rtt_exponential_ns");
             return refuse(&field, flow.rtt_exponential_ns.to_string(), fix);
         }
-        if flow.direction != Direction::Forward {
-            let fix = "only the simulator has a bottleneck on the way back; choose forward";
-            return refuse(&field("direction"), "reverse".into(), fix);
-        }
     }
     const { assert!(FIRST_PORT as usize + MOST_FLOWS < 30_000) }; // below the ephemeral ports
     Ok(code)
 }
 
-/// Bytes that fit between the hosts: the longest BDP plus the queue.
-fn path_bytes(scenario: &Scenario) -> u64 {
-    let rtt_ns = scenario.flows.iter().map(|flow| flow.rtt_ns).max();
-    let bits = u128::from(scenario.bottleneck.rate_bps) * u128::from(rtt_ns.unwrap_or(0));
-    (bits / 8_000_000_000) as u64 + crate::emulator::room(scenario).1
+/// Bytes that fit into all queues.
+fn queues_bytes(scenario: &Scenario, topology: &Topology) -> u64 {
+    let bytes = |link: &Bottleneck| match link.buffer {
+        Buffer::Packets(packets) => packets * u64::from(scenario.packet_bytes()),
+        Buffer::Bytes(bytes) => bytes,
+    };
+    topology.links.iter().map(bytes).sum()
+}
+
+/// Bytes that fit between the hosts: the largest BDP plus the queues.
+fn path_bytes(scenario: &Scenario, topology: &Topology) -> u64 {
+    let bdp_bytes = |index: usize| {
+        let rtt_ns = scenario.flows[index].rtt_ns + topology.ways[index].delay_ns;
+        let bits = u128::from(topology.slowest_bps(index)) * u128::from(rtt_ns);
+        (bits / 8_000_000_000) as u64
+    };
+    let largest = (0..scenario.flows.len()).map(bdp_bytes).max();
+    largest.unwrap_or(0) + queues_bytes(scenario, topology)
 }
 
 /// More packets than fit between the hosts. A device that holds this many drops none.
-fn most_in_flight_packets(scenario: &Scenario) -> u32 {
-    let packets = path_bytes(scenario) / u64::from(scenario.packet_bytes());
-    (2 * packets + 1_000).min(1 << 20) as u32
+fn device_packets(path_bytes: u64, packet_bytes: u32) -> u32 {
+    let packets = path_bytes / u64::from(packet_bytes);
+    (2 * packets + 2_000).min(1 << 20) as u32
 }
 
 /// A socket buffer that never limits. The kernel counts about 2.3 kB for a packet of 1500 B.
-fn socket_bytes(scenario: &Scenario) -> u64 {
-    (8 * path_bytes(scenario)).clamp(1 << 23, 1 << 30)
+fn socket_bytes(path_bytes: u64) -> u64 {
+    (8 * path_bytes).clamp(1 << 23, 1 << 30)
 }
 
 /// Ticks that the host stole from all cores so far, and all ticks so far.

@@ -8,10 +8,14 @@ use std::fs;
 use std::io;
 use std::net::Ipv4Addr;
 use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::thread;
 
 const DEVICE: &str = "tun0";
+/// Values of the sysctl `tcp_ecn`: connections ask for ECN, or use it only if the other end asks.
+const ECN: &str = "1";
+const ECN_IF_ASKED: &str = "2";
 
 /// A namespace with one TUN device.
 #[derive(Debug)]
@@ -19,6 +23,8 @@ pub(super) struct TunNamespace {
     namespace: OwnedFd,
     /// The device: read here what the namespace sends.
     pub(super) tun: OwnedFd,
+    /// The namespace's `tcp_ecn`.
+    ecn: fs::File,
 }
 
 /// Settings of a namespace.
@@ -32,8 +38,6 @@ pub(super) struct Config {
     pub(super) socket_bytes: u64,
     /// Whether the device hands over whole bursts (see [`sys::open_tun`]).
     pub(super) offload: bool,
-    /// Whether connections ask for ECN.
-    pub(super) ecn: bool,
 }
 
 impl TunNamespace {
@@ -48,6 +52,9 @@ impl TunNamespace {
             let namespace = fs::File::open("/proc/thread-self/ns/net")
                 .map_err(TestbedError::host("open the network namespace"))?;
             set_sysctls(config)?;
+            let path = "/proc/sys/net/ipv4/tcp_ecn";
+            let ecn = fs::File::options().write(true).open(path);
+            let ecn = ecn.map_err(TestbedError::host(&format!("open {path}")))?;
             let tun =
                 sys::open_tun(DEVICE, config.offload).map_err(|source| TestbedError::Host {
                     what: "open /dev/net/tun".into(),
@@ -65,6 +72,7 @@ impl TunNamespace {
             Ok(Self {
                 namespace: namespace.into(),
                 tun,
+                ecn,
             })
         })
     }
@@ -78,6 +86,26 @@ impl TunNamespace {
             sys::enter_network(self.namespace.as_fd())
                 .map_err(TestbedError::host("enter the network namespace"))?;
             work()
+        })
+    }
+
+    /// Whether the connections that are opened from now on ask for ECN.
+    pub(super) fn request_ecn(&self, ecn: bool) -> Result<(), TestbedError> {
+        let value = if ecn { ECN } else { ECN_IF_ASKED };
+        self.ecn
+            .write_all_at(value.as_bytes(), 0)
+            .map_err(TestbedError::host("write tcp_ecn"))
+    }
+
+    /// Packets with the mark "congestion experienced" that the namespace received.
+    pub(super) fn ce_packets(&self) -> Result<u64, TestbedError> {
+        self.enter(|| {
+            let path = "/proc/thread-self/net/netstat";
+            let counters = fs::read_to_string(path).map_err(TestbedError::host("count marks"))?;
+            counter(&counters, "IpExt:", "InCEPkts").ok_or_else(|| {
+                let missing = io::Error::other("it has no InCEPkts");
+                TestbedError::host(&format!("read {path}"))(missing)
+            })
         })
     }
 
@@ -107,6 +135,14 @@ fn device_drops(devices: &str) -> u64 {
         .sum()
 }
 
+/// A counter in `/proc/net/netstat`: a line of names and a line of values for each group.
+fn counter(counters: &str, group: &str, name: &str) -> Option<u64> {
+    let mut lines = counters.lines().filter(|line| line.starts_with(group));
+    let (names, values) = (lines.next()?, lines.next()?);
+    let column = names.split(' ').position(|each| each == name)?;
+    values.split(' ').nth(column)?.parse().ok()
+}
+
 /// Writes the sysctls of the calling thread's namespace.
 fn set_sysctls(config: &Config) -> Result<(), TestbedError> {
     let room = format!("4096 {0} {0}", config.socket_bytes);
@@ -115,8 +151,7 @@ fn set_sysctls(config: &Config) -> Result<(), TestbedError> {
         ("ipv6/conf/default/disable_ipv6", "1"),
         ("ipv6/conf/all/disable_ipv6", "1"),
         ("ipv4/tcp_congestion_control", "reno"),
-        // 2: only if the other end asks.
-        ("ipv4/tcp_ecn", if config.ecn { "1" } else { "2" }),
+        ("ipv4/tcp_ecn", ECN_IF_ASKED),
         ("ipv4/tcp_no_metrics_save", "1"),
         ("ipv4/tcp_rmem", &room),
         ("ipv4/tcp_wmem", &room),
@@ -148,6 +183,14 @@ fn in_thread<T: Send>(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_counter_is_below_its_name() {
+        let text = "TcpExt: InCEPkts Other\nTcpExt: 1 2\n\
+            IpExt: InNoRoutes InCEPkts\nIpExt: 3 4\n";
+        assert_eq!(counter(text, "IpExt:", "InCEPkts"), Some(4));
+        assert_eq!(counter(text, "IpExt:", "InECT0Pkts"), None);
+    }
 
     #[test]
     fn drops_and_errors_are_summed() {

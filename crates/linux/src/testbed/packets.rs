@@ -186,15 +186,16 @@ impl Run {
 
 /// A namespace whose one device leads to this file.
 fn namespace() -> Result<TunNamespace, TestbedError> {
-    TunNamespace::new(&Config {
+    let namespace = TunNamespace::new(&Config {
         address: KERNEL,
         mtu_bytes: 1500,
         queue_packets: 10_000,
         socket_bytes: 1 << 28,
         offload: true,
-        // We agree where the script says so.
-        ecn: true,
-    })
+    })?;
+    // We agree where the script says so.
+    namespace.request_ecn(true)?;
+    Ok(namespace)
 }
 
 /// Runs scripts at the same time.

@@ -8,10 +8,11 @@
 use super::endpoint::{Endpoint, Rows};
 use super::namespace::TunNamespace;
 use super::{sys, TestbedError};
-use crate::emulator::{EmulatedDumbbell, Lateness, Toward};
+use crate::emulator::{EmulatedNetwork, Lateness, Toward};
 use ackclock_net::schedule::{Schedule, NEVER};
-use ackclock_sim::record::QueueTable;
+use ackclock_sim::record::{QueueRow, QueueTable};
 use ackclock_sim::scenario::Scenario;
+use ackclock_sim::topology::{Topology, Way};
 use ackclock_sim::Control;
 use std::io;
 use std::sync::atomic::Ordering::Relaxed;
@@ -30,7 +31,7 @@ const PRIORITY: i32 = 50;
 #[derive(Debug)]
 pub(super) struct Loop<'a> {
     pub(super) scenario: &'a Scenario,
-    pub(super) network: EmulatedDumbbell,
+    pub(super) network: EmulatedNetwork,
     pub(super) endpoints: Vec<Endpoint>,
     pub(super) senders: &'a TunNamespace,
     pub(super) receivers: &'a TunNamespace,
@@ -41,6 +42,10 @@ pub(super) struct Loop<'a> {
     agenda: Schedule,
     /// Flows whose sender (0) or receiver (1) must be checked in this turn.
     touched: [Touched; 2],
+    /// The last link that the data of each flow passes.
+    last_links: Vec<usize>,
+    /// Where a packet is read.
+    buffer: Box<[u8]>,
     /// Monotonic time of the start.
     pub(super) started_ns: u64,
     turn_ns: u64,
@@ -53,14 +58,21 @@ pub(super) struct Measured {
     /// Lateness of the latest sample; then the packets that could not be written.
     pub(super) sample_late_ns: u64,
     pub(super) lost_packets: u64,
-    /// Bytes written back to back, and the time that this took.
-    pub(super) busy_bytes: u64,
-    pub(super) busy_ns: u64,
+    /// How busy each link was.
+    pub(super) links: Vec<Busy>,
     pub(super) cpu_time: Duration,
-    /// Errors: why the thread has no real-time priority, or no locked memory.
+    /// Why the thread has no real-time priority.
     pub(super) not_realtime: Option<io::Error>,
-    pub(super) not_locked: Option<io::Error>,
-    last_data: Option<(u64, u64)>,
+}
+
+/// Data that left the network back to back behind a link, by the real clock.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Busy {
+    pub(super) rate_bps: u64,
+    pub(super) bytes: u64,
+    pub(super) ns: i64,
+    /// When the last packet left by the link's clock, and by the real clock.
+    last: Option<(u64, u64)>,
 }
 
 /// A set of flows.
@@ -99,6 +111,7 @@ impl<'a> Loop<'a> {
         scenario: &'a Scenario,
         endpoints: Vec<Endpoint>,
         [senders, receivers]: [&'a TunNamespace; 2],
+        topology: &Topology,
     ) -> Self {
         let flows = endpoints.len();
         let interval_ns = scenario.sample_interval_ns;
@@ -115,18 +128,28 @@ impl<'a> Loop<'a> {
         let mut queues = QueueTable::default();
         let instants = scenario.duration_ns.checked_div(interval_ns).unwrap_or(0) as usize;
         record.samples.reserve(instants * flows + 4096);
-        queues.reserve(instants + 1);
+        queues.reserve((instants + 1) * topology.links.len());
+        let last_of = |way: &Way| topology.routes[way.data].last().copied();
+        let links = topology.links.iter().map(|link| Busy {
+            rate_bps: link.rate_bps,
+            ..Busy::default()
+        });
         Self {
             scenario,
-            network: EmulatedDumbbell::new(scenario),
+            network: EmulatedNetwork::new(scenario, topology),
             endpoints,
             senders,
             receivers,
             record,
             queues,
-            measured: Measured::default(),
+            measured: Measured {
+                links: links.collect(),
+                ..Measured::default()
+            },
             agenda,
             touched: [Touched::new(flows), Touched::new(flows)],
+            last_links: topology.ways.iter().filter_map(last_of).collect(),
+            buffer: vec![0; scenario.packet_bytes() as usize].into(),
             started_ns: 0,
             turn_ns: 0,
         }
@@ -134,7 +157,6 @@ impl<'a> Loop<'a> {
 
     /// Runs the scenario in real time.
     pub(super) fn run(&mut self, control: &Control) -> Result<(), TestbedError> {
-        self.measured.not_locked = sys::lock_memory(self.network.memory()).err();
         self.measured.not_realtime = sys::become_realtime(PRIORITY).err();
         let cpu_before = sys::thread_cpu_time();
         self.started_ns = sys::now_ns();
@@ -180,8 +202,8 @@ impl<'a> Loop<'a> {
         while let Some(flow) = senders.pop() {
             self.endpoints[flow].update(now_ns, &mut self.record)?;
         }
-        let answers_drained = self.read_answers();
-        Ok(self.read_data() && answers_drained)
+        let answers_drained = self.read(Toward::Sender);
+        Ok(self.read(Toward::Receiver) && answers_drained)
     }
 
     /// Starts and stops flows, and takes samples.
@@ -199,6 +221,7 @@ impl<'a> Loop<'a> {
                 continue;
             }
             if element % 2 == 0 {
+                self.senders.request_ecn(self.scenario.flows[flow].ecn)?;
                 self.endpoints[flow].connect()?;
             } else {
                 self.endpoints[flow].stop();
@@ -216,55 +239,45 @@ impl<'a> Loop<'a> {
                 self.record.samples.push(endpoint.sample_now(at_ns)?);
             }
         }
-        self.queues.push(self.network.queue_row(at_ns));
+        for (state, number) in self.network.states(at_ns).zip(1..) {
+            self.queues.push(QueueRow::of(at_ns, number, &state));
+        }
         Ok(())
     }
 
     /// Writes the packets that are due.
     fn deliver(&mut self, now_ns: u64) {
-        while let Some(due) = self.network.first_due(now_ns) {
-            let written_ns = sys::now_ns() - self.started_ns;
+        while let Some(due) = self.network.take_due(now_ns) {
+            let late_ns = sys::now_ns() - self.started_ns - due.due_ns;
+            self.measured.lateness.add(late_ns);
             let (host, touched) = match due.toward {
                 Toward::Sender => (self.senders, &mut self.touched[0]),
                 Toward::Receiver => (self.receivers, &mut self.touched[1]),
             };
             touched.insert(due.flow);
-            self.measured.lateness.add(written_ns - due.due_ns);
             if due.toward == Toward::Receiver {
-                let rate_bps = self.scenario.bottleneck.rate_bps;
-                self.measured
-                    .data_written(due.due_ns, written_ns, due.bytes.len(), rate_bps);
+                let link = &mut self.measured.links[self.last_links[due.flow]];
+                link.add(due.left_ns, late_ns, due.bytes.len());
             }
-            if sys::write(&host.tun, due.bytes).is_err() {
+            if sys::write(&host.tun, &due.bytes).is_err() {
                 self.measured.lost_packets += 1;
             }
-            self.network.pop();
         }
     }
 
-    fn read_answers(&mut self) -> bool {
-        let mut packet = [0; 2048];
+    /// Reads the packets that a host has sent. Returns whether there are no more.
+    fn read(&mut self, toward: Toward) -> bool {
+        let host = match toward {
+            Toward::Receiver => self.senders,
+            Toward::Sender => self.receivers,
+        };
         for _ in 0..MOST_READS {
-            let Ok(len) = sys::read(&self.receivers.tun, &mut packet) else {
+            let Ok(len) = sys::read(&host.tun, &mut self.buffer) else {
                 return true;
             };
             let now_ns = sys::now_ns() - self.started_ns;
-            self.network.answer(now_ns, &packet[..len]);
-        }
-        false
-    }
-
-    fn read_data(&mut self) -> bool {
-        for _ in 0..MOST_READS {
-            let Some(room) = self.network.room() else {
-                // A packet that the link accepts must find room, so the late packets go out first.
-                return false;
-            };
-            let Ok(len) = sys::read(&self.senders.tun, room) else {
-                return true;
-            };
-            let now_ns = sys::now_ns() - self.started_ns;
-            if let Some(flow) = self.network.enqueue(now_ns, len) {
+            let flow = self.network.send(now_ns, toward, &self.buffer[..len]);
+            if let (Some(flow), Toward::Receiver) = (flow, toward) {
                 if self.endpoints[flow].updated_ns < self.turn_ns {
                     // No ACK of this turn, so a timer sent it. The next turn checks the sender.
                     self.touched[0].insert(flow);
@@ -277,7 +290,7 @@ impl<'a> Loop<'a> {
     fn sleep(&self, turn_ns: u64, end_ns: u64) {
         let next_ns = self
             .network
-            .next_due_ns()
+            .next_event_ns()
             .min(self.agenda.first().0)
             .min(end_ns);
         let wake_ns = next_ns.max(turn_ns + COALESCE_NS);
@@ -295,18 +308,19 @@ impl<'a> Loop<'a> {
     }
 }
 
-impl Measured {
+impl Busy {
     /// Measures a data packet that is written. The packet follows the one before back to back if
     /// exactly its own service time is between them on the link's clock.
     #[inline]
-    fn data_written(&mut self, due_ns: u64, written_ns: u64, bytes: usize, rate_bps: u64) {
-        let service_ns = bytes as u64 * 8_000_000_000 / rate_bps;
-        if let Some((last_due_ns, last_written_ns)) = self.last_data {
-            if due_ns - last_due_ns <= service_ns + 1 {
-                self.busy_bytes += bytes as u64;
-                self.busy_ns += written_ns - last_written_ns;
+    fn add(&mut self, left_ns: u64, late_ns: u64, bytes: usize) {
+        let service_ns = bytes as u64 * 8_000_000_000 / self.rate_bps;
+        let written_ns = left_ns + late_ns;
+        if let Some((last_left_ns, last_written_ns)) = self.last {
+            if left_ns.saturating_sub(last_left_ns).abs_diff(service_ns) <= 1 {
+                self.bytes += bytes as u64;
+                self.ns += written_ns as i64 - last_written_ns as i64;
             }
         }
-        self.last_data = Some((due_ns, written_ns));
+        self.last = Some((left_ns, written_ns));
     }
 }

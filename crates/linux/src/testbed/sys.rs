@@ -428,12 +428,6 @@ pub(super) fn become_idle() -> io::Result<()> {
     check(unsafe { libc::sched_setscheduler(0, libc::SCHED_IDLE, &parameters) }).map(drop)
 }
 
-/// Locks memory: brings its pages in and keeps them there.
-pub(super) fn lock_memory(bytes: &[u8]) -> io::Result<()> {
-    // SAFETY: the slice is mapped.
-    check(unsafe { libc::mlock(bytes.as_ptr().cast(), bytes.len()) }).map(drop)
-}
-
 /// CPU time of the calling thread.
 pub(super) fn thread_cpu_time() -> Duration {
     // SAFETY: zero is a value of this plain struct, which the call then fills.

@@ -1,0 +1,108 @@
+//! What the emulator reads of a packet, and the mark that it sets.
+
+use ackclock_net::queue::Ecn;
+
+/// The ECN field of the IP header (RFC 3168, section 5): the lowest two bits of its second byte.
+const ECN_FIELD: u8 = 3;
+
+/// What the emulator reads of an IPv4 packet of TCP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Header {
+    pub(super) source_port: u16,
+    pub(super) destination_port: u16,
+    pub(super) carries_data: bool,
+    pub(super) ecn: Ecn,
+}
+
+impl Header {
+    /// `None` if the packet is something else.
+    #[inline]
+    pub(super) fn of(packet: &[u8]) -> Option<Self> {
+        let ip_bytes = usize::from(packet.first()? & 0xf) * 4;
+        let tcp = packet.get(ip_bytes..)?;
+        if packet[0] >> 4 != 4 || *packet.get(9)? != 6 || tcp.len() < 20 {
+            return None;
+        }
+        Some(Self {
+            source_port: u16::from_be_bytes([tcp[0], tcp[1]]),
+            destination_port: u16::from_be_bytes([tcp[2], tcp[3]]),
+            carries_data: tcp.len() > usize::from(tcp[12] >> 4) * 4,
+            ecn: match packet[1] & ECN_FIELD {
+                0 => Ecn::NotEct,
+                1 => Ecn::Ect1,
+                2 => Ecn::Ect0,
+                _ => Ecn::Ce,
+            },
+        })
+    }
+}
+
+/// Whether an IPv4 packet has the mark "congestion experienced".
+#[inline]
+pub(super) fn is_ce(packet: &[u8]) -> bool {
+    packet[1] & ECN_FIELD == ECN_FIELD
+}
+
+/// Sets the mark "congestion experienced", and updates the checksum of the IPv4 header (RFC 1624,
+/// equation 3). TCP's checksum does not cover the field.
+pub(super) fn set_ce(packet: &mut [u8]) {
+    let word = |packet: &[u8], at: usize| u16::from_be_bytes([packet[at], packet[at + 1]]);
+    let (before, checksum) = (word(packet, 0), word(packet, 10));
+    packet[1] |= ECN_FIELD;
+    let after = word(packet, 0);
+    let sum = u32::from(!checksum) + u32::from(!before) + u32::from(after);
+    let sum = (sum & 0xffff) + (sum >> 16);
+    let sum = (sum & 0xffff) + (sum >> 16);
+    packet[10..12].copy_from_slice(&(!(sum as u16)).to_be_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// The sum of RFC 1071 over all words of a header: 0xffff if its checksum is right.
+    fn sum(header: &[u8]) -> u16 {
+        let words = header
+            .chunks(2)
+            .map(|pair| u16::from_be_bytes([pair[0], pair[1]]));
+        let sum: u32 = words.map(u32::from).sum();
+        let sum = (sum & 0xffff) + (sum >> 16);
+        ((sum & 0xffff) + (sum >> 16)) as u16
+    }
+
+    proptest! {
+        /// A marked header has a right checksum, and nothing else of it has changed.
+        #[test]
+        fn a_mark_keeps_the_checksum_right(words in any::<[u16; 10]>(), tos in any::<u8>()) {
+            let mut header: Vec<u8> = words.iter().flat_map(|word| word.to_be_bytes()).collect();
+            (header[0], header[1]) = (0x45, tos);
+            header[10..12].fill(0);
+            let checksum = !sum(&header);
+            header[10..12].copy_from_slice(&checksum.to_be_bytes());
+            prop_assert_eq!(sum(&header), 0xffff);
+            let mut marked = header.clone();
+            set_ce(&mut marked);
+            prop_assert_eq!(sum(&marked), 0xffff);
+            prop_assert_eq!(marked[1], tos | 3);
+            marked[1] = tos;
+            marked[10..12].copy_from_slice(&header[10..12]);
+            prop_assert_eq!(marked, header);
+        }
+    }
+
+    #[test]
+    fn the_field_is_the_last_two_bits() {
+        let mut packet = [0; 40];
+        (packet[0], packet[9], packet[32]) = (0x45, 6, 5 << 4);
+        for (field, ecn) in [
+            (0, Ecn::NotEct),
+            (1, Ecn::Ect1),
+            (2, Ecn::Ect0),
+            (3, Ecn::Ce),
+        ] {
+            packet[1] = 0xb8 | field;
+            assert_eq!(Header::of(&packet).map(|header| header.ecn), Some(ecn));
+        }
+    }
+}

@@ -1,0 +1,572 @@
+//! The network between the senders' host and the receivers' host: links, and then the own delay of
+//! each flow, as in the simulator.
+//!
+//! All senders are on one host. Which links data and ACKs of a flow pass is a matter of its routes,
+//! so data both ways needs no more hosts.
+
+use super::header::{self, Header};
+use ackclock_net::line::Line;
+use ackclock_net::link::LinkState;
+use ackclock_net::network::{Network, Transit};
+use ackclock_net::queue::{Cause, Ecn, Ledger, Packet};
+use ackclock_net::rng::{Draw, Owner, Stream};
+use ackclock_net::schedule::{Schedule, NEVER};
+use ackclock_sim::scenario::Scenario;
+use ackclock_sim::topology::{Topology, Way};
+use std::collections::VecDeque;
+
+/// The receiver of flow `i` (from 1) listens on this port plus `i`.
+pub const FIRST_PORT: u16 = 20_000;
+
+/// Which host a packet goes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Toward {
+    /// The receivers' host: data.
+    Receiver,
+    /// The senders' host: ACKs.
+    Sender,
+}
+
+/// A packet that is due.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Due {
+    /// The host that gets the packet.
+    pub toward: Toward,
+    /// Index of the flow, from 0.
+    pub flow: usize,
+    /// When the packet became due, nanoseconds from the start.
+    pub due_ns: u64,
+    /// When it had left its last link and the delay behind that.
+    pub left_ns: u64,
+    /// The IP packet, marked if a queue has marked it.
+    pub bytes: Box<[u8]>,
+}
+
+/// Where the packets of the hosts went.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Packets taken from the hosts.
+    pub taken: u64,
+    /// Packets handed over to the hosts.
+    pub delivered: u64,
+    /// Of these, packets with the mark "congestion experienced".
+    pub delivered_ce: u64,
+    /// Packets that links dropped.
+    pub dropped: u64,
+    /// Marks that queues set. A packet that two queues mark counts twice.
+    pub marked: u64,
+    /// Packets that are not TCP, or belong to no flow. They are in no other count.
+    pub strangers: u64,
+}
+
+/// A packet of a host.
+#[derive(Clone, Debug)]
+struct Body {
+    toward: Toward,
+    carries_data: bool,
+    bytes: Box<[u8]>,
+}
+
+/// A packet behind its last link.
+#[derive(Debug)]
+struct Flying {
+    due_ns: u64,
+    left_ns: u64,
+    bytes: Box<[u8]>,
+}
+
+#[derive(Debug)]
+struct Flow {
+    way: Way,
+    /// Its own delay behind the last link: of data, and of ACKs.
+    forth_ns: u64,
+    back: Line,
+    /// Packets on their way to the receiver, and to the sender; in order of time.
+    flying: [VecDeque<Flying>; 2],
+    losses: Losses,
+}
+
+/// What happened to the data packets of a flow in queues.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Losses {
+    /// Packets dropped.
+    pub dropped_packets: u64,
+    /// Of these, packets that a discipline dropped though there was room.
+    pub early_dropped_packets: u64,
+    /// Packets marked (ECN).
+    pub marked_packets: u64,
+}
+
+/// The links and the delays between two hosts, with their packets. Times are nanoseconds from the
+/// start. Call with times that never go back.
+#[derive(Debug)]
+pub struct EmulatedNetwork {
+    links: Network<Body>,
+    flows: Vec<Flow>,
+    /// Element 2i has the packets of flow i toward its receiver, element 2i + 1 those toward its
+    /// sender.
+    schedule: Schedule,
+    counts: Counts,
+}
+
+impl EmulatedNetwork {
+    /// Makes an empty network.
+    pub fn new(scenario: &Scenario, topology: &Topology) -> Self {
+        let flows = scenario.flows.iter().zip(&topology.ways).zip(1..);
+        let flows = flows.map(|((flow, way), number)| {
+            let [forth_ns, back_ns] = way.split_ns(flow.rtt_ns);
+            let jitter = Stream::of(scenario.seed, Owner::Flow(number), Draw::Jitter);
+            Flow {
+                way: *way,
+                forth_ns,
+                back: Line::new(back_ns, scenario.jitter_ns, jitter),
+                flying: Default::default(),
+                losses: Losses::default(),
+            }
+        });
+        Self {
+            links: Network::new(scenario.seed, &topology.links, topology.routes.clone()),
+            flows: flows.collect(),
+            schedule: Schedule::new(2 * scenario.flows.len()),
+            counts: Counts::default(),
+        }
+    }
+
+    /// Takes a packet from a host. Returns the index of its flow; `None` if the packet belongs to no
+    /// flow.
+    #[inline]
+    pub fn send(&mut self, now_ns: u64, toward: Toward, packet: &[u8]) -> Option<usize> {
+        let Some((flow, header)) = self.flow_of(toward, packet) else {
+            self.counts.strangers += 1;
+            return None;
+        };
+        self.counts.taken += 1;
+        let way = self.flows[flow].way;
+        let route = match toward {
+            Toward::Receiver => Some(way.data),
+            Toward::Sender => way.acks,
+        };
+        let Some(route) = route else {
+            self.leave(flow, toward, now_ns, packet.into());
+            return Some(flow);
+        };
+        self.advance(now_ns);
+        let packet = Packet {
+            flow: flow as u32,
+            bytes: packet.len() as u32,
+            ecn: header.ecn,
+            arrived_ns: now_ns,
+            body: Body {
+                toward,
+                carries_data: header.carries_data,
+                bytes: packet.into(),
+            },
+        };
+        let mut count = Count(&mut self.flows, &mut self.counts);
+        self.links
+            .send(now_ns, route, header.carries_data, packet, &mut count);
+        Some(flow)
+    }
+
+    /// Moves the links on to `now_ns`.
+    #[inline]
+    pub fn advance(&mut self, now_ns: u64) {
+        loop {
+            let mut count = Count(&mut self.flows, &mut self.counts);
+            let Some(exit) = self.links.poll(now_ns, &mut count) else {
+                return;
+            };
+            let Body {
+                toward, mut bytes, ..
+            } = exit.packet.body.body;
+            if exit.packet.ecn == Ecn::Ce {
+                header::set_ce(&mut bytes);
+            }
+            self.leave(exit.packet.flow as usize, toward, exit.at_ns, bytes);
+        }
+    }
+
+    /// A packet has left its last link, if it passes any.
+    #[inline]
+    fn leave(&mut self, flow: usize, toward: Toward, left_ns: u64, bytes: Box<[u8]>) {
+        let Flow {
+            forth_ns,
+            back,
+            flying,
+            ..
+        } = &mut self.flows[flow];
+        let due_ns = match toward {
+            Toward::Receiver => left_ns + *forth_ns,
+            Toward::Sender => back.arrives_ns(left_ns),
+        };
+        let flying = &mut flying[toward as usize];
+        // Nearly always the last one: packets may only overtake each other between links.
+        let after = flying.iter().rev().take_while(|each| each.due_ns > due_ns);
+        let place = flying.len() - after.count();
+        flying.insert(
+            place,
+            Flying {
+                due_ns,
+                left_ns,
+                bytes,
+            },
+        );
+        if place == 0 {
+            self.schedule.set(2 * flow + toward as usize, due_ns);
+        }
+    }
+
+    /// When a packet is due, or a link has something to do; [`NEVER`] if the network is idle.
+    #[inline]
+    pub fn next_event_ns(&self) -> u64 {
+        self.links.next_event_ns().min(self.schedule.first().0)
+    }
+
+    /// Removes the packet that is due first; `None` if no packet is due by `now_ns`.
+    #[inline]
+    pub fn take_due(&mut self, now_ns: u64) -> Option<Due> {
+        self.advance(now_ns);
+        let (due_ns, element) = self.schedule.first();
+        if due_ns > now_ns {
+            return None;
+        }
+        let (flow, toward) = match element % 2 {
+            0 => (element / 2, Toward::Receiver),
+            _ => (element / 2, Toward::Sender),
+        };
+        let flying = &mut self.flows[flow].flying[toward as usize];
+        let Flying { left_ns, bytes, .. } = flying.pop_front()?;
+        let next_ns = flying.front().map_or(NEVER, |next| next.due_ns);
+        self.schedule.set(element, next_ns);
+        self.counts.delivered += 1;
+        self.counts.delivered_ce += u64::from(header::is_ce(&bytes));
+        Some(Due {
+            toward,
+            flow,
+            due_ns,
+            left_ns,
+            bytes,
+        })
+    }
+
+    /// The state of each link at `now_ns`, or after its last event if that came later.
+    pub fn states(&mut self, now_ns: u64) -> impl Iterator<Item = LinkState> + use<'_> {
+        self.advance(now_ns);
+        (0..self.links.links()).map(|link| self.links.state(link))
+    }
+
+    /// What queues did to the data of a flow.
+    pub fn losses(&self, flow: usize) -> Losses {
+        self.flows[flow].losses
+    }
+
+    /// Where the packets went.
+    pub fn counts(&self) -> Counts {
+        self.counts
+    }
+
+    /// How many packets are on their way.
+    pub fn packets(&self) -> u64 {
+        let flying = self.flows.iter().flat_map(|flow| &flow.flying);
+        self.links.packets() + flying.map(|each| each.len() as u64).sum::<u64>()
+    }
+
+    #[inline]
+    fn flow_of(&self, toward: Toward, packet: &[u8]) -> Option<(usize, Header)> {
+        let header = Header::of(packet)?;
+        let port = match toward {
+            Toward::Receiver => header.destination_port,
+            Toward::Sender => header.source_port,
+        };
+        let flow = usize::from(port.wrapping_sub(FIRST_PORT)).wrapping_sub(1);
+        (flow < self.flows.len()).then_some((flow, header))
+    }
+}
+
+/// Counts the packets that queues drop or mark.
+struct Count<'a>(&'a mut [Flow], &'a mut Counts);
+
+impl Ledger<Transit<Body>> for Count<'_> {
+    fn dropped(&mut self, packet: Packet<Transit<Body>>, cause: Cause) {
+        self.1.dropped += 1;
+        if packet.body.body.carries_data {
+            let losses = &mut self.0[packet.flow as usize].losses;
+            losses.dropped_packets += 1;
+            losses.early_dropped_packets += u64::from(cause == Cause::Early);
+        }
+    }
+
+    fn marked(&mut self, flow: u32, _cause: Cause) {
+        self.1.marked += 1;
+        self.0[flow as usize].losses.marked_packets += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ackclock_net::link::{Bottleneck, Buffer, Predicted};
+    use ackclock_net::queue::{CodelParameters, FqCodelParameters, QueueKind, StepParameters};
+    use ackclock_sim::scenario::{Direction, Flow, Profile, Reads, Scenario};
+    use proptest::prelude::*;
+
+    fn scenario(rtts_ns: &[u64], jitter_ns: u64, bottleneck: Bottleneck) -> Scenario {
+        let flow = |&rtt_ns| Flow::endless("reno", rtt_ns);
+        Scenario {
+            seed: 1,
+            duration_ns: 1_000_000_000,
+            profile: Profile::Linux6,
+            hz: 250,
+            mss_bytes: 1448,
+            header_bytes: 52,
+            jitter_ns,
+            delayed_ack_segments: 2,
+            reads: Reads::AtOnce,
+            tso: true,
+            pacing: false,
+            bottleneck,
+            links: Vec::new(),
+            flows: rtts_ns.iter().map(flow).collect(),
+            sessions: Vec::new(),
+            sample_interval_ns: 0,
+        }
+    }
+
+    fn network(scenario: &Scenario) -> EmulatedNetwork {
+        EmulatedNetwork::new(scenario, &Topology::of(scenario))
+    }
+
+    fn bottleneck(buffer: Buffer) -> Bottleneck {
+        Bottleneck::drop_tail(100_000_000, buffer)
+    }
+
+    /// An IPv4 TCP packet of `len` bytes.
+    fn packet(source_port: u16, destination_port: u16, len: usize) -> Vec<u8> {
+        let mut packet = vec![0; len];
+        packet[0] = 0x45;
+        packet[9] = 6;
+        packet[20..22].copy_from_slice(&source_port.to_be_bytes());
+        packet[22..24].copy_from_slice(&destination_port.to_be_bytes());
+        packet[32] = 8 << 4;
+        packet
+    }
+
+    fn data(flow: u16, len: usize) -> Vec<u8> {
+        packet(40_000, FIRST_PORT + flow, len)
+    }
+
+    fn ack(flow: u16) -> Vec<u8> {
+        packet(FIRST_PORT + flow, 40_000, 52)
+    }
+
+    /// Everything that is due by `now_ns`.
+    fn due(network: &mut EmulatedNetwork, now_ns: u64) -> Vec<Due> {
+        std::iter::from_fn(|| network.take_due(now_ns)).collect()
+    }
+
+    fn links() -> impl Strategy<Value = Bottleneck> {
+        let queues = prop_oneof![
+            Just(QueueKind::DropTail),
+            Just(QueueKind::Codel(CodelParameters {
+                target_ns: 100_000,
+                interval_ns: 1_000_000,
+                ..CodelParameters::default()
+            })),
+            Just(QueueKind::FqCodel(FqCodelParameters::default())),
+            Just(QueueKind::Step(StepParameters {
+                threshold_packets: 2,
+                threshold_ns: 0
+            })),
+        ];
+        (queues, 2_u64..20, 0_u64..300_000).prop_map(|(queue, packets, delay_ns)| Bottleneck {
+            queue,
+            delay_ns,
+            ..bottleneck(Buffer::Packets(packets))
+        })
+    }
+
+    proptest! {
+        /// Data leaves when the simulator's link says, to the nanosecond, whole and in order,
+        /// however late the loop takes it out.
+        #[test]
+        fn carries_what_the_link_carries(
+            packets in proptest::collection::vec((0_u64..200_000, 52_usize..1501, 1_u16..3), 1..200),
+            buffer in prop_oneof![
+                (1_u64..20).prop_map(Buffer::Packets),
+                (1500_u64..20_000).prop_map(Buffer::Bytes)
+            ],
+            patience in 1_usize..40,
+        ) {
+            let scenario = scenario(&[40_000_000, 80_000_000], 0, bottleneck(buffer));
+            let mut network = network(&scenario);
+            let mut link = Predicted::new(&scenario.bottleneck);
+            let mut expected = VecDeque::new();
+            let mut now_ns = 0;
+            for (index, (gap_ns, len, flow)) in packets.into_iter().enumerate() {
+                now_ns += gap_ns;
+                let mut packet = data(flow, len);
+                packet[4] = index as u8;
+                let of = network.send(now_ns, Toward::Receiver, &packet);
+                prop_assert_eq!(of, Some(usize::from(flow) - 1));
+                if let Some(due_ns) = link.enqueue(now_ns, len as u32) {
+                    expected.push_back((due_ns, packet));
+                }
+                if index % patience == 0 {
+                    for due in due(&mut network, now_ns) {
+                        let (due_ns, packet) = expected.pop_front().expect("one more");
+                        prop_assert_eq!((due.toward, due.due_ns), (Toward::Receiver, due_ns));
+                        prop_assert_eq!(&due.bytes[..], &packet[..]);
+                    }
+                    prop_assert!(expected.front().is_none_or(|(due_ns, _)| *due_ns > now_ns));
+                }
+            }
+            let states: Vec<_> = network.states(now_ns).collect();
+            prop_assert_eq!(states, [link.state(now_ns)]);
+            prop_assert_eq!(network.counts().strangers, 0);
+        }
+
+        /// A loop that is late changes nothing: neither drops nor marks nor when a packet is due.
+        /// No packet is lost unaccounted, and the marks in the packets are those of the queues.
+        #[test]
+        fn whatever_the_links_a_late_loop_changes_nothing(
+            packets in proptest::collection::vec((0_u64..100_000, 1_u16..4, any::<bool>(), 0_u8..3), 1..300),
+            (first, second) in (links(), links()),
+            routes in proptest::sample::subsequence(vec![1, 2], 0..=2),
+            patience in 1_usize..40,
+        ) {
+            let mut scenario = scenario(&[1_000_000, 2_000_000, 3_000_000], 10_000, first);
+            scenario.links = vec![second];
+            for (flow, [route, back]) in scenario.flows.iter_mut().zip([
+                [vec![1, 2], routes],
+                [vec![2], vec![1]],
+                [vec![2, 1], vec![]],
+            ]) {
+                (flow.route, flow.back) = (route, back);
+            }
+            let run = |patience: usize| {
+                let mut network = network(&scenario);
+                let (mut now_ns, mut out) = (0, Vec::new());
+                for (index, (gap_ns, flow, is_ack, ecn)) in packets.iter().enumerate() {
+                    now_ns += gap_ns;
+                    let (toward, mut packet) = match is_ack {
+                        true => (Toward::Sender, ack(*flow)),
+                        false => (Toward::Receiver, data(*flow, 1500)),
+                    };
+                    (packet[1], packet[4], packet[5]) = (*ecn, index as u8, (index >> 8) as u8);
+                    network.send(now_ns, toward, &packet);
+                    if index % patience == 0 {
+                        out.extend(due(&mut network, now_ns));
+                    }
+                    let Counts { taken, delivered, dropped, .. } = network.counts();
+                    assert_eq!(taken, delivered + dropped + network.packets());
+                }
+                out.extend(due(&mut network, NEVER - 1));
+                assert_eq!(network.packets(), 0);
+                let losses: Vec<_> = (0..3).map(|flow| network.losses(flow)).collect();
+                (out, network.counts(), losses)
+            };
+            let (out, counts, losses) = run(patience);
+            let marked = out.iter().filter(|due| header::is_ce(&due.bytes)).count() as u64;
+            prop_assert_eq!(marked, counts.delivered_ce);
+            prop_assert!(counts.delivered_ce <= counts.marked);
+            prop_assert_eq!(losses.iter().map(|each| each.marked_packets).sum::<u64>(), counts.marked);
+            prop_assert_eq!(run(1), (out, counts, losses));
+        }
+
+        /// Answers come out in order of the time at which they are due. Those of a flow keep their
+        /// order.
+        #[test]
+        fn delays_answers(
+            answers in proptest::collection::vec((0_u64..300_000, 0_u16..3), 1..200),
+            jitter_ns in 0_u64..2_000_000,
+        ) {
+            let rtts_ns = [1_000_000, 40_000_000, 40_000_000];
+            let mut network = network(&scenario(&rtts_ns, jitter_ns, bottleneck(Buffer::Packets(10))));
+            let mut now_ns = 0;
+            let mut sent: Vec<VecDeque<(u64, u8)>> = vec![VecDeque::new(); 3];
+            for (index, (gap_ns, flow)) in answers.iter().enumerate() {
+                now_ns += gap_ns;
+                let mut packet = ack(flow + 1);
+                packet[4] = index as u8;
+                let of = network.send(now_ns, Toward::Sender, &packet);
+                prop_assert_eq!(of, Some(usize::from(*flow)));
+                sent[usize::from(*flow)].push_back((now_ns, index as u8));
+            }
+            let mut last_ns = 0;
+            for due in due(&mut network, NEVER - 1) {
+                let (sent_ns, mark) = sent[due.flow].pop_front().expect("one more");
+                prop_assert_eq!((due.toward, due.bytes.len(), due.bytes[4]), (Toward::Sender, 52, mark));
+                let late_ns = due.due_ns - sent_ns - rtts_ns[due.flow];
+                prop_assert!(late_ns <= jitter_ns);
+                prop_assert!(due.due_ns >= last_ns);
+                last_ns = due.due_ns;
+            }
+            prop_assert!(sent.iter().all(VecDeque::is_empty));
+        }
+    }
+
+    /// Data of 1500 bytes takes 120 µs on a link, an ACK of 52 bytes 4160 ns. Half of the 10 ms is
+    /// behind the data's link, and half behind the ACKs'. A reverse flow has the links exchanged, so
+    /// its ACK waits for the other's data.
+    #[test]
+    fn data_both_ways_shares_the_links_with_acks() {
+        let mut scenario = scenario(&[10_000_000; 2], 0, bottleneck(Buffer::Packets(9)));
+        scenario.flows[1].direction = Direction::Reverse;
+        let mut network = network(&scenario);
+        network.send(0, Toward::Receiver, &data(1, 1500));
+        network.send(0, Toward::Sender, &ack(2));
+        network.send(0, Toward::Sender, &ack(1));
+        let due: Vec<_> = due(&mut network, NEVER - 1)
+            .iter()
+            .map(|due| (due.toward, due.flow, due.due_ns))
+            .collect();
+        assert_eq!(
+            due,
+            [
+                (Toward::Sender, 0, 5_004_160),
+                (Toward::Receiver, 0, 5_120_000),
+                (Toward::Sender, 1, 5_124_160),
+            ]
+        );
+    }
+
+    #[test]
+    fn loses_every_nth_data_packet() {
+        let every = Bottleneck {
+            drop_every_packets: Some(3),
+            ..bottleneck(Buffer::Packets(100))
+        };
+        let mut network = network(&scenario(&[1_000_000], 0, every));
+        for len in [1500, 52, 1500, 52, 1500, 1500] {
+            network.send(0, Toward::Receiver, &data(1, len));
+        }
+        let expected = Losses {
+            dropped_packets: 1,
+            ..Losses::default()
+        };
+        assert_eq!(network.losses(0), expected);
+        let sent: Vec<_> = network
+            .states(NEVER - 1)
+            .map(|state| state.totals.sent_packets)
+            .collect();
+        assert_eq!(sent, [5]);
+    }
+
+    #[test]
+    fn strangers_are_counted_and_not_carried() {
+        let mut network = network(&scenario(&[1_000_000], 0, bottleneck(Buffer::Packets(9))));
+        let mut udp = data(1, 100);
+        udp[9] = 17;
+        for stranger in [&udp[..], &data(2, 100), &[0x45], &[0x60; 100]] {
+            for toward in [Toward::Receiver, Toward::Sender] {
+                assert_eq!(network.send(0, toward, stranger), None);
+            }
+        }
+        let expected = Counts {
+            strangers: 8,
+            ..Counts::default()
+        };
+        assert_eq!(network.counts(), expected);
+        assert_eq!(network.next_event_ns(), NEVER);
+    }
+}
