@@ -229,6 +229,49 @@ def test_data_both_ways():
             assert own["enqueued_packets"][-1] > 1.2 * own["sent_bytes"][-1] / 1500
 
 
+def test_links_in_series():
+    """What leaves the first link arrives at the second; ACKs have a link of their own."""
+    links = (
+        Bottleneck(rate="30mbit", buffer="60packets"),
+        Bottleneck(rate="20mbit", buffer="100packets", queue="codel", delay="10ms"),
+        Bottleneck(rate="5mbit", buffer="100packets"),
+    )
+    flow = Flow(algorithm="cubic", route=(1, 2), back=(3,))
+    both = Scenario(duration="4s", rtt="30ms", links=links, flows=[flow])
+    simulated, measured = ackclock.run(like_kernel(both)), kernel.run(both, attempts=1)
+    accounted(measured)
+    for result in simulated, measured:
+        first, second, third = (result.queues.filter(queue=number) for number in (1, 2, 3))
+        arrived = second["enqueued_packets"] + second["dropped_packets"]
+        assert (arrived == first["enqueued_packets"] - first["queue_packets"]).all()
+        assert metrics.utilisation(result, 2, 4, queue=2) > 0.9
+        # An ACK for every other packet, of 52 bytes: 0.35 Mb/s of the 5.
+        acks = third["enqueued_packets"][-1]
+        assert 0.4 * second["enqueued_packets"][-1] < acks < 1.1 * second["enqueued_packets"][-1]
+        (row,) = result.flows.iter_rows(named=True)
+        assert row["min_rtt_us"] >= 40_000
+        assert row["early_dropped_packets"] > 0
+        drops = first["dropped_packets"][-1] + second["dropped_packets"][-1]
+        assert drops <= row["dropped_packets"] <= drops + 50
+
+
+def test_a_parking_lot_beside_the_simulator():
+    """One flow passes both links, each of the others one."""
+    links = [Bottleneck(rate="20mbit", buffer="50packets") for _ in range(2)]
+    routes = (1, 2), (1,), (2,)
+    flows = [Flow(algorithm="reno", route=route) for route in routes]
+    both = Scenario(duration="8s", rtt="20ms", links=links, flows=flows)
+    simulated, measured = ackclock.run(like_kernel(both)), kernel.run(both, attempts=1)
+    accounted(measured)
+    rates = {}
+    for name, result in ("simulated", simulated), ("measured", measured):
+        rates[name] = metrics.throughput_bps(result, [2, 8])[:, 0] / 20e6
+        for queue in 1, 2:
+            assert metrics.utilisation(result, 2, 8, queue=queue) > 0.9
+        assert 0.1 < rates[name][0] < 0.5 < min(rates[name][1:])
+    assert rates["measured"] == pytest.approx(rates["simulated"], abs=0.15)
+
+
 def test_pacing():
     """A queue of 42 packets takes slow start's bursts up to 160 packets, paced many more."""
     first = {}
