@@ -109,6 +109,6 @@ fn describe(py: Python<'_>, certificate: Certificate) -> PyResult<Bound<'_, PyDi
     copy!(rate_bps achieved_rate_bps min_rtt_excess_us delivered_packets lateness_p50_us
         lateness_p99_us lateness_p999_us lateness_max_us sample_lateness_max_us
         tun_dropped_packets lost_elsewhere_packets unaccounted_packets beyond_rate_bytes
-        marked_packets ce_delivered_packets ce_received_packets cpu stolen load notes problems);
+        copied_packets marked_packets ce_delivered_packets ce_received_packets cpu stolen load notes problems);
     Ok(dict)
 }

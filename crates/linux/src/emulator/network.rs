@@ -47,6 +47,8 @@ pub struct Due {
 pub struct Counts {
     /// Packets taken from the hosts.
     pub taken: u64,
+    /// Copies that links made.
+    pub copied: u64,
     /// Packets handed over to the hosts.
     pub delivered: u64,
     /// Of these, packets with the mark "congestion experienced".
@@ -249,10 +251,10 @@ impl EmulatedNetwork {
         })
     }
 
-    /// The state of each link at `now_ns`, or after its last event if that came later.
+    /// The state of each link at `now_ns`, after all its events.
     pub fn states(&mut self, now_ns: u64) -> impl Iterator<Item = LinkState> + use<'_> {
         self.advance(now_ns);
-        (0..self.links.links()).map(|link| self.links.state(link))
+        (0..self.links.links()).map(move |link| self.links.state(link, now_ns))
     }
 
     /// What queues did to the data of a flow.
@@ -300,13 +302,20 @@ impl Ledger<Transit<Body>> for Count<'_> {
         self.1.marked += 1;
         self.0[flow as usize].losses.marked_packets += 1;
     }
+
+    fn copied(&mut self, packet: &Packet<Transit<Body>>) -> Option<Packet<Transit<Body>>> {
+        self.1.copied += 1;
+        Some(packet.clone())
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ackclock_net::impair::{Bernoulli, Loss, ReorderParameters, PARTS};
     use ackclock_net::link::{Bottleneck, Buffer, Predicted};
     use ackclock_net::queue::{CodelParameters, FqCodelParameters, QueueKind, StepParameters};
+    use ackclock_net::rate::RateStep;
     use ackclock_sim::scenario::{Direction, Flow, Profile, Reads, Scenario};
     use proptest::prelude::*;
 
@@ -378,11 +387,51 @@ mod tests {
                 threshold_ns: 0
             })),
         ];
-        (queues, 2_u64..20, 0_u64..300_000).prop_map(|(queue, packets, delay_ns)| Bottleneck {
-            queue,
-            delay_ns,
-            ..bottleneck(Buffer::Packets(packets))
-        })
+        (
+            rates(),
+            queues,
+            2_u64..20,
+            0_u64..300_000,
+            any::<[bool; 3]>(),
+        )
+            .prop_map(|(rate, queue, packets, delay_ns, [copies, late, losses])| {
+                let p_ppb = PARTS / 10;
+                Bottleneck {
+                    queue,
+                    delay_ns,
+                    buffer: Buffer::Packets(packets),
+                    duplicate_ppb: u64::from(copies) * p_ppb,
+                    reorder: late.then_some(ReorderParameters {
+                        p_ppb,
+                        delay_ns: 250_000,
+                    }),
+                    loss: losses.then_some(Loss::Bernoulli(Bernoulli { p_ppb })),
+                    ..rate
+                }
+            })
+    }
+
+    /// Constant, in steps, of a trace, at ticks.
+    fn rates() -> impl Strategy<Value = Bottleneck> {
+        let constant = || bottleneck(Buffer::Packets(1));
+        prop_oneof![
+            Just(constant()),
+            Just(Bottleneck {
+                rate_at: vec![RateStep {
+                    time_ns: 5_000_000,
+                    rate_bps: 20_000_000,
+                }],
+                ..constant()
+            }),
+            Just(Bottleneck {
+                trace_ms: Some(vec![0, 0, 1, 1, 1, 3]),
+                ..constant()
+            }),
+            Just(Bottleneck {
+                tick_ns: 700_000,
+                ..constant()
+            }),
+        ]
     }
 
     proptest! {
@@ -457,8 +506,8 @@ mod tests {
                     if index % patience == 0 {
                         out.extend(due(&mut network, now_ns));
                     }
-                    let Counts { taken, delivered, dropped, .. } = network.counts();
-                    assert_eq!(taken, delivered + dropped + network.packets());
+                    let Counts { taken, copied, delivered, dropped, .. } = network.counts();
+                    assert_eq!(taken + copied, delivered + dropped + network.packets());
                 }
                 out.extend(due(&mut network, NEVER - 1));
                 assert_eq!(network.packets(), 0);
@@ -468,7 +517,7 @@ mod tests {
             let (out, counts, losses) = run(patience);
             let marked = out.iter().filter(|due| header::is_ce(&due.bytes)).count() as u64;
             prop_assert_eq!(marked, counts.delivered_ce);
-            prop_assert!(counts.delivered_ce <= counts.marked);
+            prop_assert!(counts.delivered_ce <= counts.marked + counts.copied);
             prop_assert_eq!(losses.iter().map(|each| each.marked_packets).sum::<u64>(), counts.marked);
             prop_assert_eq!(run(1), (out, counts, losses));
         }

@@ -51,6 +51,8 @@ pub struct Certificate {
     pub unaccounted_packets: u64,
     /// Bytes that links sent beyond what their rates and bursts allow.
     pub beyond_rate_bytes: u64,
+    /// Copies that links made of packets.
+    pub copied_packets: u64,
     /// Marks (ECN) that queues set.
     pub marked_packets: u64,
     /// Marked packets that the emulator delivered.
@@ -101,14 +103,10 @@ impl Certificate {
         let busy = measured
             .links
             .iter()
-            .filter(|link| link.ns >= LEAST_BUSY_NS);
+            .map(|link| (link.rate_bps, link.total()));
         let rates = busy
-            .map(|link| {
-                (
-                    link.rate_bps as f64,
-                    link.bytes as f64 * 8e9 / link.ns as f64,
-                )
-            })
+            .filter(|(_, busy)| busy.ns >= LEAST_BUSY_NS)
+            .map(|(rate_bps, busy)| (rate_bps as f64, busy.bytes as f64 * 8e9 / busy.ns as f64))
             .max_by(|one, two| off(one).total_cmp(&off(two)));
         let counts = &seen.counts;
         let accounted = counts.delivered + counts.dropped + seen.inside_packets;
@@ -135,8 +133,10 @@ impl Certificate {
             sample_lateness_max_us: measured.sample_late_ns as f64 / 1e3,
             tun_dropped_packets: seen.tun_dropped_packets,
             lost_elsewhere_packets: counts.strangers + measured.lost_packets,
-            unaccounted_packets: counts.taken.abs_diff(accounted) + of_links.sum::<u64>(),
+            unaccounted_packets: (counts.taken + counts.copied).abs_diff(accounted)
+                + of_links.sum::<u64>(),
             beyond_rate_bytes: beyond_rate.sum(),
+            copied_packets: counts.copied,
             marked_packets: counts.marked,
             ce_delivered_packets: counts.delivered_ce,
             ce_received_packets: seen.ce_packets,
@@ -199,7 +199,7 @@ impl Certificate {
             ));
         }
         let (delivered, received) = (self.ce_delivered_packets, self.ce_received_packets);
-        if delivered > self.marked_packets || received != delivered {
+        if delivered > self.marked_packets + self.copied_packets || received != delivered {
             problems.push(format!(
                 "queues set {} marks, {delivered} marked packets were delivered, and the hosts \
                  received {received}",
@@ -225,9 +225,13 @@ fn nominal_rtt_us(scenario: &Scenario, topology: &Topology, flow: usize) -> f64 
     (scenario.flows[flow].rtt_ns + way.delay_ns) as f64 / 1e3 + syn_us
 }
 
-/// What a link can send in this time. A departure is rounded down to whole nanoseconds.
+/// Upper bound of what a link can send in this time. A departure is rounded down to whole
+/// nanoseconds.
 fn most_bytes(link: &Bottleneck, ns: u64) -> u64 {
-    let bits_ns = u128::from(link.rate_bps) * u128::from(ns + 1);
+    if link.trace_ms.is_some() {
+        return u64::MAX;
+    }
+    let bits_ns = u128::from(link.most_bps()) * u128::from(ns + 1);
     (bits_ns / 8_000_000_000) as u64 + link.burst_bytes
 }
 

@@ -20,6 +20,8 @@ use std::time::Duration;
 
 /// Shortest time between two turns.
 const COALESCE_NS: u64 = 50_000;
+/// Shortest busy period of a link that measures its rate.
+const LEAST_PERIOD_NS: i64 = 400 * COALESCE_NS as i64;
 /// Maximum packets read from a device in one turn.
 const MOST_READS: u32 = 256;
 /// Longest sleep, and so the longest time until a cancelled run ends.
@@ -69,10 +71,18 @@ pub(super) struct Measured {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Busy {
     pub(super) rate_bps: u64,
+    total: Span,
+    /// Since the link was last idle.
+    present: Span,
+    /// When the last packet left by the link's clock, and by the real clock.
+    last: (u64, u64),
+}
+
+/// Bytes, and the time that they took.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Span {
     pub(super) bytes: u64,
     pub(super) ns: i64,
-    /// When the last packet left by the link's clock, and by the real clock.
-    last: Option<(u64, u64)>,
 }
 
 /// A set of flows.
@@ -315,12 +325,26 @@ impl Busy {
     fn add(&mut self, left_ns: u64, late_ns: u64, bytes: usize) {
         let service_ns = bytes as u64 * 8_000_000_000 / self.rate_bps;
         let written_ns = left_ns + late_ns;
-        if let Some((last_left_ns, last_written_ns)) = self.last {
-            if left_ns.saturating_sub(last_left_ns).abs_diff(service_ns) <= 1 {
-                self.bytes += bytes as u64;
-                self.ns += written_ns as i64 - last_written_ns as i64;
-            }
+        let (last_left_ns, last_written_ns) = self.last;
+        if left_ns.saturating_sub(last_left_ns).abs_diff(service_ns) <= 1 {
+            self.present.bytes += bytes as u64;
+            self.present.ns += written_ns as i64 - last_written_ns as i64;
+        } else {
+            self.total = self.total();
+            self.present = Span::default();
         }
-        self.last = Some((left_ns, written_ns));
+        self.last = (left_ns, written_ns);
+    }
+
+    /// All busy periods that were long enough: the loop writes packets of a short one together.
+    pub(super) fn total(&self) -> Span {
+        let Span { bytes, ns } = self.total;
+        if self.present.ns < LEAST_PERIOD_NS {
+            return self.total;
+        }
+        Span {
+            bytes: bytes + self.present.bytes,
+            ns: ns + self.present.ns,
+        }
     }
 }

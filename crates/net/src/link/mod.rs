@@ -15,7 +15,6 @@ use crate::queue::{Load, QueueKind};
 use crate::rate::{PolicerParameters, RateStep};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::fmt::Debug;
 
 /// The shared link and the queue before it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -130,25 +129,12 @@ impl Bottleneck {
 
     /// Whether a packet's departure is known as soon as the packet arrives.
     pub fn is_predictable(&self) -> bool {
-        self.takes_events().is_none()
-    }
-
-    /// The first key for which the link needs an event for each packet, and its value.
-    pub fn takes_events(&self) -> Option<(&'static str, &dyn Debug)> {
-        let keys: [(_, _, &dyn Debug); 10] = [
-            ("queue", !self.queue.is_drop_tail(), &self.queue),
-            ("delay_ns", self.delay_ns > 0, &self.delay_ns),
-            ("loss", self.loss.is_some(), &self.loss),
-            ("duplicate_ppb", self.duplicate_ppb > 0, &self.duplicate_ppb),
-            ("reorder", self.reorder.is_some(), &self.reorder),
-            ("policer", self.policer.is_some(), &self.policer),
-            ("rate_at", !self.rate_at.is_empty(), &self.rate_at),
-            ("trace_ms", self.trace_ms.is_some(), &"a trace"),
-            ("tick_ns", self.tick_ns > 0, &self.tick_ns),
-            ("delay_at", !self.delay_at.is_empty(), &self.delay_at),
-        ];
-        let first = keys.into_iter().find(|key| key.1);
-        first.map(|(key, _, value)| (key, value))
+        let predictable = Self {
+            drop_every_packets: self.drop_every_packets,
+            burst_bytes: self.burst_bytes,
+            ..Self::drop_tail(self.rate_bps, self.buffer)
+        };
+        *self == predictable
     }
 }
 
