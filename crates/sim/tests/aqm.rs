@@ -86,7 +86,12 @@ fn shown(result: &RunResult, flows: u32) -> Shown {
 }
 
 fn check(case: &Case) -> Result<Shown, String> {
-    let runs = if case.has_chance { 4 } else { 1 };
+    // One flow: in 7 of 100 runs PIE drops twice in a cycle, and the queue runs dry (mean 0.9987).
+    let runs = match (case.has_chance, case.flows.len()) {
+        (false, _) => 1,
+        (true, 1) => 16,
+        (true, _) => 4,
+    };
     let shows: Vec<Shown> = (0..runs)
         .map(|seed| {
             let result = simulate(&scenario(case, seed));
@@ -191,10 +196,7 @@ fn disciplines_do_what_linux_does() {
             has_chance: false,
             ..case("fq_codel, ecn", fq_codel(true), CUBIC, true)
         },
-        // Linux's three runs all had a utilisation of 1. Here one run of four drops two packets so
-        // close to each other that the window falls twice; why is not known.
         Case {
-            utilisation: [0.99, 1.0],
             each: &[[221.9, 222.5]],
             queue_packets: [53.5, 54.2],
             drops: [13.0; 2],
