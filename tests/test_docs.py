@@ -31,6 +31,7 @@ def as_shown(tmp_path):
     (scenario,) = blocks("toml")
     assert len(scenario.splitlines()) == 10
     (tmp_path / "scenario.toml").write_text(scenario)
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
     return tmp_path
 
 
