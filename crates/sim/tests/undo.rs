@@ -92,6 +92,24 @@ fn rfc3708_only_retransmissions_of_this_recovery_count() {
     }
 }
 
+/// D-SACKs of copies that the network made are no sign: from the first one that is more than was
+/// sent again, today's Linux ignores them (`tcp_dsack_seen`).
+#[test]
+fn copies_of_the_network_undo_nothing() {
+    for copies in [0, 1] {
+        let (mut script, una) = at(NEW, 20);
+        let now_ns = script.now_ns;
+        for copy in 0..copies {
+            script.ack_with(1, una, &[(una - 2 - copy, una - 1 - copy)], true, now_ns);
+        }
+        script.ack(100, una, &[(una + 1, una + 5)]);
+        assert_eq!(script.sent[0], (una, una + 1));
+        let now_ns = script.now_ns;
+        script.ack_with(1, una + 5, &[(una, una + 1)], true, now_ns);
+        assert_eq!(undone(&mut script), copies == 0);
+    }
+}
+
 /// A probe is a retransmission that a D-SACK may answer, too.
 #[test]
 fn rfc3708_a_probe_counts_as_well() {

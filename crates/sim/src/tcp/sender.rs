@@ -21,6 +21,7 @@ use super::limits::{FlowLimits, Limits};
 use super::loss::{Answer, LossDetection, Tlp};
 use super::pacing::Pacer;
 use super::profile::{Kernel, Switches};
+use super::ranges::Range;
 use super::rate::{AckCounts, RateSampler};
 use super::recovery::{Frto, Machine, Reduction, SackFrto, Undo};
 use super::report::{SenderEvent, Totals};
@@ -201,9 +202,8 @@ impl Sender {
             prior_sacked_end: self.board.sacked_end(),
             ..Delivery::default()
         };
-        if !predicted && !ack.sacks.is_empty() {
-            self.tag_sacked(ack, &mut delivery);
-        }
+        let duplicate_sack =
+            !predicted && !ack.sacks.is_empty() && self.tag_sacked(ack, &mut delivery);
         let una_advanced = predicted || ack.ack > prior_una;
         let ece = !predicted && ack.ece && self.host.uses_ecn();
         let slow = !predicted && !ack.is_plain();
@@ -245,7 +245,7 @@ impl Sender {
         let mut flags = AckFlags {
             una_advanced,
             data_sacked: delivery.data_sacked,
-            duplicate_sack: ack.sacks.has_duplicate(),
+            duplicate_sack,
             original_delivered: delivery.original_delivered,
             lost_retransmission: false,
             set_timer: false,
@@ -256,8 +256,10 @@ impl Sender {
             newly_delivered: self.tp().delivered.wrapping_sub(prior_delivered),
         };
         if !predicted && self.tlp.is_out() {
-            let (duplicate_sack, pure) = (flags.duplicate_sack, flags.pure_duplicate);
-            if self.tlp.on_ack(ack.ack, duplicate_sack, pure) == Answer::Repaired {
+            // `FLAG_DSACK_TLP`.
+            let blocks = ack.sacks.as_slice();
+            let of_probe = duplicate_sack && self.tlp.is_probe(blocks[0].1);
+            if self.tlp.on_ack(ack.ack, of_probe, flags.pure_duplicate) == Answer::Repaired {
                 self.reduce_for_probe();
             }
         }
@@ -330,19 +332,12 @@ impl Sender {
         }
     }
 
-    /// `tcp_sacktag_write_queue`.
-    fn tag_sacked(&mut self, ack: &Ack, delivery: &mut Delivery) {
+    /// `tcp_sacktag_write_queue`. Returns whether a D-SACK shows a needless retransmission.
+    fn tag_sacked(&mut self, ack: &Ack, delivery: &mut Delivery) -> bool {
         let mut blocks = ack.sacks.as_slice();
+        let mut duplicate_sack = false;
         if ack.sacks.has_duplicate() {
-            let (start, end) = blocks[0];
-            // `tcp_dsack_seen`: a needless retransmission was delivered.
-            self.duplicates += end - start;
-            if self.duplicates <= self.tp().total_retrans.into() {
-                self.host.counts().delivered((end - start) as u32);
-            }
-            if start < self.board.una() || self.board.ever_retransmitted(start) {
-                self.undo.on_duplicate_sack(blocks[0]);
-            }
+            duplicate_sack = self.hear_duplicate(blocks[0]);
             blocks = &blocks[1..];
         }
         // In ascending order: the first is the one whose RTT counts.
@@ -350,6 +345,29 @@ impl Sender {
             self.board
                 .sack(self.host.counts(), block, self.high_seq, delivery);
         }
+        duplicate_sack
+    }
+
+    /// `tcp_check_dsack` and `tcp_dsack_seen`: a needless retransmission was delivered. Today's Linux
+    /// ignores more duplicates than it has sent again: the network has made them.
+    #[cold]
+    fn hear_duplicate(&mut self, duplicate: Range) -> bool {
+        let (start, end) = duplicate;
+        self.duplicates += end - start;
+        let sent_again = self.duplicates <= self.tp().total_retrans.into();
+        if !sent_again && self.machine == Machine::Linux6 {
+            return false;
+        }
+        if sent_again {
+            self.host.counts().delivered((end - start) as u32);
+        }
+        if !self.tlp.is_probe(end) {
+            self.loss.note_duplicate();
+        }
+        if start < self.board.una() || self.board.ever_retransmitted(start) {
+            self.undo.on_duplicate_sack(duplicate);
+        }
+        true
     }
 
     /// Updates the estimators. Returns the RTT for `pkts_acked`, µs; −1 without a sample.

@@ -73,6 +73,20 @@ impl LossDetection {
         }
     }
 
+    /// Notes a D-SACK of a retransmission that no probe was.
+    pub(super) fn note_duplicate(&mut self) {
+        if let Self::Rack(rack) = self {
+            rack.note_duplicate();
+        }
+    }
+
+    /// Notes the end of a recovery that was needed, or that D-SACKs have shown to be needless.
+    pub(super) fn note_recovery(&mut self, needed: bool) {
+        if let Self::Rack(rack) = self {
+            rack.note_recovery(needed);
+        }
+    }
+
     /// Judges all segments again, because marks were removed.
     pub(super) fn judge_anew(&mut self) {
         if let Self::Rack(rack) = self {

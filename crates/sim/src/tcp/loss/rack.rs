@@ -18,7 +18,21 @@ pub(crate) struct Rack {
     /// Whether anything was delivered since the last judgement.
     advanced: bool,
     reordering_seen: bool,
+    /// The reordering window in quarters of the smallest RTT (`reo_wnd_steps`) …
+    steps: u32,
+    /// … when it grew last, and for how many recoveries it keeps its size (`reo_wnd_persist`).
+    grew_ns: u64,
+    persists: u32,
+    /// A D-SACK came since: a retransmission was not needed (`dsack_seen`).
+    duplicate_seen: bool,
+    /// Whether one came, or the window has not its first size.
+    adapts: bool,
 }
+
+/// For how many recoveries the reordering window stays (`TCP_RACK_RECOVERY_THRESH`).
+const RECOVERIES: u32 = 16;
+/// Its maximum.
+const MOST_STEPS: u32 = 255;
 
 impl Rack {
     pub(crate) const fn new() -> Self {
@@ -27,6 +41,11 @@ impl Rack {
             rtt_ns: 0,
             advanced: false,
             reordering_seen: false,
+            steps: 1,
+            grew_ns: 0,
+            persists: 0,
+            duplicate_seen: false,
+            adapts: false,
         }
     }
 
@@ -36,9 +55,44 @@ impl Rack {
     pub(crate) fn on_delivered(&mut self, now_ns: u64, newest: SentOrder, last_sent_ns: u64) {
         self.advanced = true;
         self.rtt_ns = now_ns - last_sent_ns;
+        if self.adapts {
+            self.adapt(now_ns, newest.0);
+        }
         if newest > self.newest {
             self.newest = newest;
         }
+    }
+
+    /// `tcp_rack_update_reo_wnd`: the window grows once for each round trip with a D-SACK.
+    #[cold]
+    fn adapt(&mut self, now_ns: u64, sent_ns: u64) {
+        if sent_ns < self.grew_ns {
+            self.duplicate_seen = false;
+        }
+        if std::mem::take(&mut self.duplicate_seen) {
+            self.steps = (self.steps + 1).min(MOST_STEPS);
+            self.grew_ns = now_ns;
+            self.persists = RECOVERIES;
+        } else if self.persists == 0 {
+            self.steps = 1;
+            self.adapts = false;
+        }
+    }
+
+    /// Notes a D-SACK of a retransmission that RACK has caused. It only counts on a path that
+    /// reorders.
+    pub(crate) fn note_duplicate(&mut self) {
+        self.duplicate_seen |= self.reordering_seen;
+        self.adapts |= self.reordering_seen;
+    }
+
+    /// Notes the end of a recovery: it was needed, or D-SACKs have shown that it was not.
+    pub(crate) fn note_recovery(&mut self, needed: bool) {
+        self.persists = if needed {
+            self.persists.saturating_sub(1)
+        } else {
+            (self.persists + 1).min(RECOVERIES)
+        };
     }
 
     /// Judges segments when an ACK has arrived (6.2, step 5). Returns when to judge again if no ACK
@@ -68,7 +122,7 @@ impl Rack {
     }
 
     /// 6.2, step 4: how long RACK waits for reordered segments. It is 0 after enough duplicate ACKs
-    /// on a path that keeps order.
+    /// on a path that keeps order, and grows with needless retransmissions.
     fn reordering_window_ns(&self, tp: &TcpSock, min_rtt_us: u32) -> u64 {
         if !self.reordering_seen
             && (tp.inet_conn.icsk_ca_state >= CaState::Recovery as u8
@@ -76,7 +130,7 @@ impl Rack {
         {
             return 0;
         }
-        u64::from(min_rtt_us / 4).min(u64::from(tp.srtt_us >> 3)) * 1_000
+        (u64::from(min_rtt_us / 4) * u64::from(self.steps)).min(u64::from(tp.srtt_us >> 3)) * 1_000
     }
 
     /// 6.3: at a timeout segments of the last RTT are not lost.
@@ -132,6 +186,36 @@ mod tests {
         host.clock(start_ns + 128 * MS);
         assert_eq!(rack.judge(&mut board, &mut host, RTT_US), None);
         assert_eq!(host.tp().lost_out, 4, "those sent later are not judged");
+    }
+
+    /// Each round trip with a D-SACK adds a quarter of the smallest RTT, up to srtt. Recoveries that
+    /// were needed bring it back.
+    #[test]
+    fn needless_retransmissions_make_it_patient() {
+        let (mut host, _, mut rack) = one_sacked();
+        host.publish_rtt(8 * RTT_US, 0);
+        let window_ms = |rack: &Rack| rack.reordering_window_ns(host.tp(), RTT_US) / MS;
+        rack.note_duplicate();
+        rack.on_delivered(1_000 * MS, (900 * MS, 1), 900 * MS);
+        assert_eq!(window_ms(&rack), 25, "the path keeps order");
+        rack.note_reordering();
+        for (now_ms, sent_ms, window) in [
+            (1_000, 900, 50),
+            (1_050, 950, 50), // sent before the window grew
+            (1_100, 1_000, 75),
+            (1_200, 1_100, 100),
+            (1_300, 1_200, 100), // srtt
+        ] {
+            rack.note_duplicate();
+            rack.on_delivered(now_ms * MS, (sent_ms * MS, 1), sent_ms * MS);
+            assert_eq!(window_ms(&rack), window, "{now_ms} ms");
+        }
+        for recovery in 0..RECOVERIES {
+            assert_eq!(window_ms(&rack), 100, "{recovery}");
+            rack.note_recovery(true);
+            rack.on_delivered(2_000 * MS, (1_900 * MS, 1), 1_900 * MS);
+        }
+        assert_eq!(window_ms(&rack), 25);
     }
 
     /// In Recovery RACK does not wait, unless the path is known to reorder.

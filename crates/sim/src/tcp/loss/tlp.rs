@@ -85,6 +85,11 @@ impl Tlp {
         self.high_seq.is_some() && self.retransmitted
     }
 
+    /// Whether a segment that ends at `end` is the probe that is out.
+    pub(crate) fn is_probe(&self, end: u64) -> bool {
+        self.high_seq == Some(end)
+    }
+
     /// Notes that the probe left. `nxt` is now the next new segment.
     pub(crate) fn on_sent(&mut self, retransmitted: bool, nxt: u64) {
         self.retransmitted = retransmitted;

@@ -155,6 +155,7 @@ impl Sender {
             self.undo_cwnd_reduction(false);
         } else {
             self.note(SenderEvent::Recovered);
+            self.loss.note_recovery(true);
         }
         self.host.set_state(CaState::Open);
     }
@@ -162,6 +163,7 @@ impl Sender {
     pub(super) fn try_undo_dsack(&mut self) -> bool {
         let undo = self.undo.all_answered();
         if undo {
+            self.loss.note_recovery(false);
             self.undo_cwnd_reduction(false);
         }
         undo
