@@ -61,7 +61,7 @@ def test_settings_reach_into_elements():
     assert json.loads(scenario.resolve())["bottleneck"]["loss"]["bernoulli"]["p_ppb"] == 10**7
     assert scenario.assign("bottleneck.loss.p=0.1").bottleneck.loss.p == 0.1
     assert with_link(reorder=ELEMENTS["reorder"][0]).assign("bottleneck.reorder.p=1")
-    with pytest.raises(AckclockError, match=r"loss.p: loss is 0.01 here; set all of loss"):
+    with pytest.raises(AckclockError, match=r"loss.p=0.1\": loss is 0.01 here; set all of loss"):
         scenario.assign("bottleneck.loss=0.01", "bottleneck.loss.p=0.1")
 
 
@@ -74,7 +74,9 @@ LATE = {"time": "2s", "rate": "1mbit"}
         ({"loss": 2}, ["bottleneck.loss.p = 2", "from 0 to 1"]),
         ({"loss": 1e-10}, ["bottleneck.loss.p", "nine decimals"]),
         ({"loss": True}, ["bottleneck.loss = true", "write a probability, like 0.001"]),
-        ({"loss": "gilbert"}, ["loss.kind", "gilbert_elliott"]),
+        ({"loss": "markov"}, ['bottleneck.loss = "markov"', "gilbert_elliott"]),
+        ({"loss": "1%"}, ['bottleneck.loss = "1%"', "write a probability, like 0.001"]),
+        ({"loss": {"kind": "markov", "p": 1}}, ['bottleneck.loss.kind = "markov"', "choose from"]),
         ({"loss": {"p": 0.1}}, ["bottleneck.loss", "a table with kind"]),
         ({"loss": {"kind": "gilbert_elliott", "p": 0.1}}, ["loss.r is missing", "r = 0.3"]),
         ({"loss": GILBERT | {"h": -1}}, ["bottleneck.loss.h = -1", "from 0 to 1"]),
@@ -220,3 +222,11 @@ def test_the_delay_changes():
     for from_s, to_s, rtt_ms in ((1, 4, 20), (5, 7, 60), (8, 10, 20)):
         rows = samples.filter(samples["time_us"].is_between(from_s * 10**6, to_s * 10**6 - 1))
         assert rows["srtt_us"].min() / 1e3 == pytest.approx(rtt_ms, rel=0.05)
+
+
+@pytest.mark.parametrize("lines", ["9999999999\n", "1\n" * 90_000], ids=["slow", "fast"])
+def test_a_trace_of_a_rate_that_no_link_has_is_refused(tmp_path, lines):
+    path = tmp_path / "link.trace"
+    path.write_text(lines)
+    with pytest.raises(AckclockError, match=r'trace = ".*": its mean rate is .* 1kbit to 1tbit'):
+        with_link(rate=None, trace=str(path)).check()

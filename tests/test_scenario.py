@@ -249,7 +249,19 @@ def test_settings_of_links():
     assert [link.queue.kind for link in changed.links] == ["drop_tail", "codel"]
     with pytest.raises(AckclockError, match=r"write link\.1\.rate"):
         changed.assign("bottleneck.rate=1mbit")
+    with pytest.raises(AckclockError, match=r'"link.2=5": write KEY, .* or link\.NUMBER\.KEY'):
+        changed.assign("link.2=5")
     assert len(scenario.replace(links=[LINK] * 3).links) == 3
+
+
+def test_links_instead_of_a_bottleneck_and_back(small):
+    links = small.replace(link=[LINK, LINK])
+    assert len(links.links) == 2
+    assert links.replace(link=[], bottleneck=LINK).links == ()
+    with pytest.raises(AckclockError, match="keep one"):
+        small.replace(link=[LINK], bottleneck=LINK)
+    with pytest.raises(AckclockError, match=r"has a \[bottleneck\]; write bottleneck\.queue\.kind"):
+        small.assign("link.1.queue.kind=red")
 
 
 def test_a_queue_in_time():
@@ -343,12 +355,25 @@ def test_what_python_accepts_the_engine_accepts(extreme):
         ({"bottleneck": {"rat": "1mbit", "buffer": "1bdp"}}, ["bottleneck.rat", '"rate"']),
         ({"bottleneck": {"rate": "1mbit"}}, ["bottleneck.buffer is missing"]),
         ({"bottleneck": CODEL | {"queue": "codle"}}, ["bottleneck.queue", 'did you mean "codel"?']),
-        ({"bottleneck": CODEL | {"queue": "best"}}, ["queue.kind", '"drop_tail"', '"codel"']),
+        ({"bottleneck": CODEL | {"queue": "best"}}, ['queue = "best"', '"drop_tail"', '"codel"']),
         ({"bottleneck": CODEL | {"queue": {"target": "5ms"}}}, ["bottleneck.queue", "kind"]),
         ({"bottleneck": CODEL | {"queue": 3}}, ["bottleneck.queue = 3", "kind in quotes"]),
         ({"bottleneck": CODEL | {"queue": {"kind": "codel", "target": "1h"}}}, ["queue.target"]),
         ({"bottleneck": CODEL | {"queue": {"kind": "codel", "ecn": 1}}}, ["queue.ecn = 1", "true"]),
         ({"bottleneck": CODEL | {"queue": {"kind": "red", "max_p": 2}}}, ["queue.max_p = 2"]),
+        (
+            {"bottleneck": CODEL | {"queue": {"kind": "red", "max": "5kB"}}},
+            ['bottleneck.queue.max = "5kB"', "less than 7500B, the min"],
+        ),
+        (
+            {"bottleneck": CODEL | {"queue": {"kind": "drop_tail", "ecn": True}}},
+            ["bottleneck.queue.ecn: a drop_tail queue cannot mark", "codel"],
+        ),
+        (
+            {"profile": "linux-2.6.18", "flow": [{"algorithm": "reno", "ecn": True}]},
+            ["flow 1: ecn = true", 'profile = "linux-6"'],
+        ),
+        ({"bottleneck": [LINK]}, ["[[bottleneck]]: write [bottleneck]", "[[link]]"]),
         (
             {"bottleneck": CODEL | {"queue": {"kind": "codel", "limit": 1}}},
             ["queue.limit: unknown"],

@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import Any
 
 from ackclock import units
-from ackclock.keys import Bottleneck
+from ackclock.keys import Bottleneck, Red
 
 #: IP bytes that an opportunity of a trace carries.
 OPPORTUNITY_BYTES = 1500
@@ -44,6 +44,12 @@ def check(prefix: str, link: Bottleneck, packet_bytes: int) -> None:
             raise ValueError(
                 f'{prefix}{key} = "{burst}": give room for a packet, at least {packet_bytes}B'
             )
+    queue = link.queue
+    if isinstance(queue, Red) and units.size_bytes(queue.max) < units.size_bytes(queue.min):
+        raise ValueError(
+            f'{prefix}queue.max = "{queue.max}": is less than {queue.min}, the min; write at least '
+            "that"
+        )
 
 
 def capacity_bits(link: Mapping[str, Any], start_s: float, stop_s: float) -> float:

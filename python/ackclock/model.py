@@ -176,7 +176,9 @@ def _explain(model: type[BaseModel], error: ValidationError) -> str:
         case "extra_forbidden":
             line = f"{field}: {_unknown_key(model, str(field))}"
         case "union_tag_invalid":
-            line = f"{name}.{_unknown_kind(first['input']['kind'], first['ctx'])}"
+            line = f"{name}{_unknown_kind(str(field), first['input'], first['ctx'])}"
+        case _ if field == "bottleneck" and isinstance(first["input"], list):
+            line = "[[bottleneck]]: write [bottleneck] with one bracket, or [[link]] for several"
         case "tuple_type" if isinstance(first["input"], dict) and field in TABLES:
             line = f"[{name}]: write [[{name}]] with two brackets; there may be several"
         case _:
@@ -204,17 +206,23 @@ def _fix(field: str, error: ErrorDetails) -> str:
 def _unknown_key(model: type[BaseModel], field: str) -> str:
     if field in TABLES:  # and known, by its other name
         return f"the same as {field.removesuffix('s')}; keep one of the two"
+    if field == "ecn" and model.__name__ == "DropTail":
+        return "a drop_tail queue cannot mark; remove ecn, or choose a queue like codel"
     known = [info.serialization_alias or name for name, info in model.model_fields.items()]
     if near := nearest(field, known):
         return f'unknown key; did you mean "{near[0]}"?'
     return f"unknown key; known keys are {', '.join(known)}"
 
 
-def _unknown_kind(kind: Any, context: dict[str, Any]) -> str:
+def _unknown_kind(field: str, table: Mapping[str, Any], context: dict[str, Any]) -> str:
+    kind = table["kind"]
     known = context["expected_tags"].replace("'", '"')
     near = nearest(str(kind), re.findall(r"\w+", known))
     fix = f'did you mean "{near[0]}"?' if near else f"choose from {known}"
-    return f"kind = {toml(kind)}: {fix}"
+    if not str(kind)[:1].isalpha():  # "1%" is no misspelt kind
+        fix = f"write {_INNER_TABLES[field]}"
+    short = len(table) == 1  # as in queue = "codel"
+    return f"{' = ' if short else '.kind = '}{toml(kind)}: {fix}"
 
 
 def toml(value: Any) -> str:

@@ -11,7 +11,7 @@ import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any, ClassVar, NoReturn, Self, get_args, get_origin
+from typing import Any, ClassVar, Self, get_args, get_origin
 
 from pydantic import model_validator as _model_validator
 
@@ -120,6 +120,8 @@ class Scenario(ScenarioKeys):
         for name in ("link", "flow", "session"):
             if f"{name}s" in fields:  # the constructor refuses both
                 now.pop(name, None)
+        if fields.get("link") or fields.get("links"):
+            now.pop("bottleneck", None)
         return self._changed(now | fields)
 
     def assign(self, *settings: str) -> Self:
@@ -249,11 +251,14 @@ class Scenario(ScenarioKeys):
         kind = kind_of(Bottleneck, "buffer")
         assert isinstance(kind, Room)
         rooms = []
+        ways = [
+            [(set(self._way(each)), self._rtt_ns(each)) for each in tables]
+            for tables in (self.flows, self.sessions)
+        ]
         for number, (name, link) in enumerate(links.items(), 1):
             rtts_ns: list[int] = []
-            for tables in (self.flows, self.sessions):
-                passing = [each for each in tables if number in self._way(each)]
-                rtts_ns = rtts_ns or [self._rtt_ns(each) for each in passing]
+            for table in ways:
+                rtts_ns = rtts_ns or [rtt_ns for way, rtt_ns in table if number in way]
             if not rtts_ns:
                 raise ValueError(
                     f"{name.removesuffix(': ')}: no flow passes it; write its number into "
@@ -316,9 +321,11 @@ class Scenario(ScenarioKeys):
         if not self.flows and not self.sessions:
             raise ValueError("no flows: add at least one [[flow]] table")
         for number, flow in enumerate(self.flows, 1):
+            self._check_ecn(f"flow {number}", flow)
             self._check_connection(f"flow {number}", flow, duration_ns)
         for number, session in enumerate(self.sessions, 1):
             name = f"session {number}"
+            self._check_ecn(name, session)
             self._check_connection(name, session, duration_ns)
             if session.pareto is not None and session.lognormal is not None:
                 raise ValueError(f"{name}: pareto and lognormal: sizes have one distribution")
@@ -336,6 +343,13 @@ class Scenario(ScenarioKeys):
         # A trace is read when it is needed.
         rates = [each.rate and units.rate_bps(each.rate) for each in self._links().values()]
         self._rooms(rates)
+
+    def _check_ecn(self, name: str, flow: Flow | Session) -> None:
+        if flow.ecn and self.profile != "linux-6":
+            raise ValueError(
+                f"{name}: ecn = true: is not modelled with {self.profile}; write profile = "
+                '"linux-6", or ecn = false'
+            )
 
     def _check_connection(self, name: str, flow: Flow | Session, duration_ns: int) -> None:
         def refuse(field: str, value: str | None, fix: str) -> None:
@@ -526,45 +540,56 @@ _MANY = tuple(
 
 def _assign(fields: dict[str, Any], setting: str) -> None:
     """Puts one `key=value` into the fields of a scenario."""
-
-    def refuse(problem: str) -> NoReturn:
-        raise AckclockError(f'"{setting}": {problem}')
-
     path, equals, text = (part.strip() for part in setting.partition("="))
     if not (path and equals and text):
-        refuse("write KEY=VALUE, like rtt=20ms, bottleneck.buffer=2bdp or flow.1.start=5s")
+        fix = "write KEY=VALUE, like rtt=20ms, bottleneck.buffer=2bdp or flow.1.start=5s"
+        raise AckclockError(f'"{setting}": {fix}')
+    *inner, key = path.split(".")
     try:
-        value = tomllib.loads(f"value = {text}")["value"]
+        tables = _tables(fields, inner, key)
+    except ValueError as error:
+        raise AckclockError(f'"{setting}": {error}') from None
+    for table in tables:
+        table[key] = _value(text)
+
+
+def _value(text: str) -> Any:
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
     except ValueError:
-        value = text  # a quantity or a name, without its quotes
-    match path.split("."):
-        case [key] if key not in ("bottleneck", *_MANY):
-            fields[key] = value
-        case ["bottleneck", *inner, key] if "bottleneck" in fields:
-            _put(fields["bottleneck"], inner, key, value)
-        case ["bottleneck", *inner, key]:
-            refuse(f"the scenario has [[link]] tables; write link.1.{'.'.join([*inner, key])}")
-        case [name, *inner, key] if name in _MANY:
+        return text  # a quantity or a name, without its quotes
+
+
+def _tables(fields: dict[str, Any], path: list[str], key: str) -> Sequence[dict[str, Any]]:
+    """The tables in which a setting sets its key; raises `ValueError` if there are none."""
+    match path:
+        case [] if key not in ("bottleneck", *_MANY):
+            return [fields]
+        case ["bottleneck", *inner] if "bottleneck" in fields:
+            return [_inner(fields["bottleneck"], inner)]
+        case ["bottleneck", *inner]:
+            instead = ".".join(["link.1", *inner, key])
+            raise ValueError(f"the scenario has [[link]] tables; write {instead}")
+        case ["link" | "links", *inner] if "bottleneck" in fields:
+            instead = ".".join(["bottleneck", *inner[bool(inner and inner[0].isdigit()) :], key])
+            raise ValueError(f"the scenario has a [bottleneck]; write {instead}")
+        case [name, *inner] if name in _MANY and not key.isdigit():
             number = [inner.pop(0)] if inner and inner[0].isdigit() else []
-            try:
-                tables = _chosen(fields, name.removesuffix("s"), *number)
-            except ValueError as error:
-                refuse(str(error))
-            for each in tables:
-                _put(each, inner, key, value)
-        case _:
-            refuse("write KEY, bottleneck.KEY, flow.KEY or flow.NUMBER.KEY before the =")
+            tables = _chosen(fields, name.removesuffix("s"), *number)
+            return [_inner(each, inner) for each in tables]
+    raise ValueError(
+        "write KEY, bottleneck.KEY, flow.KEY, flow.NUMBER.KEY or link.NUMBER.KEY=VALUE"
+    )
 
 
-def _put(table: dict[str, Any], inner: Sequence[str], key: str, value: Any) -> None:
-    """Sets a key of a table, or of the tables in it."""
-    for name in inner:
+def _inner(table: dict[str, Any], path: Sequence[str]) -> dict[str, Any]:
+    """The table in a table; raises `ValueError` if something else is there."""
+    for name in path:
         table[name] = tagged(table.get(name) or {})
         if not isinstance(table[name], dict):
-            here = f"{name} is {toml(table[name])} here"
-            raise AckclockError(f"{'.'.join([*inner, key])}: {here}; set all of {name}")
+            raise ValueError(f"{name} is {toml(table[name])} here; set all of {name}")  # noqa: TRY004
         table = table[name]
-    table[key] = value
+    return table
 
 
 def key_of(setting: str) -> str:

@@ -21,6 +21,8 @@ Algorithms = Mapping[str, Mapping[str, Any]]
 
 #: Lines of a trace: its times are a part of the scenario.
 MOST_LINES = 1_000_000
+#: Mean rate of a trace, bit/s: what a link may have.
+LEAST_BPS, MOST_BPS = 1_000, 1_000_000_000_000
 #: Modules that make a result of what the engine hands over.
 _RECORDERS = ("runs.py", "tables.py")
 
@@ -95,6 +97,12 @@ def _read_trace(path: str) -> list[int]:
             )
     if times[-1] == 0:
         raise ValueError("the last time is the length of the trace; make it more than 0 ms")
+    mean_bps = _core.trace_mean_bps(times)
+    if not LEAST_BPS <= mean_bps <= MOST_BPS:
+        raise ValueError(
+            f"its mean rate is {mean_bps} bit/s, full packets by the last time; give a trace of "
+            "1kbit to 1tbit"
+        )
     return times
 
 
