@@ -60,7 +60,8 @@ in which order, and how it compares with Linux.
 | pictures | queue delay in one run; short lines at the top: AQM drops (red), marks (orange) |
 | values | means of {seeds} seeds, from {steady} s to {end} s; delays are of the queue alone |
 
-`make docs` writes this page.
+ECN needs both ends of it: `ecn = true` of the flow, and a queue that marks (`ecn = true` of CoDel,
+RED and PIE, which drop by default). `make docs` writes this page.
 """
 RATE = "50mbit"
 

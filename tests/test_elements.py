@@ -230,3 +230,16 @@ def test_a_trace_of_a_rate_that_no_link_has_is_refused(tmp_path, lines):
     path.write_text(lines)
     with pytest.raises(AckclockError, match=r'trace = ".*": its mean rate is .* 1kbit to 1tbit'):
         with_link(rate=None, trace=str(path)).check()
+
+
+def test_drops_by_cause():
+    """Each drop of a flow has one cause, and a link counts it there."""
+    policer = {"rate": "8mbit", "burst": "30kB"}
+    result = run(with_link(loss=0.001, drop_every_packets=500, policer=policer, queue="codel"))
+    flow = result.flows.row(0, named=True)
+    queue = result.queues.row(-1, named=True)
+    assert flow["link_lost_packets"] == queue["link_lost_packets"] > 10
+    assert flow["policed_packets"] == queue["policed_packets"] > 10
+    before = queue["link_lost_packets"] + queue["policed_packets"]
+    assert flow["dropped_packets"] == queue["dropped_packets"] + before
+    assert flow["early_dropped_packets"] == queue["early_dropped_packets"]

@@ -381,7 +381,8 @@ class Bottleneck(Model):
         "0s",
         description="Time between two ticks of a router that works at its timer's ticks, as "
         "dummynet: a packet leaves at the first tick after its service, and takes "
-        'room until then. Packets of a tick go on at 1 Gb/s. "0s": leaves at once.',
+        "room until then. Packets of a tick go on at 1 Gb/s, or at the rate if that "
+        'is faster. "0s": leaves at once.',
     )
     rate_at: tuple[RateStep, ...] = Field(
         (),

@@ -36,6 +36,7 @@ QUEUE_COLUMNS: dict[str, tuple[str, float, int]] = {
     "utilisation": ("utilisation", 1, 4),
     "median delay (ms)": ("median_delay_s", 1e3, 1),
     "95 % delay (ms)": ("high_delay_s", 1e3, 1),
+    "lost before it (packets)": ("lost_packets", 1, 0),
     "dropped (packets)": ("dropped_packets", 1, 0),
     "marked (packets)": ("marked_packets", 1, 0),
 }
@@ -94,6 +95,7 @@ def _queue(result: Result, number: int) -> dict[str, Any]:
         "mean_queue_packets": float(rows["queue_packets"].to_numpy().mean()),
         "median_delay_s": float(np.median(delays_s)),
         "high_delay_s": float(np.quantile(delays_s, 0.95)),
+        "lost_packets": rows["link_lost_packets"][-1] + rows["policed_packets"][-1],
         "dropped_packets": rows["dropped_packets"][-1],
         "marked_packets": rows["marked_packets"][-1],
     }
@@ -167,10 +169,16 @@ def tables(summary: dict[str, Any]) -> list[Table]:
         ]  # fmt: skip
         shown.append(_table("sessions", rows, SESSION_COLUMNS))
     queues = summary["queues"]
-    if len(queues) > 1 or any(each["discipline"] != "drop_tail" for each in queues):
+    special = [each for each in queues if each["discipline"] != "drop_tail" or _loses(each)]
+    if len(queues) > 1 or special:
         rows = [(str(each["queue"]), each) for each in queues]
         shown.append(_table("queue", rows, QUEUE_COLUMNS, "discipline"))
     return shown
+
+
+def _loses(queue: dict[str, Any]) -> bool:
+    lost = queue["lost_packets"]
+    return bool(lost.mean if isinstance(lost, Estimate) else lost)
 
 
 def _table(

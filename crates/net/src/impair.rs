@@ -12,13 +12,23 @@ pub struct EveryNth {
     every: u64,
     /// Packets until the next drop, that one included.
     left: u64,
+    dropped_packets: u64,
 }
 
 impl EveryNth {
     /// Drops packet N, 2N, …; drops none with `None`.
     pub fn new(every_packets: Option<u64>) -> Self {
         let every = every_packets.unwrap_or(u64::MAX);
-        Self { every, left: every }
+        Self {
+            every,
+            left: every,
+            dropped_packets: 0,
+        }
+    }
+
+    /// Packets dropped so far.
+    pub fn dropped_packets(&self) -> u64 {
+        self.dropped_packets
     }
 
     /// Whether the next packet is dropped.
@@ -28,6 +38,7 @@ impl EveryNth {
         let drops = self.left == 0;
         if drops {
             self.left = self.every;
+            self.dropped_packets += 1;
         }
         drops
     }
@@ -155,17 +166,34 @@ impl Share {
 /// policer.
 #[derive(Clone, Debug)]
 pub struct Impairments {
-    /// Which packets are lost.
-    pub losses: Losses,
+    losses: Losses,
+    /// Packets lost so far.
+    pub lost_packets: u64,
     /// Which packets are sent twice.
     pub copies: Share,
     late: Share,
     late_ns: u64,
-    /// What drops packets above its rate.
-    pub policer: Option<Policer>,
+    policer: Option<Policer>,
+    /// Packets that the policer dropped so far.
+    pub policed_packets: u64,
 }
 
 impl Impairments {
+    /// Whether the next packet is lost.
+    pub fn loses(&mut self) -> bool {
+        let lost = self.losses.drops();
+        self.lost_packets += u64::from(lost);
+        lost
+    }
+
+    /// Whether the policer drops the next packet.
+    pub fn polices(&mut self, now_ns: u64, bytes: u32) -> bool {
+        let policer = self.policer.as_mut();
+        let dropped = policer.is_some_and(|policer| policer.drops(now_ns, bytes));
+        self.policed_packets += u64::from(dropped);
+        dropped
+    }
+
     /// The extra delay of the next packet; 0: none.
     pub fn late_ns(&mut self) -> u64 {
         if self.late.takes() {
@@ -186,10 +214,12 @@ impl Impairments {
             .map_or((0, 0), |late| (late.p_ppb, late.delay_ns));
         any.then(|| Self {
             losses: Losses::new(link.loss, stream(Draw::Loss)),
+            lost_packets: 0,
             copies: Share::new(link.duplicate_ppb, stream(Draw::Duplicate)),
             late: Share::new(late.0, stream(Draw::Reorder)),
             late_ns: late.1,
             policer: link.policer.as_ref().map(Policer::new),
+            policed_packets: 0,
         })
     }
 }

@@ -186,7 +186,14 @@ impl<P> Network<P> {
 
     /// The state of a link at `now_ns`, after the events until then.
     pub fn state(&mut self, link: usize, now_ns: u64) -> LinkState {
-        self.hops[link].link.state(now_ns)
+        let hop = &mut self.hops[link];
+        let mut state = hop.link.state(now_ns);
+        state.totals.lost_packets = hop.every.dropped_packets();
+        if let Some(impairments) = &hop.impairments {
+            state.totals.lost_packets += impairments.lost_packets;
+            state.totals.policed_packets = impairments.policed_packets;
+        }
+        state
     }
 
     /// How many links there are.
@@ -233,7 +240,7 @@ impl<P> Network<P> {
         let Some(impairments) = &mut self.hops[index].impairments else {
             return;
         };
-        if impairments.losses.drops() {
+        if impairments.loses() {
             ledger.dropped(packet, Cause::Loss);
             return;
         }
@@ -264,8 +271,7 @@ impl<P> Network<P> {
         ledger: &mut impl Ledger<Transit<P>>,
     ) {
         let impairments = self.hops[index].impairments.as_mut();
-        let policer = impairments.and_then(|each| each.policer.as_mut());
-        if policer.is_some_and(|policer| policer.drops(now_ns, packet.bytes)) {
+        if impairments.is_some_and(|each| each.polices(now_ns, packet.bytes)) {
             ledger.dropped(packet, Cause::Policed);
         } else {
             self.enqueue(index, now_ns, packet, ledger);

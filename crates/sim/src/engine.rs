@@ -24,7 +24,7 @@ use ackclock_host::Snapshot;
 use ackclock_net::impair::EveryNth;
 use ackclock_net::link::Predicted;
 use ackclock_net::network::Network;
-use ackclock_net::queue::Ecn;
+use ackclock_net::queue::{Cause, Ecn};
 use ackclock_net::schedule::{Schedule, NEVER};
 use evented::{Header, Segment};
 use std::sync::atomic::Ordering;
@@ -308,15 +308,19 @@ impl<'a> Dumbbell<'a> {
             let (link, loss) = (&mut links[route], &mut losses[route]);
             for segment in burst.range() {
                 let departure = if loss.drops() {
-                    None
+                    Err(Cause::Loss)
                 } else {
-                    link.enqueue(now_ns, flow.packet_bytes(segment))
+                    let departs_ns = link.enqueue(now_ns, flow.packet_bytes(segment));
+                    departs_ns.ok_or(Cause::Full)
                 };
-                let Some(departs_ns) = departure else {
-                    self.hash.add(segment);
-                    flow.dropped_packets += 1;
-                    self.census.dropped += 1;
-                    continue;
+                let departs_ns = match departure {
+                    Ok(departs_ns) => departs_ns,
+                    Err(cause) => {
+                        self.hash.add(segment);
+                        flow.tally.dropped(cause);
+                        self.census.dropped += 1;
+                        continue;
+                    }
                 };
                 self.hash.add(departs_ns);
                 self.census.received += 1;
@@ -557,7 +561,11 @@ impl<'a> Dumbbell<'a> {
         };
         for index in 0..queues {
             let state = match &mut self.path {
-                Path::Predicted { links, .. } => links[index].state(now_ns),
+                Path::Predicted { links, losses } => {
+                    let mut state = links[index].state(now_ns);
+                    state.totals.lost_packets = losses[index].dropped_packets();
+                    state
+                }
                 Path::Evented(network) => network.state(index, now_ns),
             };
             let row = QueueRow::of(now_ns, index as u32 + 1, &state);

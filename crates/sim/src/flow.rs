@@ -9,6 +9,7 @@ use crate::tcp::{Ack, Clock, FlowLimits, Handshake, Receiver, Sender, Transmit};
 use crate::topology::Way;
 use ackclock_host::{Configured, CongestionControl, HostConfig, TCP_INFINITE_SSTHRESH};
 use ackclock_net::line::Line;
+use ackclock_net::queue::Tally;
 use ackclock_net::rng::{Draw, Owner, Stream};
 use ackclock_net::schedule::NEVER;
 use std::collections::VecDeque;
@@ -120,9 +121,7 @@ pub(crate) struct Flow {
     seeds: Stream,
     pub(crate) tick_phase_ns: u64,
     pub(crate) completed_ns: Option<u64>,
-    pub(crate) dropped_packets: u64,
-    pub(crate) early_dropped_packets: u64,
-    pub(crate) marked_packets: u64,
+    pub(crate) tally: Tally,
     pub(crate) counts: EventCounts,
 }
 
@@ -188,9 +187,7 @@ impl Flow {
                 _ => stream(Draw::Tick).up_to(1_000_000_000 / u64::from(scenario.hz)),
             },
             completed_ns: None,
-            dropped_packets: 0,
-            early_dropped_packets: 0,
-            marked_packets: 0,
+            tally: Tally::default(),
             counts: EventCounts::default(),
         };
         let start_ns = flow.start_ns + stream(Draw::Start).up_to(flow.start_spread_ns);
@@ -388,9 +385,11 @@ impl Flow {
             delivered_bytes: 0,
             sent_packets: 0,
             retransmitted_packets: 0,
-            dropped_packets: self.dropped_packets,
-            early_dropped_packets: self.early_dropped_packets,
-            marked_packets: self.marked_packets,
+            dropped_packets: self.tally.dropped_packets,
+            early_dropped_packets: self.tally.early_dropped_packets,
+            link_lost_packets: self.tally.lost_packets,
+            policed_packets: self.tally.policed_packets,
+            marked_packets: self.tally.marked_packets,
             recoveries: self.counts.recoveries,
             timeouts: self.counts.timeouts,
             undos: self.counts.undos,
@@ -417,7 +416,7 @@ impl Flow {
             delivered_bytes: over.delivered_bytes + open.delivered_bytes,
             sent_packets: over.sent_packets + open.sent_packets,
             retransmitted_packets: over.retransmitted_packets + open.retransmitted_packets,
-            dropped_packets: self.dropped_packets,
+            dropped_packets: self.tally.dropped_packets,
             recoveries: self.counts.recoveries,
             timeouts: self.counts.timeouts,
             ..over

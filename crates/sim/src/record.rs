@@ -186,10 +186,14 @@ table! {
         sent_packets: u64,
         /// Retransmitted data packets.
         retransmitted_packets: u64,
-        /// Data packets that the bottleneck dropped.
+        /// Data packets that the links dropped.
         dropped_packets: u64,
         /// Of these, packets that a queue discipline dropped though there was room (AQM).
         early_dropped_packets: u64,
+        /// Of these, packets lost before they reached a queue (`loss`, `drop_every_packets`).
+        link_lost_packets: u64,
+        /// Of these, packets that a policer dropped.
+        policed_packets: u64,
         /// Data packets that a queue discipline marked (ECN).
         marked_packets: u64,
         /// How often the flow entered fast recovery.
@@ -256,6 +260,10 @@ table! {
         dropped_packets: u64,
         /// Of these, packets that the discipline dropped though there was room (AQM).
         early_dropped_packets: u64,
+        /// Packets lost before the queue so far (`loss`, `drop_every_packets`).
+        link_lost_packets: u64,
+        /// Packets that the policer before the queue dropped so far.
+        policed_packets: u64,
         /// Packets that the discipline marked so far (ECN).
         marked_packets: u64,
         /// Bytes that left the queue so far.
@@ -275,6 +283,8 @@ impl QueueRow {
             enqueued_packets: link.totals.enqueued_packets,
             dropped_packets: link.totals.dropped_packets,
             early_dropped_packets: link.totals.early_dropped_packets,
+            link_lost_packets: link.totals.lost_packets,
+            policed_packets: link.totals.policed_packets,
             marked_packets: link.totals.marked_packets,
             sent_bytes: link.totals.sent_bytes,
         }

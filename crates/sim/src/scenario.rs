@@ -65,7 +65,7 @@ pub struct Scenario {
     /// More links, numbered from 2: packets pass links in series.
     // JSON leaves out an empty list.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(length(max = 1_000))]
+    #[schemars(length(max = 999))]
     pub links: Vec<Bottleneck>,
     /// Flows, numbered from 1 in every table.
     #[schemars(length(max = 100_000))]
@@ -455,7 +455,7 @@ impl Scenario {
         let sessions = (1..).zip(&self.sessions);
         let sessions = sessions.map(|(n, session)| (format!("session {n}"), &session.flow));
         for (index, (name, flow)) in flows.chain(sessions).enumerate() {
-            self.validate_window(&name, flow, topology.slowest_bps(index))?;
+            self.validate_window(&name, flow, &topology, index)?;
         }
         Ok(algorithms)
     }
@@ -561,9 +561,17 @@ impl Scenario {
 
     /// Refuses a window that is too large for sequence numbers of 32 bits, which would wrap.
     /// Only here are such scenarios refused: the message says what users write.
-    fn validate_window(&self, of: &str, flow: &Flow, rate_bps: u64) -> Result<(), ScenarioError> {
+    fn validate_window(
+        &self,
+        of: &str,
+        flow: &Flow,
+        topology: &Topology,
+        index: usize,
+    ) -> Result<(), ScenarioError> {
         let flows = (self.flows.len() + self.sessions.len()).max(1) as u128;
-        let bits = u128::from(rate_bps) * u128::from(flow.rtt_ns) / flows;
+        let rate_bps = topology.slowest_bps(index);
+        let rtt_ns = flow.rtt_ns + topology.longest_delay_ns(index);
+        let bits = u128::from(rate_bps) * u128::from(rtt_ns) / flows;
         let share = bits / 8 / u128::from(NS_PER_S);
         let limits = [
             flow.receive_window_bytes,
@@ -576,10 +584,10 @@ impl Scenario {
             "bottleneck.rate",
             format!("\"{}\"", with_unit(rate_bps, &RATE_UNITS)),
             &format!(
-                "{of}, with rtt = \"{}\", needs a window of {share} bytes for its share of the \
+                "{of}, with a round trip of {}, needs a window of {share} bytes for its share of the \
                  rate; TCP allows at most {MAX_WINDOW_BYTES} (RFC 7323). Write \
                  receive_window = \"1GiB\" for {of}, or lower the rate or the RTT",
-                with_unit(flow.rtt_ns, &TIME_UNITS)
+                with_unit(rtt_ns, &TIME_UNITS)
             ),
         )
     }

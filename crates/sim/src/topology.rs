@@ -93,7 +93,21 @@ impl Topology {
         alone && self.links.iter().all(Bottleneck::is_predictable)
     }
 
-    /// Rate of the slowest link that the data of element `index` passes.
+    /// Largest propagation delay of the links on the way of element `index` and back.
+    pub fn longest_delay_ns(&self, index: usize) -> u64 {
+        let way = self.ways[index];
+        let acks = way.acks.iter().flat_map(|&route| &self.routes[route]);
+        let links = self.routes[way.data].iter().chain(acks);
+        links
+            .map(|&link| {
+                let link = &self.links[link];
+                let steps = link.delay_at.iter().map(|step| step.delay_ns);
+                steps.fold(link.delay_ns, u64::max)
+            })
+            .sum()
+    }
+
+    /// Rate of the slowest link that the data of element `index` passes, at its fastest.
     pub fn slowest_bps(&self, index: usize) -> u64 {
         let route = &self.routes[self.ways[index].data];
         let rates = route.iter().map(|&link| self.links[link].most_bps());

@@ -11,4 +11,4 @@ mod lateness;
 mod network;
 
 pub use lateness::Lateness;
-pub use network::{Counts, Due, EmulatedNetwork, Losses, Toward, FIRST_PORT};
+pub use network::{Counts, Due, EmulatedNetwork, Toward, FIRST_PORT};

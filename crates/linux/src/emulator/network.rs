@@ -8,7 +8,7 @@ use super::header::{self, Header};
 use ackclock_net::line::Line;
 use ackclock_net::link::LinkState;
 use ackclock_net::network::{Network, Transit};
-use ackclock_net::queue::{Cause, Ecn, Ledger, Packet};
+use ackclock_net::queue::{Cause, Ecn, Ledger, Packet, Tally};
 use ackclock_net::rng::{Draw, Owner, Stream};
 use ackclock_net::schedule::{Schedule, NEVER};
 use ackclock_sim::scenario::Scenario;
@@ -85,18 +85,7 @@ struct Flow {
     back: Line,
     /// Packets on their way to the receiver, and to the sender; in order of time.
     flying: [VecDeque<Flying>; 2],
-    losses: Losses,
-}
-
-/// What happened to the data packets of a flow in queues.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Losses {
-    /// Packets dropped.
-    pub dropped_packets: u64,
-    /// Of these, packets that a discipline dropped though there was room.
-    pub early_dropped_packets: u64,
-    /// Packets marked (ECN).
-    pub marked_packets: u64,
+    tally: Tally,
 }
 
 /// The links and the delays between two hosts, with their packets. Times are nanoseconds from the
@@ -123,7 +112,7 @@ impl EmulatedNetwork {
                 forth_ns,
                 back: Line::new(back_ns, scenario.jitter_ns, jitter),
                 flying: Default::default(),
-                losses: Losses::default(),
+                tally: Tally::default(),
             }
         });
         Self {
@@ -258,8 +247,8 @@ impl EmulatedNetwork {
     }
 
     /// What queues did to the data of a flow.
-    pub fn losses(&self, flow: usize) -> Losses {
-        self.flows[flow].losses
+    pub fn tally(&self, flow: usize) -> Tally {
+        self.flows[flow].tally
     }
 
     /// Where the packets went.
@@ -292,15 +281,13 @@ impl Ledger<Transit<Body>> for Count<'_> {
     fn dropped(&mut self, packet: Packet<Transit<Body>>, cause: Cause) {
         self.1.dropped += 1;
         if packet.body.body.carries_data {
-            let losses = &mut self.0[packet.flow as usize].losses;
-            losses.dropped_packets += 1;
-            losses.early_dropped_packets += u64::from(cause == Cause::Early);
+            self.0[packet.flow as usize].tally.dropped(cause);
         }
     }
 
     fn marked(&mut self, flow: u32, _cause: Cause) {
         self.1.marked += 1;
-        self.0[flow as usize].losses.marked_packets += 1;
+        self.0[flow as usize].tally.marked_packets += 1;
     }
 
     fn copied(&mut self, packet: &Packet<Transit<Body>>) -> Option<Packet<Transit<Body>>> {
@@ -511,15 +498,15 @@ mod tests {
                 }
                 out.extend(due(&mut network, NEVER - 1));
                 assert_eq!(network.packets(), 0);
-                let losses: Vec<_> = (0..3).map(|flow| network.losses(flow)).collect();
-                (out, network.counts(), losses)
+                let tallies: Vec<_> = (0..3).map(|flow| network.tally(flow)).collect();
+                (out, network.counts(), tallies)
             };
-            let (out, counts, losses) = run(patience);
+            let (out, counts, tallies) = run(patience);
             let marked = out.iter().filter(|due| header::is_ce(&due.bytes)).count() as u64;
             prop_assert_eq!(marked, counts.delivered_ce);
             prop_assert!(counts.delivered_ce <= counts.marked + counts.copied);
-            prop_assert_eq!(losses.iter().map(|each| each.marked_packets).sum::<u64>(), counts.marked);
-            prop_assert_eq!(run(1), (out, counts, losses));
+            prop_assert_eq!(tallies.iter().map(|each| each.marked_packets).sum::<u64>(), counts.marked);
+            prop_assert_eq!(run(1), (out, counts, tallies));
         }
 
         /// Answers come out in order of the time at which they are due. Those of a flow keep their
@@ -589,11 +576,12 @@ mod tests {
         for len in [1500, 52, 1500, 52, 1500, 1500] {
             network.send(0, Toward::Receiver, &data(1, len));
         }
-        let expected = Losses {
+        let expected = Tally {
             dropped_packets: 1,
-            ..Losses::default()
+            lost_packets: 1,
+            ..Tally::default()
         };
-        assert_eq!(network.losses(0), expected);
+        assert_eq!(network.tally(0), expected);
         let sent: Vec<_> = network
             .states(NEVER - 1)
             .map(|state| state.totals.sent_packets)

@@ -2,8 +2,9 @@
 
 use super::sys::{self, TcpInfo};
 use super::TestbedError;
-use crate::emulator::{Losses, FIRST_PORT};
+use crate::emulator::FIRST_PORT;
 use ackclock_host::TCP_INFINITE_SSTHRESH;
+use ackclock_net::queue::Tally;
 use ackclock_sim::record::{
     EventCounts, EventKind, EventRow, EventTable, FlowRow, SampleRow, SampleTable, State,
 };
@@ -276,8 +277,8 @@ impl Endpoint {
         }
     }
 
-    /// The totals of the flow. `losses` comes from the emulator.
-    pub(super) fn row(&self, losses: Losses) -> FlowRow {
+    /// The totals of the flow. `tally` comes from the emulator.
+    pub(super) fn row(&self, tally: Tally) -> FlowRow {
         FlowRow {
             flow: self.number,
             start_us: self.connects_at_ns / 1_000,
@@ -285,9 +286,11 @@ impl Endpoint {
             delivered_bytes: self.delivered_bytes(),
             sent_packets: self.info.data_segs_out.into(),
             retransmitted_packets: self.info.total_retrans.into(),
-            dropped_packets: losses.dropped_packets,
-            early_dropped_packets: losses.early_dropped_packets,
-            marked_packets: losses.marked_packets,
+            dropped_packets: tally.dropped_packets,
+            early_dropped_packets: tally.early_dropped_packets,
+            link_lost_packets: tally.lost_packets,
+            policed_packets: tally.policed_packets,
+            marked_packets: tally.marked_packets,
             recoveries: self.counts.recoveries,
             timeouts: self.counts.timeouts,
             undos: self.counts.undos,

@@ -212,7 +212,7 @@ pub fn run(
         ..RunResult::default()
     };
     for (flow, endpoint) in endpoints.iter().enumerate() {
-        let row = endpoint.row(network.losses(flow));
+        let row = endpoint.row(network.tally(flow));
         result.packets += row.sent_packets;
         result.flows.push(row);
     }

@@ -83,7 +83,7 @@ pub struct Bottleneck {
     pub trace_ms: Option<Vec<u64>>,
     /// Time between two ticks of a router that works at its timer's ticks, as dummynet: a packet
     /// leaves at the first tick after its service, and takes room until then. Packets of a tick go on
-    /// at 1 Gb/s. "0s": leaves at once.
+    /// at 1 Gb/s, or at the rate if that is faster. "0s": leaves at once.
     // JSON leaves out 0.
     #[serde(default, skip_serializing_if = "is_zero")]
     #[schemars(range(max = 1_000_000_000_u64), extend("default" = 0))]
@@ -159,6 +159,10 @@ pub struct LinkTotals {
     pub early_dropped_packets: u64,
     /// Packets marked (ECN).
     pub marked_packets: u64,
+    /// Packets lost before the queue, which are not in `dropped_packets`.
+    pub lost_packets: u64,
+    /// Packets that the policer dropped before the queue.
+    pub policed_packets: u64,
     /// Packets whose last bit has left.
     pub sent_packets: u64,
     /// Bytes of the packets whose last bit has left.

@@ -86,6 +86,32 @@ pub enum Cause {
     Policed,
 }
 
+/// What happened to packets: how many were dropped, by cause, and how many were marked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Packets dropped, for any cause.
+    pub dropped_packets: u64,
+    /// Of these, [`Cause::Early`].
+    pub early_dropped_packets: u64,
+    /// Of these, [`Cause::Loss`].
+    pub lost_packets: u64,
+    /// Of these, [`Cause::Policed`].
+    pub policed_packets: u64,
+    /// Packets marked.
+    pub marked_packets: u64,
+}
+
+impl Tally {
+    /// Counts a packet that was dropped.
+    #[inline]
+    pub fn dropped(&mut self, cause: Cause) {
+        self.dropped_packets += 1;
+        self.early_dropped_packets += u64::from(cause == Cause::Early);
+        self.lost_packets += u64::from(cause == Cause::Loss);
+        self.policed_packets += u64::from(cause == Cause::Policed);
+    }
+}
+
 /// What a discipline reports while it works. The caller counts.
 pub trait Ledger<P> {
     /// This packet was dropped, at its arrival or later.

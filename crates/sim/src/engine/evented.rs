@@ -49,8 +49,7 @@ impl Ledger<Transit<Segment>> for Losses<'_> {
             Header::Data { segment, .. } => {
                 self.hash.add(segment);
                 self.census.dropped += 1;
-                flow.dropped_packets += 1;
-                flow.early_dropped_packets += u64::from(cause == Cause::Early);
+                flow.tally.dropped(cause);
             }
             Header::Ack(_) => self.census.acks_dropped += 1,
             Header::Syn { answered: true } | Header::SynAck if connection == flow.connection => {
@@ -71,7 +70,7 @@ impl Ledger<Transit<Segment>> for Losses<'_> {
     }
 
     fn marked(&mut self, flow: u32, _cause: Cause) {
-        self.flows[flow as usize].marked_packets += 1;
+        self.flows[flow as usize].tally.marked_packets += 1;
     }
 
     /// A copy of a packet of the handshake takes its place in queues and changes nothing more.
