@@ -27,7 +27,8 @@ from ackclock.console import (
     say_invalid,
 )
 from ackclock.output import Directory
-from ackclock.scenario import KERNEL, Flow, Session, key_of
+from ackclock.scenario import KERNEL, Flow, Session
+from ackclock.settings import key_of
 
 #: Exit code of a kernel run whose certificate is not valid.
 INVALID = 3

@@ -7,7 +7,6 @@ the canonical integers that the simulator reads (``crates/sim/src/scenario.rs``)
 
 import json
 import re
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
@@ -15,11 +14,11 @@ from typing import Any, ClassVar, Self, get_args, get_origin
 
 from pydantic import model_validator as _model_validator
 
-from ackclock import _core, snapshot, units
+from ackclock import _core, scenario_file, settings, snapshot, units
 from ackclock.errors import AckclockError
 from ackclock.keys import HEADER_BYTES, Bottleneck, Flow, ScenarioKeys, Session
 from ackclock.links import check as check_link
-from ackclock.model import TABLES, Model, kind_of, nearest, tagged, toml
+from ackclock.model import TABLES, Model, kind_of, toml
 from ackclock.quantities import Room
 
 __all__ = ["HEADER_BYTES", "KERNEL", "Bottleneck", "Flow", "Scenario", "Session"]
@@ -50,7 +49,7 @@ class Scenario(ScenarioKeys):
         try:
             data = path.read_bytes()
         except OSError as error:
-            raise AckclockError(f"{path}: {_why_unreadable(path, error)}") from None
+            raise AckclockError(f"{path}: {scenario_file.why_unreadable(path, error)}") from None
         return cls.from_text(data, source=str(path), directory=path.parent)
 
     @classmethod
@@ -60,8 +59,8 @@ class Scenario(ScenarioKeys):
         Looks for an algorithm's C file in `directory`.
         Raises `AckclockError`, one line that names source, field, value and fix.
         """
-        fields = _read(text, source)
-        for each in (fields.get(name) for name in _MANY):
+        fields = scenario_file.read(text, source)
+        for each in (fields.get(name) for name in settings.MANY):
             for flow in each if isinstance(each, list) else ():
                 if isinstance(flow, dict) and isinstance(flow.get("algorithm"), str):
                     flow["algorithm"] = _beside(directory, flow["algorithm"])
@@ -124,7 +123,7 @@ class Scenario(ScenarioKeys):
             now.pop("bottleneck", None)
         return self._changed(now | fields)
 
-    def assign(self, *settings: str) -> Self:
+    def assign(self, *texts: str) -> Self:
         """The same scenario after settings in text, as of the command line's `--set`.
 
         "seed=7" and "bottleneck.buffer=2bdp" set a key; "flow.algorithm=reno" sets it in every
@@ -133,9 +132,7 @@ class Scenario(ScenarioKeys):
         Raises `AckclockError` that names the setting and the fix.
         """
         fields = self.model_dump(exclude_unset=True, exclude_none=True, by_alias=True)
-        _check_set_once(settings)
-        for setting in settings:
-            _assign(fields, setting)
+        settings.assign(fields, texts)
         return self._changed(fields)
 
     def _changed(self, fields: Mapping[str, Any]) -> Self:
@@ -484,158 +481,6 @@ def _inner_tables(name: str, model: type[Model]) -> Iterator[tuple[str, type[Mod
 
 def _shown(default: Any) -> str:
     return toml(getattr(default, "kind", default))
-
-
-def _why_unreadable(path: Path, error: OSError) -> str:
-    """Why a scenario file cannot be read, and what to type."""
-    if isinstance(error, IsADirectoryError):
-        files = sorted(path.glob("*.toml"))
-        like = f", like {files[0]}" if files else ""
-        return f"is a directory; give a scenario file{like}"
-    if isinstance(error, FileNotFoundError):
-        files = sorted({*path.parent.glob("*.toml"), *Path("examples").glob("*.toml")})
-        by_name = {each.stem: each for each in reversed(files)}
-        if near := nearest(path.stem, list(by_name)):
-            return f"no such file; did you mean {by_name[near[0]]}?"
-        return "no such file; give a scenario file"
-    return f"cannot be read ({error.strerror})"
-
-
-def _read(text: str | bytes, source: str) -> dict[str, Any]:
-    """The fields of a scenario file."""
-    try:
-        plain = text.decode("utf-8-sig") if isinstance(text, bytes) else text.removeprefix("\ufeff")
-    except UnicodeDecodeError:
-        raise AckclockError(f"{source}: not a scenario file: it is not text in UTF-8") from None
-    if not plain.strip():
-        raise AckclockError(
-            f"{source}: the file is empty; examples/two_cubic.toml shows what to write"
-        )
-    try:
-        return tomllib.loads(plain.replace("\r\n", "\n"))
-    except ValueError as error:
-        reason = str(error).replace("Cannot overwrite a value", "a key is given twice")
-        raise AckclockError(f"{source}: not a scenario file: {_not_toml(plain, reason)}") from None
-
-
-def _not_toml(text: str, reason: str) -> str:
-    """Why a text is not TOML, and what to type instead."""
-    place = re.search(r"at line (\d+)", reason)
-    line = text.splitlines()[int(place[1]) - 1].strip() if place else ""
-    if text.lstrip()[0] == "{" or re.match(r"[\w.-]+\s*:", line):
-        return "it is JSON or YAML; write TOML, as in examples/two_cubic.toml"
-    if value := re.fullmatch(r"([\w.-]+)\s*=\s*([^\s\"'\[{#][^\"'#]*?)\s*(?:#.*)?", line):
-        return f'line {place[1] if place else "?"}: put text in quotes: {value[1]} = "{value[2]}"'
-    return reason + ("; keep one of the two" if "given twice" in reason else "")
-
-
-#: A table of a scenario of which there may be many, by either name.
-_MANY = tuple(
-    name
-    for plural, field in Scenario.model_fields.items()
-    if field.serialization_alias
-    for name in (field.serialization_alias, plural)
-)
-
-
-def _assign(fields: dict[str, Any], setting: str) -> None:
-    """Puts one `key=value` into the fields of a scenario."""
-    path, equals, text = (part.strip() for part in setting.partition("="))
-    if not (path and equals and text):
-        fix = "write KEY=VALUE, like rtt=20ms, bottleneck.buffer=2bdp or flow.1.start=5s"
-        raise AckclockError(f'"{setting}": {fix}')
-    *inner, key = path.split(".")
-    try:
-        tables = _tables(fields, inner, key)
-    except ValueError as error:
-        raise AckclockError(f'"{setting}": {error}') from None
-    for table in tables:
-        table[key] = _value(text)
-
-
-def _value(text: str) -> Any:
-    try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except ValueError:
-        return text  # a quantity or a name, without its quotes
-
-
-def _tables(fields: dict[str, Any], path: list[str], key: str) -> Sequence[dict[str, Any]]:
-    """The tables in which a setting sets its key; raises `ValueError` if there are none."""
-    match path:
-        case [] if key not in ("bottleneck", *_MANY):
-            return [fields]
-        case ["bottleneck", *inner] if "bottleneck" in fields:
-            return [_inner(fields["bottleneck"], inner)]
-        case ["bottleneck", *inner]:
-            instead = ".".join(["link.1", *inner, key])
-            raise ValueError(f"the scenario has [[link]] tables; write {instead}")
-        case ["link" | "links", *inner] if "bottleneck" in fields:
-            instead = ".".join(["bottleneck", *inner[bool(inner and inner[0].isdigit()) :], key])
-            raise ValueError(f"the scenario has a [bottleneck]; write {instead}")
-        case [name, *inner] if name in _MANY and not key.isdigit():
-            number = [inner.pop(0)] if inner and inner[0].isdigit() else []
-            tables = _chosen(fields, name.removesuffix("s"), *number)
-            return [_inner(each, inner) for each in tables]
-    raise ValueError(
-        "write KEY, bottleneck.KEY, flow.KEY, flow.NUMBER.KEY or link.NUMBER.KEY=VALUE"
-    )
-
-
-def _inner(table: dict[str, Any], path: Sequence[str]) -> dict[str, Any]:
-    """The table in a table; raises `ValueError` if something else is there."""
-    for name in path:
-        table[name] = tagged(table.get(name) or {})
-        if not isinstance(table[name], dict):
-            raise ValueError(f"{name} is {toml(table[name])} here; set all of {name}")  # noqa: TRY004
-        table = table[name]
-    return table
-
-
-def key_of(setting: str) -> str:
-    """The key of a setting, by its one name: "flow.start" of "flows.start = 5s"."""
-    table, *rest = setting.partition("=")[0].strip().split(".")
-    return ".".join([table.removesuffix("s") if table in _MANY and rest else table, *rest])
-
-
-def _check_set_once(settings: Sequence[str]) -> None:
-    """Raises `AckclockError` if one setting would undo another before it."""
-    earlier: dict[str, str] = {}
-    for setting in settings:
-        key = key_of(setting)
-        if key in earlier:
-            raise AckclockError(
-                f'"{earlier[key]}" and "{setting}" set the same key; keep one of the two'
-            )
-        for other, text in earlier.items():
-            if re.sub(r"\.\d+\.", ".", other) == key:
-                raise AckclockError(
-                    f'"{setting}" undoes "{text}"; put the setting of every flow first'
-                )
-        earlier[key] = setting
-
-
-def _chosen(
-    fields: dict[str, Any], name: str, number: str | None = None
-) -> Sequence[dict[str, Any]]:
-    """The tables of all flows (or sessions), or that of one, in the fields of a scenario.
-
-    Raises `ValueError` if there is none.
-    """
-    tables = fields.get(name, ())
-    if not tables:
-        raise ValueError(f"the scenario has no [[{name}]] table")
-    if number is None:
-        return tables  # type: ignore[no-any-return]
-    alone = [
-        {key: value for key, value in each.items() if key != "count"}
-        for each in tables
-        for _ in range(each.get("count", 1))
-    ]
-    if number not in map(str, range(1, len(alone) + 1)):
-        raise ValueError(f"there is no {name} {number}; choose from 1 to {len(alone)}")
-    fields[name] = alone
-    return [alone[int(number) - 1]]
 
 
 def _beside(directory: Path, spec: str) -> str:

@@ -1,0 +1,52 @@
+"""Reads the text of a scenario file, and says what is wrong with one that cannot be read."""
+
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from ackclock.errors import AckclockError
+from ackclock.model import nearest
+
+
+def why_unreadable(path: Path, error: OSError) -> str:
+    """Why a scenario file cannot be read, and what to type."""
+    if isinstance(error, IsADirectoryError):
+        files = sorted(path.glob("*.toml"))
+        like = f", like {files[0]}" if files else ""
+        return f"is a directory; give a scenario file{like}"
+    if isinstance(error, FileNotFoundError):
+        files = sorted({*path.parent.glob("*.toml"), *Path("examples").glob("*.toml")})
+        by_name = {each.stem: each for each in reversed(files)}
+        if near := nearest(path.stem, list(by_name)):
+            return f"no such file; did you mean {by_name[near[0]]}?"
+        return "no such file; give a scenario file"
+    return f"cannot be read ({error.strerror})"
+
+
+def read(text: str | bytes, source: str) -> dict[str, Any]:
+    """The fields in the text of a scenario file; raises `AckclockError` that names `source`."""
+    try:
+        plain = text.decode("utf-8-sig") if isinstance(text, bytes) else text.removeprefix("\ufeff")
+    except UnicodeDecodeError:
+        raise AckclockError(f"{source}: not a scenario file: it is not text in UTF-8") from None
+    if not plain.strip():
+        raise AckclockError(
+            f"{source}: the file is empty; examples/two_cubic.toml shows what to write"
+        )
+    try:
+        return tomllib.loads(plain.replace("\r\n", "\n"))
+    except ValueError as error:
+        reason = str(error).replace("Cannot overwrite a value", "a key is given twice")
+        raise AckclockError(f"{source}: not a scenario file: {_not_toml(plain, reason)}") from None
+
+
+def _not_toml(text: str, reason: str) -> str:
+    """Why a text is not TOML, and what to type instead."""
+    place = re.search(r"at line (\d+)", reason)
+    line = text.splitlines()[int(place[1]) - 1].strip() if place else ""
+    if text.lstrip()[0] == "{" or re.match(r"[\w.-]+\s*:", line):
+        return "it is JSON or YAML; write TOML, as in examples/two_cubic.toml"
+    if value := re.fullmatch(r"([\w.-]+)\s*=\s*([^\s\"'\[{#][^\"'#]*?)\s*(?:#.*)?", line):
+        return f'line {place[1] if place else "?"}: put text in quotes: {value[1]} = "{value[2]}"'
+    return reason + ("; keep one of the two" if "given twice" in reason else "")
