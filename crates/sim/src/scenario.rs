@@ -569,7 +569,17 @@ impl Scenario {
         index: usize,
     ) -> Result<(), ScenarioError> {
         let flows = (self.flows.len() + self.sessions.len()).max(1) as u128;
-        let rate_bps = topology.slowest_bps(index);
+        let slowest = topology.slowest(index);
+        let rate_bps = topology.links[slowest].most_bps();
+        let key = match topology.links[slowest].rate_bps {
+            rate if rate == rate_bps => "rate",
+            _ => "rate_at",
+        };
+        let field = if self.links.is_empty() {
+            format!("bottleneck.{key}")
+        } else {
+            format!("link {}: {key}", slowest + 1)
+        };
         let rtt_ns = flow.rtt_ns + topology.longest_delay_ns(index);
         let bits = u128::from(rate_bps) * u128::from(rtt_ns) / flows;
         let share = bits / 8 / u128::from(NS_PER_S);
@@ -581,7 +591,7 @@ impl Scenario {
         let limits = limits.into_iter().flatten().map(u128::from);
         check(
             limits.fold(share, u128::min) <= u128::from(MAX_WINDOW_BYTES),
-            "bottleneck.rate",
+            &field,
             format!("\"{}\"", with_unit(rate_bps, &RATE_UNITS)),
             &format!(
                 "{of}, with a round trip of {}, needs a window of {share} bytes for its share of the \

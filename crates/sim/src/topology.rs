@@ -107,10 +107,15 @@ impl Topology {
             .sum()
     }
 
-    /// Rate of the slowest link that the data of element `index` passes, at its fastest.
+    /// The slowest link that the data of element `index` passes, each at its fastest.
+    pub fn slowest(&self, index: usize) -> usize {
+        let route = self.routes[self.ways[index].data].iter().copied();
+        let slowest = route.min_by_key(|&link| self.links[link].most_bps());
+        slowest.expect("a route has a link")
+    }
+
+    /// Rate of that link.
     pub fn slowest_bps(&self, index: usize) -> u64 {
-        let route = &self.routes[self.ways[index].data];
-        let rates = route.iter().map(|&link| self.links[link].most_bps());
-        rates.min().unwrap_or(u64::MAX)
+        self.links[self.slowest(index)].most_bps()
     }
 }

@@ -42,4 +42,13 @@ fn a_window_beyond_the_sequence_space_is_refused() {
         "\"drop_every_packets\":null,\"delay_ns\":1000000",
     );
     assert!(Scenario::from_json(&late).is_err());
+    let faster = scenario(1_000_000, 1_000_000_000, 1, "null").replace(
+        "\"drop_every_packets\":null",
+        "\"drop_every_packets\":null,\"rate_at\":[{\"time_ns\":1,\"rate_bps\":1000000000000}]",
+    );
+    let error = Scenario::from_json(&faster).unwrap_err().to_string();
+    assert!(
+        error.starts_with("bottleneck.rate_at = \"1tbit\": flow 1"),
+        "{error}"
+    );
 }
