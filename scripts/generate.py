@@ -56,7 +56,11 @@ OTHER_KINDS = {
 #: Fields that are not keys: `Scenario.resolve` fills them.
 NO_KEYS = {"Scenario.header_bytes"}
 #: Keys that may be missing though the canonical field may not: `Scenario.resolve` fills it.
-OPTIONAL = {"Scenario.tso", "Flow.rtt_ns", "Bottleneck.rate_bps"}
+OPTIONAL = (
+    {"Scenario.tso", "Flow.rtt_ns", "Bottleneck.rate_bps"}
+    | {f"{kind}.mtu_bytes" for kind in ("Codel", "FqCodel", "Pie", "Dualpi2")}
+    | {"FqCodel.quantum_bytes"}
+)
 #: A table that may be missing, and that `Scenario` fills: always there for its readers.
 FILLED = {"Scenario.bottleneck"}
 #: Names in the canonical form, and how people write them.
@@ -177,7 +181,7 @@ class Keys:
             like = example(value, of) if python == "str" else None
             arguments = [f"{value.low:_}", f"{value.high:_}", *([f'"{like}"'] if like else [])]
             annotation = f"Annotated[{python}, {kind}({', '.join(arguments)})]"
-            if "default" in of:
+            if "default" in of and path not in OPTIONAL:
                 settings["default"] = repr(value.written(of["default"]))
         else:
             key = name

@@ -155,6 +155,16 @@ def test_a_queue_is_its_name_or_a_table(queue, canonical, tmp_path):
     _core.validate(scenario.resolve())
 
 
+@pytest.mark.parametrize(("mss", "packet"), [(500, 1500), (1448, 1500), (8948, 9000)])
+def test_a_queue_knows_the_size_of_a_full_packet(mss, packet):
+    scenario = Scenario.parse(FIELDS | {"mss": mss, "bottleneck": CODEL | {"queue": "fq_codel"}})
+    queue = json.loads(scenario.resolve())["bottleneck"]["queue"]["fq_codel"]
+    assert (queue["mtu_bytes"], queue["quantum_bytes"]) == (packet, packet)
+    scenario = scenario.assign("bottleneck.queue.mtu=700B")
+    queue = json.loads(scenario.resolve())["bottleneck"]["queue"]["fq_codel"]
+    assert (queue["mtu_bytes"], queue["quantum_bytes"]) == (700, packet)
+
+
 def test_settings_reach_into_a_queue():
     scenario = Scenario.parse(FIELDS | {"bottleneck": CODEL})
     target = scenario.assign("bottleneck.queue.target=1ms").bottleneck.queue.target

@@ -45,10 +45,11 @@ class Codel(Model):
         description="Time for which the sojourn time must stay above the target before the first "
         "drop: about the largest usual round-trip time (RFC 8289, section 4.2).",
     )
-    mtu: Annotated[str, Size(64, 65_535, "1500B")] = Field(
-        "1500B",
-        description="IP bytes of a full packet. CoDel never drops while no more than this waits "
-        "behind a packet (RFC 8289, section 5.5).",
+    mtu: Annotated[str, Size(64, 65_535, "1500B")] | None = Field(
+        None,
+        description="IP bytes of a full packet (default: of the scenario, at least 1500). CoDel "
+        "never drops while no more than this waits behind a packet (RFC 8289, "
+        "section 5.5).",
     )
     ecn: bool = Field(
         False,
@@ -69,14 +70,16 @@ class FqCodel(Model):
         description="Time for which the sojourn time must stay above the target before the first "
         "drop (RFC 8290, section 5.2.1).",
     )
-    quantum: Annotated[str, Size(256, 1_048_576, "1500B")] = Field(
-        "1500B",
-        description="IP bytes that a flow may send in its turn. The RFC's 1514 (section 5.2.4) "
-        "counts the Ethernet header of one full packet.",
+    quantum: Annotated[str, Size(256, 1_048_576, "1500B")] | None = Field(
+        None,
+        description="IP bytes that a flow may send in its turn (default: a full packet of the "
+        "scenario, at least 1500). The RFC's 1514 (section 5.2.4) counts the "
+        "Ethernet header of one.",
     )
-    mtu: Annotated[str, Size(64, 65_535, "1500B")] = Field(
-        "1500B",
-        description="IP bytes of a full packet. CoDel never drops while no more than this waits.",
+    mtu: Annotated[str, Size(64, 65_535, "1500B")] | None = Field(
+        None,
+        description="IP bytes of a full packet (default: of the scenario, at least 1500). CoDel "
+        "never drops while no more than this waits.",
     )
     ecn: bool = Field(
         True,
@@ -177,10 +180,10 @@ class Pie(Model):
         description="How much a growing delay raises the probability at each update: per second "
         "of growth, in units of 1/16 (RFC 8033, section 4.2: 1 1/4 Hz).",
     )
-    mtu: Annotated[str, Size(64, 65_535, "1500B")] = Field(
-        "1500B",
-        description="IP bytes of a full packet. PIE drops nothing while less than two of them "
-        "wait.",
+    mtu: Annotated[str, Size(64, 65_535, "1500B")] | None = Field(
+        None,
+        description="IP bytes of a full packet (default: of the scenario, at least 1500). PIE "
+        "drops nothing while less than two of them wait.",
     )
     ecn: bool = Field(
         False,
@@ -229,10 +232,10 @@ class Dualpi2(Model):
         description="Share of the link that the classic queue gets at least, percent. Linux's "
         "default.",
     )
-    mtu: Annotated[str, Size(64, 65_535, "1500B")] = Field(
-        "1500B",
-        description="IP bytes of a full packet. Less than two of them waiting are no reason to "
-        "mark.",
+    mtu: Annotated[str, Size(64, 65_535, "1500B")] | None = Field(
+        None,
+        description="IP bytes of a full packet (default: of the scenario, at least 1500). Less "
+        "than two of them waiting are no reason to mark.",
     )
 
 

@@ -162,6 +162,7 @@ class Scenario(ScenarioKeys):
             raise AckclockError(f"{self._source}{error}") from None
         for fields, room in zip(links, rooms, strict=True):
             fields["buffer"] = room
+            self._fill_queue(fields["queue"])
         canonical["bottleneck"], *canonical["links"] = links
         for name in ("flows", "sessions"):
             counted = [(fields, fields.pop("count")) for fields in canonical[name]]
@@ -171,6 +172,13 @@ class Scenario(ScenarioKeys):
                 for each in [self._resolve_connection(fields)] * count
             ]
         return _core.canonical(json.dumps(canonical))
+
+    def _fill_queue(self, queue: dict[str, Any] | str) -> None:
+        """Sizes of a full packet that the queue's table leaves open."""
+        for parameters in queue.values() if isinstance(queue, dict) else ():
+            for key, value in parameters.items():
+                if value is None:
+                    parameters[key] = max(1500, self.mss + HEADER_BYTES)
 
     def _resolve_connection(self, fields: dict[str, Any]) -> dict[str, Any]:
         """A flow or session as in the canonical form."""

@@ -21,8 +21,8 @@ parameters! {
         /// Time for which the sojourn time must stay above the target before the first drop:
         /// about the largest usual round-trip time (RFC 8289, section 4.2).
         interval_ns: u64 = 100_000_000 in 10_000..=100_000_000_000,
-        /// IP bytes of a full packet. CoDel never drops while no more than this waits behind a
-        /// packet (RFC 8289, section 5.5).
+        /// IP bytes of a full packet (default: of the scenario, at least 1500). CoDel never drops
+        /// while no more than this waits behind a packet (RFC 8289, section 5.5).
         mtu_bytes: u64 = 1500 in 64..=65_535,
         /// Mark ECN-capable packets instead of dropping them. Linux's default.
         ecn: bool = false,

@@ -37,7 +37,8 @@ parameters! {
         step_ns: u64 = 1_000_000 in 0..=1_000_000_000,
         /// Share of the link that the classic queue gets at least, percent. Linux's default.
         classic_share_percent: u64 = 10 in 0..=100,
-        /// IP bytes of a full packet. Less than two of them waiting are no reason to mark.
+        /// IP bytes of a full packet (default: of the scenario, at least 1500). Less than two of
+        /// them waiting are no reason to mark.
         mtu_bytes: u64 = 1500 in 64..=65_535,
     }
 }

@@ -23,10 +23,11 @@ parameters! {
         /// Time for which the sojourn time must stay above the target before the first drop
         /// (RFC 8290, section 5.2.1).
         interval_ns: u64 = 100_000_000 in 10_000..=100_000_000_000,
-        /// IP bytes that a flow may send in its turn. The RFC's 1514 (section 5.2.4) counts the
-        /// Ethernet header of one full packet.
+        /// IP bytes that a flow may send in its turn (default: a full packet of the scenario, at
+        /// least 1500). The RFC's 1514 (section 5.2.4) counts the Ethernet header of one.
         quantum_bytes: u64 = 1500 in 256..=1_048_576,
-        /// IP bytes of a full packet. CoDel never drops while no more than this waits.
+        /// IP bytes of a full packet (default: of the scenario, at least 1500). CoDel never drops
+        /// while no more than this waits.
         mtu_bytes: u64 = 1500 in 64..=65_535,
         /// Mark ECN-capable packets instead of dropping them (RFC 8290, section 5.2.5).
         ecn: bool = true,

@@ -33,7 +33,8 @@ parameters! {
         /// How much a growing delay raises the probability at each update: per second of growth, in
         /// units of 1/16 (RFC 8033, section 4.2: 1 1/4 Hz).
         beta_16ths_hz: u64 = 20 in 0..=512,
-        /// IP bytes of a full packet. PIE drops nothing while less than two of them wait.
+        /// IP bytes of a full packet (default: of the scenario, at least 1500). PIE drops nothing
+        /// while less than two of them wait.
         mtu_bytes: u64 = 1500 in 64..=65_535,
         /// Mark ECN-capable packets instead of dropping them while the probability is at most 10 %
         /// (RFC 8033, section 5.1). Linux's default.
