@@ -62,7 +62,7 @@ bench-kernel: ## What BPF costs in the kernel: our CUBIC beside Linux's own; tel
 bench-emulator: build ## How well the kernel testbed's link keeps time, over rates (root)
 	$(BIN)/python scripts/bench_emulator.py
 
-docs-kernel: build ## Rewrite docs/kernel-vs-sim.md and kernel-figures.md (root, 90 minutes, resumes)
+docs-kernel: build ## Rewrite docs/kernel-vs-sim.md and kernel-figures.md (root, 2 hours, resumes)
 	$(BIN)/python scripts/kernel_vs_sim.py docs
 
 generate: build ## Rewrite what Rust declares: _core.pyi, docs/tables.md, docs/scenario.md (seconds)

@@ -26,21 +26,12 @@ CC_HOOK(u32, renoabe_ssthresh, struct sock *sk)
 
 	if (abe_is_for_mark(sk, abe->echoed))
 		return max((u32)((u64)cwnd * cc_param(sk, beta_ecn) / 1024), 2U);
-	return max(cwnd / 2, 2U);
+	return tcp_reno_ssthresh(sk);
 }
 
 CC_HOOK(void, renoabe_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 {
-	struct tcp_sock *tp = tcp_sk(sk);
-
-	if (!tcp_is_cwnd_limited(sk))
-		return;
-	if (tcp_in_slow_start(tp)) {
-		acked = tcp_slow_start(tp, acked);
-		if (!acked)
-			return;
-	}
-	tcp_cong_avoid_ai(tp, tp->snd_cwnd, acked);
+	tcp_reno_cong_avoid(sk, ack, acked);
 }
 
 CC_ALGORITHM(reno_abe, "standard TCP with ABE (RFC 8511): yields less to a mark than to a loss",

@@ -1,6 +1,6 @@
 """Compares the simulator with this machine's TCP stack: six scenarios, one figure of each paper.
 
-`python scripts/kernel_vs_sim.py DIRECTORY` (root, about 90 minutes) writes the pages
+`python scripts/kernel_vs_sim.py DIRECTORY` (root, about 2 hours) writes the pages
 `kernel-vs-sim.md` and `kernel-figures.md` and their pictures. It keeps each kernel run in
 out/kernel-vs-sim and .ackclock/kernel, and does not repeat a kept run: delete these directories to
 measure anew.
