@@ -33,7 +33,7 @@ present() {
 	lint) cargo fmt --version >/dev/null 2>&1 && cargo clippy --version >/dev/null 2>&1 ;;
 	network) has ip && has unshare && has setpriv ;;
 	chromium) has chromium || has chromium-browser || has google-chrome ;;
-	clang | iperf3 | mmdebstrap | git) has "$1" ;;
+	clang | iperf3 | mmdebstrap | git | valgrind) has "$1" ;;
 	*) echo "require.sh does not know the tool $1" >&2; exit 2 ;;
 	esac
 }
