@@ -140,7 +140,8 @@ impl Counts {
         let too_many: Vec<String> = (self.measured.iter())
             .filter_map(|(name, count)| {
                 let known = self.known(name)?;
-                (*count > known * (1.0 + MARGIN)).then(|| format!("{name}: {count}, checked in {known}"))
+                (*count > known * (1.0 + MARGIN))
+                    .then(|| format!("{name}: {count}, checked in {known}"))
             })
             .collect();
         if too_many.is_empty() {
