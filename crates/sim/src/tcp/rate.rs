@@ -7,7 +7,7 @@
 //! [`sample`](RateSampler::sample) with the answer.
 
 use super::host::Host;
-use super::scoreboard::SentOrder;
+use super::scoreboard::{SentOrder, FIRST_CAPACITY};
 use super::Transmit;
 use ackclock_host::RateSample;
 
@@ -55,7 +55,7 @@ impl RateSampler {
     /// Makes a sampler; one that is not `wanted` does nothing.
     pub(super) fn new(wanted: bool) -> Self {
         Self {
-            sent: wanted.then(|| vec![Sent::default(); 1024]),
+            sent: wanted.then(|| vec![Sent::default(); FIRST_CAPACITY]),
             first_sent_us: 0,
         }
     }
@@ -86,8 +86,8 @@ impl RateSampler {
             first_sent_us: self.first_sent_us,
         };
         let end = burst.first + u64::from(burst.segments);
-        while end - una > ring.len() as u64 {
-            grow(ring, una, burst.first);
+        if end - una > ring.len() as u64 {
+            grow(ring, una, burst.first, end);
         }
         for segment in burst.first..end {
             let mask = ring.len() as u64 - 1;
@@ -162,13 +162,14 @@ impl RateSampler {
     }
 }
 
-/// Doubles the ring, which holds the segments from `una` to `end`.
+/// Makes room for the window from `una` to `end`, whose segments below `held` are in the ring.
 #[cold]
-fn grow(ring: &mut Vec<Sent>, una: u64, end: u64) {
-    let mut larger = vec![Sent::default(); ring.len() * 2];
-    for segment in una..end {
+fn grow(ring: &mut Vec<Sent>, una: u64, held: u64, end: u64) {
+    let capacity = ((end - una) as usize).next_power_of_two();
+    let mut larger = vec![Sent::default(); capacity];
+    for segment in una..held {
         let at = |len: usize| (segment & (len as u64 - 1)) as usize;
-        larger[at(ring.len() * 2)] = ring[at(ring.len())];
+        larger[at(capacity)] = ring[at(ring.len())];
     }
     *ring = larger;
 }

@@ -14,17 +14,57 @@ use std::collections::VecDeque;
 
 const NS_PER_MS: u64 = 1_000_000;
 
-const SACKED: u8 = 1;
-const LOST: u8 = 2;
+const SACKED: u64 = 1;
+const LOST: u64 = 2;
 /// A retransmission of the segment is in flight.
-const RETRANS: u8 = 4;
+const RETRANS: u64 = 4;
 /// The segment was retransmitted at least once.
-const EVER_RETRANS: u8 = 8;
+const EVER_RETRANS: u64 = 8;
 /// The application has marked the segment with PSH. It keeps the mark if it is sent again.
-const PUSHED: u8 = 16;
+const PUSHED: u64 = 16;
 /// A packet of the retransmission queue ends with the segment: it left as the end of a burst, or a
 /// SACK or a retransmission has split its packet here.
-const ENDS: u8 = 32;
+const ENDS: u64 = 32;
+const FLAG_BITS: u32 = 6;
+/// How many segments a new ring holds. Most flows among thousands need no more.
+pub(super) const FIRST_CAPACITY: usize = 16;
+
+/// When a segment was last sent, and its flags below: a window of n segments takes 8 n bytes.
+#[derive(Clone, Copy, Debug, Default)]
+struct Slot(u64);
+
+impl Slot {
+    #[inline]
+    fn new(sent_ns: u64) -> Self {
+        debug_assert_eq!(sent_ns >> (u64::BITS - FLAG_BITS), 0);
+        Self(sent_ns << FLAG_BITS)
+    }
+
+    #[inline]
+    fn sent_ns(self) -> u64 {
+        self.0 >> FLAG_BITS
+    }
+
+    #[inline]
+    fn flags(self) -> u64 {
+        self.0 & ((1 << FLAG_BITS) - 1)
+    }
+
+    #[inline]
+    fn has(self, flags: u64) -> bool {
+        self.0 & flags != 0
+    }
+
+    #[inline]
+    fn add(&mut self, flags: u64) {
+        self.0 |= flags;
+    }
+
+    #[inline]
+    fn remove(&mut self, flags: u64) {
+        self.0 &= !flags;
+    }
+}
 
 /// Identifies a transmission: (time, segment), in the order of sending.
 pub(super) type SentOrder = (u64, u64);
@@ -92,9 +132,8 @@ struct Retransmission {
 pub(super) struct Scoreboard {
     una: u64,
     nxt: u64,
-    /// Rings indexed by segment & mask.
-    sent_ns: Vec<u64>,
-    flags: Vec<u8>,
+    /// A ring indexed by segment & mask.
+    slots: Vec<Slot>,
     mask: u64,
     sacked: RangeSet,
     /// The SACK blocks of the ACK before (`recv_sack_cache`).
@@ -113,13 +152,11 @@ pub(super) struct Scoreboard {
 impl Scoreboard {
     /// Makes an empty window.
     pub(super) fn new() -> Self {
-        let capacity = 1024;
         Self {
             una: 0,
             nxt: 0,
-            sent_ns: vec![0; capacity],
-            flags: vec![0; capacity],
-            mask: capacity as u64 - 1,
+            slots: vec![Slot::default(); FIRST_CAPACITY],
+            mask: FIRST_CAPACITY as u64 - 1,
             sacked: RangeSet::default(),
             last_blocks: [(0, 0); 3],
             clean_from: 0,
@@ -142,21 +179,21 @@ impl Scoreboard {
         self.nxt
     }
 
-    /// When this segment of the window was last sent.
+    /// What is known of this segment of the window.
     #[inline]
-    fn sent_ns(&self, segment: u64) -> u64 {
-        self.sent_ns[(segment & self.mask) as usize]
+    fn slot(&self, segment: u64) -> Slot {
+        self.slots[(segment & self.mask) as usize]
+    }
+
+    #[inline]
+    fn slot_mut(&mut self, segment: u64) -> &mut Slot {
+        &mut self.slots[(segment & self.mask) as usize]
     }
 
     /// When the first unacknowledged segment was last sent.
     #[inline]
     pub(super) fn head_sent_ns(&self) -> u64 {
-        self.sent_ns(self.una)
-    }
-
-    #[inline]
-    fn flags(&mut self, segment: u64) -> &mut u8 {
-        &mut self.flags[(segment & self.mask) as usize]
+        self.slot(self.una).sent_ns()
     }
 
     /// Sends `segments` new segments. `pushed`: the application has marked their end with PSH; else
@@ -171,15 +208,14 @@ impl Scoreboard {
     ) -> Transmit {
         let first = self.nxt;
         self.nxt += u64::from(segments);
-        while self.nxt - self.una > self.sent_ns.len() as u64 {
-            self.grow();
+        if self.nxt - self.una > self.slots.len() as u64 {
+            self.grow(first);
         }
         for segment in first..self.nxt {
-            let index = (segment & self.mask) as usize;
-            self.sent_ns[index] = now_ns;
-            self.flags[index] = 0;
+            *self.slot_mut(segment) = Slot::new(now_ns);
         }
-        *self.flags(self.nxt - 1) = if pushed { PUSHED | ENDS } else { ENDS };
+        let ends = if pushed { PUSHED | ENDS } else { ENDS };
+        self.slot_mut(self.nxt - 1).add(ends);
         counts.sent(segments);
         Transmit {
             first,
@@ -189,18 +225,15 @@ impl Scoreboard {
         }
     }
 
+    /// Makes room for the window, whose segments below `end` are in the ring.
     #[cold]
-    fn grow(&mut self) {
-        let capacity = self.sent_ns.len() * 2;
-        let mask = capacity as u64 - 1;
-        let (mut sent_ns, mut flags) = (vec![0; capacity], vec![0; capacity]);
-        let held = self.una + self.sent_ns.len() as u64;
-        for segment in self.una..held {
-            let (old, new) = ((segment & self.mask) as usize, (segment & mask) as usize);
-            sent_ns[new] = self.sent_ns[old];
-            flags[new] = self.flags[old];
+    fn grow(&mut self, end: u64) {
+        let capacity = (self.nxt - self.una).next_power_of_two();
+        let mut slots = vec![Slot::default(); capacity as usize];
+        for segment in self.una..end {
+            slots[(segment & (capacity - 1)) as usize] = self.slot(segment);
         }
-        (self.sent_ns, self.flags, self.mask) = (sent_ns, flags, mask);
+        (self.slots, self.mask) = (slots, capacity - 1);
     }
 
     /// Whether no segment of the window was ever SACKed, lost or retransmitted.
@@ -219,11 +252,11 @@ impl Scoreboard {
         delivery: &mut Delivery,
     ) {
         debug_assert!(self.una < ack && ack <= self.nxt && self.is_clean());
-        let (acked, last) = ((ack - self.una) as u32, self.sent_ns(ack - 1));
+        let (acked, last) = ((ack - self.una) as u32, self.slot(ack - 1).sent_ns());
         counts.acknowledged(acked);
         counts.delivered(acked);
         delivery.acked = acked;
-        delivery.acked_sent_ns = Some((self.sent_ns(self.una), last));
+        delivery.acked_sent_ns = Some((self.head_sent_ns(), last));
         delivery.original_delivered = self.una < high_seq;
         delivery.deliver((last, ack - 1), false);
         self.una = ack;
@@ -244,8 +277,9 @@ impl Scoreboard {
         delivery.acked = (ack - self.una) as u32;
         counts.acknowledged(delivery.acked);
         for segment in self.una..ack {
-            let sent_ns = self.sent_ns(segment);
-            let flags = std::mem::take(self.flags(segment));
+            let slot = self.slot_mut(segment);
+            let (sent_ns, flags) = (slot.sent_ns(), slot.flags());
+            slot.remove(flags);
             if flags & EVER_RETRANS != 0 {
                 counts.no_longer_retransmitted(flags & RETRANS != 0);
                 delivery.retransmitted_acked = true;
@@ -303,15 +337,15 @@ impl Scoreboard {
         self.clean_from = self.clean_from.max(block.1);
         // `tcp_match_skb_to_sack`
         if block.0 > self.una {
-            *self.flags(block.0 - 1) |= ENDS;
+            self.slot_mut(block.0 - 1).add(ENDS);
         }
-        *self.flags(block.1 - 1) |= ENDS;
+        self.slot_mut(block.1 - 1).add(ENDS);
         let highest = self.sacked.end();
-        let (mask, flags, sent) = (self.mask, &mut self.flags, &self.sent_ns);
+        let (mask, slots) = (self.mask, &mut self.slots);
         self.sacked.insert(block, |(start, end)| {
             for segment in start..end {
-                let index = (segment & mask) as usize;
-                let (sent_ns, old) = (sent[index], flags[index]);
+                let slot = &mut slots[(segment & mask) as usize];
+                let (sent_ns, old) = (slot.sent_ns(), slot.flags());
                 debug_assert_eq!(old & SACKED, 0);
                 if old & EVER_RETRANS == 0 {
                     let first = delivery.sacked_sent_ns.map_or(sent_ns, |(first, _)| first);
@@ -321,7 +355,8 @@ impl Scoreboard {
                 }
                 counts.no_longer_lost(old & LOST != 0);
                 counts.no_longer_retransmitted(old & RETRANS != 0);
-                flags[index] = (old & (EVER_RETRANS | PUSHED | ENDS)) | SACKED;
+                slot.remove(LOST | RETRANS);
+                slot.add(SACKED);
                 counts.sacked();
                 counts.delivered(1);
                 delivery.data_sacked = true;
@@ -332,19 +367,21 @@ impl Scoreboard {
 
     /// Whether this segment of the window was ever retransmitted.
     pub(super) fn ever_retransmitted(&self, segment: u64) -> bool {
-        self.flags[(segment & self.mask) as usize] & EVER_RETRANS != 0
+        self.slot(segment).has(EVER_RETRANS)
     }
 
     fn mark_lost(&mut self, counts: &mut Counts<'_>, segment: u64) {
-        let flags = self.flags(segment);
-        debug_assert_eq!(*flags & SACKED, 0);
-        if *flags & (LOST | RETRANS) == LOST {
+        let slot = self.slot_mut(segment);
+        let flags = slot.flags();
+        debug_assert_eq!(flags & SACKED, 0);
+        slot.remove(RETRANS);
+        slot.add(LOST);
+        if flags & (LOST | RETRANS) == LOST {
             self.retransmit_hint = self.retransmit_hint.min(segment);
             return;
         }
-        counts.no_longer_retransmitted(*flags & RETRANS != 0);
-        counts.lost(*flags & LOST != 0);
-        *flags = (*flags & (EVER_RETRANS | PUSHED | ENDS)) | LOST;
+        counts.no_longer_retransmitted(flags & RETRANS != 0);
+        counts.lost(flags & LOST != 0);
         self.clean_from = self.clean_from.max(segment + 1);
         self.retransmit_hint = self.retransmit_hint.min(segment);
         self.lost_end = self.lost_end.max(segment + 1);
@@ -357,9 +394,9 @@ impl Scoreboard {
         self.judged = self.judged.max(self.una);
         while self.judged < self.nxt {
             let segment = self.judged;
-            let (sent_ns, flags) = (self.sent_ns(segment), *self.flags(segment));
-            if flags & (SACKED | LOST | EVER_RETRANS) == 0 {
-                if !verdict((sent_ns, segment), segment + u64::from(REORDERING)) {
+            let slot = self.slot(segment);
+            if !slot.has(SACKED | LOST | EVER_RETRANS) {
+                if !verdict((slot.sent_ns(), segment), segment + u64::from(REORDERING)) {
                     break;
                 }
                 self.mark_lost(counts, segment);
@@ -372,11 +409,11 @@ impl Scoreboard {
             nxt,
         }) = self.retransmissions.front()
         {
-            let flags = *self.flags(segment);
+            let slot = self.slot(segment);
             let stale = segment < self.una
-                || flags & SACKED != 0
-                || flags & (LOST | RETRANS) == LOST
-                || self.sent_ns(segment) != sent_ns;
+                || slot.has(SACKED)
+                || slot.flags() & (LOST | RETRANS) == LOST
+                || slot.sent_ns() != sent_ns;
             if !stale {
                 if !verdict((sent_ns, segment), nxt) {
                     break;
@@ -409,13 +446,15 @@ impl Scoreboard {
             return None;
         }
         let unanswered = |segment: u64| {
-            let flags = self.flags[(segment & self.mask) as usize];
-            flags & (SACKED | LOST) == 0 || flags & RETRANS != 0
+            let slot = self.slot(segment);
+            !slot.has(SACKED | LOST) || slot.has(RETRANS)
         };
         (self.judged..self.nxt)
             .rev()
-            .filter(|&segment| unanswered(segment) && (self.sent_ns(segment), segment) < newest)
-            .map(|segment| lost_at_ns(self.sent_ns(segment)))
+            .filter(|&segment| unanswered(segment))
+            .map(|segment| (self.slot(segment).sent_ns(), segment))
+            .filter(|&sent| sent < newest)
+            .map(|(sent_ns, _)| lost_at_ns(sent_ns))
             .chain(
                 self.retransmissions
                     .iter()
@@ -440,8 +479,8 @@ impl Scoreboard {
     /// sent too recently. The head is always lost.
     pub(super) fn mark_all_lost(&mut self, mut counts: Counts<'_>, spare: impl Fn(u64) -> bool) {
         for segment in self.una..self.nxt {
-            let flags = *self.flags(segment);
-            if flags & SACKED == 0 && (segment == self.una || !spare(self.sent_ns(segment))) {
+            let slot = self.slot(segment);
+            if !slot.has(SACKED) && (segment == self.una || !spare(slot.sent_ns())) {
                 self.mark_lost(&mut counts, segment);
             }
         }
@@ -450,7 +489,7 @@ impl Scoreboard {
     /// Removes every loss mark: there was no loss.
     pub(super) fn unmark_lost(&mut self, mut counts: Counts<'_>) {
         for segment in self.una..self.lost_end.min(self.nxt).max(self.una) {
-            *self.flags(segment) &= !LOST;
+            self.slot_mut(segment).remove(LOST);
         }
         counts.none_lost();
         self.judged = self.una;
@@ -472,8 +511,8 @@ impl Scoreboard {
             return None;
         }
         let mut segment = self.retransmit_hint.max(self.una);
-        let waiting = |flags: u8| flags & (SACKED | LOST | RETRANS) == LOST;
-        while segment < self.lost_end && !waiting(*self.flags(segment)) {
+        let waiting = |slot: Slot| slot.flags() & (SACKED | LOST | RETRANS) == LOST;
+        while segment < self.lost_end && !waiting(self.slot(segment)) {
             segment += 1;
         }
         let first = segment;
@@ -481,11 +520,11 @@ impl Scoreboard {
         while segment < self.lost_end
             && segment - first < u64::from(limit)
             && !ends
-            && waiting(*self.flags(segment))
+            && waiting(self.slot(segment))
         {
             self.resend(&mut counts, now_ns, segment);
-            *self.flags(segment) |= RETRANS;
-            ends = *self.flags(segment) & ENDS != 0;
+            self.slot_mut(segment).add(RETRANS);
+            ends = self.slot(segment).has(ENDS);
             counts.retransmitted();
             segment += 1;
         }
@@ -495,12 +534,12 @@ impl Scoreboard {
 
     /// A burst of retransmissions: a packet of its own from now on.
     fn resent(&mut self, first: u64, end: u64) -> Transmit {
-        let flags = self.flags(end - 1);
-        *flags |= ENDS;
+        let last = self.slot_mut(end - 1);
+        last.add(ENDS);
         Transmit {
             first,
             segments: (end - first) as u32,
-            pushed: end - first > 1 || *flags & PUSHED != 0,
+            pushed: end - first > 1 || last.has(PUSHED),
             marks: Marks::default(),
         }
     }
@@ -513,7 +552,7 @@ impl Scoreboard {
     ) -> Option<Transmit> {
         let last = self.nxt.checked_sub(1).filter(|&last| last >= self.una)?;
         if last > self.una {
-            *self.flags(last - 1) |= ENDS;
+            self.slot_mut(last - 1).add(ENDS);
         }
         self.resend(&mut counts, now_ns, last);
         Some(self.resent(last, last + 1))
@@ -523,28 +562,29 @@ impl Scoreboard {
     pub(super) fn retransmit_head(&mut self, mut counts: Counts<'_>, now_ns: u64) -> Transmit {
         let first = self.una;
         self.resend(&mut counts, now_ns, first);
-        *self.flags(first) |= RETRANS;
+        self.slot_mut(first).add(RETRANS);
         counts.retransmitted();
         Transmit {
             first,
             segments: 1,
-            pushed: *self.flags(first) & PUSHED != 0,
+            pushed: self.slot(first).has(PUSHED),
             marks: Marks::default(),
         }
     }
 
     /// The retransmission of the head, if there was one, is no longer in flight.
     pub(super) fn forget_head_retransmission(&mut self, mut counts: Counts<'_>) {
-        let flags = self.flags(self.una);
-        counts.no_longer_retransmitted(*flags & RETRANS != 0);
-        *flags &= !RETRANS;
+        let head = self.slot_mut(self.una);
+        counts.no_longer_retransmitted(head.has(RETRANS));
+        head.remove(RETRANS);
     }
 
     fn resend(&mut self, counts: &mut Counts<'_>, now_ns: u64, segment: u64) {
-        *self.flags(segment) |= EVER_RETRANS;
+        let slot = self.slot_mut(segment);
+        let flags = slot.flags() | EVER_RETRANS;
+        *slot = Slot::new(now_ns);
+        slot.add(flags);
         self.clean_from = self.clean_from.max(segment + 1);
-        let index = (segment & self.mask) as usize;
-        self.sent_ns[index] = now_ns;
         self.retransmissions.push_back(Retransmission {
             segment,
             sent_ns: now_ns,
@@ -556,9 +596,9 @@ impl Scoreboard {
     /// Recounts everything, slowly. Tests use it for assertions.
     #[cfg(debug_assertions)]
     pub(super) fn check(&self, tp: &ackclock_host::TcpSock) {
-        let count = |bit: u8| {
+        let count = |bit: u64| {
             (self.una..self.nxt)
-                .filter(|segment| self.flags[(segment & self.mask) as usize] & bit != 0)
+                .filter(|&segment| self.slot(segment).has(bit))
                 .count() as u32
         };
         assert_eq!(
@@ -570,8 +610,11 @@ impl Scoreboard {
         assert_eq!(tp.lost_out, count(LOST), "lost_out");
         assert_eq!(tp.retrans_out, count(RETRANS), "retrans_out");
         assert!(tp.sacked_out + tp.lost_out <= tp.packets_out);
-        assert!((self.clean_from.max(self.una)..self.nxt)
-            .all(|segment| self.flags[(segment & self.mask) as usize] & !(PUSHED | ENDS) == 0));
+        assert!((self.clean_from.max(self.una)..self.nxt).all(|segment| self
+            .slot(segment)
+            .flags()
+            & !(PUSHED | ENDS)
+            == 0));
     }
 }
 
