@@ -42,7 +42,8 @@ impl Run {
     }
 }
 
-/// `--simulate NAME SECONDS`: prints the packets, and on standard error what the run took.
+/// `--simulate NAME SECONDS`: prints the packets, and on standard error the hash of the run and
+/// what it took.
 fn simulate(name: &str, seconds: &str) -> Outcome<()> {
     let memory_bytes = resident_bytes("VmRSS:")?;
     let found = cases::all().into_iter().find(|case| case.name == name);
@@ -50,9 +51,10 @@ fn simulate(name: &str, seconds: &str) -> Outcome<()> {
     scenario.duration_ns = (seconds.parse::<f64>()? * 1e9) as u64;
     let clock = ThreadClock::current().ok_or("this thread has no clock")?;
     let before = clock.elapsed().unwrap_or_default();
-    let packets = run(&scenario, &Control::default())?.packets;
+    let result = run(&scenario, &Control::default())?;
     let processor = clock.elapsed().unwrap_or_default() - before;
-    println!("{packets}");
+    println!("{}", result.packets);
+    eprintln!("trace_hash: {:016x}", result.trace_hash);
     eprintln!("processor_ns: {}", processor.as_nanos());
     let memory_bytes = resident_bytes("VmHWM:")? - memory_bytes;
     eprintln!("memory_bytes: {memory_bytes}");
