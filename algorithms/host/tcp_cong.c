@@ -75,6 +75,14 @@ u32 tcp_reno_undo_cwnd(struct sock *sk)
 	return max(tcp_sk(sk)->snd_cwnd, tcp_sk(sk)->prior_cwnd);
 }
 
+/* The host sends it when the hook returns. Only a receiver's host looks; the last call counts. */
+void __tcp_send_ack(struct sock *sk, u32 rcv_nxt)
+{
+	sk->sk_host.acks = 1;
+	sk->sk_host.ack_ecn_flags = tcp_sk(sk)->ecn_flags;
+	sk->sk_host.ack_rcv_nxt = rcv_nxt;
+}
+
 /* xorshift64* (Marsaglia 2003, Vigna 2014): the same numbers on every machine. */
 u32 cc_random(struct sock *sk)
 {

@@ -64,6 +64,21 @@ static inline u8 tcp_ca_state(const struct sock *sk)
 	return BPF_CORE_READ_BITFIELD(inet_csk(sk), icsk_ca_state);
 }
 
+static inline void __tcp_send_ack(struct sock *sk, u32 rcv_nxt)
+{
+	bpf_tcp_send_ack(tcp_sk(sk), rcv_nxt);
+}
+
+/* A BPF program cannot change the hooks of a socket itself. The socket then also sends no ECT. */
+#define CC_SOL_TCP 6
+#define CC_TCP_CONGESTION 13
+static inline void cc_become_reno(struct sock *sk)
+{
+	char reno[] = "reno";
+
+	bpf_setsockopt(sk, CC_SOL_TCP, CC_TCP_CONGESTION, reno, sizeof(reno));
+}
+
 #define CC_HOOK(type, name, ...) SEC("struct_ops") type BPF_PROG(name, __VA_ARGS__)
 
 /* "?": loaded only if the algorithm has no undo_cwnd of its own. */
@@ -72,8 +87,6 @@ SEC("?struct_ops") u32 BPF_PROG(cc_default_undo_cwnd, struct sock *sk)
 	return tcp_reno_undo_cwnd(sk);
 }
 
-#define TCP_CONG_NON_RESTRICTED 1
-
 /* The loader writes another name where the kernel has one of its own. */
 #define CC_ALGORITHM(algorithm, summary, ...)                                           \
 	CC_CHECK_NAME(algorithm);                                                       \
@@ -81,8 +94,8 @@ SEC("?struct_ops") u32 BPF_PROG(cc_default_undo_cwnd, struct sock *sk)
 	_Pragma("clang diagnostic ignored \"-Winitializer-overrides\"")                 \
 	SEC(".struct_ops.link") struct tcp_congestion_ops cc_##algorithm = {            \
 		.undo_cwnd = cc_default_undo_cwnd,                                      \
-		__VA_ARGS__,                                                            \
 		.flags = TCP_CONG_NON_RESTRICTED,                                       \
+		__VA_ARGS__,                                                            \
 		.name = #algorithm,                                                     \
 	};                                                                              \
 	_Pragma("clang diagnostic pop")                                                 \

@@ -117,12 +117,15 @@ static inline struct inet_connection_sock *inet_csk(const struct sock *sk)
 #define inet_csk_ca(sk) ((cc_private *)inet_csk(sk)->icsk_ca_priv)
 
 /*
- * Each host defines, the first five being the kernel's own functions:
+ * Each host defines, the first six being the kernel's own functions:
  *	u32 tcp_slow_start(tp, acked)	grows cwnd; returns the ACKed packets left over
  *	void tcp_cong_avoid_ai(tp, w, acked)	grows cwnd by a packet per w ACKed
  *	u32 tcp_reno_ssthresh(sk)
  *	void tcp_reno_cong_avoid(sk, ack, acked)
  *	u32 tcp_reno_undo_cwnd(sk)
+ *	void __tcp_send_ack(sk, rcv_nxt)	at the receiver: sends an ACK with this number;
+ *					the simulator sends one per event, the last
+ *	void cc_become_reno(sk)		in init: there is no ECN, so the socket must be Reno
  *	cc_param(sk, name)		a parameter
  *	u32 tcp_jiffies32(sk)		now, in ticks of 1/cc_hz(sk) s, wrapping
  *	u32 cc_hz(sk)			ticks per second (HZ)
@@ -138,8 +141,11 @@ static inline struct inet_connection_sock *inet_csk(const struct sock *sk)
  * Without min_tso_segs a burst has at least 2 packets; without sndbuf_expand a send
  * buffer that grows has room for 2 windows. cong_control has its flag from Linux's
  * tcp_input.c (FLAG_*). The table at the top of crates/sim/src/tcp/host.rs says who
- * serves each hook and each field in the simulator. What the simulator does not
- * serve (CA_EVENT_ECN_*) it refuses by name.
+ * serves each hook and each field in the simulator.
+ *
+ * .flags = TCP_CONG_NEEDS_ECN is for algorithms like DCTCP: the connection uses ECN
+ * in any case, and the receiver runs the algorithm, too, and has CA_EVENT_ECN_*.
+ * As in Linux, .flags without TCP_CONG_NON_RESTRICTED leaves the algorithm to root.
  */
 
 /* Whole numbers only: 0.5 would be cut to 0 without a word. */

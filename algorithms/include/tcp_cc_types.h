@@ -46,8 +46,8 @@ enum tcp_ca_event {
 	CA_EVENT_CWND_RESTART = 1,	/* idle for an RTO or longer */
 	CA_EVENT_COMPLETE_CWR = 2,	/* CWR or Recovery ended */
 	CA_EVENT_LOSS = 3,		/* retransmission timeout */
-	CA_EVENT_ECN_NO_CE = 4,
-	CA_EVENT_ECN_IS_CE = 5,
+	CA_EVENT_ECN_NO_CE = 4,		/* at the receiver: data without a mark has arrived */
+	CA_EVENT_ECN_IS_CE = 5,		/* at the receiver: data with a mark has arrived */
 };
 
 /* The flags of in_ack_event. */
@@ -55,6 +55,28 @@ enum tcp_ca_ack_event_flags {
 	CA_ACK_SLOWPATH = 1 << 0,
 	CA_ACK_WIN_UPDATE = 1 << 1,
 	CA_ACK_ECE = 1 << 2,
+};
+
+/* The .flags of CC_ALGORITHM. Without .flags an algorithm has the first. */
+enum {
+	TCP_CONG_NON_RESTRICTED = 1 << 0,	/* every user may choose it */
+	TCP_CONG_NEEDS_ECN = 1 << 1,	/* both ends use ECN, and the receiver has CA_EVENT_ECN_* */
+};
+
+/* Bits of ecn_flags. */
+enum {
+	TCP_ECN_OK = 1 << 0,		/* both ends have agreed to use ECN */
+	TCP_ECN_QUEUE_CWR = 1 << 1,	/* the next new packet carries CWR */
+	TCP_ECN_DEMAND_CWR = 1 << 2,	/* each ACK carries ECE */
+	TCP_ECN_SEEN = 1 << 3,		/* a packet that allows marks has arrived */
+};
+
+/* Bits of icsk_ack.pending. */
+enum {
+	ICSK_ACK_SCHED = 1 << 0,	/* an ACK is due for what has arrived */
+	ICSK_ACK_TIMER = 1 << 1,	/* it waits for the delayed-ACK timer */
+	ICSK_ACK_PUSHED = 1 << 2,	/* a segment had PSH */
+	ICSK_ACK_NOW = 1 << 4,		/* an ACK must leave now */
 };
 
 enum { SK_PACING_NONE = 0, SK_PACING_NEEDED = 1, SK_PACING_FQ = 2 };
@@ -76,8 +98,10 @@ struct cc_host {
 	u64 random;		/* state of the flow's xorshift generator, never 0 */
 	const u32 jiffies;	/* jiffies of HZ ticks since boot, wrapping */
 	const u32 hz;		/* ticks per second */
-	const u32 era;		/* enum cc_era: which kernel's helpers to be */
-	const u32 reserved;
+	const u16 era;		/* enum cc_era: which kernel's helpers to be */
+	u8 acks;		/* __tcp_send_ack was called, */
+	u8 ack_ecn_flags;	/* with these flags, */
+	u32 ack_rcv_nxt;	/* for this rcv_nxt */
 };
 #endif
 
@@ -102,6 +126,9 @@ struct inet_connection_sock {
 #else
 	const u8 icsk_ca_state;	/* enum tcp_ca_state */
 #endif
+	struct {
+		u8 pending;	/* ICSK_ACK_*; what this end will acknowledge */
+	} icsk_ack;
 	u64 icsk_ca_priv[ICSK_CA_PRIV_WORDS];
 #ifndef __bpf__
 	const u64 icsk_guard;	/* shows whether something wrote beyond the private state */
@@ -144,6 +171,8 @@ struct tcp_sock {
 	struct minmax rtt_min;		/* least RTT of the last 5 minutes, us */
 	const u32 lsndtime;		/* jiffies of the last data packet sent */
 	const u32 mss_cache;		/* bytes of payload in a full packet */
+	const u32 delivered_ce;		/* of `delivered`, packets whose ACK had ECE */
+	const u32 rcv_nxt;		/* next byte that this end expects, wrapping */
 	u32 app_limited;		/* limited until delivered exceeds this; 0: not limited */
 	u8 ecn_flags;			/* TCP_ECN_*; 0: the connection has no ECN */
 #ifdef __bpf__

@@ -23,6 +23,7 @@ ALGORITHMS = {
     "cubic_fc": Style("#D55E00", "^", "Cubic-FC"),
     "cubic_abe": Style("#56B4E9", "8", "CUBIC with ABE"),
     "reno_abe": Style("#CC79A7", "8", "Reno with ABE"),
+    "dctcp": Style("#0072B2", "8", "DCTCP"),
     "bic": Style("#56B4E9", "o", "BIC"),
     "highspeed": Style("#E69F00", "v", "HighSpeed TCP"),
     "scalable": Style("#009E73", "<", "Scalable TCP"),

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use crate::configure::{parse_settings, Configured};
 use crate::library::Loaded;
 use crate::module::{self, Module};
-use crate::sock::TcpCongestionOps;
+use crate::sock::{TcpCongestionOps, TCP_CONG_NEEDS_ECN, TCP_CONG_NON_RESTRICTED};
 use crate::source::Source;
 use crate::{compile, AlgorithmError};
 
@@ -41,13 +41,8 @@ pub struct Preset {
     pub doc: String,
 }
 
-/// Events of the receiver's socket. Built-in algorithms use none of them.
-pub const RECEIVER_EVENTS: [&str; 2] = ["CA_EVENT_ECN_NO_CE", "CA_EVENT_ECN_IS_CE"];
 /// The member of `ack_sample` that costs a host some work. Built-in algorithms do not use it.
 pub(crate) const IN_FLIGHT: &str = "in_flight";
-
-/// Which of these words a file has, and where.
-pub(crate) type Uses = Vec<(&'static str, String)>;
 
 /// A congestion-control algorithm, built in or compiled from a user's file.
 ///
@@ -65,7 +60,7 @@ struct Inner {
     ops: TcpCongestionOps,
     fingerprint: u64,
     sources: Vec<Source>,
-    uses: Uses,
+    uses_in_flight: bool,
     /// Holds the code that `ops` points to; `None` for built-in algorithms.
     library: Option<Loaded>,
 }
@@ -86,14 +81,7 @@ impl Algorithm {
                     // SAFETY: build.rs compiled that symbol from a file whose
                     // CC_ALGORITHM defines it, into this very program.
                     unsafe {
-                        Self::from_module(
-                            module,
-                            path,
-                            vec![source],
-                            fingerprint,
-                            Uses::new(),
-                            None,
-                        )
+                        Self::from_module(module, path, vec![source], fingerprint, false, None)
                     }
                     .unwrap_or_else(|error| panic!("built-in algorithm: {error}"))
                 })
@@ -200,12 +188,6 @@ impl Algorithm {
         &self.0.sources
     }
 
-    /// Where the code has this word of [`RECEIVER_EVENTS`], `my_cc.c:12`; `None` if it does not have it.
-    pub fn uses(&self, word: &str) -> Option<&str> {
-        let found = self.0.uses.iter().find(|(used, _)| *used == word);
-        found.map(|(_, place)| place.as_str())
-    }
-
     /// Does it set the window and the pacing rate itself, on every ACK?
     pub fn has_cong_control(&self) -> bool {
         self.0.ops.cong_control.is_some()
@@ -214,7 +196,13 @@ impl Algorithm {
     /// Does it read what a host must keep of each packet: the delivery rate, or `in_flight` of an
     /// `ack_sample`?
     pub fn reads_delivery_rate(&self) -> bool {
-        self.has_cong_control() || self.uses(IN_FLIGHT).is_some()
+        self.has_cong_control() || self.0.uses_in_flight
+    }
+
+    /// Do its connections use ECN whether or not the user asks for it, and does the receiver run
+    /// the algorithm, too (`TCP_CONG_NEEDS_ECN`)?
+    pub fn needs_ecn(&self) -> bool {
+        self.0.ops.flags & TCP_CONG_NEEDS_ECN != 0
     }
 
     /// Is it one of [`all`](Self::all), rather than a user's file?
@@ -234,7 +222,7 @@ impl Algorithm {
         source_path: &str,
         sources: Vec<Source>,
         fingerprint: u64,
-        uses: Uses,
+        uses_in_flight: bool,
         library: Option<Loaded>,
     ) -> Result<Self, AlgorithmError> {
         // SAFETY: the caller's; `library` lives until the end of this function.
@@ -254,8 +242,11 @@ impl Algorithm {
             path: source_path.into(),
             problem: format!("CC_ALGORITHM does not take .{hook}: {fix}"),
         };
-        if declared.ops.flags != 0 {
-            return Err(ignored("flags", "the host sets it; remove it"));
+        if declared.ops.flags & !(TCP_CONG_NON_RESTRICTED | TCP_CONG_NEEDS_ECN) != 0 {
+            return Err(ignored(
+                "flags with other bits than TCP_CONG_NON_RESTRICTED and TCP_CONG_NEEDS_ECN",
+                "remove them",
+            ));
         }
         if declared.ops.name != [0; 16] {
             return Err(ignored("name", "its first argument is the name; remove it"));
@@ -272,7 +263,7 @@ impl Algorithm {
             ops: declared.ops,
             fingerprint,
             sources,
-            uses,
+            uses_in_flight,
             library,
         }));
         algorithm
@@ -355,7 +346,7 @@ pub(crate) fn fingerprint(sources: &[impl AsRef<str>]) -> u64 {
 }
 
 /// Algorithms of Linux that are not among the built-in ones.
-const IN_LINUX_ONLY: [&str; 5] = ["bbr", "cdg", "dctcp", "lp", "nv"];
+const IN_LINUX_ONLY: [&str; 4] = ["bbr", "cdg", "lp", "nv"];
 
 /// `; did you mean …?` if a known name is a near misspelling of what was written: one letter off,
 /// or two in a name of eight letters and more.

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use crate::sock::{
-    AckSample, CaEvent, CaState, CcHost, Era, InetConnectionSock, Minmax, MinmaxSample, RateSample,
-    Sock, TcpCongestionOps, TcpSock, ICSK_CA_PRIV_WORDS, TCP_INFINITE_SSTHRESH,
+    AckSample, CaEvent, CaState, CcHost, Era, IcskAck, InetConnectionSock, Minmax, MinmaxSample,
+    RateSample, Sock, TcpCongestionOps, TcpSock, ICSK_CA_PRIV_WORDS, TCP_INFINITE_SSTHRESH,
 };
 use crate::{crash, Algorithm, Configured};
 
@@ -89,8 +89,10 @@ impl CongestionControl {
                 random: splitmix64(host.random_seed),
                 jiffies: 0,
                 hz: host.hz,
-                era: host.era as u32,
-                reserved: 0,
+                era: host.era as u16,
+                acks: 0,
+                ack_ecn_flags: 0,
+                ack_rcv_nxt: 0,
             },
             sk_pacing_rate: u64::MAX,
             sk_pacing_status: 0,
@@ -101,6 +103,7 @@ impl CongestionControl {
                 sk: sock,
                 icsk_rto: host.hz,
                 icsk_ca_state: CaState::Open as u8,
+                icsk_ack: IcskAck::default(),
                 icsk_ca_priv: [0; ICSK_CA_PRIV_WORDS],
                 icsk_guard: GUARD,
             },
@@ -132,6 +135,8 @@ impl CongestionControl {
             },
             lsndtime: 0,
             mss_cache: host.mss_bytes,
+            delivered_ce: 0,
+            rcv_nxt: 0,
             app_limited: 0,
             ecn_flags: 0,
             is_cwnd_limited: 0,

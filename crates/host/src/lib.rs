@@ -42,7 +42,7 @@ pub mod sock;
 mod source;
 mod thread_clock;
 
-pub use algorithm::{Algorithm, Param, Preset, RECEIVER_EVENTS, SUPPORT};
+pub use algorithm::{Algorithm, Param, Preset, SUPPORT};
 pub use configure::Configured;
 pub use congestion_control::{CongestionControl, HostConfig};
 pub use error::AlgorithmError;

@@ -9,6 +9,20 @@ pub const ICSK_CA_PRIV_WORDS: usize = 13;
 /// `snd_ssthresh` before the first loss.
 pub const TCP_INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
 
+/// The .flags of `CC_ALGORITHM`.
+pub const TCP_CONG_NON_RESTRICTED: u32 = 1;
+pub const TCP_CONG_NEEDS_ECN: u32 = 1 << 1;
+/// Bits of `ecn_flags`.
+pub const TCP_ECN_OK: u8 = 1;
+pub const TCP_ECN_QUEUE_CWR: u8 = 1 << 1;
+pub const TCP_ECN_DEMAND_CWR: u8 = 1 << 2;
+pub const TCP_ECN_SEEN: u8 = 1 << 3;
+/// Bits of `icsk_ack.pending`.
+pub const ICSK_ACK_SCHED: u8 = 1;
+pub const ICSK_ACK_TIMER: u8 = 1 << 1;
+pub const ICSK_ACK_PUSHED: u8 = 1 << 2;
+pub const ICSK_ACK_NOW: u8 = 1 << 4;
+
 /// `enum tcp_ca_state`.
 #[repr(u8)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -33,7 +47,7 @@ pub enum CaEvent {
 }
 
 /// Which kernel's helpers (`tcp_slow_start`, `tcp_cong_avoid_ai`) the host is.
-#[repr(u32)]
+#[repr(u16)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Era {
     /// Linux 2.6: one segment per ACK, `cwnd <= ssthresh` is slow start.
@@ -49,8 +63,10 @@ pub struct CcHost {
     pub random: u64,
     pub jiffies: u32,
     pub hz: u32,
-    pub era: u32,
-    pub reserved: u32,
+    pub era: u16,
+    pub acks: u8,
+    pub ack_ecn_flags: u8,
+    pub ack_rcv_nxt: u32,
 }
 
 #[repr(C)]
@@ -68,8 +84,15 @@ pub struct InetConnectionSock {
     pub sk: Sock,
     pub icsk_rto: u32,
     pub icsk_ca_state: u8,
+    pub icsk_ack: IcskAck,
     pub icsk_ca_priv: [u64; ICSK_CA_PRIV_WORDS],
     pub icsk_guard: u64,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct IcskAck {
+    pub pending: u8,
 }
 
 #[repr(C)]
@@ -113,6 +136,8 @@ pub struct TcpSock {
     pub rtt_min: Minmax,
     pub lsndtime: u32,
     pub mss_cache: u32,
+    pub delivered_ce: u32,
+    pub rcv_nxt: u32,
     pub app_limited: u32,
     pub ecn_flags: u8,
     pub is_cwnd_limited: u8,

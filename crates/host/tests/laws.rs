@@ -33,7 +33,8 @@ fn law(spec: &str) -> Law {
             (Curve, |w| 0.8 * w)
         }
         ("cubic" | "cubic_abe" | "cubic_fc" | "square_ff", _) => (Curve, |w| 0.7 * w),
-        ("reno" | "reno_abe" | "westwood" | "constant_rate" | "hrf", _) => {
+        // Without ECN.
+        ("reno" | "reno_abe" | "dctcp" | "westwood" | "constant_rate" | "hrf", _) => {
             (PerAck(|_, _| 1.0), half)
         }
         ("vegas", _) => (PerRtt(|_| 1.0), half),

@@ -24,7 +24,7 @@ use ackclock_host::Snapshot;
 use ackclock_net::impair::EveryNth;
 use ackclock_net::link::Predicted;
 use ackclock_net::network::Network;
-use ackclock_net::queue::{Cause, Ecn};
+use ackclock_net::queue::Cause;
 use ackclock_net::schedule::{Schedule, NEVER};
 use evented::{Header, Segment};
 use std::sync::atomic::Ordering;
@@ -345,8 +345,8 @@ impl<'a> Dumbbell<'a> {
         };
         let bytes = ACK_BYTES + option;
         let Path::Predicted { links, .. } = &mut self.path else {
-            let header = Header::Ack(ack);
-            self.send(element, now_ns, route, bytes, Ecn::NotEct, header);
+            let (field, header) = (flow.control_field(), Header::Ack(ack));
+            self.send(element, now_ns, route, bytes, field, header);
             return;
         };
         match links[route].enqueue(now_ns, bytes) {
@@ -389,14 +389,8 @@ impl<'a> Dumbbell<'a> {
             if let Path::Predicted { links, .. } = &mut self.path {
                 let _ = links[way.data].enqueue(now_ns, ACK_BYTES);
             } else {
-                self.send(
-                    element,
-                    now_ns,
-                    way.data,
-                    ACK_BYTES,
-                    Ecn::NotEct,
-                    Header::Established,
-                );
+                let (field, header) = (flow.control_field(), Header::Established);
+                self.send(element, now_ns, way.data, ACK_BYTES, field, header);
             }
             self.record_event(element, now_ns, EventKind::Established, None);
             self.stop_if_due(element, now_ns);
@@ -410,14 +404,8 @@ impl<'a> Dumbbell<'a> {
                 return Ok(());
             };
             let Path::Predicted { links, .. } = &mut self.path else {
-                self.send(
-                    element,
-                    now_ns,
-                    route,
-                    SYN_BYTES,
-                    Ecn::NotEct,
-                    Header::SynAck,
-                );
+                let field = flow.control_field();
+                self.send(element, now_ns, route, SYN_BYTES, field, Header::SynAck);
                 return Ok(());
             };
             match links[route].enqueue(now_ns, SYN_BYTES) {
@@ -435,8 +423,8 @@ impl<'a> Dumbbell<'a> {
             *syn_sent_ns = now_ns;
         }
         let Path::Predicted { links, .. } = &mut self.path else {
-            let header = Header::Syn { answered: first };
-            self.send(element, now_ns, way.data, SYN_BYTES, Ecn::NotEct, header);
+            let (field, header) = (flow.control_field(), Header::Syn { answered: first });
+            self.send(element, now_ns, way.data, SYN_BYTES, field, header);
             return Ok(());
         };
         match links[way.data].enqueue(now_ns, SYN_BYTES) {

@@ -9,7 +9,7 @@ use crate::tcp::{Ack, Clock, FlowLimits, Handshake, Receiver, Sender, Transmit};
 use crate::topology::Way;
 use ackclock_host::{Configured, CongestionControl, HostConfig, TCP_INFINITE_SSTHRESH};
 use ackclock_net::line::Line;
-use ackclock_net::queue::Tally;
+use ackclock_net::queue::{Ecn, Tally};
 use ackclock_net::rng::{Draw, Owner, Stream};
 use ackclock_net::schedule::NEVER;
 use std::collections::VecDeque;
@@ -141,11 +141,12 @@ impl Flow {
         };
         let stream = |draw| Stream::of(scenario.seed, owner, draw);
         let mss = u64::from(scenario.mss_bytes);
+        let ecn = flow.ecn || configured.algorithm().needs_ecn();
         let mut new = Self {
             number,
             session: session.map(Box::new),
             connection: 0,
-            phase: Phase::closed(NEVER, flow.ecn),
+            phase: Phase::closed(NEVER, ecn),
             configured,
             kernel: Kernel::of(scenario.profile),
             switches: Switches {
@@ -179,7 +180,7 @@ impl Flow {
             initial_ssthresh: flow
                 .initial_ssthresh_packets
                 .unwrap_or(TCP_INFINITE_SSTHRESH),
-            ecn: flow.ecn,
+            ecn,
             seeds: stream(Draw::Cc),
             // Hosts without noise tick at whole multiples of their tick.
             tick_phase_ns: match scenario.jitter_ns {
@@ -218,17 +219,37 @@ impl Flow {
     }
 
     /// The receiver of a connection that is established now.
-    pub(crate) fn accept(&self, scenario: &Scenario, ecn: bool) -> Receiver {
+    pub(crate) fn accept(&mut self, scenario: &Scenario, ecn: bool) -> Receiver {
         let clock = Clock::new(&self.kernel, scenario.hz, self.tick_phase_ns);
         let mut receiver = Receiver::new(&self.kernel, &self.switches, clock, self.rtt_ns);
         if ecn {
-            receiver.use_ecn();
+            let needed = self.needs_ecn();
+            receiver.use_ecn(needed.then(|| self.congestion_control(scenario)));
         }
         receiver
     }
 
-    pub(crate) fn establish(&mut self, scenario: &Scenario, handshake: Handshake) -> Sender {
-        let cc = CongestionControl::new(
+    /// Whether the algorithm asks for ECN, and runs at both ends.
+    pub(crate) fn needs_ecn(&self) -> bool {
+        self.configured.algorithm().needs_ecn()
+    }
+
+    /// The ECN field of the packets without new data that the hosts send now. Linux allows marks on
+    /// them only if the algorithm needs ECN (`tcp_ecn_send`).
+    pub(crate) fn control_field(&self) -> Ecn {
+        let agreed = match &self.phase {
+            Phase::Connecting { ecn, .. } => *ecn,
+            Phase::Open(connection) => connection.receiver.uses_ecn(),
+        };
+        if agreed && self.needs_ecn() {
+            Ecn::Ect0
+        } else {
+            Ecn::NotEct
+        }
+    }
+
+    fn congestion_control(&mut self, scenario: &Scenario) -> CongestionControl {
+        CongestionControl::new(
             &self.configured,
             HostConfig {
                 hz: scenario.hz,
@@ -238,7 +259,11 @@ impl Flow {
                 initial_cwnd: self.kernel.initial_cwnd(scenario.mss_bytes),
                 initial_ssthresh: self.initial_ssthresh,
             },
-        );
+        )
+    }
+
+    pub(crate) fn establish(&mut self, scenario: &Scenario, handshake: Handshake) -> Sender {
+        let cc = self.congestion_control(scenario);
         let limits = FlowLimits {
             segments: self.segments,
             receive_window: self.receive_window,
@@ -301,12 +326,16 @@ impl Flow {
         let Phase::Open(connection) = &mut self.phase else {
             return;
         };
+        let receiver = &mut connection.receiver;
         if self.ecn {
-            connection.receiver.note_marks(burst.marks_of(segment));
+            let (flags, marks) = ([pushed, last], burst.marks_of(segment));
+            let acks = receiver.handle_marked_segment(at_ns, segment, sent_ns, flags, marks);
+            for ack in acks.into_iter().flatten() {
+                self.answer(at_ns, ack);
+            }
+            return;
         }
-        let answer = connection
-            .receiver
-            .handle_segment(at_ns, segment, sent_ns, pushed, last);
+        let answer = receiver.handle_segment(at_ns, segment, sent_ns, pushed, last);
         if let Some(ack) = answer {
             self.answer(at_ns, ack);
         }

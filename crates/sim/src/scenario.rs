@@ -8,7 +8,7 @@ mod links;
 
 use crate::schema;
 use crate::topology::Topology;
-use ackclock_host::{Configured, Snapshot, RECEIVER_EVENTS};
+use ackclock_host::{Configured, Snapshot};
 use ackclock_net::link::Bottleneck;
 use ackclock_net::rng::{Draw, Owner, Stream};
 use schemars::JsonSchema;
@@ -460,8 +460,8 @@ impl Scenario {
         Ok(algorithms)
     }
 
-    /// As [`validate`](Self::validate), and refuses what the kernel gives an algorithm and the
-    /// simulator does not: events of the receiver, and `cong_control` on a kernel that did not have it.
+    /// As [`validate`](Self::validate), and refuses algorithms that need what an old kernel did not
+    /// have: `cong_control`, or ECN as today's Linux has it.
     ///
     /// # Errors
     /// The first field that cannot be simulated.
@@ -475,19 +475,12 @@ impl Scenario {
         for (name, flow) in flows.chain(sessions) {
             let field = format!("{name}.algorithm");
             let algorithm = algorithms[&flow.algorithm].algorithm();
-            for word in RECEIVER_EVENTS {
-                let place = algorithm.uses(word);
-                check(
-                    place.is_none(),
-                    &field,
-                    flow.algorithm.clone(),
-                    &format!(
-                        "{} uses {word}, an event of the receiver, and the simulator's receivers \
-                         have no algorithm; remove it, or run the file on the kernel (--on kernel)",
-                        place.unwrap_or_default()
-                    ),
-                )?;
-            }
+            check(
+                self.profile == Profile::Linux6 || !algorithm.needs_ecn(),
+                &field,
+                flow.algorithm.clone(),
+                "it needs ECN, which is modelled as in today's Linux; choose profile linux-6",
+            )?;
             check(
                 self.profile == Profile::Linux6 || !algorithm.has_cong_control(),
                 &field,

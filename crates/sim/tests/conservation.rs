@@ -46,6 +46,7 @@ fn flows() -> impl Strategy<Value = Flow> {
         "hrf",
         "cubic_abe",
         "reno_abe",
+        "dctcp",
     ]);
     (
         algorithms,
@@ -311,6 +312,9 @@ fn scenarios_on_a_dumbbell() -> impl Strategy<Value = Scenario> {
                 let in_sessions = sessions.iter_mut().map(|session| &mut session.flow);
                 for flow in flows.iter_mut().chain(in_sessions) {
                     flow.ecn &= profile == Profile::Linux6;
+                    if profile != Profile::Linux6 && flow.algorithm == "dctcp" {
+                        flow.algorithm = "reno".into();
+                    }
                 }
                 Scenario {
                     seed,

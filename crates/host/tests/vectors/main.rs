@@ -24,6 +24,21 @@ const EVERY: [(&str, Era); 4] = [
     ("large", Era::Linux2_6),
 ];
 
+/// Those of an algorithm that needs ECN, which old kernels did not have.
+const WITH_ECN: [(&str, Era); 3] = [
+    ("everything", Era::Linux6),
+    ("large", Era::Linux6),
+    ("marks", Era::Linux6),
+];
+
+fn scripts(algorithm: &Algorithm) -> &'static [(&'static str, Era)] {
+    if algorithm.needs_ecn() {
+        &WITH_ECN
+    } else {
+        &EVERY
+    }
+}
+
 /// A bottleneck, to make the script's RTTs and losses be like a network's.
 #[derive(Clone, Copy)]
 struct Bottleneck {
@@ -161,6 +176,47 @@ impl Script<'_> {
         self.step(Operation::Limit { packets });
     }
 
+    /// A window of ACKs, so many of which have ECE, and the round trip in which they have effect.
+    fn marked_round(&mut self, marks: u32) {
+        let rtt_us = self.path.rtt_us(self.window());
+        for _ in 0..marks {
+            let packets = 2;
+            self.step(Operation::Echo { packets, rtt_us });
+            self.wait(2 * self.path.packet_us);
+        }
+        self.round();
+        if marks > 0 {
+            self.step(Operation::Recovered);
+        }
+    }
+
+    /// 50 Mb/s and 40 ms: the queue marks much, less, nothing and all.
+    fn marks(&mut self) {
+        self.step(Operation::Start);
+        self.wait(40_000);
+        self.rounds(4);
+        for marks in [1, 0, 3, 0, 0, 12, 1, 1, 0, 5] {
+            self.marked_round(marks);
+        }
+        // Alpha falls to 0.
+        self.rounds(60);
+        for _ in 0..6 {
+            let all = self.window() / 2;
+            self.marked_round(all);
+        }
+        self.recovery();
+        self.rounds(3);
+        self.marked_round(2);
+        self.timeout(4);
+        self.marked_round(1);
+        self.step(Operation::Echo {
+            packets: 1,
+            rtt_us: 40_000,
+        });
+        self.step(Operation::Undo);
+        self.round();
+    }
+
     /// Congestion avoidance for so long, as one step, the window's ACKs evenly spread.
     fn avoid(&mut self, us: u32) {
         let window = self.window().max(2);
@@ -254,10 +310,9 @@ fn case(configured: &Configured, members: &[Member], era: Era, script: &str) -> 
         era,
         ..HostConfig::default()
     };
-    let (rtt_us, packet_us, buffer_packets) = if script == "everything" {
-        (40_000, 240, 80)
-    } else {
-        (200_000, 60, 1_600)
+    let (rtt_us, packet_us, buffer_packets) = match script {
+        "large" => (200_000, 60, 1_600),
+        _ => (40_000, 240, 80),
     };
     let mut flow = Script {
         sender: Sender::new(configured, host, EPOCH_US),
@@ -273,6 +328,7 @@ fn case(configured: &Configured, members: &[Member], era: Era, script: &str) -> 
     };
     match script {
         "everything" => flow.everything(),
+        "marks" => flow.marks(),
         _ => flow.large(),
     }
     let kernel = if era == Era::Linux6 {
@@ -330,7 +386,10 @@ fn vectors(algorithm: &Algorithm) -> String {
     }
     let cases: Vec<_> = distinct(algorithm)
         .iter()
-        .flat_map(|configured| EVERY.map(|(script, era)| case(configured, &members, era, script)))
+        .flat_map(|configured| {
+            let each = scripts(algorithm).iter();
+            each.map(|&(script, era)| case(configured, &members, era, script))
+        })
         .collect();
     write!(text, "],\n\"cases\":[\n{}]}}\n", cases.join(",\n")).unwrap();
     text
@@ -390,11 +449,11 @@ fn the_vectors_tell_presets_apart() {
         let members = algorithm_members(algorithm);
         let mut seen: Vec<(String, String)> = Vec::new();
         for configured in distinct(algorithm) {
-            let steps = |(script, era)| {
+            let steps = |&(script, era): &(&str, Era)| {
                 let case = case(&configured, &members, era, script);
                 case.split_once("\"steps\"").unwrap().1.to_string()
             };
-            let steps: String = EVERY.into_iter().map(steps).collect();
+            let steps: String = scripts(algorithm).iter().map(steps).collect();
             let spec = configured.spec().to_string();
             let same = seen.iter().find(|(_, known)| *known == steps);
             assert!(same.is_none(), "{spec} does what {} does", same.unwrap().0);

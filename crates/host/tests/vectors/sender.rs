@@ -2,10 +2,13 @@
 
 use std::fmt;
 
-use ackclock_host::{AckSample, CaEvent, CaState, Configured, CongestionControl, Era, HostConfig};
+use ackclock_host::{
+    AckSample, CaEvent, CaState, Configured, CongestionControl, Era, HostConfig, TCP_ECN_OK,
+};
 
 const CA_ACK_SLOWPATH: u32 = 1;
 const CA_ACK_WIN_UPDATE: u32 = 2;
+const CA_ACK_ECE: u32 = 4;
 
 #[derive(Clone, Copy)]
 pub enum Operation {
@@ -16,6 +19,11 @@ pub enum Operation {
         rtt_us: u32,
         count: u32,
         gap_us: u32,
+    },
+    /// An ACK with ECE.
+    Echo {
+        packets: u32,
+        rtt_us: u32,
     },
     /// `count` duplicate ACKs.
     Dupack {
@@ -49,7 +57,11 @@ impl Sender {
             limit_packets: 0,
         };
         sender.set_clock(at_us);
-        sender.cc.tp_mut().is_cwnd_limited = 1;
+        let tp = sender.cc.tp_mut();
+        tp.is_cwnd_limited = 1;
+        if configured.algorithm().needs_ecn() {
+            tp.ecn_flags = TCP_ECN_OK;
+        }
         sender.cc.init();
         sender
     }
@@ -78,6 +90,18 @@ impl Sender {
                     self.ack(packets, rtt_us);
                 }
             }
+            Operation::Echo { packets, rtt_us } => {
+                self.clean(
+                    packets,
+                    rtt_us,
+                    CA_ACK_SLOWPATH | CA_ACK_WIN_UPDATE | CA_ACK_ECE,
+                );
+                if self.cc.tp().inet_conn.icsk_ca_state == CaState::Open as u8 {
+                    self.reduce();
+                    self.cc.set_state(CaState::Cwr);
+                }
+                self.send();
+            }
             Operation::Dupack {
                 rtt_us,
                 count,
@@ -85,7 +109,7 @@ impl Sender {
             } => {
                 for index in 0..count {
                     self.set_clock(at_us + u64::from(index) * u64::from(gap_us));
-                    self.clean(0, rtt_us);
+                    self.clean(0, rtt_us, CA_ACK_SLOWPATH);
                 }
             }
             Operation::Loss => {
@@ -96,7 +120,8 @@ impl Sender {
             Operation::Recovered => {
                 let tp = self.cc.tp_mut();
                 tp.snd_una = tp.snd_nxt;
-                if tp.inet_conn.icsk_ca_state == CaState::Recovery as u8 {
+                let state = tp.inet_conn.icsk_ca_state;
+                if state == CaState::Recovery as u8 || state == CaState::Cwr as u8 {
                     tp.snd_cwnd = tp.snd_ssthresh;
                     self.cc.cwnd_event(CaEvent::CompleteCwr);
                 }
@@ -135,8 +160,9 @@ impl Sender {
     }
 
     fn ack(&mut self, packets: u32, rtt_us: u32) {
-        self.clean(packets, rtt_us);
-        if self.cc.tp().inet_conn.icsk_ca_state != CaState::Recovery as u8 {
+        self.clean(packets, rtt_us, CA_ACK_WIN_UPDATE);
+        let state = self.cc.tp().inet_conn.icsk_ca_state;
+        if state != CaState::Recovery as u8 && state != CaState::Cwr as u8 {
             let una = self.cc.tp().snd_una;
             let acked = if self.era == Era::Linux6 { packets } else { 1 };
             self.cc.cong_avoid(una, acked);
@@ -145,15 +171,13 @@ impl Sender {
     }
 
     /// What every ACK does before the window is looked at.
-    fn clean(&mut self, packets: u32, rtt_us: u32) {
+    fn clean(&mut self, packets: u32, rtt_us: u32, flags: u32) {
         let tp = self.cc.tp_mut();
+        tp.delivered += packets;
+        tp.delivered_ce += if flags & CA_ACK_ECE > 0 { packets } else { 0 };
         let in_flight = tp.snd_nxt.wrapping_sub(tp.snd_una) / tp.mss_cache;
         tp.snd_una = tp.snd_una.wrapping_add(packets.wrapping_mul(tp.mss_cache));
-        self.cc.in_ack_event(if packets > 0 {
-            CA_ACK_WIN_UPDATE
-        } else {
-            CA_ACK_SLOWPATH
-        });
+        self.cc.in_ack_event(flags);
         self.cc.tp_mut().srtt_us = rtt_us << 3;
         self.cc.pkts_acked(&AckSample {
             pkts_acked: packets,
@@ -192,6 +216,9 @@ impl fmt::Display for At {
                 gap_us,
             } => {
                 write!(to, "\"ack\",{at_us},{packets},{rtt_us},{count},{gap_us}")
+            }
+            Operation::Echo { packets, rtt_us } => {
+                write!(to, "\"echo\",{at_us},{packets},{rtt_us}")
             }
             Operation::Dupack {
                 rtt_us,

@@ -43,6 +43,8 @@ pub struct Outcome {
     pub sk_pacing_status: u32,
     pub app_limited: u32,
     pub ecn_flags: u8,
+    /// `icsk_ack.pending`, and the ACK that the hook has sent: whether, its flags and its number.
+    pub ack: [u32; 4],
     pub random: u64,
     pub private: [u64; ICSK_CA_PRIV_WORDS],
 }
@@ -60,6 +62,12 @@ impl Outcome {
             sk_pacing_status: sk.sk_pacing_status,
             app_limited: tp.app_limited,
             ecn_flags: tp.ecn_flags,
+            ack: [
+                tp.inet_conn.icsk_ack.pending.into(),
+                sk.sk_host.acks.into(),
+                sk.sk_host.ack_ecn_flags.into(),
+                sk.sk_host.ack_rcv_nxt,
+            ],
             random: sk.sk_host.random,
             private: tp.inet_conn.icsk_ca_priv,
         }
@@ -79,7 +87,10 @@ impl Outcome {
             self.ecn_flags.into(),
             self.random,
         ];
+        let ack = self.ack.map(u64::from);
         let words = words.iter().chain(&self.private);
+        // Of an algorithm that has nothing to do with ACKs they are 0.
+        let words = words.chain(ack.iter().filter(|_| ack != [0; 4]));
         words.fold(seed, |hash, word| {
             (hash ^ word).wrapping_mul(0x100_0000_01b3).rotate_left(29)
         })

@@ -14,6 +14,8 @@ pub struct RandomCalls {
     step_us: u64,
     hz: u64,
     begun: bool,
+    /// The host also does what only algorithms that need ECN see.
+    ecn: bool,
 }
 
 impl RandomCalls {
@@ -27,6 +29,8 @@ impl RandomCalls {
         };
         let mut cc = CongestionControl::new(&configured, host);
         cc.tp_mut().is_cwnd_limited = 1;
+        let ecn = configured.algorithm().needs_ecn();
+        cc.tp_mut().ecn_flags = u8::from(ecn);
         Self {
             cc,
             random: 88_172_645_463_325_252,
@@ -35,6 +39,7 @@ impl RandomCalls {
             step_us: 100,
             hz: hz.into(),
             begun: false,
+            ecn,
         }
     }
 
@@ -85,8 +90,27 @@ impl RandomCalls {
             14 => tp.packets_out = window,
             _ => {}
         }
+        if self.ecn {
+            self.change_marks();
+        }
+        let tp = self.cc.tp_mut();
         // A host never has these.
         tp.snd_cwnd = tp.snd_cwnd.clamp(1, tp.snd_cwnd_clamp.min(1 << 21));
+    }
+
+    /// What has been marked, or has arrived.
+    fn change_marks(&mut self) {
+        let (what, any, packets) = (self.pick(32), self.any(32), self.pick(4));
+        let tp = self.cc.tp_mut();
+        tp.delivered_ce = tp.delivered_ce.wrapping_add(packets);
+        match what {
+            0 => tp.ecn_flags = (any % 16) as u8,
+            1 => tp.inet_conn.icsk_ack.pending = (any % 32) as u8,
+            2 => tp.inet_conn.sk.sk_host.acks = 0,
+            3..=7 => tp.rcv_nxt = tp.rcv_nxt.wrapping_add(packets * tp.mss_cache),
+            9 => tp.delivered_ce = any,
+            _ => {}
+        }
     }
 
     fn rtt_us(&mut self) -> i32 {

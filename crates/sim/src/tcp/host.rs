@@ -1,6 +1,6 @@
 //! The host contract: the socket that an algorithm sees, and its hooks.
 //!
-//! Only this module writes the fields of the socket, and only it calls hooks. The algorithm itself
+//! Only this module writes the fields of the sender's socket, and only it calls hooks. The algorithm itself
 //! may also write the fields marked *. The mechanisms call the methods of [`Host`] and [`Counts`]
 //! to say what has happened. A test compares these tables with `sock.rs` of `ackclock-host`: each
 //! field and each hook has a row, and each test exists.
@@ -30,7 +30,9 @@
 //! | `sk_pacing_status` * | [`new`](Host::new), once; the pacer obeys it | `host::tests::what_a_connection_begins_with`, `pacing::tests::who_does_not_pace_holds_nothing` |
 //! | `icsk_ca_state` | [`set_state`](Host::set_state) | `tests/sender.rs` |
 //! | `snd_cwnd_clamp`, `sk_gso_max_size` | [`new`](Host::new), once | `host::tests::what_a_connection_begins_with` |
+//! | `rcv_nxt`, `icsk_ack.pending` *, `sk_host.{acks, ack_ecn_flags, ack_rcv_nxt}` * | [`Echo`](ecn::Echo) at the receiver; 0 at the sender | `ecn::tests::dctcp_tells_each_change` |
 //! | `mss_cache`, `sk_host.{hz, era, random, params}` | `CongestionControl::new`, once | `ackclock-host` |
+//! | `delivered_ce` | [`count_ce`](Host::count_ce) | `tests/contract.rs` |
 //! | `icsk_ca_priv` * | only the algorithm | `ackclock-host` |
 //! | `icsk_guard` | `CongestionControl::new`, once, for the checks of `ackclock-host` | `ackclock-host` |
 //! | `ecn_flags` * | [`use_ecn`](Host::use_ecn), [`begin_reduction`](Host::begin_reduction), [`undo`](Host::undo), [`marks_of_new_data`](Host::marks_of_new_data) | `tests/contract.rs` |
@@ -49,13 +51,14 @@
 //! | `pkts_acked` | [`pkts_acked`](Host::pkts_acked) | `tests/sender.rs` |
 //! | `ssthresh` | [`begin_reduction`](Host::begin_reduction) | `tests/sender.rs` |
 //! | `set_state` | [`set_state`](Host::set_state) | `tests/sender.rs` |
-//! | `cwnd_event` (`CA_EVENT_ECN_*`: refused, the receiver has no algorithm) | [`event`](Host::event) | `tests/sender.rs` |
+//! | `cwnd_event` | [`event`](Host::event); `CA_EVENT_ECN_*`: [`Echo`](ecn::Echo) at the receiver, if the algorithm needs ECN | `tests/sender.rs`, `ecn::tests::dctcp_tells_each_change` |
 //! | `cong_avoid` | [`grow`](Host::grow) | `tests/sender.rs` |
 //! | `cong_control` | [`cong_control`](Host::cong_control); refused with the profiles of Linux 2.6 | `tests/contract.rs` |
 //! | `undo_cwnd` | [`undo`](Host::undo) | `tests/undo.rs` |
 //! | `min_tso_segs` | [`min_tso_segs`](Host::min_tso_segs) | `bursts::tests::how_large`, `tests/contract.rs` |
 //! | `sndbuf_expand` | [`send_buffer`](Host::send_buffer), unless the scenario sets `send_buffer_bytes` | `tests/contract.rs` |
-//! | `flags`, `name` | refused: `CC_ALGORITHM` sets them | `ackclock-host` |
+//! | `flags`: `TCP_CONG_NEEDS_ECN` | the flow, when it connects | `tests/dctcp.rs` |
+//! | `name` | refused: `CC_ALGORITHM` sets it | `ackclock-host` |
 
 use super::clock::Clock;
 use super::ecn::{self, Marks};
@@ -369,6 +372,21 @@ impl Host {
             field: Ecn::Ect0,
             cwr,
         }
+    }
+
+    /// The marks of data that is sent again now. Only an algorithm that needs ECN allows any.
+    pub(super) fn marks_of_old_data(&self) -> Marks {
+        let allows = self.uses_ecn() && self.cc.algorithm().needs_ecn();
+        Marks {
+            field: if allows { Ecn::Ect0 } else { Ecn::NotEct },
+            cwr: false,
+        }
+    }
+
+    /// Notes how many packets were delivered by an ACK with ECE (`tcp_count_delivered`).
+    pub(super) fn count_ce(&mut self, delivered: u32) {
+        let tp = self.cc.tp_mut();
+        tp.delivered_ce = tp.delivered_ce.wrapping_add(delivered);
     }
 
     /// Sets `sk_pacing_rate`, bytes per second.

@@ -3,14 +3,18 @@
 //! causes when it reads (`__tcp_cleanup_rbuf`).
 //!
 //! How to drive it: call [`handle_segment`](Receiver::handle_segment) with each packet that
-//! arrives, and [`handle_timeout`](Receiver::handle_timeout) at the time of
-//! [`poll_timeout`](Receiver::poll_timeout). Send the ACK that they return.
+//! arrives, or with ECN [`handle_marked_segment`](Receiver::handle_marked_segment), and
+//! [`handle_timeout`](Receiver::handle_timeout) at the time of
+//! [`poll_timeout`](Receiver::poll_timeout). Send the ACKs that they return.
 
 use super::clock::Clock;
-use super::ecn::Echo;
+use super::ecn::{Arrival, Echo};
 use super::profile::{Kernel, Reads, Switches, RTO_MIN_US};
 use super::ranges::{Range, RangeSet};
 use super::{Ack, Marks, SackBlocks};
+use ackclock_host::{
+    CongestionControl, ICSK_ACK_NOW, ICSK_ACK_PUSHED, ICSK_ACK_SCHED, ICSK_ACK_TIMER,
+};
 use ackclock_net::schedule::NEVER;
 
 /// How many ACKs of out-of-order data leave at once before compression starts.
@@ -33,7 +37,7 @@ const ECN_QUICK_ACKS: u32 = 2;
 const WINDOW_STEP_SEGMENTS: u64 = 12;
 
 /// The receiving end of a connection.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Receiver {
     clock: Clock,
     sack_compression: bool,
@@ -84,9 +88,7 @@ pub struct Receiver {
     compressed_at_ns: u64,
     duplicates: u64,
     /// `None`: the connection does not use ECN.
-    echo: Option<Echo>,
-    /// Marks of the packet that is being handled.
-    marks: Marks,
+    echo: Option<Box<Echo>>,
     /// `ICSK_ACK_NOW`: an ACK must leave now.
     acks_now: bool,
 }
@@ -134,23 +136,18 @@ impl Receiver {
             compressed_at_ns: NEVER,
             duplicates: 0,
             echo: None,
-            marks: Marks::default(),
             acks_now: false,
         }
     }
 
-    /// Both ends have agreed to use ECN.
-    pub fn use_ecn(&mut self) {
-        self.echo = Some(Echo::default());
+    /// Both ends have agreed to use ECN. `algorithm`: that of this end, if it needs ECN.
+    pub fn use_ecn(&mut self, algorithm: Option<CongestionControl>) {
+        self.echo = Some(Box::new(Echo::new(algorithm)));
     }
 
-    /// Notes the marks of the packet that [`handle_segment`](Self::handle_segment) gets next. Only
-    /// connections that use ECN need it.
-    pub fn note_marks(&mut self, marks: Marks) {
-        self.marks = marks;
-        if let Some(echo) = &mut self.echo {
-            self.acks_now |= echo.accept_cwr(marks);
-        }
+    /// Whether both ends have agreed to use ECN.
+    pub(crate) fn uses_ecn(&self) -> bool {
+        self.echo.is_some()
     }
 
     /// Segments delivered to the application: in order, each once.
@@ -225,6 +222,25 @@ impl Receiver {
         self.answer(answers)
     }
 
+    /// The same for a packet that may have marks. Returns up to two ACKs, in the order in which they
+    /// leave.
+    #[inline(never)]
+    pub fn handle_marked_segment(
+        &mut self,
+        now_ns: u64,
+        segment: u64,
+        sent_ns: u64,
+        [pushed, last]: [bool; 2],
+        marks: Marks,
+    ) -> [Option<Ack>; 2] {
+        if let Some(echo) = &mut self.echo {
+            self.acks_now |= echo.accept_cwr(marks);
+        }
+        let answer = self.handle_segment(now_ns, segment, sent_ns, pushed, last);
+        let early = self.echo.as_mut().and_then(|echo| echo.early.take());
+        [early, answer]
+    }
+
     /// Lets the application read. Sends an ACK if the segment `answers`, or if reading causes one.
     #[inline]
     fn answer(&mut self, answers: bool) -> Option<Ack> {
@@ -245,8 +261,8 @@ impl Receiver {
             self.duplicate = Some((segment, segment + 1));
             self.enter_quick_ack_mode(self.max_quick_acks);
         } else if segment == self.rcv_nxt {
-            self.data_received(pushed);
             self.rcv_nxt += 1;
+            self.data_received(pushed);
             if let Some((start, end)) = self.out_of_order.first() {
                 if start == self.rcv_nxt {
                     self.rcv_nxt = end;
@@ -295,13 +311,28 @@ impl Receiver {
     /// `tcp_ecn_check_ce`, for a packet that is new.
     #[cold]
     fn check_ce(&mut self) {
-        if self
-            .echo
-            .as_mut()
-            .is_some_and(|echo| echo.check_ce(self.marks))
-        {
+        let pending = [
+            (self.scheduled, ICSK_ACK_SCHED),
+            (self.delayed, ICSK_ACK_TIMER),
+            (self.pushed, ICSK_ACK_PUSHED),
+            (self.acks_now, ICSK_ACK_NOW),
+        ];
+        let arrival = Arrival {
+            now_ns: self.clock.now_ns(),
+            jiffies: self.clock.jiffies(),
+            rcv_nxt: self.rcv_nxt,
+            pending: pending.iter().map(|&(set, bit)| bit * u8::from(set)).sum(),
+        };
+        let Some(mut echo) = self.echo.take() else {
+            return;
+        };
+        let orders = echo.check_ce(arrival);
+        if orders.quick {
             self.enter_quick_ack_mode(ECN_QUICK_ACKS);
         }
+        echo.early = orders.before.map(|(below, ece)| self.ack_below(below, ece));
+        self.acks_now |= orders.now;
+        self.echo = Some(echo);
     }
 
     /// `tcp_enter_quickack_mode`
@@ -465,6 +496,22 @@ impl Receiver {
         }
         (self.scheduled, self.pushed, self.delayed) = (false, false, false);
         self.acks_now = false;
+        let ece = self.echo.as_ref().is_some_and(|echo| echo.is_due());
+        self.write_ack(self.rcv_nxt, ece)
+    }
+
+    /// `__tcp_send_ack`: an ACK for less than has arrived. What is pending stays pending.
+    #[cold]
+    fn ack_below(&mut self, below: u64, ece: bool) -> Ack {
+        if below < self.rcv_nxt {
+            return self.write_ack(below, ece);
+        }
+        Ack { ece, ..self.ack() }
+    }
+
+    /// An ACK as it leaves.
+    #[inline]
+    fn write_ack(&mut self, ack: u64, ece: bool) -> Ack {
         (self.compressed, self.compressed_at_ns) = (0, NEVER);
         // The first ACK's field is scaled, unlike that of the handshake.
         let steps = self.clamped && self.rcv_nxt - self.last_ack_sent >= WINDOW_STEP_SEGMENTS;
@@ -476,11 +523,11 @@ impl Receiver {
             SackBlocks::default()
         };
         Ack {
-            ack: self.rcv_nxt,
+            ack,
             echo_ns: self.ts_recent_ns,
             sacks,
             new_window,
-            ece: self.echo.is_some_and(Echo::is_due),
+            ece,
         }
     }
 

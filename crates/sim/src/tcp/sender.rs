@@ -239,6 +239,10 @@ impl Sender {
             rtt_us,
             in_flight: self.rate.in_flight_bytes(&self.host, newest),
         });
+        if ece {
+            let delivered = self.tp().delivered.wrapping_sub(prior_delivered);
+            self.host.count_ce(delivered);
+        }
         if self.machine == Machine::Linux6 {
             self.host.in_ack_event(una, una_advanced, slow, ece);
         }

@@ -90,8 +90,9 @@ impl Sender {
     }
 
     /// Notes that segments were sent again.
-    fn retransmitted(&mut self, burst: Transmit) -> Transmit {
+    fn retransmitted(&mut self, mut burst: Transmit) -> Transmit {
         self.host.note_sent();
+        burst.marks = self.host.marks_of_old_data();
         self.rate
             .on_sent(&mut self.host, self.board.una(), burst, false);
         self.undo.on_retransmit(self.host.now_ns(), burst.segments);
@@ -190,10 +191,11 @@ impl Sender {
         } else {
             let now_ns = self.host.now_ns();
             let probe = self.board.retransmit_last(self.host.counts(), now_ns);
-            let Some(probe) = probe else {
+            let Some(mut probe) = probe else {
                 self.rearm_rto();
                 return None;
             };
+            probe.marks = self.host.marks_of_old_data();
             self.rate
                 .on_sent(&mut self.host, self.board.una(), probe, false);
             self.totals.sent(1);

@@ -171,7 +171,7 @@ fn receive(script: &Script) -> Vec<Seen> {
     let clock = Clock::new(&kernel, HZ, 0);
     let mut receiver = Receiver::new(&kernel, &switches, clock, script.rtt_us * 1_000);
     if script.ecn {
-        receiver.use_ecn();
+        receiver.use_ecn(None);
     }
     let mut seen = Vec::new();
     let mut show = |now_ns: u64, ack: Option<Ack>| {
@@ -199,11 +199,9 @@ fn receive(script: &Script) -> Vec<Seen> {
         {
             for segment in segments.0..segments.1 {
                 let push = *push && segment + 1 == segments.1;
-                receiver.note_marks(*marks);
-                show(
-                    now_ns,
-                    receiver.handle_segment(now_ns, segment, now_ns, push, false),
-                );
+                let flags = [push, false];
+                let acks = receiver.handle_marked_segment(now_ns, segment, now_ns, flags, *marks);
+                acks.into_iter().for_each(|ack| show(now_ns, ack));
             }
         }
     }
