@@ -31,6 +31,17 @@ impl EveryNth {
         self.dropped_packets
     }
 
+    /// Whether none of the next packets is dropped. If so they have passed; if not ask
+    /// [`drops`](Self::drops) for each.
+    #[inline]
+    pub fn passes(&mut self, packets: u32) -> bool {
+        let all = self.left > packets.into();
+        if all {
+            self.left -= u64::from(packets);
+        }
+        all
+    }
+
     /// Whether the next packet is dropped.
     #[inline]
     pub fn drops(&mut self) -> bool {

@@ -10,5 +10,6 @@ pub mod link;
 pub mod network;
 pub mod queue;
 pub mod rate;
+pub mod ring;
 pub mod rng;
 pub mod schedule;

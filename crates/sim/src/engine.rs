@@ -17,7 +17,7 @@ use crate::flow::{Connection, Flow, Phase};
 use crate::record::{AckSeen, EventKind, EventRow, QueueRow, RunResult};
 use crate::scenario::{Algorithms, Prepared, Scenario};
 use crate::session::Session;
-use crate::tcp::{Ack, Handshake, SenderEvent};
+use crate::tcp::{Ack, Handshake, SenderEvent, Transmit};
 use crate::topology::Topology;
 use crate::{Control, RunError};
 use ackclock_host::Snapshot;
@@ -166,7 +166,7 @@ impl<'a> Dumbbell<'a> {
             let source = Session::new(number, scenario, session);
             (number, &session.flow, Some(source))
         });
-        let flows: Vec<Flow> = (scenario.flows.iter().zip(1..))
+        let mut flows: Vec<Flow> = (scenario.flows.iter().zip(1..))
             .map(|(flow, number)| (number, flow, None))
             .chain(sessions)
             .zip(topology.ways)
@@ -176,7 +176,7 @@ impl<'a> Dumbbell<'a> {
             })
             .collect();
         let mut schedule = Schedule::new(flows.len() + 1);
-        for (element, flow) in flows.iter().enumerate() {
+        for (element, flow) in flows.iter_mut().enumerate() {
             schedule.set(element, flow.next_event_ns());
         }
         if scenario.sample_interval_ns > 0 {
@@ -223,49 +223,34 @@ impl<'a> Dumbbell<'a> {
                 continue;
             }
             self.step(element, now_ns)?;
-            self.schedule
-                .set(element, self.flows[element].next_event_ns());
+            let next_ns = self.flows[element].next_event_ns();
+            self.schedule.set(element, next_ns);
         }
         control.simulated_ns.store(end_ns, Ordering::Relaxed);
         self.finish(end_ns);
         Ok(())
     }
 
-    /// Handles the events of a flow that are due.
-    #[inline]
+    /// Handles the event of a flow that is due.
+    #[inline(always)]
     fn step(&mut self, element: usize, now_ns: u64) -> Result<(), RunError> {
         let flow = &mut self.flows[element];
         self.hash.add(now_ns ^ (u64::from(flow.number) << 48));
+        if flow.others_ns <= now_ns && !self.handle_others(element, now_ns)? {
+            return Ok(());
+        }
+        let flow = &mut self.flows[element];
         let Phase::Open(connection) = &mut flow.phase else {
-            return self.connect(element, now_ns);
+            return Ok(());
         };
-        if connection.receiver.poll_timeout() <= now_ns {
-            if let Some(ack) = connection.receiver.handle_timeout(now_ns) {
-                self.acknowledge(element, now_ns, ack);
+        if let Some(ack) = connection.acks.arrived(now_ns) {
+            self.census.acks_received += u64::from(flow.way.acks.is_some());
+            self.hash.add(ack.ack);
+            if let Some(acks) = &mut self.acks {
+                acks.push(connection.sender.ack_row(now_ns, flow.number));
             }
-            return Ok(());
-        }
-        if connection.answers.first_at_ns() <= now_ns {
-            if let Some(ack) = connection.answers.pop() {
-                self.acknowledge(element, now_ns, ack);
-                return Ok(());
-            }
-        }
-        if flow.stop_ns <= now_ns {
-            self.stop_if_due(element, now_ns);
-            return Ok(());
-        }
-        if connection.acks.first_at_ns() <= now_ns {
-            if let Some(ack) = connection.acks.pop() {
-                self.census.acks_received += u64::from(flow.way.acks.is_some());
-                self.hash.add(ack.ack);
-                if let Some(acks) = &mut self.acks {
-                    acks.push(connection.sender.ack_row(now_ns, flow.number));
-                }
-                connection.sender.handle_ack(now_ns, &ack);
-            }
-        } else if connection.sender.poll_timeout() <= now_ns {
-            connection.sender.handle_timeout(now_ns);
+            connection.sender.handle_ack(now_ns, ack);
+            connection.acks.remove();
         }
         if connection.sender.fault().is_some() {
             return self.fault(element, now_ns);
@@ -275,6 +260,37 @@ impl<'a> Dumbbell<'a> {
         }
         self.transmit(element, now_ns);
         Ok(())
+    }
+
+    /// Handles an event that is due and not an ACK. Returns whether the sender may send now: after its
+    /// timer, or if an ACK comes first.
+    #[inline(never)]
+    fn handle_others(&mut self, element: usize, now_ns: u64) -> Result<bool, RunError> {
+        let flow = &mut self.flows[element];
+        let Phase::Open(connection) = &mut flow.phase else {
+            self.connect(element, now_ns)?;
+            return Ok(false);
+        };
+        if connection.receiver.poll_timeout() <= now_ns {
+            if let Some(ack) = connection.receiver.handle_timeout(now_ns) {
+                self.acknowledge(element, now_ns, ack);
+            }
+            return Ok(false);
+        }
+        if connection.answers.first_at_ns() <= now_ns {
+            if let Some(ack) = connection.answers.pop() {
+                self.acknowledge(element, now_ns, ack);
+                return Ok(false);
+            }
+        }
+        if flow.stop_ns <= now_ns {
+            self.stop_if_due(element, now_ns);
+            return Ok(false);
+        }
+        if connection.acks.arrived(now_ns).is_none() && connection.sender.poll_timeout() <= now_ns {
+            connection.sender.handle_timeout(now_ns);
+        }
+        Ok(true)
     }
 
     fn stop_if_due(&mut self, element: usize, now_ns: u64) {
@@ -289,7 +305,7 @@ impl<'a> Dumbbell<'a> {
     }
 
     /// Sends the packets that the sender has ready, through the bottleneck to the receiver.
-    #[inline]
+    #[inline(always)]
     fn transmit(&mut self, element: usize, now_ns: u64) {
         loop {
             let flow = &mut self.flows[element];
@@ -306,25 +322,58 @@ impl<'a> Dumbbell<'a> {
                 continue;
             };
             let (link, loss) = (&mut links[route], &mut losses[route]);
+            // The last segment may be smaller, and some are lost before the link.
+            let plain = burst.range().end != flow.segments && loss.passes(burst.segments);
+            if !plain {
+                self.transmit_each(element, now_ns, burst);
+                continue;
+            }
             for segment in burst.range() {
-                let departure = if loss.drops() {
-                    Err(Cause::Loss)
-                } else {
-                    let departs_ns = link.enqueue(now_ns, flow.packet_bytes(segment));
-                    departs_ns.ok_or(Cause::Full)
-                };
-                let departs_ns = match departure {
-                    Ok(departs_ns) => departs_ns,
-                    Err(cause) => {
-                        self.hash.add(segment);
-                        flow.tally.dropped(cause);
-                        self.census.dropped += 1;
-                        continue;
-                    }
+                let Some(departs_ns) = link.enqueue(now_ns, flow.packet_bytes) else {
+                    self.hash.add(segment);
+                    flow.tally.dropped(Cause::Full);
+                    self.census.dropped += 1;
+                    continue;
                 };
                 self.hash.add(departs_ns);
                 self.census.received += 1;
                 flow.arrive(departs_ns + flow.forth_ns, now_ns, segment, &burst);
+            }
+        }
+    }
+
+    /// As [`transmit`](Self::transmit), when the connection is established.
+    #[cold]
+    fn transmit_first(&mut self, element: usize, now_ns: u64) {
+        self.transmit(element, now_ns);
+    }
+
+    /// Sends the packets of a burst one by one.
+    #[cold]
+    fn transmit_each(&mut self, element: usize, now_ns: u64, burst: Transmit) {
+        let flow = &mut self.flows[element];
+        let route = flow.way.data;
+        let Path::Predicted { links, losses } = &mut self.path else {
+            return;
+        };
+        for segment in burst.range() {
+            let departure = if losses[route].drops() {
+                Err(Cause::Loss)
+            } else {
+                let departs_ns = links[route].enqueue(now_ns, flow.packet_bytes(segment));
+                departs_ns.ok_or(Cause::Full)
+            };
+            match departure {
+                Ok(departs_ns) => {
+                    self.hash.add(departs_ns);
+                    self.census.received += 1;
+                    flow.arrive_any(departs_ns + flow.forth_ns, now_ns, segment, &burst);
+                }
+                Err(cause) => {
+                    self.hash.add(segment);
+                    flow.tally.dropped(cause);
+                    self.census.dropped += 1;
+                }
             }
         }
     }
@@ -395,7 +444,7 @@ impl<'a> Dumbbell<'a> {
             self.record_event(element, now_ns, EventKind::Established, None);
             self.stop_if_due(element, now_ns);
             self.fault(element, now_ns)?;
-            self.transmit(element, now_ns);
+            self.transmit_first(element, now_ns);
             return Ok(());
         }
         if *syn_at_ns <= now_ns {

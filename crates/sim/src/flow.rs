@@ -10,26 +10,26 @@ use crate::topology::Way;
 use ackclock_host::{Configured, CongestionControl, HostConfig, TCP_INFINITE_SSTHRESH};
 use ackclock_net::line::Line;
 use ackclock_net::queue::{Ecn, Tally};
+use ackclock_net::ring::Ring;
 use ackclock_net::rng::{Draw, Owner, Stream};
 use ackclock_net::schedule::NEVER;
-use std::collections::VecDeque;
 
 /// `SO_RCVLOWAT` of an application that reads in bulk.
 const BULK_READ_BYTES: u64 = 262_144;
 
 /// ACKs on their way, in order, and when each arrives.
 #[derive(Debug, Default)]
-pub(crate) struct AckLine(VecDeque<(u64, Ack)>);
+pub(crate) struct AckLine(Ring<(u64, Ack)>);
 
 impl AckLine {
     #[inline]
     pub(crate) fn push(&mut self, at_ns: u64, ack: Ack) {
-        self.0.push_back((at_ns, ack));
+        self.0.push((at_ns, ack));
     }
 
     /// How many ACKs are on their way.
     pub(crate) fn len(&self) -> u64 {
-        self.0.len() as u64
+        self.0.len()
     }
 
     #[inline]
@@ -37,9 +37,24 @@ impl AckLine {
         self.0.front().map_or(NEVER, |&(at_ns, _)| at_ns)
     }
 
+    /// The first ACK, if it has arrived by `now_ns`.
+    #[inline]
+    pub(crate) fn arrived(&self, now_ns: u64) -> Option<&Ack> {
+        match self.0.front() {
+            Some((at_ns, ack)) if *at_ns <= now_ns => Some(ack),
+            _ => None,
+        }
+    }
+
     #[inline]
     pub(crate) fn pop(&mut self) -> Option<Ack> {
-        Some(self.0.pop_front()?.1)
+        Some(self.0.pop()?.1)
+    }
+
+    /// Removes the first ACK.
+    #[inline]
+    pub(crate) fn remove(&mut self) {
+        self.0.remove();
     }
 }
 
@@ -109,9 +124,11 @@ pub(crate) struct Flow {
     rtt_stream: Stream,
     pub(crate) start_ns: u64,
     pub(crate) stop_ns: u64,
+    /// When it wants to run next for another reason than an ACK.
+    pub(crate) others_ns: u64,
     pub(crate) segments: u64,
     /// IP bytes of each data packet, and of the last.
-    packet_bytes: u32,
+    pub(crate) packet_bytes: u32,
     last_packet_bytes: u32,
     size_bytes: Option<u64>,
     pub(crate) receive_window: u64,
@@ -169,6 +186,7 @@ impl Flow {
             rtt_stream: stream(Draw::Rtt),
             start_ns: 0,
             stop_ns: flow.stop_ns.unwrap_or(NEVER),
+            others_ns: NEVER,
             segments: u64::MAX,
             packet_bytes: scenario.packet_bytes(),
             last_packet_bytes: scenario.packet_bytes(),
@@ -279,23 +297,31 @@ impl Flow {
         )
     }
 
+    /// When the flow wants to run next. Call it after each change.
     #[inline]
-    pub(crate) fn next_event_ns(&self) -> u64 {
-        match &self.phase {
+    pub(crate) fn next_event_ns(&mut self) -> u64 {
+        let Phase::Open(connection) = &self.phase else {
+            return self.next_of_handshake_ns();
+        };
+        self.others_ns = (connection.answers.first_at_ns())
+            .min(connection.sender.poll_timeout())
+            .min(connection.receiver.poll_timeout())
+            .min(self.stop_ns);
+        connection.acks.first_at_ns().min(self.others_ns)
+    }
+
+    #[cold]
+    fn next_of_handshake_ns(&mut self) -> u64 {
+        self.others_ns = match self.phase {
             Phase::Connecting {
                 retry_at_ns,
                 syn_at_ns,
                 answer_at_ns,
                 ..
-            } => (*retry_at_ns).min(*syn_at_ns).min(*answer_at_ns),
-            Phase::Open(connection) => connection
-                .acks
-                .first_at_ns()
-                .min(connection.answers.first_at_ns())
-                .min(connection.sender.poll_timeout())
-                .min(connection.receiver.poll_timeout())
-                .min(self.stop_ns),
-        }
+            } => retry_at_ns.min(syn_at_ns).min(answer_at_ns),
+            Phase::Open(_) => NEVER,
+        };
+        self.others_ns
     }
 
     /// IP bytes of the data packet with this segment.
@@ -308,10 +334,24 @@ impl Flow {
         }
     }
 
-    /// Gives the packet of a burst with this segment to its receiver. `at_ns` may be in the future.
+    /// As [`arrive_any`](Self::arrive_any), of a packet that is not the last: most need less.
     #[inline(always)]
     pub(crate) fn arrive(&mut self, at_ns: u64, sent_ns: u64, segment: u64, burst: &Transmit) {
-        let last = segment + 1 == self.segments;
+        let Phase::Open(connection) = &mut self.phase else {
+            return;
+        };
+        if !connection.receiver.is_ordinary(at_ns, segment) {
+            return self.arrive_any(at_ns, sent_ns, segment, burst);
+        }
+        let pushed = self.kernel.pushes_bursts && burst.pushes(segment);
+        if let Some(ack) = connection.receiver.handle_ordinary(sent_ns, pushed) {
+            self.answer(at_ns, ack);
+        }
+    }
+
+    /// Gives the packet of a burst with this segment to its receiver. `at_ns` may be in the future.
+    #[inline(never)]
+    pub(crate) fn arrive_any(&mut self, at_ns: u64, sent_ns: u64, segment: u64, burst: &Transmit) {
         while let Phase::Open(connection) = &mut self.phase {
             let timeout_ns = connection.receiver.poll_timeout();
             // At equal times the timer goes first in two-way runs.
@@ -322,11 +362,12 @@ impl Flow {
                 self.answer(timeout_ns, ack);
             }
         }
-        let pushed = self.kernel.pushes_bursts && burst.pushes(segment);
         let Phase::Open(connection) = &mut self.phase else {
             return;
         };
         let receiver = &mut connection.receiver;
+        let pushed = self.kernel.pushes_bursts && burst.pushes(segment);
+        let last = segment + 1 == self.segments;
         if self.ecn {
             let (flags, marks) = ([pushed, last], burst.marks_of(segment));
             let acks = receiver.handle_marked_segment(at_ns, segment, sent_ns, flags, marks);
@@ -342,7 +383,7 @@ impl Flow {
     }
 
     /// Queues an ACK that the receiver will send.
-    #[inline]
+    #[inline(always)]
     fn answer(&mut self, at_ns: u64, ack: Ack) {
         if self.way.acks.is_none() {
             self.fly(at_ns, ack);
@@ -353,7 +394,7 @@ impl Flow {
 
     /// Sends an ACK to the sender. It takes the propagation delay and the host's jitter, and never
     /// overtakes another ACK.
-    #[inline(never)]
+    #[inline(always)]
     pub(crate) fn fly(&mut self, at_ns: u64, ack: Ack) {
         let arrives_ns = self.back.arrives_ns(at_ns);
         if let Phase::Open(connection) = &mut self.phase {

@@ -8,7 +8,7 @@
 use super::{Bottleneck, Buffer, LinkState, LinkTotals};
 use crate::queue::Load;
 use crate::rate::ConstantRate;
-use std::collections::VecDeque;
+use crate::ring::Ring;
 
 /// A fixed-rate link and its queue. Call [`enqueue`](Self::enqueue) in order of time.
 #[derive(Clone, Debug)]
@@ -16,7 +16,10 @@ pub struct Predicted {
     rate: ConstantRate,
     limit: Buffer,
     /// Every packet waiting or in service.
-    waiting: VecDeque<Waiting>,
+    waiting: Ring<Waiting>,
+    /// So many packets of at most so many bytes fit in before packets that have left must be
+    /// removed.
+    room: (u64, u32),
     enqueued_bytes: u64,
     dropped_packets: u64,
     sent: Load,
@@ -25,7 +28,7 @@ pub struct Predicted {
 }
 
 /// A packet that has not left.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Waiting {
     arrived_ns: u64,
     departs_ns: u64,
@@ -39,7 +42,8 @@ impl Predicted {
         Self {
             rate: ConstantRate::new(bottleneck.rate_bps, bottleneck.burst_bytes),
             limit: bottleneck.buffer,
-            waiting: VecDeque::new(),
+            waiting: Ring::default(),
+            room: (0, 0),
             enqueued_bytes: 0,
             dropped_packets: 0,
             sent: Load::default(),
@@ -49,16 +53,17 @@ impl Predicted {
 
     /// Accepts or drops an arriving packet. Returns when its last bit leaves; `None` if the queue
     /// is full and drops the packet.
-    #[inline]
+    #[inline(always)]
     pub fn enqueue(&mut self, now_ns: u64, bytes: u32) -> Option<u64> {
         // Packets that have left are removed when their room is needed.
-        let full = self.waiting.len() == self.waiting.capacity() || !self.fits(bytes);
-        if full && !self.makes_room(now_ns, bytes) {
+        let (packets, largest) = self.room;
+        if (packets == 0 || bytes > largest) && !self.makes_room(now_ns, bytes) {
             return None;
         }
+        self.room.0 -= 1;
         let departs_ns = self.rate.serve(now_ns, bytes);
         self.enqueued_bytes += u64::from(bytes);
-        self.waiting.push_back(Waiting {
+        self.waiting.push_in_room(Waiting {
             arrived_ns: now_ns,
             departs_ns,
             enqueued_bytes: self.enqueued_bytes,
@@ -71,31 +76,45 @@ impl Predicted {
     #[inline(never)]
     fn makes_room(&mut self, now_ns: u64, bytes: u32) -> bool {
         self.advance(now_ns);
-        let fits = self.fits(bytes);
-        self.dropped_packets += u64::from(!fits);
-        fits
+        if !self.limit.fits(self.load(), bytes) {
+            self.dropped_packets += 1;
+            return false;
+        }
+        if self.waiting.len() == self.waiting.capacity() {
+            self.waiting.grow();
+        }
+        let load = self.load();
+        let slots = self.waiting.capacity() - load.packets;
+        self.room = match self.limit {
+            Buffer::Packets(limit) => ((limit - load.packets).min(slots), u32::MAX),
+            Buffer::Bytes(limit) => {
+                let free = |bytes: u32| (limit - load.bytes) / u64::from(bytes);
+                let largest = self.room.1.max(bytes);
+                match free(largest) {
+                    0 => (free(bytes).min(slots), bytes),
+                    packets => (packets.min(slots), largest),
+                }
+            }
+        };
+        true
     }
 
     /// Removes every packet that has left by `now_ns`.
     fn advance(&mut self, now_ns: u64) {
-        let left = |packet: &&Waiting| packet.departs_ns <= now_ns;
-        let packets = self.waiting.iter().take_while(left).count();
-        if let Some(last) = self.waiting.drain(..packets).next_back() {
-            self.sent.packets += packets as u64;
+        let left = |packet: &Waiting| packet.departs_ns <= now_ns;
+        let (packets, last) = self.waiting.pop_while(left);
+        if let Some(last) = last {
+            self.sent.packets += packets;
             self.sent.bytes = last.enqueued_bytes;
             self.sojourn_ns = last.departs_ns - last.arrived_ns;
         }
-    }
-
-    #[inline]
-    fn fits(&self, bytes: u32) -> bool {
-        self.limit.fits(self.load(), bytes)
+        self.room.0 = 0;
     }
 
     #[inline]
     fn load(&self) -> Load {
         Load {
-            packets: self.waiting.len() as u64,
+            packets: self.waiting.len(),
             bytes: self.enqueued_bytes - self.sent.bytes,
         }
     }

@@ -1,8 +1,5 @@
 //! A rate that does not change.
 
-/// Upper bound of the size of an ACK.
-const SMALL_BYTES: u32 = 100;
-
 /// A wire of constant rate that carries one packet after another, or a token bucket. Its tokens grow
 /// at the rate of the wire, up to `burst_bytes`, and a packet leaves as soon as there are tokens for
 /// all its bytes. A wire is a bucket that keeps no tokens while it is idle.
@@ -16,8 +13,18 @@ pub struct ConstantRate {
     free_at_ns: u64,
     /// … and the remainder, in units of 1/rate nanoseconds. So rounding loses no time.
     free_at_rest: u64,
-    /// Size, service time and remainder of the last small packet, and of the last large packet.
-    service: [(u32, u64, u64); 2],
+    /// Of the last packet, and of the last that had another size: data and ACKs take turns.
+    service: Service,
+    other: Service,
+}
+
+/// How long the wire takes for a packet.
+#[derive(Clone, Copy, Debug, Default)]
+struct Service {
+    bytes: u32,
+    ns: u64,
+    /// The remainder, in units of 1/rate nanoseconds.
+    rest: u64,
 }
 
 impl ConstantRate {
@@ -29,7 +36,8 @@ impl ConstantRate {
             fills_in_ns: (bits_ns / u128::from(rate_bps)) as u64,
             free_at_ns: 0,
             free_at_rest: 0,
-            service: [(0, 0, 0); 2],
+            service: Service::default(),
+            other: Service::default(),
         }
     }
 
@@ -51,7 +59,7 @@ impl ConstantRate {
         }
         self.fills_in_ns = in_new(self.fills_in_ns);
         self.rate_bps = rate_bps;
-        self.service = [(0, 0, 0); 2];
+        (self.service, self.other) = Default::default();
     }
 
     /// Serves a packet that is ready now, after all packets before it. Returns when its last bit
@@ -61,26 +69,31 @@ impl ConstantRate {
         if self.free_at_ns + self.fills_in_ns < now_ns {
             (self.free_at_ns, self.free_at_rest) = (now_ns - self.fills_in_ns, 0);
         }
-        let service = &mut self.service[usize::from(bytes > SMALL_BYTES)];
-        if service.0 != bytes {
-            *service = service_of(bytes, self.rate_bps);
+        if self.service.bytes != bytes {
+            self.serve_other(bytes);
         }
-        self.free_at_ns += service.1;
-        self.free_at_rest += service.2;
+        self.free_at_ns += self.service.ns;
+        self.free_at_rest += self.service.rest;
         if self.free_at_rest >= self.rate_bps {
             self.free_at_rest -= self.rate_bps;
             self.free_at_ns += 1;
         }
         self.free_at_ns.max(now_ns)
     }
-}
 
-/// The size of a packet, its service time and the remainder.
-#[cold]
-fn service_of(bytes: u32, rate_bps: u64) -> (u32, u64, u64) {
-    let bits_ns = u128::from(bytes) * 8 * 1_000_000_000;
-    let rate = u128::from(rate_bps);
-    (bytes, (bits_ns / rate) as u64, (bits_ns % rate) as u64)
+    /// Packets of another size follow.
+    fn serve_other(&mut self, bytes: u32) {
+        std::mem::swap(&mut self.service, &mut self.other);
+        if self.service.bytes != bytes {
+            let bits_ns = u128::from(bytes) * 8 * 1_000_000_000;
+            let rate = u128::from(self.rate_bps);
+            self.service = Service {
+                bytes,
+                ns: (bits_ns / rate) as u64,
+                rest: (bits_ns % rate) as u64,
+            };
+        }
+    }
 }
 
 #[cfg(test)]

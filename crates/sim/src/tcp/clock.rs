@@ -69,6 +69,12 @@ impl Clock {
         self.jiffies
     }
 
+    /// When the next jiffy begins.
+    #[inline]
+    pub(super) fn next_tick_ns(&self) -> u64 {
+        self.next_tick_ns
+    }
+
     /// The length of a jiffy, µs.
     #[inline]
     pub(super) fn tick_us(&self) -> u64 {

@@ -40,6 +40,9 @@ pub(super) struct Limits {
 }
 
 impl Limits {
+    /// More segments than any flow sends; twice as many can be counted.
+    pub(super) const NONE: u64 = u64::MAX >> 1;
+
     pub(super) fn new(flow: FlowLimits) -> Self {
         Self {
             flow,
@@ -93,6 +96,12 @@ impl Limits {
     #[inline]
     pub(super) fn may_autotune(&self) -> bool {
         self.autotunes
+    }
+
+    /// Whether nothing but cwnd ever limits the flow.
+    #[inline]
+    pub(super) fn are_none(&self) -> bool {
+        self.flow.send_buffer & self.flow.receive_window & self.flow.segments == u64::MAX
     }
 
     /// New segments that the application has written.

@@ -77,7 +77,7 @@ impl Transmit {
 }
 
 /// An ACK: what a receiver tells a sender.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ack {
     /// The next segment that the receiver expects: all segments below have arrived.
     pub ack: u64,

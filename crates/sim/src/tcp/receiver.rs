@@ -91,6 +91,9 @@ pub struct Receiver {
     echo: Option<Box<Echo>>,
     /// `ICSK_ACK_NOW`: an ACK must leave now.
     acks_now: bool,
+    /// Segments in order before this time need no more than
+    /// [`handle_ordinary`](Self::handle_ordinary).
+    ordinary_until_ns: u64,
 }
 
 impl Receiver {
@@ -137,6 +140,7 @@ impl Receiver {
             duplicates: 0,
             echo: None,
             acks_now: false,
+            ordinary_until_ns: 0,
         }
     }
 
@@ -175,6 +179,7 @@ impl Receiver {
     /// timers may be due: call it until [`poll_timeout`](Self::poll_timeout) is later.
     #[inline(never)]
     pub fn handle_timeout(&mut self, now_ns: u64) -> Option<Ack> {
+        self.ordinary_until_ns = 0;
         self.clock.advance(now_ns);
         if self.compressed_at_ns <= now_ns {
             return Some(self.ack());
@@ -197,7 +202,7 @@ impl Receiver {
 
     /// Handles an arriving segment that was sent at `sent_ns`. `pushed`: it has the PSH flag.
     /// `last`: it ends the flow. Returns an ACK if one leaves now.
-    #[inline(always)]
+    #[inline]
     pub fn handle_segment(
         &mut self,
         now_ns: u64,
@@ -206,7 +211,75 @@ impl Receiver {
         pushed: bool,
         last: bool,
     ) -> Option<Ack> {
+        if self.is_ordinary(now_ns, segment) && !last {
+            return self.handle_ordinary(sent_ns, pushed);
+        }
         self.clock.advance(now_ns);
+        let answer = self.handle_any(segment, sent_ns, pushed, last);
+        self.ordinary_until_ns = self.ordinary_until_ns();
+        answer
+    }
+
+    /// Whether a segment that arrives now needs no more than
+    /// [`handle_ordinary`](Self::handle_ordinary), unless it is the last. No timer is due then.
+    #[inline]
+    pub(crate) fn is_ordinary(&self, now_ns: u64, segment: u64) -> bool {
+        now_ns < self.ordinary_until_ns && segment == self.rcv_nxt
+    }
+
+    /// Until when each segment in order finds this state: no gap, nothing to report, the delay of ACKs
+    /// settled, their timer armed in this jiffy, and an application that reads each segment.
+    fn ordinary_until_ns(&self) -> u64 {
+        let nothing_to_report = self.out_of_order.is_empty()
+            && self.blocks[0].1 == 0
+            && self.duplicate.is_none()
+            && self.compressed_at_ns == NEVER
+            && self.echo.is_none()
+            && !self.acks_now
+            && !self.pushed;
+        let now = self.clock.jiffies();
+        let settled = self.quick_acks == 0
+            && self.ato == self.min_ato
+            && self.last_arrival == now
+            && self.armed == (now, self.ato);
+        let reads_each = self.read_segments == 1
+            && self.reads_at == self.rcv_nxt + 1
+            && self.last_ack_sent > 0
+            && self.rcv_nxt <= self.last_ack_sent + 1;
+        if nothing_to_report && settled && reads_each {
+            self.clock.next_tick_ns().min(self.delayed_ack_at_ns)
+        } else {
+            0
+        }
+    }
+
+    /// What [`handle_any`](Self::handle_any) does with a segment in order while
+    /// [`is_ordinary`](Self::is_ordinary): most packets come this way.
+    #[inline]
+    pub(crate) fn handle_ordinary(&mut self, sent_ns: u64, pushed: bool) -> Option<Ack> {
+        let first = self.rcv_nxt == self.last_ack_sent;
+        if first {
+            self.ts_recent_ns = self.ts_recent_ns.max(sent_ns);
+        }
+        self.rcv_nxt += 1;
+        self.reads_at = self.rcv_nxt + 1;
+        if first && !pushed && self.segments_per_ack > 1 {
+            (self.scheduled, self.delayed) = (true, true);
+            return None;
+        }
+        (self.scheduled, self.delayed) = (false, false);
+        self.last_ack_sent = self.rcv_nxt;
+        Some(Ack {
+            ack: self.rcv_nxt,
+            echo_ns: self.ts_recent_ns,
+            sacks: SackBlocks::default(),
+            new_window: false,
+            ece: false,
+        })
+    }
+
+    #[inline(never)]
+    fn handle_any(&mut self, segment: u64, sent_ns: u64, pushed: bool, last: bool) -> Option<Ack> {
         if segment <= self.last_ack_sent {
             self.ts_recent_ns = self.ts_recent_ns.max(sent_ns);
         }

@@ -60,6 +60,27 @@ impl RoundTrip {
         Some(ca_rtt_us)
     }
 
+    /// As [`on_ack`](Self::on_ack), of an ACK that acknowledges segments that were sent once: the
+    /// first and the last of them at these times. Returns the RTT for `pkts_acked`, µs.
+    #[inline(always)]
+    pub(super) fn on_plain_ack(
+        &mut self,
+        now_ns: u64,
+        now_us: u64,
+        (first_ns, last_ns): (u64, u64),
+        (una, nxt): (u64, u64),
+    ) -> u32 {
+        let last_us = in_us(now_us - last_ns / 1_000);
+        let first_us = if first_ns == last_ns {
+            last_us
+        } else {
+            in_us(now_us - first_ns / 1_000)
+        };
+        self.min.sample(now_ns, last_us.max(1));
+        self.estimator.sample(first_us, una, nxt);
+        last_us
+    }
+
     /// srtt << 3 and the mean deviation << 2, µs.
     #[inline]
     pub(super) fn smoothed_us(&self) -> (u32, u32) {

@@ -198,7 +198,7 @@ impl Scoreboard {
 
     /// Sends `segments` new segments. `pushed`: the application has marked their end with PSH; else
     /// it has PSH if there are several (`__tcp_transmit_skb`).
-    #[inline]
+    #[inline(always)]
     pub(super) fn send(
         &mut self,
         mut counts: Counts<'_>,
@@ -242,24 +242,17 @@ impl Scoreboard {
         self.una >= self.clean_from
     }
 
-    /// As [`acknowledge`](Self::acknowledge), of a window that [`is_clean`](Self::is_clean).
+    /// As [`acknowledge`](Self::acknowledge), of a window that [`is_clean`](Self::is_clean). Returns
+    /// when the first and the last of the acknowledged segments were sent.
     #[inline]
-    pub(super) fn acknowledge_clean(
-        &mut self,
-        mut counts: Counts<'_>,
-        ack: u64,
-        high_seq: u64,
-        delivery: &mut Delivery,
-    ) {
+    pub(super) fn acknowledge_clean(&mut self, mut counts: Counts<'_>, ack: u64) -> (u64, u64) {
         debug_assert!(self.una < ack && ack <= self.nxt && self.is_clean());
-        let (acked, last) = ((ack - self.una) as u32, self.slot(ack - 1).sent_ns());
+        let sent_ns = (self.head_sent_ns(), self.slot(ack - 1).sent_ns());
+        let acked = (ack - self.una) as u32;
         counts.acknowledged(acked);
         counts.delivered(acked);
-        delivery.acked = acked;
-        delivery.acked_sent_ns = Some((self.head_sent_ns(), last));
-        delivery.original_delivered = self.una < high_seq;
-        delivery.deliver((last, ack - 1), false);
         self.una = ack;
+        sent_ns
     }
 
     /// Moves the cumulative acknowledgement to `ack`.
@@ -271,10 +264,13 @@ impl Scoreboard {
         delivery: &mut Delivery,
     ) {
         debug_assert!(self.una < ack && ack <= self.nxt);
-        if self.is_clean() {
-            return self.acknowledge_clean(counts, ack, high_seq, delivery);
-        }
         delivery.acked = (ack - self.una) as u32;
+        if self.is_clean() {
+            delivery.original_delivered = self.una < high_seq;
+            let (first_ns, last_ns) = self.acknowledge_clean(counts, ack);
+            delivery.acked_sent_ns = Some((first_ns, last_ns));
+            return delivery.deliver((last_ns, ack - 1), false);
+        }
         counts.acknowledged(delivery.acked);
         for segment in self.una..ack {
             let slot = self.slot_mut(segment);

@@ -94,6 +94,8 @@ pub struct Sender {
     pub(super) validation: Validation,
     pub(super) limits: Limits,
     pub(super) rexmit: Rexmit,
+    /// All that can be sent now is sent: the next [`poll_transmit`](Self::poll_transmit) need not try.
+    pub(super) turn_is_over: bool,
     pub(super) rate: RateSampler,
     pub(super) totals: Totals,
     /// Segments that D-SACKs have reported (`dsack_dups`).
@@ -161,6 +163,7 @@ impl Sender {
             validation: Validation::new(kernel, switches, initial_cwnd),
             limits,
             rexmit: Rexmit::None,
+            turn_is_over: false,
             rate,
             totals: Totals::default(),
             duplicates: 0,
@@ -173,21 +176,87 @@ impl Sender {
     pub fn handle_ack(&mut self, now_ns: u64, ack: &Ack) {
         let quiet = self.host.is_open() && !self.tlp.is_out() && !self.sack_frto.is_active();
         if quiet && ack.is_plain() && ack.ack > self.board.una() && self.board.is_clean() {
-            self.tcp_ack(now_ns, ack, true);
+            self.tcp_ack_predicted(now_ns, ack.ack);
         } else {
-            self.handle_unpredicted(now_ns, ack);
+            self.tcp_ack(now_ns, ack);
         }
     }
 
-    #[inline(never)]
-    fn handle_unpredicted(&mut self, now_ns: u64, ack: &Ack) {
-        self.tcp_ack(now_ns, ack, false);
+    /// What [`tcp_ack`](Self::tcp_ack) does with most ACKs, as with Linux's header prediction: the ACK
+    /// only advances, and no segment is SACKed, lost or in doubt.
+    #[inline(always)]
+    fn tcp_ack_predicted(&mut self, now_ns: u64, una: u64) {
+        self.host.clock(now_ns);
+        let tp = self.host.tp();
+        let (prior_ssthresh, prior_in_flight) = (tp.snd_ssthresh, tp.packets_out);
+        let prior_una = self.board.una();
+        self.rexmit = Rexmit::None;
+        if self.machine == Machine::Linux2_6 {
+            self.host.in_ack_event(una, true, false, false);
+        }
+        self.timers.on_progress();
+        let (first_ns, last_ns) = self.board.acknowledge_clean(self.host.counts(), una);
+        let newest = (last_ns, una - 1);
+        self.loss.on_delivered(now_ns, newest, last_ns);
+        let window = (una, self.board.nxt());
+        let (rtt_us, now_us) = (&mut self.rtt, self.host.now_us());
+        let rtt_us = rtt_us.on_plain_ack(now_ns, now_us, (first_ns, last_ns), window);
+        publish_rtt(&mut self.host, &self.rtt);
+        self.host.publish_una(una);
+        let newest = self.rate.on_delivered(Some((newest, false)));
+        let acked = (una - prior_una) as u32;
+        self.host.pkts_acked(&AckSample {
+            pkts_acked: acked,
+            rtt_us: rtt_us as i32,
+            in_flight: self.rate.in_flight_bytes(&self.host, newest),
+        });
+        if self.machine == Machine::Linux2_6 {
+            self.set_transmit_timer();
+            self.validation
+                .before_growth(&mut self.host, prior_in_flight);
+            self.host.grow(1);
+            self.host.note_delivered(acked);
+        } else {
+            self.host.in_ack_event(una, true, false, false);
+            self.set_transmit_timer();
+            self.host.note_delivered(acked);
+            if self.host.has_cong_control() {
+                let flags = AckFlags {
+                    una_advanced: true,
+                    original_delivered: prior_una < self.high_seq,
+                    set_timer: true,
+                    ..AckFlags::default()
+                };
+                let counts = AckCounts {
+                    rtt_us: rtt_us as i32,
+                    newly_lost: 0,
+                    newly_delivered: acked,
+                    prior_in_flight,
+                };
+                let sample = RateSampler::sample(&self.host, newest, &counts);
+                self.host.cong_control(flags.linux(false, false), &sample);
+                return self.note_slow_start_exit(prior_ssthresh);
+            }
+            self.host.grow(acked);
+        }
+        self.pacer.update_rate(&mut self.host);
+        self.note_slow_start_exit(prior_ssthresh);
     }
 
-    /// `tcp_ack`, compiled twice: what most ACKs need is short, as with Linux's header prediction.
-    /// `predicted`: the ACK only advances, and no segment is SACKed, lost or in doubt.
-    #[inline(always)]
-    fn tcp_ack(&mut self, now_ns: u64, ack: &Ack, predicted: bool) {
+    #[inline]
+    fn note_slow_start_exit(&mut self, prior_ssthresh: u32) {
+        let tp = self.tp();
+        if prior_ssthresh == TCP_INFINITE_SSTHRESH
+            && tp.snd_ssthresh < prior_ssthresh
+            && tp.prior_cwnd == 0
+        {
+            self.note(SenderEvent::SlowStartExit);
+        }
+    }
+
+    /// `tcp_ack`.
+    #[inline(never)]
+    fn tcp_ack(&mut self, now_ns: u64, ack: &Ack) {
         self.host.clock(now_ns);
         let prior_una = self.board.una();
         let tp = self.host.tp();
@@ -202,11 +271,10 @@ impl Sender {
             prior_sacked_end: self.board.sacked_end(),
             ..Delivery::default()
         };
-        let duplicate_sack =
-            !predicted && !ack.sacks.is_empty() && self.tag_sacked(ack, &mut delivery);
-        let una_advanced = predicted || ack.ack > prior_una;
-        let ece = !predicted && ack.ece && self.host.uses_ecn();
-        let slow = !predicted && !ack.is_plain();
+        let duplicate_sack = !ack.sacks.is_empty() && self.tag_sacked(ack, &mut delivery);
+        let una_advanced = ack.ack > prior_una;
+        let ece = ack.ece && self.host.uses_ecn();
+        let slow = !ack.is_plain();
         let una = if una_advanced { ack.ack } else { prior_una };
         if self.machine == Machine::Linux2_6 {
             self.host.in_ack_event(una, una_advanced, slow, ece);
@@ -214,13 +282,8 @@ impl Sender {
         if una_advanced {
             self.timers.on_progress();
             let (counts, high_seq) = (self.host.counts(), self.high_seq);
-            if predicted {
-                self.board
-                    .acknowledge_clean(counts, ack.ack, high_seq, &mut delivery);
-            } else {
-                self.board
-                    .acknowledge(counts, ack.ack, high_seq, &mut delivery);
-            }
+            self.board
+                .acknowledge(counts, ack.ack, high_seq, &mut delivery);
         }
         let sacked_late =
             delivery.sacked_late && (self.state() != CaState::Loss || self.undo.is_open());
@@ -259,7 +322,7 @@ impl Sender {
             newly_lost: 0,
             newly_delivered: self.tp().delivered.wrapping_sub(prior_delivered),
         };
-        if !predicted && self.tlp.is_out() {
+        if self.tlp.is_out() {
             // `FLAG_DSACK_TLP`.
             let blocks = ack.sacks.as_slice();
             let of_probe = duplicate_sack && self.tlp.is_probe(blocks[0].1);
@@ -267,12 +330,11 @@ impl Sender {
                 self.reduce_for_probe();
             }
         }
-        let dubious = !predicted
-            && (!una_advanced
-                || flags.data_sacked
-                || flags.duplicate_sack
-                || ece
-                || !self.host.is_open());
+        let dubious = !una_advanced
+            || flags.data_sacked
+            || flags.duplicate_sack
+            || ece
+            || !self.host.is_open();
         // A SACK of a segment that was sent before the last sending of the head is progress too.
         let sacked_older = || {
             let first_ns = delivery.sacked_sent_ns.map_or(u64::MAX, |(first, _)| first);
@@ -304,7 +366,7 @@ impl Sender {
                 }
             }
             Machine::Linux2_6 => {
-                let frto = !predicted && self.sack_frto.is_active();
+                let frto = self.sack_frto.is_active();
                 let frto_cwnd = frto && self.process_frto(ack, flags, &delivery);
                 if una_advanced {
                     self.set_transmit_timer();
@@ -322,13 +384,7 @@ impl Sender {
             }
         }
         self.totals.lost(self.tp().lost.wrapping_sub(prior_lost));
-        let tp = self.tp();
-        if prior_ssthresh == TCP_INFINITE_SSTHRESH
-            && tp.snd_ssthresh < prior_ssthresh
-            && tp.prior_cwnd == 0
-        {
-            self.note(SenderEvent::SlowStartExit);
-        }
+        self.note_slow_start_exit(prior_ssthresh);
         // A recount costs the whole window. Small windows show every mistake.
         #[cfg(debug_assertions)]
         if dubious && self.tp().packets_out < 256 {

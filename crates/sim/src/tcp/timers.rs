@@ -122,6 +122,7 @@ impl Timers {
 }
 
 impl Sender {
+    #[inline]
     pub(super) fn rearm_rto(&mut self) {
         if self.tp().packets_out == 0 {
             return self.timers.disarm();

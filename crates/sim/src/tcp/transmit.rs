@@ -4,7 +4,8 @@
 //! How to drive it: after each call to the sender, call [`poll_transmit`](Sender::poll_transmit)
 //! until it returns `None`. It sends a pending probe first, then lost segments, then new data.
 
-use super::bursts::Defers;
+use super::bursts::{Bursts, Defers};
+use super::limits::Limits;
 use super::sender::Sender;
 use super::Transmit;
 use ackclock_host::CaEvent;
@@ -23,9 +24,12 @@ pub(super) enum Rexmit {
 
 impl Sender {
     /// The next burst to send now; `None` if there is nothing more to send.
-    #[inline]
+    #[inline(always)]
     pub fn poll_transmit(&mut self, now_ns: u64) -> Option<Transmit> {
         debug_assert_eq!(now_ns, self.host.now_ns());
+        if std::mem::take(&mut self.turn_is_over) {
+            return None;
+        }
         if self.tlp.take() {
             if let Some(probe) = self.send_probe() {
                 return Some(probe);
@@ -104,7 +108,7 @@ impl Sender {
         burst
     }
 
-    #[inline]
+    #[inline(always)]
     fn transmit_new(&mut self) -> Option<Transmit> {
         if self.limits.write(&self.board) {
             self.host.check_app_limited();
@@ -113,18 +117,29 @@ impl Sender {
             self.nothing_to_send();
             return None;
         }
-        if self.limits.may_autotune() && self.limits.available(&self.board) == 0 {
-            self.limits.autotune(self.host.send_buffer());
-        }
-        let unsent = self.limits.unsent(&self.board);
-        let room = self.limits.room(&self.board);
-        if unsent == 0 || room == 0 {
-            self.nothing_to_send();
-            return None;
+        let (mut unsent, mut room) = (Limits::NONE, Limits::NONE);
+        if !self.limits.are_none() {
+            if self.limits.may_autotune() && self.limits.available(&self.board) == 0 {
+                self.limits.autotune(self.host.send_buffer());
+            }
+            unsent = self.limits.unsent(&self.board);
+            room = self.limits.room(&self.board);
+            if unsent == 0 || room == 0 {
+                self.nothing_to_send();
+                return None;
+            }
         }
         self.validation.restart_after_idle(&mut self.host);
         let cwnd = self.tp().snd_cwnd;
         let quota = cwnd - self.host.in_flight();
+        if self.bursts == Bursts::Window {
+            let burst = self.send(unsent.min(room).min(quota.into()) as u32);
+            if self.rexmit == Rexmit::None && self.host.cwnd_is_full() {
+                self.nothing_to_send();
+                self.turn_is_over = true;
+            }
+            return Some(burst);
+        }
         let burst = self.bursts.limit(&mut self.host, self.rtt.min_us());
         let wanted = u64::from(quota.min(self.bursts.share(cwnd)).min(burst));
         let nxt = self.board.nxt();

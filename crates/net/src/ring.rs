@@ -1,0 +1,146 @@
+//! A queue in a ring of slots. It does less for each element than `VecDeque`, whose capacity is no
+//! power of two.
+
+/// Elements in order of arrival.
+#[derive(Clone, Debug)]
+pub struct Ring<T> {
+    /// A power of two of them; element `i` since the start is in slot `i & (slots − 1)`.
+    slots: Vec<T>,
+    /// Elements removed so far, and added so far.
+    head: u64,
+    tail: u64,
+}
+
+/// Slots of a ring that has held something.
+const LEAST_SLOTS: usize = 4;
+
+impl<T> Default for Ring<T> {
+    fn default() -> Self {
+        Self {
+            slots: Vec::new(),
+            head: 0,
+            tail: 0,
+        }
+    }
+}
+
+impl<T: Default> Ring<T> {
+    #[inline]
+    fn slot(&self, element: u64) -> usize {
+        element as usize & self.slots.len().wrapping_sub(1)
+    }
+
+    /// How many elements it holds.
+    #[inline]
+    pub fn len(&self) -> u64 {
+        self.tail - self.head
+    }
+
+    /// Whether it holds nothing.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.tail == self.head
+    }
+
+    /// How many it can hold without growing.
+    #[inline]
+    pub fn capacity(&self) -> u64 {
+        self.slots.len() as u64
+    }
+
+    /// The oldest element.
+    #[inline]
+    pub fn front(&self) -> Option<&T> {
+        if self.is_empty() {
+            return None;
+        }
+        Some(&self.slots[self.slot(self.head)])
+    }
+
+    /// Appends an element.
+    #[inline]
+    pub fn push(&mut self, element: T) {
+        if self.len() == self.capacity() {
+            self.grow();
+        }
+        self.push_in_room(element);
+    }
+
+    /// As [`push`](Self::push), of a ring that has room.
+    #[inline]
+    pub fn push_in_room(&mut self, element: T) {
+        debug_assert!(self.len() < self.capacity());
+        let slot = self.slot(self.tail);
+        self.slots[slot] = element;
+        self.tail += 1;
+    }
+
+    /// Removes the oldest element.
+    #[inline]
+    pub fn pop(&mut self) -> Option<T> {
+        if self.is_empty() {
+            return None;
+        }
+        let slot = self.slot(self.head);
+        self.head += 1;
+        Some(std::mem::take(&mut self.slots[slot]))
+    }
+
+    /// Removes the oldest element, if there is one. It is dropped when its slot is used again.
+    #[inline]
+    pub fn remove(&mut self) {
+        self.head += u64::from(!self.is_empty());
+    }
+
+    /// Removes the oldest elements while they are `gone`. Returns how many, and the last of them.
+    pub fn pop_while(&mut self, gone: impl Fn(&T) -> bool) -> (u64, Option<T>) {
+        let first = self.head;
+        while self.front().is_some_and(&gone) {
+            self.head += 1;
+        }
+        let count = self.head - first;
+        let last = self.slot(self.head.wrapping_sub(1));
+        (
+            count,
+            (count > 0).then(|| std::mem::take(&mut self.slots[last])),
+        )
+    }
+
+    /// Doubles the slots.
+    #[cold]
+    #[inline(never)]
+    pub fn grow(&mut self) {
+        let mut larger = Vec::new();
+        larger.resize_with((2 * self.slots.len()).max(LEAST_SLOTS), T::default);
+        for element in self.head..self.tail {
+            let (old, new) = (self.slot(element), element as usize & (larger.len() - 1));
+            larger[new] = std::mem::take(&mut self.slots[old]);
+        }
+        self.slots = larger;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::VecDeque;
+
+    proptest! {
+        #[test]
+        fn is_a_queue(pushes in proptest::collection::vec(any::<bool>(), 1..300)) {
+            let (mut ring, mut plain) = (Ring::default(), VecDeque::new());
+            for (number, push) in pushes.into_iter().enumerate() {
+                if push {
+                    ring.push(Some(number));
+                    plain.push_back(Some(number));
+                } else {
+                    prop_assert_eq!(ring.pop(), plain.pop_front());
+                }
+                prop_assert_eq!(ring.len(), plain.len() as u64);
+                prop_assert_eq!(ring.front(), plain.front());
+                prop_assert!(ring.capacity() >= ring.len());
+            }
+        }
+    }
+}
