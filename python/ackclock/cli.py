@@ -1,5 +1,6 @@
 """What `ackclock` starts: it imports nothing slow, to catch an interrupt from the start."""
 
+import os
 import re
 import signal
 import sys
@@ -11,6 +12,8 @@ def main() -> None:
     for stop in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(stop) == signal.SIG_DFL:  # not under nohup
             signal.signal(stop, _interrupt)
+    # pydantic would read the metadata of every installed package, to find plugins.
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     try:
         from typer import TyperException  # noqa: PLC0415
 

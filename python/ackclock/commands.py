@@ -5,12 +5,11 @@ import re
 import sys
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.text import Text
 
-from ackclock import AckclockError, Result, Scenario, _core, papers, run, skeleton, snapshot
+from ackclock import AckclockError, _core, snapshot
 from ackclock.console import (
     ALGORITHM,
     Host,
@@ -25,10 +24,12 @@ from ackclock.console import (
     print_table,
     progress_bar,
     say_invalid,
+    styled,
 )
 from ackclock.output import Directory
-from ackclock.scenario import KERNEL, Flow, Session
-from ackclock.settings import key_of
+
+if TYPE_CHECKING:
+    from ackclock import Flow, Scenario, Session
 
 #: Exit code of a kernel run whose certificate is not valid.
 INVALID = 3
@@ -168,6 +169,8 @@ def _short(
     algorithms: list[str],
 ) -> list[str]:
     """The settings that have options of their own; refused if `--set` has them, too."""
+    from ackclock.settings import key_of  # noqa: PLC0415 (slow to import)
+
     options = {"rtt": ("--rtt", rtt), "seed": ("--seed", seed)}
     if seeds is not None:
         options["seed"] = ("--seeds", seeds)
@@ -182,7 +185,9 @@ def _short(
     return [f"rtt={rtt}"] * (rtt is not None) + [f"seed={seed}"] * (seed is not None)
 
 
-def _check_simulated(scenarios: dict[str, Scenario]) -> None:
+def _check_simulated(scenarios: dict[str, "Scenario"]) -> None:
+    from ackclock.scenario import KERNEL  # noqa: PLC0415 (slow to import)
+
     for name, scenario in scenarios.items():
         every: tuple[Flow | Session, ...] = (*scenario.flows, *scenario.sessions)
         for number, flow in enumerate(every, 1):
@@ -193,8 +198,10 @@ def _check_simulated(scenarios: dict[str, Scenario]) -> None:
                 )
 
 
-def _read(paths: list[Path]) -> dict[str, Scenario]:
+def _read(paths: list[Path]) -> dict[str, "Scenario"]:
     """The scenarios of these files, by the names of the files without their ending."""
+    from ackclock import Scenario  # noqa: PLC0415 (slow to import)
+
     read = {}
     for path in paths:
         if str(path) == "-":
@@ -208,8 +215,8 @@ def _read(paths: list[Path]) -> dict[str, Scenario]:
 
 
 def _changed(
-    scenario: Scenario, settings: list[str], algorithms: list[str] | tuple[()]
-) -> Scenario:
+    scenario: "Scenario", settings: list[str], algorithms: list[str] | tuple[()]
+) -> "Scenario":
     """The scenario with the settings of the command line."""
     every: tuple[Flow | Session, ...] = (*scenario.flows, *scenario.sessions)
     for setting in settings:
@@ -238,14 +245,14 @@ def _changed(
 
 def _one(
     name: str,
-    scenario: Scenario,
+    scenario: "Scenario",
     on: Host,
     attempts: int | None,
     acks: bool,
     directory: Directory | None,
 ) -> dict[str, Any]:
     """Runs a scenario, writes it to the directory, if any, and sums it up."""
-    from ackclock import summary  # noqa: PLC0415 (slow to import)
+    from ackclock import run, summary  # noqa: PLC0415 (slow to import)
 
     more: dict[str, Any] = {}
     with progress_bar(name) as progress:
@@ -268,7 +275,7 @@ def _one(
 
 
 def _over_seeds(
-    name: str, scenario: Scenario, seeds: str, directory: Directory | None
+    name: str, scenario: "Scenario", seeds: str, directory: Directory | None
 ) -> dict[str, Any]:
     """Runs a scenario with several seeds; each run is kept in .ackclock."""
     from ackclock import summary, sweep  # noqa: PLC0415 (slow to import)
@@ -296,7 +303,7 @@ def _show(summed: dict[str, Any], name: str, *, titled: bool, as_json: bool) -> 
         sys.stdout.write(json.dumps(line, ensure_ascii=False) + "\n")
         return
     if titled:
-        out.print(Text(name, style="bold"))
+        out.print(styled(name, "bold"))
     for table in summary.tables(summed):
         print_table(table)
     out.print(summary.totals(summed))
@@ -314,6 +321,8 @@ def new_command(
 
     - `ackclock new my_cc && ackclock run examples/two_cubic.toml --algorithm ./my_cc.c`
     """
+    from ackclock import skeleton  # noqa: PLC0415 (only this command needs it)
+
     with one_line_errors():
         out.print(f"written: {skeleton.write(name)}")
 
@@ -405,6 +414,8 @@ def list_command(
 
     - `ackclock list --json`
     """
+    from ackclock import papers  # noqa: PLC0415 (only this command needs it)
+
     with one_line_errors():
         shown = _core.algorithms() if algorithm is None else [_core.configure(algorithm)]
         if as_json:
@@ -417,12 +428,12 @@ def list_command(
                 presets = ", ".join(each["presets"])
                 table.add_row(each["name"], each["summary"], presets)
             print_table(table)
-            out.print("`ackclock list NAME` shows parameters; figures to reproduce:")
-            for name, title in papers.titles().items():
-                out.print(f"  {name}  {title}")
+            lines = [f"  {name}  {title}" for name, title in papers.titles().items()]
+            head = "`ackclock list NAME` shows parameters; figures to reproduce:"
+            out.print("\n".join([head, *lines]))
             return
         for each in shown:
-            out.print(Text(each["name"], style="bold"), f" {each['summary']}\n{each['source']}")
+            out.print(styled(each["name"], "bold"), f" {each['summary']}\n{each['source']}")
             if each["head"]:
                 out.print("\n" + each["head"])
             table = new_table("parameter", "value", "default", "range", "what it is")
@@ -457,7 +468,7 @@ def plot_command(
 
     Writes overview.png, .svg and .pdf into the run's directory.
     """
-    from ackclock import plot  # noqa: PLC0415 (only this command draws)
+    from ackclock import Result, plot  # noqa: PLC0415 (only this command draws)
 
     with one_line_errors():
         if not (directory / "manifest.json").exists():

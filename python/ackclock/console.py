@@ -7,17 +7,18 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich import box
 from rich.console import Console
-from rich.measure import Measurement
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-from rich.table import Table
-from rich.text import Text
 
-from ackclock import AckclockError, Result, _core, papers, report, snapshot
+from ackclock import AckclockError, _core, snapshot
+
+if TYPE_CHECKING:
+    from rich.table import Table
+    from rich.text import Text
+
+    from ackclock import Result, report
 
 app = typer.Typer(
     help="Test TCP congestion control: in a simulator, and in the Linux kernel.",
@@ -58,6 +59,8 @@ def _algorithms(incomplete: str) -> list[str]:
 
 def _figures(incomplete: str) -> list[str]:
     """For the shell's completion."""
+    from ackclock import papers  # noqa: PLC0415 (only this needs it)
+
     names = papers.names()
     known = [*names, *{name.split("/")[0]: None for name in names}, "all"]
     return [name for name in known if name.startswith(incomplete)]
@@ -139,6 +142,14 @@ def progress_bar(what: str) -> Iterator[Callable[[float], None]]:
     if not err.is_terminal:
         yield _progress_lines(what)
         return
+    from rich.progress import (  # noqa: PLC0415 (slow to import)
+        BarColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
     columns = (
         TextColumn("{task.description}", markup=False),
         BarColumn(),
@@ -172,28 +183,40 @@ def in_words(seconds: float) -> str:
     return f"{minutes // 60} h {minutes % 60} min"
 
 
-def say_invalid(result: Result) -> None:
+def say_invalid(result: "Result") -> None:
     problems = "; ".join(result.manifest["certificate"]["problems"])
     err.print(f"run {result.manifest['attempt']} is not valid: {problems}")
 
 
-def print_report(title: str, table: report.Table) -> None:
+def styled(text: str, style: str) -> "Text":
+    """Text that is shown as it is, in a style."""
+    from rich.text import Text  # noqa: PLC0415 (slow to import)
+
+    return Text(text, style=style)
+
+
+def print_report(title: str, table: "report.Table") -> None:
     colours = {"holds": "green", "fails": "red", "inconclusive": "yellow"}
     shown = new_table(*table.header, title=title)
     for row in table.rows:
-        shown.add_row(*(Text(cell, style=colours.get(cell, "")) for cell in row))
+        shown.add_row(*(styled(cell, colours.get(cell, "")) for cell in row))
     print_table(shown)
 
 
-def new_table(*header: str, title: str | None = None) -> Table:
+def new_table(*header: str, title: str | None = None) -> "Table":
+    from rich import box  # noqa: PLC0415 (slow to import)
+    from rich.table import Table  # noqa: PLC0415 (slow to import)
+
     table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD)
     for column in header:
         table.add_column(column, overflow="fold")
     return table
 
 
-def print_table(table: Table) -> None:
+def print_table(table: "Table") -> None:
     """Folds text between words. On a narrow screen lines are too long, but no number is cut."""
+    from rich.measure import Measurement  # noqa: PLC0415 (slow to import)
+
     for column in table.columns:
         whole = column is table.columns[0] or column.justify == "right"
         words = [str(column.header).split()]

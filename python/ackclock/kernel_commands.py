@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.text import Text
 
-from ackclock import AckclockError, Scenario
+from ackclock import AckclockError
 from ackclock.console import (
     ALGORITHM,
     Output,
@@ -23,6 +22,7 @@ from ackclock.console import (
     print_table,
     progress_bar,
     say_invalid,
+    styled,
 )
 from ackclock.kernel_part import kernel_part
 from ackclock.output import Directory
@@ -185,7 +185,7 @@ def status_command(
         for each in registered:
             if each["parameters"]:
                 settings = (f"{key}={value:g}" for key, value in each["parameters"].items())
-                out.print(Text(each["name"], style="bold"), " ".join(settings))
+                out.print(styled(each["name"], "bold"), " ".join(settings))
 
 
 @app.command("doctor", rich_help_panel=PANEL)
@@ -204,7 +204,7 @@ def doctor_command() -> None:
         findings = kernel_part().doctor()
         table = new_table("", "what", "found", "how to get it")
         for each in findings:
-            mark = Text("yes", style="green") if each["ok"] else Text("no", style="red")
+            mark = styled("yes", "green") if each["ok"] else styled("no", "red")
             table.add_row(mark, each["what"], each["found"], "" if each["ok"] else each["fix"])
         print_table(table)
     if any(each["needed"] and not each["ok"] for each in findings):
@@ -229,6 +229,7 @@ def compare_command(
     `--repeats 10`. The output directory gets one page (`index.html`) with the congestion
     windows, throughput and queue of both.
     """
+    from ackclock import Scenario  # noqa: PLC0415 (slow to import)
     from ackclock.compare import compare  # noqa: PLC0415 (only this command draws)
 
     with one_line_errors():

@@ -19,9 +19,12 @@ import difflib
 import importlib
 import pkgutil
 import re
+from pathlib import Path
 from types import ModuleType
 
 from ackclock.errors import AckclockError
+
+_HERE = Path(__file__).parent
 
 
 def names() -> list[str]:
@@ -35,8 +38,8 @@ def names() -> list[str]:
 
 
 def titles() -> dict[str, str]:
-    """Title of each figure: the first line of its module's docstring."""
-    return {name: title(module) for name in names() for _, module in load(name)}
+    """Title of each figure, read from its file: importing every figure takes a second."""
+    return {name: _title_in(_HERE / f"{name}.py") for name in names()}
 
 
 def paper_title(paper: str) -> str:
@@ -46,7 +49,13 @@ def paper_title(paper: str) -> str:
 
 
 def title(module: ModuleType) -> str:
+    """Title of a figure: the first line of its module's docstring."""
     return (module.__doc__ or "").split("\n")[0].removesuffix(".")
+
+
+def _title_in(path: Path) -> str:
+    with path.open(encoding="utf-8") as file:
+        return file.readline().strip().strip('"').removesuffix(".")
 
 
 def _choose(name: str, known: list[str]) -> str:
