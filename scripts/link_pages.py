@@ -19,6 +19,8 @@ END_S, STEADY_FROM_S = 60, 10
 KINDS = get_args(Bottleneck.model_fields["queue"].annotation)
 #: What a discipline needs beside its defaults to show what it is for.
 SETTINGS = {"step": {"threshold": "5ms"}}
+#: The algorithm that a discipline is for, if CUBIC is not.
+MADE_FOR = {"step": "dctcp"}
 
 HEAD = """# Links and queues
 
@@ -56,7 +58,7 @@ in which order, and how it compares with Linux.
 | | |
 |---|---|
 | link | {rate}, with room for 1000 packets |
-| flows | CUBIC, 40 ms, starting in the first second; ECN where the discipline marks by default |
+| flows | 40 ms, starting in the first second; ECN where the discipline marks by default; CUBIC |
 | pictures | queue delay in one run; short lines at the top: AQM drops (red), marks (orange) |
 | values | means of {seeds} seeds, from {steady} s to {end} s; delays are of the queue alone |
 
@@ -66,14 +68,14 @@ RED and PIE, which drop by default). `make docs` writes this page.
 RATE = "50mbit"
 
 
-def scenario(kind: str, flows: int, ecn: bool) -> Scenario:
+def scenario(kind: str, flows: int, ecn: bool, algorithm: str = "cubic") -> Scenario:
     queue = {"kind": kind} | SETTINGS.get(kind, {})
     return Scenario(
         duration=f"{END_S}s",
         rtt="40ms",
         sample_interval="20ms",
         bottleneck=Bottleneck(rate=RATE, buffer="1000packets", queue=queue),
-        flows=[{"algorithm": "cubic", "count": flows, "start_spread": "1s", "ecn": ecn}],
+        flows=[{"algorithm": algorithm, "count": flows, "start_spread": "1s", "ecn": ecn}],
     )
 
 
@@ -128,10 +130,16 @@ def section(kind: type, directory: Path) -> Iterator[str]:
     name = kind.model_fields["kind"].default
     marks = name == "step" or ("ecn" in kind.model_fields and kind.model_fields["ecn"].default)
     ecn = bool(marks or name == "dualpi2")
-    runs = {
-        flows: [run(scenario(name, flows, ecn).replace(seed=seed)) for seed in SEEDS]
-        for flows in FLOWS
-    }
+
+    def measure(*algorithm: str) -> dict[int, list[Result]]:
+        return {
+            flows: [
+                run(scenario(name, flows, ecn, *algorithm).replace(seed=seed)) for seed in SEEDS
+            ]
+            for flows in FLOWS
+        }
+
+    runs = measure()
     figure = picture([each[0] for each in runs.values()])
     figure.savefig(directory / f"links-{name}.png", dpi=90)
     settings = ", ".join(f'`{key} = "{value}"`' for key, value in SETTINGS.get(name, {}).items())
@@ -141,10 +149,15 @@ def section(kind: type, directory: Path) -> Iterator[str]:
         f"| flows | {' | '.join(COLUMNS)} |",
         "|---" * (1 + len(COLUMNS)) + "|",
     ]
-    for flows, each in runs.items():
+    measured = [(f"{flows}{', with ECN' if ecn else ''}", each) for flows, each in runs.items()]
+    if name in MADE_FOR:
+        own = measure(MADE_FOR[name])
+        label = style.of(MADE_FOR[name]).label
+        measured += [(f"{flows} {label}", each) for flows, each in own.items()]
+    for flows, each in measured:
         used, median, high, early, full, marked, jain = row(each)
         table.append(
-            f"| {flows}{', with ECN' if ecn else ''} | {used:.3f} | {median:.1f} | {high:.1f} "
+            f"| {flows} | {used:.3f} | {median:.1f} | {high:.1f} "
             f"| {early:.1f} | {full:.1f} | {marked:.1f} | {jain:.3f} |"
         )
     yield "\n".join(table)

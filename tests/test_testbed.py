@@ -211,6 +211,24 @@ def test_each_flow_has_its_own_ecn():
         assert (flow["early_dropped_packets"] > 0) == (not ecn), flow
 
 
+def test_dctcp_at_both_ends():
+    """Its receivers run it too, in the kernel, and the queue stays short."""
+    queue = {"kind": "step", "threshold_packets": 20}
+    link = Bottleneck(rate="50mbit", buffer="500packets", queue=queue)
+    flows = [Flow(algorithm="dctcp"), Flow(algorithm="dctcp")]
+    both = Scenario(duration="6s", rtt="20ms", bottleneck=link, flows=flows)
+    simulated, measured = ackclock.run(like_kernel(both)), kernel.run(both, attempts=1)
+    accounted(measured)
+    for result in simulated, measured:
+        assert metrics.utilisation(result, 2, 6) > 0.95
+        assert result.flows["dropped_packets"].sum() == 0
+        steady = result.queues.filter(pl.col("time_us") > 2_000_000)["queue_packets"]
+        # A fixed share of the window at a mark would empty it.
+        assert 8 < steady.mean() < 25
+    marks = [each.flows["marked_packets"].sum() for each in (simulated, measured)]
+    assert marks[1] == pytest.approx(marks[0], rel=0.5)
+
+
 def test_data_both_ways():
     """Data of one flow shares a queue with the ACKs of the other."""
     flows = Flow(algorithm="kernel:cubic"), Flow(algorithm="kernel:cubic", direction="reverse")

@@ -11,7 +11,12 @@ pub(super) struct Algorithms {
     /// The kernel's name of each flow's algorithm.
     pub(super) names: Vec<String>,
     registered: BTreeMap<String, Registered>,
+    /// Whether the receiver of each flow runs the algorithm, too.
+    at_both_ends: Vec<bool>,
 }
+
+/// The kernel's own algorithm that runs at both ends.
+const KERNELS_DCTCP: &str = "dctcp";
 
 impl Algorithms {
     /// Registers each algorithm that the kernel does not have itself; each spec once.
@@ -21,10 +26,12 @@ impl Algorithms {
     ) -> Result<Self, TestbedError> {
         let mut registered = BTreeMap::new();
         let mut names = Vec::with_capacity(scenario.flows.len());
+        let mut at_both_ends = Vec::with_capacity(scenario.flows.len());
         for (index, flow) in scenario.flows.iter().enumerate() {
             let spec = &flow.algorithm;
             if let Some(name) = spec.strip_prefix(KERNEL) {
                 names.push(name.into());
+                at_both_ends.push(name == KERNELS_DCTCP);
                 continue;
             }
             let each = match registered.entry(spec.clone()) {
@@ -40,8 +47,18 @@ impl Algorithms {
                 }
             };
             names.push(each.name().into());
+            at_both_ends.push(code[spec].algorithm().needs_ecn());
         }
-        Ok(Self { names, registered })
+        Ok(Self {
+            names,
+            registered,
+            at_both_ends,
+        })
+    }
+
+    /// The kernel's name of the algorithm that the receiver of a flow must run; `None`: any.
+    pub(super) fn of_receiver(&self, flow: usize) -> Option<&str> {
+        self.at_both_ends[flow].then(|| self.names[flow].as_str())
     }
 
     /// The members of each flow's private state; none for the kernel's own algorithms.

@@ -94,9 +94,17 @@ impl Endpoint {
         Ok(socket)
     }
 
-    /// Makes the listening socket of flow `index` (from 0). Call it in the receivers' namespace.
-    pub(super) fn receiver(scenario: &Scenario, index: usize) -> io::Result<OwnedFd> {
+    /// Makes the listening socket of flow `index` (from 0). `congestion_control`: that of the
+    /// receiver, if it must be the flow's. Call it in the receivers' namespace.
+    pub(super) fn receiver(
+        scenario: &Scenario,
+        index: usize,
+        congestion_control: Option<&str>,
+    ) -> io::Result<OwnedFd> {
         let socket = sys::tcp_socket()?;
+        if let Some(name) = congestion_control {
+            sys::set_congestion_control(&socket, name)?;
+        }
         if let Some(bytes) = scenario.flows[index].receive_window_bytes {
             clamp_window(&socket, bytes)?;
         }

@@ -150,7 +150,9 @@ pub fn run(
         flows
             .clone()
             .map(|flow| {
-                Endpoint::receiver(scenario, flow).map_err(TestbedError::host("listen for a flow"))
+                let name = algorithms.of_receiver(flow);
+                Endpoint::receiver(scenario, flow, name)
+                    .map_err(TestbedError::host("listen for a flow"))
             })
             .collect::<Result<Vec<_>, _>>()
     })?;
