@@ -75,6 +75,9 @@ generate: build ## Rewrite what Rust declares: _core.pyi, docs/tables.md, docs/s
 docs: build generate ## Rewrite the generated pages of docs/
 	$(BIN)/ackclock reproduce cubicfc/fig5 -o out/docs
 	cp out/docs/cubicfc-fig05.png docs/
+	for sweep in buffer_rtt cubic_beta; do \
+		$(BIN)/ackclock sweep examples/sweeps/$$sweep.toml --plot -o out/sweeps/$$sweep || exit 1; \
+		cp out/sweeps/$$sweep/sweep.png docs/sweep-$$sweep.png; done
 	$(BIN)/python scripts/linux_reference.py docs
 	$(BIN)/python scripts/link_pages.py docs
 	$(BIN)/python scripts/algorithm_pages.py docs/algorithms

@@ -18,14 +18,15 @@ from ackclock import (
     AckclockError,
     Bottleneck,
     Flow,
+    Local,
     Result,
     Scenario,
     crosscheck,
     kept,
     reproduce,
     run,
+    run_all,
     snapshot,
-    sweep,
     tables,
 )
 from ackclock.output import PARTIAL, WRITTEN, Directory, collect
@@ -79,8 +80,12 @@ def test_a_c_file_that_changes_during_a_sweep(mine, tmp_path, text):
     def change(_):
         mine.unlink(missing_ok=True) if text is None else mine.write_text(text)
 
-    found = sweep(
-        scenarios, lambda result: result.manifest, cache=tmp_path / "kept", jobs=1, progress=change
+    found = run_all(
+        scenarios,
+        lambda result: result.manifest,
+        cache=tmp_path / "kept",
+        executor=Local(1),
+        progress=change,
     )
     assert [each["trace_hash"] for each in found] == expected
     assert [each["key"] for each in found] == keys
@@ -136,7 +141,7 @@ def test_what_records_a_result_is_in_the_key(monkeypatch):
 MANY = """
 import os, sys
 from pathlib import Path
-from ackclock import Bottleneck, Flow, Scenario, sweep
+from ackclock import Bottleneck, Flow, Local, Scenario, run_all
 scenarios = [
     Scenario(duration="200ms", rtt="10ms", seed=seed,
              bottleneck=Bottleneck(rate="5mbit", buffer="10packets"),
@@ -145,8 +150,8 @@ scenarios = [
 ]
 print(*(scenario.key() for scenario in scenarios), flush=True)
 for line in sys.stdin:
-    print(*sweep(scenarios, lambda result: result.manifest["trace_hash"],
-                 cache=Path(line.strip()), jobs=1), flush=True)
+    print(*run_all(scenarios, lambda result: result.manifest["trace_hash"],
+                 cache=Path(line.strip()), executor=Local(1)), flush=True)
 """
 
 
@@ -245,15 +250,15 @@ def flip(path):
 
 def test_damaged_results_are_said_once_and_made_anew(tmp_path, capsys):
     scenarios = [short(seed=seed) for seed in range(1, 5)]
-    first = sweep(scenarios, lambda result: result.manifest["trace_hash"], cache=tmp_path)
+    first = run_all(scenarios, lambda result: result.manifest["trace_hash"], cache=tmp_path)
     for scenario, name in zip(scenarios, ["flows.parquet", MANIFEST], strict=False):
         flip(tmp_path / scenario.key() / name)
     assert capsys.readouterr().err == ""
-    again = sweep(scenarios, lambda result: result.manifest["trace_hash"], cache=tmp_path)
+    again = run_all(scenarios, lambda result: result.manifest["trace_hash"], cache=tmp_path)
     assert again == first
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith(f"warning: damaged results in {tmp_path}: 2 (the first: ")
-    sweep(scenarios, lambda _: None, cache=tmp_path)
+    run_all(scenarios, lambda _: None, cache=tmp_path)
     assert capsys.readouterr().err == ""
 
 
@@ -339,9 +344,10 @@ def test_damaged_kernel_runs_are_said_once_and_made_anew(tmp_path, capsys, monke
 def test_a_full_disk_ends_a_sweep_and_keeps_what_is_done(tmp_path):
     sweeps = (
         "from ackclock import *; "
-        "sweep([Scenario(duration='1s', rtt='10ms', sample_interval='1ms', seed=seed, "
+        "run_all([Scenario(duration='1s', rtt='10ms', sample_interval='1ms', seed=seed, "
         "bottleneck=Bottleneck(rate='20mbit', buffer='10packets'), "
-        "flows=(Flow(algorithm='reno'),)) for seed in range(100)], id, cache='full/kept', jobs=1)"
+        "flows=(Flow(algorithm='reno'),)) for seed in range(100)], id, cache='full/kept', "
+        "executor=Local(1))"
     )
     done = in_own_mounts(
         "mkdir full; mount -t tmpfs -o size=300k tmpfs full; "
@@ -552,7 +558,7 @@ def test_a_kill_while_a_directory_is_filled_in_place(tmp_path, monkeypatch):
 KILLER = """
 import os, random, select, signal, time
 from pathlib import Path
-from ackclock import Bottleneck, Flow, Scenario, kept, output, runs, snapshot, sweep
+from ackclock import Bottleneck, Flow, Local, Scenario, kept, output, run_all, runs, snapshot
 mine = Path("mine.c")
 text = mine.read_text()
 draw = random.Random(1)
@@ -569,7 +575,7 @@ for life in range(50):
                 for algorithm in (["reno"], ["./mine.c", "reno"])[life % 2]
                 for seed in (1000 * life + again, 2)
             ]
-            sweep(scenarios, lambda result: result.save("out"), cache="kept", jobs=2)
+            run_all(scenarios, lambda result: result.save("out"), cache="kept", executor=Local(2))
             os.write(say, b".")
         os._exit(1)
     if life % 4 < 2:
@@ -609,8 +615,8 @@ def test_killed_at_random_moments(tmp_path):
     (place / "scenario.toml").write_text(SCENARIO.replace("cubic", "./mine.c"))
     for path in scratch.iterdir():
         os.utime(path, (0, 0))  # a minute ago: younger ones may not be locked yet
-    last = "from ackclock import Scenario, sweep; s = Scenario.from_toml('scenario.toml'); "
-    last += "sweep([s], lambda result: result.save('out'), cache='kept')"
+    last = "from ackclock import Scenario, run_all; s = Scenario.from_toml('scenario.toml'); "
+    last += "run_all([s], lambda result: result.save('out'), cache='kept')"
     subprocess.run([sys.executable, "-c", last], cwd=place, env=environment, check=True)
     whole(place / "out")
     assert hidden(tmp_path) == []

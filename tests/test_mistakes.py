@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from ackclock import AckclockError, Bottleneck, Flow, Scenario, run, sweep
+from ackclock import AckclockError, Bottleneck, Flow, Scenario, run, run_all
 from conftest import ACKCLOCK
 
 SCENARIO = """\
@@ -265,10 +265,10 @@ SMALL = Scenario(**FIELDS)
 PYTHON = {
     "a path as scenario": (lambda: run("s.toml"), ["s.toml", "Scenario.from_toml"]),
     "fields as scenario": (lambda: run(FIELDS), ["Scenario(**fields)"]),
-    "scenarios to run": (lambda: run([SMALL]), ["sweep(scenarios, reduce)"]),
-    "one scenario to sweep": (lambda: sweep(SMALL, len), ["pass a list of Scenario"]),
-    "paths to sweep": (lambda: sweep(["s.toml"], len), ["Scenario.from_toml('s.toml')"]),
-    "no function to reduce": (lambda: sweep([SMALL], None), ["pass a function of a Result"]),
+    "scenarios to run": (lambda: run([SMALL]), ["run_all(scenarios, reduce)"]),
+    "one scenario to sweep": (lambda: run_all(SMALL, len), ["pass a list of Scenario"]),
+    "paths to sweep": (lambda: run_all(["s.toml"], len), ["Scenario.from_toml('s.toml')"]),
+    "no function to reduce": (lambda: run_all([SMALL], None), ["pass a function of a Result"]),
     "a path to Scenario": (lambda: Scenario("s.toml"), ["Scenario.from_toml(PATH)"]),
     "a number without unit": (lambda: Bottleneck(rate=10, buffer="1bdp"), ['like "10mbit"']),
     "a rate in Mb": (lambda: Bottleneck(rate="10Mb", buffer="1bdp"), ['"10mbit"']),
@@ -347,7 +347,7 @@ ackclock.papers.names, ackclock.units.rate_bps
     text = subprocess.run(
         [sys.executable, "-m", "pydoc", "ackclock"], capture_output=True, text=True, check=True
     ).stdout
-    for word in ("Simulates a scenario", "class Scenario", "sweep(", "laboratory for TCP"):
+    for word in ("Simulates a scenario", "class Scenario", "run_all(", "laboratory for TCP"):
         assert word in text
     assert "rate: Rate of the link" in text  # the meaning of each field
     assert "rtt: Optional[Annotated[str, 1us to 100s]]" in text

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ackclock import AckclockError, Result, Scenario, _core, metrics, plot, run, sweep, tables
+from ackclock import AckclockError, Result, Scenario, _core, metrics, plot, run, run_all, tables
 from ackclock.output import Directory
 from conftest import ROOT
 
@@ -218,25 +218,25 @@ def test_a_sweep_resumes(small, tmp_path):
         seen.append(result.scenario.seed)
         return result.manifest["wall_time_s"]
 
-    first = sweep(scenarios[:2], reduce, cache=tmp_path)
-    again = sweep(scenarios, reduce, cache=tmp_path)
+    first = run_all(scenarios[:2], reduce, cache=tmp_path)
+    again = run_all(scenarios, reduce, cache=tmp_path)
     assert again[:2] == first  # kept, not run again: even the wall time is the same
     assert seen == [1, 2, 1, 2, 3]
     assert len(list(tmp_path.iterdir())) == 3
 
 
 def test_a_damaged_result_is_run_again(small, tmp_path):
-    sweep([small], lambda _: None, cache=tmp_path)
+    run_all([small], lambda _: None, cache=tmp_path)
     (tmp_path / small.key() / "samples.parquet").write_text("")
     (tmp_path / small.key() / "notes").mkdir()
-    sweep([small], lambda _: None, cache=tmp_path)
+    run_all([small], lambda _: None, cache=tmp_path)
     assert len(Result.load(tmp_path / small.key()).samples) > 0
 
 
 def test_a_cache_that_cannot_be_written_is_named_before_any_run(small, tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(AckclockError, match=r"cache directory .*file/cache: cannot be written"):
-        sweep([small.replace(duration="100h")], lambda _: None, cache=tmp_path / "file" / "cache")
+        run_all([small.replace(duration="100h")], lambda _: None, cache=tmp_path / "file" / "cache")
 
 
 def test_what_is_no_scenario():

@@ -19,7 +19,9 @@ What to run:
 Run it:
 
 - `run`: one scenario, in the simulator.
-- `sweep`: many scenarios, on all cores; keeps the finished runs.
+- `sweep`: a scenario over a grid or a Latin hypercube of its fields, as one table.
+- `run_all`: any list of scenarios. Both run on all cores and keep what is finished.
+- `Local`: how many cores they take.
 - `kernel`: `kernel.run` runs a scenario on this machine's TCP stack.
 - `compare`: `compare.compare` runs it on both, side by side.
 
@@ -48,6 +50,8 @@ if TYPE_CHECKING:
     from ackclock import compare, kernel, metrics, papers, plot, stats, tables, traffic, units
     from ackclock.claims import Claim, Every, Measure
     from ackclock.errors import AckclockError
+    from ackclock.executors import Local
+    from ackclock.many import run_all
     from ackclock.runs import Result, run
     from ackclock.scenario import Bottleneck, Flow, Scenario, Session
     from ackclock.sweeps import sweep
@@ -61,11 +65,13 @@ _HOME = {
     "Claim": "claims",
     "Every": "claims",
     "Flow": "scenario",
+    "Local": "executors",
     "Measure": "claims",
     "Result": "runs",
     "Scenario": "scenario",
     "Session": "scenario",
     "run": "runs",
+    "run_all": "many",
     "sweep": "sweeps",
 }
 
@@ -75,6 +81,7 @@ __all__ = [
     "Claim",
     "Every",
     "Flow",
+    "Local",
     "Measure",
     "Result",
     "Scenario",
@@ -86,6 +93,7 @@ __all__ = [
     "papers",
     "plot",
     "run",
+    "run_all",
     "stats",
     "sweep",
     "tables",

@@ -21,6 +21,7 @@ def main() -> None:
             commands,  # noqa: F401 (each adds its commands)
             figure_commands,  # noqa: F401
             kernel_commands,  # noqa: F401
+            sweep_commands,  # noqa: F401
         )
         from ackclock.console import app, err  # noqa: PLC0415
 

@@ -50,8 +50,8 @@ def run_command(
         list[str] | None,
         typer.Option(
             "--set",
-            help="Change a key of the scenario: rtt=20ms, bottleneck.buffer=2bdp, flow.2.start=5s. "
-            "Repeatable.",
+            help="Change a key of the scenario: rtt=20ms, bottleneck.buffer=2bdp, flow.2.start=5s, "
+            "cubic:beta=0.8. Repeatable.",
             metavar="KEY=VALUE",
         ),
     ] = None,
@@ -278,7 +278,7 @@ def _over_seeds(
     name: str, scenario: "Scenario", seeds: str, directory: Directory | None
 ) -> dict[str, Any]:
     """Runs a scenario with several seeds; each run is kept in .ackclock."""
-    from ackclock import summary, sweep  # noqa: PLC0415 (slow to import)
+    from ackclock import run_all, summary  # noqa: PLC0415 (slow to import)
 
     found = re.fullmatch(r"(?:(\d{1,18})-)?(\d{1,18})", seeds)
     first, last = (int(found[1] or 1), int(found[2])) if found else (1, 0)
@@ -288,7 +288,7 @@ def _over_seeds(
         )
     runs = [scenario.replace(seed=seed) for seed in range(first, last + 1)]
     with progress_bar(f"{name}, {len(runs)} runs") as progress:
-        summed = summary.over_seeds(sweep(runs, summary.of, progress=progress))
+        summed = summary.over_seeds(run_all(runs, summary.of, progress=progress))
     if directory is not None:
         text = json.dumps(summary.json_ready(summed), indent=2, ensure_ascii=False) + "\n"
         directory.fill(lambda to: (to / "summary.json").write_text(text, encoding="utf-8"))
@@ -365,7 +365,7 @@ def response_command(
     The simulations drop one packet in every 1/p. The output directory has response.parquet, .png
     and .svg. A window in brackets was still drifting when its run ended.
     """
-    from ackclock import response  # noqa: PLC0415 (only this command draws)
+    from ackclock import Local, response  # noqa: PLC0415 (slow to import)
 
     with one_line_errors("the runs that finished are kept; the same command resumes"):
         loss_rates = response.loss_rates_from(lowest)
@@ -377,7 +377,7 @@ def response_command(
                     loss_rates,
                     profile=profile,
                     delayed_ack_segments=delayed_ack_segments,
-                    jobs=jobs,
+                    executor=Local(jobs),
                     progress=progress,
                 )
             if directory is not None:

@@ -183,6 +183,12 @@ def in_words(seconds: float) -> str:
     return f"{minutes // 60} h {minutes % 60} min"
 
 
+def say_runs(todo: int, kept: int) -> None:
+    """Before the runs: how many. How long they take is known when some have ended."""
+    if todo:
+        err.print(f"{todo} runs to simulate" + (f", {kept} are kept" if kept else ""))
+
+
 def say_invalid(result: "Result") -> None:
     problems = "; ".join(result.manifest["certificate"]["problems"])
     err.print(f"run {result.manifest['attempt']} is not valid: {problems}")

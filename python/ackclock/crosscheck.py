@@ -17,12 +17,13 @@ from matplotlib.figure import Figure
 
 from ackclock import kept, plot, report, snapshot, stats, style, units
 from ackclock.compare import like_kernel, valid_run
+from ackclock.executors import LOCAL, Executor
 from ackclock.kernel_part import is_built, kernel_part
+from ackclock.many import CACHE, run_all
 from ackclock.output import collect
 from ackclock.runs import Result
 from ackclock.scenario import Scenario
 from ackclock.stats import Estimate
-from ackclock.sweeps import CACHE, sweep
 
 #: Kernel runs of each point, unless told otherwise.
 SEEDS = 5
@@ -226,7 +227,7 @@ def load(
     check: Check,
     *,
     cache: Path = CACHE,
-    jobs: int = 0,
+    executor: Executor = LOCAL,
     progress: Callable[[float], None] | None = None,
 ) -> Checked | None:
     """The check with its kept kernel runs, seeds 1 to n; None where a point has none.
@@ -251,7 +252,9 @@ def load(
         if not measured:
             return None
         scenarios = [like_kernel(of(seed)) for seed in range(1, SIMULATED + 1)]
-        simulated = sweep(scenarios, lambda result: result, cache=cache, jobs=jobs, progress=part)
+        simulated = run_all(
+            scenarios, lambda result: result, cache=cache, executor=executor, progress=part
+        )
         first[point] = (simulated[0], measured[0])
         for side, results in zip(SIDES, (simulated, measured), strict=True):
             rows += [{"point": point, "side": side} | check.reduce(each) for each in results]

@@ -23,6 +23,7 @@ from ackclock.console import (
     print_report,
     progress_bar,
     say_invalid,
+    say_runs,
 )
 from ackclock.output import Directory
 
@@ -76,7 +77,7 @@ def reproduce_command(
     repeated one costs nothing. With --on kernel the figures that one machine can carry run in real
     time: 5 runs a point and one run at a time, unless --seeds and --jobs say otherwise.
     """
-    from ackclock import reproduce  # noqa: PLC0415 (only this command draws)
+    from ackclock import Local, reproduce  # noqa: PLC0415 (slow to import)
 
     started_s = time.monotonic()
     with one_line_errors(RESUMES):
@@ -97,9 +98,9 @@ def reproduce_command(
                     list(chosen.items()),
                     seeds=seeds,
                     quick=quick,
-                    jobs=jobs,
+                    executor=Local(jobs),
                     progress=progress,
-                    on_runs=_say_runs,
+                    on_runs=say_runs,
                 )
             directory.fill(
                 lambda partial: reproduce.write(reproduced, partial, command=command, quick=quick)
@@ -185,7 +186,7 @@ def claims_command(
     Without a figure it prints the claims of all papers. The output directory holds claims.json,
     claims.parquet and claims.md. Runs that `ackclock reproduce` has kept are not run again.
     """
-    from ackclock import reproduce  # noqa: PLC0415 (only this command draws)
+    from ackclock import Local, reproduce  # noqa: PLC0415 (slow to import)
 
     with one_line_errors(RESUMES):
         chosen = dict(pair for figure in figures or ["all"] for pair in papers.load(figure))
@@ -194,9 +195,9 @@ def claims_command(
                 reproduced = reproduce.reproduce(
                     list(chosen.items()),
                     quick=quick,
-                    jobs=jobs,
+                    executor=Local(jobs),
                     progress=progress,
-                    on_runs=_say_runs,
+                    on_runs=say_runs,
                 )
             if directory is not None:
                 directory.fill(
@@ -221,7 +222,7 @@ def report_command(
     It has one page for each paper (default directory: out/report). It is `ackclock reproduce all`
     without tables on the screen, and with each figure as PDF, too.
     """
-    from ackclock import reproduce  # noqa: PLC0415 (only this command draws)
+    from ackclock import Local, reproduce  # noqa: PLC0415 (slow to import)
 
     started_s = time.monotonic()
     with one_line_errors(RESUMES):
@@ -231,9 +232,9 @@ def report_command(
                 reproduced = reproduce.reproduce(
                     papers.load("all"),
                     quick=quick,
-                    jobs=jobs,
+                    executor=Local(jobs),
                     progress=progress,
-                    on_runs=_say_runs,
+                    on_runs=say_runs,
                 )
             command = "ackclock report" + (" --quick" if quick else "")
             directory.fill(
@@ -243,12 +244,6 @@ def report_command(
             )
         _print_totals(reproduced, quick, started_s)
         out.print(f"site: {(path / 'index.html').absolute()}")
-
-
-def _say_runs(todo: int, kept: int) -> None:
-    """Before the runs: how many. How long they take is known when some have ended."""
-    if todo:
-        err.print(f"{todo} runs to simulate" + (f", {kept} are kept" if kept else ""))
 
 
 def _print_totals(reproduced: list["Reproduced"], quick: bool, started_s: float) -> None:

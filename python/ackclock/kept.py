@@ -4,6 +4,7 @@ Several commands may use one cache at a time. An entry appears whole, under a na
 made it, so whoever finds one there already takes it for his own.
 """
 
+import functools
 import hashlib
 import io
 import json
@@ -76,6 +77,15 @@ def _digest_of_json(value: Mapping[str, Any]) -> str:
     """Of what it says, however it is spaced."""
     plain = json.loads(json.dumps(value))
     return _digest(json.dumps(plain, sort_keys=True).encode())
+
+
+@functools.cache
+def source_hash() -> str:
+    """A hash of all of our Python, which makes rows of runs."""
+    digest = hashlib.sha256()
+    for path in sorted(Path(__file__).parent.rglob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
 
 
 def keep(path: Path, write: Write, read: Callable[[Path], object]) -> None:

@@ -116,6 +116,14 @@ def kind_of(model: type[BaseModel], key: str) -> Kind:
     return kind
 
 
+def kinds_of(key: str, model: type[BaseModel] | None = None) -> Iterator[Kind]:
+    """What a key of this name may be, in every table that has one."""
+    for each in (model or Model).__subclasses__():
+        if kind := _kinds(each).get(key):
+            yield kind
+        yield from kinds_of(key, each)
+
+
 def nearest(word: str, known: Sequence[str]) -> list[str]:
     """The known name that `word` may misspell, or none: "rat" is near "rate", "bbr" not "bic"."""
     return difflib.get_close_matches(word, known, 1, cutoff=0.7)
@@ -206,6 +214,8 @@ def _fix(field: str, error: ErrorDetails) -> str:
 def _unknown_key(model: type[BaseModel], field: str) -> str:
     if field in TABLES:  # and known, by its other name
         return f"the same as {field.removesuffix('s')}; keep one of the two"
+    if field in ("scenario", "axes"):
+        return "this is the file of a sweep; run it with `ackclock sweep`"
     if field == "ecn" and model.__name__ == "DropTail":
         return "a drop_tail queue cannot mark; remove ecn, or choose a queue like codel"
     known = [info.serialization_alias or name for name, info in model.model_fields.items()]

@@ -77,19 +77,23 @@ class Bytes(Integer):
     suffix = "_bytes"
 
 
-class _Fraction(Kind):
+class Fraction(Kind):
     """A number with few decimals: the canonical form has it in a small unit, as an integer."""
 
     parts: ClassVar[int]
+
+    @property
+    def decimals(self) -> int:
+        """How many it may have."""
+        return len(str(self.parts)) - 1
 
     def check(self, value: Any) -> float:
         number = isinstance(value, int | float) and not isinstance(value, bool)
         if not number or not self.written(self.low) <= value <= self.written(self.high):
             raise ValueError(f"write a number from {self!r}")
-        decimals = len(str(self.parts)) - 1
-        if value != round(value, decimals):
+        if value != round(value, self.decimals):
             words = {3: "three", 6: "six", 9: "nine"}
-            raise ValueError(f"write at most {words[decimals]} decimals")
+            raise ValueError(f"write at most {words[self.decimals]} decimals")
         return value  # type: ignore[no-any-return]
 
     def canonical(self, value: float, mss: int) -> int:  # noqa: ARG002
@@ -100,19 +104,19 @@ class _Fraction(Kind):
         return number / self.parts if rest else whole
 
 
-class Thousandths(_Fraction):
+class Thousandths(Fraction):
     """A number with at most three decimals."""
 
     suffix, parts = "_thousandths", 1_000
 
 
-class Millionths(_Fraction):
+class Millionths(Fraction):
     """A number with at most six decimals, as of a probability."""
 
     suffix, parts = "_ppm", 1_000_000
 
 
-class Billionths(_Fraction):
+class Billionths(Fraction):
     """A number with at most nine decimals, as of a small probability."""
 
     suffix, parts = "_ppb", 1_000_000_000

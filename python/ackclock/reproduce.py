@@ -17,12 +17,13 @@ from matplotlib.figure import Figure
 
 from ackclock import _core, crosscheck, kept, metrics, papers, plot, report, snapshot
 from ackclock.claims import Claim, Every, Measure
+from ackclock.executors import LOCAL, Executor
 from ackclock.kept import MANIFEST
+from ackclock.many import CACHE, fill, run_all
 from ackclock.output import collect
 from ackclock.runs import PAGE, Result
 from ackclock.scenario import Scenario
 from ackclock.stats import LEAST_REPEATS
-from ackclock.sweeps import CACHE, fill, sweep
 
 _QUIETLY: Any = {"capture_output": True, "text": True}
 #: A verdict's place in a quick run, which has too few repeats for one.
@@ -69,7 +70,7 @@ class Reproduced:
         """The figure, drawn."""
 
         def load(scenario: Scenario) -> Result:
-            return sweep([scenario], lambda result: result, cache=cache)[0]
+            return run_all([scenario], lambda result: result, cache=cache)[0]
 
         figure: Figure = self.module.plot(self.rows, load)
         return figure
@@ -81,11 +82,11 @@ def reproduce(
     seeds: int | None = None,
     quick: bool = False,
     cache: Path = CACHE,
-    jobs: int = 0,
+    executor: Executor = LOCAL,
     progress: Callable[[float], None] | None = None,
     on_runs: Callable[[int, int], None] | None = None,
 ) -> list[Reproduced]:
-    """Runs the grids of the figures (`papers.load`), all in one sweep, and reduces them.
+    """Runs the grids of the figures (`papers.load`), all at once, and reduces them.
 
     `seeds` is the number of repeats, numbered from 1; default: what each module says.
     The rows of a figure are kept, too, until anything in ackclock's Python changes.
@@ -113,14 +114,14 @@ def reproduce(
         fill(
             [scenario for number in missing for scenario in grids[number]],
             cache=cache,
-            jobs=jobs,
+            executor=executor,
             progress=progress,
         )
         reproduced = []
         for (name, module), grid, path, found in zip(figures, grids, paths, known, strict=True):
             rows = _reduce(module, grid, cache, path) if found is None else found
             check = getattr(module, "KERNEL", None)
-            checked = crosscheck.load(check, cache=cache, jobs=jobs) if check else None
+            checked = crosscheck.load(check, cache=cache, executor=executor) if check else None
             measures, claims = module.measures(rows), module.claims(rows)
             reproduced.append(Reproduced(name, module, grid, rows, measures, claims, checked))
         return reproduced
@@ -140,7 +141,7 @@ def _row(module: ModuleType, result: Result) -> dict[str, object]:
 
 def _rows_path(name: str, grid: Sequence[Scenario], cache: Path) -> Path:
     """Where the rows of a figure are kept: by its runs and by all of our Python."""
-    digest = hashlib.sha256(_source_hash().encode())
+    digest = hashlib.sha256(kept.source_hash().encode())
     for scenario in grid:
         digest.update(scenario.key().encode())
     return cache / "rows" / f"{name.replace('/', '-')}-{digest.hexdigest()[:16]}"
@@ -148,7 +149,7 @@ def _rows_path(name: str, grid: Sequence[Scenario], cache: Path) -> Path:
 
 def _reduce(module: ModuleType, grid: Sequence[Scenario], cache: Path, path: Path) -> pl.DataFrame:
     """The rows of a figure, which are then kept as `path`."""
-    rows = sweep(grid, functools.partial(_row, module), cache=cache)
+    rows = run_all(grid, functools.partial(_row, module), cache=cache)
     table = pl.DataFrame(rows, infer_schema_length=None)
 
     def write(partial: Path) -> None:
@@ -160,14 +161,6 @@ def _reduce(module: ModuleType, grid: Sequence[Scenario], cache: Path, path: Pat
 
 def _read_rows(path: Path) -> pl.DataFrame:
     return kept.read_tables(path)[0]["rows"]
-
-
-@functools.cache
-def _source_hash() -> str:
-    digest = hashlib.sha256()
-    for path in sorted(Path(__file__).parent.rglob("*.py")):
-        digest.update(path.read_bytes())
-    return digest.hexdigest()
 
 
 def measures_table(figure: Reproduced) -> report.Table:

@@ -20,10 +20,11 @@ from matplotlib.ticker import LogFormatterSciNotation
 from ackclock import _core, report, snapshot, style, units
 from ackclock import plot as draw
 from ackclock.errors import AckclockError
+from ackclock.executors import LOCAL, Executor
 from ackclock.kept import MANIFEST
+from ackclock.many import CACHE, run_all
 from ackclock.runs import Result
 from ackclock.scenario import Bottleneck, Flow, Scenario
-from ackclock.sweeps import CACHE, sweep
 
 Values = Mapping[str, Any]
 
@@ -190,7 +191,7 @@ def measure(
     *,
     profile: str = "linux-6",
     delayed_ack_segments: int = 1,
-    jobs: int = 0,
+    executor: Executor = LOCAL,
     progress: Callable[[float], None] | None = None,
 ) -> pl.DataFrame:
     """Response functions: one row per RTT, algorithm and loss rate (from high to low).
@@ -233,7 +234,7 @@ def measure(
                 )
                 for rtt, algorithm, loss_rate in pending
             ]
-            found = sweep(scenarios, window, cache=CACHE, jobs=jobs, progress=progress)
+            found = run_all(scenarios, window, cache=CACHE, executor=executor, progress=progress)
             windows |= dict(zip(pending, found, strict=True))
             pending = [
                 point

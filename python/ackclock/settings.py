@@ -9,6 +9,8 @@ from ackclock.errors import AckclockError
 from ackclock.keys import ScenarioKeys
 from ackclock.model import tagged, toml
 
+#: What names an algorithm: "cubic@ha2008:beta=0.7".
+_SPEC = re.compile(r"([^@:]*)(@?)([^:]*):?(.*)", re.DOTALL)
 #: A table of a scenario of which there may be many, by either name.
 MANY = tuple(
     name
@@ -19,12 +21,12 @@ MANY = tuple(
 
 
 def assign(fields: dict[str, Any], settings: Sequence[str]) -> None:
-    """Puts each `key=value` into the fields of a scenario.
+    """Puts each `key=value` into the fields of a scenario, parameters of algorithms as the last.
 
     Raises `AckclockError` that names the setting and the fix.
     """
     _check_set_once(settings)
-    for setting in settings:
+    for setting in sorted(settings, key=lambda setting: ":" in key_of(setting)):
         _assign(fields, setting)
 
 
@@ -35,11 +37,36 @@ def _assign(fields: dict[str, Any], setting: str) -> None:
         raise AckclockError(f'"{setting}": {fix}')
     *inner, key = path.split(".")
     try:
+        if ":" in path:
+            algorithm, _, parameter = path.rpartition(":")
+            _set_parameter(fields, algorithm, parameter, text)
+            return
         tables = _tables(fields, inner, key)
     except ValueError as error:
         raise AckclockError(f'"{setting}": {error}') from None
     for table in tables:
         table[key] = _value(text)
+
+
+def _set_parameter(fields: dict[str, Any], algorithm: str, parameter: str, text: str) -> None:
+    """Sets a parameter of an algorithm in each flow and session that has it.
+
+    A C file is known by its name, without its folder. Raises `ValueError` if none has it.
+    """
+    found = set()
+    for table in (each for name in ("flow", "session") for each in fields.get(name, ())):
+        name, at, preset, given = _SPEC.fullmatch(table["algorithm"]).groups("")  # type: ignore[union-attr]
+        found.add(name.rpartition("/")[2])
+        if name.rpartition("/")[2] == algorithm.rpartition("/")[2]:
+            values = dict(each.partition("=")[::2] for each in given.split(",") if each)
+            values[parameter] = text
+            pairs = ",".join(f"{key}={value}" for key, value in values.items())
+            table["algorithm"] = f"{name}{at}{preset}:{pairs}"
+            found.add("")
+    if "" not in found:
+        raise ValueError(
+            f"no flow or session has {algorithm}; they have {', '.join(sorted(found))}"
+        )
 
 
 def _value(text: str) -> Any:
@@ -67,7 +94,8 @@ def _tables(fields: dict[str, Any], path: list[str], key: str) -> Sequence[dict[
             tables = _chosen(fields, name.removesuffix("s"), *number)
             return [_inner(each, inner) for each in tables]
     raise ValueError(
-        "write KEY, bottleneck.KEY, flow.KEY, flow.NUMBER.KEY or link.NUMBER.KEY=VALUE"
+        "write KEY, bottleneck.KEY, flow.KEY, flow.NUMBER.KEY, link.NUMBER.KEY or "
+        "ALGORITHM:PARAMETER=VALUE"
     )
 
 

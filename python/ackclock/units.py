@@ -97,6 +97,19 @@ def buffer(text: str) -> tuple[str, Decimal]:
     return kind, Decimal(_integer(number * units[unit], text, kind))
 
 
+def quantity(text: str) -> tuple[str, Decimal]:
+    """Any of these in the unit that ends the names of columns: "20ms" is ("s", 0.02).
+
+    The unit is s, bps, bytes, packets or bdp; raises ``ValueError`` that says what to write.
+    """
+    of = {"s": TIME_UNITS, "bps": RATE_UNITS, "bytes": SIZE_UNITS}
+    of |= {"packets": {"packet": 1, "packets": 1}, "bdp": {"bdp": 1}}
+    every = {unit: (base, size) for base, units in of.items() for unit, size in units.items()}
+    number, unit = _split(text, {unit: size for unit, (_, size) in every.items()}, "20ms", "1bdp")
+    base, size = every[unit]
+    return base, number * size / (10**9 if base == "s" else 1)
+
+
 def _split(text: str, units: dict[str, int], *examples: str) -> tuple[Decimal, str]:
     like = " or ".join(f'"{example}"' for example in examples)
     match = _QUANTITY.fullmatch(text)

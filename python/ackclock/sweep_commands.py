@@ -1,0 +1,134 @@
+"""The command `ackclock sweep`."""
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ackclock.commands import PANEL
+from ackclock.console import (
+    Jobs,
+    Output,
+    app,
+    new_table,
+    one_line_errors,
+    out,
+    print_table,
+    progress_bar,
+    say_runs,
+)
+from ackclock.output import Directory
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from ackclock.stats import Estimate
+    from ackclock.sweeps import Sweep
+
+#: Rows that the screen shows.
+MOST_ROWS = 40
+
+
+@app.command("sweep", rich_help_panel=PANEL)
+def sweep_command(
+    file: Annotated[Path, typer.Argument(help="Sweep file (TOML).", metavar="SWEEP")],
+    output: Output = None,
+    plot: Annotated[
+        bool,
+        typer.Option("--plot", help="Draw heat maps, or lines with 95 % intervals over seeds."),
+    ] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one line of JSON per point.")
+    ] = False,
+    jobs: Jobs = 0,
+) -> None:
+    """Run a scenario over a grid or a Latin hypercube of its fields.
+
+    **Examples**
+
+    - `ackclock sweep examples/sweeps/cubic_beta.toml --plot`
+
+    - `ackclock sweep examples/sweeps/buffer_rtt.toml --plot -o out/buffer_rtt`
+
+    docs/sweep.md says what a sweep file has. The output directory (default: out/SWEEP) holds
+    sweep.parquet with one row per run, the sweep file, and with --plot sweep.png, .svg and .pdf.
+    The row of each finished run is kept in .ackclock, so an interrupted command resumes.
+    """
+    from ackclock import Local  # noqa: PLC0415 (slow to import)
+    from ackclock.sweeps import Sweep  # noqa: PLC0415
+
+    with one_line_errors("the runs that finished are kept; the same command resumes"):
+        sweep = Sweep.from_toml(file)
+        path = output or Path("out") / file.stem
+        with Directory(path) as directory:
+            with progress_bar("checking") as checking:
+                keys = sweep.check(checking)
+            with progress_bar(f"{file.stem}, {len(keys)} runs") as progress:
+                table = sweep.run(keys, executor=Local(jobs), progress=progress, on_runs=say_runs)
+            directory.fill(lambda partial: _write(sweep, table, file, partial, plot))
+        if as_json:
+            _print_json(sweep, table)
+            return
+        _print(sweep, table)
+        out.print(f"written to {path}")
+
+
+def _write(sweep: "Sweep", table: "pl.DataFrame", file: Path, directory: Path, plot: bool) -> None:
+    from ackclock import _core  # noqa: PLC0415
+
+    table.write_parquet(directory / "sweep.parquet")
+    (directory / "sweep.toml").write_bytes(file.read_bytes())
+    if plot:
+        from ackclock import plot as draw  # noqa: PLC0415 (slow to import)
+        from ackclock import sweep_plots  # noqa: PLC0415
+
+        draw.write(sweep_plots.figure(sweep, table), directory, "sweep")
+    manifest = {
+        "ackclock": _core.engine_version(),
+        "runs": len(table),
+        "scenario": sweep.scenario.model_dump(exclude_unset=True, by_alias=True),
+    }
+    text = json.dumps(manifest, indent=2, ensure_ascii=False)
+    (directory / "manifest.json").write_text(text + "\n", encoding="utf-8")
+
+
+def _print_json(sweep: "Sweep", table: "pl.DataFrame") -> None:
+    from ackclock.summary import json_ready  # noqa: PLC0415 (slow to import)
+
+    for cell in sweep.cells(table):
+        sys.stdout.write(json.dumps(json_ready(cell), ensure_ascii=False) + "\n")
+
+
+def _print(sweep: "Sweep", table: "pl.DataFrame") -> None:
+    from ackclock.stats import Estimate  # noqa: PLC0415
+
+    cells = sweep.cells(table)
+    constant = {axis.column for axis in sweep.axes if table[axis.column].n_unique() == 1}
+    names = [name for name in cells[0] if name not in constant]
+    shown = new_table()
+    for name in names:
+        shown.add_column(name, overflow="fold", justify="right")
+
+    def text(value: Any) -> str:
+        if isinstance(value, Estimate):
+            return _number(value)
+        return "—" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+
+    for cell in cells[:MOST_ROWS]:
+        shown.add_row(*(text(cell[name]) for name in names))
+    print_table(shown)
+    if len(cells) > MOST_ROWS:
+        out.print(f"… and {len(cells) - MOST_ROWS} more points")
+    runs = f"{len(table)} runs, {len(cells)} points"
+    seeds = len(sweep.seeds)
+    out.print(f"{runs}, {seeds} seeds: mean (95 % interval)" if seeds > 1 else runs)
+
+
+def _number(estimate: "Estimate") -> str:
+    """An estimate of a column whose size is not known: four digits."""
+    text = f"{estimate.mean:.4g}"
+    if estimate.censored:
+        return f"> {text}, {estimate.censored} of {estimate.n} cut off"
+    return text if estimate.n == 1 else f"{text} ({estimate.low:.4g} … {estimate.high:.4g})"

@@ -1,0 +1,231 @@
+"""Pictures of a sweep: heat maps over two axes, lines with intervals over one."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import Normalize
+from matplotlib.figure import Figure
+
+from ackclock import plot, style
+from ackclock.axes import Axis
+from ackclock.errors import AckclockError
+from ackclock.model import toml
+from ackclock.stats import Estimate
+from ackclock.sweeps import Sweep, estimate, measured
+
+#: Most panels beside each other, lines in a panel, and cells that show their number.
+MOST_PANELS, MOST_LINES, MOST_NUMBERS = 6, 8, 100
+#: Values from which on an axis is one of a heat map.
+LONG = 4
+#: An axis from whose least to whose largest value is this factor is drawn logarithmically.
+LOG_FROM = 20
+#: Ending of a column → factor and unit in a picture.
+UNITS = {"bps": (1e-6, "Mb/s"), "bytes": (1e-6, "MB"), "packets": (1, "packets"), "s": (1, "s"),
+         "bdp": (1, "BDP")}  # fmt: skip
+
+#: A part of the table, and the values of the other axes there, as text.
+_Part = tuple[pl.DataFrame, str]
+
+
+def figure(sweep: Sweep, table: pl.DataFrame) -> Figure:
+    """A row of panels for each metric of a sweep's table.
+
+    Two axes with four or more numbers make heat maps of the means, with a panel for each value of
+    the other axes; points of a hypercube keep their place. Otherwise there are lines of the means,
+    with 95 % intervals over seeds, and a line for each value of the other axes.
+    Raises `AckclockError` if there is nothing to draw, or too much.
+    """
+    metrics = measured(table)
+    axes = [axis for axis in sweep.axes if table[axis.column].n_unique() > 1]
+    if not metrics or not axes:
+        what = "no metric is a number" if axes else "each axis has one value"
+        raise AckclockError(f"--plot: nothing to draw: {what}")
+    numbers = [axis for axis in axes if axis.numeric]
+    long = [axis for axis in numbers if table[axis.column].n_unique() >= LONG]
+    shown = long[:2] or numbers[:1] or axes[:1]
+    parts = _parts(table, [axis for axis in axes if axis not in shown])
+    over_two = len(shown) == 2
+    most = MOST_PANELS if over_two else MOST_LINES
+    if len(parts) > most:
+        raise AckclockError(
+            f"--plot: {len(parts)} {'panels' if over_two else 'lines'}, more than {most}; give the "
+            "axes beside the first two fewer values"
+        )
+    columns = len(parts) if over_two else 1
+    with style.applied():
+        height = 1 + 2.1 * len(metrics)
+        drawn = Figure(figsize=(max(6, 1.5 + 3.6 * columns), height))
+        panels = drawn.subplots(len(metrics), columns, squeeze=False, sharex=True, sharey="row")
+        for row, metric in zip(panels, metrics, strict=True):
+            if over_two:
+                _maps(drawn, row, sweep, shown, parts, metric)
+            else:
+                _lines(row[0], shown[0], parts, metric)
+        mapped = over_two and sweep.samples is None  # its ticks have units
+        for panel in panels[-1]:
+            panel.set_xlabel(shown[0].key if mapped else _label(shown[0]))
+        if not over_two and len(parts) > 1:
+            panels[0, 0].legend(fontsize="small")
+    return drawn
+
+
+def _parts(table: pl.DataFrame, axes: Sequence[Axis]) -> list[_Part]:
+    """The table by the values of these axes."""
+    if not axes:
+        return [(table, "")]
+    names = [axis.column for axis in axes]
+    return [
+        (
+            part,
+            ", ".join(
+                f"{axis.key} = {_value(axis, value)}"
+                for axis, value in zip(axes, values, strict=True)
+            ),
+        )
+        for values, part in table.group_by(names, maintain_order=True)
+    ]
+
+
+def _maps(
+    drawn: Figure,
+    panels: Sequence[Axes],
+    sweep: Sweep,
+    shown: Sequence[Axis],
+    parts: Sequence[_Part],
+    metric: str,
+) -> None:
+    """Means over two axes, in one colour scale."""
+    across, up = shown
+    columns = [across.column, up.column]
+    maps = []
+    for part, _ in parts:
+        cells = part.group_by(columns, maintain_order=True).agg(pl.col(metric).mean())
+        maps.append(cells)
+    scale, unit = _unit(metric, max(_ends(part[metric].to_numpy())[1] for part, _ in parts))
+    means = [cells[metric].to_numpy().astype(float) * scale for cells in maps]
+    colours = ScalarMappable(Normalize(*_ends(np.concatenate(means))), "viridis")
+    for panel, cells, mean, (_, title) in zip(panels, maps, means, parts, strict=True):
+        if sweep.samples is None:
+            _map(panel, shown, cells, mean, colours)
+        else:
+            x, y = (cells[axis.column].to_numpy() * _scale(axis)[0] for axis in shown)
+            panel.scatter(x, y, c=colours.to_rgba(mean), s=18)
+            _set_scales(panel, shown)
+        panel.set_title(title)
+    panels[0].set_ylabel(_label(up) if sweep.samples is not None else up.key)
+    drawn.colorbar(colours, ax=list(panels), label=_named(metric, unit))
+
+
+def _map(
+    panel: Axes,
+    shown: Sequence[Axis],
+    cells: pl.DataFrame,
+    means: np.ndarray,
+    colours: ScalarMappable,
+) -> None:
+    """A cell of equal size for each pair of values, with its number if there is room."""
+    across, up = (list(axis.values or ()) for axis in shown)
+    places = [
+        {axis.in_table(value): at for at, value in enumerate(values)}
+        for axis, values in zip(shown, (across, up), strict=True)
+    ]
+    grid = np.full((len(up), len(across)), np.nan)
+    for row, mean in zip(cells.iter_rows(), means, strict=True):
+        grid[places[1][row[1]], places[0][row[0]]] = mean
+    panel.imshow(colours.to_rgba(grid), origin="lower", aspect="auto")
+    for axis, values, set_ticks in (
+        (shown[0], across, panel.set_xticks),
+        (shown[1], up, panel.set_yticks),
+    ):
+        every = math.ceil(len(values) / 12)
+        at = range(0, len(values), every)
+        set_ticks(list(at), [_value(axis, axis.in_table(values[index])) for index in at])
+    if grid.size <= MOST_NUMBERS:
+        for (y, x), mean in np.ndenumerate(grid):
+            light = sum(colours.to_rgba(mean)[:3]) > 1.5
+            text = "" if math.isnan(mean) else f"{mean:.3g}"
+            panel.text(x, y, text, ha="center", va="center", fontsize="x-small",
+                       color="black" if light else "white")  # fmt: skip
+
+
+def _lines(panel: Axes, axis: Axis, parts: Sequence[_Part], metric: str) -> None:
+    """Means with 95 % intervals over one axis."""
+    scale, unit = _unit(metric, max(_ends(part[metric].to_numpy())[1] for part, _ in parts))
+    for number, (part, label) in enumerate(parts):
+        groups = list(part.group_by(axis.column, maintain_order=True))
+        if axis.numeric:
+            groups.sort(key=lambda group: float(group[0][0]))
+        known = [(value, estimate(rows, metric)) for (value,), rows in groups]
+        points = [(value, each) for value, each in known if each is not None]
+        estimates = [_scaled(each, scale) for _, each in points]
+        colour = style.FLOWS[number % len(style.FLOWS)]
+        if (name := label.rpartition("= ")[2]) in style.ALGORITHMS:
+            colour = style.of(name).colour
+        values = [value for value, _ in points]
+        if axis.numeric:
+            x = [value * _scale(axis)[0] for value in values]
+            plot.estimates(panel, x, estimates, color=colour, label=label, marker="o", markersize=3)
+        else:
+            shift = (number - (len(parts) - 1) / 2) * 0.8 / len(parts)
+            at = [index + shift for index in range(len(values))]
+            plot.error_bars(panel, at, estimates, color=colour, label=label, fmt="o")
+            panel.set_xticks(range(len(values)), values)
+    if axis.numeric:
+        _set_scales(panel, [axis])
+    panel.set_ylabel(_named(metric, unit))
+
+
+def _scaled(estimate: Estimate, scale: float) -> Estimate:
+    low, high = estimate.low * scale, estimate.high * scale
+    return replace(estimate, mean=estimate.mean * scale, low=low, high=high)
+
+
+def _ends(values: np.ndarray) -> tuple[float, float]:
+    known = values.astype(float)
+    known = known[np.isfinite(known)]
+    return (float(known.min()), float(known.max())) if len(known) else (0.0, 1.0)
+
+
+def _set_scales(panel: Axes, shown: Sequence[Axis]) -> None:
+    """Logarithmic where a range is, or a list spans much."""
+    for axis, set_scale in zip(shown, (panel.set_xscale, panel.set_yscale), strict=False):
+        ends = axis.values or (axis.low, axis.high)
+        low, *_, high = sorted(axis.in_table(value) for value in ends)
+        if axis.log or (low > 0 and high >= LOG_FROM * low):
+            set_scale("log")
+
+
+def _value(axis: Axis, value: Any) -> str:
+    """A value of the table as in the sweep file."""
+    written = next((each for each in axis.values or () if axis.in_table(each) == value), value)
+    return written if isinstance(written, str) else toml(written)
+
+
+def _unit(column: str, most: float | None) -> tuple[float, str]:
+    """Factor and unit of a column in a picture: times below a second are in ms."""
+    scale, unit = UNITS.get(column.rpartition("_")[2], (1, ""))
+    return (1e3, "ms") if unit == "s" and most is not None and most < 1 else (scale, unit)
+
+
+def _scale(axis: Axis) -> tuple[float, str]:
+    """The same of an axis."""
+    ends = axis.values or (axis.low, axis.high)
+    most = max(axis.in_table(value) for value in ends) if axis.numeric else None
+    return _unit(axis.column, most) if axis.column != axis.key else (1, "")
+
+
+def _named(column: str, unit: str) -> str:
+    """A metric for people: "goodput (Mb/s)"."""
+    name = (column.rpartition("_")[0] if unit else column).replace("_", " ")
+    return f"{name} ({unit})" if unit else name
+
+
+def _label(axis: Axis) -> str:
+    unit = _scale(axis)[1]
+    return f"{axis.key} ({unit})" if unit else axis.key

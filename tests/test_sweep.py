@@ -1,0 +1,391 @@
+"""Sweeps: the points, the table, what is kept, and the line that a mistake gets."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import polars as pl
+import pytest
+
+import ackclock
+from ackclock import AckclockError, Bottleneck, Flow, Local, Scenario, axes, metrics, run
+from ackclock.kept_rows import KeptRows
+from ackclock.reducers import FLOW_METRICS, METRICS, Reducers
+from ackclock.sweeps import Sweep
+from conftest import ACKCLOCK, ROOT
+
+SCENARIO = """
+duration = "2s"
+rtt = "20ms"
+[bottleneck]
+rate = "20mbit"
+buffer = "1bdp"
+[[flow]]
+algorithm = "cubic"
+[[flow]]
+algorithm = "reno"
+start = "100ms"
+start_spread = "500ms"
+"""
+SWEEP = """
+scenario = "two.toml"
+seeds = 3
+metrics = ["utilisation", "share_1", "mine.py:late"]
+[axes]
+rtt = ["10ms", "20ms"]
+bottleneck.buffer = { from = "0.2bdp", to = "2bdp", points = 3, scale = "log" }
+"cubic:beta" = [0.5]
+"""
+#: A reducer of the user's own.
+MINE = """
+from ackclock import metrics
+
+def late(result):
+    return metrics.utilisation(result, 1)
+
+def both(result):
+    return {"first": 1, "second": result.scenario.seed}
+
+def wrong(result):
+    return 1 / 0
+
+def listed(result):
+    return [1]
+"""
+
+
+@pytest.fixture
+def two(tmp_path):
+    """The scenario and a sweep of it, in files."""
+    (tmp_path / "two.toml").write_text(SCENARIO)
+    (tmp_path / "sweep.toml").write_text(SWEEP)
+    (tmp_path / "mine.py").write_text(MINE)
+    return Scenario.from_toml(tmp_path / "two.toml")
+
+
+def test_the_table_is_what_single_runs_say(ackclock, two, tmp_path):
+    done = ackclock("sweep", "sweep.toml", "-o", "out", "--plot", "--json")
+    assert done.returncode == 0, done.stderr
+    table = pl.read_parquet(tmp_path / "out" / "sweep.parquet")
+    assert table.columns == [
+        *("rtt_s", "bottleneck.buffer_bdp", "cubic:beta", "seed", "packets", "trace_hash"),
+        *("utilisation", "share_1", "late"),
+    ]
+    assert table["rtt_s"].to_list() == [0.01] * 9 + [0.02] * 9
+    assert table["bottleneck.buffer_bdp"].unique().sort().to_list() == [0.2, 0.6325, 2]
+    assert table["seed"].to_list() == [1, 2, 3] * 6
+    row = table.row(13, named=True)
+    result = run(
+        two.assign("rtt=20ms", "bottleneck.buffer=0.6325bdp", "flow.1.algorithm=cubic:beta=0.5")
+        .replace(seed=2)
+    )  # fmt: skip
+    goodput_bps = metrics.goodput_bps(result)
+    assert row["trace_hash"] == result.manifest["trace_hash"]
+    assert row["utilisation"] == metrics.utilisation(result)
+    assert row["share_1"] == goodput_bps[0] / goodput_bps.sum()
+    assert row["late"] == metrics.utilisation(result, 1)
+    cells = [json.loads(line) for line in done.stdout.splitlines()]
+    assert len(cells) == 6
+    used = table["utilisation"][12:15]
+    assert cells[4]["utilisation"]["mean"] == pytest.approx(used.mean(), rel=1e-12)
+    assert cells[4]["utilisation"]["n"] == 3
+    assert (tmp_path / "out" / "sweep.png").read_bytes().startswith(b"\x89PNG")
+    assert "bottleneck.buffer" in (tmp_path / "out" / "sweep.svg").read_text()
+    again = ackclock("sweep", "sweep.toml")
+    assert "runs to simulate" not in again.stderr
+    assert "18 runs, 6 points, 3 seeds" in again.stdout
+
+
+def test_one_and_two_threads_make_one_table(two, tmp_path):
+    of = {"rtt": ["10ms", "15ms", "20ms"], "flow.algorithm": ["cubic", "reno"]}
+    names = [name for name, (_, _, needs) in METRICS.items() if "transfers" not in needs]
+    tables = [
+        ackclock.sweep(two, of, metrics=names, seeds=4, cache=tmp_path / str(jobs),
+                       executor=Local(jobs))
+        for jobs in (1, 2)
+    ]  # fmt: skip
+    assert len(tables[0]) == 24
+    assert tables[0].equals(tables[1])
+    assert tables[0].columns[2:] == [
+        *("seed", "packets", "trace_hash"),
+        *[c for n in names for c in ([n, "convergence_cut_off_s"] if n[:4] == "conv" else [n])],
+    ]
+
+
+def test_a_killed_sweep_resumes(two, tmp_path):
+    """Killed after some rows are on the disk: only the others run again, and the table is equal."""
+    of, wanted = {"rtt": [f"{ms}ms" for ms in range(5, 105)]}, ["utilisation"]
+    whole = ackclock.sweep(two, of, metrics=wanted, seeds=10, cache=None)
+    program = (
+        "import ackclock, sys; "
+        "ackclock.sweep(ackclock.Scenario.from_toml('two.toml'), "
+        "{'rtt': [f'{ms}ms' for ms in range(5, 105)]}, metrics=['utilisation'], seeds=10, "
+        "executor=ackclock.Local(1))"
+    )
+    rows = tmp_path / ".ackclock" / "rows"
+    child = subprocess.Popen([sys.executable, "-c", program], cwd=tmp_path)
+    end_s = time.monotonic() + 60
+    while not list(rows.glob("sweep-*/[0-9a-f]*")) and time.monotonic() < end_s:
+        time.sleep(0.02)
+    child.send_signal(signal.SIGKILL)
+    assert child.wait() == -signal.SIGKILL
+    plan = Sweep(two, of, metrics=Reducers.of(wanted), seeds=10)
+    heard = []
+    again = plan.run(
+        plan.check(), cache=tmp_path / ".ackclock", on_runs=lambda *counts: heard.append(counts)
+    )
+    ((todo, kept),) = heard
+    assert todo + kept == 1000
+    assert kept > 0
+    assert todo > 0
+    assert again.equals(whole)
+
+
+def test_ctrl_c_keeps_all_that_is_done(two, tmp_path):
+    seen = []
+
+    def stop(fraction):
+        seen.append(fraction)
+        if fraction > 0.3:
+            raise KeyboardInterrupt
+
+    plan = Sweep(two, {"rtt": ["10ms", "20ms"]}, metrics=Reducers.of(["utilisation"]), seeds=200)
+    keys = plan.check()
+    with pytest.raises(KeyboardInterrupt):
+        plan.run(keys, cache=tmp_path, progress=stop)
+    heard = []
+    plan.run(keys, cache=tmp_path, on_runs=lambda *counts: heard.append(counts))
+    assert heard[0][1] > 0.2 * 400
+
+
+def test_a_damaged_row_is_made_again(two, tmp_path, capsys):
+    arguments = (two, {"rtt": ["10ms", "20ms"]})
+    first = ackclock.sweep(*arguments, metrics=["utilisation"], cache=tmp_path)
+    (path,) = tmp_path.glob("rows/sweep-*/*/rows.parquet")
+    data = bytearray(path.read_bytes())
+    data[50] ^= 1
+    path.write_bytes(data)
+    assert ackclock.sweep(*arguments, metrics=["utilisation"], cache=tmp_path).equals(first)
+    assert "damaged rows of runs" in capsys.readouterr().err
+
+
+def test_what_a_row_is_kept_for(two, tmp_path):
+    """Another function, another text of its file and another scenario run again."""
+    file = tmp_path / "mine.py"
+
+    def runs(*wanted, scenario=two):
+        plan = Sweep(scenario, {"rtt": ["10ms"]}, metrics=Reducers.of(wanted, tmp_path))
+        heard = []
+        plan.run(plan.check(), cache=tmp_path / "kept", on_runs=lambda *n: heard.append(n[0]))
+        return heard[0]
+
+    assert runs("mine.py:late") == 1
+    assert runs("mine.py:late") == 0
+    assert runs("mine.py:both") == 1
+    assert runs("mine.py:late", scenario=two.replace(duration="1s")) == 1
+    file.write_text(MINE.replace("result, 1)", "result, 1.5)"))
+    assert runs("mine.py:late") == 1
+
+
+def test_functions(two, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    sys.path.insert(0, str(tmp_path))
+    of = {"rtt": ["10ms"]}
+    table = ackclock.sweep(two, of, seeds=2, metrics=["mine:both", metrics.utilisation])
+    assert table["first"].to_list() == [1, 1]
+    assert table["second"].to_list() == [1, 2]
+    assert table["utilisation"].dtype == pl.Float64
+    sys.path.remove(str(tmp_path))
+    seen = []
+    ackclock.sweep(two, of, metrics=[seen.append], cache=None)
+    assert len(seen) == 1
+
+
+def hypercube(samples=50, seed=1):
+    of = {
+        "rtt": {"from": "1ms", "to": "1s", "scale": "log"},
+        "bottleneck.buffer": {"from": "0.5bdp", "to": "1.5bdp"},
+        "flow.1.algorithm": ["cubic", "reno"],
+    }
+    return axes.hypercube(axes.read(of, sampled=True), samples, seed)
+
+
+def test_a_hypercube_covers_each_axis():
+    """Each of 50 equal parts of each range, in the logarithm where it says so, has one sample."""
+    rtts, buffers, algorithms = zip(*hypercube(), strict=True)
+    rtts_ms = np.array([float(ackclock.units.duration_ns(rtt)) / 1e6 for rtt in rtts])
+    assert sorted(np.floor(np.log10(rtts_ms) / 3 * 50)) == list(range(50))
+    bdp = np.array([float(each.removesuffix("bdp")) for each in buffers])
+    assert sorted(np.floor((bdp - 0.5) * 50 + 1e-9)) == list(range(50))
+    assert sorted(algorithms) == ["cubic"] * 25 + ["reno"] * 25
+    ranks = np.corrcoef(np.argsort(np.argsort(rtts_ms)), np.argsort(np.argsort(bdp)))[0, 1]
+    assert abs(ranks) < 0.4
+
+
+def test_a_hypercube_is_repeatable():
+    assert hypercube() == hypercube()
+    assert hypercube() != hypercube(seed=2)
+    assert hypercube(3)[0] == ("1.79916ms", "1.17612bdp", "reno")  # in any Python
+
+
+def test_a_hypercube_runs(two, tmp_path):
+    of = {"rtt": {"from": "5ms", "to": "50ms"}, "cubic:beta": {"from": 0.3, "to": 0.9}}
+    table = ackclock.sweep(two, of, metrics=["utilisation"], samples=8, cache=tmp_path)
+    assert len(table) == table["trace_hash"].n_unique() == 8
+    assert table["cubic:beta"].to_list() == [round(x, 3) for x in table["cubic:beta"]]
+
+
+def test_values_of_a_range():
+    def values(**fields):
+        (axis,) = axes.read({"rtt": fields}, sampled=False)
+        return axis.values
+
+    assert values(**{"from": "5ms", "to": "20ms", "points": 4}) == ("5ms", "10ms", "15ms", "20ms")
+    decades = values(**{"from": "1ms", "to": "1s", "points": 4, "scale": "log"})
+    assert decades == ("1ms", "10ms", "100ms", "1s")
+    assert values(**{"from": 1, "to": 10, "points": 3}) == (1, 6, 10)
+    (axis,) = axes.read({"session.pareto": {"from": 1.1, "to": 2, "points": 4}}, sampled=False)
+    assert axis.values == (1.1, 1.4, 1.7, 2)
+
+
+#: What is wrong with a sweep → what of it is replaced, and what the line says.
+MISTAKES = {
+    "an axis misspelt": ('rtt = ["10', 'rttt = ["10', ["at rttt", '"rtt"?']),
+    "a value of a later point": ('"20ms"]', '"20mss"]', ['at rtt = "20mss"', "20ms"]),
+    "a number without a unit": ('"10ms", "20ms"', "10, 20", ["at rtt = 10", '"10ms"']),
+    "no list": ('["10ms", "20ms"]', '"10ms"', ["axes.rtt", "write a list"]),
+    "twice the same": ('"20ms"]', '"0.01s"]', ["axes.rtt", "are the same"]),
+    "a range without points": ("points = 3,", "", ["axes.bottleneck.buffer", "points = 2"]),
+    "a range the wrong way": ('to = "2bdp"', 'to = "0.1bdp"', ["to must be more than from"]),
+    "a range of two units": ('to = "2bdp"', 'to = "2MB"', ["units of one kind"]),
+    "a log range from 0": ('from = "0.2bdp"', 'from = "0bdp"', ["more than 0"]),
+    "a key of a range": ("scale", "scala", ["unknown key scala", "from, to, points, scale"]),
+    "a scale": ('"log"', '"lgo"', ['"linear" or "log"']),
+    "an algorithm that no flow has": ('"cubic:beta"', '"bic:beta"', ["no flow", "cubic, reno"]),
+    "a parameter": ('"cubic:beta"', '"cubic:bta"', ["bta", "beta"]),
+    "a value of a parameter": ("= [0.5]", "= [5]", ["cubic:beta = 5", "beta"]),
+    "an algorithm": ('"cubic:beta" = [0.5]', 'flow.1.algorithm = ["cubik"]', ["cubik", "cubic"]),
+    "a seed as axis": ('"cubic:beta" = [0.5]', "seed = [1, 2]", ["seeds = 10"]),
+    "a metric": ('"share_1"', '"utilization"', ['did you mean "utilisation"?']),
+    "a flow of a metric": ('"share_1"', '"share_3"', ["there is no flow 3", "1 to 2"]),
+    "a metric of sessions": ('"share_1"', '"p99_completion_s"', ["no [[session]]"]),
+    "a function": ("mine.py:late", "mine.py:lat", ["mine.py:lat", "has no such function"]),
+    "a file of functions": ("mine.py:late", "yours.py:f", ["yours.py", "No such file"]),
+    "a module": ("mine.py:late", "yours:f", ["yours", "FILE.py:FUNCTION"]),
+    "a function that fails": ("mine.py:late", "mine.py:wrong", ["line 11", "ZeroDivisionError"]),
+    "a list from a function": ("mine.py:late", "mine.py:listed", ["listed", "return a number"]),
+    "seeds": ("seeds = 3", "seeds = 0", ["seeds = 0", "1 to 1000"]),
+    "seeds twice": ("seeds = 3", "seeds = [1, 1]", ["different seeds"]),
+    "a key": ("seeds = 3", "sedes = 3", ['did you mean "seeds"?']),
+    "no scenario": ('scenario = "two.toml"', "", ["scenario: write the name of its file"]),
+    "no file": ("two.toml", "tow.toml", ["tow.toml", "no such file"]),
+    "no axes": ("[axes]", "[axis]", ["axis", '"axes"?']),
+    "samples of a grid": ("seeds = 3", "samples = 3", ["remove points"]),
+}  # fmt: skip
+
+
+#: What only a result can show.
+FOUND_LATE = ("a function that fails", "a list from a function")
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_is_one_line(two, tmp_path, ackclock, mistake):  # noqa: ARG001
+    old, new, says = MISTAKES[mistake]
+    assert old in SWEEP
+    (tmp_path / "sweep.toml").write_text(SWEEP.replace(old, new))
+    done = ackclock("sweep", "sweep.toml", "-o", "out")
+    assert done.returncode == 1
+    assert done.stdout == ""
+    *before, line = done.stderr.splitlines()
+    assert line.startswith("error: ")
+    if mistake not in FOUND_LATE:
+        assert line.startswith("error: sweep.toml: ")
+        assert before == []  # no run was begun
+    for word in says:
+        assert word in line
+    assert not (tmp_path / "out").exists()
+
+
+def test_mistakes_in_python(two):
+    axis = {"rtt": ["10ms"]}
+    for call, says in (
+        (lambda: ackclock.sweep("two.toml", axis, metrics=["utilisation"]), "pass a Scenario"),
+        (lambda: ackclock.sweep(two, axis, metrics="utilisation"), "write a list"),
+        (lambda: ackclock.sweep(two, axis, metrics=[3]), "is no function"),
+        (lambda: ackclock.sweep(two, {}, metrics=["utilisation"]), "axes is missing"),
+        (lambda: ackclock.sweep(two, axis, metrics=[lambda _: axis]), "cache=None"),
+        (lambda: ackclock.sweep(two, {"rtt": [f"{n}ns" for n in range(20_000)]},
+                                metrics=["utilisation"]), "at most 10000"),
+    ):  # fmt: skip
+        with pytest.raises(AckclockError, match=says):
+            call()
+
+
+def test_a_sweep_is_no_scenario(ackclock, two):  # noqa: ARG001
+    done = ackclock("run", "sweep.toml")
+    assert "ackclock sweep" in done.stderr
+
+
+def test_rows_of_two_writers(tmp_path):
+    one, other = KeptRows(tmp_path), KeptRows(tmp_path)
+    one.add("a", {"x": 1})
+    other.add("b", {"x": None})
+    one.flush()
+    other.flush()
+    other.flush()
+    assert KeptRows(tmp_path).read({"a", "b", "c"}) == {"a": {"x": 1}, "b": {"x": None}}
+    assert KeptRows(tmp_path).read({"c"}) == {}
+
+
+def test_the_page_has_every_metric():
+    page = (ROOT / "docs" / "sweep.md").read_text()
+    for name, (_, meaning, _) in (METRICS | FLOW_METRICS).items():
+        assert f"| `{name}` | {meaning} |" in page
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "examples" / "sweeps").glob("*.toml")),
+                         ids=lambda path: path.stem)  # fmt: skip
+def test_examples(path):
+    """Each can be run: the same check as before the first run."""
+    assert len(Sweep.from_toml(path).check()) > 100
+
+
+def test_a_sweep_of_short_flows_and_marks(tmp_path):
+    scenario = Scenario(
+        duration="3s",
+        rtt="20ms",
+        bottleneck=Bottleneck(rate="20mbit", buffer="2bdp", queue={"kind": "codel", "ecn": True}),
+        flows=[Flow(algorithm="cubic", ecn=True)],
+        sessions=[{"algorithm": "cubic", "size": "6packets", "gap": "50ms", "count": 5}],
+    )
+    table = ackclock.sweep(
+        scenario,
+        {"bottleneck.queue.target": ["2ms", "20ms"]},
+        metrics=["median_completion_s", "p99_completion_s", "marked_packets", "dropped_packets"],
+        cache=tmp_path,
+    )
+    low, high = table["median_completion_s"].to_list()
+    assert 0.02 < low < high < 1
+    assert (table["p99_completion_s"] > table["median_completion_s"]).all()
+    few, many = table["marked_packets"].to_list()[::-1]
+    assert 0 < few < many
+
+
+def test_sigterm_ends_the_command_with_one_line(two, tmp_path):  # noqa: ARG001
+    text = SWEEP.replace('"20ms"]', '"20ms", "30ms"]').replace("seeds = 3", "seeds = 900")
+    (tmp_path / "sweep.toml").write_text(text)
+    child = subprocess.Popen(
+        [ACKCLOCK, "sweep", "sweep.toml"], cwd=tmp_path, stderr=subprocess.PIPE, text=True,
+        env=os.environ | {"COLUMNS": "120"},
+    )  # fmt: skip
+    end_s = time.monotonic() + 60
+    while not list(tmp_path.glob(".ackclock/rows/*/*")) and time.monotonic() < end_s:
+        time.sleep(0.02)
+    child.terminate()
+    assert child.wait(20) == 130
+    assert "the same command resumes" in child.stderr.read()
+    assert not (tmp_path / "out").exists()
