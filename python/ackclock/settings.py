@@ -94,8 +94,8 @@ def _tables(fields: dict[str, Any], path: list[str], key: str) -> Sequence[dict[
             tables = _chosen(fields, name.removesuffix("s"), *number)
             return [_inner(each, inner) for each in tables]
     raise ValueError(
-        "write KEY, bottleneck.KEY, flow.KEY, flow.NUMBER.KEY, link.NUMBER.KEY or "
-        "ALGORITHM:PARAMETER=VALUE"
+        "write KEY, bottleneck.KEY, flow.KEY, flow.NUMBER.KEY, ALGORITHM:PARAMETER or "
+        "link.NUMBER.KEY=VALUE"
     )
 
 
