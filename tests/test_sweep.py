@@ -97,7 +97,7 @@ def test_the_table_is_what_single_runs_say(ackclock, two, tmp_path):
     assert "bottleneck.buffer" in (tmp_path / "out" / "sweep.svg").read_text()
     again = ackclock("sweep", "sweep.toml")
     assert "runs to simulate" not in again.stderr
-    assert "18 runs, 6 points, 3 seeds" in again.stdout
+    assert "18 runs, 6 points" in again.stdout
 
 
 def test_one_and_two_threads_make_one_table(two, tmp_path):
@@ -154,11 +154,11 @@ def test_ctrl_c_keeps_all_that_is_done(two, tmp_path):
             raise KeyboardInterrupt
 
     plan = Sweep(two, {"rtt": ["10ms", "20ms"]}, metrics=Reducers.of(["utilisation"]), seeds=200)
-    keys = plan.check()
+    runs = plan.check()
     with pytest.raises(KeyboardInterrupt):
-        plan.run(keys, cache=tmp_path, progress=stop)
+        plan.run(runs, cache=tmp_path, progress=stop)
     heard = []
-    plan.run(keys, cache=tmp_path, on_runs=lambda *counts: heard.append(counts))
+    plan.run(runs, cache=tmp_path, on_runs=lambda *counts: heard.append(counts))
     assert heard[0][1] > 0.2 * 400
 
 
@@ -347,11 +347,66 @@ def test_the_page_has_every_metric():
         assert f"| `{name}` | {meaning} |" in page
 
 
+DECIDE = """
+scenario = "two.toml"
+metrics = ["utilisation", "mine.py:coin"]
+decide = { metric = "coin", above = 0.5 }
+[axes]
+rtt = ["10ms", "20ms", "30ms"]
+"""
+#: A metric with a known mean: 0.8, 0.5 and 0.2 for the three RTTs.
+COIN = """
+import random
+
+def coin(result):
+    rtt_ms = int(result.scenario.rtt[:2])
+    mean = {10: 0.8, 20: 0.5, 30: 0.2}[rtt_ms]
+    return random.Random(f"{rtt_ms} {result.scenario.seed}").gauss(mean, 0.2)
+"""
+
+
+def test_seeds_are_added_until_it_is_decided(ackclock, two, tmp_path):  # noqa: ARG001
+    (tmp_path / "sweep.toml").write_text(DECIDE)
+    (tmp_path / "mine.py").write_text(COIN)
+    done = ackclock("sweep", "sweep.toml", "--until-decided", "--most", 60, "--json", "-o", "out")
+    assert done.returncode == 0, done.stderr
+    cells = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [cell["verdict"] for cell in cells] == ["holds", "inconclusive", "fails"]
+    seeds = [cell["coin"]["n"] for cell in cells]
+    assert seeds[1] == 60
+    assert max(seeds[0], seeds[2]) < 40
+    table = pl.read_parquet(tmp_path / "out" / "sweep.parquet")
+    assert table["rtt_s"].to_list() == [0.01] * seeds[0] + [0.02] * 60 + [0.03] * seeds[2]
+    assert table["seed"].to_list() == [seed for n in seeds for seed in range(1, n + 1)]
+    again = ackclock("sweep", "sweep.toml", "--until-decided", "--most", 60)
+    assert "runs to simulate" not in again.stderr
+    assert "coin > 0.5: 1 hold, 1 fail, 1 inconclusive" in again.stdout
+    whole = ackclock("sweep", "sweep.toml")
+    assert "coin > 0.5: 0 hold, 0 fail, 3 inconclusive" in whole.stdout  # of one seed
+
+
+def test_mistakes_of_a_decision(ackclock, two, tmp_path):  # noqa: ARG001
+    (tmp_path / "mine.py").write_text(COIN)
+    for old, new, options, says in (
+        ("decide", "#", ["--until-decided"], "decide is missing"),
+        (", above = 0.5", "", [], "above or below or both"),
+        ("above = 0.5", 'above = "0.5"', [], "above and below are numbers"),
+        ("above = 0.5", "above = 2, below = 1", [], "above must be less than below"),
+        ('"coin", above', '"coins", above', [], "choose from utilisation, coin"),
+        ("decide", "seeds = [3, 4]\ndecide", ["--until-decided"], "write how many to begin with"),
+        ("decide", "decide", ["--most", 20], "--most 20: add --until-decided"),
+    ):
+        (tmp_path / "sweep.toml").write_text(DECIDE.replace(old, new))
+        done = ackclock("sweep", "sweep.toml", *options)
+        assert done.returncode == 1
+        assert says in done.stderr.splitlines()[-1]
+
+
 @pytest.mark.parametrize("path", sorted((ROOT / "examples" / "sweeps").glob("*.toml")),
                          ids=lambda path: path.stem)  # fmt: skip
 def test_examples(path):
     """Each can be run: the same check as before the first run."""
-    assert len(Sweep.from_toml(path).check()) > 100
+    assert len(Sweep.from_toml(path).check().keys) > 100
 
 
 def test_a_sweep_of_short_flows_and_marks(tmp_path):

@@ -93,6 +93,27 @@ Jobs = Annotated[
 ]
 
 
+UntilDecided = Annotated[
+    bool,
+    typer.Option(
+        "--until-decided", help="Add seeds until each bound is decided, 95 % of them rightly."
+    ),
+]
+Most = Annotated[
+    int | None,
+    typer.Option(min=10, max=1000, help="With --until-decided: most seeds (default: 100)."),
+]
+
+
+def most_seeds(until_decided: bool, most: int | None) -> int | None:
+    """Most seeds of `--until-decided`; None without it. Raises `AckclockError`."""
+    from ackclock import sequential  # noqa: PLC0415 (slow to import)
+
+    if most is not None and not until_decided:
+        raise AckclockError(f"--most {most}: add --until-decided")
+    return (most or sequential.MOST) if until_decided else None
+
+
 def _version(wanted: bool) -> None:
     if wanted:
         out.print(f"ackclock {_core.engine_version()}")

@@ -28,7 +28,7 @@ Row = dict[str, Any]
 Function = Callable[[Result], Any]
 
 #: Columns of every row, which no function may have.
-OWN = ("key", "seed", "packets", "trace_hash")
+OWN = ("key", "point", "seed", "packets", "trace_hash", "verdict")
 #: Column that may be None because the run ended too early → column with the time that it had.
 CUT_OFF = {"convergence_time_s": "convergence_cut_off_s"}
 

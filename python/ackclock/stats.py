@@ -7,7 +7,7 @@ open end of the interval is then infinite, so verdicts are right without special
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from statistics import NormalDist
 from typing import Literal
 
@@ -36,6 +36,8 @@ class Estimate:
     high: float
     n: int
     censored: int = 0
+    #: The repeats in their order, of a mean: what `sequential.verdict` looks at.
+    repeats: tuple[float, ...] = field(default=(), compare=False, repr=False)
 
 
 def exact(value: float) -> Estimate:
@@ -59,12 +61,13 @@ def mean_ci(
         raise ValueError("a mean needs at least one repeat")
     x = np.asarray(values, dtype=float)
     middle, n = float(statistic(x)), len(x)
+    repeats = tuple(x.tolist()) if statistic is np.mean else ()
     if n == 1:
-        return Estimate(middle, -np.inf, np.inf, n)
+        return Estimate(middle, -np.inf, np.inf, n, repeats=repeats)
     resamples = np.random.default_rng(_SEED).choice(x, (RESAMPLES, n))
     tail = NormalDist().cdf(-math.sqrt(n / (n - 1)) * _student_t((1 + level) / 2, n - 1))
     low, high = np.quantile(statistic(resamples, axis=1), [tail, 1 - tail])
-    return Estimate(middle, float(low), float(high), n)
+    return Estimate(middle, float(low), float(high), n, repeats=repeats)
 
 
 def mean_ci_censored(

@@ -10,8 +10,11 @@ import typer
 from ackclock.commands import PANEL
 from ackclock.console import (
     Jobs,
+    Most,
     Output,
+    UntilDecided,
     app,
+    most_seeds,
     new_table,
     one_line_errors,
     out,
@@ -42,6 +45,8 @@ def sweep_command(
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one line of JSON per point.")
     ] = False,
+    until_decided: UntilDecided = False,
+    most: Most = None,
     jobs: Jobs = 0,
 ) -> None:
     """Run a scenario over a grid or a Latin hypercube of its fields.
@@ -52,6 +57,8 @@ def sweep_command(
 
     - `ackclock sweep examples/sweeps/buffer_rtt.toml --plot -o out/buffer_rtt`
 
+    - `ackclock sweep examples/sweeps/cubic_beta.toml --until-decided --most 50`
+
     docs/sweep.md says what a sweep file has. The output directory (default: out/SWEEP) holds
     sweep.parquet with one row per run, the sweep file, and with --plot sweep.png, .svg and .pdf.
     The row of each finished run is kept in .ackclock, so an interrupted command resumes.
@@ -60,13 +67,13 @@ def sweep_command(
     from ackclock.sweeps import Sweep  # noqa: PLC0415
 
     with one_line_errors("the runs that finished are kept; the same command resumes"):
-        sweep = Sweep.from_toml(file)
+        sweep = Sweep.from_toml(file, most=most_seeds(until_decided, most))
         path = output or Path("out") / file.stem
         with Directory(path) as directory:
             with progress_bar("checking") as checking:
-                keys = sweep.check(checking)
-            with progress_bar(f"{file.stem}, {len(keys)} runs") as progress:
-                table = sweep.run(keys, executor=Local(jobs), progress=progress, on_runs=say_runs)
+                runs = sweep.check(checking)
+            with progress_bar(file.stem) as progress:
+                table = sweep.run(runs, executor=Local(jobs), progress=progress, on_runs=say_runs)
             directory.fill(lambda partial: _write(sweep, table, file, partial, plot))
         if as_json:
             _print_json(sweep, table)
@@ -122,8 +129,16 @@ def _print(sweep: "Sweep", table: "pl.DataFrame") -> None:
     if len(cells) > MOST_ROWS:
         out.print(f"… and {len(cells) - MOST_ROWS} more points")
     runs = f"{len(table)} runs, {len(cells)} points"
-    seeds = len(sweep.seeds)
-    out.print(f"{runs}, {seeds} seeds: mean (95 % interval)" if seeds > 1 else runs)
+    if len(table) > len(cells):
+        runs += ": mean (95 % interval)"
+    out.print(runs)
+    if sweep.decision is not None:
+        found = [cell["verdict"] for cell in cells]
+        counts = ", ".join(
+            f"{found.count(verdict)} {verb}"
+            for verdict, verb in (("holds", "hold"), ("fails", "fail"), ("inconclusive",) * 2)
+        )
+        out.print(f"{sweep.decision}: {counts}")
 
 
 def _number(estimate: "Estimate") -> str:

@@ -1,14 +1,16 @@
 """One scenario over a grid or a Latin hypercube of its fields, with several seeds, as one table."""
 
+import math
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, overload
 
 import polars as pl
 
-from ackclock import axes, scenario_file, snapshot, stats
+from ackclock import axes, scenario_file, sequential, snapshot, stats
 from ackclock.axes import Axis, Point
 from ackclock.errors import AckclockError
 from ackclock.executors import LOCAL, Executor
@@ -21,7 +23,11 @@ from ackclock.snapshot import key_of
 from ackclock.stats import Estimate
 
 #: What a sweep file has.
-KEYS = ("scenario", "metrics", "seeds", "samples", "samples_seed", "axes")
+KEYS = ("scenario", "metrics", "seeds", "samples", "samples_seed", "decide", "axes")
+#: What its `decide` has.
+_DECIDE = ("metric", "above", "below")
+#: Column with the number of the point, while the table grows.
+_POINT = "point"
 #: Most seeds of a point.
 MOST_SEEDS = 1000
 
@@ -34,6 +40,8 @@ def sweep(
     seeds: int | Sequence[int] = 1,
     samples: int | None = None,
     samples_seed: int = 1,
+    decide: Mapping[str, Any] | None = None,
+    most: int | None = None,
     cache: str | os.PathLike[str] | None = CACHE,
     executor: Executor = LOCAL,
     progress: Callable[[float], None] | None = None,
@@ -47,7 +55,11 @@ def sweep(
     `seeds` (10: 1 to 10). `metrics` has names (docs/sweep.md), "FILE.py:FUNCTION",
     "MODULE:FUNCTION" and functions of a `Result` that return a number, or a dict of them.
 
-    Columns: the axes, seed, packets, trace_hash and the metrics; units are at the end of the names.
+    With `decide`, {"metric": "jain_index", "above": 0.9} or "below", each point has a verdict; and
+    with `most` it gets more seeds, at most that many, until the verdict is not "inconclusive" any
+    more (`sequential`).
+
+    Columns: the axes, seed, packets, trace_hash, the metrics and the verdict; names end in units.
     The rows are kept in `cache` (None: nowhere), so the same sweep resumes.
     Raises `AckclockError`, before the first run, if any of the scenarios cannot be run.
     """
@@ -59,13 +71,18 @@ def sweep(
         seeds=seeds,
         samples=samples,
         samples_seed=samples_seed,
+        decide=decide,
+        most=most,
     )
     with snapshot.held():
         return plan.run(plan.check(), cache=cache, executor=executor, progress=progress)
 
 
 class Sweep:
-    """What to run; `run` runs it. Raises `AckclockError` that names field, value and fix."""
+    """What to run. `check` comes first, then `run`, both in one `snapshot.held`.
+
+    Raises `AckclockError` that names field, value and fix.
+    """
 
     def __init__(
         self,
@@ -76,12 +93,13 @@ class Sweep:
         seeds: int | Sequence[int] = 1,
         samples: int | None = None,
         samples_seed: int = 1,
+        decide: Mapping[str, Any] | None = None,
+        most: int | None = None,
         source: str = "",
     ) -> None:
         self.scenario, self.metrics = scenario, metrics
         #: What precedes its errors: the file that it is from.
         self.source = source
-        self.seeds = _seeds(seeds)
         self.samples = samples
         self.axes: list[Axis] = axes.read(of, sampled=samples is not None)
         if samples is None:
@@ -90,17 +108,26 @@ class Sweep:
             _check_whole("samples", samples, 1, axes.MOST_POINTS)
             _check_whole("samples_seed", samples_seed, 0, 2**32)
             self.points = axes.hypercube(self.axes, samples, samples_seed)
-        columns = [axis.column for axis in self.axes]
-        for column in columns:
+        for column in (axis.column for axis in self.axes):
             if column in metrics.functions or column in OWN:
                 raise AckclockError(f"metrics: {column} is an axis, too; rename the function")
-        self.runs = Runs(scenario, self.axes, self.points, self.seeds)
+        self.decision = None if decide is None else Decision.of(decide, seeds, most)
+        named = all(isinstance(each, str) for each in metrics.functions.values())
+        if self.decision and named:  # a function may make columns of other names
+            self.decision.check(list(metrics.functions))
+        if most is not None and self.decision is None:
+            raise AckclockError(
+                'decide is missing; write for example decide = {metric = "jain_index", above = 0.9}'
+            )
+        first = self.decision.looks[0] if self.decision and most is not None else seeds
+        self.seeds = _seeds(first)
 
     @classmethod
-    def from_toml(cls, path: str | os.PathLike[str]) -> "Sweep":
+    def from_toml(cls, path: str | os.PathLike[str], *, most: int | None = None) -> "Sweep":
         """Reads a sweep file; its scenario and functions are in files beside it.
 
-        Raises `AckclockError`, one line that names file, field, value and fix.
+        With `most` seeds are added to each point until it is decided. Raises `AckclockError`, one
+        line that names file, field, value and fix.
         """
         path = Path(path)
         try:
@@ -112,94 +139,209 @@ class Sweep:
             scenario = Scenario.from_toml(path.parent / fields.pop("scenario"))
             metrics = Reducers.of(fields.pop("metrics"), path.parent)
             of = fields.pop("axes")
-            return cls(scenario, of, metrics=metrics, source=f"{path}: ", **fields)
+            return cls(scenario, of, metrics=metrics, most=most, source=f"{path}: ", **fields)
         except AckclockError as error:
             raise AckclockError(f"{path}: {error}") from None
 
-    def check(self, progress: Callable[[float], None] | None = None) -> list[str]:
-        """The key of each run; raises `AckclockError` for the first that cannot be run."""
+    def check(self, progress: Callable[[float], None] | None = None) -> "Runs":
+        """The runs to begin with; raises `AckclockError` for the first that cannot be run."""
+        pairs = [(point, seed) for point in range(len(self.points)) for seed in self.seeds]
         try:
-            return self._keys(progress)
+            return self._check(pairs, progress)
         except AckclockError as error:
             raise AckclockError(f"{self.source}{error}") from None
 
-    def _keys(self, progress: Callable[[float], None] | None) -> list[str]:
-        keys = []
-        for number, scenario in enumerate(self.runs):
+    def _check(
+        self, pairs: Sequence[tuple[int, int]], progress: Callable[[float], None] | None = None
+    ) -> "Runs":
+        runs = Runs(self.scenario, self.axes, self.points, pairs)
+        checked = -1
+        for number, (point, _) in enumerate(pairs):
             try:
+                scenario = runs[number]
                 prepared = scenario.prepare()
-                if number % len(self.seeds) == 0:
+                if point != checked:
                     self.metrics.check(scenario)
             except AckclockError as error:
-                raise AckclockError(f"{self.runs.place(number)}: {error}") from None
-            keys.append(key_of(prepared.json, prepared.algorithms))
+                raise AckclockError(f"{self._place(point)}: {error}") from None
+            checked = point
+            runs.keys.append(key_of(prepared.json, prepared.algorithms))
             if progress is not None and number % 100 == 0:
-                progress(number / len(self.runs))
-        return keys
+                progress(number / len(pairs))
+        return runs
+
+    def _place(self, point: int) -> str:
+        """A point, for an error."""
+        return "at " + ", ".join(
+            f"{axis.key} = {toml(value)}"
+            for axis, value in zip(self.axes, self.points[point], strict=True)
+        )
 
     def run(
         self,
-        keys: Sequence[str],
+        runs: "Runs",
         *,
         cache: str | os.PathLike[str] | None = CACHE,
         executor: Executor = LOCAL,
         progress: Callable[[float], None] | None = None,
         on_runs: Callable[[int, int], None] | None = None,
     ) -> pl.DataFrame:
-        """Runs what is not kept of the `keys` that `check` returned, and returns the table.
+        """Runs what is not kept of the `runs` that `check` returned, and returns the table.
 
-        `on_runs` is called with how many there are to run and how many are kept, and `progress`
-        with the fraction done. Both calls stand in one `snapshot.held`.
+        Adds seeds to the points that are not decided, if the sweep has `most`. `on_runs` is called
+        with how many there are to run and how many are kept, and `progress` with the fraction done:
+        at first, and for each addition of seeds.
         """
         with snapshot.held():
-            first = {key: number for number, key in reversed(list(enumerate(keys)))}
-            rows: dict[str, Row] = {}
-            kept_rows = None
+            store = None
             if cache is not None:
-                directory = Path(cache) / "rows" / f"sweep-{self.metrics.key()}"
                 check_writable(Path(cache))
-                kept_rows = KeptRows(directory)
-                rows = kept_rows.read(first.keys())
-            missing = [key for key in first if key not in rows]
-            if on_runs is not None:
-                on_runs(len(missing), len(first) - len(missing))
+                store = KeptRows(Path(cache) / "rows" / f"sweep-{self.metrics.key()}")
 
-            def done(index: int, row: Row) -> None:
-                rows[missing[index]] = row
-                if kept_rows is not None:
-                    kept_rows.add(missing[index], row)
+            def table_of(runs: Runs) -> pl.DataFrame:
+                rows = _rows(runs, self.metrics, store, executor, progress, on_runs)
+                return self._table(runs.pairs, rows)
 
-            try:
-                executor.run(
-                    self.runs.chosen([first[key] for key in missing]), self.metrics, done, progress
-                )
-            finally:
-                if kept_rows is not None:
-                    kept_rows.flush()
-        return self._table([rows[key] for key in keys])
+            table = table_of(runs)
+            if self.decision is None:
+                return table.drop(_POINT)
+            self.decision.check(measured(table))
+            verdicts = self._verdicts(table)
+            for last, seeds in pairwise(self.decision.looks):
+                pairs = [
+                    (point, seed)
+                    for point in sorted(verdicts)
+                    if verdicts[point] == "inconclusive"
+                    for seed in range(last + 1, seeds + 1)
+                ]
+                if not pairs:
+                    break
+                table = pl.concat([table, table_of(self._check(pairs))], how="vertical_relaxed")
+                verdicts = self._verdicts(table)
+            named = pl.col(_POINT).replace_strict(verdicts, return_dtype=pl.String)
+            ordered = table.sort(_POINT, maintain_order=True)
+            return ordered.with_columns(named.alias("verdict")).drop(_POINT)
 
-    def _table(self, rows: Sequence[Row]) -> pl.DataFrame:
-        """One row per run: the axes, the seed, what the metrics made."""
+    def _verdicts(self, table: pl.DataFrame) -> dict[int, str]:
+        """The verdict on each point, by its number."""
+        assert self.decision is not None
+        groups = table.group_by(_POINT, maintain_order=True)
+        return {int(str(point)): self.decision.verdict(rows) for (point,), rows in groups}
+
+    def _table(self, pairs: Sequence[tuple[int, int]], rows: Sequence[Row]) -> pl.DataFrame:
+        """One row per run: the number of its point, the axes, the seed, what the metrics made."""
         of_axes: dict[str, list[Any]] = {
-            axis.column: [axis.in_table(point[at]) for point in self.points for _ in self.seeds]
+            axis.column: [axis.in_table(self.points[point][at]) for point, _ in pairs]
             for at, axis in enumerate(self.axes)
         }
-        seeds = [seed for _ in self.points for seed in self.seeds]
+        seeds = [seed for _, seed in pairs]
         measured = pl.DataFrame(rows, infer_schema_length=None)
         unknown = pl.col(pl.Null).cast(pl.Float64)
-        return pl.DataFrame(of_axes | {"seed": seeds}, strict=False).hstack(
+        points = {_POINT: [point for point, _ in pairs]}
+        return pl.DataFrame(points | of_axes | {"seed": seeds}, strict=False).hstack(
             measured.with_columns(unknown)
         )
 
     def cells(self, table: pl.DataFrame) -> list[dict[str, Any]]:
-        """Of each point the values of its axes, and an `Estimate` over seeds of each metric."""
+        """Of each point the axes, an `Estimate` over seeds of each metric, and the verdict."""
         names = [axis.column for axis in self.axes]
         metrics = measured(table)
         cells = []
         for _, rows in table.group_by(names, maintain_order=True):
-            cell = {name: rows[name][0] for name in names}
-            cells.append(cell | {metric: estimate(rows, metric) for metric in metrics})
+            cell: dict[str, Any] = {name: rows[name][0] for name in names}
+            cell |= {metric: estimate(rows, metric) for metric in metrics}
+            if self.decision is not None:
+                cell["verdict"] = rows["verdict"][0]
+            cells.append(cell)
         return cells
+
+
+def _rows(
+    runs: "Runs",
+    metrics: Reducers,
+    store: KeptRows | None,
+    executor: Executor,
+    progress: Callable[[float], None] | None,
+    on_runs: Callable[[int, int], None] | None,
+) -> list[Row]:
+    """The rows of the runs: kept ones, and new ones, which it keeps."""
+    first = {key: number for number, key in reversed(list(enumerate(runs.keys)))}
+    rows = store.read(first.keys()) if store else {}
+    missing = [key for key in first if key not in rows]
+    if on_runs is not None:
+        on_runs(len(missing), len(first) - len(missing))
+
+    def done(index: int, row: Row) -> None:
+        rows[missing[index]] = row
+        if store is not None:
+            store.add(missing[index], row)
+
+    try:
+        chosen = runs.chosen([first[key] for key in missing])
+        executor.run(chosen, metrics, done, progress)
+    finally:
+        if store is not None:
+            store.flush()
+    return [rows[key] for key in runs.keys]
+
+
+@dataclass(frozen=True)
+class Decision:
+    """A bound on the mean of a metric, and when to look whether it holds."""
+
+    metric: str
+    low: float
+    high: float
+    #: Numbers of seeds at which to look; empty: once, when all have run.
+    looks: tuple[int, ...] = ()
+
+    @classmethod
+    def of(cls, table: Mapping[str, Any], seeds: Any, most: int | None) -> "Decision":
+        """The `decide` of a sweep file; raises `AckclockError` that names key, value and fix."""
+        like = 'decide = {metric = "jain_index", above = 0.9}'
+        if not isinstance(table, Mapping) or not {"metric"} < table.keys() <= set(_DECIDE):
+            raise AckclockError(
+                f"decide = {toml(table)}: give a metric, and above or below or both, like {like}"
+            )
+        low, high = table.get("above", -math.inf), table.get("below", math.inf)
+        if any(isinstance(end, bool) or not isinstance(end, int | float) for end in (low, high)):
+            raise AckclockError(f"decide = {toml(table)}: above and below are numbers, like {like}")
+        if not low < high:
+            raise AckclockError(f"decide = {toml(table)}: above must be less than below")
+        if most is None:
+            return cls(str(table["metric"]), low, high)
+        _check_whole("--most", most, sequential.FIRST, MOST_SEEDS)
+        if not isinstance(seeds, int):
+            raise AckclockError(
+                f"seeds = {toml(seeds)}: with --until-decided write how many to begin with"
+            )
+        looks = sequential.looks(most, max(seeds, sequential.FIRST))
+        return cls(str(table["metric"]), low, high, looks)
+
+    def __str__(self) -> str:
+        """The bound: "jain_index > 0.9"."""
+        below = f" < {self.high:g}" if math.isfinite(self.high) else ""
+        if math.isinf(self.low):
+            return f"{self.metric}{below}"
+        return f"{self.low:g} < {self.metric}{below}" if below else f"{self.metric} > {self.low:g}"
+
+    def check(self, known: Sequence[str]) -> None:
+        """Raises `AckclockError` if its metric is not among these."""
+        if self.metric not in known:
+            raise AckclockError(
+                f'decide: metric = "{self.metric}": is not among the metrics; choose from '
+                f"{', '.join(known)}"
+            )
+
+    def verdict(self, rows: pl.DataFrame) -> stats.Verdict:
+        """Whether the mean over these runs keeps the bound."""
+        mean = estimate(rows, self.metric)
+        if mean is None or mean.n < len(rows):  # a run without a value
+            return "inconclusive"
+        if not self.looks:
+            return stats.verdict(mean, self.low, self.high)
+        first, *_, most = self.looks if len(self.looks) > 1 else self.looks * 2
+        return sequential.verdict(mean, self.low, self.high, most=most, first=first)
 
 
 def measured(table: pl.DataFrame) -> list[str]:
@@ -221,19 +363,25 @@ def estimate(rows: pl.DataFrame, metric: str) -> Estimate | None:
     return stats.mean_ci(known) if known else None
 
 
-@dataclass(frozen=True)
 class Runs(Sequence[Scenario]):
-    """The scenarios of a sweep, each made when it is asked for; the seed varies fastest."""
+    """The scenarios of a sweep, each made when it is asked for."""
 
-    scenario: Scenario
-    axes: Sequence[Axis]
-    points: Sequence[Point]
-    seeds: Sequence[int]
-    #: The numbers of the runs that it has; None: all.
-    numbers: Sequence[int] | None = None
+    def __init__(
+        self,
+        scenario: Scenario,
+        axes: Sequence[Axis],
+        points: Sequence[Point],
+        pairs: Sequence[tuple[int, int]],
+    ) -> None:
+        self._of = scenario, axes, points
+        #: Number of the point, and seed, of each run.
+        self.pairs = pairs
+        #: The key of each run.
+        self.keys: list[str] = []
+        self._last: tuple[int, Scenario] = -1, scenario
 
     def __len__(self) -> int:
-        return len(self.points) * len(self.seeds) if self.numbers is None else len(self.numbers)
+        return len(self.pairs)
 
     @overload
     def __getitem__(self, at: int) -> Scenario: ...
@@ -242,40 +390,24 @@ class Runs(Sequence[Scenario]):
     def __getitem__(self, at: int | slice) -> Scenario | list[Scenario]:
         if isinstance(at, slice):
             return [self[index] for index in range(*at.indices(len(self)))]
-        number = range(len(self))[at] if self.numbers is None else self.numbers[at]
-        point, seed = divmod(number, len(self.seeds))
-        return self._at(self.points[point]).replace(seed=self.seeds[seed])
-
-    def __iter__(self) -> Iterator[Scenario]:
-        if self.numbers is not None:
-            yield from (self[index] for index in range(len(self)))
-            return
-        for number, point in enumerate(self.points):
-            try:
-                scenario = self._at(point)
-            except AckclockError as error:
-                place = self.place(number * len(self.seeds))
-                raise AckclockError(f"{place}: {error}") from None
-            for seed in self.seeds:
-                yield scenario.replace(seed=seed)
+        point, seed = self.pairs[at]
+        if self._last[0] != point:
+            self._last = point, self._at(point)
+        return self._last[1].replace(seed=seed)
 
     def chosen(self, numbers: Sequence[int]) -> "Runs":
         """Only the runs of these numbers."""
-        return Runs(self.scenario, self.axes, self.points, self.seeds, numbers)
+        some = Runs(*self._of, [self.pairs[number] for number in numbers])
+        some.keys = [self.keys[number] for number in numbers]
+        return some
 
-    def place(self, number: int) -> str:
-        """The point of a run, for an error."""
-        point = self.points[number // len(self.seeds)]
-        return "at " + ", ".join(
-            f"{axis.key} = {toml(value)}" for axis, value in zip(self.axes, point, strict=True)
-        )
-
-    def _at(self, point: Point) -> Scenario:
+    def _at(self, point: int) -> Scenario:
+        scenario, axes, points = self._of
         settings = [
             f"{axis.key}={value if ':' in axis.key else toml(value)}"
-            for axis, value in zip(self.axes, point, strict=True)
+            for axis, value in zip(axes, points[point], strict=True)
         ]
-        return self.scenario.assign(*settings)
+        return scenario.assign(*settings)
 
 
 def _check_keys(fields: Mapping[str, Any]) -> None:
