@@ -458,3 +458,30 @@ def test_the_unit_of_the_docs(tmp_path):
     )
     assert done.returncode == 0, done.stderr
     assert "ackclock" not in done.stderr
+
+
+@on_own_machine
+def test_dctcp_needs_dctcp_at_the_other_end(name):
+    """With any other listener the connection has no ECN, and the sender becomes Reno."""
+    kernel_part().deploy("dctcp", name)
+    dctcp = name.encode()
+
+    def used(listens):
+        """What the two sockets of a connection run after 100 kB."""
+        with socket.socket() as listener, socket.socket() as sender:
+            listener.setsockopt(socket.IPPROTO_TCP, TCP_CONGESTION, listens)
+            listener.bind(("127.0.0.1", 0))
+            listener.listen(1)
+            sender.setsockopt(socket.IPPROTO_TCP, TCP_CONGESTION, dctcp)
+            sender.connect(listener.getsockname())
+            receiver, _ = listener.accept()
+            with receiver:
+                sender.sendall(bytes(100_000))
+                receiver.recv(100_000, socket.MSG_WAITALL)
+                ends = sender, receiver
+                options = [end.getsockopt(socket.IPPROTO_TCP, TCP_CONGESTION, 16) for end in ends]
+        return [option.rstrip(b"\0") for option in options]
+
+    assert used(b"reno") == [b"reno", b"reno"]
+    assert used(dctcp) == [dctcp, dctcp]
+    kernel_part().undeploy(name)
