@@ -202,7 +202,7 @@ impl Receiver {
 
     /// Handles an arriving segment that was sent at `sent_ns`. `pushed`: it has the PSH flag.
     /// `last`: it ends the flow. Returns an ACK if one leaves now.
-    #[inline]
+    #[inline(always)]
     pub fn handle_segment(
         &mut self,
         now_ns: u64,
@@ -583,7 +583,7 @@ impl Receiver {
     }
 
     /// An ACK as it leaves.
-    #[inline]
+    #[inline(always)]
     fn write_ack(&mut self, ack: u64, ece: bool) -> Ack {
         (self.compressed, self.compressed_at_ns) = (0, NEVER);
         // The first ACK's field is scaled, unlike that of the handshake.
