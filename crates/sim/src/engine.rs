@@ -428,12 +428,12 @@ impl<'a> Dumbbell<'a> {
             };
             let sender = flow.establish(self.scenario, handshake);
             let receiver = flow.accept(self.scenario, handshake.ecn);
-            flow.phase = Phase::Open(Box::new(Connection {
+            flow.phase = Phase::Open(Connection {
                 sender,
                 receiver,
                 answers: Default::default(),
                 acks: Default::default(),
-            }));
+            });
             // A loss of the final ACK has no effect: data follows at once.
             if let Path::Predicted { links, .. } = &mut self.path {
                 let _ = links[way.data].enqueue(now_ns, ACK_BYTES);

@@ -59,6 +59,7 @@ impl AckLine {
 }
 
 /// The phase of a flow.
+#[allow(clippy::large_enum_variant)]
 pub(crate) enum Phase {
     /// The flow has not started, or a SYN is on its way.
     Connecting {
@@ -74,8 +75,8 @@ pub(crate) enum Phase {
         /// Whether both hosts will use ECN. Only the first SYN asks for it.
         ecn: bool,
     },
-    /// Established.
-    Open(Box<Connection>),
+    /// Established. Not boxed: its flow is next to it in memory.
+    Open(Connection),
 }
 
 impl Phase {

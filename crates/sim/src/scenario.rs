@@ -6,7 +6,7 @@
 
 mod links;
 
-use crate::schema;
+use crate::schema::{self, distinct};
 use crate::topology::Topology;
 use ackclock_host::{Configured, Snapshot};
 use ackclock_net::link::Bottleneck;
@@ -429,12 +429,12 @@ impl Scenario {
             }
             Ok(())
         };
-        for (index, flow) in self.flows.iter().enumerate() {
+        for (index, flow) in distinct(&self.flows) {
             let name = format!("flows[{index}]");
             self.validate_flow(&name, flow)?;
             configure(&name, flow)?;
         }
-        for (index, session) in self.sessions.iter().enumerate() {
+        for (index, session) in distinct(&self.sessions) {
             let name = format!("sessions[{index}]");
             self.validate_session(&name, session)?;
             configure(&format!("{name}.flow"), &session.flow)?;
@@ -449,13 +449,13 @@ impl Scenario {
             )?;
         }
         let topology = Topology::of(self);
-        let flows = (1..)
-            .zip(&self.flows)
-            .map(|(n, flow)| (format!("flow {n}"), flow));
-        let sessions = (1..).zip(&self.sessions);
-        let sessions = sessions.map(|(n, session)| (format!("session {n}"), &session.flow));
-        for (index, (name, flow)) in flows.chain(sessions).enumerate() {
-            self.validate_window(&name, flow, &topology, index)?;
+        for (index, flow) in distinct(&self.flows) {
+            self.validate_window(&format!("flow {}", index + 1), flow, &topology, index)?;
+        }
+        for (index, session) in distinct(&self.sessions) {
+            let name = format!("session {}", index + 1);
+            let index = self.flows.len() + index;
+            self.validate_window(&name, &session.flow, &topology, index)?;
         }
         Ok(algorithms)
     }
@@ -467,9 +467,9 @@ impl Scenario {
     /// The first field that cannot be simulated.
     pub fn validate_to_simulate(&self, snapshot: &Snapshot) -> Result<Algorithms, ScenarioError> {
         let algorithms = self.validate(snapshot)?;
-        let flows = self.flows.iter().enumerate();
+        let flows = distinct(&self.flows);
         let flows = flows.map(|(index, flow)| (format!("flows[{index}]"), flow));
-        let sessions = self.sessions.iter().enumerate();
+        let sessions = distinct(&self.sessions);
         let sessions =
             sessions.map(|(index, session)| (format!("sessions[{index}].flow"), &session.flow));
         for (name, flow) in flows.chain(sessions) {
