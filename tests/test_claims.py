@@ -1,12 +1,14 @@
 """How claims are shown: every part of a claim about several points, and no verdict if quick."""
 
 import json
-from types import SimpleNamespace
+import random
+from types import ModuleType, SimpleNamespace
 
+import numpy as np
 import pytest
 
-from ackclock import Claim, Every, report, reproduce
-from ackclock.stats import Estimate
+from ackclock import Bottleneck, Claim, Every, Flow, Local, Scenario, report, reproduce
+from ackclock.stats import Estimate, mean_ci
 
 PARTS = [
     Claim("16 ms", "", Estimate(30, 20, 40, 20), "s", low=0),
@@ -58,3 +60,56 @@ def test_a_quick_run_shows_no_verdict_and_no_tally(tmp_path):
         assert "320 ms" in text  # the parts are there
         for word in ("hold", "fails", "inconclusive", " at 320"):
             assert word not in text
+
+
+def figure(mean):
+    """A figure whose repeats are known: normal, with these means, and tiny runs."""
+    module = ModuleType("figure", "A small figure.")
+    module.SEEDS = module.QUICK_SEEDS = 5
+    module.grid = lambda seeds: [
+        Scenario(
+            duration="100ms",
+            rtt="10ms",
+            seed=seed,
+            bottleneck=Bottleneck(rate="5mbit", buffer="10packets"),
+            flows=(Flow(algorithm="reno"),),
+        )
+        for seed in seeds
+    ]
+    module.reduce = lambda result: {
+        str(m): random.Random(f"{m} {result.scenario.seed}").gauss(m, 1) for m in mean
+    }
+    module.measures = lambda _: []
+
+    def claims(rows):
+        parts = [Claim(str(m), "", mean_ci(rows[str(m)].to_list()), "s", low=0) for m in mean]
+        return [Every("a.every", "They are positive", parts)]
+
+    module.claims = claims
+    return module
+
+
+def test_seeds_until_each_claim_is_decided(tmp_path):
+    figures = [("small/clear", figure([3])), ("small/open", figure([3, 0.0])),
+               ("small/false", figure([-2, 0.0]))]  # fmt: skip
+    told = []
+    found = reproduce.until_decided(
+        figures, most=40, cache=tmp_path, executor=Local(1), on_runs=lambda *n: told.append(n[0])
+    )
+    clear, undecided, false = (each.claims[0] for each in found)
+    assert [clear.verdict, undecided.verdict] == ["holds", "inconclusive"]
+    assert false.verdict == "fails"  # one part is enough
+    seeds = [len(each.rows) for each in found]
+    assert seeds[1] == 40
+    assert max(seeds[0], seeds[2]) < 40
+    assert sum(told) == 40
+    assert undecided.parts[0].verdict == "holds"  # of an earlier look
+
+
+def test_a_claim_that_is_no_mean_asks_for_no_seeds(tmp_path):
+    module = figure([0.0])
+    module.claims = lambda rows: [
+        Claim("a", "", mean_ci(rows["0.0"].to_list(), statistic=np.median), "s", low=0)
+    ]
+    (found,) = reproduce.until_decided([("small/median", module)], most=40, cache=tmp_path)
+    assert len(found.rows) == 10

@@ -413,3 +413,14 @@ def test_progress_in_a_log_is_plain_lines(monkeypatch, capsys):
     lines = capsys.readouterr().err.splitlines()
     assert lines[0] == "two_cubic: 10 %, about 1 min 48 s left"
     assert len(lines) == 5
+
+
+def test_time_left_is_of_the_work_at_hand(monkeypatch, capsys):
+    """More seeds begin a new count: the time that the ones before took is not in it."""
+    now_s = 0.0
+    monkeypatch.setattr(console.time, "monotonic", lambda: now_s)
+    show = console._progress_lines("runs")
+    for at_s, fraction in ((100, 0.5), (200, 1.0), (200, 0.0), (220, 0.5)):
+        now_s = at_s
+        show(fraction)
+    assert capsys.readouterr().err.splitlines()[-1] == "runs: 50 %, about 20 s left"

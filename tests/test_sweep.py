@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -339,6 +340,18 @@ def test_rows_of_two_writers(tmp_path):
     other.flush()
     assert KeptRows(tmp_path).read({"a", "b", "c"}) == {"a": {"x": 1}, "b": {"x": None}}
     assert KeptRows(tmp_path).read({"c"}) == {}
+
+
+def test_the_python_of_the_page(tmp_path):
+    page = (ROOT / "docs" / "sweep.md").read_text()
+    (program,) = re.findall(
+        r"^```python\n(import ackclock\n.*?)^```", page, re.DOTALL | re.MULTILINE
+    )
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert "utilisation" in done.stdout
 
 
 def test_the_page_has_every_metric():

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ackclock import sequential
 from ackclock.stats import Estimate, Verdict, verdict
 
 
@@ -26,6 +27,8 @@ class Claim:
     unit: str
     low: float = float("-inf")
     high: float = float("inf")
+    #: Level of the look after these repeats (`sequential`); None: the verdict is the interval's.
+    level: float | None = None
 
     @property
     def bound(self) -> str:
@@ -41,6 +44,8 @@ class Claim:
     @property
     def verdict(self) -> Verdict:
         """`holds`, `fails` or `inconclusive`."""
+        if self.level is not None:
+            return sequential.at_look(self.estimate, self.low, self.high, self.level)
         return verdict(self.estimate, self.low, self.high)
 
 

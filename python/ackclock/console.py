@@ -159,7 +159,10 @@ def _discard_stdout() -> None:
 
 @contextmanager
 def progress_bar(what: str) -> Iterator[Callable[[float], None]]:
-    """A bar on a terminal; elsewhere a plain line every `PROGRESS_EVERY_S`."""
+    """A bar on a terminal; elsewhere a plain line every `PROGRESS_EVERY_S`.
+
+    A fraction below the one before it begins anew, with more work.
+    """
     if not err.is_terminal:
         yield _progress_lines(what)
         return
@@ -179,15 +182,28 @@ def progress_bar(what: str) -> Iterator[Callable[[float], None]]:
     times = (TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn())
     with Progress(*columns, *times, console=err, transient=True) as bar:
         task = bar.add_task(what, total=1.0)
-        yield lambda fraction: bar.update(task, completed=fraction)
+        before = 0.0
+
+        def show(fraction: float) -> None:
+            nonlocal before
+            if fraction < before:
+                bar.reset(task, total=1.0)
+            before = fraction
+            bar.update(task, completed=fraction)
+
+        yield show
 
 
 def _progress_lines(what: str) -> Callable[[float], None]:
     started_s = last_s = time.monotonic()
+    before = 0.0
 
     def show(fraction: float) -> None:
-        nonlocal last_s
+        nonlocal started_s, last_s, before
         now_s = time.monotonic()
+        if fraction < before:
+            started_s = now_s
+        before = fraction
         if fraction > 0 and now_s - last_s >= PROGRESS_EVERY_S:
             last_s = now_s
             left_s = (now_s - started_s) * (1 - fraction) / fraction

@@ -5,7 +5,7 @@ import time
 from contextlib import nullcontext
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,11 +13,14 @@ from ackclock import AckclockError, papers
 from ackclock.console import (
     Host,
     Jobs,
+    Most,
     Output,
+    UntilDecided,
     app,
     complete_figure,
     err,
     in_words,
+    most_seeds,
     one_line_errors,
     out,
     print_report,
@@ -173,6 +176,8 @@ def claims_command(
         bool, typer.Option("--parts", help="Show each part of a claim about several points.")
     ] = False,
     quick: Quick = False,
+    until_decided: UntilDecided = False,
+    most: Most = None,
     jobs: Jobs = 0,
 ) -> None:
     """Print what the papers claim, what we measured, and the verdict.
@@ -183,22 +188,26 @@ def claims_command(
 
     - `ackclock claims leith2007 --parts -o out/claims`
 
+    - `ackclock claims cubicfc/fig5 --until-decided --most 50`
+
     Without a figure it prints the claims of all papers. The output directory holds claims.json,
     claims.parquet and claims.md. Runs that `ackclock reproduce` has kept are not run again.
+    docs/sweep.md says by which rule --until-decided adds seeds.
     """
     from ackclock import Local, reproduce  # noqa: PLC0415 (slow to import)
 
     with one_line_errors(RESUMES):
+        most = most_seeds(until_decided, most)
+        if quick and most is not None:
+            raise AckclockError("--quick and --until-decided: give one of the two")
         chosen = dict(pair for figure in figures or ["all"] for pair in papers.load(figure))
         with nullcontext() if output is None else Directory(output) as directory:
             with progress_bar("simulating") as progress:
-                reproduced = reproduce.reproduce(
-                    list(chosen.items()),
-                    quick=quick,
-                    executor=Local(jobs),
-                    progress=progress,
-                    on_runs=say_runs,
-                )
+                how: Any = {"executor": Local(jobs), "progress": progress, "on_runs": say_runs}
+                if most is None:
+                    reproduced = reproduce.reproduce(list(chosen.items()), quick=quick, **how)
+                else:
+                    reproduced = reproduce.until_decided(list(chosen.items()), most=most, **how)
             if directory is not None:
                 directory.fill(
                     lambda partial: reproduce.write_claims(reproduced, partial, quick=quick)

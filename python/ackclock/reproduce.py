@@ -6,8 +6,8 @@ import inspect
 import json
 import math
 import subprocess
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -15,7 +15,7 @@ from typing import Any
 import polars as pl
 from matplotlib.figure import Figure
 
-from ackclock import _core, crosscheck, kept, metrics, papers, plot, report, snapshot
+from ackclock import _core, crosscheck, kept, metrics, papers, plot, report, sequential, snapshot
 from ackclock.claims import Claim, Every, Measure
 from ackclock.executors import LOCAL, Executor
 from ackclock.kept import MANIFEST
@@ -79,7 +79,7 @@ class Reproduced:
 def reproduce(
     figures: Sequence[tuple[str, ModuleType]],
     *,
-    seeds: int | None = None,
+    seeds: int | Mapping[str, int] | None = None,
     quick: bool = False,
     cache: Path = CACHE,
     executor: Executor = LOCAL,
@@ -88,13 +88,15 @@ def reproduce(
 ) -> list[Reproduced]:
     """Runs the grids of the figures (`papers.load`), all at once, and reduces them.
 
-    `seeds` is the number of repeats, numbered from 1; default: what each module says.
+    `seeds` is the number of repeats, numbered from 1, of all figures or of each by its name;
+    default: what each module says.
     The rows of a figure are kept, too, until anything in ackclock's Python changes.
     `on_runs` is called before the runs with how many there are to simulate and how many are kept.
     """
     grids = []
-    for _, module in figures:
-        repeats = seeds or (module.QUICK_SEEDS if quick else module.SEEDS)
+    for name, module in figures:
+        repeats = seeds[name] if isinstance(seeds, Mapping) else seeds
+        repeats = repeats or (module.QUICK_SEEDS if quick else module.SEEDS)
         grid_of = getattr(module, "quick_grid", module.grid) if quick else module.grid
         grids.append(grid_of(range(1, repeats + 1)))
     collect(cache / "rows")
@@ -125,6 +127,84 @@ def reproduce(
             measures, claims = module.measures(rows), module.claims(rows)
             reproduced.append(Reproduced(name, module, grid, rows, measures, claims, checked))
         return reproduced
+
+
+def until_decided(
+    figures: Sequence[tuple[str, ModuleType]],
+    *,
+    most: int,
+    cache: Path = CACHE,
+    executor: Executor = LOCAL,
+    progress: Callable[[float], None] | None = None,
+    on_runs: Callable[[int, int], None] | None = None,
+) -> list[Reproduced]:
+    """As `reproduce`, with more seeds for a figure until its claims are decided (`sequential`).
+
+    Each figure has `most` seeds at most. A claim about something else than a mean of repeats (a
+    median) has the verdict of its interval, and asks for no seeds; nor does a figure that runs each
+    point once. A claim is shown with the repeats of the look that decided it. `progress` and
+    `on_runs` are called at each look.
+    """
+    plans = {
+        name: sequential.looks(most, max(module.SEEDS, sequential.FIRST))
+        if module.SEEDS > 1
+        else (1,)
+        for name, module in figures
+    }
+    decided: dict[str, dict[tuple[str, str], Claim]] = {name: {} for name, _ in figures}
+    done: dict[str, Reproduced] = {}
+    pending = list(figures)
+    with snapshot.held():
+        for look in range(max(map(len, plans.values()), default=0)):
+            seeds = {name: plans[name][look] for name, _ in pending}
+            for each in reproduce(
+                pending,
+                seeds=seeds,
+                cache=cache,
+                executor=executor,
+                progress=progress,
+                on_runs=on_runs,
+            ):
+                plan = plans[each.name]
+                level = None if plan == (1,) else sequential.levels(plan[-1], plan[0])[look]
+                claims = [_at_look(claim, level, decided[each.name]) for claim in each.claims]
+                done[each.name] = replace(each, claims=claims)
+            pending = [
+                (name, module)
+                for name, module in pending
+                if look + 1 < len(plans[name]) and any(_asks(claim) for claim in done[name].claims)
+            ]
+            if not pending:
+                break
+    return [done[name] for name, _ in figures]
+
+
+def _at_look(
+    claim: Claim | Every, level: float | None, decided: dict[tuple[str, str], Claim]
+) -> Claim | Every:
+    """The claim, or its parts, as of the look that decided it, which may be an earlier one."""
+    if isinstance(claim, Every):
+        parts = [_part_at_look(part, level, decided, claim.id) for part in claim.parts]
+        return replace(claim, parts=parts)
+    return _part_at_look(claim, level, decided)
+
+
+def _part_at_look(
+    claim: Claim, level: float | None, decided: dict[tuple[str, str], Claim], of: str = ""
+) -> Claim:
+    if level is None or not claim.estimate.repeats:
+        return claim
+    now = replace(claim, level=level)
+    if now.verdict != "inconclusive":
+        decided.setdefault((of, claim.id), now)
+    return decided.get((of, claim.id), now)
+
+
+def _asks(claim: Claim | Every) -> bool:
+    """Whether more seeds may decide it."""
+    parts = claim.parts if isinstance(claim, Every) else [claim]
+    asking = [part for part in parts if part.level is not None and part.verdict == "inconclusive"]
+    return claim.verdict == "inconclusive" and bool(asking)
 
 
 def _row(module: ModuleType, result: Result) -> dict[str, object]:

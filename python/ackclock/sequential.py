@@ -15,6 +15,7 @@ docs/sweep.md says how often it was wrong in trials whose true mean was the boun
 import functools
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from statistics import NormalDist
 
 import numpy as np
@@ -66,17 +67,23 @@ def verdict(
     for number, level in zip(looks(most, first), levels(most, first), strict=True):
         if number > len(estimate.repeats):
             break
-        repeats = estimate.repeats[:number]
-        # A repeat that was cut off may be larger, or smaller, than its number.
-        may_rise, may_fall = math.isinf(estimate.high), math.isinf(estimate.low)
-        at_low, at_high = (_side(repeats, bound, level) for bound in (low, high))
-        if (at_low < 0 and not may_rise) or (at_high > 0 and not may_fall):
-            return "fails"
-        over_low = math.isinf(low) or (at_low > 0 and not may_fall)
-        under_high = math.isinf(high) or (at_high < 0 and not may_rise)
-        if over_low and under_high:
-            return "holds"
+        until_then = replace(estimate, repeats=estimate.repeats[:number])
+        found = at_look(until_then, low, high, level)
+        if found != "inconclusive":
+            return found
     return "inconclusive"
+
+
+def at_look(estimate: Estimate, low: float, high: float, level: float) -> Verdict:
+    """What one look with this level says of all the repeats of an estimate."""
+    # A repeat that was cut off may be larger, or smaller, than its number.
+    may_rise, may_fall = math.isinf(estimate.high), math.isinf(estimate.low)
+    at_low, at_high = (_side(estimate.repeats, bound, level) for bound in (low, high))
+    if (at_low < 0 and not may_rise) or (at_high > 0 and not may_fall):
+        return "fails"
+    over_low = math.isinf(low) or (at_low > 0 and not may_fall)
+    under_high = math.isinf(high) or (at_high < 0 and not may_rise)
+    return "holds" if over_low and under_high else "inconclusive"
 
 
 def _side(repeats: Sequence[float], bound: float, level: float) -> int:
