@@ -11,6 +11,7 @@ use crate::topology::Topology;
 use ackclock_host::{Configured, Snapshot};
 use ackclock_net::link::Bottleneck;
 use ackclock_net::rng::{Draw, Owner, Stream};
+use ackclock_net::schedule::Schedule;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -398,6 +399,14 @@ impl Scenario {
             "flows",
             "[]".into(),
             "give at least one flow or session",
+        )?;
+        let elements = self.flows.len() + self.sessions.len();
+        let latest_ns = Schedule::latest_ns(elements);
+        check(
+            self.duration_ns <= latest_ns,
+            "duration_ns",
+            self.duration_ns.to_string(),
+            &format!("choose at most {latest_ns} with {elements} flows and sessions"),
         )?;
         if self.sample_interval_ns != 0 {
             within(
