@@ -145,7 +145,7 @@ def test_bbr_is_not_bic(ackclock, here):
 def test_many_samples_are_refused_before_they_fill_the_memory():
     many = ("duration=1h", "sample_interval=1us")
     scenario = Scenario.from_text(SCENARIO, source="s")
-    one_line(lambda: scenario.assign(*many), "more than 50000000", "sample less often")
+    one_line(lambda: scenario.assign(*many), "more than 100000000", "sample less often")
 
 
 #: A command, and what its line says.

@@ -341,7 +341,7 @@ def test_what_python_accepts_the_engine_accepts(extreme):
         ({"session": [WEB | {"direction": "back"}]}, ['direction = "back"', '"reverse"']),
         (
             {"session": [{"algorithm": "reno", "size": "1B", "count": 100_000}], "duration": "1h"},
-            ["session: 18000000000 transfers are more than 50000000", "longer gaps"],
+            ["session: 18000000000 transfers are more than 100000000", "longer gaps"],
         ),
         ({"session": "web"}, ['session = "web": write one table [[session]]']),
         ({"session": [3]}, ["session 1 = 3", "[[session]]"]),

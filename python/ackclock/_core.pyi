@@ -65,13 +65,15 @@ def engine_version() -> str:
     Version of the engine and a hash of its sources; a part of every result's key.
     """
 
-def run_many(scenarios: SupportsGetItem[int, Prepared], threads: SupportsIndex, progress: Any | None, on_result: Any) -> None:
+def run_many(scenarios: SupportsGetItem[int, Prepared], threads: SupportsIndex, progress: Any | None, on_result: Any, on_rows: Any | None = None) -> None:
     """
     Runs prepared scenarios on `threads` threads; 0: as many as there are cores.
 
     Calls `progress(fraction)` about ten times a second and
     `on_result(index, tables)` in the calling thread as each one finishes, in
-    no particular order. An exception there, or Ctrl-C, cancels the rest.
+    no particular order. With `on_rows`, a run does not keep all of its rows: it calls
+    `on_rows(index, tables)` in its own thread whenever it has many, and waits. An exception in any
+    of them, or Ctrl-C, cancels the rest.
 
     Raises AckclockError if a run ends without a result.
     """

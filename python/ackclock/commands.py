@@ -3,7 +3,7 @@
 import json
 import re
 import sys
-from contextlib import nullcontext
+from contextlib import ExitStack, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -252,13 +252,11 @@ def _one(
     directory: Directory | None,
 ) -> dict[str, Any]:
     """Runs a scenario, writes it to the directory, if any, and sums it up."""
-    from ackclock import run, summary  # noqa: PLC0415 (slow to import)
+    from ackclock import kernel, streamed, summary  # noqa: PLC0415 (slow to import)
 
     more: dict[str, Any] = {}
-    with progress_bar(name) as progress:
+    with ExitStack() as stack, progress_bar(name) as progress:
         if on is Host.KERNEL:
-            from ackclock import kernel  # noqa: PLC0415 (only these runs need it)
-
             result = kernel.run(
                 scenario,
                 progress=progress,
@@ -267,10 +265,11 @@ def _one(
                 on_acks=(lambda table: more.update(acks=table)) if acks else None,
             )
         else:
-            result = run(scenario, progress=progress)
-    summed = summary.of(result)
-    if directory is not None:
-        directory.fill(lambda partial: result.write(partial, **more))
+            place = None if directory is None else directory.beside
+            result = stack.enter_context(streamed.run(scenario, place=place, progress=progress))
+        summed = summary.of(result)
+        if directory is not None:
+            directory.fill(lambda partial: result.write(partial, **more))
     return summed
 
 

@@ -4,6 +4,7 @@ Several commands may use one cache at a time. An entry appears whole, under a na
 made it, so whoever finds one there already takes it for his own.
 """
 
+import errno
 import functools
 import hashlib
 import io
@@ -27,18 +28,29 @@ T = TypeVar("T")
 
 
 def write_tables(
-    directory: Path, tables: Mapping[str, pl.DataFrame], manifest: Mapping[str, Any]
+    directory: Path,
+    tables: Mapping[str, pl.DataFrame | pl.LazyFrame],
+    manifest: Mapping[str, Any],
 ) -> None:
     """Writes the tables as Parquet, and the manifest with their digests.
 
-    Raises `OSError`.
+    A lazy table may be larger than the memory. Raises `OSError`.
     """
     digests = {}
     for name, table in tables.items():
+        path = directory / f"{name}.parquet"
+        if isinstance(table, pl.LazyFrame):
+            try:
+                table.sink_parquet(path)
+            except pl.exceptions.PolarsError as error:
+                raise OSError(errno.EIO, str(error)) from None
+            with path.open("rb") as file:
+                digests[name] = hashlib.file_digest(file, _blake2b).hexdigest()
+            continue
         parquet = io.BytesIO()
         table.write_parquet(parquet)
         # Not by polars itself, whose error may not tell that a disk is full.
-        (directory / f"{name}.parquet").write_bytes(parquet.getbuffer())
+        path.write_bytes(parquet.getbuffer())
         digests[name] = _digest(parquet.getbuffer())
     whole = {**manifest, DIGESTS: digests}
     digests[MANIFEST] = _digest_of_json(whole)
@@ -69,8 +81,11 @@ def read_tables(directory: Path) -> tuple[dict[str, pl.DataFrame], dict[str, Any
     return tables, manifest
 
 
+_blake2b = functools.partial(hashlib.blake2b, digest_size=16)
+
+
 def _digest(data: bytes | memoryview) -> str:
-    return hashlib.blake2b(data, digest_size=16).hexdigest()
+    return _blake2b(data).hexdigest()
 
 
 def _digest_of_json(value: Mapping[str, Any]) -> str:

@@ -80,7 +80,7 @@ def utilisation(
     if queue is None:
         links = range(1, 2 + len(result.resolved.get("links", ())))
         return max(utilisation(result, start_s, stop_s, queue=number) for number in links)
-    queues = result.queues.filter(pl.col("queue") == queue)
+    queues = queue_rows(result, queue, "time_us", "sent_bytes")
     if queues.is_empty():
         return float("nan")
     last_s = queues["time_us"][-1] / 1e6
@@ -161,9 +161,15 @@ def queue_delays_s(
     Each is of the last packet that had left by then, from its arrival to its last bit.
     """
     stop_s = duration_s(result) if stop_s is None else stop_s
-    within = pl.col("time_us").is_between(start_s * 1e6, stop_s * 1e6)
-    rows = result.queues.filter((pl.col("queue") == queue) & within)
-    return rows["sojourn_us"].to_numpy() / 1e6
+    rows = queue_rows(result, queue, "time_us", "sojourn_us")
+    within = rows["time_us"].is_between(start_s * 1e6, stop_s * 1e6)
+    return rows["sojourn_us"].filter(within).to_numpy() / 1e6
+
+
+def queue_rows(result: Result, queue: int, *columns: str) -> pl.DataFrame:
+    """These columns of a queue's rows."""
+    rows = result.queues.lazy().filter(pl.col("queue") == queue)
+    return rows.select(columns).collect()
 
 
 def peak_cwnd_packets(result: Result, flow: int) -> int:
@@ -174,8 +180,12 @@ def peak_cwnd_packets(result: Result, flow: int) -> int:
 
 def regular_samples(result: Result) -> pl.DataFrame:
     """Only the samples at multiples of the sample interval, which are equally spaced."""
+    return _regular(result, result.samples)
+
+
+def _regular(result: Result, samples: pl.DataFrame) -> pl.DataFrame:
     interval_us = result.resolved["sample_interval_ns"] // 1000
-    regular = result.samples.filter(pl.col("time_us") % interval_us == 0)
+    regular = samples.filter(pl.col("time_us") % interval_us == 0)
     return regular.unique(["flow", "time_us"], keep="last", maintain_order=True)
 
 
@@ -191,13 +201,15 @@ def _means(
 ) -> dict[int, float]:
     """Mean of each flow over the regular samples in [start_s, stop_s], until it completes."""
     stop_s = duration_s(result) if stop_s is None else stop_s
-    means = (
-        until_completed(result, regular_samples(result))
+    sums = [
+        until_completed(result, _regular(result, part))
         .filter(pl.col("time_us").is_between(start_s * 1e6, stop_s * 1e6))
         .group_by("flow")
-        .agg(column.mean())
-    )
-    return dict(means.iter_rows())
+        .agg(sum=column.cast(pl.Float64).sum(), count=column.count())
+        for part in result.sample_parts()
+    ]
+    mean = pl.when(pl.col("count").sum() > 0).then(pl.col("sum").sum() / pl.col("count").sum())
+    return dict(pl.concat(sums).group_by("flow").agg(mean).iter_rows())
 
 
 def _delivered_bits(result: Result, times_s: Array) -> Array:

@@ -203,6 +203,11 @@ class Directory:
         finally:
             _remove_empty(made)
 
+    @property
+    def beside(self) -> Path | None:
+        """A directory on the same disk, for files that wait; None if it has none for us."""
+        return None if self._in_place else self.directory.parent
+
     def fill(self, write: Write) -> None:
         """Has `write` fill the directory.
 

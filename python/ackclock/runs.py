@@ -3,7 +3,7 @@
 import json
 import os
 import platform
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -45,6 +45,10 @@ class Result:
         """What was run, as the simulator read it: integers in ns and bytes."""
         resolved: dict[str, Any] = self.manifest["resolved"]
         return resolved
+
+    def sample_parts(self) -> Iterator[pl.DataFrame]:
+        """The samples in parts, in order; no time is in two of them."""
+        yield self.samples
 
     def save(self, directory: str | os.PathLike[str]) -> Path:
         """Writes the tables as Parquet and the manifest, all or nothing; returns the directory."""

@@ -26,7 +26,7 @@ __all__ = ["HEADER_BYTES", "KERNEL", "Bottleneck", "Flow", "Scenario", "Session"
 #: What precedes the name of an algorithm of the kernel's own, which runs only there.
 KERNEL = "kernel:"
 #: Most rows of periodic samples, some 4 GB of them, and of transfers.
-MAX_SAMPLES = 50_000_000
+MAX_SAMPLES = 100_000_000
 
 
 class Scenario(ScenarioKeys):

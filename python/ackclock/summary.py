@@ -81,12 +81,18 @@ def of(result: Result) -> dict[str, Any]:
             for flow, goodput in zip(result.flows.iter_rows(named=True), goodput_bps, strict=True)
         ],
         "sessions": list(_sessions(result)),
-        "queues": [_queue(result, number) for number in sorted(set(result.queues["queue"]))],
+        "queues": [_queue(result, number) for number in _queues(result)],
     }
 
 
+def _queues(result: Result) -> list[int]:
+    numbers = result.queues.lazy().select(pl.col("queue").unique()).collect()
+    return sorted(numbers["queue"])
+
+
 def _queue(result: Result, number: int) -> dict[str, Any]:
-    rows = result.queues.filter(pl.col("queue") == number)
+    lost = ("link_lost_packets", "policed_packets", "dropped_packets", "marked_packets")
+    rows = metrics.queue_rows(result, number, "queue_packets", *lost)
     delays_s = metrics.queue_delays_s(result, number)
     return {
         "queue": number,

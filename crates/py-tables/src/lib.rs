@@ -10,12 +10,19 @@ use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-/// A dict per table, name → numpy array; names as codes.
+/// What `rows` makes of a result, with what the whole run comes to.
 pub fn tables(py: Python<'_>, result: RunResult, wall: Duration) -> PyResult<Bound<'_, PyDict>> {
     let dict = PyDict::new(py);
     dict.set_item("trace_hash", format!("{:016x}", result.trace_hash))?;
     dict.set_item("packets", result.packets)?;
     dict.set_item("wall_time_s", wall.as_secs_f64())?;
+    dict.update(rows(py, result)?.as_mapping())?;
+    Ok(dict)
+}
+
+/// A dict per table, name → numpy array; names as codes.
+pub fn rows(py: Python<'_>, result: RunResult) -> PyResult<Bound<'_, PyDict>> {
+    let dict = PyDict::new(py);
     for (table, values) in RunResult::TABLES.iter().zip(result.into_tables()) {
         dict.set_item(table.name, columns(py, table, values)?)?;
     }

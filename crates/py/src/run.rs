@@ -2,12 +2,12 @@
 
 use std::num::NonZero;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use ackclock_py_tables::tables;
+use ackclock_py_tables::{rows, tables};
 use ackclock_sim::batch::{Answer, Batch};
-use ackclock_sim::{Control, RunError, STALL_LIMIT};
+use ackclock_sim::{Control, RunError, RunResult, STALL_LIMIT};
 use pyo3::prelude::*;
 
 use crate::prepared::Prepared;
@@ -22,33 +22,54 @@ const GRACE: Duration = Duration::from_secs(1);
 ///
 /// Calls `progress(fraction)` about ten times a second and
 /// `on_result(index, tables)` in the calling thread as each one finishes, in
-/// no particular order. An exception there, or Ctrl-C, cancels the rest.
+/// no particular order. With `on_rows`, a run does not keep all of its rows: it calls
+/// `on_rows(index, tables)` in its own thread whenever it has many, and waits. An exception in any
+/// of them, or Ctrl-C, cancels the rest.
 ///
 /// Raises AckclockError if a run ends without a result.
 #[pyfunction]
+#[pyo3(signature = (scenarios, threads, progress, on_result, on_rows=None))]
 pub fn run_many(
     py: Python<'_>,
     scenarios: Vec<PyRef<'_, Prepared>>,
     threads: usize,
     progress: Option<Py<PyAny>>,
     on_result: Py<PyAny>,
+    on_rows: Option<Py<PyAny>>,
 ) -> PyResult<()> {
     let jobs = scenarios
         .iter()
-        .map(|each| (Arc::clone(&each.prepared), Control::default()))
+        .enumerate()
+        .map(|(index, each)| Job {
+            index,
+            prepared: Arc::clone(&each.prepared),
+            control: Control::default(),
+        })
         .collect::<Vec<_>>();
     let jobs = Arc::new(jobs);
+    let taker = on_rows.map(|call| {
+        Arc::new(Taker {
+            call,
+            failed: Mutex::new(None),
+        })
+    });
     let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
     let threads = if threads == 0 { cores } else { threads };
-    let mut batch = Batch::start(Arc::clone(&jobs), threads, |(prepared, control)| {
+    let of_jobs = taker.clone();
+    let mut batch = Batch::start(Arc::clone(&jobs), threads, move |job: &Job| {
         let started = Instant::now();
-        let result = ackclock_sim::run_prepared(prepared, control);
+        let mut on_rows = (of_jobs.as_ref()).map(|taker| |part: RunResult| taker.take(job, part));
+        let on_rows = on_rows.as_mut().map(|on_rows| on_rows as _);
+        let result = ackclock_sim::run_streamed(&job.prepared, &job.control, on_rows);
         (result, started.elapsed())
     })
     .map_err(|error| refuse(format!("cannot start a thread: {error}")))?;
     let outcome = (|| loop {
         match py.detach(|| batch.wait(TICK)) {
             Answer::Done(index, (result, wall)) => {
+                if let Some(error) = taker.as_ref().and_then(|taker| taker.error()) {
+                    return Err(error);
+                }
                 let tables = tables(py, result.map_err(refuse)?, wall)?;
                 on_result.call1(py, (index, tables))?;
             }
@@ -57,11 +78,9 @@ pub fn run_many(
             Answer::End => return Ok(()),
         }
         py.check_signals()?;
-        let stalled = jobs
-            .iter()
-            .find(|(_, control)| control.stalled() > STALL_LIMIT);
-        if let Some((prepared, _)) = stalled {
-            return Err(refuse(RunError::stalled(prepared.scenario())));
+        let stalled = jobs.iter().find(|job| job.control.stalled() > STALL_LIMIT);
+        if let Some(job) = stalled {
+            return Err(refuse(RunError::stalled(job.prepared.scenario())));
         }
         if let Some(progress) = &progress {
             progress.call1(py, (fraction_done(&jobs),))?;
@@ -69,8 +88,8 @@ pub fn run_many(
     })();
     if outcome.is_err() {
         batch.stop();
-        for (_, control) in jobs.iter() {
-            control.cancelled.store(true, Relaxed);
+        for job in jobs.iter() {
+            job.control.cancelled.store(true, Relaxed);
         }
         // A worker ends at its next look, unless it is caught in a user's endless loop: then
         // it is left behind, and ends with the process.
@@ -85,12 +104,46 @@ pub fn run_many(
     outcome
 }
 
-type Job = (Arc<ackclock_sim::Prepared>, Control);
+struct Job {
+    index: usize,
+    prepared: Arc<ackclock_sim::Prepared>,
+    control: Control,
+}
+
+/// Who takes rows while runs go on.
+struct Taker {
+    call: Py<PyAny>,
+    /// The first exception.
+    failed: Mutex<Option<PyErr>>,
+}
+
+impl Taker {
+    /// Gives rows of a job to Python. An exception there cancels the job.
+    fn take(&self, job: &Job, part: RunResult) {
+        if job.control.cancelled.load(Relaxed) {
+            return;
+        }
+        let called = Python::attach(|py| {
+            self.call.call1(py, (job.index, rows(py, part)?))?;
+            Ok(())
+        });
+        if let Err(error) = called {
+            job.control.cancelled.store(true, Relaxed);
+            let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+            failed.get_or_insert(error);
+        }
+    }
+
+    fn error(&self) -> Option<PyErr> {
+        let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+        failed.take()
+    }
+}
 
 /// The error of a run that panicked: a fault of ours.
 fn lost(jobs: &[Job], index: usize, reason: &str) -> PyErr {
-    let scenario = jobs[index].0.scenario();
-    let algorithms: Vec<_> = jobs[index].0.algorithms().keys().cloned().collect();
+    let scenario = jobs[index].prepared.scenario();
+    let algorithms: Vec<_> = jobs[index].prepared.algorithms().keys().cloned().collect();
     refuse(format!(
         "scenario {} of {} (seed {}, {}): the simulator broke down: {reason}; \
          please report this with the scenario",
@@ -107,9 +160,13 @@ const MOST_PACKETS: f64 = 1e7;
 /// Share of the work done. The work of a run is the packets that its link can carry.
 fn fraction_done(jobs: &[Job]) -> f64 {
     let (mut done, mut all) = (0.0, 0.0);
-    for (prepared, control) in jobs {
-        let scenario = prepared.scenario();
-        let simulated_ns = control.simulated_ns.load(Relaxed).min(scenario.duration_ns);
+    for job in jobs {
+        let scenario = job.prepared.scenario();
+        let simulated_ns = job
+            .control
+            .simulated_ns
+            .load(Relaxed)
+            .min(scenario.duration_ns);
         let share = simulated_ns as f64 / scenario.duration_ns as f64;
         let bits = scenario.bottleneck.rate_bps as f64 * scenario.duration_ns as f64 / 1e9;
         let packets = bits / (8.0 * f64::from(scenario.packet_bytes()));

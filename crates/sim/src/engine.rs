@@ -55,14 +55,20 @@ struct Dumbbell<'a> {
     path: Path,
     /// The flows, then the sessions.
     flows: Vec<Flow>,
-    /// Of the flows.
+    /// Of the flows, then of the sampler.
     schedule: Schedule,
     hash: TraceHash,
     result: RunResult,
     census: Census,
     /// The ACKs of flows, if somebody wants them.
     acks: Option<Vec<AckSeen>>,
+    /// Who takes rows before the end of the run.
+    on_rows: Option<&'a mut OnRows<'a>>,
 }
+
+/// Takes rows of a run as they come: a result with rows in the tables that grow with time. The
+/// rows of all calls, and then those of the result, are the tables.
+pub type OnRows<'a> = dyn FnMut(RunResult) + 'a;
 
 /// Simulates a scenario from start to end on the calling thread.
 ///
@@ -77,8 +83,21 @@ pub fn run(scenario: &Scenario, control: &Control) -> Result<RunResult, RunError
 /// # Errors
 /// An algorithm that set an impossible window, or cancellation.
 pub fn run_prepared(prepared: &Prepared, control: &Control) -> Result<RunResult, RunError> {
-    let scenario = prepared.scenario();
-    let mut dumbbell = Dumbbell::new(scenario, prepared.algorithms(), true);
+    run_streamed(prepared, control, None)
+}
+
+/// As [`run_prepared`]; hands over the rows of the tables that grow with time whenever there are
+/// [`RunResult::MOST_ROWS`], so that a long run needs no more memory than a short one.
+///
+/// # Errors
+/// As [`run_prepared`].
+pub fn run_streamed<'a>(
+    prepared: &'a Prepared,
+    control: &Control,
+    on_rows: Option<&'a mut OnRows<'a>>,
+) -> Result<RunResult, RunError> {
+    let mut dumbbell = Dumbbell::new(prepared.scenario(), prepared.algorithms(), true);
+    dumbbell.on_rows = on_rows;
     dumbbell.run(control)?;
     Ok(dumbbell.result)
 }
@@ -175,9 +194,12 @@ impl<'a> Dumbbell<'a> {
                 Flow::new(number, scenario, flow, way, session, configured)
             })
             .collect();
-        let mut schedule = Schedule::new(flows.len());
+        let mut schedule = Schedule::new(flows.len() + 1);
         for (element, flow) in flows.iter_mut().enumerate() {
             schedule.set(element, flow.next_event_ns());
+        }
+        if scenario.sample_interval_ns > 0 {
+            schedule.set(flows.len(), scenario.sample_interval_ns);
         }
         Self {
             scenario,
@@ -188,37 +210,37 @@ impl<'a> Dumbbell<'a> {
             result: RunResult::default(),
             census: Census::default(),
             acks: None,
+            on_rows: None,
         }
     }
 
     fn run(&mut self, control: &Control) -> Result<(), RunError> {
         let _running = control.enter();
         let end_ns = self.scenario.duration_ns;
-        let mut sample_ns = match self.scenario.sample_interval_ns {
-            0 => NEVER,
-            interval_ns => interval_ns,
-        };
+        let sampler = self.flows.len();
         let mut until_check = 0;
         loop {
-            // At equal times packets leave queues first, and samples are taken last.
+            // At equal times packets leave queues first, and the sampler comes after all flows.
             let (at_ns, element) = self.schedule.first();
             let network_ns = self.path.next_event_ns();
-            let now_ns = network_ns.min(at_ns).min(sample_ns);
+            let now_ns = network_ns.min(at_ns);
             if now_ns > end_ns {
                 break;
             }
             if until_check == 0 {
                 until_check = EVENTS_PER_CHECK;
                 control.check(now_ns)?;
+                self.hand_over_rows();
             }
             until_check -= 1;
-            if network_ns == now_ns {
+            if network_ns <= at_ns {
                 self.carry(now_ns);
                 continue;
             }
-            if at_ns > now_ns {
+            if element == sampler {
                 self.sample(now_ns);
-                sample_ns = now_ns + self.scenario.sample_interval_ns;
+                self.schedule
+                    .set(sampler, now_ns + self.scenario.sample_interval_ns);
                 continue;
             }
             self.step(element, now_ns)?;
@@ -586,7 +608,17 @@ impl<'a> Dumbbell<'a> {
         }
     }
 
+    /// Hands over the rows so far if they are many.
+    fn hand_over_rows(&mut self) {
+        if let Some(on_rows) = &mut self.on_rows {
+            if self.result.growing_rows() >= RunResult::MOST_ROWS {
+                on_rows(self.result.take_rows());
+            }
+        }
+    }
+
     fn sample(&mut self, now_ns: u64) {
+        self.hand_over_rows();
         let flows = &self.flows[..self.scenario.flows.len()];
         for flow in flows.iter().filter(|flow| flow.start_ns <= now_ns) {
             self.result.samples.push(flow.sample(self.scenario, now_ns));

@@ -116,6 +116,7 @@ pub fn all() -> Vec<Case> {
         case("demo_codel", codel(), 100, long),
         case("both_ways", both_ways(), 50, [5_000, 15_000]),
         case("web_both_ways", web_both_ways(), 100, long),
+        case("flows_2", many(2, 100_000_000), 200, [20_000, 40_000]),
         case("flows_100", many(100, 1_000_000_000), 40, [5_000, 10_000]),
         case("flows_1000", many(1_000, 10_000_000_000), 5, [2_000, 3_000]),
         case(

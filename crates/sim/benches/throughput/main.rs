@@ -10,8 +10,8 @@
 mod cases;
 mod instructions;
 
-use ackclock_host::ThreadClock;
-use ackclock_sim::{run, Control};
+use ackclock_host::{Snapshot, ThreadClock};
+use ackclock_sim::{run_streamed, Control, Prepared};
 use cases::Case;
 use instructions::Counts;
 use serde_json::{json, Map, Value};
@@ -49,9 +49,11 @@ fn simulate(name: &str, seconds: &str) -> Outcome<()> {
     let found = cases::all().into_iter().find(|case| case.name == name);
     let mut scenario = found.ok_or("no such scenario")?.scenario;
     scenario.duration_ns = (seconds.parse::<f64>()? * 1e9) as u64;
+    let prepared = Prepared::new(scenario, &Snapshot::default())?;
     let clock = ThreadClock::current().ok_or("this thread has no clock")?;
     let before = clock.elapsed().unwrap_or_default();
-    let result = run(&scenario, &Control::default())?;
+    // As a command that writes its rows to files.
+    let result = run_streamed(&prepared, &Control::default(), Some(&mut |_| ()))?;
     let processor = clock.elapsed().unwrap_or_default() - before;
     println!("{}", result.packets);
     eprintln!("trace_hash: {:016x}", result.trace_hash);
