@@ -9,7 +9,7 @@ CORE_SOURCES := examples/my_cc.c $(call sources,crates/host crates/net crates/si
 KERNEL_SOURCES := $(call sources,crates)
 export PATH := $(HOME)/.cargo/bin:$(PATH)
 
-.PHONY: help tools about-demo demo build generate test test-fresh check bench bench-counts bench-emulator bench-kernel docs docs-claims docs-kernel vectors record lock clean
+.PHONY: help tools about-demo demo build generate test test-fresh check bench bench-counts bench-peers bench-emulator bench-kernel docs docs-claims docs-kernel vectors record lock clean
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' Makefile
@@ -58,6 +58,10 @@ bench: ## Packets per second of one core (to target/bench.json), and CUBIC's cub
 bench-counts: ## Rewrite the instructions per packet that `make bench` compares with (1 minute)
 	@scripts/require.sh cc cargo valgrind
 	ACKCLOCK_WRITE_COUNTS=1 cargo bench --locked -p ackclock-sim
+
+bench-peers: ## ackclock beside ns-2 and ns-3, on the same dumbbells; writes README's table (8 minutes)
+	@scripts/require.sh cc cargo python ns2 ns3
+	$$(scripts/require.sh --python) scripts/bench_peers.py
 
 bench-kernel: ## What BPF costs in the kernel: our CUBIC beside Linux's own; telemetry. Needs root
 	@scripts/require.sh cc cargo clang libelf

@@ -33,6 +33,8 @@ present() {
 	lint) cargo fmt --version >/dev/null 2>&1 && cargo clippy --version >/dev/null 2>&1 ;;
 	network) has ip && has unshare && has setpriv ;;
 	chromium) has chromium || has chromium-browser || has google-chrome ;;
+	ns2) has ns ;;
+	ns3) has c++ && has pkg-config && pkg-config --exists ns3-internet gsl ;;
 	clang | iperf3 | mmdebstrap | git | valgrind) has "$1" ;;
 	*) echo "require.sh does not know the tool $1" >&2; exit 2 ;;
 	esac
@@ -51,6 +53,7 @@ packages() {
 		;;
 	libelf) echo make pkg-config libelf-dev zlib1g-dev ;;
 	network) echo iproute2 util-linux ;;
+	ns3) echo g++ pkg-config libns3-dev libgsl-dev ;;
 	*) echo "$1" ;;
 	esac
 }
@@ -62,6 +65,7 @@ title() {
 	cargo) echo "Rust 1.$CARGO_MINOR or newer (https://rustup.rs)" ;;
 	lint) echo "cargo fmt, cargo clippy" ;;
 	network) echo "ip, unshare, setpriv" ;;
+	ns2 | ns3) echo "the simulator $1" ;;
 	*) echo "$1" ;;
 	esac
 }

@@ -1,0 +1,195 @@
+"""Writes `docs/performance.md`: where the time of a packet goes, station by station.
+
+`make docs-performance` runs this after `make bench`. valgrind counts the instructions of a longer
+and of a shorter run of the demo, at each address. The difference leaves out what a run does once.
+The debug information says which line of our sources each address comes from, also where code of the
+standard library was inlined into it. A station is a set of our files.
+"""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+PAGE = ROOT / "docs/performance.md"
+BENCH = ROOT / "target/bench.json"
+CASES = {"demo_cubic_linux6": (15, 25), "both_ways": (5, 15)}
+
+#: Station → (instructions per packet that we allow it in the demo, how paths of its files start).
+STATIONS = {
+    "schedule: which flow is next": (30, ["net/src/schedule"]),
+    "engine: the loop, bursts to the link": (45, ["sim/src/engine", "sim/src/census",
+                                                 "sim/src/flow", "sim/src/control"]),
+    "link: queue, rate, losses": (30, ["net/src/link", "net/src/rate", "net/src/queue",
+                                       "net/src/network", "net/src/impair"]),
+    "way back: delay and jitter of ACKs": (15, ["net/src/line", "net/src/rng", "rand"]),
+    "receiver: ACKs, delayed ACKs, SACK": (50, ["sim/src/tcp/receiver", "sim/src/tcp/ranges"]),
+    "sender, on an ACK: scoreboard, RTT, state": (
+        90,
+        ["sim/src/tcp/sender", "sim/src/tcp/scoreboard", "sim/src/tcp/rtt", "sim/src/tcp/recovery",
+         "sim/src/tcp/loss", "sim/src/tcp/rate", "sim/src/tcp/ecn", "sim/src/tcp/clock",
+         "sim/src/tcp/timers", "sim/src/tcp/validate", "sim/src/tcp/limits"],
+    ),
+    "sender, on a transmission: bursts, pacing": (
+        40, ["sim/src/tcp/transmit", "sim/src/tcp/bursts", "sim/src/tcp/pacing",
+             "sim/src/tcp/write_queue"],
+    ),
+    "contract: what an algorithm sees": (25, ["sim/src/tcp/host", "host/src"]),
+    "algorithm: CUBIC's own C code": (25, ["algorithms"]),
+}  # fmt: skip
+OTHER = "other: the C library, memory, what has no station"
+
+
+def output_of(command, **more):
+    return subprocess.run(command, capture_output=True, text=True, check=True, **more).stdout
+
+
+def program():
+    build = ["cargo", "bench", "--locked", "-p", "ackclock-sim", "--no-run"]
+    lines = output_of([*build, "--message-format=json"]).splitlines()
+    return [path for line in lines if (path := json.loads(line).get("executable"))][-1]
+
+
+def profile(binary, case, seconds):
+    """(instructions at each address of the program, those of other objects, packets)."""
+    with tempfile.TemporaryDirectory() as place:
+        out = Path(place) / "out"
+        packets = output_of(
+            ["valgrind", "--tool=callgrind", "--dump-instr=yes", "--compress-pos=no",
+             "--compress-strings=no", f"--callgrind-out-file={out}", binary, "--simulate", case,
+             str(seconds)],
+            env=os.environ | {"GLIBC_TUNABLES": "glibc.cpu.hwcaps=-AVX512F,-AVX2,-AVX,-ERMS"},
+        )  # fmt: skip
+        return *addresses(out, binary), int(packets.split()[0])
+
+
+def addresses(out, binary):
+    own, other, here, call = Counter(), 0, False, False
+    for line in out.read_text(encoding="utf-8", errors="replace").splitlines():
+        if line.startswith("ob="):
+            here = line[3:] == str(binary)
+        elif line.startswith("calls="):
+            call = True  # the next line is what the called function cost
+        elif line.startswith("0x"):
+            if not call:
+                address, _, count = line.split()
+                if here:
+                    own[int(address, 16)] += int(count)
+                else:
+                    other += int(count)
+            call = False
+    return own, other
+
+
+def files(binary, found):
+    """Address → our innermost source file there, without the path to the project."""
+    listing = "\n".join(f"{address:#x}" for address in found)
+    lines = output_of(["addr2line", "-a", "-i", "-e", binary], input=listing).splitlines()
+    ours, address = {}, None
+    for line in lines:
+        if line.startswith("0x"):
+            address = int(line, 16)
+        elif address not in ours:
+            place = re.search(r"(?:/crates/|/)((?:sim|net|host)/src/.*|algorithms/.*)", line)
+            if place and "/rustc/" not in line and "/registry/" not in line:
+                ours[address] = place[1]
+            elif "/rand" in line:
+                ours[address] = "rand"
+    return ours
+
+
+def station_of(file):
+    for name, (_, starts) in STATIONS.items():
+        if any(file.startswith(start) for start in starts):
+            return name
+    return OTHER
+
+
+def per_packet(binary, case, lengths):
+    """Station → instructions per packet."""
+    (short, short_other, fewer), (long, long_other, more) = (
+        profile(binary, case, seconds) for seconds in lengths
+    )
+    ours = files(binary, list(long))
+    total = Counter({OTHER: long_other - short_other})
+    for address, count in long.items():
+        total[station_of(ours.get(address, ""))] += count - short[address]
+    return {name: total[name] / (more - fewer) for name in (*STATIONS, OTHER)}
+
+
+def page(shares, bench):
+    lines = [
+        "# Where the time of a packet goes",
+        "",
+        "This page is for people who make the simulator faster, or who want to know what a run",
+        "costs. `make docs-performance` measures it again (6 minutes).",
+        "",
+        "## Scenarios",
+        "",
+        f"Measured with {bench['compilers']}. A change of the code moves the instructions, and",
+        "the machine and its load move the packets per second: these are of one core of a virtual",
+        "machine with 2 cores that other programs also used.",
+        "",
+        "| scenario | flows | packets/s | instructions a packet | memory | memory a flow |",
+        "|---|--:|--:|--:|--:|--:|",
+    ]
+    for name, row in bench["scenarios"].items():
+        memory = f"{row['memory_bytes'] / 1e6:.0f} MB"
+        flow = f"{row['memory_bytes_per_flow'] / 1e3:.1f} KB" if row["flows"] >= 1000 else "—"
+        lines.append(
+            f"| `{name}` | {row['flows']} | {row['packets_per_s'] / 1e6:.1f} M | "
+            f"{row['instructions_per_packet']:.0f} | {memory} | {flow} |"
+        )
+    lines += [
+        "",
+        "`crates/sim/benches/throughput/cases.rs` has the scenarios. `make bench` fails if one of",
+        "them needs 5 % more instructions than before.",
+        "",
+        "## Stations of a packet",
+        "",
+        "Instructions per data packet, of the packet itself and of its part of an ACK. The budget",
+        "is what we allow each station in the demo; together it is 350. One packet in two has an",
+        "ACK, so what an ACK costs counts half.",
+        "",
+        "| station | budget | " + " | ".join(f"`{case}` | share" for case in shares) + " |",
+        "|---|--:|" + "--:|--:|" * len(shares),
+    ]
+    totals = {case: sum(each.values()) for case, each in shares.items()}
+    for name in (*STATIONS, OTHER):
+        budget = STATIONS[name][0] if name in STATIONS else "0"
+        cells = [
+            f"{each[name]:.0f} | {100 * each[name] / totals[case]:.0f} %"
+            for case, each in shares.items()
+        ]
+        lines.append(f"| {name} | {budget} | {' | '.join(cells)} |")
+    sums = [f"{total:.0f} | 100 %" for total in totals.values()]
+    budget = sum(budget for budget, _ in STATIONS.values())
+    lines += [
+        f"| all | {budget} | {' | '.join(sums)} |",
+        "",
+        "The count is callgrind's, at each address, of a longer run less a shorter one.",
+        "`addr2line` says which source line an address comes from. Code of Rust's standard library",
+        "counts for our line that it was inlined into. `scripts/performance_page.py` lists the",
+        "files of each station.",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def main():
+    os.chdir(ROOT)
+    if not BENCH.exists():
+        sys.exit("error: target/bench.json is missing; run `make bench`")
+    bench = json.loads(BENCH.read_text(encoding="utf-8"))
+    binary = program()
+    shares = {case: per_packet(binary, case, lengths) for case, lengths in CASES.items()}
+    PAGE.write_text(page(shares, bench), encoding="utf-8")
+    print(f"wrote {PAGE.relative_to(ROOT)}")
+
+
+if __name__ == "__main__":
+    main()
