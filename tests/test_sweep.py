@@ -2,6 +2,7 @@
 
 import json
 import os
+import pickle
 import re
 import signal
 import subprocess
@@ -13,7 +14,17 @@ import polars as pl
 import pytest
 
 import ackclock
-from ackclock import AckclockError, Bottleneck, Flow, Local, Scenario, axes, metrics, run
+from ackclock import (
+    AckclockError,
+    Bottleneck,
+    Flow,
+    Local,
+    Scenario,
+    axes,
+    metrics,
+    run,
+    sweep_plots,
+)
 from ackclock.kept_rows import KeptRows
 from ackclock.reducers import FLOW_METRICS, METRICS, Reducers
 from ackclock.sweeps import Sweep
@@ -329,6 +340,45 @@ def test_mistakes_in_python(two):
 def test_a_sweep_is_no_scenario(ackclock, two):  # noqa: ARG001
     done = ackclock("run", "sweep.toml")
     assert "ackclock sweep" in done.stderr
+
+
+def test_reducers_and_scenarios_travel(two, tmp_path):
+    """As to another machine: the text of a function's file goes with it, not its path."""
+    reducers = pickle.loads(pickle.dumps(Reducers.of(["utilisation", "mine.py:late"], tmp_path)))  # noqa: S301
+    (tmp_path / "mine.py").unlink()
+    result = run(pickle.loads(pickle.dumps(two)))  # noqa: S301
+    row = reducers(result)
+    assert row["late"] == metrics.utilisation(result, 1)
+    assert row["trace_hash"] == run(two).manifest["trace_hash"]
+
+
+def test_pictures(two, tmp_path):
+    """Of each kind: heat maps with panels, lines, bars, dots of a hypercube."""
+    four = ["10ms", "15ms", "20ms", "25ms"]
+    buffers = ["0.5bdp", "1bdp", "2bdp", "3bdp"]
+    name = "flow.1.algorithm"
+    for of, options, panels in (
+        ({"rtt": four, "bottleneck.buffer": buffers, name: ["cubic", "reno"]}, {}, 2),
+        ({"rtt": four, name: ["cubic", "reno"]}, {"seeds": 2}, 1),
+        ({name: ["cubic", "reno"], "flow.2.algorithm": ["bic", "reno"]}, {}, 1),
+        ({"rtt": {"from": "5ms", "to": "90ms"}, "mss": {"from": 500, "to": 1448},
+          name: ["cubic", "reno"]}, {"samples": 6}, 3),
+    ):  # fmt: skip
+        plan = Sweep(two, of, metrics=Reducers.of(["utilisation", "p99_sojourn_s"]), **options)
+        table = plan.run(plan.check(), cache=tmp_path)
+        drawn = sweep_plots.figure(plan, table)
+        axes = [each for each in drawn.axes if each.get_label() != "<colorbar>"]
+        assert len(axes) == 2 * panels
+        labels = {each.get_ylabel() for each in drawn.axes} - {""}
+        assert "utilisation" in labels
+        assert "p99 sojourn (ms)" in labels
+    starts = [f"{ms}ms" for ms in range(7)]
+    for of, says in (
+        ({"rtt": four, "bottleneck.buffer": buffers, "flow.1.start": starts}, "7 panels are more"),
+        ({"rtt": ["10ms"]}, "each axis has one value"),
+    ):
+        with pytest.raises(AckclockError, match=says):
+            sweep_plots.layout(Sweep(two, of, metrics=Reducers.of(["utilisation"])))
 
 
 def test_rows_of_two_writers(tmp_path):

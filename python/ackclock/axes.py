@@ -5,7 +5,7 @@ import math
 import random
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Context, Decimal
 from typing import Any
 
@@ -35,6 +35,7 @@ class Axis:
     key: str
     #: As in a scenario file. None: all from `low` to `high`.
     values: tuple[Any, ...] | None
+    #: The ends of a range; None of a list.
     low: Any = None
     high: Any = None
     log: bool = False
@@ -191,7 +192,7 @@ def _range(key: str, table: Mapping[str, Any], place: str, sampled: bool) -> Axi
     if sampled:
         return axis
     values = [axis.at(number / (points - 1)) for number in range(points)]
-    return _axis(key, values, sampled)
+    return replace(axis, values=_axis(key, values, sampled).values)
 
 
 def _number(value: Any) -> tuple[str, Decimal]:

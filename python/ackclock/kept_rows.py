@@ -45,8 +45,11 @@ class KeptRows:
         return found
 
     def add(self, key: str, row: Row) -> None:
-        """Keeps a row; it is on the disk a second later, or after `flush`."""
+        """Keeps a row; it is on the disk after `flush`."""
         self._new.append({KEY: key} | row)
+
+    def flush_in_time(self) -> None:
+        """Writes the rows that are not written yet, if that was not done for a second."""
         if time.monotonic() - self._written_s > EVERY_S:
             self.flush()
 

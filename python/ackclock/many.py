@@ -83,10 +83,15 @@ def fill(
         kept.say_damaged(damaged)
         executor.run(
             list(missing.values()),
-            lambda result: result,
+            _whole,
             lambda _, result: kept.keep(cache / result.manifest["key"], result.write, Result.load),
             progress,
         )
+
+
+def _whole(result: Result) -> Result:
+    """A reducer that keeps all; unlike a lambda it can be pickled."""
+    return result
 
 
 def check_writable(cache: Path) -> None:

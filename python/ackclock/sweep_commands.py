@@ -68,6 +68,10 @@ def sweep_command(
 
     with one_line_errors("the runs that finished are kept; the same command resumes"):
         sweep = Sweep.from_toml(file, most=most_seeds(until_decided, most))
+        if plot:
+            from ackclock import sweep_plots  # noqa: PLC0415 (slow to import)
+
+            sweep_plots.layout(sweep)
         path = output or Path("out") / file.stem
         with Directory(path) as directory:
             with progress_bar("checking") as checking:

@@ -23,7 +23,7 @@ from ackclock.sweeps import Sweep, estimate, measured
 MOST_PANELS, MOST_LINES, MOST_NUMBERS = 6, 8, 100
 #: Values from which on an axis is one of a heat map.
 LONG = 4
-#: An axis from whose least to whose largest value is this factor is drawn logarithmically.
+#: A list from whose least to whose largest value is this factor is drawn logarithmically.
 LOG_FROM = 20
 #: Ending of a column → factor and unit in a picture.
 UNITS = {"bps": (1e-6, "Mb/s"), "bytes": (1e-6, "MB"), "packets": (1, "packets"), "s": (1, "s"),
@@ -33,44 +33,67 @@ UNITS = {"bps": (1e-6, "Mb/s"), "bytes": (1e-6, "MB"), "packets": (1, "packets")
 _Part = tuple[pl.DataFrame, str]
 
 
+def layout(sweep: Sweep) -> tuple[list[Axis], list[Axis]]:
+    """The axes that a panel shows, and those of which each value has a panel, or a line.
+
+    Raises `AckclockError` if there is nothing to draw, or too much.
+    """
+    axes = [axis for axis in sweep.axes if axis.values is None or len(axis.values) > 1]
+    if not axes:
+        raise AckclockError("--plot: nothing to draw: each axis has one value")
+    if sweep.samples is not None:
+        _check_number(len(axes), "panels", MOST_PANELS)
+        return axes, []
+    numbers = [axis for axis in axes if axis.numeric]
+    long = [axis for axis in numbers if len(axis.values or ()) >= LONG]
+    shown = long[:2] or numbers[:1] or axes[:1]
+    others = [axis for axis in axes if axis not in shown]
+    number = math.prod(len(axis.values or ()) for axis in others)
+    if len(shown) == 2:
+        _check_number(number, "panels", MOST_PANELS)
+    else:
+        _check_number(number, "lines", MOST_LINES)
+    return shown, others
+
+
+def _check_number(number: int, what: str, most: int) -> None:
+    if number > most:
+        raise AckclockError(
+            f"--plot: {number} {what} are more than {most}; give fewer values to the axes beside "
+            "the first two, or draw the table yourself"
+        )
+
+
 def figure(sweep: Sweep, table: pl.DataFrame) -> Figure:
     """A row of panels for each metric of a sweep's table.
 
     Two axes with four or more numbers make heat maps of the means, with a panel for each value of
-    the other axes; points of a hypercube keep their place. Otherwise there are lines of the means,
-    with 95 % intervals over seeds, and a line for each value of the other axes.
-    Raises `AckclockError` if there is nothing to draw, or too much.
+    the other axes. Otherwise there are lines of the means, with 95 % intervals over seeds, and a
+    line for each value of the other axes. A hypercube has a panel for each axis, with a dot for
+    each point. Raises `AckclockError` as `layout` does, or if no metric is a number.
     """
+    shown, others = layout(sweep)
     metrics = measured(table)
-    axes = [axis for axis in sweep.axes if table[axis.column].n_unique() > 1]
-    if not metrics or not axes:
-        what = "no metric is a number" if axes else "each axis has one value"
-        raise AckclockError(f"--plot: nothing to draw: {what}")
-    numbers = [axis for axis in axes if axis.numeric]
-    long = [axis for axis in numbers if table[axis.column].n_unique() >= LONG]
-    shown = long[:2] or numbers[:1] or axes[:1]
-    parts = _parts(table, [axis for axis in axes if axis not in shown])
-    over_two = len(shown) == 2
-    most = MOST_PANELS if over_two else MOST_LINES
-    if len(parts) > most:
-        raise AckclockError(
-            f"--plot: {len(parts)} {'panels' if over_two else 'lines'}, more than {most}; give the "
-            "axes beside the first two fewer values"
-        )
-    columns = len(parts) if over_two else 1
+    if not metrics:
+        raise AckclockError("--plot: nothing to draw: no metric is a number")
+    parts = _parts(table, others)
+    sampled, mapped = sweep.samples is not None, sweep.samples is None and len(shown) == 2
+    columns = len(shown) if sampled else len(parts) if mapped else 1
     with style.applied():
-        height = 1 + 2.1 * len(metrics)
-        drawn = Figure(figsize=(max(6, 1.5 + 3.6 * columns), height))
-        panels = drawn.subplots(len(metrics), columns, squeeze=False, sharex=True, sharey="row")
+        size = (max(6, 1.5 + (2.6 if sampled else 3.6) * columns), 1 + 2.1 * len(metrics))
+        drawn = Figure(figsize=size)
+        panels = drawn.subplots(len(metrics), columns, squeeze=False, sharex="col", sharey="row")
         for row, metric in zip(panels, metrics, strict=True):
-            if over_two:
-                _maps(drawn, row, sweep, shown, parts, metric)
+            if mapped:
+                _maps(drawn, row, shown, parts, metric)
+            elif sampled:
+                _dots(row, sweep, shown, table, metric)
             else:
                 _lines(row[0], shown[0], parts, metric)
-        mapped = over_two and sweep.samples is None  # its ticks have units
-        for panel in panels[-1]:
-            panel.set_xlabel(shown[0].key if mapped else _label(shown[0]))
-        if not over_two and len(parts) > 1:
+        for number, panel in enumerate(panels[-1]):
+            # The ticks of a map have units.
+            panel.set_xlabel(shown[0].key if mapped else _label(shown[number]))
+        if len(parts) > 1 and not mapped:
             panels[0, 0].legend(fontsize="small")
     return drawn
 
@@ -95,7 +118,6 @@ def _parts(table: pl.DataFrame, axes: Sequence[Axis]) -> list[_Part]:
 def _maps(
     drawn: Figure,
     panels: Sequence[Axes],
-    sweep: Sweep,
     shown: Sequence[Axis],
     parts: Sequence[_Part],
     metric: str,
@@ -111,14 +133,9 @@ def _maps(
     means = [cells[metric].to_numpy().astype(float) * scale for cells in maps]
     colours = ScalarMappable(Normalize(*_ends(np.concatenate(means))), "viridis")
     for panel, cells, mean, (_, title) in zip(panels, maps, means, parts, strict=True):
-        if sweep.samples is None:
-            _map(panel, shown, cells, mean, colours)
-        else:
-            x, y = (cells[axis.column].to_numpy() * _scale(axis)[0] for axis in shown)
-            panel.scatter(x, y, c=colours.to_rgba(mean), s=18)
-            _set_scales(panel, shown)
+        _map(panel, shown, cells, mean, colours)
         panel.set_title(title)
-    panels[0].set_ylabel(_label(up) if sweep.samples is not None else up.key)
+    panels[0].set_ylabel(up.key)
     drawn.colorbar(colours, ax=list(panels), label=_named(metric, unit))
 
 
@@ -177,8 +194,29 @@ def _lines(panel: Axes, axis: Axis, parts: Sequence[_Part], metric: str) -> None
             plot.error_bars(panel, at, estimates, color=colour, label=label, fmt="o")
             panel.set_xticks(range(len(values)), values)
     if axis.numeric:
-        _set_scales(panel, [axis])
+        _set_scale(panel, axis)
     panel.set_ylabel(_named(metric, unit))
+
+
+def _dots(
+    panels: Sequence[Axes],
+    sweep: Sweep,
+    shown: Sequence[Axis],
+    table: pl.DataFrame,
+    metric: str,
+) -> None:
+    """The mean of each point of a hypercube over each axis."""
+    names = [axis.column for axis in sweep.axes]
+    points = table.group_by(names, maintain_order=True).agg(pl.col(metric).mean())
+    scale, unit = _unit(metric, _ends(table[metric].to_numpy())[1])
+    means = points[metric].to_numpy().astype(float) * scale
+    for panel, axis in zip(panels, shown, strict=True):
+        values = points[axis.column]
+        x = values.to_numpy() * _scale(axis)[0] if axis.numeric else values.to_list()
+        panel.scatter(x, means, s=10, alpha=0.6, linewidths=0, color=style.FLOWS[0])
+        if axis.numeric:
+            _set_scale(panel, axis)
+    panels[0].set_ylabel(_named(metric, unit))
 
 
 def _scaled(estimate: Estimate, scale: float) -> Estimate:
@@ -192,13 +230,12 @@ def _ends(values: np.ndarray) -> tuple[float, float]:
     return (float(known.min()), float(known.max())) if len(known) else (0.0, 1.0)
 
 
-def _set_scales(panel: Axes, shown: Sequence[Axis]) -> None:
+def _set_scale(panel: Axes, axis: Axis) -> None:
     """Logarithmic where a range is, or a list spans much."""
-    for axis, set_scale in zip(shown, (panel.set_xscale, panel.set_yscale), strict=False):
-        ends = axis.values or (axis.low, axis.high)
-        low, *_, high = sorted(axis.in_table(value) for value in ends)
-        if axis.log or (low > 0 and high >= LOG_FROM * low):
-            set_scale("log")
+    ends = axis.values or (axis.low, axis.high)
+    low, *_, high = sorted(axis.in_table(value) for value in ends)
+    if axis.log or (axis.low is None and low > 0 and high >= LOG_FROM * low):
+        panel.set_xscale("log")
 
 
 def _value(axis: Axis, value: Any) -> str:

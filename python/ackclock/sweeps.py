@@ -276,9 +276,15 @@ def _rows(
         if store is not None:
             store.add(missing[index], row)
 
+    def at_work(fraction: float) -> None:
+        if store is not None:
+            store.flush_in_time()
+        if progress is not None:
+            progress(fraction)
+
     try:
         chosen = runs.chosen([first[key] for key in missing])
-        executor.run(chosen, metrics, done, progress)
+        executor.run(chosen, metrics, done, at_work)
     finally:
         if store is not None:
             store.flush()
