@@ -55,7 +55,7 @@ struct Dumbbell<'a> {
     path: Path,
     /// The flows, then the sessions.
     flows: Vec<Flow>,
-    /// Of the flows, then of the sampler.
+    /// Of the flows.
     schedule: Schedule,
     hash: TraceHash,
     result: RunResult,
@@ -194,12 +194,9 @@ impl<'a> Dumbbell<'a> {
                 Flow::new(number, scenario, flow, way, session, configured)
             })
             .collect();
-        let mut schedule = Schedule::new(flows.len() + 1);
+        let mut schedule = Schedule::new(flows.len());
         for (element, flow) in flows.iter_mut().enumerate() {
             schedule.set(element, flow.next_event_ns());
-        }
-        if scenario.sample_interval_ns > 0 {
-            schedule.set(flows.len(), scenario.sample_interval_ns);
         }
         Self {
             scenario,
@@ -217,13 +214,16 @@ impl<'a> Dumbbell<'a> {
     fn run(&mut self, control: &Control) -> Result<(), RunError> {
         let _running = control.enter();
         let end_ns = self.scenario.duration_ns;
-        let sampler = self.flows.len();
+        let mut sample_ns = match self.scenario.sample_interval_ns {
+            0 => NEVER,
+            interval_ns => interval_ns,
+        };
         let mut until_check = 0;
         loop {
-            // At equal times packets leave queues first, and the sampler comes after all flows.
+            // At equal times packets leave queues first, and samples are taken last.
             let (at_ns, element) = self.schedule.first();
             let network_ns = self.path.next_event_ns();
-            let now_ns = network_ns.min(at_ns);
+            let now_ns = network_ns.min(at_ns).min(sample_ns);
             if now_ns > end_ns {
                 break;
             }
@@ -233,14 +233,13 @@ impl<'a> Dumbbell<'a> {
                 self.hand_over_rows();
             }
             until_check -= 1;
-            if network_ns <= at_ns {
+            if network_ns == now_ns {
                 self.carry(now_ns);
                 continue;
             }
-            if element == sampler {
+            if at_ns > now_ns {
                 self.sample(now_ns);
-                self.schedule
-                    .set(sampler, now_ns + self.scenario.sample_interval_ns);
+                sample_ns = now_ns + self.scenario.sample_interval_ns;
                 continue;
             }
             self.step(element, now_ns)?;

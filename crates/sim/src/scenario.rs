@@ -11,6 +11,7 @@ use crate::topology::Topology;
 use ackclock_host::{Configured, Snapshot};
 use ackclock_net::link::Bottleneck;
 use ackclock_net::rng::{Draw, Owner, Stream};
+use ackclock_net::schedule::Schedule;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -300,7 +301,7 @@ pub const KERNEL: &str = "kernel:";
 const NS_PER_S: u64 = 1_000_000_000;
 /// Longest simulated time: 1000 hours.
 const MAX_DURATION_NS: u64 = 3_600_000 * NS_PER_S;
-/// Maximum rows of periodic samples, and of transfers. Samples then take about 4 GB.
+/// Maximum rows of periodic samples, and of transfers. In memory they take about 7 GB.
 const MAX_SAMPLES: u64 = 100_000_000;
 /// Longest round trip, and longest mean of what is added to it: 100 s.
 const MAX_RTT_NS: u64 = 100 * NS_PER_S;
@@ -398,6 +399,14 @@ impl Scenario {
             "flows",
             "[]".into(),
             "give at least one flow or session",
+        )?;
+        let elements = self.flows.len() + self.sessions.len();
+        let latest_ns = Schedule::latest_ns(elements);
+        check(
+            self.duration_ns <= latest_ns,
+            "duration_ns",
+            self.duration_ns.to_string(),
+            &format!("choose at most {latest_ns} with {elements} flows and sessions"),
         )?;
         if self.sample_interval_ns != 0 {
             within(
