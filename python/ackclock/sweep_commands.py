@@ -2,6 +2,7 @@
 
 import json
 import sys
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -115,8 +116,8 @@ def _print_json(sweep: "Sweep", table: "pl.DataFrame") -> None:
 def _print(sweep: "Sweep", table: "pl.DataFrame") -> None:
     from ackclock.stats import Estimate  # noqa: PLC0415
 
-    cells = sweep.cells(table)
     constant = {axis.column for axis in sweep.axes if table[axis.column].n_unique() == 1}
+    cells = list(islice(sweep.cells(table), MOST_ROWS))
     names = [name for name in cells[0] if name not in constant]
     shown = new_table()
     for name in names:
@@ -127,17 +128,18 @@ def _print(sweep: "Sweep", table: "pl.DataFrame") -> None:
             return _number(value)
         return "—" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
 
-    for cell in cells[:MOST_ROWS]:
+    for cell in cells:
         shown.add_row(*(text(cell[name]) for name in names))
     print_table(shown)
-    if len(cells) > MOST_ROWS:
-        out.print(f"… and {len(cells) - MOST_ROWS} more points")
-    runs = f"{len(table)} runs, {len(cells)} points"
-    if len(table) > len(cells):
+    points = table.unique([axis.column for axis in sweep.axes])
+    if len(points) > MOST_ROWS:
+        out.print(f"… and {len(points) - MOST_ROWS} more points")
+    runs = f"{len(table)} runs, {len(points)} points"
+    if len(table) > len(points):
         runs += ": mean (95 % interval)"
     out.print(runs)
     if sweep.decision is not None:
-        found = [cell["verdict"] for cell in cells]
+        found = points["verdict"].to_list()
         counts = ", ".join(
             f"{found.count(verdict)} {verb}"
             for verdict, verb in (("holds", "hold"), ("fails", "fail"), ("inconclusive",) * 2)

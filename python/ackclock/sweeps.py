@@ -2,7 +2,7 @@
 
 import math
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -198,25 +198,29 @@ class Sweep:
                 check_writable(Path(cache))
                 store = KeptRows(Path(cache) / "rows" / f"sweep-{self.metrics.key()}")
 
-            def table_of(runs: Runs) -> pl.DataFrame:
-                rows = _rows(runs, self.metrics, store, executor, progress, on_runs)
-                return self._table(runs.pairs, rows)
+            pairs: list[tuple[int, int]] = []
+            rows: list[Row] = []
 
-            table = table_of(runs)
+            def table_with(runs: Runs) -> pl.DataFrame:
+                pairs.extend(runs.pairs)
+                rows.extend(_rows(runs, self.metrics, store, executor, progress, on_runs))
+                return self._table(pairs, rows)
+
+            table = table_with(runs)
             if self.decision is None:
                 return table.drop(_POINT)
             self.decision.check(measured(table))
             verdicts = self._verdicts(table)
             for last, seeds in pairwise(self.decision.looks):
-                pairs = [
+                more = [
                     (point, seed)
                     for point in sorted(verdicts)
                     if verdicts[point] == "inconclusive"
                     for seed in range(last + 1, seeds + 1)
                 ]
-                if not pairs:
+                if not more:
                     break
-                table = pl.concat([table, table_of(self._check(pairs))], how="vertical_relaxed")
+                table = table_with(self._check(more))
                 verdicts = self._verdicts(table)
             named = pl.col(_POINT).replace_strict(verdicts, return_dtype=pl.String)
             ordered = table.sort(_POINT, maintain_order=True)
@@ -242,18 +246,16 @@ class Sweep:
             measured.with_columns(unknown)
         )
 
-    def cells(self, table: pl.DataFrame) -> list[dict[str, Any]]:
+    def cells(self, table: pl.DataFrame) -> Iterator[dict[str, Any]]:
         """Of each point the axes, an `Estimate` over seeds of each metric, and the verdict."""
         names = [axis.column for axis in self.axes]
         metrics = measured(table)
-        cells = []
         for _, rows in table.group_by(names, maintain_order=True):
             cell: dict[str, Any] = {name: rows[name][0] for name in names}
             cell |= {metric: estimate(rows, metric) for metric in metrics}
             if self.decision is not None:
                 cell["verdict"] = rows["verdict"][0]
-            cells.append(cell)
-        return cells
+            yield cell
 
 
 def _rows(
