@@ -58,7 +58,7 @@ impl<T: Default> Ring<T> {
     }
 
     /// Appends an element.
-    #[inline]
+    #[inline(always)]
     pub fn push(&mut self, element: T) {
         if self.len() == self.capacity() {
             self.grow();
@@ -67,7 +67,7 @@ impl<T: Default> Ring<T> {
     }
 
     /// As [`push`](Self::push), of a ring that has room.
-    #[inline]
+    #[inline(always)]
     pub fn push_in_room(&mut self, element: T) {
         debug_assert!(self.len() < self.capacity());
         let slot = self.slot(self.tail);

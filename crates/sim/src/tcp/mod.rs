@@ -32,6 +32,8 @@ mod transmit;
 mod validate;
 mod write_queue;
 
+use std::cell::RefCell;
+
 pub use clock::Clock;
 pub use ecn::Marks;
 pub use limits::FlowLimits;
@@ -110,10 +112,37 @@ struct Blocks {
     duplicate: bool,
 }
 
+thread_local! {
+    /// Boxes that ACKs no longer need, for the next ones: in recovery each ACK has blocks.
+    #[expect(clippy::vec_box, reason = "the boxes are what is kept")]
+    static SPARE: RefCell<Vec<Box<Blocks>>> = const { RefCell::new(Vec::new()) };
+}
+
+impl Drop for SackBlocks {
+    #[inline(always)]
+    fn drop(&mut self) {
+        if let Some(blocks) = self.0.take() {
+            spare(blocks);
+        }
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn spare(blocks: Box<Blocks>) {
+    // When a thread ends there is no list any more.
+    let _ = SPARE.try_with(|spare| spare.borrow_mut().push(blocks));
+}
+
 impl SackBlocks {
     /// The blocks that there is room for. `duplicate`: the first reports a duplicate (RFC 2883).
     pub fn new(blocks: impl IntoIterator<Item = Range>, duplicate: bool) -> Self {
-        let mut new = Blocks {
+        let mut blocks = blocks.into_iter().peekable();
+        if blocks.peek().is_none() {
+            return Self::default();
+        }
+        let mut new = SPARE.with_borrow_mut(Vec::pop).unwrap_or_default();
+        *new = Blocks {
             duplicate,
             ..Blocks::default()
         };
@@ -121,7 +150,7 @@ impl SackBlocks {
             *slot = block;
             new.len += 1;
         }
-        Self((new.len > 0).then(|| Box::new(new)))
+        Self(Some(new))
     }
 
     /// The blocks.
