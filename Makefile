@@ -9,10 +9,10 @@ CORE_SOURCES := examples/my_cc.c $(call sources,crates/host crates/net crates/si
 KERNEL_SOURCES := $(call sources,crates)
 export PATH := $(HOME)/.cargo/bin:$(PATH)
 
-.PHONY: help tools about-demo demo build generate test test-fresh check bench bench-counts bench-peers bench-emulator bench-kernel docs docs-claims docs-kernel vectors record lock clean
+.PHONY: help tools about-demo demo build generate test test-fresh check bench bench-counts bench-peers bench-emulator bench-kernel docs docs-claims docs-kernel docs-performance vectors record lock clean
 
 help: ## This list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' Makefile
 
 about-demo:
 	@echo "This repeats figures 2 and 5 of the paper Cubic-FC at full length, on all cores: 2 minutes on 2 idle cores."
@@ -69,6 +69,9 @@ bench-kernel: ## What BPF costs in the kernel: our CUBIC beside Linux's own; tel
 
 bench-emulator: build ## How well the kernel testbed's link keeps time, over rates (root)
 	$(BIN)/python scripts/bench_emulator.py
+
+docs-performance: bench ## Rewrite docs/performance.md: where the time of a packet goes (10 minutes)
+	$$(scripts/require.sh --python) scripts/performance_page.py
 
 docs-kernel: build ## Rewrite docs/kernel-vs-sim.md and kernel-figures.md (root, 2 hours, resumes)
 	$(BIN)/python scripts/kernel_vs_sim.py docs

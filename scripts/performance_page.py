@@ -127,7 +127,7 @@ def page(shares, bench):
         "# Where the time of a packet goes",
         "",
         "This page is for people who make the simulator faster, or who want to know what a run",
-        "costs. `make docs-performance` measures it again (6 minutes).",
+        "costs. `make docs-performance` measures it again (10 minutes).",
         "",
         "## Scenarios",
         "",
