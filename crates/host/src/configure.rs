@@ -12,7 +12,7 @@ pub struct Configured {
     algorithm: Algorithm,
     /// `struct cc_params` of the algorithm's file: one `u32` for each parameter.
     values: Arc<[u32]>,
-    spec: String,
+    spec: Arc<str>,
 }
 
 impl Configured {
@@ -111,7 +111,7 @@ impl Configured {
         Ok(Self {
             algorithm,
             values: values.into(),
-            spec: canonical,
+            spec: canonical.into(),
         })
     }
 

@@ -103,39 +103,42 @@ pub(crate) struct Connection {
     pub(crate) acks: AckLine,
 }
 
+/// In memory the fields have this order: what each ACK and packet needs comes first.
+#[repr(C, align(64))]
 pub(crate) struct Flow {
     /// Number among the flows, or among the sessions; from 1.
     pub(crate) number: u32,
-    /// The session that draws the next connection. A flow has only one connection, and no session.
-    pub(crate) session: Option<Box<Session>>,
+    /// IP bytes of each data packet, and of the last.
+    pub(crate) packet_bytes: u32,
+    last_packet_bytes: u32,
     /// How many connections it has had.
     pub(crate) connection: u32,
-    pub(crate) phase: Phase,
-    pub(crate) configured: Configured,
-    pub(crate) kernel: Kernel,
-    pub(crate) switches: Switches,
+    pub(crate) kernel: &'static Kernel,
+    /// When it wants to run next for another reason than an ACK.
+    pub(crate) others_ns: u64,
+    pub(crate) stop_ns: u64,
+    pub(crate) segments: u64,
     pub(crate) way: Way,
-    /// Propagation delay of its connection there and back, with the delays of links.
-    pub(crate) rtt_ns: u64,
     /// The flow's own delay behind its last link; `back` is the delay on the way back.
     pub(crate) forth_ns: u64,
     pub(crate) back: Line,
+    ecn: bool,
+    pub(crate) phase: Phase,
+
+    /// The session that draws the next connection. A flow has only one connection, and no session.
+    pub(crate) session: Option<Box<Session>>,
+    pub(crate) configured: Configured,
+    pub(crate) switches: Switches,
+    /// Propagation delay of its connection there and back, with the delays of links.
+    pub(crate) rtt_ns: u64,
     least_rtt_ns: u64,
     rtt_exponential_ns: u64,
     rtt_stream: Stream,
     pub(crate) start_ns: u64,
-    pub(crate) stop_ns: u64,
-    /// When it wants to run next for another reason than an ACK.
-    pub(crate) others_ns: u64,
-    pub(crate) segments: u64,
-    /// IP bytes of each data packet, and of the last.
-    pub(crate) packet_bytes: u32,
-    last_packet_bytes: u32,
     size_bytes: Option<u64>,
     pub(crate) receive_window: u64,
     pub(crate) send_buffer: u64,
     pub(crate) initial_ssthresh: u32,
-    ecn: bool,
     seeds: Stream,
     pub(crate) tick_phase_ns: u64,
     pub(crate) completed_ns: Option<u64>,
@@ -166,7 +169,7 @@ impl Flow {
             connection: 0,
             phase: Phase::closed(NEVER, ecn),
             configured,
-            kernel: Kernel::of(scenario.profile),
+            kernel: Kernel::shared(scenario.profile),
             switches: Switches {
                 tso: scenario.tso,
                 pacing: scenario.pacing,
@@ -239,8 +242,8 @@ impl Flow {
 
     /// The receiver of a connection that is established now.
     pub(crate) fn accept(&mut self, scenario: &Scenario, ecn: bool) -> Receiver {
-        let clock = Clock::new(&self.kernel, scenario.hz, self.tick_phase_ns);
-        let mut receiver = Receiver::new(&self.kernel, &self.switches, clock, self.rtt_ns);
+        let clock = Clock::new(self.kernel, scenario.hz, self.tick_phase_ns);
+        let mut receiver = Receiver::new(self.kernel, &self.switches, clock, self.rtt_ns);
         if ecn {
             let needed = self.needs_ecn();
             receiver.use_ecn(needed.then(|| self.congestion_control(scenario)));
@@ -290,7 +293,7 @@ impl Flow {
         };
         Sender::new(
             cc,
-            &self.kernel,
+            self.kernel,
             &self.switches,
             limits,
             handshake,

@@ -45,10 +45,11 @@ impl Run {
 /// `--simulate NAME SECONDS`: prints the packets, and on standard error the hash of the run and
 /// what it took.
 fn simulate(name: &str, seconds: &str) -> Outcome<()> {
-    let memory_bytes = resident_bytes("VmRSS:")?;
     let found = cases::all().into_iter().find(|case| case.name == name);
     let mut scenario = found.ok_or("no such scenario")?.scenario;
     scenario.duration_ns = (seconds.parse::<f64>()? * 1e9) as u64;
+    // The memory of all cases together is not the scenario's.
+    let memory_bytes = resident_bytes("VmRSS:")?;
     let prepared = Prepared::new(scenario, &Snapshot::default())?;
     let clock = ThreadClock::current().ok_or("this thread has no clock")?;
     let before = clock.elapsed().unwrap_or_default();

@@ -150,6 +150,16 @@ impl Kernel {
         }
     }
 
+    /// The same, kept once for all flows.
+    pub const fn shared(profile: Profile) -> &'static Self {
+        match profile {
+            Profile::Linux6 => const { &Self::of(Profile::Linux6) },
+            Profile::Linux2_6_18 => const { &Self::of(Profile::Linux2_6_18) },
+            Profile::Linux2_6_25 => const { &Self::of(Profile::Linux2_6_25) },
+            Profile::Linux2_6_32 => const { &Self::of(Profile::Linux2_6_32) },
+        }
+    }
+
     /// Initial window, packets: RFC 6928 in Linux 6, RFC 3390 in Linux 2.6.
     pub const fn initial_cwnd(&self, mss_bytes: u32) -> u32 {
         match self.era {
