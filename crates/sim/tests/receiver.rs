@@ -6,6 +6,7 @@ use ackclock_sim::scenario::Profile;
 use ackclock_sim::tcp::profile::{Kernel, Reads, Switches};
 use ackclock_sim::tcp::{Ack, Clock, Range, Receiver};
 use common::MS;
+use proptest::prelude::*;
 
 const RTT: u64 = 100 * MS;
 /// Reads too rare to matter.
@@ -300,4 +301,55 @@ fn a_compressed_block_is_not_lost() {
     assert_eq!(script.receiver.poll_timeout(), u64::MAX);
     assert_eq!(script.segment(51), None);
     assert_eq!(script.wait_ms(), 1.1);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    /// Most segments come in order and take a shorter way. `handle_timeout` at a time at which no
+    /// timer is due changes nothing but that: the next segment takes the long way.
+    #[test]
+    fn the_short_way_is_the_long_way(
+        profile in prop_oneof![Just(Profile::Linux6), Just(Profile::Linux2_6_25)],
+        segments_per_ack in 1_u32..3,
+        at_once in any::<bool>(),
+        steps in proptest::collection::vec(
+            (prop_oneof![9 => 0_u64..30, 1 => 0_u64..60_000], 0_u32..60, 0_u32..8),
+            1..400,
+        ),
+    ) {
+        let kernel = Kernel::of(profile);
+        let switches = Switches {
+            segments_per_ack,
+            reads: if at_once { Reads::AtOnce } else { Reads::Bulk { segments: 7 } },
+            ..Switches::usual(profile)
+        };
+        let [mut short, mut long] = [(); 2].map(|()| {
+            Receiver::new(&kernel, &switches, Clock::new(&kernel, 1000, 300_000), RTT)
+        });
+        let (mut now_ns, mut highest) = (1000 * MS, 0);
+        for (gap_us, kind, push) in steps {
+            now_ns += gap_us * 1_000;
+            while short.poll_timeout() < now_ns {
+                let at_ns = short.poll_timeout();
+                prop_assert_eq!(short.handle_timeout(at_ns), long.handle_timeout(at_ns));
+            }
+            prop_assert_eq!(long.handle_timeout(now_ns.min(long.poll_timeout() - 1)), None);
+            let next = short.delivered();
+            let segment = match kind {
+                0 => highest + 2,
+                1 => next.saturating_sub(1),
+                2 => highest,
+                3 => highest + 1,
+                _ => next,
+            };
+            highest = highest.max(segment);
+            let (sent_ns, pushed) = (now_ns - RTT / 2, push == 0);
+            prop_assert_eq!(
+                short.handle_segment(now_ns, segment, sent_ns, pushed, false),
+                long.handle_segment(now_ns, segment, sent_ns, pushed, false)
+            );
+            prop_assert_eq!(short.poll_timeout(), long.poll_timeout());
+        }
+    }
 }
