@@ -1,6 +1,7 @@
 """Sweeps: the points, the table, what is kept, and the line that a mistake gets."""
 
 import json
+import math
 import os
 import pickle
 import re
@@ -67,6 +68,12 @@ def wrong(result):
 
 def listed(result):
     return [1]
+
+def of_axis(result):
+    return {"rtt_s": 1}
+
+def unnamed(result):
+    return {1: 1}
 """
 
 
@@ -251,6 +258,14 @@ def test_a_hypercube_runs(two, tmp_path):
     assert table["cubic:beta"].to_list() == [round(x, 3) for x in table["cubic:beta"]]
 
 
+def test_equal_points_of_a_hypercube_are_no_repeats(two, tmp_path):
+    of = {"rtt": ["10ms", "20ms"]}
+    plan = Sweep(two, of, metrics=Reducers.of(["utilisation"]), samples=6)
+    table = plan.run(plan.check(), cache=tmp_path)
+    assert len(table) == 6
+    assert [cell["utilisation"].n for cell in plan.cells(table)] == [1, 1]
+
+
 def test_values_of_a_range():
     def values(**fields):
         (axis,) = axes.read({"rtt": fields}, sampled=False)
@@ -290,6 +305,8 @@ MISTAKES = {
     "a module": ("mine.py:late", "yours:f", ["yours", "FILE.py:FUNCTION"]),
     "a function that fails": ("mine.py:late", "mine.py:wrong", ["line 11", "ZeroDivisionError"]),
     "a list from a function": ("mine.py:late", "mine.py:listed", ["listed", "return a number"]),
+    "a column of an axis": ("mine.py:late", "mine.py:of_axis", ["rtt_s is an axis, too"]),
+    "a column without a name": ("mine.py:late", "mine.py:unnamed", ["column 1", "text"]),
     "seeds": ("seeds = 3", "seeds = 0", ["seeds = 0", "1 to 1000"]),
     "seeds twice": ("seeds = 3", "seeds = [1, 1]", ["different seeds"]),
     "a key": ("seeds = 3", "sedes = 3", ['did you mean "seeds"?']),
@@ -301,7 +318,12 @@ MISTAKES = {
 
 
 #: What only a result can show.
-FOUND_LATE = ("a function that fails", "a list from a function")
+FOUND_LATE = (
+    "a function that fails",
+    "a list from a function",
+    "a column of an axis",
+    "a column without a name",
+)
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
@@ -352,6 +374,14 @@ def test_reducers_and_scenarios_travel(two, tmp_path):
     assert row["trace_hash"] == run(two).manifest["trace_hash"]
 
 
+def no_value(result):  # noqa: ARG001
+    return math.nan
+
+
+def at_codel(result):
+    return 1 if "codel" in str(result.resolved["bottleneck"]) else None
+
+
 def test_pictures(two, tmp_path):
     """Of each kind: heat maps with panels, lines, bars, dots of a hypercube."""
     four = ["10ms", "15ms", "20ms", "25ms"]
@@ -372,6 +402,18 @@ def test_pictures(two, tmp_path):
         labels = {each.get_ylabel() for each in drawn.axes} - {""}
         assert "utilisation" in labels
         assert "p99 sojourn (ms)" in labels
+    codel_only = {"bottleneck.queue": ["drop_tail", "codel"], "rtt": ["10ms", "20ms"]}
+    for of in (codel_only, {"bottleneck.queue": ["drop_tail", "codel"], name: ["cubic", "reno"]}):
+        plan = Sweep(two, of, metrics=Reducers.of([no_value, at_codel]))
+        drawn = sweep_plots.figure(plan, plan.run(plan.check(), cache=tmp_path))
+        (axes,) = drawn.axes  # none for a metric without a value
+        assert axes.get_ylabel() == "at codel"
+        for line in axes.get_lines():
+            assert len(line.get_xdata())
+        if of is not codel_only:
+            labels = [label.get_text() for label in axes.get_xticklabels()]
+            assert labels == ["drop_tail", "codel"]
+            assert all(0.5 < x < 1.5 for line in axes.get_lines() for x in line.get_xdata())
     starts = [f"{ms}ms" for ms in range(7)]
     for of, says in (
         ({"rtt": four, "bottleneck.buffer": buffers, "flow.1.start": starts}, "7 panels are more"),

@@ -220,6 +220,8 @@ class Reducers:
                 made = _call(name, function, result)
             columns = made if isinstance(made, Mapping) else {name: made}
             for column, value in columns.items():
+                if not isinstance(column, str):
+                    raise AckclockError(f"{name}: column {column!r:.40}: name it with text")
                 if column in row or column in OWN:
                     raise AckclockError(f"{name}: column {column} is there already; rename it")
                 row[column] = _plain(name, column, value)

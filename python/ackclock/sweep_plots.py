@@ -73,7 +73,7 @@ def figure(sweep: Sweep, table: pl.DataFrame) -> Figure:
     each point. Raises `AckclockError` as `layout` does, or if no metric is a number.
     """
     shown, others = layout(sweep)
-    metrics = measured(table)
+    metrics = [metric for metric in measured(table) if table[metric].count()]
     if not metrics:
         raise AckclockError("--plot: nothing to draw: no metric is a number")
     parts = _parts(table, others)
@@ -178,19 +178,21 @@ def _lines(panel: Axes, axis: Axis, parts: Sequence[_Part], metric: str) -> None
         groups = list(part.group_by(axis.column, maintain_order=True))
         if axis.numeric:
             groups.sort(key=lambda group: float(group[0][0]))
-        known = [(value, estimate(rows, metric)) for (value,), rows in groups]
-        points = [(value, each) for value, each in known if each is not None]
-        estimates = [_scaled(each, scale) for _, each in points]
+        values = [value for (value,), _ in groups]
+        found = [estimate(rows, metric) for _, rows in groups]
+        known = [index for index, each in enumerate(found) if each is not None]
+        estimates = [_scaled(each, scale) for each in found if each is not None]
         colour = style.FLOWS[number % len(style.FLOWS)]
         if (name := label.rpartition("= ")[2]) in style.ALGORITHMS:
             colour = style.of(name).colour
-        values = [value for value, _ in points]
+        if not known:
+            continue
         if axis.numeric:
-            x = [value * _scale(axis)[0] for value in values]
+            x = [values[index] * _scale(axis)[0] for index in known]
             plot.estimates(panel, x, estimates, color=colour, label=label, marker="o", markersize=3)
         else:
             shift = (number - (len(parts) - 1) / 2) * 0.8 / len(parts)
-            at = [index + shift for index in range(len(values))]
+            at = [index + shift for index in known]
             plot.error_bars(panel, at, estimates, color=colour, label=label, fmt="o")
             panel.set_xticks(range(len(values)), values)
     if axis.numeric:

@@ -250,7 +250,8 @@ class Sweep:
         """Of each point the axes, an `Estimate` over seeds of each metric, and the verdict."""
         names = [axis.column for axis in self.axes]
         metrics = measured(table)
-        for _, rows in table.group_by(names, maintain_order=True):
+        for _, runs in table.group_by(names, maintain_order=True):
+            rows = runs.unique("seed", maintain_order=True)  # points of a hypercube may be equal
             cell: dict[str, Any] = {name: rows[name][0] for name in names}
             cell |= {metric: estimate(rows, metric) for metric in metrics}
             if self.decision is not None:
@@ -273,7 +274,10 @@ def _rows(
     if on_runs is not None:
         on_runs(len(missing), len(first) - len(missing))
 
+    runs.check_columns(*rows.values())
+
     def done(index: int, row: Row) -> None:
+        runs.check_columns(row)
         rows[missing[index]] = row
         if store is not None:
             store.add(missing[index], row)
@@ -403,6 +407,12 @@ class Runs(Sequence[Scenario]):
             self._last = point, self._at(point)
         return self._last[1].replace(seed=seed)
 
+    def check_columns(self, *rows: Row) -> None:
+        """Raises `AckclockError` if a function made a column that an axis has."""
+        for column in (axis.column for axis in self._of[1]):
+            if any(column in row for row in rows):
+                raise AckclockError(f"metrics: column {column} is an axis, too; rename it")
+
     def chosen(self, numbers: Sequence[int]) -> "Runs":
         """Only the runs of these numbers."""
         some = Runs(*self._of, [self.pairs[number] for number in numbers])
@@ -451,5 +461,5 @@ def _seeds(seeds: Any) -> list[int]:
             f"at most {MOST_SEEDS}"
         )
     for seed in listed:
-        _check_whole("seeds", seed, 0, 2**63)
+        _check_whole("seeds", seed, 0, 2**63 - 1)
     return listed
