@@ -37,7 +37,7 @@ build: tools $(CORE) ## Everything that `$(BIN)/ackclock` needs, inside this dir
 	@if scripts/require.sh --check clang libelf; then $(MAKE) --no-print-directory --silent $(KERNEL); \
 	else $(MAKE) --no-print-directory --question $(KERNEL) || rm -f $(KERNEL); fi
 
-test: build ## Every test: Rust, C layout, BPF builds, Python; skipped ones at the end
+test: build $(VENV)/ray ## Every test: Rust, C layout, BPF builds, Python; skipped ones at the end
 	@RUST="$(or $(RUST),$(CRATES))" PYTHON="$(PYTHON)" scripts/test.sh
 
 test-fresh: ## `make demo` and `make test` in new Debian systems of many kinds (root); FRESH="root user"
@@ -116,6 +116,9 @@ lock: build ## Pin the Python packages anew, from pyproject.toml
 	$(BIN)/uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 \
 		--generate-hashes --no-emit-index-url --no-emit-find-links --no-annotate --no-header \
 		--upgrade -q -o requirements.lock
+	$(BIN)/uv pip compile pyproject.toml --extra ray -c requirements.lock --universal \
+		--python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links \
+		--no-annotate --no-header --upgrade -q -o requirements-ray.lock
 
 clean: ## Remove all that was built, installed here or kept
 	rm -rf target out .ackclock $(VENV) $(CORE) $(KERNEL)
@@ -126,6 +129,13 @@ $(VENV)/installed: requirements.lock | tools
 	@$$(scripts/require.sh --python) -m venv --clear $(VENV)
 	@$(BIN)/pip install -q --disable-pip-version-check --require-hashes -r requirements.lock
 	@touch $@
+
+# Only for its tests: 80 MB, and its makers do not build it for every system.
+$(VENV)/ray: requirements-ray.lock $(VENV)/installed
+	@echo "installing Ray into $(VENV): half a minute"
+	@if $(BIN)/pip install -q --disable-pip-version-check --require-hashes \
+		-r requirements-ray.lock >$(VENV)/ray.log 2>&1; then touch $@; \
+	else echo "Ray cannot be installed here ($(VENV)/ray.log): its tests are skipped"; fi
 
 $(CORE): $(VENV)/installed $(CORE_SOURCES) pyproject.toml
 	@echo "building the simulator: 1 or 2 minutes the first time"

@@ -41,7 +41,7 @@ def scenario(tmp_path):
 )
 def test_a_command_imports_what_it_needs(scenario, command, needs):
     """Each of these packages takes 0.1 s or more of processor time to import."""
-    slow = {"polars", "numpy", "matplotlib"}
+    slow = {"polars", "numpy", "matplotlib", "ray"}
     code = f"""
 import sys
 from ackclock.cli import main

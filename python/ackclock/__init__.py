@@ -21,7 +21,7 @@ Run it:
 - `run`: one scenario, in the simulator.
 - `sweep`: a scenario over a grid or a Latin hypercube of its fields, as one table.
 - `run_all`: any list of scenarios. Both run on all cores and keep what is finished.
-- `Local`: how many cores they take.
+- `Local`: how many cores they take; `Ray`: a cluster that they run on.
 - `kernel`: `kernel.run` runs a scenario on this machine's TCP stack.
 - `compare`: `compare.compare` runs it on both, side by side.
 
@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from ackclock.errors import AckclockError
     from ackclock.executors import Local
     from ackclock.many import run_all
+    from ackclock.on_ray import Ray
     from ackclock.runs import Result, run
     from ackclock.scenario import Bottleneck, Flow, Scenario, Session
     from ackclock.sweeps import sweep
@@ -67,6 +68,7 @@ _HOME = {
     "Flow": "scenario",
     "Local": "executors",
     "Measure": "claims",
+    "Ray": "on_ray",
     "Result": "runs",
     "Scenario": "scenario",
     "Session": "scenario",
@@ -83,6 +85,7 @@ __all__ = [
     "Flow",
     "Local",
     "Measure",
+    "Ray",
     "Result",
     "Scenario",
     "Session",

@@ -1,4 +1,6 @@
 from _typeshed import SupportsGetItem
+from os import PathLike
+from pathlib import Path
 from typing import Any, SupportsIndex, final
 
 __all__ = ["Prepared", "Snapshot", "algorithms", "canonical", "configure", "engine_version", "run_many", "scenario_schema", "skeleton", "tables", "trace_mean_bps", "validate"]
@@ -32,9 +34,21 @@ class Snapshot:
 
         Raises AckclockError.
         """
+    def files(self, /) -> dict[Path, tuple[str, list[tuple[Path, bytes]]]]:
+        """
+        The users' C files that it compiled: each path that leads to one → its fingerprint, and
+        path and text of the file and of all that it includes.
+        """
     def prepare(self, /, json: str) -> Prepared:
         """
         Checks a scenario (canonical JSON) and takes the code of its algorithms.
+
+        Raises AckclockError.
+        """
+    def take(self, /, path: str | PathLike[str], at: str | PathLike[str]) -> str:
+        """
+        Compiles the copy `at` of another machine's C file, and takes it for what specs call
+        `path`. Returns its fingerprint.
 
         Raises AckclockError.
         """

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from ackclock import Result, report
+    from ackclock.executors import Executor
 
 app = typer.Typer(
     help="Test TCP congestion control: in a simulator, and in the Linux kernel.",
@@ -91,6 +92,28 @@ Jobs = Annotated[
     int,
     typer.Option("-j", "--jobs", min=0, help="Run this many simulations at a time (0: all cores)."),
 ]
+
+OnRay = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ADDRESS", help="Run on this Ray cluster, HOST:PORT or auto (docs/cluster.md)."
+    ),
+]
+
+
+def executor(jobs: int, on_ray: str | None) -> "Executor":
+    """Where the runs of a command are executed. Raises `AckclockError`."""
+    if on_ray is None:
+        from ackclock.executors import Local  # noqa: PLC0415 (slow to import)
+
+        return Local(jobs)
+    if jobs:
+        raise AckclockError(
+            f"--jobs {jobs}: not with --on-ray, which takes all CPUs of the cluster"
+        )
+    from ackclock.on_ray import Ray  # noqa: PLC0415 (slow to import)
+
+    return Ray(on_ray)
 
 
 UntilDecided = Annotated[

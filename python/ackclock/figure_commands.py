@@ -14,11 +14,13 @@ from ackclock.console import (
     Host,
     Jobs,
     Most,
+    OnRay,
     Output,
     UntilDecided,
     app,
     complete_figure,
     err,
+    executor,
     in_words,
     most_seeds,
     one_line_errors,
@@ -62,6 +64,7 @@ def reproduce_command(
     on: Annotated[
         Host, typer.Option(help="Run in the simulator, or also on this machine's TCP stack (root).")
     ] = Host.SIM,
+    on_ray: OnRay = None,
 ) -> None:
     """Repeat figures of the papers; write tables, verdicts and a page.
 
@@ -80,12 +83,15 @@ def reproduce_command(
     repeated one costs nothing. With --on kernel the figures that one machine can carry run in real
     time: 5 runs a point and one run at a time, unless --seeds and --jobs say otherwise.
     """
-    from ackclock import Local, reproduce  # noqa: PLC0415 (slow to import)
+    from ackclock import reproduce  # noqa: PLC0415 (slow to import)
 
     started_s = time.monotonic()
     with one_line_errors(RESUMES):
         if quick and on is Host.KERNEL:
             raise AckclockError("--quick: not with --on kernel; write --seeds 1 instead")
+        if on_ray and on is Host.KERNEL:
+            raise AckclockError("--on-ray: not with --on kernel, which runs on this machine only")
+        where = executor(jobs, on_ray)
         chosen = dict(pair for figure in figures for pair in papers.load(figure))
         path = output or Path("out") / _file_name(figures[0], on)
         command = f"ackclock reproduce {shlex.join(figures)}"
@@ -101,7 +107,7 @@ def reproduce_command(
                     list(chosen.items()),
                     seeds=seeds,
                     quick=quick,
-                    executor=Local(jobs),
+                    executor=where,
                     progress=progress,
                     on_runs=say_runs,
                 )
@@ -179,6 +185,7 @@ def claims_command(
     until_decided: UntilDecided = False,
     most: Most = None,
     jobs: Jobs = 0,
+    on_ray: OnRay = None,
 ) -> None:
     """Print what the papers claim, what we measured, and the verdict.
 
@@ -194,16 +201,17 @@ def claims_command(
     claims.parquet and claims.md. Runs that `ackclock reproduce` has kept are not run again.
     docs/sweep.md says by which rule --until-decided adds seeds.
     """
-    from ackclock import Local, reproduce  # noqa: PLC0415 (slow to import)
+    from ackclock import reproduce  # noqa: PLC0415 (slow to import)
 
     with one_line_errors(RESUMES):
+        where = executor(jobs, on_ray)
         most = most_seeds(until_decided, most)
         if quick and most is not None:
             raise AckclockError("--quick and --until-decided: give one of the two")
         chosen = dict(pair for figure in figures or ["all"] for pair in papers.load(figure))
         with nullcontext() if output is None else Directory(output) as directory:
             with progress_bar("simulating") as progress:
-                how: Any = {"executor": Local(jobs), "progress": progress, "on_runs": say_runs}
+                how: Any = {"executor": where, "progress": progress, "on_runs": say_runs}
                 if most is None:
                     reproduced = reproduce.reproduce(list(chosen.items()), quick=quick, **how)
                 else:
@@ -221,6 +229,7 @@ def report_command(
     output: Output = None,
     quick: Quick = False,
     jobs: Jobs = 0,
+    on_ray: OnRay = None,
 ) -> None:
     """Write a site of all papers: figures, claims, verdicts and data.
 
@@ -231,17 +240,18 @@ def report_command(
     It has one page for each paper (default directory: out/report). It is `ackclock reproduce all`
     without tables on the screen, and with each figure as PDF, too.
     """
-    from ackclock import Local, reproduce  # noqa: PLC0415 (slow to import)
+    from ackclock import reproduce  # noqa: PLC0415 (slow to import)
 
     started_s = time.monotonic()
     with one_line_errors(RESUMES):
+        where = executor(jobs, on_ray)
         path = output or Path("out/report")
         with Directory(path) as directory:
             with progress_bar("simulating") as progress:
                 reproduced = reproduce.reproduce(
                     papers.load("all"),
                     quick=quick,
-                    executor=Local(jobs),
+                    executor=where,
                     progress=progress,
                     on_runs=say_runs,
                 )

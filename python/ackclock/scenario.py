@@ -197,8 +197,18 @@ class Scenario(ScenarioKeys):
 
         Raises `AckclockError` that names table, key, value and fix.
         """
-        self._configured(snapshot.current())
+        self.read_files()
         self.resolve()
+
+    def read_files(self) -> None:
+        """Has `snapshot` read the C files and the traces that it names.
+
+        Raises `AckclockError`, as `check` does.
+        """
+        self._configured(snapshot.current())
+        for name, link in self._links().items():
+            if link.trace is not None:
+                self._trace(name, link.trace)
 
     def prepare(self) -> _core.Prepared:
         """The scenario as the simulator takes it, with the compiled code of its algorithms.

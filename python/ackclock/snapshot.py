@@ -7,13 +7,17 @@ its manifest and the run itself come from that one reading, whatever happens to 
 import functools
 import hashlib
 import json
+import socket
+import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ackclock import _core
+from ackclock.errors import AckclockError
 from ackclock.kernel_part import kernel_part
 
 #: Spec → name, source, spec, values and fingerprint of the code that ran.
@@ -27,7 +31,7 @@ LEAST_BPS, MOST_BPS = 1_000, 1_000_000_000_000
 _RECORDERS = ("runs.py", "tables.py")
 
 
-class _Held:
+class Held:
     """What was read: by the simulator's part and by the kernel's, each for itself."""
 
     def __init__(self) -> None:
@@ -39,25 +43,62 @@ class _Held:
         return kernel_part().Snapshot()
 
 
-_held: ContextVar[_Held | None] = ContextVar("held", default=None)
+_held: ContextVar[Held | None] = ContextVar("held", default=None)
 
 
 @contextmanager
-def held() -> Iterator[None]:
-    """Within it, and within what it calls, each C file is read once."""
-    if _held.get() is not None:
+def held(known: Held | None = None) -> Iterator[None]:
+    """Within it, and within what it calls, each C file is read once: never, if it is `known`."""
+    if _held.get() is not None and known is None:
         yield
         return
-    token = _held.set(_Held())
+    token = _held.set(known or Held())
     try:
         yield
     finally:
         _held.reset(token)
 
 
+@dataclass(frozen=True)
+class Seen:
+    """The files that a snapshot has read, for another machine."""
+
+    #: Path of a C file → its fingerprint, and path and text of it and of what it includes.
+    files: Mapping[Path, tuple[str, list[tuple[Path, bytes]]]]
+    #: Path of a link's trace → its times, ms.
+    traces: Mapping[str, list[int]]
+
+
+def seen() -> Seen:
+    """What is held has read so far."""
+    known = _held.get() or Held()
+    return Seen(known.core.files(), known.traces)
+
+
+def given(seen: Seen) -> Held:
+    """A snapshot of what another machine has seen; `held` takes it.
+
+    Raises `AckclockError` if a C file does not become the same code here.
+    """
+    known = Held()
+    known.traces.update(seen.traces)
+    with tempfile.TemporaryDirectory(prefix="ackclock-") as root:
+        for path, (fingerprint, sources) in seen.files.items():
+            copies = [Path(root) / str(each).lstrip("/") for each, _ in sources]
+            for copy, (_, text) in zip(copies, sources, strict=True):
+                copy.parent.mkdir(parents=True, exist_ok=True)
+                copy.write_bytes(text)
+            if known.core.take(path, copies[0]) != fingerprint:
+                raise AckclockError(
+                    f"{path}: {socket.gethostname()} has another C compiler, or other C headers, "
+                    "than the machine that sent the file; install the same, or set CC to it"
+                )
+    return known
+
+
 def current() -> _core.Snapshot:
     """The snapshot that is held, or a new one."""
-    return (_held.get() or _Held()).core
+    return (_held.get() or Held()).core
 
 
 def trace(path: str) -> list[int]:
@@ -65,7 +106,7 @@ def trace(path: str) -> list[int]:
 
     Raises `ValueError` that names line and fix.
     """
-    traces = (_held.get() or _Held()).traces
+    traces = (_held.get() or Held()).traces
     if path not in traces:
         traces[path] = _read_trace(path)
     return traces[path]
@@ -108,7 +149,7 @@ def _read_trace(path: str) -> list[int]:
 
 def of_kernel() -> Any:
     """The kernel part's own; raises `AckclockError` where that part is not built."""
-    return (_held.get() or _Held()).kernel
+    return (_held.get() or Held()).kernel
 
 
 def key_of(resolved: str, algorithms: Algorithms, version: str | None = None) -> str:

@@ -12,9 +12,11 @@ from ackclock.commands import PANEL
 from ackclock.console import (
     Jobs,
     Most,
+    OnRay,
     Output,
     UntilDecided,
     app,
+    executor,
     most_seeds,
     new_table,
     one_line_errors,
@@ -49,6 +51,7 @@ def sweep_command(
     until_decided: UntilDecided = False,
     most: Most = None,
     jobs: Jobs = 0,
+    on_ray: OnRay = None,
 ) -> None:
     """Run a scenario over a grid or a Latin hypercube of its fields.
 
@@ -64,10 +67,10 @@ def sweep_command(
     sweep.parquet with one row per run, the sweep file, and with --plot sweep.png, .svg and .pdf.
     The row of each finished run is kept in .ackclock, so an interrupted command resumes.
     """
-    from ackclock import Local  # noqa: PLC0415 (slow to import)
-    from ackclock.sweeps import Sweep  # noqa: PLC0415
+    from ackclock.sweeps import Sweep  # noqa: PLC0415 (slow to import)
 
     with one_line_errors("the runs that finished are kept; the same command resumes"):
+        where = executor(jobs, on_ray)
         sweep = Sweep.from_toml(file, most=most_seeds(until_decided, most))
         if plot:
             from ackclock import sweep_plots  # noqa: PLC0415 (slow to import)
@@ -78,7 +81,7 @@ def sweep_command(
             with progress_bar("checking") as checking:
                 runs = sweep.check(checking)
             with progress_bar(file.stem) as progress:
-                table = sweep.run(runs, executor=Local(jobs), progress=progress, on_runs=say_runs)
+                table = sweep.run(runs, executor=where, progress=progress, on_runs=say_runs)
             directory.fill(lambda partial: _write(sweep, table, file, partial, plot))
         if as_json:
             _print_json(sweep, table)

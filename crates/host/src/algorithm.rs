@@ -123,7 +123,7 @@ impl Algorithm {
     /// It cannot be read or compiled, breaks a rule of restricted C, or declares
     /// no usable algorithm.
     pub fn compile(path: &Path) -> Result<Algorithm, AlgorithmError> {
-        compile::compile(path)
+        compile::compile(path, path)
     }
 
     /// An algorithm with its parameters set, from `NAME_OR_PATH[@preset][:k=v,…]`.

@@ -24,11 +24,12 @@ use crate::{Algorithm, AlgorithmError};
 /// What was compiled in this process, by file and `$CC`.
 type Compiled = HashMap<(PathBuf, String), Algorithm>;
 
-/// Compiles `path`, unless this process did so and no source of it changed since.
-pub(crate) fn compile(path: &Path) -> Result<Algorithm, AlgorithmError> {
+/// Compiles the file at `at`, unless this process did so and no source of it changed since.
+/// Errors call it `path`.
+pub(crate) fn compile(path: &Path, at: &Path) -> Result<Algorithm, AlgorithmError> {
     static COMPILED: Mutex<Option<Compiled>> = Mutex::new(None);
 
-    let job = Job { path };
+    let job = Job { path, at };
     let source = job.read()?;
     let key = (source.path.clone(), compiler::chosen());
     // Held while compiling, so that threads that want the same file compile it once.
@@ -51,22 +52,25 @@ pub(crate) fn compile(path: &Path) -> Result<Algorithm, AlgorithmError> {
 }
 
 struct Job<'a> {
+    /// What the user calls the file.
     path: &'a Path,
+    /// Where it is.
+    at: &'a Path,
 }
 
 impl Job<'_> {
     /// The text of the file, if it is one.
     fn read(&self) -> Result<Source, AlgorithmError> {
-        let metadata = fs::metadata(self.path).map_err(|error| self.unreadable(&error))?;
+        let metadata = fs::metadata(self.at).map_err(|error| self.unreadable(&error))?;
         let is_c = self
-            .path
+            .at
             .extension()
             .is_some_and(|extension| extension == "c");
         if !is_c || !metadata.is_file() {
             return Err(AlgorithmError::NotC { path: self.name() });
         }
         // Absolute, so that its first letter means nothing to a compiler.
-        let path = std::path::absolute(self.path).map_err(|error| self.unreadable(&error))?;
+        let path = std::path::absolute(self.at).map_err(|error| self.unreadable(&error))?;
         let source = source::read(&path).map_err(|error| self.unreadable(&error))?;
         if source.text.contains(&0) {
             return Err(AlgorithmError::Unreadable {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::{absolute, Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use crate::{Algorithm, AlgorithmError, Configured};
+use crate::{compile, Algorithm, AlgorithmError, Configured};
 
 /// The algorithms of one command. It reads and compiles each C file once: what happens to the
 /// file after that changes nothing.
@@ -16,7 +16,7 @@ pub struct Snapshot {
 #[derive(Debug, Default)]
 struct Known {
     specs: HashMap<String, Configured>,
-    /// By the path as it was written, made absolute, and by the file's own.
+    /// By the path as it was written, by that made absolute, and by the file's own.
     files: HashMap<PathBuf, Algorithm>,
 }
 
@@ -35,11 +35,28 @@ impl Snapshot {
         known.specs.insert(spec.into(), configured.clone());
         Ok(configured)
     }
+
+    /// The users' files that it compiled, by each path that leads to one.
+    pub fn files(&self) -> HashMap<PathBuf, Algorithm> {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        known.files.clone()
+    }
+
+    /// Compiles the copy `at` of another machine's file, and takes it for what specs call `path`.
+    ///
+    /// # Errors
+    /// As [`Algorithm::compile`].
+    pub fn take(&self, path: &Path, at: &Path) -> Result<Algorithm, AlgorithmError> {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let algorithm = compile::compile(path, at)?;
+        known.files.insert(path.into(), algorithm.clone());
+        Ok(algorithm)
+    }
 }
 
 impl Known {
     fn compile(&mut self, path: &Path) -> Result<Algorithm, AlgorithmError> {
-        let names = [absolute(path), path.canonicalize()];
+        let names = [Ok(path.into()), absolute(path), path.canonicalize()];
         let names: Vec<_> = names.into_iter().flatten().collect();
         let seen = names.iter().find_map(|name| self.files.get(name)).cloned();
         let algorithm = seen.map_or_else(|| Algorithm::compile(path), Ok)?;

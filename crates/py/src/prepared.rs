@@ -1,7 +1,11 @@
 //! Scenarios with the code that will run them.
 
+use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 
+use ackclock_host::Algorithm;
+use ackclock_py_tables::fingerprint;
 use ackclock_sim::Scenario;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
@@ -43,6 +47,31 @@ impl Snapshot {
         // A user's file is compiled here: let Python's other threads go on.
         let configured = py.detach(|| self.0.configure(spec)).map_err(refuse)?;
         describe_configured(py, &configured)
+    }
+
+    /// The users' C files that it compiled: each path that leads to one → its fingerprint, and
+    /// path and text of the file and of all that it includes.
+    fn files(&self) -> BTreeMap<PathBuf, (String, Vec<(PathBuf, Vec<u8>)>)> {
+        let of = |algorithm: &Algorithm| {
+            let sources = algorithm.sources().iter();
+            let files = sources.map(|source| (source.path.clone(), source.text.clone()));
+            (fingerprint(algorithm), files.collect())
+        };
+        let files = self.0.files();
+        files
+            .iter()
+            .map(|(path, each)| (path.clone(), of(each)))
+            .collect()
+    }
+
+    /// Compiles the copy `at` of another machine's C file, and takes it for what specs call
+    /// `path`. Returns its fingerprint.
+    ///
+    /// Raises AckclockError.
+    #[expect(clippy::needless_pass_by_value)] // Python's
+    fn take(&self, py: Python<'_>, path: PathBuf, at: PathBuf) -> PyResult<String> {
+        let algorithm = py.detach(|| self.0.take(&path, &at)).map_err(refuse)?;
+        Ok(fingerprint(&algorithm))
     }
 
     /// Checks a scenario (canonical JSON) and takes the code of its algorithms.

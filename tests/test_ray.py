@@ -1,0 +1,266 @@
+"""Runs on a Ray cluster of two nodes, which these tests start on loopback and stop."""
+
+import os
+import pickle
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import ackclock
+from ackclock import AckclockError, Local, Ray, Result, on_ray, snapshot
+from ackclock.many import fill
+from ackclock.sweeps import Sweep
+from conftest import ACKCLOCK
+
+pytest.importorskip("ray", reason="ray is not installed; `make test` installs it where it can")
+
+#: Of each node. Ray takes 127.0.0.1 for a mistake, but not its neighbours.
+NODE = {"num_cpus": 1, "object_store_memory": 80 << 20, "include_dashboard": False}
+#: Nothing goes to Ray's makers; workers get their share of a busy machine.
+SETTINGS = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_worker_niceness": "0"}
+SCENARIO = """
+duration = "4s"
+rtt = "20ms"
+[bottleneck]
+trace = "rate.trace"
+buffer = "64packets"
+[[flow]]
+algorithm = "own/mine.c:beta=0.6"
+[[flow]]
+algorithm = "reno"
+start_spread = "1s"
+"""
+SWEEP = """
+scenario = "two.toml"
+seeds = 30
+metrics = ["utilisation", "share_1", "mine.py:late"]
+[axes]
+rtt = { from = "5ms", to = "30ms", points = 20 }
+"""
+MINE = """
+from ackclock import metrics
+
+def late(result):
+    return metrics.utilisation(result, 1)
+
+def wrong(result):
+    return 1 / 0
+"""
+RUNS = 600
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    from ray.cluster_utils import Cluster  # noqa: PLC0415 (not before the skip)
+
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in SETTINGS.items():
+            patch.setenv(name, value)
+        cluster = Cluster(True, head_node_args=NODE | {"node_ip_address": "127.0.0.2"})
+        cluster.add_node(**NODE, node_ip_address="127.0.0.3")
+        yield cluster
+        cluster.shutdown()
+
+
+@pytest.fixture
+def sweep(tmp_path, monkeypatch):
+    """A sweep with files of all kinds: a C file with a header of its own, a trace, Python."""
+    monkeypatch.chdir(tmp_path)
+    own = tmp_path / "own"
+    own.mkdir()
+    subprocess.run([ACKCLOCK, "new", "mine"], cwd=own, check=True, capture_output=True)
+    text = (own / "mine.c").read_text()
+    (own / "mine.c").write_text('#include "mine.h"\n' + text)
+    (own / "mine.h").write_text("/* beside the file */\n")
+    (tmp_path / "rate.trace").write_text("0\n1\n1\n2\n5\n")
+    for name, text in (("two.toml", SCENARIO), ("sweep.toml", SWEEP), ("mine.py", MINE)):
+        (tmp_path / name).write_text(text)
+    return Sweep.from_toml("sweep.toml")
+
+
+def run(sweep, executor, **options):
+    """The table, and how many runs were to do and were kept."""
+    heard = []
+    with snapshot.held():
+        table = sweep.run(
+            sweep.check(), executor=executor, on_runs=lambda *n: heard.append(n), **options
+        )
+    return table, heard[0]
+
+
+def test_the_table_is_that_of_a_local_sweep(cluster, sweep, tmp_path):
+    """The files are gone before the first chunk travels: the workers cannot have read them."""
+    local, _ = run(sweep, Local(), cache=None)
+    assert local["trace_hash"].n_unique() == RUNS
+    with snapshot.held():
+        runs = sweep.check()
+        shutil.rmtree(tmp_path / "own")
+        for name in ("rate.trace", "mine.py"):
+            (tmp_path / name).unlink()
+        far = sweep.run(runs, executor=Ray(cluster.address), cache=None)
+    assert far.equals(local)
+
+
+@pytest.mark.parametrize("begins", ["here", "on the cluster"])
+def test_what_begins_here_ends_there(cluster, sweep, tmp_path, begins):
+    def stop(fraction):
+        if fraction > 0.4:
+            raise KeyboardInterrupt
+
+    ends = [Local(), Ray(cluster.address)]
+    first, second = ends if begins == "here" else ends[::-1]
+    cache = tmp_path / "kept"
+    with pytest.raises(KeyboardInterrupt):
+        run(sweep, first, cache=cache, progress=stop)
+    table, (todo, kept) = run(sweep, second, cache=cache)
+    assert todo + kept == RUNS
+    assert kept > 0.3 * RUNS
+    assert todo > 0
+    assert table.equals(run(sweep, Local(), cache=None)[0])
+
+
+def workers(node):
+    """The processes of a node that run chunks."""
+    raylets = {process.process.pid for process in node.all_processes["raylet"]}
+    found = []
+    for path in Path("/proc").glob("[0-9]*"):
+        try:
+            title = (path / "cmdline").read_bytes()
+            parent = int((path / "stat").read_text().rpartition(")")[2].split()[1])
+        except OSError:
+            continue
+        if parent in raylets and title.startswith(b"ray::chunk"):
+            found.append(int(path.name))
+    return found
+
+
+def test_killed_workers_and_nodes_lose_nothing(cluster, sweep):
+    with snapshot.held():
+        runs = sweep.check()
+        rows = {}
+        Local().run(runs, sweep.metrics, rows.__setitem__)
+        killed, came = [], []
+
+        def kill(fraction):
+            head, node = cluster.head_node, [*cluster.worker_nodes][-1]
+            if fraction > 0.1 and not killed:
+                killed.extend(workers(head) + workers(node))
+                for pid in killed:
+                    os.kill(pid, signal.SIGKILL)
+            if fraction > 0.4 and len(killed) < 3:
+                killed.extend([node, node, node])
+                cluster.remove_node(node, allow_graceful=False)
+                cluster.add_node(**NODE, node_ip_address="127.0.0.4")
+
+        Ray(cluster.address).run(runs, sweep.metrics, lambda at, row: came.append((at, row)), kill)
+    assert isinstance(killed[0], int)
+    assert not isinstance(killed[-1], int)
+    assert sorted(at for at, _ in came) == list(range(RUNS))
+    assert dict(came) == rows
+
+
+def test_whole_results_return(cluster, small, tmp_path):
+    """As of `ackclock reproduce`: under the same keys, and the same but for the time they took."""
+    scenarios = [small.replace(seed=seed) for seed in range(1, 4)]
+    fill(scenarios, cache=tmp_path, executor=Ray(cluster.address))
+    for scenario in scenarios:
+        here = Result.load(ackclock.run(scenario).save(tmp_path / f"seed{scenario.seed}"))
+        far = Result.load(tmp_path / scenario.key())
+        assert far.samples.equals(here.samples)
+        assert far.manifest | {"wall_time_s": 0} == here.manifest | {"wall_time_s": 0}
+
+
+def test_the_command(cluster, sweep, ackclock, tmp_path):
+    done = ackclock("sweep", "sweep.toml", "--on-ray", cluster.address, "--json")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.splitlines()[0] == f"{RUNS} runs to simulate"
+    table = pl.read_parquet(tmp_path / "out" / "sweep" / "sweep.parquet")
+    here, (todo, _) = run(sweep, Local())
+    assert todo == 0
+    assert table.equals(here)
+
+
+def test_an_interrupt_ends_the_command(cluster, sweep, tmp_path):  # noqa: ARG001
+    child = subprocess.Popen(
+        [ACKCLOCK, "sweep", "sweep.toml", "--on-ray", cluster.address],
+        cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    end_s = time.monotonic() + 60
+    while not list(tmp_path.glob(".ackclock/rows/*/*")) and time.monotonic() < end_s:
+        time.sleep(0.02)
+    child.send_signal(signal.SIGINT)
+    stdout, stderr = child.communicate(timeout=30)
+    assert child.returncode == 130
+    assert stderr.splitlines()[-1].endswith("the same command resumes")
+    assert stdout == ""
+    assert not (tmp_path / "out").exists()
+    end_s = time.monotonic() + 30
+    while workers(cluster.head_node) and time.monotonic() < end_s:
+        time.sleep(0.1)
+    assert workers(cluster.head_node) == []
+
+
+def test_figures_of_papers(cluster, ackclock):
+    options = ["cubicfc/fig5", "--quick", "-o", "out/one"]
+    done = ackclock("claims", *options, "--on-ray", cluster.address)
+    assert done.returncode == 0, done.stderr
+    again = ackclock("claims", *options)
+    assert "runs to simulate" not in again.stderr
+    assert again.stdout == done.stdout
+
+
+def test_another_version_is_refused(cluster, small, monkeypatch):
+    monkeypatch.setattr(on_ray, "version", lambda: "ackclock 0.0.1+other")
+    with pytest.raises(AckclockError, match=r"worker .* has ackclock .* and this machine ackclock 0"
+                                            r"\.0\.1\+other; install the same"):  # fmt: skip
+        Ray(cluster.address).run([small], len, print)
+
+
+def test_a_worker_without_ackclock_is_refused(tmp_path):
+    import ray  # noqa: PLC0415
+
+    (tmp_path / "task").write_bytes(ray.cloudpickle.dumps(on_ray._task()))
+    program = (
+        "import sys, pickle; sys.modules['ackclock'] = None; "
+        "task = pickle.load(open('task', 'rb')); print(task('ackclock 1', '', b'', b''))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True,
+                          text=True, check=True)  # fmt: skip
+    assert "has no ackclock" in done.stdout
+    assert "this machine ackclock 1; install the same" in done.stdout
+
+
+def test_another_compiler_is_refused(sweep):
+    with snapshot.held():
+        sweep.check()
+        seen = pickle.loads(pickle.dumps(snapshot.seen()))  # noqa: S301 (our own)
+    snapshot.given(seen)
+    other = {path: ("0" * 16, sources) for path, (_, sources) in seen.files.items()}
+    with pytest.raises(AckclockError, match=r"own/mine\.c: .* has another C compiler"):
+        snapshot.given(snapshot.Seen(other, seen.traces))
+
+
+def test_a_mistake_is_one_line(cluster, sweep, ackclock, tmp_path, monkeypatch):  # noqa: ARG001
+    (tmp_path / "sweep.toml").write_text(SWEEP.replace("py:late", "py:wrong"))
+    for address, options, says in (
+        (cluster.address, [], "metrics: wrong: "),
+        ("127.0.0.1:1", [], "no Ray cluster answers there"),
+        ("here", [], "write HOST:PORT"),
+        (cluster.address, ["--jobs", 2], "--jobs 2: not with --on-ray"),
+    ):
+        done = ackclock("sweep", "sweep.toml", "--on-ray", address, *options)
+        assert done.returncode == 1
+        assert says in done.stderr.splitlines()[-1]
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(AckclockError, match=r'not installed; type: .* -m pip install "ray>='):
+        Ray("127.0.0.2:6379")
+
+
+def test_nothing_to_do_needs_no_cluster():
+    Ray("127.0.0.1:1").run([], len, print)
