@@ -51,7 +51,7 @@ impl Snapshot {
 
     /// The users' C files that it compiled: each path that leads to one → its fingerprint, and
     /// path and text of the file and of all that it includes.
-    fn files(&self) -> BTreeMap<PathBuf, (String, Vec<(PathBuf, Vec<u8>)>)> {
+    fn files(&self) -> BTreeMap<PathBuf, (String, Vec<File>)> {
         let of = |algorithm: &Algorithm| {
             let sources = algorithm.sources().iter();
             let files = sources.map(|source| (source.path.clone(), source.text.clone()));
@@ -88,6 +88,9 @@ impl Snapshot {
         })
     }
 }
+
+/// A file and its text.
+type File = (PathBuf, Vec<u8>);
 
 /// A scenario that `run_many` takes. No file is read after `Snapshot.prepare` made it.
 #[pyclass(frozen, module = "ackclock._core")]
