@@ -405,7 +405,7 @@ class Runs(Sequence[Scenario]):
         point, seed = self.pairs[at]
         if self._last[0] != point:
             self._last = point, self._at(point)
-        return self._last[1].replace(seed=seed)
+        return self._last[1].model_copy(update={"seed": seed})  # it is checked: 100 us less
 
     def check_columns(self, *rows: Row) -> None:
         """Raises `AckclockError` if a function made a column that an axis has."""
