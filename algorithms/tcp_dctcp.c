@@ -39,7 +39,7 @@ CC_PRIVATE(struct dctcp);
 
 static inline bool dctcp_has_ecn(const struct sock *sk)
 {
-	return tcp_sk(sk)->ecn_flags & TCP_ECN_OK;
+	return tcp_sk(sk)->ecn_flags & (TCP_ECN_OK | TCP_ECN_MODE_ACCECN);
 }
 
 static inline void dctcp_reset(const struct tcp_sock *tp, struct dctcp *ca)

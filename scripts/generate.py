@@ -237,8 +237,11 @@ class Keys:
                 raise NotImplementedError(f"{name}: {target}")
         return annotation
 
-    def literal(self, choices: list[str]) -> str:
-        return f"Literal[{', '.join(json.dumps(NAMES.get(each, each)) for each in choices)}]"
+    def literal(self, choices: list[str | bool]) -> str:
+        def written(each: str | bool) -> str:
+            return str(each) if isinstance(each, bool) else json.dumps(NAMES.get(each, each))
+
+        return f"Literal[{', '.join(map(written, choices))}]"
 
     def union(self, choices: list[dict]) -> str:
         """A table whose `kind` says which keys it has; its name alone if all are the defaults."""

@@ -383,6 +383,14 @@ def test_what_python_accepts_the_engine_accepts(extreme):
             {"profile": "linux-2.6.18", "flow": [{"algorithm": "reno", "ecn": True}]},
             ["flow 1: ecn = true", 'profile = "linux-6"'],
         ),
+        (
+            {"profile": "linux-2.6.18", "flow": [{"algorithm": "reno", "ecn": "accurate"}]},
+            ['flow 1: ecn = "accurate"', 'profile = "linux-6"'],
+        ),
+        (
+            {"flow": [{"algorithm": "reno", "ecn": "acurate"}]},
+            ["ecn", 'choose false, true or "accurate"'],
+        ),
         ({"bottleneck": [LINK]}, ["[[bottleneck]]: write [bottleneck]", "[[link]]"]),
         (
             {"bottleneck": CODEL | {"queue": {"kind": "codel", "limit": 1}}},

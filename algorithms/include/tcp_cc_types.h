@@ -69,6 +69,7 @@ enum {
 	TCP_ECN_QUEUE_CWR = 1 << 1,	/* the next new packet carries CWR */
 	TCP_ECN_DEMAND_CWR = 1 << 2,	/* each ACK carries ECE */
 	TCP_ECN_SEEN = 1 << 3,		/* a packet that allows marks has arrived */
+	TCP_ECN_MODE_ACCECN = 1 << 4,	/* both ends use accurate ECN (RFC 9768), not TCP_ECN_OK */
 };
 
 /* Bits of icsk_ack.pending. */

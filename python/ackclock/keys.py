@@ -454,11 +454,11 @@ class Flow(Model):
         None,
         description="ssthresh at the start, as from a route's cached metric (default: no limit).",
     )
-    ecn: bool = Field(
+    ecn: Literal[False, True, "accurate"] = Field(
         False,
-        strict=True,
         description="Whether both hosts use ECN (RFC 3168), if the path lets the first SYN "
-        "through.",
+        'through. `"accurate"`: the receiver counts marks, and each ACK tells the '
+        "count (RFC 9768).",
     )
     count: Annotated[int, Integer(1, 100_000)] = Field(
         1, description="Number of flows like this one."
@@ -520,11 +520,11 @@ class Session(Model):
         None,
         description="ssthresh at the start, as from a route's cached metric (default: no limit).",
     )
-    ecn: bool = Field(
+    ecn: Literal[False, True, "accurate"] = Field(
         False,
-        strict=True,
         description="Whether both hosts use ECN (RFC 3168), if the path lets the first SYN "
-        "through.",
+        'through. `"accurate"`: the receiver counts marks, and each ACK tells the '
+        "count (RFC 9768).",
     )
     gap: Annotated[str, Time(0, 3_600_000_000_000_000)] = Field(
         "0s",

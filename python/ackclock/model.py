@@ -203,7 +203,8 @@ def _fix(field: str, error: ErrorDetails) -> str:
         case "tuple_type":
             return f"write numbers in brackets, like {field} = [1, 2]"
         case "literal_error":
-            return "choose " + str(error["ctx"]["expected"]).replace("'", '"')
+            expected = str(error["ctx"]["expected"]).replace("'", '"')
+            return "choose " + expected.replace("False", "false").replace("True", "true")
         case "bool_type":
             return "write true or false"
         case "string_type":

@@ -363,8 +363,8 @@ class Scenario(ScenarioKeys):
     def _check_ecn(self, name: str, flow: Flow | Session) -> None:
         if flow.ecn and self.profile != "linux-6":
             raise ValueError(
-                f"{name}: ecn = true: is not modelled with {self.profile}; write profile = "
-                '"linux-6", or ecn = false'
+                f"{name}: ecn = {json.dumps(flow.ecn)}: is not modelled with {self.profile}; "
+                'write profile = "linux-6", or ecn = false'
             )
 
     def _check_connection(self, name: str, flow: Flow | Session, duration_ns: int) -> None:

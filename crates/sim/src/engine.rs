@@ -503,7 +503,7 @@ impl<'a> Dumbbell<'a> {
             Some(departs_ns) if first => *answer_at_ns = departs_ns + flow.back.delay_ns(),
             None if first => {
                 *answered = false;
-                *ecn &= *syns > 1;
+                *ecn = ecn.after_lost_syn(*syns);
             }
             _ => (),
         }

@@ -2,7 +2,7 @@
 //! when it wants to run next.
 
 use crate::record::{EventCounts, FlowRow, SampleRow, SessionRow, State, TransferRow};
-use crate::scenario::{self, Flow as FlowScenario, Scenario};
+use crate::scenario::{self, EcnMode, Flow as FlowScenario, Scenario};
 use crate::session::Session;
 use crate::tcp::profile::{Kernel, Reads, Switches};
 use crate::tcp::{Ack, Clock, FlowLimits, Handshake, Receiver, Sender, Transmit};
@@ -72,8 +72,8 @@ pub(crate) enum Phase {
         answered: bool,
         /// When that SYN was sent.
         syn_sent_ns: u64,
-        /// Whether both hosts will use ECN. Only the first SYN asks for it.
-        ecn: bool,
+        /// How both hosts will use ECN.
+        ecn: EcnMode,
     },
     /// Established. Not boxed: its flow is next to it in memory.
     Open(Connection),
@@ -81,7 +81,7 @@ pub(crate) enum Phase {
 
 impl Phase {
     /// A flow without a connection, which connects at `start_ns`.
-    fn closed(start_ns: u64, ecn: bool) -> Self {
+    fn closed(start_ns: u64, ecn: EcnMode) -> Self {
         Self::Connecting {
             syns: 0,
             retry_at_ns: start_ns,
@@ -122,7 +122,7 @@ pub(crate) struct Flow {
     /// The flow's own delay behind its last link; `back` is the delay on the way back.
     pub(crate) forth_ns: u64,
     pub(crate) back: Line,
-    ecn: bool,
+    ecn: EcnMode,
     pub(crate) phase: Phase,
 
     /// The session that draws the next connection. A flow has only one connection, and no session.
@@ -162,7 +162,10 @@ impl Flow {
         };
         let stream = |draw| Stream::of(scenario.seed, owner, draw);
         let mss = u64::from(scenario.mss_bytes);
-        let ecn = flow.ecn || configured.algorithm().needs_ecn();
+        let ecn = match flow.ecn {
+            EcnMode::Off if configured.algorithm().needs_ecn() => EcnMode::Classic,
+            ecn => ecn,
+        };
         let mut new = Self {
             number,
             session: session.map(Box::new),
@@ -241,12 +244,16 @@ impl Flow {
     }
 
     /// The receiver of a connection that is established now.
-    pub(crate) fn accept(&mut self, scenario: &Scenario, ecn: bool) -> Receiver {
+    pub(crate) fn accept(&mut self, scenario: &Scenario, ecn: EcnMode) -> Receiver {
         let clock = Clock::new(self.kernel, scenario.hz, self.tick_phase_ns);
         let mut receiver = Receiver::new(self.kernel, &self.switches, clock, self.rtt_ns);
-        if ecn {
-            let needed = self.needs_ecn();
-            receiver.use_ecn(needed.then(|| self.congestion_control(scenario)));
+        match ecn {
+            EcnMode::Off => (),
+            EcnMode::Classic => {
+                let needed = self.needs_ecn();
+                receiver.use_ecn(needed.then(|| self.congestion_control(scenario)));
+            }
+            EcnMode::Accurate => receiver.use_accurate_ecn(),
         }
         receiver
     }
@@ -257,13 +264,15 @@ impl Flow {
     }
 
     /// The ECN field of the packets without new data that the hosts send now. Linux allows marks on
-    /// them only if the algorithm needs ECN (`tcp_ecn_send`).
+    /// them only if the algorithm needs ECN, or after a handshake for accurate ECN (`tcp_ecn_send`).
     pub(crate) fn control_field(&self) -> Ecn {
-        let agreed = match &self.phase {
-            Phase::Connecting { ecn, .. } => *ecn,
-            Phase::Open(connection) => connection.receiver.uses_ecn(),
+        let allowed = match &self.phase {
+            Phase::Connecting { ecn, .. } => *ecn != EcnMode::Off && self.needs_ecn(),
+            Phase::Open(Connection { receiver, .. }) => {
+                receiver.uses_accurate_ecn() || (receiver.uses_ecn() && self.needs_ecn())
+            }
         };
-        if agreed && self.needs_ecn() {
+        if allowed {
             Ecn::Ect0
         } else {
             Ecn::NotEct
@@ -372,7 +381,7 @@ impl Flow {
         let receiver = &mut connection.receiver;
         let pushed = self.kernel.pushes_bursts && burst.pushes(segment);
         let last = segment + 1 == self.segments;
-        if self.ecn {
+        if self.ecn != EcnMode::Off {
             let (flags, marks) = ([pushed, last], burst.marks_of(segment));
             let acks = receiver.handle_marked_segment(at_ns, segment, sent_ns, flags, marks);
             for ack in acks.into_iter().flatten() {

@@ -4,7 +4,10 @@
 //! run. People write the form of Python's `ackclock.Scenario` ("250mbit", "1bdp"), which resolves
 //! to this one.
 
+mod ecn;
 mod links;
+
+pub use ecn::EcnMode;
 
 use crate::schema::{self, distinct};
 use crate::topology::Topology;
@@ -141,10 +144,11 @@ pub struct Flow {
     #[schemars(range(min = 2, max = ackclock_host::TCP_INFINITE_SSTHRESH))]
     pub initial_ssthresh_packets: Option<u32>,
     /// Whether both hosts use ECN (RFC 3168), if the path lets the first SYN through.
+    /// `"accurate"`: the receiver counts marks, and each ACK tells the count (RFC 9768).
     // JSON leaves out `false`.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "EcnMode::is_off")]
     #[schemars(extend("default" = false))]
-    pub ecn: bool,
+    pub ecn: EcnMode,
 }
 
 impl Flow {
@@ -164,7 +168,7 @@ impl Flow {
             receive_window_bytes: None,
             send_buffer_bytes: None,
             initial_ssthresh_packets: None,
-            ecn: false,
+            ecn: EcnMode::Off,
         }
     }
 
@@ -553,9 +557,9 @@ impl Scenario {
             )?;
         }
         check(
-            self.profile == Profile::Linux6 || !flow.ecn,
+            self.profile == Profile::Linux6 || flow.ecn.is_off(),
             &name("ecn"),
-            flow.ecn.to_string(),
+            flow.ecn.name(),
             "ECN is modelled as in today's Linux; choose profile linux-6",
         )?;
         Ok(())

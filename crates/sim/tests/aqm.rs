@@ -43,7 +43,7 @@ fn scenario(case: &Case, seed: u64) -> Scenario {
     let step_ms = if case.flows.len() == 2 { 500 } else { 200 };
     let shift_ms = [0, 13, 100, 169][seed as usize % 4];
     let flows = case.flows.iter().zip(0..).map(|(algorithm, number)| Flow {
-        ecn: case.ecn,
+        ecn: case.ecn.into(),
         start_ns: number * (step_ms + shift_ms) * MS,
         receive_window_bytes: Some(120_000_000),
         ..flow(algorithm, 40 * MS)

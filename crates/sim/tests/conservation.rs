@@ -10,7 +10,7 @@ use ackclock_net::queue::{CodelParameters, FqCodelParameters, QueueKind, RedPara
 use ackclock_net::rate::{PolicerParameters, RateStep, Trace};
 use ackclock_sim::engine::{run_with_census, run_with_events};
 use ackclock_sim::record::EventKind;
-use ackclock_sim::scenario::{Direction, Flow, Profile, Reads, Scenario, Session, Sizes};
+use ackclock_sim::scenario::{Direction, EcnMode, Flow, Profile, Reads, Scenario, Session, Sizes};
 use ackclock_sim::{Census, Control};
 use common::{MS, S};
 use proptest::prelude::*;
@@ -59,7 +59,11 @@ fn flows() -> impl Strategy<Value = Flow> {
         proptest::option::of(1_448_u64..200_000),
         proptest::option::of(2_u32..100),
         prop_oneof![3 => Just(Direction::Forward), 1 => Just(Direction::Reverse)],
-        proptest::bool::weighted(0.3),
+        prop_oneof![
+            6 => Just(EcnMode::Off),
+            3 => Just(EcnMode::Classic),
+            2 => Just(EcnMode::Accurate),
+        ],
     )
         .prop_map(
             |(
@@ -311,7 +315,9 @@ fn scenarios_on_a_dumbbell() -> impl Strategy<Value = Scenario> {
             )| {
                 let in_sessions = sessions.iter_mut().map(|session| &mut session.flow);
                 for flow in flows.iter_mut().chain(in_sessions) {
-                    flow.ecn &= profile == Profile::Linux6;
+                    if profile != Profile::Linux6 {
+                        flow.ecn = EcnMode::Off;
+                    }
                     if profile != Profile::Linux6 && flow.algorithm == "dctcp" {
                         flow.algorithm = "reno".into();
                     }

@@ -72,7 +72,7 @@ fn connect(cc: CongestionControl, ecn: bool) -> Sender {
         Handshake {
             now_ns: RTT,
             rtt_ns: RTT,
-            ecn,
+            ecn: ecn.into(),
         },
         0,
     )
@@ -300,6 +300,7 @@ CC_ALGORITHM(ece, "Counts ECE.", .in_ack_event = ece_event, .ssthresh = ece_ssth
             sacks: SackBlocks::default(),
             new_window: false,
             ece: true,
+            ce_packets: 0,
         };
         sender.handle_ack(2 * RTT, &ack);
         seen.push(sender.tp().ecn_flags);

@@ -12,7 +12,7 @@ use common::{dumbbell, flow, simulate, MS};
 /// Flows of Reno over 20 Mb/s and 40 ms. Whoever uses ECN is marked above 40 packets.
 fn marking(ecn: &[bool]) -> Scenario {
     let flows = ecn.iter().map(|&ecn| Flow {
-        ecn,
+        ecn: ecn.into(),
         ..flow("reno", 40 * MS)
     });
     let mut scenario = dumbbell(Profile::Linux6, 20_000_000, 100, flows.collect());

@@ -93,6 +93,7 @@ fn after_idle(cwnd: u32, idle_ms: u64) -> Script {
         echo_ns,
         sacks: Default::default(),
         new_window: false,
+        ce_packets: 0,
     };
     script.sender.handle_ack(script.now_ns, &ack);
     script.ack(idle_ms - 100, una, &[]);

@@ -22,7 +22,7 @@ use crate::emulator::FIRST_PORT;
 use ackclock_host::Snapshot;
 use ackclock_net::link::{Bottleneck, Buffer};
 use ackclock_sim::record::RunResult;
-use ackclock_sim::scenario::{self, Profile, Reads, Scenario, KERNEL};
+use ackclock_sim::scenario::{self, EcnMode, Profile, Reads, Scenario, KERNEL};
 use ackclock_sim::topology::Topology;
 use ackclock_sim::{Control, ScenarioError};
 use acks::Stream;
@@ -320,6 +320,11 @@ pub fn check(
             let fix = "the kernel starts without one; leave it out, or use the simulator";
             let field = field("initial_ssthresh_packets");
             return refuse(&field, packets.to_string(), fix);
+        }
+        if flow.ecn == EcnMode::Accurate {
+            let fix =
+                "Linux before 7.0 does not negotiate accurate ECN; choose true, or the simulator";
+            return refuse(&field("ecn"), flow.ecn.name(), fix);
         }
         if flow.rtt_exponential_ns != 0 {
             let fix = "only the simulator draws delays; choose 0";

@@ -231,7 +231,8 @@ impl<'a> Loop<'a> {
                 continue;
             }
             if element % 2 == 0 {
-                self.senders.request_ecn(self.scenario.flows[flow].ecn)?;
+                self.senders
+                    .request_ecn(!self.scenario.flows[flow].ecn.is_off())?;
                 self.endpoints[flow].connect()?;
             } else {
                 self.endpoints[flow].stop();

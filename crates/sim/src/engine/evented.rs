@@ -61,8 +61,9 @@ impl Ledger<Transit<Segment>> for Losses<'_> {
                 } = &mut flow.phase
                 {
                     *answered = false;
-                    // A SYN that is sent again asks for no ECN (`tcp_ecn_clear_syn`).
-                    *ecn &= *syns > 1 || matches!(header, Header::SynAck);
+                    if matches!(header, Header::Syn { .. }) {
+                        *ecn = ecn.after_lost_syn(*syns);
+                    }
                 }
             }
             Header::Syn { .. } | Header::SynAck | Header::Established => (),

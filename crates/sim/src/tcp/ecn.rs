@@ -1,17 +1,20 @@
-//! Explicit congestion notification (RFC 3168), as Linux does it (`tcp_ecn_*` of `tcp_input.c` and
-//! `tcp_output.c`). The sender's side is in the socket's `ecn_flags`, which [`Host`] writes; this
+//! Explicit congestion notification (RFC 3168, RFC 9768), as Linux does it (`tcp_ecn_*` of
+//! `tcp_input.c` and `tcp_output.c`, `tcp_ecn.h`). The sender's side is in the socket's `ecn_flags`, which [`Host`] writes; this
 //! file has what goes over the path, and the receiver's echo.
 //!
 //! An algorithm that needs ECN (`TCP_CONG_NEEDS_ECN`, as DCTCP) runs at the receiver, too: it hears
 //! of each packet whether it has a mark (`CA_EVENT_ECN_*`), and says what ACKs echo. This file
 //! writes the few fields of the receiver's socket that such an algorithm reads.
 //!
-//! How to drive the echo: call [`accept_cwr`](Echo::accept_cwr) for each data packet, then
-//! [`check_ce`](Echo::check_ce) for each packet that is new.
+//! How to drive the echo: call [`hear`](Echo::hear) for each data packet, then
+//! [`check_ce`](Echo::check_ce) for each packet that is new. [`tell`](Echo::tell) gives what an ACK
+//! says.
 //!
 //! [`Host`]: super::host::Host
 
-pub(super) use ackclock_host::{TCP_ECN_OK as OK, TCP_ECN_QUEUE_CWR as QUEUE_CWR};
+pub(super) use ackclock_host::{
+    TCP_ECN_MODE_ACCECN as ACCURATE, TCP_ECN_OK as OK, TCP_ECN_QUEUE_CWR as QUEUE_CWR,
+};
 
 use super::Ack;
 use ackclock_host::{CaEvent, CongestionControl, ICSK_ACK_NOW, TCP_ECN_DEMAND_CWR, TCP_ECN_SEEN};
@@ -48,6 +51,30 @@ pub(super) struct Orders {
     pub before: Option<(u64, bool)>,
 }
 
+/// Accurate ECN: the receiver acknowledges so many marked packets at once (RFC 9768, 3.2.2.5.1).
+const MARKS_PER_ACK: u32 = 2;
+
+/// The receiver's count of marks (RFC 9768).
+#[derive(Debug, Default)]
+struct Counter {
+    /// Packets with a mark that have arrived, in any order (r.cep, from 0).
+    ce_packets: u32,
+    /// How many of them ACKs have told.
+    told: u32,
+    /// The ECN field of the newest packet (`prev_ecnfield`).
+    field: Ecn,
+}
+
+impl Counter {
+    /// `tcp_ecn_received_counters`: a packet arrives. Returns whether an ACK must leave now.
+    fn count(&mut self, field: Ecn) -> bool {
+        let changed = self.field != field;
+        self.field = field;
+        self.ce_packets = self.ce_packets.wrapping_add((field == Ecn::Ce).into());
+        changed || self.ce_packets.wrapping_sub(self.told) >= MARKS_PER_ACK
+    }
+}
+
 /// The receiver's memory of marks.
 #[derive(Debug, Default)]
 pub(super) struct Echo {
@@ -59,6 +86,8 @@ pub(super) struct Echo {
     marks: Marks,
     /// The algorithm of this end, if it needs ECN.
     algorithm: Option<CongestionControl>,
+    /// With accurate ECN; it replaces all of the above.
+    counter: Option<Counter>,
     /// The ACK that leaves before the one of the packet that is being handled.
     pub(super) early: Option<Ack>,
 }
@@ -77,15 +106,37 @@ impl Echo {
         echo
     }
 
-    /// Whether an ACK that leaves now carries ECE.
-    #[inline]
-    pub(super) fn is_due(&self) -> bool {
-        self.demands_cwr
+    /// The echo of a connection with accurate ECN.
+    pub(super) fn accurate() -> Self {
+        Self {
+            counter: Some(Counter::default()),
+            ..Self::default()
+        }
     }
 
-    /// `tcp_ecn_accept_cwr`. Returns whether an ACK must leave now: the sender's window may be as
-    /// small as this packet.
-    pub(super) fn accept_cwr(&mut self, marks: Marks) -> bool {
+    /// Whether the connection uses accurate ECN.
+    pub(super) fn is_accurate(&self) -> bool {
+        self.counter.is_some()
+    }
+
+    /// What an ACK that leaves now tells: [`Ack::ece`] and [`Ack::ce_packets`].
+    pub(super) fn tell(&mut self) -> (bool, u32) {
+        match &mut self.counter {
+            None => (self.demands_cwr, 0),
+            Some(counter) => {
+                counter.told = counter.ce_packets;
+                (true, counter.ce_packets)
+            }
+        }
+    }
+
+    /// Hears the marks of a packet. Returns whether an ACK must leave now. After CWR it must
+    /// (`tcp_ecn_accept_cwr`): the sender's window may be as small as this packet. `old`: ACKs covered
+    /// the packet before it came; such a packet is no longer acceptable, and not counted.
+    pub(super) fn hear(&mut self, marks: Marks, old: bool) -> bool {
+        if let Some(counter) = &mut self.counter {
+            return !old && counter.count(marks.field);
+        }
         self.marks = marks;
         if marks.cwr {
             self.demands_cwr = false;
@@ -95,11 +146,14 @@ impl Echo {
 
     /// `tcp_ecn_check_ce`, for a packet that is new.
     pub(super) fn check_ce(&mut self, arrival: Arrival) -> Orders {
+        if self.is_accurate() {
+            return Orders::default();
+        }
         let field = self.marks.field;
         let mut orders = match field {
             Ecn::NotEct => Orders::default(),
-            Ecn::Ce => self.tell(CaEvent::EcnIsCe, arrival),
-            Ecn::Ect0 | Ecn::Ect1 => self.tell(CaEvent::EcnNoCe, arrival),
+            Ecn::Ce => self.call(CaEvent::EcnIsCe, arrival),
+            Ecn::Ect0 | Ecn::Ect1 => self.call(CaEvent::EcnNoCe, arrival),
         };
         let retransmission = field == Ecn::NotEct && self.seen;
         let first_mark = field == Ecn::Ce && !self.demands_cwr;
@@ -110,7 +164,7 @@ impl Echo {
     }
 
     /// Calls `cwnd_event` of the receiver's algorithm.
-    fn tell(&mut self, event: CaEvent, arrival: Arrival) -> Orders {
+    fn call(&mut self, event: CaEvent, arrival: Arrival) -> Orders {
         let Some(cc) = &mut self.algorithm else {
             return Orders::default();
         };
@@ -150,7 +204,7 @@ mod tests {
 
     /// What a packet with these marks makes the echo order, if it is the segment below `rcv_nxt`.
     fn arrives(echo: &mut Echo, field: Ecn, cwr: bool, rcv_nxt: u64, pending: u8) -> Orders {
-        let now = echo.accept_cwr(Marks { field, cwr });
+        let now = echo.hear(Marks { field, cwr }, false);
         let mut orders = echo.check_ce(Arrival {
             now_ns: 1_000_000,
             jiffies: 1,
@@ -165,7 +219,7 @@ mod tests {
     #[test]
     fn the_echo_lasts_until_cwr() {
         let mut echo = Echo::default();
-        let mut next = |field, cwr| (arrives(&mut echo, field, cwr, 1, 0), echo.is_due());
+        let mut next = |field, cwr| (arrives(&mut echo, field, cwr, 1, 0), echo.tell().0);
         let (none, quick) = (
             Orders::default(),
             Orders {
@@ -189,7 +243,7 @@ mod tests {
         assert!(!arrives(&mut echo, Ecn::NotEct, false, 1, 0).quick);
         assert!(!arrives(&mut echo, Ecn::Ect0, false, 2, 0).quick);
         assert!(arrives(&mut echo, Ecn::NotEct, false, 3, 0).quick);
-        assert!(!echo.is_due());
+        assert!(!echo.tell().0);
     }
 
     /// DCTCP (RFC 8257, 3.2): ECE says whether the newest packets have marks, and each change is told
@@ -215,10 +269,10 @@ mod tests {
             (6, Ecn::Ce, waits, order(true, Some((5, false))), true),
         ] {
             let orders = arrives(&mut echo, field, false, rcv_nxt, pending);
-            assert_eq!((orders, echo.is_due()), (expected, due), "{rcv_nxt}");
+            assert_eq!((orders, echo.tell().0), (expected, due), "{rcv_nxt}");
         }
         // CWR ends the echo of RFC 3168; here the next packet decides.
         let orders = arrives(&mut echo, Ecn::Ce, true, 7, ICSK_ACK_SCHED);
-        assert_eq!((orders, echo.is_due()), (order(true, None), true));
+        assert_eq!((orders, echo.tell().0), (order(true, None), true));
     }
 }

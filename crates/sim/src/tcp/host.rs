@@ -32,7 +32,7 @@
 //! | `snd_cwnd_clamp`, `sk_gso_max_size` | [`new`](Host::new), once | `host::tests::what_a_connection_begins_with` |
 //! | `rcv_nxt`, `icsk_ack.pending` *, `sk_host.{acks, ack_ecn_flags, ack_rcv_nxt}` * | [`Echo`](ecn::Echo) at the receiver; 0 at the sender | `ecn::tests::dctcp_tells_each_change` |
 //! | `mss_cache`, `sk_host.{hz, era, random, params}` | `CongestionControl::new`, once | `ackclock-host` |
-//! | `delivered_ce` | [`count_ce`](Host::count_ce) | `tests/contract.rs` |
+//! | `delivered_ce` | [`count_ce`](Host::count_ce) | `tests/contract.rs`, `tests/accurate_ecn.rs` |
 //! | `icsk_ca_priv` * | only the algorithm | `ackclock-host` |
 //! | `icsk_guard` | `CongestionControl::new`, once, for the checks of `ackclock-host` | `ackclock-host` |
 //! | `ecn_flags` * | [`use_ecn`](Host::use_ecn), [`begin_reduction`](Host::begin_reduction), [`undo`](Host::undo), [`marks_of_new_data`](Host::marks_of_new_data) | `tests/contract.rs` |
@@ -64,6 +64,7 @@ use super::clock::Clock;
 use super::ecn::{self, Marks};
 use super::profile::{Kernel, Switches, REORDERING, RTO_MAX_US};
 use super::recovery::has_reno_min_cwnd;
+use crate::scenario::EcnMode;
 use ackclock_host::{
     AckSample, CaEvent, CaState, CongestionControl, RateSample, TcpSock, TCP_INFINITE_SSTHRESH,
 };
@@ -229,9 +230,13 @@ impl Host {
 
     // --- What happens to the connection
 
-    /// Both ends have agreed to use ECN.
-    pub(super) fn use_ecn(&mut self) {
-        self.cc.tp_mut().ecn_flags |= ecn::OK;
+    /// Both ends have agreed how they use ECN.
+    pub(super) fn use_ecn(&mut self, mode: EcnMode) {
+        self.cc.tp_mut().ecn_flags |= match mode {
+            EcnMode::Off => 0,
+            EcnMode::Classic => ecn::OK,
+            EcnMode::Accurate => ecn::ACCURATE,
+        };
     }
 
     /// Sets the clock to the time of a call.
@@ -355,7 +360,7 @@ impl Host {
     /// Whether both ends have agreed to use ECN.
     #[inline]
     pub(super) fn uses_ecn(&self) -> bool {
-        self.tp().ecn_flags & ecn::OK != 0
+        self.tp().ecn_flags & (ecn::OK | ecn::ACCURATE) != 0
     }
 
     /// The marks of new data that leaves now (`tcp_ecn_send`). The first packet after a reduction
@@ -374,19 +379,30 @@ impl Host {
         }
     }
 
-    /// The marks of data that is sent again now. Only an algorithm that needs ECN allows any.
+    /// The marks of data that is sent again now. Only accurate ECN, or an algorithm that needs ECN,
+    /// allows any.
     pub(super) fn marks_of_old_data(&self) -> Marks {
-        let allows = self.uses_ecn() && self.cc.algorithm().needs_ecn();
+        let accurate = self.tp().ecn_flags & ecn::ACCURATE != 0;
+        let allows = accurate || (self.uses_ecn() && self.cc.algorithm().needs_ecn());
         Marks {
             field: if allows { Ecn::Ect0 } else { Ecn::NotEct },
             cwr: false,
         }
     }
 
-    /// Notes how many packets were delivered by an ACK with ECE (`tcp_count_delivered`).
-    pub(super) fn count_ce(&mut self, delivered: u32) {
+    /// Notes the marks that an ACK tells of. ECE stands for all packets that the ACK `delivered`
+    /// (`tcp_count_delivered`). A count of marked packets stands for those that no ACK told before; an
+    /// ACK that was overtaken tells none (`tcp_accecn_process`). Returns whether the path is congested.
+    pub(super) fn count_ce(&mut self, delivered: u32, ce_packets: u32) -> bool {
         let tp = self.cc.tp_mut();
-        tp.delivered_ce = tp.delivered_ce.wrapping_add(delivered);
+        let (new, congested) = if tp.ecn_flags & ecn::ACCURATE == 0 {
+            (delivered, true)
+        } else {
+            let new = (ce_packets.wrapping_sub(tp.delivered_ce) as i32).max(0);
+            (new as u32, new > 0)
+        };
+        tp.delivered_ce = tp.delivered_ce.wrapping_add(new);
+        congested
     }
 
     /// Sets `sk_pacing_rate`, bytes per second.
@@ -525,14 +541,14 @@ impl Host {
         self.cc.set_state(state);
     }
 
-    /// Starts a reduction: the algorithm says where it ends (`ssthresh`). With ECN the next new
+    /// Starts a reduction: the algorithm says where it ends (`ssthresh`). With classic ECN the next new
     /// packet tells the receiver (`tcp_ecn_queue_cwr`).
     pub(super) fn begin_reduction(&mut self) {
         let tp = self.cc.tp_mut();
         tp.prior_cwnd = tp.snd_cwnd;
         let ssthresh = self.cc.ssthresh();
         self.set_ssthresh(ssthresh);
-        if self.uses_ecn() {
+        if self.tp().ecn_flags & ecn::OK != 0 {
             self.cc.tp_mut().ecn_flags |= ecn::QUEUE_CWR;
         }
     }

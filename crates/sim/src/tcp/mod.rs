@@ -89,9 +89,15 @@ pub struct Ack {
     pub sacks: SackBlocks,
     /// The window field differs from that of the ACK before.
     pub new_window: bool,
-    /// The flag ECE (RFC 3168): the receiver has seen congestion, and no answer with CWR yet.
+    /// It tells of marks. The flag ECE (RFC 3168): the receiver has seen congestion, and no answer
+    /// with CWR yet. With accurate ECN: it has a count, in an option.
     pub ece: bool,
+    /// With accurate ECN (RFC 9768): how many marked packets have arrived (r.cep, from 0).
+    pub ce_packets: u32,
 }
+
+// Thousands of them are on their way.
+const _: () = assert!(size_of::<Ack>() == 32);
 
 impl Ack {
     /// Whether it has nothing but the acknowledgement, so that header prediction may succeed.

@@ -149,6 +149,16 @@ impl Receiver {
         self.echo = Some(Box::new(Echo::new(algorithm)));
     }
 
+    /// Both ends have agreed to use accurate ECN (RFC 9768).
+    pub fn use_accurate_ecn(&mut self) {
+        self.echo = Some(Box::new(Echo::accurate()));
+    }
+
+    /// Whether both ends have agreed to use accurate ECN.
+    pub(crate) fn uses_accurate_ecn(&self) -> bool {
+        self.echo.as_ref().is_some_and(|echo| echo.is_accurate())
+    }
+
     /// Whether both ends have agreed to use ECN.
     pub(crate) fn uses_ecn(&self) -> bool {
         self.echo.is_some()
@@ -266,6 +276,7 @@ impl Receiver {
             sacks: SackBlocks::default(),
             new_window: false,
             ece: false,
+            ce_packets: 0,
         })
     }
 
@@ -298,7 +309,9 @@ impl Receiver {
         marks: Marks,
     ) -> [Option<Ack>; 2] {
         if let Some(echo) = &mut self.echo {
-            self.acks_now |= echo.accept_cwr(marks);
+            // `tcp_sequence`
+            let old = segment + 1 < self.last_ack_sent;
+            self.acks_now |= echo.hear(marks, old);
         }
         let answer = self.handle_segment(now_ns, segment, sent_ns, pushed, last);
         let early = self.echo.as_mut().and_then(|echo| echo.early.take());
@@ -560,22 +573,22 @@ impl Receiver {
         }
         (self.scheduled, self.pushed, self.delayed) = (false, false, false);
         self.acks_now = false;
-        let ece = self.echo.as_ref().is_some_and(|echo| echo.is_due());
-        self.write_ack(self.rcv_nxt, ece)
+        let told = self.echo.as_mut().map_or((false, 0), |echo| echo.tell());
+        self.write_ack(self.rcv_nxt, told)
     }
 
     /// `__tcp_send_ack`: an ACK for less than has arrived. What is pending stays pending.
     #[cold]
     fn ack_below(&mut self, below: u64, ece: bool) -> Ack {
         if below < self.rcv_nxt {
-            return self.write_ack(below, ece);
+            return self.write_ack(below, (ece, 0));
         }
         Ack { ece, ..self.ack() }
     }
 
     /// An ACK as it leaves.
     #[inline(always)]
-    fn write_ack(&mut self, ack: u64, ece: bool) -> Ack {
+    fn write_ack(&mut self, ack: u64, (ece, ce_packets): (bool, u32)) -> Ack {
         (self.compressed, self.compressed_at_ns) = (0, NEVER);
         // The first ACK's field is scaled, unlike that of the handshake.
         let steps = self.clamped && self.rcv_nxt - self.last_ack_sent >= WINDOW_STEP_SEGMENTS;
@@ -592,6 +605,7 @@ impl Receiver {
             sacks,
             new_window,
             ece,
+            ce_packets,
         }
     }
 

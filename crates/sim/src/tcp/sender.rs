@@ -32,6 +32,7 @@ use super::transmit::Rexmit;
 use super::validate::Validation;
 use super::write_queue::WriteQueue;
 use super::Ack;
+use crate::scenario::EcnMode;
 use ackclock_host::{AckSample, CaState, CongestionControl, TCP_INFINITE_SSTHRESH};
 
 /// What the current ACK has shown (Linux's FLAG_*).
@@ -43,7 +44,7 @@ pub(super) struct AckFlags {
     pub original_delivered: bool,
     pub lost_retransmission: bool,
     pub set_timer: bool,
-    /// The ACK carries ECE, on a connection with ECN.
+    /// The ACK tells of new marks: it carries ECE, or a larger count (RFC 9768).
     pub ece: bool,
     /// The ACK neither advances `snd_una` nor has SACK blocks.
     pub pure_duplicate: bool,
@@ -111,8 +112,8 @@ pub struct Handshake {
     pub now_ns: u64,
     /// From the SYN to its answer.
     pub rtt_ns: u64,
-    /// Both ends have agreed to use ECN (RFC 3168, 6.1.1).
-    pub ecn: bool,
+    /// What both ends have agreed to use (RFC 3168, 6.1.1; RFC 9768, 3.1).
+    pub ecn: EcnMode,
 }
 
 impl Sender {
@@ -131,9 +132,7 @@ impl Sender {
             ecn,
         } = handshake;
         let mut host = Host::new(cc, kernel, switches, now_ns, tick_phase_ns);
-        if ecn {
-            host.use_ecn();
-        }
+        host.use_ecn(ecn);
         let initial_cwnd = host.tp().snd_cwnd;
         let rtt = RoundTrip::new(kernel.initial_rto_us, now_ns, rtt_ns);
         let pacer = Pacer::new(kernel, switches);
@@ -302,10 +301,8 @@ impl Sender {
             rtt_us,
             in_flight: self.rate.in_flight_bytes(&self.host, newest),
         });
-        if ece {
-            let delivered = self.tp().delivered.wrapping_sub(prior_delivered);
-            self.host.count_ce(delivered);
-        }
+        let newly_delivered = self.tp().delivered.wrapping_sub(prior_delivered);
+        let ece = ece && self.host.count_ce(newly_delivered, ack.ce_packets);
         if self.machine == Machine::Linux6 {
             self.host.in_ack_event(una, una_advanced, slow, ece);
         }
@@ -320,7 +317,7 @@ impl Sender {
             pure_duplicate: !una_advanced && ack.sacks.is_empty(),
             echo_ns: ack.echo_ns,
             newly_lost: 0,
-            newly_delivered: self.tp().delivered.wrapping_sub(prior_delivered),
+            newly_delivered,
         };
         if self.tlp.is_out() {
             // `FLAG_DSACK_TLP`.

@@ -44,7 +44,7 @@ impl Script {
             Handshake {
                 now_ns: RTT,
                 rtt_ns: RTT,
-                ecn: false,
+                ecn: false.into(),
             },
             0,
         );
@@ -92,6 +92,7 @@ impl Script {
                 echo_ns,
                 sacks: SackBlocks::new(blocks.iter().copied(), duplicate),
                 new_window: false,
+                ce_packets: 0,
             },
         );
         self.transmit();

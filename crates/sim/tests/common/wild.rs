@@ -125,7 +125,7 @@ pub fn run(path: &Wild, algorithm: &str, totals: &mut Totals, mut watch: impl Fn
             Handshake {
                 now_ns,
                 rtt_ns: path.rtt_ns,
-                ecn: false,
+                ecn: false.into(),
             },
             0,
         );

@@ -101,7 +101,7 @@ fn send(script: &Script) -> Vec<Seen> {
     let handshake = Handshake {
         now_ns: START_NS,
         rtt_ns,
-        ecn: script.ecn,
+        ecn: script.ecn.into(),
     };
     let mut sending = Sending {
         sender: Sender::new(cc, &kernel, &switches, limits, handshake, 0),
@@ -126,6 +126,7 @@ fn send(script: &Script) -> Vec<Seen> {
                     sacks: SackBlocks::new(sacks.iter().copied(), *duplicate),
                     new_window: false,
                     ece: *ece,
+                    ce_packets: 0,
                 };
                 sending.sender.handle_ack(now_ns, &ack);
                 sending.transmit(now_ns);

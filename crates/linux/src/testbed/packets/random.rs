@@ -57,7 +57,7 @@ pub(super) fn script(seed: u64, lost: [u64; 2], queue: u64) -> Script {
         Handshake {
             now_ns: START_NS,
             rtt_ns: RTT_NS,
-            ecn: false,
+            ecn: false.into(),
         },
         0,
     );
