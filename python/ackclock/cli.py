@@ -32,6 +32,8 @@ def main() -> None:
             sys.exit(error.exit_code)
     except KeyboardInterrupt:
         sys.exit(130)
+    finally:  # a second Ctrl-C would print a traceback while Python ends
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
     sys.exit(code if isinstance(code, int) else 0)
 
 
