@@ -1,5 +1,6 @@
 """The points of a sweep: a grid of the values of its axes, or a Latin hypercube."""
 
+import functools
 import itertools
 import math
 import random
@@ -64,7 +65,7 @@ class Axis:
             unit, size = _unit(self.low)
         return f"{(number / size).normalize():f}{unit}"
 
-    @property
+    @functools.cached_property  # a table asks it for each row
     def numeric(self) -> bool:
         """Whether its values are numbers, or quantities of one kind."""
         if self.values is None:
