@@ -313,7 +313,10 @@ def test_what_python_accepts_the_engine_accepts(extreme):
         ({"jitter": "-1ms"}, ['jitter = "-1ms"']),
         ({"sample_interval": "1ns"}, ["sample_interval", "1us"]),
         ({"sample_interval": "1500ns"}, ["sample_interval", "whole microseconds"]),
-        ({"duration": "1000h", "sample_interval": "50ms"}, ["sample_interval", "sample less often"]),
+        (
+            {"duration": "1000h", "sample_interval": "50ms"},
+            ["sample_interval", "sample less often"],
+        ),
         ({"pacing": "on"}, ['pacing = "on": write true or false']),
         ({"tso": 1}, ["tso = 1: write true or false"]),
         ({"profile": "linux-7"}, ['profile = "linux-7"', "linux-2.6.25", "linux-6"]),

@@ -137,7 +137,7 @@ def _print(sweep: "Sweep", table: "pl.DataFrame") -> None:
     points = table.unique([axis.column for axis in sweep.axes])
     if len(points) > MOST_ROWS:
         out.print(f"… and {len(points) - MOST_ROWS} more points")
-    runs = f"{len(table)} runs, {len(points)} points"
+    runs = f"{_counted(len(table), 'run')}, {_counted(len(points), 'point')}"
     if len(table) > len(points):
         runs += ": mean (95 % interval)"
     out.print(runs)
@@ -156,3 +156,7 @@ def _number(estimate: "Estimate") -> str:
     if estimate.censored:
         return f"> {text}, {estimate.censored} of {estimate.n} cut off"
     return text if estimate.n == 1 else f"{text} ({estimate.low:.4g} … {estimate.high:.4g})"
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -410,7 +410,10 @@ impl Scenario {
             self.duration_ns <= latest_ns,
             "duration_ns",
             self.duration_ns.to_string(),
-            &format!("choose at most {latest_ns} with {elements} flows and sessions"),
+            &format!(
+                "choose at most {} hours with {elements} flows and sessions",
+                latest_ns / (3_600 * NS_PER_S)
+            ),
         )?;
         if self.sample_interval_ns != 0 {
             within(
