@@ -9,8 +9,8 @@ from types import FrameType
 
 def main() -> None:
     """The command line. A user's mistake is one line and exit code 1 or 2, an interrupt is 130."""
-    for stop in (signal.SIGTERM, signal.SIGHUP):
-        if signal.getsignal(stop) == signal.SIG_DFL:  # not under nohup
+    for stop in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(stop) != signal.SIG_IGN:  # not under nohup
             signal.signal(stop, _interrupt)
     # pydantic would read the metadata of every installed package, to find plugins.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
@@ -32,6 +32,10 @@ def main() -> None:
             sys.exit(error.exit_code)
     except KeyboardInterrupt:
         sys.exit(130)
+    except Exception:
+        if _interrupts:  # a library has made an error of its own of it
+            sys.exit(130)
+        raise
     finally:  # a second Ctrl-C would print a traceback while Python ends
         signal.signal(signal.SIGINT, signal.SIG_IGN)
     sys.exit(code if isinstance(code, int) else 0)
@@ -50,5 +54,11 @@ def _usage(error: Exception) -> str:
     return text[0].lower() + text[1:] + hint
 
 
-def _interrupt(_: int, __: FrameType | None) -> None:
+#: Signals that have come.
+_interrupts: list[int] = []
+
+
+def _interrupt(number: int, _: FrameType | None) -> None:
+    _interrupts.append(number)
+    sys.unraisablehook = lambda _: None  # where an interrupt cannot be raised it is not printed
     raise KeyboardInterrupt

@@ -16,7 +16,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, redirect_stdout, suppress
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -69,7 +69,8 @@ class Ray:
         """As `Executor.run` says. In memory are the chunks on their way, two for each CPU."""
         if not scenarios:
             return
-        with snapshot.held(), _connected(self.address) as ray:
+        # Ray prints what it has to say of machines; standard output is the command's.
+        with snapshot.held(), redirect_stdout(sys.stderr), _connected(self.address) as ray:
             finished = 0
             for first, rows in _answers(ray, scenarios, reduce):
                 for at, row in enumerate(rows, first):
