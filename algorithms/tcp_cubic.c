@@ -11,17 +11,40 @@
  *  - The window grows by at most one packet per 2 ACKed packets (min_cnt). Until the first
  *    loss it grows by at least one packet per 20 ACKed packets (start_cnt).
  *
+ *  - W_tcp is counted in whole packets, and grows by 8/15 per window of ACKs where alpha is
+ *    0.529. With the paper's beta Linux has 8/23, where alpha is 1/3: 4.3 % more, and still
+ *    more at small windows (one packet of W_tcp per 5 ACKs at a window of 2, not per 6).
+ *    Preset ha2008 has alpha = 3 beta / (2 - beta) and parts of packets (exact_alpha).
+ *  - The window grows when cnt packets are ACKed. In Algorithm 1, and in preset ha2008, it
+ *    grows when more are (count_beyond): one packet per cnt + 2 ACKs.
+ *
  * Both presets differ from the paper's text:
- *  - W_tcp is counted in whole packets.
+ *  - cnt and the points of the curve are whole numbers.
  *  - Time in which the application was idle does not count.
  *  - Undo restores prior_cwnd, as in Linux. Without fast convergence this is the paper's
  *    last_max.
  * Unlike Linux, initial_ssthresh also applies when HyStart is on.
  *
- * Preset linux-2.6.32 (CUBIC 2.3) is from the time before Linux counted packets: cnt is
- * divided by the number of packets per ACK, and cnt may be 1. That kernel's HyStart compared
- * the delay with dMin/16, limited to 2 to 16 jiffies. Today's HyStart uses dMin/8, limited
- * to 4 to 16 ms. All presets here use today's.
+ * The paper contradicts itself once: after a loss without fast convergence W_last_max is cwnd
+ * in Algorithm 1, but cwnd (1 - beta) in section 4.2. The curve would then have its plateau at
+ * the reduced window. Every kernel has cwnd, and so have all presets: section 4.2 is an erratum.
+ *
+ * Two CUBICs (both 2.3) were called Linux 2.6.32. Both are from the time before Linux counted
+ * packets: cnt is divided by the number of packets per ACK, cnt may be 1, and cnt is evaluated
+ * at most once in 1/32 s while cwnd stands, but any number of times per jiffy.
+ *	preset			linux-2.6.32		linux-2.6.32-backports
+ *	kernel			as released		of distributions; 3.3
+ *	until the first loss	the curve, no limit	cnt <= 20 (start_cnt)
+ *	undo restores		W_last_max		the window before the loss
+ *	HyStart's clock		jiffies			ms
+ *	RTT may rise by		dMin/16, 2-16 jiffies	dMin/16, 4-16 ms
+ *	length of a train	dMin/2 or more		more than dMin/2
+ * In both, 8 RTTs of a round count for the rise, and a round of HyStart ends with an ACK in slow
+ * start. Today's HyStart takes dMin/8 and all RTTs of a round. It ends a round with an RTT sample.
+ * What these presets leave out of those kernels:
+ *  - There the time in which the application was idle did count.
+ *  - Linux 2.6.32 took no RTTs while its jiffies were negative, as in its first five minutes.
+ *  - The backports count at most 32 packets per ACK.
  *
  * Preset rfc9438 follows the RFC: K = 0 and W_max = cwnd until the first loss and after a
  * timeout (section 4.8), a target of at most 1.5 cwnd (4.2; this is min_cnt = 2), and W_est
@@ -34,13 +57,16 @@
  *
  * The older versions are the rows of the 2008 paper's table 1. All of them have beta 0.8, no
  * HyStart, cnt = 50 exactly until the first loss, counted ACKs, and undo to W_last_max. Run
- * them on profile linux-2.6.25, which has those kernels' helpers.
+ * them on a profile of Linux 2.6, which has those kernels' helpers.
  *	preset		Linux		what is special
  *	2.0-pre		2.6.13		no clamp, no fast convergence
  *	2.6.18.1	2.6.15-18.1	scaling bug: K is right, but the curve has 32/410 of its
  *					height; growth at most 20 packets/s
  *	2.6.18		-		Algorithm 1 of Leith et al. 2007: without the scaling bug,
  *					with the clamp of 20 dMin per RTT
+ *	2.6.18.2	2.6.18.2	the bug's fix also has dMin in eighths of a jiffy, so the
+ *					clamp is 160 dMin per RTT: the kernel of Leith et al.'s
+ *					hosts, whose text has the clamp of before
  *	2.0		2.6.19-21	growth at most 32 packets per RTT
  *	2.1		2.6.22		the same clamp, but only above W_max
  *	2.6.22-rc4	2.6.22-24	no initial ssthresh of 100
@@ -48,7 +74,7 @@
  * All versions here have the table's cube root and the host's RTT. So the new cube root of
  * 2.6.21 and the new source of RTTs of 2.6.23 make no difference. Where sources disagree:
  *  - The clamp of 2.0 and 2.1 is table 1's 32 packets per RTT. The code of 2.6.22 had
- *    160 packets/s (max_rate=160), which is the same at 200 ms.
+ *    160 packets/s, as 2.6.18.2, which is the same at 200 ms.
  *  - 2.0-pre is what Leith et al. call the authors' first algorithm, which "lacks the clamp on
  *    increase rate and the mode switch". We take table 1's "original implementation clamped"
  *    to mean 2.0.

@@ -39,8 +39,8 @@
  *  - For a delta_i other than half of delta_max (the paper's value), the far side of the
  *    tent still ends at 0.
  *
- * The paper's hosts ran Linux 2.6.32. Preset linux-2.6.32 is that kernel's CUBIC (see
- * tcp_cubic.c).
+ * The paper's hosts ran Linux 2.6.32. Presets linux-2.6.32 and linux-2.6.32-backports are the
+ * two CUBICs of that name; tcp_cubic.c lists the differences. The paper does not say which.
  */
 #define CC_PARAMS(P)                                                                        \
 	CUBIC_PARAMS(P)                                                                     \

@@ -21,7 +21,9 @@
  *    starts below, the window waits for the curve.
  *  - Friendliness, fast convergence, HyStart and the reset at a timeout are CUBIC's.
  *
- * The paper's hosts ran Linux 2.6.32. Preset linux-2.6.32 is that kernel's CUBIC with (4).
+ * The paper's hosts ran Linux 2.6.32. Presets linux-2.6.32 and linux-2.6.32-backports are the
+ * two CUBICs of that name with (4), and cbrt-2.6.32 and cbrt-2.6.32-backports with (3).
+ * tcp_cubic.c lists their differences. The paper does not say which.
  */
 #define CC_PARAMS(P)                                                           \
 	CUBIC_PARAMS(P)                                                        \
@@ -31,8 +33,10 @@
 #define CC_PRESETS(P)                                                        \
 	CUBIC_PRESETS(P)                                                     \
 	P("cbrt", "exponent=2", "eq. (3): third root of the RTT")            \
-	P("cbrt-2.6.32", "exponent=2 min_cnt=1 update_gate=1 delayed_ack=1", \
-	  "eq. (3) on the CUBIC of Linux 2.6.32")
+	P("cbrt-2.6.32", "exponent=2 " CUBIC_2_6_32,                        \
+	  "eq. (3) on the CUBIC of Linux 2.6.32 as released")                \
+	P("cbrt-2.6.32-backports", "exponent=2 " CUBIC_2_6_32_BACKPORTS,     \
+	  "eq. (3) on the CUBIC of Linux 2.6.32 of distributions")
 #include "cubic.h"
 #include "power.h"
 

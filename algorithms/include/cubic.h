@@ -32,6 +32,11 @@
 	  "part of C that the curve uses; K always uses all of C")                             \
 	P(reno_above_prior, 0, 0, 1, 1,                                                        \
 	  "1: above the window of the last loss W_tcp grows as Reno (RFC 9438)")               \
+	P(exact_alpha, 0, 0, 1, 1,                                                             \
+	  "1: W_tcp has a fraction and grows by exactly alpha per window of ACKs; "            \
+	  "0: by whole packets and Linux's rounded alpha")                                     \
+	P(count_beyond, 0, 0, 1, 1,                                                            \
+	  "1: grow when more than cnt packets are ACKed (Algorithm 1), not at cnt")            \
 	P(undo_to_w_max, 0, 0, 1, 1, "1: a spurious loss restores W_last_max (Linux 2.6)")     \
 	P(update_gate, 2, 0, 2, 1,                                                             \
 	  "evaluate the curve 0: on every ACK; 1: if cwnd changed or 1/32 s passed; "          \
@@ -44,18 +49,25 @@
 	P(hystart_detect, 3, 1, 3, 1,                                                          \
 	  "HyStart watches 1: ACK trains; 2: rising delay; 3: both")                           \
 	P(hystart_low_window, 16, 0, 1000000, 1, "HyStart works from this window on, packets") \
-	P(hystart_ack_delta_us, 2000, 0, 1000000, 1, "largest gap within an ACK train, us")
+	P(hystart_ack_delta_us, 2000, 0, 1000000, 1, "largest gap within an ACK train, us")    \
+	P(hystart_clock, 0, 0, 2, 1,                                                           \
+	  "HyStart counts in 0: us, as today; 1: ms (Linux 2.6.39); 2: jiffies (2.6.29)")
 
 #define CUBIC_PRESETS(P)                                                                       \
 	P("linux", "", "Linux 6.12")                                                               \
-	P("linux-2.6.32", "min_cnt=1 update_gate=1 delayed_ack=1", "Linux 2.6.32 (CUBIC 2.3)")     \
-	P("ha2008", "beta=819 hystart=0 min_cnt=1 start_cnt=0 update_gate=0",                      \
+	P("linux-2.6.32", CUBIC_2_6_32, "Linux 2.6.32 as released (CUBIC 2.3)")                    \
+	P("linux-2.6.32-backports", CUBIC_2_6_32_BACKPORTS,                                        \
+	  "Linux 2.6.32 of distributions, with CUBIC's changes up to Linux 3.3")                   \
+	P("ha2008",                                                                                \
+	  "beta=819 hystart=0 min_cnt=1 start_cnt=0 update_gate=0 exact_alpha=1 count_beyond=1",   \
 	  "Algorithm 1 of Ha et al. 2008 (CUBIC 2.2)")                                             \
 	P("rfc9438", "start_cnt=0 update_gate=0 reno_above_prior=1", "RFC 9438")                   \
 	P("2.0-pre", CUBIC_2 " initial_ssthresh=100 fast_convergence=0",                           \
 	  "the CUBIC authors' patch to Linux 2.6.13")                                              \
 	P("2.0", CUBIC_2 " initial_ssthresh=100 max_increment=32", "Linux 2.6.19 to 2.6.21")       \
 	P("2.6.18", CUBIC_2 " initial_ssthresh=100 max_rate=20", "Algorithm 1 of Leith et al. 2007") \
+	P("2.6.18.2", CUBIC_2 " initial_ssthresh=100 max_rate=160",                                \
+	  "Linux 2.6.18.2, without the scaling bug: the hosts of Leith et al. 2007")               \
 	P("2.6.18.1", CUBIC_2 " initial_ssthresh=100 max_rate=20 curve_scale=80",                  \
 	  "Linux 2.6.15 to 2.6.18.1, with the scaling bug")                                        \
 	P("2.1", CUBIC_2 " initial_ssthresh=100 max_increment=32 clamp_concave=0",                 \
@@ -67,6 +79,11 @@
 #define CUBIC_2                                                                                \
 	"beta=819 hystart=0 min_cnt=1 start_cnt=50 start_fixed=1 update_gate=1 delayed_ack=1 " \
 	"undo_to_w_max=1"
+
+/* The two CUBICs of Linux 2.6.32. */
+#define CUBIC_2_6_32                                                                           \
+	"min_cnt=1 start_cnt=0 update_gate=1 delayed_ack=1 undo_to_w_max=1 hystart_clock=2"
+#define CUBIC_2_6_32_BACKPORTS "min_cnt=1 update_gate=1 delayed_ack=1 hystart_clock=1"
 
 #include "tcp_cc.h"
 
@@ -83,12 +100,14 @@ struct cubic {
 	u32 tcp_cwnd;		/* W_tcp: the window standard TCP would have */
 	u32 ack_ratio;		/* packets per ACK << 4, smoothed */
 
-	u32 round_start;	/* HyStart's round: when it began, us */
+	u32 round_start;	/* HyStart's round: when it began, by hystart_clock */
 	u32 end_seq;		/* sequence number that ends it */
-	u32 last_ack;		/* latest ACK of its train, us */
+	u32 last_ack;		/* latest ACK of its train, by hystart_clock */
 	u32 curr_rtt;		/* least of its first RTTs, us */
 	u8 sample_cnt;		/* how many of them were seen */
 	u8 found;		/* HyStart has ended a slow start */
+
+	u32 tcp_fraction;	/* of W_tcp, 2^-32 packets, with exact_alpha */
 };
 
 enum {
@@ -104,13 +123,26 @@ enum {
 	HYSTART_MIN_SAMPLES = 8,
 	HYSTART_DELAY_MIN = 4000,	/* us */
 	HYSTART_DELAY_MAX = 16000,	/* us */
+
+	HYSTART_MS = 1,
+	HYSTART_JIFFIES = 2,
 };
+
+/* Now, by the clock that HyStart has. */
+static inline u32 cubic_hystart_now(const struct sock *sk)
+{
+	u64 now_us = tcp_sk(sk)->tcp_mstamp;
+
+	if (cc_param(sk, hystart_clock) == HYSTART_JIFFIES)
+		return tcp_jiffies32(sk);
+	return cc_param(sk, hystart_clock) == HYSTART_MS ? now_us / USEC_PER_MSEC : now_us;
+}
 
 static inline void cubic_hystart_reset(struct sock *sk, struct cubic *ca)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
 
-	ca->round_start = ca->last_ack = tp->tcp_mstamp;
+	ca->round_start = ca->last_ack = cubic_hystart_now(sk);
 	ca->end_seq = tp->snd_nxt;
 	ca->curr_rtt = ~0U;
 	ca->sample_cnt = 0;
@@ -201,6 +233,7 @@ static inline void cubic_follow_curve(struct sock *sk, struct cubic *ca, u32 cwn
 		ca->epoch_start = now;
 		ca->ack_cnt = acked;
 		ca->tcp_cwnd = cwnd;
+		ca->tcp_fraction = 0;
 		if (cwnd < ca->last_max_cwnd) {
 			u64 factor = (1ULL << 4 * CUBIC_SCALE) / cc_param(sk, C);
 			u64 k = cubic_root(factor *
@@ -255,6 +288,31 @@ static inline void cubic_tcp_friendliness(struct sock *sk, struct cubic *ca, u32
 		ca->cnt = min(ca->cnt, cubic_cnt(sk, ca, cwnd / (ca->tcp_cwnd - cwnd)));
 }
 
+/* The same in the paper's terms: W_tcp += alpha ack_cnt / cwnd, and no rounding. */
+static inline void cubic_tcp_friendliness_exact(struct sock *sk, struct cubic *ca, u32 cwnd)
+{
+	u32 beta = cc_param(sk, beta);
+	u64 alpha = (3ULL * (1024 - beta) << 32) / (1024 + beta);
+	u64 growth, excess;
+
+	if (cc_param(sk, reno_above_prior) && ca->tcp_cwnd >= tcp_sk(sk)->prior_cwnd)
+		alpha = 1ULL << 32;
+	/* alpha < 3 << 32 */
+	growth = ca->tcp_fraction + alpha * min(ca->ack_cnt, 1U << 30) / max(cwnd, 1U);
+	ca->ack_cnt = 0;
+	ca->tcp_cwnd += growth >> 32;
+	ca->tcp_fraction = growth;
+
+	if (ca->tcp_cwnd < cwnd)
+		return;
+	excess = ((u64)(ca->tcp_cwnd - cwnd) << 32) + ca->tcp_fraction;
+	if (excess) {
+		u32 cnt = min_t(u64, ((u64)cwnd << 32) / excess, U32_MAX);
+
+		ca->cnt = min(ca->cnt, cubic_cnt(sk, ca, cnt));
+	}
+}
+
 /* Sets cnt. The curve's time passes at clock/1024 of real time, its K is k_scale/65536
  * of CUBIC's. */
 static inline void cubic_update(struct sock *sk, struct cubic *ca, u32 acked, u32 clock,
@@ -273,9 +331,24 @@ static inline void cubic_update(struct sock *sk, struct cubic *ca, u32 acked, u3
 		ca->last_time = now;
 		cubic_follow_curve(sk, ca, cwnd, now, acked, clock, k_scale);
 	}
-	if (cc_param(sk, tcp_friendliness))
-		cubic_tcp_friendliness(sk, ca, cwnd);
+	if (cc_param(sk, tcp_friendliness)) {
+		if (cc_param(sk, exact_alpha))
+			cubic_tcp_friendliness_exact(sk, ca, cwnd);
+		else
+			cubic_tcp_friendliness(sk, ca, cwnd);
+	}
 	ca->cnt = max(ca->cnt, cc_param(sk, min_cnt));
+}
+
+/* "if cwnd_cnt > cnt then cwnd + 1, cwnd_cnt = 0, else cwnd_cnt + 1" (Algorithm 1) */
+static inline void cubic_count_beyond(struct tcp_sock *tp, u32 cnt, u32 acked)
+{
+	if (tp->snd_cwnd_cnt <= cnt) {
+		tp->snd_cwnd_cnt += acked;
+		return;
+	}
+	tp->snd_cwnd_cnt = 0;
+	tp->snd_cwnd = min(tp->snd_cwnd + 1, tp->snd_cwnd_clamp);
 }
 
 static inline void cubic_cong_avoid(struct sock *sk, struct cubic *ca, u32 acked, u32 clock,
@@ -286,12 +359,18 @@ static inline void cubic_cong_avoid(struct sock *sk, struct cubic *ca, u32 acked
 	if (!tcp_is_cwnd_limited(sk))
 		return;
 	if (tcp_in_slow_start(tp)) {
+		/* Linux 2.6 ends a round here, Linux 6 with the next RTT sample. */
+		if (cc_param(sk, hystart_clock) && after(tp->snd_una, ca->end_seq))
+			cubic_hystart_reset(sk, ca);
 		acked = tcp_slow_start(tp, acked);
 		if (!acked)
 			return;
 	}
 	cubic_update(sk, ca, acked, clock, k_scale);
-	tcp_cong_avoid_ai(tp, ca->cnt, acked);
+	if (cc_param(sk, count_beyond))
+		cubic_count_beyond(tp, ca->cnt, acked);
+	else
+		tcp_cong_avoid_ai(tp, ca->cnt, acked);
 }
 
 /* "Packet loss" (3.6), (3.7): ends the epoch, returns the new ssthresh. */
@@ -378,6 +457,53 @@ static inline void cubic_hystart(struct sock *sk, struct cubic *ca, u32 rtt_us)
 		tp->snd_ssthresh = tp->snd_cwnd;
 }
 
+/* An RTT in eighths of HyStart's clock. */
+static inline u32 cubic_hystart_eighths(const struct sock *sk, u32 rtt_us)
+{
+	if (cc_param(sk, hystart_clock) == HYSTART_JIFFIES)
+		return max(cc_usecs_to_jiffies(sk, rtt_us) << 3, 1U);
+	return max_t(u64, ((u64)rtt_us << 3) / USEC_PER_MSEC, 1);
+}
+
+/*
+ * HyStart of Linux 2.6.29 to 5.5, in eighths of a jiffy, and since 2.6.39 in those of a ms. The
+ * RTT may rise by 1/16: at least 2 jiffies or 4 ms, at most 16. Only 8 RTTs of a round count.
+ */
+static inline void cubic_hystart_2_6(struct sock *sk, struct cubic *ca, u32 rtt_us)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	bool in_jiffies = cc_param(sk, hystart_clock) == HYSTART_JIFFIES;
+	u32 detect = cc_param(sk, hystart_detect);
+	u32 delta_us = cc_param(sk, hystart_ack_delta_us);
+	s32 delta = in_jiffies ? cc_usecs_to_jiffies(sk, delta_us) : delta_us / USEC_PER_MSEC;
+	u32 delay_min = cubic_hystart_eighths(sk, ca->delay_min);
+	u32 now = cubic_hystart_now(sk);
+
+	if (tp->snd_cwnd < cc_param(sk, hystart_low_window))
+		return;
+
+	if (detect & HYSTART_ACK_TRAIN && (s32)(now - ca->last_ack) <= delta) {
+		ca->last_ack = now;
+		/* Half of dMin; in jiffies this is enough, in ms it takes more. */
+		if ((s32)(now - ca->round_start) + in_jiffies > (s32)(delay_min >> 4))
+			ca->found = 1;
+	}
+
+	if (detect & HYSTART_DELAY) {
+		u32 rise = clamp(delay_min >> 4, in_jiffies ? 2U << 3 : 4U << 3, 16U << 3);
+
+		if (ca->sample_cnt < HYSTART_MIN_SAMPLES) {
+			ca->curr_rtt = min(ca->curr_rtt, rtt_us);
+			ca->sample_cnt++;
+		} else if (cubic_hystart_eighths(sk, ca->curr_rtt) > delay_min + rise) {
+			ca->found = 1;
+		}
+	}
+
+	if (ca->found)
+		tp->snd_ssthresh = tp->snd_cwnd;
+}
+
 static inline void cubic_pkts_acked(struct sock *sk, struct cubic *ca,
 				    const struct ack_sample *sample)
 {
@@ -393,7 +519,11 @@ static inline void cubic_pkts_acked(struct sock *sk, struct cubic *ca,
 		return;
 	if (!ca->delay_min || rtt_us < ca->delay_min)
 		ca->delay_min = rtt_us;
-	if (cc_param(sk, hystart) && !ca->found && tcp_in_slow_start(tcp_sk(sk)))
+	if (!cc_param(sk, hystart) || ca->found || !tcp_in_slow_start(tcp_sk(sk)))
+		return;
+	if (cc_param(sk, hystart_clock))
+		cubic_hystart_2_6(sk, ca, rtt_us);
+	else
 		cubic_hystart(sk, ca, rtt_us);
 }
 

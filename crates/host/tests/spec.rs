@@ -72,7 +72,7 @@ fn a_presets_settings_are_what_a_user_would_write() {
     assert_eq!(cubic.settings(preset("linux")), "");
     assert_eq!(
         cubic.settings(preset("ha2008")),
-        "beta=0.8,hystart=0,min_cnt=1,start_cnt=0,update_gate=0"
+        "beta=0.8,hystart=0,min_cnt=1,start_cnt=0,update_gate=0,exact_alpha=1,count_beyond=1"
     );
     for algorithm in Algorithm::all() {
         for preset in algorithm.presets() {
@@ -201,7 +201,7 @@ fn what_is_wrong_is_named_with_its_remedy() {
             &[
                 "cubic has no preset `ha2009`",
                 "did you mean `ha2008`?",
-                "linux, linux-2.6.32, ha2008",
+                "linux, linux-2.6.32, linux-2.6.32-backports, ha2008",
             ],
         ),
         (

@@ -210,17 +210,105 @@ fn linux_grows_by_at_most_half() {
 
 #[test]
 fn the_friendly_region_grows_as_standard_tcp() {
-    // Mistake (iii): alpha = 3 (1 - beta) / (1 + beta), in eighths 8/15 and 8/23. From a
-    // loss at 20, 100 RTTs of 10 ms; the curve itself would still be below 20.
-    for (spec, cwnd) in [
-        ("cubic", 14.0 + 100.0 * 8.0 / 15.0),
-        ("cubic@ha2008", 15.0 + 100.0 * 8.0 / 23.0),
-        ("cubic:tcp_friendliness=0", 19.0),
+    // Mistake (iii): alpha = 3 (1 - beta) / (1 + beta), in eighths 8/15 and 8/23; in ha2008
+    // exactly, 1/3. From a loss at 20, 100 RTTs of 10 ms; the curve itself would still be below
+    // 20. Alone with W_tcp, 1000 RTTs: 333.7 packets, where 8/23 gives 347.8.
+    for (spec, rtts, cwnd) in [
+        ("cubic", 100, 14.0 + 100.0 * 8.0 / 15.0),
+        ("cubic@ha2008", 100, 15.0 + 100.0 / 3.0),
+        ("cubic:tcp_friendliness=0", 100, 19.0),
+        ("cubic@ha2008:C=0.001", 1000, 15.0 + 1000.0 * 615.0 / 1843.0),
+        (
+            "cubic@ha2008:C=0.001,exact_alpha=0",
+            1000,
+            15.0 + 1000.0 * 8.0 / 23.0,
+        ),
     ] {
         let mut flow = Flow::after_loss(spec, 1000, 20, 10_000);
-        flow.clock_acks(0, 1_000_000, 10_000, 1, |_, _| ());
+        flow.clock_acks(0, rtts * 10_000, 10_000, 1, |_, _| ());
         let error = (f64::from(flow.cwnd()) - cwnd).abs();
         assert!(error <= 3.0, "{spec}: {}, not {cwnd}", flow.cwnd());
+    }
+}
+
+#[test]
+fn at_a_window_of_2_the_papers_w_tcp_takes_6_acks_for_a_packet_and_linuxs_5() {
+    // Each ACK adds alpha / 2 = 0.16685: 6 ACKs 1.0011, 60 ACKs 10.011. Linux: 2 * 23 / 8 = 5,
+    // and (60 - 1) / 5 = 11.
+    for (spec, after_5, after_6, after_60) in [
+        ("cubic@ha2008:exact_alpha=0", 2, 3, 13),
+        ("cubic@ha2008", 2, 3, 12),
+    ] {
+        let mut flow = Flow::after_loss(spec, 1000, 2, 10_000);
+        let mut acks = |count| {
+            for _ in 0..count {
+                (flow.tp().snd_cwnd, flow.tp().snd_cwnd_cnt) = (2, 0);
+                flow.cc.cong_avoid(0, 1);
+            }
+            flow.cubic(Cubic::TcpCwnd)
+        };
+        assert_eq!(
+            (acks(5), acks(1), acks(54)),
+            (after_5, after_6, after_60),
+            "{spec}"
+        );
+        if spec == "cubic@ha2008" {
+            // 60 * floor(floor(615 * 2^32 / 1843) / 2) / 2^32 = 10.0108: the fraction, and what
+            // cnt makes of W_tcp - cwnd = 10.01.
+            let alpha = (615u64 << 32) / 1843;
+            assert_eq!(flow.state(16), (60 * (alpha / 2)) as u32);
+            assert_eq!(flow.cubic(Cubic::Cnt), 1); // 2 / 10.01, but at least 1
+        }
+    }
+    // A fraction of a packet counts: at 20 packets after 10 ACKs W_tcp - cwnd = 10 alpha / 20 =
+    // 0.16685, and cnt = 20 / 0.16685 = 119. In whole packets nothing yet.
+    for (spec, cnt) in [("cubic@ha2008", 119), ("cubic@ha2008:exact_alpha=0", 2000)] {
+        let mut flow = Flow::with_hz(&format!("{spec}{}C=0.001", separator(spec)), 1000);
+        flow.rtt(10_000);
+        flow.tp().snd_ssthresh = 2;
+        for _ in 0..10 {
+            (flow.tp().snd_cwnd, flow.tp().snd_cwnd_cnt) = (20, 0);
+            flow.cc.cong_avoid(0, 1);
+        }
+        assert_eq!(flow.cubic(Cubic::Cnt), cnt, "{spec}");
+    }
+}
+
+fn separator(spec: &str) -> &str {
+    if spec.contains(':') {
+        ","
+    } else {
+        ":"
+    }
+}
+
+#[test]
+fn algorithm_1_counts_beyond_cnt() {
+    // cnt = 1000 / (target - 1000) with the curve's look-ahead of dMin alone: 410 * t^3 >> 40 = 10
+    // at t = 3072 (3 s): cnt = 100. "if cwnd_cnt > cnt": 101 ACKs are counted, and the next one
+    // grows the window. Linux 6 grows with the 100th, Linux 2.6 with the 101st.
+    for (era, count_beyond, acks) in [
+        (Era::Linux6, 1, 102),
+        (Era::Linux6, 0, 100),
+        (Era::Linux2_6, 1, 102),
+        (Era::Linux2_6, 0, 101),
+    ] {
+        let spec = format!("cubic@ha2008:count_beyond={count_beyond},tcp_friendliness=0");
+        let host = HostConfig {
+            era,
+            ..HostConfig::default()
+        };
+        let mut flow = Flow::new(&spec, host);
+        flow.rtt(3_000_000);
+        (flow.tp().snd_ssthresh, flow.tp().snd_cwnd) = (2, 1000);
+        let mut acked = 0;
+        while flow.cwnd() == 1000 {
+            flow.cc.cong_avoid(0, 1);
+            assert_eq!(flow.cubic(Cubic::Cnt), 100);
+            acked += 1;
+        }
+        assert_eq!(acked, acks, "{era:?} {count_beyond}");
+        assert_eq!((flow.cwnd(), flow.tp().snd_cwnd_cnt), (1001, 0));
     }
 }
 
@@ -445,6 +533,95 @@ fn hystart_leaves_when_the_ack_train_is_half_an_rtt_long() {
 }
 
 #[test]
+fn hystart_of_linux_2_6_takes_a_sixteenth() {
+    // (spec, HZ, dMin, least that is too much), us. In jiffies RTTs are rounded up: at HZ 1000
+    // 10 ms may rise by 2, 100 ms by 6.25, 400 ms by 16; at HZ 250 100 ms is 25 jiffies, which may
+    // rise by 2, so 27 is not too much and 27 ends at 108 ms. In ms at least 4, in eighths.
+    let (released, backports) = ("cubic@linux-2.6.32", "cubic@linux-2.6.32-backports");
+    for (spec, hz, delay_min, too_much) in [
+        (released, 1000, 10_000, 12_001),
+        (released, 1000, 100_000, 106_001),
+        (released, 1000, 400_000, 416_001),
+        (released, 250, 100_000, 108_001),
+        (backports, 1000, 10_000, 14_125),
+        (backports, 250, 10_000, 14_125),
+        (backports, 1000, 100_000, 106_375),
+        (backports, 1000, 400_000, 416_125),
+    ] {
+        for (rtt_us, leaves) in [(too_much - 1, false), (too_much, true)] {
+            let mut flow = Flow::with_hz(&format!("{spec}:hystart_detect=2"), hz);
+            flow.rtt(delay_min);
+            next_round(&mut flow);
+            flow.tp().snd_cwnd = 100;
+            for _ in 0..8 {
+                flow.rtt(rtt_us);
+                assert!(!left_slow_start(&mut flow));
+            }
+            // Only the first 8 count: a smaller one now is too late.
+            flow.rtt(delay_min);
+            assert_eq!(
+                left_slow_start(&mut flow),
+                leaves,
+                "{spec} HZ {hz}, {delay_min}: {rtt_us}"
+            );
+        }
+    }
+}
+
+/// Ends HyStart's round, as Linux 2.6 does: with an ACK in slow start.
+fn next_round(flow: &mut Flow) {
+    flow.tp().snd_una += 200_000;
+    flow.tp().snd_nxt = flow.tp().snd_una + 100_000;
+    let una = flow.tp().snd_una;
+    flow.cc.cong_avoid(una, 1);
+}
+
+#[test]
+fn hystart_of_linux_2_6_ends_a_round_with_an_ack_in_slow_start() {
+    for spec in ["cubic@linux-2.6.32", "cubic@linux-2.6.32-backports"] {
+        let mut flow = in_slow_start(&format!("{spec}:hystart_detect=2"), 100, 100_000);
+        next_round(&mut flow);
+        flow.rtt(100_000); // one low sample holds for its round
+        (0..20).for_each(|_| flow.rtt(200_000));
+        assert!(!left_slow_start(&mut flow), "{spec}");
+        flow.tp().snd_una += 200_000; // an RTT sample does not end it, as in Linux 6
+        (0..20).for_each(|_| flow.rtt(200_000));
+        assert!(!left_slow_start(&mut flow), "{spec}");
+        next_round(&mut flow);
+        (0..9).for_each(|_| flow.rtt(200_000));
+        assert!(left_slow_start(&mut flow), "{spec}");
+    }
+}
+
+#[test]
+fn hystart_of_linux_2_6_leaves_when_the_train_is_half_an_rtt_long() {
+    // (spec, HZ, spacing of the ACKs, us after which it leaves), dMin = 100 ms. In jiffies half of
+    // dMin is enough, in ms it takes more. At HZ 250 a gap of 2 ms is a jiffy: the ACKs may be
+    // 4 ms apart, and 50 ms are 12.5 jiffies, 12 of which are enough.
+    let (released, backports) = ("cubic@linux-2.6.32", "cubic@linux-2.6.32-backports");
+    for (spec, hz, spacing_us, expected) in [
+        (released, 1000, 1000, Some(50_000)),
+        (released, 1000, 2000, Some(50_000)),
+        (released, 1000, 3000, None),
+        (released, 250, 4000, Some(48_000)),
+        (released, 250, 8000, None),
+        (backports, 1000, 1000, Some(51_000)),
+        (backports, 250, 4000, None),
+    ] {
+        let mut flow = Flow::with_hz(&format!("{spec}:hystart_detect=1"), hz);
+        flow.rtt(100_000);
+        next_round(&mut flow);
+        flow.tp().snd_cwnd = 100;
+        let left = (1..200).map(|ack| ack * spacing_us).find(|us| {
+            flow.at(*us);
+            flow.rtt(100_000);
+            left_slow_start(&mut flow)
+        });
+        assert_eq!(left, expected, "{spec} HZ {hz}, {spacing_us}");
+    }
+}
+
+#[test]
 fn hystart_waits_for_its_window_and_can_be_off() {
     let left = |spec, cwnd| {
         let mut flow = in_slow_start(spec, cwnd, 100_000);
@@ -509,8 +686,10 @@ fn a_host_that_counts_acks_is_made_up_for() {
     };
     let law = 410.0 / 1024.0 * (6.0 - (600.0f64 * 1024.0 / 410.0).cbrt()).powi(3) + 2000.0;
     let error = |cwnd: u32| (f64::from(cwnd) - law).abs() / law;
-    assert!(error(grown("cubic@linux-2.6.32", 2)) < 0.01);
-    assert!(error(grown("cubic@linux-2.6.32", 1)) < 0.01);
+    for spec in ["cubic@linux-2.6.32", "cubic@linux-2.6.32-backports"] {
+        assert!(error(grown(spec, 2)) < 0.01);
+        assert!(error(grown(spec, 1)) < 0.01);
+    }
 }
 
 fn acked(cc: &mut CongestionControl, pkts_acked: u32) {

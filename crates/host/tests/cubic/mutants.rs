@@ -9,7 +9,7 @@ use std::{env, fs, thread};
 use crate::common::ALGORITHMS_FROM;
 
 /// (what is wrong, the text of tcp_cubic.c's cubic.h, what stands in its place).
-const MUTANTS: [(&str, &str, &str); 32] = [
+const MUTANTS: [(&str, &str, &str); 39] = [
     (
         "decreases twice: fast convergence on the window as well",
         "return max((u32)((u64)cwnd * beta / 1024), 2U)",
@@ -84,6 +84,41 @@ const MUTANTS: [(&str, &str, &str); 32] = [
         "alpha without the factor 3",
         "(8 * (1024 + beta) / 3 / (1024 - beta))",
         "(8 * (1024 + beta) / (1024 - beta))",
+    ),
+    (
+        "the exact alpha of the paper's beta, which is the complement",
+        "(3ULL * (1024 - beta) << 32) / (1024 + beta)",
+        "(3ULL * beta << 32) / (2048 - beta)",
+    ),
+    (
+        "W_tcp that forgets its fraction",
+        "\tca->tcp_fraction = growth;\n",
+        "",
+    ),
+    (
+        "W_tcp whose fraction does not count",
+        "excess = ((u64)(ca->tcp_cwnd - cwnd) << 32) + ca->tcp_fraction;",
+        "excess = (u64)(ca->tcp_cwnd - cwnd) << 32;",
+    ),
+    (
+        "counts to cnt where Algorithm 1 counts beyond it",
+        "if (tp->snd_cwnd_cnt <= cnt)",
+        "if (tp->snd_cwnd_cnt < cnt)",
+    ),
+    (
+        "an eighth in the HyStart of Linux 2.6",
+        "clamp(delay_min >> 4, in_jiffies",
+        "clamp(delay_min >> 3, in_jiffies",
+    ),
+    (
+        "a HyStart of jiffies with the least rise of that of ms",
+        "in_jiffies ? 2U << 3 : 4U << 3",
+        "4U << 3",
+    ),
+    (
+        "a round of Linux 2.6's HyStart that never ends",
+        "if (cc_param(sk, hystart_clock) && after(tp->snd_una, ca->end_seq))",
+        "if (0)",
     ),
     (
         "W_tcp from the window before the loss",

@@ -4,10 +4,11 @@
 use crate::common::{Cubic, Flow};
 use ackclock_host::{Algorithm, Era, HostConfig};
 
-const OLD: [&str; 7] = [
+const OLD: [&str; 8] = [
     "cubic@2.0-pre",
     "cubic@2.0",
     "cubic@2.6.18",
+    "cubic@2.6.18.2",
     "cubic@2.6.18.1",
     "cubic@2.1",
     "cubic@2.6.22-rc4",
@@ -53,7 +54,13 @@ fn every_row_of_table_1_is_a_preset() {
     for spec in OLD {
         assert!(names.contains(&spec.trim_start_matches("cubic@")), "{spec}");
     }
-    for name in ["linux", "linux-2.6.32", "ha2008", "rfc9438"] {
+    for name in [
+        "linux",
+        "linux-2.6.32",
+        "linux-2.6.32-backports",
+        "ha2008",
+        "rfc9438",
+    ] {
         assert!(names.contains(&name), "{name}");
     }
 }
@@ -123,6 +130,7 @@ fn line_23_growth_is_clamped_to_20_packets_per_second() {
     // region as in the convex one. 160/s would give 32 per RTT: the 2.0 of table 1.
     for (spec, concave, convex) in [
         ("cubic@2.6.18", 8000 / 4, 10_000 / 4),
+        ("cubic@2.6.18.2", 8000 / 32, 10_000 / 32),
         ("cubic@2.0", 8000 / 32, 10_000 / 32),
         // No clamp below W_max: K = 17492/1024 s, at t = 204 the target is 8074, 8000 / 74.
         ("cubic@2.1", 108, 10_000 / 32),
@@ -139,18 +147,20 @@ fn line_23_growth_is_clamped_to_20_packets_per_second() {
 
 #[test]
 fn line_23_growth_is_linear_in_time() {
-    // Far below W_max 2.6.18 climbs 20 packets per second, whatever the RTT.
-    for rtt_us in [50_000, 200_000] {
-        let mut flow = flow("cubic@2.6.18:delayed_ack=0,tcp_friendliness=0");
-        flow.rtt(rtt_us);
-        flow.loss_at(20_000);
-        flow.clock_acks(0, 20_000_000, rtt_us as u64, 1, |t, cwnd| {
-            let law = 15_996.0 + 20.0 * t;
-            assert!(
-                (f64::from(cwnd) - law).abs() <= 1.0 + 0.01 * 20.0 * t + 5.0,
-                "{t} {cwnd} {law}"
-            );
-        });
+    // Far below W_max 2.6.18 climbs 20 packets per second, 2.6.18.2 160, whatever the RTT.
+    for (spec, seconds, per_second) in [("cubic@2.6.18", 20, 20.0), ("cubic@2.6.18.2", 10, 160.0)] {
+        for rtt_us in [50_000, 200_000] {
+            let mut flow = flow(&format!("{spec}:delayed_ack=0,tcp_friendliness=0"));
+            flow.rtt(rtt_us);
+            flow.loss_at(20_000);
+            flow.clock_acks(0, seconds * 1_000_000, rtt_us as u64, 1, |t, cwnd| {
+                let law = 15_996.0 + per_second * t;
+                assert!(
+                    (f64::from(cwnd) - law).abs() <= 1.0 + 0.01 * per_second * t + 5.0,
+                    "{spec} {t} {cwnd} {law}"
+                );
+            });
+        }
     }
 }
 
@@ -224,7 +234,8 @@ fn the_scaling_bug_flattens_the_curve() {
 fn a_spurious_loss_was_undone_to_last_max() {
     for (spec, undone) in [
         ("cubic@2.2", 719),
-        ("cubic@linux-2.6.32", 800),
+        ("cubic@linux-2.6.32", 680), // 800 * 1741 / 2048
+        ("cubic@linux-2.6.32-backports", 800),
         ("cubic", 800),
     ] {
         let mut flow = flow(spec);
@@ -292,4 +303,24 @@ fn rfc9438_begins_on_the_plateau() {
     );
     // 4.2: the target is at most 1.5 cwnd.
     assert_eq!(cnt(&mut flow, 60_000, 200), 2);
+}
+
+#[test]
+fn before_the_first_loss_the_released_2_6_32_follows_the_curve() {
+    // K = 0 and W_max = cwnd = 400, dMin = 100 ms. At t = 102 the curve is still at 400, and cnt is
+    // 100 cwnd. After 10 s
+    // t = 10342, 410 * 10342^3 >> 40 = 412: 400 / 412 = 0, and at least 1. The backports have
+    // 20 instead of 40000. Both divide by the 2 packets of an ACK.
+    for (spec, at_first, later) in [
+        ("cubic@linux-2.6.32", 20_000, 1),
+        ("cubic@linux-2.6.32-backports", 10, 1),
+    ] {
+        let mut flow = flow(&format!("{spec}:tcp_friendliness=0,C=0.4"));
+        flow.cc.set_state(ackclock_host::CaState::Disorder); // the ratio of ACKs stays
+        flow.rtt(100_000);
+        flow.tp().snd_ssthresh = 100;
+        let first = cnt(&mut flow, 0, 400);
+        assert_eq!(first, at_first, "{spec}");
+        assert_eq!(cnt(&mut flow, 10_000, 400), later, "{spec}");
+    }
 }

@@ -31,9 +31,24 @@ const WITH_ECN: [(&str, Era); 3] = [
     ("marks", Era::Linux6),
 ];
 
+/// Those of CUBICs, whose clamps in packets per RTT and per second are the same at 200 ms.
+const WITH_CLAMPS: [(&str, Era); 5] = [
+    ("everything", Era::Linux6),
+    ("large", Era::Linux6),
+    ("everything", Era::Linux2_6),
+    ("large", Era::Linux2_6),
+    ("clamps", Era::Linux2_6),
+];
+
 fn scripts(algorithm: &Algorithm) -> &'static [(&'static str, Era)] {
     if algorithm.needs_ecn() {
         &WITH_ECN
+    } else if algorithm
+        .params()
+        .iter()
+        .any(|param| param.name == "max_rate")
+    {
+        &WITH_CLAMPS
     } else {
         &EVERY
     }
@@ -300,6 +315,19 @@ impl Script<'_> {
         self.avoid(8_000_000);
         self.timeout(10);
     }
+
+    /// 200 Mb/s and 100 ms: growth after losses of large windows.
+    fn clamps(&mut self) {
+        self.step(Operation::Start);
+        self.wait(100_000);
+        self.rounds(12);
+        self.fill();
+        self.recovery();
+        self.avoid(2_000_000);
+        self.avoid(2_000_000);
+        self.recovery();
+        self.avoid(2_000_000);
+    }
 }
 
 /// One flow through a script, as an element of "cases".
@@ -312,6 +340,7 @@ fn case(configured: &Configured, members: &[Member], era: Era, script: &str) -> 
     };
     let (rtt_us, packet_us, buffer_packets) = match script {
         "large" => (200_000, 60, 1_600),
+        "clamps" => (100_000, 60, 1_600),
         _ => (40_000, 240, 80),
     };
     let mut flow = Script {
@@ -329,6 +358,7 @@ fn case(configured: &Configured, members: &[Member], era: Era, script: &str) -> 
     match script {
         "everything" => flow.everything(),
         "marks" => flow.marks(),
+        "clamps" => flow.clamps(),
         _ => flow.large(),
     }
     let kernel = if era == Era::Linux6 {
