@@ -1,86 +1,231 @@
-//! What a cube root costs: by bisection, as the paper says CUBIC had it to Linux 2.6.20 (the source of
-//! CUBIC 2.0 iterates by Newton already), and by a table and a step of Newton-Raphson, as since (S. Ha,
-//! I. Rhee, L. Xu 2008, table 1: 1032 and 79 clocks). Both are C, built as algorithms are; the least of
-//! many runs, less the loop's.
+//! What a cube root costs by bisection, as CUBIC first had it, and by a table and a step of
+//! Newton-Raphson, as since Linux 2.6.21 (S. Ha, I. Rhee, L. Xu 2008, table 1: 1032 and 79 clocks).
+//!
+//! Built for 32-bit x86, the machines of 2008, where a 64-bit product takes three instructions and a
+//! 64-bit division is a routine, and for x86-64; by gcc and by clang. Clocks are the least of many
+//! runs, instructions are counted by valgrind, both less the loop's.
 
 use std::error::Error;
-use std::time::Instant;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
 
-use ackclock_host::{Algorithm, CongestionControl, HostConfig};
+type Outcome<T> = Result<T, Box<dyn Error>>;
 
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/cube_root.c");
-const ROOTS: u32 = 1000;
+const ROOTS: f64 = 1000.0;
+/// Times that a program takes its roots; the least counts.
 const RUNS: u32 = 2000;
+const REPEATS: usize = 10;
+/// Times for which instructions are counted: the difference between the two has no start of a
+/// program.
+const COUNTED: [u32; 2] = [10, 110];
 
-/// Clocks of the processor's time stamp counter, where there is one.
-fn clocks() -> Option<u64> {
-    #[cfg(target_arch = "x86_64")]
-    // SAFETY: every x86-64 has the instruction.
-    return Some(unsafe { core::arch::x86_64::_rdtsc() });
-    #[cfg(not(target_arch = "x86_64"))]
-    None
-}
+const COMPILERS: [&str; 2] = ["gcc", "clang"];
+/// Bits, and the flags for them.
+type Bits = (u32, &'static [&'static str]);
+const BITS: [Bits; 2] = [(32, &["-m32", "-march=i686"]), (64, &["-m64"])];
+const FLAGS: [&str; 10] = [
+    "-O2",
+    "-Wall",
+    "-Werror",
+    "-ffreestanding",
+    "-fno-pic",
+    "-fno-stack-protector",
+    "-fno-asynchronous-unwind-tables",
+    "-mgeneral-regs-only",
+    "-nostdlib",
+    "-static",
+];
 
-/// (ns, clocks) per root.
-fn cost(method: u32) -> Result<(f64, Option<f64>), Box<dyn Error>> {
-    let algorithm = Algorithm::configure(&format!("{FILE}:method={method}"))?;
-    let mut flow = CongestionControl::new(&algorithm, HostConfig::default());
-    let (mut least_ns, mut least_clocks) = (u128::MAX, None);
-    for run in 0..RUNS {
-        flow.tp_mut().snd_cwnd = 1 + run;
-        let (began, began_clocks) = (Instant::now(), clocks());
-        std::hint::black_box(flow.ssthresh());
-        let taken = clocks().zip(began_clocks).map(|(end, begin)| end - begin);
-        least_ns = least_ns.min(began.elapsed().as_nanos());
-        least_clocks = least_clocks.map_or(taken, |least: u64| taken.map(|t| least.min(t)));
-    }
-    let each = |total: f64| total / f64::from(ROOTS);
-    Ok((
-        each(least_ns as f64),
-        least_clocks.map(|total| each(total as f64)),
-    ))
-}
-
-/// Where figure `ha2008/cube_root` finds what was measured; written when `ACKCLOCK_WRITE_CUBE_ROOT` is set.
+/// Where figure `ha2008/cube_root` finds what was measured; written when `ACKCLOCK_WRITE_CUBE_ROOT`
+/// is set.
 const RECORD: &str = concat!(
     env!("CARGO_MANIFEST_DIR"),
     "/../../python/ackclock/papers/ha2008/cube_root.json"
 );
-const REPEATS: usize = 10;
 
-fn main() -> Result<(), Box<dyn Error>> {
+/// METHOD of cube_root.c.
+const LOOP: usize = 0;
+const METHODS: [&str; 3] = ["loop", "bisection", "newton"];
+
+struct Program(PathBuf);
+
+impl Program {
+    fn build(
+        directory: &Path,
+        compiler: &str,
+        bits: Bits,
+        method: usize,
+        runs: u32,
+    ) -> Outcome<Self> {
+        let path = directory.join(format!("{compiler}-{}-{method}-{runs}", bits.0));
+        let built = Command::new(compiler)
+            .args(FLAGS)
+            .args(bits.1)
+            .args([
+                "-D",
+                &format!("METHOD={method}"),
+                "-D",
+                &format!("RUNS={runs}"),
+            ])
+            .args([FILE, "-o"])
+            .arg(&path)
+            .output()?;
+        succeeded(&built)?;
+        Ok(Self(path))
+    }
+
+    /// (clocks of a thousand roots, the last random number).
+    fn run(&self) -> Outcome<(f64, u32)> {
+        let output = Command::new(&self.0).output()?;
+        let text = succeeded(&output)?;
+        let (clocks, random) = text.trim().split_once(' ').ok_or("no numbers")?;
+        Ok((clocks.parse()?, random.parse()?))
+    }
+
+    fn instructions(&self) -> Outcome<f64> {
+        let profile = self.0.with_extension("out");
+        let output = Command::new("valgrind")
+            .args(["--tool=cachegrind", "--cache-sim=no"])
+            .arg(format!("--cachegrind-out-file={}", profile.display()))
+            .arg(&self.0)
+            .output()
+            .map_err(|error| format!("valgrind: {error}"))?;
+        succeeded(&output)?;
+        let text = std::fs::read_to_string(profile)?;
+        let summary = text.lines().find_map(|line| line.strip_prefix("summary:"));
+        Ok(summary.ok_or("no summary")?.trim().parse()?)
+    }
+}
+
+fn succeeded(output: &Output) -> Outcome<String> {
+    if output.status.success() {
+        Ok(String::from_utf8(output.stdout.clone())?)
+    } else {
+        let said = String::from_utf8_lossy(&output.stderr);
+        Err(format!("{}: {said}", output.status).into())
+    }
+}
+
+/// Costs of one root by each method, less the loop's.
+struct Cost {
+    build: String,
+    /// Of each repetition: bisection, Newton.
+    clocks: Vec<[f64; 2]>,
+    instructions: [f64; 2],
+}
+
+fn cost(directory: &Path, compiler: &str, bits: Bits) -> Outcome<Cost> {
+    let program = |method, runs| Program::build(directory, compiler, bits, method, runs);
+    let timed: Vec<Program> = (0..METHODS.len())
+        .map(|method| program(method, RUNS))
+        .collect::<Outcome<_>>()?;
+    let mut clocks = Vec::new();
+    for _ in 0..REPEATS {
+        let taken: Vec<f64> = timed
+            .iter()
+            .map(|program| Ok(program.run()?.0 / ROOTS))
+            .collect::<Outcome<_>>()?;
+        clocks.push([taken[1] - taken[LOOP], taken[2] - taken[LOOP]]);
+    }
+    let counted = |method| -> Outcome<f64> {
+        let [few, many] = COUNTED;
+        let more = program(method, many)?.instructions()? - program(method, few)?.instructions()?;
+        Ok(more / f64::from(many - few) / ROOTS)
+    };
+    let of_loop = counted(LOOP)?;
+    Ok(Cost {
+        build: format!("{} bits, {}", bits.0, version(compiler)?),
+        clocks,
+        instructions: [counted(1)? - of_loop, counted(2)? - of_loop],
+    })
+}
+
+/// "gcc 12.2.0"
+fn version(compiler: &str) -> Outcome<String> {
+    let output = Command::new(compiler).arg("-dumpversion").output()?;
+    Ok(format!("{compiler} {}", succeeded(&output)?.trim()))
+}
+
+/// All builds must give the same roots.
+fn check(directory: &Path, builds: &[(&str, Bits)]) -> Outcome<()> {
+    for (method, name) in METHODS.iter().enumerate() {
+        let mut seen = Vec::new();
+        for &(compiler, bits) in builds {
+            seen.push(
+                Program::build(directory, compiler, bits, method, 1)?
+                    .run()?
+                    .1,
+            );
+        }
+        if seen.iter().any(|last| *last != seen[0]) {
+            return Err(format!("{name}: builds differ: {seen:?}").into());
+        }
+    }
+    Ok(())
+}
+
+fn main() -> Outcome<()> {
+    if !cfg!(all(target_arch = "x86_64", target_os = "linux")) {
+        println!("cube roots: only on x86-64 Linux");
+        return Ok(());
+    }
+    let directory = tempfile::tempdir()?;
+    let mut builds = Vec::new();
+    for bits in BITS {
+        for compiler in COMPILERS {
+            match Program::build(directory.path(), compiler, bits, LOOP, 1)
+                .and_then(|one| one.run())
+            {
+                Ok(_) => builds.push((compiler, bits)),
+                Err(error) => println!("no {} bits by {compiler}: {error}", bits.0),
+            }
+        }
+    }
+    check(directory.path(), &builds)?;
+
     println!(
-        "{:<10} {:>22} {:>22} {:>8}",
-        "ns", "bisection", "table, Newton-Raphson", "ratio"
+        "{:<24} {:>24} {:>24} {:>8}",
+        "per cube root", "bisection", "table, Newton-Raphson", "ratio"
     );
     let mut rows = Vec::new();
-    for _ in 0..REPEATS {
-        let (loop_ns, loop_clocks) = cost(0)?;
-        let net = |(ns, clocks): (f64, Option<f64>)| {
-            let clocks = clocks.zip(loop_clocks).map(|(all, of_loop)| all - of_loop);
-            (ns - loop_ns, clocks)
+    for (compiler, bits) in builds {
+        let cost = cost(directory.path(), compiler, bits)?;
+        let least = |method: usize| {
+            let each = cost.clocks.iter().map(|clocks| clocks[method]);
+            each.fold(f64::INFINITY, f64::min)
         };
-        let (bisection, newton) = (net(cost(1)?), net(cost(2)?));
-        let shown = |(ns, clocks): (f64, Option<f64>)| {
-            clocks.map_or(format!("{ns:.1}"), |clocks| {
-                format!("{ns:.1} ({clocks:.0} clocks)")
-            })
+        let clocks = [least(0), least(1)];
+        for (unit, [bisection, newton]) in [("clocks", clocks), ("instructions", cost.instructions)]
+        {
+            let ratio = bisection / newton;
+            let build = &cost.build;
+            println!(
+                "{build:<24} {bisection:>11.1} {unit:<12} {newton:>11.1} {unit:<12} {ratio:>8.2}"
+            );
+        }
+        let list = |method: usize| {
+            let each = cost.clocks.iter();
+            let each: Vec<_> = each
+                .map(|clocks| format!("{:.1}", clocks[method]))
+                .collect();
+            each.join(", ")
         };
-        let ratio = bisection.0 / newton.0;
-        println!(
-            "{:<10} {:>22} {:>22} {ratio:>8.1}",
-            "",
-            shown(bisection),
-            shown(newton)
-        );
         rows.push(format!(
-            "  {{\"bisection_ns\": {:.2}, \"newton_ns\": {:.2}}}",
-            bisection.0, newton.0
+            "  {{\"bits\": {}, \"compiler\": \"{}\",\n   \
+             \"bisection_instructions\": {:.1}, \"newton_instructions\": {:.1},\n   \
+             \"bisection_clocks\": [{}],\n   \"newton_clocks\": [{}]}}",
+            bits.0,
+            version(compiler)?,
+            cost.instructions[0],
+            cost.instructions[1],
+            list(0),
+            list(1)
         ));
     }
     if std::env::var_os("ACKCLOCK_WRITE_CUBE_ROOT").is_some() {
         let text = format!(
-            "{{\"processor\": \"{}\",\n \"runs\": [\n{}\n ]}}\n",
+            "{{\"processor\": \"{}\",\n \"builds\": [\n{}\n ]}}\n",
             processor(),
             rows.join(",\n")
         );
