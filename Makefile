@@ -108,8 +108,9 @@ vectors: ## Rewrite vectors/: what every algorithm answers to a script; as root 
 	ACKCLOCK_WRITE_VECTORS=1 cargo test --locked -q -p ackclock-host --test vectors
 	ACKCLOCK_WRITE_VECTORS=1 cargo test --locked -q -p ackclock-linux --test replay
 
-record: ## As root: record the kernel's own CUBIC anew, under traffic with losses (25 s)
-	cargo test --locked -q -p ackclock-linux --test replay -- --ignored record_the_kernels_cubic
+record: ## As root: record the kernel's own CUBIC and BBR anew, under traffic with losses (1 minute)
+	cargo test --locked -q -p ackclock-linux --test replay -- --ignored record_the_kernels \
+		--test-threads=1
 
 lock: build ## Pin the Python packages anew, from pyproject.toml
 	$(BIN)/pip install -q uv

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import ackclock
 import linux_reference as reference
 from ackclock import units
 
@@ -127,6 +128,50 @@ def test_shares_of_four_cubic_and_four_reno(seeds):
     ).mean(axis=0)
     assert 63 <= mbps[:4].mean() <= 70
     assert 30 <= mbps[4:].mean() <= 37
+
+
+# --- BBR: its first phase of PROBE_BW is random, so there are bands for one flow, too
+
+
+def bbr_scenario(rtt, buffer, *flows):
+    return ackclock.Scenario.parse(
+        {
+            "duration": "100s",
+            "rtt": rtt,
+            "hz": 1000,
+            "jitter": "0s",
+            "reads": "bulk",
+            "bottleneck": {"rate": "100mbit", "buffer": buffer},
+            "flow": [
+                ackclock.Flow(algorithm=algorithm, start=start, receive_window="120MB")
+                for algorithm, start in flows
+            ],
+        }
+    )
+
+
+def test_bbr_alone():
+    """Linux, 3 runs: utilisation 0.9647–0.9655, cwnd 1644–1648, queue 37–38, 1620–1622 drops."""
+    scenario = bbr_scenario("100ms", "833packets", ("bbr", "0s"))
+    runs = [reference.simulated(scenario.replace(seed=seed)) for seed in range(1, 5)]
+    assert 0.963 <= np.mean([run.utilisation(100e6) for run in runs]) <= 0.967
+    assert 1640 <= np.mean([run.mean_cwnd_packets(1) for run in runs]) <= 1652
+    assert 36 <= np.mean([run.mean_queue_packets() for run in runs]) <= 39
+    for run in runs:
+        assert 1618 <= run.retransmissions(1) <= 1624
+        assert len(run.recoveries_s(1)) == 2
+
+
+def test_bbr_leaves_cubic_a_tenth():
+    """Linux, 4 runs: BBR 86.8–87.3, CUBIC 10.7–11.2 Mb/s; queue 225–229, 2000–2427 drops."""
+    scenario = bbr_scenario("40ms", "333packets", ("bbr", "0s"), ("cubic", "500ms"))
+    runs = reference.spread(scenario, range(1, 9))
+    mbps = np.mean([[run.throughput_pps(n) * 12e-3 for n in (1, 2)] for run in runs], axis=0)
+    assert 86.6 <= mbps[0] <= 87.5
+    assert 10.5 <= mbps[1] <= 11.4
+    assert 220 <= np.mean([run.mean_queue_packets() for run in runs]) <= 234
+    drops = [run.retransmissions(1) + run.retransmissions(2) for run in runs]
+    assert 1900 <= np.mean(drops) <= 2500
 
 
 def test_cubic_of_rfc_beside_reno():

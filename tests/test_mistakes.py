@@ -136,9 +136,9 @@ def test_in_a_setting(setting):
     one_line(lambda: scenario.assign(setting).check(), *SETTINGS[setting])
 
 
-def test_bbr_is_not_bic(ackclock, here):
-    done = ackclock("run", here / "scenario.toml", "--algorithm", "bbr")
-    refused(done, "bbr")
+def test_cdg_is_not_a_misspelling(ackclock, here):
+    done = ackclock("run", here / "scenario.toml", "--algorithm", "cdg")
+    refused(done, "cdg")
     assert "did you mean" not in done.stderr
 
 

@@ -113,6 +113,8 @@ struct sock {
 	unsigned long sk_pacing_rate;	/* bytes per second */
 	u32 sk_pacing_status;		/* SK_PACING_* */
 	const u32 sk_gso_max_size;	/* bytes */
+	const unsigned long sk_max_pacing_rate;	/* what the application allows, bytes per second */
+	const u8 sk_pacing_shift;	/* a burst has the data of 1/2^this s */
 };
 
 struct inet_sock {
@@ -149,6 +151,8 @@ struct tcp_sock {
 	struct inet_connection_sock inet_conn;
 	const u64 tcp_mstamp;		/* time of the event being handled, us */
 	const u64 delivered_mstamp;	/* time when `delivered` last rose, us */
+	const u64 tcp_clock_cache;	/* tcp_mstamp in ns */
+	const u64 tcp_wstamp_ns;	/* pacing: when the next packet may leave */
 	const u32 snd_una;		/* first unacknowledged byte, wrapping */
 	const u32 snd_nxt;		/* next byte to be sent, wrapping */
 	u32 snd_cwnd;			/* congestion window, packets */
@@ -207,6 +211,7 @@ struct rate_sample {
 	const u32 prior_in_flight;	/* in flight before this ACK */
 	const bool is_app_limited;	/* was the packet sent while app_limited was not 0? */
 	const bool is_retrans;		/* was the packet a retransmission? */
+	const bool is_ack_delayed;	/* may the ACK have waited for the delayed-ACK timer? */
 };
 
 #ifdef __bpf__

@@ -125,7 +125,7 @@ def kinds_of(key: str, model: type[BaseModel] | None = None) -> Iterator[Kind]:
 
 
 def nearest(word: str, known: Sequence[str]) -> list[str]:
-    """The known name that `word` may misspell, or none: "rat" is near "rate", "bbr" not "bic"."""
+    """The known name that `word` may misspell, or none: "rat" is near "rate", "cdg" not "bic"."""
     return difflib.get_close_matches(word, known, 1, cutoff=0.7)
 
 

@@ -24,6 +24,7 @@ ALGORITHMS = {
     "cubic_abe": Style("#56B4E9", "8", "CUBIC with ABE"),
     "reno_abe": Style("#CC79A7", "8", "Reno with ABE"),
     "dctcp": Style("#0072B2", "8", "DCTCP"),
+    "bbr": Style("#009E73", "D", "BBR"),
     "bic": Style("#56B4E9", "o", "BIC"),
     "highspeed": Style("#E69F00", "v", "HighSpeed TCP"),
     "scalable": Style("#009E73", "<", "Scalable TCP"),

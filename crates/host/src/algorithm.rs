@@ -346,7 +346,7 @@ pub(crate) fn fingerprint(sources: &[impl AsRef<str>]) -> u64 {
 }
 
 /// Algorithms of Linux that are not among the built-in ones.
-const IN_LINUX_ONLY: [&str; 4] = ["bbr", "cdg", "lp", "nv"];
+const IN_LINUX_ONLY: [&str; 3] = ["cdg", "lp", "nv"];
 
 /// `; did you mean …?` if a known name is a near misspelling of what was written: one letter off,
 /// or two in a name of eight letters and more.

@@ -97,6 +97,8 @@ impl CongestionControl {
             sk_pacing_rate: u64::MAX,
             sk_pacing_status: 0,
             sk_gso_max_size: 65536,
+            sk_max_pacing_rate: u64::MAX,
+            sk_pacing_shift: 10,
         };
         let tp = TcpSock {
             inet_conn: InetConnectionSock {
@@ -109,6 +111,8 @@ impl CongestionControl {
             },
             tcp_mstamp: 0,
             delivered_mstamp: 0,
+            tcp_clock_cache: 0,
+            tcp_wstamp_ns: 0,
             snd_una: 0,
             snd_nxt: 0,
             snd_cwnd: host.initial_cwnd,

@@ -77,6 +77,8 @@ pub struct Sock {
     pub sk_pacing_rate: u64,
     pub sk_pacing_status: u32,
     pub sk_gso_max_size: u32,
+    pub sk_max_pacing_rate: u64,
+    pub sk_pacing_shift: u8,
 }
 
 #[repr(C)]
@@ -114,6 +116,8 @@ pub struct TcpSock {
     pub inet_conn: InetConnectionSock,
     pub tcp_mstamp: u64,
     pub delivered_mstamp: u64,
+    pub tcp_clock_cache: u64,
+    pub tcp_wstamp_ns: u64,
     pub snd_una: u32,
     pub snd_nxt: u32,
     pub snd_cwnd: u32,
@@ -165,6 +169,7 @@ pub struct RateSample {
     pub prior_in_flight: u32,
     pub is_app_limited: bool,
     pub is_retrans: bool,
+    pub is_ack_delayed: bool,
 }
 
 #[repr(C)]

@@ -178,11 +178,11 @@ fn what_is_wrong_is_named_with_its_remedy() {
         ),
         ("warp_drive", &["unknown algorithm `warp_drive`; known:"]),
         (
-            "bbr",
+            "cdg",
             &[
-                "`bbr`; Linux has it, ackclock does not yet",
-                "kernel:bbr",
-                "known: bic,",
+                "`cdg`; Linux has it, ackclock does not yet",
+                "kernel:cdg",
+                "known: bbr,",
             ],
         ),
         ("CUBIC", &["did you mean `cubic`?"]),

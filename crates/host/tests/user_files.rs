@@ -117,6 +117,7 @@ CC_ALGORITHM(everything, "every hook",
         prior_in_flight: 0,
         is_app_limited: false,
         is_retrans: false,
+        is_ack_delayed: false,
     };
     plain.init();
     assert_eq!(note(&plain), (1, 1));

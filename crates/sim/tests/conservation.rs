@@ -47,6 +47,7 @@ fn flows() -> impl Strategy<Value = Flow> {
         "cubic_abe",
         "reno_abe",
         "dctcp",
+        "bbr",
     ]);
     (
         algorithms,
@@ -318,7 +319,8 @@ fn scenarios_on_a_dumbbell() -> impl Strategy<Value = Scenario> {
                     if profile != Profile::Linux6 {
                         flow.ecn = EcnMode::Off;
                     }
-                    if profile != Profile::Linux6 && flow.algorithm == "dctcp" {
+                    let needs_6 = ["dctcp", "bbr"].contains(&flow.algorithm.as_str());
+                    if profile != Profile::Linux6 && needs_6 {
                         flow.algorithm = "reno".into();
                     }
                 }

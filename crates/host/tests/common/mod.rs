@@ -29,7 +29,8 @@ fn configure(spec: &str) -> Configured {
 /// Every algorithm and every preset of it.
 pub fn specs() -> Vec<String> {
     let mut specs = Vec::new();
-    for algorithm in Algorithm::all() {
+    let all = Algorithm::all().iter();
+    for algorithm in all.filter(|algorithm| !algorithm.has_cong_control()) {
         specs.push(algorithm.name().to_string());
         let presets = algorithm.presets().iter();
         specs.extend(presets.map(|preset| format!("{}@{}", algorithm.name(), preset.name)));

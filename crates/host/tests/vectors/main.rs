@@ -24,7 +24,8 @@ const EVERY: [(&str, Era); 4] = [
     ("large", Era::Linux2_6),
 ];
 
-/// Those of an algorithm that needs ECN, which old kernels did not have.
+/// Those of an algorithm that needs ECN, which old kernels did not have; the first two are those of
+/// an algorithm with `cong_control`, which they did not have either.
 const WITH_ECN: [(&str, Era); 3] = [
     ("everything", Era::Linux6),
     ("large", Era::Linux6),
@@ -49,6 +50,8 @@ fn scripts(algorithm: &Algorithm) -> &'static [(&'static str, Era)] {
         .any(|param| param.name == "max_rate")
     {
         &WITH_CLAMPS
+    } else if algorithm.has_cong_control() {
+        &WITH_ECN[..2]
     } else {
         &EVERY
     }
@@ -88,10 +91,13 @@ impl Script<'_> {
         self.sender.apply(self.now_us, operation);
         let tp = self.sender.cc.tp();
         let private = &tp.inet_conn.icsk_ca_priv;
+        let rate = tp.inet_conn.sk.sk_pacing_rate;
+        let paced = self.sender.cc.has_cong_control().then_some(rate);
         let state: Vec<_> = self
             .members
             .iter()
             .map(|member| member.value(private).to_string())
+            .chain(paced.map(|rate| rate.to_string()))
             .collect();
         self.steps.push(format!(
             "[[{}],{},{},{},[{}]]",
@@ -414,6 +420,10 @@ fn vectors(algorithm: &Algorithm) -> String {
         let comma = if index > 0 { "," } else { "" };
         write!(text, "{comma}\n[{:?},{:?}]", member.name, member.doc).unwrap();
     }
+    if algorithm.has_cong_control() {
+        let comma = if members.is_empty() { "" } else { "," };
+        write!(text, "{comma}\n[\"sk_pacing_rate\",\"bytes per second\"]").unwrap();
+    }
     let cases: Vec<_> = distinct(algorithm)
         .iter()
         .flat_map(|configured| {
@@ -500,9 +510,11 @@ fn the_members_lie_where_c_puts_them() {
         let source = Path::new(ROOT).join(algorithm.source_path());
         let mut text = format!("#include {source:?}\n");
         let members = algorithm_members(algorithm);
+        // A bit-field has no address; the members behind it have one.
+        let whole = members.iter().filter(|member| member.bits.is_none());
         for Member {
             name, offset, size, ..
-        } in &members
+        } in whole
         {
             writeln!(
                 text,

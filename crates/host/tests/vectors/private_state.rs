@@ -1,5 +1,5 @@
 //! The members of an algorithm's private state, read from its C file: restricted C has
-//! only integers, arrays of them and structures of those.
+//! only integers, bit-fields, arrays of them and structures of those.
 
 use std::fs;
 use std::path::Path;
@@ -12,6 +12,8 @@ pub struct Member {
     /// Byte in the private state where it begins.
     pub offset: usize,
     pub size: usize,
+    /// Of a bit-field, its first bit and how many it has.
+    pub bits: Option<(usize, usize)>,
 }
 
 impl Member {
@@ -19,7 +21,11 @@ impl Member {
         let bytes: Vec<u8> = private.iter().flat_map(|word| word.to_le_bytes()).collect();
         let mut value = [0; 8];
         value[..self.size].copy_from_slice(&bytes[self.offset..self.offset + self.size]);
-        u64::from_le_bytes(value)
+        let value = u64::from_le_bytes(value);
+        match self.bits {
+            Some((first, bits)) => value >> first & ((1 << bits) - 1),
+            None => value,
+        }
     }
 }
 
@@ -62,7 +68,28 @@ fn layout(
         .unwrap_or_else(|| panic!("struct {structure} is not found"));
     let (body, _) = body.split_once("\n}").unwrap();
     let (mut end, mut alignment) = (begin, 1);
+    // Bits of the last u32 that bit-fields have taken.
+    let mut taken = 0;
     for (declaration, doc) in declarations(body) {
+        if let Some((field, bits)) = declaration.split_once(':') {
+            let name = field.trim().strip_prefix("u32 ");
+            let name = name.unwrap_or_else(|| panic!("`{declaration}`: a bit-field is a u32"));
+            let bits: usize = bits.trim().parse().unwrap();
+            if taken == 0 || taken + bits > 32 {
+                (end, taken) = (end.next_multiple_of(4) + 4, 0);
+                alignment = alignment.max(4);
+            }
+            members.push(Member {
+                name: format!("{prefix}{name}"),
+                doc,
+                offset: end - 4,
+                size: 4,
+                bits: Some((taken, bits)),
+            });
+            taken += bits;
+            continue;
+        }
+        taken = 0;
         let (kind, names) = declaration
             .rsplit_once(' ')
             .unwrap_or_else(|| panic!("struct {structure}: `{declaration}` is no member"));
@@ -99,6 +126,7 @@ fn layout(
                 doc,
                 offset: end,
                 size,
+                bits: None,
             });
             end += size;
             alignment = alignment.max(size);

@@ -1,9 +1,11 @@
 //! An ideal sender: what each operation of a vector means, as vectors/README.md says it.
 
+use std::collections::VecDeque;
 use std::fmt;
 
 use ackclock_host::{
-    AckSample, CaEvent, CaState, Configured, CongestionControl, Era, HostConfig, TCP_ECN_OK,
+    AckSample, CaEvent, CaState, Configured, CongestionControl, Era, HostConfig, RateSample,
+    TCP_ECN_OK,
 };
 
 const CA_ACK_SLOWPATH: u32 = 1;
@@ -46,6 +48,10 @@ pub struct Sender {
     era: Era,
     hz: u64,
     limit_packets: u32,
+    /// Losses that no ACK has told of yet.
+    losses: u32,
+    /// After each ACK: the time, µs, and `delivered`.
+    delivered: VecDeque<(u64, u32)>,
 }
 
 impl Sender {
@@ -55,6 +61,8 @@ impl Sender {
             era: host.era,
             hz: host.hz.into(),
             limit_packets: 0,
+            losses: 0,
+            delivered: VecDeque::new(),
         };
         sender.set_clock(at_us);
         let tp = sender.cc.tp_mut();
@@ -69,6 +77,7 @@ impl Sender {
     fn set_clock(&mut self, at_us: u64) {
         let tp = self.cc.tp_mut();
         tp.tcp_mstamp = at_us;
+        tp.tcp_clock_cache = at_us * 1000;
         tp.inet_conn.sk.sk_host.jiffies = (at_us * self.hz / 1_000_000) as u32;
     }
 
@@ -114,6 +123,7 @@ impl Sender {
             }
             Operation::Loss => {
                 self.cc.set_state(CaState::Disorder);
+                self.lose(1);
                 self.reduce();
                 self.cc.set_state(CaState::Recovery);
             }
@@ -121,7 +131,9 @@ impl Sender {
                 let tp = self.cc.tp_mut();
                 tp.snd_una = tp.snd_nxt;
                 let state = tp.inet_conn.icsk_ca_state;
-                if state == CaState::Recovery as u8 || state == CaState::Cwr as u8 {
+                let reduced = state == CaState::Recovery as u8 || state == CaState::Cwr as u8;
+                if reduced && !self.cc.has_cong_control() {
+                    let tp = self.cc.tp_mut();
                     tp.snd_cwnd = tp.snd_ssthresh;
                     self.cc.cwnd_event(CaEvent::CompleteCwr);
                 }
@@ -129,6 +141,7 @@ impl Sender {
                 self.send();
             }
             Operation::Timeout => {
+                self.lose(self.in_flight());
                 self.reduce();
                 self.cc.cwnd_event(CaEvent::Loss);
                 self.cc.tp_mut().snd_cwnd = 1;
@@ -150,6 +163,48 @@ impl Sender {
         }
     }
 
+    /// Packets in flight, for algorithms with `cong_control`.
+    fn in_flight(&self) -> u32 {
+        let tp = self.cc.tp();
+        (tp.snd_nxt.wrapping_sub(tp.snd_una) as i32).max(0) as u32 / tp.mss_cache
+    }
+
+    fn lose(&mut self, packets: u32) {
+        if self.cc.has_cong_control() {
+            self.losses += packets;
+            let tp = self.cc.tp_mut();
+            tp.lost = tp.lost.wrapping_add(packets);
+        }
+    }
+
+    /// The rate sample: a packet was sent an RTT ago, just after the last ACK of that time.
+    fn cong_control(&mut self, packets: u32, rtt_us: u32, prior_in_flight: u32) {
+        let tp = self.cc.tp();
+        let (now_us, una) = (tp.tcp_mstamp, tp.snd_una);
+        let sent_us = now_us.saturating_sub(rtt_us.into());
+        while self.delivered.get(1).is_some_and(|(at, _)| *at <= sent_us) {
+            self.delivered.pop_front();
+        }
+        let prior = self.delivered.front().copied().unwrap_or((sent_us, 1));
+        let mut rs = RateSample {
+            delivered: -1,
+            interval_us: -1,
+            rtt_us: rtt_us.into(),
+            losses: std::mem::take(&mut self.losses) as i32,
+            acked_sacked: packets,
+            prior_in_flight,
+            ..RateSample::default()
+        };
+        if packets > 0 {
+            (rs.prior_mstamp, rs.prior_delivered) = prior;
+            rs.delivered = tp.delivered.wrapping_sub(prior.1) as i32;
+            rs.interval_us = (now_us - prior.0).max(1) as i64;
+            rs.is_app_limited = self.limit_packets > 0;
+            self.delivered.push_back((now_us, tp.delivered));
+        }
+        self.cc.cong_control(una, 0, &rs);
+    }
+
     fn reduce(&mut self) {
         let tp = self.cc.tp_mut();
         tp.prior_ssthresh = tp.snd_ssthresh.max((tp.snd_cwnd >> 1) + (tp.snd_cwnd >> 2));
@@ -162,7 +217,8 @@ impl Sender {
     fn ack(&mut self, packets: u32, rtt_us: u32) {
         self.clean(packets, rtt_us, CA_ACK_WIN_UPDATE);
         let state = self.cc.tp().inet_conn.icsk_ca_state;
-        if state != CaState::Recovery as u8 && state != CaState::Cwr as u8 {
+        let open = state != CaState::Recovery as u8 && state != CaState::Cwr as u8;
+        if open && !self.cc.has_cong_control() {
             let una = self.cc.tp().snd_una;
             let acked = if self.era == Era::Linux6 { packets } else { 1 };
             self.cc.cong_avoid(una, acked);
@@ -172,6 +228,7 @@ impl Sender {
 
     /// What every ACK does before the window is looked at.
     fn clean(&mut self, packets: u32, rtt_us: u32, flags: u32) {
+        let prior_in_flight = self.in_flight();
         let tp = self.cc.tp_mut();
         tp.delivered += packets;
         tp.delivered_ce += if flags & CA_ACK_ECE > 0 { packets } else { 0 };
@@ -184,6 +241,14 @@ impl Sender {
             rtt_us: rtt_us as i32,
             in_flight,
         });
+        if self.cc.has_cong_control() {
+            let (out, tp) = (self.in_flight(), self.cc.tp_mut());
+            tp.packets_out = out;
+            if packets > 0 {
+                tp.delivered_mstamp = tp.tcp_mstamp;
+            }
+            self.cong_control(packets, rtt_us, prior_in_flight);
+        }
     }
 
     /// Fills the window.

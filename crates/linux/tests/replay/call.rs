@@ -19,6 +19,19 @@ pub enum Hook {
     Init,
 }
 
+/// By their numbers in the recorders (record.h).
+pub const HOOKS: [Hook; 9] = [
+    Hook::Ssthresh,
+    Hook::CongAvoid,
+    Hook::SetState,
+    Hook::CwndEvent,
+    Hook::InAckEvent,
+    Hook::PktsAcked,
+    Hook::CongControl,
+    Hook::UndoCwnd,
+    Hook::Init,
+];
+
 /// `struct call` of host_memory.c. The socket is as it was before the call.
 #[repr(C)]
 #[derive(Clone, Debug)]

@@ -1,133 +1,46 @@
-//! The kernel's own CUBIC: recorded under real traffic, and replayed in tcp_cubic.c.
-
-use std::collections::HashMap;
-use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::time::Duration;
+//! The kernel's own CUBIC, replayed in tcp_cubic.c.
 
 use ackclock_host::{AckSample, Algorithm, CongestionControl, Era, HostConfig, RateSample};
-use libbpf_rs::{MapCore as _, MapFlags, MapType, ObjectBuilder, RingBufferBuilder};
 
 use crate::call::{make, Call, Hook};
-use crate::clang;
-use crate::trace::{self, Record};
+use crate::recorder::Replayed;
+use crate::trace::{record, Row as _};
 
-const HERE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/replay");
-const ALGORITHM: &str = "ac_record_cubic";
-
-/// By their numbers in record_cubic.c.
-const HOOKS: [Hook; 9] = [
-    Hook::Ssthresh,
-    Hook::CongAvoid,
-    Hook::SetState,
-    Hook::CwndEvent,
-    Hook::InAckEvent,
-    Hook::PktsAcked,
-    Hook::CongControl,
-    Hook::UndoCwnd,
-    Hook::Init,
-];
-
-pub fn path() -> PathBuf {
-    Path::new(HERE).join("linux-6.18-cubic.trace")
-}
-
-/// Runs traffic.py on the kernel's CUBIC and keeps every call.
-pub fn record() {
-    let directory = tempfile::tempdir().unwrap();
-    let object = directory.path().join("record.o");
-    let algorithms = Path::new(HERE).join("../../../../algorithms/include");
-    let include = [algorithms.as_path(), Path::new(env!("LIBBPF_INCLUDE"))];
-    let source = Path::new(HERE).join("record_cubic.c");
-    let compile = clang::command(&clang::find().unwrap(), &include, &source, &object).output();
-    let output = compile.unwrap();
-    assert!(
-        output.status.success(),
-        "{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
-
-    let mut object = ObjectBuilder::default()
-        .open_file(&object)
-        .unwrap()
-        .load()
-        .unwrap();
-    let mut ops = object
-        .maps_mut()
-        .find(|map| map.map_type() == MapType::StructOps)
-        .unwrap();
-    let link = ops.attach_struct_ops().unwrap();
-
-    let mut records: Vec<Record> = Vec::new();
-    let mut builder = RingBufferBuilder::new();
-    let ring = object.maps().find(|map| map.name() == "records").unwrap();
-    builder
-        .add(&ring, |bytes| {
-            let words = bytes
-                .chunks_exact(8)
-                .map(|word| u64::from_le_bytes(word.try_into().unwrap()));
-            records.push(Record::from_words(&words.collect::<Vec<_>>()));
-            0
-        })
-        .unwrap();
-    let ring = builder.build().unwrap();
-    let mut traffic = Command::new("python3")
-        .arg(Path::new(HERE).join("traffic.py"))
-        .arg(ALGORITHM)
-        .spawn()
-        .unwrap();
-    while traffic.try_wait().unwrap().is_none() {
-        ring.poll(Duration::from_millis(50)).unwrap();
-    }
-    ring.consume().unwrap();
-    drop((ring, link));
-    let lost = object
-        .maps()
-        .find(|map| map.name().to_string_lossy().ends_with(".bss"))
-        .unwrap();
-    let lost = lost.lookup(&[0; 4], MapFlags::ANY).unwrap().unwrap();
-    assert!(
-        lost.iter().all(|byte| *byte == 0),
-        "the ring buffer was full"
-    );
-
-    let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap();
-    let about = format!("cubic of Linux {}, tests/replay/traffic.py", release.trim());
-    trace::write(&path(), &about, &by_flow(records));
-}
-
-/// One flow after the other, from its init on; sk becomes its number. (The handshake's ACK
-/// comes before init.)
-fn by_flow(records: Vec<Record>) -> Vec<Record> {
-    let (mut flows, mut current) = (0, HashMap::new());
-    let mut sorted = Vec::new();
-    for mut record in records {
-        if HOOKS[record.hook as usize] == Hook::Init {
-            current.insert(record.sk, flows);
-            flows += 1;
-        }
-        if let Some(flow) = current.get(&record.sk) {
-            record.sk = *flow;
-            sorted.push(record);
-        }
-    }
-    sorted.sort_by_key(|record| record.sk);
-    sorted
-}
-
-/// What the replay found.
-#[derive(Debug, Default)]
-pub struct Replayed {
-    pub calls: usize,
-    pub flows: usize,
-    pub reductions: usize,
-    pub timeouts: usize,
-    pub undos: usize,
-    /// Times when the application had paused.
-    pub pauses: usize,
-    /// Each call that came out otherwise.
-    pub differences: Vec<String>,
-}
+record!(
+    8;
+    sk,
+    hook,
+    argument0,
+    argument1,
+    pkts_acked,
+    rtt_us,
+    in_flight,
+    jiffies,
+    hz,
+    tcp_mstamp,
+    sk_pacing_rate,
+    sk_pacing_status,
+    sk_gso_max_size,
+    icsk_ca_state,
+    snd_una,
+    snd_nxt,
+    snd_cwnd,
+    snd_cwnd_cnt,
+    snd_ssthresh,
+    snd_cwnd_clamp,
+    prior_cwnd,
+    packets_out,
+    max_packets_out,
+    is_cwnd_limited,
+    lsndtime,
+    mss_cache,
+    srtt_us,
+    jiffies_after,
+    result,
+    snd_cwnd_after,
+    snd_cwnd_cnt_after,
+    snd_ssthresh_after,
+);
 
 /// Makes the recorded calls again, with that algorithm. The sender's part of the socket is
 /// the record's before each call, the private state is what our own calls made of it.
@@ -136,7 +49,7 @@ pub fn replay(spec: &str, records: &[Record]) -> Replayed {
     let mut found = Replayed::default();
     let mut flow = None;
     for record in records {
-        let hook = HOOKS[record.hook as usize];
+        let hook = record.hook();
         if hook == Hook::Init {
             let host = HostConfig {
                 hz: record.hz as u32,
@@ -217,7 +130,7 @@ fn answer(cc: &mut CongestionControl, record: &Record, jiffies: u64) -> Answer {
     tp.mss_cache = record.mss_cache as u32;
     tp.srtt_us = record.srtt_us as u32;
     let call = Call {
-        hook: HOOKS[record.hook as usize],
+        hook: record.hook(),
         arguments: [record.argument0 as u32, record.argument1 as u32],
         result: 0,
         sample: AckSample {

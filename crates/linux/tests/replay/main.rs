@@ -8,8 +8,10 @@ mod common;
 
 mod bytecode;
 mod call;
+mod kernel_bbr;
 mod kernel_cubic;
 mod random;
+mod recorder;
 mod trace;
 
 use std::fmt::Write as _;
@@ -128,7 +130,7 @@ fn bytecode_does_what_the_native_build_does() {
 /// tcp_cubic.c says that its preset linux is Linux's CUBIC bit for bit.
 #[test]
 fn the_kernels_cubic_is_ours() {
-    let (about, records) = trace::read(&kernel_cubic::path());
+    let (about, records) = trace::read(&recorder::path("cubic"));
     let found = kernel_cubic::replay("cubic@linux", &records);
     let differences = found.differences.len();
     assert_eq!(
@@ -151,5 +153,46 @@ fn the_kernels_cubic_is_ours() {
 #[test]
 #[ignore = "records the kernel of this machine"]
 fn record_the_kernels_cubic() {
-    kernel_cubic::record();
+    recorder::record::<kernel_cubic::Record>("cubic");
+}
+
+/// tcp_bbr.c says that its preset linux is Linux's BBR bit for bit.
+#[test]
+fn the_kernels_bbr_is_ours() {
+    let (about, records) = trace::read(&recorder::path("bbr"));
+    let found = kernel_bbr::replay("bbr@linux", &records);
+    let differences = found.differences.len();
+    assert_eq!(
+        found.differences.first(),
+        None,
+        "{differences} of {}",
+        found.calls
+    );
+    println!("{about}: {found:?}");
+    // The trace has of everything that BBR distinguishes.
+    assert!(found.calls >= 20_000 && found.flows == 2, "{found:?}");
+    assert!(found.reductions >= 4 && found.timeouts >= 2, "{found:?}");
+    assert!(found.undos >= 1 && found.pauses >= 5, "{found:?}");
+    let with = |test: fn(&kernel_bbr::Record) -> bool| records.iter().filter(|r| test(r)).count();
+    let modes = [0, 1, 2, 3].map(|mode| {
+        let flags = records.iter().map(|record| record.private[7] & 7);
+        flags.filter(|flag| *flag == mode).count()
+    });
+    assert!(modes.iter().all(|count| *count >= 40), "{modes:?}");
+    let policed = with(|record| record.private[7] >> 31 & 1 == 1);
+    let app_limited = with(|record| record.rs_is_app_limited == 1);
+    assert!(
+        policed >= 100 && app_limited >= 100,
+        "{policed} {app_limited}"
+    );
+
+    let other = kernel_bbr::replay("bbr@linux-5.0", &records);
+    assert!(other.differences.len() > other.calls / 10);
+}
+
+/// Writes what the test above reads: `make record`, as root.
+#[test]
+#[ignore = "records the kernel of this machine"]
+fn record_the_kernels_bbr() {
+    recorder::record::<kernel_bbr::Record>("bbr");
 }

@@ -16,6 +16,8 @@ pub struct RandomCalls {
     begun: bool,
     /// The host also does what only algorithms that need ECN see.
     ecn: bool,
+    /// The algorithm has `cong_control`.
+    controls: bool,
 }
 
 impl RandomCalls {
@@ -40,6 +42,7 @@ impl RandomCalls {
             hz: hz.into(),
             begun: false,
             ecn,
+            controls: configured.algorithm().has_cong_control(),
         }
     }
 
@@ -64,6 +67,7 @@ impl RandomCalls {
         let jiffies = (self.now_us * self.hz / 1_000_000) as u32;
         let tp = self.cc.tp_mut();
         tp.tcp_mstamp = self.now_us;
+        tp.tcp_clock_cache = self.now_us * 1000;
         tp.inet_conn.sk.sk_host.jiffies = jiffies;
     }
 
@@ -93,9 +97,26 @@ impl RandomCalls {
         if self.ecn {
             self.change_marks();
         }
+        if self.controls {
+            self.change_rates();
+        }
         let tp = self.cc.tp_mut();
         // A host never has these.
         tp.snd_cwnd = tp.snd_cwnd.clamp(1, tp.snd_cwnd_clamp.min(1 << 21));
+    }
+
+    /// What only algorithms with `cong_control` read.
+    fn change_rates(&mut self) {
+        let (what, any, shift) = (self.pick(64), self.any(32), self.pick(33));
+        let tp = self.cc.tp_mut();
+        match what {
+            0 => tp.tcp_wstamp_ns = tp.tcp_clock_cache + u64::from(any),
+            1 => tp.rtt_min.s[0].v = any,
+            2 => tp.app_limited = any >> shift.min(31),
+            3 => tp.inet_conn.sk.sk_max_pacing_rate = u64::from(any) << shift,
+            4 => tp.inet_conn.sk.sk_pacing_shift = shift as u8,
+            _ => {}
+        }
     }
 
     /// What has been marked, or has arrived.
@@ -143,10 +164,12 @@ impl RandomCalls {
             prior_in_flight: self.any(20),
             is_app_limited: self.pick(2) == 0,
             is_retrans: self.pick(2) == 0,
+            is_ack_delayed: false,
         };
         let tp = self.cc.tp_mut();
         tp.snd_una = tp.snd_una.wrapping_add(packets.wrapping_mul(tp.mss_cache));
         tp.delivered = tp.delivered.wrapping_add(packets);
+        tp.delivered_mstamp = tp.tcp_mstamp;
         let window = tp.snd_cwnd.wrapping_mul(tp.mss_cache);
         if (tp.snd_una.wrapping_add(window).wrapping_sub(tp.snd_nxt) as i32) > 0 {
             tp.snd_nxt = tp.snd_una.wrapping_add(window);

@@ -15,18 +15,7 @@ struct record {
 	u64 private[8];
 };
 
-enum { BPF_MAP_TYPE_RINGBUF = 27 };
-
-struct {
-	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 1 << 23);
-} records SEC(".maps");
-
-u64 lost;	/* calls for which the ring had no room */
-
-/* As in call.rs. */
-enum hook { SSTHRESH, CONG_AVOID, SET_STATE, CWND_EVENT, IN_ACK_EVENT, PKTS_ACKED,
-	    CONG_CONTROL, UNDO_CWND, INIT };
+#include "record.h"
 
 extern void cubictcp_init(struct sock *sk) __ksym;
 extern u32 cubictcp_recalc_ssthresh(struct sock *sk) __ksym;
@@ -42,7 +31,7 @@ static __always_inline struct record *begin(struct sock *sk, enum hook hook, u32
 	struct tcp_sock *tp = tcp_sk(sk);
 
 	if (!r) {
-		__sync_fetch_and_add(&lost, 1);
+		__sync_fetch_and_add(&lost_records, 1);
 		return 0;
 	}
 	r->sk = (u64)sk;

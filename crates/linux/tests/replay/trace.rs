@@ -5,21 +5,33 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
 
+use crate::call::Hook;
 use flate2::{bufread::DeflateDecoder, write::DeflateEncoder, Compression};
 
+/// A row of a trace: 64-bit words.
+pub trait Row: Sized {
+    const WORDS: usize;
+    fn from_words(words: &[u64]) -> Self;
+    fn words(&self) -> Vec<u64>;
+    /// The socket, and later its number.
+    fn sk(&self) -> u64;
+    fn set_sk(&mut self, sk: u64);
+    fn hook(&self) -> Hook;
+}
+
+/// `struct record` of a recorder, signed numbers extended to 64 bits.
 macro_rules! record {
-    ($($name:ident),* $(,)?) => {
-        /// `struct record` of record_cubic.c, signed numbers extended to 64 bits.
+    ($private:literal; $($name:ident),* $(,)?) => {
         #[derive(Clone, Debug)]
         pub struct Record {
             $(pub $name: u64,)*
-            pub private: [u64; 8],
+            pub private: [u64; $private],
         }
 
-        impl Record {
-            pub const WORDS: usize = [$(stringify!($name)),*].len() + 8;
+        impl $crate::trace::Row for Record {
+            const WORDS: usize = [$(stringify!($name)),*].len() + $private;
 
-            pub fn from_words(words: &[u64]) -> Self {
+            fn from_words(words: &[u64]) -> Self {
                 let mut words = words.iter().copied();
                 Self {
                     $($name: words.next().unwrap(),)*
@@ -27,54 +39,32 @@ macro_rules! record {
                 }
             }
 
-            pub fn words(&self) -> Vec<u64> {
+            fn words(&self) -> Vec<u64> {
                 [$(self.$name),*].into_iter().chain(self.private).collect()
+            }
+
+            fn sk(&self) -> u64 {
+                self.sk
+            }
+
+            fn set_sk(&mut self, sk: u64) {
+                self.sk = sk;
+            }
+
+            fn hook(&self) -> $crate::call::Hook {
+                $crate::call::HOOKS[self.hook as usize]
             }
         }
     };
 }
+pub(crate) use record;
 
-record!(
-    sk,
-    hook,
-    argument0,
-    argument1,
-    pkts_acked,
-    rtt_us,
-    in_flight,
-    jiffies,
-    hz,
-    tcp_mstamp,
-    sk_pacing_rate,
-    sk_pacing_status,
-    sk_gso_max_size,
-    icsk_ca_state,
-    snd_una,
-    snd_nxt,
-    snd_cwnd,
-    snd_cwnd_cnt,
-    snd_ssthresh,
-    snd_cwnd_clamp,
-    prior_cwnd,
-    packets_out,
-    max_packets_out,
-    is_cwnd_limited,
-    lsndtime,
-    mss_cache,
-    srtt_us,
-    jiffies_after,
-    result,
-    snd_cwnd_after,
-    snd_cwnd_cnt_after,
-    snd_ssthresh_after,
-);
-
-pub fn write(path: &Path, about: &str, records: &[Record]) {
+pub fn write<R: Row>(path: &Path, about: &str, records: &[R]) {
     let mut file = DeflateEncoder::new(File::create(path).unwrap(), Compression::best());
     writeln!(file, "{about}; {} calls", records.len()).unwrap();
     file.write_all(&(records.len() as u64).to_le_bytes())
         .unwrap();
-    for column in 0..Record::WORDS {
+    for column in 0..R::WORDS {
         let mut last = 0;
         for record in records {
             let value = record.words()[column];
@@ -92,16 +82,16 @@ pub fn write(path: &Path, about: &str, records: &[Record]) {
 }
 
 /// What it is a trace of, and the records.
-pub fn read(path: &Path) -> (String, Vec<Record>) {
+pub fn read<R: Row>(path: &Path) -> (String, Vec<R>) {
     let file = File::open(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let mut file = BufReader::new(DeflateDecoder::new(BufReader::new(file)));
     let mut about = String::new();
     file.read_line(&mut about).unwrap();
     let mut length = [0; 8];
     file.read_exact(&mut length).unwrap();
-    let mut rows = vec![vec![0; Record::WORDS]; u64::from_le_bytes(length) as usize];
+    let mut rows = vec![vec![0; R::WORDS]; u64::from_le_bytes(length) as usize];
     let mut bytes = file.bytes();
-    for column in 0..Record::WORDS {
+    for column in 0..R::WORDS {
         let mut last = 0_u64;
         for row in &mut rows {
             let (mut value, mut shift) = (0, 0);
@@ -117,6 +107,6 @@ pub fn read(path: &Path) -> (String, Vec<Record>) {
             row[column] = last;
         }
     }
-    let records = rows.iter().map(|row| Record::from_words(row)).collect();
+    let records = rows.iter().map(|row| R::from_words(row)).collect();
     (about.trim_end().to_string(), records)
 }

@@ -1,7 +1,7 @@
 """Two flows of an algorithm through a bottleneck, in namespaces that end with this process.
 
 50 Mb/s, 40 ms, 1 BDP of buffer. Losses by overflow; a pause, a slow application, half a second of
-silence (a timeout) and a jump of the delay (a timeout that is spurious).
+silence (a timeout), a jump of the delay (a timeout that is spurious) and a policer.
 """
 
 import ctypes
@@ -17,7 +17,8 @@ import time
 
 CLONE_NEWNET, TUNSETIFF, IFF_TUN, IFF_NO_PI = 0x40000000, 0x400454CA, 1, 0x1000
 BYTES_PER_S, BUFFER_BYTES, DELAY_S = 50e6 / 8, 250_000, 0.02
-SILENCE_S, SPIKE_S = (5.0, 5.5), (11.0, 11.4)
+SILENCE_S, SPIKE_S, POLICED_S = (5.0, 5.5), (11.0, 11.4), (15.5, 18.5)
+POLICED_BYTES_PER_S, BUCKET_BYTES = 25e6 / 8, 30_000
 RECEIVER, SENDER, PORT = "10.77.0.1", "10.77.0.2", 5001
 
 
@@ -66,6 +67,7 @@ def child(work):
 
 def forward(data_tun, ack_tun, running):
     begin, free_at, packets = time.monotonic(), 0.0, []
+    tokens, filled_at = 0.0, 0.0
     while running():
         now = time.monotonic() - begin
         wait = max(0.0, min(0.05, packets[0][0] - now)) if packets else 0.05
@@ -77,6 +79,12 @@ def forward(data_tun, ack_tun, running):
                 lost = (free_at - now) * BYTES_PER_S > BUFFER_BYTES
                 if lost or SILENCE_S[0] < now < SILENCE_S[1]:
                     continue
+                if POLICED_S[0] < now < POLICED_S[1]:
+                    earned = (now - filled_at) * POLICED_BYTES_PER_S
+                    tokens, filled_at = min(BUCKET_BYTES, tokens + earned), now
+                    if tokens < len(packet):
+                        continue
+                    tokens -= len(packet)
                 free_at += len(packet) / BYTES_PER_S
                 spike_s = max(0.0, SPIKE_S[1] - now) if now > SPIKE_S[0] else 0.0
                 arrival += free_at - now + spike_s

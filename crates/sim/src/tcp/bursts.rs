@@ -34,8 +34,9 @@ pub enum Bursts {
 }
 
 impl Bursts {
-    pub(super) fn new(kernel: &Kernel, switches: &Switches) -> Self {
-        match (switches.tso, switches.pacing) {
+    /// `paced`: the scenario or the algorithm has the packets spaced.
+    pub(super) fn new(kernel: &Kernel, switches: &Switches, paced: bool) -> Self {
+        match (switches.tso, paced) {
             (true, _) => kernel.offload,
             (false, true) => Self::Single,
             (false, false) => Self::Window,
@@ -155,7 +156,7 @@ mod tests {
             pacing,
             ..Switches::usual(profile)
         };
-        Bursts::new(&Kernel::of(profile), &switches)
+        Bursts::new(&Kernel::of(profile), &switches, pacing)
     }
 
     #[test]

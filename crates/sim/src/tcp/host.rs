@@ -10,7 +10,7 @@
 //!
 //! | field | written by | test |
 //! |---|---|---|
-//! | `tcp_mstamp`, `sk_host.jiffies` | [`clock`](Host::clock) | `host::tests::the_clock_ticks_at_its_phase` |
+//! | `tcp_mstamp`, `tcp_clock_cache`, `sk_host.jiffies` | [`clock`](Host::clock) | `host::tests::the_clock_ticks_at_its_phase` |
 //! | `snd_una`, `snd_nxt` | [`publish_una`](Host::publish_una), [`publish_nxt`](Host::publish_nxt) | `host::tests::sequence_numbers_count_bytes_and_wrap`, `tests/sender.rs` |
 //! | `snd_cwnd` * | [`set_cwnd`](Host::set_cwnd), [`undo`](Host::undo), [`restart_cwnd`](Host::restart_cwnd) | `tests/rfc.rs`, `tests/undo.rs`, `tests/sender.rs` |
 //! | `snd_ssthresh` * | [`begin_reduction`](Host::begin_reduction), [`set_ssthresh`](Host::set_ssthresh), [`undo`](Host::undo), [`restart_cwnd`](Host::restart_cwnd) | `tests/rfc.rs`, `tests/undo.rs`, `tests/sender.rs` |
@@ -27,9 +27,10 @@
 //! | `app_limited` * | [`check_app_limited`](Host::check_app_limited), [`note_delivered`](Host::note_delivered) | `host::tests::an_application_that_writes_too_little`, `tests/contract.rs` |
 //! | `lsndtime` | [`note_sent`](Host::note_sent) | `host::tests::sending_is_dated` |
 //! | `sk_pacing_rate` * | [`set_pacing_rate`](Host::set_pacing_rate) | `pacing::tests::the_rate_follows_the_window` |
+//! | `tcp_wstamp_ns` | [`set_next_send_ns`](Host::set_next_send_ns), for the pacer | `pacing::tests::bursts_take_their_time` |
 //! | `sk_pacing_status` * | [`new`](Host::new), once; the pacer obeys it | `host::tests::what_a_connection_begins_with`, `pacing::tests::who_does_not_pace_holds_nothing` |
 //! | `icsk_ca_state` | [`set_state`](Host::set_state) | `tests/sender.rs` |
-//! | `snd_cwnd_clamp`, `sk_gso_max_size` | [`new`](Host::new), once | `host::tests::what_a_connection_begins_with` |
+//! | `snd_cwnd_clamp`, `sk_gso_max_size`, `sk_max_pacing_rate`, `sk_pacing_shift` | [`new`](Host::new), once | `host::tests::what_a_connection_begins_with` |
 //! | `rcv_nxt`, `icsk_ack.pending` *, `sk_host.{acks, ack_ecn_flags, ack_rcv_nxt}` * | [`Echo`](ecn::Echo) at the receiver; 0 at the sender | `ecn::tests::dctcp_tells_each_change` |
 //! | `mss_cache`, `sk_host.{hz, era, random, params}` | `CongestionControl::new`, once | `ackclock-host` |
 //! | `delivered_ce` | [`count_ce`](Host::count_ce) | `tests/contract.rs`, `tests/accurate_ecn.rs` |
@@ -40,7 +41,7 @@
 //! | argument of a hook | filled by | test |
 //! |---|---|---|
 //! | `ack_sample`: `pkts_acked`, `rtt_us`, `in_flight` | [`Sender`](super::Sender); [`RateSampler`](super::rate::RateSampler) for files that read `in_flight` | `tests/contract.rs`, `rtt::tests::follows_rfc6298` |
-//! | `rate_sample`: `prior_mstamp`, `prior_delivered`, `delivered`, `interval_us`, `is_app_limited`, `is_retrans` | [`RateSampler`](super::rate::RateSampler) | `rate::tests::acknowledgements`, `rate::tests::sacks_and_a_retransmission`, `tests/contract.rs` |
+//! | `rate_sample`: `prior_mstamp`, `prior_delivered`, `delivered`, `interval_us`, `is_app_limited`, `is_retrans`; `is_ack_delayed`: never | [`RateSampler`](super::rate::RateSampler) | `rate::tests::acknowledgements`, `rate::tests::sacks_and_a_retransmission`, `tests/contract.rs` |
 //! | `rate_sample`: `rtt_us`, `losses`, `acked_sacked`, `prior_in_flight` | [`Sender`](super::Sender) | `rate::tests::the_counts_of_an_ack`, `tests/contract.rs` |
 //!
 //! | hook | called by | test |
@@ -245,6 +246,7 @@ impl Host {
         self.clock.advance(now_ns);
         let tp = self.cc.tp_mut();
         tp.tcp_mstamp = now_ns / 1_000;
+        tp.tcp_clock_cache = now_ns;
         tp.inet_conn.sk.sk_host.jiffies = self.clock.jiffies() as u32;
     }
 
@@ -409,6 +411,12 @@ impl Host {
     #[inline]
     pub(super) fn set_pacing_rate(&mut self, rate: u64) {
         self.cc.tp_mut().inet_conn.sk.sk_pacing_rate = rate;
+    }
+
+    /// Sets when pacing lets the next packet leave (`tcp_wstamp_ns`).
+    #[inline]
+    pub(super) fn set_next_send_ns(&mut self, at_ns: u64) {
+        self.cc.tp_mut().tcp_wstamp_ns = at_ns;
     }
 
     #[inline]
@@ -748,7 +756,12 @@ mod tests {
             let (tp, sk) = (host.tp(), &host.tp().inet_conn.sk);
             assert_eq!((tp.snd_cwnd, tp.snd_cwnd_clamp), (cwnd, u32::MAX));
             assert_eq!(tp.snd_ssthresh, TCP_INFINITE_SSTHRESH);
-            assert_eq!(sk.sk_gso_max_size, 65_536);
+            assert_eq!((sk.sk_gso_max_size, sk.sk_pacing_shift), (65_536, 10));
+            assert_eq!(
+                sk.sk_max_pacing_rate,
+                u64::MAX,
+                "the application sets no limit"
+            );
             assert_eq!(sk.sk_pacing_status, u32::from(pacing));
             assert_eq!(host.state(), CaState::Open);
         }
@@ -771,8 +784,12 @@ mod tests {
         ] {
             host.clock(now_ns);
             assert_eq!(
-                (host.jiffies(), host.tp().tcp_mstamp),
-                (FIRST_JIFFY as u32 + jiffies, now_ns / 1_000)
+                (
+                    host.jiffies(),
+                    host.tp().tcp_mstamp,
+                    host.tp().tcp_clock_cache
+                ),
+                (FIRST_JIFFY as u32 + jiffies, now_ns / 1_000, now_ns)
             );
         }
     }

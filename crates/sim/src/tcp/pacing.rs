@@ -13,16 +13,14 @@ use ackclock_net::schedule::NEVER;
 const PACING_SS_PERCENT: u64 = 200;
 const PACING_CA_PERCENT: u64 = 120;
 /// `sk_pacing_status` of a connection without pacing.
-const SK_PACING_NONE: u32 = 0;
-/// How many packets at the start of a connection leave without pacing.
-const UNPACED_PACKETS: u64 = 10;
+pub(super) const SK_PACING_NONE: u32 = 0;
+/// The first packet of a connection after which the next one waits: 9 are free.
+const FIRST_PACED_PACKET: u64 = 10;
 
-/// When the next packet may leave.
+/// Holds packets back until `tcp_wstamp_ns`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pacer {
     keeps_rate: bool,
-    /// `tcp_wstamp_ns`: nothing leaves before this time.
-    until_ns: u64,
     /// When to send the packets that pacing holds back.
     wake_at_ns: u64,
 }
@@ -31,7 +29,6 @@ impl Pacer {
     pub(super) fn new(kernel: &Kernel, switches: &Switches) -> Self {
         Self {
             keeps_rate: kernel.keeps_pacing_rate || switches.pacing,
-            until_ns: 0,
             wake_at_ns: NEVER,
         }
     }
@@ -55,34 +52,32 @@ impl Pacer {
     }
 
     /// Each burst takes its time at the pacing rate. A late burst takes up to half of that time
-    /// less. `sent_packets` counts all packets of the connection, this burst included; the first
-    /// ten leave at once.
+    /// less. `sent_packets` counts all packets of the connection, this burst included.
     #[inline]
-    pub(super) fn on_sent(&mut self, host: &Host, segments: u32, sent_packets: u64) {
-        let tp = host.tp();
+    pub(super) fn on_sent(&self, host: &mut Host, segments: u32, sent_packets: u64) {
+        let (tp, now_ns) = (host.tp(), host.now_ns());
         let sk = &tp.inet_conn.sk;
-        if sk.sk_pacing_status == SK_PACING_NONE {
-            return;
+        let (until_ns, rate) = (tp.tcp_wstamp_ns, sk.sk_pacing_rate);
+        let paced = sk.sk_pacing_status != SK_PACING_NONE;
+        let mut next_ns = until_ns.max(now_ns);
+        if paced && rate != 0 && sent_packets >= FIRST_PACED_PACKET {
+            let bytes = u64::from(segments) * u64::from(tp.mss_cache);
+            let lasts_ns = bytes * 1_000_000_000 / rate;
+            let late_ns = now_ns.saturating_sub(until_ns);
+            next_ns += lasts_ns - late_ns.min(lasts_ns / 2);
         }
-        let rate = sk.sk_pacing_rate;
-        if rate == 0 || sent_packets <= UNPACED_PACKETS {
-            return;
-        }
-        let bytes = u64::from(segments) * u64::from(tp.mss_cache);
-        let lasts_ns = bytes * 1_000_000_000 / rate;
-        let late_ns = host.now_ns().saturating_sub(self.until_ns);
-        self.until_ns = self.until_ns.max(host.now_ns()) + lasts_ns - late_ns.min(lasts_ns / 2);
+        host.set_next_send_ns(next_ns);
     }
 
     /// Whether it is too early to send.
     #[inline]
-    pub(super) fn holds(&self, now_ns: u64) -> bool {
-        self.until_ns > now_ns
+    pub(super) fn holds(&self, host: &Host) -> bool {
+        host.tp().tcp_wstamp_ns > host.now_ns()
     }
 
     /// Sets a timer for packets that wait.
-    pub(super) fn wake(&mut self) {
-        self.wake_at_ns = self.until_ns;
+    pub(super) fn wake(&mut self, host: &Host) {
+        self.wake_at_ns = host.tp().tcp_wstamp_ns;
     }
 
     /// When [`expired`](Self::expired) will be true.
@@ -150,21 +145,23 @@ mod tests {
         host.as_algorithm().inet_conn.sk.sk_pacing_status = 1;
         host.set_pacing_rate(1_448_000);
         let mut pacer = pacer(Profile::Linux6, true);
-        pacer.on_sent(&host, 10, 10);
-        assert!(!pacer.holds(host.now_ns()), "the first ten are free");
+        pacer.on_sent(&mut host, 9, 9);
+        assert!(!pacer.holds(&host), "the first nine are free");
         let start_ns = host.now_ns();
-        pacer.on_sent(&host, 2, 12);
-        // The connection has never been late before: half is forgiven.
-        assert!(pacer.holds(start_ns + MS - 1) && !pacer.holds(start_ns + MS));
-        host.clock(start_ns + MS + 400_000);
-        pacer.on_sent(&host, 1, 13);
-        assert!(pacer.holds(start_ns + 2 * MS - 1) && !pacer.holds(start_ns + 2 * MS));
+        pacer.on_sent(&mut host, 2, 11);
+        assert_eq!(host.tp().tcp_wstamp_ns, start_ns + 2 * MS);
+        host.clock(start_ns + 2 * MS - 1);
+        assert!(pacer.holds(&host));
+        host.clock(start_ns + 2 * MS + 400_000);
+        assert!(!pacer.holds(&host));
+        pacer.on_sent(&mut host, 1, 12);
+        assert_eq!(host.tp().tcp_wstamp_ns, start_ns + 3 * MS);
         host.clock(start_ns + 50 * MS);
-        pacer.on_sent(&host, 1, 14);
+        pacer.on_sent(&mut host, 1, 13);
         let until_ns = start_ns + 50 * MS + 500_000;
-        assert!(pacer.holds(until_ns - 1) && !pacer.holds(until_ns));
+        assert_eq!(host.tp().tcp_wstamp_ns, until_ns);
         assert_eq!(pacer.timeout_ns(), NEVER);
-        pacer.wake();
+        pacer.wake(&host);
         assert_eq!(pacer.timeout_ns(), until_ns);
         assert!(!pacer.expired(until_ns - 1) && pacer.expired(until_ns));
         assert_eq!(pacer.timeout_ns(), NEVER);
@@ -175,11 +172,12 @@ mod tests {
     fn who_does_not_pace_holds_nothing() {
         let mut host = reno(Profile::Linux6, 100);
         host.set_pacing_rate(1_000);
-        let mut pacer = pacer(Profile::Linux6, false);
-        pacer.on_sent(&host, 45, 100);
-        assert!(!pacer.holds(host.now_ns()));
+        let pacer = pacer(Profile::Linux6, false);
+        pacer.on_sent(&mut host, 45, 100);
+        assert_eq!(host.tp().tcp_wstamp_ns, host.now_ns(), "when it last sent");
+        assert!(!pacer.holds(&host));
         host.as_algorithm().inet_conn.sk.sk_pacing_status = 1;
-        pacer.on_sent(&host, 45, 100);
-        assert!(pacer.holds(host.now_ns()));
+        pacer.on_sent(&mut host, 45, 100);
+        assert!(pacer.holds(&host));
     }
 }

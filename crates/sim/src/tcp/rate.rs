@@ -131,6 +131,8 @@ impl RateSampler {
             prior_in_flight: counts.prior_in_flight,
             is_app_limited: false,
             is_retrans: false,
+            // Linux suspects an ACK of less than a full packet; a packet here is always full.
+            is_ack_delayed: false,
         };
         let Some(newest) = newest else { return sample };
         let (tp, sent) = (host.tp(), newest.sent);
@@ -234,6 +236,7 @@ mod tests {
             self.host.note_delivered(newly);
             let sample = RateSampler::sample(&self.host, newest, &COUNTS);
             assert_eq!(sample.prior_mstamp == 0, newly == 0);
+            assert!(!sample.is_ack_delayed, "a packet is never less than full");
             assert_eq!(
                 sample.delivered,
                 newest.map_or(-1, |_| {

@@ -19,7 +19,7 @@ use super::bursts::Bursts;
 use super::host::Host;
 use super::limits::{FlowLimits, Limits};
 use super::loss::{Answer, LossDetection, Tlp};
-use super::pacing::Pacer;
+use super::pacing::{Pacer, SK_PACING_NONE};
 use super::profile::{Kernel, Switches};
 use super::ranges::Range;
 use super::rate::{AckCounts, RateSampler};
@@ -139,6 +139,7 @@ impl Sender {
         publish_rtt(&mut host, &rtt);
         pacer.update_rate(&mut host);
         host.init();
+        let paced = host.tp().inet_conn.sk.sk_pacing_status != SK_PACING_NONE;
         let rate = RateSampler::new(host.reads_delivery_rate());
         let queue = WriteQueue::new(kernel, switches, host.tp(), limits.send_buffer);
         let mut limits = Limits::new(limits);
@@ -157,7 +158,7 @@ impl Sender {
             sack_frto: SackFrto::new(kernel.sack_frto),
             timers: Timers::new(),
             pacer,
-            bursts: Bursts::new(kernel, switches),
+            bursts: Bursts::new(kernel, switches, paced),
             queue,
             validation: Validation::new(kernel, switches, initial_cwnd),
             limits,

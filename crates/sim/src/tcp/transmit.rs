@@ -67,15 +67,25 @@ impl Sender {
     /// `tcp_pacing_check`. Sets a timer if pacing holds packets back.
     #[inline]
     fn waits_for_pacing(&mut self) -> bool {
-        if !self.pacer.holds(self.host.now_ns()) {
+        if !self.pacer.holds(&self.host) {
             return false;
         }
-        let ready = self.limits.available(&self.board) > 0 || self.has_lost_to_send();
-        if ready && !self.host.cwnd_is_full() {
-            self.pacer.wake();
+        if !self.host.cwnd_is_full() {
+            self.expand_send_buffer();
+            if self.limits.available(&self.board) > 0 || self.has_lost_to_send() {
+                self.pacer.wake(&self.host);
+            }
         }
         self.nothing_to_send();
         true
+    }
+
+    /// `tcp_should_expand_sndbuf`: the send buffer grows while the window has room.
+    #[inline]
+    fn expand_send_buffer(&mut self) {
+        if self.limits.may_autotune() {
+            self.limits.autotune(self.host.send_buffer());
+        }
     }
 
     fn retransmit_lost(&mut self) -> Option<Transmit> {
@@ -119,8 +129,8 @@ impl Sender {
         }
         let (mut unsent, mut room) = (Limits::NONE, Limits::NONE);
         if !self.limits.are_none() {
-            if self.limits.may_autotune() && self.limits.available(&self.board) == 0 {
-                self.limits.autotune(self.host.send_buffer());
+            if self.limits.available(&self.board) == 0 {
+                self.expand_send_buffer();
             }
             unsent = self.limits.unsent(&self.board);
             room = self.limits.room(&self.board);
@@ -188,7 +198,7 @@ impl Sender {
     fn note_sent(&mut self, segments: u32) {
         self.totals.sent(segments);
         self.pacer
-            .on_sent(&self.host, segments, self.totals.sent_packets());
+            .on_sent(&mut self.host, segments, self.totals.sent_packets());
         if self.host.in_cwnd_reduction() {
             self.reduction.on_sent(segments);
         }
