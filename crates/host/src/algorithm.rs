@@ -210,6 +210,7 @@ impl Algorithm {
         self.0.library.is_none()
     }
 
+    #[inline]
     pub(crate) fn ops(&self) -> &TcpCongestionOps {
         &self.0.ops
     }

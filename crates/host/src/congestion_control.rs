@@ -49,9 +49,8 @@ impl Default for HostConfig {
 #[derive(Debug)]
 pub struct CongestionControl {
     socket: Guarded,
-    ops: TcpCongestionOps,
     params: Arc<[u32]>,
-    /// Keeps the code loaded that `ops` points to.
+    /// Has the hooks, and keeps their code loaded.
     algorithm: Algorithm,
     /// `init` was called, and `release` was not.
     in_use: bool,
@@ -155,7 +154,6 @@ impl CongestionControl {
                 tp,
                 after: [GUARD; GUARD_WORDS],
             },
-            ops: *algorithm.ops(),
             params: Arc::clone(configured.block()),
             algorithm,
             in_use: false,
@@ -188,6 +186,11 @@ impl CongestionControl {
         &mut self.socket.tp
     }
 
+    #[inline]
+    fn ops(&self) -> &TcpCongestionOps {
+        self.algorithm.ops()
+    }
+
     /// What C gets. The parameter pointer is set here and not in `new`, because
     /// safe code may copy one flow's `TcpSock` over another's.
     #[inline]
@@ -206,7 +209,7 @@ impl CongestionControl {
     /// The connection is established, or the algorithm was just chosen for it.
     pub fn init(&mut self) {
         self.in_use = true;
-        if let Some(hook) = self.ops.init {
+        if let Some(hook) = self.ops().init {
             // SAFETY: see above.
             unsafe { hook(self.sk()) }
         }
@@ -216,7 +219,7 @@ impl CongestionControl {
     /// too: nobody needs to call this.
     pub fn release(&mut self) {
         self.in_use = false;
-        if let Some(hook) = self.ops.release {
+        if let Some(hook) = self.ops().release {
             // SAFETY: see above.
             unsafe { hook(self.sk()) }
         }
@@ -224,7 +227,7 @@ impl CongestionControl {
 
     /// A reduction begins: the new slow-start threshold, packets.
     pub fn ssthresh(&mut self) -> u32 {
-        let hook = self.ops.ssthresh.expect("from_module checked it");
+        let hook = self.ops().ssthresh.expect("from_module checked it");
         // SAFETY: see above.
         let ssthresh = unsafe { hook(self.sk()) };
         self.check_guards();
@@ -234,7 +237,7 @@ impl CongestionControl {
     /// New data was ACKed: `acked` packets, up to sequence number `ack`.
     #[inline]
     pub fn cong_avoid(&mut self, ack: u32, acked: u32) {
-        if let Some(hook) = self.ops.cong_avoid {
+        if let Some(hook) = self.ops().cong_avoid {
             // SAFETY: see above.
             unsafe { hook(self.sk(), ack, acked) }
         }
@@ -243,7 +246,7 @@ impl CongestionControl {
     /// The sender enters a state. As in Linux the hook still sees the old one in
     /// `icsk_ca_state`, which this then updates.
     pub fn set_state(&mut self, new_state: CaState) {
-        if let Some(hook) = self.ops.set_state {
+        if let Some(hook) = self.ops().set_state {
             // SAFETY: see above.
             unsafe { hook(self.sk(), new_state as u8) }
         }
@@ -252,7 +255,7 @@ impl CongestionControl {
 
     /// Something happened to the window or the marks on packets.
     pub fn cwnd_event(&mut self, event: CaEvent) {
-        if let Some(hook) = self.ops.cwnd_event {
+        if let Some(hook) = self.ops().cwnd_event {
             // SAFETY: see above.
             unsafe { hook(self.sk(), event) }
         }
@@ -261,13 +264,13 @@ impl CongestionControl {
     /// Does the algorithm want [`in_ack_event`](Self::in_ack_event)?
     #[inline]
     pub fn has_in_ack_event(&self) -> bool {
-        self.ops.in_ack_event.is_some()
+        self.ops().in_ack_event.is_some()
     }
 
     /// An ACK arrived (`enum tcp_ca_ack_event_flags`).
     #[inline]
     pub fn in_ack_event(&mut self, flags: u32) {
-        if let Some(hook) = self.ops.in_ack_event {
+        if let Some(hook) = self.ops().in_ack_event {
             // SAFETY: see above.
             unsafe { hook(self.sk(), flags) }
         }
@@ -276,13 +279,13 @@ impl CongestionControl {
     /// Does the algorithm want [`pkts_acked`](Self::pkts_acked)?
     #[inline]
     pub fn has_pkts_acked(&self) -> bool {
-        self.ops.pkts_acked.is_some()
+        self.ops().pkts_acked.is_some()
     }
 
     /// The retransmission queue was cleaned by an ACK.
     #[inline]
     pub fn pkts_acked(&mut self, sample: &AckSample) {
-        if let Some(hook) = self.ops.pkts_acked {
+        if let Some(hook) = self.ops().pkts_acked {
             // SAFETY: see above; `sample` lives through the call.
             unsafe { hook(self.sk(), sample) }
         }
@@ -291,7 +294,7 @@ impl CongestionControl {
     /// A reduction proved spurious: the window to return to, packets. By default
     /// the larger of `snd_cwnd` and `prior_cwnd`.
     pub fn undo_cwnd(&mut self) -> u32 {
-        match self.ops.undo_cwnd {
+        match self.ops().undo_cwnd {
             // SAFETY: see above.
             Some(hook) => unsafe { hook(self.sk()) },
             None => self.tp().snd_cwnd.max(self.tp().prior_cwnd),
@@ -301,14 +304,14 @@ impl CongestionControl {
     /// Does the algorithm set window and pacing rate itself, on every ACK?
     #[inline]
     pub fn has_cong_control(&self) -> bool {
-        self.ops.cong_control.is_some()
+        self.ops().cong_control.is_some()
     }
 
     /// An ACK was processed, for algorithms that
     /// [`has_cong_control`](Self::has_cong_control).
     #[inline]
     pub fn cong_control(&mut self, ack: u32, flag: i32, rs: &RateSample) {
-        if let Some(hook) = self.ops.cong_control {
+        if let Some(hook) = self.ops().cong_control {
             // SAFETY: see above; `rs` lives through the call.
             unsafe { hook(self.sk(), ack, flag, rs) }
         }
@@ -317,12 +320,12 @@ impl CongestionControl {
     /// Does the algorithm say itself how large its send buffer must be?
     #[inline]
     pub fn has_sndbuf_expand(&self) -> bool {
-        self.ops.sndbuf_expand.is_some()
+        self.ops().sndbuf_expand.is_some()
     }
 
     /// How many windows a growing send buffer has room for. By default 2.
     pub fn sndbuf_expand(&mut self) -> u32 {
-        match self.ops.sndbuf_expand {
+        match self.ops().sndbuf_expand {
             // SAFETY: see above.
             Some(hook) => unsafe { hook(self.sk()) },
             None => 2,
@@ -337,7 +340,7 @@ impl CongestionControl {
 
     /// Least packets in an offloaded burst. By default 2.
     pub fn min_tso_segs(&mut self) -> u32 {
-        match self.ops.min_tso_segs {
+        match self.ops().min_tso_segs {
             // SAFETY: see above.
             Some(hook) => unsafe { hook(self.sk()) },
             None => 2,

@@ -4,8 +4,9 @@
 /// Elements in order of arrival.
 #[derive(Clone, Debug)]
 pub struct Ring<T> {
-    /// A power of two of them; element `i` since the start is in slot `i & (slots − 1)`.
-    slots: Vec<T>,
+    /// A power of two of them; element `i` since the start is in slot `i & (slots − 1)`. The others
+    /// have `T::default()`, or what has nothing to drop.
+    slots: Box<[T]>,
     /// Elements removed so far, and added so far.
     head: u64,
     tail: u64,
@@ -17,7 +18,7 @@ const LEAST_SLOTS: usize = 4;
 impl<T> Default for Ring<T> {
     fn default() -> Self {
         Self {
-            slots: Vec::new(),
+            slots: Box::default(),
             head: 0,
             tail: 0,
         }
@@ -71,7 +72,8 @@ impl<T: Default> Ring<T> {
     pub fn push_in_room(&mut self, element: T) {
         debug_assert!(self.len() < self.capacity());
         let slot = self.slot(self.tail);
-        self.slots[slot] = element;
+        // Nothing is read before it is written: the slot may be far away in memory.
+        std::mem::forget(std::mem::replace(&mut self.slots[slot], element));
         self.tail += 1;
     }
 
@@ -86,24 +88,18 @@ impl<T: Default> Ring<T> {
         Some(std::mem::take(&mut self.slots[slot]))
     }
 
-    /// Removes the oldest element, if there is one. It is dropped when its slot is used again.
-    #[inline]
-    pub fn remove(&mut self) {
-        self.head += u64::from(!self.is_empty());
-    }
-
     /// Removes the oldest elements while they are `gone`. Returns how many, and the last of them.
-    pub fn pop_while(&mut self, gone: impl Fn(&T) -> bool) -> (u64, Option<T>) {
+    pub fn pop_while(&mut self, gone: impl Fn(&T) -> bool) -> (u64, Option<T>)
+    where
+        T: Copy,
+    {
         let first = self.head;
         while self.front().is_some_and(&gone) {
             self.head += 1;
         }
         let count = self.head - first;
         let last = self.slot(self.head.wrapping_sub(1));
-        (
-            count,
-            (count > 0).then(|| std::mem::take(&mut self.slots[last])),
-        )
+        (count, (count > 0).then(|| self.slots[last]))
     }
 
     /// Doubles the slots.
@@ -116,7 +112,7 @@ impl<T: Default> Ring<T> {
             let (old, new) = (self.slot(element), element as usize & (larger.len() - 1));
             larger[new] = std::mem::take(&mut self.slots[old]);
         }
-        self.slots = larger;
+        self.slots = larger.into_boxed_slice();
     }
 }
 

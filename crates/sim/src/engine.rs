@@ -13,7 +13,7 @@
 pub(crate) mod evented;
 
 use crate::census::{Census, TraceHash};
-use crate::flow::{Connection, Flow, Phase};
+use crate::flow::{Flow, Phase};
 use crate::record::{AckSeen, EventKind, EventRow, QueueRow, RunResult};
 use crate::scenario::{Algorithms, Prepared, Scenario};
 use crate::session::Session;
@@ -37,6 +37,8 @@ const SACK_BYTES: u32 = 4;
 const SACK_BLOCK_BYTES: u32 = 8;
 /// How many events pass between two checks of [`Control`].
 const EVENTS_PER_CHECK: u32 = 1 << 14;
+/// More flows than these do not stay in a cache of a few MB.
+const FLOWS_IN_CACHE: usize = 2_000;
 
 /// The network between the hosts.
 enum Path {
@@ -54,7 +56,7 @@ struct Dumbbell<'a> {
     scenario: &'a Scenario,
     path: Path,
     /// The flows, then the sessions.
-    flows: Vec<Flow>,
+    flows: Vec<Flow<'a>>,
     /// Of the flows.
     schedule: Schedule,
     hash: TraceHash,
@@ -178,19 +180,19 @@ impl Path {
 
 impl<'a> Dumbbell<'a> {
     /// With `predict`, packets whose departures are known cost no event.
-    fn new(scenario: &'a Scenario, algorithms: &Algorithms, predict: bool) -> Self {
+    fn new(scenario: &'a Scenario, algorithms: &'a Algorithms, predict: bool) -> Self {
         let topology = Topology::of(scenario);
         let path = Path::of(&topology, scenario.seed, predict);
         let sessions = scenario.sessions.iter().zip(1..).map(|(session, number)| {
             let source = Session::new(number, scenario, session);
             (number, &session.flow, Some(source))
         });
-        let mut flows: Vec<Flow> = (scenario.flows.iter().zip(1..))
+        let mut flows: Vec<Flow<'a>> = (scenario.flows.iter().zip(1..))
             .map(|(flow, number)| (number, flow, None))
             .chain(sessions)
             .zip(topology.ways)
             .map(|((number, flow, session), way)| {
-                let configured = algorithms[&flow.algorithm].clone();
+                let configured = &algorithms[&flow.algorithm];
                 Flow::new(number, scenario, flow, way, session, configured)
             })
             .collect();
@@ -242,6 +244,9 @@ impl<'a> Dumbbell<'a> {
                 sample_ns = now_ns + self.scenario.sample_interval_ns;
                 continue;
             }
+            if self.flows.len() > FLOWS_IN_CACHE {
+                self.flows[self.schedule.second()].prefetch();
+            }
             self.step(element, now_ns)?;
             let next_ns = self.flows[element].next_event_ns();
             self.schedule.set(element, next_ns);
@@ -270,7 +275,7 @@ impl<'a> Dumbbell<'a> {
                 acks.push(connection.sender.ack_row(now_ns, flow.number));
             }
             connection.sender.handle_ack(now_ns, ack);
-            connection.acks.remove();
+            connection.acks.pop();
         }
         if connection.sender.fault().is_some() {
             return self.fault(element, now_ns);
@@ -406,7 +411,7 @@ impl<'a> Dumbbell<'a> {
             return;
         };
         self.census.acks_sent += 1;
-        let blocks = ack.sacks.as_slice().len() as u32;
+        let blocks = ack.sacks().len() as u32;
         let option = if blocks > 0 {
             SACK_BYTES + blocks * SACK_BLOCK_BYTES
         } else {
@@ -446,14 +451,7 @@ impl<'a> Dumbbell<'a> {
                 rtt_ns: now_ns - *syn_sent_ns,
                 ecn: *ecn,
             };
-            let sender = flow.establish(self.scenario, handshake);
-            let receiver = flow.accept(self.scenario, handshake.ecn);
-            flow.phase = Phase::Open(Connection {
-                sender,
-                receiver,
-                answers: Default::default(),
-                acks: Default::default(),
-            });
+            flow.open(self.scenario, handshake);
             // A loss of the final ACK has no effect: data follows at once.
             if let Path::Predicted { links, .. } = &mut self.path {
                 let _ = links[way.data].enqueue(now_ns, ACK_BYTES);
@@ -540,8 +538,8 @@ impl<'a> Dumbbell<'a> {
         let Phase::Open(connection) = &mut flow.phase else {
             return;
         };
-        let events: Vec<_> = connection.sender.take_events().collect();
-        let complete = connection.sender.is_complete() && flow.completed_ns.is_none();
+        let events = connection.sender.take_events();
+        let complete = connection.sender.is_complete() && flow.completed_ns == NEVER;
         for (event, cwnd, in_flight) in events {
             let kind = match event {
                 SenderEvent::SlowStartExit => EventKind::SlowStartExit,
@@ -557,7 +555,7 @@ impl<'a> Dumbbell<'a> {
         } else if self.flows[element].session.is_some() {
             self.end_transfer(element, now_ns);
         } else {
-            self.flows[element].completed_ns = Some(now_ns);
+            self.flows[element].completed_ns = now_ns;
             self.record_event(element, now_ns, EventKind::Completed, None);
         }
     }
@@ -565,7 +563,7 @@ impl<'a> Dumbbell<'a> {
     /// Ends the transfer of a session: removes the connection and draws the next one.
     fn end_transfer(&mut self, element: usize, now_ns: u64) {
         let flow = &mut self.flows[element];
-        let transfer = flow.transfer(now_ns);
+        let transfer = flow.transfer(self.scenario, now_ns);
         if let (Phase::Open(connection), Some(session), Some(transfer)) =
             (&flow.phase, &mut flow.session, transfer)
         {
@@ -661,7 +659,9 @@ impl<'a> Dumbbell<'a> {
             self.hash.add(row.retransmitted_packets);
             self.result.packets += row.sent_packets;
             self.result.sessions.push(row);
-            if let (Some(transfer), true) = (flow.transfer(0), flow.start_ns <= end_ns) {
+            if let (Some(transfer), true) =
+                (flow.transfer(self.scenario, 0), flow.start_ns <= end_ns)
+            {
                 self.result.transfers.push(transfer);
             }
         }

@@ -7,7 +7,7 @@ use crate::session::Session;
 use crate::tcp::profile::{Kernel, Reads, Switches};
 use crate::tcp::{Ack, Clock, FlowLimits, Handshake, Receiver, Sender, Transmit};
 use crate::topology::Way;
-use ackclock_host::{Configured, CongestionControl, HostConfig, TCP_INFINITE_SSTHRESH};
+use ackclock_host::{prefetch, Configured, CongestionControl, HostConfig, TCP_INFINITE_SSTHRESH};
 use ackclock_net::line::Line;
 use ackclock_net::queue::{Ecn, Tally};
 use ackclock_net::ring::Ring;
@@ -49,12 +49,6 @@ impl AckLine {
     #[inline]
     pub(crate) fn pop(&mut self) -> Option<Ack> {
         Some(self.0.pop()?.1)
-    }
-
-    /// Removes the first ACK.
-    #[inline]
-    pub(crate) fn remove(&mut self) {
-        self.0.remove();
     }
 }
 
@@ -105,7 +99,7 @@ pub(crate) struct Connection {
 
 /// In memory the fields have this order: what each ACK and packet needs comes first.
 #[repr(C, align(64))]
-pub(crate) struct Flow {
+pub(crate) struct Flow<'a> {
     /// Number among the flows, or among the sessions; from 1.
     pub(crate) number: u32,
     /// IP bytes of each data packet, and of the last.
@@ -113,11 +107,11 @@ pub(crate) struct Flow {
     last_packet_bytes: u32,
     /// How many connections it has had.
     pub(crate) connection: u32,
-    pub(crate) kernel: &'static Kernel,
     /// When it wants to run next for another reason than an ACK.
     pub(crate) others_ns: u64,
     pub(crate) stop_ns: u64,
     pub(crate) segments: u64,
+    pub(crate) kernel: &'static Kernel,
     pub(crate) way: Way,
     /// The flow's own delay behind its last link; `back` is the delay on the way back.
     pub(crate) forth_ns: u64,
@@ -127,41 +121,56 @@ pub(crate) struct Flow {
 
     /// The session that draws the next connection. A flow has only one connection, and no session.
     pub(crate) session: Option<Box<Session>>,
-    pub(crate) configured: Configured,
-    pub(crate) switches: Switches,
+    /// What its connections draw; `None` when there will be no more.
+    draws: Option<Box<Draws>>,
+    scenario: &'a FlowScenario,
+    pub(crate) configured: &'a Configured,
     /// Propagation delay of its connection there and back, with the delays of links.
     pub(crate) rtt_ns: u64,
-    least_rtt_ns: u64,
-    rtt_exponential_ns: u64,
-    rtt_stream: Stream,
     pub(crate) start_ns: u64,
-    size_bytes: Option<u64>,
-    pub(crate) receive_window: u64,
-    pub(crate) send_buffer: u64,
-    pub(crate) initial_ssthresh: u32,
-    seeds: Stream,
     pub(crate) tick_phase_ns: u64,
-    pub(crate) completed_ns: Option<u64>,
+    /// [`NEVER`]: not yet.
+    pub(crate) completed_ns: u64,
     pub(crate) tally: Tally,
     pub(crate) counts: EventCounts,
 }
 
-impl Flow {
+/// The random streams of connections.
+struct Draws {
+    rtt: Stream,
+    cc: Stream,
+}
+
+/// What a scenario switches on its hosts.
+fn switches(scenario: &Scenario) -> Switches {
+    Switches {
+        tso: scenario.tso,
+        pacing: scenario.pacing,
+        segments_per_ack: scenario.delayed_ack_segments,
+        reads: match scenario.reads {
+            scenario::Reads::AtOnce => Reads::AtOnce,
+            scenario::Reads::Bulk => Reads::Bulk {
+                segments: BULK_READ_BYTES.div_ceil(scenario.mss_bytes.into()),
+            },
+        },
+    }
+}
+
+impl<'a> Flow<'a> {
     /// Makes a flow; with `session`, makes a session.
     pub(crate) fn new(
         number: u32,
         scenario: &Scenario,
-        flow: &FlowScenario,
+        flow: &'a FlowScenario,
         way: Way,
         session: Option<Session>,
-        configured: Configured,
+        configured: &'a Configured,
     ) -> Self {
         let owner = match session {
             Some(_) => Owner::Session(number),
             None => Owner::Flow(number),
         };
         let stream = |draw| Stream::of(scenario.seed, owner, draw);
-        let mss = u64::from(scenario.mss_bytes);
         let ecn = match flow.ecn {
             EcnMode::Off if configured.algorithm().needs_ecn() => EcnMode::Classic,
             ecn => ecn,
@@ -171,48 +180,30 @@ impl Flow {
             session: session.map(Box::new),
             connection: 0,
             phase: Phase::closed(NEVER, ecn),
+            draws: Some(Box::new(Draws {
+                rtt: stream(Draw::Rtt),
+                cc: stream(Draw::Cc),
+            })),
+            scenario: flow,
             configured,
             kernel: Kernel::shared(scenario.profile),
-            switches: Switches {
-                tso: scenario.tso,
-                pacing: scenario.pacing,
-                segments_per_ack: scenario.delayed_ack_segments,
-                reads: match scenario.reads {
-                    scenario::Reads::AtOnce => Reads::AtOnce,
-                    scenario::Reads::Bulk => Reads::Bulk {
-                        segments: BULK_READ_BYTES.div_ceil(mss),
-                    },
-                },
-            },
             way,
             rtt_ns: flow.rtt_ns,
             forth_ns: 0,
             back: Line::new(0, scenario.jitter_ns, stream(Draw::Jitter)),
-            least_rtt_ns: flow.rtt_ns,
-            rtt_exponential_ns: flow.rtt_exponential_ns,
-            rtt_stream: stream(Draw::Rtt),
             start_ns: 0,
             stop_ns: flow.stop_ns.unwrap_or(NEVER),
             others_ns: NEVER,
             segments: u64::MAX,
             packet_bytes: scenario.packet_bytes(),
             last_packet_bytes: scenario.packet_bytes(),
-            size_bytes: flow.size_bytes,
-            receive_window: flow
-                .receive_window_bytes
-                .map_or(u64::MAX, |bytes| bytes / mss),
-            send_buffer: flow.send_buffer_bytes.map_or(u64::MAX, |bytes| bytes / mss),
-            initial_ssthresh: flow
-                .initial_ssthresh_packets
-                .unwrap_or(TCP_INFINITE_SSTHRESH),
             ecn,
-            seeds: stream(Draw::Cc),
             // Hosts without noise tick at whole multiples of their tick.
             tick_phase_ns: match scenario.jitter_ns {
                 0 => 0,
                 _ => stream(Draw::Tick).up_to(1_000_000_000 / u64::from(scenario.hz)),
             },
-            completed_ns: None,
+            completed_ns: NEVER,
             tally: Tally::default(),
             counts: EventCounts::default(),
         };
@@ -223,19 +214,22 @@ impl Flow {
 
     /// Draws the next connection of a source that has been idle since `idle_ns`.
     pub(crate) fn prepare(&mut self, scenario: &Scenario, idle_ns: u64) {
+        let Some(draws) = &mut self.draws else { return };
         self.start_ns = idle_ns;
         self.connection += 1;
+        let mut size_bytes = self.scenario.size_bytes;
         if let Some(session) = &mut self.session {
             self.start_ns += session.draw_gap_ns();
-            self.size_bytes = session.draw_bytes();
+            size_bytes = session.draw_bytes();
         }
-        let own_ns = self.least_rtt_ns + self.rtt_stream.exponential(self.rtt_exponential_ns);
+        let extra_ns = draws.rtt.exponential(self.scenario.rtt_exponential_ns);
+        let own_ns = self.scenario.rtt_ns + extra_ns;
         self.rtt_ns = own_ns + self.way.delay_ns;
         let [forth_ns, back_ns] = self.way.split_ns(own_ns);
         self.forth_ns = forth_ns;
         self.back.restart(back_ns);
         self.phase = Phase::closed(self.start_ns, self.ecn);
-        if let Some(bytes) = self.size_bytes {
+        if let Some(bytes) = size_bytes {
             let mss = u64::from(scenario.mss_bytes);
             self.segments = bytes.div_ceil(mss);
             let last_bytes = (bytes - (self.segments - 1) * mss) as u32;
@@ -243,10 +237,31 @@ impl Flow {
         }
     }
 
+    /// Opens a connection after its handshake.
+    pub(crate) fn open(&mut self, scenario: &Scenario, handshake: Handshake) {
+        let sender = self.establish(scenario, handshake);
+        let receiver = self.accept(scenario, handshake.ecn);
+        if self.session.is_none() {
+            self.draws = None;
+        }
+        self.phase = Phase::Open(Connection {
+            sender,
+            receiver,
+            answers: AckLine::default(),
+            acks: AckLine::default(),
+        });
+    }
+
+    /// Asks for the memory that the next event of the flow needs.
+    #[inline]
+    pub(crate) fn prefetch(&self) {
+        prefetch(self);
+    }
+
     /// The receiver of a connection that is established now.
-    pub(crate) fn accept(&mut self, scenario: &Scenario, ecn: EcnMode) -> Receiver {
+    fn accept(&mut self, scenario: &Scenario, ecn: EcnMode) -> Receiver {
         let clock = Clock::new(self.kernel, scenario.hz, self.tick_phase_ns);
-        let mut receiver = Receiver::new(self.kernel, &self.switches, clock, self.rtt_ns);
+        let mut receiver = Receiver::new(self.kernel, &switches(scenario), clock, self.rtt_ns);
         match ecn {
             EcnMode::Off => (),
             EcnMode::Classic => {
@@ -280,30 +295,33 @@ impl Flow {
     }
 
     fn congestion_control(&mut self, scenario: &Scenario) -> CongestionControl {
+        let ssthresh = self.scenario.initial_ssthresh_packets;
         CongestionControl::new(
-            &self.configured,
+            self.configured,
             HostConfig {
                 hz: scenario.hz,
                 era: self.kernel.era,
-                random_seed: self.seeds.bits(),
+                random_seed: self.draws.as_mut().map_or(0, |draws| draws.cc.bits()),
                 mss_bytes: scenario.mss_bytes,
                 initial_cwnd: self.kernel.initial_cwnd(scenario.mss_bytes),
-                initial_ssthresh: self.initial_ssthresh,
+                initial_ssthresh: ssthresh.unwrap_or(TCP_INFINITE_SSTHRESH),
             },
         )
     }
 
-    pub(crate) fn establish(&mut self, scenario: &Scenario, handshake: Handshake) -> Sender {
+    fn establish(&mut self, scenario: &Scenario, handshake: Handshake) -> Sender {
         let cc = self.congestion_control(scenario);
+        let mss = u64::from(scenario.mss_bytes);
+        let in_segments = |bytes: Option<u64>| bytes.map_or(u64::MAX, |bytes| bytes / mss);
         let limits = FlowLimits {
             segments: self.segments,
-            receive_window: self.receive_window,
-            send_buffer: self.send_buffer,
+            receive_window: in_segments(self.scenario.receive_window_bytes),
+            send_buffer: in_segments(self.scenario.send_buffer_bytes),
         };
         Sender::new(
             cc,
             self.kernel,
-            &self.switches,
+            &switches(scenario),
             limits,
             handshake,
             self.tick_phase_ns,
@@ -464,7 +482,10 @@ impl Flow {
         let mut row = FlowRow {
             flow: self.number,
             start_us: self.start_ns / 1_000,
-            completed_us: self.completed_ns.map_or(0, |ns| ns / 1_000),
+            completed_us: match self.completed_ns {
+                NEVER => 0,
+                ns => ns / 1_000,
+            },
             delivered_bytes: 0,
             sent_packets: 0,
             retransmitted_packets: 0,
@@ -507,12 +528,12 @@ impl Flow {
     }
 
     /// The current transfer of the session; `None` if the transfer has no end.
-    pub(crate) fn transfer(&self, completed_ns: u64) -> Option<TransferRow> {
-        Some(TransferRow {
+    pub(crate) fn transfer(&self, scenario: &Scenario, completed_ns: u64) -> Option<TransferRow> {
+        (self.segments < u64::MAX).then(|| TransferRow {
             session: self.number,
             start_us: self.start_ns / 1_000,
             completed_us: completed_ns / 1_000,
-            size_bytes: self.size_bytes?,
+            size_bytes: self.delivered_bytes(scenario, self.segments),
         })
     }
 }

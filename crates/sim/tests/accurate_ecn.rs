@@ -9,7 +9,7 @@ use ackclock_net::queue::{Ecn, QueueKind, RedParameters, StepParameters};
 use ackclock_sim::record::EventKind;
 use ackclock_sim::scenario::{Direction, EcnMode, Flow, Profile, Scenario};
 use ackclock_sim::tcp::profile::{Kernel, Switches};
-use ackclock_sim::tcp::{Ack, Clock, FlowLimits, Handshake, Marks, Receiver, SackBlocks, Sender};
+use ackclock_sim::tcp::{Ack, Clock, FlowLimits, Handshake, Marks, Receiver, Sender};
 use ackclock_sim::{run, Control, RunResult};
 use common::{dumbbell, flow, simulate, MS, S};
 
@@ -38,8 +38,7 @@ fn arrives(receiver: &mut Receiver, index: u64, segment: u64, field: Ecn) -> Opt
     let [early, ack] = receiver.handle_marked_segment(now_ns, segment, now_ns, [false; 2], marks);
     assert!(early.is_none());
     let ack = ack?;
-    assert!(ack.ece, "every ACK has a count");
-    Some((ack.ack, ack.ce_packets))
+    Some((ack.ack, ack.ece().expect("every ACK has a count")))
 }
 
 /// RFC 9768, 3.2.2.5.1, as Linux has it: a change of the field makes an ACK leave at once, and so do two
@@ -121,14 +120,7 @@ fn the_sender_adds_what_is_new() {
         // An ACK that was overtaken tells nothing.
         (7, 9, 11, CaState::Cwr),
     ] {
-        let reply = Ack {
-            ack,
-            echo_ns: RTT,
-            sacks: SackBlocks::default(),
-            new_window: false,
-            ece: true,
-            ce_packets,
-        };
+        let reply = Ack::new(ack, RTT).with_ece(ce_packets);
         sender.handle_ack(now_ns, &reply);
         let seen = (sender.tp().delivered_ce, sender.state());
         assert_eq!(seen, (delivered_ce, state), "{ack} {ce_packets}");

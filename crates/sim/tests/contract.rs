@@ -7,7 +7,7 @@ mod common;
 use ackclock_host::{Algorithm, Configured, CongestionControl, HostConfig, Scratch};
 use ackclock_sim::scenario::Profile;
 use ackclock_sim::tcp::profile::{Kernel, Switches};
-use ackclock_sim::tcp::{Ack, FlowLimits, Handshake, SackBlocks, Sender};
+use ackclock_sim::tcp::{Ack, FlowLimits, Handshake, Sender};
 use ackclock_sim::{run, Control};
 use common::script::{Script, RTT, UNLIMITED};
 use common::wild::{self, Totals, Wild};
@@ -294,14 +294,7 @@ CC_ALGORITHM(ece, "Counts ECE.", .in_ack_event = ece_event, .ssthresh = ece_ssth
         let mut sender = connect(cc, ecn);
         let mut seen = vec![sender.tp().ecn_flags];
         while sender.poll_transmit(RTT).is_some() {}
-        let ack = Ack {
-            ack: 2,
-            echo_ns: RTT,
-            sacks: SackBlocks::default(),
-            new_window: false,
-            ece: true,
-            ce_packets: 0,
-        };
+        let ack = Ack::new(2, RTT).with_ece(0);
         sender.handle_ack(2 * RTT, &ack);
         seen.push(sender.tp().ecn_flags);
         let mut bursts = 0;

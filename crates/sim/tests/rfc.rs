@@ -87,14 +87,7 @@ fn after_idle(cwnd: u32, idle_ms: u64) -> Script {
     let una = script.nxt;
     script.now_ns += 100 * MS;
     let echo_ns = script.now_ns - 100 * MS;
-    let ack = ackclock_sim::tcp::Ack {
-        ece: false,
-        ack: una,
-        echo_ns,
-        sacks: Default::default(),
-        new_window: false,
-        ce_packets: 0,
-    };
+    let ack = ackclock_sim::tcp::Ack::new(una, echo_ns);
     script.sender.handle_ack(script.now_ns, &ack);
     script.ack(idle_ms - 100, una, &[]);
     script

@@ -34,13 +34,13 @@ pub(crate) enum Header {
 }
 
 /// Counts the packets that queues drop.
-struct Losses<'a> {
-    flows: &'a mut [Flow],
+struct Losses<'a, 'b> {
+    flows: &'a mut [Flow<'b>],
     census: &'a mut Census,
     hash: &'a mut TraceHash,
 }
 
-impl Ledger<Transit<Segment>> for Losses<'_> {
+impl Ledger<Transit<Segment>> for Losses<'_, '_> {
     fn dropped(&mut self, packet: Packet<Transit<Segment>>, cause: Cause) {
         let flow = &mut self.flows[packet.flow as usize];
         let Segment { connection, header } = packet.body.body;

@@ -17,26 +17,26 @@ const LEVEL_SHIFT: u32 = 3;
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
     now_ns: u64,
-    tick_ns: u64,
-    tick_us: u64,
-    /// 2⁶⁴ / `tick_us`, rounded up.
-    per_tick: u64,
     next_tick_ns: u64,
     jiffies: u64,
+    /// 2⁶⁴ / `tick_us`, rounded up.
+    per_tick: u64,
+    tick_ns: u32,
+    tick_us: u32,
     rounds_up: bool,
 }
 
 impl Clock {
     /// Makes a clock with `hz` ticks a second, which first ticks at `phase_ns`.
     pub const fn new(kernel: &Kernel, hz: u32, phase_ns: u64) -> Self {
-        let tick_us = 1_000_000 / hz as u64;
+        let tick_us = 1_000_000 / hz;
         Self {
             now_ns: 0,
-            tick_ns: 1_000_000_000 / hz as u64,
-            tick_us,
-            per_tick: u64::MAX / tick_us + 1,
             next_tick_ns: phase_ns,
             jiffies: FIRST_JIFFY,
+            per_tick: u64::MAX / tick_us as u64 + 1,
+            tick_ns: 1_000_000_000 / hz,
+            tick_us,
             rounds_up: kernel.timers_round_up,
         }
     }
@@ -53,8 +53,8 @@ impl Clock {
 
     #[inline(never)]
     fn tick(&mut self) {
-        let ticks = (self.now_ns - self.next_tick_ns) / self.tick_ns + 1;
-        self.next_tick_ns += ticks * self.tick_ns;
+        let ticks = (self.now_ns - self.next_tick_ns) / self.tick_ns() + 1;
+        self.next_tick_ns += ticks * self.tick_ns();
         self.jiffies += ticks;
     }
 
@@ -78,14 +78,19 @@ impl Clock {
     /// The length of a jiffy, µs.
     #[inline]
     pub(super) fn tick_us(&self) -> u64 {
-        self.tick_us
+        self.tick_us.into()
+    }
+
+    #[inline]
+    fn tick_ns(&self) -> u64 {
+        self.tick_ns.into()
     }
 
     /// `usecs_to_jiffies`: rounds up. A division would cost more; the product is exact for less than
     /// 2⁶⁴ / `tick_us` µs, which is years.
     #[inline]
     pub(super) fn jiffies_of_us(&self, us: u64) -> u64 {
-        let ticks = u128::from(us + self.tick_us - 1) * u128::from(self.per_tick);
+        let ticks = u128::from(us + self.tick_us() - 1) * u128::from(self.per_tick);
         (ticks >> 64) as u64
     }
 
@@ -100,7 +105,7 @@ impl Clock {
         } else {
             expires.max(self.jiffies + 1)
         };
-        self.next_tick_ns + (fires - self.jiffies - 1) * self.tick_ns
+        self.next_tick_ns + (fires - self.jiffies - 1) * self.tick_ns()
     }
 }
 

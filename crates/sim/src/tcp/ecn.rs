@@ -119,13 +119,13 @@ impl Echo {
         self.counter.is_some()
     }
 
-    /// What an ACK that leaves now tells: [`Ack::ece`] and [`Ack::ce_packets`].
-    pub(super) fn tell(&mut self) -> (bool, u32) {
+    /// What an ACK that leaves now tells of marks ([`Ack::ece`]).
+    pub(super) fn tell(&mut self) -> Option<u32> {
         match &mut self.counter {
-            None => (self.demands_cwr, 0),
+            None => self.demands_cwr.then_some(0),
             Some(counter) => {
                 counter.told = counter.ce_packets;
-                (true, counter.ce_packets)
+                Some(counter.ce_packets)
             }
         }
     }
@@ -219,7 +219,7 @@ mod tests {
     #[test]
     fn the_echo_lasts_until_cwr() {
         let mut echo = Echo::default();
-        let mut next = |field, cwr| (arrives(&mut echo, field, cwr, 1, 0), echo.tell().0);
+        let mut next = |field, cwr| (arrives(&mut echo, field, cwr, 1, 0), echo.tell().is_some());
         let (none, quick) = (
             Orders::default(),
             Orders {
@@ -243,7 +243,7 @@ mod tests {
         assert!(!arrives(&mut echo, Ecn::NotEct, false, 1, 0).quick);
         assert!(!arrives(&mut echo, Ecn::Ect0, false, 2, 0).quick);
         assert!(arrives(&mut echo, Ecn::NotEct, false, 3, 0).quick);
-        assert!(!echo.tell().0);
+        assert!(echo.tell().is_none());
     }
 
     /// DCTCP (RFC 8257, 3.2): ECE says whether the newest packets have marks, and each change is told
@@ -269,10 +269,14 @@ mod tests {
             (6, Ecn::Ce, waits, order(true, Some((5, false))), true),
         ] {
             let orders = arrives(&mut echo, field, false, rcv_nxt, pending);
-            assert_eq!((orders, echo.tell().0), (expected, due), "{rcv_nxt}");
+            assert_eq!(
+                (orders, echo.tell().is_some()),
+                (expected, due),
+                "{rcv_nxt}"
+            );
         }
         // CWR ends the echo of RFC 3168; here the next packet decides.
         let orders = arrives(&mut echo, Ecn::Ce, true, 7, ICSK_ACK_SCHED);
-        assert_eq!((orders, echo.tell().0), (order(true, None), true));
+        assert_eq!((orders, echo.tell().is_some()), (order(true, None), true));
     }
 }

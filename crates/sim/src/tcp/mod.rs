@@ -85,85 +85,106 @@ pub struct Ack {
     pub ack: u64,
     /// Timestamp echo (RFC 7323): when the acknowledged segment was sent, nanoseconds.
     pub echo_ns: u64,
-    /// SACK blocks (RFC 2018), the most recent first.
-    pub sacks: SackBlocks,
-    /// The window field differs from that of the ACK before.
-    pub new_window: bool,
-    /// It tells of marks. The flag ECE (RFC 3168): the receiver has seen congestion, and no answer
-    /// with CWR yet. With accurate ECN: it has a count, in an option.
-    pub ece: bool,
-    /// With accurate ECN (RFC 9768): how many marked packets have arrived (r.cep, from 0).
-    pub ce_packets: u32,
+    more: More,
 }
 
-// Thousands of them are on their way.
-const _: () = assert!(size_of::<Ack>() == 32);
+// Millions of them are on their way; with its time of arrival one takes half a cache line.
+const _: () = assert!(size_of::<Ack>() == 24);
 
-impl Ack {
-    /// Whether it has nothing but the acknowledgement, so that header prediction may succeed.
-    #[inline]
-    pub(crate) fn is_plain(&self) -> bool {
-        self.sacks.is_empty() && !self.new_window && !self.ece
-    }
-}
-
-/// Up to three SACK blocks: as many as fit beside timestamps. Most ACKs have none and stay small.
+/// What most ACKs do not tell; `None`: nothing. Header prediction then may succeed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct SackBlocks(Option<Box<Blocks>>);
+struct More(Option<Box<Told>>);
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Blocks {
-    blocks: [Range; 3],
-    len: usize,
+struct Told {
+    /// So many SACK blocks (RFC 2018), the most recent first: as many as fit beside timestamps.
+    sacks: [Range; 3],
+    len: u8,
     duplicate: bool,
+    new_window: bool,
+    ece: bool,
+    ce_packets: u32,
 }
 
 thread_local! {
     /// Boxes that ACKs no longer need, for the next ones: in recovery each ACK has blocks.
     #[expect(clippy::vec_box, reason = "the boxes are what is kept")]
-    static SPARE: RefCell<Vec<Box<Blocks>>> = const { RefCell::new(Vec::new()) };
+    static SPARE: RefCell<Vec<Box<Told>>> = const { RefCell::new(Vec::new()) };
 }
 
-impl Drop for SackBlocks {
+impl Drop for More {
     #[inline(always)]
     fn drop(&mut self) {
-        if let Some(blocks) = self.0.take() {
-            spare(blocks);
+        if let Some(told) = self.0.take() {
+            spare(told);
         }
     }
 }
 
 #[cold]
 #[inline(never)]
-fn spare(blocks: Box<Blocks>) {
+fn spare(told: Box<Told>) {
     // When a thread ends there is no list any more.
-    let _ = SPARE.try_with(|spare| spare.borrow_mut().push(blocks));
+    let _ = SPARE.try_with(|spare| spare.borrow_mut().push(told));
 }
 
-impl SackBlocks {
-    /// The blocks that there is room for. `duplicate`: the first reports a duplicate (RFC 2883).
-    pub fn new(blocks: impl IntoIterator<Item = Range>, duplicate: bool) -> Self {
-        let mut blocks = blocks.into_iter().peekable();
-        if blocks.peek().is_none() {
-            return Self::default();
+impl Ack {
+    /// An ACK that tells nothing more.
+    #[inline]
+    pub fn new(ack: u64, echo_ns: u64) -> Self {
+        Self {
+            ack,
+            echo_ns,
+            more: More(None),
         }
-        let mut new = SPARE.with_borrow_mut(Vec::pop).unwrap_or_default();
-        *new = Blocks {
-            duplicate,
-            ..Blocks::default()
-        };
-        for (slot, block) in new.blocks.iter_mut().zip(blocks) {
-            *slot = block;
-            new.len += 1;
-        }
-        Self(Some(new))
     }
 
-    /// The blocks.
+    fn told(&mut self) -> &mut Told {
+        self.more.0.get_or_insert_with(|| {
+            let mut told = SPARE.with_borrow_mut(Vec::pop).unwrap_or_default();
+            *told = Told::default();
+            told
+        })
+    }
+
+    /// The same with the SACK blocks that there is room for, if there are any. `duplicate`: the first
+    /// reports a duplicate (RFC 2883).
+    #[must_use]
+    pub fn with_sacks(mut self, blocks: impl IntoIterator<Item = Range>, duplicate: bool) -> Self {
+        let mut blocks = blocks.into_iter().peekable();
+        if blocks.peek().is_some() {
+            let told = self.told();
+            told.duplicate = duplicate;
+            for (slot, block) in told.sacks.iter_mut().zip(blocks) {
+                *slot = block;
+                told.len += 1;
+            }
+        }
+        self
+    }
+
+    /// The same with another window field than the ACK before.
+    #[must_use]
+    pub fn with_new_window(mut self) -> Self {
+        self.told().new_window = true;
+        self
+    }
+
+    /// The same, telling of marks. With the flag ECE (RFC 3168): the receiver has seen congestion, and
+    /// no answer with CWR yet. With accurate ECN (RFC 9768): it has a count, in an option, of the marked
+    /// packets that have arrived (r.cep, from 0).
+    #[must_use]
+    pub fn with_ece(mut self, ce_packets: u32) -> Self {
+        let told = self.told();
+        (told.ece, told.ce_packets) = (true, ce_packets);
+        self
+    }
+
+    /// SACK blocks (RFC 2018), the most recent first.
     #[inline]
-    pub fn as_slice(&self) -> &[Range] {
-        match &self.0 {
-            Some(blocks) => &blocks.blocks[..blocks.len],
+    pub fn sacks(&self) -> &[Range] {
+        match &self.more.0 {
+            Some(told) => &told.sacks[..told.len.into()],
             None => &[],
         }
     }
@@ -171,12 +192,24 @@ impl SackBlocks {
     /// Whether the first block reports a duplicate (RFC 2883).
     #[inline]
     pub fn has_duplicate(&self) -> bool {
-        self.0.as_ref().is_some_and(|blocks| blocks.duplicate)
+        self.more.0.as_ref().is_some_and(|told| told.duplicate)
     }
 
-    /// Whether there are no blocks.
+    /// Whether the window field differs from that of the ACK before.
+    pub fn new_window(&self) -> bool {
+        self.more.0.as_ref().is_some_and(|told| told.new_window)
+    }
+
+    /// The count of marked packets, if the ACK tells of marks; 0 without accurate ECN.
     #[inline]
-    pub fn is_empty(&self) -> bool {
-        self.0.is_none()
+    pub fn ece(&self) -> Option<u32> {
+        let told = self.more.0.as_ref()?;
+        told.ece.then_some(told.ce_packets)
+    }
+
+    /// Whether it has nothing but the acknowledgement, so that header prediction may succeed.
+    #[inline]
+    pub(crate) fn is_plain(&self) -> bool {
+        self.more.0.is_none()
     }
 }

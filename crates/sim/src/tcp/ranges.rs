@@ -65,6 +65,10 @@ impl RangeSet {
             }
             self.0.pop_front();
         }
+        if self.0.is_empty() {
+            // Most sets are empty most of the time; there are two for each flow.
+            self.0 = VecDeque::new();
+        }
     }
 
     /// The lowest range.

@@ -44,9 +44,12 @@ pub(super) struct AckCounts {
 
 /// Keeps the state of each packet of the window, for algorithms that read it.
 #[derive(Clone, Debug)]
-pub(super) struct RateSampler {
-    /// A ring indexed by segment & (length − 1). `None`: the algorithm reads no sample.
-    sent: Option<Vec<Sent>>,
+pub(super) struct RateSampler(Option<Box<Window>>);
+
+#[derive(Clone, Debug)]
+struct Window {
+    /// A ring indexed by segment & (length − 1).
+    sent: Vec<Sent>,
     /// When the packet left that was delivered last, µs.
     first_sent_us: u64,
 }
@@ -54,10 +57,11 @@ pub(super) struct RateSampler {
 impl RateSampler {
     /// Makes a sampler; one that is not `wanted` does nothing.
     pub(super) fn new(wanted: bool) -> Self {
-        Self {
-            sent: wanted.then(|| vec![Sent::default(); FIRST_CAPACITY]),
+        let window = || Window {
+            sent: vec![Sent::default(); FIRST_CAPACITY],
             first_sent_us: 0,
-        }
+        };
+        Self(wanted.then(|| Box::new(window())))
     }
 
     /// Notes a transmission (`tcp_rate_skb_sent`). `una` is the head of the window. `idle`: no
@@ -67,31 +71,8 @@ impl RateSampler {
         if idle {
             host.stamp_delivered();
         }
-        if self.sent.is_some() {
-            self.keep(host, una, burst, idle);
-        }
-    }
-
-    #[inline(never)]
-    fn keep(&mut self, host: &Host, una: u64, burst: Transmit, idle: bool) {
-        let Some(ring) = &mut self.sent else { return };
-        let tp = host.tp();
-        if idle {
-            self.first_sent_us = tp.tcp_mstamp;
-        }
-        let sent = Sent {
-            delivered: tp.delivered,
-            is_app_limited: tp.app_limited != 0,
-            delivered_us: tp.delivered_mstamp,
-            first_sent_us: self.first_sent_us,
-        };
-        let end = burst.first + u64::from(burst.segments);
-        if end - una > ring.len() as u64 {
-            grow(ring, una, burst.first, end);
-        }
-        for segment in burst.first..end {
-            let mask = ring.len() as u64 - 1;
-            ring[(segment & mask) as usize] = sent;
+        if let Some(window) = &mut self.0 {
+            window.on_sent(host, una, burst, idle);
         }
     }
 
@@ -99,22 +80,7 @@ impl RateSampler {
     /// (`tcp_rate_skb_delivered`).
     #[inline]
     pub(super) fn on_delivered(&mut self, newest: Option<(SentOrder, bool)>) -> Option<Newest> {
-        self.sent.as_ref()?;
-        self.look_up(newest?)
-    }
-
-    #[inline(never)]
-    fn look_up(&mut self, (sent, is_retrans): (SentOrder, bool)) -> Option<Newest> {
-        let ring = self.sent.as_ref()?;
-        let (sent_ns, segment) = sent;
-        let mask = ring.len() as u64 - 1;
-        let sent = ring[(segment & mask) as usize];
-        self.first_sent_us = sent_ns / 1_000;
-        Some(Newest {
-            sent,
-            sending_us: self.first_sent_us.saturating_sub(sent.first_sent_us),
-            is_retrans,
-        })
+        Some(self.0.as_mut()?.on_delivered(newest?))
     }
 
     /// The sample of an ACK (`tcp_rate_gen`). Without a newest packet there is none.
@@ -155,12 +121,49 @@ impl RateSampler {
     /// 0 if the algorithm does not read it.
     #[inline]
     pub(super) fn in_flight_bytes(&self, host: &Host, newest: Option<Newest>) -> u32 {
-        if self.sent.is_none() {
+        if self.0.is_none() {
             return 0;
         }
         let tp = host.tp();
         let prior = newest.map_or(0, |newest| newest.sent.delivered);
         tp.delivered.wrapping_sub(prior).wrapping_mul(tp.mss_cache)
+    }
+}
+
+impl Window {
+    #[inline(never)]
+    fn on_sent(&mut self, host: &Host, una: u64, burst: Transmit, idle: bool) {
+        let tp = host.tp();
+        if idle {
+            self.first_sent_us = tp.tcp_mstamp;
+        }
+        let sent = Sent {
+            delivered: tp.delivered,
+            is_app_limited: tp.app_limited != 0,
+            delivered_us: tp.delivered_mstamp,
+            first_sent_us: self.first_sent_us,
+        };
+        let ring = &mut self.sent;
+        let end = burst.first + u64::from(burst.segments);
+        if end - una > ring.len() as u64 {
+            grow(ring, una, burst.first, end);
+        }
+        for segment in burst.first..end {
+            let mask = ring.len() as u64 - 1;
+            ring[(segment & mask) as usize] = sent;
+        }
+    }
+
+    #[inline(never)]
+    fn on_delivered(&mut self, ((sent_ns, segment), is_retrans): (SentOrder, bool)) -> Newest {
+        let mask = self.sent.len() as u64 - 1;
+        let sent = self.sent[(segment & mask) as usize];
+        self.first_sent_us = sent_ns / 1_000;
+        Newest {
+            sent,
+            sending_us: self.first_sent_us.saturating_sub(sent.first_sent_us),
+            is_retrans,
+        }
     }
 }
 
@@ -336,6 +339,6 @@ mod tests {
     #[test]
     fn only_for_those_who_read_it() {
         let rate = RateSampler::new(false);
-        assert!(rate.sent.is_none());
+        assert!(rate.0.is_none());
     }
 }

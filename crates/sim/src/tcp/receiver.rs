@@ -11,7 +11,7 @@ use super::clock::Clock;
 use super::ecn::{Arrival, Echo};
 use super::profile::{Kernel, Reads, Switches, RTO_MIN_US};
 use super::ranges::{Range, RangeSet};
-use super::{Ack, Marks, SackBlocks};
+use super::{Ack, Marks};
 use ackclock_host::{
     CongestionControl, ICSK_ACK_NOW, ICSK_ACK_PUSHED, ICSK_ACK_SCHED, ICSK_ACK_TIMER,
 };
@@ -36,64 +36,65 @@ const ECN_QUICK_ACKS: u32 = 2;
 /// an ACK of fewer repeats the field of the ACK before (`tcp_select_window`).
 const WINDOW_STEP_SEGMENTS: u64 = 12;
 
-/// The receiving end of a connection.
+/// The receiving end of a connection. In memory the fields have this order: what each packet needs
+/// comes first, and what only a gap needs comes last.
 #[derive(Debug)]
+#[repr(C)]
 pub struct Receiver {
-    clock: Clock,
-    sack_compression: bool,
-    /// `TCP_MAX_QUICKACKS`.
-    max_quick_acks: u32,
+    rcv_nxt: u64,
+    /// RFC 7323's Last.ACK.sent and TS.Recent; Linux calls the former `rcv_wup`.
+    last_ack_sent: u64,
+    ts_recent_ns: u64,
+    /// The application reads as soon as all segments below this one are in order.
+    reads_at: u64,
+    /// Segments in order before this time need no more than
+    /// [`handle_ordinary`](Self::handle_ordinary).
+    ordinary_until_ns: u64,
     segments_per_ack: u64,
-    /// How many segments the application wants to read at once (`SO_RCVLOWAT`).
-    read_segments: u64,
+    /// ICSK_ACK_SCHED, ICSK_ACK_PUSHED, ICSK_ACK_TIMER: what is pending until an ACK leaves.
+    scheduled: bool,
+    pushed: bool,
+    delayed: bool,
+    /// `ICSK_ACK_NOW`: an ACK must leave now.
+    acks_now: bool,
+    sack_compression: bool,
     /// The application has asked for a window below the right edge (TCP_WINDOW_CLAMP), which never
     /// moves back.
     clamped: bool,
-    /// The delay of a compressed ACK.
-    compression_ns: u64,
+    /// When the delayed-ACK timer fires. An ACK does not stop it (`inet_csk_clear_xmit_timer`).
+    delayed_ack_at_ns: u64,
+    compressed_at_ns: u64,
+    /// In which jiffy the delayed-ACK timer was armed, and for how many.
+    armed: (u64, u64),
+    /// The current delay of an ACK, jiffies; 0 before the first segment.
+    ato: u64,
     /// `TCP_ATO_MIN`, jiffies.
     min_ato: u64,
-    /// Bounds of the delay of an ACK, jiffies: with PSH, and without.
-    max_delay: (u64, u64),
-    /// The retransmission timeout of this end, jiffies.
-    rto: u64,
+    last_arrival: u64,
+    quick_acks: u32,
+    /// `TCP_MAX_QUICKACKS`.
+    max_quick_acks: u32,
+    /// How many segments the application wants to read at once (`SO_RCVLOWAT`).
+    read_segments: u64,
+    clock: Clock,
+    /// `None`: the connection does not use ECN.
+    echo: Option<Box<Echo>>,
 
-    rcv_nxt: u64,
     out_of_order: RangeSet,
     /// The SACK list, the most recent block first; empty blocks follow.
     blocks: [Range; SACK_BLOCKS],
     /// A duplicate that the next ACK reports (RFC 2883).
     duplicate: Option<Range>,
-    /// RFC 7323's TS.Recent and Last.ACK.sent; Linux calls the latter `rcv_wup`.
-    ts_recent_ns: u64,
-    last_ack_sent: u64,
-    /// The application reads as soon as all segments below this one are in order.
-    reads_at: u64,
-
-    /// ICSK_ACK_SCHED, ICSK_ACK_PUSHED, ICSK_ACK_TIMER: what is pending until an ACK leaves.
-    scheduled: bool,
-    pushed: bool,
-    delayed: bool,
-    /// When the delayed-ACK timer fires. An ACK does not stop it (`inet_csk_clear_xmit_timer`).
-    delayed_ack_at_ns: u64,
-    /// In which jiffy it was armed, and for how many.
-    armed: (u64, u64),
-    quick_acks: u32,
-    /// The current delay of an ACK, jiffies; 0 before the first segment.
-    ato: u64,
-    last_arrival: u64,
     duplicate_acks: u32,
-    duplicate_acks_of: u64,
     compressed: u32,
-    compressed_at_ns: u64,
+    duplicate_acks_of: u64,
+    /// The delay of a compressed ACK.
+    compression_ns: u64,
+    /// Bounds of the delay of an ACK, jiffies: with PSH, and without.
+    max_delay: (u64, u64),
+    /// The retransmission timeout of this end, jiffies.
+    rto: u64,
     duplicates: u64,
-    /// `None`: the connection does not use ECN.
-    echo: Option<Box<Echo>>,
-    /// `ICSK_ACK_NOW`: an ACK must leave now.
-    acks_now: bool,
-    /// Segments in order before this time need no more than
-    /// [`handle_ordinary`](Self::handle_ordinary).
-    ordinary_until_ns: u64,
 }
 
 impl Receiver {
@@ -270,14 +271,7 @@ impl Receiver {
         }
         (self.scheduled, self.delayed) = (false, false);
         self.last_ack_sent = self.rcv_nxt;
-        Some(Ack {
-            ack: self.rcv_nxt,
-            echo_ns: self.ts_recent_ns,
-            sacks: SackBlocks::default(),
-            new_window: false,
-            ece: false,
-            ce_packets: 0,
-        })
+        Some(Ack::new(self.rcv_nxt, self.ts_recent_ns))
     }
 
     #[inline(never)]
@@ -565,6 +559,13 @@ impl Receiver {
     /// `tcp_send_ack`: an ACK leaves, and nothing is pending any more.
     #[inline]
     fn ack(&mut self) -> Ack {
+        self.forget_pending();
+        let ece = self.echo.as_mut().and_then(|echo| echo.tell());
+        self.write_ack(self.rcv_nxt, ece)
+    }
+
+    #[inline]
+    fn forget_pending(&mut self) {
         if self.quick_acks > 0 && self.scheduled {
             self.quick_acks -= 1;
             if self.quick_acks == 0 {
@@ -573,47 +574,46 @@ impl Receiver {
         }
         (self.scheduled, self.pushed, self.delayed) = (false, false, false);
         self.acks_now = false;
-        let told = self.echo.as_mut().map_or((false, 0), |echo| echo.tell());
-        self.write_ack(self.rcv_nxt, told)
     }
 
     /// `__tcp_send_ack`: an ACK for less than has arrived. What is pending stays pending.
     #[cold]
     fn ack_below(&mut self, below: u64, ece: bool) -> Ack {
+        let ece = ece.then_some(0);
         if below < self.rcv_nxt {
-            return self.write_ack(below, (ece, 0));
+            return self.write_ack(below, ece);
         }
-        Ack { ece, ..self.ack() }
+        self.forget_pending();
+        self.write_ack(self.rcv_nxt, ece)
     }
 
-    /// An ACK as it leaves.
+    /// An ACK as it leaves. `ece`: it tells of marks, and how many.
     #[inline(always)]
-    fn write_ack(&mut self, ack: u64, (ece, ce_packets): (bool, u32)) -> Ack {
+    fn write_ack(&mut self, ack: u64, ece: Option<u32>) -> Ack {
         (self.compressed, self.compressed_at_ns) = (0, NEVER);
         // The first ACK's field is scaled, unlike that of the handshake.
         let steps = self.clamped && self.rcv_nxt - self.last_ack_sent >= WINDOW_STEP_SEGMENTS;
         let new_window = steps || self.last_ack_sent == 0;
         self.last_ack_sent = self.rcv_nxt;
-        let sacks = if self.blocks[0].1 > 0 || self.duplicate.is_some() {
-            self.report()
-        } else {
-            SackBlocks::default()
-        };
-        Ack {
-            ack,
-            echo_ns: self.ts_recent_ns,
-            sacks,
-            new_window,
-            ece,
-            ce_packets,
+        let mut ack = Ack::new(ack, self.ts_recent_ns);
+        if self.blocks[0].1 > 0 || self.duplicate.is_some() {
+            ack = self.report(ack);
+        }
+        if new_window {
+            ack = ack.with_new_window();
+        }
+        match ece {
+            Some(ce_packets) => ack.with_ece(ce_packets),
+            None => ack,
         }
     }
 
     #[cold]
-    fn report(&mut self) -> SackBlocks {
+    fn report(&mut self, ack: Ack) -> Ack {
         let duplicate = self.duplicate.take();
         let known = self.blocks.iter().filter(|block| block.1 > 0);
-        SackBlocks::new(duplicate.iter().chain(known).copied(), duplicate.is_some())
+        let blocks = duplicate.iter().chain(known).copied();
+        ack.with_sacks(blocks, duplicate.is_some())
     }
 }
 

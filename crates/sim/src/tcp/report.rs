@@ -131,8 +131,8 @@ impl Sender {
     }
 
     /// Takes the events since the last call: the kind, cwnd before it, packets in flight before it.
-    pub fn take_events(&mut self) -> std::vec::Drain<'_, (SenderEvent, u32, u32)> {
-        self.events.drain(..)
+    pub fn take_events(&mut self) -> Vec<(SenderEvent, u32, u32)> {
+        std::mem::take(&mut self.events)
     }
 
     /// Whether [`take_events`](Self::take_events) has events.

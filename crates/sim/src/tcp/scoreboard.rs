@@ -127,19 +127,19 @@ struct Retransmission {
     nxt: u64,
 }
 
-/// The sender's window, segment by segment.
+/// The sender's window, segment by segment. In memory what each ACK needs comes first.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub(super) struct Scoreboard {
     una: u64,
     nxt: u64,
-    /// A ring indexed by segment & mask.
-    slots: Vec<Slot>,
-    mask: u64,
+    /// A ring indexed by segment & (length − 1).
+    slots: Box<[Slot]>,
+    /// Segments from here on have no flags but PUSHED and ENDS.
+    clean_from: u64,
     sacked: RangeSet,
     /// The SACK blocks of the ACK before (`recv_sack_cache`).
     last_blocks: [Range; 3],
-    /// Segments from here on have no flags but PUSHED and ENDS.
-    clean_from: u64,
     /// All unacknowledged segments below are SACKed, lost or retransmitted.
     judged: u64,
     /// Retransmissions in order of sending.
@@ -155,8 +155,7 @@ impl Scoreboard {
         Self {
             una: 0,
             nxt: 0,
-            slots: vec![Slot::default(); FIRST_CAPACITY],
-            mask: FIRST_CAPACITY as u64 - 1,
+            slots: vec![Slot::default(); FIRST_CAPACITY].into_boxed_slice(),
             sacked: RangeSet::default(),
             last_blocks: [(0, 0); 3],
             clean_from: 0,
@@ -182,12 +181,13 @@ impl Scoreboard {
     /// What is known of this segment of the window.
     #[inline]
     fn slot(&self, segment: u64) -> Slot {
-        self.slots[(segment & self.mask) as usize]
+        self.slots[segment as usize & (self.slots.len() - 1)]
     }
 
     #[inline]
     fn slot_mut(&mut self, segment: u64) -> &mut Slot {
-        &mut self.slots[(segment & self.mask) as usize]
+        let mask = self.slots.len() - 1;
+        &mut self.slots[segment as usize & mask]
     }
 
     /// When the first unacknowledged segment was last sent.
@@ -233,7 +233,7 @@ impl Scoreboard {
         for segment in self.una..end {
             slots[(segment & (capacity - 1)) as usize] = self.slot(segment);
         }
-        (self.slots, self.mask) = (slots, capacity - 1);
+        self.slots = slots.into_boxed_slice();
     }
 
     /// Whether no segment of the window was ever SACKed, lost or retransmitted.
@@ -302,7 +302,7 @@ impl Scoreboard {
         self.sacked.remove_below(ack);
         self.judged = self.judged.max(ack);
         if counts.get().packets_out == 0 {
-            self.retransmissions.clear();
+            self.retransmissions = VecDeque::new();
         }
     }
 
@@ -337,10 +337,10 @@ impl Scoreboard {
         }
         self.slot_mut(block.1 - 1).add(ENDS);
         let highest = self.sacked.end();
-        let (mask, slots) = (self.mask, &mut self.slots);
+        let (mask, slots) = (self.slots.len() - 1, &mut self.slots);
         self.sacked.insert(block, |(start, end)| {
             for segment in start..end {
-                let slot = &mut slots[(segment & mask) as usize];
+                let slot = &mut slots[segment as usize & mask];
                 let (sent_ns, old) = (slot.sent_ns(), slot.flags());
                 debug_assert_eq!(old & SACKED, 0);
                 if old & EVER_RETRANS == 0 {

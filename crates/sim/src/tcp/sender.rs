@@ -74,35 +74,37 @@ impl AckFlags {
     }
 }
 
-/// The sending end of a connection.
+/// The sending end of a connection. In memory the fields have this order: what each ACK and burst
+/// needs comes first.
+#[repr(C)]
 pub struct Sender {
-    pub(super) host: Host,
-    pub(super) board: Scoreboard,
-    pub(super) rtt: RoundTrip,
-    pub(super) loss: LossDetection,
-    pub(super) tlp: Tlp,
     pub(super) machine: Machine,
-    /// `nxt` when the current state began, if that state is not Open.
-    pub(super) high_seq: u64,
-    pub(super) reduction: Reduction,
-    pub(super) undo: Undo,
-    pub(super) frto: Frto,
-    pub(super) sack_frto: SackFrto,
-    pub(super) timers: Timers,
-    pub(super) pacer: Pacer,
     pub(super) bursts: Bursts,
-    pub(super) queue: WriteQueue,
-    pub(super) validation: Validation,
-    pub(super) limits: Limits,
     pub(super) rexmit: Rexmit,
     /// All that can be sent now is sent: the next [`poll_transmit`](Self::poll_transmit) need not try.
     pub(super) turn_is_over: bool,
-    pub(super) rate: RateSampler,
+    pub(super) reduction: Reduction,
+    pub(super) frto: Frto,
+    pub(super) timers: Timers,
+    pub(super) tlp: Tlp,
+    pub(super) pacer: Pacer,
+    pub(super) limits: Limits,
+    pub(super) sack_frto: SackFrto,
+    pub(super) loss: LossDetection,
+    pub(super) rtt: RoundTrip,
+    pub(super) queue: WriteQueue,
+    pub(super) validation: Validation,
     pub(super) totals: Totals,
-    /// Segments that D-SACKs have reported (`dsack_dups`).
-    duplicates: u64,
+    pub(super) rate: RateSampler,
+    pub(super) host: Host,
     /// Rows for the events table, in order. The caller takes them with `take_events`.
     pub(super) events: Vec<(SenderEvent, u32, u32)>,
+    pub(super) board: Scoreboard,
+    /// `nxt` when the current state began, if that state is not Open.
+    pub(super) high_seq: u64,
+    pub(super) undo: Undo,
+    /// Segments that D-SACKs have reported (`dsack_dups`).
+    duplicates: u64,
 }
 
 /// How a connection was established.
@@ -271,13 +273,14 @@ impl Sender {
             prior_sacked_end: self.board.sacked_end(),
             ..Delivery::default()
         };
-        let duplicate_sack = !ack.sacks.is_empty() && self.tag_sacked(ack, &mut delivery);
+        let duplicate_sack = !ack.sacks().is_empty() && self.tag_sacked(ack, &mut delivery);
         let una_advanced = ack.ack > prior_una;
-        let ece = ack.ece && self.host.uses_ecn();
+        let ece = ack.ece().filter(|_| self.host.uses_ecn());
         let slow = !ack.is_plain();
         let una = if una_advanced { ack.ack } else { prior_una };
         if self.machine == Machine::Linux2_6 {
-            self.host.in_ack_event(una, una_advanced, slow, ece);
+            self.host
+                .in_ack_event(una, una_advanced, slow, ece.is_some());
         }
         if una_advanced {
             self.timers.on_progress();
@@ -303,7 +306,7 @@ impl Sender {
             in_flight: self.rate.in_flight_bytes(&self.host, newest),
         });
         let newly_delivered = self.tp().delivered.wrapping_sub(prior_delivered);
-        let ece = ece && self.host.count_ce(newly_delivered, ack.ce_packets);
+        let ece = ece.is_some_and(|ce_packets| self.host.count_ce(newly_delivered, ce_packets));
         if self.machine == Machine::Linux6 {
             self.host.in_ack_event(una, una_advanced, slow, ece);
         }
@@ -315,14 +318,14 @@ impl Sender {
             lost_retransmission: false,
             set_timer: false,
             ece,
-            pure_duplicate: !una_advanced && ack.sacks.is_empty(),
+            pure_duplicate: !una_advanced && ack.sacks().is_empty(),
             echo_ns: ack.echo_ns,
             newly_lost: 0,
             newly_delivered,
         };
         if self.tlp.is_out() {
             // `FLAG_DSACK_TLP`.
-            let blocks = ack.sacks.as_slice();
+            let blocks = ack.sacks();
             let of_probe = duplicate_sack && self.tlp.is_probe(blocks[0].1);
             if self.tlp.on_ack(ack.ack, of_probe, flags.pure_duplicate) == Answer::Repaired {
                 self.reduce_for_probe();
@@ -392,9 +395,9 @@ impl Sender {
 
     /// `tcp_sacktag_write_queue`. Returns whether a D-SACK shows a needless retransmission.
     fn tag_sacked(&mut self, ack: &Ack, delivery: &mut Delivery) -> bool {
-        let mut blocks = ack.sacks.as_slice();
+        let mut blocks = ack.sacks();
         let mut duplicate_sack = false;
-        if ack.sacks.has_duplicate() {
+        if ack.has_duplicate() {
             duplicate_sack = self.hear_duplicate(blocks[0]);
             blocks = &blocks[1..];
         }

@@ -4,7 +4,7 @@ use super::MS;
 use ackclock_host::{Algorithm, CaState, Configured, CongestionControl, HostConfig};
 use ackclock_sim::scenario::Profile;
 use ackclock_sim::tcp::profile::{Kernel, Switches};
-use ackclock_sim::tcp::{Ack, FlowLimits, Handshake, Range, SackBlocks, Sender, SenderEvent};
+use ackclock_sim::tcp::{Ack, FlowLimits, Handshake, Range, Sender, SenderEvent};
 
 pub const RTT: u64 = 100 * MS;
 pub const UNLIMITED: FlowLimits = FlowLimits {
@@ -86,14 +86,7 @@ impl Script {
         self.now_ns += wait_ms * MS;
         self.sender.handle_ack(
             self.now_ns,
-            &Ack {
-                ece: false,
-                ack,
-                echo_ns,
-                sacks: SackBlocks::new(blocks.iter().copied(), duplicate),
-                new_window: false,
-                ce_packets: 0,
-            },
+            &Ack::new(ack, echo_ns).with_sacks(blocks.iter().copied(), duplicate),
         );
         self.transmit();
         self
@@ -163,7 +156,8 @@ pub fn undone(script: &mut Script) -> bool {
     script
         .sender
         .take_events()
-        .any(|(event, ..)| event == SenderEvent::Undo)
+        .iter()
+        .any(|(event, ..)| *event == SenderEvent::Undo)
 }
 
 /// ms from now to the timer.

@@ -7,7 +7,7 @@ mod script;
 use ackclock_host::{Algorithm, CongestionControl, HostConfig};
 use ackclock_sim::scenario::Profile;
 use ackclock_sim::tcp::profile::{Kernel, Reads, Switches};
-use ackclock_sim::tcp::{Ack, Clock, FlowLimits, Handshake, Marks, Receiver, SackBlocks, Sender};
+use ackclock_sim::tcp::{Ack, Clock, FlowLimits, Handshake, Marks, Receiver, Sender};
 use script::{Echo, Field, Input, Output, Role, Script, Seen};
 
 /// Time of the simulator at time 0 of a script, ns: 0.3 ms after a tick whose number is a multiple
@@ -120,14 +120,11 @@ fn send(script: &Script) -> Vec<Seen> {
                 original,
                 ece,
             } => {
-                let ack = Ack {
-                    ack: *ack,
-                    echo_ns: sending.echo.of(*ack, *original),
-                    sacks: SackBlocks::new(sacks.iter().copied(), *duplicate),
-                    new_window: false,
-                    ece: *ece,
-                    ce_packets: 0,
-                };
+                let mut ack = Ack::new(*ack, sending.echo.of(*ack, *original))
+                    .with_sacks(sacks.iter().copied(), *duplicate);
+                if *ece {
+                    ack = ack.with_ece(0);
+                }
                 sending.sender.handle_ack(now_ns, &ack);
                 sending.transmit(now_ns);
             }
@@ -180,9 +177,9 @@ fn receive(script: &Script) -> Vec<Seen> {
             at_us: (now_ns - START_NS) as f64 / 1_000.0,
             output: Output::Ack {
                 ack: ack.ack,
-                sacks: ack.sacks.as_slice().to_vec(),
-                duplicate: ack.sacks.has_duplicate(),
-                ece: ack.ece,
+                sacks: ack.sacks().to_vec(),
+                duplicate: ack.has_duplicate(),
+                ece: ack.ece().is_some(),
             },
         }));
     };

@@ -108,17 +108,18 @@ pub(super) fn script(seed: u64, lost: [u64; 2], queue: u64) -> Script {
         if by_timer {
             sender.handle_timeout(now_ns);
         } else if ack_ns == now_ns {
-            let (_, mut ack) = acks.pop_front().unwrap();
+            let (_, ack) = acks.pop_front().unwrap();
             let input = Input::Ack {
                 ack: ack.ack,
-                sacks: ack.sacks.as_slice().to_vec(),
-                duplicate: ack.sacks.has_duplicate(),
+                sacks: ack.sacks().to_vec(),
+                duplicate: ack.has_duplicate(),
                 original: false,
                 ece: false,
             };
             line(now_ns, "", &input.to_string());
-            ack.echo_ns = echo.of(ack.ack, false);
-            ack.new_window = false;
+            // The script's ACKs do not change the window field.
+            let ack = Ack::new(ack.ack, echo.of(ack.ack, false))
+                .with_sacks(ack.sacks().iter().copied(), ack.has_duplicate());
             sender.handle_ack(now_ns, &ack);
         } else {
             called = false;

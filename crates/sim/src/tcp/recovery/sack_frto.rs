@@ -122,7 +122,7 @@ impl Sender {
             }
         } else {
             let originals = delivery.sacked_sent_ns.is_some()
-                && ack.sacks.as_slice().iter().all(|block| block.1 <= highmark);
+                && ack.sacks().iter().all(|block| block.1 <= highmark);
             let progress = flags.una_advanced || flags.data_sacked;
             if progress && (!flags.data_sacked || originals) {
                 self.sack_frto.step = Step::Off;
