@@ -538,6 +538,13 @@ class Session(Model):
         description="Standard deviation of the logarithm of lognormal sizes (default: equal "
         "sizes).",
     )
+    route_ssthresh: bool = Field(
+        False,
+        strict=True,
+        description="Whether each connection starts with the ssthresh that the route kept of "
+        "those before, as in Linux 2.6 (`tcp_update_metrics`). The first one starts "
+        "with `initial_ssthresh_packets`. Each session has a route of its own.",
+    )
     count: Annotated[int, Integer(1, 100_000)] = Field(
         1, description="Number of sessions like this one."
     )

@@ -187,10 +187,10 @@ class Scenario(ScenarioKeys):
             fields["rtt_ns"] = units.duration_ns(self.rtt or "")
         if "gap_ns" not in fields:
             return fields
-        gap_ns = fields.pop("gap_ns")
+        own = {key: fields.pop(key) for key in ("gap_ns", "route_ssthresh")}
         laws = {law: fields.pop(f"{law}_thousandths") for law in ("pareto", "lognormal")}
         sizes = {law: parameter for law, parameter in laws.items() if parameter is not None}
-        return {"flow": fields | {"stop_ns": None}, "gap_ns": gap_ns, "sizes": sizes or "equal"}
+        return own | {"flow": fields | {"stop_ns": None}, "sizes": sizes or "equal"}
 
     def check(self) -> None:
         """Looks whether every algorithm loads, and the trace of the link, as each run does first.
@@ -343,11 +343,7 @@ class Scenario(ScenarioKeys):
             name = f"session {number}"
             self._check_ecn(name, session)
             self._check_connection(name, session, duration_ns)
-            if session.pareto is not None and session.lognormal is not None:
-                raise ValueError(f"{name}: pareto and lognormal: sizes have one distribution")
-            for field in ("pareto", "lognormal", "gap"):
-                if session.size is None and field in session.model_fields_set:
-                    raise ValueError(f'{name}: {field} needs a size, like size = "6packets"')
+            self._check_session(name, session)
         self._check_links()
         self._check_sampling(duration_ns)
         self._check_transfers(duration_ns)
@@ -365,6 +361,18 @@ class Scenario(ScenarioKeys):
             raise ValueError(
                 f"{name}: ecn = {json.dumps(flow.ecn)}: is not modelled with {self.profile}; "
                 'write profile = "linux-6", or ecn = false'
+            )
+
+    def _check_session(self, name: str, session: Session) -> None:
+        if session.pareto is not None and session.lognormal is not None:
+            raise ValueError(f"{name}: pareto and lognormal: sizes have one distribution")
+        for field in ("pareto", "lognormal", "gap"):
+            if session.size is None and field in session.model_fields_set:
+                raise ValueError(f'{name}: {field} needs a size, like size = "6packets"')
+        if session.route_ssthresh and self.profile == "linux-6":
+            raise ValueError(
+                f"{name}: route_ssthresh = true: Linux has no route cache since 3.6; write "
+                'profile = "linux-2.6.18", or route_ssthresh = false'
             )
 
     def _check_connection(self, name: str, flow: Flow | Session, duration_ns: int) -> None:

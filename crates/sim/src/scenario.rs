@@ -245,6 +245,13 @@ pub struct Session {
     pub gap_ns: u64,
     /// Distribution of the sizes around their mean.
     pub sizes: Sizes,
+    /// Whether each connection starts with the ssthresh that the route kept of those before, as in
+    /// Linux 2.6 (`tcp_update_metrics`). The first one starts with `initial_ssthresh_packets`.
+    /// Each session has a route of its own.
+    // JSON leaves out `false`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[schemars(extend("default" = false))]
+    pub route_ssthresh: bool,
 }
 
 /// The distribution of the sizes of a session's transfers, in thousandths.
@@ -525,6 +532,12 @@ impl Scenario {
             &format!("{name}.flow.stop_ns"),
             format!("{:?}", session.flow.stop_ns),
             "a session does not stop; give null",
+        )?;
+        check(
+            self.profile != Profile::Linux6 || !session.route_ssthresh,
+            &format!("{name}.route_ssthresh"),
+            session.route_ssthresh.to_string(),
+            "Linux has no route cache since 3.6; choose a profile of Linux 2.6, or leave it out",
         )
     }
 

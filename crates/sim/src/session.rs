@@ -4,6 +4,7 @@
 use crate::record::{SessionRow, TransferRow};
 use crate::scenario::{Scenario, Session as SessionScenario, Sizes, MAX_TRANSFER_BYTES};
 use crate::tcp::Sender;
+use ackclock_host::{CaState, TcpSock, TCP_INFINITE_SSTHRESH};
 use ackclock_net::rng::{Draw, Owner, Stream};
 
 pub(crate) struct Session {
@@ -12,6 +13,8 @@ pub(crate) struct Session {
     gap_ns: u64,
     gap_stream: Stream,
     size_stream: Stream,
+    /// Whether the next connection has the ssthresh that the route kept.
+    route_ssthresh: bool,
     /// Totals of the connections that have ended.
     over: SessionRow,
 }
@@ -25,6 +28,7 @@ impl Session {
             gap_ns: session.gap_ns,
             gap_stream: stream(Draw::Gap),
             size_stream: stream(Draw::Size),
+            route_ssthresh: session.route_ssthresh,
             over: SessionRow {
                 session: number,
                 transfers: 0,
@@ -67,8 +71,70 @@ impl Session {
         self.over.retransmitted_packets += retransmitted;
     }
 
+    /// The ssthresh of the next connection: `kept`, or what the route keeps after this connection.
+    pub(crate) fn next_ssthresh(&self, kept: u32, ended: &TcpSock) -> u32 {
+        if self.route_ssthresh {
+            let open = ended.inet_conn.icsk_ca_state == CaState::Open as u8;
+            ssthresh_of_route(kept, ended.snd_cwnd, ended.snd_ssthresh, open)
+        } else {
+            kept
+        }
+    }
+
     /// Totals of the connections that have ended.
     pub(crate) fn over(&self) -> SessionRow {
         self.over.clone()
+    }
+}
+
+/// What the route cache of Linux 2.6 keeps of a connection that has ended (`tcp_update_metrics`);
+/// `TCP_INFINITE_SSTHRESH`: nothing.
+fn ssthresh_of_route(kept: u32, cwnd: u32, ssthresh: u32, open: bool) -> u32 {
+    let is_known = kept < TCP_INFINITE_SSTHRESH;
+    if ssthresh >= TCP_INFINITE_SSTHRESH {
+        // The first slow start has not ended.
+        if is_known {
+            kept.max(cwnd / 2)
+        } else {
+            kept
+        }
+    } else if cwnd > ssthresh && open {
+        // In congestion avoidance the window is a measurement.
+        ssthresh.max(cwnd / 2)
+    } else if is_known {
+        kept.max(ssthresh)
+    } else {
+        kept
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Worked by hand from `tcp_update_metrics` of Linux 2.6.18: what was kept, the window and
+    /// ssthresh at the end, whether the state is Open, and what is kept then.
+    #[test]
+    fn what_a_route_keeps() {
+        const NONE: u32 = TCP_INFINITE_SSTHRESH;
+        for (kept, cwnd, ssthresh, open, expected) in [
+            // Slow start without a loss teaches a route nothing that has no ssthresh yet.
+            (NONE, 500, NONE, true, NONE),
+            (100, 500, NONE, true, 250),
+            (400, 500, NONE, true, 400),
+            // Congestion avoidance: half of the window, or ssthresh if that is more. Lower, too.
+            (NONE, 300, 200, true, 200),
+            (900, 300, 200, true, 200),
+            (900, 500, 200, true, 250),
+            // In recovery, or below ssthresh: only upwards, and only if there is one.
+            (NONE, 300, 200, false, NONE),
+            (100, 300, 200, false, 200),
+            (900, 300, 200, false, 900),
+            (100, 200, 200, true, 200),
+            (NONE, 150, 200, true, NONE),
+        ] {
+            let next = ssthresh_of_route(kept, cwnd, ssthresh, open);
+            assert_eq!(next, expected, "{kept} {cwnd} {ssthresh} {open}");
+        }
     }
 }

@@ -113,6 +113,7 @@ fn sessions() -> impl Strategy<Value = Session> {
             },
             gap_ns,
             sizes,
+            route_ssthresh: false,
         })
 }
 

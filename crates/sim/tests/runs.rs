@@ -43,6 +43,7 @@ fn a_sessions_impossible_window_is_refused_too() {
         flow: flow(algorithm, 20 * MS),
         gap_ns: 0,
         sizes: Sizes::Equal,
+        route_ssthresh: false,
     };
     scenario.sessions = vec![session("reno"), session(file)];
     let error = run(&scenario, &Control::default()).map(|_| ()).unwrap_err();
@@ -64,6 +65,7 @@ fn too_many_transfers_are_refused() {
         flow: short,
         gap_ns: 10_000,
         sizes: Sizes::Equal,
+        route_ssthresh: false,
     }];
     let error = run(&scenario, &Control::default()).map(|_| ()).unwrap_err();
     assert!(

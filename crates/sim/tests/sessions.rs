@@ -2,6 +2,7 @@
 
 mod common;
 
+use ackclock_host::Snapshot;
 use ackclock_sim::scenario::{Flow, Profile, Session, Sizes};
 use ackclock_sim::RunResult;
 use common::{dumbbell, flow, simulate, MS, S};
@@ -23,6 +24,7 @@ fn session(size_packets: u64, gap_ns: u64, sizes: Sizes) -> Session {
         },
         gap_ns,
         sizes,
+        route_ssthresh: false,
     }
 }
 
@@ -148,6 +150,7 @@ fn an_endless_session_is_held_by_its_window() {
         },
         gap_ns: 0,
         sizes: Sizes::Equal,
+        route_ssthresh: false,
     };
     let result = alone(3, 100 * S, bulk);
     assert!(result.transfers.is_empty());
@@ -175,4 +178,77 @@ fn sessions_are_background() {
         result.transfers.size_bytes[row.unwrap()]
     };
     assert_ne!(first_size(1), first_size(2));
+}
+
+/// Standard TCP of Linux 2.6 on a link that never limits, ACK by ACK: how many round trips a
+/// transfer takes after the handshake, and the window at its end.
+fn round_trips(packets: u64, ssthresh: u32) -> (u32, u32) {
+    let (mut cwnd, mut credit, mut sent, mut acked) = (3, 0, 3, 0);
+    let mut in_flight = std::collections::VecDeque::from([1, 1, 1]);
+    let mut now = 0;
+    while let Some(round) = in_flight.pop_front() {
+        now = round;
+        let limited = sent - acked >= u64::from(cwnd);
+        acked += 1;
+        if !limited {
+        } else if cwnd <= ssthresh {
+            cwnd += 1;
+        } else if credit < cwnd {
+            credit += 1;
+        } else {
+            (cwnd, credit) = (cwnd + 1, 0);
+        }
+        while sent < packets && sent - acked < u64::from(cwnd) {
+            sent += 1;
+            in_flight.push_back(now + 1);
+        }
+    }
+    (now, cwnd)
+}
+
+/// Each transfer ends in congestion avoidance, so the route keeps half of its window, if that is
+/// more than its ssthresh: 8, 15, 16, 17, 17 packets. The transfers get shorter.
+#[test]
+fn a_session_starts_with_the_ssthresh_that_the_route_kept() {
+    let transfers = |route_ssthresh| -> Vec<u32> {
+        let mut scenario = dumbbell(Profile::Linux2_6_18, 100_000_000_000, 1_000_000, vec![]);
+        (scenario.duration_ns, scenario.delayed_ack_segments) = (60 * S, 1);
+        let mut session = session(500, 0, Sizes::Equal);
+        session.flow.rtt_ns = 100 * MS;
+        session.flow.initial_ssthresh_packets = Some(8);
+        session.route_ssthresh = route_ssthresh;
+        scenario.sessions = vec![session];
+        let transfers = simulate(&scenario).transfers;
+        (0..6)
+            .map(|row| {
+                let taken_us = transfers.completed_us[row] - transfers.start_us[row];
+                (taken_us as f64 / 100_000.0).round() as u32
+            })
+            .collect()
+    };
+    let mut kept = 8;
+    let mut expected = Vec::new();
+    for _ in 0..6 {
+        let (round_trips, cwnd) = round_trips(500, kept);
+        expected.push(1 + round_trips);
+        kept = kept.max(cwnd / 2);
+    }
+    assert_eq!(transfers(true), expected);
+    assert!(expected[1] < expected[0], "{expected:?}");
+    assert_eq!(transfers(false), [expected[0]; 6]);
+}
+
+#[test]
+fn only_linux_2_6_had_a_route_cache() {
+    let mut scenario = dumbbell(Profile::Linux6, 10_000_000, 10, vec![]);
+    scenario.sessions = vec![session(10, 0, Sizes::Equal)];
+    scenario.sessions[0].route_ssthresh = true;
+    let error = scenario.validate(&Snapshot::default()).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "sessions[0].route_ssthresh = true: Linux has no route cache since 3.6; choose a profile of \
+         Linux 2.6, or leave it out"
+    );
+    scenario.profile = Profile::Linux2_6_32;
+    assert!(scenario.validate(&Snapshot::default()).is_ok());
 }

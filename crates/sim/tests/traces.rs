@@ -164,6 +164,7 @@ fn dumbbells() -> Vec<(String, Scenario)> {
             },
             gap_ns: S / 10,
             sizes: Sizes::Pareto(1_200),
+            route_ssthresh: false,
         };
         vary("tso the other way", &|s| s.tso = !s.tso);
         vary("paced", &|s| s.pacing = true);

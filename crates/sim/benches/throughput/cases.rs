@@ -86,6 +86,7 @@ fn web_both_ways() -> Scenario {
         },
         gap_ns: S,
         sizes: Sizes::Pareto(1_200),
+        route_ssthresh: false,
     };
     let flows = vec![flow(0), flow(10 * S)];
     let mut scenario = dumbbell(Profile::Linux2_6_25, 250_000_000, S / 5, flows);
