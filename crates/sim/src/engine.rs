@@ -568,8 +568,6 @@ impl<'a> Dumbbell<'a> {
             (&flow.phase, &mut flow.session, transfer)
         {
             session.complete(&transfer, &connection.sender);
-            let ended = connection.sender.tp();
-            flow.initial_ssthresh = session.next_ssthresh(flow.initial_ssthresh, ended);
             self.census.add(connection, flow.way);
             self.result.transfers.push(transfer);
         }

@@ -295,7 +295,10 @@ impl<'a> Flow<'a> {
     }
 
     fn congestion_control(&mut self, scenario: &Scenario) -> CongestionControl {
-        let ssthresh = self.scenario.initial_ssthresh_packets;
+        let ssthresh = match &self.session {
+            Some(session) => session.ssthresh(),
+            None => (self.scenario.initial_ssthresh_packets).unwrap_or(TCP_INFINITE_SSTHRESH),
+        };
         CongestionControl::new(
             self.configured,
             HostConfig {
@@ -304,7 +307,7 @@ impl<'a> Flow<'a> {
                 random_seed: self.draws.as_mut().map_or(0, |draws| draws.cc.bits()),
                 mss_bytes: scenario.mss_bytes,
                 initial_cwnd: self.kernel.initial_cwnd(scenario.mss_bytes),
-                initial_ssthresh: ssthresh.unwrap_or(TCP_INFINITE_SSTHRESH),
+                initial_ssthresh: ssthresh,
             },
         )
     }

@@ -4,7 +4,7 @@
 use crate::record::{SessionRow, TransferRow};
 use crate::scenario::{Scenario, Session as SessionScenario, Sizes, MAX_TRANSFER_BYTES};
 use crate::tcp::Sender;
-use ackclock_host::{CaState, TcpSock, TCP_INFINITE_SSTHRESH};
+use ackclock_host::{CaState, TCP_INFINITE_SSTHRESH};
 use ackclock_net::rng::{Draw, Owner, Stream};
 
 pub(crate) struct Session {
@@ -13,8 +13,10 @@ pub(crate) struct Session {
     gap_ns: u64,
     gap_stream: Stream,
     size_stream: Stream,
-    /// Whether the next connection has the ssthresh that the route kept.
+    /// Whether the route keeps an ssthresh.
     route_ssthresh: bool,
+    /// ssthresh at the start of the next connection.
+    ssthresh: u32,
     /// Totals of the connections that have ended.
     over: SessionRow,
 }
@@ -29,6 +31,7 @@ impl Session {
             gap_stream: stream(Draw::Gap),
             size_stream: stream(Draw::Size),
             route_ssthresh: session.route_ssthresh,
+            ssthresh: (session.flow.initial_ssthresh_packets).unwrap_or(TCP_INFINITE_SSTHRESH),
             over: SessionRow {
                 session: number,
                 transfers: 0,
@@ -62,22 +65,22 @@ impl Session {
         Some((bytes.round() as u64).clamp(1, MAX_TRANSFER_BYTES))
     }
 
-    /// Adds a completed transfer to the totals.
+    /// ssthresh at the start of the next connection.
+    pub(crate) fn ssthresh(&self) -> u32 {
+        self.ssthresh
+    }
+
+    /// Adds a completed transfer to the totals, and what its connection teaches the route.
     pub(crate) fn complete(&mut self, transfer: &TransferRow, sender: &Sender) {
         let (sent, retransmitted, _) = sender.totals();
         self.over.transfers += 1;
         self.over.delivered_bytes += transfer.size_bytes;
         self.over.sent_packets += sent;
         self.over.retransmitted_packets += retransmitted;
-    }
-
-    /// The ssthresh of the next connection: `kept`, or what the route keeps after this connection.
-    pub(crate) fn next_ssthresh(&self, kept: u32, ended: &TcpSock) -> u32 {
         if self.route_ssthresh {
-            let open = ended.inet_conn.icsk_ca_state == CaState::Open as u8;
-            ssthresh_of_route(kept, ended.snd_cwnd, ended.snd_ssthresh, open)
-        } else {
-            kept
+            let tp = sender.tp();
+            let open = tp.inet_conn.icsk_ca_state == CaState::Open as u8;
+            self.ssthresh = ssthresh_of_route(self.ssthresh, tp.snd_cwnd, tp.snd_ssthresh, open);
         }
     }
 
