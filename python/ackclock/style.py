@@ -25,6 +25,8 @@ ALGORITHMS = {
     "reno_abe": Style("#CC79A7", "8", "Reno with ABE"),
     "dctcp": Style("#0072B2", "8", "DCTCP"),
     "bbr": Style("#009E73", "D", "BBR"),
+    "copa": Style("#E69F00", "D", "Copa"),
+    "ledbat_pp": Style("#56B4E9", "D", "LEDBAT++"),
     "bic": Style("#56B4E9", "o", "BIC"),
     "highspeed": Style("#E69F00", "v", "HighSpeed TCP"),
     "scalable": Style("#009E73", "<", "Scalable TCP"),

@@ -48,6 +48,8 @@ fn flows() -> impl Strategy<Value = Flow> {
         "reno_abe",
         "dctcp",
         "bbr",
+        "copa",
+        "ledbat_pp",
     ]);
     (
         algorithms,
@@ -320,7 +322,7 @@ fn scenarios_on_a_dumbbell() -> impl Strategy<Value = Scenario> {
                     if profile != Profile::Linux6 {
                         flow.ecn = EcnMode::Off;
                     }
-                    let needs_6 = ["dctcp", "bbr"].contains(&flow.algorithm.as_str());
+                    let needs_6 = ["dctcp", "bbr", "copa"].contains(&flow.algorithm.as_str());
                     if profile != Profile::Linux6 && needs_6 {
                         flow.algorithm = "reno".into();
                     }
