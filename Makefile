@@ -31,7 +31,7 @@ tools:
 	@scripts/require.sh cc python cargo -- $(WANTED)
 
 demo: about-demo build ## The main job: figures 2 and 5 of Cubic-FC at full length, as one HTML page
-	@$(BIN)/ackclock reproduce cubicfc/fig2 cubicfc/fig5 cubicfc/sensitivity -o out/demo
+	@$(BIN)/ackclock reproduce cubicfc/fig2 cubicfc/fig5 --sensitivity -o out/demo
 
 build: tools $(CORE) ## Everything that `$(BIN)/ackclock` needs, inside this directory
 	@if scripts/require.sh --check clang libelf; then $(MAKE) --no-print-directory --silent $(KERNEL); \
@@ -97,11 +97,12 @@ docs-claims: build ## Rewrite docs/claims.md: all papers at full length (half an
 	 echo "This page gives the verdict on each claim of the four papers, and our measurement."; \
 	 echo "[findings.md](findings.md) explains why a claim fails or stays open. \`make docs-claims\`"; \
 	 echo "wrote this page with $$($(BIN)/ackclock --version)."; echo; \
-	 echo "Main result:" $$(for verdict in holds fails inconclusive; do \
+	 echo "Main result:" $$(for verdict in holds fails inconclusive reported; do \
 	   echo "$$(grep -c "| $$verdict |" out/claims/claims.md) × \`$$verdict\`."; done); echo; \
-	 echo "A claim holds when its whole confidence interval is within the bound. It fails when the whole"; \
-	 echo "interval is outside. If a claim has several parts, the row shows the part that decides."; \
-	 echo "\`@source\` is the second reading of [Leith et al.'s algorithm](findings/leith2007.md)."; echo; \
+	 echo "A claim holds when the whole confidence interval of each of its parts is within the bound. It"; \
+	 echo "fails when that of a part is outside, at a level that Holm corrects for the number of parts. The"; \
+	 echo "row shows the part that decides. \"Depends on\" says which other assumption gives another"; \
+	 echo "verdict."; echo; \
 	 cat out/claims/claims.md) > docs/claims.md
 
 vectors: ## Rewrite vectors/: what every algorithm answers to a script; as root its bytecode, too

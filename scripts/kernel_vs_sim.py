@@ -159,14 +159,15 @@ def main(directory: Path) -> None:
 def of_papers(directory: Path) -> None:
     """A figure of each paper, as `ackclock reproduce FIGURE --on kernel` shows it."""
     sections, titles = [], []
-    for name, module in papers.load("all"):
-        if not hasattr(module, "KERNEL"):
+    for named in papers.load("all"):
+        check = named.figure.kernel
+        if check is None:
             continue
-        crosscheck.fill([module.KERNEL], jobs=AT_A_TIME, on_invalid=say)
-        checked = crosscheck.load(module.KERNEL)
-        picture = f"kernel-{name.replace('/', '-')}.png"
+        crosscheck.fill([check], jobs=AT_A_TIME, on_invalid=say)
+        checked = crosscheck.load(check)
+        picture = f"kernel-{named.file_name}.png"
         checked.figure().savefig(directory / picture, dpi=90)
-        title = f"{papers.title(module)} ({name})"
+        title = f"{named.title} ({named.name})"
         titles.append(title)
         head = f"## {title}\n\n{checked.check.setup}\n\n![{title}]({picture})\n\n{checked.caption}"
         sections.append(f"{head}\n\n{checked.table().markdown()}")

@@ -1,46 +1,143 @@
-"""How claims are shown: every part of a claim about several points, and no verdict if quick."""
+"""Claims: their verdicts, what these depend on, how they are shown, and seeds for open ones."""
 
 import json
+import math
 import random
-from types import ModuleType, SimpleNamespace
+from types import SimpleNamespace
+from typing import NamedTuple
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
-from ackclock import Bottleneck, Claim, Every, Flow, Local, Scenario, report, reproduce
+from ackclock import AckclockError, Bottleneck, Flow, Local, Scenario, report, reproduce, site
+from ackclock.figures import (
+    Claim,
+    Column,
+    Either,
+    Experiment,
+    Figure,
+    Quantity,
+    Repeats,
+    Variant,
+    above,
+    below,
+    computed,
+    grid,
+    plots,
+    ratio,
+    within,
+)
+from ackclock.figures.claim import JudgedClaim, judged, verdict_of
+from ackclock.papers import Named
 from ackclock.stats import Estimate, mean_ci
 
-PARTS = [
-    Claim("16 ms", "", Estimate(30, 20, 40, 20), "s", low=0),
-    Claim("80 ms", "", Estimate(-3, -9, 4, 20), "s", low=0),
-    Claim("320 ms", "", Estimate(-30, -40, -20, 20), "s", low=0),
-]
-ALONE = Claim("a.alone", "It converges", Estimate(150, 140, 160, 20), "s", high=200)
-FIGURES = [SimpleNamespace(claims=[ALONE, Every("a.every", "It is always sooner", PARTS)])]
+
+def known(name, mean, spread=0.0, n=20):
+    """A quantity with an interval of its own and, with a spread, repeats."""
+    if spread:
+        draws = np.random.default_rng(1).normal(size=n)
+        draws = mean + spread * (draws - draws.mean()) / draws.std(ddof=1)
+        return Quantity(name, "s", (), lambda _: mean_ci(draws.tolist()))
+    return Quantity(name, "s", (), lambda _: Estimate(mean, mean - 10, mean + 10, n))
+
+
+def judge(claim):
+    return JudgedClaim(claim, judged(claim.parts, {}))
+
+
+PARTS = [above(known(f"{name} ms", mean), 0) for name, mean in ((16, 30), (80, -3), (320, -30))]
+ALONE = judge(Claim("a.alone", "It converges", [below(known("convergence", 150), 200)]))
+CLAIMS = [ALONE, judge(Claim("a.every", "It is always sooner", PARTS))]
+
+
+@pytest.mark.parametrize(
+    ("part", "shown"),
+    [
+        (within(known("", 1), 250, 600), "250 … 600 s"),
+        (below(known("", 1), 200), "< 200 s"),
+        (above(known("", 1), 0), "> 0 s"),
+    ],
+)
+def test_a_part_shows_its_bound(part, shown):
+    assert part.bound == shown
+
+
+@pytest.mark.parametrize(
+    ("means", "verdict"), [((30,), "holds"), ((30, -3), "inconclusive"), ((30, -3, -30), "fails")]
+)
+def test_a_claim_is_decided_by_its_worst_part(means, verdict):
+    claim = judge(Claim("id", "says", [above(known(str(mean), mean), 0) for mean in means]))
+    assert claim.verdict == verdict
+    assert claim.decides.name == str(means[-1])
+    if len(means) > 1:
+        assert claim.tally == f"1 of {len(means)} hold"
+
+
+def test_a_part_fails_the_claim_only_after_holms_correction():
+    """T = -2.5 with 19 degrees of freedom: p is 0.022, enough for one part and not for ten."""
+    doubtful = above(known("doubtful", -2.5 / math.sqrt(19), spread=1.0), 0)
+    fine = [above(known(f"fine {n}", 5, spread=1.0), 0) for n in range(9)]
+    assert judge(Claim("id", "", [doubtful])).verdict == "fails"
+    many = judge(Claim("id", "", [doubtful, *fine]))
+    assert many.parts[0].verdict() == "fails"
+    assert many.verdict == "inconclusive"
+    assert many.decides.name == "doubtful"
+    clear = above(known("clear", -2, spread=1.0), 0)
+    assert judge(Claim("id", "", [clear, *fine])).verdict == "fails"
+
+
+def test_one_of_several_is_enough_if_the_claim_says_so():
+    good, open_, bad = PARTS
+    for parts, others, verdict in (
+        ([bad, good], [], "holds"),
+        ([bad, bad], [good], "inconclusive"),
+        ([bad, bad], [bad], "fails"),
+        ([bad, open_], [], "inconclusive"),
+    ):
+        claim = judge(Claim("id", "", [Either("either", parts, others)]))
+        assert claim.verdict == verdict
+
+
+def test_a_claim_may_only_be_reported():
+    assert judge(Claim("id", "", PARTS, reported=True)).verdict == "reported"
+
+
+def test_a_ratio_is_judged_by_its_logarithm():
+    repeats = Repeats.of(dict(enumerate([2.0, 0.5] * 5)))
+    both = Quantity("ratio", "", (), lambda _: repeats.log(), logarithmic=True)
+    claim = judge(Claim("id", "", [within(both, 0.4, 2.5)]))
+    assert claim.decides.estimate.mean == pytest.approx(1)
+    assert claim.verdict == "holds"
+
+
+def test_how_many_repeats_would_decide():
+    open_ = judge(Claim("id", "", [above(known("", 0.1, spread=1.0), 0)]))
+    assert open_.verdict == "inconclusive"
+    assert 350 < open_.seeds_needed < 450  # (1.96 / 0.1)²
+    assert ALONE.seeds_needed is None
 
 
 def as_page(quick):
-    table = reproduce.claims_table(FIGURES, quick=quick)
-    return report.page("t", "l", [report.Section("Claims", table=table)])
+    return report.page("t", "l", [report.Section("Claims", table=table(quick))])
 
 
-@pytest.mark.parametrize("form", [as_page, lambda _: as_markdown(False), lambda _: as_rows()])
+def table(quick, *, parts=False):
+    return site.claims_table(CLAIMS, quick=quick, parts=parts)
+
+
+def as_rows():
+    return "\n".join(" ".join(row) for row in table(False, parts=True).rows)
+
+
+@pytest.mark.parametrize("form", [as_page, lambda _: table(False).markdown(), lambda _: as_rows()])
 def test_every_part_is_shown_with_bound_measurement_runs_and_verdict(form):
     text = form(False)
-    for word in ("16 ms", "80 ms", "320 ms", "30.0 s (20.0 … 40.0)", "-3.0 s (-9.0 … 4.0)"):
+    for word in ("16 ms", "80 ms", "320 ms", "30.0 s (20.0 … 40.0)", "-3.0 s (-13.0 … 7.0)"):
         assert word in text
     for verdict in ("holds", "inconclusive", "fails"):
         assert verdict in text
     assert "1 of 3 hold" in text
-
-
-def as_markdown(quick):
-    return reproduce.claims_table(FIGURES, quick=quick).markdown()
-
-
-def as_rows():
-    rows = reproduce.claims_table(FIGURES, quick=False, parts=True).rows
-    return "\n".join(" ".join(row) for row in rows)
 
 
 def test_a_page_folds_them():
@@ -48,13 +145,13 @@ def test_a_page_folds_them():
     assert page.count("<details>") == 1
     assert "<summary>3 parts: 1 of 3 hold</summary>" in page
     assert "<details open" not in page
-    assert as_markdown(False).count("\n") == 3  # the table stays a table
+    assert table(False).markdown().count("\n") == 3  # the table stays a table
 
 
 def test_a_quick_run_shows_no_verdict_and_no_tally(tmp_path):
-    verdicts = reproduce.write_claims(FIGURES, tmp_path, quick=True)
+    verdicts = site.write_claims([SimpleNamespace(claims=CLAIMS)], tmp_path, quick=True)
     body = as_page(True).partition("<body>")[2] or as_page(True).partition("</style>")[2]
-    texts = [body, as_markdown(True), (tmp_path / "claims.json").read_text()]
+    texts = [body, table(True).markdown(), (tmp_path / "claims.json").read_text()]
     texts.append(json.dumps(verdicts))
     for text in texts:
         assert "320 ms" in text  # the parts are there
@@ -62,36 +159,64 @@ def test_a_quick_run_shows_no_verdict_and_no_tally(tmp_path):
             assert word not in text
 
 
-def figure(mean):
-    """A figure whose repeats are known: normal, with these means, and tiny runs."""
-    module = ModuleType("figure", "A small figure.")
-    module.SEEDS = module.QUICK_SEEDS = 5
-    module.grid = lambda seeds: [
-        Scenario(
-            duration="100ms",
-            rtt="10ms",
-            seed=seed,
-            bottleneck=Bottleneck(rate="5mbit", buffer="10packets"),
-            flows=(Flow(algorithm="reno"),),
-        )
-        for seed in seeds
-    ]
-    module.reduce = lambda result: {
-        str(m): random.Random(f"{m} {result.scenario.seed}").gauss(m, 1) for m in mean
-    }
-    module.measures = lambda _: []
+class Row(NamedTuple):
+    """Numbers that a test knows, and one of the run."""
 
-    def claims(rows):
-        parts = [Claim(str(m), "", mean_ci(rows[str(m)].to_list()), "s", low=0) for m in mean]
-        return [Every("a.every", "They are positive", parts)]
+    noise: float
+    sent: int
 
-    module.claims = claims
-    return module
+
+def tiny(rate):
+    return Scenario(
+        duration="100ms",
+        rtt="10ms",
+        bottleneck=Bottleneck(rate=f"{rate}mbit", buffer="10packets"),
+        flows=(Flow(algorithm="reno"),),
+    )
+
+
+def row(result) -> Row:
+    noise = random.Random(str(result.scenario.seed)).gauss(0, 1)
+    return Row(noise, int(result.flows["sent_packets"][0]))
+
+
+VARIANTS = (
+    Variant("rate", "half", ["bottleneck.rate=3mbit"]),
+    Variant("algorithm", "of CUBIC", ["cubic:beta=0.5"]),
+)
+TINY = Experiment("tiny", grid(rate=[5, 6]), tiny, row, seeds=10, quick_seeds=1, variants=VARIANTS)
+NOISE, SENT = Column(TINY, "noise", "noise"), Column(TINY, "sent", "packets")
+
+
+def figure(name, *claims):
+    quantities = [part.quantity for claim in claims for part in claim.parts]
+    return Named(name, name, "Said.", Figure(lambda _: plt.figure(), quantities, claims))
+
+
+def positive(mean):
+    return above(computed(str(mean), "", ((TINY, TINY.the(rate=5)),), noisy(mean)), 0)
+
+
+def noisy(mean):
+    return lambda rows: rows[TINY].repeats("noise", TINY.the(rate=5)) + mean
+
+
+def test_a_name_that_does_not_exist_fails_at_once():
+    with pytest.raises(KeyError, match="no point"):
+        NOISE.at(rate=7)
+    with pytest.raises(KeyError, match="no snet"):
+        Column(TINY, "snet", "packets")
+    with pytest.raises(TypeError, match="NamedTuple"):
+        Experiment("bad", [{}], tiny, lambda result: result)
+    assert NOISE.at(rate=5).name == "noise, 5"
 
 
 def test_seeds_until_each_claim_is_decided(tmp_path):
-    figures = [("small/clear", figure([3])), ("small/open", figure([3, 0.0])),
-               ("small/false", figure([-2, 0.0]))]  # fmt: skip
+    figures = [
+        figure("small/clear", Claim("clear", "", [positive(3)])),
+        figure("small/open", Claim("open", "", [positive(3), positive(0.0)])),
+        figure("small/false", Claim("false", "", [positive(-2), positive(0.0)])),
+    ]
     told = []
     found = reproduce.until_decided(
         figures, most=40, cache=tmp_path, executor=Local(1), on_runs=lambda *n: told.append(n[0])
@@ -99,17 +224,64 @@ def test_seeds_until_each_claim_is_decided(tmp_path):
     clear, undecided, false = (each.claims[0] for each in found)
     assert [clear.verdict, undecided.verdict] == ["holds", "inconclusive"]
     assert false.verdict == "fails"  # one part is enough
-    seeds = [len(each.rows) for each in found]
+    seeds = [len(each.rows[TINY].table) for each in found]
     assert seeds[1] == 40
     assert max(seeds[0], seeds[2]) < 40
     assert sum(told) == 40
-    assert undecided.parts[0].verdict == "holds"  # of an earlier look
+    assert undecided.parts[0].verdict() == "holds"  # of an earlier look
 
 
 def test_a_claim_that_is_no_mean_asks_for_no_seeds(tmp_path):
-    module = figure([0.0])
-    module.claims = lambda rows: [
-        Claim("a", "", mean_ci(rows["0.0"].to_list(), statistic=np.median), "s", low=0)
-    ]
-    (found,) = reproduce.until_decided([("small/median", module)], most=40, cache=tmp_path)
-    assert len(found.rows) == 10
+    median = above(NOISE.at(rate=5).as_median(), 0)
+    figures = [figure("small/median", Claim("a", "", [median]))]
+    (found,) = reproduce.until_decided(figures, most=40, cache=tmp_path)
+    assert len(found.rows[TINY].table) == 10
+
+
+@pytest.fixture(scope="module")
+def varied(tmp_path_factory):
+    """Claims with their sensitivity: of 5 Mb/s, where half the rate turns the verdict; of 6."""
+    sent = SENT.at(rate=5)
+    turns = Claim(
+        "turns", "", [above(sent, 40)], readings={"of 6 Mb/s": [above(SENT.at(rate=6), 1)]}
+    )
+    stays = Claim("stays", "", [above(sent, 1), above(ratio("r", SENT.at(rate=6), sent), 0.5)])
+    cache = tmp_path_factory.mktemp("varied")
+    named = figure("small/varied", turns, stays)
+    (found,) = reproduce.reproduce([named], sensitivity=True, cache=cache)
+    return found
+
+
+def test_what_a_verdict_depends_on(varied):
+    turns, stays = varied.claims
+    assert turns.verdict == stays.verdict == "holds"
+    assert turns.depends_on == ["rate (half: fails)"]
+    assert stays.depends_on == []
+    # Nobody has CUBIC, so that its variant changes no run.
+    assert list(turns.otherwise) == ["rate", "measure", "seeds"]
+    assert verdict_of(turns.otherwise["measure"]["of 6 Mb/s"]) == "holds"
+    assert turns.otherwise["rate"]["half"][0].estimate.n == 5
+
+
+def test_how_the_sensitivity_is_shown(varied):
+    turns, stays = varied.claims
+    shown = [" ".join(row) for row in site.sensitivity_table(turns).rows]
+    assert any(row.startswith("rate half fails") for row in shown)
+    assert "nothing of 3 tried" in " ".join(site.claims_table([stays]).rows[0])
+    assert site.claim_row(turns)["sensitivity"][0]["verdict"] == "fails"
+    for claim in (turns, stays):
+        axes = plots.sensitivity(claim).axes[0]
+        assert [tick.get_text() for tick in axes.get_yticklabels()][:2] == [
+            "as set up",
+            "rate: half",
+        ]
+
+
+def test_settings_change_every_run(varied, tmp_path):
+    named = [varied.named]
+    (found,) = reproduce.reproduce(named, settings=["bottleneck.rate=3mbit"], cache=tmp_path)
+    assert {scenario.bottleneck.rate for scenario in found.scenarios} == {"3mbit"}
+    assert found.claims[0].verdict == "fails"
+    for wrong, fix in (("cubic:beta=0.5", "no flow or session"), ("rtx=3ms", "unknown")):
+        with pytest.raises(AckclockError, match=fix):
+            reproduce.reproduce(named, settings=[wrong], cache=tmp_path)

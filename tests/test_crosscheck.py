@@ -6,7 +6,7 @@ from ackclock import AckclockError, Bottleneck, Flow, Scenario, crosscheck, metr
 from ackclock.crosscheck import Check, mean
 from conftest import needs_testbed
 
-CHECKS = {name: module.KERNEL for name, module in papers.load("all") if hasattr(module, "KERNEL")}
+CHECKS = {each.name: each.figure.kernel for each in papers.load("all") if each.figure.kernel}
 
 
 def small(seed):

@@ -120,9 +120,9 @@ def test_pages_of_scripts():
     page = (docs / "kernel-figures.md").read_text(encoding="utf-8")
     titles = re.findall(r"^## (.*)$", page, re.MULTILINE)
     assert page.startswith(kernel_vs_sim.about_figures(titles))
-    for name, module in papers.load("all"):
-        if hasattr(module, "KERNEL"):
-            assert f"({name})\n\n{module.KERNEL.setup}\n" in page
+    for named in papers.load("all"):
+        if named.figure.kernel:
+            assert f"({named.name})\n\n{named.figure.kernel.setup}\n" in page
 
 
 def test_every_algorithm_has_a_colour_and_a_marker():

@@ -10,7 +10,7 @@ import stat
 import subprocess
 import sys
 from pathlib import Path
-from types import ModuleType
+from typing import NamedTuple
 
 import pytest
 
@@ -22,7 +22,9 @@ from ackclock import (
     Result,
     Scenario,
     crosscheck,
+    figures,
     kept,
+    papers,
     reproduce,
     run,
     run_all,
@@ -276,19 +278,27 @@ def test_what_another_command_has_just_made_is_not_damaged(tmp_path):
     assert damaged == []
 
 
+class Sent(NamedTuple):
+    """What a figure keeps of a run."""
+
+    sent: int
+
+
+def sent(result) -> Sent:
+    return Sent(int(result.flows["sent_packets"][0]))
+
+
 def figure():
     """A figure that takes a moment."""
-    module = ModuleType("figure", "A small figure.")
-    module.SEEDS = module.QUICK_SEEDS = 2
-    module.grid = lambda seeds: [short(seed=seed) for seed in seeds]
-    module.reduce = lambda result: {"sent": result.flows["sent_packets"][0]}
-    module.measures = module.claims = lambda _: []
-    return module
+    experiment = figures.Experiment("small", [{}], short, sent, seeds=2)
+    column = figures.Column(experiment, "sent", "packets sent")
+    return papers.Named("small/figure", "A small figure", "", figures.Figure(print, [column.at()]))
 
 
 def test_damaged_rows_are_said_once_and_made_anew(tmp_path, capsys):
-    figures = [("small/figure", figure())]
-    (first,) = reproduce.reproduce(figures, cache=tmp_path)
+    small = [figure()]
+    (first,) = reproduce.reproduce(small, cache=tmp_path)
+    table = next(iter(first.rows.values())).table
     (path,) = (tmp_path / "rows").iterdir()
     for damage in (
         lambda: flip(path / "rows.parquet"),
@@ -297,13 +307,13 @@ def test_damaged_rows_are_said_once_and_made_anew(tmp_path, capsys):
         lambda: (shutil.rmtree(path), path.write_text("no directory")),
     ):
         damage()
-        (again,) = reproduce.reproduce(figures, cache=tmp_path)
-        assert again.rows.equals(first.rows)
+        (again,) = reproduce.reproduce(small, cache=tmp_path)
+        assert next(iter(again.rows.values())).table.equals(table)
         (line,) = capsys.readouterr().err.splitlines()
         assert line.startswith("warning: damaged rows of figures in ")
-        assert kept.read_tables(path)[0]["rows"].equals(first.rows)
+        assert kept.read_tables(path)[0]["rows"].equals(table)
         assert list((tmp_path / "rows").iterdir()) == [path]
-    reproduce.reproduce(figures, cache=tmp_path)
+    reproduce.reproduce(small, cache=tmp_path)
     assert capsys.readouterr().err == ""
 
 

@@ -117,6 +117,9 @@ SETTINGS = {
     "flow.algorithm=cubic beta=0.8": ['write "cubic:beta=0.8"'],
     "flow.algorithm=cubic@nopreset": ["nopreset", "ha2008"],
     "flow.algorithm=cubic@ha20008": ["did you mean `ha2008`?"],
+    "bic@=linux": ["no flow or session has bic"],
+    "reno@linux=1": ["write reno@=linux"],
+    "reno@2.2=1": ["write reno@=2.2"],
     "flow.algorithm=./missing.c": ["./missing.c", "no such file"],
 }
 
@@ -332,6 +335,15 @@ def test_settings_reach_the_flow_that_they_name():
     assert two.assign("pacing=true", "hz=250", "bottleneck.buffer=10packets").hz == 250
     assert SMALL.assign("flow.rtt=1ms", "flow.1.rtt=2ms").flows[0].rtt == "2ms"
     assert all(flow.start == "1ms" for flow in two.assign("flow.start=1ms").flows)
+
+
+def test_settings_reach_an_algorithm():
+    """A preset leaves parameters as they are, in whatever order they are set."""
+    two = SMALL.assign("flow.count=2", "flow.2.algorithm=cubic@2.2:C=0.5")
+    for settings in (("cubic@=ha2008", "cubic:beta=0.8"), ("cubic:beta=0.8", "cubic@=ha2008")):
+        algorithms = [flow.algorithm for flow in two.assign(*settings).flows]
+        assert algorithms == ["reno", "cubic@ha2008:C=0.5,beta=0.8"]
+    assert two.assign('reno@="linux"').flows[0].algorithm == "reno@linux"
 
 
 def test_the_package_shows_what_it_has():

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from ackclock import sequential
+from ackclock.repeats import AtLeast, Repeats
 from ackclock.sequential import ERROR, levels, looks, two_tails, verdict
-from ackclock.stats import Estimate, exact, mean_ci, mean_ci_censored
+from ackclock.stats import Estimate, exact, mean_ci
 
 TRIALS = 1500
 
@@ -104,9 +105,8 @@ def test_equal_repeats_are_decided_unless_at_the_bound():
 
 def test_repeats_that_were_cut_off_are_larger_than_they_say():
     values = [100.0 + n for n in range(20)]
-    cut_off = [120.0] * 20
-    assert verdict(mean_ci_censored(values, cut_off), high=200) == "holds"
-    late = mean_ci_censored([*values[:-1], None], cut_off)
+    assert verdict(mean_ci(values), high=200) == "holds"
+    late = Repeats.of(dict(enumerate([*values[:-1], AtLeast(120.0)]))).mean()
     assert verdict(late, high=200) == "inconclusive"
     assert verdict(late, low=50) == "holds"
     assert verdict(late, high=50) == "fails"

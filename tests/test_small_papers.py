@@ -1,19 +1,22 @@
-"""The experiments of Cubic-FC and SQUARE:FF: their grids, and what their claims make of rows."""
+"""The experiments of Cubic-FC and SQUARE:FF: their runs, and what their claims make of rows."""
 
 import polars as pl
 import pytest
 
-from ackclock.papers.cubicfc import _rtts as rtts
-from ackclock.papers.cubicfc import fig06, fig07, table02
-from ackclock.papers.squareff import _two_paths as two_paths
-from ackclock.papers.squareff import fig02, fig03, reference
+from ackclock import papers
+from ackclock.figures import Runs
+from ackclock.figures.claim import JudgedClaim, judged
+from ackclock.papers.cubicfc import _experiments as cubicfc
+from ackclock.papers.squareff import _experiments as squareff
 
 SEEDS = range(1, 11)
 
 
-@pytest.mark.parametrize("module", [fig02, fig03, reference])
-def test_square_ff_has_a_gigabit_2_ms_and_windows_of_16_mb(module):
-    for scenario in module.grid(SEEDS):
+@pytest.mark.parametrize("name", ["fig02", "fig03", "reference"])
+def test_square_ff_has_a_gigabit_2_ms_and_windows_of_16_mb(name):
+    (named,) = papers.load(f"squareff/{name}")
+    for experiment, point in named.figure.needs:
+        scenario = experiment.run(point, 1)
         assert scenario.bottleneck.rate == "1gbit"
         first, second = scenario.flows
         assert first.rtt == "2ms"
@@ -22,107 +25,112 @@ def test_square_ff_has_a_gigabit_2_ms_and_windows_of_16_mb(module):
         assert first.algorithm == second.algorithm
 
 
-@pytest.mark.parametrize("module", [fig06, fig07, table02])
-def test_cubic_fc_has_five_rtts_and_ends_at_600_s(module):
-    grid = module.grid(SEEDS)
-    assert module.SEEDS >= 10
-    assert {scenario.rtt for scenario in grid} == {"50ms", "100ms", "150ms", "200ms", "300ms"}
-    for scenario in grid:
+@pytest.mark.parametrize("name", ["fig06", "fig07", "table02"])
+def test_cubic_fc_has_five_rtts_and_ends_at_600_s(name):
+    (named,) = papers.load(f"cubicfc/{name}")
+    scenarios = [experiment.run(point, 1) for experiment, point in named.figure.needs]
+    assert all(experiment.seeds >= 10 for experiment in named.figure.experiments)
+    assert {each.rtt for each in scenarios} == {"50ms", "100ms", "150ms", "200ms", "300ms"}
+    for scenario in scenarios:
         assert scenario.bottleneck.rate == "800mbit"
         assert scenario.bottleneck.buffer == "1bdp"
         assert scenario.duration == "600s"
         assert [flow.start for flow in scenario.flows] == ["0s", "100s"]
-    directions = [[each.direction for each in scenario.sessions] for scenario in grid]
-    assert directions.count([]) == len(grid) / 2
-    assert directions.count(["forward"] * 2 + ["reverse"] * 2) == len(grid) / 2
+    directions = [[each.direction for each in scenario.sessions] for scenario in scenarios]
+    assert directions.count([]) == len(scenarios) / 2
+    assert directions.count(["forward"] * 2 + ["reverse"] * 2) == len(scenarios) / 2
 
 
-def two_path_rows(jain, ratio):
-    """Runs whose index and ratio depend on algorithm and RTT as told, with a spread by seed."""
-    return pl.DataFrame(
-        [
-            {
-                "algorithm": method.algorithm,
-                "rtt_ms": rtt_ms,
-                "buffer": two_paths.BUFFER,
-                "seed": seed,
-                "jain": jain(method, rtt_ms) + seed / 1000,
-                "ratio": ratio(method, rtt_ms) + seed / 100,
-            }
-            for method in two_paths.METHODS
-            for rtt_ms in two_paths.RTTS_MS
-            for seed in SEEDS
-        ]
-    )
+def rows_of(experiment, numbers):
+    """Runs of an experiment whose numbers depend on point and seed as told; others are 0."""
+    rows = []
+    for point in experiment.points:
+        for seed in SEEDS:
+            row = dict.fromkeys(experiment.columns, 0.0) | numbers(point, seed)
+            rows.append({**point, "seed": seed, **row})
+    return {experiment: Runs(experiment, pl.DataFrame(rows, infer_schema_length=None))}
 
 
-def verdicts(module, rows):
-    return {claim.id.rpartition(".")[2]: claim.verdict for claim in module.claims(rows)}
+def verdicts(name, rows):
+    (named,) = papers.load(name)
+    claims = [JudgedClaim(claim, judged(claim.parts, rows)) for claim in named.figure.claims]
+    return {claim.id.rpartition(".")[2]: claim for claim in claims}
+
+
+def two_paths(jain, ratio):
+    def numbers(point, seed):
+        return {"jain": jain(point["algorithm"], point["rtt_ms"]) + seed / 1000,
+                "ratio": ratio(point["rtt_ms"]) + seed / 100}  # fmt: skip
+
+    return rows_of(squareff.TWO_PATHS, numbers)
 
 
 def test_square_ffs_claims_hold_of_runs_that_are_like_the_papers():
-    order = {two_paths.CUBIC: 0.7, two_paths.CBRT: 0.8, two_paths.SQUARE: 0.9}
-
-    def like(method, rtt_ms):
-        return order[method] - rtt_ms / 1000
-
-    rows = two_path_rows(like, lambda method, rtt_ms: 0.8 if rtt_ms < 16 else 3)  # noqa: ARG005
-    assert set(verdicts(fig03, rows).values()) == {"holds"}
-    assert verdicts(fig02, rows) == {"cubic-unfair": "holds"}
+    order = {squareff.CUBIC: 0.7, squareff.CBRT: 0.8, squareff.SQUARE: 0.9}
+    rows = two_paths(lambda of, rtt: order[of] - rtt / 1000, lambda rtt: 0.8 if rtt < 16 else 3)
+    assert {each.verdict for each in verdicts("squareff/fig03", rows).values()} == {"holds"}
+    assert verdicts("squareff/fig02", rows)["cubic-unfair"].verdict == "holds"
 
 
 def test_square_ffs_claims_fail_of_runs_that_are_not():
-    order = {two_paths.CUBIC: 0.9, two_paths.CBRT: 0.8, two_paths.SQUARE: 0.7}
-
-    def unlike(method, rtt_ms):
-        return order[method] + rtt_ms / 10_000
-
-    rows = two_path_rows(unlike, lambda method, rtt_ms: 1.5)  # noqa: ARG005
-    assert set(verdicts(fig03, rows).values()) == {"fails"}
-    assert verdicts(fig02, rows) == {"cubic-unfair": "fails"}
+    order = {squareff.CUBIC: 0.9, squareff.CBRT: 0.8, squareff.SQUARE: 0.7}
+    rows = two_paths(lambda of, rtt: order[of] + rtt / 10_000, lambda _: 1.5)
+    assert {each.verdict for each in verdicts("squareff/fig03", rows).values()} == {"fails"}
+    assert verdicts("squareff/fig02", rows)["cubic-unfair"].verdict == "fails"
 
 
-def rtt_rows(convergence_s, difference_mbps, total_mbps):
-    """Runs of figure 6's grid; each number depends on algorithm and RTT as told."""
-    return pl.DataFrame(
-        [
-            {
-                "algorithm": name,
-                "rtt_ms": rtt_ms,
-                "background": background,
-                "seed": seed,
-                "convergence_s": convergence_s(algorithm, rtt_ms, seed),
-                "cut_off_s": 500.0,
-                "difference_mbps": difference_mbps[algorithm] + seed,
-                "total_mbps": total_mbps[algorithm],
-            }
-            for background in rtts.BACKGROUNDS
-            for algorithm, name in rtts.ALGORITHMS.items()
-            for rtt_ms in rtts.RTTS_MS
-            for seed in SEEDS
-        ],
-        infer_schema_length=None,
-    )
+def rtts(convergence_s, difference_mbps, total_mbps):
+    """Of figure 6; the bound of a number says whether the end of the run cut it off."""
+
+    def numbers(point, seed):
+        algorithm = point["algorithm"]
+        time_s = convergence_s(algorithm, point["rtt_ms"], seed)
+        return {
+            "convergence_s": 500.0 if time_s is None else time_s,
+            "convergence_s__bound": "at least" if time_s is None else None,
+            "difference_mbps": difference_mbps[algorithm] + seed,
+            "total_mbps": total_mbps[algorithm],
+        }
+
+    return rows_of(cubicfc.RTTS, numbers)
 
 
 def test_cubic_fcs_claims():
+    cubic, cubic_fc = cubicfc.CUBIC, cubicfc.CUBIC_FC
+
     def like(algorithm, rtt_ms, seed):
         """As in the paper; at 300 ms CUBIC is sometimes cut off."""
-        if algorithm == "cubic_fc":
+        if algorithm == cubic_fc:
             return 100.0 + seed
         return None if rtt_ms == 300 and seed < 4 else 120.0 + rtt_ms + seed
 
-    rows = rtt_rows(like, {"cubic": 200, "cubic_fc": 100}, {"cubic": 772, "cubic_fc": 771.9})
-    for module in (fig06, fig07, table02):
-        assert set(verdicts(module, rows).values()) == {"holds"}, module
+    rows = rtts(like, {cubic: 200, cubic_fc: 100}, {cubic: 772, cubic_fc: 771.9})
+    for name in ("fig06", "fig07", "table02"):
+        assert {each.verdict for each in verdicts(f"cubicfc/{name}", rows).values()} == {"holds"}
 
     def waning(algorithm, rtt_ms, seed):
-        return 100.0 + seed + (50 - rtt_ms / 10 if algorithm == "cubic" else 0)
+        return 100.0 + seed + (50 - rtt_ms / 10 if algorithm == cubic else 0)
 
-    rows = rtt_rows(waning, {"cubic": 100, "cubic_fc": 100}, {"cubic": 772, "cubic_fc": 750})
-    (claim,) = fig06.claims(rows)
-    failing = [part.says for part in claim.parts if part.verdict == "fails"]
-    assert failing == ["gain per 100 ms of RTT"] * len(rtts.BACKGROUNDS)
+    rows = rtts(waning, {cubic: 100, cubic_fc: 100}, {cubic: 772, cubic_fc: 750})
+    claim = verdicts("cubicfc/fig06", rows)["faster-everywhere"]
+    failing = [part.name for part in claim.parts if part.verdict() == "fails"]
+    assert all(name.startswith("gain per 100 ms of RTT") for name in failing)
+    assert len(failing) == 2
     assert claim.verdict == "fails"
-    assert verdicts(fig07, rows) == {"fairer": "inconclusive"}
-    assert verdicts(table02, rows) == {"throughput": "fails"}
+    assert verdicts("cubicfc/fig07", rows)["fairer"].verdict == "inconclusive"
+    assert verdicts("cubicfc/table02", rows)["throughput"].verdict == "fails"
+
+
+def test_cubic_fc_that_is_cut_off_is_no_gain():
+    """Both algorithms late, or Cubic-FC alone: nothing is known of the gain from above."""
+    cubic_fc = cubicfc.CUBIC_FC
+
+    def late(algorithm, rtt_ms, seed):
+        return None if algorithm == cubic_fc and rtt_ms == 50 else 100.0 + seed
+
+    same = dict.fromkeys(cubicfc.NAMES, 1.0)
+    claim = verdicts("cubicfc/fig06", rtts(late, same, same))["faster-everywhere"]
+    at_50 = claim.parts[0]
+    assert at_50.estimate.low == -float("inf")
+    assert at_50.estimate.censored == len(SEEDS)
+    assert at_50.verdict() == "fails"

@@ -6,17 +6,14 @@ import random
 import numpy as np
 import pytest
 
-from ackclock import Claim, Every, stats
-from ackclock.stats import (
-    Estimate,
-    exact,
-    mean_ci,
-    mean_ci_censored,
-    paired_difference,
-    paired_difference_censored,
-    slope,
-    verdict,
-)
+from ackclock import stats
+from ackclock.repeats import AtLeast, Repeats, slope
+from ackclock.stats import Estimate, exact, mean_ci, verdict
+
+
+def repeats(*numbers):
+    """Of seeds from 1 on."""
+    return Repeats.of(dict(enumerate(numbers, 1)))
 
 
 def test_the_interval_of_many_repeats_is_the_normal_one():
@@ -60,36 +57,60 @@ def test_none_is_refused():
 
 
 def test_pairs_remove_what_repeats_share():
-    a, b = [101, 202, 303, 404, 505], [100, 200, 300, 400, 500]
-    difference = paired_difference(a, b)
+    difference = (repeats(101, 202, 303, 404, 505) - repeats(100, 200, 300, 400, 500)).mean()
     assert difference.mean == 3
     assert 1 <= difference.low < 3 < difference.high <= 5
 
 
+def test_pairs_are_of_the_same_seed():
+    a, b = Repeats.of({1: 10, 2: 20, 3: 30}), Repeats.of({3: 3, 2: 2})
+    assert (a - b).seeds == (2, 3)
+    assert (a - b).value.tolist() == [18, 27]
+
+
 def test_the_slope_of_repeats_that_have_levels_of_their_own():
-    x = [1, 2, 4]
-    repeats = [[level + 3 * each for each in x] for level in (0, 10, 20, 30, 40)]
-    estimate = slope(x, repeats)
+    by_x = {x: repeats(*(level + 3 * x for level in (0, 10, 20, 30, 40))) for x in (1, 2, 4)}
+    estimate = slope(by_x).mean()
     assert (estimate.mean, estimate.low, estimate.high) == pytest.approx((3, 3, 3))
 
 
 def test_a_slope_where_an_end_is_known_only_from_below():
-    x, repeats = [1, 2, 3], [[0.0, 1.0, 2.0]] * 5
-    last = slope(x, repeats, [[False, False, True]] + [[False] * 3] * 4)
+    def of(**late):
+        points = {"first": [0.0] * 5, "middle": [1.0] * 5, "last": [2.0] * 5}
+        for name, number in late.items():
+            points[name] = [AtLeast(x) if n < number else x for n, x in enumerate(points[name])]
+        return slope({x: repeats(*each) for x, each in enumerate(points.values())}).mean()
+
+    last = of(last=1)
     assert (last.low, last.high, last.censored) == (1, math.inf, 1)
     assert verdict(last, low=0) == "holds"
-    first = slope(x, repeats, [[True, False, False]] * 5)
+    first = of(first=5)
     assert (first.low, first.high, first.censored) == (-math.inf, 1, 5)
     assert verdict(first, low=0) == "inconclusive"
-    middle = slope(x, repeats, [[False, True, False]] * 5)
+    middle = of(middle=5)
     assert (middle.low, middle.high, middle.censored) == (1, 1, 0)
 
 
 def test_cut_off_repeats_are_counted_and_bound_the_mean_from_below():
-    estimate = mean_ci_censored([100, None, 140], [500, 500, 500])
+    estimate = repeats(100, AtLeast(500), 140).mean()
     assert estimate.censored == 1
     assert estimate.mean == pytest.approx(740 / 3)
     assert estimate.high == math.inf
+
+
+def test_repeats_without_a_number_do_not_count():
+    estimate = repeats(1, None, 3, math.nan).mean()
+    assert (estimate.mean, estimate.n) == (2, 2)
+    assert repeats(None, None).mean() is None
+
+
+def test_ratios_are_averaged_as_logarithms():
+    """Twice and half are 1 in the mean, whichever flow is above."""
+    logs = repeats(2.0, 0.5).log()
+    assert stats.exponential(logs.mean()).mean == pytest.approx(1)
+    assert logs.exp().value.tolist() == pytest.approx([2, 0.5])
+    late = repeats(AtLeast(2.0)).log()
+    assert (late.low[0], late.high[0]) == (pytest.approx(math.log(2)), math.inf)
 
 
 @pytest.mark.parametrize(
@@ -109,7 +130,7 @@ def test_verdict_of_an_interval_from_10_to_20(low, high, expected):
 
 
 def test_verdict_of_a_lower_bound():
-    cut_off = mean_ci_censored([12, 14, None, 13, 15], [16] * 5)
+    cut_off = repeats(12, 14, AtLeast(16), 13, 15).mean()
     assert verdict(cut_off, high=11) == "fails"
     assert verdict(cut_off, high=100) == "inconclusive"
     assert verdict(cut_off, low=11) == "holds"
@@ -134,45 +155,39 @@ def test_what_is_calculated_needs_no_repeats():
 
 
 def test_pairs_that_were_cut_off():
-    cut_off = [300] * 3
-    above = paired_difference_censored([None, 200, 250], [100, 100, 100], cut_off)
+    late = AtLeast(300)
+    above = (repeats(late, 200, 250) - repeats(100, 100, 100)).mean()
     assert (above.mean, above.high, above.censored) == (150, math.inf, 1)
     assert above.low >= 100
-    below = paired_difference_censored([200, 200, 250], [100, None, 100], cut_off)
+    below = (repeats(200, 200, 250) - repeats(100, late, 100)).mean()
     assert (below.low, below.censored) == (-math.inf, 1)
     assert below.high <= 150
-    both = paired_difference_censored([None, 200, 250], [100, None, 100], cut_off)
+    both = (repeats(late, 200, 250) - repeats(100, late, 100)).mean()
     assert (both.low, both.high, both.censored) == (-math.inf, math.inf, 2)
-    same = paired_difference_censored([None, 200, 250], [None, 100, 100], cut_off)
+    same = (repeats(late, 200, 250) - repeats(late, 100, 100)).mean()
     assert (same.low, same.high, same.censored) == (-math.inf, math.inf, 1)
-
-
-@pytest.mark.parametrize(
-    ("low", "high", "shown"),
-    [(250, 600, "250 … 600 s"), (-math.inf, 200, "< 200 s"), (0, math.inf, "> 0 s")],
-)
-def test_a_claim_shows_its_bound(low, high, shown):
-    assert Claim("id", "says", Estimate(1, 0, 2, 5), "s", low, high).bound == shown
-
-
-def test_a_claim_about_several_points_is_decided_by_its_worst():
-    parts = {
-        word: Claim(word, "", Estimate(mean, mean - 1, mean + 1, 10), "s", low=0)
-        for word, mean in (("holds", 5), ("inconclusive", 0), ("fails", -5))
-    }
-    for worst, words in (
-        ("holds", ["holds", "holds"]),
-        ("inconclusive", ["holds", "inconclusive"]),
-        ("fails", ["holds", "inconclusive", "fails"]),
-    ):
-        claim = Every("id", "says", [parts[word] for word in words])
-        assert claim.verdict == worst
-        assert claim.estimate == parts[worst].estimate
-        holding = words.count("holds")
-        assert claim.bound == f"> 0 s at {worst}"
-        assert claim.tally == f"{holding} of {len(words)} hold"
 
 
 @pytest.mark.parametrize(("freedom", "quantile"), [(4, 2.7764), (9, 2.26216), (24, 2.06390)])
 def test_quantiles_of_students_t(freedom, quantile):
     assert stats._student_t(0.975, freedom) == pytest.approx(quantile, abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("probability", "between", "within", "quantile"),
+    [(0.95, 1, 10, 4.9646), (0.95, 10, 120, 1.9105), (0.95, 5, 2, 19.2964), (0.99, 3, 20, 4.9382)],
+)
+def test_quantiles_of_the_f_distribution(probability, between, within, quantile):
+    assert stats.f_quantile(probability, between, within) == pytest.approx(quantile, rel=1e-4)
+    other = 1 / stats.f_quantile(1 - probability, within, between)
+    assert other == pytest.approx(quantile, rel=1e-4)
+
+
+def test_groups_that_do_not_differ_are_found_to_differ_5_times_in_100():
+    random = np.random.default_rng(1)
+    found = [stats.variance_ratio(random.normal(0, 1, (11, 5)).tolist()) for _ in range(1000)]
+    assert 30 <= sum(each.low > 1 for each in found) <= 70
+    assert 30 <= sum(each.high < 1 for each in found) <= 70
+    # F of three groups around 2, 3 and 6, each with a variance of 1.
+    assert stats.variance_ratio([[1, 2, 3], [2, 3, 4], [5, 6, 7]]).mean == pytest.approx(13)
+    assert math.isinf(stats.variance_ratio([[1], [2]]).high)

@@ -37,7 +37,8 @@ Look at it:
 Papers:
 
 - `papers`: the figures that `ackclock reproduce` repeats.
-- `Claim`, `Every`, `Measure`: what a paper says of a figure, as a test.
+- `reproduce`: runs figures, with settings of your own, and judges their claims.
+- `figures`: experiments, quantities and claims, of which a figure is made.
 
 A mistake in any of these raises `AckclockError`: one line that says what to type instead.
 `__version__` is the version. `help(ackclock.run)` says the rest of `run`, and so on.
@@ -47,8 +48,19 @@ from importlib import import_module
 
 TYPE_CHECKING = False  # what `typing` has, without 10 ms of importing it
 if TYPE_CHECKING:
-    from ackclock import compare, kernel, metrics, papers, plot, stats, tables, traffic, units
-    from ackclock.claims import Claim, Every, Measure
+    from ackclock import (
+        compare,
+        figures,
+        kernel,
+        metrics,
+        papers,
+        plot,
+        reproduce,
+        stats,
+        tables,
+        traffic,
+        units,
+    )
     from ackclock.errors import AckclockError
     from ackclock.executors import Local
     from ackclock.many import run_all
@@ -63,11 +75,8 @@ if TYPE_CHECKING:
 _HOME = {
     "AckclockError": "errors",
     "Bottleneck": "scenario",
-    "Claim": "claims",
-    "Every": "claims",
     "Flow": "scenario",
     "Local": "executors",
-    "Measure": "claims",
     "Ray": "on_ray",
     "Result": "runs",
     "Scenario": "scenario",
@@ -80,21 +89,20 @@ _HOME = {
 __all__ = [
     "AckclockError",
     "Bottleneck",
-    "Claim",
-    "Every",
     "Flow",
     "Local",
-    "Measure",
     "Ray",
     "Result",
     "Scenario",
     "Session",
     "__version__",
     "compare",
+    "figures",
     "kernel",
     "metrics",
     "papers",
     "plot",
+    "reproduce",
     "run",
     "run_all",
     "stats",

@@ -4,7 +4,6 @@ import shlex
 import time
 from contextlib import nullcontext
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -33,10 +32,19 @@ from ackclock.console import (
 from ackclock.output import Directory
 
 if TYPE_CHECKING:
+    from ackclock.papers import Named
     from ackclock.reproduce import Reproduced
 
 PANEL = "The papers"
 
+Settings = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        help="Change a key in every run: bottleneck.buffer=0.5bdp, cubic:beta=0.8 (may repeat).",
+        metavar="KEY=VALUE",
+    ),
+]
 Quick = Annotated[
     bool, typer.Option("--quick", help="Run few repeats, in minutes; print no verdicts.")
 ]
@@ -59,6 +67,13 @@ def reproduce_command(
             min=1, max=1000, help="Repeat each point this often (default: each figure's own)."
         ),
     ] = None,
+    settings: Settings = None,
+    sensitivity: Annotated[
+        bool,
+        typer.Option(
+            "--sensitivity", help="Also judge each claim with what the paper leaves open changed."
+        ),
+    ] = False,
     quick: Quick = False,
     jobs: Jobs = 0,
     on: Annotated[
@@ -74,6 +89,8 @@ def reproduce_command(
 
     - `ackclock reproduce cubicfc/fig2 cubicfc/fig5 --seeds 20 -o out/convergence`
 
+    - `ackclock reproduce cubicfc/fig5 --set bottleneck.buffer=0.5bdp`
+
     - `ackclock reproduce cubicfc --quick`
 
     - `ackclock reproduce cubicfc/fig5 --on kernel`
@@ -83,18 +100,18 @@ def reproduce_command(
     repeated one costs nothing. With --on kernel the figures that one machine can carry run in real
     time: 5 runs a point and one run at a time, unless --seeds and --jobs say otherwise.
     """
-    from ackclock import reproduce  # noqa: PLC0415 (slow to import)
+    from ackclock import reproduce, site  # noqa: PLC0415 (slow to import)
 
     started_s = time.monotonic()
     with one_line_errors(RESUMES):
-        if quick and on is Host.KERNEL:
-            raise AckclockError("--quick: not with --on kernel; write --seeds 1 instead")
-        if on_ray and on is Host.KERNEL:
-            raise AckclockError("--on-ray: not with --on kernel, which runs on this machine only")
+        if on is Host.KERNEL and (reason := _not_on_kernel(quick, sensitivity, settings, on_ray)):
+            raise AckclockError(reason)
         where = executor(jobs, on_ray)
-        chosen = dict(pair for figure in figures for pair in papers.load(figure))
+        chosen = _chosen(figures)
         path = output or Path("out") / _file_name(figures[0], on)
         command = f"ackclock reproduce {shlex.join(figures)}"
+        command += "".join(f" --set {shlex.quote(each)}" for each in settings or ())
+        command += " --sensitivity" if sensitivity else ""
         command += f" --seeds {seeds}" if seeds else ""
         command += " --quick" if quick else ""
         command += " --on kernel" if on is Host.KERNEL else ""
@@ -104,22 +121,45 @@ def reproduce_command(
         with Directory(path) as directory:
             with progress_bar("simulating") as progress:
                 reproduced = reproduce.reproduce(
-                    list(chosen.items()),
+                    chosen,
                     seeds=seeds,
                     quick=quick,
+                    settings=settings or (),
+                    sensitivity=sensitivity,
                     executor=where,
                     progress=progress,
                     on_runs=say_runs,
                 )
             directory.fill(
-                lambda partial: reproduce.write(reproduced, partial, command=command, quick=quick)
+                lambda partial: site.write(reproduced, partial, command=command, quick=quick)
             )
         for figure in reproduced:
-            print_report(figure.title, reproduce.measures_table(figure))
-        if any(figure.claims for figure in reproduced):
-            print_report("Claims", reproduce.claims_table(reproduced, quick=quick))
+            print_report(figure.named.title, site.measures_table(figure))
+        claims = site.claims_of(reproduced)
+        if claims:
+            print_report("Claims", site.claims_table(claims, quick=quick))
         _print_totals(reproduced, quick, started_s)
         out.print(f"page: {(path / 'index.html').absolute()}")
+
+
+def _not_on_kernel(
+    quick: bool, sensitivity: bool, settings: list[str] | None, on_ray: str | None
+) -> str:
+    """Why a command with --on kernel is refused, or nothing."""
+    if quick:
+        return "--quick: not with --on kernel; write --seeds 1 instead"
+    if on_ray:
+        return "--on-ray: not with --on kernel, which runs on this machine only"
+    if sensitivity or settings:
+        option = "--sensitivity" if sensitivity else "--set"
+        return f"{option}: not with --on kernel, whose runs have a setup of their own"
+    return ""
+
+
+def _chosen(figures: list[str]) -> list["Named"]:
+    """The figures of these names, each once."""
+    found = {each.name: each for figure in figures for each in papers.load(figure)}
+    return list(found.values())
 
 
 def _file_name(figure: str, on: Host) -> str:
@@ -128,18 +168,18 @@ def _file_name(figure: str, on: Host) -> str:
 
 def _reproduce_on_kernel(
     figures: list[str],
-    chosen: dict[str, ModuleType],
+    chosen: list["Named"],
     seeds: int | None,
     jobs: int,
     path: Path,
     command: str,
 ) -> None:
-    from ackclock import crosscheck, reproduce  # noqa: PLC0415 (only these runs need it)
+    from ackclock import crosscheck, site  # noqa: PLC0415 (only these runs need it)
 
-    checks = {name: module.KERNEL for name, module in chosen.items() if hasattr(module, "KERNEL")}
-    named = {name for figure in figures if "/" in figure for name, _ in papers.load(figure)}
+    checks = {each.name: check for each in chosen if (check := each.figure.kernel)}
+    named = {each.name for figure in figures if "/" in figure for each in papers.load(figure)}
     if unable := sorted(named - checks.keys()):
-        able = [name for name, module in papers.load("all") if hasattr(module, "KERNEL")]
+        able = [each.name for each in papers.load("all") if each.figure.kernel]
         raise AckclockError(
             f'figure = "{unable[0]}": has no version for the kernel; '
             f"with --on kernel choose from {', '.join(able)}"
@@ -167,7 +207,7 @@ def _reproduce_on_kernel(
 
                 checked[name] = crosscheck.load(check, progress=part)
         there = [(name, each) for name, each in checked.items() if each is not None]
-        directory.fill(lambda partial: reproduce.write_kernel(there, partial, command=command))
+        directory.fill(lambda partial: site.write_kernel(there, partial, command=command))
     for name, each in there:
         print_report(name, each.table())
         out.print(each.caption)
@@ -181,6 +221,15 @@ def claims_command(
     parts: Annotated[
         bool, typer.Option("--parts", help="Show each part of a claim about several points.")
     ] = False,
+    sensitivity: Annotated[
+        bool,
+        typer.Option(
+            "--sensitivity/--no-sensitivity",
+            help="Say what each verdict depends on: more runs, with what the paper leaves open "
+            "changed.",
+        ),
+    ] = True,
+    settings: Settings = None,
     quick: Quick = False,
     until_decided: UntilDecided = False,
     most: Most = None,
@@ -197,31 +246,41 @@ def claims_command(
 
     - `ackclock claims cubicfc/fig5 --until-decided --most 50`
 
-    Without a figure it prints the claims of all papers. The output directory holds claims.json,
+    - `ackclock claims cubicfc.fig2.cubic-400s`
+
+    Without a figure it prints the claims of all papers. The column "depends on" says with which
+    other assumptions the verdict is another. The output directory holds claims.json,
     claims.parquet and claims.md. Runs that `ackclock reproduce` has kept are not run again.
     docs/sweep.md says by which rule --until-decided adds seeds.
     """
-    from ackclock import reproduce  # noqa: PLC0415 (slow to import)
+    from ackclock import reproduce, site  # noqa: PLC0415 (slow to import)
 
     with one_line_errors(RESUMES):
         where = executor(jobs, on_ray)
         most = most_seeds(until_decided, most)
         if quick and most is not None:
             raise AckclockError("--quick and --until-decided: give one of the two")
-        chosen = dict(pair for figure in figures or ["all"] for pair in papers.load(figure))
+        chosen = _chosen(figures or ["all"])
         with nullcontext() if output is None else Directory(output) as directory:
             with progress_bar("simulating") as progress:
                 how: Any = {"executor": where, "progress": progress, "on_runs": say_runs}
+                how |= {"settings": settings or (), "sensitivity": sensitivity}
                 if most is None:
-                    reproduced = reproduce.reproduce(list(chosen.items()), quick=quick, **how)
+                    reproduced = reproduce.reproduce(chosen, quick=quick, **how)
                 else:
-                    reproduced = reproduce.until_decided(list(chosen.items()), most=most, **how)
+                    reproduced = reproduce.until_decided(chosen, most=most, **how)
             if directory is not None:
-                directory.fill(
-                    lambda partial: reproduce.write_claims(reproduced, partial, quick=quick)
-                )
-        print_report("Claims", reproduce.claims_table(reproduced, quick=quick, parts=parts))
-        out.print(reproduce.verdict_totals(reproduced, quick=quick))
+                directory.fill(lambda partial: site.write_claims(reproduced, partial, quick=quick))
+        claims = [
+            claim
+            for claim in site.claims_of(reproduced)
+            if not figures
+            or any(figure in (claim.id, "all") or "." not in figure for figure in figures)
+        ]
+        print_report("Claims", site.claims_table(claims, quick=quick, parts=parts))
+        if len(claims) == 1 and claims[0].otherwise and not quick:
+            print_report("Sensitivity", site.sensitivity_table(claims[0]))
+        out.print(site.verdict_totals(claims, quick=quick))
 
 
 @app.command("report", rich_help_panel=PANEL)
@@ -237,10 +296,10 @@ def report_command(
 
     - `ackclock report -o out/report`
 
-    It has one page for each paper (default directory: out/report). It is `ackclock reproduce all`
-    without tables on the screen, and with each figure as PDF, too.
+    It has one page for each paper (default directory: out/report). It is `ackclock reproduce all
+    --sensitivity` without tables on the screen, and with each figure as PDF, too.
     """
-    from ackclock import reproduce  # noqa: PLC0415 (slow to import)
+    from ackclock import reproduce, site  # noqa: PLC0415 (slow to import)
 
     started_s = time.monotonic()
     with one_line_errors(RESUMES):
@@ -251,13 +310,14 @@ def report_command(
                 reproduced = reproduce.reproduce(
                     papers.load("all"),
                     quick=quick,
+                    sensitivity=True,
                     executor=where,
                     progress=progress,
                     on_runs=say_runs,
                 )
             command = "ackclock report" + (" --quick" if quick else "")
             directory.fill(
-                lambda partial: reproduce.write(
+                lambda partial: site.write(
                     reproduced, partial, command=command, quick=quick, pdf=True
                 )
             )
@@ -266,8 +326,8 @@ def report_command(
 
 
 def _print_totals(reproduced: list["Reproduced"], quick: bool, started_s: float) -> None:
-    from ackclock import reproduce  # noqa: PLC0415 (only these commands draw)
+    from ackclock import site  # noqa: PLC0415 (only these commands draw)
 
     took = in_words(time.monotonic() - started_s)
-    out.print(reproduce.verdict_totals(reproduced, quick=quick))
-    out.print(f"{reproduce.run_totals(reproduced)} This command took {took}.")
+    out.print(site.verdict_totals(site.claims_of(reproduced), quick=quick))
+    out.print(f"{site.run_totals(reproduced)} This command took {took}.")

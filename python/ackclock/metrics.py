@@ -101,14 +101,19 @@ def jain_index(shares: ArrayLike) -> float:
 
 
 def convergence_time_s(
-    result: Result, window_s: float = 10, share: float = 0.8, background: float = 0
+    result: Result,
+    window_s: float = 10,
+    share: float = 0.8,
+    background: float = 0,
+    *,
+    lasting: bool = False,
 ) -> float | None:
     """Time from the last start until the forward flows share fairly, s; None: not by the end.
 
     The time ends with the first window in which every flow has at least `share` of its fair share.
-    The fair share is an equal part of the bottleneck's payload capacity, without the part
-    `background`. Windows slide by 1 s from the last start. The default of 80 % is that of Leith et
-    al. 2007, section III.
+    With `lasting` every later window is like that, too. The fair share is an equal part of the
+    bottleneck's payload capacity, without the part `background`. Windows slide by 1 s from the last
+    start. The default of 80 % is that of Leith et al. 2007, section III.
     """
     joined_s = last_start_s(result)
     starts_s = np.arange(joined_s, duration_s(result) - window_s + 1e-6)
@@ -117,6 +122,8 @@ def convergence_time_s(
     bps = bps[(result.flows["direction"] == "forward").to_numpy()]
     fair_bps = (1 - background) * capacity_bps(result) / len(bps)
     fair = (bps >= share * fair_bps).all(axis=0)
+    if lasting:
+        fair = np.logical_and.accumulate(fair[::-1])[::-1]
     return float(window_s + fair.argmax()) if fair.any() else None
 
 

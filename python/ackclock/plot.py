@@ -1,6 +1,7 @@
 """Figures. Headless: they are drawn to files, never to a screen."""
 
 import io
+import math
 import re
 from collections.abc import Sequence
 from itertools import pairwise
@@ -97,15 +98,23 @@ def _queues(result: Result) -> GroupBy:
     return result.queues.group_by("queue", maintain_order=True)
 
 
-def estimates(axes: Axes, x: Sequence[float], points: Sequence[Estimate], **look: Any) -> None:
+def estimates(
+    axes: Axes, x: Sequence[float], points: Sequence[Estimate | None], **look: Any
+) -> None:
     """Means over x in one colour, with the band of their intervals where these are finite.
 
+    A mean of runs that were cut off is no data: it is an open mark, and the line leaves it out.
     `look` is what `Axes.plot` takes.
     """
-    (line,) = axes.plot(x, [point.mean for point in points], **look)
-    ends = np.array([[point.low, point.high] for point in points])
+    known = [math.nan if point is None or point.censored else point.mean for point in points]
+    (line,) = axes.plot(x, known, **look)
+    ends = [[math.nan] * 2 if point is None else [point.low, point.high] for point in points]
     low, high = np.where(np.isfinite(ends), ends, np.nan).T
     axes.fill_between(x, low, high, color=line.get_color(), alpha=0.2, linewidth=0)
+    for at, point in zip(x, points, strict=True):
+        if point is not None and point.censored:
+            mark = "^" if math.isinf(point.high) else "v"
+            axes.plot([at], [point.mean], mark, color=line.get_color(), fillstyle="none")
 
 
 def error_bars(

@@ -37,7 +37,7 @@ pre {{ background: var(--soft); padding: .8rem 1rem; border-radius: 6px;
 .fails {{ color: var(--fails); font-weight: 600 }}
 .inconclusive {{ color: var(--inconclusive); font-weight: 600 }}
 .links a {{ margin-right: 1rem }}
-.quick {{ color: var(--quiet) }}
+.quick, .reported {{ color: var(--quiet) }}
 tr:has(+ .parts) > td {{ border-bottom: 0 }}
 .parts > td {{ padding-top: 0; font-size: .9rem }}
 .parts table {{ margin: .3rem 0 .6rem 1rem; width: auto }}
@@ -65,7 +65,7 @@ class Table:
 
     def element(self) -> str:
         """The table element alone."""
-        verdicts = ("holds", "fails", "inconclusive", "quick")
+        verdicts = ("holds", "fails", "inconclusive", "reported", "quick")
         head = "".join(f"<th>{escape(cell)}</th>" for cell in self.header)
         body = "".join(
             "<tr>"
@@ -120,6 +120,8 @@ class Section:
     code: str = ""
     #: (address, text) pairs.
     links: Sequence[tuple[str, str]] = ()
+    #: What is folded below it: a summary, and a table.
+    folded: tuple[str, Table] | None = None
 
     def html(self, number: int) -> str:
         """The section; `number` keeps the ids inside its figure apart from other figures'."""
@@ -134,6 +136,10 @@ class Section:
         if self.links:
             items = (f'<a href="{escape(to)}">{escape(text)}</a>' for to, text in self.links)
             parts.append(f'<p class="links">{" ".join(items)}</p>')
+        if self.folded:
+            summary, table = self.folded
+            inner = f"<summary>{escape(summary)}</summary>{table.html()}"
+            parts.append(f'<details class="folded">{inner}</details>')
         if self.code:
             parts.append(f"<pre>{escape(self.code)}</pre>")
         return "\n".join(parts)

@@ -128,7 +128,8 @@ class Scenario(ScenarioKeys):
 
         "seed=7" and "bottleneck.buffer=2bdp" set a key; "flow.algorithm=reno" sets it in every
         flow, "flow.2.start=5s" in flow 2, as the results number flows. Sessions and links alike.
-        "cubic:beta=0.8" sets a parameter wherever a flow or a session has that algorithm.
+        "cubic:beta=0.8" sets a parameter wherever a flow or a session has that algorithm,
+        "cubic@=ha2008" its preset.
         A key is set once, but a flow's own setting may follow the one of all flows.
         Raises `AckclockError` that names the setting and the fix.
         """
@@ -463,7 +464,7 @@ def markdown() -> str:
         "`ackclock run FILE --set KEY=VALUE` changes a key for one run: `--set rtt=20ms`,",
         "`--set bottleneck.buffer=2bdp`, `--set flow.algorithm=reno` (every flow),",
         "`--set flow.2.start=5s` (flow 2, as the results number flows), `--set cubic:beta=0.8`",
-        "(a parameter of this algorithm, wherever it is).",
+        "(a parameter of this algorithm, wherever it is), `--set cubic@=ha2008` (its preset).",
         "A key is set once; a setting of every flow may precede that of one flow.",
         "",
         f"Times: {', '.join(units.TIME_UNITS)}.",

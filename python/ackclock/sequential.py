@@ -86,6 +86,15 @@ def at_look(estimate: Estimate, low: float, high: float, level: float) -> Verdic
     return "holds" if over_low and under_high else "inconclusive"
 
 
+def repeats_needed(estimate: Estimate, low: float, high: float) -> int | None:
+    """About how many repeats decide it, if mean and spread stay as they are; None if none would."""
+    values = np.asarray(estimate.repeats)
+    nearest = min(abs(float(values.mean()) - bound) for bound in (low, high))
+    spread = float(values.std(ddof=1))
+    critical = NormalDist().inv_cdf(1 - ERROR / 2)
+    return math.ceil((critical * spread / nearest) ** 2) + 2 if nearest > 0 else None
+
+
 def _side(repeats: Sequence[float], bound: float, level: float) -> int:
     """1 if the mean is above the bound at this level (of both tails), -1 below, 0 undecided."""
     if math.isinf(bound):

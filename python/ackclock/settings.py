@@ -21,12 +21,12 @@ MANY = tuple(
 
 
 def assign(fields: dict[str, Any], settings: Sequence[str]) -> None:
-    """Puts each `key=value` into the fields of a scenario, parameters of algorithms as the last.
+    """Puts each `key=value` into the fields of a scenario, what is of algorithms as the last.
 
     Raises `AckclockError` that names the setting and the fix.
     """
     _check_set_once(settings)
-    for setting in sorted(settings, key=lambda setting: ":" in key_of(setting)):
+    for setting in sorted(settings, key=lambda setting: algorithm_of(setting) is not None):
         _assign(fields, setting)
 
 
@@ -36,10 +36,12 @@ def _assign(fields: dict[str, Any], setting: str) -> None:
         fix = "write KEY=VALUE, like rtt=20ms, bottleneck.buffer=2bdp or flow.1.start=5s"
         raise AckclockError(f'"{setting}": {fix}')
     *inner, key = path.split(".")
+    name, _, preset = path.partition("@")
     try:
-        if ":" in path:
-            algorithm, _, parameter = path.rpartition(":")
-            _set_parameter(fields, algorithm, parameter, text)
+        if preset and ":" not in preset:
+            raise ValueError(f"write {name}@={preset}")  # noqa: TRY301
+        if (algorithm := algorithm_of(setting)) is not None:
+            _set_of_algorithm(fields, algorithm, path.rpartition(":")[2], text)
             return
         tables = _tables(fields, inner, key)
     except ValueError as error:
@@ -48,20 +50,36 @@ def _assign(fields: dict[str, Any], setting: str) -> None:
         table[key] = _value(text)
 
 
-def _set_parameter(fields: dict[str, Any], algorithm: str, parameter: str, text: str) -> None:
-    """Sets a parameter of an algorithm in each flow and session that has it.
+def algorithm_of(setting: str) -> str | None:
+    """The algorithm whose parameter ("cubic:beta=0.8") or preset ("cubic@=ha2008") this sets.
 
-    A C file is known by its name, without its folder. Raises `ValueError` if none has it.
+    None if it sets a key.
+    """
+    path = setting.partition("=")[0].strip()
+    if path.endswith("@"):
+        return path[:-1]
+    return path.rpartition(":")[0] if ":" in path else None
+
+
+def _set_of_algorithm(fields: dict[str, Any], algorithm: str, key: str, text: str) -> None:
+    """Sets a parameter of an algorithm, or its preset, in each flow and session that has it.
+
+    A preset leaves the parameters that are set as they are. A C file is known by its name, without
+    its folder. Raises `ValueError` if none has it.
     """
     found = set()
     for table in (each for name in ("flow", "session") for each in fields.get(name, ())):
         name, at, preset, given = _SPEC.fullmatch(table["algorithm"]).groups("")  # type: ignore[union-attr]
         found.add(name.rpartition("/")[2])
         if name.rpartition("/")[2] == algorithm.rpartition("/")[2]:
-            values = dict(each.partition("=")[::2] for each in given.split(",") if each)
-            values[parameter] = text
-            pairs = ",".join(f"{key}={value}" for key, value in values.items())
-            table["algorithm"] = f"{name}{at}{preset}:{pairs}"
+            if key.endswith("@"):
+                preset = text.strip('"')
+                table["algorithm"] = f"{name}@{preset}" + (f":{given}" if given else "")
+            else:
+                values = dict(each.partition("=")[::2] for each in given.split(",") if each)
+                values[key] = text
+                pairs = ",".join(f"{key}={value}" for key, value in values.items())
+                table["algorithm"] = f"{name}{at}{preset}:{pairs}"
             found.add("")
     if "" not in found:
         raise ValueError(
@@ -94,8 +112,8 @@ def _tables(fields: dict[str, Any], path: list[str], key: str) -> Sequence[dict[
             tables = _chosen(fields, name.removesuffix("s"), *number)
             return [_inner(each, inner) for each in tables]
     raise ValueError(
-        "write KEY, bottleneck.KEY, flow.KEY, flow.NUMBER.KEY, ALGORITHM:PARAMETER or "
-        "link.NUMBER.KEY=VALUE"
+        "write KEY, bottleneck.KEY, flow.KEY, flow.NUMBER.KEY, ALGORITHM:PARAMETER, ALGORITHM@ "
+        "(its preset) or link.NUMBER.KEY=VALUE"
     )
 
 

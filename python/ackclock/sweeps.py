@@ -18,6 +18,7 @@ from ackclock.kept_rows import KeptRows, Row
 from ackclock.many import CACHE, check_writable
 from ackclock.model import nearest, toml
 from ackclock.reducers import CUT_OFF, OWN, Function, Reducers
+from ackclock.repeats import AtLeast, Repeats
 from ackclock.scenario import Scenario, check_is_scenario
 from ackclock.snapshot import key_of
 from ackclock.stats import Estimate
@@ -370,7 +371,9 @@ def estimate(rows: pl.DataFrame, metric: str) -> Estimate | None:
     """
     values = rows[metric].to_list()
     if metric in CUT_OFF:
-        return stats.mean_ci_censored(values, rows[CUT_OFF[metric]].to_list())
+        cut_off = rows[CUT_OFF[metric]].to_list()
+        pairs = enumerate(zip(values, cut_off, strict=True))
+        return Repeats.of({n: AtLeast(end) if v is None else v for n, (v, end) in pairs}).mean()
     known = [value for value in values if value is not None]
     return stats.mean_ci(known) if known else None
 

@@ -1,30 +1,48 @@
 """The papers' experiments: one package per paper, one module per figure or table.
 
-The docstring of a figure's module has the title, then the paper's setup. The module defines:
-
-* ``SEEDS`` and ``QUICK_SEEDS``: the number of runs per point, at full length and with ``--quick``;
-* ``grid(seeds)``: the list of scenarios (a pure function);
-* ``quick_grid(seeds)``, optional: fewer or shorter scenarios for a quick run;
-* ``reduce(result)``: a dict with one row of numbers for a run;
-* ``plot(rows, load)``: a matplotlib figure; ``load(scenario)`` returns the `Result` of a run;
-* ``measures(rows)``: a list of `Measure`, our values beside the paper's;
-* ``claims(rows)``: a list of `Claim` or `Every`, the paper's claims with their verdicts;
-* ``KERNEL``, optional: a `crosscheck.Check`, a version of the figure that the kernel can run.
-
-``rows`` is a polars table with one row per run. A comment ``# assumed:`` marks each choice that the
-paper leaves open.
+The docstring of a figure's module has the title, then the paper's words and setup. The module
+defines `FIGURE`, a `ackclock.figures.Figure`. A package's modules whose names begin with "_" have
+the experiments that several figures share.
 """
 
 import difflib
 import importlib
+import inspect
 import pkgutil
 import re
+from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 from ackclock.errors import AckclockError
 
+if TYPE_CHECKING:
+    from ackclock.figures import Figure
+
 _HERE = Path(__file__).parent
+
+
+@dataclass(frozen=True, eq=False)
+class Named:
+    """A figure with its name, and what its module's docstring says."""
+
+    #: "cubicfc/fig05".
+    name: str
+    title: str
+    #: The paper's words and setup.
+    setup: str
+    figure: "Figure"
+
+    @property
+    def paper(self) -> str:
+        """The package that it is in."""
+        return self.name.split("/")[0]
+
+    @property
+    def file_name(self) -> str:
+        """What its files are called, without an ending."""
+        return self.name.replace("/", "-")
 
 
 def names() -> list[str]:
@@ -48,11 +66,6 @@ def paper_title(paper: str) -> str:
     return text
 
 
-def title(module: ModuleType) -> str:
-    """Title of a figure: the first line of its module's docstring."""
-    return (module.__doc__ or "").split("\n")[0].removesuffix(".")
-
-
 def _title_in(path: Path) -> str:
     with path.open(encoding="utf-8") as file:
         return file.readline().strip().strip('"').removesuffix(".")
@@ -71,16 +84,32 @@ def _choose(name: str, known: list[str]) -> str:
     return f"choose from {', '.join(papers)}, all; `ackclock list` names the figures"
 
 
-def load(name: str) -> list[tuple[str, ModuleType]]:
-    """(name, module) of one figure ("cubicfc/fig5"), of each of a paper ("cubicfc"), or "all".
+def load(name: str) -> list[Named]:
+    """One figure ("cubicfc/fig5"), each of a paper ("cubicfc"), that of a claim, or "all".
 
     Raises `AckclockError` for an unknown name.
     """
     known = names()
     wanted = re.sub(r"(\D)(\d)$", r"\g<1>0\2", name)  # fig5 is fig05
     chosen = [each for each in known if name in (each.split("/")[0], "all") or wanted == each]
+    if not chosen and "." in name:
+        paper = name.partition(".")[0]
+        chosen = [each for each in known if each.startswith(f"{paper}/") and _claims(each, name)]
     if not chosen:
         raise AckclockError(f'figure = "{name}": unknown; {_choose(wanted, known)}')
-    return [
-        (each, importlib.import_module(f"{__name__}.{each.replace('/', '.')}")) for each in chosen
-    ]
+    return list(map(_named, chosen))
+
+
+def _module(name: str) -> ModuleType:
+    return importlib.import_module(f"{__name__}.{name.replace('/', '.')}")
+
+
+def _named(name: str) -> Named:
+    module = _module(name)
+    title, _, setup = (inspect.getdoc(module) or name).partition("\n")
+    return Named(name, title.removesuffix("."), setup.strip(), module.FIGURE)
+
+
+def _claims(name: str, claim: str) -> bool:
+    """Whether a figure has the claim of this id."""
+    return any(each.id == claim for each in _module(name).FIGURE.claims)

@@ -8,50 +8,26 @@ IV.A), which are the defaults of tcp_cubic_fc.c.
 
 from typing import Any
 
-import polars as pl
-from matplotlib.figure import Figure
-
 from ackclock import Bottleneck, Flow, Result, Scenario
-from ackclock.claims import Claim, Measure
-from ackclock.crosscheck import Check, mean
-from ackclock.papers.cubicfc import _two_flows as two_flows
+from ackclock.figures import (
+    Check,
+    Claim,
+    Figure,
+    above,
+    below,
+    mean,
+    plots,
+    ratio,
+)
+from ackclock.papers.cubicfc._experiments import CUBIC, CUBIC_FC, JOINING, MEET, row, scenario
+from ackclock.papers.cubicfc.fig02 import convergence, others, throughputs
 
-SEEDS, QUICK_SEEDS = two_flows.SEEDS, two_flows.QUICK_SEEDS
-
-
-def grid(seeds: two_flows.Seeds) -> list[Scenario]:
-    return [two_flows.scenario(f"cubic_fc@{two_flows.PRESET}", seed) for seed in seeds]
-
-
-def reduce(result: Result) -> dict[str, Any]:
-    return two_flows.reduce(result)
-
-
-def plot(rows: pl.DataFrame, load: two_flows.Load) -> Figure:
-    seed = rows["seed"][0]
-    return two_flows.plot_cwnd(load(*grid([seed])), f"Cubic-FC, run {seed} of {len(rows)}")
-
-
-def measures(rows: pl.DataFrame) -> list[Measure]:
-    return two_flows.measures(rows, "< 200 s")
-
-
-def claims(rows: pl.DataFrame) -> list[Claim]:
-    return [
-        Claim(
-            "cubicfc.fig5.fc-200s",
-            "Cubic-FC needs less than 200 s to converge at 200 ms",
-            two_flows.convergence(rows),
-            "s",
-            high=200,
-        )
-    ]
+_TIMES_FASTER = "convergence time, CUBIC / Cubic-FC"
 
 
 def _scaled(algorithm: str, seed: int) -> Scenario:
-    return two_flows.scenario(
-        algorithm,
-        seed,
+    return scenario(algorithm).replace(
+        seed=seed,
         duration="240s",
         profile="linux-6",
         bottleneck=Bottleneck(rate="100mbit", buffer="1bdp"),
@@ -62,17 +38,46 @@ def _scaled(algorithm: str, seed: int) -> Scenario:
     )
 
 
-KERNEL = Check(
-    setup="Figures 2 and 5 at 100 Mb/s instead of 800. Runs of 240 s; flow 2 starts at 60 s. "
-    "The TCP around the algorithms is of today.",
-    points={
-        "CUBIC": lambda seed: _scaled(f"cubic@{two_flows.PRESET}", seed),
-        "Cubic-FC": lambda seed: _scaled(f"cubic_fc@{two_flows.PRESET}", seed),
-    },
-    reduce=reduce,
-    quantities={
-        "convergence time (s)": two_flows.convergence,
-        "throughput of flow 2 (Mb/s)": mean("throughput_2_mbps"),
-        "utilisation": mean("utilisation"),
-    },
+def _kernel_row(result: Result) -> dict[str, Any]:
+    return {name: float(value) for name, value in row(result)._asdict().items()}
+
+
+FIGURE = Figure(
+    plot=plots.windows(
+        {"Cubic-FC": (JOINING, {"algorithm": CUBIC_FC})}, mark=plots.converged(MEET)
+    ),
+    quantities=[
+        convergence(CUBIC_FC).beside("< 200 s"),
+        *others(CUBIC_FC).values(),
+        ratio(_TIMES_FASTER, convergence(CUBIC), convergence(CUBIC_FC)).beside("≈ 2"),
+        *throughputs(CUBIC_FC),
+    ],
+    claims=[
+        Claim(
+            "cubicfc.fig5.fc-200s",
+            "Cubic-FC needs less than 200 s to converge at 200 ms; CUBIC needs twice that",
+            [
+                below(convergence(CUBIC_FC), 200),
+                above(ratio(_TIMES_FASTER, convergence(CUBIC), convergence(CUBIC_FC)), 1.5),
+            ],
+            readings={
+                name: [below(of, 200), above(ratio(_TIMES_FASTER, others(CUBIC)[name], of), 1.5)]
+                for name, of in others(CUBIC_FC).items()
+            },
+        )
+    ],
+    kernel=Check(
+        setup="Figures 2 and 5 at 100 Mb/s instead of 800. Runs of 240 s; flow 2 starts at 60 s. "
+        "The TCP around the algorithms is of today.",
+        points={
+            "CUBIC": lambda seed: _scaled(CUBIC, seed),
+            "Cubic-FC": lambda seed: _scaled(CUBIC_FC, seed),
+        },
+        reduce=_kernel_row,
+        quantities={
+            "convergence time (s)": mean("convergence_80_s"),
+            "throughput of flow 2 (Mb/s)": mean("throughput_2_mbps"),
+            "utilisation": mean("utilisation"),
+        },
+    ),
 )

@@ -3,99 +3,160 @@
 "The maximum bandwidth of the bottleneck router is set to 400Mbps. The bottleneck buffer size is set
 to 100% BDP if it is not explicitly specified. … We use the drop-tail router at the bottleneck";
 "high-speed TCP machines are configured to have a very large buffer so that the transmission rates
-of high-speed flows are only limited by the congestion control algorithm".
+of high-speed flows are only limited by the congestion control algorithm"; "the amount of background
+traffic comparable to around 15% of the bottleneck bandwidth is pushed into forward and backward
+directions of the dumbbell".
 """
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
-import polars as pl
-from matplotlib.axes import Axes
 
-from ackclock import Bottleneck, Flow, Result, Scenario, metrics, stats, style, traffic
-from ackclock.plot import error_bars
+from ackclock import Bottleneck, Flow, Result, Scenario, metrics, traffic
+from ackclock.figures import Column, Point, Quantity, Variant, plots
 
-SEEDS = 10
-QUICK_SEEDS = 1
-
-# "We used the latest update of CUBIC (v2.2)" (footnote to section 6.4), as its kernel had it.
+#: "We used the latest update of CUBIC (v2.2)" (footnote to section 6.4), as its kernel had it.
 CUBIC = "cubic@2.2"
-# assumed: the BIC of the same kernel. Like CUBIC, it no longer had an initial ssthresh (table 1).
 BIC = "bic@linux-2.6.18:initial_ssthresh=0"
 HSTCP = "highspeed"
 SACK = "reno"
 #: In the order of the paper's legends.
-ALGORITHMS = (CUBIC, BIC, HSTCP, SACK)
 NAMES = {CUBIC: "CUBIC", BIC: "BIC", HSTCP: "HSTCP", SACK: "SACK"}
-# CUBIC 2.2 came with Linux 2.6.25; the testbed's page [5] names 2.6.23.9.
+ALGORITHMS = tuple(NAMES)
+OTHERS = (CUBIC, BIC, HSTCP)
 PROFILE = "linux-2.6.25"
-# assumed: the paper states neither the length of its runs nor which part was measured.
-DURATION_S = 200
-MEASURED_FROM_S = 100
-# assumed: each flow starts at U(0, 10 s).
-START_SPREAD = "10s"
+#: Of runs of 600 s the first 200 s are left out, of shorter ones the first half.
+LEFT_OUT_S = 200
 
-# "The amount of background traffic comparable to around 15% of the bottleneck bandwidth is pushed
-# into forward and backward directions of the dumbbell". `traffic.background` is its composition.
-BACKGROUND_SHARE = 0.15
+ASSUMED = {
+    "duration": "the paper does not say how long its runs are",
+    "profile": "CUBIC 2.2 came with Linux 2.6.25; the testbed's page [5] names 2.6.23.9",
+    "flow.start_spread": "the paper does not say when flows start",
+    "flow.algorithm": 'CUBIC is "v2.2"; BIC is that of the same kernel, which like CUBIC\'s no '
+    "longer had an initial ssthresh (table 1)",
+    "sample_interval": "how often we look",
+} | {
+    f"session.{key}": "the paper says only Surge, Iperf and 15 % (`traffic.background`)"
+    for key in ("algorithm", "count", "gap", "size", "lognormal", "rtt", "rtt_exponential")
+}
 
-Load = Callable[[Scenario], Result]
-Seeds = Sequence[int]
+TSO = Variant("bursts", "TSO on", ["tso=true"])
+TICK = Variant("router's tick", "1 ms", ["bottleneck.tick=1ms"])
+NO_JITTER = Variant("jitter", "none", ["jitter=0s"])
+#: The kernels before and after. CUBIC 2.2 is not for hosts of today, which count packets.
+HOSTS = tuple(
+    Variant("hosts", profile, [f"profile={profile}"])
+    for profile in ("linux-2.6.18", "linux-2.6.32")
+)
+#: What the paper leaves open. A buffer that it gives is not among them.
+VARIANTS = (
+    Variant("start", "all at once", ["flow.start_spread=0s"]),
+    TSO,
+    TICK,
+    Variant("background", "none", arguments={"background": 0}),
+    Variant("CUBIC", "the paper's text", ["cubic@=ha2008"]),
+)
+#: For runs that cost little.
+MORE_VARIANTS = (
+    Variant("background", "30 % offered", arguments={"background": 0.3}),
+    *(NO_JITTER, Variant("jitter", "10 packets", ["jitter=300us"])),
+    *HOSTS,
+)
+#: Where it is only the testbed's default.
+BUFFERS = (
+    Variant("buffer", "0.5 BDP", ["bottleneck.buffer=0.5bdp"]),
+    Variant("buffer", "2 BDP", ["bottleneck.buffer=2bdp"]),
+    Variant("buffer", "2 MB", ["bottleneck.buffer=2MB"]),
+)
+REVISION_1 = Variant("duration", "revision 1: 100 … 200 s", ["duration=200s"])
 
 
 def flow(algorithm: str, rtt_ms: int | None = None, count: int = 1) -> Flow:
     """Long flows of an algorithm."""
     rtt: dict[str, Any] = {} if rtt_ms is None else {"rtt": f"{rtt_ms}ms"}
-    return Flow(algorithm=algorithm, start_spread=START_SPREAD, count=count, **rtt)
+    return Flow(algorithm=algorithm, start_spread="10s", count=count, **rtt)
 
 
 def scenario(
     flows: Sequence[Flow],
-    seed: int,
     *,
     rtt_ms: int | None = None,
     rate_mbps: int = 400,
     buffer: str = "1bdp",
+    background: float = 0.15,
     **fields: Any,
 ) -> Scenario:
-    """Flows over the bottleneck."""
+    """Flows over the bottleneck, for 600 s."""
+    rate = f"{rate_mbps}mbit"
     settings: dict[str, Any] = {
-        "duration": f"{DURATION_S}s",
+        "duration": "600s",
         "profile": PROFILE,
         "sample_interval": "1s",
-        "seed": seed,
-        "bottleneck": Bottleneck(rate=f"{rate_mbps}mbit", buffer=buffer),
+        "bottleneck": Bottleneck(rate=rate, buffer=buffer),
         "flows": tuple(flows),
-        "sessions": traffic.background(f"{rate_mbps}mbit", BACKGROUND_SHARE),
+        "sessions": traffic.background(rate, background) if background else (),
     }
     if rtt_ms is not None:
         settings["rtt"] = f"{rtt_ms}ms"
     return Scenario(**settings | fields)
 
 
-def describe(result: Result) -> dict[str, Any]:
-    """Which point of a grid a run is; `algorithm` is that of the first flow."""
-    flows = result.resolved["flows"]
-    return {
-        "algorithm": flows[0]["algorithm"],
-        "rate_mbps": result.resolved["bottleneck"]["rate_bps"] // 1_000_000,
-        "rtt_ms": flows[-1]["rtt_ns"] // 1_000_000,
-        "seed": result.scenario.seed,
-    }
+class TwoFlows(NamedTuple):
+    """Two flows in the measured part of a run."""
+
+    throughput_1_mbps: float
+    throughput_2_mbps: float
+    #: Of flow 1 to flow 2.
+    ratio: float
+    #: Of the slower to the faster flow.
+    fairness: float
+    utilisation: float
 
 
-def throughputs_mbps(
-    result: Result, start_s: float = MEASURED_FROM_S, stop_s: float | None = None
-) -> np.ndarray:
-    """Mean throughput of each flow in the measured part of the run, Mb/s; shape (flows,)."""
-    stop_s = metrics.duration_s(result) if stop_s is None else stop_s
-    return metrics.throughput_bps(result, [start_s, stop_s])[:, 0] / 1e6
+def two_flows(result: Result) -> TwoFlows:
+    """Throughputs are of payload."""
+    first, second = (throughputs_bps(result) / 1e6).tolist()
+    both = sorted((first, second))
+    return TwoFlows(first, second, first / second, both[0] / both[1], utilisation(result))
+
+
+class FourAndFour(NamedTuple):
+    """Four flows beside four others; shares are of the payload that the link can carry."""
+
+    first_share: float
+    second_share: float
+    both_share: float
+    #: Of the first four to the others.
+    ratio: float
+    #: Of the slowest to the fastest of the first four.
+    fairness: float
+    utilisation: float
+
+
+def four_and_four(result: Result) -> FourAndFour:
+    """In the measured part of the run."""
+    shares = throughputs_bps(result) / metrics.capacity_bps(result)
+    first, second = float(shares[:4].sum()), float(shares[4:].sum())
+    return FourAndFour(
+        first,
+        second,
+        first + second,
+        first / second,
+        fairness(shares[:4]),
+        utilisation(result),
+    )
+
+
+def throughputs_bps(result: Result) -> np.ndarray:
+    """Throughput of each flow in the measured part of the run, bit/s; shape (flows,)."""
+    edges_s = [_measured_from_s(result), metrics.duration_s(result)]
+    return metrics.throughput_bps(result, edges_s)[:, 0]
 
 
 def utilisation(result: Result) -> float:
-    """Share of the bottleneck in use, in the measured part of the run."""
-    return metrics.utilisation(result, MEASURED_FROM_S)
+    """Part of the bottleneck in use, in the measured part of the run."""
+    return metrics.utilisation(result, _measured_from_s(result))
 
 
 def fairness(throughputs: np.ndarray) -> float:
@@ -103,40 +164,21 @@ def fairness(throughputs: np.ndarray) -> float:
     return float(throughputs.min() / throughputs.max())
 
 
-def values(rows: pl.DataFrame, column: str, **where: Any) -> list[float]:
-    """A column of the runs at a point, in the order of the seeds."""
-    return rows.filter(**where).sort("seed")[column].to_list()
-
-
-def estimate(rows: pl.DataFrame, column: str, **where: Any) -> stats.Estimate:
-    """Mean of a column over the runs at a point."""
-    return stats.mean_ci(values(rows, column, **where))
+def _measured_from_s(result: Result) -> float:
+    return min(LEFT_OUT_S, metrics.duration_s(result) / 2)
 
 
 def curves(
-    axes: Axes, rows: pl.DataFrame, x: str, y: str, algorithms: Iterable[str] = ALGORITHMS
-) -> None:
-    """One line per algorithm: means over the seeds with their intervals."""
-    for algorithm in algorithms:
-        look = style.of(algorithm.split("@")[0])
-        points = sorted(rows.filter(algorithm=algorithm)[x].unique().to_list())
-        of_points = [estimate(rows, y, algorithm=algorithm, **{x: point}) for point in points]
-        error_bars(
-            axes,
-            points,
-            of_points,
-            color=look.colour,
-            marker=look.marker,
-            label=NAMES[algorithm],
+    column: Column,
+    by_x: Mapping[float, Point],
+    label: str = "{}",
+    as_drawn: Callable[[Quantity], Quantity] = lambda of: of,
+) -> plots.Curves:
+    """A curve of a column for each algorithm; `by_x` has the rest of each point."""
+    return {
+        label.format(name): (
+            plots.look(algorithm),
+            {x: as_drawn(column.at(algorithm=algorithm, **point)) for x, point in by_x.items()},
         )
-
-
-def fairer(rows: pl.DataFrame, a: str, b: str, rtts_ms: Sequence[int]) -> stats.Estimate:
-    """Fairness of algorithm a minus that of b, mean over the RTTs, seed by seed."""
-    means = (
-        rows.filter(pl.col("rtt_ms").is_in(rtts_ms))
-        .group_by("algorithm", "seed")
-        .agg(pl.col("fairness").mean())
-    )
-    of_a, of_b = (values(means, "fairness", algorithm=algorithm) for algorithm in (a, b))
-    return stats.paired_difference(of_a, of_b)
+        for algorithm, name in NAMES.items()
+    }

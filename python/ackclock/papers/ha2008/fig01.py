@@ -8,22 +8,21 @@ window reduction, and K is the time period that the above function takes to incr
 there is no further loss event" (section 3.2).
 
 A flow with a window of about 1000 packets loses packets when four short flows slow-start. Then it
-has the link for itself. 400 Mb/s, 100 ms.
+has the link for itself. 400 Mb/s, 100 ms. CUBIC is that of the paper's equations.
 """
 
 from itertools import groupby
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
+from matplotlib.figure import Figure as Drawing
 
-from ackclock import Bottleneck, Flow, Result, Scenario, metrics, stats, style
-from ackclock.claims import Claim, Every, Measure
+from ackclock import Bottleneck, Flow, Result, Scenario, metrics, style
+from ackclock.figures import Claim, Column, Experiment, Figure, Variant, View, below, grid, within
 from ackclock.papers.ha2008 import _testbed as testbed
 
-SEEDS, QUICK_SEEDS = testbed.SEEDS, testbed.QUICK_SEEDS
 #: The CUBIC of the paper's equations, and the paper's C.
 CUBIC, C = "cubic@ha2008", 0.4
 #: BIC's S_max: packets per RTT.
@@ -31,30 +30,41 @@ S_MAX = 16
 PHASES = ["additive", "logarithmic", "exponential", "additive"]
 
 
-def grid(seeds: testbed.Seeds) -> list[Scenario]:
+def _scenario(algorithm: str) -> Scenario:
     # Small enough that they cause one episode of losses.
     others = Flow(algorithm=testbed.SACK, start="1s", size="4MB", count=4)
-    return [
-        Scenario(
-            duration="25s",
-            rtt="100ms",
-            profile=testbed.PROFILE,
-            seed=seed,
-            bottleneck=Bottleneck(rate="400mbit", buffer="400packets"),
-            flows=(Flow(algorithm=algorithm, initial_ssthresh_packets=1000), others),
-        )
-        for algorithm in (testbed.BIC, CUBIC)
-        for seed in seeds
-    ]
+    return Scenario(
+        duration="25s",
+        rtt="100ms",
+        profile=testbed.PROFILE,
+        bottleneck=Bottleneck(rate="400mbit", buffer="400packets"),
+        flows=(Flow(algorithm=algorithm, initial_ssthresh_packets=1000), others),
+    )
 
 
-def reduce(result: Result) -> dict[str, Any]:
-    time_s, cwnd, w_max = _growth(result)
-    found = testbed.describe(result) | {"w_max_packets": w_max}
-    return found | (_cubic if found["algorithm"] == CUBIC else _bic)(time_s, cwnd, w_max)
+class Row(NamedTuple):
+    """A run; None: not of this algorithm."""
+
+    #: CUBIC: largest distance from eq. (1) within 2K, in "1 packet + 1 %".
+    of_tolerance: float | None
+    #: BIC: 1 if it has the four phases in order.
+    in_order: float | None
+    #: BIC: largest distance from the mirror image, over Wmax.
+    asymmetry: float | None
 
 
-def _growth(result: Result) -> tuple[np.ndarray, np.ndarray, float]:
+def row(result: Result) -> Row:
+    """Of flow 1 after its first reduction."""
+    time_s, cwnd, w_max = growth(result)
+    if str(result.scenario.flows[0].algorithm).startswith("cubic"):
+        return Row(of_tolerance(time_s, cwnd, w_max), None, None)
+    # The plateau is flat, so its middle in time is the one that fits best.
+    middles_s = time_s[np.abs(cwnd - w_max) < 0.01 * w_max]
+    asymmetries = [asymmetry(time_s, cwnd, w_max, middle_s) for middle_s in middles_s]
+    return Row(None, float(phases(cwnd, w_max) == PHASES), min(asymmetries, default=1))
+
+
+def growth(result: Result) -> tuple[np.ndarray, np.ndarray, float]:
     """Flow 1 after its reduction: seconds since then, and windows; the window before it."""
     events = result.events.filter(flow=1)
     w_max = events.filter(pl.col("kind") == "recovery")["cwnd_packets"][0]
@@ -64,94 +74,99 @@ def _growth(result: Result) -> tuple[np.ndarray, np.ndarray, float]:
     return time_s, samples["cwnd_packets"].to_numpy().astype(float), float(w_max)
 
 
-def _formula(time_s: np.ndarray, w_max: float) -> tuple[np.ndarray, float]:
+def formula(time_s: np.ndarray, w_max: float) -> tuple[np.ndarray, float]:
     """Eq. (1) with the K of eq. (2), β = 0.2; K."""
     k_s = (0.2 * w_max / C) ** (1 / 3)
     return C * (time_s - k_s) ** 3 + w_max, k_s
 
 
-def _cubic(time_s: np.ndarray, cwnd: np.ndarray, w_max: float) -> dict[str, Any]:
-    formula, k_s = _formula(time_s, w_max)
-    beyond = np.abs(cwnd - formula) / (1 + 0.01 * formula)
-    return {"of_tolerance": float(beyond[time_s <= 2 * k_s].max())}
+def of_tolerance(time_s: np.ndarray, cwnd: np.ndarray, w_max: float) -> float:
+    """Largest distance from eq. (1) within 2K, in "1 packet + 1 %"."""
+    curve, k_s = formula(time_s, w_max)
+    beyond = np.abs(cwnd - curve) / (1 + 0.01 * curve)
+    return float(beyond[time_s <= 2 * k_s].max())
 
 
-def _bic(time_s: np.ndarray, cwnd: np.ndarray, w_max: float) -> dict[str, Any]:
-    # Growth per RTT, as a mean over five RTTs.
-    growth = (cwnd[5:] - cwnd[:-5]) / 5
+def phases(cwnd: np.ndarray, w_max: float) -> list[str]:
+    """The phases of BIC's growth in their order, by the growth per RTT as a mean over five RTTs."""
+    rise = (cwnd[5:] - cwnd[:-5]) / 5
     names = np.where(
-        growth > 0.9 * S_MAX,
+        rise > 0.9 * S_MAX,
         "additive",
         np.where(cwnd[:-5] < w_max, "logarithmic", "exponential"),
     )
-    # The plateau is flat, so its middle in time is the one that fits best.
-    middles_s = time_s[np.abs(cwnd - w_max) < 0.01 * w_max]
-    return {
-        "in_order": [name for name, _ in groupby(names)] == PHASES,
-        "asymmetry": min(_asymmetry(time_s, cwnd, w_max, middle_s) for middle_s in middles_s),
-    }
+    return [name for name, _ in groupby(names.tolist())]
 
 
-def _asymmetry(time_s: np.ndarray, cwnd: np.ndarray, w_max: float, middle_s: float) -> float:
+def asymmetry(time_s: np.ndarray, cwnd: np.ndarray, w_max: float, middle_s: float) -> float:
     """Largest distance of the curve before (middle, Wmax) from its mirror image, over Wmax."""
     before = time_s <= middle_s
     mirrored = 2 * w_max - np.interp(2 * middle_s - time_s[before], time_s, cwnd)
     return float(np.abs(mirrored - cwnd[before]).max() / w_max)
 
 
-def plot(rows: pl.DataFrame, load: testbed.Load) -> Figure:
-    seed = rows["seed"][0]
+AFTER_A_LOSS = Experiment(
+    "after a loss",
+    grid(algorithm=[testbed.BIC, CUBIC]),
+    _scenario,
+    row,
+    variants=(
+        Variant("CUBIC", "Linux 2.6.25", ["cubic@=2.2"]),
+        *(testbed.TSO, testbed.TICK, testbed.NO_JITTER, *testbed.HOSTS),
+    ),
+    assumed={"*": "the paper shows functions, not runs"},
+    says={"algorithm": {testbed.BIC: "", CUBIC: ""}},
+)
+
+OF_TOLERANCE = Column(
+    AFTER_A_LOSS, "of_tolerance", "CUBIC: distance from eq. (1) / (1 packet + 1 %)"
+).at(algorithm=CUBIC)
+IN_ORDER = Column(AFTER_A_LOSS, "in_order", "BIC: part of the runs with the four phases").at(
+    algorithm=testbed.BIC
+)
+ASYMMETRY = Column(
+    AFTER_A_LOSS, "asymmetry", "BIC: distance from its mirror image / Wmax", "", 0
+).at(algorithm=testbed.BIC)
+
+
+def _draw(view: View) -> Drawing:
     with style.applied():
-        figure = Figure(figsize=(8, 3.2))
+        figure = Drawing(figsize=(8, 3.2))
         panels = figure.subplots(1, 2)
-        for axes, scenario, title in zip(
-            panels, grid([seed]), ("(a) BIC", "(b) CUBIC"), strict=True
-        ):
-            _panel(axes, load(scenario))
-            axes.set_title(title)
+        titles = ("(a) BIC", "(b) CUBIC")
+        for axes, algorithm, title in zip(panels, (testbed.BIC, CUBIC), titles, strict=True):
+            _panel(axes, view.result(AFTER_A_LOSS, algorithm=algorithm), title)
         panels[0].set_ylabel("cwnd (packets)")
         panels[1].legend(loc="upper left")
     return figure
 
 
-def _panel(axes: Axes, result: Result) -> None:
-    time_s, cwnd, w_max = _growth(result)
-    algorithm = result.scenario.flows[0].algorithm
-    axes.plot(time_s, cwnd, color=style.of(algorithm.split("@")[0]).colour, label="simulated")
+def _panel(axes: Axes, result: Result, title: str) -> None:
+    time_s, cwnd, w_max = growth(result)
+    algorithm = str(result.scenario.flows[0].algorithm).partition("@")[0]
+    axes.plot(time_s, cwnd, color=style.of(algorithm).colour, label="simulated")
     axes.axhline(w_max, color=style.INK, linewidth=0.6, linestyle=":")
     axes.annotate("Wmax", (time_s[-1], w_max), ha="right", va="bottom", fontsize="small")
-    if algorithm == CUBIC:
-        formula, _ = _formula(time_s, w_max)
-        axes.plot(time_s, formula, color=style.INK, linestyle="--", linewidth=0.8, label="eq. (1)")
+    if algorithm == "cubic":
+        curve, _ = formula(time_s, w_max)
+        axes.plot(time_s, curve, color=style.INK, linestyle="--", linewidth=0.8, label="eq. (1)")
     axes.set_xlabel("time since the reduction (s)")
+    axes.set_title(title)
 
 
-def measures(rows: pl.DataFrame) -> list[Measure]:
-    return [
-        Measure("CUBIC: distance from eq. (1) / (1 packet + 1 %)", "", _of(rows, "of_tolerance")),
-        Measure("BIC: distance from its mirror image / Wmax", "", _of(rows, "asymmetry"), "0"),
-    ]
-
-
-def claims(rows: pl.DataFrame) -> list[Claim | Every]:
-    return [
-        Every(
+FIGURE = Figure(
+    plot=_draw,
+    quantities=[OF_TOLERANCE, IN_ORDER.beside(1), ASYMMETRY],
+    claims=[
+        Claim(
             "ha2008.fig1.bic-growth",
             "BIC grows symmetrically: additive, logarithmic to Wmax, exponential, additive",
-            [
-                Claim("share of runs with these phases", "", _of(rows, "in_order"), "", 1, 1),
-                Claim("asymmetry", "", _of(rows, "asymmetry"), "of Wmax", high=0.05),
-            ],
+            [within(IN_ORDER, 1, 1), below(ASYMMETRY, 0.05)],
         ),
         Claim(
             "ha2008.fig1.cubic-growth",
             "CUBIC's window follows W(t) = C(t − K)³ + Wmax",
-            _of(rows, "of_tolerance"),
-            "of 1 packet + 1 %",
-            high=1,
+            [below(OF_TOLERANCE, 1)],
         ),
-    ]
-
-
-def _of(rows: pl.DataFrame, column: str) -> stats.Estimate:
-    return stats.mean_ci(rows[column].drop_nulls().cast(pl.Float64).to_list())
+    ],
+)

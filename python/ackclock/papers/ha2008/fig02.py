@@ -10,69 +10,61 @@ random, so a run is not repeated.
 """
 
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
-import polars as pl
-from matplotlib.figure import Figure
-
-from ackclock import Bottleneck, Flow, Result, Scenario, stats, style
-from ackclock.claims import Claim, Every, Measure
+from ackclock import Bottleneck, Flow, Result, Scenario
+from ackclock.figures import Claim, Column, Experiment, Figure, grid, plots, ratio, within
 from ackclock.papers.ha2008 import _testbed as testbed
 
-SEEDS = QUICK_SEEDS = 1
-TWO_HOOKS = str(Path(__file__).with_name("two_hooks.c"))
+TWO_HOOKS, BUILT_IN = "two hooks", "built-in"
+FILES = {TWO_HOOKS: str(Path(__file__).with_name("two_hooks.c")), BUILT_IN: testbed.SACK}
 
 
-def grid(seeds: testbed.Seeds) -> list[Scenario]:  # noqa: ARG001 (nothing is random)
-    return [
-        Scenario(
-            duration="60s",
-            rtt="40ms",
-            profile=testbed.PROFILE,
-            jitter="0s",
-            bottleneck=Bottleneck(rate="100mbit", buffer="1bdp"),
-            flows=(Flow(algorithm=algorithm),),
+def _scenario(of: str) -> Scenario:
+    return Scenario(
+        duration="60s",
+        rtt="40ms",
+        profile=testbed.PROFILE,
+        jitter="0s",
+        bottleneck=Bottleneck(rate="100mbit", buffer="1bdp"),
+        flows=(Flow(algorithm=FILES[of]),),
+    )
+
+
+class Row(NamedTuple):
+    """A run."""
+
+    delivered_mb: float
+
+
+def row(result: Result) -> Row:
+    """By the flow's end."""
+    return Row(float(result.flows["delivered_bytes"][0]) / 1e6)
+
+
+HOOKS = Experiment(
+    "hooks",
+    grid(of=[TWO_HOOKS, BUILT_IN]),
+    _scenario,
+    row,
+    seeds=1,
+    variants=(testbed.TSO, *testbed.HOSTS),
+    assumed={"*": "the paper describes no runs here"},
+)
+
+DELIVERED = Column(HOOKS, "delivered_mb", "delivered", "MB")
+SAME = ratio(
+    "delivered, two hooks / built-in", DELIVERED.at(of=TWO_HOOKS), DELIVERED.at(of=BUILT_IN)
+)
+
+FIGURE = Figure(
+    plot=plots.windows({name: (HOOKS, {"of": name}) for name in FILES}),
+    quantities=[*DELIVERED.everywhere(), SAME.beside(1)],
+    claims=[
+        Claim(
+            "ha2008.s4.hooks",
+            "A new algorithm needs only ssthresh and cong_avoid",
+            [within(SAME, 0.99, 1.01)],
         )
-        for algorithm in (TWO_HOOKS, testbed.SACK)
-    ]
-
-
-def reduce(result: Result) -> dict[str, Any]:
-    return testbed.describe(result) | {
-        "name": result.manifest["algorithms"][result.scenario.flows[0].algorithm]["name"],
-        "delivered_bytes": int(result.flows["delivered_bytes"][0]),
-    }
-
-
-def plot(rows: pl.DataFrame, load: testbed.Load) -> Figure:
-    with style.applied():
-        figure = Figure(figsize=(8, 3))
-        axes = figure.subplots()
-        for scenario, name, line in zip(grid([1]), rows["name"], ("-", "--"), strict=True):
-            samples = load(scenario).samples
-            axes.plot(
-                samples["time_us"] / 1e6,
-                samples["cwnd_packets"],
-                color=style.of(name).colour,
-                linestyle=line,
-                label=name,
-            )
-        axes.set_xlabel("time (s)")
-        axes.set_ylabel("cwnd (packets)")
-        axes.set_ylim(bottom=0)
-        axes.legend(loc="upper right")
-    return figure
-
-
-def measures(rows: pl.DataFrame) -> list[Measure]:
-    return [Measure("delivered, two hooks / built-in", "", _ratio(rows), "1")]
-
-
-def claims(rows: pl.DataFrame) -> list[Claim | Every]:
-    says = "A new algorithm needs only ssthresh and cong_avoid"
-    return [Claim("ha2008.s4.hooks", says, _ratio(rows), "of standard TCP's", 0.99, 1.01)]
-
-
-def _ratio(rows: pl.DataFrame) -> stats.Estimate:
-    two_hooks, built_in = rows["delivered_bytes"]
-    return stats.exact(two_hooks / built_in)
+    ],
+)

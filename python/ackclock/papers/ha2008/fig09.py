@@ -7,137 +7,191 @@ TCP-SACK but with a higher fairness ratio … while HSTCP fails in achieving a s
 though BIC-TCP shows the similar slope with TCP-SACK, it shows the lowest fairness ratios. … The
 slow convergence of HSTCP flows hinders even two flows of the same RTT from reaching to a fair share
 within a reasonable amount of time" (section 6.3).
+
+The ratio is that of the flow with 162 ms to the other. Each flow starts at U(0, 10 s); the first
+200 s of a run are left out. Of two HSTCP flows with 162 ms the second starts after 50 s. They are
+measured in the 50 s that end 200 s after its start.
 """
 
-from typing import Any
+import math
+from typing import NamedTuple
 
-import numpy as np
-import polars as pl
-from matplotlib.figure import Figure
-
-from ackclock import Result, Scenario, metrics, stats, style
-from ackclock.claims import Claim, Every, Measure
+from ackclock import Flow, Result, Scenario, metrics
+from ackclock.figures import (
+    Claim,
+    Column,
+    Either,
+    Experiment,
+    Figure,
+    Quantity,
+    Variant,
+    above,
+    below,
+    geometric,
+    grid,
+    mean_of,
+    plots,
+    ratio,
+    slope,
+    within,
+)
 from ackclock.papers.ha2008 import _testbed as testbed
+from ackclock.papers.ha2008._testbed import ALGORITHMS, BIC, CUBIC, HSTCP, NAMES, SACK
 
-# As figure 8; the runs at 162 ms are the same.
-SEEDS, QUICK_SEEDS = 20, testbed.QUICK_SEEDS
 RTT_1_MS = 162
-# assumed: the paper does not list the figure's points.
-RTTS_MS = (16, 42, 82, 162)
-#: After "a reasonable amount of time": the interval in which two HSTCP flows are judged, s.
-LATE_S = (200, 250)
+RTTS_MS = (16, 42, 82, 122)
+#: "A reasonable amount of time", and how long before its end two HSTCP flows are measured.
+REASONABLE_S, LAST_S = 200, 50
+FAIR = 0.8
 
 
-def grid(seeds: testbed.Seeds) -> list[Scenario]:
-    return [
-        testbed.scenario(
-            [testbed.flow(algorithm, RTT_1_MS), testbed.flow(algorithm, rtt)],
-            seed,
-            buffer="2MB",
-            duration=f"{_duration_s(algorithm, rtt)}s",
-        )
-        for algorithm in testbed.ALGORITHMS
+def _scenario(algorithm: str, rtt_ms: int, background: float = 0.15) -> Scenario:
+    flows = [testbed.flow(algorithm, each) for each in (RTT_1_MS, rtt_ms)]
+    return testbed.scenario(flows, buffer="2MB", background=background)
+
+
+TWO_RTTS = Experiment(
+    "two RTTs",
+    grid(algorithm=ALGORITHMS, rtt_ms=RTTS_MS),
+    _scenario,
+    testbed.two_flows,
+    seeds=5,
+    quick=["duration=60s"],
+    variants=(*testbed.VARIANTS, testbed.REVISION_1),
+    assumed=testbed.ASSUMED | {"flow.rtt": "the paper gives only the ends of the range"},
+    says={"algorithm": NAMES, "rtt_ms": "162 v {} ms"},
+)
+
+RATIO = Column(TWO_RTTS, "ratio", "throughput, 162 ms / shorter RTT")
+FAIRNESS = Column(TWO_RTTS, "fairness", "throughput, slower / faster flow")
+UTILISATION = Column(TWO_RTTS, "utilisation", "utilisation")
+
+
+def _late_scenario(background: float = 0.15) -> Scenario:
+    first = Flow(algorithm=HSTCP)
+    second = Flow(algorithm=HSTCP, start="50s", start_spread="1s")
+    return testbed.scenario(
+        [first, second], rtt_ms=RTT_1_MS, buffer="2MB", duration="252s", background=background
+    )
+
+
+class Late(NamedTuple):
+    """Two flows after a reasonable amount of time."""
+
+    fairness: float
+
+
+def late(result: Result) -> Late:
+    """Of the slower to the faster flow."""
+    end_s = metrics.last_start_s(result) + REASONABLE_S
+    bps = metrics.throughput_bps(result, [end_s - LAST_S, end_s])[:, 0]
+    return Late(testbed.fairness(bps))
+
+
+LATE_HSTCP = Experiment(
+    "HSTCP joins",
+    [{}],
+    _late_scenario,
+    late,
+    variants=(
+        Variant("start", "revision 1: together", ["flow.start=0s", "flow.start_spread=10s"]),
+        Variant("start", "100 s later", ["flow.2.start=100s", "duration=302s"]),
+        *testbed.VARIANTS[1:-1],
+        *testbed.MORE_VARIANTS,
+    ),
+    assumed=testbed.ASSUMED | {"flow.start": "the paper does not say when flows start"},
+)
+
+SHARE_HSTCP = Column(
+    LATE_HSTCP, "fairness", "two HSTCP, 162 ms, slower / faster after 150 … 200 s", "", "not fair"
+).at()
+
+
+def _mean(column: Column, algorithm: str) -> Quantity:
+    each = [geometric(column.at(algorithm=algorithm, rtt_ms=rtt)) for rtt in RTTS_MS]
+    return mean_of(f"{column.name}, {NAMES[algorithm]}, mean", each)
+
+
+def _slope(column: Column, algorithm: str, paper: float | str = "") -> Quantity:
+    """Of the ratio over the inverse RTT ratio, both as logarithms."""
+    by_rtt = {
+        math.log(rtt / RTT_1_MS): geometric(column.at(algorithm=algorithm, rtt_ms=rtt))
         for rtt in RTTS_MS
-        for seed in seeds
-    ]
-
-
-def _duration_s(algorithm: str, rtt_ms: int) -> int:
-    """Longer for two HSTCP flows with equal RTTs, whose claim is judged after 200 s."""
-    return LATE_S[1] if (algorithm, rtt_ms) == (testbed.HSTCP, RTT_1_MS) else testbed.DURATION_S
-
-
-def reduce(result: Result) -> dict[str, Any]:
-    throughputs = testbed.throughputs_mbps(result, stop_s=testbed.DURATION_S)
-    late = metrics.duration_s(result) > testbed.DURATION_S
-    return testbed.describe(result) | {
-        "fairness": testbed.fairness(throughputs),
-        "log_fairness": float(np.log(testbed.fairness(throughputs))),
-        "late_fairness": testbed.fairness(testbed.throughputs_mbps(result, *LATE_S))
-        if late
-        else None,
-        "utilisation": testbed.utilisation(result),
     }
+    return slope(f"{column.name}, log-log slope, {NAMES[algorithm]}", "", by_rtt).beside(paper)
 
 
-def plot(rows: pl.DataFrame, load: testbed.Load) -> Figure:  # noqa: ARG001
-    with style.applied():
-        figure = Figure(figsize=(8, 3.4))
-        fairness, utilisation = figure.subplots(1, 2)
-        inverse = rows.with_columns(inverse=pl.col("rtt_ms") / RTT_1_MS)
-        testbed.curves(fairness, inverse, "inverse", "fairness")
-        testbed.curves(utilisation, inverse, "inverse", "utilisation")
-        fairness.set_ylabel("throughput ratio, slower / faster")
-        utilisation.set_ylabel("link utilisation")
-        for axes in (fairness, utilisation):
-            axes.set_xlabel("inverse RTT ratio (RTT / 162 ms)")
-            axes.set_xlim(0, 1.05)
-            axes.set_ylim(0, 1.05)
-        utilisation.legend(loc="lower right")
-    return figure
+def _higher(column: Column, a: str, b: str, rtt_ms: int) -> Quantity:
+    name = f"{column.name}, 162 v {rtt_ms} ms, {NAMES[a]} / {NAMES[b]}"
+    return ratio(name, *(column.at(algorithm=each, rtt_ms=rtt_ms) for each in (a, b)))
 
 
-def measures(rows: pl.DataFrame) -> list[Measure]:
-    slopes = [
-        Measure(f"log-log slope, {name}", "", _slope(rows, algorithm), paper)
-        for (algorithm, name), paper in zip(
-            testbed.NAMES.items(), ("≈ SACK's", "≈ SACK's", "not SACK's", "≈ 1"), strict=True
-        )
-    ]
-    ratios = [
-        Measure(
-            f"slower / faster, {name}, {rtt} v {RTT_1_MS} ms",
-            "",
-            testbed.estimate(rows, "fairness", algorithm=algorithm, rtt_ms=rtt),
-        )
-        for algorithm, name in testbed.NAMES.items()
-        for rtt in RTTS_MS
-    ]
-    return [*slopes, *ratios]
-
-
-def claims(rows: pl.DataFrame) -> list[Claim | Every]:
-    higher = [
-        Claim(
-            f"CUBIC − SACK, {rtt} ms",
-            "",
-            testbed.fairer(rows, testbed.CUBIC, testbed.SACK, [rtt]),
-            "",
-            0,
-        )
-        for rtt in RTTS_MS
-    ]
-    lowest = [
-        Claim(
-            f"{testbed.NAMES[other]} − BIC, mean",
-            "",
-            testbed.fairer(rows, other, testbed.BIC, RTTS_MS),
-            "",
-            low=0,
-        )
-        for other in (testbed.CUBIC, testbed.HSTCP, testbed.SACK)
-    ]
-    slope = Claim("log-log slope of SACK", "", _slope(rows, testbed.SACK), "", 0.7, 1.5)
-    hstcp = testbed.estimate(rows, "late_fairness", algorithm=testbed.HSTCP, rtt_ms=RTT_1_MS)
+def _lowest(column: Column) -> list[Quantity]:
+    """Mean ratios of the others over that of BIC."""
     return [
-        Every(
+        ratio(f"{column.name}, mean, {NAMES[each]} / BIC", _mean(column, each), _mean(column, BIC))
+        for each in (CUBIC, HSTCP, SACK)
+    ]
+
+
+def _steeper(algorithm: str) -> Quantity:
+    return (_slope(RATIO, algorithm) - _slope(RATIO, SACK)).named(
+        f"log-log slope, {NAMES[algorithm]} − SACK"
+    )
+
+
+HIGHER = [_higher(RATIO, CUBIC, SACK, rtt) for rtt in RTTS_MS]
+
+
+BY_RTT = {rtt / RTT_1_MS: {"rtt_ms": rtt} for rtt in RTTS_MS}
+
+FIGURE = Figure(
+    plot=plots.curves(
+        {
+            "(a) fairness": testbed.curves(RATIO, BY_RTT, as_drawn=geometric),
+            "(b) utilisation": testbed.curves(UTILISATION, BY_RTT),
+        },
+        xlabel="inverse RTT ratio (RTT / 162 ms)",
+        ylabel=["throughput, 162 ms / shorter RTT", "link utilisation"],
+        ylim=(0, None),
+    ),
+    quantities=[
+        _slope(RATIO, CUBIC, "≈ SACK's"),
+        _slope(RATIO, BIC, "≈ SACK's"),
+        _slope(RATIO, HSTCP, "not SACK's"),
+        _slope(RATIO, SACK, 1),
+        *(geometric(each) for each in RATIO.everywhere()),
+        *(_mean(RATIO, algorithm) for algorithm in ALGORITHMS),
+        *UTILISATION.everywhere(),
+        SHARE_HSTCP,
+    ],
+    claims=[
+        Claim(
             "ha2008.fig9.rtt-fairness",
-            "SACK's ratio ∝ inverse RTT ratio; CUBIC's has this slope, but higher; BIC's is lowest",
-            [slope, *higher, *lowest],
+            "SACK's ratio ∝ inverse RTT ratio; CUBIC's has this slope, but is higher; BIC's is "
+            "lowest; HSTCP's has another slope",
+            [
+                within(_slope(RATIO, SACK), 0.7, 1.5),
+                within(_steeper(CUBIC), -0.4, 0.4),
+                *(above(each, 1) for each in HIGHER),
+                *(above(each, 1) for each in _lowest(RATIO)),
+                Either(
+                    "HSTCP's slope is not SACK's",
+                    [above(_steeper(HSTCP), 0), below(_steeper(HSTCP), 0)],
+                ),
+            ],
+            readings={
+                "revision 1: slower / faster": [
+                    within(_slope(FAIRNESS, SACK), 0.7, 1.5),
+                    *(above(_higher(FAIRNESS, CUBIC, SACK, rtt), 1) for rtt in RTTS_MS),
+                    *(above(each, 1) for each in _lowest(FAIRNESS)),
+                ]
+            },
         ),
         Claim(
             "ha2008.fig9.hstcp-no-converge",
             "Two HSTCP flows with equal RTTs do not reach a fair share in a reasonable time",
-            hstcp,
-            "",
-            high=0.8,
+            [below(SHARE_HSTCP, FAIR)],
         ),
-    ]
-
-
-def _slope(rows: pl.DataFrame, algorithm: str) -> stats.Estimate:
-    """Slope of log fairness over the log of the inverse RTT ratio."""
-    by_rtt = [
-        testbed.values(rows, "log_fairness", algorithm=algorithm, rtt_ms=rtt) for rtt in RTTS_MS
-    ]
-    return stats.slope(np.log(np.array(RTTS_MS) / RTT_1_MS).tolist(), np.transpose(by_rtt).tolist())
+    ],
+)

@@ -10,190 +10,180 @@ TCP-SACK. … BIC-TCP and HSTCP show a tendency to operate in a scalable mode (b
 as the link speed increases". (c) "100ms RTT. … As the bandwidth gets larger than 10Mbps, the
 throughput ratio drops quite rapidly. … CUBIC and BIC-TCP show a similar aggressiveness which is
 slightly more aggressive than HSTCP especially for the bandwidth less than 100Mbps" (section 6.4).
+
+The buffer is judged as 1 BDP, which section 6.1 says of all figures that give none. (a) is also
+shown with the 2 MB of figures 8 and 9. Each flow starts at U(0, 10 s). The first 200 s of a run are
+left out.
 """
 
-from typing import Any
+import math
 
-import numpy as np
-import polars as pl
-from matplotlib.figure import Figure
-
-from ackclock import Result, Scenario, metrics, stats, style
-from ackclock.claims import Claim, Every, Measure
+from ackclock import Scenario
+from ackclock.figures import (
+    Claim,
+    Column,
+    Experiment,
+    Figure,
+    Point,
+    Quantity,
+    above,
+    below,
+    geometric,
+    grid,
+    plots,
+    ratio,
+    slope,
+    within,
+)
 from ackclock.papers.ha2008 import _testbed as testbed
+from ackclock.papers.ha2008._testbed import ALGORITHMS, BIC, CUBIC, HSTCP, NAMES, OTHERS, SACK
 
-SEEDS, QUICK_SEEDS = testbed.SEEDS, testbed.QUICK_SEEDS
-# assumed: the paper does not list the figure's points.
 RTTS_MS = (10, 40, 80, 160)
 RATES_MBPS = (10, 50, 100, 400)
-OTHERS = (testbed.CUBIC, testbed.BIC, testbed.HSTCP)
-#: (rate in Mb/s, RTT in ms) of each panel.
-PANELS = {
-    "a": [(400, rtt) for rtt in RTTS_MS],
-    "b": [(rate, 10) for rate in RATES_MBPS],
-    "c": [(rate, 100) for rate in RATES_MBPS],
-}
-POINTS = list(dict.fromkeys(point for points in PANELS.values() for point in points))
+BDP, LARGE = "1bdp", "2MB"
 
 
-def grid(seeds: testbed.Seeds) -> list[Scenario]:
-    sack = testbed.flow(testbed.SACK, count=4)
-    return [
-        testbed.scenario([testbed.flow(algorithm, count=4), sack], seed, rtt_ms=rtt, rate_mbps=rate)
-        for algorithm in testbed.ALGORITHMS
-        for rate, rtt in POINTS
-        for seed in seeds
-    ]
+def _scenario(
+    buffer: str, rate_mbps: int, rtt_ms: int, algorithm: str, background: float = 0.15
+) -> Scenario:
+    flows = [testbed.flow(each, count=4) for each in (algorithm, SACK)]
+    return testbed.scenario(
+        flows, rtt_ms=rtt_ms, rate_mbps=rate_mbps, buffer=buffer, background=background
+    )
 
 
-def reduce(result: Result) -> dict[str, Any]:
-    shares = testbed.throughputs_mbps(result) * 1e6 / metrics.capacity_bps(result)
-    new, sack = float(shares[:4].sum()), float(shares[4:].sum())
-    return testbed.describe(result) | {
-        "new_share": new,
-        "sack_share": sack,
-        "both_share": new + sack,
-        "ratio": new / sack,
-        "utilisation": testbed.utilisation(result),
+BESIDE_SACK = Experiment(
+    "beside SACK",
+    [
+        *grid(buffer=[BDP], rate_mbps=[400], rtt_ms=RTTS_MS, algorithm=ALGORITHMS),
+        *grid(buffer=[BDP], rate_mbps=RATES_MBPS[:3], rtt_ms=[10], algorithm=ALGORITHMS),
+        *grid(buffer=[BDP], rate_mbps=RATES_MBPS, rtt_ms=[100], algorithm=ALGORITHMS),
+        *grid(buffer=[LARGE], rate_mbps=[400], rtt_ms=RTTS_MS, algorithm=ALGORITHMS),
+    ],
+    _scenario,
+    testbed.four_and_four,
+    seeds=5,
+    quick=["duration=40s"],
+    variants=(*testbed.BUFFERS, *testbed.VARIANTS, testbed.REVISION_1),
+    assumed=testbed.ASSUMED
+    | {
+        "rtt": "the paper gives only the ends of the range",
+        "bottleneck.rate": "the paper gives only the ends of the range",
+        "bottleneck.buffer": "1 BDP is the default of section 6.1; 2 MB is that of figures 8 and 9",
+    },
+    says={
+        "buffer": {BDP: "", LARGE: "2 MB"},
+        "rate_mbps": "{} Mb/s",
+        "rtt_ms": "{} ms",
+        "algorithm": {algorithm: f"beside {name}" for algorithm, name in NAMES.items()},
+    },
+)
+
+SHARE = Column(BESIDE_SACK, "second_share", "share of the four SACK")
+OTHERS_SHARE = Column(BESIDE_SACK, "first_share", "share of the four others")
+EIGHT = Column(BESIDE_SACK, "both_share", "share of all eight")
+RATIO = Column(BESIDE_SACK, "ratio", "the others / SACK")
+UTILISATION = Column(BESIDE_SACK, "utilisation", "utilisation")
+
+
+def _at(
+    column: Column, algorithm: str, rtt_ms: int, rate_mbps: int = 400, buffer: str = BDP
+) -> Quantity:
+    return column.at(algorithm=algorithm, rtt_ms=rtt_ms, rate_mbps=rate_mbps, buffer=buffer)
+
+
+def _more_room(other: str, rtt_ms: int) -> Quantity:
+    """SACK's share beside CUBIC minus its share beside the other."""
+    beside_cubic, beside_other = (_at(SHARE, each, rtt_ms) for each in (CUBIC, other))
+    name = f"share of the four SACK, {rtt_ms} ms, beside CUBIC − beside {NAMES[other]}"
+    return (beside_cubic - beside_other).named(name)
+
+
+def _friendly(rate_mbps: int) -> Quantity:
+    """CUBIC : SACK against SACK : SACK."""
+    both = (_at(RATIO, each, 10, rate_mbps) for each in (CUBIC, SACK))
+    small = " (windows of 2 to 3 packets)" if rate_mbps == RATES_MBPS[0] else ""
+    return ratio(f"CUBIC : SACK / SACK : SACK, {rate_mbps} Mb/s, 10 ms{small}", *both)
+
+
+def _like_bic(rate_mbps: int) -> Quantity:
+    both = (_at(OTHERS_SHARE, each, 100, rate_mbps) for each in (CUBIC, BIC))
+    return ratio(f"share of the four others, CUBIC / BIC, {rate_mbps} Mb/s, 100 ms", *both)
+
+
+def _trend(name: str, column: Column, algorithm: str, rtt_ms: int) -> Quantity:
+    """Exponent of a power law over the rate."""
+    by_rate = {
+        math.log(rate): geometric(_at(column, algorithm, rtt_ms, rate)) for rate in RATES_MBPS
     }
+    return slope(f"{name} over the rate, {rtt_ms} ms, log-log slope", "", by_rate)
 
 
-def plot(rows: pl.DataFrame, load: testbed.Load) -> Figure:  # noqa: ARG001
-    with style.applied():
-        figure = Figure(figsize=(9, 5))
-        panels = figure.subplots(2, 3, sharey="row")
-        for column, (name, points) in enumerate(PANELS.items()):
-            some = rows.join(
-                pl.DataFrame(points, schema=["rate_mbps", "rtt_ms"], orient="row"),
-                on=["rate_mbps", "rtt_ms"],
-                how="semi",
-            )
-            x = "rtt_ms" if name == "a" else "rate_mbps"
-            for axes, y in zip(panels[:, column], ("sack_share", "new_share"), strict=True):
-                testbed.curves(axes, some, x, y)
-                axes.set_ylim(0, 1)
-            panels[1, column].set_xlabel("RTT (ms)" if name == "a" else "bottleneck (Mb/s)")
-        titles = ("(a) 400 Mb/s", "(b) RTT 10 ms", "(c) RTT 100 ms")
-        for axes, title in zip(panels[0], titles, strict=True):
-            axes.set_title(title)
-        panels[0, 0].set_ylabel("share of the four SACK")
-        panels[1, 0].set_ylabel("share of the four others")
-        panels[0, 2].legend(title="the others", loc="upper right")
-    return figure
+EIGHT_SACK = _at(EIGHT, SACK, 160).beside(0.8)
+FULL = [above(_at(UTILISATION, each, rtt), 0.95) for each in OTHERS for rtt in RTTS_MS]
+ROOM = [above(_more_room(other, rtt), 0) for other in (BIC, HSTCP) for rtt in RTTS_MS]
+FRIENDLY = [within(_friendly(rate), 0.8, 1.25) for rate in RATES_MBPS]
+WITHOUT_CONTROL = [within(_at(RATIO, CUBIC, 10, rate), 0.8, 1.25) for rate in RATES_MBPS]
+RISING = [above(_trend(f"{NAMES[each]} / SACK", RATIO, each, 10), 0) for each in (BIC, HSTCP)]
+FALLING = [
+    below(_trend(f"share of SACK beside {NAMES[each]}", SHARE, each, 100), 0) for each in OTHERS
+]
+LIKE_BIC = [within(_like_bic(rate), 0.75, 1.25) for rate in RATES_MBPS]
 
+PANELS: dict[str, dict[float, Point]] = {
+    "(a) 400 Mb/s, 1 BDP": {x: {"buffer": BDP, "rate_mbps": 400, "rtt_ms": x} for x in RTTS_MS},
+    "(a) 400 Mb/s, 2 MB": {x: {"buffer": LARGE, "rate_mbps": 400, "rtt_ms": x} for x in RTTS_MS},
+    "(b) 10 ms": {x: {"buffer": BDP, "rate_mbps": x, "rtt_ms": 10} for x in RATES_MBPS},
+    "(c) 100 ms": {x: {"buffer": BDP, "rate_mbps": x, "rtt_ms": 100} for x in RATES_MBPS},
+}
 
-def measures(rows: pl.DataFrame) -> list[Measure]:
-    return [
-        Measure(
-            f"{what}, {rate} Mb/s, {rtt} ms, beside {testbed.NAMES[algorithm]}",
-            "",
-            testbed.estimate(rows, column, algorithm=algorithm, rate_mbps=rate, rtt_ms=rtt),
-        )
-        for what, column in (("share of SACK", "sack_share"), ("utilisation", "utilisation"))
-        for rate, rtt in POINTS
-        for algorithm in testbed.ALGORITHMS
-    ]
-
-
-def claims(rows: pl.DataFrame) -> list[Claim | Every]:
-    eight = {"algorithm": testbed.SACK, "rate_mbps": 400, "rtt_ms": 160}
-    room = [
+FIGURE = Figure(
+    plot=plots.curves(
+        {
+            f"{panel}: {whose}": testbed.curves(column, by_x, "beside {}")
+            for whose, column in (("SACK", SHARE), ("others", OTHERS_SHARE))
+            for panel, by_x in PANELS.items()
+        },
+        xlabel=["RTT (ms)", "RTT (ms)", "bottleneck (Mb/s)", "bottleneck (Mb/s)"] * 2,
+        ylabel=["share of the four SACK"] * 4 + ["share of the four others"] * 4,
+        log_x=True,
+        ylim=(0, 1),
+        columns=4,
+    ),
+    quantities=[
+        *SHARE.everywhere(),
+        *UTILISATION.everywhere(),
+        *(part.quantity for parts in (ROOM, FRIENDLY, RISING, FALLING, LIKE_BIC) for part in parts),
+        EIGHT_SACK,
+    ],
+    claims=[
         Claim(
-            f"SACK beside CUBIC − beside {testbed.NAMES[other]}, {rtt} ms",
-            "",
-            _more_room(rows, other, rtt),
-            "",
-            low=0,
-        )
-        for other in (testbed.BIC, testbed.HSTCP)
-        for rtt in RTTS_MS
-    ]
-    friendly = [
-        Claim(f"CUBIC / SACK, {rate} Mb/s", "", _ratio(rows, testbed.CUBIC, rate), "", 0.8, 1.25)
-        for rate in RATES_MBPS
-    ]
-    rising = [
-        Claim(
-            f"trend of log ({testbed.NAMES[other]} / SACK) over log rate",
-            "",
-            _trend(rows, other, 10, "ratio"),
-            "",
-            low=0,
-        )
-        for other in (testbed.BIC, testbed.HSTCP)
-    ]
-    falling = [
-        Claim(
-            f"trend of log SACK share over log rate, beside {testbed.NAMES[other]}",
-            "",
-            _trend(rows, other, 100, "sack_share"),
-            "",
-            high=0,
-        )
-        for other in OTHERS
-    ]
-    alike = [
-        Claim(
-            f"CUBIC's share / BIC's, {rate} Mb/s", "", _cubic_over_bic(rows, rate), "", 0.75, 1.25
-        )
-        for rate in RATES_MBPS
-    ]
-    return [
-        Every(
             "ha2008.fig10a.friendliness-rtt",
-            "8 SACK flows reach ≈ 80 % at 160 ms; CUBIC leaves SACK more than BIC and HSTCP do",
-            [
-                Claim(
-                    "8 SACK, 160 ms",
-                    "",
-                    testbed.estimate(rows, "both_share", **eight),
-                    "",
-                    0.7,
-                    0.9,
-                ),
-                *room,
-            ],
+            "8 SACK flows reach ≈ 80 % at 160 ms, the others fill the link; CUBIC leaves SACK more "
+            "than BIC and HSTCP do",
+            [within(EIGHT_SACK, 0.7, 0.9), *FULL, *ROOM],
+            readings={
+                "revision 1: without “fully utilize”": [within(EIGHT_SACK, 0.7, 0.9), *ROOM],
+                "8 SACK with the background": [
+                    within(_at(UTILISATION, SACK, 160), 0.7, 0.9),
+                    *FULL,
+                    *ROOM,
+                ],
+            },
         ),
-        Every(
+        Claim(
             "ha2008.fig10b.friendliness-10ms",
             "CUBIC is as friendly as SACK; BIC and HSTCP take more as the rate grows",
-            [*friendly, *rising],
+            [*FRIENDLY, *RISING],
+            readings={
+                "without 10 Mb/s": [*FRIENDLY[1:], *RISING],
+                "revision 1: CUBIC / SACK": [*WITHOUT_CONTROL, *RISING],
+            },
         ),
-        Every(
+        Claim(
             "ha2008.fig10c.friendliness-100ms",
             "SACK's share falls as the rate grows; CUBIC is about as aggressive as BIC",
-            [*falling, *alike],
+            [*FALLING, *LIKE_BIC],
         ),
-    ]
-
-
-def _more_room(rows: pl.DataFrame, other: str, rtt_ms: int) -> stats.Estimate:
-    """SACK's share beside CUBIC minus its share beside the other, seed by seed."""
-    point = {"rate_mbps": 400, "rtt_ms": rtt_ms}
-    beside_cubic, beside_other = (
-        testbed.values(rows, "sack_share", algorithm=algorithm, **point)
-        for algorithm in (testbed.CUBIC, other)
-    )
-    return stats.paired_difference(beside_cubic, beside_other)
-
-
-def _ratio(rows: pl.DataFrame, algorithm: str, rate_mbps: int) -> stats.Estimate:
-    return testbed.estimate(rows, "ratio", algorithm=algorithm, rate_mbps=rate_mbps, rtt_ms=10)
-
-
-def _trend(rows: pl.DataFrame, algorithm: str, rtt_ms: int, column: str) -> stats.Estimate:
-    """Slope of the column's logarithm over that of the rate, seed by seed."""
-    by_rate = [
-        testbed.values(rows, column, algorithm=algorithm, rate_mbps=rate, rtt_ms=rtt_ms)
-        for rate in RATES_MBPS
-    ]
-    return stats.slope(np.log(RATES_MBPS).tolist(), np.log(np.transpose(by_rate)).tolist())
-
-
-def _cubic_over_bic(rows: pl.DataFrame, rate_mbps: int) -> stats.Estimate:
-    point = {"rate_mbps": rate_mbps, "rtt_ms": 100}
-    cubic, bic = (
-        testbed.values(rows, "new_share", algorithm=algorithm, **point)
-        for algorithm in (testbed.CUBIC, testbed.BIC)
-    )
-    return stats.mean_ci([a / b for a, b in zip(cubic, bic, strict=True)])
+    ],
+)

@@ -8,53 +8,72 @@ packets per RTT. … CUBIC can safely remove this window clamping in the concave
 
 One flow of each version runs at 400 Mb/s and 162 ms. The slow starts of four short flows cost it a
 loss while its window is small. Then it has the link for itself: first far above its last maximum
-(convex), and after the next loss below its last maximum (concave). Nothing is random, so a run is
-not repeated. All versions have the cube root of 2.6.21 (Newton-Raphson); `make bench` has the older
-one.
+(convex), and after the next loss below its last maximum (concave). With a shorter RTT or another
+buffer no version grows by 32 packets per RTT, and a clamp would not show. Nothing is random, so a
+run is not repeated. All versions have the cube root of 2.6.21 (Newton-Raphson); `make bench` has
+the older one.
 """
 
+from collections.abc import Callable, Iterator
 from itertools import pairwise
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
-from matplotlib.figure import Figure
+from matplotlib.figure import Figure as Drawing
 
-from ackclock import Bottleneck, Flow, Result, Scenario, metrics, stats, style
-from ackclock.claims import Claim, Every, Measure
+from ackclock import Bottleneck, Flow, Result, Scenario, metrics, style
+from ackclock.figures import (
+    Claim,
+    Column,
+    Experiment,
+    Figure,
+    Part,
+    Point,
+    View,
+    above,
+    below,
+    grid,
+    within,
+)
 from ackclock.papers.ha2008 import _testbed as testbed
 
-SEEDS = QUICK_SEEDS = 1
-#: Preset: (kernels by the table, initial ssthresh?, clamp below Wmax?, clamp above Wmax?).
+#: Preset → initial ssthresh of 100? growth clamped below Wmax? above Wmax?
 VERSIONS = {
-    "2.0-pre": ("2.6.13, the authors' patch", True, False, False),
-    "2.6.18.1": ("2.6.15 to 2.6.18.1, with the scaling bug", True, True, True),
-    "2.0": ("2.6.19 to 2.6.21", True, True, True),
-    "2.1": ("2.6.22", True, False, True),
-    "2.6.22-rc4": ("2.6.22-rc4 to 2.6.24", False, False, True),
-    "2.2": ("2.6.25", False, False, False),
+    "2.0-pre": (True, False, False),  # 2.6.13, the authors' patch
+    "2.6.18.1": (True, True, True),  # 2.6.15 to 2.6.18.1, with the scaling bug
+    "2.0": (True, True, True),  # 2.6.19 to 2.6.21
+    "2.1": (True, False, True),  # 2.6.22
+    "2.6.22-rc4": (False, False, True),  # 2.6.22-rc4 to 2.6.24
+    "2.2": (False, False, False),  # 2.6.25
 }
 CLAMP_PACKETS = 32
-INITIAL_SSTHRESH = 100
+INITIAL_SSTHRESH_PACKETS = 100
 SOME_RTTS = 4
 
 
-def grid(seeds: testbed.Seeds) -> list[Scenario]:  # noqa: ARG001 (nothing is random)
+def _scenario(version: str) -> Scenario:
     others = Flow(algorithm=testbed.SACK, start="20s", size="10MB", count=4)
-    return [
-        Scenario(
-            duration="120s",
-            rtt="162ms",
-            profile=testbed.PROFILE,
-            jitter="0s",
-            bottleneck=Bottleneck(rate="400mbit", buffer="0.5bdp"),
-            flows=(Flow(algorithm=f"cubic@{version}"), others),
-        )
-        for version in VERSIONS
-    ]
+    return Scenario(
+        duration="120s",
+        rtt="162ms",
+        profile=testbed.PROFILE,
+        jitter="0s",
+        bottleneck=Bottleneck(rate="400mbit", buffer="0.5bdp"),
+        flows=(Flow(algorithm=f"cubic@{version}"), others),
+    )
 
 
-def reduce(result: Result) -> dict[str, Any]:
+class Row(NamedTuple):
+    """Flow 1: its initial ssthresh, and its largest growth per RTT."""
+
+    initial_ssthresh_packets: float
+    growth_below_packets: float
+    growth_above_packets: float
+
+
+def row(result: Result) -> Row:
+    """Growth is a mean over some RTTs, because the growth of one RTT comes in bursts."""
     events = result.events.filter(flow=1)
     losses = events.filter(pl.col("kind") == "recovery")
     samples = metrics.regular_samples(result).filter(flow=1)
@@ -67,29 +86,62 @@ def reduce(result: Result) -> dict[str, Any]:
             ("ssthresh_packets", 1),
         )
     )
-    # A mean over some RTTs, because the growth of one RTT comes in bursts.
     later_s = time_s + SOME_RTTS * srtt_s
     growth = (np.interp(later_s, time_s, cwnd) - cwnd) / SOME_RTTS
-    below, above = [0.0], [0.0]
+    below_w_max, above_w_max = [0.0], [0.0]
     edges_s = [*(losses["time_us"] / 1e6), metrics.duration_s(result)]
     for (start_s, stop_s), w_max in zip(pairwise(edges_s), losses["cwnd_packets"], strict=True):
         # From the end of the recovery to the next loss.
         inside = (time_s > start_s + 1) & (later_s < stop_s) & (cwnd > ssthresh)
-        below.append(growth[inside & (cwnd < w_max)].max(initial=0))
-        above.append(growth[inside & (cwnd >= w_max)].max(initial=0))
-    return testbed.describe(result) | {
-        "initial_ssthresh_packets": int(events["ssthresh_packets"][0]),
-        "growth_below_packets": float(max(below)),
-        "growth_above_packets": float(max(above)),
-    }
+        below_w_max.append(growth[inside & (cwnd < w_max)].max(initial=0))
+        above_w_max.append(growth[inside & (cwnd >= w_max)].max(initial=0))
+    return Row(
+        float(events["ssthresh_packets"][0]), float(max(below_w_max)), float(max(above_w_max))
+    )
 
 
-def plot(rows: pl.DataFrame, load: testbed.Load) -> Figure:  # noqa: ARG001
+ALONE = Experiment(
+    "versions",
+    grid(version=tuple(VERSIONS)),
+    _scenario,
+    row,
+    seeds=1,
+    variants=(testbed.TSO, testbed.TICK),
+    assumed={"*": "the paper describes no runs here"},
+    says={"version": "{}"},
+)
+
+
+def _paper(number: int) -> Callable[[Point], str]:
+    words = (("none", "100"), (f"> {CLAMP_PACKETS}", f"≤ {CLAMP_PACKETS}"))
+    return lambda point: words[number > 0][VERSIONS[point["version"]][number]]
+
+
+COLUMNS = (
+    Column(ALONE, "initial_ssthresh_packets", "initial ssthresh", "packets", _paper(0)),
+    Column(ALONE, "growth_below_packets", "growth per RTT below Wmax", "packets", _paper(1)),
+    Column(ALONE, "growth_above_packets", "growth per RTT above Wmax", "packets", _paper(2)),
+)
+
+
+def _parts(version: str) -> Iterator[Part]:
+    for number, (column, has_it) in enumerate(zip(COLUMNS, VERSIONS[version], strict=True)):
+        of = column.at(version=version)
+        if number == 0:
+            starts = INITIAL_SSTHRESH_PACKETS
+            yield within(of, starts, starts) if has_it else above(of, 2**30)
+        else:
+            # The number of ACKs per packet is whole, so growth may be a tenth more.
+            limit = 1.1 * CLAMP_PACKETS
+            yield below(of, limit) if has_it else above(of, limit)
+
+
+def _draw(view: View) -> Drawing:
     with style.applied():
-        figure = Figure(figsize=(8, 3.4))
+        figure = Drawing(figsize=(8, 3.4))
         axes = figure.subplots()
-        for version, colour, scenario in zip(VERSIONS, style.FLOWS, grid([1]), strict=False):
-            samples = load(scenario).samples.filter(flow=1)
+        for version, colour in zip(VERSIONS, style.FLOWS, strict=False):
+            samples = view.result(ALONE, version=version).samples.filter(flow=1)
             axes.plot(
                 samples["time_us"] / 1e6, samples["cwnd_packets"], color=colour, label=version
             )
@@ -100,39 +152,14 @@ def plot(rows: pl.DataFrame, load: testbed.Load) -> Figure:  # noqa: ARG001
     return figure
 
 
-def measures(rows: pl.DataFrame) -> list[Measure]:
-    return [
-        Measure(f"{version}: {what}", "packets", stats.exact(_at(rows, version, column)), paper)
-        for version, (_, _, clamp_below, clamp_above) in VERSIONS.items()
-        for what, column, paper in (
-            ("largest growth per RTT below Wmax", "growth_below_packets", _clamp(clamp_below)),
-            ("largest growth per RTT above Wmax", "growth_above_packets", _clamp(clamp_above)),
+FIGURE = Figure(
+    plot=_draw,
+    quantities=[each for column in COLUMNS for each in column.everywhere()],
+    claims=[
+        Claim(
+            "ha2008.table1.versions",
+            "Each version of CUBIC changed what table 1 says",
+            [part for version in VERSIONS for part in _parts(version)],
         )
-    ]
-
-
-def claims(rows: pl.DataFrame) -> list[Claim | Every]:
-    parts = []
-    for version, (_, ssthresh, clamp_below, clamp_above) in VERSIONS.items():
-        starts = stats.exact(_at(rows, version, "initial_ssthresh_packets"))
-        bounds: dict[str, float] = (
-            {"low": INITIAL_SSTHRESH, "high": INITIAL_SSTHRESH} if ssthresh else {"low": 2**30}
-        )
-        parts.append(Claim(f"{version}: initial ssthresh", "", starts, "packets", **bounds))
-        for where, clamped in (("below", clamp_below), ("above", clamp_above)):
-            growth = stats.exact(_at(rows, version, f"growth_{where}_packets"))
-            # The number of ACKs per packet is whole, so growth may be a tenth more.
-            bounds = {"high" if clamped else "low": 1.1 * CLAMP_PACKETS}
-            name = f"{version}: growth per RTT {where} Wmax"
-            parts.append(Claim(name, "", growth, "packets", **bounds))
-    return [
-        Every("ha2008.table1.versions", "Each version of CUBIC changed what table 1 says", parts)
-    ]
-
-
-def _at(rows: pl.DataFrame, version: str, column: str) -> float:
-    return float(rows.filter(algorithm=f"cubic@{version}")[column][0])
-
-
-def _clamp(clamped: bool) -> str:
-    return f"≤ {CLAMP_PACKETS}" if clamped else f"> {CLAMP_PACKETS}"
+    ],
+)

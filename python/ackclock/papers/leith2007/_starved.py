@@ -1,81 +1,119 @@
-"""Two flows at 1 Mb/s with RTTs of 160 and 16 ms: figures 14 and 16."""
+"""Two flows at 1 Mb/s with RTTs of 160 and 16 ms: figures 14 and 16.
+
+The figures do not give the buffer: a "BDP queue" (figure 16) holds 13 packets at 160 ms and 1
+packet at 16 ms. Nor do they say where ACKs go. A dummynet rule for all packets "from any to any"
+sends both directions through one pipe, and then each ACK takes one of its slots, and its turn,
+among the data. With a rule for each direction ACKs have a pipe that they do not fill. Both are
+natural; `back` has either.
+"""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import NamedTuple
 
-import polars as pl
-from matplotlib.figure import Figure
-
-from ackclock import Result, Scenario, stats, style
-from ackclock import plot as drawing
-from ackclock.claims import Claim, Every, Measure
+from ackclock import Flow, Result, Scenario
+from ackclock.figures import Column, Either, Experiment, Quantity, Variant, below, grid, plots
+from ackclock.figures.figure import Plot
 from ackclock.papers.leith2007 import _testbed as testbed
+from ackclock.papers.leith2007._testbed import CUBIC, RENO
 
 RTTS_MS = (160, 16)
-RATE_MBPS = 1
-# assumed: both flows start within the first second. The share is that of the last 500 of 600 s.
-STARTS_S = (0, 0)
-LAST_S = 500
-# A "BDP queue" holds 13 packets at 160 ms and 1 packet at 16 ms. The paper does not say which.
-BUFFERS = {"1bdp": "BDP of 160 ms", "2packets": "2 packets, the BDP of 16 ms rounded up"}
+BUFFERS = (1, 2, 3, 4, 6, 8, 13, 20, 50)
+#: The BDP of the longer RTT.
+BDP = 13
+OWN, SHARED = "ACKs in their own pipe", "ACKs in the data's pipe"
+PIPES = (OWN, SHARED)
+#: Shares are those of the run after this time.
+WARM_UP_S = 100
+
+PAIRS = {
+    f"{CUBIC} {CUBIC}": "two CUBIC flows",
+    f"{CUBIC} {RENO}": "CUBIC and standard TCP",
+    f"{RENO} {RENO}": "two standard flows",
+}
+BOTH, MIXED, STANDARD = PAIRS
 
 
-def grid(pairs: Sequence[Sequence[str]], seeds: testbed.Seeds) -> list[Scenario]:
-    return [scenario(pair, buffer, seed) for pair in pairs for buffer in BUFFERS for seed in seeds]
+def _scenario(pair: str, pipe: str, slots: int) -> Scenario:
+    back = (1,) if pipe == SHARED else ()
+    return testbed.hosts(
+        links=(testbed.pipe(1, f"{slots}packets"),),
+        flows=tuple(
+            Flow(algorithm=algorithm, rtt=f"{rtt_ms}ms", start_spread="1s", back=back)
+            for algorithm, rtt_ms in zip(pair.split(), RTTS_MS, strict=True)
+        ),
+    )
 
 
-def scenario(pair: Sequence[str], buffer: str, seed: int) -> Scenario:
-    return testbed.scenario(RATE_MBPS, pair, RTTS_MS, seed, starts_s=STARTS_S, buffer=buffer)
+class Row(NamedTuple):
+    """Shares of the throughput after the first 100 s."""
+
+    smaller_share: float
+    share_1: float
+    timeouts: int
 
 
-def reduce(result: Result) -> dict[str, Any]:
-    throughputs = testbed.last_throughputs_mbps(result, LAST_S)
-    return testbed.describe(result) | {
-        "buffer": result.scenario.bottleneck.buffer,
-        "smaller_share": float(throughputs.min() / throughputs.sum()),
-        "share_1": float(throughputs[0] / throughputs.sum()),
-        "timeouts": int(result.flows["timeouts"].sum()),
-    }
+def row(result: Result) -> Row:
+    """The share of flow 1, and of the smaller flow."""
+    one, two = testbed.last_throughputs_mbps(result, WARM_UP_S)
+    share = one / (one + two)
+    return Row(min(share, 1 - share), share, int(result.flows["timeouts"].sum()))
 
 
-def smaller_share(rows: pl.DataFrame, pair: Sequence[str], buffer: str) -> stats.Estimate:
-    runs = rows.filter(algorithms="+".join(pair), buffer=buffer)
-    return stats.mean_ci(runs["smaller_share"].to_list())
+PIPE = Experiment(
+    "one pipe",
+    grid(pair=list(PAIRS), pipe=PIPES, slots=BUFFERS),
+    _scenario,
+    row,
+    variants=(
+        testbed.READING,
+        testbed.WITH_TSO,
+        Variant("router's tick", "none", ["link.1.tick=0s"]),
+        testbed.JITTER,
+        Variant("start of flow 2", "100 s", ["flow.2.start=100s"]),
+        Variant("duration", "an hour", ["duration=3600s"]),
+    ),
+    assumed=testbed.ASSUMED
+    | {
+        "link.buffer": "the figures do not say: from 1 to 50 packets",
+        "link.tick": testbed.ASSUMED["bottleneck.tick"],
+        "flow.back": "the paper does not say: both",
+    },
+    says={"pair": PAIRS, "slots": "{} packets"},
+)
+SMALLER = Column(PIPE, "smaller_share", "share of the smaller flow", "", "starved")
+OF_FLOW_1 = Column(PIPE, "share_1", "share of flow 1")
 
 
-def measures(rows: pl.DataFrame, pairs: Sequence[Sequence[str]]) -> list[Measure]:
-    """The smaller share of each pair with each buffer."""
-    return [
-        Measure(
-            f"share of the smaller flow, {name}, {testbed.READINGS[pair[0]]}",
-            "",
-            smaller_share(rows, pair, buffer),
-            "starved",
-        )
-        for pair in pairs
-        for buffer, name in BUFFERS.items()
-    ]
+def starved(pair: str) -> Either:
+    """Less than a fifth at 13 packets in either pipe; with another buffer it is open."""
+
+    def parts(buffers: Sequence[int]) -> list[Quantity]:
+        return [SMALLER.at(pair=pair, pipe=p, slots=n) for p in PIPES for n in buffers]
+
+    others = [each for each in BUFFERS if each != BDP]
+    return Either(
+        f"share of the smaller flow at {BDP} packets, in either pipe",
+        [below(each, 0.2) for each in parts([BDP])],
+        [below(each, 0.2) for each in parts(others)],
+    )
 
 
-def claims(
-    rows: pl.DataFrame, pairs: Sequence[Sequence[str]], claim: str, says: str
-) -> list[Claim | Every]:
-    """One claim by both readings; the first flow of each pair is CUBIC by one reading."""
-    return [
-        Claim(
-            claim + testbed.SUFFIX[pair[0]], says, smaller_share(rows, pair, "1bdp"), "", high=0.2
-        )
-        for pair in pairs
-    ]
-
-
-def plot(pairs: Sequence[Sequence[str]], seed: int, load: testbed.Load) -> Figure:
-    with style.applied():
-        figure = Figure(figsize=(8, 2.4 * len(BUFFERS)))
-        panels = figure.subplots(len(BUFFERS), 1, sharex=True)
-        for axes, (buffer, name) in zip(panels, BUFFERS.items(), strict=True):
-            drawing.cwnd(axes, load(scenario(pairs[0], buffer, seed)))
-            axes.set_title(f"buffer: {name}", fontsize="small")
-            axes.legend(fontsize="small", ncols=2)
-        panels[-1].set_xlabel("time (s)")
-    return figure
+def plot(pairs: Sequence[str]) -> Plot:
+    """The share of flow 1 over the buffer, a panel for each pipe."""
+    looks = {BOTH: CUBIC, MIXED: "cubic_fc", STANDARD: RENO}
+    return plots.curves(
+        {
+            pipe: {
+                PAIRS[pair]: (
+                    plots.look(looks[pair]),
+                    {n: OF_FLOW_1.at(pair=pair, pipe=pipe, slots=n) for n in BUFFERS},
+                )
+                for pair in pairs
+            }
+            for pipe in PIPES
+        },
+        xlabel="buffer (packets)",
+        ylabel="share of flow 1, whose RTT is 160 ms",
+        log_x=True,
+        ylim=(0, 1),
+    )

@@ -4,37 +4,41 @@ Initial ssthresh 100 (line 2); cwnd grows by one packet per 50 ACKs before the f
 25 and 26), "equivalently, cwnd doubles approximately every 35 round-trip times"; at most 20 packets
 per s of delay_min in an RTT (line 23); back-off to 0.8 cwnd (line 44); last_max = 0.9 cwnd where a
 loss comes below the last maximum (line 39). Tests in crates/host/tests (eras.rs, cubic/versions.rs)
-check each line; this module looks at a whole run.
+check each line; this module looks at a whole run of the algorithm as it is printed.
 
 One flow runs at 250 Mb/s and 200 ms with one BDP of buffer.
 """
 
 from itertools import pairwise
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
-from matplotlib.figure import Figure
 
-from ackclock import Result, Scenario, metrics, stats, style
-from ackclock import plot as drawing
-from ackclock.claims import Claim, Every, Measure
+from ackclock import Result, Scenario, metrics
+from ackclock.figures import Claim, Column, Experiment, Figure, Variant, plots, within
 from ackclock.papers.leith2007 import _testbed as testbed
 
-SEEDS, QUICK_SEEDS = testbed.SEEDS, testbed.QUICK_SEEDS
 RATE_MBPS, RTT_MS = 250, 200
 
 
-def grid(seeds: testbed.Seeds) -> list[Scenario]:
-    return [
-        testbed.scenario(RATE_MBPS, [testbed.CUBIC], [RTT_MS], seed, starts_s=[0]) for seed in seeds
-    ]
+def _scenario() -> Scenario:
+    return testbed.scenario(RATE_MBPS, [testbed.TEXT], [RTT_MS])
 
 
-def reduce(result: Result) -> dict[str, Any]:
+class Row(NamedTuple):
     """The end of the first slow start, growth before the first loss, clamp and back-off."""
+
+    initial_ssthresh_packets: float
+    doubling_rtts: float
+    growth_per_rtt_packets: float
+    back_off: float
+
+
+def row(result: Result) -> Row:
+    """The features that Algorithm 1 lists, as the run shows them."""
     samples = metrics.regular_samples(result).filter(pl.col("state") == "open")
-    entries = result.events.filter(pl.col("kind") == "recovery")
+    entries = testbed.losses(result, 1)
     time_s = samples["time_us"].to_numpy() / 1e6
     rtt_s = samples["srtt_us"].to_numpy() / 1e6
     cwnd = samples["cwnd_packets"].to_numpy().astype(float)
@@ -43,31 +47,39 @@ def reduce(result: Result) -> dict[str, Any]:
     bdp_packets = RATE_MBPS * 1e6 * RTT_MS / 1e3 / 12e3
     probing = (time_s < losses_s[0]) & (cwnd > 150) & (cwnd < 0.9 * bdp_packets)
     growth_per_s = np.polyfit(time_s[probing], np.log(cwnd[probing]), 1)[0]
-    # From the first back-off on the window grows linearly. Packets per RTT:
     epochs = [
         (time_s > start_s + 5) & (time_s < stop_s) for start_s, stop_s in pairwise(losses_s[1:])
     ]
     per_rtt = [
         np.polyfit(time_s[inside], cwnd[inside], 1)[0] * rtt_s[inside].mean() for inside in epochs
     ]
-    return testbed.describe(result) | {
-        "initial_ssthresh_packets": int(result.events["ssthresh_packets"][0]),
-        "doubling_rtts": float(np.log(2) / growth_per_s / (RTT_MS / 1e3)),
-        "growth_per_rtt_packets": float(np.mean(per_rtt)),
-        "back_off": float(
-            (entries["ssthresh_packets"] / entries["cwnd_packets"]).to_numpy().mean()
-        ),
-    }
+    return Row(
+        float(result.events["ssthresh_packets"][0]),
+        float(np.log(2) / growth_per_s / (RTT_MS / 1e3)),
+        float(np.mean(per_rtt)),
+        float((entries["ssthresh_packets"] / entries["cwnd_packets"]).to_numpy().mean()),
+    )
 
 
-def plot(rows: pl.DataFrame, load: testbed.Load) -> Figure:
-    with style.applied():
-        figure = Figure(figsize=(8, 3.2))
-        axes = figure.subplots()
-        drawing.cwnd(axes, load(*grid([rows["seed"][0]])))
-        axes.set_xlabel("time (s)")
-    return figure
-
+ALONE = Experiment(
+    "Algorithm 1",
+    [{}],
+    _scenario,
+    row,
+    variants=(
+        Variant("algorithm", "the testbed's kernel", ["cubic@=2.6.18.2"]),
+        testbed.WITH_TSO,
+        testbed.WITHOUT_TICK,
+        testbed.JITTER,
+    ),
+    assumed=testbed.ASSUMED
+    | {
+        "flow.algorithm": "as Algorithm 1 is printed",
+        "bottleneck.rate": "as the middle of figure 2",
+        "flow.rtt": "as figure 2",
+        "bottleneck.buffer": "as figure 2",
+    },
+)
 
 #: Quantity, unit, column, value by Algorithm 1, tolerance.
 FEATURES = (
@@ -78,24 +90,24 @@ FEATURES = (
     ("window kept at a back-off", "", "back_off", 0.8, 0.01),
 )
 
-
-def measures(rows: pl.DataFrame) -> list[Measure]:
-    return [
-        Measure(name, unit, stats.mean_ci(rows[column].to_list()), f"{value:g}")
+FIGURE = Figure(
+    plot=plots.windows({"Algorithm 1": (ALONE, {})}),
+    quantities=[
+        Column(ALONE, column, name, unit, paper=value).at()
         for name, unit, column, value, _ in FEATURES
-    ]
-
-
-def claims(rows: pl.DataFrame) -> list[Claim | Every]:
-    parts = [
+    ],
+    claims=[
         Claim(
-            name,
-            "",
-            stats.mean_ci(rows[column].to_list()),
-            unit,
-            low=value * (1 - tolerance),
-            high=value * (1 + tolerance),
+            "leith2007.alg1",
+            "CUBIC has the features that Algorithm 1 lists",
+            [
+                within(
+                    Column(ALONE, column, name, unit).at(),
+                    value * (1 - tolerance),
+                    value * (1 + tolerance),
+                )
+                for name, unit, column, value, tolerance in FEATURES
+            ],
         )
-        for name, unit, column, value, tolerance in FEATURES
-    ]
-    return [Every("leith2007.alg1", "CUBIC has the features that Algorithm 1 lists", parts)]
+    ],
+)

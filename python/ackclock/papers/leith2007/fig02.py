@@ -7,78 +7,119 @@ product (BDP) is increased, with convergence times in excess of 300s commonly ob
 above about 5000 packets ... the cubic increase function becomes replaced by a simple linear AIMD
 increase. This is particularly evident for flow 1 in the lower plot" (section IV).
 
-Single flows at 250 to 750 Mb/s show the lengths of epochs: "the congestion epoch duration
-eventually scales linearly with BDP".
+"Prolonged unfairness" ends with the last window of 10 s in which the newcomer gets less than 80 %
+of what the incumbent gets. Single flows at 250 to 750 Mb/s show the lengths of epochs: "the
+congestion epoch duration eventually scales linearly with BDP".
 """
 
+import math
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
-from matplotlib.figure import Figure
 
-from ackclock import Result, Scenario, metrics, stats, style
-from ackclock import plot as drawing
-from ackclock.claims import Claim, Every, Measure
+from ackclock import Result, Scenario, metrics
+from ackclock.figures import (
+    AtLeast,
+    Claim,
+    Column,
+    Experiment,
+    Figure,
+    Part,
+    Variant,
+    above,
+    geometric,
+    grid,
+    plots,
+    slope,
+    within,
+)
 from ackclock.papers.leith2007 import _testbed as testbed
+from ackclock.papers.leith2007._testbed import CUBIC
 
-SEEDS, QUICK_SEEDS = testbed.SEEDS, testbed.QUICK_SEEDS
 RTT_MS = 200
 RATES_MBPS = (10, 250, 500)
-#: Single flows, with BDPs of 4167, 8333 and 12500 packets.
-SINGLE_SEEDS = 5
-SINGLE_RATES_MBPS = (250, 500, 750)
-# assumed: long enough for all flows to converge. The paper does not state the figure's time axis.
-DURATION = "1200s"
-READINGS = (testbed.CUBIC, testbed.CUBIC_SOURCE)
+#: Of single flows, with BDPs of 4167, 8333 and 12500 packets.
+ALONE_MBPS = (250, 500, 750)
 LINEAR_PACKETS = 5000
+WINDOW_S = 10
+#: The period-two cycle of figure 7 is that of the flows after this time.
+CONVERGED_S = 600
 
 
-def grid(seeds: testbed.Seeds) -> list[Scenario]:
-    pairs = [
-        testbed.scenario(rate, [reading] * 2, [RTT_MS] * 2, seed, duration=DURATION)
-        for reading in READINGS
-        for rate in RATES_MBPS
-        for seed in seeds
-    ]
-    singles = [
-        testbed.scenario(rate, [reading], [RTT_MS], seed, starts_s=[0], duration=DURATION)
-        for reading in READINGS
-        for rate in SINGLE_RATES_MBPS
-        for seed in seeds[:SINGLE_SEEDS]
-    ]
-    return pairs + singles
+def _scenario(rate_mbps: int, flows: int) -> Scenario:
+    return testbed.scenario(rate_mbps, [CUBIC] * flows, [RTT_MS] * flows, duration="1200s")
 
 
-def reduce(result: Result) -> dict[str, Any]:
-    """When two flows converged; how linearly flow 1 grows above 5000 packets; its epoch."""
-    flows = len(result.flows)
-    row = testbed.describe(result) | {"flows": flows}
-    if flows > 1:
-        end_s = metrics.duration_s(result)
-        row["convergence_s"] = metrics.convergence_time_s(result)
-        row["cut_off_s"] = end_s - metrics.last_start_s(result)
+class Joined(NamedTuple):
+    """Times are from flow 2's start."""
+
+    #: The end of the last window in which flow 2 gets less than 80 (90, 70) % of flow 1.
+    unfair_s: float
+    unfair_90_s: float
+    unfair_70_s: float
+    #: As in revision 1: the end of the first window in which both have 80 % of the fair share.
+    first_80_s: float
+    #: Of flow 1 after 600 s.
+    epochs_lag_1: float | None
+    peaks_lag_1: float | None
+
+
+def joined(result: Result) -> Joined:
+    """When two flows were fair, and how epochs alternate."""
+    cut_off = AtLeast(metrics.duration_s(result) - metrics.last_start_s(result))
+    first = metrics.convergence_time_s(result)
+    losses = testbed.losses(result, 1, CONVERGED_S)
+    return Joined(
+        _last_below_s(result, 0.8),
+        _last_below_s(result, 0.9),
+        _last_below_s(result, 0.7),
+        cut_off if first is None else first,
+        testbed.lag_1(np.diff(losses["time_us"].to_numpy()).tolist()),
+        testbed.lag_1(losses["cwnd_packets"].to_list()),
+    )
+
+
+def _last_below_s(result: Result, share: float) -> float:
+    """End of the last window in which flow 2 has less than this share of flow 1."""
+    seconds = np.arange(metrics.last_start_s(result), metrics.duration_s(result))
+    per_second = metrics.throughput_bps(result, seconds)
+    first, second = np.lib.stride_tricks.sliding_window_view(per_second, WINDOW_S, axis=1).mean(2)
+    below = np.flatnonzero(second < share * first)
+    if not len(below):
+        return 0.0
+    end_s = float(below[-1] + WINDOW_S)
+    return AtLeast(end_s) if below[-1] == len(first) - 1 else end_s
+
+
+class Alone(NamedTuple):
+    """Growth above 5000 packets, in the second half of an epoch over the first; the epoch."""
+
+    straightness: float | None
+    epoch_s: float | None
+
+
+def alone(result: Result) -> Alone:
+    """How linearly a single flow grows; slow start and the first epoch do not count."""
     slopes = _slopes_above(result, LINEAR_PACKETS)
-    early, late = slopes or (None, None)
-    row["early_slope_pps"], row["late_slope_pps"] = early, late
     epochs = metrics.epochs_s(result, 1)
-    row["epoch_s"] = float(epochs[1:].mean()) if len(epochs) > 1 else None
-    return row
+    return Alone(
+        slopes[1] / slopes[0] if slopes else None,
+        float(epochs[1:].mean()) if len(epochs) > 1 else None,
+    )
 
 
 def _slopes_above(result: Result, packets: int) -> tuple[float, float] | None:
-    """Growth of flow 1 above `packets` in the first and second half of its epochs, packets/s.
+    """Growth above `packets` in the first and second half of the epochs, packets/s.
 
-    Mean over the epochs that stay at least 5 s above `packets`. Slow start and the first epoch do
-    not count.
+    Mean over the epochs that stay at least 5 s above `packets`.
     """
-    entries_us = result.events.filter((pl.col("flow") == 1) & (pl.col("kind") == "recovery"))
     samples = metrics.regular_samples(result).filter(
-        (pl.col("flow") == 1) & (pl.col("state") == "open") & (pl.col("cwnd_packets") > packets)
+        (pl.col("state") == "open") & (pl.col("cwnd_packets") > packets)
     )
     times_s, cwnd = samples["time_us"].to_numpy() / 1e6, samples["cwnd_packets"].to_numpy()
-    edges_s = entries_us["time_us"].to_numpy() / 1e6
+    edges_s = testbed.losses(result, 1)["time_us"].to_numpy() / 1e6
     found = []
     for start_s, stop_s in pairwise(edges_s[1:]):
         inside = (times_s > start_s + 1) & (times_s < stop_s)
@@ -89,133 +130,86 @@ def _slopes_above(result: Result, packets: int) -> tuple[float, float] | None:
     return tuple(np.mean(found, axis=0)) if found else None
 
 
-def plot(rows: pl.DataFrame, load: testbed.Load) -> Figure:
-    seed = rows["seed"][0]
-    runs = grid([seed])
-    with style.applied():
-        figure = Figure(figsize=(9, 7))
-        panels = figure.subplots(len(RATES_MBPS), len(READINGS), sharex=True)
-        for column, reading in enumerate(READINGS):
-            for row, rate in enumerate(RATES_MBPS):
-                axes = panels[row][column]
-                result = load(runs[column * len(RATES_MBPS) + row])
-                drawing.cwnd(axes, result)
-                converged_s = metrics.convergence_time_s(result)
-                if converged_s is not None:
-                    at_s = metrics.last_start_s(result) + converged_s
-                    axes.axvline(at_s, color=style.INK, linewidth=0.8, linestyle=":")
-                axes.set_title(f"{rate} Mb/s, {testbed.READINGS[reading]}", fontsize="small")
-                if column:
-                    axes.set_ylabel("")
-        for axes in panels[-1]:
-            axes.set_xlabel("time (s)")
-    return figure
+_ABOUT: dict[str, Any] = {
+    "assumed": testbed.ASSUMED | {"duration": "long enough for all flows to converge"},
+    "says": {"rate_mbps": "{} Mb/s"},
+}
+VARIANTS = (*testbed.OPEN, *testbed.BUFFERS, testbed.TEN_MINUTES)
+
+JOINED = Experiment(
+    "a second flow joins",
+    grid(rate_mbps=RATES_MBPS, flows=[2]),
+    _scenario,
+    joined,
+    quick=["duration=700s"],
+    variants=(
+        *VARIANTS,
+        Variant("duration", "40 min", ["duration=2400s"]),
+        Variant("start of flow 2", "200 s", ["flow.2.start=200s"]),
+    ),
+    **_ABOUT,
+)
+ALONE = Experiment(
+    "a flow alone",
+    grid(rate_mbps=ALONE_MBPS, flows=[1]),
+    _scenario,
+    alone,
+    seeds=5,
+    quick=["duration=300s"],
+    quick_points=grid(rate_mbps=ALONE_MBPS[1:], flows=[1]),
+    variants=VARIANTS,
+    **_ABOUT,
+)
+
+UNFAIR = Column(JOINED, "unfair_s", "last window below 80 %", "s", "> 300 s commonly")
+OTHERS = {
+    "last window below 90 %": Column(JOINED, "unfair_90_s", "last window below 90 %", "s"),
+    "last window below 70 %": Column(JOINED, "unfair_70_s", "last window below 70 %", "s"),
+    "revision 1: first window with 80 %": Column(JOINED, "first_80_s", "first window, 80 %", "s"),
+}
+STRAIGHT = Column(ALONE, "straightness", "growth, second half of an epoch / first", "", 1)
+EPOCH = Column(ALONE, "epoch_s", "epoch of a flow alone", "s", "∝ BDP")
+POWER = slope(
+    "epoch ∝ BDP to this power",
+    "",
+    {math.log(rate): geometric(EPOCH.at(rate_mbps=rate)) for rate in ALONE_MBPS[1:]},
+).beside(1)
 
 
-def measures(rows: pl.DataFrame) -> list[Measure]:
-    found = []
-    for reading in READINGS:
-        name = testbed.READINGS[reading]
-        for rate in RATES_MBPS:
-            runs = _pairs(rows, reading, rate)
-            found.append(
-                Measure(
-                    f"convergence at {rate} Mb/s, {name}", "s", _convergence(runs), "> 300 s common"
-                )
-            )
-        for rate in SINGLE_RATES_MBPS:
-            found.append(
-                Measure(
-                    f"growth above {LINEAR_PACKETS} packets at {rate} Mb/s alone, second half of "
-                    f"an epoch / first, {name}",
-                    "",
-                    _straightness(rows, reading, rate),
-                    "1: linear",
-                )
-            )
-            found.append(
-                Measure(
-                    f"epoch at {rate} Mb/s alone, {name}",
-                    "s",
-                    testbed.estimate(rows, "epoch_s", algorithms=reading, rate_mbps=rate),
-                    "∝ BDP",
-                )
-            )
-        found.append(
-            Measure(f"epoch ∝ BDP to the power, {name}", "", _epoch_power(rows, reading), "1")
+def _slow(column: Column, rates: tuple[int, ...] = RATES_MBPS) -> list[Part]:
+    """It takes longer at a higher rate, and more than 300 s at the highest."""
+    later = [
+        (column.at(rate_mbps=fast) - column.at(rate_mbps=slow)).named(
+            f"{column.name}, {fast} Mb/s − {slow} Mb/s"
         )
-    return found
+        for slow, fast in pairwise(rates)
+    ]
+    return [*(above(each, 0) for each in later), above(column.at(rate_mbps=rates[-1]), 300)]
 
 
-def claims(rows: pl.DataFrame) -> list[Claim | Every]:
-    return [claim for reading in testbed.SUFFIX for claim in _claims(rows, reading)]
-
-
-def _claims(rows: pl.DataFrame, reading: str) -> list[Claim | Every]:
-    pairs = [_pairs(rows, reading, rate) for rate in RATES_MBPS]
-    growth = [
+FIGURE = Figure(
+    plot=plots.windows({f"{r} Mb/s": (JOINED, {"rate_mbps": r}) for r in RATES_MBPS}),
+    quantities=[
+        *UNFAIR.everywhere(),
+        *(each for column in OTHERS.values() for each in column.everywhere()),
+        *(STRAIGHT.at(rate_mbps=rate) for rate in ALONE_MBPS[1:]),
+        *EPOCH.everywhere(),
+        POWER,
+    ],
+    claims=[
         Claim(
-            f"{fast} Mb/s later than {slow} Mb/s",
-            "",
-            stats.paired_difference_censored(
-                b["convergence_s"].to_list(), a["convergence_s"].to_list(), b["cut_off_s"].to_list()
-            ),
-            "s",
-            low=0,
-        )
-        for slow, fast, a, b in zip(RATES_MBPS, RATES_MBPS[1:], pairs, pairs[1:], strict=False)
-    ]
-    beyond = [
-        Claim(f"{rate} Mb/s", "", _convergence(runs), "s", low=300)
-        for rate, runs in zip(RATES_MBPS[1:], pairs[1:], strict=True)
-    ]
-    straight = [
-        Claim(
-            f"slope, second half / first, {rate} Mb/s",
-            "",
-            _straightness(rows, reading, rate),
-            "",
-            low=0.8,
-            high=1.2,
-        )
-        for rate in SINGLE_RATES_MBPS[1:]
-    ]
-    linear = Claim(
-        "epoch ∝ BDP to this power", "", _epoch_power(rows, reading), "", low=0.9, high=1.1
-    )
-    return [
-        Every(
-            "leith2007.fig2.slow-convergence" + testbed.SUFFIX[reading],
-            "Convergence takes more than 300 s, and takes longer as the BDP grows",
-            [*growth, *beyond],
+            "leith2007.fig2.slow-convergence",
+            "Convergence takes longer as the BDP grows, and often more than 300 s",
+            _slow(UNFAIR),
+            readings={name: _slow(column) for name, column in OTHERS.items()},
         ),
-        Every(
-            "leith2007.fig2.linear-5000" + testbed.SUFFIX[reading],
+        Claim(
+            "leith2007.fig2.linear-5000",
             "Above ≈ 5000 packets growth is linear, and the epoch grows with the BDP",
-            [*straight, linear],
+            [
+                *(within(STRAIGHT.at(rate_mbps=rate), 0.8, 1.2) for rate in ALONE_MBPS[1:]),
+                within(POWER, 0.9, 1.1),
+            ],
         ),
-    ]
-
-
-def _pairs(rows: pl.DataFrame, reading: str, rate: int) -> pl.DataFrame:
-    return rows.filter(algorithms="+".join([reading] * 2), rate_mbps=rate).sort("seed")
-
-
-def _singles(rows: pl.DataFrame, reading: str, rate: int) -> pl.DataFrame:
-    return rows.filter(algorithms=reading, rate_mbps=rate).sort("seed")
-
-
-def _convergence(runs: pl.DataFrame) -> stats.Estimate:
-    return stats.mean_ci_censored(runs["convergence_s"].to_list(), runs["cut_off_s"].to_list())
-
-
-def _straightness(rows: pl.DataFrame, reading: str, rate: int) -> stats.Estimate:
-    runs = _singles(rows, reading, rate)
-    return stats.mean_ci((runs["late_slope_pps"] / runs["early_slope_pps"]).to_list())
-
-
-def _epoch_power(rows: pl.DataFrame, reading: str) -> stats.Estimate:
-    """The power of the BDP with which the epoch grows, above 5000 packets."""
-    rates = SINGLE_RATES_MBPS[1:]
-    epochs = [_singles(rows, reading, rate)["epoch_s"].to_numpy() for rate in rates]
-    return stats.slope(np.log(rates).tolist(), np.log(epochs).T.tolist())
+    ],
+)

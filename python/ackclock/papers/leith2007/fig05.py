@@ -7,188 +7,202 @@ standard TCP and H-TCP all exhibit similar completion times ... the completion t
 short-lived flow approximately doubles with H-TCP ... the completion time for the short-lived flow
 increases by more than a factor of four [with CUBIC] ... the completion time [with standard TCP] is
 essentially the same", and "the throughput of the long-lived flow is much lower (by a factor 5)
-compared with that of the long-lived flow when using H-TCP" (section IV.B).
+compared with that of the long-lived flow when using H-TCP [...] very slow to regain throughput
+following losses induced by startup of a short-lived flow" (section IV.B).
+
+Each test ran for ten minutes, and the long flow suffers from earlier downloads: they repeat. The
+first 60 s are left out. Alone, a CUBIC download takes as long as the others only if it does not
+begin with CUBIC's ssthresh of 100 packets: here downloads begin without it.
 """
 
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
-import polars as pl
-from matplotlib.figure import Figure
 
-from ackclock import Bottleneck, Flow, Result, Scenario, metrics, stats, style
-from ackclock.claims import Claim, Every, Measure
+from ackclock import Flow, Result, Scenario, Session, metrics
+from ackclock.figures import (
+    AtLeast,
+    Claim,
+    Column,
+    Experiment,
+    Figure,
+    Part,
+    Quantity,
+    Variant,
+    above,
+    below,
+    geometric,
+    grid,
+    mean_of,
+    plots,
+    ratio,
+    within,
+)
 from ackclock.papers.leith2007 import _testbed as testbed
+from ackclock.papers.leith2007._testbed import CUBIC, HTCP, NAMES, RENO
 
-SEEDS, QUICK_SEEDS = testbed.SEEDS, testbed.QUICK_SEEDS
 RTT = "50ms"
-# assumed: the sizes. One download per run starts after the long flow has run for 100 to 200 s. This
-# is more than an epoch of standard TCP (78 s).
-SIZES_MB = (1, 2, 5, 10, 20, 50, 100)
-START, START_SPREAD = "100s", "100s"
-DURATION = "260s"
-ALGORITHMS = (testbed.RENO, testbed.CUBIC, testbed.CUBIC_SOURCE, testbed.HTCP)
+SIZES_MB = (2, 5, 20, 50, 100)
+LARGE_MB = tuple(size for size in SIZES_MB if size >= 20)
+WARM_UP_S = 60
+ALONE, BESIDE = "alone", "beside a long flow"
+PAPER = {RENO: "≈ 1", CUBIC: "> 4", HTCP: "≈ 2"}
 
 
-def grid(seeds: testbed.Seeds) -> list[Scenario]:
-    return [
-        scenario(algorithm, size_mb, seed, beside_long=beside_long)
-        for algorithm in ALGORITHMS
-        for beside_long in (False, True)
-        for size_mb in SIZES_MB
-        for seed in seeds
-    ]
+def _scenario(
+    algorithm: str, where: str, size_mb: int, ssthresh_packets: int = 0, repeated: bool = True
+) -> Scenario:
+    """Downloads that repeat, or one that begins after 100 to 200 s.
 
-
-def scenario(algorithm: str, size_mb: int, seed: int, *, beside_long: bool) -> Scenario:
-    download = Flow(
-        algorithm=algorithm,
-        size=f"{size_mb}MB",
-        start=START if beside_long else "0s",
-        start_spread=START_SPREAD if beside_long else "1s",
-    )
-    return Scenario(
-        duration=DURATION,
+    `ssthresh_packets` is that with which CUBIC's downloads begin; 0: no limit.
+    """
+    of_download = algorithm
+    if algorithm == CUBIC:
+        of_download += f",initial_ssthresh={ssthresh_packets}"
+    size = f"{size_mb}MB"
+    one = Flow(algorithm=of_download, size=size, start="100s", start_spread="100s")
+    return testbed.hosts(
         rtt=RTT,
-        profile=testbed.PROFILE,
-        seed=seed,
-        bottleneck=Bottleneck(rate="250mbit", buffer="1bdp"),
-        flows=(Flow(algorithm=algorithm), download) if beside_long else (download,),
+        bottleneck=testbed.pipe(250),
+        flows=(Flow(algorithm=algorithm),) * (where == BESIDE) + (one,) * (not repeated),
+        sessions=(Session(algorithm=of_download, size=size, gap="10s"),) * repeated,
     )
 
 
-def reduce(result: Result) -> dict[str, Any]:
-    download = result.flows.row(-1, named=True)
-    end_us = download["completed_us"] or result.resolved["duration_ns"] / 1e3
-    row = testbed.describe(result) | {
-        "algorithm": result.scenario.flows[-1].algorithm,
-        "size_mb": download_size_mb(result),
-        "beside_long": len(result.flows) > 1,
-        "completion_s": (end_us - download["start_us"]) / 1e6,
-        "completed": download["completed_us"] > 0,
-        "long_mbps": None,
-    }
-    if row["beside_long"]:
-        edges_s = [download["start_us"] / 1e6, end_us / 1e6]
-        row["long_mbps"] = float(metrics.throughput_bps(result, edges_s)[0, 0] / 1e6)
-    return row
+class Row(NamedTuple):
+    """A run after its first 60 s."""
+
+    #: Median of the downloads.
+    completion_s: float
+    downloads: int
+    #: Throughput of the long flow.
+    long_mbps: float | None
 
 
-def download_size_mb(result: Result) -> int:
-    return int(result.resolved["flows"][-1]["size_bytes"] // 1_000_000)
-
-
-def medians(
-    rows: pl.DataFrame, algorithm: str, column: str, *, beside_long: bool
-) -> dict[int, float]:
-    """Median over the runs, by size in MB."""
-    runs = rows.filter(algorithm=algorithm, beside_long=beside_long)
-    return {
-        size: float(np.median(runs.filter(size_mb=size)[column].to_numpy())) for size in SIZES_MB
-    }
-
-
-def slowdown(rows: pl.DataFrame, algorithm: str) -> stats.Estimate:
-    """Completion time beside the long flow over the time alone: median over sizes, by seed."""
-    runs = rows.filter(algorithm=algorithm).pivot(
-        on="beside_long", index=["seed", "size_mb"], values="completion_s"
+def row(result: Result) -> Row:
+    """The downloads' completion times and the long flow's throughput."""
+    end_s = metrics.duration_s(result)
+    table = result.transfers if result.scenario.sessions else result.flows[-1:]
+    late = table.filter(table["start_us"] >= WARM_UP_S * 1e6)
+    start_s, stop_s = late["start_us"].to_numpy() / 1e6, late["completed_us"].to_numpy() / 1e6
+    # One that the end of the run cut off counts as slow.
+    median_s = float(np.median(np.where(stop_s == 0, np.inf, stop_s - start_s)))
+    beside = len(result.flows) + len(result.scenario.sessions) > 1
+    return Row(
+        AtLeast(end_s - start_s[0]) if np.isinf(median_s) else median_s,
+        len(start_s),
+        testbed.last_throughputs_mbps(result, WARM_UP_S)[0] if beside else None,
     )
-    ratios = (
-        runs.with_columns(ratio=pl.col("true") / pl.col("false"))
-        .group_by("seed")
-        .agg(pl.col("ratio").median())
+
+
+DOWNLOADS = Experiment(
+    "downloads",
+    grid(algorithm=[RENO, CUBIC, HTCP], where=[ALONE, BESIDE], size_mb=SIZES_MB),
+    _scenario,
+    row,
+    quick=["duration=240s"],
+    quick_points=grid(algorithm=[RENO, CUBIC, HTCP], where=[ALONE, BESIDE], size_mb=[20, 100]),
+    variants=(
+        *testbed.OPEN,
+        *testbed.BUFFERS,
+        Variant("pause", "1 s", ["session.gap=1s"]),
+        Variant("pause", "30 s", ["session.gap=30s"]),
+        Variant("ssthresh of CUBIC downloads", "100 packets", arguments={"ssthresh_packets": 100}),
+        Variant("downloads", "one in a run", arguments={"repeated": False}),
+    ),
+    assumed=testbed.ASSUMED
+    | {
+        "session": "one session repeats downloads of one size",
+        "session.algorithm": "without CUBIC's initial ssthresh, so that baselines are alike",
+        "session.gap": "exponential pauses of 10 s in the mean",
+        "session.size": "the figure's sizes are not given",
+    },
+    says={"algorithm": NAMES, "where": "{}", "size_mb": "{} MB"},
+)
+COMPLETION = Column(DOWNLOADS, "completion_s", "median completion time", "s")
+LONG = Column(DOWNLOADS, "long_mbps", "throughput of the long flow", "Mb/s")
+
+
+def _slower(algorithm: str, size_mb: int) -> Quantity:
+    """Completion time beside the long flow over that alone."""
+    beside, alone = (
+        COMPLETION.at(algorithm=algorithm, where=where, size_mb=size_mb)
+        for where in (BESIDE, ALONE)
     )
-    return stats.mean_ci(ratios.sort("seed")["ratio"].to_list())
+    name = f"completion beside a long flow / alone, {NAMES[algorithm]}, {size_mb} MB"
+    return ratio(name, beside, alone).beside(PAPER[algorithm])
 
 
-def long_htcp_over(rows: pl.DataFrame, algorithm: str) -> stats.Estimate:
-    """During the download: throughput of H-TCP's long flow over that of the other, by seed."""
-    htcp, other = (
-        rows.filter(algorithm=each, beside_long=True)
-        .group_by("seed")
-        .agg(pl.col("long_mbps").median())
-        .sort("seed")["long_mbps"]
-        for each in (testbed.HTCP, algorithm)
+def _slower_of_large(algorithm: str) -> Quantity:
+    name = f"completion beside a long flow / alone, {NAMES[algorithm]}, from 20 MB on"
+    return mean_of(name, [_slower(algorithm, size) for size in LARGE_MB]).beside(PAPER[algorithm])
+
+
+def _long_htcp_over_standard(size_mb: int) -> Quantity:
+    htcp, standard = (
+        LONG.at(algorithm=each, where=BESIDE, size_mb=size_mb) for each in (HTCP, RENO)
     )
-    return stats.mean_ci((htcp / other).to_list())
+    return ratio(f"long flow's throughput, H-TCP / standard, {size_mb} MB", htcp, standard)
 
 
-def plot(rows: pl.DataFrame, load: testbed.Load) -> Figure:  # noqa: ARG001
-    with style.applied():
-        figure = Figure(figsize=(6, 3.8))
-        axes = figure.subplots()
-        for algorithm in ALGORITHMS:
-            look = style.of(algorithm.split("@")[0])
-            colour = "#56B4E9" if algorithm == testbed.CUBIC_SOURCE else look.colour
-            for beside_long, line in ((False, "--"), (True, "-")):
-                times = medians(rows, algorithm, "completion_s", beside_long=beside_long)
-                axes.plot(
-                    list(times.keys()),
-                    list(times.values()),
-                    line,
-                    marker=look.marker,
-                    markersize=4,
-                    color=colour,
-                    label=testbed.READINGS[algorithm]
-                    + (", with long flow" if beside_long else ", alone"),
+LONG_RATIO = mean_of(
+    "long flow's throughput, H-TCP / standard, from 20 MB on",
+    [_long_htcp_over_standard(size) for size in LARGE_MB],
+).beside("≈ 5")
+
+_PARTS = [
+    within(_slower_of_large(HTCP), 1.5, 3),
+    above(_slower_of_large(CUBIC), 3),
+    below(_slower_of_large(RENO), 1.5),
+    within(LONG_RATIO, 3, 8),
+]
+
+
+def _at(size_mb: int) -> list[Part]:
+    """The same with downloads of one size."""
+    return [
+        within(_slower(HTCP, size_mb), 1.5, 3),
+        above(_slower(CUBIC, size_mb), 3),
+        below(_slower(RENO, size_mb), 1.5),
+        within(_long_htcp_over_standard(size_mb), 3, 8),
+    ]
+
+
+FIGURE = Figure(
+    plot=plots.curves(
+        {
+            where: {
+                name: (
+                    plots.look(algorithm),
+                    {
+                        size: geometric(
+                            COMPLETION.at(algorithm=algorithm, where=where, size_mb=size)
+                        )
+                        for size in SIZES_MB
+                    },
                 )
-        axes.set_xscale("log")
-        axes.set_yscale("log")
-        axes.set_xlabel("size (MB)")
-        axes.set_ylabel("median completion time (s)")
-        axes.legend(fontsize="small", ncols=2)
-    return figure
-
-
-def measures(rows: pl.DataFrame) -> list[Measure]:
-    papers = {
-        testbed.RENO: "≈ 1",
-        testbed.CUBIC: "> 4",
-        testbed.CUBIC_SOURCE: "> 4",
-        testbed.HTCP: "≈ 2",
-    }
-    slower = [
-        Measure(
-            f"completion beside the long flow / alone, {testbed.READINGS[algorithm]}",
-            "",
-            slowdown(rows, algorithm),
-            papers[algorithm],
-        )
-        for algorithm in ALGORITHMS
-    ]
-    return [
-        *slower,
-        Measure(
-            "long flow's throughput, H-TCP / standard",
-            "",
-            long_htcp_over(rows, testbed.RENO),
-            "≈ 5",
-        ),
-    ]
-
-
-def claims(rows: pl.DataFrame) -> list[Claim | Every]:
-    return [claim for reading in testbed.SUFFIX for claim in _claims(rows, reading)]
-
-
-def _claims(rows: pl.DataFrame, reading: str) -> list[Claim | Every]:
-    parts = [
-        Claim("H-TCP, times slower", "", slowdown(rows, testbed.HTCP), "", low=1.5, high=3),
-        Claim("CUBIC, times slower", "", slowdown(rows, reading), "", low=3),
-        Claim("standard, times slower", "", slowdown(rows, testbed.RENO), "", high=1.5),
+                for algorithm, name in NAMES.items()
+            }
+            for where in (ALONE, BESIDE)
+        },
+        xlabel="size (MB)",
+        ylabel="median completion time (s)",
+        log_x=True,
+        log_y=True,
+    ),
+    quantities=[
+        *(part.quantity for part in _PARTS),
+        *(_slower(algorithm, size) for algorithm in NAMES for size in SIZES_MB),
+        *(_long_htcp_over_standard(size) for size in SIZES_MB),
+        *COMPLETION.everywhere(where=ALONE),
+        *LONG.everywhere(where=BESIDE),
+    ],
+    claims=[
         Claim(
-            "H-TCP's long flow / standard's",
-            "",
-            long_htcp_over(rows, testbed.RENO),
-            "",
-            low=3,
-            high=8,
-        ),
-    ]
-    return [
-        Every(
-            "leith2007.fig5.short-flow" + testbed.SUFFIX[reading],
+            "leith2007.fig5.short-flow",
             "Beside a long flow a download takes 2 × as long with H-TCP, more than 4 × with CUBIC",
-            parts,
+            _PARTS,
+            readings={f"downloads of {size} MB": _at(size) for size in LARGE_MB},
         )
-    ]
+    ],
+)

@@ -8,69 +8,38 @@ throughputs of the flows are similar, it can be seen that sustained periods (ext
 of seconds) of unfairness occur" (section IV.B).
 """
 
-from typing import Any
+from ackclock.figures import Claim, Column, Figure, above, below, plots
+from ackclock.papers.leith2007._testbed import CUBIC
+from ackclock.papers.leith2007._unsync import WITH_25
 
-import polars as pl
-from matplotlib.figure import Figure
+RUN = {"algorithm": CUBIC}
+HOUR = Column(WITH_25, "hour_ratio", "largest / smallest throughput of the hour", "", "similar").at(
+    **RUN
+)
+WINDOW = Column(
+    WITH_25, "window_ratio", "most of that in any 200 s", "", "unfair for hundreds of seconds"
+).at(**RUN)
+STRETCH = Column(
+    WITH_25, "unfair_stretch_s", "longest stretch with a ratio above 2 in each 10 s", "s"
+).at(**RUN)
+ALL_LOSE = Column(WITH_25, "all_lose", "share of congestion events in which all three lose").at(
+    **RUN
+)
 
-from ackclock import Result, Scenario
-from ackclock.claims import Claim, Every, Measure
-from ackclock.papers.leith2007 import _testbed as testbed
-from ackclock.papers.leith2007 import _unsync as unsync
-
-SEEDS, QUICK_SEEDS = testbed.SEEDS, testbed.QUICK_SEEDS
-SESSIONS = 25
-
-
-def grid(seeds: testbed.Seeds) -> list[Scenario]:
-    return unsync.grid(testbed.SUFFIX, SESSIONS, seeds)
-
-
-def quick_grid(seeds: testbed.Seeds) -> list[Scenario]:
-    return unsync.quick_grid(testbed.SUFFIX, SESSIONS, seeds)
-
-
-def reduce(result: Result) -> dict[str, Any]:
-    return unsync.reduce(result)
-
-
-def plot(rows: pl.DataFrame, load: testbed.Load) -> Figure:
-    return unsync.plot(rows, load, SESSIONS)
-
-
-def measures(rows: pl.DataFrame) -> list[Measure]:
-    return [
-        Measure(
-            f"{quantity}, {testbed.READINGS[reading]}{', ' + unsync.BURSTS if bursts else ''}",
-            unit,
-            testbed.estimate(rows, column, algorithm=reading, bursts=bursts),
-            paper,
+FIGURE = Figure(
+    plot=plots.windows({"25 sessions": (WITH_25, RUN)}),
+    quantities=[HOUR, WINDOW, STRETCH, ALL_LOSE],
+    claims=[
+        Claim(
+            "leith2007.fig6.unsync",
+            "Means over an hour are similar, but unfairness lasts hundreds of seconds",
+            [below(HOUR, 1.5), above(WINDOW, 1.5)],
+            readings={
+                "revision 1: above 2 in every 10 s for 100 s": [
+                    below(HOUR, 1.5),
+                    above(STRETCH, 100),
+                ]
+            },
         )
-        for bursts in (False, True)
-        for reading in testbed.SUFFIX
-        for quantity, unit, column, paper in (
-            ("largest / smallest throughput of the hour", "", "hour_ratio", "similar"),
-            ("longest stretch with a ratio above 2", "s", "longest_unfair_s", "hundreds of s"),
-            ("share of congestion events in which all three lose", "", "all_lose", ""),
-        )
-    ]
-
-
-def claims(rows: pl.DataFrame) -> list[Claim | Every]:
-    return [claim for reading in testbed.SUFFIX for claim in _claims(rows, reading)]
-
-
-def _claims(rows: pl.DataFrame, reading: str) -> list[Claim | Every]:
-    def mean(column: str) -> Any:
-        return testbed.estimate(rows, column, algorithm=reading, bursts=False)
-
-    return [
-        Every(
-            "leith2007.fig6.unsync" + testbed.SUFFIX[reading],
-            "Means over an hour are similar, but unfair stretches last hundreds of seconds",
-            [
-                Claim("mean of the hour, largest / smallest", "", mean("hour_ratio"), "", high=1.5),
-                Claim("longest unfair stretch", "", mean("longest_unfair_s"), "s", low=100),
-            ],
-        )
-    ]
+    ],
+)

@@ -6,91 +6,81 @@ Bandwidth is 250 Mbit/sec, RTT 200ms, queue size 100% BDP" (caption). "The cwnd 
 extremely similar" (section IV.C).
 """
 
-from typing import Any
-
 import numpy as np
-import polars as pl
-from matplotlib.figure import Figure
+from matplotlib.figure import Figure as Drawing
 
-from ackclock import Result, Scenario, stats, style
-from ackclock.claims import Claim, Every, Measure
-from ackclock.papers.leith2007 import _testbed as testbed
-from ackclock.papers.leith2007 import _unsync as unsync
+from ackclock import style
+from ackclock.figures import (
+    Claim,
+    Column,
+    Figure,
+    Quantity,
+    Repeats,
+    View,
+    below,
+    computed,
+    every,
+    plots,
+)
+from ackclock.figures.quantity import Rows
+from ackclock.papers.leith2007._testbed import CUBIC
+from ackclock.papers.leith2007._unsync import BIN_PACKETS, BINS, HTCP, WITH_25
 
-SEEDS, QUICK_SEEDS = testbed.SEEDS, testbed.QUICK_SEEDS
-SESSIONS = 25
-HTCP = "htcp:adaptive_backoff=0"
-NAMES = {HTCP: "H-TCP, back-off 0.8"} | {
-    reading: f"CUBIC, {testbed.READINGS[reading]}" for reading in testbed.SUFFIX
-}
-
-
-def grid(seeds: testbed.Seeds) -> list[Scenario]:
-    return unsync.grid(NAMES, SESSIONS, seeds)
-
-
-def quick_grid(seeds: testbed.Seeds) -> list[Scenario]:
-    return unsync.quick_grid(NAMES, SESSIONS, seeds)
+NAMES = {CUBIC: "CUBIC", HTCP: "H-TCP, back-off 0.8"}
 
 
-def reduce(result: Result) -> dict[str, Any]:
-    return unsync.reduce(result)
+def _distance() -> Quantity:
+    """Kolmogorov–Smirnov: the largest difference of the shares at or below a cwnd, by seed."""
+
+    def of(rows: Rows) -> Repeats:
+        cubic, htcp = (
+            {
+                seed: np.cumsum(counts) / np.sum(counts)
+                for seed, counts in rows[WITH_25]
+                .at(WITH_25.the(algorithm=each))
+                .select("seed", "cwnd_counts")
+                .iter_rows()
+            }
+            for each in NAMES
+        )
+        both = cubic.keys() & htcp.keys()
+        apart = {seed: float(np.abs(cubic[seed] - htcp[seed]).max()) for seed in sorted(both)}
+        return Repeats.of(apart)
+
+    name = "Kolmogorov–Smirnov distance of CUBIC from H-TCP"
+    return computed(name, "", every(WITH_25), of).beside("extremely similar")
 
 
-def _cumulative(rows: pl.DataFrame, algorithm: str, *, bursts: bool) -> np.ndarray:
-    """Share of the samples at or below each bin's upper edge; shape (runs, bins)."""
-    runs = rows.filter(algorithm=algorithm, bursts=bursts).sort("seed")
-    counts = np.array(runs["cwnd_counts"].to_list())
-    shares: np.ndarray = counts.cumsum(axis=1) / counts.sum(axis=1, keepdims=True)
-    return shares
-
-
-def distance(rows: pl.DataFrame, reading: str, *, bursts: bool = False) -> stats.Estimate:
-    """Kolmogorov-Smirnov distance: the largest difference of the two shares, seed by seed."""
-    cubic, htcp = (_cumulative(rows, each, bursts=bursts) for each in (reading, HTCP))
-    apart = np.abs(cubic - htcp).max(axis=1)
-    return stats.mean_ci(apart.tolist())
-
-
-def plot(rows: pl.DataFrame, load: testbed.Load) -> Figure:  # noqa: ARG001
-    edges = np.arange(unsync.BINS + 1) * unsync.BIN_PACKETS
+def _plot(view: View) -> Drawing:
+    edges = np.arange(BINS + 1) * BIN_PACKETS
     with style.applied():
-        figure = Figure(figsize=(6, 3.4))
+        figure = Drawing(figsize=(6, 3.4))
         axes = figure.subplots()
-        for algorithm, colour in zip(NAMES, ("#CC79A7", "#0072B2", "#56B4E9"), strict=True):
-            runs = rows.filter(algorithm=algorithm, bursts=False)
-            counts = np.array(runs["cwnd_counts"].to_list()).sum(axis=0)
-            axes.stairs(100 * counts / counts.sum(), edges, color=colour, label=NAMES[algorithm])
+        for algorithm, name in NAMES.items():
+            counts = np.sum(view.runs(WITH_25, algorithm=algorithm)["cwnd_counts"].to_list(), 0)
+            colour = plots.look(algorithm)["color"]
+            axes.stairs(100 * counts / counts.sum(), edges, color=colour, label=name)
         axes.set_xlim(0, 6000)
         axes.set_ylim(bottom=0)
         axes.set_xlabel("cwnd (packets)")
-        axes.set_ylabel(f"samples per {unsync.BIN_PACKETS} packets (%)")
+        axes.set_ylabel(f"samples per {BIN_PACKETS} packets (%)")
         axes.legend(fontsize="small")
     return figure
 
 
-def measures(rows: pl.DataFrame) -> list[Measure]:
-    return [
-        Measure(
-            f"Kolmogorov–Smirnov distance of {NAMES[reading]} from H-TCP"
-            f"{', ' + unsync.BURSTS if bursts else ''}",
-            "",
-            distance(rows, reading, bursts=bursts),
-            "extremely similar",
-        )
-        for bursts in (False, True)
-        for reading in testbed.SUFFIX
-    ]
-
-
-def claims(rows: pl.DataFrame) -> list[Claim | Every]:
-    return [
+FIGURE = Figure(
+    plot=_plot,
+    quantities=[
+        _distance(),
+        *Column(
+            WITH_25, "all_lose", "share of congestion events in which all three lose"
+        ).everywhere(),
+    ],
+    claims=[
         Claim(
-            "leith2007.fig9.cwnd-distribution" + suffix,
+            "leith2007.fig9.cwnd-distribution",
             "CUBIC and H-TCP with the same back-off have the same distribution of cwnd",
-            distance(rows, reading),
-            "",
-            high=0.15,
+            [below(_distance(), 0.15)],
         )
-        for reading, suffix in testbed.SUFFIX.items()
-    ]
+    ],
+)

@@ -5,60 +5,33 @@
 distributed with shape parameter of 1.2 and mean 600 packets). Bandwidth is 250 Mbit/sec, RTT is
 200ms, queue size 100% BDP" (caption). "The potential for large excursions is evident, and is
 demonstrated experimentally in Figure 10" (section IV.C).
+
+An excursion is a cwnd at a back-off far above that at the flow's back-off before.
 """
 
-from typing import Any
+from ackclock.figures import Claim, Column, Figure, above, below, plots
+from ackclock.papers.leith2007._unsync import WITH_50, WITHOUT
 
-import polars as pl
-from matplotlib.figure import Figure
+EXCURSION, CONTROL = (
+    Column(each, "excursion", f"largest cwnd at a back-off / at the one before, {each.name}").at()
+    for each in (WITH_50, WITHOUT)
+)
+OVER_MEDIAN = Column(WITH_50, "over_median", "largest cwnd of a flow / its median").at()
 
-from ackclock import Result, Scenario
-from ackclock.claims import Claim, Every, Measure
-from ackclock.papers.leith2007 import _testbed as testbed
-from ackclock.papers.leith2007 import _unsync as unsync
-
-SEEDS, QUICK_SEEDS = testbed.SEEDS, testbed.QUICK_SEEDS
-SESSIONS = 50
-
-
-def grid(seeds: testbed.Seeds) -> list[Scenario]:
-    return unsync.grid(testbed.SUFFIX, SESSIONS, seeds)
-
-
-def quick_grid(seeds: testbed.Seeds) -> list[Scenario]:
-    return unsync.quick_grid(testbed.SUFFIX, SESSIONS, seeds)
-
-
-def reduce(result: Result) -> dict[str, Any]:
-    return unsync.reduce(result)
-
-
-def plot(rows: pl.DataFrame, load: testbed.Load) -> Figure:
-    return unsync.plot(rows, load, SESSIONS)
-
-
-def measures(rows: pl.DataFrame) -> list[Measure]:
-    return [
-        Measure(
-            f"largest cwnd of a flow / its median, {testbed.READINGS[reading]}"
-            f"{', ' + unsync.BURSTS if bursts else ''}",
-            "",
-            testbed.estimate(rows, "excursion", algorithm=reading, bursts=bursts),
-            "large",
-        )
-        for bursts in (False, True)
-        for reading in testbed.SUFFIX
-    ]
-
-
-def claims(rows: pl.DataFrame) -> list[Claim | Every]:
-    return [
+FIGURE = Figure(
+    plot=plots.windows({"50 sessions": (WITH_50, {}), "no sessions": (WITHOUT, {})}),
+    quantities=[
+        EXCURSION.beside("large"),
+        CONTROL,
+        OVER_MEDIAN,
+        Column(WITH_50, "all_lose", "share of congestion events in which all three lose").at(),
+    ],
+    claims=[
         Claim(
-            "leith2007.fig10.excursions" + suffix,
+            "leith2007.fig10.excursions",
             "The cwnd of flows that miss drops makes large excursions",
-            testbed.estimate(rows, "excursion", algorithm=reading, bursts=False),
-            "",
-            low=2,
+            [above(EXCURSION, 1.5), below(CONTROL, 1.5)],
+            readings={"revision 1: largest / median cwnd": [above(OVER_MEDIAN, 2)]},
         )
-        for reading, suffix in testbed.SUFFIX.items()
-    ]
+    ],
+)

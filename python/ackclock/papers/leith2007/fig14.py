@@ -9,52 +9,47 @@ backoff" (section VI).
 from functools import partial
 from typing import Any
 
-import polars as pl
-from matplotlib.figure import Figure
-
 from ackclock import Result, Scenario
-from ackclock.claims import Claim, Every, Measure
-from ackclock.crosscheck import Check, mean
+from ackclock.figures import Check, Claim, Figure, mean
 from ackclock.papers.leith2007 import _starved as starved
 from ackclock.papers.leith2007 import _testbed as testbed
 
-SEEDS, QUICK_SEEDS = testbed.SEEDS, testbed.QUICK_SEEDS
-PAIRS = ((testbed.CUBIC,) * 2, (testbed.CUBIC_SOURCE,) * 2)
-
-
-def grid(seeds: testbed.Seeds) -> list[Scenario]:
-    return starved.grid(PAIRS, seeds)
-
-
-def reduce(result: Result) -> dict[str, Any]:
-    return starved.reduce(result)
-
-
-def plot(rows: pl.DataFrame, load: testbed.Load) -> Figure:
-    return starved.plot(PAIRS, rows["seed"][0], load)
-
-
-def measures(rows: pl.DataFrame) -> list[Measure]:
-    return starved.measures(rows, PAIRS)
-
-
-def claims(rows: pl.DataFrame) -> list[Claim | Every]:
-    return starved.claims(
-        rows, PAIRS, "leith2007.fig14.starvation-1M", "Of two CUBIC flows at 1 Mb/s one is starved"
-    )
-
 
 def _today(buffer: str, seed: int) -> Scenario:
-    return starved.scenario(PAIRS[0], buffer, seed).replace(profile="linux-6")
+    """Algorithm 1's text, on a path as today's Linux can make it."""
+    of = testbed.scenario(1, [testbed.TEXT] * 2, starved.RTTS_MS, starts_s=(0, 0), buffer=buffer)
+    pipe = of.bottleneck.model_copy(update={"tick": "0s"})
+    return of.replace(seed=seed, profile="linux-6", tso=None, bottleneck=pipe)
 
 
-KERNEL = Check(
-    setup="The figure itself, with Algorithm 1 as printed. "
-    "The TCP around the algorithm is of today.",
-    points={name: partial(_today, buffer) for buffer, name in starved.BUFFERS.items()},
-    reduce=reduce,
-    quantities={
-        "share of the smaller flow": mean("smaller_share"),
-        "timeouts": mean("timeouts"),
-    },
+def _row(result: Result) -> dict[str, Any]:
+    return starved.row(result)._asdict()
+
+
+FIGURE = Figure(
+    plot=starved.plot([starved.BOTH, starved.STANDARD]),
+    quantities=[
+        *starved.SMALLER.everywhere(pair=starved.BOTH),
+        *starved.SMALLER.everywhere(pair=starved.STANDARD),
+    ],
+    claims=[
+        Claim(
+            "leith2007.fig14.starvation-1M",
+            "Of two CUBIC flows at 1 Mb/s one is starved",
+            [starved.starved(starved.BOTH)],
+        )
+    ],
+    kernel=Check(
+        setup="The figure itself, with Algorithm 1 as printed. "
+        "The TCP around the algorithm is of today.",
+        points={
+            "BDP of 160 ms": partial(_today, "1bdp"),
+            "2 packets, the BDP of 16 ms rounded up": partial(_today, "2packets"),
+        },
+        reduce=_row,
+        quantities={
+            "share of the smaller flow": mean("smaller_share"),
+            "timeouts": mean("timeouts"),
+        },
+    ),
 )

@@ -5,40 +5,20 @@ RTT 16ms" (caption). "At low cwnds, Cubic TCP can exhibit gross unfairness when 
 standard TCP flows ... this appears to be due to quantisation issues" (section VII).
 """
 
-from typing import Any
-
-import polars as pl
-from matplotlib.figure import Figure
-
-from ackclock import Result, Scenario
-from ackclock.claims import Claim, Every, Measure
+from ackclock.figures import Claim, Figure
 from ackclock.papers.leith2007 import _starved as starved
-from ackclock.papers.leith2007 import _testbed as testbed
 
-SEEDS, QUICK_SEEDS = testbed.SEEDS, testbed.QUICK_SEEDS
-PAIRS = ((testbed.CUBIC, testbed.RENO), (testbed.CUBIC_SOURCE, testbed.RENO))
-
-
-def grid(seeds: testbed.Seeds) -> list[Scenario]:
-    return starved.grid(PAIRS, seeds)
-
-
-def reduce(result: Result) -> dict[str, Any]:
-    return starved.reduce(result)
-
-
-def plot(rows: pl.DataFrame, load: testbed.Load) -> Figure:
-    return starved.plot(PAIRS, rows["seed"][0], load)
-
-
-def measures(rows: pl.DataFrame) -> list[Measure]:
-    return starved.measures(rows, PAIRS)
-
-
-def claims(rows: pl.DataFrame) -> list[Claim | Every]:
-    return starved.claims(
-        rows,
-        PAIRS,
-        "leith2007.fig16.std-1M",
-        "At 1 Mb/s CUBIC and standard TCP share grossly unfairly",
-    )
+FIGURE = Figure(
+    plot=starved.plot([starved.MIXED, starved.STANDARD]),
+    quantities=[
+        *starved.SMALLER.everywhere(pair=starved.MIXED),
+        *starved.SMALLER.everywhere(pair=starved.STANDARD),
+    ],
+    claims=[
+        Claim(
+            "leith2007.fig16.std-1M",
+            "At 1 Mb/s CUBIC and standard TCP share grossly unfairly",
+            [starved.starved(starved.MIXED)],
+        )
+    ],
+)

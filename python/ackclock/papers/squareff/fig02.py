@@ -9,86 +9,57 @@ The algorithms are CUBIC, K with the third root of the RTT (equation 3) and SQUA
 The paper gives no unit of RTT; here the unit is the default of `reference_rtt_ms`.
 """
 
-from collections.abc import Sequence
-from typing import Any
+from ackclock import style
+from ackclock.figures import Claim, Column, Figure, above, plots
+from ackclock.papers.squareff._experiments import (
+    CUBIC,
+    LATE_RATIO,
+    LOOKS,
+    NAMES,
+    RATIO,
+    RTTS_MS,
+    TWO_PATHS,
+    ratio,
+)
 
-import polars as pl
-from matplotlib.figure import Figure
+FLOW_1 = Column(TWO_PATHS, "throughput_1_mbps", "throughput of flow 1", "Mb/s")
+FLOW_2 = Column(TWO_PATHS, "throughput_2_mbps", "throughput of flow 2", "Mb/s")
 
-from ackclock import Result, Scenario, stats, style
-from ackclock.claims import Claim, Measure
-from ackclock.papers.squareff import _two_paths as two_paths
-from ackclock.plot import estimates
-
-SEEDS, QUICK_SEEDS = two_paths.SEEDS, two_paths.QUICK_SEEDS
-
-
-def grid(seeds: Sequence[int]) -> list[Scenario]:
-    return two_paths.grid(seeds)
-
-
-def quick_grid(seeds: Sequence[int]) -> list[Scenario]:
-    return two_paths.shortened(grid(seeds))
-
-
-def reduce(result: Result) -> dict[str, Any]:
-    return two_paths.reduce(result)
-
-
-def plot(rows: pl.DataFrame, load: two_paths.Load) -> Figure:  # noqa: ARG001
-    """The paper's axes, one panel per algorithm; bands are 95 % intervals."""
-    with style.applied():
-        figure = Figure(figsize=(8, 3.2))
-        panels = figure.subplots(1, len(two_paths.METHODS), sharey=True)
-        for axes, method in zip(panels, two_paths.METHODS, strict=True):
-            for flow, rtt, look in (
-                (1, "2 ms", {"color": style.INK, "linestyle": "--"}),
-                (2, "the RTT below", {"color": method.colour, "marker": method.marker}),
-            ):
-                points = [
-                    stats.mean_ci(
-                        two_paths.values(rows, method.algorithm, rtt_ms, f"throughput_{flow}_mbps")
-                    )
-                    for rtt_ms in two_paths.RTTS_MS
-                ]
-                estimates(
-                    axes,
-                    two_paths.RTTS_MS,
-                    points,
-                    label=f"flow {flow}: {rtt}",
-                    markersize=4,
-                    **look,
+FIGURE = Figure(
+    plot=plots.curves(
+        {
+            name: {
+                label: (
+                    look,
+                    {rtt: flow.at(algorithm=algorithm, rtt_ms=rtt) for rtt in RTTS_MS},
                 )
-            two_paths.over_rtt(axes)
-            axes.set_title(method.label)
-        panels[0].legend(loc="lower left")
-        panels[0].set_ylabel("throughput (Mb/s)")
-        panels[0].set_ylim(bottom=0)
-    return figure
-
-
-def measures(rows: pl.DataFrame) -> list[Measure]:
-    return [
-        Measure(
-            f"2 v {rtt_ms} ms, {method.label}: throughput of flow {flow}",
-            "Mb/s",
-            stats.mean_ci(
-                two_paths.values(rows, method.algorithm, rtt_ms, f"throughput_{flow}_mbps")
-            ),
-        )
-        for method in two_paths.METHODS
-        for rtt_ms in (2, 8, 128)
-        for flow in (1, 2)
-    ]
-
-
-def claims(rows: pl.DataFrame) -> list[Claim]:
-    return [
+                for label, flow, look in (
+                    ("flow 1: 2 ms", FLOW_1, {"color": style.INK, "linestyle": "--"}),
+                    ("flow 2: the RTT below", FLOW_2, LOOKS[CUBIC]),
+                )
+            }
+            for algorithm, name in NAMES.items()
+        },
+        xlabel="RTT of flow 2 (ms)",
+        ylabel="throughput (Mb/s)",
+        log_x=True,
+        ylim=(0, None),
+    ),
+    quantities=[
+        ratio(RATIO, CUBIC, 128).beside("> 2"),
+        *(
+            flow.at(algorithm=algorithm, rtt_ms=rtt)
+            for algorithm in NAMES
+            for rtt in (2, 8, 128)
+            for flow in (FLOW_1, FLOW_2)
+        ),
+    ],
+    claims=[
         Claim(
             "squareff.fig2.cubic-unfair",
             "CUBIC at 2 v 128 ms: one flow gets more than twice the throughput of the other",
-            stats.mean_ci(two_paths.values(rows, two_paths.CUBIC.algorithm, 128, "ratio")),
-            "times",
-            low=2,
+            [above(ratio(RATIO, CUBIC, 128), 2)],
+            readings={"without the first 20 s": [above(ratio(LATE_RATIO, CUBIC, 128), 2)]},
         )
-    ]
+    ],
+)

@@ -1,0 +1,58 @@
+"""Figures as values: experiments, quantities, claims and plots.
+
+A figure's module says each thing once. An `Experiment` has points, a scenario for each and the
+numbers that are kept of a run. A `Column` of it is a `Quantity` at each point; differences, ratios
+and slopes of quantities are quantities. A `Claim` has bounds of quantities. A `Figure` has all,
+so that its table, its plot and its verdicts show the same numbers. A name that does not exist
+raises at import.
+"""
+
+from ackclock.crosscheck import Check, mean
+from ackclock.figures import plots
+from ackclock.figures.claim import Claim, Either, Part, above, below, within
+from ackclock.figures.experiment import Experiment, Point, Runs, Variant, grid
+from ackclock.figures.figure import Figure, View, every
+from ackclock.figures.quantity import (
+    Column,
+    Quantity,
+    combined,
+    computed,
+    geometric,
+    mean_of,
+    needs_of,
+    ratio,
+    slope,
+)
+from ackclock.repeats import AtLeast, AtMost, Repeats
+
+__all__ = [
+    "AtLeast",
+    "AtMost",
+    "Check",
+    "Claim",
+    "Column",
+    "Either",
+    "Experiment",
+    "Figure",
+    "Part",
+    "Point",
+    "Quantity",
+    "Repeats",
+    "Runs",
+    "Variant",
+    "View",
+    "above",
+    "below",
+    "combined",
+    "computed",
+    "every",
+    "geometric",
+    "grid",
+    "mean",
+    "mean_of",
+    "needs_of",
+    "plots",
+    "ratio",
+    "slope",
+    "within",
+]

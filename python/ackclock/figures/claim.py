@@ -1,0 +1,260 @@
+"""Claims of a paper: what it says, as bounds of quantities, and the verdicts on them."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from ackclock import sequential, stats
+from ackclock.figures.quantity import Needs, Quantity, Rows, needs_of
+from ackclock.stats import Estimate
+
+#: A claim without a bound is only `reported`.
+Verdict = Literal["holds", "fails", "inconclusive", "reported"]
+
+#: How often a claim that holds may be said to fail, all its parts together.
+ERROR = 0.05
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """A quantity and where it must lie: in [low, high], ends included where both are given."""
+
+    quantity: Quantity
+    low: float = -math.inf
+    high: float = math.inf
+
+    @property
+    def bound(self) -> str:
+        """Where it must lie: "250 … 600 s", "< 200 s" or "> 0 s"."""
+        if math.isinf(self.low):
+            text = f"< {self.high:g}"
+        elif math.isinf(self.high):
+            text = f"> {self.low:g}"
+        else:
+            text = f"{self.low:g} … {self.high:g}"
+        return f"{text} {self.quantity.unit}".strip()
+
+
+def above(quantity: Quantity, low: float) -> Part:
+    """The quantity is larger."""
+    return Part(quantity, low=low)
+
+
+def below(quantity: Quantity, high: float) -> Part:
+    """The quantity is smaller."""
+    return Part(quantity, high=high)
+
+
+def within(quantity: Quantity, low: float, high: float) -> Part:
+    """The quantity is in [low, high]."""
+    return Part(quantity, low, high)
+
+
+@dataclass(frozen=True, eq=False)
+class Either:
+    """Parts of which one is enough. It is `inconclusive` if only one of `others` holds."""
+
+    name: str
+    parts: Sequence[Part]
+    others: Sequence[Part] = ()
+
+
+Parts = Sequence[Part | Either]
+
+
+@dataclass(frozen=True, eq=False)
+class Claim:
+    """One thing that a paper says, and its parts, all of which must hold."""
+
+    id: str
+    says: str
+    parts: Parts
+    #: Another way to measure it, such as that of revision 1 → the parts by that way.
+    readings: Mapping[str, Parts] = field(default_factory=dict)
+    #: Only reported, without a verdict: the paper gives nothing to judge by.
+    reported: bool = False
+
+    @property
+    def needs(self) -> Needs:
+        """The points whose runs it needs."""
+        return needs_of(
+            part.quantity
+            for parts in (self.parts, *self.readings.values())
+            for part in _flat(parts)
+        )
+
+
+def _flat(parts: Parts) -> list[Part]:
+    """All parts, those of an `Either` in its place."""
+    return [
+        each
+        for part in parts
+        for each in ([*part.parts, *part.others] if isinstance(part, Either) else [part])
+    ]
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """A part with its estimate. Without an estimate no run tells, and it is inconclusive."""
+
+    part: Part
+    estimate: Estimate | None
+    #: In the scale of its repeats, which may be logarithms.
+    raw: Estimate | None
+    #: Level of a look at the repeats (`sequential`); None: the verdict is the interval's.
+    level: float | None = None
+
+    @property
+    def name(self) -> str:
+        """What is measured."""
+        return self.part.quantity.name
+
+    def verdict(self, error: float = ERROR) -> Verdict:
+        """`holds`, `fails` or `inconclusive`; `fails` at this error."""
+        if self.raw is None:
+            return "inconclusive"
+        low, high = self._bounds
+        if self.level is not None and self.raw.repeats:
+            at = self.level * error / ERROR
+            if sequential.at_look(self.raw, low, high, at) == "fails":
+                return "fails"
+            holds = sequential.at_look(self.raw, low, high, self.level) == "holds"
+            return "holds" if holds else "inconclusive"
+        verdict = stats.verdict(self.raw, low, high)
+        if verdict == "fails" and error < ERROR and self.raw.repeats:
+            return sequential.at_look(self.raw, low, high, error)
+        return verdict
+
+    @property
+    def seeds_needed(self) -> int | None:
+        """About how many repeats would decide it; None if it is decided or never would be."""
+        if self.verdict() != "inconclusive" or self.raw is None or len(self.raw.repeats) < 2:
+            return None
+        return sequential.repeats_needed(self.raw, *self._bounds)
+
+    @property
+    def _bounds(self) -> tuple[float, float]:
+        low, high = self.part.low, self.part.high
+        if not self.part.quantity.logarithmic:
+            return low, high
+        return (math.log(low) if low > 0 else -math.inf), math.log(high)
+
+
+@dataclass(frozen=True, eq=False)
+class JudgedEither:
+    """As `Either`, judged."""
+
+    name: str
+    parts: Sequence[Judged]
+    others: Sequence[Judged]
+
+    def verdict(self, error: float = ERROR) -> Verdict:
+        """`holds`, `fails` or `inconclusive`."""
+        verdicts = {part.verdict(error) for part in self.parts}
+        if "holds" in verdicts:
+            return "holds"
+        if verdicts == {"fails"} and all(part.verdict() != "holds" for part in self.others):
+            return "fails"
+        return "inconclusive"
+
+
+JudgedParts = Sequence[Judged | JudgedEither]
+
+
+@dataclass(frozen=True, eq=False)
+class JudgedClaim:
+    """A claim with the estimates of its parts, as the setup has it and otherwise."""
+
+    claim: Claim
+    parts: JudgedParts
+    #: What the paper leaves open → what it is otherwise → the parts then.
+    otherwise: Mapping[str, Mapping[str, JudgedParts]] = field(default_factory=dict)
+
+    @property
+    def id(self) -> str:
+        """Its name."""
+        return self.claim.id
+
+    @property
+    def verdict(self) -> Verdict:
+        """`holds` if every part does; `fails` if one does after Holm's correction.
+
+        Holm rejects some part exactly if he rejects that with the smallest p-value, at the error
+        divided by the number of parts ("A simple sequentially rejective multiple test procedure",
+        Scand. J. Statist. 1979).
+        """
+        return "reported" if self.claim.reported else verdict_of(self.parts)
+
+    @property
+    def decides(self) -> Judged:
+        """The part to show: the first that fails, or else is open, or else the first."""
+        order = ["fails", "inconclusive", "holds"]
+        error = ERROR / len(self.parts)
+        first = min(
+            self.parts,
+            key=lambda part: (order.index(part.verdict(error)), order.index(part.verdict())),
+        )
+        if isinstance(first, JudgedEither):
+            return min(first.parts, key=lambda part: -order.index(part.verdict()))
+        return first
+
+    @property
+    def tally(self) -> str:
+        """How many parts hold: "3 of 4 hold"; nothing of a single one."""
+        holding = sum(part.verdict() == "holds" for part in self.parts)
+        return f"{holding} of {len(self.parts)} hold" if len(self.parts) > 1 else ""
+
+    @property
+    def depends_on(self) -> list[str]:
+        """What changes the verdict: "buffer (0.5 BDP: fails)"."""
+        found = []
+        for of, values in self.otherwise.items():
+            changed = [
+                f"{value}: {verdict}"
+                for value, parts in values.items()
+                if (verdict := verdict_of(parts)) != self.verdict
+            ]
+            if changed and not self.claim.reported:
+                found.append(f"{of} ({', '.join(changed)})")
+        return found
+
+    @property
+    def seeds_needed(self) -> int | None:
+        """About how many repeats would decide it; None if it is decided."""
+        if self.verdict != "inconclusive":
+            return None
+        flat = flattened(self.parts)
+        needed = [each.seeds_needed for each in flat if each.verdict() == "inconclusive"]
+        return max((each for each in needed if each is not None), default=None)
+
+
+def flattened(parts: JudgedParts) -> list[Judged]:
+    """All parts, those of an `Either` in its place."""
+    return [
+        each
+        for part in parts
+        for each in ([*part.parts, *part.others] if isinstance(part, JudgedEither) else [part])
+    ]
+
+
+def verdict_of(parts: JudgedParts) -> Verdict:
+    """The verdict of all parts together."""
+    if any(part.verdict(ERROR / len(parts)) == "fails" for part in parts):
+        return "fails"
+    return "holds" if all(part.verdict() == "holds" for part in parts) else "inconclusive"
+
+
+def judged(parts: Parts, rows: Rows, level: float | None = None) -> list[Judged | JudgedEither]:
+    """The parts with the estimates that the runs give them."""
+
+    def one(part: Part) -> Judged:
+        quantity = part.quantity
+        return Judged(part, quantity.estimate(rows), quantity.raw(rows), level)
+
+    return [
+        JudgedEither(part.name, [*map(one, part.parts)], [*map(one, part.others)])
+        if isinstance(part, Either)
+        else one(part)
+        for part in parts
+    ]

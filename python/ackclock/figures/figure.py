@@ -1,0 +1,77 @@
+"""A figure or table of a paper, as a value."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+from matplotlib.figure import Figure as Drawing
+
+from ackclock.crosscheck import Check
+from ackclock.figures.claim import Claim
+from ackclock.figures.experiment import Experiment, Point
+from ackclock.figures.quantity import Needs, Quantity, Rows, needs_of
+from ackclock.runs import Result
+from ackclock.stats import Estimate
+
+if TYPE_CHECKING:
+    from ackclock.scenario import Scenario
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """What a plot sees: the rows of the runs, and whole results where it asks for them."""
+
+    rows: Rows
+    load: "Callable[[Scenario], Result]"
+    #: The scenario of a repeat, as it ran: with settings, and shortened in a quick run.
+    scenario: "Callable[[Experiment, Point, int], Scenario]"
+
+    def estimate(self, quantity: Quantity) -> Estimate | None:
+        """The number and its interval; None if no run tells."""
+        return quantity.estimate(self.rows)
+
+    def runs(self, experiment: Experiment, **some: Any) -> pl.DataFrame:
+        """The rows of an experiment at the points with these values."""
+        table = self.rows[experiment].table
+        return table.filter(**some) if some else table
+
+    def result(self, experiment: Experiment, seed: int = 1, **point: Any) -> Result:
+        """A whole run."""
+        return self.load(self.scenario(experiment, experiment.the(**point), seed))
+
+
+#: Draws a figure.
+Plot = Callable[[View], Drawing]
+
+
+@dataclass(frozen=True, eq=False)
+class Figure:
+    """What a figure of a paper shows and claims. Title and setup are its module's docstring."""
+
+    plot: Plot
+    #: What its table shows.
+    quantities: Sequence[Quantity] = ()
+    claims: Sequence[Claim] = ()
+    #: Points that only the plot needs.
+    drawn: Needs = ()
+    #: The part of it that one machine can carry in real time.
+    kernel: Check | None = None
+
+    @property
+    def needs(self) -> Needs:
+        """The points whose runs it needs."""
+        found = list(needs_of(self.quantities))
+        for needs in (self.drawn, *(claim.needs for claim in self.claims)):
+            found += [need for need in needs if need not in found]
+        return tuple(found)
+
+    @property
+    def experiments(self) -> list[Experiment]:
+        """Its experiments."""
+        return list(dict.fromkeys(experiment for experiment, _ in self.needs))
+
+
+def every(experiment: Experiment, **some: Any) -> Needs:
+    """All points of an experiment with these values, for `Figure.drawn`."""
+    return tuple((experiment, point) for point in experiment.where(**some))

@@ -1,0 +1,88 @@
+"""The verdicts of a figure's claims, as set up and with what the paper leaves open changed."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from ackclock.figures.batches import Batch
+from ackclock.figures.claim import Claim, JudgedClaim, JudgedParts, judged
+from ackclock.figures.experiment import Experiment, Runs
+from ackclock.figures.quantity import Rows
+
+#: From this many repeats on, a claim is also judged by the odd and by the even seeds alone.
+HALVED = 10
+
+
+@dataclass(frozen=True, eq=False)
+class Change:
+    """A thing that the paper leaves open, changed in some experiments."""
+
+    of: str
+    value: str
+    batches: Sequence[Batch]
+
+
+def judged_claims(
+    claims: Sequence[Claim], batches: Mapping[Batch, Runs], level: float | None = None
+) -> list[JudgedClaim]:
+    """The claims with their estimates, as set up and otherwise.
+
+    `batches` are those of the claims' experiments. `level` is that of a look (`sequential`).
+    """
+    plain = {batch.experiment: batch for batch in batches if batch.variant is None}
+    rows = {experiment: batches[batch] for experiment, batch in plain.items()}
+    changes = _changes(batches)
+    found = []
+    for claim in claims:
+        otherwise: dict[str, dict[str, JudgedParts]] = {}
+        for change in changes:
+            if _matters(claim, change, plain):
+                changed = rows | {each.experiment: batches[each] for each in change.batches}
+                otherwise.setdefault(change.of, {})[change.value] = judged(claim.parts, changed)
+        if changes:
+            for name, parts in claim.readings.items():
+                otherwise.setdefault("measure", {})[name] = judged(parts, rows)
+            if all(_repeats(rows[each]) >= HALVED for each in _experiments(claim)):
+                otherwise["seeds"] = {
+                    name: judged(claim.parts, _half(rows, odd))
+                    for name, odd in (("odd ones only", 1), ("even ones only", 0))
+                }
+        found.append(JudgedClaim(claim, judged(claim.parts, rows, level), otherwise))
+    return found
+
+
+def _changes(batches: Mapping[Batch, Runs]) -> list[Change]:
+    found: dict[tuple[str, str], list[Batch]] = {}
+    for batch in batches:
+        if batch.variant:
+            found.setdefault((batch.variant.of, batch.variant.value), []).append(batch)
+    return [Change(of, value, some) for (of, value), some in found.items()]
+
+
+def _matters(claim: Claim, change: Change, plain: Mapping[Experiment, Batch]) -> bool:
+    """Whether a change is one of the runs that a claim needs."""
+    for batch in change.batches:
+        needed = {tuple(point.items()) for each, point in claim.needs if each is batch.experiment}
+        usual = plain[batch.experiment].by_point()
+        for at, scenario in batch.by_point().items():
+            if at[0] in needed and scenario != usual.get(at):
+                return True
+    return False
+
+
+def _experiments(claim: Claim) -> set[Experiment]:
+    return {experiment for experiment, _ in claim.needs}
+
+
+def _repeats(runs: Runs) -> int:
+    """How often each point has run."""
+    return runs.table["seed"].n_unique()
+
+
+def _half(rows: Rows, odd: int) -> Rows:
+    """The runs with odd seeds, or with even ones."""
+    return {
+        experiment: Runs(experiment, runs.table.filter(pl.col("seed") % 2 == odd))
+        for experiment, runs in rows.items()
+    }

@@ -1,0 +1,255 @@
+"""Plots of quantities, runs and claims."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure as Drawing
+from matplotlib.ticker import LogLocator, NullFormatter
+
+from ackclock import metrics, plot, style
+from ackclock.figures.claim import Judged, JudgedClaim, JudgedEither
+from ackclock.figures.experiment import Experiment, Point
+from ackclock.figures.figure import Plot, View
+from ackclock.figures.quantity import Quantity
+from ackclock.runs import Result
+
+#: Colours of the verdicts, as on the pages.
+VERDICTS = {
+    "holds": "#1a7f37",
+    "fails": "#c62828",
+    "inconclusive": "#d9a400",
+    "reported": "#888888",
+}
+
+#: x → the quantity there.
+Curve = Mapping[float, Quantity]
+#: Label → what `Axes.plot` takes, and the curve.
+Curves = Mapping[str, tuple[Mapping[str, Any], Curve]]
+
+
+def look(algorithm: str) -> dict[str, Any]:
+    """Colour and marker of an algorithm's curves."""
+    of = style.of(algorithm.partition("@")[0].partition(":")[0])
+    return {"color": of.colour, "marker": of.marker}
+
+
+def curves(
+    panels: Mapping[str, Curves],
+    *,
+    xlabel: str | Sequence[str],
+    ylabel: str | Sequence[str],
+    log_x: bool = False,
+    log_y: bool = False,
+    ylim: tuple[float | None, float | None] = (None, None),
+    columns: int = 0,
+    size: tuple[float, float] | None = None,
+    after: Callable[[Axes], object] | None = None,
+) -> Plot:
+    """Panels of curves: means with the band of their intervals; crosses for the paper's numbers.
+
+    A label is that of all panels, or of each. `after` has the last word on each panel's axes.
+    """
+    columns = columns or len(panels)
+    lines = -(-len(panels) // columns)
+
+    def draw(view: View) -> Drawing:
+        with style.applied():
+            figure = Drawing(figsize=size or (min(4 * columns + 1, 11), 3.2 * lines + 0.2))
+            grid = figure.subplots(lines, columns, squeeze=False, sharey=isinstance(ylabel, str))
+            for number, (title, some) in enumerate(panels.items()):
+                axes = grid.flat[number]
+                _draw_curves(axes, view, some)
+                axes.set_title(title, fontsize="small")
+                axes.set_xlabel(xlabel if isinstance(xlabel, str) else xlabel[number])
+                if log_x:
+                    _log_x(axes, sorted({x for _, curve in some.values() for x in curve}))
+                if log_y:
+                    _log_y(axes)
+                if not isinstance(ylabel, str) or number % columns == 0:
+                    axes.set_ylabel(ylabel if isinstance(ylabel, str) else ylabel[number])
+            # Limits that panels share are known once all are drawn.
+            for axes in grid.flat[: len(panels)]:
+                if ylim != (None, None):
+                    axes.set_ylim(*ylim)
+                if after:
+                    after(axes)
+            _finish(figure, grid, len(panels))
+        return figure
+
+    return draw
+
+
+def _draw_curves(axes: Axes, view: View, curves: Curves) -> None:
+    for label, (as_drawn, curve) in curves.items():
+        found = [view.estimate(quantity) for quantity in curve.values()]
+        plot.estimates(axes, list(curve), found, markersize=5, label=label, **as_drawn)
+        papers = {x: of.paper for x, of in curve.items() if isinstance(of.paper, int | float)}
+        if papers:
+            colour, name = axes.lines[-1].get_color(), f"{label}: the paper"
+            axes.plot(list(papers), list(papers.values()), "x", color=colour, label=name)
+
+
+def _log_x(axes: Axes, xs: Sequence[float]) -> None:
+    axes.set_xscale("log")
+    axes.set_xticks(xs, [f"{x:g}" for x in xs])
+    axes.minorticks_off()
+
+
+def _log_y(axes: Axes) -> None:
+    axes.set_yscale("log")
+    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axes.yaxis.set_major_formatter("{x:g}")
+    axes.yaxis.set_minor_formatter(NullFormatter())
+
+
+def _finish(figure: Drawing, grid: Any, panels: int) -> None:
+    """Hides the panels that nothing is in, and puts one legend above the others."""
+    handles: dict[str, Any] = {}
+    for axes in grid.flat[:panels]:
+        found, labels = axes.get_legend_handles_labels()
+        handles |= dict(zip(labels, found, strict=True))
+    for axes in grid.flat[panels:]:
+        axes.set_visible(False)
+    figure.legend(handles.values(), handles.keys(), loc="outside upper left", ncols=4)
+
+
+def windows(
+    runs: Mapping[str, tuple[Experiment, Point]],
+    *,
+    columns: int = 1,
+    mark: Callable[[Result], tuple[float, str] | None] | None = None,
+    after: Callable[[Axes], object] | None = None,
+) -> Plot:
+    """Congestion windows over time, of the first repeat of each point, under its title.
+
+    `mark` gives a time, s, to mark with a line and a text. `after` has the last word on each
+    panel's axes.
+    """
+
+    def draw(view: View) -> Drawing:
+        lines = -(-len(runs) // columns)
+        with style.applied():
+            figure = Drawing(figsize=(8 if columns == 1 else 10, 2.4 * lines + 0.8))
+            grid = figure.subplots(lines, columns, squeeze=False)
+            for number, (title, (experiment, point)) in enumerate(runs.items()):
+                axes = grid.flat[number]
+                result = view.result(experiment, **point)
+                plot.cwnd(axes, result)
+                found = mark(result) if mark else None
+                if found:
+                    marked(axes, *found)
+                axes.set_title(title, fontsize="small")
+                if number % columns:
+                    axes.set_ylabel("")
+                if number >= len(runs) - columns:
+                    axes.set_xlabel("time (s)")
+                axes.legend(loc="lower right", fontsize="x-small", ncols=2)
+                if after:
+                    after(axes)
+            for axes in grid.flat[len(runs) :]:
+                axes.set_visible(False)
+        return figure
+
+    return draw
+
+
+def marked(axes: Axes, time_s: float, text: str) -> None:
+    """A dotted line at a time, with a text."""
+    axes.axvline(time_s, color=style.INK, linewidth=0.8, linestyle=":")
+    axes.annotate(
+        text,
+        (time_s, 1),
+        xycoords=("data", "axes fraction"),
+        xytext=(4, -2),
+        textcoords="offset points",
+        va="top",
+        fontsize="small",
+    )
+
+
+def sensitivity(claim: JudgedClaim) -> Drawing:
+    """The verdict of each part of a claim, as set up and with each thing changed: a table of dots.
+
+    One part: also its estimate with its interval, and where it must lie.
+    """
+    rows = [("as set up", claim.parts)]
+    rows += [
+        (f"{of}: {value}", parts)
+        for of, values in claim.otherwise.items()
+        for value, parts in values.items()
+    ]
+    first = claim.parts[0]
+    alone = first if len(claim.parts) == 1 and isinstance(first, Judged) else None
+    with style.applied():
+        figure = Drawing(figsize=(8, 0.7 + 0.26 * len(rows)))
+        axes = figure.subplots()
+        for y, (_, parts) in enumerate(rows):
+            if alone:
+                _interval(axes, y, parts[0])
+            else:
+                _dots(axes, y, [JudgedClaim(claim.claim, parts), *parts])
+        axes.set_yticks(range(len(rows)), [name for name, _ in rows])
+        axes.set_ylim(len(rows) - 0.4, -0.6)
+        if alone:
+            _bounds(axes, alone)
+        else:
+            names = ["claim", *(str(number) for number in range(1, len(claim.parts) + 1))]
+            axes.set_xticks(range(len(names)), names)
+            axes.set_xlabel("parts, in the order of the table above")
+            axes.set_xlim(-0.6, max(len(names), 12) - 0.4)
+        for side in ("top", "right", "left"):
+            axes.spines[side].set_visible(False)
+    return figure
+
+
+def _dots(axes: Axes, y: int, parts: Sequence[Judged | JudgedEither | JudgedClaim]) -> None:
+    for x, part in enumerate(parts):
+        verdict = part.verdict if isinstance(part, JudgedClaim) else part.verdict()
+        size = 10 if x == 0 else 7
+        full = "none" if verdict == "inconclusive" else "full"
+        axes.plot([x], [y], "o", color=VERDICTS[verdict], markersize=size, fillstyle=full)
+
+
+def _interval(axes: Axes, y: int, part: Judged | JudgedEither) -> None:
+    if not isinstance(part, Judged) or part.estimate is None:
+        return
+    found, colour = part.estimate, VERDICTS[part.verdict()]
+    ends = [found.mean if not np.isfinite(end) else end for end in (found.low, found.high)]
+    axes.plot(ends, [y, y], color=colour, linewidth=2)
+    axes.plot([found.mean], [y], "o", color=colour, markersize=6)
+    for end, mark in ((found.low, "<"), (found.high, ">")):
+        if not np.isfinite(end):
+            axes.plot([found.mean], [y], mark, color=colour, markersize=9)
+
+
+def _bounds(axes: Axes, part: Judged) -> None:
+    """Grey where the claim does not hold."""
+    low, high = axes.get_xlim()
+    for bound in (part.part.low, part.part.high):
+        if np.isfinite(bound):
+            low, high = (
+                min(low, bound - 0.05 * (high - low)),
+                max(high, bound + 0.05 * (high - low)),
+            )
+    axes.set_xlim(low, high)
+    if np.isfinite(part.part.low):
+        axes.axvspan(low, part.part.low, color="#8883", linewidth=0)
+    if np.isfinite(part.part.high):
+        axes.axvspan(part.part.high, high, color="#8883", linewidth=0)
+    axes.set_xlabel(
+        f"{part.name} {f'({part.part.quantity.unit})' if part.part.quantity.unit else ''}"
+    )
+
+
+def converged(share: float) -> Callable[[Result], tuple[float, str] | None]:
+    """Marks when all flows have this share of the fair one (`metrics.convergence_time_s`)."""
+
+    def mark(result: Result) -> tuple[float, str] | None:
+        after_s = metrics.convergence_time_s(result, share=share)
+        if after_s is None:
+            return None
+        return metrics.last_start_s(result) + after_s, f"converged\nafter {after_s:.0f} s"
+
+    return mark

@@ -1,0 +1,168 @@
+"""Quantities of a figure: what is measured, said once for its table, its plot and its claims."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ackclock import stats
+from ackclock.figures.experiment import Experiment, Point, Runs
+from ackclock.repeats import Repeats
+from ackclock.repeats import slope as slope_of
+from ackclock.stats import Estimate
+
+#: The runs of each experiment.
+Rows = Mapping[Experiment, Runs]
+#: The points whose runs a quantity needs.
+Needs = tuple[tuple[Experiment, Point], ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Quantity:
+    """A number with an interval, over the repeats of one point or of several.
+
+    Differences, ratios and slopes of quantities are quantities: they are taken seed by seed.
+    """
+
+    name: str
+    unit: str
+    needs: Needs
+    #: The number of each repeat; an `Estimate` where it is none of repeats.
+    of: Callable[[Rows], Repeats | Estimate | None]
+    #: The repeats are logarithms: the mean is a geometric one.
+    logarithmic: bool = False
+    median: bool = False
+    #: What the paper has: a number, which a plot can show, or words.
+    paper: float | str = ""
+
+    def __sub__(self, other: "Quantity") -> "Quantity":
+        """The difference, seed by seed."""
+        return combined(f"{self.name} − {other.name}", self.unit, [self, other], lambda a, b: a - b)
+
+    def named(self, name: str, unit: str | None = None) -> "Quantity":
+        """The same under another name, and in another unit."""
+        return replace(self, name=name, unit=self.unit if unit is None else unit)
+
+    def beside(self, paper: float | str) -> "Quantity":
+        """The same with what the paper has."""
+        return replace(self, paper=paper)
+
+    def as_median(self) -> "Quantity":
+        """The median over the repeats."""
+        return replace(self, median=True)
+
+    def estimate(self, rows: Rows) -> Estimate | None:
+        """The number and its interval; None if no run tells. Logarithms are taken back."""
+        found = self.raw(rows)
+        if found is None or not self.logarithmic:
+            return found
+        return stats.exponential(found)
+
+    def raw(self, rows: Rows) -> Estimate | None:
+        """As `estimate`, but a logarithm stays one."""
+        found = self.of(rows)
+        if isinstance(found, Repeats):
+            exact = all(experiment.seeds == 1 for experiment, _ in self.needs)
+            if exact and len(found.value) == 1 and found.value[0] == found.value[0]:
+                return stats.exact(float(found.value[0]))
+            return found.median() if self.median else found.mean()
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """A column of an experiment's rows: a quantity at each point."""
+
+    experiment: Experiment
+    column: str
+    name: str
+    unit: str = ""
+    #: What the paper has: a number or words, of all points or of each.
+    paper: float | str | Callable[[Point], float | str] = ""
+
+    def __post_init__(self) -> None:
+        if self.column not in self.experiment.columns:
+            raise KeyError(f"{self.experiment.name}: a row has no {self.column}")
+
+    def at(self, **point: Any) -> Quantity:
+        """The quantity at the one point with these values; raises `KeyError` if there is none."""
+        the = self.experiment.the(**point)
+        said = self.experiment.say(the)
+        return Quantity(
+            f"{self.name}, {said}" if said else self.name,
+            self.unit,
+            ((self.experiment, the),),
+            lambda rows: rows[self.experiment].repeats(self.column, the),
+            paper=self.paper(the) if callable(self.paper) else self.paper,
+        )
+
+    def everywhere(self, **some: Any) -> list[Quantity]:
+        """The quantity at every point with these values."""
+        return [self.at(**point) for point in self.experiment.where(**some)]
+
+
+def combined(name: str, unit: str, of: Sequence[Quantity], how: Callable[..., Repeats]) -> Quantity:
+    """A quantity of others, from their repeats."""
+
+    def repeats(rows: Rows) -> Repeats:
+        parts = [each.of(rows) for each in of]
+        assert all(isinstance(each, Repeats) for each in parts), name
+        return how(*parts)
+
+    return Quantity(name, unit, needs_of(of), repeats)
+
+
+def needs_of(of: Iterable[Quantity]) -> Needs:
+    """The points whose runs quantities need, each once."""
+    found: list[tuple[Experiment, Point]] = []
+    for need in (need for each in of for need in each.needs):
+        if need not in found:
+            found.append(need)
+    return tuple(found)
+
+
+def mean_of(name: str, of: Sequence[Quantity]) -> Quantity:
+    """The mean of quantities, seed by seed; of `geometric` ones the geometric mean."""
+    mean = combined(name, of[0].unit, of, lambda *each: sum(each[1:], each[0]) * (1 / len(each)))
+    return replace(mean, logarithmic=all(each.logarithmic for each in of))
+
+
+def ratio(name: str, a: Quantity, b: Quantity) -> Quantity:
+    """One over the other, seed by seed; the mean is that of the logarithms, whichever is above."""
+    both = combined(name, "", [geometric(a), geometric(b)], lambda x, y: x - y)
+    return replace(both, logarithmic=True)
+
+
+def geometric(of: Quantity) -> Quantity:
+    """The same quantity, a ratio, with the mean of its logarithms."""
+    if of.logarithmic:
+        return of
+
+    def logs(rows: Rows) -> Repeats:
+        found = of.of(rows)
+        assert isinstance(found, Repeats), of.name
+        return found.log()
+
+    return replace(of, of=logs, logarithmic=True)
+
+
+def slope(name: str, unit: str, by_x: Mapping[float, Quantity]) -> Quantity:
+    """The slope over x of the numbers of each seed. Of a `geometric` quantity: of its logarithm."""
+    xs = list(by_x)
+    return combined(
+        name,
+        unit,
+        list(by_x.values()),
+        lambda *each: slope_of(dict(zip(xs, each, strict=True))),
+    )
+
+
+def computed(
+    name: str, unit: str, needs: Needs, of: Callable[[Rows], Repeats | Estimate | float | None]
+) -> Quantity:
+    """A quantity that needs more than one number of each run, or no runs at all."""
+
+    def found(rows: Rows) -> Repeats | Estimate | None:
+        number = of(rows)
+        return stats.exact(float(number)) if isinstance(number, int | float) else number
+
+    return Quantity(name, unit, needs, found)

@@ -1,0 +1,148 @@
+"""The experiments of Cubic-FC: two flows of one algorithm, of which the second joins the first.
+
+"Bandwidth of bottleneck link is 800Mbps, … and queue size is 100% BDP" (caption of figure 2). "We
+use the drop-tail router at the bottleneck"; "for each scenario, we took at least 10 times and
+calculated average value"; "RTT is varied from 50ms to 300ms"; "background traffic by Surge and
+Iperf. The amount of background traffic is about 10% of the bandwidth bottleneck link in both
+forward and backward directions" (section IV).
+"""
+
+from typing import Any, NamedTuple
+
+from ackclock import Bottleneck, Flow, Result, Scenario, metrics, traffic
+from ackclock.figures import AtLeast, Column, Experiment, Quantity, Variant, grid
+
+CUBIC, CUBIC_FC = "cubic@linux-2.6.32", "cubic_fc@linux-2.6.32"
+NAMES = {CUBIC: "CUBIC", CUBIC_FC: "Cubic-FC"}
+RATE = "800mbit"
+RTTS_MS = (50, 100, 150, 200, 300)
+WITHOUT, WITH = "without background", "with background"
+#: The part of the link that the background takes from the two flows.
+BACKGROUND_SHARE = 0.1
+#: The curves of the two flows meet: each has this part of its fair share.
+MEET = 0.95
+
+ASSUMED = {
+    "flow.algorithm": 'the CUBIC of the testbed\'s kernel, "Linux 2.6.32" (section IV.A)',
+    "profile": "the testbed's kernel",
+    "session.algorithm": "the background is composed as in Ha et al. 2008",
+}
+
+
+def scenario(algorithm: str, rtt_ms: int = 200, background: str = WITHOUT) -> Scenario:
+    """Two flows of one algorithm; the second starts at 100 + U(0, 1) s."""
+    joins = {"start": "100s", "start_spread": "1s"}
+    fields: dict[str, Any] = {}
+    if background == WITH:
+        # Alone the sessions carry 15 % of the link, beside two flows that fill it about 10 %.
+        fields["sessions"] = traffic.background(RATE, 0.15, CUBIC)
+    return Scenario(
+        duration="800s",
+        rtt=f"{rtt_ms}ms",
+        profile="linux-2.6.32",
+        bottleneck=Bottleneck(rate=RATE, buffer="1bdp"),
+        flows=(Flow(algorithm=algorithm), Flow(algorithm=algorithm, **joins)),
+        **fields,
+    )
+
+
+class Row(NamedTuple):
+    """A run. Throughputs are of payload, from flow 2's start on."""
+
+    #: From when on both flows have 95 (90, 80) % of their fair share in every window of 10 s.
+    convergence_s: float | None
+    convergence_90_s: float | None
+    convergence_80_s: float | None
+    #: As in revision 1: the end of the first such window.
+    first_80_s: float | None
+    throughput_1_mbps: float
+    throughput_2_mbps: float
+    difference_mbps: float
+    total_mbps: float
+    utilisation: float
+    background_mbps: float
+
+
+def row(result: Result) -> Row:
+    """With background the flows share what the background leaves."""
+    both_s, end_s = metrics.last_start_s(result), metrics.duration_s(result)
+    first, second = (metrics.throughput_bps(result, [both_s, end_s])[:, 0] / 1e6).tolist()
+    background = BACKGROUND_SHARE if result.scenario.sessions else 0
+    sent_bytes = result.sessions.filter(direction="forward")["delivered_bytes"].to_numpy().sum()
+
+    def convergence_s(share: float, lasting: bool = True) -> float:
+        found = metrics.convergence_time_s(
+            result, share=share, background=background, lasting=lasting
+        )
+        return AtLeast(end_s - both_s) if found is None else found
+
+    return Row(
+        convergence_s(MEET),
+        convergence_s(0.9),
+        convergence_s(0.8),
+        convergence_s(0.8, lasting=False),
+        first,
+        second,
+        first - second,
+        first + second,
+        metrics.utilisation(result, both_s),
+        float(8e-6 * sent_bytes / end_s),
+    )
+
+
+def _spec(preset: str) -> list[str]:
+    return [f"{algorithm}@={preset}" for algorithm in ("cubic", "cubic_fc")]
+
+
+VARIANTS = (
+    # Without noise a drop-tail bottleneck has phase effects (Floyd and Jacobson, "On Traffic Phase
+    # Effects in Packet-Switched Gateways", 1992) that no testbed has: hence the jitter.
+    Variant("jitter", "none", ["jitter=0s"]),
+    Variant("jitter", "10 packets", ["jitter=150us"]),
+    Variant("bursts", "TSO on", ["tso=true"]),
+    Variant("buffer", "0.5 BDP", ["bottleneck.buffer=0.5bdp"]),
+    Variant("buffer", "2 BDP", ["bottleneck.buffer=2bdp"]),
+    Variant("CUBIC", "with backports", _spec("linux-2.6.32-backports")),
+    Variant("CUBIC", "of Ha et al. 2008", _spec("ha2008")),
+    Variant("hosts", "linux-2.6.25", ["profile=linux-2.6.25"]),
+    Variant("hosts", "linux-6", ["profile=linux-6"]),
+)
+
+#: Figures 2 and 5.
+JOINING = Experiment(
+    "two flows",
+    grid(algorithm=[CUBIC, CUBIC_FC]),
+    scenario,
+    row,
+    quick_seeds=2,
+    variants=VARIANTS,
+    assumed=ASSUMED,
+    says={"algorithm": NAMES},
+)
+
+
+def _for_600_s(**point: Any) -> Scenario:
+    """For figure 6: "flow 1 starts at 0(s) and ends at 600(s)"."""
+    return scenario(**point).replace(duration="600s")
+
+
+#: Figures 6 and 7, and table 2.
+RTTS = Experiment(
+    "RTTs",
+    grid(background=[WITHOUT, WITH], rtt_ms=RTTS_MS, algorithm=[CUBIC, CUBIC_FC]),
+    _for_600_s,
+    row,
+    quick=["duration=150s"],
+    variants=(VARIANTS[2], VARIANTS[3]),
+    assumed=ASSUMED | {"session": ASSUMED["session.algorithm"]},
+    says={"algorithm": NAMES, "rtt_ms": "{} ms"},
+)
+
+
+def gain(column: Column, **point: Any) -> Quantity:
+    """That of CUBIC minus that of Cubic-FC, with the same seed."""
+    both = column.at(algorithm=CUBIC, **point) - column.at(algorithm=CUBIC_FC, **point)
+    where = column.experiment.say(
+        column.experiment.the(algorithm=CUBIC, **point), without=["algorithm"]
+    )
+    return both.named(f"{column.name}, CUBIC − Cubic-FC{', ' + where if where else ''}")

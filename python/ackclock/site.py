@@ -1,0 +1,467 @@
+"""Tables of figures and claims, and the pages of a site of them."""
+
+import hashlib
+import json
+import math
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from ackclock import _core, crosscheck, papers, plot, report
+from ackclock.figures import plots
+from ackclock.figures.claim import Judged, JudgedClaim, JudgedEither
+from ackclock.figures.experiment import Experiment
+from ackclock.kept import MANIFEST
+from ackclock.model import toml
+from ackclock.reproduce import Reproduced
+from ackclock.runs import PAGE
+from ackclock.scenario import Scenario
+from ackclock.stats import LEAST_REPEATS, Estimate
+
+_QUIETLY: Any = {"capture_output": True, "text": True}
+#: A verdict's place in a quick run, which has too few repeats for one.
+QUICK = "quick"
+#: A row of a setup's table shows so many different values.
+_MOST_VALUES = 6
+
+
+def measures_table(figure: Reproduced) -> report.Table:
+    """Our values beside the paper's."""
+    return report.Table(
+        ["quantity", "measured, 95 % CI", "runs", "paper"],
+        [
+            [
+                quantity.name,
+                _number(estimate, quantity.unit),
+                _repeats(estimate),
+                _paper(quantity.paper, quantity.unit),
+            ]
+            for quantity, estimate in figure.measured
+        ],
+    )
+
+
+def _paper(paper: float | str, unit: str) -> str:
+    return paper if isinstance(paper, str) else f"{paper:g} {unit}".strip()
+
+
+def _number(estimate: Estimate | None, unit: str) -> str:
+    return "not seen" if estimate is None else report.number(estimate, unit)
+
+
+def _repeats(estimate: Estimate | None) -> str:
+    return "—" if estimate is None else report.repeats(estimate)
+
+
+#: The columns of a claim, and of its parts.
+_CLAIM = ("claim", "verdict", "the paper says", "bound", "measured, 95 % CI", "runs", "depends on")
+
+
+def claims_table(
+    claims: Sequence[JudgedClaim], *, quick: bool = False, parts: bool = False
+) -> report.Table:
+    """The papers' claims with their verdicts.
+
+    The parts of a claim are folded under it or, with `parts`, rows of their own below it.
+    """
+    rows: list[list[str]] = []
+    folded: dict[int, tuple[str, report.Table]] = {}
+    for claim in claims:
+        rows.append(_claim_cells(claim, quick))
+        below = [_part_cells(part, quick) for part in claim.parts]
+        if parts and len(below) > 1:
+            rows += [[f"  {name}", *rest] for name, *rest in below]
+        elif len(below) > 1:
+            tally = "" if quick else f": {claim.tally}"
+            header = ("part", *_CLAIM[1:])
+            said = [at for at in range(len(header)) if any(row[at] for row in below)]
+            table = report.Table(
+                [header[at] for at in said], [[row[at] for at in said] for row in below]
+            )
+            folded[len(rows) - 1] = (f"{len(below)} parts{tally}", table)
+    varied = any(claim.otherwise for claim in claims)
+    columns = range(len(_CLAIM) if varied else len(_CLAIM) - 1)
+    return report.Table(
+        [_CLAIM[at] for at in columns], [[row[at] for at in columns] for row in rows], folded
+    )
+
+
+def _claim_cells(claim: JudgedClaim, quick: bool) -> list[str]:
+    """A claim's cells. A quick run names no part that decides, as it has no verdict."""
+    if quick and len(claim.parts) > 1:
+        return [claim.id, QUICK, claim.claim.says, "of each part", "of each part", "", ""]
+    part = claim.decides
+    where = f" at {part.name} ({claim.tally})" if len(claim.parts) > 1 else ""
+    tried = sum(map(len, claim.otherwise.values()))
+    depends = ", ".join(claim.depends_on) or (f"nothing of {tried} tried" if tried else "")
+    needed = claim.seeds_needed
+    runs = _repeats(part.estimate) + (f"; needs ≈ {needed}" if needed and not quick else "")
+    return [
+        claim.id,
+        QUICK if quick else claim.verdict,
+        claim.claim.says,
+        part.part.bound + where,
+        _number(part.estimate, part.part.quantity.unit),
+        runs,
+        depends,
+    ]
+
+
+def _part_cells(part: Judged | JudgedEither, quick: bool) -> list[str]:
+    verdict = QUICK if quick else part.verdict()
+    if isinstance(part, JudgedEither):
+        some = "; ".join(
+            f"{each.name}: {_number(each.estimate, each.part.quantity.unit)} ({each.verdict()})"
+            for each in (*part.parts, *part.others)
+        )
+        return [part.name, verdict, "", part.parts[0].part.bound, some, "", ""]
+    return [
+        part.name,
+        verdict,
+        "",
+        part.part.bound,
+        _number(part.estimate, part.part.quantity.unit),
+        _repeats(part.estimate),
+        "",
+    ]
+
+
+def sensitivity_table(claim: JudgedClaim) -> report.Table:
+    """The verdict with each thing changed that the paper leaves open."""
+    rows = [["as set up", "", claim.verdict, *_deciding(claim)]]
+    for of, values in claim.otherwise.items():
+        for value, parts in values.items():
+            other = JudgedClaim(claim.claim, parts)
+            rows.append([of, value, other.verdict, *_deciding(other)])
+    return report.Table(
+        ["left open", "changed to", "verdict", "decided by", "measured, 95 % CI", "runs"], rows
+    )
+
+
+def _deciding(claim: JudgedClaim) -> list[str]:
+    part = claim.decides
+    where = part.name if len(claim.parts) > 1 else ""
+    tally = f" ({claim.tally})" if claim.tally else ""
+    number = _number(part.estimate, part.part.quantity.unit)
+    return [where + tally, number, _repeats(part.estimate)]
+
+
+def setup_table(experiment: Experiment, scenarios: Sequence[Scenario]) -> report.Table:
+    """The keys that an experiment's scenarios set, their values, and which of them are assumed."""
+    values: dict[str, dict[str, None]] = {}
+    for scenario in scenarios:
+        for key, value in _flat(scenario).items():
+            values.setdefault(key, {})[value] = None
+    rows = []
+    for key, some in values.items():
+        shown = list(some)[:_MOST_VALUES]
+        text = ", ".join(shown) + (" …" if len(some) > len(shown) else "")
+        plain = ".".join(part for part in key.split(".") if not part.isdigit())
+        assumed = experiment.assumed
+        reason = next((assumed[each] for each in (key, plain, "*") if each in assumed), "")
+        rows.append([key, text, f"assumed: {reason}" if reason else "the paper"])
+    return report.Table(["key", "value", "from"], rows)
+
+
+def _flat(scenario: Scenario) -> dict[str, str]:
+    """The keys that a scenario sets, as of `--set`, without its seed."""
+    fields = scenario.model_dump(exclude_unset=True, exclude_none=True, by_alias=True)
+    found: dict[str, str] = {}
+
+    def walk(prefix: str, value: Any) -> None:
+        if isinstance(value, Mapping):
+            for key, inner in value.items():
+                walk(f"{prefix}.{key}" if prefix else key, inner)
+        elif isinstance(value, list | tuple) and value and isinstance(value[0], Mapping):
+            for number, inner in enumerate(value, 1):
+                walk(f"{prefix}.{number}", inner)
+        else:
+            found[prefix] = value if isinstance(value, str) else toml(value)
+
+    walk("", {key: value for key, value in fields.items() if key != "seed"})
+    return found
+
+
+def write(
+    figures: Sequence[Reproduced],
+    directory: Path,
+    *,
+    command: str,
+    quick: bool,
+    pdf: bool = False,
+) -> None:
+    """Writes a site of the figures to a directory.
+
+    index.html has the claims and, of one paper, its figures; of several each has its PAPER.html.
+    Each figure is there as PNG and SVG (and PDF if wanted), the rows of its experiments as Parquet;
+    the claims as JSON and Parquet.
+    """
+    by_paper: dict[str, list[Reproduced]] = {}
+    for each in figures:
+        by_paper.setdefault(each.named.paper, []).append(each)
+    lead = _lead()
+    if quick:
+        lead += " · a quick run: too few repeats for a verdict"
+    if settings := figures[0].settings:
+        lead += f" · with {', '.join(settings)}"
+    sections = _claims_section(figures, quick)
+    if len(by_paper) > 1:
+        links = [(f"{paper}.html", papers.paper_title(paper)) for paper in by_paper]
+        sections.insert(0, report.Section("Papers", links=links))
+        for paper, some in by_paper.items():
+            up = report.Section("", links=[(PAGE, "All papers")])
+            shown = [part for each in some for part in _sections(each, directory, pdf, quick)]
+            page = report.page(
+                papers.paper_title(paper), lead, [up, *_claims_section(some, quick), *shown]
+            )
+            (directory / f"{paper}.html").write_text(page, encoding="utf-8")
+    else:
+        sections += [part for each in figures for part in _sections(each, directory, pdf, quick)]
+    sections.append(report.Section("Repeat it", text=run_totals(figures), code=command))
+    title = " and ".join(map(papers.paper_title, by_paper))
+    page = report.page("The papers, repeated" if len(by_paper) > 1 else title, lead, sections)
+    (directory / PAGE).write_text(page, encoding="utf-8")
+    verdicts = write_claims(figures, directory, quick=quick)
+    manifest = {
+        "ackclock": _core.engine_version(),
+        "command": command,
+        "figures": {each.name: [s.key() for s in each.scenarios] for each in figures},
+        "claims": verdicts,
+    }
+    _write_json(directory / MANIFEST, manifest)
+
+
+def claims_of(figures: Sequence[Reproduced]) -> list[JudgedClaim]:
+    """All claims of figures."""
+    return [claim for figure in figures for claim in figure.claims]
+
+
+def _claims_section(figures: Sequence[Reproduced], quick: bool) -> list[report.Section]:
+    """The claims of the figures; nothing if they claim nothing."""
+    table = claims_table(claims_of(figures), quick=quick)
+    return [report.Section("Claims", table=table)] if table.rows else []
+
+
+def write_kernel(
+    figures: Sequence[tuple[str, crosscheck.Checked]], directory: Path, *, command: str
+) -> None:
+    """Writes a page of figures on the kernel, beside the simulation, with their files."""
+    sections = [kernel_section(name, each, directory, pdf=False) for name, each in figures]
+    sections.append(report.Section("Repeat it", code=command))
+    page = report.page("The kernel beside the simulator", _lead(), sections)
+    (directory / PAGE).write_text(page, encoding="utf-8")
+    manifest = {
+        "ackclock": _core.engine_version(),
+        "command": command,
+        "certificates": {name: list(each.certificates) for name, each in figures},
+    }
+    _write_json(directory / MANIFEST, manifest)
+
+
+def _write_json(path: Path, value: object) -> None:
+    path.write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def _lead() -> str:
+    """What made it: the engine's version, and the commit where ackclock runs from a checkout."""
+    here = Path(__file__)
+    git = ["git", "-C", str(here.parent)]
+    try:
+        subprocess.run([*git, "ls-files", "--error-unmatch", here.name], check=True, **_QUIETLY)
+        describe = [*git, "describe", "--always", "--abbrev=12", "--dirty=, with changes"]
+        commit = subprocess.run(describe, check=True, **_QUIETLY).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return f"ackclock {_core.engine_version()}"
+    return f"ackclock {_core.engine_version()}, commit {commit}"
+
+
+def write_claims(
+    figures: Sequence[Reproduced], directory: Path, *, quick: bool
+) -> list[dict[str, Any]]:
+    """Writes claims.json (parts and sensitivity, too), claims.parquet and claims.md; returns them.
+
+    Nothing where the figures claim nothing.
+    """
+    claims = claims_of(figures)
+    verdicts = [claim_row(claim, quick=quick) for claim in claims]
+    if verdicts:
+        _write_json(directory / "claims.json", verdicts)
+        flat = [
+            {k: v for k, v in claim.items() if not isinstance(v, list | dict)} for claim in verdicts
+        ]
+        pl.DataFrame(flat, infer_schema_length=None).write_parquet(directory / "claims.parquet")
+        text = claims_table(claims, quick=quick).markdown()
+        (directory / "claims.md").write_text(text + "\n", encoding="utf-8")
+    return verdicts
+
+
+def _sections(figure: Reproduced, directory: Path, pdf: bool, quick: bool) -> list[report.Section]:
+    """A figure on its page, below it its verdicts, its setup, and what the kernel makes of it."""
+    sections: list[report.Section] = [_section(figure, directory, pdf)]
+    if figure.claims:
+        table = claims_table(figure.claims, quick=quick, parts=True)
+        sections.append(report.Section("", table=table))
+    sections += [
+        report.Section(
+            "",
+            svg=plot.inline_svg(plots.sensitivity(claim)),
+            caption=f"{claim.id}: how the verdict depends on what the paper leaves open",
+            folded=(f"Sensitivity of {claim.id}", sensitivity_table(claim)),
+        )
+        for claim in figure.claims
+        if claim.otherwise
+    ]
+    for batch in figure.batches:
+        if batch.variant is None and batch.repeats:
+            table = setup_table(batch.experiment, batch.scenarios)
+            name = batch.experiment.name
+            sections.append(report.Section("", folded=(f"The setup, key by key: {name}", table)))
+    if figure.checked:
+        sections.append(kernel_section(figure.name, figure.checked, directory, pdf))
+    elif figure.figure.kernel:
+        command = f"ackclock reproduce {figure.name} --on kernel"
+        title = _kernel_title(figure.name)
+        sections.append(report.Section(title, text="Not run here. As root:", code=command))
+    return sections
+
+
+def _section(figure: Reproduced, directory: Path, pdf: bool) -> report.Section:
+    """A figure, with its files beside the page."""
+    name = figure.named.file_name
+    drawn = figure.plot()
+    files = [path.name for path in plot.write(drawn, directory, name, pdf=pdf)]
+    files += _write_rows(figure, directory)
+    scenarios = sorted({scenario.key() for scenario in figure.scenarios})
+    runs = f"{len(scenarios)} runs" if len(scenarios) != 1 else "1 run"
+    if scenarios:
+        seeds = [scenario.seed for scenario in figure.scenarios]
+        digest = hashlib.sha256("".join(scenarios).encode()).hexdigest()[:16]
+        runs += f", seeds {min(seeds)} to {max(seeds)}, scenarios {digest}"
+    return report.Section(
+        f"{figure.named.title} ({figure.name})",
+        text=figure.named.setup,
+        svg=plot.inline_svg(drawn),
+        caption=runs if scenarios else "computed, not simulated",
+        table=measures_table(figure) if figure.measured else None,
+        links=[(file, file) for file in files],
+        code=f"# the first of {runs}\n{figure.scenarios[0].to_toml()}" if scenarios else "",
+    )
+
+
+def _write_rows(figure: Reproduced, directory: Path) -> list[str]:
+    """The rows of each experiment as Parquet; the names of the files."""
+    names = []
+    several = len({batch.experiment for batch in figure.batches}) > 1
+    for experiment, runs in figure.rows.items():
+        end = f"-{experiment.name.replace(' ', '-')}" if several else ""
+        names.append(f"{figure.named.file_name}{end}.parquet")
+        runs.table.write_parquet(directory / names[-1])
+    return names
+
+
+def _kernel_title(name: str) -> str:
+    return f"On the kernel ({name})"
+
+
+def kernel_section(
+    name: str, checked: crosscheck.Checked, directory: Path, pdf: bool
+) -> report.Section:
+    """The kernel's runs of a figure beside the simulator's, with the files."""
+    drawn, stem = checked.figure(), f"{name.replace('/', '-')}-kernel"
+    files = [path.name for path in plot.write(drawn, directory, stem, pdf=pdf)]
+    checked.rows.write_parquet(directory / f"{stem}.parquet")
+    first = next(iter(checked.check.points.values()))(1)
+    return report.Section(
+        _kernel_title(name),
+        text=checked.check.setup,
+        svg=plot.inline_svg(drawn),
+        caption=checked.caption,
+        table=checked.table(),
+        links=[(file, file) for file in (*files, f"{stem}.parquet")],
+        code=first.to_toml(),
+    )
+
+
+def run_totals(figures: Sequence[Reproduced]) -> str:
+    """How much was simulated, in words."""
+    batches = {batch.experiment: batch for each in figures for batch in each.batches
+               if batch.variant is None}  # fmt: skip
+    tables = {experiment: runs.table for each in figures for experiment, runs in each.rows.items()}
+    runs = {
+        scenario.key(): row
+        for experiment, batch in batches.items()
+        for (_, _, scenario), row in zip(
+            batch.repeats, tables[experiment].iter_rows(named=True), strict=True
+        )
+    }
+    packets, core_s, testbed_s = (
+        sum(row[column] for row in runs.values())
+        for column in ("packets", "wall_time_s", "testbed_s")
+    )
+    noun = "run" if len(runs) == 1 else "runs"
+    return (
+        f"{len(runs)} {noun}, {packets / 1e6:,.1f} million data packets in {core_s:.0f} "
+        f"core-seconds; a testbed would have taken {testbed_s / 3600:.1f} hours."
+    )
+
+
+def verdict_totals(claims: Sequence[JudgedClaim], *, quick: bool) -> str:
+    """How many claims hold, in words."""
+    verdicts = [claim.verdict for claim in claims]
+    if quick:
+        return f"{len(verdicts)} claims, without verdicts: a quick run has too few repeats."
+    estimates = [claim.decides.estimate for claim in claims]
+    few = any(each is not None and 0 < each.n < LEAST_REPEATS for each in estimates)
+    reported = verdicts.count("reported")
+    return (
+        f"{len(verdicts)} claims: {verdicts.count('holds')} hold, {verdicts.count('fails')} fail, "
+        f"{verdicts.count('inconclusive')} inconclusive"
+        + (f", {reported} only reported" if reported else "")
+        + (f"; fewer than {LEAST_REPEATS} repeats give no verdict" if few else "")
+    )
+
+
+def claim_row(claim: JudgedClaim, *, quick: bool = False) -> dict[str, Any]:
+    """A claim for programs, with its parts and its sensitivity.
+
+    A quick run has no verdict, so it names no part that decides: bound and numbers are null.
+    """
+    row = {"id": claim.id, "says": claim.claim.says} | _part_row(claim.decides)
+    row["verdict"] = QUICK if quick else claim.verdict
+    if len(claim.parts) > 1:
+        if quick:
+            row |= dict.fromkeys(("bound", "mean", "low", "high", "n", "censored"))
+        row["parts"] = [_any_part_row(part, quick) for part in claim.parts]
+    row["depends_on"] = ", ".join(claim.depends_on)
+    row["seeds_needed"] = None if quick else claim.seeds_needed
+    row["sensitivity"] = [
+        {"of": of, "value": value, "verdict": JudgedClaim(claim.claim, parts).verdict}
+        | {"parts": [_any_part_row(part, quick) for part in parts]}
+        for of, values in claim.otherwise.items()
+        for value, parts in values.items()
+    ]
+    return row
+
+
+def _any_part_row(part: Judged | JudgedEither, quick: bool) -> dict[str, Any]:
+    verdict = {"verdict": QUICK if quick else part.verdict()}
+    if isinstance(part, JudgedEither):
+        some = [_any_part_row(each, quick) for each in (*part.parts, *part.others)]
+        return {"name": part.name, "either": some} | verdict
+    return {"name": part.name} | _part_row(part) | verdict
+
+
+def _part_row(part: Judged) -> dict[str, Any]:
+    found = part.estimate
+    numbers: dict[str, Any] = dict.fromkeys(("mean", "low", "high", "n", "censored"))
+    if found is not None:
+        numbers |= {"mean": found.mean, "low": _finite(found.low), "high": _finite(found.high)}
+        numbers |= {"n": found.n, "censored": found.censored}
+    return {"bound": part.part.bound} | numbers | {"unit": part.part.quantity.unit}
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None  # JSON has no infinity
