@@ -18,7 +18,7 @@ class Prepared:
     @property
     def json(self, /) -> str:
         """
-        The scenario, canonical JSON.
+        The scenario, canonical JSON. It is made when it is asked for: with many flows it is large.
         """
 
 @final

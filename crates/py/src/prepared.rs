@@ -77,15 +77,13 @@ impl Snapshot {
     /// Checks a scenario (canonical JSON) and takes the code of its algorithms.
     ///
     /// Raises AckclockError.
-    fn prepare(&self, py: Python<'_>, json: String) -> PyResult<Prepared> {
+    fn prepare(&self, py: Python<'_>, json: &str) -> PyResult<Prepared> {
         let prepared = py.detach(|| {
-            let scenario = Scenario::parse(&json)?;
+            let scenario = Scenario::parse(json)?;
             ackclock_sim::Prepared::new(scenario, &self.0)
         });
-        Ok(Prepared {
-            json,
-            prepared: Arc::new(prepared.map_err(refuse)?),
-        })
+        let prepared = Arc::new(prepared.map_err(refuse)?);
+        Ok(Prepared { prepared })
     }
 }
 
@@ -95,14 +93,17 @@ type File = (PathBuf, Vec<u8>);
 /// A scenario that `run_many` takes. No file is read after `Snapshot.prepare` made it.
 #[pyclass(frozen, module = "ackclock._core")]
 pub struct Prepared {
-    /// The scenario, canonical JSON.
-    #[pyo3(get)]
-    json: String,
     pub(crate) prepared: Arc<ackclock_sim::Prepared>,
 }
 
 #[pymethods]
 impl Prepared {
+    /// The scenario, canonical JSON. It is made when it is asked for: with many flows it is large.
+    #[getter]
+    fn json(&self, py: Python<'_>) -> String {
+        py.detach(|| self.prepared.scenario().to_json())
+    }
+
     /// The code that runs: spec in the scenario → name, source, spec, values, fingerprint.
     #[getter]
     fn algorithms<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
