@@ -30,7 +30,8 @@ def test_a_run_fills_every_table(small):
 def test_equal_flows_of_the_resolved_form_are_kept_once(small):
     flow = {"algorithm": "reno"}
     flows = run(small.replace(duration="1s", flow=[flow | {"count": 3}, flow])).resolved["flows"]
-    assert len(flows) == 4 and len({id(each) for each in flows}) == 1
+    assert len(flows) == 4
+    assert len({id(each) for each in flows}) == 1
 
 
 def test_samples_lie_on_the_grid_and_at_events(small):
