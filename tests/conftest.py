@@ -49,7 +49,7 @@ needs_testbed = _needs(kernel_lacks("CAP_NET_ADMIN", "TUN", "network namespaces"
 def ackclock(tmp_path):
     """Runs the command in an empty directory: `ackclock("run", …)` → CompletedProcess."""
 
-    def call(*arguments, **options):
+    def call(*arguments, env=None, **options):
         return subprocess.run(
             [ACKCLOCK, *map(str, arguments)],
             cwd=tmp_path,
@@ -57,7 +57,7 @@ def ackclock(tmp_path):
             text=True,
             timeout=300,
             check=False,
-            env=os.environ | {"COLUMNS": "120"},
+            env=os.environ | {"COLUMNS": "120"} | (env or {}),
             **options,
         )
 

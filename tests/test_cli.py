@@ -137,7 +137,9 @@ def test_list(ackclock):
     assert re.search(r"cubic@ha2008 +Algorithm 1 of Ha et al. .* beta=0.8, hystart=0,", of_cubic)
 
 
-@pytest.mark.parametrize("command", [[], ["run"], ["reproduce"], ["new"], ["list"], ["plot"]])
+@pytest.mark.parametrize(
+    "command", [[], ["run"], ["reproduce"], ["new"], ["list"], ["plot"], ["evaluate"]]
+)
 def test_help_teaches(ackclock, command):
     done = ackclock(*command, "--help")
     assert done.returncode == 0

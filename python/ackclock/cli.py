@@ -19,6 +19,7 @@ def main() -> None:
 
         from ackclock import (  # noqa: PLC0415
             commands,  # noqa: F401 (each adds its commands)
+            evaluate_commands,  # noqa: F401
             figure_commands,  # noqa: F401
             kernel_commands,  # noqa: F401
             sweep_commands,  # noqa: F401

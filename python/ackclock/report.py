@@ -33,9 +33,10 @@ figure svg {{ width: 100%; height: auto }}
 figcaption {{ color: var(--quiet); font-size: .9rem }}
 pre {{ background: var(--soft); padding: .8rem 1rem; border-radius: 6px;
   overflow-x: auto; font-size: .85rem }}
-.holds {{ color: var(--holds); font-weight: 600 }}
-.fails {{ color: var(--fails); font-weight: 600 }}
-.inconclusive {{ color: var(--inconclusive); font-weight: 600 }}
+.holds, .better {{ color: var(--holds); font-weight: 600 }}
+.fails, .worse, .unsafe {{ color: var(--fails); font-weight: 600 }}
+.inconclusive, .mixed {{ color: var(--inconclusive); font-weight: 600 }}
+.unsafe {{ text-decoration: underline }}
 .links a {{ margin-right: 1rem }}
 .quick, .reported {{ color: var(--quiet) }}
 tr:has(+ .parts) > td {{ border-bottom: 0 }}
@@ -65,7 +66,10 @@ class Table:
 
     def element(self) -> str:
         """The table element alone."""
-        verdicts = ("holds", "fails", "inconclusive", "reported", "quick")
+        verdicts = (
+            *("holds", "fails", "inconclusive", "reported", "quick"),
+            *("better", "worse", "mixed", "unsafe"),
+        )
         head = "".join(f"<th>{escape(cell)}</th>" for cell in self.header)
         body = "".join(
             "<tr>"

@@ -1,0 +1,21 @@
+"""Runs each question once with an algorithm: `python -m ackclock.evaluate ALGORITHM ROW…`.
+
+`ackclock evaluate` starts it, because a C file that crashes ends the process. Each row is printed
+before it runs.
+"""
+
+import sys
+
+from ackclock.errors import AckclockError
+from ackclock.evaluate.questions import QUESTIONS
+from ackclock.evaluate.run import first_run
+from ackclock.runs import run
+
+algorithm, *rows = sys.argv[1:]
+for question in QUESTIONS:
+    if question.row in rows:
+        print(question.row, flush=True)
+        try:
+            run(first_run(question, algorithm))
+        except AckclockError as error:
+            sys.exit(f"error: {error}")

@@ -1,0 +1,183 @@
+"""A scorecard: questions about an algorithm, and the answers beside those of others."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from ackclock.evaluate.measure import Numbers, numbers
+from ackclock.figures.experiment import Experiment, Point, grid
+from ackclock.figures.quantity import Column, Quantity, Rows, combined, mean_of
+from ackclock.scenario import Scenario
+from ackclock.stats import Estimate
+
+#: How an algorithm does against another. Mixed: some numbers are better, and others worse.
+Mark = Literal["better", "same", "worse", "mixed", "open"]
+#: In the place of the algorithm: the other flows run without it.
+ALONE = "alone"
+
+
+@dataclass(frozen=True)
+class Number:
+    """A number of a question: a column of `Numbers`, as the mean over some of its points."""
+
+    name: str
+    column: str
+    unit: str = ""
+    #: Whether more of it is better.
+    more: bool = False
+    #: It is the harm that this does: what part of it the others lose, against being alone.
+    harm: bool = False
+    #: A difference below this is none.
+    margin: float = 0.0
+    #: Which points.
+    at: Mapping[str, Any] = field(default_factory=dict)
+    #: From here on it is unsafe: above it or, if more is better, below it.
+    unsafe: float | None = None
+    #: Why.
+    because: str = ""
+
+    def __post_init__(self) -> None:
+        if self.column not in Numbers._fields:
+            raise KeyError(f"{self.name}: no column {self.column}")
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """A row of the scorecard."""
+
+    #: "R3".
+    row: str
+    #: In plain words.
+    words: str
+    #: Section of RFC 9743, and its word: "5.1.2 should".
+    criterion: str
+    #: The scenario of a point; its first argument is the algorithm.
+    scenario: Callable[..., Scenario]
+    #: Columns of the points → values, and those of a quick run.
+    points: Mapping[str, Sequence[Any]]
+    numbers: Sequence[Number]
+    quick: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    seeds: int = 10
+    #: The others also run alone, to measure harm.
+    alone: bool = False
+
+    def experiment(self, algorithms: Sequence[str], *, quick: bool) -> Experiment:
+        """Its runs with each algorithm."""
+        points = {**self.points, **(self.quick if quick else {})}
+        return Experiment(
+            self.row,
+            grid(algorithm=[*algorithms, *([ALONE] if self.alone else [])], **points),
+            self.scenario,
+            numbers,
+            seeds=self.seeds,
+            quick_seeds=min(self.seeds, 3),
+        )
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A number of a question, of the algorithm and of each other."""
+
+    number: Number
+    #: Algorithm → its estimate.
+    found: Mapping[str, Estimate | None]
+    #: Other algorithm → the paired difference to it.
+    differences: Mapping[str, Estimate | None]
+
+    def mark(self, other: str) -> Mark:
+        """How the algorithm does against another: by the interval of the paired difference."""
+        difference = self.differences[other]
+        if difference is None:
+            return "open"
+        sign = 1 if self.number.more else -1
+        ends = sorted((sign * difference.low, sign * difference.high))
+        if difference.n == 1:
+            ends = [sign * difference.mean] * 2
+        if ends[0] > self.number.margin:
+            return "better"
+        if ends[1] < -self.number.margin:
+            return "worse"
+        return "same"
+
+    def unsafe(self, algorithm: str) -> bool:
+        """Whether an algorithm's mean is where it is unsafe."""
+        found, bound = self.found[algorithm], self.number.unsafe
+        if found is None or bound is None:
+            return False
+        return found.mean < bound if self.number.more else found.mean > bound
+
+
+@dataclass(frozen=True)
+class Answers:
+    """A question with its answers."""
+
+    question: Question
+    answers: Sequence[Answer]
+
+    def mark(self, other: str) -> Mark:
+        """How the algorithm does against another in all numbers."""
+        marks = {answer.mark(other) for answer in self.answers} - {"open"}
+        if {"better", "worse"} <= marks:
+            return "mixed"
+        return next((mark for mark in ("worse", "better", "same") if mark in marks), "open")
+
+    def unsafe(self, algorithm: str) -> list[str]:
+        """Why an algorithm is unsafe here; empty if it is not."""
+        return [
+            f"{answer.number.name}: {answer.number.because}"
+            for answer in self.answers
+            if answer.unsafe(algorithm)
+        ]
+
+
+def answers(question: Question, experiment: Experiment, rows: Rows) -> Answers:
+    """The answers that runs give: of the first algorithm of the points against the others."""
+    algorithms = list(dict.fromkeys(point["algorithm"] for point in experiment.points))
+    algorithms = [each for each in algorithms if each != ALONE]
+    mine, *others = algorithms
+    found = []
+    for number in question.numbers:
+        of = {algorithm: quantity(experiment, number, algorithm) for algorithm in algorithms}
+        differences = {other: (of[mine] - of[other]).estimate(rows) for other in others}
+        found.append(
+            Answer(number, {name: each.estimate(rows) for name, each in of.items()}, differences)
+        )
+    return Answers(question, found)
+
+
+def quantity(experiment: Experiment, number: Number, algorithm: str) -> Quantity:
+    """A number of an algorithm: the mean over its points, seed by seed."""
+    column = Column(experiment, number.column, number.name, number.unit)
+    some = points_of(experiment, number, algorithm)
+    each = [column.at(**point) for point in some]
+    if number.harm:
+        alone = Column(experiment, "mine_mbps", number.name)
+        each = [
+            _harm(beside, alone.at(**{**point, "algorithm": ALONE}))
+            for beside, point in zip(each, some, strict=True)
+        ]
+    return mean_of(number.name, each)
+
+
+def points_of(experiment: Experiment, number: Number, algorithm: str) -> list[Point]:
+    """The points of a number, or all where a quick run has none of these."""
+    every = experiment.where(algorithm=algorithm)
+    return [point for point in every if _is_at(point, number.at)] or every
+
+
+def _harm(beside: Quantity, alone: Quantity) -> Quantity:
+    """The part of their throughput alone that flows lose beside the algorithm, percent.
+
+    Ware et al., "Beyond Jain's Fairness Index: Setting the Bar For The Deployment of Congestion
+    Control Algorithms" (HotNets 2019).
+    """
+    return combined(
+        beside.name, "%", [beside, alone], lambda a, b: (a.log() - b.log()).exp() * -100 + 100
+    )
+
+
+def _is_at(point: Point, at: Mapping[str, Any]) -> bool:
+    return all(
+        point[key] in value if isinstance(value, tuple) else point[key] == value
+        for key, value in at.items()
+    )

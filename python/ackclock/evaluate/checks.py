@@ -1,0 +1,154 @@
+"""Thresholds of a scorecard, for continuous integration."""
+
+import os
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+from ackclock import report
+from ackclock.errors import AckclockError
+from ackclock.evaluate.card import Question
+from ackclock.evaluate.run import Evaluated
+from ackclock.model import nearest
+
+_KEYS = {"row", "number", "above", "below", "not_worse_than", "not_unsafe"}
+
+
+@dataclass(frozen=True)
+class Threshold:
+    """One `[[require]]` of a file."""
+
+    row: str
+    number: str | None = None
+    above: float | None = None
+    below: float | None = None
+    not_worse_than: str | None = None
+    not_unsafe: bool = False
+
+    @property
+    def name(self) -> str:
+        """What it requires, in words."""
+        what = f"{self.row}" + (f", {self.number}" if self.number else "")
+        if self.not_unsafe:
+            return f"{what}: not unsafe"
+        if self.not_worse_than:
+            return f"{what}: not worse than {self.not_worse_than}"
+        ends = [f"above {self.above:g}"] if self.above is not None else []
+        ends += [f"below {self.below:g}"] if self.below is not None else []
+        return f"{what}: {' and '.join(ends)}"
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A threshold with what was measured."""
+
+    threshold: Threshold
+    broken: bool
+    measured: str
+
+    @property
+    def says(self) -> str:
+        """One line."""
+        return f"{self.threshold.name}; measured {self.measured}"
+
+
+def read(path: Path, questions: Sequence[Question]) -> list[Threshold]:
+    """The thresholds of a file; raises `AckclockError` that names file, key, value and fix."""
+    try:
+        fields = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise AckclockError(f"{path}: {getattr(error, 'strerror', None) or error}") from None
+    required = fields.get("require")
+    if not isinstance(required, list) or not required or fields.keys() - {"require"}:
+        like = '[[require]] with row = "R3", number = "utilisation with 1 BDP" and above = 0.9'
+        raise AckclockError(f"{path}: write tables {like}")
+    known = {question.row: question for question in questions}
+    return [_threshold(path, number, each, known) for number, each in enumerate(required, 1)]
+
+
+def _threshold(
+    path: Path, number: int, of: Mapping[str, Any], known: Mapping[str, Question]
+) -> Threshold:
+    where = f"{path}: require {number}"
+    for key in of:
+        if key not in _KEYS:
+            near = nearest(key, sorted(_KEYS))
+            fix = (
+                f'did you mean "{near[0]}"?' if near else f"choose from {', '.join(sorted(_KEYS))}"
+            )
+            raise AckclockError(f"{where}: {key}: unknown key; {fix}")
+    if of.get("row") not in known:
+        raise AckclockError(f'{where}: row = "{of.get("row")}": choose from {", ".join(known)}')
+    names = [each.name for each in known[of["row"]].numbers]
+    if "number" in of and of["number"] not in names:
+        raise AckclockError(f'{where}: number = "{of["number"]}": choose from {"; ".join(names)}')
+    if not of.keys() & {"above", "below", "not_worse_than", "not_unsafe"}:
+        raise AckclockError(f"{where}: add above, below, not_worse_than or not_unsafe")
+    if of.keys() & {"above", "below"} and "number" not in of:
+        raise AckclockError(
+            f"{where}: above and below need a number; choose from {'; '.join(names)}"
+        )
+    return Threshold(**of)
+
+
+def judge(thresholds: Sequence[Threshold], evaluated: Evaluated) -> list[Checked]:
+    """Each threshold with what was measured.
+
+    A bound is broken if the whole 95 % interval is beyond it. A row that was not asked, because the
+    algorithm failed before, breaks what is required of it.
+    """
+    return [_judge(each, evaluated) for each in thresholds]
+
+
+def _judge(threshold: Threshold, evaluated: Evaluated) -> Checked:
+    asked = next((each for each in evaluated.asked if each.question.row == threshold.row), None)
+    if asked is None:
+        problem = evaluated.failed[1] if evaluated.failed else "nothing"
+        return Checked(threshold, True, problem)
+    if threshold.not_unsafe:
+        unsafe = asked.answers.unsafe(evaluated.algorithm)
+        return Checked(threshold, bool(unsafe), "; ".join(unsafe) or "nothing unsafe")
+    some = [a for a in asked.answers.answers if threshold.number in (None, a.number.name)]
+    if threshold.not_worse_than:
+        other = threshold.not_worse_than
+        if other not in evaluated.against:
+            raise AckclockError(
+                f'not_worse_than = "{other}": choose from {", ".join(evaluated.against)}, '
+                "or add it to --against"
+            )
+        worse = [each.number.name for each in some if each.mark(other) == "worse"]
+        return Checked(threshold, bool(worse), "; ".join(worse) or "not worse")
+    found = some[0].found[evaluated.algorithm]
+    if found is None:
+        return Checked(threshold, True, "no number")
+    broken = (threshold.above is not None and found.high < threshold.above) or (
+        threshold.below is not None and found.low > threshold.below
+    )
+    return Checked(threshold, broken, report.number(found, some[0].number.unit))
+
+
+def write(checked: Sequence[Checked], directory: Path) -> None:
+    """Writes junit.xml and summary.md; appends the summary to GitHub's, where there is one."""
+    broken = sum(each.broken for each in checked)
+    suite = ET.Element("testsuite", name="ackclock evaluate", tests=str(len(checked)),
+                        failures=str(broken))  # fmt: skip
+    for each in checked:
+        case = ET.SubElement(
+            suite, "testcase", classname=each.threshold.row, name=each.threshold.name
+        )
+        if each.broken:
+            ET.SubElement(case, "failure", message=each.says)
+    ET.ElementTree(suite).write(directory / "junit.xml", encoding="utf-8", xml_declaration=True)
+    rows = [
+        [each.threshold.name, each.measured, "broken" if each.broken else "kept"]
+        for each in checked
+    ]
+    text = report.Table(["threshold", "measured", ""], rows).markdown()
+    summary = f"## Scorecard: {broken} of {len(checked)} thresholds broken\n\n{text}\n"
+    (directory / "summary.md").write_text(summary, encoding="utf-8")
+    if step := os.environ.get("GITHUB_STEP_SUMMARY"):
+        with Path(step).open("a", encoding="utf-8") as file:
+            file.write(summary)

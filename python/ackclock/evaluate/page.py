@@ -1,0 +1,252 @@
+"""A scorecard as a table for a screen, as files, and as one page."""
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure as Drawing
+from matplotlib.patheffects import withStroke
+
+from ackclock import _core, plot, report, style
+from ackclock.evaluate.card import ALONE, Answer, Number
+from ackclock.evaluate.run import Asked, Evaluated
+from ackclock.kept import MANIFEST
+from ackclock.runs import PAGE
+from ackclock.stats import Estimate, mean_ci
+
+#: Text on any colour.
+OUTLINE = [withStroke(linewidth=1.5, foreground="#0008")]
+LEAD = (
+    "RFC 9743 (BCP 133) names what to ask of a congestion control, and sets no thresholds. Each "
+    "row is one of its criteria, with the RFC's word for its force. A mark compares the algorithm "
+    "with another in its place, in the same runs: better or worse if the 95 % interval of the "
+    "paired difference is beyond the margin of the row."
+)
+
+
+def _cell(answer: Answer, algorithm: str) -> str:
+    """An estimate as short text."""
+    found = answer.found[algorithm]
+    return "—" if found is None else _short(found, answer.number)
+
+
+def _short(found: Estimate, number: Number) -> str:
+    size = abs(found.mean)
+    if number.unit == "" and size <= 1.5:
+        text = f"{found.mean:.2f}"
+    else:
+        text = f"{found.mean:.3g}" if size < 1000 else f"{found.mean:.0f}"
+    return f"{'> ' if found.censored else ''}{text} {number.unit}".strip()
+
+
+def table(evaluated: Evaluated) -> report.Table:
+    """One line a question: the first number of each algorithm, and how it does against each."""
+    names = evaluated.names
+    mine, *others = names.values()
+    header = ["row", "question", "first number", mine, *others, *(f"v {each}" for each in others)]
+    rows = []
+    for asked in evaluated.asked:
+        first = asked.answers.answers[0]
+        unsafe = asked.answers.unsafe(evaluated.algorithm)
+        marks = ["unsafe" if unsafe else asked.answers.mark(each) for each in evaluated.against]
+        cells = [_cell(first, each) for each in names]
+        rows.append([asked.question.row, asked.question.words, first.number.name, *cells, *marks])
+    if evaluated.failed:
+        row, problem = evaluated.failed
+        rows.append(
+            [row, problem, "", "unsafe", *("" for _ in others), *("unsafe" for _ in others)]
+        )
+    return report.Table(header, rows)
+
+
+def details(asked: Asked, evaluated: Evaluated) -> report.Table:
+    """All numbers of a question, with the paired differences."""
+    header = ["number", *evaluated.names.values()]
+    header += [
+        each for name in evaluated.against for each in (f"− {evaluated.names[name]}", "mark")
+    ]
+    rows = []
+    for answer in asked.answers.answers:
+        unit = answer.number.unit
+        cells = [_full(answer.found[name], unit) for name in evaluated.names]
+        for other in evaluated.against:
+            cells += [_full(answer.differences[other], unit), answer.mark(other)]
+        rows.append([answer.number.name, *cells])
+    return report.Table(header, rows)
+
+
+def _full(found: Estimate | None, unit: str) -> str:
+    return "—" if found is None else report.number(found, unit)
+
+
+def write(evaluated: Evaluated, directory: Path, *, command: str) -> None:
+    """Writes index.html, card.json, rows.parquet and the scenarios of the numbers."""
+    sections = [report.Section("", text=LEAD), report.Section("The card", table=table(evaluated))]
+    for asked in evaluated.asked:
+        question = asked.question
+        links = []
+        for number, answer in enumerate(asked.answers.answers, 1):
+            point = asked.point(answer.number, evaluated.algorithm)
+            path = directory / f"{question.row}-{number}.toml"
+            path.write_text(asked.experiment.run(point, 1).to_toml(), encoding="utf-8")
+            links.append((path.name, f"scenario: {answer.number.name}"))
+        drawn = figure(asked, evaluated)
+        stem = f"{question.row}"
+        files = [path.name for path in plot.write(drawn, directory, stem, pdf=False)]
+        unsafe = asked.answers.unsafe(evaluated.algorithm)
+        text = f"RFC 9743, section {question.criterion}."
+        text += f"\n\nUnsafe: {'; '.join(unsafe)}." if unsafe else ""
+        sections.append(
+            report.Section(
+                f"{question.row}: {question.words}",
+                text=text,
+                svg=plot.inline_svg(drawn),
+                table=details(asked, evaluated),
+                links=[*links, *((file, file) for file in files)],
+            )
+        )
+    if evaluated.failed:
+        row, problem = evaluated.failed
+        sections.append(report.Section(f"{row}: unsafe", text=problem))
+    sections.append(report.Section("Repeat it", text=evaluated.totals, code=command))
+    title = f"Scorecard of {evaluated.names[evaluated.algorithm]}"
+    page = report.page(title, evaluated.made_by, sections)
+    (directory / PAGE).write_text(page, encoding="utf-8")
+    made_by = {"ackclock": _core.engine_version(), "command": command}
+    for name, value in ((MANIFEST, made_by), ("card.json", as_json(evaluated))):
+        text = json.dumps(value, indent=2, ensure_ascii=False)
+        (directory / name).write_text(text + "\n", encoding="utf-8")
+    rows = [
+        asked.runs.table.with_columns(row=pl.lit(asked.question.row)) for asked in evaluated.asked
+    ]
+    if rows:
+        pl.concat(rows, how="diagonal_relaxed").write_parquet(directory / "rows.parquet")
+
+
+def as_json(evaluated: Evaluated) -> dict[str, Any]:
+    """The card for programs."""
+    return {
+        "algorithm": evaluated.algorithm,
+        "against": list(evaluated.against),
+        "quick": evaluated.quick,
+        "made_by": evaluated.made_by,
+        "rows": [
+            {
+                "row": asked.question.row,
+                "question": asked.question.words,
+                "rfc9743": asked.question.criterion,
+                "unsafe": asked.answers.unsafe(evaluated.algorithm),
+                "marks": {each: asked.answers.mark(each) for each in evaluated.against},
+                "numbers": [_number(answer, evaluated) for answer in asked.answers.answers],
+            }
+            for asked in evaluated.asked
+        ],
+        "failed": None
+        if evaluated.failed is None
+        else dict(zip(("row", "problem"), evaluated.failed, strict=True)),
+    }
+
+
+def _number(answer: Answer, evaluated: Evaluated) -> dict[str, Any]:
+    return {
+        "name": answer.number.name,
+        "unit": answer.number.unit,
+        "more_is_better": answer.number.more,
+        "margin": answer.number.margin,
+        "found": {name: _estimate(answer.found[name]) for name in evaluated.names},
+        "differences": {name: _estimate(each) for name, each in answer.differences.items()},
+        "marks": {name: answer.mark(name) for name in evaluated.against},
+    }
+
+
+def _estimate(found: Estimate | None) -> dict[str, Any] | None:
+    if found is None:
+        return None
+    low, high = (each if math.isfinite(each) else None for each in (found.low, found.high))
+    return {"mean": found.mean, "low": low, "high": high, "n": found.n, "censored": found.censored}
+
+
+def figure(asked: Asked, evaluated: Evaluated) -> Drawing:
+    """The first numbers over the points: lines over one column, heat maps over two."""
+    varied = [
+        column
+        for column in asked.experiment.points[0]
+        if column != "algorithm" and len({point[column] for point in asked.experiment.points}) > 1
+    ]
+    shown = list({number.column: number for number in asked.question.numbers}.values())[:2]
+    with style.applied():
+        if len(varied) < 2:
+            drawing = Drawing(figsize=(9, 3))
+            for axes, number in zip(drawing.subplots(1, 2), shown, strict=False):
+                _lines(axes, asked, evaluated, varied, number)
+                axes.set_ylabel(_label(number))
+            drawing.axes[0].legend(fontsize="small")
+            drawing.axes[1].set_visible(len(shown) > 1)
+        else:
+            drawing = Drawing(figsize=(9.5, 3.2))
+            panels = drawing.subplots(1, len(evaluated.names), sharey=True, squeeze=False)[0]
+            for axes, (name, title) in zip(panels, evaluated.names.items(), strict=True):
+                _heat(axes, asked, name, varied[-2:], shown[0])
+                axes.set_title(title, fontsize="small")
+            drawing.suptitle(_label(shown[0]), fontsize="small")
+    return drawing
+
+
+def _label(number: Number) -> str:
+    words = number.column.replace("_mbps", "").replace("_percent", "").replace("_ms", "")
+    words = "throughput of the others" if number.harm else words.replace("_", " ")
+    units = {"_mbps": "Mb/s", "_percent": "%", "_ms": "ms", "_s": "s"}
+    unit = next((unit for end, unit in units.items() if number.column.endswith(end)), "")
+    return f"{words} ({unit})" if unit else words
+
+
+def _mean(asked: Asked, number: Number, where: Mapping[str, Any]) -> Estimate | None:
+    values = asked.runs.table.filter(**where)[number.column].drop_nulls().to_list()
+    return mean_ci([float(value) for value in values]) if values else None
+
+
+def _lines(
+    axes: Axes, asked: Asked, evaluated: Evaluated, varied: Sequence[str], number: Number
+) -> None:
+    xs = (
+        list(dict.fromkeys(point[varied[0]] for point in asked.experiment.points))
+        if varied
+        else [""]
+    )
+    for index, (name, shown) in enumerate(evaluated.names.items()):
+        found = [
+            _mean(asked, number, {"algorithm": name} | ({varied[0]: x} if varied else {}))
+            for x in xs
+        ]
+        look = {"color": style.FLOWS[index % len(style.FLOWS)], "marker": "os^vD"[index % 5]}
+        plot.estimates(axes, list(range(len(xs))), found, label=shown, markersize=5, **look)
+    axes.set_xticks(range(len(xs)), [str(x) for x in xs])
+    if varied:
+        axes.set_xlabel(varied[0].replace("_", " "))
+    axes.set_ylim(bottom=0)
+
+
+def _heat(axes: Axes, asked: Asked, name: str, varied: Sequence[str], number: Number) -> None:
+    down, across = (
+        list(dict.fromkeys(point[column] for point in asked.experiment.points)) for column in varied
+    )
+    cells = np.full((len(down), len(across)), np.nan)
+    for y, value in enumerate(down):
+        for x, other in enumerate(across):
+            found = _mean(asked, number, {"algorithm": name, varied[0]: value, varied[1]: other})
+            cells[y, x] = math.nan if found is None else found.mean
+    whole = asked.runs.table.filter(pl.col("algorithm") != ALONE)[number.column].drop_nulls()
+    axes.imshow(cells, aspect="auto", cmap="viridis", vmin=0, vmax=float(whole.max() or 1))  # type: ignore[arg-type]
+    for y in range(len(down)):
+        for x in range(len(across)):
+            axes.text(x, y, f"{cells[y, x]:.2g}", ha="center", va="center", fontsize="x-small",
+                      color="white", path_effects=OUTLINE)  # fmt: skip
+    axes.set_xticks(range(len(across)), [str(each) for each in across])
+    axes.set_yticks(range(len(down)), [str(each) for each in down])
+    axes.set_xlabel(varied[1].replace("_", " "))
+    axes.set_ylabel(varied[0].replace("_", " "))

@@ -1,0 +1,111 @@
+"""The command `ackclock evaluate`."""
+
+import shlex
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ackclock.console import (
+    Jobs,
+    OnRay,
+    Output,
+    app,
+    executor,
+    in_words,
+    one_line_errors,
+    out,
+    print_report,
+    progress_bar,
+)
+from ackclock.output import Directory
+
+RESUMES = "the runs that finished are kept; the same command resumes"
+
+
+@app.command("evaluate", rich_help_panel="Scenarios and algorithms")
+def evaluate_command(
+    algorithm: Annotated[
+        str, typer.Argument(help="A C file, or NAME[@PRESET][:PARAMETER=VALUE,…].")
+    ],
+    against: Annotated[
+        str, typer.Option(help="Compare with these, one after the other in its place.")
+    ] = "cubic,reno",
+    rows: Annotated[
+        str | None, typer.Option(help="Only these rows, like R3,R7.", metavar="ROWS")
+    ] = None,
+    check: Annotated[
+        Path | None,
+        typer.Option(
+            help="Exit with 1 if a number breaks a threshold of this TOML file.", metavar="FILE"
+        ),
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="A minute instead of a quarter of an hour.")
+    ] = False,
+    output: Output = None,
+    jobs: Jobs = 0,
+    on_ray: OnRay = None,
+) -> None:
+    """Ask of an algorithm what RFC 9743 asks; print a scorecard.
+
+    **Examples**
+
+    - `ackclock evaluate my_cc.c --quick`
+
+    - `ackclock evaluate my_cc.c --against cubic,reno,bbr -o out/my_cc`
+
+    - `ackclock evaluate my_cc.c --rows R3,R7`
+
+    - `ackclock evaluate my_cc.c --check thresholds.toml`
+
+    Each row is a criterion of RFC 9743 (BCP 133). Every number stands beside those of the others in
+    the same runs. The RFC sets no thresholds, and the card none: "better" and "worse" compare, and
+    "unsafe" names what nobody should deploy. The output directory (default: out/evaluate-NAME) has
+    a page with a figure for each row, card.json, rows.parquet and the scenario of each number.
+    docs/evaluate.md says what each row measures, and docs/ci.md how to use --check.
+    """
+    from ackclock.evaluate import checks, page, run  # noqa: PLC0415 (slow to import)
+
+    started_s = time.monotonic()
+    with one_line_errors(RESUMES):
+        asked = run.chosen(rows)
+        thresholds = checks.read(check, asked) if check else None
+        name = Path(algorithm.partition("@")[0].partition(":")[0]).stem
+        path = output or Path("out") / f"evaluate-{name}"
+        command = f"ackclock evaluate {shlex.quote(algorithm)} --against {against}"
+        command += f" --rows {rows}" if rows else ""
+        command += " --quick" if quick else ""
+        with Directory(path) as directory:
+            with progress_bar("evaluating") as progress:
+                evaluated = run.evaluate(
+                    algorithm,
+                    asked,
+                    against=[each.strip() for each in against.split(",")],
+                    quick=quick,
+                    executor=executor(jobs, on_ray),
+                    progress=progress,
+                )
+            found = checks.judge(thresholds, evaluated) if thresholds else []
+
+            def fill(partial: Path) -> None:
+                page.write(evaluated, partial, command=command)
+                if thresholds:
+                    checks.write(found, partial)
+
+            directory.fill(fill)
+        print_report(f"Scorecard of {evaluated.names[algorithm]}", page.table(evaluated))
+        for asked_one in evaluated.asked:
+            for why in asked_one.answers.unsafe(algorithm):
+                out.print(f"unsafe, {asked_one.question.row}: {why}")
+        took = in_words(time.monotonic() - started_s)
+        out.print(f"{evaluated.totals} This command took {took}.")
+        out.print(f"page: {(path / 'index.html').absolute()}")
+        broken = [each for each in found if each.broken]
+        for each in broken:
+            out.print(f"broken: {each.says}")
+        if broken:
+            raise typer.Exit(1)
+        if thresholds:
+            out.print(f"{len(found)} thresholds, none broken")

@@ -1,0 +1,214 @@
+"""The scorecard: equal algorithms do no harm, bad ones are named, and thresholds are kept."""
+
+import json
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import polars as pl
+import pytest
+
+from ackclock import AckclockError
+from ackclock.evaluate import card, page, run
+from ackclock.evaluate.questions import QUESTIONS
+from ackclock.scenario import Scenario
+from ackclock.stats import Estimate
+from conftest import ROOT
+
+BAD = Path(__file__).parent / "evaluate"
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory):
+    """Runs of CUBIC and Reno are made once."""
+    return tmp_path_factory.mktemp("cards")
+
+
+def evaluated(algorithm, cache, rows=None, against=("cubic", "reno")):
+    return run.evaluate(str(algorithm), run.chosen(rows), against=against, quick=True, cache=cache)
+
+
+def answers(found):
+    return {each.question.row: each.answers for each in found.asked}
+
+
+def unsafe(found):
+    return [row for row, each in answers(found).items() if each.unsafe(found.algorithm)]
+
+
+@pytest.mark.parametrize(("name", "like"), [("reno", "tcp_reno.c"), ("cubic", "tcp_cubic.c")])
+def test_an_algorithm_beside_itself(name, like, cache):
+    """The same file under another name: every difference is exactly 0."""
+    found = evaluated(ROOT / "algorithms" / like, cache, against=(name,))
+    for row in found.asked:
+        for answer in row.answers.answers:
+            difference = answer.differences[name]
+            assert difference is None or difference.mean == 0, (row.question.row, answer.number)
+        assert row.answers.mark(name) in ("same", "open")
+        assert not row.answers.unsafe(found.algorithm)
+
+
+@pytest.mark.parametrize(
+    ("file", "rows"),
+    [
+        ("never_backs_off.c", {"R4"}),
+        ("ten_times.c", {"R1", "R2", "R4", "R7", "R7b", "R10"}),
+        ("fixed_window.c", {"R1", "R2", "R4", "R7", "R7b", "R10"}),
+        ("one_packet.c", {"R3"}),
+    ],
+)
+def test_what_nobody_should_deploy_is_named(file, rows, cache):
+    assert set(unsafe(evaluated(BAD / file, cache))) == rows
+
+
+@pytest.mark.parametrize(
+    ("file", "says"), [("loops.c", "does not return"), ("divides_by_zero.c", "divides by zero")]
+)
+def test_what_cannot_run_has_a_card_that_says_so(file, says, cache, tmp_path):
+    found = evaluated(BAD / file, cache)
+    row, problem = found.failed
+    assert row == "R1"
+    assert says in problem
+    page.write(found, tmp_path, command="ackclock evaluate")
+    assert says in (tmp_path / "index.html").read_text()
+    (line,) = page.table(found).rows
+    assert "unsafe" in line
+
+
+def test_the_league_ranks_as_the_literature_does(cache):
+    """With margins, as the runs are few."""
+    others = ("reno", "vegas", "copa", "bbr", "square_ff")
+    found = evaluated("cubic", cache, rows="R3,R4,R5b,R9,R15", against=others)
+    mean = {
+        (row.question.row, answer.number.name): {
+            name: estimate.mean for name, estimate in answer.found.items()
+        }
+        for row in found.asked
+        for answer in row.answers.answers
+    }
+    delay_ms = mean["R3", "queue delay with 4 BDP, p95"]
+    assert max(delay_ms["copa"], delay_ms["bbr"]) < 30 < delay_ms["vegas"] < delay_ms["cubic"] / 1.5
+    shallow_percent = mean["R4", "lost, 4 flows with 0.25 BDP"]
+    assert shallow_percent["bbr"] > 20 * shallow_percent["cubic"]
+    long_rtt = mean["R5b", "slower / faster, 20 v 320 ms"]
+    assert long_rtt["square_ff"] > 1.5 * long_rtt["cubic"] > 3 * long_rtt["reno"]
+    lossy = mean["R9", "utilisation at 1 % loss"]
+    assert min(lossy["bbr"], lossy["copa"]) > 0.9 > 10 * max(lossy["cubic"], lossy["reno"])
+    faster = mean["R15", "utilisation, rate × 10"]
+    assert faster["cubic"] > 1.5 * faster["reno"]
+    unsafe_rows = {
+        row.question.row: [name for name in (*others, "cubic") if row.answers.unsafe(name)]
+        for row in found.asked
+    }
+    # RFC 9743, section 5.1.3, names BBRv1 in shallow buffers.
+    assert unsafe_rows.pop("R4") == ["bbr"]
+    assert not any(unsafe_rows.values())
+
+
+def test_what_cannot_be_loaded_is_an_error(cache, tmp_path):
+    (tmp_path / "empty.c").write_text("")
+    with pytest.raises(AckclockError, match=r"empty\.c"):
+        evaluated(tmp_path / "empty.c", cache)
+    with pytest.raises(AckclockError, match="cubik"):
+        evaluated("reno", cache, against=("cubik",))
+    with pytest.raises(AckclockError, match="choose from R1"):
+        run.chosen("R99")
+
+
+def test_every_row_of_the_rfcs_criteria_that_can_be_measured():
+    """R8 and R14 need sources and receivers that the simulator does not have."""
+    rows = {question.row.rstrip("ab") for question in QUESTIONS}
+    assert rows == {f"R{n}" for n in range(1, 17)} - {"R8", "R14"}
+    for question in QUESTIONS:
+        experiment = question.experiment(["reno", "cubic"], quick=False)
+        for number in question.numbers:
+            some = card.points_of(experiment, number, "reno")
+            assert all(card._is_at(point, number.at) for point in some), number.name
+        few = question.experiment(["reno"], quick=True)
+        for number in question.numbers:
+            assert card._is_at(card.points_of(few, number, "reno")[0], number.at), number.name
+
+
+def test_marks():
+    """By the interval of the paired difference, beyond the margin."""
+
+    def mark(low, high, *, more, n=10):
+        number = card.Number("x", "utilisation", more=more, margin=1)
+        difference = Estimate((low + high) / 2, low, high, n)
+        return card.Answer(number, {}, {"cubic": difference}).mark("cubic")
+
+    assert mark(2, 3, more=True) == mark(-3, -2, more=False) == "better"
+    assert mark(2, 3, more=False) == mark(-3, -2, more=True) == "worse"
+    assert mark(0.5, 3, more=True) == mark(-0.5, 0.5, more=True) == "same"
+
+
+THRESHOLDS = """
+[[require]]
+row = "R3"
+number = "utilisation with 1 BDP"
+above = 0.95
+
+[[require]]
+row = "R4"
+not_unsafe = true
+
+[[require]]
+row = "R5b"
+not_worse_than = "reno"
+"""
+
+
+def test_the_command(ackclock, tmp_path):
+    """A card's files; thresholds that are kept, and those that a change for the worse breaks."""
+    (tmp_path / "thresholds.toml").write_text(THRESHOLDS)
+    source = (ROOT / "examples" / "my_cc.c").read_text()
+    (tmp_path / "my_cc.c").write_text(source)
+    command = ["evaluate", "my_cc.c", "--quick", "--rows", "R3,R4,R5b", "-o", "out"]
+    done = ackclock(*command, "--check", "thresholds.toml")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "3 thresholds, none broken" in done.stdout
+    out = tmp_path / "out"
+    rows = pl.read_parquet(out / "rows.parquet")
+    assert set(rows["row"]) == {"R3", "R4", "R5b"}
+    written = json.loads((out / "card.json").read_text())
+    number = written["rows"][0]["numbers"][1]
+    assert number["name"] == "utilisation with 1 BDP"
+    assert number["found"]["my_cc.c"]["mean"] > 0.99
+    scenario = Scenario.from_toml(out / "R3-2.toml")
+    assert scenario.bottleneck.buffer == "1bdp"
+    assert 'href="R3-2.toml"' in (out / "index.html").read_text()
+    # A regression on purpose: it keeps its window at a loss.
+    changed = source.replace(
+        "tcp_sk(sk)->snd_cwnd * cc_param(sk, beta) / 1024", "tcp_sk(sk)->snd_cwnd"
+    )
+    assert changed != source
+    (tmp_path / "my_cc.c").write_text(changed)
+    summary = tmp_path / "step.md"
+    done = ackclock(
+        *command, "--check", "thresholds.toml", env={"GITHUB_STEP_SUMMARY": str(summary)}
+    )
+    assert done.returncode == 1
+    assert "broken: R4: not unsafe; measured lost, 4 flows" in done.stdout
+    suite = ET.parse(out / "junit.xml").getroot()  # noqa: S314 (ours)
+    assert [suite.get("tests"), suite.get("failures")] == ["3", "2"]
+    assert "2 of 3 thresholds broken" in summary.read_text()
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("", "write tables"),
+        ('[[require]]\nrow = "R99"', "choose from R3"),
+        ('[[require]]\nrow = "R3"', "add above, below"),
+        ('[[require]]\nrow = "R3"\nabove = 1', "need a number"),
+        ('[[require]]\nrow = "R3"\nnumber = "utilization"\nabove = 1', "choose from utilisation"),
+        ('[[require]]\nrow = "R3"\nabov = 1', "did you mean"),
+        ('[[require]]\nrow = "R3"\nnot_worse_than = "bbr"', "add it to --against"),
+    ],
+)
+def test_mistakes_in_thresholds(text, says, ackclock, tmp_path):
+    (tmp_path / "bad.toml").write_text(text)
+    done = ackclock("evaluate", "reno", "--quick", "--rows", "R3", "--check", "bad.toml")
+    assert done.returncode == 1
+    assert says in done.stderr
+    assert done.stderr.count("error:") == 1
+    assert not (tmp_path / "out").exists()
