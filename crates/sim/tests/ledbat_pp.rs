@@ -41,7 +41,8 @@ fn share(algorithms: [&str; 2], seconds: u64) -> f64 {
     let of = |flow: u32| {
         let mut rows = (0..samples.time_us.len()).filter(|&row| samples.flow[row] == flow);
         let first = rows.find(|&row| samples.time_us[row] >= half).unwrap();
-        (samples.delivered_packets[rows.last().unwrap()] - samples.delivered_packets[first]) as f64
+        (samples.delivered_packets[rows.next_back().unwrap()] - samples.delivered_packets[first])
+            as f64
     };
     of(1) / (of(1) + of(2))
 }
