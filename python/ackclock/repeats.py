@@ -95,7 +95,10 @@ class Repeats:
         )
 
     def median(self) -> Estimate | None:
-        """As `mean`, of the median: an end is open only if it reaches a repeat's bound."""
+        """As `mean`, of the median: an end is open only if it reaches a repeat's bound.
+
+        `censored` is 0 if neither end is open.
+        """
         known = self._known()
         if known is None:
             return None
@@ -105,12 +108,11 @@ class Repeats:
             stats.mean_ci(values.tolist(), statistic=np.median)
             for values in (value, np.where(falls, -far, value), np.where(rises, far, value))
         )
-        return replace(
-            found,
-            low=lower.low if lower.low >= value.min() else -np.inf,
-            high=upper.high if upper.high <= value.max() else np.inf,
-            censored=int((falls | rises).sum()),
-        )
+        low = lower.low if lower.low >= value.min() else -np.inf
+        high = upper.high if upper.high <= value.max() else np.inf
+        open_ended = np.isinf([low, high]).any()
+        bounded = int((falls | rises).sum())
+        return replace(found, low=low, high=high, censored=bounded if open_ended else 0)
 
     def _known(self) -> tuple[Array, NDArray[np.bool_], NDArray[np.bool_]] | None:
         """The numbers, and which may be smaller, and larger; None without a number."""

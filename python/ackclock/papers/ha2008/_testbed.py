@@ -155,8 +155,8 @@ def throughputs_bps(result: Result) -> np.ndarray:
 
 
 def utilisation(result: Result) -> float:
-    """Part of the bottleneck in use, in the measured part of the run."""
-    return metrics.utilisation(result, _measured_from_s(result))
+    """Part of the bottleneck in use, in the measured part of the run; at most 1, by one packet."""
+    return min(metrics.utilisation(result, _measured_from_s(result)), 1.0)
 
 
 def fairness(throughputs: np.ndarray) -> float:
