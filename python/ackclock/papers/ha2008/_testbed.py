@@ -155,7 +155,10 @@ def throughputs_bps(result: Result) -> np.ndarray:
 
 
 def utilisation(result: Result) -> float:
-    """Part of the bottleneck in use, in the measured part of the run; at most 1, by one packet."""
+    """Part of the bottleneck in use, in the measured part of the run.
+
+    A packet at the edge of that part may make it slightly more than 1; then it is 1.
+    """
     return min(metrics.utilisation(result, _measured_from_s(result)), 1.0)
 
 
