@@ -58,7 +58,7 @@ def _scenario(
     """
     of_download = algorithm
     if algorithm == CUBIC:
-        of_download += f",initial_ssthresh={ssthresh_packets}"
+        of_download += f"{',' if ':' in CUBIC else ':'}initial_ssthresh={ssthresh_packets}"
     size = f"{size_mb}MB"
     one = Flow(algorithm=of_download, size=size, start="100s", start_spread="100s")
     return testbed.hosts(

@@ -62,6 +62,7 @@ STARTS = Experiment(
     grid(start_s=STARTS_S),
     _scenario,
     row,
+    seeds=5,
     quick=["duration=420s"],
     quick_points=grid(start_s=SHOWN_S),
     quick_seeds=2,
