@@ -87,7 +87,12 @@ def pair(
                 *((testbed.TEN_MINUTES,) if hour else ()),
                 *variants,
             ],
-            assumed=testbed.ASSUMED,
+            assumed=(testbed.ASSUMED if CUBIC in algorithms else testbed.OF_HOSTS)
+            | (
+                {"flow.2.rtt": "from 16 to 162 ms; the points between are not given"}
+                if rtt_1_ms
+                else {}
+            ),
             says={"rtt_ms": "{} ms"},
         )
         for rate in RATES_MBPS

@@ -22,14 +22,17 @@ TEXT = "cubic@2.6.18"
 RENO, HTCP = "reno", "htcp"
 NAMES = {CUBIC: "CUBIC", RENO: "standard TCP", HTCP: "H-TCP"}
 
-ASSUMED = {
-    "flow.algorithm": "the clamp of the testbed's kernel; the text has an eighth of it",
+#: Why keys have their values that the paper does not give.
+OF_HOSTS = {
     "tso": "the paper is silent. With bursts our flows do not lose together, as its figure 7's do, "
     "and small buffers at 10 Mb/s are far less used than in its figure 11",
     "bottleneck.tick": "dummynet's manual recommends HZ = 1000",
     "flow.start": "the paper does not say, except for figure 13",
     "flow.start_spread": "so that runs with different seeds differ",
     "sample_interval": "of our measurement only",
+}
+ASSUMED = OF_HOSTS | {
+    "flow.algorithm": "the clamp of the testbed's kernel; the text has an eighth of it"
 }
 
 

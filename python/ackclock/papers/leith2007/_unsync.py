@@ -123,6 +123,7 @@ def _hour(name: str, sessions: int, algorithms: dict[str, str]) -> Experiment:
         | {
             "flow.start_spread": "the flows start together; the first 200 s are not counted",
             "session.algorithm": "that of the long flows",
+            "session.direction": "the paper does not say; a variant has both",
         },
         says={"algorithm": algorithms},
     )

@@ -90,7 +90,12 @@ WEB = Experiment(
         *testbed.BUFFERS,
         Variant("start of flow 2", "200 s", ["flow.2.start=200s"]),
     ),
-    assumed=testbed.ASSUMED | {"session.algorithm": "that of the long flows"},
+    assumed=testbed.ASSUMED
+    | {
+        "duration": "long enough for the mean to converge",
+        "session.algorithm": "that of the long flows",
+        "session.rtt": "that of the long flows",
+    },
 )
 
 

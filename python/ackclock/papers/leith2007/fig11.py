@@ -78,7 +78,11 @@ UTILISATION = {
                 Variant("pacing", "on", ["pacing=true"]),
                 *((testbed.TEN_MINUTES,) if algorithm == RENO else ()),
             ),
-            assumed=testbed.ASSUMED | {"flow.start": "both flows start together"},
+            assumed=(testbed.ASSUMED if algorithm == CUBIC else testbed.OF_HOSTS)
+            | {
+                "flow.start": "both flows start together",
+                "bottleneck.buffer": "from 2.5 to 100 %; the points between are not given",
+            },
             says={"buffer_percent": "buffer {:g} %"},
         ),
         "utilisation",
