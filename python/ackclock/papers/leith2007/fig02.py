@@ -134,7 +134,7 @@ _ABOUT: dict[str, Any] = {
     "assumed": testbed.ASSUMED | {"duration": "long enough for all flows to converge"},
     "says": {"rate_mbps": "{} Mb/s"},
 }
-VARIANTS = (*testbed.OPEN, *testbed.BUFFERS, testbed.TEN_MINUTES)
+VARIANTS = (*testbed.OPEN, testbed.TEN_MINUTES)
 
 JOINED = Experiment(
     "a second flow joins",
@@ -144,6 +144,7 @@ JOINED = Experiment(
     quick=["duration=700s"],
     variants=(
         *VARIANTS,
+        *testbed.BUFFERS,
         Variant("duration", "40 min", ["duration=2400s"]),
         Variant("start of flow 2", "200 s", ["flow.2.start=200s"]),
     ),

@@ -87,7 +87,6 @@ WEB = Experiment(
     quick_seeds=2,
     variants=(
         *testbed.OPEN,
-        *testbed.BUFFERS,
         Variant("start of flow 2", "200 s", ["flow.2.start=200s"]),
     ),
     assumed=testbed.ASSUMED

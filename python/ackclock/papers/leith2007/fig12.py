@@ -17,8 +17,8 @@ from ackclock.papers.leith2007 import _testbed as testbed
 RTT_1_MS = 162
 #: From 16 to 162 ms; the paper does not list the figure's points.
 RTTS_MS = (16, 40, 80, 120, 162)
-CUBIC = ratios.pair([testbed.CUBIC] * 2, RTTS_MS, RTT_1_MS, testbed.BUFFERS)
-STANDARD = ratios.pair([testbed.RENO] * 2, RTTS_MS, RTT_1_MS, testbed.BUFFERS)
+CUBIC = ratios.pair([testbed.CUBIC] * 2, RTTS_MS, RTT_1_MS)
+STANDARD = ratios.pair([testbed.RENO] * 2, RTTS_MS, RTT_1_MS)
 
 RATIO = ratios.column(CUBIC, "ratio", "CUBIC, flow 1 / flow 2", "never below ≈ 0.25")
 STANDARDS = ratios.column(STANDARD, "ratio", "standard TCP, flow 1 / flow 2", "less fair")

@@ -68,7 +68,6 @@ STARTS = Experiment(
     quick_seeds=2,
     variants=(
         *testbed.OPEN,
-        *testbed.BUFFERS,
         Variant("duration", "20 min", ["duration=1200s"]),
     ),
     assumed=testbed.ASSUMED

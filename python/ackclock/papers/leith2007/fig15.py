@@ -14,7 +14,7 @@ from ackclock.papers.leith2007 import _ratios as ratios
 from ackclock.papers.leith2007 import _testbed as testbed
 
 RTTS_MS = (16, 40, 80, 160, 200)
-MIXED = ratios.pair([testbed.RENO, testbed.CUBIC], RTTS_MS, variants=testbed.BUFFERS)
+MIXED = ratios.pair([testbed.RENO, testbed.CUBIC], RTTS_MS)
 STANDARD = ratios.pair([testbed.RENO] * 2, RTTS_MS)
 
 RATIO = ratios.column(MIXED, "ratio", "standard / CUBIC")
