@@ -108,6 +108,7 @@ DOWNLOADS = Experiment(
         Variant("pause", "1 s", ["session.gap=1s"]),
         Variant("pause", "30 s", ["session.gap=30s"]),
         Variant("ssthresh of CUBIC downloads", "100 packets", arguments={"ssthresh_packets": 100}),
+        Variant("ssthresh of downloads", "what the route keeps", ["session.route_ssthresh=true"]),
         Variant("downloads", "one in a run", arguments={"repeated": False}),
     ),
     assumed=testbed.ASSUMED
