@@ -58,6 +58,17 @@ impl<T: Default> Ring<T> {
         Some(&self.slots[self.slot(self.head)])
     }
 
+    /// The element at a place in the queue, from 0.
+    pub fn get(&self, place: u64) -> Option<&T> {
+        (place < self.len()).then(|| &self.slots[self.slot(self.head + place)])
+    }
+
+    /// The oldest element, to change.
+    pub fn front_mut(&mut self) -> Option<&mut T> {
+        let slot = self.slot(self.head);
+        (!self.is_empty()).then(|| &mut self.slots[slot])
+    }
+
     /// Appends an element.
     #[inline(always)]
     pub fn push(&mut self, element: T) {
@@ -135,6 +146,10 @@ mod tests {
                 }
                 prop_assert_eq!(ring.len(), plain.len() as u64);
                 prop_assert_eq!(ring.front(), plain.front());
+                prop_assert_eq!(ring.front_mut(), plain.front_mut());
+                for place in 0..=plain.len() {
+                    prop_assert_eq!(ring.get(place as u64), plain.get(place));
+                }
                 prop_assert!(ring.capacity() >= ring.len());
             }
         }

@@ -11,6 +11,7 @@
 //! packet (`evented.rs`).
 
 pub(crate) mod evented;
+mod slow_host;
 
 use crate::census::{Census, TraceHash};
 use crate::flow::{Flow, Phase};
@@ -62,6 +63,8 @@ struct Dumbbell<'a> {
     hash: TraceHash,
     result: RunResult,
     census: Census,
+    /// Until when each flow's host is busy with an ACK; empty if ACKs take no time.
+    busy_until_ns: Vec<u64>,
     /// The ACKs of flows, if somebody wants them.
     acks: Option<Vec<AckSeen>>,
     /// Who takes rows before the end of the run.
@@ -200,11 +203,16 @@ impl<'a> Dumbbell<'a> {
         for (element, flow) in flows.iter_mut().enumerate() {
             schedule.set(element, flow.next_event_ns());
         }
+        let slow_hosts = match scenario.sack_cost_ns {
+            0 => 0,
+            _ => flows.len(),
+        };
         Self {
             scenario,
             path,
             flows,
             schedule,
+            busy_until_ns: vec![0; slow_hosts],
             hash: TraceHash(0),
             result: RunResult::default(),
             census: Census::default(),
@@ -268,6 +276,11 @@ impl<'a> Dumbbell<'a> {
         let Phase::Open(connection) = &mut flow.phase else {
             return Ok(());
         };
+        if let Some(busy_until_ns) = self.busy_until_ns.get_mut(element) {
+            let cost_ns = self.scenario.sack_cost_ns;
+            let dropped = slow_host::take_ack(connection, busy_until_ns, cost_ns, now_ns);
+            self.census.acks_dropped += dropped * u64::from(flow.way.acks.is_some());
+        }
         if let Some(ack) = connection.acks.arrived(now_ns) {
             self.census.acks_received += u64::from(flow.way.acks.is_some());
             self.hash.add(ack.ack);

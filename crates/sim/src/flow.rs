@@ -50,6 +50,27 @@ impl AckLine {
     pub(crate) fn pop(&mut self) -> Option<Ack> {
         Some(self.0.pop()?.1)
     }
+
+    /// Lets the first ACK arrive later, while the host is busy.
+    pub(crate) fn delay_first(&mut self, until_ns: u64) {
+        if let Some((at_ns, _)) = self.0.front_mut() {
+            *at_ns = until_ns.max(*at_ns);
+        }
+    }
+
+    /// Drops the ACKs that have arrived by `now_ns` behind the first `places`. Returns how many.
+    pub(crate) fn drop_beyond(&mut self, places: u64, now_ns: u64) -> u64 {
+        let before = self.len();
+        if (self.0.get(places)).is_some_and(|&(at_ns, _)| at_ns <= now_ns) {
+            let all: Vec<_> = std::iter::from_fn(|| self.0.pop()).collect();
+            for (place, each) in (0..).zip(all) {
+                if place < places || each.0 > now_ns {
+                    self.0.push(each);
+                }
+            }
+        }
+        before - self.len()
+    }
 }
 
 /// The phase of a flow.

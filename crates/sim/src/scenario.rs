@@ -64,6 +64,13 @@ pub struct Scenario {
     /// Whether senders space their packets at `sk_pacing_rate`, as with fq.
     #[schemars(extend("default" = false))]
     pub pacing: bool,
+    /// Time that a sending host needs for each ACK with SACK blocks, for each packet that is not yet
+    /// acknowledged: Linux 2.6 walks over them. ACKs that come meanwhile wait, at most 2500, and
+    /// further ones are lost (`max_backlog` of Leith et al. 2007). "0s": no time.
+    // JSON leaves out 0.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    #[schemars(range(max = 1_000_000), extend("default" = 0))]
+    pub sack_cost_ns: u64,
     /// The shared link: link 1.
     pub bottleneck: Bottleneck,
     /// More links, numbered from 2: packets pass links in series.
@@ -80,6 +87,10 @@ pub struct Scenario {
     /// Time between two samples; "0s": no samples.
     #[schemars(range(max = MAX_DURATION_NS), extend("default" = 100_000_000))]
     pub sample_interval_ns: u64,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// When the application of a receiver reads (`linux-6`).

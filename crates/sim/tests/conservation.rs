@@ -339,6 +339,8 @@ fn scenarios_on_a_dumbbell() -> impl Strategy<Value = Scenario> {
                     reads: if at_once { Reads::AtOnce } else { Reads::Bulk },
                     tso,
                     pacing,
+                    // Up to far more than an ACK may take.
+                    sack_cost_ns: [0, 0, 0, 1_000, 300_000][seed as usize % 5],
                     links: Vec::new(),
                     bottleneck: Bottleneck {
                         drop_every_packets: drop,

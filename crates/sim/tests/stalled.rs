@@ -22,6 +22,7 @@ fn scenario(algorithm: &str) -> Scenario {
         reads: Reads::AtOnce,
         tso: true,
         pacing: false,
+        sack_cost_ns: 0,
         bottleneck: Bottleneck::drop_tail(100_000_000, Buffer::Packets(100)),
         links: Vec::new(),
         flows: vec![

@@ -320,6 +320,7 @@ mod tests {
             reads: Reads::AtOnce,
             tso: true,
             pacing: false,
+            sack_cost_ns: 0,
             bottleneck,
             links: Vec::new(),
             flows: rtts_ns.iter().map(flow).collect(),

@@ -282,6 +282,11 @@ pub fn check(
         let fix = "the receivers on the kernel read at once; choose \"at once\", or the simulator";
         return refuse("reads", "bulk".into(), fix);
     }
+    if scenario.sack_cost_ns != 0 {
+        let value = scenario.sack_cost_ns.to_string();
+        let fix = "ACKs cost what they cost on the kernel; choose 0, or the simulator";
+        return refuse("sack_cost_ns", value, fix);
+    }
     if !scenario.tso {
         let fix = "the kernel sends in bursts; choose true, or the simulator";
         return refuse("tso", "false".into(), fix);

@@ -32,6 +32,7 @@ fn dumbbell(profile: Profile, rate_bps: u64, rtt_ns: u64, flows: Vec<Flow>) -> S
         reads: Reads::AtOnce,
         tso: profile == Profile::Linux6,
         pacing: false,
+        sack_cost_ns: 0,
         bottleneck: Bottleneck::drop_tail(rate_bps, Buffer::Packets(bdp)),
         links: Vec::new(),
         flows,

@@ -33,6 +33,7 @@ pub fn dumbbell(
         reads: Reads::AtOnce,
         tso: profile == Profile::Linux6,
         pacing: false,
+        sack_cost_ns: 0,
         bottleneck: Bottleneck::drop_tail(rate_bps, Buffer::Packets(buffer_packets)),
         links: Vec::new(),
         flows,
