@@ -26,7 +26,7 @@ GROWTH_END_S, STEADY_FROM_S = 600, 60
 
 #: Algorithms that need marks, and the threshold of their queue, packets: a seventh of the BDP
 #: (Alizadeh et al. 2010).
-MARKED_ABOVE = {"dctcp": 120}
+MARKED_ABOVE = {"dctcp": 120, "prague": 120}
 
 #: Smallest and largest value in a row of the table, unless EXCEPTIONS say otherwise.
 BOUNDS = {
@@ -86,6 +86,10 @@ EXCEPTIONS: dict[str, tuple[dict[str, tuple[float, float]], str]] = {
             "bandwidth loses packets, and BBR does not slow down for a loss."
         ),
     ),
+    "prague": (
+        {"utilisation": (0.85, 1.0)},
+        "its first mark halves the window, as alpha begins with 1; then it grows as Reno.",
+    ),
     "ledbat_pp": (
         {"utilisation": (0.85, 1.0), "utilisation_2": (0.94, 1.0)},
         (
@@ -138,13 +142,20 @@ def link(spec: str) -> dict:
     return {"bottleneck": {"rate": "100mbit", "buffer": "1bdp", "queue": queue}}
 
 
+def flow(spec: str, **fields) -> Flow:
+    """A flow with this algorithm; Prague's receivers count marks."""
+    if spec.partition("@")[0] == "prague":
+        fields["ecn"] = "accurate"
+    return Flow(algorithm=spec, **fields)
+
+
 def one_flow(spec: str, **fields) -> Result:
-    return ackclock.run(scenario(Flow(algorithm=spec), **link(spec), **fields))
+    return ackclock.run(scenario(flow(spec), **link(spec), **fields))
 
 
 def two_flows(spec: str, **fields) -> Result:
-    second = Flow(algorithm=spec, start=f"{JOINS_S}s", start_spread="1s")
-    return ackclock.run(scenario(Flow(algorithm=spec), second, **link(spec), **fields))
+    second = flow(spec, start=f"{JOINS_S}s", start_spread="1s")
+    return ackclock.run(scenario(flow(spec), second, **link(spec), **fields))
 
 
 @cache

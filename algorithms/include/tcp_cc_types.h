@@ -70,6 +70,7 @@ enum {
 	TCP_ECN_DEMAND_CWR = 1 << 2,	/* each ACK carries ECE */
 	TCP_ECN_SEEN = 1 << 3,		/* a packet that allows marks has arrived */
 	TCP_ECN_MODE_ACCECN = 1 << 4,	/* both ends use accurate ECN (RFC 9768), not TCP_ECN_OK */
+	TCP_ECN_ECT_1 = 1 << 5,		/* data carries ECT(1) (RFC 9331); not in Linux 6.18 */
 };
 
 /* Bits of icsk_ack.pending. */

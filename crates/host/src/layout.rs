@@ -91,6 +91,7 @@ fn rust_constants() -> Vec<Place> {
         ("TCP_ECN_DEMAND_CWR", TCP_ECN_DEMAND_CWR.into()),
         ("TCP_ECN_SEEN", TCP_ECN_SEEN.into()),
         ("TCP_ECN_MODE_ACCECN", TCP_ECN_MODE_ACCECN.into()),
+        ("TCP_ECN_ECT_1", TCP_ECN_ECT_1.into()),
         ("ICSK_ACK_SCHED", ICSK_ACK_SCHED.into()),
         ("ICSK_ACK_TIMER", ICSK_ACK_TIMER.into()),
         ("ICSK_ACK_PUSHED", ICSK_ACK_PUSHED.into()),

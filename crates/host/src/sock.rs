@@ -18,6 +18,7 @@ pub const TCP_ECN_QUEUE_CWR: u8 = 1 << 1;
 pub const TCP_ECN_DEMAND_CWR: u8 = 1 << 2;
 pub const TCP_ECN_SEEN: u8 = 1 << 3;
 pub const TCP_ECN_MODE_ACCECN: u8 = 1 << 4;
+pub const TCP_ECN_ECT_1: u8 = 1 << 5;
 /// Bits of `icsk_ack.pending`.
 pub const ICSK_ACK_SCHED: u8 = 1;
 pub const ICSK_ACK_TIMER: u8 = 1 << 1;

@@ -13,7 +13,8 @@
 //! [`Host`]: super::host::Host
 
 pub(super) use ackclock_host::{
-    TCP_ECN_MODE_ACCECN as ACCURATE, TCP_ECN_OK as OK, TCP_ECN_QUEUE_CWR as QUEUE_CWR,
+    TCP_ECN_ECT_1 as ECT_1, TCP_ECN_MODE_ACCECN as ACCURATE, TCP_ECN_OK as OK,
+    TCP_ECN_QUEUE_CWR as QUEUE_CWR,
 };
 
 use super::Ack;

@@ -376,7 +376,7 @@ impl Host {
         let cwr = tp.ecn_flags & ecn::QUEUE_CWR != 0;
         tp.ecn_flags &= !ecn::QUEUE_CWR;
         Marks {
-            field: Ecn::Ect0,
+            field: ect(tp.ecn_flags),
             cwr,
         }
     }
@@ -387,7 +387,11 @@ impl Host {
         let accurate = self.tp().ecn_flags & ecn::ACCURATE != 0;
         let allows = accurate || (self.uses_ecn() && self.cc.algorithm().needs_ecn());
         Marks {
-            field: if allows { Ecn::Ect0 } else { Ecn::NotEct },
+            field: if allows {
+                ect(self.tp().ecn_flags)
+            } else {
+                Ecn::NotEct
+            },
             cwr: false,
         }
     }
@@ -574,6 +578,16 @@ impl Host {
             }
         }
         self.stamp_cwnd();
+    }
+}
+
+/// What allows marks: an algorithm asks for ECT(1) in `ecn_flags`.
+#[inline]
+fn ect(ecn_flags: u8) -> Ecn {
+    if ecn_flags & ecn::ECT_1 == 0 {
+        Ecn::Ect0
+    } else {
+        Ecn::Ect1
     }
 }
 
