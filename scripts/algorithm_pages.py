@@ -214,8 +214,8 @@ growth curve, its parameters and its presets (`ackclock list NAME` shows the sam
 * [Bounds that a test checks](#bounds-that-a-test-checks)
 
 Main result: with one flow every algorithm but Westwood+, DCTCP, Prague and LEDBAT++ uses at least
-93 % of the link. With two flows all use 100 %, BBR and LEDBAT++ 97 %, and Jain's index is at least 0.78,
-except for SQRT, Scalable TCP, DCTCP and CUBIC 2.0-pre.
+93 % of the link. With two flows all use 100 %, BBR and LEDBAT++ 97 %, and Jain's index is at least
+0.78, except for SQRT, Scalable TCP, DCTCP and CUBIC 2.0-pre.
 
 Written by `make docs` (`scripts/algorithm_pages.py`) from the files in `algorithms/`.
 
