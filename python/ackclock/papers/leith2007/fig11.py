@@ -76,6 +76,7 @@ UTILISATION = {
             variants=(
                 *testbed.OPEN,
                 Variant("pacing", "on", ["pacing=true"]),
+                Variant("cost of an ACK with SACK", "300 ns a packet", ["sack_cost=300ns"]),
                 *((testbed.TEN_MINUTES,) if algorithm == RENO else ()),
             ),
             assumed=(testbed.ASSUMED if algorithm == CUBIC else testbed.OF_HOSTS)
