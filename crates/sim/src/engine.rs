@@ -278,8 +278,12 @@ impl<'a> Dumbbell<'a> {
         };
         if let Some(busy_until_ns) = self.busy_until_ns.get_mut(element) {
             let cost_ns = self.scenario.sack_cost_ns;
-            let dropped = slow_host::take_ack(connection, busy_until_ns, cost_ns, now_ns);
-            self.census.acks_dropped += dropped * u64::from(flow.way.acks.is_some());
+            match slow_host::take_ack(connection, busy_until_ns, cost_ns, now_ns) {
+                None => return Ok(()),
+                Some(dropped) => {
+                    self.census.acks_dropped += dropped * u64::from(flow.way.acks.is_some());
+                }
+            }
         }
         if let Some(ack) = connection.acks.arrived(now_ns) {
             self.census.acks_received += u64::from(flow.way.acks.is_some());
