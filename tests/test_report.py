@@ -79,9 +79,11 @@ def test_every_claim_has_a_row_and_every_figure_its_files(site):
     claims = pl.read_parquet(site / "claims.parquet")
     assert set(CLAIMS.split()) <= set(claims["id"])
     assert set(claims["verdict"]) == {"quick"}
-    for name in papers.names():
-        for ending in ("png", "svg", "pdf", "parquet"):
-            assert (site / f"{name.replace('/', '-')}.{ending}").stat().st_size > 100
+    for named in papers.load("all"):
+        for ending in ("png", "svg", "pdf"):
+            assert (site / f"{named.file_name}.{ending}").stat().st_size > 100
+        rows = list(site.glob(f"{named.file_name}*.parquet"))
+        assert len(rows) == len(named.figure.experiments), named.name
 
 
 def test_again_from_what_is_kept_gives_the_same_bytes(site):
