@@ -31,7 +31,7 @@ tools:
 	@scripts/require.sh cc python cargo -- $(WANTED)
 
 demo: about-demo build ## The main job: figures 2 and 5 of Cubic-FC at full length, as one HTML page
-	@$(BIN)/ackclock reproduce cubicfc/fig2 cubicfc/fig5 --sensitivity -o out/demo
+	@$(BIN)/ackclock reproduce cubicfc/fig2 cubicfc/fig5 -o out/demo
 
 build: tools $(CORE) ## Everything that `$(BIN)/ackclock` needs, inside this directory
 	@if scripts/require.sh --check clang libelf; then $(MAKE) --no-print-directory --silent $(KERNEL); \

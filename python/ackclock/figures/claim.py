@@ -128,8 +128,13 @@ class Judged:
 
     @property
     def seeds_needed(self) -> int | None:
-        """About how many repeats would decide it; None if it is decided or never would be."""
+        """About how many repeats would decide it; None if it is decided or never would be.
+
+        Of repeats that were cut off more of them do not help.
+        """
         if self.verdict() != "inconclusive" or self.raw is None or len(self.raw.repeats) < 2:
+            return None
+        if self.raw.censored:
             return None
         return sequential.repeats_needed(self.raw, *self._bounds)
 
