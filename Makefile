@@ -91,7 +91,7 @@ docs: build generate ## Rewrite the generated pages of docs/
 	$(BIN)/python scripts/tutorial.py docs
 	ACKCLOCK_WRITE_CUBE_ROOT=1 cargo bench --locked -p ackclock-host
 
-docs-claims: build ## Rewrite docs/claims.md: all papers at full length (half an hour, resumes)
+docs-claims: build ## Rewrite docs/claims.md: all papers, with other assumptions (hours, resumes)
 	$(BIN)/ackclock claims -o out/claims
 	(echo "# What the papers claim, and what we measured"; echo; \
 	 echo "This page gives the verdict on each claim of the four papers, and our measurement."; \

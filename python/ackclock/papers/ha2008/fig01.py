@@ -8,7 +8,8 @@ window reduction, and K is the time period that the above function takes to incr
 there is no further loss event" (section 3.2).
 
 A flow with a window of about 1000 packets loses packets when four short flows slow-start. Then it
-has the link for itself. 400 Mb/s, 100 ms. CUBIC is that of the paper's equations.
+has the link for itself. 400 Mb/s, 100 ms. CUBIC is that of the paper's equations. On hosts of
+today (linux-6) the claim about BIC fails: this BIC counts ACKs, as its kernel did, and does not fit them.
 """
 
 from itertools import groupby
