@@ -9,7 +9,8 @@ there is no further loss event" (section 3.2).
 
 A flow with a window of about 1000 packets loses packets when four short flows slow-start. Then it
 has the link for itself. 400 Mb/s, 100 ms. CUBIC is that of the paper's equations. On hosts of
-today (linux-6) the claim about BIC fails: this BIC counts ACKs, as its kernel did, and does not fit them.
+today (linux-6) the claim about BIC fails: this BIC counts ACKs, as its kernel did, and does not
+fit them.
 """
 
 from itertools import groupby

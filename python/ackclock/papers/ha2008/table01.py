@@ -6,13 +6,13 @@ packets per RTT. … CUBIC can safely remove this window clamping in the concave
 2.6.22-rc4: CUBIC improves slow start for fast start-up by removing initial_ssthresh. … 2.2
 (2.6.25-rc3): the window clamping during the convex growth phase is also removed."
 
-One flow of each version runs at 400 Mb/s and 162 ms. The slow starts of four short flows cost it a
-loss while its window is small. Then it has the link for itself: first far above its last maximum
-(convex), and after the next loss below its last maximum (concave). With a shorter RTT or another
-buffer no version grows by 32 packets per RTT, and a clamp would not show. Nothing is random, so a
-run is not repeated. On hosts of today (linux-6) the claim fails: these versions count ACKs, as
-their kernels did, and so do not fit those hosts. All versions have the cube root of 2.6.21 (Newton-Raphson); `make bench` has
-the older one.
+One flow of each version runs at 400 Mb/s and 162 ms. The slow starts of four short flows cost it
+a loss while its window is small. Then it has the link for itself: first far above its last
+maximum (convex), and after the next loss below its last maximum (concave). With a shorter RTT or
+another buffer no version grows by 32 packets per RTT, and a clamp would not show. Nothing is
+random, so a run is not repeated. On hosts of today (linux-6) the claim fails: these versions
+count ACKs, as their kernels did, and so do not fit those hosts. All versions have the cube root
+of 2.6.21 (Newton-Raphson); `make bench` has the older one.
 """
 
 from collections.abc import Callable, Iterator
