@@ -9,7 +9,7 @@ CORE_SOURCES := examples/my_cc.c $(call sources,crates/host crates/net crates/si
 KERNEL_SOURCES := $(call sources,crates)
 export PATH := $(HOME)/.cargo/bin:$(PATH)
 
-.PHONY: help tools about-demo demo build generate test test-fresh check bench bench-counts bench-peers bench-emulator bench-kernel docs docs-claims docs-kernel docs-performance vectors record lock clean
+.PHONY: help tools about-demo demo build generate test test-fresh check bench bench-counts bench-peers bench-emulator bench-kernel docs docs-claims docs-fidelity docs-kernel docs-scorecards docs-performance vectors record lock clean
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' Makefile
@@ -76,6 +76,9 @@ docs-performance: bench ## Rewrite docs/performance.md: where the time of a pack
 docs-kernel: build ## Rewrite docs/kernel-vs-sim.md and kernel-figures.md (root, 2 hours, resumes)
 	$(BIN)/python scripts/kernel_vs_sim.py docs
 
+docs-fidelity: build ## Rewrite docs/fidelity.md: algorithms alone, simulator and virtual Linux (10 minutes)
+	$(BIN)/python scripts/fidelity.py docs
+
 generate: build ## Rewrite what Rust declares: _core.pyi, docs/tables.md, docs/scenario.md (seconds)
 	$(BIN)/python scripts/generate.py
 
@@ -89,7 +92,11 @@ docs: build generate ## Rewrite the generated pages of docs/
 	$(BIN)/python scripts/link_pages.py docs
 	$(BIN)/python scripts/algorithm_pages.py docs/algorithms
 	$(BIN)/python scripts/tutorial.py docs
+	$(BIN)/python scripts/explore_picture.py docs
 	ACKCLOCK_WRITE_CUBE_ROOT=1 cargo bench --locked -p ackclock-host
+
+docs-scorecards: build ## Rewrite docs/scorecards/: every algorithm's card, and the league (resumes)
+	$(BIN)/python scripts/scorecards.py docs/scorecards
 
 docs-claims: build ## Rewrite docs/claims.md: all papers, with other assumptions (hours, resumes)
 	$(BIN)/ackclock claims -o out/claims

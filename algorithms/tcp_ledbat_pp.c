@@ -197,7 +197,9 @@ CC_HOOK(u32, ledbat_pp_ssthresh, struct sock *sk)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
 	struct ledbat_pp *ca = inet_csk_ca(sk);
-	u32 window = ca->phase == AVOIDING ? tp->snd_cwnd : max(tp->snd_cwnd, tp->snd_ssthresh);
+	/* A slowdown keeps the window in ssthresh, unless an undo has restored an infinite one. */
+	bool kept = ca->phase != AVOIDING && tp->snd_ssthresh < TCP_INFINITE_SSTHRESH;
+	u32 window = kept ? max(tp->snd_cwnd, tp->snd_ssthresh) : tp->snd_cwnd;
 
 	return max_t(u32, window / 2, MIN_CWND);
 }

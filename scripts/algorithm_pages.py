@@ -86,6 +86,13 @@ EXCEPTIONS: dict[str, tuple[dict[str, tuple[float, float]], str]] = {
             "bandwidth loses packets, and BBR does not slow down for a loss."
         ),
     ),
+    "bbr3": (
+        {"utilisation_2": (0.96, 1.0)},
+        (
+            "in PROBE_RTT, after 5 s without a lower RTT, both flows keep half a BDP in flight for "
+            "0.2 s or longer. Without it (`probe_rtt_win_ms=3600000`) two flows fill the link."
+        ),
+    ),
     "prague": (
         {"utilisation": (0.85, 1.0)},
         "its first mark halves the window, as alpha begins with 1; then it grows as Reno.",

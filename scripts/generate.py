@@ -136,7 +136,11 @@ class Keys:
         properties = self.defs[name]["properties"]
         if name == "Session":
             flow = [(f"Flow.{each}", of) for each, of in self.fields("Flow")]
-            flow = [(each, of) for each, of in flow if each != "Flow.stop_ns"]
+            flow = [
+                (each, of)
+                for each, of in flow
+                if each not in ("Flow.stop_ns", "Flow.frames", "Flow.hides")
+            ]
             own = [(f"Session.{each}", of) for each, of in properties.items()]
             fields = [*flow, *((each, of) for each, of in own if each != "Session.flow")]
         else:

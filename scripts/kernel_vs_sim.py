@@ -12,7 +12,7 @@ from pathlib import Path
 
 import ackclock
 from ackclock import crosscheck, papers, run
-from ackclock.compare import Comparison, like_kernel, valid_run
+from ackclock.compare import Comparison, like_linux, valid_run
 
 KEPT = Path("out/kernel-vs-sim")
 SIMULATED = 40
@@ -54,10 +54,11 @@ SCENARIOS = {
 
 
 def section(name: str, title: str, both: Comparison) -> str:
-    late = [result.manifest["certificate"]["lateness_p99_us"] for result in both.measured]
-    load = [result.manifest["certificate"]["load"] for result in both.measured]
+    certificates = [result.manifest["certificate"] for result in both.measured["kernel"]]
+    late = [certificate["lateness_p99_us"] for certificate in certificates]
+    load = [certificate["load"] for certificate in certificates]
     caption = (
-        f"Means and ranges of {len(both.simulated)} simulated and {len(both.measured)} kernel "
+        f"Means and ranges of {len(both.simulated)} simulated and {len(certificates)} kernel "
         f"runs. Lateness p99 at most {max(late):.0f} µs, "
         f"load average {min(load):.0f}–{max(load):.0f}."
     )
@@ -144,13 +145,13 @@ def main(directory: Path) -> None:
         seeds = range(1, repeats + 1)
         measured = [kept(name, each.replace(seed=seed)) for seed in seeds]
         # Simulated runs cost little: enough of them that only the kernel's mean is uncertain.
-        simulated = [run(like_kernel(each).replace(seed=seed)) for seed in range(1, SIMULATED + 1)]
-        both = Comparison(each, simulated, measured)
+        simulated = [run(like_linux(each).replace(seed=seed)) for seed in range(1, SIMULATED + 1)]
+        both = Comparison(each, simulated, {"kernel": measured})
         figure = both.figure()
         figure.savefig(directory / f"kernel-{name}.png", dpi=90)
         sections.append(section(name, title, both))
         print(sections[-1], flush=True)
-        release = both.measured[0].manifest["kernel"].split("-")[0]
+        release = measured[0].manifest["kernel"].split("-")[0]
     (directory / "kernel-vs-sim.md").write_text(
         "\n\n".join([about_scenarios(release), *sections]) + "\n"
     )

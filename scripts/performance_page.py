@@ -145,7 +145,11 @@ def page(shares, bench):
             f"| `{name}` | {row['flows']} | {row['packets_per_s'] / 1e6:.1f} M | "
             f"{row['instructions_per_packet']:.0f} | {memory} | {flow} |"
         )
+    few, many = (bench["scenarios"][name]["packets_per_s"] for name in ("flows_2", "flows_100000"))
     lines += [
+        "",
+        f"With 100 000 flows a packet takes {few / many:.1f} times as long as with 2: most of it",
+        "is the wait for memory ([ADR 18](adr/0018-many-flows-are-bound-by-memory.md)).",
         "",
         "`crates/sim/benches/throughput/cases.rs` has the scenarios. `make bench` fails if one of",
         "them needs 5 % more instructions than before.",

@@ -77,7 +77,7 @@ without() {
 	lint) echo "Rust's format and lints are not checked" ;;
 	network) echo "the kernel part is not tested" ;;
 	iperf3) echo "a deployed algorithm is not tested with iperf3" ;;
-	chromium) echo "the report is not tested in a browser" ;;
+	chromium) echo "the pages are not tested in a browser" ;;
 	esac
 }
 

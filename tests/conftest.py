@@ -64,6 +64,16 @@ def ackclock(tmp_path):
     return call
 
 
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    """`ackclock explore`, running."""
+    from explorer import Server  # noqa: PLC0415 (it needs this file)
+
+    running = Server(tmp_path_factory.mktemp("explore"))
+    yield running
+    assert running.close() == ""
+
+
 def in_own_mounts(script, cwd):
     """Runs a shell script in a mount namespace of its own.
 

@@ -193,6 +193,10 @@ def figure(name, *claims):
     return Named(name, name, "Said.", Figure(lambda _: plt.figure(), quantities, claims))
 
 
+#: Ten repeats of noise and this are nearly at 0.
+NEARLY = 0.25
+
+
 def positive(mean):
     return above(computed(str(mean), "", ((TINY, TINY.the(rate=5)),), noisy(mean)), 0)
 
@@ -216,18 +220,21 @@ def test_seeds_until_each_claim_is_decided(tmp_path):
         figure("small/clear", Claim("clear", "", [positive(3)])),
         figure("small/open", Claim("open", "", [positive(3), positive(0.0)])),
         figure("small/false", Claim("false", "", [positive(-2), positive(0.0)])),
+        figure("small/hopeless", Claim("hopeless", "", [positive(3), positive(NEARLY)])),
     ]
     told = []
     found = reproduce.until_decided(
         figures, most=40, cache=tmp_path, executor=Local(1), on_runs=lambda *n: told.append(n[0])
     )
-    clear, undecided, false = (each.claims[0] for each in found)
+    clear, undecided, false, hopeless = (each.claims[0] for each in found)
     assert [clear.verdict, undecided.verdict] == ["holds", "inconclusive"]
     assert false.verdict == "fails"  # one part is enough
+    assert hopeless.verdict == "inconclusive"
+    assert hopeless.seeds_needed > 80
     seeds = [len(each.rows[TINY].table) for each in found]
-    assert seeds[1] == 40
-    assert max(seeds[0], seeds[2]) < 40
-    assert sum(told) == 40
+    assert 10 < seeds[1] < 40  # until there was no hope
+    assert seeds[3] == 10
+    assert sum(told) == max(seeds)
     assert undecided.parts[0].verdict() == "holds"  # of an earlier look
 
 

@@ -206,13 +206,30 @@ def test_an_interrupt_ends_the_command(cluster, sweep, tmp_path):  # noqa: ARG00
     assert workers(cluster.head_node) == []
 
 
-def test_figures_of_papers(cluster, ackclock):
+def test_figures_of_papers(cluster, ackclock, tmp_path):
+    """Rows return, which are kept; a local command has the same, and finds them."""
     options = ["cubicfc/fig5", "--quick", "-o", "out/one"]
     done = ackclock("claims", *options, "--on-ray", cluster.address)
     assert done.returncode == 0, done.stderr
+    kept_here = tmp_path / ".ackclock"
+    assert [path.name for path in kept_here.iterdir()] == ["rows"], "no whole result"
     again = ackclock("claims", *options)
     assert "runs to simulate" not in again.stderr
     assert again.stdout == done.stdout
+    for table in kept_here.glob("rows/[!f]*"):
+        shutil.rmtree(table)
+    resumed = ackclock("claims", *options, "--on-ray", cluster.address)
+    assert "runs to simulate" not in resumed.stderr
+    assert resumed.stdout == done.stdout
+    shutil.rmtree(kept_here)
+    here = ackclock("claims", *options)
+    assert "runs to simulate" in here.stderr
+    assert here.stdout == done.stdout
+    shutil.rmtree(kept_here / "rows")
+    drawn = ackclock("reproduce", *options, "--on-ray", cluster.address)
+    assert drawn.returncode == 0, drawn.stderr
+    assert "runs to simulate" not in drawn.stderr
+    assert (tmp_path / "out" / "one" / "index.html").exists()
 
 
 def test_another_version_is_refused(cluster, small, monkeypatch):

@@ -24,7 +24,7 @@ from ackclock import (
     metrics,
     tables,
 )
-from ackclock.compare import Comparison, Quantity, like_kernel
+from ackclock.compare import Comparison, Quantity, like_linux
 from ackclock.kernel_part import kernel_part
 from ackclock.summary import _host
 from conftest import needs_testbed
@@ -159,7 +159,7 @@ def test_codel_beside_the_simulator():
     link = Bottleneck(rate="20mbit", buffer="1000packets", queue="codel")
     flows = [Flow(algorithm="kernel:cubic"), Flow(algorithm="kernel:cubic")]
     both = Scenario(duration="6s", rtt="40ms", bottleneck=link, flows=flows)
-    simulated, measured = ackclock.run(like_kernel(both)), kernel.run(both, attempts=1)
+    simulated, measured = ackclock.run(like_linux(both)), kernel.run(both, attempts=1)
     mark = accounted(measured)
     assert mark["marked_packets"] == 0
     queues = {}
@@ -182,7 +182,7 @@ def test_marks_beside_the_simulator():
     link = Bottleneck(rate="20mbit", buffer="1000packets", queue=step)
     flow = Flow(algorithm="kernel:reno", ecn=True)
     both = Scenario(duration="5s", rtt="40ms", bottleneck=link, flows=[flow])
-    simulated, measured = ackclock.run(like_kernel(both)), kernel.run(both, attempts=1)
+    simulated, measured = ackclock.run(like_linux(both)), kernel.run(both, attempts=1)
     mark = accounted(measured)
     assert mark["ce_received_packets"] > 10
     marked = {}
@@ -217,7 +217,7 @@ def test_dctcp_at_both_ends():
     link = Bottleneck(rate="50mbit", buffer="500packets", queue=queue)
     flows = [Flow(algorithm="dctcp"), Flow(algorithm="dctcp")]
     both = Scenario(duration="6s", rtt="20ms", bottleneck=link, flows=flows)
-    simulated, measured = ackclock.run(like_kernel(both)), kernel.run(both, attempts=1)
+    simulated, measured = ackclock.run(like_linux(both)), kernel.run(both, attempts=1)
     accounted(measured)
     for result in simulated, measured:
         assert metrics.utilisation(result, 2, 6) > 0.95
@@ -233,7 +233,7 @@ def test_data_both_ways():
     """Data of one flow shares a queue with the ACKs of the other."""
     flows = Flow(algorithm="kernel:cubic"), Flow(algorithm="kernel:cubic", direction="reverse")
     both = scenario(*flows, duration="5s", rtt="40ms")
-    simulated, measured = ackclock.run(like_kernel(both)), kernel.run(both, attempts=1)
+    simulated, measured = ackclock.run(like_linux(both)), kernel.run(both, attempts=1)
     accounted(measured)
     for result in simulated, measured:
         assert set(result.queues["queue"]) == {1, 2}
@@ -264,7 +264,7 @@ def test_elements_beside_the_simulator(link, monkeypatch):
     both = Scenario(
         duration="4s", rtt="40ms", bottleneck=link, flows=[Flow(algorithm="kernel:cubic")]
     )
-    simulated, measured = ackclock.run(like_kernel(both)), kernel.run(both, attempts=1)
+    simulated, measured = ackclock.run(like_linux(both)), kernel.run(both, attempts=1)
     mark = accounted(measured)
     assert (mark["copied_packets"] > 0) == (link.duplicate > 0)
     if link.loss:  # a few random losses decide the rate
@@ -288,7 +288,7 @@ def test_links_in_series():
     )
     flow = Flow(algorithm="kernel:cubic", route=(1, 2), back=(3,))
     both = Scenario(duration="4s", rtt="30ms", links=links, flows=[flow])
-    simulated, measured = ackclock.run(like_kernel(both)), kernel.run(both, attempts=1)
+    simulated, measured = ackclock.run(like_linux(both)), kernel.run(both, attempts=1)
     accounted(measured)
     for result in simulated, measured:
         first, second, third = (result.queues.filter(queue=number) for number in (1, 2, 3))
@@ -311,7 +311,7 @@ def test_a_parking_lot_beside_the_simulator():
     routes = (1, 2), (1,), (2,)
     flows = [Flow(algorithm="kernel:reno", route=route) for route in routes]
     both = Scenario(duration="8s", rtt="20ms", links=links, flows=flows)
-    simulated, measured = ackclock.run(like_kernel(both)), kernel.run(both, attempts=1)
+    simulated, measured = ackclock.run(like_linux(both)), kernel.run(both, attempts=1)
     accounted(measured)
     for result in simulated, measured:
         for queue in 1, 2:
@@ -417,18 +417,18 @@ def test_both_sides_on_one_page(tmp_path):
     flows = Flow(algorithm="cubic"), Flow(algorithm="kernel:reno")
     both = Comparison(
         scenario(*flows),
-        [ackclock.run(like_kernel(scenario(*flows, seed=seed))) for seed in (1, 2)],
-        [run(*flows)],
+        [ackclock.run(like_linux(scenario(*flows, seed=seed))) for seed in (1, 2)],
+        {"kernel": [run(*flows)]},
     )
     assert both.simulated[0].resolved["hz"] == kernel.hz()
     assert [flow["algorithm"] for flow in both.simulated[0].resolved["flows"]] == ["cubic", "reno"]
     measures = {measure.name: measure for measure in both.measures()}
     shares = [measures[f"flow {number}: share"] for number in (1, 2)]
-    for side in ("simulated", "measured"):
-        assert sum(np.mean(getattr(share, side)) for share in shares) == pytest.approx(1)
+    for of in (lambda each: each.simulated, lambda each: each.measured["kernel"]):
+        assert sum(np.mean(of(share)) for share in shares) == pytest.approx(1)
     # What load cannot break.
     assert all(0.9 < used <= 1.001 for used in measures["utilisation"].simulated)
-    assert len(measures["utilisation"].measured) == 1
+    assert len(measures["utilisation"].measured["kernel"]) == 1
     both.write(tmp_path)
     page = (tmp_path / "index.html").read_text()
     assert "timing: " in page
@@ -438,13 +438,14 @@ def test_both_sides_on_one_page(tmp_path):
 
 
 def test_distances():
-    used = Quantity("utilisation", [0.9, 1.0], [0.99], 4, 0.03, absolute=True)
-    assert used.distance == pytest.approx(-0.04)
-    assert used.verdict == "fails"
-    window = Quantity("cwnd", [105.0], [90.0, 110.0], 1, 0.1)
-    assert window.distance == pytest.approx(0.05)
-    assert window.verdict == "holds"
-    assert Quantity("queue", [1.0], [9.0], 1).verdict == ""
+    used = Quantity("utilisation", [0.9, 1.0], {"kernel": [0.99]}, 4, 0.03, absolute=True)
+    assert used.distance("kernel") == pytest.approx(-0.04)
+    assert used.verdict("kernel") == "fails"
+    window = Quantity("cwnd", [105.0], {"kernel": [90.0, 110.0], "vlinux": [50.0]}, 1, 0.1)
+    assert window.distance("kernel") == pytest.approx(0.05)
+    assert window.verdict("kernel") == "holds"
+    assert window.verdict("vlinux") == "fails"
+    assert Quantity("queue", [1.0], {"kernel": [9.0]}, 1).verdict("kernel") == ""
 
 
 def test_a_flow_that_ended_in_the_first_half():
@@ -452,14 +453,20 @@ def test_a_flow_that_ended_in_the_first_half():
     long, short = Flow(algorithm="reno"), Flow(algorithm="reno", size="100kB")
     ended = ackclock.run(scenario(long, short))
     stays = ackclock.run(scenario(long, long))
-    same = {measure.name: measure for measure in Comparison(None, [ended], [ended]).measures()}
-    other = {measure.name: measure for measure in Comparison(None, [ended], [stays]).measures()}
+    same = {
+        measure.name: measure
+        for measure in Comparison(None, [ended], {"kernel": [ended]}).measures()
+    }
+    other = {
+        measure.name: measure
+        for measure in Comparison(None, [ended], {"kernel": [stays]}).measures()
+    }
     for name in "flow 2: share", "flow 2: mean cwnd, packets":
         assert list(same[name].simulated) == [0]
-        assert (same[name].verdict, other[name].verdict) == ("", "fails")
-    assert same["flow 1: share"].verdict == "holds"
+        assert [each[name].verdict("kernel") for each in (same, other)] == ["", "fails"]
+    assert same["flow 1: share"].verdict("kernel") == "holds"
     both_ended = ackclock.run(scenario(short))
-    rows = Comparison(None, [both_ended], [both_ended]).table().rows
+    rows = Comparison(None, [both_ended], {"kernel": [both_ended]}).table().rows
     assert [row[3] for row in rows] == ["+0.0 points", "—", "—"]
 
 

@@ -44,14 +44,17 @@
 /* A hook has the kernel's arguments, whether it needs them all or not. */
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
-#include "tcp_cc_types.h"
-
 #ifndef CC_PARAMS
 #define CC_PARAMS(P)
 #endif
 #ifndef CC_PRESETS
 #define CC_PRESETS(P)
 #endif
+
+#ifdef __KERNEL__
+#include "cc_kernel_headers.h"
+#else
+#include "tcp_cc_types.h"
 
 #define USEC_PER_SEC 1000000U
 #define USEC_PER_MSEC 1000U
@@ -64,22 +67,6 @@
 #define S64_MAX ((s64)(U64_MAX >> 1))
 #define TCP_INIT_CWND 10
 #define ICSK_CA_PRIV_SIZE (ICSK_CA_PRIV_WORDS * sizeof(u64))
-
-#define min(a, b) \
-	({ __typeof__(a) min_a = (a); __typeof__(b) min_b = (b); min_a < min_b ? min_a : min_b; })
-#define max(a, b) \
-	({ __typeof__(a) max_a = (a); __typeof__(b) max_b = (b); max_a > max_b ? max_a : max_b; })
-#define clamp(value, lo, hi) min(max(value, lo), hi)
-#define min_t(type, a, b) min((type)(a), (type)(b))
-#define max_t(type, a, b) max((type)(a), (type)(b))
-#define min3(a, b, c) min(min(a, b), c)
-#define max3(a, b, c) max(max(a, b), c)
-#define clamp_t(type, value, lo, hi) min_t(type, max_t(type, value, lo), hi)
-#define clamp_val(value, lo, hi) clamp_t(__typeof__(value), value, lo, hi)
-#define min_not_zero(a, b)                                                            \
-	({ __typeof__(a) not_zero_a = (a); __typeof__(b) not_zero_b = (b);             \
-	   not_zero_a == 0 ? not_zero_b : not_zero_b == 0 ? not_zero_a                 \
-						: min(not_zero_a, not_zero_b); })
 #define DIV_ROUND_UP(n, d) (((n) + (d) - 1) / (d))
 #define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
 #define BIT(n) (1UL << (n))
@@ -102,6 +89,23 @@ static inline struct inet_connection_sock *inet_csk(const struct sock *sk)
 {
 	return (struct inet_connection_sock *)sk;
 }
+#endif
+
+#define min(a, b) \
+	({ __typeof__(a) min_a = (a); __typeof__(b) min_b = (b); min_a < min_b ? min_a : min_b; })
+#define max(a, b) \
+	({ __typeof__(a) max_a = (a); __typeof__(b) max_b = (b); max_a > max_b ? max_a : max_b; })
+#define clamp(value, lo, hi) min(max(value, lo), hi)
+#define min_t(type, a, b) min((type)(a), (type)(b))
+#define max_t(type, a, b) max((type)(a), (type)(b))
+#define min3(a, b, c) min(min(a, b), c)
+#define max3(a, b, c) max(max(a, b), c)
+#define clamp_t(type, value, lo, hi) min_t(type, max_t(type, value, lo), hi)
+#define clamp_val(value, lo, hi) clamp_t(__typeof__(value), value, lo, hi)
+#define min_not_zero(a, b)                                                            \
+	({ __typeof__(a) not_zero_a = (a); __typeof__(b) not_zero_b = (b);             \
+	   not_zero_a == 0 ? not_zero_b : not_zero_b == 0 ? not_zero_a                 \
+						: min(not_zero_a, not_zero_b); })
 
 #define CC_NAME_SIZE 16 /* TCP_CA_NAME_MAX */
 #define CC_CHECK_NAME(algorithm)                         \
@@ -157,12 +161,21 @@ static inline struct inet_connection_sock *inet_csk(const struct sock *sk)
 		       "numbers from 0 to 2^32 - 1; 0.5 is 512 with a scale of 1024");
 CC_PARAMS(CC_PARAM_CHECK)
 
-#ifdef __bpf__
+#ifdef __KERNEL__
+#include "host_module.h"
+#elif defined(__bpf__)
 #include "host_kernel.h"
 #else
 #include "host_native.h"
 #endif
 
+/* Ticks that cover so many microseconds: rounded up. */
+static inline u32 cc_usecs_to_jiffies(const struct sock *sk, u32 usecs)
+{
+	return ((u64)usecs * cc_hz(sk) + USEC_PER_SEC - 1) / USEC_PER_SEC;
+}
+
+#ifndef __KERNEL__
 /* What files of the Linux kernel write without a thought. */
 #ifndef NULL
 #define NULL ((void *)0)
@@ -173,6 +186,9 @@ CC_PARAMS(CC_PARAM_CHECK)
 #endif
 #ifndef __always_inline
 #define __always_inline inline __attribute__((always_inline))
+#endif
+#ifndef __noinline
+#define __noinline __attribute__((noinline))
 #endif
 #ifndef __maybe_unused
 #define __maybe_unused __attribute__((unused))
@@ -214,12 +230,6 @@ static inline u32 tcp_packets_in_flight(const struct tcp_sock *tp)
 	return tp->packets_out - (tp->sacked_out + tp->lost_out) + tp->retrans_out;
 }
 
-/* Ticks that cover so many microseconds: rounded up. */
-static inline u32 cc_usecs_to_jiffies(const struct sock *sk, u32 usecs)
-{
-	return ((u64)usecs * cc_hz(sk) + USEC_PER_SEC - 1) / USEC_PER_SEC;
-}
-
 /* Is sequence number or time a before (after) b, modulo 2^32? */
 static inline bool before(u32 a, u32 b)
 {
@@ -249,5 +259,6 @@ static inline u32 fls64(u64 x)
 	x = (x + (x >> 4)) & 0x0f0f0f0f0f0f0f0f;
 	return x * 0x0101010101010101 >> 56;
 }
+#endif
 
 #endif

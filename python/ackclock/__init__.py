@@ -23,7 +23,8 @@ Run it:
 - `run_all`: any list of scenarios. Both run on all cores and keep what is finished.
 - `Local`: how many cores they take; `Ray`: a cluster that they run on.
 - `kernel`: `kernel.run` runs a scenario on this machine's TCP stack.
-- `compare`: `compare.compare` runs it on both, side by side.
+- `vlinux`: `vlinux.run` runs it on Linux in virtual time.
+- `compare`: `compare.compare` runs it on several of them, side by side.
 
 Look at it:
 
@@ -60,6 +61,7 @@ if TYPE_CHECKING:
         tables,
         traffic,
         units,
+        vlinux,
     )
     from ackclock.errors import AckclockError
     from ackclock.executors import Local
@@ -110,6 +112,7 @@ __all__ = [
     "tables",
     "traffic",
     "units",
+    "vlinux",
 ]
 
 

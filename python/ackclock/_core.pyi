@@ -3,7 +3,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, SupportsIndex, final
 
-__all__ = ["Prepared", "Snapshot", "algorithms", "canonical", "configure", "engine_version", "run_many", "scenario_schema", "skeleton", "tables", "trace_mean_bps", "validate"]
+__all__ = ["Prepared", "Snapshot", "algorithms", "canonical", "configure", "connects_ns", "engine_version", "run_many", "scenario_schema", "skeleton", "tables", "trace_mean_bps", "validate"]
 
 @final
 class Prepared:
@@ -38,6 +38,13 @@ class Snapshot:
         """
         The users' C files that it compiled: each path that leads to one → its fingerprint, and
         path and text of the file and of all that it includes.
+        """
+    def module(self, /, spec: str) -> tuple[tuple[Path, bytes], list[tuple[str, str]], list[tuple[str, int]]]:
+        """
+        What a kernel module of an algorithm is compiled from: path and text of its file, path below
+        `algorithms/` and text of our headers, and its parameters as the file has them.
+
+        Raises AckclockError.
         """
     def prepare(self, /, json: str) -> Prepared:
         """
@@ -74,20 +81,28 @@ def configure(spec: str) -> dict:
     Raises AckclockError.
     """
 
+def connects_ns(json: str) -> list[int]:
+    """
+    When each flow of a scenario (canonical JSON) connects, its random spread included, ns.
+
+    Raises AckclockError.
+    """
+
 def engine_version() -> str:
     """
     Version of the engine and a hash of its sources; a part of every result's key.
     """
 
-def run_many(scenarios: SupportsGetItem[int, Prepared], threads: SupportsIndex, progress: Any | None, on_result: Any, on_rows: Any | None = None) -> None:
+def run_many(scenarios: SupportsGetItem[int, Prepared], threads: SupportsIndex, progress: Any | None, on_result: Any, on_rows: Any | None = None, live: bool = False) -> None:
     """
     Runs prepared scenarios on `threads` threads; 0: as many as there are cores.
 
     Calls `progress(fraction)` about ten times a second and
     `on_result(index, tables)` in the calling thread as each one finishes, in
     no particular order. With `on_rows`, a run does not keep all of its rows: it calls
-    `on_rows(index, tables)` in its own thread whenever it has many, and waits. An exception in any
-    of them, or Ctrl-C, cancels the rest.
+    `on_rows(index, tables)` in its own thread whenever it has many, and waits. With `live`, it also
+    calls it about ten times a second with the rows so far. An exception in any of them, or Ctrl-C,
+    cancels the rest.
 
     Raises AckclockError if a run ends without a result.
     """

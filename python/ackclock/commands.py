@@ -79,7 +79,11 @@ def run_command(
         bool, typer.Option("--json", help="Print one line of JSON per scenario.")
     ] = False,
     on: Annotated[
-        Host, typer.Option(help="Run in the simulator, or on this machine's TCP stack (root).")
+        Host,
+        typer.Option(
+            help="Run in the simulator, on this machine's TCP stack (root), or on Linux in virtual "
+            "time (docs/vlinux.md)."
+        ),
     ] = Host.SIM,
     attempts: Annotated[
         int | None,
@@ -90,7 +94,9 @@ def run_command(
     ] = None,
     acks: Annotated[
         bool,
-        typer.Option("--acks", help="With --on kernel and -o: write every ACK to acks.parquet."),
+        typer.Option(
+            "--acks", help="With -o, on kernel or vlinux: write every ACK to acks.parquet."
+        ),
     ] = False,
 ) -> None:
     """Run a scenario and print what each flow got.
@@ -108,6 +114,8 @@ def run_command(
     - `ackclock run examples/*.toml --json`
 
     - `ackclock run examples/two_cubic.toml --on kernel`
+
+    - `ackclock run examples/two_cubic.toml --on vlinux`
 
     The output directory holds the tables of docs/tables.md as Parquet, and manifest.json. With
     several scenarios each has a directory of its own there; with --seeds it holds summary.json.
@@ -150,14 +158,16 @@ def _check_options(
 ) -> None:
     if attempts is not None and on is not Host.KERNEL:
         raise AckclockError(f"--attempts {attempts}: add --on kernel")
-    if acks and (on is not Host.KERNEL or output is None):
-        raise AckclockError("--acks: add --on kernel and an output directory (-o DIR)")
+    if acks and (on is Host.SIM or output is None):
+        raise AckclockError(
+            "--acks: add --on kernel or --on vlinux, and an output directory (-o DIR)"
+        )
     if seeds is not None and seed is not None:
         raise AckclockError(f"--seed {seed} and --seeds {seeds}: give one of the two")
-    if seeds is not None and on is Host.KERNEL:
+    if seeds is not None and on is not Host.SIM:
         raise AckclockError(
             f"--seeds {seeds}: only in the simulator; "
-            "`ackclock compare SCENARIO --repeats 10` repeats runs on the kernel"
+            f"`ackclock compare SCENARIO --on {on} --repeats 10` repeats runs there"
         )
 
 
@@ -193,8 +203,8 @@ def _check_simulated(scenarios: dict[str, "Scenario"]) -> None:
         for number, flow in enumerate(every, 1):
             if flow.algorithm.startswith(KERNEL):
                 raise AckclockError(
-                    f'{name}: flow {number}: algorithm = "{flow.algorithm}": only the kernel has '
-                    "it; add --on kernel"
+                    f'{name}: flow {number}: algorithm = "{flow.algorithm}": only Linux has '
+                    "it; add --on kernel or --on vlinux"
                 )
 
 
@@ -255,6 +265,7 @@ def _one(
     from ackclock import kernel, streamed, summary  # noqa: PLC0415 (slow to import)
 
     more: dict[str, Any] = {}
+    on_acks = (lambda table: more.update(acks=table)) if acks else None
     with ExitStack() as stack, progress_bar(name) as progress:
         if on is Host.KERNEL:
             result = kernel.run(
@@ -262,8 +273,12 @@ def _one(
                 progress=progress,
                 attempts=attempts or kernel.ATTEMPTS,
                 on_invalid=say_invalid,
-                on_acks=(lambda table: more.update(acks=table)) if acks else None,
+                on_acks=on_acks,
             )
+        elif on is Host.VLINUX:
+            from ackclock import vlinux  # noqa: PLC0415 (slow to import)
+
+            result = vlinux.run(scenario, progress=progress, on_acks=on_acks)
         else:
             place = None if directory is None else directory.beside
             result = stack.enter_context(streamed.run(scenario, place=place, progress=progress))

@@ -1,18 +1,18 @@
-"""One scenario in the simulator and on the kernel, side by side.
+"""One scenario in the simulator and on Linux (the kernel, or in virtual time), side by side.
 
 Measures are of the second half of the runs, means over the repeats of each side.
 """
 
 import json
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from matplotlib.figure import Figure
 
-from ackclock import kernel, metrics, plot, report, snapshot, style
+from ackclock import kernel, metrics, plot, report, snapshot, style, vlinux
 from ackclock.errors import AckclockError
 from ackclock.kept import MANIFEST
 from ackclock.runs import PAGE, Result, run
@@ -24,51 +24,54 @@ BOUND_UTILISATION, BOUND_SHARE, BOUND_CWND = 0.03, 0.10, 0.10
 
 @dataclass(frozen=True)
 class Quantity:
-    """What one quantity was in each run of both sides."""
+    """What one quantity was in each run of all sides."""
 
     name: str
     simulated: Sequence[float]
-    measured: Sequence[float]
+    #: Side → its runs.
+    measured: Mapping[str, Sequence[float]]
     digits: int
     #: Most distance of the means; None: it is not judged.
     bound: float | None = None
-    #: The distance is a difference, of shares; otherwise it is relative to the kernel.
+    #: The distance is a difference, of shares; otherwise it is relative to Linux.
     absolute: bool = False
 
-    @property
-    def distance(self) -> float:
-        """Of the simulator's mean from the kernel's; NaN, relative to a mean of 0."""
-        simulated, measured = float(np.mean(self.simulated)), float(np.mean(self.measured))
+    def distance(self, side: str) -> float:
+        """Of the simulator's mean from that side's; NaN, relative to a mean of 0."""
+        simulated, measured = float(np.mean(self.simulated)), float(np.mean(self.measured[side]))
         if self.absolute:
             return simulated - measured
         return simulated / measured - 1 if measured else math.nan
 
-    @property
-    def verdict(self) -> str:
+    def verdict(self, side: str) -> str:
         """Whether it is within its bound; empty if there is none, or nothing on either side."""
-        if self.bound is None or not any((*self.simulated, *self.measured)):
+        if self.bound is None or not any((*self.simulated, *self.measured[side])):
             return ""
-        return "holds" if abs(self.distance) <= self.bound else "fails"
+        return "holds" if abs(self.distance(side)) <= self.bound else "fails"
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """The runs of a scenario on both sides; the first of each is drawn."""
+    """The runs of a scenario on all sides; the first of each is drawn."""
 
     scenario: Scenario
     simulated: Sequence[Result]
-    measured: Sequence[Result]
+    #: "kernel" or "vlinux" → its runs.
+    measured: Mapping[str, Sequence[Result]]
 
     def measures(self) -> list[Quantity]:
         """Utilisation, each flow's share and mean cwnd, the mean queue.
 
         A flow that ended in the first half has a share and a mean cwnd of 0.
         """
-        half_s = metrics.duration_s(self.measured[0]) / 2
+        half_s = metrics.duration_s(self.simulated[0]) / 2
         end_s = 2 * half_s
 
-        def both(of: Callable[[Result], float]) -> tuple[list[float], list[float]]:
-            return [of(each) for each in self.simulated], [of(each) for each in self.measured]
+        def both(of: Callable[[Result], float]) -> tuple[list[float], dict[str, list[float]]]:
+            measured = {
+                side: [of(each) for each in results] for side, results in self.measured.items()
+            }
+            return [of(each) for each in self.simulated], measured
 
         def share(number: int) -> Callable[[Result], float]:
             def of(result: Result) -> float:
@@ -86,7 +89,7 @@ class Comparison:
 
         used = both(lambda result: metrics.utilisation(result, half_s, end_s))
         rows = [Quantity("utilisation", *used, 4, BOUND_UTILISATION, absolute=True)]
-        flows = self.measured[0].flows["flow"].to_list()
+        flows = self.simulated[0].flows["flow"].to_list()
         for number in flows:
             name = f"flow {number}: " if len(flows) > 1 else ""
             if name:
@@ -95,35 +98,37 @@ class Comparison:
         return [*rows, Quantity("mean queue, packets", *both(queue), 1)]
 
     def table(self) -> report.Table:
-        """A row per measure: both sides with their ranges, the distance, the verdict."""
-        header = ("measure", "simulator", "kernel", "distance", "bound", "")
-        return report.Table(header, [_row(measure) for measure in self.measures()])
+        """A row per measure: all sides with their ranges, the distances, the verdicts."""
+        header = ["measure", "simulator"]
+        for side in self.measured:
+            header += [side, "distance", "bound", ""]
+        return report.Table(tuple(header), [_row(measure) for measure in self.measures()])
 
     def certificates(self) -> list[str]:
         """What each kernel run says of itself."""
         lines = []
-        for number, result in enumerate(self.measured, 1):
+        for number, result in enumerate(self.measured.get("kernel", ()), 1):
             one, two, *rest = kernel.certificate_lines(result.manifest["certificate"])
             lines.append(f"kernel run {number}: {'; '.join([one, two, *rest])}")
         return lines
 
     def figure(self) -> Figure:
-        """Congestion windows, throughput and queue: the simulator left, the kernel right."""
+        """Congestion windows, throughput and queue: the simulator left, Linux right."""
+        sides = {"simulator": self.simulated, **self.measured}
         with style.applied():
-            figure = Figure(figsize=(10, 7))
-            panels = figure.subplots(3, 2, sharex=True, sharey="row")
-            for column, (title, result) in enumerate(
-                (("simulator", self.simulated[0]), ("kernel", self.measured[0]))
-            ):
+            figure = Figure(figsize=(5 * len(sides), 7))
+            panels = figure.subplots(3, len(sides), sharex=True, sharey="row")
+            for column, (title, (result, *_)) in enumerate(sides.items()):
                 plot.cwnd(panels[0, column], result)
                 plot.throughput(panels[1, column], result)
                 plot.queue(panels[2, column], result)
                 panels[0, column].set_title(title)
                 panels[2, column].set_xlabel("time (s)")
-            for left, right in panels:
-                left.autoscale(axis="y")  # of both
+            for left, *others in panels:
+                left.autoscale(axis="y")  # of all
                 left.set_ylim(bottom=0)
-                right.set_ylabel("")
+                for other in others:
+                    other.set_ylabel("")
             lines, labels = panels[0, 0].get_legend_handles_labels()
             shown = plot.MOST_LABELS
             figure.legend(lines[:shown], labels[:shown], loc="outside upper left", ncols=4)
@@ -133,30 +138,40 @@ class Comparison:
         """Writes the page, its figure and a manifest."""
         figure = self.figure()
         plot.write(figure, directory, "compare")
-        first = self.measured[0].manifest
+        first = self.simulated[0].manifest
+        beside = " and ".join(
+            f"{len(results)} of {side} ({results[0].manifest['kernel']})"
+            for side, results in self.measured.items()
+        )
         lead = (
-            f"Linux {first['kernel']} beside the simulator: second half of "
-            f"{self.scenario.duration}, {len(self.simulated)} simulated and {len(self.measured)} "
-            "kernel runs; the first of each is drawn."
+            f"Linux beside the simulator: second half of {self.scenario.duration}, "
+            f"{len(self.simulated)} simulated runs, {beside}; the first of each is drawn."
         )
         sections = [
             report.Section("", svg=plot.inline_svg(figure)),
             report.Section("Distances", table=self.table()),
-            report.Section("How well time was kept", code="\n".join(self.certificates())),
+            *(
+                [report.Section("How well time was kept", code="\n".join(said))]
+                if (said := self.certificates())
+                else []
+            ),
             report.Section("The scenario", code=self.scenario.to_toml()),
         ]
-        page = report.page("Simulator and kernel", lead, sections)
+        page = report.page("Simulator and Linux", lead, sections)
         (directory / PAGE).write_text(page, encoding="utf-8")
         runs = {
             side: [result.manifest for result in results]
-            for side, results in (("sim", self.simulated), ("kernel", self.measured))
+            for side, results in {"sim": self.simulated, **self.measured}.items()
         }
         measures = [
             {
                 "name": measure.name,
                 "sim": list(measure.simulated),
-                "kernel": list(measure.measured),
-                "distance": None if math.isnan(measure.distance) else measure.distance,
+                **{side: list(values) for side, values in measure.measured.items()},
+                "distance": {
+                    side: None if math.isnan(distance := measure.distance(side)) else distance
+                    for side in measure.measured
+                },
                 "bound": measure.bound,
             }
             for measure in self.measures()
@@ -169,30 +184,37 @@ class Comparison:
 def compare(
     scenario: Scenario,
     *,
+    on: Sequence[str] = ("kernel",),
     repeats: int = 1,
     progress: Callable[[float], None] | None = None,
     on_invalid: Callable[[Result], None] | None = None,
 ) -> Comparison:
-    """Runs a scenario on both sides, `repeats` times each, the simulator with as many seeds.
+    """Runs a scenario in the simulator and `on` "kernel", "vlinux" or both, `repeats` times each.
 
+    Each repeat has a seed of its own.
     Raises `AckclockError` if one of them cannot, or a kernel run stays invalid.
     """
     if scenario.sample_interval in ("0s", "0ms", "0us", "0ns"):
         raise AckclockError(f'sample_interval = "{scenario.sample_interval}": sample, to compare')
     seeds = range(scenario.seed, scenario.seed + repeats)
+    measured: dict[str, list[Result]] = {side: [] for side in on}
     with snapshot.held():
-        each_simulated = [like_kernel(scenario).replace(seed=seed) for seed in seeds]
+        each_simulated = [like_linux(scenario, on[0]).replace(seed=seed) for seed in seeds]
         each_measured = [scenario.replace(seed=seed) for seed in seeds]
-        measured: list[Result] = []
-        for each in each_measured:
+        for side, results in measured.items():
+            for each in each_measured:
 
-            def part(fraction: float) -> None:
-                if progress is not None:
-                    progress((len(measured) + fraction) / repeats)
+                def part(fraction: float) -> None:
+                    if progress is not None:
+                        done = sum(map(len, measured.values())) + fraction
+                        progress(done / (repeats * len(on)))
 
-            measured.append(valid_run(each, progress=part, on_invalid=on_invalid))
+                if side == "vlinux":
+                    results.append(vlinux.run(each, progress=part))
+                else:
+                    results.append(valid_run(each, progress=part, on_invalid=on_invalid))
         simulated = [run(each) for each in each_simulated]
-    _check_same_code([*simulated, *measured])
+    _check_same_code([*simulated, *(each for results in measured.values() for each in results)])
     return Comparison(scenario, simulated, measured)
 
 
@@ -209,13 +231,14 @@ def _check_same_code(results: Sequence[Result]) -> None:
                 )
 
 
-def like_kernel(scenario: Scenario) -> Scenario:
-    """What the simulator is given: the kernel's ticks, and ours for `kernel:NAME`."""
+def like_linux(scenario: Scenario, side: str = "kernel") -> Scenario:
+    """What the simulator is given: that kernel's ticks, and ours for `kernel:NAME`."""
     flows = [
         flow.model_dump(exclude_unset=True) | {"algorithm": flow.algorithm.removeprefix(KERNEL)}
         for flow in scenario.flows
     ]
-    return scenario.replace(flow=flows, hz=kernel.hz() or scenario.hz)
+    hz = vlinux.HZ if side == "vlinux" else kernel.hz()
+    return scenario.replace(flow=flows, hz=hz or scenario.hz)
 
 
 def valid_run(
@@ -240,15 +263,10 @@ def _row(quantity: Quantity) -> tuple[str, ...]:
             return mean
         return f"{mean} ({min(values):.{quantity.digits}f}–{max(values):.{quantity.digits}f})"
 
-    distance = "—"
-    if not math.isnan(quantity.distance):
-        distance = f"{100 * quantity.distance:+.1f} {'points' if quantity.absolute else '%'}"
+    cells = [quantity.name, side(quantity.simulated)]
     bound = "" if quantity.bound is None else f"{100 * quantity.bound:.0f} %"
-    return (
-        quantity.name,
-        side(quantity.simulated),
-        side(quantity.measured),
-        distance,
-        bound,
-        quantity.verdict,
-    )
+    for name, values in quantity.measured.items():
+        distance = quantity.distance(name)
+        far = f"{100 * distance:+.1f} {'points' if quantity.absolute else '%'}"
+        cells += [side(values), "—" if math.isnan(distance) else far, bound, quantity.verdict(name)]
+    return tuple(cells)

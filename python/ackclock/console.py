@@ -34,6 +34,7 @@ class Host(StrEnum):
 
     SIM = "sim"
     KERNEL = "kernel"
+    VLINUX = "vlinux"
 
 
 #: Columns of a table that nobody sees on a screen: nothing in it needs to be folded.

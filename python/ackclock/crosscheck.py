@@ -16,7 +16,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ackclock import kept, plot, report, snapshot, stats, style, units
-from ackclock.compare import like_kernel, valid_run
+from ackclock.compare import like_linux, valid_run
 from ackclock.executors import LOCAL, Executor
 from ackclock.kernel_part import is_built, kernel_part
 from ackclock.many import CACHE, run_all
@@ -251,7 +251,7 @@ def load(
         kept.say_damaged(damaged, "kernel runs", "`--on kernel` makes them anew")
         if not measured:
             return None
-        scenarios = [like_kernel(of(seed)) for seed in range(1, SIMULATED + 1)]
+        scenarios = [like_linux(of(seed)) for seed in range(1, SIMULATED + 1)]
         simulated = run_all(
             scenarios, lambda result: result, cache=cache, executor=executor, progress=part
         )

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar
 
 from ackclock import _core
 from ackclock.runs import Result, from_engine
@@ -16,6 +16,9 @@ PREPARED = 1000
 
 class Executor(Protocol):
     """Runs scenarios and reduces each result where it ran, so that only the rest travels."""
+
+    #: Whether that is another machine.
+    far: ClassVar[bool]
 
     def run(
         self,
@@ -38,6 +41,8 @@ class Local:
     """The cores of this machine: `jobs` runs at a time (0: one on each core)."""
 
     jobs: int = 0
+
+    far: ClassVar[bool] = False
 
     def run(
         self,

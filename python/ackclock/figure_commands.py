@@ -32,6 +32,7 @@ from ackclock.console import (
 from ackclock.output import Directory
 
 if TYPE_CHECKING:
+    from ackclock.executors import Executor
     from ackclock.papers import Named
     from ackclock.reproduce import Reproduced
 
@@ -77,7 +78,11 @@ def reproduce_command(
     quick: Quick = False,
     jobs: Jobs = 0,
     on: Annotated[
-        Host, typer.Option(help="Run in the simulator, or also on this machine's TCP stack (root).")
+        Host,
+        typer.Option(
+            help="Run in the simulator, on Linux in virtual time (docs/vlinux.md), or also on this "
+            "machine's TCP stack (root)."
+        ),
     ] = Host.SIM,
     on_ray: OnRay = None,
 ) -> None:
@@ -95,6 +100,8 @@ def reproduce_command(
 
     - `ackclock reproduce cubicfc/fig5 --on kernel`
 
+    - `ackclock reproduce cubicfc/fig5 --on vlinux --set profile=linux-6 --seeds 2`
+
     The output directory (default: out/FIGURE) holds index.html, and each figure as PNG, SVG and
     Parquet. Each finished run is kept in .ackclock, so an interrupted command resumes and a
     repeated one costs nothing. With --on kernel the figures that one machine can carry run in real
@@ -104,9 +111,12 @@ def reproduce_command(
 
     started_s = time.monotonic()
     with one_line_errors(RESUMES):
+        if on is Host.VLINUX and (sensitivity or on_ray):
+            option = "--sensitivity" if sensitivity else "--on-ray"
+            raise AckclockError(f"{option}: not with --on vlinux")
         if on is Host.KERNEL and (reason := _not_on_kernel(quick, sensitivity, settings, on_ray)):
             raise AckclockError(reason)
-        where = executor(jobs, on_ray)
+        where, cache = _where(on, jobs, on_ray)
         chosen = _chosen(figures)
         path = output or Path("out") / _file_name(figures[0], on)
         command = f"ackclock reproduce {shlex.join(figures)}"
@@ -114,7 +124,7 @@ def reproduce_command(
         command += " --sensitivity" if sensitivity else ""
         command += f" --seeds {seeds}" if seeds else ""
         command += " --quick" if quick else ""
-        command += " --on kernel" if on is Host.KERNEL else ""
+        command += f" --on {on}" if on is not Host.SIM else ""
         if on is Host.KERNEL:
             _reproduce_on_kernel(figures, chosen, seeds, jobs, path, command)
             return
@@ -126,6 +136,7 @@ def reproduce_command(
                     quick=quick,
                     settings=settings or (),
                     sensitivity=sensitivity,
+                    cache=cache,
                     executor=where,
                     progress=progress,
                     on_runs=say_runs,
@@ -140,6 +151,18 @@ def reproduce_command(
             print_report("Claims", site.claims_table(claims, quick=quick))
         _print_totals(reproduced, quick, started_s)
         out.print(f"page: {(path / 'index.html').absolute()}")
+
+
+def _where(on: Host, jobs: int, on_ray: str | None) -> "tuple[Executor, Path]":
+    """What runs the figures, and where the runs are kept."""
+    from ackclock.many import CACHE  # noqa: PLC0415 (slow to import)
+
+    if on is not Host.VLINUX:
+        return executor(jobs, on_ray), CACHE
+    from ackclock.vlinux.machines import Machines  # noqa: PLC0415 (only this needs it)
+
+    machines = Machines(jobs)
+    return machines, machines.cache(CACHE)
 
 
 def _not_on_kernel(

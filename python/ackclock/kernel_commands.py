@@ -12,6 +12,7 @@ import typer
 from ackclock import AckclockError
 from ackclock.console import (
     ALGORITHM,
+    Host,
     Output,
     app,
     err,
@@ -216,14 +217,23 @@ def compare_command(
     scenario: Annotated[Path, typer.Argument(help="A scenario file (TOML).", metavar="SCENARIO")],
     output: Output = None,
     repeats: Annotated[int, typer.Option(min=1, max=1000, help="Number of runs on each side.")] = 1,
+    on: Annotated[
+        list[Host] | None,
+        typer.Option(
+            help="Beside the simulator: this machine's TCP stack, Linux in virtual time "
+            "(docs/vlinux.md), or both. Repeatable. [default: kernel]"
+        ),
+    ] = None,
 ) -> None:
-    """Run a scenario in the simulator and on this machine's TCP stack, and show the differences.
+    """Run a scenario in the simulator and on Linux, and show the differences.
 
     **Examples**
 
     - `ackclock compare examples/two_cubic.toml`
 
     - `ackclock compare examples/two_cubic.toml -o out/compare --repeats 5`
+
+    - `ackclock compare examples/two_cubic.toml --on vlinux --on kernel`
 
     Compares the second half of each run. With two or more flows one run proves nothing: use
     `--repeats 10`. The output directory gets one page (`index.html`) with the congestion
@@ -233,10 +243,15 @@ def compare_command(
     from ackclock.compare import compare  # noqa: PLC0415 (only this command draws)
 
     with one_line_errors():
+        sides = tuple(dict.fromkeys(map(str, on or [Host.KERNEL])))
+        if Host.SIM in sides:
+            raise AckclockError("--on sim: the simulator always runs; choose kernel or vlinux")
         chosen = Scenario.from_toml(scenario)
         with nullcontext() if output is None else Directory(output) as directory:
             with progress_bar(scenario.name) as progress:
-                both = compare(chosen, repeats=repeats, progress=progress, on_invalid=say_invalid)
+                both = compare(
+                    chosen, on=sides, repeats=repeats, progress=progress, on_invalid=say_invalid
+                )
             if directory is not None:
                 directory.fill(both.write)
         print_report("", both.table())

@@ -399,6 +399,17 @@ class Bottleneck(Model):
     )
 
 
+class Frames(Model):
+    """What an application writes, the first frame as soon as it is connected."""
+
+    size: Annotated[str, Size(1, 1_099_511_627_776, "10kB")] = Field(
+        description="Size of a frame, rounded up to full segments."
+    )
+    every: Annotated[str, Time(1_000, 3_600_000_000_000_000, "20ms")] = Field(
+        description="Time between two frames."
+    )
+
+
 class Flow(Model):
     """One TCP connection that always has data to send, or `count` of them."""
 
@@ -439,6 +450,12 @@ class Flow(Model):
     stop: Annotated[str, Time(0, 3_600_000_000_000_000)] | None = Field(
         None, description="Time at which its application stops sending (default: never)."
     )
+    frames: Frames | None = Field(
+        None,
+        description="Its application writes a frame each so often, as sound and video do, and "
+        "otherwise nothing: a table of the `size` of a frame and the time `every` "
+        "(default: it always has data to send).",
+    )
     size: Annotated[str, Payload(1, 1_000_000_000_000_000_000)] | None = Field(
         None,
         description='Data that it sends in all, of a session: the mean size of a transfer. "2MB" '
@@ -459,6 +476,12 @@ class Flow(Model):
         description="Whether both hosts use ECN (RFC 3168), if the path lets the first SYN "
         'through. `"accurate"`: the receiver counts marks, and each ACK tells the '
         "count (RFC 9768).",
+    )
+    hides: Literal["nothing", "losses", "marks"] = Field(
+        "nothing",
+        description="What its receiver hides from it, to get more than its share: `nothing`; "
+        "`losses`, so that it acknowledges packets that never came; or `marks`, of "
+        "which it echoes none.",
     )
     count: Annotated[int, Integer(1, 100_000)] = Field(
         1, description="Number of flows like this one."

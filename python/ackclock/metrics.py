@@ -132,9 +132,9 @@ def completion_s(result: Result) -> Array:
 
     A transfer that the end of the run cut off is infinite, so that quantiles count it as slow.
     """
-    start_us = result.transfers["start_us"].to_numpy().astype(float)
-    completed_us = result.transfers["completed_us"].to_numpy()
-    return np.where(completed_us == 0, np.inf, (completed_us - start_us) / 1e6)
+    times = result.transfers.lazy().select("start_us", "completed_us").collect()
+    start_us, completed_us = (times[name].to_numpy() for name in times.columns)
+    return np.where(completed_us == 0, np.inf, (completed_us.astype(float) - start_us) / 1e6)
 
 
 def epochs_s(result: Result, flow: int) -> Array:
@@ -150,14 +150,13 @@ def mean_cwnd_packets(
 
     A flow counts until it completes. A flow without a sample has no entry.
     """
-    return _means(result, pl.col("cwnd_packets"), start_s, stop_s)
+    return _means(result, "cwnd_packets", start_s, stop_s)
 
 
 def mean_rtt_s(result: Result, start_s: float = 0, stop_s: float | None = None) -> dict[int, float]:
     """Mean smoothed RTT of each flow, s, as `mean_cwnd_packets`; only once it is measured."""
-    measured = pl.col("srtt_us") > 0
-    means = _means(result, pl.col("srtt_us").filter(measured), start_s, stop_s)
-    return {flow: mean_us / 1e6 for flow, mean_us in means.items() if mean_us is not None}
+    means = _means(result, "srtt_us", start_s, stop_s)
+    return {flow: mean_us / 1e6 for flow, mean_us in means.items()}
 
 
 def queue_delays_s(
@@ -187,12 +186,8 @@ def peak_cwnd_packets(result: Result, flow: int) -> int:
 
 def regular_samples(result: Result) -> pl.DataFrame:
     """Only the samples at multiples of the sample interval, which are equally spaced."""
-    return _regular(result, result.samples)
-
-
-def _regular(result: Result, samples: pl.DataFrame) -> pl.DataFrame:
     interval_us = result.resolved["sample_interval_ns"] // 1000
-    regular = samples.filter(pl.col("time_us") % interval_us == 0)
+    regular = result.samples.filter(pl.col("time_us") % interval_us == 0)
     return regular.unique(["flow", "time_us"], keep="last", maintain_order=True)
 
 
@@ -203,20 +198,27 @@ def until_completed(result: Result, samples: pl.DataFrame) -> pl.DataFrame:
     return samples.join(ends, on="flow", maintain_order="left").filter(running)
 
 
-def _means(
-    result: Result, column: pl.Expr, start_s: float, stop_s: float | None
-) -> dict[int, float]:
-    """Mean of each flow over the regular samples in [start_s, stop_s], until it completes."""
+def _means(result: Result, column: str, start_s: float, stop_s: float | None) -> dict[int, float]:
+    """Mean of each flow over the regular samples in [start_s, stop_s], until it completes.
+
+    Only values that are measured: above 0. Needs little memory beside one part of the samples.
+    """
     stop_s = duration_s(result) if stop_s is None else stop_s
-    sums = [
-        until_completed(result, _regular(result, part))
-        .filter(pl.col("time_us").is_between(start_s * 1e6, stop_s * 1e6))
-        .group_by("flow")
-        .agg(sum=column.cast(pl.Float64).sum(), count=column.count())
-        for part in result.sample_parts()
-    ]
-    mean = pl.when(pl.col("count").sum() > 0).then(pl.col("sum").sum() / pl.col("count").sum())
-    return dict(pl.concat(sums).group_by("flow").agg(mean).iter_rows())
+    interval_us = result.resolved["sample_interval_ns"] // 1000
+    completed_us = np.append(0, result.flows["completed_us"])
+    until_us = np.where(completed_us == 0, stop_s * 1e6, np.minimum(completed_us, stop_s * 1e6))
+    sums, counts = np.zeros(len(until_us)), np.zeros(len(until_us))
+    for part in result.sample_parts("time_us", "flow", column) if interval_us else ():
+        time_us, flow = part["time_us"].to_numpy(), part["flow"].to_numpy()
+        within = (start_s * 1e6 <= time_us) & (time_us <= until_us[flow])
+        rows = np.flatnonzero(within & (time_us % interval_us == 0))[::-1]
+        # Of the rows of a flow at one time the last counts.
+        _, first = np.unique(time_us[rows] * len(until_us) + flow[rows], return_index=True)
+        values = part[column].to_numpy()[rows[first]]
+        flow = flow[rows[first]][values > 0]
+        sums += np.bincount(flow, values[values > 0], len(until_us))
+        counts += np.bincount(flow, minlength=len(until_us))
+    return {flow: float(sums[flow] / counts[flow]) for flow in np.flatnonzero(counts).tolist()}
 
 
 def _delivered_bits(result: Result, times_s: Array) -> Array:

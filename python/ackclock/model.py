@@ -109,6 +109,14 @@ def _declared(field: FieldInfo, annotation: Any) -> Iterator[Kind]:
         yield from (kind for kind in metadata if isinstance(kind, Kind))
 
 
+def models(annotation: Any) -> Iterator[type[Model]]:
+    """The tables that a key may be."""
+    if isinstance(annotation, type) and issubclass(annotation, Model):
+        yield annotation
+    for each in get_args(annotation):
+        yield from models(each)
+
+
 def kind_of(model: type[BaseModel], key: str) -> Kind:
     """What a key with a unit, or of a number, may be."""
     kind = _kinds(model)[key]
@@ -144,6 +152,7 @@ _INNER_TABLES = {
     "loss": "a probability, like 0.001, or a table with kind",
     "reorder": 'a table, like {p = 0.01, delay = "10ms"}',
     "policer": 'a table, like {rate = "20mbit", burst = "100kB"}',
+    "frames": 'a table, like {size = "10kB", every = "20ms"}',
     "rate_at": 'a list of tables, like [{time = "20s", rate = "25mbit"}]',
     "delay_at": 'a list of tables, like [{time = "20s", delay = "50ms"}]',
 }
@@ -157,6 +166,7 @@ _LIKE = {
     "time": 'for example time = "20s"',
     "delay": 'for example delay = "50ms"',
     "burst": 'for example burst = "100kB"',
+    "every": 'for example every = "20ms"',
     "p": "for example p = 0.01",
     "r": "for example r = 0.3",
 }

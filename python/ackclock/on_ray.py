@@ -18,7 +18,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout, suppress
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from ackclock import _core, kept, snapshot
 from ackclock.errors import AckclockError
@@ -51,6 +51,8 @@ class Ray:
     """
 
     address: str = "auto"
+
+    far: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if importlib.util.find_spec("ray") is None:

@@ -6,7 +6,6 @@ place removes it. A command holds a lock (flock) on its hidden directory as long
 nobody removes the directory of a live command.
 """
 
-import ctypes
 import errno
 import fcntl
 import itertools
@@ -15,7 +14,6 @@ import shutil
 import stat
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
@@ -120,6 +118,8 @@ def sync(path: Path) -> None:
 
 def sync_all(directory: Path) -> None:
     """`sync` of a directory and of the files in it: at once, which takes a fifth of the time."""
+    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 (slow to import)
+
     files = list(directory.iterdir())
     with ThreadPoolExecutor(len(files) or 1) as pool:
         list(pool.map(sync, files))
@@ -147,6 +147,8 @@ def exchange(one: Path, other: Path) -> None:
 
 def _exchange_at_once(one: Path, other: Path) -> None:
     """Linux's `renameat2`; raises `AttributeError`, `NotImplementedError` where that is not."""
+    import ctypes  # noqa: PLC0415 (slow to import)
+
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.renameat2(_AT_FDCWD, bytes(one), _AT_FDCWD, bytes(other), _RENAME_EXCHANGE):
         number = ctypes.get_errno()

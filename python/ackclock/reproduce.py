@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 from matplotlib.figure import Figure as Drawing
 
-from ackclock import _core, crosscheck, kept, sequential, snapshot
+from ackclock import _core, crosscheck, far_rows, kept, sequential, snapshot
 from ackclock.executors import LOCAL, Executor
 from ackclock.figures.batches import Batch, batches_of
 from ackclock.figures.claim import Judged, JudgedClaim, JudgedEither, flattened
@@ -24,6 +24,9 @@ from ackclock.papers import Named
 from ackclock.runs import Result
 from ackclock.scenario import Scenario
 from ackclock.stats import Estimate
+
+#: A claim gets more seeds unless a part needs more than this times the most.
+HOPE = 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,8 +137,8 @@ def until_decided(
 
     Each figure has `most` seeds at most. A claim about something else than a mean of repeats (a
     median) has the verdict of its interval, and asks for no seeds; nor does a figure that runs each
-    point once. A claim is shown with the repeats of the look that decided it. `on_runs` is called
-    at each look.
+    point once, nor a claim with a part that would need far more seeds. A claim is shown with the
+    repeats of the look that decided it. `on_runs` is called at each look.
     """
     plans = {each.name: _plan(each.figure, most) for each in figures}
     decided: dict[tuple[str, str], Judged] = {}
@@ -152,7 +155,8 @@ def until_decided(
             pending = [
                 each
                 for each in pending
-                if look + 1 < len(plans[each.name]) and any(map(_asks, done[each.name].claims))
+                if look + 1 < len(plans[each.name])
+                and any(_asks(claim, most) for claim in done[each.name].claims)
             ]
             if not pending:
                 break
@@ -186,12 +190,19 @@ def _at_look(
     return replace(claim, parts=parts)
 
 
-def _asks(claim: JudgedClaim) -> bool:
-    """Whether more seeds may decide it."""
-    return claim.verdict == "inconclusive" and any(
-        part.level is not None and part.verdict() == "inconclusive"
-        for part in flattened(claim.parts)
+def _asks(claim: JudgedClaim, most: int) -> bool:
+    """Whether `most` seeds may decide it: a hopeless part leaves it open, unless another fails."""
+    parts = [part for part in flattened(claim.parts) if part.verdict() == "inconclusive"]
+    able = [part for part in parts if part.level is not None and _within_reach(part, most)]
+    return claim.verdict == "inconclusive" and (
+        bool(able) and (len(able) == len(parts) or any(part.is_outside for part in able))
     )
+
+
+def _within_reach(part: Judged, most: int) -> bool:
+    """Whether so many repeats may decide it. What the first ones say of that is uncertain."""
+    needed = part.seeds_needed
+    return needed is not None and needed <= HOPE * most
 
 
 def _rows(
@@ -208,6 +219,28 @@ def _rows(
     known = {batch: kept.find(path, _read_rows, damaged) for batch, path in paths.items()}
     missing = [batch for batch in batches if known[batch] is None]
     kept.say_damaged(damaged, "rows of figures")
+    far: Mapping[Batch, list[dict[str, Any]]] = {}
+    if executor.far:
+        far = far_rows.fetch(missing, cache, executor, progress, on_runs)
+    else:
+        _fill(batches, missing, cache, executor, progress, on_runs)
+    found = {}
+    for batch, path in paths.items():
+        table = known[batch]
+        table = _reduce(batch, cache, path, far.get(batch)) if table is None else table
+        found[batch] = Runs(batch.experiment, table)
+    return found
+
+
+def _fill(
+    batches: Sequence[Batch],
+    missing: Sequence[Batch],
+    cache: Path,
+    executor: Executor,
+    progress: Callable[[float], None] | None,
+    on_runs: Callable[[int, int], None] | None,
+) -> None:
+    """Runs what is not kept of the missing batches, and keeps whole results."""
     if on_runs is not None:
         keys = {scenario.key() for batch in batches for scenario in batch.scenarios}
         todo = {scenario.key() for batch in missing for scenario in batch.scenarios}
@@ -219,12 +252,6 @@ def _rows(
         executor=executor,
         progress=progress,
     )
-    found = {}
-    for batch, path in paths.items():
-        table = known[batch]
-        table = _reduce(batch, cache, path) if table is None else table
-        found[batch] = Runs(batch.experiment, table)
-    return found
 
 
 def _rows_path(batch: Batch, cache: Path) -> Path:
@@ -236,9 +263,13 @@ def _rows_path(batch: Batch, cache: Path) -> Path:
     return cache / "rows" / f"{name}-{digest.hexdigest()[:16]}"
 
 
-def _reduce(batch: Batch, cache: Path, path: Path) -> pl.DataFrame:
-    """The rows of a batch, which are then kept as `path`."""
-    numbers = run_all(batch.scenarios, functools.partial(as_row, batch.experiment.row), cache=cache)
+def _reduce(
+    batch: Batch, cache: Path, path: Path, numbers: list[dict[str, Any]] | None
+) -> pl.DataFrame:
+    """The rows of a batch, which are then kept as `path`: these, or those of kept results."""
+    if numbers is None:
+        row = functools.partial(as_row, batch.experiment.row)
+        numbers = run_all(batch.scenarios, row, cache=cache)
     rows = [
         {**point, "seed": seed, **row}
         for (point, seed, _), row in zip(batch.repeats, numbers, strict=True)

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any, ClassVar, Self, get_args, get_origin
+from typing import Any, ClassVar, Self, get_origin
 
 from pydantic import model_validator as _model_validator
 
@@ -18,7 +18,7 @@ from ackclock import _core, scenario_file, settings, snapshot, units
 from ackclock.errors import AckclockError
 from ackclock.keys import HEADER_BYTES, Bottleneck, Flow, ScenarioKeys, Session
 from ackclock.links import check as check_link
-from ackclock.model import TABLES, Model, kind_of, toml
+from ackclock.model import TABLES, Model, kind_of, models, toml
 from ackclock.quantities import Room
 
 __all__ = ["HEADER_BYTES", "KERNEL", "Bottleneck", "Flow", "Scenario", "Session"]
@@ -493,13 +493,6 @@ def markdown() -> str:
 
 def _inner_tables(name: str, model: type[Model]) -> Iterator[tuple[str, type[Model]]]:
     """The tables in a table: title and keys."""
-
-    def models(annotation: Any) -> Iterator[type[Model]]:
-        if isinstance(annotation, type) and issubclass(annotation, Model):
-            yield annotation
-        for each in get_args(annotation):
-            yield from models(each)
-
     for key, field in model.model_fields.items():
         many = get_origin(field.annotation) is tuple
         for inner in models(field.annotation):

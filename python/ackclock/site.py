@@ -22,6 +22,8 @@ from ackclock.scenario import Scenario
 from ackclock.stats import LEAST_REPEATS, Estimate
 
 _QUIETLY: Any = {"capture_output": True, "text": True}
+#: More repeats than these are not told apart: nobody makes them.
+MOST_NEEDED = 100_000
 #: A verdict's place in a quick run, which has too few repeats for one.
 QUICK = "quick"
 #: A row of a setup's table shows so many different values.
@@ -71,7 +73,8 @@ def claims_table(
     folded: dict[int, tuple[str, report.Table]] = {}
     for claim in claims:
         rows.append(_claim_cells(claim, quick))
-        below = [_part_cells(part, quick) for part in claim.parts]
+        verdict = QUICK if quick else "reported" if claim.claim.reported else None
+        below = [_part_cells(part, verdict) for part in claim.parts]
         if parts and len(below) > 1:
             rows += [[f"  {name}", *rest] for name, *rest in below]
         elif len(below) > 1:
@@ -98,7 +101,8 @@ def _claim_cells(claim: JudgedClaim, quick: bool) -> list[str]:
     tried = sum(map(len, claim.otherwise.values()))
     depends = ", ".join(claim.depends_on) or (f"nothing of {tried} tried" if tried else "")
     needed = claim.seeds_needed
-    runs = _repeats(part.estimate) + (f"; needs ≈ {needed}" if needed and not quick else "")
+    text = f"≈ {needed}" if needed and needed <= MOST_NEEDED else f"> {MOST_NEEDED}"
+    runs = _repeats(part.estimate) + (f"; needs {text}" if needed and not quick else "")
     return [
         claim.id,
         QUICK if quick else claim.verdict,
@@ -110,8 +114,9 @@ def _claim_cells(claim: JudgedClaim, quick: bool) -> list[str]:
     ]
 
 
-def _part_cells(part: Judged | JudgedEither, quick: bool) -> list[str]:
-    verdict = QUICK if quick else part.verdict()
+def _part_cells(part: Judged | JudgedEither, verdict: str | None) -> list[str]:
+    """A part's cells; `verdict` in place of its own."""
+    verdict = verdict or part.verdict()
     if isinstance(part, JudgedEither):
         some = "; ".join(
             f"{each.name}: {_number(each.estimate, each.part.quantity.unit)} ({each.verdict()})"

@@ -7,8 +7,6 @@ its manifest and the run itself come from that one reading, whatever happens to 
 import functools
 import hashlib
 import json
-import socket
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -80,6 +78,9 @@ def given(seen: Seen) -> Held:
 
     Raises `AckclockError` if a C file does not become the same code here.
     """
+    import socket  # noqa: PLC0415 (slow to import)
+    import tempfile  # noqa: PLC0415
+
     known = Held()
     known.traces.update(seen.traces)
     with tempfile.TemporaryDirectory(prefix="ackclock-") as root:

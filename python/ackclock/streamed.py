@@ -26,14 +26,14 @@ GROWING = ("samples", "queues", "events", "transfers")
 
 @dataclass(frozen=True, eq=False)
 class Streamed(Result):
-    """A result whose `samples`, `queues` and `events` are lazy (`polars.LazyFrame`)."""
+    """A result whose growing tables are lazy (`polars.LazyFrame`)."""
 
     #: Files with the samples, in order. No time is in two of them.
     files: tuple[Path, ...] = ()
 
-    def sample_parts(self) -> Iterator[pl.DataFrame]:
+    def sample_parts(self, *columns: str) -> Iterator[pl.DataFrame]:
         for file in self.files:
-            yield pl.read_parquet(file)
+            yield pl.read_parquet(file, columns=list(columns))
 
 
 @contextmanager
@@ -94,12 +94,9 @@ class _Waiting:
             table: [self._file(table, number) for number in range(self.hand_overs)]
             for table in GROWING
         }
-        lazy: dict[str, Any] = {
-            table: pl.scan_parquet(files[table]) for table in GROWING if table != "transfers"
-        }
+        lazy: dict[str, Any] = {table: pl.scan_parquet(files[table]) for table in GROWING}
         return Streamed(
             **lazy,
-            transfers=pl.read_parquet(files["transfers"]),
             flows=rest.flows,
             sessions=rest.sessions,
             manifest=rest.manifest,

@@ -25,6 +25,7 @@ ALGORITHMS = {
     "reno_abe": Style("#CC79A7", "8", "Reno with ABE"),
     "dctcp": Style("#0072B2", "8", "DCTCP"),
     "bbr": Style("#009E73", "D", "BBR"),
+    "bbr3": Style("#CC79A7", "D", "BBRv3"),
     "prague": Style("#D55E00", "D", "Prague"),
     "copa": Style("#E69F00", "D", "Copa"),
     "ledbat_pp": Style("#56B4E9", "D", "LEDBAT++"),

@@ -109,11 +109,14 @@ def _queue(result: Result, number: int) -> dict[str, Any]:
 
 def _sessions(result: Result) -> Iterator[dict[str, Any]]:
     """One entry per [[session]] of the scenario."""
+    if not result.scenario.sessions:
+        return
     completion_s, first = metrics.completion_s(result), 1
+    sessions = result.transfers.lazy().select("session").collect()["session"]
     for session in result.scenario.sessions:
         last = first + session.count - 1
         rows = result.sessions[first - 1 : last]
-        own = result.transfers["session"].is_between(first, last).to_numpy()
+        own = sessions.is_between(first, last).to_numpy()
         delivered_bits = 8 * rows["delivered_bytes"].to_numpy().sum()
         yield {
             "first": first,

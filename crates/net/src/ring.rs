@@ -99,6 +99,21 @@ impl<T: Default> Ring<T> {
         Some(std::mem::take(&mut self.slots[slot]))
     }
 
+    /// Removes the oldest element if it is `gone`.
+    #[inline(always)]
+    pub fn pop_if(&mut self, gone: impl Fn(&T) -> bool) -> Option<T> {
+        if self.is_empty() {
+            return None;
+        }
+        let slot = self.slot(self.head);
+        let element = &mut self.slots[slot];
+        if !gone(element) {
+            return None;
+        }
+        self.head += 1;
+        Some(std::mem::take(element))
+    }
+
     /// Removes the oldest elements while they are `gone`. Returns how many, and the last of them.
     pub fn pop_while(&mut self, gone: impl Fn(&T) -> bool) -> (u64, Option<T>)
     where

@@ -19,6 +19,8 @@ pub struct Schedule {
     leaves: usize,
     /// The earliest time and its element.
     first: (u64, usize),
+    /// Before this time no other element is first, if the first was set last; else 0.
+    alone_until_ns: u64,
     /// A key is the time and below it, in so many bits, the element.
     element_bits: u32,
 }
@@ -33,6 +35,7 @@ impl Schedule {
             groups: vec![[u64::MAX; 4]; (leaves + elements).div_ceil(4)],
             leaves,
             first: (NEVER, 0),
+            alone_until_ns: 0,
             element_bits: Self::element_bits(elements),
         };
         for element in 0..elements {
@@ -57,14 +60,25 @@ impl Schedule {
         let at_ns = at_ns.min(u64::MAX >> self.element_bits);
         let mut least = (at_ns << self.element_bits) | element as u64;
         let mut node = self.leaves + element;
+        let mut other = u64::MAX;
         // The value is carried up, not read back: so no level waits for the level below.
         while node > ROOT {
             let group = &mut self.groups[node / 4];
             group[node % 4] = least;
-            least = least.min(others(group, node));
+            let others = others(group, node);
+            (least, other) = (least.min(others), other.min(others));
             node = node / 4 + 2;
         }
         self.first = (self.time_ns(least), self.element(least));
+        let alone = least < other;
+        self.alone_until_ns = if alone { self.time_ns(other) } else { 0 };
+    }
+
+    /// Before this time no other element than the first wants to run. It is known only if the first
+    /// was set last; else this is 0.
+    #[inline]
+    pub fn alone_until_ns(&self) -> u64 {
+        self.alone_until_ns
     }
 
     /// An element's pending time.
@@ -140,6 +154,9 @@ mod tests {
                 let first = (0..elements).min_by_key(|&i| (plain[i], i)).unwrap();
                 prop_assert_eq!(schedule.first(), (plain[first], first));
                 prop_assert_eq!(schedule.at_ns(element), at_ns);
+                let others = (0..elements).filter(|&i| i != element).map(|i| plain[i]).min();
+                let alone_until_ns = if first == element { others.unwrap_or(NEVER) } else { 0 };
+                prop_assert_eq!(schedule.alone_until_ns(), alone_until_ns);
                 let second = (0..elements).filter(|&i| i != first).min_by_key(|&i| (plain[i], i));
                 prop_assert!(second.is_none_or(|second| schedule.second() == second));
             }

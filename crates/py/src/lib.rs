@@ -123,6 +123,16 @@ fn trace_mean_bps(times_ms: Vec<u64>) -> u64 {
     Trace::mean_bps(&times_ms)
 }
 
+/// When each flow of a scenario (canonical JSON) connects, its random spread included, ns.
+///
+/// Raises AckclockError.
+#[pyfunction]
+fn connects_ns(json: &str) -> PyResult<Vec<u64>> {
+    let scenario = Scenario::parse(json).map_err(refuse)?;
+    let flows = 0..scenario.flows.len();
+    Ok(flows.map(|flow| scenario.connects_at_ns(flow)).collect())
+}
+
 /// Checks a scenario in canonical JSON; raises AckclockError.
 #[pyfunction]
 fn validate(json: &str) -> PyResult<()> {
@@ -167,7 +177,7 @@ fn skeleton() -> &'static str {
 mod _core {
     #[pymodule_export]
     use super::{
-        algorithms, canonical, configure, engine_version,
+        algorithms, canonical, configure, connects_ns, engine_version,
         prepared::{Prepared, Snapshot},
         run::run_many,
         scenario_schema, skeleton, tables, trace_mean_bps, validate,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use ackclock_host::Algorithm;
+use ackclock_host::{Algorithm, SUPPORT};
 use ackclock_py_tables::fingerprint;
 use ackclock_sim::Scenario;
 use pyo3::prelude::*;
@@ -49,6 +49,22 @@ impl Snapshot {
         describe_configured(py, &configured)
     }
 
+    /// What a kernel module of an algorithm is compiled from: path and text of its file, path below
+    /// `algorithms/` and text of our headers, and its parameters as the file has them.
+    ///
+    /// Raises AckclockError.
+    fn module(&self, py: Python<'_>, spec: &str) -> PyResult<Module> {
+        let configured = py.detach(|| self.0.configure(spec)).map_err(refuse)?;
+        let own = configured.algorithm().sources().first();
+        let own = own.map(|source| (source.path.clone(), source.text.clone()));
+        let values = configured.values().into_iter();
+        Ok((
+            own.unwrap_or_default(),
+            SUPPORT.to_vec(),
+            values.map(|(name, value)| (name.into(), value)).collect(),
+        ))
+    }
+
     /// The users' C files that it compiled: each path that leads to one → its fingerprint, and
     /// path and text of the file and of all that it includes.
     fn files(&self) -> BTreeMap<PathBuf, (String, Vec<File>)> {
@@ -89,6 +105,8 @@ impl Snapshot {
 
 /// A file and its text.
 type File = (PathBuf, Vec<u8>);
+/// What `Snapshot::module` tells.
+type Module = (File, Vec<(&'static str, &'static str)>, Vec<(String, u32)>);
 
 /// A scenario that `run_many` takes. No file is read after `Snapshot.prepare` made it.
 #[pyclass(frozen, module = "ackclock._core")]

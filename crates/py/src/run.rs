@@ -23,12 +23,13 @@ const GRACE: Duration = Duration::from_secs(1);
 /// Calls `progress(fraction)` about ten times a second and
 /// `on_result(index, tables)` in the calling thread as each one finishes, in
 /// no particular order. With `on_rows`, a run does not keep all of its rows: it calls
-/// `on_rows(index, tables)` in its own thread whenever it has many, and waits. An exception in any
-/// of them, or Ctrl-C, cancels the rest.
+/// `on_rows(index, tables)` in its own thread whenever it has many, and waits. With `live`, it also
+/// calls it about ten times a second with the rows so far. An exception in any of them, or Ctrl-C,
+/// cancels the rest.
 ///
 /// Raises AckclockError if a run ends without a result.
 #[pyfunction]
-#[pyo3(signature = (scenarios, threads, progress, on_result, on_rows=None))]
+#[pyo3(signature = (scenarios, threads, progress, on_result, on_rows=None, live=false))]
 pub fn run_many(
     py: Python<'_>,
     scenarios: Vec<PyRef<'_, Prepared>>,
@@ -36,6 +37,7 @@ pub fn run_many(
     progress: Option<Py<PyAny>>,
     on_result: Py<PyAny>,
     on_rows: Option<Py<PyAny>>,
+    live: bool,
 ) -> PyResult<()> {
     let jobs = scenarios
         .iter()
@@ -78,6 +80,11 @@ pub fn run_many(
             Answer::End => return Ok(()),
         }
         py.check_signals()?;
+        if live {
+            for job in jobs.iter() {
+                job.control.wants_rows.store(true, Relaxed);
+            }
+        }
         let stalled = jobs.iter().find(|job| job.control.stalled() > STALL_LIMIT);
         if let Some(job) = stalled {
             return Err(refuse(RunError::stalled(job.prepared.scenario())));

@@ -13,6 +13,8 @@ use crate::{RunError, Scenario};
 pub struct Control {
     /// Set it to end the run: the next check returns [`RunError::Cancelled`].
     pub cancelled: AtomicBool,
+    /// Set it to be given the rows so far at the next check, if the run hands rows over.
+    pub wants_rows: AtomicBool,
     /// Simulated time so far, nanoseconds.
     pub simulated_ns: AtomicU64,
     /// Number of checks so far.

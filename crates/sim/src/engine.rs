@@ -92,7 +92,8 @@ pub fn run_prepared(prepared: &Prepared, control: &Control) -> Result<RunResult,
 }
 
 /// As [`run_prepared`]; hands over the rows of the tables that grow with time whenever there are
-/// [`RunResult::MOST_ROWS`], so that a long run needs no more memory than a short one.
+/// [`RunResult::MOST_ROWS`], so that a long run needs no more memory than a short one, and whenever
+/// `control` wants them.
 ///
 /// # Errors
 /// As [`run_prepared`].
@@ -240,7 +241,8 @@ impl<'a> Dumbbell<'a> {
             if until_check == 0 {
                 until_check = EVENTS_PER_CHECK;
                 control.check(now_ns)?;
-                self.hand_over_rows();
+                let live = control.wants_rows.swap(false, Ordering::Relaxed);
+                self.hand_over_rows(if live { 1 } else { RunResult::MOST_ROWS });
             }
             until_check -= 1;
             if network_ns == now_ns {
@@ -255,8 +257,20 @@ impl<'a> Dumbbell<'a> {
             if self.flows.len() > FLOWS_IN_CACHE {
                 self.flows[self.schedule.second()].prefetch();
             }
-            self.step(element, now_ns)?;
-            let next_ns = self.flows[element].next_event_ns();
+            // ACKs may arrive one behind the other. In a network with events its next may be first.
+            let alone_until_ns = match self.path {
+                Path::Predicted { .. } => self.schedule.alone_until_ns().min(sample_ns),
+                Path::Evented(_) => 0,
+            };
+            let mut next_ns = now_ns;
+            loop {
+                self.step(element, next_ns)?;
+                next_ns = self.flows[element].next_event_ns();
+                if next_ns >= alone_until_ns || next_ns > end_ns || until_check == 0 {
+                    break;
+                }
+                until_check -= 1;
+            }
             self.schedule.set(element, next_ns);
         }
         control.simulated_ns.store(end_ns, Ordering::Relaxed);
@@ -285,22 +299,26 @@ impl<'a> Dumbbell<'a> {
                 }
             }
         }
-        if let Some(ack) = connection.acks.arrived(now_ns) {
+        if let Some(ack) = connection.acks.take_arrived(now_ns) {
             self.census.acks_received += u64::from(flow.way.acks.is_some());
             self.hash.add(ack.ack);
             if let Some(acks) = &mut self.acks {
                 acks.push(connection.sender.ack_row(now_ns, flow.number));
             }
-            connection.sender.handle_ack(now_ns, ack);
-            connection.acks.pop();
+            connection.sender.handle_ack(now_ns, &ack);
         }
-        if connection.sender.fault().is_some() {
-            return self.fault(element, now_ns);
-        }
-        if connection.sender.has_events() || connection.sender.is_complete() {
-            self.record_events(element, now_ns);
+        if !connection.sender.is_quiet() {
+            self.report(element, now_ns)?;
         }
         self.transmit(element, now_ns);
+        Ok(())
+    }
+
+    /// Records what an ACK or a timer has changed.
+    #[inline(never)]
+    fn report(&mut self, element: usize, now_ns: u64) -> Result<(), RunError> {
+        self.fault(element, now_ns)?;
+        self.record_events(element, now_ns);
         Ok(())
     }
 
@@ -325,9 +343,8 @@ impl<'a> Dumbbell<'a> {
                 return Ok(false);
             }
         }
-        if flow.stop_ns <= now_ns {
-            self.stop_if_due(element, now_ns);
-            return Ok(false);
+        if flow.application_ns <= now_ns {
+            return Ok(!self.run_application(element, now_ns));
         }
         if connection.acks.arrived(now_ns).is_none() && connection.sender.poll_timeout() <= now_ns {
             connection.sender.handle_timeout(now_ns);
@@ -335,15 +352,18 @@ impl<'a> Dumbbell<'a> {
         Ok(true)
     }
 
-    fn stop_if_due(&mut self, element: usize, now_ns: u64) {
+    /// Returns whether the application has stopped.
+    #[cold]
+    #[inline(never)]
+    fn run_application(&mut self, element: usize, now_ns: u64) -> bool {
         let flow = &mut self.flows[element];
-        if let (Phase::Open(connection), true) = (&mut flow.phase, flow.stop_ns <= now_ns) {
-            connection.sender.stop_writing();
-            flow.stop_ns = NEVER;
+        let stopped = flow.application_ns <= now_ns && flow.run_application(self.scenario, now_ns);
+        if let (Phase::Open(connection), true) = (&flow.phase, stopped) {
             if connection.sender.is_complete() {
                 self.record_events(element, now_ns);
             }
         }
+        stopped
     }
 
     /// Sends the packets that the sender has ready, through the bottleneck to the receiver.
@@ -477,7 +497,7 @@ impl<'a> Dumbbell<'a> {
                 self.send(element, now_ns, way.data, ACK_BYTES, field, header);
             }
             self.record_event(element, now_ns, EventKind::Established, None);
-            self.stop_if_due(element, now_ns);
+            self.run_application(element, now_ns);
             self.fault(element, now_ns)?;
             self.transmit_first(element, now_ns);
             return Ok(());
@@ -622,17 +642,17 @@ impl<'a> Dumbbell<'a> {
         }
     }
 
-    /// Hands over the rows so far if they are many.
-    fn hand_over_rows(&mut self) {
+    /// Hands over the rows so far if there are that many.
+    fn hand_over_rows(&mut self, least: usize) {
         if let Some(on_rows) = &mut self.on_rows {
-            if self.result.growing_rows() >= RunResult::MOST_ROWS {
+            if self.result.growing_rows() >= least {
                 on_rows(self.result.take_rows());
             }
         }
     }
 
     fn sample(&mut self, now_ns: u64) {
-        self.hand_over_rows();
+        self.hand_over_rows(RunResult::MOST_ROWS);
         let flows = &self.flows[..self.scenario.flows.len()];
         for flow in flows.iter().filter(|flow| flow.start_ns <= now_ns) {
             self.result.samples.push(flow.sample(self.scenario, now_ns));

@@ -2,7 +2,7 @@
 //! when it wants to run next.
 
 use crate::record::{EventCounts, FlowRow, SampleRow, SessionRow, State, TransferRow};
-use crate::scenario::{self, EcnMode, Flow as FlowScenario, Scenario};
+use crate::scenario::{self, EcnMode, Flow as FlowScenario, Hides, Scenario};
 use crate::session::Session;
 use crate::tcp::profile::{Kernel, Reads, Switches};
 use crate::tcp::{Ack, Clock, FlowLimits, Handshake, Receiver, Sender, Transmit};
@@ -49,6 +49,12 @@ impl AckLine {
     #[inline]
     pub(crate) fn pop(&mut self) -> Option<Ack> {
         Some(self.0.pop()?.1)
+    }
+
+    /// Takes the first ACK, if it has arrived by `now_ns`.
+    #[inline(always)]
+    pub(crate) fn take_arrived(&mut self, now_ns: u64) -> Option<Ack> {
+        Some(self.0.pop_if(|&(at_ns, _)| at_ns <= now_ns)?.1)
     }
 
     /// Lets the first ACK arrive later, while the host is busy.
@@ -130,7 +136,8 @@ pub(crate) struct Flow<'a> {
     pub(crate) connection: u32,
     /// When it wants to run next for another reason than an ACK.
     pub(crate) others_ns: u64,
-    pub(crate) stop_ns: u64,
+    /// When its application acts next: writes a frame, or stops.
+    pub(crate) application_ns: u64,
     pub(crate) segments: u64,
     pub(crate) kernel: &'static Kernel,
     pub(crate) way: Way,
@@ -213,7 +220,7 @@ impl<'a> Flow<'a> {
             forth_ns: 0,
             back: Line::new(0, scenario.jitter_ns, stream(Draw::Jitter)),
             start_ns: 0,
-            stop_ns: flow.stop_ns.unwrap_or(NEVER),
+            application_ns: flow.stop_ns.unwrap_or(NEVER),
             others_ns: NEVER,
             segments: u64::MAX,
             packet_bytes: scenario.packet_bytes(),
@@ -260,7 +267,11 @@ impl<'a> Flow<'a> {
 
     /// Opens a connection after its handshake.
     pub(crate) fn open(&mut self, scenario: &Scenario, handshake: Handshake) {
-        let sender = self.establish(scenario, handshake);
+        let mut sender = self.establish(scenario, handshake);
+        if self.scenario.frames.is_some() {
+            sender.write_nothing();
+            self.application_ns = handshake.now_ns;
+        }
         let receiver = self.accept(scenario, handshake.ecn);
         if self.session.is_none() {
             self.draws = None;
@@ -273,6 +284,26 @@ impl<'a> Flow<'a> {
         });
     }
 
+    /// The application writes a frame, or stops. Returns whether it has stopped.
+    #[cold]
+    pub(crate) fn run_application(&mut self, scenario: &Scenario, now_ns: u64) -> bool {
+        let stop_ns = self.scenario.stop_ns.unwrap_or(NEVER);
+        let Phase::Open(connection) = &mut self.phase else {
+            return false;
+        };
+        if stop_ns <= now_ns {
+            connection.sender.stop_writing();
+            self.application_ns = NEVER;
+            return true;
+        }
+        if let Some(frames) = self.scenario.frames {
+            let segments = frames.size_bytes.div_ceil(scenario.mss_bytes.into());
+            connection.sender.write_more(now_ns, segments);
+            self.application_ns = stop_ns.min(now_ns + frames.every_ns);
+        }
+        false
+    }
+
     /// Asks for the memory that the next event of the flow needs.
     #[inline]
     pub(crate) fn prefetch(&self) {
@@ -283,7 +314,11 @@ impl<'a> Flow<'a> {
     fn accept(&mut self, scenario: &Scenario, ecn: EcnMode) -> Receiver {
         let clock = Clock::new(self.kernel, scenario.hz, self.tick_phase_ns);
         let mut receiver = Receiver::new(self.kernel, &switches(scenario), clock, self.rtt_ns);
+        if self.scenario.hides == Hides::Losses {
+            receiver.hide_losses();
+        }
         match ecn {
+            _ if self.scenario.hides == Hides::Marks => (),
             EcnMode::Off => (),
             EcnMode::Classic => {
                 let needed = self.needs_ecn();
@@ -361,7 +396,7 @@ impl<'a> Flow<'a> {
         self.others_ns = (connection.answers.first_at_ns())
             .min(connection.sender.poll_timeout())
             .min(connection.receiver.poll_timeout())
-            .min(self.stop_ns);
+            .min(self.application_ns);
         connection.acks.first_at_ns().min(self.others_ns)
     }
 

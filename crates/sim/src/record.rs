@@ -483,4 +483,12 @@ pub struct AckSeen {
     pub ssthresh_packets: u32,
     /// Smoothed RTT.
     pub srtt_us: u32,
+    /// packets_out − (sacked_out + lost_out) + retrans_out.
+    pub in_flight_packets: u32,
+    /// `app_limited` of Linux; 0: the application does not limit it.
+    pub app_limited: u32,
+    /// Pacing rate, bytes per second.
+    pub pacing_rate: u64,
+    /// The private state of its algorithm.
+    pub private: [u64; ackclock_host::ICSK_CA_PRIV_WORDS],
 }

@@ -141,6 +141,11 @@ pub struct Flow {
     /// Time at which its application stops sending (default: never).
     #[schemars(range(max = MAX_DURATION_NS))]
     pub stop_ns: Option<u64>,
+    /// Its application writes a frame each so often, as sound and video do, and otherwise nothing: a
+    /// table of the `size` of a frame and the time `every` (default: it always has data to send).
+    // JSON leaves out none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub frames: Option<Frames>,
     /// Data that it sends in all, of a session: the mean size of a transfer. "2MB" or "600packets"
     /// (default: one connection without end).
     #[schemars(range(min = 1, max = MAX_TRANSFER_BYTES))]
@@ -160,6 +165,43 @@ pub struct Flow {
     #[serde(default, skip_serializing_if = "EcnMode::is_off")]
     #[schemars(extend("default" = false))]
     pub ecn: EcnMode,
+    /// What its receiver hides from it, to get more than its share: `nothing`; `losses`, so that it
+    /// acknowledges packets that never came; or `marks`, of which it echoes none.
+    // JSON leaves out `nothing`.
+    #[serde(default, skip_serializing_if = "Hides::is_nothing")]
+    #[schemars(extend("default" = "nothing"))]
+    pub hides: Hides,
+}
+
+/// What a receiver hides from its sender.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Hides {
+    /// It is honest.
+    #[default]
+    Nothing,
+    /// It acknowledges what is missing.
+    Losses,
+    /// It does not echo ECN's marks.
+    Marks,
+}
+
+impl Hides {
+    fn is_nothing(&self) -> bool {
+        *self == Self::Nothing
+    }
+}
+
+/// What an application writes, the first frame as soon as it is connected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Frames {
+    /// Size of a frame, rounded up to full segments.
+    #[schemars(range(min = 1, max = 1_u64 << 40), example = 10_000)]
+    pub size_bytes: u64,
+    /// Time between two frames.
+    #[schemars(range(min = 1_000, max = MAX_DURATION_NS), example = 20_000_000)]
+    pub every_ns: u64,
 }
 
 impl Flow {
@@ -175,11 +217,13 @@ impl Flow {
             start_ns: 0,
             start_spread_ns: 0,
             stop_ns: None,
+            frames: None,
             size_bytes: None,
             receive_window_bytes: None,
             send_buffer_bytes: None,
             initial_ssthresh_packets: None,
             ecn: EcnMode::Off,
+            hides: Hides::Nothing,
         }
     }
 
@@ -562,6 +606,12 @@ impl Scenario {
             flow.start_spread_ns,
             0,
             self.duration_ns,
+        )?;
+        check(
+            flow.frames.is_none() || flow.size_bytes.is_none(),
+            &name("frames"),
+            format!("{:?}", flow.frames),
+            "frames have no end; leave out size or frames",
         )?;
         if let Some(stop_ns) = flow.stop_ns {
             let first = flow.start_ns + flow.start_spread_ns + 1;

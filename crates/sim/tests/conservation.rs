@@ -10,7 +10,9 @@ use ackclock_net::queue::{CodelParameters, FqCodelParameters, QueueKind, RedPara
 use ackclock_net::rate::{PolicerParameters, RateStep, Trace};
 use ackclock_sim::engine::{run_with_census, run_with_events};
 use ackclock_sim::record::EventKind;
-use ackclock_sim::scenario::{Direction, EcnMode, Flow, Profile, Reads, Scenario, Session, Sizes};
+use ackclock_sim::scenario::{
+    Direction, EcnMode, Flow, Hides, Profile, Reads, Scenario, Session, Sizes,
+};
 use ackclock_sim::{Census, Control};
 use common::{MS, S};
 use proptest::prelude::*;
@@ -48,6 +50,7 @@ fn flows() -> impl Strategy<Value = Flow> {
         "reno_abe",
         "dctcp",
         "bbr",
+        "bbr3",
         "copa",
         "ledbat_pp",
     ]);
@@ -86,11 +89,13 @@ fn flows() -> impl Strategy<Value = Flow> {
                 start_ns,
                 start_spread_ns: spread,
                 stop_ns: stop,
+                frames: None,
                 size_bytes: size,
                 receive_window_bytes: window,
                 send_buffer_bytes: buffer,
                 initial_ssthresh_packets: ssthresh,
                 ecn,
+                hides: Hides::Nothing,
                 ..Flow::endless(algorithm, rtt_ns)
             },
         )
@@ -110,6 +115,7 @@ fn sessions() -> impl Strategy<Value = Session> {
         .prop_map(|(flow, gap_ns, sizes, rtt_exponential_ns)| Session {
             flow: Flow {
                 stop_ns: None,
+                frames: None,
                 rtt_exponential_ns,
                 ..flow
             },
@@ -322,7 +328,8 @@ fn scenarios_on_a_dumbbell() -> impl Strategy<Value = Scenario> {
                     if profile != Profile::Linux6 {
                         flow.ecn = EcnMode::Off;
                     }
-                    let needs_6 = ["dctcp", "bbr", "copa"].contains(&flow.algorithm.as_str());
+                    let needs_6 =
+                        ["dctcp", "bbr", "bbr3", "copa"].contains(&flow.algorithm.as_str());
                     if profile != Profile::Linux6 && needs_6 {
                         flow.algorithm = "reno".into();
                     }

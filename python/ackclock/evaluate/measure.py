@@ -56,6 +56,9 @@ class Numbers(NamedTuple):
     completion_p99_ms: float | None
     #: Time from the start until 90 % of the link was in use over 1 s, s.
     full_s: float | None
+    #: Of the flows that send frames: from the writing of a frame until its last byte is ACKed.
+    frame_median_ms: float | None
+    frame_p95_ms: float | None
 
 
 def numbers(result: Result) -> Numbers:
@@ -93,6 +96,7 @@ def numbers(result: Result) -> Numbers:
         _starved_percent(result, count, fair_mbps) if len(others) else None,
         *_transfers(result),
         _full_s(result),
+        *_frames(result, start_s),
     )
 
 
@@ -161,6 +165,34 @@ def _transfers(result: Result) -> tuple[float | None, float | None, float | None
         100 * share,
         _bounded(float(1e3 * np.quantile(late_s, 0.99, method="higher")), share >= 0.99),
     )
+
+
+def _frames(result: Result, start_s: float) -> tuple[float | None, float | None]:
+    """Median and 95th percentile of the delays of frames, to one sample interval."""
+    resolved = result.resolved
+    delays_ms: list[np.ndarray] = []
+    end_us = resolved["duration_ns"] / 1e3
+    for number, flow in enumerate(resolved["flows"], 1):
+        if (frames := flow.get("frames")) is None:
+            continue
+        of = (pl.col("flow") == number) & (pl.col("kind") == "established")
+        connected_us = result.events.filter(of)["time_us"].to_numpy()
+        if not len(connected_us):
+            continue
+        samples = result.samples.filter(pl.col("flow") == number)
+        delivered = samples["delivered_bytes"].to_numpy()
+        times_us = samples["time_us"].to_numpy()
+        mss = resolved["mss_bytes"]
+        frame_bytes = -(-frames["size_bytes"] // mss) * mss
+        written_us = np.arange(connected_us[0], end_us - 1e6, frames["every_ns"] / 1e3)
+        ends = frame_bytes * np.arange(1, len(written_us) + 1)
+        # A frame that never comes counts with the time that it had.
+        acked_us = np.append(times_us, end_us)[np.searchsorted(delivered, ends)]
+        delays_ms.append((acked_us - written_us)[written_us >= start_s * 1e6] / 1e3)
+    if not delays_ms:
+        return None, None
+    delay_ms = np.concatenate(delays_ms)
+    return float(np.median(delay_ms)), float(np.quantile(delay_ms, 0.95))
 
 
 def _bounded(value: float, known: bool) -> float:

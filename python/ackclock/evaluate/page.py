@@ -29,7 +29,7 @@ LEAD = (
 )
 
 
-def _cell(answer: Answer, algorithm: str) -> str:
+def cell(answer: Answer, algorithm: str) -> str:
     """An estimate as short text."""
     found = answer.found[algorithm]
     return "—" if found is None else _short(found, answer.number)
@@ -54,7 +54,7 @@ def table(evaluated: Evaluated) -> report.Table:
         first = asked.answers.answers[0]
         unsafe = asked.answers.unsafe(evaluated.algorithm)
         marks = ["unsafe" if unsafe else asked.answers.mark(each) for each in evaluated.against]
-        cells = [_cell(first, each) for each in names]
+        cells = [cell(first, each) for each in names]
         rows.append([asked.question.row, asked.question.words, first.number.name, *cells, *marks])
     if evaluated.failed:
         row, problem = evaluated.failed

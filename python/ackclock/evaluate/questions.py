@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ackclock.evaluate.card import ALONE, Number, Question
+from ackclock.keys import Frames
 from ackclock.scenario import Bottleneck, Flow, Scenario, Session
 
 DURATION = "70s"
@@ -100,6 +101,19 @@ def _mixed(algorithm: str, other: str, mix: str, rate: str, rtt_ms: int, buffer:
     )
 
 
+#: Packets of a frame and the time between two: a frame of sound is one packet; 30 frames of video
+#: per second are 4.3 Mb/s.
+MEDIA = {"sound": ("1448B", "20ms"), "video": ("17376B", "33333us")}
+
+
+def _media(algorithm: str, media: str, flows: int) -> Scenario:
+    """Sound or video over CUBIC, beside flows of the algorithm."""
+    size, every = MEDIA[media]
+    beside = dumbbell(algorithm, mine=flows, sample_interval="5ms")
+    of = Flow(algorithm="cubic", frames=Frames(size=size, every=every), start_spread="50ms")
+    return beside.replace(flows=(*beside.flows, of))
+
+
 def _wireless(algorithm: str, loss: str) -> Scenario:
     if loss == "bursts":
         # Bad for 5 packets in the mean, 0.1 % of all packets find it so.
@@ -123,6 +137,18 @@ def _aqm(algorithm: str, queue: str, ecn: str) -> Scenario:
     )
 
 
+def _marking(algorithm: str, queue: str) -> Scenario:
+    """Beside CUBIC with ECN, on a queue that marks."""
+    of = dumbbell(
+        "cubic" if algorithm == ALONE else algorithm,
+        buffer="1000packets",
+        link={"queue": {"kind": queue, "ecn": True}},
+        flow={"ecn": True},
+    )
+    cubic = Flow(algorithm="cubic", ecn=True, start_spread="50ms")
+    return of if algorithm == ALONE else of.replace(flows=(*of.flows, cubic))
+
+
 def _reordering(algorithm: str, percent: float, late_packets: int) -> Scenario:
     """Late by the time that the link needs for so many packets."""
     late_ms = late_packets * 0.24
@@ -135,6 +161,16 @@ def _slow(algorithm: str, rate: str) -> Scenario:
 
 def _long(algorithm: str, rate: str) -> Scenario:
     return dumbbell(algorithm, rate=rate, rtt_ms=600, duration="130s")
+
+
+def _liars(algorithm: str, hides: str) -> Scenario:
+    """Two flows, the receiver of the first of which lies. Its window of 1 MB ends slow start."""
+    ecn = hides == "marks"
+    queue: dict[str, Any] = {"queue": {"kind": "codel", "ecn": True}} if ecn else {}
+    of: dict[str, Any] = {"ecn": ecn}
+    liar = dumbbell(algorithm, link=queue, flow=of | {"hides": hides, "receive_window": "1MB"})
+    honest = Flow(algorithm=algorithm, start_spread="50ms", **of)
+    return liar.replace(flows=(*liar.flows, honest))
 
 
 def _steps(algorithm: str, change: str) -> Scenario:
@@ -440,6 +476,38 @@ QUESTIONS: Sequence[Question] = (
         seeds=5,
     ),
     Question(
+        "R8",
+        "Do sound and video come in time beside it?",
+        "5.2.2 SHOULD",
+        _media,
+        {"media": ("sound", "video"), "flows": (1, 2)},
+        (
+            Number(
+                "delay of a video frame, median",
+                "frame_median_ms",
+                "ms",
+                margin=5,
+                at={"media": "video", "flows": 1},
+            ),
+            Number(
+                "delay of a video frame, p95",
+                "frame_p95_ms",
+                "ms",
+                margin=5,
+                at={"media": "video", "flows": 1},
+            ),
+            Number(
+                "delay of sound, p95",
+                "frame_p95_ms",
+                "ms",
+                margin=5,
+                at={"media": "sound", "flows": 1},
+            ),
+        ),
+        quick={"flows": (1,)},
+        seeds=5,
+    ),
+    Question(
         "R9",
         "Does it bear losses that are no congestion?",
         "6.4",
@@ -498,6 +566,28 @@ QUESTIONS: Sequence[Question] = (
         seeds=5,
     ),
     Question(
+        "R10b",
+        "Does it leave standard flows their share on a queue that marks?",
+        "7.1, 5.2 MUST",
+        _marking,
+        {"queue": ("codel", "pie")},
+        (
+            Number(
+                "harm to a CUBIC flow with ECN, CoDel",
+                "others_mbps",
+                "%",
+                harm=True,
+                margin=5,
+                at={"queue": "codel"},
+                unsafe=90,
+                because="a CUBIC flow beside it has less than a fifth of its share",
+            ),
+        ),
+        alone=True,
+        quick={"queue": ("codel",)},
+        seeds=5,
+    ),
+    Question(
         "R11",
         "Does it bear reordering?",
         "7.3, 7.7 SHOULD",
@@ -552,6 +642,32 @@ QUESTIONS: Sequence[Question] = (
             Number("utilisation", "utilisation", more=True, margin=0.02, at={"rate": "250mbit"}),
         ),
         quick={"rate": ("250mbit",)},
+        seeds=5,
+    ),
+    Question(
+        "R14",
+        "What does a receiver that lies leave to an honest one?",
+        "7.6 SHOULD explore",
+        _liars,
+        {"hides": ("losses", "marks")},
+        (
+            Number(
+                "the honest flow beside hidden losses",
+                "others_mbps",
+                "Mb/s",
+                more=True,
+                margin=1,
+                at={"hides": "losses"},
+            ),
+            Number(
+                "the honest flow beside hidden marks",
+                "others_mbps",
+                "Mb/s",
+                more=True,
+                margin=1,
+                at={"hides": "marks"},
+            ),
+        ),
         seeds=5,
     ),
     Question(
@@ -626,7 +742,8 @@ ackclock evaluate my_cc.c --check thresholds.toml        # for continuous integr
 
 The terminal shows one line a row. The page (`index.html`) has a figure a row, every number with
 its 95 % interval, and the scenario file of each number. `card.json` and `rows.parquet` have the
-same for programs. [ci.md](ci.md) shows `--check`.
+same for programs. [ci.md](ci.md) shows `--check`. [The league](scorecards/README.md) has the cards
+of our own algorithms.
 
 ## How to read it
 
@@ -646,9 +763,15 @@ same for programs. [ci.md](ci.md) shows `--check`.
 
 {table}
 
-Not asked: R8 (sound and video beside the algorithm) and R14 (receivers that lie) need sources and
-receivers that the simulator does not have. Questions of the RFC that no measurement answers
-(deployment, security) are not here.
+Sound and video (R8) are flows of CUBIC whose application writes a frame each so often: one packet
+each 20 ms, or 12 packets 30 times a second. The delay of a frame is the time from its writing until
+its last byte is acknowledged.
+
+A receiver that lies (R14) acknowledges what never came, or echoes no mark. Other lies gain nothing
+from Linux, whose sender counts what is acknowledged: many ACKs of one packet count it once,
+repeated ACKs without SACK blocks deliver nothing, and an ACK of what was not yet sent is dropped.
+
+Not asked: questions of the RFC that no measurement answers (deployment, security) are not here.
 `make generate` writes this page from `python/ackclock/evaluate/questions.py`.
 """
 

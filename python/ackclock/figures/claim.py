@@ -26,7 +26,9 @@ class Part:
 
     @property
     def bound(self) -> str:
-        """Where it must lie: "250 … 600 s", "< 200 s" or "> 0 s"."""
+        """Where it must lie: "250 … 600 s", "< 200 s" or "> 0 s"; empty: anywhere."""
+        if math.isinf(self.low) and math.isinf(self.high):
+            return ""
         if math.isinf(self.low):
             text = f"< {self.high:g}"
         elif math.isinf(self.high):
@@ -125,6 +127,11 @@ class Judged:
         if verdict == "fails" and error < ERROR and self.raw.repeats:
             return sequential.at_look(self.raw, low, high, error)
         return verdict
+
+    @property
+    def is_outside(self) -> bool:
+        """Whether the mean is not where it must lie."""
+        return self.raw is not None and not self._bounds[0] <= self.raw.mean <= self._bounds[1]
 
     @property
     def seeds_needed(self) -> int | None:

@@ -22,7 +22,7 @@ use crate::emulator::FIRST_PORT;
 use ackclock_host::Snapshot;
 use ackclock_net::link::{Bottleneck, Buffer};
 use ackclock_sim::record::RunResult;
-use ackclock_sim::scenario::{self, EcnMode, Profile, Reads, Scenario, KERNEL};
+use ackclock_sim::scenario::{self, EcnMode, Flow, Hides, Profile, Reads, Scenario, KERNEL};
 use ackclock_sim::topology::Topology;
 use ackclock_sim::{Control, ScenarioError};
 use acks::Stream;
@@ -281,6 +281,19 @@ pub fn check(
     if scenario.reads != Reads::AtOnce {
         let fix = "the receivers on the kernel read at once; choose \"at once\", or the simulator";
         return refuse("reads", "bulk".into(), fix);
+    }
+    if let Some(flow) = scenario.flows.iter().position(|flow| flow.frames.is_some()) {
+        let fix = "applications on the kernel always have data; leave it out, or use the simulator";
+        return refuse(&format!("flows[{flow}].frames"), "a table".into(), fix);
+    }
+    let honest = |flow: &Flow| flow.hides == Hides::Nothing;
+    if let Some(flow) = scenario.flows.iter().position(|flow| !honest(flow)) {
+        let fix = "receivers on the kernel are honest; leave it out, or use the simulator";
+        return refuse(
+            &format!("flows[{flow}].hides"),
+            "losses or marks".into(),
+            fix,
+        );
     }
     if scenario.sack_cost_ns != 0 {
         let value = scenario.sack_cost_ns.to_string();

@@ -9,6 +9,7 @@ use crate::queue::{Cause, Discipline, Ledger, Load, Packet, Queue};
 use crate::rate::{Rate, Ticks};
 use crate::rng::Stream;
 use crate::schedule::NEVER;
+use std::collections::VecDeque;
 
 /// A link with an event for each packet that leaves.
 #[derive(Clone, Debug)]
@@ -21,8 +22,7 @@ pub struct Evented<P> {
     departs_ns: u64,
     /// Of the last packet that left.
     sojourn_ns: u64,
-    /// Packets whose service has ended, and which wait for a tick.
-    ticks: Option<Box<Ticks>>,
+    ticks: Option<Box<Held>>,
     totals: LinkTotals,
 }
 
@@ -35,8 +35,7 @@ impl<P> Evented<P> {
             wire: None,
             departs_ns: NEVER,
             sojourn_ns: 0,
-            ticks: (bottleneck.tick_ns > 0)
-                .then(|| Box::new(Ticks::new(bottleneck.tick_ns, bottleneck.most_bps()))),
+            ticks: (bottleneck.tick_ns > 0).then(|| Box::new(Held::new(bottleneck))),
             totals: LinkTotals::default(),
         }
     }
@@ -74,14 +73,20 @@ impl<P> Evented<P> {
         let departed = self.serve(now_ns, ledger)?;
         let leaves_ns = match &mut self.ticks {
             None => {
-                self.totals.sent_packets += 1;
-                self.totals.sent_bytes += u64::from(departed.bytes);
+                self.left(now_ns, departed.arrived_ns, departed.bytes);
                 now_ns
             }
-            Some(ticks) => ticks.hold(now_ns, departed.bytes),
+            Some(held) => held.hold(now_ns, departed.arrived_ns, departed.bytes),
         };
-        self.sojourn_ns = leaves_ns - departed.arrived_ns;
         Some((leaves_ns, departed))
+    }
+
+    /// Counts a packet that has left.
+    #[inline]
+    fn left(&mut self, now_ns: u64, arrived_ns: u64, bytes: u32) {
+        self.totals.sent_packets += 1;
+        self.totals.sent_bytes += u64::from(bytes);
+        self.sojourn_ns = now_ns - arrived_ns;
     }
 
     /// Starts the service of the next packet. Returns the packet that was in service.
@@ -103,13 +108,10 @@ impl<P> Evented<P> {
             packets: 1,
             bytes: packet.bytes.into(),
         });
-        let Some(ticks) = &mut self.ticks else {
-            return wire;
-        };
-        let released = ticks.release(now_ns);
-        self.totals.sent_packets += released.packets;
-        self.totals.sent_bytes += released.bytes;
-        wire + ticks.load()
+        while let Some(packet) = self.ticks.as_mut().and_then(|held| held.pop(now_ns)) {
+            self.left(packet.release_ns, packet.arrived_ns, packet.bytes);
+        }
+        self.ticks.as_ref().map_or(wire, |held| wire + held.load)
     }
 
     /// The queue and the totals at `now_ns`, after the events until then.
@@ -124,6 +126,53 @@ impl<P> Evented<P> {
     /// How many packets [`handle`](Self::handle) has yet to return.
     pub fn packets(&self) -> u64 {
         self.queue.load().packets + u64::from(self.wire.is_some())
+    }
+}
+
+/// Packets whose service has ended, and which wait for a tick.
+#[derive(Clone, Debug)]
+struct Held {
+    ticks: Ticks,
+    packets: VecDeque<HeldPacket>,
+    load: Load,
+}
+
+#[derive(Clone, Debug)]
+struct HeldPacket {
+    arrived_ns: u64,
+    release_ns: u64,
+    bytes: u32,
+}
+
+impl Held {
+    fn new(bottleneck: &Bottleneck) -> Self {
+        Self {
+            ticks: Ticks::new(bottleneck.tick_ns, bottleneck.most_bps()),
+            packets: VecDeque::new(),
+            load: Load::default(),
+        }
+    }
+
+    /// Takes a packet. Returns when its last bit leaves.
+    fn hold(&mut self, now_ns: u64, arrived_ns: u64, bytes: u32) -> u64 {
+        let release = self.ticks.release(now_ns, bytes);
+        self.load.packets += 1;
+        self.load.bytes += u64::from(bytes);
+        self.packets.push_back(HeldPacket {
+            arrived_ns,
+            release_ns: release.at_ns,
+            bytes,
+        });
+        release.leaves_ns
+    }
+
+    /// Removes the first packet if its tick has come.
+    fn pop(&mut self, now_ns: u64) -> Option<HeldPacket> {
+        self.packets.front().filter(|p| p.release_ns <= now_ns)?;
+        let packet = self.packets.pop_front()?;
+        self.load.packets -= 1;
+        self.load.bytes -= u64::from(packet.bytes);
+        Some(packet)
     }
 }
 
@@ -181,8 +230,9 @@ mod tests {
                 (1500_u64..40_000).prop_map(Buffer::Bytes)
             ],
             gaps in proptest::collection::vec((0_u64..4, 0_u64..200_000, 40_u32..1501), 1..120),
+            tick_ns in prop_oneof![Just(0), 1_u64..300_000],
         ) {
-            let bottleneck = Bottleneck::drop_tail(rate_bps, buffer);
+            let bottleneck = Bottleneck { tick_ns, ..Bottleneck::drop_tail(rate_bps, buffer) };
             let mut predicted = Predicted::new(&bottleneck);
             let mut link = Evented::new(&bottleneck, Stream::of(1, Owner::Link(1), Draw::Queue));
             let mut expected = Vec::new();

@@ -132,6 +132,7 @@ impl Bottleneck {
         let predictable = Self {
             drop_every_packets: self.drop_every_packets,
             burst_bytes: self.burst_bytes,
+            tick_ns: self.tick_ns,
             ..Self::drop_tail(self.rate_bps, self.buffer)
         };
         *self == predictable

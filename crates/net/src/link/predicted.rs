@@ -7,13 +7,14 @@
 
 use super::{Bottleneck, Buffer, LinkState, LinkTotals};
 use crate::queue::Load;
-use crate::rate::ConstantRate;
+use crate::rate::{ConstantRate, Release, Ticks};
 use crate::ring::Ring;
 
-/// A fixed-rate link and its queue. Call [`enqueue`](Self::enqueue) in order of time.
+/// A fixed-rate link, its ticks and its queue. Call [`enqueue`](Self::enqueue) in order of time.
 #[derive(Clone, Debug)]
 pub struct Predicted {
     rate: ConstantRate,
+    ticks: Option<Box<Ticks>>,
     limit: Buffer,
     /// Every packet waiting or in service.
     waiting: Ring<Waiting>,
@@ -31,6 +32,7 @@ pub struct Predicted {
 #[derive(Clone, Copy, Debug, Default)]
 struct Waiting {
     arrived_ns: u64,
+    /// When its room is free: as its last bit leaves, or at a tick.
     departs_ns: u64,
     /// Bytes accepted up to its end.
     enqueued_bytes: u64,
@@ -41,6 +43,8 @@ impl Predicted {
     pub fn new(bottleneck: &Bottleneck) -> Self {
         Self {
             rate: ConstantRate::new(bottleneck.rate_bps, bottleneck.burst_bytes),
+            ticks: (bottleneck.tick_ns > 0)
+                .then(|| Box::new(Ticks::new(bottleneck.tick_ns, bottleneck.rate_bps))),
             limit: bottleneck.buffer,
             waiting: Ring::default(),
             room: (0, 0),
@@ -61,14 +65,21 @@ impl Predicted {
             return None;
         }
         self.room.0 -= 1;
-        let departs_ns = self.rate.serve(now_ns, bytes);
+        let served_ns = self.rate.serve(now_ns, bytes);
+        let release = match &mut self.ticks {
+            None => Release {
+                at_ns: served_ns,
+                leaves_ns: served_ns,
+            },
+            Some(ticks) => ticks.release(served_ns, bytes),
+        };
         self.enqueued_bytes += u64::from(bytes);
         self.waiting.push_in_room(Waiting {
             arrived_ns: now_ns,
-            departs_ns,
+            departs_ns: release.at_ns,
             enqueued_bytes: self.enqueued_bytes,
         });
-        Some(departs_ns)
+        Some(release.leaves_ns)
     }
 
     /// Whether an arriving packet fits in when those that have left are removed; if not it is

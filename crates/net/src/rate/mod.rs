@@ -9,7 +9,7 @@ mod trace;
 pub use constant::ConstantRate;
 pub use policer::{Policer, PolicerParameters};
 pub use steps::{RateStep, SteppedRate};
-pub use ticks::Ticks;
+pub use ticks::{Release, Ticks};
 pub use trace::{Trace, TRACE_BYTES};
 
 use crate::link::Bottleneck;

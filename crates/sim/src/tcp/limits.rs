@@ -28,7 +28,10 @@ enum Limit {
 /// The limits, and how long each limited the flow.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
+    /// `segments`: what the application has offered so far.
     flow: FlowLimits,
+    /// What it writes in total, segments.
+    total: u64,
     /// How much the application has written so far, segments.
     written: u64,
     /// Whether the algorithm makes the send buffer grow.
@@ -46,6 +49,7 @@ impl Limits {
     pub(super) fn new(flow: FlowLimits) -> Self {
         Self {
             flow,
+            total: flow.segments,
             written: 0,
             autotunes: false,
             by: None,
@@ -58,12 +62,29 @@ impl Limits {
     /// How many segments the application writes in total.
     #[inline]
     pub(super) fn segments(&self) -> u64 {
+        self.total
+    }
+
+    /// Where the data ends that the application has so far: there is a PSH.
+    #[inline]
+    pub(super) fn offered(&self) -> u64 {
         self.flow.segments
+    }
+
+    /// The application has nothing yet, and says when it has something.
+    pub(super) fn offer_none(&mut self) {
+        self.flow.segments = 0;
+    }
+
+    /// The application has more.
+    pub(super) fn offer(&mut self, segments: u64) {
+        self.flow.segments = self.total.min(self.flow.segments + segments);
     }
 
     /// Stops the application: it writes no segment from `nxt` on.
     pub(super) fn stop_at(&mut self, nxt: u64) {
         self.flow.segments = self.flow.segments.min(nxt);
+        self.total = self.flow.segments;
     }
 
     /// Lets the application write what the send buffer has room for. Returns whether it writes now,

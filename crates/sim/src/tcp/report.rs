@@ -111,6 +111,17 @@ impl Sender {
         self.board.una() >= self.limits.segments()
     }
 
+    /// The application has nothing to write until [`write_more`](Self::write_more).
+    pub fn write_nothing(&mut self) {
+        self.limits.offer_none();
+    }
+
+    /// The application has so many segments more to write.
+    pub fn write_more(&mut self, now_ns: u64, segments: u64) {
+        self.host.clock(now_ns);
+        self.limits.offer(segments);
+    }
+
     /// Stops the application: it writes no more than the sender has already sent.
     pub fn stop_writing(&mut self) {
         self.limits.stop_at(self.board.nxt());
@@ -127,6 +138,10 @@ impl Sender {
             cwnd_packets: tp.snd_cwnd,
             ssthresh_packets: tp.snd_ssthresh,
             srtt_us: tp.srtt_us >> 3,
+            in_flight_packets: self.host.in_flight(),
+            app_limited: tp.app_limited,
+            pacing_rate: tp.inet_conn.sk.sk_pacing_rate,
+            private: tp.inet_conn.icsk_ca_priv,
         }
     }
 
@@ -139,6 +154,12 @@ impl Sender {
     #[inline]
     pub fn has_events(&self) -> bool {
         !self.events.is_empty()
+    }
+
+    /// Whether an ACK has left nothing to report: no event, no fault, no end.
+    #[inline(always)]
+    pub(crate) fn is_quiet(&self) -> bool {
+        !self.has_events() && !self.is_complete() && self.fault().is_none()
     }
 
     /// packets_out − (sacked_out + lost_out) + retrans_out.

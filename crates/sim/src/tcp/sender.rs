@@ -174,7 +174,7 @@ impl Sender {
     }
 
     /// Handles an arriving ACK.
-    #[inline]
+    #[inline(always)]
     pub fn handle_ack(&mut self, now_ns: u64, ack: &Ack) {
         let quiet = self.host.is_open() && !self.tlp.is_out() && !self.sack_frto.is_active();
         if quiet && ack.is_plain() && ack.ack > self.board.una() && self.board.is_clean() {

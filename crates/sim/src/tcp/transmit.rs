@@ -64,12 +64,19 @@ impl Sender {
         self.rexmit == Rexmit::Lost && self.tp().lost_out > 0
     }
 
-    /// `tcp_pacing_check`. Sets a timer if pacing holds packets back.
-    #[inline]
+    /// `tcp_pacing_check`.
+    #[inline(always)]
     fn waits_for_pacing(&mut self) -> bool {
-        if !self.pacer.holds(&self.host) {
-            return false;
+        let waits = self.pacer.holds(&self.host);
+        if waits {
+            self.wait_for_pacing();
         }
+        waits
+    }
+
+    /// Sets a timer if pacing holds packets back.
+    #[inline(never)]
+    fn wait_for_pacing(&mut self) {
         if !self.host.cwnd_is_full() {
             self.expand_send_buffer();
             if self.limits.available(&self.board) > 0 || self.has_lost_to_send() {
@@ -77,7 +84,6 @@ impl Sender {
             }
         }
         self.nothing_to_send();
-        true
     }
 
     /// `tcp_should_expand_sndbuf`: the send buffer grows while the window has room.
@@ -143,12 +149,7 @@ impl Sender {
         let cwnd = self.tp().snd_cwnd;
         let quota = cwnd - self.host.in_flight();
         if self.bursts == Bursts::Window {
-            let burst = self.send(unsent.min(room).min(quota.into()) as u32);
-            if self.rexmit == Rexmit::None && self.host.cwnd_is_full() {
-                self.nothing_to_send();
-                self.turn_is_over = true;
-            }
-            return Some(burst);
+            return Some(self.send_and_look(unsent.min(room).min(quota.into()) as u32));
         }
         let burst = self.bursts.limit(&mut self.host, self.rtt.min_us());
         let wanted = u64::from(quota.min(self.bursts.share(cwnd)).min(burst));
@@ -162,11 +163,22 @@ impl Sender {
         // A FIN in the packet: the application writes no more.
         let ends = nxt + head.segments == self.limits.segments();
         if defers == Defers::No || (defers == Defers::ForData && ends) {
-            return Some(self.send(wanted.min(head.segments).min(room) as u32));
+            return Some(self.send_and_look(wanted.min(head.segments).min(room) as u32));
         }
         self.host.note_deferred();
         self.end_of_turn(defers == Defers::ForCwnd);
         None
+    }
+
+    /// Sends new data. If that fills the window, the turn is over.
+    #[inline(always)]
+    fn send_and_look(&mut self, segments: u32) -> Transmit {
+        let burst = self.send(segments);
+        if self.rexmit == Rexmit::None && self.host.cwnd_is_full() {
+            self.nothing_to_send();
+            self.turn_is_over = true;
+        }
+        burst
     }
 
     #[inline(always)]
@@ -178,7 +190,7 @@ impl Sender {
         self.host.note_sent();
         let now_ns = self.host.now_ns();
         let end = self.board.nxt() + u64::from(segments);
-        let pushed = self.queue.pushes(end) || end == self.limits.segments();
+        let pushed = self.queue.pushes(end) || end == self.limits.offered();
         let mut burst = self
             .board
             .send(self.host.counts(), now_ns, segments, pushed);

@@ -37,16 +37,21 @@ ASSUMED = {
 
 
 def scenario(
-    algorithm: str, rtt_ms: int, buffer: str = BDP, reference_ms: int | None = None
+    algorithm: str,
+    rtt_ms: int,
+    buffer: str = BDP,
+    reference_ms: int | None = None,
+    kernel: str = "",
 ) -> Scenario:
     """One flow with an RTT of 2 ms and one with an RTT of `rtt_ms`.
 
-    `reference_ms` is the unit of RTT in equations (3) and (4); default: the algorithm's.
+    `reference_ms` is the unit of RTT in equations (3) and (4); default: the algorithm's. `kernel`:
+    "-backports" for the CUBIC of distributions.
     """
     unit = f":reference_rtt_ms={reference_ms}" if reference_ms and algorithm != CUBIC else ""
     flows = (
         Flow(
-            algorithm=algorithm + unit,
+            algorithm=algorithm + kernel + unit,
             rtt=f"{rtt}ms",
             receive_window="16MB",
             start_spread="1s",
@@ -110,6 +115,7 @@ TWO_PATHS = Experiment(
         Variant("duration", "300 s", ["duration=300s"]),
         Variant("bursts", "TSO on", ["tso=true"]),
         Variant("jitter", "10 packets", ["jitter=120us"]),
+        Variant("CUBIC", "with backports", arguments={"kernel": "-backports"}),
     ),
     assumed=ASSUMED,
     says={"algorithm": NAMES, "rtt_ms": "2 v {} ms"},

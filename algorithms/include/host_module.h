@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * The Linux kernel as host, from its own source: an algorithm is a module.
+ *
+ *	obj-m += tcp_cubic.o		in a Makefile beside the file, and
+ *	make -C SOURCE M=$PWD modules
+ *
+ * make a module that registers the algorithm once per line that is written to its
+ * parameter `add`: a name of at most 15 characters, then parameters as whole numbers.
+ *
+ *	echo "half2 beta=512" > /sys/module/tcp_half/parameters/add
+ *
+ * Linux 6.12 or later.
+ */
+#ifndef HOST_MODULE_H
+#define HOST_MODULE_H
+
+/* Bits that Linux does not have yet. */
+enum {
+	TCP_ECN_MODE_ACCECN = 1 << 4,
+	TCP_ECN_ECT_1 = 1 << 5,
+};
+
+#define ICSK_CA_PRIV_WORDS (ICSK_CA_PRIV_SIZE / sizeof(u64))
+
+#define cc_hz(sk) ((void)(sk), (u32)HZ)
+#define tcp_jiffies32(sk) ((void)(sk), (u32)jiffies)
+#define cc_random(sk) ((void)(sk), get_random_u32())
+
+static inline void cc_send_ack(struct sock *sk, u32 rcv_nxt)
+{
+	__tcp_send_ack(sk, rcv_nxt, 0);
+}
+#define __tcp_send_ack(sk, rcv_nxt) cc_send_ack(sk, rcv_nxt)
+
+static inline u8 tcp_ca_state(const struct sock *sk)
+{
+	return inet_csk(sk)->icsk_ca_state;
+}
+
+/* The algorithm with one set of parameters. */
+#define CC_PARAM_MEMBER(name, value, least, most, scale, doc) u32 name;
+struct cc_params {
+	CC_PARAMS(CC_PARAM_MEMBER)
+};
+struct cc_instance {
+	struct tcp_congestion_ops ops;
+	struct cc_params params;
+	struct list_head list;
+};
+#define cc_param(sk, name)                                                                      \
+	(container_of(inet_csk(sk)->icsk_ca_ops, struct cc_instance, ops)->params.name)
+
+struct cc_param_desc {
+	const char *name;
+	u32 offset;
+};
+#define CC_PARAM_DESC(name, value, least, most, scale, doc) \
+	{ #name, offsetof(struct cc_params, name) },
+#define CC_PARAM_VALUE(name, value, least, most, scale, doc) .name = value,
+
+#define CC_PRIVATE_LAYOUT(type) _Static_assert(1, "")
+#define CC_HOOK(type, name, ...) static type name(__VA_ARGS__)
+
+static struct tcp_congestion_ops cc_reno = {
+	.name = "ac_reno",
+	.owner = THIS_MODULE,
+	.ssthresh = tcp_reno_ssthresh,
+	.cong_avoid = tcp_reno_cong_avoid,
+	.undo_cwnd = tcp_reno_undo_cwnd,
+};
+
+/* As dctcp_init() does. cc_param() may not be read after it. */
+static inline void cc_become_reno(struct sock *sk)
+{
+	inet_csk(sk)->icsk_ca_ops = &cc_reno;
+	INET_ECN_dontxmit(sk);
+}
+
+#define CC_ALGORITHM(algorithm, summary, ...)                                                   \
+	CC_CHECK_NAME(algorithm);                                                               \
+	static const struct cc_instance cc_template = {                                         \
+		.ops = { .undo_cwnd = tcp_reno_undo_cwnd,                                       \
+			 .flags = TCP_CONG_NON_RESTRICTED,                                      \
+			 __VA_ARGS__, .owner = THIS_MODULE },                                   \
+		.params = { CC_PARAMS(CC_PARAM_VALUE) },                                        \
+	};                                                                                      \
+	static const struct cc_param_desc cc_descs[] = { CC_PARAMS(CC_PARAM_DESC) { NULL } };   \
+	static LIST_HEAD(cc_instances);                                                         \
+                                                                                                \
+	static int cc_set(struct cc_params *params, char *setting)                              \
+	{                                                                                       \
+		char *value = strchr(setting, '=');                                             \
+                                                                                                \
+		if (!value)                                                                     \
+			return -EINVAL;                                                         \
+		*value++ = 0;                                                                   \
+		for (const struct cc_param_desc *each = cc_descs; each->name; each++)           \
+			if (!strcmp(each->name, setting))                                       \
+				return kstrtou32(value, 10, (void *)params + each->offset);     \
+		return -ENOENT;                                                                 \
+	}                                                                                       \
+                                                                                                \
+	static int cc_add(const char *line, const struct kernel_param *kp)                      \
+	{                                                                                       \
+		struct cc_instance *added = kmemdup(&cc_template, sizeof(*added), GFP_KERNEL);  \
+		char *text = kstrdup(line, GFP_KERNEL), *rest = text ? strim(text) : NULL;      \
+		char *word = rest ? strsep(&rest, " ") : NULL;                                  \
+		int err = added && word ? 0 : -ENOMEM;                                          \
+                                                                                                \
+		if (!err && strscpy(added->ops.name, word, TCP_CA_NAME_MAX) < 1)                \
+			err = -EINVAL;                                                          \
+		while (!err && (word = strsep(&rest, " ")))                                     \
+			err = cc_set(&added->params, word);                                     \
+		if (!err)                                                                       \
+			err = tcp_register_congestion_control(&added->ops);                     \
+		if (err)                                                                        \
+			kfree(added);                                                           \
+		else                                                                            \
+			list_add(&added->list, &cc_instances);                                  \
+		kfree(text);                                                                    \
+		return err;                                                                     \
+	}                                                                                       \
+	static const struct kernel_param_ops cc_add_ops = { .set = cc_add };                    \
+	module_param_cb(add, &cc_add_ops, NULL, 0200);                                          \
+	MODULE_PARM_DESC(add, "registers " #algorithm ": NAME PARAMETER=NUMBER ...");           \
+                                                                                                \
+	static int __init cc_init(void)                                                         \
+	{                                                                                       \
+		return 0;                                                                       \
+	}                                                                                       \
+	static void __exit cc_exit(void)                                                        \
+	{                                                                                       \
+		struct cc_instance *each, *next;                                                \
+                                                                                                \
+		list_for_each_entry_safe(each, next, &cc_instances, list) {                     \
+			tcp_unregister_congestion_control(&each->ops);                          \
+			kfree(each);                                                            \
+		}                                                                               \
+	}                                                                                       \
+	module_init(cc_init);                                                                   \
+	module_exit(cc_exit);                                                                   \
+	MODULE_LICENSE("Dual BSD/GPL");                                                         \
+	MODULE_DESCRIPTION(summary)
+
+#endif

@@ -1,0 +1,72 @@
+//! Applications that write a frame each so often.
+#![allow(missing_docs)]
+
+mod common;
+
+use ackclock_sim::scenario::{Frames, Profile, Scenario};
+use common::{dumbbell, flow, simulate, MS, S};
+
+fn frames(size_bytes: u64, every_ns: u64) -> Scenario {
+    let mut scenario = dumbbell(
+        Profile::Linux6,
+        100_000_000,
+        300,
+        vec![flow("reno", 20 * MS)],
+    );
+    scenario.flows[0].frames = Some(Frames {
+        size_bytes,
+        every_ns,
+    });
+    scenario.sample_interval_ns = MS;
+    scenario
+}
+
+/// A packet each 20 ms from the handshake on (20 ms), each ACKed an RTT later at the latest with the
+/// delay of its ACK; none is sent twice.
+#[test]
+fn each_frame_is_sent_when_it_is_written() {
+    let result = simulate(&frames(1448, 20 * MS));
+    assert_eq!(result.flows.sent_packets[0], 10_000 / 20 - 1);
+    assert_eq!(result.flows.retransmitted_packets[0], 0);
+    let samples = &result.samples;
+    for (row, &at_us) in samples.time_us.iter().enumerate() {
+        let written = (at_us.saturating_sub(20_000) / 20_000 + 1).min(at_us / 20_000);
+        let delivered = samples.delivered_bytes[row] / 1448;
+        assert!(
+            delivered <= written && delivered + 4 >= written,
+            "{at_us}: {delivered} {written}"
+        );
+    }
+}
+
+/// A part of a segment counts as a whole one.
+#[test]
+fn a_frame_has_whole_segments() {
+    let bytes = |size| simulate(&frames(size, 100 * MS)).flows.delivered_bytes[0];
+    assert_eq!(bytes(4000), bytes(3 * 1448));
+    assert_eq!(bytes(4000), 3 * 1448 * 100);
+}
+
+/// More than the link carries: the flow is like one that always has data.
+#[test]
+fn too_many_frames_fill_the_link() {
+    let packets = |scenario| simulate(&scenario).flows.delivered_bytes[0];
+    let mut endless = frames(1, S);
+    endless.flows[0].frames = None;
+    let (paced, endless) = (packets(frames(1_448_000, 50 * MS)), packets(endless));
+    let ratio = paced as f64 / endless as f64;
+    assert!((0.98..1.02).contains(&ratio), "{paced} {endless}");
+}
+
+#[test]
+fn it_stops() {
+    let mut scenario = frames(14_480, 100 * MS);
+    scenario.flows[0].stop_ns = Some(5 * S);
+    let result = simulate(&scenario);
+    assert_eq!(result.flows.delivered_bytes[0], 14_480 * 50);
+    let completed_us = result.flows.completed_us[0];
+    assert!(
+        (5_000_000..5_100_000).contains(&completed_us),
+        "{completed_us}"
+    );
+}

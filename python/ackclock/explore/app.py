@@ -1,0 +1,290 @@
+"""What the page can ask of its server."""
+
+import asyncio
+import json
+import struct
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import (
+    FileResponse,
+    JSONResponse,
+    PlainTextResponse,
+    Response,
+    StreamingResponse,
+)
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+
+from ackclock import AckclockError, Result, _core, style
+from ackclock.explore import gallery, shelf
+from ackclock.explore.curves import Window
+from ackclock.explore.runs import Run, Runs, Source
+from ackclock.explore.security import KEPT_CSP, Guard, TooLongError
+from ackclock.kernel_part import is_built, kernel_part
+from ackclock.keys import Bottleneck
+from ackclock.model import models
+
+STATIC = Path(__file__).with_name("static")
+#: Columns of a window: of one curve, and of all curves together.
+MOST_COLUMNS = 2000
+MOST_POINTS = 160_000
+LEAST_COLUMNS = 60
+#: Time between two looks for what has changed, seconds.
+LOOK_S = 0.1
+#: Runs in one window.
+MOST_SHOWN = 200
+
+
+class Page:
+    """The routes, with what they share."""
+
+    def __init__(self, folder: Path, token: str, hosts: frozenset[str]) -> None:
+        self.folder = folder
+        #: Whether the server is about to end.
+        self.is_ending: Callable[[], bool] = lambda: False
+        self.runs = Runs(folder / "explore")
+        routes = [
+            Route("/", self.index),
+            Route("/api/about", self.about),
+            Route("/api/check", self.check, methods=["POST"]),
+            Route("/api/events", self.events),
+            Route("/api/runs", self.start, methods=["POST"]),
+            Route("/api/runs/{run}", self.remove, methods=["DELETE"]),
+            Route("/api/runs/{run}/cancel", self.cancel, methods=["POST"]),
+            Route("/api/runs/{run}/samples.csv", self.csv),
+            Route("/api/runs/{run}/scenario.toml", self.toml),
+            Route("/api/view", self.view),
+            Route("/api/kept", self.kept),
+            Route("/api/kept/open", self.open, methods=["POST"]),
+            Route("/kept/{path:path}", self.file),
+            Mount("/static", StaticFiles(directory=STATIC)),
+        ]
+        handlers: dict[Any, Any] = {AckclockError: _mistake, TooLongError: _too_long}
+        app = Starlette(routes=routes, exception_handlers=handlers)
+        self.app = Guard(app, token, hosts)
+
+    async def index(self, _: Request) -> Response:
+        return FileResponse(STATIC / "index.html")
+
+    async def about(self, _: Request) -> Response:
+        """Algorithms with their parameters, their colours, the gallery, what the kernel can."""
+        return JSONResponse(await run_in_threadpool(_about))
+
+    async def check(self, request: Request) -> Response:
+        """The fields of a scenario, or what is wrong with it."""
+        source = _source(await _json(request))
+        scenario = self.runs.check(source)
+        fields = scenario.model_dump(exclude_unset=True, by_alias=True, mode="json")
+        return JSONResponse({"fields": fields, "toml": scenario.to_toml()})
+
+    async def start(self, request: Request) -> Response:
+        asked = await _json(request)
+        source = _source(asked)
+        if source.on == "kernel" and (reason := await run_in_threadpool(_kernel_lacks)):
+            raise AckclockError(f"the kernel cannot run it here: {reason}")
+        run = await run_in_threadpool(self.runs.start, source, str(asked.get("title", ""))[:80])
+        return JSONResponse({"id": run.id})
+
+    async def cancel(self, request: Request) -> Response:
+        await run_in_threadpool(self.runs.cancel, self._run(request))
+        return JSONResponse({})
+
+    async def remove(self, request: Request) -> Response:
+        await run_in_threadpool(self.runs.remove, self._run(request))
+        return JSONResponse({})
+
+    async def events(self, _: Request) -> Response:
+        """Server-sent events: what has changed in the runs, ten times a second."""
+        return StreamingResponse(self._changes(), media_type="text/event-stream")
+
+    async def _changes(self) -> AsyncIterator[str]:
+        seen, quiet = -1, 0.0
+        while not self.is_ending():
+            version, changed, ids = self.runs.changes(seen)
+            if version != seen:
+                text = json.dumps({"changed": changed, "ids": ids})
+                yield f"data: {text}\n\n"
+                seen, quiet = version, 0.0
+            elif quiet > 15:
+                yield ": nothing new\n\n"
+                quiet = 0.0
+            await asyncio.sleep(LOOK_S)
+            quiet += LOOK_S
+
+    async def view(self, request: Request) -> Response:
+        """The curves of some runs in a window: a length, JSON of that length, then numbers (f4)."""
+        asked = request.query_params
+        try:
+            start_s, end_s = float(asked["from"]), float(asked["to"])
+            columns = int(asked["columns"])
+            ids = asked["runs"].split(",")[:MOST_SHOWN]
+        except (KeyError, ValueError):
+            raise HTTPException(400, "write from, to, columns and runs") from None
+        if not (0 <= start_s < end_s < 1e7 and 1 <= columns <= MOST_COLUMNS):
+            raise HTTPException(400, "a window begins before it ends")
+        runs = [run for each in ids if (run := self.runs.get(each)) is not None]
+        window = Window(start_s * 1e6, end_s * 1e6, columns)
+
+        def drawn() -> bytes:
+            with self.runs.lock:
+                return _view(runs, window)
+
+        return Response(await run_in_threadpool(drawn), media_type="application/octet-stream")
+
+    async def csv(self, request: Request) -> Response:
+        """The samples of a finished run."""
+        run = self._run(request)
+        kept = run.end.get("kept")
+        if kept is None:
+            raise HTTPException(409, "the run has not finished")
+        result = await run_in_threadpool(Result.load, kept)
+        return PlainTextResponse(
+            await run_in_threadpool(_csv, result),
+            media_type="text/csv",
+            headers={"Content-Disposition": f'attachment; filename="{run.id}-samples.csv"'},
+        )
+
+    async def toml(self, request: Request) -> Response:
+        run = self._run(request)
+        return PlainTextResponse(
+            run.source.toml,
+            headers={"Content-Disposition": f'attachment; filename="{run.id}.toml"'},
+        )
+
+    async def kept(self, _: Request) -> Response:
+        return JSONResponse(await run_in_threadpool(shelf.listed, self.folder))
+
+    async def open(self, request: Request) -> Response:
+        """Opens a kept run beside the others."""
+        path = str((await _json(request)).get("path", ""))
+        directory = shelf.inside(self.folder, path)
+        if directory is None or not (directory / "samples.parquet").is_file():
+            raise HTTPException(404, "no such run")
+        run = await run_in_threadpool(self.runs.open, directory, Path(path).name)
+        return JSONResponse({"id": run.id})
+
+    async def file(self, request: Request) -> Response:
+        """A file of a kept figure, sweep or scorecard. Its page cannot run a script."""
+        found = shelf.inside(self.folder, request.path_params["path"])
+        if found is None or not found.is_file() or found.suffix not in shelf.SERVED:
+            raise HTTPException(404, "no such file in the results' folder")
+        return FileResponse(
+            found,
+            media_type=shelf.SERVED[found.suffix],
+            headers={"Content-Security-Policy": KEPT_CSP},
+        )
+
+    def _run(self, request: Request) -> Run:
+        run = self.runs.get(request.path_params["run"])
+        if run is None:
+            raise HTTPException(404, "no such run")
+        return run
+
+
+async def _json(request: Request) -> dict[str, Any]:
+    if request.headers.get("content-type", "").partition(";")[0] != "application/json":
+        raise HTTPException(415, "send JSON")
+    try:
+        asked = json.loads(await request.body())
+        json.dumps(asked, ensure_ascii=False).encode()  # half a character is in no file
+    except (ValueError, RecursionError):
+        raise HTTPException(400, "not JSON") from None
+    if not isinstance(asked, dict):
+        raise HTTPException(400, "send an object")
+    return asked
+
+
+def _source(asked: dict[str, Any]) -> Source:
+    toml, files, on = asked.get("toml", 0), asked.get("files", {}), asked.get("on", "sim")
+    if (
+        not isinstance(toml, str)
+        or not isinstance(files, dict)
+        or not all(isinstance(each, str) for each in files.values())
+        or on not in ("sim", "kernel")
+    ):
+        raise HTTPException(400, "write toml, files and on")
+    return Source(toml, dict(sorted(files.items())), on)
+
+
+async def _mistake(_: Request, error: Exception) -> Response:
+    return JSONResponse({"error": str(error)}, 422)
+
+
+async def _too_long(_: Request, __: Exception) -> Response:
+    return PlainTextResponse("the body is too long", 413)
+
+
+def _about() -> dict[str, Any]:
+    return {
+        "version": _core.engine_version(),
+        "algorithms": _core.algorithms(),
+        "styles": {name: each._asdict() for name, each in style.ALGORITHMS.items()},
+        "colours": style.FLOWS,
+        "skeleton": _core.skeleton(),
+        "gallery": gallery.scenarios(),
+        "queues": _queues(),
+        "kernel_lacks": _kernel_lacks(),
+    }
+
+
+def _queues() -> dict[str, list[dict[str, Any]]]:
+    """Kind of a queue → its parameters."""
+    kinds = {
+        kind.model_fields["kind"].default: [
+            {"name": name, "default": field.default, "doc": field.description}
+            for name, field in kind.model_fields.items()
+            if name != "kind"
+        ]
+        for kind in models(Bottleneck.model_fields["queue"].annotation)
+    }
+    return {name: kinds[name] for name in sorted(kinds, key=lambda name: name != "drop_tail")}
+
+
+def _kernel_lacks() -> str:
+    """What is missing to run a scenario on this machine's kernel; empty: nothing."""
+    if not is_built():
+        return "the kernel part is not built"
+    return "; ".join(
+        f"{each['what']}: {each['found']}"
+        for each in kernel_part().doctor()
+        if each["needed"] and not each["ok"]
+    )
+
+
+def _view(runs: list[Run], window: Window) -> bytes:
+    """See `Page.view`. With many curves, each has fewer points."""
+    curves = sum(3 * len(run.flows) + len(run.queues) for run in runs)
+    columns = min(window.columns, max(MOST_POINTS // (2 * max(curves, 1)), LEAST_COLUMNS))
+    window = Window(window.start_us, window.end_us, columns)
+    series, values, marks, epochs = [], [], {}, {}
+    for run in runs:
+        for panel, number, shown in run.series(window):
+            series.append([run.id, panel, number])
+            values.append(shown)
+        marks[run.id] = run.marks.within(window.start_us, window.end_us, columns)
+        epochs[run.id] = run.marks.epochs_within(window.start_us, window.end_us)
+    head = json.dumps(
+        {
+            "from": window.start_us / 1e6,
+            "to": window.end_us / 1e6,
+            "columns": columns,
+            "series": series,
+            "marks": marks,
+            "epochs": epochs,
+        }
+    ).encode()
+    head += b" " * (-len(head) % 4)
+    body = np.concatenate(values).astype("<f4").tobytes() if values else b""
+    return struct.pack("<I", len(head)) + head + body
+
+
+def _csv(result: Result) -> str:
+    return result.samples.with_columns(pl.col("state").cast(str)).write_csv()

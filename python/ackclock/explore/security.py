@@ -1,0 +1,143 @@
+"""Who may talk to the page: only a browser that holds the token, and that was sent by the page.
+
+The token comes once, in the address that `ackclock explore` prints, and becomes a cookie. Other
+pages in the same browser, other users of the machine and names that resolve to this machine (DNS
+rebinding) are refused before any other code sees the request. docs/security.md lists what is tried.
+"""
+
+import secrets
+from http.cookies import CookieError, SimpleCookie
+from urllib.parse import parse_qs
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import PlainTextResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+#: Longest body of a request: a scenario, C files, a trace.
+MOST_BODY_BYTES = 3_000_000
+#: What the page may load: its own files. No inline script and no inline style.
+CSP = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
+    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+#: What a kept page may do: show itself. Our pages have their styles inside, and no script.
+KEPT_CSP = (
+    "sandbox allow-downloads allow-same-origin allow-top-navigation-by-user-activation; "
+    "default-src 'none'; style-src 'unsafe-inline'; img-src 'self' data:; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+HEADERS = {
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+
+
+class Guard:
+    """Refuses what does not come from the page; adds the headers that confine the page."""
+
+    def __init__(self, app: ASGIApp, token: str, hosts: frozenset[str]) -> None:
+        self.app = app
+        self.token = token
+        #: Host and port as a browser may write them.
+        self.hosts = hosts
+        port = next(iter(hosts)).rpartition(":")[2]
+        #: Cookies are for all ports of a host: two pages must not take each other's.
+        self.cookie = f"ackclock-{port}"
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return
+        send = _confined(send)
+        headers = Headers(scope=scope)
+        refusal = self._another(scope, headers) or _too_long(headers)
+        if refusal is None and not self._is_token(self._cookie(headers)):
+            if self._enters(scope):
+                send = self._with_cookie(send)
+            else:
+                refusal = PlainTextResponse(
+                    "Open the address that `ackclock explore` printed: it ends in a token that is "
+                    "new at each start.",
+                    401,
+                )
+        if refusal is not None:
+            await refusal(scope, receive, send)
+        else:
+            await self.app(scope, _Limited(receive), send)
+
+    def _another(self, scope: Scope, headers: Headers) -> Response | None:
+        """Refuses another name of this machine, and another page in the same browser."""
+        hosts, origin = headers.getlist("host"), headers.get("origin")
+        if len(hosts) != 1 or hosts[0] not in self.hosts:
+            return PlainTextResponse("this is not the address of the page", 421)
+        reads = scope["method"] in ("GET", "HEAD")
+        visits = scope["path"] == "/" and headers.get("sec-fetch-mode") == "navigate"
+        if origin not in ({None} if reads else set()) | {f"http://{hosts[0]}"} or (
+            headers.get("sec-fetch-site", "none") not in ("none", "same-origin") and not visits
+        ):
+            return PlainTextResponse("only the page itself may ask that", 403)
+        return None
+
+    def _enters(self, scope: Scope) -> bool:
+        """Whether somebody opens the address that was printed."""
+        query = parse_qs(scope["query_string"].decode("latin-1"))
+        return scope["path"] == "/" and self._is_token(query.get("token", [""])[0])
+
+    def _with_cookie(self, send: Send) -> Send:
+        async def with_cookie(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                cookie = f"{self.cookie}={self.token}; HttpOnly; SameSite=Strict; Path=/"
+                MutableHeaders(scope=message).append("Set-Cookie", cookie)
+            await send(message)
+
+        return with_cookie
+
+    def _cookie(self, headers: Headers) -> str:
+        try:
+            cookies = SimpleCookie(headers.get("cookie", ""))
+        except CookieError:
+            return ""
+        return cookies[self.cookie].value if self.cookie in cookies else ""
+
+    def _is_token(self, given: str) -> bool:
+        return secrets.compare_digest(given.encode(), self.token.encode())
+
+
+def _too_long(headers: Headers) -> Response | None:
+    length = headers.get("content-length", "0")
+    if length.isascii() and length.isdecimal() and int(length[:20]) <= MOST_BODY_BYTES:
+        return None
+    return PlainTextResponse(f"at most {MOST_BODY_BYTES} bytes", 413)
+
+
+class TooLongError(Exception):
+    """A body that is longer than it said, or said nothing of its length."""
+
+
+class _Limited:
+    """Reads a body up to `MOST_BODY_BYTES`."""
+
+    def __init__(self, receive: Receive) -> None:
+        self.receive = receive
+        self.size = 0
+
+    async def __call__(self) -> Message:
+        message = await self.receive()
+        self.size += len(message.get("body", b""))
+        if self.size > MOST_BODY_BYTES:
+            raise TooLongError
+        return message
+
+
+def _confined(send: Send) -> Send:
+    async def with_headers(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = MutableHeaders(scope=message)
+            headers.setdefault("Content-Security-Policy", CSP)
+            for name, value in HEADERS.items():
+                headers[name] = value
+        await send(message)
+
+    return with_headers

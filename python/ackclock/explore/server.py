@@ -1,0 +1,67 @@
+"""Starts the page's server, and ends it."""
+
+import secrets
+import socket
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import uvicorn
+
+from ackclock import AckclockError
+from ackclock.explore.app import Page
+
+#: Where the page is if nobody says where, so that links to it stay.
+PORT = 8721
+
+
+def serve(folder: Path, host: str, port: int | None, say: Callable[[str], None]) -> None:
+    """Serves the page until an interrupt; raises `AckclockError` where it cannot listen."""
+    listening = _listen(host, port)
+    port = listening.getsockname()[1]
+    token = secrets.token_urlsafe(24)
+    names = {host, "localhost"} if host.startswith("127.") else {host}
+    page = Page(folder, token, frozenset(f"{_in_address(name)}:{port}" for name in names))
+    config = uvicorn.Config(
+        page.app,
+        log_level="error",
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        timeout_graceful_shutdown=1,
+    )
+    server = uvicorn.Server(config)
+    page.is_ending = lambda: server.should_exit
+    say(f"http://{_in_address(host)}:{port}/?token={token}")
+    say(f"Runs are kept in {folder / 'explore'}. Ctrl-C ends the page.")
+    threading.Thread(target=page.runs.warm, daemon=True).start()
+    try:
+        server.run(sockets=[listening])
+    except KeyboardInterrupt:
+        pass
+    finally:
+        page.runs.close()
+
+
+def _listen(host: str, port: int | None) -> socket.socket:
+    try:
+        family, *_, address = socket.getaddrinfo(host, port or PORT, type=socket.SOCK_STREAM)[0]
+        if host in ("", "0.0.0.0", "::"):  # noqa: S104 (refused)
+            raise AckclockError(f"--host {host}: write the address that browsers will use")
+    except OSError as error:
+        raise AckclockError(f"--host {host}: {error.strerror}") from None
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind(address)
+    except OSError as error:
+        if port is not None:
+            listening.close()
+            raise AckclockError(f"--port {port}: {error.strerror}; choose another") from None
+        listening.bind((address[0], 0, *address[2:]))
+    listening.listen()
+    return listening
+
+
+def _in_address(host: str) -> str:
+    return f"[{host}]" if ":" in host else host

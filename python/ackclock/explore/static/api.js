@@ -1,0 +1,53 @@
+// What the page asks of its server.
+
+export class Mistake extends Error {}
+
+async function ask(method, path, body) {
+  const options = { method, headers: {} };
+  if (body !== undefined) {
+    options.headers["Content-Type"] = "application/json";
+    options.body = JSON.stringify(body);
+  }
+  const answer = await fetch(path, options);
+  if (answer.status === 422) throw new Mistake((await answer.json()).error);
+  if (!answer.ok) throw new Error(`${path}: ${await answer.text()}`);
+  return answer;
+}
+
+const json = async (...asked) => (await ask(...asked)).json();
+
+export const about = () => json("GET", "/api/about");
+export const check = (source) => json("POST", "/api/check", source);
+export const start = (source) => json("POST", "/api/runs", source);
+export const cancel = (id) => ask("POST", `/api/runs/${id}/cancel`);
+export const remove = (id) => ask("DELETE", `/api/runs/${id}`);
+export const kept = () => json("GET", "/api/kept");
+export const open = (path) => json("POST", "/api/kept/open", { path });
+
+// The curves of some runs in a window. NaN, where a curve has no value, becomes null for uPlot.
+export async function view(runs, from, to, columns) {
+  const query = new URLSearchParams({ runs: runs.join(","), from, to, columns });
+  const data = await (await ask("GET", `/api/view?${query}`)).arrayBuffer();
+  const length = new DataView(data).getUint32(0, true);
+  const head = JSON.parse(new TextDecoder().decode(new Uint8Array(data, 4, length)));
+  const values = new Float32Array(data, 4 + length);
+  const points = 2 * head.columns;
+  const step = (head.to - head.from) / points;
+  head.times = Array.from({ length: points }, (_, i) => head.from + (i + 0.5) * step);
+  head.curves = head.series.map(([run, panel, number], index) => {
+    const curve = new Array(points);
+    for (let i = 0, at = index * points; i < points; i++, at++) {
+      const value = values[at];
+      curve[i] = value === value ? value : null;
+    }
+    return { run, panel, number, values: curve };
+  });
+  return head;
+}
+
+// Calls `changed` with what changes in the runs, until the page is left.
+export function listen(changed, lost) {
+  const source = new EventSource("/api/events");
+  source.onmessage = (event) => changed(JSON.parse(event.data));
+  source.onerror = () => lost(source.readyState === EventSource.CLOSED);
+}

@@ -1,0 +1,557 @@
+// The page: what is shown, what is to run next, and what a click does.
+
+import * as api from "/static/api.js";
+import { Editor } from "/static/editor.js";
+import { png, save, svg } from "/static/export.js";
+import { Form, element, label, parse } from "/static/form.js";
+import { Plots, SIGNS } from "/static/plots.js";
+import { toTOML } from "/static/toml.js";
+
+const $ = (selector) => document.querySelector(selector);
+const all = (selector) => [...document.querySelectorAll(selector)];
+
+// Longest address that a link may have.
+const MOST_LINK = 16_000;
+const OWN = "my_cc.c";
+
+let about;
+let form;
+let editor;
+let plots;
+const runs = new Map(); // id → what the server told
+let shown = []; // ids, in the order of their start
+const hidden = new Set();
+const slots = new Map(); // id → number of its first colour
+const draft = { title: "", files: {} };
+let tomlEdited = false;
+
+// ---- Small things -------------------------------------------------------------------------------
+
+function note(text) {
+  $("#note").textContent = text;
+  $("#note").hidden = false;
+  clearTimeout(note.timer);
+  note.timer = setTimeout(() => ($("#note").hidden = true), 5000);
+}
+
+function problem(text) {
+  $("#problem").textContent = text ?? "";
+  $("#problem").hidden = !text;
+  all(".wrong").forEach((each) => each.classList.remove("wrong"));
+  if (text) form.accuse(text);
+}
+
+const isDark = () => {
+  const chosen = document.documentElement.dataset.theme;
+  return chosen ? chosen === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+};
+
+// A colour of the figures, lighter where the page is dark.
+function onPage(colour) {
+  if (colour === "#010203") return isDark() ? "#e4e8ec" : "#1a1f26";
+  if (!isDark()) return colour;
+  const parts = [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16));
+  return `#${parts.map((each) => Math.round(each + (255 - each) * 0.28).toString(16).padStart(2, "0")).join("")}`;
+}
+
+const colourOf = (name) => onPage(about.styles[name]?.colour ?? "#010203");
+
+function show(section) {
+  for (const name of ["stage", "gallery", "kept"]) $(`#${name}`).hidden = name !== section;
+  if (section === "stage") plots.resize();
+}
+
+// ---- What to run next ---------------------------------------------------------------------------
+
+function fill(fields, files, title) {
+  draft.title = title;
+  for (const [name, text] of Object.entries(files)) draft.files[name] = text;
+  form.set(fields);
+  $("#toml").value = toTOML(form.fields);
+  tomlEdited = false;
+  drawFiles();
+}
+
+// The form has changed.
+function edited() {
+  draft.title = "";
+  $("#toml").value = toTOML(form.fields);
+  tomlEdited = false;
+  problem();
+}
+
+function drawFiles(chosen) {
+  const names = Object.keys(draft.files).filter((name) => name.endsWith(".c"));
+  const select = $("#file");
+  const now = chosen ?? (names.includes(select.value) ? select.value : names[0]);
+  select.replaceChildren(...names.map((name) => element("option", { value: name, textContent: name, selected: name === now })));
+  editor.text = draft.files[now] ?? "";
+}
+
+function tab(name) {
+  all(".tabs button").forEach((each) => each.setAttribute("aria-selected", each.dataset.tab === name));
+  all(".tab").forEach((each) => (each.hidden = each.dataset.tab !== name));
+  $("#side").classList.toggle("wide", name === "code");
+}
+
+// The scenario as it is written now; the form takes what was typed as TOML.
+async function written() {
+  if (tomlEdited) {
+    const toml = $("#toml").value;
+    const { fields } = await api.check({ toml, files: used(toml) });
+    form.set(fields);
+    tomlEdited = false;
+    draft.title = "";
+  }
+  const toml = toTOML(form.fields);
+  return { toml, files: used(toml), title: draft.title || describe(form.fields) };
+}
+
+const used = (toml) =>
+  Object.fromEntries(Object.entries(draft.files).filter(([name]) => toml.includes(`"${name}`)));
+
+async function run() {
+  problem();
+  $("#run").disabled = true;
+  try {
+    const source = await written();
+    const ids = [(await api.start({ ...source, on: "sim" })).id];
+    if ($("#on-kernel").checked && about.kernel_lacks === "") {
+      ids.push((await api.start({ ...source, title: `${source.title}, kernel`, on: "kernel" })).id);
+    }
+    $("#side").classList.add("folded");
+    for (const id of ids) add(id, source);
+  } catch (error) {
+    if (!(error instanceof api.Mistake)) note(String(error.message));
+    problem(error.message);
+    accuseCode(error.message);
+  } finally {
+    $("#run").disabled = false;
+  }
+}
+
+// Marks the lines of a C file that an error names.
+function accuseCode(message) {
+  const found = [...message.matchAll(/([\w-]+\.c):(\d+)(?::\d+)?:/g)];
+  const name = found[0]?.[1];
+  if (!name || draft.files[name] === undefined) return;
+  tab("code");
+  drawFiles(name);
+  editor.mark(found.filter((each) => each[1] === name).map((each) => Number(each[2])));
+}
+
+function flat(table, prefix = "") {
+  return Object.entries(table ?? {}).flatMap(([key, value]) =>
+    value !== null && typeof value === "object"
+      ? flat(value, Array.isArray(table) ? `${prefix}${+key + 1}.` : `${prefix}${key}.`)
+      : [[Array.isArray(table) ? `${prefix}${+key + 1}` : prefix + key, String(value)]],
+  );
+}
+
+// A short name of a scenario: what differs from the run before it, or its algorithms.
+function describe(fields) {
+  const before = shown.map((id) => runs.get(id)?.fields).filter(Boolean).at(-1);
+  if (before) {
+    const [old, now] = [new Map(flat(before)), new Map(flat(fields))];
+    const changed = [...new Set([...old.keys(), ...now.keys()])].filter((key) => old.get(key) !== now.get(key));
+    if (changed.length === 0) return "again";
+    if (changed.length <= 2) {
+      const name = (key) => key.replace("bottleneck.", "").replace(/^flow\.(\d+)\./, "flow $1 ").replace("algorithm", "");
+      return changed.map((key) => `${name(key)} ${now.get(key) ?? "as usual"}`.replace("  ", " ").trim()).join(", ");
+    }
+  }
+  const names = fields.flow.map((flow) => label(parse(flow.algorithm).name, about));
+  return [[...new Set(names)].join(" and "), fields.bottleneck?.rate, fields.rtt].filter(Boolean).join(", ");
+}
+
+// ---- What is shown ------------------------------------------------------------------------------
+
+function add(id, source) {
+  if (!shown.includes(id)) shown.push(id);
+  hidden.delete(id);
+  runs.set(id, { id, state: "waiting", done: 0, about: {}, end: {}, error: "", rows: 0, title: "", ...source, ...runs.get(id), fields: source?.fields ?? structuredClone(form.fields) });
+  show("stage");
+  drawRuns();
+  fetchWhole();
+  writeLink();
+}
+
+function clear() {
+  shown.filter((id) => ["waiting", "running"].includes(runs.get(id)?.state)).forEach((id) => api.cancel(id));
+  shown = [];
+  hidden.clear();
+  slots.clear();
+  plots.forget();
+}
+
+const visible = () => shown.filter((id) => !hidden.has(id) && runs.get(id)?.about.flows);
+
+// The curves to draw, with their colours: by algorithm where each curve has its own.
+function curves() {
+  const flows = visible().flatMap((id) => runs.get(id).about.flows.map((flow, index) => ({ id, flow, number: index + 1 })));
+  const names = flows.map(({ flow }) => flow.name);
+  const byName = new Set(names).size === names.length;
+  let next = Math.max(0, ...[...slots.values()].map((slot) => slot + 1));
+  const colours = new Map();
+  for (const { id, flow, number } of flows) {
+    const key = `${id} ${number}`;
+    if (!slots.has(key)) slots.set(key, next++);
+    const colour = byName ? colourOf(flow.name) : onPage(about.colours[slots.get(key) % about.colours.length]);
+    colours.set(key, colour);
+  }
+  const several = visible().length > 1;
+  const found = flows.flatMap(({ id, flow, number }) =>
+    ["cwnd", "throughput", "rtt"].map((panel) => {
+      const own = about.styles[flow.name] ? label(flow.name, about) : flow.name;
+      const text = `${several ? `${runs.get(id).title}: ` : ""}flow ${number} ${own}`;
+      return { run: id, panel, number, colour: colours.get(`${id} ${number}`), label: text };
+    }),
+  );
+  for (const id of visible()) {
+    const colour = several ? colours.get(`${id} 1`) : onPage("#010203");
+    for (let number = 1; number <= runs.get(id).about.queues; number++) {
+      const dash = number > 1 ? [2 + 2 * number, 3] : undefined;
+      found.push({ run: id, panel: "queue", number, colour, dash, label: `queue ${number}` });
+    }
+  }
+  return found;
+}
+
+function drawRuns() {
+  const drawn = curves();
+  plots.setEnd(Math.max(1e-3, ...visible().map((id) => runs.get(id).about.duration_us / 1e6)));
+  plots.setCurves(drawn);
+  $("#runs").replaceChildren(...shown.map((id) => chip(runs.get(id), drawn)));
+  $("#share").disabled = shown.length === 0;
+  for (const each of [$("#panels"), $(".tools"), $(".keys.hint")]) each.hidden = !drawn.length;
+}
+
+function button(text, title, click) {
+  const made = element("button", { type: "button", textContent: text, title });
+  made.addEventListener("click", click);
+  return made;
+}
+
+function chip(run, drawn) {
+  const { id, state } = run;
+  const going = state === "waiting" || state === "running";
+  const buttons = [];
+  if (going) buttons.push(button("Cancel", "End this run", () => api.cancel(id)));
+  else {
+    buttons.push(button(hidden.has(id) ? "Show" : "Hide", "Show or hide its curves", () => toggle(id)));
+    buttons.push(button("Edit", "Take its scenario into the form", () => take(run)));
+    buttons.push(button("✕", "Remove from the page; its results stay in their folder", () => drop(id)));
+  }
+  const words = { waiting: "waits", failed: "failed", cancelled: "cancelled" }[state] ?? "";
+  const head = element("div", { className: "head" }, element("b", { textContent: run.title, title: run.title }));
+  if (words) head.append(element("span", { className: state === "failed" ? "fails" : "hint", textContent: words }));
+  head.append(...buttons);
+  const keys = element("div", { className: "keys" });
+  const flows = drawn.filter((each) => each.run === id && each.panel === "cwnd");
+  for (const { number, colour } of flows.slice(0, 12)) {
+    const line = element("span", { className: "line" });
+    line.style.background = colour;
+    const { name } = run.about.flows[number - 1];
+    const got = run.end.summary?.flows[number - 1]?.goodput_bps;
+    const rate = got === undefined ? "" : ` ${(got / 1e6).toPrecision(3)} Mb/s`;
+    keys.append(element("span", {}, line, `${label(name, about)}${rate}`));
+  }
+  if (flows.length > 12) keys.append(`and ${flows.length - 12} more`);
+  const made = element("div", { className: `run${hidden.has(id) ? " off" : ""}` }, head, keys);
+  made.dataset.state = state;
+  if (run.error) made.append(element("div", { className: "error", textContent: run.error }));
+  if (going) made.append(element("progress", { max: 1, value: run.done }));
+  return made;
+}
+
+function toggle(id) {
+  if (!hidden.delete(id)) hidden.add(id);
+  drawRuns();
+  fetchWhole();
+}
+
+async function take(run) {
+  const { fields } = await api.check({ toml: run.toml, files: run.files });
+  fill(fields, run.files, "");
+  tab("form");
+  $("#side").classList.remove("folded");
+}
+
+function drop(id) {
+  shown = shown.filter((each) => each !== id);
+  api.remove(id);
+  runs.delete(id);
+  if (shown.length === 0) {
+    plots.forget();
+    show("gallery");
+  }
+  drawRuns();
+  fetchWhole();
+  writeLink();
+}
+
+// ---- Curves from the server ---------------------------------------------------------------------
+
+// One request at a time; the last one that was wanted meanwhile follows.
+function oneAtATime(work) {
+  let going = false;
+  let wanted = false;
+  return async () => {
+    wanted = true;
+    if (going) return;
+    going = true;
+    while (wanted) {
+      wanted = false;
+      try {
+        await work();
+      } catch (error) {
+        note(String(error.message));
+      }
+      await new Promise((resolve) => setTimeout(resolve, 60));
+    }
+    going = false;
+  };
+}
+
+const columns = () => Math.min(Math.max(Math.round(plots.root.clientWidth || 800), 300), 1400);
+
+const fetchWhole = oneAtATime(async () => {
+  const ids = visible();
+  if (!ids.length) return;
+  plots.take(await api.view(ids, 0, plots.end, columns()));
+  if (plots.zoomed) fetchDetail();
+});
+
+const fetchDetail = oneAtATime(async () => {
+  const ids = visible();
+  if (!ids.length || !plots.zoomed) return;
+  // Half a window more on each side, so that the next step of a zoom finds its data.
+  const more = (plots.to - plots.from) / 2;
+  const [from, to] = [Math.max(plots.from - more, 0), Math.min(plots.to + more, plots.end)];
+  plots.take(await api.view(ids, from, to, Math.min(columns() * 2, 2000)));
+});
+
+function told({ changed, ids }) {
+  let visibly = false;
+  for (const each of changed) {
+    const before = runs.get(each.id);
+    const gone = each.about.job ? {} : each.about;
+    runs.set(each.id, { ...before, ...each, about: gone, title: each.title || before?.title || "a kept run" });
+    if (!shown.includes(each.id)) continue;
+    visibly ||= !hidden.has(each.id);
+    if (before?.state !== each.state && each.state === "failed") {
+      problem(each.error);
+      accuseCode(each.error);
+      $("#side").classList.remove("folded");
+    }
+  }
+  shown = shown.filter((id) => ids.includes(id) || runs.get(id)?.rows === 0);
+  for (const id of [...runs.keys()]) if (!ids.includes(id) && !shown.includes(id)) runs.delete(id);
+  if (visibly) {
+    drawRuns();
+    fetchWhole();
+  }
+}
+
+// ---- Links --------------------------------------------------------------------------------------
+
+const pack = (value) => {
+  const bytes = new TextEncoder().encode(JSON.stringify(value));
+  return btoa(String.fromCharCode(...bytes)).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
+};
+
+function unpack(text) {
+  const bytes = Uint8Array.from(atob(text.replaceAll("-", "+").replaceAll("_", "/")), (c) => c.charCodeAt(0));
+  return JSON.parse(new TextDecoder().decode(bytes));
+}
+
+function writeLink() {
+  const sources = shown.map((id) => runs.get(id)).map(({ toml, files, title, on }) => ({ toml, files, title, on }));
+  const hash = sources.length ? `#${pack(sources)}` : "";
+  const fits = hash.length <= MOST_LINK;
+  history.replaceState(null, "", `${location.pathname}${fits ? hash : ""}`);
+  return fits;
+}
+
+// A link brings scenarios. It never starts code: what has a C file or needs the kernel waits for Run.
+async function readLink() {
+  if (location.hash.length < 2) return;
+  let sources;
+  try {
+    sources = unpack(location.hash.slice(1));
+    for (const { toml, files } of sources) await api.check({ toml, files });
+  } catch (error) {
+    note(`The link does not hold a scenario: ${error.message}`);
+    return;
+  }
+  for (const { toml, files, title, on } of sources.slice(0, 20)) {
+    const { fields } = await api.check({ toml, files });
+    fill(fields, files, title);
+    const foreign = Object.keys(files).some((name) => name.endsWith(".c")) || on === "kernel";
+    const known = [...runs.values()].find((run) => run.toml === toml && JSON.stringify(run.files) === JSON.stringify(files) && run.on === on && run.state === "done");
+    if (known) add(known.id, { ...known, fields });
+    else if (foreign) {
+      note("This link brings C code. Read it before you press Run.");
+      tab("code");
+    } else add((await api.start({ toml, files, title, on: "sim" })).id, { toml, files, title, on: "sim", fields });
+  }
+}
+
+// ---- Gallery, kept results, export --------------------------------------------------------------
+
+function drawGallery() {
+  const cards = about.gallery.map(({ name, title, sentence, toml }) => {
+    const names = [...toml.matchAll(/^algorithm = "(\w+)"/gm)].map((match) => match[1]);
+    const dots = element("span", { className: "dots" });
+    for (const each of names) {
+      const dot = element("span", { className: "dot" });
+      dot.style.background = colourOf(each);
+      dots.append(dot, label(each, about));
+    }
+    const card = element("button", { className: "card" }, dots, element("b", { textContent: title }), element("span", { textContent: sentence }));
+    card.dataset.name = name;
+    card.addEventListener("click", async () => {
+      clear();
+      const { fields } = await api.check({ toml });
+      fill(fields, {}, title);
+      tab("form");
+      await run();
+    });
+    return card;
+  });
+  $("#gallery .cards").replaceChildren(...cards);
+}
+
+async function drawKept() {
+  show("kept");
+  const rows = (await api.kept()).map(({ path, kind, page, written_s: written }) => {
+    const actions = [];
+    if (kind === "run") {
+      actions.push(
+        button("Open", "Show its curves beside the others", async () => {
+          const { id } = await api.open(path);
+          add(id, { title: path.split("/").at(-1).slice(0, 12) });
+        }),
+      );
+    }
+    if (page) {
+      const href = `/kept/${path.split("/").map(encodeURIComponent).join("/")}/${page}`;
+      actions.push(element("a", { href, target: "_blank", textContent: "Page" }));
+    }
+    const when = element("time", { textContent: new Date(written * 1000).toLocaleString() });
+    const what = element("span", { className: "kind", textContent: kind });
+    return element("div", { className: "kept-row" }, what, element("span", { className: "path mono", textContent: path }), when, ...actions);
+  });
+  $("#kept .list").replaceChildren(...(rows.length ? rows : ["Nothing yet: run a scenario."]));
+}
+
+function picture() {
+  const labels = plots.curves
+    .filter(({ panel }) => panel === "cwnd")
+    .slice(0, 12)
+    .map(({ colour, label: text }) => ({ colour, text }));
+  const titles = visible().map((id) => runs.get(id).title);
+  return svg(plots, titles.length > 3 ? `${titles.length} runs` : titles.join(" · "), labels);
+}
+
+function drawExport() {
+  const items = [
+    button("PNG picture", "", async () => save("ackclock.png", await png(picture()))),
+    button("SVG picture", "", () => save("ackclock.svg", new Blob([picture()], { type: "image/svg+xml" }))),
+  ];
+  for (const id of visible()) {
+    const { title, state } = runs.get(id);
+    if (state === "done") {
+      items.push(element("a", { href: `/api/runs/${id}/samples.csv`, textContent: `CSV: samples of ${title}`, download: "" }));
+    }
+    items.push(element("a", { href: `/api/runs/${id}/scenario.toml`, textContent: `TOML: scenario of ${title}`, download: "" }));
+  }
+  $("#export > div").replaceChildren(...items);
+}
+
+function drawMarkLegend() {
+  const made = Object.values(SIGNS)
+    .slice(0, 5)
+    .map(({ text, points, hollow, line }) => {
+      const sign = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+      sign.setAttribute("viewBox", "-7 -7 14 14");
+      const path = document.createElementNS("http://www.w3.org/2000/svg", "path");
+      const look = { d: points, stroke: "currentColor", "stroke-width": 1.5, fill: hollow || line ? "none" : "currentColor" };
+      for (const [name, value] of Object.entries(look)) path.setAttribute(name, value);
+      sign.append(path);
+      return element("span", {}, sign, text);
+    });
+  $("#mark-legend").replaceChildren(...made);
+}
+
+// ---- Start --------------------------------------------------------------------------------------
+
+async function begin() {
+  document.documentElement.dataset.theme = localStorage.getItem("theme") ?? "";
+  if (!document.documentElement.dataset.theme) delete document.documentElement.dataset.theme;
+  about = await api.about();
+  draft.files[OWN] = about.skeleton;
+  plots = new Plots($("#panels"), fetchDetail);
+  editor = new Editor($("#editor"), (text) => (draft.files[$("#file").value] = text));
+  form = new Form($("#form"), about, draft.files, edited);
+  form.colourOf = colourOf;
+  const first = about.gallery[0];
+  fill((await api.check({ toml: first.toml })).fields, {}, first.title);
+  drawGallery();
+  drawMarkLegend();
+  $("#on-kernel-box").hidden = about.kernel_lacks !== "";
+  if (matchMedia("(max-width: 820px)").matches) $("#side").classList.add("folded");
+
+  all(".tabs button").forEach((each) => each.addEventListener("click", () => tab(each.dataset.tab)));
+  $("#form").addEventListener("submit", (event) => {
+    event.preventDefault();
+    run();
+  });
+  $("#toml").addEventListener("input", () => (tomlEdited = true));
+  $("#file").addEventListener("change", () => drawFiles($("#file").value));
+  $("#anew").addEventListener("click", () => {
+    draft.files[OWN] = about.skeleton;
+    drawFiles(OWN);
+  });
+  $("#run").addEventListener("click", run);
+  $("#show-form").addEventListener("click", () => $("#side").classList.toggle("folded"));
+  $("#show-gallery").addEventListener("click", () => show($("#gallery").hidden || !shown.length ? "gallery" : "stage"));
+  $("#show-kept").addEventListener("click", () => ($("#kept").hidden ? drawKept() : show(shown.length ? "stage" : "gallery")));
+  $("#share").addEventListener("click", async () => {
+    if (!writeLink()) return note("These runs are too many for one link; remove some.");
+    await navigator.clipboard?.writeText(location.href);
+    note("Copied. The link holds the scenario; it opens in any ackclock explore at this address.");
+  });
+  $("#theme").addEventListener("click", () => {
+    document.documentElement.dataset.theme = isDark() ? "light" : "dark";
+    localStorage.setItem("theme", document.documentElement.dataset.theme);
+    plots.key = "";
+    drawGallery();
+    form.draw();
+    drawRuns();
+    plots.redraw(true);
+  });
+  $("#zoom-in").addEventListener("click", () => plots.zoomBy(0.5));
+  $("#zoom-out").addEventListener("click", () => plots.zoomBy(2));
+  $("#zoom-all").addEventListener("click", () => plots.all());
+  $("#marks").addEventListener("change", () => {
+    plots.showMarks = $("#marks").checked;
+    $("#mark-legend").hidden = !plots.showMarks;
+    plots.redraw(true);
+  });
+  $("#export").addEventListener("toggle", drawExport);
+  document.addEventListener("keydown", (event) => {
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) run();
+  });
+  let first_told = true;
+  api.listen(
+    (message) => {
+      told(message);
+      if (first_told) readLink();
+      first_told = false;
+    },
+    (closed) => note(closed ? "The page's server has ended. Start `ackclock explore` again." : "Connection lost; trying again."),
+  );
+}
+
+begin().catch((error) => note(String(error.message)));

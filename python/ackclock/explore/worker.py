@@ -1,0 +1,207 @@
+"""A process that runs scenarios and tells their rows as they come.
+
+The page's own process never loads a user's C file: a crash, an endless loop or a full memory ends
+this process only. It reads a job as a line of JSON, and writes messages: a line of JSON, and the
+columns of a table behind it as they are in memory. The last message of a job is "end" or "error".
+"""
+
+import json
+import os
+import resource
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import IO, Any, BinaryIO
+
+import numpy as np
+import polars as pl
+
+from ackclock import AckclockError, Result, Scenario, _core, kernel, snapshot, summary, tables
+from ackclock.runs import from_engine
+from ackclock.streamed import GROWING
+
+#: Memory of one run. It holds `MOST_ROWS` and what is in flight.
+MOST_BYTES = 4 << 30
+#: Rows of one run.
+MOST_ROWS = 8_000_000
+#: Lower than the page's own.
+NICE = 5
+#: What the page draws: columns of a table.
+DRAWN = {
+    "samples": ("time_us", "flow", "cwnd_packets", "srtt_us", "delivered_packets"),
+    "queues": ("time_us", "queue", "queue_packets"),
+    "events": ("time_us", "flow", "kind", "cwnd_packets", "ssthresh_packets", "in_flight_packets"),
+}
+
+#: The run's thread tells rows while the main thread tells how far it is.
+_writing = threading.Lock()
+
+
+def write(to: BinaryIO, kind: str, columns: dict[str, Any] | None = None, **more: Any) -> None:
+    """Writes one message."""
+    columns = columns or {}
+    shapes = [[name, values.dtype.str, len(values)] for name, values in columns.items()]
+    with _writing:
+        to.write(json.dumps({"kind": kind, "columns": shapes, **more}).encode() + b"\n")
+        to.writelines(np.ascontiguousarray(values).data for values in columns.values())
+        to.flush()
+
+
+def read(stream: IO[bytes]) -> Iterator[tuple[dict[str, Any], dict[str, np.ndarray]]]:
+    """The messages that `write` wrote, and the columns of each."""
+    while line := stream.readline():
+        message = json.loads(line)
+        columns = {}
+        for name, dtype, length in message.pop("columns"):
+            data = stream.read(np.dtype(dtype).itemsize * length)
+            columns[name] = np.frombuffer(data, dtype)
+        yield message, columns
+
+
+def frame(columns: dict[str, np.ndarray]) -> pl.DataFrame:
+    """Events, of which `kind` comes in codes."""
+    table = pl.DataFrame({name: columns[name] for name in DRAWN["events"]})
+    dtype = tables.schema("events")["kind"]
+    return table.with_columns(pl.Series("kind", dtype.categories).gather(table["kind"]))
+
+
+class _Told:
+    """Rows that the page has been told, which are kept for the result."""
+
+    def __init__(self, out: BinaryIO) -> None:
+        self.out = out
+        self.parts: list[dict[str, Any]] = []
+        self.rows = 0
+
+    def add(self, raw: dict[str, Any]) -> None:
+        self.rows += sum(len(raw[table]["time_us"]) for table in DRAWN)
+        if self.rows > MOST_ROWS:
+            raise AckclockError(
+                f"sample_interval: the run has more than {MOST_ROWS} rows, the most that the page "
+                "keeps; sample less often, or use `ackclock run -o`"
+            )
+        self.parts.append({table: raw[table] for table in GROWING})
+        for table, names in DRAWN.items():
+            write(self.out, table, {name: raw[table][name] for name in names})
+
+    def whole(self, raw: dict[str, Any]) -> dict[str, Any]:
+        """All rows: those of `raw`, the end of the run, behind the others."""
+        parts = [*self.parts, raw]
+        joined = {
+            table: {
+                name: np.concatenate([part[table][name] for part in parts]) for name in raw[table]
+            }
+            for table in GROWING
+        }
+        return raw | joined
+
+
+def _tell(out: BinaryIO, result: Result) -> None:
+    """Tells the rows of a finished run."""
+    for table, names in DRAWN.items():
+        rows = getattr(result, table)
+        columns = {
+            name: (rows[name].to_physical() if name == "kind" else rows[name]).to_numpy()
+            for name in names
+        }
+        write(out, table, columns)
+
+
+def _simulate(out: BinaryIO, scenario: Scenario, progress: Callable[[float], None]) -> Result:
+    prepared = scenario.prepare()
+    told, results = _Told(out), list[Result]()
+
+    def end(_: int, raw: dict[str, Any]) -> None:
+        whole = told.whole(raw)
+        told.add(raw)
+        results.append(from_engine(scenario, prepared, whole))
+
+    _core.run_many([prepared], 1, progress, end, lambda _, raw: told.add(raw), live=True)
+    return results[0]
+
+
+def _work(job: dict[str, Any], out: BinaryIO) -> None:
+    """Runs a job, keeps its result in `job["keep"]`, and tells all of it."""
+
+    def progress(done: float) -> None:
+        write(out, "progress", done=done)
+
+    with snapshot.held():
+        if job.get("open"):
+            result = Result.load(job["open"])
+            write(out, "begin", **about(result.manifest))
+            _tell(out, result)
+            write(out, "end", kept=job["open"], **_of(result))
+            return
+        files = Path(job["files"])
+        scenario = Scenario.from_text(job["toml"], source="", directory=files)
+        scenario.check()
+        algorithms = {
+            flow.algorithm: snapshot.current().configure(flow.algorithm) for flow in scenario.flows
+        }
+        resolved = json.loads(scenario.resolve())
+        write(out, "begin", **about({"resolved": resolved, "algorithms": algorithms}))
+        on_kernel = job["on"] == "kernel"
+        kept = Path(job["keep"]) / (f"{job['id']}-kernel" if on_kernel else scenario.key())
+        if not on_kernel and kept.is_dir():
+            result = Result.load(kept)
+            _tell(out, result)
+        elif on_kernel:
+            result = kernel.run(scenario, progress=progress)
+            _tell(out, result)
+            result.save(kept)
+        else:
+            result = _simulate(out, scenario, progress)
+            result.save(kept)
+        write(out, "end", kept=str(kept), **_of(result))
+
+
+def _of(result: Result) -> dict[str, Any]:
+    summed = summary.json_ready(summary.of(result))
+    return {"summary": summed, "wall_time_s": result.manifest["wall_time_s"]}
+
+
+def about(manifest: dict[str, Any]) -> dict[str, Any]:
+    """What the page needs to know of a run before its first row."""
+    resolved, algorithms = manifest["resolved"], manifest["algorithms"]
+    flows = [
+        {
+            "spec": flow["algorithm"],
+            "name": algorithms[flow["algorithm"]]["name"],
+            "values": algorithms[flow["algorithm"]]["values"],
+            "direction": flow.get("direction", "forward"),
+            "rtt_ns": flow["rtt_ns"],
+        }
+        for flow in resolved["flows"]
+    ]
+    return {
+        "flows": flows,
+        "duration_us": resolved["duration_ns"] // 1000,
+        "mss_bytes": resolved["mss_bytes"],
+        "sample_interval_us": resolved["sample_interval_ns"] // 1000,
+        "queues": 1
+        + len(resolved.get("links", ()))
+        + any(f["direction"] != "forward" for f in flows),
+        "backend": manifest.get("backend", "sim"),
+    }
+
+
+def main() -> None:
+    """Takes jobs from standard input."""
+    out = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what a library prints is no message
+    os.nice(NICE)
+    resource.setrlimit(resource.RLIMIT_DATA, (MOST_BYTES, MOST_BYTES))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    for line in sys.stdin.buffer:
+        try:
+            _work(json.loads(line), out)
+        except AckclockError as error:
+            write(out, "error", text=str(error))
+        except MemoryError:
+            write(out, "error", text=f"the run needs more than {MOST_BYTES >> 30} GiB of memory")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,240 @@
+"""The tables of a run, from what the guest wrote, in the layouts of guest.c and recorder.c."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from ackclock import tables
+from ackclock.scenario import Scenario
+
+ETHERNET_BYTES = 14
+INFINITE_SSTHRESH = 2**31 - 1
+
+_U8, _U32, _U64 = np.uint8, np.uint32, np.uint64
+SAMPLE = np.dtype(
+    [
+        ("time_ns", _U64),
+        *(
+            (name, _U32)
+            for name in ("flow", "cwnd", "ssthresh", "srtt_us", "min_rtt_us", "in_flight")
+        ),
+        *(
+            (name, _U64)
+            for name in ("delivered_packets", "delivered_bytes", "lost", "retransmitted", "state")
+        ),
+    ]
+)
+QUEUE = np.dtype(
+    [
+        (name, _U64)
+        for name in (
+            "time_ns",
+            "packets",
+            "bytes",
+            "sojourn_us",
+            "dropped",
+            "limit_dropped",
+            "marked",
+            "sent_packets",
+            "sent_bytes",
+        )
+    ]
+)
+RECORD = np.dtype(
+    [
+        ("time_ns", _U64),
+        ("flow", _U32),
+        *((name, _U8) for name in ("kind", "old_state", "new_state", "unused")),
+        *(
+            (name, _U32)
+            for name in ("cwnd", "ssthresh", "in_flight", "prior_cwnd", "srtt_us", "lost_records")
+        ),
+    ]
+)
+TOTAL = np.dtype(
+    [
+        (name, _U64)
+        for name in (
+            "flow",
+            "start_ns",
+            "delivered_bytes",
+            "sent",
+            "retransmitted",
+            "min_rtt_us",
+            "window_limited_us",
+            "buffer_limited_us",
+        )
+    ]
+)
+COUNT = np.dtype([("dropped", _U64), ("marked", _U64)])
+
+#: `kind` of a record.
+STATE, SLOW_START_EXIT, ACK, ESTABLISHED, COMPLETED = range(5)
+#: enum tcp_ca_state
+CWR, RECOVERY, LOSS = 2, 3, 4
+STATES = ("open", "disorder", "cwr", "recovery", "loss")
+
+
+def read(directory: Path, scenario: Scenario, base_ns: int, aqm: bool) -> dict[str, pl.DataFrame]:
+    """The tables of docs/tables.md, and `acks` if they were recorded."""
+
+    def array(name: str, dtype: np.dtype[Any]) -> np.ndarray[Any, np.dtype[Any]]:
+        return np.fromfile(directory / f"{name}.bin", dtype)
+
+    records = array("records", RECORD)
+    records["time_ns"] -= _U64(base_ns)
+    acks = records[records["kind"] == ACK]
+    events = _events(records[records["kind"] != ACK])
+    queues = array("queues", QUEUE)
+    end = array("end", QUEUE)
+    columns: dict[str, Mapping[str, Any]] = {
+        "flows": _flows(array("flows", TOTAL), array("counts", COUNT), events, aqm, end)
+        | tables.added(scenario.flows),
+        "samples": _samples(array("samples", SAMPLE)),
+        "queues": _queues(queues, aqm),
+        "events": events,
+    }
+    found = {name: tables.frame(name, of) for name, of in columns.items()}
+    for name in ("sessions", "transfers"):
+        found[name] = pl.DataFrame(schema=tables.schema(name))
+    if len(acks):
+        found["acks"] = tables.acks_frame(_acks(acks), ())
+    return found
+
+
+def _names(codes: np.ndarray[Any, Any]) -> list[str]:
+    return [STATES[code] for code in codes]
+
+
+def _samples(raw: np.ndarray[Any, Any]) -> dict[str, Any]:
+    return {
+        "time_us": raw["time_ns"] // 1000,
+        "flow": raw["flow"],
+        "cwnd_packets": raw["cwnd"],
+        "ssthresh_packets": raw["ssthresh"],
+        "srtt_us": raw["srtt_us"],
+        "min_rtt_us": raw["min_rtt_us"],
+        "in_flight_packets": raw["in_flight"],
+        "delivered_packets": raw["delivered_packets"],
+        "delivered_bytes": raw["delivered_bytes"],
+        "lost_packets": raw["lost"],
+        "retransmitted_packets": raw["retransmitted"],
+        "state": _names(raw["state"]),
+    }
+
+
+def _queues(raw: np.ndarray[Any, Any], aqm: bool) -> dict[str, Any]:
+    headers = _U64(ETHERNET_BYTES)
+    zero = np.zeros(len(raw), _U64)
+    return {
+        "time_us": raw["time_ns"] // 1000,
+        "queue": np.ones(len(raw), _U32),
+        "queue_packets": raw["packets"],
+        "queue_bytes": raw["bytes"] - headers * raw["packets"],
+        "sojourn_us": raw["sojourn_us"],
+        "enqueued_packets": raw["sent_packets"] + raw["packets"],
+        "dropped_packets": raw["dropped"],
+        "early_dropped_packets": raw["dropped"] - raw["limit_dropped"] if aqm else zero,
+        "link_lost_packets": zero,
+        "policed_packets": zero,
+        "marked_packets": raw["marked"],
+        "sent_bytes": raw["sent_bytes"] - headers * raw["sent_packets"],
+    }
+
+
+def _events(raw: np.ndarray[Any, Any]) -> dict[str, list[Any]]:
+    """One row per change of a sender's state, as the kernel's tracepoints told it."""
+    rows: list[tuple[int, int, str, int, int, int]] = []
+    ssthreshs: dict[int, int] = {}
+    for row in raw:
+        flow, kind = int(row["flow"]), int(row["kind"])
+        old, new = int(row["old_state"]), int(row["new_state"])
+        cwnd, ssthresh = int(row["cwnd"]), int(row["ssthresh"])
+        before = ssthreshs.get(flow, INFINITE_SSTHRESH)
+        ssthreshs[flow] = ssthresh
+        kinds = {
+            ESTABLISHED: ["established"],
+            COMPLETED: ["completed"],
+            SLOW_START_EXIT: ["slow_start_exit"],
+        }.get(kind, _changes(old, new, before, ssthresh))
+        if "timeout" in kinds:  # here cwnd is reduced before the state changes
+            cwnd = max(cwnd, int(row["prior_cwnd"]))
+        time_us = int(row["time_ns"]) // 1000
+        rows += [(time_us, flow, each, cwnd, ssthresh, int(row["in_flight"])) for each in kinds]
+    names = ("time_us", "flow", "kind", "cwnd_packets", "ssthresh_packets", "in_flight_packets")
+    return {name: [row[column] for row in rows] for column, name in enumerate(names)}
+
+
+def _changes(old: int, new: int, before: int, after: int) -> list[str]:
+    """What a change of tcp_ca_state is called; `before` and `after`: ssthresh."""
+    kinds = []
+    if old >= CWR and new < CWR and after > before:
+        kinds.append("undo")
+    if new == LOSS:
+        kinds.append("timeout")
+    elif new == RECOVERY and old != RECOVERY:
+        kinds.append("recovery")
+    if old >= CWR and (new < CWR or new == CWR):
+        kinds.append("recovered")
+    if new == CWR:
+        kinds.append("cwr")
+    return kinds
+
+
+def _flows(
+    raw: np.ndarray[Any, Any],
+    counts: np.ndarray[Any, Any],
+    events: Mapping[str, Sequence[Any]],
+    aqm: bool,
+    end: np.ndarray[Any, Any],
+) -> dict[str, Any]:
+    def of(kind: str) -> list[int]:
+        found = [
+            flow for flow, each in zip(events["flow"], events["kind"], strict=True) if each == kind
+        ]
+        return [found.count(int(flow)) for flow in raw["flow"]]
+
+    completed = {
+        flow: time_us
+        for flow, kind, time_us in zip(
+            events["flow"], events["kind"], events["time_us"], strict=True
+        )
+        if kind == "completed"
+    }
+    zero = np.zeros(len(raw), _U64)
+    # Which drops of an AQM were for want of room is known only of all flows together.
+    early = counts["dropped"] if aqm and not end["limit_dropped"].any() else zero
+    return {
+        "flow": raw["flow"],
+        "start_us": raw["start_ns"] // 1000,
+        "completed_us": [completed.get(int(flow), 0) for flow in raw["flow"]],
+        "delivered_bytes": raw["delivered_bytes"],
+        "sent_packets": raw["sent"],
+        "retransmitted_packets": raw["retransmitted"],
+        "dropped_packets": counts["dropped"],
+        "early_dropped_packets": early,
+        "link_lost_packets": zero,
+        "policed_packets": zero,
+        "marked_packets": counts["marked"],
+        "recoveries": of("recovery"),
+        "timeouts": of("timeout"),
+        "undos": of("undo"),
+        "min_rtt_us": raw["min_rtt_us"],
+        "receive_window_limited_us": raw["window_limited_us"],
+        "send_buffer_limited_us": raw["buffer_limited_us"],
+    }
+
+
+def _acks(raw: np.ndarray[Any, Any]) -> dict[str, Any]:
+    return {
+        "time_us": raw["time_ns"] // 1000,
+        "flow": raw["flow"],
+        "cwnd_packets": raw["cwnd"],
+        "ssthresh_packets": raw["ssthresh"],
+        "srtt_us": raw["srtt_us"],
+        "in_flight_packets": raw["in_flight"],
+        "state": _names(raw["old_state"]),
+    }

@@ -1,0 +1,104 @@
+"""A page that runs, and what a browser would send it."""
+
+import http.client
+import json
+import re
+import subprocess
+import time
+from typing import NamedTuple
+
+from conftest import ACKCLOCK
+
+LINK = """
+[bottleneck]
+rate = "20mbit"
+buffer = "1bdp"
+[[flow]]
+algorithm = "{algorithm}"
+"""
+SHORT = 'duration = "5s"\nrtt = "40ms"\n' + LINK
+#: Minutes of work.
+LONG = 'duration = "1440min"\nrtt = "40ms"\nsample_interval = "10s"\n' + LINK
+
+
+class Answer(NamedTuple):
+    status: int
+    headers: http.client.HTTPMessage
+    body: bytes
+
+    @property
+    def json(self):
+        return json.loads(self.body)
+
+
+class Server:
+    """`ackclock explore` in a directory."""
+
+    def __init__(self, directory, *options):
+        self.process = subprocess.Popen(
+            [ACKCLOCK, "explore", "-o", "out", *options],
+            cwd=directory,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        self.folder = directory / "out"
+        self.url = self.process.stdout.readline().strip()
+        found = re.fullmatch(r"http://127\.0\.0\.1:(\d+)/\?token=(\S{32,})", self.url)
+        assert found, self.url
+        self.port, self.token = int(found[1]), found[2]
+        self.host = f"127.0.0.1:{self.port}"
+
+    def ask(self, method, path, body=None, *, entered=True, **headers):
+        """A request as of the page. `headers` (_ for -) replace its own; None leaves one out."""
+        sent = {
+            "host": self.host,
+            "origin": f"http://{self.host}" if method != "GET" else None,
+            "cookie": f"ackclock-{self.port}={self.token}" if entered else None,
+            "content-type": "application/json" if body is not None else None,
+        }
+        sent |= {name.replace("_", "-"): value for name, value in headers.items()}
+        data = body if isinstance(body, bytes | None) else json.dumps(body).encode()
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
+        if data is not None and "content_length" not in headers:
+            sent["content-length"] = str(len(data))
+        for name, value in sent.items():
+            if value is not None:
+                connection.putheader(name, value)
+        connection.endheaders(data)
+        answer = connection.getresponse()
+        try:
+            return Answer(answer.status, answer.headers, answer.read())
+        finally:
+            connection.close()
+
+    def runs(self):
+        """What the page is told of each run."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        connection.request("GET", "/api/events", headers={
+            "host": self.host, "cookie": f"ackclock-{self.port}={self.token}"
+        })  # fmt: skip
+        told = json.loads(connection.getresponse().readline().removeprefix(b"data: "))
+        connection.close()
+        return {run["id"]: run for run in told["changed"]}
+
+    def start(self, toml, **more):
+        answer = self.ask("POST", "/api/runs", {"toml": toml, **more})
+        assert answer.status == 200, answer.body
+        return answer.json["id"]
+
+    def wait(self, run, *states):
+        """Waits until a run is in one of these states; returns what the page is told of it."""
+        end = time.monotonic() + 120
+        while (told := self.runs()[run])["state"] not in states:
+            assert time.monotonic() < end, told
+            assert told["state"] in ("waiting", "running"), told
+            time.sleep(0.1)
+        return told
+
+    def close(self):
+        self.process.send_signal(2)
+        _, said = self.process.communicate(timeout=20)
+        assert self.process.returncode == 0
+        return said

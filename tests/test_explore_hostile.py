@@ -1,0 +1,277 @@
+"""Requests that no page of ours sends: each is refused, and nothing happens."""
+
+import os
+import socket
+import subprocess
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from conftest import ACKCLOCK
+from explorer import SHORT, Server
+
+RUN = {"toml": SHORT.format(algorithm="cubic")}
+
+
+@pytest.fixture
+def quiet(server):
+    """Checks that no run was started."""
+    before = set(server.runs())
+    yield server
+    assert set(server.runs()) == before
+
+
+PATHS = ["/", "/api/about", "/api/events", "/api/kept", "/static/main.js", "/kept/x", "/api/view"]
+
+
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("cookie", [None, "ackclock-{port}=guess", "ackclock-1={token}", "=;;\x7f"])
+def test_nobody_without_the_token_sees_anything(quiet, path, cookie):
+    cookie = cookie and cookie.format(port=quiet.port, token=quiet.token)
+    assert quiet.ask("GET", path, cookie=cookie).status == 401
+
+
+@pytest.mark.parametrize("token", ["", "guess", "x" * 5000, "%00"])
+def test_a_wrong_token_opens_nothing(quiet, token):
+    answer = quiet.ask("GET", f"/?token={token}", entered=False)
+    assert (answer.status, answer.headers["set-cookie"]) == (401, None)
+
+
+def test_the_token_becomes_a_cookie_that_scripts_and_other_pages_do_not_get(quiet):
+    answer = quiet.ask("GET", f"/?token={quiet.token}", entered=False)
+    assert answer.status == 200
+    assert answer.headers["set-cookie"] == (
+        f"ackclock-{quiet.port}={quiet.token}; HttpOnly; SameSite=Strict; Path=/"
+    )
+    assert quiet.ask("GET", f"/api/about?token={quiet.token}", entered=False).status == 401
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example", "evil.example:{port}", "127.0.0.1", "127.0.0.1:1", "", None]
+)
+def test_another_name_of_this_machine_is_refused(quiet, host):
+    """DNS rebinding: a name of the attacker's that resolves to 127.0.0.1."""
+    host = host and host.format(port=quiet.port)
+    assert quiet.ask("GET", "/api/about", host=host).status in (400, 421)
+
+
+@pytest.mark.parametrize("origin", ["http://evil.example", "null", "http://127.0.0.1:1", None])
+def test_another_page_cannot_start_or_stop_a_run(quiet, origin):
+    assert quiet.ask("POST", "/api/runs", RUN, origin=origin).status == 403
+    assert quiet.ask("DELETE", "/api/runs/any", origin=origin).status == 403
+
+
+@pytest.mark.parametrize("site", ["cross-site", "same-site"])
+def test_another_page_cannot_read(quiet, site):
+    assert quiet.ask("GET", "/api/about", sec_fetch_site=site).status == 403
+    assert quiet.ask("GET", "/static/main.js", sec_fetch_site=site).status == 403
+
+
+def test_a_form_of_another_page_cannot_send_json(quiet):
+    for kind in ("text/plain", "application/x-www-form-urlencoded", None):
+        assert quiet.ask("POST", "/api/runs", RUN, content_type=kind).status == 415
+
+
+def test_each_answer_confines_the_page(quiet):
+    for path in (*PATHS, "/nothing"):
+        if path == "/api/events":
+            continue
+        headers = quiet.ask("GET", path).headers
+        policy = headers["content-security-policy"]
+        assert "default-src 'none'" in policy, path
+        assert "unsafe-inline" not in policy.replace("style-src 'unsafe-inline'", ""), path
+        assert headers["x-content-type-options"] == "nosniff", path
+        assert headers["cache-control"] == "no-store", path
+        assert headers["cross-origin-resource-policy"] == "same-origin", path
+        assert headers["access-control-allow-origin"] is None, path
+
+
+def test_the_page_has_no_inline_script_and_no_inline_style(quiet):
+    page = quiet.ask("GET", "/").body.decode()
+    assert page.count("<script") == page.count('<script type="module" src="/static/')
+    assert "<style" not in page
+    assert " style=" not in page
+    assert " onclick=" not in page
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/kept/../../etc/passwd",
+        "/kept/%2e%2e/%2e%2e/etc/passwd",
+        "/kept/..%2f..%2fsecret.txt",
+        "/kept//etc/passwd",
+        "/kept/%2fetc%2fpasswd",
+        "/kept/link/secret.txt",
+        "/kept/link-to-file.txt",
+        "/kept/.hidden/page.html",
+        "/kept/page.js",
+        "/kept/%00",
+        "/kept/" + "a" * 5000,
+        "/static/../app.py",
+        "/static/..%2fapp.py",
+        "/static/%2e%2e/security.py",
+    ],
+)
+def test_no_path_leaves_the_results_folder(quiet, path):
+    folder = quiet.folder
+    (folder.parent / "secret.txt").write_text("secret")
+    (folder / ".hidden").mkdir(parents=True, exist_ok=True)
+    (folder / ".hidden" / "page.html").write_text("secret")
+    (folder / "page.js").write_text("secret")
+    for name, to in (("link", folder.parent), ("link-to-file.txt", folder.parent / "secret.txt")):
+        if not (folder / name).is_symlink():
+            (folder / name).symlink_to(to)
+    answer = quiet.ask("GET", path)
+    assert answer.status in (404, 405), answer.body
+    assert b"secret" not in answer.body
+    assert b"root:" not in answer.body
+    assert quiet.ask("POST", "/api/kept/open", {"path": path.removeprefix("/kept/")}).status == 404
+
+
+def test_a_kept_page_is_shown_without_its_scripts(quiet):
+    (quiet.folder / "figure").mkdir(parents=True, exist_ok=True)
+    (quiet.folder / "figure" / "index.html").write_text("<script>alert(1)</script>")
+    policy = quiet.ask("GET", "/kept/figure/index.html").headers["content-security-policy"]
+    assert policy.startswith("sandbox ")
+    assert "allow-scripts" not in policy
+    assert "script-src" not in policy
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"files": {"../evil.c": ""}},
+        {"files": {"/evil.c": ""}},
+        {"files": {"evil.c/x.c": ""}},
+        {"files": {"evil.so": ""}},
+        {"files": {".c": ""}},
+        {"files": {"a.c": "x" * 1_000_001}},
+        {"files": {f"a{number}.c": "" for number in range(30)}},
+        {"toml": SHORT.format(algorithm="/etc/passwd")},
+        {"toml": SHORT.format(algorithm="../../evil.c")},
+        {"toml": SHORT.format(algorithm="kernel:cubic")},
+        {
+            "toml": SHORT.format(algorithm="cubic").replace(
+                'rate = "20mbit"', 'trace = "/etc/passwd"'
+            )
+        },
+        {"toml": SHORT.format(algorithm="cubic") + "count = 101\n"},
+        {"toml": "#" * 100_001},
+    ],
+)
+def test_files_and_scenarios_that_reach_beyond_the_page_are_refused(quiet, asked):
+    answer = quiet.ask("POST", "/api/runs", RUN | asked)
+    assert answer.status == 422, answer.body
+    assert b"root:" not in answer.body
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        (b"", 400),
+        (b"{", 400),
+        (b"[]", 400),
+        (b"[" * 100_000, 400),
+        (b'{"toml": 1}', 400),
+        (b'{"toml": "", "files": []}', 400),
+        (b'{"toml": "", "files": {"a.c": 1}}', 400),
+        (b'{"toml": "", "on": "cloud"}', 400),
+        (b'{"toml": "\\ud800"}', 400),
+        (b" " * 3_000_001, 413),
+    ],
+)
+def test_what_is_no_request_is_refused(quiet, body, status):
+    assert quiet.ask("POST", "/api/runs", body).status == status
+
+
+def test_a_body_without_an_honest_length_is_cut(quiet):
+    with socket.create_connection(("127.0.0.1", quiet.port), timeout=20) as connection:
+        head = (
+            f"POST /api/runs HTTP/1.1\r\nHost: {quiet.host}\r\nOrigin: http://{quiet.host}\r\n"
+            f"Cookie: ackclock-{quiet.port}={quiet.token}\r\nContent-Type: application/json\r\n"
+            "Transfer-Encoding: chunked\r\n\r\n"
+        )
+        connection.sendall(head.encode())
+        chunk = b"10000\r\n" + b" " * 0x10000 + b"\r\n"
+        try:
+            for _ in range(100):  # 6.5 MB
+                connection.sendall(chunk)
+        except OSError:
+            pass
+        try:
+            answer = connection.recv(100)
+        except ConnectionResetError:
+            answer = b""
+    assert b" 200 " not in answer
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["", "runs=x", "runs=x&from=0&to=0&columns=9", "runs=x&from=nan&to=1&columns=9",
+     "runs=x&from=0&to=inf&columns=9", "runs=x&from=0&to=1&columns=99999",
+     "runs=x&from=-1&to=1&columns=9", "runs=x&from=0&to=1&columns=0"],
+)  # fmt: skip
+def test_a_window_that_is_none_is_refused(quiet, query):
+    assert quiet.ask("GET", f"/api/view?{query}").status == 400
+
+
+def test_more_runs_than_can_wait_are_refused(tmp_path):
+    server = Server(tmp_path)
+    try:
+        long = SHORT.format(algorithm="cubic").replace('"5s"', '"1440min"')
+        answers = [
+            server.ask("POST", "/api/runs", {"toml": f"seed = {number}\n{long}"})
+            for number in range(1, 110)
+        ]
+        assert {answer.status for answer in answers} == {200, 422}
+        assert "wait already" in answers[-1].json["error"]
+    finally:
+        server.close()
+    left = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True)
+    assert str(tmp_path) not in left.stdout
+
+
+def test_it_listens_on_loopback_only_and_each_start_has_its_own_token(server, tmp_path):
+    other = Server(tmp_path)
+    try:
+        assert other.token != server.token
+        assert other.port != server.port
+        assert other.ask("GET", "/", cookie=f"ackclock-{other.port}={server.token}").status == 401
+        port = f"{other.port:04X}"
+        table = Path("/proc/net/tcp").read_text().splitlines()
+        listens = [line.split()[1] for line in table if line.split()[3] == "0A"]
+        assert [at for at in listens if at.endswith(f":{port}")] == [f"0100007F:{port}"]
+    finally:
+        other.close()
+
+
+def test_all_addresses_at_once_are_refused(tmp_path):
+    for host in ("0.0.0.0", "::", "no.such.host.invalid"):  # noqa: S104
+        done = subprocess.run(
+            [ACKCLOCK, "explore", "--host", host],
+            cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False,
+        )  # fmt: skip
+        assert done.returncode == 1
+        assert done.stderr.startswith(f"error: --host {host}: ")
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_a_run_may_take_is_bounded(server):
+    """The limits hold in the process of a run, before it loads any code."""
+    server.wait(server.start(SHORT.format(algorithm="htcp")), "done")
+    every = [(int(each.parent.name), each) for each in Path("/proc").glob("[0-9]*/limits")]
+    mine = [
+        (pid, limits.read_text()) for pid, limits in every if parent_of(pid) == server.process.pid
+    ]
+    nice = [os.getpriority(os.PRIO_PROCESS, pid) for pid, _ in mine]
+    bounded = ["Max data size             4294967296" in limits for _, limits in mine]
+    assert any(bounded)
+    assert all(bounded) or not min(nice)  # one that has just been started
+    assert max(nice) == os.getpriority(os.PRIO_PROCESS, server.process.pid) + 5
+
+
+def parent_of(pid):
+    with suppress(OSError):
+        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])

@@ -1,0 +1,339 @@
+"""The live page in a real browser, wide and on a phone: from the form to the curve."""
+
+import re
+import shutil
+
+import pytest
+from playwright.sync_api import expect, sync_playwright
+
+from conftest import needs_testbed
+from explorer import LONG, Server
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+BROWSER = next(filter(None, map(shutil.which, BROWSERS)), None)
+pytestmark = pytest.mark.skipif(
+    BROWSER is None, reason="no Chromium here: apt-get install chromium"
+)
+SIZES = {"wide": (1400, 900), "phone": (390, 844)}
+#: Most time for what a run, or a compiler, must do first.
+SLOW_MS = 60_000
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with sync_playwright() as playwright:
+        # Root's Chromium has no sandbox; the page is ours.
+        started = playwright.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
+        yield started
+        started.close()
+
+
+@pytest.fixture(params=SIZES, ids=list(SIZES))
+def page(request, server, browser):
+    """The page as it opens, at each size. Nothing in it may complain, or leave this machine."""
+    complaints = []
+    width, height = SIZES[request.param]
+    context = browser.new_context(
+        viewport={"width": width, "height": height}, has_touch=request.param == "phone"
+    )
+    opened = context.new_page()
+    opened.on("console", lambda message: complaints.append(message.text))
+    opened.on("pageerror", lambda error: complaints.append(str(error)))
+    opened.on("requestfailed", lambda request: complaints.append(f"failed: {request.url}"))
+    opened.on(
+        "request",
+        lambda request: (
+            request.url.startswith((f"http://{server.host}/", "blob:", "data:"))
+            or complaints.append(request.url)
+        ),
+    )
+    opened.goto(server.url)
+    opened.wait_for_selector(".card")
+    opened.phone = request.param == "phone"
+    yield opened
+    overflow = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+    assert opened.evaluate(overflow) == 0
+    context.close()
+    # A mistake that is told; a download; this test, which reads what is drawn.
+    expected = ("422", "net::ERR_ABORTED", "willReadFrequently")
+    assert [each for each in complaints if not any(word in each for word in expected)] == []
+
+
+def show_form(page):
+    if page.phone and page.locator("#side.folded").count():
+        page.click("#show-form")
+
+
+def fill(page, path, value):
+    """Types a value into the form."""
+    show_form(page)
+    field = page.locator(f'[data-path="{path}"]')
+    if field.evaluate("each => each.tagName") == "SELECT":
+        field.select_option(value)
+    else:
+        field.fill(value)
+        field.blur()
+
+
+def run(page, state="done"):
+    """Runs what the form says; waits until the last run is in that state."""
+    before = page.locator(".run").count()
+    page.click("#run")
+    expect(page.locator(".run")).to_have_count(before + 1)
+    chip = page.locator(".run").last
+    expect(chip).to_have_attribute("data-state", state, timeout=SLOW_MS)
+    return chip
+
+
+def coloured(page, panel):
+    """Pixels of a panel that are neither white nor grey: its curves and marks."""
+    return page.evaluate(
+        """async panel => {
+          await new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)));
+          const canvas = document.querySelector(`.panel[data-panel="${panel}"] canvas`);
+          const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+          let found = 0;
+          for (let i = 0; i < data.length; i += 4) {
+            const [r, g, b, a] = data.slice(i, i + 4);
+            found += a > 60 && Math.max(r, g, b) - Math.min(r, g, b) > 40;
+          }
+          return found;
+        }""",
+        panel,
+    )
+
+
+def until_drawn(page, panel="cwnd"):
+    for _ in range(100):
+        if coloured(page, panel) > 300:
+            return
+        page.wait_for_timeout(100)
+    raise AssertionError(f"nothing is drawn in {panel}")
+
+
+def shown(page):
+    """The window on the screen, in seconds, in each panel."""
+    return page.evaluate(
+        "[...document.querySelectorAll('.panel')].map(each => each.plot.scales.x)"
+        ".map(({ min, max }) => [min, max])"
+    )
+
+
+def test_from_the_form_to_the_curve(page, tmp_path):
+    fill(page, "duration", "20s")
+    fill(page, "bottleneck.rate", "20mbit")
+    fill(page, "bottleneck.queue", "codel")
+    fill(page, "flow 1.algorithm", "reno")
+    page.click("text=Add a flow")
+    fill(page, "flow 2.algorithm", "bbr")
+    fill(page, "flow 2.start", "3s")
+    chip = run(page)
+    expect(chip).to_contain_text("Reno")
+    expect(chip).to_contain_text(re.compile(r"BBR [\d.]+ Mb/s"))
+    for panel in ("cwnd", "throughput", "rtt"):
+        until_drawn(page, panel)
+    page.click("[data-tab=toml]") if not page.phone else None
+    toml = page.locator("#toml").input_value()
+    assert 'queue = "codel"' in toml
+    assert 'algorithm = "bbr"\nstart = "3s"' in toml.replace('rtt = "', 'rtt="')
+    page.screenshot(path=tmp_path / "form.png", full_page=True)
+
+
+def test_a_scenario_of_the_gallery_is_one_click(page, tmp_path):
+    page.click('.card[data-name="03-cubicfc-v-cubic"]')
+    chip = page.locator(".run")
+    expect(chip).to_have_attribute("data-state", "done", timeout=SLOW_MS)
+    expect(chip).to_contain_text("Cubic-FC makes room sooner")
+    until_drawn(page)
+    page.screenshot(path=tmp_path / "gallery.png", full_page=True)
+
+
+def test_runs_overlay_and_each_can_be_hidden_and_removed(page):
+    fill(page, "duration", "10s")
+    run(page)
+    fill(page, "bottleneck.buffer", "2bdp")
+    chip = run(page)
+    expect(chip).to_contain_text("buffer 2bdp")
+    until_drawn(page)
+    both = coloured(page, "cwnd")
+    chip.get_by_text("Hide").click()
+    page.wait_for_timeout(400)
+    assert coloured(page, "cwnd") < both
+    chip.get_by_title("Remove").click()
+    expect(page.locator(".run")).to_have_count(1)
+    page.locator(".run").get_by_title("Remove").click()
+    expect(page.locator("#gallery")).to_be_visible()
+
+
+def test_zoom_is_linked_and_the_pointer_gives_values(page):
+    fill(page, "duration", "20s")
+    run(page)
+    until_drawn(page)
+    assert shown(page) == [[0, 20]] * 4
+    over = page.locator('.panel[data-panel="queue"] .u-over')
+    over.scroll_into_view_if_needed()
+    box = over.bounding_box()
+    page.mouse.move(box["x"] + box["width"] * 0.25, box["y"] + 20)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] * 0.5, box["y"] + 20, steps=5)
+    page.mouse.up()
+    page.wait_for_timeout(500)
+    windows = shown(page)
+    assert windows == [windows[0]] * 4
+    assert windows[0] == pytest.approx([5, 10], abs=0.2)
+    page.mouse.move(box["x"] + box["width"] * 0.6, box["y"] + 30)
+    for panel in ("cwnd", "throughput", "queue", "rtt"):
+        values = page.locator(f'.panel[data-panel="{panel}"] .values')
+        expect(values).to_contain_text(re.compile(r"\d"))
+    expect(page.locator('.panel[data-panel="cwnd"] .values')).to_contain_text(
+        re.compile(r"(7\.9|8\.0)\d* s")
+    )
+    page.mouse.wheel(0, -200)
+    page.wait_for_timeout(300)
+    (start, end), *_ = shown(page)
+    assert end - start < 4.5
+    page.click("#zoom-all")
+    page.wait_for_timeout(300)
+    assert shown(page) == [[0, 20]] * 4
+
+
+def test_a_long_run_grows_and_can_be_cancelled(page, server):
+    show_form(page)
+    page.click("[data-tab=toml]")
+    page.fill("#toml", LONG.format(algorithm="cubic"))
+    page.click("#run")
+    chip = page.locator(".run")
+    expect(chip).to_have_attribute("data-state", "running", timeout=SLOW_MS)
+    progress = chip.locator("progress")
+    expect(progress).not_to_have_js_property("value", 0, timeout=SLOW_MS)
+    first = progress.evaluate("each => each.value")
+    until_drawn(page)
+    page.wait_for_function(
+        "first => document.querySelector('.run progress').value > first", arg=first
+    )
+    chip.get_by_text("Cancel").click()
+    expect(chip).to_have_attribute("data-state", "cancelled")
+    until_drawn(page)
+    states = [each["state"] for each in server.runs().values()]
+    assert "running" not in states
+
+
+def test_a_mistake_is_told_at_its_field(page):
+    fill(page, "bottleneck.rate", "20 mb")
+    page.click("#run")
+    expect(page.locator("#problem")).to_contain_text('did you mean "20mbit"')
+    expect(page.locator('[data-path="bottleneck.rate"]')).to_have_class(re.compile("wrong"))
+    fill(page, "bottleneck.rate", "20mbit")
+    expect(page.locator("#problem")).to_be_hidden()
+    fill(page, "flow 1.start", "soon")
+    page.click("#run")
+    expect(page.locator('[data-path="flow 1.start"]')).to_have_class(re.compile("wrong"))
+
+
+def test_a_c_file_is_edited_refused_at_its_line_and_run(page, tmp_path):
+    fill(page, "duration", "10s")
+    fill(page, "flow 1.algorithm", "my_cc.c")
+    page.click("[data-tab=code]")
+    area = page.locator("#editor textarea")
+    good = area.input_value()
+    lines = good.split("\n")
+    at = next(number for number, line in enumerate(lines, 1) if "tcp_cong_avoid_ai" in line)
+    area.fill(good.replace("tcp_cong_avoid_ai", "tcp_cong_avoid_x"))
+    run(page, "failed")
+    expect(page.locator("#problem")).to_contain_text(f"my_cc.c:{at}:")
+    expect(page.locator(".gutter .bad")).to_have_text(str(at))
+    page.screenshot(path=tmp_path / "code.png")
+    area.fill(good.replace("512, 1, 1023", "900, 1, 1023"))
+    expect(page.locator(".gutter .bad")).to_have_count(0)
+    chip = run(page)
+    expect(chip).to_contain_text(re.compile(r"my_cc [\d.]+ Mb/s"))
+
+
+def test_exports_are_what_is_on_the_screen(page, tmp_path):
+    fill(page, "duration", "10s")
+    run(page)
+    until_drawn(page)
+
+    def export(text):
+        if not page.locator("#export[open]").count():
+            page.click("#export summary")
+        with page.expect_download() as download:
+            page.click(f"#export >> text={text}")
+        path = tmp_path / download.value.suggested_filename
+        download.value.save_as(path)
+        return path
+
+    assert export("PNG").read_bytes()[:4] == b"\x89PNG"
+    svg = export("SVG").read_text()
+    assert svg.startswith("<svg ")
+    for title in ("Congestion window", "Throughput", "Queue", "Smoothed RTT"):
+        assert title in svg
+    assert len(max(re.findall(r' d="(M[^"]+)"', svg), key=len)) > 3000
+    assert export("CSV").read_text().startswith("time_us,flow,cwnd_packets")
+    assert 'algorithm = "cubic"' in export("TOML").read_text()
+
+
+def test_a_link_brings_the_scenario_and_never_starts_code(page, server):
+    fill(page, "duration", "7s")
+    run(page)
+    fill(page, "flow 1.algorithm", "my_cc.c")
+    run(page)
+    link = page.url
+    assert server.token not in link
+    other = Server(server.folder.parent / "out")
+    try:
+        visit = page.context.new_page()
+        visit.goto(other.url + link[link.index("#") :])
+        expect(visit.locator("#note")).to_contain_text("C code")
+        expect(visit.locator(".run")).to_have_count(1)
+        expect(visit.locator(".run")).to_have_attribute("data-state", "done", timeout=SLOW_MS)
+        told = list(other.runs().values())
+        assert [each["files"] for each in told] == [{}]
+        assert told[0]["about"]["duration_us"] == 7_000_000
+        visit.close()
+    finally:
+        other.close()
+
+
+def test_what_is_kept_opens_beside_the_others(page, server):
+    fill(page, "duration", "8s")
+    run(page)
+    figure = server.folder / "figure"
+    figure.mkdir(parents=True, exist_ok=True)
+    (figure / "index.html").write_text("<!doctype html><style>h1{color:red}</style><h1>Figure</h1>")
+    page.click("#show-kept")
+    with page.context.expect_page() as opened:
+        page.locator(".kept-row", has_text="figure").get_by_role("link").click()
+    expect(opened.value.locator("h1")).to_have_text("Figure")
+    opened.value.close()
+    page.locator(".kept-row", has_text="explore/").first.get_by_text("Open").click()
+    expect(page.locator(".run")).to_have_count(2)
+    expect(page.locator(".run").last).to_have_attribute("data-state", "done", timeout=SLOW_MS)
+
+
+def test_light_and_dark(page, tmp_path):
+    page.click('.card[data-name="07-bbr-shallow"]')
+    expect(page.locator(".run")).to_have_attribute("data-state", "done", timeout=SLOW_MS)
+    until_drawn(page)
+    colour = "getComputedStyle(document.body).backgroundColor"
+    light = page.evaluate(colour)
+    page.click("#theme")
+    assert page.evaluate(colour) != light
+    until_drawn(page)
+    page.screenshot(path=tmp_path / "dark.png", full_page=True)
+
+
+@needs_testbed
+def test_the_kernel_stands_beside_the_simulator(page):
+    if page.phone:
+        pytest.skip("as wide")
+    fill(page, "duration", "3s")
+    fill(page, "bottleneck.rate", "10mbit")
+    page.check("#on-kernel")
+    page.click("#run")
+    expect(page.locator(".run")).to_have_count(2)
+    for index in range(2):
+        chip = page.locator(".run").nth(index)
+        expect(chip).to_have_attribute("data-state", "done", timeout=SLOW_MS)
+    expect(page.locator(".run").last).to_contain_text("kernel")
+    until_drawn(page)

@@ -1,0 +1,213 @@
+"""Linux in virtual time: that it repeats, is Linux, and how far the simulator is from it."""
+
+import os
+import shutil
+import subprocess
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from ackclock import AckclockError, Bottleneck, Flow, Scenario, run, vlinux
+from ackclock.vlinux import build
+
+#: Of these files the heads claim that they are Linux's own, bit for bit. That of bbr does, too, but
+#: it draws its random numbers in another way.
+EQUAL = ("bic", "cubic", "htcp", "hybla", "illinois", "reno", "scalable", "vegas", "veno",
+         "westwood", "yeah")  # fmt: skip
+
+
+def scenario(*flows, **fields):
+    usual = {
+        "duration": "10s",
+        "rtt": "40ms",
+        "bottleneck": Bottleneck(rate="20mbit", buffer="1bdp"),
+        "flows": flows or (Flow(algorithm="cubic"),),
+    }
+    return Scenario(**usual | fields)
+
+
+pytestmark = pytest.mark.usefixtures("machine")
+
+
+@pytest.fixture(scope="session")
+def machine():
+    """Builds the virtual Linux, once for each machine."""
+    if os.geteuid() and not build.TARBALL.exists():
+        pytest.skip(f"{build.TARBALL} is missing, and only root can install it")
+    try:
+        return build.build(say=lambda _: None)
+    except AckclockError as error:
+        if "apt-get" not in str(error):
+            raise
+        pytest.skip(str(error))
+
+
+def tables_of(result):
+    return {name: getattr(result, name) for name in ("flows", "samples", "queues", "events")}
+
+
+def same(one, two, but=()):
+    return all(
+        frame.drop(but, strict=False).equals(tables_of(two)[name].drop(but, strict=False))
+        for name, frame in tables_of(one).items()
+    )
+
+
+def test_a_run_repeats_and_leaves_nothing():
+    each = scenario(Flow(algorithm="cubic"), Flow(algorithm="reno", start="2s"))
+    before = set(Path(tempfile.gettempdir()).glob("ackclock-vlinux-*"))
+    one, two = vlinux.run(each), vlinux.run(each)
+    assert same(one, two)
+    assert one.manifest["backend"] == "vlinux"
+    assert one.samples["time_us"].max() == 10_000_000
+    assert (one.flows["retransmitted_packets"] > 0).all()
+    assert one.flows["dropped_packets"].sum() == one.queues["dropped_packets"].max()
+    assert set(Path(tempfile.gettempdir()).glob("ackclock-vlinux-*")) == before
+
+
+def test_another_seed_is_another_run():
+    each = scenario(bottleneck=Bottleneck(rate="20mbit", buffer="1bdp", loss=0.001))
+    one, two = (vlinux.run(each.replace(seed=seed)) for seed in (1, 2))
+    assert not same(one, two)
+
+
+@pytest.mark.parametrize("name", EQUAL)
+def test_ours_is_linuxs_own(name):
+    """The same tables, whether our file runs or the one in Linux."""
+    ours, theirs = (
+        vlinux.run(scenario(Flow(algorithm=each), Flow(algorithm=each, start="3s", rtt="60ms")))
+        for each in (name, f"kernel:{name}")
+    )
+    assert ours.flows["sent_packets"].min() > 1000
+    assert same(ours, theirs, but=["algorithm"])
+
+
+def test_parameters_reach_the_machine():
+    """Two sets of parameters of one file run beside each other, and each is as if it were alone."""
+    plain, gentle = "cubic", "cubic:beta=0.9,hystart=0"
+    both = vlinux.run(
+        scenario(
+            Flow(algorithm=plain, start="0s", stop="4s"),
+            Flow(algorithm=gentle, start="5s", stop="9s"),
+        )
+    )
+    first = both.events.filter(pl.col("kind") == "recovery").group_by("flow").first()
+    of = {
+        row["flow"]: row["ssthresh_packets"] / row["cwnd_packets"]
+        for row in first.iter_rows(named=True)
+    }
+    assert of[1] == pytest.approx(0.7, abs=0.02)
+    assert of[2] == pytest.approx(0.9, abs=0.02)
+
+
+@pytest.mark.parametrize("queue", ["drop_tail", "codel", "fq_codel", "pie", "red"])
+def test_the_simulator_beside_it(queue):
+    """Utilisation, retransmissions and mean cwnd of two flows, within those of docs/fidelity.md."""
+    each = scenario(
+        Flow(algorithm="cubic"),
+        Flow(algorithm="reno", start="500ms"),
+        duration="30s",
+        bottleneck=Bottleneck(
+            rate="50mbit", buffer="1000packets" if queue != "drop_tail" else "1bdp", queue=queue
+        ),
+    )
+    # PIE and RED draw random numbers, and one run of them says little.
+    seeds = range(1, 10 if queue in ("pie", "red") else 2)
+    with ThreadPoolExecutor(2) as pool:
+        linux = [*pool.map(lambda seed: vlinux.run(each.replace(seed=seed)), seeds)]
+    ours = [run(each.replace(seed=seed)) for seed in range(1, 10)]
+
+    def median(results, column):
+        return np.median([result.flows[column].sum() for result in results])
+
+    assert median(ours, "delivered_bytes") == pytest.approx(
+        median(linux, "delivered_bytes"), rel=0.03
+    )
+    lost = median(linux, "dropped_packets")
+    assert median(ours, "dropped_packets") == pytest.approx(lost, rel=0.35, abs=10)
+    if queue != "drop_tail":
+        early = linux[0].queues["early_dropped_packets"].max()
+        assert early == linux[0].queues["dropped_packets"].max() > 0
+
+
+def test_marks():
+    ecn = {"queue": {"kind": "codel", "ecn": True}, "rate": "20mbit", "buffer": "1000packets"}
+    result = vlinux.run(scenario(Flow(algorithm="cubic", ecn=True), bottleneck=ecn))
+    assert result.flows["marked_packets"].item() == result.queues["marked_packets"].max() > 5
+    assert result.flows["dropped_packets"].item() == 0
+    assert (result.events["kind"] == "cwr").any()
+
+
+def test_a_transfer_ends():
+    result = vlinux.run(scenario(Flow(algorithm="cubic", size="2MB")))
+    flow = result.flows.row(0, named=True)
+    assert flow["delivered_bytes"] == 2_000_000
+    assert 0.8e6 < flow["completed_us"] < 2e6
+    assert result.events["kind"].to_list()[-1] == "completed"
+
+
+def test_every_ack():
+    found = []
+    result = vlinux.run(scenario(duration="3s"), on_acks=found.append)
+    (acks,) = found
+    assert len(acks) > result.flows["sent_packets"].item() / 2 * 0.9
+    assert acks["time_us"].is_sorted()
+
+
+def test_a_machine_that_takes_too_long_is_ended(machine):
+    with pytest.raises(AckclockError, match="took more than 1 s and was ended"):
+        vlinux.run(
+            scenario(duration="600s", bottleneck={"rate": "500mbit", "buffer": "1bdp"}), limit_s=1
+        )
+    left = subprocess.run(
+        ["pgrep", "-f", str(machine.kernel)], capture_output=True, text=True, check=False
+    )
+    assert left.stdout == ""
+
+
+def test_a_file_that_does_not_compile(tmp_path):
+    """What the simulator takes and the kernel does not is said with its line."""
+    source = tmp_path / "bad.c"
+    shutil.copy(Path(__file__).parent.parent / "examples/my_cc.c", source)
+    text = source.read_text()
+    source.write_text(
+        text.replace('#include "tcp_cc.h"', '#include "tcp_cc.h"\nstatic int jiffies;', 1)
+    )
+    with pytest.raises(AckclockError, match=r"algorithm.c:\d+.*jiffies"):
+        vlinux.run(scenario(Flow(algorithm=str(source))))
+
+
+def test_a_users_file_runs():
+    source = Path(__file__).parent.parent / "examples/my_cc.c"
+    result = vlinux.run(scenario(Flow(algorithm=str(source))))
+    assert result.flows["delivered_bytes"].item() > 15_000_000
+
+
+def test_a_figure_of_a_paper(ackclock, tmp_path):
+    """At another rate than the paper's, and with the virtual Linux's own TCP."""
+    settings = ("profile=linux-6", "duration=130s", "bottleneck.rate=20mbit", "rtt=50ms")
+    words = [word for each in settings for word in ("--set", each)]
+    done = ackclock("reproduce", "cubicfc/fig5", "--quick", "--on", "vlinux", *words)
+    assert done.returncode == 0, done.stderr
+    assert "throughput of flow 1, Cubic-FC" in done.stdout
+    kept = [*(tmp_path / ".ackclock/vlinux").glob("*/*/manifest.json")]
+    assert len(kept) == 4
+    assert all('"backend": "vlinux"' in path.read_text() for path in kept)
+    assert "--on vlinux" in (tmp_path / "out/cubicfc-fig5/index.html").read_text()
+    refused = ackclock("reproduce", "cubicfc/fig5", "--quick", "--on", "vlinux")
+    assert refused.returncode == 1
+    assert "profile = linux-2.6.32: not on the virtual Linux" in refused.stderr
+
+
+def test_beside_the_simulator(ackclock, tmp_path):
+    (tmp_path / "s.toml").write_text(scenario(jitter="0s", duration="20s").to_toml())
+    done = ackclock("compare", "s.toml", "--on", "vlinux", "-o", "out")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("holds") == 2
+    page = (tmp_path / "out/index.html").read_text()
+    assert "vlinux" in page
+    assert "in virtual time" in page

@@ -1,0 +1,65 @@
+"""What Linux in virtual time refuses, with or without a machine."""
+
+import os
+
+import pytest
+
+from ackclock import AckclockError, Bottleneck, Flow, Scenario, vlinux
+from ackclock.vlinux import build, plan
+
+USUAL = {
+    "duration": "1s",
+    "rtt": "40ms",
+    "bottleneck": Bottleneck(rate="20mbit", buffer="1bdp"),
+    "flows": (Flow(algorithm="cubic"),),
+}
+REFUSED = {
+    "profile": {"profile": "linux-2.6.32"},
+    "hz": {"hz": 250},
+    "bottleneck.tick": {"bottleneck": {"rate": "20mbit", "buffer": "1bdp", "tick": "1ms"}},
+    "bottleneck.queue": {"bottleneck": {"rate": "20mbit", "buffer": "1bdp", "queue": "dualpi2"}},
+    "bottleneck.loss": {
+        "bottleneck": {"rate": "20mbit", "buffer": "1bdp", "queue": "codel", "loss": 0.01}
+    },
+    "[[link]]": {
+        "links": [{"rate": "20mbit", "buffer": "1bdp"}, {"rate": "9mbit", "buffer": "1bdp"}],
+    },
+    "flow.1.ecn": {"flows": (Flow(algorithm="cubic", ecn="accurate"),)},
+    "flow.1.direction": {"flows": (Flow(algorithm="cubic", direction="reverse"),)},
+    "[[session]]": {"sessions": [{"algorithm": "cubic", "size": "1MB"}]},
+}
+
+
+@pytest.mark.parametrize("field", REFUSED)
+def test_what_it_cannot_run_is_refused_by_name(field):
+    fields = REFUSED[field]
+    usual = dict(USUAL)
+    if "links" in fields:
+        del usual["bottleneck"]
+    with pytest.raises(AckclockError) as error:
+        vlinux.run(Scenario(**usual | fields))
+    assert str(error.value).startswith(f"{field} = ")
+    assert "not on the virtual Linux" in str(error.value)
+
+
+def test_without_a_build_it_says_what_to_type(monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    with pytest.raises(AckclockError, match="type: ackclock vlinux build"):
+        vlinux.run(Scenario(**USUAL))
+
+
+def test_without_the_source_it_says_what_to_install(monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(build, "TARBALL", tmp_path / "linux-source.tar.xz")
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    with pytest.raises(
+        AckclockError, match="as root, on Debian 12 or later: apt-get install linux-source"
+    ):
+        build.build()
+
+
+def test_reds_weight_is_what_tc_makes_of_its_burst():
+    """iproute2's own example: 1000-byte packets, a minimum of 5 of them."""
+    assert plan._red_burst(5, 9) >= 5
+    with pytest.raises(AckclockError, match="tc cannot set it"):
+        plan._red_burst(5, 0)
