@@ -111,6 +111,17 @@ def until_drawn(page, panel="cwnd"):
     raise AssertionError(f"nothing is drawn in {panel}")
 
 
+def until_curves(page, count, panel="cwnd"):
+    """Waits until so many curves with values are in a panel."""
+    page.wait_for_function(
+        """([panel, count]) => {
+          const { data } = document.querySelector(`.panel[data-panel="${panel}"]`).plot;
+          return data.slice(1).filter((each) => each.some((y) => y !== null)).length === count;
+        }""",
+        arg=[panel, count],
+    )
+
+
 def shown(page):
     """The window on the screen, in seconds, in each panel."""
     return page.evaluate(
@@ -154,9 +165,11 @@ def test_runs_overlay_and_each_can_be_hidden_and_removed(page):
     fill(page, "bottleneck.buffer", "2bdp")
     chip = run(page)
     expect(chip).to_contain_text("buffer 2bdp")
+    until_curves(page, 2)
     until_drawn(page)
     both = coloured(page, "cwnd")
     chip.get_by_text("Hide").click()
+    until_curves(page, 1)
     page.wait_for_timeout(400)
     assert coloured(page, "cwnd") < both
     chip.get_by_title("Remove").click()
