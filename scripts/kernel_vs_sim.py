@@ -12,7 +12,8 @@ from pathlib import Path
 
 import ackclock
 from ackclock import crosscheck, papers, run
-from ackclock.compare import Comparison, like_linux, valid_run
+from ackclock.compare import Comparison, like_linux
+from ackclock.testbed import valid_run
 
 KEPT = Path("out/kernel-vs-sim")
 SIMULATED = 40

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from ackclock import Bottleneck, Flow, Result, Scenario, tables
-from ackclock.kernel_part import NOT_BUILT, is_built, kernel_part
+from ackclock.kernel_part import lacks
 
 ROOT = Path(__file__).parent.parent
 ACKCLOCK = Path(sys.executable).with_name("ackclock")
@@ -21,28 +21,12 @@ signal.signal(signal.SIGHUP, signal.SIG_DFL)
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def kernel_lacks(*besides):
-    """What is missing here to register an algorithm, and `besides`: a text, or empty.
-
-    Tests that deploy bring their own BPF file system, so that the verdict on `deploy` here and
-    now is none of theirs.
-    """
-    if not is_built():
-        return NOT_BUILT
-    return "; ".join(
-        f"{each['what']}: {each['found']}"
-        for each in kernel_part().doctor()
-        if ((each["needed"] and each["what"] != "deploy") or each["what"] in besides)
-        and not each["ok"]
-    )
-
-
 def _needs(missing, what):
     return pytest.mark.skipif(bool(missing), reason=f"{what} cannot run: {missing}")
 
 
-needs_kernel = _needs(kernel_lacks(), "a deployment")
-needs_testbed = _needs(kernel_lacks("CAP_NET_ADMIN", "TUN", "network namespaces"), "the testbed")
+needs_kernel = _needs(lacks(), "a deployment")
+needs_testbed = _needs(lacks("CAP_NET_ADMIN", "TUN", "network namespaces"), "the testbed")
 
 
 @pytest.fixture

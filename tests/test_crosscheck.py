@@ -2,7 +2,7 @@
 
 import pytest
 
-from ackclock import AckclockError, Bottleneck, Flow, Scenario, crosscheck, metrics, papers
+from ackclock import AckclockError, Bottleneck, Flow, Scenario, crosscheck, metrics, papers, testbed
 from ackclock.crosscheck import Check, mean
 from conftest import needs_testbed
 
@@ -62,7 +62,7 @@ def test_a_check_runs_is_kept_and_drawn(tmp_path, monkeypatch):
     heard = []
     fill_on_a_busy_machine(tmp_path, heard.append)
     assert heard[-1] > 0.8
-    monkeypatch.setattr(crosscheck, "valid_run", None)  # what is kept is not run again
+    monkeypatch.setattr(testbed, "valid_run", None)  # what is kept is not run again
     crosscheck.fill([SMALL], seeds=2, cache=tmp_path)
     checked = crosscheck.load(SMALL, cache=tmp_path)
     assert len(checked.certificates) == 4

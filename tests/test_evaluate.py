@@ -7,12 +7,13 @@ from xml.etree import ElementTree as ET
 import polars as pl
 import pytest
 
-from ackclock import AckclockError
-from ackclock.evaluate import card, page, run
+from ackclock import AckclockError, testbed
+from ackclock.evaluate import card, page, questions, run
+from ackclock.evaluate.card import Number, Question
 from ackclock.evaluate.questions import QUESTIONS
 from ackclock.scenario import Scenario
 from ackclock.stats import Estimate
-from conftest import ROOT
+from conftest import ROOT, needs_testbed
 
 BAD = Path(__file__).parent / "evaluate"
 
@@ -106,6 +107,64 @@ def test_the_league_ranks_as_the_literature_does(cache):
     # RFC 8257, section 5: DCTCP is for data centres, where all flows are DCTCP.
     assert unsafe_rows.pop("R10b") == ["bbr", "dctcp"]
     assert not any(unsafe_rows.values())
+
+
+@needs_testbed
+def test_a_card_with_the_kernel_beside_the_simulator(cache, tmp_path):
+    """Each number of one point, of each algorithm; what the kernel cannot run is said."""
+
+    def short(algorithm, buffer):
+        return questions.dumbbell(algorithm, buffer=buffer, rate="10mbit", duration="3s")
+
+    used = Number("utilisation", "utilisation", more=True, margin=0.02, at={"buffer": "1bdp"})
+    over_all = Number("utilisation over all", "utilisation", more=True)
+    asked = (
+        Question("R3", "Full?", "5.1.2", short, {"buffer": ("0.5bdp", "1bdp")}, (used, over_all)),
+        *run.chosen("R16"),
+    )
+    todo = []
+    found = run.evaluate(
+        "reno",
+        asked,
+        against=("cubic",),
+        quick=True,
+        cache=cache,
+        on=testbed.Testbed(),
+        on_runs=lambda number, seconds: todo.append((number, seconds)),
+    )
+    assert todo == [(2, 6.0)]
+    full, incast = found.asked
+    if full.linux.runs is None:
+        pytest.skip(f"this machine keeps time too badly: {full.linux.refused}")
+    (answer,) = full.linux.answers.answers
+    for name in ("reno", "cubic"):
+        assert answer.found[name].mean == pytest.approx(
+            full.answers.answers[0].found[name].mean, abs=0.15
+        )
+    assert full.linux.refused == ["utilisation over all: 2 points, in the simulator only"]
+    assert all("rate_bps" in why for why in incast.linux.refused)
+    header, rows = page.table(found).header, page.table(found).rows
+    assert [row[header.index("on")] for row in rows] == ["simulator", "kernel"] * 2
+    assert rows[3][4:] == ["—"] * 3
+    page.write(found, tmp_path, command="ackclock evaluate reno --on kernel")
+    table = pl.read_parquet(tmp_path / "rows.parquet")
+    assert table.filter(row="R3").group_by("on").len().sort("on")["len"].to_list() == [2, 12]
+    written = json.loads((tmp_path / "card.json").read_text())
+    assert written["on"] == "kernel"
+    assert written["rows"][0]["linux"]["numbers"][0]["found"]["reno"]["n"] == 1
+    text = (tmp_path / "index.html").read_text()
+    assert "Not on the kernel: 64 kB, 32 senders, p99: bottleneck.rate_bps" in text
+    # Kept: nothing runs again.
+    again = run.evaluate("reno", asked[:1], against=("cubic",), quick=True, cache=cache,
+                         on=testbed.Testbed(), on_runs=lambda *left: todo.append(left))  # fmt: skip
+    assert todo[1:] == [(0, 0.0)]
+    assert again.asked[0].linux.answers.answers[0].found == answer.found
+
+
+def test_a_machine_that_cannot_ask_the_kernel(cache, monkeypatch):
+    monkeypatch.setattr(testbed, "lacks", lambda *_: "CAP_NET_ADMIN: missing")
+    with pytest.raises(AckclockError, match=r"--on kernel: .*CAP_NET_ADMIN.*doctor"):
+        run.evaluate("reno", against=(), cache=cache, on=testbed.Testbed())
 
 
 def test_what_cannot_be_loaded_is_an_error(cache, tmp_path):

@@ -30,6 +30,7 @@ from ackclock import (
     run_all,
     snapshot,
     tables,
+    testbed,
 )
 from ackclock.output import PARTIAL, WRITTEN, Directory, collect
 from ackclock.runs import MANIFEST
@@ -328,7 +329,7 @@ def test_damaged_kernel_runs_are_said_once_and_made_anew(tmp_path, capsys, monke
         result.manifest["certificate"] = {"lateness_p99_us": 1}
         return result
 
-    monkeypatch.setattr(crosscheck, "valid_run", on_kernel)
+    monkeypatch.setattr(testbed, "valid_run", on_kernel)
     monkeypatch.setattr(crosscheck, "SIMULATED", 1)
     check = crosscheck.Check(
         setup="",

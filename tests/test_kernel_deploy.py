@@ -18,8 +18,8 @@ from pathlib import Path
 import pytest
 
 from ackclock import _core
-from ackclock.kernel_part import NOT_BUILT, is_built, kernel_part
-from conftest import ACKCLOCK, ROOT, kernel_lacks, needs_kernel
+from ackclock.kernel_part import NOT_BUILT, is_built, kernel_part, lacks
+from conftest import ACKCLOCK, ROOT, needs_kernel
 
 TCP_CONGESTION = 13
 SYSCTL = Path("/proc/sys/net/ipv4/tcp_congestion_control")
@@ -53,7 +53,7 @@ def on_own_machine(test):
     return needs_kernel(alone)
 
 
-LINKS_LACK = kernel_lacks("CAP_NET_ADMIN")
+LINKS_LACK = lacks("CAP_NET_ADMIN")
 needs_links = pytest.mark.skipif(
     bool(LINKS_LACK), reason=f"two hosts with a link cannot be made: {LINKS_LACK}"
 )

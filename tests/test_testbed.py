@@ -343,6 +343,9 @@ def test_pacing():
         ({"buffer": "2000000packets"}, ["buffer"]),
         ({"flow": {"rtt_exponential": "1ms"}}, ["flows[0].rtt_exponential_ns"]),
         ({"flow": {"initial_ssthresh_packets": 9}}, ["flows[0].initial_ssthresh_packets"]),
+        ({"flow": {"frames": {"size": "12kB", "every": "33ms"}}}, ["flows[0].frames", "leave it"]),
+        ({"flow": {"hides": "losses"}}, ["flows[0].hides", "honest"]),
+        ({"flow": {"hides": "marks", "ecn": True}}, ["flows[0].hides", "honest"]),
         ({"session": [{"algorithm": "reno", "size": "1MB", "gap": "1s"}]}, ["sessions"]),
     ],
 )

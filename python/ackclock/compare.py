@@ -17,6 +17,7 @@ from ackclock.errors import AckclockError
 from ackclock.kept import MANIFEST
 from ackclock.runs import PAGE, Result, run
 from ackclock.scenario import KERNEL, Scenario
+from ackclock.testbed import valid_run
 
 #: How far the simulator may be from the kernel: share of a rate, of a flow's share, of its cwnd.
 BOUND_UTILISATION, BOUND_SHARE, BOUND_CWND = 0.03, 0.10, 0.10
@@ -239,21 +240,6 @@ def like_linux(scenario: Scenario, side: str = "kernel") -> Scenario:
     ]
     hz = vlinux.HZ if side == "vlinux" else kernel.hz()
     return scenario.replace(flow=flows, hz=hz or scenario.hz)
-
-
-def valid_run(
-    scenario: Scenario,
-    *,
-    progress: Callable[[float], None] | None = None,
-    on_invalid: Callable[[Result], None] | None = None,
-) -> Result:
-    """A valid kernel run; raises `AckclockError` if there is none in as many as are tried."""
-    result = kernel.run(scenario, progress=progress, on_invalid=on_invalid)
-    certificate = result.manifest["certificate"]
-    if not certificate["valid"]:
-        problems = "; ".join(certificate["problems"])
-        raise AckclockError(f"no valid kernel run in {kernel.ATTEMPTS}: {problems}")
-    return result
 
 
 def _row(quantity: Quantity) -> tuple[str, ...]:

@@ -6,7 +6,6 @@ a `Check`. Its kernel runs are kept beside the simulated ones, as `.ackclock/ker
 
 import platform
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,11 +14,11 @@ import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ackclock import kept, plot, report, snapshot, stats, style, units
-from ackclock.compare import like_linux, valid_run
+from ackclock import kept, plot, report, snapshot, stats, style, testbed, units
+from ackclock.compare import like_linux
 from ackclock.executors import LOCAL, Executor
-from ackclock.kernel_part import is_built, kernel_part
-from ackclock.many import CACHE, run_all
+from ackclock.kernel_part import is_built
+from ackclock.many import CACHE, run_all, whole
 from ackclock.output import collect
 from ackclock.runs import Result
 from ackclock.scenario import Scenario
@@ -143,17 +142,13 @@ def _overlap(a: Estimate, b: Estimate) -> str:
 
 def path_of(scenario: Scenario, cache: Path = CACHE) -> Path:
     """Where the kernel run of a scenario is kept: one for each testbed and kernel."""
-    return cache / "kernel" / scenario.key(_version())
-
-
-def _version() -> str:
-    return f"{kernel_part().testbed_version()} on {platform.release()}"
+    return cache / "kernel" / scenario.key(testbed.version())
 
 
 def _keep(result: Result, cache: Path) -> None:
     """Keeps a kernel run under the key of the code that ran."""
     resolved = result.scenario.resolve()
-    key = snapshot.key_of(resolved, result.manifest["algorithms"], _version())
+    key = snapshot.key_of(resolved, result.manifest["algorithms"], testbed.version())
     kept.keep(cache / "kernel" / key, result.write, Result.load)
 
 
@@ -195,32 +190,9 @@ def fill(
     damaged: list[Path] = []
     todo = _missing(checks, seeds, cache, damaged)
     kept.say_damaged(damaged, "kernel runs")
-    total_s = sum(_duration_s(each) for each in todo.values())
-    done_s = dict.fromkeys(todo, 0.0)
-    stopped = False
-
-    def one(path: Path) -> None:
-        def watch(fraction: float) -> None:
-            if stopped:
-                raise KeyboardInterrupt
-            done_s[path] = fraction * _duration_s(todo[path])
-            if progress is not None:
-                progress(sum(done_s.values()) / total_s)
-
-        _keep(valid_run(todo[path], progress=watch, on_invalid=on_invalid), cache)
-
-    with ThreadPoolExecutor(jobs) as pool:
-        runs = [pool.submit(one, path) for path in todo]
-        try:
-            waiting = set(runs)
-            while waiting:  # by steps: an interrupt is not heard within one
-                done, waiting = wait(waiting, timeout=0.2, return_when=FIRST_EXCEPTION)
-                for run in done:
-                    run.result()
-        except BaseException:
-            stopped = True
-            pool.shutdown(cancel_futures=True)
-            raise
+    testbed.Testbed(jobs, on_invalid).run(
+        list(todo.values()), whole, lambda _, result: _keep(result, cache), progress
+    )
 
 
 def load(

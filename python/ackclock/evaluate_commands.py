@@ -3,23 +3,30 @@
 import shlex
 import time
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ackclock import AckclockError
 from ackclock.console import (
+    Host,
     Jobs,
     OnRay,
     Output,
     app,
+    err,
     executor,
     in_words,
     one_line_errors,
     out,
     print_report,
     progress_bar,
+    say_invalid,
 )
 from ackclock.output import Directory
+
+if TYPE_CHECKING:
+    from ackclock.executors import Linux
 
 RESUMES = "the runs that finished are kept; the same command resumes"
 
@@ -44,6 +51,10 @@ def evaluate_command(
     quick: Annotated[
         bool, typer.Option("--quick", help="A minute instead of a quarter of an hour.")
     ] = False,
+    on: Annotated[
+        Host,
+        typer.Option(help="Also ask this machine's TCP (kernel), or Linux in virtual time."),
+    ] = Host.SIM,
     output: Output = None,
     jobs: Jobs = 0,
     on_ray: OnRay = None,
@@ -60,23 +71,36 @@ def evaluate_command(
 
     - `ackclock evaluate my_cc.c --check thresholds.toml`
 
+    - `ackclock evaluate my_cc.c --quick --rows R3 --on kernel`
+
     Each row is a criterion of RFC 9743 (BCP 133). Every number stands beside those of the others in
     the same runs. The RFC sets no thresholds, and the card none: "better" and "worse" compare, and
     "unsafe" names what nobody should deploy. The output directory (default: out/evaluate-NAME) has
     a page with a figure for each row, card.json, rows.parquet and the scenario of each number.
     docs/evaluate.md says what each row measures, and docs/ci.md how to use --check.
+
+    With --on kernel each row has a second line, from real TCP in real time: one run at a time,
+    unless --jobs says otherwise. Choose few rows: a run takes 70 s.
     """
     from ackclock.evaluate import checks, page, run  # noqa: PLC0415 (slow to import)
 
     started_s = time.monotonic()
     with one_line_errors(RESUMES):
         asked = run.chosen(rows)
+        linux = _linux(on, jobs, on_ray)
         thresholds = checks.read(check, asked) if check else None
         name = Path(algorithm.partition("@")[0].partition(":")[0]).stem
         path = output or Path("out") / f"evaluate-{name}"
         command = f"ackclock evaluate {shlex.quote(algorithm)} --against {against}"
         command += f" --rows {rows}" if rows else ""
         command += " --quick" if quick else ""
+        command += f" --on {on}" if linux else ""
+
+        def say(number: int, seconds: float) -> None:
+            if number:
+                left = f": {in_words(seconds / (jobs or 1))} in real time"
+                err.print(f"{number} runs on the {on}{left if on is Host.KERNEL else ''}")
+
         with Directory(path) as directory:
             with progress_bar("evaluating") as progress:
                 evaluated = run.evaluate(
@@ -84,8 +108,10 @@ def evaluate_command(
                     asked,
                     against=[each.strip() for each in against.split(",")],
                     quick=quick,
-                    executor=executor(jobs, on_ray),
+                    executor=executor(0 if on is Host.KERNEL else jobs, on_ray),
+                    on=linux,
                     progress=progress,
+                    on_runs=say,
                 )
             found = checks.judge(thresholds, evaluated) if thresholds else []
 
@@ -109,3 +135,18 @@ def evaluate_command(
             raise typer.Exit(1)
         if thresholds:
             out.print(f"{len(found)} thresholds, none broken")
+
+
+def _linux(on: Host, jobs: int, on_ray: str | None) -> "Linux | None":
+    """What runs the rows beside the simulator. Raises `AckclockError`."""
+    if on is Host.SIM:
+        return None
+    if on_ray:
+        raise AckclockError(f"--on-ray: not with --on {on}, which runs on this machine only")
+    if on is Host.KERNEL:
+        from ackclock.testbed import Testbed  # noqa: PLC0415 (only this needs it)
+
+        return Testbed(jobs or 1, say_invalid)
+    from ackclock.vlinux.machines import Machines  # noqa: PLC0415 (only this needs it)
+
+    return Machines(jobs)

@@ -1,10 +1,14 @@
 """Where runs are executed: each way is an `Executor`."""
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from contextvars import copy_context
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
 
-from ackclock import _core
+import numpy as np
+
+from ackclock import _core, units
 from ackclock.runs import Result, from_engine
 from ackclock.scenario import Scenario
 
@@ -34,6 +38,24 @@ class Executor(Protocol):
         `reduce` can be pickled where the executor needs that.
         Raises `AckclockError` if a scenario cannot be simulated.
         """
+
+
+@runtime_checkable
+class Linux(Executor, Protocol):
+    """An executor on Linux's own TCP, which cannot run every scenario."""
+
+    #: "kernel" or "vlinux".
+    name: ClassVar[str]
+
+    @property
+    def version(self) -> str:
+        """What a kept run depends on beside its scenario."""
+
+    def ready(self) -> None:
+        """Raises `AckclockError` if it cannot run anything here."""
+
+    def check(self, scenario: Scenario) -> None:
+        """Raises `AckclockError` that names the first field that it cannot honour."""
 
 
 @dataclass(frozen=True)
@@ -74,3 +96,48 @@ class Local:
 
 #: All cores of this machine.
 LOCAL = Local()
+
+
+def in_threads(
+    run: Callable[[Scenario, Callable[[float], None]], T],
+    scenarios: Sequence[Scenario],
+    jobs: int,
+    done: Callable[[int, T], None],
+    progress: Callable[[float], None] | None = None,
+) -> None:
+    """The loop of an executor whose runs are not of this process: `run(scenario, watch)`.
+
+    `run` calls `watch` with the fraction done, which ends it by an exception. `jobs` at a time.
+    """
+    if not scenarios:
+        return
+    fractions = [0.0] * len(scenarios)
+    weights = [units.duration_ns(each.duration) for each in scenarios]
+    stopped = False
+
+    def one(index: int) -> T:
+        def watch(fraction: float) -> None:
+            if stopped:
+                raise KeyboardInterrupt
+            fractions[index] = fraction
+
+        return run(scenarios[index], watch)
+
+    with ThreadPoolExecutor(jobs) as pool:
+        # Each has the files that the command has read (`snapshot.held`).
+        runs = {
+            pool.submit(copy_context().run, one, index): index for index in range(len(scenarios))
+        }
+        waiting = set(runs)
+        try:
+            while waiting:  # by steps: an interrupt is not heard within one
+                ended, waiting = wait(waiting, timeout=0.2, return_when=FIRST_EXCEPTION)
+                for each in ended:
+                    fractions[runs[each]] = 1
+                    done(runs[each], each.result())
+                if progress is not None:
+                    progress(float(np.average(fractions, weights=weights)))
+        except BaseException:
+            stopped = True
+            pool.shutdown(cancel_futures=True)
+            raise

@@ -18,8 +18,9 @@ def is_built() -> bool:
 
 
 def kernel_part() -> ModuleType:
-    """`ackclock._kernel`: deploy, undeploy, status, doctor, run_on_kernel, testbed_version.
+    """`ackclock._kernel`.
 
+    It has deploy, undeploy, status, doctor, check_on_kernel, run_on_kernel and testbed_version.
     Raises `AckclockError` where it was not built or does not load.
     """
     if not is_built():
@@ -30,3 +31,18 @@ def kernel_part() -> ModuleType:
         raise AckclockError(
             f"the kernel part of ackclock does not load: {error}. Type `make build`"
         ) from error
+
+
+def lacks(*besides: str) -> str:
+    """What is missing here to register an algorithm, and `besides`, as `doctor` names it; or "".
+
+    A rehearsal of `deploy` does not count: no run needs the BPF file system.
+    """
+    if not is_built():
+        return NOT_BUILT
+    return "; ".join(
+        f"{each['what']}: {each['found']}"
+        for each in kernel_part().doctor()
+        if ((each["needed"] and each["what"] != "deploy") or each["what"] in besides)
+        and not each["ok"]
+    )

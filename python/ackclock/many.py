@@ -83,13 +83,13 @@ def fill(
         kept.say_damaged(damaged)
         executor.run(
             list(missing.values()),
-            _whole,
+            whole,
             lambda _, result: kept.keep(cache / result.manifest["key"], result.write, Result.load),
             progress,
         )
 
 
-def _whole(result: Result) -> Result:
+def whole(result: Result) -> Result:
     """A reducer that keeps all; unlike a lambda it can be pickled."""
     return result
 

@@ -32,6 +32,17 @@ impl Snapshot {
     }
 }
 
+/// Refuses a scenario (canonical JSON) that the kernel cannot run.
+///
+/// Raises AckclockError that names the first field.
+#[pyfunction]
+pub fn check_on_kernel(snapshot: &Snapshot, scenario_json: &str) -> PyResult<()> {
+    let scenario: Scenario = Scenario::parse(scenario_json).map_err(refuse)?;
+    testbed::check(&scenario, &snapshot.0)
+        .map(drop)
+        .map_err(refuse)
+}
+
 /// Runs a scenario (canonical JSON) on the kernel, in real time: the tables of `run_many`,
 /// `certificate`, a dict, and `algorithms`, the code that ran (as `Prepared`'s; without the
 /// kernel's own); with `acks` the table `acks`, `lost_acks`, how many it lacks, and

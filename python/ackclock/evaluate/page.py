@@ -13,8 +13,9 @@ from matplotlib.figure import Figure as Drawing
 from matplotlib.patheffects import withStroke
 
 from ackclock import _core, plot, report, style
-from ackclock.evaluate.card import ALONE, Answer, Number
-from ackclock.evaluate.run import Asked, Evaluated
+from ackclock.evaluate.card import ALONE, Answer, Answers, Number
+from ackclock.evaluate.run import SIMULATOR, Asked, Evaluated
+from ackclock.figures.experiment import Runs
 from ackclock.kept import MANIFEST
 from ackclock.runs import PAGE
 from ackclock.stats import Estimate, mean_ci
@@ -44,39 +45,59 @@ def _short(found: Estimate, number: Number) -> str:
     return f"{'> ' if found.censored else ''}{text} {number.unit}".strip()
 
 
+def _sides(asked: Asked, evaluated: Evaluated) -> list[tuple[str, Answers]]:
+    """The simulator's answers, and those of Linux, if it was asked."""
+    linux = [(evaluated.on, asked.linux.answers)] if evaluated.on and asked.linux else []
+    return [(SIMULATOR, asked.answers), *linux]
+
+
 def table(evaluated: Evaluated) -> report.Table:
-    """One line a question: the first number of each algorithm, and how it does against each."""
+    """One line a question: the first number of each algorithm, and how it does against each.
+
+    With Linux beside the simulator a second line has the same from there.
+    """
     names = evaluated.names
     mine, *others = names.values()
-    header = ["row", "question", "first number", mine, *others, *(f"v {each}" for each in others)]
+    on = ["on"] if evaluated.on else []
+    header = ["row", "question", "first number", *on, mine, *others]
+    header += [f"v {each}" for each in others]
     rows = []
     for asked in evaluated.asked:
-        first = asked.answers.answers[0]
-        unsafe = asked.answers.unsafe(evaluated.algorithm)
-        marks = ["unsafe" if unsafe else asked.answers.mark(each) for each in evaluated.against]
-        cells = [cell(first, each) for each in names]
-        rows.append([asked.question.row, asked.question.words, first.number.name, *cells, *marks])
+        number = asked.question.numbers[0]
+        for side, given in _sides(asked, evaluated):
+            first = next((each for each in given.answers if each.number is number), None)
+            unsafe = given.unsafe(evaluated.algorithm)
+            marks = ["unsafe" if unsafe else given.mark(each) for each in evaluated.against]
+            marks = [each if given.answers else "—" for each in marks]
+            cells = [cell(first, each) if first else "—" for each in names]
+            said = [asked.question.row, asked.question.words, number.name]
+            said = said if side == SIMULATOR else ["", "", ""]
+            rows.append([*said, *([side] if on else []), *cells, *marks])
     if evaluated.failed:
         row, problem = evaluated.failed
         rows.append(
-            [row, problem, "", "unsafe", *("" for _ in others), *("unsafe" for _ in others)]
+            [row, problem, "", *on, "unsafe", *("" for _ in others), *("unsafe" for _ in others)]
         )
     return report.Table(header, rows)
 
 
 def details(asked: Asked, evaluated: Evaluated) -> report.Table:
     """All numbers of a question, with the paired differences."""
-    header = ["number", *evaluated.names.values()]
+    on = ["on"] if evaluated.on else []
+    header = ["number", *on, *evaluated.names.values()]
     header += [
         each for name in evaluated.against for each in (f"− {evaluated.names[name]}", "mark")
     ]
     rows = []
-    for answer in asked.answers.answers:
-        unit = answer.number.unit
-        cells = [_full(answer.found[name], unit) for name in evaluated.names]
-        for other in evaluated.against:
-            cells += [_full(answer.differences[other], unit), answer.mark(other)]
-        rows.append([answer.number.name, *cells])
+    for number in asked.question.numbers:
+        for side, given in _sides(asked, evaluated):
+            for answer in given.answers:
+                if answer.number is not number:
+                    continue
+                cells = [_full(answer.found[name], number.unit) for name in evaluated.names]
+                for other in evaluated.against:
+                    cells += [_full(answer.differences[other], number.unit), answer.mark(other)]
+                rows.append([number.name, *([side] if on else []), *cells])
     return report.Table(header, rows)
 
 
@@ -101,6 +122,8 @@ def write(evaluated: Evaluated, directory: Path, *, command: str) -> None:
         unsafe = asked.answers.unsafe(evaluated.algorithm)
         text = f"RFC 9743, section {question.criterion}."
         text += f"\n\nUnsafe: {'; '.join(unsafe)}." if unsafe else ""
+        for why in asked.linux.refused if asked.linux else ():
+            text += f"\n\nNot on the {evaluated.on}: {why}."
         sections.append(
             report.Section(
                 f"{question.row}: {question.words}",
@@ -122,7 +145,13 @@ def write(evaluated: Evaluated, directory: Path, *, command: str) -> None:
         text = json.dumps(value, indent=2, ensure_ascii=False)
         (directory / name).write_text(text + "\n", encoding="utf-8")
     rows = [
-        asked.runs.table.with_columns(row=pl.lit(asked.question.row)) for asked in evaluated.asked
+        runs.table.with_columns(row=pl.lit(asked.question.row), on=pl.lit(side))
+        for asked in evaluated.asked
+        for side, runs in (
+            (SIMULATOR, asked.runs),
+            (evaluated.on, asked.linux and asked.linux.runs),
+        )
+        if runs
     ]
     if rows:
         pl.concat(rows, how="diagonal_relaxed").write_parquet(directory / "rows.parquet")
@@ -134,21 +163,30 @@ def as_json(evaluated: Evaluated) -> dict[str, Any]:
         "algorithm": evaluated.algorithm,
         "against": list(evaluated.against),
         "quick": evaluated.quick,
+        "on": evaluated.on,
         "made_by": evaluated.made_by,
         "rows": [
             {
                 "row": asked.question.row,
                 "question": asked.question.words,
                 "rfc9743": asked.question.criterion,
-                "unsafe": asked.answers.unsafe(evaluated.algorithm),
-                "marks": {each: asked.answers.mark(each) for each in evaluated.against},
-                "numbers": [_number(answer, evaluated) for answer in asked.answers.answers],
+                **_row(asked.answers, evaluated),
+                "linux": asked.linux
+                and _row(asked.linux.answers, evaluated) | {"refused": [*asked.linux.refused]},
             }
             for asked in evaluated.asked
         ],
         "failed": None
         if evaluated.failed is None
         else dict(zip(("row", "problem"), evaluated.failed, strict=True)),
+    }
+
+
+def _row(given: Answers, evaluated: Evaluated) -> dict[str, Any]:
+    return {
+        "unsafe": given.unsafe(evaluated.algorithm),
+        "marks": {each: given.mark(each) for each in evaluated.against},
+        "numbers": [_number(answer, evaluated) for answer in given.answers],
     }
 
 
@@ -205,8 +243,8 @@ def _label(number: Number) -> str:
     return f"{words} ({unit})" if unit else words
 
 
-def _mean(asked: Asked, number: Number, where: Mapping[str, Any]) -> Estimate | None:
-    values = asked.runs.table.filter(**where)[number.column].drop_nulls().to_list()
+def _mean(runs: Runs, number: Number, where: Mapping[str, Any]) -> Estimate | None:
+    values = runs.table.filter(**where)[number.column].drop_nulls().to_list()
     return mean_ci([float(value) for value in values]) if values else None
 
 
@@ -218,13 +256,18 @@ def _lines(
         if varied
         else [""]
     )
+    linux = asked.linux.runs if asked.linux else None
     for index, (name, shown) in enumerate(evaluated.names.items()):
-        found = [
-            _mean(asked, number, {"algorithm": name} | ({varied[0]: x} if varied else {}))
-            for x in xs
-        ]
+        where = [{"algorithm": name} | ({varied[0]: x} if varied else {}) for x in xs]
         look = {"color": style.FLOWS[index % len(style.FLOWS)], "marker": "os^vD"[index % 5]}
+        found = [_mean(asked.runs, number, each) for each in where]
         plot.estimates(axes, list(range(len(xs))), found, label=shown, markersize=5, **look)
+        if linux is not None:
+            found = [_mean(linux, number, each) for each in where]
+            at = [x + 0.1 for x in range(len(xs))]
+            look |= {"linestyle": "", "markerfacecolor": "none"}
+            label = f"{shown}, {evaluated.on}"
+            plot.estimates(axes, at, found, label=label, markersize=7, **look)
     axes.set_xticks(range(len(xs)), [str(x) for x in xs])
     if varied:
         axes.set_xlabel(varied[0].replace("_", " "))
@@ -238,7 +281,9 @@ def _heat(axes: Axes, asked: Asked, name: str, varied: Sequence[str], number: Nu
     cells = np.full((len(down), len(across)), np.nan)
     for y, value in enumerate(down):
         for x, other in enumerate(across):
-            found = _mean(asked, number, {"algorithm": name, varied[0]: value, varied[1]: other})
+            found = _mean(
+                asked.runs, number, {"algorithm": name, varied[0]: value, varied[1]: other}
+            )
             cells[y, x] = math.nan if found is None else found.mean
     whole = asked.runs.table.filter(pl.col("algorithm") != ALONE)[number.column].drop_nulls()
     axes.imshow(cells, aspect="auto", cmap="viridis", vmin=0, vmax=float(whole.max() or 1))  # type: ignore[arg-type]

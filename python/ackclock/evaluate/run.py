@@ -1,28 +1,45 @@
 """Runs the questions of the scorecard, and keeps the numbers of each run."""
 
+import hashlib
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import polars as pl
 
-from ackclock import _core, kept, snapshot
+from ackclock import _core, kept, snapshot, units
 from ackclock.errors import AckclockError
-from ackclock.evaluate.card import Answers, Number, Question, answers, points_of
+from ackclock.evaluate.card import ALONE, Answers, Number, Question, answers, points_of
 from ackclock.evaluate.measure import numbers
 from ackclock.evaluate.questions import QUESTIONS
-from ackclock.executors import LOCAL, Executor
+from ackclock.executors import LOCAL, Executor, Linux
 from ackclock.figures.experiment import Experiment, Point, Runs, as_row, repeats_of
 from ackclock.kept_rows import KeptRows
 from ackclock.many import CACHE, check_writable
 from ackclock.runs import Result
 from ackclock.scenario import Scenario
+from ackclock.testbed import NoValidRunError
 
 #: What an algorithm is compared with, unless told otherwise.
 AGAINST = ("cubic", "reno")
+#: The side that answers every row.
+SIMULATOR = "simulator"
+#: Repeats of a point on Linux, and with `--quick`. The kernel runs them in real time.
+LINUX_SEEDS, LINUX_QUICK_SEEDS = 3, 1
+
+
+@dataclass(frozen=True, eq=False)
+class OnLinux:
+    """What Linux answers to a question: the numbers of one point that it can measure."""
+
+    #: None: it answers none.
+    runs: Runs | None
+    answers: Answers
+    #: Why it does not answer the others.
+    refused: Sequence[str]
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +50,8 @@ class Asked:
     experiment: Experiment
     runs: Runs
     answers: Answers
+    #: The same on Linux, if it was asked.
+    linux: OnLinux | None = None
 
     def point(self, number: Number, algorithm: str) -> Point:
         """The point of a number of an algorithm, the first of several."""
@@ -49,6 +68,8 @@ class Evaluated:
     quick: bool
     #: The row in which the algorithm could not be run, and why. Later rows are not asked.
     failed: tuple[str, str] | None = None
+    #: "kernel" or "vlinux", beside the simulator; None if the card is of the simulator alone.
+    on: str | None = None
 
     @property
     def names(self) -> dict[str, str]:
@@ -59,7 +80,8 @@ class Evaluated:
     def made_by(self) -> str:
         """Which ackclock, and how many runs."""
         quickly = " · a quick run: wide intervals" if self.quick else ""
-        return f"ackclock {_core.engine_version()}{quickly}"
+        beside = f" · beside it: {self.on}" if self.on else ""
+        return f"ackclock {_core.engine_version()}{quickly}{beside}"
 
     @property
     def totals(self) -> str:
@@ -85,13 +107,19 @@ def evaluate(
     quick: bool = False,
     cache: Path = CACHE,
     executor: Executor = LOCAL,
+    on: Linux | None = None,
     progress: Callable[[float], None] | None = None,
+    on_runs: Callable[[int, float], None] | None = None,
 ) -> Evaluated:
     """Asks the questions of an algorithm, and of others in its place; runs what is not kept.
 
+    `on` also asks Linux what it can measure; `on_runs` is called before with how many of these
+    runs are not kept, and their seconds.
     If the algorithm crashes or does not return, the card says so in that row and ends there.
     Raises `AckclockError` if an algorithm cannot be loaded, or another cannot be run.
     """
+    if on is not None:
+        on.ready()
     others = [each for each in dict.fromkeys(against) if each != algorithm]
     asked: list[Asked] = []
     with snapshot.held():
@@ -111,7 +139,10 @@ def evaluate(
                 if not _is_of(error, algorithm):
                     raise
                 return Evaluated(algorithm, others, asked, quick, (question.row, str(error)))
-    return Evaluated(algorithm, others, asked, quick)
+        if on is None:
+            return Evaluated(algorithm, others, asked, quick)
+        asked = _ask_linux(asked, on, quick, cache, progress, on_runs)
+    return Evaluated(algorithm, others, asked, quick, on=on.name)
 
 
 def first_run(question: Question, algorithm: str) -> Scenario:
@@ -149,22 +180,118 @@ def _ask(
     executor: Executor,
     progress: Callable[[float], None],
 ) -> Asked:
-    experiment = question.experiment(algorithms, quick=quick)
-    seeds = range(1, (experiment.quick_seeds if quick else experiment.seeds) + 1)
-    repeats = list(repeats_of(experiment, experiment.points, seeds))
-    # Equal runs may count other flows as mine: 1 of CUBIC beside 4 of CUBIC, and 4 beside 1.
-    keys = [f"{each.key()}-{each.flows[0].count}" for _, _, each in repeats]
-    scenarios = dict(zip(keys, (scenario for _, _, scenario in repeats), strict=True))
-    rows = _rows(scenarios, cache, executor, progress)
-    table = pl.DataFrame(
-        [
-            {**point, "seed": seed, "key": key, **rows[key]}
-            for (point, seed, _), key in zip(repeats, keys, strict=True)
-        ],
-        infer_schema_length=None,
-    )
-    runs = Runs(experiment, table)
+    repeats = _Repeats.of(question.experiment(algorithms, quick=quick), quick=quick)
+    runs = repeats.runs(cache, executor, progress)
+    experiment = runs.experiment
     return Asked(question, experiment, runs, answers(question, experiment, {experiment: runs}))
+
+
+@dataclass(frozen=True, eq=False)
+class _Repeats:
+    """The repeats of an experiment."""
+
+    experiment: Experiment
+    #: Point, seed, and key of each.
+    each: Sequence[tuple[Point, int, str]]
+    #: Key → what runs.
+    scenarios: Mapping[str, Scenario]
+
+    @classmethod
+    def of(cls, experiment: Experiment, *, quick: bool) -> Self:
+        seeds = range(1, (experiment.quick_seeds if quick else experiment.seeds) + 1)
+        repeats = list(repeats_of(experiment, experiment.points, seeds))
+        # Equal runs may count other flows as mine: 1 of CUBIC beside 4 of CUBIC, and 4 beside 1.
+        keys = [f"{each.key()}-{each.flows[0].count}" for _, _, each in repeats]
+        each = [(point, seed, key) for (point, seed, _), key in zip(repeats, keys, strict=True)]
+        scenarios = dict(zip(keys, (scenario for _, _, scenario in repeats), strict=True))
+        return cls(experiment, each, scenarios)
+
+    def runs(self, cache: Path, executor: Executor, progress: Callable[[float], None]) -> Runs:
+        """Runs what is not kept."""
+        rows = _rows(self.scenarios, cache, executor, progress)
+        table = [{**point, "seed": seed, "key": key, **rows[key]} for point, seed, key in self.each]
+        return Runs(self.experiment, pl.DataFrame(table, infer_schema_length=None))
+
+
+def _ask_linux(
+    asked: Sequence[Asked],
+    on: Linux,
+    quick: bool,
+    cache: Path,
+    progress: Callable[[float], None] | None,
+    on_runs: Callable[[int, float], None] | None,
+) -> list[Asked]:
+    """The questions with what Linux answers to them."""
+    able = [_able(each, on) for each in asked]
+    repeats = [
+        _Repeats.of(_on_linux(each, numbers), quick=quick) if numbers else None
+        for each, (numbers, _) in zip(asked, able, strict=True)
+    ]
+    every = {key: run for each in repeats if each for key, run in each.scenarios.items()}
+    known = _store(cache, on).read(every.keys())
+    left_s = {key: units.duration_ns(every[key].duration) / 1e9 for key in every.keys() - known}
+    if on_runs is not None:
+        on_runs(len(left_s), sum(left_s.values()))
+    total_s, done_s, found = sum(left_s.values()), 0.0, []
+    for each, (able_numbers, refused), some in zip(asked, able, repeats, strict=True):
+        own_s = sum(left_s.pop(key, 0.0) for key in some.scenarios) if some else 0.0
+
+        def part(fraction: float, own_s: float = own_s, done_s: float = done_s) -> None:
+            if progress is not None and total_s:
+                progress((done_s + fraction * own_s) / total_s)
+
+        question, linux = replace(each.question, numbers=able_numbers), None
+        if some is not None:
+            try:
+                runs = some.runs(cache, on, part)
+                given = answers(question, runs.experiment, {runs.experiment: runs})
+                linux = OnLinux(runs, given, refused)
+            except NoValidRunError as error:
+                refused.append(str(error))
+        linux = linux or OnLinux(None, Answers(question, ()), refused)
+        found.append(replace(each, linux=linux))
+        done_s += own_s
+    return found
+
+
+def _able(asked: Asked, on: Linux) -> tuple[list[Number], list[str]]:
+    """The numbers of a question that Linux can measure at one point, and why not the others."""
+    able, refused = [], []
+    mine = asked.experiment.points[0]["algorithm"]
+    for number in asked.question.numbers:
+        some = points_of(asked.experiment, number, mine)
+        if len(some) > 1:
+            refused.append(f"{number.name}: {len(some)} points, in the simulator only")
+            continue
+        try:
+            on.check(asked.experiment.run(some[0], 1))
+        except AckclockError as error:
+            refused.append(f"{number.name}: {error}")
+        else:
+            able.append(number)
+    return able, refused
+
+
+def _on_linux(asked: Asked, numbers: Sequence[Number]) -> Experiment:
+    """The points of these numbers, of each algorithm and of the others alone."""
+    points = asked.experiment.points
+    some: list[Point] = []
+    for number in numbers:
+        (one,) = points_of(asked.experiment, number, points[0]["algorithm"])
+        like = [each for each in points if {**each, "algorithm": one["algorithm"]} == one]
+        some += [each for each in like if each not in some]
+    some = [each for each in points if each in some]
+    harms = any(number.harm for number in numbers)
+    some = [each for each in some if harms or each["algorithm"] != ALONE]
+    return replace(asked.experiment, points=some, seeds=LINUX_SEEDS, quick_seeds=LINUX_QUICK_SEEDS)
+
+
+def _store(cache: Path, executor: Executor) -> KeptRows:
+    """Where the rows of an executor's runs are kept."""
+    which = kept.source_hash()[:16]
+    if isinstance(executor, Linux):
+        which += f"-{executor.name}-{hashlib.sha256(executor.version.encode()).hexdigest()[:16]}"
+    return KeptRows(cache / "rows" / f"evaluate-{which}")
 
 
 def _rows(
@@ -175,7 +302,7 @@ def _rows(
 ) -> dict[str, dict[str, Any]]:
     """The row of each run by its key: kept ones and new ones, which are kept."""
     check_writable(cache)
-    store = KeptRows(cache / "rows" / f"evaluate-{kept.source_hash()[:16]}")
+    store = _store(cache, executor)
     rows = store.read(scenarios.keys())
     missing = [key for key in scenarios if key not in rows]
 

@@ -1,17 +1,17 @@
 """Many scenarios on Linux in virtual time: several virtual machines at a time."""
 
+import json
 import os
 from collections.abc import Callable, Sequence
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
-from contextvars import copy_context
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar, TypeVar
 
 from ackclock import vlinux
+from ackclock.executors import in_threads
 from ackclock.runs import Result
 from ackclock.scenario import Scenario
-from ackclock.vlinux import build
+from ackclock.vlinux import build, plan
 
 T = TypeVar("T")
 
@@ -25,14 +25,25 @@ class Machines:
 
     jobs: int = 0
 
+    name: ClassVar[str] = "vlinux"
     far: ClassVar[bool] = False
 
-    def cache(self, within: Path) -> Path:
-        """Where its results are kept: for each build of the virtual Linux.
+    @property
+    def version(self) -> str:
+        """Names the build of the virtual Linux. Raises `AckclockError` if it is not built."""
+        return build.find().key
 
-        Raises `AckclockError` if it is not built.
-        """
-        return within / "vlinux" / build.find().key
+    def cache(self, within: Path) -> Path:
+        """Where its results are kept: for each build. Raises as `version`."""
+        return within / "vlinux" / self.version
+
+    def ready(self) -> None:
+        """Raises `AckclockError` if the virtual Linux is not built."""
+        build.find()
+
+    def check(self, scenario: Scenario) -> None:
+        """Raises `AckclockError` that names the first field that it cannot honour."""
+        plan.check(json.loads(scenario.resolve()))
 
     def run(
         self,
@@ -42,35 +53,9 @@ class Machines:
         progress: Callable[[float], None] | None = None,
     ) -> None:
         """As `Executor.run` says."""
-        fractions = [0.0] * len(scenarios)
-        stopped = False
 
-        def one(index: int) -> T:
-            def watch(fraction: float) -> None:
-                if stopped:
-                    raise KeyboardInterrupt
-                fractions[index] = fraction
+        def one(scenario: Scenario, watch: Callable[[float], None]) -> T:
+            result = vlinux.run(scenario, progress=watch)
+            return reduce(replace(result, manifest=result.manifest | {"key": scenario.key()}))
 
-            result = vlinux.run(scenarios[index], progress=watch)
-            key = {"key": scenarios[index].key()}
-            return reduce(replace(result, manifest=result.manifest | key))
-
-        with ThreadPoolExecutor(self.jobs or os.cpu_count()) as pool:
-            # Each has the files that the command has read (`snapshot.held`).
-            runs = {
-                pool.submit(copy_context().run, one, index): index
-                for index in range(len(scenarios))
-            }
-            waiting = set(runs)
-            try:
-                while waiting:  # by steps: an interrupt is not heard within one
-                    ended, waiting = wait(waiting, timeout=0.2, return_when=FIRST_EXCEPTION)
-                    for run in ended:
-                        fractions[runs[run]] = 1
-                        done(runs[run], run.result())
-                    if progress is not None:
-                        progress(sum(fractions) / len(scenarios))
-            except BaseException:
-                stopped = True
-                pool.shutdown(cancel_futures=True)
-                raise
+        in_threads(one, scenarios, self.jobs or os.cpu_count() or 1, done, progress)

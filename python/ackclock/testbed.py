@@ -1,0 +1,80 @@
+"""Scenarios on this machine's own TCP stack, several at a time: an `Executor`."""
+
+import platform
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, TypeVar
+
+from ackclock import kernel, snapshot
+from ackclock.errors import AckclockError
+from ackclock.executors import in_threads
+from ackclock.kernel_part import kernel_part, lacks
+from ackclock.runs import Result
+from ackclock.scenario import Scenario
+
+T = TypeVar("T")
+
+
+class NoValidRunError(AckclockError):
+    """The machine kept time too badly, in every attempt."""
+
+
+def version() -> str:
+    """Names what runs the scenarios: this testbed on this kernel."""
+    return f"{kernel_part().testbed_version()} on {platform.release()}"
+
+
+def valid_run(
+    scenario: Scenario,
+    *,
+    progress: Callable[[float], None] | None = None,
+    on_invalid: Callable[[Result], None] | None = None,
+) -> Result:
+    """A valid kernel run; raises `NoValidRunError` if there is none in as many as are tried."""
+    result = kernel.run(scenario, progress=progress, on_invalid=on_invalid)
+    certificate = result.manifest["certificate"]
+    if not certificate["valid"]:
+        problems = "; ".join(certificate["problems"])
+        raise NoValidRunError(f"no valid kernel run in {kernel.ATTEMPTS}: {problems}")
+    return result
+
+
+@dataclass(frozen=True)
+class Testbed:
+    """Runs in real time, `jobs` at a time."""
+
+    jobs: int = 1
+    on_invalid: Callable[[Result], None] | None = None
+
+    name: ClassVar[str] = "kernel"
+    far: ClassVar[bool] = False
+
+    def ready(self) -> None:
+        """Raises `AckclockError` that says what this machine lacks."""
+        if missing := lacks("CAP_NET_ADMIN", "TUN", "network namespaces"):
+            raise AckclockError(
+                f"--on kernel: not on this machine: {missing}; `ackclock doctor` says more"
+            )
+
+    @property
+    def version(self) -> str:
+        """As the function `version`."""
+        return version()
+
+    def check(self, scenario: Scenario) -> None:
+        """Raises `AckclockError` that names the first field that a kernel run cannot honour."""
+        kernel_part().check_on_kernel(snapshot.of_kernel(), scenario.resolve())
+
+    def run(
+        self,
+        scenarios: Sequence[Scenario],
+        reduce: Callable[[Result], T],
+        done: Callable[[int, T], None],
+        progress: Callable[[float], None] | None = None,
+    ) -> None:
+        """As `Executor.run` says. Raises `NoValidRunError`, too."""
+
+        def one(scenario: Scenario, watch: Callable[[float], None]) -> T:
+            return reduce(valid_run(scenario, progress=watch, on_invalid=self.on_invalid))
+
+        in_threads(one, scenarios, self.jobs, done, progress)
