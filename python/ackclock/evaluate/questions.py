@@ -768,7 +768,7 @@ With `--on kernel` each row has a second line: the same scenarios on this machin
 ([testbed.md](testbed.md)), in real time. The card then measures each number that belongs to one
 scenario which the kernel can run: one repeat with `--quick`, otherwise 3. A row's section on the
 page says why a number is missing. The kernel runs no sessions (R6, R16), frames (R8), lying
-receivers (R14), accurate ECN (R10c) and links above 4 Gb/s (R16). `card.json` has the kernel's
+receivers (R14), accurate ECN and links above 4 Gb/s (R16). `card.json` has the kernel's
 numbers under `linux`, and `rows.parquet` names the side in the column `on`. All rows are 90 runs of
 70 s and more for each repeat (2 hours, or 45 minutes with `--jobs 3`), so choose a few with
 `--rows`. A kernel run that kept time badly is repeated twice; then the row has no answer. The runs
