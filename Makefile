@@ -5,11 +5,11 @@ BIN := $(VENV)/bin
 CORE := python/ackclock/_core.abi3.so
 KERNEL := python/ackclock/_kernel.abi3.so
 sources = Cargo.toml Cargo.lock $(shell find algorithms $(1) -type f -not -path '*/tests/*' -not -path '*/benches/*')
-CORE_SOURCES := examples/my_cc.c $(call sources,crates/host crates/net crates/sim crates/py crates/py-tables)
+CORE_SOURCES := $(call sources,examples crates/host crates/net crates/sim crates/py crates/py-tables)
 KERNEL_SOURCES := $(call sources,crates)
 export PATH := $(HOME)/.cargo/bin:$(PATH)
 
-.PHONY: help tools about-demo demo build generate test test-fresh check bench bench-counts bench-peers bench-emulator bench-kernel docs docs-claims docs-fidelity docs-kernel docs-scorecards docs-performance vectors record lock clean
+.PHONY: help tools about-demo demo build generate test test-fresh check bench bench-counts bench-peers bench-emulator bench-kernel docs docs-claims docs-fidelity docs-kernel docs-scorecards docs-performance vectors record lock wheel clean
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' Makefile
@@ -103,7 +103,7 @@ docs-claims: build ## Rewrite docs/claims.md: all papers, with other assumptions
 	(echo "# What the papers claim, and what we measured"; echo; \
 	 echo "This page gives the verdict on each claim of the four papers, and our measurement."; \
 	 echo "[findings.md](findings.md) explains why a claim fails or stays open. \`make docs-claims\`"; \
-	 echo "wrote this page with $$($(BIN)/ackclock --version)."; echo; \
+	 echo "wrote this page with $$($(BIN)/ackclock --version | head -1)."; echo; \
 	 echo "Main result:" $$(for verdict in holds fails inconclusive reported; do \
 	   echo "$$(grep -c "| $$verdict |" out/claims/claims.md) × \`$$verdict\`."; done); echo; \
 	 echo "A claim holds when the whole confidence interval of each of its parts is within the bound. It"; \
@@ -125,9 +125,14 @@ lock: build ## Pin the Python packages anew, from pyproject.toml
 	$(BIN)/uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 \
 		--generate-hashes --no-emit-index-url --no-emit-find-links --no-annotate --no-header \
 		--upgrade -q -o requirements.lock
-	$(BIN)/uv pip compile pyproject.toml --extra ray -c requirements.lock --universal \
-		--python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links \
-		--no-annotate --no-header --upgrade -q -o requirements-ray.lock
+	for extra in ray wheel; do \
+		$(BIN)/uv pip compile pyproject.toml --extra $$extra -c requirements.lock --universal \
+			--python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links \
+			--no-annotate --no-header --upgrade -q -o requirements-$$extra.lock || exit 1; done
+
+wheel: build $(VENV)/wheel ## Wheels for x86-64 and aarch64, and the sdist, in target/wheels (10 minutes)
+	@PATH=$(CURDIR)/$(BIN):$$PATH scripts/wheels.sh
+	@ls target/wheels
 
 clean: ## Remove all that was built, installed here or kept
 	rm -rf target out .ackclock $(VENV) $(CORE) $(KERNEL)
@@ -146,6 +151,11 @@ $(VENV)/ray: requirements-ray.lock $(VENV)/installed
 		-r requirements-ray.lock >$(VENV)/ray.log 2>&1; then touch $@; \
 	else echo "Ray cannot be installed here ($(VENV)/ray.log): its tests are skipped"; fi
 
+# Only for `make wheel`: zig, 100 MB.
+$(VENV)/wheel: requirements-wheel.lock $(VENV)/installed
+	@$(BIN)/pip install -q --disable-pip-version-check --require-hashes -r requirements-wheel.lock
+	@touch $@
+
 $(CORE): $(VENV)/installed $(CORE_SOURCES) pyproject.toml
 	@echo "building the simulator: 1 or 2 minutes the first time"
 	@PIP_QUIET=1 $(BIN)/maturin develop --release --quiet --locked >$(VENV)/maturin.log 2>&1 || \
@@ -156,7 +166,7 @@ $(CORE): $(VENV)/installed $(CORE_SOURCES) pyproject.toml
 # place: a process that has the old one loaded keeps it.
 $(KERNEL): $(KERNEL_SOURCES)
 	@echo "building the kernel part: 1 or 2 minutes the first time"
-	@PYO3_BUILD_EXTENSION_MODULE=1 PYO3_CONFIG_FILE=$$(echo $(CURDIR)/target/maturin/pyo3-config-*) \
+	@PYO3_BUILD_EXTENSION_MODULE=1 PYO3_CONFIG_FILE=$$(echo $(CURDIR)/target/maturin/pyo3-config-$$(uname -m)-*) \
 		cargo build --release --quiet --locked -p ackclock-py-kernel
 	@cp target/release/lib_kernel.so $@.new
 	@mv $@.new $@

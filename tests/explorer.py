@@ -34,9 +34,9 @@ class Answer(NamedTuple):
 class Server:
     """`ackclock explore` in a directory."""
 
-    def __init__(self, directory, *options):
+    def __init__(self, directory, *options, command=ACKCLOCK):
         self.process = subprocess.Popen(
-            [ACKCLOCK, "explore", "-o", "out", *options],
+            [command, "explore", "-o", "out", *options],
             cwd=directory,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

@@ -3,6 +3,8 @@
 import functools
 import re
 import runpy
+import subprocess
+import sys
 
 import pytest
 
@@ -132,3 +134,20 @@ def test_every_algorithm_has_a_colour_and_a_marker():
     assert set(names) <= set(style.ALGORITHMS)
     looks = [(style.of(name).colour, style.of(name).marker) for name in names]
     assert len(looks) == len(set(looks))
+
+
+def test_the_figure_of_contributing(tmp_path):
+    (figure,) = re.findall(
+        r"^```python\n(.*?)^```", (ROOT / "CONTRIBUTING.md").read_text(), re.DOTALL | re.MULTILINE
+    )
+    (tmp_path / "paper").mkdir()
+    (tmp_path / "paper" / "__init__.py").write_text('TITLE = "A paper"\n')
+    (tmp_path / "paper" / "fig07.py").write_text(figure)
+    code = (
+        "import sys; from ackclock import cli, papers; "
+        f"papers.__path__.append({str(tmp_path)!r}); cli.main()"
+    )
+    command = [sys.executable, "-c", code, "reproduce", "paper/fig7", "--quick", "-o", "out"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "goodput of CUBIC / Reno" in (tmp_path / "out" / "index.html").read_text()

@@ -1,4 +1,9 @@
-//! Names the simulator after its sources, so that no kept result outlives a change of what made it.
+//! Names the simulator after its sources, so that no kept result outlives a change of what made it,
+//! and embeds `examples/`.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::{env, fs};
 
 mod version;
 
@@ -21,4 +26,31 @@ const ENGINE: &[&str] = &[
 fn main() {
     let version = version::version(ENGINE, "ackclock-py");
     println!("cargo::rustc-env=ACKCLOCK_ENGINE={version}");
+
+    let root = Path::new(&env::var("CARGO_MANIFEST_DIR").unwrap()).join("../../examples");
+    let root = root.canonicalize().expect("examples/ lies beside crates/");
+    println!("cargo::rerun-if-changed={}", root.display());
+    let mut examples = Vec::new();
+    files(&root, &mut examples);
+    examples.sort();
+    let mut text = String::from("&[\n");
+    for file in &examples {
+        let path = file.strip_prefix(&root).unwrap();
+        writeln!(text, "    ({path:?}, include_str!({file:?})),").unwrap();
+    }
+    text += "]";
+    let out = Path::new(&env::var("OUT_DIR").unwrap()).join("examples.rs");
+    fs::write(out, text).unwrap();
+}
+
+/// Every file below a directory.
+fn files(directory: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            files(&path, found);
+        } else {
+            found.push(path);
+        }
+    }
 }

@@ -341,6 +341,24 @@ def new_command(
         out.print(f"written: {skeleton.write(name)}")
 
 
+@app.command("examples", rich_help_panel=PANEL)
+def examples_command(
+    directory: Annotated[
+        Path, typer.Argument(help="Directory to write.", metavar="[DIR]", show_default=True)
+    ] = Path("examples"),
+) -> None:
+    """Write the example scenarios into a directory.
+
+    **Example**
+
+    - `ackclock examples && ackclock run examples/two_cubic.toml`
+    """
+    from ackclock import skeleton  # noqa: PLC0415 (only this command needs it)
+
+    with one_line_errors():
+        out.print(f"written: {skeleton.write_examples(directory)}")
+
+
 @app.command("response", rich_help_panel=PANEL)
 def response_command(
     algorithm: Annotated[

@@ -140,7 +140,12 @@ def most_seeds(until_decided: bool, most: int | None) -> int | None:
 
 def _version(wanted: bool) -> None:
     if wanted:
+        from ackclock import kept  # noqa: PLC0415 (slow to import)
+
         out.print(f"ackclock {_core.engine_version()}")
+        out.print(
+            f"results of version {kept.results_version()}; kept runs of another may run again"
+        )
         raise typer.Exit
 
 

@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 
 import polars as pl
 
+from ackclock import _core
 from ackclock.errors import AckclockError
 from ackclock.output import TAKEN, Write, exchange, locked, partial_directory, sync, sync_all
 
@@ -101,6 +102,15 @@ def source_hash() -> str:
     for path in sorted(Path(__file__).parent.rglob("*.py")):
         digest.update(path.read_bytes())
     return digest.hexdigest()
+
+
+def results_version() -> str:
+    """Names what makes results here: the simulator, what records runs, what makes rows of them.
+
+    Two installations of one version give equal results and share what they keep.
+    """
+    parts = [_core.engine_version(), source_hash()]
+    return hashlib.blake2b("\n".join(parts).encode(), digest_size=8).hexdigest()
 
 
 def keep(path: Path, write: Write, read: Callable[[Path], object]) -> None:

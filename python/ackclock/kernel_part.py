@@ -1,14 +1,25 @@
-"""The part of ackclock that needs the real kernel; it is built where clang and libelf are."""
+"""The part of ackclock that needs the real kernel: a distribution of its own, ackclock-kernel.
+
+In a clone `make build` builds it, where clang and libelf are.
+"""
 
 from importlib import import_module
 from importlib.util import find_spec
+from pathlib import Path
 from types import ModuleType
 
 from ackclock.errors import AckclockError
 
+#: What to type to get it: in a clone, and where the wheels are installed.
+_BUILD, _INSTALL = "make build", "pip install 'ackclock[kernel]'"
+_IN_A_CLONE = Path(__file__).parents[2].joinpath("crates").is_dir()
 NOT_BUILT = (
-    "the kernel part of ackclock is not built: it needs clang and libelf. "
-    "Type `make build`: as root it installs them, otherwise it prints the command that does"
+    (
+        "the kernel part of ackclock is not built: it needs clang and libelf. "
+        f"Type `{_BUILD}`: as root it installs them, otherwise it prints the command that does"
+    )
+    if _IN_A_CLONE
+    else f"the kernel part of ackclock is not installed. Type `{_INSTALL}`"
 )
 
 
@@ -29,7 +40,8 @@ def kernel_part() -> ModuleType:
         return import_module("ackclock._kernel")
     except ImportError as error:
         raise AckclockError(
-            f"the kernel part of ackclock does not load: {error}. Type `make build`"
+            f"the kernel part of ackclock does not load: {error}. "
+            f"Type `{_BUILD if _IN_A_CLONE else _INSTALL}`"
         ) from error
 
 

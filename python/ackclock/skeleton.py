@@ -1,10 +1,11 @@
-"""The C file that a new algorithm starts from."""
+"""What a user starts from: the C file of a new algorithm, the example scenarios."""
 
 import re
 from pathlib import Path
 
 from ackclock import _core
 from ackclock.errors import AckclockError
+from ackclock.output import Directory
 
 #: What the kernel's TCP_CA_NAME_MAX leaves for a name.
 LONGEST = 15
@@ -19,12 +20,34 @@ def write(name: str, directory: Path = Path()) -> Path:
     path = directory / f"{name}.c"
     try:
         with path.open("x", encoding="utf-8") as file:
-            file.write(_core.skeleton().replace("my_cc", name))
+            file.write(text().replace("my_cc", name))
     except FileExistsError:
         raise AckclockError(f"{path}: exists; choose another name or move it away") from None
     except OSError as error:
         raise AckclockError(f"{path}: cannot be written ({error.strerror})") from None
     return path
+
+
+def text() -> str:
+    """`examples/my_cc.c`."""
+    return dict(_core.examples())["my_cc.c"]
+
+
+def write_examples(directory: Path) -> Path:
+    """Writes the files of `examples/` into a new directory; returns it.
+
+    Raises `AckclockError` if the directory holds anything else or cannot be written.
+    """
+
+    def fill(partial: Path) -> None:
+        for name, content in _core.examples():
+            file = partial / name
+            file.parent.mkdir(exist_ok=True)
+            file.write_text(content, encoding="utf-8")
+
+    with Directory(directory) as output:
+        output.fill(fill)
+    return directory
 
 
 def _check(name: str) -> None:

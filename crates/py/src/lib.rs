@@ -167,19 +167,20 @@ fn describe<'py>(py: Python<'py>, algorithm: &Algorithm) -> PyResult<Bound<'py, 
     Ok(dict)
 }
 
-/// What `ackclock new` writes.
+/// The files of examples/: path below it, text.
 #[pyfunction]
-fn skeleton() -> &'static str {
-    include_str!("../../../examples/my_cc.c")
+fn examples() -> Vec<(&'static str, &'static str)> {
+    let all: &[_] = include!(concat!(env!("OUT_DIR"), "/examples.rs"));
+    all.to_vec()
 }
 
 #[pymodule]
 mod _core {
     #[pymodule_export]
     use super::{
-        algorithms, canonical, configure, connects_ns, engine_version,
+        algorithms, canonical, configure, connects_ns, engine_version, examples,
         prepared::{Prepared, Snapshot},
         run::run_many,
-        scenario_schema, skeleton, tables, trace_mean_bps, validate,
+        scenario_schema, tables, trace_mean_bps, validate,
     };
 }

@@ -23,7 +23,7 @@ from starlette.responses import (
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from ackclock import AckclockError, Result, _core, style
+from ackclock import AckclockError, Result, _core, skeleton, style
 from ackclock.explore import gallery, shelf
 from ackclock.explore.curves import Window
 from ackclock.explore.runs import Run, Runs, Source
@@ -228,7 +228,7 @@ def _about() -> dict[str, Any]:
         "algorithms": _core.algorithms(),
         "styles": {name: each._asdict() for name, each in style.ALGORITHMS.items()},
         "colours": style.FLOWS,
-        "skeleton": _core.skeleton(),
+        "skeleton": skeleton.text(),
         "gallery": gallery.scenarios(),
         "queues": _queues(),
         "kernel_lacks": _kernel_lacks(),

@@ -1,0 +1,26 @@
+#!/bin/sh
+# Builds the distributions for a release into target/wheels: `make wheel` calls it.
+# zig links against an old glibc, for every Linux since 2014, and compiles for aarch64.
+set -eu
+
+wheels=target/wheels
+rm -rf "$wheels"
+for machine in x86_64 aarch64; do
+	triple=$machine-unknown-linux-gnu
+	if [ ! -d "$(rustc --print sysroot)/lib/rustlib/$triple" ] &&
+		! rustup -q target add "$triple"; then
+		echo "Rust cannot compile for $machine here. Install Rust from https://rustup.rs" >&2
+		exit 1
+	fi
+	maturin build --quiet --release --locked --zig --target "$triple" --out "$wheels"
+done
+maturin sdist --quiet --out "$wheels"
+
+if scripts/require.sh --check clang libelf; then
+	# maturin copies libelf into the wheel and changes cargo's file for that: in a directory of its own.
+	rm -rf target/kernel-wheel/release/deps/lib_kernel.so
+	maturin build --quiet --release --locked --manifest-path crates/py-kernel/Cargo.toml \
+		--target-dir target/kernel-wheel --out "$wheels"
+else
+	echo "the kernel part is not built: it needs clang and libelf" >&2
+fi
