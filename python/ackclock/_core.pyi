@@ -3,7 +3,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, SupportsIndex, final
 
-__all__ = ["Prepared", "Snapshot", "algorithms", "canonical", "configure", "connects_ns", "engine_version", "run_many", "scenario_schema", "skeleton", "tables", "trace_mean_bps", "validate"]
+__all__ = ["Prepared", "Snapshot", "algorithms", "canonical", "configure", "connects_ns", "engine_version", "examples", "run_many", "scenario_schema", "tables", "trace_mean_bps", "validate"]
 
 @final
 class Prepared:
@@ -93,6 +93,11 @@ def engine_version() -> str:
     Version of the engine and a hash of its sources; a part of every result's key.
     """
 
+def examples() -> list[tuple[str, str]]:
+    """
+    The files of examples/: path below it, text.
+    """
+
 def run_many(scenarios: SupportsGetItem[int, Prepared], threads: SupportsIndex, progress: Any | None, on_result: Any, on_rows: Any | None = None, live: bool = False) -> None:
     """
     Runs prepared scenarios on `threads` threads; 0: as many as there are cores.
@@ -110,11 +115,6 @@ def run_many(scenarios: SupportsGetItem[int, Prepared], threads: SupportsIndex, 
 def scenario_schema() -> str:
     """
     The JSON Schema of a scenario's canonical form: what each field means, its range, its default.
-    """
-
-def skeleton() -> str:
-    """
-    What `ackclock new` writes.
     """
 
 def tables() -> list[tuple[str, str, list[tuple[str, str, str, list[str]]]]]:
