@@ -88,6 +88,20 @@ impl<T: Default> Ring<T> {
         self.tail += 1;
     }
 
+    /// The same with two elements.
+    #[inline(always)]
+    pub fn push_pair_in_room(&mut self, pair: [T; 2])
+    where
+        T: Copy,
+    {
+        debug_assert!(self.len() + 2 <= self.capacity());
+        let (slots, tail) = (&mut *self.slots, self.tail as usize);
+        let mask = slots.len().wrapping_sub(1);
+        slots[tail & mask] = pair[0];
+        slots[(tail + 1) & mask] = pair[1];
+        self.tail += 2;
+    }
+
     /// Removes the oldest element.
     #[inline]
     pub fn pop(&mut self) -> Option<T> {
@@ -97,6 +111,13 @@ impl<T: Default> Ring<T> {
         let slot = self.slot(self.head);
         self.head += 1;
         Some(std::mem::take(&mut self.slots[slot]))
+    }
+
+    /// Removes the oldest element, which has nothing to drop. There is one.
+    #[inline]
+    pub fn skip(&mut self) {
+        debug_assert!(!self.is_empty());
+        self.head += 1;
     }
 
     /// Removes the oldest element if it is `gone`.

@@ -102,7 +102,10 @@ impl Stream {
             return 0;
         }
         // Lemire's multiply-shift; its bias is below 2⁻³⁰ for the ranges used here.
-        ((u128::from(self.bits()) * (u128::from(max) + 1)) >> 64) as u64
+        let bits = self.bits();
+        let product = u128::from(bits) * u128::from(max);
+        let (_, carry) = (product as u64).overflowing_add(bits);
+        (product >> 64) as u64 + u64::from(carry)
     }
 
     /// Draws a number uniformly from (0, 1].

@@ -12,6 +12,7 @@
 
 pub(crate) mod evented;
 mod slow_host;
+mod straight;
 
 use crate::census::{Census, TraceHash};
 use crate::flow::{Flow, Phase};
@@ -230,6 +231,8 @@ impl<'a> Dumbbell<'a> {
             interval_ns => interval_ns,
         };
         let mut until_check = 0;
+        // Nobody looks at each ACK, and none waits for a busy host.
+        let common = self.acks.is_none() && self.busy_until_ns.is_empty();
         loop {
             // At equal times packets leave queues first, and samples are taken last.
             let (at_ns, element) = self.schedule.first();
@@ -244,12 +247,13 @@ impl<'a> Dumbbell<'a> {
                 let live = control.wants_rows.swap(false, Ordering::Relaxed);
                 self.hand_over_rows(if live { 1 } else { RunResult::MOST_ROWS });
             }
-            until_check -= 1;
             if network_ns == now_ns {
+                until_check -= 1;
                 self.carry(now_ns);
                 continue;
             }
             if at_ns > now_ns {
+                until_check -= 1;
                 self.sample(now_ns);
                 sample_ns = now_ns + self.scenario.sample_interval_ns;
                 continue;
@@ -259,17 +263,21 @@ impl<'a> Dumbbell<'a> {
             }
             // ACKs may arrive one behind the other. In a network with events its next may be first.
             let alone_until_ns = match self.path {
-                Path::Predicted { .. } => self.schedule.alone_until_ns().min(sample_ns),
+                Path::Predicted { .. } => (self.schedule.alone_until_ns())
+                    .min(sample_ns)
+                    .min(end_ns + 1),
                 Path::Evented(_) => 0,
             };
             let mut next_ns = now_ns;
             loop {
-                self.step(element, next_ns)?;
-                next_ns = self.flows[element].next_event_ns();
-                if next_ns >= alone_until_ns || next_ns > end_ns || until_check == 0 {
+                if !common || !self.ride(element, &mut next_ns, alone_until_ns, &mut until_check)? {
+                    self.step(element, next_ns)?;
+                    next_ns = self.flows[element].next_event_ns();
+                    until_check -= 1;
+                }
+                if next_ns >= alone_until_ns || until_check == 0 {
                     break;
                 }
-                until_check -= 1;
             }
             self.schedule.set(element, next_ns);
         }
@@ -279,7 +287,7 @@ impl<'a> Dumbbell<'a> {
     }
 
     /// Handles the event of a flow that is due.
-    #[inline(always)]
+    #[inline(never)]
     fn step(&mut self, element: usize, now_ns: u64) -> Result<(), RunError> {
         let flow = &mut self.flows[element];
         self.hash.add(now_ns ^ (u64::from(flow.number) << 48));
@@ -367,7 +375,7 @@ impl<'a> Dumbbell<'a> {
     }
 
     /// Sends the packets that the sender has ready, through the bottleneck to the receiver.
-    #[inline(always)]
+    #[inline(never)]
     fn transmit(&mut self, element: usize, now_ns: u64) {
         loop {
             let flow = &mut self.flows[element];
@@ -402,12 +410,6 @@ impl<'a> Dumbbell<'a> {
                 flow.arrive(departs_ns + flow.forth_ns, now_ns, segment, &burst);
             }
         }
-    }
-
-    /// As [`transmit`](Self::transmit), when the connection is established.
-    #[cold]
-    fn transmit_first(&mut self, element: usize, now_ns: u64) {
-        self.transmit(element, now_ns);
     }
 
     /// Sends the packets of a burst one by one.
@@ -499,7 +501,7 @@ impl<'a> Dumbbell<'a> {
             self.record_event(element, now_ns, EventKind::Established, None);
             self.run_application(element, now_ns);
             self.fault(element, now_ns)?;
-            self.transmit_first(element, now_ns);
+            self.transmit(element, now_ns);
             return Ok(());
         }
         if *syn_at_ns <= now_ns {

@@ -1,6 +1,7 @@
 //! One flow or session of the dumbbell: the two ends of its connection, the ACKs between them, and
 //! when it wants to run next.
 
+use crate::census::TraceHash;
 use crate::record::{EventCounts, FlowRow, SampleRow, SessionRow, State, TransferRow};
 use crate::scenario::{self, EcnMode, Flow as FlowScenario, Hides, Scenario};
 use crate::session::Session;
@@ -9,7 +10,8 @@ use crate::tcp::{Ack, Clock, FlowLimits, Handshake, Receiver, Sender, Transmit};
 use crate::topology::Way;
 use ackclock_host::{prefetch, Configured, CongestionControl, HostConfig, TCP_INFINITE_SSTHRESH};
 use ackclock_net::line::Line;
-use ackclock_net::queue::{Ecn, Tally};
+use ackclock_net::link::Predicted;
+use ackclock_net::queue::{Cause, Ecn, Tally};
 use ackclock_net::ring::Ring;
 use ackclock_net::rng::{Draw, Owner, Stream};
 use ackclock_net::schedule::NEVER;
@@ -57,6 +59,18 @@ impl AckLine {
         Some(self.0.pop_if(|&(at_ns, _)| at_ns <= now_ns)?.1)
     }
 
+    /// The first ACK, and when it arrives.
+    #[inline]
+    pub(crate) fn first(&self) -> Option<&(u64, Ack)> {
+        self.0.front()
+    }
+
+    /// Removes the first ACK, which is plain.
+    #[inline]
+    pub(crate) fn skip(&mut self) {
+        self.0.skip();
+    }
+
     /// Lets the first ACK arrive later, while the host is busy.
     pub(crate) fn delay_first(&mut self, until_ns: u64) {
         if let Some((at_ns, _)) = self.0.front_mut() {
@@ -77,6 +91,14 @@ impl AckLine {
         }
         before - self.len()
     }
+}
+
+/// What became of a burst.
+pub(crate) struct Carried {
+    /// Nothing but the ACKs on their way has changed.
+    pub(crate) steady: bool,
+    /// Packets that the queue had no room for.
+    pub(crate) dropped: u32,
 }
 
 /// The phase of a flow.
@@ -393,11 +415,19 @@ impl<'a> Flow<'a> {
         let Phase::Open(connection) = &self.phase else {
             return self.next_of_handshake_ns();
         };
-        self.others_ns = (connection.answers.first_at_ns())
-            .min(connection.sender.poll_timeout())
-            .min(connection.receiver.poll_timeout())
-            .min(self.application_ns);
+        self.others_ns = self.steady_ns().min(connection.sender.poll_timeout());
         connection.acks.first_at_ns().min(self.others_ns)
+    }
+
+    /// When the flow wants to run next for a reason that a common ACK does not change.
+    #[inline]
+    pub(crate) fn steady_ns(&self) -> u64 {
+        let Phase::Open(connection) = &self.phase else {
+            return NEVER;
+        };
+        (connection.answers.first_at_ns())
+            .min(connection.receiver.poll_timeout())
+            .min(self.application_ns)
     }
 
     #[cold]
@@ -424,8 +454,71 @@ impl<'a> Flow<'a> {
         }
     }
 
-    /// As [`arrive_any`](Self::arrive_any), of a packet that is not the last: most need less.
+    /// Sends a burst without the last packet of the flow through its link to the receiver.
+    #[inline(never)]
+    pub(crate) fn carry(
+        &mut self,
+        link: &mut Predicted,
+        hash: &mut TraceHash,
+        now_ns: u64,
+        burst: &Transmit,
+    ) -> Carried {
+        let mut carried = Carried {
+            steady: true,
+            dropped: 0,
+        };
+        let (mut segment, end) = (burst.first, burst.range().end);
+        while segment < end {
+            if segment + 2 <= end && link.takes_pair(now_ns, self.packet_bytes) {
+                let departures_ns = link.enqueue_pair(now_ns, self.packet_bytes);
+                hash.add(departures_ns[0]);
+                hash.add(departures_ns[1]);
+                let at_ns = departures_ns.map(|departs_ns| departs_ns + self.forth_ns);
+                carried.steady &= self.arrive_pair(at_ns, now_ns, segment, burst);
+                segment += 2;
+                continue;
+            }
+            if let Some(departs_ns) = link.enqueue(now_ns, self.packet_bytes) {
+                hash.add(departs_ns);
+                self.arrive(departs_ns + self.forth_ns, now_ns, segment, burst);
+                carried.steady = false;
+            } else {
+                hash.add(segment);
+                self.tally.dropped(Cause::Full);
+                carried.dropped += 1;
+            }
+            segment += 1;
+        }
+        carried
+    }
+
+    /// As [`arrive`](Self::arrive), of two packets of a burst. Returns whether nothing but the ACKs
+    /// on their way has changed.
     #[inline(always)]
+    pub(crate) fn arrive_pair(
+        &mut self,
+        at_ns: [u64; 2],
+        sent_ns: u64,
+        segment: u64,
+        burst: &Transmit,
+    ) -> bool {
+        let Phase::Open(connection) = &mut self.phase else {
+            return false;
+        };
+        let (receiver, one_way) = (&mut connection.receiver, self.way.acks.is_none());
+        let pushed = self.kernel.pushes_bursts && burst.pushes(segment + 1);
+        if receiver.is_ordinary_pair(at_ns[1], segment, pushed) {
+            let (cause, ack) = receiver.handle_pair(sent_ns);
+            self.answer(at_ns[cause], ack);
+            return one_way;
+        }
+        self.arrive(at_ns[0], sent_ns, segment, burst);
+        self.arrive(at_ns[1], sent_ns, segment + 1, burst);
+        false
+    }
+
+    /// As [`arrive_any`](Self::arrive_any), of a packet that is not the last: most need less.
+    #[inline(never)]
     pub(crate) fn arrive(&mut self, at_ns: u64, sent_ns: u64, segment: u64, burst: &Transmit) {
         let Phase::Open(connection) = &mut self.phase else {
             return;

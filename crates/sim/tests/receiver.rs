@@ -345,6 +345,19 @@ proptest! {
             };
             highest = highest.max(segment);
             let (sent_ns, pushed) = (now_ns - RTT / 2, push == 0);
+            let second_ns = now_ns + 12_000;
+            if kind > 30 && short.is_ordinary_pair(second_ns, segment, pushed) {
+                let (cause, ack) = short.handle_pair(sent_ns);
+                let answers = [
+                    long.handle_segment(now_ns, segment, sent_ns, false, false),
+                    long.handle_segment(second_ns, segment + 1, sent_ns, pushed, false),
+                ];
+                prop_assert_eq!(&answers[cause], &Some(ack));
+                prop_assert_eq!(&answers[1 - cause], &None);
+                prop_assert_eq!(short.poll_timeout(), long.poll_timeout());
+                (now_ns, highest) = (second_ns, highest.max(segment + 1));
+                continue;
+            }
             prop_assert_eq!(
                 short.handle_segment(now_ns, segment, sent_ns, pushed, false),
                 long.handle_segment(now_ns, segment, sent_ns, pushed, false)

@@ -66,19 +66,32 @@ impl ConstantRate {
     /// leaves.
     #[inline]
     pub fn serve(&mut self, now_ns: u64, bytes: u32) -> u64 {
+        let [leaves_ns] = self.serve_all(now_ns, bytes);
+        leaves_ns
+    }
+
+    /// Serves packets of one size that are ready now, one behind the other, after all packets before
+    /// them. Returns when the last bit of each leaves.
+    #[inline(always)]
+    pub fn serve_all<const N: usize>(&mut self, now_ns: u64, bytes: u32) -> [u64; N] {
         if self.free_at_ns + self.fills_in_ns < now_ns {
             (self.free_at_ns, self.free_at_rest) = (now_ns - self.fills_in_ns, 0);
         }
         if self.service.bytes != bytes {
             self.serve_other(bytes);
         }
-        self.free_at_ns += self.service.ns;
-        self.free_at_rest += self.service.rest;
-        if self.free_at_rest >= self.rate_bps {
-            self.free_at_rest -= self.rate_bps;
-            self.free_at_ns += 1;
-        }
-        self.free_at_ns.max(now_ns)
+        let (mut free_at_ns, mut free_at_rest) = (self.free_at_ns, self.free_at_rest);
+        let leave_ns = [(); N].map(|()| {
+            free_at_ns += self.service.ns;
+            free_at_rest += self.service.rest;
+            if free_at_rest >= self.rate_bps {
+                free_at_rest -= self.rate_bps;
+                free_at_ns += 1;
+            }
+            free_at_ns.max(now_ns)
+        });
+        (self.free_at_ns, self.free_at_rest) = (free_at_ns, free_at_rest);
+        leave_ns
     }
 
     /// Packets of another size follow.

@@ -36,6 +36,8 @@ pub(super) struct Limits {
     written: u64,
     /// Whether the algorithm makes the send buffer grow.
     autotunes: bool,
+    /// Nothing but cwnd ever limits the flow, and all is written.
+    are_none: bool,
     by: Option<Limit>,
     since_ns: u64,
     receive_window_ns: u64,
@@ -52,6 +54,7 @@ impl Limits {
             total: flow.segments,
             written: 0,
             autotunes: false,
+            are_none: false,
             by: None,
             since_ns: 0,
             receive_window_ns: 0,
@@ -73,6 +76,7 @@ impl Limits {
 
     /// The application has nothing yet, and says when it has something.
     pub(super) fn offer_none(&mut self) {
+        self.are_none = false;
         self.flow.segments = 0;
     }
 
@@ -83,6 +87,7 @@ impl Limits {
 
     /// Stops the application: it writes no segment from `nxt` on.
     pub(super) fn stop_at(&mut self, nxt: u64) {
+        self.are_none = false;
         self.flow.segments = self.flow.segments.min(nxt);
         self.total = self.flow.segments;
     }
@@ -98,6 +103,7 @@ impl Limits {
         let end = self.flow.segments.min(room);
         let dry = board.nxt() >= self.written && end > self.written;
         self.written = end;
+        self.are_none = end & self.flow.send_buffer & self.flow.receive_window == u64::MAX;
         dry
     }
 
@@ -106,7 +112,7 @@ impl Limits {
     pub(super) fn autotune(&mut self, segments: Option<u64>) {
         let Some(segments) = segments else { return };
         if self.flow.send_buffer == u64::MAX {
-            self.autotunes = true;
+            (self.autotunes, self.are_none) = (true, false);
             self.flow.send_buffer = segments;
         } else if self.autotunes {
             self.flow.send_buffer = self.flow.send_buffer.max(segments);
@@ -119,10 +125,10 @@ impl Limits {
         self.autotunes
     }
 
-    /// Whether nothing but cwnd ever limits the flow.
+    /// Whether nothing but cwnd ever limits the flow, and all is written.
     #[inline]
     pub(super) fn are_none(&self) -> bool {
-        self.flow.send_buffer & self.flow.receive_window & self.flow.segments == u64::MAX
+        self.are_none
     }
 
     /// New segments that the application has written.
@@ -148,6 +154,9 @@ impl Limits {
     /// Notes why nothing more can be sent.
     #[inline]
     pub(super) fn note(&mut self, board: &Scoreboard, host: &Host) {
+        if self.are_none {
+            return;
+        }
         let out = board.nxt() - board.una();
         let unsent = board.nxt() < self.flow.segments;
         let by = if !unsent || host.cwnd_is_full() {

@@ -58,9 +58,11 @@ impl Pacer {
         let (tp, now_ns) = (host.tp(), host.now_ns());
         let sk = &tp.inet_conn.sk;
         let (until_ns, rate) = (tp.tcp_wstamp_ns, sk.sk_pacing_rate);
-        let paced = sk.sk_pacing_status != SK_PACING_NONE;
         let mut next_ns = until_ns.max(now_ns);
-        if paced && rate != 0 && sent_packets >= FIRST_PACED_PACKET {
+        if sk.sk_pacing_status == SK_PACING_NONE {
+            return host.set_next_send_ns(next_ns);
+        }
+        if rate != 0 && sent_packets >= FIRST_PACED_PACKET {
             let bytes = u64::from(segments) * u64::from(tp.mss_cache);
             let lasts_ns = bytes * 1_000_000_000 / rate;
             let late_ns = now_ns.saturating_sub(until_ns);

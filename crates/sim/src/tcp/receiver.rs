@@ -282,6 +282,32 @@ impl Receiver {
         Some(Ack::new(self.rcv_nxt, self.ts_recent_ns))
     }
 
+    /// Whether two segments, the second of which arrives now, need no more than
+    /// [`handle_pair`](Self::handle_pair): one ACK leaves. `pushed`: the second has the PSH flag.
+    #[inline(always)]
+    pub fn is_ordinary_pair(&self, now_ns: u64, segment: u64, pushed: bool) -> bool {
+        let one_waits = self.rcv_nxt != self.last_ack_sent;
+        self.is_ordinary(now_ns, segment) && self.segments_per_ack > 1 && !(pushed && one_waits)
+    }
+
+    /// What [`handle_ordinary`](Self::handle_ordinary) does with two segments. Returns the ACK, and
+    /// which segment causes it: the second, or the first if one waited for its ACK.
+    #[inline(always)]
+    pub fn handle_pair(&mut self, sent_ns: u64) -> (usize, Ack) {
+        let one_waited = self.rcv_nxt != self.last_ack_sent;
+        let echo_ns = self.ts_recent_ns;
+        self.ts_recent_ns = echo_ns.max(sent_ns);
+        self.rcv_nxt += 2;
+        self.reads_at = self.rcv_nxt + 1;
+        debug_assert!(self.scheduled == one_waited && self.delayed == one_waited);
+        if one_waited {
+            self.last_ack_sent = self.rcv_nxt - 1;
+            return (0, Ack::new(self.last_ack_sent, echo_ns));
+        }
+        self.last_ack_sent = self.rcv_nxt;
+        (1, Ack::new(self.last_ack_sent, self.ts_recent_ns))
+    }
+
     #[inline(never)]
     fn handle_any(&mut self, segment: u64, sent_ns: u64, pushed: bool, last: bool) -> Option<Ack> {
         if segment <= self.last_ack_sent {

@@ -211,11 +211,13 @@ impl Scoreboard {
         if self.nxt - self.una > self.slots.len() as u64 {
             self.grow(first);
         }
-        for segment in first..self.nxt {
-            *self.slot_mut(segment) = Slot::new(now_ns);
+        let (mask, last) = (self.slots.len() - 1, self.nxt - 1);
+        let (slots, mut slot) = (&mut *self.slots, Slot::new(now_ns));
+        for segment in first..last {
+            slots[segment as usize & mask] = slot;
         }
-        let ends = if pushed { PUSHED | ENDS } else { ENDS };
-        self.slot_mut(self.nxt - 1).add(ends);
+        slot.add(if pushed { PUSHED | ENDS } else { ENDS });
+        slots[last as usize & mask] = slot;
         counts.sent(segments);
         Transmit {
             first,

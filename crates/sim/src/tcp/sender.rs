@@ -174,20 +174,26 @@ impl Sender {
     }
 
     /// Handles an arriving ACK.
-    #[inline(always)]
+    #[inline(never)]
     pub fn handle_ack(&mut self, now_ns: u64, ack: &Ack) {
-        let quiet = self.host.is_open() && !self.tlp.is_out() && !self.sack_frto.is_active();
-        if quiet && ack.is_plain() && ack.ack > self.board.una() && self.board.is_clean() {
-            self.tcp_ack_predicted(now_ns, ack.ack);
+        if self.predicts(ack) {
+            self.handle_predicted(now_ns, ack.ack);
         } else {
             self.tcp_ack(now_ns, ack);
         }
     }
 
-    /// What [`tcp_ack`](Self::tcp_ack) does with most ACKs, as with Linux's header prediction: the ACK
-    /// only advances, and no segment is SACKed, lost or in doubt.
+    /// Whether an ACK only advances, and no segment is SACKed, lost or in doubt.
     #[inline(always)]
-    fn tcp_ack_predicted(&mut self, now_ns: u64, una: u64) {
+    pub(crate) fn predicts(&self, ack: &Ack) -> bool {
+        let quiet = self.host.is_open() && !self.tlp.is_out() && !self.sack_frto.is_active();
+        quiet && ack.is_plain() && ack.ack > self.board.una() && self.board.is_clean()
+    }
+
+    /// What [`tcp_ack`](Self::tcp_ack) does with most ACKs, as with Linux's header prediction
+    /// ([`predicts`](Self::predicts)).
+    #[inline(always)]
+    pub(crate) fn handle_predicted(&mut self, now_ns: u64, una: u64) {
         self.host.clock(now_ns);
         let tp = self.host.tp();
         let (prior_ssthresh, prior_in_flight) = (tp.snd_ssthresh, tp.packets_out);

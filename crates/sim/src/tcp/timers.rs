@@ -31,6 +31,8 @@ fn until_us(host: &Host, sent_ns: u64) -> u64 {
 pub(super) struct Timers {
     timer: Timer,
     at_ns: u64,
+    /// In which jiffy the timer was armed, and for how many; (0, 0): in another way.
+    armed: (u32, u32),
     /// Timeouts since `una` last advanced.
     retransmits: u32,
 }
@@ -40,13 +42,25 @@ impl Timers {
         Self {
             timer: Timer::None,
             at_ns: NEVER,
+            armed: (0, 0),
             retransmits: 0,
         }
     }
 
     #[inline]
     pub(super) fn arm(&mut self, timer: Timer, at_ns: u64) {
-        (self.timer, self.at_ns) = (timer, at_ns);
+        (self.timer, self.at_ns, self.armed) = (timer, at_ns, (0, 0));
+    }
+
+    /// Arms a timer for so many jiffies. Most ACKs arm the same one as the ACK before.
+    #[inline]
+    fn arm_for(&mut self, timer: Timer, host: &Host, wait: u64) {
+        let armed = (host.jiffies(), wait as u32);
+        if self.armed != armed {
+            self.at_ns = host.fires_ns(wait);
+            self.armed = armed;
+        }
+        self.timer = timer;
     }
 
     #[inline]
@@ -57,14 +71,15 @@ impl Timers {
     /// Arms the timeout, `icsk_rto` from now. If another timer has replaced the timeout, it counts
     /// from the sending of the head.
     #[inline]
-    pub(super) fn arm_rto(&mut self, host: &Host, head_sent_ns: u64) {
+    pub(super) fn arm_rto(&mut self, host: &Host, head_sent_ns: impl Fn() -> u64) {
         let wait = match self.timer {
             Timer::LossProbe | Timer::Reordering => {
-                host.jiffies_of_us(until_us(host, head_sent_ns)).max(1)
+                let until_us = until_us(host, head_sent_ns());
+                host.jiffies_of_us(until_us).max(1)
             }
             Timer::None | Timer::Retransmission => host.rto(),
         };
-        self.arm(Timer::Retransmission, host.fires_ns(wait));
+        self.arm_for(Timer::Retransmission, host, wait);
     }
 
     /// Whether the reordering timer is armed.
@@ -127,10 +142,11 @@ impl Sender {
         if self.tp().packets_out == 0 {
             return self.timers.disarm();
         }
-        self.timers.arm_rto(&self.host, self.board.head_sent_ns());
+        let board = &self.board;
+        self.timers.arm_rto(&self.host, || board.head_sent_ns());
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn set_transmit_timer(&mut self) {
         if !self.schedule_loss_probe(true) {
             self.rearm_rto();
@@ -141,6 +157,11 @@ impl Sender {
     /// the state allows a probe. If an ACK is `advancing`, the timeout counts from now.
     #[inline]
     pub(super) fn schedule_loss_probe(&mut self, advancing: bool) -> bool {
+        self.tlp.is_enabled() && self.schedule_probe(advancing)
+    }
+
+    #[inline(never)]
+    fn schedule_probe(&mut self, advancing: bool) -> bool {
         let host = &self.host;
         let Some(probe_us) = self.tlp.wait_us(host) else {
             return false;
@@ -153,7 +174,7 @@ impl Sender {
                 timeout_us => probe_us.min(timeout_us),
             })
         };
-        self.timers.arm(Timer::LossProbe, host.fires_ns(wait));
+        self.timers.arm_for(Timer::LossProbe, host, wait);
         true
     }
 
@@ -259,14 +280,14 @@ mod tests {
         let mut host = reno(Profile::Linux6, 10);
         host.clock(1_100 * MS);
         let mut timers = Timers::new();
-        timers.arm_rto(&host, 1_000 * MS);
+        timers.arm_rto(&host, || 1_000 * MS);
         assert_eq!(timers.timeout_ns(), host.fires_ns(300));
         for other in [Timer::LossProbe, Timer::Reordering] {
             timers.arm(other, 1_150 * MS);
-            timers.arm_rto(&host, 1_000 * MS);
+            timers.arm_rto(&host, || 1_000 * MS);
             assert_eq!(timers.timeout_ns(), host.fires_ns(200));
             timers.arm(other, 1_150 * MS);
-            timers.arm_rto(&host, 700 * MS);
+            timers.arm_rto(&host, || 700 * MS);
             assert_eq!(timers.timeout_ns(), host.fires_ns(1), "never in the past");
         }
     }

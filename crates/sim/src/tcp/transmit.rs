@@ -24,7 +24,7 @@ pub(super) enum Rexmit {
 
 impl Sender {
     /// The next burst to send now; `None` if there is nothing more to send.
-    #[inline(always)]
+    #[inline(never)]
     pub fn poll_transmit(&mut self, now_ns: u64) -> Option<Transmit> {
         debug_assert_eq!(now_ns, self.host.now_ns());
         if std::mem::take(&mut self.turn_is_over) {
@@ -57,6 +57,17 @@ impl Sender {
             return self.retransmit_lost();
         }
         burst
+    }
+
+    /// As [`poll_transmit`](Self::poll_transmit) after [`handle_predicted`](Self::handle_predicted):
+    /// only new data can leave.
+    #[inline(always)]
+    pub(crate) fn poll_new(&mut self) -> Option<Transmit> {
+        debug_assert!(self.rexmit == Rexmit::None && !self.tlp.is_pending());
+        if std::mem::take(&mut self.turn_is_over) || self.waits_for_pacing() {
+            return None;
+        }
+        self.transmit_new()
     }
 
     #[inline]
@@ -126,10 +137,11 @@ impl Sender {
 
     #[inline(always)]
     fn transmit_new(&mut self) -> Option<Transmit> {
-        if self.limits.write(&self.board) {
+        if !self.limits.are_none() && self.limits.write(&self.board) {
             self.host.check_app_limited();
         }
-        if self.host.cwnd_is_full() {
+        let in_flight = self.host.in_flight();
+        if in_flight >= self.tp().snd_cwnd {
             self.nothing_to_send();
             return None;
         }
@@ -147,9 +159,13 @@ impl Sender {
         }
         self.validation.restart_after_idle(&mut self.host);
         let cwnd = self.tp().snd_cwnd;
-        let quota = cwnd - self.host.in_flight();
+        let quota = cwnd - in_flight;
         if self.bursts == Bursts::Window {
-            return Some(self.send_and_look(unsent.min(room).min(quota.into()) as u32));
+            let segments = match self.limits.are_none() {
+                true => quota,
+                false => unsent.min(room).min(quota.into()) as u32,
+            };
+            return Some(self.send_and_look(segments, in_flight));
         }
         let burst = self.bursts.limit(&mut self.host, self.rtt.min_us());
         let wanted = u64::from(quota.min(self.bursts.share(cwnd)).min(burst));
@@ -163,7 +179,8 @@ impl Sender {
         // A FIN in the packet: the application writes no more.
         let ends = nxt + head.segments == self.limits.segments();
         if defers == Defers::No || (defers == Defers::ForData && ends) {
-            return Some(self.send_and_look(wanted.min(head.segments).min(room) as u32));
+            let segments = wanted.min(head.segments).min(room) as u32;
+            return Some(self.send_and_look(segments, in_flight));
         }
         self.host.note_deferred();
         self.end_of_turn(defers == Defers::ForCwnd);
@@ -172,19 +189,21 @@ impl Sender {
 
     /// Sends new data. If that fills the window, the turn is over.
     #[inline(always)]
-    fn send_and_look(&mut self, segments: u32) -> Transmit {
-        let burst = self.send(segments);
-        if self.rexmit == Rexmit::None && self.host.cwnd_is_full() {
+    fn send_and_look(&mut self, segments: u32, in_flight: u32) -> Transmit {
+        let burst = self.send(segments, in_flight);
+        let is_full = in_flight + segments >= self.tp().snd_cwnd;
+        if self.rexmit == Rexmit::None && is_full {
             self.nothing_to_send();
             self.turn_is_over = true;
         }
         burst
     }
 
+    /// Sends new data beside the `in_flight` packets.
     #[inline(always)]
-    fn send(&mut self, segments: u32) -> Transmit {
+    fn send(&mut self, segments: u32, in_flight: u32) -> Transmit {
         let first = self.tp().packets_out == 0;
-        if self.host.in_flight() == 0 {
+        if in_flight == 0 {
             self.host.event(CaEvent::TxStart);
         }
         self.host.note_sent();
@@ -224,7 +243,7 @@ impl Sender {
         }
         let new_data = self.limits.available(&self.board) > 0;
         let probe = if new_data {
-            self.send(1)
+            self.send(1, self.host.in_flight())
         } else {
             let now_ns = self.host.now_ns();
             let probe = self.board.retransmit_last(self.host.counts(), now_ns);

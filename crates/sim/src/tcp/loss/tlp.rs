@@ -46,9 +46,6 @@ impl Tlp {
     /// if the state allows no probe.
     #[inline]
     pub(crate) fn wait_us(&self, host: &Host) -> Option<u64> {
-        if !self.enabled {
-            return None;
-        }
         let tp = host.tp();
         let state = tp.inet_conn.icsk_ca_state;
         let open = state == CaState::Open as u8 || state == CaState::Cwr as u8;
@@ -66,6 +63,18 @@ impl Tlp {
     /// Notes that the timer fired.
     pub(crate) fn fire(&mut self) {
         self.pending = true;
+    }
+
+    /// Whether the kernel sends probes at all.
+    #[inline]
+    pub(crate) fn is_enabled(&self) -> bool {
+        self.enabled
+    }
+
+    /// Whether the next transmission is a probe.
+    #[inline]
+    pub(crate) fn is_pending(&self) -> bool {
+        self.pending
     }
 
     /// Whether to send a probe now.

@@ -1,0 +1,118 @@
+//! The straight path of the common event (ADR 17): an ACK that header prediction takes reaches its
+//! sender, and the data that it releases pass a link that knows when they leave. Everything is looked
+//! up once for all the ACKs that arrive one behind the other.
+
+use super::{Dumbbell, Path};
+use crate::flow::Phase;
+use crate::tcp::Transmit;
+use crate::RunError;
+
+/// What the straight path has left of its last event.
+enum Rest {
+    Nothing,
+    /// The ACK has changed something that is recorded.
+    Report,
+    /// These packets differ from the others of the flow, or not all of them reach the link.
+    Burst(Transmit),
+}
+
+impl Dumbbell<'_> {
+    /// Handles the event of a flow that is due at `next_ns`, and those that follow before `until_ns`,
+    /// as [`step`](Self::step) does, while each is a common ACK. At most `left` events; it counts them
+    /// down. Then `next_ns` is when the flow wants to run next. Returns whether the first event was
+    /// one.
+    #[inline(always)]
+    pub(super) fn ride(
+        &mut self,
+        element: usize,
+        next_ns: &mut u64,
+        until_ns: u64,
+        left: &mut u32,
+    ) -> Result<bool, RunError> {
+        let Path::Predicted { links, losses } = &mut self.path else {
+            return Ok(false);
+        };
+        let flow = &mut self.flows[element];
+        let (link, loss) = (&mut links[flow.way.data], &mut losses[flow.way.data]);
+        let (mut packets, mut dropped, mut rode, mut others_ns) = (0, 0, 0, flow.others_ns);
+        let mut steady_ns = flow.steady_ns();
+        let rest = loop {
+            let Phase::Open(connection) = &mut flow.phase else {
+                break Rest::Nothing;
+            };
+            let Some(&(at_ns, ref ack)) = connection.acks.first() else {
+                break Rest::Nothing;
+            };
+            if at_ns >= others_ns || !connection.sender.predicts(ack) {
+                break Rest::Nothing;
+            }
+            if rode > 0 && (at_ns >= until_ns || rode == *left) {
+                break Rest::Nothing;
+            }
+            let (now_ns, ack) = (at_ns, ack.ack);
+            connection.acks.skip();
+            rode += 1;
+            self.hash.add(now_ns ^ (u64::from(flow.number) << 48));
+            self.hash.add(ack);
+            connection.sender.handle_predicted(now_ns, ack);
+            if !connection.sender.is_quiet() {
+                *next_ns = now_ns;
+                break Rest::Report;
+            }
+            let mut steady = true;
+            let uncommon = loop {
+                let Phase::Open(connection) = &mut flow.phase else {
+                    break None;
+                };
+                let Some(burst) = connection.sender.poll_new() else {
+                    break None;
+                };
+                if burst.range().end == flow.segments || !loss.passes(burst.segments) {
+                    break Some(burst);
+                }
+                packets += u64::from(burst.segments);
+                if burst.segments == 2 && link.takes_pair(now_ns, flow.packet_bytes) {
+                    let departures_ns = link.enqueue_pair(now_ns, flow.packet_bytes);
+                    self.hash.add(departures_ns[0]);
+                    self.hash.add(departures_ns[1]);
+                    let at_ns = departures_ns.map(|departs_ns| departs_ns + flow.forth_ns);
+                    steady &= flow.arrive_pair(at_ns, now_ns, burst.first, &burst);
+                    continue;
+                }
+                let carried = flow.carry(link, &mut self.hash, now_ns, &burst);
+                steady &= carried.steady;
+                dropped += u64::from(carried.dropped);
+            };
+            if let Some(burst) = uncommon {
+                *next_ns = now_ns;
+                break Rest::Burst(burst);
+            }
+            let Phase::Open(connection) = &flow.phase else {
+                break Rest::Nothing;
+            };
+            if !steady {
+                steady_ns = flow.steady_ns();
+            }
+            others_ns = steady_ns.min(connection.sender.poll_timeout());
+        };
+        *left -= rode;
+        self.census.sent += packets;
+        self.census.dropped += dropped;
+        self.census.received += packets - dropped;
+        self.census.acks_received += u64::from(rode) * u64::from(flow.way.acks.is_some());
+        match rest {
+            Rest::Nothing => {
+                *next_ns = flow.next_event_ns();
+                return Ok(rode > 0);
+            }
+            Rest::Report => self.report(element, *next_ns)?,
+            Rest::Burst(burst) => {
+                self.census.sent += u64::from(burst.segments);
+                self.transmit_each(element, *next_ns, burst);
+            }
+        }
+        self.transmit(element, *next_ns);
+        *next_ns = self.flows[element].next_event_ns();
+        Ok(true)
+    }
+}
