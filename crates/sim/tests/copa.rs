@@ -84,3 +84,16 @@ fn beside_cubic_it_competes() {
     assert!(retreats < 0.05, "{retreats}");
     assert!((0.15..0.7).contains(&competes), "{competes}");
 }
+
+/// When CUBIC has gone, the queue empties, and Copa is in default mode again. CUBIC stays for less
+/// than 10 s: then Copa still knows the RTT of the empty path.
+#[test]
+fn after_cubic_it_returns_to_default_mode() {
+    for tso in [false, true] {
+        let mut scenario = scenario(&["copa", "cubic"]);
+        scenario.tso = tso;
+        scenario.flows[1].stop_ns = Some(9 * S);
+        let (queue, used) = steady(&simulate(&scenario));
+        assert!(queue < 8.0 && used > 0.99, "{tso}: {queue} {used}");
+    }
+}

@@ -73,6 +73,13 @@ def _joining(algorithm: str, flows: int) -> Scenario:
     return before.replace(flows=(*before.flows, late))
 
 
+def _joining_far(algorithm: str) -> Scenario:
+    """As two flows of `_joining`, on a path of 1667 packets."""
+    before = dumbbell(algorithm, rate="200mbit", rtt_ms=100, duration="260s")
+    late = Flow(algorithm=algorithm, start="60s", start_spread="100ms")
+    return before.replace(flows=(*before.flows, late))
+
+
 def _rtts(algorithm: str, rtt_ms: int) -> Scenario:
     """20 ms beside a longer one."""
     of = dumbbell(algorithm, duration="130s")
@@ -149,6 +156,22 @@ def _marking(algorithm: str, queue: str) -> Scenario:
     return of if algorithm == ALONE else of.replace(flows=(*of.flows, cubic))
 
 
+def _low_latency(algorithm: str, other: str) -> Scenario:
+    """Beside CUBIC or Prague on DualPI2, with a receiver that counts marks."""
+    link = {"queue": {"kind": "dualpi2"}}
+    ecn: Any = "accurate" if other == "prague" else True
+    if algorithm == ALONE:
+        return dumbbell(other, buffer="1000packets", link=link, flow={"ecn": ecn})
+    of = dumbbell(algorithm, buffer="1000packets", link=link, flow={"ecn": "accurate"})
+    beside = Flow(algorithm=other, ecn=ecn, start_spread="50ms")
+    return of.replace(flows=(*of.flows, beside))
+
+
+def _varying(algorithm: str, jitter: str) -> Scenario:
+    """Each ACK waits a time drawn from 0 to this, and none overtakes another."""
+    return dumbbell(algorithm, jitter=jitter)
+
+
 def _reordering(algorithm: str, percent: float, late_packets: int) -> Scenario:
     """Late by the time that the link needs for so many packets."""
     late_ms = late_packets * 0.24
@@ -159,8 +182,8 @@ def _slow(algorithm: str, rate: str) -> Scenario:
     return dumbbell(algorithm, rate=rate, rtt_ms=200, buffer="4packets", duration="310s")
 
 
-def _long(algorithm: str, rate: str) -> Scenario:
-    return dumbbell(algorithm, rate=rate, rtt_ms=600, duration="130s")
+def _long(algorithm: str, rate: str, buffer: str) -> Scenario:
+    return dumbbell(algorithm, rate=rate, rtt_ms=600, buffer=buffer, duration="130s")
 
 
 def _liars(algorithm: str, hides: str) -> Scenario:
@@ -281,6 +304,9 @@ QUESTIONS: Sequence[Question] = (
                 because="hardly uses the link",
             ),
             Number(
+                "queue delay with 1 BDP, p95", "delay_p95_ms", "ms", margin=5, at={"buffer": "1bdp"}
+            ),
+            Number(
                 "queue delay with 4 BDP, p95", "delay_p95_ms", "ms", margin=5, at={"buffer": "4bdp"}
             ),
         ),
@@ -357,6 +383,18 @@ QUESTIONS: Sequence[Question] = (
             ),
         ),
         quick={"rtt_ms": (80, 320)},
+    ),
+    Question(
+        "R5c",
+        "Do its flows share soon on a fast, long path?",
+        "5.1.4 should explore",
+        _joining_far,
+        {},
+        (
+            Number("time until a newcomer has its share, 200 Mb/s", "convergence_s", "s", margin=5),
+            Number("Jain's index", "jain", more=True, margin=0.02),
+        ),
+        seeds=5,
     ),
     Question(
         "R6",
@@ -536,7 +574,10 @@ QUESTIONS: Sequence[Question] = (
         "Does it work with AQM and ECN?",
         "7.1 SHOULD",
         _aqm,
-        {"queue": ("codel", "fq_codel", "pie", "red", "dualpi2"), "ecn": ("off", "ECT(0)")},
+        {
+            "queue": ("codel", "fq_codel", "pie", "red", "dualpi2"),
+            "ecn": ("off", "ECT(0)", "accurate"),
+        },
         (
             Number(
                 "utilisation, CoDel",
@@ -562,7 +603,7 @@ QUESTIONS: Sequence[Question] = (
                 because="does not answer marks",
             ),
         ),
-        quick={"queue": ("codel",)},
+        quick={"queue": ("codel",), "ecn": ("off", "ECT(0)")},
         seeds=5,
     ),
     Question(
@@ -585,6 +626,37 @@ QUESTIONS: Sequence[Question] = (
         ),
         alone=True,
         quick={"queue": ("codel",)},
+        seeds=5,
+    ),
+    Question(
+        "R10c",
+        "Does it leave others their share on a queue for low latency (L4S)?",
+        "7.1, 5.2 MUST",
+        _low_latency,
+        {"other": ("cubic", "prague")},
+        (
+            Number(
+                "harm to a CUBIC flow with ECN, DualPI2",
+                "others_mbps",
+                "%",
+                harm=True,
+                margin=5,
+                at={"other": "cubic"},
+                unsafe=90,
+                because="a CUBIC flow beside it has less than a fifth of its share",
+            ),
+            Number(
+                "harm to a Prague flow, DualPI2",
+                "others_mbps",
+                "%",
+                harm=True,
+                margin=5,
+                at={"other": "prague"},
+                unsafe=90,
+                because="a Prague flow beside it has less than a fifth of its share",
+            ),
+        ),
+        alone=True,
         seeds=5,
     ),
     Question(
@@ -613,6 +685,23 @@ QUESTIONS: Sequence[Question] = (
         seeds=5,
     ),
     Question(
+        "R11b",
+        "Does it bear a delay that varies?",
+        "7.3 SHOULD",
+        _varying,
+        {"jitter": ("2ms", "10ms", "20ms", "60ms")},
+        (
+            Number(
+                "utilisation, 20 ms", "utilisation", more=True, margin=0.02, at={"jitter": "20ms"}
+            ),
+            Number(
+                "utilisation, 60 ms", "utilisation", more=True, margin=0.02, at={"jitter": "60ms"}
+            ),
+        ),
+        quick={"jitter": ("20ms", "60ms")},
+        seeds=5,
+    ),
+    Question(
         "R12",
         "Does it work on very slow paths?",
         "7.4",
@@ -634,12 +723,29 @@ QUESTIONS: Sequence[Question] = (
         "Does it work on very long paths?",
         "7.5",
         _long,
-        {"rate": ("40mbit", "250mbit")},
+        {"rate": ("40mbit", "250mbit"), "buffer": ("0.25bdp", "1bdp")},
         (
             Number(
-                "time to fill 250 Mb/s at 600 ms", "full_s", "s", margin=1, at={"rate": "250mbit"}
+                "time to fill 250 Mb/s at 600 ms",
+                "full_s",
+                "s",
+                margin=1,
+                at={"rate": "250mbit", "buffer": "1bdp"},
             ),
-            Number("utilisation", "utilisation", more=True, margin=0.02, at={"rate": "250mbit"}),
+            Number(
+                "utilisation with 1 BDP",
+                "utilisation",
+                more=True,
+                margin=0.02,
+                at={"rate": "250mbit", "buffer": "1bdp"},
+            ),
+            Number(
+                "utilisation with 0.25 BDP",
+                "utilisation",
+                more=True,
+                margin=0.02,
+                at={"rate": "250mbit", "buffer": "0.25bdp"},
+            ),
         ),
         quick={"rate": ("250mbit",)},
         seeds=5,
@@ -790,7 +896,22 @@ A receiver that lies (R14) acknowledges what never came, or echoes no mark. Othe
 from Linux, whose sender counts what is acknowledged: many ACKs of one packet count it once,
 repeated ACKs without SACK blocks deliver nothing, and an ACK of what was not yet sent is dropped.
 
-Not asked: questions of the RFC that no measurement answers (deployment, security) are not here.
+An algorithm with ECN sends what it asks for (R10, R10b, R10c). Off: no packet is ECT. ECT(0): the
+receiver echoes marks (RFC 3168). Accurate: the receiver counts marks (RFC 9768). Only an algorithm
+that asks for ECT(1) in its C file sends it, as Prague does; DualPI2 has every other flow in its
+classic queue. `rows.parquet` has the marked and the dropped packets of each queue and codepoint.
+
+## What is not asked
+
+| question | why |
+|---|---|
+| deployment, security, tunnels, circuit breakers (5.3, 6.2, 7.2, 8) | no run answers them |
+| several paths (7.10) | a flow here has one path |
+| Wi-Fi (6.4) as a model of its medium | R9 has its losses, R11b its delays, R15 its rates |
+| ECT(1) by any algorithm | RFC 9331 asks for an L4S response first |
+| accurate ECN on Linux | Linux before 7.0 does not negotiate it |
+| loss of 90 % and 100 % at random (5.1.1) | R1 has 50 %, and a black-out of 60 s |
+
 `make generate` writes this page from `python/ackclock/evaluate/questions.py`.
 """
 

@@ -328,6 +328,6 @@ def chosen(rows: str | None) -> Sequence[Question]:
     known = [question.row for question in QUESTIONS]
     wanted = [each.strip() for each in rows.split(",")]
     for row in wanted:
-        if not any(each.rstrip("ab") == row or each == row for each in known):
+        if not any(each.rstrip("abc") == row or each == row for each in known):
             raise AckclockError(f'--rows: "{row}": choose from {", ".join(known)}')
-    return [each for each in QUESTIONS if each.row in wanted or each.row.rstrip("ab") in wanted]
+    return [each for each in QUESTIONS if each.row in wanted or each.row.rstrip("abc") in wanted]
