@@ -120,8 +120,7 @@ RANKINGS = (
     (
         "Brakmo, Peterson; Arun, Balakrishnan",
         "Vegas and Copa keep the shortest queues",
-        "R3, 1 BDP, p95: {delay[vegas]} and {delay[copa]}, CUBIC {delay[cubic]}; "
-        "4 BDP: {deep[vegas]} and {deep[copa]}, CUBIC {deep[cubic]}",
+        "R3, p95, 1 BDP: {delay[vegas]} and {delay[copa]}; 4 BDP: {deep[vegas]} and {deep[copa]}",
     ),
     (
         "RFC 9743, section 5.1.3",
