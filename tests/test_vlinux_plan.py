@@ -16,6 +16,7 @@ USUAL = {
 REFUSED = {
     "profile": {"profile": "linux-2.6.32"},
     "hz": {"hz": 250},
+    "jitter": {"jitter": "20ms"},
     "bottleneck.tick": {"bottleneck": {"rate": "20mbit", "buffer": "1bdp", "tick": "1ms"}},
     "bottleneck.queue": {"bottleneck": {"rate": "20mbit", "buffer": "1bdp", "queue": "dualpi2"}},
     "bottleneck.loss": {
@@ -26,6 +27,10 @@ REFUSED = {
     },
     "flow.1.ecn": {"flows": (Flow(algorithm="cubic", ecn="accurate"),)},
     "flow.1.direction": {"flows": (Flow(algorithm="cubic", direction="reverse"),)},
+    "flow.1.frames": {
+        "flows": (Flow(algorithm="cubic", frames={"size": "12kB", "every": "33ms"}),)
+    },
+    "flow.1.hides": {"flows": (Flow(algorithm="cubic", hides="losses"),)},
     "[[session]]": {"sessions": [{"algorithm": "cubic", "size": "1MB"}]},
 }
 

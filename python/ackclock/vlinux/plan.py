@@ -25,6 +25,8 @@ NEVER_FULL = 10_000_000
 UNSENT_BYTES = 8 << 20
 #: Of one that stops: 10 ms of its rate, in these limits, so that little is left to send.
 LEAST_UNSENT, MOST_UNSENT = 1 << 14, 1 << 18
+#: A host's own jitter, which it leaves out. More is part of the path.
+MOST_JITTER_NS = 1_000_000
 #: Half of this much memory for data is more than any window here.
 SOCKET_BYTES = 1 << 30
 
@@ -78,6 +80,8 @@ def check(canonical: Mapping[str, Any]) -> None:
                 None,
                 "Linux starts without one",
             ),
+            f"{name}frames": (flow.get("frames"), None, "its applications always have data"),
+            f"{name}hides": (flow.get("hides", "nothing"), "nothing", "its receivers are honest"),
         }
         if flow.get("ecn") == "accurate":
             raise AckclockError(
@@ -88,6 +92,9 @@ def check(canonical: Mapping[str, Any]) -> None:
             raise AckclockError(_refused(field, value, why))
     if kind in ("step", "dualpi2"):
         raise AckclockError(_refused("bottleneck.queue", kind, "Linux 6.12 has no such qdisc"))
+    if canonical["jitter_ns"] > MOST_JITTER_NS:
+        why = "its ACKs arrive to the nanosecond"
+        raise AckclockError(_refused("jitter", f"{canonical['jitter_ns']} ns", why))
     if link.get("loss") and (
         kind != "drop_tail" or "bernoulli" not in link["loss"] or link.get("rate_at")
     ):
