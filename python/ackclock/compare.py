@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 from matplotlib.figure import Figure
 
-from ackclock import kernel, metrics, plot, report, snapshot, style, vlinux
+from ackclock import kernel, metrics, pictures, plot, report, snapshot, style, vlinux
 from ackclock.errors import AckclockError
 from ackclock.kept import MANIFEST
 from ackclock.runs import PAGE, Result, run
@@ -149,7 +149,7 @@ class Comparison:
             f"{len(self.simulated)} simulated runs, {beside}; the first of each is drawn."
         )
         sections = [
-            report.Section("", svg=plot.inline_svg(figure)),
+            report.Section("", picture=pictures.of(figure, "The first run of each.")),
             report.Section("Distances", table=self.table()),
             *(
                 [report.Section("How well time was kept", code="\n".join(said))]
@@ -158,7 +158,8 @@ class Comparison:
             ),
             report.Section("The scenario", code=self.scenario.to_toml()),
         ]
-        page = report.page("Simulator and Linux", lead, sections)
+        page = report.page("Simulator and Linux", lead, sections, kind="compare")
+        report.write_scripts(directory)
         (directory / PAGE).write_text(page, encoding="utf-8")
         runs = {
             side: [result.manifest for result in results]

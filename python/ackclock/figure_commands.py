@@ -107,7 +107,7 @@ def reproduce_command(
     repeated one costs nothing. With --on kernel the figures that one machine can carry run in real
     time: 5 runs a point and one run at a time, unless --seeds and --jobs say otherwise.
     """
-    from ackclock import reproduce, site  # noqa: PLC0415 (slow to import)
+    from ackclock import pages, reproduce, site  # noqa: PLC0415 (slow to import)
 
     started_s = time.monotonic()
     with one_line_errors(RESUMES):
@@ -142,7 +142,7 @@ def reproduce_command(
                     on_runs=say_runs,
                 )
             directory.fill(
-                lambda partial: site.write(reproduced, partial, command=command, quick=quick)
+                lambda partial: pages.write(reproduced, partial, command=command, quick=quick)
             )
         for figure in reproduced:
             print_report(figure.named.title, site.measures_table(figure))
@@ -197,7 +197,7 @@ def _reproduce_on_kernel(
     path: Path,
     command: str,
 ) -> None:
-    from ackclock import crosscheck, site  # noqa: PLC0415 (only these runs need it)
+    from ackclock import crosscheck, pages  # noqa: PLC0415 (only these runs need it)
 
     checks = {each.name: check for each in chosen if (check := each.figure.kernel)}
     named = {each.name for figure in figures if "/" in figure for each in papers.load(figure)}
@@ -230,7 +230,7 @@ def _reproduce_on_kernel(
 
                 checked[name] = crosscheck.load(check, progress=part)
         there = [(name, each) for name, each in checked.items() if each is not None]
-        directory.fill(lambda partial: site.write_kernel(there, partial, command=command))
+        directory.fill(lambda partial: pages.write_kernel(there, partial, command=command))
     for name, each in there:
         print_report(name, each.table())
         out.print(each.caption)
@@ -322,7 +322,7 @@ def report_command(
     It has one page for each paper (default directory: out/report). It is `ackclock reproduce all
     --sensitivity` without tables on the screen, and with each figure as PDF, too.
     """
-    from ackclock import reproduce, site  # noqa: PLC0415 (slow to import)
+    from ackclock import pages, reproduce  # noqa: PLC0415 (slow to import)
 
     started_s = time.monotonic()
     with one_line_errors(RESUMES):
@@ -340,7 +340,7 @@ def report_command(
                 )
             command = "ackclock report" + (" --quick" if quick else "")
             directory.fill(
-                lambda partial: site.write(
+                lambda partial: pages.write(
                     reproduced, partial, command=command, quick=quick, pdf=True
                 )
             )

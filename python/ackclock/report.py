@@ -1,54 +1,48 @@
-"""One self-contained HTML page: no script, no network, light or dark as the reader's system is."""
+"""One HTML page with its styles inside: it needs no network, and can be read without its script.
 
+The stylesheet is that of the live page, `explore/static/ackclock.css`.
+"""
+
+import hashlib
 import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
+from pathlib import Path
 
 from ackclock.stats import Estimate
 
-_PAGE = """<!doctype html>
+STATIC = Path(__file__).with_name("explore") / "static"
+#: Words that are coloured, as cells and as dots.
+VERDICTS = (
+    *("holds", "fails", "inconclusive", "reported", "quick"),
+    *("better", "worse", "mixed", "same", "open", "unsafe"),
+)
+_HEAD = """<!doctype html>
 <html lang="en">
+<head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{title}</title>
 <style>
-:root {{ color-scheme: light dark; --line: #8884; --soft: #8882; --quiet: #777;
-  --holds: #1a7f37; --fails: #c62828; --inconclusive: #9a6700; }}
-@media (prefers-color-scheme: dark) {{ :root {{ --quiet: #999;
-  --holds: #56d364; --fails: #ff7b72; --inconclusive: #e3b341; }} }}
-body {{ font: 16px/1.5 system-ui, sans-serif;
-  max-width: 56rem; margin: 2rem auto; padding: 0 1rem; }}
-h1 {{ font-size: 1.6rem; line-height: 1.2; margin-bottom: .2rem }}
-h2 {{ font-size: 1.15rem; margin: 2.5rem 0 .5rem }}
-.lead {{ color: var(--quiet); margin-top: 0 }}
-.scroll {{ overflow-x: auto }}
-table {{ border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums }}
-th, td {{ text-align: left; padding: .35rem .8rem .35rem 0;
-  border-bottom: 1px solid var(--line); vertical-align: top }}
-th {{ font-weight: 600; font-size: .85rem; color: var(--quiet) }}
-figure {{ margin: 1rem 0 }}
-figure svg {{ width: 100%; height: auto }}
-figcaption {{ color: var(--quiet); font-size: .9rem }}
-pre {{ background: var(--soft); padding: .8rem 1rem; border-radius: 6px;
-  overflow-x: auto; font-size: .85rem }}
-.holds, .better {{ color: var(--holds); font-weight: 600 }}
-.fails, .worse, .unsafe {{ color: var(--fails); font-weight: 600 }}
-.inconclusive, .mixed {{ color: var(--inconclusive); font-weight: 600 }}
-.unsafe {{ text-decoration: underline }}
-.links a {{ margin-right: 1rem }}
-.quick, .reported {{ color: var(--quiet) }}
-tr:has(+ .parts) > td {{ border-bottom: 0 }}
-.parts > td {{ padding-top: 0; font-size: .9rem }}
-.parts table {{ margin: .3rem 0 .6rem 1rem; width: auto }}
-summary {{ cursor: pointer; color: var(--quiet) }}
-</style>
+{style}</style>
+{script}</head>
+"""
+_BODY = """<body>
+<header class="bar"><a class="brand" href="{home}">{icon}ackclock <span>{kind}</span></a></header>
+<div class="read">
+{contents}<main>
 <h1>{title}</h1>
 <p class="lead">{lead}</p>
 {body}
+</main>
+</div>
+</body>
 </html>
 """
+#: The script that `scripts` writes beside the pages.
+ZOOM = "zoom.js"
 
 
 @dataclass(frozen=True)
@@ -59,6 +53,8 @@ class Table:
     rows: Sequence[Sequence[str]]
     #: Number of a row → what is folded under it: a summary, and a table.
     folded: Mapping[int, tuple[str, "Table"]] = field(default_factory=dict)
+    #: Number of a row → where its first cell leads.
+    links: Mapping[int, str] = field(default_factory=dict)
 
     def html(self) -> str:
         """The table, which scrolls where it is wider than the page."""
@@ -66,31 +62,29 @@ class Table:
 
     def element(self) -> str:
         """The table element alone."""
-        verdicts = (
-            *("holds", "fails", "inconclusive", "reported", "quick"),
-            *("better", "worse", "mixed", "unsafe"),
-        )
         head = "".join(f"<th>{escape(cell)}</th>" for cell in self.header)
         body = "".join(
             "<tr>"
-            + "".join(
-                f"<td{f' class={cell}' if cell in verdicts else ''}>{escape(cell)}</td>"
-                for cell in row
-            )
+            + "".join(self._cell(number, column) for column in range(len(row)))
             + "</tr>\n"
             + self._folded_html(number)
             for number, row in enumerate(self.rows)
         )
         return f"<table><tr>{head}</tr>\n{body}</table>"
 
+    def _cell(self, row: int, column: int) -> str:
+        cell = self.rows[row][column]
+        text = escape(cell)
+        if column == 0 and row in self.links:
+            text = link(self.links[row], cell)
+        return f"<td{f' class={cell}' if cell in VERDICTS else ''}>{text}</td>"
+
     def _folded_html(self, number: int) -> str:
         if number not in self.folded:
             return ""
         summary, table = self.folded[number]
-        return (
-            f'<tr class="parts"><td colspan="{len(self.header)}"><details>'
-            f"<summary>{escape(summary)}</summary>{table.element()}</details></td></tr>\n"
-        )
+        inner = folded(summary, table.element())
+        return f'<tr class="parts"><td colspan="{len(self.header)}">{inner}</td></tr>\n'
 
     def markdown(self) -> str:
         """The table as GitHub's Markdown. What is folded stands in the row's longest cell."""
@@ -118,39 +112,85 @@ class Section:
 
     title: str
     text: str = ""
-    svg: str = ""
-    caption: str = ""
+    #: HTML: `picture`.
+    picture: str = ""
     table: Table | None = None
     code: str = ""
     #: (address, text) pairs.
     links: Sequence[tuple[str, str]] = ()
-    #: What is folded below it: a summary, and a table.
-    folded: tuple[str, Table] | None = None
+    #: HTML, below all else.
+    inner: str = ""
+    #: Its name in the page (default: made of the title).
+    id: str = ""
+    #: What a table of contents says (default: the title), and the verdicts in it.
+    short: str = ""
+    verdicts: Sequence[str] = ()
 
-    def html(self, number: int) -> str:
-        """The section; `number` keeps the ids inside its figure apart from other figures'."""
-        parts = [f"<h2>{escape(self.title)}</h2>"] if self.title else []
-        if self.text:
-            parts += [_block(block) for block in self.text.split("\n\n")]
-        if self.svg:
-            caption = f"<figcaption>{escape(self.caption)}</figcaption>" if self.caption else ""
-            parts.append(f"<figure>{_own_ids(self.svg, number)}{caption}</figure>")
+    @property
+    def anchor(self) -> str:
+        """What leads to it: "#R1"."""
+        return self.id or slug(self.title)
+
+    def html(self) -> str:
+        """The section."""
+        parts = []
+        if self.title:
+            heading = f'<a href="#{self.anchor}">{escape(self.title)}</a>'
+            parts.append(f'<section id="{self.anchor}">\n<h2>{heading}</h2>')
+        parts += [paragraphs(self.text), self.picture]
         if self.table:
             parts.append(self.table.html())
-        if self.links:
-            items = (f'<a href="{escape(to)}">{escape(text)}</a>' for to, text in self.links)
-            parts.append(f'<p class="links">{" ".join(items)}</p>')
-        if self.folded:
-            summary, table = self.folded
-            inner = f"<summary>{escape(summary)}</summary>{table.html()}"
-            parts.append(f'<details class="folded">{inner}</details>')
+        parts.append(links(self.links))
         if self.code:
             parts.append(f"<pre>{escape(self.code)}</pre>")
-        return "\n".join(parts)
+        parts.append(self.inner)
+        if self.title:
+            parts.append("</section>")
+        return "\n".join(part for part in parts if part)
+
+
+def slug(title: str) -> str:
+    """A title as an anchor, as GitHub makes them."""
+    return re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
+
+
+def link(to: str, text: str) -> str:
+    """A link."""
+    return f'<a href="{escape(to)}">{escape(text)}</a>'
+
+
+def links(pairs: Sequence[tuple[str, str]]) -> str:
+    """A line of links."""
+    items = " ".join(link(to, text) for to, text in pairs)
+    return f'<p class="links">{items}</p>' if items else ""
+
+
+def folded(summary: str, inner: str) -> str:
+    """What is shown only when asked for."""
+    return f"<details><summary>{escape(summary)}</summary>{inner}</details>"
+
+
+def dots(verdicts: Sequence[str], names: Sequence[str] = ()) -> str:
+    """A dot for each verdict, with what it is of."""
+    said = [": ".join(each) for each in zip(names, verdicts, strict=True)] if names else verdicts
+    marks = "".join(
+        f'<i class="dot {each}" title="{escape(words)}"></i>'
+        for each, words in zip(verdicts, said, strict=True)
+    )
+    return f'<span class="dots">{marks}</span>' if marks else ""
+
+
+def pill(verdict: str) -> str:
+    """A verdict as a word on its colour."""
+    return f'<span class="pill {verdict}">{verdict}</span>'
+
+
+def paragraphs(text: str) -> str:
+    """Paragraphs of a docstring as HTML; one that begins with `* ` is a list."""
+    return "\n".join(_block(block) for block in text.split("\n\n") if block)
 
 
 def _block(text: str) -> str:
-    """A paragraph of a docstring, or a list whose items begin with `* `, as HTML."""
     if not text.startswith("* "):
         return f"<p>{_inline(text)}</p>"
     items = text.removeprefix("* ").split("\n* ")
@@ -158,13 +198,88 @@ def _block(text: str) -> str:
 
 
 def _inline(text: str) -> str:
-    return re.sub(r"`+([^`]+)`+", r"<code>\1</code>", escape(text))
+    return re.sub(r"`+([^`]+)`+", r"<code>\1</code>", escape(text, quote=False))
 
 
-def page(title: str, lead: str, sections: Sequence[Section]) -> str:
-    """The HTML of a page."""
-    body = "\n".join(section.html(number) for number, section in enumerate(sections))
-    return _PAGE.format(title=escape(title), lead=escape(lead), body=body)
+def quoting(text: str) -> str:
+    """Paragraphs in which the words of another, in double quotes, stand out."""
+    return re.sub(r'"([^"<>]+)"', r"<q>\1</q>", paragraphs(text))
+
+
+def picture(wide: str, narrow: str = "", caption: str = "", data: str = "") -> str:
+    """A figure: an SVG, the one for a phone, and curves that the script zooms into (JSON)."""
+    if narrow:
+        inner = f'<div class="wide">{_own_ids(wide)}</div>'
+        inner += f'<div class="narrow">{_own_ids(narrow)}</div>'
+    else:
+        inner = _own_ids(wide)
+    if data:
+        data = data.replace("<", "\\u003c")
+        data = f'<script type="application/json" class="curves">{data}</script>'
+    words = ""
+    if caption or data:
+        words = f"<figcaption><span>{escape(caption)}</span></figcaption>"
+    return f'<figure><div class="picture">{inner}</div>{words}{data}</figure>'
+
+
+def page(
+    title: str,
+    lead: str,
+    sections: Sequence[Section],
+    *,
+    kind: str = "",
+    home: str = "",
+    up: Sequence[tuple[str, str]] = (),
+) -> str:
+    """The HTML of a page. `up` leads to other pages, `home` to the first of them."""
+    body = "\n".join(section.html() for section in sections)
+    zooms = 'class="curves"' in body
+    style = (STATIC / "ackclock.css").read_text(encoding="utf-8")
+    if zooms:
+        style += (STATIC / "uplot" / "uPlot.min.css").read_text(encoding="utf-8") + "\n"
+    head = _HEAD.format(
+        title=escape(title),
+        style=style,
+        script=f'<script src="{ZOOM}" defer></script>\n' if zooms else "",
+    )
+    icon = (STATIC / "icon.svg").read_text(encoding="utf-8").strip()
+    return head + _BODY.format(
+        title=escape(title),
+        lead=escape(lead),
+        icon=icon.replace("<svg", '<svg width="24" height="24"', 1),
+        kind=escape(kind),
+        home=escape(home or "#"),
+        contents=_contents(sections, up),
+        body=body,
+    )
+
+
+def _contents(sections: Sequence[Section], up: Sequence[tuple[str, str]]) -> str:
+    """Where everything is; nothing where there is little."""
+    entries = [f'<a href="{escape(to)}">{escape(text)}</a>' for to, text in up]
+    titled = [section for section in sections if section.title]
+    entries += [
+        f'<a href="#{each.anchor}"><span>{escape(each.short or each.title)}</span>'
+        f"{dots(each.verdicts)}</a>"
+        for each in titled
+    ]
+    if len(entries) < 3:
+        return ""
+    inner = "\n".join(entries)
+    return (
+        f'<details class="contents"><summary>Contents</summary><nav>\n{inner}\n</nav></details>\n'
+    )
+
+
+def write_scripts(directory: Path) -> None:
+    """Writes the script of pages with curves: uPlot, as a page from a file takes it, and ours."""
+    plots, _, _ = (
+        (STATIC / "uplot" / "uPlot.esm.js").read_text(encoding="utf-8").rpartition("\nexport")
+    )
+    ours = (STATIC / "zoom.js").read_text(encoding="utf-8")
+    licence = (STATIC / "uplot" / "LICENSE").read_text(encoding="utf-8")
+    text = f"/*\nuPlot:\n\n{licence}*/\n(() => {{\n{plots}\n{ours}}})();\n"
+    (directory / ZOOM).write_text(text, encoding="utf-8")
 
 
 def number(estimate: Estimate, unit: str = "") -> str:
@@ -186,7 +301,9 @@ def repeats(estimate: Estimate) -> str:
     return str(estimate.n) if estimate.n else "—"
 
 
-def _own_ids(svg: str, number: int) -> str:
+def _own_ids(svg: str) -> str:
+    """The SVG with ids that no other on the page has."""
+    own = hashlib.sha256(svg.encode()).hexdigest()[:8]
     for marker in ('id="', 'href="#', "url(#"):
-        svg = svg.replace(marker, f"{marker}f{number}-")
+        svg = svg.replace(marker, f"{marker}f{own}-")
     return svg

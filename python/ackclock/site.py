@@ -1,27 +1,21 @@
-"""Tables of figures and claims, and the pages of a site of them."""
+"""Tables of figures and claims, for screens, pages and programs."""
 
-import hashlib
 import json
 import math
-import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from ackclock import _core, crosscheck, papers, plot, report
-from ackclock.figures import plots
+from ackclock import report
 from ackclock.figures.claim import Judged, JudgedClaim, JudgedEither
 from ackclock.figures.experiment import Experiment
-from ackclock.kept import MANIFEST
 from ackclock.model import toml
 from ackclock.reproduce import Reproduced
-from ackclock.runs import PAGE
 from ackclock.scenario import Scenario
 from ackclock.stats import LEAST_REPEATS, Estimate
 
-_QUIETLY: Any = {"capture_output": True, "text": True}
 #: More repeats than these are not told apart: nobody makes them.
 MOST_NEEDED = 100_000
 #: A verdict's place in a quick run, which has too few repeats for one.
@@ -63,9 +57,13 @@ _CLAIM = ("claim", "verdict", "the paper says", "bound", "measured, 95 % CI", "r
 
 
 def claims_table(
-    claims: Sequence[JudgedClaim], *, quick: bool = False, parts: bool = False
+    claims: Sequence[JudgedClaim],
+    *,
+    quick: bool = False,
+    parts: bool = False,
+    links: Sequence[str] = (),
 ) -> report.Table:
-    """The papers' claims with their verdicts.
+    """The papers' claims with their verdicts. `links` is where each leads.
 
     The parts of a claim are folded under it or, with `parts`, rows of their own below it.
     """
@@ -73,23 +71,32 @@ def claims_table(
     folded: dict[int, tuple[str, report.Table]] = {}
     for claim in claims:
         rows.append(_claim_cells(claim, quick))
-        verdict = QUICK if quick else "reported" if claim.claim.reported else None
-        below = [_part_cells(part, verdict) for part in claim.parts]
-        if parts and len(below) > 1:
-            rows += [[f"  {name}", *rest] for name, *rest in below]
-        elif len(below) > 1:
-            tally = "" if quick else f": {claim.tally}"
-            header = ("part", *_CLAIM[1:])
-            said = [at for at in range(len(header)) if any(row[at] for row in below)]
-            table = report.Table(
-                [header[at] for at in said], [[row[at] for at in said] for row in below]
-            )
-            folded[len(rows) - 1] = (f"{len(below)} parts{tally}", table)
+        if parts and len(claim.parts) > 1:
+            rows += [[f"  {name}", *rest] for name, *rest in _parts_cells(claim, quick)]
+        elif len(claim.parts) > 1:
+            folded[len(rows) - 1] = parts_table(claim, quick=quick)
     varied = any(claim.otherwise for claim in claims)
     columns = range(len(_CLAIM) if varied else len(_CLAIM) - 1)
     return report.Table(
-        [_CLAIM[at] for at in columns], [[row[at] for at in columns] for row in rows], folded
+        [_CLAIM[at] for at in columns],
+        [[row[at] for at in columns] for row in rows],
+        folded,
+        dict(enumerate(links)),
     )
+
+
+def parts_table(claim: JudgedClaim, *, quick: bool) -> tuple[str, report.Table]:
+    """The parts of a claim, and how many hold, in words. A quick run has no verdicts."""
+    rows = _parts_cells(claim, quick)
+    header = ("part", *_CLAIM[1:])
+    said = [at for at in range(len(header)) if any(row[at] for row in rows)]
+    table = report.Table([header[at] for at in said], [[row[at] for at in said] for row in rows])
+    return f"{len(rows)} parts{'' if quick else f': {claim.tally}'}", table
+
+
+def _parts_cells(claim: JudgedClaim, quick: bool) -> list[list[str]]:
+    verdict = QUICK if quick else "reported" if claim.claim.reported else None
+    return [_part_cells(part, verdict) for part in claim.parts]
 
 
 def _claim_cells(claim: JudgedClaim, quick: bool) -> list[str]:
@@ -116,13 +123,15 @@ def _claim_cells(claim: JudgedClaim, quick: bool) -> list[str]:
 
 def _part_cells(part: Judged | JudgedEither, verdict: str | None) -> list[str]:
     """A part's cells; `verdict` in place of its own."""
-    verdict = verdict or part.verdict()
     if isinstance(part, JudgedEither):
         some = "; ".join(
-            f"{each.name}: {_number(each.estimate, each.part.quantity.unit)} ({each.verdict()})"
+            f"{each.name}: {_number(each.estimate, each.part.quantity.unit)}"
+            + ("" if verdict else f" ({each.verdict()})")
             for each in (*part.parts, *part.others)
         )
-        return [part.name, verdict, "", part.parts[0].part.bound, some, "", ""]
+        bound = part.parts[0].part.bound
+        return [part.name, verdict or part.verdict(), "", bound, some, "", ""]
+    verdict = verdict or part.verdict()
     return [
         part.name,
         verdict,
@@ -190,97 +199,14 @@ def _flat(scenario: Scenario) -> dict[str, str]:
     return found
 
 
-def write(
-    figures: Sequence[Reproduced],
-    directory: Path,
-    *,
-    command: str,
-    quick: bool,
-    pdf: bool = False,
-) -> None:
-    """Writes a site of the figures to a directory.
-
-    index.html has the claims and, of one paper, its figures; of several each has its PAPER.html.
-    Each figure is there as PNG and SVG (and PDF if wanted), the rows of its experiments as Parquet;
-    the claims as JSON and Parquet.
-    """
-    by_paper: dict[str, list[Reproduced]] = {}
-    for each in figures:
-        by_paper.setdefault(each.named.paper, []).append(each)
-    lead = _lead()
-    if quick:
-        lead += " · a quick run: too few repeats for a verdict"
-    if settings := figures[0].settings:
-        lead += f" · with {', '.join(settings)}"
-    sections = _claims_section(figures, quick)
-    if len(by_paper) > 1:
-        links = [(f"{paper}.html", papers.paper_title(paper)) for paper in by_paper]
-        sections.insert(0, report.Section("Papers", links=links))
-        for paper, some in by_paper.items():
-            up = report.Section("", links=[(PAGE, "All papers")])
-            shown = [part for each in some for part in _sections(each, directory, pdf, quick)]
-            page = report.page(
-                papers.paper_title(paper), lead, [up, *_claims_section(some, quick), *shown]
-            )
-            (directory / f"{paper}.html").write_text(page, encoding="utf-8")
-    else:
-        sections += [part for each in figures for part in _sections(each, directory, pdf, quick)]
-    sections.append(report.Section("Repeat it", text=run_totals(figures), code=command))
-    title = " and ".join(map(papers.paper_title, by_paper))
-    page = report.page("The papers, repeated" if len(by_paper) > 1 else title, lead, sections)
-    (directory / PAGE).write_text(page, encoding="utf-8")
-    verdicts = write_claims(figures, directory, quick=quick)
-    manifest = {
-        "ackclock": _core.engine_version(),
-        "command": command,
-        "figures": {each.name: [s.key() for s in each.scenarios] for each in figures},
-        "claims": verdicts,
-    }
-    _write_json(directory / MANIFEST, manifest)
-
-
 def claims_of(figures: Sequence[Reproduced]) -> list[JudgedClaim]:
     """All claims of figures."""
     return [claim for figure in figures for claim in figure.claims]
 
 
-def _claims_section(figures: Sequence[Reproduced], quick: bool) -> list[report.Section]:
-    """The claims of the figures; nothing if they claim nothing."""
-    table = claims_table(claims_of(figures), quick=quick)
-    return [report.Section("Claims", table=table)] if table.rows else []
-
-
-def write_kernel(
-    figures: Sequence[tuple[str, crosscheck.Checked]], directory: Path, *, command: str
-) -> None:
-    """Writes a page of figures on the kernel, beside the simulation, with their files."""
-    sections = [kernel_section(name, each, directory, pdf=False) for name, each in figures]
-    sections.append(report.Section("Repeat it", code=command))
-    page = report.page("The kernel beside the simulator", _lead(), sections)
-    (directory / PAGE).write_text(page, encoding="utf-8")
-    manifest = {
-        "ackclock": _core.engine_version(),
-        "command": command,
-        "certificates": {name: list(each.certificates) for name, each in figures},
-    }
-    _write_json(directory / MANIFEST, manifest)
-
-
-def _write_json(path: Path, value: object) -> None:
+def write_json(path: Path, value: object) -> None:
+    """Writes a value as JSON."""
     path.write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-
-
-def _lead() -> str:
-    """What made it: the engine's version, and the commit where ackclock runs from a checkout."""
-    here = Path(__file__)
-    git = ["git", "-C", str(here.parent)]
-    try:
-        subprocess.run([*git, "ls-files", "--error-unmatch", here.name], check=True, **_QUIETLY)
-        describe = [*git, "describe", "--always", "--abbrev=12", "--dirty=, with changes"]
-        commit = subprocess.run(describe, check=True, **_QUIETLY).stdout.strip()
-    except (OSError, subprocess.CalledProcessError):
-        return f"ackclock {_core.engine_version()}"
-    return f"ackclock {_core.engine_version()}, commit {commit}"
 
 
 def write_claims(
@@ -293,7 +219,7 @@ def write_claims(
     claims = claims_of(figures)
     verdicts = [claim_row(claim, quick=quick) for claim in claims]
     if verdicts:
-        _write_json(directory / "claims.json", verdicts)
+        write_json(directory / "claims.json", verdicts)
         flat = [
             {k: v for k, v in claim.items() if not isinstance(v, list | dict)} for claim in verdicts
         ]
@@ -301,93 +227,6 @@ def write_claims(
         text = claims_table(claims, quick=quick).markdown()
         (directory / "claims.md").write_text(text + "\n", encoding="utf-8")
     return verdicts
-
-
-def _sections(figure: Reproduced, directory: Path, pdf: bool, quick: bool) -> list[report.Section]:
-    """A figure on its page, below it its verdicts, its setup, and what the kernel makes of it."""
-    sections: list[report.Section] = [_section(figure, directory, pdf)]
-    if figure.claims:
-        table = claims_table(figure.claims, quick=quick, parts=True)
-        sections.append(report.Section("", table=table))
-    sections += [
-        report.Section(
-            "",
-            svg=plot.inline_svg(plots.sensitivity(claim)),
-            caption=f"{claim.id}: how the verdict depends on what the paper leaves open",
-            folded=(f"Sensitivity of {claim.id}", sensitivity_table(claim)),
-        )
-        for claim in figure.claims
-        if claim.otherwise
-    ]
-    for batch in figure.batches:
-        if batch.variant is None and batch.repeats:
-            table = setup_table(batch.experiment, batch.scenarios)
-            name = batch.experiment.name
-            sections.append(report.Section("", folded=(f"The setup, key by key: {name}", table)))
-    if figure.checked:
-        sections.append(kernel_section(figure.name, figure.checked, directory, pdf))
-    elif figure.figure.kernel:
-        command = f"ackclock reproduce {figure.name} --on kernel"
-        title = _kernel_title(figure.name)
-        sections.append(report.Section(title, text="Not run here. As root:", code=command))
-    return sections
-
-
-def _section(figure: Reproduced, directory: Path, pdf: bool) -> report.Section:
-    """A figure, with its files beside the page."""
-    name = figure.named.file_name
-    drawn = figure.plot()
-    files = [path.name for path in plot.write(drawn, directory, name, pdf=pdf)]
-    files += _write_rows(figure, directory)
-    scenarios = sorted({scenario.key() for scenario in figure.scenarios})
-    runs = f"{len(scenarios)} runs" if len(scenarios) != 1 else "1 run"
-    if scenarios:
-        seeds = [scenario.seed for scenario in figure.scenarios]
-        digest = hashlib.sha256("".join(scenarios).encode()).hexdigest()[:16]
-        runs += f", seeds {min(seeds)} to {max(seeds)}, scenarios {digest}"
-    return report.Section(
-        f"{figure.named.title} ({figure.name})",
-        text=figure.named.setup,
-        svg=plot.inline_svg(drawn),
-        caption=runs if scenarios else "computed, not simulated",
-        table=measures_table(figure) if figure.measured else None,
-        links=[(file, file) for file in files],
-        code=f"# the first of {runs}\n{figure.scenarios[0].to_toml()}" if scenarios else "",
-    )
-
-
-def _write_rows(figure: Reproduced, directory: Path) -> list[str]:
-    """The rows of each experiment as Parquet; the names of the files."""
-    names = []
-    several = len({batch.experiment for batch in figure.batches}) > 1
-    for experiment, runs in figure.rows.items():
-        end = f"-{experiment.name.replace(' ', '-')}" if several else ""
-        names.append(f"{figure.named.file_name}{end}.parquet")
-        runs.table.write_parquet(directory / names[-1])
-    return names
-
-
-def _kernel_title(name: str) -> str:
-    return f"On the kernel ({name})"
-
-
-def kernel_section(
-    name: str, checked: crosscheck.Checked, directory: Path, pdf: bool
-) -> report.Section:
-    """The kernel's runs of a figure beside the simulator's, with the files."""
-    drawn, stem = checked.figure(), f"{name.replace('/', '-')}-kernel"
-    files = [path.name for path in plot.write(drawn, directory, stem, pdf=pdf)]
-    checked.rows.write_parquet(directory / f"{stem}.parquet")
-    first = next(iter(checked.check.points.values()))(1)
-    return report.Section(
-        _kernel_title(name),
-        text=checked.check.setup,
-        svg=plot.inline_svg(drawn),
-        caption=checked.caption,
-        table=checked.table(),
-        links=[(file, file) for file in (*files, f"{stem}.parquet")],
-        code=first.to_toml(),
-    )
 
 
 def run_totals(figures: Sequence[Reproduced]) -> str:

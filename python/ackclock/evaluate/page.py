@@ -3,6 +3,7 @@
 import json
 import math
 from collections.abc import Mapping, Sequence
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
 from matplotlib.patheffects import withStroke
 
-from ackclock import _core, plot, report, style
+from ackclock import _core, pictures, plot, report, style
 from ackclock.evaluate.card import ALONE, Answer, Answers, Number
 from ackclock.evaluate.run import SIMULATOR, Asked, Evaluated
 from ackclock.figures.experiment import Runs
@@ -107,7 +108,15 @@ def _full(found: Estimate | None, unit: str) -> str:
 
 def write(evaluated: Evaluated, directory: Path, *, command: str) -> None:
     """Writes index.html, card.json, rows.parquet and the scenarios of the numbers."""
-    sections = [report.Section("", text=LEAD), report.Section("The card", table=table(evaluated))]
+    about = f'<p class="hint">{escape(evaluated.made_by)}</p>'
+    sections = [
+        report.Section("", inner=about),
+        report.Section(
+            "The card",
+            table=table(evaluated),
+            links=[("card.json", "card.json"), ("rows.parquet", "rows.parquet")],
+        ),
+    ]
     for asked in evaluated.asked:
         question = asked.question
         links = []
@@ -128,9 +137,13 @@ def write(evaluated: Evaluated, directory: Path, *, command: str) -> None:
             report.Section(
                 f"{question.row}: {question.words}",
                 text=text,
-                svg=plot.inline_svg(drawn),
+                picture=pictures.of(drawn),
                 table=details(asked, evaluated),
-                links=[*links, *((file, file) for file in files)],
+                links=[*((file, file) for file in files), *links],
+                id=question.row,
+                verdicts=["unsafe"]
+                if unsafe
+                else [asked.answers.mark(each) for each in evaluated.against],
             )
         )
     if evaluated.failed:
@@ -138,7 +151,7 @@ def write(evaluated: Evaluated, directory: Path, *, command: str) -> None:
         sections.append(report.Section(f"{row}: unsafe", text=problem))
     sections.append(report.Section("Repeat it", text=evaluated.totals, code=command))
     title = f"Scorecard of {evaluated.names[evaluated.algorithm]}"
-    page = report.page(title, evaluated.made_by, sections)
+    page = report.page(title, LEAD, sections, kind="scorecard")
     (directory / PAGE).write_text(page, encoding="utf-8")
     made_by = {"ackclock": _core.engine_version(), "command": command}
     for name, value in ((MANIFEST, made_by), ("card.json", as_json(evaluated))):
@@ -257,9 +270,9 @@ def _lines(
         else [""]
     )
     linux = asked.linux.runs if asked.linux else None
-    for index, (name, shown) in enumerate(evaluated.names.items()):
+    for name, shown in evaluated.names.items():
         where = [{"algorithm": name} | ({varied[0]: x} if varied else {}) for x in xs]
-        look = {"color": style.FLOWS[index % len(style.FLOWS)], "marker": "os^vD"[index % 5]}
+        look = {"color": style.of(name).colour, "marker": style.of(name).marker}
         found = [_mean(asked.runs, number, each) for each in where]
         plot.estimates(axes, list(range(len(xs))), found, label=shown, markersize=5, **look)
         if linux is not None:

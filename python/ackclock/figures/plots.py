@@ -120,12 +120,13 @@ def windows(
     *,
     columns: int = 1,
     mark: Callable[[Result], tuple[float, str] | None] | None = None,
+    paper: tuple[float, str] | None = None,
     after: Callable[[Axes], object] | None = None,
 ) -> Plot:
     """Congestion windows over time, of the first repeat of each point, under its title.
 
-    `mark` gives a time, s, to mark with a line and a text. `after` has the last word on each
-    panel's axes.
+    `mark` gives a time, s, to mark with a line and a text; `paper` is the paper's time after the
+    last flow's start, and its words. `after` has the last word on each panel's axes.
     """
 
     def draw(view: View) -> Drawing:
@@ -140,6 +141,8 @@ def windows(
                 found = mark(result) if mark else None
                 if found:
                     marked(axes, *found)
+                if paper:
+                    by_paper(axes, paper[1], x=metrics.last_start_s(result) + paper[0])
                 axes.set_title(title, fontsize="small")
                 if number % columns:
                     axes.set_ylabel("")
@@ -167,6 +170,31 @@ def marked(axes: Axes, time_s: float, text: str) -> None:
         va="top",
         fontsize="small",
     )
+
+
+def by_paper(
+    axes: Axes,
+    text: str,
+    *,
+    x: float | None = None,
+    y: float | None = None,
+    colour: str = style.INK,
+) -> None:
+    """A dashed line where the paper has a number, with its words beside it."""
+    look: Any = {"color": colour, "linewidth": 0.9, "linestyle": (0, (5, 3))}
+    words: Any = {"textcoords": "offset points", "fontsize": "small", "va": "top", "color": colour}
+    if x is not None:
+        axes.axvline(x, **look)
+        axes.annotate(
+            f"the paper:\n{text}", (x, 1), xycoords=("data", "axes fraction"), xytext=(-4, -2),
+            ha="right", **words,
+        )  # fmt: skip
+    if y is not None:
+        axes.axhline(y, **look)
+        axes.annotate(
+            f"the paper: {text}", (1, y), xycoords=("axes fraction", "data"), xytext=(-2, -3),
+            ha="right", **words,
+        )  # fmt: skip
 
 
 def sensitivity(claim: JudgedClaim) -> Drawing:

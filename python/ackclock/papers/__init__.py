@@ -66,6 +66,13 @@ def paper_title(paper: str) -> str:
     return text
 
 
+def setups(paper: str) -> list[str]:
+    """What a paper's shared modules say of the setup of several figures."""
+    package = importlib.import_module(f"{__name__}.{paper}")
+    shared = (each.name for each in pkgutil.iter_modules(package.__path__) if each.name[0] == "_")
+    return [inspect.getdoc(_module(f"{paper}/{name}")) or "" for name in shared]
+
+
 def _title_in(path: Path) -> str:
     with path.open(encoding="utf-8") as file:
         return file.readline().strip().strip('"').removesuffix(".")

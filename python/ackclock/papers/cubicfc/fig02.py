@@ -47,7 +47,11 @@ def throughputs(algorithm: str) -> list[Quantity]:
 
 
 FIGURE = Figure(
-    plot=plots.windows({"CUBIC": (JOINING, {"algorithm": CUBIC})}, mark=plots.converged(MEET)),
+    plot=plots.windows(
+        {"CUBIC": (JOINING, {"algorithm": CUBIC})},
+        mark=plots.converged(MEET),
+        paper=(400, "≈ 400 s"),
+    ),
     quantities=[
         convergence(CUBIC).beside("≈ 400 s"),
         *others(CUBIC).values(),

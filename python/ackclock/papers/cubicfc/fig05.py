@@ -44,7 +44,9 @@ def _kernel_row(result: Result) -> dict[str, Any]:
 
 FIGURE = Figure(
     plot=plots.windows(
-        {"Cubic-FC": (JOINING, {"algorithm": CUBIC_FC})}, mark=plots.converged(MEET)
+        {"Cubic-FC": (JOINING, {"algorithm": CUBIC_FC})},
+        mark=plots.converged(MEET),
+        paper=(200, "< 200 s"),
     ),
     quantities=[
         convergence(CUBIC_FC).beside("< 200 s"),

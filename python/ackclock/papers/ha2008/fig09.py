@@ -16,6 +16,8 @@ measured in the 50 s that end 200 s after its start.
 import math
 from typing import NamedTuple
 
+from matplotlib.axes import Axes
+
 from ackclock import Flow, Result, Scenario, metrics
 from ackclock.figures import (
     Claim,
@@ -140,10 +142,19 @@ def _steeper(algorithm: str) -> Quantity:
     )
 
 
+RATIO_LABEL = "throughput, 162 ms / shorter RTT"
 HIGHER = [_higher(RATIO, CUBIC, SACK, rtt) for rtt in RTTS_MS]
 
 
 BY_RTT = {rtt / RTT_1_MS: {"rtt_ms": rtt} for rtt in RTTS_MS}
+
+
+def _paper(axes: Axes) -> None:
+    """SACK's ratio as the text has it: proportional to the inverse RTT ratio."""
+    if axes.get_ylabel() == RATIO_LABEL:
+        look = plots.look(SACK) | {"marker": "", "linestyle": "--", "linewidth": 0.9}
+        axes.plot([0, 1], [0, 1], **look, label="SACK: the paper")
+
 
 FIGURE = Figure(
     plot=plots.curves(
@@ -152,8 +163,9 @@ FIGURE = Figure(
             "(b) utilisation": testbed.curves(UTILISATION, BY_RTT),
         },
         xlabel="inverse RTT ratio (RTT / 162 ms)",
-        ylabel=["throughput, 162 ms / shorter RTT", "link utilisation"],
+        ylabel=[RATIO_LABEL, "link utilisation"],
         ylim=(0, None),
+        after=_paper,
     ),
     quantities=[
         _slope(RATIO, CUBIC, "≈ SACK's"),

@@ -12,8 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 import polars as pl
+from matplotlib.axes import Axes
 
-from ackclock import Bottleneck, Flow, Result, Scenario, metrics
+from ackclock import Bottleneck, Flow, Result, Scenario, metrics, style
 from ackclock.figures import Claim, Column, Experiment, Figure, Variant, plots, within
 from ackclock.papers.ha2008 import _testbed as testbed
 from ackclock.scenario import HEADER_BYTES
@@ -66,8 +67,18 @@ GROWTH = Experiment(
 BDP = Column(GROWTH, "bdp_packets", "BDP", "packets", 100_000).at()
 REGROW = Column(GROWTH, "regrow_s", "time to grow by 50 000 packets", "s", 5000).at()
 
+
+def _paper(axes: Axes) -> None:
+    """Growth as in the text."""
+    end_s = axes.get_xlim()[1]
+    packets = [HALF_PACKETS, HALF_PACKETS * (1 + end_s / 5000)]
+    label = "the paper: 50 000 packets in 5000 s"
+    axes.plot([0, end_s], packets, "--", color=style.INK, linewidth=0.9, label=label)
+    axes.legend(loc="lower right", fontsize="x-small")
+
+
 FIGURE = Figure(
-    plot=plots.windows({"": (GROWTH, {})}),
+    plot=plots.windows({"": (GROWTH, {})}, after=_paper),
     quantities=[BDP, REGROW],
     claims=[
         Claim(

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
+from matplotlib.axes import Axes
 
 from ackclock import Result, Scenario, metrics
 from ackclock.figures import (
@@ -188,8 +189,18 @@ def _slow(column: Column, rates: tuple[int, ...] = RATES_MBPS) -> list[Part]:
     return [*(above(each, 0) for each in later), above(column.at(rate_mbps=rates[-1]), 300)]
 
 
+def _linear(axes: Axes) -> None:
+    """From where on growth is linear, where the windows are as large."""
+    if axes.get_ylim()[1] > LINEAR_PACKETS:
+        plots.by_paper(axes, f"linear above ≈ {LINEAR_PACKETS} packets", y=LINEAR_PACKETS)
+
+
 FIGURE = Figure(
-    plot=plots.windows({f"{r} Mb/s": (JOINED, {"rate_mbps": r}) for r in RATES_MBPS}),
+    plot=plots.windows(
+        {f"{r} Mb/s": (JOINED, {"rate_mbps": r}) for r in RATES_MBPS},
+        paper=(300, "> 300 s"),
+        after=_linear,
+    ),
     quantities=[
         *UNFAIR.everywhere(),
         *(each for column in OTHERS.values() for each in column.everywhere()),

@@ -15,9 +15,11 @@ first 60 s are left out. Alone, a CUBIC download takes as long as the others onl
 begin with CUBIC's ssthresh of 100 packets: here downloads begin without it.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
+from matplotlib.axes import Axes
 
 from ackclock import Flow, Result, Scenario, Session, metrics
 from ackclock.figures import (
@@ -169,27 +171,39 @@ def _at(size_mb: int) -> list[Part]:
     ]
 
 
+def _completion(where: str) -> Callable[[str, int], Quantity]:
+    return lambda algorithm, size: geometric(
+        COMPLETION.at(algorithm=algorithm, where=where, size_mb=size)
+    )
+
+
+def _curves(of: Callable[[str, int], Quantity]) -> plots.Curves:
+    return {
+        name: (plots.look(algorithm), {size: of(algorithm, size) for size in SIZES_MB})
+        for algorithm, name in NAMES.items()
+    }
+
+
+def _paper(axes: Axes) -> None:
+    """The paper's factors, in the panel that has ours."""
+    if axes.get_ylabel() == "times slower":
+        for algorithm, words in PAPER.items():
+            y, colour = float(words.split()[1]), plots.look(algorithm)["color"]
+            plots.by_paper(axes, words, y=y, colour=colour)
+
+
 FIGURE = Figure(
     plot=plots.curves(
         {
-            where: {
-                name: (
-                    plots.look(algorithm),
-                    {
-                        size: geometric(
-                            COMPLETION.at(algorithm=algorithm, where=where, size_mb=size)
-                        )
-                        for size in SIZES_MB
-                    },
-                )
-                for algorithm, name in NAMES.items()
-            }
-            for where in (ALONE, BESIDE)
+            **{where: _curves(_completion(where)) for where in (ALONE, BESIDE)},
+            f"{BESIDE} / {ALONE}": _curves(_slower),
         },
         xlabel="size (MB)",
-        ylabel="median completion time (s)",
+        ylabel=["median completion time (s)"] * 2 + ["times slower"],
         log_x=True,
         log_y=True,
+        columns=3,
+        after=_paper,
     ),
     quantities=[
         *(part.quantity for part in _PARTS),

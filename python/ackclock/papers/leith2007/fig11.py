@@ -13,6 +13,8 @@ Tests with standard TCP last an hour. Utilisation is that after the first 100 s.
 
 from typing import NamedTuple
 
+from matplotlib.axes import Axes
+
 from ackclock import Result, Scenario, metrics
 from ackclock.figures import (
     Claim,
@@ -109,6 +111,15 @@ def _half(percent: float) -> Part:
     return within(UTILISATION[CUBIC, 250].at(buffer_percent=percent), 0.35, 0.65)
 
 
+def _paper(axes: Axes) -> None:
+    """What the text says of CUBIC at 250 Mb/s."""
+    if axes.get_title(loc="left") == "250 Mb/s":
+        look = plots.look(CUBIC) | {"marker": "", "linestyle": "--", "linewidth": 0.9}
+        axes.plot([BUFFERS_PERCENT[0], 30], [0.5, 0.5], **look)
+        axes.annotate("the paper: CUBIC ≈ 50 %", (BUFFERS_PERCENT[0], 0.47), va="top",
+                      fontsize="small", color=look["color"])  # fmt: skip
+
+
 FIGURE = Figure(
     plot=plots.curves(
         {
@@ -128,6 +139,7 @@ FIGURE = Figure(
         ylabel="utilisation",
         log_x=True,
         ylim=(0, 1.03),
+        after=_paper,
     ),
     quantities=[
         *(each for column in UTILISATION.values() for each in column.everywhere()),

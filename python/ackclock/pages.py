@@ -1,0 +1,396 @@
+"""The report: a front page, a page for each paper, and the files beside them."""
+
+import hashlib
+import subprocess
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from ackclock import _core, companions, crosscheck, papers, pictures, plot, report, site
+from ackclock.figures import plots
+from ackclock.figures.claim import JudgedClaim
+from ackclock.kept import MANIFEST
+from ackclock.reproduce import Reproduced
+from ackclock.runs import PAGE
+
+_QUIETLY: Any = {"capture_output": True, "text": True}
+#: What a verdict is called of several claims.
+_PLURAL = {"holds": "hold", "fails": "fail"}
+_RULE = (
+    "A claim holds if the whole 95 % interval of each of its parts is within the bound; it fails "
+    "if that of a part is outside, at a level that Holm corrects for the number of parts."
+)
+_CROSSES = "In the pictures crosses and dashed lines are the papers' numbers, bands 95 % intervals."
+
+
+@dataclass(frozen=True, eq=False)
+class _Site:
+    """What all pages of a site share."""
+
+    directory: Path
+    command: str
+    quick: bool
+    pdf: bool
+    #: Paper → its page.
+    pages: Mapping[str, str]
+    #: Paper → `findings` and `source` → where to link to.
+    companions: Mapping[str, Mapping[str, Mapping[str, str]]]
+    #: Figure → its thumbnail.
+    thumbnails: dict[str, str] = field(default_factory=dict)
+
+    def verdict(self, claim: JudgedClaim) -> str:
+        """A claim's verdict; a quick run has none."""
+        return site.QUICK if self.quick else claim.verdict
+
+    def dots(self, claims: Sequence[JudgedClaim]) -> str:
+        """A dot for each claim."""
+        return report.dots([self.verdict(each) for each in claims], [each.id for each in claims])
+
+    def where(self, paper: str, kind: str, *names: str) -> str:
+        """Where the first of these names is on a companion page, or that page."""
+        places = self.companions[paper].get(kind, {})
+        return next((places[name] for name in (*names, "") if name in places), "")
+
+
+def write(
+    figures: Sequence[Reproduced],
+    directory: Path,
+    *,
+    command: str,
+    quick: bool,
+    pdf: bool = False,
+) -> None:
+    """Writes a site of the figures to a directory.
+
+    Of one paper index.html is its page; of several it is a front page, and each has its PAPER.html.
+    Each figure is there as PNG and SVG (and PDF if wanted), with the rows of its experiments as
+    Parquet and CSV and its first scenario; the claims as JSON and Parquet.
+    """
+    by_paper: dict[str, list[Reproduced]] = {}
+    for each in figures:
+        by_paper.setdefault(each.named.paper, []).append(each)
+    several = len(by_paper) > 1
+    page_of = {paper: f"{paper}.html" if several else PAGE for paper in by_paper}
+    beside = {paper: companions.write(paper, directory, page=page_of[paper]) for paper in by_paper}
+    the = _Site(directory, command, quick, pdf, page_of, beside)
+    for paper, some in by_paper.items():
+        html = _paper_page(the, paper, some, several)
+        (directory / page_of[paper]).write_text(html, encoding="utf-8")
+    if several:
+        (directory / PAGE).write_text(_front_page(the, by_paper), encoding="utf-8")
+    report.write_scripts(directory)
+    verdicts = site.write_claims(figures, directory, quick=quick)
+    manifest = {
+        "ackclock": _core.engine_version(),
+        "command": command,
+        "figures": {each.name: [s.key() for s in each.scenarios] for each in figures},
+        "claims": verdicts,
+    }
+    site.write_json(directory / MANIFEST, manifest)
+
+
+def write_kernel(
+    figures: Sequence[tuple[str, crosscheck.Checked]], directory: Path, *, command: str
+) -> None:
+    """Writes a page of figures on the kernel, beside the simulation, with their files."""
+    sections = [
+        report.Section(name, inner=_kernel(name, each, directory, pdf=False))
+        for name, each in figures
+    ]
+    sections.append(report.Section("Repeat it", code=command))
+    page = report.page("The kernel beside the simulator", _made_by(), sections, kind="report")
+    (directory / PAGE).write_text(page, encoding="utf-8")
+    report.write_scripts(directory)
+    manifest = {
+        "ackclock": _core.engine_version(),
+        "command": command,
+        "certificates": {name: list(each.certificates) for name, each in figures},
+    }
+    site.write_json(directory / MANIFEST, manifest)
+
+
+def _made_by() -> str:
+    """The engine's version, and the commit where ackclock runs from a checkout."""
+    here = Path(__file__)
+    git = ["git", "-C", str(here.parent)]
+    try:
+        subprocess.run([*git, "ls-files", "--error-unmatch", here.name], check=True, **_QUIETLY)
+        describe = [*git, "describe", "--always", "--abbrev=12", "--dirty=, with changes"]
+        commit = subprocess.run(describe, check=True, **_QUIETLY).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return f"ackclock {_core.engine_version()}"
+    return f"ackclock {_core.engine_version()}, commit {commit}"
+
+
+def _front_page(the: _Site, by_paper: Mapping[str, Sequence[Reproduced]]) -> str:
+    figures = [each for some in by_paper.values() for each in some]
+    claims = site.claims_of(figures)
+    lead = (
+        f"This report repeats {len(figures)} figures and tables of {len(by_paper)} papers about "
+        f"TCP congestion control, and judges {len(claims)} of their claims by what we measured. "
+        + ("This is a quick run: too few repeats for verdicts." if the.quick else _RULE)
+    )
+    sections = [report.Section("", inner=_tally(the, claims) + _hint(figures))]
+    for paper, some in by_paper.items():
+        page = the.pages[paper]
+        links = [(page, "All figures, claims and data")]
+        if findings := the.where(paper, "findings"):
+            links.append((findings, "Findings: why claims hold or fail"))
+        inner = (
+            _tally(the, site.claims_of(some)) + report.links(links) + _thumbnails(the, page, some)
+        )
+        title = papers.paper_title(paper)
+        sections.append(report.Section(title, id=paper, short=paper, inner=inner))
+    where = [
+        f"{the.pages[each.named.paper]}#{claim.id}" for each in figures for claim in each.claims
+    ]
+    table = site.claims_table(claims, quick=the.quick, links=where)
+    sections.append(
+        report.Section(
+            "All claims",
+            links=[(name, name) for name in ("claims.json", "claims.parquet", "claims.md")],
+            inner=report.folded(f"{len(claims)} claims in one table", table.html()),
+        )
+    )
+    sections.append(_repeat_it(the, figures))
+    return report.page("The papers, repeated", lead, sections, kind="report", home=PAGE)
+
+
+def _paper_page(the: _Site, paper: str, figures: Sequence[Reproduced], several: bool) -> str:
+    claims = site.claims_of(figures)
+    shown = [_figure(the, each) for each in figures]
+    many = len(figures) > 1
+    named = f"{len(figures)} figures and tables" if many else "one figure"
+    lead = f"This page repeats {named} of the paper, and judges what the paper says of "
+    lead += "them. " if many else "it. "
+    lead += "This is a quick run: too few repeats for verdicts." if the.quick else _RULE
+    links = [(the.where(paper, kind), text) for kind, text in (
+        ("findings", "Findings: why claims hold or fail"), ("source", "Source of all figures")
+    )]  # fmt: skip
+    intro = _tally(the, claims) + report.links([each for each in links if each[0]])
+    if len(figures) > 1:
+        intro += _thumbnails(the, "", figures)
+    sections = [report.Section("", inner=intro + _hint(figures)), *shown]
+    setup = "\n\n".join(papers.setups(paper))
+    if setup:
+        inner = f"<blockquote>{report.quoting(setup)}</blockquote>"
+        sections.append(report.Section("The setup of several figures", short="Setup", inner=inner))
+    sections.append(_repeat_it(the, figures))
+    up = [(PAGE, "All papers")] if several else []
+    return report.page(papers.paper_title(paper), lead, sections, kind="report", home=PAGE, up=up)
+
+
+def _hint(figures: Sequence[Reproduced]) -> str:
+    settings = figures[0].settings
+    words = f"{_CROSSES} {_made_by()}"
+    words += f", with {', '.join(settings)}" if settings else ""
+    return f'<p class="hint">{escape(words)}.</p>'
+
+
+def _repeat_it(the: _Site, figures: Sequence[Reproduced]) -> report.Section:
+    return report.Section("Repeat it", text=site.run_totals(figures), code=the.command)
+
+
+def _tally(the: _Site, claims: Sequence[JudgedClaim]) -> str:
+    """How many claims hold, as a bar."""
+    if not claims:
+        return ""
+    if the.quick:
+        counts = {site.QUICK: len(claims)}
+        said = {site.QUICK: f"{_claims(len(claims))}, not judged in a quick run"}
+    else:
+        found = Counter[str](claim.verdict for claim in claims)
+        order = ("holds", "fails", "inconclusive", "reported")
+        counts = {each: found[each] for each in order if found[each]}
+        said = {
+            each: f"{count} {each if count == 1 else _PLURAL.get(each, each)}"
+            for each, count in counts.items()
+        }
+    bars = "".join(
+        f'<span class="{each}" style="flex-grow:{count}" title="{said[each]}">{said[each]}</span>'
+        for each, count in counts.items()
+    )
+    return f'<div class="tally" role="img" aria-label="{", ".join(said.values())}">{bars}</div>'
+
+
+def _claims(count: int) -> str:
+    return f"{count} claim{'s' if count != 1 else ''}"
+
+
+def _thumbnails(the: _Site, page: str, figures: Sequence[Reproduced]) -> str:
+    items = "".join(
+        f'<a href="{page}#{_anchor(each)}">'
+        f'<img src="{the.thumbnails[each.name]}" alt="">'
+        f"<span>{escape(each.named.title)}{the.dots(each.claims)}</span></a>"
+        for each in figures
+    )
+    return f'<div class="thumbs">{items}</div>'
+
+
+def _anchor(figure: Reproduced) -> str:
+    return figure.name.partition("/")[2]
+
+
+def _figure(the: _Site, figure: Reproduced) -> report.Section:
+    """A figure: what the paper says, the picture, its claims, and all that they rest on."""
+    paper, name = figure.named.paper, figure.named.file_name
+    claims = [claim.id for claim in figure.claims]
+    about = [
+        (the.where(paper, "findings", *claims), "Findings"),
+        (the.where(paper, "source", _anchor(figure)), "Source"),
+        (f"#{_anchor(figure)}-data", "Data and command"),
+    ]
+    drawn = figure.plot()
+    files = [path.name for path in plot.write(drawn, the.directory, name, pdf=the.pdf)]
+    files += _write_rows(figure, the.directory)
+    keys = sorted({scenario.key() for scenario in figure.scenarios})
+    ran = "Computed, not simulated."
+    if keys:
+        (the.directory / f"{name}.toml").write_text(figure.scenarios[0].to_toml(), encoding="utf-8")
+        files.append(f"{name}.toml")
+        seeds = [scenario.seed for scenario in figure.scenarios]
+        ran = f"{len(keys)} run{'s' if len(keys) > 1 else ''}, "
+        ran += f"seeds 1 to {max(seeds)}." if max(seeds) > 1 else "seed 1."
+    picture = pictures.of(drawn, ran)
+    the.thumbnails[figure.name] = pictures.thumbnail(drawn)
+    inner = [
+        report.links([each for each in about if each[0]]),
+        f"<blockquote>{report.quoting(figure.named.setup)}</blockquote>",
+        picture,
+        *(_claim(the, figure, claim) for claim in figure.claims),
+        *_assumed(figure),
+    ]
+    if figure.measured:
+        table = site.measures_table(figure).html()
+        inner.append(report.folded(f"Measurements: {len(figure.measured)} quantities", table))
+    for batch in figure.batches:
+        if batch.variant is None and batch.repeats:
+            setup = site.setup_table(batch.experiment, batch.scenarios)
+            summary = f"Setup of “{batch.experiment.name}”, key by key: {len(setup.rows)} keys"
+            inner.append(report.folded(summary, setup.html()))
+    if keys:
+        digest = hashlib.sha256("".join(keys).encode()).hexdigest()[:16]
+        text = f"# the first of {len(keys)} scenarios, {digest}\n{figure.scenarios[0].to_toml()}"
+        inner.append(report.folded("Scenario of the first run", f"<pre>{escape(text)}</pre>"))
+    inner += _on_the_kernel(the, figure)
+    settings = "".join(f" --set {each}" for each in figure.settings)
+    inner.append(
+        f'<h3 id="{_anchor(figure)}-data">Data and command</h3>'
+        + report.links([(file, _words(file, name)) for file in files])
+        + f"<pre>ackclock reproduce {escape(figure.name + settings)}</pre>"
+    )
+    return report.Section(
+        figure.named.title,
+        id=_anchor(figure),
+        inner="\n".join(inner),
+        verdicts=[the.verdict(claim) for claim in figure.claims],
+    )
+
+
+def _words(file: str, figure: str) -> str:
+    """What a file of a figure is called in its list."""
+    stem, _, kind = file.removeprefix(figure).rpartition(".")
+    kinds = {"toml": "scenario", "parquet": "Parquet", "csv": "CSV"}
+    return f"{kinds.get(kind, kind.upper())} {stem.replace('-', ' ').strip()}".strip()
+
+
+def _claim(the: _Site, figure: Reproduced, claim: JudgedClaim) -> str:
+    verdict = the.verdict(claim)
+    findings = the.where(figure.named.paper, "findings", claim.id)
+    head = f"{report.pill(verdict)}{report.link(f'#{claim.id}', claim.id)}"
+    head += report.link(findings, "findings") if findings else ""
+    cells = dict(zip(*_only_row(site.claims_table([claim], quick=the.quick)), strict=True))
+    found = [
+        f"{words} {cells[key]}"
+        for words, key in (
+            ("Measured:", "measured, 95 % CI"),
+            ("Bound:", "bound"),
+            ("Runs:", "runs"),
+            ("Depends on:", "depends on"),
+        )
+        if cells.get(key) and not (the.quick and len(claim.parts) > 1)
+    ]
+    parts = [
+        f'<article class="claim {verdict}" id="{claim.id}"><div class="head">{head}</div>',
+        f"<p>{escape(claim.claim.says)}</p>",
+        f'<p class="found">{escape(" · ".join(found))}</p>' if found else "",
+    ]
+    if len(claim.parts) > 1:
+        summary, table = site.parts_table(claim, quick=the.quick)
+        parts.append(report.folded(summary, table.html()))
+    if claim.otherwise:
+        tried = sum(map(len, claim.otherwise.values()))
+        drawn = pictures.of(
+            plots.sensitivity(claim), "How the verdict depends on what the paper leaves open."
+        )
+        inner = drawn + site.sensitivity_table(claim).html()
+        parts.append(report.folded(f"Sensitivity: {tried} other assumptions", inner))
+    return "".join(parts) + "</article>"
+
+
+def _only_row(table: report.Table) -> tuple[Sequence[str], Sequence[str]]:
+    return table.header, table.rows[0]
+
+
+def _assumed(figure: Reproduced) -> Iterable[str]:
+    """What the paper does not say of the setup, and what we took."""
+    assumed: dict[str, str] = {}
+    for experiment in figure.figure.experiments:
+        assumed |= {key: why for key, why in experiment.assumed.items() if why}
+    if assumed:
+        items = (
+            f"<li><code>{'other keys' if key == '*' else escape(key)}</code>: {escape(why)}</li>"
+            for key, why in assumed.items()
+        )
+        inner = f'<ul class="assumed">{"".join(items)}</ul>'
+        yield report.folded(f"What we assumed: {len(assumed)} keys", inner)
+
+
+def _write_rows(figure: Reproduced, directory: Path) -> list[str]:
+    """The rows of each experiment as Parquet and CSV; the names of the files."""
+    names = []
+    several = len({batch.experiment for batch in figure.batches}) > 1
+    for experiment, runs in figure.rows.items():
+        end = f"-{experiment.name.replace(' ', '-')}" if several else ""
+        stem = f"{figure.named.file_name}{end}"
+        runs.table.write_parquet(directory / f"{stem}.parquet")
+        lists = [name for name, kind in runs.table.schema.items() if isinstance(kind, pl.List)]
+        flat = runs.table.with_columns(
+            pl.col(name).cast(pl.List(pl.String)).list.join(" ") for name in lists
+        )
+        flat.write_csv(directory / f"{stem}.csv")
+        names += [f"{stem}.parquet", f"{stem}.csv"]
+    return names
+
+
+def _on_the_kernel(the: _Site, figure: Reproduced) -> list[str]:
+    if figure.checked:
+        title = f'<h3 id="{_anchor(figure)}-kernel">On the kernel</h3>'
+        return [title + _kernel(figure.name, figure.checked, the.directory, the.pdf)]
+    if figure.figure.kernel:
+        command = f"<code>ackclock reproduce {figure.name} --on kernel</code>"
+        return [f'<p class="hint">Not run on the kernel here. As root: {command}</p>']
+    return []
+
+
+def _kernel(name: str, checked: crosscheck.Checked, directory: Path, pdf: bool) -> str:
+    """The kernel's runs of a figure beside the simulator's, with the files."""
+    drawn, stem = checked.figure(), f"{name.replace('/', '-')}-kernel"
+    files = [path.name for path in plot.write(drawn, directory, stem, pdf=pdf)]
+    checked.rows.write_parquet(directory / f"{stem}.parquet")
+    files.append(f"{stem}.parquet")
+    first = next(iter(checked.check.points.values()))(1)
+    return "\n".join(
+        [
+            report.paragraphs(checked.check.setup),
+            pictures.of(drawn, checked.caption),
+            report.folded("Both sides, number by number", checked.table().html()),
+            report.folded("Scenario of the first run", f"<pre>{escape(first.to_toml())}</pre>"),
+            report.links([(file, file) for file in files]),
+        ]
+    )
