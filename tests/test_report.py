@@ -93,32 +93,102 @@ def test_again_from_what_is_kept_gives_the_same_bytes(site):
         assert (site.parent / "again" / name).read_bytes() == (site / name).read_bytes()
 
 
-@pytest.mark.skipif(BROWSER is None, reason="no Chromium here: apt-get install chromium")
-@pytest.mark.parametrize(("width", "height"), [(1280, 900), (390, 844)], ids=["wide", "phone"])
-def test_every_page_shows_all_without_an_error(site, tmp_path, width, height):
-    complaints = []
+@pytest.fixture(scope="module")
+def browser():
+    if BROWSER is None:
+        pytest.skip("no Chromium here: apt-get install chromium")
     with sync_playwright() as playwright:
         # Root's Chromium has no sandbox; the pages are ours.
-        browser = playwright.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
-        context = browser.new_context(viewport={"width": width, "height": height}, offline=True)
-        for path in sorted(site.glob("*.html")):
-            page = context.new_page()
-            page.on("console", lambda message: complaints.append(message.text))
-            page.on("pageerror", lambda error: complaints.append(str(error)))
-            page.on("requestfailed", lambda request: complaints.append(request.url))
-            page.goto(path.as_uri())
-            drawn = page.eval_on_selector_all(
-                "figure svg", "all => all.map(svg => svg.getBoundingClientRect().height)"
-            )
-            links = page.eval_on_selector_all("a", "all => all.map(a => a.getAttribute('href'))")
-            overflow = page.evaluate(
-                "document.documentElement.scrollWidth - document.documentElement.clientWidth"
-            )
-            page.screenshot(path=tmp_path / f"{path.stem}-{width}.png", full_page=True)
-            assert all(height > 50 for height in drawn), path.name
-            assert all((site / link).is_file() for link in links), path.name
-            assert overflow == 0, f"{path.name} is {overflow} px wider than the screen"
-            if path.stem != "index":
-                assert drawn
-        browser.close()
+        started = playwright.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
+        yield started
+        started.close()
+
+
+def opened(context, path, complaints):
+    page = context.new_page()
+    page.on("console", lambda message: complaints.append(message.text))
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("requestfailed", lambda request: complaints.append(request.url))
+    page.goto(path.as_uri())
+    return page
+
+
+@pytest.mark.parametrize(("width", "height"), [(1400, 900), (390, 844)], ids=["wide", "phone"])
+def test_every_page_shows_all_without_an_error(site, browser, width, height):
+    complaints, ids, links = [], {}, {}
+    context = browser.new_context(viewport={"width": width, "height": height}, offline=True)
+    for path in sorted(site.glob("*.html")):
+        page = opened(context, path, complaints)
+        drawn = page.locator("figure svg:visible").count()
+        assert drawn == page.locator("figure").count(), path.name
+        contents = page.locator(".contents nav a").first
+        assert contents.is_visible() == (width > 1000), path.name
+        ids[path.name] = page.eval_on_selector_all("[id]", "all => all.map(each => each.id)")
+        links[path.name] = page.eval_on_selector_all(
+            "a", "all => all.map(each => each.getAttribute('href'))"
+        )
+        page.evaluate("for (const each of document.querySelectorAll('details')) each.open = true")
+        overflow = page.evaluate(
+            "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+        )
+        assert overflow == 0, f"{path.name} is {overflow} px wider than the screen"
+        page.close()
+    context.close()
+    assert complaints == []
+    for name, some in ids.items():
+        assert len(some) == len(set(some)), name
+    for name, some in links.items():
+        for link in some:
+            to, _, anchor = link.partition("#")
+            assert (site / (to or name)).is_file(), (name, link)
+            assert not anchor or anchor in ids[to or name], (name, link)
+    for claim in CLAIMS.split():
+        assert claim in ids[f"{claim.partition('.')[0]}.html"]
+
+
+def test_a_doubter_finds_words_setup_data_and_command(site, browser):
+    """All of a figure, also where no script runs."""
+    context = browser.new_context(java_script_enabled=False, offline=True)
+    page = context.new_page()
+    page.goto((site / "cubicfc.html").as_uri() + "#cubicfc.fig5.fc-200s")
+    figure = page.locator("section#fig05")
+    for words in ("Cubic-FC flows just need less than 200s", "ackclock reproduce cubicfc/fig05"):
+        assert figure.get_by_text(words).is_visible()
+    assert figure.locator("figure svg:visible").count() == 1
+    assert "the paper:" in figure.locator("figure svg:visible").text_content()
+    for summary in ("What we assumed", "Measurements", "Setup of", "Scenario", "2 parts"):
+        figure.locator("summary", has_text=summary).click()
+    for words in ("the testbed's kernel", "1.5", "linux-2.6.32", "800mbit"):
+        assert figure.get_by_text(words).first.is_visible()
+    for name in ("Findings", "Source", "Parquet", "CSV", "scenario"):
+        assert figure.get_by_role("link", name=name, exact=True).count() == 1
+    context.close()
+
+
+def test_a_history_can_be_zoomed(site, browser):
+    complaints = []
+    context = browser.new_context(viewport={"width": 1400, "height": 900}, offline=True)
+    page = opened(context, site / "leith2007.html", complaints)
+    figure = page.locator("section#fig02 figure")
+    figure.get_by_role("button", name="Zoom into it").click()
+    assert figure.locator("canvas").count() == 3  # 10, 250 and 500 Mb/s
+    assert figure.locator("svg:visible").count() == 0
+    legend = figure.locator(".u-legend").first
+    assert "flow 2" in legend.text_content()
+    figure.scroll_into_view_if_needed()
+    over = figure.locator(".u-over").first.bounding_box()
+    middle = over["y"] + over["height"] / 2
+    page.mouse.move(over["x"] + 100, middle)
+    page.mouse.down()
+    page.mouse.move(over["x"] + 200, middle, steps=4)
+    page.mouse.up()
+    page.mouse.move(over["x"] + over["width"] - 2, middle)
+    # The right end is no longer the end of the run, on any of the panels.
+    page.wait_for_function(
+        """() => [...document.querySelectorAll("#fig02 .u-legend .u-series:first-child .u-value")]
+            .every(each => Number(each.textContent) > 0 && Number(each.textContent) < 300)"""
+    )
+    figure.get_by_role("button", name="Show the picture").click()
+    assert figure.locator("svg:visible").count() == 1
+    context.close()
     assert complaints == []

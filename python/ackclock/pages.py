@@ -313,7 +313,7 @@ def _claim(the: _Site, figure: Reproduced, claim: JudgedClaim) -> str:
             ("Runs:", "runs"),
             ("Depends on:", "depends on"),
         )
-        if cells.get(key) and not (the.quick and len(claim.parts) > 1)
+        if cells.get(key) not in (None, "", "—") and not (the.quick and len(claim.parts) > 1)
     ]
     parts = [
         f'<article class="claim {verdict}" id="{claim.id}"><div class="head">{head}</div>',
@@ -348,7 +348,8 @@ def _assumed(figure: Reproduced) -> Iterable[str]:
             for key, why in assumed.items()
         )
         inner = f'<ul class="assumed">{"".join(items)}</ul>'
-        yield report.folded(f"What we assumed: {len(assumed)} keys", inner)
+        count = len(assumed)
+        yield report.folded(f"What we assumed: {count} key{'s' if count > 1 else ''}", inner)
 
 
 def _write_rows(figure: Reproduced, directory: Path) -> list[str]:

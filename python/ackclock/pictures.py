@@ -92,14 +92,16 @@ def _label_each(panels: list[Axes]) -> None:
 
 
 def _histories(figure: Figure) -> Iterator[dict[str, Any]]:
-    """The panels with long lines over a linear axis, as the script takes them."""
+    """The panels with a long line, over linear axes, as the script takes them."""
     for axes in figure.axes:
         lines = []
         for line in axes.get_lines():
             x, y = np.asarray(line.get_xdata()), np.asarray(line.get_ydata())
-            if len(x) >= LEAST_POINTS and np.all(np.diff(x) >= 0):
+            of_data = line.get_transform() == axes.transData
+            if of_data and len(x) > 1 and np.all(np.diff(x) >= 0):
                 lines.append((line, x, y))
-        if not lines or axes.get_xscale() != "linear" or axes.get_yscale() != "linear":
+        long = any(len(x) >= LEAST_POINTS for _, x, _ in lines)
+        if not long or axes.get_xscale() != "linear" or axes.get_yscale() != "linear":
             continue
         start, end = axes.get_xlim()
         window = Window(1e6 * start, 1e6 * end, COLUMNS)
@@ -113,6 +115,7 @@ def _histories(figure: Figure) -> Iterator[dict[str, Any]]:
                 {
                     "label": "" if str(label).startswith("_") else str(label),
                     "colour": "" if colour == style.INK else colour,
+                    "dashed": line.get_linestyle() != "-",
                     "values": [_short(value) for value in curve.shown("y", window)],
                 }
             )

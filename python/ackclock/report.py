@@ -19,6 +19,8 @@ VERDICTS = (
     *("holds", "fails", "inconclusive", "reported", "quick"),
     *("better", "worse", "mixed", "same", "open", "unsafe"),
 )
+#: A cell with more characters is kept wide on a phone, where tables scroll.
+LONG = 20
 _HEAD = """<!doctype html>
 <html lang="en">
 <head>
@@ -77,7 +79,8 @@ class Table:
         text = escape(cell)
         if column == 0 and row in self.links:
             text = link(self.links[row], cell)
-        return f"<td{f' class={cell}' if cell in VERDICTS else ''}>{text}</td>"
+        looks = cell if cell in VERDICTS else "long" if len(cell) > LONG else ""
+        return f"<td{f' class={looks}' if looks else ''}>{text}</td>"
 
     def _folded_html(self, number: int) -> str:
         if number not in self.folded:

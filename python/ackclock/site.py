@@ -91,7 +91,8 @@ def parts_table(claim: JudgedClaim, *, quick: bool) -> tuple[str, report.Table]:
     header = ("part", *_CLAIM[1:])
     said = [at for at in range(len(header)) if any(row[at] for row in rows)]
     table = report.Table([header[at] for at in said], [[row[at] for at in said] for row in rows])
-    return f"{len(rows)} parts{'' if quick else f': {claim.tally}'}", table
+    tally = "" if quick or claim.claim.reported else f": {claim.tally}"
+    return f"{len(rows)} parts{tally}", table
 
 
 def _parts_cells(claim: JudgedClaim, quick: bool) -> list[list[str]]:
@@ -104,7 +105,8 @@ def _claim_cells(claim: JudgedClaim, quick: bool) -> list[str]:
     if quick and len(claim.parts) > 1:
         return [claim.id, QUICK, claim.claim.says, "of each part", "of each part", "", ""]
     part = claim.decides
-    where = f" at {part.name} ({claim.tally})" if len(claim.parts) > 1 else ""
+    tally = "" if claim.claim.reported else f" ({claim.tally})"
+    where = f" at {part.name}{tally}" if len(claim.parts) > 1 else ""
     tried = sum(map(len, claim.otherwise.values()))
     depends = ", ".join(claim.depends_on) or (f"nothing of {tried} tried" if tried else "")
     needed = claim.seeds_needed

@@ -20,7 +20,8 @@ CSP = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
     "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
-#: What a kept page may do: show itself. Our pages have their styles inside, and no script.
+#: What a kept page may do: show itself. Our pages have their styles inside, and
+#: can be read without their script.
 KEPT_CSP = (
     "sandbox allow-downloads allow-same-origin allow-top-navigation-by-user-activation; "
     "default-src 'none'; style-src 'unsafe-inline'; img-src 'self' data:; "

@@ -223,7 +223,7 @@ def sensitivity(claim: JudgedClaim) -> Drawing:
         if alone:
             _bounds(axes, alone)
         else:
-            names = ["claim", *(str(number) for number in range(1, len(claim.parts) + 1))]
+            names = ["all", *(str(number) for number in range(1, len(claim.parts) + 1))]
             axes.set_xticks(range(len(names)), names)
             axes.set_xlabel("parts, in the order of the table above")
             axes.set_xlim(-0.6, max(len(names), 12) - 0.4)

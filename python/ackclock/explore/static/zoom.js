@@ -28,7 +28,9 @@ function show(figure, panels) {
       axes: [{ ...axis, label: panel.x, labelSize: 20 }, { ...axis, label: panel.y, labelSize: 20, size: 62 }],
       series: [
         { label: panel.x, value: (_, x) => (x == null ? "–" : x.toFixed(2)) },
-        ...panel.series.map(({ label, colour }) => ({ label: label || panel.y, stroke: colour || ink(), width: 1.4, points: { show: false } })),
+        ...panel.series.map(({ label, colour, dashed }) => ({
+          label: label || panel.y, stroke: colour || ink(), width: 1.4, dash: dashed ? [6, 4] : [], points: { show: false }, spanGaps: true,
+        })),
       ],
       cursor: { drag: { x: true, y: false }, sync: { key: figure.dataset.zoom } },
       hooks: { setScale: [(plot, key) => key === "x" && link(plot)] },
