@@ -153,7 +153,7 @@ def test_a_doubter_finds_words_setup_data_and_command(site, browser):
     page.goto((site / "cubicfc.html").as_uri() + "#cubicfc.fig5.fc-200s")
     figure = page.locator("section#fig05")
     for words in ("Cubic-FC flows just need less than 200s", "ackclock reproduce cubicfc/fig05"):
-        assert figure.get_by_text(words).is_visible()
+        assert figure.get_by_text(words).last.is_visible()
     assert figure.locator("figure svg:visible").count() == 1
     assert "the paper:" in figure.locator("figure svg:visible").text_content()
     for summary in ("What we assumed", "Measurements", "Setup of", "Scenario", "2 parts"):
@@ -175,7 +175,7 @@ def test_a_history_can_be_zoomed(site, browser):
     assert figure.locator("svg:visible").count() == 0
     legend = figure.locator(".u-legend").first
     assert "flow 2" in legend.text_content()
-    figure.scroll_into_view_if_needed()
+    figure.locator(".u-over").first.scroll_into_view_if_needed()
     over = figure.locator(".u-over").first.bounding_box()
     middle = over["y"] + over["height"] / 2
     page.mouse.move(over["x"] + 100, middle)

@@ -1,6 +1,7 @@
 """Pages beside those of the figures: our findings about a paper, and the source of its figures."""
 
 import re
+import shutil
 from collections.abc import Sequence
 from html import unescape
 from pathlib import Path
@@ -50,6 +51,7 @@ def _findings(
     html = MarkdownIt("commonmark").enable("table").render(path.read_text(encoding="utf-8"))
     # The other pages of docs/ are not here.
     html = re.sub(r'<a href="(?!#|https?:)[^"]*">(.*?)</a>', r"\1", html, flags=re.DOTALL)
+    html = re.sub(r'src="([^":]+)"', lambda found: _copied(path, found[1], directory), html)
     html = html.replace("<table>", '<div class="scroll"><table>')
     html = html.replace("</table>", "</table></div>")
     name = f"{path.stem}-findings.html"
@@ -69,6 +71,13 @@ def _findings(
     page = report.page(_plain(title), "", sections, kind="findings", home=up[0][0], up=up)
     (directory / name).write_text(page, encoding="utf-8")
     return places
+
+
+def _copied(page: Path, picture: str, directory: Path) -> str:
+    """The source of an image of a page, which is then beside the other pages."""
+    name = Path(picture).name
+    shutil.copyfile(page.parent / picture, directory / name)
+    return f'src="{name}"'
 
 
 def _plain(html: str) -> str:

@@ -3,6 +3,7 @@
 import base64
 import io
 import json
+import textwrap
 from collections.abc import Iterator
 from typing import Any
 
@@ -20,8 +21,8 @@ NARROW, PANEL = 4.3, 2.4
 LEAST_POINTS = 200
 #: Columns of a history on a page: the lowest and the highest value in each.
 COLUMNS = 1200
-#: Entries of a legend that are longer stand under each other on a phone.
-LONG_LABEL = 22
+#: Labels of axes that are longer get a second line there.
+LONG_X, LONG_Y = 44, 30
 
 
 def of(figure: Figure, caption: str = "") -> str:
@@ -66,9 +67,14 @@ def _narrow(figure: Figure) -> None:
         for number, axes in enumerate(panels):
             axes.set_subplotspec(grid[number])
         figure.set_size_inches(NARROW, PANEL * len(panels) + 0.5)
-    for legend in figure.legends:
-        long = max((len(text.get_text()) for text in legend.get_texts()), default=0) > LONG_LABEL
-        legend.set_ncols(1 if long else 2)
+    for axes in panels:
+        axes.set_xlabel(textwrap.fill(axes.get_xlabel(), LONG_X))
+        axes.set_ylabel(textwrap.fill(axes.get_ylabel(), LONG_Y))
+    for legend in list(figure.legends):
+        labels = [text.get_text() for text in legend.get_texts()]
+        handles = legend.legend_handles
+        legend.remove()
+        plot.legend(figure, handles, labels)
 
 
 def _column(axes: Axes) -> int:

@@ -27,6 +27,8 @@ SIGNALS = (
     ("marked_packets", "#E69F00", "marks"),
     ("early_dropped_packets", "#D55E00", "early drops"),
 )
+#: Width of an entry of a legend: that of its key with the gaps, and of a letter, inches.
+LEGEND_KEY, LEGEND_LETTER = 0.6, 0.072
 #: Flows that a legend names.
 MOST_LABELS = 8
 
@@ -157,6 +159,13 @@ def overview(result: Result) -> Figure:
         )
         panels[2].set_xlabel("time (s)")
     return figure
+
+
+def legend(figure: Figure, handles: Sequence[Any], labels: Sequence[str]) -> None:
+    """One legend above all panels, in as many columns as there is room for, but four at most."""
+    widest = LEGEND_KEY + LEGEND_LETTER * max(map(len, labels), default=0)
+    columns = max(1, min(4, int(figure.get_figwidth() / widest)))
+    figure.legend(handles, labels, loc="outside upper left", ncols=columns)
 
 
 def write(figure: Figure, directory: Path, name: str, *, pdf: bool = True) -> list[Path]:

@@ -114,7 +114,10 @@ def write(evaluated: Evaluated, directory: Path, *, command: str) -> None:
         report.Section(
             "The card",
             table=table(evaluated),
-            links=[("card.json", "card.json"), ("rows.parquet", "rows.parquet")],
+            links=[
+                (name, name)
+                for name in ("card.json", "rows.parquet")[: 2 if evaluated.asked else 1]
+            ],
         ),
     ]
     for asked in evaluated.asked:

@@ -23,6 +23,9 @@ VERDICTS = {
     "reported": "#888888",
 }
 
+#: Lines at what we found, and at what the paper says.
+MARK: dict[str, Any] = {"color": style.INK, "linewidth": 0.8, "linestyle": ":"}
+PAPER: dict[str, Any] = {"color": style.INK, "linewidth": 0.9, "linestyle": (0, (5, 3))}
 #: x → the quantity there.
 Curve = Mapping[float, Quantity]
 #: Label → what `Axes.plot` takes, and the curve.
@@ -112,7 +115,7 @@ def _finish(figure: Drawing, grid: Any, panels: int) -> None:
         handles |= dict(zip(labels, found, strict=True))
     for axes in grid.flat[panels:]:
         axes.set_visible(False)
-    figure.legend(handles.values(), handles.keys(), loc="outside upper left", ncols=4)
+    plot.legend(figure, list(handles.values()), list(handles))
 
 
 def windows(
@@ -139,10 +142,12 @@ def windows(
                 result = view.result(experiment, **point)
                 plot.cwnd(axes, result)
                 found = mark(result) if mark else None
+                papers_s = metrics.last_start_s(result) + paper[0] if paper else 0.0
+                is_first = found is not None and found[0] < papers_s
                 if found:
-                    marked(axes, *found)
+                    marked(axes, *found, left=is_first)
                 if paper:
-                    by_paper(axes, paper[1], x=metrics.last_start_s(result) + paper[0])
+                    marked(axes, papers_s, f"the paper:\n{paper[1]}", left=not is_first, look=PAPER)
                 axes.set_title(title, fontsize="small")
                 if number % columns:
                     axes.set_ylabel("")
@@ -158,43 +163,37 @@ def windows(
     return draw
 
 
-def marked(axes: Axes, time_s: float, text: str) -> None:
-    """A dotted line at a time, with a text."""
-    axes.axvline(time_s, color=style.INK, linewidth=0.8, linestyle=":")
+def marked(
+    axes: Axes, time_s: float, text: str, *, left: bool = False, look: Mapping[str, Any] = MARK
+) -> None:
+    """An upright line at a time, with a text on one side."""
+    axes.axvline(time_s, **look)
     axes.annotate(
         text,
         (time_s, 1),
         xycoords=("data", "axes fraction"),
-        xytext=(4, -2),
+        xytext=(-4 if left else 4, -2),
         textcoords="offset points",
+        ha="right" if left else "left",
         va="top",
         fontsize="small",
     )
 
 
-def by_paper(
-    axes: Axes,
-    text: str,
-    *,
-    x: float | None = None,
-    y: float | None = None,
-    colour: str = style.INK,
-) -> None:
-    """A dashed line where the paper has a number, with its words beside it."""
-    look: Any = {"color": colour, "linewidth": 0.9, "linestyle": (0, (5, 3))}
-    words: Any = {"textcoords": "offset points", "fontsize": "small", "va": "top", "color": colour}
-    if x is not None:
-        axes.axvline(x, **look)
-        axes.annotate(
-            f"the paper:\n{text}", (x, 1), xycoords=("data", "axes fraction"), xytext=(-4, -2),
-            ha="right", **words,
-        )  # fmt: skip
-    if y is not None:
-        axes.axhline(y, **look)
-        axes.annotate(
-            f"the paper: {text}", (1, y), xycoords=("axes fraction", "data"), xytext=(-2, -3),
-            ha="right", **words,
-        )  # fmt: skip
+def by_paper(axes: Axes, y: float, text: str, colour: str = style.INK) -> None:
+    """A dashed line where the paper has a number, with its words below."""
+    axes.axhline(y, **{**PAPER, "color": colour})
+    axes.annotate(
+        f"the paper: {text}",
+        (1, y),
+        xycoords=("axes fraction", "data"),
+        xytext=(-2, -3),
+        textcoords="offset points",
+        ha="right",
+        va="top",
+        fontsize="small",
+        color=colour,
+    )
 
 
 def sensitivity(claim: JudgedClaim) -> Drawing:

@@ -192,7 +192,7 @@ def _slow(column: Column, rates: tuple[int, ...] = RATES_MBPS) -> list[Part]:
 def _linear(axes: Axes) -> None:
     """From where on growth is linear, where the windows are as large."""
     if axes.get_ylim()[1] > LINEAR_PACKETS:
-        plots.by_paper(axes, f"linear above ≈ {LINEAR_PACKETS} packets", y=LINEAR_PACKETS)
+        plots.by_paper(axes, LINEAR_PACKETS, f"linear above ≈ {LINEAR_PACKETS} packets")
 
 
 FIGURE = Figure(

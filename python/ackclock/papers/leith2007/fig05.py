@@ -189,7 +189,7 @@ def _paper(axes: Axes) -> None:
     if axes.get_ylabel() == "times slower":
         for algorithm, words in PAPER.items():
             y, colour = float(words.split()[1]), plots.look(algorithm)["color"]
-            plots.by_paper(axes, words, y=y, colour=colour)
+            plots.by_paper(axes, y, words, colour)
 
 
 FIGURE = Figure(
