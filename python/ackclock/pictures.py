@@ -29,7 +29,8 @@ def of(figure: Figure, caption: str = "") -> str:
     """The figure as HTML. Afterwards it is the one for a phone."""
     panels = list(_histories(figure))
     wide = plot.inline_svg(figure)
-    _narrow(figure)
+    with style.applied():
+        _narrow(figure)
     data = json.dumps(panels, ensure_ascii=False, separators=(",", ":")) if panels else ""
     return report.picture(wide, plot.inline_svg(figure), caption, data)
 
