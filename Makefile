@@ -9,7 +9,7 @@ CORE_SOURCES := $(call sources,examples crates/host crates/net crates/sim crates
 KERNEL_SOURCES := $(call sources,crates)
 export PATH := $(HOME)/.cargo/bin:$(PATH)
 
-.PHONY: help tools about-demo demo build generate test test-fresh check bench bench-counts bench-peers bench-emulator bench-kernel docs docs-claims docs-fidelity docs-kernel docs-scorecards docs-performance vectors record lock wheel clean
+.PHONY: help tools about-demo demo build generate test test-fresh check bench bench-counts bench-peers bench-emulator bench-kernel docs docs-claims docs-fidelity docs-kernel docs-scorecards docs-performance vectors record lock wheel site clean
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' Makefile
@@ -37,7 +37,7 @@ build: tools $(CORE) ## Everything that `$(BIN)/ackclock` needs, inside this dir
 	@if scripts/require.sh --check clang libelf; then $(MAKE) --no-print-directory --silent $(KERNEL); \
 	else $(MAKE) --no-print-directory --question $(KERNEL) || rm -f $(KERNEL); fi
 
-test: build $(VENV)/ray ## Every test: Rust, C layout, BPF builds, Python; skipped ones at the end
+test: build $(VENV)/ray $(VENV)/docs ## Every test: Rust, C layout, BPF builds, Python; skipped ones at the end
 	@RUST="$(or $(RUST),$(CRATES))" PYTHON="$(PYTHON)" scripts/test.sh
 
 test-fresh: ## `make demo` and `make test` in new Debian systems of many kinds (root); FRESH="root user"
@@ -125,10 +125,14 @@ lock: build ## Pin the Python packages anew, from pyproject.toml
 	$(BIN)/uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 \
 		--generate-hashes --no-emit-index-url --no-emit-find-links --no-annotate --no-header \
 		--upgrade -q -o requirements.lock
-	for extra in ray wheel; do \
+	for extra in ray wheel docs; do \
 		$(BIN)/uv pip compile pyproject.toml --extra $$extra -c requirements.lock --universal \
 			--python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links \
 			--no-annotate --no-header --upgrade -q -o requirements-$$extra.lock || exit 1; done
+
+site: build $(VENV)/docs ## The site of the documentation, in out/site
+	@$(BIN)/mkdocs build --quiet
+	@echo "written: out/site/index.html"
 
 wheel: build $(VENV)/wheel ## Wheels for x86-64 and aarch64, and the sdist, in target/wheels (10 minutes)
 	@PATH=$(CURDIR)/$(BIN):$$PATH scripts/wheels.sh
@@ -150,6 +154,11 @@ $(VENV)/ray: requirements-ray.lock $(VENV)/installed
 	@if $(BIN)/pip install -q --disable-pip-version-check --require-hashes \
 		-r requirements-ray.lock >$(VENV)/ray.log 2>&1; then touch $@; \
 	else echo "Ray cannot be installed here ($(VENV)/ray.log): its tests are skipped"; fi
+
+# For `make site` and its test: 10 seconds.
+$(VENV)/docs: requirements-docs.lock $(VENV)/installed
+	@$(BIN)/pip install -q --disable-pip-version-check --require-hashes -r requirements-docs.lock
+	@touch $@
 
 # Only for `make wheel`: zig, 100 MB.
 $(VENV)/wheel: requirements-wheel.lock $(VENV)/installed

@@ -1,0 +1,222 @@
+"""What `make site` adds to docs/: pages that the code makes, and files outside docs/ that pages name.
+
+mkdocs calls the functions on_*. Links are written for a reader of the repository; here they are
+turned to where the site has the page or file.
+"""
+
+import importlib
+import inspect
+import io
+import os
+import re
+from functools import cache
+from pathlib import Path
+
+import typer
+from mkdocs.structure.files import File
+
+import ackclock
+from ackclock import Scenario, cli, console, plot
+from ackclock.explore import gallery
+
+ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
+#: Pages of the site that stand elsewhere in the repository.
+OUTSIDE = {
+    "index.md": "README.md",
+    "CONTRIBUTING.md": "CONTRIBUTING.md",
+    "CHANGELOG.md": "CHANGELOG.md",
+    "SECURITY.md": "SECURITY.md",
+    "vectors/README.md": "vectors/README.md",
+    "tests/reference/README.md": "tests/reference/README.md",
+}
+#: Of the navigation: pages of a directory, by the heading of each.
+FOLDERS = {
+    "ALGORITHMS": "algorithms",
+    "DECISIONS": "adr",
+    "SCORECARDS": "scorecards",
+    "FINDINGS": "findings",
+}
+
+
+def on_config(config):
+    """Fills the navigation with the pages of whole directories."""
+    config.nav = _filled(config.nav)
+    return config
+
+
+def _filled(entry):
+    if isinstance(entry, list):
+        return [_filled(each) for each in entry]
+    if isinstance(entry, dict):
+        return {title: _filled(each) for title, each in entry.items()}
+    if entry not in FOLDERS:
+        return entry
+    pages = sorted((DOCS / FOLDERS[entry]).glob("*.md"), key=lambda page: page.name != "README.md")
+    return [str(page.relative_to(DOCS)) for page in pages]
+
+
+def on_files(files, config):
+    """Adds the pages that are not in docs/."""
+    for uri, path in OUTSIDE.items():
+        files.append(File.generated(config, uri, content=(ROOT / path).read_text(encoding="utf-8")))
+    made = {
+        "reference/cli.md": command_line(),
+        "reference/python.md": python(),
+        "reference/contract.md": contract(),
+        "reference/gallery.md": gallery_page(),
+    }
+    for uri, text in made.items():
+        files.append(File.generated(config, uri, content=text))
+    for name, png in pictures().items():
+        files.append(File.generated(config, f"reference/{name}.png", content=png))
+    linked = {
+        target
+        for file in files.documentation_pages()
+        for target in _targets(file)
+        if target.is_file() and not _in_site(target)
+    }
+    for target in sorted(linked):
+        uri = f"source/{target.relative_to(ROOT)}"
+        files.append(File.generated(config, uri, abs_src_path=str(target)))
+    return files
+
+
+def _home(uri):
+    """Where the text of a page is in the repository."""
+    return ROOT / OUTSIDE[uri] if uri in OUTSIDE else DOCS / uri
+
+
+def _targets(file):
+    for path in re.findall(r"\]\(([^)#\s:]+)[^)]*\)", file.content_string):
+        yield (_home(file.src_uri).parent / path).resolve()
+
+
+def _in_site(target):
+    return target.is_relative_to(DOCS) or target in {ROOT / path for path in OUTSIDE.values()}
+
+
+def on_page_markdown(markdown, page, config, files):  # noqa: ARG001 (mkdocs gives them)
+    """Turns links that leave docs/."""
+    uri = page.file.src_uri
+    markdown = markdown.replace("][:PARAMETER", r"]\[:PARAMETER")  # no reference
+    if uri.startswith("reference/"):
+        return markdown
+
+    def turned(match):
+        text, path, anchor = match.groups()
+        target = (_home(uri).parent / path).resolve()
+        outside = {ROOT / there: here for here, there in OUTSIDE.items()}
+        if target in outside:
+            to = outside[target]
+        elif target.is_relative_to(DOCS):
+            to = str(target.relative_to(DOCS))
+        elif target.is_file():
+            to = f"source/{target.relative_to(ROOT)}"
+        else:
+            return text[1:-1]  # a directory
+        return f"{text}({os.path.relpath(to, Path(uri).parent)}{anchor or ''})"
+
+    return re.sub(r"(\[[^\]]*\])\(([^)#\s:]+)(#[^)\s]*)?\)", turned, markdown)
+
+
+# --- pages ---
+
+
+def command_line():
+    """Every command with its options."""
+    for module in cli.MODULES:
+        importlib.import_module(f"ackclock.{module}")
+    group = typer.main.get_command(console.app)
+    names = [name for names in cli.MODULES.values() for name in names]
+    parts = ["# The command line", "`ackclock COMMAND --help` prints the same text."]
+    for name in names:
+        parts += _command(f"ackclock {name}", group.commands[name])
+    return "\n\n".join(parts) + "\n"
+
+
+def _command(name, command):
+    if hasattr(command, "commands"):
+        yield f"## `{name}`"
+        yield inspect.cleandoc(command.help or "")
+        for each, inner in command.commands.items():
+            yield from _command(f"{name} {each}", inner)
+        return
+    arguments = [p for p in command.params if p.param_type_name == "argument"]
+    options = [p for p in command.params if p.param_type_name == "option" and p.name != "help"]
+    usage = " ".join(
+        [name, *((a.metavar or a.name.upper()) for a in arguments), *(["[OPTIONS]"] * bool(options))]
+    )
+    yield f"## `{name}`"
+    yield f"```\n{usage}\n```"
+    yield inspect.cleandoc(command.help or "")
+    rows = ["| option | meaning |", "|---|---|"]
+    for option in options:
+        names = ", ".join(f"`{each}`" for each in (*option.opts, *option.secondary_opts))
+        rows.append(
+            f"| {names} | {' '.join((option.help or '').split()).replace('|', chr(92) + '|')} |"
+        )
+    if options:
+        yield "\n".join(rows)
+
+
+def python():
+    """The API in the order in which help(ackclock) lists it."""
+    text = inspect.getdoc(ackclock)
+    _, lists = text.split("What to run:")
+    parts = ["# Python", "`help(ackclock)` in Python prints the same text."]
+    for line in ("What to run:" + lists).splitlines():
+        if re.fullmatch(r"[A-Z][\w ]+:", line):
+            parts.append(f"## {line[:-1]}")
+        for name in re.findall(r"^- ((?:`\w+`(?:, )?)+)", line):
+            for each in re.findall(r"\w+", name):
+                parts.append(f"::: ackclock.{_where(each)}\n    options: {{ heading_level: 3 }}")
+    return "\n\n".join(parts) + "\n"
+
+
+def _where(name):
+    """The path below `ackclock` of what the package names."""
+    home = ackclock._HOME.get(name)  # noqa: SLF001
+    return f"{home}.{name}" if home else name
+
+
+def contract():
+    """The headers that an algorithm includes, whose comments explain them."""
+    parts = [
+        "# The contract of a C file",
+        "An algorithm is one C file that includes one header, `tcp_cc.h`. Structures and hooks have "
+        "the kernel's names. The comments of the two headers are the reference.",
+    ]
+    for name in ("tcp_cc.h", "tcp_cc_types.h"):
+        text = (ROOT / "algorithms" / "include" / name).read_text(encoding="utf-8")
+        parts.append(f"## `{name}`\n\n```c\n{text}```")
+    return "\n\n".join(parts) + "\n"
+
+
+def gallery_page():
+    """The ten scenarios of the live page, with pictures."""
+    parts = [
+        "# Gallery",
+        "`ackclock explore` begins with these scenarios. Each picture shows congestion windows, "
+        "throughput and the queue.",
+    ]
+    for each in gallery.scenarios():
+        parts.append(
+            f"## {each['title']}\n\n{each['sentence']}\n\n![{each['title']}]({each['name']}.png)"
+        )
+        parts.append(f"```toml\n{each['toml'].split(chr(10), 2)[2]}```")
+    return "\n\n".join(parts) + "\n"
+
+
+@cache
+def pictures():
+    """PNG by name."""
+    made = {}
+    for each in gallery.scenarios():
+        figure = plot.overview(
+            ackclock.run(Scenario.from_toml(gallery.FOLDER / f"{each['name']}.toml"))
+        )
+        out = io.BytesIO()
+        figure.savefig(out, format="png", dpi=80)
+        made[each["name"]] = out.getvalue()
+    return made
