@@ -1,4 +1,4 @@
-"""What `make site` adds to docs/: pages that the code makes, and files outside docs/ that pages name.
+"""What `make site` adds to docs/: pages that the code makes, and files elsewhere that pages name.
 
 mkdocs calls the functions on_*. Links are written for a reader of the repository; here they are
 turned to where the site has the page or file.
@@ -145,7 +145,11 @@ def _command(name, command):
     arguments = [p for p in command.params if p.param_type_name == "argument"]
     options = [p for p in command.params if p.param_type_name == "option" and p.name != "help"]
     usage = " ".join(
-        [name, *((a.metavar or a.name.upper()) for a in arguments), *(["[OPTIONS]"] * bool(options))]
+        [
+            name,
+            *((a.metavar or a.name.upper()) for a in arguments),
+            *(["[OPTIONS]"] * bool(options)),
+        ]
     )
     yield f"## `{name}`"
     yield f"```\n{usage}\n```"
@@ -164,13 +168,14 @@ def python():
     """The API in the order in which help(ackclock) lists it."""
     text = inspect.getdoc(ackclock)
     _, lists = text.split("What to run:")
-    parts = ["# Python", "`help(ackclock)` in Python prints the same text."]
+    parts = ["# Python", "`help(ackclock)` lists these names in the same order."]
     for line in ("What to run:" + lists).splitlines():
         if re.fullmatch(r"[A-Z][\w ]+:", line):
             parts.append(f"## {line[:-1]}")
-        for name in re.findall(r"^- ((?:`\w+`(?:, )?)+)", line):
-            for each in re.findall(r"\w+", name):
-                parts.append(f"::: ackclock.{_where(each)}\n    options: {{ heading_level: 3 }}")
+        named = re.findall(r"`(\w+)`(?=[:,])", line)
+        parts += [
+            f"::: ackclock.{_where(name)}\n    options: {{ heading_level: 3 }}" for name in named
+        ]
     return "\n\n".join(parts) + "\n"
 
 
@@ -184,8 +189,7 @@ def contract():
     """The headers that an algorithm includes, whose comments explain them."""
     parts = [
         "# The contract of a C file",
-        "An algorithm is one C file that includes one header, `tcp_cc.h`. Structures and hooks have "
-        "the kernel's names. The comments of the two headers are the reference.",
+        "An algorithm is one C file that includes `tcp_cc.h`. The comments are the reference.",
     ]
     for name in ("tcp_cc.h", "tcp_cc_types.h"):
         text = (ROOT / "algorithms" / "include" / name).read_text(encoding="utf-8")
@@ -197,8 +201,7 @@ def gallery_page():
     """The ten scenarios of the live page, with pictures."""
     parts = [
         "# Gallery",
-        "`ackclock explore` begins with these scenarios. Each picture shows congestion windows, "
-        "throughput and the queue.",
+        "`ackclock explore` begins with these scenarios. Pictures: windows, throughput, queue.",
     ]
     for each in gallery.scenarios():
         parts.append(

@@ -1,18 +1,23 @@
 """What README.md shows works, and the generated pages are those that the code generates."""
 
 import functools
+import os
 import re
 import runpy
+import shlex
 import subprocess
 import sys
+from importlib import import_module
+from importlib.util import find_spec
 
 import pytest
+import typer
 
 import ackclock
 import generate
 import kernel_vs_sim
 import linux_reference
-from ackclock import _core, papers, style
+from ackclock import _core, cli, console, papers, style
 from conftest import ROOT
 
 README = (ROOT / "README.md").read_text()
@@ -67,6 +72,68 @@ def test_every_path():
     for path in re.findall(r"`([\w./]+/[\w./]*)`", README):
         if not re.match(r"out/|\.venv|leith2007|\./", path) and "PAPER" not in path:
             assert (ROOT / path).exists() or list(ROOT.glob(f"python/ackclock/papers/{path}")), path
+
+
+def shown(page):
+    """Each command `ackclock …` of a page's shell blocks, as words."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    for block in re.findall(r"^```sh\n(.*?)^```", text, re.DOTALL | re.MULTILINE):
+        for line in block.splitlines():
+            for part in line.split("&&"):
+                words = shlex.split(part, comments=True)
+                if words[:1] == ["ackclock"]:
+                    yield words[1:]
+
+
+@pytest.mark.parametrize("page", ["start", "determinism", "reproduce", "statistics"])
+def test_the_commands_of_a_page(page, ackclock):
+    """Of pages that need no root and no minutes. Of all: `test_how_each_is_typed`."""
+    if page != "start":
+        ackclock("examples")
+    for words in shown(f"docs/{page}.md"):
+        if "--set" in words:  # as in README
+            continue
+        done = ackclock(*words)
+        assert done.returncode == 0, (words, done.stderr)
+
+
+def test_how_each_is_typed():
+    """Every command of the documentation has the arguments and options that it is shown with."""
+    for module in cli.MODULES:
+        import_module(f"ackclock.{module}")
+    group = typer.main.get_command(console.app)
+    pages = [page for page in PAGES if "adr" not in page.parts]
+    commands = [(page, words) for page in pages for words in shown(page)]
+    assert len(commands) > 60
+    for page, words in commands:
+        if words[0].startswith("-"):  # --version
+            continue
+        command, rest = group, words
+        while name := getattr(command, "commands", None) and rest[0]:
+            assert name in command.commands, (page, words)
+            command, rest = command.commands[name], rest[1:]
+        try:
+            command.make_context("ackclock", rest)
+        except typer.TyperException as error:
+            pytest.fail(f"{page}: {words}: {error.format_message()}")
+
+
+@pytest.mark.skipif(not find_spec("mkdocs"), reason="mkdocs is not installed: `make site`")
+def test_the_site(tmp_path):
+    """Strict: each page is in the navigation, each link and anchor exists."""
+    mkdocs = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--site-dir", tmp_path]
+    environment = os.environ | {"NO_MKDOCS_2_WARNING": "1"}
+    done = subprocess.run(
+        mkdocs, cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    command_line = (tmp_path / "reference" / "cli.html").read_text()
+    for names in cli.MODULES.values():
+        for name in names:
+            assert f"ackclock {name}" in command_line
+    python = (tmp_path / "reference" / "python.html").read_text()
+    for name in set(ackclock.__all__) - {"__version__"}:
+        assert name in python, name
 
 
 PAGES = [
