@@ -131,7 +131,7 @@ lock: build ## Pin the Python packages anew, from pyproject.toml
 			--no-annotate --no-header --upgrade -q -o requirements-$$extra.lock || exit 1; done
 
 site: build $(VENV)/docs ## The site of the documentation, in out/site
-	@$(BIN)/mkdocs build --quiet
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
 	@echo "written: out/site/index.html"
 
 wheel: build $(VENV)/wheel ## Wheels for x86-64 and aarch64, and the sdist, in target/wheels (10 minutes)

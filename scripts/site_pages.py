@@ -27,8 +27,8 @@ OUTSIDE = {
     "CONTRIBUTING.md": "CONTRIBUTING.md",
     "CHANGELOG.md": "CHANGELOG.md",
     "SECURITY.md": "SECURITY.md",
-    "vectors/README.md": "vectors/README.md",
-    "tests/reference/README.md": "tests/reference/README.md",
+    "vectors.md": "vectors/README.md",
+    "linux-traces.md": "tests/reference/README.md",
 }
 #: Of the navigation: pages of a directory, by the heading of each.
 FOLDERS = {
