@@ -2,7 +2,17 @@
 
 import pytest
 
-from ackclock import AckclockError, Bottleneck, Flow, Scenario, crosscheck, metrics, papers, testbed
+from ackclock import (
+    AckclockError,
+    Bottleneck,
+    Flow,
+    Scenario,
+    crosscheck,
+    metrics,
+    pages,
+    papers,
+    testbed,
+)
 from ackclock.crosscheck import Check, mean
 from conftest import needs_testbed
 
@@ -71,7 +81,9 @@ def test_a_check_runs_is_kept_and_drawn(tmp_path, monkeypatch):
     assert [row[1] for row in rows] == ["one", "other"]
     assert "n = 2" in rows[0][3]
     assert checked.estimate("utilisation", "one", "kernel").mean == pytest.approx(0.95, abs=0.1)
-    checked.figure().savefig(tmp_path / "figure.png")
+    pages.write_kernel([("small/one", checked)], tmp_path, command="ackclock reproduce")
+    page = (tmp_path / "index.html").read_text()
+    assert all(each in page for each in ("small-one-kernel.parquet", "intervals overlap", "<svg"))
 
 
 @needs_testbed
