@@ -16,7 +16,7 @@ import typer
 from mkdocs.structure.files import File
 
 import ackclock
-from ackclock import Scenario, cli, console, plot
+from ackclock import Scenario, cli, console, plot, report
 from ackclock.explore import gallery
 
 ROOT = Path(__file__).parent.parent
@@ -30,6 +30,12 @@ OUTSIDE = {
     "vectors.md": "vectors/README.md",
     "linux-traces.md": "tests/reference/README.md",
 }
+#: What the theme calls the colours of our pages.
+STYLE = "ackclock.css"
+THEME = """  --md-primary-fg-color: #0072b2; --md-primary-fg-color--dark: #005a8e;
+  --md-accent-fg-color: var(--accent); --md-typeset-a-color: var(--accent);
+  --md-default-bg-color: var(--paper); --md-code-bg-color: var(--soft);
+"""
 #: Of the navigation: pages of a directory, by the heading of each.
 FOLDERS = {
     "ALGORITHMS": "algorithms",
@@ -68,6 +74,7 @@ def on_files(files, config):
     }
     for uri, text in made.items():
         files.append(File.generated(config, uri, content=text))
+    files.append(File.generated(config, STYLE, content=style()))
     for name, png in pictures().items():
         files.append(File.generated(config, f"reference/{name}.png", content=png))
     linked = {
@@ -118,6 +125,32 @@ def on_page_markdown(markdown, page, config, files):  # noqa: ARG001 (mkdocs giv
         return f"{text}({os.path.relpath(to, Path(uri).parent)}{anchor or ''})"
 
     return re.sub(r"(\[[^\]]*\])\(([^)#\s:]+)(#[^)\s]*)?\)", turned, markdown)
+
+
+def on_page_content(html, page, config, files):  # noqa: ARG001 (mkdocs gives them)
+    """Colours the verdicts and marks in tables, as the pages of reports and scorecards do."""
+    words = "|".join(report.VERDICTS)
+    return re.sub(
+        rf"<td([^>]*)>(?:<strong>)?({words})(?:</strong>)?</td>", r'<td\1 class="\2">\2</td>', html
+    )
+
+
+def style():
+    """The colours of the stylesheet that all pages of ackclock share, under the theme's names."""
+    shared = (report.STATIC / "ackclock.css").read_text(encoding="utf-8")
+    light, dark = (
+        re.search(rf"^{re.escape(start)} {{\n(.*?)^}}", shared, re.DOTALL | re.MULTILINE)[1]
+        for start in (":root", ':root[data-theme="dark"]')
+    )
+    marks = re.findall(rf"^\.(?:{'|'.join(report.VERDICTS)})[^{{}}]*{{.*?}}$", shared, re.MULTILINE)
+    cells = re.sub(r"\.(?=[a-z])", "td.", "\n".join(marks))
+    return "\n".join(
+        [
+            f"[data-md-color-scheme] {{\n{light}{THEME}}}",
+            f'[data-md-color-scheme="slate"] {{\n{dark}}}',
+            cells,
+        ]
+    )
 
 
 # --- pages ---

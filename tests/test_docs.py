@@ -131,6 +131,8 @@ def test_the_site(tmp_path):
     for names in cli.MODULES.values():
         for name in names:
             assert f"ackclock {name}" in command_line
+    assert 'class="better">better</td>' in (tmp_path / "scorecards" / "cubic.html").read_text()
+    assert "td.better" in (tmp_path / "ackclock.css").read_text()
     python = (tmp_path / "reference" / "python.html").read_text()
     for name in set(ackclock.__all__) - {"__version__"}:
         assert name in python, name
