@@ -135,16 +135,26 @@ impl<T: Default> Ring<T> {
         Some(std::mem::take(element))
     }
 
-    /// Removes the oldest elements while they are `gone`. Returns how many, and the last of them.
+    /// Removes the oldest elements, those that are `gone`. Returns how many, and the last of them. It
+    /// looks at few of many: an element that is gone is never behind one that is not.
     pub fn pop_while(&mut self, gone: impl Fn(&T) -> bool) -> (u64, Option<T>)
     where
         T: Copy,
     {
-        let first = self.head;
-        while self.front().is_some_and(&gone) {
-            self.head += 1;
+        let gone = |element: u64| gone(&self.slots[self.slot(element)]);
+        let (mut head, mut step) = (self.head, 1);
+        while head + step <= self.tail && gone(head + step - 1) {
+            head += step;
+            step *= 2;
         }
-        let count = self.head - first;
+        while step > 1 {
+            step /= 2;
+            if head + step <= self.tail && gone(head + step - 1) {
+                head += step;
+            }
+        }
+        let count = head - self.head;
+        self.head = head;
         let last = self.slot(self.head.wrapping_sub(1));
         (count, (count > 0).then(|| self.slots[last]))
     }

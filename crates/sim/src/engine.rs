@@ -407,7 +407,7 @@ impl<'a> Dumbbell<'a> {
                 };
                 self.hash.add(departs_ns);
                 self.census.received += 1;
-                flow.arrive(departs_ns + flow.forth_ns, now_ns, segment, &burst);
+                flow.arrive(departs_ns + flow.forth_ns, now_ns, segment, burst);
             }
         }
     }
@@ -431,7 +431,7 @@ impl<'a> Dumbbell<'a> {
                 Ok(departs_ns) => {
                     self.hash.add(departs_ns);
                     self.census.received += 1;
-                    flow.arrive_any(departs_ns + flow.forth_ns, now_ns, segment, &burst);
+                    flow.arrive_any(departs_ns + flow.forth_ns, now_ns, segment, burst);
                 }
                 Err(cause) => {
                     self.hash.add(segment);

@@ -93,14 +93,6 @@ impl AckLine {
     }
 }
 
-/// What became of a burst.
-pub(crate) struct Carried {
-    /// Nothing but the ACKs on their way has changed.
-    pub(crate) steady: bool,
-    /// Packets that the queue had no room for.
-    pub(crate) dropped: u32,
-}
-
 /// The phase of a flow.
 #[allow(clippy::large_enum_variant)]
 pub(crate) enum Phase {
@@ -454,19 +446,17 @@ impl<'a> Flow<'a> {
         }
     }
 
-    /// Sends a burst without the last packet of the flow through its link to the receiver.
+    /// Sends a burst without the last packet of the flow through its link to the receiver. Returns how
+    /// many packets the queue had no room for.
     #[inline(never)]
     pub(crate) fn carry(
         &mut self,
         link: &mut Predicted,
         hash: &mut TraceHash,
         now_ns: u64,
-        burst: &Transmit,
-    ) -> Carried {
-        let mut carried = Carried {
-            steady: true,
-            dropped: 0,
-        };
+        burst: Transmit,
+    ) -> u64 {
+        let mut dropped = 0;
         let (mut segment, end) = (burst.first, burst.range().end);
         while segment < end {
             if segment + 2 <= end && link.takes_pair(now_ns, self.packet_bytes) {
@@ -474,22 +464,21 @@ impl<'a> Flow<'a> {
                 hash.add(departures_ns[0]);
                 hash.add(departures_ns[1]);
                 let at_ns = departures_ns.map(|departs_ns| departs_ns + self.forth_ns);
-                carried.steady &= self.arrive_pair(at_ns, now_ns, segment, burst);
+                self.arrive_pair(at_ns, now_ns, segment, burst);
                 segment += 2;
                 continue;
             }
             if let Some(departs_ns) = link.enqueue(now_ns, self.packet_bytes) {
                 hash.add(departs_ns);
                 self.arrive(departs_ns + self.forth_ns, now_ns, segment, burst);
-                carried.steady = false;
             } else {
                 hash.add(segment);
                 self.tally.dropped(Cause::Full);
-                carried.dropped += 1;
+                dropped += 1;
             }
             segment += 1;
         }
-        carried
+        dropped
     }
 
     /// As [`arrive`](Self::arrive), of two packets of a burst. Returns whether nothing but the ACKs
@@ -500,7 +489,7 @@ impl<'a> Flow<'a> {
         at_ns: [u64; 2],
         sent_ns: u64,
         segment: u64,
-        burst: &Transmit,
+        burst: Transmit,
     ) -> bool {
         let Phase::Open(connection) = &mut self.phase else {
             return false;
@@ -519,7 +508,7 @@ impl<'a> Flow<'a> {
 
     /// As [`arrive_any`](Self::arrive_any), of a packet that is not the last: most need less.
     #[inline(never)]
-    pub(crate) fn arrive(&mut self, at_ns: u64, sent_ns: u64, segment: u64, burst: &Transmit) {
+    pub(crate) fn arrive(&mut self, at_ns: u64, sent_ns: u64, segment: u64, burst: Transmit) {
         let Phase::Open(connection) = &mut self.phase else {
             return;
         };
@@ -534,7 +523,7 @@ impl<'a> Flow<'a> {
 
     /// Gives the packet of a burst with this segment to its receiver. `at_ns` may be in the future.
     #[inline(never)]
-    pub(crate) fn arrive_any(&mut self, at_ns: u64, sent_ns: u64, segment: u64, burst: &Transmit) {
+    pub(crate) fn arrive_any(&mut self, at_ns: u64, sent_ns: u64, segment: u64, burst: Transmit) {
         while let Phase::Open(connection) = &mut self.phase {
             let timeout_ns = connection.receiver.poll_timeout();
             // At equal times the timer goes first in two-way runs.

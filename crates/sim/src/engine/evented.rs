@@ -193,7 +193,7 @@ impl Dumbbell<'_> {
                             cwr,
                         },
                     };
-                    flow.arrive_any(at_ns + flow.forth_ns, sent_ns, segment, &burst);
+                    flow.arrive_any(at_ns + flow.forth_ns, sent_ns, segment, burst);
                 } else {
                     // Its session has had all its data before.
                     self.census.duplicates += 1;

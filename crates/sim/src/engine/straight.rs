@@ -12,6 +12,8 @@ enum Rest {
     Nothing,
     /// The ACK has changed something that is recorded.
     Report,
+    /// Nothing is out: the sender may have been idle, and is to send.
+    Turn,
     /// These packets differ from the others of the flow, or not all of them reach the link.
     Burst(Transmit),
 }
@@ -34,8 +36,9 @@ impl Dumbbell<'_> {
         };
         let flow = &mut self.flows[element];
         let (link, loss) = (&mut links[flow.way.data], &mut losses[flow.way.data]);
-        let (mut packets, mut dropped, mut rode, mut others_ns) = (0, 0, 0, flow.others_ns);
-        let mut steady_ns = flow.steady_ns();
+        let (mut packets, mut dropped, mut rode) = (0, 0, 0);
+        // The first event is due, whatever other flows want.
+        let (mut steady_ns, mut before_ns) = (flow.steady_ns(), flow.others_ns);
         let rest = loop {
             let Phase::Open(connection) = &mut flow.phase else {
                 break Rest::Nothing;
@@ -43,10 +46,7 @@ impl Dumbbell<'_> {
             let Some(&(at_ns, ref ack)) = connection.acks.first() else {
                 break Rest::Nothing;
             };
-            if at_ns >= others_ns || !connection.sender.predicts(ack) {
-                break Rest::Nothing;
-            }
-            if rode > 0 && (at_ns >= until_ns || rode == *left) {
+            if at_ns >= before_ns || rode == *left || !connection.sender.predicts(ack) {
                 break Rest::Nothing;
             }
             let (now_ns, ack) = (at_ns, ack.ack);
@@ -54,12 +54,14 @@ impl Dumbbell<'_> {
             rode += 1;
             self.hash.add(now_ns ^ (u64::from(flow.number) << 48));
             self.hash.add(ack);
-            connection.sender.handle_predicted(now_ns, ack);
-            if !connection.sender.is_quiet() {
+            if !connection.sender.handle_predicted(now_ns, ack) {
                 *next_ns = now_ns;
                 break Rest::Report;
             }
-            let mut steady = true;
+            if connection.sender.is_idle() {
+                *next_ns = now_ns;
+                break Rest::Turn;
+            }
             let uncommon = loop {
                 let Phase::Open(connection) = &mut flow.phase else {
                     break None;
@@ -76,12 +78,19 @@ impl Dumbbell<'_> {
                     self.hash.add(departures_ns[0]);
                     self.hash.add(departures_ns[1]);
                     let at_ns = departures_ns.map(|departs_ns| departs_ns + flow.forth_ns);
-                    steady &= flow.arrive_pair(at_ns, now_ns, burst.first, &burst);
-                    continue;
+                    if !flow.arrive_pair(at_ns, now_ns, burst.first, burst) {
+                        steady_ns = flow.steady_ns();
+                    }
+                } else {
+                    dropped += flow.carry(link, &mut self.hash, now_ns, burst);
+                    steady_ns = flow.steady_ns();
                 }
-                let carried = flow.carry(link, &mut self.hash, now_ns, &burst);
-                steady &= carried.steady;
-                dropped += u64::from(carried.dropped);
+                let Phase::Open(connection) = &mut flow.phase else {
+                    break None;
+                };
+                if connection.sender.ends_turn() {
+                    break None;
+                }
             };
             if let Some(burst) = uncommon {
                 *next_ns = now_ns;
@@ -90,10 +99,9 @@ impl Dumbbell<'_> {
             let Phase::Open(connection) = &flow.phase else {
                 break Rest::Nothing;
             };
-            if !steady {
-                steady_ns = flow.steady_ns();
-            }
-            others_ns = steady_ns.min(connection.sender.poll_timeout());
+            before_ns = steady_ns
+                .min(connection.sender.poll_timeout())
+                .min(until_ns);
         };
         *left -= rode;
         self.census.sent += packets;
@@ -106,6 +114,7 @@ impl Dumbbell<'_> {
                 return Ok(rode > 0);
             }
             Rest::Report => self.report(element, *next_ns)?,
+            Rest::Turn => (),
             Rest::Burst(burst) => {
                 self.census.sent += u64::from(burst.segments);
                 self.transmit_each(element, *next_ns, burst);

@@ -91,6 +91,15 @@ impl Bursts {
         }
         let tp = host.tp();
         let state = tp.inet_conn.icsk_ca_state;
+        let now_ns = host.now_ns();
+        if *self == Self::Autosized
+            && (now_ns - host.last_send_ns() > TSO_DEFER_NS
+                || head.segments == 1
+                || state >= CaState::Recovery as u8
+                || tp.packets_out == 0)
+        {
+            return Defers::No;
+        }
         let limit = quota.min(room);
         let window = u64::from(tp.snd_cwnd).min(room + u64::from(tp.packets_out));
         if *self != Self::Autosized {
@@ -102,15 +111,7 @@ impl Bursts {
                 && u64::from(TSO_WIN_DIVISOR) * quota < window;
             return if waits { Defers::ForCwnd } else { Defers::No };
         }
-        let now_ns = host.now_ns();
-        if head.segments == 1
-            || state >= CaState::Recovery as u8
-            || now_ns - host.last_send_ns() > TSO_DEFER_NS
-            || limit >= burst
-            || (!head.tail && limit >= head.segments)
-            || 3 * limit >= window
-            || tp.packets_out == 0
-        {
+        if limit >= burst || (!head.tail && limit >= head.segments) || 3 * limit >= window {
             return Defers::No;
         }
         // Do not wait either if the next ACK is more than min(srtt/2, 1 ms) away.

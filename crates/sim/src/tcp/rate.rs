@@ -80,7 +80,8 @@ impl RateSampler {
     /// (`tcp_rate_skb_delivered`).
     #[inline]
     pub(super) fn on_delivered(&mut self, newest: Option<(SentOrder, bool)>) -> Option<Newest> {
-        Some(self.0.as_mut()?.on_delivered(newest?))
+        let ((sent_ns, segment), is_retrans) = newest?;
+        Some((self.0.as_mut()?).on_delivered(sent_ns, segment, is_retrans))
     }
 
     /// The sample of an ACK (`tcp_rate_gen`). Without a newest packet there is none.
@@ -155,7 +156,7 @@ impl Window {
     }
 
     #[inline(never)]
-    fn on_delivered(&mut self, ((sent_ns, segment), is_retrans): (SentOrder, bool)) -> Newest {
+    fn on_delivered(&mut self, sent_ns: u64, segment: u64, is_retrans: bool) -> Newest {
         let mask = self.sent.len() as u64 - 1;
         let sent = self.sent[(segment & mask) as usize];
         self.first_sent_us = sent_ns / 1_000;

@@ -15,13 +15,12 @@ pub(super) struct RoundTrip {
 
 impl RoundTrip {
     /// Makes an estimate from a handshake of `handshake_ns`.
-    pub(super) fn new(initial_rto_us: u64, now_ns: u64, handshake_ns: u64) -> Self {
+    pub(super) fn new(now_ns: u64, handshake_ns: u64) -> Self {
+        let handshake_us = in_us(handshake_ns / 1_000);
         let mut rtt = Self {
-            estimator: RttEstimator::new(initial_rto_us),
+            estimator: RttEstimator::new(handshake_us, 0),
             min: WindowedMin::default(),
         };
-        let handshake_us = in_us(handshake_ns / 1_000);
-        rtt.estimator.sample(handshake_us, 0, 0);
         rtt.min.sample(now_ns, handshake_us);
         rtt
     }
@@ -112,7 +111,7 @@ const MAX_RTT_US: u32 = (1 << 28) - 1;
 /// Smoothed RTT, its variation, and the retransmission timeout.
 #[derive(Clone, Debug)]
 struct RttEstimator {
-    /// srtt << 3, µs; 0 before the first sample.
+    /// srtt << 3, µs.
     srtt_us: u32,
     /// Mean deviation << 2, µs.
     mdev_us: u32,
@@ -122,19 +121,19 @@ struct RttEstimator {
     rttvar_us: u32,
     /// The window ends when this segment is acknowledged.
     window_end: u64,
-    initial_rto_us: u64,
 }
 
 impl RttEstimator {
-    /// Makes an estimator without samples.
-    fn new(initial_rto_us: u64) -> Self {
+    /// Makes an estimator of the first sample; `nxt` is the next new segment.
+    fn new(rtt_us: u32, nxt: u64) -> Self {
+        let rtt_us = rtt_us.max(1);
+        let rttvar_us = (rtt_us << 1).max(RTO_MIN_US);
         Self {
-            srtt_us: 0,
-            mdev_us: 0,
-            mdev_max_us: 0,
-            rttvar_us: 0,
-            window_end: 0,
-            initial_rto_us,
+            srtt_us: rtt_us << 3,
+            mdev_us: rtt_us << 1,
+            mdev_max_us: rttvar_us,
+            rttvar_us,
+            window_end: nxt,
         }
     }
 
@@ -145,14 +144,6 @@ impl RttEstimator {
     fn sample(&mut self, rtt_us: u32, una: u64, nxt: u64) {
         debug_assert!(rtt_us <= MAX_RTT_US);
         let rtt_us = rtt_us.max(1);
-        if self.srtt_us == 0 {
-            self.srtt_us = rtt_us << 3;
-            self.mdev_us = rtt_us << 1;
-            self.rttvar_us = self.mdev_us.max(RTO_MIN_US);
-            self.mdev_max_us = self.rttvar_us;
-            self.window_end = nxt;
-            return;
-        }
         let error = rtt_us as i32 - (self.srtt_us >> 3) as i32;
         self.srtt_us = (self.srtt_us as i32 + error).max(1) as u32;
         let mut excess = error.abs() - (self.mdev_us >> 2) as i32;
@@ -176,9 +167,6 @@ impl RttEstimator {
     /// The retransmission timeout without back-off, µs.
     #[inline]
     fn rto_us(&self) -> u64 {
-        if self.srtt_us == 0 {
-            return self.initial_rto_us;
-        }
         (u64::from(self.srtt_us >> 3) + u64::from(self.rttvar_us)).min(RTO_MAX_US)
     }
 }
@@ -250,9 +238,7 @@ mod tests {
 
     #[test]
     fn follows_rfc6298() {
-        let mut rtt = RttEstimator::new(1_000_000);
-        assert_eq!(rtt.rto_us(), 1_000_000);
-        rtt.sample(100_000, 0, 10);
+        let mut rtt = RttEstimator::new(100_000, 10);
         // SRTT = R, RTTVAR = R/2, RTO = R + max(RTO_MIN, 4·R/2).
         assert_eq!((rtt.srtt_us >> 3, rtt.rto_us()), (100_000, 300_000));
         rtt.sample(180_000, 5, 20);
@@ -274,7 +260,7 @@ mod tests {
     #[test]
     fn a_falling_rtt_hardly_raises_the_deviation() {
         let deviation_after = |rtt_us| {
-            let mut rtt = RttEstimator::new(1_000_000);
+            let mut rtt = RttEstimator::new(100_000, 10);
             (0..1000).for_each(|_| rtt.sample(100_000, 0, 10));
             rtt.sample(rtt_us, 0, 10);
             rtt.mdev_us
@@ -287,7 +273,7 @@ mod tests {
     /// window.
     #[test]
     fn the_deviation_in_use_falls_once_per_window() {
-        let mut rtt = RttEstimator::new(1_000_000);
+        let mut rtt = RttEstimator::new(100_000, 10);
         (0..1000).for_each(|_| rtt.sample(100_000, 0, 10));
         let added = |rtt: &RttEstimator| rtt.rto_us() - u64::from(rtt.srtt_us >> 3);
         assert_eq!(added(&rtt), 200_000);

@@ -211,19 +211,27 @@ impl Scoreboard {
         if self.nxt - self.una > self.slots.len() as u64 {
             self.grow(first);
         }
-        let (mask, last) = (self.slots.len() - 1, self.nxt - 1);
-        let (slots, mut slot) = (&mut *self.slots, Slot::new(now_ns));
-        for segment in first..last {
-            slots[segment as usize & mask] = slot;
+        let mut slot = Slot::new(now_ns);
+        match segments {
+            1 => (),
+            2 => *self.slot_mut(first) = slot,
+            _ => self.fill(first..self.nxt - 1, slot),
         }
         slot.add(if pushed { PUSHED | ENDS } else { ENDS });
-        slots[last as usize & mask] = slot;
+        *self.slot_mut(self.nxt - 1) = slot;
         counts.sent(segments);
         Transmit {
             first,
             segments,
             pushed: pushed || segments > 1,
             marks: Marks::default(),
+        }
+    }
+
+    #[inline(never)]
+    fn fill(&mut self, segments: std::ops::Range<u64>, slot: Slot) {
+        for segment in segments {
+            *self.slot_mut(segment) = slot;
         }
     }
 

@@ -136,7 +136,7 @@ impl Sender {
         let mut host = Host::new(cc, kernel, switches, now_ns, tick_phase_ns);
         host.use_ecn(ecn);
         let initial_cwnd = host.tp().snd_cwnd;
-        let rtt = RoundTrip::new(kernel.initial_rto_us, now_ns, rtt_ns);
+        let rtt = RoundTrip::new(now_ns, rtt_ns);
         let pacer = Pacer::new(kernel, switches);
         publish_rtt(&mut host, &rtt);
         pacer.update_rate(&mut host);
@@ -174,7 +174,7 @@ impl Sender {
     }
 
     /// Handles an arriving ACK.
-    #[inline(never)]
+    #[inline(always)]
     pub fn handle_ack(&mut self, now_ns: u64, ack: &Ack) {
         if self.predicts(ack) {
             self.handle_predicted(now_ns, ack.ack);
@@ -191,9 +191,9 @@ impl Sender {
     }
 
     /// What [`tcp_ack`](Self::tcp_ack) does with most ACKs, as with Linux's header prediction
-    /// ([`predicts`](Self::predicts)).
+    /// ([`predicts`](Self::predicts)). Returns whether it leaves nothing to report.
     #[inline(always)]
-    pub(crate) fn handle_predicted(&mut self, now_ns: u64, una: u64) {
+    pub(crate) fn handle_predicted(&mut self, now_ns: u64, una: u64) -> bool {
         self.host.clock(now_ns);
         let tp = self.host.tp();
         let (prior_ssthresh, prior_in_flight) = (tp.snd_ssthresh, tp.packets_out);
@@ -243,23 +243,25 @@ impl Sender {
                 };
                 let sample = RateSampler::sample(&self.host, newest, &counts);
                 self.host.cong_control(flags.linux(false, false), &sample);
-                return self.note_slow_start_exit(prior_ssthresh);
+                return !self.note_slow_start_exit(prior_ssthresh) && self.is_at_work();
             }
             self.host.grow(acked);
         }
         self.pacer.update_rate(&mut self.host);
-        self.note_slow_start_exit(prior_ssthresh);
+        !self.note_slow_start_exit(prior_ssthresh) && self.is_at_work()
     }
 
+    /// Returns whether slow start ends.
     #[inline]
-    fn note_slow_start_exit(&mut self, prior_ssthresh: u32) {
+    fn note_slow_start_exit(&mut self, prior_ssthresh: u32) -> bool {
         let tp = self.tp();
-        if prior_ssthresh == TCP_INFINITE_SSTHRESH
+        let exits = prior_ssthresh == TCP_INFINITE_SSTHRESH
             && tp.snd_ssthresh < prior_ssthresh
-            && tp.prior_cwnd == 0
-        {
+            && tp.prior_cwnd == 0;
+        if exits {
             self.note(SenderEvent::SlowStartExit);
         }
+        exits
     }
 
     /// `tcp_ack`.

@@ -24,10 +24,10 @@ pub(super) enum Rexmit {
 
 impl Sender {
     /// The next burst to send now; `None` if there is nothing more to send.
-    #[inline(never)]
+    #[inline(always)]
     pub fn poll_transmit(&mut self, now_ns: u64) -> Option<Transmit> {
         debug_assert_eq!(now_ns, self.host.now_ns());
-        if std::mem::take(&mut self.turn_is_over) {
+        if self.ends_turn() {
             return None;
         }
         if self.tlp.take() {
@@ -49,7 +49,7 @@ impl Sender {
                 return Some(burst);
             }
         }
-        let burst = self.transmit_new();
+        let burst = self.transmit_new::<false>();
         if burst.is_none() && self.rexmit == Rexmit::New && self.board.nxt() <= self.high_seq {
             // F-RTO had no new data to send: use conventional recovery.
             self.frto.give_up();
@@ -59,15 +59,28 @@ impl Sender {
         burst
     }
 
-    /// As [`poll_transmit`](Self::poll_transmit) after [`handle_predicted`](Self::handle_predicted):
-    /// only new data can leave.
+    /// Whether no packet is out.
+    #[inline]
+    pub(crate) fn is_idle(&self) -> bool {
+        self.tp().packets_out == 0
+    }
+
+    /// Whether all that can be sent now is sent. It says so once.
+    #[inline]
+    pub(crate) fn ends_turn(&mut self) -> bool {
+        std::mem::take(&mut self.turn_is_over)
+    }
+
+    /// As [`poll_transmit`](Self::poll_transmit) after [`handle_predicted`](Self::handle_predicted), of
+    /// a sender that is not idle: only new data can leave. Ask [`ends_turn`](Self::ends_turn) after it.
     #[inline(always)]
     pub(crate) fn poll_new(&mut self) -> Option<Transmit> {
-        debug_assert!(self.rexmit == Rexmit::None && !self.tlp.is_pending());
-        if std::mem::take(&mut self.turn_is_over) || self.waits_for_pacing() {
+        debug_assert!(self.rexmit == Rexmit::None && !self.tlp.is_pending() && !self.is_idle());
+        debug_assert!(!self.turn_is_over);
+        if self.waits_for_pacing() {
             return None;
         }
-        self.transmit_new()
+        self.transmit_new::<true>()
     }
 
     #[inline]
@@ -129,18 +142,27 @@ impl Sender {
         self.undo.on_retransmit(self.host.now_ns(), burst.segments);
         self.totals.retransmitted(burst.segments);
         self.note_sent(burst.segments);
+        if self.host.in_cwnd_reduction() {
+            self.reduction.on_sent(burst.segments);
+        }
         if burst.first == self.board.una() && !self.timers.awaits_reordering() {
             self.rearm_rto();
         }
         burst
     }
 
+    /// `PREDICTED`: packets are out, none is SACKed, lost or sent again, the state is Open, and nothing
+    /// is to be sent again.
     #[inline(always)]
-    fn transmit_new(&mut self) -> Option<Transmit> {
+    fn transmit_new<const PREDICTED: bool>(&mut self) -> Option<Transmit> {
         if !self.limits.are_none() && self.limits.write(&self.board) {
             self.host.check_app_limited();
         }
-        let in_flight = self.host.in_flight();
+        let in_flight = match PREDICTED {
+            true => self.tp().packets_out,
+            false => self.host.in_flight(),
+        };
+        debug_assert_eq!(in_flight, self.host.in_flight());
         if in_flight >= self.tp().snd_cwnd {
             self.nothing_to_send();
             return None;
@@ -157,7 +179,9 @@ impl Sender {
                 return None;
             }
         }
-        self.validation.restart_after_idle(&mut self.host);
+        if !PREDICTED {
+            self.validation.restart_after_idle(&mut self.host);
+        }
         let cwnd = self.tp().snd_cwnd;
         let quota = cwnd - in_flight;
         if self.bursts == Bursts::Window {
@@ -165,7 +189,7 @@ impl Sender {
                 true => quota,
                 false => unsent.min(room).min(quota.into()) as u32,
             };
-            return Some(self.send_and_look(segments, in_flight));
+            return Some(self.send_and_look::<PREDICTED>(segments, in_flight));
         }
         let burst = self.bursts.limit(&mut self.host, self.rtt.min_us());
         let wanted = u64::from(quota.min(self.bursts.share(cwnd)).min(burst));
@@ -180,7 +204,7 @@ impl Sender {
         let ends = nxt + head.segments == self.limits.segments();
         if defers == Defers::No || (defers == Defers::ForData && ends) {
             let segments = wanted.min(head.segments).min(room) as u32;
-            return Some(self.send_and_look(segments, in_flight));
+            return Some(self.send_and_look::<PREDICTED>(segments, in_flight));
         }
         self.host.note_deferred();
         self.end_of_turn(defers == Defers::ForCwnd);
@@ -189,10 +213,10 @@ impl Sender {
 
     /// Sends new data. If that fills the window, the turn is over.
     #[inline(always)]
-    fn send_and_look(&mut self, segments: u32, in_flight: u32) -> Transmit {
-        let burst = self.send(segments, in_flight);
+    fn send_and_look<const PREDICTED: bool>(&mut self, segments: u32, in_flight: u32) -> Transmit {
+        let burst = self.send::<PREDICTED>(segments, in_flight);
         let is_full = in_flight + segments >= self.tp().snd_cwnd;
-        if self.rexmit == Rexmit::None && is_full {
+        if is_full && (PREDICTED || self.rexmit == Rexmit::None) {
             self.nothing_to_send();
             self.turn_is_over = true;
         }
@@ -201,9 +225,9 @@ impl Sender {
 
     /// Sends new data beside the `in_flight` packets.
     #[inline(always)]
-    fn send(&mut self, segments: u32, in_flight: u32) -> Transmit {
-        let first = self.tp().packets_out == 0;
-        if in_flight == 0 {
+    fn send<const PREDICTED: bool>(&mut self, segments: u32, in_flight: u32) -> Transmit {
+        let first = !PREDICTED && self.is_idle();
+        if !PREDICTED && in_flight == 0 {
             self.host.event(CaEvent::TxStart);
         }
         self.host.note_sent();
@@ -218,6 +242,9 @@ impl Sender {
             .on_sent(&mut self.host, self.board.una(), burst, first);
         self.validation.on_sent(segments);
         self.note_sent(segments);
+        if !PREDICTED && self.host.in_cwnd_reduction() {
+            self.reduction.on_sent(segments);
+        }
         // `tcp_event_new_data_sent`, `tcp_schedule_loss_probe`
         if !self.schedule_loss_probe(false) && (first || self.timers.awaits_probe()) {
             self.rearm_rto();
@@ -230,9 +257,6 @@ impl Sender {
         self.totals.sent(segments);
         self.pacer
             .on_sent(&mut self.host, segments, self.totals.sent_packets());
-        if self.host.in_cwnd_reduction() {
-            self.reduction.on_sent(segments);
-        }
     }
 
     /// Sends a tail loss probe: new data if there is any, otherwise the last segment again.
@@ -243,7 +267,7 @@ impl Sender {
         }
         let new_data = self.limits.available(&self.board) > 0;
         let probe = if new_data {
-            self.send(1, self.host.in_flight())
+            self.send::<false>(1, self.host.in_flight())
         } else {
             let now_ns = self.host.now_ns();
             let probe = self.board.retransmit_last(self.host.counts(), now_ns);
