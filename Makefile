@@ -9,7 +9,7 @@ CORE_SOURCES := $(call sources,examples crates/host crates/net crates/sim crates
 KERNEL_SOURCES := $(call sources,crates)
 export PATH := $(HOME)/.cargo/bin:$(PATH)
 
-.PHONY: help tools about-demo demo build generate test test-fresh check bench bench-counts bench-peers bench-emulator bench-kernel docs docs-claims docs-fidelity docs-kernel docs-scorecards docs-performance vectors record lock wheel site clean
+.PHONY: help tools about-demo demo build generate test test-fresh check bench bench-counts bench-peers bench-emulator bench-kernel docs docs-claims docs-fidelity docs-kernel docs-scorecards docs-performance vectors record lock wheel notebook site clean
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' Makefile
@@ -129,6 +129,9 @@ lock: build ## Pin the Python packages anew, from pyproject.toml
 		$(BIN)/uv pip compile pyproject.toml --extra $$extra -c requirements.lock --universal \
 			--python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links \
 			--no-annotate --no-header --upgrade -q -o requirements-$$extra.lock || exit 1; done
+
+notebook: build ## Run docs/notebook.ipynb anew (seconds)
+	$(BIN)/python scripts/notebook.py
 
 site: build $(VENV)/docs ## The site of the documentation, in out/site
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet

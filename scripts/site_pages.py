@@ -7,6 +7,7 @@ turned to where the site has the page or file.
 import importlib
 import inspect
 import io
+import json
 import os
 import re
 from functools import cache
@@ -18,6 +19,7 @@ from mkdocs.structure.files import File
 import ackclock
 from ackclock import Scenario, cli, console, plot, report
 from ackclock.explore import gallery
+from notebook import NOTEBOOK, markdown
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -67,6 +69,7 @@ def on_files(files, config):
     for uri, path in OUTSIDE.items():
         files.append(File.generated(config, uri, content=(ROOT / path).read_text(encoding="utf-8")))
     made = {
+        "notebook.md": notebook_page(),
         "reference/cli.md": command_line(),
         "reference/python.md": python(),
         "reference/contract.md": contract(),
@@ -195,6 +198,13 @@ def _command(name, command):
         )
     if options:
         yield "\n".join(rows)
+
+
+def notebook_page():
+    """docs/notebook.ipynb with its outputs."""
+    page = markdown(json.loads(NOTEBOOK.read_text(encoding="utf-8")))
+    style = "<style>.output svg { max-width: 100%; height: auto }</style>"
+    return f"{page}\n[The notebook](notebook.ipynb) itself.\n\n{style}\n"
 
 
 def python():

@@ -28,7 +28,9 @@ Run it:
 
 Look at it:
 
-- `Result`: what a run recorded, as tables; `Result.save` and `Result.load`.
+- `Result`: what a run recorded, as tables; `Result.save` and `Result.load`. A notebook shows it;
+  `Result.plot` draws it, `Result.to_pandas` and `Result.to_csv` give its tables away.
+- `compare_runs`: several results in one picture.
 - `tables`: what the columns mean.
 - `metrics`: throughput, fairness, convergence time and more of a `Result`.
 - `stats`: means and intervals over seeds.
@@ -67,6 +69,7 @@ if TYPE_CHECKING:
     from ackclock.executors import Local
     from ackclock.many import run_all
     from ackclock.on_ray import Ray
+    from ackclock.overlay import compare_runs
     from ackclock.runs import Result, run
     from ackclock.scenario import Bottleneck, Flow, Scenario, Session
     from ackclock.sweeps import sweep
@@ -83,6 +86,7 @@ _HOME = {
     "Result": "runs",
     "Scenario": "scenario",
     "Session": "scenario",
+    "compare_runs": "overlay",
     "run": "runs",
     "run_all": "many",
     "sweep": "sweeps",
@@ -99,6 +103,7 @@ __all__ = [
     "Session",
     "__version__",
     "compare",
+    "compare_runs",
     "figures",
     "kernel",
     "metrics",

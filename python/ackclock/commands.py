@@ -29,7 +29,7 @@ from ackclock.console import (
 from ackclock.output import Directory
 
 if TYPE_CHECKING:
-    from ackclock import Flow, Scenario, Session
+    from ackclock import Flow, Result, Scenario, Session
 
 #: Exit code of a kernel run whose certificate is not valid.
 INVALID = 3
@@ -486,32 +486,56 @@ def list_command(
                 print_table(table)
 
 
+def _load(directory: Path) -> "Result":
+    from ackclock import Result  # noqa: PLC0415 (slow to import)
+
+    if not (directory / "manifest.json").exists():
+        raise AckclockError(
+            f"{directory}: not a result of `ackclock run`; write one with "
+            f"`ackclock run SCENARIO -o {directory}`"
+        )
+    return Result.load(directory)
+
+
 @app.command("plot", rich_help_panel=PANEL)
 def plot_command(
-    directory: Annotated[
-        Path, typer.Argument(help="Directory that `ackclock run -o` wrote.", metavar="DIR")
+    directories: Annotated[
+        list[Path], typer.Argument(help="Directory that `ackclock run -o` wrote.", metavar="DIR…")
     ],
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", help="Write this PNG, SVG or PDF.", metavar="FILE"),
+    ] = None,
 ) -> None:
-    """Draw a run: congestion windows, throughput and queue.
+    """Draw a run, or several over each other: congestion windows, throughput and queue.
 
-    **Example**
+    **Examples**
 
     - `ackclock run examples/two_cubic.toml -o out/two_cubic && ackclock plot out/two_cubic`
 
-    Writes overview.png, .svg and .pdf into the run's directory.
+    - `ackclock plot out/reno out/cubic -o both.png`
+
+    Without -o: writes overview.png, .svg and .pdf into the run's directory.
     """
-    from ackclock import Result, plot  # noqa: PLC0415 (only this command draws)
+    from ackclock import compare_runs, plot  # noqa: PLC0415 (only this command draws)
 
     with one_line_errors():
-        if not (directory / "manifest.json").exists():
+        if output and output.suffix not in plot.ENDINGS:
             raise AckclockError(
-                f"{directory}: not a result of `ackclock run`; write one with "
-                f"`ackclock run SCENARIO -o {directory}`"
+                f"--output {output}: write a name that ends in {', '.join(plot.ENDINGS)}"
             )
-        figure = plot.overview(Result.load(directory))
+        if len(directories) > 1 and not output:
+            raise AckclockError("several runs in one picture: add -o FILE.png")
+        results = {str(each): _load(each) for each in directories}
+        first, *others = results.values()
+        figure = compare_runs(**results) if others else plot.overview(first)
+        place = output or directories[0]
         try:
-            paths = plot.write(figure, directory, "overview")
+            if output:
+                paths = plot.write(figure, output.parent, output.stem, only=output.suffix)
+            else:
+                paths = plot.write(figure, place, "overview")
         except OSError as error:
-            raise AckclockError(f"{directory}: cannot be written ({error.strerror})") from None
+            raise AckclockError(f"{place}: cannot be written ({error.strerror})") from None
         for path in paths:
             out.print(str(path))

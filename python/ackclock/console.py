@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from enum import StrEnum
+from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -41,7 +42,8 @@ class Host(StrEnum):
 WIDE = 1000
 
 for stream in (sys.stdout, sys.stderr):
-    stream.reconfigure(errors="replace")  # type: ignore[union-attr]
+    if isinstance(stream, TextIOWrapper):  # not a notebook's
+        stream.reconfigure(errors="replace")
 out = Console(
     markup=False, highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else WIDE
 )

@@ -29,6 +29,12 @@ SIGNALS = (
 )
 #: Width of an entry of a legend: that of its key with the gaps, and of a letter, inches.
 LEGEND_KEY, LEGEND_LETTER = 0.6, 0.072
+#: Formats of a figure, and how each is told to have no date in it.
+ENDINGS: dict[str, dict[str, Any]] = {
+    ".png": {},
+    ".svg": {"Date": None},
+    ".pdf": {"CreationDate": None},
+}
 #: Flows that a legend names.
 MOST_LABELS = 8
 
@@ -141,10 +147,17 @@ def error_bars(
         axes.errorbar(at, means, yerr=bars, **look)
 
 
-def overview(result: Result) -> Figure:
+class Picture(Figure):
+    """A figure that a notebook shows."""
+
+    def _repr_html_(self) -> str:
+        return inline_svg(self)
+
+
+def overview(result: Result) -> Picture:
     """A run on one page: congestion windows, throughput and the queue."""
     with style.applied():
-        figure = Figure(figsize=(8, 7))
+        figure = Picture(figsize=(8, 7))
         panels = figure.subplots(3, 1, sharex=True)
         cwnd(panels[0], result)
         throughput(panels[1], result)
@@ -168,11 +181,15 @@ def legend(figure: Figure, handles: Sequence[Any], labels: Sequence[str]) -> Non
     figure.legend(handles, labels, loc="outside upper left", ncols=columns)
 
 
-def write(figure: Figure, directory: Path, name: str, *, pdf: bool = True) -> list[Path]:
-    """Writes `name`.png, .svg and .pdf (which takes 10 MB of memory); returns their paths."""
-    undated = {".png": {}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
-    if not pdf:
-        del undated[".pdf"]
+def write(
+    figure: Figure, directory: Path, name: str, *, pdf: bool = True, only: str | None = None
+) -> list[Path]:
+    """Writes `name`.png, .svg and .pdf (which takes 10 MB of memory); returns their paths.
+
+    `only`: the one of `ENDINGS` to write.
+    """
+    wanted = [only] if only else [each for each in ENDINGS if pdf or each != ".pdf"]
+    undated = {each: ENDINGS[each] for each in wanted}
     paths = {directory / f"{name}{suffix}": metadata for suffix, metadata in undated.items()}
     with style.applied():
         for path, metadata in paths.items():

@@ -6,7 +6,7 @@ import platform
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import polars as pl
 
@@ -16,6 +16,11 @@ from ackclock.kept import MANIFEST
 from ackclock.output import Directory
 from ackclock.scenario import Scenario, check_is_scenario
 from ackclock.snapshot import Algorithms, key_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from ackclock.plot import Picture
 
 PAGE = "index.html"
 #: What a run's manifest has at least.
@@ -66,6 +71,42 @@ class Result:
             raise AckclockError(f"{directory}: no such directory; result.save(DIRECTORY) makes one")
         own = {table: getattr(self, table) for table in tables.TABLES}
         kept.write_tables(directory, own | more, self.manifest)
+
+    def plot(self) -> "Picture":
+        """Draws congestion windows, throughput and queue; `.savefig(PATH)` writes the picture."""
+        from ackclock import plot  # noqa: PLC0415 (slow to import)
+
+        return plot.overview(self)
+
+    def _repr_html_(self) -> str:
+        from ackclock import overlay  # noqa: PLC0415 (slow to import)
+
+        return overlay.html(self)
+
+    def to_csv(self, path: str | os.PathLike[str], table: str = "samples") -> Path:
+        """Writes a table as CSV; returns the path. Raises `AckclockError` if it cannot."""
+        try:
+            self._table(table).write_csv(Path(path))
+        except OSError as error:
+            raise AckclockError(f"{path}: cannot be written ({error.strerror or error})") from None
+        return Path(path)
+
+    def to_pandas(self, table: str = "samples") -> "pd.DataFrame":
+        """A table for pandas. Raises `AckclockError` where pandas is not installed."""
+        try:
+            import pandas  # noqa: ICN001, PLC0415 (ackclock does not need it)
+        except ImportError:
+            raise AckclockError("pandas is not installed. Type `pip install pandas`") from None
+        frame = self._table(table)
+        return pandas.DataFrame({each.name: each.to_list() for each in frame})
+
+    def _table(self, name: str) -> pl.DataFrame:
+        if name not in tables.TABLES:
+            raise AckclockError(
+                f'table = "{name}": unknown; choose from {", ".join(tables.TABLES)}'
+            )
+        frame: pl.DataFrame = getattr(self, name)
+        return frame
 
     @classmethod
     def load(cls, directory: str | os.PathLike[str]) -> Self:
