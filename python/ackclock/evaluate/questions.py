@@ -875,10 +875,10 @@ With `--on kernel` each row has a second line: the same scenarios on this machin
 scenario which the kernel can run: one repeat with `--quick`, otherwise 3. A row's section on the
 page says why a number is missing. The kernel runs no sessions (R6, R16), frames (R8), lying
 receivers (R14), accurate ECN and links above 4 Gb/s (R16). `card.json` has the kernel's
-numbers under `linux`, and `rows.parquet` names the side in the column `on`. All rows are 90 runs of
-70 s and more for each repeat (2 hours, or 45 minutes with `--jobs 3`), so choose a few with
-`--rows`. A kernel run that kept time badly is repeated twice; then the row has no answer. The runs
-are kept: the same command resumes.
+numbers under `linux`, and `rows.parquet` names the side in the column `on`. All rows beside CUBIC
+and Reno are 103 runs of 70 s and more for each repeat (2 h 40 min, or 55 min with `--jobs 3`), so
+choose a few with `--rows`. A kernel run that kept time badly is repeated twice; then the row has no
+answer. The runs are kept: the same command resumes.
 
 `--on vlinux` does the same with [Linux in virtual time](vlinux.md), without root and without noise.
 
