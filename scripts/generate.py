@@ -357,7 +357,7 @@ FILES = {
     "python/ackclock/keys.py": keys,
     "docs/scenario.md": page("scenario"),
     "docs/tables.md": page("tables"),
-    "docs/evaluate.md": page("evaluate.questions"),
+    "docs/evaluate.md": page("evaluate.manual"),
 }
 
 

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from ackclock import AckclockError, testbed
-from ackclock.evaluate import card, page, questions, run
+from ackclock.evaluate import card, page, run, scenarios
 from ackclock.evaluate.card import Number, Question
 from ackclock.evaluate.questions import QUESTIONS
 from ackclock.scenario import Scenario
@@ -134,7 +134,7 @@ def test_a_card_with_the_kernel_beside_the_simulator(cache, tmp_path):
     """Each number of one point, of each algorithm; what the kernel cannot run is said."""
 
     def short(algorithm, buffer):
-        return questions.dumbbell(algorithm, buffer=buffer, rate="10mbit", duration="3s")
+        return scenarios.dumbbell(algorithm, buffer=buffer, rate="10mbit", duration="3s")
 
     used = Number("utilisation", "utilisation", more=True, margin=0.02, at={"buffer": "1bdp"})
     over_all = Number("utilisation over all", "utilisation", more=True)

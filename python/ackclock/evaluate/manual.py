@@ -1,0 +1,108 @@
+"""The page docs/evaluate.md."""
+
+import textwrap
+
+from ackclock.evaluate import scenarios
+from ackclock.evaluate.questions import QUESTIONS
+
+_PAGE = """# The scorecard
+
+This page is for people who have written a congestion control, or who must decide whether to deploy
+one. `ackclock evaluate` asks what RFC 9743 (BCP 133) asks of a new algorithm, and puts each answer
+beside those of CUBIC and Reno in the same runs.
+
+```sh
+ackclock evaluate my_cc.c --quick                        # half a minute
+ackclock evaluate my_cc.c -o out/my_cc                   # narrower intervals; all points
+ackclock evaluate my_cc.c --against cubic,reno,bbr       # another algorithm beside it
+ackclock evaluate my_cc.c --rows R3,R7                   # some rows
+ackclock evaluate my_cc.c --check thresholds.toml        # for continuous integration
+```
+
+The terminal shows one line a row. The page (`index.html`) has a figure a row, every number with
+its 95 % interval, and the scenario file of each number. `card.json` and `rows.parquet` have the
+same for programs. [ci.md](ci.md) shows `--check`. [The league](scorecards/README.md) has the cards
+of our own algorithms.
+
+## How to read it
+
+* **better, worse**: the 95 % interval of the paired difference (same seed, the other algorithm in
+  the same place) is beyond the margin of the number. **same**: it is not. **mixed**: some numbers
+  of the row are better, and others worse.
+* **unsafe**: the mean is where nobody should deploy the algorithm. The table below has these
+  bounds. They are ours: the RFC sets none, so the card never says that an algorithm complies.
+* **harm** is the part of their throughput alone that other flows lose beside the algorithm (Ware
+  et al., HotNets 2019). Two equal flows do each other 50 %.
+* A number with ">" is of runs that the end cut off.
+* If a C file crashes or does not return, the card says so and ends there.
+
+## Beside the simulator: Linux itself
+
+```sh
+ackclock evaluate my_cc.c --quick --rows R3 --on kernel --jobs 3   # as root: 4 minutes
+ackclock evaluate my_cc.c --quick --rows R3,R10 --on vlinux        # Linux in virtual time
+```
+
+With `--on kernel` each row has a second line: the same scenarios on this machine's own TCP stack
+([testbed.md](testbed.md)), in real time. The card then measures each number that belongs to one
+scenario which the kernel can run: one repeat with `--quick`, otherwise 3. A row's section on the
+page says why a number is missing. The kernel runs no sessions (R6, R16), frames (R8), lying
+receivers (R14), accurate ECN and links above 4 Gb/s (R16). `card.json` has the kernel's
+numbers under `linux`, and `rows.parquet` names the side in the column `on`. All rows beside CUBIC
+and Reno are 103 runs of 70 s and more for each repeat (2 h 40 min, or 55 min with `--jobs 3`), so
+choose a few with `--rows`. A kernel run that kept time badly is repeated twice; then the row has no
+answer. The runs are kept: the same command resumes.
+
+`--on vlinux` does the same with [Linux in virtual time](vlinux.md), without root and without noise.
+
+## The rows
+
+{base}
+
+{table}
+
+Sound and video (R8) are flows of CUBIC whose application writes a frame each so often: one packet
+each 20 ms, or 12 packets 30 times a second. The delay of a frame is the time from its writing until
+its last byte is acknowledged.
+
+A receiver that lies (R14) acknowledges what never came, or echoes no mark. Other lies gain nothing
+from Linux, whose sender counts what is acknowledged: many ACKs of one packet count it once,
+repeated ACKs without SACK blocks deliver nothing, and an ACK of what was not yet sent is dropped.
+
+An algorithm with ECN sends what it asks for (R10, R10b, R10c). Off: no packet is ECT. ECT(0): the
+receiver echoes marks (RFC 3168). Accurate: the receiver counts marks (RFC 9768). Only an algorithm
+that asks for ECT(1) in its C file sends it, as Prague does; DualPI2 has every other flow in its
+classic queue. `rows.parquet` has the marked and the dropped packets of each queue and codepoint.
+
+## What is not asked
+
+| question | why |
+|---|---|
+| deployment, security, tunnels, circuit breakers (5.3, 6.2, 7.2, 8) | no run answers them |
+| several paths (7.10) | a flow here has one path |
+| Wi-Fi (6.4) as a model of its medium | R9 has its losses, R11b its delays, R15 its rates |
+| ECT(1) by any algorithm | RFC 9331 asks for an L4S response first |
+| accurate ECN on Linux | Linux before 7.0 does not negotiate it |
+| loss of 90 % and 100 % at random (5.1.1) | R1 has 50 %, and a black-out of 60 s |
+
+`make generate` writes this page from `python/ackclock/evaluate/`.
+"""
+
+
+def markdown() -> str:
+    """The page docs/evaluate.md."""
+    rows = ["| row | RFC 9743 | question | numbers | unsafe |", "|---|---|---|---|---|"]
+    for question in QUESTIONS:
+        numbers = "; ".join(
+            number.name + (f" ({number.unit})" if number.unit else "")
+            for number in question.numbers
+        )
+        unsafe = "; ".join(
+            f"{number.name} {'<' if number.more else '>'} {number.unsafe:g}"
+            for number in question.numbers
+            if number.unsafe is not None
+        )
+        cells = [question.row, question.criterion, question.words, numbers, unsafe]
+        rows.append("| " + " | ".join(cells) + " |")
+    base = " ".join((scenarios.__doc__ or "").split("\n\n")[1].split())
+    return _PAGE.format(base=textwrap.fill(base, 98), table="\n".join(rows))
