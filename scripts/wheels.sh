@@ -14,7 +14,7 @@ for machine in x86_64 aarch64; do
 	fi
 	maturin build --quiet --release --locked --zig --target "$triple" --out "$wheels"
 done
-maturin sdist --quiet --out "$wheels"
+maturin sdist --out "$wheels"
 
 if scripts/require.sh --check clang libelf; then
 	# maturin copies libelf into the wheel and changes cargo's file for that: in a directory of its own.
