@@ -49,7 +49,7 @@ def evaluate_command(
         ),
     ] = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="A minute instead of a quarter of an hour.")
+        bool, typer.Option("--quick", help="Half a minute instead of three minutes.")
     ] = False,
     on: Annotated[
         Host,
