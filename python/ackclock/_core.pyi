@@ -3,7 +3,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, SupportsIndex, final
 
-__all__ = ["Prepared", "Snapshot", "algorithms", "canonical", "configure", "connects_ns", "engine_version", "examples", "run_many", "scenario_schema", "tables", "trace_mean_bps", "validate"]
+__all__ = ["Prepared", "Snapshot", "algorithms", "canonical", "configure", "connections", "connects_ns", "engine_version", "examples", "run_many", "scenario_schema", "tables", "trace_mean_bps", "validate"]
 
 @final
 class Prepared:
@@ -77,6 +77,14 @@ def configure(spec: str) -> dict:
     """
     Loads an algorithm by its spec, `name_or_path[@preset][:param=value,…]`:
     what `algorithms` tells of it, values and the shortest spec.
+
+    Raises AckclockError.
+    """
+
+def connections(json: str) -> list[tuple[int, list[tuple[int, int | None]]]]:
+    """
+    Of each session of a scenario in canonical JSON: when its first pause begins, ns, and of each of its
+    connections the pause before it, ns, and its bytes (None: without end).
 
     Raises AckclockError.
     """

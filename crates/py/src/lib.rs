@@ -133,6 +133,17 @@ fn connects_ns(json: &str) -> PyResult<Vec<u64>> {
     Ok(flows.map(|flow| scenario.connects_at_ns(flow)).collect())
 }
 
+/// Of each session of a scenario in canonical JSON: when its first pause begins, ns, and of each of its
+/// connections the pause before it, ns, and its bytes (None: without end).
+///
+/// Raises AckclockError.
+#[pyfunction]
+fn connections(json: &str) -> PyResult<Vec<(u64, Vec<(u64, Option<u64>)>)>> {
+    let scenario = Scenario::parse(json).map_err(refuse)?;
+    let sessions = 0..scenario.sessions.len();
+    Ok(sessions.map(|each| scenario.connections(each)).collect())
+}
+
 /// Checks a scenario in canonical JSON; raises AckclockError.
 #[pyfunction]
 fn validate(json: &str) -> PyResult<()> {
@@ -178,7 +189,7 @@ fn examples() -> Vec<(&'static str, &'static str)> {
 mod _core {
     #[pymodule_export]
     use super::{
-        algorithms, canonical, configure, connects_ns, engine_version, examples,
+        algorithms, canonical, configure, connections, connects_ns, engine_version, examples,
         prepared::{Prepared, Snapshot},
         run::run_many,
         scenario_schema, tables, trace_mean_bps, validate,

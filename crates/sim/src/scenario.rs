@@ -450,6 +450,18 @@ impl Scenario {
         each.start_ns + start.up_to(each.start_spread_ns)
     }
 
+    /// When the first pause of a session begins, and its connections: the pause before each, ns,
+    /// and its size, bytes (`None`: without end). There are as many as fit in the run.
+    pub fn connections(&self, session: usize) -> (u64, Vec<(u64, Option<u64>)>) {
+        let (number, of) = (session as u32 + 1, &self.sessions[session]);
+        let mut start = Stream::of(self.seed, Owner::Session(number), Draw::Start);
+        let mut source = crate::session::Session::new(number, self, of);
+        let most = self.duration_ns / (2 * of.flow.rtt_ns).max(1) + 1;
+        let draw = |_| (source.draw_gap_ns(), source.draw_bytes());
+        let start_ns = of.flow.start_ns + start.up_to(of.flow.start_spread_ns);
+        (start_ns, (0..most).map(draw).collect())
+    }
+
     /// Checks every range and configures every algorithm.
     ///
     /// # Errors

@@ -99,11 +99,12 @@ def run(
     limit_s = limit_s or max(LEAST_LIMIT_S, SLOWEST * canonical["duration_ns"] / 1e9)
     with tempfile.TemporaryDirectory(prefix="ackclock-vlinux-") as scratch:
         directory = Path(scratch)
-        _prepare(directory, built, loaded, planned, len(canonical["flows"]), on_acks is not None)
+        _prepare(directory, built, loaded, planned, len(_flows(canonical)), on_acks is not None)
+        aqms = [kind != "drop_tail" for kind in planned.queues]
         started = time.monotonic()
         base_ns = _boot(directory, built, canonical, limit_s, progress)
         wall_time_s = time.monotonic() - started
-        frames = records.read(directory, scenario, base_ns, planned.aqm)
+        frames = records.read(directory, scenario, base_ns, aqms)
     if on_acks is not None:
         on_acks(frames["acks"])
     raw = {name: frame.to_dict() for name, frame in frames.items()} | {
@@ -123,11 +124,21 @@ def run(
 
 def _validate(canonical: dict[str, Any]) -> None:
     """Raises `AckclockError` as the simulator does, whatever of Linux's own algorithms run."""
-    flows = [
-        each | ({"algorithm": "reno"} if each["algorithm"].startswith(KERNEL) else {})
-        for each in canonical["flows"]
-    ]
-    _core.validate(json.dumps(canonical | {"flows": flows}))
+    flows, sessions = canonical["flows"], canonical["sessions"]
+    ours = {
+        "flows": [_ours(each) for each in flows],
+        "sessions": [each | {"flow": _ours(each["flow"])} for each in sessions],
+    }
+    _core.validate(json.dumps(canonical | ours))
+
+
+def _ours(flow: dict[str, Any]) -> dict[str, Any]:
+    return flow | ({"algorithm": "reno"} if flow["algorithm"].startswith(KERNEL) else {})
+
+
+def _flows(canonical: dict[str, Any]) -> list[dict[str, Any]]:
+    """Those of the sessions included."""
+    return [*canonical["flows"], *(each["flow"] for each in canonical["sessions"])]
 
 
 def _load(built: build.Built, canonical: dict[str, Any]) -> _Loaded:
@@ -136,7 +147,7 @@ def _load(built: build.Built, canonical: dict[str, Any]) -> _Loaded:
     names: dict[str, str] = {}
     modules: dict[Path, list[str]] = {}
     algorithms: dict[str, dict[str, Any]] = {}
-    for number, spec in enumerate(dict.fromkeys(f["algorithm"] for f in canonical["flows"]), 1):
+    for number, spec in enumerate(dict.fromkeys(f["algorithm"] for f in _flows(canonical)), 1):
         of = code.configure(spec)
         algorithms[spec] = {
             key: of[key] for key in ("name", "source", "spec", "values", "fingerprint")
@@ -162,7 +173,9 @@ def _prepare(
     """Fills the directory that the machine sees as /mnt."""
     shutil.copy2(build.guest(built), directory / "guest")
     shutil.copy2(build.recorder(built), directory / "recorder.ko")
-    lines = [f"./guest load recorder.ko 'flows={flows} acks={int(acks)}'"]
+    lines = [
+        f"./guest load recorder.ko 'flows={flows} links={len(planned.queues)} acks={int(acks)}'"
+    ]
     for path, adds in loaded.modules.items():
         name = path.name.partition("-")[0]
         shutil.copy2(path, directory / f"{name}.ko")

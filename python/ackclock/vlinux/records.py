@@ -1,5 +1,6 @@
 """The tables of a run, from what the guest wrote, in the layouts of guest.c and recorder.c."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,6 @@ import polars as pl
 from ackclock import tables
 from ackclock.scenario import Scenario
 
-ETHERNET_BYTES = 14
 INFINITE_SSTHRESH = 2**31 - 1
 
 _U8, _U32, _U64 = np.uint8, np.uint32, np.uint64
@@ -32,6 +32,7 @@ QUEUE = np.dtype(
         (name, _U64)
         for name in (
             "time_ns",
+            "queue",
             "packets",
             "bytes",
             "sojourn_us",
@@ -40,6 +41,8 @@ QUEUE = np.dtype(
             "marked",
             "sent_packets",
             "sent_bytes",
+            "link_lost",
+            "policed",
         )
     ]
 )
@@ -66,10 +69,12 @@ TOTAL = np.dtype(
             "min_rtt_us",
             "window_limited_us",
             "buffer_limited_us",
+            "transfers",
         )
     ]
 )
-COUNT = np.dtype([("dropped", _U64), ("marked", _U64)])
+TRANSFER = np.dtype([(name, _U64) for name in ("session", "start_ns", "completed_ns", "size")])
+COUNT = np.dtype([(name, _U64) for name in ("dropped", "marked", "link_lost", "policed")])
 
 #: `kind` of a record.
 STATE, SLOW_START_EXIT, ACK, ESTABLISHED, COMPLETED = range(5)
@@ -78,7 +83,9 @@ CWR, RECOVERY, LOSS = 2, 3, 4
 STATES = ("open", "disorder", "cwr", "recovery", "loss")
 
 
-def read(directory: Path, scenario: Scenario, base_ns: int, aqm: bool) -> dict[str, pl.DataFrame]:
+def read(
+    directory: Path, scenario: Scenario, base_ns: int, aqms: Sequence[bool]
+) -> dict[str, pl.DataFrame]:
     """The tables of docs/tables.md, and `acks` if they were recorded."""
 
     def array(name: str, dtype: np.dtype[Any]) -> np.ndarray[Any, np.dtype[Any]]:
@@ -88,20 +95,23 @@ def read(directory: Path, scenario: Scenario, base_ns: int, aqm: bool) -> dict[s
     records["time_ns"] -= _U64(base_ns)
     acks = records[records["kind"] == ACK]
     events = _events(records[records["kind"] != ACK])
-    queues = array("queues", QUEUE)
-    end = array("end", QUEUE)
+    totals, counts = array("flows", TOTAL), array("counts", COUNT)
+    flows = sum(flow.count for flow in scenario.flows)
     columns: dict[str, Mapping[str, Any]] = {
-        "flows": _flows(array("flows", TOTAL), array("counts", COUNT), events, aqm, end)
+        "flows": _flows(totals[:flows], counts[:flows], events, all(aqms), array("end", QUEUE))
         | tables.added(scenario.flows),
         "samples": _samples(array("samples", SAMPLE)),
-        "queues": _queues(queues, aqm),
+        "queues": _queues(array("queues", QUEUE), np.array(aqms)),
         "events": events,
+        "sessions": _sessions(totals[flows:], counts[flows:], events, flows)
+        | tables.added(scenario.sessions),
+        "transfers": _transfers(array("transfers", TRANSFER), flows),
     }
     found = {name: tables.frame(name, of) for name, of in columns.items()}
-    for name in ("sessions", "transfers"):
-        found[name] = pl.DataFrame(schema=tables.schema(name))
+    # Sessions have totals, as in the simulator, and flows have events.
+    found["events"] = found["events"].filter(pl.col("flow") <= flows)
     if len(acks):
-        found["acks"] = tables.acks_frame(_acks(acks), ())
+        found["acks"] = tables.acks_frame(_acks(acks[acks["flow"] <= flows]), ())
     return found
 
 
@@ -126,22 +136,21 @@ def _samples(raw: np.ndarray[Any, Any]) -> dict[str, Any]:
     }
 
 
-def _queues(raw: np.ndarray[Any, Any], aqm: bool) -> dict[str, Any]:
-    headers = _U64(ETHERNET_BYTES)
-    zero = np.zeros(len(raw), _U64)
+def _queues(raw: np.ndarray[Any, Any], aqms: np.ndarray[Any, Any]) -> dict[str, Any]:
+    early = np.where(aqms[raw["queue"] - _U64(1)], raw["dropped"] - raw["limit_dropped"], _U64(0))
     return {
         "time_us": raw["time_ns"] // 1000,
-        "queue": np.ones(len(raw), _U32),
+        "queue": raw["queue"].astype(_U32),
         "queue_packets": raw["packets"],
-        "queue_bytes": raw["bytes"] - headers * raw["packets"],
+        "queue_bytes": raw["bytes"],
         "sojourn_us": raw["sojourn_us"],
         "enqueued_packets": raw["sent_packets"] + raw["packets"],
         "dropped_packets": raw["dropped"],
-        "early_dropped_packets": raw["dropped"] - raw["limit_dropped"] if aqm else zero,
-        "link_lost_packets": zero,
-        "policed_packets": zero,
+        "early_dropped_packets": early,
+        "link_lost_packets": raw["link_lost"],
+        "policed_packets": raw["policed"],
         "marked_packets": raw["marked"],
-        "sent_bytes": raw["sent_bytes"] - headers * raw["sent_packets"],
+        "sent_bytes": raw["sent_bytes"],
     }
 
 
@@ -154,6 +163,8 @@ def _events(raw: np.ndarray[Any, Any]) -> dict[str, list[Any]]:
         old, new = int(row["old_state"]), int(row["new_state"])
         cwnd, ssthresh = int(row["cwnd"]), int(row["ssthresh"])
         before = ssthreshs.get(flow, INFINITE_SSTHRESH)
+        if kind == ESTABLISHED:  # of a session, perhaps not the first one
+            before = INFINITE_SSTHRESH
         ssthreshs[flow] = ssthresh
         kinds = {
             ESTABLISHED: ["established"],
@@ -191,12 +202,6 @@ def _flows(
     aqm: bool,
     end: np.ndarray[Any, Any],
 ) -> dict[str, Any]:
-    def of(kind: str) -> list[int]:
-        found = [
-            flow for flow, each in zip(events["flow"], events["kind"], strict=True) if each == kind
-        ]
-        return [found.count(int(flow)) for flow in raw["flow"]]
-
     completed = {
         flow: time_us
         for flow, kind, time_us in zip(
@@ -214,17 +219,58 @@ def _flows(
         "delivered_bytes": raw["delivered_bytes"],
         "sent_packets": raw["sent"],
         "retransmitted_packets": raw["retransmitted"],
-        "dropped_packets": counts["dropped"],
+        "dropped_packets": _dropped(counts),
         "early_dropped_packets": early,
-        "link_lost_packets": zero,
-        "policed_packets": zero,
+        "link_lost_packets": counts["link_lost"],
+        "policed_packets": counts["policed"],
         "marked_packets": counts["marked"],
-        "recoveries": of("recovery"),
-        "timeouts": of("timeout"),
-        "undos": of("undo"),
+        "recoveries": _count(events, raw, "recovery"),
+        "timeouts": _count(events, raw, "timeout"),
+        "undos": _count(events, raw, "undo"),
         "min_rtt_us": raw["min_rtt_us"],
         "receive_window_limited_us": raw["window_limited_us"],
         "send_buffer_limited_us": raw["buffer_limited_us"],
+    }
+
+
+def _count(events: Mapping[str, Sequence[Any]], raw: np.ndarray[Any, Any], kind: str) -> list[int]:
+    """Events of a kind of each flow."""
+    found = Counter(
+        flow for flow, each in zip(events["flow"], events["kind"], strict=True) if each == kind
+    )
+    return [found[int(flow)] for flow in raw["flow"]]
+
+
+def _dropped(counts: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    total: np.ndarray[Any, Any] = counts["dropped"] + counts["link_lost"] + counts["policed"]
+    return total
+
+
+def _sessions(
+    raw: np.ndarray[Any, Any],
+    counts: np.ndarray[Any, Any],
+    events: Mapping[str, Sequence[Any]],
+    flows: int,
+) -> dict[str, Any]:
+    """`raw` and `counts` are of the sessions; their numbers follow those of the flows."""
+    return {
+        "session": raw["flow"] - _U64(flows),
+        "transfers": raw["transfers"],
+        "delivered_bytes": raw["delivered_bytes"],
+        "sent_packets": raw["sent"],
+        "retransmitted_packets": raw["retransmitted"],
+        "dropped_packets": _dropped(counts),
+        "recoveries": _count(events, raw, "recovery"),
+        "timeouts": _count(events, raw, "timeout"),
+    }
+
+
+def _transfers(raw: np.ndarray[Any, Any], flows: int) -> dict[str, Any]:
+    return {
+        "session": raw["session"] - _U64(flows),
+        "start_us": raw["start_ns"] // 1000,
+        "completed_us": raw["completed_ns"] // 1000,
+        "size_bytes": raw["size"],
     }
 
 

@@ -10,11 +10,13 @@
  *
  *	run DURATION INTERVAL		the end, and the time between samples
  *	queue NAMESPACE DEVICE KIND	whose queue to sample; KIND of the AQM below a tbf, or none
- *	flow NUMBER SENDER RECEIVER CC CC_AT_RECEIVER START STOP SIZE WINDOW BUFFER UNSENT PACED LOWAT
+ *	flow NUMBER SENDER RECEIVER ADDRESS CC CC_AT_RECEIVER START STOP SIZE WINDOW BUFFER UNSENT
+ *		PACED LOWAT
+ *	draw PAUSE SIZE			the flow above is a session: its next connection, SIZE long
  *	at TIME COMMAND...		run a command of the shell at that time
  *
  * "-" stands for nothing (STOP: never; SIZE, WINDOW, BUFFER: no limit). OUT gets samples.bin,
- * queues.bin, records.bin, flows.bin and counts.bin, which ackclock/vlinux/records.py reads.
+ * queues.bin, records.bin, flows.bin, transfers.bin and counts.bin, which ackclock/vlinux/records.py reads.
  * All of it is one process: it opens each socket in the namespace of its host.
  */
 #define _GNU_SOURCE
@@ -44,17 +46,26 @@
 #include <unistd.h>
 
 #define FIRST_PORT 10000
-#define ADDRESS "10.255.0.1"
 #define NEVER INT64_MAX
 #define NAME 64
 
+struct draw {
+	int64_t pause_ns;
+	uint64_t size;
+};
+
 struct flow {
 	uint32_t number;
-	int sender, listener, receiver;
+	int sender, listener, receiver, paced, unsent, draws_len, next_draw;
+	char *namespace, *cc;
+	struct draw *draws;	/* of a session */
+	struct total *over;	/* its connections that have ended */
 	int connected, shut, stopped;
 	int64_t start_ns, stop_ns;
 	uint64_t size, written, window, buffer, full_ns, full_since_ns;
+	struct sockaddr_in address;
 	int lowat;
+	int unread;	/* nothing of the connection has been read */
 };
 
 struct sample {
@@ -66,12 +77,26 @@ struct sample {
 
 struct total {
 	uint64_t flow, start_ns, delivered_bytes, sent, retransmitted, min_rtt_us;
-	uint64_t window_limited_us, buffer_limited_us;
+	uint64_t window_limited_us, buffer_limited_us, transfers;
+};
+
+struct transfer {
+	uint64_t session, start_ns, completed_ns, size;
 };
 
 struct queue_sample {
-	uint64_t time_ns, packets, bytes, sojourn_us, dropped, limit_dropped, marked;
-	uint64_t sent_packets, sent_bytes;
+	uint64_t time_ns, queue, packets, bytes, sojourn_us, dropped, limit_dropped, marked;
+	uint64_t sent_packets, sent_bytes, link_lost, policed;
+};
+
+/* One per queue, as recorder.c writes it. */
+struct lost {
+	uint64_t link_lost, policed;
+};
+
+struct queue {
+	int device;
+	char kind[NAME];
 };
 
 struct command {
@@ -80,12 +105,11 @@ struct command {
 };
 
 static struct flow *flows;
+static struct queue *queues;
 static struct command *commands;
-static int flows_len, commands_len, next_command;
+static int flows_len, queues_len, commands_len, next_command;
 static int64_t base_ns, duration_ns, interval_ns;
-static char queue_kind[NAME] = "-";
-static int queue_socket = -1, queue_device;
-static int epoll, timer, home;
+static int route_socket = -1, lost_file, epoll, timer, home;
 
 static void die(const char *what)
 {
@@ -151,15 +175,15 @@ static int64_t number_of(const char *text, int64_t nothing)
 
 static void add_flow(char *line)
 {
-	char sender[NAME], receiver[NAME], cc[NAME], cc_at_receiver[NAME];
+	char sender[NAME], receiver[NAME], address[NAME], cc[NAME], cc_at_receiver[NAME];
 	char start[NAME], stop[NAME], size[NAME], window[NAME], buffer[NAME], unsent[NAME];
-	int paced, lowat, one = 1;
-	struct flow flow = { .receiver = -1 };
-	struct sockaddr_in address = { .sin_family = AF_INET };
+	int one = 1;
+	struct flow flow = { .receiver = -1, .address.sin_family = AF_INET };
 
-	if (sscanf(line, "%u %63s %63s %63s %63s %63s %63s %63s %63s %63s %63s %d %d", &flow.number,
-		   sender, receiver, cc, cc_at_receiver, start, stop, size, window, buffer, unsent,
-		   &paced, &lowat) != 13) {
+	if (sscanf(line, "%u %63s %63s %63s %63s %63s %63s %63s %63s %63s %63s %63s %d %d",
+		   &flow.number, sender, receiver, address, cc, cc_at_receiver, start, stop, size,
+		   window, buffer, unsent, &flow.paced, &flow.lowat) != 14 ||
+	    inet_pton(AF_INET, address, &flow.address.sin_addr) != 1) {
 		errno = EINVAL;
 		die(line);
 	}
@@ -168,36 +192,67 @@ static void add_flow(char *line)
 	flow.size = number_of(size, INT64_MAX);
 	flow.window = number_of(window, 0);
 	flow.buffer = number_of(buffer, INT64_MAX);
-	flow.lowat = lowat;
+	flow.unsent = number_of(unsent, 1 << 20);
+	flow.namespace = strdup(sender);
+	flow.cc = strdup(cc);
 
 	enter(receiver);
 	flow.listener = tcp_socket(cc_at_receiver);
-	address.sin_port = htons(FIRST_PORT + flow.number);
+	flow.address.sin_port = htons(FIRST_PORT + flow.number);
 	setsockopt(flow.listener, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
 	if (flow.window)
 		clamp_window(&flow, flow.listener);
-	if (bind(flow.listener, (void *)&address, sizeof(address)) || listen(flow.listener, 1))
+	if (bind(flow.listener, (void *)&flow.address, sizeof(flow.address)) || listen(flow.listener, 1))
 		die("listen");
-	enter(sender);
-	flow.sender = tcp_socket(cc);
-	if (paced) {
-		uint64_t unlimited = UINT64_MAX - 1;
-
-		if (setsockopt(flow.sender, SOL_SOCKET, SO_MAX_PACING_RATE, &unlimited, sizeof(unlimited)))
-			die("SO_MAX_PACING_RATE");
-	}
-	one = number_of(unsent, 1 << 20);
-	if (setsockopt(flow.sender, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &one, sizeof(one)))
-		die("TCP_NOTSENT_LOWAT");
 	flows = realloc(flows, (flows_len + 1) * sizeof(*flows));
 	flows[flows_len] = flow;
 	watch(flow.listener, EPOLLIN, ABOUT(LISTENER, flows_len));
 	flows_len++;
 }
 
+static void add_draw(const char *line)
+{
+	struct flow *flow = &flows[flows_len - 1];
+	char size[NAME];
+	struct draw draw;
+
+	if (sscanf(line, "%ld %63s", &draw.pause_ns, size) != 2) {
+		errno = EINVAL;
+		die(line);
+	}
+	draw.size = number_of(size, INT64_MAX);
+	if (!flow->draws) {
+		flow->over = calloc(1, sizeof(*flow->over));
+		flow->start_ns += draw.pause_ns;
+		flow->size = draw.size;
+		flow->next_draw = 1;
+	}
+	flow->draws = realloc(flow->draws, (flow->draws_len + 1) * sizeof(draw));
+	flow->draws[flow->draws_len++] = draw;
+}
+
+static void add_queue(const char *line)
+{
+	char namespace[NAME], device[NAME];
+	struct queue queue;
+
+	if (sscanf(line, "%63s %63s %63s", namespace, device, queue.kind) != 3) {
+		errno = EINVAL;
+		die(line);
+	}
+	enter(namespace);
+	queue.device = if_nametoindex(device);
+	if (route_socket < 0)
+		route_socket = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+	if (route_socket < 0 || !queue.device)
+		die(device);
+	queues = realloc(queues, (queues_len + 1) * sizeof(*queues));
+	queues[queues_len++] = queue;
+}
+
 static void read_plan(const char *path)
 {
-	char *line = NULL, device[NAME], namespace[NAME];
+	char *line = NULL;
 	size_t size = 0;
 	FILE *file = fopen(path, "r");
 
@@ -211,13 +266,10 @@ static void read_plan(const char *path)
 			sscanf(line, "run %ld %ld", &duration_ns, &interval_ns);
 		} else if (!strncmp(line, "flow ", 5)) {
 			add_flow(line + 5);
+		} else if (!strncmp(line, "draw ", 5)) {
+			add_draw(line + 5);
 		} else if (!strncmp(line, "queue ", 6)) {
-			sscanf(line, "queue %63s %63s %63s", namespace, device, queue_kind);
-			enter(namespace);
-			queue_socket = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
-			queue_device = if_nametoindex(device);
-			if (queue_socket < 0 || !queue_device)
-				die(device);
+			add_queue(line + 6);
 		} else if (sscanf(line, "at %lld %n", &time_ns, &at) == 1 && at) {
 			commands = realloc(commands, (commands_len + 1) * sizeof(*commands));
 			commands[commands_len++] = (struct command){ time_ns, strdup(line + at) };
@@ -227,7 +279,7 @@ static void read_plan(const char *path)
 	free(line);
 }
 
-static void look(struct flow *flow, struct tcp_info *info)
+static void look(const struct flow *flow, struct tcp_info *info)
 {
 	socklen_t size = sizeof(*info);
 
@@ -273,7 +325,7 @@ static void sample_flow(struct flow *flow, int64_t at_ns, FILE *to)
 	fwrite(&sample, sizeof(sample), 1, to);
 }
 
-static void of_aqm(const void *stats, size_t size, struct queue_sample *to)
+static void of_aqm(const char *kind, const void *stats, size_t size, struct queue_sample *to)
 {
 	union {
 		struct tc_codel_xstats codel;
@@ -283,33 +335,40 @@ static void of_aqm(const void *stats, size_t size, struct queue_sample *to)
 	} x = { 0 };
 
 	memcpy(&x, stats, size < sizeof(x) ? size : sizeof(x));
-	if (!strcmp(queue_kind, "codel")) {
+	if (!strcmp(kind, "codel")) {
 		to->marked = x.codel.ecn_mark + x.codel.ce_mark;
 		to->limit_dropped = x.codel.drop_overlimit;
 		to->sojourn_us = x.codel.ldelay;
-	} else if (!strcmp(queue_kind, "fq_codel") && x.fq.type == TCA_FQ_CODEL_XSTATS_QDISC) {
+	} else if (!strcmp(kind, "fq_codel") && x.fq.type == TCA_FQ_CODEL_XSTATS_QDISC) {
 		to->marked = x.fq.qdisc_stats.ecn_mark + x.fq.qdisc_stats.ce_mark;
 		to->limit_dropped = x.fq.qdisc_stats.drop_overlimit;
-	} else if (!strcmp(queue_kind, "pie")) {
+	} else if (!strcmp(kind, "pie")) {
 		to->marked = x.pie.ecn_mark;
 		to->limit_dropped = x.pie.overlimit;
 		to->sojourn_us = x.pie.delay;
-	} else if (!strcmp(queue_kind, "red")) {
+	} else if (!strcmp(kind, "red")) {
 		to->marked = x.red.marked;
 		to->limit_dropped = x.red.pdrop;
 	}
 }
 
 /* The statistics of the qdisc at the root, and of the AQM below it if there is one. */
-static void of_qdisc(const struct nlmsghdr *header, struct queue_sample *to)
+static void of_qdisc(const struct nlmsghdr *header, struct queue_sample *samples)
 {
 	const struct tcmsg *message = NLMSG_DATA(header);
-	int is_root = message->tcm_parent == TC_H_ROOT, with_child = strcmp(queue_kind, "-") != 0;
-	int is_queue = with_child ? TC_H_MAJ(message->tcm_handle) == 0x100000 : is_root;
-	int rest = header->nlmsg_len - NLMSG_LENGTH(sizeof(*message));
+	int rest = header->nlmsg_len - NLMSG_LENGTH(sizeof(*message)), number = 0;
 	struct rtattr *each = (void *)((char *)message + NLMSG_ALIGN(sizeof(*message)));
+	int is_root = message->tcm_parent == TC_H_ROOT, with_child, is_queue;
+	struct queue_sample *to;
 
-	for (; message->tcm_ifindex == queue_device && RTA_OK(each, rest); each = RTA_NEXT(each, rest)) {
+	while (number < queues_len && queues[number].device != message->tcm_ifindex)
+		number++;
+	if (number == queues_len)
+		return;
+	to = &samples[number];
+	with_child = strcmp(queues[number].kind, "-") != 0;
+	is_queue = with_child ? TC_H_MAJ(message->tcm_handle) == 0x100000 : is_root;
+	for (; RTA_OK(each, rest); each = RTA_NEXT(each, rest)) {
 		int inner = RTA_PAYLOAD(each);
 
 		if ((each->rta_type & NLA_TYPE_MASK) != TCA_STATS2)
@@ -332,13 +391,13 @@ static void of_qdisc(const struct nlmsghdr *header, struct queue_sample *to)
 			} else if (type == TCA_STATS_PKT64 && is_root) {
 				memcpy(&to->sent_packets, RTA_DATA(stat), sizeof(uint64_t));
 			} else if (type == TCA_STATS_APP && is_queue && with_child) {
-				of_aqm(RTA_DATA(stat), RTA_PAYLOAD(stat), to);
+				of_aqm(queues[number].kind, RTA_DATA(stat), RTA_PAYLOAD(stat), to);
 			}
 		}
 	}
 }
 
-static void sample_queue(int64_t at_ns, FILE *to)
+static void sample_queues(int64_t at_ns, FILE *to)
 {
 	struct {
 		struct nlmsghdr header;
@@ -346,25 +405,35 @@ static void sample_queue(int64_t at_ns, FILE *to)
 	} request = {
 		.header = { .nlmsg_len = sizeof(request), .nlmsg_type = RTM_GETQDISC,
 			    .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP },
-		.message = { .tcm_family = AF_UNSPEC, .tcm_ifindex = queue_device },
+		.message.tcm_family = AF_UNSPEC,
 	};
 	static char answer[1 << 16];
-	struct queue_sample sample = { .time_ns = at_ns };
+	struct queue_sample samples[queues_len];
+	struct lost lost[queues_len];
 
-	if (send(queue_socket, &request, sizeof(request), 0) < 0)
+	memset(samples, 0, sizeof(samples));
+	if (send(route_socket, &request, sizeof(request), 0) < 0)
 		die("RTM_GETQDISC");
 	for (int done = 0; !done;) {
-		ssize_t size = recv(queue_socket, answer, sizeof(answer), 0);
+		ssize_t size = recv(route_socket, answer, sizeof(answer), 0);
 
 		if (size <= 0)
 			die("RTM_GETQDISC");
 		for (struct nlmsghdr *each = (void *)answer; NLMSG_OK(each, size); each = NLMSG_NEXT(each, size)) {
 			done |= each->nlmsg_type == NLMSG_DONE || each->nlmsg_type == NLMSG_ERROR;
 			if (each->nlmsg_type == RTM_NEWQDISC)
-				of_qdisc(each, &sample);
+				of_qdisc(each, samples);
 		}
 	}
-	fwrite(&sample, sizeof(sample), 1, to);
+	if (pread(lost_file, lost, sizeof(lost), 0) != sizeof(lost))
+		die("/proc/ackclock/lost");
+	for (int i = 0; i < queues_len; i++) {
+		samples[i].time_ns = at_ns;
+		samples[i].queue = i + 1;
+		samples[i].link_lost = lost[i].link_lost;
+		samples[i].policed = lost[i].policed;
+	}
+	fwrite(samples, sizeof(*samples), queues_len, to);
 }
 
 static void copy(const char *from, FILE *to)
@@ -382,13 +451,55 @@ static void copy(const char *from, FILE *to)
 
 static void connect_flow(struct flow *flow, int index)
 {
-	struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons(FIRST_PORT + flow->number) };
+	enter(flow->namespace);
+	flow->sender = tcp_socket(flow->cc);
+	setns(home, CLONE_NEWNET);
+	if (flow->paced) {
+		uint64_t unlimited = UINT64_MAX - 1;
 
-	inet_pton(AF_INET, ADDRESS, &to.sin_addr);
-	if (connect(flow->sender, (void *)&to, sizeof(to)) && errno != EINPROGRESS)
+		if (setsockopt(flow->sender, SOL_SOCKET, SO_MAX_PACING_RATE, &unlimited, sizeof(unlimited)))
+			die("SO_MAX_PACING_RATE");
+	}
+	if (setsockopt(flow->sender, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &flow->unsent, sizeof(flow->unsent)))
+		die("TCP_NOTSENT_LOWAT");
+	if (connect(flow->sender, (void *)&flow->address, sizeof(flow->address)) && errno != EINPROGRESS)
 		die("connect");
 	flow->connected = 1;
-	watch(flow->sender, EPOLLOUT | EPOLLET, ABOUT(SENDER, index));
+	watch(flow->sender, EPOLLOUT | EPOLLRDHUP | EPOLLET, ABOUT(SENDER, index));
+}
+
+/* Adds what the open connection has done. */
+static void add_totals(const struct flow *flow, struct total *to)
+{
+	struct tcp_info info;
+
+	look(flow, &info);
+	to->delivered_bytes += delivered_bytes(flow, &info);
+	to->sent += info.tcpi_data_segs_out;
+	to->retransmitted += info.tcpi_total_retrans;
+	to->min_rtt_us = min_rtt_us(&info);
+	to->window_limited_us += info.tcpi_rwnd_limited;
+	to->buffer_limited_us += info.tcpi_sndbuf_limited + flow->full_ns / 1000;
+}
+
+/* The receiver of a session has all, and its FIN has come: the next connection. */
+static void end_transfer(struct flow *flow, FILE *transfers)
+{
+	struct transfer row = { flow->number, flow->start_ns, now_ns(), flow->size };
+
+	fwrite(&row, sizeof(row), 1, transfers);
+	add_totals(flow, flow->over);
+	flow->over->transfers++;
+	close(flow->sender);
+	flow->connected = flow->shut = 0;
+	flow->written = flow->full_ns = flow->full_since_ns = 0;
+	flow->start_ns = NEVER;
+	if (flow->next_draw < flow->draws_len) {
+		const struct draw *draw = &flow->draws[flow->next_draw++];
+
+		flow->start_ns = row.completed_ns + draw->pause_ns;
+		flow->size = draw->size;
+	}
 }
 
 /* Writes until the socket is full, or the application's own limit is reached. */
@@ -450,22 +561,25 @@ static void receive(struct flow *flow, int index, int what)
 		if (fd < 0)
 			return;
 		flow->receiver = fd;
+		flow->unread = flow->lowat;
 		watch(fd, EPOLLIN, ABOUT(RECEIVER, index));
 		return;
 	}
 	for (;;) {
 		ssize_t size = recv(flow->receiver, NULL, 1 << 30, MSG_TRUNC);
 
-		if (size > 0 && flow->lowat) {
+		if (size > 0 && flow->unread) {
 			/* Once data has come, the clamp holds. */
 			clamp_window(flow, flow->receiver);
 			if (flow->lowat > 1)
 				setsockopt(flow->receiver, SOL_SOCKET, SO_RCVLOWAT, &flow->lowat, sizeof(flow->lowat));
-			else
+			else if (!flow->draws)
 				read_in_kernel(flow->receiver);
-			flow->lowat = 0;
+			flow->unread = 0;
 		} else if (size == 0) {
 			epoll_ctl(epoll, EPOLL_CTL_DEL, flow->receiver, NULL);
+			if (flow->draws)
+				close(flow->receiver);
 			return;
 		} else if (size < 0) {
 			return;
@@ -474,7 +588,7 @@ static void receive(struct flow *flow, int index, int what)
 }
 
 /* Does what is due; returns when the next thing is. */
-static int64_t keep_time(FILE *samples, FILE *queues, FILE *records)
+static int64_t keep_time(FILE *samples, FILE *to_queues, FILE *records)
 {
 	static int64_t next_sample_ns;
 	int64_t at_ns = now_ns(), next_ns = duration_ns;
@@ -503,9 +617,9 @@ static int64_t keep_time(FILE *samples, FILE *queues, FILE *records)
 		next_sample_ns = interval_ns;
 	if (interval_ns && next_sample_ns <= at_ns) {
 		for (int i = 0; i < flows_len; i++)
-			if (flows[i].connected)
+			if (flows[i].connected && !flows[i].draws)
 				sample_flow(&flows[i], at_ns, samples);
-		sample_queue(at_ns, queues);
+		sample_queues(at_ns, to_queues);
 		copy("/proc/ackclock/records", records);
 		fprintf(stdout, "%lld\n", (long long)at_ns);
 		next_sample_ns = (at_ns / interval_ns + 1) * interval_ns;
@@ -549,12 +663,13 @@ static int run(const char *plan, const char *directory)
 {
 	struct rlimit files = { 1 << 20, 1 << 20 };
 	struct epoll_event events[256];
-	FILE *samples, *queues, *records, *totals, *counts;
+	FILE *samples, *to_queues, *records, *totals, *transfers, *counts;
 
 	prctl(PR_SET_TIMERSLACK, 1UL);
 	setrlimit(RLIMIT_NOFILE, &files);
 	signal(SIGPIPE, SIG_IGN);
 	setvbuf(stdout, NULL, _IOLBF, 0);
+	lost_file = open("/proc/ackclock/lost", O_RDONLY | O_CLOEXEC);
 	home = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
 	epoll = epoll_create1(EPOLL_CLOEXEC);
 	timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
@@ -562,9 +677,10 @@ static int run(const char *plan, const char *directory)
 	read_plan(plan);
 	setns(home, CLONE_NEWNET);
 	samples = output(directory, "samples.bin");
-	queues = output(directory, "queues.bin");
+	to_queues = output(directory, "queues.bin");
 	records = output(directory, "records.bin");
 	totals = output(directory, "flows.bin");
+	transfers = output(directory, "transfers.bin");
 	counts = output(directory, "counts.bin");
 
 	/* Time 0: a whole second, so that runs do not differ by how long the start took. */
@@ -577,33 +693,37 @@ static int run(const char *plan, const char *directory)
 			int index = (uint32_t)events[i].data.u64, what = events[i].data.u64 >> 32;
 			uint64_t expirations;
 
-			if (what == SENDER) {
+			if (what == SENDER && flows[index].draws && events[i].events & EPOLLRDHUP) {
+				end_transfer(&flows[index], transfers);
+				set_timer(keep_time(samples, to_queues, records));
+			} else if (what == SENDER) {
 				write_flow(&flows[index]);
 			} else if (what != TIMER) {
 				receive(&flows[index], index, what);
 			} else if (read(timer, &expirations, 8) == 8) {
-				set_timer(keep_time(samples, queues, records));
+				set_timer(keep_time(samples, to_queues, records));
 				done = now_ns() >= duration_ns;
 			}
 		}
 	}
 	for (int i = 0; i < flows_len; i++) {
 		struct flow *flow = &flows[i];
-		struct total total = { .flow = flow->number, .start_ns = flow->start_ns };
-		struct tcp_info info;
+		struct total total = { 0 };
 
+		if (flow->draws)
+			total = *flow->over;
+		total.flow = flow->number;
+		total.start_ns = flow->start_ns;
 		if (flow->connected) {
-			look(flow, &info);
-			total.delivered_bytes = delivered_bytes(flow, &info);
-			total.sent = info.tcpi_data_segs_out;
-			total.retransmitted = info.tcpi_total_retrans;
-			total.min_rtt_us = min_rtt_us(&info);
-			total.window_limited_us = info.tcpi_rwnd_limited;
-			total.buffer_limited_us = info.tcpi_sndbuf_limited + flow->full_ns / 1000;
+			struct transfer row = { flow->number, flow->start_ns, 0, flow->size };
+
+			add_totals(flow, &total);
+			if (flow->draws && flow->size != INT64_MAX)
+				fwrite(&row, sizeof(row), 1, transfers);
 		}
 		fwrite(&total, sizeof(total), 1, totals);
 	}
-	sample_queue(duration_ns, output(directory, "end.bin"));
+	sample_queues(duration_ns, output(directory, "end.bin"));
 	copy("/proc/ackclock/records", records);
 	copy("/proc/ackclock/counts", counts);
 	fflush(NULL);

@@ -4,7 +4,9 @@
  *
  * A flow is known by the port of its receiver, FIRST_PORT + its number. /proc/ackclock/records
  * gives `struct record`s, each once, in order of time; /proc/ackclock/counts a `struct counts`
- * per flow, flow 1 first. The number of an open socket, written to /proc/ackclock/reader, has the
+ * per flow, flow 1 first; /proc/ackclock/lost a `struct lost` per link, link 1 first. A device whose name
+ * begins with q, i or x and the number of a link drops for want of room, at random, or as a policer.
+ * The number of an open socket, written to /proc/ackclock/reader, has the
  * kernel read and discard what arrives there, at once, as an application would that has nothing
  * else to do. With the parameter acks=1 there is a record of each ACK. The layout is
  * that of ackclock/vlinux/records.py.
@@ -26,6 +28,8 @@
 
 static unsigned int flows = 1;
 module_param(flows, uint, 0400);
+static unsigned int links = 1;
+module_param(links, uint, 0400);
 static bool acks;
 module_param(acks, bool, 0400);
 
@@ -49,11 +53,19 @@ struct record {
 struct counts {
 	u64 dropped;	/* data packets that a queue dropped */
 	u64 marked;	/* data packets that arrived with CE */
+	u64 link_lost;	/* data packets that a link lost */
+	u64 policed;	/* data packets that a policer dropped */
+};
+
+struct lost {
+	u64 link_lost;
+	u64 policed;	/* all packets */
 };
 
 static struct record *records;
 static u32 head, tail, lost;
 static struct counts *counts;
+static struct lost *lost_by;
 static u32 *ssthreshs;
 
 /* Number of the flow of this port; 0: none. */
@@ -119,10 +131,12 @@ static void on_connection(void *data, const struct sock *sk, const int old, cons
 {
 	u32 flow = sk->sk_protocol == IPPROTO_TCP ? flow_of(inet_sk(sk)->inet_dport) : 0;
 
-	if (flow && new == TCP_FIN_WAIT2)
+	if (flow && new == TCP_FIN_WAIT2) {
 		record((struct sock *)sk, flow, COMPLETED, TCP_CA_Open);
-	else if (flow && old == TCP_SYN_SENT && new == TCP_ESTABLISHED)
+	} else if (flow && old == TCP_SYN_SENT && new == TCP_ESTABLISHED) {
+		ssthreshs[flow - 1] = TCP_INFINITE_SSTHRESH;
 		record((struct sock *)sk, flow, ESTABLISHED, TCP_CA_Open);
+	}
 }
 
 /* Number of the flow whose data this is; 0: none. */
@@ -142,13 +156,27 @@ static u32 data_of(const struct sk_buff *skb)
 static void on_drop(void *data, struct sk_buff *skb, void *location,
 		    enum skb_drop_reason reason, struct sock *rx_sk)
 {
-	u32 flow;
+	struct counts none, *of = &none;
+	u32 flow, link;
 
-	if (!skb->dev || strcmp(skb->dev->name, "bottleneck"))
+	if (!skb->dev || kstrtou32(skb->dev->name + 1, 10, &link) || !link || link > links)
 		return;
 	flow = data_of(skb);
 	if (flow)
-		counts[flow - 1].dropped++;
+		of = &counts[flow - 1];
+	switch (skb->dev->name[0]) {
+	case 'q':
+		of->dropped++;
+		break;
+	case 'i':
+		of->link_lost++;
+		lost_by[link - 1].link_lost++;
+		break;
+	case 'x':
+		of->policed++;
+		lost_by[link - 1].policed++;
+		break;
+	}
 }
 
 static void on_arrival(void *data, struct sk_buff *skb)
@@ -182,6 +210,11 @@ static ssize_t read_counts(struct file *file, char __user *to, size_t size, loff
 	return simple_read_from_buffer(to, size, at, counts, flows * sizeof(*counts));
 }
 
+static ssize_t read_lost(struct file *file, char __user *to, size_t size, loff_t *at)
+{
+	return simple_read_from_buffer(to, size, at, lost_by, links * sizeof(*lost_by));
+}
+
 static int discard(read_descriptor_t *desc, struct sk_buff *skb, unsigned int offset, size_t len)
 {
 	return len;
@@ -212,6 +245,7 @@ static ssize_t add_reader(struct file *file, const char __user *from, size_t siz
 static const struct proc_ops of_reader = { .proc_write = add_reader };
 static const struct proc_ops of_records = { .proc_read = read_records };
 static const struct proc_ops of_counts = { .proc_read = read_counts };
+static const struct proc_ops of_lost = { .proc_read = read_lost };
 
 static const struct {
 	const char *name;
@@ -241,9 +275,11 @@ static int __init recorder_init(void)
 	records = vmalloc(RECORDS * sizeof(*records));
 	counts = vzalloc(flows * sizeof(*counts));
 	ssthreshs = vmalloc(flows * sizeof(*ssthreshs));
-	if (!records || !counts || !ssthreshs || !directory ||
+	lost_by = vzalloc(links * sizeof(*lost_by));
+	if (!records || !counts || !lost_by || !ssthreshs || !directory ||
 	    !proc_create("records", 0400, directory, &of_records) ||
 	    !proc_create("counts", 0400, directory, &of_counts) ||
+	    !proc_create("lost", 0400, directory, &of_lost) ||
 	    !proc_create("reader", 0200, directory, &of_reader))
 		return -ENOMEM;
 	for (u32 i = 0; i < flows; i++)
