@@ -39,7 +39,7 @@ def ackclock(tmp_path):
             cwd=tmp_path,
             capture_output=True,
             text=True,
-            timeout=300,
+            timeout=900,
             check=False,
             env=os.environ | {"COLUMNS": "120"} | (env or {}),
             **options,

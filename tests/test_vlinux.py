@@ -11,13 +11,14 @@ import numpy as np
 import polars as pl
 import pytest
 
-from ackclock import AckclockError, Bottleneck, Flow, Scenario, run, vlinux
+from ackclock import AckclockError, Bottleneck, Flow, Scenario, Session, run, vlinux
 from ackclock.vlinux import build
 
 #: Of these files the heads claim that they are Linux's own, bit for bit. That of bbr does, too, but
 #: it draws its random numbers in another way.
 EQUAL = ("bic", "cubic", "htcp", "hybla", "illinois", "reno", "scalable", "vegas", "veno",
          "westwood", "yeah")  # fmt: skip
+EXAMPLES = Path(__file__).parent.parent / "examples"
 
 
 def scenario(*flows, **fields):
@@ -57,16 +58,16 @@ def same(one, two, but=()):
     )
 
 
-def test_a_run_repeats_and_leaves_nothing():
+def test_a_run_repeats_and_leaves_nothing(monkeypatch, tmp_path):
     each = scenario(Flow(algorithm="cubic"), Flow(algorithm="reno", start="2s"))
-    before = set(Path(tempfile.gettempdir()).glob("ackclock-vlinux-*"))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     one, two = vlinux.run(each), vlinux.run(each)
     assert same(one, two)
     assert one.manifest["backend"] == "vlinux"
     assert one.samples["time_us"].max() == 10_000_000
     assert (one.flows["retransmitted_packets"] > 0).all()
     assert one.flows["dropped_packets"].sum() == one.queues["dropped_packets"].max()
-    assert set(Path(tempfile.gettempdir()).glob("ackclock-vlinux-*")) == before
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_another_seed_is_another_run():
@@ -148,6 +149,72 @@ def test_a_transfer_ends():
     assert flow["delivered_bytes"] == 2_000_000
     assert 0.8e6 < flow["completed_us"] < 2e6
     assert result.events["kind"].to_list()[-1] == "completed"
+
+
+#: Columns of totals that the simulator and the virtual Linux must have alike, and how much alike.
+NETWORKS = {
+    "two_way": 0.03,
+    "asymmetric": 0.05,
+    "parking_lot": 0.05,
+    "shared_access": 0.05,
+    "reordering": 0.05,
+    "policer": 0.05,
+    "route_change": 0.03,
+    "rate_steps": 0.03,
+}
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_a_network_of_the_examples(name):
+    """Several links, data both ways, losses, late packets and steps: alike in the simulator."""
+    each = Scenario.from_toml(EXAMPLES / f"{name}.toml").replace(jitter="0s")
+    ours, linux = run(each), vlinux.run(each)
+    share = NETWORKS[name]
+    assert linux.flows["delivered_bytes"].sum() == pytest.approx(
+        ours.flows["delivered_bytes"].sum(), rel=share
+    )
+    assert linux.queues["queue"].unique().to_list() == ours.queues["queue"].unique().to_list()
+    for column in ("dropped_packets", "link_lost_packets", "policed_packets"):
+        assert linux.flows[column].sum() == pytest.approx(
+            ours.flows[column].sum(), rel=0.3, abs=10
+        ), column
+
+
+def test_sessions():
+    """The same connections, of the same sizes, that take about as long as in the simulator."""
+    each = scenario(
+        Flow(algorithm="cubic"),
+        sessions=[Session(algorithm="reno", size="60kB", gap="400ms", pareto=1.5)],
+        duration="30s",
+    )
+    ours, linux = run(each), vlinux.run(each)
+    assert linux.sessions["transfers"].item() == pytest.approx(
+        ours.sessions["transfers"].item(), rel=0.1
+    )
+    sizes = [of.transfers["size_bytes"].to_list()[:20] for of in (ours, linux)]
+    assert sizes[0] == sizes[1]
+    spent = [
+        np.median((of.transfers["completed_us"] - of.transfers["start_us"]).to_numpy()[:20])
+        for of in (ours, linux)
+    ]
+    assert spent[1] == pytest.approx(spent[0], rel=0.1)
+    assert linux.sessions["delivered_bytes"].item() >= linux.transfers["size_bytes"][:-1].sum()
+    assert linux.events["flow"].unique().to_list() == [1]
+
+
+def test_a_small_send_buffer():
+    """The application writes as room comes free: 50 kB per RTT."""
+    each = scenario(Flow(algorithm="cubic", send_buffer="50kB"), jitter="0s")
+    ours, linux = run(each), vlinux.run(each)
+    assert linux.flows["delivered_bytes"].item() == ours.flows["delivered_bytes"].item()
+    assert linux.flows["send_buffer_limited_us"].item() > 9e6
+
+
+def test_the_initial_ssthresh():
+    each = scenario(Flow(algorithm="cubic", initial_ssthresh_packets=30), jitter="0s")
+    ours, linux = run(each), vlinux.run(each)
+    assert linux.flows["retransmitted_packets"].item() == ours.flows["retransmitted_packets"].item()
+    assert linux.samples["ssthresh_packets"][0] == 30
 
 
 def test_every_ack():

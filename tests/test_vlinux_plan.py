@@ -5,7 +5,7 @@ import os
 import pytest
 
 from ackclock import AckclockError, Bottleneck, Flow, Scenario, vlinux
-from ackclock.vlinux import build, plan
+from ackclock.vlinux import build, network
 
 USUAL = {
     "duration": "1s",
@@ -19,19 +19,24 @@ REFUSED = {
     "jitter": {"jitter": "20ms"},
     "bottleneck.tick": {"bottleneck": {"rate": "20mbit", "buffer": "1bdp", "tick": "1ms"}},
     "bottleneck.queue": {"bottleneck": {"rate": "20mbit", "buffer": "1bdp", "queue": "dualpi2"}},
-    "bottleneck.loss": {
-        "bottleneck": {"rate": "20mbit", "buffer": "1bdp", "queue": "codel", "loss": 0.01}
+    "bottleneck.drop_every_packets": {
+        "bottleneck": {"rate": "20mbit", "buffer": "1bdp", "drop_every_packets": 100}
     },
-    "[[link]]": {
-        "links": [{"rate": "20mbit", "buffer": "1bdp"}, {"rate": "9mbit", "buffer": "1bdp"}],
+    "link.2.tick": {
+        "links": [
+            {"rate": "20mbit", "buffer": "1bdp"},
+            {"rate": "9mbit", "buffer": "1bdp", "tick": "1ms"},
+        ],
     },
     "flow.1.ecn": {"flows": (Flow(algorithm="cubic", ecn="accurate"),)},
-    "flow.1.direction": {"flows": (Flow(algorithm="cubic", direction="reverse"),)},
+    "flow.1.rtt_exponential": {"flows": (Flow(algorithm="cubic", rtt_exponential="9ms"),)},
     "flow.1.frames": {
         "flows": (Flow(algorithm="cubic", frames={"size": "12kB", "every": "33ms"}),)
     },
     "flow.1.hides": {"flows": (Flow(algorithm="cubic", hides="losses"),)},
-    "[[session]]": {"sessions": [{"algorithm": "cubic", "size": "1MB"}]},
+    "session.1.rtt_exponential": {
+        "sessions": [{"algorithm": "cubic", "size": "1MB", "rtt_exponential": "9ms"}]
+    },
 }
 
 
@@ -65,6 +70,6 @@ def test_without_the_source_it_says_what_to_install(monkeypatch, tmp_path):
 
 def test_reds_weight_is_what_tc_makes_of_its_burst():
     """iproute2's own example: 1000-byte packets, a minimum of 5 of them."""
-    assert plan._red_burst(5, 9) >= 5
+    assert network._red_burst(5, 9) >= 5
     with pytest.raises(AckclockError, match="tc cannot set it"):
-        plan._red_burst(5, 0)
+        network._red_burst(5, 0)

@@ -145,6 +145,8 @@ class Network:
         lines = ["set -e", *_settings(_EVERYWHERE)]
         lines += [f"ip netns add {space}" for space in spaces]
         lines += _in(HUB, _settings({"net/ipv4/ip_forward": 1}))
+        # A gateway is known to be no address of its own by the table that this makes.
+        lines.append(f"ip -n {HUB} link set lo up")
         for step in (step for steps in self._steps for step in steps):
             to = "d" if step.to == "receiver" else HUB
             lines += self._pair(HUB, step.out, to, step.to)

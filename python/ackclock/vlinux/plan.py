@@ -17,6 +17,9 @@ UNSENT_BYTES = 8 << 20
 #: Of one that stops: 10 ms of its rate, in these limits, so that little is left to send.
 LEAST_UNSENT, MOST_UNSENT = 1 << 14, 1 << 18
 
+#: A host's own jitter, which it leaves out. More is part of the path.
+MOST_JITTER_NS = 1_000_000
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -58,10 +61,13 @@ def check(canonical: Mapping[str, Any]) -> None:
                 "only the simulator draws delays",
             ),
             f"{name}frames": (flow.get("frames"), None, "its applications always have data"),
-            f"{name}hides": (flow.get("hides"), None, "Linux's receivers are honest"),
+            f"{name}hides": (flow.get("hides", "nothing"), "nothing", "its receivers are honest"),
         }
         if flow.get("ecn") == "accurate":
             only[f"{name}ecn"] = ("accurate", None, "Linux 6.12 does not negotiate it")
+    jitter_ns = canonical["jitter_ns"]
+    if jitter_ns > MOST_JITTER_NS:
+        only["jitter"] = (f"{jitter_ns} ns", None, "its ACKs arrive to the nanosecond")
     for field, (value, able, why) in only.items():
         if value != able:
             raise AckclockError(

@@ -26,6 +26,7 @@
 #include <linux/gen_stats.h>
 #include <linux/pkt_sched.h>
 #include <linux/rtnetlink.h>
+#include <linux/sockios.h>
 #include <linux/tcp.h>
 #include <net/if.h>
 #include <sched.h>
@@ -35,6 +36,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/reboot.h>
 #include <sys/resource.h>
@@ -66,6 +68,7 @@ struct flow {
 	struct sockaddr_in address;
 	int lowat;
 	int unread;	/* nothing of the connection has been read */
+	enum { ONCE, FILLED, ALWAYS } fill;
 };
 
 struct sample {
@@ -449,6 +452,19 @@ static void copy(const char *from, FILE *to)
 	close(fd);
 }
 
+/* Gives a socket to the recorder. */
+static void tell_kernel(const char *file, int socket)
+{
+	char path[NAME];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/ackclock/%s", file);
+	fd = open(path, O_WRONLY);
+	if (fd < 0 || dprintf(fd, "%d", socket) < 0)
+		die(path);
+	close(fd);
+}
+
 static void connect_flow(struct flow *flow, int index)
 {
 	enter(flow->namespace);
@@ -465,6 +481,9 @@ static void connect_flow(struct flow *flow, int index)
 	if (connect(flow->sender, (void *)&flow->address, sizeof(flow->address)) && errno != EINPROGRESS)
 		die("connect");
 	flow->connected = 1;
+	flow->fill = ONCE;
+	if (flow->buffer != INT64_MAX)
+		tell_kernel("writer", flow->sender);
 	watch(flow->sender, EPOLLOUT | EPOLLRDHUP | EPOLLET, ABOUT(SENDER, index));
 }
 
@@ -502,10 +521,35 @@ static void end_transfer(struct flow *flow, FILE *transfers)
 	}
 }
 
-/* Writes until the socket is full, or the application's own limit is reached. */
-static void write_flow(struct flow *flow)
+/*
+ * What else the application may write; 0: it waits. It fills the socket once, so that the first
+ * packets are those of a send buffer. From then on there is always room, because a write that finds
+ * none marks its last packet with PSH, which the receiver acknowledges at once.
+ */
+static uint64_t room(struct flow *flow, int index)
 {
-	static char zeros[1 << 18];
+	struct epoll_event event = { .events = EPOLLOUT | EPOLLRDHUP, .data.u64 = ABOUT(SENDER, index) };
+	int unsent, bytes = 1 << 29;
+
+	if (flow->fill == ONCE)
+		return UINT64_MAX;
+	if (flow->fill == FILLED) {
+		flow->fill = ALWAYS;
+		if (setsockopt(flow->sender, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes)) ||
+		    epoll_ctl(epoll, EPOLL_CTL_MOD, flow->sender, &event))
+			die("SO_SNDBUF");
+	}
+	if (ioctl(flow->sender, SIOCOUTQNSD, &unsent))
+		die("SIOCOUTQNSD");
+	bytes = unsent + 1 < flow->unsent ? flow->unsent - unsent - 1 : 0;
+	return bytes < 1 << 16 ? bytes : 1 << 16;
+}
+
+/* Writes until the socket is full, or the application's own limit is reached. */
+static void write_flow(struct flow *flow, int index)
+{
+	/* More than a socket holds at first: what is written in pieces shows in the packets. */
+	static char zeros[1 << 21];
 	struct tcp_info info;
 
 	if (!flow->connected || flow->shut)
@@ -515,42 +559,33 @@ static void write_flow(struct flow *flow)
 		flow->full_since_ns = 0;
 	}
 	while (flow->written < flow->size) {
-		uint64_t most = flow->size - flow->written;
+		uint64_t most = flow->size - flow->written, may;
 		ssize_t sent;
 
 		if (flow->buffer != INT64_MAX) {
-			uint64_t unacked, room;
-
 			look(flow, &info);
-			unacked = flow->written - delivered_bytes(flow, &info);
-			room = flow->buffer > unacked ? flow->buffer - unacked : 0;
-			most = most < room ? most : room;
-			if (!most) {
+			may = flow->written - delivered_bytes(flow, &info);
+			may = flow->buffer > may ? flow->buffer - may : 0;
+			if (!may)
 				flow->full_since_ns = now_ns();
-				return;
-			}
+		} else {
+			may = room(flow, index);
 		}
+		most = most < may ? most : may;
+		if (!most)
+			return;
 		most = most < sizeof(zeros) ? most : sizeof(zeros);
 		sent = send(flow->sender, zeros, most,
 			    MSG_NOSIGNAL | (flow->written + most < flow->size ? MSG_MORE : 0));
-		if (sent < 0)
+		if (sent < 0) {
+			flow->fill = FILLED;
 			return;
+		}
 		flow->written += sent;
 	}
 	/* The FIN goes with the last segment, so the receiver acknowledges it at once. */
 	shutdown(flow->sender, SHUT_WR);
 	flow->shut = 1;
-}
-
-/* A system call costs the virtual machine more than the packet does. */
-static void read_in_kernel(int socket)
-{
-	int fd = open("/proc/ackclock/reader", O_WRONLY);
-
-	if (fd < 0 || dprintf(fd, "%d", socket) < 0)
-		die("/proc/ackclock/reader");
-	close(fd);
-	epoll_ctl(epoll, EPOLL_CTL_DEL, socket, NULL);
 }
 
 static void receive(struct flow *flow, int index, int what)
@@ -573,8 +608,11 @@ static void receive(struct flow *flow, int index, int what)
 			clamp_window(flow, flow->receiver);
 			if (flow->lowat > 1)
 				setsockopt(flow->receiver, SOL_SOCKET, SO_RCVLOWAT, &flow->lowat, sizeof(flow->lowat));
-			else if (!flow->draws)
-				read_in_kernel(flow->receiver);
+			else if (!flow->draws) {
+				/* A system call costs the virtual machine more than the packet does. */
+				tell_kernel("reader", flow->receiver);
+				epoll_ctl(epoll, EPOLL_CTL_DEL, flow->receiver, NULL);
+			}
 			flow->unread = 0;
 		} else if (size == 0) {
 			epoll_ctl(epoll, EPOLL_CTL_DEL, flow->receiver, NULL);
@@ -601,7 +639,7 @@ static int64_t keep_time(FILE *samples, FILE *to_queues, FILE *records)
 		if (!flow->stopped && flow->stop_ns <= at_ns) {
 			flow->stopped = 1;
 			flow->size = flow->written;
-			write_flow(flow);
+			write_flow(flow, i);
 		}
 		if (!flow->connected && flow->start_ns < next_ns)
 			next_ns = flow->start_ns;
@@ -697,7 +735,7 @@ static int run(const char *plan, const char *directory)
 				end_transfer(&flows[index], transfers);
 				set_timer(keep_time(samples, to_queues, records));
 			} else if (what == SENDER) {
-				write_flow(&flows[index]);
+				write_flow(&flows[index], index);
 			} else if (what != TIMER) {
 				receive(&flows[index], index, what);
 			} else if (read(timer, &expirations, 8) == 8) {

@@ -11,6 +11,7 @@
  * else to do. With the parameter acks=1 there is a record of each ACK. The layout is
  * that of ackclock/vlinux/records.py.
  */
+#include <linux/interrupt.h>
 #include <linux/ip.h>
 #include <linux/net.h>
 #include <linux/module.h>
@@ -67,6 +68,8 @@ static u32 head, tail, lost;
 static struct counts *counts;
 static struct lost *lost_by;
 static u32 *ssthreshs;
+/* sk_user_data of a sender whose application is woken by each ACK. */
+static char writer;
 
 /* Number of the flow of this port; 0: none. */
 static u32 flow_of(__be16 port)
@@ -122,6 +125,8 @@ static void on_ack(void *data, struct sock *sk, struct sk_buff *skb)
 	    state < TCP_CA_CWR)
 		record(sk, flow, SLOW_START_EXIT, state);
 	ssthreshs[flow - 1] = ssthresh;
+	if (sk->sk_user_data == &writer && sk->sk_socket)
+		set_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
 	if (acks)
 		record(sk, flow, ACK, state);
 }
@@ -195,13 +200,12 @@ static ssize_t read_records(struct file *file, char __user *to, size_t size, lof
 {
 	size_t written = 0;
 
-	local_bh_disable();
-	while (tail != head && written + sizeof(*records) <= size) {
-		if (copy_to_user(to + written, &records[tail++ % RECORDS], sizeof(*records)))
-			break;
+	/* One reader, and one processor that writes. */
+	for (; tail != head && written + sizeof(*records) <= size; tail++) {
+		if (copy_to_user(to + written, &records[tail % RECORDS], sizeof(*records)))
+			return -EFAULT;
 		written += sizeof(*records);
 	}
-	local_bh_enable();
 	return written;
 }
 
@@ -220,11 +224,40 @@ static int discard(read_descriptor_t *desc, struct sk_buff *skb, unsigned int of
 	return len;
 }
 
-static void on_data(struct sock *sk)
+struct reader {
+	struct sock *sk;
+	struct tasklet_struct tasklet;
+};
+
+/* As an application it comes after TCP has decided whether the data that arrived is acknowledged. */
+static void read_all(struct tasklet_struct *tasklet)
 {
+	struct sock *sk = container_of(tasklet, struct reader, tasklet)->sk;
 	read_descriptor_t desc = { .count = 1 };
 
-	tcp_read_sock(sk, &desc, discard);
+	bh_lock_sock(sk);
+	if (!sock_owned_by_user(sk))
+		tcp_read_sock(sk, &desc, discard);
+	bh_unlock_sock(sk);
+}
+
+static void on_data(struct sock *sk)
+{
+	struct reader *reader = sk->sk_user_data;
+
+	tasklet_schedule(&reader->tasklet);
+}
+
+static ssize_t add_writer(struct file *file, const char __user *from, size_t size, loff_t *at)
+{
+	int fd, err = kstrtoint_from_user(from, size, 10, &fd);
+	struct socket *socket = err ? ERR_PTR(err) : sockfd_lookup(fd, &err);
+
+	if (IS_ERR_OR_NULL(socket))
+		return err;
+	socket->sk->sk_user_data = &writer;
+	sockfd_put(socket);
+	return size;
 }
 
 static ssize_t add_reader(struct file *file, const char __user *from, size_t size, loff_t *at)
@@ -232,17 +265,28 @@ static ssize_t add_reader(struct file *file, const char __user *from, size_t siz
 	int fd, err = kstrtoint_from_user(from, size, 10, &fd);
 	struct socket *socket = err ? ERR_PTR(err) : sockfd_lookup(fd, &err);
 
+	struct reader *reader;
+
 	if (IS_ERR_OR_NULL(socket))
 		return err;
+	reader = kzalloc(sizeof(*reader), GFP_KERNEL);
+	if (!reader) {
+		sockfd_put(socket);
+		return -ENOMEM;
+	}
+	reader->sk = socket->sk;
+	tasklet_setup(&reader->tasklet, read_all);
 	lock_sock(socket->sk);
+	socket->sk->sk_user_data = reader;
 	socket->sk->sk_data_ready = on_data;
-	on_data(socket->sk);
 	release_sock(socket->sk);
+	on_data(socket->sk);
 	sockfd_put(socket);
 	return size;
 }
 
 static const struct proc_ops of_reader = { .proc_write = add_reader };
+static const struct proc_ops of_writer = { .proc_write = add_writer };
 static const struct proc_ops of_records = { .proc_read = read_records };
 static const struct proc_ops of_counts = { .proc_read = read_counts };
 static const struct proc_ops of_lost = { .proc_read = read_lost };
@@ -280,6 +324,7 @@ static int __init recorder_init(void)
 	    !proc_create("records", 0400, directory, &of_records) ||
 	    !proc_create("counts", 0400, directory, &of_counts) ||
 	    !proc_create("lost", 0400, directory, &of_lost) ||
+	    !proc_create("writer", 0200, directory, &of_writer) ||
 	    !proc_create("reader", 0200, directory, &of_reader))
 		return -ENOMEM;
 	for (u32 i = 0; i < flows; i++)
