@@ -141,8 +141,8 @@ differ.
 
 On the virtual Linux our file and Linux's own give equal tables for eleven of these algorithms
 (`tests/test_vlinux.py`), so what differs here is the host. Compared ACK by ACK (time, window, srtt,
-what is in flight), most pairs that differ begin with ten thousands of equal ACKs. They part by one of
-these:
+what is in flight), most pairs that differ begin with ten thousands of equal ACKs. They part by one
+of these:
 
 * **The clock.** The virtual machine's clock has steps of 256 ns, and its timers are late by up to
   1 µs, so that its ACKs fall behind by up to 1 µs per second. The simulator has no such delay.
@@ -151,8 +151,8 @@ these:
   BIC there has 60 513, until a burst waits for an ACK that is due within 1 ms on one host only.
 * **Hybla** at 100 ms loses another packet of the first burst that overflows the queue (packet 155
   there, 156 here, of a burst of 16). The rule is not found.
-* **Random numbers.** `bbr` starts its cycle of gains at a random phase, and ours draws it in another
-  way.
+* **Random numbers.** `bbr` starts its cycle of gains at a random phase, and ours draws it in
+  another way.
 """
 
 

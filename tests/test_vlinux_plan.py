@@ -30,6 +30,9 @@ REFUSED = {
     },
     "flow.1.ecn": {"flows": (Flow(algorithm="cubic", ecn="accurate"),)},
     "flow.1.rtt_exponential": {"flows": (Flow(algorithm="cubic", rtt_exponential="9ms"),)},
+    "flow.1.initial_ssthresh_packets": {
+        "flows": (Flow(algorithm="cubic", initial_ssthresh_packets=30),)
+    },
     "flow.1.frames": {
         "flows": (Flow(algorithm="cubic", frames={"size": "12kB", "every": "33ms"}),)
     },

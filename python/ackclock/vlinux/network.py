@@ -36,8 +36,6 @@ _EVERYWHERE = {
 }
 _HOST = {
     "net/ipv4/tcp_no_metrics_save": 1,
-    # The initial ssthresh is the route's.
-    "net/ipv4/tcp_no_ssthresh_metrics_save": 0,
     "net/ipv4/tcp_wmem": f"4096 1048576 {SOCKET_BYTES}",
     "net/ipv4/tcp_rmem": f"4096 {SOCKET_BYTES // 4} {SOCKET_BYTES}",
     # Autotuning would lift the clamp of a receiver's window.
@@ -52,7 +50,6 @@ class Way(NamedTuple):
 
     rtt_ns: int
     ecn: bool
-    initial_ssthresh_packets: int | None
     #: Numbers of the links that data passes, and those that ACKs pass.
     route: tuple[int, ...]
     back: tuple[int, ...]
@@ -109,8 +106,7 @@ class Network:
         else:
             route = tuple(flow.get("route") or range(1, len(self.links) + 1))
             back = tuple(flow.get("back") or ())
-        ssthresh = flow.get("initial_ssthresh_packets")
-        return Way(flow["rtt_ns"], bool(flow.get("ecn")), ssthresh, route, back)
+        return Way(flow["rtt_ns"], bool(flow.get("ecn")), route, back)
 
     def sender(self, way: Way) -> str:
         """The namespace of the senders with that way."""
@@ -161,16 +157,12 @@ class Network:
 
     def _hosts_of(self, number: int, way: Way) -> list[str]:
         """The namespaces at both ends of a way."""
-        sender, receiver, ssthresh = (
-            self.sender(way),
-            self.receiver(way),
-            way.initial_ssthresh_packets,
-        )
+        sender, receiver = self.sender(way), self.receiver(way)
         forth_ns = way.rtt_ns // 2 if way.back else 0
         lines = [
             *self._pair(sender, "sender", HUB, f"r{number}"),
             f"ip -n {sender} addr add {self.address(way, 1)}/32 dev sender",
-            _default_route(sender, "sender", f"ssthresh {ssthresh}" if ssthresh else ""),
+            _default_route(sender, "sender"),
             f"tc -n {HUB} qdisc add dev r{number} {_delay(way.rtt_ns - forth_ns)}",
             *_in(sender, _settings(_HOST | {"net/ipv4/tcp_ecn": int(way.ecn)})),
         ]
@@ -287,9 +279,15 @@ class Network:
         return buffer.get("packets") or max(1, round(buffer["bytes"] / self._wire_bytes))
 
     def _tbf(self, link: Link, rate_bps: int) -> str:
-        """A token bucket; without a burst of one packet, so that two never leave at once."""
+        """A token bucket; without a burst of one packet, so that two never leave at once.
+
+        Its limit is what a change makes that of a fifo below it.
+        """
         burst = max(link.get("burst_bytes", 0), self._wire_bytes + 100)
-        return f"root {_STAB} handle 1: tbf rate {rate_bps}bit burst {burst} limit {1 << 30}"
+        limit = 1 << 30
+        if kind_of(link) == "drop_tail":
+            limit = link["buffer"].get("packets") or link["buffer"]["bytes"]
+        return f"root {_STAB} handle 1: tbf rate {rate_bps}bit burst {burst} limit {limit}"
 
     def _red(self, of: Mapping[str, Any], limit: int, rate_bps: int) -> str:
         wire_bytes, low, high = self._wire_bytes, of["min_bytes"], of["max_bytes"]
@@ -310,7 +308,7 @@ def _in(space: str, commands: list[str]) -> list[str]:
     return [f"ip netns exec {space} sh -e <<'END'", *commands, "END"]
 
 
-def _default_route(space: str, device: str, more: str) -> str:
+def _default_route(space: str, device: str, more: str = "") -> str:
     return f"ip -n {space} route add default via {NEIGHBOUR} dev {device} onlink {more}".rstrip()
 
 

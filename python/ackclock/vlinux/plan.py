@@ -60,6 +60,11 @@ def check(canonical: Mapping[str, Any]) -> None:
                 0,
                 "only the simulator draws delays",
             ),
+            f"{name}initial_ssthresh_packets": (
+                flow.get("initial_ssthresh_packets"),
+                None,
+                "since Linux 3.6 a route has none to give",
+            ),
             f"{name}frames": (flow.get("frames"), None, "its applications always have data"),
             f"{name}hides": (flow.get("hides", "nothing"), "nothing", "its receivers are honest"),
         }

@@ -159,6 +159,14 @@ static void watch(int fd, uint32_t events, uint64_t data)
 		die("epoll_ctl");
 }
 
+static void watch_again(int fd, uint32_t events, uint64_t data)
+{
+	struct epoll_event event = { .events = events, .data.u64 = data };
+
+	if (epoll_ctl(epoll, EPOLL_CTL_MOD, fd, &event))
+		die("epoll_ctl");
+}
+
 /* What an event of epoll is about. */
 enum { TIMER, LISTENER, RECEIVER, SENDER };
 #define ABOUT(what, index) ((uint64_t)(what) << 32 | (uint32_t)(index))
@@ -528,16 +536,15 @@ static void end_transfer(struct flow *flow, FILE *transfers)
  */
 static uint64_t room(struct flow *flow, int index)
 {
-	struct epoll_event event = { .events = EPOLLOUT | EPOLLRDHUP, .data.u64 = ABOUT(SENDER, index) };
 	int unsent, bytes = 1 << 29;
 
 	if (flow->fill == ONCE)
 		return UINT64_MAX;
 	if (flow->fill == FILLED) {
 		flow->fill = ALWAYS;
-		if (setsockopt(flow->sender, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes)) ||
-		    epoll_ctl(epoll, EPOLL_CTL_MOD, flow->sender, &event))
+		if (setsockopt(flow->sender, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes)))
 			die("SO_SNDBUF");
+		watch_again(flow->sender, EPOLLOUT | EPOLLRDHUP, ABOUT(SENDER, index));
 	}
 	if (ioctl(flow->sender, SIOCOUTQNSD, &unsent))
 		die("SIOCOUTQNSD");
@@ -586,6 +593,7 @@ static void write_flow(struct flow *flow, int index)
 	/* The FIN goes with the last segment, so the receiver acknowledges it at once. */
 	shutdown(flow->sender, SHUT_WR);
 	flow->shut = 1;
+	watch_again(flow->sender, EPOLLRDHUP | EPOLLET, ABOUT(SENDER, index));
 }
 
 static void receive(struct flow *flow, int index, int what)
