@@ -8,7 +8,7 @@ use ackclock_host::{Algorithm, Configured};
 use ackclock_net::rate::Trace;
 use ackclock_py_tables::{fingerprint, number, values};
 use ackclock_sim::record::{self, AckTable, Kind, Table};
-use ackclock_sim::scenario::Scenario;
+use ackclock_sim::scenario::{Connections, Scenario};
 use ackclock_sim::schema;
 use ackclock_sim::RunResult;
 use prepared::Snapshot;
@@ -138,7 +138,7 @@ fn connects_ns(json: &str) -> PyResult<Vec<u64>> {
 ///
 /// Raises AckclockError.
 #[pyfunction]
-fn connections(json: &str) -> PyResult<Vec<(u64, Vec<(u64, Option<u64>)>)>> {
+fn connections(json: &str) -> PyResult<Vec<Connections>> {
     let scenario = Scenario::parse(json).map_err(refuse)?;
     let sessions = 0..scenario.sessions.len();
     Ok(sessions.map(|each| scenario.connections(each)).collect())

@@ -415,6 +415,10 @@ pub(crate) fn within(field: &str, value: u64, low: u64, high: u64) -> Result<(),
     )
 }
 
+/// When the first pause of a session begins, ns, and of each of its connections the pause before it, ns,
+/// and its size, bytes (`None`: without end).
+pub type Connections = (u64, Vec<(u64, Option<u64>)>);
+
 impl Scenario {
     /// Reads the canonical JSON form and checks it.
     ///
@@ -450,9 +454,8 @@ impl Scenario {
         each.start_ns + start.up_to(each.start_spread_ns)
     }
 
-    /// When the first pause of a session begins, and its connections: the pause before each, ns,
-    /// and its size, bytes (`None`: without end). There are as many as fit in the run.
-    pub fn connections(&self, session: usize) -> (u64, Vec<(u64, Option<u64>)>) {
+    /// The connections of a session, as many as fit in the run.
+    pub fn connections(&self, session: usize) -> Connections {
         let (number, of) = (session as u32 + 1, &self.sessions[session]);
         let mut start = Stream::of(self.seed, Owner::Session(number), Draw::Start);
         let mut source = crate::session::Session::new(number, self, of);
