@@ -8,7 +8,7 @@ use ackclock_net::queue::Tally;
 use ackclock_sim::record::{
     EventCounts, EventKind, EventRow, EventTable, FlowRow, SampleRow, SampleTable, State,
 };
-use ackclock_sim::scenario::Scenario;
+use ackclock_sim::scenario::{Flow, Scenario};
 use std::io;
 use std::net::Ipv4Addr;
 use std::os::fd::OwnedFd;
@@ -19,6 +19,8 @@ pub(super) const RECEIVER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
 pub(super) const SENDER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
 
 /// The data that an application writes; its contents do not matter.
+/// Half of what a send buffer counts, which is more than any window here.
+const SEND_BUFFER_BYTES: i32 = 1 << 29;
 static ZEROS: [u8; 1 << 18] = [0; 1 << 18];
 /// `tcp_ca_state`.
 const CWR: u8 = 2;
@@ -44,6 +46,8 @@ pub(super) struct Endpoint {
     receive_window_bytes: Option<u64>,
     /// Unsent bytes that the application keeps ready. It writes again when half of them are left.
     unsent: u32,
+    /// Whether the socket has been full once.
+    filled: bool,
     /// Whether `send_buffer` stopped the last write.
     full: bool,
     shut_down: bool,
@@ -70,13 +74,15 @@ pub(super) struct Rows {
 }
 
 impl Endpoint {
-    /// Makes the sender's socket of a flow whose slowest link has this rate. Call it in the senders'
-    /// namespace.
+    /// Makes the sender's socket of flow `index` (from 0), whose slowest link has this rate. Call it in
+    /// the senders' namespace.
     pub(super) fn sender(
         scenario: &Scenario,
+        index: usize,
         rate_bps: u64,
         congestion_control: &str,
     ) -> io::Result<OwnedFd> {
+        let unsent = unsent_bytes(&scenario.flows[index], rate_bps);
         let socket = sys::tcp_socket()?;
         sys::set_congestion_control(&socket, congestion_control)?;
         if scenario.pacing {
@@ -90,7 +96,7 @@ impl Endpoint {
             )?;
         }
         let (level, option) = (libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT);
-        sys::set_option(&socket, level, option, &unsent_bytes(rate_bps))?;
+        sys::set_option(&socket, level, option, &unsent)?;
         Ok(socket)
     }
 
@@ -135,7 +141,8 @@ impl Endpoint {
                 .send_buffer_bytes
                 .map_or(u64::MAX, |bytes| bytes / mss * mss),
             receive_window_bytes: flow.receive_window_bytes,
-            unsent: unsent_bytes(rate_bps),
+            unsent: unsent_bytes(flow, rate_bps),
+            filled: false,
             full: false,
             shut_down: false,
             full_ns: 0,
@@ -236,24 +243,44 @@ impl Endpoint {
             self.full = false;
             return Ok(());
         }
+        // A write that finds no room marks its last packet with PSH, which the receiver acknowledges at
+        // once. So the socket is full once, and then has more room than the application has data.
+        let mut room = u64::MAX;
+        if self.filled {
+            // A short write, since ACKs that come meanwhile wait.
+            let free = self.unsent.saturating_sub(self.info.notsent_bytes + 1);
+            room = u64::from(free.min(1 << 16));
+        }
         while self.written < self.size {
             let unacked = self.written - self.delivered_bytes();
-            let most = (self.size - self.written).min(self.send_buffer.saturating_sub(unacked));
-            self.full = most == 0;
-            if self.full {
+            let buffer = self.send_buffer.saturating_sub(unacked);
+            let most = (self.size - self.written).min(buffer).min(room);
+            self.full = buffer == 0;
+            if most == 0 {
                 return Ok(());
             }
             let bytes = (ZEROS.len() as u64).min(most) as usize;
             let last = self.written + bytes as u64 == self.size;
             match sys::send(&self.sender, &ZEROS[..bytes], last) {
-                Ok(bytes) => self.written += bytes as u64,
-                Err(error) if sys::is_not_yet(&error) => return Ok(()),
+                Ok(bytes) => {
+                    self.written += bytes as u64;
+                    room -= bytes as u64;
+                }
+                Err(error) if sys::is_not_yet(&error) => return self.filled_up(),
                 Err(error) => return Err(self.broken(error)),
             }
         }
         // The FIN goes with the last segment. The receiver therefore acknowledges it at once.
         self.shut_down = true;
         sys::shut_down_writing(&self.sender).map_err(|source| self.broken(source))
+    }
+
+    /// The socket is full. From now on it takes all that the application has.
+    fn filled_up(&mut self) -> Result<(), TestbedError> {
+        self.filled = true;
+        let (level, option) = (libc::SOL_SOCKET, libc::SO_SNDBUFFORCE);
+        sys::set_option(&self.sender, level, option, &SEND_BUFFER_BYTES)
+            .map_err(|source| self.broken(source))
     }
 
     /// Reads the current state of the flow.
@@ -339,10 +366,13 @@ impl TcpInfo {
     }
 }
 
-/// Unsent data that an application keeps ready: 10 ms of its slowest link's rate. The flow is then never
-/// idle, and has little data left when it stops.
-fn unsent_bytes(rate_bps: u64) -> u32 {
-    (rate_bps / 800).clamp(1 << 14, 1 << 18) as u32
+/// Unsent data that an application keeps ready: enough that the writes do not show in the packets; of a
+/// flow that stops 10 ms of its slowest link's rate, so that little is left to send then.
+fn unsent_bytes(flow: &Flow, rate_bps: u64) -> u32 {
+    match flow.stop_ns {
+        None => 8 << 20,
+        Some(_) => (rate_bps / 800).clamp(1 << 14, 1 << 18) as u32,
+    }
 }
 
 fn clamp_window(receiver: &OwnedFd, bytes: u64) -> io::Result<()> {

@@ -233,15 +233,17 @@ fn sender_socket(
     congestion_control: &str,
 ) -> Result<std::os::fd::OwnedFd, TestbedError> {
     let rate_bps = topology.slowest_bps(flow);
-    Endpoint::sender(scenario, rate_bps, congestion_control).map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied => TestbedError::Algorithm {
-            flow: flow + 1,
-            algorithm: scenario.flows[flow].algorithm.clone(),
-            problem: format!(
-                "the kernel refuses congestion control `{congestion_control}`: {error}"
-            ),
-        },
-        _ => TestbedError::host("open a socket")(error),
+    Endpoint::sender(scenario, flow, rate_bps, congestion_control).map_err(|error| {
+        match error.kind() {
+            io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied => TestbedError::Algorithm {
+                flow: flow + 1,
+                algorithm: scenario.flows[flow].algorithm.clone(),
+                problem: format!(
+                    "the kernel refuses congestion control `{congestion_control}`: {error}"
+                ),
+            },
+            _ => TestbedError::host("open a socket")(error),
+        }
     })
 }
 

@@ -146,6 +146,8 @@ fn counter(counters: &str, group: &str, name: &str) -> Option<u64> {
 /// Writes the sysctls of the calling thread's namespace.
 fn set_sysctls(config: &Config) -> Result<(), TestbedError> {
     let room = format!("4096 {0} {0}", config.socket_bytes);
+    // What an application writes before the first ACK, as in the simulator.
+    let send_room = format!("4096 1048576 {}", config.socket_bytes);
     let wanted = [
         // First, so that the device never sends IPv6 packets of its own accord.
         ("ipv6/conf/default/disable_ipv6", "1"),
@@ -154,7 +156,7 @@ fn set_sysctls(config: &Config) -> Result<(), TestbedError> {
         ("ipv4/tcp_ecn", ECN_IF_ASKED),
         ("ipv4/tcp_no_metrics_save", "1"),
         ("ipv4/tcp_rmem", &room),
-        ("ipv4/tcp_wmem", &room),
+        ("ipv4/tcp_wmem", &send_room),
     ];
     for (name, value) in wanted {
         let path = Path::new("/proc/sys/net").join(name);
