@@ -202,9 +202,8 @@ class Network:
             if self._direct:
                 at = step.out
             else:
-                at_end = f"t{number}"
-                following.setdefault(at, {})[receiver] = at_end
-                at = at_end
+                following.setdefault(at, {})[receiver] = f"t{number}"
+                at = f"t{number}"
             sender = self.address(way, 1)
             for step in (step for link in way.back for step in self._steps[link - 1]):
                 following.setdefault(at, {})[sender] = step.out

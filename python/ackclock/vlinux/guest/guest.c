@@ -68,7 +68,7 @@ struct flow {
 	struct sockaddr_in address;
 	int lowat;
 	int unread;	/* nothing of the connection has been read */
-	enum { ONCE, FILLED, ALWAYS } fill;
+	enum { ONCE, FILLED, ALWAYS } fill;	/* see room() */
 };
 
 struct sample {
