@@ -271,9 +271,11 @@ impl<'a> Dumbbell<'a> {
             let mut next_ns = now_ns;
             loop {
                 if !common || !self.ride(element, &mut next_ns, alone_until_ns, &mut until_check)? {
-                    self.step(element, next_ns)?;
-                    next_ns = self.flows[element].next_event_ns();
                     until_check -= 1;
+                    if !common || !self.depart(element, &mut next_ns) {
+                        self.step(element, next_ns)?;
+                        next_ns = self.flows[element].next_event_ns();
+                    }
                 }
                 if next_ns >= alone_until_ns || until_check == 0 {
                     break;

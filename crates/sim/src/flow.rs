@@ -65,6 +65,13 @@ impl AckLine {
         self.0.front()
     }
 
+    /// A copy of the first ACK, if it has arrived by `now_ns` and is plain.
+    #[inline]
+    pub(crate) fn first_plain(&self, now_ns: u64) -> Option<Ack> {
+        let ack = self.arrived(now_ns).filter(|ack| ack.is_plain())?;
+        Some(Ack::new(ack.ack, ack.echo_ns))
+    }
+
     /// Removes the first ACK, which is plain.
     #[inline]
     pub(crate) fn skip(&mut self) {
@@ -481,8 +488,8 @@ impl<'a> Flow<'a> {
         dropped
     }
 
-    /// As [`arrive`](Self::arrive), of two packets of a burst. Returns whether nothing but the ACKs
-    /// on their way has changed.
+    /// As [`arrive`](Self::arrive), of two packets of a burst. Returns when the flow wants to run at the
+    /// latest because of them ([`NEVER`]: not); `None` if more than ACKs on their way has changed.
     #[inline(always)]
     pub(crate) fn arrive_pair(
         &mut self,
@@ -490,20 +497,20 @@ impl<'a> Flow<'a> {
         sent_ns: u64,
         segment: u64,
         burst: Transmit,
-    ) -> bool {
+    ) -> Option<u64> {
         let Phase::Open(connection) = &mut self.phase else {
-            return false;
+            return None;
         };
         let (receiver, one_way) = (&mut connection.receiver, self.way.acks.is_none());
         let pushed = self.kernel.pushes_bursts && burst.pushes(segment + 1);
         if receiver.is_ordinary_pair(at_ns[1], segment, pushed) {
             let (cause, ack) = receiver.handle_pair(sent_ns);
             self.answer(at_ns[cause], ack);
-            return one_way;
+            return Some(if one_way { NEVER } else { at_ns[cause] });
         }
         self.arrive(at_ns[0], sent_ns, segment, burst);
         self.arrive(at_ns[1], sent_ns, segment + 1, burst);
-        false
+        None
     }
 
     /// As [`arrive_any`](Self::arrive_any), of a packet that is not the last: most need less.

@@ -55,27 +55,30 @@ impl Predicted {
         }
     }
 
-    /// Whether two packets of this size that arrive together fit in, and leave without ticks.
+    /// Whether two packets of this size that arrive together fit in.
     #[inline(always)]
     pub fn takes_pair(&mut self, now_ns: u64, bytes: u32) -> bool {
         let fits = |room: (u64, u32)| room.0 >= 2 && bytes <= room.1;
-        self.ticks.is_none()
-            && (fits(self.room) || self.makes_room(now_ns, bytes) && fits(self.room))
+        fits(self.room) || self.makes_room(now_ns, bytes) && fits(self.room)
     }
 
     /// As [`enqueue`](Self::enqueue), of two packets that [it takes](Self::takes_pair).
     #[inline(always)]
     pub fn enqueue_pair(&mut self, now_ns: u64, bytes: u32) -> [u64; 2] {
         self.room.0 -= 2;
-        let departures_ns = self.rate.serve_all(now_ns, bytes);
+        let served_ns = self.rate.serve_all(now_ns, bytes);
+        let releases = match &mut self.ticks {
+            None => served_ns.map(Release::at_once),
+            Some(ticks) => ticks.release_pair(served_ns, bytes),
+        };
         let enqueued_bytes = [1, 2].map(|packets| self.enqueued_bytes + packets * u64::from(bytes));
         self.enqueued_bytes = enqueued_bytes[1];
         self.waiting.push_pair_in_room([0, 1].map(|place| Waiting {
             arrived_ns: now_ns,
-            departs_ns: departures_ns[place],
+            departs_ns: releases[place].at_ns,
             enqueued_bytes: enqueued_bytes[place],
         }));
-        departures_ns
+        releases.map(|release| release.leaves_ns)
     }
 
     /// Accepts or drops an arriving packet. Returns when its last bit leaves; `None` if the queue
@@ -91,10 +94,7 @@ impl Predicted {
         self.room.0 -= 1;
         let served_ns = self.rate.serve(now_ns, bytes);
         let release = match &mut self.ticks {
-            None => Release {
-                at_ns: served_ns,
-                leaves_ns: served_ns,
-            },
+            None => Release::at_once(served_ns),
             Some(ticks) => ticks.release(served_ns, bytes),
         };
         self.enqueued_bytes += u64::from(bytes);

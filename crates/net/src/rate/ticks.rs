@@ -24,6 +24,17 @@ pub struct Release {
     pub leaves_ns: u64,
 }
 
+impl Release {
+    /// Of a router without ticks.
+    #[inline]
+    pub fn at_once(served_ns: u64) -> Self {
+        Self {
+            at_ns: served_ns,
+            leaves_ns: served_ns,
+        }
+    }
+}
+
 impl Ticks {
     /// The wire is as fast as `rate_bps`, or 1 Gb/s.
     pub fn new(tick_ns: u64, rate_bps: u64) -> Self {
@@ -45,6 +56,19 @@ impl Ticks {
             at_ns: self.last_ns,
             leaves_ns: self.wire.serve(self.last_ns, bytes),
         }
+    }
+
+    /// As [`release`](Self::release), of two packets of one size: mostly one tick releases both.
+    #[inline]
+    pub fn release_pair(&mut self, served_ns: [u64; 2], bytes: u32) -> [Release; 2] {
+        if served_ns[1] > self.last_ns {
+            return served_ns.map(|served_ns| self.release(served_ns, bytes));
+        }
+        let leave_ns: [u64; 2] = self.wire.serve_all(self.last_ns, bytes);
+        leave_ns.map(|leaves_ns| Release {
+            at_ns: self.last_ns,
+            leaves_ns,
+        })
     }
 }
 
@@ -77,5 +101,16 @@ mod tests {
         let mut ticks = Ticks::new(MS, 10_000_000_000);
         let left_ns = [1, 1].map(|served_ns| ticks.release(served_ns, 1500).leaves_ns);
         assert_eq!(left_ns, [MS + 1_200, MS + 2_400]);
+    }
+
+    /// Pairs of which one tick releases both, and one that a tick divides.
+    #[test]
+    fn a_pair_is_two_packets() {
+        let served_ns = [[400, 800], [900, 1_100], [1_200, 2_000], [5_000, 5_000]];
+        let (mut pairs, mut singles) = (Ticks::new(1_000, 1), Ticks::new(1_000, 1));
+        for pair in served_ns {
+            let one_by_one = pair.map(|served_ns| singles.release(served_ns, 100));
+            assert_eq!(pairs.release_pair(pair, 100), one_by_one);
+        }
     }
 }

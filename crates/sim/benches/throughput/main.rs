@@ -42,11 +42,16 @@ impl Run {
     }
 }
 
-/// `--simulate NAME SECONDS`: prints the packets, and on standard error the hash of the run and
+/// `--simulate NAME SECONDS`, of a case, or of `Scenario.resolve()` in a JSON file: prints the packets, and on standard error the hash of the run and
 /// what it took.
 fn simulate(name: &str, seconds: &str) -> Outcome<()> {
-    let found = cases::all().into_iter().find(|case| case.name == name);
-    let mut scenario = found.ok_or("no such scenario")?.scenario;
+    let mut scenario = match name.ends_with(".json") {
+        true => serde_json::from_str(&std::fs::read_to_string(name)?)?,
+        false => {
+            let found = cases::all().into_iter().find(|case| case.name == name);
+            found.ok_or("no such scenario")?.scenario
+        }
+    };
     scenario.duration_ns = (seconds.parse::<f64>()? * 1e9) as u64;
     // The memory of all cases together is not the scenario's.
     let memory_bytes = resident_bytes("VmRSS:")?;

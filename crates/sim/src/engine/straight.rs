@@ -2,7 +2,7 @@
 //! sender, and the data that it releases pass a link that knows when they leave. Everything is looked
 //! up once for all the ACKs that arrive one behind the other.
 
-use super::{Dumbbell, Path};
+use super::{Dumbbell, Path, ACK_BYTES};
 use crate::flow::Phase;
 use crate::tcp::Transmit;
 use crate::RunError;
@@ -19,6 +19,36 @@ enum Rest {
 }
 
 impl Dumbbell<'_> {
+    /// Handles the event of a flow that is due at `next_ns`, as [`step`](Self::step) does, if it is the
+    /// departure of a plain ACK on a link that data take, too. Then `next_ns` is when the flow wants to
+    /// run next. Returns whether it was.
+    #[inline(always)]
+    pub(super) fn depart(&mut self, element: usize, next_ns: &mut u64) -> bool {
+        let flow = &mut self.flows[element];
+        let (Path::Predicted { links, .. }, Some(route)) = (&mut self.path, flow.way.acks) else {
+            return false;
+        };
+        let Phase::Open(connection) = &mut flow.phase else {
+            return false;
+        };
+        let now_ns = *next_ns;
+        let Some(ack) = connection.answers.first_plain(now_ns) else {
+            return false;
+        };
+        if connection.receiver.poll_timeout() <= now_ns {
+            return false;
+        }
+        connection.answers.skip();
+        self.hash.add(now_ns ^ (u64::from(flow.number) << 48));
+        self.census.acks_sent += 1;
+        match links[route].enqueue(now_ns, ACK_BYTES) {
+            Some(departs_ns) => flow.fly(departs_ns, ack),
+            None => self.census.acks_dropped += 1,
+        }
+        *next_ns = flow.next_event_ns();
+        true
+    }
+
     /// Handles the event of a flow that is due at `next_ns`, and those that follow before `until_ns`,
     /// as [`step`](Self::step) does, while each is a common ACK. At most `left` events; it counts them
     /// down. Then `next_ns` is when the flow wants to run next. Returns whether the first event was
@@ -35,10 +65,14 @@ impl Dumbbell<'_> {
             return Ok(false);
         };
         let flow = &mut self.flows[element];
+        if flow.others_ns <= *next_ns {
+            return Ok(false);
+        }
         let (link, loss) = (&mut links[flow.way.data], &mut losses[flow.way.data]);
         let (mut packets, mut dropped, mut rode) = (0, 0, 0);
-        // The first event is due, whatever other flows want.
-        let (mut steady_ns, mut before_ns) = (flow.steady_ns(), flow.others_ns);
+        // The first event is due, whatever other flows want. Then a timer that has moved since may end
+        // the way early: it does so seldom.
+        let (mut steady_ns, mut before_ns) = (flow.others_ns, flow.others_ns);
         let rest = loop {
             let Phase::Open(connection) = &mut flow.phase else {
                 break Rest::Nothing;
@@ -78,9 +112,10 @@ impl Dumbbell<'_> {
                     self.hash.add(departures_ns[0]);
                     self.hash.add(departures_ns[1]);
                     let at_ns = departures_ns.map(|departs_ns| departs_ns + flow.forth_ns);
-                    if !flow.arrive_pair(at_ns, now_ns, burst.first, burst) {
-                        steady_ns = flow.steady_ns();
-                    }
+                    steady_ns = match flow.arrive_pair(at_ns, now_ns, burst.first, burst) {
+                        Some(answers_ns) => steady_ns.min(answers_ns),
+                        None => flow.steady_ns(),
+                    };
                 } else {
                     dropped += flow.carry(link, &mut self.hash, now_ns, burst);
                     steady_ns = flow.steady_ns();
