@@ -100,7 +100,7 @@ def test_the_league_on_fast_and_long_paths(cache):
 def test_the_league_ranks_as_the_literature_does(cache):
     """With margins, as the runs are few."""
     others = ("reno", "vegas", "copa", "bbr", "bbr3", "square_ff", "dctcp")
-    found = evaluated("cubic", cache, rows="R3,R4,R5b,R9,R10b,R15", against=others)
+    found = evaluated("cubic", cache, rows="R3,R4,R5b,R9,R9b,R10b,R15,R15b", against=others)
     mean = means(found)
     delay_ms = mean["R3", "queue delay with 1 BDP, p95"]
     least = max(delay_ms["vegas"], delay_ms["copa"])
@@ -118,6 +118,14 @@ def test_the_league_ranks_as_the_literature_does(cache):
     faster = mean["R15", "utilisation, rate × 10"]
     fast = [faster[name] for name in ("cubic", "bbr", "bbr3", "copa")]
     assert min(fast) > 1.5 * faster["reno"]
+    # Jitter looks like a queue to who measures delays.
+    jitter = mean["R9b", "utilisation, jitter"]
+    assert jitter["vegas"] < 0.6
+    assert min(jitter["cubic"], jitter["reno"], jitter["bbr"]) > 0.95
+    # BBR keeps its estimate of the rate for 10 RTTs.
+    lost = mean["R15b", "UDP lost, 75 % of the link come"]
+    assert lost["bbr"] > 5 * lost["cubic"]
+    assert mean["R15b", "utilisation, 75 % go"]["bbr"] > 0.95
     unsafe_rows = {
         row.question.row: [name for name in (*others, "cubic") if row.answers.unsafe(name)]
         for row in found.asked
@@ -130,6 +138,7 @@ def test_the_league_ranks_as_the_literature_does(cache):
 
 
 @needs_testbed
+@pytest.mark.alone
 def test_a_card_with_the_kernel_beside_the_simulator(cache, tmp_path):
     """Each number of one point, of each algorithm; what the kernel cannot run is said."""
 

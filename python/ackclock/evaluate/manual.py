@@ -47,9 +47,9 @@ With `--on kernel` each row has a second line: the same scenarios on this machin
 ([testbed.md](testbed.md)), in real time. The card then measures each number that belongs to one
 scenario which the kernel can run: one repeat with `--quick`, otherwise 3. A row's section on the
 page says why a number is missing. The kernel runs no sessions (R6, R16), frames (R8), lying
-receivers (R14), accurate ECN and links above 4 Gb/s (R16). `card.json` has the kernel's
+receivers (R14, R15b), accurate ECN and links above 4 Gb/s (R16). `card.json` has the kernel's
 numbers under `linux`, and `rows.parquet` names the side in the column `on`. All rows beside CUBIC
-and Reno are 103 runs of 70 s and more for each repeat (2 h 40 min, or 55 min with `--jobs 3`), so
+and Reno are 112 runs of 70 s and more for each repeat (2 h 50 min, or an hour with `--jobs 3`), so
 choose a few with `--rows`. A kernel run that kept time badly is repeated twice; then the row has no
 answer. The runs are kept: the same command resumes.
 
@@ -69,6 +69,10 @@ A receiver that lies (R14) acknowledges what never came, or echoes no mark. Othe
 from Linux, whose sender counts what is acknowledged: many ACKs of one packet count it once,
 repeated ACKs without SACK blocks deliver nothing, and an ACK of what was not yet sent is dropped.
 
+Wi-Fi (R9b) follows draft-huitema-ccwg-c4-test: ACKs that wait up to 14 ms on 10 Mb/s; every 5 s a
+fade from 20 to 2 Mb/s for 2 s; every 2 s a pause of 0.2 s. The load of R15b is that of the common
+TCP evaluation suite (section 5.3): UDP with 75 of 100 Mb/s comes or goes.
+
 An algorithm with ECN sends what it asks for (R10, R10b, R10c). Off: no packet is ECT. ECT(0): the
 receiver echoes marks (RFC 3168). Accurate: the receiver counts marks (RFC 9768). Only an algorithm
 that asks for ECT(1) in its C file sends it, as Prague does; DualPI2 has every other flow in its
@@ -80,7 +84,7 @@ classic queue. `rows.parquet` has the marked and the dropped packets of each que
 |---|---|
 | deployment, security, tunnels, circuit breakers (5.3, 6.2, 7.2, 8) | no run answers them |
 | several paths (7.10) | a flow here has one path |
-| Wi-Fi (6.4) as a model of its medium | R9 has its losses, R11b its delays, R15 its rates |
+| Wi-Fi (6.4) as a model of its medium | R9 has its losses, R9b a stand-in for its delays |
 | ECT(1) by any algorithm | RFC 9331 asks for an L4S response first |
 | accurate ECN on Linux | Linux before 7.0 does not negotiate it |
 | loss of 90 % and 100 % at random (5.1.1) | R1 has 50 %, and a black-out of 60 s |

@@ -351,6 +351,25 @@ QUESTIONS: Sequence[Question] = (
         quick={"loss": ("0.001", "0.01")},
     ),
     Question(
+        "R9b",
+        "Does it bear Wi-Fi, its jitter, fades and pauses?",
+        "6.4",
+        scenarios.wifi,
+        {"path": ("jitter", "fades", "pauses")},
+        (
+            Number(
+                "utilisation, jitter", "utilisation", more=True, margin=0.02, at={"path": "jitter"}
+            ),
+            Number(
+                "utilisation, fades", "utilisation", more=True, margin=0.02, at={"path": "fades"}
+            ),
+            Number(
+                "utilisation, pauses", "utilisation", more=True, margin=0.02, at={"path": "pauses"}
+            ),
+        ),
+        seeds=5,
+    ),
+    Question(
         "R10",
         "Does it work with AQM and ECN?",
         "7.1 SHOULD",
@@ -587,6 +606,30 @@ QUESTIONS: Sequence[Question] = (
             ),
         ),
         quick={"change": ("rate × 10", "rate ÷ 10", "black-out of 2 s")},
+        seeds=5,
+    ),
+    Question(
+        "R15b",
+        "Does it give way to a sudden load, and take what it leaves?",
+        "7.8 SHOULD",
+        scenarios.load,
+        {"load": ("comes", "goes")},
+        (
+            Number(
+                "UDP lost, 75 % of the link come",
+                "others_loss_percent",
+                "%",
+                margin=0.2,
+                at={"load": "comes"},
+            ),
+            Number(
+                "utilisation, 75 % go",
+                "utilisation",
+                more=True,
+                margin=0.02,
+                at={"load": "goes"},
+            ),
+        ),
         seeds=5,
     ),
     Question(

@@ -128,6 +128,29 @@ def wireless(algorithm: str, loss: str) -> Scenario:
     return dumbbell(algorithm, link={"loss": of})
 
 
+def wifi(algorithm: str, path: str) -> Scenario:
+    """A stand-in for Wi-Fi: the medium's jitter, a fade, pauses (draft-huitema-ccwg-c4-test).
+
+    Its access point takes 100 ms of its rate. The jitter is of the ACKs. A packet keeps the rate
+    with which its service began: in a pause one takes 0.2 s.
+    """
+    if path == "jitter":
+        return dumbbell(algorithm, rate="10mbit", rtt_ms=2, buffer="100ms", jitter="14ms")
+    if path == "fades":
+        changes = [(at_s + wait_s, rate) for at_s in range(0, 70, 5)
+                   for wait_s, rate in ((2.0, "2mbit"), (4.0, "20mbit"))]  # fmt: skip
+        rtt_ms, jitter = 80, "2ms"
+    else:
+        changes = [(at_s + wait_s, rate) for at_s in range(0, 70, 2)
+                   for wait_s, rate in ((1.8, "60kbit"), (2, "20mbit"))]  # fmt: skip
+        rtt_ms, jitter = 10, "20us"
+    rate_at = [{"time": f"{time_s:g}s", "rate": rate} for time_s, rate in changes if time_s < 70]
+    link = {"rate_at": rate_at}
+    return dumbbell(
+        algorithm, rate="20mbit", rtt_ms=rtt_ms, buffer="100ms", link=link, jitter=jitter
+    )
+
+
 def aqm(algorithm: str, queue: str, ecn: str) -> Scenario:
     marks: dict[str, Any] = {"off": False, "ECT(0)": True, "accurate": "accurate"}
     parameters = {"kind": queue} | ({} if queue == "dualpi2" else {"ecn": ecn != "off"})
@@ -195,18 +218,41 @@ def liars(algorithm: str, hides: str) -> Scenario:
 
 
 def steps(algorithm: str, change: str) -> Scenario:
-    """At 30 s, for good; a black-out is over after 2 s. The buffer is the BDP of 50 Mb/s."""
+    """At 30 s, for good; a black-out is over after 2 s. The buffer is the BDP of 50 Mb/s.
+
+    A packet keeps the rate with which its service began: in a black-out one takes 2 s.
+    """
     changes: dict[str, dict[str, Any]] = {
         "rate × 10": {"rate_at": [{"time": "30s", "rate": "500mbit"}]},
         "rate ÷ 10": {"rate_at": [{"time": "30s", "rate": "5mbit"}]},
         "RTT × 4": {"delay_at": [{"time": "30s", "delay": "150ms"}]},
         "RTT ÷ 4": {"delay": "38ms", "delay_at": [{"time": "30s", "delay": "0s"}]},
         "black-out of 2 s": {
-            "rate_at": [{"time": "30s", "rate": "1kbit"}, {"time": "32s", "rate": "50mbit"}]
+            "rate_at": [{"time": "30s", "rate": "6kbit"}, {"time": "32s", "rate": "50mbit"}]
         },
     }
     rtt_ms = 12 if change == "RTT ÷ 4" else 50
     return dumbbell(algorithm, rtt_ms=rtt_ms, buffer="208packets", link=changes[change])
+
+
+def load(algorithm: str, load: str) -> Scenario:
+    """75 of 100 Mb/s of UDP, for good at 40 s or until then (tcpeval, section 5.3).
+
+    The UDP is 30 flows, each of a packet every 4.8 ms, whose receivers hide all losses: nothing
+    makes them send less, or anything again.
+    """
+    times = {"comes": {"start": "40s"}, "goes": {"stop": "40s"}}[load]
+    udp = Flow(
+        algorithm="reno",
+        rtt="2ms",
+        frames=Frames(size="1448B", every="4800us"),
+        hides="losses",
+        start_spread="5ms",
+        count=30,
+        **times,
+    )
+    of = dumbbell(algorithm, rate="100mbit", rtt_ms=100, buffer="1024packets", duration="80s")
+    return of.replace(flows=(*of.flows, udp))
 
 
 def incast(algorithm: str, senders: int) -> Scenario:
