@@ -226,18 +226,18 @@ def progress_bar(what: str) -> Iterator[Callable[[float], None]]:
 
 
 def _progress_lines(what: str) -> Callable[[float], None]:
-    started_s = last_s = time.monotonic()
-    before = 0.0
+    last_s = time.monotonic()
+    started_s = first = before = 0.0
 
     def show(fraction: float) -> None:
-        nonlocal started_s, last_s, before
+        nonlocal last_s, started_s, first, before
         now_s = time.monotonic()
-        if fraction < before:
-            started_s = now_s
+        if not started_s or fraction < before:  # what came before it says nothing of the rest
+            started_s, first = now_s, fraction
         before = fraction
-        if fraction > 0 and now_s - last_s >= PROGRESS_EVERY_S:
+        if fraction > first and now_s - last_s >= PROGRESS_EVERY_S:
             last_s = now_s
-            left_s = (now_s - started_s) * (1 - fraction) / fraction
+            left_s = (now_s - started_s) * (1 - fraction) / (fraction - first)
             err.print(f"{what}: {100 * fraction:.0f} %, about {in_words(left_s)} left")
 
     return show

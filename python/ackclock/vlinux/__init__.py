@@ -117,7 +117,7 @@ def run(
         "backend": "vlinux",
         "kernel": f"{build.SERIES} in virtual time ({built.key})",
         "hz": HZ,
-        "key": snapshot.key_of(resolved, loaded.algorithms, f"vlinux {built.key}"),
+        "key": snapshot.key_of(resolved, loaded.algorithms, f"vlinux {build.version()}"),
     }
     return replace(result, manifest=result.manifest | own)
 

@@ -19,6 +19,8 @@ from ackclock.output import locked
 
 GUEST = Path(__file__).with_name("guest")
 CONFIG = GUEST / "kernel.config"
+#: The program that runs in the machine.
+GUEST_FILES = ("guest", "plan", "applications", "sampling")
 SERIES = "6.12"
 TARBALL = Path(f"/usr/src/linux-source-{SERIES}.tar.xz")
 PACKAGES = (
@@ -119,6 +121,12 @@ def find() -> Built:
     if not (directory / "linux").exists():
         raise AckclockError("the virtual Linux is not built; type: ackclock vlinux build")
     return Built(directory)
+
+
+def version() -> str:
+    """Names what makes results: the build, and what runs and records in it. Raises as `find`."""
+    ours = sorted([*GUEST.parent.glob("*.py"), *GUEST.iterdir()])
+    return f"{find().key}-{_digest_of(*ours)}"
 
 
 def build(
@@ -262,11 +270,11 @@ def _prune(tree: Path) -> None:
 
 def guest(built: Built) -> Path:
     """The program that runs in the machine, built once."""
-    source = GUEST / "guest.c"
-    path = built.directory / f"guest-{_digest(source.read_bytes())}"
+    sources = [str(GUEST / f"{name}.c") for name in GUEST_FILES]
+    path = built.directory / f"guest-{_digest_of(*sources, GUEST / 'guest.h')}"
     if not path.exists():
         partial = path.with_name(f".{path.name}.{os.getpid()}")
-        command = ["gcc", "-O2", "-o", str(partial), str(source)]
+        command = ["gcc", "-O2", "-o", str(partial), *sources]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
             raise AckclockError(f"{' '.join(command)}: {done.stderr.strip()}")
@@ -302,6 +310,10 @@ def module(built: Built, name: str, files: dict[str, bytes], flags: str) -> Path
         shutil.copy2(Path(scratch) / f"{name}.ko", partial)
         partial.rename(path)
     return path
+
+
+def _digest_of(*paths: str | Path) -> str:
+    return _digest(*(Path(path).read_bytes() for path in paths))
 
 
 def _digest(*parts: bytes) -> str:

@@ -30,8 +30,8 @@ class Machines:
 
     @property
     def version(self) -> str:
-        """Names the build of the virtual Linux. Raises `AckclockError` if it is not built."""
-        return build.find().key
+        """Names the virtual Linux. Raises `AckclockError` if it is not built."""
+        return build.version()
 
     def cache(self, within: Path) -> Path:
         """Where its results are kept: for each build. Raises as `version`."""

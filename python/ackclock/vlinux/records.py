@@ -1,4 +1,4 @@
-"""The tables of a run, from what the guest wrote, in the layouts of guest.c and recorder.c."""
+"""The tables of a run, from what the guest wrote, in the layouts of guest/*.c."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence

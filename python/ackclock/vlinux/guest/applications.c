@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* The applications: what they write, and what reads it. */
+#define _GNU_SOURCE
+#include "guest.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/sockios.h>
+#include <linux/tcp.h>
+#include <netinet/in.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static void watch_again(int fd, uint32_t events, uint64_t data)
+{
+	struct epoll_event event = { .events = events, .data.u64 = data };
+
+	if (epoll_ctl(epoll, EPOLL_CTL_MOD, fd, &event))
+		die("epoll_ctl");
+}
+
+int tcp_socket(const char *cc)
+{
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+
+	if (fd < 0)
+		die("socket");
+	if (strcmp(cc, "-") && setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, cc, strlen(cc)))
+		die(cc);
+	return fd;
+}
+
+void clamp_window(const struct flow *flow, int fd)
+{
+	/* Above half of the receive buffer the window neither limits nor grows: no quick ACKs. */
+	int bytes = flow->window ? flow->window : 120000000;
+
+	setsockopt(fd, IPPROTO_TCP, TCP_WINDOW_CLAMP, &bytes, sizeof(bytes));
+}
+
+/* Gives a socket to the recorder. */
+static void tell_kernel(const char *file, int socket)
+{
+	char path[NAME];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/ackclock/%s", file);
+	fd = open(path, O_WRONLY);
+	if (fd < 0 || dprintf(fd, "%d", socket) < 0)
+		die(path);
+	close(fd);
+}
+
+void connect_flow(struct flow *flow, int index)
+{
+	enter(flow->namespace);
+	flow->sender = tcp_socket(flow->cc);
+	setns(home, CLONE_NEWNET);
+	if (flow->paced) {
+		uint64_t unlimited = UINT64_MAX - 1;
+
+		if (setsockopt(flow->sender, SOL_SOCKET, SO_MAX_PACING_RATE, &unlimited, sizeof(unlimited)))
+			die("SO_MAX_PACING_RATE");
+	}
+	if (setsockopt(flow->sender, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &flow->unsent, sizeof(flow->unsent)))
+		die("TCP_NOTSENT_LOWAT");
+	if (connect(flow->sender, (void *)&flow->address, sizeof(flow->address)) && errno != EINPROGRESS)
+		die("connect");
+	flow->connected = 1;
+	flow->fill = ONCE;
+	if (flow->buffer != INT64_MAX)
+		tell_kernel("writer", flow->sender);
+	watch(flow->sender, EPOLLOUT | EPOLLRDHUP | EPOLLET, ABOUT(SENDER, index));
+}
+
+/* The receiver of a session has all, and its FIN has come: the next connection. */
+void end_transfer(struct flow *flow, FILE *transfers)
+{
+	struct transfer row = { flow->number, flow->start_ns, now_ns(), flow->size };
+
+	fwrite(&row, sizeof(row), 1, transfers);
+	add_totals(flow, flow->over);
+	flow->over->transfers++;
+	close(flow->sender);
+	flow->connected = flow->shut = 0;
+	flow->written = flow->full_ns = flow->full_since_ns = 0;
+	flow->start_ns = NEVER;
+	if (flow->next_draw < flow->draws_len) {
+		const struct draw *draw = &flow->draws[flow->next_draw++];
+
+		flow->start_ns = row.completed_ns + draw->pause_ns;
+		flow->size = draw->size;
+	}
+}
+
+/*
+ * What else the application may write; 0: it waits. It fills the socket once, so that the first
+ * packets are those of a send buffer. From then on there is always room, because a write that finds
+ * none marks its last packet with PSH, which the receiver acknowledges at once.
+ */
+static uint64_t room(struct flow *flow, int index)
+{
+	int unsent, bytes = 1 << 29;
+
+	if (flow->fill == ONCE)
+		return UINT64_MAX;
+	if (flow->fill == FILLED) {
+		flow->fill = ALWAYS;
+		if (setsockopt(flow->sender, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes)))
+			die("SO_SNDBUF");
+		watch_again(flow->sender, EPOLLOUT | EPOLLRDHUP, ABOUT(SENDER, index));
+	}
+	if (ioctl(flow->sender, SIOCOUTQNSD, &unsent))
+		die("SIOCOUTQNSD");
+	bytes = unsent + 1 < flow->unsent ? flow->unsent - unsent - 1 : 0;
+	return bytes < 1 << 16 ? bytes : 1 << 16;
+}
+
+/* Writes until the socket is full, or the application's own limit is reached. */
+void write_flow(struct flow *flow, int index)
+{
+	/* More than a socket holds at first: what is written in pieces shows in the packets. */
+	static char zeros[1 << 21];
+
+	if (!flow->connected || flow->shut)
+		return;
+	if (flow->full_since_ns) {
+		flow->full_ns += now_ns() - flow->full_since_ns;
+		flow->full_since_ns = 0;
+	}
+	while (flow->written < flow->size) {
+		uint64_t most = flow->size - flow->written, may;
+		ssize_t sent;
+
+		if (flow->buffer != INT64_MAX) {
+			may = unacknowledged_bytes(flow);
+			may = flow->buffer > may ? flow->buffer - may : 0;
+			if (!may)
+				flow->full_since_ns = now_ns();
+		} else {
+			may = room(flow, index);
+		}
+		most = most < may ? most : may;
+		if (!most)
+			return;
+		most = most < sizeof(zeros) ? most : sizeof(zeros);
+		sent = send(flow->sender, zeros, most,
+			    MSG_NOSIGNAL | (flow->written + most < flow->size ? MSG_MORE : 0));
+		if (sent < 0) {
+			flow->fill = FILLED;
+			return;
+		}
+		flow->written += sent;
+	}
+	/* The FIN goes with the last segment, so the receiver acknowledges it at once. */
+	shutdown(flow->sender, SHUT_WR);
+	flow->shut = 1;
+	watch_again(flow->sender, EPOLLRDHUP | EPOLLET, ABOUT(SENDER, index));
+}
+
+void receive(struct flow *flow, int index, int what)
+{
+	if (what == LISTENER) {
+		int fd = accept4(flow->listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+
+		if (fd < 0)
+			return;
+		flow->receiver = fd;
+		flow->unread = flow->lowat;
+		watch(fd, EPOLLIN, ABOUT(RECEIVER, index));
+		return;
+	}
+	for (;;) {
+		ssize_t size = recv(flow->receiver, NULL, 1 << 30, MSG_TRUNC);
+
+		if (size > 0 && flow->unread) {
+			/* Once data has come, the clamp holds. */
+			clamp_window(flow, flow->receiver);
+			if (flow->lowat > 1)
+				setsockopt(flow->receiver, SOL_SOCKET, SO_RCVLOWAT, &flow->lowat, sizeof(flow->lowat));
+			else if (!flow->draws) {
+				/* A system call costs the virtual machine more than the packet does. */
+				tell_kernel("reader", flow->receiver);
+				epoll_ctl(epoll, EPOLL_CTL_DEL, flow->receiver, NULL);
+			}
+			flow->unread = 0;
+		} else if (size == 0) {
+			epoll_ctl(epoll, EPOLL_CTL_DEL, flow->receiver, NULL);
+			if (flow->draws)
+				close(flow->receiver);
+			return;
+		} else if (size < 0) {
+			return;
+		}
+	}
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* What the files of the guest share. */
+#ifndef GUEST_H
+#define GUEST_H
+
+#include <arpa/inet.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#define FIRST_PORT 10000
+#define NEVER INT64_MAX
+#define NAME 64
+
+struct draw {
+	int64_t pause_ns;
+	uint64_t size;
+};
+
+struct flow {
+	uint32_t number;
+	int sender, listener, receiver, paced, unsent, draws_len, next_draw;
+	char *namespace, *cc;
+	struct draw *draws;	/* of a session */
+	struct total *over;	/* its connections that have ended */
+	int connected, shut, stopped;
+	int64_t start_ns, stop_ns;
+	uint64_t size, written, window, buffer, full_ns, full_since_ns;
+	struct sockaddr_in address;
+	int lowat;
+	int unread;	/* nothing of the connection has been read */
+	enum { ONCE, FILLED, ALWAYS } fill;	/* see room() */
+};
+
+struct total {
+	uint64_t flow, start_ns, delivered_bytes, sent, retransmitted, min_rtt_us;
+	uint64_t window_limited_us, buffer_limited_us, transfers;
+};
+
+struct transfer {
+	uint64_t session, start_ns, completed_ns, size;
+};
+
+struct queue {
+	int device;
+	char kind[NAME];
+};
+
+struct command {
+	int64_t time_ns;
+	char *text;
+};
+
+/* What an event of epoll is about. */
+enum { TIMER, LISTENER, RECEIVER, SENDER };
+#define ABOUT(what, index) ((uint64_t)(what) << 32 | (uint32_t)(index))
+
+/* The plan, in plan.c. */
+extern struct flow *flows;
+extern struct queue *queues;
+extern struct command *commands;
+extern int flows_len, queues_len, commands_len;
+extern int64_t duration_ns, interval_ns;
+void read_plan(const char *path);
+
+/* guest.c; `home`: the namespace of the guest itself */
+extern int epoll, home;
+void die(const char *what);
+int64_t now_ns(void);
+void enter(const char *namespace);
+void watch(int fd, uint32_t events, uint64_t data);
+
+/* applications.c */
+int tcp_socket(const char *cc);
+void clamp_window(const struct flow *flow, int fd);
+void connect_flow(struct flow *flow, int index);
+void end_transfer(struct flow *flow, FILE *transfers);
+void write_flow(struct flow *flow, int index);
+void receive(struct flow *flow, int index, int what);
+
+/* sampling.c; `open_statistics`: of the queues, in the namespace that they are in */
+void open_statistics(void);
+uint64_t unacknowledged_bytes(const struct flow *flow);
+void add_totals(const struct flow *flow, struct total *to);
+void sample_flow(struct flow *flow, int64_t at_ns, FILE *to);
+void sample_queues(int64_t at_ns, FILE *to);
+void copy(const char *from, FILE *to);
+
+#endif

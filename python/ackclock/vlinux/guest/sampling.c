@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* What measures: TCP_INFO of the flows, and the statistics of the queues. */
+#define _GNU_SOURCE
+#include "guest.h"
+
+#include <fcntl.h>
+#include <linux/gen_stats.h>
+#include <linux/pkt_sched.h>
+#include <linux/rtnetlink.h>
+#include <linux/tcp.h>
+#include <netinet/in.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static int route_socket = -1, lost_file;
+
+struct sample {
+	uint64_t time_ns;
+	uint32_t flow, cwnd, ssthresh, srtt_us, min_rtt_us, in_flight;
+	uint64_t delivered_packets, delivered_bytes, lost, retransmitted;
+	uint64_t state;
+};
+
+struct queue_sample {
+	uint64_t time_ns, queue, packets, bytes, sojourn_us, dropped, limit_dropped, marked;
+	uint64_t sent_packets, sent_bytes, link_lost, policed;
+};
+
+/* One per queue, as recorder.c writes it. */
+struct lost {
+	uint64_t link_lost, policed;
+};
+
+static void look(const struct flow *flow, struct tcp_info *info)
+{
+	socklen_t size = sizeof(*info);
+
+	memset(info, 0, sizeof(*info));
+	if (getsockopt(flow->sender, IPPROTO_TCP, TCP_INFO, info, &size))
+		die("TCP_INFO");
+}
+
+/* SYN and FIN count as a byte each. */
+static uint64_t delivered_bytes(const struct flow *flow, const struct tcp_info *info)
+{
+	uint64_t acked = info->tcpi_bytes_acked ? info->tcpi_bytes_acked - 1 : 0;
+
+	return acked < flow->written ? acked : flow->written;
+}
+
+uint64_t unacknowledged_bytes(const struct flow *flow)
+{
+	struct tcp_info info;
+
+	look(flow, &info);
+	return flow->written - delivered_bytes(flow, &info);
+}
+
+static uint32_t min_rtt_us(const struct tcp_info *info)
+{
+	return info->tcpi_min_rtt == UINT32_MAX ? 0 : info->tcpi_min_rtt;
+}
+
+void sample_flow(struct flow *flow, int64_t at_ns, FILE *to)
+{
+	struct tcp_info info;
+	struct sample sample;
+
+	look(flow, &info);
+	sample = (struct sample){
+		.time_ns = at_ns,
+		.flow = flow->number,
+		.cwnd = info.tcpi_snd_cwnd,
+		.ssthresh = info.tcpi_snd_ssthresh,
+		.srtt_us = info.tcpi_rtt,
+		.min_rtt_us = min_rtt_us(&info),
+		.in_flight = info.tcpi_unacked + info.tcpi_retrans - info.tcpi_sacked - info.tcpi_lost,
+		.delivered_packets = info.tcpi_delivered ? info.tcpi_delivered - 1 : 0,
+		.delivered_bytes = delivered_bytes(flow, &info),
+		.lost = info.tcpi_total_retrans +
+			(info.tcpi_lost > info.tcpi_retrans ? info.tcpi_lost - info.tcpi_retrans : 0),
+		.retransmitted = info.tcpi_total_retrans,
+		.state = info.tcpi_ca_state,
+	};
+	fwrite(&sample, sizeof(sample), 1, to);
+}
+
+/* Adds what the open connection has done. */
+void add_totals(const struct flow *flow, struct total *to)
+{
+	struct tcp_info info;
+
+	look(flow, &info);
+	to->delivered_bytes += delivered_bytes(flow, &info);
+	to->sent += info.tcpi_data_segs_out;
+	to->retransmitted += info.tcpi_total_retrans;
+	to->min_rtt_us = min_rtt_us(&info);
+	to->window_limited_us += info.tcpi_rwnd_limited;
+	to->buffer_limited_us += info.tcpi_sndbuf_limited + flow->full_ns / 1000;
+}
+
+void open_statistics(void)
+{
+	if (route_socket >= 0)
+		return;
+	route_socket = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+	lost_file = open("/proc/ackclock/lost", O_RDONLY | O_CLOEXEC);
+	if (route_socket < 0 || lost_file < 0)
+		die("the statistics of the queues");
+}
+
+static void of_aqm(const char *kind, const void *stats, size_t size, struct queue_sample *to)
+{
+	union {
+		struct tc_codel_xstats codel;
+		struct tc_fq_codel_xstats fq;
+		struct tc_pie_xstats pie;
+		struct tc_red_xstats red;
+	} x = { 0 };
+
+	memcpy(&x, stats, size < sizeof(x) ? size : sizeof(x));
+	if (!strcmp(kind, "codel")) {
+		to->marked = x.codel.ecn_mark + x.codel.ce_mark;
+		to->limit_dropped = x.codel.drop_overlimit;
+		to->sojourn_us = x.codel.ldelay;
+	} else if (!strcmp(kind, "fq_codel") && x.fq.type == TCA_FQ_CODEL_XSTATS_QDISC) {
+		to->marked = x.fq.qdisc_stats.ecn_mark + x.fq.qdisc_stats.ce_mark;
+		to->limit_dropped = x.fq.qdisc_stats.drop_overlimit;
+	} else if (!strcmp(kind, "pie")) {
+		to->marked = x.pie.ecn_mark;
+		to->limit_dropped = x.pie.overlimit;
+		to->sojourn_us = x.pie.delay;
+	} else if (!strcmp(kind, "red")) {
+		to->marked = x.red.marked;
+		to->limit_dropped = x.red.pdrop;
+	}
+}
+
+/* The statistics of the qdisc at the root, and of the AQM below it if there is one. */
+static void of_qdisc(const struct nlmsghdr *header, struct queue_sample *samples)
+{
+	const struct tcmsg *message = NLMSG_DATA(header);
+	int rest = header->nlmsg_len - NLMSG_LENGTH(sizeof(*message)), number = 0;
+	struct rtattr *each = (void *)((char *)message + NLMSG_ALIGN(sizeof(*message)));
+	int is_root = message->tcm_parent == TC_H_ROOT, with_child, is_queue;
+	struct queue_sample *to;
+
+	while (number < queues_len && queues[number].device != message->tcm_ifindex)
+		number++;
+	if (number == queues_len)
+		return;
+	to = &samples[number];
+	with_child = strcmp(queues[number].kind, "-") != 0;
+	is_queue = with_child ? TC_H_MAJ(message->tcm_handle) == 0x100000 : is_root;
+	for (; RTA_OK(each, rest); each = RTA_NEXT(each, rest)) {
+		int inner = RTA_PAYLOAD(each);
+
+		if ((each->rta_type & NLA_TYPE_MASK) != TCA_STATS2)
+			continue;
+		for (struct rtattr *stat = RTA_DATA(each); RTA_OK(stat, inner); stat = RTA_NEXT(stat, inner)) {
+			int type = stat->rta_type & NLA_TYPE_MASK;
+
+			if (type == TCA_STATS_QUEUE && is_queue) {
+				const struct gnet_stats_queue *queue = RTA_DATA(stat);
+
+				to->packets = queue->qlen;
+				to->bytes = queue->backlog;
+				to->dropped = queue->drops;
+			} else if (type == TCA_STATS_BASIC && is_root) {
+				struct gnet_stats_basic basic;
+
+				memcpy(&basic, RTA_DATA(stat), sizeof(basic));
+				to->sent_bytes = basic.bytes;
+				to->sent_packets = basic.packets;
+			} else if (type == TCA_STATS_PKT64 && is_root) {
+				memcpy(&to->sent_packets, RTA_DATA(stat), sizeof(uint64_t));
+			} else if (type == TCA_STATS_APP && is_queue && with_child) {
+				of_aqm(queues[number].kind, RTA_DATA(stat), RTA_PAYLOAD(stat), to);
+			}
+		}
+	}
+}
+
+void sample_queues(int64_t at_ns, FILE *to)
+{
+	struct {
+		struct nlmsghdr header;
+		struct tcmsg message;
+	} request = {
+		.header = { .nlmsg_len = sizeof(request), .nlmsg_type = RTM_GETQDISC,
+			    .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP },
+		.message.tcm_family = AF_UNSPEC,
+	};
+	static char answer[1 << 16];
+	struct queue_sample samples[queues_len];
+	struct lost lost[queues_len];
+
+	memset(samples, 0, sizeof(samples));
+	if (send(route_socket, &request, sizeof(request), 0) < 0)
+		die("RTM_GETQDISC");
+	for (int done = 0; !done;) {
+		ssize_t size = recv(route_socket, answer, sizeof(answer), 0);
+
+		if (size <= 0)
+			die("RTM_GETQDISC");
+		for (struct nlmsghdr *each = (void *)answer; NLMSG_OK(each, size); each = NLMSG_NEXT(each, size)) {
+			done |= each->nlmsg_type == NLMSG_DONE || each->nlmsg_type == NLMSG_ERROR;
+			if (each->nlmsg_type == RTM_NEWQDISC)
+				of_qdisc(each, samples);
+		}
+	}
+	if (pread(lost_file, lost, sizeof(lost), 0) != sizeof(lost))
+		die("/proc/ackclock/lost");
+	for (int i = 0; i < queues_len; i++) {
+		samples[i].time_ns = at_ns;
+		samples[i].queue = i + 1;
+		samples[i].link_lost = lost[i].link_lost;
+		samples[i].policed = lost[i].policed;
+	}
+	fwrite(samples, sizeof(*samples), queues_len, to);
+}
+
+void copy(const char *from, FILE *to)
+{
+	static char data[1 << 18];
+	int fd = open(from, O_RDONLY);
+	ssize_t size;
+
+	if (fd < 0)
+		die(from);
+	while ((size = read(fd, data, sizeof(data))) > 0)
+		fwrite(data, 1, size, to);
+	close(fd);
+}
