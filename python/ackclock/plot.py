@@ -128,7 +128,7 @@ def estimates(
 def error_bars(
     axes: Axes,
     at: Sequence[float],
-    points: Sequence[Estimate],
+    points: Sequence[Estimate | None],
     *,
     across: bool = False,
     **look: Any,
@@ -137,8 +137,10 @@ def error_bars(
 
     `look` is what `Axes.errorbar` takes.
     """
-    means = np.array([point.mean for point in points])
-    ends = np.array([[point.low, point.high] for point in points])
+    means = np.array([math.nan if point is None else point.mean for point in points])
+    ends = np.array(
+        [[math.nan] * 2 if point is None else [point.low, point.high] for point in points]
+    )
     bars = np.where(np.isfinite(ends), np.abs(ends - means[:, None]), 0).T
     look |= {"markersize": 5, "capsize": 2}
     if across:

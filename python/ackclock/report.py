@@ -76,7 +76,7 @@ class Table:
 
     def _cell(self, row: int, column: int) -> str:
         cell = self.rows[row][column]
-        text = escape(cell)
+        text = re.sub(r"\([^()]* … [^()]*\)", r'<span class="interval">\g<0></span>', escape(cell))
         if column == 0 and row in self.links:
             text = link(self.links[row], cell)
         looks = cell if cell in VERDICTS else "long" if len(cell) > LONG else ""
@@ -288,7 +288,7 @@ def write_scripts(directory: Path) -> None:
 def number(estimate: Estimate, unit: str = "") -> str:
     """An estimate as text: "312 s (290 … 334)"."""
     size = abs(estimate.mean)
-    digits = 4 if unit == "" else 0 if size >= 100 else 1 if size >= 1 else 3
+    digits = _decimals(estimate) if unit == "" else 0 if size >= 100 else 1 if size >= 1 else 3
     text = f"{estimate.mean:.{digits}f} {unit}".strip()
     if estimate.censored:
         above, below = math.isinf(estimate.high), math.isinf(estimate.low)
@@ -297,6 +297,14 @@ def number(estimate: Estimate, unit: str = "") -> str:
     elif estimate.n > 1:
         text += f" ({estimate.low:.{digits}f} … {estimate.high:.{digits}f})"
     return text
+
+
+def _decimals(estimate: Estimate) -> int:
+    """As many decimals, 3 at most, as show half the interval's width with two digits."""
+    half = (estimate.high - estimate.low) / 2
+    if not 0 < half < math.inf:
+        half = abs(estimate.mean) / 100
+    return min(max(1 - math.floor(math.log10(half)), 0), 3) if half else 0
 
 
 def repeats(estimate: Estimate) -> str:

@@ -273,21 +273,28 @@ def _lines(
         else [""]
     )
     linux = asked.linux.runs if asked.linux else None
-    for name, shown in evaluated.names.items():
+    has_order = len(xs) > 1 and all(str(x)[0].isdigit() for x in xs)
+    for index, (name, shown) in enumerate(evaluated.names.items()):
+        aside = 0 if has_order else 0.1 * (index - (len(evaluated.names) - 1) / 2)
+        at = [x + aside for x in range(len(xs))]
         where = [{"algorithm": name} | ({varied[0]: x} if varied else {}) for x in xs]
-        look = {"color": style.of(name).colour, "marker": style.of(name).marker}
+        look: dict[str, Any] = {"color": style.of(name).colour, "marker": style.of(name).marker}
         found = [_mean(asked.runs, number, each) for each in where]
-        plot.estimates(axes, list(range(len(xs))), found, label=shown, markersize=5, **look)
+        if has_order:
+            plot.estimates(axes, at, found, label=shown, markersize=5, **look)
+        else:
+            plot.error_bars(axes, at, found, label=shown, linestyle="", **look)
         if linux is not None:
             found = [_mean(linux, number, each) for each in where]
-            at = [x + 0.1 for x in range(len(xs))]
+            at = [x + 0.1 for x in at]
             look |= {"linestyle": "", "markerfacecolor": "none"}
             label = f"{shown}, {evaluated.on}"
             plot.estimates(axes, at, found, label=label, markersize=7, **look)
     axes.set_xticks(range(len(xs)), [str(x) for x in xs])
+    axes.set_xlim(-0.5, len(xs) - 0.5)
     if varied:
         axes.set_xlabel(varied[0].replace("_", " "))
-    axes.set_ylim(bottom=0)
+    axes.set_ylim(0, 1.04 * axes.get_ylim()[1])
 
 
 def _heat(axes: Axes, asked: Asked, name: str, varied: Sequence[str], number: Number) -> None:
