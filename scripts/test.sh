@@ -14,7 +14,9 @@ case $RUST in
 esac
 # A skipped test says so on stderr.
 cargo test --locked --no-fail-fast $RUST 2> >(tee -a "$skipped" >&2) || status=1
-.venv/bin/pytest $PYTHON || status=1
+# 5: no test among those that $PYTHON names.
+.venv/bin/pytest -n 2 --dist loadfile -m "not alone" $PYTHON || [ $? = 5 ] || status=1
+.venv/bin/pytest -m alone $PYTHON || [ $? = 5 ] || status=1
 
 grep '^SKIPPED' "$skipped" | sort | uniq -c | sed -E 's/^ *([0-9]+) SKIPPED: /SKIPPED [\1] cargo test: /'
 exit $status

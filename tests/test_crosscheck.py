@@ -67,6 +67,7 @@ def fill_on_a_busy_machine(cache, progress):
 
 
 @needs_testbed
+@pytest.mark.alone
 def test_a_check_runs_is_kept_and_drawn(tmp_path, monkeypatch):
     assert crosscheck.load(SMALL, cache=tmp_path) is None
     heard = []
@@ -87,6 +88,7 @@ def test_a_check_runs_is_kept_and_drawn(tmp_path, monkeypatch):
 
 
 @needs_testbed
+@pytest.mark.alone
 def test_one_that_fails_stops_the_others(tmp_path):
     impossible = Check(
         setup="",

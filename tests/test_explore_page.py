@@ -337,6 +337,7 @@ def test_light_and_dark(page, tmp_path):
 
 
 @needs_testbed
+@pytest.mark.alone
 def test_the_kernel_stands_beside_the_simulator(page):
     if page.phone:
         pytest.skip("as wide")

@@ -29,7 +29,7 @@ from ackclock.kernel_part import kernel_part
 from ackclock.summary import _host
 from conftest import needs_testbed
 
-pytestmark = needs_testbed
+pytestmark = [needs_testbed, pytest.mark.alone]
 
 MSS = 1448
 

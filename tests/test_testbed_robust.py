@@ -18,7 +18,7 @@ from ackclock import Result
 from conftest import ACKCLOCK, in_own_mounts, needs_testbed
 from test_kernel_deploy import REFUSED
 
-pytestmark = needs_testbed
+pytestmark = [needs_testbed, pytest.mark.alone]
 
 SCENARIO = """
 duration = "1s"
