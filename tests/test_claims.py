@@ -1,6 +1,7 @@
 """Claims: their verdicts, what these depend on, how they are shown, and seeds for open ones."""
 
 import json
+import re
 import math
 import random
 from types import SimpleNamespace
@@ -132,7 +133,7 @@ def as_rows():
 
 @pytest.mark.parametrize("form", [as_page, lambda _: table(False).markdown(), lambda _: as_rows()])
 def test_every_part_is_shown_with_bound_measurement_runs_and_verdict(form):
-    text = form(False)
+    text = re.sub("</?span[^>]*>", "", form(False))
     for word in ("16 ms", "80 ms", "320 ms", "30.0 s (20.0 … 40.0)", "-3.0 s (-13.0 … 7.0)"):
         assert word in text
     for verdict in ("holds", "inconclusive", "fails"):
