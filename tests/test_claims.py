@@ -1,9 +1,9 @@
 """Claims: their verdicts, what these depend on, how they are shown, and seeds for open ones."""
 
 import json
-import re
 import math
 import random
+import re
 from types import SimpleNamespace
 from typing import NamedTuple
 
