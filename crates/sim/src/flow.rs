@@ -122,6 +122,15 @@ pub(crate) enum Phase {
 }
 
 impl Phase {
+    /// The connection, if it is established.
+    #[inline(always)]
+    pub(crate) fn open(&mut self) -> Option<&mut Connection> {
+        match self {
+            Self::Open(connection) => Some(connection),
+            Self::Connecting { .. } => None,
+        }
+    }
+
     /// A flow without a connection, which connects at `start_ns`.
     fn closed(start_ns: u64, ecn: EcnMode) -> Self {
         Self::Connecting {
@@ -488,29 +497,21 @@ impl<'a> Flow<'a> {
         dropped
     }
 
-    /// As [`arrive`](Self::arrive), of two packets of a burst. Returns when the flow wants to run at the
-    /// latest because of them ([`NEVER`]: not); `None` if more than ACKs on their way has changed.
+    /// As [`arrive`](Self::arrive), of two packets of a burst.
     #[inline(always)]
-    pub(crate) fn arrive_pair(
-        &mut self,
-        at_ns: [u64; 2],
-        sent_ns: u64,
-        segment: u64,
-        burst: Transmit,
-    ) -> Option<u64> {
+    fn arrive_pair(&mut self, at_ns: [u64; 2], sent_ns: u64, segment: u64, burst: Transmit) {
         let Phase::Open(connection) = &mut self.phase else {
-            return None;
+            return;
         };
-        let (receiver, one_way) = (&mut connection.receiver, self.way.acks.is_none());
+        let receiver = &mut connection.receiver;
         let pushed = self.kernel.pushes_bursts && burst.pushes(segment + 1);
         if receiver.is_ordinary_pair(at_ns[1], segment, pushed) {
             let (cause, ack) = receiver.handle_pair(sent_ns);
             self.answer(at_ns[cause], ack);
-            return Some(if one_way { NEVER } else { at_ns[cause] });
+            return;
         }
         self.arrive(at_ns[0], sent_ns, segment, burst);
         self.arrive(at_ns[1], sent_ns, segment + 1, burst);
-        None
     }
 
     /// As [`arrive_any`](Self::arrive_any), of a packet that is not the last: most need less.

@@ -67,18 +67,33 @@ impl Predicted {
     pub fn enqueue_pair(&mut self, now_ns: u64, bytes: u32) -> [u64; 2] {
         self.room.0 -= 2;
         let served_ns = self.rate.serve_all(now_ns, bytes);
+        if self.ticks.is_some() {
+            return self.release_pair(now_ns, served_ns, bytes);
+        }
+        self.push_pair(now_ns, served_ns, bytes);
+        served_ns
+    }
+
+    /// The rest of [`enqueue_pair`](Self::enqueue_pair), of a router with ticks.
+    #[inline(never)]
+    fn release_pair(&mut self, now_ns: u64, served_ns: [u64; 2], bytes: u32) -> [u64; 2] {
         let releases = match &mut self.ticks {
             None => served_ns.map(Release::at_once),
             Some(ticks) => ticks.release_pair(served_ns, bytes),
         };
+        self.push_pair(now_ns, releases.map(|release| release.at_ns), bytes);
+        releases.map(|release| release.leaves_ns)
+    }
+
+    #[inline(always)]
+    fn push_pair(&mut self, now_ns: u64, depart_ns: [u64; 2], bytes: u32) {
         let enqueued_bytes = [1, 2].map(|packets| self.enqueued_bytes + packets * u64::from(bytes));
         self.enqueued_bytes = enqueued_bytes[1];
         self.waiting.push_pair_in_room([0, 1].map(|place| Waiting {
             arrived_ns: now_ns,
-            departs_ns: releases[place].at_ns,
+            departs_ns: depart_ns[place],
             enqueued_bytes: enqueued_bytes[place],
         }));
-        releases.map(|release| release.leaves_ns)
     }
 
     /// Accepts or drops an arriving packet. Returns when its last bit leaves; `None` if the queue

@@ -74,24 +74,43 @@ impl ConstantRate {
     /// them. Returns when the last bit of each leaves.
     #[inline(always)]
     pub fn serve_all<const N: usize>(&mut self, now_ns: u64, bytes: u32) -> [u64; N] {
+        // A wire that is idle has kept nothing.
+        if self.free_at_ns < now_ns {
+            if self.fills_in_ns > 0 {
+                return self.serve_from_bucket(now_ns, bytes);
+            }
+            (self.free_at_ns, self.free_at_rest) = (now_ns, 0);
+        }
+        self.take(bytes)
+    }
+
+    /// As [`serve_all`](Self::serve_all), of a bucket with tokens.
+    #[inline(never)]
+    fn serve_from_bucket<const N: usize>(&mut self, now_ns: u64, bytes: u32) -> [u64; N] {
         if self.free_at_ns + self.fills_in_ns < now_ns {
             (self.free_at_ns, self.free_at_rest) = (now_ns - self.fills_in_ns, 0);
         }
+        self.take(bytes).map(|free_at_ns| free_at_ns.max(now_ns))
+    }
+
+    /// Takes the time of packets of one size. Returns its end for each.
+    #[inline(always)]
+    fn take<const N: usize>(&mut self, bytes: u32) -> [u64; N] {
         if self.service.bytes != bytes {
             self.serve_other(bytes);
         }
         let (mut free_at_ns, mut free_at_rest) = (self.free_at_ns, self.free_at_rest);
-        let leave_ns = [(); N].map(|()| {
+        let ends_ns = [(); N].map(|()| {
             free_at_ns += self.service.ns;
             free_at_rest += self.service.rest;
             if free_at_rest >= self.rate_bps {
                 free_at_rest -= self.rate_bps;
                 free_at_ns += 1;
             }
-            free_at_ns.max(now_ns)
+            free_at_ns
         });
         (self.free_at_ns, self.free_at_rest) = (free_at_ns, free_at_rest);
-        leave_ns
+        ends_ns
     }
 
     /// Packets of another size follow.

@@ -69,25 +69,26 @@ impl Dumbbell<'_> {
             return Ok(false);
         }
         let (link, loss) = (&mut links[flow.way.data], &mut losses[flow.way.data]);
-        let (mut packets, mut dropped, mut rode) = (0, 0, 0);
+        let (mut packets, mut dropped, mut more) = (0, 0, *left);
+        let (mut hash, number) = (self.hash, u64::from(flow.number) << 48);
         // The first event is due, whatever other flows want. Then a timer that has moved since may end
         // the way early: it does so seldom.
         let (mut steady_ns, mut before_ns) = (flow.others_ns, flow.others_ns);
         let rest = loop {
-            let Phase::Open(connection) = &mut flow.phase else {
+            let Some(connection) = flow.phase.open() else {
                 break Rest::Nothing;
             };
             let Some(&(at_ns, ref ack)) = connection.acks.first() else {
                 break Rest::Nothing;
             };
-            if at_ns >= before_ns || rode == *left || !connection.sender.predicts(ack) {
+            if at_ns >= before_ns || more == 0 || !connection.sender.predicts(ack) {
                 break Rest::Nothing;
             }
             let (now_ns, ack) = (at_ns, ack.ack);
             connection.acks.skip();
-            rode += 1;
-            self.hash.add(now_ns ^ (u64::from(flow.number) << 48));
-            self.hash.add(ack);
+            more -= 1;
+            hash.add(now_ns ^ number);
+            hash.add(ack);
             if !connection.sender.handle_predicted(now_ns, ack) {
                 *next_ns = now_ns;
                 break Rest::Report;
@@ -96,49 +97,78 @@ impl Dumbbell<'_> {
                 *next_ns = now_ns;
                 break Rest::Turn;
             }
-            let uncommon = loop {
-                let Phase::Open(connection) = &mut flow.phase else {
-                    break None;
+            let turn = loop {
+                let Some(connection) = flow.phase.open() else {
+                    break Err(Rest::Nothing);
                 };
                 let Some(burst) = connection.sender.poll_new() else {
-                    break None;
+                    break Ok(connection.sender.poll_timeout());
                 };
-                if burst.range().end == flow.segments || !loss.passes(burst.segments) {
-                    break Some(burst);
+                let Transmit {
+                    first,
+                    segments,
+                    pushed,
+                    marks,
+                } = burst;
+                if first + u64::from(segments) == flow.segments || !loss.passes(segments) {
+                    break Err(Rest::Burst(burst));
                 }
-                packets += u64::from(burst.segments);
-                if burst.segments == 2 && link.takes_pair(now_ns, flow.packet_bytes) {
+                packets += u64::from(segments);
+                let pushes = pushed && flow.kernel.pushes_bursts;
+                let pair = segments == 2 && link.takes_pair(now_ns, flow.packet_bytes);
+                let (mut plain, mut at_ns) = (false, [0; 2]);
+                if pair {
                     let departures_ns = link.enqueue_pair(now_ns, flow.packet_bytes);
-                    self.hash.add(departures_ns[0]);
-                    self.hash.add(departures_ns[1]);
-                    let at_ns = departures_ns.map(|departs_ns| departs_ns + flow.forth_ns);
-                    steady_ns = match flow.arrive_pair(at_ns, now_ns, burst.first, burst) {
-                        Some(answers_ns) => steady_ns.min(answers_ns),
-                        None => flow.steady_ns(),
-                    };
-                } else {
-                    dropped += flow.carry(link, &mut self.hash, now_ns, burst);
-                    steady_ns = flow.steady_ns();
+                    hash.add(departures_ns[0]);
+                    hash.add(departures_ns[1]);
+                    at_ns = departures_ns.map(|departs_ns| departs_ns + flow.forth_ns);
+                    plain = connection
+                        .receiver
+                        .is_ordinary_pair(at_ns[1], first, pushes);
                 }
-                let Phase::Open(connection) = &mut flow.phase else {
-                    break None;
+                if plain {
+                    let (cause, ack) = connection.receiver.handle_pair(now_ns);
+                    if flow.way.acks.is_none() {
+                        let arrives_ns = flow.back.arrives_ns(at_ns[cause]);
+                        connection.acks.push(arrives_ns, ack);
+                    } else {
+                        connection.answers.push(at_ns[cause], ack);
+                        steady_ns = steady_ns.min(at_ns[cause]);
+                    }
+                    if connection.sender.ends_turn() {
+                        break Ok(connection.sender.poll_timeout());
+                    }
+                    continue;
+                }
+                let burst = Transmit {
+                    first,
+                    segments,
+                    pushed,
+                    marks,
                 };
-                if connection.sender.ends_turn() {
-                    break None;
+                if pair {
+                    flow.arrive(at_ns[0], now_ns, first, burst);
+                    flow.arrive(at_ns[1], now_ns, first + 1, burst);
+                } else {
+                    dropped += flow.carry(link, &mut hash, now_ns, burst);
+                }
+                steady_ns = flow.steady_ns();
+                if let Some(sender) = flow.phase.open().map(|open| &mut open.sender) {
+                    if sender.ends_turn() {
+                        break Ok(sender.poll_timeout());
+                    }
                 }
             };
-            if let Some(burst) = uncommon {
-                *next_ns = now_ns;
-                break Rest::Burst(burst);
+            match turn {
+                Ok(timeout_ns) => before_ns = steady_ns.min(timeout_ns).min(until_ns),
+                Err(rest) => {
+                    *next_ns = now_ns;
+                    break rest;
+                }
             }
-            let Phase::Open(connection) = &flow.phase else {
-                break Rest::Nothing;
-            };
-            before_ns = steady_ns
-                .min(connection.sender.poll_timeout())
-                .min(until_ns);
         };
-        *left -= rode;
+        let rode = *left - more;
+        (*left, self.hash) = (more, hash);
         self.census.sent += packets;
         self.census.dropped += dropped;
         self.census.received += packets - dropped;

@@ -145,7 +145,8 @@ impl RttEstimator {
         debug_assert!(rtt_us <= MAX_RTT_US);
         let rtt_us = rtt_us.max(1);
         let error = rtt_us as i32 - (self.srtt_us >> 3) as i32;
-        self.srtt_us = (self.srtt_us as i32 + error).max(1) as u32;
+        // At least 1, as the sample is: 7/8 of a number is not below 0.
+        self.srtt_us = (self.srtt_us as i32 + error) as u32;
         let mut excess = error.abs() - (self.mdev_us >> 2) as i32;
         if error < 0 && excess > 0 {
             excess >>= 3;

@@ -211,14 +211,17 @@ impl Scoreboard {
         if self.nxt - self.una > self.slots.len() as u64 {
             self.grow(first);
         }
-        let mut slot = Slot::new(now_ns);
-        match segments {
-            1 => (),
-            2 => *self.slot_mut(first) = slot,
-            _ => self.fill(first..self.nxt - 1, slot),
+        let slot = Slot::new(now_ns);
+        let end = Slot(slot.0 | if pushed { PUSHED | ENDS } else { ENDS });
+        if segments > 2 {
+            self.fill(first..self.nxt - 1, slot);
         }
-        slot.add(if pushed { PUSHED | ENDS } else { ENDS });
-        *self.slot_mut(self.nxt - 1) = slot;
+        let (slots, last) = (&mut *self.slots, self.nxt - 1);
+        let mask = slots.len() - 1;
+        if segments == 2 {
+            slots[first as usize & mask] = slot;
+        }
+        slots[last as usize & mask] = end;
         counts.sent(segments);
         Transmit {
             first,

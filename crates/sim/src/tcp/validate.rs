@@ -109,16 +109,21 @@ impl Validation {
     #[inline]
     pub(super) fn before_growth(&self, host: &mut Host, prior_in_flight: u32) {
         let cwnd = host.tp().snd_cwnd;
-        let free = cwnd.saturating_sub(prior_in_flight);
-        let mss = u64::from(host.tp().mss_cache);
+        let limited = prior_in_flight >= cwnd || self.is_full(host, cwnd - prior_in_flight);
+        host.set_usage(limited, 0);
+    }
+
+    /// Whether a window with so much room counts as full, as Linux 2.6 sees it.
+    #[inline(never)]
+    fn is_full(&self, host: &Host, free: u32) -> bool {
+        let (cwnd, mss) = (host.tp().snd_cwnd, u64::from(host.tp().mss_cache));
         let saved = self.tso && TSO_WIN_DIVISOR * free < cwnd;
-        let limited = match self.validates {
+        match self.validates {
             Validates::EachAck {
                 up_to_a_burst: true,
             } => free <= REORDERING || (saved && u64::from(free) * mss < GSO_MAX_BYTES),
-            _ => free == 0 || saved,
-        };
-        host.set_usage(limited, 0);
+            _ => saved,
+        }
     }
 
     /// RFC 5681, 4.1: after an idle RTO, halves the window for each RTO, down to the initial
