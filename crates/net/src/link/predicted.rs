@@ -66,23 +66,26 @@ impl Predicted {
     #[inline(always)]
     pub fn enqueue_pair(&mut self, now_ns: u64, bytes: u32) -> [u64; 2] {
         self.room.0 -= 2;
-        let served_ns = self.rate.serve_all(now_ns, bytes);
+        let [first_ns, second_ns] = self.rate.serve_all(now_ns, bytes);
         if self.ticks.is_some() {
-            return self.release_pair(now_ns, served_ns, bytes);
+            let (first_ns, second_ns) = self.release_pair(now_ns, (first_ns, second_ns), bytes);
+            return [first_ns, second_ns];
         }
-        self.push_pair(now_ns, served_ns, bytes);
-        served_ns
+        self.push_pair(now_ns, [first_ns, second_ns], bytes);
+        [first_ns, second_ns]
     }
 
-    /// The rest of [`enqueue_pair`](Self::enqueue_pair), of a router with ticks.
+    /// The rest of [`enqueue_pair`](Self::enqueue_pair), of a router with ticks. It returns a tuple:
+    /// that fits two registers.
     #[inline(never)]
-    fn release_pair(&mut self, now_ns: u64, served_ns: [u64; 2], bytes: u32) -> [u64; 2] {
+    fn release_pair(&mut self, now_ns: u64, served_ns: (u64, u64), bytes: u32) -> (u64, u64) {
+        let served_ns = [served_ns.0, served_ns.1];
         let releases = match &mut self.ticks {
             None => served_ns.map(Release::at_once),
             Some(ticks) => ticks.release_pair(served_ns, bytes),
         };
         self.push_pair(now_ns, releases.map(|release| release.at_ns), bytes);
-        releases.map(|release| release.leaves_ns)
+        (releases[0].leaves_ns, releases[1].leaves_ns)
     }
 
     #[inline(always)]

@@ -101,17 +101,23 @@ impl Dumbbell<'_> {
                 let Some(connection) = flow.phase.open() else {
                     break Err(Rest::Nothing);
                 };
-                let Some(burst) = connection.sender.poll_new() else {
-                    break Ok(connection.sender.poll_timeout());
-                };
-                let Transmit {
+                // Its parts, so that most bursts stay in registers.
+                let Some(Transmit {
                     first,
                     segments,
                     pushed,
                     marks,
-                } = burst;
+                }) = connection.sender.poll_new()
+                else {
+                    break Ok(connection.sender.poll_timeout());
+                };
                 if first + u64::from(segments) == flow.segments || !loss.passes(segments) {
-                    break Err(Rest::Burst(burst));
+                    break Err(Rest::Burst(Transmit {
+                        first,
+                        segments,
+                        pushed,
+                        marks,
+                    }));
                 }
                 packets += u64::from(segments);
                 let pushes = pushed && flow.kernel.pushes_bursts;
