@@ -231,8 +231,10 @@ impl<'a> Dumbbell<'a> {
             interval_ns => interval_ns,
         };
         let mut until_check = 0;
-        // Nobody looks at each ACK, and none waits for a busy host.
-        let common = self.acks.is_none() && self.busy_until_ns.is_empty();
+        // Departures are known, nobody looks at each ACK, and none waits for a busy host.
+        let common = matches!(self.path, Path::Predicted { .. })
+            && self.acks.is_none()
+            && self.busy_until_ns.is_empty();
         loop {
             // At equal times packets leave queues first, and samples are taken last.
             let (at_ns, element) = self.schedule.first();
@@ -258,29 +260,13 @@ impl<'a> Dumbbell<'a> {
                 sample_ns = now_ns + self.scenario.sample_interval_ns;
                 continue;
             }
-            if self.flows.len() > FLOWS_IN_CACHE {
-                self.flows[self.schedule.second()].prefetch();
+            if common {
+                self.ride_all(sample_ns.min(end_ns), &mut until_check)?;
+                continue;
             }
-            // ACKs may arrive one behind the other. In a network with events its next may be first.
-            let alone_until_ns = match self.path {
-                Path::Predicted { .. } => (self.schedule.alone_until_ns())
-                    .min(sample_ns)
-                    .min(end_ns + 1),
-                Path::Evented(_) => 0,
-            };
-            let mut next_ns = now_ns;
-            loop {
-                if !common || !self.ride(element, &mut next_ns, alone_until_ns, &mut until_check)? {
-                    until_check -= 1;
-                    if !common || !self.depart(element, &mut next_ns) {
-                        self.step(element, next_ns)?;
-                        next_ns = self.flows[element].next_event_ns();
-                    }
-                }
-                if next_ns >= alone_until_ns || until_check == 0 {
-                    break;
-                }
-            }
+            until_check -= 1;
+            self.step(element, now_ns)?;
+            let next_ns = self.flows[element].next_event_ns();
             self.schedule.set(element, next_ns);
         }
         control.simulated_ns.store(end_ns, Ordering::Relaxed);

@@ -420,11 +420,21 @@ impl<'a> Flow<'a> {
     /// When the flow wants to run next. Call it after each change.
     #[inline]
     pub(crate) fn next_event_ns(&mut self) -> u64 {
+        let others_ns = self.update_others_ns();
+        let Phase::Open(connection) = &self.phase else {
+            return others_ns;
+        };
+        connection.acks.first_at_ns().min(others_ns)
+    }
+
+    /// When the flow wants to run next for another reason than an ACK. Call it after each change.
+    #[inline]
+    pub(crate) fn update_others_ns(&mut self) -> u64 {
         let Phase::Open(connection) = &self.phase else {
             return self.next_of_handshake_ns();
         };
         self.others_ns = self.steady_ns().min(connection.sender.poll_timeout());
-        connection.acks.first_at_ns().min(self.others_ns)
+        self.others_ns
     }
 
     /// When the flow wants to run next for a reason that a common ACK does not change.

@@ -2,14 +2,16 @@
 //! sender, and the data that it releases pass a link that knows when they leave. Everything is looked
 //! up once for all the ACKs that arrive one behind the other.
 
-use super::{Dumbbell, Path, ACK_BYTES};
+use super::{Dumbbell, Path, ACK_BYTES, FLOWS_IN_CACHE};
 use crate::flow::Phase;
 use crate::tcp::Transmit;
 use crate::RunError;
+use ackclock_net::schedule::NEVER;
 
 /// What the straight path has left of its last event.
 enum Rest {
-    Nothing,
+    /// The next ACK arrives then.
+    Nothing(u64),
     /// The ACK has changed something that is recorded.
     Report,
     /// Nothing is out: the sender may have been idle, and is to send.
@@ -19,11 +21,46 @@ enum Rest {
 }
 
 impl Dumbbell<'_> {
+    /// Handles the events of flows up to `until_ns`, in order, of a network that predicts departures.
+    /// At most `left` events; it counts them down.
+    #[inline(never)]
+    pub(super) fn ride_all(&mut self, until_ns: u64, left: &mut u32) -> Result<(), RunError> {
+        let prefetches = self.flows.len() > FLOWS_IN_CACHE;
+        loop {
+            let (at_ns, element) = self.schedule.first();
+            if at_ns > until_ns || *left == 0 {
+                return Ok(());
+            }
+            if prefetches {
+                self.flows[self.schedule.second()].prefetch();
+            }
+            // ACKs may arrive one behind the other.
+            let alone_until_ns = self.schedule.alone_until_ns().min(until_ns + 1);
+            let mut next_ns = at_ns;
+            loop {
+                let handled = if self.flows[element].others_ns > next_ns {
+                    self.ride(element, &mut next_ns, alone_until_ns, left)?
+                } else {
+                    self.depart(element, &mut next_ns, left)
+                };
+                if !handled {
+                    *left -= 1;
+                    self.step(element, next_ns)?;
+                    next_ns = self.flows[element].next_event_ns();
+                }
+                if next_ns >= alone_until_ns || *left == 0 {
+                    break;
+                }
+            }
+            self.schedule.set(element, next_ns);
+        }
+    }
+
     /// Handles the event of a flow that is due at `next_ns`, as [`step`](Self::step) does, if it is the
     /// departure of a plain ACK on a link that data take, too. Then `next_ns` is when the flow wants to
     /// run next. Returns whether it was.
     #[inline(always)]
-    pub(super) fn depart(&mut self, element: usize, next_ns: &mut u64) -> bool {
+    fn depart(&mut self, element: usize, next_ns: &mut u64, left: &mut u32) -> bool {
         let flow = &mut self.flows[element];
         let (Path::Predicted { links, .. }, Some(route)) = (&mut self.path, flow.way.acks) else {
             return false;
@@ -41,6 +78,7 @@ impl Dumbbell<'_> {
         connection.answers.skip();
         self.hash.add(now_ns ^ (u64::from(flow.number) << 48));
         self.census.acks_sent += 1;
+        *left -= 1;
         match links[route].enqueue(now_ns, ACK_BYTES) {
             Some(departs_ns) => flow.fly(departs_ns, ack),
             None => self.census.acks_dropped += 1,
@@ -49,12 +87,12 @@ impl Dumbbell<'_> {
         true
     }
 
-    /// Handles the event of a flow that is due at `next_ns`, and those that follow before `until_ns`,
-    /// as [`step`](Self::step) does, while each is a common ACK. At most `left` events; it counts them
+    /// Handles the ACK of a flow that is due at `next_ns`, and those that follow before `until_ns`, as
+    /// [`step`](Self::step) does, while each is a common ACK. At most `left` events; it counts them
     /// down. Then `next_ns` is when the flow wants to run next. Returns whether the first event was
     /// one.
     #[inline(always)]
-    pub(super) fn ride(
+    fn ride(
         &mut self,
         element: usize,
         next_ns: &mut u64,
@@ -65,9 +103,6 @@ impl Dumbbell<'_> {
             return Ok(false);
         };
         let flow = &mut self.flows[element];
-        if flow.others_ns <= *next_ns {
-            return Ok(false);
-        }
         let (link, loss) = (&mut links[flow.way.data], &mut losses[flow.way.data]);
         let (mut packets, mut dropped, mut more) = (0, 0, *left);
         let (mut hash, number) = (self.hash, u64::from(flow.number) << 48);
@@ -76,13 +111,13 @@ impl Dumbbell<'_> {
         let (mut steady_ns, mut before_ns) = (flow.others_ns, flow.others_ns);
         let rest = loop {
             let Some(connection) = flow.phase.open() else {
-                break Rest::Nothing;
+                break Rest::Nothing(NEVER);
             };
             let Some(&(at_ns, ref ack)) = connection.acks.first() else {
-                break Rest::Nothing;
+                break Rest::Nothing(NEVER);
             };
             if at_ns >= before_ns || more == 0 || !connection.sender.predicts(ack) {
-                break Rest::Nothing;
+                break Rest::Nothing(at_ns);
             }
             let (now_ns, ack) = (at_ns, ack.ack);
             connection.acks.skip();
@@ -99,7 +134,7 @@ impl Dumbbell<'_> {
             }
             let turn = loop {
                 let Some(connection) = flow.phase.open() else {
-                    break Err(Rest::Nothing);
+                    break Err(Rest::Nothing(NEVER));
                 };
                 // Its parts, so that most bursts stay in registers.
                 let Some(Transmit {
@@ -180,8 +215,8 @@ impl Dumbbell<'_> {
         self.census.received += packets - dropped;
         self.census.acks_received += u64::from(rode) * u64::from(flow.way.acks.is_some());
         match rest {
-            Rest::Nothing => {
-                *next_ns = flow.next_event_ns();
+            Rest::Nothing(ack_ns) => {
+                *next_ns = ack_ns.min(flow.update_others_ns());
                 return Ok(rode > 0);
             }
             Rest::Report => self.report(element, *next_ns)?,
