@@ -13,3 +13,4 @@ pub mod rate;
 pub mod ring;
 pub mod rng;
 pub mod schedule;
+mod wheel;

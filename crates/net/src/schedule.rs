@@ -1,12 +1,17 @@
 //! When each element wants to run next: a tournament tree with one pending time per element. Four
-//! meet in each round, so that the tree of 100 000 elements has few levels, and a level one line of
-//! the cache.
+//! meet in each round, so that the tree has few levels, and a level one line of the cache. Many
+//! elements are in a timing wheel instead.
 //!
 //! At equal times the element with the lower number goes first. Repeatable runs depend on this
 //! rule.
 
+use crate::wheel::Wheel;
+
 /// A time that never comes, in nanoseconds.
 pub const NEVER: u64 = u64::MAX;
+
+/// More elements than these are in a wheel.
+const FEW: usize = 2_000;
 
 /// One pending time per element; it knows which comes first.
 #[derive(Clone, Debug)]
@@ -23,6 +28,8 @@ pub struct Schedule {
     alone_until_ns: u64,
     /// A key is the time and below it, in so many bits, the element.
     element_bits: u32,
+    /// In place of the tree.
+    wheel: Option<Box<Wheel>>,
 }
 
 const ROOT: usize = 3;
@@ -30,13 +37,24 @@ const ROOT: usize = 3;
 impl Schedule {
     /// Makes a schedule of `elements` elements without pending times.
     pub fn new(elements: usize) -> Self {
+        Self::with(elements, elements > FEW)
+    }
+
+    fn with(elements: usize, many: bool) -> Self {
+        let element_bits = Self::element_bits(elements);
         let leaves = ROOT + elements.saturating_sub(1).div_ceil(3);
+        let groups = if many {
+            0
+        } else {
+            (leaves + elements).div_ceil(4)
+        };
         let mut schedule = Self {
-            groups: vec![[u64::MAX; 4]; (leaves + elements).div_ceil(4)],
+            groups: vec![[u64::MAX; 4]; groups],
             leaves,
             first: (NEVER, 0),
             alone_until_ns: 0,
-            element_bits: Self::element_bits(elements),
+            element_bits,
+            wheel: many.then(|| Box::new(Wheel::new(elements, element_bits))),
         };
         for element in 0..elements {
             schedule.set(element, NEVER);
@@ -59,6 +77,9 @@ impl Schedule {
     pub fn set(&mut self, element: usize, at_ns: u64) {
         let at_ns = at_ns.min(u64::MAX >> self.element_bits);
         let mut least = (at_ns << self.element_bits) | element as u64;
+        if self.wheel.is_some() {
+            return self.set_of_many(element, least);
+        }
         let mut node = self.leaves + element;
         let mut other = u64::MAX;
         // The value is carried up, not read back: so no level waits for the level below.
@@ -74,8 +95,21 @@ impl Schedule {
         self.alone_until_ns = if alone { self.time_ns(other) } else { 0 };
     }
 
+    #[inline(never)]
+    fn set_of_many(&mut self, element: usize, key: u64) {
+        let never = self.time_ns(key) == NEVER;
+        let Some(wheel) = &mut self.wheel else { return };
+        wheel.set(element, if never { u64::MAX } else { key });
+        let (first, alone_until_ns) = (wheel.first(), wheel.alone_until_ns());
+        self.first = first.map_or((NEVER, 0), |key| (self.time_ns(key), self.element(key)));
+        self.alone_until_ns = match first {
+            Some(_) if self.first.1 == element => alone_until_ns.unwrap_or(NEVER),
+            _ => 0,
+        };
+    }
+
     /// Before this time no other element than the first wants to run. It is known only if the first
-    /// was set last; else this is 0.
+    /// was set last; else this is 0. A wheel may say less than it could.
     #[inline]
     pub fn alone_until_ns(&self) -> u64 {
         self.alone_until_ns
@@ -84,6 +118,9 @@ impl Schedule {
     /// An element's pending time.
     #[inline]
     pub fn at_ns(&self, element: usize) -> u64 {
+        if let Some(wheel) = &self.wheel {
+            return self.time_ns(wheel.key(element));
+        }
         let leaf = self.leaves + element;
         match self.first {
             // The only element is the root, which is in no group.
@@ -111,16 +148,17 @@ impl Schedule {
         self.first
     }
 
-    /// The element that would be first without the first one. There are at least two.
+    /// Whether it has many elements, and says what comes soon.
     #[inline]
-    pub fn second(&self) -> usize {
-        let mut node = self.leaves + self.first.1;
-        let mut least = u64::MAX;
-        while node > ROOT {
-            least = least.min(others(&self.groups[node / 4], node));
-            node = node / 4 + 2;
-        }
-        self.element(least)
+    pub fn has_many(&self) -> bool {
+        self.wheel.is_some()
+    }
+
+    /// An element of many that will be first soon. It names each once before it is first, unless the
+    /// element was first shortly before.
+    #[inline]
+    pub fn take_ahead(&mut self) -> Option<usize> {
+        self.wheel.as_mut()?.take_ahead()
     }
 }
 
@@ -140,25 +178,75 @@ mod tests {
         #[test]
         fn first_is_the_minimum_with_the_lowest_number(
             elements in 1_usize..40,
+            many in any::<bool>(),
             sets in proptest::collection::vec(
-                (0_usize..40, prop_oneof![0_u64..8, Just(NEVER), Just(Schedule::latest_ns(40))]),
+                (
+                    0_usize..40,
+                    prop_oneof![
+                        0_u64..8,
+                        0_u64..9_000_000,
+                        0_u64..60_000_000_000,
+                        Just(NEVER),
+                        Just(Schedule::latest_ns(40)),
+                    ],
+                ),
                 1..200,
             ),
         ) {
-            let mut schedule = Schedule::new(elements);
+            let mut schedule = Schedule::with(elements, many);
             let mut plain = vec![NEVER; elements];
             for (element, at_ns) in sets {
                 let element = element % elements;
                 schedule.set(element, at_ns);
                 plain[element] = at_ns;
                 let first = (0..elements).min_by_key(|&i| (plain[i], i)).unwrap();
-                prop_assert_eq!(schedule.first(), (plain[first], first));
+                if plain[first] < NEVER || !many {
+                    prop_assert_eq!(schedule.first(), (plain[first], first));
+                }
+                prop_assert_eq!(schedule.first().0, plain[first]);
                 prop_assert_eq!(schedule.at_ns(element), at_ns);
                 let others = (0..elements).filter(|&i| i != element).map(|i| plain[i]).min();
                 let alone_until_ns = if first == element { others.unwrap_or(NEVER) } else { 0 };
-                prop_assert_eq!(schedule.alone_until_ns(), alone_until_ns);
-                let second = (0..elements).filter(|&i| i != first).min_by_key(|&i| (plain[i], i));
-                prop_assert!(second.is_none_or(|second| schedule.second() == second));
+                if many {
+                    prop_assert!(schedule.alone_until_ns() <= alone_until_ns);
+                } else {
+                    prop_assert_eq!(schedule.alone_until_ns(), alone_until_ns);
+                }
+            }
+        }
+
+        /// As in a run: the first moves to a later time, again and again.
+        #[test]
+        fn a_wheel_orders_as_a_tree_does(
+            elements in 1_usize..300,
+            start_ns in prop_oneof![Just(0_u64), 0_u64..40_000_000_000],
+            waits in proptest::collection::vec(
+                (0_u64..1 << 36, 0_u32..36, 0_u8..30),
+                1..2_000,
+            ),
+        ) {
+            let (mut wheel, mut tree) =
+                (Schedule::with(elements, true), Schedule::with(elements, false));
+            for (element, &(wait_ns, shift, _)) in (0..elements).zip(waits.iter().cycle()) {
+                let at_ns = start_ns + (wait_ns >> shift);
+                wheel.set(element, at_ns);
+                tree.set(element, at_ns);
+            }
+            for (wait_ns, shift, kind) in waits {
+                let (now_ns, first) = tree.first();
+                prop_assert_eq!(wheel.first().0, now_ns);
+                if now_ns == NEVER {
+                    break;
+                }
+                prop_assert_eq!(wheel.first().1, first);
+                while let Some(element) = wheel.take_ahead() {
+                    prop_assert!(element < elements);
+                }
+                let at_ns = if kind == 0 { NEVER } else { now_ns + (wait_ns >> shift) };
+                wheel.set(first, at_ns);
+                tree.set(first, at_ns);
+                prop_assert!(wheel.alone_until_ns() <= tree.alone_until_ns());
+                prop_assert!(wheel.alone_until_ns() == 0 || wheel.first().1 == first);
             }
         }
     }

@@ -39,8 +39,6 @@ const SACK_BYTES: u32 = 4;
 const SACK_BLOCK_BYTES: u32 = 8;
 /// How many events pass between two checks of [`Control`].
 const EVENTS_PER_CHECK: u32 = 1 << 14;
-/// More flows than these do not stay in a cache of a few MB.
-const FLOWS_IN_CACHE: usize = 2_000;
 
 /// The network between the hosts.
 enum Path {

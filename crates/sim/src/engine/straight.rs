@@ -2,7 +2,7 @@
 //! sender, and the data that it releases pass a link that knows when they leave. Everything is looked
 //! up once for all the ACKs that arrive one behind the other.
 
-use super::{Dumbbell, Path, ACK_BYTES, FLOWS_IN_CACHE};
+use super::{Dumbbell, Path, ACK_BYTES};
 use crate::flow::Phase;
 use crate::tcp::Transmit;
 use crate::RunError;
@@ -25,14 +25,14 @@ impl Dumbbell<'_> {
     /// At most `left` events; it counts them down.
     #[inline(never)]
     pub(super) fn ride_all(&mut self, until_ns: u64, left: &mut u32) -> Result<(), RunError> {
-        let prefetches = self.flows.len() > FLOWS_IN_CACHE;
+        let prefetches = self.schedule.has_many();
         loop {
             let (at_ns, element) = self.schedule.first();
             if at_ns > until_ns || *left == 0 {
                 return Ok(());
             }
             if prefetches {
-                self.flows[self.schedule.second()].prefetch();
+                self.prefetch();
             }
             // ACKs may arrive one behind the other.
             let alone_until_ns = self.schedule.alone_until_ns().min(until_ns + 1);
@@ -53,6 +53,14 @@ impl Dumbbell<'_> {
                 }
             }
             self.schedule.set(element, next_ns);
+        }
+    }
+
+    /// Asks for the memory of flows that will be due soon.
+    #[inline(never)]
+    fn prefetch(&mut self) {
+        while let Some(element) = self.schedule.take_ahead() {
+            self.flows[element].prefetch();
         }
     }
 
