@@ -21,7 +21,7 @@ about-demo:
 
 # Tools that may be missing; then one line says what does not work.
 WANTED := clang libelf
-test: WANTED += network iperf3 chromium
+test: WANTED += network iperf3 chromium tshark tcptrace
 check: WANTED += lint
 # What cargo can build here.
 CRATES = --workspace $(shell scripts/require.sh --check clang libelf || \

@@ -37,7 +37,7 @@ SUBSET = (
     "tests/test_crosscheck.py tests/test_setup.py tests/test_cli.py tests/test_run.py'"
 )
 BUILT = (
-    "make build && scripts/require.sh -- network iperf3 chromium && "
+    "make build && scripts/require.sh -- network iperf3 chromium tshark tcptrace && "
     "cargo test --locked --no-run -p ackclock-linux"
 )
 #: Starts a command whose mounts and processes end with it, as it ends with this script.

@@ -35,7 +35,7 @@ present() {
 	chromium) has chromium || has chromium-browser || has google-chrome ;;
 	ns2) has ns ;;
 	ns3) has c++ && has pkg-config && pkg-config --exists ns3-internet gsl ;;
-	clang | iperf3 | mmdebstrap | git | valgrind) has "$1" ;;
+	clang | iperf3 | mmdebstrap | git | valgrind | tshark | tcptrace) has "$1" ;;
 	*) echo "require.sh does not know the tool $1" >&2; exit 2 ;;
 	esac
 }
@@ -78,6 +78,7 @@ without() {
 	network) echo "the kernel part is not tested" ;;
 	iperf3) echo "a deployed algorithm is not tested with iperf3" ;;
 	chromium) echo "the pages are not tested in a browser" ;;
+	tshark | tcptrace) echo "captured packets are not tested" ;;
 	esac
 }
 

@@ -19,6 +19,7 @@ What to run:
 Run it:
 
 - `run`: one scenario, in the simulator.
+- `Pcapng`: a file for its packets.
 - `sweep`: a scenario over a grid or a Latin hypercube of its fields, as one table.
 - `run_all`: any list of scenarios. Both run on all cores and keep what is finished.
 - `Local`: how many cores they take; `Ray`: a cluster that they run on.
@@ -70,6 +71,7 @@ if TYPE_CHECKING:
     from ackclock.many import run_all
     from ackclock.on_ray import Ray
     from ackclock.overlay import compare_runs
+    from ackclock.packets import Pcapng
     from ackclock.runs import Result, run
     from ackclock.scenario import Bottleneck, Flow, Scenario, Session
     from ackclock.sweeps import sweep
@@ -82,6 +84,7 @@ _HOME = {
     "Bottleneck": "scenario",
     "Flow": "scenario",
     "Local": "executors",
+    "Pcapng": "packets",
     "Ray": "on_ray",
     "Result": "runs",
     "Scenario": "scenario",
@@ -97,6 +100,7 @@ __all__ = [
     "Bottleneck",
     "Flow",
     "Local",
+    "Pcapng",
     "Ray",
     "Result",
     "Scenario",

@@ -106,7 +106,7 @@ def examples() -> list[tuple[str, str]]:
     The files of examples/: path below it, text.
     """
 
-def run_many(scenarios: SupportsGetItem[int, Prepared], threads: SupportsIndex, progress: Any | None, on_result: Any, on_rows: Any | None = None, live: bool = False) -> None:
+def run_many(scenarios: SupportsGetItem[int, Prepared], threads: SupportsIndex, progress: Any | None, on_result: Any, on_rows: Any | None = None, live: bool = False, pcapng: tuple[str | PathLike[str], str, SupportsIndex] | None = None) -> None:
     """
     Runs prepared scenarios on `threads` threads; 0: as many as there are cores.
 
@@ -117,7 +117,10 @@ def run_many(scenarios: SupportsGetItem[int, Prepared], threads: SupportsIndex, 
     calls it about ten times a second with the rows so far. An exception in any of them, or Ctrl-C,
     cancels the rest.
 
-    Raises AckclockError if a run ends without a result.
+    `pcapng`: a file that takes the packets of the first scenario, the interfaces that it shows
+    ("sender", "receiver", "both"), and how many bytes of each packet it keeps.
+
+    Raises AckclockError if a run ends without a result, or the file cannot be written.
     """
 
 def scenario_schema() -> str:

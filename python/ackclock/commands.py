@@ -30,6 +30,7 @@ from ackclock.output import Directory
 
 if TYPE_CHECKING:
     from ackclock import Flow, Result, Scenario, Session
+    from ackclock.packets import Pcapng
 
 #: Exit code of a kernel run whose certificate is not valid.
 INVALID = 3
@@ -98,6 +99,30 @@ def run_command(
             "--acks", help="With -o, on kernel or vlinux: write every ACK to acks.parquet."
         ),
     ] = False,
+    pcapng: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write the packets of a simulated run, for Wireshark, tshark and tcptrace "
+            "(docs/interchange.md).",
+            metavar="FILE",
+        ),
+    ] = None,
+    pcapng_at: Annotated[
+        str | None,
+        typer.Option(
+            "--pcapng-at",
+            help="With --pcapng: show the interface of the sender of data, of its receiver, or "
+            "both (default: sender).",
+            metavar="sender|receiver|both",
+        ),
+    ] = None,
+    snaplen: Annotated[
+        int | None,
+        typer.Option(
+            help="With --pcapng: bytes of each packet to keep (default: 96, all headers).",
+            metavar="BYTES",
+        ),
+    ] = None,
 ) -> None:
     """Run a scenario and print what each flow got.
 
@@ -113,6 +138,8 @@ def run_command(
 
     - `ackclock run examples/*.toml --json`
 
+    - `ackclock run examples/two_cubic.toml --pcapng out/two_cubic.pcapng`
+
     - `ackclock run examples/two_cubic.toml --on kernel`
 
     - `ackclock run examples/two_cubic.toml --on vlinux`
@@ -123,6 +150,7 @@ def run_command(
     """
     with one_line_errors(), snapshot.held():
         _check_options(on, output, attempts, seed, seeds, acks)
+        packets = _packets(pcapng, pcapng_at, snaplen, on, one=len(scenarios) == 1 and not seeds)
         short = _short(settings or [], rtt, seed, seeds, algorithm or [])
         chosen = {
             name: _changed(scenario, [*(settings or ()), *short], algorithm or ())
@@ -139,10 +167,12 @@ def run_command(
                 if seeds is not None:
                     summary = _over_seeds(name, scenario, seeds, directory)
                 else:
-                    summary = _one(name, scenario, on, attempts, acks, directory)
+                    summary = _one(name, scenario, on, attempts, acks, packets, directory)
             _show(summary, name, titled=len(chosen) > 1, as_json=as_json)
             if path is not None and not as_json:
                 out.print(f"written to {path}")
+            if packets is not None and not as_json:
+                out.print(f"written: {packets.path}")
             valid &= summary.get("certificate", {"valid": True})["valid"]
         if not valid:
             raise typer.Exit(INVALID)
@@ -169,6 +199,24 @@ def _check_options(
             f"--seeds {seeds}: only in the simulator; "
             f"`ackclock compare SCENARIO --on {on} --repeats 10` repeats runs there"
         )
+
+
+def _packets(
+    file: Path | None, at: str | None, snaplen: int | None, on: Host, *, one: bool
+) -> "Pcapng | None":
+    """What `--pcapng` and its options ask for."""
+    from ackclock.packets import SNAPLEN, Pcapng  # noqa: PLC0415 (slow to import)
+
+    if file is None:
+        if at is not None or snaplen is not None:
+            option = f"--snaplen {snaplen}" if at is None else f"--pcapng-at {at}"
+            raise AckclockError(f"{option}: add --pcapng FILE")
+        return None
+    if on is not Host.SIM:
+        raise AckclockError(f"--pcapng {file}: only in the simulator; leave out --on {on}")
+    if not one:
+        raise AckclockError(f"--pcapng {file}: takes one run; give one scenario, and no --seeds")
+    return Pcapng(file, at or "sender", SNAPLEN if snaplen is None else snaplen)
 
 
 def _short(
@@ -259,6 +307,7 @@ def _one(
     on: Host,
     attempts: int | None,
     acks: bool,
+    packets: "Pcapng | None",
     directory: Directory | None,
 ) -> dict[str, Any]:
     """Runs a scenario, writes it to the directory, if any, and sums it up."""
@@ -281,7 +330,9 @@ def _one(
             result = vlinux.run(scenario, progress=progress, on_acks=on_acks)
         else:
             place = None if directory is None else directory.beside
-            result = stack.enter_context(streamed.run(scenario, place=place, progress=progress))
+            result = stack.enter_context(
+                streamed.run(scenario, place=place, progress=progress, pcapng=packets)
+            )
         summed = summary.of(result)
         if directory is not None:
             directory.fill(lambda partial: result.write(partial, **more))

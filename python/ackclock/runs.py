@@ -14,6 +14,7 @@ from ackclock import _core, kept, tables
 from ackclock.errors import AckclockError
 from ackclock.kept import MANIFEST
 from ackclock.output import Directory
+from ackclock.packets import Pcapng, written
 from ackclock.scenario import Scenario, check_is_scenario
 from ackclock.snapshot import Algorithms, key_of
 
@@ -130,21 +131,30 @@ def _check(manifest: dict[str, Any], frames: dict[str, pl.DataFrame]) -> None:
             raise ValueError(f"{table}.parquet has other columns than docs/tables.md")
 
 
-def run(scenario: Scenario, *, progress: Callable[[float], None] | None = None) -> Result:
+def run(
+    scenario: Scenario,
+    *,
+    progress: Callable[[float], None] | None = None,
+    pcapng: Pcapng | str | os.PathLike[str] | None = None,
+) -> Result:
     """Simulates a scenario on one core.
 
     `progress` is called about ten times a second with the fraction done. Ctrl-C stops the run.
-    Raises `AckclockError` if the scenario cannot be simulated.
+    `pcapng` is a file that takes the packets as they pass the senders' interfaces; a
+    `Pcapng` also chooses the interfaces and how many bytes of each packet it keeps.
+    Raises `AckclockError` if the scenario cannot be simulated, or the file cannot be written.
     """
     check_is_scenario(scenario)
     results: list[Result] = []
     prepared = scenario.prepare()
-    _core.run_many(
-        [prepared],
-        1,
-        progress,
-        lambda _, raw: results.append(from_engine(scenario, prepared, raw)),
-    )
+    with written(pcapng) as packets:
+        _core.run_many(
+            [prepared],
+            1,
+            progress,
+            lambda _, raw: results.append(from_engine(scenario, prepared, raw)),
+            pcapng=packets,
+        )
     return results[0]
 
 

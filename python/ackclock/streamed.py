@@ -17,6 +17,7 @@ import polars as pl
 from ackclock import _core, tables
 from ackclock.errors import AckclockError
 from ackclock.output import collect, partial_directory
+from ackclock.packets import Pcapng, written
 from ackclock.runs import Result, from_engine
 from ackclock.scenario import Scenario
 
@@ -42,6 +43,7 @@ def run(
     *,
     place: Path | None = None,
     progress: Callable[[float], None] | None = None,
+    pcapng: Pcapng | None = None,
 ) -> Iterator[Result]:
     """As `runs.run`; many rows wait in `place` (default: where temporary files are) in the context.
 
@@ -53,15 +55,17 @@ def run(
         waiting = _Waiting(directory)
         prepared = scenario.prepare()
         results: list[Result] = []
-        _core.run_many(
-            [prepared],
-            1,
-            progress,
-            lambda _, raw: results.append(from_engine(scenario, prepared, raw)),
-            lambda _, raw: waiting.add(
-                {table: tables.frame(table, raw[table]) for table in GROWING}
-            ),
-        )
+        with written(pcapng) as packets:
+            _core.run_many(
+                [prepared],
+                1,
+                progress,
+                lambda _, raw: results.append(from_engine(scenario, prepared, raw)),
+                lambda _, raw: waiting.add(
+                    {table: tables.frame(table, raw[table]) for table in GROWING}
+                ),
+                pcapng=packets,
+            )
         yield waiting.result(results[0])
 
 

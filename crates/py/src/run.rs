@@ -1,12 +1,16 @@
 //! Many scenarios on many cores, each result handed over as it comes.
 
+use std::fs::File;
+use std::io::BufWriter;
 use std::num::NonZero;
+use std::path::PathBuf;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use ackclock_py_tables::{rows, tables};
 use ackclock_sim::batch::{Answer, Batch};
+use ackclock_sim::capture::{Capture, Interfaces};
 use ackclock_sim::{Control, RunError, RunResult, STALL_LIMIT};
 use pyo3::prelude::*;
 
@@ -27,9 +31,13 @@ const GRACE: Duration = Duration::from_secs(1);
 /// calls it about ten times a second with the rows so far. An exception in any of them, or Ctrl-C,
 /// cancels the rest.
 ///
-/// Raises AckclockError if a run ends without a result.
+/// `pcapng`: a file that takes the packets of the first scenario, the interfaces that it shows
+/// ("sender", "receiver", "both"), and how many bytes of each packet it keeps.
+///
+/// Raises AckclockError if a run ends without a result, or the file cannot be written.
 #[pyfunction]
-#[pyo3(signature = (scenarios, threads, progress, on_result, on_rows=None, live=false))]
+#[pyo3(signature = (scenarios, threads, progress, on_result, on_rows=None, live=false, pcapng=None))]
+#[expect(clippy::too_many_arguments, reason = "Python names them")]
 pub fn run_many(
     py: Python<'_>,
     scenarios: Vec<PyRef<'_, Prepared>>,
@@ -38,7 +46,12 @@ pub fn run_many(
     on_result: Py<PyAny>,
     on_rows: Option<Py<PyAny>>,
     live: bool,
+    pcapng: Option<(PathBuf, String, u32)>,
 ) -> PyResult<()> {
+    let mut packets = match pcapng {
+        Some((path, at, snaplen)) => Some(Packets::to(&path, &at, snaplen)?),
+        None => None,
+    };
     let jobs = scenarios
         .iter()
         .enumerate()
@@ -46,6 +59,7 @@ pub fn run_many(
             index,
             prepared: Arc::clone(&each.prepared),
             control: Control::default(),
+            packets: Mutex::new(packets.take()),
         })
         .collect::<Vec<_>>();
     let jobs = Arc::new(jobs);
@@ -62,7 +76,18 @@ pub fn run_many(
         let started = Instant::now();
         let mut on_rows = (of_jobs.as_ref()).map(|taker| |part: RunResult| taker.take(job, part));
         let on_rows = on_rows.as_mut().map(|on_rows| on_rows as _);
-        let result = ackclock_sim::run_streamed(&job.prepared, &job.control, on_rows);
+        let packets = job
+            .packets
+            .lock()
+            .map_or(None, |mut packets| packets.take());
+        let result = match packets {
+            None => ackclock_sim::run_streamed(&job.prepared, &job.control, on_rows),
+            Some(mut packets) => {
+                let (scenario, at) = (job.prepared.scenario(), packets.at);
+                let capture = Capture::new(&mut packets.file, scenario, at, packets.snaplen);
+                ackclock_sim::run_captured(&job.prepared, &job.control, on_rows, capture)
+            }
+        };
         (result, started.elapsed())
     })
     .map_err(|error| refuse(format!("cannot start a thread: {error}")))?;
@@ -115,6 +140,31 @@ struct Job {
     index: usize,
     prepared: Arc<ackclock_sim::Prepared>,
     control: Control,
+    packets: Mutex<Option<Packets>>,
+}
+
+/// Where the packets of a run go.
+struct Packets {
+    file: BufWriter<File>,
+    at: Interfaces,
+    snaplen: u32,
+}
+
+impl Packets {
+    fn to(path: &PathBuf, at: &str, snaplen: u32) -> PyResult<Self> {
+        let file = File::create(path)
+            .map_err(|error| refuse(format!("the packets cannot be written: {error}")))?;
+        let at = match at {
+            "sender" => Interfaces::Sender,
+            "receiver" => Interfaces::Receiver,
+            _ => Interfaces::Both,
+        };
+        Ok(Self {
+            file: BufWriter::with_capacity(1 << 18, file),
+            at,
+            snaplen,
+        })
+    }
 }
 
 /// Who takes rows while runs go on.

@@ -11,9 +11,11 @@
 //! packet (`evented.rs`).
 
 pub(crate) mod evented;
+mod seen;
 mod slow_host;
 mod straight;
 
+use crate::capture::{Capture, Data};
 use crate::census::{Census, TraceHash};
 use crate::flow::{Flow, Phase};
 use crate::record::{AckSeen, EventKind, EventRow, QueueRow, RunResult};
@@ -66,6 +68,8 @@ struct Dumbbell<'a> {
     busy_until_ns: Vec<u64>,
     /// The ACKs of flows, if somebody wants them.
     acks: Option<Vec<AckSeen>>,
+    /// Writes the packets, if somebody wants them.
+    capture: Option<Box<Capture<'a>>>,
     /// Who takes rows before the end of the run.
     on_rows: Option<&'a mut OnRows<'a>>,
 }
@@ -103,6 +107,23 @@ pub fn run_streamed<'a>(
 ) -> Result<RunResult, RunError> {
     let mut dumbbell = Dumbbell::new(prepared.scenario(), prepared.algorithms(), true);
     dumbbell.on_rows = on_rows;
+    dumbbell.run(control)?;
+    Ok(dumbbell.result)
+}
+
+/// As [`run_streamed`]; also writes the packets. The result is the same, and the run is slower.
+///
+/// # Errors
+/// As [`run_prepared`], and if the packets cannot be written.
+pub fn run_captured<'a>(
+    prepared: &'a Prepared,
+    control: &Control,
+    on_rows: Option<&'a mut OnRows<'a>>,
+    capture: Capture<'a>,
+) -> Result<RunResult, RunError> {
+    let mut dumbbell = Dumbbell::new(prepared.scenario(), prepared.algorithms(), true);
+    dumbbell.on_rows = on_rows;
+    dumbbell.capture = Some(Box::new(capture));
     dumbbell.run(control)?;
     Ok(dumbbell.result)
 }
@@ -217,6 +238,7 @@ impl<'a> Dumbbell<'a> {
             result: RunResult::default(),
             census: Census::default(),
             acks: None,
+            capture: None,
             on_rows: None,
         }
     }
@@ -229,9 +251,10 @@ impl<'a> Dumbbell<'a> {
             interval_ns => interval_ns,
         };
         let mut until_check = 0;
-        // Departures are known, nobody looks at each ACK, and none waits for a busy host.
+        // Departures are known, nobody looks at each ACK or packet, and none waits for a busy host.
         let common = matches!(self.path, Path::Predicted { .. })
             && self.acks.is_none()
+            && self.capture.is_none()
             && self.busy_until_ns.is_empty();
         loop {
             // At equal times packets leave queues first, and samples are taken last.
@@ -244,6 +267,9 @@ impl<'a> Dumbbell<'a> {
             if until_check == 0 {
                 until_check = EVENTS_PER_CHECK;
                 control.check(now_ns)?;
+                if let Some(capture) = &mut self.capture {
+                    capture.check()?;
+                }
                 let live = control.wants_rows.swap(false, Ordering::Relaxed);
                 self.hand_over_rows(if live { 1 } else { RunResult::MOST_ROWS });
             }
@@ -269,6 +295,9 @@ impl<'a> Dumbbell<'a> {
         }
         control.simulated_ns.store(end_ns, Ordering::Relaxed);
         self.finish(end_ns);
+        if let Some(capture) = &mut self.capture {
+            capture.finish(end_ns)?;
+        }
         Ok(())
     }
 
@@ -298,6 +327,10 @@ impl<'a> Dumbbell<'a> {
             self.hash.add(ack.ack);
             if let Some(acks) = &mut self.acks {
                 acks.push(connection.sender.ack_row(now_ns, flow.number));
+            }
+            if let Some(capture) = &mut self.capture {
+                capture.clock(now_ns);
+                capture.ack_arrives(now_ns, element, &ack);
             }
             connection.sender.handle_ack(now_ns, &ack);
         }
@@ -378,8 +411,10 @@ impl<'a> Dumbbell<'a> {
                 continue;
             };
             let (link, loss) = (&mut links[route], &mut losses[route]);
-            // The last segment may be smaller, and some are lost before the link.
-            let plain = burst.range().end != flow.segments && loss.passes(burst.segments);
+            // The last segment may be smaller, some are lost before the link, and some are captured.
+            let plain = burst.range().end != flow.segments
+                && self.capture.is_none()
+                && loss.passes(burst.segments);
             if !plain {
                 self.transmit_each(element, now_ns, burst);
                 continue;
@@ -401,6 +436,7 @@ impl<'a> Dumbbell<'a> {
     /// Sends the packets of a burst one by one.
     #[cold]
     fn transmit_each(&mut self, element: usize, now_ns: u64, burst: Transmit) {
+        self.see_sent(element, now_ns, burst);
         let flow = &mut self.flows[element];
         let route = flow.way.data;
         let Path::Predicted { links, losses } = &mut self.path else {
@@ -417,7 +453,14 @@ impl<'a> Dumbbell<'a> {
                 Ok(departs_ns) => {
                     self.hash.add(departs_ns);
                     self.census.received += 1;
-                    flow.arrive_any(departs_ns + flow.forth_ns, now_ns, segment, burst);
+                    let at_ns = departs_ns + flow.forth_ns;
+                    match &mut self.capture {
+                        None => flow.arrive_any(at_ns, now_ns, segment, burst),
+                        Some(capture) => {
+                            let data = Data::new(segment, now_ns, burst);
+                            seen::arrive(capture, (element, flow), at_ns, data);
+                        }
+                    }
                 }
                 Err(cause) => {
                     self.hash.add(segment);
@@ -431,6 +474,10 @@ impl<'a> Dumbbell<'a> {
     /// Sends an ACK of a receiver, through the queue on the way back if there is one.
     fn acknowledge(&mut self, element: usize, now_ns: u64, ack: Ack) {
         let flow = &mut self.flows[element];
+        if let Some(capture) = &mut self.capture {
+            capture.clock(now_ns);
+            capture.ack_leaves(now_ns, element, flow.control_field(), &ack);
+        }
         let Some(route) = flow.way.acks else {
             flow.fly(now_ns, ack);
             return;
@@ -457,6 +504,9 @@ impl<'a> Dumbbell<'a> {
     /// The handshake: SYN and final ACK take the bottleneck, the SYN-ACK the way back.
     fn connect(&mut self, element: usize, now_ns: u64) -> Result<(), RunError> {
         let flow = &mut self.flows[element];
+        let field = flow.control_field();
+        let last_bytes = flow.last_packet_bytes - self.scenario.header_bytes;
+        let connection = (flow.connection, flow.segments, last_bytes);
         let Phase::Connecting {
             syns,
             retry_at_ns,
@@ -477,9 +527,18 @@ impl<'a> Dumbbell<'a> {
                 ecn: *ecn,
             };
             flow.open(self.scenario, handshake);
+            if let Some(capture) = &mut self.capture {
+                capture.clock(now_ns);
+                capture.syn_ack_arrives(now_ns, element, field);
+                capture.established_leaves(now_ns, element, flow.control_field());
+            }
             // A loss of the final ACK has no effect: data follows at once.
             if let Path::Predicted { links, .. } = &mut self.path {
-                let _ = links[way.data].enqueue(now_ns, ACK_BYTES);
+                let departs_ns = links[way.data].enqueue(now_ns, ACK_BYTES);
+                if let (Some(capture), Some(departs_ns)) = (&mut self.capture, departs_ns) {
+                    let field = flow.control_field();
+                    capture.established_arrives(departs_ns + flow.forth_ns, element, field);
+                }
             } else {
                 let (field, header) = (flow.control_field(), Header::Established);
                 self.send(element, now_ns, way.data, ACK_BYTES, field, header);
@@ -495,6 +554,10 @@ impl<'a> Dumbbell<'a> {
             let Some(route) = way.acks else {
                 return Ok(());
             };
+            if let Some(capture) = &mut self.capture {
+                capture.clock(now_ns);
+                capture.syn_ack_leaves(now_ns, element, field);
+            }
             let Path::Predicted { links, .. } = &mut self.path else {
                 let field = flow.control_field();
                 self.send(element, now_ns, route, SYN_BYTES, field, Header::SynAck);
@@ -514,12 +577,17 @@ impl<'a> Dumbbell<'a> {
         if first {
             *syn_sent_ns = now_ns;
         }
+        if let Some(capture) = &mut self.capture {
+            capture.clock(now_ns);
+            capture.syn_leaves(now_ns, element, connection, (*ecn, field), first);
+        }
         let Path::Predicted { links, .. } = &mut self.path else {
             let (field, header) = (flow.control_field(), Header::Syn { answered: first });
             self.send(element, now_ns, way.data, SYN_BYTES, field, header);
             return Ok(());
         };
-        match links[way.data].enqueue(now_ns, SYN_BYTES) {
+        let departs_ns = links[way.data].enqueue(now_ns, SYN_BYTES);
+        match departs_ns {
             Some(departs_ns) if first && way.acks.is_some() => {
                 *syn_at_ns = departs_ns + flow.forth_ns
             }
@@ -529,6 +597,9 @@ impl<'a> Dumbbell<'a> {
                 *ecn = ecn.after_lost_syn(*syns);
             }
             _ => (),
+        }
+        if let (Some(capture), Some(departs_ns)) = (&mut self.capture, departs_ns) {
+            seen::syn(capture, (element, flow), departs_ns, field, first);
         }
         Ok(())
     }

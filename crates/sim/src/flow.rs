@@ -161,7 +161,7 @@ pub(crate) struct Flow<'a> {
     pub(crate) number: u32,
     /// IP bytes of each data packet, and of the last.
     pub(crate) packet_bytes: u32,
-    last_packet_bytes: u32,
+    pub(crate) last_packet_bytes: u32,
     /// How many connections it has had.
     pub(crate) connection: u32,
     /// When it wants to run next for another reason than an ACK.
@@ -542,6 +542,27 @@ impl<'a> Flow<'a> {
     /// Gives the packet of a burst with this segment to its receiver. `at_ns` may be in the future.
     #[inline(never)]
     pub(crate) fn arrive_any(&mut self, at_ns: u64, sent_ns: u64, segment: u64, burst: Transmit) {
+        self.arrive_seen(at_ns, sent_ns, segment, burst, |_, _| ());
+    }
+
+    /// As [`arrive_any`](Self::arrive_any); shows each ACK that leaves because of it, and when, where
+    /// no queue is on the way back.
+    #[inline(always)]
+    pub(crate) fn arrive_seen(
+        &mut self,
+        at_ns: u64,
+        sent_ns: u64,
+        segment: u64,
+        burst: Transmit,
+        mut leaves: impl FnMut(u64, &Ack),
+    ) {
+        let one_way = self.way.acks.is_none();
+        let mut answer = |flow: &mut Self, at_ns, ack| {
+            if one_way {
+                leaves(at_ns, &ack);
+            }
+            flow.answer(at_ns, ack);
+        };
         while let Phase::Open(connection) = &mut self.phase {
             let timeout_ns = connection.receiver.poll_timeout();
             // At equal times the timer goes first in two-way runs.
@@ -549,7 +570,7 @@ impl<'a> Flow<'a> {
                 break;
             }
             if let Some(ack) = connection.receiver.handle_timeout(timeout_ns) {
-                self.answer(timeout_ns, ack);
+                answer(self, timeout_ns, ack);
             }
         }
         let Phase::Open(connection) = &mut self.phase else {
@@ -562,13 +583,12 @@ impl<'a> Flow<'a> {
             let (flags, marks) = ([pushed, last], burst.marks_of(segment));
             let acks = receiver.handle_marked_segment(at_ns, segment, sent_ns, flags, marks);
             for ack in acks.into_iter().flatten() {
-                self.answer(at_ns, ack);
+                answer(self, at_ns, ack);
             }
             return;
         }
-        let answer = receiver.handle_segment(at_ns, segment, sent_ns, pushed, last);
-        if let Some(ack) = answer {
-            self.answer(at_ns, ack);
+        if let Some(ack) = receiver.handle_segment(at_ns, segment, sent_ns, pushed, last) {
+            answer(self, at_ns, ack);
         }
     }
 

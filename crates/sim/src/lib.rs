@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 pub mod batch;
+pub mod capture;
 mod census;
 mod control;
 pub mod engine;
@@ -15,7 +16,7 @@ pub mod topology;
 
 pub use census::Census;
 pub use control::{Control, STALL_LIMIT};
-pub use engine::{run, run_prepared, run_streamed, run_with_acks};
+pub use engine::{run, run_captured, run_prepared, run_streamed, run_with_acks};
 pub use record::RunResult;
 pub use scenario::{Prepared, Scenario, ScenarioError};
 
@@ -57,7 +58,16 @@ pub enum RunError {
         /// The largest valid value, packets.
         most: u32,
     },
+    /// The packets could not be written ([`capture`]).
+    #[error("the packets cannot be written: {0}")]
+    Capture(String),
     /// [`Control::cancelled`] was set.
     #[error("the run was cancelled")]
     Cancelled,
+}
+
+impl From<std::io::Error> for RunError {
+    fn from(error: std::io::Error) -> Self {
+        Self::Capture(error.to_string())
+    }
 }

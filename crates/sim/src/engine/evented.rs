@@ -1,7 +1,8 @@
 //! The event path: packets wait in queues whose departures nobody can predict. The network between
 //! the hosts knows its next event itself; a packet reaches its host when it has left its last link.
 
-use super::{Dumbbell, Path};
+use super::{seen, Dumbbell, Path};
+use crate::capture::Data;
 use crate::census::{Census, TraceHash};
 use crate::flow::{Flow, Phase};
 use crate::tcp::{Ack, Marks, Transmit};
@@ -24,6 +25,8 @@ pub(crate) enum Header {
     SynAck,
     /// The last packet of the handshake. Data follows at once, so its loss changes nothing.
     Established,
+    /// A copy of a packet of the handshake, which takes its place in queues and changes nothing.
+    Copied,
     Data {
         segment: u64,
         sent_ns: u64,
@@ -66,7 +69,7 @@ impl Ledger<Transit<Segment>> for Losses<'_, '_> {
                     }
                 }
             }
-            Header::Syn { .. } | Header::SynAck | Header::Established => (),
+            Header::Syn { .. } | Header::SynAck | Header::Established | Header::Copied => (),
         }
     }
 
@@ -74,12 +77,13 @@ impl Ledger<Transit<Segment>> for Losses<'_, '_> {
         self.flows[flow as usize].tally.marked_packets += 1;
     }
 
-    /// A copy of a packet of the handshake takes its place in queues and changes nothing more.
     fn copied(&mut self, packet: &Packet<Transit<Segment>>) -> Option<Packet<Transit<Segment>>> {
         let Segment { connection, header } = &packet.body.body;
         let header = match header {
             Header::Data { .. } | Header::Ack(_) => header.clone(),
-            Header::Syn { .. } | Header::SynAck | Header::Established => Header::Established,
+            Header::Syn { .. } | Header::SynAck | Header::Established | Header::Copied => {
+                Header::Copied
+            }
         };
         *self.census.queued_of(&header) += 1;
         match header {
@@ -97,6 +101,7 @@ impl Dumbbell<'_> {
     /// Sends the packets of a burst.
     #[inline(never)]
     pub(super) fn send_burst(&mut self, element: usize, now_ns: u64, burst: Transmit) {
+        self.see_sent(element, now_ns, burst);
         for segment in burst.range() {
             let flow = &self.flows[element];
             let (route, bytes) = (flow.way.data, flow.packet_bytes(segment));
@@ -193,7 +198,14 @@ impl Dumbbell<'_> {
                             cwr,
                         },
                     };
-                    flow.arrive_any(at_ns + flow.forth_ns, sent_ns, segment, burst);
+                    let reaches_ns = at_ns + flow.forth_ns;
+                    match &mut self.capture {
+                        None => flow.arrive_any(reaches_ns, sent_ns, segment, burst),
+                        Some(capture) => {
+                            let data = Data::new(segment, sent_ns, burst);
+                            seen::arrive(capture, (element, flow), reaches_ns, data);
+                        }
+                    }
                 } else {
                     // Its session has had all its data before.
                     self.census.duplicates += 1;
@@ -202,6 +214,9 @@ impl Dumbbell<'_> {
             Header::Ack(ack) if current => flow.fly(at_ns, ack),
             Header::Ack(_) => self.census.acks_on_the_way += 1,
             Header::Syn { answered: true } if current => {
+                if let Some(capture) = &mut self.capture {
+                    seen::syn(capture, (element, flow), at_ns, packet.ecn, true);
+                }
                 let two_way = flow.way.acks.is_some();
                 let (forth_ns, back_ns) = (flow.forth_ns, flow.back.delay_ns());
                 if let Phase::Connecting {
@@ -223,7 +238,19 @@ impl Dumbbell<'_> {
                     *answer_at_ns = at_ns + back_ns;
                 }
             }
-            Header::Syn { .. } | Header::SynAck | Header::Established => (),
+            Header::Syn { .. } | Header::Established if current => {
+                if let Some(capture) = &mut self.capture {
+                    match header {
+                        Header::Syn { .. } => {
+                            seen::syn(capture, (element, flow), at_ns, packet.ecn, false);
+                        }
+                        _ => {
+                            capture.established_arrives(at_ns + flow.forth_ns, element, packet.ecn)
+                        }
+                    }
+                }
+            }
+            Header::Syn { .. } | Header::SynAck | Header::Established | Header::Copied => (),
         }
         let next_ns = self.flows[element].next_event_ns();
         if next_ns != self.schedule.at_ns(element) {

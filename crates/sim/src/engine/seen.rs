@@ -1,0 +1,64 @@
+//! What the hosts' interfaces see, for [`Capture`].
+
+use super::Dumbbell;
+use crate::capture::{At, Capture, Data};
+use crate::flow::Flow;
+use crate::tcp::Transmit;
+use ackclock_net::queue::Ecn;
+
+impl Dumbbell<'_> {
+    /// The packets of a burst leave their sender.
+    #[inline(always)]
+    pub(super) fn see_sent(&mut self, element: usize, now_ns: u64, burst: Transmit) {
+        if let Some(capture) = &mut self.capture {
+            sent(capture, element, now_ns, burst);
+        }
+    }
+}
+
+#[cold]
+fn sent(capture: &mut Capture<'_>, element: usize, now_ns: u64, burst: Transmit) {
+    capture.clock(now_ns);
+    for segment in burst.range() {
+        let data = Data::new(segment, now_ns, burst);
+        capture.see_data(now_ns, (element, At::Sender), data);
+    }
+}
+
+/// A data packet reaches its receiver, and what it causes leaves there.
+#[cold]
+pub(super) fn arrive(
+    capture: &mut Capture<'_>,
+    (element, flow): (usize, &mut Flow<'_>),
+    at_ns: u64,
+    data: Data,
+) {
+    // ACKs of timers that are due before it come first, but the file is in order of time.
+    capture.see_data(at_ns, (element, At::Receiver), data);
+    let field = flow.control_field();
+    let Data {
+        segment,
+        sent_ns,
+        burst,
+    } = data;
+    flow.arrive_seen(at_ns, sent_ns, segment, burst, |leaves_ns, ack| {
+        capture.ack_leaves(leaves_ns, element, field, ack);
+    });
+}
+
+/// A SYN leaves its link at `at_ns`; with `answered`, the receiver answers it.
+#[cold]
+pub(super) fn syn(
+    capture: &mut Capture<'_>,
+    (element, flow): (usize, &Flow<'_>),
+    at_ns: u64,
+    field: Ecn,
+    answered: bool,
+) {
+    let at_ns = at_ns + flow.forth_ns;
+    capture.syn_arrives(at_ns, element, field, answered);
+    // Where ACKs pass queues, the answer is an event of its own.
+    if answered && flow.way.acks.is_none() {
+        capture.syn_ack_leaves(at_ns, element, flow.control_field());
+    }
+}
