@@ -16,6 +16,7 @@ MODULES = {
     "explore_commands": ("explore",),
     "figure_commands": ("reproduce", "claims", "report"),
     "vlinux_commands": ("vlinux",),
+    "watch_commands": ("watch",),
     "kernel_commands": ("deploy", "undeploy", "status", "doctor", "compare"),
 }
 

@@ -99,6 +99,13 @@ def run_command(
             "--acks", help="With -o, on kernel or vlinux: write every ACK to acks.parquet."
         ),
     ] = False,
+    qlog: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write samples and events of one run as qlog, for qvis (docs/interchange.md).",
+            metavar="FILE",
+        ),
+    ] = None,
     pcapng: Annotated[
         Path | None,
         typer.Option(
@@ -150,7 +157,10 @@ def run_command(
     """
     with one_line_errors(), snapshot.held():
         _check_options(on, output, attempts, seed, seeds, acks)
-        packets = _packets(pcapng, pcapng_at, snaplen, on, one=len(scenarios) == 1 and not seeds)
+        packets = _packets(pcapng, pcapng_at, snaplen, on)
+        if (len(scenarios) > 1 or seeds) and (pcapng or qlog):
+            option = f"--pcapng {pcapng}" if pcapng else f"--qlog {qlog}"
+            raise AckclockError(f"{option}: takes one run; give one scenario, and no --seeds")
         short = _short(settings or [], rtt, seed, seeds, algorithm or [])
         chosen = {
             name: _changed(scenario, [*(settings or ()), *short], algorithm or ())
@@ -167,12 +177,13 @@ def run_command(
                 if seeds is not None:
                     summary = _over_seeds(name, scenario, seeds, directory)
                 else:
-                    summary = _one(name, scenario, on, attempts, acks, packets, directory)
+                    summary = _one(name, scenario, on, attempts, acks, (packets, qlog), directory)
             _show(summary, name, titled=len(chosen) > 1, as_json=as_json)
             if path is not None and not as_json:
                 out.print(f"written to {path}")
-            if packets is not None and not as_json:
-                out.print(f"written: {packets.path}")
+            for file in (pcapng, qlog):
+                if file is not None and not as_json:
+                    out.print(f"written: {file}")
             valid &= summary.get("certificate", {"valid": True})["valid"]
         if not valid:
             raise typer.Exit(INVALID)
@@ -201,9 +212,7 @@ def _check_options(
         )
 
 
-def _packets(
-    file: Path | None, at: str | None, snaplen: int | None, on: Host, *, one: bool
-) -> "Pcapng | None":
+def _packets(file: Path | None, at: str | None, snaplen: int | None, on: Host) -> "Pcapng | None":
     """What `--pcapng` and its options ask for."""
     from ackclock.packets import SNAPLEN, Pcapng  # noqa: PLC0415 (slow to import)
 
@@ -214,8 +223,6 @@ def _packets(
         return None
     if on is not Host.SIM:
         raise AckclockError(f"--pcapng {file}: only in the simulator; leave out --on {on}")
-    if not one:
-        raise AckclockError(f"--pcapng {file}: takes one run; give one scenario, and no --seeds")
     return Pcapng(file, at or "sender", SNAPLEN if snaplen is None else snaplen)
 
 
@@ -307,13 +314,14 @@ def _one(
     on: Host,
     attempts: int | None,
     acks: bool,
-    packets: "Pcapng | None",
+    files: tuple["Pcapng | None", Path | None],
     directory: Directory | None,
 ) -> dict[str, Any]:
     """Runs a scenario, writes it to the directory, if any, and sums it up."""
     from ackclock import kernel, streamed, summary  # noqa: PLC0415 (slow to import)
 
     more: dict[str, Any] = {}
+    packets, qlog = files
     on_acks = (lambda table: more.update(acks=table)) if acks else None
     with ExitStack() as stack, progress_bar(name) as progress:
         if on is Host.KERNEL:
@@ -336,6 +344,8 @@ def _one(
         summed = summary.of(result)
         if directory is not None:
             directory.fill(lambda partial: result.write(partial, **more))
+        if qlog is not None:
+            result.to_qlog(qlog)
     return summed
 
 

@@ -92,6 +92,15 @@ class Result:
             raise AckclockError(f"{path}: cannot be written ({error.strerror or error})") from None
         return Path(path)
 
+    def to_qlog(self, path: str | os.PathLike[str]) -> Path:
+        """Writes the samples and events of each flow as qlog; returns the path.
+
+        Raises `AckclockError` if it cannot.
+        """
+        from ackclock import qlog  # noqa: PLC0415 (only this needs it)
+
+        return qlog.write(self, path)
+
     def to_pandas(self, table: str = "samples") -> "pd.DataFrame":
         """A table for pandas. Raises `AckclockError` where pandas is not installed."""
         try:

@@ -1,0 +1,169 @@
+"""The command `ackclock watch`: the kernel's connections, live."""
+
+import ipaddress
+import json
+import sys
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ackclock import AckclockError
+from ackclock.connections import Connection, read
+from ackclock.console import app, new_table, one_line_errors, out, print_table
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+#: Names of `--sort`, and what each sorts by; the largest comes first.
+KEYS = {
+    "delivery": "delivery_bytes_per_s",
+    "pacing": "pacing_bytes_per_s",
+    "cwnd": "cwnd_packets",
+    "srtt": "srtt_us",
+    "retransmissions": "retransmitted_packets",
+    "sent": "acked_bytes",
+    "received": "received_bytes",
+}
+PORTS = 2**16
+#: Lines around the rows: head, note.
+AROUND = 5
+
+
+@app.command("watch", rich_help_panel="The kernel")
+def watch_command(
+    algorithm: Annotated[
+        list[str] | None,
+        typer.Option(help="Show only connections with this algorithm. Repeatable.", metavar="NAME"),
+    ] = None,
+    port: Annotated[
+        list[int] | None,
+        typer.Option(help="Show only connections with this port at either end. Repeatable."),
+    ] = None,
+    address: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Show only connections with this address or network, such as 10.0.0.0/8, at "
+            "either end. Repeatable.",
+            metavar="ADDRESS",
+        ),
+    ] = None,
+    sort: Annotated[
+        str, typer.Option(help=f"Sort by {', '.join(KEYS)}.", metavar="COLUMN")
+    ] = "delivery",
+    every: Annotated[
+        float, typer.Option(min=0.1, help="Seconds between two readings.", metavar="SECONDS")
+    ] = 1.0,
+    once: Annotated[bool, typer.Option("--once", help="Print one table and stop.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one line per reading.")] = False,
+) -> None:
+    """Watch the kernel's TCP connections: algorithm, window, RTT, rates and retransmissions.
+
+    **Examples**
+
+    - `ackclock watch`
+
+    - `ackclock watch --algorithm cubic --sort retransmissions`
+
+    - `ackclock watch --port 443 --once --json`
+
+    Needs no root. It shows the connections of its network namespace; Ctrl-C ends it.
+    """
+    with one_line_errors():
+        if sort not in KEYS:
+            raise AckclockError(f"--sort {sort}: unknown; choose from {', '.join(KEYS)}")
+        for each in port or ():
+            if not 0 < each < PORTS:
+                raise AckclockError(f"--port {each}: must be between 1 and {PORTS - 1}")
+        networks = [_network(each) for each in address or ()]
+
+        def reading() -> list[Connection]:
+            chosen = [
+                each
+                for each in read()
+                if (not algorithm or each.algorithm in algorithm)
+                and (not port or {each.local_port, each.remote_port} & set(port))
+                and (not networks or _is_in(each, networks))
+            ]
+            return sorted(chosen, key=lambda each: getattr(each, KEYS[sort]) or 0, reverse=True)
+
+        if as_json:
+            _print_lines(reading, every, once)
+        elif once or not sys.stdout.isatty():
+            print_table(table(reading()))
+        else:
+            _live(reading, every)
+
+
+def _network(text: str) -> "ipaddress.IPv4Network | ipaddress.IPv6Network":
+    try:
+        return ipaddress.ip_network(text, strict=False)
+    except ValueError:
+        raise AckclockError(
+            f"--address {text}: write an address or a network, such as 10.0.0.1 or 10.0.0.0/8"
+        ) from None
+
+
+def _is_in(
+    connection: Connection, networks: "Iterable[ipaddress.IPv4Network | ipaddress.IPv6Network]"
+) -> bool:
+    ends = [ipaddress.ip_address(each) for each in (connection.local, connection.remote)]
+    return any(end in network for network in networks for end in ends)
+
+
+def _print_lines(reading: Callable[[], list[Connection]], every: float, once: bool) -> None:
+    while True:
+        line = {"time_s": time.time(), "connections": [asdict(each) for each in reading()]}
+        sys.stdout.write(json.dumps(line) + "\n")
+        sys.stdout.flush()
+        if once:
+            return
+        time.sleep(every)
+
+
+def _live(reading: Callable[[], list[Connection]], every: float) -> None:
+    from rich.live import Live  # noqa: PLC0415 (only this needs it)
+
+    with Live(console=out, screen=True, auto_refresh=False) as live:
+        while True:
+            connections = reading()
+            most = max(out.size.height - AROUND, 1)
+            live.update(table(connections, most=most), refresh=True)
+            time.sleep(every)
+
+
+def table(connections: list[Connection], most: int | None = None) -> "Table":
+    """The connections as a table of at most so many rows."""
+    shown = connections[:most]
+    columns = ("local", "remote", "algorithm", "state", "cwnd", "ssthresh", "srtt ms", "min ms",
+               "pacing Mb/s", "delivery Mb/s", "retrans", "sent MB", "received MB")  # fmt: skip
+    left = len(connections) - len(shown)
+    title = f"{len(connections)} TCP connections" + (f", {left} not shown" if left else "")
+    made = new_table(*columns, title=title)
+    for each in shown:
+        made.add_row(
+            _end(each.local, each.local_port),
+            _end(each.remote, each.remote_port),
+            each.algorithm or "–",
+            each.ca_state or each.state,
+            _number(each.cwnd_packets),
+            _number(each.ssthresh_packets),
+            _number(each.srtt_us, 1e3, 2),
+            _number(each.min_rtt_us, 1e3, 2),
+            _number(each.pacing_bytes_per_s, 1e6 / 8, 2),
+            _number(each.delivery_bytes_per_s, 1e6 / 8, 2),
+            _number(each.retransmitted_packets),
+            _number(each.acked_bytes, 1e6, 2),
+            _number(each.received_bytes, 1e6, 2),
+        )
+    return made
+
+
+def _end(address: str, port: int) -> str:
+    return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
+
+
+def _number(value: int | None, unit: float = 1, digits: int = 0) -> str:
+    return "–" if value is None else f"{value / unit:.{digits}f}"

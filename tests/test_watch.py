@@ -1,0 +1,114 @@
+"""`ackclock watch` shows real connections of this machine, over loopback."""
+
+import json
+import os
+import pty
+import signal
+import socket
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from ackclock.connections import read
+from conftest import ACKCLOCK
+
+SENT = 100_000
+
+
+@pytest.fixture(params=["127.0.0.1", "::1"])
+def connection(request):
+    """A connection with Reno that has sent 100 kB: its two ends, and the server's port."""
+    family = socket.AF_INET6 if ":" in request.param else socket.AF_INET
+    try:
+        server = socket.create_server((request.param, 0), family=family)
+    except OSError as error:
+        pytest.skip(f"no {request.param} here: {error}")
+    with server, socket.create_connection(server.getsockname()[:2]) as client:
+        accepted, _ = server.accept()
+        with accepted:
+            client.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, b"reno")
+            client.sendall(bytes(SENT))
+            left = SENT
+            while left:
+                left -= len(accepted.recv(left))
+            yield client, accepted, server.getsockname()[1]
+
+
+def watch(ackclock, *words):
+    done = ackclock("watch", "--once", "--json", *words)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)["connections"]
+
+
+def test_both_ends_of_a_connection(connection, ackclock):
+    client, accepted, port = connection
+    deadline = time.monotonic() + 5  # the last ACK may still be on its way
+    while time.monotonic() < deadline:
+        rows = {row["local_port"]: row for row in watch(ackclock, "--port", port)}
+        own, other = rows[client.getsockname()[1]], rows[port]
+        if own["acked_bytes"] >= SENT:
+            break
+    assert len(rows) == 2
+    assert (own["local"], own["remote_port"]) == (client.getsockname()[0], port)
+    assert own["algorithm"] == "reno"
+    assert (
+        other["algorithm"]
+        == accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, 16).rstrip(b"\0").decode()
+    )
+    assert own["acked_bytes"] - SENT in (0, 1)  # the SYN
+    assert other["received_bytes"] == SENT
+    assert own["state"] == "established"
+    assert own["cwnd_packets"] >= 10
+    assert own["ssthresh_packets"] is None
+    assert 0 < own["min_rtt_us"] <= own["srtt_us"] < 1_000_000
+    assert own["delivery_bytes_per_s"] > 0
+
+
+def test_filters(connection, ackclock):
+    client, _, port = connection
+    both = ("--port", port)
+    assert {row["algorithm"] for row in watch(ackclock, *both, "--algorithm", "reno")} == {"reno"}
+    assert watch(ackclock, *both, "--algorithm", "no_such") == []
+    address = client.getsockname()[0]
+    assert len(watch(ackclock, *both, "--address", address)) == 2
+    assert watch(ackclock, *both, "--address", "192.0.2.0/24") == []
+    sent = [row["acked_bytes"] for row in watch(ackclock, *both, "--sort", "sent")]
+    assert sent == sorted(sent, reverse=True)
+    for words, said in {
+        ("--sort", "size"): "--sort size: unknown; choose from delivery",
+        ("--port", "0"): "--port 0: must be between 1 and 65535",
+        ("--address", "here"): "--address here: write an address or a network",
+    }.items():
+        done = ackclock("watch", *words)
+        assert done.returncode == 1
+        assert said in done.stderr
+
+
+def test_the_kernel_is_asked_again_and_again(connection):
+    assert len(connection) == 3
+    before = sum(1 for _ in Path("/proc/self/fd").iterdir())
+    assert all(read() for _ in range(50))
+    assert sum(1 for _ in Path("/proc/self/fd").iterdir()) == before
+
+
+def test_the_live_table(connection):
+    """On a terminal, until an interrupt."""
+    _, _, port = connection
+    own, terminal = pty.openpty()
+    command = [ACKCLOCK, "watch", "--port", str(port), "--every", "0.2"]
+    environment = os.environ | {"COLUMNS": "170", "LINES": "20", "TERM": "xterm"}
+    with subprocess.Popen(command, stdout=terminal, stderr=terminal, env=environment) as running:
+        os.close(terminal)
+        shown = b""
+        deadline = time.monotonic() + 20
+        while shown.count(b"TCP connections") < 3 and time.monotonic() < deadline:
+            shown += os.read(own, 1 << 16)
+        running.send_signal(signal.SIGINT)
+        assert running.wait(10) == 130
+    os.close(own)
+    text = shown.decode(errors="replace")
+    assert text.count("2 TCP connections") >= 3
+    assert "reno" in text
+    assert f"[::1]:{port}" in text or f"127.0.0.1:{port}" in text
