@@ -29,6 +29,12 @@ impl AckLine {
         self.0.push((at_ns, ack));
     }
 
+    /// Whether no ACK is on its way.
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// How many ACKs are on their way.
     pub(crate) fn len(&self) -> u64 {
         self.0.len()
@@ -462,6 +468,12 @@ impl<'a> Flow<'a> {
         self.others_ns
     }
 
+    /// Whether ACKs are on their way to the sender.
+    #[inline]
+    pub(crate) fn has_acks(&self) -> bool {
+        matches!(&self.phase, Phase::Open(connection) if !connection.acks.is_empty())
+    }
+
     /// IP bytes of the data packet with this segment.
     #[inline]
     pub(crate) fn packet_bytes(&self, segment: u64) -> u32 {
@@ -524,19 +536,28 @@ impl<'a> Flow<'a> {
         self.arrive(at_ns[1], sent_ns, segment + 1, burst);
     }
 
-    /// As [`arrive_any`](Self::arrive_any), of a packet that is not the last: most need less.
+    /// As [`arrive_any`](Self::arrive_any), of a packet that is not the last: most need less. Returns
+    /// whether no more than an ACK on its way has changed.
     #[inline(never)]
-    pub(crate) fn arrive(&mut self, at_ns: u64, sent_ns: u64, segment: u64, burst: Transmit) {
+    pub(crate) fn arrive(
+        &mut self,
+        at_ns: u64,
+        sent_ns: u64,
+        segment: u64,
+        burst: Transmit,
+    ) -> bool {
         let Phase::Open(connection) = &mut self.phase else {
-            return;
+            return false;
         };
         if !connection.receiver.is_ordinary(at_ns, segment) {
-            return self.arrive_any(at_ns, sent_ns, segment, burst);
+            self.arrive_any(at_ns, sent_ns, segment, burst);
+            return false;
         }
         let pushed = self.kernel.pushes_bursts && burst.pushes(segment);
         if let Some(ack) = connection.receiver.handle_ordinary(sent_ns, pushed) {
             self.answer(at_ns, ack);
         }
+        self.way.acks.is_none()
     }
 
     /// Gives the packet of a burst with this segment to its receiver. `at_ns` may be in the future.

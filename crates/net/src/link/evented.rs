@@ -90,7 +90,7 @@ impl<P> Evented<P> {
     }
 
     /// Starts the service of the next packet. Returns the packet that was in service.
-    #[inline]
+    #[inline(always)]
     fn serve(&mut self, now_ns: u64, ledger: &mut impl Ledger<P>) -> Option<Packet<P>> {
         let mut counting = Counting(&mut self.totals, ledger);
         let next = self.queue.dequeue(now_ns, &mut counting);

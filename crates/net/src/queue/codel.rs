@@ -84,14 +84,12 @@ impl ControlLaw {
         ledger: &mut impl Ledger<P>,
     ) -> Option<Packet<P>> {
         let now = now_ns >> TICK_LOG2;
-        let Some((mut packet, late)) = self.next(targets, now, fifo, others_bytes) else {
+        // Most packets leave the queue as they are: none is copied before that is known.
+        if !self.is_late(targets, now, fifo, others_bytes) {
             self.dropping = false;
-            return None;
-        };
-        if !late {
-            self.dropping = false;
-            return Some(packet);
+            return fifo.pop();
         }
+        let mut packet = fifo.pop()?;
         if !self.dropping {
             let next = if mark(targets, &mut packet, ledger) {
                 Some(packet)
@@ -139,18 +137,30 @@ impl ControlLaw {
         fifo: &mut Fifo<P>,
         others_bytes: u64,
     ) -> Option<(Packet<P>, bool)> {
-        let Some(packet) = fifo.pop() else {
+        let late = self.is_late(targets, now, fifo, others_bytes);
+        Some((fifo.pop()?, late))
+    }
+
+    /// Whether the packet at the head may be dropped.
+    #[inline]
+    fn is_late<P>(
+        &mut self,
+        targets: &Targets,
+        now: u64,
+        fifo: &Fifo<P>,
+        others_bytes: u64,
+    ) -> bool {
+        let Some(packet) = fifo.head() else {
             self.first_above = None;
-            return None;
+            return false;
         };
         let sojourn = now - (packet.arrived_ns >> TICK_LOG2);
-        let backlog_bytes = fifo.load().bytes + others_bytes;
+        let backlog_bytes = fifo.load().bytes - u64::from(packet.bytes) + others_bytes;
         if sojourn < targets.target || backlog_bytes <= targets.mtu_bytes {
             self.first_above = None;
-            return Some((packet, false));
+            return false;
         }
-        let first_above = self.first_above.get_or_insert(now + targets.interval);
-        Some((packet, now > *first_above))
+        now > *self.first_above.get_or_insert(now + targets.interval)
     }
 
     /// Enters the dropping state after its first drop or mark.

@@ -36,6 +36,7 @@ impl<P> Fifo<P> {
     }
 
     /// The oldest packet.
+    #[inline]
     pub fn head(&self) -> Option<&Packet<P>> {
         self.packets.front()
     }

@@ -103,6 +103,48 @@ fn codel() -> Scenario {
     scenario
 }
 
+/// Two flows through a router with ticks, as most runs of Leith et al. 2007.
+fn ticks() -> Scenario {
+    let flow = |start_ns| Flow {
+        start_ns,
+        start_spread_ns: S,
+        ..Flow::endless("cubic@2.6.18.2", 16_000_000)
+    };
+    let flows = vec![flow(0), flow(10 * S)];
+    let mut scenario = dumbbell(Profile::Linux2_6_18, 250_000_000, 16_000_000, flows);
+    scenario.bottleneck.tick_ns = 1_000_000;
+    scenario
+}
+
+/// Eight flows, and 62 web users and 6 downloads each way: Ha et al. 2008, figure 10.
+fn paper_both_ways() -> Scenario {
+    let flow = |algorithm| Flow {
+        start_spread_ns: S,
+        ..Flow::endless(algorithm, S / 100)
+    };
+    let session = |direction, size_bytes, gap_ns, sizes| Session {
+        flow: Flow {
+            direction,
+            size_bytes: Some(size_bytes),
+            rtt_exponential_ns: 9 * S / 100,
+            receive_window_bytes: Some(65_536),
+            ..Flow::endless("reno", S / 100)
+        },
+        gap_ns,
+        sizes,
+        route_ssthresh: false,
+    };
+    let flows = [vec![flow("cubic@2.2"); 4], vec![flow("reno"); 4]].concat();
+    let mut scenario = dumbbell(Profile::Linux2_6_25, 400_000_000, S / 100, flows);
+    for direction in [Direction::Forward, Direction::Reverse] {
+        let web = session(direction, 85_000, S, Sizes::Lognormal(2_000));
+        let download = session(direction, 10_000_000, 0, Sizes::Equal);
+        scenario.sessions.extend(vec![web; 62]);
+        scenario.sessions.extend(vec![download; 6]);
+    }
+    scenario
+}
+
 pub fn all() -> Vec<Case> {
     let case = |name, scenario, timed_s: u64, counted_ms| Case {
         name,
@@ -118,6 +160,8 @@ pub fn all() -> Vec<Case> {
         case("demo_codel", codel(), 100, long),
         case("both_ways", both_ways(), 50, [5_000, 15_000]),
         case("web_both_ways", web_both_ways(), 100, long),
+        case("paper_both_ways", paper_both_ways(), 50, [5_000, 15_000]),
+        case("paper_ticks", ticks(), 100, [15_000, 35_000]),
         case("flows_2", many(2, 100_000_000), 200, [20_000, 40_000]),
         case("flows_100", many(100, 1_000_000_000), 40, [5_000, 10_000]),
         case("flows_1000", many(1_000, 10_000_000_000), 5, [2_000, 3_000]),

@@ -200,10 +200,19 @@ impl Dumbbell<'_> {
                     };
                     let reaches_ns = at_ns + flow.forth_ns;
                     match &mut self.capture {
-                        None => flow.arrive_any(reaches_ns, sent_ns, segment, burst),
                         Some(capture) => {
                             let data = Data::new(segment, sent_ns, burst);
                             seen::arrive(capture, (element, flow), reaches_ns, data);
+                        }
+                        None if segment + 1 == flow.segments => {
+                            flow.arrive_any(reaches_ns, sent_ns, segment, burst);
+                        }
+                        None => {
+                            let waits = flow.has_acks();
+                            if flow.arrive(reaches_ns, sent_ns, segment, burst) && waits {
+                                // Another ACK arrives before: the flow's next event is the same.
+                                return;
+                            }
                         }
                     }
                 } else {
