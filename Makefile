@@ -9,7 +9,7 @@ CORE_SOURCES := $(call sources,examples crates/host crates/net crates/sim crates
 KERNEL_SOURCES := $(call sources,crates)
 export PATH := $(HOME)/.cargo/bin:$(PATH)
 
-.PHONY: help tools about-demo demo build generate test test-fresh check bench bench-counts bench-peers bench-emulator bench-kernel docs docs-claims docs-fidelity docs-kernel docs-scorecards docs-performance vectors record lock wheel notebook site clean
+.PHONY: help tools about-demo demo build generate test test-fresh check bench bench-counts bench-peers bench-emulator bench-kernel docs docs-claims docs-fidelity docs-kernel docs-vlinux docs-scorecards docs-performance vectors record lock wheel notebook site clean
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' Makefile
@@ -75,6 +75,10 @@ docs-performance: bench ## Rewrite docs/performance.md: where the time of a pack
 
 docs-kernel: build ## Rewrite docs/kernel-vs-sim.md and kernel-figures.md (root, 2 hours, resumes)
 	$(BIN)/python scripts/kernel_vs_sim.py docs
+	$(BIN)/python scripts/linux_figures.py kernel docs
+
+docs-vlinux: build ## Rewrite docs/vlinux-figures.md: figures at full rate (an hour of a core, resumes)
+	$(BIN)/python scripts/linux_figures.py vlinux docs
 
 docs-fidelity: build ## Rewrite docs/fidelity.md: algorithms alone, simulator and virtual Linux (10 minutes)
 	$(BIN)/python scripts/fidelity.py docs

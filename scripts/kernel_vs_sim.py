@@ -1,24 +1,21 @@
-"""Compares the simulator with this machine's TCP stack: six scenarios, one figure of each paper.
+"""Compares the simulator with this machine's TCP stack on six scenarios.
 
-`python scripts/kernel_vs_sim.py DIRECTORY` (root, about 2 hours) writes the pages
-`kernel-vs-sim.md` and `kernel-figures.md` and their pictures. It keeps each kernel run in
-out/kernel-vs-sim and .ackclock/kernel, and does not repeat a kept run: delete these directories to
-measure anew.
+`python scripts/kernel_vs_sim.py DIRECTORY` (root, about an hour) writes the page `kernel-vs-sim.md`
+and its pictures. It keeps each kernel run in out/kernel-vs-sim, and does not repeat a kept run:
+delete this directory to measure anew.
 """
 
-import re
 import sys
 from pathlib import Path
 
 import ackclock
-from ackclock import crosscheck, papers, run
+from ackclock import run
 from ackclock.compare import Comparison, like_linux
 from ackclock.testbed import valid_run
+from linux_figures import contents, say
 
 KEPT = Path("out/kernel-vs-sim")
 SIMULATED = 40
-#: Kernel runs of a paper's figure at the same time.
-AT_A_TIME = 3
 BOTTLENECK = ackclock.Bottleneck(rate="100mbit", buffer="1bdp")
 
 
@@ -84,13 +81,6 @@ def kept(name: str, each: ackclock.Scenario) -> ackclock.Result:
     return ackclock.Result.load(directory)
 
 
-def contents(titles: list[str]) -> str:
-    """Links to the sections of a page, by GitHub's rule for anchors."""
-    anchors = [re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles]
-    links = [f"* [{title}](#{to})" for title, to in zip(titles, anchors, strict=True)]
-    return "\n".join(["Contents:", "", *links])
-
-
 def about_scenarios(release: str) -> str:
     """The head of kernel-vs-sim.md."""
     return f"""# The simulator beside the running kernel
@@ -115,31 +105,6 @@ cores during the kernel runs: the load is below each table.
 {contents([title for title, *_ in SCENARIOS.values()])}"""
 
 
-def about_figures(titles: list[str]) -> str:
-    """The head of kernel-figures.md."""
-    return f"""# Figures of the papers on the running kernel
-
-This page is for readers who ask whether a repeated figure also holds on a real Linux machine. It
-has one figure of each paper, at a rate that one machine can carry in real time. Each figure runs
-twice: on the machine's own TCP stack with our algorithms in BPF, and in the simulator with the
-same scenarios. `make docs-kernel` writes the page.
-
-`ackclock reproduce FIGURE --on kernel` repeats one figure. `ackclock report` then shows the
-figures that have run on this machine. Several kernel runs went on at the same time; the p99 of
-lateness says how well they kept time. Pictures show the first run of each point: the simulator on
-the left, the kernel on the right. Tables give means and 95 % intervals.
-
-Where small queues let microseconds decide which flow loses a packet, intervals need not overlap. In
-ha2008/fig05 at 8 ms the simulator's CUBIC / SACK is 2.1 with ACKs handled at once, and 1.2 if hosts
-take up to 100 µs for each (`jitter`, 8 seeds). This machine's hosts are in between.
-
-{contents(titles)}"""
-
-
-def say(invalid):
-    print(*invalid.manifest["certificate"]["problems"], "repeated", flush=True)
-
-
 def main(directory: Path) -> None:
     sections = []
     for name, (title, each, repeats) in SCENARIOS.items():
@@ -158,27 +123,5 @@ def main(directory: Path) -> None:
     )
 
 
-def of_papers(directory: Path) -> None:
-    """A figure of each paper, as `ackclock reproduce FIGURE --on kernel` shows it."""
-    sections, titles = [], []
-    for named in papers.load("all"):
-        check = named.figure.kernel
-        if check is None:
-            continue
-        crosscheck.fill([check], jobs=AT_A_TIME, on_invalid=say)
-        checked = crosscheck.load(check)
-        picture = f"kernel-{named.file_name}.png"
-        checked.figure().savefig(directory / picture, dpi=90)
-        title = f"{named.title} ({named.name})"
-        titles.append(title)
-        head = f"## {title}\n\n{checked.check.setup}\n\n![{title}]({picture})\n\n{checked.caption}"
-        sections.append(f"{head}\n\n{checked.table().markdown()}")
-        print(sections[-1], flush=True)
-    (directory / "kernel-figures.md").write_text(
-        "\n\n".join([about_figures(titles), *sections]) + "\n"
-    )
-
-
 if __name__ == "__main__":
     main(Path(sys.argv[1]))
-    of_papers(Path(sys.argv[1]))

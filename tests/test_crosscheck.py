@@ -12,11 +12,16 @@ from ackclock import (
     pages,
     papers,
     testbed,
+    units,
 )
 from ackclock.crosscheck import Check, mean
 from conftest import needs_testbed
 
-CHECKS = {each.name: each.figure.kernel for each in papers.load("all") if each.figure.kernel}
+FIGURES = papers.load("all")
+CHECKS = {each.name: each.figure.kernel for each in FIGURES if each.figure.kernel}
+AT_FULL_RATE = {each.name: each.figure.vlinux for each in FIGURES if each.figure.vlinux}
+PAPERS = {"cubicfc", "ha2008", "leith2007", "squareff"}
+HOST = crosscheck.host("kernel", 2)
 
 
 def small(seed):
@@ -38,12 +43,7 @@ SMALL = Check(
 
 
 def test_each_paper_has_one_that_this_machine_can_carry():
-    assert {name.split("/")[0] for name in CHECKS} == {
-        "cubicfc",
-        "ha2008",
-        "leith2007",
-        "squareff",
-    }
+    assert {name.split("/")[0] for name in CHECKS} == PAPERS
     for check in CHECKS.values():
         for of in check.points.values():
             scenario = of(1)
@@ -53,11 +53,22 @@ def test_each_paper_has_one_that_this_machine_can_carry():
             assert scenario.replace(seed=2) == of(2)
 
 
+def test_each_paper_has_one_at_its_own_rate():
+    rates = {"cubicfc/fig05": {800}, "ha2008/fig05": {400}, "leith2007/fig02": {250},
+             "squareff/fig03": {1000}}  # fmt: skip
+    assert {name.split("/")[0] for name in AT_FULL_RATE} == PAPERS
+    for name, check in AT_FULL_RATE.items():
+        for of in check.points.values():
+            crosscheck.host("vlinux").check(of(1))
+            assert units.rate_bps(of(1).bottleneck.rate) / 1e6 in rates[name]
+            assert of(1).replace(seed=2) == of(2)
+
+
 def fill_on_a_busy_machine(cache, progress):
     """Fills, and resumes where a run had no valid certificate three times."""
     for _ in range(5):
         try:
-            crosscheck.fill([SMALL], seeds=2, cache=cache, jobs=2, progress=progress)
+            crosscheck.fill([SMALL], HOST, seeds=2, cache=cache, progress=progress)
         except AckclockError as error:
             said = str(error)
             assert said.startswith("no valid kernel run"), said
@@ -69,20 +80,20 @@ def fill_on_a_busy_machine(cache, progress):
 @needs_testbed
 @pytest.mark.alone
 def test_a_check_runs_is_kept_and_drawn(tmp_path, monkeypatch):
-    assert crosscheck.load(SMALL, cache=tmp_path) is None
+    assert crosscheck.load(SMALL, HOST, cache=tmp_path) is None
     heard = []
     fill_on_a_busy_machine(tmp_path, heard.append)
     assert heard[-1] > 0.8
     monkeypatch.setattr(testbed, "valid_run", None)  # what is kept is not run again
-    crosscheck.fill([SMALL], seeds=2, cache=tmp_path)
-    checked = crosscheck.load(SMALL, cache=tmp_path)
+    crosscheck.fill([SMALL], HOST, seeds=2, cache=tmp_path)
+    checked = crosscheck.load(SMALL, HOST, cache=tmp_path)
     assert len(checked.certificates) == 4
     header, rows = checked.table().header, checked.table().rows
     assert header == ["quantity", "point", "simulator", "kernel", "intervals overlap"]
     assert [row[1] for row in rows] == ["one", "other"]
     assert "n = 2" in rows[0][3]
     assert checked.estimate("utilisation", "one", "kernel").mean == pytest.approx(0.95, abs=0.1)
-    pages.write_kernel([("small/one", checked)], tmp_path, command="ackclock reproduce")
+    pages.write_checked([("small/one", checked)], tmp_path, command="ackclock reproduce")
     page = (tmp_path / "index.html").read_text()
     assert all(each in page for each in ("small-one-kernel.parquet", "intervals overlap", "<svg"))
 
@@ -100,7 +111,7 @@ def test_one_that_fails_stops_the_others(tmp_path):
         quantities={},
     )
     with pytest.raises(AckclockError, match="profile"):
-        crosscheck.fill([impossible], seeds=1, cache=tmp_path, jobs=2)
+        crosscheck.fill([impossible], HOST, seeds=1, cache=tmp_path)
     assert not list(tmp_path.glob("kernel/*"))
 
 

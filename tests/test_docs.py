@@ -16,6 +16,7 @@ import typer
 import ackclock
 import generate
 import kernel_vs_sim
+import linux_figures
 import linux_reference
 from ackclock import _core, cli, console, papers, style
 from conftest import ROOT
@@ -192,12 +193,19 @@ def test_pages_of_scripts():
     page = (docs / "kernel-vs-sim.md").read_text(encoding="utf-8")
     (release,) = re.findall(r"on Linux ([\d.]+)\. `make", page)
     assert page.startswith(kernel_vs_sim.about_scenarios(release))
-    page = (docs / "kernel-figures.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("side", ["kernel"])
+def test_pages_of_figures_on_linux(side):
+    page = (ROOT / "docs" / f"{side}-figures.md").read_text(encoding="utf-8")
     titles = re.findall(r"^## (.*)$", page, re.MULTILINE)
-    assert page.startswith(kernel_vs_sim.about_figures(titles))
+    assert page.startswith(linux_figures.ABOUT[side])
+    assert linux_figures.contents(titles) in page
     for named in papers.load("all"):
-        if named.figure.kernel:
-            assert f"({named.name})\n\n{named.figure.kernel.setup}\n" in page
+        if check := named.figure.checks.get(side):
+            assert f"({named.name})\n\n{check.setup}\n" in page
+            explained = linux_figures.EXPLAINED.get((side, named.name))
+            assert explained is None or f"{explained}\n" in page
 
 
 def test_every_algorithm_has_a_colour_and_a_marker():

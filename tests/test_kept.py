@@ -330,24 +330,25 @@ def test_damaged_kernel_runs_are_said_once_and_made_anew(tmp_path, capsys, monke
         return result
 
     monkeypatch.setattr(testbed, "valid_run", on_kernel)
-    monkeypatch.setattr(crosscheck, "SIMULATED", 1)
+    monkeypatch.setitem(crosscheck.SIDES, "kernel", crosscheck.Side("kernel", 3, 1))
+    host = crosscheck.host("kernel")
     check = crosscheck.Check(
         setup="",
         points={"one": lambda seed: short(seed=seed)},
         reduce=lambda result: {"sent": result.flows["sent_packets"][0]},
         quantities={"sent": crosscheck.mean("sent")},
     )
-    crosscheck.fill([check], seeds=3, cache=tmp_path)
+    crosscheck.fill([check], host, seeds=3, cache=tmp_path)
     assert sorted(ran) == [1, 2, 3]
-    assert len(crosscheck.load(check, cache=tmp_path).certificates) == 3
-    flip(crosscheck.path_of(short(seed=2), tmp_path) / "samples.parquet")
+    assert len(crosscheck.load(check, host, cache=tmp_path).certificates) == 3
+    flip(crosscheck.path_of(short(seed=2), host, tmp_path) / "samples.parquet")
     assert capsys.readouterr().err == ""
-    assert len(crosscheck.load(check, cache=tmp_path).certificates) == 1
+    assert len(crosscheck.load(check, host, cache=tmp_path).certificates) == 1
     assert capsys.readouterr().err.startswith("warning: damaged kernel runs in ")
-    crosscheck.fill([check], seeds=3, cache=tmp_path)
+    crosscheck.fill([check], host, seeds=3, cache=tmp_path)
     assert capsys.readouterr().err.startswith("warning: damaged kernel runs in ")
     assert sorted(ran) == [1, 2, 2, 3]
-    assert len(crosscheck.load(check, cache=tmp_path).certificates) == 3
+    assert len(crosscheck.load(check, host, cache=tmp_path).certificates) == 3
     assert capsys.readouterr().err == ""
     assert hidden(tmp_path) == []
 

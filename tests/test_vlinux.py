@@ -12,7 +12,12 @@ import polars as pl
 import pytest
 
 from ackclock import AckclockError, Bottleneck, Flow, Scenario, Session, run, vlinux
+from ackclock.evaluate import scenarios
+from ackclock.evaluate.card import Number, Question
+from ackclock.evaluate.run import evaluate
 from ackclock.vlinux import build
+from ackclock.vlinux.machines import Machines
+from conftest import ACKCLOCK
 
 #: Of these files the heads claim that they are Linux's own, bit for bit. That of bbr does, too, but
 #: it draws its random numbers in another way.
@@ -135,6 +140,33 @@ def test_the_simulator_beside_it(queue):
         assert early == linux[0].queues["dropped_packets"].max() > 0
 
 
+@pytest.mark.parametrize("queue", ["codel", "fq_codel"])
+def test_an_aqm_drops_the_same_packets(queue):
+    """As many of each flow, and each within a sample of when Linux drops it.
+
+    The RTTs keep packets from arriving at one instant. Two flows are chaotic: later the runs part.
+    """
+    flows = Flow(algorithm="cubic"), Flow(algorithm="reno", start="513ms", rtt="47.3ms")
+    each = scenario(
+        *flows,
+        duration="1900ms",
+        jitter="0s",
+        sample_interval="10ms",
+        bottleneck=Bottleneck(rate="20mbit", buffer="1000packets", queue=queue),
+    )
+    ours, linux = run(each), vlinux.run(each)
+    lost = [of.flows["dropped_packets"].to_list() for of in (ours, linux)]
+    assert lost[0] == lost[1]
+    assert sum(lost[0]) >= 9
+
+    def drops_us(result):
+        queues = result.queues.sort("time_us")
+        new = np.diff(queues["dropped_packets"], prepend=0).astype(int)
+        return np.repeat(queues["time_us"].cast(pl.Int64), new)
+
+    assert np.abs(drops_us(ours) - drops_us(linux)).max() <= 10_000
+
+
 def test_marks():
     ecn = {"queue": {"kind": "codel", "ecn": True}, "rate": "20mbit", "buffer": "1000packets"}
     result = vlinux.run(scenario(Flow(algorithm="cubic", ecn=True), bottleneck=ecn))
@@ -244,6 +276,44 @@ def test_a_file_that_does_not_compile(tmp_path):
         vlinux.run(scenario(Flow(algorithm=str(source))))
 
 
+#: A user who may read all, since the interpreter may be root's, and may do nothing else.
+NOBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups",
+          *(f"--{of}=-all,+dac_read_search" for of in ("inh-caps", "ambient-caps", "bounding-set"))
+          )  # fmt: skip
+
+
+@pytest.fixture
+def open_directory():
+    """One that every user may read, unlike `tmp_path`."""
+    with tempfile.TemporaryDirectory() as made:
+        Path(made).chmod(0o755)
+        yield Path(made)
+
+
+def test_it_needs_no_root(machine, open_directory):
+    """With the path of a user on Debian, which does not have tc."""
+    if os.geteuid() or subprocess.run([*NOBODY, "true"], check=False).returncode:
+        pytest.skip("only root can become another user")
+    each = scenario(Flow(algorithm="kernel:cubic"), duration="1s")
+    file = open_directory / "s.toml"
+    file.write_text(each.to_toml())
+    vlinux.run(each)
+    kept = open_directory / "ackclock" / "vlinux" / machine.key
+    kept.mkdir(parents=True)
+    for path in (machine.kernel, build.guest(machine), build.recorder(machine)):
+        shutil.copy2(path, kept)
+    user = [*NOBODY, "env", "-i", "PATH=/usr/bin:/bin", f"XDG_CACHE_HOME={open_directory}"]
+
+    def ackclock(*words):
+        command = [*user, ACKCLOCK, *words]
+        return subprocess.run(command, cwd="/", capture_output=True, text=True, check=False)
+
+    built = ackclock("vlinux", "build")
+    assert built.stdout == f"built: {kept}\n", built.stderr
+    done = ackclock("run", file, "--on", "vlinux")
+    assert done.returncode == 0, done.stderr
+
+
 def test_a_users_file_runs():
     source = Path(__file__).parent.parent / "examples/my_cc.c"
     result = vlinux.run(scenario(Flow(algorithm=str(source))))
@@ -274,3 +344,33 @@ def test_beside_the_simulator(ackclock, tmp_path):
     page = (tmp_path / "out/index.html").read_text()
     assert "vlinux" in page
     assert "in virtual time" in page
+
+
+def test_a_row_of_a_scorecard(tmp_path):
+    """Each number of one point is beside the simulator's, and is kept."""
+
+    def short(algorithm, buffer):
+        return scenarios.dumbbell(algorithm, buffer=buffer, rate="10mbit", duration="3s")
+
+    used = Number("utilisation", "utilisation", more=True, margin=0.02, at={"buffer": "1bdp"})
+    asked = (Question("R3", "Full?", "5.1.2", short, {"buffer": ("1bdp",)}, (used,)),)
+    todo = []
+
+    def card():
+        return evaluate(
+            "reno",
+            asked,
+            against=(),
+            quick=True,
+            cache=tmp_path,
+            on=Machines(),
+            on_runs=lambda *left: todo.append(left[0]),
+        )
+
+    (row,) = card().asked
+    assert row.linux.refused == []
+    ours, linux = (of.answers[0].found["reno"].mean for of in (row.answers, row.linux.answers))
+    assert linux == pytest.approx(ours, abs=0.02)
+    (again,) = card().asked
+    assert again.linux.answers.answers[0].found["reno"].mean == linux
+    assert todo == [1, 0]

@@ -71,6 +71,14 @@ def test_without_the_source_it_says_what_to_install(monkeypatch, tmp_path):
         build.build()
 
 
+def test_where_nothing_can_be_kept_it_says_what_to_set(monkeypatch, tmp_path):
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    monkeypatch.setattr(build, "_require", lambda *_: None)
+    with pytest.raises(AckclockError, match=r"file.*: Not a directory; set XDG_CACHE_HOME to"):
+        build.build()
+
+
 def test_reds_weight_is_what_tc_makes_of_its_burst():
     """iproute2's own example: 1000-byte packets, a minimum of 5 of them."""
     assert network._red_burst(5, 9) >= 5

@@ -1,10 +1,9 @@
-"""A figure's experiment on this machine's own TCP stack, beside its simulation.
+"""A figure's experiment on Linux's own TCP stack, beside its simulation.
 
-A figure that one machine can carry in real time, as it is or smaller, has a module-level `KERNEL`,
-a `Check`. Its kernel runs are kept beside the simulated ones, as `.ackclock/kernel/KEY`.
+A `Figure` has a `Check` for the kernel, of what one machine can carry in real time, and one for
+Linux in virtual time. Their runs are kept beside the simulated ones, as `.ackclock/SIDE/KEY`.
 """
 
-import platform
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,25 +15,39 @@ from matplotlib.figure import Figure
 
 from ackclock import kept, plot, report, snapshot, stats, style, testbed, units
 from ackclock.compare import like_linux
-from ackclock.executors import LOCAL, Executor
-from ackclock.kernel_part import is_built
+from ackclock.errors import AckclockError
+from ackclock.executors import LOCAL, Executor, Linux
 from ackclock.many import CACHE, run_all, whole
 from ackclock.output import collect
 from ackclock.runs import Result
 from ackclock.scenario import Scenario
 from ackclock.stats import Estimate
+from ackclock.vlinux.machines import Machines
 
-#: Kernel runs of each point, unless told otherwise.
-SEEDS = 5
-#: Simulated runs of each point: they cost little, so that only the kernel's mean is uncertain.
-SIMULATED = 20
-#: The two sides, and the marker of each.
-SIDES = {"simulator": "o", "kernel": "s"}
+
+@dataclass(frozen=True)
+class Side:
+    """A Linux beside the simulator."""
+
+    title: str
+    #: Its runs of each point, unless told otherwise.
+    seeds: int
+    #: Simulated runs of each point: they cost less, so that only Linux's mean is uncertain.
+    simulated: int
+
+
+SIDES = {"kernel": Side("kernel", 5, 20), "vlinux": Side("virtual Linux", 3, 10)}
+SIMULATOR = "simulator"
+
+
+def host(side: str, jobs: int = 0, on_invalid: Callable[[Result], None] | None = None) -> Linux:
+    """What runs the scenarios of a side, `jobs` at a time (0: one, and a machine on each core)."""
+    return testbed.Testbed(jobs or 1, on_invalid) if side == "kernel" else Machines(jobs)
 
 
 @dataclass(frozen=True)
 class Check:
-    """What of a figure runs on the kernel."""
+    """What of a figure runs on Linux."""
 
     #: How it differs from the figure's own setup.
     setup: str
@@ -57,10 +70,22 @@ class Checked:
 
     check: Check
     rows: pl.DataFrame
-    #: Label → the first run of the simulator and of the kernel.
+    #: Label → the first run of the simulator and of Linux.
     first: Mapping[str, tuple[Result, Result]]
-    #: What each kernel run says of how it kept time.
-    certificates: Sequence[Mapping[str, Any]]
+    #: Of each run on Linux.
+    manifests: Sequence[Mapping[str, Any]]
+    #: Of `SIDES`.
+    side: str = "kernel"
+
+    @property
+    def sides(self) -> tuple[str, str]:
+        """What the two are called."""
+        return SIMULATOR, SIDES[self.side].title
+
+    @property
+    def certificates(self) -> list[Mapping[str, Any]]:
+        """What each run in real time says of how it kept time."""
+        return [each["certificate"] for each in self.manifests if "certificate" in each]
 
     def estimate(self, quantity: str, point: str, side: str) -> Estimate:
         """A quantity over the runs of a side at a point."""
@@ -71,21 +96,23 @@ class Checked:
         rows = []
         for quantity in self.check.quantities:
             for point in self.check.points:
-                both = [self.estimate(quantity, point, side) for side in SIDES]
+                both = [self.estimate(quantity, point, side) for side in self.sides]
                 values = [f"{report.number(each)}, n = {each.n}" for each in both]
                 rows.append([quantity, point, *values, _overlap(*both)])
-        return report.Table(["quantity", "point", *SIDES, "intervals overlap"], rows)
+        return report.Table(["quantity", "point", *self.sides, "intervals overlap"], rows)
 
     @property
     def caption(self) -> str:
-        """How many runs, and how well the kernel's kept time."""
-        late_us = max(each["lateness_p99_us"] for each in self.certificates)
-        return (
-            "Picture: the first run of each point, the simulator on the left, the kernel on the "
-            "right. Table: means and 95 % intervals. "
-            f"{len(self.certificates)} valid runs on Linux {platform.release().split('-')[0]}; "
-            f"p99 of lateness at most {late_us:.0f} µs."
+        """How many runs, and how well those in real time kept it."""
+        left, right = self.sides
+        linux = self.manifests[0]["kernel"].partition(" (")[0].partition("-")[0]
+        caption = (
+            f"Picture: the first run of each point, the {left} on the left, the {right} on the "
+            f"right. Table: means and 95 % intervals. {len(self.manifests)} runs on Linux {linux}"
         )
+        if late_us := [each["lateness_p99_us"] for each in self.certificates]:
+            caption += f", all valid; p99 of lateness at most {max(late_us):.0f} µs"
+        return f"{caption}."
 
     def figure(self) -> Figure:
         """Congestion windows of both sides at each point, and under them the quantities."""
@@ -97,7 +124,7 @@ class Checked:
             above, below = halves
             panels = above.subplots(len(points), 2, sharex=True, sharey="row", squeeze=False)
             for point, row in zip(points, panels, strict=True):
-                for axes, side, result in zip(row, SIDES, self.first[point], strict=True):
+                for axes, side, result in zip(row, self.sides, self.first[point], strict=True):
                     plot.cwnd(axes, result)
                     title = point.replace("\n", ", ")
                     axes.set_title(f"{title}: {side}", fontsize="small")
@@ -115,7 +142,7 @@ class Checked:
 
     def _draw(self, axes: Axes, quantity: str) -> None:
         points = list(self.check.points)
-        for number, (side, marker) in enumerate(SIDES.items()):
+        for number, (side, marker) in enumerate(zip(self.sides, "os", strict=True)):
             plot.error_bars(
                 axes,
                 [place + 0.3 * number - 0.15 for place in range(len(points))],
@@ -140,76 +167,85 @@ def _overlap(a: Estimate, b: Estimate) -> str:
     return "yes" if apart <= 0.001 * abs(b.mean) else "no"
 
 
-def path_of(scenario: Scenario, cache: Path = CACHE) -> Path:
-    """Where the kernel run of a scenario is kept: one for each testbed and kernel."""
-    return cache / "kernel" / scenario.key(testbed.version())
+def path_of(scenario: Scenario, on: Linux, cache: Path = CACHE) -> Path:
+    """Where the run of a scenario on Linux is kept: one for each version of it.
 
-
-def _keep(result: Result, cache: Path) -> None:
-    """Keeps a kernel run under the key of the code that ran."""
-    resolved = result.scenario.resolve()
-    key = snapshot.key_of(resolved, result.manifest["algorithms"], testbed.version())
-    kept.keep(cache / "kernel" / key, result.write, Result.load)
+    Raises `AckclockError` if that Linux is not built.
+    """
+    return cache / on.name / scenario.key(on.version)
 
 
 def _missing(
-    checks: Sequence[Check], seeds: int, cache: Path, damaged: list[Path] | None = None
+    checks: Sequence[Check],
+    on: Linux,
+    seeds: int,
+    cache: Path,
+    damaged: list[Path] | None = None,
 ) -> dict[Path, Scenario]:
-    """Where each kernel run that is not kept will be → its scenario; as `kept.find`."""
+    """Where each run that is not kept will be → its scenario; as `kept.find`."""
     scenarios = [
         of(seed) for check in checks for of in check.points.values() for seed in range(1, seeds + 1)
     ]
     with snapshot.held():
-        paths = {path_of(each, cache): each for each in scenarios}
+        paths = {path_of(each, on, cache): each for each in scenarios}
     return {
         path: each for path, each in paths.items() if kept.find(path, Result.load, damaged) is None
     }
 
 
-def to_run(checks: Sequence[Check], *, seeds: int, cache: Path = CACHE) -> tuple[int, float]:
-    """How many kernel runs are not kept, and their seconds in real time."""
-    todo = _missing(checks, seeds, cache)
+def to_run(
+    checks: Sequence[Check], on: Linux, *, seeds: int, cache: Path = CACHE
+) -> tuple[int, float]:
+    """How many runs are not kept, and their seconds of the scenarios' time."""
+    todo = _missing(checks, on, seeds, cache)
     return len(todo), sum(_duration_s(each) for each in todo.values())
 
 
 def fill(
     checks: Sequence[Check],
+    on: Linux,
     *,
-    seeds: int = SEEDS,
+    seeds: int,
     cache: Path = CACHE,
-    jobs: int = 1,
     progress: Callable[[float], None] | None = None,
-    on_invalid: Callable[[Result], None] | None = None,
 ) -> None:
-    """Runs on the kernel, in real time and `jobs` at a time, what of the checks is not kept.
+    """Runs on Linux what of the checks is not kept.
 
     Each run is kept as it ends. `progress` is called with the fraction that is done.
     Raises `AckclockError` where the machine cannot, or keeps time too badly for a valid run.
     """
-    collect(cache / "kernel")
+    collect(cache / on.name)
     damaged: list[Path] = []
-    todo = _missing(checks, seeds, cache, damaged)
-    kept.say_damaged(damaged, "kernel runs")
-    testbed.Testbed(jobs, on_invalid).run(
-        list(todo.values()), whole, lambda _, result: _keep(result, cache), progress
-    )
+    todo = _missing(checks, on, seeds, cache, damaged)
+    kept.say_damaged(damaged, f"{on.name} runs")
+
+    def keep(_: int, result: Result) -> None:
+        """Under the key of the code that ran."""
+        resolved = result.scenario.resolve()
+        key = snapshot.key_of(resolved, result.manifest["algorithms"], on.version)
+        kept.keep(cache / on.name / key, result.write, Result.load)
+
+    on.run(list(todo.values()), whole, keep, progress)
 
 
 def load(
     check: Check,
+    on: Linux,
     *,
     cache: Path = CACHE,
     executor: Executor = LOCAL,
     progress: Callable[[float], None] | None = None,
 ) -> Checked | None:
-    """The check with its kept kernel runs, seeds 1 to n; None where a point has none.
+    """The check with its kept runs on Linux, seeds 1 to n; None where a point has none.
 
     A damaged run is a missing one; a line on stderr says so.
     `progress` is called with the fraction of the simulated runs that is done.
     """
-    if not is_built():
+    try:
+        on.version  # noqa: B018
+    except AckclockError:  # not built
         return None
-    first, rows, certificates = {}, [], []
+    first, rows, manifests = {}, [], []
     for number, (point, of) in enumerate(check.points.items()):
 
         def part(fraction: float, number: int = number) -> None:
@@ -218,20 +254,23 @@ def load(
 
         measured: list[Result] = []
         damaged: list[Path] = []
-        while result := kept.find(path_of(of(len(measured) + 1), cache), Result.load, damaged):
+        while result := kept.find(path_of(of(len(measured) + 1), on, cache), Result.load, damaged):
             measured.append(result)
-        kept.say_damaged(damaged, "kernel runs", "`--on kernel` makes them anew")
+        kept.say_damaged(damaged, f"{on.name} runs", f"`--on {on.name}` makes them anew")
         if not measured:
             return None
-        scenarios = [like_linux(of(seed)) for seed in range(1, SIMULATED + 1)]
+        scenarios = [
+            like_linux(of(seed), on.name) for seed in range(1, SIDES[on.name].simulated + 1)
+        ]
         simulated = run_all(
             scenarios, lambda result: result, cache=cache, executor=executor, progress=part
         )
         first[point] = (simulated[0], measured[0])
-        for side, results in zip(SIDES, (simulated, measured), strict=True):
+        for side, results in ((SIMULATOR, simulated), (SIDES[on.name].title, measured)):
             rows += [{"point": point, "side": side} | check.reduce(each) for each in results]
-        certificates += [each.manifest["certificate"] for each in measured]
-    return Checked(check, pl.DataFrame(rows, infer_schema_length=None), first, certificates)
+        manifests += [each.manifest for each in measured]
+    table = pl.DataFrame(rows, infer_schema_length=None)
+    return Checked(check, table, first, manifests, on.name)
 
 
 def _duration_s(scenario: Scenario) -> float:

@@ -143,10 +143,6 @@ def _linux(on: Host, jobs: int, on_ray: str | None) -> "Linux | None":
         return None
     if on_ray:
         raise AckclockError(f"--on-ray: not with --on {on}, which runs on this machine only")
-    if on is Host.KERNEL:
-        from ackclock.testbed import Testbed  # noqa: PLC0415 (only this needs it)
+    from ackclock import crosscheck  # noqa: PLC0415 (slow to import)
 
-        return Testbed(jobs or 1, say_invalid)
-    from ackclock.vlinux.machines import Machines  # noqa: PLC0415 (only this needs it)
-
-    return Machines(jobs)
+    return crosscheck.host(on, jobs, say_invalid)

@@ -100,12 +100,18 @@ def reproduce_command(
 
     - `ackclock reproduce cubicfc/fig5 --on kernel`
 
-    - `ackclock reproduce cubicfc/fig5 --on vlinux --set profile=linux-6 --seeds 2`
+    - `ackclock reproduce cubicfc/fig5 --on vlinux`
+
+    - `ackclock reproduce cubicfc/fig2 --on vlinux --set profile=linux-6 --seeds 2`
 
     The output directory (default: out/FIGURE) holds index.html, and each figure as PNG, SVG and
     Parquet. Each finished run is kept in .ackclock, so an interrupted command resumes and a
-    repeated one costs nothing. With --on kernel the figures that one machine can carry run in real
-    time: 5 runs a point and one run at a time, unless --seeds and --jobs say otherwise.
+    repeated one costs nothing.
+
+    --on kernel runs the figures that one machine can carry in real time, beside the simulator: 5
+    runs a point and one run at a time, unless --seeds and --jobs say otherwise. --on vlinux does
+    so with one figure of each paper at full rate, 3 runs a point. With --set it runs any figure,
+    without the simulator.
     """
     from ackclock import pages, reproduce, site  # noqa: PLC0415 (slow to import)
 
@@ -116,18 +122,19 @@ def reproduce_command(
             raise AckclockError(f"{option}: not with --on vlinux")
         if on is Host.KERNEL and (reason := _not_on_kernel(quick, sensitivity, settings, on_ray)):
             raise AckclockError(reason)
-        where, cache = _where(on, jobs, on_ray)
+        beside = on is Host.KERNEL or (on is Host.VLINUX and not (quick or settings))
         chosen = _chosen(figures)
-        path = output or Path("out") / _file_name(figures[0], on)
+        path = output or Path("out") / _file_name(figures[0], on if beside else Host.SIM)
         command = f"ackclock reproduce {shlex.join(figures)}"
         command += "".join(f" --set {shlex.quote(each)}" for each in settings or ())
         command += " --sensitivity" if sensitivity else ""
         command += f" --seeds {seeds}" if seeds else ""
         command += " --quick" if quick else ""
         command += f" --on {on}" if on is not Host.SIM else ""
-        if on is Host.KERNEL:
-            _reproduce_on_kernel(figures, chosen, seeds, jobs, path, command)
+        if beside:
+            _reproduce_beside(on, figures, chosen, seeds, jobs, path, command)
             return
+        where, cache = _where(on, jobs, on_ray)
         with Directory(path) as directory:
             with progress_bar("simulating") as progress:
                 reproduced = reproduce.reproduce(
@@ -186,10 +193,11 @@ def _chosen(figures: list[str]) -> list["Named"]:
 
 
 def _file_name(figure: str, on: Host) -> str:
-    return figure.replace("/", "-") + ("-kernel" if on is Host.KERNEL else "")
+    return figure.replace("/", "-") + (f"-{on}" if on is not Host.SIM else "")
 
 
-def _reproduce_on_kernel(
+def _reproduce_beside(
+    on: Host,
     figures: list[str],
     chosen: list["Named"],
     seeds: int | None,
@@ -199,28 +207,28 @@ def _reproduce_on_kernel(
 ) -> None:
     from ackclock import crosscheck, pages  # noqa: PLC0415 (only these runs need it)
 
-    checks = {each.name: check for each in chosen if (check := each.figure.kernel)}
+    def check_of(each: "Named") -> "crosscheck.Check | None":
+        return each.figure.checks.get(on)
+
+    checks = {each.name: check for each in chosen if (check := check_of(each))}
     named = {each.name for figure in figures if "/" in figure for each in papers.load(figure)}
     if unable := sorted(named - checks.keys()):
-        able = [each.name for each in papers.load("all") if each.figure.kernel]
+        able = [each.name for each in papers.load("all") if check_of(each)]
+        runs_any = ", or give --set profile=linux-6" if on is Host.VLINUX else ""
         raise AckclockError(
-            f'figure = "{unable[0]}": has no version for the kernel; '
-            f"with --on kernel choose from {', '.join(able)}"
+            f'figure = "{unable[0]}": has no version for the {crosscheck.SIDES[on].title}; '
+            f"with --on {on} choose from {', '.join(able)}{runs_any}"
         )
-    repeats = seeds or crosscheck.SEEDS
+    host = crosscheck.host(on, jobs, say_invalid)
+    side = crosscheck.SIDES[on]
+    repeats = seeds or side.seeds
     with Directory(path) as directory:
-        number, total_s = crosscheck.to_run(list(checks.values()), seeds=repeats)
-        if number:
+        number, total_s = crosscheck.to_run(list(checks.values()), host, seeds=repeats)
+        if number and on is Host.KERNEL:
             left = in_words(total_s / min(jobs or 1, number))
             err.print(f"{number} runs on the kernel, in real time: {left} if each is valid at once")
-        with progress_bar("on the kernel") as progress:
-            crosscheck.fill(
-                list(checks.values()),
-                seeds=repeats,
-                jobs=jobs or 1,
-                progress=progress,
-                on_invalid=say_invalid,
-            )
+        with progress_bar(f"on the {side.title}") as progress:
+            crosscheck.fill(list(checks.values()), host, seeds=repeats, progress=progress)
         checked = {}
         with progress_bar("simulating") as progress:
             for done, (name, check) in enumerate(checks.items()):
@@ -228,9 +236,9 @@ def _reproduce_on_kernel(
                 def part(fraction: float, done: int = done) -> None:
                     progress((done + fraction) / len(checks))
 
-                checked[name] = crosscheck.load(check, progress=part)
+                checked[name] = crosscheck.load(check, host, progress=part)
         there = [(name, each) for name, each in checked.items() if each is not None]
-        directory.fill(lambda partial: pages.write_kernel(there, partial, command=command))
+        directory.fill(lambda partial: pages.write_checked(there, partial, command=command))
     for name, each in there:
         print_report(name, each.table())
         out.print(each.caption)

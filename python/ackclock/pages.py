@@ -94,16 +94,16 @@ def write(
     site.write_json(directory / MANIFEST, manifest)
 
 
-def write_kernel(
+def write_checked(
     figures: Sequence[tuple[str, crosscheck.Checked]], directory: Path, *, command: str
 ) -> None:
-    """Writes a page of figures on the kernel, beside the simulation, with their files."""
+    """Writes a page of figures on Linux, beside the simulation, with their files."""
     sections = [
-        report.Section(name, inner=_kernel(name, each, directory, pdf=False))
+        report.Section(name, inner=_checked(name, each, directory, pdf=False))
         for name, each in figures
     ]
     sections.append(report.Section("Repeat it", code=command))
-    page = report.page("The kernel beside the simulator", _made_by(), sections, kind="report")
+    page = report.page("Linux beside the simulator", _made_by(), sections, kind="report")
     (directory / PAGE).write_text(page, encoding="utf-8")
     report.write_scripts(directory)
     manifest = {
@@ -277,7 +277,7 @@ def _figure(the: _Site, figure: Reproduced) -> report.Section:
         digest = hashlib.sha256("".join(keys).encode()).hexdigest()[:16]
         text = f"# the first of {len(keys)} scenarios, {digest}\n{figure.scenarios[0].to_toml()}"
         inner.append(report.folded("Scenario of the first run", f"<pre>{escape(text)}</pre>"))
-    inner += _on_the_kernel(the, figure)
+    inner += _on_linux(the, figure)
     settings = "".join(f" --set {each}" for each in figure.settings)
     inner.append(
         f'<h3 id="{_anchor(figure)}-data">Data and command</h3>'
@@ -369,19 +369,23 @@ def _write_rows(figure: Reproduced, directory: Path) -> list[str]:
     return names
 
 
-def _on_the_kernel(the: _Site, figure: Reproduced) -> list[str]:
-    if figure.checked:
-        title = f'<h3 id="{_anchor(figure)}-kernel">On the kernel</h3>'
-        return [title + _kernel(figure.name, figure.checked, the.directory, the.pdf)]
-    if figure.figure.kernel:
-        command = f"<code>ackclock reproduce {figure.name} --on kernel</code>"
-        return [f'<p class="hint">Not run on the kernel here. As root: {command}</p>']
-    return []
+def _on_linux(the: _Site, figure: Reproduced) -> Iterable[str]:
+    """The figure on the kernel and on virtual Linux, or how to get it there."""
+    ran = {checked.side: checked for checked in figure.checked}
+    for side in figure.figure.checks:
+        title = crosscheck.SIDES[side].title
+        if checked := ran.get(side):
+            yield f'<h3 id="{_anchor(figure)}-{side}">On the {title}</h3>'
+            yield _checked(figure.name, checked, the.directory, the.pdf)
+        else:
+            root = " As root:" if side == "kernel" else " Type:"
+            command = f"<code>ackclock reproduce {figure.name} --on {side}</code>"
+            yield f'<p class="hint">Not run on the {title} here.{root} {command}</p>'
 
 
-def _kernel(name: str, checked: crosscheck.Checked, directory: Path, pdf: bool) -> str:
-    """The kernel's runs of a figure beside the simulator's, with the files."""
-    drawn, stem = checked.figure(), f"{name.replace('/', '-')}-kernel"
+def _checked(name: str, checked: crosscheck.Checked, directory: Path, pdf: bool) -> str:
+    """The runs of a figure on Linux beside the simulator's, with the files."""
+    drawn, stem = checked.figure(), f"{name.replace('/', '-')}-{checked.side}"
     files = [path.name for path in plot.write(drawn, directory, stem, pdf=pdf)]
     checked.rows.write_parquet(directory / f"{stem}.parquet")
     files.append(f"{stem}.parquet")

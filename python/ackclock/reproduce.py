@@ -39,8 +39,8 @@ class Reproduced:
     batches: Sequence[Batch]
     claims: Sequence[JudgedClaim] = ()
     settings: Sequence[str] = ()
-    #: The same on the kernel, where it has run here.
-    checked: crosscheck.Checked | None = None
+    #: The same on the kernel and on virtual Linux, where it has run here.
+    checked: Sequence[crosscheck.Checked] = ()
     load: Callable[[Scenario], Result] | None = None
 
     @property
@@ -101,7 +101,6 @@ def reproduce(
         found = []
         for named in figures:
             own = dict(_own(named.figure, rows))
-            check = named.figure.kernel
             found.append(
                 Reproduced(
                     named,
@@ -109,11 +108,19 @@ def reproduce(
                     list(own),
                     judged_claims(named.figure.claims, own, level),
                     settings,
-                    crosscheck.load(check, cache=cache, executor=executor) if check else None,
+                    _checked(named.figure, cache, executor),
                     functools.partial(_load, cache, executor),
                 )
             )
         return found
+
+
+def _checked(figure: Figure, cache: Path, executor: Executor) -> list[crosscheck.Checked]:
+    found = [
+        crosscheck.load(check, crosscheck.host(side), cache=cache, executor=executor)
+        for side, check in figure.checks.items()
+    ]
+    return [each for each in found if each]
 
 
 def _own(figure: Figure, rows: Mapping[Batch, Runs]) -> Iterator[tuple[Batch, Runs]]:

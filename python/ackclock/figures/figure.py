@@ -57,6 +57,14 @@ class Figure:
     drawn: Needs = ()
     #: The part of it that one machine can carry in real time.
     kernel: Check | None = None
+    #: The part of it that Linux in virtual time can run, at the paper's rate.
+    vlinux: Check | None = None
+
+    @property
+    def checks(self) -> dict[str, Check]:
+        """What of it runs on Linux: "kernel" and "vlinux" → how."""
+        both = {"kernel": self.kernel, "vlinux": self.vlinux}
+        return {side: check for side, check in both.items() if check}
 
     @property
     def needs(self) -> Needs:

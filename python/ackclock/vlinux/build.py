@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -35,6 +36,8 @@ PACKAGES = (
     "iproute2",
     "ethtool",
 )
+#: Where Debian has tc and ethtool, which is not on every user's PATH.
+SBIN = "/usr/sbin:/sbin"
 TOOLS = ("gcc", "make", "flex", "bison", "bc", "xz", "ip", "tc", "ethtool")
 
 #: One sequence for each seed (SplitMix64).
@@ -115,6 +118,19 @@ def cache_directory() -> Path:
     return Path(home) / "ackclock" / "vlinux"
 
 
+@contextmanager
+def _in_cache() -> Iterator[None]:
+    """Raises `AckclockError` where what is kept cannot be read or written."""
+    try:
+        yield
+    except OSError as error:
+        raise AckclockError(
+            f"{error.filename or cache_directory()}: {error.strerror}; set XDG_CACHE_HOME to a "
+            "directory of yours with 2 GB of room, and type: ackclock vlinux build"
+        ) from None
+
+
+@_in_cache()
 def find() -> Built:
     """The virtual Linux of this machine; raises `AckclockError` if it is not built."""
     directory = cache_directory() / _key()
@@ -125,10 +141,12 @@ def find() -> Built:
 
 def version() -> str:
     """Names what makes results: the build, and what runs and records in it. Raises as `find`."""
-    ours = sorted([*GUEST.parent.glob("*.py"), *GUEST.iterdir()])
+    made_by = [GUEST.with_name(f"{name}.py") for name in ("__init__", "network", "plan", "records")]
+    ours = [*made_by, *sorted(GUEST.iterdir())]
     return f"{find().key}-{_digest_of(*ours)}"
 
 
+@_in_cache()
 def build(
     progress: Callable[[float], None] | None = None, say: Callable[[str], None] = print
 ) -> Built:
@@ -157,7 +175,8 @@ def build(
 
 
 def _require(say: Callable[[str], None]) -> None:
-    missing = [tool for tool in TOOLS if shutil.which(tool) is None]
+    path = f"{os.environ.get('PATH', os.defpath)}:{SBIN}"
+    missing = [tool for tool in TOOLS if shutil.which(tool, path=path) is None]
     if TARBALL.exists() and not missing:
         return
     command = f"apt-get install {' '.join(PACKAGES)}"
@@ -268,6 +287,7 @@ def _prune(tree: Path) -> None:
             path.unlink()
 
 
+@_in_cache()
 def guest(built: Built) -> Path:
     """The program that runs in the machine, built once."""
     sources = [str(GUEST / f"{name}.c") for name in GUEST_FILES]
@@ -287,6 +307,7 @@ def recorder(built: Built) -> Path:
     return module(built, "recorder", {"algorithm.c": (GUEST / "recorder.c").read_bytes()}, "")
 
 
+@_in_cache()
 def module(built: Built, name: str, files: dict[str, bytes], flags: str) -> Path:
     """A kernel module, built once; `files`: path → text, `algorithm.c` among them.
 

@@ -13,6 +13,7 @@ congestion epoch duration eventually scales linearly with BDP".
 """
 
 import math
+from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -23,6 +24,7 @@ from matplotlib.axes import Axes
 from ackclock import Result, Scenario, metrics
 from ackclock.figures import (
     AtLeast,
+    Check,
     Claim,
     Column,
     Experiment,
@@ -32,6 +34,7 @@ from ackclock.figures import (
     above,
     geometric,
     grid,
+    mean,
     plots,
     slope,
     within,
@@ -189,6 +192,23 @@ def _slow(column: Column, rates: tuple[int, ...] = RATES_MBPS) -> list[Part]:
     return [*(above(each, 0) for each in later), above(column.at(rate_mbps=rates[-1]), 300)]
 
 
+def _today(rate_mbps: int, seed: int) -> Scenario:
+    """On hosts of today, for the paper's least duration."""
+    of = testbed.scenario(rate_mbps, [CUBIC] * 2, [RTT_MS] * 2)
+    pipe = of.bottleneck.model_copy(update={"tick": "0s"})
+    return of.replace(seed=seed, profile="linux-6", tso=None, jitter="0s", bottleneck=pipe)
+
+
+def _linux_row(result: Result) -> dict[str, float]:
+    unfair = joined(result)
+    return {
+        "unfair_s": float(unfair.unfair_s),
+        "first_80_s": float(unfair.first_80_s),
+        "newcomer_mbps": testbed.last_throughputs_mbps(result, metrics.last_start_s(result))[1],
+        "utilisation": metrics.utilisation(result, metrics.last_start_s(result)),
+    }
+
+
 def _linear(axes: Axes) -> None:
     """From where on growth is linear, where the windows are as large."""
     if axes.get_ylim()[1] > LINEAR_PACKETS:
@@ -224,4 +244,16 @@ FIGURE = Figure(
             ],
         ),
     ],
+    vlinux=Check(
+        setup="The figure's middle plot, at 250 Mb/s. Runs of 600 s, a router without ticks, no "
+        "jitter. The TCP around the algorithm is of today.",
+        points={"250 Mb/s": partial(_today, 250)},
+        reduce=_linux_row,
+        quantities={
+            "last window below 80 % (s)": mean("unfair_s"),
+            "first window with 80 % (s)": mean("first_80_s"),
+            "throughput of flow 2 (Mb/s)": mean("newcomer_mbps"),
+            "utilisation": mean("utilisation"),
+        },
+    ),
 )

@@ -12,6 +12,7 @@ netperf reports a whole run, so that the whole run is measured.
 """
 
 from collections.abc import Callable
+from functools import partial
 from math import log2
 
 from ackclock import Bottleneck, Result, Scenario
@@ -80,13 +81,29 @@ def _scaled(algorithm: str, rtt_ms: int, seed: int) -> Scenario:
     )
 
 
-def _point(algorithm: str, rtt_ms: int) -> Callable[[int], Scenario]:
-    return lambda seed: _scaled(algorithm, rtt_ms, seed)
+def _at_full_rate(algorithm: str, rtt_ms: int, seed: int) -> Scenario:
+    return scenario(algorithm, rtt_ms).replace(seed=seed, profile="linux-6", jitter="0s")
 
 
-def _kernel_row(result: Result) -> dict[str, float]:
+def _points(
+    of: Callable[[str, int, int], Scenario], *rtts_ms: int
+) -> dict[str, Callable[[int], Scenario]]:
+    return {
+        f"{name}\n2 v {rtt_ms} ms": partial(of, algorithm, rtt_ms)
+        for rtt_ms in rtts_ms
+        for algorithm, name in NAMES.items()
+    }
+
+
+def _linux_row(result: Result) -> dict[str, float]:
     return row(result)._asdict()
 
+
+_QUANTITIES = {
+    "throughput of flow 1 / flow 2": mean("late_ratio"),
+    "fairness index": mean("late_jain"),
+    "utilisation": mean("utilisation"),
+}
 
 FIGURE = Figure(
     plot=plots.curves(
@@ -142,16 +159,15 @@ FIGURE = Figure(
     kernel=Check(
         setup="100 Mb/s instead of 1 Gb/s, and a tenth of the buffer. Runs of 80 s. "
         "The TCP around the algorithms is of today.",
-        points={
-            f"{name}\n2 v {rtt} ms": _point(algorithm, rtt)
-            for rtt in (16, 128)
-            for algorithm, name in NAMES.items()
-        },
-        reduce=_kernel_row,
-        quantities={
-            "throughput of flow 1 / flow 2": mean("late_ratio"),
-            "fairness index": mean("late_jain"),
-            "utilisation": mean("utilisation"),
-        },
+        points=_points(_scaled, 16, 128),
+        reduce=_linux_row,
+        quantities=_QUANTITIES,
+    ),
+    vlinux=Check(
+        setup="1 Gb/s and the figure's buffer, without jitter. "
+        "The TCP around the algorithms is of today.",
+        points=_points(_at_full_rate, 128),
+        reduce=_linux_row,
+        quantities=_QUANTITIES,
     ),
 )

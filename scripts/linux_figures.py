@@ -1,0 +1,84 @@
+"""A figure of each paper on Linux beside the simulator: on this kernel, or in virtual time.
+
+`python scripts/linux_figures.py kernel|vlinux DIRECTORY` writes the page `SIDE-figures.md` and its
+pictures. It keeps each run in .ackclock/SIDE, and does not repeat a kept run: delete that directory
+to measure anew. On the kernel (root) it takes an hour, in virtual time an hour of a processor.
+"""
+
+import re
+import sys
+from pathlib import Path
+
+from ackclock import crosscheck, papers
+
+#: Runs at the same time.
+AT_A_TIME = {"kernel": 3, "vlinux": 0}
+
+KERNEL = """# Figures of the papers on the running kernel
+
+This page is for readers who ask whether a repeated figure also holds on a real Linux machine. It
+has one figure of each paper, at a rate that one machine can carry in real time. Each figure runs
+twice: on the machine's own TCP stack with our algorithms in BPF, and in the simulator with the
+same scenarios. `make docs-kernel` writes the page.
+
+`ackclock reproduce FIGURE --on kernel` repeats one figure. `ackclock report` then shows the
+figures that have run on this machine. Several kernel runs went on at the same time; the p99 of
+lateness says how well they kept time. Pictures show the first run of each point: the simulator on
+the left, the kernel on the right. Tables give means and 95 % intervals.
+
+Where small queues let microseconds decide which flow loses a packet, intervals need not overlap. In
+ha2008/fig05 at 8 ms the simulator's CUBIC / SACK is 2.1 with ACKs handled at once, and 1.2 if hosts
+take up to 100 µs for each (`jitter`, 8 seeds). This machine's hosts are in between."""
+
+VLINUX = """# Figures of the papers on Linux in virtual time
+
+This page is for readers who ask whether a repeated figure also holds on Linux at the paper's own
+rate, which one machine cannot carry in real time. It has one figure of each paper. Each figure runs
+twice: on Linux 6.12 in virtual time ([vlinux.md](vlinux.md)) with our algorithms as kernel modules,
+and in the simulator with the same scenarios. `make docs-vlinux` writes the page.
+
+`ackclock reproduce FIGURE --on vlinux` repeats one figure. `ackclock report` then shows the figures
+that have run on this machine. Pictures show the first run of each point: the simulator on the left,
+the virtual Linux on the right. Tables give means and 95 % intervals."""
+
+ABOUT = {"kernel": KERNEL, "vlinux": VLINUX}
+#: (side, figure) → why the sides differ.
+EXPLAINED: dict[tuple[str, str], str] = {}
+
+
+def contents(titles: list[str]) -> str:
+    """Links to the sections of a page, by GitHub's rule for anchors."""
+    anchors = [re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles]
+    links = [f"* [{title}](#{to})" for title, to in zip(titles, anchors, strict=True)]
+    return "\n".join(["Contents:", "", *links])
+
+
+def say(invalid):
+    print(*invalid.manifest["certificate"]["problems"], "repeated", flush=True)
+
+
+def main(side: str, directory: Path) -> None:
+    """As `ackclock reproduce FIGURE --on SIDE` shows them."""
+    sections, titles = [], []
+    host = crosscheck.host(side, AT_A_TIME[side], say)
+    for named in papers.load("all"):
+        check = named.figure.checks.get(side)
+        if check is None:
+            continue
+        crosscheck.fill([check], host, seeds=crosscheck.SIDES[side].seeds)
+        checked = crosscheck.load(check, host)
+        picture = f"{side}-{named.file_name}.png"
+        checked.figure().savefig(directory / picture, dpi=90)
+        title = f"{named.title} ({named.name})"
+        titles.append(title)
+        head = f"## {title}\n\n{checked.check.setup}\n\n![{title}]({picture})\n\n{checked.caption}"
+        explained = EXPLAINED.get((side, named.name))
+        parts = [head, checked.table().markdown(), *([explained] if explained else [])]
+        sections.append("\n\n".join(parts))
+        print(sections[-1], flush=True)
+    text = "\n\n".join([ABOUT[side], contents(titles), *sections])
+    (directory / f"{side}-figures.md").write_text(text + "\n")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], Path(sys.argv[2]))
