@@ -58,6 +58,12 @@ impl<T: Default> Ring<T> {
         Some(&self.slots[self.slot(self.head)])
     }
 
+    /// The slot that the next element goes into, if it has been there before.
+    #[inline]
+    pub fn next_slot(&self) -> Option<&T> {
+        self.slots.get(self.slot(self.tail))
+    }
+
     /// The element at a place in the queue, from 0.
     pub fn get(&self, place: u64) -> Option<&T> {
         (place < self.len()).then(|| &self.slots[self.slot(self.head + place)])

@@ -160,6 +160,12 @@ impl Schedule {
     pub fn take_ahead(&mut self) -> Option<usize> {
         self.wheel.as_mut()?.take_ahead()
     }
+
+    /// An element of many that will be first after a few others.
+    #[inline]
+    pub fn soon(&self) -> Option<usize> {
+        self.wheel.as_ref()?.soon()
+    }
 }
 
 /// The least key of the node's siblings.

@@ -14,6 +14,8 @@ const SLOTS: u64 = 1 << 12;
 /// How many elements are near, if so many wait in the next [`NEAR_BUCKETS`].
 const AHEAD: usize = 8;
 const NEAR_BUCKETS: u64 = 64;
+/// The place of the element that [`Wheel::soon`] names.
+const SOON: usize = 3;
 
 /// Where an element is: a bucket, or one of the places below.
 type Place = u32;
@@ -109,6 +111,13 @@ impl Wheel {
         let key = self.near[self.near.len() - self.untold];
         self.untold -= 1;
         Some(self.element(key))
+    }
+
+    /// An element that will be first soon.
+    #[inline]
+    pub(crate) fn soon(&self) -> Option<usize> {
+        let key = self.near.get(self.head + SOON)?;
+        Some(self.element(*key))
     }
 
     #[inline]

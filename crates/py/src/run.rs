@@ -8,6 +8,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use ackclock_host::give_back_memory;
 use ackclock_py_tables::{rows, tables};
 use ackclock_sim::batch::{Answer, Batch};
 use ackclock_sim::capture::{Capture, Interfaces};
@@ -21,6 +22,8 @@ use crate::refuse;
 const TICK: Duration = Duration::from_millis(100);
 /// How long cancelled work may take to end.
 const GRACE: Duration = Duration::from_secs(1);
+/// The memory of more flows than these is worth giving back when their run ends.
+const MANY_FLOWS: usize = 1_000;
 
 /// Runs prepared scenarios on `threads` threads; 0: as many as there are cores.
 ///
@@ -88,6 +91,9 @@ pub fn run_many(
                 ackclock_sim::run_captured(&job.prepared, &job.control, on_rows, capture)
             }
         };
+        if job.prepared.scenario().flows.len() > MANY_FLOWS {
+            give_back_memory();
+        }
         (result, started.elapsed())
     })
     .map_err(|error| refuse(format!("cannot start a thread: {error}")))?;

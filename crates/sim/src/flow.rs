@@ -8,7 +8,9 @@ use crate::session::Session;
 use crate::tcp::profile::{Kernel, Reads, Switches};
 use crate::tcp::{Ack, Clock, FlowLimits, Handshake, Receiver, Sender, Transmit};
 use crate::topology::Way;
-use ackclock_host::{prefetch, Configured, CongestionControl, HostConfig, TCP_INFINITE_SSTHRESH};
+use ackclock_host::{
+    prefetch, Configured, CongestionControl, HostConfig, Lines, TCP_INFINITE_SSTHRESH,
+};
 use ackclock_net::line::Line;
 use ackclock_net::link::Predicted;
 use ackclock_net::queue::{Cause, Ecn, Tally};
@@ -33,6 +35,14 @@ impl AckLine {
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+
+    /// Asks for the slots at both ends.
+    #[inline(always)]
+    fn prefetch_slots(&self) {
+        for slot in [self.0.front(), self.0.next_slot()].into_iter().flatten() {
+            prefetch(slot);
+        }
     }
 
     /// How many ACKs are on their way.
@@ -151,13 +161,15 @@ impl Phase {
     }
 }
 
+/// In memory the fields have this order, as those of [`Flow`].
+#[repr(C)]
 pub(crate) struct Connection {
-    pub(crate) sender: Sender,
-    pub(crate) receiver: Receiver,
+    pub(crate) acks: AckLine,
     /// ACKs that the receiver, ahead of the clock, will send. One-way runs put them into `acks` at
     /// once.
     pub(crate) answers: AckLine,
-    pub(crate) acks: AckLine,
+    pub(crate) receiver: Receiver,
+    pub(crate) sender: Sender,
 }
 
 /// In memory the fields have this order: what each ACK and packet needs comes first.
@@ -340,10 +352,26 @@ impl<'a> Flow<'a> {
         false
     }
 
-    /// Asks for the memory that the next event of the flow needs.
+    /// The lines that a common event of a flow with a connection needs; `None`: it has no connection.
+    pub(crate) fn lines(&self) -> Option<Lines> {
+        let Phase::Open(connection) = &self.phase else {
+            return None;
+        };
+        let mut lines = Lines::of(self);
+        lines.add_until(self, &self.phase);
+        lines.add_until(&connection.acks, &connection.receiver);
+        connection.receiver.add_lines(&mut lines);
+        connection.sender.add_lines(&mut lines);
+        Some(lines)
+    }
+
+    /// Asks for what a common event needs besides, when the flow itself is in the cache.
     #[inline]
-    pub(crate) fn prefetch(&self) {
-        prefetch(self);
+    pub(crate) fn prefetch_slots(&self) {
+        if let Phase::Open(connection) = &self.phase {
+            connection.acks.prefetch_slots();
+            connection.sender.prefetch_slots();
+        }
     }
 
     /// The receiver of a connection that is established now.

@@ -37,8 +37,8 @@ impl RunResult {
         TransferTable::TABLE,
     ];
 
-    /// Rows that a run keeps before it hands them over: 34 MB of samples.
-    pub const MOST_ROWS: usize = 1 << 19;
+    /// Rows that a run keeps before it hands them over: 8 MB of samples.
+    pub const MOST_ROWS: usize = 1 << 17;
 
     /// Rows of the tables that grow with time.
     pub(crate) fn growing_rows(&self) -> usize {

@@ -10,6 +10,7 @@ use super::host::Counts;
 use super::profile::REORDERING;
 use super::ranges::{Range, RangeSet};
 use super::{Marks, Transmit};
+use ackclock_host::{prefetch, Lines};
 use std::collections::VecDeque;
 
 const NS_PER_MS: u64 = 1_000_000;
@@ -163,6 +164,20 @@ impl Scoreboard {
             retransmissions: VecDeque::new(),
             retransmit_hint: 0,
             lost_end: 0,
+        }
+    }
+
+    /// Adds the memory that a common ACK needs.
+    pub(super) fn add_lines(&self, lines: &mut Lines) {
+        lines.add_until(&self.una, &self.sacked);
+    }
+
+    /// Asks for the slots of the ends of the window.
+    #[inline(always)]
+    pub(super) fn prefetch_slots(&self) {
+        let mask = self.slots.len() - 1;
+        for segment in [self.una, self.nxt] {
+            prefetch(&self.slots[segment as usize & mask]);
         }
     }
 
