@@ -137,6 +137,25 @@ def test_a_kept_page_is_shown_without_its_scripts(quiet):
     assert policy.startswith("sandbox ")
     assert "allow-scripts" not in policy
     assert "script-src" not in policy
+    # Where our script stands beside it, the page may run that: the server's text, at one address.
+    (quiet.folder / "figure" / "zoom.js").write_text("alert(1)")
+    policy = quiet.ask("GET", "/kept/figure/index.html?a=;script-src%20*").headers[
+        "content-security-policy"
+    ]
+    scripts = [each.split() for each in policy.split("; ") if "script" in each.split()[0]]
+    assert scripts == [["script-src", f"http://{quiet.host}/kept/figure/zoom.js"]]
+    answer = quiet.ask("GET", "/kept/figure/zoom.js")
+    assert answer.headers["content-type"].startswith("text/javascript")
+    assert b"alert(1)" not in answer.body
+    assert b"Zoom into it" in answer.body
+    (quiet.folder / "a; script-src *").mkdir(exist_ok=True)
+    for name in ("index.html", "zoom.js"):
+        (quiet.folder / "a; script-src *" / name).write_text("")
+    policy = quiet.ask("GET", "/kept/a;%20script-src%20*/index.html").headers[
+        "content-security-policy"
+    ]
+    assert "script-src *" not in policy
+    assert quiet.ask("GET", "/kept/none/zoom.js").status == 404
 
 
 @pytest.mark.parametrize(

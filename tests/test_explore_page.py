@@ -1,11 +1,13 @@
 """The live page in a real browser, wide and on a phone: from the form to the curve."""
 
+import json
 import re
 import shutil
 
 import pytest
 from playwright.sync_api import expect, sync_playwright
 
+from ackclock import Result, report
 from conftest import needs_testbed
 from explorer import LONG, Server
 
@@ -262,6 +264,60 @@ def test_a_c_file_is_edited_refused_at_its_line_and_run(page, tmp_path):
     expect(chip).to_contain_text(re.compile(r"my_cc [\d.]+ Mb/s"))
 
 
+def test_a_built_in_algorithm_is_read_copied_and_changed(page, server):
+    """A copy does what the original does; a copy with another beta does not."""
+    fill(page, "duration", "10s")
+    run(page)
+    show_form(page)
+    page.locator(".flow .code").click()
+    area = page.locator("#editor textarea")
+    expect(area).to_have_attribute("readonly", "")
+    expect(area).to_have_value(re.compile(r"CC_ALGORITHM\(cubic,"))
+    page.click("#change")
+    expect(area).not_to_have_attribute("readonly", "")
+    expect(area).to_have_value(re.compile(r"CC_ALGORITHM\(my_cubic,"))
+    expect(page.locator("#file")).to_have_value("my_cubic.c")
+    text = area.input_value()
+    run(page)
+    changed = text.replace("P(beta, 717,", "P(beta, 512,")
+    assert changed != text
+    # Typing 28 kB would take 20 s.
+    area.evaluate(
+        "(to, text) => ((to.value = text), to.dispatchEvent(new Event('input')))", changed
+    )
+    run(page)
+    told = list(server.runs().values())[-3:]
+    hashes = [
+        Result.load(server.folder.parent / each["end"]["kept"]).manifest["trace_hash"]
+        for each in told
+    ]
+    assert hashes[0] == hashes[1] != hashes[2]
+    assert told[1]["about"]["flows"][0]["name"] == "my_cubic"
+
+
+def test_several_links_in_the_form(page):
+    fill(page, "duration", "5s")
+    page.click("#add-link")
+    fill(page, "link 2.rate", "5mbit")
+    fill(page, "link 2.delay", "7ms")
+    fill(page, "flow 1.route", "2, 1")
+    chip = run(page)
+    expect(chip).to_contain_text(re.compile(r"CUBIC 4\.\d+ Mb/s"))
+    toml = page.locator("#toml").input_value()
+    assert "[bottleneck]" not in toml
+    assert toml.count("[[link]]") == 2
+    assert "route = [2, 1]" in toml
+    fill(page, "link 2.rate", "5 mb")
+    page.click("#run")
+    expect(page.locator('[data-path="link 2.rate"]')).to_have_class(re.compile("wrong"))
+    fill(page, "link 2.rate", "5mbit")
+    page.get_by_title("Remove this link").first.click()
+    toml = page.locator("#toml").input_value()
+    assert 'rate = "5mbit"' in toml
+    assert "[bottleneck]" in toml
+    assert "route" not in toml
+
+
 def test_exports_are_what_is_on_the_screen(page, tmp_path):
     fill(page, "duration", "10s")
     run(page)
@@ -322,6 +378,26 @@ def test_what_is_kept_opens_beside_the_others(page, server):
     page.locator(".kept-row", has_text="explore/").first.get_by_text("Open").click()
     expect(page.locator(".run")).to_have_count(2)
     expect(page.locator(".run").last).to_have_attribute("data-state", "done", timeout=SLOW_MS)
+
+
+def test_a_kept_report_zooms_by_our_script_only(page, server):
+    """The script that stands beside it does not run: the server answers with its own."""
+    kept = server.folder / "report"
+    kept.mkdir(parents=True, exist_ok=True)
+    series = [{"label": "flow 1", "values": list(range(100))}]
+    panel = {"from": 0, "to": 10, "title": "cwnd", "x": "s", "y": "packets", "series": series}
+    figure = report.picture("<svg viewBox='0 0 9 9'></svg>", data=json.dumps([panel]))
+    evil = "<script>document.title = 'inline'</script><script src='evil.js'></script>"
+    body = report.page("A report", "", [report.Section("Figure", picture=figure, inner=evil)])
+    (kept / "index.html").write_text(body, encoding="utf-8")
+    for name in ("zoom.js", "evil.js"):
+        (kept / name).write_text("document.title = 'foreign'")
+    visit = page.context.new_page()
+    visit.goto(f"http://{server.host}/kept/report/index.html")
+    visit.get_by_text("Zoom into it").click()
+    expect(visit.locator(".zoom canvas")).to_be_visible()
+    assert visit.title() == "A report"
+    visit.close()
 
 
 def test_light_and_dark(page, tmp_path):

@@ -274,15 +274,19 @@ def _contents(sections: Sequence[Section], up: Sequence[tuple[str, str]]) -> str
     )
 
 
-def write_scripts(directory: Path) -> None:
-    """Writes the script of pages with curves: uPlot, as a page from a file takes it, and ours."""
+def script() -> str:
+    """The script of pages with curves: uPlot, as a page from a file takes it, and ours."""
     plots, _, _ = (
         (STATIC / "uplot" / "uPlot.esm.js").read_text(encoding="utf-8").rpartition("\nexport")
     )
     ours = (STATIC / "zoom.js").read_text(encoding="utf-8")
     licence = (STATIC / "uplot" / "LICENSE").read_text(encoding="utf-8")
-    text = f"/*\nuPlot:\n\n{licence}*/\n(() => {{\n{plots}\n{ours}}})();\n"
-    (directory / ZOOM).write_text(text, encoding="utf-8")
+    return f"/*\nuPlot:\n\n{licence}*/\n(() => {{\n{plots}\n{ours}}})();\n"
+
+
+def write_scripts(directory: Path) -> None:
+    """Writes the script of pages with curves."""
+    (directory / ZOOM).write_text(script(), encoding="utf-8")
 
 
 def number(estimate: Estimate, unit: str = "") -> str:

@@ -9,6 +9,11 @@ from ackclock.output import Directory
 
 #: What the kernel's TCP_CA_NAME_MAX leaves for a name.
 LONGEST = 15
+#: The headers that every C file may use as they are (`algorithms/include`).
+CONTRACT = {
+    "tcp_cc.h", "tcp_cc_types.h", "cc_kernel_headers.h",
+    "host_kernel.h", "host_module.h", "host_native.h",
+}  # fmt: skip
 
 
 def write(name: str, directory: Path = Path()) -> Path:
@@ -31,6 +36,24 @@ def write(name: str, directory: Path = Path()) -> Path:
 def text() -> str:
     """`examples/my_cc.c`."""
     return dict(_core.examples())["my_cc.c"]
+
+
+def source(name: str) -> str:
+    """The C file of a built-in algorithm, as one text: with the headers that only algorithms use.
+
+    A copy of the text under another name is an algorithm of its own. Raises `AckclockError` if
+    there is no such algorithm.
+    """
+    if name not in {algorithm["name"] for algorithm in _core.algorithms()}:
+        raise AckclockError(f"{name}: no built-in algorithm; `ackclock list` shows them")
+    (_, own), headers, _ = _core.Snapshot().module(name)
+    texts = {Path(path).name: text for path, text in headers if Path(path).name not in CONTRACT}
+
+    def written(include: re.Match[str]) -> str:
+        header = texts.get(include[1])
+        return include[0] if header is None else f"/* {include[1]} */\n{header.rstrip()}\n"
+
+    return re.sub(r'^#include "([\w.]+)"$', written, bytes(own).decode(), flags=re.MULTILINE)
 
 
 def write_examples(directory: Path) -> Path:

@@ -23,11 +23,11 @@ from starlette.responses import (
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from ackclock import AckclockError, Result, _core, skeleton, style
+from ackclock import AckclockError, Result, _core, report, skeleton, style
 from ackclock.explore import gallery, shelf
 from ackclock.explore.curves import Window
 from ackclock.explore.runs import Run, Runs, Source
-from ackclock.explore.security import KEPT_CSP, Guard, TooLongError
+from ackclock.explore.security import KEPT_CSP, Guard, TooLongError, kept_csp_with
 from ackclock.kernel_part import is_built, kernel_part
 from ackclock.keys import Bottleneck
 from ackclock.model import models
@@ -54,6 +54,7 @@ class Page:
         routes = [
             Route("/", self.index),
             Route("/api/about", self.about),
+            Route("/api/algorithms/{name}", self.source),
             Route("/api/check", self.check, methods=["POST"]),
             Route("/api/events", self.events),
             Route("/api/runs", self.start, methods=["POST"]),
@@ -77,6 +78,11 @@ class Page:
     async def about(self, _: Request) -> Response:
         """Algorithms with their parameters, their colours, the gallery, what the kernel can."""
         return JSONResponse(await run_in_threadpool(_about))
+
+    async def source(self, request: Request) -> Response:
+        """The C file of a built-in algorithm."""
+        name = request.path_params["name"]
+        return PlainTextResponse(await run_in_threadpool(skeleton.source, name))
 
     async def check(self, request: Request) -> Response:
         """The fields of a scenario, or what is wrong with it."""
@@ -172,14 +178,25 @@ class Page:
         return JSONResponse({"id": run.id})
 
     async def file(self, request: Request) -> Response:
-        """A file of a kept figure, sweep or scorecard. Its page cannot run a script."""
-        found = shelf.inside(self.folder, request.path_params["path"])
+        """A file of a kept figure, sweep or scorecard.
+
+        Its page can run no script but ours, which zooms into curves.
+        """
+        path = request.path_params["path"]
+        found = shelf.inside(self.folder, path)
+        if found is not None and found.is_file() and found.name == report.ZOOM:
+            return PlainTextResponse(
+                await run_in_threadpool(report.script), media_type="text/javascript"
+            )
         if found is None or not found.is_file() or found.suffix not in shelf.SERVED:
             raise HTTPException(404, "no such file in the results' folder")
+        policy = KEPT_CSP
+        if found.suffix == ".html" and found.with_name(report.ZOOM).is_file():
+            policy = kept_csp_with(str(request.url.replace(query="", fragment="")), report.ZOOM)
         return FileResponse(
             found,
             media_type=shelf.SERVED[found.suffix],
-            headers={"Content-Security-Policy": KEPT_CSP},
+            headers={"Content-Security-Policy": policy},
         )
 
     def _run(self, request: Request) -> Run:

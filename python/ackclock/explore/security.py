@@ -5,6 +5,7 @@ pages in the same browser, other users of the machine and names that resolve to 
 rebinding) are refused before any other code sees the request. docs/security.md lists what is tried.
 """
 
+import re
 import secrets
 from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qs
@@ -21,12 +22,26 @@ CSP = (
     "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 #: What a kept page may do: show itself. Our pages have their styles inside, and
-#: can be read without their script.
+#: can be read without their script. It may run ours: `kept_csp_with`.
 KEPT_CSP = (
     "sandbox allow-downloads allow-same-origin allow-top-navigation-by-user-activation; "
     "default-src 'none'; style-src 'unsafe-inline'; img-src 'self' data:; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
+SCRIPT = re.compile(r"http://[\w.:\[\]-]+(?:/[\w.~%-]+)+")
+
+
+def kept_csp_with(page: str, script: str) -> str:
+    """What a kept page at this address may do if our script stands beside it.
+
+    The policy names the one address; the server has the same text for each page.
+    """
+    address = f"{page.rpartition('/')[0]}/{script}"
+    if not SCRIPT.fullmatch(address):
+        return KEPT_CSP
+    return KEPT_CSP.replace("sandbox ", "sandbox allow-scripts ") + f"; script-src {address}"
+
+
 HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",

@@ -21,6 +21,7 @@ export const check = (source) => json("POST", "/api/check", source);
 export const start = (source) => json("POST", "/api/runs", source);
 export const cancel = (id) => ask("POST", `/api/runs/${id}/cancel`);
 export const remove = (id) => ask("DELETE", `/api/runs/${id}`);
+export const source = async (name) => (await ask("GET", `/api/algorithms/${encodeURIComponent(name)}`)).text();
 export const kept = () => json("GET", "/api/kept");
 export const open = (path) => json("POST", "/api/kept/open", { path });
 

@@ -41,11 +41,16 @@ export class Editor {
       changed(this.text);
     });
     this.area.addEventListener("keydown", (event) => {
-      if (event.key !== "Tab" || event.shiftKey || event.ctrlKey) return;
+      if (this.area.readOnly || event.key !== "Tab" || event.shiftKey || event.ctrlKey) return;
       event.preventDefault();
       this.area.setRangeText("\t", this.area.selectionStart, this.area.selectionEnd, "end");
       this.area.dispatchEvent(new Event("input"));
     });
+  }
+
+  set readOnly(reads) {
+    this.area.readOnly = reads;
+    this.element.classList.toggle("reads", reads);
   }
 
   get text() {
@@ -56,6 +61,7 @@ export class Editor {
     this.area.value = text;
     this.bad.clear();
     this.draw();
+    this.element.scrollTop = 0;
   }
 
   mark(lines) {

@@ -8,15 +8,16 @@ const element = (tag, properties = {}, ...children) => {
 export { element };
 
 // Keys of the form; the rest of a scenario is shown as a list of names.
-const TOP = ["duration", "rtt", "seed", "sample_interval", "bottleneck", "flow"];
-const LINK = ["rate", "buffer", "queue", "loss", "trace"];
-const FLOW = ["algorithm", "start", "count", "size", "rtt", "stop", "ecn"];
+const TOP = ["duration", "rtt", "seed", "sample_interval", "bottleneck", "link", "flow"];
+const LINK = ["rate", "buffer", "queue", "loss", "trace", "delay"];
+const FLOW = ["algorithm", "start", "count", "size", "rtt", "stop", "ecn", "route", "back"];
 
 export class Form {
   // `about` is the server's; `files` the page's own files by name; `changed` is called after each edit.
   constructor(root, about, files, changed) {
     Object.assign(this, { root, about, files, changed, fields: {} });
     this.colourOf = () => "";
+    this.read = () => {};
   }
 
   set(fields) {
@@ -32,7 +33,7 @@ export class Form {
       const text = input.value.trim();
       if (text === "") delete table[key];
       else table[key] = typeof table[key] === "string" || !isNumber(text) ? text : Number(text);
-      if (["duration", "rtt", "rate", "buffer", "start", "size", "stop"].includes(key) && text)
+      if (["duration", "rtt", "rate", "buffer", "start", "size", "stop", "delay"].includes(key) && text)
         table[key] = text;
       input.classList.remove("wrong");
       this.changed();
@@ -58,7 +59,9 @@ export class Form {
     const open = new Set([...this.root.querySelectorAll("details[open]")].map((d) => d.dataset.name));
     const { fields } = this;
     const parts = [this.runFields(fields)];
-    if (fields.bottleneck) parts.push(this.linkFields(fields.bottleneck));
+    const links = fields.link ?? (fields.bottleneck ? [fields.bottleneck] : []);
+    parts.push(...links.map((link, index) => this.linkFields(link, index, links)));
+    if (links.length) parts.push(this.addLink(links));
     parts.push(this.flowFields(fields.flow));
     const others = this.others();
     if (others.length) {
@@ -81,6 +84,7 @@ export class Form {
     return [
       ...beyond(fields, TOP, ""),
       ...beyond(fields.bottleneck, LINK, "bottleneck."),
+      ...(fields.link ?? []).flatMap((link, i) => beyond(link, LINK, `link ${i + 1}.`)),
       ...fields.flow.flatMap((flow, i) => beyond(flow, FLOW, `flow ${i + 1}.`)),
     ];
   }
@@ -101,10 +105,47 @@ export class Form {
     );
   }
 
-  linkFields(link) {
+  // One link is the table [bottleneck]; several are [[link]], which packets pass in order.
+  setLinks(links) {
+    delete this.fields.bottleneck;
+    delete this.fields.link;
+    if (links.length === 1) this.fields.bottleneck = links[0];
+    else this.fields.link = links;
+    for (const flow of this.fields.flow) {
+      for (const key of ["route", "back"]) {
+        if (links.length === 1 || flow[key]?.some((number) => number > links.length)) delete flow[key];
+      }
+    }
+    this.draw();
+    this.changed();
+  }
+
+  addLink(links) {
+    const title = "Packets pass the links in order";
+    const add = element("button", { type: "button", id: "add-link", textContent: "Add a link", title });
+    add.addEventListener("click", () => this.setLinks([...links, structuredClone(links.at(-1))]));
+    return add;
+  }
+
+  // Numbers of links, such as 1 2.
+  route(text, flow, key, path, title, placeholder) {
+    const input = element("input", { value: (flow[key] ?? []).join(" "), placeholder, title });
+    input.dataset.path = path;
+    input.addEventListener("change", () => {
+      const numbers = input.value.split(/[\s,]+/).filter(Boolean).map(Number);
+      if (numbers.length) flow[key] = numbers.map((each) => (Number.isFinite(each) ? each : 0));
+      else delete flow[key];
+      this.changed();
+    });
+    return element("label", { title }, text, input);
+  }
+
+  linkFields(link, index, links) {
+    const several = links.length > 1;
+    const path = several ? `link ${index + 1}.` : "bottleneck.";
     const table = typeof link.queue === "object" ? link.queue : { kind: link.queue ?? "drop_tail" };
     const kinds = Object.keys(this.about.queues).map((kind) => [kind, kind.replaceAll("_", " ")]);
-    const queue = this.choice("Queue discipline", "bottleneck.queue", kinds, table.kind, (kind) => {
+    const queue = this.choice("Queue discipline", `${path}queue`, kinds, table.kind, (kind) => {
       if (kind === "drop_tail") delete link.queue;
       else link.queue = kind;
     });
@@ -117,14 +158,19 @@ export class Form {
       this.draw();
       this.changed();
     });
-    const path = "bottleneck.";
     const rate = link.trace
       ? this.input("Trace (empty: a rate)", link, "trace", { path: `${path}trace` })
       : this.input("Rate", link, "rate", { placeholder: "100mbit", path: `${path}rate` });
+    const legend = element("legend", { textContent: several ? `Link ${index + 1}` : "Link" });
+    if (several) {
+      const gone = element("button", { type: "button", className: "plain", textContent: "✕", title: "Remove this link" });
+      gone.addEventListener("click", () => this.setLinks(links.filter((each) => each !== link)));
+      legend.append(" ", gone);
+    }
     return element(
       "fieldset",
       {},
-      element("legend", { textContent: "Link" }),
+      legend,
       element(
         "div",
         { className: "fields" },
@@ -134,8 +180,9 @@ export class Form {
         typeof link.loss === "object"
           ? ""
           : this.input("Random loss", link, "loss", { placeholder: "none, or 0.001", path: `${path}loss` }),
+        several ? this.input("Delay behind it", link, "delay", { placeholder: "0s", path: `${path}delay` }) : "",
       ),
-      this.parameters(`queue-${table.kind}`, this.about.queues[table.kind] ?? [], table, (key, value) => {
+      this.parameters(`queue-${index}-${table.kind}`, this.about.queues[table.kind] ?? [], table, (key, value) => {
         const { kind, ...rest } = table;
         if (value === "") delete rest[key];
         else rest[key] = value;
@@ -228,10 +275,13 @@ export class Form {
     const dot = element("span", { className: "dot" });
     dot.style.background = this.colourOf(spec.name);
     const title = element("b", {}, dot, `Flow ${index + 1}`);
+    const code = element("button", { type: "button", className: "plain code", textContent: "C file", title: "Read its C file" });
+    code.addEventListener("click", () => this.read(spec.name));
+    code.hidden = !known && this.files[spec.name] === undefined;
     return element(
       "div",
       { className: "flow" },
-      element("div", { className: "head" }, title, flows.length > 1 ? gone : ""),
+      element("div", { className: "head" }, title, code, flows.length > 1 ? gone : ""),
       element(
         "div",
         { className: "fields" },
@@ -241,6 +291,12 @@ export class Form {
         this.input("Flows like this", flow, "count", { placeholder: "1", path: path("count") }),
         this.input("Own RTT", flow, "rtt", { placeholder: this.fields.rtt ?? "", path: path("rtt") }),
         this.input("Size", flow, "size", { placeholder: "endless", path: path("size") }),
+        ...(this.fields.link
+          ? [
+              this.route("Links of its data", flow, "route", path("route"), "Their numbers, in order", "every link"),
+              this.route("Links of its ACKs", flow, "back", path("back"), "Their numbers, in order", "none"),
+            ]
+          : []),
       ),
       this.parameters(`flow-${index}`, known?.params ?? [], spec.values, (key, value) => {
         if (value === "") delete spec.values[key];
@@ -252,7 +308,7 @@ export class Form {
 
   // Shows which field an error names: "flow 2: start = …", "bottleneck.rate = …", "rtt is missing".
   accuse(message) {
-    const found = /^(?:(flow \d+)[.:] ?)?([\w.]+)/.exec(message);
+    const found = /^(?:((?:flow|link) \d+)[.:] ?)?([\w.]+)/.exec(message);
     if (!found) return;
     const path = found[1] ? `${found[1]}.${found[2]}` : found[2];
     const input = this.root.querySelector(`[data-path="${CSS.escape(path)}"]`);

@@ -80,12 +80,55 @@ function edited() {
   problem();
 }
 
-function drawFiles(chosen) {
-  const names = Object.keys(draft.files).filter((name) => name.endsWith(".c"));
+// The names of files to read begin so; the rest of the name is that of the algorithm.
+const BUILT_IN = "built-in ";
+const sources = new Map(); // algorithm → its C file
+
+async function drawFiles(chosen) {
+  const own = Object.keys(draft.files).filter((name) => name.endsWith(".c"));
+  const built = about.algorithms.map(({ name }) => BUILT_IN + name).sort();
   const select = $("#file");
-  const now = chosen ?? (names.includes(select.value) ? select.value : names[0]);
-  select.replaceChildren(...names.map((name) => element("option", { value: name, textContent: name, selected: name === now })));
-  editor.text = draft.files[now] ?? "";
+  const now = chosen ?? ([...own, ...built].includes(select.value) ? select.value : own[0]);
+  const group = (label, names) =>
+    element(
+      "optgroup",
+      { label },
+      ...names.map((name) => element("option", { value: name, textContent: name.replace(BUILT_IN, ""), selected: name === now })),
+    );
+  select.replaceChildren(group("Yours", own), group("Built in, to read", built));
+  const reads = now.startsWith(BUILT_IN);
+  const name = now.replace(BUILT_IN, "");
+  $("#anew").hidden = now !== OWN;
+  $("#change").hidden = !reads;
+  $("#code-hint").textContent = reads
+    ? `${label(name, about)}, as the simulator and the kernel run it. "Change it" makes a copy of your own.`
+    : `Your algorithm. Choose ${now} for a flow in the form; it is compiled when you run.`;
+  if (reads && !sources.has(name)) sources.set(name, await api.source(name));
+  if (select.value !== now) return; // another was chosen meanwhile
+  editor.readOnly = reads;
+  editor.text = reads ? sources.get(name) : (draft.files[now] ?? "");
+}
+
+// Copies the built-in algorithm that is shown into a file of the user's, for the flows that use it.
+function change() {
+  const name = $("#file").value.replace(BUILT_IN, "");
+  const copy = `my_${name}`.slice(0, 15); // TCP_CA_NAME_MAX
+  const file = `${copy}.c`;
+  if (draft.files[file] === undefined) {
+    draft.files[file] = sources.get(name).replace(/(CC_ALGORITHM\()\w+/, `$1${copy}`);
+    for (const flow of form.fields.flow) {
+      const spec = flow.algorithm ?? "cubic";
+      if (parse(spec).name === name) flow.algorithm = file + spec.slice(name.length);
+    }
+  }
+  form.draw();
+  edited();
+  drawFiles(file);
+}
+
+function read(name) {
+  tab("code");
+  drawFiles(draft.files[name] === undefined ? BUILT_IN + name : name);
 }
 
 function tab(name) {
@@ -161,7 +204,8 @@ function describe(fields) {
     }
   }
   const names = fields.flow.map((flow) => label(parse(flow.algorithm).name, about));
-  return [[...new Set(names)].join(" and "), fields.bottleneck?.rate, fields.rtt].filter(Boolean).join(", ");
+  const rates = (fields.link ?? [fields.bottleneck]).map((link) => link?.rate).filter(Boolean);
+  return [[...new Set(names)].join(" and "), rates.join(" and "), fields.rtt].filter(Boolean).join(", ");
 }
 
 // ---- What is shown ------------------------------------------------------------------------------
@@ -493,8 +537,10 @@ async function begin() {
   draft.files[OWN] = about.skeleton;
   plots = new Plots($("#panels"), fetchDetail);
   editor = new Editor($("#editor"), (text) => (draft.files[$("#file").value] = text));
+  $("#change").addEventListener("click", change);
   form = new Form($("#form"), about, draft.files, edited);
   form.colourOf = colourOf;
+  form.read = read;
   const first = about.gallery[0];
   fill((await api.check({ toml: first.toml })).fields, {}, first.title);
   drawGallery();
