@@ -18,13 +18,14 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs/performance.md"
 BENCH = ROOT / "target/bench.json"
-CASES = {"demo_cubic_linux6": (15, 25), "both_ways": (5, 15)}
+CASES = {"demo_cubic": (15, 25), "demo_cubic_linux6": (15, 25), "both_ways": (5, 15)}
 
 #: Station → (instructions per packet that we allow it in the demo, how paths of its files start).
 STATIONS = {
     "schedule: which flow is next": (30, ["net/src/schedule"]),
     "engine: the loop, bursts to the link": (45, ["sim/src/engine", "sim/src/census",
-                                                 "sim/src/flow", "sim/src/control"]),
+                                                 "sim/src/flow", "sim/src/control",
+                                                 "sim/src/tcp/mod"]),
     "link: queue, rate, losses": (30, ["net/src/link", "net/src/rate", "net/src/queue",
                                        "net/src/network", "net/src/impair"]),
     "way back: delay and jitter of ACKs": (15, ["net/src/line", "net/src/rng", "rand"]),
@@ -33,7 +34,7 @@ STATIONS = {
         90,
         ["sim/src/tcp/sender", "sim/src/tcp/scoreboard", "sim/src/tcp/rtt", "sim/src/tcp/recovery",
          "sim/src/tcp/loss", "sim/src/tcp/rate", "sim/src/tcp/ecn", "sim/src/tcp/clock",
-         "sim/src/tcp/timers", "sim/src/tcp/validate", "sim/src/tcp/limits"],
+         "sim/src/tcp/timers", "sim/src/tcp/validate", "sim/src/tcp/limits", "sim/src/tcp/report"],
     ),
     "sender, on a transmission: bursts, pacing": (
         40, ["sim/src/tcp/transmit", "sim/src/tcp/bursts", "sim/src/tcp/pacing",
@@ -96,7 +97,9 @@ def files(binary, found):
             address = int(line, 16)
         elif address not in ours:
             place = re.search(r"(?:/crates/|/)((?:sim|net|host)/src/.*|algorithms/.*)", line)
-            if place and "/rustc/" not in line and "/registry/" not in line:
+            # A ring works for who uses it: the link, the way back.
+            own = "/rustc/" not in line and "/registry/" not in line
+            if place and own and not place[1].startswith("net/src/ring"):
                 ours[address] = place[1]
             elif "/rand" in line:
                 ours[address] = "rand"
