@@ -58,8 +58,16 @@ def test_tables_for_other_tools(results, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(AckclockError, match="pip install pandas"):
         results[0].to_pandas()
-    monkeypatch.setitem(sys.modules, "pandas", SimpleNamespace(DataFrame=dict))
-    assert results[0].to_pandas("flows")["algorithm"] == ["cubic", "reno"]
+    names = SimpleNamespace(from_codes=lambda codes, names: [names[code] for code in codes])
+    pandas = SimpleNamespace(DataFrame=dict, Categorical=names)
+    monkeypatch.setitem(sys.modules, "pandas", pandas)
+    assert list(results[0].to_pandas("flows")["algorithm"]) == ["cubic", "reno"]
+    for table in ackclock.tables.TABLES:
+        frame, given = results[0].to_pandas(table), getattr(results[0], table)
+        for column in given.columns:
+            assert list(frame[column]) == given[column].to_list()
+    # A table without rows has types, too.
+    assert results[0].to_pandas("transfers")["start_us"].dtype == "uint64"
     with pytest.raises(AckclockError, match='table = "flow": unknown; choose from flows'):
         results[0].to_pandas("flow")
     with pytest.raises(AckclockError, match="cannot be written"):

@@ -107,8 +107,17 @@ class Result:
             import pandas  # noqa: ICN001, PLC0415 (ackclock does not need it)
         except ImportError:
             raise AckclockError("pandas is not installed. Type `pip install pandas`") from None
-        frame = self._table(table)
-        return pandas.DataFrame({each.name: each.to_list() for each in frame})
+
+        def column(of: pl.Series) -> Any:
+            """With the type of the table, also where it has no rows."""
+            if of.dtype.is_numeric():
+                return of.to_numpy()
+            if isinstance(of.dtype, pl.Enum):
+                codes = of.to_physical().to_numpy().astype("int16")
+                return pandas.Categorical.from_codes(codes, of.dtype.categories.to_list())
+            return of.to_list()
+
+        return pandas.DataFrame({each.name: column(each) for each in self._table(table)})
 
     def _table(self, name: str) -> pl.DataFrame:
         if name not in tables.TABLES:
