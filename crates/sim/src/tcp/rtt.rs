@@ -177,6 +177,8 @@ impl RttEstimator {
 struct WindowedMin {
     /// (time, value) of the minimum, then of the minima of later samples.
     best: [(u64, u32); 3],
+    /// Until then a sample above all of them changes nothing.
+    settled_until_ns: u64,
 }
 
 /// `tcp_min_rtt_wlen`: 300 s.
@@ -186,6 +188,7 @@ impl Default for WindowedMin {
     fn default() -> Self {
         Self {
             best: [(0, u32::MAX); 3],
+            settled_until_ns: 0,
         }
     }
 }
@@ -200,12 +203,27 @@ impl WindowedMin {
     /// Takes a sample.
     #[inline]
     fn sample(&mut self, now_ns: u64, value: u32) {
+        if value <= self.best[2].1 || now_ns > self.settled_until_ns {
+            self.renew(now_ns, value);
+        }
+    }
+
+    #[inline(never)]
+    fn renew(&mut self, now_ns: u64, value: u32) {
+        self.replace(now_ns, value);
+        let [first, second, third] = self.best.map(|(at_ns, _)| at_ns);
+        self.settled_until_ns = first
+            + match (second == first, third == second) {
+                (true, _) => MIN_RTT_WINDOW_NS / 4,
+                (false, true) => MIN_RTT_WINDOW_NS / 2,
+                (false, false) => MIN_RTT_WINDOW_NS,
+            };
+    }
+
+    fn replace(&mut self, now_ns: u64, value: u32) {
         let sample = (now_ns, value);
         let best = &mut self.best;
         let age_ns = now_ns - best[0].0;
-        if value > best[2].1 && age_ns <= MIN_RTT_WINDOW_NS / 4 {
-            return;
-        }
         if value <= best[0].1 || now_ns - best[2].0 > MIN_RTT_WINDOW_NS {
             *best = [sample; 3];
             return;
@@ -317,11 +335,13 @@ mod tests {
         fn windowed_minimum_is_a_recent_value_and_not_above_the_newest(
             samples in proptest::collection::vec((1_u64..40_000_000_000, 1_u32..1000), 1..60),
         ) {
-            let mut minimum = WindowedMin::default();
+            let (mut minimum, mut plain) = (WindowedMin::default(), WindowedMin::default());
             let (mut now_ns, mut seen) = (0, Vec::new());
             for (gap_ns, value) in samples {
                 now_ns += gap_ns;
                 minimum.sample(now_ns, value);
+                plain.replace(now_ns, value);
+                prop_assert_eq!(minimum.best, plain.best, "each sample is looked at, or need not be");
                 seen.push((now_ns, value));
                 let recent = seen.iter().filter(|(at, _)| now_ns - at <= MIN_RTT_WINDOW_NS);
                 prop_assert!(recent.clone().any(|&(_, v)| v == minimum.get()));
