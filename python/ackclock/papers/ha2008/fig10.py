@@ -17,6 +17,7 @@ left out.
 """
 
 import math
+from collections.abc import Mapping
 
 from ackclock import Scenario
 from ackclock.figures import (
@@ -137,10 +138,24 @@ PANELS: dict[str, dict[float, Point]] = {
     "(c) 100 ms": {x: {"buffer": BDP, "rate_mbps": x, "rtt_ms": 100} for x in RATES_MBPS},
 }
 
+
+def _curves(column: Column, by_x: Mapping[float, Point]) -> plots.Curves:
+    """A curve for each algorithm, with the paper's number in (a).
+
+    Eight SACK flows have 80 % of the link at 160 ms: four of them have 40 %.
+    """
+    curves = dict(testbed.curves(column, by_x, "beside {}"))
+    label = f"beside {NAMES[SACK]}"
+    drawn, curve = curves[label]
+    if by_x.get(160, {}).get("rate_mbps") == 400:
+        curves[label] = drawn, {**curve, 160: curve[160].beside(0.8 / 2)}
+    return curves
+
+
 FIGURE = Figure(
     plot=plots.curves(
         {
-            f"{panel}: {whose}": testbed.curves(column, by_x, "beside {}")
+            f"{panel}: {whose}": _curves(column, by_x)
             for whose, column in (("SACK", SHARE), ("others", OTHERS_SHARE))
             for panel, by_x in PANELS.items()
         },

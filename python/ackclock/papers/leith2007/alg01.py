@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 import polars as pl
+from matplotlib.axes import Axes
 
 from ackclock import Result, Scenario, metrics
 from ackclock.figures import Claim, Column, Experiment, Figure, Variant, plots, within
@@ -90,8 +91,21 @@ FEATURES = (
     ("window kept at a back-off", "", "back_off", 0.8, 0.01),
 )
 
+
+def _paper(axes: Axes) -> None:
+    """The paper's first ssthresh, and a window that doubles every 35 RTTs from there."""
+    ssthresh_packets, doubling_rtts = 100, 35
+    time_s, cwnd = (np.asarray(each, dtype=float) for each in axes.lines[0].get_data())
+    start_s = time_s[np.argmax(cwnd >= ssthresh_packets)]
+    packets = np.geomspace(ssthresh_packets, np.nanmax(cwnd))
+    since_s = np.log2(packets / ssthresh_packets) * doubling_rtts * RTT_MS / 1e3
+    name = f"the paper: from {ssthresh_packets} packets on it doubles every {doubling_rtts} RTTs"
+    axes.plot(start_s + since_s, packets, **plots.PAPER, label=name)
+    axes.legend(loc="lower right", fontsize="x-small", ncols=2)
+
+
 FIGURE = Figure(
-    plot=plots.windows({"Algorithm 1": (ALONE, {})}),
+    plot=plots.windows({"Algorithm 1": (ALONE, {})}, after=_paper),
     quantities=[
         Column(ALONE, column, name, unit, paper=value).at()
         for name, unit, column, value, _ in FEATURES
