@@ -195,7 +195,7 @@ def test_pages_of_scripts():
     assert page.startswith(kernel_vs_sim.about_scenarios(release))
 
 
-@pytest.mark.parametrize("side", ["kernel"])
+@pytest.mark.parametrize("side", linux_figures.ABOUT)
 def test_pages_of_figures_on_linux(side):
     page = (ROOT / "docs" / f"{side}-figures.md").read_text(encoding="utf-8")
     titles = re.findall(r"^## (.*)$", page, re.MULTILINE)

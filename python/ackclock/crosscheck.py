@@ -108,7 +108,7 @@ class Checked:
         linux = self.manifests[0]["kernel"].partition(" (")[0].partition("-")[0]
         caption = (
             f"Picture: the first run of each point, the {left} on the left, the {right} on the "
-            f"right. Table: means and 95 % intervals. {len(self.manifests)} runs on Linux {linux}"
+            f"right. Table: means and 95 % intervals. {_runs(len(self.manifests))} on Linux {linux}"
         )
         if late_us := [each["lateness_p99_us"] for each in self.certificates]:
             caption += f", all valid; p99 of lateness at most {max(late_us):.0f} µs"
@@ -157,6 +157,10 @@ class Checked:
         axes.set_ylim(len(points) - 0.5, -0.5)
         axes.set_xlim(0, 1.05 * axes.get_xlim()[1])
         axes.set_title(quantity, fontsize="small")
+
+
+def _runs(number: int) -> str:
+    return f"{number} run{'' if number == 1 else 's'}"
 
 
 def _overlap(a: Estimate, b: Estimate) -> str:
