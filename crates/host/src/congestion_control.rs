@@ -6,7 +6,7 @@ use crate::sock::{
     AckSample, CaEvent, CaState, CcHost, Era, IcskAck, InetConnectionSock, Minmax, MinmaxSample,
     RateSample, Sock, TcpCongestionOps, TcpSock, ICSK_CA_PRIV_WORDS, TCP_INFINITE_SSTHRESH,
 };
-use crate::{crash, Algorithm, Configured, Lines};
+use crate::{crash, Algorithm, Configured};
 
 /// What the host of a flow is like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -184,13 +184,6 @@ impl CongestionControl {
     #[inline]
     pub fn tp_mut(&mut self) -> &mut TcpSock {
         &mut self.socket.tp
-    }
-
-    /// Adds the memory that hooks need.
-    pub fn add_lines(&self, lines: &mut Lines) {
-        lines.add(&self.socket.tp);
-        lines.add(&self.params);
-        lines.add(&self.algorithm);
     }
 
     #[inline]

@@ -24,7 +24,7 @@ use crate::session::Session;
 use crate::tcp::{Ack, Handshake, SenderEvent, Transmit};
 use crate::topology::Topology;
 use crate::{Control, RunError};
-use ackclock_host::{Lines, Snapshot};
+use ackclock_host::Snapshot;
 use ackclock_net::impair::EveryNth;
 use ackclock_net::link::Predicted;
 use ackclock_net::network::Network;
@@ -72,8 +72,6 @@ struct Dumbbell<'a> {
     capture: Option<Box<Capture<'a>>>,
     /// Who takes rows before the end of the run.
     on_rows: Option<&'a mut OnRows<'a>>,
-    /// What of a flow is asked for before it is due, once a flow has a connection.
-    lines: Option<Lines>,
 }
 
 /// Takes rows of a run as they come: a result with rows in the tables that grow with time. The
@@ -242,7 +240,6 @@ impl<'a> Dumbbell<'a> {
             acks: None,
             capture: None,
             on_rows: None,
-            lines: None,
         }
     }
 

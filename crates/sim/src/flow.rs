@@ -8,9 +8,7 @@ use crate::session::Session;
 use crate::tcp::profile::{Kernel, Reads, Switches};
 use crate::tcp::{Ack, Clock, FlowLimits, Handshake, Receiver, Sender, Transmit};
 use crate::topology::Way;
-use ackclock_host::{
-    prefetch, Configured, CongestionControl, HostConfig, Lines, TCP_INFINITE_SSTHRESH,
-};
+use ackclock_host::{prefetch, Configured, CongestionControl, HostConfig, TCP_INFINITE_SSTHRESH};
 use ackclock_net::line::Line;
 use ackclock_net::link::Predicted;
 use ackclock_net::queue::{Cause, Ecn, Tally};
@@ -161,8 +159,6 @@ impl Phase {
     }
 }
 
-/// In memory the fields have this order, as those of [`Flow`].
-#[repr(C)]
 pub(crate) struct Connection {
     pub(crate) acks: AckLine,
     /// ACKs that the receiver, ahead of the clock, will send. One-way runs put them into `acks` at
@@ -352,17 +348,10 @@ impl<'a> Flow<'a> {
         false
     }
 
-    /// The lines that a common event of a flow with a connection needs; `None`: it has no connection.
-    pub(crate) fn lines(&self) -> Option<Lines> {
-        let Phase::Open(connection) = &self.phase else {
-            return None;
-        };
-        let mut lines = Lines::of(self);
-        lines.add_until(self, &self.phase);
-        lines.add_until(&connection.acks, &connection.receiver);
-        connection.receiver.add_lines(&mut lines);
-        connection.sender.add_lines(&mut lines);
-        Some(lines)
+    /// Asks for the memory that the next event of the flow needs.
+    #[inline]
+    pub(crate) fn prefetch(&self) {
+        prefetch(self);
     }
 
     /// Asks for what a common event needs besides, when the flow itself is in the cache.

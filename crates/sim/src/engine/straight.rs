@@ -59,13 +59,8 @@ impl Dumbbell<'_> {
     /// Asks for the memory of flows that will be due soon.
     #[inline(never)]
     fn prefetch(&mut self) {
-        if self.lines.is_none() {
-            self.lines = self.flows[self.schedule.first().1].lines();
-        }
         while let Some(element) = self.schedule.take_ahead() {
-            if let Some(lines) = &self.lines {
-                lines.prefetch(&self.flows[element]);
-            }
+            self.flows[element].prefetch();
         }
         if let Some(element) = self.schedule.soon() {
             self.flows[element].prefetch_slots();

@@ -67,8 +67,7 @@ use super::profile::{Kernel, Switches, REORDERING, RTO_MAX_US};
 use super::recovery::has_reno_min_cwnd;
 use crate::scenario::EcnMode;
 use ackclock_host::{
-    AckSample, CaEvent, CaState, CongestionControl, Lines, RateSample, TcpSock,
-    TCP_INFINITE_SSTHRESH,
+    AckSample, CaEvent, CaState, CongestionControl, RateSample, TcpSock, TCP_INFINITE_SSTHRESH,
 };
 use ackclock_net::queue::Ecn;
 
@@ -127,14 +126,6 @@ impl Host {
     #[inline]
     pub(super) fn tp(&self) -> &TcpSock {
         self.cc.tp()
-    }
-
-    /// Adds the memory that a common ACK needs.
-    pub(super) fn add_lines(&self, lines: &mut Lines) {
-        lines.add(&self.clock);
-        lines.add(&self.last_send_ns);
-        lines.add(&self.deferred_at);
-        self.cc.add_lines(lines);
     }
 
     /// Time of the current call.

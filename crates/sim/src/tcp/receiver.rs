@@ -13,7 +13,7 @@ use super::profile::{Kernel, Reads, Switches, RTO_MIN_US};
 use super::ranges::{Range, RangeSet};
 use super::{Ack, Marks};
 use ackclock_host::{
-    CongestionControl, Lines, ICSK_ACK_NOW, ICSK_ACK_PUSHED, ICSK_ACK_SCHED, ICSK_ACK_TIMER,
+    CongestionControl, ICSK_ACK_NOW, ICSK_ACK_PUSHED, ICSK_ACK_SCHED, ICSK_ACK_TIMER,
 };
 use ackclock_net::schedule::NEVER;
 
@@ -146,11 +146,6 @@ impl Receiver {
             acks_now: false,
             ordinary_until_ns: 0,
         }
-    }
-
-    /// Adds the memory that data in order needs.
-    pub(crate) fn add_lines(&self, lines: &mut Lines) {
-        lines.add_until(&self.rcv_nxt, &self.blocks);
     }
 
     /// It acknowledges packets that never came, and reports nothing else.

@@ -10,7 +10,7 @@ use super::host::Counts;
 use super::profile::REORDERING;
 use super::ranges::{Range, RangeSet};
 use super::{Marks, Transmit};
-use ackclock_host::{prefetch, Lines};
+use ackclock_host::prefetch;
 use std::collections::VecDeque;
 
 const NS_PER_MS: u64 = 1_000_000;
@@ -165,11 +165,6 @@ impl Scoreboard {
             retransmit_hint: 0,
             lost_end: 0,
         }
-    }
-
-    /// Adds the memory that a common ACK needs.
-    pub(super) fn add_lines(&self, lines: &mut Lines) {
-        lines.add_until(&self.una, &self.sacked);
     }
 
     /// Asks for the slots of the ends of the window.

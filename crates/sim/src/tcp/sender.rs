@@ -33,7 +33,7 @@ use super::validate::Validation;
 use super::write_queue::WriteQueue;
 use super::Ack;
 use crate::scenario::EcnMode;
-use ackclock_host::{AckSample, CaState, CongestionControl, Lines, TCP_INFINITE_SSTHRESH};
+use ackclock_host::{AckSample, CaState, CongestionControl, TCP_INFINITE_SSTHRESH};
 
 /// What the current ACK has shown (Linux's FLAG_*).
 #[derive(Clone, Copy, Debug, Default)]
@@ -171,14 +171,6 @@ impl Sender {
             duplicates: 0,
             events: Vec::new(),
         }
-    }
-
-    /// Adds the memory that a common ACK needs.
-    pub(crate) fn add_lines(&self, lines: &mut Lines) {
-        lines.add_until(&self.machine, &self.host);
-        self.host.add_lines(lines);
-        lines.add_until(&self.events, &self.board);
-        self.board.add_lines(lines);
     }
 
     /// Asks for the send times of segments, when the sender itself is in the cache.
