@@ -11,7 +11,18 @@ import numpy as np
 import polars as pl
 import pytest
 
-from ackclock import AckclockError, Bottleneck, Flow, Scenario, Session, run, vlinux
+from ackclock import (
+    AckclockError,
+    Bottleneck,
+    Flow,
+    Scenario,
+    Session,
+    crosscheck,
+    metrics,
+    pages,
+    run,
+    vlinux,
+)
 from ackclock.evaluate import scenarios
 from ackclock.evaluate.card import Number, Question
 from ackclock.evaluate.run import evaluate
@@ -374,3 +385,23 @@ def test_a_row_of_a_scorecard(tmp_path):
     (again,) = card().asked
     assert again.linux.answers.answers[0].found["reno"].mean == linux
     assert todo == [1, 0]
+
+
+def test_a_figure_beside_the_simulator(tmp_path):
+    """As `reproduce FIGURE --on vlinux` and the report show it."""
+    check = crosscheck.Check(
+        setup="small",
+        points={"one": lambda seed: scenario(duration="2s").replace(seed=seed)},
+        reduce=lambda result: {"utilisation": metrics.utilisation(result)},
+        quantities={"utilisation": crosscheck.mean("utilisation")},
+    )
+    host = crosscheck.host("vlinux")
+    assert crosscheck.load(check, host, cache=tmp_path) is None
+    crosscheck.fill([check], host, seeds=1, cache=tmp_path)
+    checked = crosscheck.load(check, host, cache=tmp_path)
+    assert checked.table().header[2:4] == ["simulator", "virtual Linux"]
+    assert crosscheck.to_run([check], host, seeds=1, cache=tmp_path) == (0, 0)
+    pages.write_checked([("small/one", checked)], tmp_path, command="ackclock reproduce")
+    page = (tmp_path / "index.html").read_text()
+    assert "1 run on Linux 6.12 in virtual time." in page
+    assert "small-one-vlinux.parquet" in page
