@@ -35,7 +35,7 @@ mod error;
 mod layout;
 mod library;
 pub mod memory;
-mod messages;
+pub mod messages;
 mod module;
 mod prefetch;
 mod scratch;
