@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -269,10 +270,36 @@ def test_a_machine_that_takes_too_long_is_ended(machine):
         vlinux.run(
             scenario(duration="600s", bottleneck={"rate": "500mbit", "buffer": "1bdp"}), limit_s=1
         )
-    left = subprocess.run(
-        ["pgrep", "-f", str(machine.kernel)], capture_output=True, text=True, check=False
+    assert left_over(machine, of=os.getpid()) == ""
+
+
+def test_what_kills_the_command_ends_its_machine(machine, tmp_path):
+    long = scenario(duration="600s", bottleneck={"rate": "500mbit", "buffer": "1bdp"})
+    (tmp_path / "long.toml").write_text(long.to_toml())
+    command = subprocess.Popen(
+        [ACKCLOCK, "run", "long.toml", "--on", "vlinux", "-o", "out"],
+        cwd=tmp_path,
+        env=os.environ | {"TMPDIR": str(tmp_path)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
     )
-    assert left.stdout == ""
+    wait_until(lambda: left_over(machine, of=command.pid) != "")
+    command.kill()
+    command.wait()
+    wait_until(lambda: left_over(machine, of=command.pid) == "")
+
+
+def left_over(machine, of):
+    """The machine's processes whose parent is this one, or none any more."""
+    pgrep = ["pgrep", "-P", f"1,{of}", "-f", str(machine.kernel)]
+    return subprocess.run(pgrep, capture_output=True, text=True, check=False).stdout
+
+
+def wait_until(is_true):
+    end = time.monotonic() + 30
+    while not is_true():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.05)
 
 
 def test_a_file_that_does_not_compile(tmp_path):

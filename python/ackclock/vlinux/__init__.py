@@ -206,7 +206,8 @@ def _boot(
         "GLIBC_TUNABLES": "glibc.pthread.rseq=0",
         "ACKCLOCK_SEED": str(canonical["seed"]),
     }
-    command = ["setarch", "-R", str(built.kernel), *COMMAND]
+    # Whatever ends this process ends the machine.
+    command = ["setpriv", "--pdeathsig", "KILL", "setarch", "-R", str(built.kernel), *COMMAND]
     end = time.monotonic() + limit_s
     with (directory / "boot.log").open("wb") as log:
         process = subprocess.Popen(
