@@ -165,6 +165,8 @@ class Row(NamedTuple):
 
     noise: float
     sent: int
+    #: No run has it.
+    never: float | None
 
 
 def tiny(rate):
@@ -178,7 +180,7 @@ def tiny(rate):
 
 def row(result) -> Row:
     noise = random.Random(str(result.scenario.seed)).gauss(0, 1)
-    return Row(noise, int(result.flows["sent_packets"][0]))
+    return Row(noise, int(result.flows["sent_packets"][0]), None)
 
 
 VARIANTS = (
@@ -244,6 +246,13 @@ def test_a_claim_that_is_no_mean_asks_for_no_seeds(tmp_path):
     figures = [figure("small/median", Claim("a", "", [median]))]
     (found,) = reproduce.until_decided(figures, most=40, cache=tmp_path)
     assert len(found.rows[TINY].table) == 10
+
+
+def test_a_number_that_no_run_has_is_open(tmp_path):
+    named = figure("small/never", Claim("a", "", [above(Column(TINY, "never", "").at(rate=5), 0)]))
+    for _ in ("fresh", "kept"):
+        (found,) = reproduce.reproduce([named], cache=tmp_path)
+        assert found.claims[0].verdict == "inconclusive"
 
 
 @pytest.fixture(scope="module")

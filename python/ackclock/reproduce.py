@@ -282,7 +282,11 @@ def _reduce(
         for (point, seed, _), row in zip(batch.repeats, numbers, strict=True)
     ]
     table = pl.DataFrame(rows, infer_schema_length=None)
-    table = table.drop([name for name in table.columns if table[name].dtype == pl.Null])
+    # A number that no run has keeps its column.
+    table = table.cast(
+        {name: pl.Float64 for name in batch.experiment.columns if table[name].dtype == pl.Null}
+    )
+    table = table.drop(name for name in table.columns if table[name].dtype == pl.Null)
 
     def write(partial: Path) -> None:
         kept.write_tables(partial, {"rows": table}, {"ackclock": _core.engine_version()})
