@@ -316,9 +316,11 @@ def test_a_parking_lot_beside_the_simulator():
     for result in simulated, measured:
         for queue in 1, 2:
             assert metrics.utilisation(result, 2, 8, queue=queue) > 0.9
-        # Max-min fairness would be a half. Two links cost Reno more losses than one.
+        # Max-min fairness would be a half. Two links cost Reno more losses than one: in 6 s it had
+        # 0.30 to 0.53 in ten runs of the kernel, 0.16 to 0.45 in the simulator.
         long, *short = metrics.throughput_bps(result, [2, 8])[:, 0] / 20e6
-        assert 0.05 < long < 0.5 < min(short)
+        assert 0.05 < long < 0.65
+        assert [long + each for each in short] == pytest.approx([0.96, 0.96], abs=0.06)
 
 
 def test_pacing():
