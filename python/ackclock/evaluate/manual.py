@@ -19,10 +19,10 @@ ackclock evaluate my_cc.c --rows R3,R7                   # some rows
 ackclock evaluate my_cc.c --check thresholds.toml        # for continuous integration
 ```
 
-The terminal shows one line a row. The page (`index.html`) has a figure a row, every number with
-its 95 % interval, and the scenario file of each number. `card.json` and `rows.parquet` have the
-same for programs. [ci.md](ci.md) shows `--check`. [The league](scorecards/README.md) has the cards
-of our own algorithms.
+The terminal shows one line a row, with the first number that differs. The page (`index.html`) has
+a figure a row, every number with its 95 % interval, and the scenario file of each number.
+`card.json` and `rows.parquet` have the same for programs. [ci.md](ci.md) shows `--check`. [The
+league](scorecards/README.md) has the cards of our own algorithms.
 
 ## How to read it
 

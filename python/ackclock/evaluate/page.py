@@ -53,18 +53,19 @@ def _sides(asked: Asked, evaluated: Evaluated) -> list[tuple[str, Answers]]:
 
 
 def table(evaluated: Evaluated) -> report.Table:
-    """One line a question: the first number of each algorithm, and how it does against each.
+    """One line a question: a number of each algorithm, and how it does against each.
 
+    The number is the first that differs, if one does.
     With Linux beside the simulator a second line has the same from there.
     """
     names = evaluated.names
     mine, *others = names.values()
     on = ["on"] if evaluated.on else []
-    header = ["row", "question", "first number", *on, mine, *others]
+    header = ["row", "question", "number", *on, mine, *others]
     header += [f"v {each}" for each in others]
     rows = []
     for asked in evaluated.asked:
-        number = asked.question.numbers[0]
+        number = _telling(asked.answers, evaluated)
         for side, given in _sides(asked, evaluated):
             first = next((each for each in given.answers if each.number is number), None)
             unsafe = given.unsafe(evaluated.algorithm)
@@ -80,6 +81,17 @@ def table(evaluated: Evaluated) -> report.Table:
             [row, problem, "", *on, "unsafe", *("" for _ in others), *("unsafe" for _ in others)]
         )
     return report.Table(header, rows)
+
+
+def _telling(given: Answers, evaluated: Evaluated) -> Number:
+    """The number that says why the row is marked: the first that is unsafe, or else differs."""
+    for answer in given.answers:
+        if answer.unsafe(evaluated.algorithm):
+            return answer.number
+    for answer in given.answers:
+        if {answer.mark(other) for other in evaluated.against} & {"better", "worse"}:
+            return answer.number
+    return given.question.numbers[0]
 
 
 def details(asked: Asked, evaluated: Evaluated) -> report.Table:
