@@ -65,7 +65,7 @@ def table(evaluated: Evaluated) -> report.Table:
     header += [f"v {each}" for each in others]
     rows = []
     for asked in evaluated.asked:
-        number = _telling(asked.answers, evaluated)
+        number = _telling(asked, evaluated)
         for side, given in _sides(asked, evaluated):
             first = next((each for each in given.answers if each.number is number), None)
             unsafe = given.unsafe(evaluated.algorithm)
@@ -83,15 +83,21 @@ def table(evaluated: Evaluated) -> report.Table:
     return report.Table(header, rows)
 
 
-def _telling(given: Answers, evaluated: Evaluated) -> Number:
-    """The number that says why the row is marked: the first that is unsafe, or else differs."""
-    for answer in given.answers:
+def _telling(asked: Asked, evaluated: Evaluated) -> Number:
+    """The number that says why the row is marked: the first that is unsafe, or else differs.
+
+    With Linux beside the simulator it is one that both have, if there is one.
+    """
+    given = asked.answers.answers
+    linux = [answer.number for answer in asked.linux.answers.answers] if asked.linux else []
+    given = [answer for answer in given if answer.number in linux] or given
+    for answer in given:
         if answer.unsafe(evaluated.algorithm):
             return answer.number
-    for answer in given.answers:
+    for answer in given:
         if {answer.mark(other) for other in evaluated.against} & {"better", "worse"}:
             return answer.number
-    return given.question.numbers[0]
+    return given[0].number if given else asked.question.numbers[0]
 
 
 def details(asked: Asked, evaluated: Evaluated) -> report.Table:
