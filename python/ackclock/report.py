@@ -304,11 +304,11 @@ def number(estimate: Estimate, unit: str = "") -> str:
 
 
 def _decimals(estimate: Estimate) -> int:
-    """As many decimals, 3 at most, as show half the interval's width with two digits."""
+    """As many decimals, 3 at most, as show half the interval's width with three digits."""
     half = (estimate.high - estimate.low) / 2
     if not 0 < half < math.inf:
         half = abs(estimate.mean) / 100
-    return min(max(1 - math.floor(math.log10(half)), 0), 3) if half else 0
+    return min(max(2 - math.floor(math.log10(half)), 0), 3) if half else 0
 
 
 def repeats(estimate: Estimate) -> str:
