@@ -13,6 +13,7 @@ import pytest
 
 from ackclock import AckclockError, Bottleneck, Flow, Local, Scenario, report, reproduce, site
 from ackclock.figures import (
+    AtLeast,
     Claim,
     Column,
     Either,
@@ -246,6 +247,41 @@ def test_a_claim_that_is_no_mean_asks_for_no_seeds(tmp_path):
     figures = [figure("small/median", Claim("a", "", [median]))]
     (found,) = reproduce.until_decided(figures, most=40, cache=tmp_path)
     assert len(found.rows[TINY].table) == 10
+
+
+def ensemble(rows):
+    """The mean of all runs as a statistic of them together, with resamples."""
+    values = np.array(rows[TINY].repeats("noise", TINY.the(rate=5)).value) + 1.5
+    draws = np.random.default_rng(4).choice(values, (1000, len(values))).mean(axis=1)
+    low, high = np.quantile(draws, [0.025, 0.975])
+    return Estimate(values.mean(), low, high, len(values), resamples=tuple(draws))
+
+
+def test_a_statistic_of_all_runs_together_asks_for_seeds_only_where_it_runs(tmp_path):
+    """1000 resamples tell nothing of the levels before 53 repeats; that is 0.004."""
+    of = Quantity("ensemble", "", ((TINY, TINY.the(rate=5)),), ensemble)
+    other = above(NOISE.at(rate=6) - NOISE.at(rate=6), -1)
+    figures = [figure("small/ensemble", Claim("a", "", [above(of, 0.3), other]))]
+    (found,) = reproduce.until_decided(figures, most=100, cache=tmp_path, executor=Local(1))
+    assert found.claims[0].verdict == "holds"
+    runs = found.rows[TINY].table
+    assert len(runs.filter(rate=6)) == 10
+    assert len(runs.filter(rate=5)) == 53
+
+
+def test_what_an_open_claim_needs_is_said():
+    def said(*parts):
+        return site.claims_table([judge(Claim("a", "", parts))]).rows[0][5]
+
+    near, far = (above(known("", mean, spread=1.0), 0) for mean in (0.4, 0.1))
+    assert re.fullmatch("20; needs ≈ 38[0-9]", said(near, far))  # each must hold
+    outside = above(known("", -0.4, spread=1.0), 0)
+    assert re.fullmatch("20; needs ≈ 3[0-9]", said(outside, far))  # it fails by one of them
+    late = Repeats.of(dict(enumerate([100.0, 120.0, AtLeast(500.0)] * 5))).mean()
+    cut_off = below(Quantity("", "s", (), lambda _: late), 300)
+    assert said(cut_off) == "15; more do not decide it: some are cut off"
+    assert said(above(known("", 5), 0)) == "20; more do not decide it"  # an interval, no repeats
+    assert said(near) == said(near, above(known("", 50, spread=1.0), 0))
 
 
 def test_a_number_that_no_run_has_is_open(tmp_path):

@@ -12,12 +12,12 @@ from matplotlib.figure import Figure as Drawing
 
 from ackclock import _core, crosscheck, far_rows, kept, sequential, snapshot
 from ackclock.executors import LOCAL, Executor
-from ackclock.figures.batches import Batch, batches_of
+from ackclock.figures.batches import At, Batch, Seeds, at, batches_of
 from ackclock.figures.claim import Judged, JudgedClaim, JudgedEither, flattened
 from ackclock.figures.experiment import Experiment, Point, Runs, as_row
 from ackclock.figures.figure import Figure, View
 from ackclock.figures.judge import judged_claims
-from ackclock.figures.quantity import Quantity, Rows
+from ackclock.figures.quantity import Needs, Quantity, Rows, needs_of
 from ackclock.many import CACHE, fill, run_all
 from ackclock.output import collect
 from ackclock.papers import Named
@@ -77,7 +77,7 @@ class Reproduced:
 def reproduce(
     figures: Sequence[Named],
     *,
-    seeds: int | Mapping[str, int] | None = None,
+    seeds: Seeds = None,
     quick: bool = False,
     settings: Sequence[str] = (),
     sensitivity: bool = False,
@@ -89,8 +89,8 @@ def reproduce(
 ) -> list[Reproduced]:
     """Runs the experiments of the figures (`papers.load`), all at once, and judges their claims.
 
-    `seeds` is the number of repeats, numbered from 1, of all figures or of each by its name;
-    default: what each experiment says. `settings` change every scenario, as `--set`. With
+    `seeds` is the number of repeats, numbered from 1, of all points or of each; default: what each
+    experiment says. `settings` change every scenario, as `--set`. With
     `sensitivity` each claim is also judged with every variant of its experiments.
     The rows of an experiment are kept, too, until anything in ackclock's Python changes.
     `on_runs` is called before the runs with how many there are to simulate and how many are kept.
@@ -142,32 +142,44 @@ def until_decided(
 ) -> list[Reproduced]:
     """As `reproduce`, with more seeds for a figure until its claims are decided (`sequential`).
 
-    Each figure has `most` seeds at most. A claim about something else than a mean of repeats (a
-    median) has the verdict of its interval, and asks for no seeds; nor does a figure that runs each
-    point once, nor a claim with a part that would need far more seeds. A claim is shown with the
-    repeats of the look that decided it. `on_runs` is called at each look.
+    Each point has `most` seeds at most, and more than the first look's only if an open claim needs
+    it. A claim about something else than a mean of repeats (a median) has the verdict of its
+    interval, and asks for no seeds; nor does a figure that runs each point once, nor a claim with
+    a part that would need far more seeds. A claim is shown with the repeats of the look that
+    decided it. `on_runs` is called at each look.
     """
     plans = {each.name: _plan(each.figure, most) for each in figures}
-    decided: dict[tuple[str, str], Judged] = {}
+    seeds: dict[At, int] = {}
+    for named in figures:
+        _give(seeds, named.figure.needs, plans[named.name][0])
+    last: dict[tuple[str, str], Judged] = {}
     done: dict[str, Reproduced] = {}
     pending = list(figures)
     with snapshot.held():
         for look in range(max(map(len, plans.values()), default=0)):
-            seeds = {each.name: plans[each.name][look] for each in pending}
             for each in reproduce(pending, seeds=seeds, on_runs=on_runs, **how):
                 plan = plans[each.name]
                 level = None if plan == (1,) else sequential.levels(plan[-1], plan[0])[look]
-                claims = [_at_look(claim, level, decided) for claim in each.claims]
+                claims = [_at_look(claim, level, last) for claim in each.claims]
                 done[each.name] = replace(each, claims=claims)
-            pending = [
-                each
-                for each in pending
-                if look + 1 < len(plans[each.name])
-                and any(_asks(claim, most) for claim in done[each.name].claims)
-            ]
+            asking = {
+                named: needs_of(_asks(done[named.name].claims, most))
+                for named in pending
+                if look + 1 < len(plans[named.name])
+            }
+            pending = [named for named, needs in asking.items() if needs]
+            for named in pending:
+                _give(seeds, asking[named], plans[named.name][look + 1])
             if not pending:
                 break
     return [done[each.name] for each in figures]
+
+
+def _give(seeds: dict[At, int], needs: Needs, number: int) -> None:
+    """Gives these points at least so many seeds."""
+    for experiment, point in needs:
+        key = at(experiment, point)
+        seeds[key] = max(number, seeds.get(key, 0))
 
 
 def _plan(figure: Figure, most: int) -> tuple[int, ...]:
@@ -176,17 +188,23 @@ def _plan(figure: Figure, most: int) -> tuple[int, ...]:
 
 
 def _at_look(
-    claim: JudgedClaim, level: float | None, decided: dict[tuple[str, str], Judged]
+    claim: JudgedClaim, level: float | None, last: dict[tuple[str, str], Judged]
 ) -> JudgedClaim:
-    """The claim with each part as of the look that decided it, which may be an earlier one."""
+    """The claim with each part as of the last look at new repeats, or of that which decided it.
+
+    `last` is updated. Without new repeats a part has no new look, whose error would be larger.
+    """
 
     def one(part: Judged) -> Judged:
-        if level is None or part.raw is None or not part.raw.repeats:
+        if level is None or part.raw is None or not part.raw.can_look:
             return part
-        now = replace(part, level=level)
-        if now.verdict() != "inconclusive":
-            decided.setdefault((claim.id, part.name), now)
-        return decided.get((claim.id, part.name), now)
+        key = (claim.id, part.name)
+        before = last.get(key)
+        if before is None or (
+            before.verdict() == "inconclusive" and before.raw and before.raw.n < part.raw.n
+        ):
+            last[key] = replace(part, level=level)
+        return last[key]
 
     parts = [
         replace(part, parts=[*map(one, part.parts)], others=[*map(one, part.others)])
@@ -197,19 +215,18 @@ def _at_look(
     return replace(claim, parts=parts)
 
 
-def _asks(claim: JudgedClaim, most: int) -> bool:
-    """Whether `most` seeds may decide it: a hopeless part leaves it open, unless another fails."""
-    parts = [part for part in flattened(claim.parts) if part.verdict() == "inconclusive"]
-    able = [part for part in parts if part.level is not None and _within_reach(part, most)]
-    return claim.verdict == "inconclusive" and (
-        bool(able) and (len(able) == len(parts) or any(part.is_outside for part in able))
-    )
+def _asks(claims: Sequence[JudgedClaim], most: int) -> list[Quantity]:
+    """What needs more repeats: the open parts of claims that `most` seeds may decide.
 
-
-def _within_reach(part: Judged, most: int) -> bool:
-    """Whether so many repeats may decide it. What the first ones say of that is uncertain."""
-    needed = part.seeds_needed
-    return needed is not None and needed <= HOPE * most
+    What the first repeats say of that is uncertain.
+    """
+    found = []
+    for claim in claims:
+        parts = claim.undecided
+        able = [part for part, needed in parts.items() if needed and needed <= HOPE * most]
+        if len(able) == len(parts) or any(part.is_outside for part in able):
+            found += [part.part.quantity for part in flattened(able)]
+    return found
 
 
 def _rows(

@@ -78,7 +78,11 @@ def at_look(estimate: Estimate, low: float, high: float, level: float) -> Verdic
     """What one look with this level says of all the repeats of an estimate."""
     # A repeat that was cut off may be larger, or smaller, than its number.
     may_rise, may_fall = math.isinf(estimate.high), math.isinf(estimate.low)
-    at_low, at_high = (_side(estimate.repeats, bound, level) for bound in (low, high))
+    if estimate.resamples:
+        sides = [_side_of_resamples(estimate.resamples, bound, level) for bound in (low, high)]
+    else:
+        sides = [_side(estimate.repeats, bound, level) for bound in (low, high)]
+    at_low, at_high = sides
     if (at_low < 0 and not may_rise) or (at_high > 0 and not may_fall):
         return "fails"
     over_low = math.isinf(low) or (at_low > 0 and not may_fall)
@@ -86,12 +90,14 @@ def at_look(estimate: Estimate, low: float, high: float, level: float) -> Verdic
     return "holds" if over_low and under_high else "inconclusive"
 
 
-def repeats_needed(estimate: Estimate, low: float, high: float) -> int | None:
+def repeats_needed(estimate: Estimate, low: float, high: float, error: float = ERROR) -> int | None:
     """About how many repeats decide it, if mean and spread stay as they are; None if none would."""
-    values = np.asarray(estimate.repeats)
-    nearest = min(abs(float(values.mean()) - bound) for bound in (low, high))
-    spread = float(values.std(ddof=1))
-    critical = NormalDist().inv_cdf(1 - ERROR / 2)
+    if estimate.resamples:
+        spread = float(np.std(estimate.resamples)) * math.sqrt(estimate.n)
+    else:
+        spread = float(np.std(estimate.repeats, ddof=1))
+    nearest = min(abs(estimate.mean - bound) for bound in (low, high))
+    critical = NormalDist().inv_cdf(1 - error / 2)
     return math.ceil((critical * spread / nearest) ** 2) + 2 if nearest > 0 else None
 
 
@@ -112,6 +118,20 @@ def _side(repeats: Sequence[float], bound: float, level: float) -> int:
         if t * mean <= 0 or two_tails(t, n - 1) > level:
             return 0
     return 1 if mean > 0 else -1
+
+
+def _side_of_resamples(resamples: Sequence[float], bound: float, level: float) -> int:
+    """As `_side`, by how many of the resamples are on the other side of the bound.
+
+    The one that was not drawn counts as there: a level below 2 / (number + 1) decides nothing.
+    """
+    if math.isinf(bound):
+        return 0
+    values = np.asarray(resamples)
+    for side, others in ((1, values <= bound), (-1, values >= bound)):
+        if 2 * (int(others.sum()) + 1) / (len(values) + 1) <= level:
+            return side
+    return 0
 
 
 def two_tails(t: float, freedom: int) -> float:

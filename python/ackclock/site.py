@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from ackclock import report
-from ackclock.figures.claim import Judged, JudgedClaim, JudgedEither
+from ackclock.figures.claim import Judged, JudgedClaim, JudgedEither, flattened
 from ackclock.figures.experiment import Experiment
 from ackclock.model import toml
 from ackclock.reproduce import Reproduced
@@ -109,9 +109,7 @@ def _claim_cells(claim: JudgedClaim, quick: bool) -> list[str]:
     where = f" at {part.name}{tally}" if len(claim.parts) > 1 else ""
     tried = sum(map(len, claim.otherwise.values()))
     depends = ", ".join(claim.depends_on) or (f"nothing of {tried} tried" if tried else "")
-    needed = claim.seeds_needed
-    text = f"≈ {needed}" if needed and needed <= MOST_NEEDED else f"> {MOST_NEEDED}"
-    runs = _repeats(part.estimate) + (f"; needs {text}" if needed and not quick else "")
+    runs = _repeats(part.estimate) + ("" if quick else _more(claim))
     return [
         claim.id,
         QUICK if quick else claim.verdict,
@@ -121,6 +119,17 @@ def _claim_cells(claim: JudgedClaim, quick: bool) -> list[str]:
         runs,
         depends,
     ]
+
+
+def _more(claim: JudgedClaim) -> str:
+    """What an open claim needs: so many runs, or something else than runs."""
+    if claim.verdict != "inconclusive":
+        return ""
+    needed = claim.seeds_needed
+    if needed:
+        return f"; needs {f'≈ {needed}' if needed <= MOST_NEEDED else f'> {MOST_NEEDED}'}"
+    cut_off = any(part.raw and part.raw.censored for part in flattened([*claim.undecided]))
+    return "; more do not decide it" + (": some are cut off" if cut_off else "")
 
 
 def _part_cells(part: Judged | JudgedEither, verdict: str | None) -> list[str]:

@@ -38,6 +38,13 @@ class Estimate:
     censored: int = 0
     #: The repeats in their order, of a mean: what `sequential.verdict` looks at.
     repeats: tuple[float, ...] = field(default=(), compare=False, repr=False)
+    #: In place of `repeats` where all repeats together give one number: it, of resampled repeats.
+    resamples: tuple[float, ...] = field(default=(), compare=False, repr=False)
+
+    @property
+    def can_look(self) -> bool:
+        """Whether `sequential` can judge it at a look, so that more repeats may decide it."""
+        return bool(self.repeats or self.resamples)
 
 
 def exact(value: float) -> Estimate:

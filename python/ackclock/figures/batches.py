@@ -8,8 +8,10 @@ from ackclock.figures.experiment import Experiment, Point, Variant, repeats_of, 
 from ackclock.papers import Named
 from ackclock.scenario import Scenario
 
-#: A point with a seed, as a key.
-At = tuple[tuple[tuple[str, object], ...], int]
+#: A point of an experiment, as a key.
+At = tuple[Experiment, tuple[tuple[str, object], ...]]
+#: How often to repeat: each point, or each by its key; None: as the experiments say.
+Seeds = int | Mapping[At, int] | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,14 +36,19 @@ class Batch:
         """Its runs at these points."""
         return replace(self, repeats=[each for each in self.repeats if each[0] in points])
 
-    def by_point(self) -> dict[At, Scenario]:
+    def by_point(self) -> dict[tuple[tuple[tuple[str, object], ...], int], Scenario]:
         """Its runs by point and seed."""
         return {(tuple(point.items()), seed): scenario for point, seed, scenario in self.repeats}
 
 
+def at(experiment: Experiment, point: Point) -> At:
+    """A point as a key."""
+    return experiment, tuple(point.items())
+
+
 def batches_of(
     figures: Sequence[Named],
-    seeds: int | Mapping[str, int] | None,
+    seeds: Seeds,
     quick: bool,
     settings: Sequence[str],
     sensitivity: bool,
@@ -55,28 +62,17 @@ def batches_of(
     judged = _points(
         need for named in figures for claim in named.figure.claims for need in claim.needs
     )
-    repeats = _repeats(figures, seeds, quick)
     found = []
     for experiment, points in every.items():
-        numbers = range(1, repeats[experiment] + 1)
         if quick and experiment.quick_points is not None:
             points = [point for point in points if point in experiment.quick_points]  # noqa: PLW2901
         quickly = experiment.quick if quick else ()
-        plain = _set(repeats_of(experiment, points, numbers), [*quickly, *settings])
-        found.append(Batch(experiment, None, plain))
-        few = numbers[: experiment.variant_seeds]
+        plain = _repeats(experiment, points, seeds, quick)
+        found.append(Batch(experiment, None, _set(plain, [*quickly, *settings])))
         some = judged.get(experiment, [])
-        found += [
-            Batch(
-                experiment,
-                variant,
-                _set(
-                    repeats_of(experiment, some, few, variant.arguments),
-                    [*settings, *variant.settings],
-                ),
-            )
-            for variant in (experiment.variants if sensitivity else ())
-        ]
+        for variant in experiment.variants if sensitivity else ():
+            repeats = _repeats(experiment, some, seeds, quick, variant)
+            found.append(Batch(experiment, variant, _set(repeats, [*settings, *variant.settings])))
     _check_settings(settings, found)
     return found
 
@@ -95,16 +91,22 @@ def _points(needs: Iterable[tuple[Experiment, Point]]) -> dict[Experiment, list[
 
 
 def _repeats(
-    figures: Sequence[Named], seeds: int | Mapping[str, int] | None, quick: bool
-) -> dict[Experiment, int]:
-    """How often each experiment repeats its points."""
-    found: dict[Experiment, int] = {}
-    for named in figures:
-        asked = seeds[named.name] if isinstance(seeds, Mapping) else seeds
-        for experiment in named.figure.experiments:
-            usual = experiment.quick_seeds if quick else experiment.seeds
-            number = 1 if experiment.seeds == 1 else asked or usual
-            found[experiment] = max(number, found.get(experiment, 0))
+    experiment: Experiment,
+    points: Sequence[Point],
+    seeds: Seeds,
+    quick: bool,
+    variant: Variant | None = None,
+) -> list[tuple[Point, int, Scenario]]:
+    """The repeats of the points. A variant has fewer."""
+    found: list[tuple[Point, int, Scenario]] = []
+    for point in points:
+        asked = seeds.get(at(experiment, point)) if isinstance(seeds, Mapping) else seeds
+        number = asked or (experiment.quick_seeds if quick else experiment.seeds)
+        number = 1 if experiment.seeds == 1 else number
+        if variant:
+            number = min(number, experiment.variant_seeds)
+        arguments = variant.arguments if variant else {}
+        found += repeats_of(experiment, [point], range(1, number + 1), arguments)
     return found
 
 

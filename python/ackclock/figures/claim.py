@@ -117,14 +117,14 @@ class Judged:
         if self.raw is None:
             return "inconclusive"
         low, high = self._bounds
-        if self.level is not None and self.raw.repeats:
+        if self.level is not None and self.raw.can_look:
             at = self.level * error / ERROR
             if sequential.at_look(self.raw, low, high, at) == "fails":
                 return "fails"
             holds = sequential.at_look(self.raw, low, high, self.level) == "holds"
             return "holds" if holds else "inconclusive"
         verdict = stats.verdict(self.raw, low, high)
-        if verdict == "fails" and error < ERROR and self.raw.repeats:
+        if verdict == "fails" and error < ERROR and self.raw.can_look:
             return sequential.at_look(self.raw, low, high, error)
         return verdict
 
@@ -133,17 +133,18 @@ class Judged:
         """Whether the mean is not where it must lie."""
         return self.raw is not None and not self._bounds[0] <= self.raw.mean <= self._bounds[1]
 
-    @property
-    def seeds_needed(self) -> int | None:
+    def seeds_needed(self, error: float = ERROR) -> int | None:
         """About how many repeats would decide it; None if it is decided or never would be.
 
-        Of repeats that were cut off more of them do not help.
+        Where the end of the run cut some off, more of them do not help.
         """
-        if self.verdict() != "inconclusive" or self.raw is None or len(self.raw.repeats) < 2:
+        raw = self.raw
+        if self.verdict(error) != "inconclusive" or raw is None or not raw.can_look:
             return None
-        if self.raw.censored:
+        if raw.n < 2 or raw.censored or math.isinf(raw.high - raw.low):
             return None
-        return sequential.repeats_needed(self.raw, *self._bounds)
+        needed = sequential.repeats_needed(raw, *self._bounds, error)
+        return needed and max(needed, stats.LEAST_REPEATS)
 
     @property
     def _bounds(self) -> tuple[float, float]:
@@ -169,6 +170,19 @@ class JudgedEither:
         if verdicts == {"fails"} and all(part.verdict() != "holds" for part in self.others):
             return "fails"
         return "inconclusive"
+
+    @property
+    def is_outside(self) -> bool:
+        """Whether no mean is where it must lie."""
+        return all(part.is_outside for part in self.parts)
+
+    def seeds_needed(self, error: float = ERROR) -> int | None:
+        """About how many repeats would decide it, each part of it; None if none would."""
+        if self.verdict(error) != "inconclusive":
+            return None
+        needed = [part.seeds_needed(error) for part in self.parts]
+        known = [each for each in needed if each is not None]
+        return max(known) if known and len(known) == len(needed) else None
 
 
 JudgedParts = Sequence[Judged | JudgedEither]
@@ -232,13 +246,27 @@ class JudgedClaim:
         return found
 
     @property
-    def seeds_needed(self) -> int | None:
-        """About how many repeats would decide it; None if it is decided."""
+    def undecided(self) -> dict[Judged | JudgedEither, int | None]:
+        """The parts that more repeats must decide → about how many would; None if no number would.
+
+        If a part is outside its bound, the claim fails as soon as one such part does. Otherwise
+        each open part must be decided.
+        """
         if self.verdict != "inconclusive":
-            return None
-        flat = flattened(self.parts)
-        needed = [each.seeds_needed for each in flat if each.verdict() == "inconclusive"]
-        return max((each for each in needed if each is not None), default=None)
+            return {}
+        holm = ERROR / len(self.parts)
+        outside = {part: part.seeds_needed(holm) for part in self.parts if part.is_outside}
+        open_ = [part for part in self.parts if part.verdict() == "inconclusive"]
+        return outside or {part: part.seeds_needed() for part in open_}
+
+    @property
+    def seeds_needed(self) -> int | None:
+        """About how many repeats would decide it; None if it is decided, or if no number would."""
+        needed = self.undecided
+        known = [each for each in needed.values() if each is not None]
+        if any(part.is_outside for part in needed):
+            return min(known, default=None)
+        return max(known) if known and len(known) == len(needed) else None
 
 
 def flattened(parts: JudgedParts) -> list[Judged]:

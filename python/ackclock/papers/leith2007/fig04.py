@@ -135,7 +135,10 @@ def _convergence(name: str, of_mean: Callable[[Array], float]) -> Quantity:
         times = [of_mean(runs[random.integers(n, size=n)].mean(axis=0)) for _ in range(RESAMPLES)]
         low, high = np.quantile(times, [0.025, 0.975], method="nearest")
         found, end_s = of_mean(runs.mean(axis=0)), runs.shape[2]
-        return Estimate(min(found, end_s), min(low, end_s), float(high), n, int(found == math.inf))
+        censored = int(found == math.inf)
+        return Estimate(
+            min(found, end_s), min(low, end_s), float(high), n, censored, resamples=tuple(times)
+        )
 
     return computed(name, "s", every(WEB), of)
 
