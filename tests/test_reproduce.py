@@ -93,7 +93,8 @@ def test_a_figure_is_found_by_any_of_its_names():
         return [each.name for each in papers.load(name)]
 
     assert found("cubicfc/fig5") == found("cubicfc/fig05") == ["cubicfc/fig05"]
-    assert found("cubicfc.fig5.fc-200s") == ["cubicfc/fig05"]
+    assert found("cubicfc.fig5.fc-200s") == found("cubicfc.fig5") == ["cubicfc/fig05"]
+    assert found("ha2008.fig2") == ["ha2008/fig02"]  # which claims nothing
     assert {name.split("/")[0] for name in found("cubicfc")} == {"cubicfc"}
     assert found("all") == papers.names()
     with pytest.raises(AckclockError, match="choose from cubicfc/fig02"):

@@ -50,7 +50,7 @@ Quick = Annotated[
     bool, typer.Option("--quick", help="Run few repeats, in minutes; print no verdicts.")
 ]
 Figures = typer.Argument(
-    help="PAPER/FIGURE, PAPER for all its figures, or all; `ackclock list` names them.",
+    help="PAPER/FIGURE, PAPER for all its figures, a claim's id, or all; `ackclock list` names them.",
     metavar="FIGURE",
     autocompletion=complete_figure,
 )
@@ -306,7 +306,7 @@ def claims_command(
             claim
             for claim in site.claims_of(reproduced)
             if not figures
-            or any(figure in (claim.id, "all") or "." not in figure for figure in figures)
+            or any("." not in name or papers.is_of(claim.id, name) for name in figures)
         ]
         print_report("Claims", site.claims_table(claims, quick=quick, parts=parts))
         if len(claims) == 1 and claims[0].otherwise and not quick:

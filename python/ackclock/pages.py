@@ -25,7 +25,10 @@ _RULE = (
     "A claim holds if the whole 95 % interval of each of its parts is within the bound; it fails "
     "if that of a part is outside, at a level that Holm corrects for the number of parts."
 )
-_CROSSES = "In the pictures crosses and dashed lines are the papers' numbers, bands 95 % intervals."
+_CROSSES = (
+    "In the pictures crosses and dashed lines are the papers' numbers, bands 95 % intervals. An open "
+    "triangle is a bound: the end of the run cut off what it shows."
+)
 
 
 @dataclass(frozen=True, eq=False)

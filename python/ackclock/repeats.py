@@ -87,11 +87,14 @@ class Repeats:
             return None
         value, falls, rises = known
         found = stats.mean_ci(value.tolist())
+        censored = int((falls | rises).sum())
+        if found.n == 1 and censored:  # all that it says is the bound
+            found = replace(found, low=found.mean, high=found.mean)
         return replace(
             found,
             low=-np.inf if falls.any() else found.low,
             high=np.inf if rises.any() else found.high,
-            censored=int((falls | rises).sum()),
+            censored=censored,
         )
 
     def median(self) -> Estimate | None:

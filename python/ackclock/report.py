@@ -297,7 +297,10 @@ def number(estimate: Estimate, unit: str = "") -> str:
     if estimate.censored:
         above, below = math.isinf(estimate.high), math.isinf(estimate.low)
         bound = "about" if above and below else ">" if above else "<"
-        text = f"{bound} {text}, {estimate.censored} of {estimate.n} cut off"
+        if above and below and estimate.censored == estimate.n:
+            bound, text = "not known:", ""
+        text = f"{bound} {text}, " if text else f"{bound} "
+        text += f"{estimate.censored} of {estimate.n} cut off"
     elif estimate.n > 1:
         text += f" ({estimate.low:.{digits}f} … {estimate.high:.{digits}f})"
     return text

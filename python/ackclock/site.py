@@ -266,13 +266,14 @@ def run_totals(figures: Sequence[Reproduced]) -> str:
 def verdict_totals(claims: Sequence[JudgedClaim], *, quick: bool) -> str:
     """How many claims hold, in words."""
     verdicts = [claim.verdict for claim in claims]
+    counted = f"{len(claims)} claim{'' if len(claims) == 1 else 's'}"
     if quick:
-        return f"{len(verdicts)} claims, without verdicts: a quick run has too few repeats."
+        return f"{counted} without verdicts: a quick run has too few repeats."
     estimates = [claim.decides.estimate for claim in claims]
     few = any(each is not None and 0 < each.n < LEAST_REPEATS for each in estimates)
     reported = verdicts.count("reported")
     return (
-        f"{len(verdicts)} claims: {verdicts.count('holds')} hold, {verdicts.count('fails')} fail, "
+        f"{counted}: {verdicts.count('holds')} hold, {verdicts.count('fails')} fail, "
         f"{verdicts.count('inconclusive')} inconclusive"
         + (f", {reported} only reported" if reported else "")
         + (f"; fewer than {LEAST_REPEATS} repeats give no verdict" if few else "")

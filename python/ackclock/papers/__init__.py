@@ -92,7 +92,9 @@ def _choose(name: str, known: list[str]) -> str:
 
 
 def load(name: str) -> list[Named]:
-    """One figure ("cubicfc/fig5"), each of a paper ("cubicfc"), that of a claim, or "all".
+    """One figure ("cubicfc/fig5"), each of a paper ("cubicfc"), those of claims, or "all".
+
+    Claims go by their id, or by its beginning: "cubicfc.fig5" as well as "cubicfc.fig5.fc-200s".
 
     Raises `AckclockError` for an unknown name.
     """
@@ -102,6 +104,7 @@ def load(name: str) -> list[Named]:
     if not chosen and "." in name:
         paper = name.partition(".")[0]
         chosen = [each for each in known if each.startswith(f"{paper}/") and _claims(each, name)]
+        chosen = chosen or [each for each in known if each == wanted.replace(".", "/")]
     if not chosen:
         raise AckclockError(f'figure = "{name}": unknown; {_choose(wanted, known)}')
     return list(map(_named, chosen))
@@ -118,5 +121,10 @@ def _named(name: str) -> Named:
 
 
 def _claims(name: str, claim: str) -> bool:
-    """Whether a figure has the claim of this id."""
-    return any(each.id == claim for each in _module(name).FIGURE.claims)
+    """Whether a figure has a claim of this id."""
+    return any(is_of(each.id, claim) for each in _module(name).FIGURE.claims)
+
+
+def is_of(claim: str, name: str) -> bool:
+    """Whether a claim's id is this name, or begins with it and a dot."""
+    return f"{claim}.".startswith(f"{name}.")
