@@ -209,6 +209,10 @@ def noisy(mean):
     return lambda rows: rows[TINY].repeats("noise", TINY.the(rate=5)) + mean
 
 
+def noisy_6(rows):
+    return rows[TINY].repeats("noise", TINY.the(rate=6)) + 2
+
+
 def test_a_name_that_does_not_exist_fails_at_once():
     with pytest.raises(KeyError, match="no point"):
         NOISE.at(rate=7)
@@ -267,6 +271,17 @@ def test_a_statistic_of_all_runs_together_asks_for_seeds_only_where_it_runs(tmp_
     runs = found.rows[TINY].table
     assert len(runs.filter(rate=6)) == 10
     assert len(runs.filter(rate=5)) == 53
+
+
+def test_a_part_that_needs_no_more_seeds_has_the_verdict_of_its_interval(tmp_path):
+    """The first part makes the claim fail, so that the other one has ten seeds at the end."""
+    other = above(computed("other", "", ((TINY, TINY.the(rate=6)),), noisy_6), 0)
+    figures = [figure("small/false", Claim("a", "", [positive(-2), other]))]
+    (found,) = reproduce.until_decided(figures, most=40, cache=tmp_path, executor=Local(1))
+    (claim,) = found.claims
+    assert claim.verdict == "fails"
+    assert claim.tally == "1 of 2 hold"
+    assert claim.parts[1].estimate.n == 10
 
 
 def test_what_an_open_claim_needs_is_said():

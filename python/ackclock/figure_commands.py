@@ -50,7 +50,7 @@ Quick = Annotated[
     bool, typer.Option("--quick", help="Run few repeats, in minutes; print no verdicts.")
 ]
 Figures = typer.Argument(
-    help="PAPER/FIGURE, PAPER for all its figures, a claim's id, or all; `ackclock list` names them.",
+    help="PAPER/FIGURE, PAPER for all its figures, a claim's id, or all; see `ackclock list`.",
     metavar="FIGURE",
     autocompletion=complete_figure,
 )

@@ -26,8 +26,8 @@ _RULE = (
     "if that of a part is outside, at a level that Holm corrects for the number of parts."
 )
 _CROSSES = (
-    "In the pictures crosses and dashed lines are the papers' numbers, bands 95 % intervals. An open "
-    "triangle is a bound: the end of the run cut off what it shows."
+    "In the pictures crosses and dashed lines are the papers' numbers, bands 95 % intervals. "
+    "An open triangle is a bound: the end of the run cut off what it shows."
 )
 
 

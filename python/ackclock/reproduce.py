@@ -172,7 +172,10 @@ def until_decided(
                 _give(seeds, asking[named], plans[named.name][look + 1])
             if not pending:
                 break
-    return [done[each.name] for each in figures]
+    return [
+        replace(found, claims=[_settled(claim, plans[name][0]) for claim in found.claims])
+        for name, found in done.items()
+    ]
 
 
 def _give(seeds: dict[At, int], needs: Needs, number: int) -> None:
@@ -206,6 +209,26 @@ def _at_look(
             last[key] = replace(part, level=level)
         return last[key]
 
+    return _with_parts(claim, one)
+
+
+def _settled(claim: JudgedClaim, first: int) -> JudgedClaim:
+    """The claim where parts that got no more than the first repeats hold if their interval does.
+
+    The claim was decided, or given up, without them: its verdict stays.
+    """
+
+    def one(part: Judged) -> Judged:
+        by_interval = replace(part, level=None)
+        few = part.raw is not None and part.raw.n <= first
+        return by_interval if few and by_interval.verdict() == "holds" else part
+
+    found = _with_parts(claim, one)
+    return found if found.verdict == claim.verdict else claim
+
+
+def _with_parts(claim: JudgedClaim, one: Callable[[Judged], Judged]) -> JudgedClaim:
+    """The claim with each part as `one` has it."""
     parts = [
         replace(part, parts=[*map(one, part.parts)], others=[*map(one, part.others)])
         if isinstance(part, JudgedEither)
