@@ -170,11 +170,13 @@ class Page:
 
     async def open(self, request: Request) -> Response:
         """Opens a kept run beside the others."""
-        path = str((await _json(request)).get("path", ""))
+        body = await _json(request)
+        path = str(body.get("path", ""))
         directory = shelf.inside(self.folder, path)
         if directory is None or not (directory / "samples.parquet").is_file():
             raise HTTPException(404, "no such run")
-        run = await run_in_threadpool(self.runs.open, directory, Path(path).name)
+        title = str(body.get("title") or Path(path).name)[:80]
+        run = await run_in_threadpool(self.runs.open, directory, title)
         return JSONResponse({"id": run.id})
 
     async def file(self, request: Request) -> Response:

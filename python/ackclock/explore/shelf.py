@@ -1,5 +1,6 @@
 """What is kept in the results' folder: runs, figures, sweeps and scorecards, to be opened."""
 
+import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -36,7 +37,7 @@ SERVED = {
 
 
 def listed(folder: Path) -> list[dict[str, Any]]:
-    """What is kept, the newest first: path, kind, when it was written, and the page to show."""
+    """What is kept, the newest first: path, kind, when it was written, page to show, scenario."""
     found = []
     for directory, files in _directories(folder):
         kind = next((what for file, what in KINDS.items() if file in files), None)
@@ -47,7 +48,20 @@ def listed(folder: Path) -> list[dict[str, Any]]:
         path = str(directory.relative_to(folder))
         found.append({"path": path, "kind": kind, "written_s": written_s, "page": page})
     found.sort(key=lambda each: -float(str(each["written_s"])))
-    return found[:MOST_LISTED]
+    newest = found[:MOST_LISTED]
+    for each in newest:
+        if each["kind"] == "run":
+            each["scenario"] = _scenario(folder / str(each["path"]))
+    return newest
+
+
+def _scenario(directory: Path) -> dict[str, Any] | None:
+    """The scenario of a kept run; None if its manifest does not tell."""
+    try:
+        manifest = json.loads((directory / "manifest.json").read_text(encoding="utf-8"))
+        return dict(manifest["scenario"])
+    except (OSError, ValueError, TypeError, KeyError, RecursionError):
+        return None
 
 
 def _directories(folder: Path) -> Iterator[tuple[Path, set[str]]]:

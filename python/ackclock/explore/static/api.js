@@ -23,7 +23,7 @@ export const cancel = (id) => ask("POST", `/api/runs/${id}/cancel`);
 export const remove = (id) => ask("DELETE", `/api/runs/${id}`);
 export const source = async (name) => (await ask("GET", `/api/algorithms/${encodeURIComponent(name)}`)).text();
 export const kept = () => json("GET", "/api/kept");
-export const open = (path) => json("POST", "/api/kept/open", { path });
+export const open = (path, title) => json("POST", "/api/kept/open", { path, title });
 
 // The curves of some runs in a window. NaN, where a curve has no value, becomes null for uPlot.
 export async function view(runs, from, to, columns) {

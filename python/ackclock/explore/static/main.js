@@ -4,6 +4,7 @@ import * as api from "/static/api.js";
 import { Editor } from "/static/editor.js";
 import { png, save, svg } from "/static/export.js";
 import { Form, element, label, parse } from "/static/form.js";
+import { describe, entitle } from "/static/names.js";
 import { Plots, SIGNS } from "/static/plots.js";
 import { toTOML } from "/static/toml.js";
 
@@ -147,7 +148,9 @@ async function written() {
     draft.title = "";
   }
   const toml = toTOML(form.fields);
-  return { toml, files: used(toml), title: draft.title || describe(form.fields) };
+  const files = used(toml);
+  const before = shown.map((id) => runs.get(id)).filter((each) => each?.fields).at(-1);
+  return { toml, files, title: draft.title || describe(form.fields, files, before, about) };
 }
 
 const used = (toml) =>
@@ -181,31 +184,6 @@ function accuseCode(message) {
   tab("code");
   drawFiles(name);
   editor.mark(found.filter((each) => each[1] === name).map((each) => Number(each[2])));
-}
-
-function flat(table, prefix = "") {
-  return Object.entries(table ?? {}).flatMap(([key, value]) =>
-    value !== null && typeof value === "object"
-      ? flat(value, Array.isArray(table) ? `${prefix}${+key + 1}.` : `${prefix}${key}.`)
-      : [[Array.isArray(table) ? `${prefix}${+key + 1}` : prefix + key, String(value)]],
-  );
-}
-
-// A short name of a scenario: what differs from the run before it, or its algorithms.
-function describe(fields) {
-  const before = shown.map((id) => runs.get(id)?.fields).filter(Boolean).at(-1);
-  if (before) {
-    const [old, now] = [new Map(flat(before)), new Map(flat(fields))];
-    const changed = [...new Set([...old.keys(), ...now.keys()])].filter((key) => old.get(key) !== now.get(key));
-    if (changed.length === 0) return "again";
-    if (changed.length <= 2) {
-      const name = (key) => key.replace("bottleneck.", "").replace(/^flow\.(\d+)\./, "flow $1 ").replace("algorithm", "");
-      return changed.map((key) => `${name(key)} ${now.get(key) ?? "as usual"}`.replace("  ", " ").trim()).join(", ");
-    }
-  }
-  const names = fields.flow.map((flow) => label(parse(flow.algorithm).name, about));
-  const rates = (fields.link ?? [fields.bottleneck]).map((link) => link?.rate).filter(Boolean);
-  return [[...new Set(names)].join(" and "), rates.join(" and "), fields.rtt].filter(Boolean).join(", ");
 }
 
 // ---- What is shown ------------------------------------------------------------------------------
@@ -468,13 +446,14 @@ function drawGallery() {
 
 async function drawKept() {
   show("kept");
-  const rows = (await api.kept()).map(({ path, kind, page, written_s: written }) => {
+  const rows = (await api.kept()).map(({ path, kind, page, written_s: written, scenario }) => {
     const actions = [];
+    const title = (scenario && entitle(scenario, about)) || path.split("/").at(-1).slice(0, 12);
     if (kind === "run") {
       actions.push(
         button("Open", "Show its curves beside the others", async () => {
-          const { id } = await api.open(path);
-          add(id, { title: path.split("/").at(-1).slice(0, 12) });
+          const { id } = await api.open(path, title);
+          add(id, { title });
         }),
       );
     }
@@ -484,7 +463,9 @@ async function drawKept() {
     }
     const when = element("time", { textContent: new Date(written * 1000).toLocaleString() });
     const what = element("span", { className: "kind", textContent: kind });
-    return element("div", { className: "kept-row" }, what, element("span", { className: "path mono", textContent: path }), when, ...actions);
+    const name = element("span", { className: "path" }, element("span", { className: "mono", textContent: path }));
+    if (scenario) name.prepend(element("b", { textContent: title }));
+    return element("div", { className: "kept-row" }, what, name, when, ...actions);
   });
   $("#kept .list").replaceChildren(...(rows.length ? rows : ["Nothing yet: run a scenario."]));
 }
@@ -587,8 +568,12 @@ async function begin() {
   });
   $("#export").addEventListener("toggle", drawExport);
   document.addEventListener("keydown", (event) => {
-    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) run();
+    if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
+    // The field in which somebody types has not told the form yet.
+    if (event.target.matches("#form input:not([type=file])")) event.target.dispatchEvent(new Event("change"));
+    run();
   });
+  document.addEventListener("click", ({ target }) => target.closest("#export") || ($("#export").open = false));
   let first_told = true;
   api.listen(
     (message) => {
