@@ -208,11 +208,14 @@ def test_pages_of_figures_on_linux(side):
             assert explained is None or f"{explained}\n" in page
 
 
-def test_every_algorithm_has_a_colour_and_a_marker():
+def test_algorithms_can_be_told_apart():
     names = [algorithm["name"] for algorithm in _core.algorithms()]
     assert set(names) <= set(style.ALGORITHMS)
-    looks = [(style.of(name).colour, style.of(name).marker) for name in names]
-    assert len(looks) == len(set(looks))
+    for second in ("marker", "line"):
+        looks = [(style.of(name).colour, getattr(style.of(name), second)) for name in names]
+        assert len(looks) == len(set(looks))
+    meet = ("cubic", "reno", "bbr", "bbr3", "vegas", "copa", "cubic_fc", "square_ff", "htcp")
+    assert len({style.of(name).colour for name in meet}) == len(meet)
 
 
 def test_the_figure_of_contributing(tmp_path):

@@ -8,7 +8,8 @@ import polars as pl
 import pytest
 
 from ackclock import AckclockError, testbed
-from ackclock.evaluate import card, page, run, scenarios
+from ackclock import run as ackclock_run
+from ackclock.evaluate import card, measure, page, run, scenarios
 from ackclock.evaluate.card import Number, Question
 from ackclock.evaluate.questions import QUESTIONS
 from ackclock.scenario import Scenario
@@ -230,6 +231,19 @@ def test_marks():
     assert mark(2, 3, more=True) == mark(-3, -2, more=False) == "better"
     assert mark(2, 3, more=False) == mark(-3, -2, more=True) == "worse"
     assert mark(0.5, 3, more=True) == mark(-0.5, 0.5, more=True) == "same"
+
+
+def test_losses_after_which_nothing_arrives():
+    """R1 with 90 % and 100 %: the connection opens, then Linux's timer doubles its waits."""
+    for loss in ("0.9", "1"):
+        result = ackclock_run(scenarios.collapse("cubic", loss))
+        assert result.flows["delivered_bytes"].item() > 100_000
+        found = measure.numbers(result)
+        assert found.late_retransmissions_per_rtt < 0.05
+        assert found.timeouts > 5
+    assert found.backoff == pytest.approx(2, abs=0.1)
+    # Copa does not answer losses: with 90 % it goes on.
+    assert measure.numbers(ackclock_run(scenarios.collapse("copa", "0.9"))).backoff is None
 
 
 THRESHOLDS = """

@@ -273,13 +273,15 @@ def test_a_machine_that_takes_too_long_is_ended(machine):
     assert left_over(machine, of=os.getpid()) == ""
 
 
-def test_what_kills_the_command_ends_its_machine(machine, tmp_path):
+def test_what_kills_the_command_ends_its_machine(machine, tmp_path, monkeypatch):
+    """And the next command removes its directory."""
     long = scenario(duration="600s", bottleneck={"rate": "500mbit", "buffer": "1bdp"})
     (tmp_path / "long.toml").write_text(long.to_toml())
+    (temporary := tmp_path / "temporary").mkdir()
     command = subprocess.Popen(
         [ACKCLOCK, "run", "long.toml", "--on", "vlinux", "-o", "out"],
         cwd=tmp_path,
-        env=os.environ | {"TMPDIR": str(tmp_path)},
+        env=os.environ | {"TMPDIR": str(temporary)},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
@@ -287,6 +289,10 @@ def test_what_kills_the_command_ends_its_machine(machine, tmp_path):
     command.kill()
     command.wait()
     wait_until(lambda: left_over(machine, of=command.pid) == "")
+    assert len(list(temporary.iterdir())) == 1
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+    vlinux.run(scenario(duration="1s"))
+    assert list(temporary.iterdir()) == []
 
 
 def left_over(machine, of):

@@ -311,7 +311,8 @@ def _panel(axes: Axes, rows: pl.DataFrame) -> None:
         colour = look.colour if alone else style.FLOWS[number % len(style.FLOWS)]
         some = rows.filter(algorithm=algorithm)
         known = some.drop_nulls("analytic_packets")
-        axes.plot(known["loss_rate"], known["analytic_packets"], color=colour)
+        line = look.line if alone else "-"
+        axes.plot(known["loss_rate"], known["analytic_packets"], line, color=colour)
         axes.plot(
             some["loss_rate"],
             some["simulated_packets"],

@@ -1,6 +1,6 @@
-"""The look of figures: one colour and one marker per algorithm, one set of plot settings.
+"""The look of figures: a colour, a line and a marker per algorithm, one set of plot settings.
 
-Colours are those of Okabe and Ito, which colour-blind readers can distinguish.
+Colours are those of Okabe and Ito, which colour-blind readers can distinguish, and two more.
 """
 
 from contextlib import AbstractContextManager
@@ -10,42 +10,45 @@ import matplotlib as mpl
 
 
 class Style(NamedTuple):
-    """Colour, marker and label of an algorithm."""
+    """Colour, marker, label and line of an algorithm."""
 
     colour: str
     marker: str
     label: str
+    #: As matplotlib names it: algorithms with the same colour have other lines.
+    line: str = "-"
 
 
+#: Those that meet most have a colour of their own, with a line that is not broken.
 ALGORITHMS = {
-    "reno": Style("#999999", "s", "Reno"),
     "cubic": Style("#0072B2", "o", "CUBIC"),
-    "cubic_fc": Style("#D55E00", "^", "Cubic-FC"),
-    "cubic_abe": Style("#56B4E9", "8", "CUBIC with ABE"),
-    "reno_abe": Style("#CC79A7", "8", "Reno with ABE"),
-    "dctcp": Style("#0072B2", "8", "DCTCP"),
+    "reno": Style("#999999", "s", "Reno"),
     "bbr": Style("#009E73", "D", "BBR"),
-    "bbr3": Style("#CC79A7", "D", "BBRv3"),
-    "prague": Style("#D55E00", "D", "Prague"),
+    "vegas": Style("#56B4E9", "X", "Vegas"),
     "copa": Style("#E69F00", "D", "Copa"),
-    "ledbat_pp": Style("#56B4E9", "D", "LEDBAT++"),
-    "bic": Style("#56B4E9", "o", "BIC"),
-    "highspeed": Style("#E69F00", "v", "HighSpeed TCP"),
-    "scalable": Style("#009E73", "<", "Scalable TCP"),
+    "cubic_fc": Style("#D55E00", "^", "Cubic-FC"),
     "htcp": Style("#CC79A7", ">", "H-TCP"),
-    "hybla": Style("#E69F00", "p", "Hybla"),
-    "illinois": Style("#009E73", "h", "Illinois"),
-    "vegas": Style("#0072B2", "X", "Vegas"),
-    "veno": Style("#56B4E9", "P", "Veno"),
-    "westwood": Style("#D55E00", "*", "Westwood+"),
-    "yeah": Style("#CC79A7", "d", "YeAH-TCP"),
-    "square_ff": Style("#009E73", "v", "SQUARE:FF"),
-    "sqrt": Style("#56B4E9", "1", "SQRT"),
-    "constant_rate": Style("#E69F00", "2", "Constant Rate"),
-    "compound": Style("#CC79A7", "3", "Compound"),
-    "fast": Style("#009E73", "4", "FAST"),
-    "libra": Style("#E69F00", "+", "Libra"),
-    "hrf": Style("#56B4E9", "x", "HRF"),
+    "square_ff": Style("#AA3377", "v", "SQUARE:FF"),
+    "bbr3": Style("#7A5BD0", "D", "BBRv3"),
+    "cubic_abe": Style("#0072B2", "8", "CUBIC with ABE", "--"),
+    "reno_abe": Style("#999999", "8", "Reno with ABE", "--"),
+    "scalable": Style("#009E73", "<", "Scalable TCP", "--"),
+    "ledbat_pp": Style("#56B4E9", "D", "LEDBAT++", "--"),
+    "dctcp": Style("#E69F00", "8", "DCTCP", "--"),
+    "prague": Style("#D55E00", "D", "Prague", "--"),
+    "yeah": Style("#CC79A7", "d", "YeAH-TCP", "--"),
+    "hybla": Style("#AA3377", "p", "Hybla", "--"),
+    "bic": Style("#7A5BD0", "o", "BIC", "--"),
+    "illinois": Style("#009E73", "h", "Illinois", ":"),
+    "veno": Style("#56B4E9", "P", "Veno", ":"),
+    "highspeed": Style("#E69F00", "v", "HighSpeed TCP", ":"),
+    "westwood": Style("#D55E00", "*", "Westwood+", ":"),
+    "compound": Style("#CC79A7", "3", "Compound", ":"),
+    "libra": Style("#AA3377", "+", "Libra", ":"),
+    "sqrt": Style("#7A5BD0", "1", "SQRT", ":"),
+    "fast": Style("#009E73", "4", "FAST", "-."),
+    "hrf": Style("#56B4E9", "x", "HRF", "-."),
+    "constant_rate": Style("#E69F00", "2", "Constant Rate", "-."),
 }
 
 #: Colours of flows with the same algorithm, by number.

@@ -182,14 +182,15 @@ def _lines(panel: Axes, axis: Axis, parts: Sequence[_Part], metric: str) -> None
         found = [estimate(rows, metric) for _, rows in groups]
         known = [index for index, each in enumerate(found) if each is not None]
         estimates = [_scaled(each, scale) for each in found if each is not None]
-        colour = style.FLOWS[number % len(style.FLOWS)]
+        colour, line = style.FLOWS[number % len(style.FLOWS)], "-"
         if (name := label.rpartition("= ")[2]) in style.ALGORITHMS:
-            colour = style.of(name).colour
+            colour, line = style.of(name).colour, style.of(name).line
         if not known:
             continue
         if axis.numeric:
             x = [values[index] * _scale(axis)[0] for index in known]
-            plot.estimates(panel, x, estimates, color=colour, label=label, marker="o", markersize=3)
+            look = {"color": colour, "linestyle": line, "marker": "o", "markersize": 3}
+            plot.estimates(panel, x, estimates, label=label, **look)
         else:
             shift = (number - (len(parts) - 1) / 2) * 0.8 / len(parts)
             at = [index + shift for index in known]

@@ -20,7 +20,8 @@ ackclock evaluate my_cc.c --check thresholds.toml        # for continuous integr
 ```
 
 The terminal shows one line a row, with the first number that differs. The page (`index.html`) has
-a figure a row, every number with its 95 % interval, and the scenario file of each number.
+a figure a row, and every number with its 95 % interval. The name of a number is a link to its
+scenario file, which `ackclock run` repeats.
 `card.json` and `rows.parquet` have the same for programs. [ci.md](ci.md) shows `--check`. [The
 league](scorecards/README.md) has the cards of our own algorithms.
 
@@ -61,6 +62,13 @@ answer. The runs are kept: the same command resumes.
 
 {table}
 
+The loss of 90 % and of 100 % (R1) begins after some 1000 packets and does not end. With such a loss
+from the start no connection opens, so the algorithm would not be asked. Its timer doubles the time
+between two retransmissions of Linux; the last number of R1 checks that.
+
+In R7 and R7b an algorithm meets CUBIC and Reno, the standard, and BBR (version 1, as in Linux),
+which many servers use. A figure has heat maps for each of them.
+
 Sound and video (R8) are flows of CUBIC whose application writes a frame each so often: one packet
 each 20 ms, or 12 packets 30 times a second. The delay of a frame is the time from its writing until
 its last byte is acknowledged.
@@ -87,7 +95,6 @@ classic queue. `rows.parquet` has the marked and the dropped packets of each que
 | Wi-Fi (6.4) as a model of its medium | R9 has its losses, R9b a stand-in for its delays |
 | ECT(1) by any algorithm | RFC 9331 asks for an L4S response first |
 | accurate ECN on Linux | Linux before 7.0 does not negotiate it |
-| loss of 90 % and 100 % at random (5.1.1) | R1 has 50 %, and a black-out of 60 s |
 
 `make generate` writes this page from `python/ackclock/evaluate/`.
 """

@@ -47,6 +47,8 @@ class Numbers(NamedTuple):
     sent_per_rtt: float
     #: Retransmissions of a flow of mine per base RTT, in the last half of the run.
     late_retransmissions_per_rtt: float
+    #: Time from one timeout of a flow of mine to the next, over the time from the one before.
+    backoff: float | None
     #: Seconds in which a flow of the others starved, percent.
     others_starved_percent: float | None
     #: Completion times of the transfers of sessions, over the time that an empty link would need.
@@ -93,6 +95,7 @@ def numbers(result: Result) -> Numbers:
         _sum(mine, "timeouts"),
         _sum(mine, "sent_packets") / count / (end_s / rtt_s),
         _late_retransmissions(result, count) / (end_s / 2 / rtt_s),
+        _backoff(result, count),
         _starved_percent(result, count, fair_mbps) if len(others) else None,
         *_transfers(result),
         _full_s(result),
@@ -109,6 +112,14 @@ def _late_retransmissions(result: Result, count: int) -> float:
         all=pl.col("retransmitted_packets").max(),
     )
     return float((so_far["all"] - so_far["early"].fill_null(0)).to_numpy().sum() / count)
+
+
+def _backoff(result: Result, count: int) -> float | None:
+    """The median over all timeouts that have two before them; None without any."""
+    timeouts = result.events.filter(pl.col("kind") == "timeout", pl.col("flow") <= count)
+    waits = [np.diff(times) for times in timeouts.group_by("flow").agg("time_us")["time_us"]]
+    ratios = np.concatenate([np.zeros(0), *(each[1:] / each[:-1] for each in waits)])
+    return float(np.median(ratios)) if len(ratios) else None
 
 
 def _sum(table: pl.DataFrame, column: str) -> int:

@@ -2,32 +2,26 @@
 
 import json
 import math
-from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import polars as pl
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure as Drawing
-from matplotlib.patheffects import withStroke
 
-from ackclock import _core, pictures, plot, report, style
-from ackclock.evaluate.card import ALONE, Answer, Answers, Number
+from ackclock import _core, pictures, plot, report
+from ackclock.evaluate.card import Answer, Answers, Number
+from ackclock.evaluate.drawing import figure
 from ackclock.evaluate.run import SIMULATOR, Asked, Evaluated
-from ackclock.figures.experiment import Runs
 from ackclock.kept import MANIFEST
 from ackclock.runs import PAGE
-from ackclock.stats import Estimate, mean_ci
+from ackclock.stats import Estimate
 
-#: Text on any colour.
-OUTLINE = [withStroke(linewidth=1.5, foreground="#0008")]
 LEAD = (
     "RFC 9743 (BCP 133) names what to ask of a congestion control, and sets no thresholds. Each "
     "row is one of its criteria, with the RFC's word for its force. A mark compares the algorithm "
     "with another in its place, in the same runs: better or worse if the 95 % interval of the "
-    "paired difference is beyond the margin of the row."
+    "paired difference is beyond the margin of the row. The name of a number is a link to its "
+    "scenario."
 )
 
 
@@ -107,7 +101,8 @@ def details(asked: Asked, evaluated: Evaluated) -> report.Table:
     header += [
         each for name in evaluated.against for each in (f"− {evaluated.names[name]}", "mark")
     ]
-    rows = []
+    rows: list[list[str]] = []
+    links: dict[int, str] = {}
     for number in asked.question.numbers:
         for side, given in _sides(asked, evaluated):
             for answer in given.answers:
@@ -116,8 +111,14 @@ def details(asked: Asked, evaluated: Evaluated) -> report.Table:
                 cells = [_full(answer.found[name], number.unit) for name in evaluated.names]
                 for other in evaluated.against:
                     cells += [_full(answer.differences[other], number.unit), answer.mark(other)]
+                links[len(rows)] = scenario_file(asked, number)
                 rows.append([number.name, *([side] if on else []), *cells])
-    return report.Table(header, rows)
+    return report.Table(header, rows, links=links)
+
+
+def scenario_file(asked: Asked, number: Number) -> str:
+    """The file with the scenario of a number: of its first point, if it is a mean over several."""
+    return f"{asked.question.row}-{asked.question.numbers.index(number) + 1}.toml"
 
 
 def _full(found: Estimate | None, unit: str) -> str:
@@ -140,12 +141,10 @@ def write(evaluated: Evaluated, directory: Path, *, command: str) -> None:
     ]
     for asked in evaluated.asked:
         question = asked.question
-        links = []
-        for number, answer in enumerate(asked.answers.answers, 1):
-            point = asked.point(answer.number, evaluated.algorithm)
-            path = directory / f"{question.row}-{number}.toml"
+        for number in question.numbers:
+            point = asked.point(number, evaluated.algorithm)
+            path = directory / scenario_file(asked, number)
             path.write_text(asked.experiment.run(point, 1).to_toml(), encoding="utf-8")
-            links.append((path.name, f"scenario: {answer.number.name}"))
         drawn = figure(asked, evaluated)
         stem = f"{question.row}"
         files = [path.name for path in plot.write(drawn, directory, stem, pdf=False)]
@@ -160,7 +159,7 @@ def write(evaluated: Evaluated, directory: Path, *, command: str) -> None:
                 text=text,
                 picture=pictures.of(drawn),
                 table=details(asked, evaluated),
-                links=[*((file, file) for file in files), *links],
+                links=[(file, file) for file in files],
                 id=question.row,
                 verdicts=["unsafe"]
                 if unsafe
@@ -241,98 +240,3 @@ def _estimate(found: Estimate | None) -> dict[str, Any] | None:
         return None
     low, high = (each if math.isfinite(each) else None for each in (found.low, found.high))
     return {"mean": found.mean, "low": low, "high": high, "n": found.n, "censored": found.censored}
-
-
-def figure(asked: Asked, evaluated: Evaluated) -> Drawing:
-    """The first numbers over the points: lines over one column, heat maps over two."""
-    varied = [
-        column
-        for column in asked.experiment.points[0]
-        if column != "algorithm" and len({point[column] for point in asked.experiment.points}) > 1
-    ]
-    shown = list({number.column: number for number in asked.question.numbers}.values())[:2]
-    with style.applied():
-        if len(varied) < 2:
-            drawing = Drawing(figsize=(9, 3))
-            for axes, number in zip(drawing.subplots(1, 2), shown, strict=False):
-                _lines(axes, asked, evaluated, varied, number)
-                axes.set_ylabel(_label(number))
-            drawing.axes[0].legend(fontsize="small")
-            drawing.axes[1].set_visible(len(shown) > 1)
-        else:
-            drawing = Drawing(figsize=(9.5, 3.2))
-            panels = drawing.subplots(1, len(evaluated.names), sharey=True, squeeze=False)[0]
-            for axes, (name, title) in zip(panels, evaluated.names.items(), strict=True):
-                _heat(axes, asked, name, varied[-2:], shown[0])
-                axes.set_title(title, fontsize="small")
-            drawing.suptitle(_label(shown[0]), fontsize="small")
-    return drawing
-
-
-def _label(number: Number) -> str:
-    words = number.column.replace("_mbps", "").replace("_percent", "").replace("_ms", "")
-    words = "throughput of the others" if number.harm else words.replace("_", " ")
-    units = {"_mbps": "Mb/s", "_percent": "%", "_ms": "ms", "_s": "s"}
-    unit = next((unit for end, unit in units.items() if number.column.endswith(end)), "")
-    return f"{words} ({unit})" if unit else words
-
-
-def _mean(runs: Runs, number: Number, where: Mapping[str, Any]) -> Estimate | None:
-    values = runs.table.filter(**where)[number.column].drop_nulls().to_list()
-    return mean_ci([float(value) for value in values]) if values else None
-
-
-def _lines(
-    axes: Axes, asked: Asked, evaluated: Evaluated, varied: Sequence[str], number: Number
-) -> None:
-    xs = (
-        list(dict.fromkeys(point[varied[0]] for point in asked.experiment.points))
-        if varied
-        else [""]
-    )
-    linux = asked.linux.runs if asked.linux else None
-    has_order = len(xs) > 1 and all(str(x)[0].isdigit() for x in xs)
-    for index, (name, shown) in enumerate(evaluated.names.items()):
-        aside = 0 if has_order else 0.1 * (index - (len(evaluated.names) - 1) / 2)
-        at = [x + aside for x in range(len(xs))]
-        where = [{"algorithm": name} | ({varied[0]: x} if varied else {}) for x in xs]
-        look: dict[str, Any] = {"color": style.of(name).colour, "marker": style.of(name).marker}
-        found = [_mean(asked.runs, number, each) for each in where]
-        if has_order:
-            plot.estimates(axes, at, found, label=shown, markersize=5, **look)
-        else:
-            plot.error_bars(axes, at, found, label=shown, linestyle="", **look)
-        if linux is not None:
-            found = [_mean(linux, number, each) for each in where]
-            at = [x + 0.1 for x in at]
-            look |= {"linestyle": "", "markerfacecolor": "none"}
-            label = f"{shown}, {evaluated.on}"
-            plot.estimates(axes, at, found, label=label, markersize=7, **look)
-    axes.set_xticks(range(len(xs)), [str(x) for x in xs])
-    axes.set_xlim(-0.5, len(xs) - 0.5)
-    if varied:
-        axes.set_xlabel(varied[0].replace("_", " "))
-    axes.set_ylim(0, 1.04 * axes.get_ylim()[1])
-
-
-def _heat(axes: Axes, asked: Asked, name: str, varied: Sequence[str], number: Number) -> None:
-    down, across = (
-        list(dict.fromkeys(point[column] for point in asked.experiment.points)) for column in varied
-    )
-    cells = np.full((len(down), len(across)), np.nan)
-    for y, value in enumerate(down):
-        for x, other in enumerate(across):
-            found = _mean(
-                asked.runs, number, {"algorithm": name, varied[0]: value, varied[1]: other}
-            )
-            cells[y, x] = math.nan if found is None else found.mean
-    whole = asked.runs.table.filter(pl.col("algorithm") != ALONE)[number.column].drop_nulls()
-    axes.imshow(cells, aspect="auto", cmap="viridis", vmin=0, vmax=float(whole.max() or 1))  # type: ignore[arg-type]
-    for y in range(len(down)):
-        for x in range(len(across)):
-            axes.text(x, y, f"{cells[y, x]:.2g}", ha="center", va="center", fontsize="x-small",
-                      color="white", path_effects=OUTLINE)  # fmt: skip
-    axes.set_xticks(range(len(across)), [str(each) for each in across])
-    axes.set_yticks(range(len(down)), [str(each) for each in down])
-    axes.set_xlabel(varied[1].replace("_", " "))
-    axes.set_ylabel(varied[0].replace("_", " "))

@@ -13,6 +13,8 @@ from ackclock.keys import Frames
 from ackclock.scenario import Bottleneck, Flow, Scenario, Session
 
 DURATION = "70s"
+#: With a loss from here on the handshake takes half a minute.
+MOST_AT_START = 0.9
 
 
 def dumbbell(
@@ -43,13 +45,14 @@ def dumbbell(
     )
 
 
-def collapse(algorithm: str, path: str) -> Scenario:
-    """Random loss, or nothing at all from 10 s on."""
-    if path == "black-out":
-        link: dict[str, Any] = {"rate_at": [{"time": "10s", "rate": "1kbit"}]}
-    else:
-        link = {"loss": float(path)}
-    return dumbbell(algorithm, link=link)
+def collapse(algorithm: str, loss: str) -> Scenario:
+    """Random loss of data. With 90 % or more no connection opens, so the loss begins later.
+
+    Each packet is then the first of the loss with probability 0.001, and the loss does not end.
+    """
+    share = float(loss)
+    late = {"kind": "gilbert_elliott", "p": 0.001, "r": 1e-9, "h": round(1 - share, 9)}
+    return dumbbell(algorithm, link={"loss": late if share >= MOST_AT_START else share})
 
 
 def many(algorithm: str) -> Scenario:

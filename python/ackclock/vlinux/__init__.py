@@ -20,6 +20,7 @@ import polars as pl
 
 from ackclock import _core, snapshot
 from ackclock.errors import AckclockError
+from ackclock.output import collect, partial_directory
 from ackclock.runs import Result, result_of
 from ackclock.scenario import KERNEL, Scenario
 from ackclock.snapshot import Algorithms
@@ -97,8 +98,9 @@ def run(
     loaded = _load(built, canonical)
     planned = plan.make(canonical, resolved, loaded.names)
     limit_s = limit_s or max(LEAST_LIMIT_S, SLOWEST * canonical["duration_ns"] / 1e9)
-    with tempfile.TemporaryDirectory(prefix="ackclock-vlinux-") as scratch:
-        directory = Path(scratch)
+    temporary = Path(tempfile.gettempdir())
+    collect(temporary)
+    with partial_directory(temporary) as directory:
         _prepare(directory, built, loaded, planned, len(_flows(canonical)), on_acks is not None)
         aqms = [kind != "drop_tail" for kind in planned.queues]
         started = time.monotonic()

@@ -16,7 +16,7 @@ from functools import cache
 from pathlib import Path
 
 from ackclock.errors import AckclockError
-from ackclock.output import locked
+from ackclock.output import collect, locked, partial_directory
 
 GUEST = Path(__file__).with_name("guest")
 CONFIG = GUEST / "kernel.config"
@@ -160,8 +160,9 @@ def build(
     with locked(directory.parent):
         if (directory / "linux").exists():
             return Built(directory)
-        with tempfile.TemporaryDirectory(dir=directory.parent, prefix="partial-") as scratch:
-            partial = Path(scratch) / "built"
+        collect(directory.parent)
+        with partial_directory(directory.parent) as scratch:
+            partial = scratch / "built"
             partial.mkdir()
             say(f"unpacking {TARBALL}")
             tree = _unpack(partial)
@@ -292,13 +293,14 @@ def guest(built: Built) -> Path:
     """The program that runs in the machine, built once."""
     sources = [str(GUEST / f"{name}.c") for name in GUEST_FILES]
     path = built.directory / f"guest-{_digest_of(*sources, GUEST / 'guest.h')}"
-    if not path.exists():
-        partial = path.with_name(f".{path.name}.{os.getpid()}")
-        command = ["gcc", "-O2", "-o", str(partial), *sources]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        if done.returncode:
-            raise AckclockError(f"{' '.join(command)}: {done.stderr.strip()}")
-        partial.rename(path)
+    with locked(built.directory):  # several machines start at once
+        if not path.exists():
+            partial = path.with_name(f".{path.name}.{os.getpid()}")
+            command = ["gcc", "-O2", "-o", str(partial), *sources]
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            if done.returncode:
+                raise AckclockError(f"{' '.join(command)}: {done.stderr.strip()}")
+            partial.rename(path)
     return path
 
 
@@ -317,20 +319,26 @@ def module(built: Built, name: str, files: dict[str, bytes], flags: str) -> Path
         built.directory
         / f"{name}-{_digest(repr(sorted(files.items())).encode(), flags.encode())}.ko"
     )
-    if path.exists():
-        return path
+    with locked(built.directory):  # several machines start at once
+        if not path.exists():
+            _make_module(built, path, name, files, flags)
+    return path
+
+
+def _make_module(built: Built, path: Path, name: str, files: dict[str, bytes], flags: str) -> None:
     makefile = f"obj-m := {name}.o\n{name}-y := algorithm.o\nccflags-y := {flags}\n"
-    with tempfile.TemporaryDirectory(prefix="ackclock-") as scratch:
+    temporary = Path(tempfile.gettempdir())
+    collect(temporary)
+    with partial_directory(temporary) as scratch:
         for each, text in (files | {"Makefile": makefile.encode()}).items():
-            file = Path(scratch) / each
+            file = scratch / each
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_bytes(text)
         for _ in _make(built.directory / "tree", f"M={scratch}", "modules"):
             pass
         partial = path.with_name(f".{path.name}.{os.getpid()}")
-        shutil.copy2(Path(scratch) / f"{name}.ko", partial)
+        shutil.copy2(scratch / f"{name}.ko", partial)
         partial.rename(path)
-    return path
 
 
 def _digest_of(*paths: str | Path) -> str:

@@ -1,0 +1,78 @@
+"""The pictures of a scorecard: that their words can be read."""
+
+from itertools import pairwise
+
+import polars as pl
+import pytest
+
+from ackclock import pictures
+from ackclock.evaluate import run
+from ackclock.evaluate.card import ALONE, answers
+from ackclock.evaluate.drawing import figure
+from ackclock.evaluate.measure import Numbers
+from ackclock.evaluate.questions import QUESTIONS
+from ackclock.figures.experiment import Runs
+
+NAMES = ("my_algorithm.c", "cubic", "reno", "bbr")
+
+
+def asked(question):
+    """A full question with four algorithms, and numbers that nobody measured."""
+    experiment = question.experiment(NAMES, quick=False)
+    numbers = dict.fromkeys(Numbers._fields, 12.3)
+    rows = [{**point, "seed": 1, **numbers} for point in experiment.points]
+    runs = Runs(experiment, pl.DataFrame(rows))
+    return run.Asked(question, experiment, runs, answers(question, experiment, {experiment: runs}))
+
+
+def overlapping(drawing):
+    """Pairs of ticks and of titles of which one is written over the other."""
+    drawing.canvas.draw()
+    found, titles = [], []
+    for axes in drawing.axes:
+        if not axes.get_visible():
+            continue
+        for axis in (axes.xaxis, axes.yaxis):
+            labels = [each for each in axis.get_ticklabels() if each.get_visible()]
+            found += [
+                (one.get_text(), other.get_text())
+                for one, other in pairwise(labels)
+                if one.get_window_extent().padded(1).overlaps(other.get_window_extent())
+            ]
+        titles += [text for text in (axes.title, axes._left_title) if text.get_text()]
+    found += [
+        (one.get_text(), other.get_text())
+        for index, one in enumerate(titles)
+        for other in titles[:index]
+        if one.get_window_extent().overlaps(other.get_window_extent())
+    ]
+    return found
+
+
+@pytest.mark.parametrize("row", ["R3", "R4", "R9", "R10", "R15"])
+def test_no_word_is_written_over_another(row):
+    """With four algorithms in a full run, as wide as a page, and on a phone."""
+    (question,) = (each for each in QUESTIONS if each.row == row)
+    evaluated = run.Evaluated(NAMES[0], NAMES[1:], [asked(question)], quick=False)
+    drawing = figure(evaluated.asked[0], evaluated)
+    assert overlapping(drawing) == []
+    pictures.of(drawing)
+    assert overlapping(drawing) == []
+
+
+def test_each_rival_has_its_own_heat_maps():
+    """R7: harm to CUBIC is not averaged with that to BBR."""
+    (question,) = (each for each in QUESTIONS if each.row == "R7")
+    of = asked(question)
+    mbps = pl.when(pl.col("other") == "bbr").then(7.0).otherwise(4.0)
+    table = of.runs.table.with_columns(others_mbps=mbps)
+    of = run.Asked(question, of.experiment, Runs(of.experiment, table), of.answers)
+    drawing = figure(of, run.Evaluated(NAMES[0], NAMES[1:], [of], quick=False))
+    shown = {
+        axes.get_title(loc="left"): {text.get_text() for text in axes.texts}
+        for axes in drawing.axes
+    }
+    assert len(shown) == len(NAMES) * 3
+    assert ALONE not in shown
+    assert shown["cubic beside bbr"] == {"7"}
+    assert shown["cubic beside reno"] == {"4"}
