@@ -50,7 +50,7 @@ scenario which the kernel can run: one repeat with `--quick`, otherwise 3. A row
 page says why a number is missing. The kernel runs no sessions (R6, R16), frames (R8), lying
 receivers (R14, R15b), accurate ECN and links above 4 Gb/s (R16). `card.json` has the kernel's
 numbers under `linux`, and `rows.parquet` names the side in the column `on`. All rows beside CUBIC
-and Reno are 112 runs of 70 s and more for each repeat (2 h 50 min, or an hour with `--jobs 3`), so
+and Reno are 119 runs of 70 s and more for each repeat (2 h 55 min, or an hour with `--jobs 3`), so
 choose a few with `--rows`. A kernel run that kept time badly is repeated twice; then the row has no
 answer. The runs are kept: the same command resumes.
 
