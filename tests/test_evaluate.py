@@ -7,7 +7,7 @@ from xml.etree import ElementTree as ET
 import polars as pl
 import pytest
 
-from ackclock import AckclockError, testbed
+from ackclock import AckclockError, report, testbed
 from ackclock import run as ackclock_run
 from ackclock.evaluate import card, measure, page, run, scenarios
 from ackclock.evaluate.card import Number, Question
@@ -231,6 +231,13 @@ def test_marks():
     assert mark(2, 3, more=True) == mark(-3, -2, more=False) == "better"
     assert mark(2, 3, more=False) == mark(-3, -2, more=True) == "worse"
     assert mark(0.5, 3, more=True) == mark(-0.5, 0.5, more=True) == "same"
+
+
+def test_a_narrow_screen():
+    """A row stays one line: the number says what was asked."""
+    table = report.Table(["row", "question", "number"], [["R1", "Why? " * 10, "a number"]])
+    assert page.on_screen(table, 70) is table
+    assert page.on_screen(table, 69).rows == [["R1", "a number"]]
 
 
 def test_losses_after_which_nothing_arrives():

@@ -121,7 +121,8 @@ def evaluate_command(
                     checks.write(found, partial)
 
             directory.fill(fill)
-        print_report(f"Scorecard of {evaluated.names[algorithm]}", page.table(evaluated))
+        shown = page.on_screen(page.table(evaluated), out.width)
+        print_report(f"Scorecard of {evaluated.names[algorithm]}", shown)
         for asked_one in evaluated.asked:
             for why in asked_one.answers.unsafe(algorithm):
                 out.print(f"unsafe, {asked_one.question.row}: {why}")
