@@ -267,7 +267,8 @@ def test_it_listens_on_loopback_only_and_each_start_has_its_own_token(server, tm
 
 
 def test_all_addresses_at_once_are_refused(tmp_path):
-    for host in ("0.0.0.0", "::", "no.such.host.invalid"):  # noqa: S104
+    # The last is of RFC 5737, for documentation: no machine has it.
+    for host in ("0.0.0.0", "::", "no.such.host.invalid", "192.0.2.1"):  # noqa: S104
         done = subprocess.run(
             [ACKCLOCK, "explore", "--host", host],
             cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False,
@@ -275,6 +276,17 @@ def test_all_addresses_at_once_are_refused(tmp_path):
         assert done.returncode == 1
         assert done.stderr.startswith(f"error: --host {host}: ")
     assert not list(tmp_path.iterdir())
+
+
+def test_without_room_for_runs_it_does_not_start(tmp_path):
+    (tmp_path / "file").touch()
+    for folder in ("file", "file/x"):
+        done = subprocess.run(
+            [ACKCLOCK, "explore", "-o", folder],
+            cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False,
+        )  # fmt: skip
+        assert done.returncode == 1
+        assert done.stderr.startswith(f"error: output directory {folder}/explore: ")
 
 
 def test_what_a_run_may_take_is_bounded(server):

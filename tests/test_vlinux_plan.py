@@ -2,10 +2,11 @@
 
 import os
 
+import numpy as np
 import pytest
 
 from ackclock import AckclockError, Bottleneck, Flow, Scenario, vlinux
-from ackclock.vlinux import build, network
+from ackclock.vlinux import build, network, records
 
 USUAL = {
     "duration": "1s",
@@ -84,3 +85,16 @@ def test_reds_weight_is_what_tc_makes_of_its_burst():
     assert network._red_burst(5, 9) >= 5
     with pytest.raises(AckclockError, match="tc cannot set it"):
         network._red_burst(5, 0)
+
+
+def test_records_without_room_are_told():
+    """The next record has how many were lost before it; without samples there is no next one."""
+    some = np.zeros(records.MOST_RECORDS, records.RECORD)
+    records.check_complete(some, sampled=True)
+    records.check_complete(some[1:], sampled=False)
+    records.check_complete(some[:0], sampled=False)
+    with pytest.raises(AckclockError, match="sample more often"):
+        records.check_complete(some, sampled=False)
+    some["lost_records"][-1] = 1
+    with pytest.raises(AckclockError, match="sample more often"):
+        records.check_complete(some, sampled=True)

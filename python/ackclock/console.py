@@ -1,5 +1,6 @@
 """What the commands share: their options, how they print, what ends them."""
 
+import logging
 import os
 import sys
 import time
@@ -40,6 +41,9 @@ class Host(StrEnum):
 
 #: Columns of a table that nobody sees on a screen: nothing in it needs to be folded.
 WIDE = 1000
+
+# Without a home that can be written it tells where it keeps its fonts.
+logging.getLogger("matplotlib").setLevel(logging.ERROR)
 
 for stream in (sys.stdout, sys.stderr):
     if isinstance(stream, TextIOWrapper):  # not a notebook's

@@ -1,5 +1,7 @@
 """Starts the page's server, and ends it."""
 
+import errno
+import os
 import secrets
 import socket
 import threading
@@ -16,7 +18,8 @@ PORT = 8721
 
 
 def serve(folder: Path, host: str, port: int | None, say: Callable[[str], None]) -> None:
-    """Serves the page until an interrupt; raises `AckclockError` where it cannot listen."""
+    """Serves the page until an interrupt; raises `AckclockError` where it cannot."""
+    _check_writable(folder / "explore")
     listening = _listen(host, port)
     port = listening.getsockname()[1]
     token = secrets.token_urlsafe(24)
@@ -55,12 +58,24 @@ def _listen(host: str, port: int | None) -> socket.socket:
     try:
         listening.bind(address)
     except OSError as error:
+        if error.errno == errno.EADDRNOTAVAIL:
+            listening.close()
+            raise AckclockError(f"--host {host}: not an address of this machine") from None
         if port is not None:
             listening.close()
             raise AckclockError(f"--port {port}: {error.strerror}; choose another") from None
         listening.bind((address[0], 0, *address[2:]))
     listening.listen()
     return listening
+
+
+def _check_writable(folder: Path) -> None:
+    """Raises `AckclockError` if runs could not be kept there. Makes no directory."""
+    there = next(each for each in (folder, *folder.absolute().parents) if each.exists())
+    if not there.is_dir():
+        raise AckclockError(f"output directory {folder}: {there} is a file; choose another")
+    if not os.access(there, os.W_OK | os.X_OK):
+        raise AckclockError(f"output directory {folder}: cannot be written; choose another")
 
 
 def _in_address(host: str) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from ackclock import tables
+from ackclock import AckclockError, tables
 from ackclock.scenario import Scenario
 
 INFINITE_SSTHRESH = 2**31 - 1
@@ -76,6 +76,9 @@ TOTAL = np.dtype(
 TRANSFER = np.dtype([(name, _U64) for name in ("session", "start_ns", "completed_ns", "size")])
 COUNT = np.dtype([(name, _U64) for name in ("dropped", "marked", "link_lost", "policed")])
 
+#: Records that the machine keeps until they are read: at each sample, and at the end (recorder.c).
+MOST_RECORDS = 1 << 19
+
 #: `kind` of a record.
 STATE, SLOW_START_EXIT, ACK, ESTABLISHED, COMPLETED = range(5)
 #: enum tcp_ca_state
@@ -92,6 +95,7 @@ def read(
         return np.fromfile(directory / f"{name}.bin", dtype)
 
     records = array("records", RECORD)
+    check_complete(records, sampled=array("samples", SAMPLE).size > 0)
     records["time_ns"] -= _U64(base_ns)
     acks = records[records["kind"] == ACK]
     events = _events(records[records["kind"] != ACK])
@@ -152,6 +156,16 @@ def _queues(raw: np.ndarray[Any, Any], aqms: np.ndarray[Any, Any]) -> dict[str, 
         "marked_packets": raw["marked"],
         "sent_bytes": raw["sent_bytes"],
     }
+
+
+def check_complete(records: np.ndarray[Any, np.dtype[Any]], *, sampled: bool) -> None:
+    """Raises `AckclockError` if the machine had no room for a record before it was read."""
+    lost = int(records["lost_records"].max(initial=0))
+    if lost or (not sampled and len(records) == MOST_RECORDS):
+        raise AckclockError(
+            f"more than {MOST_RECORDS} ACKs and events came between two samples, and the machine "
+            'lost the rest; sample more often, such as sample_interval = "100ms"'
+        )
 
 
 def _events(raw: np.ndarray[Any, Any]) -> dict[str, list[Any]]:
