@@ -3,6 +3,8 @@
 import re
 import shutil
 import subprocess
+from collections import Counter
+from itertools import accumulate
 
 import pytest
 
@@ -63,8 +65,11 @@ def tshark(*words):
 FIELDS = (
     "ip.src", "tcp.len", "tcp.flags", "tcp.options.sack.count", "tcp.analysis.ack_rtt",
     "ip.dsfield.ecn", "tcp.analysis.retransmission", "tcp.analysis.out_of_order",
-    "_ws.malformed", "tcp.checksum.status", "ip.checksum.status", "frame.len",
+    "_ws.malformed", "tcp.checksum.status", "ip.checksum.status", "frame.len", "tcp.seq",
+    "tcp.ack", "tcp.options.timestamp.tsval", "tcp.options.sack_le", "tcp.options.sack_re",
 )  # fmt: skip
+#: What tells one ACK from another.
+ACK = ("tcp.ack", "tcp.options.timestamp.tsval", "tcp.options.sack_le", "tcp.options.sack_re")
 
 
 def packets(path):
@@ -104,32 +109,62 @@ def test_tshark_counts_what_we_count(captured):
         # Where only the timestamp tells an RTT, Linux has whole milliseconds.
         steps_us = 1000 if flow["min_rtt_us"] % 1000 == 0 else 1
         assert 0 <= 1e6 * min(rtts_s) - flow["min_rtt_us"] < steps_us
-    blocks = [each["tcp.options.sack.count"] for each in received]
-    assert sum(map(bool, blocks)) >= sum(bool(each["tcp.options.sack.count"]) for each in sent) > 0
+        # A packet out of order fills a hole: packets behind it have come, and its first transmission
+        # was dropped. tshark calls it a retransmission if it comes late.
+        new = [int(each["tcp.seq"]) for each in there if int(each["tcp.len"])]
+        highest = [0, *accumulate(new, max)]
+        fills = {seq for seq, before in zip(new, highest, strict=False) if seq < before}
+        late = sum(
+            bool(each["tcp.analysis.retransmission"] or each["tcp.analysis.out_of_order"])
+            for each in there
+        )
+        assert len(set(new)) == arrived  # no copies
+        assert fills <= {int(each["tcp.seq"]) for each in again}
+        assert late == len(fills) > 0
+        # ACKs keep their order. The last are on their way; only data the other way drops some.
+        left = [each for each in received if each["ip.src"] == f"10.128.0.{flow['flow']}"]
+        left, came = ([[each[name] for name in ACK] for each in acks] for acks in (left, acks))
+        if result.scenario.flows[-1].direction == "forward":
+            assert came == left[: len(came)]
+            assert len(came) == len(left) or not flow["completed_us"]
+        else:
+            rest = iter(left)
+            assert all(each in rest for each in came)
+        assert any(blocks for *_, blocks in came)
 
 
 @needs_tshark
 @needs_tcptrace
 def test_tcptrace_counts_what_we_count(captured):
     result, path = captured
-    here, there = (tcptrace(at(path, place)) for place in ("sender", "receiver"))
+    files = [at(path, place) for place in ("sender", "receiver")]
+    here, there = map(tcptrace, files)
+    shown = list(map(packets, files))
+    here_sacks, there_sacks = (
+        Counter(each["ip.src"] for each in of if each["tcp.options.sack.count"]) for of in shown
+    )
+    odd = ("tcp.analysis.retransmission", "tcp.analysis.out_of_order")
+    late = Counter(each["ip.src"] for each in shown[1] if any(each[name] for name in odd))
     for flow in result.flows.iter_rows(named=True):
         number = flow["flow"]
         forth, back = here[number]
         assert forth["actual data pkts"] == flow["sent_packets"]
         assert forth["rexmt data pkts"] == flow["retransmitted_packets"]
         assert forth["outoforder pkts"] == 0
-        assert back["sacks sent"] > 0
-        arrived, _ = there[number]
+        arrived, returned = there[number]
+        # As tshark counts them: which of them come is in the test above.
+        ends = (here_sacks, back), (there_sacks, returned)
+        for blocks, counted in ends:
+            assert counted["sacks sent"] == blocks[f"10.128.0.{number}"] > 0
+        assert arrived["outoforder pkts"] == late[f"10.0.0.{number}"] > 0
         if flow["completed_us"]:
             assert forth["unique bytes sent"] == flow["delivered_bytes"] == 3_000_000
             assert arrived["actual data pkts"] == flow["sent_packets"] - flow["dropped_packets"]
-            # What arrives again was not lost. The others fill holes, where they are not lost again.
+            # What arrives again was not lost.
             assert (
                 arrived["rexmt data pkts"]
                 == flow["retransmitted_packets"] - flow["dropped_packets"]
             )
-            assert 0 < arrived["outoforder pkts"] <= flow["dropped_packets"]
 
 
 def tcptrace(path):
