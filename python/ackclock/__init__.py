@@ -30,7 +30,7 @@ Run it:
 Look at it:
 
 - `Result`: what a run recorded, as tables; `Result.save` and `Result.load`. A notebook shows it;
-  `Result.plot` draws it, `Result.to_pandas` and `Result.to_csv` give its tables away.
+  `Result.plot` draws it, `Result.to_pandas` and `Result.to_csv` export its tables.
 - `compare_runs`: several results in one picture.
 - `tables`: what the columns mean.
 - `metrics`: throughput, fairness, convergence time and more of a `Result`.
