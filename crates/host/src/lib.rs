@@ -49,7 +49,7 @@ pub use configure::Configured;
 pub use congestion_control::{CongestionControl, HostConfig};
 pub use error::AlgorithmError;
 pub use memory::give_back_memory;
-pub use prefetch::prefetch;
+pub use prefetch::{prefetch, prefetch_lines};
 pub use scratch::Scratch;
 pub use snapshot::Snapshot;
 pub use sock::*;

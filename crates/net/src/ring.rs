@@ -69,6 +69,13 @@ impl<T: Default> Ring<T> {
         (place < self.len()).then(|| &self.slots[self.slot(self.head + place)])
     }
 
+    /// The same, to change.
+    #[inline]
+    pub fn get_mut(&mut self, place: u64) -> Option<&mut T> {
+        let slot = self.slot(self.head + place);
+        (place < self.len()).then(|| &mut self.slots[slot])
+    }
+
     /// The oldest element, to change.
     pub fn front_mut(&mut self) -> Option<&mut T> {
         let slot = self.slot(self.head);
@@ -201,6 +208,7 @@ mod tests {
                 prop_assert_eq!(ring.front_mut(), plain.front_mut());
                 for place in 0..=plain.len() {
                     prop_assert_eq!(ring.get(place as u64), plain.get(place));
+                    prop_assert_eq!(ring.get_mut(place as u64), plain.get_mut(place));
                 }
                 prop_assert!(ring.capacity() >= ring.len());
             }

@@ -161,10 +161,10 @@ impl Schedule {
         self.wheel.as_mut()?.take_ahead()
     }
 
-    /// An element of many that will be first after a few others.
+    /// An element of many that will be first after so many others, if few of them come back before.
     #[inline]
-    pub fn soon(&self) -> Option<usize> {
-        self.wheel.as_ref()?.soon()
+    pub fn soon<const OTHERS: usize>(&self) -> Option<usize> {
+        self.wheel.as_ref()?.soon(OTHERS)
     }
 }
 

@@ -14,8 +14,6 @@ const SLOTS: u64 = 1 << 12;
 /// How many elements are near, if so many wait in the next [`NEAR_BUCKETS`].
 const AHEAD: usize = 8;
 const NEAR_BUCKETS: u64 = 64;
-/// The place of the element that [`Wheel::soon`] names.
-const SOON: usize = 3;
 
 /// Where an element is: a bucket, or one of the places below.
 type Place = u32;
@@ -113,10 +111,10 @@ impl Wheel {
         Some(self.element(key))
     }
 
-    /// An element that will be first soon.
+    /// An element that will be first after so many others.
     #[inline]
-    pub(crate) fn soon(&self) -> Option<usize> {
-        let key = self.near.get(self.head + SOON)?;
+    pub(crate) fn soon(&self, others: usize) -> Option<usize> {
+        let key = self.near.get(self.head + others)?;
         Some(self.element(*key))
     }
 

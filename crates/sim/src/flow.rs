@@ -1,6 +1,7 @@
 //! One flow or session of the dumbbell: the two ends of its connection, the ACKs between them, and
 //! when it wants to run next.
 
+use crate::acks::{AckLine, Ahead};
 use crate::census::TraceHash;
 use crate::record::{EventCounts, FlowRow, SampleRow, SessionRow, State, TransferRow};
 use crate::scenario::{self, EcnMode, Flow as FlowScenario, Hides, Scenario};
@@ -8,111 +9,16 @@ use crate::session::Session;
 use crate::tcp::profile::{Kernel, Reads, Switches};
 use crate::tcp::{Ack, Clock, FlowLimits, Handshake, Receiver, Sender, Transmit};
 use crate::topology::Way;
-use ackclock_host::{prefetch, Configured, CongestionControl, HostConfig, TCP_INFINITE_SSTHRESH};
+use ackclock_host::{prefetch, prefetch_lines, Configured, CongestionControl, HostConfig, TCP_INFINITE_SSTHRESH};
 use ackclock_net::line::Line;
 use ackclock_net::link::Predicted;
 use ackclock_net::queue::{Cause, Ecn, Tally};
-use ackclock_net::ring::Ring;
 use ackclock_net::rng::{Draw, Owner, Stream};
 use ackclock_net::schedule::NEVER;
+use std::mem::offset_of;
 
 /// `SO_RCVLOWAT` of an application that reads in bulk.
 const BULK_READ_BYTES: u64 = 262_144;
-
-/// ACKs on their way, in order, and when each arrives.
-#[derive(Debug, Default)]
-pub(crate) struct AckLine(Ring<(u64, Ack)>);
-
-impl AckLine {
-    #[inline]
-    pub(crate) fn push(&mut self, at_ns: u64, ack: Ack) {
-        self.0.push((at_ns, ack));
-    }
-
-    /// Whether no ACK is on its way.
-    #[inline]
-    pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    /// Asks for the slots at both ends.
-    #[inline(always)]
-    fn prefetch_slots(&self) {
-        for slot in [self.0.front(), self.0.next_slot()].into_iter().flatten() {
-            prefetch(slot);
-        }
-    }
-
-    /// How many ACKs are on their way.
-    pub(crate) fn len(&self) -> u64 {
-        self.0.len()
-    }
-
-    #[inline]
-    pub(crate) fn first_at_ns(&self) -> u64 {
-        self.0.front().map_or(NEVER, |&(at_ns, _)| at_ns)
-    }
-
-    /// The first ACK, if it has arrived by `now_ns`.
-    #[inline]
-    pub(crate) fn arrived(&self, now_ns: u64) -> Option<&Ack> {
-        match self.0.front() {
-            Some((at_ns, ack)) if *at_ns <= now_ns => Some(ack),
-            _ => None,
-        }
-    }
-
-    #[inline]
-    pub(crate) fn pop(&mut self) -> Option<Ack> {
-        Some(self.0.pop()?.1)
-    }
-
-    /// Takes the first ACK, if it has arrived by `now_ns`.
-    #[inline(always)]
-    pub(crate) fn take_arrived(&mut self, now_ns: u64) -> Option<Ack> {
-        Some(self.0.pop_if(|&(at_ns, _)| at_ns <= now_ns)?.1)
-    }
-
-    /// The first ACK, and when it arrives.
-    #[inline]
-    pub(crate) fn first(&self) -> Option<&(u64, Ack)> {
-        self.0.front()
-    }
-
-    /// A copy of the first ACK, if it has arrived by `now_ns` and is plain.
-    #[inline]
-    pub(crate) fn first_plain(&self, now_ns: u64) -> Option<Ack> {
-        let ack = self.arrived(now_ns).filter(|ack| ack.is_plain())?;
-        Some(Ack::new(ack.ack, ack.echo_ns))
-    }
-
-    /// Removes the first ACK, which is plain.
-    #[inline]
-    pub(crate) fn skip(&mut self) {
-        self.0.skip();
-    }
-
-    /// Lets the first ACK arrive later, while the host is busy.
-    pub(crate) fn delay_first(&mut self, until_ns: u64) {
-        if let Some((at_ns, _)) = self.0.front_mut() {
-            *at_ns = until_ns.max(*at_ns);
-        }
-    }
-
-    /// Drops the ACKs that have arrived by `now_ns` behind the first `places`. Returns how many.
-    pub(crate) fn drop_beyond(&mut self, places: u64, now_ns: u64) -> u64 {
-        let before = self.len();
-        if (self.0.get(places)).is_some_and(|&(at_ns, _)| at_ns <= now_ns) {
-            let all: Vec<_> = std::iter::from_fn(|| self.0.pop()).collect();
-            for (place, each) in (0..).zip(all) {
-                if place < places || each.0 > now_ns {
-                    self.0.push(each);
-                }
-            }
-        }
-        before - self.len()
-    }
-}
 
 /// The phase of a flow.
 #[allow(clippy::large_enum_variant)]
@@ -159,8 +65,11 @@ impl Phase {
     }
 }
 
+/// In memory the sender is last: many events do not need it.
+#[repr(C)]
 pub(crate) struct Connection {
     pub(crate) acks: AckLine,
+    pub(crate) ahead: Ahead,
     /// ACKs that the receiver, ahead of the clock, will send. One-way runs put them into `acks` at
     /// once.
     pub(crate) answers: AckLine,
@@ -325,6 +234,7 @@ impl<'a> Flow<'a> {
             receiver,
             answers: AckLine::default(),
             acks: AckLine::default(),
+            ahead: Ahead::none(),
         });
     }
 
@@ -348,19 +258,67 @@ impl<'a> Flow<'a> {
         false
     }
 
-    /// Asks for the memory that the next event of the flow needs.
+    /// Asks for the memory that each event of the flow needs: all but its sender.
     #[inline]
     pub(crate) fn prefetch(&self) {
-        prefetch(self);
+        const SENDER: usize = offset_of!(Flow, phase) + offset_of!(Connection, sender);
+        prefetch_lines(self, 0..SENDER);
     }
 
-    /// Asks for what a common event needs besides, when the flow itself is in the cache.
+    /// Asks for what the next event needs besides, when that is in the cache.
     #[inline]
-    pub(crate) fn prefetch_slots(&self) {
+    pub(crate) fn prefetch_more(&self) {
         if let Phase::Open(connection) = &self.phase {
             connection.acks.prefetch_slots();
-            connection.sender.prefetch_slots();
+            if !connection.ahead.is_ahead() {
+                prefetch(&connection.sender);
+            }
         }
+    }
+
+    /// The same, when the sender is in the cache.
+    #[inline]
+    pub(crate) fn prefetch_last(&self) {
+        if let Phase::Open(connection) = &self.phase {
+            if !connection.ahead.is_ahead() {
+                connection.sender.prefetch_slots();
+            }
+        }
+    }
+
+    /// Whether its sender has handled the next ACK.
+    #[inline]
+    pub(crate) fn is_ahead(&self) -> bool {
+        matches!(&self.phase, Phase::Open(connection) if connection.ahead.is_ahead())
+    }
+
+    /// Lets the sender of a connection handle ACKs that arrive up to `until_ns`, where no queue is on
+    /// the way back. Returns whether it has handled one.
+    #[inline]
+    pub(crate) fn run_ahead(&mut self, until_ns: u64) -> bool {
+        let Phase::Open(connection) = &mut self.phase else {
+            return false;
+        };
+        let Connection {
+            acks,
+            ahead,
+            sender,
+            ..
+        } = connection;
+        // The application acts first.
+        ahead.run(acks, sender, until_ns.min(self.application_ns - 1));
+        ahead.is_ahead()
+    }
+
+    /// As [`next_event_ns`](Self::next_event_ns), after an event that has not changed the sender.
+    #[inline]
+    pub(crate) fn next_ahead_ns(&mut self) -> u64 {
+        let steady_ns = self.steady_ns();
+        let Phase::Open(connection) = &self.phase else {
+            return NEVER;
+        };
+        self.others_ns = steady_ns.min(connection.ahead.timeout_ns);
+        connection.acks.first_at_ns().min(self.others_ns)
     }
 
     /// The receiver of a connection that is established now.

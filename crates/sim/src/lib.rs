@@ -1,6 +1,7 @@
 //! A fast, deterministic packet simulator with a TCP endpoint that behaves as Linux does.
 #![forbid(unsafe_code)]
 
+mod acks;
 pub mod batch;
 pub mod capture;
 mod census;

@@ -8,7 +8,7 @@ use ackclock_net::line::DelayStep;
 use ackclock_net::link::{Bottleneck, Buffer};
 use ackclock_net::queue::{CodelParameters, FqCodelParameters, QueueKind, RedParameters};
 use ackclock_net::rate::{PolicerParameters, RateStep, Trace};
-use ackclock_sim::engine::{run_with_census, run_with_events};
+use ackclock_sim::engine::{run_with_census, run_with_events, run_with_senders_ahead};
 use ackclock_sim::record::EventKind;
 use ackclock_sim::scenario::{
     Direction, EcnMode, Flow, Hides, Profile, Reads, Scenario, Session, Sizes,
@@ -487,6 +487,21 @@ proptest! {
         prop_assert_eq!(predicted.events, evented.events);
         prop_assert_eq!(predicted.sessions, evented.sessions);
         prop_assert_eq!(predicted.transfers, evented.transfers);
+    }
+
+    /// Whether senders handle ACKs at their time or as soon as they know of them.
+    #[test]
+    fn senders_ahead_of_the_clock_change_nothing(scenario in scenarios_on_a_dumbbell()) {
+        let (timely, census) = run_with_census(&scenario, &Control::default()).unwrap();
+        let (ahead, census_ahead) = run_with_senders_ahead(&scenario, &Control::default()).unwrap();
+        prop_assert_eq!(timely.trace_hash, ahead.trace_hash);
+        prop_assert_eq!(timely.flows, ahead.flows);
+        prop_assert_eq!(timely.samples, ahead.samples);
+        prop_assert_eq!(timely.queues, ahead.queues);
+        prop_assert_eq!(timely.events, ahead.events);
+        prop_assert_eq!(timely.sessions, ahead.sessions);
+        prop_assert_eq!(timely.transfers, ahead.transfers);
+        prop_assert_eq!(census, census_ahead);
     }
 
     #[test]

@@ -25,7 +25,7 @@ impl Dumbbell<'_> {
     /// At most `left` events; it counts them down.
     #[inline(never)]
     pub(super) fn ride_all(&mut self, until_ns: u64, left: &mut u32) -> Result<(), RunError> {
-        let prefetches = self.schedule.has_many();
+        let (prefetches, ahead) = (self.schedule.has_many(), self.senders_ahead);
         loop {
             let (at_ns, element) = self.schedule.first();
             if at_ns > until_ns || *left == 0 {
@@ -38,8 +38,14 @@ impl Dumbbell<'_> {
             let alone_until_ns = self.schedule.alone_until_ns().min(until_ns + 1);
             let mut next_ns = at_ns;
             loop {
-                let handled = if self.flows[element].others_ns > next_ns {
-                    self.ride(element, &mut next_ns, alone_until_ns, left)?
+                let flow = &self.flows[element];
+                let handled = if flow.others_ns > next_ns {
+                    if ahead && flow.way.acks.is_none() {
+                        let until_ns = (alone_until_ns, until_ns);
+                        self.ride_ahead(element, &mut next_ns, until_ns, left)?
+                    } else {
+                        self.ride(element, &mut next_ns, alone_until_ns, left)?
+                    }
                 } else {
                     self.depart(element, &mut next_ns, left)
                 };
@@ -62,8 +68,11 @@ impl Dumbbell<'_> {
         while let Some(element) = self.schedule.take_ahead() {
             self.flows[element].prefetch();
         }
-        if let Some(element) = self.schedule.soon() {
-            self.flows[element].prefetch_slots();
+        if let Some(element) = self.schedule.soon::<5>() {
+            self.flows[element].prefetch_more();
+        }
+        if let Some(element) = self.schedule.soon::<2>() {
+            self.flows[element].prefetch_last();
         }
     }
 
