@@ -161,6 +161,12 @@ impl Schedule {
         self.wheel.as_mut()?.take_ahead()
     }
 
+    /// Memory that a schedule of many elements needs soon: the caller may ask for it.
+    #[inline]
+    pub fn later(&self) -> Option<&impl Sized> {
+        self.wheel.as_ref()?.later()
+    }
+
     /// An element of many that will be first after so many others, if few of them come back before.
     #[inline]
     pub fn soon<const OTHERS: usize>(&self) -> Option<usize> {

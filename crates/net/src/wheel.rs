@@ -4,16 +4,18 @@
 //! The next buckets lie sorted in `near`, so that the caller can ask memory for what the elements
 //! need, some events before they are first.
 
-/// A bucket has 2¹⁰ ns.
-const BUCKET_BITS: u32 = 10;
+/// A bucket has 2⁸ ns.
+const BUCKET_BITS: u32 = 8;
 /// How many of the next buckets the wheel has: 67 ms. A power of two.
-const BUCKETS: u64 = 1 << 16;
-/// Later times are in slots of 2¹² buckets, 4 ms, of which there are so many: 17 s.
-const SLOT_BITS: u32 = 12;
+const BUCKETS: u64 = 1 << 18;
+/// Later times are in slots of 2¹⁴ buckets, 4 ms, of which there are so many: 17 s.
+const SLOT_BITS: u32 = 14;
 const SLOTS: u64 = 1 << 12;
 /// How many elements are near, if so many wait in the next [`NEAR_BUCKETS`].
-const AHEAD: usize = 8;
-const NEAR_BUCKETS: u64 = 64;
+const AHEAD: usize = 24;
+const NEAR_BUCKETS: u64 = 256;
+/// How many buckets that are not empty lie before the one that [`Wheel::later`] looks at.
+const BUCKETS_AHEAD: usize = 4;
 
 /// Where an element is: a bucket, or one of the places below.
 type Place = u32;
@@ -27,7 +29,7 @@ const END: u32 = u32::MAX;
 
 /// An element: its key, and the next in the list of its place.
 #[derive(Clone, Copy, Debug)]
-struct Pending {
+pub(crate) struct Pending {
     key: u64,
     next: u32,
     place: Place,
@@ -51,6 +53,8 @@ pub(crate) struct Wheel {
     /// So many of them, from the end, were not told by [`take_ahead`](Self::take_ahead).
     untold: usize,
     next_bucket: u64,
+    /// The first element of a bucket that comes near soon.
+    later: u32,
     /// The slot whose elements are in buckets.
     slot: u64,
 }
@@ -74,6 +78,7 @@ impl Wheel {
             head: 0,
             untold: 0,
             next_bucket: 0,
+            later: END,
             slot: 0,
         }
     }
@@ -252,6 +257,7 @@ impl Wheel {
                 let bucket = self.next_bucket + u64::from(full.trailing_zeros());
                 if bucket < end {
                     self.next_bucket = bucket + 1;
+                    self.look_far(bucket, full);
                     self.empty((bucket % BUCKETS) as Place);
                     return true;
                 }
@@ -263,6 +269,25 @@ impl Wheel {
             }
         }
         false
+    }
+
+    /// Notes the first element of a later bucket; `full` has the bits from `bucket` on.
+    #[inline]
+    fn look_far(&mut self, bucket: u64, full: u64) {
+        let mut later = full;
+        for _ in 0..BUCKETS_AHEAD {
+            later &= later.wrapping_sub(1);
+        }
+        if later != 0 {
+            let place = bucket + u64::from(later.trailing_zeros() - full.trailing_zeros());
+            self.later = self.heads[(place % BUCKETS) as usize];
+        }
+    }
+
+    /// What the wheel keeps of an element that comes near soon: the caller may ask memory for it.
+    #[inline]
+    pub(crate) fn later(&self) -> Option<&Pending> {
+        self.elements.get(self.later as usize)
     }
 
     /// Brings the elements of a bucket near.

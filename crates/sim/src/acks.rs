@@ -29,6 +29,14 @@ impl AckLine {
         }
     }
 
+    /// Asks for what the first ACK tells besides, when its slot is in the cache.
+    #[inline(always)]
+    pub(crate) fn prefetch_first(&self) {
+        if let Some((_, ack)) = self.0.front() {
+            ack.prefetch();
+        }
+    }
+
     /// How many ACKs are on their way.
     pub(crate) fn len(&self) -> u64 {
         self.0.len()
@@ -144,16 +152,20 @@ impl Ahead {
     #[inline(never)]
     pub(crate) fn run(&mut self, acks: &mut AckLine, sender: &mut Sender, until_ns: u64) {
         while matches!(self.rest, Rest::Nothing) {
-            let Some((at_ns, slot)) = acks.0.get_mut(self.handled.into()) else {
+            let place = u64::from(self.handled);
+            if let Some((_, next)) = acks.0.get(place + 1) {
+                next.prefetch();
+            }
+            let Some(&mut (at_ns, ref mut slot)) = acks.0.get_mut(place) else {
                 break;
             };
-            if *at_ns > until_ns || *at_ns >= sender.poll_timeout() {
+            if at_ns > until_ns || at_ns >= sender.poll_timeout() {
                 break;
             }
             let ack = std::mem::take(slot);
-            let (burst, rest) = handle(sender, *at_ns, &ack);
+            let burst;
+            (burst, self.rest) = handle(sender, at_ns, &ack);
             *slot = Ack::new(ack.ack, burst);
-            self.rest = rest;
             self.handled += 1;
         }
         self.timeout_ns = sender.poll_timeout();

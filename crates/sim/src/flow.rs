@@ -276,11 +276,13 @@ impl<'a> Flow<'a> {
         }
     }
 
-    /// The same, when the sender is in the cache.
+    /// The same, when that is in the cache, too.
     #[inline]
-    pub(crate) fn prefetch_last(&self) {
+    pub(crate) fn prefetch_slots(&self) {
         if let Phase::Open(connection) = &self.phase {
+            connection.receiver.prefetch_gap();
             if !connection.ahead.is_ahead() {
+                connection.acks.prefetch_first();
                 connection.sender.prefetch_slots();
             }
         }

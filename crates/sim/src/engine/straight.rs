@@ -6,6 +6,7 @@ use super::{Dumbbell, Path, ACK_BYTES};
 use crate::flow::Phase;
 use crate::tcp::Transmit;
 use crate::RunError;
+use ackclock_host::prefetch;
 use ackclock_net::schedule::NEVER;
 
 /// What the straight path has left of its last event.
@@ -65,14 +66,17 @@ impl Dumbbell<'_> {
     /// Asks for the memory of flows that will be due soon.
     #[inline(never)]
     fn prefetch(&mut self) {
+        if let Some(pending) = self.schedule.later() {
+            prefetch(pending);
+        }
         while let Some(element) = self.schedule.take_ahead() {
             self.flows[element].prefetch();
         }
-        if let Some(element) = self.schedule.soon::<5>() {
+        if let Some(element) = self.schedule.soon::<12>() {
             self.flows[element].prefetch_more();
         }
-        if let Some(element) = self.schedule.soon::<2>() {
-            self.flows[element].prefetch_last();
+        if let Some(element) = self.schedule.soon::<5>() {
+            self.flows[element].prefetch_slots();
         }
     }
 

@@ -32,6 +32,7 @@ mod transmit;
 mod validate;
 mod write_queue;
 
+use ackclock_host::prefetch;
 use std::cell::RefCell;
 
 pub use clock::Clock;
@@ -186,6 +187,15 @@ impl Ack {
         match &self.more.0 {
             Some(told) => &told.sacks[..told.len.into()],
             None => &[],
+        }
+    }
+
+    /// Asks for what it tells beside the acknowledgement.
+    #[inline(always)]
+    pub(crate) fn prefetch(&self) {
+        if let Some(told) = &self.more.0 {
+            prefetch(&**told);
+            prefetch(&told.len);
         }
     }
 

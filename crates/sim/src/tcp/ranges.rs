@@ -1,6 +1,8 @@
 //! A set of segment numbers, as sorted ranges that neither overlap nor touch. It holds the
 //! receiver's out-of-order data, and what the sender knows of that data.
 
+use ackclock_host::prefetch;
+use std::cell::RefCell;
 use std::collections::VecDeque;
 
 /// Segments `start..end`.
@@ -10,7 +12,24 @@ pub type Range = (u64, u64);
 #[derive(Clone, Debug, Default)]
 pub struct RangeSet(VecDeque<Range>);
 
+thread_local! {
+    /// Memory of sets that became empty, for the next ones: most sets are empty most of the time, and
+    /// there are two for each flow.
+    static SPARE: RefCell<Vec<VecDeque<Range>>> = const { RefCell::new(Vec::new()) };
+}
+
+/// The memory of so many ranges is kept, but not that of more.
+const MOST_SPARED: usize = 16;
+
 impl RangeSet {
+    /// Asks for its memory.
+    #[inline(always)]
+    pub(crate) fn prefetch(&self) {
+        if let Some(first) = self.0.front() {
+            prefetch(first);
+        }
+    }
+
     /// Adds `start..end`. Calls `on_new` for every part that was not in the set, in ascending
     /// order. Returns the range that now holds `start..end`.
     pub fn insert(&mut self, (start, end): Range, mut on_new: impl FnMut(Range)) -> Range {
@@ -26,7 +45,10 @@ impl RangeSet {
                 }
                 return *last;
             }
-            _ => {
+            last => {
+                if last.is_none() && ranges.capacity() == 0 {
+                    *ranges = SPARE.with_borrow_mut(Vec::pop).unwrap_or_default();
+                }
                 on_new((start, end));
                 ranges.push_back((start, end));
                 return (start, end);
@@ -65,9 +87,11 @@ impl RangeSet {
             }
             self.0.pop_front();
         }
-        if self.0.is_empty() {
-            // Most sets are empty most of the time; there are two for each flow.
-            self.0 = VecDeque::new();
+        if self.0.is_empty() && self.0.capacity() > 0 {
+            let empty = std::mem::take(&mut self.0);
+            if empty.capacity() <= MOST_SPARED {
+                SPARE.with_borrow_mut(|spare| spare.push(empty));
+            }
         }
     }
 

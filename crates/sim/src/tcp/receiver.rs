@@ -188,6 +188,12 @@ impl Receiver {
         self.duplicates
     }
 
+    /// Asks for the memory of a gap, when the receiver itself is in the cache.
+    #[inline(always)]
+    pub(crate) fn prefetch_gap(&self) {
+        self.out_of_order.prefetch();
+    }
+
     /// When to call [`handle_timeout`](Self::handle_timeout).
     #[inline]
     pub fn poll_timeout(&self) -> u64 {

@@ -167,9 +167,13 @@ impl Scoreboard {
         }
     }
 
-    /// Asks for the slots of the ends of the window.
+    /// Asks for the slots of the ends of the window, and for what a gap needs.
     #[inline(always)]
     pub(super) fn prefetch_slots(&self) {
+        self.sacked.prefetch();
+        if let Some(first) = self.retransmissions.front() {
+            prefetch(first);
+        }
         let mask = self.slots.len() - 1;
         for segment in [self.una, self.nxt] {
             prefetch(&self.slots[segment as usize & mask]);
