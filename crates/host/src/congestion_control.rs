@@ -65,7 +65,7 @@ struct Guarded {
     after: [u64; GUARD_WORDS],
 }
 
-const GUARD_WORDS: usize = 8;
+const GUARD_WORDS: usize = 2;
 const GUARD: u64 = 0x5af3_c9d1_8e27_b604;
 
 // SAFETY: the only field that is not Send is the pointer to the parameter block in

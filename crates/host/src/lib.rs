@@ -48,7 +48,7 @@ pub use algorithm::{Algorithm, Param, Preset, SUPPORT};
 pub use configure::Configured;
 pub use congestion_control::{CongestionControl, HostConfig};
 pub use error::AlgorithmError;
-pub use memory::give_back_memory;
+pub use memory::{advise_large_pages, give_back_memory};
 pub use prefetch::{prefetch, prefetch_lines};
 pub use scratch::Scratch;
 pub use snapshot::Snapshot;

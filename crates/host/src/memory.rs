@@ -9,3 +9,23 @@ pub fn give_back_memory() {
         libc::malloc_trim(0);
     }
 }
+
+/// Asks the system for large pages below the elements that `memory` has room for, before they are
+/// written. It is only a hint.
+pub fn advise_large_pages<T>(memory: &mut Vec<T>) {
+    #[cfg(target_os = "linux")]
+    {
+        const LARGE: usize = 1 << 21;
+        let room = memory.spare_capacity_mut();
+        let start = (room.as_ptr() as usize).next_multiple_of(LARGE);
+        let end = (room.as_ptr() as usize + size_of_val(room)) / LARGE * LARGE;
+        if start < end {
+            // SAFETY: the range is part of one allocation. The advice changes no contents.
+            unsafe {
+                libc::madvise(start as *mut libc::c_void, end - start, libc::MADV_HUGEPAGE);
+            }
+        }
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = memory;
+}

@@ -4,18 +4,18 @@
 //! The next buckets lie sorted in `near`, so that the caller can ask memory for what the elements
 //! need, some events before they are first.
 
-/// A bucket has 2⁸ ns.
-const BUCKET_BITS: u32 = 8;
+/// A bucket has 2⁹ ns.
+const BUCKET_BITS: u32 = 9;
 /// How many of the next buckets the wheel has: 67 ms. A power of two.
-const BUCKETS: u64 = 1 << 18;
-/// Later times are in slots of 2¹⁴ buckets, 4 ms, of which there are so many: 17 s.
-const SLOT_BITS: u32 = 14;
+const BUCKETS: u64 = 1 << 17;
+/// Later times are in slots of 2¹³ buckets, 4 ms, of which there are so many: 17 s.
+const SLOT_BITS: u32 = 13;
 const SLOTS: u64 = 1 << 12;
 /// How many elements are near, if so many wait in the next [`NEAR_BUCKETS`].
-const AHEAD: usize = 24;
-const NEAR_BUCKETS: u64 = 256;
+const AHEAD: usize = 16;
+const NEAR_BUCKETS: u64 = 128;
 /// How many buckets that are not empty lie before the one that [`Wheel::later`] looks at.
-const BUCKETS_AHEAD: usize = 4;
+const BUCKETS_AHEAD: usize = 3;
 
 /// Where an element is: a bucket, or one of the places below.
 type Place = u32;

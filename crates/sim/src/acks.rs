@@ -174,7 +174,7 @@ impl Ahead {
     /// Takes the first ACK of the line, which is handled: its number, and what it has released.
     #[inline]
     pub(crate) fn take(&mut self, acks: &mut AckLine) -> Option<(u64, Option<Transmit>)> {
-        let &(_, ref ack) = acks.0.front()?;
+        let (_, ack) = acks.0.front()?;
         let taken = (ack.ack, unpack(ack.echo_ns));
         acks.0.skip();
         self.handled -= 1;

@@ -342,7 +342,7 @@ impl<'a> Capture<'a> {
         let mut frame = self.frame(element, false, ACK | flags, left.field);
         (frame.seq, frame.ack) = (1, self.sequence(element, ack.ack));
         frame.window = window;
-        for (slot, &(start, end)) in frame.sacks.iter_mut().zip(ack.sacks()) {
+        for (slot, &(start, end)) in frame.sacks.iter_mut().zip(&*ack.sacks()) {
             *slot = (self.sequence(element, start), self.sequence(element, end));
         }
         frame.blocks = ack.sacks().len();

@@ -25,7 +25,7 @@ use crate::session::Session;
 use crate::tcp::{Ack, Handshake, SenderEvent, Transmit};
 use crate::topology::Topology;
 use crate::{Control, RunError};
-use ackclock_host::Snapshot;
+use ackclock_host::{advise_large_pages, Snapshot};
 use ackclock_net::impair::EveryNth;
 use ackclock_net::link::Predicted;
 use ackclock_net::network::Network;
@@ -234,15 +234,18 @@ impl<'a> Dumbbell<'a> {
             let source = Session::new(number, scenario, session);
             (number, &session.flow, Some(source))
         });
-        let mut flows: Vec<Flow<'a>> = (scenario.flows.iter().zip(1..))
-            .map(|(flow, number)| (number, flow, None))
-            .chain(sessions)
-            .zip(topology.ways)
-            .map(|((number, flow, session), way)| {
-                let configured = &algorithms[&flow.algorithm];
-                Flow::new(number, scenario, flow, way, session, configured)
-            })
-            .collect();
+        let mut flows: Vec<Flow<'a>> = Vec::with_capacity(topology.ways.len());
+        advise_large_pages(&mut flows);
+        flows.extend(
+            (scenario.flows.iter().zip(1..))
+                .map(|(flow, number)| (number, flow, None))
+                .chain(sessions)
+                .zip(topology.ways)
+                .map(|((number, flow, session), way)| {
+                    let configured = &algorithms[&flow.algorithm];
+                    Flow::new(number, scenario, flow, way, session, configured)
+                }),
+        );
         let mut schedule = Schedule::new(flows.len());
         for (element, flow) in flows.iter_mut().enumerate() {
             schedule.set(element, flow.next_event_ns());
@@ -735,10 +738,14 @@ impl<'a> Dumbbell<'a> {
     }
 
     fn sample(&mut self, now_ns: u64) {
-        self.hand_over_rows(RunResult::MOST_ROWS);
-        let flows = &self.flows[..self.scenario.flows.len()];
-        for flow in flows.iter().filter(|flow| flow.start_ns <= now_ns) {
-            self.result.samples.push(flow.sample(self.scenario, now_ns));
+        for element in 0..self.scenario.flows.len() {
+            let flow = &self.flows[element];
+            if flow.start_ns <= now_ns {
+                self.result.samples.push(flow.sample(self.scenario, now_ns));
+            }
+            if self.result.samples.len() >= RunResult::MOST_ROWS {
+                self.hand_over_rows(RunResult::MOST_ROWS);
+            }
         }
         let queues = match &self.path {
             Path::Predicted { links, .. } => links.len(),

@@ -9,7 +9,9 @@ use crate::session::Session;
 use crate::tcp::profile::{Kernel, Reads, Switches};
 use crate::tcp::{Ack, Clock, FlowLimits, Handshake, Receiver, Sender, Transmit};
 use crate::topology::Way;
-use ackclock_host::{prefetch, prefetch_lines, Configured, CongestionControl, HostConfig, TCP_INFINITE_SSTHRESH};
+use ackclock_host::{
+    prefetch, prefetch_lines, Configured, CongestionControl, HostConfig, TCP_INFINITE_SSTHRESH,
+};
 use ackclock_net::line::Line;
 use ackclock_net::link::Predicted;
 use ackclock_net::queue::{Cause, Ecn, Tally};

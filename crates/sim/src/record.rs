@@ -37,8 +37,9 @@ impl RunResult {
         TransferTable::TABLE,
     ];
 
-    /// Rows that a run keeps before it hands them over: 8 MB of samples.
-    pub const MOST_ROWS: usize = 1 << 17;
+    /// Rows that a run keeps before it hands them over: 7 MB of samples. Tables grow to powers of two;
+    /// this is a little less, so that rows that come before the run looks fit, too.
+    pub const MOST_ROWS: usize = 7 << 14;
 
     /// Rows of the tables that grow with time.
     pub(crate) fn growing_rows(&self) -> usize {

@@ -25,7 +25,7 @@ pub(super) fn take_ack(
     }
     // No ACK has left the backlog since the host became busy.
     let dropped = connection.acks.drop_beyond(BACKLOG, now_ns);
-    let walks = (connection.acks.arrived(now_ns)).is_some_and(|ack| !ack.sacks().is_empty());
+    let walks = (connection.acks.arrived(now_ns)).is_some_and(|ack| ack.has_sacks());
     if walks {
         let packets = u64::from(connection.sender.tp().packets_out);
         *busy_until_ns = now_ns + cost_ns * packets;

@@ -72,10 +72,10 @@ impl Dumbbell<'_> {
         while let Some(element) = self.schedule.take_ahead() {
             self.flows[element].prefetch();
         }
-        if let Some(element) = self.schedule.soon::<12>() {
+        if let Some(element) = self.schedule.soon::<9>() {
             self.flows[element].prefetch_more();
         }
-        if let Some(element) = self.schedule.soon::<5>() {
+        if let Some(element) = self.schedule.soon::<4>() {
             self.flows[element].prefetch_slots();
         }
     }

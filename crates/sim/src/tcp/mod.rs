@@ -92,14 +92,34 @@ pub struct Ack {
 // Millions of them are on their way; with its time of arrival one takes half a cache line.
 const _: () = assert!(size_of::<Ack>() == 24);
 
+/// SACK blocks that fit beside timestamps.
+const MOST_SACKS: usize = 3;
+
+/// The SACK blocks of an ACK.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Sacks {
+    blocks: [Range; MOST_SACKS],
+    len: u8,
+}
+
+impl std::ops::Deref for Sacks {
+    type Target = [Range];
+
+    #[inline]
+    fn deref(&self) -> &[Range] {
+        &self.blocks[..self.len.into()]
+    }
+}
+
 /// What most ACKs do not tell; `None`: nothing. Header prediction then may succeed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct More(Option<Box<Told>>);
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Told {
-    /// So many SACK blocks (RFC 2018), the most recent first: as many as fit beside timestamps.
-    sacks: [Range; 3],
+    /// So many SACK blocks (RFC 2018), the most recent first: as many as fit beside timestamps. They
+    /// have the last 32 bits of segments, which are near that of the ACK.
+    sacks: [(u32, u32); MOST_SACKS],
     len: u8,
     duplicate: bool,
     new_window: bool,
@@ -156,8 +176,8 @@ impl Ack {
         if blocks.peek().is_some() {
             let told = self.told();
             told.duplicate = duplicate;
-            for (slot, block) in told.sacks.iter_mut().zip(blocks) {
-                *slot = block;
+            for (slot, (start, end)) in told.sacks.iter_mut().zip(blocks) {
+                *slot = (start as u32, end as u32);
                 told.len += 1;
             }
         }
@@ -183,11 +203,25 @@ impl Ack {
 
     /// SACK blocks (RFC 2018), the most recent first.
     #[inline]
-    pub fn sacks(&self) -> &[Range] {
-        match &self.more.0 {
-            Some(told) => &told.sacks[..told.len.into()],
-            None => &[],
+    pub fn sacks(&self) -> Sacks {
+        let Some(told) = &self.more.0 else {
+            return Sacks::default();
+        };
+        // The nearest segment with these last bits.
+        let near = |bits: u32| {
+            let beyond = bits.wrapping_sub(self.ack as u32) as i32;
+            self.ack.wrapping_add_signed(beyond.into())
+        };
+        Sacks {
+            blocks: told.sacks.map(|(start, end)| (near(start), near(end))),
+            len: told.len,
         }
+    }
+
+    /// Whether it has SACK blocks.
+    #[inline]
+    pub fn has_sacks(&self) -> bool {
+        self.more.0.as_ref().is_some_and(|told| told.len > 0)
     }
 
     /// Asks for what it tells beside the acknowledgement.

@@ -122,10 +122,20 @@ impl Delivery {
 /// A retransmission in flight.
 #[derive(Clone, Copy, Debug)]
 struct Retransmission {
-    segment: u64,
     sent_ns: u64,
-    /// `nxt` when the retransmission was sent.
-    nxt: u64,
+    /// The last bits of its segment.
+    bits: u32,
+    /// How far behind the segment `nxt` was when the retransmission was sent.
+    to_nxt: u32,
+}
+
+impl Retransmission {
+    /// Its segment, in a window that begins near `una`.
+    #[inline]
+    fn segment(&self, una: u64) -> u64 {
+        let beyond = self.bits.wrapping_sub(una as u32) as i32;
+        una.wrapping_add_signed(beyond.into())
+    }
 }
 
 /// The sender's window, segment by segment. In memory what each ACK needs comes first.
@@ -328,7 +338,8 @@ impl Scoreboard {
         self.una = ack;
         self.sacked.remove_below(ack);
         self.judged = self.judged.max(ack);
-        if counts.get().packets_out == 0 {
+        if self.is_clean() {
+            // All were of segments below.
             self.retransmissions = VecDeque::new();
         }
     }
@@ -426,19 +437,18 @@ impl Scoreboard {
             }
             self.judged += 1;
         }
-        while let Some(&Retransmission {
-            segment,
-            sent_ns,
-            nxt,
-        }) = self.retransmissions.front()
-        {
+        while let Some(retransmission) = self.retransmissions.front() {
+            let segment = retransmission.segment(self.una);
+            let &Retransmission {
+                sent_ns, to_nxt, ..
+            } = retransmission;
             let slot = self.slot(segment);
             let stale = segment < self.una
                 || slot.has(SACKED)
                 || slot.flags() & (LOST | RETRANS) == LOST
                 || slot.sent_ns() != sent_ns;
             if !stale {
-                if !verdict((sent_ns, segment), nxt) {
+                if !verdict((sent_ns, segment), segment + u64::from(to_nxt)) {
                     break;
                 }
                 self.mark_lost(counts, segment);
@@ -481,12 +491,9 @@ impl Scoreboard {
             .chain(
                 self.retransmissions
                     .iter()
-                    .filter(|r| {
-                        r.segment >= self.una
-                            && unanswered(r.segment)
-                            && (r.sent_ns, r.segment) < newest
-                    })
-                    .map(|r| lost_at_ns(r.sent_ns)),
+                    .map(|r| (r.sent_ns, r.segment(self.una)))
+                    .filter(|&sent| sent.1 >= self.una && unanswered(sent.1) && sent < newest)
+                    .map(|(sent_ns, _)| lost_at_ns(sent_ns)),
             )
             .max()
     }
@@ -609,9 +616,9 @@ impl Scoreboard {
         slot.add(flags);
         self.clean_from = self.clean_from.max(segment + 1);
         self.retransmissions.push_back(Retransmission {
-            segment,
             sent_ns: now_ns,
-            nxt: self.nxt,
+            bits: segment as u32,
+            to_nxt: (self.nxt - segment) as u32,
         });
         counts.resent();
     }

@@ -287,7 +287,7 @@ impl Sender {
             prior_sacked_end: self.board.sacked_end(),
             ..Delivery::default()
         };
-        let duplicate_sack = !ack.sacks().is_empty() && self.tag_sacked(ack, &mut delivery);
+        let duplicate_sack = ack.has_sacks() && self.tag_sacked(ack, &mut delivery);
         let una_advanced = ack.ack > prior_una;
         let ece = ack.ece().filter(|_| self.host.uses_ecn());
         let slow = !ack.is_plain();
@@ -332,7 +332,7 @@ impl Sender {
             lost_retransmission: false,
             set_timer: false,
             ece,
-            pure_duplicate: !una_advanced && ack.sacks().is_empty(),
+            pure_duplicate: !una_advanced && !ack.has_sacks(),
             echo_ns: ack.echo_ns,
             newly_lost: 0,
             newly_delivered,
@@ -409,7 +409,8 @@ impl Sender {
 
     /// `tcp_sacktag_write_queue`. Returns whether a D-SACK shows a needless retransmission.
     fn tag_sacked(&mut self, ack: &Ack, delivery: &mut Delivery) -> bool {
-        let mut blocks = ack.sacks();
+        let sacks = ack.sacks();
+        let mut blocks = &*sacks;
         let mut duplicate_sack = false;
         if ack.has_duplicate() {
             duplicate_sack = self.hear_duplicate(blocks[0]);
