@@ -4,6 +4,7 @@ import json
 import math
 import random
 import re
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import NamedTuple
 
@@ -11,7 +12,17 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
-from ackclock import AckclockError, Bottleneck, Flow, Local, Scenario, report, reproduce, site
+from ackclock import (
+    AckclockError,
+    Bottleneck,
+    Flow,
+    Local,
+    Scenario,
+    report,
+    reproduce,
+    site,
+    stats,
+)
 from ackclock.figures import (
     AtLeast,
     Claim,
@@ -125,7 +136,7 @@ def as_page(quick):
 
 
 def table(quick, *, parts=False):
-    return site.claims_table(CLAIMS, quick=quick, parts=parts)
+    return site.claims_table([replace(each, quick=quick) for each in CLAIMS], parts=parts)
 
 
 def as_rows():
@@ -151,7 +162,8 @@ def test_a_page_folds_them():
 
 
 def test_a_quick_run_shows_no_verdict_and_no_tally(tmp_path):
-    verdicts = site.write_claims([SimpleNamespace(claims=CLAIMS)], tmp_path, quick=True)
+    quick = [replace(each, quick=True) for each in CLAIMS]
+    verdicts = site.write_claims([SimpleNamespace(claims=quick)], tmp_path)
     body = as_page(True).partition("<body>")[2] or as_page(True).partition("</style>")[2]
     texts = [body, table(True).markdown(), (tmp_path / "claims.json").read_text()]
     texts.append(json.dumps(verdicts))
@@ -318,6 +330,18 @@ def varied(tmp_path_factory):
     named = figure("small/varied", turns, stays)
     (found,) = reproduce.reproduce([named], sensitivity=True, cache=cache)
     return found
+
+
+def test_a_quick_run_decides_what_needs_no_repeats(tmp_path):
+    exact = above(Quantity("exact", "", (), lambda _: stats.exact(3)), 1)
+    once = replace(TINY, seeds=1)
+    same = above(Column(once, "sent", "packets").at(rate=5), 1)
+    claims = [Claim(name, "", [part]) for name, part in
+              (("exact", exact), ("same", same), ("noise", positive(3)))]  # fmt: skip
+    figures = [figure("small/some", *claims)]
+    (found,) = reproduce.reproduce(figures, quick=True, cache=tmp_path)
+    assert [each.verdict for each in found.claims] == ["holds", "holds", "quick"]
+    assert site.verdict_totals(found.claims).startswith("3 claims: 2 hold, 0 fail, 0 inconclusive;")
 
 
 def test_what_a_verdict_depends_on(varied):

@@ -47,7 +47,10 @@ Settings = Annotated[
     ),
 ]
 Quick = Annotated[
-    bool, typer.Option("--quick", help="Run few repeats, in minutes; print no verdicts.")
+    bool,
+    typer.Option(
+        "--quick", help="Run few repeats, in minutes; print only verdicts that need no repeats."
+    ),
 ]
 Figures = typer.Argument(
     help="PAPER/FIGURE, PAPER for all its figures, a claim's id, or all; see `ackclock list`.",
@@ -155,8 +158,8 @@ def reproduce_command(
             print_report(figure.named.title, site.measures_table(figure))
         claims = site.claims_of(reproduced)
         if claims:
-            print_report("Claims", site.claims_table(claims, quick=quick))
-        _print_totals(reproduced, quick, started_s)
+            print_report("Claims", site.claims_table(claims))
+        _print_totals(reproduced, started_s)
         out.print(f"page: {(path / 'index.html').absolute()}")
 
 
@@ -301,17 +304,17 @@ def claims_command(
                 else:
                     reproduced = reproduce.until_decided(chosen, most=most, **how)
             if directory is not None:
-                directory.fill(lambda partial: site.write_claims(reproduced, partial, quick=quick))
+                directory.fill(lambda partial: site.write_claims(reproduced, partial))
         claims = [
             claim
             for claim in site.claims_of(reproduced)
             if not figures
             or any("." not in name or papers.is_of(claim.id, name) for name in figures)
         ]
-        print_report("Claims", site.claims_table(claims, quick=quick, parts=parts))
-        if len(claims) == 1 and claims[0].otherwise and not quick:
+        print_report("Claims", site.claims_table(claims, parts=parts))
+        if len(claims) == 1 and claims[0].otherwise:
             print_report("Sensitivity", site.sensitivity_table(claims[0]))
-        out.print(site.verdict_totals(claims, quick=quick))
+        out.print(site.verdict_totals(claims))
 
 
 @app.command("report", rich_help_panel=PANEL)
@@ -352,13 +355,13 @@ def report_command(
                     reproduced, partial, command=command, quick=quick, pdf=True
                 )
             )
-        _print_totals(reproduced, quick, started_s)
+        _print_totals(reproduced, started_s)
         out.print(f"site: {(path / 'index.html').absolute()}")
 
 
-def _print_totals(reproduced: list["Reproduced"], quick: bool, started_s: float) -> None:
+def _print_totals(reproduced: list["Reproduced"], started_s: float) -> None:
     from ackclock import site  # noqa: PLC0415 (only these commands draw)
 
     took = in_words(time.monotonic() - started_s)
-    out.print(site.verdict_totals(site.claims_of(reproduced), quick=quick))
+    out.print(site.verdict_totals(site.claims_of(reproduced)))
     out.print(f"{site.run_totals(reproduced)} This command took {took}.")

@@ -19,12 +19,14 @@ from ackclock.reproduce import Reproduced
 from ackclock.runs import PAGE
 
 _QUIETLY: Any = {"capture_output": True, "text": True}
-#: What a verdict is called of several claims.
-_PLURAL = {"holds": "hold", "fails": "fail"}
+#: What a verdict is called of one claim, and of several.
+_ONE = {"quick": "not judged in a quick run"}
+_MANY = {**_ONE, "holds": "hold", "fails": "fail"}
 _RULE = (
     "A claim holds if the whole 95 % interval of each of its parts is within the bound; it fails "
     "if that of a part is outside, at a level that Holm corrects for the number of parts."
 )
+_QUICK = "This is a quick run: too few repeats for verdicts on what is random."
 _CROSSES = (
     "In the pictures crosses and dashed lines are the papers' numbers, bands 95 % intervals. "
     "An open triangle is a bound: the end of the run cut off what it shows."
@@ -46,13 +48,9 @@ class _Site:
     #: Figure → its thumbnail.
     thumbnails: dict[str, str] = field(default_factory=dict)
 
-    def verdict(self, claim: JudgedClaim) -> str:
-        """A claim's verdict; a quick run has none."""
-        return site.QUICK if self.quick else claim.verdict
-
     def dots(self, claims: Sequence[JudgedClaim]) -> str:
         """A dot for each claim."""
-        return report.dots([self.verdict(each) for each in claims], [each.id for each in claims])
+        return report.dots([each.verdict for each in claims], [each.id for each in claims])
 
     def where(self, paper: str, kind: str, *names: str) -> str:
         """Where the first of these names is on a companion page, or that page."""
@@ -87,7 +85,7 @@ def write(
     if several:
         (directory / PAGE).write_text(_front_page(the, by_paper), encoding="utf-8")
     report.write_scripts(directory)
-    verdicts = site.write_claims(figures, directory, quick=quick)
+    verdicts = site.write_claims(figures, directory)
     manifest = {
         "ackclock": _core.engine_version(),
         "command": command,
@@ -136,23 +134,21 @@ def _front_page(the: _Site, by_paper: Mapping[str, Sequence[Reproduced]]) -> str
     lead = (
         f"This report repeats {len(figures)} figures and tables of {len(by_paper)} papers about "
         f"TCP congestion control, and judges {len(claims)} of their claims by what we measured. "
-        + ("This is a quick run: too few repeats for verdicts." if the.quick else _RULE)
+        + (_QUICK if the.quick else _RULE)
     )
-    sections = [report.Section("", inner=_tally(the, claims) + _hint(figures))]
+    sections = [report.Section("", inner=_tally(claims) + _hint(figures))]
     for paper, some in by_paper.items():
         page = the.pages[paper]
         links = [(page, "All figures, claims and data")]
         if findings := the.where(paper, "findings"):
             links.append((findings, "Findings: why claims hold or fail"))
-        inner = (
-            _tally(the, site.claims_of(some)) + report.links(links) + _thumbnails(the, page, some)
-        )
+        inner = _tally(site.claims_of(some)) + report.links(links) + _thumbnails(the, page, some)
         title = papers.paper_title(paper)
         sections.append(report.Section(title, id=paper, short=paper, inner=inner))
     where = [
         f"{the.pages[each.named.paper]}#{claim.id}" for each in figures for claim in each.claims
     ]
-    table = site.claims_table(claims, quick=the.quick, links=where)
+    table = site.claims_table(claims, links=where)
     sections.append(
         report.Section(
             "All claims",
@@ -171,11 +167,11 @@ def _paper_page(the: _Site, paper: str, figures: Sequence[Reproduced], several: 
     named = f"{len(figures)} figures and tables" if many else "one figure"
     lead = f"This page repeats {named} of the paper, and judges what the paper says of "
     lead += "them. " if many else "it. "
-    lead += "This is a quick run: too few repeats for verdicts." if the.quick else _RULE
+    lead += _QUICK if the.quick else _RULE
     links = [(the.where(paper, kind), text) for kind, text in (
         ("findings", "Findings: why claims hold or fail"), ("source", "Source of all figures")
     )]  # fmt: skip
-    intro = _tally(the, claims) + report.links([each for each in links if each[0]])
+    intro = _tally(claims) + report.links([each for each in links if each[0]])
     if len(figures) > 1:
         intro += _thumbnails(the, "", figures)
     sections = [report.Section("", inner=intro + _hint(figures)), *shown]
@@ -199,30 +195,22 @@ def _repeat_it(the: _Site, figures: Sequence[Reproduced]) -> report.Section:
     return report.Section("Repeat it", text=site.run_totals(figures), code=the.command)
 
 
-def _tally(the: _Site, claims: Sequence[JudgedClaim]) -> str:
+def _tally(claims: Sequence[JudgedClaim]) -> str:
     """How many claims hold, as a bar."""
     if not claims:
         return ""
-    if the.quick:
-        counts = {site.QUICK: len(claims)}
-        said = {site.QUICK: f"{_claims(len(claims))}, not judged in a quick run"}
-    else:
-        found = Counter[str](claim.verdict for claim in claims)
-        order = ("holds", "fails", "inconclusive", "reported")
-        counts = {each: found[each] for each in order if found[each]}
-        said = {
-            each: f"{count} {each if count == 1 else _PLURAL.get(each, each)}"
-            for each, count in counts.items()
-        }
+    found = Counter[str](claim.verdict for claim in claims)
+    order = ("holds", "fails", "inconclusive", "reported", "quick")
+    counts = {each: found[each] for each in order if found[each]}
+    said = {
+        each: f"{count} {_MANY.get(each, each) if count > 1 else _ONE.get(each, each)}"
+        for each, count in counts.items()
+    }
     bars = "".join(
         f'<span class="{each}" style="flex-grow:{count}" title="{said[each]}">{said[each]}</span>'
         for each, count in counts.items()
     )
     return f'<div class="tally" role="img" aria-label="{", ".join(said.values())}">{bars}</div>'
-
-
-def _claims(count: int) -> str:
-    return f"{count} claim{'s' if count != 1 else ''}"
 
 
 def _thumbnails(the: _Site, page: str, figures: Sequence[Reproduced]) -> str:
@@ -291,7 +279,7 @@ def _figure(the: _Site, figure: Reproduced) -> report.Section:
         figure.named.title,
         id=_anchor(figure),
         inner="\n".join(inner),
-        verdicts=[the.verdict(claim) for claim in figure.claims],
+        verdicts=[claim.verdict for claim in figure.claims],
     )
 
 
@@ -303,11 +291,10 @@ def _words(file: str, figure: str) -> str:
 
 
 def _claim(the: _Site, figure: Reproduced, claim: JudgedClaim) -> str:
-    verdict = the.verdict(claim)
     findings = the.where(figure.named.paper, "findings", claim.id)
-    head = f"{report.pill(verdict)}{report.link(f'#{claim.id}', claim.id)}"
+    head = f"{report.pill(claim.verdict)}{report.link(f'#{claim.id}', claim.id)}"
     head += report.link(findings, "findings") if findings else ""
-    cells = dict(zip(*_only_row(site.claims_table([claim], quick=the.quick)), strict=True))
+    cells = dict(zip(*_only_row(site.claims_table([claim])), strict=True))
     found = [
         f"{words} {cells[key]}"
         for words, key in (
@@ -316,15 +303,15 @@ def _claim(the: _Site, figure: Reproduced, claim: JudgedClaim) -> str:
             ("Runs:", "runs"),
             ("Depends on:", "depends on"),
         )
-        if cells.get(key) not in (None, "", "—") and not (the.quick and len(claim.parts) > 1)
+        if cells.get(key) not in (None, "", "—") and not (claim.quick and len(claim.parts) > 1)
     ]
     parts = [
-        f'<article class="claim {verdict}" id="{claim.id}"><div class="head">{head}</div>',
+        f'<article class="claim {claim.verdict}" id="{claim.id}"><div class="head">{head}</div>',
         f"<p>{escape(claim.claim.says)}</p>",
         f'<p class="found">{escape(" · ".join(found))}</p>' if found else "",
     ]
     if len(claim.parts) > 1:
-        summary, table = site.parts_table(claim, quick=the.quick)
+        summary, table = site.parts_table(claim)
         parts.append(report.folded(summary, table.html()))
     if claim.otherwise:
         tried = sum(map(len, claim.otherwise.values()))

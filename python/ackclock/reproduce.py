@@ -106,7 +106,7 @@ def reproduce(
                     named,
                     {batch.experiment: runs for batch, runs in own.items() if not batch.variant},
                     list(own),
-                    judged_claims(named.figure.claims, own, level),
+                    judged_claims(named.figure.claims, own, level, quick),
                     settings,
                     _checked(named.figure, cache, executor),
                     functools.partial(_load, cache, executor),

@@ -18,8 +18,6 @@ from ackclock.stats import LEAST_REPEATS, Estimate
 
 #: More repeats than these are not told apart: nobody makes them.
 MOST_NEEDED = 100_000
-#: A verdict's place in a quick run, which has too few repeats for one.
-QUICK = "quick"
 #: A row of a setup's table shows so many different values.
 _MOST_VALUES = 6
 
@@ -59,7 +57,6 @@ _CLAIM = ("claim", "verdict", "the paper says", "bound", "measured, 95 % CI", "r
 def claims_table(
     claims: Sequence[JudgedClaim],
     *,
-    quick: bool = False,
     parts: bool = False,
     links: Sequence[str] = (),
 ) -> report.Table:
@@ -70,11 +67,11 @@ def claims_table(
     rows: list[list[str]] = []
     folded: dict[int, tuple[str, report.Table]] = {}
     for claim in claims:
-        rows.append(_claim_cells(claim, quick))
+        rows.append(_claim_cells(claim))
         if parts and len(claim.parts) > 1:
-            rows += [[f"  {name}", *rest] for name, *rest in _parts_cells(claim, quick)]
+            rows += [[f"  {name}", *rest] for name, *rest in _parts_cells(claim)]
         elif len(claim.parts) > 1:
-            folded[len(rows) - 1] = parts_table(claim, quick=quick)
+            folded[len(rows) - 1] = parts_table(claim)
     varied = any(claim.otherwise for claim in claims)
     columns = range(len(_CLAIM) if varied else len(_CLAIM) - 1)
     return report.Table(
@@ -85,34 +82,34 @@ def claims_table(
     )
 
 
-def parts_table(claim: JudgedClaim, *, quick: bool) -> tuple[str, report.Table]:
+def parts_table(claim: JudgedClaim) -> tuple[str, report.Table]:
     """The parts of a claim, and how many hold, in words. A quick run has no verdicts."""
-    rows = _parts_cells(claim, quick)
+    rows = _parts_cells(claim)
     header = ("part", *_CLAIM[1:])
     said = [at for at in range(len(header)) if any(row[at] for row in rows)]
     table = report.Table([header[at] for at in said], [[row[at] for at in said] for row in rows])
-    tally = "" if quick or claim.claim.reported else f": {claim.tally}"
+    tally = f": {claim.tally}" if claim.is_judged else ""
     return f"{len(rows)} parts{tally}", table
 
 
-def _parts_cells(claim: JudgedClaim, quick: bool) -> list[list[str]]:
-    verdict = QUICK if quick else "reported" if claim.claim.reported else None
+def _parts_cells(claim: JudgedClaim) -> list[list[str]]:
+    verdict = None if claim.is_judged else claim.verdict
     return [_part_cells(part, verdict) for part in claim.parts]
 
 
-def _claim_cells(claim: JudgedClaim, quick: bool) -> list[str]:
+def _claim_cells(claim: JudgedClaim) -> list[str]:
     """A claim's cells. A quick run names no part that decides, as it has no verdict."""
-    if quick and len(claim.parts) > 1:
-        return [claim.id, QUICK, claim.claim.says, "of each part", "of each part", "", ""]
+    if claim.quick and len(claim.parts) > 1:
+        return [claim.id, claim.verdict, claim.claim.says, "of each part", "of each part", "", ""]
     part = claim.decides
-    tally = "" if claim.claim.reported else f" ({claim.tally})"
+    tally = f" ({claim.tally})" if claim.is_judged else ""
     where = f" at {part.name}{tally}" if len(claim.parts) > 1 else ""
     tried = sum(map(len, claim.otherwise.values()))
     depends = ", ".join(claim.depends_on) or (f"nothing of {tried} tried" if tried else "")
-    runs = _repeats(part.estimate) + ("" if quick else _more(claim))
+    runs = _repeats(part.estimate) + _more(claim)
     return [
         claim.id,
-        QUICK if quick else claim.verdict,
+        claim.verdict,
         claim.claim.says,
         part.part.bound + where,
         _number(part.estimate, part.part.quantity.unit),
@@ -220,22 +217,20 @@ def write_json(path: Path, value: object) -> None:
     path.write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
-def write_claims(
-    figures: Sequence[Reproduced], directory: Path, *, quick: bool
-) -> list[dict[str, Any]]:
+def write_claims(figures: Sequence[Reproduced], directory: Path) -> list[dict[str, Any]]:
     """Writes claims.json (parts and sensitivity, too), claims.parquet and claims.md; returns them.
 
     Nothing where the figures claim nothing.
     """
     claims = claims_of(figures)
-    verdicts = [claim_row(claim, quick=quick) for claim in claims]
+    verdicts = [claim_row(claim) for claim in claims]
     if verdicts:
         write_json(directory / "claims.json", verdicts)
         flat = [
             {k: v for k, v in claim.items() if not isinstance(v, list | dict)} for claim in verdicts
         ]
         pl.DataFrame(flat, infer_schema_length=None).write_parquet(directory / "claims.parquet")
-        text = claims_table(claims, quick=quick).markdown()
+        text = claims_table(claims).markdown()
         (directory / "claims.md").write_text(text + "\n", encoding="utf-8")
     return verdicts
 
@@ -263,39 +258,40 @@ def run_totals(figures: Sequence[Reproduced]) -> str:
     )
 
 
-def verdict_totals(claims: Sequence[JudgedClaim], *, quick: bool) -> str:
+def verdict_totals(claims: Sequence[JudgedClaim]) -> str:
     """How many claims hold, in words."""
     verdicts = [claim.verdict for claim in claims]
     counted = f"{len(claims)} claim{'' if len(claims) == 1 else 's'}"
-    if quick:
+    if verdicts and set(verdicts) == {"quick"}:
         return f"{counted} without verdicts: a quick run has too few repeats."
-    estimates = [claim.decides.estimate for claim in claims]
+    estimates = [claim.decides.estimate for claim in claims if not claim.quick]
     few = any(each is not None and 0 < each.n < LEAST_REPEATS for each in estimates)
-    reported = verdicts.count("reported")
+    reported, quick = verdicts.count("reported"), verdicts.count("quick")
     return (
         f"{counted}: {verdicts.count('holds')} hold, {verdicts.count('fails')} fail, "
         f"{verdicts.count('inconclusive')} inconclusive"
         + (f", {reported} only reported" if reported else "")
+        + (f"; {quick} without a verdict: a quick run has too few repeats" if quick else "")
         + (f"; fewer than {LEAST_REPEATS} repeats give no verdict" if few else "")
     )
 
 
-def claim_row(claim: JudgedClaim, *, quick: bool = False) -> dict[str, Any]:
+def claim_row(claim: JudgedClaim) -> dict[str, Any]:
     """A claim for programs, with its parts and its sensitivity.
 
     A quick run has no verdict, so it names no part that decides: bound and numbers are null.
     """
     row = {"id": claim.id, "says": claim.claim.says} | _part_row(claim.decides)
-    row["verdict"] = QUICK if quick else claim.verdict
+    row["verdict"] = claim.verdict
     if len(claim.parts) > 1:
-        if quick:
+        if claim.quick:
             row |= dict.fromkeys(("bound", "mean", "low", "high", "n", "censored"))
-        row["parts"] = [_any_part_row(part, quick) for part in claim.parts]
+        row["parts"] = [_any_part_row(part, claim.quick) for part in claim.parts]
     row["depends_on"] = ", ".join(claim.depends_on)
-    row["seeds_needed"] = None if quick else claim.seeds_needed
+    row["seeds_needed"] = claim.seeds_needed
     row["sensitivity"] = [
         {"of": of, "value": value, "verdict": JudgedClaim(claim.claim, parts).verdict}
-        | {"parts": [_any_part_row(part, quick) for part in parts]}
+        | {"parts": [_any_part_row(part, claim.quick) for part in parts]}
         for of, values in claim.otherwise.items()
         for value, parts in values.items()
     ]
@@ -303,7 +299,7 @@ def claim_row(claim: JudgedClaim, *, quick: bool = False) -> dict[str, Any]:
 
 
 def _any_part_row(part: Judged | JudgedEither, quick: bool) -> dict[str, Any]:
-    verdict = {"verdict": QUICK if quick else part.verdict()}
+    verdict = {"verdict": "quick" if quick else part.verdict()}
     if isinstance(part, JudgedEither):
         some = [_any_part_row(each, quick) for each in (*part.parts, *part.others)]
         return {"name": part.name, "either": some} | verdict

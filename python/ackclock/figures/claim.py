@@ -9,8 +9,8 @@ from ackclock import sequential, stats
 from ackclock.figures.quantity import Needs, Quantity, Rows, needs_of
 from ackclock.stats import Estimate
 
-#: A claim without a bound is only `reported`.
-Verdict = Literal["holds", "fails", "inconclusive", "reported"]
+#: A claim without a bound is only `reported`; a quick run has too few or too short runs to judge.
+Verdict = Literal["holds", "fails", "inconclusive", "reported", "quick"]
 
 #: How often a claim that holds may be said to fail, all its parts together.
 ERROR = 0.05
@@ -196,6 +196,8 @@ class JudgedClaim:
     parts: JudgedParts
     #: What the paper leaves open → what it is otherwise → the parts then.
     otherwise: Mapping[str, Mapping[str, JudgedParts]] = field(default_factory=dict)
+    #: Of a quick run, which has no verdict on it.
+    quick: bool = False
 
     @property
     def id(self) -> str:
@@ -210,7 +212,14 @@ class JudgedClaim:
         divided by the number of parts ("A simple sequentially rejective multiple test procedure",
         Scand. J. Statist. 1979).
         """
+        if self.quick:
+            return "quick"
         return "reported" if self.claim.reported else verdict_of(self.parts)
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether it has a verdict."""
+        return not (self.quick or self.claim.reported)
 
     @property
     def decides(self) -> Judged:

@@ -102,6 +102,11 @@ class Experiment:
             raise TypeError(f"{self.name}: `row` returns a NamedTuple, and says so")
 
     @property
+    def is_quick(self) -> bool:
+        """Whether a quick run of it is the whole: nothing is repeated, shortened or left out."""
+        return self.seeds == 1 and not self.quick and self.quick_points is None
+
+    @property
     def columns(self) -> tuple[str, ...]:
         """The numbers of a row, in their order."""
         return getattr(get_type_hints(self.row).get("return"), "_fields", ())

@@ -24,11 +24,15 @@ class Change:
 
 
 def judged_claims(
-    claims: Sequence[Claim], batches: Mapping[Batch, Runs], level: float | None = None
+    claims: Sequence[Claim],
+    batches: Mapping[Batch, Runs],
+    level: float | None = None,
+    quick: bool = False,
 ) -> list[JudgedClaim]:
     """The claims with their estimates, as set up and otherwise.
 
-    `batches` are those of the claims' experiments. `level` is that of a look (`sequential`).
+    `batches` are those of the claims' experiments. `level` is that of a look (`sequential`). A
+    `quick` run has verdicts where it is the whole.
     """
     plain = {batch.experiment: batch for batch in batches if batch.variant is None}
     rows = {experiment: batches[batch] for experiment, batch in plain.items()}
@@ -48,7 +52,8 @@ def judged_claims(
                     name: judged(claim.parts, _half(rows, odd))
                     for name, odd in (("odd ones only", 1), ("even ones only", 0))
                 }
-        found.append(JudgedClaim(claim, judged(claim.parts, rows, level), otherwise))
+        shortened = quick and not all(each.is_quick for each in _experiments(claim))
+        found.append(JudgedClaim(claim, judged(claim.parts, rows, level), otherwise, shortened))
     return found
 
 
