@@ -53,10 +53,19 @@ class Check:
     setup: str
     #: Label → the scenario of a seed.
     points: Mapping[str, Callable[[int], Scenario]]
-    #: A run in numbers, a row of a table.
-    reduce: Callable[[Result], dict[str, Any]]
+    #: A run in numbers, a row of a table: a dict, or a NamedTuple as of an `Experiment`.
+    reduce: Callable[[Result], Any]
     #: What is put side by side → its estimate from the rows of a point.
     quantities: Mapping[str, Callable[[pl.DataFrame], Estimate]]
+
+    def row(self, result: Result) -> dict[str, Any]:
+        """A run in numbers. A bound (`AtLeast`) is a number like any other."""
+        found = self.reduce(result)
+        numbers = getattr(found, "_asdict", lambda: found)()
+        return {
+            name: float(value) if isinstance(value, float) else value
+            for name, value in numbers.items()
+        }
 
 
 def mean(column: str) -> Callable[[pl.DataFrame], Estimate]:
@@ -271,7 +280,7 @@ def load(
         )
         first[point] = (simulated[0], measured[0])
         for side, results in ((SIMULATOR, simulated), (SIDES[on.name].title, measured)):
-            rows += [{"point": point, "side": side} | check.reduce(each) for each in results]
+            rows += [{"point": point, "side": side} | check.row(each) for each in results]
         manifests += [each.manifest for each in measured]
     table = pl.DataFrame(rows, infer_schema_length=None)
     return Checked(check, table, first, manifests, on.name)

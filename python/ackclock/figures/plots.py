@@ -12,7 +12,7 @@ from ackclock import metrics, plot, style
 from ackclock.figures.claim import Judged, JudgedClaim, JudgedEither
 from ackclock.figures.experiment import Experiment, Point
 from ackclock.figures.figure import Plot, View
-from ackclock.figures.quantity import Quantity
+from ackclock.figures.quantity import Column, Quantity
 from ackclock.runs import Result
 
 #: Colours of the verdicts, as on the pages.
@@ -36,6 +36,54 @@ def look(algorithm: str) -> dict[str, Any]:
     """Colour and marker of an algorithm's curves."""
     of = style.of(algorithm.partition("@")[0].partition(":")[0])
     return {"color": of.colour, "marker": of.marker}
+
+
+def over(
+    column: Column,
+    x: str | Callable[[Point], float],
+    as_drawn: Callable[[Quantity], Quantity] = lambda of: of,
+    **some: Any,
+) -> Curve:
+    """A column over one of the points' columns, or over a function, at points with these values."""
+    found = {
+        float(point[x] if isinstance(x, str) else x(point)): as_drawn(column.at(**point))
+        for point in column.experiment.where(**some)
+    }
+    return dict(sorted(found.items()))
+
+
+def by(
+    column: Column,
+    x: str | Callable[[Point], float],
+    of: str,
+    names: Mapping[Any, str],
+    *,
+    looks: Callable[[Any], Mapping[str, Any]] = look,
+    as_drawn: Callable[[Quantity], Quantity] = lambda of: of,
+    **some: Any,
+) -> Curves:
+    """A curve as of `over` for each of these values of the column `of`, which has a name."""
+    return {
+        name: (looks(value), over(column, x, as_drawn, **{of: value}, **some))
+        for value, name in names.items()
+    }
+
+
+def drawn(
+    width: float, height: float, rows: int = 1, columns: int = 1
+) -> Callable[[Callable[[Any, View], None]], Plot]:
+    """Makes a plot of a function that draws a view on axes: `rows` by `columns` of them."""
+
+    def plot_of(draw: Callable[[Any, View], None]) -> Plot:
+        def plot(view: View) -> Drawing:
+            with style.applied():
+                figure = Drawing(figsize=(width, height))
+                draw(figure.subplots(rows, columns), view)
+            return figure
+
+        return plot
+
+    return plot_of
 
 
 def curves(

@@ -6,9 +6,7 @@ experiment in section II", with a linear f(Δ), f_max = 0.6, Δ_i = Δ_max / 2 a
 IV.A), which are the defaults of tcp_cubic_fc.c.
 """
 
-from typing import Any
-
-from ackclock import Bottleneck, Flow, Result, Scenario
+from ackclock import Bottleneck, Flow, Scenario
 from ackclock.figures import (
     Check,
     Claim,
@@ -52,10 +50,6 @@ def _at_full_rate(algorithm: str, seed: int) -> Scenario:
     )
 
 
-def _linux_row(result: Result) -> dict[str, Any]:
-    return {name: float(value) for name, value in row(result)._asdict().items()}
-
-
 FIGURE = Figure(
     plot=plots.windows(
         {"Cubic-FC": (JOINING, {"algorithm": CUBIC_FC})},
@@ -89,7 +83,7 @@ FIGURE = Figure(
             "CUBIC": lambda seed: _scaled(CUBIC, seed),
             "Cubic-FC": lambda seed: _scaled(CUBIC_FC, seed),
         },
-        reduce=_linux_row,
+        reduce=row,
         quantities={
             "convergence time (s)": mean("convergence_80_s"),
             "throughput of flow 2 (Mb/s)": mean("throughput_2_mbps"),
@@ -103,7 +97,7 @@ FIGURE = Figure(
             "CUBIC": lambda seed: _at_full_rate(CUBIC, seed),
             "Cubic-FC": lambda seed: _at_full_rate(CUBIC_FC, seed),
         },
-        reduce=_linux_row,
+        reduce=row,
         quantities={
             "throughput of flow 1 (Mb/s)": mean("throughput_1_mbps"),
             "throughput of flow 2 (Mb/s)": mean("throughput_2_mbps"),

@@ -38,16 +38,7 @@ def _faster(column: Column) -> list[Part]:
 FIGURE = Figure(
     plot=plots.curves(
         {
-            background: {
-                name: (
-                    plots.look(algorithm),
-                    {
-                        rtt: CONVERGENCE.at(background=background, algorithm=algorithm, rtt_ms=rtt)
-                        for rtt in RTTS_MS
-                    },
-                )
-                for algorithm, name in NAMES.items()
-            }
+            background: plots.by(CONVERGENCE, "rtt_ms", "algorithm", NAMES, background=background)
             for background in (WITHOUT, WITH)
         },
         xlabel="RTT (ms)",

@@ -20,16 +20,7 @@ GAINS = [
 FIGURE = Figure(
     plot=plots.curves(
         {
-            background: {
-                name: (
-                    plots.look(algorithm),
-                    {
-                        rtt: DIFFERENCE.at(background=background, algorithm=algorithm, rtt_ms=rtt)
-                        for rtt in RTTS_MS
-                    },
-                )
-                for algorithm, name in NAMES.items()
-            }
+            background: plots.by(DIFFERENCE, "rtt_ms", "algorithm", NAMES, background=background)
             for background in (WITHOUT, WITH)
         },
         xlabel="RTT (ms)",

@@ -8,13 +8,13 @@ traffic comparable to around 15% of the bottleneck bandwidth is pushed into forw
 directions of the dumbbell".
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ackclock import Bottleneck, Flow, Result, Scenario, metrics, traffic
-from ackclock.figures import Column, Point, Quantity, Variant, plots
+from ackclock.figures import Variant
 
 #: "We used the latest update of CUBIC (v2.2)" (footnote to section 6.4), as its kernel had it.
 CUBIC = "cubic@2.2"
@@ -169,19 +169,3 @@ def fairness(throughputs: np.ndarray) -> float:
 
 def _measured_from_s(result: Result) -> float:
     return min(LEFT_OUT_S, metrics.duration_s(result) / 2)
-
-
-def curves(
-    column: Column,
-    by_x: Mapping[float, Point],
-    label: str = "{}",
-    as_drawn: Callable[[Quantity], Quantity] = lambda of: of,
-) -> plots.Curves:
-    """A curve of a column for each algorithm; `by_x` has the rest of each point."""
-    return {
-        label.format(name): (
-            plots.look(algorithm),
-            {x: as_drawn(column.at(algorithm=algorithm, **point)) for x, point in by_x.items()},
-        )
-        for algorithm, name in NAMES.items()
-    }

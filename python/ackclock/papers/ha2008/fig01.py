@@ -13,16 +13,27 @@ today (linux-6) the claim about BIC fails: this BIC counts ACKs, as its kernel d
 fit them.
 """
 
+from collections.abc import Sequence
 from itertools import groupby
 from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure as Drawing
 
 from ackclock import Bottleneck, Flow, Result, Scenario, metrics, style
-from ackclock.figures import Claim, Column, Experiment, Figure, Variant, View, below, grid, within
+from ackclock.figures import (
+    Claim,
+    Column,
+    Experiment,
+    Figure,
+    Variant,
+    View,
+    below,
+    grid,
+    plots,
+    within,
+)
 from ackclock.papers.ha2008 import _testbed as testbed
 
 #: The CUBIC of the paper's equations, and the paper's C.
@@ -131,16 +142,13 @@ ASYMMETRY = Column(
 ).at(algorithm=testbed.BIC)
 
 
-def _draw(view: View) -> Drawing:
-    with style.applied():
-        figure = Drawing(figsize=(8, 3.2))
-        panels = figure.subplots(1, 2)
-        titles = ("(a) BIC", "(b) CUBIC")
-        for axes, algorithm, title in zip(panels, (testbed.BIC, CUBIC), titles, strict=True):
-            _panel(axes, view.result(AFTER_A_LOSS, algorithm=algorithm), title)
-        panels[0].set_ylabel("cwnd (packets)")
-        panels[1].legend(loc="upper left")
-    return figure
+@plots.drawn(8, 3.2, columns=2)
+def _draw(panels: Sequence[Axes], view: View) -> None:
+    titles = ("(a) BIC", "(b) CUBIC")
+    for axes, algorithm, title in zip(panels, (testbed.BIC, CUBIC), titles, strict=True):
+        _panel(axes, view.result(AFTER_A_LOSS, algorithm=algorithm), title)
+    panels[0].set_ylabel("cwnd (packets)")
+    panels[1].legend(loc="upper left")
 
 
 def _panel(axes: Axes, result: Result, title: str) -> None:

@@ -11,7 +11,7 @@ Each flow starts at U(0, 10 s). The second half of a run of 200 s is measured.
 from functools import partial
 from typing import Any
 
-from ackclock import Result, Scenario
+from ackclock import Scenario
 from ackclock.figures import (
     Check,
     Claim,
@@ -68,10 +68,6 @@ def _at_full_rate(rtt_ms: int, seed: int) -> Scenario:
     return _scenario(rtt_ms, background=0, profile="linux-6", jitter="0s").replace(seed=seed)
 
 
-def _linux_row(result: Result) -> dict[str, Any]:
-    return testbed.two_flows(result)._asdict()
-
-
 _QUANTITIES = {
     "CUBIC / SACK": mean("ratio"),
     "throughput of SACK (Mb/s)": mean("throughput_2_mbps"),
@@ -104,14 +100,14 @@ FIGURE = Figure(
         setup="100 Mb/s instead of 400, without background traffic. "
         "The TCP around the algorithms is of today.",
         points={f"{rtt_ms} ms": partial(_scaled, rtt_ms) for rtt_ms in (8, 82)},
-        reduce=_linux_row,
+        reduce=testbed.two_flows,
         quantities=_QUANTITIES,
     ),
     vlinux=Check(
         setup="400 Mb/s, without background traffic and without jitter. "
         "The TCP around the algorithms is of today.",
         points={f"{rtt_ms} ms": partial(_at_full_rate, rtt_ms) for rtt_ms in (8, 82)},
-        reduce=_linux_row,
+        reduce=testbed.two_flows,
         quantities=_QUANTITIES,
     ),
 )

@@ -15,7 +15,6 @@ from ackclock.figures import (
     Column,
     Experiment,
     Figure,
-    Point,
     Quantity,
     above,
     below,
@@ -69,14 +68,11 @@ def _fairer_at_16_ms(other: str) -> Quantity:
 OVERALL = [_fairer(better, worse) for better in (CUBIC, BIC) for worse in (SACK, HSTCP)]
 AT_16_MS = [_fairer_at_16_ms(other) for other in OTHERS]
 
-
-BY_RTT: dict[float, Point] = {rtt: {"rtt_ms": rtt} for rtt in RTTS_MS}
-
 FIGURE = Figure(
     plot=plots.curves(
         {
-            "(a) fairness": testbed.curves(FAIRNESS, BY_RTT),
-            "(b) utilisation": testbed.curves(UTILISATION, BY_RTT),
+            "(a) fairness": plots.by(FAIRNESS, "rtt_ms", "algorithm", NAMES),
+            "(b) utilisation": plots.by(UTILISATION, "rtt_ms", "algorithm", NAMES),
         },
         xlabel="RTT (ms)",
         ylabel=["throughput, slower / faster flow", "link utilisation"],

@@ -25,6 +25,7 @@ from ackclock.figures import (
     Either,
     Experiment,
     Figure,
+    Point,
     Quantity,
     Variant,
     above,
@@ -146,7 +147,8 @@ RATIO_LABEL = "throughput, 162 ms / shorter RTT"
 HIGHER = [_higher(RATIO, CUBIC, SACK, rtt) for rtt in RTTS_MS]
 
 
-BY_RTT = {rtt / RTT_1_MS: {"rtt_ms": rtt} for rtt in RTTS_MS}
+def _x(point: Point) -> float:
+    return float(point["rtt_ms"] / RTT_1_MS)
 
 
 def _paper(axes: Axes) -> None:
@@ -159,8 +161,8 @@ def _paper(axes: Axes) -> None:
 FIGURE = Figure(
     plot=plots.curves(
         {
-            "(a) fairness": testbed.curves(RATIO, BY_RTT, as_drawn=geometric),
-            "(b) utilisation": testbed.curves(UTILISATION, BY_RTT),
+            "(a) fairness": plots.by(RATIO, _x, "algorithm", NAMES, as_drawn=geometric),
+            "(b) utilisation": plots.by(UTILISATION, _x, "algorithm", NAMES),
         },
         xlabel="inverse RTT ratio (RTT / 162 ms)",
         ylabel=[RATIO_LABEL, "link utilisation"],

@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 import polars as pl
-from matplotlib.figure import Figure as Drawing
+from matplotlib.axes import Axes
 
 from ackclock import Bottleneck, Flow, Result, Scenario, metrics, style
 from ackclock.figures import (
@@ -35,6 +35,7 @@ from ackclock.figures import (
     above,
     below,
     grid,
+    plots,
     within,
 )
 from ackclock.papers.ha2008 import _testbed as testbed
@@ -137,20 +138,15 @@ def _parts(version: str) -> Iterator[Part]:
             yield below(of, limit) if has_it else above(of, limit)
 
 
-def _draw(view: View) -> Drawing:
-    with style.applied():
-        figure = Drawing(figsize=(8, 3.4))
-        axes = figure.subplots()
-        for version, colour in zip(VERSIONS, style.FLOWS, strict=False):
-            samples = view.result(ALONE, version=version).samples.filter(flow=1)
-            axes.plot(
-                samples["time_us"] / 1e6, samples["cwnd_packets"], color=colour, label=version
-            )
-        axes.set_xlabel("time (s)")
-        axes.set_ylabel("cwnd (packets)")
-        axes.set_ylim(bottom=0)
-        axes.legend(title="CUBIC", ncols=2)
-    return figure
+@plots.drawn(8, 3.4)
+def _draw(axes: Axes, view: View) -> None:
+    for version, colour in zip(VERSIONS, style.FLOWS, strict=False):
+        samples = view.result(ALONE, version=version).samples.filter(flow=1)
+        axes.plot(samples["time_us"] / 1e6, samples["cwnd_packets"], color=colour, label=version)
+    axes.set_xlabel("time (s)")
+    axes.set_ylabel("cwnd (packets)")
+    axes.set_ylim(bottom=0)
+    axes.legend(title="CUBIC", ncols=2)
 
 
 FIGURE = Figure(

@@ -128,13 +128,7 @@ def plot(of: Mapping[str, Mapping[int, Column]], ylabel: str) -> Plot:
     return plots.curves(
         {
             f"{rate} Mb/s": {
-                label: (
-                    LOOKS[label],
-                    {
-                        point["rtt_ms"]: geometric(column[rate].at(rtt_ms=point["rtt_ms"]))
-                        for point in column[rate].experiment.points
-                    },
-                )
+                label: (LOOKS[label], plots.over(column[rate], "rtt_ms", geometric))
                 for label, column in of.items()
             }
             for rate in RATES_MBPS

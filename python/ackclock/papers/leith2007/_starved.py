@@ -100,16 +100,12 @@ def starved(pair: str) -> Either:
 
 def plot(pairs: Sequence[str]) -> Plot:
     """The share of flow 1 over the buffer, a panel for each pipe."""
-    looks = {BOTH: CUBIC, MIXED: "cubic_fc", STANDARD: RENO}
+    of = {BOTH: CUBIC, MIXED: "cubic_fc", STANDARD: RENO}
+    names = {pair: PAIRS[pair] for pair in pairs}
+    looks = {pair: plots.look(of[pair]) for pair in pairs}
     return plots.curves(
         {
-            pipe: {
-                PAIRS[pair]: (
-                    plots.look(looks[pair]),
-                    {n: OF_FLOW_1.at(pair=pair, pipe=pipe, slots=n) for n in BUFFERS},
-                )
-                for pair in pairs
-            }
+            pipe: plots.by(OF_FLOW_1, "slots", "pair", names, looks=looks.__getitem__, pipe=pipe)
             for pipe in PIPES
         },
         xlabel="buffer (packets)",

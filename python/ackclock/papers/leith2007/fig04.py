@@ -16,7 +16,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from matplotlib.figure import Figure as Drawing
+from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from ackclock import Result, Scenario, Session, metrics, style
@@ -31,6 +31,7 @@ from ackclock.figures import (
     above,
     computed,
     every,
+    plots,
 )
 from ackclock.papers.leith2007 import _testbed as testbed
 from ackclock.papers.leith2007._testbed import CUBIC
@@ -147,18 +148,15 @@ FIRST = _convergence("convergence of the mean over runs", _first_fair_s)
 LAST = _convergence("the mean's last window below 80 %, as in figure 2", _last_unfair_s)
 
 
-def _plot(view: View) -> Drawing:
+@plots.drawn(7, 3.2)
+def _plot(axes: Axes, view: View) -> None:
     mean = _throughputs(view.rows[WEB]).mean(axis=0)
-    with style.applied():
-        figure = Drawing(figsize=(7, 3.2))
-        axes = figure.subplots()
-        for number, (throughput, colour) in enumerate(zip(mean, style.FLOWS, strict=False), 1):
-            axes.plot(throughput, color=colour, label=f"flow {number}", linewidth=0.9)
-        axes.set_xlabel("time since flow 2 started (s)")
-        axes.set_ylabel("mean throughput (Mb/s)")
-        axes.set_ylim(0, 250)
-        axes.legend(fontsize="small")
-    return figure
+    for number, (throughput, colour) in enumerate(zip(mean, style.FLOWS, strict=False), 1):
+        axes.plot(throughput, color=colour, label=f"flow {number}", linewidth=0.9)
+    axes.set_xlabel("time since flow 2 started (s)")
+    axes.set_ylabel("mean throughput (Mb/s)")
+    axes.set_ylim(0, 250)
+    axes.legend(fontsize="small")
 
 
 FIGURE = Figure(

@@ -15,7 +15,6 @@ first 60 s are left out. Alone, a CUBIC download takes as long as the others onl
 begin with CUBIC's ssthresh of 100 packets: here downloads begin without it.
 """
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -103,7 +102,7 @@ DOWNLOADS = Experiment(
     _scenario,
     row,
     quick=["duration=240s"],
-    quick_points=grid(algorithm=[RENO, CUBIC, HTCP], where=[ALONE, BESIDE], size_mb=[20, 100]),
+    quick_points=grid(algorithm=[RENO, CUBIC, HTCP], where=[ALONE, BESIDE], size_mb=LARGE_MB),
     variants=(
         *testbed.OPEN,
         *testbed.BUFFERS,
@@ -171,17 +170,8 @@ def _at(size_mb: int) -> list[Part]:
     ]
 
 
-def _completion(where: str) -> Callable[[str, int], Quantity]:
-    return lambda algorithm, size: geometric(
-        COMPLETION.at(algorithm=algorithm, where=where, size_mb=size)
-    )
-
-
-def _curves(of: Callable[[str, int], Quantity]) -> plots.Curves:
-    return {
-        name: (plots.look(algorithm), {size: of(algorithm, size) for size in SIZES_MB})
-        for algorithm, name in NAMES.items()
-    }
+def _completion(where: str) -> plots.Curves:
+    return plots.by(COMPLETION, "size_mb", "algorithm", NAMES, as_drawn=geometric, where=where)
 
 
 def _paper(axes: Axes) -> None:
@@ -195,8 +185,12 @@ def _paper(axes: Axes) -> None:
 FIGURE = Figure(
     plot=plots.curves(
         {
-            **{where: _curves(_completion(where)) for where in (ALONE, BESIDE)},
-            f"{BESIDE} / {ALONE}": _curves(_slower),
+            ALONE: _completion(ALONE),
+            BESIDE: _completion(BESIDE),
+            f"{BESIDE} / {ALONE}": {
+                name: (plots.look(algorithm), {mb: _slower(algorithm, mb) for mb in SIZES_MB})
+                for algorithm, name in NAMES.items()
+            },
         },
         xlabel="size (MB)",
         ylabel=["median completion time (s)"] * 2 + ["times slower"],

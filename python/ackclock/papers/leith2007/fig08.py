@@ -17,15 +17,13 @@ does not. The figure's time axis is not given either; ours ends at 100 s. So the
 """
 
 from functools import partial
-from itertools import product
 
 import numpy as np
-from matplotlib.figure import Figure as Drawing
+from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
-from ackclock import stats, style
-from ackclock.figures import Claim, Figure, Part, Quantity, View
-from ackclock.figures.quantity import Rows
+from ackclock import style
+from ackclock.figures import Claim, Figure, Part, Quantity, View, computed, plots
 
 W_PACKETS = 10_000
 B, C, BETA = 2.5, 0.4, 0.8
@@ -61,39 +59,34 @@ def _ratios(w_max_share: float, rtt_s: float) -> Array:
 
 
 def _quantities() -> list[Quantity]:
-    found = []
-    for share, (rtt, rtt_s) in product(W_MAX_SHARES, RTTS_S.items()):
-        name = f"H-TCP / CUBIC beyond W, W_max = {share:g} W, {rtt}"
-        ends = {"smallest": np.min, "largest": np.max}
-        numbers = {which: float(of(_ratios(share, rtt_s))) for which, of in ends.items()}
-        found += [
-            Quantity(f"{name}, {which}", "", (), partial(_exactly, number))
-            for which, number in numbers.items()
-        ]
-    return [each.beside("similar, slightly below 1") for each in found]
+    ends = {"smallest": np.min, "largest": np.max}
+    return [
+        computed(
+            f"H-TCP / CUBIC beyond W, W_max = {share:g} W, {rtt}, {which}",
+            "",
+            (),
+            partial(lambda number, _: number, float(of(_ratios(share, rtt_s)))),
+        ).beside("similar, slightly below 1")
+        for share in W_MAX_SHARES
+        for rtt, rtt_s in RTTS_S.items()
+        for which, of in ends.items()
+    ]
 
 
-def _exactly(number: float, _rows: Rows) -> stats.Estimate:
-    return stats.exact(number)
-
-
-def _plot(_view: View) -> Drawing:
-    with style.applied():
-        figure = Drawing(figsize=(6, 3.4))
-        axes = figure.subplots()
-        for share, line in zip(W_MAX_SHARES, ("-", "--"), strict=True):
-            label = f"CUBIC, W_max = {share:g} W"
-            axes.plot(TIMES_S, cubic(share), line, color=style.of("cubic").colour, label=label)
-        for (name, rtt_s), line in zip(RTTS_S.items(), (":", "--", "-.", "-"), strict=True):
-            colour = style.of("htcp").colour
-            axes.plot(TIMES_S, htcp(rtt_s), line, color=colour, label=f"H-TCP, {name}")
-        axes.axhline((1 - BETA) * W_PACKETS, color=style.INK, linewidth=0.8, linestyle="--")
-        axes.set_yscale("symlog", linthresh=1000)
-        axes.set_ylim(bottom=0)
-        axes.set_xlabel("time since back-off (s)")
-        axes.set_ylabel("growth (packets)")
-        axes.legend(fontsize="small")
-    return figure
+@plots.drawn(6, 3.4)
+def _plot(axes: Axes, _view: View) -> None:
+    for share, line in zip(W_MAX_SHARES, ("-", "--"), strict=True):
+        label = f"CUBIC, W_max = {share:g} W"
+        axes.plot(TIMES_S, cubic(share), line, color=style.of("cubic").colour, label=label)
+    for (name, rtt_s), line in zip(RTTS_S.items(), (":", "--", "-.", "-"), strict=True):
+        colour = style.of("htcp").colour
+        axes.plot(TIMES_S, htcp(rtt_s), line, color=colour, label=f"H-TCP, {name}")
+    axes.axhline((1 - BETA) * W_PACKETS, color=style.INK, linewidth=0.8, linestyle="--")
+    axes.set_yscale("symlog", linthresh=1000)
+    axes.set_ylim(bottom=0)
+    axes.set_xlabel("time since back-off (s)")
+    axes.set_ylabel("growth (packets)")
+    axes.legend(fontsize="small")
 
 
 FIGURE = Figure(

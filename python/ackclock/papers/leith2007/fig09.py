@@ -7,9 +7,8 @@ extremely similar" (section IV.C).
 """
 
 import numpy as np
-from matplotlib.figure import Figure as Drawing
+from matplotlib.axes import Axes
 
-from ackclock import style
 from ackclock.figures import (
     Claim,
     Column,
@@ -51,21 +50,18 @@ def _distance() -> Quantity:
     return computed(name, "", every(WITH_25), of).beside("extremely similar")
 
 
-def _plot(view: View) -> Drawing:
+@plots.drawn(6, 3.4)
+def _plot(axes: Axes, view: View) -> None:
     edges = np.arange(BINS + 1) * BIN_PACKETS
-    with style.applied():
-        figure = Drawing(figsize=(6, 3.4))
-        axes = figure.subplots()
-        for algorithm, name in NAMES.items():
-            counts = np.sum(view.runs(WITH_25, algorithm=algorithm)["cwnd_counts"].to_list(), 0)
-            colour = plots.look(algorithm)["color"]
-            axes.stairs(100 * counts / counts.sum(), edges, color=colour, label=name)
-        axes.set_xlim(0, 6000)
-        axes.set_ylim(bottom=0)
-        axes.set_xlabel("cwnd (packets)")
-        axes.set_ylabel(f"samples per {BIN_PACKETS} packets (%)")
-        axes.legend(fontsize="small")
-    return figure
+    for algorithm, name in NAMES.items():
+        counts = np.sum(view.runs(WITH_25, algorithm=algorithm)["cwnd_counts"].to_list(), 0)
+        colour = plots.look(algorithm)["color"]
+        axes.stairs(100 * counts / counts.sum(), edges, color=colour, label=name)
+    axes.set_xlim(0, 6000)
+    axes.set_ylim(bottom=0)
+    axes.set_xlabel("cwnd (packets)")
+    axes.set_ylabel(f"samples per {BIN_PACKETS} packets (%)")
+    axes.legend(fontsize="small")
 
 
 FIGURE = Figure(

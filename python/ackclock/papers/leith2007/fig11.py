@@ -126,10 +126,7 @@ FIGURE = Figure(
             f"{rate} Mb/s": {
                 NAMES[algorithm]: (
                     plots.look(algorithm),
-                    {
-                        percent: UTILISATION[algorithm, rate].at(buffer_percent=percent)
-                        for percent in BUFFERS_PERCENT
-                    },
+                    plots.over(UTILISATION[algorithm, rate], "buffer_percent"),
                 )
                 for algorithm in (CUBIC, RENO)
             }

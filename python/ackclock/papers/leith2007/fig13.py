@@ -10,10 +10,11 @@ the ratio of the throughputs in the last 300 s varies more between starts than w
 F test of its logarithm.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from matplotlib.figure import Figure as Drawing
+from matplotlib.axes import Axes
 
 from ackclock import Result, Scenario, metrics, plot, stats, style
 from ackclock.figures import (
@@ -29,6 +30,7 @@ from ackclock.figures import (
     every,
     geometric,
     grid,
+    plots,
 )
 from ackclock.figures.quantity import Rows
 from ackclock.papers.leith2007 import _testbed as testbed
@@ -111,21 +113,18 @@ def _spread() -> Quantity:
     )
 
 
-def _plot(view: View) -> Drawing:
-    with style.applied():
-        figure = Drawing(figsize=(8, 7))
-        panels = figure.subplots(len(SHOWN_S) + 1)
-        for axes, start_s in zip(panels, SHOWN_S, strict=False):
-            plot.cwnd(axes, view.result(STARTS, start_s=start_s))
-            axes.set_title(f"flow 2 starts at {start_s} s", fontsize="small")
-            axes.legend(fontsize="x-small")
-        runs = view.runs(STARTS)
-        colour = style.of("cubic").colour
-        panels[-1].plot(runs["start_s"], runs["ratio"], "o", alpha=0.5, color=colour)
-        panels[-1].set_xlabel("start of flow 2 (s)")
-        panels[-1].set_ylabel("flow 1 / flow 2")
-        panels[-1].set_ylim(bottom=0)
-    return figure
+@plots.drawn(8, 7, len(SHOWN_S) + 1)
+def _plot(panels: Sequence[Axes], view: View) -> None:
+    for axes, start_s in zip(panels, SHOWN_S, strict=False):
+        plot.cwnd(axes, view.result(STARTS, start_s=start_s))
+        axes.set_title(f"flow 2 starts at {start_s} s", fontsize="small")
+        axes.legend(fontsize="x-small")
+    runs = view.runs(STARTS)
+    colour = style.of("cubic").colour
+    panels[-1].plot(runs["start_s"], runs["ratio"], "o", alpha=0.5, color=colour)
+    panels[-1].set_xlabel("start of flow 2 (s)")
+    panels[-1].set_ylabel("flow 1 / flow 2")
+    panels[-1].set_ylim(bottom=0)
 
 
 FIGURE = Figure(

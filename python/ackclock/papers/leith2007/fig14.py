@@ -7,9 +7,8 @@ backoff" (section VI).
 """
 
 from functools import partial
-from typing import Any
 
-from ackclock import Result, Scenario
+from ackclock import Scenario
 from ackclock.figures import Check, Claim, Figure, mean
 from ackclock.papers.leith2007 import _starved as starved
 from ackclock.papers.leith2007 import _testbed as testbed
@@ -20,10 +19,6 @@ def _today(buffer: str, seed: int) -> Scenario:
     of = testbed.scenario(1, [testbed.TEXT] * 2, starved.RTTS_MS, starts_s=(0, 0), buffer=buffer)
     pipe = of.bottleneck.model_copy(update={"tick": "0s"})
     return of.replace(seed=seed, profile="linux-6", tso=None, bottleneck=pipe)
-
-
-def _row(result: Result) -> dict[str, Any]:
-    return starved.row(result)._asdict()
 
 
 FIGURE = Figure(
@@ -46,7 +41,7 @@ FIGURE = Figure(
             "BDP of 160 ms": partial(_today, "1bdp"),
             "2 packets, the BDP of 16 ms rounded up": partial(_today, "2packets"),
         },
-        reduce=_row,
+        reduce=starved.row,
         quantities={
             "share of the smaller flow": mean("smaller_share"),
             "timeouts": mean("timeouts"),

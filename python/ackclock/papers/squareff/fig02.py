@@ -19,7 +19,6 @@ from ackclock.papers.squareff._experiments import (
     LOOKS,
     NAMES,
     RATIO,
-    RTTS_MS,
     TWO_PATHS,
     ratio,
 )
@@ -45,10 +44,7 @@ FIGURE = Figure(
     plot=plots.curves(
         {
             name: {
-                label: (
-                    look,
-                    {rtt: flow.at(algorithm=algorithm, rtt_ms=rtt) for rtt in RTTS_MS},
-                )
+                label: (look, plots.over(flow, "rtt_ms", algorithm=algorithm))
                 for label, flow, look in (
                     ("flow 1: 2 ms", FLOW_1, {"color": style.INK, "linestyle": "--"}),
                     ("flow 2: the RTT below", FLOW_2, LOOKS[CUBIC]),

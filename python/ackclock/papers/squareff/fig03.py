@@ -15,7 +15,7 @@ from collections.abc import Callable
 from functools import partial
 from math import log2
 
-from ackclock import Bottleneck, Result, Scenario
+from ackclock import Bottleneck, Scenario
 from ackclock.figures import (
     Check,
     Claim,
@@ -95,10 +95,6 @@ def _points(
     }
 
 
-def _linux_row(result: Result) -> dict[str, float]:
-    return row(result)._asdict()
-
-
 _QUANTITIES = {
     "throughput of flow 1 / flow 2": mean("late_ratio"),
     "fairness index": mean("late_jain"),
@@ -107,15 +103,7 @@ _QUANTITIES = {
 
 FIGURE = Figure(
     plot=plots.curves(
-        {
-            "": {
-                name: (
-                    LOOKS[algorithm],
-                    {rtt: JAIN.at(algorithm=algorithm, rtt_ms=rtt) for rtt in RTTS_MS},
-                )
-                for algorithm, name in NAMES.items()
-            }
-        },
+        {"": plots.by(JAIN, "rtt_ms", "algorithm", NAMES, looks=LOOKS.__getitem__)},
         xlabel="RTT of flow 2 (ms); flow 1 has 2 ms",
         ylabel="Jain's fairness index",
         log_x=True,
@@ -160,14 +148,14 @@ FIGURE = Figure(
         setup="100 Mb/s instead of 1 Gb/s, and a tenth of the buffer. Runs of 80 s. "
         "The TCP around the algorithms is of today.",
         points=_points(_scaled, 16, 128),
-        reduce=_linux_row,
+        reduce=row,
         quantities=_QUANTITIES,
     ),
     vlinux=Check(
         setup="1 Gb/s and the figure's buffer, without jitter. "
         "The TCP around the algorithms is of today.",
         points=_points(_at_full_rate, 128),
-        reduce=_linux_row,
+        reduce=row,
         quantities=_QUANTITIES,
     ),
 )
