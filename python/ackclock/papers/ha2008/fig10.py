@@ -17,6 +17,7 @@ left out.
 """
 
 import math
+from collections.abc import Mapping
 from dataclasses import replace
 
 from ackclock import Scenario
@@ -132,30 +133,38 @@ FALLING = [
 ]
 LIKE_BIC = [within(_like_bic(rate), 0.75, 1.25) for rate in RATES_MBPS]
 
-#: Title → what is on the x axis, and the rest of the points.
-PANELS: dict[str, tuple[str, Point]] = {
-    "(a) 400 Mb/s, 1 BDP": ("rtt_ms", {"buffer": BDP, "rate_mbps": 400}),
-    "(a) 400 Mb/s, 2 MB": ("rtt_ms", {"buffer": LARGE, "rate_mbps": 400}),
-    "(b) 10 ms": ("rate_mbps", {"buffer": BDP, "rtt_ms": 10}),
-    "(c) 100 ms": ("rate_mbps", {"buffer": BDP, "rtt_ms": 100}),
+PANELS: dict[str, dict[float, Point]] = {
+    "(a) 400 Mb/s, 1 BDP": {x: {"buffer": BDP, "rate_mbps": 400, "rtt_ms": x} for x in RTTS_MS},
+    "(a) 400 Mb/s, 2 MB": {x: {"buffer": LARGE, "rate_mbps": 400, "rtt_ms": x} for x in RTTS_MS},
+    "(b) 10 ms": {x: {"buffer": BDP, "rate_mbps": x, "rtt_ms": 10} for x in RATES_MBPS},
+    "(c) 100 ms": {x: {"buffer": BDP, "rate_mbps": x, "rtt_ms": 100} for x in RATES_MBPS},
 }
 
 
-def _with_paper(of: Column) -> Column:
-    """With the paper's number in (a).
+def _curves(column: Column, by_x: Mapping[float, Point]) -> plots.Curves:
+    """A curve for each algorithm, with the paper's number in (a).
 
     Eight SACK flows have 80 % of the link at 160 ms: four of them have 40 %.
     """
     shown = {"algorithm": SACK, "rate_mbps": 400, "rtt_ms": 160}
-    return replace(of, paper=lambda point: 0.8 / 2 if shown.items() <= point.items() else "")
+    with_paper = replace(
+        column, paper=lambda point: 0.8 / 2 if shown.items() <= point.items() else ""
+    )
+    return {
+        name: (
+            plots.look(algorithm),
+            {x: with_paper.at(algorithm=algorithm, **point) for x, point in by_x.items()},
+        )
+        for algorithm, name in BESIDE.items()
+    }
 
 
 FIGURE = Figure(
     plot=plots.curves(
         {
-            f"{panel}: {whose}": plots.by(_with_paper(column), x, "algorithm", BESIDE, **some)
+            f"{panel}: {whose}": _curves(column, by_x)
             for whose, column in (("SACK", SHARE), ("others", OTHERS_SHARE))
-            for panel, (x, some) in PANELS.items()
+            for panel, by_x in PANELS.items()
         },
         xlabel=["RTT (ms)", "RTT (ms)", "bottleneck (Mb/s)", "bottleneck (Mb/s)"] * 2,
         ylabel=["share of the four SACK"] * 4 + ["share of the four others"] * 4,
