@@ -551,9 +551,9 @@ def _load(directory: Path) -> "Result":
     from ackclock import Result  # noqa: PLC0415 (slow to import)
 
     if not (directory / "manifest.json").exists():
+        command = f"{directory} -o DIR" if directory.is_file() else f"SCENARIO -o {directory}"
         raise AckclockError(
-            f"{directory}: not a result of `ackclock run`; write one with "
-            f"`ackclock run SCENARIO -o {directory}`"
+            f"{directory}: not a result of `ackclock run`; write one with `ackclock run {command}`"
         )
     return Result.load(directory)
 
