@@ -109,8 +109,8 @@ def test_tshark_counts_what_we_count(captured):
         # Where only the timestamp tells an RTT, Linux has whole milliseconds.
         steps_us = 1000 if flow["min_rtt_us"] % 1000 == 0 else 1
         assert 0 <= 1e6 * min(rtts_s) - flow["min_rtt_us"] < steps_us
-        # A packet out of order fills a hole: packets behind it have come, and its first transmission
-        # was dropped. tshark calls it a retransmission if it comes late.
+        # A packet out of order fills a hole: packets behind it have come, and its first
+        # transmission was dropped. tshark calls it a retransmission if it comes late.
         new = [int(each["tcp.seq"]) for each in there if int(each["tcp.len"])]
         highest = [0, *accumulate(new, max)]
         fills = {seq for seq, before in zip(new, highest, strict=False) if seq < before}
