@@ -265,6 +265,13 @@ def test_every_ack():
     assert acks["time_us"].is_sorted()
 
 
+def test_machines_that_start_at_once_build_the_guest_once(tmp_path):
+    with ThreadPoolExecutor(4) as pool:
+        found = set(pool.map(build.guest, [build.Built(tmp_path)] * 4))
+    assert found == set(tmp_path.iterdir())
+    assert len(found) == 1
+
+
 def test_a_machine_that_takes_too_long_is_ended(machine):
     with pytest.raises(AckclockError, match="took more than 1 s and was ended"):
         vlinux.run(
