@@ -139,7 +139,7 @@ differ.
 
 {table}
 
-On the virtual Linux our file and Linux's own give equal tables for eleven of these algorithms
+On the virtual Linux our file and Linux's own give equal tables for twelve of these algorithms
 (`tests/test_vlinux.py`), so what differs here is the host. Compared ACK by ACK (time, window, srtt,
 what is in flight), most pairs that differ begin with ten thousands of equal ACKs. They part by one
 of these:
