@@ -227,6 +227,32 @@ def test_the_rate_falls():
     assert linux.flows["dropped_packets"].item() == ours.flows["dropped_packets"].item() > 200
 
 
+#: Drawn at random, with the bucket that Linux's links have.
+PATHS = {
+    "CoDel, small": ("highspeed", "17.6mbit", "20ms", "1bdp", {"queue": "codel"}),
+    "FQ-CoDel, slow": ("veno", "2.4mbit", "66.5ms", "0.25bdp", {"queue": "fq_codel"}),
+    "PIE": ("illinois", "5.7mbit", "34.2ms", "0.5bdp", {"queue": "pie"}),
+    "half the rate": (
+        "htcp", "4.4mbit", "57.1ms", "0.5bdp", {"rate_at": [{"time": "5s", "rate": "2.2mbit"}]},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PATHS)
+def test_the_same_bytes(name):
+    algorithm, rate, rtt, buffer, link = PATHS[name]
+    each = scenario(
+        Flow(algorithm=algorithm),
+        rtt=rtt,
+        jitter="0s",
+        bottleneck=Bottleneck(rate=rate, buffer=buffer, burst="1600B", **link),
+    )
+    assert vlinux.differences(each) == []
+    ours, linux = run(each).flows, vlinux.run(each).flows
+    for column in ("delivered_bytes", "retransmitted_packets", "recoveries"):
+        assert linux[column].item() == ours[column].item(), column
+
+
 def test_sessions():
     """The same connections, of the same sizes, that take about as long as in the simulator."""
     each = scenario(

@@ -105,9 +105,9 @@ class Comparison:
             header += [side, "distance", "bound", ""]
         return report.Table(tuple(header), [_row(measure) for measure in self.measures()])
 
-    def certificates(self) -> list[str]:
-        """What each kernel run says of itself."""
-        lines = []
+    def notes(self) -> list[str]:
+        """What differs by the set-up, and what each kernel run says of itself."""
+        lines = vlinux.differences(self.scenario) if "vlinux" in self.measured else []
         for number, result in enumerate(self.measured.get("kernel", ()), 1):
             one, two, *rest = kernel.certificate_lines(result.manifest["certificate"])
             lines.append(f"kernel run {number}: {'; '.join([one, two, *rest])}")
@@ -152,8 +152,8 @@ class Comparison:
             report.Section("", picture=pictures.of(figure, "The first run of each.")),
             report.Section("Distances", table=self.table()),
             *(
-                [report.Section("How well time was kept", code="\n".join(said))]
-                if (said := self.certificates())
+                [report.Section("What to know about these runs", code="\n".join(said))]
+                if (said := self.notes())
                 else []
             ),
             report.Section("The scenario", code=self.scenario.to_toml()),

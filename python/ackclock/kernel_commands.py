@@ -255,7 +255,7 @@ def compare_command(
             if directory is not None:
                 directory.fill(both.write)
         print_report("", both.table())
-        for line in both.certificates():
+        for line in both.notes():
             out.print(line)
         if output is not None:
             out.print(f"written to {output}; look at {(output / 'index.html').absolute()}")

@@ -332,6 +332,9 @@ impl<'a> Flow<'a> {
         if self.scenario.hides == Hides::Losses {
             receiver.hide_losses();
         }
+        if let Some(bytes) = self.scenario.receive_window_bytes {
+            receiver.offer_at_most(bytes / u64::from(scenario.mss_bytes));
+        }
         match ecn {
             _ if self.scenario.hides == Hides::Marks => (),
             EcnMode::Off => (),

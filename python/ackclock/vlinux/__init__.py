@@ -25,6 +25,7 @@ from ackclock.runs import Result, result_of
 from ackclock.scenario import KERNEL, Scenario
 from ackclock.snapshot import Algorithms
 from ackclock.vlinux import build, plan, records
+from ackclock.vlinux.network import Network
 
 __all__ = ["run"]
 
@@ -122,6 +123,18 @@ def run(
         "key": snapshot.key_of(resolved, loaded.algorithms, f"vlinux {build.version()}"),
     }
     return replace(result, manifest=result.manifest | own)
+
+
+def differences(scenario: Scenario) -> list[str]:
+    """What the links of a scenario do there and not in the simulator, a line each."""
+    buckets = Network(json.loads(scenario.resolve())).buckets()
+    field = "link.{}." if scenario.links else "bottleneck."
+    return [
+        f"vlinux: {(name := field.format(number))}rate is kept by a token bucket, which lets a "
+        "packet pass at once after a pause; for the same in the simulator: "
+        f"--set {name}burst={size}B"
+        for number, size in buckets
+    ]
 
 
 def _validate(canonical: dict[str, Any]) -> None:

@@ -134,6 +134,14 @@ class Network:
             for step in link.get("delay_at", ()):
                 yield step["time_ns"], f"{tc} w{number} {_delay(step['delay_ns'])}"
 
+    def buckets(self) -> list[tuple[int, int]]:
+        """Links that a bucket limits here and not in the simulator: number, size in bytes."""
+        return [
+            (number, self._bucket_bytes(link))
+            for number, link in enumerate(self.links, 1)
+            if not self._is_wire(link) and not link.get("burst_bytes")
+        ]
+
     def script(self) -> str:
         """Shell commands that make all of it."""
         receivers = dict.fromkeys(map(self.receiver, self._ways))
@@ -244,8 +252,7 @@ class Network:
         """The queue of a link and its rate."""
         (kind, of), *_ = _queue(link).items()
         buffer, rate_bps = link["buffer"], link["rate_bps"]
-        is_wire = not link.get("rate_at") and not link.get("burst_bytes")
-        if kind == "drop_tail" and is_wire and ("packets" in buffer or self._one_size()):
+        if self._is_wire(link):
             limit = self._packets(buffer)
             return [f"root {_STAB} netem limit {limit} rate {rate_bps}bit"]
         us = {key: f"{value // 1000}us" for key, value in of.items() if key.endswith("_ns")}
@@ -270,6 +277,16 @@ class Network:
                 child = self._red(of, limit, rate_bps)
         return [self._tbf(link, rate_bps), f"parent 1:1 handle 10: {child}"]
 
+    def _is_wire(self, link: Link) -> bool:
+        """Whether netem does all that the link does, and a packet takes its time to pass."""
+        bucket = kind_of(link) != "drop_tail" or link.get("rate_at") or link.get("burst_bytes")
+        return not bucket and ("packets" in link["buffer"] or self._one_size())
+
+    def _bucket_bytes(self, link: Link) -> int:
+        """Without a burst there is room for one packet, so that two never leave at once."""
+        burst: int = max(link.get("burst_bytes", 0), self._wire_bytes + 100)
+        return burst
+
     def _one_size(self) -> bool:
         """Whether all packets of the queues are data."""
         return not any(way.back for way in self._ways)
@@ -278,11 +295,8 @@ class Network:
         return buffer.get("packets") or max(1, round(buffer["bytes"] / self._wire_bytes))
 
     def _tbf(self, link: Link, rate_bps: int) -> str:
-        """A token bucket; without a burst of one packet, so that two never leave at once.
-
-        Its limit is what a change makes that of a fifo below it.
-        """
-        burst = max(link.get("burst_bytes", 0), self._wire_bytes + 100)
+        """A token bucket. Its limit is what a change makes that of a fifo below it."""
+        burst = self._bucket_bytes(link)
         limit = 1 << 30
         if kind_of(link) == "drop_tail":
             limit = link["buffer"].get("packets") or link["buffer"]["bytes"]

@@ -72,7 +72,7 @@ pub struct Receiver {
     min_ato: u64,
     last_arrival: u64,
     quick_acks: u32,
-    /// `TCP_MAX_QUICKACKS`.
+    /// `TCP_MAX_QUICKACKS`, or fewer with a small window.
     max_quick_acks: u32,
     /// How many segments the application wants to read at once (`SO_RCVLOWAT`).
     read_segments: u64,
@@ -146,6 +146,13 @@ impl Receiver {
             acks_now: false,
             ordinary_until_ns: 0,
         }
+    }
+
+    /// Never offers more segments than these. It acknowledges half of such a window one by one, but
+    /// at least 2 (`tcp_incr_quickack`).
+    pub fn offer_at_most(&mut self, window: u64) {
+        let half = u32::try_from(window / 2).unwrap_or(u32::MAX);
+        self.max_quick_acks = self.max_quick_acks.min(half.max(2));
     }
 
     /// It acknowledges packets that never came, and reports nothing else.
