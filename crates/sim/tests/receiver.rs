@@ -198,11 +198,22 @@ fn acks_are_quick_after_a_pause() {
 /// of a window that still grows.
 #[test]
 fn a_small_window_has_fewer_quick_acks() {
-    for (window, quick) in [(2, 3), (5, 3), (13, 7), (14, 7), (16, 9), (31, 15), (40, 17)] {
+    for (window, quick) in [
+        (2, 3),
+        (5, 3),
+        (13, 7),
+        (14, 7),
+        (16, 9),
+        (31, 15),
+        (40, 17),
+    ] {
         let mut receiver = receiver(Profile::Linux6, BULK, RTT);
         receiver.offer_at_most(window);
-        let answers =
-            |s| receiver.handle_segment(1000 * MS, s, 1000 * MS - RTT / 2, false, false).is_some();
+        let answers = |s| {
+            receiver
+                .handle_segment(1000 * MS, s, 1000 * MS - RTT / 2, false, false)
+                .is_some()
+        };
         let first_not = (0..40).map(answers).position(|answered| !answered);
         assert_eq!(first_not, Some(quick), "a window of {window}");
     }
