@@ -58,7 +58,7 @@ def _scenario(algorithm: str) -> Scenario:
 class Row(NamedTuple):
     """A run; None: not of this algorithm."""
 
-    #: CUBIC: largest distance from eq. (1) within 2K, in "1 packet + 1 %".
+    #: CUBIC: largest distance from eq. (1) within 2K, in "1 packet + 1 %"; None: it ends before.
     of_tolerance: float | None
     #: BIC: 1 if it has the four phases in order.
     in_order: float | None
@@ -93,9 +93,14 @@ def formula(time_s: np.ndarray, w_max: float) -> tuple[np.ndarray, float]:
     return C * (time_s - k_s) ** 3 + w_max, k_s
 
 
-def of_tolerance(time_s: np.ndarray, cwnd: np.ndarray, w_max: float) -> float:
-    """Largest distance from eq. (1) within 2K, in "1 packet + 1 %"."""
+def of_tolerance(time_s: np.ndarray, cwnd: np.ndarray, w_max: float) -> float | None:
+    """Largest distance from eq. (1) within 2K, in "1 packet + 1 %"; None if that is not all there.
+
+    In one run of ten the short flows cost CUBIC no loss. Its first loss is late and its Wmax large.
+    """
     curve, k_s = formula(time_s, w_max)
+    if time_s[-1] < 2 * k_s:
+        return None
     beyond = np.abs(cwnd - curve) / (1 + 0.01 * curve)
     return float(beyond[time_s <= 2 * k_s].max())
 
@@ -123,6 +128,10 @@ AFTER_A_LOSS = Experiment(
     grid(algorithm=[testbed.BIC, CUBIC]),
     _scenario,
     row,
+    # Not all of them reach 2K.
+    seeds=20,
+    variant_seeds=10,
+    quick_seeds=2,
     variants=(
         Variant("CUBIC", "Linux 2.6.25", ["cubic@=2.2"]),
         *(testbed.TSO, testbed.TICK, testbed.NO_JITTER, *testbed.HOSTS),
@@ -146,7 +155,10 @@ ASYMMETRY = Column(
 def _draw(panels: Sequence[Axes], view: View) -> None:
     titles = ("(a) BIC", "(b) CUBIC")
     for axes, algorithm, title in zip(panels, (testbed.BIC, CUBIC), titles, strict=True):
-        _panel(axes, view.result(AFTER_A_LOSS, algorithm=algorithm), title)
+        runs = view.runs(AFTER_A_LOSS, algorithm=algorithm).sort("seed")
+        column = "of_tolerance" if algorithm == CUBIC else "in_order"
+        seed = runs.filter(pl.col(column).is_not_null())["seed"][0]
+        _panel(axes, view.result(AFTER_A_LOSS, seed, algorithm=algorithm), title)
     panels[0].set_ylabel("cwnd (packets)")
     panels[1].legend(loc="upper left")
 
