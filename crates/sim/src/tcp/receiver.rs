@@ -148,11 +148,12 @@ impl Receiver {
         }
     }
 
-    /// Never offers more segments than these. It acknowledges half of such a window one by one, but
-    /// at least 2 (`tcp_incr_quickack`).
+    /// Never offers more segments than these. It acknowledges half of such a window one by one; of
+    /// one segment, 2 (`tcp_incr_quickack`).
     pub fn offer_at_most(&mut self, window: u64) {
-        let half = u32::try_from(window / 2).unwrap_or(u32::MAX);
-        self.max_quick_acks = self.max_quick_acks.min(half.max(2));
+        let half = if window < 2 { 2 } else { window / 2 };
+        let half = u32::try_from(half).unwrap_or(u32::MAX);
+        self.max_quick_acks = self.max_quick_acks.min(half);
     }
 
     /// It acknowledges packets that never came, and reports nothing else.
