@@ -25,6 +25,13 @@ def test_square_ff_has_a_gigabit_2_ms_and_windows_of_16_mb(name):
         assert first.algorithm == second.algorithm
 
 
+@pytest.mark.parametrize("name", ["fig02", "fig03"])
+def test_square_ffs_curves_have_each_point(name):
+    (named,) = papers.load(f"squareff/{name}")
+    run = [point for experiment, point in named.figure.needs if experiment is squareff.TWO_PATHS]
+    assert len(run) == len(squareff.TWO_PATHS.where()) == 21
+
+
 @pytest.mark.parametrize("name", ["fig06", "fig07", "table02"])
 def test_cubic_fc_has_five_rtts_and_ends_at_600_s(name):
     (named,) = papers.load(f"cubicfc/{name}")

@@ -111,11 +111,7 @@ FIGURE = Figure(
         size=(8, 3.4),
     ),
     quantities=[
-        *(
-            JAIN.at(algorithm=algorithm, rtt_ms=rtt)
-            for rtt in (4, 8, 32, 64, 128)
-            for algorithm in NAMES
-        ),
+        *JAIN.everywhere(),
         *(part.quantity for part in _overshoot(RATIO)),
     ],
     claims=[
