@@ -243,35 +243,18 @@ ROWS: Sequence[Question] = (
             "buffer": ("1bdp",),
         },
         (
-            Number(
-                "harm to a CUBIC flow",
-                "others_mbps",
-                "%",
-                harm=True,
-                margin=5,
-                at={"other": "cubic", "rate": "50mbit", "rtt_ms": 50},
-                unsafe=95,
-                because="a CUBIC flow beside it has less than a tenth of its share",
-            ),
-            Number(
-                "harm to a Reno flow",
-                "others_mbps",
-                "%",
-                harm=True,
-                margin=5,
-                at={"other": "reno", "rate": "50mbit", "rtt_ms": 50},
-                unsafe=95,
-                because="a Reno flow beside it has less than a tenth of its share",
-            ),
-            Number(
-                "harm to a BBR flow",
-                "others_mbps",
-                "%",
-                harm=True,
-                margin=5,
-                at={"other": "bbr", "rate": "50mbit", "rtt_ms": 50},
-                unsafe=95,
-                because="a BBR flow beside it has less than a tenth of its share",
+            *(
+                Number(
+                    f"harm to a {name} flow",
+                    "others_mbps",
+                    "%",
+                    harm=True,
+                    margin=5,
+                    at={"other": other, "rate": "50mbit", "rtt_ms": 50},
+                    unsafe=95,
+                    because=f"a {name} flow beside it has less than a tenth of its share",
+                )
+                for other, name in (("cubic", "CUBIC"), ("reno", "Reno"), ("bbr", "BBR"))
             ),
             Number(
                 "harm to CUBIC and Reno over all rates and RTTs",
