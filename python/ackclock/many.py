@@ -84,9 +84,14 @@ def fill(
         executor.run(
             list(missing.values()),
             whole,
-            lambda _, result: kept.keep(cache / result.manifest["key"], result.write, Result.load),
+            lambda _, result: keep(result, cache),
             progress,
         )
+
+
+def keep(result: Result, cache: Path) -> None:
+    """Keeps a result, as `fill` does."""
+    kept.keep(cache / result.manifest["key"], result.write, Result.load)
 
 
 def whole(result: Result) -> Result:

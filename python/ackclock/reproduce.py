@@ -10,15 +10,15 @@ from typing import Any
 import polars as pl
 from matplotlib.figure import Figure as Drawing
 
-from ackclock import _core, crosscheck, far_rows, kept, sequential, snapshot
+from ackclock import _core, crosscheck, figure_rows, kept, sequential, snapshot
 from ackclock.executors import LOCAL, Executor
 from ackclock.figures.batches import At, Batch, Seeds, at, batches_of
 from ackclock.figures.claim import Judged, JudgedClaim, JudgedEither, flattened
-from ackclock.figures.experiment import Experiment, Point, Runs, as_row
+from ackclock.figures.experiment import Experiment, Point, Runs
 from ackclock.figures.figure import Figure, View
 from ackclock.figures.judge import judged_claims
 from ackclock.figures.quantity import Needs, Quantity, Rows, needs_of
-from ackclock.many import CACHE, fill, run_all
+from ackclock.many import CACHE, run_all
 from ackclock.output import collect
 from ackclock.papers import Named
 from ackclock.runs import Result
@@ -266,57 +266,33 @@ def _rows(
     known = {batch: kept.find(path, _read_rows, damaged) for batch, path in paths.items()}
     missing = [batch for batch in batches if known[batch] is None]
     kept.say_damaged(damaged, "rows of figures")
-    far: Mapping[Batch, list[dict[str, Any]]] = {}
-    if executor.far:
-        far = far_rows.fetch(missing, cache, executor, progress, on_runs)
-    else:
-        _fill(batches, missing, cache, executor, progress, on_runs)
+
+    def heard(to_run: int, there: int) -> None:
+        if on_runs is not None:
+            beside = {key for batch in batches for key in batch.keys}
+            beside -= {key for batch in missing for key in batch.keys}
+            on_runs(to_run, there + len(beside))
+
+    made = figure_rows.fetch(missing, cache, executor, progress, heard)
     found = {}
     for batch, path in paths.items():
         table = known[batch]
-        table = _reduce(batch, cache, path, far.get(batch)) if table is None else table
+        table = _keep(batch, path, made[batch]) if table is None else table
         found[batch] = Runs(batch.experiment, table)
     return found
-
-
-def _fill(
-    batches: Sequence[Batch],
-    missing: Sequence[Batch],
-    cache: Path,
-    executor: Executor,
-    progress: Callable[[float], None] | None,
-    on_runs: Callable[[int, int], None] | None,
-) -> None:
-    """Runs what is not kept of the missing batches, and keeps whole results."""
-    if on_runs is not None:
-        keys = {scenario.key() for batch in batches for scenario in batch.scenarios}
-        todo = {scenario.key() for batch in missing for scenario in batch.scenarios}
-        todo = {key for key in todo if not (cache / key).exists()}
-        on_runs(len(todo), len(keys) - len(todo))
-    fill(
-        [scenario for batch in missing for scenario in batch.scenarios],
-        cache=cache,
-        executor=executor,
-        progress=progress,
-    )
 
 
 def _rows_path(batch: Batch, cache: Path) -> Path:
     """Where the rows are kept: by their runs and by all of our Python."""
     digest = hashlib.sha256(kept.source_hash().encode())
-    for scenario in batch.scenarios:
-        digest.update(scenario.key().encode())
+    for key in batch.keys:
+        digest.update(key.encode())
     name = "".join(each if each.isalnum() else "-" for each in batch.experiment.name)
     return cache / "rows" / f"{name}-{digest.hexdigest()[:16]}"
 
 
-def _reduce(
-    batch: Batch, cache: Path, path: Path, numbers: list[dict[str, Any]] | None
-) -> pl.DataFrame:
-    """The rows of a batch, which are then kept as `path`: these, or those of kept results."""
-    if numbers is None:
-        row = functools.partial(as_row, batch.experiment.row)
-        numbers = run_all(batch.scenarios, row, cache=cache)
+def _keep(batch: Batch, path: Path, numbers: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
+    """The rows of a batch, which are then kept as `path`."""
     rows = [
         {**point, "seed": seed, **row}
         for (point, seed, _), row in zip(batch.repeats, numbers, strict=True)

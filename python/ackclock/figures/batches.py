@@ -1,5 +1,6 @@
 """What is to run for figures: the repeats of each experiment's points, each once."""
 
+import functools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -31,6 +32,11 @@ class Batch:
     def scenarios(self) -> list[Scenario]:
         """Its runs, in order."""
         return [scenario for _, _, scenario in self.repeats]
+
+    @functools.cached_property
+    def keys(self) -> list[str]:
+        """The keys of its runs, in order."""
+        return [scenario.key() for scenario in self.scenarios]
 
     def only(self, points: Sequence[Point]) -> "Batch":
         """Its runs at these points."""
