@@ -11,7 +11,8 @@ from pathlib import Path
 
 from ackclock import _core, report, style
 from ackclock.evaluate import page, run
-from ackclock.evaluate.run import Evaluated
+from ackclock.evaluate.card import Answer
+from ackclock.evaluate.run import AGAINST, Evaluated
 
 ALGORITHMS = [each["name"] for each in _core.algorithms()]
 #: How a mark looks in the league.
@@ -45,50 +46,57 @@ def card(evaluated: Evaluated) -> str:
     return "\n".join([*text, "", how(evaluated.quick), ""])
 
 
-def in_league(evaluated: Evaluated, index: int) -> str:
-    """A row of the card in one cell: its first number, and how it does against CUBIC."""
-    asked = evaluated.asked[index]
-    first = page.cell(asked.answers.answers[0], evaluated.algorithm)
-    if asked.answers.unsafe(evaluated.algorithm):
-        return f"{first} **unsafe**"
-    if "cubic" not in evaluated.against:
-        return first
-    return f"{first} {SIGNS[asked.answers.mark('cubic')]}"
+def mark(evaluated: Evaluated, index: int) -> str:
+    """How an algorithm does against CUBIC in all numbers of a row."""
+    answers = evaluated.asked[index].answers
+    if answers.unsafe(evaluated.algorithm):
+        return "**unsafe**"
+    return SIGNS[answers.mark("cubic")] if "cubic" in evaluated.against else ""
+
+
+def cell(evaluated: Evaluated, answer: Answer) -> str:
+    """A number, and how it does against CUBIC's."""
+    found = page.cell(answer, evaluated.algorithm)
+    if answer.unsafe(evaluated.algorithm):
+        return f"{found} **unsafe**"
+    return f"{found} {SIGNS[answer.mark('cubic')]}" if "cubic" in evaluated.against else found
+
+
+def linked(algorithm: str) -> str:
+    return f"[{algorithm}]({algorithm}.md)"
 
 
 def league(cards: Sequence[Evaluated]) -> str:
     """Every algorithm by every row."""
+    cards = sorted(cards, key=lambda each: (each.algorithm not in AGAINST, each.algorithm))
     questions = [asked.question for asked in cards[0].asked]
+    titles = [f"{each.row}: {each.words}" for each in questions]
     text = [
         "# The league",
         "",
         "This page is for people who compare algorithms: each of ours by each row of the",
-        "[scorecard](../evaluate.md). A cell has the first number of the row, and how the",
-        "algorithm does against CUBIC in all numbers of the row: better (+), worse (−), the same",
-        "(=), or some better and some worse (±). A mark needs the 95 % interval of the paired",
-        "difference beyond a margin. The names lead to the cards, which have all numbers.",
+        "[scorecard](../evaluate.md). A mark compares the algorithm with CUBIC in the same place,",
+        "in the same runs: better (+), worse (−), the same (=), or some numbers of the row better",
+        "and others worse (±). **unsafe**: nobody should deploy it there. A mark needs the 95 %",
+        "interval of the paired difference beyond the margin of the number. A row's name leads",
+        "to its numbers; that of an algorithm leads to its card, which has their intervals.",
         "",
         "There is no total: the rows ask different things, and who deploys an algorithm must say",
         "which of them matter.",
         "",
+        "Contents: [all rows](#all-rows) · [unsafe](#unsafe) ·",
+        "[what the literature says](#what-the-literature-says) · [the rows](#the-rows)",
+        "",
+        "## All rows",
     ]
-    rows = [
-        [each.row, each.words, f"{first.name}{f' ({first.unit})' if first.unit else ''}"]
-        for each in questions
-        for first in each.numbers[:1]
+    links = [
+        f"[{each.row}](#{report.slug(title)})"
+        for each, title in zip(questions, titles, strict=True)
     ]
-    text.append(report.Table(["row", "question", "first number"], rows).markdown().strip())
-    third = -(-len(questions) // 3)
-    for first in range(0, len(questions), third):
-        part = range(first, min(first + third, len(questions)))
-        header = ["algorithm", *(questions[index].row for index in part)]
-        rows = [
-            [
-                f"[{each.algorithm}]({each.algorithm}.md)",
-                *(in_league(each, index) for index in part),
-            ]
-            for each in cards
-        ]
+    paths = [each.row for each in questions].index("R9")
+    for part in (range(paths), range(paths, len(questions))):
+        header = ["algorithm", *(links[index] for index in part)]
+        rows = [[linked(each.algorithm), *(mark(each, index) for index in part)] for each in cards]
         text += ["", report.Table(header, rows).markdown().strip()]
     unsafe = [
         f"* `{each.algorithm}`, {asked.question.row}: {why}."
@@ -96,7 +104,21 @@ def league(cards: Sequence[Evaluated]) -> str:
         for asked in each.asked
         for why in asked.answers.unsafe(each.algorithm)
     ]
-    text += ["", "## Unsafe", "", *unsafe, "", *literature(cards)]
+    text += ["", "## Unsafe", "", *unsafe, "", *literature(cards), "", "## The rows", ""]
+    text.append(
+        'Each number with its mark against CUBIC. A number with ">" was cut off by the end.'
+    )
+    for index, (question, title) in enumerate(zip(questions, titles, strict=True)):
+        text += ["", f"### {title}", "", f"RFC 9743, {question.criterion}.", ""]
+        header = ["algorithm", *(number.name for number in question.numbers)]
+        rows = [
+            [
+                linked(each.algorithm),
+                *(cell(each, answer) for answer in each.asked[index].answers.answers),
+            ]
+            for each in cards
+        ]
+        text.append(report.Table(header, rows).markdown().strip())
     return "\n".join([*text, "", how(cards[0].quick), ""])
 
 
@@ -169,11 +191,11 @@ def literature(cards: Sequence[Evaluated]) -> list[str]:
     values = {
         "far": of("R5c", "time until a newcomer has its share, 200 Mb/s"),
         "near": of("R5a", "time until a newcomer has its share, 2 flows"),
-        "rtts": of("R5b", "slower / faster, 20 v 320 ms"),
+        "rtts": of("R5b", "slower / faster flow, RTTs of 20 and 320 ms"),
         "used": of("R13", "utilisation with 0.25 BDP"),
         "delay": of("R3", "queue delay with 1 BDP, p95"),
         "deep": of("R3", "queue delay with 4 BDP, p95"),
-        "shallow": of("R4", "lost, 4 flows with 0.25 BDP"),
+        "shallow": of("R4", "packets lost, 4 flows with 0.25 BDP"),
         "marks": of("R10b", "harm to a CUBIC flow with ECN, CoDel"),
     }
     rows = [[who, what, here.format(**values)] for who, what, here in RANKINGS]

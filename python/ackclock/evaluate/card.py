@@ -4,9 +4,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+import polars as pl
+
 from ackclock.evaluate.measure import Numbers, numbers
 from ackclock.figures.experiment import Experiment, Point, grid
-from ackclock.figures.quantity import Column, Quantity, Rows, combined, mean_of
+from ackclock.figures.quantity import Column, Quantity, Rows
+from ackclock.repeats import Repeats
 from ackclock.scenario import Scenario
 from ackclock.stats import Estimate
 
@@ -14,6 +17,8 @@ from ackclock.stats import Estimate
 Mark = Literal["better", "same", "worse", "mixed", "open"]
 #: In the place of the algorithm: the other flows run without it.
 ALONE = "alone"
+#: The column that `with_harm` fills in.
+HARM = "harm_percent"
 
 
 @dataclass(frozen=True)
@@ -25,8 +30,6 @@ class Number:
     unit: str = ""
     #: Whether more of it is better.
     more: bool = False
-    #: It is the harm that this does: what part of it the others lose, against being alone.
-    harm: bool = False
     #: A difference below this is none.
     margin: float = 0.0
     #: Which points.
@@ -39,6 +42,16 @@ class Number:
     def __post_init__(self) -> None:
         if self.column not in Numbers._fields:
             raise KeyError(f"{self.name}: no column {self.column}")
+
+    @property
+    def needs_alone(self) -> bool:
+        """Whether it compares with the others alone."""
+        return self.column == HARM
+
+
+def used(name: str, **at: Any) -> Number:
+    """The utilisation at a point."""
+    return Number(name, "utilisation", more=True, margin=0.02, at=at)
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,8 +71,13 @@ class Question:
     numbers: Sequence[Number]
     quick: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     seeds: int = 10
-    #: The others also run alone, to measure harm.
-    alone: bool = False
+    #: The columns of the figure, which shows means over the other columns; all by default.
+    shown: Sequence[str] = ()
+
+    @property
+    def alone(self) -> bool:
+        """Whether the others also run alone."""
+        return any(number.needs_alone for number in self.numbers)
 
     def experiment(self, algorithms: Sequence[str], *, quick: bool) -> Experiment:
         """Its runs with each algorithm."""
@@ -147,16 +165,19 @@ def answers(question: Question, experiment: Experiment, rows: Rows) -> Answers:
 
 def quantity(experiment: Experiment, number: Number, algorithm: str) -> Quantity:
     """A number of an algorithm: the mean over its points, seed by seed."""
-    column = Column(experiment, number.column, number.name, number.unit)
     some = points_of(experiment, number, algorithm)
-    each = [column.at(**point) for point in some]
-    if number.harm:
-        alone = Column(experiment, "mine_mbps", number.name)
-        each = [
-            _harm(beside, alone.at(**{**point, "algorithm": ALONE}))
-            for beside, point in zip(each, some, strict=True)
-        ]
-    return mean_of(number.name, each)
+    if len(some) == 1:
+        return Column(experiment, number.column, number.name, number.unit).at(**some[0])
+    every = experiment.where(algorithm=algorithm)
+    at = number.at if len(some) < len(every) else {}
+    chosen = [pl.col(key).is_in(_values(value)) for key, value in at.items()]
+
+    def mean(rows: Rows) -> Repeats:
+        table = rows[experiment].table.filter(pl.col("algorithm") == algorithm, *chosen)
+        by_seed = table.group_by("seed").agg(pl.col(number.column).mean()).sort("seed")
+        return Repeats.of(dict(by_seed.iter_rows()))
+
+    return Quantity(number.name, number.unit, tuple((experiment, each) for each in some), mean)
 
 
 def points_of(experiment: Experiment, number: Number, algorithm: str) -> list[Point]:
@@ -165,19 +186,23 @@ def points_of(experiment: Experiment, number: Number, algorithm: str) -> list[Po
     return [point for point in every if _is_at(point, number.at)] or every
 
 
-def _harm(beside: Quantity, alone: Quantity) -> Quantity:
-    """The part of their throughput alone that flows lose beside the algorithm, percent.
+def with_harm(rows: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
+    """The rows with the part of their throughput alone that flows lose beside an algorithm.
 
+    `columns` are those of the points. Each run is compared with the run alone of its seed.
     Ware et al., "Beyond Jain's Fairness Index: Setting the Bar For The Deployment of Congestion
     Control Algorithms" (HotNets 2019).
     """
-    return combined(
-        beside.name, "%", [beside, alone], lambda a, b: (a.log() - b.log()).exp() * -100 + 100
-    )
+    same = [*(column for column in columns if column != "algorithm"), "seed"]
+    alone = rows.filter(algorithm=ALONE).select(*same, alone_mbps="mine_mbps")
+    harm = 100 * (1 - pl.col("others_mbps") / pl.col("alone_mbps"))
+    joined = rows.join(alone, on=same, how="left")
+    return joined.with_columns(harm.alias(HARM)).drop("alone_mbps")
+
+
+def _values(value: Any) -> tuple[Any, ...]:
+    return value if isinstance(value, tuple) else (value,)
 
 
 def _is_at(point: Point, at: Mapping[str, Any]) -> bool:
-    return all(
-        point[key] in value if isinstance(value, tuple) else point[key] == value
-        for key, value in at.items()
-    )
+    return all(point[key] in _values(value) for key, value in at.items())

@@ -1,6 +1,5 @@
 """The pictures of a scorecard: lines over one column of the points, heat maps over two."""
 
-import math
 import re
 from collections.abc import Mapping, Sequence
 from itertools import product
@@ -32,6 +31,9 @@ def figure(asked: Asked, evaluated: Evaluated) -> Figure:
     values = {column: list(dict.fromkeys(each[column] for each in points)) for column in points[0]}
     del values["algorithm"]
     varied = {column: some for column, some in values.items() if len(some) > 1}
+    in_figure = asked.question.shown or list(varied)
+    over = [column for column in varied if column not in in_figure]
+    varied = {column: some for column, some in varied.items() if column in in_figure}
     shown = list({number.column: number for number in asked.question.numbers}.values())[:2]
     with style.applied():
         if len(varied) < 2:
@@ -43,6 +45,9 @@ def figure(asked: Asked, evaluated: Evaluated) -> Figure:
             drawing.axes[1].set_visible(len(shown) > 1)
         else:
             drawing = _heat_maps(asked, evaluated, varied, shown[0])
+            words = [_axis(each, ())[0].partition(" (")[0] for each in over]
+            mean = f", mean over every {' and '.join(words)}" if over else ""
+            drawing.suptitle(_label(shown[0]) + mean, fontsize="small")
     return drawing
 
 
@@ -58,6 +63,8 @@ def _heat_maps(
     rows = rows_of_each * len(cases)
     drawing = Figure(figsize=(9.5, 0.6 + ROW * rows))
     grid = drawing.subplots(rows, columns, squeeze=False)
+    whole = asked.runs.table.filter(pl.col("algorithm") != ALONE)[number.column].drop_nulls()
+    most = 100.0 if number.needs_alone else float(whole.max() or 1)  # type: ignore[arg-type]
     for index, case in enumerate(cases):
         panels = grid[rows_of_each * index : rows_of_each * (index + 1)].flat
         for place, axes in enumerate(panels):
@@ -66,21 +73,20 @@ def _heat_maps(
                 continue
             name, title = names[place]
             where = {"algorithm": name} | case
-            _heat(axes, asked, where, (down, varied[down]), (across, varied[across]), number)
+            _heat(axes, asked, where, (down, varied[down]), (across, varied[across]), number, most)
             axes.set_title(" beside ".join([title, *case.values()]), fontsize="small")
             if place % columns:
                 axes.set_ylabel("")
                 axes.tick_params(labelleft=False)
     for axes in grid[:-1].flat:
         axes.set_xlabel("")
-    drawing.suptitle(_label(number), fontsize="small")
     return drawing
 
 
 def _label(number: Number) -> str:
     words, _, unit = number.column.rpartition("_")
     words = words if unit in UNITS else number.column
-    words = "throughput of the others" if number.harm else words.replace("_", " ")
+    words = words.replace("_", " ")
     return f"{words} ({UNITS[unit]})" if unit in UNITS else words
 
 
@@ -133,7 +139,7 @@ def _lines(
     axes.set_xticks(range(len(xs)), ticks, fontsize="small")
     axes.set_xlim(-0.5, len(xs) - 0.5)
     axes.set_xlabel(label)
-    axes.set_ylim(0, 1.04 * axes.get_ylim()[1])
+    axes.set_ylim(min(0, axes.dataLim.y0), 1.04 * axes.get_ylim()[1])
 
 
 def _heat(
@@ -143,17 +149,17 @@ def _heat(
     down: tuple[str, list[Any]],
     across: tuple[str, list[Any]],
     number: Number,
+    most: float,
 ) -> None:
     """A cell for each pair of values; each column with its values."""
     (row, ys), (column, xs) = down, across
-    cells = np.full((len(ys), len(xs)), np.nan)
-    for (y, below), (x, right) in product(enumerate(ys), enumerate(xs)):
-        found = _mean(asked.runs, number, {**where, row: below, column: right})
-        cells[y, x] = math.nan if found is None else found.mean
-    whole = asked.runs.table.filter(pl.col("algorithm") != ALONE)[number.column].drop_nulls()
-    axes.imshow(cells, aspect="auto", cmap="viridis", vmin=0, vmax=float(whole.max() or 1))  # type: ignore[arg-type]
+    table = asked.runs.table.filter(**where).group_by(row, column)
+    means = {(y, x): mean for y, x, mean in table.agg(pl.col(number.column).mean()).iter_rows()}
+    cells = np.array([[means.get((y, x)) for x in xs] for y in ys], float)
+    axes.imshow(cells, aspect="auto", cmap="viridis", vmin=0, vmax=most)
     for (y, x), value in np.ndenumerate(cells):
-        axes.text(x, y, f"{value:.2g}", ha="center", va="center", fontsize="x-small",
+        text = f"{value:.2g}" if abs(value) < 99.5 else f"{value:.0f}"
+        axes.text(x, y, text, ha="center", va="center", fontsize="x-small",
                   color="white", path_effects=OUTLINE)  # fmt: skip
     label, ticks = _axis(column, xs)
     axes.set_xticks(range(len(xs)), ticks, fontsize="small")

@@ -3,6 +3,7 @@
 import textwrap
 
 from ackclock.evaluate import scenarios
+from ackclock.evaluate.page import WORDS
 from ackclock.evaluate.questions import QUESTIONS
 
 _PAGE = """# The scorecard
@@ -19,9 +20,9 @@ ackclock evaluate my_cc.c --rows R3,R7                   # some rows
 ackclock evaluate my_cc.c --check thresholds.toml        # for continuous integration
 ```
 
-The terminal shows one line a row, with the first number that differs. The page (`index.html`) has
-a figure a row, and every number with its 95 % interval. The name of a number is a link to its
-scenario file, which `ackclock run` repeats.
+The terminal shows one line a row, with the number that says most of its marks. The page
+(`index.html`) has a figure a row, and every number with its 95 % interval. The name of a number is
+a link to its scenario file, which `ackclock run` repeats.
 `card.json` and `rows.parquet` have the same for programs. [ci.md](ci.md) shows `--check`. [The
 league](scorecards/README.md) has the cards of our own algorithms.
 
@@ -30,10 +31,10 @@ league](scorecards/README.md) has the cards of our own algorithms.
 * **better, worse**: the 95 % interval of the paired difference (same seed, the other algorithm in
   the same place) is beyond the margin of the number. **same**: it is not. **mixed**: some numbers
   of the row are better, and others worse.
+* A mark in brackets comes from another number of the row than the one that the line shows.
 * **unsafe**: the mean is where nobody should deploy the algorithm. The table below has these
   bounds. They are ours: the RFC sets none, so the card never says that an algorithm complies.
-* **harm** is the part of their throughput alone that other flows lose beside the algorithm (Ware
-  et al., HotNets 2019). Two equal flows do each other 50 %.
+{words}
 * A number with ">" is of runs that the end cut off.
 * If a C file crashes or does not return, the card says so and ends there.
 
@@ -67,7 +68,11 @@ from the start no connection opens, so the algorithm would not be asked. Its tim
 between two retransmissions of Linux; the last number of R1 checks that.
 
 In R7 and R7b an algorithm meets CUBIC and Reno, the standard, and BBR (version 1, as in Linux),
-which many servers use. A figure has heat maps for each of them.
+which many servers use: one flow beside one, one beside four, and four beside one, in each cell of a
+grid of 5 rates (5 to 200 Mb/s), 5 RTTs (10 to 200 ms) and 6 buffers (0.1 to 4 BDP). The heat maps
+show the harm: those of R7 over rate and RTT, as means over the buffers; those of R7b over mix and
+buffer, as means over rates and RTTs. `rows.parquet` has each cell. `--quick` asks one cell (R7b:
+three mixes with two buffers), so there "all cells" are few.
 
 Sound and video (R8) are flows of CUBIC whose application writes a frame each so often: one packet
 each 20 ms, or 12 packets 30 times a second. The delay of a frame is the time from its writing until
@@ -102,18 +107,22 @@ classic queue. `rows.parquet` has the marked and the dropped packets of each que
 
 def markdown() -> str:
     """The page docs/evaluate.md."""
-    rows = ["| row | RFC 9743 | question | numbers | unsafe |", "|---|---|---|---|---|"]
+    rows = ["| row | RFC 9743 | question | numbers (margin) | unsafe |", "|---|---|---|---|---|"]
     for question in QUESTIONS:
         numbers = "; ".join(
-            number.name + (f" ({number.unit})" if number.unit else "")
+            f"{number.name} ({number.margin:g}{f' {number.unit}' if number.unit else ''})"
             for number in question.numbers
         )
         unsafe = "; ".join(
-            f"{number.name} {'<' if number.more else '>'} {number.unsafe:g}"
+            f"{number.name} {'<' if number.more else '>'} {number.unsafe:g} {number.unit}".strip()
             for number in question.numbers
             if number.unsafe is not None
         )
         cells = [question.row, question.criterion, question.words, numbers, unsafe]
         rows.append("| " + " | ".join(cells) + " |")
     base = " ".join((scenarios.__doc__ or "").split("\n\n")[1].split())
-    return _PAGE.format(base=textwrap.fill(base, 98), table="\n".join(rows))
+    words = "\n".join(
+        textwrap.fill(f"* **{word}**: {what}.", 98, subsequent_indent="  ")
+        for word, what in WORDS.items()
+    )
+    return _PAGE.format(base=textwrap.fill(base, 98), table="\n".join(rows), words=words)

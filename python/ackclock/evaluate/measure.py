@@ -23,6 +23,9 @@ class Numbers(NamedTuple):
     #: Mean throughput of a flow of payload, Mb/s.
     mine_mbps: float
     others_mbps: float | None
+    #: What part of their throughput alone the others lose. One run does not say it:
+    #: `card.with_harm` fills it in.
+    harm_percent: float | None
     #: Of a flow of mine, over its fair share.
     mine_share: float
     #: Jain's index over all long flows.
@@ -80,6 +83,7 @@ def numbers(result: Result) -> Numbers:
         metrics.utilisation(result, start_s),
         float(mbps[:count].mean()),
         float(mbps[count:].mean()) if len(others) else None,
+        None,
         float(mbps[:count].mean() / fair_mbps),
         metrics.jain_index(mbps) if some else None,
         float(mbps.min() / mbps.max()) if some and mbps.max() else None,

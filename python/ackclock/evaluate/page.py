@@ -20,9 +20,26 @@ LEAD = (
     "RFC 9743 (BCP 133) names what to ask of a congestion control, and sets no thresholds. Each "
     "row is one of its criteria, with the RFC's word for its force. A mark compares the algorithm "
     "with another in its place, in the same runs: better or worse if the 95 % interval of the "
-    "paired difference is beyond the margin of the row. The name of a number is a link to its "
-    "scenario."
+    "paired difference (− cubic) is beyond the margin of the number. A line of the card shows one "
+    "number of its row; a mark in brackets comes from another one. The name of a number is a link "
+    "to its scenario."
 )
+#: The words of the numbers.
+WORDS = {
+    "harm": (
+        "the part of their throughput alone that other flows lose beside the algorithm (Ware et "
+        "al., HotNets 2019). Two equal flows do each other 50 %"
+    ),
+    "1:4": "1 flow of the algorithm beside 4 of the other",
+    "1 BDP": "the bandwidth-delay product: what the path holds without a queue, rate × RTT",
+    "p95, p99": "what 95 or 99 of 100 packets or transfers do not exceed",
+    "queue delay": "time that a packet waits at the bottleneck",
+    "time until a newcomer has its share": (
+        "from its start until it has 80 % of an equal share of the link"
+    ),
+    "Jain's index": "1 if all flows have the same throughput, 1/n if one of n has everything",
+    "slowdown": "time of a transfer over the time that it needs on an empty link",
+}
 
 
 def cell(answer: Answer, algorithm: str) -> str:
@@ -33,7 +50,7 @@ def cell(answer: Answer, algorithm: str) -> str:
 
 def _short(found: Estimate, number: Number) -> str:
     size = abs(found.mean)
-    if number.unit == "" and size <= 1.5:
+    if number.unit == "" and 0.095 <= size <= 1.5:
         text = f"{found.mean:.2f}"
     else:
         text = f"{found.mean:.3g}" if size < 1000 else f"{found.mean:.0f}"
@@ -49,7 +66,8 @@ def _sides(asked: Asked, evaluated: Evaluated) -> list[tuple[str, Answers]]:
 def table(evaluated: Evaluated) -> report.Table:
     """One line a question: a number of each algorithm, and how it does against each.
 
-    The number is the first that differs, if one does.
+    The number is the one that says most of the marks; a mark that another number says is in
+    brackets.
     With Linux beside the simulator a second line has the same from there.
     """
     names = evaluated.names
@@ -63,7 +81,9 @@ def table(evaluated: Evaluated) -> report.Table:
         for side, given in _sides(asked, evaluated):
             first = next((each for each in given.answers if each.number is number), None)
             unsafe = given.unsafe(evaluated.algorithm)
-            marks = ["unsafe" if unsafe else given.mark(each) for each in evaluated.against]
+            marks = [
+                "unsafe" if unsafe else _mark(given, first, each) for each in evaluated.against
+            ]
             marks = [each if given.answers else "—" for each in marks]
             cells = [cell(first, each) if first else "—" for each in names]
             said = [asked.question.row, asked.question.words, number.name]
@@ -77,6 +97,14 @@ def table(evaluated: Evaluated) -> report.Table:
     return report.Table(header, rows)
 
 
+def _mark(given: Answers, shown: Answer | None, other: str) -> str:
+    """The mark of a row; in brackets if the number that is shown has another."""
+    mark = given.mark(other)
+    if mark in ("better", "worse") and (shown is None or shown.mark(other) != mark):
+        return f"({mark})"
+    return mark
+
+
 def on_screen(shown: report.Table, width: int) -> report.Table:
     """The table for a screen so many letters wide: without the questions, if a line is too long."""
     lengths = [max(map(len, cells)) for cells in zip(shown.header, *shown.rows, strict=True)]
@@ -88,7 +116,7 @@ def on_screen(shown: report.Table, width: int) -> report.Table:
 
 
 def _telling(asked: Asked, evaluated: Evaluated) -> Number:
-    """The number that says why the row is marked: the first that is unsafe, or else differs.
+    """The number that says why the row is marked: the first unsafe one, or that of most marks.
 
     With Linux beside the simulator it is one that both have, if there is one.
     """
@@ -98,10 +126,14 @@ def _telling(asked: Asked, evaluated: Evaluated) -> Number:
     for answer in given:
         if answer.unsafe(evaluated.algorithm):
             return answer.number
-    for answer in given:
-        if {answer.mark(other) for other in evaluated.against} & {"better", "worse"}:
-            return answer.number
-    return given[0].number if given else asked.question.numbers[0]
+
+    def says(answer: Answer) -> int:
+        marks = {other: answer.mark(other) for other in evaluated.against}
+        differ = [other for other, mark in marks.items() if mark in ("better", "worse")]
+        like = [other for other in differ if marks[other] == asked.answers.mark(other)]
+        return len(differ) + len(like)
+
+    return max(given, key=says).number if given else asked.question.numbers[0]
 
 
 def details(asked: Asked, evaluated: Evaluated) -> report.Table:
@@ -179,6 +211,8 @@ def write(evaluated: Evaluated, directory: Path, *, command: str) -> None:
     if evaluated.failed:
         row, problem = evaluated.failed
         sections.append(report.Section(f"{row}: unsafe", text=problem))
+    words = report.Table(["word", "what it means"], [list(each) for each in WORDS.items()])
+    sections.append(report.Section("Words", table=words))
     sections.append(report.Section("Repeat it", text=evaluated.totals, code=command))
     title = f"Scorecard of {evaluated.names[evaluated.algorithm]}"
     page = report.page(title, LEAD, sections, kind="scorecard")

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from ackclock.evaluate import scenarios
-from ackclock.evaluate.card import Number, Question
+from ackclock.evaluate.card import Number, Question, used
 
 ROWS: Sequence[Question] = (
     Question(
@@ -13,20 +13,8 @@ ROWS: Sequence[Question] = (
         scenarios.wireless,
         {"loss": ("0", "0.00001", "0.0001", "0.001", "0.01", "bursts")},
         (
-            Number(
-                "utilisation at 0.1 % loss",
-                "utilisation",
-                more=True,
-                margin=0.02,
-                at={"loss": "0.001"},
-            ),
-            Number(
-                "utilisation at 1 % loss",
-                "utilisation",
-                more=True,
-                margin=0.02,
-                at={"loss": "0.01"},
-            ),
+            used("utilisation at 0.1 % loss", loss="0.001"),
+            used("utilisation at 1 % loss", loss="0.01"),
         ),
         quick={"loss": ("0.001", "0.01")},
     ),
@@ -37,15 +25,9 @@ ROWS: Sequence[Question] = (
         scenarios.wifi,
         {"path": ("jitter", "fades", "pauses")},
         (
-            Number(
-                "utilisation, jitter", "utilisation", more=True, margin=0.02, at={"path": "jitter"}
-            ),
-            Number(
-                "utilisation, fades", "utilisation", more=True, margin=0.02, at={"path": "fades"}
-            ),
-            Number(
-                "utilisation, pauses", "utilisation", more=True, margin=0.02, at={"path": "pauses"}
-            ),
+            used("utilisation, jitter", path="jitter"),
+            used("utilisation, fades", path="fades"),
+            used("utilisation, pauses", path="pauses"),
         ),
         seeds=5,
     ),
@@ -59,13 +41,7 @@ ROWS: Sequence[Question] = (
             "ecn": ("off", "ECT(0)", "accurate"),
         },
         (
-            Number(
-                "utilisation, CoDel",
-                "utilisation",
-                more=True,
-                margin=0.02,
-                at={"queue": "codel", "ecn": "off"},
-            ),
+            used("utilisation, CoDel", queue="codel", ecn="off"),
             Number(
                 "queue delay, CoDel, p95",
                 "delay_p95_ms",
@@ -95,16 +71,14 @@ ROWS: Sequence[Question] = (
         (
             Number(
                 "harm to a CUBIC flow with ECN, CoDel",
-                "others_mbps",
+                "harm_percent",
                 "%",
-                harm=True,
                 margin=5,
                 at={"queue": "codel"},
                 unsafe=90,
                 because="a CUBIC flow beside it has less than a fifth of its share",
             ),
         ),
-        alone=True,
         quick={"queue": ("codel",)},
         seeds=5,
     ),
@@ -117,9 +91,8 @@ ROWS: Sequence[Question] = (
         (
             Number(
                 "harm to a CUBIC flow with ECN, DualPI2",
-                "others_mbps",
+                "harm_percent",
                 "%",
-                harm=True,
                 margin=5,
                 at={"other": "cubic"},
                 unsafe=90,
@@ -127,16 +100,14 @@ ROWS: Sequence[Question] = (
             ),
             Number(
                 "harm to a Prague flow, DualPI2",
-                "others_mbps",
+                "harm_percent",
                 "%",
-                harm=True,
                 margin=5,
                 at={"other": "prague"},
                 unsafe=90,
                 because="a Prague flow beside it has less than a fifth of its share",
             ),
         ),
-        alone=True,
         seeds=5,
     ),
     Question(
@@ -146,15 +117,9 @@ ROWS: Sequence[Question] = (
         scenarios.reordering,
         {"percent": (0.1, 1, 10), "late_packets": (3, 30, 300)},
         (
+            used("utilisation, 1 % late by 30 packets", percent=1, late_packets=30),
             Number(
-                "utilisation, 1 % by 30 packets",
-                "utilisation",
-                more=True,
-                margin=0.02,
-                at={"percent": 1, "late_packets": 30},
-            ),
-            Number(
-                "retransmitted, 1 % by 30 packets",
+                "retransmitted, 1 % late by 30 packets",
                 "retransmitted_percent",
                 "%",
                 margin=0.2,
@@ -171,12 +136,8 @@ ROWS: Sequence[Question] = (
         scenarios.varying,
         {"jitter": ("2ms", "10ms", "20ms", "60ms")},
         (
-            Number(
-                "utilisation, 20 ms", "utilisation", more=True, margin=0.02, at={"jitter": "20ms"}
-            ),
-            Number(
-                "utilisation, 60 ms", "utilisation", more=True, margin=0.02, at={"jitter": "60ms"}
-            ),
+            used("utilisation, ACKs late by up to 20 ms", jitter="20ms"),
+            used("utilisation, ACKs late by up to 60 ms", jitter="60ms"),
         ),
         quick={"jitter": ("20ms", "60ms")},
         seeds=5,
@@ -188,13 +149,7 @@ ROWS: Sequence[Question] = (
         scenarios.slow,
         {"rate": ("64kbit", "250kbit")},
         (
-            Number(
-                "utilisation at 64 kb/s",
-                "utilisation",
-                more=True,
-                margin=0.02,
-                at={"rate": "64kbit"},
-            ),
+            used("utilisation at 64 kb/s", rate="64kbit"),
             Number("timeouts at 64 kb/s", "timeouts", margin=2, at={"rate": "64kbit"}),
         ),
     ),
@@ -212,20 +167,8 @@ ROWS: Sequence[Question] = (
                 margin=1,
                 at={"rate": "250mbit", "buffer": "1bdp"},
             ),
-            Number(
-                "utilisation with 1 BDP",
-                "utilisation",
-                more=True,
-                margin=0.02,
-                at={"rate": "250mbit", "buffer": "1bdp"},
-            ),
-            Number(
-                "utilisation with 0.25 BDP",
-                "utilisation",
-                more=True,
-                margin=0.02,
-                at={"rate": "250mbit", "buffer": "0.25bdp"},
-            ),
+            used("utilisation with 1 BDP", rate="250mbit", buffer="1bdp"),
+            used("utilisation with 0.25 BDP", rate="250mbit", buffer="0.25bdp"),
         ),
         quick={"rate": ("250mbit",)},
         seeds=5,
@@ -238,7 +181,7 @@ ROWS: Sequence[Question] = (
         {"hides": ("losses", "marks")},
         (
             Number(
-                "the honest flow beside hidden losses",
+                "honest flow, the other hides losses",
                 "others_mbps",
                 "Mb/s",
                 more=True,
@@ -246,7 +189,7 @@ ROWS: Sequence[Question] = (
                 at={"hides": "losses"},
             ),
             Number(
-                "the honest flow beside hidden marks",
+                "honest flow, the other hides marks",
                 "others_mbps",
                 "Mb/s",
                 more=True,
@@ -263,13 +206,7 @@ ROWS: Sequence[Question] = (
         scenarios.steps,
         {"change": ("rate × 10", "rate ÷ 10", "RTT × 4", "RTT ÷ 4", "black-out of 2 s")},
         (
-            Number(
-                "utilisation, rate × 10",
-                "utilisation",
-                more=True,
-                margin=0.02,
-                at={"change": "rate × 10"},
-            ),
+            used("utilisation, rate × 10", change="rate × 10"),
             Number(
                 "packets lost, rate ÷ 10",
                 "loss_percent",
@@ -277,13 +214,7 @@ ROWS: Sequence[Question] = (
                 margin=0.2,
                 at={"change": "rate ÷ 10"},
             ),
-            Number(
-                "utilisation, black-out of 2 s",
-                "utilisation",
-                more=True,
-                margin=0.02,
-                at={"change": "black-out of 2 s"},
-            ),
+            used("utilisation, black-out of 2 s", change="black-out of 2 s"),
         ),
         quick={"change": ("rate × 10", "rate ÷ 10", "black-out of 2 s")},
         seeds=5,
@@ -296,19 +227,13 @@ ROWS: Sequence[Question] = (
         {"load": ("comes", "goes")},
         (
             Number(
-                "UDP lost, 75 % of the link come",
+                "UDP lost as it comes with 75 %",
                 "others_loss_percent",
                 "%",
                 margin=0.2,
                 at={"load": "comes"},
             ),
-            Number(
-                "utilisation, 75 % go",
-                "utilisation",
-                more=True,
-                margin=0.02,
-                at={"load": "goes"},
-            ),
+            used("utilisation after 75 % UDP goes", load="goes"),
         ),
         seeds=5,
     ),
@@ -320,10 +245,14 @@ ROWS: Sequence[Question] = (
         {"senders": (8, 32, 128)},
         (
             Number(
-                "64 kB, 32 senders, p99", "completion_p99_ms", "ms", margin=1, at={"senders": 32}
+                "time of 64 kB, 32 senders, p99",
+                "completion_p99_ms",
+                "ms",
+                margin=1,
+                at={"senders": 32},
             ),
             Number(
-                "slowdown, 128 senders, median",
+                "slowdown of 64 kB, 128 senders, median",
                 "slowdown_median",
                 "×",
                 margin=1,

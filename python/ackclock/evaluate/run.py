@@ -12,7 +12,7 @@ import polars as pl
 
 from ackclock import _core, kept, snapshot, units
 from ackclock.errors import AckclockError
-from ackclock.evaluate.card import ALONE, Answers, Number, Question, answers, points_of
+from ackclock.evaluate.card import ALONE, Answers, Number, Question, answers, points_of, with_harm
 from ackclock.evaluate.measure import numbers
 from ackclock.evaluate.questions import QUESTIONS
 from ackclock.executors import LOCAL, Executor, Linux
@@ -127,14 +127,17 @@ def evaluate(
             first_run(questions[0], each).check()
         if failed := _fails(algorithm, questions):
             return Evaluated(algorithm, others, asked, quick, failed)
-        for number, question in enumerate(questions):
+        every = [each.experiment([algorithm, *others], quick=quick) for each in questions]
+        runs = [len(each.points) * _seeds(each, quick) for each in every]
+        for number, (question, experiment) in enumerate(zip(questions, every, strict=True)):
+            before = sum(runs[:number])
 
-            def part(fraction: float, number: int = number) -> None:
+            def part(fraction: float, before: int = before, own: int = runs[number]) -> None:
                 if progress is not None:
-                    progress((number + fraction) / len(questions))
+                    progress((before + fraction * own) / sum(runs))
 
             try:
-                asked.append(_ask(question, [algorithm, *others], quick, cache, executor, part))
+                asked.append(_ask(question, experiment, quick, cache, executor, part))
             except AckclockError as error:
                 if not _is_of(error, algorithm):
                     raise
@@ -174,16 +177,18 @@ def _is_of(error: AckclockError, algorithm: str) -> bool:
 
 def _ask(
     question: Question,
-    algorithms: Sequence[str],
+    experiment: Experiment,
     quick: bool,
     cache: Path,
     executor: Executor,
     progress: Callable[[float], None],
 ) -> Asked:
-    repeats = _Repeats.of(question.experiment(algorithms, quick=quick), quick=quick)
-    runs = repeats.runs(cache, executor, progress)
-    experiment = runs.experiment
+    runs = _Repeats.of(experiment, quick=quick).runs(cache, executor, progress)
     return Asked(question, experiment, runs, answers(question, experiment, {experiment: runs}))
+
+
+def _seeds(experiment: Experiment, quick: bool) -> int:
+    return experiment.quick_seeds if quick else experiment.seeds
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,7 +203,7 @@ class _Repeats:
 
     @classmethod
     def of(cls, experiment: Experiment, *, quick: bool) -> Self:
-        seeds = range(1, (experiment.quick_seeds if quick else experiment.seeds) + 1)
+        seeds = range(1, _seeds(experiment, quick) + 1)
         repeats = list(repeats_of(experiment, experiment.points, seeds))
         # Equal runs may count other flows as mine: 1 of CUBIC beside 4 of CUBIC, and 4 beside 1.
         keys = [f"{each.key()}-{each.flows[0].count}" for _, _, each in repeats]
@@ -210,7 +215,10 @@ class _Repeats:
         """Runs what is not kept."""
         rows = _rows(self.scenarios, cache, executor, progress)
         table = [{**point, "seed": seed, "key": key, **rows[key]} for point, seed, key in self.each]
-        return Runs(self.experiment, pl.DataFrame(table, infer_schema_length=None))
+        found = pl.DataFrame(table, infer_schema_length=None)
+        if found["algorithm"].is_in([ALONE]).any():
+            found = with_harm(found, list(self.experiment.points[0]))
+        return Runs(self.experiment, found)
 
 
 def _ask_linux(
@@ -281,7 +289,7 @@ def _on_linux(asked: Asked, numbers: Sequence[Number]) -> Experiment:
         like = [each for each in points if {**each, "algorithm": one["algorithm"]} == one]
         some += [each for each in like if each not in some]
     some = [each for each in points if each in some]
-    harms = any(number.harm for number in numbers)
+    harms = any(number.needs_alone for number in numbers)
     some = [each for each in some if harms or each["algorithm"] != ALONE]
     return replace(asked.experiment, points=some, seeds=LINUX_SEEDS, quick_seeds=LINUX_QUICK_SEEDS)
 

@@ -8,11 +8,13 @@ warm-up of 10 s. Flows start within one RTT of each other.
 
 from typing import Any
 
+from ackclock import units
 from ackclock.evaluate.card import ALONE
 from ackclock.keys import Frames
 from ackclock.scenario import Bottleneck, Flow, Scenario, Session
 
 DURATION = "70s"
+PACKET_BYTES = 1500
 #: With a loss from here on the handshake takes half a minute.
 MOST_AT_START = 0.9
 
@@ -101,12 +103,14 @@ def short(algorithm: str, size: str, load_percent: int) -> Scenario:
 
 
 def mixed(algorithm: str, other: str, mix: str, rate: str, rtt_ms: int, buffer: str) -> Scenario:
+    """`buffer` is in BDPs, and at least one packet."""
     mine, others = map(int, mix.split(":"))
+    bits = float(buffer.removesuffix("bdp")) * units.rate_bps(rate) * rtt_ms / 1e3
+    path: dict[str, Any] = {"rate": rate, "rtt_ms": rtt_ms}
+    path["buffer"] = buffer if bits >= 8 * PACKET_BYTES else "1packet"
     if algorithm == ALONE:
-        return dumbbell(other, mine=others, rate=rate, rtt_ms=rtt_ms, buffer=buffer)
-    return dumbbell(
-        algorithm, mine=mine, other=other, others=others, rate=rate, rtt_ms=rtt_ms, buffer=buffer
-    )
+        return dumbbell(other, mine=others, **path)
+    return dumbbell(algorithm, mine=mine, other=other, others=others, **path)
 
 
 #: Packets of a frame and the time between two: a frame of sound is one packet; 30 frames of video

@@ -3,11 +3,18 @@
 from collections.abc import Sequence
 
 from ackclock.evaluate import scenarios
-from ackclock.evaluate.card import Number, Question
+from ackclock.evaluate.card import Number, Question, used
 
 BUFFERS = ("0.1bdp", "0.25bdp", "0.5bdp", "1bdp", "2bdp", "4bdp", "8bdp")
 #: The algorithms of the standards track.
 STANDARD = ("cubic", "reno")
+#: Where the algorithm meets others (R7, R7b), and the one cell of a quick run.
+GRID = {
+    "rate": ("5mbit", "20mbit", "50mbit", "100mbit", "200mbit"),
+    "rtt_ms": (10, 20, 50, 100, 200),
+    "buffer": ("0.1bdp", "0.25bdp", "0.5bdp", "1bdp", "2bdp", "4bdp"),
+}
+BASE = {"rate": "50mbit", "rtt_ms": 50, "buffer": "1bdp"}
 
 ROWS: Sequence[Question] = (
     Question(
@@ -18,7 +25,7 @@ ROWS: Sequence[Question] = (
         {"loss": ("0", "0.1", "0.3", "0.5", "0.9", "1")},
         (
             Number(
-                "retransmissions per RTT where all is lost",
+                "retransmissions per RTT, all lost",
                 "late_retransmissions_per_rtt",
                 margin=0.05,
                 at={"loss": "1"},
@@ -26,7 +33,7 @@ ROWS: Sequence[Question] = (
                 because="goes on sending where nothing arrives",
             ),
             Number(
-                "retransmissions per RTT at 90 % loss",
+                "retransmissions per RTT, 90 % lost",
                 "late_retransmissions_per_rtt",
                 margin=1.0,
                 at={"loss": "0.9"},
@@ -34,16 +41,16 @@ ROWS: Sequence[Question] = (
                 because="goes on sending where a tenth arrives",
             ),
             Number(
-                "packets per RTT at 30 % loss",
+                "packets per RTT, 30 % lost",
                 "sent_per_rtt",
                 margin=1.0,
                 at={"loss": "0.3"},
                 unsafe=10.0,
                 because="goes on sending where a third is lost",
             ),
-            Number("packets per RTT at 10 % loss", "sent_per_rtt", margin=1.0, at={"loss": "0.1"}),
+            Number("packets per RTT, 10 % lost", "sent_per_rtt", margin=1.0, at={"loss": "0.1"}),
             Number(
-                "each wait for an ACK / the one before, where all is lost",
+                "each wait to retransmit / the one before, all lost",
                 "backoff",
                 "×",
                 more=True,
@@ -88,13 +95,7 @@ ROWS: Sequence[Question] = (
         scenarios.buffers,
         {"buffer": BUFFERS},
         (
-            Number(
-                "utilisation with 0.1 BDP",
-                "utilisation",
-                more=True,
-                margin=0.02,
-                at={"buffer": "0.1bdp"},
-            ),
+            used("utilisation with 0.1 BDP", buffer="0.1bdp"),
             Number(
                 "utilisation with 1 BDP",
                 "utilisation",
@@ -124,7 +125,7 @@ ROWS: Sequence[Question] = (
         },
         (
             Number(
-                "lost, 4 flows with 0.25 BDP",
+                "packets lost, 4 flows with 0.25 BDP",
                 "loss_percent",
                 "%",
                 margin=0.5,
@@ -133,7 +134,7 @@ ROWS: Sequence[Question] = (
                 because="sustained loss where few flows share a small buffer",
             ),
             Number(
-                "lost, 16 flows with 1 BDP",
+                "packets lost, 16 flows with 1 BDP",
                 "loss_percent",
                 "%",
                 margin=0.5,
@@ -169,14 +170,14 @@ ROWS: Sequence[Question] = (
         {"rtt_ms": (20, 40, 80, 160, 320)},
         (
             Number(
-                "slower / faster, 20 v 80 ms",
+                "slower / faster flow, RTTs of 20 and 80 ms",
                 "slowest_over_fastest",
                 more=True,
                 margin=0.05,
                 at={"rtt_ms": 80},
             ),
             Number(
-                "slower / faster, 20 v 320 ms",
+                "slower / faster flow, RTTs of 20 and 320 ms",
                 "slowest_over_fastest",
                 more=True,
                 margin=0.05,
@@ -205,21 +206,21 @@ ROWS: Sequence[Question] = (
         {"size": ("10kB", "100kB", "1MB"), "load_percent": (10, 30, 60)},
         (
             Number(
-                "slowdown of 100 kB at 30 %, median",
+                "slowdown of 100 kB, 30 % load, median",
                 "slowdown_median",
                 "×",
                 margin=0.2,
                 at={"size": "100kB", "load_percent": 30},
             ),
             Number(
-                "slowdown of 100 kB at 30 %, p99",
+                "slowdown of 100 kB, 30 % load, p99",
                 "slowdown_p99",
                 "×",
                 margin=1,
                 at={"size": "100kB", "load_percent": 30},
             ),
             Number(
-                "the long flow",
+                "throughput of the long flow",
                 "mine_mbps",
                 "Mb/s",
                 more=True,
@@ -235,70 +236,68 @@ ROWS: Sequence[Question] = (
         "Does it leave CUBIC, Reno and BBR flows their share?",
         "5.2 MUST",
         scenarios.mixed,
-        {
-            "other": ("cubic", "reno", "bbr"),
-            "mix": ("1:1",),
-            "rate": ("5mbit", "20mbit", "50mbit", "100mbit", "200mbit"),
-            "rtt_ms": (10, 20, 50, 100, 200),
-            "buffer": ("1bdp",),
-        },
+        {"other": ("cubic", "reno", "bbr"), "mix": ("1:1",), **GRID},
         (
             *(
                 Number(
                     f"harm to a {name} flow",
-                    "others_mbps",
+                    "harm_percent",
                     "%",
-                    harm=True,
                     margin=5,
-                    at={"other": other, "rate": "50mbit", "rtt_ms": 50},
+                    at={"other": other, **BASE},
                     unsafe=95,
                     because=f"a {name} flow beside it has less than a tenth of its share",
                 )
                 for other, name in (("cubic", "CUBIC"), ("reno", "Reno"), ("bbr", "BBR"))
             ),
             Number(
-                "harm to CUBIC and Reno over all rates and RTTs",
-                "others_mbps",
+                "mean harm to CUBIC and Reno, all cells",
+                "harm_percent",
                 "%",
-                harm=True,
                 margin=5,
                 at={"other": STANDARD},
             ),
+            Number(
+                "mean time below a tenth of a share, all cells",
+                "others_starved_percent",
+                "%",
+                margin=2,
+                at={"other": STANDARD},
+            ),
+            Number(
+                "queue delay with a CUBIC flow, p95",
+                "delay_p95_ms",
+                "ms",
+                margin=5,
+                at={"other": "cubic", **BASE},
+            ),
         ),
-        alone=True,
-        quick={"rate": ("50mbit",), "rtt_ms": (50,)},
+        quick={key: (value,) for key, value in BASE.items()},
         seeds=5,
+        shown=("other", "rate", "rtt_ms"),
     ),
     Question(
         "R7b",
-        "Also with other buffers, and among many?",
+        "Also one beside four, and four beside one?",
         "5.2 MUST",
         scenarios.mixed,
-        {
-            "other": ("cubic", "reno", "bbr"),
-            "mix": ("1:1", "1:4", "4:1"),
-            "rate": ("50mbit",),
-            "rtt_ms": (50,),
-            "buffer": ("0.1bdp", "0.25bdp", "0.5bdp", "1bdp", "2bdp", "4bdp"),
-        },
+        {"other": ("cubic", "reno", "bbr"), "mix": ("1:1", "1:4", "4:1"), **GRID},
         (
             Number(
                 "harm to 4 CUBIC flows, 0.5 BDP",
-                "others_mbps",
+                "harm_percent",
                 "%",
-                harm=True,
                 margin=5,
-                at={"other": "cubic", "mix": "1:4", "buffer": "0.5bdp"},
+                at={"other": "cubic", "mix": "1:4", **BASE, "buffer": "0.5bdp"},
                 unsafe=90,
                 because="one flow takes more than nine tenths of what four CUBIC flows had",
             ),
             Number(
                 "harm of 4 to a CUBIC flow, 2 BDP",
-                "others_mbps",
+                "harm_percent",
                 "%",
-                harm=True,
                 margin=2,
-                at={"other": "cubic", "mix": "4:1", "buffer": "2bdp"},
+                at={"other": "cubic", "mix": "4:1", **BASE, "buffer": "2bdp"},
                 unsafe=98,
                 because="a CUBIC flow beside four has less than a tenth of its share",
             ),
@@ -307,12 +306,30 @@ ROWS: Sequence[Question] = (
                 "others_loss_percent",
                 "%",
                 margin=0.2,
-                at={"other": "cubic", "mix": "1:1", "buffer": "0.5bdp"},
+                at={"other": "cubic", "mix": "1:1", **BASE, "buffer": "0.5bdp"},
+            ),
+            Number(
+                "mean harm of 1 to 4 CUBIC or Reno, all cells",
+                "harm_percent",
+                "%",
+                margin=5,
+                at={"other": STANDARD, "mix": "1:4"},
+            ),
+            Number(
+                "mean harm of 4 to 1 CUBIC or Reno, all cells",
+                "harm_percent",
+                "%",
+                margin=2,
+                at={"other": STANDARD, "mix": "4:1"},
             ),
         ),
-        alone=True,
-        quick={"other": ("cubic",), "buffer": ("0.5bdp", "2bdp")},
-        seeds=5,
+        quick={
+            "other": ("cubic",),
+            **{key: (BASE[key],) for key in ("rate", "rtt_ms")},
+            "buffer": ("0.5bdp", "2bdp"),
+        },
+        seeds=3,
+        shown=("other", "mix", "buffer"),
     ),
     Question(
         "R8",

@@ -113,11 +113,10 @@ def combined(name: str, unit: str, of: Sequence[Quantity], how: Callable[..., Re
 
 def needs_of(of: Iterable[Quantity]) -> Needs:
     """The points whose runs quantities need, each once."""
-    found: list[tuple[Experiment, Point]] = []
-    for need in (need for each in of for need in each.needs):
-        if need not in found:
-            found.append(need)
-    return tuple(found)
+    found: dict[object, tuple[Experiment, Point]] = {}
+    for experiment, point in (need for each in of for need in each.needs):
+        found.setdefault((experiment, frozenset(point.items())), (experiment, point))
+    return tuple(found.values())
 
 
 def mean_of(name: str, of: Sequence[Quantity]) -> Quantity:
