@@ -41,8 +41,16 @@ class View:
         return self.load(self.scenario(experiment, experiment.the(**point), seed))
 
 
-#: Draws a figure.
-Plot = Callable[[View], Drawing]
+@dataclass(frozen=True, eq=False)
+class Plot:
+    """Draws a figure of a view."""
+
+    draw: Callable[[View], Drawing]
+    #: The points that it draws.
+    needs: Needs = ()
+
+    def __call__(self, view: View) -> Drawing:
+        return self.draw(view)
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,8 +61,6 @@ class Figure:
     #: What its table shows.
     quantities: Sequence[Quantity] = ()
     claims: Sequence[Claim] = ()
-    #: Points that only the plot needs.
-    drawn: Needs = ()
     #: The part of it that one machine can carry in real time.
     kernel: Check | None = None
     #: The part of it that Linux in virtual time can run, at the paper's rate.
@@ -70,7 +76,7 @@ class Figure:
     def needs(self) -> Needs:
         """The points whose runs it needs."""
         found = list(needs_of(self.quantities))
-        for needs in (self.drawn, *(claim.needs for claim in self.claims)):
+        for needs in (self.plot.needs, *(claim.needs for claim in self.claims)):
             found += [need for need in needs if need not in found]
         return tuple(found)
 
@@ -81,5 +87,5 @@ class Figure:
 
 
 def every(experiment: Experiment, **some: Any) -> Needs:
-    """All points of an experiment with these values, for `Figure.drawn`."""
+    """All points of an experiment with these values, as needs."""
     return tuple((experiment, point) for point in experiment.where(**some))

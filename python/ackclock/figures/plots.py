@@ -12,7 +12,7 @@ from ackclock import metrics, plot, style
 from ackclock.figures.claim import Judged, JudgedClaim, JudgedEither
 from ackclock.figures.experiment import Experiment, Point
 from ackclock.figures.figure import Plot, View
-from ackclock.figures.quantity import Column, Quantity
+from ackclock.figures.quantity import Column, Quantity, needs_of
 from ackclock.runs import Result
 
 #: Colours of the verdicts, as on the pages.
@@ -81,7 +81,7 @@ def drawn(
                 draw(figure.subplots(rows, columns), view)
             return figure
 
-        return plot
+        return Plot(plot)
 
     return plot_of
 
@@ -129,7 +129,8 @@ def curves(
             _finish(figure, grid, len(panels))
         return figure
 
-    return draw
+    every = (curve for some in panels.values() for _, curve in some.values())
+    return Plot(draw, needs_of(quantity for curve in every for quantity in curve.values()))
 
 
 def _draw_curves(axes: Axes, view: View, curves: Curves) -> None:
@@ -208,7 +209,7 @@ def windows(
                 axes.set_visible(False)
         return figure
 
-    return draw
+    return Plot(draw, tuple((of, of.the(**point)) for of, point in runs.values()))
 
 
 def marked(
