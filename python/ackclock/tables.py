@@ -4,6 +4,7 @@ The engine declares them (``crates/sim/src/record.rs``). `added` makes the colum
 the scenario says of a flow or session. `markdown()` writes `docs/tables.md`.
 """
 
+import functools
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -61,14 +62,21 @@ def schema(table: str) -> dict[str, Any]:
 
 def frame(table: str, columns: Mapping[str, Any]) -> pl.DataFrame:
     """Makes a polars table of columns of equal length; names may be codes, as of the engine."""
+    if not len(next(iter(columns.values()))):
+        return _without_rows(table).clone()
 
     def series(name: str, dtype: Any) -> pl.Series:
         values = pl.Series(name, columns[name])
         if isinstance(dtype, pl.Enum) and values.dtype.is_numeric():
             return pl.Series(name, dtype.categories, dtype=dtype).gather(values)
-        return values.cast(dtype)
+        return values if values.dtype == dtype else values.cast(dtype)
 
     return pl.DataFrame([series(name, dtype) for name, dtype in schema(table).items()])
+
+
+@functools.cache
+def _without_rows(table: str) -> pl.DataFrame:
+    return pl.DataFrame(schema=schema(table))
 
 
 def acks_frame(
