@@ -400,8 +400,17 @@ impl<'a> Dumbbell<'a> {
         if flow.application_ns <= now_ns {
             return Ok(!self.run_application(element, now_ns));
         }
-        if connection.acks.arrived(now_ns).is_none() && connection.sender.poll_timeout() <= now_ns {
-            connection.sender.handle_timeout(now_ns);
+        let sender = &mut connection.sender;
+        let ack_comes = connection.acks.arrived(now_ns).is_some();
+        // What pacing holds back leaves before an ACK of the same instant is handled: Linux's timer
+        // (HRTIMER_SOFTIRQ) runs before an ACK that another timer lets come (NET_RX_SOFTIRQ, anew).
+        if ack_comes && sender.pacing_ends(now_ns) {
+            sender.handle_timeout(now_ns);
+            self.transmit(element, now_ns);
+            return Ok(false);
+        }
+        if !ack_comes && sender.poll_timeout() <= now_ns {
+            sender.handle_timeout(now_ns);
         }
         Ok(true)
     }

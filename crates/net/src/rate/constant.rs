@@ -7,10 +7,10 @@
 pub struct ConstantRate {
     rate_bps: u64,
     /// How long an idle wire takes to fill the bucket.
-    fills_in_ns: u64,
+    fills_in_ns: i64,
     /// When the last bit of the last packet leaves a wire; when a bucket is empty. The whole
-    /// nanoseconds …
-    free_at_ns: u64,
+    /// nanoseconds; negative, because a bucket is full at the start …
+    free_at_ns: i64,
     /// … and the remainder, in units of 1/rate nanoseconds. So rounding loses no time.
     free_at_rest: u64,
     /// Of the last packet, and of the last that had another size: data and ACKs take turns.
@@ -28,30 +28,31 @@ struct Service {
 }
 
 impl ConstantRate {
-    /// An idle wire, or a bucket that fills from time 0 on.
+    /// An idle wire, or a full bucket.
     pub fn new(rate_bps: u64, burst_bytes: u64) -> Self {
         let bits_ns = u128::from(burst_bytes) * 8 * 1_000_000_000;
+        let fills_in_ns = (bits_ns / u128::from(rate_bps)) as i64;
         Self {
             rate_bps,
-            fills_in_ns: (bits_ns / u128::from(rate_bps)) as u64,
-            free_at_ns: 0,
+            fills_in_ns,
+            free_at_ns: -fills_in_ns,
             free_at_rest: 0,
             service: Service::default(),
             other: Service::default(),
         }
     }
 
-    /// Gives it another rate from `at_ns` on. A bucket keeps its tokens; before it has filled for the
-    /// first time, it keeps no more than those of its new rate.
+    /// Gives it another rate from `at_ns` on. A bucket keeps its tokens.
     #[cold]
     pub fn change(&mut self, at_ns: u64, rate_bps: u64) {
-        let saved_ns = at_ns.saturating_sub(self.free_at_ns).min(self.fills_in_ns);
-        let in_new = |ns: u64| {
-            let bits_ns = u128::from(ns) * u128::from(self.rate_bps);
-            (bits_ns / u128::from(rate_bps)) as u64
+        let at_ns = at_ns as i64;
+        let saved_ns = (at_ns - self.free_at_ns).min(self.fills_in_ns);
+        let in_new = |ns: i64| {
+            let bits_ns = i128::from(ns) * i128::from(self.rate_bps);
+            (bits_ns / i128::from(rate_bps)) as i64
         };
         if self.free_at_ns < at_ns {
-            (self.free_at_ns, self.free_at_rest) = (at_ns.saturating_sub(in_new(saved_ns)), 0);
+            (self.free_at_ns, self.free_at_rest) = (at_ns - in_new(saved_ns), 0);
         } else {
             // What is left of the last nanosecond.
             let rest = u128::from(self.free_at_rest) * u128::from(rate_bps);
@@ -75,33 +76,35 @@ impl ConstantRate {
     #[inline(always)]
     pub fn serve_all<const N: usize>(&mut self, now_ns: u64, bytes: u32) -> [u64; N] {
         // A wire that is idle has kept nothing.
+        let now_ns = now_ns as i64;
         if self.free_at_ns < now_ns {
             if self.fills_in_ns > 0 {
                 return self.serve_from_bucket(now_ns, bytes);
             }
             (self.free_at_ns, self.free_at_rest) = (now_ns, 0);
         }
-        self.take(bytes)
+        self.take(bytes).map(|free_at_ns| free_at_ns as u64)
     }
 
     /// As [`serve_all`](Self::serve_all), of a bucket with tokens.
     #[inline(never)]
-    fn serve_from_bucket<const N: usize>(&mut self, now_ns: u64, bytes: u32) -> [u64; N] {
+    fn serve_from_bucket<const N: usize>(&mut self, now_ns: i64, bytes: u32) -> [u64; N] {
         if self.free_at_ns + self.fills_in_ns < now_ns {
             (self.free_at_ns, self.free_at_rest) = (now_ns - self.fills_in_ns, 0);
         }
-        self.take(bytes).map(|free_at_ns| free_at_ns.max(now_ns))
+        self.take(bytes)
+            .map(|free_at_ns: i64| free_at_ns.max(now_ns) as u64)
     }
 
     /// Takes the time of packets of one size. Returns its end for each.
     #[inline(always)]
-    fn take<const N: usize>(&mut self, bytes: u32) -> [u64; N] {
+    fn take<const N: usize>(&mut self, bytes: u32) -> [i64; N] {
         if self.service.bytes != bytes {
             self.serve_other(bytes);
         }
         let (mut free_at_ns, mut free_at_rest) = (self.free_at_ns, self.free_at_rest);
         let ends_ns = [(); N].map(|()| {
-            free_at_ns += self.service.ns;
+            free_at_ns += self.service.ns as i64;
             free_at_rest += self.service.rest;
             if free_at_rest >= self.rate_bps {
                 free_at_rest -= self.rate_bps;
@@ -155,7 +158,11 @@ mod tests {
             bucket.serve(second_ns + MS + MS / 2, 1500),
             second_ns + 2 * MS
         );
-        // At time 0 it is empty.
-        assert_eq!(ConstantRate::new(12_000_000, 1650).serve(0, 1500), MS);
+        // As with `tbf`, it is full at the start.
+        let mut bucket = ConstantRate::new(12_000_000, 1650);
+        assert_eq!(
+            [0; 2].map(|at_ns| bucket.serve(at_ns, 1500)),
+            [0, MS * 9 / 10]
+        );
     }
 }

@@ -15,7 +15,8 @@ pub(super) const GSO_MAX_BYTES: u64 = 65_536;
 const TSO_RTT_LOG: u32 = 9;
 /// `sysctl_tcp_tso_win_divisor`: Linux 2.6 waits until 1/3 of the window is free.
 pub(super) const TSO_WIN_DIVISOR: u32 = 3;
-/// A burst waits only if the last burst left within this time, and the next ACK is due within it.
+/// A burst waits only if the last burst left within this time (if paced: if the next one may have left
+/// within it), and the next ACK is due within it.
 const TSO_DEFER_NS: u64 = 1_000_000;
 
 /// How a host makes bursts. With TSO the kernel decides.
@@ -93,7 +94,7 @@ impl Bursts {
         let state = tp.inet_conn.icsk_ca_state;
         let now_ns = host.now_ns();
         if *self == Self::Autosized
-            && (now_ns - host.last_send_ns() > TSO_DEFER_NS
+            && (now_ns.saturating_sub(tp.tcp_wstamp_ns) > TSO_DEFER_NS
                 || head.segments == 1
                 || state >= CaState::Recovery as u8
                 || tp.packets_out == 0)
@@ -194,7 +195,7 @@ mod tests {
         let mut host = reno(Profile::Linux6, 100);
         host.publish_rtt(8 * 100_000, 0);
         host.counts().sent(90);
-        host.note_sent();
+        host.set_next_send_ns(host.now_ns());
         let head_ns = |next_ack_us: u64| host.now_ns() + next_ack_us * 1_000 - 100_000_000;
         let packet = |segments, tail| Head { segments, tail };
         let defers = |quota, next_ack_us| {
@@ -228,6 +229,12 @@ mod tests {
             autosized.defers(&host, (10, ROOM), 20, &head, head_ns),
             Defers::No,
             "the last burst was long ago"
+        );
+        host.set_next_send_ns(host.now_ns() - 1_000_000);
+        assert_eq!(
+            autosized.defers(&host, (10, ROOM), 20, &packet(45, false), head_ns),
+            Defers::ForCwnd,
+            "it took its time at the pacing rate"
         );
     }
 

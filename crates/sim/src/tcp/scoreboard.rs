@@ -158,12 +158,23 @@ pub(super) struct Scoreboard {
     /// No segment below is lost and waits for its retransmission.
     retransmit_hint: u64,
     lost_end: u64,
+    /// Packets have one segment each, so that a burst's end is not marked with PSH.
+    without_tso: bool,
 }
 
 impl Scoreboard {
+    /// Makes the empty window of a host without TSO.
+    pub(super) fn without_tso() -> Self {
+        Self {
+            without_tso: true,
+            ..Self::new()
+        }
+    }
+
     /// Makes an empty window.
     pub(super) fn new() -> Self {
         Self {
+            without_tso: false,
             una: 0,
             nxt: 0,
             slots: vec![Slot::default(); FIRST_CAPACITY].into_boxed_slice(),
@@ -250,7 +261,7 @@ impl Scoreboard {
         Transmit {
             first,
             segments,
-            pushed: pushed || segments > 1,
+            pushed: pushed || (segments > 1 && !self.without_tso),
             marks: Marks::default(),
         }
     }
@@ -564,12 +575,13 @@ impl Scoreboard {
 
     /// A burst of retransmissions: a packet of its own from now on.
     fn resent(&mut self, first: u64, end: u64) -> Transmit {
+        let several = end - first > 1 && !self.without_tso;
         let last = self.slot_mut(end - 1);
         last.add(ENDS);
         Transmit {
             first,
             segments: (end - first) as u32,
-            pushed: end - first > 1 || last.has(PUSHED),
+            pushed: several || last.has(PUSHED),
             marks: Marks::default(),
         }
     }

@@ -148,7 +148,10 @@ impl Sender {
         limits.autotune(host.send_buffer());
         Self {
             host,
-            board: Scoreboard::new(),
+            board: match switches.tso || !kernel.pushes_bursts {
+                true => Scoreboard::new(),
+                false => Scoreboard::without_tso(),
+            },
             rtt,
             loss: kernel.loss_detection,
             tlp: Tlp::new(kernel.tail_loss_probe),

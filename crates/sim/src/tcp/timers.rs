@@ -178,6 +178,11 @@ impl Sender {
         true
     }
 
+    /// Whether packets that pacing held back may leave now, and no other timer is due.
+    pub(crate) fn pacing_ends(&self, now_ns: u64) -> bool {
+        self.pacer.timeout_ns() <= now_ns && self.timers.timeout_ns() > now_ns
+    }
+
     /// Handles the timer that is due at [`poll_timeout`](Self::poll_timeout).
     pub fn handle_timeout(&mut self, now_ns: u64) {
         if self.pacer.expired(now_ns) {

@@ -189,6 +189,8 @@ impl Sender {
                 true => quota,
                 false => unsent.min(room).min(quota.into()) as u32,
             };
+            let most = self.queue.until_push(self.board.nxt());
+            let segments = most.min(segments.into()) as u32;
             return Some(self.send_and_look::<PREDICTED>(segments, in_flight));
         }
         let burst = self.bursts.limit(&mut self.host, self.rtt.min_us());

@@ -60,7 +60,7 @@ impl WriteQueue {
         let (mss, first) = (u64::from(tp.mss_cache), u64::from(tp.snd_cwnd));
         let small = (UNSCALED_WINDOW_BYTES / 2 / mss).max(1);
         let large = ((GSO_MAX_BYTES - GSO_HEADER_BYTES) / mss).max(1);
-        if !switches.tso || !kernel.splits_writes {
+        if !kernel.splits_writes {
             return Self {
                 end: u64::MAX,
                 pushed: false,
@@ -72,6 +72,19 @@ impl WriteQueue {
             };
         }
         let buffer_bytes = send_buffer.saturating_mul(mss).min(FIRST_WRITE_BYTES);
+        if !switches.tso {
+            // Packets have one segment. One of them has PSH each time that half a window is written.
+            let small = UNSCALED_WINDOW_BYTES / 2 / mss + 1;
+            return Self {
+                end: small,
+                pushed: true,
+                pushed_end: small,
+                push_segments: small - 1,
+                small_until: buffer_bytes.div_ceil(mss + PACKET_OVERHEAD_BYTES) / small * small,
+                small,
+                large: u64::MAX >> 1,
+            };
+        }
         let (mut written, mut packets) = (first + small, first.div_ceil(FIRST_BURST) + 1);
         while written * mss + packets * PACKET_OVERHEAD_BYTES < buffer_bytes {
             written += small;
@@ -105,6 +118,15 @@ impl WriteQueue {
             segments: segments.min(written),
             tail: segments >= written,
         }
+    }
+
+    /// How many segments from `next` on leave before or with the next one that has PSH.
+    #[inline]
+    pub(super) fn until_push(&mut self, next: u64) -> u64 {
+        while self.end <= next {
+            self.next_packet();
+        }
+        self.end - next
     }
 
     fn next_packet(&mut self) {
@@ -194,6 +216,26 @@ mod tests {
         let ends = [31, 53, 75, 97, 229, 691, 736].map(|next| pushed(&mut queue, next));
         assert_eq!(ends, [true, true, false, true, true, false, false]);
         assert!(!queue.pushes(700), "the middle of a packet");
+    }
+
+    /// A write has PSH where more than 32767 bytes, half of an unscaled window, are behind the one
+    /// before: 23 segments of 1448. A send buffer of 1 MiB holds 460 packets with 832 bytes each beside
+    /// their data.
+    #[test]
+    fn what_the_application_pushes_without_tso() {
+        let kernel = Kernel::of(Profile::Linux6);
+        let switches = Switches {
+            tso: false,
+            ..Switches::usual(Profile::Linux6)
+        };
+        let host = reno(Profile::Linux6, 10);
+        let mut queue = WriteQueue::new(&kernel, &switches, host.tp(), u64::MAX);
+        assert_eq!(queue.until_push(10), 13);
+        assert!(!queue.pushes(20) && queue.pushes(23));
+        assert_eq!(queue.until_push(23), 23);
+        assert_eq!(queue.until_push(459), 1);
+        assert!(queue.pushes(460));
+        assert!(queue.until_push(460) > 1 << 60);
     }
 
     #[test]
