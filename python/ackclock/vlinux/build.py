@@ -67,6 +67,18 @@ EDITS = (
         "Algorithms count in ticks; User-Mode Linux fixes 100 per second.",
     ),
     (
+        "arch/um/include/linux/time-internal.h",
+        "#define TIMER_MULTIPLIER 256\n#define TIMER_MIN_DELTA  500\n",
+        "#define TIMER_MULTIPLIER 1\n#define TIMER_MIN_DELTA  1\n",
+        "Its clock counts 256 ns at a time, and a timer that is due in less than 500 ns is late.",
+    ),
+    (
+        "arch/um/kernel/time.c",
+        "\tdelta += 1;\n\n",
+        "",
+        "With such a clock each timer is 1 ns late, so that it is never early.",
+    ),
+    (
         "arch/x86/um/user-offsets.c",
         "DEFINE_LONGS(HOST_FP_SIZE, 2696);",
         "DEFINE_LONGS(HOST_FP_SIZE, 12288);",

@@ -14,8 +14,6 @@ from ackclock.vlinux.network import HUB, Network, kind_of, queue_device
 #: What an application keeps unsent, bytes. With less it writes in pieces that show in the packets;
 #: the simulator's applications have all their data at once.
 UNSENT_BYTES = 8 << 20
-#: Of one that stops: 10 ms of its rate, in these limits, so that little is left to send.
-LEAST_UNSENT, MOST_UNSENT = 1 << 14, 1 << 18
 
 #: A host's own jitter, which it leaves out. More is part of the path.
 MOST_JITTER_NS = 1_000_000
@@ -126,10 +124,6 @@ def _flow(
     modules: Mapping[str, str],
 ) -> str:
     name, way = modules[flow["algorithm"]], network.way(flow)
-    unsent = UNSENT_BYTES
-    if flow.get("stop_ns") is not None:
-        rate_bps = min(network.links[link - 1]["rate_bps"] for link in way.route)
-        unsent = min(max(rate_bps // 800, LEAST_UNSENT), MOST_UNSENT)
     mss, buffer = canonical["mss_bytes"], flow.get("send_buffer_bytes")
     fields: Sequence[object] = [
         number,
@@ -143,7 +137,7 @@ def _flow(
         flow.get("size_bytes"),
         flow.get("receive_window_bytes"),
         None if buffer is None else buffer // mss * mss,
-        unsent,
+        UNSENT_BYTES,
         int(canonical["pacing"]),
         1 << 18 if canonical["reads"] == "bulk" else 1,
     ]

@@ -162,6 +162,16 @@ void write_flow(struct flow *flow, int index)
 	watch_again(flow->sender, EPOLLRDHUP | EPOLLET, ABOUT(SENDER, index));
 }
 
+/* The connection stays open, and nothing more is sent. */
+void stop_flow(struct flow *flow, int index)
+{
+	if (!flow->connected || flow->shut)
+		return;
+	flow->shut = 1;
+	tell_kernel("stopper", flow->sender);
+	watch_again(flow->sender, EPOLLRDHUP | EPOLLET, ABOUT(SENDER, index));
+}
+
 void receive(struct flow *flow, int index, int what)
 {
 	if (what == LISTENER) {

@@ -89,7 +89,7 @@ static int64_t keep_time(FILE *samples, FILE *to_queues, FILE *records)
 		if (!flow->stopped && flow->stop_ns <= at_ns) {
 			flow->stopped = 1;
 			flow->size = flow->written;
-			write_flow(flow, i);
+			stop_flow(flow, i);
 		}
 		if (!flow->connected && flow->start_ns < next_ns)
 			next_ns = flow->start_ns;

@@ -75,6 +75,7 @@ void clamp_window(const struct flow *flow, int fd);
 void connect_flow(struct flow *flow, int index);
 void end_transfer(struct flow *flow, FILE *transfers);
 void write_flow(struct flow *flow, int index);
+void stop_flow(struct flow *flow, int index);
 void receive(struct flow *flow, int index, int what);
 
 /* sampling.c; `open_statistics`: of the queues, in the namespace that they are in */

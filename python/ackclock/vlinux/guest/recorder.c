@@ -8,7 +8,8 @@
  * begins with q, i or x and the number of a link drops for want of room, at random, or as a policer.
  * The number of an open socket, written to /proc/ackclock/reader, has the
  * kernel read and discard what arrives there, at once, as an application would that has nothing
- * else to do. With the parameter acks=1 there is a record of each ACK. The layout is
+ * else to do. One written to /proc/ackclock/stopper loses what it has not sent, as if
+ * its application stopped. With the parameter acks=1 there is a record of each ACK. The layout is
  * that of ackclock/vlinux/records.py.
  */
 #include <linux/interrupt.h>
@@ -70,6 +71,8 @@ static struct lost *lost_by;
 static u32 *ssthreshs;
 /* sk_user_data of a sender whose application is woken by each ACK. */
 static char writer;
+/* Of one whose application has stopped, until all that it has sent is acknowledged. */
+static char stopped;
 
 /* Number of the flow of this port; 0: none. */
 static u32 flow_of(__be16 port)
@@ -129,6 +132,10 @@ static void on_ack(void *data, struct sock *sk, struct sk_buff *skb)
 		set_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
 	if (acks)
 		record(sk, flow, ACK, state);
+	if (sk->sk_user_data == &stopped && TCP_SKB_CB(skb)->ack_seq == tcp_sk(sk)->write_seq) {
+		sk->sk_user_data = NULL;
+		record(sk, flow, COMPLETED, TCP_CA_Open);
+	}
 }
 
 /* The state of a connection changes: FIN_WAIT2 is when all data and the FIN are acknowledged. */
@@ -248,27 +255,55 @@ static void on_data(struct sock *sk)
 	tasklet_schedule(&reader->tasklet);
 }
 
-static ssize_t add_writer(struct file *file, const char __user *from, size_t size, loff_t *at)
+/* The socket of whose file descriptor the number is written; the caller puts it. */
+static struct socket *socket_of(const char __user *from, size_t size)
 {
 	int fd, err = kstrtoint_from_user(from, size, 10, &fd);
-	struct socket *socket = err ? ERR_PTR(err) : sockfd_lookup(fd, &err);
+	struct socket *socket = err ? NULL : sockfd_lookup(fd, &err);
 
-	if (IS_ERR_OR_NULL(socket))
-		return err;
+	return socket ?: ERR_PTR(err);
+}
+
+static ssize_t add_writer(struct file *file, const char __user *from, size_t size, loff_t *at)
+{
+	struct socket *socket = socket_of(from, size);
+
+	if (IS_ERR(socket))
+		return PTR_ERR(socket);
 	socket->sk->sk_user_data = &writer;
+	sockfd_put(socket);
+	return size;
+}
+
+static ssize_t stop_sender(struct file *file, const char __user *from, size_t size, loff_t *at)
+{
+	struct socket *socket = socket_of(from, size);
+	struct sk_buff *skb;
+
+	if (IS_ERR(socket))
+		return PTR_ERR(socket);
+	lock_sock(socket->sk);
+	while ((skb = tcp_send_head(socket->sk))) {
+		tcp_unlink_write_queue(skb, socket->sk);
+		tcp_wmem_free_skb(socket->sk, skb);
+	}
+	WRITE_ONCE(tcp_sk(socket->sk)->write_seq, tcp_sk(socket->sk)->snd_nxt);
+	if (tcp_sk(socket->sk)->snd_una == tcp_sk(socket->sk)->snd_nxt)
+		record(socket->sk, flow_of(inet_sk(socket->sk)->inet_dport), COMPLETED, TCP_CA_Open);
+	else
+		socket->sk->sk_user_data = &stopped;
+	release_sock(socket->sk);
 	sockfd_put(socket);
 	return size;
 }
 
 static ssize_t add_reader(struct file *file, const char __user *from, size_t size, loff_t *at)
 {
-	int fd, err = kstrtoint_from_user(from, size, 10, &fd);
-	struct socket *socket = err ? ERR_PTR(err) : sockfd_lookup(fd, &err);
-
+	struct socket *socket = socket_of(from, size);
 	struct reader *reader;
 
-	if (IS_ERR_OR_NULL(socket))
-		return err;
+	if (IS_ERR(socket))
+		return PTR_ERR(socket);
 	reader = kzalloc(sizeof(*reader), GFP_KERNEL);
 	if (!reader) {
 		sockfd_put(socket);
@@ -287,6 +322,7 @@ static ssize_t add_reader(struct file *file, const char __user *from, size_t siz
 
 static const struct proc_ops of_reader = { .proc_write = add_reader };
 static const struct proc_ops of_writer = { .proc_write = add_writer };
+static const struct proc_ops of_stopper = { .proc_write = stop_sender };
 static const struct proc_ops of_records = { .proc_read = read_records };
 static const struct proc_ops of_counts = { .proc_read = read_counts };
 static const struct proc_ops of_lost = { .proc_read = read_lost };
@@ -325,6 +361,7 @@ static int __init recorder_init(void)
 	    !proc_create("counts", 0400, directory, &of_counts) ||
 	    !proc_create("lost", 0400, directory, &of_lost) ||
 	    !proc_create("writer", 0200, directory, &of_writer) ||
+	    !proc_create("stopper", 0200, directory, &of_stopper) ||
 	    !proc_create("reader", 0200, directory, &of_reader))
 		return -ENOMEM;
 	for (u32 i = 0; i < flows; i++)
