@@ -9,7 +9,7 @@ CORE_SOURCES := $(call sources,examples crates/host crates/net crates/sim crates
 KERNEL_SOURCES := $(call sources,crates)
 export PATH := $(HOME)/.cargo/bin:$(PATH)
 
-.PHONY: help tools about-demo demo build generate test test-fresh check bench bench-counts bench-peers bench-emulator bench-kernel docs docs-claims docs-fidelity docs-kernel docs-vlinux docs-scorecards docs-performance vectors record lock wheel notebook site clean
+.PHONY: help tools about-demo demo build generate test test-fresh check bench bench-counts bench-peers bench-emulator bench-kernel docs docs-claims docs-drawn docs-fidelity docs-kernel docs-vlinux docs-scorecards docs-performance vectors record lock wheel notebook site clean
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' Makefile
@@ -82,6 +82,9 @@ docs-vlinux: build ## Rewrite docs/vlinux-figures.md: figures at full rate (an h
 
 docs-fidelity: build ## Rewrite docs/fidelity.md: algorithms alone, simulator and virtual Linux (10 minutes)
 	$(BIN)/python scripts/fidelity.py docs
+
+docs-drawn: build ## Rewrite docs/drawn.md: scenarios drawn at random, on both (4 minutes, resumes)
+	$(BIN)/python scripts/drawn.py docs
 
 generate: build ## Rewrite what Rust declares: _core.pyi, docs/tables.md, docs/scenario.md (seconds)
 	$(BIN)/python scripts/generate.py

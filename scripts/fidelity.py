@@ -1,21 +1,21 @@
 """Every algorithm alone on six paths: Linux's own in virtual time, and ours in the simulator.
 
-`python scripts/fidelity.py DIRECTORY` writes `fidelity.md` and its picture.
+`python scripts/fidelity.py DIRECTORY` writes `fidelity.md` and its picture. Runs are kept in
+`.ackclock`: the same command resumes.
 """
 
-import os
 import sys
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from matplotlib.figure import Figure
 
-import ackclock
-from ackclock import Bottleneck, Flow, Result, Scenario, metrics, style, vlinux
+from ackclock import Bottleneck, Flow, Result, Scenario, metrics, style
+from ackclock.many import CACHE, run_all
+from ackclock.scenario import KERNEL
 from ackclock.vlinux import build
+from ackclock.vlinux.machines import Machines
 
 #: Linux has each of these, and so have we.
 ALGORITHMS = ("bbr", "bic", "cubic", "highspeed", "htcp", "hybla", "illinois", "reno",
@@ -81,19 +81,18 @@ def scenario(algorithm: str, rate_mbps: int, rtt_ms: int) -> Scenario:
     )
 
 
-def measure(say: Callable[[str], None]) -> dict[tuple[str, tuple[int, int]], Pair]:
+def measure() -> dict[tuple[str, tuple[int, int]], Pair]:
     """All pairs, on all cores."""
-
-    def one(at: tuple[str, tuple[int, int]]) -> Pair:
-        name, path = at
-        linux = Measured.of(vlinux.run(scenario(f"kernel:{name}", *path)))
-        pair = Pair(linux, Measured.of(ackclock.run(scenario(name, *path))))
-        say(f"{name} {path}: {pair.cell()}")
-        return pair
-
-    every = [(name, path) for name in ALGORITHMS for path in PATHS]
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        return dict(zip(every, pool.map(one, every), strict=True))
+    every, machines = [(name, path) for name in ALGORITHMS for path in PATHS], Machines()
+    linux = run_all(
+        [scenario(f"{KERNEL}{name}", *path) for name, path in every],
+        Measured.of,
+        cache=machines.cache(CACHE),
+        executor=machines,
+    )
+    ours = run_all([scenario(name, *path) for name, path in every], Measured.of)
+    pairs = [Pair(*both) for both in zip(linux, ours, strict=True)]
+    return dict(zip(every, pairs, strict=True))
 
 
 def draw(pairs: dict[tuple[str, tuple[int, int]], Pair]) -> Figure:
@@ -180,7 +179,7 @@ there.
 
 def main(directory: Path) -> None:
     build.build(say=print)
-    pairs = measure(lambda line: print(line, flush=True))
+    pairs = measure()
     draw(pairs).savefig(directory / "fidelity.png", dpi=90)
     (directory / "fidelity.md").write_text(page(pairs), encoding="utf-8")
 
