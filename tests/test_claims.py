@@ -30,6 +30,7 @@ from ackclock.figures import (
     Either,
     Experiment,
     Figure,
+    Plot,
     Quantity,
     Repeats,
     Variant,
@@ -206,7 +207,7 @@ NOISE, SENT = Column(TINY, "noise", "noise"), Column(TINY, "sent", "packets")
 
 def figure(name, *claims):
     quantities = [part.quantity for claim in claims for part in claim.parts]
-    return Named(name, name, "Said.", Figure(lambda _: plt.figure(), quantities, claims))
+    return Named(name, name, "Said.", Figure(Plot(lambda _: plt.figure()), quantities, claims))
 
 
 #: Ten repeats of noise and this are nearly at 0.

@@ -293,7 +293,9 @@ def figure():
     """A figure that takes a moment."""
     experiment = figures.Experiment("small", [{}], short, sent, seeds=2)
     column = figures.Column(experiment, "sent", "packets sent")
-    return papers.Named("small/figure", "A small figure", "", figures.Figure(print, [column.at()]))
+    return papers.Named(
+        "small/figure", "A small figure", "", figures.Figure(figures.Plot(print), [column.at()])
+    )
 
 
 def test_damaged_rows_are_said_once_and_made_anew(tmp_path, capsys):

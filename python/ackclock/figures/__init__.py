@@ -11,7 +11,7 @@ from ackclock.crosscheck import Check, mean
 from ackclock.figures import plots
 from ackclock.figures.claim import Claim, Either, Part, above, below, within
 from ackclock.figures.experiment import Experiment, Point, Runs, Variant, grid
-from ackclock.figures.figure import Figure, View, every
+from ackclock.figures.figure import Figure, Plot, View, every
 from ackclock.figures.quantity import (
     Column,
     Quantity,
@@ -35,6 +35,7 @@ __all__ = [
     "Experiment",
     "Figure",
     "Part",
+    "Plot",
     "Point",
     "Quantity",
     "Repeats",
