@@ -20,7 +20,11 @@ SIGNS = {"better": "+", "worse": "−", "same": "=", "mixed": "±", "open": "?"}
 
 
 def how(quick: bool) -> str:
-    runs = "quick runs (3 repeats, few points)" if quick else "full runs"
+    runs = (
+        "quick runs (3 repeats, few points; few cells of the grid of R7 and R7b)"
+        if quick
+        else "full runs"
+    )
     return f"Written by `make docs-scorecards` from {runs} of ackclock {_core.engine_version()}."
 
 
@@ -49,9 +53,7 @@ def card(evaluated: Evaluated) -> str:
 def mark(evaluated: Evaluated, index: int) -> str:
     """How an algorithm does against CUBIC in all numbers of a row."""
     answers = evaluated.asked[index].answers
-    if answers.unsafe(evaluated.algorithm):
-        return "**unsafe**"
-    return SIGNS[answers.mark("cubic")] if "cubic" in evaluated.against else ""
+    return "**unsafe**" if answers.unsafe(evaluated.algorithm) else SIGNS[answers.mark("cubic")]
 
 
 def cell(evaluated: Evaluated, answer: Answer) -> str:

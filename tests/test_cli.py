@@ -105,7 +105,7 @@ def test_a_users_own_algorithm(ackclock, scenario):
 
 
 def test_a_new_algorithm_runs_at_once(ackclock, scenario, tmp_path):
-    assert ackclock("new", "mine").returncode == 0
+    assert ackclock("new", "mine.c").returncode == 0
     text = (tmp_path / "mine.c").read_text()
     assert text == (ROOT / "examples" / "my_cc.c").read_text().replace("my_cc", "mine")
     assert len(text.splitlines()) <= 40
@@ -128,7 +128,7 @@ def test_a_division_by_zero_in_a_users_file_is_told(ackclock, scenario, tmp_path
     ("name", "words"),
     [
         ("my-cc", ["small letters", "my_cc"]),
-        ("my_cc.c", ["small letters"]),
+        ("my_cc.c.c", ["small letters"]),
         ("../my_cc", ["small letters"]),
         ("", ["small letters"]),
         ("a_very_long_name", ["16", "15"]),

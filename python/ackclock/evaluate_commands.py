@@ -26,6 +26,7 @@ from ackclock.console import (
 from ackclock.output import Directory
 
 if TYPE_CHECKING:
+    from ackclock.evaluate.run import Evaluated
     from ackclock.executors import Linux
 
 RESUMES = "the runs that finished are kept; the same command resumes"
@@ -121,11 +122,7 @@ def evaluate_command(
                     checks.write(found, partial)
 
             directory.fill(fill)
-        shown = page.on_screen(page.table(evaluated), out.width)
-        print_report(f"Scorecard of {evaluated.names[algorithm]}", shown)
-        for asked_one in evaluated.asked:
-            for why in asked_one.answers.unsafe(algorithm):
-                out.print(f"unsafe, {asked_one.question.row}: {why}")
+        _print(evaluated)
         took = in_words(time.monotonic() - started_s)
         out.print(f"{evaluated.totals} This command took {took}.")
         out.print(f"page: {(path / 'index.html').absolute()}")
@@ -136,6 +133,18 @@ def evaluate_command(
             raise typer.Exit(1)
         if thresholds:
             out.print(f"{len(found)} thresholds, none broken")
+
+
+def _print(evaluated: "Evaluated") -> None:
+    from ackclock.evaluate import page  # noqa: PLC0415 (slow to import)
+
+    shown = page.on_screen(page.table(evaluated), out.width)
+    print_report(f"Scorecard of {evaluated.names[evaluated.algorithm]}", shown)
+    if any(cell.startswith("(") for row in shown.rows for cell in row):
+        out.print("A mark in brackets comes from another number of its row.")
+    for asked in evaluated.asked:
+        for why in asked.answers.unsafe(evaluated.algorithm):
+            out.print(f"unsafe, {asked.question.row}: {why}")
 
 
 def _linux(on: Host, jobs: int, on_ray: str | None) -> "Linux | None":

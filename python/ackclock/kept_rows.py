@@ -29,6 +29,8 @@ class KeptRows:
     def __init__(self, directory: Path) -> None:
         self.directory = directory
         self._new: list[Row] = []
+        #: Entry that was read → the keys of its rows.
+        self._keys: dict[Path, frozenset[str]] = {}
         self._written_s = time.monotonic()
 
     def read(self, keys: Collection[str]) -> dict[str, Row]:
@@ -37,10 +39,11 @@ class KeptRows:
         damaged: list[Path] = []
         found: dict[str, Row] = {}
         for path in sorted(self.directory.glob("[0-9a-f]*")):
-            for row in kept.find(path, _read, damaged) or ():
-                key = row.pop(KEY)
-                if key in keys:
-                    found[key] = row
+            if path in self._keys and not any(key in keys for key in self._keys[path]):
+                continue
+            rows = {row.pop(KEY): row for row in kept.find(path, _read, damaged) or ()}
+            self._keys[path] = frozenset(rows)
+            found |= {key: row for key, row in rows.items() if key in keys}
         kept.say_damaged(damaged, "rows of runs")
         return found
 

@@ -19,8 +19,11 @@ CONTRACT = {
 def write(name: str, directory: Path = Path()) -> Path:
     """Writes NAME.c, which is `examples/my_cc.c` under that name; returns its path.
 
+    The name may be said with its ".c".
+
     Raises `AckclockError` if the name is not valid, or the file exists or cannot be written.
     """
+    name = name.removesuffix(".c")
     _check(name)
     path = directory / f"{name}.c"
     try:

@@ -11,6 +11,7 @@ from xml.etree import ElementTree as ET
 from ackclock import report
 from ackclock.errors import AckclockError
 from ackclock.evaluate.card import Question
+from ackclock.evaluate.page import cell
 from ackclock.evaluate.run import Evaluated
 from ackclock.model import nearest
 
@@ -119,7 +120,11 @@ def _judge(threshold: Threshold, evaluated: Evaluated) -> Checked:
                 f'not_worse_than = "{other}": choose from {", ".join(evaluated.against)}, '
                 "or add it to --against"
             )
-        worse = [each.number.name for each in some if each.mark(other) == "worse"]
+        worse = [
+            f"{each.number.name} {cell(each, evaluated.algorithm)} v {cell(each, other)}"
+            for each in some
+            if each.mark(other) == "worse"
+        ]
         return Checked(threshold, bool(worse), "; ".join(worse) or "not worse")
     found = some[0].found[evaluated.algorithm]
     if found is None:

@@ -75,8 +75,10 @@ def table(evaluated: Evaluated) -> report.Table:
     on = ["on"] if evaluated.on else []
     header = ["row", "question", "number", *on, mine, *others]
     header += [f"v {each}" for each in others]
-    rows = []
+    rows: list[list[str]] = []
+    links: dict[int, str] = {}
     for asked in evaluated.asked:
+        links[len(rows)] = f"#{asked.question.row}"
         number = _telling(asked, evaluated)
         for side, given in _sides(asked, evaluated):
             first = next((each for each in given.answers if each.number is number), None)
@@ -94,7 +96,7 @@ def table(evaluated: Evaluated) -> report.Table:
         rows.append(
             [row, problem, "", *on, "unsafe", *("" for _ in others), *("unsafe" for _ in others)]
         )
-    return report.Table(header, rows)
+    return report.Table(header, rows, links=links)
 
 
 def _mark(given: Answers, shown: Answer | None, other: str) -> str:

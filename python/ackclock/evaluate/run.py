@@ -127,6 +127,7 @@ def evaluate(
             first_run(questions[0], each).check()
         if failed := _fails(algorithm, questions):
             return Evaluated(algorithm, others, asked, quick, failed)
+        store = _store(cache, executor)
         every = [each.experiment([algorithm, *others], quick=quick) for each in questions]
         runs = [len(each.points) * _seeds(each, quick) for each in every]
         for number, (question, experiment) in enumerate(zip(questions, every, strict=True)):
@@ -137,7 +138,7 @@ def evaluate(
                     progress((before + fraction * own) / sum(runs))
 
             try:
-                asked.append(_ask(question, experiment, quick, cache, executor, part))
+                asked.append(_ask(question, experiment, quick, store, executor, part))
             except AckclockError as error:
                 if not _is_of(error, algorithm):
                     raise
@@ -179,11 +180,11 @@ def _ask(
     question: Question,
     experiment: Experiment,
     quick: bool,
-    cache: Path,
+    store: KeptRows,
     executor: Executor,
     progress: Callable[[float], None],
 ) -> Asked:
-    runs = _Repeats.of(experiment, quick=quick).runs(cache, executor, progress)
+    runs = _Repeats.of(experiment, quick=quick).runs(store, executor, progress)
     return Asked(question, experiment, runs, answers(question, experiment, {experiment: runs}))
 
 
@@ -211,9 +212,9 @@ class _Repeats:
         scenarios = dict(zip(keys, (scenario for _, _, scenario in repeats), strict=True))
         return cls(experiment, each, scenarios)
 
-    def runs(self, cache: Path, executor: Executor, progress: Callable[[float], None]) -> Runs:
+    def runs(self, store: KeptRows, executor: Executor, progress: Callable[[float], None]) -> Runs:
         """Runs what is not kept."""
-        rows = _rows(self.scenarios, cache, executor, progress)
+        rows = _rows(self.scenarios, store, executor, progress)
         table = [{**point, "seed": seed, "key": key, **rows[key]} for point, seed, key in self.each]
         found = pl.DataFrame(table, infer_schema_length=None)
         if found["algorithm"].is_in([ALONE]).any():
@@ -236,7 +237,8 @@ def _ask_linux(
         for each, (numbers, _) in zip(asked, able, strict=True)
     ]
     every = {key: run for each in repeats if each for key, run in each.scenarios.items()}
-    known = _store(cache, on).read(every.keys())
+    store = _store(cache, on)
+    known = store.read(every.keys())
     left_s = {key: units.duration_ns(every[key].duration) / 1e9 for key in every.keys() - known}
     if on_runs is not None:
         on_runs(len(left_s), sum(left_s.values()))
@@ -251,7 +253,7 @@ def _ask_linux(
         question, linux = replace(each.question, numbers=able_numbers), None
         if some is not None:
             try:
-                runs = some.runs(cache, on, part)
+                runs = some.runs(store, on, part)
                 given = answers(question, runs.experiment, {runs.experiment: runs})
                 linux = OnLinux(runs, given, refused)
             except NoValidRunError as error:
@@ -295,7 +297,8 @@ def _on_linux(asked: Asked, numbers: Sequence[Number]) -> Experiment:
 
 
 def _store(cache: Path, executor: Executor) -> KeptRows:
-    """Where the rows of an executor's runs are kept."""
+    """Where the rows of an executor's runs are kept. Raises `AckclockError` if it cannot be."""
+    check_writable(cache)
     which = kept.source_hash()[:16]
     if isinstance(executor, Linux):
         which += f"-{executor.name}-{hashlib.sha256(executor.version.encode()).hexdigest()[:16]}"
@@ -304,13 +307,11 @@ def _store(cache: Path, executor: Executor) -> KeptRows:
 
 def _rows(
     scenarios: Mapping[str, Scenario],
-    cache: Path,
+    store: KeptRows,
     executor: Executor,
     progress: Callable[[float], None],
 ) -> dict[str, dict[str, Any]]:
     """The row of each run by its key: kept ones and new ones, which are kept."""
-    check_writable(cache)
-    store = _store(cache, executor)
     rows = store.read(scenarios.keys())
     missing = [key for key in scenarios if key not in rows]
 
