@@ -23,6 +23,10 @@ from ackclock.errors import AckclockError
 NEVER_FULL = 10_000_000
 #: Half of this much memory for data is more than any window here.
 SOCKET_BYTES = 1 << 30
+#: In which tc counts delays, ns.
+TICK_NS = 64
+#: More than a packet has.
+CELL_BYTES = 100_000
 HUB = "hub"
 #: What is at the other end of each device.
 NEIGHBOUR = "10.254.0.1"
@@ -326,8 +330,15 @@ def _default_route(space: str, device: str, more: str = "") -> str:
 
 
 def _delay(delay_ns: int) -> str:
-    """A delay; a netem with a rate keeps the order of packets when the delay changes."""
-    return f"root netem limit {NEVER_FULL} delay {delay_ns / 1e6:.6f}ms rate 4tbit"
+    """A delay; a netem with a rate keeps the order of packets when the delay changes.
+
+    tc takes whole microseconds, and counts them in units of 64 ns. A packet takes the rest as the
+    time of one cell.
+    """
+    delay_us = delay_ns // 1000
+    rest_ns = delay_ns - delay_us * 1000 // TICK_NS * TICK_NS
+    rate = 8_000_000_000 * CELL_BYTES // rest_ns if rest_ns else 10**15
+    return f"root netem limit {NEVER_FULL} delay {delay_us}us rate {rate}bit 0 {CELL_BYTES}"
 
 
 def _impairments(link: Link) -> str:
