@@ -14,6 +14,7 @@ import pytest
 import typer
 
 import ackclock
+import drawn
 import generate
 import kernel_vs_sim
 import linux_figures
@@ -193,6 +194,13 @@ def test_pages_of_scripts():
     page = (docs / "kernel-vs-sim.md").read_text(encoding="utf-8")
     (release,) = re.findall(r"on Linux ([\d.]+)\. `make", page)
     assert page.startswith(kernel_vs_sim.about_scenarios(release))
+
+
+def test_page_of_scenarios_drawn_at_random():
+    page = (ROOT / "docs" / "drawn.md").read_text(encoding="utf-8")
+    assert drawn.KNOWN in page
+    for seed in drawn.SEEDS:
+        assert f"| {seed} | {drawn.drawn(seed).words} |" in page
 
 
 @pytest.mark.parametrize("side", linux_figures.ABOUT)

@@ -30,6 +30,7 @@ from ackclock.evaluate.run import evaluate
 from ackclock.vlinux import build
 from ackclock.vlinux.machines import Machines
 from conftest import ACKCLOCK
+from drawn import carried, drawn
 
 #: Of these files the heads claim that they are Linux's own, bit for bit. That of bbr does, too, but
 #: it draws its random numbers in another way.
@@ -251,6 +252,13 @@ def test_the_same_bytes(name):
     ours, linux = run(each).flows, vlinux.run(each).flows
     for column in ("delivered_bytes", "retransmitted_packets", "recoveries"):
         assert linux[column].item() == ours[column].item(), column
+
+
+#: Of docs/drawn.md: with pacing, a flow that stops beside another, BBR, and without TSO.
+@pytest.mark.parametrize("seed", [9, 13, 16, 57])
+def test_scenarios_drawn_at_random(seed):
+    each = drawn(seed)
+    assert carried(vlinux.run(each.linux)) == carried(run(each.scenario))
 
 
 def test_sessions():
