@@ -106,7 +106,8 @@ def draw(pairs: dict[tuple[str, tuple[int, int]], Pair]) -> Figure:
             xs = np.arange(len(ALGORITHMS)) + 0.1 * (number - 2.5)
             label = f"{path[0]} Mb/s, {path[1]} ms"
             axes.plot(xs, distances, "o", markersize=5, color=style.FLOWS[number], label=label)
-        axes.set_yscale("symlog", linthresh=1)
+        most = max(abs(pair.cwnd_distance) for pair in pairs.values())
+        axes.set_ylim(*(sign * 120 * max(most, BOUND_CWND) for sign in (-1, 1)))
         axes.set_xticks(range(len(ALGORITHMS)), ALGORITHMS, rotation=30, ha="right")
         axes.set_ylabel("mean cwnd, simulator − Linux (%)")
         figure.legend(loc="outside upper left", ncols=3)
@@ -151,8 +152,8 @@ what is in flight), the pairs are equal for a whole run, or begin with thousands
 * **BBR** draws random numbers in another way in our file, so another seed may have another phase
   of the cycle of gains. Here all six paths are equal.
 
-Ten pairs differed while the machine's clock counted 256 ns and its timers were late by up to 1 µs,
-two of them of BBR by two rules that the simulator lacked ([Changes](../CHANGELOG.md)).
+Ten pairs differed before: most because the machine's clock counted 256 ns and its timers were late
+by up to 1 µs, and BBR because the simulator lacked two rules ([Changes](../CHANGELOG.md)).
 
 With up to 1 µs of jitter (8 seeds) the simulator's own count moves by as much as it differs from
 Linux's, or more. At 50 Mb/s it does not reach Linux's number.
