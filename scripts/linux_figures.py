@@ -47,8 +47,8 @@ the virtual Linux on the right. Tables give means and 95 % intervals.
 Linux ran ha2008 with ten seeds at 82 ms and with six at 8 ms, and each other point once, as seed
 1. The simulator ran each with ten seeds. No run has jitter, because a virtual machine has none.
 The simulator's windows also have a sample at each event, so its curves show peaks between two
-samples of Linux. In these runs the machine's clock counted 256 ns, and its timers were late by up to
-1 µs; both are exact now."""
+samples of Linux. In these runs the machine's clock counted 256 ns, and its timers were late by up
+to 1 µs; both are exact now."""
 
 ABOUT = {"kernel": KERNEL, "vlinux": VLINUX}
 #: (side, figure) → why the sides differ.
