@@ -778,6 +778,15 @@ impl<'a> Dumbbell<'a> {
         if let Path::Evented(network) = &self.path {
             self.census.in_network = network.packets();
         }
+        if self.schedule.has_many() {
+            // The rows of flows take the place of what nothing needs any more.
+            self.hand_over_rows(1);
+            self.path = Path::Predicted {
+                links: Vec::new(),
+                losses: Vec::new(),
+            };
+        }
+        self.result.flows.reserve(self.scenario.flows.len());
         for flow in &self.flows {
             if let Phase::Open(connection) = &flow.phase {
                 self.census.add(connection, flow.way);
