@@ -13,12 +13,17 @@ pub fn give_back_memory() {
 /// Asks the system for large pages below the elements that `memory` has room for, before they are
 /// written. It is only a hint.
 pub fn advise_large_pages<T>(memory: &mut Vec<T>) {
+    let room = memory.spare_capacity_mut();
+    advise_large(room.as_ptr() as usize, size_of_val(room));
+}
+
+/// The same of so many bytes, which are part of one allocation.
+pub(crate) fn advise_large(start: usize, bytes: usize) {
     #[cfg(target_os = "linux")]
     {
         const LARGE: usize = 1 << 21;
-        let room = memory.spare_capacity_mut();
-        let start = (room.as_ptr() as usize).next_multiple_of(LARGE);
-        let end = (room.as_ptr() as usize + size_of_val(room)) / LARGE * LARGE;
+        let end = (start + bytes) / LARGE * LARGE;
+        let start = start.next_multiple_of(LARGE);
         if start < end {
             // SAFETY: the range is part of one allocation. The advice changes no contents.
             unsafe {
@@ -27,5 +32,5 @@ pub fn advise_large_pages<T>(memory: &mut Vec<T>) {
         }
     }
     #[cfg(not(target_os = "linux"))]
-    let _ = memory;
+    let _ = (start, bytes);
 }

@@ -1,13 +1,17 @@
 //! A queue in a ring of slots. It does less for each element than `VecDeque`, whose capacity is no
 //! power of two.
 
-/// Elements in order of arrival.
+use std::marker::PhantomData;
+use std::ops::{DerefMut, Range};
+
+/// Elements in order of arrival. `S` is the memory of its slots.
 #[derive(Clone, Debug)]
-pub struct Ring<T> {
+pub struct Ring<T, S = Box<[T]>> {
     /// A power of two of them; element `i` since the start is in slot `i & (slots − 1)`. The others
     /// have `T::default()`, or what has nothing to drop.
-    slots: Box<[T]>,
-    /// Elements removed so far, and added so far.
+    slots: S,
+    of: PhantomData<T>,
+    /// Elements removed so far, and added so far: the last bits of both counts.
     head: u64,
     tail: u64,
 }
@@ -15,26 +19,33 @@ pub struct Ring<T> {
 /// Slots of a ring that has held something.
 const LEAST_SLOTS: usize = 4;
 
-impl<T> Default for Ring<T> {
+impl<T, S: Default> Default for Ring<T, S> {
     fn default() -> Self {
         Self {
-            slots: Box::default(),
+            slots: S::default(),
+            of: PhantomData,
             head: 0,
             tail: 0,
         }
     }
 }
 
-impl<T: Default> Ring<T> {
+impl<T: Default, S: DerefMut<Target = [T]> + FromIterator<T>> Ring<T, S> {
     #[inline]
     fn slot(&self, element: u64) -> usize {
         element as usize & self.slots.len().wrapping_sub(1)
     }
 
+    /// The slot of the element at a place in the queue.
+    #[inline]
+    fn slot_at(&self, place: u64) -> usize {
+        self.slot(self.head.wrapping_add(place))
+    }
+
     /// How many elements it holds.
     #[inline]
     pub fn len(&self) -> u64 {
-        self.tail - self.head
+        self.tail.wrapping_sub(self.head)
     }
 
     /// Whether it holds nothing.
@@ -66,13 +77,13 @@ impl<T: Default> Ring<T> {
 
     /// The element at a place in the queue, from 0.
     pub fn get(&self, place: u64) -> Option<&T> {
-        (place < self.len()).then(|| &self.slots[self.slot(self.head + place)])
+        (place < self.len()).then(|| &self.slots[self.slot_at(place)])
     }
 
     /// The same, to change.
     #[inline]
     pub fn get_mut(&mut self, place: u64) -> Option<&mut T> {
-        let slot = self.slot(self.head + place);
+        let slot = self.slot_at(place);
         (place < self.len()).then(|| &mut self.slots[slot])
     }
 
@@ -80,6 +91,80 @@ impl<T: Default> Ring<T> {
     pub fn front_mut(&mut self) -> Option<&mut T> {
         let slot = self.slot(self.head);
         (!self.is_empty()).then(|| &mut self.slots[slot])
+    }
+
+    /// The newest element.
+    #[inline]
+    pub fn back(&self) -> Option<&T> {
+        self.get(self.len().checked_sub(1)?)
+    }
+
+    /// The same, to change.
+    #[inline]
+    pub fn back_mut(&mut self) -> Option<&mut T> {
+        self.get_mut(self.len().checked_sub(1)?)
+    }
+
+    /// The elements, from the oldest on.
+    pub fn iter(&self) -> impl Iterator<Item = &T> {
+        (0..self.len()).filter_map(|place| self.get(place))
+    }
+
+    /// The first place whose element is not `before`, where those that are come first.
+    pub fn partition_point(&self, before: impl Fn(&T) -> bool) -> u64 {
+        let (mut low, mut high) = (0, self.len());
+        while low < high {
+            let middle = low + (high - low) / 2;
+            match self.get(middle).is_some_and(&before) {
+                true => low = middle + 1,
+                false => high = middle,
+            }
+        }
+        low
+    }
+
+    /// Puts an element in the place of others, or of none. It moves those before or behind: the fewer.
+    pub fn replace(&mut self, places: Range<u64>, element: T)
+    where
+        T: Copy,
+    {
+        let front = places.start < self.len() / 2;
+        match (places.is_empty(), front) {
+            (true, true) => {
+                if self.len() == self.capacity() {
+                    self.grow();
+                }
+                self.head = self.head.wrapping_sub(1);
+                (0..places.start).for_each(|to| self.copy(to + 1, to));
+            }
+            (true, false) => {
+                self.push(element);
+                let behind = places.start..self.len() - 1;
+                behind.rev().for_each(|from| self.copy(from, from + 1));
+            }
+            (false, true) => {
+                let gone = places.end - places.start - 1;
+                (0..places.start)
+                    .rev()
+                    .for_each(|from| self.copy(from, from + gone));
+                self.head = self.head.wrapping_add(gone);
+            }
+            (false, false) => {
+                let gone = places.end - places.start - 1;
+                (places.end..self.len()).for_each(|from| self.copy(from, from - gone));
+                self.tail = self.tail.wrapping_sub(gone);
+            }
+        }
+        let slot = self.slot_at(places.start);
+        self.slots[slot] = element;
+    }
+
+    fn copy(&mut self, from: u64, to: u64)
+    where
+        T: Copy,
+    {
+        let (from, to) = (self.slot_at(from), self.slot_at(to));
+        self.slots[to] = self.slots[from];
     }
 
     /// Appends an element.
@@ -98,7 +183,7 @@ impl<T: Default> Ring<T> {
         let slot = self.slot(self.tail);
         // Nothing is read before it is written: the slot may be far away in memory.
         std::mem::forget(std::mem::replace(&mut self.slots[slot], element));
-        self.tail += 1;
+        self.tail = self.tail.wrapping_add(1);
     }
 
     /// The same with two elements.
@@ -112,7 +197,7 @@ impl<T: Default> Ring<T> {
         let mask = slots.len().wrapping_sub(1);
         slots[tail & mask] = pair[0];
         slots[(tail + 1) & mask] = pair[1];
-        self.tail += 2;
+        self.tail = self.tail.wrapping_add(2);
     }
 
     /// Removes the oldest element.
@@ -122,7 +207,7 @@ impl<T: Default> Ring<T> {
             return None;
         }
         let slot = self.slot(self.head);
-        self.head += 1;
+        self.head = self.head.wrapping_add(1);
         Some(std::mem::take(&mut self.slots[slot]))
     }
 
@@ -130,7 +215,7 @@ impl<T: Default> Ring<T> {
     #[inline]
     pub fn skip(&mut self) {
         debug_assert!(!self.is_empty());
-        self.head += 1;
+        self.head = self.head.wrapping_add(1);
     }
 
     /// Removes the oldest element if it is `gone`.
@@ -144,7 +229,7 @@ impl<T: Default> Ring<T> {
         if !gone(element) {
             return None;
         }
-        self.head += 1;
+        self.head = self.head.wrapping_add(1);
         Some(std::mem::take(element))
     }
 
@@ -154,20 +239,19 @@ impl<T: Default> Ring<T> {
     where
         T: Copy,
     {
-        let gone = |element: u64| gone(&self.slots[self.slot(element)]);
-        let (mut head, mut step) = (self.head, 1);
-        while head + step <= self.tail && gone(head + step - 1) {
-            head += step;
+        let gone = |place: u64| gone(&self.slots[self.slot_at(place)]);
+        let (mut count, mut step) = (0, 1);
+        while count + step <= self.len() && gone(count + step - 1) {
+            count += step;
             step *= 2;
         }
         while step > 1 {
             step /= 2;
-            if head + step <= self.tail && gone(head + step - 1) {
-                head += step;
+            if count + step <= self.len() && gone(count + step - 1) {
+                count += step;
             }
         }
-        let count = head - self.head;
-        self.head = head;
+        self.head = self.head.wrapping_add(count);
         let last = self.slot(self.head.wrapping_sub(1));
         (count, (count > 0).then(|| self.slots[last]))
     }
@@ -176,13 +260,14 @@ impl<T: Default> Ring<T> {
     #[cold]
     #[inline(never)]
     pub fn grow(&mut self) {
-        let mut larger = Vec::new();
-        larger.resize_with((2 * self.slots.len()).max(LEAST_SLOTS), T::default);
-        for element in self.head..self.tail {
-            let (old, new) = (self.slot(element), element as usize & (larger.len() - 1));
+        let slots = (2 * self.slots.len()).max(LEAST_SLOTS);
+        let mut larger: S = std::iter::repeat_with(T::default).take(slots).collect();
+        for place in 0..self.len() {
+            let old = self.slot_at(place);
+            let new = self.head.wrapping_add(place) as usize & (larger.len() - 1);
             larger[new] = std::mem::take(&mut self.slots[old]);
         }
-        self.slots = larger.into_boxed_slice();
+        self.slots = larger;
     }
 }
 
@@ -194,8 +279,29 @@ mod tests {
 
     proptest! {
         #[test]
+        fn replaces_as_a_list_does(
+            steps in proptest::collection::vec((any::<u8>(), any::<u8>(), any::<bool>()), 1..200),
+        ) {
+            let (mut ring, mut plain) = (Ring::<_>::default(), Vec::new());
+            for (number, (start, length, removes)) in (1..).zip(steps) {
+                let start = usize::from(start) % (plain.len() + 1);
+                let end = (start + usize::from(length % 4)).min(plain.len());
+                ring.replace(start as u64..end as u64, number);
+                plain.splice(start..end, [number]);
+                if removes && plain.len() > 3 {
+                    prop_assert_eq!(ring.pop(), Some(plain.remove(0)));
+                }
+                prop_assert!(ring.iter().eq(&plain));
+                prop_assert_eq!(ring.back(), plain.last());
+                let middle = plain.get(plain.len() / 2).copied();
+                prop_assert_eq!(middle, ring.get(ring.len() / 2).copied());
+                prop_assert!(ring.partition_point(|_| true) == ring.len());
+            }
+        }
+
+        #[test]
         fn is_a_queue(pushes in proptest::collection::vec(any::<bool>(), 1..300)) {
-            let (mut ring, mut plain) = (Ring::default(), VecDeque::new());
+            let (mut ring, mut plain) = (Ring::<_>::default(), VecDeque::new());
             for (number, push) in pushes.into_iter().enumerate() {
                 if push {
                     ring.push(Some(number));

@@ -1,13 +1,13 @@
 //! ACKs on their way to a sender, and what a sender has done with the first of them ahead of the clock.
 
 use crate::tcp::{Ack, Marks, Sender, Transmit};
-use ackclock_host::prefetch;
+use ackclock_host::{prefetch, PooledSlice};
 use ackclock_net::ring::Ring;
 use ackclock_net::schedule::NEVER;
 
 /// ACKs on their way, in order, and when each arrives.
 #[derive(Debug, Default)]
-pub(crate) struct AckLine(Ring<(u64, Ack)>);
+pub(crate) struct AckLine(Ring<(u64, Ack), PooledSlice<(u64, Ack)>>);
 
 impl AckLine {
     #[inline]

@@ -10,7 +10,8 @@ use crate::tcp::profile::{Kernel, Reads, Switches};
 use crate::tcp::{Ack, Clock, FlowLimits, Handshake, Receiver, Sender, Transmit};
 use crate::topology::Way;
 use ackclock_host::{
-    prefetch, prefetch_lines, Configured, CongestionControl, HostConfig, TCP_INFINITE_SSTHRESH,
+    prefetch, prefetch_lines, Configured, CongestionControl, HostConfig, PooledBox,
+    TCP_INFINITE_SSTHRESH,
 };
 use ackclock_net::line::Line;
 use ackclock_net::link::Predicted;
@@ -105,17 +106,17 @@ pub(crate) struct Flow<'a> {
     /// The session that draws the next connection. A flow has only one connection, and no session.
     pub(crate) session: Option<Box<Session>>,
     /// What its connections draw; `None` when there will be no more.
-    draws: Option<Box<Draws>>,
+    draws: Option<PooledBox<Draws>>,
     scenario: &'a FlowScenario,
     pub(crate) configured: &'a Configured,
     /// Propagation delay of its connection there and back, with the delays of links.
     pub(crate) rtt_ns: u64,
     pub(crate) start_ns: u64,
-    pub(crate) tick_phase_ns: u64,
     /// [`NEVER`]: not yet.
     pub(crate) completed_ns: u64,
     pub(crate) tally: Tally,
     pub(crate) counts: EventCounts,
+    tick_phase_ns: u32,
 }
 
 /// The random streams of connections.
@@ -163,7 +164,7 @@ impl<'a> Flow<'a> {
             session: session.map(Box::new),
             connection: 0,
             phase: Phase::closed(NEVER, ecn),
-            draws: Some(Box::new(Draws {
+            draws: Some(PooledBox::new(Draws {
                 rtt: stream(Draw::Rtt),
                 cc: stream(Draw::Cc),
             })),
@@ -184,7 +185,7 @@ impl<'a> Flow<'a> {
             // Hosts without noise tick at whole multiples of their tick.
             tick_phase_ns: match scenario.jitter_ns {
                 0 => 0,
-                _ => stream(Draw::Tick).up_to(1_000_000_000 / u64::from(scenario.hz)),
+                _ => stream(Draw::Tick).up_to(1_000_000_000 / u64::from(scenario.hz)) as u32,
             },
             completed_ns: NEVER,
             tally: Tally::default(),
@@ -327,7 +328,7 @@ impl<'a> Flow<'a> {
 
     /// The receiver of a connection that is established now.
     fn accept(&mut self, scenario: &Scenario, ecn: EcnMode) -> Receiver {
-        let clock = Clock::new(self.kernel, scenario.hz, self.tick_phase_ns);
+        let clock = Clock::new(self.kernel, scenario.hz, self.tick_phase_ns.into());
         let mut receiver = Receiver::new(self.kernel, &switches(scenario), clock, self.rtt_ns);
         if self.scenario.hides == Hides::Losses {
             receiver.hide_losses();
@@ -401,7 +402,7 @@ impl<'a> Flow<'a> {
             &switches(scenario),
             limits,
             handshake,
-            self.tick_phase_ns,
+            self.tick_phase_ns.into(),
         )
     }
 
@@ -676,9 +677,9 @@ impl<'a> Flow<'a> {
             link_lost_packets: self.tally.lost_packets,
             policed_packets: self.tally.policed_packets,
             marked_packets: self.tally.marked_packets,
-            recoveries: self.counts.recoveries,
-            timeouts: self.counts.timeouts,
-            undos: self.counts.undos,
+            recoveries: self.counts.recoveries.into(),
+            timeouts: self.counts.timeouts.into(),
+            undos: self.counts.undos.into(),
             min_rtt_us: 0,
             receive_window_limited_us: 0,
             send_buffer_limited_us: 0,
@@ -703,8 +704,8 @@ impl<'a> Flow<'a> {
             sent_packets: over.sent_packets + open.sent_packets,
             retransmitted_packets: over.retransmitted_packets + open.retransmitted_packets,
             dropped_packets: self.tally.dropped_packets,
-            recoveries: self.counts.recoveries,
-            timeouts: self.counts.timeouts,
+            recoveries: self.counts.recoveries.into(),
+            timeouts: self.counts.timeouts.into(),
             ..over
         }
     }

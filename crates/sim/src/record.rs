@@ -432,11 +432,11 @@ impl EventKind {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EventCounts {
     /// [`EventKind::Recovery`].
-    pub recoveries: u64,
+    pub recoveries: u32,
     /// [`EventKind::Timeout`].
-    pub timeouts: u64,
+    pub timeouts: u32,
     /// [`EventKind::Undo`].
-    pub undos: u64,
+    pub undos: u32,
 }
 
 impl EventCounts {

@@ -22,7 +22,7 @@ pub struct Clock {
     /// 2⁶⁴ / `tick_us`, rounded up.
     per_tick: u64,
     tick_ns: u32,
-    tick_us: u32,
+    tick_us: u16,
     rounds_up: bool,
 }
 
@@ -30,13 +30,14 @@ impl Clock {
     /// Makes a clock with `hz` ticks a second, which first ticks at `phase_ns`.
     pub const fn new(kernel: &Kernel, hz: u32, phase_ns: u64) -> Self {
         let tick_us = 1_000_000 / hz;
+        assert!(tick_us <= u16::MAX as u32, "at least 16 ticks a second");
         Self {
             now_ns: 0,
             next_tick_ns: phase_ns,
             jiffies: FIRST_JIFFY,
             per_tick: u64::MAX / tick_us as u64 + 1,
             tick_ns: 1_000_000_000 / hz,
-            tick_us,
+            tick_us: tick_us as u16,
             rounds_up: kernel.timers_round_up,
         }
     }

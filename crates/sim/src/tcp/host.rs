@@ -90,7 +90,8 @@ pub(super) struct Host {
     /// Whether rate halving may go below ssthresh.
     has_reno_min_cwnd: bool,
     /// The jiffy in which data last waited for a larger burst (`tso_deferred`), if it still waits.
-    deferred_at: Option<u32>,
+    deferred_at: u32,
+    is_deferred: bool,
 }
 
 impl Host {
@@ -111,7 +112,8 @@ impl Host {
         let has_reno_min_cwnd = has_reno_min_cwnd(cc.algorithm().name());
         let mut host = Self {
             has_reno_min_cwnd,
-            deferred_at: None,
+            deferred_at: 0,
+            is_deferred: false,
             cc,
             clock: Clock::new(kernel, hz, tick_phase_ns),
             last_send_ns: 0,
@@ -254,19 +256,21 @@ impl Host {
     #[inline]
     pub(super) fn note_sent(&mut self) {
         self.last_send_ns = self.clock.now_ns();
-        self.deferred_at = None;
+        self.is_deferred = false;
         self.cc.tp_mut().lsndtime = self.jiffies();
     }
 
     /// Notes that data waits for a larger burst.
     pub(super) fn note_deferred(&mut self) {
-        self.deferred_at = Some(self.jiffies());
+        (self.deferred_at, self.is_deferred) = (self.jiffies(), true);
     }
 
     /// Ticks since data last waited for a larger burst; 0 if none waits.
     pub(super) fn deferred_ticks(&self) -> u32 {
-        self.deferred_at
-            .map_or(0, |at| self.jiffies().wrapping_sub(at))
+        match self.is_deferred {
+            true => self.jiffies().wrapping_sub(self.deferred_at),
+            false => 0,
+        }
     }
 
     /// The counts of the scoreboard.

@@ -32,8 +32,7 @@ mod transmit;
 mod validate;
 mod write_queue;
 
-use ackclock_host::prefetch;
-use std::cell::RefCell;
+use ackclock_host::{prefetch, PooledBox};
 
 pub use clock::Clock;
 pub use ecn::Marks;
@@ -113,7 +112,7 @@ impl std::ops::Deref for Sacks {
 
 /// What most ACKs do not tell; `None`: nothing. Header prediction then may succeed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct More(Option<Box<Told>>);
+struct More(Option<PooledBox<Told>>);
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Told {
@@ -125,28 +124,6 @@ struct Told {
     new_window: bool,
     ece: bool,
     ce_packets: u32,
-}
-
-thread_local! {
-    /// Boxes that ACKs no longer need, for the next ones: in recovery each ACK has blocks.
-    #[expect(clippy::vec_box, reason = "the boxes are what is kept")]
-    static SPARE: RefCell<Vec<Box<Told>>> = const { RefCell::new(Vec::new()) };
-}
-
-impl Drop for More {
-    #[inline(always)]
-    fn drop(&mut self) {
-        if let Some(told) = self.0.take() {
-            spare(told);
-        }
-    }
-}
-
-#[cold]
-#[inline(never)]
-fn spare(told: Box<Told>) {
-    // When a thread ends there is no list any more.
-    let _ = SPARE.try_with(|spare| spare.borrow_mut().push(told));
 }
 
 impl Ack {
@@ -161,11 +138,7 @@ impl Ack {
     }
 
     fn told(&mut self) -> &mut Told {
-        self.more.0.get_or_insert_with(|| {
-            let mut told = SPARE.with_borrow_mut(Vec::pop).unwrap_or_default();
-            *told = Told::default();
-            told
-        })
+        (self.more.0).get_or_insert_with(|| PooledBox::new(Told::default()))
     }
 
     /// The same with the SACK blocks that there is room for, if there are any. `duplicate`: the first
@@ -207,11 +180,7 @@ impl Ack {
         let Some(told) = &self.more.0 else {
             return Sacks::default();
         };
-        // The nearest segment with these last bits.
-        let near = |bits: u32| {
-            let beyond = bits.wrapping_sub(self.ack as u32) as i32;
-            self.ack.wrapping_add_signed(beyond.into())
-        };
+        let near = |bits| ranges::near(self.ack, bits);
         Sacks {
             blocks: told.sacks.map(|(start, end)| (near(start), near(end))),
             len: told.len,

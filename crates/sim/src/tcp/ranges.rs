@@ -1,25 +1,23 @@
 //! A set of segment numbers, as sorted ranges that neither overlap nor touch. It holds the
 //! receiver's out-of-order data, and what the sender knows of that data.
 
-use ackclock_host::prefetch;
-use std::cell::RefCell;
-use std::collections::VecDeque;
+use ackclock_host::{prefetch, PooledSlice};
+use ackclock_net::ring::Ring;
 
 /// Segments `start..end`.
 pub type Range = (u64, u64);
 
-/// A set of segment numbers.
-#[derive(Clone, Debug, Default)]
-pub struct RangeSet(VecDeque<Range>);
-
-thread_local! {
-    /// Memory of sets that became empty, for the next ones: most sets are empty most of the time, and
-    /// there are two for each flow.
-    static SPARE: RefCell<Vec<VecDeque<Range>>> = const { RefCell::new(Vec::new()) };
+/// The segment with these last bits that is nearest to `other`: half the memory for what lies near a
+/// window.
+#[inline]
+pub(super) fn near(other: u64, bits: u32) -> u64 {
+    let beyond = bits.wrapping_sub(other as u32) as i32;
+    other.wrapping_add_signed(beyond.into())
 }
 
-/// The memory of so many ranges is kept, but not that of more.
-const MOST_SPARED: usize = 16;
+/// A set of segment numbers.
+#[derive(Clone, Debug, Default)]
+pub struct RangeSet(Ring<Range, PooledSlice<Range>>);
 
 impl RangeSet {
     /// Asks for its memory.
@@ -45,12 +43,9 @@ impl RangeSet {
                 }
                 return *last;
             }
-            last => {
-                if last.is_none() && ranges.capacity() == 0 {
-                    *ranges = SPARE.with_borrow_mut(Vec::pop).unwrap_or_default();
-                }
+            _ => {
                 on_new((start, end));
-                ranges.push_back((start, end));
+                ranges.push((start, end));
                 return (start, end);
             }
         }
@@ -69,12 +64,7 @@ impl RangeSet {
         if seen < end {
             on_new((seen, end));
         }
-        if low == high {
-            ranges.insert(low, merged);
-        } else {
-            ranges[low] = merged;
-            ranges.drain(low + 1..high);
-        }
+        ranges.replace(low..high, merged);
         merged
     }
 
@@ -85,13 +75,11 @@ impl RangeSet {
                 front.0 = front.0.max(bound);
                 break;
             }
-            self.0.pop_front();
+            self.0.skip();
         }
         if self.0.is_empty() && self.0.capacity() > 0 {
-            let empty = std::mem::take(&mut self.0);
-            if empty.capacity() <= MOST_SPARED {
-                SPARE.with_borrow_mut(|spare| spare.push(empty));
-            }
+            // The next gap, of any flow, has its memory.
+            self.0 = Ring::default();
         }
     }
 

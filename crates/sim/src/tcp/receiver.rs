@@ -10,7 +10,7 @@
 use super::clock::Clock;
 use super::ecn::{Arrival, Echo};
 use super::profile::{Kernel, Reads, Switches, RTO_MIN_US};
-use super::ranges::{Range, RangeSet};
+use super::ranges::{near, Range, RangeSet};
 use super::{Ack, Marks};
 use ackclock_host::{
     CongestionControl, ICSK_ACK_NOW, ICSK_ACK_PUSHED, ICSK_ACK_SCHED, ICSK_ACK_TIMER,
@@ -50,7 +50,7 @@ pub struct Receiver {
     /// Segments in order before this time need no more than
     /// [`handle_ordinary`](Self::handle_ordinary).
     ordinary_until_ns: u64,
-    segments_per_ack: u64,
+    segments_per_ack: u32,
     /// ICSK_ACK_SCHED, ICSK_ACK_PUSHED, ICSK_ACK_TIMER: what is pending until an ACK leaves.
     scheduled: bool,
     pushed: bool,
@@ -58,6 +58,8 @@ pub struct Receiver {
     /// `ICSK_ACK_NOW`: an ACK must leave now.
     acks_now: bool,
     sack_compression: bool,
+    /// It acknowledges what is missing.
+    hides_losses: bool,
     /// The application has asked for a window below the right edge (TCP_WINDOW_CLAMP), which never
     /// moves back.
     clamped: bool,
@@ -65,12 +67,12 @@ pub struct Receiver {
     delayed_ack_at_ns: u64,
     compressed_at_ns: u64,
     /// In which jiffy the delayed-ACK timer was armed, and for how many.
-    armed: (u64, u64),
+    armed: (u32, u32),
     /// The current delay of an ACK, jiffies; 0 before the first segment.
-    ato: u64,
+    ato: u32,
     /// `TCP_ATO_MIN`, jiffies.
-    min_ato: u64,
-    last_arrival: u64,
+    min_ato: u32,
+    last_arrival: u32,
     quick_acks: u32,
     /// `TCP_MAX_QUICKACKS`, or fewer with a small window.
     max_quick_acks: u32,
@@ -83,34 +85,33 @@ pub struct Receiver {
     out_of_order: RangeSet,
     /// The SACK list, the most recent block first; empty blocks follow.
     blocks: [Range; SACK_BLOCKS],
-    /// A duplicate that the next ACK reports (RFC 2883).
-    duplicate: Option<Range>,
+    /// A duplicate segment that the next ACK reports (RFC 2883): its last bits.
+    duplicate: Option<u32>,
     duplicate_acks: u32,
     compressed: u32,
     duplicate_acks_of: u64,
     /// The delay of a compressed ACK.
     compression_ns: u64,
     /// Bounds of the delay of an ACK, jiffies: with PSH, and without.
-    max_delay: (u64, u64),
+    max_delay: (u32, u32),
     /// The retransmission timeout of this end, jiffies.
-    rto: u64,
+    rto: u32,
     duplicates: u64,
-    /// It acknowledges what is missing.
-    hides_losses: bool,
 }
 
 impl Receiver {
     /// Makes a receiver that has just accepted a connection over a path of this RTT.
     pub fn new(kernel: &Kernel, switches: &Switches, clock: Clock, rtt_ns: u64) -> Self {
         let rtt_us = rtt_ns / 1_000;
-        let min_ato = clock.jiffies_of_us(kernel.delayed_ack_us);
-        let rtt = clock.jiffies_of_us(rtt_us).max(min_ato);
-        let bounded = |max_us| rtt.min(clock.jiffies_of_us(max_us));
+        let jiffies = |us| clock.jiffies_of_us(us) as u32;
+        let min_ato = jiffies(kernel.delayed_ack_us);
+        let rtt = jiffies(rtt_us).max(min_ato);
+        let bounded = |max_us| rtt.min(jiffies(max_us));
         Self {
             clock,
             sack_compression: kernel.sack_compression,
             max_quick_acks: kernel.quick_acks,
-            segments_per_ack: switches.segments_per_ack.into(),
+            segments_per_ack: switches.segments_per_ack,
             read_segments: match switches.reads {
                 Reads::AtOnce => 1,
                 Reads::Bulk { segments } => segments,
@@ -119,7 +120,7 @@ impl Receiver {
             compression_ns: (rtt_ns / 20).min(MAX_COMPRESSION_NS) + COMPRESSION_SLACK_NS,
             min_ato,
             max_delay: (bounded(DELACK_MAX_US), bounded(500_000)),
-            rto: clock.jiffies_of_us(rtt_us + (2 * rtt_us).max(RTO_MIN_US.into())),
+            rto: jiffies(rtt_us + (2 * rtt_us).max(RTO_MIN_US.into())),
             rcv_nxt: 0,
             out_of_order: RangeSet::default(),
             blocks: [(0, 0); SACK_BLOCKS],
@@ -268,7 +269,7 @@ impl Receiver {
             && self.echo.is_none()
             && self.quick_acks == 0
             && self.ato == self.min_ato
-            && self.armed == (self.clock.jiffies(), self.ato)
+            && self.armed == (self.clock.jiffies() as u32, self.ato)
             && self.read_segments == 1;
         if ordinary {
             self.clock.next_tick_ns()
@@ -382,7 +383,7 @@ impl Receiver {
         self.scheduled = true;
         if segment < self.rcv_nxt {
             self.duplicates += 1;
-            self.duplicate = Some((segment, segment + 1));
+            self.duplicate = Some(segment as u32);
             self.enter_quick_ack_mode(self.max_quick_acks);
         } else if segment == self.rcv_nxt {
             self.rcv_nxt += 1;
@@ -405,7 +406,7 @@ impl Receiver {
                 .insert((segment, segment + 1), |_| new = true);
             if !new {
                 self.duplicates += 1;
-                self.duplicate = Some((segment, segment + 1));
+                self.duplicate = Some(segment as u32);
             }
             let overflow = self.overflows(segment).then(|| self.ack());
             self.add_sack((segment, segment + 1));
@@ -423,7 +424,7 @@ impl Receiver {
     fn data_received(&mut self, pushed: bool) {
         self.scheduled = true;
         self.pushed |= pushed;
-        let now = self.clock.jiffies();
+        let now = self.clock.jiffies() as u32;
         if now != self.last_arrival || self.ato != self.min_ato {
             self.adapt_delay(now);
         }
@@ -466,13 +467,13 @@ impl Receiver {
     }
 
     #[inline(never)]
-    fn adapt_delay(&mut self, now: u64) {
+    fn adapt_delay(&mut self, now: u32) {
         if self.ato == 0 {
             // The window still grows (`tcp_grow_window`): one more than usual.
             self.quick_acks = self.max_quick_acks | 1;
             self.ato = self.min_ato;
         } else {
-            let pause = now - self.last_arrival;
+            let pause = now.wrapping_sub(self.last_arrival);
             if pause <= self.min_ato / 2 {
                 self.ato = (self.ato >> 1) + self.min_ato / 2;
             } else if pause < self.ato {
@@ -532,10 +533,10 @@ impl Receiver {
             delay = delay.min(if self.pushed { pushed } else { usual });
         }
         self.delayed = true;
-        let armed = (self.clock.jiffies(), delay);
+        let armed = (self.clock.jiffies() as u32, delay);
         if self.armed != armed {
             self.armed = armed;
-            self.delayed_ack_at_ns = self.clock.fires_ns(delay);
+            self.delayed_ack_at_ns = self.clock.fires_ns(delay.into());
         }
     }
 
@@ -663,7 +664,8 @@ impl Receiver {
 
     #[cold]
     fn report(&mut self, ack: Ack) -> Ack {
-        let duplicate = self.duplicate.take();
+        let duplicate = self.duplicate.take().map(|bits| near(self.rcv_nxt, bits));
+        let duplicate = duplicate.map(|segment| (segment, segment + 1));
         let known = self.blocks.iter().filter(|block| block.1 > 0);
         let blocks = duplicate.iter().chain(known).copied();
         ack.with_sacks(blocks, duplicate.is_some())

@@ -52,6 +52,11 @@ impl Totals {
     }
 }
 
+/// Rows for the events table: the kind, cwnd before it, packets in flight before it. Boxed, as few
+/// ACKs have some.
+#[derive(Default)]
+pub(super) struct Events(Vec<(SenderEvent, u32, u32)>);
+
 impl Sender {
     /// The state that algorithms see.
     #[inline]
@@ -147,13 +152,13 @@ impl Sender {
 
     /// Takes the events since the last call: the kind, cwnd before it, packets in flight before it.
     pub fn take_events(&mut self) -> Vec<(SenderEvent, u32, u32)> {
-        std::mem::take(&mut self.events)
+        self.events.take().map_or_else(Vec::new, |events| events.0)
     }
 
     /// Whether [`take_events`](Self::take_events) has events.
     #[inline]
     pub fn has_events(&self) -> bool {
-        !self.events.is_empty()
+        self.events.is_some()
     }
 
     /// Whether an ACK has left nothing to report: no event, no fault, no end.
@@ -183,6 +188,6 @@ impl Sender {
     /// A row for the events table.
     pub(super) fn note(&mut self, event: SenderEvent) {
         let row = (event, self.tp().snd_cwnd, self.host.in_flight());
-        self.events.push(row);
+        self.events.get_or_insert_default().0.push(row);
     }
 }

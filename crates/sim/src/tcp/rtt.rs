@@ -175,11 +175,16 @@ impl RttEstimator {
 /// The minimum over a sliding window, from its three best candidates (K. Nichols).
 #[derive(Clone, Debug)]
 struct WindowedMin {
-    /// (time, value) of the minimum, then of the minima of later samples.
-    best: [(u64, u32); 3],
+    /// The minimum, then the minima of later samples.
+    best: [Best; 3],
     /// Until then a sample above all of them changes nothing.
     settled_until_ns: u64,
 }
+
+/// A minimum, and its time. Three without padding take 36 bytes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(C, packed(4))]
+struct Best(u64, u32);
 
 /// `tcp_min_rtt_wlen`: 300 s.
 const MIN_RTT_WINDOW_NS: u64 = 300_000_000_000;
@@ -187,7 +192,7 @@ const MIN_RTT_WINDOW_NS: u64 = 300_000_000_000;
 impl Default for WindowedMin {
     fn default() -> Self {
         Self {
-            best: [(0, u32::MAX); 3],
+            best: [Best(0, u32::MAX); 3],
             settled_until_ns: 0,
         }
     }
@@ -211,7 +216,7 @@ impl WindowedMin {
     #[inline(never)]
     fn renew(&mut self, now_ns: u64, value: u32) {
         self.replace(now_ns, value);
-        let [first, second, third] = self.best.map(|(at_ns, _)| at_ns);
+        let [first, second, third] = self.best.map(|Best(at_ns, _)| at_ns);
         self.settled_until_ns = first
             + match (second == first, third == second) {
                 (true, _) => MIN_RTT_WINDOW_NS / 4,
@@ -221,7 +226,7 @@ impl WindowedMin {
     }
 
     fn replace(&mut self, now_ns: u64, value: u32) {
-        let sample = (now_ns, value);
+        let sample = Best(now_ns, value);
         let best = &mut self.best;
         let age_ns = now_ns - best[0].0;
         if value <= best[0].1 || now_ns - best[2].0 > MIN_RTT_WINDOW_NS {

@@ -8,10 +8,11 @@
 
 use super::host::Counts;
 use super::profile::REORDERING;
-use super::ranges::{Range, RangeSet};
+use super::ranges::{near, Range, RangeSet};
 use super::{Marks, Transmit};
-use ackclock_host::prefetch;
-use std::collections::VecDeque;
+use ackclock_host::{prefetch, PooledSlice};
+use ackclock_net::ring::Ring;
+use std::iter::repeat_n;
 
 const NS_PER_MS: u64 = 1_000_000;
 
@@ -120,7 +121,7 @@ impl Delivery {
 }
 
 /// A retransmission in flight.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Retransmission {
     sent_ns: u64,
     /// The last bits of its segment.
@@ -133,8 +134,7 @@ impl Retransmission {
     /// Its segment, in a window that begins near `una`.
     #[inline]
     fn segment(&self, una: u64) -> u64 {
-        let beyond = self.bits.wrapping_sub(una as u32) as i32;
-        una.wrapping_add_signed(beyond.into())
+        near(una, self.bits)
     }
 }
 
@@ -145,16 +145,16 @@ pub(super) struct Scoreboard {
     una: u64,
     nxt: u64,
     /// A ring indexed by segment & (length − 1).
-    slots: Box<[Slot]>,
+    slots: PooledSlice<Slot>,
     /// Segments from here on have no flags but PUSHED and ENDS.
     clean_from: u64,
     sacked: RangeSet,
-    /// The SACK blocks of the ACK before (`recv_sack_cache`).
-    last_blocks: [Range; 3],
+    /// The SACK blocks of the ACK before (`recv_sack_cache`): the last bits of their segments.
+    last_blocks: [(u32, u32); 3],
     /// All unacknowledged segments below are SACKed, lost or retransmitted.
     judged: u64,
     /// Retransmissions in order of sending.
-    retransmissions: VecDeque<Retransmission>,
+    retransmissions: Ring<Retransmission, PooledSlice<Retransmission>>,
     /// No segment below is lost and waits for its retransmission.
     retransmit_hint: u64,
     lost_end: u64,
@@ -177,12 +177,12 @@ impl Scoreboard {
             without_tso: false,
             una: 0,
             nxt: 0,
-            slots: vec![Slot::default(); FIRST_CAPACITY].into_boxed_slice(),
+            slots: repeat_n(Slot::default(), FIRST_CAPACITY).collect(),
             sacked: RangeSet::default(),
             last_blocks: [(0, 0); 3],
             clean_from: 0,
             judged: 0,
-            retransmissions: VecDeque::new(),
+            retransmissions: Ring::default(),
             retransmit_hint: 0,
             lost_end: 0,
         }
@@ -277,11 +277,11 @@ impl Scoreboard {
     #[cold]
     fn grow(&mut self, end: u64) {
         let capacity = (self.nxt - self.una).next_power_of_two();
-        let mut slots = vec![Slot::default(); capacity as usize];
+        let mut slots: PooledSlice<_> = repeat_n(Slot::default(), capacity as usize).collect();
         for segment in self.una..end {
             slots[(segment & (capacity - 1)) as usize] = self.slot(segment);
         }
-        self.slots = slots.into_boxed_slice();
+        self.slots = slots;
     }
 
     /// Whether no segment of the window was ever SACKed, lost or retransmitted.
@@ -351,20 +351,21 @@ impl Scoreboard {
         self.judged = self.judged.max(ack);
         if self.is_clean() {
             // All were of segments below.
-            self.retransmissions = VecDeque::new();
+            self.retransmissions = Ring::default();
         }
     }
 
     /// The SACK blocks of an ACK that the ACK before did not have, in ascending order; the others
     /// say nothing new.
     pub(super) fn new_blocks(&mut self, blocks: &[Range]) -> impl Iterator<Item = Range> + use<> {
-        let last = std::mem::take(&mut self.last_blocks);
-        self.last_blocks[..blocks.len()].copy_from_slice(blocks);
-        let mut ascending = self.last_blocks;
+        let bits = |block: Range| (block.0 as u32, block.1 as u32);
+        let mut ascending = [(0, 0); 3];
+        ascending[..blocks.len()].copy_from_slice(blocks);
+        let last = std::mem::replace(&mut self.last_blocks, ascending.map(bits));
         ascending.sort_unstable();
         ascending
             .into_iter()
-            .filter(move |block| block.1 > 0 && !last.contains(block))
+            .filter(move |block| block.1 > 0 && !last.contains(&bits(*block)))
     }
 
     /// Takes one SACK block.
@@ -464,7 +465,7 @@ impl Scoreboard {
                 }
                 self.mark_lost(counts, segment);
             }
-            self.retransmissions.pop_front();
+            self.retransmissions.skip();
         }
     }
 
@@ -627,7 +628,7 @@ impl Scoreboard {
         *slot = Slot::new(now_ns);
         slot.add(flags);
         self.clean_from = self.clean_from.max(segment + 1);
-        self.retransmissions.push_back(Retransmission {
+        self.retransmissions.push(Retransmission {
             sent_ns: now_ns,
             bits: segment as u32,
             to_nxt: (self.nxt - segment) as u32,

@@ -24,7 +24,7 @@ use super::profile::{Kernel, Switches};
 use super::ranges::Range;
 use super::rate::{AckCounts, RateSampler};
 use super::recovery::{Frto, Machine, Reduction, SackFrto, Undo};
-use super::report::{SenderEvent, Totals};
+use super::report::{Events, SenderEvent, Totals};
 use super::rtt::RoundTrip;
 use super::scoreboard::{Delivery, Scoreboard};
 use super::timers::Timers;
@@ -98,7 +98,7 @@ pub struct Sender {
     pub(super) rate: RateSampler,
     pub(super) host: Host,
     /// Rows for the events table, in order. The caller takes them with `take_events`.
-    pub(super) events: Vec<(SenderEvent, u32, u32)>,
+    pub(super) events: Option<Box<Events>>,
     pub(super) board: Scoreboard,
     /// `nxt` when the current state began, if that state is not Open.
     pub(super) high_seq: u64,
@@ -172,7 +172,7 @@ impl Sender {
             rate,
             totals: Totals::default(),
             duplicates: 0,
-            events: Vec::new(),
+            events: None,
         }
     }
 

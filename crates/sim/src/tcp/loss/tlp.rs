@@ -10,6 +10,7 @@
 use super::super::host::Host;
 use super::super::profile::{RTO_MIN_US, TIMEOUT_MIN_US};
 use ackclock_host::CaState;
+use std::num::NonZeroU64;
 
 /// What an ACK says about a probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,7 +28,7 @@ pub(crate) struct Tlp {
     /// Whether the timer has fired: the next transmission is a probe.
     pending: bool,
     /// `tlp_high_seq`: `nxt` after the probe that is out.
-    high_seq: Option<u64>,
+    high_seq: Option<NonZeroU64>,
     /// Whether that probe was a retransmission, and not new data.
     retransmitted: bool,
 }
@@ -96,13 +97,13 @@ impl Tlp {
 
     /// Whether a segment that ends at `end` is the probe that is out.
     pub(crate) fn is_probe(&self, end: u64) -> bool {
-        self.high_seq == Some(end)
+        self.high_seq.is_some_and(|high_seq| high_seq.get() == end)
     }
 
     /// Notes that the probe left. `nxt` is now the next new segment.
     pub(crate) fn on_sent(&mut self, retransmitted: bool, nxt: u64) {
         self.retransmitted = retransmitted;
-        self.high_seq = Some(nxt);
+        self.high_seq = NonZeroU64::new(nxt);
     }
 
     /// RFC 8985, 7.4: says whether the probe has repaired a loss. A `pure_duplicate` acknowledges
@@ -113,7 +114,10 @@ impl Tlp {
         duplicate_sack: bool,
         pure_duplicate: bool,
     ) -> Answer {
-        let Some(high_seq) = self.high_seq.filter(|&high_seq| ack >= high_seq) else {
+        let Some(high_seq) = (self.high_seq)
+            .map(NonZeroU64::get)
+            .filter(|&high_seq| ack >= high_seq)
+        else {
             return Answer::Harmless;
         };
         if !self.retransmitted || duplicate_sack {

@@ -12,20 +12,33 @@ use super::super::ranges::Range;
 const NS_PER_MS: u64 = 1_000_000;
 
 /// A reduction that may be undone.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Undo {
-    /// `una` when the reduction began that may still be undone.
-    marker: Option<u64>,
+    /// `una` when the reduction began that may still be undone, or [`NONE`].
+    marker: u64,
     /// Retransmissions since then that no D-SACK has answered; below 0 before the first one.
     retrans: i64,
-    /// When the first retransmission was sent.
-    stamp_ns: Option<u64>,
+    /// When the first retransmission was sent, or [`NONE`].
+    stamp_ns: u64,
+}
+
+/// No segment, and no time: an `Option` of either takes twice the memory.
+const NONE: u64 = u64::MAX;
+
+impl Default for Undo {
+    fn default() -> Self {
+        Self {
+            marker: NONE,
+            retrans: 0,
+            stamp_ns: NONE,
+        }
+    }
 }
 
 impl Undo {
     /// Starts a reduction. `retrans_out` retransmissions are already out.
     pub(crate) fn begin(&mut self, una: u64, retrans_out: u32) {
-        self.marker = Some(una);
+        self.marker = una;
         self.retrans = if retrans_out > 0 {
             retrans_out.into()
         } else {
@@ -34,32 +47,32 @@ impl Undo {
     }
 
     pub(crate) fn on_retransmit(&mut self, now_ns: u64, segments: u32) {
-        self.stamp_ns.get_or_insert(now_ns);
+        self.stamp_ns = self.stamp_ns.min(now_ns);
         self.retrans = self.retrans.max(0) + i64::from(segments);
     }
 
     /// Handles a D-SACK of a retransmitted segment.
     pub(crate) fn on_duplicate_sack(&mut self, (start, end): Range) {
-        if self.marker.is_some_and(|marker| end > marker) && self.retrans > 0 {
+        if self.is_open() && end > self.marker && self.retrans > 0 {
             self.retrans = (self.retrans - (end - start) as i64).max(0);
         }
     }
 
     /// Whether there is a reduction that may still be undone.
     pub(crate) fn is_open(&self) -> bool {
-        self.marker.is_some()
+        self.marker != NONE
     }
 
     /// Whether D-SACKs have answered all retransmissions: then none was needed.
     pub(crate) fn all_answered(&self) -> bool {
-        self.marker.is_some() && self.retrans == 0
+        self.is_open() && self.retrans == 0
     }
 
     /// RFC 3522: whether the echo is of a transmission before the first retransmission. Timestamps
     /// count whole milliseconds.
     pub(crate) fn original_answered(&self, echo_ns: u64) -> bool {
-        let before = |stamp_ns: u64| echo_ns / NS_PER_MS < stamp_ns / NS_PER_MS;
-        self.marker.is_some() && self.stamp_ns.is_some_and(before)
+        let before = echo_ns / NS_PER_MS < self.stamp_ns / NS_PER_MS;
+        self.is_open() && self.stamp_ns != NONE && before
     }
 
     /// Whether either is true.
@@ -69,12 +82,12 @@ impl Undo {
 
     /// Forgets the reduction: it was justified, or it is undone.
     pub(crate) fn close(&mut self) {
-        self.marker = None;
+        self.marker = NONE;
     }
 
     /// Notes that no retransmission is out: the next one is the first.
     pub(crate) fn forget_stamp(&mut self) {
-        self.stamp_ns = None;
+        self.stamp_ns = NONE;
     }
 }
 
