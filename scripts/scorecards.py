@@ -58,7 +58,7 @@ def mark(evaluated: Evaluated, index: int) -> str:
 
 def cell(evaluated: Evaluated, answer: Answer) -> str:
     """A number, and how it does against CUBIC's."""
-    found = page.cell(answer, evaluated.algorithm)
+    found = page.cell(answer, evaluated.algorithm).removesuffix(" ×")
     if answer.unsafe(evaluated.algorithm):
         return f"{found} **unsafe**"
     return f"{found} {SIGNS[answer.mark('cubic')]}" if "cubic" in evaluated.against else found
@@ -98,7 +98,11 @@ def league(cards: Sequence[Evaluated]) -> str:
     paths = [each.row for each in questions].index("R9")
     for part in (range(paths), range(paths, len(questions))):
         header = ["algorithm", *(links[index] for index in part)]
-        rows = [[linked(each.algorithm), *(mark(each, index) for index in part)] for each in cards]
+        rows = [
+            [linked(each.algorithm), *(mark(each, index) for index in part)]
+            for each in cards
+            if "cubic" in each.against
+        ]
         text += ["", report.Table(header, rows).markdown().strip()]
     unsafe = [
         f"* `{each.algorithm}`, {asked.question.row}: {why}."
