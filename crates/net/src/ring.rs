@@ -260,7 +260,18 @@ impl<T: Default, S: DerefMut<Target = [T]> + FromIterator<T>> Ring<T, S> {
     #[cold]
     #[inline(never)]
     pub fn grow(&mut self) {
-        let slots = (2 * self.slots.len()).max(LEAST_SLOTS);
+        self.move_to((2 * self.slots.len()).max(LEAST_SLOTS));
+    }
+
+    /// Gives slots back if it needs less than half of them, and half as many again as elements.
+    pub fn shrink(&mut self) {
+        let slots = ((self.len() + self.len() / 2) as usize).next_power_of_two();
+        if slots.max(LEAST_SLOTS) < self.slots.len() {
+            self.move_to(slots.max(LEAST_SLOTS));
+        }
+    }
+
+    fn move_to(&mut self, slots: usize) {
         let mut larger: S = std::iter::repeat_with(T::default).take(slots).collect();
         for place in 0..self.len() {
             let old = self.slot_at(place);
@@ -308,6 +319,10 @@ mod tests {
                     plain.push_back(Some(number));
                 } else {
                     prop_assert_eq!(ring.pop(), plain.pop_front());
+                }
+                if number % 7 == 0 {
+                    ring.shrink();
+                    prop_assert!(ring.capacity() <= (3 * ring.len()).max(4));
                 }
                 prop_assert_eq!(ring.len(), plain.len() as u64);
                 prop_assert_eq!(ring.front(), plain.front());

@@ -37,6 +37,11 @@ impl AckLine {
         }
     }
 
+    /// Gives memory back that it does not need now.
+    pub(crate) fn shrink(&mut self) {
+        self.0.shrink();
+    }
+
     /// How many ACKs are on their way.
     pub(crate) fn len(&self) -> u64 {
         self.0.len()

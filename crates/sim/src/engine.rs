@@ -747,10 +747,14 @@ impl<'a> Dumbbell<'a> {
     }
 
     fn sample(&mut self, now_ns: u64) {
+        let many = self.senders_ahead;
         for element in 0..self.scenario.flows.len() {
-            let flow = &self.flows[element];
+            let flow = &mut self.flows[element];
             if flow.start_ns <= now_ns {
                 self.result.samples.push(flow.sample(self.scenario, now_ns));
+                if many {
+                    flow.shrink();
+                }
             }
             if self.result.samples.len() >= RunResult::MOST_ROWS {
                 self.hand_over_rows(RunResult::MOST_ROWS);

@@ -297,6 +297,14 @@ impl<'a> Flow<'a> {
         matches!(&self.phase, Phase::Open(connection) if connection.ahead.is_ahead())
     }
 
+    /// Gives memory back that a larger window needed.
+    pub(crate) fn shrink(&mut self) {
+        if let Phase::Open(connection) = &mut self.phase {
+            connection.acks.shrink();
+            connection.sender.shrink();
+        }
+    }
+
     /// Lets the sender of a connection handle ACKs that arrive up to `until_ns`, where no queue is on
     /// the way back. Returns whether it has handled one.
     #[inline]

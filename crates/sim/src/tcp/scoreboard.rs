@@ -276,7 +276,21 @@ impl Scoreboard {
     /// Makes room for the window, whose segments below `end` are in the ring.
     #[cold]
     fn grow(&mut self, end: u64) {
-        let capacity = (self.nxt - self.una).next_power_of_two();
+        self.move_to((self.nxt - self.una).next_power_of_two(), end);
+    }
+
+    /// Gives slots back if the window needs less than half of them, and half as many again as it has.
+    pub(super) fn shrink(&mut self) {
+        let window = self.nxt - self.una;
+        let capacity = (window + window / 2)
+            .next_power_of_two()
+            .max(FIRST_CAPACITY as u64);
+        if capacity < self.slots.len() as u64 {
+            self.move_to(capacity, self.nxt);
+        }
+    }
+
+    fn move_to(&mut self, capacity: u64, end: u64) {
         let mut slots: PooledSlice<_> = repeat_n(Slot::default(), capacity as usize).collect();
         for segment in self.una..end {
             slots[(segment & (capacity - 1)) as usize] = self.slot(segment);

@@ -182,6 +182,11 @@ impl Sender {
         self.board.prefetch_slots();
     }
 
+    /// Gives memory back that it does not need now.
+    pub(crate) fn shrink(&mut self) {
+        self.board.shrink();
+    }
+
     /// Handles an arriving ACK.
     #[inline(always)]
     pub fn handle_ack(&mut self, now_ns: u64, ack: &Ack) {
