@@ -173,8 +173,8 @@ Three rankings need the right row:
 * **Vegas** as Linux has it leaves slow start late if the buffer takes the overshoot. With 4 BDP its
   window is then 602 packets, where 212 fill the path, and it gives back one packet per RTT: the
   queue is gone after 45 s. With 1 BDP a loss ends slow start, and the queue is short at once.
-* **Reno** fills any path once its buffer is 1 BDP (R13: all but FAST, LEDBAT++, Westwood and both BBR
-  reach 1.00). With 0.25 BDP it needs minutes to grow back. Those below it are slower by design
+* **Reno** fills any path once its buffer is 1 BDP (R13: all but FAST, LEDBAT++, Westwood and both
+  BBR reach 1.00). With 0.25 BDP it needs minutes to grow back. Those below it are slower by design
   (LEDBAT++, square-root increase), grow by a fixed number of packets per RTT (FAST: 37 packets a
   second), or take their window from an estimate of the bandwidth that is far too low after the loss
   that ends slow start (Westwood: 729 packets of 12 500).
