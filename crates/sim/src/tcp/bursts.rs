@@ -32,6 +32,8 @@ pub enum Bursts {
     Single,
     /// As much as the window allows: without TSO the window is the only limit.
     Window,
+    /// The same, up to the next segment with PSH (Linux 6).
+    Written,
 }
 
 impl Bursts {
@@ -40,6 +42,7 @@ impl Bursts {
         match (switches.tso, paced) {
             (true, _) => kernel.offload,
             (false, true) => Self::Single,
+            (false, false) if kernel.splits_writes => Self::Written,
             (false, false) => Self::Window,
         }
     }
@@ -61,7 +64,7 @@ impl Bursts {
                 (GSO_MAX_BYTES as u32 / host.tp().mss_cache).max(1)
             }
             Self::Single => 1,
-            Self::Window => u32::MAX,
+            Self::Window | Self::Written => u32::MAX,
         }
     }
 
@@ -87,7 +90,7 @@ impl Bursts {
         head: &Head,
         head_sent_ns: u64,
     ) -> Defers {
-        if matches!(self, Self::Single | Self::Window) {
+        if matches!(self, Self::Single | Self::Window | Self::Written) {
             return Defers::No;
         }
         let tp = host.tp();

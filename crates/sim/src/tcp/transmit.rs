@@ -184,13 +184,15 @@ impl Sender {
         }
         let cwnd = self.tp().snd_cwnd;
         let quota = cwnd - in_flight;
-        if self.bursts == Bursts::Window {
-            let segments = match self.limits.are_none() {
+        if matches!(self.bursts, Bursts::Window | Bursts::Written) {
+            let mut segments = match self.limits.are_none() {
                 true => quota,
                 false => unsent.min(room).min(quota.into()) as u32,
             };
-            let most = self.queue.until_push(self.board.nxt());
-            let segments = most.min(segments.into()) as u32;
+            if self.bursts == Bursts::Written {
+                let most = self.queue.until_push(self.board.nxt());
+                segments = most.min(segments.into()) as u32;
+            }
             return Some(self.send_and_look::<PREDICTED>(segments, in_flight));
         }
         let burst = self.bursts.limit(&mut self.host, self.rtt.min_us());
