@@ -93,10 +93,6 @@ EXCEPTIONS: dict[str, tuple[dict[str, tuple[float, float]], str]] = {
             "0.2 s or longer. Without it (`probe_rtt_win_ms=3600000`) two flows fill the link."
         ),
     ),
-    "prague": (
-        {"utilisation": (0.85, 1.0)},
-        "its first mark halves the window, as alpha begins with 1; then it grows as Reno.",
-    ),
     "ledbat_pp": (
         {"utilisation": (0.85, 1.0), "utilisation_2": (0.94, 1.0)},
         (
