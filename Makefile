@@ -70,7 +70,7 @@ bench-kernel: ## What BPF costs in the kernel: our CUBIC beside Linux's own; tel
 bench-emulator: build ## How well the kernel testbed's link keeps time, over rates (root)
 	$(BIN)/python scripts/bench_emulator.py
 
-docs-performance: bench ## Rewrite docs/performance.md: where the time of a packet goes (10 minutes)
+docs-performance: bench ## Rewrite docs/performance.md: where the time of a packet goes (3 minutes)
 	$$(scripts/require.sh --python) scripts/performance_page.py
 
 docs-kernel: build ## Rewrite docs/kernel-vs-sim.md and kernel-figures.md (root, 2 hours, resumes)
