@@ -20,9 +20,9 @@ ackclock evaluate my_cc.c --rows R3,R7                   # some rows
 ackclock evaluate my_cc.c --check thresholds.toml        # for continuous integration
 ```
 
-A full card beside CUBIC, Reno and BBR is 32 929 runs: 18 minutes of processor time, so 9 to 10
-minutes on 2 idle cores (it took 16 beside a load of 8 to 15). The runs are kept: the same command
-resumes, and after a change of the C file only its own runs are made again.
+A full card beside CUBIC, Reno and BBR is 32 929 runs: 9 min 20 s on 2 idle cores (17 minutes of
+processor time). The runs are kept: the same command resumes, and after a change of the C file only
+its own runs are made again.
 
 The terminal shows one line a row, with the number that says most of its marks. The page
 (`index.html`) has a figure a row, and every number with its 95 % interval. The name of a number is
