@@ -280,6 +280,7 @@ function chip(run, drawn) {
   }
   if (flows.length > 12) keys.append(`and ${flows.length - 12} more`);
   const made = element("div", { className: `run${hidden.has(id) ? " off" : ""}` }, head, keys);
+  made.dataset.id = id;
   made.dataset.state = state;
   if (run.error) made.append(element("div", { className: "error", textContent: run.error }));
   if (going) made.append(element("progress", { max: 1, value: run.done }));
