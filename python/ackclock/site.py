@@ -125,7 +125,12 @@ def _more(claim: JudgedClaim) -> str:
     needed = claim.seeds_needed
     if needed:
         return f"; needs {f'≈ {needed}' if needed <= MOST_NEEDED else f'> {MOST_NEEDED}'}"
-    cut_off = any(part.raw and part.raw.censored for part in flattened([*claim.undecided]))
+    parts = flattened([*claim.undecided])
+    if any(part.estimate is None for part in parts):
+        return ""
+    if any(part.estimate and 0 < part.estimate.n < LEAST_REPEATS for part in parts):
+        return f"; needs {LEAST_REPEATS} or more"
+    cut_off = any(part.raw and part.raw.censored for part in parts)
     return "; more do not decide it" + (": some are cut off" if cut_off else "")
 
 

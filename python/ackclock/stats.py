@@ -100,12 +100,12 @@ def verdict(estimate: Estimate, low: float = -np.inf, high: float = np.inf) -> V
     return "holds" if holds else "inconclusive"
 
 
-def variance_ratio(groups: Sequence[Sequence[float]]) -> Estimate:
+def variance_ratio(groups: Sequence[Sequence[float]]) -> Estimate | None:
     """Mean square between groups over that within them (one-way analysis of variance).
 
     Its interval excludes 1 from above exactly if the F test says, at 5 %, that groups differ: of
     normal repeats it has the ratio of the expected mean squares in 90 of 100 cases, with 5 on each
-    side. Without spread or with a single group the interval is infinite.
+    side. None if nothing varies within the groups, or with a single group.
     """
     sizes = [len(group) for group in groups]
     between, within = len(groups) - 1, sum(sizes) - len(groups)
@@ -116,7 +116,7 @@ def variance_ratio(groups: Sequence[Sequence[float]]) -> Estimate:
         float(((np.asarray(x) - m) ** 2).sum()) for x, m in zip(groups, means, strict=True)
     )
     if not (between and within and inside):
-        return Estimate(float("nan"), -np.inf, np.inf, sum(sizes))
+        return None
     f = among / between / (inside / within)
     low, high = (f / f_quantile(p, between, within) for p in (0.95, 0.05))
     return Estimate(f, low, high, sum(sizes))

@@ -157,13 +157,17 @@ def _draw(panels: Sequence[Axes], view: View) -> None:
     for axes, algorithm, title in zip(panels, (testbed.BIC, CUBIC), titles, strict=True):
         runs = view.runs(AFTER_A_LOSS, algorithm=algorithm).sort("seed")
         column = "of_tolerance" if algorithm == CUBIC else "in_order"
-        seed = runs.filter(pl.col(column).is_not_null())["seed"][0]
-        _panel(axes, view.result(AFTER_A_LOSS, seed, algorithm=algorithm), title)
+        axes.set_title(title)
+        reached = runs.filter(pl.col(column).is_not_null())["seed"]
+        if len(reached):
+            _panel(axes, view.result(AFTER_A_LOSS, reached[0], algorithm=algorithm))
+        else:
+            axes.text(0.5, 0.5, "no run came so far", ha="center", transform=axes.transAxes)
     panels[0].set_ylabel("cwnd (packets)")
     panels[1].legend(loc="upper left")
 
 
-def _panel(axes: Axes, result: Result, title: str) -> None:
+def _panel(axes: Axes, result: Result) -> None:
     time_s, cwnd, w_max = growth(result)
     algorithm = str(result.scenario.flows[0].algorithm).partition("@")[0]
     axes.plot(time_s, cwnd, color=style.of(algorithm).colour, label="simulated")
@@ -173,7 +177,6 @@ def _panel(axes: Axes, result: Result, title: str) -> None:
         curve, _ = formula(time_s, w_max)
         axes.plot(time_s, curve, color=style.INK, linestyle="--", linewidth=0.8, label="eq. (1)")
     axes.set_xlabel("time since the reduction (s)")
-    axes.set_title(title)
 
 
 FIGURE = Figure(
