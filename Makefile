@@ -142,7 +142,7 @@ notebook: build ## Run docs/notebook.ipynb anew (seconds)
 
 site: build $(VENV)/docs ## The site of the documentation, in out/site
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
-	@echo "written: out/site/index.html (its search needs a server: python3 -m http.server -d out/site)"
+	@echo "written: out/site/index.html"
 
 wheel: build $(VENV)/wheel ## Wheels for x86-64 and aarch64, and the sdist, in target/wheels (10 minutes)
 	@PATH=$(CURDIR)/$(BIN):$$PATH scripts/wheels.sh

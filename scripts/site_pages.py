@@ -32,6 +32,10 @@ OUTSIDE = {
     "vectors.md": "vectors/README.md",
     "linux-traces.md": "tests/reference/README.md",
 }
+#: Many pages with the same words: the search shows other pages before these.
+LATER = ("adr/", "scorecards/", "CHANGELOG.md")
+#: Makes the search work without a server.
+WORKER = "iframe-worker.js"
 #: What the theme calls the colours of our pages.
 STYLE = "ackclock.css"
 THEME = """  --md-primary-fg-color: #0072b2; --md-primary-fg-color--dark: #005a8e;
@@ -60,7 +64,9 @@ def _filled(entry):
         return {title: _filled(each) for title, each in entry.items()}
     if entry not in FOLDERS:
         return entry
-    pages = sorted((DOCS / FOLDERS[entry]).glob("*.md"), key=lambda page: page.name != "README.md")
+    pages = sorted(
+        (DOCS / FOLDERS[entry]).glob("*.md"), key=lambda page: (page.name != "README.md", page.name)
+    )
     return [str(page.relative_to(DOCS)) for page in pages]
 
 
@@ -78,6 +84,7 @@ def on_files(files, config):
     for uri, text in made.items():
         files.append(File.generated(config, uri, content=text))
     files.append(File.generated(config, STYLE, content=style()))
+    files.append(File.generated(config, WORKER, abs_src_path=str(Path(__file__).with_name(WORKER))))
     for name, png in pictures().items():
         files.append(File.generated(config, f"reference/{name}.png", content=png))
     linked = {
@@ -109,6 +116,8 @@ def _in_site(target):
 def on_page_markdown(markdown, page, config, files):  # noqa: ARG001 (mkdocs gives them)
     """Turns links that leave docs/."""
     uri = page.file.src_uri
+    if uri.startswith(LATER) and not uri.endswith("README.md"):
+        page.meta["search"] = {"boost": 0.3}
     markdown = markdown.replace("][:PARAMETER", r"]\[:PARAMETER")  # no reference
     if uri.startswith("reference/"):
         return markdown

@@ -1,6 +1,7 @@
 """What the tests share."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -46,6 +47,22 @@ def ackclock(tmp_path):
         )
 
     return call
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """A browser without a window."""
+    from playwright.sync_api import sync_playwright  # noqa: PLC0415 (few files need it)
+
+    names = ("chromium", "chromium-browser", "google-chrome")
+    path = next(filter(None, map(shutil.which, names)), None)
+    if path is None:
+        pytest.skip("no Chromium here: apt-get install chromium")
+    with sync_playwright() as playwright:
+        # Root's Chromium has no sandbox; the pages are ours.
+        started = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        yield started
+        started.close()
 
 
 @pytest.fixture(scope="module")

@@ -297,6 +297,17 @@ def test_output_that_cannot_be_written_is_one_line(scenario):
         subprocess.run([ACKCLOCK, *command], env=ascii_only, stdout=subprocess.DEVNULL, check=True)
 
 
+@pytest.mark.parametrize("arguments", ["--help", "list", "run {}", "run {} --json"])
+def test_a_reader_that_has_gone_ends_a_command_in_silence(scenario, arguments):
+    """`ackclock … | head`: what the shell says of other commands then, too."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [ACKCLOCK, *arguments.format(scenario).split()]
+    done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, check=False)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (128 + signal.SIGPIPE, b"")
+
+
 @pytest.mark.parametrize("damage", ["manifest", "columns"])
 def test_plotting_a_damaged_result(ackclock, scenario, tmp_path, damage):
     ackclock("run", scenario, "-o", "out")

@@ -122,24 +122,48 @@ def test_how_each_is_typed():
             pytest.fail(f"{page}: {words}: {error.format_message()}")
 
 
-@pytest.mark.skipif(not find_spec("mkdocs"), reason="mkdocs is not installed: `make site`")
-def test_the_site(tmp_path):
-    """Strict: each page is in the navigation, each link and anchor exists."""
-    mkdocs = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--site-dir", tmp_path]
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """Built, strictly: each page is in the navigation, each link and anchor exists."""
+    if not find_spec("mkdocs"):
+        pytest.skip("mkdocs is not installed: `make site`")
+    directory = tmp_path_factory.mktemp("site")
+    mkdocs = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--site-dir", directory]
     environment = os.environ | {"NO_MKDOCS_2_WARNING": "1"}
     done = subprocess.run(
         mkdocs, cwd=ROOT, env=environment, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    command_line = (tmp_path / "reference" / "cli.html").read_text()
+    return directory
+
+
+def test_the_site(site):
+    command_line = (site / "reference" / "cli.html").read_text()
     for names in cli.MODULES.values():
         for name in names:
             assert f"ackclock {name}" in command_line
-    assert 'class="better">better</td>' in (tmp_path / "scorecards" / "cubic.html").read_text()
-    assert "td.better" in (tmp_path / "ackclock.css").read_text()
-    python = (tmp_path / "reference" / "python.html").read_text()
+    assert 'class="better">better</td>' in (site / "scorecards" / "cubic.html").read_text()
+    assert "td.better" in (site / "ackclock.css").read_text()
+    python = (site / "reference" / "python.html").read_text()
     for name in set(ackclock.__all__) - {"__version__"}:
         assert name in python, name
+
+
+@pytest.mark.parametrize(("width", "height"), [(1400, 900), (390, 844)], ids=["wide", "phone"])
+def test_the_search_of_the_site(site, browser, width, height):
+    """Opened from its directory: no server, and nothing from another machine."""
+    complaints = []
+    page = browser.new_page(viewport={"width": width, "height": height}, offline=True)
+    page.on("console", lambda message: complaints.append(message.text))
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("requestfailed", lambda request: complaints.append(request.url))
+    page.goto((site / "algorithms" / "cubic.html").as_uri())
+    page.locator("[for=__search]:visible, .md-search__input:visible").first.click()
+    page.keyboard.type("fq_codel")
+    page.locator(".md-search-result__link", has_text="CoDel").first.click()
+    page.wait_for_url("**/links.html*")
+    assert complaints == []
+    page.close()
 
 
 PAGES = [

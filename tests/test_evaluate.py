@@ -347,6 +347,7 @@ def test_the_command(ackclock, tmp_path):
 @pytest.mark.parametrize(
     ("text", "says"),
     [
+        (None, "bad.toml: no such file; write one with tables [[require]]"),
         ("", "write tables"),
         ('[[require]]\nrow = "R99"', "choose from R3"),
         ('[[require]]\nrow = "R3"', "add above, below"),
@@ -357,7 +358,8 @@ def test_the_command(ackclock, tmp_path):
     ],
 )
 def test_mistakes_in_thresholds(text, says, ackclock, tmp_path):
-    (tmp_path / "bad.toml").write_text(text)
+    if text is not None:
+        (tmp_path / "bad.toml").write_text(text)
     done = ackclock("evaluate", "reno", "--quick", "--rows", "R3", "--check", "bad.toml")
     assert done.returncode == 1
     assert says in done.stderr

@@ -2,32 +2,17 @@
 
 import json
 import re
-import shutil
 
 import pytest
-from playwright.sync_api import expect, sync_playwright
+from playwright.sync_api import expect
 
 from ackclock import Result, report
 from conftest import needs_testbed
 from explorer import LONG, Server
 
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
-BROWSER = next(filter(None, map(shutil.which, BROWSERS)), None)
-pytestmark = pytest.mark.skipif(
-    BROWSER is None, reason="no Chromium here: apt-get install chromium"
-)
 SIZES = {"wide": (1400, 900), "phone": (390, 844)}
 #: Most time for what a run, or a compiler, must do first.
 SLOW_MS = 60_000
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with sync_playwright() as playwright:
-        # Root's Chromium has no sandbox; the page is ours.
-        started = playwright.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
-        yield started
-        started.close()
 
 
 @pytest.fixture(params=SIZES, ids=list(SIZES))

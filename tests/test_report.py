@@ -1,18 +1,12 @@
 """The report in a real browser, wide and on a phone."""
 
-import shutil
 import subprocess
 
 import polars as pl
 import pytest
-from playwright.sync_api import sync_playwright
 
 from ackclock import papers
 from conftest import ACKCLOCK
-
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
-BROWSER = next(filter(None, map(shutil.which, BROWSERS)), None)
-
 
 #: The claims that the project is there to judge.
 CLAIMS = """
@@ -99,17 +93,6 @@ def test_again_from_what_is_kept_gives_the_same_bytes(site):
     subprocess.run(command, cwd=site.parent, check=True, capture_output=True, timeout=60)
     for name in ("claims.json", "claims.parquet"):
         assert (site.parent / "again" / name).read_bytes() == (site / name).read_bytes()
-
-
-@pytest.fixture(scope="module")
-def browser():
-    if BROWSER is None:
-        pytest.skip("no Chromium here: apt-get install chromium")
-    with sync_playwright() as playwright:
-        # Root's Chromium has no sandbox; the pages are ours.
-        started = playwright.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
-        yield started
-        started.close()
 
 
 def opened(context, path, complaints):

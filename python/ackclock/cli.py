@@ -20,6 +20,9 @@ MODULES = {
     "kernel_commands": ("deploy", "undeploy", "status", "doctor", "compare"),
 }
 
+#: What a shell says of a command whose reader has gone (`| head`): 128 and the number of SIGPIPE.
+READER_GONE = 141
+
 
 def main() -> None:
     """The command line. A user's mistake is one line and exit code 1 or 2, an interrupt is 130."""
@@ -48,6 +51,8 @@ def main() -> None:
         except TyperException as error:
             err.print(f"error: {_usage(error)}")
             sys.exit(error.exit_code)
+        except SystemExit:  # rich and typer make one of a broken pipe
+            sys.exit(READER_GONE)
     except KeyboardInterrupt:
         sys.exit(130)
     except Exception:

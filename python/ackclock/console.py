@@ -15,6 +15,7 @@ import typer
 from rich.console import Console
 
 from ackclock import AckclockError, _core, snapshot
+from ackclock.cli import READER_GONE
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -178,7 +179,7 @@ def one_line_errors(interrupted: str = "nothing was written") -> Iterator[None]:
         raise typer.Exit(1) from None
     except BrokenPipeError:  # `| head`
         _discard_stdout()
-        raise typer.Exit(1) from None
+        raise typer.Exit(READER_GONE) from None
     except OSError as error:
         _discard_stdout()
         err.print(f"error: cannot print: {error.strerror}")

@@ -16,6 +16,10 @@ from ackclock.evaluate.run import Evaluated
 from ackclock.model import nearest
 
 _KEYS = {"row", "number", "above", "below", "not_worse_than", "not_unsafe"}
+_LIKE = (
+    'tables [[require]] with row = "R3", number = "utilisation with 1 BDP" and above = 0.9 '
+    "(docs/ci.md)"
+)
 
 
 @dataclass(frozen=True)
@@ -60,12 +64,13 @@ def read(path: Path, questions: Sequence[Question]) -> list[Threshold]:
     """The thresholds of a file; raises `AckclockError` that names file, key, value and fix."""
     try:
         fields = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise AckclockError(f"{path}: no such file; write one with {_LIKE}") from None
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise AckclockError(f"{path}: {getattr(error, 'strerror', None) or error}") from None
     required = fields.get("require")
     if not isinstance(required, list) or not required or fields.keys() - {"require"}:
-        like = '[[require]] with row = "R3", number = "utilisation with 1 BDP" and above = 0.9'
-        raise AckclockError(f"{path}: write tables {like}")
+        raise AckclockError(f"{path}: write {_LIKE}")
     known = {question.row: question for question in questions}
     return [_threshold(path, number, each, known) for number, each in enumerate(required, 1)]
 
