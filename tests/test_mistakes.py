@@ -128,6 +128,7 @@ SETTINGS = {
 def here(tmp_path):
     (tmp_path / "scenario.toml").write_text(SCENARIO)
     (tmp_path / "empty.toml").write_text("")
+    (tmp_path / "mine.c").write_text("int x;")
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "precious").write_text("")
     return tmp_path
@@ -172,6 +173,7 @@ COMMANDS = {
     "run scenario.toml --set flow.1.algorithm=bic --algorithm reno": ["--algorithm reno: give one"],
     "run scenario.toml --set seed=2 --seeds 3": ["--set seed=2 and --seeds 3: give one"],
     "run scenario.toml --set flow.1.start=0s --set flow.start=1s": ["of every flow first"],
+    "run mine.c": ["a C file, not a scenario", "`ackclock run SCENARIO --algorithm ./mine.c`"],
     "run empty.toml": ["empty.toml: the file is empty"],
     "run scenario.toml --rtt 20": ["rtt = 20", 'like "20ms"'],
     "run scenario.toml --attempts 2": ["--attempts 2", "add --on kernel"],
@@ -202,6 +204,9 @@ COMMANDS = {
     "evaluate reno --against cubik --rows R12 --quick": ["cubik"],
     "evaluate reno --check missing.toml": ["missing.toml"],
     "claims leith2006": ["did you mean leith2007?"],
+    "list cubicfc/fig5": ["not an algorithm", "`ackclock reproduce cubicfc/fig5`"],
+    "list ha2008": ["not an algorithm", "`ackclock reproduce ha2008`"],
+    "sweep nowhere.toml": ["nowhere.toml: no such file; give a sweep file"],
     "list cubik": ["did you mean `cubic`?"],
     "new My-CC": ['name = "My-CC"', "my_cc"],
     "new cubic": ["already", "choose another"],

@@ -10,7 +10,8 @@ from types import FrameType
 
 #: Module → its commands. A command needs only its own module; help and completion need each.
 MODULES = {
-    "commands": ("run", "new", "examples", "response", "list", "plot"),
+    "run_commands": ("run",),
+    "commands": ("new", "examples", "response", "list", "plot"),
     "sweep_commands": ("sweep",),
     "evaluate_commands": ("evaluate",),
     "explore_commands": ("explore",),

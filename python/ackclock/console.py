@@ -9,10 +9,11 @@ from contextlib import contextmanager
 from enum import StrEnum
 from io import TextIOWrapper
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 from rich.console import Console
+from typer.core import TyperCommand, TyperGroup
 
 from ackclock import AckclockError, _core, snapshot
 from ackclock.cli import READER_GONE
@@ -24,12 +25,47 @@ if TYPE_CHECKING:
     from ackclock import Result, report
     from ackclock.executors import Executor
 
-app = typer.Typer(
+T = TypeVar("T", bound=Callable[..., Any])
+
+
+def _flags_without_type(params: Any) -> Any:
+    """The help would show `--json <bool>`, as if the flag took a value."""
+    for each in params:
+        if getattr(each, "is_flag", False) and each.metavar is None:
+            each.metavar = ""
+    return params
+
+
+class _Command(TyperCommand):
+    def get_params(self, ctx: Any) -> Any:
+        return _flags_without_type(super().get_params(ctx))
+
+
+class _Group(TyperGroup):
+    def get_params(self, ctx: Any) -> Any:
+        return _flags_without_type(super().get_params(ctx))
+
+
+class Commands(typer.Typer):
+    """A group of commands."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(cls=_Group, **options)
+
+    def command(self, name: str | None = None, **options: Any) -> Callable[[T], T]:
+        return super().command(name, cls=_Command, **options)
+
+
+app = Commands(
     help="Test TCP congestion control: in a simulator, and in the Linux kernel.",
-    epilog="Start with: ackclock run examples/two_cubic.toml",
+    epilog="Start with: ackclock examples && ackclock run examples/two_cubic.toml",
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
 )
+
+
+#: In the help: the panel of commands about scenarios and algorithms.
+SCENARIOS = "Scenarios and algorithms"
 
 
 class Host(StrEnum):

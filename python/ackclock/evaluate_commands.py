@@ -9,6 +9,7 @@ import typer
 
 from ackclock import AckclockError
 from ackclock.console import (
+    SCENARIOS,
     Host,
     Jobs,
     OnRay,
@@ -32,10 +33,11 @@ if TYPE_CHECKING:
 RESUMES = "the runs that finished are kept; the same command resumes"
 
 
-@app.command("evaluate", rich_help_panel="Scenarios and algorithms")
+@app.command("evaluate", rich_help_panel=SCENARIOS)
 def evaluate_command(
     algorithm: Annotated[
-        str, typer.Argument(help="A C file, or NAME[@PRESET][:PARAMETER=VALUE,…].")
+        str,
+        typer.Argument(help="A C file, or NAME[@PRESET][:PARAMETER=VALUE,…].", metavar="ALGORITHM"),
     ],
     against: Annotated[
         str, typer.Option(help="Compare with these, one after the other in its place.")

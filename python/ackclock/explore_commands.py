@@ -5,10 +5,10 @@ from typing import Annotated
 
 import typer
 
-from ackclock.console import Output, app, one_line_errors, out
+from ackclock.console import SCENARIOS, Output, app, one_line_errors, out
 
 
-@app.command("explore", rich_help_panel="Scenarios and algorithms")
+@app.command("explore", rich_help_panel=SCENARIOS)
 def explore_command(
     output: Output = None,
     host: Annotated[

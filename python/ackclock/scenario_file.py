@@ -9,18 +9,18 @@ from ackclock.errors import AckclockError
 from ackclock.model import nearest
 
 
-def why_unreadable(path: Path, error: OSError) -> str:
-    """Why a scenario file cannot be read, and what to type."""
+def why_unreadable(path: Path, error: OSError, what: str = "a scenario file") -> str:
+    """Why a scenario file cannot be read, or `what` else it should be, and what to type."""
     if isinstance(error, IsADirectoryError):
         files = sorted(path.glob("*.toml"))
         like = f", like {files[0]}" if files else ""
-        return f"is a directory; give a scenario file{like}"
+        return f"is a directory; give {what}{like}"
     if isinstance(error, FileNotFoundError):
         files = sorted({*path.parent.glob("*.toml"), *Path("examples").glob("*.toml")})
         by_name = {each.stem: each for each in reversed(files)}
         if near := nearest(path.stem, list(by_name)):
             return f"no such file; did you mean {by_name[near[0]]}?"
-        return "no such file; give a scenario file"
+        return f"no such file; give {what}"
     return f"cannot be read ({error.strerror})"
 
 
@@ -30,6 +30,11 @@ def read(text: str | bytes, source: str) -> dict[str, Any]:
         plain = text.decode("utf-8-sig") if isinstance(text, bytes) else text.removeprefix("\ufeff")
     except UnicodeDecodeError:
         raise AckclockError(f"{source}: not a scenario file: it is not text in UTF-8") from None
+    if source.endswith(".c"):
+        raise AckclockError(
+            f"{source}: a C file, not a scenario file; type `ackclock run SCENARIO "
+            f"--algorithm {source if '/' in source else './' + source}`"
+        )
     if not plain.strip():
         raise AckclockError(
             f"{source}: the file is empty; examples/two_cubic.toml shows what to write"

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ackclock.commands import PANEL
 from ackclock.console import (
+    SCENARIOS,
     Jobs,
     Most,
     OnRay,
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 MOST_ROWS = 40
 
 
-@app.command("sweep", rich_help_panel=PANEL)
+@app.command("sweep", rich_help_panel=SCENARIOS)
 def sweep_command(
     file: Annotated[Path, typer.Argument(help="Sweep file (TOML).", metavar="SWEEP")],
     output: Output = None,

@@ -134,7 +134,8 @@ class Sweep:
         try:
             fields = scenario_file.read(path.read_bytes(), str(path))
         except OSError as error:
-            raise AckclockError(f"{path}: {scenario_file.why_unreadable(path, error)}") from None
+            why = scenario_file.why_unreadable(path, error, "a sweep file")
+            raise AckclockError(f"{path}: {why}") from None
         try:
             _check_keys(fields)
             scenario = Scenario.from_toml(path.parent / fields.pop("scenario"))

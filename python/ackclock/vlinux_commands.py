@@ -1,10 +1,8 @@
 """The command of `ackclock` for Linux in virtual time: `vlinux build`."""
 
-import typer
+from ackclock.console import Commands, app, err, one_line_errors, out, progress_bar
 
-from ackclock.console import app, err, one_line_errors, out, progress_bar
-
-vlinux = typer.Typer(help="Linux in virtual time: build it once, then run scenarios `--on vlinux`.")
+vlinux = Commands(help="Linux in virtual time: build it once, then run scenarios `--on vlinux`.")
 app.add_typer(vlinux, name="vlinux", rich_help_panel="The kernel")
 
 
