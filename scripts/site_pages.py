@@ -42,6 +42,12 @@ THEME = """  --md-primary-fg-color: #0072b2; --md-primary-fg-color--dark: #005a8
   --md-accent-fg-color: var(--accent); --md-typeset-a-color: var(--accent);
   --md-default-bg-color: var(--paper); --md-code-bg-color: var(--soft);
 """
+#: Code of 100 characters fits, and more of a wide table. Pictures in the dark, as in the report.
+LAYOUT = """.md-grid { max-width: 76rem; }
+.md-typeset p:not(:has(img)), .md-typeset li { max-width: 40rem; }
+[data-md-color-scheme="slate"] .md-content img {
+  filter: invert(1) hue-rotate(180deg); mix-blend-mode: lighten;
+}"""
 #: Of the navigation: pages of a directory, by the heading of each.
 FOLDERS = {
     "ALGORITHMS": "algorithms",
@@ -161,6 +167,7 @@ def style():
             f"[data-md-color-scheme] {{\n{light}{THEME}}}",
             f'[data-md-color-scheme="slate"] {{\n{dark}}}',
             cells,
+            LAYOUT,
         ]
     )
 
