@@ -46,6 +46,14 @@ def test_it_prints_our_values_beside_the_papers(reproduced):
         assert verdict not in printed  # too few repeats
 
 
+@pytest.mark.parametrize("figure", ["ha2008/fig01", "leith2007/fig13"])
+def test_one_run_of_each_point_is_drawn_too(figure, tmp_path):
+    """In the first none may come as far as the figure; in the second nothing varies."""
+    command = [ACKCLOCK, "reproduce", figure, "--quick", "--seeds", "1", "-o", "one"]
+    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
+    assert list((tmp_path / "one").glob("*.png"))
+
+
 def test_it_writes_figures_rows_and_a_manifest(reproduced):
     directory, _, _ = reproduced
     for name in ("cubicfc-fig02", "cubicfc-fig05"):
