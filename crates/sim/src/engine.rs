@@ -550,6 +550,7 @@ impl<'a> Dumbbell<'a> {
             answer_at_ns,
             answered,
             syn_sent_ns,
+            answered_ns,
             ecn,
         } = &mut flow.phase
         else {
@@ -562,7 +563,11 @@ impl<'a> Dumbbell<'a> {
                 rtt_ns: now_ns - *syn_sent_ns,
                 ecn: *ecn,
             };
-            flow.open(self.scenario, handshake);
+            let answered_ns = match way.acks {
+                Some(_) => *answered_ns,
+                None => now_ns - flow.back.delay_ns(),
+            };
+            flow.open(self.scenario, handshake, answered_ns);
             if let Some(capture) = &mut self.capture {
                 capture.clock(now_ns);
                 capture.syn_ack_arrives(now_ns, element, field);
@@ -570,10 +575,12 @@ impl<'a> Dumbbell<'a> {
             }
             // A loss of the final ACK has no effect: data follows at once.
             if let Path::Predicted { links, .. } = &mut self.path {
-                let departs_ns = links[way.data].enqueue(now_ns, ACK_BYTES);
-                if let (Some(capture), Some(departs_ns)) = (&mut self.capture, departs_ns) {
-                    let field = flow.control_field();
-                    capture.established_arrives(departs_ns + flow.forth_ns, element, field);
+                if let Some(departs_ns) = links[way.data].enqueue(now_ns, ACK_BYTES) {
+                    let at_ns = departs_ns + flow.forth_ns;
+                    flow.established(at_ns);
+                    if let Some(capture) = &mut self.capture {
+                        capture.established_arrives(at_ns, element, flow.control_field());
+                    }
                 }
             } else {
                 let (field, header) = (flow.control_field(), Header::Established);
@@ -586,7 +593,7 @@ impl<'a> Dumbbell<'a> {
             return Ok(());
         }
         if *syn_at_ns <= now_ns {
-            *syn_at_ns = NEVER;
+            (*syn_at_ns, *answered_ns) = (NEVER, now_ns);
             let Some(route) = way.acks else {
                 return Ok(());
             };

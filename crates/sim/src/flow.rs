@@ -37,6 +37,8 @@ pub(crate) enum Phase {
         answered: bool,
         /// When that SYN was sent.
         syn_sent_ns: u64,
+        /// When the other host answered it.
+        answered_ns: u64,
         /// How both hosts will use ECN.
         ecn: EcnMode,
     },
@@ -63,6 +65,7 @@ impl Phase {
             answer_at_ns: NEVER,
             answered: false,
             syn_sent_ns: 0,
+            answered_ns: 0,
             ecn,
         }
     }
@@ -111,6 +114,8 @@ pub(crate) struct Flow<'a> {
     pub(crate) configured: &'a Configured,
     /// Propagation delay of its connection there and back, with the delays of links.
     pub(crate) rtt_ns: u64,
+    /// The same while the links have their smallest delays.
+    least_rtt_ns: u64,
     pub(crate) start_ns: u64,
     /// [`NEVER`]: not yet.
     pub(crate) completed_ns: u64,
@@ -173,6 +178,7 @@ impl<'a> Flow<'a> {
             kernel: Kernel::shared(scenario.profile),
             way,
             rtt_ns: flow.rtt_ns,
+            least_rtt_ns: flow.rtt_ns,
             forth_ns: 0,
             back: Line::new(0, scenario.jitter_ns, stream(Draw::Jitter)),
             start_ns: 0,
@@ -209,6 +215,7 @@ impl<'a> Flow<'a> {
         let extra_ns = draws.rtt.exponential(self.scenario.rtt_exponential_ns);
         let own_ns = self.scenario.rtt_ns + extra_ns;
         self.rtt_ns = own_ns + self.way.delay_ns;
+        self.least_rtt_ns = own_ns + self.way.least_delay_ns;
         let [forth_ns, back_ns] = self.way.split_ns(own_ns);
         self.forth_ns = forth_ns;
         self.back.restart(back_ns);
@@ -222,13 +229,14 @@ impl<'a> Flow<'a> {
     }
 
     /// Opens a connection after its handshake.
-    pub(crate) fn open(&mut self, scenario: &Scenario, handshake: Handshake) {
+    pub(crate) fn open(&mut self, scenario: &Scenario, handshake: Handshake, answered_ns: u64) {
         let mut sender = self.establish(scenario, handshake);
         if self.scenario.frames.is_some() {
             sender.write_nothing();
             self.application_ns = handshake.now_ns;
         }
-        let receiver = self.accept(scenario, handshake.ecn);
+        let mut receiver = self.accept(scenario, handshake.ecn);
+        receiver.measure_rtt(answered_ns, self.back.delay_ns(), self.least_rtt_ns);
         if self.session.is_none() {
             self.draws = None;
         }
@@ -239,6 +247,13 @@ impl<'a> Flow<'a> {
             acks: AckLine::default(),
             ahead: Ahead::none(),
         });
+    }
+
+    /// The last packet of the handshake reaches the receiver.
+    pub(crate) fn established(&mut self, at_ns: u64) {
+        if let Phase::Open(connection) = &mut self.phase {
+            connection.receiver.established(at_ns);
+        }
     }
 
     /// The application writes a frame, or stops. Returns whether it has stopped.
@@ -341,8 +356,9 @@ impl<'a> Flow<'a> {
         if self.scenario.hides == Hides::Losses {
             receiver.hide_losses();
         }
+        receiver.has_segments_of(scenario.mss_bytes);
         if let Some(bytes) = self.scenario.receive_window_bytes {
-            receiver.offer_at_most(bytes / u64::from(scenario.mss_bytes));
+            receiver.offer_at_most(bytes / u64::from(scenario.mss_bytes), scenario.mss_bytes);
         }
         match ecn {
             _ if self.scenario.hides == Hides::Marks => (),

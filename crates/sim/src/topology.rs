@@ -24,6 +24,8 @@ pub struct Way {
     pub acks: Option<usize>,
     /// Propagation delay of the links on both routes.
     pub delay_ns: u64,
+    /// The smallest that it ever is.
+    pub least_delay_ns: u64,
 }
 
 impl Way {
@@ -69,9 +71,14 @@ impl Topology {
                 }
                 Direction::Forward => [indices(&flow.route), indices(&flow.back)],
             };
-            let delays = data.iter().chain(&acks).map(|&link| links[link].delay_ns);
+            let passed = data.iter().chain(&acks).map(|&link| &links[link]);
+            let least = |link: &Bottleneck| {
+                let steps = link.delay_at.iter().map(|step| step.delay_ns);
+                steps.fold(link.delay_ns, u64::min)
+            };
             Way {
-                delay_ns: delays.sum(),
+                delay_ns: passed.clone().map(|link| link.delay_ns).sum(),
+                least_delay_ns: passed.map(least).sum(),
                 data: index_of(data),
                 acks: (!acks.is_empty()).then(|| index_of(acks)),
             }

@@ -210,7 +210,7 @@ fn a_small_window_has_fewer_quick_acks() {
         (40, 17),
     ] {
         let mut receiver = receiver(Profile::Linux6, BULK, RTT);
-        receiver.offer_at_most(window);
+        receiver.offer_at_most(window, 1448);
         let answers = |s| {
             receiver
                 .handle_segment(1000 * MS, s, 1000 * MS - RTT / 2, false, false)

@@ -248,6 +248,9 @@ impl Dumbbell<'_> {
                 }
             }
             Header::Syn { .. } | Header::Established if current => {
+                if matches!(header, Header::Established) {
+                    flow.established(at_ns + flow.forth_ns);
+                }
                 if let Some(capture) = &mut self.capture {
                     match header {
                         Header::Syn { .. } => {

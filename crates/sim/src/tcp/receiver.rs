@@ -9,8 +9,11 @@
 
 use super::clock::Clock;
 use super::ecn::{Arrival, Echo};
+use super::offered::Offered;
 use super::profile::{Kernel, Reads, Switches, RTO_MIN_US};
-use super::ranges::{near, Range, RangeSet};
+use super::ranges::{near, RangeSet};
+use super::receiver_rtt::{self, ReceiverRtt, LONG_RTT_NS};
+use super::sack_list::SackList;
 use super::{Ack, Marks};
 use ackclock_host::{
     CongestionControl, ICSK_ACK_NOW, ICSK_ACK_PUSHED, ICSK_ACK_SCHED, ICSK_ACK_TIMER,
@@ -19,22 +22,18 @@ use ackclock_net::schedule::NEVER;
 
 /// How many ACKs of out-of-order data leave at once before compression starts.
 const UNCOMPRESSED_DUPLICATE_ACKS: u32 = 3;
-/// `TCP_SACK_BLOCKS_EXPECTED`: SACK blocks that an ACK always has room for, even beside a D-SACK.
-const SACK_BLOCKS_EXPECTED: usize = 2;
-/// `TCP_NUM_SACKS`: how many blocks the receiver remembers.
-const SACK_BLOCKS: usize = 4;
 /// `tcp_comp_sack_nr`: how many ACKs one compressed ACK may replace.
 const MAX_COMPRESSED: u32 = 44;
-/// `tcp_comp_sack_delay_ns` and `tcp_comp_sack_slack_ns`. The timer uses the slack to its end.
-const MAX_COMPRESSION_NS: u64 = 1_000_000;
+/// `tcp_comp_sack_slack_ns`. The timer uses the slack to its end.
 const COMPRESSION_SLACK_NS: u64 = 100_000;
 /// `TCP_DELACK_MAX`, µs: bounds the delay of an ACK for pushed data.
 const DELACK_MAX_US: u64 = 200_000;
+/// The bound of other delays, µs.
+const DELACK_MAX_LATE_US: u64 = 500_000;
 /// How many ACKs leave at once after a mark.
 const ECN_QUICK_ACKS: u32 = 2;
-/// Segments that change the window field of an ACK by one step of 16 KiB, if the window is clamped:
-/// an ACK of fewer repeats the field of the ACK before (`tcp_select_window`).
-const WINDOW_STEP_SEGMENTS: u64 = 12;
+/// Bytes of a segment, unless told otherwise.
+const SEGMENT_BYTES: u32 = 1448;
 
 /// The receiving end of a connection. In memory the fields have this order: what each packet needs
 /// comes first, and what only a gap needs comes last.
@@ -60,8 +59,7 @@ pub struct Receiver {
     sack_compression: bool,
     /// It acknowledges what is missing.
     hides_losses: bool,
-    /// The application has asked for a window below the right edge (TCP_WINDOW_CLAMP), which never
-    /// moves back.
+    /// The offered window is above the one that the application wants.
     clamped: bool,
     /// When the delayed-ACK timer fires. An ACK does not stop it (`inet_csk_clear_xmit_timer`).
     delayed_ack_at_ns: u64,
@@ -83,15 +81,21 @@ pub struct Receiver {
     echo: Option<Box<Echo>>,
 
     out_of_order: RangeSet,
-    /// The SACK list, the most recent block first; empty blocks follow.
-    blocks: [Range; SACK_BLOCKS],
+    sacks: SackList,
     /// A duplicate segment that the next ACK reports (RFC 2883): its last bits.
     duplicate: Option<u32>,
     duplicate_acks: u32,
     compressed: u32,
     duplicate_acks_of: u64,
-    /// The delay of a compressed ACK.
+    offered: Offered,
+    /// When it answered the SYN.
+    answered_ns: u64,
+    /// The handshake is over, and has measured the RTT.
+    established: bool,
+    /// The delay of a compressed ACK on a path whose RTT nobody measures.
     compression_ns: u64,
+    /// What it measures of a short path.
+    rtt: Option<Box<ReceiverRtt>>,
     /// Bounds of the delay of an ACK, jiffies: with PSH, and without.
     max_delay: (u32, u32),
     /// The retransmission timeout of this end, jiffies.
@@ -102,12 +106,8 @@ pub struct Receiver {
 impl Receiver {
     /// Makes a receiver that has just accepted a connection over a path of this RTT.
     pub fn new(kernel: &Kernel, switches: &Switches, clock: Clock, rtt_ns: u64) -> Self {
-        let rtt_us = rtt_ns / 1_000;
-        let jiffies = |us| clock.jiffies_of_us(us) as u32;
-        let min_ato = jiffies(kernel.delayed_ack_us);
-        let rtt = jiffies(rtt_us).max(min_ato);
-        let bounded = |max_us| rtt.min(jiffies(max_us));
-        Self {
+        let min_ato = clock.jiffies_of_us(kernel.delayed_ack_us) as u32;
+        let mut new = Self {
             clock,
             sack_compression: kernel.sack_compression,
             max_quick_acks: kernel.quick_acks,
@@ -117,13 +117,17 @@ impl Receiver {
                 Reads::Bulk { segments } => segments,
             },
             clamped: kernel.clamps_window,
-            compression_ns: (rtt_ns / 20).min(MAX_COMPRESSION_NS) + COMPRESSION_SLACK_NS,
+            offered: Offered::unlimited(SEGMENT_BYTES),
+            answered_ns: 0,
+            established: true,
+            compression_ns: receiver_rtt::delay_of(rtt_ns),
+            rtt: None,
             min_ato,
-            max_delay: (bounded(DELACK_MAX_US), bounded(500_000)),
-            rto: jiffies(rtt_us + (2 * rtt_us).max(RTO_MIN_US.into())),
+            max_delay: (0, 0),
+            rto: 0,
             rcv_nxt: 0,
             out_of_order: RangeSet::default(),
-            blocks: [(0, 0); SACK_BLOCKS],
+            sacks: SackList::default(),
             duplicate: None,
             ts_recent_ns: 0,
             last_ack_sent: 0,
@@ -146,12 +150,58 @@ impl Receiver {
             echo: None,
             acks_now: false,
             ordinary_until_ns: 0,
+        };
+        new.know_rtt(rtt_ns);
+        new
+    }
+
+    /// What follows from the RTT of the handshake.
+    fn know_rtt(&mut self, rtt_ns: u64) {
+        let rtt_us = rtt_ns / 1_000;
+        let jiffies = |us| self.clock.jiffies_of_us(us) as u32;
+        let rtt = jiffies(rtt_us).max(self.min_ato);
+        self.max_delay = (
+            rtt.min(jiffies(DELACK_MAX_US)),
+            rtt.min(jiffies(DELACK_MAX_LATE_US)),
+        );
+        self.rto = jiffies(rtt_us + (2 * rtt_us).max(RTO_MIN_US.into()));
+    }
+
+    /// It answered the SYN at `answered_ns`, and its ACKs take `back_ns` to the sender. From now on it
+    /// measures the RTT, which is `least_rtt_ns` or more. Call [`established`](Self::established) when
+    /// the last packet of the handshake arrives. Receivers of Linux 2.6 know the RTT of the path.
+    pub(crate) fn measure_rtt(&mut self, answered_ns: u64, back_ns: u64, least_rtt_ns: u64) {
+        if !self.sack_compression {
+            return;
+        }
+        (self.answered_ns, self.established) = (answered_ns, false);
+        if least_rtt_ns < LONG_RTT_NS {
+            let phase_ns = self.clock.next_tick_ns();
+            self.rtt = Some(Box::new(ReceiverRtt::new(answered_ns, back_ns, phase_ns)));
         }
     }
 
-    /// Never offers more segments than these. It acknowledges half of such a window one by one; of
+    /// The last packet of the handshake arrives, or if it is lost, the first data.
+    pub(crate) fn established(&mut self, at_ns: u64) {
+        if std::mem::replace(&mut self.established, true) {
+            return;
+        }
+        let rtt_ns = at_ns - self.answered_ns;
+        self.know_rtt(rtt_ns);
+        if let Some(rtt) = &mut self.rtt {
+            rtt.established(rtt_ns);
+        }
+    }
+
+    /// Its segments have so many bytes.
+    pub(crate) fn has_segments_of(&mut self, bytes: u32) {
+        self.offered = Offered::unlimited(bytes);
+    }
+
+    /// Never offers more than these segments. It acknowledges half of such a window one by one; of
     /// one segment, 2 (`tcp_incr_quickack`).
-    pub fn offer_at_most(&mut self, window: u64) {
+    pub fn offer_at_most(&mut self, window: u64, segment_bytes: u32) {
+        self.offered = Offered::at_most(segment_bytes, window * u64::from(segment_bytes));
         let half = if window < 2 { 2 } else { window / 2 };
         let half = u32::try_from(half).unwrap_or(u32::MAX);
         self.max_quick_acks = self.max_quick_acks.min(half);
@@ -271,11 +321,14 @@ impl Receiver {
             && self.ato == self.min_ato
             && self.armed == (self.clock.jiffies() as u32, self.ato)
             && self.read_segments == 1;
-        if ordinary {
-            self.clock.next_tick_ns()
-        } else {
-            0
+        if !ordinary {
+            return 0;
         }
+        let settled_ns = match &self.rtt {
+            Some(rtt) => rtt.settled_until_ns(self.clock.now_ns()),
+            None => NEVER,
+        };
+        settled_ns.min(self.clock.next_tick_ns())
     }
 
     /// What [`handle_any`](Self::handle_any) does with a segment in order while
@@ -325,6 +378,12 @@ impl Receiver {
 
     #[inline(never)]
     fn handle_any(&mut self, segment: u64, sent_ns: u64, pushed: bool, last: bool) -> Option<Ack> {
+        if let Some(rtt) = &mut self.rtt {
+            rtt.arrives(self.clock.now_ns(), sent_ns, self.ts_recent_ns);
+        }
+        if !self.established {
+            self.established(self.clock.now_ns());
+        }
         if segment <= self.last_ack_sent {
             self.ts_recent_ns = self.ts_recent_ns.max(sent_ns);
         }
@@ -394,7 +453,8 @@ impl Receiver {
                 }
             }
             self.out_of_order.remove_below(self.rcv_nxt);
-            self.remove_sacks();
+            self.sacks
+                .remove_below(self.rcv_nxt, self.out_of_order.is_empty());
             if self.out_of_order.is_empty() {
                 // RFC 5681, 4.2: send an ACK at once when a gap is filled.
                 return self.answer(true);
@@ -408,8 +468,9 @@ impl Receiver {
                 self.duplicates += 1;
                 self.duplicate = Some(segment as u32);
             }
-            let overflow = self.overflows(segment).then(|| self.ack());
-            self.add_sack((segment, segment + 1));
+            let overflows = self.compressed > 0 && self.sacks.overflows(segment);
+            let overflow = overflows.then(|| self.ack());
+            self.sacks.add((segment, segment + 1));
             if overflow.is_some() {
                 // This ACK was the segment's: nothing is scheduled any more.
                 return overflow;
@@ -516,7 +577,11 @@ impl Receiver {
         }
         self.compressed += 1;
         if self.compressed_at_ns == NEVER {
-            self.compressed_at_ns = self.clock.now_ns() + self.compression_ns;
+            let delay_ns = match &self.rtt {
+                Some(rtt) => rtt.delay_ns(),
+                None => self.compression_ns,
+            };
+            self.compressed_at_ns = self.clock.now_ns() + delay_ns + COMPRESSION_SLACK_NS;
         }
         false
     }
@@ -555,61 +620,6 @@ impl Receiver {
         self.scheduled && (enough || (self.pushed && self.out_of_order.is_empty()))
     }
 
-    /// The first block of the SACK list that touches the range.
-    fn touched(&self, range: Range) -> Option<usize> {
-        self.blocks.iter().position(|&block| touches(block, range))
-    }
-
-    /// `tcp_sack_new_ofo_skb`: a segment that touches neither of the two most recent blocks may
-    /// push out a block that no ACK has reported yet. Then the compressed ACK must leave first.
-    fn overflows(&self, segment: u64) -> bool {
-        let place = || {
-            let known = self.blocks.iter().filter(|block| block.1 > 0).count();
-            self.touched((segment, segment + 1)).unwrap_or(known)
-        };
-        self.compressed > 0 && place() >= SACK_BLOCKS_EXPECTED
-    }
-
-    /// Puts a range first in the SACK list: with the block that it extends and all that they touch
-    /// then, or as a block of its own (`tcp_sack_new_ofo_skb`, `tcp_sack_maybe_coalesce`).
-    fn add_sack(&mut self, mut range: Range) {
-        let hull = |a: Range, b: Range| (a.0.min(b.0), a.1.max(b.1));
-        let extended = self.touched(range);
-        if let Some(index) = extended {
-            range = hull(range, self.blocks[index]);
-            let joined = self.blocks.iter().filter(|&&block| touches(block, range));
-            if index == 0 && joined.count() == 1 {
-                self.blocks[0] = range;
-                return;
-            }
-        }
-        let old = std::mem::replace(&mut self.blocks, [(0, 0); SACK_BLOCKS]);
-        let mut used = 1;
-        for (index, &block) in old.iter().enumerate() {
-            if block.1 == 0 || extended == Some(index) {
-                continue;
-            }
-            if extended.is_some() && touches(range, block) {
-                range = hull(range, block);
-            } else if let Some(slot) = self.blocks.get_mut(used) {
-                *slot = block;
-                used += 1;
-            }
-        }
-        self.blocks[0] = range;
-    }
-
-    /// `tcp_sack_remove`: forgets blocks below the next expected segment.
-    fn remove_sacks(&mut self) {
-        let empty = self.out_of_order.is_empty();
-        let old = self.blocks;
-        let kept = old.iter().filter(|block| block.0 > self.rcv_nxt && !empty);
-        self.blocks = [(0, 0); SACK_BLOCKS];
-        for (slot, block) in self.blocks.iter_mut().zip(kept) {
-            *slot = *block;
-        }
-    }
-
     /// `tcp_send_ack`: an ACK leaves, and nothing is pending any more.
     #[inline]
     fn ack(&mut self) -> Ack {
@@ -644,13 +654,21 @@ impl Receiver {
     /// An ACK as it leaves. `ece`: it tells of marks, and how many.
     #[inline(always)]
     fn write_ack(&mut self, ack: u64, ece: Option<u32>) -> Ack {
+        if let Some(rtt) = &mut self.rtt {
+            let now_ns = self.clock.now_ns();
+            rtt.leaves(now_ns, self.compressed_at_ns <= now_ns);
+        }
         (self.compressed, self.compressed_at_ns) = (0, NEVER);
         // The first ACK's field is scaled, unlike that of the handshake.
-        let steps = self.clamped && self.rcv_nxt - self.last_ack_sent >= WINDOW_STEP_SEGMENTS;
-        let new_window = steps || self.last_ack_sent == 0;
+        let mut new_window = self.last_ack_sent == 0;
+        if self.clamped && !new_window {
+            let segments = self.rcv_nxt - self.last_ack_sent;
+            new_window = self.offered.acknowledges(segments);
+            self.clamped = self.offered.is_above();
+        }
         self.last_ack_sent = self.rcv_nxt;
         let mut ack = Ack::new(ack, self.ts_recent_ns);
-        if self.blocks[0].1 > 0 || self.duplicate.is_some() {
+        if !self.sacks.is_empty() || self.duplicate.is_some() {
             ack = self.report(ack);
         }
         if new_window {
@@ -666,13 +684,7 @@ impl Receiver {
     fn report(&mut self, ack: Ack) -> Ack {
         let duplicate = self.duplicate.take().map(|bits| near(self.rcv_nxt, bits));
         let duplicate = duplicate.map(|segment| (segment, segment + 1));
-        let known = self.blocks.iter().filter(|block| block.1 > 0);
-        let blocks = duplicate.iter().chain(known).copied();
+        let blocks = duplicate.into_iter().chain(self.sacks.known());
         ack.with_sacks(blocks, duplicate.is_some())
     }
-}
-
-/// `tcp_sack_extend`: whether two blocks overlap or adjoin. An empty block touches nothing.
-fn touches(block: Range, other: Range) -> bool {
-    block.1 > 0 && other.1 > 0 && block.0 <= other.1 && other.0 <= block.1
 }

@@ -245,9 +245,9 @@ FIGURE = Figure(
         ),
     ],
     vlinux=Check(
-        setup="The figure's middle plot, at 250 Mb/s. Runs of 600 s, a router without ticks, no "
-        "jitter. The TCP around the algorithm is of today.",
-        points={"250 Mb/s": partial(_today, 250)},
+        setup="The figure's rates. Runs of 600 s, a router without ticks, no jitter. "
+        "The TCP around the algorithm is of today.",
+        points={f"{rate} Mb/s": partial(_today, rate) for rate in RATES_MBPS},
         reduce=_linux_row,
         quantities={
             "last window below 80 % (s)": mean("unfair_s"),

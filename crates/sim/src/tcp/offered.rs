@@ -1,0 +1,96 @@
+//! The window that a receiver offers (`tcp_select_window`), as far as it decides on ACKs.
+//!
+//! Linux offers a right edge with the SYN-ACK. Then the application asks for a smaller window
+//! (`TCP_WINDOW_CLAMP`). The right edge never moves back, so the offered window falls with the data,
+//! in steps of the unit of the window field, until it is down to the one that the application wants.
+//! Until then an ACK of a step or more changes the window field, and a reader that will read at once
+//! sends the ACK, and not TCP (`__tcp_select_window() >= rcv_wnd` in `__tcp_ack_snd_check`).
+
+/// What `__tcp_select_window` rounds the largest window to: the unit of its field is 2¹⁴ bytes.
+const MOST_SHIFT: u32 = 14;
+/// A window with this many bits has a unit of one byte.
+const UNSCALED_BITS: u32 = 15;
+/// The first segment lets the window grow by two segments (`tcp_grow_window`), before the
+/// application has read it and asked for less.
+const GROWTH_SEGMENTS: u64 = 2;
+/// Of a receive buffer of 256 MiB half is offered, in whole segments, and the application asks for
+/// 120 MB. The buffer is that of the virtual Linux and of our testbed.
+const OFFERED_BYTES: u64 = 1 << 27;
+const WANTED_BYTES: u64 = 120_000_000;
+
+/// The offered window of a receiver.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Offered {
+    /// By so many bytes it is above what the application wants, a multiple of the unit.
+    above_bytes: u64,
+    segment_bytes: u32,
+    shift: u32,
+}
+
+impl Offered {
+    /// Of an application that wants as much as the buffer has room for: no window limits.
+    pub(super) fn unlimited(segment_bytes: u32) -> Self {
+        Self::of(segment_bytes, OFFERED_BYTES, WANTED_BYTES, MOST_SHIFT)
+    }
+
+    /// Of one that wants so many bytes.
+    pub(super) fn at_most(segment_bytes: u32, bytes: u64) -> Self {
+        let shift = bytes.max(1).ilog2().saturating_sub(UNSCALED_BITS);
+        Self::of(segment_bytes, bytes, bytes, shift.min(MOST_SHIFT))
+    }
+
+    fn of(segment_bytes: u32, offered: u64, wanted: u64, shift: u32) -> Self {
+        let mss = u64::from(segment_bytes);
+        let offered = offered - offered % mss + GROWTH_SEGMENTS * mss;
+        let units = |bytes: u64| bytes.div_ceil(1 << shift);
+        Self {
+            above_bytes: (units(offered) - units(wanted)) << shift,
+            segment_bytes,
+            shift,
+        }
+    }
+
+    /// Whether it is above what the application wants.
+    pub(super) fn is_above(&self) -> bool {
+        self.above_bytes > 0
+    }
+
+    /// An ACK for so many more segments leaves. Returns whether its window field changes.
+    pub(super) fn acknowledges(&mut self, segments: u64) -> bool {
+        let bytes = segments * u64::from(self.segment_bytes);
+        let step = (bytes >> self.shift) << self.shift;
+        let changes = step > 0 && self.is_above();
+        self.above_bytes = self.above_bytes.saturating_sub(step);
+        changes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 134 216 568 bytes are offered, and 2 segments more; 120 000 000 are wanted: 8193 and 7325 units
+    /// of 16 KiB. 12 segments are one unit, and 23 are two.
+    #[test]
+    fn the_window_falls_in_steps() {
+        let mut offered = Offered::unlimited(1448);
+        assert!(!offered.acknowledges(11));
+        assert_eq!(offered.above_bytes, 868 << 14);
+        assert!(offered.acknowledges(12) && offered.acknowledges(23));
+        assert_eq!(offered.above_bytes, 865 << 14);
+        assert!((0..865).all(|_| offered.is_above() && offered.acknowledges(12)));
+        assert!(!offered.is_above() && !offered.acknowledges(100));
+    }
+
+    /// A window of 640 segments has a unit of 16 bytes: 181 of them above. Each ACK of a segment takes
+    /// 90 off. One of 20 segments has a unit of a byte.
+    #[test]
+    fn a_small_window_falls_at_once() {
+        let mut offered = Offered::at_most(1448, 640 * 1448);
+        assert_eq!(offered.above_bytes, 181 * 16);
+        assert!((0..3).all(|_| offered.acknowledges(1)));
+        assert!(!offered.is_above());
+        let mut offered = Offered::at_most(1448, 20 * 1448);
+        assert!(offered.acknowledges(2) && !offered.acknowledges(2));
+    }
+}

@@ -1,0 +1,226 @@
+//! The RTT as a receiver measures it: from the handshake, and from the timestamps that data echo
+//! (`tcp_rcv_rtt_measure_ts`). It says how long a compressed ACK waits (`__tcp_ack_snd_check`).
+//!
+//! How to drive it: tell it of ACKs that leave ([`leaves`](ReceiverRtt::leaves)), of segments that
+//! arrive ([`arrives`](ReceiverRtt::arrives)), and of the end of the handshake
+//! ([`established`](ReceiverRtt::established)).
+//!
+//! An ACK's timestamp is in whole milliseconds, and only the first segment with another echo is a
+//! sample. So it is enough to know the first ACK of each millisecond. The simulated packets do not
+//! carry the echo: it is that of the last ACK that had reached the sender when the segment left.
+
+use std::collections::VecDeque;
+
+const NS_PER_MS: u64 = 1_000_000;
+/// Eighths of a µs: the unit of both estimates (`rcv_rtt_est.rtt_us`, `srtt_us`).
+const UNITS_PER_US: u64 = 8;
+/// `tcp_comp_sack_delay_ns`: an RTT of 20 ms or more does not matter.
+const MAX_DELAY_NS: u64 = 1_000_000;
+
+/// Smallest RTT of a path on which a compressed ACK always waits as long as it may.
+pub(super) const LONG_RTT_NS: u64 = 20 * MAX_DELAY_NS;
+
+/// How long a compressed ACK waits on a path of which nothing but the RTT is known.
+pub(super) fn delay_of(rtt_ns: u64) -> u64 {
+    (rtt_ns / 20).min(MAX_DELAY_NS)
+}
+
+/// What a receiver knows of the RTT.
+#[derive(Debug)]
+pub(super) struct ReceiverRtt {
+    /// The milliseconds of the receiver's clock begin so long after those of the run.
+    phase_ns: u64,
+    /// How long an ACK takes to the sender.
+    back_ns: u64,
+    /// When ACKs left, and their timestamps: of each millisecond the first that may not have
+    /// reached the sender yet.
+    stamps: VecDeque<(u64, u64)>,
+    last_stamp_ms: u64,
+    /// What the data that arrives echoes; `rcv_rtt_last_tsecr`.
+    echoed_ms: u64,
+    sampled_ms: u64,
+    /// When a segment arrived last, of those that `arrives` was told of.
+    arrival_ns: u64,
+    /// `rcv_rtt_est.rtt_us`; 0: no sample.
+    estimate: u64,
+    /// `srtt_us`: of the handshake; 0: the last packet of the handshake has not arrived.
+    handshake: u64,
+}
+
+impl ReceiverRtt {
+    /// Of a receiver that has answered a SYN at `answered_ns`.
+    pub(super) fn new(answered_ns: u64, back_ns: u64, phase_ns: u64) -> Self {
+        let mut new = Self {
+            phase_ns: phase_ns % NS_PER_MS,
+            back_ns,
+            stamps: VecDeque::new(),
+            last_stamp_ms: 0,
+            echoed_ms: 0,
+            sampled_ms: 0,
+            arrival_ns: answered_ns,
+            estimate: 0,
+            handshake: 0,
+        };
+        new.echoed_ms = new.ms(answered_ns);
+        new.last_stamp_ms = new.echoed_ms;
+        new
+    }
+
+    /// The millisecond of a time: 1 or later.
+    fn ms(&self, at_ns: u64) -> u64 {
+        (at_ns + NS_PER_MS - self.phase_ns) / NS_PER_MS
+    }
+
+    /// The handshake took so long, from the SYN-ACK on.
+    pub(super) fn established(&mut self, rtt_ns: u64) {
+        self.handshake = (rtt_ns / 1_000).max(1) * UNITS_PER_US;
+    }
+
+    /// An ACK leaves at `now_ns`. Its timestamp is of that time, or for a compressed ACK of the last
+    /// arrival: its timer does not refresh the clock (`tcp_compressed_ack_kick`).
+    pub(super) fn leaves(&mut self, now_ns: u64, compressed: bool) {
+        let stamp_ms = self.ms(if compressed { self.arrival_ns } else { now_ns });
+        if stamp_ms > self.last_stamp_ms {
+            self.last_stamp_ms = stamp_ms;
+            self.stamps.push_back((now_ns, stamp_ms));
+        }
+    }
+
+    /// A segment arrives at `now_ns` that was sent at `sent_ns`. Others may have arrived since the
+    /// last call, in the same millisecond as that one; the last of them was sent at `before_ns`.
+    pub(super) fn arrives(&mut self, now_ns: u64, sent_ns: u64, before_ns: u64) {
+        while self.hears(before_ns) {
+            self.sample(self.arrival_ns);
+        }
+        while self.hears(sent_ns) {}
+        self.arrival_ns = now_ns;
+        self.sample(now_ns);
+    }
+
+    /// Whether a segment that was sent then echoes a later ACK than the last one.
+    fn hears(&mut self, sent_ns: u64) -> bool {
+        match self.stamps.front() {
+            Some(&(left_ns, stamp_ms)) if left_ns + self.back_ns <= sent_ns => {
+                self.echoed_ms = stamp_ms;
+                self.stamps.pop_front();
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// `tcp_rcv_rtt_measure_ts` and `tcp_rcv_rtt_update`
+    fn sample(&mut self, now_ns: u64) {
+        if self.echoed_ms == self.sampled_ms {
+            return;
+        }
+        self.sampled_ms = self.echoed_ms;
+        let age_us = 1_000 * (self.ms(now_ns) - self.echoed_ms);
+        if age_us == 0 {
+        } else if self.estimate == 0 || UNITS_PER_US * age_us < self.estimate {
+            self.estimate = UNITS_PER_US * age_us;
+        } else {
+            self.estimate += age_us - self.estimate / UNITS_PER_US;
+        }
+    }
+
+    /// Until when `arrives` and `leaves` need not be called: the end of the millisecond, once an ACK
+    /// of this millisecond has left.
+    pub(super) fn settled_until_ns(&self, now_ns: u64) -> u64 {
+        let now_ms = self.ms(now_ns);
+        if now_ms == self.last_stamp_ms {
+            now_ms * NS_PER_MS + self.phase_ns
+        } else {
+            0
+        }
+    }
+
+    /// How long a compressed ACK waits.
+    pub(super) fn delay_ns(&self) -> u64 {
+        let rtt = match self.handshake {
+            0 => self.estimate,
+            handshake => self.estimate.min(handshake),
+        };
+        (rtt * (1_000 / UNITS_PER_US) / 20).min(MAX_DELAY_NS)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const US: u64 = 1_000;
+
+    /// The SYN is answered at 10.3 ms. ACKs take 3 ms to the sender, and segments 3.3 ms back: they
+    /// arrive at 16.6, 22.9, 29.2 and 35.5 ms, and echo the timestamps 10, 16, 22 and 29.
+    #[test]
+    fn samples_are_whole_milliseconds() {
+        let mut rtt = ReceiverRtt::new(10_300 * US, 3_000 * US, 0);
+        rtt.established(6_300 * US);
+        assert_eq!(rtt.delay_ns(), 0); // no sample yet
+        let mut delays = Vec::new();
+        for turn in 1..=4 {
+            let arrives_ns = (10_300 + 6_300 * turn) * US;
+            rtt.arrives(arrives_ns, arrives_ns - 3_300 * US, 0);
+            rtt.leaves(arrives_ns, false);
+            delays.push(rtt.delay_ns());
+        }
+        // 16 - 10 = 6 ms; 22 - 16 = 6; 29 - 22 = 7: 6 + 1/8; 35 - 29 = 6, which is less.
+        assert_eq!(delays, [300_000, 300_000, 306_250, 300_000]);
+        rtt.established(5_900 * US);
+        assert_eq!(rtt.delay_ns(), 295_000);
+    }
+
+    /// Of the segments with one timestamp only the first is a sample: those with a later one wait in
+    /// a queue.
+    #[test]
+    fn one_sample_of_each_timestamp() {
+        let mut rtt = ReceiverRtt::new(1_000 * US, 3_000 * US, 0);
+        rtt.established(90_000 * US);
+        for (now_ms, sent_ms) in [(7, 4), (8, 5), (9, 6)] {
+            rtt.arrives(now_ms * 1_000 * US, sent_ms * 1_000 * US, 0);
+        }
+        assert_eq!(rtt.estimate, 6_000 * UNITS_PER_US);
+        rtt.leaves(9_000 * US, false);
+        rtt.leaves(9_500 * US, false);
+        rtt.leaves(10_100 * US, false);
+        // The ACK of 9 ms reaches the sender at 12 ms, that of 10.1 ms at 13.1 ms.
+        rtt.arrives(17_000 * US, 12_000 * US, 0);
+        assert_eq!(rtt.estimate, (6_000 - 6_000 / 8 + 8_000 / 8) * UNITS_PER_US);
+        rtt.arrives(17_100 * US, 13_000 * US, 0);
+        assert_eq!(rtt.stamps.len(), 1);
+        rtt.arrives(17_200 * US, 13_100 * US, 0);
+        assert_eq!(rtt.stamps.len(), 0);
+        let before = 6_250 * UNITS_PER_US;
+        assert_eq!(rtt.estimate, before - before / 8 + 7_000);
+    }
+
+    /// Segments of the same millisecond that nobody told of leave the same estimate.
+    #[test]
+    fn what_was_left_out_is_caught_up_with() {
+        let run = |told: bool| {
+            let mut rtt = ReceiverRtt::new(0, 2_000 * US, 400 * US);
+            rtt.established(18_000 * US);
+            for turn in 0..400_u64 {
+                let now_ns = (7_000 + 130 * turn) * US;
+                let sent_ns = now_ns - (3_000 + 20 * turn % 977) * US;
+                if told || now_ns >= rtt.settled_until_ns(now_ns - 130 * US) {
+                    rtt.arrives(now_ns, sent_ns, sent_ns - 130 * US);
+                    rtt.leaves(now_ns, false);
+                }
+            }
+            rtt.arrives(60_000 * US, 58_000 * US, 56_900 * US);
+            rtt.estimate
+        };
+        assert_eq!(run(true), run(false));
+    }
+
+    /// `tcp_compressed_ack_kick` does not refresh the clock.
+    #[test]
+    fn a_compressed_ack_has_the_timestamp_of_the_last_arrival() {
+        let mut rtt = ReceiverRtt::new(0, 0, 0);
+        rtt.arrives(4_900 * US, 0, 0);
+        rtt.leaves(5_200 * US, true);
+        assert_eq!(rtt.stamps, [(5_200 * US, 5)]);
+    }
+}
