@@ -21,10 +21,11 @@ const WANTED_BYTES: u64 = 120_000_000;
 /// The offered window of a receiver.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Offered {
-    /// By so many bytes it is above what the application wants, a multiple of the unit.
-    above_bytes: u64,
     segment_bytes: u32,
-    shift: u32,
+    /// By so many units it is above what the application wants.
+    above: u16,
+    /// A unit has 2^shift bytes.
+    shift: u8,
 }
 
 impl Offered {
@@ -44,23 +45,23 @@ impl Offered {
         let offered = offered - offered % mss + GROWTH_SEGMENTS * mss;
         let units = |bytes: u64| bytes.div_ceil(1 << shift);
         Self {
-            above_bytes: (units(offered) - units(wanted)) << shift,
             segment_bytes,
-            shift,
+            above: u16::try_from(units(offered) - units(wanted)).unwrap_or(u16::MAX),
+            shift: shift as u8,
         }
     }
 
     /// Whether it is above what the application wants.
     pub(super) fn is_above(&self) -> bool {
-        self.above_bytes > 0
+        self.above > 0
     }
 
     /// An ACK for so many more segments leaves. Returns whether its window field changes.
     pub(super) fn acknowledges(&mut self, segments: u64) -> bool {
         let bytes = segments * u64::from(self.segment_bytes);
-        let step = (bytes >> self.shift) << self.shift;
-        let changes = step > 0 && self.is_above();
-        self.above_bytes = self.above_bytes.saturating_sub(step);
+        let steps = bytes >> self.shift;
+        let changes = steps > 0 && self.is_above();
+        self.above = u64::from(self.above).saturating_sub(steps) as u16;
         changes
     }
 }
@@ -75,9 +76,9 @@ mod tests {
     fn the_window_falls_in_steps() {
         let mut offered = Offered::unlimited(1448);
         assert!(!offered.acknowledges(11));
-        assert_eq!(offered.above_bytes, 868 << 14);
+        assert_eq!(offered.above, 868);
         assert!(offered.acknowledges(12) && offered.acknowledges(23));
-        assert_eq!(offered.above_bytes, 865 << 14);
+        assert_eq!(offered.above, 865);
         assert!((0..865).all(|_| offered.is_above() && offered.acknowledges(12)));
         assert!(!offered.is_above() && !offered.acknowledges(100));
     }
@@ -87,7 +88,7 @@ mod tests {
     #[test]
     fn a_small_window_falls_at_once() {
         let mut offered = Offered::at_most(1448, 640 * 1448);
-        assert_eq!(offered.above_bytes, 181 * 16);
+        assert_eq!(offered.above, 181);
         assert!((0..3).all(|_| offered.acknowledges(1)));
         assert!(!offered.is_above());
         let mut offered = Offered::at_most(1448, 20 * 1448);
