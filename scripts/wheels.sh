@@ -4,6 +4,9 @@
 set -eu
 
 wheels=target/wheels
+# A directory of its own: maturin keeps one library in it, of whatever machine was built last, and
+# tests that run beside this one call maturin, too.
+build=target/core-wheel
 rm -rf "$wheels"
 for machine in x86_64 aarch64; do
 	triple=$machine-unknown-linux-gnu
@@ -12,7 +15,16 @@ for machine in x86_64 aarch64; do
 		echo "Rust cannot compile for $machine here. Install Rust from https://rustup.rs" >&2
 		exit 1
 	fi
-	maturin build --quiet --release --locked --zig --target "$triple" --out "$wheels"
+	maturin build --quiet --release --locked --zig --target "$triple" \
+		--target-dir "$build" --out "$wheels"
+	python - "$machine" "$wheels"/ackclock-*"$machine".whl <<'END'
+import sys, zipfile
+machine, wheel = sys.argv[1:]
+library = zipfile.ZipFile(wheel).read("ackclock/_core.abi3.so")
+found = int.from_bytes(library[18:20], "little")  # e_machine of the ELF header
+if found != {"x86_64": 62, "aarch64": 183}[machine]:
+    sys.exit(f"{wheel} has a library for another machine ({found}): it is of no use")
+END
 done
 maturin sdist --out "$wheels"
 

@@ -25,13 +25,17 @@ from ackclock import (
     figures,
     kept,
     papers,
+    reducers,
     reproduce,
     run,
     run_all,
     snapshot,
+    sources,
     tables,
     testbed,
 )
+from ackclock.evaluate import measure
+from ackclock.evaluate import run as evaluated
 from ackclock.output import PARTIAL, WRITTEN, Directory, collect
 from ackclock.runs import MANIFEST
 from conftest import ACKCLOCK, ROOT, in_own_mounts
@@ -635,3 +639,30 @@ def test_killed_at_random_moments(tmp_path):
     whole(place / "out")
     assert hidden(tmp_path) == []
     assert list(scratch.iterdir()) == []
+
+
+@pytest.mark.parametrize("row", ["of a scorecard", "of a sweep"])
+def test_what_makes_a_row_is_in_the_hash_that_names_it(row):
+    """Each of our modules that a run and its row call is found from the imports of a few."""
+    scenario = Scenario.from_toml(ROOT / "examples" / "web_traffic.toml").replace(duration="10s")
+    named = [name.replace("_N", "_1") for name in reducers.METRICS]
+    reduce, roots = {
+        "of a scorecard": (measure.row_of, evaluated.ROW_MADE_BY),
+        "of a sweep": (reducers.Reducers.of(named), reducers.ROW_MADE_BY),
+    }[row]
+    called, rows = set(), []
+
+    def note(frame, *_):
+        called.add(frame.f_globals.get("__name__", ""))
+
+    sys.setprofile(note)
+    try:
+        Local().run([scenario], reduce, lambda _, made: rows.append(made))
+    finally:
+        sys.setprofile(None)
+    assert len(rows[0]) > 10
+    ours = {each.removeprefix("ackclock.") for each in called if each.startswith("ackclock.")}
+    known = sources.modules(*roots)
+    assert {"metrics", "runs", "executors"} <= ours <= known
+    assert not known & {"report", "evaluate.page", "commands", "explore.app", "site"}
+    assert sources.source_hash(*roots) != sources.source_hash()

@@ -19,6 +19,7 @@ from ackclock.many import check_writable, keep
 from ackclock.output import collect
 from ackclock.runs import Result
 from ackclock.scenario import Scenario
+from ackclock.sources import source_hash
 
 Row = dict[str, Any]
 
@@ -122,4 +123,4 @@ def _name(experiment: Experiment) -> str:
     """The directory of an experiment's rows: by what makes them, the experiment and our Python."""
     made_by = f"{experiment.row.__module__}-{experiment.row.__qualname__}-{experiment.name}"
     name = "".join(each if each.isalnum() else "-" for each in made_by)
-    return f"far-{name}-{kept.source_hash()[:16]}"
+    return f"far-{name}-{source_hash()[:16]}"

@@ -20,6 +20,7 @@ import polars as pl
 from ackclock import _core
 from ackclock.errors import AckclockError
 from ackclock.output import TAKEN, Write, exchange, locked, partial_directory, sync, sync_all
+from ackclock.sources import source_hash
 
 MANIFEST = "manifest.json"
 #: In the manifest: table → digest of its file; and `MANIFEST` → digest of the rest of it.
@@ -93,15 +94,6 @@ def _digest_of_json(value: Mapping[str, Any]) -> str:
     """Of what it says, however it is spaced."""
     plain = json.loads(json.dumps(value))
     return _digest(json.dumps(plain, sort_keys=True).encode())
-
-
-@functools.cache
-def source_hash() -> str:
-    """A hash of all of our Python, which makes rows of runs."""
-    digest = hashlib.sha256()
-    for path in sorted(Path(__file__).parent.rglob("*.py")):
-        digest.update(path.read_bytes())
-    return digest.hexdigest()
 
 
 def results_version() -> str:

@@ -20,11 +20,12 @@ from contextlib import contextmanager, redirect_stdout, suppress
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar
 
-from ackclock import _core, kept, snapshot
+from ackclock import _core, snapshot
 from ackclock.errors import AckclockError
 from ackclock.executors import PREPARED, Local
 from ackclock.runs import Result
 from ackclock.scenario import Scenario
+from ackclock.sources import source_hash
 
 T = TypeVar("T")
 
@@ -252,7 +253,7 @@ def _task() -> Callable[..., bytes | str]:
 @functools.cache
 def version() -> str:
     """What makes a row: the engine, and all of our Python."""
-    return f"ackclock {_core.engine_version()} (Python {kept.source_hash()[:12]})"
+    return f"ackclock {_core.engine_version()} (Python {source_hash()[:12]})"
 
 
 def answer(digest: str, files: bytes, work: bytes) -> bytes | str:

@@ -17,11 +17,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from ackclock import kept, metrics, units
+from ackclock import metrics, units
 from ackclock.errors import AckclockError
 from ackclock.model import nearest
 from ackclock.runs import Result
 from ackclock.scenario import Scenario
+from ackclock.sources import source_hash
 
 #: What a run is in numbers: column → value. None: the run does not tell.
 Row = dict[str, Any]
@@ -29,6 +30,8 @@ Function = Callable[[Result], Any]
 
 #: Columns of every row, which no function may have.
 OWN = ("key", "point", "seed", "packets", "trace_hash", "verdict")
+#: The modules that make and keep a row of our own metrics.
+ROW_MADE_BY = ("reducers", "executors", "kept_rows")
 #: Column that may be None because the run ended too early → column with the time that it had.
 CUT_OFF = {"convergence_time_s": "convergence_cut_off_s"}
 
@@ -234,8 +237,9 @@ class Reducers:
                 _check_metric(name, _metric(function)[2], scenario)
 
     def key(self) -> str:
-        """Names what makes the rows: the functions and all of our Python."""
-        parts = [kept.source_hash()]
+        """Names what makes the rows: the functions, and our Python; all of it for a user's."""
+        ours = all(isinstance(each, str) for each in self.functions.values())
+        parts = [source_hash(*(ROW_MADE_BY if ours else ()))]
         for name, function in sorted(self.functions.items(), key=lambda pair: pair[0]):
             parts += [name, function if isinstance(function, str) else _code(name, function)]
         return hashlib.blake2b("\n".join(parts).encode(), digest_size=8).hexdigest()

@@ -23,6 +23,7 @@ from ackclock.output import collect
 from ackclock.papers import Named
 from ackclock.runs import Result
 from ackclock.scenario import Scenario
+from ackclock.sources import source_hash
 from ackclock.stats import Estimate
 
 #: A claim gets more seeds unless a part needs more than this times the most.
@@ -284,7 +285,7 @@ def _rows(
 
 def _rows_path(batch: Batch, cache: Path) -> Path:
     """Where the rows are kept: by their runs and by all of our Python."""
-    digest = hashlib.sha256(kept.source_hash().encode())
+    digest = hashlib.sha256(source_hash().encode())
     for key in batch.keys:
         digest.update(key.encode())
     name = "".join(each if each.isalnum() else "-" for each in batch.experiment.name)

@@ -1,11 +1,12 @@
 """What the scorecard keeps of a run: the same numbers of every row."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
 from ackclock import metrics
+from ackclock.figures.experiment import as_row
 from ackclock.repeats import AtLeast
 from ackclock.runs import Result
 
@@ -221,3 +222,8 @@ def _full_s(result: Result) -> float:
     rates = metrics.throughput_bps(result, edges_s).sum(axis=0)
     full = rates >= 0.9 * metrics.capacity_bps(result)
     return float(edges_s[1:][full.argmax()]) if full.any() else AtLeast(end_s)
+
+
+def row_of(result: Result) -> dict[str, Any]:
+    """The numbers of a run, and what it cost; it can be pickled."""
+    return as_row(numbers, result)

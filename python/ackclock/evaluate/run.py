@@ -10,19 +10,21 @@ from typing import Any, Self
 
 import polars as pl
 
-from ackclock import _core, kept, snapshot, units
+from ackclock import _core, snapshot, units
 from ackclock.errors import AckclockError
 from ackclock.evaluate.card import ALONE, Answers, Number, Question, answers, points_of, with_harm
-from ackclock.evaluate.measure import numbers
+from ackclock.evaluate.measure import row_of
 from ackclock.evaluate.questions import QUESTIONS
 from ackclock.executors import LOCAL, Executor, Linux
-from ackclock.figures.experiment import Experiment, Point, Runs, as_row, repeats_of
+from ackclock.figures.experiment import Experiment, Point, Runs, repeats_of
 from ackclock.kept_rows import KeptRows
 from ackclock.many import CACHE, check_writable
-from ackclock.runs import Result
 from ackclock.scenario import Scenario
+from ackclock.sources import source_hash
 from ackclock.testbed import NoValidRunError
 
+#: The modules that make and keep the row of a simulated run.
+ROW_MADE_BY = ("evaluate.measure", "executors", "kept_rows")
 #: What an algorithm is compared with, unless told otherwise.
 AGAINST = ("cubic", "reno")
 #: The side that answers every row.
@@ -92,11 +94,6 @@ class Evaluated:
         return (
             f"{runs} runs, {packets / 1e6:,.0f} million data packets in {core_s:.0f} core-seconds."
         )
-
-
-def row_of(result: Result) -> dict[str, Any]:
-    """The numbers of a run, and what it cost; it can be pickled."""
-    return as_row(numbers, result)
 
 
 def evaluate(
@@ -299,7 +296,9 @@ def _on_linux(asked: Asked, numbers: Sequence[Number]) -> Experiment:
 def _store(cache: Path, executor: Executor) -> KeptRows:
     """Where the rows of an executor's runs are kept. Raises `AckclockError` if it cannot be."""
     check_writable(cache)
-    which = kept.source_hash()[:16]
+    # What Linux answers, more of our Python makes.
+    made_by = () if isinstance(executor, Linux) else ROW_MADE_BY
+    which = source_hash(*made_by)[:16]
     if isinstance(executor, Linux):
         which += f"-{executor.name}-{hashlib.sha256(executor.version.encode()).hexdigest()[:16]}"
     return KeptRows(cache / "rows" / f"evaluate-{which}")
