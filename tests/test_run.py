@@ -6,6 +6,7 @@ import subprocess
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 
 from ackclock import AckclockError, Result, Scenario, _core, metrics, plot, run, run_all, tables
@@ -178,7 +179,7 @@ def hashes(scenarios, threads):
     found = {}
 
     def keep(index, raw):
-        found[index] = raw["trace_hash"], raw["samples"]["delivered_bytes"].tolist()
+        found[index] = raw["trace_hash"], pl.DataFrame(raw["samples"])["delivered_bytes"].to_list()
 
     _core.run_many([each.prepare() for each in scenarios], threads, None, keep)
     return [found[index] for index in range(len(scenarios))]

@@ -207,9 +207,8 @@ def result_of(
         "resolved": _parse(resolved),
         "algorithms": algorithms,
     }
-    columns = raw | {
-        table: raw[table] | tables.added(of)
-        for table, of in (("flows", scenario.flows), ("sessions", scenario.sessions))
+    more = {"flows": tables.added(scenario.flows), "sessions": tables.added(scenario.sessions)}
+    frames = {
+        table: tables.frame(table, raw[table], more.get(table, {})) for table in tables.TABLES
     }
-    frames = {table: tables.frame(table, columns[table]) for table in tables.TABLES}
     return Result(**frames, manifest=manifest)

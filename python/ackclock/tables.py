@@ -55,23 +55,39 @@ ACKS = _ALL["acks"]
 TABLES = {name: table for name, table in _ALL.items() if table is not ACKS}
 
 
+@functools.cache
 def schema(table: str) -> dict[str, Any]:
     """Type of each column; for `acks`, of the columns that are always there."""
     return {name: dtype for name, (dtype, _) in _ALL[table][1].items()}
 
 
-def frame(table: str, columns: Mapping[str, Any]) -> pl.DataFrame:
-    """Makes a polars table of columns of equal length; names may be codes, as of the engine."""
-    if not len(next(iter(columns.values()))):
+def frame(table: str, rows: Any, more: Mapping[str, Sequence[str]] = {}) -> pl.DataFrame:
+    """Makes a polars table of the engine's rows (Arrow), or of columns by name; names may be codes.
+
+    `more` has columns that the rows may lack. Column by column: polars' expressions would take ten
+    times as long for a short table.
+    """
+    made = pl.DataFrame(rows)
+    if not made.height:
         return _without_rows(table).clone()
+    there = {name: at for at, name in enumerate(made.columns)}
+    for name, dtype in schema(table).items():
+        if name not in there:
+            made.insert_column(made.width, pl.Series(name, more[name], dtype=dtype))
+        elif (values := made.to_series(there[name])).dtype != dtype:
+            made.replace_column(there[name], _typed(values, dtype))
+    return made if made.columns == list(schema(table)) else made.select(schema(table))
 
-    def series(name: str, dtype: Any) -> pl.Series:
-        values = pl.Series(name, columns[name])
-        if isinstance(dtype, pl.Enum) and values.dtype.is_numeric():
-            return pl.Series(name, dtype.categories, dtype=dtype).gather(values)
-        return values if values.dtype == dtype else values.cast(dtype)
 
-    return pl.DataFrame([series(name, dtype) for name, dtype in schema(table).items()])
+def _typed(values: pl.Series, dtype: Any) -> pl.Series:
+    if isinstance(dtype, pl.Enum) and values.dtype.is_numeric():
+        return _names(dtype)[values].alias(values.name)
+    return values.cast(dtype)
+
+
+@functools.cache
+def _names(dtype: pl.Enum) -> pl.Series:
+    return pl.Series(dtype.categories, dtype=dtype)
 
 
 @functools.cache
@@ -79,15 +95,13 @@ def _without_rows(table: str) -> pl.DataFrame:
     return pl.DataFrame(schema=schema(table))
 
 
-def acks_frame(
-    columns: Mapping[str, Any], private_state: Iterable[tuple[str, bool, list[int], Any]]
-) -> pl.DataFrame:
+def acks_frame(rows: Any, private_state: Iterable[tuple[str, list[int], Any]]) -> pl.DataFrame:
     """Makes a polars table of what `_kernel.run_on_kernel` returns."""
     private = []
-    for name, signed, flows, values in private_state:
-        column = pl.Series(f"private.{name}", values.view("i8") if signed else values)
+    for name, flows, values in private_state:
+        column = pl.Series(f"private.{name}", values)
         private.append(pl.when(pl.col("flow").is_in(flows)).then(column).alias(column.name))
-    return frame("acks", columns).with_columns(private)
+    return frame("acks", rows).with_columns(private)
 
 
 def markdown() -> str:

@@ -5,11 +5,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use ackclock_linux::testbed::{self, Certificate};
-use ackclock_py_tables::{code, columns, tables};
+use ackclock_py_tables::{code, tables, Arrow};
 use ackclock_sim::batch::message;
 use ackclock_sim::record::AckTable;
 use ackclock_sim::{Control, Scenario};
-use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::sync::atomic::Ordering::Relaxed;
@@ -46,7 +45,7 @@ pub fn check_on_kernel(snapshot: &Snapshot, scenario_json: &str) -> PyResult<()>
 /// Runs a scenario (canonical JSON) on the kernel, in real time: the tables of `run_many`,
 /// `certificate`, a dict, and `algorithms`, the code that ran (as `Prepared`'s; without the
 /// kernel's own); with `acks` the table `acks`, `lost_acks`, how many it lacks, and
-/// `private_state`: for each column name, signed?, flows that have it, two's complement.
+/// `private_state`: for each column its name, the flows that have it, and its values.
 ///
 /// Calls `progress(fraction)` about ten times a second. An exception there, or Ctrl-C, ends
 /// the run.
@@ -93,18 +92,14 @@ pub fn run_on_kernel<'py>(
     dict.set_item("certificate", describe(py, run.certificate)?)?;
     dict.set_item("algorithms", code(py, &run.algorithms)?)?;
     if let Some(acks) = run.acks {
-        let rows = columns(py, &AckTable::TABLE, acks.rows.into_columns())?;
+        let rows = Arrow::table(&AckTable::TABLE, acks.rows.into_columns())?;
         dict.set_item("acks", rows)?;
         dict.set_item("lost_acks", acks.lost_rows)?;
-        let private: Vec<_> = acks
-            .private
-            .into_iter()
-            .map(|each| {
-                let values = PyArray1::from_vec(py, each.values);
-                (each.name, each.signed, each.flows, values)
-            })
-            .collect();
-        dict.set_item("private_state", private)?;
+        let private = acks.private.into_iter().map(|each| {
+            let values = Arrow::column(each.values, each.signed)?;
+            Ok((each.name, each.flows, values))
+        });
+        dict.set_item("private_state", private.collect::<PyResult<Vec<_>>>()?)?;
     }
     Ok(dict)
 }

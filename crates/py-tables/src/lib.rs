@@ -3,12 +3,13 @@
 use std::time::Duration;
 
 use ackclock_host::{Algorithm, Configured, Param};
-use ackclock_sim::record::{Table, Values};
 use ackclock_sim::scenario::Algorithms;
 use ackclock_sim::RunResult;
-use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+
+mod arrow;
+pub use arrow::Arrow;
 
 /// What `rows` makes of a result, with what the whole run comes to.
 pub fn tables(py: Python<'_>, result: RunResult, wall: Duration) -> PyResult<Bound<'_, PyDict>> {
@@ -20,28 +21,11 @@ pub fn tables(py: Python<'_>, result: RunResult, wall: Duration) -> PyResult<Bou
     Ok(dict)
 }
 
-/// A dict per table, name → numpy array; names as codes.
+/// The rows of each table.
 pub fn rows(py: Python<'_>, result: RunResult) -> PyResult<Bound<'_, PyDict>> {
     let dict = PyDict::new(py);
     for (table, values) in RunResult::TABLES.iter().zip(result.into_tables()) {
-        dict.set_item(table.name, columns(py, table, values)?)?;
-    }
-    Ok(dict)
-}
-
-/// The columns of a table, name → numpy array; names as codes.
-pub fn columns<'py>(
-    py: Python<'py>,
-    table: &Table,
-    values: Vec<Values>,
-) -> PyResult<Bound<'py, PyDict>> {
-    let dict = PyDict::new(py);
-    for (column, values) in table.columns.iter().zip(values) {
-        match values {
-            Values::U32(values) => dict.set_item(column.name, PyArray1::from_vec(py, values)),
-            Values::U64(values) => dict.set_item(column.name, PyArray1::from_vec(py, values)),
-            Values::Name(codes) => dict.set_item(column.name, PyArray1::from_vec(py, codes)),
-        }?;
+        dict.set_item(table.name, Arrow::table(table, values)?)?;
     }
     Ok(dict)
 }

@@ -1,5 +1,5 @@
 //! `ackclock._core`: the simulator for Python. Thin: scenarios in as canonical
-//! JSON, tables out as dicts of numpy arrays.
+//! JSON, tables out as Arrow.
 
 mod prepared;
 mod run;

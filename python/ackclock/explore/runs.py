@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ackclock import AckclockError, Flow, Scenario, Session
+from ackclock import AckclockError, Flow, Scenario, Session, tables
 from ackclock.explore import worker
 from ackclock.explore.curves import Array, Curve, Window
 from ackclock.explore.marks import Cubic, Marks
@@ -83,7 +83,7 @@ class Run:
     def take(self, kind: str, columns: Mapping[str, Array]) -> None:
         """Takes rows of a table."""
         if kind == "events":
-            self.marks.append(worker.frame(dict(columns)))
+            self.marks.append(tables.frame("events", columns))
             return
         self.rows += len(columns["time_us"])
         key, curves = ("flow", self.flows) if kind == "samples" else ("queue", self.queues)

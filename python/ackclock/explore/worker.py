@@ -10,7 +10,7 @@ import os
 import resource
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any, BinaryIO
 
@@ -59,53 +59,35 @@ def read(stream: IO[bytes]) -> Iterator[tuple[dict[str, Any], dict[str, np.ndarr
         yield message, columns
 
 
-def frame(columns: dict[str, np.ndarray]) -> pl.DataFrame:
-    """Events, of which `kind` comes in codes."""
-    table = pl.DataFrame({name: columns[name] for name in DRAWN["events"]})
-    dtype = tables.schema("events")["kind"]
-    return table.with_columns(pl.Series("kind", dtype.categories).gather(table["kind"]))
-
-
 class _Told:
     """Rows that the page has been told, which are kept for the result."""
 
     def __init__(self, out: BinaryIO) -> None:
         self.out = out
-        self.parts: list[dict[str, Any]] = []
+        self.parts: list[dict[str, pl.DataFrame]] = []
         self.rows = 0
 
     def add(self, raw: dict[str, Any]) -> None:
-        self.rows += sum(len(raw[table]["time_us"]) for table in DRAWN)
+        self.rows += sum(len(raw[table]) for table in DRAWN)
         if self.rows > MOST_ROWS:
             raise AckclockError(
                 f"sample_interval: the run has more than {MOST_ROWS} rows, the most that the page "
                 "keeps; sample less often, or use `ackclock run -o`"
             )
-        self.parts.append({table: raw[table] for table in GROWING})
-        for table, names in DRAWN.items():
-            write(self.out, table, {name: raw[table][name] for name in names})
+        part = {table: tables.frame(table, raw[table]) for table in GROWING}
+        self.parts.append(part)
+        _tell(self.out, part)
 
-    def whole(self, raw: dict[str, Any]) -> dict[str, Any]:
-        """All rows: those of `raw`, the end of the run, behind the others."""
-        parts = [*self.parts, raw]
-        joined = {
-            table: {
-                name: np.concatenate([part[table][name] for part in parts]) for name in raw[table]
-            }
-            for table in GROWING
-        }
-        return raw | joined
+    def whole(self) -> dict[str, pl.DataFrame]:
+        """All rows."""
+        return {table: pl.concat([part[table] for part in self.parts]) for table in GROWING}
 
 
-def _tell(out: BinaryIO, result: Result) -> None:
-    """Tells the rows of a finished run."""
+def _tell(out: BinaryIO, rows: Mapping[str, Any]) -> None:
+    """Tells rows of a run: what the page draws of them, names in codes."""
     for table, names in DRAWN.items():
-        rows = getattr(result, table)
-        columns = {
-            name: (rows[name].to_physical() if name == "kind" else rows[name]).to_numpy()
-            for name in names
-        }
-        write(out, table, columns)
+        columns = [rows[table][name].to_physical() for name in names]
+        write(out, table, {each.name: each.to_numpy() for each in columns})
 
 
 def _simulate(out: BinaryIO, scenario: Scenario, progress: Callable[[float], None]) -> Result:
@@ -113,9 +95,8 @@ def _simulate(out: BinaryIO, scenario: Scenario, progress: Callable[[float], Non
     told, results = _Told(out), list[Result]()
 
     def end(_: int, raw: dict[str, Any]) -> None:
-        whole = told.whole(raw)
         told.add(raw)
-        results.append(from_engine(scenario, prepared, whole))
+        results.append(from_engine(scenario, prepared, raw | told.whole()))
 
     _core.run_many([prepared], 1, progress, end, lambda _, raw: told.add(raw), live=True)
     return results[0]
@@ -131,7 +112,7 @@ def _work(job: dict[str, Any], out: BinaryIO) -> None:
         if job.get("open"):
             result = Result.load(job["open"])
             write(out, "begin", **about(result.manifest))
-            _tell(out, result)
+            _tell(out, vars(result))
             write(out, "end", kept=job["open"], **_of(result))
             return
         files = Path(job["files"])
@@ -146,10 +127,10 @@ def _work(job: dict[str, Any], out: BinaryIO) -> None:
         kept = Path(job["keep"]) / (f"{job['id']}-kernel" if on_kernel else scenario.key())
         if not on_kernel and kept.is_dir():
             result = Result.load(kept)
-            _tell(out, result)
+            _tell(out, vars(result))
         elif on_kernel:
             result = kernel.run(scenario, progress=progress)
-            _tell(out, result)
+            _tell(out, vars(result))
             result.save(kept)
         else:
             result = _simulate(out, scenario, progress)

@@ -110,7 +110,7 @@ def run(
         frames = records.read(directory, scenario, base_ns, aqms)
     if on_acks is not None:
         on_acks(frames["acks"])
-    raw = {name: frame.to_dict() for name, frame in frames.items()} | {
+    raw = frames | {
         "trace_hash": None,
         "packets": int(frames["flows"]["sent_packets"].sum()),
         "wall_time_s": wall_time_s,
