@@ -42,11 +42,11 @@ def scenario(tmp_path):
     [
         ("--help", set(), 360),
         ("list", {"pydantic"}, 350),
-        ("run scenario.toml", {"pydantic", "polars", "numpy"}, 680),
+        ("run scenario.toml", {"pydantic", "polars"}, 580),
     ],
 )
 def test_a_command_imports_what_it_needs(scenario, command, needs, most):
-    """Each of these packages takes 0.1 s of processor time to import."""
+    """Each of these packages takes 0.05 to 0.2 s of processor time to import."""
     slow = {"pydantic", "polars", "numpy", "matplotlib", "ray"}
     code = f"""
 import sys
@@ -351,9 +351,7 @@ def test_an_interrupt_leaves_nothing_half_written(scenario, tmp_path, number):
     assert [path.name for path in tmp_path.iterdir()] == ["scenario.toml"]
 
 
-@pytest.mark.parametrize(
-    "library", ["ackclock/_core.", "_polars_runtime", "_pydantic_core", "_multiarray_umath"]
-)
+@pytest.mark.parametrize("library", ["ackclock/_core.", "_polars_runtime", "_pydantic_core"])
 def test_an_interrupt_while_the_command_starts_is_quiet(scenario, tmp_path, library):
     """The moment is known by a library that the command has begun to import."""
     scenario.write_text(SCENARIO.replace("2s", "300h"))

@@ -33,7 +33,9 @@ def main() -> None:
     # What is imported stays: looking for garbage in it would take 0.05 s, and again at the end.
     # All modules of `run` are 200 000 objects.
     gc.set_threshold(400_000)
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy would start one for each core
+    # numpy would start one for each core; and polars, whose threads cost more than short tables.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    os.environ.setdefault("POLARS_MAX_THREADS", "1")
     # pydantic would read the metadata of every installed package, to find plugins.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     try:

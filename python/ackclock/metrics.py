@@ -4,29 +4,46 @@ Rates come from cumulative columns. These are interpolated where the edge of a w
 two samples, so samples need not be equally spaced. A quantity is NaN where samples are missing.
 """
 
-from typing import Any
-
 import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
-from ackclock.links import capacity_bits
+from ackclock import measures
+from ackclock.measures import (
+    capacity_bps,
+    discipline,
+    duration_s,
+    jain_index,
+    link_of,
+    mean_cwnd_packets,
+    mean_rtt_s,
+    utilisation,
+)
 from ackclock.runs import Result
 
+__all__ = [
+    "Array",
+    "capacity_bps",
+    "completion_s",
+    "convergence_time_s",
+    "discipline",
+    "duration_s",
+    "epochs_s",
+    "goodput_bps",
+    "jain_index",
+    "last_start_s",
+    "link_of",
+    "mean_cwnd_packets",
+    "mean_rtt_s",
+    "peak_cwnd_packets",
+    "queue_delays_s",
+    "regular_samples",
+    "throughput_bps",
+    "until_completed",
+    "utilisation",
+]
+
 Array = NDArray[np.float64]
-
-
-def capacity_bps(result: Result) -> float:
-    """Payload that the bottleneck can carry, bit/s: its mean rate without the headers."""
-    resolved = result.resolved
-    packet_bytes = resolved["mss_bytes"] + resolved["header_bytes"]
-    rate_bps = capacity_bits(resolved["bottleneck"], 0, duration_s(result)) / duration_s(result)
-    return float(rate_bps * resolved["mss_bytes"] / packet_bytes)
-
-
-def duration_s(result: Result) -> float:
-    """Simulated time, s."""
-    return float(result.resolved["duration_ns"] / 1e9)
 
 
 def last_start_s(result: Result) -> float:
@@ -45,59 +62,7 @@ def throughput_bps(result: Result, edges_s: ArrayLike) -> Array:
 
 def goodput_bps(result: Result) -> Array:
     """Payload acknowledged in order, from each flow's start to its end, bit/s; shape (flows,)."""
-    flows = result.flows
-    end_us = np.where(
-        flows["completed_us"] > 0, flows["completed_us"], result.resolved["duration_ns"] / 1e3
-    )
-    goodput: Array = (
-        8e6 * flows["delivered_bytes"].to_numpy() / (end_us - flows["start_us"].to_numpy())
-    )
-    return goodput
-
-
-def link_of(result: Result, queue: int) -> dict[str, Any]:
-    """The link of a queue, in the canonical form."""
-    resolved = result.resolved
-    links = [resolved["bottleneck"], *resolved.get("links", ())]
-    # A queue beyond the links is the bottleneck's copy on the way back.
-    return links[queue - 1] if queue <= len(links) else links[0]  # type: ignore[no-any-return]
-
-
-def discipline(result: Result, queue: int) -> str:
-    """The kind of a queue: "codel"."""
-    kind = link_of(result, queue).get("queue", "drop_tail")
-    return kind if isinstance(kind, str) else next(iter(kind))
-
-
-def utilisation(
-    result: Result, start_s: float = 0, stop_s: float | None = None, *, queue: int | None = None
-) -> float:
-    """Share of a link's rate in use from `start_s` to `stop_s` (default: the last sample).
-
-    `queue` is the link's number in the table `queues` (default: of several links, the one in most
-    use). The rate is that of each time, if it changes.
-    """
-    if queue is None:
-        links = range(1, 2 + len(result.resolved.get("links", ())))
-        return max(utilisation(result, start_s, stop_s, queue=number) for number in links)
-    queues = queue_rows(result, queue, "time_us", "sent_bytes")
-    if queues.is_empty():
-        return float("nan")
-    last_s = queues["time_us"][-1] / 1e6
-    stop_s = last_s if stop_s is None else stop_s
-    if not start_s < stop_s <= last_s:
-        return float("nan")
-    edges_us = [start_s * 1e6, stop_s * 1e6]
-    sent = np.interp(edges_us, *_from_zero(queues["time_us"], queues["sent_bytes"]))
-    can = capacity_bits(link_of(result, queue), start_s, stop_s)
-    return float(8 * (sent[1] - sent[0]) / can)
-
-
-def jain_index(shares: ArrayLike) -> float:
-    """(Σx)² / (n Σx²): 1 if all shares are equal, 1/n if one share has all (Jain et al. 1984)."""
-    shares = np.asarray(shares, dtype=float)
-    squares = len(shares) * (shares**2).sum()
-    return float(shares.sum() ** 2 / squares) if squares else float("nan")
+    return np.array(measures.goodputs_bps(result))
 
 
 def convergence_time_s(
@@ -132,31 +97,13 @@ def completion_s(result: Result) -> Array:
 
     A transfer that the end of the run cut off is infinite, so that quantiles count it as slow.
     """
-    times = result.transfers.lazy().select("start_us", "completed_us").collect()
-    start_us, completed_us = (times[name].to_numpy() for name in times.columns)
-    return np.where(completed_us == 0, np.inf, (completed_us.astype(float) - start_us) / 1e6)
+    return measures.completions_us(result).to_numpy() / 1e6
 
 
 def epochs_s(result: Result, flow: int) -> Array:
     """Times between successive entries into fast recovery, s; shape (entries - 1,)."""
     entries_us = _of(result.events, flow).filter(pl.col("kind") == "recovery")["time_us"]
     return np.diff(entries_us.to_numpy() / 1e6)
-
-
-def mean_cwnd_packets(
-    result: Result, start_s: float = 0, stop_s: float | None = None
-) -> dict[int, float]:
-    """Mean congestion window of each flow, over the regular samples in [start_s, stop_s].
-
-    A flow counts until it completes. A flow without a sample has no entry.
-    """
-    return _means(result, "cwnd_packets", start_s, stop_s)
-
-
-def mean_rtt_s(result: Result, start_s: float = 0, stop_s: float | None = None) -> dict[int, float]:
-    """Mean smoothed RTT of each flow, s, as `mean_cwnd_packets`; only once it is measured."""
-    means = _means(result, "srtt_us", start_s, stop_s)
-    return {flow: mean_us / 1e6 for flow, mean_us in means.items()}
 
 
 def queue_delays_s(
@@ -166,16 +113,7 @@ def queue_delays_s(
 
     Each is of the last packet that had left by then, from its arrival to its last bit.
     """
-    stop_s = duration_s(result) if stop_s is None else stop_s
-    rows = queue_rows(result, queue, "time_us", "sojourn_us")
-    within = rows["time_us"].is_between(start_s * 1e6, stop_s * 1e6)
-    return rows["sojourn_us"].filter(within).to_numpy() / 1e6
-
-
-def queue_rows(result: Result, queue: int, *columns: str) -> pl.DataFrame:
-    """These columns of a queue's rows."""
-    rows = result.queues.lazy().filter(pl.col("queue") == queue)
-    return rows.select(columns).collect()
+    return measures.sojourns_us(result, queue, start_s, stop_s).to_numpy() / 1e6
 
 
 def peak_cwnd_packets(result: Result, flow: int) -> int:
@@ -198,29 +136,6 @@ def until_completed(result: Result, samples: pl.DataFrame) -> pl.DataFrame:
     return samples.join(ends, on="flow", maintain_order="left").filter(running)
 
 
-def _means(result: Result, column: str, start_s: float, stop_s: float | None) -> dict[int, float]:
-    """Mean of each flow over the regular samples in [start_s, stop_s], until it completes.
-
-    Only values that are measured: above 0. Needs little memory beside one part of the samples.
-    """
-    stop_s = duration_s(result) if stop_s is None else stop_s
-    interval_us = result.resolved["sample_interval_ns"] // 1000
-    completed_us = np.append(0, result.flows["completed_us"])
-    until_us = np.where(completed_us == 0, stop_s * 1e6, np.minimum(completed_us, stop_s * 1e6))
-    sums, counts = np.zeros(len(until_us)), np.zeros(len(until_us))
-    for part in result.sample_parts("time_us", "flow", column) if interval_us else ():
-        time_us, flow = part["time_us"].to_numpy(), part["flow"].to_numpy()
-        within = (start_s * 1e6 <= time_us) & (time_us <= until_us[flow])
-        rows = np.flatnonzero(within & (time_us % interval_us == 0))[::-1]
-        # Of the rows of a flow at one time the last counts.
-        _, first = np.unique(time_us[rows] * len(until_us) + flow[rows], return_index=True)
-        values = part[column].to_numpy()[rows[first]]
-        flow = flow[rows[first]][values > 0]
-        sums += np.bincount(flow, values[values > 0], len(until_us))
-        counts += np.bincount(flow, minlength=len(until_us))
-    return {flow: float(sums[flow] / counts[flow]) for flow in np.flatnonzero(counts).tolist()}
-
-
 def _delivered_bits(result: Result, times_s: Array) -> Array:
     """Payload delivered until each time, bits; shape (flows, times)."""
     mss_bits = 8 * result.resolved["mss_bytes"]
@@ -233,9 +148,9 @@ def _delivered_bits(result: Result, times_s: Array) -> Array:
     return np.array(rows).reshape(len(rows), len(times_s))
 
 
-def _from_zero(times_us: pl.Series, totals: pl.Series) -> tuple[Array, Array]:
+def _from_zero(times_us: pl.Series, values: pl.Series) -> tuple[Array, Array]:
     """A cumulative column with a 0 at time 0 in front."""
-    return np.append(0.0, times_us), np.append(0.0, totals)
+    return np.append(0.0, times_us), np.append(0.0, values)
 
 
 def _of(table: pl.DataFrame, flow: int) -> pl.DataFrame:

@@ -10,14 +10,14 @@ import sys
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import compress
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import numpy as np
-import polars as pl
 
-from ackclock import metrics, units
+from ackclock import measures, metrics, units
 from ackclock.errors import AckclockError
 from ackclock.model import nearest
 from ackclock.runs import Result
@@ -37,9 +37,7 @@ CUT_OFF = {"convergence_time_s": "convergence_cut_off_s"}
 
 
 def _forward_bps(result: Result) -> metrics.Array:
-    forward = (result.flows["direction"] == "forward").to_numpy()
-    goodput_bps: metrics.Array = metrics.goodput_bps(result)[forward]
-    return goodput_bps
+    return np.array([*compress(measures.goodputs_bps(result), measures.forward(result))])
 
 
 def _total(column: str) -> Callable[[Result], int]:
@@ -49,9 +47,13 @@ def _total(column: str) -> Callable[[Result], int]:
 
 def _in_queues(column: str) -> Callable[[Result], int]:
     """Total of a column of `queues` over all queues, at the end."""
-    return lambda result: int(
-        result.queues.group_by("queue").agg(pl.col(column).max())[column].sum()
-    )
+
+    def total(result: Result) -> int:
+        queues = result.queues["queue"].unique()
+        # Of each queue the last row has it all.
+        return sum(measures.queue_columns(result, each, column)[0][-1] for each in queues)
+
+    return total
 
 
 def _quantile(values: metrics.Array, quantile: float) -> float:
@@ -59,7 +61,8 @@ def _quantile(values: metrics.Array, quantile: float) -> float:
 
 
 def _mean_queue(result: Result) -> float:
-    return float(result.queues.filter(pl.col("queue") == 1)["queue_packets"].to_numpy().mean())
+    (packets,) = measures.queue_columns(result, 1, "queue_packets")
+    return float(packets.to_numpy().mean())
 
 
 def _mean_delay(result: Result) -> float:

@@ -54,7 +54,7 @@ class Result:
 
     def sample_parts(self, *columns: str) -> Iterator[pl.DataFrame]:
         """These columns of the samples in parts, in order; no time is in two of them."""
-        yield self.samples.select(columns)
+        yield self.samples[list(columns)]
 
     def save(self, directory: str | os.PathLike[str]) -> Path:
         """Writes the tables as Parquet and the manifest, all or nothing; returns the directory."""

@@ -7,12 +7,27 @@ infinite, so verdicts are right without special treatment.
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from statistics import NormalDist
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
+
+from ackclock.estimate import Estimate
+
+__all__ = [
+    "LEAST_REPEATS",
+    "RESAMPLES",
+    "Estimate",
+    "Verdict",
+    "exact",
+    "exponential",
+    "f_quantile",
+    "mean_ci",
+    "variance_ratio",
+    "verdict",
+]
 
 Verdict = Literal["holds", "fails", "inconclusive"]
 
@@ -21,30 +36,6 @@ LEAST_REPEATS = 5
 #: Resamples per interval. Their random stream is fixed: equal repeats give equal intervals.
 RESAMPLES = 10_000
 _SEED = 1979
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """A mean (or median, or slope) over `n` repeats with its confidence interval.
-
-    `n` is 0 for a number without randomness, such as the result of a formula (`exact`). For
-    `censored` of the repeats only a bound is known; `mean` then uses the bounds.
-    """
-
-    mean: float
-    low: float
-    high: float
-    n: int
-    censored: int = 0
-    #: The repeats in their order, of a mean: what `sequential.verdict` looks at.
-    repeats: tuple[float, ...] = field(default=(), compare=False, repr=False)
-    #: In place of `repeats` where all repeats together give one number: it, of resampled repeats.
-    resamples: tuple[float, ...] = field(default=(), compare=False, repr=False)
-
-    @property
-    def can_look(self) -> bool:
-        """Whether `sequential` can judge it at a look, so that more repeats may decide it."""
-        return bool(self.repeats or self.resamples)
 
 
 def exact(value: float) -> Estimate:

@@ -2,17 +2,17 @@
 
 import math
 from collections.abc import Iterator, Sequence
+from itertools import compress
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import polars as pl
 from rich.table import Table
 
-from ackclock import kernel, metrics
+from ackclock import kernel, measures
 from ackclock.console import new_table
+from ackclock.estimate import Estimate
 from ackclock.runs import Result
-from ackclock.stats import Estimate, mean_ci
 
 #: Rows of flows that a summary shows.
 MOST_FLOWS = 20
@@ -50,19 +50,19 @@ _MEASURED = {"utilisation", "jain_index", "timeouts"} | {
 
 def of(result: Result) -> dict[str, Any]:
     """A run in numbers that JSON can hold; None is what the run does not tell."""
-    goodput_bps = metrics.goodput_bps(result)
-    forward = (result.flows["direction"] == "forward").to_numpy()
-    mean_cwnd = metrics.mean_cwnd_packets(result)
-    mean_rtt = metrics.mean_rtt_s(result)
+    goodputs_bps = measures.goodputs_bps(result)
+    forward = measures.forward(result)
+    mean_cwnd = measures.mean_cwnd_packets(result)
+    mean_rtt = measures.mean_rtt_s(result)
     manifest = result.manifest
     known = {key: manifest[key] for key in ("trace_hash", "kernel", "certificate", "lost_acks")
              if manifest.get(key) is not None}  # fmt: skip
     return {
         "backend": manifest["backend"],
         "seed": result.scenario.seed,
-        "duration_s": metrics.duration_s(result),
-        "utilisation": _finite(metrics.utilisation(result)),
-        "jain_index": _finite(metrics.jain_index(goodput_bps[forward])),
+        "duration_s": measures.duration_s(result),
+        "utilisation": _finite(measures.utilisation(result)),
+        "jain_index": _finite(measures.jain_index(compress(goodputs_bps, forward))),
         "packets": manifest["packets"],
         "wall_time_s": manifest["wall_time_s"],
         **known,
@@ -78,7 +78,7 @@ def of(result: Result) -> dict[str, Any]:
                 "recoveries": flow["recoveries"],
                 "timeouts": flow["timeouts"],
             }
-            for flow, goodput in zip(result.flows.iter_rows(named=True), goodput_bps, strict=True)
+            for flow, goodput in zip(result.flows.iter_rows(named=True), goodputs_bps, strict=True)
         ],
         "sessions": list(_sessions(result)),
         "queues": [_queue(result, number) for number in _queues(result)],
@@ -86,24 +86,25 @@ def of(result: Result) -> dict[str, Any]:
 
 
 def _queues(result: Result) -> list[int]:
-    numbers = result.queues.lazy().select(pl.col("queue").unique()).collect()
-    return sorted(numbers["queue"])
+    (numbers,) = measures.columns_of(result.queues, "queue")
+    return sorted(numbers.unique())
 
 
 def _queue(result: Result, number: int) -> dict[str, Any]:
-    lost = ("link_lost_packets", "policed_packets", "dropped_packets", "marked_packets")
-    rows = metrics.queue_rows(result, number, "queue_packets", *lost)
-    delays_s = metrics.queue_delays_s(result, number)
+    names = ("link_lost_packets", "policed_packets", "dropped_packets", "marked_packets")
+    lengths, *rest = measures.queue_columns(result, number, "queue_packets", *names)
+    lost, policed, dropped, marked = (each[-1] for each in rest)
+    sojourns_us = measures.sojourns_us(result, number)
     return {
         "queue": number,
-        "discipline": metrics.discipline(result, number),
-        "utilisation": _finite(metrics.utilisation(result, queue=number)),
-        "mean_queue_packets": float(rows["queue_packets"].to_numpy().mean()),
-        "median_delay_s": float(np.median(delays_s)),
-        "high_delay_s": float(np.quantile(delays_s, 0.95)),
-        "lost_packets": rows["link_lost_packets"][-1] + rows["policed_packets"][-1],
-        "dropped_packets": rows["dropped_packets"][-1],
-        "marked_packets": rows["marked_packets"][-1],
+        "discipline": measures.discipline(result, number),
+        "utilisation": _finite(measures.utilisation(result, queue=number)),
+        "mean_queue_packets": int(lengths.sum()) / len(lengths),
+        "median_delay_s": _quantile_s(sojourns_us, 0.5),
+        "high_delay_s": _quantile_s(sojourns_us, 0.95),
+        "lost_packets": lost + policed,
+        "dropped_packets": dropped,
+        "marked_packets": marked,
     }
 
 
@@ -111,20 +112,21 @@ def _sessions(result: Result) -> Iterator[dict[str, Any]]:
     """One entry per [[session]] of the scenario."""
     if not result.scenario.sessions:
         return
-    completion_s, first = metrics.completion_s(result), 1
-    sessions = result.transfers.lazy().select("session").collect()["session"]
+    completions_us, first = measures.completions_us(result), 1
+    (sessions,) = measures.columns_of(result.transfers, "session")
     for session in result.scenario.sessions:
         last = first + session.count - 1
         rows = result.sessions[first - 1 : last]
-        own = sessions.is_between(first, last).to_numpy()
-        delivered_bits = 8 * rows["delivered_bytes"].to_numpy().sum()
+        own = completions_us.filter((sessions >= first) & (sessions <= last))
         yield {
             "first": first,
             "last": last,
             "algorithm": session.algorithm,
-            "carried_bps": _finite(delivered_bits / metrics.duration_s(result)),
+            "carried_bps": _finite(
+                8 * int(rows["delivered_bytes"].sum()) / measures.duration_s(result)
+            ),
             "transfers": int(rows["transfers"].sum()),
-            "median_completion_s": _finite(np.median(completion_s[own]) if own.any() else math.nan),
+            "median_completion_s": _finite(_quantile_s(own, 0.5)),
         }
         first = last + 1
 
@@ -150,6 +152,8 @@ def over_seeds(runs: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _estimate(rows: Sequence[dict[str, Any]], key: str) -> Estimate | None:
+    from ackclock.stats import mean_ci  # noqa: PLC0415 (imports numpy)
+
     values = [row[key] for row in rows if row[key] is not None]
     return mean_ci(values) if values else None
 
@@ -244,6 +248,11 @@ def number(value: float | Estimate | None, scale: float, digits: int) -> str:
     if value.n > 1:
         text += f" ({value.low * scale:.{digits}f} … {value.high * scale:.{digits}f})"
     return text
+
+
+def _quantile_s(times_us: pl.Series, quantile: float) -> float:
+    time_us = times_us.quantile(quantile, "linear")
+    return math.nan if time_us is None else float(time_us) / 1e6
 
 
 def _finite(value: float) -> float | None:
