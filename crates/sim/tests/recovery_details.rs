@@ -153,10 +153,12 @@ fn disorder_follows_recovery_in_2_6() {
     assert_eq!(script.sender.state(), CaState::Open);
 }
 
-/// `tcp_event_data_recv` makes the first ACKs of a connection quick, and it sees only data in order:
-/// if the first segment is lost, three ACKs leave before compression starts.
+/// If the first segment is lost, each one behind it makes the window grow, and gets an ACK at once
+/// (`tcp_grow_window`). Each such ACK ends quick ACKs, so that the first segments in order do not get 17.
+/// Then three ACKs leave before compression starts. On the virtual Linux two of 40 flows whose packets
+/// are lost with 12 % began so.
 #[test]
-fn acks_are_quick_from_the_first_segment_in_order() {
+fn a_lost_first_segment_ends_the_quick_acks() {
     let linux_6 = Profile::Linux6;
     let kernel = Kernel::of(linux_6);
     let clock = Clock::new(&kernel, 1000, 0);
@@ -168,7 +170,18 @@ fn acks_are_quick_from_the_first_segment_in_order() {
                 .is_some()
         })
         .count();
-    assert_eq!(answered, 3);
+    assert_eq!(answered, 10);
+    let mut answers = |segments: &[u64]| -> Vec<bool> {
+        let mut arrives = |&k| {
+            receiver
+                .handle_segment(2 * RTT + k, k, k, false, false)
+                .is_some()
+        };
+        segments.iter().map(&mut arrives).collect()
+    };
+    // The first fills the gap, and has an ACK.
+    assert_eq!(answers(&[0, 12]), [true, true]);
+    assert_eq!(answers(&[13, 14, 15, 16]), [true, true, false, false]);
 }
 
 /// A SYN's answer is on its way longer than the first timeout: it is waited for all the same.

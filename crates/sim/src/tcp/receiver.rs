@@ -88,9 +88,9 @@ pub struct Receiver {
     compressed: u32,
     duplicate_acks_of: u64,
     offered: Offered,
-    /// When it answered the SYN.
+    /// When it answered the SYN; `NEVER`: it knows the RTT of the path.
     answered_ns: u64,
-    /// The handshake is over, and has measured the RTT.
+    /// The handshake is over.
     established: bool,
     /// The delay of a compressed ACK on a path whose RTT nobody measures.
     compression_ns: u64,
@@ -118,8 +118,8 @@ impl Receiver {
             },
             clamped: kernel.clamps_window,
             offered: Offered::unlimited(SEGMENT_BYTES),
-            answered_ns: 0,
-            established: true,
+            answered_ns: NEVER,
+            established: false,
             compression_ns: receiver_rtt::delay_of(rtt_ns),
             rtt: None,
             min_ato,
@@ -174,7 +174,7 @@ impl Receiver {
         if !self.sack_compression {
             return;
         }
-        (self.answered_ns, self.established) = (answered_ns, false);
+        self.answered_ns = answered_ns;
         if least_rtt_ns < LONG_RTT_NS {
             let phase_ns = self.clock.next_tick_ns();
             self.rtt = Some(Box::new(ReceiverRtt::new(answered_ns, back_ns, phase_ns)));
@@ -184,6 +184,12 @@ impl Receiver {
     /// The last packet of the handshake arrives, or if it is lost, the first data.
     pub(crate) fn established(&mut self, at_ns: u64) {
         if std::mem::replace(&mut self.established, true) {
+            return;
+        }
+        // `tcp_create_openreq_child`
+        self.clock.advance(at_ns);
+        self.last_arrival = self.clock.jiffies() as u32;
+        if self.answered_ns == NEVER {
             return;
         }
         let rtt_ns = at_ns - self.answered_ns;
@@ -445,6 +451,7 @@ impl Receiver {
             self.duplicate = Some(segment as u32);
             self.enter_quick_ack_mode(self.max_quick_acks);
         } else if segment == self.rcv_nxt {
+            self.grow_window();
             self.rcv_nxt += 1;
             self.data_received(pushed);
             if let Some((start, end)) = self.out_of_order.first() {
@@ -461,6 +468,7 @@ impl Receiver {
             }
         } else {
             self.check_ce();
+            self.grow_window();
             let mut new = false;
             self.out_of_order
                 .insert((segment, segment + 1), |_| new = true);
@@ -478,6 +486,15 @@ impl Receiver {
         }
         let answers = self.answers_gap();
         self.answer(answers)
+    }
+
+    /// `tcp_grow_window`, until the application has read its first data and asked for a smaller window:
+    /// a segment is acknowledged at once. Out-of-order data before the first segment in order then end
+    /// the quick ACKs of the start before they begin.
+    fn grow_window(&mut self) {
+        if self.rcv_nxt == 0 && self.clamped {
+            self.quick_acks |= 1;
+        }
     }
 
     /// `tcp_event_data_recv`: the engine of delayed and quick ACKs sees a segment in order.
