@@ -9,7 +9,7 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module
 from pathlib import Path
 
@@ -66,10 +66,10 @@ FILLED = {"Scenario.bottleneck"}
 #: Names in the canonical form, and how people write them.
 NAMES = {"at_once": "at once"}
 
-HEADER = '''"""The keys of a scenario. `make generate` writes this file.
+HEADER = '''"""The keys of {what}. `make generate` writes this file.
 
-The fields of the structs in `crates/sim/src/scenario.rs` and `crates/net` say what each key means,
-its range and its default.
+The fields of the structs in `{where}` say what each key means, its range and its
+default.
 """
 
 from typing import Annotated, Literal
@@ -80,7 +80,6 @@ from ackclock.model import Model, or_short, tagged
 from ackclock.quantities import (
     {kinds}
 )
-
 '''
 
 
@@ -91,21 +90,32 @@ class Keys:
         self.defs = schema["$defs"] | {"Scenario": schema}
         self.classes: dict[str, str] = {}
 
-    def text(self) -> str:
-        """The whole module."""
+    def of_links(self) -> str:
+        """The module of a link and all that is in it."""
+        self.add("Bottleneck")
+        return self.module("a link", "crates/net", "", self.classes)
+
+    def of_scenarios(self) -> str:
+        """The module of the rest: flows, sessions, and the scenario."""
+        self.add("Bottleneck")
+        links = {*self.classes}
         self.add("Scenario")
         header = self.defs["Scenario"]["properties"]["header_bytes"]
-        constant = f"#: {words(header)}\nHEADER_BYTES = {header['default']}\n"
-        body = "\n\n".join([constant, *self.classes.values()])
-        imports = HEADER
-        for name in ("AliasChoices", "BeforeValidator", "Literal", "or_short", "tagged"):
-            if not re.search(rf"\b{name}\b", body):
-                imports = re.sub(rf"(?<=, ){name}, |, {name}\b", "", imports)
-        kinds = sorted(set(re.findall(r", ([A-Z][a-z]+)\(\d", body)))
-        text = imports.replace("{kinds}", ", ".join(kinds)) + body
-        command = [BIN / "ruff", "format", "--quiet", "--stdin-filename", "keys.py", "-"]
-        done = subprocess.run(command, cwd=ROOT, input=text, stdout=-1, text=True, check=True)
-        return done.stdout
+        start = f"from ackclock.link_keys import Bottleneck\n\n#: {words(header)}\n"
+        start += f"HEADER_BYTES = {header['default']}\n\n\n"
+        names = [name for name in self.classes if name not in links]
+        return self.module("a scenario", "crates/sim/src/scenario.rs", start, names)
+
+    def module(self, what: str, where: str, start: str, names: Iterable[str]) -> str:
+        """A whole module. `HEADER` imports what any module needs."""
+        body = "\n\n".join(self.classes[name] for name in names)
+        kinds = ", ".join(sorted(set(re.findall(r", ([A-Z][a-z]+)\(\d", body))))
+        text = HEADER.format(what=what, where=where, kinds=kinds) + start + body
+        for command in ("check --fix-only --select F401,I", "format"):
+            ruff = [BIN / "ruff", *command.split(), "--quiet", "--stdin-filename", "keys.py", "-"]
+            done = subprocess.run(ruff, cwd=ROOT, input=text, stdout=-1, text=True, check=True)
+            text = done.stdout
+        return text
 
     def add(self, name: str, tag: str | None = None) -> None:
         """A class for a struct."""
@@ -345,15 +355,21 @@ def alias_property(text: str) -> str:
     )
 
 
+def link_keys() -> str:
+    """`ackclock.link_keys`."""
+    return Keys(json.loads(_core.scenario_schema())).of_links()
+
+
 def keys() -> str:
     """`ackclock.keys`."""
-    return Keys(json.loads(_core.scenario_schema())).text()
+    return Keys(json.loads(_core.scenario_schema())).of_scenarios()
 
 
 #: File → its text.
 FILES = {
     "docs/scenario.schema.json": schema,
     "python/ackclock/_core.pyi": stubs,
+    "python/ackclock/link_keys.py": link_keys,
     "python/ackclock/keys.py": keys,
     "docs/scenario.md": page("scenario"),
     "docs/tables.md": page("tables"),

@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import Any
 
 from ackclock import units
-from ackclock.keys import Bottleneck, Red
+from ackclock.link_keys import Bottleneck, Red
 
 #: IP bytes that an opportunity of a trace carries.
 OPPORTUNITY_BYTES = 1500

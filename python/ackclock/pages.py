@@ -20,7 +20,7 @@ from ackclock.runs import PAGE
 
 _QUIETLY: Any = {"capture_output": True, "text": True}
 #: What a verdict is called of one claim, and of several.
-_ONE = {"quick": "not judged in a quick run"}
+_ONE = {"quick": "not judged"}
 _MANY = {**_ONE, "holds": "hold", "fails": "fail"}
 _RULE = (
     "A claim holds if the whole 95 % interval of each of its parts is within the bound; it fails "

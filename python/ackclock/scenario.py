@@ -16,7 +16,8 @@ from pydantic import model_validator as _model_validator
 
 from ackclock import _core, scenario_file, settings, snapshot, units
 from ackclock.errors import AckclockError
-from ackclock.keys import HEADER_BYTES, Bottleneck, Flow, ScenarioKeys, Session
+from ackclock.keys import HEADER_BYTES, Flow, ScenarioKeys, Session
+from ackclock.link_keys import Bottleneck
 from ackclock.links import check as check_link
 from ackclock.model import TABLES, Model, kind_of, models, toml
 from ackclock.quantities import Room

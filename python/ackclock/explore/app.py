@@ -29,7 +29,7 @@ from ackclock.explore.curves import Window
 from ackclock.explore.runs import Run, Runs, Source
 from ackclock.explore.security import KEPT_CSP, Guard, TooLongError, kept_csp_with
 from ackclock.kernel_part import is_built, kernel_part
-from ackclock.keys import Bottleneck
+from ackclock.link_keys import Bottleneck
 from ackclock.model import models
 
 STATIC = Path(__file__).with_name("static")
