@@ -89,7 +89,7 @@ def shown(page):
                     yield words[1:]
 
 
-@pytest.mark.parametrize("page", ["start", "determinism", "reproduce", "statistics"])
+@pytest.mark.parametrize("page", ["start", "determinism", "interchange", "reproduce", "statistics"])
 def test_the_commands_of_a_page(page, ackclock):
     """Of pages that need no root and no minutes. Of all: `test_how_each_is_typed`."""
     if page != "start":
