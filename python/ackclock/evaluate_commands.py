@@ -52,7 +52,10 @@ def evaluate_command(
         ),
     ] = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="Half a minute instead of 10 minutes on 2 cores.")
+        bool,
+        typer.Option(
+            "--quick", help="Run few points: half a minute instead of 10 minutes on 2 cores."
+        ),
     ] = False,
     on: Annotated[
         Host,
