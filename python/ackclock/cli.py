@@ -7,6 +7,7 @@ import re
 import signal
 import sys
 from types import FrameType
+from typing import Any
 
 #: Module → its commands. A command needs only its own module; help and completion need each.
 MODULES = {
@@ -76,9 +77,27 @@ def _usage(error: Exception) -> str:
     text = re.sub(r"\(Possible options: (--[\w-]+).*\)", r"Did you mean \1?", text)
     text = re.sub(r"\. Did you", "; did you", text).replace(" Did you", "; did you")
     context = getattr(error, "ctx", None)
+    if key := _key(getattr(error, "option_name", None), context):
+        text = f"no such option: {error.option_name}; did you mean --set {key}=VALUE?"  # type: ignore[attr-defined]
     command = context.command_path if context else "ackclock"
     hint = "" if text.endswith("?") else f"; see `{command} --help`"
     return text[0].lower() + text[1:] + hint
+
+
+def _key(option: str | None, context: Any) -> str | None:
+    """The key of a scenario that a user has written as an option of a command with `--set`."""
+    if (
+        not option
+        or not context
+        or not any("--set" in each.opts for each in context.command.params)
+    ):
+        return None
+    from ackclock.keys import Flow, ScenarioKeys  # noqa: PLC0415 (slow to import)
+    from ackclock.link_keys import Bottleneck  # noqa: PLC0415 (slow to import)
+
+    name = option.lstrip("-").replace("-", "_")
+    tables: dict[str, Any] = {"": ScenarioKeys, "bottleneck.": Bottleneck, "flow.": Flow}
+    return next((at + name for at, table in tables.items() if name in table.model_fields), None)
 
 
 #: Signals that have come.

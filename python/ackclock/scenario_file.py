@@ -12,7 +12,7 @@ from ackclock.model import nearest
 def why_unreadable(path: Path, error: OSError, what: str = "a scenario file") -> str:
     """Why a scenario file cannot be read, or `what` else it should be, and what to type."""
     if isinstance(error, IsADirectoryError):
-        files = sorted(path.glob("*.toml"))
+        files = sorted(path.glob("*.toml")) if what == "a scenario file" else []
         like = f", like {files[0]}" if files else ""
         return f"is a directory; give {what}{like}"
     if isinstance(error, FileNotFoundError):
