@@ -39,6 +39,12 @@ def write_tables(
     A lazy table may be larger than the memory. Raises `OSError`.
     """
     digests = {}
+    # All at once: polars' engine takes longer to start than to write a short table.
+    short = {name: each for name, each in tables.items() if isinstance(each, pl.DataFrame)}
+    parquets = {name: io.BytesIO() for name in short}
+    pl.collect_all(
+        [each.lazy().sink_parquet(parquets[name], lazy=True) for name, each in short.items()]
+    )
     for name, table in tables.items():
         path = directory / f"{name}.parquet"
         if isinstance(table, pl.LazyFrame):
@@ -49,11 +55,10 @@ def write_tables(
             with path.open("rb") as file:
                 digests[name] = hashlib.file_digest(file, _blake2b).hexdigest()
             continue
-        parquet = io.BytesIO()
-        table.write_parquet(parquet)
         # Not by polars itself, whose error may not tell that a disk is full.
-        path.write_bytes(parquet.getbuffer())
-        digests[name] = _digest(parquet.getbuffer())
+        parquet = parquets.pop(name).getbuffer()
+        path.write_bytes(parquet)
+        digests[name] = _digest(parquet)
     whole = {**manifest, DIGESTS: digests}
     digests[MANIFEST] = _digest_of_json(whole)
     text = json.dumps(whole, indent=2, ensure_ascii=False)
@@ -76,11 +81,11 @@ def read_tables(directory: Path) -> tuple[dict[str, pl.DataFrame], dict[str, Any
         data = (directory / f"{name}.parquet").read_bytes()
         if _digest(data) != digest:
             raise ValueError(f"{name}.parquet is damaged: its digest is not that in {MANIFEST}")
-        try:
-            tables[name] = pl.read_parquet(data)
-        except pl.exceptions.PolarsError as error:
-            raise ValueError(f"{name}.parquet: {error}") from None
-    return tables, manifest
+        tables[name] = pl.scan_parquet(io.BytesIO(data))
+    try:
+        return dict(zip(tables, pl.collect_all(tables.values()), strict=True)), manifest
+    except pl.exceptions.PolarsError as error:
+        raise ValueError(f"the tables cannot be read: {error}") from None
 
 
 _blake2b = functools.partial(hashlib.blake2b, digest_size=16)

@@ -8,6 +8,7 @@ nobody removes the directory of a live command.
 
 import errno
 import fcntl
+import functools
 import itertools
 import os
 import shutil
@@ -17,9 +18,12 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from ackclock.errors import AckclockError
+
+if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
 
 #: Names the files of an output, so that it can be told from a directory of somebody's own.
 WRITTEN = ".written-by-ackclock"
@@ -118,12 +122,16 @@ def sync(path: Path) -> None:
 
 def sync_all(directory: Path) -> None:
     """`sync` of a directory and of the files in it: at once, which takes a fifth of the time."""
+    list(_threads().map(sync, list(directory.iterdir())))
+    sync(directory)
+
+
+@functools.cache
+def _threads() -> "ThreadPoolExecutor":
+    """Threads that wait for the disk; they stay, as thousands of results may be kept."""
     from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 (slow to import)
 
-    files = list(directory.iterdir())
-    with ThreadPoolExecutor(len(files) or 1) as pool:
-        list(pool.map(sync, files))
-    sync(directory)
+    return ThreadPoolExecutor(8)
 
 
 def exchange(one: Path, other: Path) -> None:
