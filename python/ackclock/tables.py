@@ -99,8 +99,8 @@ def acks_frame(rows: Any, private_state: Iterable[tuple[str, list[int], Any]]) -
     """Makes a polars table of what `_kernel.run_on_kernel` returns."""
     private = []
     for name, flows, values in private_state:
-        column = pl.Series(f"private.{name}", values)
-        private.append(pl.when(pl.col("flow").is_in(flows)).then(column).alias(column.name))
+        column = pl.when(pl.col("flow").is_in(flows)).then(pl.Series(values))
+        private.append(column.alias(f"private.{name}"))
     return frame("acks", rows).with_columns(private)
 
 

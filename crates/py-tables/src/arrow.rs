@@ -11,7 +11,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
-/// What `polars.DataFrame(…)` makes of a table, and `polars.Series(name, …)` of a column.
+/// What `polars.DataFrame(…)` makes of a table, and `polars.Series(…)` of a column.
 #[pyclass(frozen)]
 pub struct Arrow(ArrayData);
 
