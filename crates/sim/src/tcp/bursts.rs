@@ -11,6 +11,8 @@ use ackclock_host::CaState;
 
 /// Bytes in the largest GSO packet.
 pub(super) const GSO_MAX_BYTES: u64 = 65_536;
+/// `MAX_TCP_HEADER` and one byte: what a GSO packet leaves free of 64 KiB.
+pub(super) const GSO_HEADER_BYTES: u64 = 321;
 /// `tcp_tso_rtt_log`: paths shorter than 2⁹ µs get larger bursts.
 const TSO_RTT_LOG: u32 = 9;
 /// `sysctl_tcp_tso_win_divisor`: Linux 2.6 waits until 1/3 of the window is free.
@@ -55,10 +57,11 @@ impl Bursts {
                 let min_segments = host.min_tso_segs();
                 let tp = host.tp();
                 let halvings = min_rtt_us >> TSO_RTT_LOG;
-                let more = GSO_MAX_BYTES >> halvings.min(u64::BITS - 1);
+                let most = GSO_MAX_BYTES - GSO_HEADER_BYTES; // `sk_gso_max_size`
+                let more = most >> halvings.min(u64::BITS - 1);
                 let bytes = (tp.inet_conn.sk.sk_pacing_rate >> 10) + more;
                 let mss = tp.mss_cache.max(1);
-                ((bytes.min(GSO_MAX_BYTES) as u32) / mss).max(min_segments)
+                ((bytes.min(most) as u32) / mss).max(min_segments)
             }
             Self::Saved | Self::SavedTwoTicks => {
                 (GSO_MAX_BYTES as u32 / host.tp().mss_cache).max(1)
@@ -171,8 +174,8 @@ mod tests {
         // 1 ms at 100 Mb/s is 12.2 kB (rate >> 10), and a path of 100 ms adds nothing.
         host.set_pacing_rate(12_500_000);
         assert_eq!(bursts(new, true, false).limit(&mut host, 100_000), 8);
-        // min_rtt >> 9 is 1: half of 64 KiB more.
-        assert_eq!(bursts(new, true, false).limit(&mut host, 600), 31);
+        // min_rtt >> 9 is 1: half of 64 KiB more, without room for headers: 12 207 + 32 607 bytes.
+        assert_eq!(bursts(new, true, false).limit(&mut host, 600), 30);
         host.set_pacing_rate(1_000);
         assert_eq!(
             bursts(new, true, true).limit(&mut host, 100_000),

@@ -4,12 +4,10 @@
 //!
 //! How to drive it: [`head`](WriteQueue::head) is the packet that leaves next.
 
-use super::bursts::GSO_MAX_BYTES;
+use super::bursts::{GSO_HEADER_BYTES, GSO_MAX_BYTES};
 use super::profile::{Kernel, Switches};
 use ackclock_host::TcpSock;
 
-/// `MAX_TCP_HEADER` and one byte: what a GSO packet leaves free of 64 KiB.
-const GSO_HEADER_BYTES: u64 = 321;
 /// Largest window field without scaling, which is all that the handshake shows.
 const UNSCALED_WINDOW_BYTES: u64 = 65_535;
 /// Bytes that the send buffer counts for each packet beside its data (`skb->truesize`), computed from
