@@ -20,7 +20,7 @@ from ackclock.scenario import KERNEL
 from ackclock.vlinux import build
 from ackclock.vlinux.machines import Machines
 
-SEEDS = range(1, 61)
+SEEDS = range(1, 81)
 #: Runs of the simulator with up to 1 µs of jitter, of seeds 1, 2, …: how far chance moves a number.
 SHAKEN = 100
 DURATION_S = 20
@@ -236,21 +236,22 @@ with thousands of equal ACKs. They part by one of these:
 * **Two flows at one queue.** Their packets arrive in the same nanosecond, or a packet arrives as
   another one leaves. Who is first decides which flow loses a packet. With small queues this
   happens often, and from then on the runs are different ones.
-* **Timers of one processor.** A compressed ACK waits a twentieth of the receiver's RTT, and then up to
-  0.1 ms more until another timer of its processor fires (`hrtimer` slack). The simulator's waits the
-  whole 0.1 ms. The virtual machine has one processor for both hosts, so BBR's pacing timer, or the
-  compressed ACK of another flow, lets it leave earlier: seeds 29, 35 and 46. Without this slack on
-  either side their first different ACK is later: the 152nd and not the 98th with seed 29, the 185th
-  and not the 63rd with seed 35. This shows on RTTs below 20 ms, after losses.
-* **A lost SYN.** The virtual Linux sends it again after 1 s and what its timer wheel adds, up to 64 ms;
-  the simulator after 1 s exactly. Linux 6.12 also waits 1 s four times more before it doubles the
-  wait (`tcp_syn_linear_timeouts`), the simulator doubles it at once: seed 33.
+* **Timers of one processor.** A compressed ACK waits a twentieth of the receiver's RTT, and then
+  up to 0.1 ms more until another timer of its processor fires (`hrtimer` slack). The simulator's
+  waits the whole 0.1 ms. The virtual machine has one processor for both hosts, so BBR's pacing
+  timer, or the compressed ACK of another flow, lets it leave earlier: seeds 29, 35 and 46.
+  Without this slack on either side their first different ACK is later: the 152nd and not the 98th
+  with seed 29, the 185th and not the 63rd with seed 35. This shows on RTTs below 20 ms, after
+  losses.
+* **A lost SYN.** The virtual Linux sends it again after 1 s and what its timer wheel adds, up to
+  64 ms; the simulator after 1 s exactly. Linux 6.12 also waits 1 s four times more before it
+  doubles the wait (`tcp_syn_linear_timeouts`), the simulator doubles it at once: seed 33.
 * **A small send buffer.** The ends of Linux's packets of up to 64 kB then depend on how the
   application writes as room comes free. The simulator has packets of equal size (seed 37).
 * **A small receive window.** An application that has written more than half of the largest window
-  since the last PSH sets PSH again (`forced_push`), and the receiver acknowledges that packet at once.
-  The sizes of writes decide which packet it is. With seed 50 it is segment 1726, as computed from
-  writes of 64 KiB; the simulated application does not push.
+  since the last PSH sets PSH again (`forced_push`), and the receiver acknowledges that packet at
+  once. The sizes of writes decide which packet it is. With seed 50 it is segment 1726, as
+  computed from writes of 64 KiB; the simulated application does not push.
 
 The links are alike: with an AQM or with changes of rate both sides have a token bucket of one
 packet (`burst = "1600B"`). On each rate a packet takes a whole number of nanoseconds, because

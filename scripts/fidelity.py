@@ -140,17 +140,19 @@ differ.
 {table}
 
 On the virtual Linux our file and Linux's own give equal tables for twelve of these algorithms
-(`tests/test_vlinux.py`), so a difference here would be of the host. Compared ACK by ACK (time, window, srtt,
-what is in flight), the pairs are equal for a whole run, or begin with thousands of equal ACKs.
+(`tests/test_vlinux.py`), so a difference here would be of the host. Compared ACK by ACK (time,
+window, srtt, what is in flight), the pairs are equal for a whole run, or begin with thousands of
+equal ACKs.
 
 BBR draws random numbers in another way in our file, so another seed may have another phase of the
 cycle of gains. Here all six paths are equal.
 
-Thirteen pairs differed before: most because the machine's clock counted 256 ns and its timers were
-late by up to 1 µs, BBR because the simulator lacked two rules, and BIC because its receiver's offered
-window never came down ([Changes](../CHANGELOG.md)). At 100 Mb/s and 20 ms the window of Linux's
-receiver has come down at 15.8 s, after 67 039 ACKs (`__tcp_select_window() >= rcv_wnd`). From then on
-an ACK that leaves a gap does not count among the three that leave before compression.
+Thirteen pairs differed before: most because the machine's clock counted 256 ns and its timers
+were late by up to 1 µs, BBR because the simulator lacked two rules, and BIC because its
+receiver's offered window never came down ([Changes](../CHANGELOG.md)). At 100 Mb/s and 20 ms the
+window of Linux's receiver has come down at 15.8 s, after 67 039 ACKs (`__tcp_select_window() >=
+rcv_wnd`). From then on an ACK that leaves a gap does not count among the three that leave before
+compression.
 """
 
 
