@@ -8,6 +8,9 @@ sources = Cargo.toml Cargo.lock $(shell find algorithms $(1) -type f -not -path 
 CORE_SOURCES := $(call sources,examples crates/host crates/net crates/sim crates/py crates/py-tables)
 KERNEL_SOURCES := $(call sources,crates)
 export PATH := $(HOME)/.cargo/bin:$(PATH)
+# Maturin would install into the environment that is active in the user's shell.
+export VIRTUAL_ENV := $(CURDIR)/$(VENV)
+unexport CONDA_PREFIX
 
 .PHONY: help tools about-demo demo build generate test test-fresh check bench bench-counts bench-peers bench-emulator bench-kernel docs docs-claims docs-drawn docs-fidelity docs-kernel docs-vlinux docs-scorecards docs-performance vectors record lock wheel notebook site clean
 

@@ -144,3 +144,13 @@ def test_the_table_of_fresh_systems(tmp_path, monkeypatch):
     assert "<br>3: deploying needs root<br>" in user
     assert r"none \| few" in user
     assert busy.startswith("| root, 8 busy processes | part | 41 |")
+
+
+def test_an_active_environment_of_the_user_is_left_alone():
+    """Maturin installs into $VIRTUAL_ENV, wherever that is."""
+    mine = os.environ | {"VIRTUAL_ENV": "/elsewhere", "CONDA_PREFIX": "/elsewhere"}
+    done = subprocess.run(
+        ["make", "-pn", "help"], cwd=ROOT, env=mine, capture_output=True, text=True, check=True
+    )
+    assert f"\nVIRTUAL_ENV := {ROOT}/.venv\n" in done.stdout
+    assert "unexport CONDA_PREFIX" in (ROOT / "Makefile").read_text()
