@@ -1,5 +1,6 @@
 """`scripts/require.sh` says what is missing and how to get it."""
 
+import os
 import re
 import shutil
 import subprocess
