@@ -260,8 +260,8 @@ with thousands of equal ACKs. They part by one of these:
   application has asked: with a window of 10 segments this changes the bursts of a whole run (seed
   63).
 * **Not found**: seed 69, one CUBIC flow. At its 142nd ACK Linux sends a burst that the simulator
-  holds back (`tcp_tso_should_defer`). Seed 16, one BBR flow, parts in its first recovery. Seeds 20, 61, 65, 66,
-  68 and 80 were not looked at.
+  holds back (`tcp_tso_should_defer`). Seed 16, one BBR flow, parts in its first recovery. Seeds
+  20, 61, 65, 66, 68 and 80 were not looked at.
 
 The links are alike: with an AQM or with changes of rate both sides have a token bucket of one
 packet (`burst = "1600B"`). On each rate a packet takes a whole number of nanoseconds, because
