@@ -118,11 +118,13 @@ class Answer:
         return "same"
 
     def unsafe(self, algorithm: str) -> bool:
-        """Whether an algorithm's mean is where it is unsafe."""
+        """Whether all of an algorithm's interval is where it is unsafe; of one run, its number."""
         found, bound = self.found[algorithm], self.number.unsafe
         if found is None or bound is None:
             return False
-        return found.mean < bound if self.number.more else found.mean > bound
+        if self.number.more:
+            return (found.mean if found.n == 1 else found.high) < bound
+        return (found.mean if found.n == 1 else found.low) > bound
 
 
 @dataclass(frozen=True)

@@ -36,8 +36,9 @@ league](scorecards/README.md) has the cards of our own algorithms.
   the same place) is beyond the margin of the number. **same**: it is not. **mixed**: some numbers
   of the row are better, and others worse.
 * A mark in brackets comes from another number of the row than the one that the line shows.
-* **unsafe**: the mean is where nobody should deploy the algorithm. The table below has these
-  bounds. They are ours: the RFC sets none, so the card never says that an algorithm complies.
+* **unsafe**: all of the 95 % interval is where nobody should deploy the algorithm. The table below
+  has these bounds. They are ours: the RFC sets none, so the card never says that an algorithm
+  complies.
 {words}
 * A number with ">" is of runs that the end cut off.
 * If a C file crashes or does not return, the card says so and ends there.
