@@ -178,7 +178,8 @@ def measured(spec: str, profile: str, seed: int) -> dict[str, float]:
             f"timeouts{suffix}": result.flows["timeouts"].sum(),
         }
     last_s = result.queues["time_us"][-1] / 1e6
-    row["jain_2"] = metrics.jain_index(metrics.throughput_bps(result, [SHARED_FROM_S, last_s]))
+    shares = metrics.throughput_bps(result, [SHARED_FROM_S, last_s])[:, 0]
+    row["jain_2"] = metrics.jain_index(shares)
     return row
 
 

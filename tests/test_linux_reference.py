@@ -143,7 +143,7 @@ def bbr_scenario(rtt, buffer, *flows):
             "reads": "bulk",
             "bottleneck": {"rate": "100mbit", "buffer": buffer},
             "flow": [
-                ackclock.Flow(algorithm=algorithm, start=start, receive_window="120MB")
+                ackclock.Flow(algorithm=algorithm, start=start)
                 for algorithm, start in flows
             ],
         }
