@@ -142,10 +142,7 @@ def bbr_scenario(rtt, buffer, *flows):
             "jitter": "0s",
             "reads": "bulk",
             "bottleneck": {"rate": "100mbit", "buffer": buffer},
-            "flow": [
-                ackclock.Flow(algorithm=algorithm, start=start)
-                for algorithm, start in flows
-            ],
+            "flow": [ackclock.Flow(algorithm=algorithm, start=start) for algorithm, start in flows],
         }
     )
 

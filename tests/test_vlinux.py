@@ -250,9 +250,9 @@ def test_the_same_bytes(name):
         assert linux[column].item() == ours[column].item(), column
 
 
-#: Of docs/drawn.md: compressed ACKs at 9 ms, pacing, a flow that stops beside another, BBR with a
-#: window that limits it, a flow whose first segment is lost, and without TSO.
-@pytest.mark.parametrize("seed", [5, 9, 13, 34, 36, 57])
+#: Of docs/drawn.md: compressed ACKs at 9 ms, pacing, a flow that stops beside another, a flow whose
+#: first segment is lost, and without TSO. None with BBR: each build of Linux draws other phases.
+@pytest.mark.parametrize("seed", [5, 9, 13, 36, 57])
 def test_scenarios_drawn_at_random(seed):
     each = drawn(seed)
     assert carried(vlinux.run(each.linux)) == carried(run(each.scenario))
