@@ -245,8 +245,7 @@ with thousands of equal ACKs. They part by one of these:
   losses.
 * **A timer as a packet arrives.** Behind a drop-tail queue Linux's receiver handles its timer
   first, and behind CoDel the packet; the simulator always handles the packet first. With the timer
-  first, seed 33 parts at its 3145th ACK and not at its 911th, but a test with CoDel parts. The
-  table was measured with the timer first.
+  first, seed 33 parts at its 3145th ACK and not at its 911th, but a test with CoDel parts.
 * **A lost SYN.** The virtual Linux sends it again after 1 s and what its timer wheel adds, up to
   64 ms; the simulator after 1 s exactly. Linux 6.12 also waits 1 s four times more before it
   doubles the wait (`tcp_syn_linear_timeouts`), the simulator doubles it at once: seed 33.
