@@ -111,9 +111,9 @@ docs-scorecards: build ## Rewrite docs/scorecards/: every algorithm's card, and 
 docs-claims: build ## Rewrite docs/claims.md: all papers, with other assumptions (hours, resumes)
 	$(BIN)/ackclock claims -o out/claims
 	(echo "# What the papers claim, and what we measured"; echo; \
-	 echo "This page gives the verdict on each claim of the four papers, and our measurement."; \
-	 echo "[findings.md](findings.md) explains why a claim fails or stays open. \`make docs-claims\`"; \
-	 echo "wrote this page with $$($(BIN)/ackclock --version | head -1)."; echo; \
+	 echo "This page is for readers who want our verdict on each claim of the four papers, with the"; \
+	 echo "measurement. [findings.md](findings.md) explains why a claim fails or stays open. \`make"; \
+	 echo "docs-claims\` wrote this page with $$($(BIN)/ackclock --version | head -1)."; echo; \
 	 echo "Main result:" $$(for verdict in holds fails inconclusive reported; do \
 	   echo "$$(grep -c "| $$verdict |" out/claims/claims.md) × \`$$verdict\`."; done); echo; \
 	 echo "A claim holds when the whole confidence interval of each of its parts is within the bound. It"; \
