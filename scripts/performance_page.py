@@ -30,7 +30,8 @@ STATIONS = {
     "link: queue, rate, losses": (30, ["net/src/link", "net/src/rate", "net/src/queue",
                                        "net/src/network", "net/src/impair"]),
     "way back: delay and jitter of ACKs": (15, ["net/src/line", "net/src/rng", "rand"]),
-    "receiver: ACKs, delayed ACKs, SACK": (50, ["sim/src/tcp/receiver", "sim/src/tcp/ranges"]),
+    "receiver: ACKs, delayed ACKs, SACK": (50, ["sim/src/tcp/receiver", "sim/src/tcp/ranges",
+                                                "sim/src/tcp/offered", "sim/src/tcp/sack_list"]),
     "sender, on an ACK: scoreboard, RTT, state": (
         90,
         ["sim/src/tcp/sender", "sim/src/tcp/scoreboard", "sim/src/tcp/rtt", "sim/src/tcp/recovery",
