@@ -135,27 +135,36 @@ def test_one_and_two_threads_make_one_table(two, tmp_path):
     ]
 
 
+#: A sweep that kills itself as soon as some of its rows are on the disk.
+KILLED = """
+import os, pathlib, signal
+from ackclock import Local, Scenario, kept_rows
+from ackclock.reducers import Reducers
+from ackclock.sweeps import Sweep
+
+def kill(fraction):
+    if fraction < 1 and list(pathlib.Path("kept/rows").glob("sweep-*/[0-9a-f]*")):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+kept_rows.EVERY_S = 0
+rtts = {"rtt": [f"{ms}ms" for ms in range(5, 105)]}
+plan = Sweep(
+    Scenario.from_toml("two.toml"), rtts, metrics=Reducers.of(["utilisation"]), seeds=10
+)
+plan.run(plan.check(), cache=pathlib.Path("kept"), executor=Local(1), progress=kill)
+"""
+
+
 def test_a_killed_sweep_resumes(two, tmp_path):
     """Killed after some rows are on the disk: only the others run again, and the table is equal."""
     of, wanted = {"rtt": [f"{ms}ms" for ms in range(5, 105)]}, ["utilisation"]
     whole = ackclock.sweep(two, of, metrics=wanted, seeds=10, cache=None)
-    program = (
-        "import ackclock, sys; "
-        "ackclock.sweep(ackclock.Scenario.from_toml('two.toml'), "
-        "{'rtt': [f'{ms}ms' for ms in range(5, 105)]}, metrics=['utilisation'], seeds=10, "
-        "executor=ackclock.Local(1))"
-    )
-    rows = tmp_path / ".ackclock" / "rows"
-    child = subprocess.Popen([sys.executable, "-c", program], cwd=tmp_path)
-    end_s = time.monotonic() + 60
-    while not list(rows.glob("sweep-*/[0-9a-f]*")) and time.monotonic() < end_s:
-        time.sleep(0.02)
-    child.send_signal(signal.SIGKILL)
-    assert child.wait() == -signal.SIGKILL
+    child = subprocess.run([sys.executable, "-c", KILLED], check=False, cwd=tmp_path)
+    assert child.returncode == -signal.SIGKILL
     plan = Sweep(two, of, metrics=Reducers.of(wanted), seeds=10)
     heard = []
     again = plan.run(
-        plan.check(), cache=tmp_path / ".ackclock", on_runs=lambda *counts: heard.append(counts)
+        plan.check(), cache=tmp_path / "kept", on_runs=lambda *counts: heard.append(counts)
     )
     ((todo, kept),) = heard
     assert todo + kept == 1000
