@@ -218,6 +218,11 @@ def test_a_long_run_grows_and_can_be_cancelled(page, server):
     expect(chip).to_have_attribute("data-state", "cancelled")
     until_drawn(page)
     assert server.runs()[chip.get_attribute("data-id")]["state"] == "cancelled"
+    # The panels end where the run did, so that others beside it can be seen.
+    done = server.runs()[chip.get_attribute("data-id")]["done"]
+    end = shown(page)[0][1]
+    assert done < 1
+    assert end == pytest.approx(done * 86_400)
 
 
 def test_a_mistake_is_told_at_its_field(page):
@@ -250,6 +255,9 @@ def test_a_c_file_is_edited_refused_at_its_line_and_run(page, tmp_path):
     chip = run(page)
     expect(chip).to_contain_text("my_cc.c changed")
     expect(chip).to_contain_text(re.compile(r"my_cc [\d.]+ Mb/s"))
+    if not page.phone:  # the editor stands beside the curves, not over them
+        side, stage = (page.locator(each).bounding_box() for each in ("#side", "#stage"))
+        assert side["x"] + side["width"] <= stage["x"]
 
 
 def test_a_built_in_algorithm_is_read_copied_and_changed(page, server):

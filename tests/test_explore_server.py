@@ -150,6 +150,7 @@ def test_a_c_file_runs_and_one_that_crashes_ends_its_run_only(server):
     crash = server.start(SHORT.format(algorithm="crash.c"), files={"crash.c": CRASHES})
     told = server.wait(crash, "failed")
     assert "crash" in told["error"]
+    assert "out/explore" not in told["error"]
     after = server.start(SHORT.format(algorithm="vegas"))
     server.wait(after, "done")
 

@@ -318,6 +318,7 @@ class Runs:
         with self.lock:
             if run.state == "running":
                 reason = said.splitlines()[-1] if said else f"exit code {process.returncode}"
+                reason = _told(reason, job.get("files", ""))
                 self._finish(run, "failed", f"the run broke down: {reason}")
             self._next()
         self.warm()
@@ -338,8 +339,7 @@ class Runs:
             run.done = 1.0
             self._finish(run, "done")
         elif kind == "error":
-            text = message["text"].replace(f"{files}/", "").removeprefix(": ")
-            self._finish(run, "failed", text)
+            self._finish(run, "failed", _told(message["text"], files))
         else:
             run.take(kind, columns)
         self._changed(run)
@@ -357,6 +357,11 @@ class Runs:
                 self._finish(run, "failed", text)
                 if run.process is not None:
                     _end(run.process)
+
+
+def _told(text: str, files: str) -> str:
+    """An error for the page, which knows its C files by their names alone."""
+    return text.replace(f"{files}/", "").removeprefix("error: ").removeprefix(": ")
 
 
 def _process() -> "subprocess.Popen[bytes]":

@@ -239,9 +239,15 @@ function curves() {
   return found;
 }
 
+// Where a run's time ends, in seconds: a run that was cancelled has no more than it simulated.
+function reached({ state, done, about: { duration_us: duration } }) {
+  const ended = ["cancelled", "failed"].includes(state) && done > 0;
+  return (ended ? done * duration : duration) / 1e6;
+}
+
 function drawRuns() {
   const drawn = curves();
-  plots.setEnd(Math.max(1e-3, ...visible().map((id) => runs.get(id).about.duration_us / 1e6)));
+  plots.setEnd(Math.max(1e-3, ...visible().map((id) => reached(runs.get(id)))));
   plots.setCurves(drawn);
   $("#runs").replaceChildren(...shown.map((id) => chip(runs.get(id), drawn)));
   $("#share").disabled = shown.length === 0;

@@ -29,7 +29,7 @@ export function describe(fields, files, before, about) {
 
 // Algorithms, rates, round-trip time.
 export function entitle(fields, about) {
-  const names = (fields.flow ?? []).map((flow) => label(parse(flow.algorithm ?? "cubic").name, about));
+  const names = (fields.flow ?? []).map((flow) => label(parse(flow.algorithm ?? "cubic").name.split("/").at(-1), about));
   const rates = (fields.link ?? [fields.bottleneck]).map((link) => link?.rate).filter(Boolean);
   return [[...new Set(names)].join(" and "), rates.join(" and "), fields.rtt].filter(Boolean).join(", ");
 }

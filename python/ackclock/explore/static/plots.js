@@ -434,7 +434,8 @@ export class Plots {
     ctx.textAlign = "left";
     ctx.textBaseline = "alphabetic";
     ctx.font = `${10.5 * scale}px system-ui, sans-serif`;
-    for (const { row, colour } of this.marked.epochs) this.drawEpoch(ctx, row, colour, x, y, scale);
+    const words = [];
+    for (const { row, colour } of this.marked.epochs) this.drawEpoch(ctx, row, colour, x, y, scale, words);
     const signs = this.marked.signs.filter(({ row: [time] }) => time >= this.from && time <= this.to);
     const size = scale * (signs.length > 60 ? 0.55 : 1); // where many stand close together
     for (const { row, colour } of signs) {
@@ -451,8 +452,16 @@ export class Plots {
     ctx.restore();
   }
 
+  // Writes a word, unless it would stand on one that is there.
+  write(ctx, text, left, base, scale, words) {
+    const box = [left, base - 10 * scale, left + ctx.measureText(text).width + 4 * scale, base + 2 * scale];
+    if (words.some((other) => box[0] < other[2] && other[0] < box[2] && box[1] < other[3] && other[1] < box[3])) return;
+    words.push(box);
+    ctx.fillText(text, left, base);
+  }
+
   // W_max as a dashed line from the start of CUBIC's curve to its end, K as a dotted line where it ends.
-  drawEpoch(ctx, [, start, k, wMax, end], colour, x, y, scale) {
+  drawEpoch(ctx, [, start, k, wMax, end], colour, x, y, scale, words) {
     const [left, right, at] = [x(start), x(Math.min(end, start + 2 * k)), x(start + k)];
     if (right - left < 14 * scale) return;
     ctx.strokeStyle = ctx.fillStyle = colour;
@@ -463,14 +472,14 @@ export class Plots {
     ctx.lineTo(right, y(wMax));
     ctx.stroke();
     const roomy = right - left > 70 * scale;
-    if (roomy) ctx.fillText("W_max", left + 3 * scale, y(wMax) - 4 * scale);
+    if (roomy) this.write(ctx, "W_max", left + 3 * scale, y(wMax) - 4 * scale, scale, words);
     if (start + k < end) {
       ctx.setLineDash([1.5 * scale, 3 * scale]);
       ctx.beginPath();
       ctx.moveTo(at, y(wMax) - 8 * scale);
       ctx.lineTo(at, y(0));
       ctx.stroke();
-      if (roomy) ctx.fillText(`K ${k.toPrecision(2)} s`, at + 4 * scale, y(0) - 5 * scale);
+      if (roomy) this.write(ctx, `K ${k.toPrecision(2)} s`, at + 4 * scale, y(0) - 5 * scale, scale, words);
     }
     ctx.globalAlpha = 1;
     ctx.setLineDash([]);
