@@ -146,6 +146,7 @@ def test_a_name_that_does_not_do(ackclock, tmp_path, name, words):
 def test_list(ackclock):
     plain = ackclock("list")
     assert plain.returncode == 0
+    assert not re.search(r"(?m) $", plain.stdout)
     for word in ("cubic_fc", "reno", "cubicfc/fig05"):
         assert word in plain.stdout
     listing = json.loads(ackclock("list", "--json").stdout)
@@ -284,6 +285,10 @@ def test_no_number_is_cut_off(scenario, columns):
     for text in (piped.stdout, shown.stdout):
         assert "cubic" in text
         assert not re.search(r"\d…", text.split("recoveries")[-1])
+    table = [line for line in shown.stdout.splitlines() if re.match(" *(flow|─|1 )", line)]
+    assert len(table) >= 2
+    assert columns == "40" or max(map(len, table)) <= 80
+    assert not re.search(r"(?m) $", piped.stdout)
 
 
 def test_output_that_cannot_be_written_is_one_line(scenario):

@@ -2,6 +2,7 @@
 
 import logging
 import os
+import re
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -330,13 +331,28 @@ def new_table(*header: str, title: str | None = None) -> "Table":
 
 def print_table(table: "Table") -> None:
     """Folds text between words. On a narrow screen lines are too long, but no number is cut."""
+    from rich.cells import cell_len  # noqa: PLC0415 (slow to import)
     from rich.measure import Measurement  # noqa: PLC0415 (slow to import)
+    from rich.text import Text  # noqa: PLC0415 (slow to import)
 
     for column in table.columns:
         whole = column is table.columns[0] or column.justify == "right"
         words = [str(column.header).split()]
         words += [[str(cell)] if whole else str(cell).split() for cell in column.cells]
         column.min_width = max((len(word) for each in words for word in each), default=0)
-    least = Measurement.get(out, out.options.update(width=WIDE), table).minimum
-    out.width = max(out.width, least)
-    out.print(table, soft_wrap=False, crop=False)
+    options = out.options.update(width=WIDE)
+    edge = "" if Measurement.get(out, options, table).maximum <= out.width else "\n"
+    if edge:  # the blanks around the table and half of those between its columns
+        table.show_edge = table.pad_edge = False
+        table.padding = (0, 1, 0, 0)
+    least = Measurement.get(out, options, table).minimum
+    room = out.width
+    for narrower in range(4):  # rich gives a folded table up to 3 columns more than there are
+        out.width = max(room - narrower, least)
+        with out.capture() as printed:
+            out.print(table, soft_wrap=False, crop=False)
+        text = re.sub(r"(?m) +$", "", printed.get())
+        if max(cell_len(Text.from_ansi(line).plain) for line in text.splitlines()) <= room:
+            break
+    out.width = max(room, least)
+    out.file.write(edge + text + edge)
