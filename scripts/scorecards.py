@@ -40,7 +40,12 @@ def card(evaluated: Evaluated) -> str:
     )
     for asked in evaluated.asked:
         question = asked.question
-        text += ["", f"## {question.row}: {question.words}", "", f"RFC 9743, {question.criterion}."]
+        text += [
+            "",
+            f"## {question.row}: {question.words}",
+            "",
+            f"RFC 9743, {page.section(question.criterion)}.",
+        ]
         for why in asked.answers.unsafe(name):
             text += ["", f"**Unsafe**: {why}."]
         text += ["", page.details(asked, evaluated).markdown().strip()]
@@ -115,7 +120,7 @@ def league(cards: Sequence[Evaluated]) -> str:
         'Each number with its mark against CUBIC. A number with ">" was cut off by the end.'
     )
     for index, (question, title) in enumerate(zip(questions, titles, strict=True)):
-        text += ["", f"### {title}", "", f"RFC 9743, {question.criterion}.", ""]
+        text += ["", f"### {title}", "", f"RFC 9743, {page.section(question.criterion)}.", ""]
         header = ["algorithm", *(number.name for number in question.numbers)]
         rows = [
             [

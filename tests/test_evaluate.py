@@ -279,6 +279,16 @@ def test_a_narrow_screen():
     assert page.on_screen(table, 69).rows == [["R1", "a number"]]
 
 
+def test_words_and_numbers_of_a_page():
+    assert page.section("5.1.5, 5.2.3 MUST") == 'sections 5.1.5 and 5.2.3: "MUST"'
+    assert page.section("6.4") == "section 6.4"
+    known = {"n": 3, "censored": 0}
+    assert report.number(Estimate(-1e-4, -2e-4, -1e-5, **known), "ms") == "0.000 ms (0.000 … 0.000)"
+    assert (
+        report.number(Estimate(-0.04, -10.0, -0.1, **known), "s") == "-0.040 s (-10.000 … -0.100)"
+    )
+
+
 def test_losses_after_which_nothing_arrives():
     """R1 with 90 % and 100 %: the connection opens, then Linux's timer doubles its waits."""
     for loss in ("0.9", "1"):

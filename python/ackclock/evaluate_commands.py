@@ -122,7 +122,8 @@ def evaluate_command(
             found = checks.judge(thresholds, evaluated) if thresholds else []
 
             def fill(partial: Path) -> None:
-                page.write(evaluated, partial, command=command)
+                with progress_bar("drawing") as progress:
+                    page.write(evaluated, partial, command=command, progress=progress)
                 if thresholds:
                     checks.write(found, partial)
 

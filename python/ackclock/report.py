@@ -57,6 +57,8 @@ class Table:
     folded: Mapping[int, tuple[str, "Table"]] = field(default_factory=dict)
     #: Number of a row → where its first cell leads.
     links: Mapping[int, str] = field(default_factory=dict)
+    #: Its class in the stylesheet. "card": a phone leaves out the second column.
+    look: str = ""
 
     def html(self) -> str:
         """The table, which scrolls where it is wider than the page."""
@@ -72,7 +74,8 @@ class Table:
             + self._folded_html(number)
             for number, row in enumerate(self.rows)
         )
-        return f"<table><tr>{head}</tr>\n{body}</table>"
+        look = f' class="{self.look}"' if self.look else ""
+        return f"<table{look}><tr>{head}</tr>\n{body}</table>"
 
     def _cell(self, row: int, column: int) -> str:
         cell = self.rows[row][column]
@@ -303,7 +306,7 @@ def number(estimate: Estimate, unit: str = "") -> str:
         text += f"{estimate.censored} of {estimate.n} cut off"
     elif estimate.n > 1:
         text += f" ({estimate.low:.{digits}f} … {estimate.high:.{digits}f})"
-    return text
+    return re.sub(r"-(0\.?0*)(?![\d.])", r"\1", text)
 
 
 def _decimals(estimate: Estimate) -> int:

@@ -124,6 +124,7 @@ def _lines(
         where = [{"algorithm": name} | ({varied[0]: x} if varied else {}) for x in xs]
         of = style.of(name)
         look: dict[str, Any] = {"color": of.colour, "marker": of.marker, "linestyle": of.line}
+        look["zorder"] = 3 - 0.1 * index  # the algorithm that is asked for is on top
         found = [_mean(asked.runs, number, each) for each in where]
         if has_order:
             plot.estimates(axes, at, found, label=shown, markersize=5, **look)

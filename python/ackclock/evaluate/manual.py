@@ -25,8 +25,8 @@ processor time). The runs are kept: the same command resumes, and after a change
 its own runs are made again.
 
 The terminal shows one line a row, with the number that says most of its marks. The page
-(`index.html`) has a figure a row, and every number with its 95 % interval. The name of a number is
-a link to its scenario file, which `ackclock run` repeats.
+(`index.html`) has a figure a row, and every number with its 95 % interval and its margin. The name
+of a number is a link to its scenario file, which `ackclock run` repeats.
 `card.json` and `rows.parquet` have the same for programs. [ci.md](ci.md) shows `--check`. [The
 league](scorecards/README.md) has the cards of our own algorithms.
 

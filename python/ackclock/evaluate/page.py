@@ -2,6 +2,8 @@
 
 import json
 import math
+import re
+from collections.abc import Callable
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -40,6 +42,15 @@ WORDS = {
     "Jain's index": "1 if all flows have the same throughput, 1/n if one of n has everything",
     "slowdown": "time of a transfer over the time that it needs on an empty link",
 }
+
+
+def section(criterion: str) -> str:
+    """Sections of the RFC, and the word in them: `section 5.1.2: "should"`."""
+    where = re.match(r"[\d., ]+", criterion)
+    sections = where[0].strip() if where else ""
+    word = criterion[len(sections) :].strip()
+    many = "sections" if "," in sections else "section"
+    return f"{many} {sections.replace(', ', ' and ')}" + (f': "{word}"' if word else "")
 
 
 def cell(answer: Answer, algorithm: str) -> str:
@@ -96,7 +107,7 @@ def table(evaluated: Evaluated) -> report.Table:
         rows.append(
             [row, problem, "", *on, "unsafe", *("" for _ in others), *("unsafe" for _ in others)]
         )
-    return report.Table(header, rows, links=links)
+    return report.Table(header, rows, links=links, look="card")
 
 
 def _mark(given: Answers, shown: Answer | None, other: str) -> str:
@@ -141,7 +152,7 @@ def _telling(asked: Asked, evaluated: Evaluated) -> Number:
 def details(asked: Asked, evaluated: Evaluated) -> report.Table:
     """All numbers of a question, with the paired differences."""
     on = ["on"] if evaluated.on else []
-    header = ["number", *on, *evaluated.names.values()]
+    header = ["number", "margin", *on, *evaluated.names.values()]
     header += [
         each for name in evaluated.against for each in (f"− {evaluated.names[name]}", "mark")
     ]
@@ -156,7 +167,8 @@ def details(asked: Asked, evaluated: Evaluated) -> report.Table:
                 for other in evaluated.against:
                     cells += [_full(answer.differences[other], number.unit), answer.mark(other)]
                 links[len(rows)] = scenario_file(asked, number)
-                rows.append([number.name, *([side] if on else []), *cells])
+                margin = f"{number.margin:g} {number.unit}".strip()
+                rows.append([number.name, margin, *([side] if on else []), *cells])
     return report.Table(header, rows, links=links)
 
 
@@ -169,7 +181,13 @@ def _full(found: Estimate | None, unit: str) -> str:
     return "—" if found is None else report.number(found, unit)
 
 
-def write(evaluated: Evaluated, directory: Path, *, command: str) -> None:
+def write(
+    evaluated: Evaluated,
+    directory: Path,
+    *,
+    command: str,
+    progress: Callable[[float], None] = lambda _: None,
+) -> None:
     """Writes index.html, card.json, rows.parquet and the scenarios of the numbers."""
     about = f'<p class="hint">{escape(evaluated.made_by)}</p>'
     sections = [
@@ -183,7 +201,8 @@ def write(evaluated: Evaluated, directory: Path, *, command: str) -> None:
             ],
         ),
     ]
-    for asked in evaluated.asked:
+    for drawn_before, asked in enumerate(evaluated.asked):
+        progress(drawn_before / len(evaluated.asked))
         question = asked.question
         for number in question.numbers:
             point = asked.point(number, evaluated.algorithm)
@@ -193,7 +212,7 @@ def write(evaluated: Evaluated, directory: Path, *, command: str) -> None:
         stem = f"{question.row}"
         files = [path.name for path in plot.write(drawn, directory, stem, pdf=False)]
         unsafe = asked.answers.unsafe(evaluated.algorithm)
-        text = f"RFC 9743, section {question.criterion}."
+        text = f"RFC 9743, {section(question.criterion)}."
         text += f"\n\nUnsafe: {'; '.join(unsafe)}." if unsafe else ""
         for why in asked.linux.refused if asked.linux else ():
             text += f"\n\nNot on the {evaluated.on}: {why}."
