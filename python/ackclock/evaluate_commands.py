@@ -43,7 +43,7 @@ def evaluate_command(
         str, typer.Option(help="Compare with these, one after the other in its place.")
     ] = "cubic,reno",
     rows: Annotated[
-        str | None, typer.Option(help="Only these rows, like R3,R7.", metavar="ROWS")
+        str | None, typer.Option(help="Only these rows, like R3,R7 (with R7b).", metavar="ROWS")
     ] = None,
     check: Annotated[
         Path | None,

@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 import polars as pl
 
+from ackclock import report
 from ackclock.evaluate.measure import Numbers, numbers
 from ackclock.figures.experiment import Experiment, Point, grid
 from ackclock.figures.quantity import Column, Quantity, Rows
@@ -126,6 +127,13 @@ class Answer:
             return (found.mean if found.n == 1 else found.high) < bound
         return (found.mean if found.n == 1 else found.low) > bound
 
+    def beyond(self, algorithm: str) -> str:
+        """A number with its interval, and from where on it is unsafe."""
+        found, number = self.found[algorithm], self.number
+        measured = "—" if found is None else report.number(found, number.unit)
+        bound = f"{number.unsafe:g} {number.unit}".strip()
+        return f"{measured}, unsafe {'below' if number.more else 'above'} {bound}"
+
 
 @dataclass(frozen=True)
 class Answers:
@@ -144,7 +152,7 @@ class Answers:
     def unsafe(self, algorithm: str) -> list[str]:
         """Why an algorithm is unsafe here; empty if it is not."""
         return [
-            f"{answer.number.name}: {answer.number.because}"
+            f"{answer.number.name}: {answer.beyond(algorithm)} ({answer.number.because})"
             for answer in self.answers
             if answer.unsafe(algorithm)
         ]

@@ -121,7 +121,7 @@ def evaluate(
     asked: list[Asked] = []
     with snapshot.held():
         for each in (algorithm, *others):
-            first_run(questions[0], each).check()
+            _check(questions[0], each, "" if each == algorithm else "--against: ")
         if failed := _fails(algorithm, questions):
             return Evaluated(algorithm, others, asked, quick, failed)
         store = _store(cache, executor)
@@ -144,6 +144,15 @@ def evaluate(
             return Evaluated(algorithm, others, asked, quick)
         asked = _ask_linux(asked, on, quick, cache, progress, on_runs)
     return Evaluated(algorithm, others, asked, quick, on=on.name)
+
+
+def _check(question: Question, algorithm: str, where: str) -> None:
+    """Raises `AckclockError` without the words of a scenario, which the user did not write."""
+    try:
+        first_run(question, algorithm).check()
+    except AckclockError as error:
+        said = str(error).removeprefix(f'flow 1: algorithm = "{algorithm}": ')
+        raise AckclockError(where + said) from None
 
 
 def first_run(question: Question, algorithm: str) -> Scenario:
@@ -330,12 +339,13 @@ def _rows(
 
 
 def chosen(rows: str | None) -> Sequence[Question]:
-    """The questions of these rows: "R3,R7"; all for None. Raises `AckclockError`."""
+    """The questions of these rows: "R3,R7" (with R7b); all for None. Raises `AckclockError`."""
     if rows is None:
         return QUESTIONS
-    known = [question.row for question in QUESTIONS]
+    names = {question.row: {question.row, question.row.rstrip("abc")} for question in QUESTIONS}
     wanted = [each.strip() for each in rows.split(",")]
     for row in wanted:
-        if not any(each.rstrip("abc") == row or each == row for each in known):
-            raise AckclockError(f'--rows: "{row}": choose from {", ".join(known)}')
-    return [each for each in QUESTIONS if each.row in wanted or each.row.rstrip("abc") in wanted]
+        if row.capitalize() not in set().union(*names.values()):
+            raise AckclockError(f'--rows: "{row}": choose from {", ".join(names)}')
+    asked = {row.capitalize() for row in wanted}
+    return [each for each in QUESTIONS if asked & names[each.row]]
