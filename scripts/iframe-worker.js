@@ -1,5 +1,12 @@
-// The search of the site where it is opened from a directory: there a browser starts no worker.
-// This one runs the worker's script in a hidden frame of the page. mkdocs.yml loads it first.
+// The search of the site. mkdocs.yml loads this file before the page's own script.
+
+// A word like --until-decided would be a mistake in the search's language, and -o would leave pages
+// out. 2 is the message with a query.
+const plain = ({ type, data }) =>
+  ({ type, data: type === 2 ? data.replace(/(^|\s)[-']+(?=\S)/g, "$1").replace(/'(?=\s|$)/g, "") : data });
+
+// Where the site is opened from a directory a browser starts no worker. This one runs the worker's
+// script in a hidden frame of the page.
 if (location.protocol === "file:") {
   window.Worker = class extends EventTarget {
     constructor(url) {
@@ -20,7 +27,7 @@ if (location.protocol === "file:") {
     }
 
     postMessage(data) {
-      const message = { data: structuredClone(data) };
+      const message = { data: structuredClone(plain(data)) };
       this.ready.then(() =>
         this.frame.contentWindow.dispatchEvent(new MessageEvent("message", message)),
       );
@@ -28,6 +35,12 @@ if (location.protocol === "file:") {
 
     terminate() {
       this.frame.remove();
+    }
+  };
+} else {
+  window.Worker = class extends Worker {
+    postMessage(data, ...more) {
+      super.postMessage(plain(data), ...more);
     }
   };
 }

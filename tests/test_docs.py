@@ -12,6 +12,7 @@ from importlib.util import find_spec
 
 import pytest
 import typer
+from playwright.sync_api import expect
 
 import ackclock
 import drawn
@@ -159,6 +160,10 @@ def test_the_search_of_the_site(site, browser, width, height):
     page.on("requestfailed", lambda request: complaints.append(request.url))
     page.goto((site / "algorithms" / "cubic.html").as_uri())
     page.locator("[for=__search]:visible, .md-search__input:visible").first.click()
+    page.keyboard.type("--until-decided")  # as one types an option
+    found = page.locator(".md-search-result__link", has_text="Until it is decided")
+    expect(found.first).to_be_attached(timeout=30_000)
+    page.locator(".md-search__input").fill("")
     page.keyboard.type("fq_codel")
     page.locator(".md-search-result__link", has_text="CoDel").first.click()
     page.wait_for_url("**/links.html*")

@@ -5,12 +5,15 @@ import hashlib
 import io
 import json
 import struct
+import time
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from ackclock import Result, Scenario
 from ackclock.explore import app, gallery
+from ackclock.explore.runs import AT_A_TIME
 from explorer import LONG, SHORT
 
 CRASHES = """
@@ -141,6 +144,28 @@ def test_an_error_of_the_compiler_names_the_line(server):
     told = server.wait(run, "failed")
     assert "mine.c:3:" in told["error"]
     assert "out/explore" not in told["error"]
+
+
+def test_runs_of_c_files_queue_and_leave_no_process(server):
+    """A process that has run a user's code ends with its run, and makes room for the next."""
+    skeleton = server.ask("GET", "/api/about").json["skeleton"]
+    started = [
+        server.start(
+            SHORT.format(algorithm=f"my_cc.c:beta=0.{5 + each}"), files={"my_cc.c": skeleton}
+        )
+        for each in range(AT_A_TIME + 2)
+    ]
+    assert {server.wait(run, "done")["state"] for run in started} == {"done"}
+    process = server.process.pid
+    end = time.monotonic() + 60
+    while len(children(process)) > AT_A_TIME:
+        assert time.monotonic() < end, children(process)
+        time.sleep(0.1)
+
+
+def children(process):
+    tasks = Path(f"/proc/{process}/task").glob("*/children")
+    return [child for task in tasks for child in task.read_text().split()]
 
 
 def test_a_c_file_runs_and_one_that_crashes_ends_its_run_only(server):

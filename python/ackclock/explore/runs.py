@@ -300,10 +300,13 @@ class Runs:
                     if run.state != "running":
                         break
                     self._take(run, message, columns, job.get("files", ""))
-                    if run.state != "running" and not run.source.files:
-                        self._idle.append(process)
-                        self._next()
-                        return
+                    if run.state == "running":
+                        continue
+                    if run.source.files:  # it has run a user's code: it takes no other job
+                        break
+                    self._idle.append(process)
+                    self._next()
+                    return
         except ValueError:  # half a message
             pass
         finally:
