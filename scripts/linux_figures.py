@@ -14,8 +14,6 @@ from ackclock import crosscheck, papers
 #: Runs at the same time, and of each point.
 AT_A_TIME = {"kernel": 3, "vlinux": 0}
 SEEDS = {"kernel": 5, "vlinux": 1}
-#: More runs, where one says little.
-MORE_SEEDS = {("vlinux", "ha2008/fig05"): 10}
 
 KERNEL = """# Figures of the papers on the running kernel
 
@@ -90,7 +88,7 @@ def main(side: str, directory: Path) -> None:
         check = named.figure.checks.get(side)
         if check is None:
             continue
-        crosscheck.fill([check], host, seeds=MORE_SEEDS.get((side, named.name), SEEDS[side]))
+        crosscheck.fill([check], host, seeds=SEEDS[side])
         checked = crosscheck.load(check, host)
         picture = f"{side}-{named.file_name}.png"
         checked.figure().savefig(directory / picture, dpi=90)

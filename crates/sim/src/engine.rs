@@ -540,6 +540,7 @@ impl<'a> Dumbbell<'a> {
     /// The handshake: SYN and final ACK take the bottleneck, the SYN-ACK the way back.
     fn connect(&mut self, element: usize, now_ns: u64) -> Result<(), RunError> {
         let flow = &mut self.flows[element];
+        let retry_ns = flow.syn_again_ns(self.scenario.hz, now_ns);
         let field = flow.control_field();
         let last_bytes = flow.last_packet_bytes - self.scenario.header_bytes;
         let connection = (flow.connection, flow.segments, last_bytes);
@@ -612,9 +613,8 @@ impl<'a> Dumbbell<'a> {
             }
             return Ok(());
         }
-        let timeout_ns = (flow.kernel.initial_rto_us * 1_000) << (*syns).min(6);
         *syns += 1;
-        *retry_at_ns = now_ns + timeout_ns;
+        *retry_at_ns = retry_ns;
         // The receiver answers the first SYN that arrives; later SYNs change nothing.
         let first = !std::mem::replace(answered, true);
         if first {

@@ -228,6 +228,22 @@ impl<'a> Flow<'a> {
         }
     }
 
+    /// When a SYN that leaves now is sent again, unless it is answered. The wait doubles each time, in
+    /// Linux 6 from the sixth SYN on (`tcp_syn_linear_timeouts`), where it also counts jiffies.
+    pub(crate) fn syn_again_ns(&self, hz: u32, now_ns: u64) -> u64 {
+        let Phase::Connecting { syns, .. } = self.phase else {
+            return NEVER;
+        };
+        let doublings = syns.saturating_sub(self.kernel.linear_syns).min(6);
+        let wait_us = self.kernel.initial_rto_us << doublings;
+        if self.kernel.linear_syns == 0 {
+            return now_ns + wait_us * 1_000;
+        }
+        let mut clock = Clock::new(self.kernel, hz, self.tick_phase_ns.into());
+        clock.advance(now_ns);
+        clock.fires_ns(clock.jiffies_of_us(wait_us))
+    }
+
     /// Opens a connection after its handshake.
     pub(crate) fn open(&mut self, scenario: &Scenario, handshake: Handshake, answered_ns: u64) {
         let mut sender = self.establish(scenario, handshake);

@@ -232,8 +232,10 @@ fn a_window_that_does_not_limit_does_not_grow() {
     let reno = Algorithm::configure("reno").unwrap();
     let mut script = Script::with(Profile::Linux6, &reno, limits);
     let mut windows = Vec::new();
-    for _ in 0..20 {
-        assert!(script.sender.packets_in_flight() <= 12);
+    for round in 0..20 {
+        // The first ACK offers two segments more.
+        let most = if round == 1 { 14 } else { 12 };
+        assert!(script.sender.packets_in_flight() <= most);
         script.ack(100, script.nxt, &[]);
         windows.push(script.cwnd());
     }

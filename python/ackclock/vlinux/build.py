@@ -58,6 +58,16 @@ RANDOM = """\
 	}
 	return len;
 """
+#: How often the clock was read in this instant.
+COUNTED = """\
+{
+	if (time_travel_mode != TT_MODE_OFF) {
+		static unsigned long long last;
+		static unsigned int again;
+
+		again = last == time_travel_time ? again + 1 : 0;
+		last = time_travel_time;
+"""
 #: (file, its text, what stands there instead, why)
 EDITS = (
     (
@@ -77,6 +87,19 @@ EDITS = (
         "\tdelta += 1;\n\n",
         "",
         "With such a clock each timer is 1 ns late, so that it is never early.",
+    ),
+    (
+        "arch/um/kernel/time.c",
+        "{\n\tif (time_travel_mode != TT_MODE_OFF) {\n\t\t/*\n\t\t * We make reading",
+        COUNTED + "\t\t/*\n\t\t * We make reading",
+        "Each reading of the clock costs a process 1 ns, which decides between equal times. Now only "
+        "one that reads it without end pays.",
+    ),
+    (
+        "arch/um/kernel/time.c",
+        "\t\t    !time_travel_ext_waiting)\n\t\t\ttime_travel_update_time_rel(",
+        "\t\t    !time_travel_ext_waiting && again > 10000)\n\t\t\ttime_travel_update_time_rel(",
+        "See above.",
     ),
     (
         "arch/x86/um/user-offsets.c",

@@ -239,7 +239,8 @@ class Network:
             found.append(Step(device, (netem,), other))
         if police := link.get("policer"):
             device, other = f"p{number}", f"x{number}"
-            action = f"police rate {police['rate_bps']}bit burst {police['burst_bytes']}"
+            burst = _police_burst(police["rate_bps"], police["burst_bytes"])
+            action = f"police rate {police['rate_bps']}bit burst {burst}"
             drop = f"filter add dev {other} ingress matchall action {action} conform-exceed drop"
             found.append(Step(device, (f"{add} {other} clsact", drop), other))
         device = queue_device(number)
@@ -363,6 +364,15 @@ def _impairments(link: Link) -> str:
         text += f" delay {late['delay_ns'] / 1e6:.6f}ms"
         text += f" reorder {_percent(1_000_000_000 - late['p_ppb'])}"
     return text
+
+
+def _police_burst(rate_bps: int, burst_bytes: int) -> int:
+    """A bucket that is not smaller than asked for, bytes.
+
+    tc takes the whole microseconds of a bucket's time, and of these the whole units of 64 ns. So
+    this is the next microsecond.
+    """
+    return (burst_bytes * 8_000_000 // rate_bps + 1) * rate_bps // 8_000_000 + 1
 
 
 def _percent(ppb: int) -> str:

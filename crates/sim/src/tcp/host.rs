@@ -694,7 +694,7 @@ pub(super) fn riding(algorithm: &str, profile: crate::scenario::Profile, cwnd: u
 
 #[cfg(test)]
 mod tests {
-    use super::super::clock::FIRST_JIFFY;
+    use super::super::clock::{FIRST_JIFFY, VIRTUAL_JIFFIES};
     use super::*;
     use crate::scenario::Profile;
     use ackclock_host::{Algorithm, HostConfig};
@@ -833,7 +833,7 @@ mod tests {
         host.grow(2);
         assert_eq!(
             (host.tp().snd_cwnd, host.tp().snd_cwnd_stamp),
-            (12, 1_002_001)
+            (12, (FIRST_JIFFY + VIRTUAL_JIFFIES) as u32 + 2_001)
         );
     }
 
@@ -845,7 +845,10 @@ mod tests {
         host.note_sent();
         assert_eq!(
             (host.tp().lsndtime, host.last_send_ns()),
-            (1_001_003, S + 2_500_000)
+            (
+                (FIRST_JIFFY + VIRTUAL_JIFFIES) as u32 + 1_003,
+                S + 2_500_000
+            )
         );
     }
 

@@ -6,6 +6,8 @@
 //! [`note`](Limits::note) when nothing more can be sent.
 
 use super::host::Host;
+use super::offered::GROWTH_SEGMENTS;
+use super::profile::Kernel;
 use super::scoreboard::Scoreboard;
 
 /// Limits of a flow besides cwnd, in segments.
@@ -34,6 +36,10 @@ pub(super) struct Limits {
     total: u64,
     /// How much the application has written so far, segments.
     written: u64,
+    /// By so many segments the first ACK's window is larger than later ones.
+    growth: u64,
+    /// The end of the first ACK's window, once it has come. A window never ends before it.
+    first_edge: u64,
     /// Whether the algorithm makes the send buffer grow.
     autotunes: bool,
     /// Nothing but cwnd ever limits the flow, and all is written.
@@ -48,9 +54,15 @@ impl Limits {
     /// More segments than any flow sends; twice as many can be counted.
     pub(super) const NONE: u64 = u64::MAX >> 1;
 
-    pub(super) fn new(flow: FlowLimits) -> Self {
+    pub(super) fn new(flow: FlowLimits, kernel: &Kernel) -> Self {
         Self {
             flow,
+            growth: if kernel.clamps_window {
+                GROWTH_SEGMENTS
+            } else {
+                0
+            },
+            first_edge: 0,
             total: flow.segments,
             written: 0,
             autotunes: false,
@@ -142,7 +154,16 @@ impl Limits {
     #[inline]
     pub(super) fn room(&self, board: &Scoreboard) -> u64 {
         let end = board.una().saturating_add(self.flow.receive_window);
-        end.saturating_sub(board.nxt())
+        end.max(self.first_edge).saturating_sub(board.nxt())
+    }
+
+    /// The ACK that has come may be the first.
+    #[inline]
+    pub(super) fn hear(&mut self, board: &Scoreboard) {
+        if self.first_edge == 0 && board.una() > 0 {
+            let window = self.flow.receive_window.saturating_add(self.growth);
+            self.first_edge = board.una().saturating_add(window);
+        }
     }
 
     /// New segments that the application has written and that fit the receive window.
@@ -161,7 +182,7 @@ impl Limits {
         let unsent = board.nxt() < self.flow.segments;
         let by = if !unsent || host.cwnd_is_full() {
             None
-        } else if out >= self.flow.receive_window {
+        } else if self.room(board) == 0 {
             Some(Limit::ReceiveWindow)
         } else if out >= self.flow.send_buffer {
             Some(Limit::SendBuffer)
@@ -201,11 +222,14 @@ mod tests {
 
     #[test]
     fn what_is_available_and_what_holds_back() {
-        let mut limits = Limits::new(FlowLimits {
-            segments: 100,
-            receive_window: 30,
-            send_buffer: 20,
-        });
+        let mut limits = Limits::new(
+            FlowLimits {
+                segments: 100,
+                receive_window: 30,
+                send_buffer: 20,
+            },
+            &Kernel::of(Profile::Linux6),
+        );
         let mut host = reno(Profile::Linux6, 1_000);
         let mut board = Scoreboard::new();
         assert_eq!(limits.available(&board), 20);
@@ -220,16 +244,41 @@ mod tests {
         limits.stop_at(20);
         assert_eq!((limits.segments(), limits.available(&board)), (20, 0));
 
-        let mut limits = Limits::new(FlowLimits {
-            segments: 100,
-            receive_window: 20,
-            send_buffer: 30,
-        });
+        let mut limits = Limits::new(
+            FlowLimits {
+                segments: 100,
+                receive_window: 20,
+                send_buffer: 30,
+            },
+            &Kernel::of(Profile::Linux6),
+        );
         host.set_cwnd(1_000);
         limits.note(&board, &host);
         assert_eq!(limits.held_ns(4 * S), (S, 0));
         limits.stop_at(20);
         limits.note(&board, &host);
         assert_eq!(limits.held_ns(9 * S), (0, 0), "nothing is left to send");
+    }
+
+    /// The first ACK, of 1 segment, offers 2 segments more than 10: up to the 13th. Later ACKs offer 10
+    /// and no less than that.
+    #[test]
+    fn the_first_ack_offers_more() {
+        let mut limits = Limits::new(
+            FlowLimits {
+                segments: 100,
+                receive_window: 10,
+                send_buffer: 100,
+            },
+            &Kernel::of(Profile::Linux6),
+        );
+        let mut board = Scoreboard::new();
+        let mut host = reno(Profile::Linux6, 1_000);
+        board.send(host.counts(), S, 10, false);
+        for (una, room) in [(1, 3), (2, 3), (3, 3), (4, 4)] {
+            board.acknowledge_clean(host.counts(), una);
+            limits.hear(&board);
+            assert_eq!(limits.room(&board), room, "{una}");
+        }
     }
 }

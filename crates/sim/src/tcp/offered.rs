@@ -12,11 +12,28 @@ const MOST_SHIFT: u32 = 14;
 const UNSCALED_BITS: u32 = 15;
 /// The first segment lets the window grow by two segments (`tcp_grow_window`), before the
 /// application has read it and asked for less.
-const GROWTH_SEGMENTS: u64 = 2;
+pub(super) const GROWTH_SEGMENTS: u64 = 2;
 /// Of a receive buffer of 256 MiB half is offered, in whole segments, and the application asks for
 /// 120 MB. The buffer is that of the virtual Linux and of our testbed.
 const OFFERED_BYTES: u64 = 1 << 27;
 const WANTED_BYTES: u64 = 120_000_000;
+
+/// Bytes that the first ACK offers, of a receiver that offers `segments` in the handshake (`u64::MAX`:
+/// no limit).
+pub(super) fn first_bytes(segment_bytes: u64, segments: u64) -> u64 {
+    let (offered, shift) = match segments {
+        u64::MAX => (OFFERED_BYTES, MOST_SHIFT),
+        _ => (segments * segment_bytes, shift_of(segments * segment_bytes)),
+    };
+    let offered = offered - offered % segment_bytes + GROWTH_SEGMENTS * segment_bytes;
+    offered.div_ceil(1 << shift) << shift
+}
+
+/// The unit of a window of so many bytes is 2^shift.
+fn shift_of(bytes: u64) -> u32 {
+    let shift = bytes.max(1).ilog2().saturating_sub(UNSCALED_BITS);
+    shift.min(MOST_SHIFT)
+}
 
 /// The offered window of a receiver.
 #[derive(Clone, Copy, Debug)]
@@ -36,8 +53,7 @@ impl Offered {
 
     /// Of one that wants so many bytes.
     pub(super) fn at_most(segment_bytes: u32, bytes: u64) -> Self {
-        let shift = bytes.max(1).ilog2().saturating_sub(UNSCALED_BITS);
-        Self::of(segment_bytes, bytes, bytes, shift.min(MOST_SHIFT))
+        Self::of(segment_bytes, bytes, bytes, shift_of(bytes))
     }
 
     fn of(segment_bytes: u32, offered: u64, wanted: u64, shift: u32) -> Self {

@@ -18,6 +18,8 @@ pub struct Kernel {
     pub era: Era,
     /// Retransmission timeout before the first measurement, µs.
     pub initial_rto_us: u64,
+    /// How many SYNs are sent again after this time before it doubles (Linux 6.5 on).
+    pub(crate) linear_syns: u32,
     /// The state machine, and its place in the order of an ACK.
     pub(super) machine: Machine,
     /// How cwnd moves during recovery.
@@ -96,6 +98,7 @@ impl Kernel {
             Profile::Linux6 => Self {
                 era: Era::Linux6,
                 initial_rto_us: 1_000_000,
+                linear_syns: 4,
                 machine: Machine::Linux6,
                 reduction: Reduction::Prr(Prr::new()),
                 loss_detection: LossDetection::Rack(Rack::new()),
@@ -128,6 +131,7 @@ impl Kernel {
             Profile::Linux2_6_25 => Self {
                 era: Era::Linux2_6,
                 initial_rto_us: 3_000_000,
+                linear_syns: 0,
                 machine: Machine::Linux2_6,
                 reduction: Reduction::RateHalving(RateHalving { each_ack: false }),
                 loss_detection: LossDetection::Fack(Fack),

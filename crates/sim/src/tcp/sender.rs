@@ -143,8 +143,11 @@ impl Sender {
         host.init();
         let paced = host.tp().inet_conn.sk.sk_pacing_status != SK_PACING_NONE;
         let rate = RateSampler::new(host.reads_delivery_rate());
-        let queue = WriteQueue::new(kernel, switches, host.tp(), limits.send_buffer);
-        let mut limits = Limits::new(limits);
+        let bursts = Bursts::new(kernel, switches, paced);
+        let share = bursts.share(host.tp().snd_cwnd);
+        let burst = bursts.limit(&mut host, rtt.min_us()).min(share);
+        let queue = WriteQueue::new(kernel, switches, host.tp(), &limits, burst);
+        let mut limits = Limits::new(limits, kernel);
         limits.autotune(host.send_buffer());
         Self {
             host,
@@ -163,7 +166,7 @@ impl Sender {
             sack_frto: SackFrto::new(kernel.sack_frto),
             timers: Timers::new(),
             pacer,
-            bursts: Bursts::new(kernel, switches, paced),
+            bursts,
             queue,
             validation: Validation::new(kernel, switches, initial_cwnd),
             limits,

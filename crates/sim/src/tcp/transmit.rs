@@ -155,8 +155,11 @@ impl Sender {
     /// is to be sent again.
     #[inline(always)]
     fn transmit_new<const PREDICTED: bool>(&mut self) -> Option<Transmit> {
-        if !self.limits.are_none() && self.limits.write(&self.board) {
-            self.host.check_app_limited();
+        if !self.limits.are_none() {
+            self.limits.hear(&self.board);
+            if self.limits.write(&self.board) {
+                self.host.check_app_limited();
+            }
         }
         let in_flight = match PREDICTED {
             true => self.tp().packets_out,
@@ -175,6 +178,9 @@ impl Sender {
             unsent = self.limits.unsent(&self.board);
             room = self.limits.room(&self.board);
             if unsent == 0 || room == 0 {
+                if unsent > 0 {
+                    self.fill_head(unsent);
+                }
                 self.nothing_to_send();
                 return None;
             }
@@ -213,6 +219,17 @@ impl Sender {
         self.host.note_deferred();
         self.end_of_turn(defers == Defers::ForCwnd);
         None
+    }
+
+    /// `tcp_grow_skb` comes before `tcp_snd_wnd_test`: a packet for which the receive window has no room
+    /// is filled up.
+    #[inline(never)]
+    fn fill_head(&mut self, unsent: u64) {
+        let cwnd = self.tp().snd_cwnd;
+        let quota = (cwnd - self.host.in_flight()).min(self.bursts.share(cwnd));
+        let burst = self.bursts.limit(&mut self.host, self.rtt.min_us());
+        let wanted = u64::from(quota.min(burst));
+        self.queue.head(self.board.nxt(), unsent, wanted);
     }
 
     /// Sends new data. If that fills the window, the turn is over.
@@ -271,6 +288,7 @@ impl Sender {
         }
         let new_data = self.limits.available(&self.board) > 0;
         let probe = if new_data {
+            self.queue.head(self.board.nxt(), Limits::NONE, 1);
             self.send::<false>(1, self.host.in_flight())
         } else {
             let now_ns = self.host.now_ns();

@@ -1,10 +1,13 @@
 //! The packets of the write queue (`tcp_sendmsg_locked`, `tcp_xmit_size_goal`, `tcp_grow_skb`). An
-//! application's data lie in packets of 45 segments. What is left of a packet is not held back for a
-//! larger burst, so that the ends of packets show in the bursts of slow start: 20 20 4 20 20 4 …
+//! application's data lie in packets of 45 segments, or of half of a smaller receive window. What is
+//! left of a packet is not held back for a larger burst, so that the ends of packets show in the
+//! bursts of slow start: 20 20 4 20 20 4 …
 //!
 //! How to drive it: [`head`](WriteQueue::head) is the packet that leaves next.
 
 use super::bursts::{GSO_HEADER_BYTES, GSO_MAX_BYTES};
+use super::limits::FlowLimits;
+use super::offered;
 use super::profile::{Kernel, Switches};
 use ackclock_host::TcpSock;
 
@@ -13,26 +16,35 @@ const UNSCALED_WINDOW_BYTES: u64 = 65_535;
 /// Bytes that the send buffer counts for each packet beside its data (`skb->truesize`), computed from
 /// the sizes of a 64-bit kernel. What Linux wrote into six sizes of `tcp_wmem` allows up to 1112.
 const PACKET_OVERHEAD_BYTES: u64 = 832;
-/// Segments in the bursts of the initial window (`tcp_min_tso_segs`).
-const FIRST_BURST: u64 = 2;
 /// A send buffer that holds more than the application writes at once.
 const FIRST_WRITE_BYTES: u64 = 1 << 20;
+/// So far from a PSH there is no other.
+const NEVER: u64 = u64::MAX >> 1;
 
 /// Where the packets end.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct WriteQueue {
-    /// The end of the packet that holds the next new segment.
+    /// The end of the packet that holds the next new segment, and where it ended before it was filled up
+    /// from the next one.
     end: u64,
+    written_end: u64,
     /// That packet ends with PSH: it is more than half a window after the one before that does
     /// (`forced_push`).
     pushed: bool,
     pushed_end: u64,
-    /// Segments in half of the unscaled window.
+    /// Segments in half of the window that the handshake shows, and of the one that ACKs show.
     push_segments: u64,
+    later_push_segments: u64,
+    /// Segments that leave while the application writes for the first time, and in each burst.
+    first_window: u64,
+    first_burst: u64,
     /// Packets that begin before this segment have `small` segments, and others `large`.
     small_until: u64,
     small: u64,
     large: u64,
+    /// The end of a write of `large_write` segments.
+    write_end: u64,
+    large_write: u64,
 }
 
 /// The packet that leaves next.
@@ -44,73 +56,94 @@ pub(super) struct Head {
 }
 
 impl WriteQueue {
-    /// Makes the queue of an application that writes all that a send buffer of `send_buffer`
-    /// segments holds, at once and whenever there is room.
+    /// Makes the queue of an application that writes all that the send buffer holds, at once and
+    /// whenever there is room.
     ///
     /// Until the first ACK the sender knows an unscaled window, and a packet takes half of it. The
-    /// initial window leaves the first packet, in bursts of two; the packet is filled up again.
+    /// initial window leaves the first packets, in bursts of `burst` segments; they are filled up
+    /// again. Later the application writes as much as a large packet holds at a time.
     pub(super) fn new(
         kernel: &Kernel,
         switches: &Switches,
         tp: &TcpSock,
-        send_buffer: u64,
+        limits: &FlowLimits,
+        burst: u32,
     ) -> Self {
         let (mss, first) = (u64::from(tp.mss_cache), u64::from(tp.snd_cwnd));
-        let small = (UNSCALED_WINDOW_BYTES / 2 / mss).max(1);
-        let large = ((GSO_MAX_BYTES - GSO_HEADER_BYTES) / mss).max(1);
+        let offered_bytes = limits.receive_window.saturating_mul(mss);
+        let push_segments = offered_bytes.min(UNSCALED_WINDOW_BYTES) / 2 / mss;
+        let most = ((GSO_MAX_BYTES - GSO_HEADER_BYTES) / mss).max(1);
+        let small = push_segments.clamp(1, most);
+        let mut queue = Self {
+            end: u64::MAX,
+            written_end: u64::MAX,
+            pushed: false,
+            pushed_end: 0,
+            push_segments,
+            later_push_segments: NEVER,
+            first_window: first.min(limits.receive_window),
+            first_burst: burst.into(),
+            small_until: 0,
+            small,
+            large: most,
+            write_end: NEVER,
+            large_write: most,
+        };
         if !kernel.splits_writes {
-            return Self {
-                end: u64::MAX,
-                pushed: false,
-                pushed_end: 0,
-                push_segments: small,
-                small_until: 0,
-                small,
-                large,
-            };
+            return queue;
         }
-        let buffer_bytes = send_buffer.saturating_mul(mss).min(FIRST_WRITE_BYTES);
+        let later_push_segments = offered::first_bytes(mss, limits.receive_window) / 2 / mss;
+        if limits.send_buffer == u64::MAX {
+            queue.later_push_segments = later_push_segments;
+        }
+        let buffer_bytes = limits
+            .send_buffer
+            .saturating_mul(mss)
+            .min(FIRST_WRITE_BYTES);
         if !switches.tso {
             // Packets have one segment. One of them has PSH each time that half a window is written.
-            let small = UNSCALED_WINDOW_BYTES / 2 / mss + 1;
+            let small = push_segments + 1;
             return Self {
                 end: small,
+                written_end: small,
                 pushed: true,
                 pushed_end: small,
-                push_segments: small - 1,
                 small_until: buffer_bytes.div_ceil(mss + PACKET_OVERHEAD_BYTES) / small * small,
                 small,
-                large: u64::MAX >> 1,
+                large: queue.later_push_segments + 1,
+                first_window: 0,
+                ..queue
             };
         }
-        let (mut written, mut packets) = (first + small, first.div_ceil(FIRST_BURST) + 1);
-        while written * mss + packets * PACKET_OVERHEAD_BYTES < buffer_bytes {
-            written += small;
+        queue.large = later_push_segments.clamp(1, most);
+        (queue.written_end, queue.small_until) = (0, u64::MAX);
+        let mut written = queue;
+        while written.written_end <= queue.first_window {
+            written.write();
+        }
+        let (mut end, mut packets) = (written.written_end, first.div_ceil(queue.first_burst) + 1);
+        while end * mss + packets * PACKET_OVERHEAD_BYTES < buffer_bytes {
+            end += small;
             packets += 1;
         }
-        Self {
-            end: first + small,
-            // When the first burst has left, it is filled up for the first time.
-            pushed: true,
-            pushed_end: small + FIRST_BURST.min(first),
-            push_segments: small,
-            // The last of them is filled up after the first ACK.
-            small_until: written - small,
-            small,
-            large,
-        }
+        // The last of them is filled up after the first ACK.
+        queue.small_until = end - small;
+        queue.next_packet();
+        queue
     }
 
     /// The packet that begins with segment `next`, if `written` segments from there on are written.
-    /// What is left of a packet is filled up to `wanted` segments from the packet after it.
+    /// What is left of a packet is filled up to `wanted` segments from the packet after it, if that is
+    /// written.
     #[inline]
     pub(super) fn head(&mut self, next: u64, written: u64, wanted: u64) -> Head {
         while self.end <= next {
             self.next_packet();
         }
         let mut segments = self.end - next;
-        if segments < wanted {
-            segments = wanted.min(segments + self.size_at(self.end));
+        if segments < wanted && next >= self.first_window {
+            self.fill(next + wanted.min(written));
+            segments = self.end - next;
         }
         Head {
             segments: segments.min(written),
@@ -127,14 +160,83 @@ impl WriteQueue {
         self.end - next
     }
 
+    /// `tcp_grow_skb`: takes segments from the next packet, up to `end`. The packet keeps them, also if
+    /// nothing leaves now. Of a packet that it takes whole it takes PSH, too.
+    fn fill(&mut self, end: u64) {
+        if end <= self.end {
+            return;
+        }
+        let mut rest = *self;
+        rest.next_packet();
+        if end < rest.end {
+            self.end = end;
+        } else {
+            rest.pushed |= self.pushed;
+            *self = rest;
+        }
+    }
+
+    #[inline(never)]
     fn next_packet(&mut self) {
-        let large = self.end >= self.small_until;
-        self.end += self.size_at(self.end);
-        // After the first ACK half a window is more than a packet, and the next write takes PSH
-        // from the last packet again.
-        self.pushed = !large && self.end > self.pushed_end + self.push_segments;
-        if self.pushed {
-            self.pushed_end = self.end;
+        self.write();
+        self.end = self.written_end;
+    }
+
+    fn write(&mut self) {
+        let begin = self.written_end;
+        self.pushed = false;
+        if begin < self.small_until {
+            self.written_end = begin + self.small;
+            self.push(self.push_segments);
+            if begin < self.first_window {
+                self.fill_first(begin);
+            }
+            return;
+        }
+        if begin == self.small_until {
+            // The next write takes PSH from the last packet of the first one.
+            self.written_end = begin + self.small;
+            self.push(self.push_segments);
+            self.pushed = false;
+            self.write_end = self.written_end + self.large_write;
+        }
+        self.written_end = begin + self.large;
+        while self.write_end < self.written_end && self.later_push_segments < NEVER {
+            // The same in the middle of a packet.
+            if self.write_end > self.pushed_end + self.later_push_segments {
+                self.pushed_end = self.write_end;
+            }
+            self.write_end += self.large_write;
+        }
+        self.push(self.later_push_segments);
+    }
+
+    /// `forced_push`, and `tcp_mark_push`.
+    fn push(&mut self, half_a_window: u64) {
+        if self.written_end > self.pushed_end.saturating_add(half_a_window) {
+            (self.pushed, self.pushed_end) = (true, self.written_end);
+        }
+    }
+
+    /// A packet of the initial window is filled up each time that a burst leaves it
+    /// (`tcp_push_one`), and what has PSH leaves as far as the window allows.
+    fn fill_first(&mut self, begin: u64) {
+        let (mut sent, mut is_new) = (begin, self.pushed);
+        loop {
+            let most = if is_new {
+                self.written_end
+            } else {
+                sent + self.first_burst
+            };
+            let leaves = most.min(self.written_end).min(self.first_window);
+            if leaves <= sent || leaves == self.written_end {
+                return;
+            }
+            self.written_end += leaves - sent;
+            sent = leaves;
+            let pushed_end = self.pushed_end;
+            self.push(self.push_segments);
+            is_new = self.pushed_end != pushed_end;
         }
     }
 
@@ -144,15 +246,6 @@ impl WriteQueue {
     pub(super) fn pushes(&self, end: u64) -> bool {
         self.pushed && end >= self.end
     }
-
-    #[inline]
-    fn size_at(&self, begin: u64) -> u64 {
-        if begin < self.small_until {
-            self.small
-        } else {
-            self.large
-        }
-    }
 }
 
 #[cfg(test)]
@@ -161,9 +254,18 @@ mod tests {
     use super::*;
     use crate::scenario::Profile;
 
+    fn limits(send_buffer: u64, receive_window: u64) -> FlowLimits {
+        FlowLimits {
+            segments: u64::MAX,
+            receive_window,
+            send_buffer,
+        }
+    }
+
     fn queue(profile: Profile, send_buffer: u64) -> WriteQueue {
         let (kernel, switches) = (Kernel::of(profile), Switches::usual(profile));
-        WriteQueue::new(&kernel, &switches, reno(profile, 10).tp(), send_buffer)
+        let limits = limits(send_buffer, u64::MAX);
+        WriteQueue::new(&kernel, &switches, reno(profile, 10).tp(), &limits, 2)
     }
 
     fn ends(mut queue: WriteQueue, until: u64) -> Vec<u64> {
@@ -186,6 +288,59 @@ mod tests {
             ends(queue(Profile::Linux6, 131_072 / 1448), 150),
             [32, 54, 76, 121, 166]
         );
+    }
+
+    /// Half of a window of 15 segments is 7 of them, and half of 17 is 8. The first packet is filled up
+    /// when 2 have left: 9 are more than 7, so they have PSH and leave. One of the next packet may
+    /// leave, and it is filled up to 17. From then on each second one has PSH (seed 61 of docs/drawn.md).
+    #[test]
+    fn where_packets_of_a_small_window_end() {
+        let host = reno(Profile::Linux6, 10);
+        let kernel = Kernel::of(Profile::Linux6);
+        let new = |burst| {
+            let limits = limits(u64::MAX, 15);
+            WriteQueue::new(
+                &kernel,
+                &Switches::usual(Profile::Linux6),
+                host.tp(),
+                &limits,
+                burst,
+            )
+        };
+        let mut queue = new(2);
+        let mut next = 0;
+        let mut ends = |until| {
+            let mut ends = Vec::new();
+            while next < until {
+                next += queue.head(next, u64::MAX, 1).segments;
+                ends.push((next, queue.pushes(next)));
+            }
+            ends
+        };
+        let first = [(9, true), (17, true), (24, false), (31, true), (38, false)];
+        assert_eq!(ends(38), first);
+        let later = &ends(1_000)[100..];
+        let apart: Vec<u64> = later.windows(2).map(|two| two[1].0 - two[0].0).collect();
+        assert!(apart.iter().all(|&each| each == 8));
+        let head = new(3).head(0, u64::MAX, 3);
+        assert_eq!(head.segments, 10);
+    }
+
+    /// No limit: half of the 134 234 112 bytes that ACKs offer is 46 351 segments. The first write ends at
+    /// 714, and PSH there is lost to the next write. Then packets end at 692 + 45 k, and writes in the
+    /// middle of them at 714 + 45 k. More than 46 351 after 714 is 692 + 45 · 1031; more than that
+    /// after it is first 714 + 45 · 2061, whose PSH is lost; then 692 + 45 · 3092.
+    #[test]
+    fn a_push_each_half_window() {
+        let mut queue = queue(Profile::Linux6, u64::MAX);
+        let (mut next, mut pushed) = (0, Vec::new());
+        while next < 150_000 {
+            next += queue.head(next, u64::MAX, 1).segments;
+            if next > 692 && queue.pushes(next) {
+                pushed.push(next);
+            }
+        }
+        assert_eq!(pushed, [47_087, 139_832]);
     }
 
     #[test]
@@ -227,13 +382,20 @@ mod tests {
             ..Switches::usual(Profile::Linux6)
         };
         let host = reno(Profile::Linux6, 10);
-        let mut queue = WriteQueue::new(&kernel, &switches, host.tp(), u64::MAX);
+        let mut queue = WriteQueue::new(
+            &kernel,
+            &switches,
+            host.tp(),
+            &limits(u64::MAX, u64::MAX),
+            2,
+        );
         assert_eq!(queue.until_push(10), 13);
         assert!(!queue.pushes(20) && queue.pushes(23));
         assert_eq!(queue.until_push(23), 23);
         assert_eq!(queue.until_push(459), 1);
         assert!(queue.pushes(460));
-        assert!(queue.until_push(460) > 1 << 60);
+        // Then half of what ACKs offer: 46 351 segments, and one more.
+        assert_eq!(queue.until_push(460), 46_352);
     }
 
     #[test]

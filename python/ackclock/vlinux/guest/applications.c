@@ -15,6 +15,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+/* `sk_gso_max_size`: 64 KiB without room for headers. */
+#define GSO_MAX_BYTES 65215
+
 static void watch_again(int fd, uint32_t events, uint64_t data)
 {
 	struct epoll_event event = { .events = events, .data.u64 = data };
@@ -100,11 +103,13 @@ void end_transfer(struct flow *flow, FILE *transfers)
 /*
  * What else the application may write; 0: it waits. It fills the socket once, so that the first
  * packets are those of a send buffer. From then on there is always room, because a write that finds
- * none marks its last packet with PSH, which the receiver acknowledges at once.
+ * none marks its last packet with PSH, which the receiver acknowledges at once. Each write is as large
+ * as TCP's largest packet, because PSH also shows where writes end (`forced_push`).
  */
 static uint64_t room(struct flow *flow, int index)
 {
-	int unsent, bytes = 1 << 29;
+	int unsent, mss, bytes = 1 << 29;
+	socklen_t size = sizeof(mss);
 
 	if (flow->fill == ONCE)
 		return UINT64_MAX;
@@ -112,12 +117,15 @@ static uint64_t room(struct flow *flow, int index)
 		flow->fill = ALWAYS;
 		if (setsockopt(flow->sender, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes)))
 			die("SO_SNDBUF");
+		if (getsockopt(flow->sender, IPPROTO_TCP, TCP_MAXSEG, &mss, &size))
+			die("TCP_MAXSEG");
+		flow->piece = GSO_MAX_BYTES / mss * mss;
 		watch_again(flow->sender, EPOLLOUT | EPOLLRDHUP, ABOUT(SENDER, index));
 	}
 	if (ioctl(flow->sender, SIOCOUTQNSD, &unsent))
 		die("SIOCOUTQNSD");
 	bytes = unsent + 1 < flow->unsent ? flow->unsent - unsent - 1 : 0;
-	return bytes < 1 << 16 ? bytes : 1 << 16;
+	return bytes < flow->piece ? 0 : flow->piece;
 }
 
 /* Writes until the socket is full, or the application's own limit is reached. */

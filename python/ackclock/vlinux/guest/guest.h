@@ -26,7 +26,7 @@ struct flow {
 	int64_t start_ns, stop_ns;
 	uint64_t size, written, window, buffer, full_ns, full_since_ns;
 	struct sockaddr_in address;
-	int lowat;
+	int lowat, piece;
 	int unread;	/* nothing of the connection has been read */
 	enum { ONCE, FILLED, ALWAYS } fill;	/* see room() */
 };
