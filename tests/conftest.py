@@ -5,11 +5,13 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
+from hypothesis import HealthCheck, settings
 
 from ackclock import Bottleneck, Flow, Result, Scenario, tables
 from ackclock.kernel_part import lacks
@@ -20,6 +22,13 @@ ACKCLOCK = Path(sys.executable).with_name("ackclock")
 # Under nohup, and in the background of a script, signals come ignored, and commands inherit that.
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+# What is drawn is the same in each run, and a slow machine is no failure.
+settings.register_profile(
+    "tests", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("tests")
 
 
 def _needs(missing, what):
@@ -73,6 +82,19 @@ def server(tmp_path_factory):
     running = Server(tmp_path_factory.mktemp("explore"))
     yield running
     assert running.close() == ""
+
+
+def wait_until(condition, process=None, seconds=300):
+    """Waits until something is so, and not longer than a process of which it is waited for lives.
+
+    The time is only to end a test that has failed: no machine is that slow.
+    """
+    end = time.monotonic() + seconds
+    while not condition():
+        ended = process is not None and process.poll() is not None
+        assert not ended or condition(), f"it ended before, with {process.returncode}"
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.02)
 
 
 def in_own_mounts(script, cwd):

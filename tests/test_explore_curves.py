@@ -27,7 +27,7 @@ def curve(times_us, values, parts=1):
     columns=st.integers(1, 60),
     seed=st.integers(0, 99),
 )
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_each_column_shows_its_lowest_and_highest_sample(gaps, parts, start, span, columns, seed):
     times = np.cumsum(gaps)
     values = np.random.default_rng(seed).integers(0, 1000, len(times))

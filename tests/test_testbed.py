@@ -239,7 +239,8 @@ def test_data_both_ways():
     for result in simulated, measured:
         assert set(result.queues["queue"]) == {1, 2}
         delivered = result.flows["delivered_bytes"] * 8 / 20e6 / 5
-        assert 0.4 < delivered.min() < delivered.max() < 1
+        # A late machine can bring both into step, packet by packet.
+        assert 0.4 < delivered.min() <= delivered.max() < 1
         assert result.flows["dropped_packets"].min() > 0
         assert result.flows["min_rtt_us"].min() >= 40_000
         for queue in 1, 2:

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from ackclock import Result
-from conftest import ACKCLOCK, in_own_mounts, needs_testbed
+from conftest import ACKCLOCK, in_own_mounts, needs_testbed, wait_until
 from test_kernel_deploy import REFUSED
 
 pytestmark = [needs_testbed, pytest.mark.alone]
@@ -81,13 +81,8 @@ def registered(pid):
 
 def nothing_of(pids):
     """Waits for the kernel, which frees what a process had after its end."""
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline:
-        left = [name for pid in pids for name in registered(pid)]
-        if not left:
-            return True
-        time.sleep(0.1)
-    return False
+    wait_until(lambda: not [name for pid in pids for name in registered(pid)])
+    return True
 
 
 def start(scenario, *arguments):
@@ -118,7 +113,7 @@ def test_killed_at_any_moment(scenario):
             run.send_signal(how)
             ended[how] += 1
         for index, run in enumerate(runs):
-            _, errors = run.communicate(timeout=30)
+            _, errors = run.communicate(timeout=300)
             if index < 3:
                 assert run.returncode in (-signal.SIGKILL, 0)
             else:
@@ -127,27 +122,30 @@ def test_killed_at_any_moment(scenario):
     assert sum(ended.values()) == KILLS
     assert nothing_of(pids)
     assert host() == before
-    for pid in pids:
-        with pytest.raises(ProcessLookupError):
-            os.killpg(pid, 0)
+    # A compiler that the killed one had started ends by itself.
+    wait_until(lambda: not any(is_there(pid) for pid in pids))
     if namespaces_before is not None:
-        deadline = time.monotonic() + 60
-        while namespaces() > namespaces_before + OTHERS and time.monotonic() < deadline:
-            time.sleep(0.5)
-        assert namespaces() <= namespaces_before + OTHERS
+        wait_until(lambda: namespaces() <= namespaces_before + OTHERS)
+
+
+def is_there(group):
+    """Whether a process group has a process."""
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    return True
 
 
 def wait_registered(run):
-    """Until the run has its algorithms in the kernel."""
-    deadline = time.monotonic() + 30
-    while not registered(run.pid) and run.poll() is None and time.monotonic() < deadline:
-        time.sleep(0.01)
+    """Until the run has its algorithms in the kernel, or has ended."""
+    wait_until(lambda: registered(run.pid) or run.poll() is not None)
 
 
 def test_two_runs_at_the_same_time(scenario):
     runs = [start(scenario, "-o", f"out-{index}", "--attempts", "1") for index in range(2)]
     for run in runs:
-        _, errors = run.communicate(timeout=60)
+        _, errors = run.communicate(timeout=300)
         assert run.returncode in (0, 3), errors
     assert nothing_of([run.pid for run in runs])
 
@@ -157,7 +155,7 @@ def test_ctrl_c_ends_a_run_at_once(scenario):
     run = start(scenario, "-o", "out")
     wait_registered(run)
     run.send_signal(signal.SIGINT)
-    _, errors = run.communicate(timeout=10)
+    _, errors = run.communicate(timeout=60)
     assert (run.returncode, errors.count("\n")) == (130, 1), errors
     assert not (scenario.parent / "out").exists()
     assert nothing_of([run.pid])
@@ -185,7 +183,7 @@ def test_what_the_verifier_refuses(scenario):
     (scenario.parent / "refused.c").write_text(REFUSED % "refused")
     scenario.write_text(SCENARIO.replace("cubic:beta=0.5", "./refused.c"))
     run = start(scenario)
-    _, errors = run.communicate(timeout=60)
+    _, errors = run.communicate(timeout=300)
     assert run.returncode == 1
     assert errors.startswith("error: flow 2: "), errors
     assert "verifier refuses" in errors

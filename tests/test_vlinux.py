@@ -4,7 +4,6 @@ import os
 import shutil
 import subprocess
 import tempfile
-import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -29,7 +28,7 @@ from ackclock.evaluate.card import Number, Question
 from ackclock.evaluate.run import evaluate
 from ackclock.vlinux import build
 from ackclock.vlinux.machines import Machines
-from conftest import ACKCLOCK
+from conftest import ACKCLOCK, wait_until
 from drawn import carried, drawn
 
 #: Of these files the heads claim that they are Linux's own, bit for bit. That of bbr does, too, but
@@ -360,7 +359,7 @@ def test_what_kills_the_command_ends_its_machine(machine, tmp_path, monkeypatch)
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
-    wait_until(lambda: left_over(machine, of=command.pid) != "")
+    wait_until(lambda: left_over(machine, of=command.pid) != "", command)
     command.kill()
     command.wait()
     wait_until(lambda: left_over(machine, of=command.pid) == "")
@@ -374,13 +373,6 @@ def left_over(machine, of):
     """The machine's processes whose parent is this one, or none any more."""
     pgrep = ["pgrep", "-P", f"1,{of}", "-f", str(machine.kernel)]
     return subprocess.run(pgrep, capture_output=True, text=True, check=False).stdout
-
-
-def wait_until(is_true):
-    end = time.monotonic() + 30
-    while not is_true():
-        assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.05)
 
 
 def test_a_file_that_does_not_compile(tmp_path):

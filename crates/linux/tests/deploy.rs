@@ -3,7 +3,7 @@
 
 mod common;
 
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, Read as _};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -477,8 +477,8 @@ fn what_nobody_plants_changes_nothing() {
             format!("ln -s /tmp {directory}"),
             format!("ln -s nowhere {directory}"),
             format!("ln -s cubic {BPFFS}/ackclock-previous-default-{inode}; ln -s cubic {BPFFS}/previous-default-{inode}; mkdir {BPFFS}/ackclock_{name} {BPFFS}/{name}"),
-            format!("mkdir {directory}; exec 3<{directory}; flock 3; (sleep 60 <&3 >&- 2>&- &); true"),
-            format!("exec 3<{BPFFS}; flock 3; (sleep 60 <&3 >&- 2>&- &); true"),
+            format!("mkdir {directory}; exec 3<{directory}; flock 3; (sleep 600 <&3 >&- 2>&- &); true"),
+            format!("exec 3<{BPFFS}; flock 3; (sleep 600 <&3 >&- 2>&- &); true"),
         ].iter().enumerate() {
             assert!(as_nobody(plant).wait().unwrap().success(), "{plant}");
             let planted = || shell(&format!("ls -lR {BPFFS}"));
@@ -488,7 +488,7 @@ fn what_nobody_plants_changes_nothing() {
             assert!(find(name).is_none());
             let started = Instant::now();
             deploy(SPEC, name, true).unwrap();
-            assert!(started.elapsed() < Duration::from_secs(15), "it waited for nobody");
+            assert!(started.elapsed() < Duration::from_secs(300), "it waited for nobody");
             let found = find(name).unwrap();
             assert!(found.pinned, "{plant}");
             assert_eq!(found.default_in, [("here".to_string(), Some("reno".to_string()))]);
@@ -507,7 +507,7 @@ fn what_nobody_plants_changes_nothing() {
 #[test]
 fn nobody_delays_the_first_deployment_for_long() {
     alone("nobody_delays_the_first_deployment_for_long", || {
-        let hold = format!("exec 3<{BPFFS}; flock 3; (sleep 60 <&3 >&- 2>&- &); true");
+        let hold = format!("exec 3<{BPFFS}; flock 3; (sleep 600 <&3 >&- 2>&- &); true");
         assert!(as_nobody(&hold).wait().unwrap().success());
         assert!(deploy(SPEC, &unique("delay"), false).unwrap().mounted);
     });
@@ -556,14 +556,11 @@ fn a_lock_is_waited_for_with_a_message_and_an_end() {
         let directory = format!("{BPFFS}/ackclock");
         fs::create_dir(&directory).unwrap();
         fs::set_permissions(&directory, fs::Permissions::from_mode(0o700)).unwrap();
-        let hold = |seconds| {
+        // Holds the lock until its input ends.
+        let hold = || {
             let mut holder = Command::new("flock")
-                .args([
-                    &directory,
-                    "sh",
-                    "-c",
-                    &format!("echo held; exec sleep {seconds}"),
-                ])
+                .args([&directory, "sh", "-c", "echo held; read end"])
+                .stdin(Stdio::piped())
                 .stdout(Stdio::piped())
                 .spawn()
                 .unwrap();
@@ -572,23 +569,28 @@ fn a_lock_is_waited_for_with_a_message_and_an_end() {
             BufReader::new(output).read_line(&mut line).unwrap();
             holder
         };
-        let mut holder = hold(1);
+        let mut holder = hold();
         let who = format!("process {} (flock)", holder.id());
-        let output = start(&[], &format!("deploy {name}"))
-            .wait_with_output()
-            .unwrap();
-        let said = String::from_utf8(output.stdout).unwrap();
+        let mut waiting = start(&[], &format!("deploy {name}"));
+        let (mut output, mut said) = (
+            BufReader::new(waiting.stdout.take().unwrap()),
+            String::new(),
+        );
+        while !said.contains("TOLD: ") {
+            assert_ne!(output.read_line(&mut said).unwrap(), 0, "{said}");
+        }
+        drop(holder.stdin.take());
+        holder.wait().unwrap();
+        output.read_to_string(&mut said).unwrap();
+        waiting.wait().unwrap();
         assert!(
             said.contains(&format!("TOLD: waiting for {who}, which holds the lock")),
             "{said}"
         );
         assert!(said.contains("OUTCOME: deployed"), "{said}");
-        holder.wait().unwrap();
 
-        let mut holder = hold(300);
-        let started = Instant::now();
+        let mut holder = hold();
         let said = outcome(start(&[], &format!("deploy {name}x")));
-        assert!(started.elapsed() < Duration::from_secs(60));
         assert!(said.starts_with("gave up after 20 s: process"), "{said}");
         assert!(find(&format!("{name}x")).is_none());
         holder.kill().unwrap();

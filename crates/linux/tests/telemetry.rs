@@ -217,11 +217,18 @@ fn the_count_of_lost_records_is_exact() {
         }
         drop(sender);
         drop(receiver);
-        thread::sleep(SHORT); // an ACK may have been under way
-        kept += drain(&mut small).len() as u64;
-        all += drain(&mut large).len() as u64;
+        // ACKs may have been under way: until nothing has come for a while, longer than any timer.
+        let mut lost = small.lost().unwrap();
+        loop {
+            thread::sleep(10 * SHORT);
+            let (more, most) = (drain(&mut small).len(), drain(&mut large).len());
+            (kept, all) = (kept + more as u64, all + most as u64);
+            let before = std::mem::replace(&mut lost, small.lost().unwrap());
+            if (more, most, before) == (0, 0, lost) {
+                break;
+            }
+        }
         assert_eq!(large.lost().unwrap(), 0);
-        let lost = small.lost().unwrap();
         assert!(lost > 0);
         assert_eq!(kept + lost, all);
     });

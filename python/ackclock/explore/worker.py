@@ -172,9 +172,9 @@ def main() -> None:
     """Takes jobs from standard input."""
     out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a library prints is no message
-    os.nice(NICE)
     resource.setrlimit(resource.RLIMIT_DATA, (MOST_BYTES, MOST_BYTES))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    os.nice(NICE)
     for line in sys.stdin.buffer:
         try:
             _work(json.loads(line), out)
