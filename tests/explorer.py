@@ -5,6 +5,7 @@ import json
 import re
 import subprocess
 import time
+from pathlib import Path
 from typing import NamedTuple
 
 from conftest import ACKCLOCK
@@ -100,6 +101,11 @@ class Server:
             assert told["state"] in ("waiting", "running"), told
             time.sleep(0.1)
         return told
+
+    def children(self):
+        """The processes that it has started and that have not ended."""
+        tasks = Path(f"/proc/{self.process.pid}/task").glob("*/children")
+        return [child for task in tasks for child in task.read_text().split()]
 
     def close(self):
         self.process.send_signal(2)

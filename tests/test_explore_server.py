@@ -6,7 +6,6 @@ import io
 import json
 import struct
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -156,16 +155,10 @@ def test_runs_of_c_files_queue_and_leave_no_process(server):
         for each in range(AT_A_TIME + 2)
     ]
     assert {server.wait(run, "done")["state"] for run in started} == {"done"}
-    process = server.process.pid
     end = time.monotonic() + 60
-    while len(children(process)) > AT_A_TIME:
-        assert time.monotonic() < end, children(process)
+    while len(server.children()) > AT_A_TIME:
+        assert time.monotonic() < end, server.children()
         time.sleep(0.1)
-
-
-def children(process):
-    tasks = Path(f"/proc/{process}/task").glob("*/children")
-    return [child for task in tasks for child in task.read_text().split()]
 
 
 def test_a_c_file_runs_and_one_that_crashes_ends_its_run_only(server):
