@@ -250,16 +250,16 @@ def test_the_same_bytes(name):
 
 
 #: Of docs/drawn.md: compressed ACKs at 9 ms, pacing, a flow that stops beside another, a flow whose
-#: first segment is lost, without TSO, a window of 10 segments, and a policer. None with BBR: each build
-#: of Linux draws other phases.
+#: first segment is lost, without TSO, a window of 10 segments, and a policer. None with BBR: each
+#: build of Linux draws other phases.
 @pytest.mark.parametrize("seed", [5, 9, 13, 36, 57, 63, 65])
 def test_scenarios_drawn_at_random(seed):
     each = drawn(seed)
     assert carried(vlinux.run(each.linux)) == carried(run(each.scenario))
 
 
-#: A policer, how many flows, and of which events the times are compared. The bucket has room for the
-#: handshakes of 13 flows; then about one passes each second.
+#: A policer, how many flows, and of which events the times are compared. The bucket has room for
+#: the handshakes of 13 flows; then about one passes each second.
 STARVED = {
     "SYNs (tcp_syn_linear_timeouts)": ("1kbit", "1500B", 20, "established"),
     "timeouts (timer wheel)": ("10kbit", "40kB", 1, "timeout"),

@@ -92,8 +92,10 @@ EDITS = (
         "arch/um/kernel/time.c",
         "{\n\tif (time_travel_mode != TT_MODE_OFF) {\n\t\t/*\n\t\t * We make reading",
         COUNTED + "\t\t/*\n\t\t * We make reading",
-        "Each reading of the clock costs a process 1 ns, which decides between equal times. Now only "
-        "one that reads it without end pays.",
+        (
+            "Each reading of the clock costs a process 1 ns, which decides between equal times. "
+            "Now only one that reads it without end pays."
+        ),
     ),
     (
         "arch/um/kernel/time.c",
