@@ -455,3 +455,14 @@ def test_time_left_is_of_the_work_at_hand(monkeypatch, capsys):
         now_s = at_s
         show(fraction)
     assert capsys.readouterr().err.splitlines()[-1] == "runs: 50 %, about 20 s left"
+
+
+def test_too_little_work_tells_no_time(monkeypatch, capsys):
+    """A first step of a thousandth once foretold 4 hours for 4 minutes."""
+    now_s = 100.0
+    monkeypatch.setattr(console.time, "monotonic", lambda: now_s)
+    show = console._progress_lines("runs")
+    for at_s, fraction in ((100, 0.0), (111, 0.001), (122, 0.5)):
+        now_s = at_s
+        show(fraction)
+    assert capsys.readouterr().err.splitlines() == ["runs: 0 %", "runs: 50 %, about 22 s left"]

@@ -93,6 +93,8 @@ err = Console(stderr=True, markup=False, highlight=False, soft_wrap=True)
 
 #: Seconds between two lines of progress where there is no terminal for a bar.
 PROGRESS_EVERY_S = 10.0
+#: The part of the work that must be done before it tells how long the rest takes.
+LEAST_KNOWN = 0.01
 
 
 def _algorithms(incomplete: str) -> list[str]:
@@ -280,7 +282,9 @@ def _progress_lines(what: str) -> Callable[[float], None]:
         if fraction > first and now_s - last_s >= PROGRESS_EVERY_S:
             last_s = now_s
             left_s = (now_s - started_s) * (1 - fraction) / (fraction - first)
-            err.print(f"{what}: {100 * fraction:.0f} %, about {in_words(left_s)} left")
+            known = fraction - first >= LEAST_KNOWN
+            left = f", about {in_words(left_s)} left" if known else ""
+            err.print(f"{what}: {100 * fraction:.0f} %{left}")
 
     return show
 
