@@ -233,8 +233,8 @@ thousands of equal packets. They part by one of these:
 
 * **Random numbers.** `loss`, `reorder`, PIE, RED and the phase of BBR's cycle of gains come from
   random numbers, and the two sides draw different ones. Scenarios 16 and 20 part where BBR's first
-  phase begins. In scenario 20 Linux's BBR carries 193.0 to 198.2 MB over five seeds, with 532 to 719
-  retransmissions, and the simulator's 192.8 to 198.1 MB over 40, with 534 to 717.
+  phase begins. In scenario 20 Linux's BBR carries 193.0 to 198.2 MB over five seeds, with 532 to
+  719 retransmissions, and the simulator's 192.8 to 198.1 MB over 40, with 534 to 717.
 * **Two flows at one queue.** Their packets arrive in the same nanosecond, or a packet arrives as
   another one leaves. Who is first decides which flow loses a packet. In seeds 66 and 80 the SYN-ACK
   of flow 2 arrives in the nanosecond of an ACK of flow 1. The simulator handles flow 1 first, and
