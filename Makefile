@@ -11,6 +11,11 @@ export PATH := $(HOME)/.cargo/bin:$(PATH)
 # Maturin would install into the environment that is active in the user's shell.
 export VIRTUAL_ENV := $(CURDIR)/$(VENV)
 unexport CONDA_PREFIX
+# A slow network is waited for: pip gives up after 15 s of silence, Cargo after 30 s.
+export PIP_DEFAULT_TIMEOUT ?= 120
+export PIP_RETRIES ?= 10
+export CARGO_HTTP_TIMEOUT ?= 120
+export CARGO_NET_RETRY ?= 10
 
 .PHONY: help tools about-demo demo build generate test test-fresh check bench bench-counts bench-peers bench-emulator bench-kernel docs docs-claims docs-drawn docs-fidelity docs-kernel docs-vlinux docs-scorecards docs-performance vectors record lock wheel notebook site clean
 

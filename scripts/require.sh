@@ -111,8 +111,10 @@ install=$(for tool in $absent; do packages "$tool"; done | tr '\n' ' ')
 install=${install% }
 if has apt-get && [ "$(id -u)" = 0 ]; then
 	echo "installing $install"
-	said=$(apt-get update -qq 2>&1 && DEBIAN_FRONTEND=noninteractive \
-		apt-get install -y -qq --no-install-recommends $install 2>&1) || echo "$said" >&2
+	# A slow mirror, and another apt-get that holds the lock, are waited for.
+	patience="-o Acquire::Retries=5 -o DPkg::Lock::Timeout=300"
+	said=$(apt-get $patience update -qq 2>&1 && DEBIAN_FRONTEND=noninteractive \
+		apt-get $patience install -y -qq --no-install-recommends $install 2>&1) || echo "$said" >&2
 	absent=$(missing $needed "$@")
 	[ "$absent" ] || exit 0
 	advice="apt-get could not install it."

@@ -61,17 +61,23 @@ def ackclock(tmp_path):
 @pytest.fixture(scope="module")
 def browser():
     """A browser without a window."""
-    from playwright.sync_api import sync_playwright  # noqa: PLC0415 (few files need it)
+    from playwright.sync_api import expect, sync_playwright  # noqa: PLC0415 (few files need it)
 
+    expect.set_options(timeout=SLOW_MS)
     names = ("chromium", "chromium-browser", "google-chrome")
     path = next(filter(None, map(shutil.which, names)), None)
     if path is None:
         pytest.skip("no Chromium here: apt-get install chromium")
     with sync_playwright() as playwright:
-        # Root's Chromium has no sandbox; the pages are ours.
-        started = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        # Root's Chromium has no sandbox; the pages are ours. /dev/shm may be small (a container's).
+        options = ["--no-sandbox", "--disable-dev-shm-usage"]
+        started = playwright.chromium.launch(executable_path=path, args=options)
         yield started
         started.close()
+
+
+#: Most time for what a page does: it ends a test that has failed.
+SLOW_MS = 120_000
 
 
 @pytest.fixture(scope="module")
@@ -97,6 +103,15 @@ def wait_until(condition, process=None, seconds=300):
         time.sleep(0.02)
 
 
+def is_group(number):
+    """Whether a process group has a process."""
+    try:
+        os.killpg(number, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
 def in_own_mounts(script, cwd):
     """Runs a shell script in a mount namespace of its own.
 
@@ -112,7 +127,7 @@ def in_own_mounts(script, cwd):
         cwd=cwd,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
         check=False,
     )
 

@@ -5,6 +5,7 @@ import json
 import re
 import subprocess
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -104,8 +105,11 @@ class Server:
 
     def children(self):
         """The processes that it has started and that have not ended."""
-        tasks = Path(f"/proc/{self.process.pid}/task").glob("*/children")
-        return [child for task in tasks for child in task.read_text().split()]
+        found = []
+        for task in Path(f"/proc/{self.process.pid}/task").glob("*/children"):
+            with suppress(OSError):  # the thread has ended
+                found += task.read_text().split()
+        return found
 
     def close(self):
         self.process.send_signal(2)

@@ -165,7 +165,7 @@ def test_the_search_of_the_site(site, browser, width, height):
     page.locator("[for=__search]:visible, .md-search__input:visible").first.click()
     page.keyboard.type("--until-decided")  # as one types an option
     found = page.locator(".md-search-result__link", has_text="Until it is decided")
-    expect(found.first).to_be_attached(timeout=30_000)
+    expect(found.first).to_be_attached()
     page.locator(".md-search__input").fill("")
     page.keyboard.type("fq_codel")
     page.locator(".md-search-result__link", has_text="CoDel").first.click()

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from ackclock.explore import server as page_server
 from conftest import ACKCLOCK
 from explorer import LONG, SHORT, Server
 
@@ -206,7 +207,7 @@ def test_what_is_no_request_is_refused(quiet, body, status):
 
 
 def test_a_body_without_an_honest_length_is_cut(quiet):
-    with socket.create_connection(("127.0.0.1", quiet.port), timeout=20) as connection:
+    with socket.create_connection(("127.0.0.1", quiet.port), timeout=120) as connection:
         head = (
             f"POST /api/runs HTTP/1.1\r\nHost: {quiet.host}\r\nOrigin: http://{quiet.host}\r\n"
             f"Cookie: ackclock-{quiet.port}={quiet.token}\r\nContent-Type: application/json\r\n"
@@ -267,12 +268,32 @@ def test_it_listens_on_loopback_only_and_each_start_has_its_own_token(server, tm
         other.close()
 
 
+def test_a_port_that_another_takes_meanwhile_is_left_to_it(monkeypatch):
+    """Two pages that start at once: both may bind the port, and one of them may listen."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        monkeypatch.setattr(page_server, "PORT", free.getsockname()[1])
+    other = []
+
+    class Late(socket.socket):
+        def listen(self, *backlog):
+            if not other:
+                other.append(socket.socket())
+                other[0].setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                other[0].bind(self.getsockname())
+                other[0].listen()
+            super().listen(*backlog)
+
+    monkeypatch.setattr(page_server.socket, "socket", Late)
+    with page_server._listen("127.0.0.1", None) as ours, other[0]:
+        assert ours.getsockname()[1] != page_server.PORT
+
+
 def test_all_addresses_at_once_are_refused(tmp_path):
     # The last is of RFC 5737, for documentation: no machine has it.
     for host in ("0.0.0.0", "::", "no.such.host.invalid", "192.0.2.1"):  # noqa: S104
         done = subprocess.run(
             [ACKCLOCK, "explore", "--host", host],
-            cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False,
+            cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False,
         )  # fmt: skip
         assert done.returncode == 1
         assert done.stderr.startswith(f"error: --host {host}: ")
@@ -284,7 +305,7 @@ def test_without_room_for_runs_it_does_not_start(tmp_path):
     for folder in ("file", "file/x"):
         done = subprocess.run(
             [ACKCLOCK, "explore", "-o", folder],
-            cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False,
+            cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False,
         )  # fmt: skip
         assert done.returncode == 1
         assert done.stderr.startswith(f"error: output directory {folder}/explore: ")

@@ -7,12 +7,8 @@ import pytest
 from playwright.sync_api import expect
 
 from ackclock import Result, report
-from conftest import needs_testbed
+from conftest import SLOW_MS, needs_testbed
 from explorer import LONG, Server
-
-#: Most time for what a run, or a compiler, must do first, or a machine with other work.
-SLOW_MS = 120_000
-expect.set_options(timeout=SLOW_MS)
 
 SIZES = {"wide": (1400, 900), "phone": (390, 844)}
 

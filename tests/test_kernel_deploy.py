@@ -440,7 +440,7 @@ def test_on_a_fresh_machine(name, mounted):
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=600,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert ("deploy will mount it" in done.stdout) is not mounted

@@ -90,7 +90,7 @@ def test_every_claim_has_a_row_and_every_figure_its_files(site):
 
 def test_again_from_what_is_kept_gives_the_same_bytes(site):
     command = [ACKCLOCK, "claims", "--quick", "-o", "again"]
-    subprocess.run(command, cwd=site.parent, check=True, capture_output=True, timeout=60)
+    subprocess.run(command, cwd=site.parent, check=True, capture_output=True, timeout=300)
     for name in ("claims.json", "claims.parquet"):
         assert (site.parent / "again" / name).read_bytes() == (site / name).read_bytes()
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from ackclock import Result
-from conftest import ACKCLOCK, in_own_mounts, needs_testbed, wait_until
+from conftest import ACKCLOCK, in_own_mounts, is_group, needs_testbed, wait_until
 from test_kernel_deploy import REFUSED
 
 pytestmark = [needs_testbed, pytest.mark.alone]
@@ -123,18 +123,9 @@ def test_killed_at_any_moment(scenario):
     assert nothing_of(pids)
     assert host() == before
     # A compiler that the killed one had started ends by itself.
-    wait_until(lambda: not any(is_there(pid) for pid in pids))
+    wait_until(lambda: not any(is_group(pid) for pid in pids))
     if namespaces_before is not None:
         wait_until(lambda: namespaces() <= namespaces_before + OTHERS)
-
-
-def is_there(group):
-    """Whether a process group has a process."""
-    try:
-        os.killpg(group, 0)
-    except ProcessLookupError:
-        return False
-    return True
 
 
 def wait_registered(run):

@@ -26,7 +26,7 @@ def maturin(command, directory, *options):
         env=os.environ | {"CARGO_NET_OFFLINE": "true"},
         capture_output=True,
         text=True,
-        timeout=500,
+        timeout=900,
         check=False,
     )
     assert done.returncode == 0, done.stderr
@@ -68,7 +68,7 @@ def command(installed, tmp_path):
             env={"PATH": str(tmp_path / "no-tools"), "HOME": str(tmp_path)},
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=600,
             check=False,
         )
 

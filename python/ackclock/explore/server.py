@@ -7,6 +7,7 @@ import socket
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import uvicorn
 
@@ -53,19 +54,26 @@ def _listen(host: str, port: int | None) -> socket.socket:
             raise AckclockError(f"--host {host}: write the address that browsers will use")
     except OSError as error:
         raise AckclockError(f"--host {host}: {error.strerror}") from None
-    listening = socket.socket(family, socket.SOCK_STREAM)
-    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        listening.bind(address)
+        return _listen_at(family, address)
     except OSError as error:
         if error.errno == errno.EADDRNOTAVAIL:
-            listening.close()
             raise AckclockError(f"--host {host}: not an address of this machine") from None
         if port is not None:
-            listening.close()
             raise AckclockError(f"--port {port}: {error.strerror}; choose another") from None
-        listening.bind((address[0], 0, *address[2:]))
-    listening.listen()
+        return _listen_at(family, (address[0], 0, *address[2:]))
+
+
+def _listen_at(family: int, address: tuple[Any, ...]) -> socket.socket:
+    """Raises `OSError` also where another program took the port after our `bind`."""
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind(address)
+        listening.listen()
+    except OSError:
+        listening.close()
+        raise
     return listening
 
 
