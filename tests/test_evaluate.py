@@ -8,7 +8,7 @@ from xml.etree import ElementTree as ET
 import polars as pl
 import pytest
 
-from ackclock import AckclockError, report, testbed
+from ackclock import AckclockError, console, evaluate_commands, report, testbed
 from ackclock import run as ackclock_run
 from ackclock.evaluate import card, measure, page, run, scenarios
 from ackclock.evaluate.card import Number, Question
@@ -70,7 +70,7 @@ def test_what_nobody_should_deploy_is_named(file, rows, cache):
 @pytest.mark.parametrize(
     ("file", "says"), [("loops.c", "does not return"), ("divides_by_zero.c", "divides by zero")]
 )
-def test_what_cannot_run_has_a_card_that_says_so(file, says, cache, tmp_path):
+def test_what_cannot_run_has_a_card_that_says_so(file, says, cache, tmp_path, monkeypatch, capsys):
     found = evaluated(BAD / file, cache)
     row, problem = found.failed
     assert row == "R1"
@@ -79,6 +79,9 @@ def test_what_cannot_run_has_a_card_that_says_so(file, says, cache, tmp_path):
     assert says in (tmp_path / "index.html").read_text()
     (line,) = page.table(found).rows
     assert "unsafe" in line
+    monkeypatch.setattr(console.out, "width", 80)
+    evaluate_commands._print(found)
+    assert f"unsafe, R1: {problem}" in capsys.readouterr().out
 
 
 def means(found):

@@ -151,6 +151,9 @@ def _print(evaluated: "Evaluated") -> None:
     for asked in evaluated.asked:
         for why in asked.answers.unsafe(evaluated.algorithm):
             out.print(f"unsafe, {asked.question.row}: {why}")
+    if evaluated.failed:  # the table of a narrow screen has no room for it
+        row, problem = evaluated.failed
+        out.print(f"unsafe, {row}: {problem}")
 
 
 def _linux(on: Host, jobs: int, on_ray: str | None) -> "Linux | None":

@@ -105,7 +105,15 @@ def table(evaluated: Evaluated) -> report.Table:
     if evaluated.failed:
         row, problem = evaluated.failed
         rows.append(
-            [row, problem, "", *on, "unsafe", *("" for _ in others), *("unsafe" for _ in others)]
+            [
+                row,
+                problem,
+                "does it run?",
+                *on,
+                "unsafe",
+                *("" for _ in others),
+                *("unsafe" for _ in others),
+            ]
         )
     return report.Table(header, rows, links=links, look="card")
 
