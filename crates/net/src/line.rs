@@ -20,10 +20,15 @@ pub struct DelayStep {
 #[derive(Clone, Debug)]
 pub struct Line {
     delay_ns: u64,
-    jitter_ns: u64,
-    jitter: Stream,
+    jitter: Option<Box<Jitter>>,
     /// When the last packet arrives.
     last_ns: u64,
+}
+
+#[derive(Clone, Debug)]
+struct Jitter {
+    most_ns: u64,
+    stream: Stream,
 }
 
 impl Line {
@@ -31,8 +36,12 @@ impl Line {
     pub fn new(delay_ns: u64, jitter_ns: u64, jitter: Stream) -> Self {
         Self {
             delay_ns,
-            jitter_ns,
-            jitter,
+            jitter: (jitter_ns > 0).then(|| {
+                Box::new(Jitter {
+                    most_ns: jitter_ns,
+                    stream: jitter,
+                })
+            }),
             last_ns: 0,
         }
     }
@@ -56,7 +65,10 @@ impl Line {
     /// When a packet that enters now arrives.
     #[inline]
     pub fn arrives_ns(&mut self, now_ns: u64) -> u64 {
-        let jitter_ns = self.jitter.up_to(self.jitter_ns);
+        let jitter_ns = match &mut self.jitter {
+            None => 0,
+            Some(jitter) => jitter.stream.up_to(jitter.most_ns),
+        };
         self.last_ns = (now_ns + self.delay_ns + jitter_ns).max(self.last_ns);
         self.last_ns
     }

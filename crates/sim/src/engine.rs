@@ -10,8 +10,9 @@
 //! That needs queues that know each departure at once. Every other network takes an event for each
 //! packet (`evented.rs`).
 
-mod ahead;
 pub(crate) mod evented;
+mod round;
+mod rounds;
 mod seen;
 mod slow_host;
 mod straight;
@@ -25,13 +26,14 @@ use crate::session::Session;
 use crate::tcp::{Ack, Handshake, SenderEvent, Transmit};
 use crate::topology::Topology;
 use crate::{Control, RunError};
-use ackclock_host::{advise_large_pages, Snapshot};
+use ackclock_host::{advise_large_pages, prefetch, Snapshot};
 use ackclock_net::impair::EveryNth;
 use ackclock_net::link::Predicted;
 use ackclock_net::network::Network;
 use ackclock_net::queue::Cause;
 use ackclock_net::schedule::{Schedule, NEVER};
 use evented::{Header, Segment};
+use rounds::Rounds;
 use std::sync::atomic::Ordering;
 
 /// IP bytes of a SYN and of a bare ACK, with timestamps.
@@ -51,6 +53,8 @@ enum Path {
         links: Vec<Predicted>,
         losses: Vec<EveryNth>,
     },
+    /// A link that does, of flows that take turns in rounds.
+    Rounds(Box<Rounds>),
     /// Links that do not.
     Evented(Network<Segment>),
 }
@@ -62,8 +66,6 @@ struct Dumbbell<'a> {
     flows: Vec<Flow<'a>>,
     /// Of the flows.
     schedule: Schedule,
-    /// Whether senders may be ahead of the clock.
-    senders_ahead: bool,
     hash: TraceHash,
     result: RunResult,
     census: Census,
@@ -158,20 +160,22 @@ pub fn run_with_events(
     })
 }
 
-/// As [`run_with_census`], with senders ahead of the clock, as those of thousands of flows are. The
-/// result is equal: tests compare the two.
+/// As [`run_with_census`], with turns in rounds, as thousands of flows take them. The result is equal:
+/// tests compare the two. `None`: the flows of this scenario cannot.
 ///
 /// # Errors
 /// As [`run`].
-pub fn run_with_senders_ahead(
+pub fn run_in_rounds(
     scenario: &Scenario,
     control: &Control,
-) -> Result<(RunResult, Census), RunError> {
-    run_on(scenario, control, |scenario, algorithms| {
-        let mut dumbbell = Dumbbell::new(scenario, algorithms, true);
-        dumbbell.senders_ahead = true;
-        dumbbell
-    })
+) -> Result<Option<(RunResult, Census)>, RunError> {
+    let algorithms = scenario.validate_to_simulate(&Snapshot::default())?;
+    let mut dumbbell = Dumbbell::new(scenario, &algorithms, true);
+    if !dumbbell.take_rounds() {
+        return Ok(None);
+    }
+    dumbbell.run(control)?;
+    Ok(Some((dumbbell.result, dumbbell.census)))
 }
 
 fn run_on(
@@ -219,7 +223,7 @@ impl Path {
     #[inline]
     fn next_event_ns(&self) -> u64 {
         match self {
-            Self::Predicted { .. } => NEVER,
+            Self::Predicted { .. } | Self::Rounds(_) => NEVER,
             Self::Evented(network) => network.next_event_ns(),
         }
     }
@@ -258,7 +262,6 @@ impl<'a> Dumbbell<'a> {
             scenario,
             path,
             flows,
-            senders_ahead: schedule.has_many(),
             schedule,
             busy_until_ns: vec![0; slow_hosts],
             hash: TraceHash(0),
@@ -272,17 +275,23 @@ impl<'a> Dumbbell<'a> {
 
     fn run(&mut self, control: &Control) -> Result<(), RunError> {
         let _running = control.enter();
+        // Departures are known, nobody looks at each ACK or packet, and none waits for a busy host.
+        let common = matches!(self.path, Path::Predicted { .. } | Path::Rounds(_))
+            && self.acks.is_none()
+            && self.capture.is_none()
+            && self.busy_until_ns.is_empty();
+        let many = self.schedule.has_many();
+        if matches!(self.path, Path::Rounds(_)) || many && common && self.take_rounds() {
+            self.run_rounds(control)?;
+            self.finish(self.scenario.duration_ns);
+            return Ok(());
+        }
         let end_ns = self.scenario.duration_ns;
         let mut sample_ns = match self.scenario.sample_interval_ns {
             0 => NEVER,
             interval_ns => interval_ns,
         };
         let mut until_check = 0;
-        // Departures are known, nobody looks at each ACK or packet, and none waits for a busy host.
-        let common = matches!(self.path, Path::Predicted { .. })
-            && self.acks.is_none()
-            && self.capture.is_none()
-            && self.busy_until_ns.is_empty();
         loop {
             // At equal times packets leave queues first, and samples are taken last.
             let (at_ns, element) = self.schedule.first();
@@ -332,7 +341,10 @@ impl<'a> Dumbbell<'a> {
     #[inline(never)]
     fn step(&mut self, element: usize, now_ns: u64) -> Result<(), RunError> {
         let flow = &mut self.flows[element];
-        self.hash.add(now_ns ^ (u64::from(flow.number) << 48));
+        match &mut self.path {
+            Path::Rounds(rounds) => rounds.now.event(element, now_ns, None),
+            _ => self.hash.add(now_ns ^ (u64::from(flow.number) << 48)),
+        }
         if flow.others_ns <= now_ns && !self.handle_others(element, now_ns)? {
             return Ok(());
         }
@@ -351,7 +363,10 @@ impl<'a> Dumbbell<'a> {
         }
         if let Some(ack) = connection.acks.take_arrived(now_ns) {
             self.census.acks_received += u64::from(flow.way.acks.is_some());
-            self.hash.add(ack.ack);
+            match &mut self.path {
+                Path::Rounds(rounds) => rounds.now.ack(ack.ack),
+                _ => self.hash.add(ack.ack),
+            }
             if let Some(acks) = &mut self.acks {
                 acks.push(connection.sender.ack_row(now_ns, flow.number));
             }
@@ -385,7 +400,9 @@ impl<'a> Dumbbell<'a> {
             self.connect(element, now_ns)?;
             return Ok(false);
         };
-        if connection.receiver.poll_timeout() <= now_ns {
+        // In rounds the receiver is behind its sender.
+        let rounds = matches!(self.path, Path::Rounds(_));
+        if connection.receiver.poll_timeout() <= now_ns && !rounds {
             if let Some(ack) = connection.receiver.handle_timeout(now_ns) {
                 self.acknowledge(element, now_ns, ack);
             }
@@ -731,16 +748,22 @@ impl<'a> Dumbbell<'a> {
         let tp = connection.sender.tp();
         let (cwnd, in_flight) =
             before.unwrap_or((tp.snd_cwnd, connection.sender.packets_in_flight()));
-        self.result.events.push(EventRow {
+        let event = EventRow {
             time_us: now_ns / 1_000,
             flow: flow.number,
             kind,
             cwnd_packets: cwnd,
             ssthresh_packets: tp.snd_ssthresh,
             in_flight_packets: in_flight,
-        });
-        if self.scenario.sample_interval_ns > 0 {
-            self.result.samples.push(flow.sample(self.scenario, now_ns));
+        };
+        let sampled = self.scenario.sample_interval_ns > 0;
+        let sample = sampled.then(|| flow.sample(self.scenario, now_ns));
+        if let Path::Rounds(rounds) = &mut self.path {
+            return rounds.record(element, now_ns, event, sample);
+        }
+        self.result.events.push(event);
+        if let Some(sample) = sample {
+            self.result.samples.push(sample);
         }
     }
 
@@ -754,8 +777,11 @@ impl<'a> Dumbbell<'a> {
     }
 
     fn sample(&mut self, now_ns: u64) {
-        let many = self.senders_ahead;
+        let many = matches!(self.path, Path::Rounds(_));
         for element in 0..self.scenario.flows.len() {
+            if let (true, Some(soon)) = (many, self.flows.get(element + 4)) {
+                prefetch(soon);
+            }
             let flow = &mut self.flows[element];
             if flow.start_ns <= now_ns {
                 self.result.samples.push(flow.sample(self.scenario, now_ns));
@@ -769,6 +795,7 @@ impl<'a> Dumbbell<'a> {
         }
         let queues = match &self.path {
             Path::Predicted { links, .. } => links.len(),
+            Path::Rounds(_) => 1,
             Path::Evented(network) => network.links(),
         };
         for index in 0..queues {
@@ -778,6 +805,7 @@ impl<'a> Dumbbell<'a> {
                     state.totals.lost_packets = losses[index].dropped_packets();
                     state
                 }
+                Path::Rounds(rounds) => rounds.state(now_ns),
                 Path::Evented(network) => network.state(index, now_ns),
             };
             let row = QueueRow::of(now_ns, index as u32 + 1, &state);
@@ -789,7 +817,7 @@ impl<'a> Dumbbell<'a> {
         if let Path::Evented(network) = &self.path {
             self.census.in_network = network.packets();
         }
-        if self.schedule.has_many() {
+        if let Path::Rounds(_) = self.path {
             // The rows of flows take the place of what nothing needs any more.
             self.hand_over_rows(1);
             self.path = Path::Predicted {

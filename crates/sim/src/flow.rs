@@ -1,7 +1,7 @@
 //! One flow or session of the dumbbell: the two ends of its connection, the ACKs between them, and
 //! when it wants to run next.
 
-use crate::acks::{AckLine, Ahead};
+use crate::acks::AckLine;
 use crate::census::TraceHash;
 use crate::record::{EventCounts, FlowRow, SampleRow, SessionRow, State, TransferRow};
 use crate::scenario::{self, EcnMode, Flow as FlowScenario, Hides, Scenario};
@@ -9,16 +9,12 @@ use crate::session::Session;
 use crate::tcp::profile::{Kernel, Reads, Switches};
 use crate::tcp::{Ack, Clock, FlowLimits, Handshake, Receiver, Sender, Transmit};
 use crate::topology::Way;
-use ackclock_host::{
-    prefetch, prefetch_lines, Configured, CongestionControl, HostConfig, PooledBox,
-    TCP_INFINITE_SSTHRESH,
-};
+use ackclock_host::{Configured, CongestionControl, HostConfig, PooledBox, TCP_INFINITE_SSTHRESH};
 use ackclock_net::line::Line;
 use ackclock_net::link::Predicted;
 use ackclock_net::queue::{Cause, Ecn, Tally};
 use ackclock_net::rng::{Draw, Owner, Stream};
 use ackclock_net::schedule::NEVER;
-use std::mem::offset_of;
 
 /// `SO_RCVLOWAT` of an application that reads in bulk.
 const BULK_READ_BYTES: u64 = 262_144;
@@ -75,7 +71,6 @@ impl Phase {
 #[repr(C)]
 pub(crate) struct Connection {
     pub(crate) acks: AckLine,
-    pub(crate) ahead: Ahead,
     /// ACKs that the receiver, ahead of the clock, will send. One-way runs put them into `acks` at
     /// once.
     pub(crate) answers: AckLine,
@@ -261,7 +256,6 @@ impl<'a> Flow<'a> {
             receiver,
             answers: AckLine::default(),
             acks: AckLine::default(),
-            ahead: Ahead::none(),
         });
     }
 
@@ -292,21 +286,13 @@ impl<'a> Flow<'a> {
         false
     }
 
-    /// Asks for the memory that each event of the flow needs: all but its sender.
-    #[inline]
-    pub(crate) fn prefetch(&self) {
-        const SENDER: usize = offset_of!(Flow, phase) + offset_of!(Connection, sender);
-        prefetch_lines(self, 0..SENDER);
-    }
-
-    /// Asks for what the next event needs besides, when that is in the cache.
+    /// Asks for what the next event needs besides the flow itself, when that is in the cache.
     #[inline]
     pub(crate) fn prefetch_more(&self) {
         if let Phase::Open(connection) = &self.phase {
             connection.acks.prefetch_slots();
-            if !connection.ahead.is_ahead() {
-                prefetch(&connection.sender);
-            }
+            connection.sender.prefetch_slots();
+            connection.receiver.prefetch_gap();
         }
     }
 
@@ -314,18 +300,8 @@ impl<'a> Flow<'a> {
     #[inline]
     pub(crate) fn prefetch_slots(&self) {
         if let Phase::Open(connection) = &self.phase {
-            connection.receiver.prefetch_gap();
-            if !connection.ahead.is_ahead() {
-                connection.acks.prefetch_first();
-                connection.sender.prefetch_slots();
-            }
+            connection.acks.prefetch_first();
         }
-    }
-
-    /// Whether its sender has handled the next ACK.
-    #[inline]
-    pub(crate) fn is_ahead(&self) -> bool {
-        matches!(&self.phase, Phase::Open(connection) if connection.ahead.is_ahead())
     }
 
     /// Gives memory back that a larger window needed.
@@ -334,35 +310,6 @@ impl<'a> Flow<'a> {
             connection.acks.shrink();
             connection.sender.shrink();
         }
-    }
-
-    /// Lets the sender of a connection handle ACKs that arrive up to `until_ns`, where no queue is on
-    /// the way back. Returns whether it has handled one.
-    #[inline]
-    pub(crate) fn run_ahead(&mut self, until_ns: u64) -> bool {
-        let Phase::Open(connection) = &mut self.phase else {
-            return false;
-        };
-        let Connection {
-            acks,
-            ahead,
-            sender,
-            ..
-        } = connection;
-        // The application acts first.
-        ahead.run(acks, sender, until_ns.min(self.application_ns - 1));
-        ahead.is_ahead()
-    }
-
-    /// As [`next_event_ns`](Self::next_event_ns), after an event that has not changed the sender.
-    #[inline]
-    pub(crate) fn next_ahead_ns(&mut self) -> u64 {
-        let steady_ns = self.steady_ns();
-        let Phase::Open(connection) = &self.phase else {
-            return NEVER;
-        };
-        self.others_ns = steady_ns.min(connection.ahead.timeout_ns);
-        connection.acks.first_at_ns().min(self.others_ns)
     }
 
     /// The receiver of a connection that is established now.
@@ -466,6 +413,25 @@ impl<'a> Flow<'a> {
         self.others_ns
     }
 
+    /// When the flow wants to run next, but for its receiver. Call it after each change.
+    #[inline]
+    pub(crate) fn next_of_sender_ns(&mut self) -> u64 {
+        let Phase::Open(connection) = &self.phase else {
+            return self.next_of_handshake_ns();
+        };
+        self.others_ns = (self.application_ns).min(connection.sender.poll_timeout());
+        connection.acks.first_at_ns().min(self.others_ns)
+    }
+
+    /// When its receiver wants to run next.
+    #[inline]
+    pub(crate) fn receiver_timeout_ns(&self) -> u64 {
+        match &self.phase {
+            Phase::Open(connection) => connection.receiver.poll_timeout(),
+            Phase::Connecting { .. } => NEVER,
+        }
+    }
+
     /// When the flow wants to run next for a reason that a common ACK does not change.
     #[inline]
     pub(crate) fn steady_ns(&self) -> u64 {
@@ -540,6 +506,58 @@ impl<'a> Flow<'a> {
             segment += 1;
         }
         dropped
+    }
+
+    /// Gives the first one or two packets of a burst to its receiver, unless they were dropped. Returns
+    /// how many were. `last`: the burst ends the flow.
+    #[inline(always)]
+    pub(crate) fn take_packets(
+        &mut self,
+        departs_ns: [Result<u64, Cause>; 2],
+        sent_ns: u64,
+        burst: Transmit,
+        last: bool,
+    ) -> u64 {
+        if let ([Ok(first_ns), Ok(second_ns)], 2, false) = (departs_ns, burst.segments, last) {
+            let at_ns = [first_ns, second_ns].map(|departs_ns| departs_ns + self.forth_ns);
+            self.arrive_pair(at_ns, sent_ns, burst.first, burst);
+            return 0;
+        }
+        let mut dropped = 0;
+        for (segment, departs_ns) in burst.range().zip(departs_ns) {
+            match departs_ns {
+                Ok(departs_ns) if last => {
+                    self.arrive_any(departs_ns + self.forth_ns, sent_ns, segment, burst);
+                }
+                Ok(departs_ns) => {
+                    self.arrive(departs_ns + self.forth_ns, sent_ns, segment, burst);
+                }
+                Err(cause) => {
+                    dropped += 1;
+                    self.tally.dropped(cause);
+                }
+            }
+        }
+        dropped
+    }
+
+    /// The SYN that is answered leaves its link, or is dropped.
+    #[cold]
+    pub(crate) fn take_syn(&mut self, departs_ns: Option<u64>) {
+        let back_ns = self.back.delay_ns();
+        if let Phase::Connecting {
+            answer_at_ns,
+            answered,
+            ecn,
+            syns,
+            ..
+        } = &mut self.phase
+        {
+            match departs_ns {
+                Some(departs_ns) => *answer_at_ns = departs_ns + back_ns,
+                None => (*answered, *ecn) = (false, ecn.after_lost_syn(*syns)),
+            }
+        }
     }
 
     /// As [`arrive`](Self::arrive), of two packets of a burst.

@@ -101,6 +101,10 @@ impl Dumbbell<'_> {
     /// Sends the packets of a burst.
     #[inline(never)]
     pub(super) fn send_burst(&mut self, element: usize, now_ns: u64, burst: Transmit) {
+        if let Path::Rounds(rounds) = &mut self.path {
+            let last = burst.range().end == self.flows[element].segments;
+            return rounds.now.burst(burst, last);
+        }
         self.see_sent(element, now_ns, burst);
         for segment in burst.range() {
             let flow = &self.flows[element];
@@ -125,6 +129,9 @@ impl Dumbbell<'_> {
         ecn: Ecn,
         header: Header,
     ) {
+        if let Path::Rounds(rounds) = &mut self.path {
+            return rounds.now.send(&header);
+        }
         if self.path.next_event_ns() <= now_ns {
             self.carry(now_ns);
         }

@@ -26,7 +26,7 @@ impl Dumbbell<'_> {
     /// At most `left` events; it counts them down.
     #[inline(never)]
     pub(super) fn ride_all(&mut self, until_ns: u64, left: &mut u32) -> Result<(), RunError> {
-        let (prefetches, ahead) = (self.schedule.has_many(), self.senders_ahead);
+        let prefetches = self.schedule.has_many();
         loop {
             let (at_ns, element) = self.schedule.first();
             if at_ns > until_ns || *left == 0 {
@@ -41,12 +41,7 @@ impl Dumbbell<'_> {
             loop {
                 let flow = &self.flows[element];
                 let handled = if flow.others_ns > next_ns {
-                    if ahead && flow.way.acks.is_none() {
-                        let until_ns = (alone_until_ns, until_ns);
-                        self.ride_ahead(element, &mut next_ns, until_ns, left)?
-                    } else {
-                        self.ride(element, &mut next_ns, alone_until_ns, left)?
-                    }
+                    self.ride(element, &mut next_ns, alone_until_ns, left)?
                 } else {
                     self.depart(element, &mut next_ns, left)
                 };
@@ -70,7 +65,7 @@ impl Dumbbell<'_> {
             prefetch(pending);
         }
         while let Some(element) = self.schedule.take_ahead() {
-            self.flows[element].prefetch();
+            prefetch(&self.flows[element]);
         }
         if let Some(element) = self.schedule.soon::<9>() {
             self.flows[element].prefetch_more();
