@@ -108,9 +108,6 @@ impl Limits {
     /// and had left nothing to send.
     #[inline]
     pub(super) fn write(&mut self, board: &Scoreboard) -> bool {
-        if self.first_edge == 0 {
-            self.hear(board);
-        }
         if self.written >= self.flow.segments {
             return false;
         }
@@ -161,10 +158,9 @@ impl Limits {
     }
 
     /// The ACK that has come may be the first.
-    #[cold]
-    #[inline(never)]
-    fn hear(&mut self, board: &Scoreboard) {
-        if board.una() > 0 {
+    #[inline]
+    pub(super) fn hear(&mut self, board: &Scoreboard) {
+        if self.first_edge == 0 && board.una() > 0 {
             let window = self.flow.receive_window.saturating_add(self.growth);
             self.first_edge = board.una().saturating_add(window);
         }
@@ -281,7 +277,7 @@ mod tests {
         board.send(host.counts(), S, 10, false);
         for (una, room) in [(1, 3), (2, 3), (3, 3), (4, 4)] {
             board.acknowledge_clean(host.counts(), una);
-            limits.write(&board);
+            limits.hear(&board);
             assert_eq!(limits.room(&board), room, "{una}");
         }
     }

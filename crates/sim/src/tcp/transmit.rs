@@ -155,8 +155,11 @@ impl Sender {
     /// is to be sent again.
     #[inline(always)]
     fn transmit_new<const PREDICTED: bool>(&mut self) -> Option<Transmit> {
-        if !self.limits.are_none() && self.limits.write(&self.board) {
-            self.host.check_app_limited();
+        if !self.limits.are_none() {
+            self.limits.hear(&self.board);
+            if self.limits.write(&self.board) {
+                self.host.check_app_limited();
+            }
         }
         let in_flight = match PREDICTED {
             true => self.tp().packets_out,
@@ -220,7 +223,6 @@ impl Sender {
 
     /// `tcp_grow_skb` comes before `tcp_snd_wnd_test`: a packet for which the receive window has no room
     /// is filled up.
-    #[cold]
     #[inline(never)]
     fn fill_head(&mut self, unsent: u64) {
         let cwnd = self.tp().snd_cwnd;

@@ -137,26 +137,17 @@ impl WriteQueue {
     /// written.
     #[inline]
     pub(super) fn head(&mut self, next: u64, written: u64, wanted: u64) -> Head {
-        debug_assert!(wanted > 0);
-        if self.end < next + wanted {
-            self.prepare(next, written, wanted);
-        }
-        let segments = self.end - next;
-        Head {
-            segments: segments.min(written),
-            tail: segments >= written,
-        }
-    }
-
-    /// What [`head`](Self::head) does where the packet has left, or has less than is wanted.
-    #[cold]
-    #[inline(never)]
-    fn prepare(&mut self, next: u64, written: u64, wanted: u64) {
         while self.end <= next {
             self.next_packet();
         }
-        if self.end - next < wanted && next >= self.first_window {
+        let mut segments = self.end - next;
+        if segments < wanted && next >= self.first_window {
             self.fill(next + wanted.min(written));
+            segments = self.end - next;
+        }
+        Head {
+            segments: segments.min(written),
+            tail: segments >= written,
         }
     }
 
