@@ -46,16 +46,20 @@ fn no_jobs_are_no_answers() {
 
 #[test]
 fn a_stopped_batch_says_which_jobs_have_no_result() {
-    // The second job waits until the batch is stopped.
+    // The second job says that it has begun, and waits until the batch is stopped.
+    let (begins, has_begun) = std::sync::mpsc::channel();
     let (stopped, is_stopped) = std::sync::mpsc::channel();
-    let is_stopped = Arc::new(Mutex::new(is_stopped));
+    let both = Arc::new(Mutex::new((begins, is_stopped)));
     let mut batch = Batch::start(Arc::new((0..50).collect()), 1, move |job| {
         if *job == 1 {
-            is_stopped.lock().unwrap().recv().unwrap();
+            let both = both.lock().unwrap();
+            both.0.send(()).unwrap();
+            both.1.recv().unwrap();
         }
     })
     .unwrap();
     assert_eq!(batch.wait(LONG), Answer::Done(0, ()));
+    has_begun.recv_timeout(LONG).unwrap();
     batch.stop();
     stopped.send(()).unwrap();
     let mut lost = 0;
