@@ -1,9 +1,9 @@
 // The search of the site. mkdocs.yml loads this file before the page's own script.
 
-// A word like --until-decided would be a mistake in the search's language, and -o would leave pages
-// out. 2 is the message with a query.
+// A word like --until-decided, or until- while it is typed, would be a mistake in the search's
+// language, and -o would leave pages out. 2 is the message with a query.
 const plain = ({ type, data }) =>
-  ({ type, data: type === 2 ? data.replace(/(^|\s)[-']+(?=\S)/g, "$1").replace(/'(?=\s|$)/g, "") : data });
+  ({ type, data: type === 2 ? data.replace(/(^|\s)[-']+(?=\S)/g, "$1").replace(/[-']+(?=\s|$)/g, "") : data });
 
 // Where the site is opened from a directory a browser starts no worker. This one runs the worker's
 // script in a hidden frame of the page.

@@ -187,13 +187,6 @@ def test_the_command(cluster, sweep, ackclock, tmp_path):
 
 
 def test_an_interrupt_ends_the_command(cluster, sweep, tmp_path):  # noqa: ARG001
-    """Half of the runs take hours: it is not over when the first rows of the others are kept.
-
-    The runs of a sweep begin with the last one.
-    """
-    (tmp_path / "two.toml").write_text('sample_interval = "10s"\n' + SCENARIO)
-    text = SWEEP.replace("[axes]", '[axes]\nduration = ["1000h", "20s"]')
-    (tmp_path / "sweep.toml").write_text(text)
     child = subprocess.Popen(
         [ACKCLOCK, "sweep", "sweep.toml", "--on-ray", cluster.address],
         cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True,

@@ -221,8 +221,10 @@ def _boot(
         "GLIBC_TUNABLES": "glibc.pthread.rseq=0",
         "ACKCLOCK_SEED": str(canonical["seed"]),
     }
-    # Whatever ends this process ends the machine.
-    command = ["setpriv", "--pdeathsig", "KILL", "setarch", "-R", str(built.kernel), *COMMAND]
+    # Whatever ends this process ends the machine, also before the machine has asked for that.
+    alive = ["sh", "-c", '[ "$PPID" = "$0" ] && exec "$@"', str(os.getpid())]
+    machine = ["setarch", "-R", str(built.kernel), *COMMAND]
+    command = ["setpriv", "--pdeathsig", "KILL", *alive, *machine]
     end = time.monotonic() + limit_s
     with (directory / "boot.log").open("wb") as log:
         process = subprocess.Popen(
