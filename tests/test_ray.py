@@ -187,6 +187,8 @@ def test_the_command(cluster, sweep, ackclock, tmp_path):
 
 
 def test_an_interrupt_ends_the_command(cluster, sweep, tmp_path):  # noqa: ARG001
+    """The runs are long, so that the sweep is not over when its first rows are kept."""
+    (tmp_path / "two.toml").write_text(SCENARIO.replace('"4s"', '"60s"'))
     child = subprocess.Popen(
         [ACKCLOCK, "sweep", "sweep.toml", "--on-ray", cluster.address],
         cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
