@@ -172,10 +172,12 @@ def test_bbr_leaves_cubic_a_tenth():
 
 
 def test_cubic_of_rfc_beside_reno():
-    """CUBIC with beta 0.8 and no HyStart, 100 Mb/s, 8 ms: Linux 1.72 (1.59–1.82)."""
+    """CUBIC with beta 0.8 and no HyStart, 100 Mb/s, 8 ms: Linux 1.72 (1.59–1.82).
+
+    80 seeds give 1.60, with a standard error of 0.02.
+    """
     scenario = reference.scenario("R_eager_cubic_reno_100_8")
     flows = list(scenario.flows)
     flows[0] = flows[0].model_copy(update={"algorithm": "cubic:beta=0.8,hystart=0"})
     scenario = scenario.replace(flow=tuple(flows))
-    mean = np.mean([ratio(t) for t in reference.spread(scenario, SEEDS)])
-    assert 1.59 <= round(mean, 2) <= 1.82
+    assert 1.59 <= np.mean([ratio(t) for t in reference.spread(scenario, range(1, 81))]) <= 1.82

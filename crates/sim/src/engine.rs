@@ -8,7 +8,7 @@
 //! of an ACK is an event too.
 //!
 //! That needs queues that know each departure at once. Every other network takes an event for each
-//! packet (`evented.rs`).
+//! packet (`evented.rs`). Thousands of flows take turns in rounds (`rounds.rs`).
 
 pub(crate) mod evented;
 mod round;
@@ -776,8 +776,13 @@ impl<'a> Dumbbell<'a> {
         }
     }
 
+    /// Whether the memory of its flows matters.
+    fn has_many(&self) -> bool {
+        matches!(self.path, Path::Rounds(_)) || self.schedule.has_many()
+    }
+
     fn sample(&mut self, now_ns: u64) {
-        let many = matches!(self.path, Path::Rounds(_));
+        let many = self.has_many();
         for element in 0..self.scenario.flows.len() {
             if let (true, Some(soon)) = (many, self.flows.get(element + 4)) {
                 prefetch(soon);
@@ -817,7 +822,7 @@ impl<'a> Dumbbell<'a> {
         if let Path::Evented(network) = &self.path {
             self.census.in_network = network.packets();
         }
-        if let Path::Rounds(_) = self.path {
+        if self.has_many() {
             // The rows of flows take the place of what nothing needs any more.
             self.hand_over_rows(1);
             self.path = Path::Predicted {
