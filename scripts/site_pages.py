@@ -195,6 +195,7 @@ def _command(name, command):
             yield from _command(f"{name} {each}", inner)
         return
     arguments = [p for p in command.params if p.param_type_name == "argument"]
+    console.without_types(command.params)
     options = [p for p in command.params if p.param_type_name == "option" and p.name != "help"]
     usage = " ".join(
         [
@@ -208,7 +209,10 @@ def _command(name, command):
     yield inspect.cleandoc(command.help or "")
     rows = ["| option | meaning |", "|---|---|"]
     for option in options:
-        names = ", ".join(f"`{each}`" for each in (*option.opts, *option.secondary_opts))
+        value = (option.metavar or "").replace("|", chr(92) + "|")
+        names = ", ".join(
+            f"`{each}{value and ' ' + value}`" for each in (*option.opts, *option.secondary_opts)
+        )
         rows.append(
             f"| {names} | {' '.join((option.help or '').split()).replace('|', chr(92) + '|')} |"
         )

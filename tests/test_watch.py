@@ -1,5 +1,6 @@
 """`ackclock watch` shows real connections of this machine, over loopback."""
 
+import io
 import json
 import os
 import pty
@@ -11,8 +12,10 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
-from ackclock.connections import read
+from ackclock.connections import Connection, read
+from ackclock.watch_commands import KEYS, table
 from conftest import ACKCLOCK
 
 SENT = 100_000
@@ -94,6 +97,26 @@ def test_the_kernel_is_asked_again_and_again(connection):
     assert sum(1 for _ in Path("/proc/self/fd").iterdir()) == before
 
 
+@pytest.mark.parametrize("sort", ["delivery", "received"])
+@pytest.mark.parametrize("width", [200, 120, 100, 80, 60])
+def test_a_narrow_screen_has_fewer_columns_and_whole_numbers(width, sort):
+    each = Connection(
+        "192.168.100.100", 40000, "192.168.100.101", 50000, "established", "bbr", "recovery",
+        1234, 900, 123_456, 100_000, 12, 3, 1234, 123_456_789, 98_765_432, 10**10, 5000, 1448,
+    )  # fmt: skip
+    screen = Console(width=width, file=io.StringIO(), highlight=False)
+    screen.print(table([each] * 3, most=2, room=width, by=KEYS[sort]), no_wrap=True)
+    lines = screen.file.getvalue().splitlines()
+    assert max(len(line.rstrip()) for line in lines) <= width
+    assert len([line for line in lines if " bbr " in line]) == 2
+    text = "\n".join(lines)
+    assert "3 TCP connections, 1 not shown" in text
+    numbers = {"1234", "123.46"} | ({"0.01"} if sort == "received" else {"790.12"})
+    assert numbers <= set(text.split())
+    assert ("widen" in text) == (width < 200)
+    assert ("192.168.100.100:40000" in text) == (width > 80)
+
+
 def test_the_live_table(connection):
     """On a terminal, until an interrupt."""
     _, _, port = connection
@@ -113,6 +136,7 @@ def test_the_live_table(connection):
         assert running.wait(300) == 130
     os.close(own)
     text = shown.decode(errors="replace")
+    assert "interrupted" not in text
     assert text.count("2 TCP connections") >= 3
     assert "reno" in text
     assert f"[::1]:{port}" in text or f"127.0.0.1:{port}" in text

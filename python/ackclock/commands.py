@@ -85,7 +85,9 @@ def response_command(
     profile: Annotated[
         str,
         typer.Option(
-            help="Choose the hosts' TCP stack: linux-6, linux-2.6.32, linux-2.6.25 or linux-2.6.18."
+            help="Choose the hosts' TCP stack: linux-6, linux-2.6.32, linux-2.6.25 or "
+            "linux-2.6.18.",
+            metavar="NAME",
         ),
     ] = "linux-6",
     delayed_ack_segments: Annotated[

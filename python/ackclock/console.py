@@ -29,22 +29,31 @@ if TYPE_CHECKING:
 T = TypeVar("T", bound=Callable[..., Any])
 
 
-def _flags_without_type(params: Any) -> Any:
-    """The help would show `--json <bool>`, as if the flag took a value."""
+def without_types(params: Any) -> Any:
+    """The help would show `--json <bool>`, `--jobs <int range>` and `DIR… <list[Path]>`."""
     for each in params:
-        if getattr(each, "is_flag", False) and each.metavar is None:
-            each.metavar = ""
+        if each.param_type_name == "argument":
+            each.display_type = lambda *_: None
+        elif each.metavar is None:
+            each.metavar = "" if getattr(each, "is_flag", False) else _value(each.type_descriptor)
     return params
+
+
+def _value(described: Any) -> str | None:
+    """In the help: the value of an option whose declaration names none."""
+    if described.is_choice:
+        return "|".join(str(getattr(each, "value", each)) for each in described.choices)
+    return "N" if described.is_ranged or described.annotation in (int, float) else None
 
 
 class _Command(TyperCommand):
     def get_params(self, ctx: Any) -> Any:
-        return _flags_without_type(super().get_params(ctx))
+        return without_types(super().get_params(ctx))
 
 
 class _Group(TyperGroup):
     def get_params(self, ctx: Any) -> Any:
-        return _flags_without_type(super().get_params(ctx))
+        return without_types(super().get_params(ctx))
 
 
 class Commands(typer.Typer):

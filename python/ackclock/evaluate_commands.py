@@ -40,7 +40,8 @@ def evaluate_command(
         typer.Argument(help="A C file, or NAME[@PRESET][:PARAMETER=VALUE,…].", metavar="ALGORITHM"),
     ],
     against: Annotated[
-        str, typer.Option(help="Compare with these, one after the other in its place.")
+        str,
+        typer.Option(help="Compare with these, one after the other in its place.", metavar="NAMES"),
     ] = "cubic,reno",
     rows: Annotated[
         str | None, typer.Option(help="Only these rows, like R3,R7 (with R7b).", metavar="ROWS")

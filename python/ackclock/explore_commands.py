@@ -12,7 +12,10 @@ from ackclock.console import SCENARIOS, Output, app, one_line_errors, out
 def explore_command(
     output: Output = None,
     host: Annotated[
-        str, typer.Option(help="Listen on this address of the machine, for other machines.")
+        str,
+        typer.Option(
+            help="Listen on this address of the machine, for other machines.", metavar="ADDRESS"
+        ),
     ] = "127.0.0.1",
     port: Annotated[
         int | None,

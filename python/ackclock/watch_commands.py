@@ -12,7 +12,7 @@ import typer
 
 from ackclock import AckclockError
 from ackclock.connections import Connection, read
-from ackclock.console import app, new_table, one_line_errors, out, print_table
+from ackclock.console import WIDE, app, new_table, one_line_errors, out, print_table
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -28,8 +28,22 @@ KEYS = {
     "received": "received_bytes",
 }
 PORTS = 2**16
-#: Lines around the rows: head, note.
-AROUND = 5
+#: Lines around the rows: title and note, head of two lines, line.
+AROUND = 6
+#: Each column: its head, the name of its value, the value's unit, and digits.
+NUMBERS = {
+    "cwnd": ("cwnd_packets", 1, 0),
+    "ssthresh": ("ssthresh_packets", 1, 0),
+    "srtt ms": ("srtt_us", 1e3, 2),
+    "min ms": ("min_rtt_us", 1e3, 2),
+    "pacing Mb/s": ("pacing_bytes_per_s", 1e6 / 8, 2),
+    "delivery Mb/s": ("delivery_bytes_per_s", 1e6 / 8, 2),
+    "retrans": ("retransmitted_packets", 1, 0),
+    "sent MB": ("acked_bytes", 1e6, 2),
+    "received MB": ("received_bytes", 1e6, 2),
+}
+#: What a narrow screen leaves out, the first of them first.
+LEFT_OUT = ("received MB", "min ms", "pacing Mb/s", "ssthresh", "sent MB", "state", "local")
 
 
 @app.command("watch", rich_help_panel="The kernel")
@@ -40,7 +54,9 @@ def watch_command(
     ] = None,
     port: Annotated[
         list[int] | None,
-        typer.Option(help="Show only connections with this port at either end. Repeatable."),
+        typer.Option(
+            help="Show only connections with this port at either end. Repeatable.", metavar="PORT"
+        ),
     ] = None,
     address: Annotated[
         list[str] | None,
@@ -89,12 +105,16 @@ def watch_command(
             ]
             return sorted(chosen, key=lambda each: getattr(each, KEYS[sort]) or 0, reverse=True)
 
-        if as_json:
-            _print_lines(reading, every, once)
-        elif once or not sys.stdout.isatty():
-            print_table(table(reading()))
-        else:
-            _live(reading, every)
+        by = KEYS[sort]
+        try:
+            if as_json:
+                _print_lines(reading, every, once)
+            elif once or not sys.stdout.isatty():
+                print_table(table(reading(), room=out.width, by=by))
+            else:
+                _live(reading, every, by)
+        except KeyboardInterrupt:  # the way to end it
+            raise typer.Exit(130) from None
 
 
 def _network(text: str) -> "ipaddress.IPv4Network | ipaddress.IPv6Network":
@@ -123,41 +143,69 @@ def _print_lines(reading: Callable[[], list[Connection]], every: float, once: bo
         time.sleep(every)
 
 
-def _live(reading: Callable[[], list[Connection]], every: float) -> None:
+def _live(reading: Callable[[], list[Connection]], every: float, by: str) -> None:
     from rich.live import Live  # noqa: PLC0415 (only this needs it)
 
     with Live(console=out, screen=True, auto_refresh=False) as live:
         while True:
             connections = reading()
-            most = max(out.size.height - AROUND, 1)
-            live.update(table(connections, most=most), refresh=True)
+            width, height = out.size
+            live.update(
+                table(connections, most=max(height - AROUND, 1), room=width, by=by), refresh=True
+            )
             time.sleep(every)
 
 
-def table(connections: list[Connection], most: int | None = None) -> "Table":
-    """The connections as a table of at most so many rows."""
+def table(
+    connections: list[Connection], most: int | None = None, room: int | None = None, by: str = ""
+) -> "Table":
+    """The connections as a table of at most so many rows, in so many columns of a screen.
+
+    Where they are too few, columns are left out, but never the one by which it is sorted.
+    """
+    from rich.measure import Measurement  # noqa: PLC0415 (only this needs it)
+
+    columns = ["local", "remote", "algorithm", "state", *NUMBERS]
+    left_out = [each for each in LEFT_OUT if NUMBERS.get(each, "")[:1] != (by,)]
+    all_columns = out.options.update(width=WIDE)
+    made = _table(connections, most, columns)
+    if room is None or Measurement.get(out, all_columns, made).maximum <= room:
+        return made
+    while True:
+        made = _table(connections, most, columns, narrow=True)
+        if Measurement.get(out, all_columns, made).maximum <= room or not left_out:
+            return made
+        columns.remove(left_out.pop(0))
+
+
+def _table(
+    connections: list[Connection], most: int | None, columns: list[str], *, narrow: bool = False
+) -> "Table":
     shown = connections[:most]
-    columns = ("local", "remote", "algorithm", "state", "cwnd", "ssthresh", "srtt ms", "min ms",
-               "pacing Mb/s", "delivery Mb/s", "retrans", "sent MB", "received MB")  # fmt: skip
-    left = len(connections) - len(shown)
-    title = f"{len(connections)} TCP connections" + (f", {left} not shown" if left else "")
-    made = new_table(*columns, title=title)
+    one = len(connections) == 1
+    title = f"{len(connections)} TCP connection{'' if one else 's'}"
+    if left := len(connections) - len(shown):
+        title += f", {left} not shown"
+    if left := 4 + len(NUMBERS) - len(columns):
+        title += f"; for {left} more column{'s' * (left > 1)} widen the screen"
+    made = new_table(
+        *(each.replace(" ", "\n") if narrow else each for each in columns), title=title
+    )
+    if narrow:
+        made.show_edge = made.pad_edge = False
+        made.padding = (0, 1, 0, 0)
+    for column, name in zip(made.columns, columns, strict=True):
+        column.no_wrap = name not in {"local", "remote"}
     for each in shown:
-        made.add_row(
-            _end(each.local, each.local_port),
-            _end(each.remote, each.remote_port),
-            each.algorithm or "–",
-            each.ca_state or each.state,
-            _number(each.cwnd_packets),
-            _number(each.ssthresh_packets),
-            _number(each.srtt_us, 1e3, 2),
-            _number(each.min_rtt_us, 1e3, 2),
-            _number(each.pacing_bytes_per_s, 1e6 / 8, 2),
-            _number(each.delivery_bytes_per_s, 1e6 / 8, 2),
-            _number(each.retransmitted_packets),
-            _number(each.acked_bytes, 1e6, 2),
-            _number(each.received_bytes, 1e6, 2),
-        )
+        words = {
+            "local": _end(each.local, each.local_port),
+            "remote": _end(each.remote, each.remote_port),
+            "algorithm": each.algorithm or "–",
+            "state": each.ca_state or each.state,
+        }
+        for head, (name, unit, digits) in NUMBERS.items():
+            words[head] = _number(getattr(each, name), unit, digits)
+        made.add_row(*(words[head] for head in columns))
     return made
 
 
