@@ -32,7 +32,7 @@ def serve(folder: Path, host: str, port: int | None, say: Callable[[str], None])
         access_log=False,
         server_header=False,
         proxy_headers=False,
-        timeout_graceful_shutdown=1,
+        timeout_graceful_shutdown=10,  # seconds; it says so on stderr if an answer needs longer
     )
     server = uvicorn.Server(config)
     page.is_ending = lambda: server.should_exit

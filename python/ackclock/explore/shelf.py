@@ -44,7 +44,10 @@ def listed(folder: Path) -> list[dict[str, Any]]:
         if kind is None:
             continue
         page = next((file for file in PAGES if file in files), None)
-        written_s = directory.stat().st_mtime
+        try:
+            written_s = directory.stat().st_mtime
+        except OSError:  # it has been removed, or renamed, since the look into its parent
+            continue
         path = str(directory.relative_to(folder))
         found.append({"path": path, "kind": kind, "written_s": written_s, "page": page})
     found.sort(key=lambda each: -float(str(each["written_s"])))

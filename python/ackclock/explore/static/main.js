@@ -1,6 +1,7 @@
 // The page: what is shown, what is to run next, and what a click does.
 
 import * as api from "/static/api.js";
+import { button, Chips } from "/static/chips.js";
 import { Editor } from "/static/editor.js";
 import { png, save, svg } from "/static/export.js";
 import { Form, element, label, parse } from "/static/form.js";
@@ -19,6 +20,7 @@ let about;
 let form;
 let editor;
 let plots;
+let chips;
 const runs = new Map(); // id → what the server told
 let shown = []; // ids, in the order of their start
 const hidden = new Set();
@@ -100,13 +102,14 @@ async function drawFiles(chosen) {
   const reads = now.startsWith(BUILT_IN);
   const name = now.replace(BUILT_IN, "");
   $("#anew").hidden = now !== OWN;
-  $("#change").hidden = !reads;
+  $("#change").hidden = !reads || !sources.has(name);
   $("#code-hint").textContent = reads
     ? `${label(name, about)}, as the simulator and the kernel run it. "Change it" makes a copy of your own.`
     : `Your algorithm. Choose ${now} for a flow in the form; it is compiled when you run.`;
+  editor.readOnly = reads;
   if (reads && !sources.has(name)) sources.set(name, await api.source(name));
   if (select.value !== now) return; // another was chosen meanwhile
-  editor.readOnly = reads;
+  $("#change").hidden = !reads;
   editor.text = reads ? sources.get(name) : (draft.files[now] ?? "");
 }
 
@@ -176,6 +179,13 @@ async function run() {
   }
 }
 
+// A run has failed.
+function failed(message) {
+  problem(message);
+  accuseCode(message);
+  $("#side").classList.remove("folded");
+}
+
 // Marks the lines of a C file that an error names.
 function accuseCode(message) {
   const found = [...message.matchAll(/([\w-]+\.c):(\d+)(?::\d+)?:/g)];
@@ -196,6 +206,8 @@ function add(id, source) {
   drawRuns();
   fetchWhole();
   writeLink();
+  // It may have been told so before the server's answer with its id came.
+  if (runs.get(id).state === "failed") failed(runs.get(id).error);
 }
 
 function clear() {
@@ -249,48 +261,9 @@ function drawRuns() {
   const drawn = curves();
   plots.setEnd(Math.max(1e-3, ...visible().map((id) => reached(runs.get(id)))));
   plots.setCurves(drawn);
-  $("#runs").replaceChildren(...shown.map((id) => chip(runs.get(id), drawn)));
+  chips.show(shown.map((id) => runs.get(id)), hidden, drawn);
   $("#share").disabled = shown.length === 0;
   for (const each of [$("#panels"), $(".tools"), $(".keys.hint")]) each.hidden = !drawn.length;
-}
-
-function button(text, title, click) {
-  const made = element("button", { type: "button", textContent: text, title });
-  made.addEventListener("click", click);
-  return made;
-}
-
-function chip(run, drawn) {
-  const { id, state } = run;
-  const going = state === "waiting" || state === "running";
-  const buttons = [];
-  if (going) buttons.push(button("Cancel", "End this run", () => api.cancel(id)));
-  else {
-    buttons.push(button(hidden.has(id) ? "Show" : "Hide", "Show or hide its curves", () => toggle(id)));
-    buttons.push(button("Edit", "Take its scenario into the form", () => take(run)));
-    buttons.push(button("✕", "Remove from the page; its results stay in their folder", () => drop(id)));
-  }
-  const words = { waiting: "waits", failed: "failed", cancelled: "cancelled" }[state] ?? "";
-  const head = element("div", { className: "head" }, element("b", { textContent: run.title, title: run.title }));
-  if (words) head.append(element("span", { className: state === "failed" ? "fails" : "hint", textContent: words }));
-  head.append(...buttons);
-  const keys = element("div", { className: "keys" });
-  const flows = drawn.filter((each) => each.run === id && each.panel === "cwnd");
-  for (const { number, colour } of flows.slice(0, 12)) {
-    const line = element("span", { className: "line" });
-    line.style.background = colour;
-    const { name } = run.about.flows[number - 1];
-    const got = run.end.summary?.flows[number - 1]?.goodput_bps;
-    const rate = got === undefined ? "" : ` ${(got / 1e6).toPrecision(3)} Mb/s`;
-    keys.append(element("span", {}, line, `${label(name, about)}${rate}`));
-  }
-  if (flows.length > 12) keys.append(`and ${flows.length - 12} more`);
-  const made = element("div", { className: `run${hidden.has(id) ? " off" : ""}` }, head, keys);
-  made.dataset.id = id;
-  made.dataset.state = state;
-  if (run.error) made.append(element("div", { className: "error", textContent: run.error }));
-  if (going) made.append(element("progress", { max: 1, value: run.done }));
-  return made;
 }
 
 function toggle(id) {
@@ -299,9 +272,10 @@ function toggle(id) {
   fetchWhole();
 }
 
-async function take(run) {
-  const { fields } = await api.check({ toml: run.toml, files: run.files });
-  fill(fields, run.files, "");
+async function take(id) {
+  const { toml, files } = runs.get(id);
+  const { fields } = await api.check({ toml, files });
+  fill(fields, files, "");
   tab("form");
   $("#side").classList.remove("folded");
 }
@@ -368,11 +342,7 @@ function told({ changed, ids }) {
     runs.set(each.id, { ...before, ...each, about: gone, title: each.title || before?.title || "a kept run" });
     if (!shown.includes(each.id)) continue;
     visibly ||= !hidden.has(each.id);
-    if (before?.state !== each.state && each.state === "failed") {
-      problem(each.error);
-      accuseCode(each.error);
-      $("#side").classList.remove("folded");
-    }
+    if (before?.state !== each.state && each.state === "failed") failed(each.error);
   }
   shown = shown.filter((id) => ids.includes(id) || runs.get(id)?.rows === 0);
   for (const id of [...runs.keys()]) if (!ids.includes(id) && !shown.includes(id)) runs.delete(id);
@@ -403,11 +373,11 @@ function writeLink() {
 }
 
 // A link brings scenarios. It never starts code: what has a C file or needs the kernel waits for Run.
-async function readLink() {
-  if (location.hash.length < 2) return;
+async function readLink(link) {
+  if (link.length < 2) return;
   let sources;
   try {
-    sources = unpack(location.hash.slice(1));
+    sources = unpack(link.slice(1));
     for (const { toml, files } of sources) await api.check({ toml, files });
   } catch (error) {
     note(`The link does not hold a scenario: ${error.message}`);
@@ -524,6 +494,7 @@ async function begin() {
   about = await api.about();
   draft.files[OWN] = about.skeleton;
   plots = new Plots($("#panels"), fetchDetail);
+  chips = new Chips($("#runs"), about, { cancel: api.cancel, toggle, take, drop });
   editor = new Editor($("#editor"), (text) => (draft.files[$("#file").value] = text));
   $("#change").addEventListener("click", change);
   form = new Form($("#form"), about, draft.files, edited);
@@ -581,11 +552,13 @@ async function begin() {
     run();
   });
   document.addEventListener("click", ({ target }) => target.closest("#export") || ($("#export").open = false));
+  // A run that is started before the server first tells of its runs writes a link of its own.
+  const link = location.hash;
   let first_told = true;
   api.listen(
     (message) => {
       told(message);
-      if (first_told) readLink();
+      if (first_told) readLink(link);
       first_told = false;
     },
     (closed) => note(closed ? "The page's server has ended. Start `ackclock explore` again." : "Connection lost; trying again."),

@@ -106,13 +106,18 @@ export class Plots {
     if (all) {
       this.from = 0;
       this.to = end;
-    } else this.to = Math.min(this.to, end);
+    } else {
+      this.to = Math.min(this.to, end);
+      if (this.from >= this.to) [this.from, this.to] = [0, end];
+    }
   }
 
   // Takes what the server decimated: of the whole time, or of a window.
   take(view) {
-    if (view.from <= 0 && view.to >= this.end) this.whole = view;
-    if (view.from > 0 || view.to < this.end) this.detail = view;
+    // The server counts in microseconds: its end may be the page's but for the last bit.
+    const whole = view.from <= 0 && view.to >= this.end * (1 - 1e-9);
+    if (whole) this.whole = view;
+    else this.detail = view;
     this.redraw(true);
   }
 

@@ -1,0 +1,94 @@
+// The chips above the panels: which runs there are, how far each is, and what can be done with it.
+
+import { element, label } from "/static/form.js";
+
+const MOST_NAMED = 12;
+
+export function button(text, title, click) {
+  const made = element("button", { type: "button", textContent: text, title });
+  made.addEventListener("click", click);
+  return made;
+}
+
+// A chip, and with it its buttons, stays the same element from one state to the next: a run tells
+// ten times a second how far it is, and a click whose button is replaced meanwhile is lost.
+export class Chips {
+  // `actions`: what a click does with the id of a run (cancel, toggle, take, drop).
+  constructor(root, about, actions) {
+    Object.assign(this, { root, about, actions });
+    this.made = new Map(); // id → its chip
+  }
+
+  // Shows these runs; `drawn` are the curves with their colours.
+  show(runs, hidden, drawn) {
+    const { root } = this;
+    const wanted = runs.map((run) => this.chip(run, hidden.has(run.id), drawn));
+    this.made = new Map(wanted.map((each) => [each.dataset.id, each]));
+    for (const each of [...root.children]) if (!wanted.includes(each)) each.remove();
+    wanted.forEach((each, index) => {
+      if (root.children[index] !== each) root.insertBefore(each, root.children[index] ?? null);
+    });
+  }
+
+  chip(run, off, drawn) {
+    const { id, state } = run;
+    const going = state === "waiting" || state === "running";
+    const made = this.made.get(id) ?? this.blank();
+    const [head, keys, error, progress] = made.children;
+    const buttons = JSON.stringify([going, off, run.title]);
+    if (made.buttons !== buttons) {
+      made.buttons = buttons;
+      head.replaceChildren(...this.head(run, going, off));
+    }
+    const words = { waiting: "waits", failed: "failed", cancelled: "cancelled" }[state] ?? "";
+    const word = head.querySelector(".word");
+    word.textContent = words;
+    word.className = `word ${state === "failed" ? "fails" : "hint"}`;
+    word.hidden = !words;
+    keys.replaceChildren(...this.keys(run, drawn));
+    error.textContent = run.error ?? "";
+    error.hidden = !run.error;
+    progress.hidden = !going;
+    progress.value = run.done;
+    made.className = `run${off ? " off" : ""}`;
+    made.dataset.id = id;
+    made.dataset.state = state;
+    return made;
+  }
+
+  blank() {
+    return element(
+      "div",
+      {},
+      element("div", { className: "head" }),
+      element("div", { className: "keys" }),
+      element("div", { className: "error" }),
+      element("progress", { max: 1 }),
+    );
+  }
+
+  head({ id, title }, going, off) {
+    const { cancel, toggle, take, drop } = this.actions;
+    const buttons = going
+      ? [button("Cancel", "End this run", () => cancel(id))]
+      : [
+          button(off ? "Show" : "Hide", "Show or hide its curves", () => toggle(id)),
+          button("Edit", "Take its scenario into the form", () => take(id)),
+          button("✕", "Remove from the page; its results stay in their folder", () => drop(id)),
+        ];
+    return [element("b", { textContent: title, title }), element("span", { className: "word" }), ...buttons];
+  }
+
+  keys(run, drawn) {
+    const flows = drawn.filter((each) => each.run === run.id && each.panel === "cwnd");
+    const keys = flows.slice(0, MOST_NAMED).map(({ number, colour }) => {
+      const line = element("span", { className: "line" });
+      line.style.background = colour;
+      const { name } = run.about.flows[number - 1];
+      const got = run.end.summary?.flows[number - 1]?.goodput_bps;
+      const rate = got === undefined ? "" : ` ${(got / 1e6).toPrecision(3)} Mb/s`;
+      return element("span", {}, line, `${label(name, this.about)}${rate}`);
+    });
+    return flows.length > MOST_NAMED ? [...keys, `and ${flows.length - MOST_NAMED} more`] : keys;
+  }
+}
