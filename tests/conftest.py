@@ -71,13 +71,20 @@ def browser():
     with sync_playwright() as playwright:
         # Root's Chromium has no sandbox; the pages are ours. /dev/shm may be small (a container's).
         options = ["--no-sandbox", "--disable-dev-shm-usage"]
-        started = playwright.chromium.launch(executable_path=path, args=options)
+        started = playwright.chromium.launch(executable_path=path, args=options, timeout=SLOW_MS)
         yield started
         started.close()
 
 
 #: Most time for what a page does: it ends a test that has failed.
 SLOW_MS = 120_000
+
+
+def new_context(browser, **options):
+    """A window's settings. Each action in it waits for what it acts on, and that takes its time."""
+    context = browser.new_context(**options)
+    context.set_default_timeout(SLOW_MS)
+    return context
 
 
 @pytest.fixture(scope="module")

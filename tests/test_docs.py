@@ -22,7 +22,7 @@ import linux_figures
 import linux_reference
 from ackclock import _core, cli, console, papers, style
 from ackclock.vlinux import build
-from conftest import ROOT
+from conftest import ROOT, new_context
 
 README = (ROOT / "README.md").read_text()
 
@@ -157,21 +157,29 @@ def test_the_site(site):
 def test_the_search_of_the_site(site, browser, width, height):
     """Opened from its directory: no server, and nothing from another machine."""
     complaints = []
-    page = browser.new_page(viewport={"width": width, "height": height}, offline=True)
+    size = {"width": width, "height": height}
+    context = new_context(browser, viewport=size, offline=True)
+    page = context.new_page()
     page.on("console", lambda message: complaints.append(message.text))
     page.on("pageerror", lambda error: complaints.append(str(error)))
     page.on("requestfailed", lambda request: complaints.append(request.url))
     page.goto((site / "algorithms" / "cubic.html").as_uri())
     page.locator("[for=__search]:visible, .md-search__input:visible").first.click()
+    field = page.locator(".md-search__input")
+    expect(field).to_be_focused()
     page.keyboard.type("--until-decided")  # as one types an option
     found = page.locator(".md-search-result__link", has_text="Until it is decided")
     expect(found.first).to_be_attached()
-    page.locator(".md-search__input").fill("")
+    field.fill("")
     page.keyboard.type("fq_codel")
+    # The results change with each letter: this one is there when all letters are.
+    expect(page.locator(".md-search-result__link").first).to_have_attribute(
+        "href", re.compile("links.html")
+    )
     page.locator(".md-search-result__link", has_text="CoDel").first.click()
     page.wait_for_url("**/links.html*")
     assert complaints == []
-    page.close()
+    context.close()
 
 
 PAGES = [

@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import expect
 
 from ackclock import Result, report
-from conftest import SLOW_MS, needs_testbed
+from conftest import SLOW_MS, needs_testbed, new_context
 from explorer import LONG, Server
 
 SIZES = {"wide": (1400, 900), "phone": (390, 844)}
@@ -18,10 +18,8 @@ def page(request, server, browser):
     """The page as it opens, at each size. Nothing in it may complain, or leave this machine."""
     complaints = []
     width, height = SIZES[request.param]
-    context = browser.new_context(
-        viewport={"width": width, "height": height}, has_touch=request.param == "phone"
-    )
-    context.set_default_timeout(SLOW_MS)
+    size = {"width": width, "height": height}
+    context = new_context(browser, viewport=size, has_touch=request.param == "phone")
     opened = context.new_page()
     opened.on("console", lambda message: complaints.append(message.text))
     opened.on("pageerror", lambda error: complaints.append(str(error)))

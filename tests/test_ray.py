@@ -6,6 +6,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import polars as pl
@@ -144,23 +145,24 @@ def test_killed_workers_and_nodes_lose_nothing(cluster, sweep):
         runs = sweep.check()
         rows = {}
         Local().run(runs, sweep.metrics, rows.__setitem__)
-        killed, came = [], []
+        killed, lost, came = [], [], []
 
         def kill(fraction):
             head, node = cluster.head_node, [*cluster.worker_nodes][-1]
             if fraction > 0.1 and not killed:
-                # Chunks are on their way: that a worker takes one up is a matter of time.
-                wait_until(lambda: killed.extend(workers(head) + workers(node)) or killed)
+                # None has one now if all chunks on their way have just been done.
+                killed.extend(workers(head) + workers(node))
                 for pid in killed:
-                    os.kill(pid, signal.SIGKILL)
-            elif fraction > 0.4 and len(killed) < 3:
-                killed.extend([node, node, node])
+                    with suppress(ProcessLookupError):
+                        os.kill(pid, signal.SIGKILL)
+            elif fraction > 0.4 and not lost:
+                lost.append(node)
                 cluster.remove_node(node, allow_graceful=False)
                 cluster.add_node(**NODE, node_ip_address="127.0.0.4")
 
         Ray(cluster.address).run(runs, sweep.metrics, lambda at, row: came.append((at, row)), kill)
-    assert isinstance(killed[0], int)
-    assert not isinstance(killed[-1], int)
+    assert killed
+    assert lost
     assert sorted(at for at, _ in came) == list(range(RUNS))
     assert dict(came) == rows
 

@@ -4,9 +4,10 @@ import subprocess
 
 import polars as pl
 import pytest
+from playwright.sync_api import expect
 
 from ackclock import papers
-from conftest import ACKCLOCK
+from conftest import ACKCLOCK, new_context
 
 #: The claims that the project is there to judge.
 CLAIMS = """
@@ -107,22 +108,22 @@ def opened(context, path, complaints):
 @pytest.mark.parametrize(("width", "height"), [(1400, 900), (390, 844)], ids=["wide", "phone"])
 def test_every_page_shows_all_without_an_error(site, browser, width, height):
     complaints, ids, links = [], {}, {}
-    context = browser.new_context(viewport={"width": width, "height": height}, offline=True)
+    size = {"width": width, "height": height}
+    context = new_context(browser, viewport=size, offline=True)
     for path in sorted(site.glob("*.html")):
         page = opened(context, path, complaints)
-        drawn = page.locator("figure svg:visible").count()
-        assert drawn == page.locator("figure").count(), path.name
+        figures = page.locator("figure").count()
+        expect(page.locator("figure svg:visible")).to_have_count(figures)
         contents = page.locator(".contents nav a").first
-        assert contents.is_visible() == (width > 1000), path.name
+        expect(contents).to_be_visible(visible=width > 1000)
         ids[path.name] = page.eval_on_selector_all("[id]", "all => all.map(each => each.id)")
         links[path.name] = page.eval_on_selector_all(
             "a", "all => all.map(each => each.getAttribute('href'))"
         )
         page.evaluate("for (const each of document.querySelectorAll('details')) each.open = true")
-        overflow = page.evaluate(
-            "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+        page.wait_for_function(  # no wider than the screen
+            "() => document.documentElement.scrollWidth === document.documentElement.clientWidth"
         )
-        assert overflow == 0, f"{path.name} is {overflow} px wider than the screen"
         page.close()
     context.close()
     assert complaints == []
@@ -139,47 +140,46 @@ def test_every_page_shows_all_without_an_error(site, browser, width, height):
 
 def test_a_doubter_finds_words_setup_data_and_command(site, browser):
     """All of a figure, also where no script runs."""
-    context = browser.new_context(java_script_enabled=False, offline=True)
+    context = new_context(browser, java_script_enabled=False, offline=True)
     page = context.new_page()
     page.goto((site / "cubicfc.html").as_uri() + "#cubicfc.fig5.fc-200s")
     figure = page.locator("section#fig05")
     for words in ("Cubic-FC flows just need less than 200s", "ackclock reproduce cubicfc/fig05"):
-        assert figure.get_by_text(words).last.is_visible()
-    assert figure.locator("figure svg:visible").count() == 1
-    assert "the paper:" in figure.locator("figure svg:visible").text_content()
+        expect(figure.get_by_text(words).last).to_be_visible()
+    expect(figure.locator("figure svg:visible")).to_have_count(1)
+    expect(figure.locator("figure svg:visible")).to_contain_text("the paper:")
     for summary in ("What we assumed", "Measurements", "Setup of", "Scenario", "2 parts"):
         figure.locator("summary", has_text=summary).click()
     for words in ("the testbed's kernel", "1.5", "linux-2.6.32", "800mbit"):
-        assert figure.get_by_text(words).first.is_visible()
+        expect(figure.get_by_text(words).first).to_be_visible()
     for name in ("Findings", "Source", "Parquet", "CSV", "scenario"):
-        assert figure.get_by_role("link", name=name, exact=True).count() == 1
+        expect(figure.get_by_role("link", name=name, exact=True)).to_have_count(1)
     context.close()
 
 
 def test_a_history_can_be_zoomed(site, browser):
     complaints = []
-    context = browser.new_context(viewport={"width": 1400, "height": 900}, offline=True)
+    context = new_context(browser, viewport={"width": 1400, "height": 900}, offline=True)
     page = opened(context, site / "leith2007.html", complaints)
     figure = page.locator("section#fig02 figure")
     figure.get_by_role("button", name="Zoom into it").click()
-    assert figure.locator("canvas").count() == 3  # 10, 250 and 500 Mb/s
-    assert figure.locator("svg:visible").count() == 0
-    legend = figure.locator(".u-legend").first
-    assert "flow 2" in legend.text_content()
-    figure.locator(".u-over").first.scroll_into_view_if_needed()
-    over = figure.locator(".u-over").first.bounding_box()
-    middle = over["y"] + over["height"] / 2
-    page.mouse.move(over["x"] + 100, middle)
+    expect(figure.locator("canvas")).to_have_count(3)  # 10, 250 and 500 Mb/s
+    expect(figure.locator("svg:visible")).to_have_count(0)
+    expect(figure.locator(".u-legend").first).to_contain_text("flow 2")
+    over = figure.locator(".u-over").first
+    width = over.evaluate("each => each.clientWidth")
+    over.hover(position={"x": 100, "y": 50})
     page.mouse.down()
-    page.mouse.move(over["x"] + 200, middle, steps=4)
+    over.hover(position={"x": 150, "y": 50})
+    over.hover(position={"x": 200, "y": 50})
     page.mouse.up()
-    page.mouse.move(over["x"] + over["width"] - 2, middle)
+    over.hover(position={"x": width - 2, "y": 50})
     # The right end is no longer the end of the run, on any of the panels.
     page.wait_for_function(
         """() => [...document.querySelectorAll("#fig02 .u-legend .u-series:first-child .u-value")]
             .every(each => Number(each.textContent) > 0 && Number(each.textContent) < 300)"""
     )
     figure.get_by_role("button", name="Show the picture").click()
-    assert figure.locator("svg:visible").count() == 1
+    expect(figure.locator("svg:visible")).to_have_count(1)
     context.close()
     assert complaints == []

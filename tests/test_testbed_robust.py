@@ -115,13 +115,13 @@ def test_killed_at_any_moment(scenario):
         for index, run in enumerate(runs):
             _, errors = run.communicate(timeout=300)
             if index < 3:
-                assert run.returncode in (-signal.SIGKILL, 0)
+                assert run.returncode in (-signal.SIGKILL, 0, 3), errors
             else:
                 assert run.returncode in (130, -signal.SIGINT, 0, 3), errors
                 assert "Traceback" not in errors
     assert sum(ended.values()) == KILLS
     assert nothing_of(pids)
-    assert host() == before
+    wait_until(lambda: host() == before)
     # A compiler that the killed one had started ends by itself.
     wait_until(lambda: not any(is_group(pid) for pid in pids))
     if namespaces_before is not None:

@@ -7,7 +7,6 @@ import pty
 import signal
 import socket
 import subprocess
-import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -16,7 +15,7 @@ from rich.console import Console
 
 from ackclock.connections import Connection, read
 from ackclock.watch_commands import KEYS, table
-from conftest import ACKCLOCK
+from conftest import ACKCLOCK, wait_until
 
 SENT = 100_000
 
@@ -48,12 +47,14 @@ def watch(ackclock, *words):
 
 def test_both_ends_of_a_connection(connection, ackclock):
     client, accepted, port = connection
-    deadline = time.monotonic() + 60  # the last ACK may still be on its way
-    while time.monotonic() < deadline:
-        rows = {row["local_port"]: row for row in watch(ackclock, "--port", port)}
-        own, other = rows[client.getsockname()[1]], rows[port]
-        if own["acked_bytes"] >= SENT:
-            break
+    rows = {}
+
+    def is_acked():  # the last ACK may still be on its way
+        rows.update({row["local_port"]: row for row in watch(ackclock, "--port", port)})
+        return rows[client.getsockname()[1]]["acked_bytes"] >= SENT
+
+    wait_until(is_acked)
+    own, other = rows[client.getsockname()[1]], rows[port]
     assert len(rows) == 2
     assert (own["local"], own["remote_port"]) == (client.getsockname()[0], port)
     assert own["algorithm"] == "reno"
@@ -94,7 +95,8 @@ def test_the_kernel_is_asked_again_and_again(connection):
     assert len(connection) == 3
     before = sum(1 for _ in Path("/proc/self/fd").iterdir())
     assert all(read() for _ in range(50))
-    assert sum(1 for _ in Path("/proc/self/fd").iterdir()) == before
+    # Fewer: what an earlier test left open may be collected meanwhile.
+    assert sum(1 for _ in Path("/proc/self/fd").iterdir()) <= before
 
 
 @pytest.mark.parametrize("sort", ["delivery", "received"])
