@@ -256,7 +256,7 @@ def test_a_click_is_not_lost_when_a_run_tells_how_far_it_is(page):
     page.click("[data-tab=toml]")
     page.fill("#toml", LONG.format(algorithm="reno"))
     chip = run(page, "running")
-    expect(chip).to_contain_text("Reno")
+    until_drawn(page)  # where things are is settled
     chip.get_by_text("Cancel").hover()
     page.mouse.down()
     for _ in range(3):
