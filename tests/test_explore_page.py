@@ -254,7 +254,7 @@ def test_a_click_is_not_lost_when_a_run_tells_how_far_it_is(page):
     """A finger is on a button for a tenth of a second: in that time the chip is drawn anew."""
     show_form(page)
     page.click("[data-tab=toml]")
-    page.fill("#toml", LONG.format(algorithm="reno"))
+    page.fill("#toml", LONG.format(algorithm="cubic"))
     chip = run(page, "running")
     until_drawn(page)  # where things are is settled
     chip.get_by_text("Cancel").hover()

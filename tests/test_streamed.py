@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import time
 
 import polars as pl
 import pytest
@@ -38,17 +39,18 @@ def test_the_tables_and_the_summary_are_the_same(tmp_path):
 
 
 def test_a_live_run_hands_over_its_rows_as_it_goes():
-    """Ten times a second, however few: here some 30 rows a hand-over, of 1200 in 1 or 2 s."""
-    text = FINE.replace("6s", "400s").replace("20us", "1s").replace("10mbit", "500mbit")
+    """Ten times a second, however few. The run waits for who takes them, here for two looks."""
+    text = FINE.replace("6s", "200s").replace("20us", "1s").replace("10mbit", "500mbit")
     scenario = Scenario.from_text(text.encode(), source="long")
     parts, results = [], []
+
+    def take(_, raw):
+        parts.append(raw)
+        if len(parts) <= 2:
+            time.sleep(0.2)
+
     _core.run_many(
-        [scenario.prepare()],
-        1,
-        None,
-        lambda _, raw: results.append(raw),
-        lambda _, raw: parts.append(raw),
-        live=True,
+        [scenario.prepare()], 1, None, lambda _, raw: results.append(raw), take, live=True
     )
     assert len(parts) > 2
     at_once = run(scenario)
