@@ -127,9 +127,9 @@ impl Dumbbell<'_> {
         let (mut hash, number) = (self.hash, u64::from(flow.number) << 48);
         // The first event is due, whatever other flows want. Then a timer that has moved since may end
         // the way early: it does so seldom.
-        let (mut steady_ns, mut before_ns) = (flow.others_ns, flow.others_ns);
+        let (mut steady_ns, mut before_ns) = (flow.others_ns.min(until_ns), flow.others_ns);
         let rest = loop {
-            let Some(connection) = flow.phase.open() else {
+            let Some(mut connection) = flow.phase.open() else {
                 break Rest::Nothing(NEVER);
             };
             let Some(&(at_ns, ref ack)) = connection.acks.first() else {
@@ -152,9 +152,6 @@ impl Dumbbell<'_> {
                 break Rest::Turn;
             }
             let turn = loop {
-                let Some(connection) = flow.phase.open() else {
-                    break Err(Rest::Nothing(NEVER));
-                };
                 // Its parts, so that most bursts stay in registers.
                 let Some(Transmit {
                     first,
@@ -212,15 +209,17 @@ impl Dumbbell<'_> {
                 } else {
                     dropped += flow.carry(link, &mut hash, now_ns, burst);
                 }
-                steady_ns = flow.steady_ns();
-                if let Some(sender) = flow.phase.open().map(|open| &mut open.sender) {
-                    if sender.ends_turn() {
-                        break Ok(sender.poll_timeout());
-                    }
+                steady_ns = flow.steady_ns().min(until_ns);
+                match flow.phase.open() {
+                    Some(open) => connection = open,
+                    None => break Err(Rest::Nothing(NEVER)),
+                }
+                if connection.sender.ends_turn() {
+                    break Ok(connection.sender.poll_timeout());
                 }
             };
             match turn {
-                Ok(timeout_ns) => before_ns = steady_ns.min(timeout_ns).min(until_ns),
+                Ok(timeout_ns) => before_ns = steady_ns.min(timeout_ns),
                 Err(rest) => {
                     *next_ns = now_ns;
                     break rest;
