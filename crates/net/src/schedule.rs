@@ -12,27 +12,37 @@ pub const NEVER: u64 = u64::MAX;
 
 /// More elements than these are in a wheel.
 const FEW: usize = 2_000;
+/// Bits of a key in the tree that are for the element: enough for [`FEW`].
+const FEW_BITS: u32 = 11;
+/// In the tree this time and later ones never come: 52 days. Keys of earlier times begin with a bit 0.
+const FEW_NEVER_NS: u64 = 1 << (63 - FEW_BITS);
+/// Children of a node in the tree.
+const CHILDREN: usize = 4;
 
 /// One pending time per element; it knows which comes first.
 #[derive(Clone, Debug)]
 pub struct Schedule {
-    /// A tree whose nodes have four children each. A node is the least key below it, and the leaves
-    /// are the elements. Children lie together: node `n` (from 3 on, the root) is number `n % 4` of
-    /// group `n / 4`, and the parent of group `g` is node `g + 2`.
-    groups: Vec<[u64; 4]>,
+    /// A tree whose nodes have four children each. A node is the least key below it, and the last
+    /// nodes are the elements. The children of the root are group 0, those of node `n` are group
+    /// `n + 1`; node `n` is number `n % 4` of group `n / 4`. A key is the time and below it, in so many
+    /// bits, the element.
+    groups: Vec<[u64; CHILDREN]>,
     /// The node of the first element.
     leaves: usize,
     /// The earliest time and its element.
     first: (u64, usize),
     /// Before this time no other element is first, if the first was set last; else 0.
     alone_until_ns: u64,
-    /// A key is the time and below it, in so many bits, the element.
-    element_bits: u32,
     /// In place of the tree.
-    wheel: Option<Box<Wheel>>,
+    wheel: Option<Box<Many>>,
 }
 
-const ROOT: usize = 3;
+/// A wheel, whose keys have so many bits for the element.
+#[derive(Clone, Debug)]
+struct Many {
+    wheel: Wheel,
+    element_bits: u32,
+}
 
 impl Schedule {
     /// Makes a schedule of `elements` elements without pending times.
@@ -41,20 +51,23 @@ impl Schedule {
     }
 
     fn with(elements: usize, many: bool) -> Self {
-        let element_bits = Self::element_bits(elements);
-        let leaves = ROOT + elements.saturating_sub(1).div_ceil(3);
-        let groups = if many {
-            0
-        } else {
-            (leaves + elements).div_ceil(4)
+        let groups = match many {
+            true => 0,
+            false => elements.saturating_sub(1).div_ceil(CHILDREN - 1).max(1),
         };
+        let element_bits = Self::element_bits(elements);
+        let wheel = || Wheel::new(elements, element_bits);
         let mut schedule = Self {
-            groups: vec![[u64::MAX; 4]; groups],
-            leaves,
+            groups: vec![[u64::MAX; CHILDREN]; groups],
+            leaves: groups.saturating_sub(1),
             first: (NEVER, 0),
             alone_until_ns: 0,
-            element_bits,
-            wheel: many.then(|| Box::new(Wheel::new(elements, element_bits))),
+            wheel: many.then(|| {
+                Box::new(Many {
+                    wheel: wheel(),
+                    element_bits,
+                })
+            }),
         };
         for element in 0..elements {
             schedule.set(element, NEVER);
@@ -67,43 +80,52 @@ impl Schedule {
     }
 
     /// The last time that a schedule of so many elements can tell from [`NEVER`]: 39 hours with
-    /// 100 000 elements, years with a hundred.
+    /// 100 000 elements, 1250 hours with up to 2000.
     pub fn latest_ns(elements: usize) -> u64 {
-        (u64::MAX >> Self::element_bits(elements)) - 1
+        match elements > FEW {
+            true => (u64::MAX >> Self::element_bits(elements)) - 1,
+            false => FEW_NEVER_NS - 1,
+        }
     }
 
     /// Replaces an element's pending time.
     #[inline]
     pub fn set(&mut self, element: usize, at_ns: u64) {
-        let at_ns = at_ns.min(u64::MAX >> self.element_bits);
-        let mut least = (at_ns << self.element_bits) | element as u64;
         if self.wheel.is_some() {
-            return self.set_of_many(element, least);
+            return self.set_of_many(element, at_ns);
         }
+        let key = key_of_few(element, at_ns);
+        let (mut least, mut other) = (key, u64::MAX);
         let mut node = self.leaves + element;
-        let mut other = u64::MAX;
         // The value is carried up, not read back: so no level waits for the level below.
-        while node > ROOT {
-            let group = &mut self.groups[node / 4];
-            group[node % 4] = least;
+        while let Some(group) = self.groups.get_mut(node / CHILDREN) {
+            group[node % CHILDREN] = least;
             let others = others(group, node);
             (least, other) = (least.min(others), other.min(others));
-            node = node / 4 + 2;
+            node = (node / CHILDREN).wrapping_sub(1);
         }
-        self.first = (self.time_ns(least), self.element(least));
-        let alone = least < other;
-        self.alone_until_ns = if alone { self.time_ns(other) } else { 0 };
+        if key < other {
+            return self.stay_first(key, other);
+        }
+        // A processor that guesses this knows who is next before it knows the key.
+        self.first = (time_of_few(other), element_of_few(other));
+        self.alone_until_ns = 0;
     }
 
     #[inline(never)]
-    fn set_of_many(&mut self, element: usize, key: u64) {
-        let never = self.time_ns(key) == NEVER;
-        let Some(wheel) = &mut self.wheel else { return };
-        wheel.set(element, if never { u64::MAX } else { key });
-        let (first, alone_until_ns) = (wheel.first(), wheel.alone_until_ns());
-        self.first = first.map_or((NEVER, 0), |key| (self.time_ns(key), self.element(key)));
+    fn stay_first(&mut self, key: u64, other: u64) {
+        self.first = (time_of_few(key), element_of_few(key));
+        self.alone_until_ns = time_of_few(other);
+    }
+
+    #[inline(never)]
+    fn set_of_many(&mut self, element: usize, at_ns: u64) {
+        let Some(many) = &mut self.wheel else { return };
+        many.wheel.set(element, many.key(element, at_ns));
+        let first = many.wheel.first();
+        self.first = first.map_or((NEVER, 0), |key| (many.time_ns(key), many.element(key)));
         self.alone_until_ns = match first {
-            Some(_) if self.first.1 == element => alone_until_ns.unwrap_or(NEVER),
+            Some(_) if self.first.1 == element => many.wheel.alone_until_ns().unwrap_or(NEVER),
             _ => 0,
         };
     }
@@ -118,28 +140,11 @@ impl Schedule {
     /// An element's pending time.
     #[inline]
     pub fn at_ns(&self, element: usize) -> u64 {
-        if let Some(wheel) = &self.wheel {
-            return self.time_ns(wheel.key(element));
+        if let Some(many) = &self.wheel {
+            return many.time_ns(many.wheel.key(element));
         }
         let leaf = self.leaves + element;
-        match self.first {
-            // The only element is the root, which is in no group.
-            (at_ns, first) if first == element => at_ns,
-            _ => self.time_ns(self.groups[leaf / 4][leaf % 4]),
-        }
-    }
-
-    #[inline]
-    fn time_ns(&self, key: u64) -> u64 {
-        match key >> self.element_bits {
-            never if never == u64::MAX >> self.element_bits => NEVER,
-            at_ns => at_ns,
-        }
-    }
-
-    #[inline]
-    fn element(&self, key: u64) -> usize {
-        (key & !(u64::MAX << self.element_bits)) as usize
+        time_of_few(self.groups[leaf / CHILDREN][leaf % CHILDREN])
     }
 
     /// The earliest pending time and its element.
@@ -158,26 +163,65 @@ impl Schedule {
     /// element was first shortly before.
     #[inline]
     pub fn take_ahead(&mut self) -> Option<usize> {
-        self.wheel.as_mut()?.take_ahead()
+        self.wheel.as_mut()?.wheel.take_ahead()
     }
 
     /// Memory that a schedule of many elements needs soon: the caller may ask for it.
     #[inline]
     pub fn later(&self) -> Option<&impl Sized> {
-        self.wheel.as_ref()?.later()
+        self.wheel.as_ref()?.wheel.later()
     }
 
     /// An element of many that will be first after so many others, if few of them come back before.
     #[inline]
     pub fn soon<const OTHERS: usize>(&self) -> Option<usize> {
-        self.wheel.as_ref()?.soon(OTHERS)
+        self.wheel.as_ref()?.wheel.soon(OTHERS)
     }
+}
+
+impl Many {
+    /// The key of an element in the wheel.
+    fn key(&self, element: usize, at_ns: u64) -> u64 {
+        match at_ns >= u64::MAX >> self.element_bits {
+            true => u64::MAX,
+            false => at_ns << self.element_bits | element as u64,
+        }
+    }
+
+    fn time_ns(&self, key: u64) -> u64 {
+        match key >> self.element_bits {
+            never if never == u64::MAX >> self.element_bits => NEVER,
+            at_ns => at_ns,
+        }
+    }
+
+    fn element(&self, key: u64) -> usize {
+        (key & !(u64::MAX << self.element_bits)) as usize
+    }
+}
+
+/// The key of an element in the tree.
+#[inline]
+fn key_of_few(element: usize, at_ns: u64) -> u64 {
+    let at_ns = if at_ns < FEW_NEVER_NS { at_ns } else { NEVER };
+    (at_ns << FEW_BITS) | element as u64
+}
+
+/// The time of a key in the tree. [`NEVER`] comes back because the first bit does.
+#[inline]
+fn time_of_few(key: u64) -> u64 {
+    (key as i64 >> FEW_BITS) as u64
+}
+
+#[inline]
+fn element_of_few(key: u64) -> usize {
+    key as usize % (1 << FEW_BITS)
 }
 
 /// The least key of the node's siblings.
 #[inline]
-fn others(group: &[u64; 4], node: usize) -> u64 {
-    let sibling = |other: usize| group[(node ^ other) % 4];
+fn others(group: &[u64; CHILDREN], node: usize) -> u64 {
+    let sibling = |other: usize| group[(node ^ other) % CHILDREN];
     sibling(1).min(sibling(2)).min(sibling(3))
 }
 
