@@ -162,6 +162,8 @@ class Runs:
 
     experiment: Experiment
     table: pl.DataFrame
+    #: What quantities have asked for: a figure's page asks for each up to ten times.
+    _repeats: dict[tuple[Any, ...], Repeats] = field(default_factory=dict, repr=False)
 
     def only(self, points: Sequence[Point]) -> "Runs":
         """The runs at these points."""
@@ -178,6 +180,12 @@ class Runs:
 
     def repeats(self, column: str, point: Point) -> Repeats:
         """A column at a point."""
+        key = (column, *point.items())
+        if key not in self._repeats:
+            self._repeats[key] = self._repeats_of(column, point)
+        return self._repeats[key]
+
+    def _repeats_of(self, column: str, point: Point) -> Repeats:
         rows = self.at(point)
         bounds = rows.get_column(column + _BOUND, default=None)
         kinds = {name: kind for kind, name in _BOUNDS.items()}
