@@ -2,6 +2,7 @@
 
 import json
 import re
+import time
 
 import pytest
 from playwright.sync_api import expect
@@ -304,6 +305,24 @@ def test_a_c_file_is_edited_refused_at_its_line_and_run(page, tmp_path):
           return side.getBoundingClientRect().right <= stage.getBoundingClientRect().left;
         }"""
         page.wait_for_function(apart)
+
+
+def test_a_failure_is_told_at_its_field_also_before_the_answer_to_run(page, server):
+    """The page hears of its runs by another way than its answers, which may be slower."""
+
+    def late(route):
+        answer = route.fetch()
+        server.wait(answer.json()["id"], "failed")
+        time.sleep(1)  # the page hears of it now, or later: both are right
+        route.fulfill(response=answer)
+
+    page.route("**/api/runs", late)
+    fill(page, "flow 1.algorithm", "my_cc.c")
+    page.click("[data-tab=code]")
+    page.locator("#editor textarea").fill("nothing;\n")
+    run(page, "failed")
+    expect(page.locator("#problem")).to_contain_text("my_cc.c:1:")
+    expect(page.locator(".gutter .bad")).to_have_text("1")
 
 
 def test_a_built_in_algorithm_is_read_copied_and_changed(page, server):
