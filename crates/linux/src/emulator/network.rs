@@ -436,7 +436,7 @@ mod tests {
         ) {
             let scenario = scenario(&[40_000_000, 80_000_000], 0, bottleneck(buffer));
             let mut network = network(&scenario);
-            let mut link = Predicted::new(&scenario.bottleneck);
+            let mut link: Predicted = Predicted::new(&scenario.bottleneck);
             let mut expected = VecDeque::new();
             let mut now_ns = 0;
             for (index, (gap_ns, len, flow)) in packets.into_iter().enumerate() {

@@ -233,7 +233,7 @@ mod tests {
             tick_ns in prop_oneof![Just(0), 1_u64..300_000],
         ) {
             let bottleneck = Bottleneck { tick_ns, ..Bottleneck::drop_tail(rate_bps, buffer) };
-            let mut predicted = Predicted::new(&bottleneck);
+            let mut predicted: Predicted = Predicted::new(&bottleneck);
             let mut link = Evented::new(&bottleneck, Stream::of(1, Owner::Link(1), Draw::Queue));
             let mut expected = Vec::new();
             let mut drops = Drops(Vec::new());

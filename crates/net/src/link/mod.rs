@@ -7,7 +7,7 @@ mod evented;
 mod predicted;
 
 pub use evented::Evented;
-pub use predicted::Predicted;
+pub use predicted::{Predicted, Remembers, Waiting, WaitingBriefly};
 
 use crate::impair::{Loss, ReorderParameters, PARTS};
 use crate::line::DelayStep;

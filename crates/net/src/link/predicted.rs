@@ -11,13 +11,14 @@ use crate::rate::{ConstantRate, Release, Ticks};
 use crate::ring::Ring;
 
 /// A fixed-rate link, its ticks and its queue. Call [`enqueue`](Self::enqueue) in order of time.
+/// `W` is what it remembers of each packet that waits.
 #[derive(Clone, Debug)]
-pub struct Predicted {
+pub struct Predicted<W = Waiting> {
     rate: ConstantRate,
     ticks: Option<Box<Ticks>>,
     limit: Buffer,
     /// Every packet waiting or in service.
-    waiting: Ring<Waiting>,
+    waiting: Ring<W>,
     /// So many packets of at most so many bytes fit in before packets that have left must be
     /// removed.
     room: (u64, u32),
@@ -28,17 +29,92 @@ pub struct Predicted {
     sojourn_ns: u64,
 }
 
+/// What a link remembers of a packet that has not left.
+pub trait Remembers: Copy + Default {
+    /// Of a packet that arrived at `arrived_ns`. `departs_ns`: when its room is free, as its last bit
+    /// leaves or at a tick. `enqueued_bytes`: what the link has accepted up to its end.
+    fn new(arrived_ns: u64, departs_ns: u64, enqueued_bytes: u64) -> Self;
+    /// When its room is free.
+    fn departs_ns(&self) -> u64;
+    /// How long it waits for that.
+    fn sojourn_ns(&self) -> u64;
+    /// Bytes accepted up to its end, of `all_bytes` that were accepted so far.
+    fn enqueued_bytes(&self, all_bytes: u64) -> u64;
+}
+
 /// A packet that has not left.
 #[derive(Clone, Copy, Debug, Default)]
-struct Waiting {
+pub struct Waiting {
     arrived_ns: u64,
-    /// When its room is free: as its last bit leaves, or at a tick.
     departs_ns: u64,
-    /// Bytes accepted up to its end.
     enqueued_bytes: u64,
 }
 
-impl Predicted {
+impl Remembers for Waiting {
+    #[inline(always)]
+    fn new(arrived_ns: u64, departs_ns: u64, enqueued_bytes: u64) -> Self {
+        Self {
+            arrived_ns,
+            departs_ns,
+            enqueued_bytes,
+        }
+    }
+
+    #[inline(always)]
+    fn departs_ns(&self) -> u64 {
+        self.departs_ns
+    }
+
+    fn sojourn_ns(&self) -> u64 {
+        self.departs_ns - self.arrived_ns
+    }
+
+    fn enqueued_bytes(&self, _all_bytes: u64) -> u64 {
+        self.enqueued_bytes
+    }
+}
+
+/// The same in fewer bytes, for a link with a million of them. No packet may wait for 4 s, and less than
+/// 4 GB may wait ([`LIMIT`](Self::LIMIT)).
+#[derive(Clone, Copy, Debug, Default)]
+pub struct WaitingBriefly {
+    departs_ns: u64,
+    sojourn_ns: u32,
+    /// The last bits.
+    enqueued_bytes: u32,
+}
+
+impl WaitingBriefly {
+    /// The longest wait, ns, and the most bytes that may wait.
+    pub const LIMIT: u64 = u32::MAX as u64;
+}
+
+impl Remembers for WaitingBriefly {
+    #[inline(always)]
+    fn new(arrived_ns: u64, departs_ns: u64, enqueued_bytes: u64) -> Self {
+        debug_assert!(departs_ns - arrived_ns <= Self::LIMIT);
+        Self {
+            departs_ns,
+            sojourn_ns: (departs_ns - arrived_ns) as u32,
+            enqueued_bytes: enqueued_bytes as u32,
+        }
+    }
+
+    #[inline(always)]
+    fn departs_ns(&self) -> u64 {
+        self.departs_ns
+    }
+
+    fn sojourn_ns(&self) -> u64 {
+        self.sojourn_ns.into()
+    }
+
+    fn enqueued_bytes(&self, all_bytes: u64) -> u64 {
+        all_bytes - u64::from((all_bytes as u32).wrapping_sub(self.enqueued_bytes))
+    }
+}
+
+impl<W: Remembers> Predicted<W> {
     /// An idle link.
     pub fn new(bottleneck: &Bottleneck) -> Self {
         Self {
@@ -92,11 +168,9 @@ impl Predicted {
     fn push_pair(&mut self, now_ns: u64, depart_ns: [u64; 2], bytes: u32) {
         let enqueued_bytes = [1, 2].map(|packets| self.enqueued_bytes + packets * u64::from(bytes));
         self.enqueued_bytes = enqueued_bytes[1];
-        self.waiting.push_pair_in_room([0, 1].map(|place| Waiting {
-            arrived_ns: now_ns,
-            departs_ns: depart_ns[place],
-            enqueued_bytes: enqueued_bytes[place],
-        }));
+        self.waiting.push_pair_in_room(
+            [0, 1].map(|place| W::new(now_ns, depart_ns[place], enqueued_bytes[place])),
+        );
     }
 
     /// Accepts or drops an arriving packet. Returns when its last bit leaves; `None` if the queue
@@ -116,11 +190,8 @@ impl Predicted {
             Some(ticks) => ticks.release(served_ns, bytes),
         };
         self.enqueued_bytes += u64::from(bytes);
-        self.waiting.push_in_room(Waiting {
-            arrived_ns: now_ns,
-            departs_ns: release.at_ns,
-            enqueued_bytes: self.enqueued_bytes,
-        });
+        self.waiting
+            .push_in_room(W::new(now_ns, release.at_ns, self.enqueued_bytes));
         Some(release.leaves_ns)
     }
 
@@ -152,12 +223,12 @@ impl Predicted {
 
     /// Removes every packet that has left by `now_ns`.
     fn advance(&mut self, now_ns: u64) {
-        let left = |packet: &Waiting| packet.departs_ns <= now_ns;
+        let left = |packet: &W| packet.departs_ns() <= now_ns;
         let (packets, last) = self.waiting.pop_while(left);
         if let Some(last) = last {
             self.sent.packets += packets;
-            self.sent.bytes = last.enqueued_bytes;
-            self.sojourn_ns = last.departs_ns - last.arrived_ns;
+            self.sent.bytes = last.enqueued_bytes(self.enqueued_bytes);
+            self.sojourn_ns = last.sojourn_ns();
         }
         self.room.0 = 0;
     }
@@ -250,7 +321,7 @@ mod tests {
             ),
         ) {
             let bottleneck = Bottleneck::drop_tail(rate_bps, buffer);
-            let mut link = Predicted::new(&bottleneck);
+            let mut link: Predicted = Predicted::new(&bottleneck);
             let mut now_ns = 0;
             let arrivals: Vec<(u64, u32)> = gaps
                 .into_iter()
@@ -270,6 +341,16 @@ mod tests {
             prop_assert_eq!(&departures, &plain(&bottleneck, &arrivals));
             let accepted: Vec<u64> = departures.iter().flatten().copied().collect();
             prop_assert!(accepted.windows(2).all(|pair| pair[0] <= pair[1]));
+            // In 4 s it sends all that fits in its buffer.
+            if rate_bps >= 1_000_000 {
+                let mut brief: Predicted<WaitingBriefly> = Predicted::new(&bottleneck);
+                let told = arrivals.iter().map(|&(at, bytes)| brief.enqueue(at, bytes));
+                prop_assert!(told.eq(departures.iter().copied()));
+                let same = |at_ns| (brief.state(at_ns), link.clone().state(at_ns));
+                for (brief, plain) in [now_ns, now_ns + 100_000, u64::MAX].map(same) {
+                    prop_assert_eq!(brief, plain);
+                }
+            }
             let LinkState { queue, totals, .. } = link.state(now_ns);
             prop_assert_eq!(totals.enqueued_packets, accepted.len() as u64);
             prop_assert_eq!(totals.dropped_packets, (departures.len() - accepted.len()) as u64);

@@ -8,7 +8,7 @@ use crate::flow::Flow;
 use crate::tcp::{Marks, Transmit};
 use ackclock_host::prefetch;
 use ackclock_net::impair::EveryNth;
-use ackclock_net::link::Predicted;
+use ackclock_net::link::{Predicted, WaitingBriefly};
 use ackclock_net::queue::{Cause, Ecn};
 
 /// So many records before its turn a record is asked for.
@@ -176,20 +176,21 @@ impl Round {
         }
     }
 
-    /// When the round has ended the link takes its packets, in order of time. `spare` is memory for the
-    /// sort.
+    /// When the round has ended the link takes its packets, in order of time. `spare` is an empty round:
+    /// the sort uses its memory.
     pub(super) fn pass(
         &mut self,
-        link: &mut Predicted,
+        link: &mut Predicted<WaitingBriefly>,
         loss: &mut EveryNth,
         flows: &[Flow<'_>],
-        spare: &mut Vec<u64>,
+        spare: &mut Self,
     ) {
         self.order.clear();
         let keys = (0_u64..).zip(&self.sent);
         self.order
             .extend(keys.map(|(place, sent)| u64::from(sent.after_ns) << 32 | place));
-        sort_by_time(&mut self.order, spare);
+        sort_by_time(&mut self.order, &mut spare.order);
+        spare.order.clear();
         let plain_bytes = flows.first().map_or(0, |flow| flow.packet_bytes);
         for (turn, &key) in self.order.iter().enumerate() {
             if let Some(&soon) = self.order.get(turn + RECORDS_SOON) {

@@ -20,7 +20,7 @@ use crate::topology::Topology;
 use crate::{Control, RunError};
 use ackclock_host::prefetch;
 use ackclock_net::impair::EveryNth;
-use ackclock_net::link::{Buffer, LinkState, Predicted};
+use ackclock_net::link::{Buffer, LinkState, Predicted, WaitingBriefly};
 use ackclock_net::schedule::{Schedule, NEVER};
 use std::sync::atomic::Ordering;
 
@@ -39,7 +39,7 @@ type Row = ((u64, u32, u32), EventRow, Option<SampleRow>);
 
 /// The link of flows that take turns in rounds.
 pub(super) struct Rounds {
-    link: Predicted,
+    link: Predicted<WaitingBriefly>,
     loss: EveryNth,
     length_ns: u64,
     /// When each flow wants to run next, if nothing arrives before.
@@ -50,7 +50,6 @@ pub(super) struct Rounds {
     taken: usize,
     before: Round,
     pub(super) now: Round,
-    spare: Vec<u64>,
     /// What flows have recorded in this round.
     rows: Vec<Row>,
 }
@@ -80,6 +79,7 @@ impl Rounds {
         let longest_queue_ns =
             buffer_bytes * 8_000_000_000 / u128::from(link.rate_bps) + 4 * u128::from(link.tick_ns);
         let fits = longest_queue_ns < u128::from(LOST) / 2
+            && buffer_bytes < u128::from(WaitingBriefly::LIMIT) / 2
             && packets_in(scenario.duration_ns) < u128::from(NO_ACK) / 4
             && flows.len() < 1 << (u32::BITS - FLAGS);
         let plain = scenario.sessions.is_empty() && scenario.sack_cost_ns == 0;
@@ -96,7 +96,6 @@ impl Rounds {
             taken: 0,
             before: Round::default(),
             now: Round::default(),
-            spare: Vec::new(),
             rows: Vec::new(),
         })
     }
@@ -142,8 +141,8 @@ impl Rounds {
 
     /// The round has ended: the link takes its packets, and the next begins.
     fn pass(&mut self, flows: &[Flow<'_>]) {
-        let (link, loss, spare) = (&mut self.link, &mut self.loss, &mut self.spare);
-        self.now.pass(link, loss, flows, spare);
+        let spare = &mut self.before;
+        self.now.pass(&mut self.link, &mut self.loss, flows, spare);
         std::mem::swap(&mut self.before, &mut self.now);
     }
 
