@@ -117,16 +117,53 @@ impl std::ops::Deref for Sacks {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct More(Option<PooledBox<Told>>);
 
+/// What ACKs of a gap tell takes 16 bytes: millions of them are on their way at once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Told {
+    /// SACK blocks that begin so far above the ACK and have so many segments; no marks.
+    Near([(i16, u16); MOST_SACKS], Flags),
+    Far(PooledBox<Far>),
+}
+
+const _: () = assert!(size_of::<Told>() == 16);
+
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Told {
-    /// So many SACK blocks (RFC 2018), the most recent first: as many as fit beside timestamps. They
-    /// have the last 32 bits of segments, which are near that of the ACK.
-    sacks: [(u32, u32); MOST_SACKS],
-    len: u8,
+struct Far {
+    /// SACK blocks.
+    sacks: [Range; MOST_SACKS],
+    flags: Flags,
+    /// The count of marked packets, if the ACK tells of marks.
+    ce_packets: Option<u32>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Flags {
+    /// So many SACK blocks (RFC 2018), the most recent first: as many as fit beside timestamps.
+    sacks: u8,
     duplicate: bool,
     new_window: bool,
-    ece: bool,
-    ce_packets: u32,
+}
+
+impl Told {
+    fn flags(&self) -> Flags {
+        match self {
+            Self::Near(_, flags) => *flags,
+            Self::Far(far) => far.flags,
+        }
+    }
+
+    fn flags_mut(&mut self) -> &mut Flags {
+        match self {
+            Self::Near(_, flags) => flags,
+            Self::Far(far) => &mut far.flags,
+        }
+    }
+}
+
+/// A block as an ACK of `ack` tells it, if it is near.
+fn near_ack(ack: u64, (start, end): Range) -> Option<(i16, u16)> {
+    let above = i16::try_from(start.wrapping_sub(ack).cast_signed()).ok()?;
+    Some((above, u16::try_from(end - start).ok()?))
 }
 
 impl Ack {
@@ -141,29 +178,55 @@ impl Ack {
     }
 
     fn told(&mut self) -> &mut Told {
-        (self.more.0).get_or_insert_with(|| PooledBox::new(Told::default()))
+        let nothing = || PooledBox::new(Told::Near(Default::default(), Flags::default()));
+        (self.more.0).get_or_insert_with(nothing)
+    }
+
+    fn far(&mut self) -> &mut Far {
+        let sacks = self.sacks().blocks;
+        let told = self.told();
+        if let Told::Near(_, flags) = *told {
+            *told = Told::Far(PooledBox::new(Far {
+                sacks,
+                flags,
+                ce_packets: None,
+            }));
+        }
+        match told {
+            Told::Far(far) => far,
+            Told::Near(..) => unreachable!("it is far now"),
+        }
     }
 
     /// The same with the SACK blocks that there is room for, if there are any. `duplicate`: the first
     /// reports a duplicate (RFC 2883).
     #[must_use]
     pub fn with_sacks(mut self, blocks: impl IntoIterator<Item = Range>, duplicate: bool) -> Self {
-        let mut blocks = blocks.into_iter().peekable();
-        if blocks.peek().is_some() {
-            let told = self.told();
-            told.duplicate = duplicate;
-            for (slot, (start, end)) in told.sacks.iter_mut().zip(blocks) {
-                *slot = (start as u32, end as u32);
-                told.len += 1;
+        let (mut sacks, mut near, mut all_near) = (Sacks::default(), [(0, 0); MOST_SACKS], true);
+        for (place, block) in blocks.into_iter().take(MOST_SACKS).enumerate() {
+            sacks.blocks[place] = block;
+            sacks.len += 1;
+            match near_ack(self.ack, block) {
+                Some(block) => near[place] = block,
+                None => all_near = false,
             }
         }
+        if sacks.len == 0 {
+            return self;
+        }
+        match self.told() {
+            Told::Near(blocks, _) if all_near => *blocks = near,
+            _ => self.far().sacks = sacks.blocks,
+        }
+        let flags = self.told().flags_mut();
+        (flags.sacks, flags.duplicate) = (sacks.len, duplicate);
         self
     }
 
     /// The same with another window field than the ACK before.
     #[must_use]
     pub fn with_new_window(mut self) -> Self {
-        self.told().new_window = true;
+        self.told().flags_mut().new_window = true;
         self
     }
 
@@ -172,28 +235,35 @@ impl Ack {
     /// packets that have arrived (r.cep, from 0).
     #[must_use]
     pub fn with_ece(mut self, ce_packets: u32) -> Self {
-        let told = self.told();
-        (told.ece, told.ce_packets) = (true, ce_packets);
+        self.far().ce_packets = Some(ce_packets);
         self
     }
 
     /// SACK blocks (RFC 2018), the most recent first.
     #[inline]
     pub fn sacks(&self) -> Sacks {
-        let Some(told) = &self.more.0 else {
-            return Sacks::default();
+        let (blocks, len) = match self.more.0.as_deref() {
+            None => return Sacks::default(),
+            Some(Told::Far(far)) => (far.sacks, far.flags.sacks),
+            Some(Told::Near(sacks, flags)) => {
+                let range = |(above, segments): (i16, u16)| {
+                    let start = self.ack.wrapping_add_signed(above.into());
+                    (start, start + u64::from(segments))
+                };
+                (sacks.map(range), flags.sacks)
+            }
         };
-        let near = |bits| ranges::near(self.ack, bits);
-        Sacks {
-            blocks: told.sacks.map(|(start, end)| (near(start), near(end))),
-            len: told.len,
-        }
+        Sacks { blocks, len }
+    }
+
+    fn flags(&self) -> Flags {
+        (self.more.0.as_ref()).map_or_else(Flags::default, |told| told.flags())
     }
 
     /// Whether it has SACK blocks.
     #[inline]
     pub fn has_sacks(&self) -> bool {
-        self.more.0.as_ref().is_some_and(|told| told.len > 0)
+        self.flags().sacks > 0
     }
 
     /// Asks for what it tells beside the acknowledgement.
@@ -201,26 +271,27 @@ impl Ack {
     pub(crate) fn prefetch(&self) {
         if let Some(told) = &self.more.0 {
             prefetch(&**told);
-            prefetch(&told.len);
         }
     }
 
     /// Whether the first block reports a duplicate (RFC 2883).
     #[inline]
     pub fn has_duplicate(&self) -> bool {
-        self.more.0.as_ref().is_some_and(|told| told.duplicate)
+        self.flags().duplicate
     }
 
     /// Whether the window field differs from that of the ACK before.
     pub fn new_window(&self) -> bool {
-        self.more.0.as_ref().is_some_and(|told| told.new_window)
+        self.flags().new_window
     }
 
     /// The count of marked packets, if the ACK tells of marks; 0 without accurate ECN.
     #[inline]
     pub fn ece(&self) -> Option<u32> {
-        let told = self.more.0.as_ref()?;
-        told.ece.then_some(told.ce_packets)
+        match self.more.0.as_deref()? {
+            Told::Far(far) => far.ce_packets,
+            Told::Near(..) => None,
+        }
     }
 
     /// Whether it has nothing but the acknowledgement, so that header prediction may succeed.
