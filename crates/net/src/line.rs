@@ -20,15 +20,12 @@ pub struct DelayStep {
 #[derive(Clone, Debug)]
 pub struct Line {
     delay_ns: u64,
-    jitter: Option<Box<Jitter>>,
     /// When the last packet arrives.
     last_ns: u64,
-}
-
-#[derive(Clone, Debug)]
-struct Jitter {
-    most_ns: u64,
-    stream: Stream,
+    /// The most jitter, and the stream that it is drawn from. In a box they would be one more wait for
+    /// memory at each packet.
+    jitter_ns: u64,
+    jitter: Stream,
 }
 
 impl Line {
@@ -36,13 +33,9 @@ impl Line {
     pub fn new(delay_ns: u64, jitter_ns: u64, jitter: Stream) -> Self {
         Self {
             delay_ns,
-            jitter: (jitter_ns > 0).then(|| {
-                Box::new(Jitter {
-                    most_ns: jitter_ns,
-                    stream: jitter,
-                })
-            }),
             last_ns: 0,
+            jitter_ns,
+            jitter,
         }
     }
 
@@ -65,10 +58,7 @@ impl Line {
     /// When a packet that enters now arrives.
     #[inline]
     pub fn arrives_ns(&mut self, now_ns: u64) -> u64 {
-        let jitter_ns = match &mut self.jitter {
-            None => 0,
-            Some(jitter) => jitter.stream.up_to(jitter.most_ns),
-        };
+        let jitter_ns = self.jitter.up_to(self.jitter_ns);
         self.last_ns = (now_ns + self.delay_ns + jitter_ns).max(self.last_ns);
         self.last_ns
     }

@@ -408,11 +408,10 @@ impl<'a> Dumbbell<'a> {
             }
             return Ok(false);
         }
-        if connection.answers.first_at_ns() <= now_ns {
-            if let Some(ack) = connection.answers.pop() {
-                self.acknowledge(element, now_ns, ack);
-                return Ok(false);
-            }
+        let answers = connection.answers.as_mut();
+        if let Some(ack) = answers.and_then(|answers| answers.take_arrived(now_ns)) {
+            self.acknowledge(element, now_ns, ack);
+            return Ok(false);
         }
         if flow.application_ns <= now_ns {
             return Ok(!self.run_application(element, now_ns));
@@ -475,7 +474,7 @@ impl<'a> Dumbbell<'a> {
             for segment in burst.range() {
                 let Some(departs_ns) = link.enqueue(now_ns, flow.packet_bytes) else {
                     self.hash.add(segment);
-                    flow.tally.dropped(Cause::Full);
+                    flow.dropped(Cause::Full);
                     self.census.dropped += 1;
                     continue;
                 };
@@ -517,7 +516,7 @@ impl<'a> Dumbbell<'a> {
                 }
                 Err(cause) => {
                     self.hash.add(segment);
-                    flow.tally.dropped(cause);
+                    flow.dropped(cause);
                     self.census.dropped += 1;
                 }
             }

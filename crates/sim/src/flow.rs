@@ -71,11 +71,22 @@ impl Phase {
 #[repr(C)]
 pub(crate) struct Connection {
     pub(crate) acks: AckLine,
-    /// ACKs that the receiver, ahead of the clock, will send. One-way runs put them into `acks` at
-    /// once.
-    pub(crate) answers: AckLine,
+    /// ACKs that the receiver, ahead of the clock, will send. `None` in one-way runs, which put them
+    /// into `acks` at once.
+    pub(crate) answers: Option<PooledBox<AckLine>>,
     pub(crate) receiver: Receiver,
     pub(crate) sender: Sender,
+}
+
+impl Connection {
+    /// When the receiver sends the first of its answers.
+    #[inline(always)]
+    pub(crate) fn next_answer_ns(&self) -> u64 {
+        match &self.answers {
+            Some(answers) => answers.first_at_ns(),
+            None => NEVER,
+        }
+    }
 }
 
 /// In memory the fields have this order: what each ACK and packet needs comes first.
@@ -109,12 +120,13 @@ pub(crate) struct Flow<'a> {
     pub(crate) configured: &'a Configured,
     /// Propagation delay of its connection there and back, with the delays of links.
     pub(crate) rtt_ns: u64,
-    /// The same while the links have their smallest delays.
-    least_rtt_ns: u64,
     pub(crate) start_ns: u64,
     /// [`NEVER`]: not yet.
     pub(crate) completed_ns: u64,
-    pub(crate) tally: Tally,
+    /// Packets for which a queue had no room.
+    full_packets: u64,
+    /// What else happened to packets, if anything did.
+    others: Option<Box<Tally>>,
     pub(crate) counts: EventCounts,
     tick_phase_ns: u32,
 }
@@ -173,7 +185,6 @@ impl<'a> Flow<'a> {
             kernel: Kernel::shared(scenario.profile),
             way,
             rtt_ns: flow.rtt_ns,
-            least_rtt_ns: flow.rtt_ns,
             forth_ns: 0,
             back: Line::new(0, scenario.jitter_ns, stream(Draw::Jitter)),
             start_ns: 0,
@@ -189,7 +200,8 @@ impl<'a> Flow<'a> {
                 _ => stream(Draw::Tick).up_to(1_000_000_000 / u64::from(scenario.hz)) as u32,
             },
             completed_ns: NEVER,
-            tally: Tally::default(),
+            full_packets: 0,
+            others: None,
             counts: EventCounts::default(),
         };
         let start_ns = flow.start_ns + stream(Draw::Start).up_to(flow.start_spread_ns);
@@ -210,7 +222,6 @@ impl<'a> Flow<'a> {
         let extra_ns = draws.rtt.exponential(self.scenario.rtt_exponential_ns);
         let own_ns = self.scenario.rtt_ns + extra_ns;
         self.rtt_ns = own_ns + self.way.delay_ns;
-        self.least_rtt_ns = own_ns + self.way.least_delay_ns;
         let [forth_ns, back_ns] = self.way.split_ns(own_ns);
         self.forth_ns = forth_ns;
         self.back.restart(back_ns);
@@ -247,14 +258,16 @@ impl<'a> Flow<'a> {
             self.application_ns = handshake.now_ns;
         }
         let mut receiver = self.accept(scenario, handshake.ecn);
-        receiver.measure_rtt(answered_ns, self.back.delay_ns(), self.least_rtt_ns);
+        // While the links have their smallest delays.
+        let least_rtt_ns = self.rtt_ns - self.way.delay_ns + self.way.least_delay_ns;
+        receiver.measure_rtt(answered_ns, self.back.delay_ns(), least_rtt_ns);
         if self.session.is_none() {
             self.draws = None;
         }
         self.phase = Phase::Open(Connection {
             sender,
             receiver,
-            answers: AckLine::default(),
+            answers: (self.way.acks).map(|_| PooledBox::new(AckLine::default())),
             acks: AckLine::default(),
         });
     }
@@ -438,7 +451,7 @@ impl<'a> Flow<'a> {
         let Phase::Open(connection) = &self.phase else {
             return NEVER;
         };
-        (connection.answers.first_at_ns())
+        (connection.next_answer_ns())
             .min(connection.receiver.poll_timeout())
             .min(self.application_ns)
     }
@@ -500,7 +513,7 @@ impl<'a> Flow<'a> {
                 self.arrive(departs_ns + self.forth_ns, now_ns, segment, burst);
             } else {
                 hash.add(segment);
-                self.tally.dropped(Cause::Full);
+                self.dropped(Cause::Full);
                 dropped += 1;
             }
             segment += 1;
@@ -534,11 +547,34 @@ impl<'a> Flow<'a> {
                 }
                 Err(cause) => {
                     dropped += 1;
-                    self.tally.dropped(cause);
+                    self.dropped(cause);
                 }
             }
         }
         dropped
+    }
+
+    /// Counts a packet that was dropped.
+    #[inline]
+    pub(crate) fn dropped(&mut self, cause: Cause) {
+        match cause {
+            Cause::Full => self.full_packets += 1,
+            _ => self.others.get_or_insert_default().dropped(cause),
+        }
+    }
+
+    /// Counts a packet that was marked.
+    pub(crate) fn marked(&mut self) {
+        self.others.get_or_insert_default().marked_packets += 1;
+    }
+
+    /// What happened to its packets.
+    fn tally(&self) -> Tally {
+        let others = self.others.as_deref().copied().unwrap_or_default();
+        Tally {
+            dropped_packets: self.full_packets + others.dropped_packets,
+            ..others
+        }
     }
 
     /// The SYN that is answered leaves its link, or is dropped.
@@ -660,7 +696,9 @@ impl<'a> Flow<'a> {
         if self.way.acks.is_none() {
             self.fly(at_ns, ack);
         } else if let Phase::Open(connection) = &mut self.phase {
-            connection.answers.push(at_ns, ack);
+            if let Some(answers) = &mut connection.answers {
+                answers.push(at_ns, ack);
+            }
         }
     }
 
@@ -720,6 +758,7 @@ impl<'a> Flow<'a> {
     }
 
     pub(crate) fn row(&self, scenario: &Scenario) -> FlowRow {
+        let tally = self.tally();
         let mut row = FlowRow {
             flow: self.number,
             start_us: self.start_ns / 1_000,
@@ -730,11 +769,11 @@ impl<'a> Flow<'a> {
             delivered_bytes: 0,
             sent_packets: 0,
             retransmitted_packets: 0,
-            dropped_packets: self.tally.dropped_packets,
-            early_dropped_packets: self.tally.early_dropped_packets,
-            link_lost_packets: self.tally.lost_packets,
-            policed_packets: self.tally.policed_packets,
-            marked_packets: self.tally.marked_packets,
+            dropped_packets: tally.dropped_packets,
+            early_dropped_packets: tally.early_dropped_packets,
+            link_lost_packets: tally.lost_packets,
+            policed_packets: tally.policed_packets,
+            marked_packets: tally.marked_packets,
             recoveries: self.counts.recoveries.into(),
             timeouts: self.counts.timeouts.into(),
             undos: self.counts.undos.into(),
@@ -761,7 +800,7 @@ impl<'a> Flow<'a> {
             delivered_bytes: over.delivered_bytes + open.delivered_bytes,
             sent_packets: over.sent_packets + open.sent_packets,
             retransmitted_packets: over.retransmitted_packets + open.retransmitted_packets,
-            dropped_packets: self.tally.dropped_packets,
+            dropped_packets: self.tally().dropped_packets,
             recoveries: self.counts.recoveries.into(),
             timeouts: self.counts.timeouts.into(),
             ..over

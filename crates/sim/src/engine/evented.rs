@@ -52,7 +52,7 @@ impl Ledger<Transit<Segment>> for Losses<'_, '_> {
             Header::Data { segment, .. } => {
                 self.hash.add(segment);
                 self.census.dropped += 1;
-                flow.tally.dropped(cause);
+                flow.dropped(cause);
             }
             Header::Ack(_) => self.census.acks_dropped += 1,
             Header::Syn { answered: true } | Header::SynAck if connection == flow.connection => {
@@ -74,7 +74,7 @@ impl Ledger<Transit<Segment>> for Losses<'_, '_> {
     }
 
     fn marked(&mut self, flow: u32, _cause: Cause) {
-        self.flows[flow as usize].tally.marked_packets += 1;
+        self.flows[flow as usize].marked();
     }
 
     fn copied(&mut self, packet: &Packet<Transit<Segment>>) -> Option<Packet<Transit<Segment>>> {

@@ -88,13 +88,16 @@ impl Dumbbell<'_> {
             return false;
         };
         let now_ns = *next_ns;
-        let Some(ack) = connection.answers.first_plain(now_ns) else {
+        let Some(answers) = &mut connection.answers else {
+            return false;
+        };
+        let Some(ack) = answers.first_plain(now_ns) else {
             return false;
         };
         if connection.receiver.poll_timeout() <= now_ns {
             return false;
         }
-        connection.answers.skip();
+        answers.skip();
         self.hash.add(now_ns ^ (u64::from(flow.number) << 48));
         self.census.acks_sent += 1;
         *left -= 1;
@@ -123,6 +126,7 @@ impl Dumbbell<'_> {
         };
         let flow = &mut self.flows[element];
         let (link, loss) = (&mut links[flow.way.data], &mut losses[flow.way.data]);
+        let pushes_bursts = flow.kernel.pushes_bursts;
         let (mut packets, mut dropped, mut more) = (0, 0, *left);
         let (mut hash, number) = (self.hash, u64::from(flow.number) << 48);
         // The first event is due, whatever other flows want. Then a timer that has moved since may end
@@ -171,7 +175,7 @@ impl Dumbbell<'_> {
                     }));
                 }
                 packets += u64::from(segments);
-                let pushes = pushed && flow.kernel.pushes_bursts;
+                let pushes = pushed && pushes_bursts;
                 let pair = segments == 2 && link.takes_pair(now_ns, flow.packet_bytes);
                 let (mut plain, mut at_ns) = (false, [0; 2]);
                 if pair {
@@ -188,8 +192,8 @@ impl Dumbbell<'_> {
                     if flow.way.acks.is_none() {
                         let arrives_ns = flow.back.arrives_ns(at_ns[cause]);
                         connection.acks.push(arrives_ns, ack);
-                    } else {
-                        connection.answers.push(at_ns[cause], ack);
+                    } else if let Some(answers) = &mut connection.answers {
+                        answers.push(at_ns[cause], ack);
                         steady_ns = steady_ns.min(at_ns[cause]);
                     }
                     if connection.sender.ends_turn() {

@@ -37,7 +37,7 @@ pub(super) struct Limits {
     /// How much the application has written so far, segments.
     written: u64,
     /// By so many segments the first ACK's window is larger than later ones.
-    growth: u64,
+    growth: u8,
     /// The end of the first ACK's window, once it has come. A window never ends before it.
     first_edge: u64,
     /// Whether the algorithm makes the send buffer grow.
@@ -58,7 +58,7 @@ impl Limits {
         Self {
             flow,
             growth: if kernel.clamps_window {
-                GROWTH_SEGMENTS
+                GROWTH_SEGMENTS as u8
             } else {
                 0
             },
@@ -161,7 +161,7 @@ impl Limits {
     #[inline]
     pub(super) fn hear(&mut self, board: &Scoreboard) {
         if self.first_edge == 0 && board.una() > 0 {
-            let window = self.flow.receive_window.saturating_add(self.growth);
+            let window = self.flow.receive_window.saturating_add(self.growth.into());
             self.first_edge = board.una().saturating_add(window);
         }
     }

@@ -21,9 +21,9 @@ use ackclock_host::{
 use ackclock_net::schedule::NEVER;
 
 /// How many ACKs of out-of-order data leave at once before compression starts.
-const UNCOMPRESSED_DUPLICATE_ACKS: u32 = 3;
+const UNCOMPRESSED_DUPLICATE_ACKS: u8 = 3;
 /// `tcp_comp_sack_nr`: how many ACKs one compressed ACK may replace.
-const MAX_COMPRESSED: u32 = 44;
+const MAX_COMPRESSED: u8 = 44;
 /// `tcp_comp_sack_slack_ns`. The timer uses the slack to its end.
 const COMPRESSION_SLACK_NS: u64 = 100_000;
 /// `TCP_DELACK_MAX`, µs: bounds the delay of an ACK for pushed data.
@@ -61,6 +61,11 @@ pub struct Receiver {
     hides_losses: bool,
     /// The offered window is above the one that the application wants.
     clamped: bool,
+    /// The handshake is over.
+    established: bool,
+    /// ACKs of out-of-order data that have left at once, and those that wait as one.
+    duplicate_acks: u8,
+    compressed: u8,
     /// When the delayed-ACK timer fires. An ACK does not stop it (`inet_csk_clear_xmit_timer`).
     delayed_ack_at_ns: u64,
     compressed_at_ns: u64,
@@ -74,8 +79,12 @@ pub struct Receiver {
     quick_acks: u32,
     /// `TCP_MAX_QUICKACKS`, or fewer with a small window.
     max_quick_acks: u32,
+    /// The retransmission timeout of this end, jiffies.
+    rto: u32,
     /// How many segments the application wants to read at once (`SO_RCVLOWAT`).
-    read_segments: u64,
+    read_segments: u32,
+    /// The delay of a compressed ACK on a path whose RTT nobody measures.
+    compression_ns: u32,
     clock: Clock,
     /// `None`: the connection does not use ECN.
     echo: Option<Box<Echo>>,
@@ -84,22 +93,14 @@ pub struct Receiver {
     sacks: SackList,
     /// A duplicate segment that the next ACK reports (RFC 2883): its last bits.
     duplicate: Option<u32>,
-    duplicate_acks: u32,
-    compressed: u32,
     duplicate_acks_of: u64,
     offered: Offered,
     /// When it answered the SYN; `NEVER`: it knows the RTT of the path.
     answered_ns: u64,
-    /// The handshake is over.
-    established: bool,
-    /// The delay of a compressed ACK on a path whose RTT nobody measures.
-    compression_ns: u64,
     /// What it measures of a short path.
     rtt: Option<Box<ReceiverRtt>>,
     /// Bounds of the delay of an ACK, jiffies: with PSH, and without.
     max_delay: (u32, u32),
-    /// The retransmission timeout of this end, jiffies.
-    rto: u32,
     duplicates: u64,
 }
 
@@ -114,7 +115,7 @@ impl Receiver {
             segments_per_ack: switches.segments_per_ack,
             read_segments: match switches.reads {
                 Reads::AtOnce => 1,
-                Reads::Bulk { segments } => segments,
+                Reads::Bulk { segments } => segments as u32,
             },
             clamped: kernel.clamps_window,
             offered: Offered::unlimited(SEGMENT_BYTES),
@@ -431,7 +432,7 @@ impl Receiver {
     fn answer(&mut self, answers: bool) -> Option<Ack> {
         let reads = self.will_read();
         if reads {
-            self.reads_at = self.rcv_nxt + self.read_segments;
+            self.reads_at = self.rcv_nxt + u64::from(self.read_segments);
         }
         (answers || (reads && self.reading_answers())).then(|| self.ack())
     }
@@ -596,7 +597,7 @@ impl Receiver {
         if self.compressed_at_ns == NEVER {
             let delay_ns = match &self.rtt {
                 Some(rtt) => rtt.delay_ns(),
-                None => self.compression_ns,
+                None => self.compression_ns.into(),
             };
             self.compressed_at_ns = self.clock.now_ns() + delay_ns + COMPRESSION_SLACK_NS;
         }

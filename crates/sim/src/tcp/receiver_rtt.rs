@@ -21,8 +21,8 @@ const MAX_DELAY_NS: u64 = 1_000_000;
 pub(super) const LONG_RTT_NS: u64 = 20 * MAX_DELAY_NS;
 
 /// How long a compressed ACK waits on a path of which nothing but the RTT is known.
-pub(super) fn delay_of(rtt_ns: u64) -> u64 {
-    (rtt_ns / 20).min(MAX_DELAY_NS)
+pub(super) fn delay_of(rtt_ns: u64) -> u32 {
+    (rtt_ns / 20).min(MAX_DELAY_NS) as u32
 }
 
 /// What a receiver knows of the RTT.

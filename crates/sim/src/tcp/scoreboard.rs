@@ -158,23 +158,12 @@ pub(super) struct Scoreboard {
     /// No segment below is lost and waits for its retransmission.
     retransmit_hint: u64,
     lost_end: u64,
-    /// Packets have one segment each, so that a burst's end is not marked with PSH.
-    without_tso: bool,
 }
 
 impl Scoreboard {
-    /// Makes the empty window of a host without TSO.
-    pub(super) fn without_tso() -> Self {
-        Self {
-            without_tso: true,
-            ..Self::new()
-        }
-    }
-
     /// Makes an empty window.
     pub(super) fn new() -> Self {
         Self {
-            without_tso: false,
             una: 0,
             nxt: 0,
             slots: repeat_n(Slot::default(), FIRST_CAPACITY).collect(),
@@ -231,8 +220,7 @@ impl Scoreboard {
         self.slot(self.una).sent_ns()
     }
 
-    /// Sends `segments` new segments. `pushed`: the application has marked their end with PSH; else
-    /// it has PSH if there are several (`__tcp_transmit_skb`).
+    /// Sends `segments` new segments. `pushed`: the application has marked their end with PSH.
     #[inline(always)]
     pub(super) fn send(
         &mut self,
@@ -261,7 +249,7 @@ impl Scoreboard {
         Transmit {
             first,
             segments,
-            pushed: pushed || (segments > 1 && !self.without_tso),
+            pushed,
             marks: Marks::default(),
         }
     }
@@ -281,6 +269,7 @@ impl Scoreboard {
 
     /// Gives slots back if the window needs less than half of them, and half as many again as it has.
     pub(super) fn shrink(&mut self) {
+        self.retransmissions.shrink();
         let window = self.nxt - self.una;
         let capacity = (window + window / 2)
             .next_power_of_two()
@@ -590,13 +579,12 @@ impl Scoreboard {
 
     /// A burst of retransmissions: a packet of its own from now on.
     fn resent(&mut self, first: u64, end: u64) -> Transmit {
-        let several = end - first > 1 && !self.without_tso;
         let last = self.slot_mut(end - 1);
         last.add(ENDS);
         Transmit {
             first,
             segments: (end - first) as u32,
-            pushed: several || last.has(PUSHED),
+            pushed: last.has(PUSHED),
             marks: Marks::default(),
         }
     }

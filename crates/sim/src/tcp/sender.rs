@@ -85,6 +85,8 @@ pub struct Sender {
     pub(super) turn_is_over: bool,
     pub(super) reduction: Reduction,
     pub(super) frto: Frto,
+    /// A burst of several segments ends with PSH (`__tcp_transmit_skb`): they are one packet.
+    pub(super) pushes_bursts: bool,
     pub(super) timers: Timers,
     pub(super) tlp: Tlp,
     pub(super) pacer: Pacer,
@@ -151,10 +153,8 @@ impl Sender {
         limits.autotune(host.send_buffer());
         Self {
             host,
-            board: match switches.tso || !kernel.pushes_bursts {
-                true => Scoreboard::new(),
-                false => Scoreboard::without_tso(),
-            },
+            board: Scoreboard::new(),
+            pushes_bursts: switches.tso || !kernel.pushes_bursts,
             rtt,
             loss: kernel.loss_detection,
             tlp: Tlp::new(kernel.tail_loss_probe),

@@ -136,6 +136,7 @@ impl Sender {
     /// Notes that segments were sent again.
     fn retransmitted(&mut self, mut burst: Transmit) -> Transmit {
         self.host.note_sent();
+        burst.pushed |= self.pushes_bursts && burst.segments > 1;
         burst.marks = self.host.marks_of_old_data();
         self.rate
             .on_sent(&mut self.host, self.board.una(), burst, false);
@@ -258,6 +259,7 @@ impl Sender {
         let mut burst = self
             .board
             .send(self.host.counts(), now_ns, segments, pushed);
+        burst.pushed |= self.pushes_bursts & (segments > 1);
         burst.marks = self.host.marks_of_new_data();
         self.rate
             .on_sent(&mut self.host, self.board.una(), burst, first);

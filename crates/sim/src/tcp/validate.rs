@@ -30,7 +30,7 @@ pub enum Validates {
 pub(super) struct Validation {
     validates: Validates,
     tso: bool,
-    initial_cwnd: u32,
+    initial_cwnd: u16,
     /// `cwnd_usage_seq`: the end of the window that `max_packets_out` and `is_cwnd_limited`
     /// describe.
     usage_end: u64,
@@ -42,7 +42,7 @@ impl Validation {
         Self {
             validates: kernel.validates,
             tso: switches.tso,
-            initial_cwnd,
+            initial_cwnd: initial_cwnd as u16,
             usage_end: 0,
             sent_in_this_turn: 0,
         }
@@ -92,7 +92,7 @@ impl Validation {
     fn application_limited(&self, host: &mut Host) {
         if host.is_open() {
             let tp = host.tp();
-            let used = tp.snd_cwnd_used.max(self.initial_cwnd);
+            let used = tp.snd_cwnd_used.max(self.initial_cwnd.into());
             if used < tp.snd_cwnd {
                 let cwnd = (tp.snd_cwnd + used) >> 1;
                 host.set_ssthresh(host.current_ssthresh());
@@ -142,7 +142,7 @@ impl Validation {
         host.event(CaEvent::CwndRestart);
         let ssthresh = host.current_ssthresh();
         let mut cwnd = host.tp().snd_cwnd;
-        let restart = self.initial_cwnd.min(cwnd);
+        let restart = cwnd.min(self.initial_cwnd.into());
         while idle_ns > rto_ns && cwnd > restart {
             idle_ns -= rto_ns;
             cwnd >>= 1;

@@ -19,8 +19,8 @@ const UNSCALED_WINDOW_BYTES: u64 = 65_535;
 const PACKET_OVERHEAD_BYTES: u64 = 960;
 /// A send buffer that holds more than the application writes at once.
 const FIRST_WRITE_BYTES: u64 = 1 << 20;
-/// So far from a PSH there is no other.
-const NEVER: u64 = u64::MAX >> 1;
+/// In place of a number of segments: after so many there is no PSH.
+const NEVER: u32 = u32::MAX;
 
 /// Where the packets end.
 #[derive(Clone, Copy, Debug)]
@@ -34,20 +34,20 @@ pub(super) struct WriteQueue {
     pushed: bool,
     pushed_end: u64,
     /// Segments in half of the window that the handshake shows, and of the one that ACKs show.
-    push_segments: u64,
-    later_push_segments: u64,
+    push_segments: u32,
+    later_push_segments: u32,
     /// Segments that leave while the application writes for the first time, and in each burst.
-    first_window: u64,
-    first_burst: u64,
+    first_window: u32,
+    first_burst: u32,
     /// Packets that begin before this segment have `small` segments, and others `large`.
     small_until: u64,
-    small: u64,
-    large: u64,
+    small: u32,
+    large: u32,
     /// The end of a write of `large_write` segments.
     write_end: u64,
-    large_write: u64,
+    large_write: u16,
     /// The end of the first write, which keeps its PSH if each packet has one segment; else 0.
-    first_end: u64,
+    first_end: u32,
 }
 
 /// The packet that leaves next.
@@ -82,15 +82,15 @@ impl WriteQueue {
             written_end: u64::MAX,
             pushed: false,
             pushed_end: 0,
-            push_segments,
+            push_segments: push_segments as u32,
             later_push_segments: NEVER,
-            first_window: first.min(limits.receive_window),
-            first_burst: burst.into(),
+            first_window: first.min(limits.receive_window) as u32,
+            first_burst: burst,
             small_until: 0,
-            small,
-            large: most,
-            write_end: NEVER,
-            large_write: most,
+            small: small as u32,
+            large: most as u32,
+            write_end: u64::MAX >> 1,
+            large_write: most as u16,
             first_end: 0,
         };
         if !kernel.splits_writes {
@@ -98,7 +98,7 @@ impl WriteQueue {
         }
         let later_push_segments = offered::first_bytes(mss, limits.receive_window) / 2 / mss;
         if limits.send_buffer == u64::MAX {
-            queue.later_push_segments = later_push_segments;
+            queue.later_push_segments = later_push_segments as u32;
         }
         let buffer_bytes = limits
             .send_buffer
@@ -114,20 +114,20 @@ impl WriteQueue {
                 pushed: true,
                 pushed_end: small,
                 small_until: first_end / small * small,
-                small,
-                large: queue.later_push_segments + 1,
+                small: small as u32,
+                large: queue.later_push_segments.saturating_add(1),
                 first_window: 0,
-                first_end,
+                first_end: first_end as u32,
                 ..queue
             };
         }
-        queue.large = later_push_segments.clamp(1, most);
+        queue.large = later_push_segments.clamp(1, most) as u32;
         (queue.written_end, queue.small_until) = (0, u64::MAX);
         let mut written = queue;
-        while written.written_end <= queue.first_window {
+        while written.written_end <= queue.first_window.into() {
             written.write();
         }
-        let (mut end, mut packets) = (written.written_end, first.div_ceil(queue.first_burst) + 1);
+        let (mut end, mut packets) = (written.written_end, first.div_ceil(burst.into()) + 1);
         while end * mss + packets * PACKET_OVERHEAD_BYTES < buffer_bytes {
             end += small;
             packets += 1;
@@ -147,7 +147,7 @@ impl WriteQueue {
             self.next_packet();
         }
         let mut segments = self.end - next;
-        if segments < wanted && next >= self.first_window {
+        if segments < wanted && next >= self.first_window.into() {
             self.fill(next + wanted.min(written));
             segments = self.end - next;
         }
@@ -192,39 +192,40 @@ impl WriteQueue {
         let begin = self.written_end;
         self.pushed = false;
         if begin < self.small_until {
-            self.written_end = begin + self.small;
+            self.written_end = begin + u64::from(self.small);
             self.push(self.push_segments);
-            if begin < self.first_window {
+            if begin < self.first_window.into() {
                 self.fill_first(begin);
             }
             return;
         }
-        if begin < self.first_end {
-            (self.pushed, self.pushed_end) = (true, self.first_end);
-            self.written_end = self.first_end;
+        if begin < self.first_end.into() {
+            self.written_end = self.first_end.into();
+            (self.pushed, self.pushed_end) = (true, self.written_end);
             return;
         }
         if begin == self.small_until && self.first_end == 0 {
             // The next write takes PSH from the last packet of the first one.
-            self.written_end = begin + self.small;
+            self.written_end = begin + u64::from(self.small);
             self.push(self.push_segments);
             self.pushed = false;
-            self.write_end = self.written_end + self.large_write;
+            self.write_end = self.written_end + u64::from(self.large_write);
         }
-        self.written_end = begin + self.large;
+        self.written_end = begin + u64::from(self.large);
         while self.write_end < self.written_end && self.later_push_segments < NEVER {
             // The same in the middle of a packet.
-            if self.write_end > self.pushed_end + self.later_push_segments {
+            if self.write_end > self.pushed_end + u64::from(self.later_push_segments) {
                 self.pushed_end = self.write_end;
             }
-            self.write_end += self.large_write;
+            self.write_end += u64::from(self.large_write);
         }
         self.push(self.later_push_segments);
     }
 
     /// `forced_push`, and `tcp_mark_push`.
-    fn push(&mut self, half_a_window: u64) {
-        if self.written_end > self.pushed_end.saturating_add(half_a_window) {
+    fn push(&mut self, half_a_window: u32) {
+        let beyond = self.written_end > self.pushed_end + u64::from(half_a_window);
+        if beyond && half_a_window < NEVER {
             (self.pushed, self.pushed_end) = (true, self.written_end);
         }
     }
@@ -237,9 +238,9 @@ impl WriteQueue {
             let most = if is_new {
                 self.written_end
             } else {
-                sent + self.first_burst
+                sent + u64::from(self.first_burst)
             };
-            let leaves = most.min(self.written_end).min(self.first_window);
+            let leaves = most.min(self.written_end).min(self.first_window.into());
             if leaves <= sent || leaves == self.written_end {
                 return;
             }
