@@ -162,7 +162,7 @@ impl Told {
 
 /// A block as an ACK of `ack` tells it, if it is near.
 fn near_ack(ack: u64, (start, end): Range) -> Option<(i16, u16)> {
-    let above = i16::try_from(start.wrapping_sub(ack).cast_signed()).ok()?;
+    let above = i16::try_from(start.wrapping_sub(ack) as i64).ok()?;
     Some((above, u16::try_from(end - start).ok()?))
 }
 
@@ -298,5 +298,43 @@ impl Ack {
     #[inline]
     pub(crate) fn is_plain(&self) -> bool {
         self.more.0.is_none()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Whatever is told, near or far, with marks or without, is heard.
+        #[test]
+        fn an_ack_tells_what_it_was_given(
+            blocks in proptest::collection::vec((-70_000_i64..70_000, 1_u64..70_000), 0..4),
+            near in any::<bool>(),
+            duplicate in any::<bool>(),
+            new_window in any::<bool>(),
+            ce_packets in proptest::option::of(any::<u32>()),
+        ) {
+            let at = |&(above, segments): &(i64, u64)| {
+                let (above, segments) = if near { (above / 4, segments / 4 + 1) } else { (above, segments) };
+                let start = 1_000_000_u64.wrapping_add_signed(above);
+                (start, start + segments)
+            };
+            let blocks: Vec<Range> = blocks.iter().map(at).collect();
+            let mut ack = Ack::new(1_000_000, 5).with_sacks(blocks.iter().copied(), duplicate);
+            if new_window {
+                ack = ack.with_new_window();
+            }
+            if let Some(ce_packets) = ce_packets {
+                ack = ack.with_ece(ce_packets);
+            }
+            prop_assert_eq!(&*ack.sacks(), &*blocks);
+            prop_assert_eq!(ack.has_sacks(), !blocks.is_empty());
+            prop_assert_eq!(ack.has_duplicate(), duplicate && !blocks.is_empty());
+            prop_assert_eq!((ack.new_window(), ack.ece()), (new_window, ce_packets));
+            let plain = blocks.is_empty() && !new_window && ce_packets.is_none();
+            prop_assert_eq!(ack.is_plain(), plain);
+        }
     }
 }
