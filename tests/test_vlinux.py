@@ -147,6 +147,8 @@ def test_the_simulator_beside_it(queue):
     )
     lost = median(linux, "dropped_packets")
     assert median(ours, "dropped_packets") == pytest.approx(lost, rel=0.35, abs=10)
+    waited_us = [result.queues["sojourn_us"].mean() for result in (ours[0], linux[0])]
+    assert waited_us[0] == pytest.approx(waited_us[1], rel=0.25)
     if queue != "drop_tail":
         early = linux[0].queues["early_dropped_packets"].max()
         assert early == linux[0].queues["dropped_packets"].max() > 0
@@ -173,6 +175,8 @@ def test_an_aqm_drops_the_same_packets(queue):
         return np.repeat(queues["time_us"].cast(pl.Int64), new)
 
     assert np.abs(drops_us(ours) - drops_us(linux)).max() <= 10_000
+    waited = ours.queues["sojourn_us"].cast(pl.Int64) - linux.queues["sojourn_us"].cast(pl.Int64)
+    assert (waited.abs() <= 1).mean() > 0.95
 
 
 def test_marks():

@@ -1,12 +1,13 @@
 """What Linux in virtual time refuses, with or without a machine."""
 
 import os
+import re
 
 import numpy as np
 import pytest
 
 from ackclock import AckclockError, Bottleneck, Flow, Scenario, vlinux
-from ackclock.vlinux import build, network, records
+from ackclock.vlinux import build, network, plan, records
 
 USUAL = {
     "duration": "1s",
@@ -54,6 +55,15 @@ def test_what_it_cannot_run_is_refused_by_name(field):
         vlinux.run(Scenario(**usual | fields))
     assert str(error.value).startswith(f"{field} = ")
     assert "not on the virtual Linux" in str(error.value)
+
+
+def test_an_algorithm_that_linux_lacks_is_refused_by_name():
+    with pytest.raises(AckclockError, match=r'flow\.1\.algorithm = "kernel:htpc".* htcp,'):
+        vlinux.run(Scenario(**USUAL | {"flows": (Flow(algorithm="linux:htpc"),)}))
+    built = re.findall(r"^CONFIG_TCP_CONG_(\w+)=y$", build.CONFIG.read_text(), re.MULTILINE)
+    names = {"hstcp": "highspeed"}
+    of = {names.get(name.lower(), name.lower()) for name in built} - {"advanced"}
+    assert of | {"reno"} == set(plan.OF_LINUX)
 
 
 def test_without_a_build_it_says_what_to_type(monkeypatch, tmp_path):

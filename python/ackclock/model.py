@@ -37,6 +37,8 @@ class Model(BaseModel):
             raise AckclockError(f'{name}({others[0]!r}): name each field, as in rtt="40ms"{read}')
         if "kind" in type(self).model_fields:  # is always told, so that a table can be read again
             fields.setdefault("kind", type(self).model_fields["kind"].default)
+        if isinstance(spec := fields.get("algorithm"), str) and spec.startswith("linux:"):
+            fields["algorithm"] = spec.replace("linux:", "kernel:", 1)  # both name Linux's own
         try:
             super().__init__(**fields)
         except ValidationError as error:

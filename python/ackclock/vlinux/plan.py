@@ -9,11 +9,18 @@ from typing import Any
 
 from ackclock import _core
 from ackclock.errors import AckclockError
+from ackclock.scenario import KERNEL
 from ackclock.vlinux.network import HUB, Network, kind_of, queue_device
 
 #: What an application keeps unsent, bytes. With less it writes in pieces that show in the packets;
 #: the simulator's applications have all their data at once.
 UNSENT_BYTES = 8 << 20
+
+#: The algorithms of `guest/kernel.config`, and Reno, which every Linux has.
+OF_LINUX = (
+    "bbr", "bic", "cdg", "cubic", "dctcp", "highspeed", "htcp", "hybla", "illinois", "lp", "nv",
+    "reno", "scalable", "vegas", "veno", "westwood", "yeah",
+)  # fmt: skip
 
 #: A host's own jitter, which it leaves out. More is part of the path.
 MOST_JITTER_NS = 1_000_000
@@ -52,6 +59,12 @@ def check(canonical: Mapping[str, Any]) -> None:
         if kind in ("step", "dualpi2"):
             only[f"{name}queue"] = (kind, None, "Linux 6.12 has no such qdisc")
     for name, flow in _sources(canonical):
+        own = flow["algorithm"].removeprefix(KERNEL)
+        if own != flow["algorithm"] and own not in OF_LINUX:
+            raise AckclockError(
+                f'{name}algorithm = "{flow["algorithm"]}": Linux 6.12 has no {own}; '
+                f"write kernel: and one of {', '.join(OF_LINUX)}"
+            )
         only |= {
             f"{name}rtt_exponential": (
                 flow.get("rtt_exponential_ns", 0),

@@ -6,18 +6,21 @@
  * gives `struct record`s, each once, in order of time; /proc/ackclock/counts a `struct counts`
  * per flow, flow 1 first; /proc/ackclock/lost a `struct lost` per link, link 1 first. A device whose name
  * begins with q, i or x and the number of a link drops for want of room, at random, or as a policer.
+ * In the device q a packet waits, from when it is given to it until it leaves.
  * The number of an open socket, written to /proc/ackclock/reader, has the
  * kernel read and discard what arrives there, at once, as an application would that has nothing
  * else to do. One written to /proc/ackclock/stopper loses what it has not sent, as if
  * its application stopped. With the parameter acks=1 there is a record of each ACK. The layout is
  * that of ackclock/vlinux/records.py.
  */
+#include <linux/hashtable.h>
 #include <linux/interrupt.h>
 #include <linux/ip.h>
 #include <linux/net.h>
 #include <linux/module.h>
 #include <linux/proc_fs.h>
 #include <linux/skbuff.h>
+#include <linux/slab.h>
 #include <linux/tcp.h>
 #include <linux/tracepoint.h>
 #include <linux/uaccess.h>
@@ -62,6 +65,14 @@ struct counts {
 struct lost {
 	u64 link_lost;
 	u64 policed;	/* all packets */
+	u64 sojourn_ns;	/* of the last packet that left the queue */
+};
+
+/* A packet in the device of a queue. */
+struct waiting {
+	struct hlist_node node;
+	const struct sk_buff *skb;
+	u64 since_ns;
 };
 
 static struct record *records;
@@ -69,6 +80,7 @@ static u32 head, tail, lost;
 static struct counts *counts;
 static struct lost *lost_by;
 static u32 *ssthreshs;
+static DEFINE_HASHTABLE(waits, 14);
 /* sk_user_data of a sender whose application is woken by each ACK. */
 static char writer;
 /* Of one whose application has stopped, until all that it has sent is acknowledged. */
@@ -165,6 +177,58 @@ static u32 data_of(const struct sk_buff *skb)
 	return flow_of(tcp->dest);
 }
 
+/* Number of the link whose queue this device has; 0: none. */
+static u32 queue_of(const struct net_device *dev)
+{
+	u32 link;
+
+	return dev && dev->name[0] == 'q' && !kstrtou32(dev->name + 1, 10, &link) && link <= links ?
+		link : 0;
+}
+
+static struct waiting *find_waiting(const struct sk_buff *skb)
+{
+	struct waiting *each;
+
+	hash_for_each_possible(waits, each, node, (unsigned long)skb)
+		if (each->skb == skb)
+			return each;
+	return NULL;
+}
+
+static void forget(struct waiting *of)
+{
+	if (of) {
+		hash_del(&of->node);
+		kfree(of);
+	}
+}
+
+static void on_queued(void *data, struct sk_buff *skb)
+{
+	struct waiting *of;
+
+	if (!queue_of(skb->dev))
+		return;
+	forget(find_waiting(skb));
+	of = kmalloc(sizeof(*of), GFP_ATOMIC);
+	if (!of)
+		return;
+	of->skb = skb;
+	of->since_ns = ktime_get_ns();
+	hash_add(waits, &of->node, (unsigned long)skb);
+}
+
+static void on_sent(void *data, const struct sk_buff *skb, const struct net_device *dev)
+{
+	u32 link = queue_of(dev);
+	struct waiting *of = link ? find_waiting(skb) : NULL;
+
+	if (of)
+		lost_by[link - 1].sojourn_ns = ktime_get_ns() - of->since_ns;
+	forget(of);
+}
+
 static void on_drop(void *data, struct sk_buff *skb, void *location,
 		    enum skb_drop_reason reason, struct sock *rx_sk)
 {
@@ -178,6 +242,7 @@ static void on_drop(void *data, struct sk_buff *skb, void *location,
 		of = &counts[flow - 1];
 	switch (skb->dev->name[0]) {
 	case 'q':
+		forget(find_waiting(skb));
 		of->dropped++;
 		break;
 	case 'i':
@@ -336,6 +401,8 @@ static const struct {
 	{ "inet_sock_set_state", on_connection },
 	{ "kfree_skb", on_drop },
 	{ "netif_receive_skb", on_arrival },
+	{ "net_dev_queue", on_queued },
+	{ "net_dev_start_xmit", on_sent },
 };
 
 static void attach(struct tracepoint *tp, void *missing)

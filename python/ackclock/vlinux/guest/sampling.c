@@ -29,7 +29,7 @@ struct queue_sample {
 
 /* One per queue, as recorder.c writes it. */
 struct lost {
-	uint64_t link_lost, policed;
+	uint64_t link_lost, policed, sojourn_ns;
 };
 
 static void look(const struct flow *flow, struct tcp_info *info)
@@ -123,14 +123,12 @@ static void of_aqm(const char *kind, const void *stats, size_t size, struct queu
 	if (!strcmp(kind, "codel")) {
 		to->marked = x.codel.ecn_mark + x.codel.ce_mark;
 		to->limit_dropped = x.codel.drop_overlimit;
-		to->sojourn_us = x.codel.ldelay;
 	} else if (!strcmp(kind, "fq_codel") && x.fq.type == TCA_FQ_CODEL_XSTATS_QDISC) {
 		to->marked = x.fq.qdisc_stats.ecn_mark + x.fq.qdisc_stats.ce_mark;
 		to->limit_dropped = x.fq.qdisc_stats.drop_overlimit;
 	} else if (!strcmp(kind, "pie")) {
 		to->marked = x.pie.ecn_mark;
 		to->limit_dropped = x.pie.overlimit;
-		to->sojourn_us = x.pie.delay;
 	} else if (!strcmp(kind, "red")) {
 		to->marked = x.red.marked;
 		to->limit_dropped = x.red.pdrop;
@@ -217,6 +215,7 @@ void sample_queues(int64_t at_ns, FILE *to)
 		samples[i].queue = i + 1;
 		samples[i].link_lost = lost[i].link_lost;
 		samples[i].policed = lost[i].policed;
+		samples[i].sojourn_us = lost[i].sojourn_ns / 1000;
 	}
 	fwrite(samples, sizeof(*samples), queues_len, to);
 }
