@@ -4,9 +4,10 @@ import subprocess
 
 import polars as pl
 import pytest
+from matplotlib.figure import Figure
 from playwright.sync_api import expect
 
-from ackclock import papers
+from ackclock import papers, pictures
 from conftest import ACKCLOCK, new_context
 
 #: The claims that the project is there to judge.
@@ -183,3 +184,16 @@ def test_a_history_can_be_zoomed(site, browser):
     expect(figure.locator("svg:visible")).to_have_count(1)
     context.close()
     assert complaints == []
+
+
+def test_on_a_phone_each_panel_says_of_which_column_it_is():
+    figure = Figure(figsize=(10, 4))
+    panels = figure.subplots(2, 2)
+    for axes, side in zip(panels[0], ("simulator", "kernel"), strict=True):
+        axes.set_title(side)
+    pictures.of(figure)
+    assert [axes.get_title() for axes in panels.flat] == ["simulator", "kernel"] * 2
+    panels[1, 0].set_title("another")
+    panels[1, 1].set_title("")
+    pictures._entitle_columns(list(panels.flat))
+    assert panels[1, 1].get_title() == ""

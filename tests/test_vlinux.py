@@ -147,8 +147,11 @@ def test_the_simulator_beside_it(queue):
     )
     lost = median(linux, "dropped_packets")
     assert median(ours, "dropped_packets") == pytest.approx(lost, rel=0.35, abs=10)
-    waited_us = [result.queues["sojourn_us"].mean() for result in (ours[0], linux[0])]
-    assert waited_us[0] == pytest.approx(waited_us[1], rel=0.25)
+    waited_us = [
+        np.median([result.queues["sojourn_us"].mean() for result in side]) for side in (ours, linux)
+    ]
+    # An empty tbf sends at once; the simulator's link takes 240 us for a packet.
+    assert waited_us[0] == pytest.approx(waited_us[1], rel=0.25, abs=240)
     if queue != "drop_tail":
         early = linux[0].queues["early_dropped_packets"].max()
         assert early == linux[0].queues["dropped_packets"].max() > 0

@@ -152,7 +152,7 @@ class Comparison:
             report.Section("", picture=pictures.of(figure, "The first run of each.")),
             report.Section("Distances", table=self.table()),
             *(
-                [report.Section("What to know about these runs", code="\n".join(said))]
+                [report.Section("What to know about these runs", text="\n\n".join(said))]
                 if (said := self.notes())
                 else []
             ),

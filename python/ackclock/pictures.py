@@ -5,7 +5,7 @@ import io
 import json
 import textwrap
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -84,7 +84,8 @@ def _column(axes: Axes) -> int:
 
 
 def _label_each(panels: list[Axes]) -> None:
-    """Says again what a panel had left to its neighbours: labels and ticks of the axes."""
+    """Says again what a panel had left to its neighbours: labels and ticks of the axes, titles."""
+    _entitle_columns(panels)
     for axes in panels:
         place = axes.get_subplotspec()
         assert place is not None
@@ -96,6 +97,22 @@ def _label_each(panels: list[Axes]) -> None:
             if at.colspan.start == place.colspan.start and not axes.get_xlabel():
                 axes.set_xlabel(other.get_xlabel())
         axes.tick_params(labelleft=True, labelbottom=True)
+
+
+def _entitle_columns(panels: list[Axes]) -> None:
+    """Where titles stand over columns alone, each panel gets that of its column."""
+    rows: dict[int, dict[int, Axes]] = {}
+    for axes in panels:
+        if place := axes.get_subplotspec():
+            rows.setdefault(place.rowspan.start, {})[place.colspan.start] = axes
+    first, *others = (rows[row] for row in sorted(rows))
+    where: tuple[Literal["left", "center"], ...] = ("left", "center")
+    if any(axes.get_title(loc) for row in others for axes in row.values() for loc in where):
+        return
+    for column, axes in ((column, axes) for row in others for column, axes in row.items()):
+        for loc in where:
+            if column in first and (title := first[column].get_title(loc)):
+                axes.set_title(title, loc=loc)
 
 
 def _histories(figure: Figure) -> Iterator[dict[str, Any]]:
