@@ -52,20 +52,22 @@ EXPLAINED = {
     ("vlinux", "cubicfc/fig05"): """\
 On Linux, too, CUBIC needs 400 s until both flows have 95 % of their fair share, and Cubic-FC 245 s:
 the paper says "about 400 s" and "less than 200 s". With seed 1 the simulator has the same two
-numbers, and the same 241 s and 151 s for 80 %. Over ten seeds the simulator's CUBIC needs 339 to
+numbers, and the same 241 s and 151 s for 80 %. Over ten seeds the simulator's CUBIC needs 356 to
 400 s, since a loss more or less moves convergence by a whole epoch.""",
     ("vlinux", "ha2008/fig05"): """\
-Seed 1 gives nearly the same on both sides: 2.08 on Linux and 2.11 in the simulator at 8 ms, 23.0
+Seed 1 gives nearly the same on both sides: 2.08 on Linux and 1.97 in the simulator at 8 ms, 23.0
 and 22.0 at 82 ms. Delays of less than a microsecond decide a run: the simulator's ten seeds range
-from 1.53 to 2.11 at 8 ms and from 14.8 to 26.2 at 82 ms. With ten seeds at 82 ms, and a machine
+from 1.53 to 2.11 at 8 ms and from 14.4 to 27.2 at 82 ms. With ten seeds at 82 ms, and a machine
 whose clock counted 256 ns, Linux had 21.6 (18.3 … 24.7).""",
     ("vlinux", "leith2007/fig02"): """\
 Seed 1 gives the same times on both sides at 10 Mb/s (60 and 59 s) and at 250 Mb/s (257 and 177 s).
-At 500 Mb/s Linux is fair after 334 s and the simulator after 384 s; the simulator's seeds 2 and 3
-need 334 and 333 s. One overflow in which flow 2 loses nothing decides this.""",
+At 500 Mb/s Linux is fair after 334 s and the simulator after 384 s; four of the simulator's
+ten seeds need 333, 335, 333 and 322 s. One overflow in which flow 2 loses nothing decides this.""",
     ("vlinux", "squareff/fig03"): """\
-With seed 1 SQUARE:FF's ratio is 0.774 on Linux and 0.776 in the simulator. CUBIC and the third root
-are within the range of the ten simulated seeds (1.35 to 1.58, and 0.83 to 0.96).""",
+With seed 1 SQUARE:FF's ratio is 0.827 on Linux and 0.817 in the simulator. The third root's is
+within the range of the ten simulated seeds (0.81 to 0.96). CUBIC's first seed on Linux, 1.15, is
+below their range of 1.34 to 1.58; seeds 2 to 5 have 1.45, 1.34, 1.55 and 1.47, so the mean of five
+is 1.39.""",
 }
 
 
