@@ -5,8 +5,10 @@ Measures are of the second half of the runs, means over the repeats of each side
 
 import json
 import math
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +16,7 @@ from matplotlib.figure import Figure
 
 from ackclock import kernel, metrics, pictures, plot, report, snapshot, style, vlinux
 from ackclock.errors import AckclockError
+from ackclock.executors import in_threads
 from ackclock.kept import MANIFEST
 from ackclock.runs import PAGE, Result, run
 from ackclock.scenario import KERNEL, Scenario
@@ -199,22 +202,26 @@ def compare(
     if scenario.sample_interval in ("0s", "0ms", "0us", "0ns"):
         raise AckclockError(f'sample_interval = "{scenario.sample_interval}": sample, to compare')
     seeds = range(scenario.seed, scenario.seed + repeats)
-    measured: dict[str, list[Result]] = {side: [] for side in on}
+    measured: dict[str, list[Result]] = {}
+
+    def one(side: str, each: Scenario, watch: Callable[[float], None]) -> Result:
+        if side == "vlinux":
+            return vlinux.run(each, progress=watch)
+        return valid_run(each, progress=watch, on_invalid=on_invalid)
+
+    def part(fraction: float) -> None:
+        if progress is not None:
+            progress((len(measured) + fraction) / len(on))
+
     with snapshot.held():
         each_simulated = [like_linux(scenario, on[0]).replace(seed=seed) for seed in seeds]
         each_measured = [scenario.replace(seed=seed) for seed in seeds]
-        for side, results in measured.items():
-            for each in each_measured:
-
-                def part(fraction: float) -> None:
-                    if progress is not None:
-                        done = sum(map(len, measured.values())) + fraction
-                        progress(done / (repeats * len(on)))
-
-                if side == "vlinux":
-                    results.append(vlinux.run(each, progress=part))
-                else:
-                    results.append(valid_run(each, progress=part, on_invalid=on_invalid))
+        for side in on:
+            # In real time nothing may run beside it.
+            jobs = (os.cpu_count() or 1) if side == "vlinux" else 1
+            results: dict[int, Result] = {}
+            in_threads(partial(one, side), each_measured, jobs, results.__setitem__, part)
+            measured[side] = [results[number] for number in range(repeats)]
         simulated = [run(each) for each in each_simulated]
     _check_same_code([*simulated, *(each for results in measured.values() for each in results)])
     return Comparison(scenario, simulated, measured)

@@ -32,8 +32,8 @@ class Flow(Model):
 
     algorithm: str = Field(
         description="NAME[@PRESET][:PARAMETER=VALUE,…]. NAME is an algorithm of `ackclock list` "
-        "or the path of a C file. `kernel:NAME` is the kernel's own algorithm, only "
-        "on the kernel."
+        "or the path of a C file. `kernel:NAME` is Linux's own algorithm, only on "
+        "the kernel and on vlinux."
     )
     direction: Literal["forward", "reverse"] = Field(
         "forward",
@@ -113,8 +113,8 @@ class Session(Model):
 
     algorithm: str = Field(
         description="NAME[@PRESET][:PARAMETER=VALUE,…]. NAME is an algorithm of `ackclock list` "
-        "or the path of a C file. `kernel:NAME` is the kernel's own algorithm, only "
-        "on the kernel."
+        "or the path of a C file. `kernel:NAME` is Linux's own algorithm, only on "
+        "the kernel and on vlinux."
     )
     direction: Literal["forward", "reverse"] = Field(
         "forward",

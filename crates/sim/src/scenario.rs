@@ -108,7 +108,7 @@ pub enum Reads {
 #[serde(deny_unknown_fields)]
 pub struct Flow {
     /// NAME[@PRESET][:PARAMETER=VALUE,…]. NAME is an algorithm of `ackclock list` or the path of a
-    /// C file. `kernel:NAME` is the kernel's own algorithm, only on the kernel.
+    /// C file. `kernel:NAME` is Linux's own algorithm, only on the kernel and on vlinux.
     pub algorithm: String,
     /// Direction of its data: `forward` or `reverse`. With a reverse flow or session the reverse
     /// path gets the same bottleneck, where ACKs and data share a queue.
