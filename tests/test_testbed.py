@@ -1,7 +1,7 @@
 """Real TCP on this machine's kernel, through the emulator.
 
-What is asserted of every run are counts, and bounds that a late packet cannot break. Only a run that
-kept time is compared with the simulator (`beside`).
+What is asserted of every run are counts, and bounds that a late packet cannot break. Only a run
+that kept time is compared with the simulator (`beside`).
 """
 
 import dataclasses
