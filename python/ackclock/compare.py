@@ -48,10 +48,18 @@ class Quantity:
         return simulated / measured - 1 if measured else math.nan
 
     def verdict(self, side: str) -> str:
-        """Whether it is within its bound; empty if there is none, or nothing on either side."""
-        if self.bound is None or not any((*self.simulated, *self.measured[side])):
+        """Whether it is within its bound; empty if there is none, or nothing on either side.
+
+        Beyond the bound it is inconclusive where the runs of both sides overlap: then repeats of
+        one side are as far apart as the means.
+        """
+        simulated, measured = self.simulated, self.measured[side]
+        if self.bound is None or not any((*simulated, *measured)):
             return ""
-        return "holds" if abs(self.distance(side)) <= self.bound else "fails"
+        if abs(self.distance(side)) <= self.bound:
+            return "holds"
+        overlap = max(min(simulated), min(measured)) < min(max(simulated), max(measured))
+        return "inconclusive" if overlap else "fails"
 
 
 @dataclass(frozen=True)
