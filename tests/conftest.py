@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from ackclock import Bottleneck, Flow, Result, Scenario, tables
-from ackclock.kernel_part import lacks
+from ackclock.kernel_part import TESTBED, lacks
 
 ROOT = Path(__file__).parent.parent
 ACKCLOCK = Path(sys.executable).with_name("ackclock")
@@ -36,7 +36,7 @@ def _needs(missing, what):
 
 
 needs_kernel = _needs(lacks(), "a deployment")
-needs_testbed = _needs(lacks("CAP_NET_ADMIN", "TUN", "network namespaces"), "the testbed")
+needs_testbed = _needs(lacks(*TESTBED), "the testbed")
 
 
 @pytest.fixture

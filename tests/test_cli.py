@@ -13,6 +13,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from rich.console import Console
 
 from ackclock import Result, cli, console, tables
 from ackclock.console import app
@@ -289,6 +290,18 @@ def test_no_number_is_cut_off(scenario, columns):
     assert len(table) >= 2
     assert columns == "40" or max(map(len, table)) <= 80
     assert not re.search(r"(?m) $", piped.stdout)
+
+
+def test_a_wide_table_leaves_the_screen_as_wide_as_it_is(monkeypatch, capsys):
+    monkeypatch.setattr(console, "out", Console(width=30, soft_wrap=True))
+    for words in (["a" * 30, "b" * 30], ["some words", "that a narrow screen folds"]):
+        table = console.new_table("first", "second")
+        table.add_row(*words)
+        console.print_table(table)
+    assert console.out.width == 30
+    wide, narrow = capsys.readouterr().out.split("second")[1:]
+    assert max(map(len, wide.splitlines())) > 60
+    assert max(map(len, narrow.splitlines())) <= 30
 
 
 def test_output_that_cannot_be_written_is_one_line(scenario):

@@ -8,8 +8,9 @@ import pytest
 from playwright.sync_api import expect
 
 from ackclock import Result, report
+from ackclock.explore.runs import AT_A_TIME
 from conftest import SLOW_MS, needs_testbed, new_context
-from explorer import LONG, Server
+from explorer import LONG, SHORT, Server
 
 SIZES = {"wide": (1400, 900), "phone": (390, 844)}
 
@@ -162,6 +163,28 @@ def test_a_scenario_of_the_gallery_is_one_click(page, tmp_path):
     expect(chip).to_contain_text("Cubic-FC makes room sooner")
     until_drawn(page)
     page.screenshot(path=tmp_path / "gallery.png", full_page=True)
+
+
+def test_a_second_card_replaces_the_first_that_has_not_begun(page, server):
+    """The answer to the first comes after the click on the second."""
+    held = []
+
+    def hold_first(route):
+        if held:
+            route.continue_()
+        else:
+            held.append((route, route.fetch()))
+
+    page.route("**/api/runs", hold_first)
+    page.click('.card[data-name="03-cubicfc-v-cubic"]')
+    until(page, lambda: held, "the first start")
+    page.click('.card[data-name="07-bbr-shallow"]')
+    route, answer = held[0]
+    route.fulfill(response=answer)
+    chip = page.locator(".run", has_text="BBR in a shallow buffer")
+    expect(chip).to_have_attribute("data-state", "done")
+    expect(page.locator(".run")).to_have_count(1)
+    server.wait(answer.json()["id"], "cancelled", "done")
 
 
 def test_runs_overlay_and_each_can_be_hidden_and_removed(page):
@@ -402,6 +425,46 @@ def test_exports_are_what_is_on_the_screen(page, tmp_path):
     assert len(max(re.findall(r' d="(M[^"]+)"', svg), key=len)) > 3000
     assert export("CSV").read_text().startswith("time_us,flow,cwnd_packets")
     assert 'algorithm = "cubic"' in export("TOML").read_text()
+
+
+def test_the_open_menu_follows_the_runs(page, server):
+    """A run goes on while another waits for room: it gets its CSV when it has run."""
+    fill(page, "duration", "5s")
+    run(page)
+    show_form(page)
+    page.click("[data-tab=toml]")
+    page.fill("#toml", LONG.format(algorithm="cubic"))
+    chip = run(page, "running")
+    chip.locator(".line").wait_for()
+    going = chip.get_attribute("data-id")
+    long = LONG.format(algorithm="reno")
+    others = [server.start(f"{long}# {number}") for number in range(AT_A_TIME - 1)]
+    show_form(page)
+    # Each size of the page has the same server, which runs nothing twice.
+    page.fill("#toml", f"seed = {2 + page.phone}\n{SHORT.format(algorithm='bbr')}")
+    run(page, "waiting")
+    page.click("#export summary")
+    items = page.locator("#export .links a")
+    expect(items).to_have_count(4)
+    expect(items.nth(2)).to_have_text(re.compile("CSV.*when it has ended"))
+    assert items.nth(2).get_attribute("href") is None
+    for other in others or [going]:
+        server.ask("POST", f"/api/runs/{other}/cancel")
+    expect(page.locator(".run").last).to_have_attribute("data-state", "done")
+    expect(items.last).to_have_text(re.compile("TOML: .*BBR"))
+    server.ask("POST", f"/api/runs/{going}/cancel")
+    expect(items).to_have_count(5)
+    with page.expect_download() as download:
+        items.nth(3).click()
+    assert "cwnd_packets" in download.value.path().read_text()
+
+
+def test_on_a_phone_the_form_makes_room_for_what_is_kept(page):
+    for section in ("kept", "gallery"):
+        show_form(page)
+        page.click("[data-tab=code]")
+        page.click(f"#show-{section}")
+        expect(page.locator(f"#{section} h1")).to_be_in_viewport()
 
 
 def test_a_link_brings_the_scenario_and_never_starts_code(page, server):

@@ -346,6 +346,7 @@ def print_table(table: "Table") -> None:
     """Folds text between words. On a narrow screen lines are too long, but no number is cut."""
     from rich.cells import cell_len  # noqa: PLC0415 (slow to import)
     from rich.measure import Measurement  # noqa: PLC0415 (slow to import)
+    from rich.segment import Segments  # noqa: PLC0415 (slow to import)
     from rich.text import Text  # noqa: PLC0415 (slow to import)
 
     for column in table.columns:
@@ -361,11 +362,11 @@ def print_table(table: "Table") -> None:
     least = Measurement.get(out, options, table).minimum
     room = out.width
     for narrower in range(4):  # rich gives a folded table up to 3 columns more than there are
-        out.width = max(room - narrower, least)
+        # A width of its own, as `out.width =` would stay, and no longer follow the terminal.
+        parts = Segments(out.render(table, options.update(width=max(room - narrower, least))))
         with out.capture() as printed:
-            out.print(table, soft_wrap=False, crop=False)
+            out.print(parts, soft_wrap=True, end="")
         text = re.sub(r"(?m) +$", "", printed.get())
         if max(cell_len(Text.from_ansi(line).plain) for line in text.splitlines()) <= room:
             break
-    out.width = max(room, least)
     out.file.write(edge + text + edge)

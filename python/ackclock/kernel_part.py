@@ -45,16 +45,27 @@ def kernel_part() -> ModuleType:
         ) from error
 
 
+#: What the testbed needs beside what an algorithm needs, as `doctor` names it.
+TESTBED = ("CAP_NET_ADMIN", "TUN", "network namespaces")
+
+
 def lacks(*besides: str) -> str:
     """What is missing here to register an algorithm, and `besides`, as `doctor` names it; or "".
 
-    A rehearsal of `deploy` does not count: no run needs the BPF file system.
+    A rehearsal of `deploy` does not count: no run needs the BPF file system. Without root most
+    checks fail, and only root is named.
     """
     if not is_built():
         return NOT_BUILT
-    return "; ".join(
-        f"{each['what']}: {each['found']}"
+    missing = {
+        each["what"]: each["found"]
         for each in kernel_part().doctor()
         if ((each["needed"] and each["what"] != "deploy") or each["what"] in besides)
         and not each["ok"]
-    )
+    }
+    if root := [what for what in missing if what.startswith("CAP_")]:
+        return (
+            f"it needs root; this process lacks {' and '.join(root)}: run it with sudo, in a "
+            "container with --privileged"
+        )
+    return "; ".join(f"{what}: {found}" for what, found in missing.items())

@@ -8,7 +8,7 @@ from typing import ClassVar, TypeVar
 from ackclock import kernel, snapshot
 from ackclock.errors import AckclockError
 from ackclock.executors import in_threads
-from ackclock.kernel_part import kernel_part, lacks
+from ackclock.kernel_part import TESTBED, kernel_part, lacks
 from ackclock.runs import Result
 from ackclock.scenario import Scenario
 
@@ -51,10 +51,8 @@ class Testbed:
 
     def ready(self) -> None:
         """Raises `AckclockError` that says what this machine lacks."""
-        if missing := lacks("CAP_NET_ADMIN", "TUN", "network namespaces"):
-            raise AckclockError(
-                f"--on kernel: not on this machine: {missing}; `ackclock doctor` says more"
-            )
+        if missing := lacks(*TESTBED):
+            raise AckclockError(f"--on kernel: {missing}; `ackclock doctor` says more")
 
     @property
     def version(self) -> str:

@@ -28,7 +28,7 @@ from ackclock.explore import gallery, shelf
 from ackclock.explore.curves import Window
 from ackclock.explore.runs import Run, Runs, Source
 from ackclock.explore.security import KEPT_CSP, Guard, TooLongError, kept_csp_with
-from ackclock.kernel_part import is_built, kernel_part
+from ackclock.kernel_part import TESTBED, lacks
 from ackclock.link_keys import Bottleneck
 from ackclock.model import models
 
@@ -94,7 +94,7 @@ class Page:
     async def start(self, request: Request) -> Response:
         asked = await _json(request)
         source = _source(asked)
-        if source.on == "kernel" and (reason := await run_in_threadpool(_kernel_lacks)):
+        if source.on == "kernel" and (reason := await run_in_threadpool(lacks, *TESTBED)):
             raise AckclockError(f"the kernel cannot run it here: {reason}")
         run = await run_in_threadpool(self.runs.start, source, str(asked.get("title", ""))[:80])
         return JSONResponse({"id": run.id})
@@ -250,7 +250,7 @@ def _about() -> dict[str, Any]:
         "skeleton": skeleton.text(),
         "gallery": gallery.scenarios(),
         "queues": _queues(),
-        "kernel_lacks": _kernel_lacks(),
+        "kernel_lacks": lacks(*TESTBED),
     }
 
 
@@ -265,17 +265,6 @@ def _queues() -> dict[str, list[dict[str, Any]]]:
         for kind in models(Bottleneck.model_fields["queue"].annotation)
     }
     return {name: kinds[name] for name in sorted(kinds, key=lambda name: name != "drop_tail")}
-
-
-def _kernel_lacks() -> str:
-    """What is missing to run a scenario on this machine's kernel; empty: nothing."""
-    if not is_built():
-        return "the kernel part is not built"
-    return "; ".join(
-        f"{each['what']}: {each['found']}"
-        for each in kernel_part().doctor()
-        if each["needed"] and not each["ok"]
-    )
 
 
 def _view(runs: list[Run], window: Window) -> bytes:

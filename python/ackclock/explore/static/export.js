@@ -98,3 +98,18 @@ export function save(name, blob) {
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }
+
+// Puts links into the open menu. One that stays is the same element at the same place: a click whose
+// element is replaced meanwhile is lost.
+export function follow(menu, links) {
+  const there = new Map([...menu.children].map((each) => [each.dataset.name, each]));
+  links.forEach(({ name, text, href }, index) => {
+    const link = there.get(name) ?? Object.assign(document.createElement("a"), { download: "" });
+    there.delete(name);
+    link.dataset.name = name;
+    if (link.textContent !== text) link.textContent = text;
+    if (href) link.href = href;
+    if (menu.children[index] !== link) menu.insertBefore(link, menu.children[index] ?? null);
+  });
+  there.forEach((gone) => gone.remove());
+}

@@ -3,7 +3,7 @@
 import * as api from "/static/api.js";
 import { button, Chips } from "/static/chips.js";
 import { Editor } from "/static/editor.js";
-import { png, save, svg } from "/static/export.js";
+import { follow, png, save, svg } from "/static/export.js";
 import { Form, element, label, parse } from "/static/form.js";
 import { describe, entitle } from "/static/names.js";
 import { Plots, SIGNS } from "/static/plots.js";
@@ -27,6 +27,8 @@ const hidden = new Set();
 const slots = new Map(); // id → number of its first colour
 const draft = { title: "", files: {} };
 let tomlEdited = false;
+let cleared = 0; // how often the page was emptied for a scenario of the gallery
+let latest = Promise.resolve(); // the start of the latest run; the next one waits for it
 
 // ---- Small things -------------------------------------------------------------------------------
 
@@ -58,6 +60,9 @@ function onPage(colour) {
 }
 
 const colourOf = (name) => onPage(about.styles[name]?.colour ?? "#010203");
+
+// On a phone the form stands above what is shown.
+const fold = () => $("#side").classList.add("folded");
 
 function show(section) {
   for (const name of ["stage", "gallery", "kept"]) $(`#${name}`).hidden = name !== section;
@@ -153,28 +158,40 @@ async function written() {
   const toml = toTOML(form.fields);
   const files = used(toml);
   const before = shown.map((id) => runs.get(id)).filter((each) => each?.fields).at(-1);
-  return { toml, files, title: draft.title || describe(form.fields, files, before, about) };
+  const title = draft.title || describe(form.fields, files, before, about);
+  return { toml, files, title, fields: structuredClone(form.fields) };
 }
 
 const used = (toml) =>
   Object.fromEntries(Object.entries(draft.files).filter(([name]) => toml.includes(`"${name}`)));
 
+// Runs what is written. A card that is clicked before the run has begun replaces it.
 async function run() {
+  const mine = cleared;
+  const before = latest;
+  let begun;
+  latest = new Promise((resolve) => (begun = resolve));
   problem();
   $("#run").disabled = true;
   try {
     const source = await written();
-    const ids = [(await api.start({ ...source, on: "sim" })).id];
+    await before;
+    if (mine !== cleared) return;
+    const { fields, ...asked } = source;
+    const ids = [(await api.start({ ...asked, on: "sim" })).id];
     if ($("#on-kernel").checked && about.kernel_lacks === "") {
-      ids.push((await api.start({ ...source, title: `${source.title}, kernel`, on: "kernel" })).id);
+      ids.push((await api.start({ ...asked, title: `${source.title}, kernel`, on: "kernel" })).id);
     }
-    $("#side").classList.add("folded");
+    if (mine !== cleared) return await Promise.all(ids.map(api.cancel));
+    fold();
     for (const id of ids) add(id, source);
   } catch (error) {
+    if (mine !== cleared) return;
     if (!(error instanceof api.Mistake)) note(String(error.message));
     problem(error.message);
     accuseCode(error.message);
   } finally {
+    begun();
     $("#run").disabled = false;
   }
 }
@@ -211,6 +228,7 @@ function add(id, source) {
 }
 
 function clear() {
+  cleared += 1;
   shown.filter((id) => ["waiting", "running"].includes(runs.get(id)?.state)).forEach((id) => api.cancel(id));
   shown = [];
   hidden.clear();
@@ -264,6 +282,7 @@ function drawRuns() {
   chips.show(shown.map((id) => runs.get(id)), hidden, drawn);
   $("#share").disabled = shown.length === 0;
   for (const each of [$("#panels"), $(".tools"), $(".keys.hint")]) each.hidden = !drawn.length;
+  drawExport();
 }
 
 function toggle(id) {
@@ -411,7 +430,9 @@ function drawGallery() {
     card.dataset.name = name;
     card.addEventListener("click", async () => {
       clear();
+      const mine = cleared;
       const { fields } = await api.check({ toml });
+      if (mine !== cleared) return;
       fill(fields, {}, title);
       tab("form");
       await run();
@@ -457,18 +478,15 @@ function picture() {
 }
 
 function drawExport() {
-  const items = [
-    button("PNG picture", "", async () => save("ackclock.png", await png(picture()))),
-    button("SVG picture", "", () => save("ackclock.svg", new Blob([picture()], { type: "image/svg+xml" }))),
-  ];
-  for (const id of visible()) {
+  const links = visible().flatMap((id) => {
     const { title, state } = runs.get(id);
-    if (state === "done") {
-      items.push(element("a", { href: `/api/runs/${id}/samples.csv`, textContent: `CSV: samples of ${title}`, download: "" }));
-    }
-    items.push(element("a", { href: `/api/runs/${id}/scenario.toml`, textContent: `TOML: scenario of ${title}`, download: "" }));
-  }
-  $("#export > div").replaceChildren(...items);
+    const going = state === "waiting" || state === "running";
+    const csv = { name: `${id} csv`, text: `CSV: samples of ${title}${going ? ", when it has ended" : ""}` };
+    if (!going) csv.href = `/api/runs/${id}/samples.csv`;
+    const toml = { name: `${id} toml`, text: `TOML: scenario of ${title}`, href: `/api/runs/${id}/scenario.toml` };
+    return going || state === "done" ? [csv, toml] : [toml];
+  });
+  follow($("#export .links"), $("#export").open ? links : []);
 }
 
 function drawMarkLegend() {
@@ -505,7 +523,7 @@ async function begin() {
   drawGallery();
   drawMarkLegend();
   $("#on-kernel-box").hidden = about.kernel_lacks !== "";
-  if (matchMedia("(max-width: 820px)").matches) $("#side").classList.add("folded");
+  if (matchMedia("(max-width: 820px)").matches) fold();
 
   all(".tabs button").forEach((each) => each.addEventListener("click", () => tab(each.dataset.tab)));
   $("#form").addEventListener("submit", (event) => {
@@ -520,8 +538,15 @@ async function begin() {
   });
   $("#run").addEventListener("click", run);
   $("#show-form").addEventListener("click", () => $("#side").classList.toggle("folded"));
-  $("#show-gallery").addEventListener("click", () => show($("#gallery").hidden || !shown.length ? "gallery" : "stage"));
-  $("#show-kept").addEventListener("click", () => ($("#kept").hidden ? drawKept() : show(shown.length ? "stage" : "gallery")));
+  $("#show-gallery").addEventListener("click", () => {
+    show($("#gallery").hidden || !shown.length ? "gallery" : "stage");
+    fold();
+  });
+  $("#show-kept").addEventListener("click", async () => {
+    if ($("#kept").hidden) await drawKept();
+    else show(shown.length ? "stage" : "gallery");
+    fold();
+  });
   $("#share").addEventListener("click", async () => {
     if (!writeLink()) return note("These runs are too many for one link; remove some.");
     await navigator.clipboard?.writeText(location.href);
@@ -544,6 +569,8 @@ async function begin() {
     $("#mark-legend").hidden = !plots.showMarks;
     plots.redraw(true);
   });
+  $("#export-png").addEventListener("click", async () => save("ackclock.png", await png(picture())));
+  $("#export-svg").addEventListener("click", () => save("ackclock.svg", new Blob([picture()], { type: "image/svg+xml" })));
   $("#export").addEventListener("toggle", drawExport);
   document.addEventListener("keydown", (event) => {
     if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
