@@ -10,7 +10,7 @@ import pytest
 
 from ackclock import AckclockError, console, evaluate_commands, report, testbed
 from ackclock import run as ackclock_run
-from ackclock.evaluate import card, measure, page, run, scenarios
+from ackclock.evaluate import card, checks, measure, page, run, scenarios
 from ackclock.evaluate.card import Number, Question
 from ackclock.evaluate.questions import QUESTIONS
 from ackclock.figures.experiment import Runs
@@ -361,6 +361,15 @@ def test_the_command(ackclock, tmp_path):
     suite = ET.parse(out / "junit.xml").getroot()  # noqa: S314 (ours)
     assert [suite.get("tests"), suite.get("failures")] == ["3", "2"]
     assert "2 of 3 thresholds broken" in summary.read_text()
+    # A summary that cannot be written costs no card.
+    done = ackclock(
+        *command, "--check", "thresholds.toml", env={"GITHUB_STEP_SUMMARY": "nowhere/step.md"}
+    )
+    assert done.returncode == 1
+    assert "broken: R4" in done.stdout
+    assert done.stderr.endswith(
+        "error: GITHUB_STEP_SUMMARY=nowhere/step.md: No such file or directory\n"
+    )
 
 
 @pytest.mark.parametrize(
@@ -373,7 +382,6 @@ def test_the_command(ackclock, tmp_path):
         ('[[require]]\nrow = "R3"\nabove = 1', "need a number"),
         ('[[require]]\nrow = "R3"\nnumber = "utilization"\nabove = 1', "choose from utilisation"),
         ('[[require]]\nrow = "R3"\nabov = 1', "did you mean"),
-        ('[[require]]\nrow = "R3"\nnot_worse_than = "bbr"', "add it to --against"),
     ],
 )
 def test_mistakes_in_thresholds(text, says, ackclock, tmp_path):
@@ -384,3 +392,29 @@ def test_mistakes_in_thresholds(text, says, ackclock, tmp_path):
     assert says in done.stderr
     assert done.stderr.count("error:") == 1
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("asked", "says"),
+    [
+        ('not_worse_than = "bbr"', 'not_worse_than = "bbr": choose from cubic, or add it to'),
+        ("not_unsafe = false", "not_unsafe: write true, or remove the table"),
+        ("not_unsafe = true\nnumber = 'utilisation with 1 BDP'", "asks the whole row"),
+        ("number = 'utilisation with 1 BDP'\nabove = '1'", 'above = "1": write a number'),
+        ("number = 'utilisation with 1 BDP'\nbelow = true", "below = true: write a number"),
+        ("number = 'utilisation with 1 BDP'\nabove = 1\nbelow = 1", "above must be less"),
+        (
+            "number = 'utilisation with 1 BDP'\nabove = 1\nnot_worse_than = 'cubic'",
+            "above and not_worse_than: write one table [[require]] for each",
+        ),
+        ("row = []", None),
+    ],
+)
+def test_a_threshold_that_would_ask_nothing_is_refused(asked, says, tmp_path):
+    path = tmp_path / "thresholds.toml"
+    row = 'row = "R3"\n' if says else ""
+    path.write_text(f"[[require]]\n{row}{asked}\n")
+    says = re.escape(says or 'row = "[]": choose from R1')
+    with pytest.raises(AckclockError, match=says) as error:
+        checks.read(path, run.chosen(None), ["cubic"])
+    assert str(error.value).startswith(f"{path}: require 1: ")

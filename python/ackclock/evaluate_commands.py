@@ -95,7 +95,8 @@ def evaluate_command(
     with one_line_errors(RESUMES):
         asked = run.chosen(rows)
         linux = _linux(on, jobs, on_ray)
-        thresholds = checks.read(check, asked) if check else None
+        others = [each.strip() for each in against.split(",") if each.strip() != algorithm]
+        thresholds = checks.read(check, asked, others) if check else None
         name = Path(algorithm.partition("@")[0].partition(":")[0]).stem
         path = output or Path("out") / f"evaluate-{name}"
         command = f"ackclock evaluate {shlex.quote(algorithm)} --against {against}"
@@ -113,7 +114,7 @@ def evaluate_command(
                 evaluated = run.evaluate(
                     algorithm,
                     asked,
-                    against=[each.strip() for each in against.split(",")],
+                    against=others,
                     quick=quick,
                     executor=executor(0 if on is Host.KERNEL else jobs, on_ray),
                     on=linux,
@@ -136,10 +137,12 @@ def evaluate_command(
         broken = [each for each in found if each.broken]
         for each in broken:
             out.print(f"broken: {each.says}")
+        if thresholds:
+            checks.tell_github(path)
         if broken:
             raise typer.Exit(1)
         if thresholds:
-            out.print(f"{len(found)} thresholds, none broken")
+            out.print(f"{len(found)} threshold{'s' * (len(found) > 1)}, none broken")
 
 
 def _print(evaluated: "Evaluated") -> None:

@@ -1,5 +1,6 @@
 """Thresholds of a scorecard, for continuous integration."""
 
+import json
 import os
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -16,6 +17,8 @@ from ackclock.evaluate.run import Evaluated
 from ackclock.model import nearest
 
 _KEYS = {"row", "number", "above", "below", "not_worse_than", "not_unsafe"}
+#: What a table can require, one of them each.
+_ASKED = ({"above", "below"}, {"not_worse_than"}, {"not_unsafe"})
 _LIKE = (
     'tables [[require]] with row = "R3", number = "utilisation with 1 BDP" and above = 0.9 '
     "(docs/ci.md)"
@@ -60,8 +63,11 @@ class Checked:
         return f"{self.threshold.name}; measured {self.measured}"
 
 
-def read(path: Path, questions: Sequence[Question]) -> list[Threshold]:
-    """The thresholds of a file; raises `AckclockError` that names file, key, value and fix."""
+def read(path: Path, questions: Sequence[Question], against: Sequence[str]) -> list[Threshold]:
+    """The thresholds of a file; raises `AckclockError` that names file, key, value and fix.
+
+    `against`: the algorithms beside which the card puts its own.
+    """
     try:
         fields = tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -69,35 +75,64 @@ def read(path: Path, questions: Sequence[Question]) -> list[Threshold]:
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise AckclockError(f"{path}: {getattr(error, 'strerror', None) or error}") from None
     required = fields.get("require")
-    if not isinstance(required, list) or not required or fields.keys() - {"require"}:
+    tables = isinstance(required, list) and all(isinstance(each, dict) for each in required)
+    if not required or not tables or fields.keys() - {"require"}:
         raise AckclockError(f"{path}: write {_LIKE}")
     known = {question.row: question for question in questions}
-    return [_threshold(path, number, each, known) for number, each in enumerate(required, 1)]
+    found = []
+    for number, each in enumerate(required, 1):
+        try:
+            found.append(_threshold(each, known, against))
+        except AckclockError as error:
+            raise AckclockError(f"{path}: require {number}: {error}") from None
+    return found
 
 
 def _threshold(
-    path: Path, number: int, of: Mapping[str, Any], known: Mapping[str, Question]
+    of: Mapping[str, Any], known: Mapping[str, Question], against: Sequence[str]
 ) -> Threshold:
-    where = f"{path}: require {number}"
     for key in of:
         if key not in _KEYS:
             near = nearest(key, sorted(_KEYS))
             fix = (
                 f'did you mean "{near[0]}"?' if near else f"choose from {', '.join(sorted(_KEYS))}"
             )
-            raise AckclockError(f"{where}: {key}: unknown key; {fix}")
-    if of.get("row") not in known:
-        raise AckclockError(f'{where}: row = "{of.get("row")}": choose from {", ".join(known)}')
-    names = [each.name for each in known[of["row"]].numbers]
+            raise AckclockError(f"{key}: unknown key; {fix}")
+    row = of.get("row")
+    if not isinstance(row, str) or row not in known:
+        raise AckclockError(f'row = "{row}": choose from {", ".join(known)}')
+    names = [each.name for each in known[row].numbers]
     if "number" in of and of["number"] not in names:
-        raise AckclockError(f'{where}: number = "{of["number"]}": choose from {"; ".join(names)}')
-    if not of.keys() & {"above", "below", "not_worse_than", "not_unsafe"}:
-        raise AckclockError(f"{where}: add above, below, not_worse_than or not_unsafe")
-    if of.keys() & {"above", "below"} and "number" not in of:
-        raise AckclockError(
-            f"{where}: above and below need a number; choose from {'; '.join(names)}"
-        )
+        raise AckclockError(f'number = "{of["number"]}": choose from {"; ".join(names)}')
+    asked = [each for each in _ASKED if of.keys() & each]
+    if not asked:
+        raise AckclockError("add above, below, not_worse_than or not_unsafe")
+    if len(asked) > 1:  # one of them would be ignored
+        said = [key for key in of if key not in ("row", "number")]
+        raise AckclockError(f"{' and '.join(said)}: write one table [[require]] for each")
+    _check_asked(of, names, against)
     return Threshold(**of)
+
+
+def _check_asked(of: Mapping[str, Any], names: Sequence[str], against: Sequence[str]) -> None:
+    if bounds := [key for key in ("above", "below") if key in of]:
+        if "number" not in of:
+            raise AckclockError(f"above and below need a number; choose from {'; '.join(names)}")
+        for key in bounds:
+            if type(of[key]) not in (int, float):
+                raise AckclockError(f"{key} = {json.dumps(of[key], default=str)}: write a number")
+        if len(bounds) == 2 and not of["above"] < of["below"]:
+            raise AckclockError("above must be less than below")
+    if "not_unsafe" in of:
+        if of["not_unsafe"] is not True:
+            raise AckclockError("not_unsafe: write true, or remove the table")
+        if "number" in of:
+            raise AckclockError("not_unsafe asks the whole row; remove number")
+    if "not_worse_than" in of and of["not_worse_than"] not in against:
+        raise AckclockError(
+            f'not_worse_than = "{of["not_worse_than"]}": choose from {", ".join(against)}, '
+            "or add it to --against"
+        )
 
 
 def judge(thresholds: Sequence[Threshold], evaluated: Evaluated) -> list[Checked]:
@@ -120,11 +155,6 @@ def _judge(threshold: Threshold, evaluated: Evaluated) -> Checked:
     some = [a for a in asked.answers.answers if threshold.number in (None, a.number.name)]
     if threshold.not_worse_than:
         other = threshold.not_worse_than
-        if other not in evaluated.against:
-            raise AckclockError(
-                f'not_worse_than = "{other}": choose from {", ".join(evaluated.against)}, '
-                "or add it to --against"
-            )
         worse = [
             f"{each.number.name} {cell(each, evaluated.algorithm)} v {cell(each, other)}"
             for each in some
@@ -141,7 +171,7 @@ def _judge(threshold: Threshold, evaluated: Evaluated) -> Checked:
 
 
 def write(checked: Sequence[Checked], directory: Path) -> None:
-    """Writes junit.xml and summary.md; appends the summary to GitHub's, where there is one."""
+    """Writes junit.xml and summary.md."""
     broken = sum(each.broken for each in checked)
     suite = ET.Element("testsuite", name="ackclock evaluate", tests=str(len(checked)),
                         failures=str(broken))  # fmt: skip
@@ -159,6 +189,14 @@ def write(checked: Sequence[Checked], directory: Path) -> None:
     text = report.Table(["threshold", "measured", ""], rows).markdown()
     summary = f"## Scorecard: {broken} of {len(checked)} thresholds broken\n\n{text}\n"
     (directory / "summary.md").write_text(summary, encoding="utf-8")
+
+
+def tell_github(directory: Path) -> None:
+    """Appends the summary of a directory to GitHub's, where there is one."""
     if step := os.environ.get("GITHUB_STEP_SUMMARY"):
-        with Path(step).open("a", encoding="utf-8") as file:
-            file.write(summary)
+        text = (directory / "summary.md").read_text(encoding="utf-8")
+        try:
+            with Path(step).open("a", encoding="utf-8") as file:
+                file.write(text)
+        except OSError as error:
+            raise AckclockError(f"GITHUB_STEP_SUMMARY={step}: {error.strerror}") from None
