@@ -1,6 +1,7 @@
 """What a notebook shows: results, several of them over each other, and docs/notebook.ipynb."""
 
 import json
+import re
 import sys
 from types import SimpleNamespace
 
@@ -33,6 +34,7 @@ def test_a_result_shows_itself(results):
     assert "seed 1: utilisation 0." in html
     assert "<svg" in html
     assert results[0].plot()._repr_html_().startswith("<svg")
+    assert re.match(r"<Result .*: flows 2, samples \d+, queues \d+, .*>$", repr(results[0]))
 
 
 def test_overlay(results):
@@ -50,6 +52,22 @@ def test_overlay(results):
         assert max(line.get_ydata()) == windows.max()
     with pytest.raises(AckclockError, match="no runs"):
         ackclock.compare_runs()
+    with pytest.raises(AckclockError, match=r"run 1 is a list; .* compare_runs\(\*RESULTS\)"):
+        ackclock.compare_runs(results)
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_an_overlay_has_room_for_each_run(results, first):
+    """Four times the buffer, so higher windows and a longer queue, wherever that run stands."""
+    link = ackclock.Bottleneck(rate="20mbit", buffer="4bdp")
+    deep = ackclock.run(results[0].scenario.replace(bottleneck=link))
+    picture = ackclock.compare_runs(*(results[0], deep)[:: 1 if first else -1])
+    for panel, table, column in ((0, "samples", "cwnd_packets"), (2, "queues", "queue_packets")):
+        peak, less = (getattr(each, table)[column].max() for each in (deep, results[0]))
+        assert peak > 1.2 * less
+        low, high = picture.axes[panel].get_ylim()
+        assert low == 0
+        assert peak < high < 1.2 * peak
 
 
 def test_tables_for_other_tools(results, tmp_path, monkeypatch):

@@ -29,6 +29,7 @@ def test_the_tables_and_the_summary_are_the_same(tmp_path):
     whole = run(scenario)
     with streamed.run(scenario, place=tmp_path) as result:
         assert isinstance(result, streamed.Streamed)
+        assert "samples lazy" in repr(result)
         summed = summary.of(result)
         result.save(tmp_path / "out")
     assert [path.name for path in tmp_path.iterdir()] == ["out"]

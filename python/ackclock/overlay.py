@@ -19,6 +19,12 @@ def compare_runs(*runs: Result, **named: Result) -> Picture:
     results = {f"run {number}": run for number, run in enumerate(runs, 1)} | named
     if not results:
         raise AckclockError("compare_runs(): no runs; give some results of ackclock.run")
+    for name, each in results.items():
+        if not isinstance(each, Result):
+            raise AckclockError(
+                f"compare_runs(): {name} is a {type(each).__name__}; give results of ackclock.run: "
+                "compare_runs(*RESULTS), or compare_runs(**RESULTS) for those with names"
+            )
     with style.applied():
         picture = Picture(figsize=(8, 7))
         panels = picture.subplots(3, 1, sharex=True)
@@ -36,6 +42,8 @@ def compare_runs(*runs: Result, **named: Result) -> Picture:
         for panel in panels:
             if legend := panel.get_legend():
                 legend.remove()
+            panel.autoscale(axis="y")  # the first run's range was kept
+            panel.set_ylim(bottom=0)
         panels[0].set_xlim(0, max(map(metrics.duration_s, results.values())))
         lines, labels = panels[0].get_legend_handles_labels()
         picture.legend(lines, labels, loc="outside upper left", ncols=4)

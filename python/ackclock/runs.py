@@ -28,7 +28,7 @@ PAGE = "index.html"
 FIELDS = {"ackclock", "trace_hash", "packets", "wall_time_s", "scenario", "resolved", "algorithms"}
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Result:
     """What one run recorded; `ackclock.tables` says what the columns mean."""
 
@@ -78,6 +78,15 @@ class Result:
         from ackclock import plot  # noqa: PLC0415 (slow to import)
 
         return plot.overview(self)
+
+    def __repr__(self) -> str:
+        """The tables have hundreds of lines; `print(result.flows)` shows one."""
+        each = {name: getattr(self, name) for name in tables.TABLES}
+        rows = (
+            f"{name} {len(of) if isinstance(of, pl.DataFrame) else 'lazy'}"
+            for name, of in each.items()
+        )
+        return f"<{type(self).__name__} with rows of its tables: {', '.join(rows)}>"
 
     def _repr_html_(self) -> str:
         from ackclock import overlay  # noqa: PLC0415 (slow to import)

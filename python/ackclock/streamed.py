@@ -25,7 +25,7 @@ from ackclock.scenario import Scenario
 GROWING = ("samples", "queues", "events", "transfers")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Streamed(Result):
     """A result whose growing tables are lazy (`polars.LazyFrame`)."""
 
