@@ -28,7 +28,7 @@ from ackclock.evaluate.card import Number, Question
 from ackclock.evaluate.run import evaluate
 from ackclock.vlinux import build
 from ackclock.vlinux.machines import Machines
-from conftest import ACKCLOCK, wait_until
+from conftest import ACKCLOCK, ROOT, wait_until
 from drawn import carried, drawn
 
 #: Of these files the heads claim that they are Linux's own, bit for bit. That of bbr does, too, but
@@ -351,6 +351,23 @@ def test_a_machine_that_takes_too_long_is_ended(machine):
         vlinux.run(
             scenario(duration="600s", bottleneck={"rate": "500mbit", "buffer": "1bdp"}), limit_s=1
         )
+    assert left_over(machine, of=os.getpid()) == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        (
+            "divides_by_zero",
+            "kernel crashed; if .*divides_by_zero.c divides by zero, the simulator",
+        ),
+        ("loops", "took more than 1 s .*; if .*loops.c does not return, the simulator names"),
+    ],
+)
+def test_a_c_file_that_ends_the_machine_is_named(name, says, machine):
+    own = scenario(Flow(algorithm=str(ROOT / f"tests/evaluate/{name}.c")))
+    with pytest.raises(AckclockError, match=says):
+        vlinux.run(own, limit_s=1 if name == "loops" else None)
     assert left_over(machine, of=os.getpid()) == ""
 
 

@@ -5,12 +5,13 @@
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -63,6 +64,10 @@ sh ./script > log 2>&1 && ./guest run plan . > progress 2>> log
 echo "exit status $?" >> log
 exec ./guest off
 """
+
+
+#: What the machine's kernel says as it crashes, and what a C file then did.
+CRASHES = {"Kernel mode signal 8": "divides by zero", "Segfault": "uses a bad pointer"}
 
 
 @dataclass(frozen=True)
@@ -248,6 +253,7 @@ def _boot(
                     raise AckclockError(
                         f"the virtual machine took more than {limit_s:.0f} s and was ended at "
                         f"{_done_ns(directory) / 1e9:.1f} s of {canonical['duration_ns'] / 1e9:g} s"
+                        + _asks("does not return", canonical)
                     )
         finally:
             with suppress(ProcessLookupError):
@@ -256,9 +262,23 @@ def _boot(
     said = _text(directory / "log")
     if not said.rstrip().endswith("exit status 0"):
         console = _text(directory / "boot.log")
+        for signal_says, does in CRASHES.items():
+            if signal_says in console and (asks := _asks(does, canonical)):
+                raise AckclockError(f"the virtual machine's kernel crashed{asks}")
         last = [line for line in (said + console).splitlines() if line.strip()][-8:]
         raise AckclockError("the virtual machine failed:\n" + "\n".join(last))
     return int(_text(directory / "progress").rpartition("base")[2])
+
+
+def _asks(does: str, canonical: Mapping[str, Any]) -> str:
+    """What to do where a user's C file may be the cause; empty: the scenario has none."""
+    specs = [flow["algorithm"] for flow in (*canonical["flows"], *canonical["sessions"])]
+    names = (re.split("[@:]", each, maxsplit=1)[0] for each in specs)
+    files = dict.fromkeys(name for name in names if name.endswith(".c"))
+    if not files:
+        return ""
+    some = " or ".join(files)
+    return f"; if {some} {does}, the simulator names the function: run the scenario without --on"
 
 
 def _text(path: Path) -> str:
