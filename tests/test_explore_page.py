@@ -7,9 +7,10 @@ import time
 import pytest
 from playwright.sync_api import expect
 
-from ackclock import Result, report
+from ackclock import Result, Scenario, report
+from ackclock import run as run_once
 from ackclock.explore.runs import AT_A_TIME
-from conftest import SLOW_MS, needs_testbed, new_context
+from conftest import ROOT, SLOW_MS, needs_testbed, new_context
 from explorer import LONG, SHORT, Server
 
 SIZES = {"wide": (1400, 900), "phone": (390, 844)}
@@ -507,6 +508,43 @@ def test_what_is_kept_opens_beside_the_others(page, server):
     expect(page.locator(".run")).to_have_count(2)
     expect(page.locator(".run").last).to_contain_text("CUBIC, 50mbit, 100ms")
     expect(page.locator(".run").last).to_have_attribute("data-state", "done")
+
+
+def test_a_long_trace_runs_and_only_the_link_is_too_long(page, tmp_path):
+    """A browser's function takes some 100 000 arguments; the trace has more letters."""
+    trace = tmp_path / "long.trace"
+    trace.write_text("".join(f"{1 + number // 3}\n" for number in range(40_000)))
+    assert trace.stat().st_size > 200_000
+    show_form(page)
+    fill(page, "duration", "5s")
+    page.get_by_text("A recorded link instead of a rate").click()
+    page.locator("#form input[type=file]").set_input_files(trace)
+    expect(page.locator("#toml")).to_have_value(re.compile('trace = "long.trace"'))
+    run(page)
+    until_drawn(page)
+    page.click("#share")
+    expect(page.locator("#note")).to_contain_text("too long for a link")
+
+
+def test_a_kept_run_that_cannot_be_opened_says_why(page, server):
+    broken = server.folder / "broken"
+    broken.mkdir(parents=True, exist_ok=True)
+    for name in ("manifest.json", "samples.parquet"):
+        (broken / name).write_text("{}")
+    page.click("#show-kept")
+    page.locator(".kept-row", has_text="broken").get_by_text("Open").click()
+    expect(page.locator("#note")).to_contain_text("manifest.json has no scenario")
+
+
+def test_the_scenario_of_a_c_file_elsewhere_is_not_edited_in_silence(page, server, tmp_path):
+    own = tmp_path / "mine.c"
+    own.write_text((ROOT / "examples" / "my_cc.c").read_text())
+    scenario = Scenario.from_text(SHORT.format(algorithm=own), source="")
+    run_once(scenario).save(server.folder / f"mine-{page.phone}")
+    page.click("#show-kept")
+    page.locator(".kept-row", has_text=f"mine-{page.phone}").get_by_text("Open").click()
+    page.locator(".run").get_by_text("Edit").click()
+    expect(page.locator("#problem")).to_contain_text("write the file")
 
 
 def test_a_kept_report_zooms_by_our_script_only(page, server):

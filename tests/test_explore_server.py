@@ -4,7 +4,10 @@ import csv
 import hashlib
 import io
 import json
+import re
+import shutil
 import struct
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -181,6 +184,20 @@ def test_a_kept_run_can_be_opened_again(server):
     (_, first), (_, second) = (view(server, each, 0, 5, 100) for each in (run, opened))
     for name, shown in first.items():
         np.testing.assert_array_equal(shown, second[name])
+
+
+def test_a_damaged_run_is_named_with_its_path(server):
+    run = server.start(SHORT.format(algorithm="bic"))
+    kept = Path(server.wait(run, "done")["end"]["kept"])
+    damaged = shutil.copytree(server.folder.parent / kept, server.folder / "damaged")
+    (damaged / "samples.parquet").write_bytes(b"PAR1")
+    opened = server.ask("POST", "/api/kept/open", {"path": "damaged"}).json["id"]
+    told = server.wait(opened, "failed")
+    assert re.match(r"\S*out/damaged: .*samples.parquet is damaged", told["error"])
+    (damaged / "manifest.json").write_text("[]")
+    answer = server.ask("POST", "/api/kept/open", {"path": "damaged"})
+    assert answer.status == 422
+    assert "manifest.json has no scenario" in answer.json["error"]
 
 
 def test_more_rows_than_the_page_keeps_are_refused_with_what_to_do(server):

@@ -139,9 +139,15 @@ class Runs:
             return self._add(source, title, self._job(source))
 
     def open(self, directory: Path, title: str) -> Run:
-        """Opens a kept run."""
-        manifest = json.loads((directory / "manifest.json").read_text(encoding="utf-8"))
-        toml = Scenario.parse(manifest["scenario"]).to_toml()
+        """Opens a kept run; raises `AckclockError` if its manifest cannot be read."""
+        try:
+            manifest = json.loads((directory / "manifest.json").read_text(encoding="utf-8"))
+            toml = Scenario.parse(manifest["scenario"]).to_toml()
+        except (OSError, ValueError, TypeError, KeyError, RecursionError):
+            why = "manifest.json has no scenario"
+            raise AckclockError(
+                f"{directory.name}: not a result of `ackclock run -o`: {why}"
+            ) from None
         source = Source(toml, {}, manifest.get("backend", "sim"))
         with self.lock:
             return self._add(source, title, {"open": str(directory)})
@@ -364,7 +370,8 @@ class Runs:
 
 def _told(text: str, files: str) -> str:
     """An error for the page, which knows its C files by their names alone."""
-    return text.replace(f"{files}/", "").removeprefix("error: ").removeprefix(": ")
+    text = text.replace(f"{files}/", "") if files else text
+    return text.removeprefix("error: ").removeprefix(": ")
 
 
 def _process() -> "subprocess.Popen[bytes]":

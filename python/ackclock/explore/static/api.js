@@ -1,6 +1,8 @@
 // What the page asks of its server.
 
-export class Mistake extends Error {}
+// It did not do what was asked, and the message says why; a mistake is one of the user's.
+export class Failure extends Error {}
+export class Mistake extends Failure {}
 
 async function ask(method, path, body) {
   const options = { method, headers: {} };
@@ -8,9 +10,11 @@ async function ask(method, path, body) {
     options.headers["Content-Type"] = "application/json";
     options.body = JSON.stringify(body);
   }
-  const answer = await fetch(path, options);
+  const answer = await fetch(path, options).catch(() => {
+    throw new Failure("The page's server does not answer. Start `ackclock explore` again.");
+  });
   if (answer.status === 422) throw new Mistake((await answer.json()).error);
-  if (!answer.ok) throw new Error(`${path}: ${await answer.text()}`);
+  if (!answer.ok) throw new Failure(`${path}: ${await answer.text()}`);
   return answer;
 }
 

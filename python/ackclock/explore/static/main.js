@@ -5,6 +5,7 @@ import { button, Chips } from "/static/chips.js";
 import { Editor } from "/static/editor.js";
 import { follow, png, save, svg } from "/static/export.js";
 import { Form, element, label, parse } from "/static/form.js";
+import { pack, unpack } from "/static/link.js";
 import { describe, entitle } from "/static/names.js";
 import { Plots, SIGNS } from "/static/plots.js";
 import { toTOML } from "/static/toml.js";
@@ -293,8 +294,12 @@ function toggle(id) {
 
 async function take(id) {
   const { toml, files } = runs.get(id);
-  const { fields } = await api.check({ toml, files });
-  fill(fields, files, "");
+  try {
+    const { fields } = await api.check({ toml, files });
+    fill(fields, files, "");
+  } catch (error) {
+    return failed(error.message);
+  }
   tab("form");
   $("#side").classList.remove("folded");
 }
@@ -373,22 +378,11 @@ function told({ changed, ids }) {
 
 // ---- Links --------------------------------------------------------------------------------------
 
-const pack = (value) => {
-  const bytes = new TextEncoder().encode(JSON.stringify(value));
-  return btoa(String.fromCharCode(...bytes)).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
-};
-
-function unpack(text) {
-  const bytes = Uint8Array.from(atob(text.replaceAll("-", "+").replaceAll("_", "/")), (c) => c.charCodeAt(0));
-  return JSON.parse(new TextDecoder().decode(bytes));
-}
-
 function writeLink() {
   const sources = shown.map((id) => runs.get(id)).map(({ toml, files, title, on }) => ({ toml, files, title, on }));
-  const hash = sources.length ? `#${pack(sources)}` : "";
-  const fits = hash.length <= MOST_LINK;
-  history.replaceState(null, "", `${location.pathname}${fits ? hash : ""}`);
-  return fits;
+  const hash = sources.length ? pack(sources, MOST_LINK) : "";
+  history.replaceState(null, "", `${location.pathname}${hash && `#${hash}`}`);
+  return hash !== "";
 }
 
 // A link brings scenarios. It never starts code: what has a C file or needs the kernel waits for Run.
@@ -506,6 +500,13 @@ function drawMarkLegend() {
 
 // ---- Start --------------------------------------------------------------------------------------
 
+// What no caller of the server expects: a kept run that is gone, a server that has ended.
+addEventListener("unhandledrejection", (event) => {
+  if (!(event.reason instanceof api.Failure)) return;
+  event.preventDefault();
+  note(event.reason.message);
+});
+
 async function begin() {
   document.documentElement.dataset.theme = localStorage.getItem("theme") ?? "";
   if (!document.documentElement.dataset.theme) delete document.documentElement.dataset.theme;
@@ -548,7 +549,7 @@ async function begin() {
     fold();
   });
   $("#share").addEventListener("click", async () => {
-    if (!writeLink()) return note("These runs are too many for one link; remove some.");
+    if (!writeLink()) return note("These runs, with their files, are too long for a link; remove some.");
     await navigator.clipboard?.writeText(location.href);
     note("Copied. The link holds the scenario; it opens in any ackclock explore at this address.");
   });
