@@ -349,6 +349,20 @@ def test_a_failure_is_told_at_its_field_also_before_the_answer_to_run(page, serv
     expect(page.locator(".gutter .bad")).to_have_text("1")
 
 
+def test_a_crash_marks_its_function_and_is_on_the_screen(page):
+    """A division by zero has no line; the last hook of a long file has its place."""
+    fill(page, "flow 1.algorithm", "my_cc.c")
+    page.click("[data-tab=code]")
+    text = (ROOT / "tests" / "evaluate" / "divides_by_zero.c").read_text()
+    line = 1 + next(i for i, each in enumerate(text.split("\n")) if "u32, divides_ssthresh" in each)
+    page.locator("#editor textarea").fill("\n" * 300 + text)
+    run(page, "failed")
+    expect(page.locator("#problem")).to_contain_text("function divides_ssthresh: divides by zero")
+    expect(page.locator(".gutter .bad")).to_have_text(str(300 + line))
+    expect(page.locator("#problem")).to_be_in_viewport()
+    expect(page.locator(".gutter .bad")).to_be_in_viewport()
+
+
 def test_a_built_in_algorithm_is_read_copied_and_changed(page, server):
     """A copy does what the original does; a copy with another beta does not."""
     fill(page, "duration", "10s")

@@ -28,6 +28,19 @@ function painted(text) {
   return (html + escaped(text.slice(end))).split("\n");
 }
 
+// The file that an error names, and its lines: those that it names, or where its function begins.
+export function accused(message, files) {
+  const places = [...message.matchAll(/([\w-]+\.c)(?::(\d+)(?::\d+)?|, function (\w+)):/g)];
+  const name = places[0]?.[1];
+  if (!name || files[name] === undefined) return {};
+  const begins = (called) => {
+    const start = new RegExp(`^\\w.*\\b${called}\\b`);
+    return 1 + files[name].split("\n").findIndex((line) => start.test(line));
+  };
+  const own = places.filter((each) => each[1] === name);
+  return { name, lines: own.map(([, , line, called]) => (line ? Number(line) : begins(called))) };
+}
+
 export class Editor {
   constructor(element, changed) {
     this.element = element;

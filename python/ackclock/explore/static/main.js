@@ -2,7 +2,7 @@
 
 import * as api from "/static/api.js";
 import { button, Chips } from "/static/chips.js";
-import { Editor } from "/static/editor.js";
+import { accused, Editor } from "/static/editor.js";
 import { follow, png, save, svg } from "/static/export.js";
 import { Form, element, label, parse } from "/static/form.js";
 import { pack, unpack } from "/static/link.js";
@@ -200,18 +200,19 @@ async function run() {
 // A run has failed.
 function failed(message) {
   problem(message);
-  accuseCode(message);
   $("#side").classList.remove("folded");
+  accuseCode(message);
 }
 
-// Marks the lines of a C file that an error names.
+// Marks what an error names in a C file.
 function accuseCode(message) {
-  const found = [...message.matchAll(/([\w-]+\.c):(\d+)(?::\d+)?:/g)];
-  const name = found[0]?.[1];
-  if (!name || draft.files[name] === undefined) return;
-  tab("code");
-  drawFiles(name);
-  editor.mark(found.filter((each) => each[1] === name).map((each) => Number(each[2])));
+  const { name, lines } = accused(message, draft.files);
+  if (name) {
+    tab("code");
+    drawFiles(name);
+    editor.mark(lines);
+  }
+  $("#problem").scrollIntoView({ block: "nearest" }); // on a phone it may be below the screen
 }
 
 // ---- What is shown ------------------------------------------------------------------------------
