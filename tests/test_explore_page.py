@@ -442,6 +442,18 @@ def test_exports_are_what_is_on_the_screen(page, tmp_path):
     assert 'algorithm = "cubic"' in export("TOML").read_text()
 
 
+def test_a_picture_has_the_marks_of_cubic(page, tmp_path):
+    page.click('.card[data-name="01-cubic-epoch"]')
+    expect(page.locator(".run")).to_have_attribute("data-state", "done")
+    until_whole(page, 1)
+    page.click("#export summary")
+    with page.expect_download() as download:
+        page.click("#export-svg")
+    svg = download.value.path().read_text()
+    assert svg.count(">W_max<") >= 3
+    assert len(re.findall(r">K [\d.]+ s<", svg)) >= 3
+
+
 def test_the_open_menu_follows_the_runs(page, server):
     """A run goes on while another waits for room: it gets its CSV when it has run."""
     fill(page, "duration", "5s")

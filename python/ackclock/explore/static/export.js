@@ -55,9 +55,22 @@ export function svg(plots, title, labels) {
       parts.push(`<path d="${path(plot.data[0], plot.data[index + 1], x, y)}" stroke="${colour}"${dashed}/>`);
     });
     if (panel.name === "cwnd" && plots.showMarks && plots.marked) {
+      const words = []; // where they are: none stands on another
       for (const { row: [, start, k, wMax, end], colour } of plots.marked.epochs) {
         const stop = Math.min(end, start + 2 * k);
+        if (x(stop) - x(start) < 14) continue;
         parts.push(`<path d="M${x(start).toFixed(1)} ${y(wMax).toFixed(1)}H${x(stop).toFixed(1)}" stroke="${colour}" stroke-dasharray="5 4" stroke-width="1"/>`);
+        const roomy = x(stop) - x(start) > 70;
+        const write = (text, at, below) => {
+          if (words.some(([left, foot]) => Math.abs(left - at) < 44 && Math.abs(foot - below) < 12)) return "";
+          words.push([at, below]);
+          return `<text x="${at.toFixed(1)}" y="${below.toFixed(1)}" fill="${colour}" stroke="none" font-size="10">${text}</text>`;
+        };
+        if (roomy) parts.push(write("W_max", x(start) + 3, y(wMax) - 4));
+        if (start + k >= end) continue;
+        const at = x(start + k);
+        parts.push(`<path d="M${at.toFixed(1)} ${(y(wMax) - 8).toFixed(1)}V${base}" stroke="${colour}" stroke-dasharray="1.5 3" stroke-width="1"/>`);
+        if (roomy) parts.push(write(`K ${k.toPrecision(2)} s`, at + 4, base - 5));
       }
       const signs = plots.marked.signs.filter(({ row: [time] }) => time >= from && time <= to);
       const size = signs.length > 60 ? 0.55 : 1;
