@@ -442,7 +442,7 @@ def test_exports_are_what_is_on_the_screen(page, tmp_path):
     assert 'algorithm = "cubic"' in export("TOML").read_text()
 
 
-def test_a_picture_has_the_marks_of_cubic(page, tmp_path):
+def test_a_picture_has_the_marks_of_cubic(page):
     page.click('.card[data-name="01-cubic-epoch"]')
     expect(page.locator(".run")).to_have_attribute("data-state", "done")
     until_whole(page, 1)
