@@ -59,7 +59,7 @@ NO_KEYS = {"Scenario.header_bytes"}
 OPTIONAL = (
     {"Scenario.tso", "Flow.rtt_ns", "Bottleneck.rate_bps"}
     | {f"{kind}.mtu_bytes" for kind in ("Codel", "FqCodel", "Pie", "Dualpi2")}
-    | {"FqCodel.quantum_bytes"}
+    | {"FqCodel.quantum_bytes", "Fq.quantum_bytes", "Fq.initial_quantum_bytes"}
 )
 #: A table that may be missing, and that `Scenario` fills: always there for its readers.
 FILLED = {"Scenario.bottleneck"}

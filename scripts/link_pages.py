@@ -22,6 +22,19 @@ SETTINGS = {"step": {"threshold": "5ms"}}
 #: The algorithm that a discipline is for, if CUBIC is not.
 MADE_FOR = {"step": "dctcp"}
 
+#: What a reader of the numbers must know.
+NOTES = {
+    "fq": """This is Linux's `sch_fq` as a router has it: it does not pace packets that it forwards.
+
+* `flow_limit_packets` (100) limits each flow, whatever the buffer is: here one flow waits for at
+  most 24 ms. Drops at this limit count as AQM drops.
+* The buffer limits all flows together. Up to 8 packets that found an empty queue, and the packet on
+  the wire, come on top of it.
+* The first packet of a flow that the queue has never seen waits until the others have sent up to
+  196 608 bytes, here 31 ms: Linux 6.12 puts the flow on a list before it sets the flow's band, and
+  the simulator does the same. FQ-CoDel sends such a packet first."""
+}
+
 HEAD = """# Links and queues
 
 This page is for readers who choose a bottleneck. It shows what each queue discipline does with one,
@@ -145,6 +158,8 @@ def section(kind: type, directory: Path) -> Iterator[str]:
     settings = ", ".join(f'`{key} = "{value}"`' for key, value in SETTINGS.get(name, {}).items())
     yield f"### `{name}`\n\n{kind.about}{f' Here with {settings}.' if settings else ''}"
     yield f"![Queue delay with {name}](links-{name}.png)"
+    if name in NOTES:
+        yield NOTES[name]
     table = [
         f"| flows | {' | '.join(COLUMNS)} |",
         "|---" * (1 + len(COLUMNS)) + "|",

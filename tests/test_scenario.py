@@ -165,6 +165,12 @@ def test_a_queue_knows_the_size_of_a_full_packet(mss, packet):
     assert (queue["mtu_bytes"], queue["quantum_bytes"]) == (700, packet)
 
 
+def test_a_turn_of_fq_is_two_full_packets_and_the_first_is_ten():
+    scenario = Scenario.parse(FIELDS | {"mss": 8948, "bottleneck": CODEL | {"queue": "fq"}})
+    queue = json.loads(scenario.resolve())["bottleneck"]["queue"]["fq"]
+    assert (queue["quantum_bytes"], queue["initial_quantum_bytes"]) == (18_000, 90_000)
+
+
 def test_settings_reach_into_a_queue():
     scenario = Scenario.parse(FIELDS | {"bottleneck": CODEL})
     target = scenario.assign("bottleneck.queue.target=1ms").bottleneck.queue.target

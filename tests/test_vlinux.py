@@ -122,7 +122,7 @@ def test_parameters_reach_the_machine():
     assert of[2] == pytest.approx(0.9, abs=0.02)
 
 
-@pytest.mark.parametrize("queue", ["drop_tail", "codel", "fq_codel", "pie", "red"])
+@pytest.mark.parametrize("queue", ["drop_tail", "codel", "fq_codel", "fq", "pie", "red"])
 def test_the_simulator_beside_it(queue):
     """Utilisation, retransmissions and mean cwnd of two flows, within those of docs/fidelity.md."""
     each = scenario(
@@ -157,7 +157,7 @@ def test_the_simulator_beside_it(queue):
         assert early == linux[0].queues["dropped_packets"].max() > 0
 
 
-@pytest.mark.parametrize("queue", ["codel", "fq_codel"])
+@pytest.mark.parametrize("queue", ["codel", "fq_codel", "fq"])
 def test_an_aqm_drops_the_same_packets(queue):
     """Those of Linux, so that each flow delivers the same bytes.
 
@@ -182,9 +182,12 @@ def test_an_aqm_drops_the_same_packets(queue):
     assert (waited.abs() <= 1).mean() > 0.95
 
 
-def test_marks():
-    ecn = {"queue": {"kind": "codel", "ecn": True}, "rate": "20mbit", "buffer": "1000packets"}
-    result = vlinux.run(scenario(Flow(algorithm="cubic", ecn=True), bottleneck=ecn))
+@pytest.mark.parametrize(
+    "queue", [{"kind": "codel", "ecn": True}, {"kind": "fq", "ce_threshold": "5ms"}]
+)
+def test_marks(queue):
+    link = {"queue": queue, "rate": "20mbit", "buffer": "1000packets"}
+    result = vlinux.run(scenario(Flow(algorithm="cubic", ecn=True), bottleneck=link))
     assert result.flows["marked_packets"].item() == result.queues["marked_packets"].max() > 5
     assert result.flows["dropped_packets"].item() == 0
     assert (result.events["kind"] == "cwr").any()
@@ -234,6 +237,7 @@ def test_the_rate_falls():
 PATHS = {
     "CoDel, small": ("highspeed", "17.6mbit", "20ms", "1bdp", {"queue": "codel"}),
     "FQ-CoDel, slow": ("veno", "2.4mbit", "66.5ms", "0.25bdp", {"queue": "fq_codel"}),
+    "fq": ("cubic", "12mbit", "41.3ms", "30packets", {"queue": "fq"}),
     "PIE": ("illinois", "5.7mbit", "34.2ms", "0.5bdp", {"queue": "pie"}),
     "half the rate": (
         "htcp", "4.4mbit", "57.1ms", "0.5bdp", {"rate_at": [{"time": "5s", "rate": "2.2mbit"}]},

@@ -73,6 +73,31 @@ class FqCodel(Model):
     )
 
 
+class Fq(Model):
+    """fq: a FIFO for each flow, served in turn, new flows first; no flow fills the queue alone."""
+
+    kind: Literal["fq"] = "fq"
+    flow_limit_packets: Annotated[int, Integer(1, 10_000_000)] = Field(
+        100, description="Most packets that one flow may have in the queue. Linux's default."
+    )
+    quantum: Annotated[str, Size(256, 1_048_576, "3kB")] | None = Field(
+        None,
+        description="IP bytes that a flow may send in its turn (default: two full packets of the "
+        "scenario, of at least 1500 bytes each). Linux's 3028 counts the Ethernet "
+        "headers of two.",
+    )
+    initial_quantum: Annotated[str, Size(0, 1_048_576, "15kB")] | None = Field(
+        None,
+        description="IP bytes that a new flow may send in its first turn (default: ten full "
+        "packets).",
+    )
+    ce_threshold: Annotated[str, Time(0, 4_294_967_295_000)] = Field(
+        "0s",
+        description="Mark an ECN-capable packet that has waited longer than this in its flow's "
+        "queue. 0: mark none, as Linux by default.",
+    )
+
+
 class Red(Model):
     """RED: marks or drops at arrival, more often the longer the average queue."""
 
@@ -318,7 +343,7 @@ class Bottleneck(Model):
         "(default: drop none).",
     )
     queue: Annotated[
-        DropTail | Codel | FqCodel | Red | Step | Pie | Dualpi2,
+        DropTail | Codel | FqCodel | Fq | Red | Step | Pie | Dualpi2,
         Field(discriminator="kind"),
         BeforeValidator(tagged),
     ] = Field(

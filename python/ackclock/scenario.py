@@ -26,6 +26,8 @@ __all__ = ["HEADER_BYTES", "KERNEL", "Bottleneck", "Flow", "Scenario", "Session"
 
 #: What precedes the name of an algorithm of the kernel's own, which runs only there.
 KERNEL = "kernel:"
+#: Sizes of queues that are several full packets.
+_FULL_PACKETS = {("fq", "quantum_bytes"): 2, ("fq", "initial_quantum_bytes"): 10}
 #: Most rows of periodic samples, some 4 GB of them, and of transfers.
 MAX_SAMPLES = 100_000_000
 
@@ -177,11 +179,12 @@ class Scenario(ScenarioKeys):
         return _core.canonical(json.dumps(canonical))
 
     def _fill_queue(self, queue: dict[str, Any] | str) -> None:
-        """Sizes of a full packet that the queue's table leaves open."""
-        for parameters in queue.values() if isinstance(queue, dict) else ():
+        """Sizes that the queue's table leaves open: full packets."""
+        for kind, parameters in queue.items() if isinstance(queue, dict) else ():
             for key, value in parameters.items():
                 if value is None:
-                    parameters[key] = max(1500, self.mss + HEADER_BYTES)
+                    packets = _FULL_PACKETS.get((kind, key), 1)
+                    parameters[key] = packets * max(1500, self.mss + HEADER_BYTES)
 
     def _resolve_connection(self, fields: dict[str, Any]) -> dict[str, Any]:
         """A flow or session as in the canonical form."""

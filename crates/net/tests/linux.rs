@@ -1,17 +1,19 @@
-//! Decisions beside Linux's, call by call: which packets CoDel, FQ-CoDel, RED, PIE and DualPI2 drop,
-//! mark and send, at random arrivals, with random parameters.
+//! Decisions beside Linux's, call by call: which packets CoDel, FQ-CoDel, fq, RED, PIE and DualPI2
+//! drop, mark and send, at random arrivals, with random parameters.
 //!
 //! The hashes are of the answers of Linux 6.12: the functions of `codel_impl.h`, `sch_fq_codel.c`,
-//! `red.h`, `sch_red.c` and `sch_pie.c`, in a program of their own, got the same calls and the same
-//! random numbers. 6.12 does not have DualPI2: for it the program had a copy of the later
+//! `sch_fq.c`, `red.h`, `sch_red.c` and `sch_pie.c`, in a program of their own, got the same calls and
+//! the same random numbers. For fq no two flows had a bucket in common, and a tick was 1 ms.
+//!
+//! 6.12 does not have DualPI2: for it the program had a copy of the later
 //! `sch_dualpi2.c`, typed by hand. With `ACKCLOCK_CALLS=DIRECTORY` the test writes calls, random
 //! numbers and answers there, to be compared with any other version. In one thing the answers of Linux
 //! were changed: RED there also counts a mark for a packet that it then drops because the queue is full.
 
 use ackclock_net::link::Buffer;
 use ackclock_net::queue::{
-    Cause, CodelParameters, Discipline, Dualpi2Parameters, Ecn, FqCodelParameters, Ledger, Load,
-    Packet, PieParameters, Queue, QueueKind, RedParameters,
+    Cause, CodelParameters, Discipline, Dualpi2Parameters, Ecn, FqCodelParameters, FqParameters,
+    Ledger, Load, Packet, PieParameters, Queue, QueueKind, RedParameters,
 };
 use ackclock_net::rng::{Draw, Owner, Stream};
 use std::fmt::Write;
@@ -49,6 +51,25 @@ fn random_queue(name: &str, random: &mut Stream) -> (QueueKind, Buffer, String) 
             };
             let line = format!("{line} {quantum_bytes}");
             (QueueKind::FqCodel(fq_codel), limit, line)
+        }
+        "fq" => {
+            let fq = FqParameters {
+                flow_limit_packets: from(1, 150),
+                quantum_bytes: from(256, 5000),
+                initial_quantum_bytes: from(0, 20_000),
+                ce_threshold_ns: from(0, 30) * MS,
+            };
+            let FqParameters {
+                flow_limit_packets,
+                quantum_bytes,
+                initial_quantum_bytes,
+                ce_threshold_ns,
+            } = fq;
+            let line = format!(
+                "{packets} {flow_limit_packets} {quantum_bytes} {initial_quantum_bytes} \
+                 {ce_threshold_ns}"
+            );
+            (QueueKind::Fq(fq), limit, line)
         }
         "red" => {
             let min_bytes = from(1, 60_000);
@@ -262,6 +283,7 @@ fn decisions_are_those_of_linux() {
     for (name, linux) in [
         ("codel", 0x1ed5_f628_01ef_355b),
         ("fq_codel", 0x94be_84de_8d82_517e),
+        ("fq", 0x1233_bc4b_add2_ce31),
         ("red", 0xd8d7_cf1a_1c1a_ec1d),
         ("pie", 0x084a_1342_adb5_acd3),
         ("dualpi2", 0x54d2_192c_8cab_5407),

@@ -4,8 +4,9 @@
 
 use ackclock_net::link::Buffer;
 use ackclock_net::queue::{
-    Cause, CodelParameters, Discipline, Dualpi2Parameters, Ecn, FqCodelParameters, Ledger, Load,
-    OutOfRange, Packet, PieParameters, Queue, QueueKind, RedParameters, StepParameters, Values,
+    Cause, CodelParameters, Discipline, Dualpi2Parameters, Ecn, FqCodelParameters, FqParameters,
+    Ledger, Load, OutOfRange, Packet, PieParameters, Queue, QueueKind, RedParameters,
+    StepParameters, Values,
 };
 use ackclock_net::rng::{Draw, Owner, Stream};
 use proptest::prelude::*;
@@ -32,6 +33,16 @@ fn kinds() -> impl Strategy<Value = QueueKind> {
                     quantum_bytes,
                     ecn,
                     ..FqCodelParameters::default()
+                })
+            }
+        ),
+        (1_u64..100, 256_u64..5000, 0_u64..20_000, ms(0, 5)).prop_map(
+            |(flow_limit_packets, quantum_bytes, initial_quantum_bytes, ce_threshold_ns)| {
+                QueueKind::Fq(FqParameters {
+                    flow_limit_packets,
+                    quantum_bytes,
+                    initial_quantum_bytes,
+                    ce_threshold_ns,
                 })
             }
         ),
@@ -98,6 +109,8 @@ impl Ledger<u32> for Reports {
 struct Link {
     queue: Queue<u32>,
     buffer: Buffer,
+    /// What the queue never exceeds: fq counts neither the wire nor its fast path.
+    most: Buffer,
     service_ns_per_byte: u64,
     wire: Option<(u64, Packet<u32>)>,
     /// Packets inside, by their number: as they arrived.
@@ -117,6 +130,11 @@ impl Link {
         Self {
             queue: Queue::new(kind, buffer, random),
             buffer,
+            most: match (kind, buffer) {
+                (QueueKind::Fq(_), Buffer::Packets(packets)) => Buffer::Packets(packets + 9),
+                (QueueKind::Fq(_), Buffer::Bytes(bytes)) => Buffer::Bytes(bytes + 9 * 1500),
+                _ => buffer,
+            },
             service_ns_per_byte,
             wire: None,
             inside: BTreeMap::new(),
@@ -199,16 +217,18 @@ impl Link {
         let now_ns = packet.arrived_ns;
         self.run(now_ns);
         let wire = self.on_wire();
-        let full = !self.buffer.fits(self.queue.load() + wire, packet.bytes);
+        let load = self.queue.load() + wire;
+        let may_drop = !self.buffer.fits(load, packet.bytes);
+        let must_drop = !self.most.fits(load, packet.bytes);
         self.inside.insert(packet.body, packet);
         self.held = self.held + load_of(&packet);
         let mut reports = Reports::default();
         self.queue.enqueue(now_ns, packet, wire, &mut reports);
         let dropped = !reports.drops.is_empty();
-        self.account(reports, full);
-        assert!(!full || dropped, "over the limit");
+        self.account(reports, may_drop);
+        assert!(!must_drop || dropped, "over the limit");
         let load = self.queue.load() + wire;
-        match self.buffer {
+        match self.most {
             Buffer::Packets(limit) => assert!(load.packets <= limit),
             Buffer::Bytes(limit) => assert!(load.bytes <= limit),
         }
@@ -291,6 +311,14 @@ fn acting() -> Vec<(QueueKind, bool)> {
         (codel(false), false),
         (codel(true), true),
         (QueueKind::FqCodel(FqCodelParameters::default()), true),
+        (QueueKind::Fq(FqParameters::default()), false),
+        (
+            QueueKind::Fq(FqParameters {
+                ce_threshold_ns: 1_000_000,
+                ..FqParameters::default()
+            }),
+            true,
+        ),
         (QueueKind::Red(RedParameters::default()), false),
         (
             QueueKind::Red(RedParameters {

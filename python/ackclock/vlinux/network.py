@@ -275,6 +275,12 @@ class Network:
                 child = f"fq_codel limit {limit} flows 1024 quantum {of['quantum_bytes']} "
                 child += f"memory_limit 1gb target {us['target_ns']} "
                 child += f"interval {us['interval_ns']} {ecn}"
+            case "fq":
+                child = f"fq limit {limit} flow_limit {of['flow_limit_packets']} "
+                child += f"quantum {of['quantum_bytes']} "
+                child += f"initial_quantum {of['initial_quantum_bytes']}"
+                if of["ce_threshold_ns"]:
+                    child += f" ce_threshold {us['ce_threshold_ns']}"
             case "pie":
                 child = f"pie limit {limit} target {us['target_ns']} tupdate {us['update_ns']} "
                 child += f"alpha {of['alpha_16ths_hz']} beta {of['beta_16ths_hz']} {ecn}"

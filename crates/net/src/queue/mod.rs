@@ -3,8 +3,9 @@
 //! A link gives each arriving packet to [`Discipline::enqueue`]. Whenever its wire is free, it calls
 //! [`Discipline::dequeue`]: so a discipline judges a packet at the *start* of its service, as below
 //! Linux's token bucket. The packet on the wire still counts in the limits of the queue, as in
-//! Linux's `qlen`. So `enqueue` is told about it. When the queue is empty, `dequeue` returns `None`
-//! as soon as the last packet has left the wire: that is when an idle time begins.
+//! Linux's `qlen` (but not in that of fq, as in Linux). So `enqueue` is told about it. When the queue
+//! is empty, `dequeue` returns `None` as soon as the last packet has left the wire: that is when an
+//! idle time begins.
 //!
 //! Call with times that never go back.
 //!
@@ -14,6 +15,7 @@ mod codel;
 mod droptail;
 mod dualpi2;
 mod fifo;
+mod fq;
 mod fq_codel;
 mod list;
 mod parameters;
@@ -194,6 +196,8 @@ disciplines! {
     "codel" = codel::Codel(parameters: CodelParameters);
     /// FQ-CoDel: a CoDel for each flow, served in turn, new flows first.
     "fq_codel" = fq_codel::FqCodel(parameters: FqCodelParameters);
+    /// fq: a FIFO for each flow, served in turn, new flows first; no flow fills the queue alone.
+    "fq" = fq::Fq(parameters: FqParameters);
     /// RED: marks or drops at arrival, more often the longer the average queue.
     "red" = red::Red(parameters: RedParameters);
     /// Step marking for DCTCP: marks every packet above a threshold and none below it.

@@ -114,7 +114,8 @@ static void of_aqm(const char *kind, const void *stats, size_t size, struct queu
 {
 	union {
 		struct tc_codel_xstats codel;
-		struct tc_fq_codel_xstats fq;
+		struct tc_fq_codel_xstats fq_codel;
+		struct tc_fq_qd_stats fq;
 		struct tc_pie_xstats pie;
 		struct tc_red_xstats red;
 	} x = { 0 };
@@ -123,15 +124,18 @@ static void of_aqm(const char *kind, const void *stats, size_t size, struct queu
 	if (!strcmp(kind, "codel")) {
 		to->marked = x.codel.ecn_mark + x.codel.ce_mark;
 		to->limit_dropped = x.codel.drop_overlimit;
-	} else if (!strcmp(kind, "fq_codel") && x.fq.type == TCA_FQ_CODEL_XSTATS_QDISC) {
-		to->marked = x.fq.qdisc_stats.ecn_mark + x.fq.qdisc_stats.ce_mark;
-		to->limit_dropped = x.fq.qdisc_stats.drop_overlimit;
+	} else if (!strcmp(kind, "fq_codel") && x.fq_codel.type == TCA_FQ_CODEL_XSTATS_QDISC) {
+		to->marked = x.fq_codel.qdisc_stats.ecn_mark + x.fq_codel.qdisc_stats.ce_mark;
+		to->limit_dropped = x.fq_codel.qdisc_stats.drop_overlimit;
 	} else if (!strcmp(kind, "pie")) {
 		to->marked = x.pie.ecn_mark;
 		to->limit_dropped = x.pie.overlimit;
 	} else if (!strcmp(kind, "red")) {
 		to->marked = x.red.marked;
 		to->limit_dropped = x.red.pdrop;
+	} else if (!strcmp(kind, "fq")) {
+		to->marked = x.fq.ce_mark;
+		to->limit_dropped = to->dropped - x.fq.flows_plimit;
 	}
 }
 
@@ -142,6 +146,7 @@ static void of_qdisc(const struct nlmsghdr *header, struct queue_sample *samples
 	int rest = header->nlmsg_len - NLMSG_LENGTH(sizeof(*message)), number = 0;
 	struct rtattr *each = (void *)((char *)message + NLMSG_ALIGN(sizeof(*message)));
 	int is_root = message->tcm_parent == TC_H_ROOT, with_child, is_queue;
+	const struct rtattr *own = NULL;
 	struct queue_sample *to;
 
 	while (number < queues_len && queues[number].device != message->tcm_ifindex)
@@ -174,10 +179,12 @@ static void of_qdisc(const struct nlmsghdr *header, struct queue_sample *samples
 			} else if (type == TCA_STATS_PKT64 && is_root) {
 				memcpy(&to->sent_packets, RTA_DATA(stat), sizeof(uint64_t));
 			} else if (type == TCA_STATS_APP && is_queue && with_child) {
-				of_aqm(queues[number].kind, RTA_DATA(stat), RTA_PAYLOAD(stat), to);
+				own = stat;
 			}
 		}
 	}
+	if (own) /* which needs the drops, that come later */
+		of_aqm(queues[number].kind, RTA_DATA(own), RTA_PAYLOAD(own), to);
 }
 
 void sample_queues(int64_t at_ns, FILE *to)
