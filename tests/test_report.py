@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from playwright.sync_api import expect
 
 from ackclock import papers, pictures
-from conftest import ACKCLOCK, new_context
+from conftest import ACKCLOCK, ROOT, new_context
 
 #: The claims that the project is there to judge.
 CLAIMS = """
@@ -184,6 +184,20 @@ def test_a_history_can_be_zoomed(site, browser):
     expect(figure.locator("svg:visible")).to_have_count(1)
     context.close()
     assert complaints == []
+
+
+def test_the_card_of_a_long_name_fits_a_phone(ackclock, browser, tmp_path):
+    """Its marks stand in the last columns."""
+    source = (ROOT / "tests" / "evaluate" / "never_backs_off.c").read_text()
+    (tmp_path / "never_backs_off.c").write_text(source)
+    done = ackclock("evaluate", "never_backs_off.c", "--quick", "--rows", "R4", "-o", "out")
+    assert done.returncode == 0, done.stderr
+    context = new_context(browser, viewport={"width": 390, "height": 844}, offline=True)
+    page = opened(context, tmp_path / "out" / "index.html", [])
+    box = page.locator(".scroll:has(table.card)")
+    expect(box.get_by_text("unsafe").last).to_be_visible()
+    assert box.evaluate("each => each.scrollWidth - each.clientWidth") == 0
+    context.close()
 
 
 def test_on_a_phone_each_panel_says_of_which_column_it_is():
