@@ -571,6 +571,9 @@ def test_the_scenario_of_a_c_file_elsewhere_is_not_edited_in_silence(page, serve
     page.locator(".kept-row", has_text=f"mine-{page.phone}").get_by_text("Open").click()
     page.locator(".run").get_by_text("Edit").click()
     expect(page.locator("#problem")).to_contain_text("write the file")
+    # The form has another scenario, and says so.
+    fill(page, "duration", "9s")
+    expect(run(page).locator("b")).to_have_text("CUBIC, 50mbit, 100ms")
 
 
 def test_a_kept_report_zooms_by_our_script_only(page, server):

@@ -220,7 +220,7 @@ function accuseCode(message) {
 function add(id, source) {
   if (!shown.includes(id)) shown.push(id);
   hidden.delete(id);
-  runs.set(id, { id, state: "waiting", done: 0, about: {}, end: {}, error: "", rows: 0, title: "", ...source, ...runs.get(id), fields: source?.fields ?? structuredClone(form.fields) });
+  runs.set(id, { id, state: "waiting", done: 0, about: {}, end: {}, error: "", rows: 0, title: "", ...source, ...runs.get(id), fields: source.fields });
   show("stage");
   drawRuns();
   fetchWhole();
