@@ -604,7 +604,7 @@ impl<'a> Flow<'a> {
         };
         let receiver = &mut connection.receiver;
         let pushed = self.kernel.pushes_bursts && burst.pushes(segment + 1);
-        if receiver.is_ordinary_pair(at_ns[1], segment, pushed) {
+        if receiver.is_ordinary_pair(at_ns, segment, pushed) {
             let (cause, ack) = receiver.handle_pair(sent_ns);
             self.answer(at_ns[cause], ack);
             return;
@@ -626,15 +626,17 @@ impl<'a> Flow<'a> {
         let Phase::Open(connection) = &mut self.phase else {
             return false;
         };
+        let timeout_ns = connection.receiver.poll_timeout();
         if !connection.receiver.is_ordinary(at_ns, segment) {
             self.arrive_any(at_ns, sent_ns, segment, burst);
             return false;
         }
+        let same_timeout = connection.receiver.poll_timeout() == timeout_ns;
         let pushed = self.kernel.pushes_bursts && burst.pushes(segment);
         if let Some(ack) = connection.receiver.handle_ordinary(sent_ns, pushed) {
             self.answer(at_ns, ack);
         }
-        self.way.acks.is_none()
+        same_timeout && self.way.acks.is_none()
     }
 
     /// Gives the packet of a burst with this segment to its receiver. `at_ns` may be in the future.

@@ -373,7 +373,7 @@ proptest! {
             highest = highest.max(segment);
             let (sent_ns, pushed) = (now_ns - RTT / 2, push == 0);
             let second_ns = now_ns + 12_000;
-            if kind > 30 && short.is_ordinary_pair(second_ns, segment, pushed) {
+            if kind > 30 && short.is_ordinary_pair([now_ns, second_ns], segment, pushed) {
                 let (cause, ack) = short.handle_pair(sent_ns);
                 let answers = [
                     long.handle_segment(now_ns, segment, sent_ns, false, false),

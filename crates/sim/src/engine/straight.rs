@@ -183,9 +183,7 @@ impl Dumbbell<'_> {
                     hash.add(departures_ns[0]);
                     hash.add(departures_ns[1]);
                     at_ns = departures_ns.map(|departs_ns| departs_ns + flow.forth_ns);
-                    plain = connection
-                        .receiver
-                        .is_ordinary_pair(at_ns[1], first, pushes);
+                    plain = connection.receiver.is_ordinary_pair(at_ns, first, pushes);
                 }
                 if plain {
                     let (cause, ack) = connection.receiver.handle_pair(now_ns);

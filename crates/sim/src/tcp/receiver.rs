@@ -270,7 +270,7 @@ impl Receiver {
     /// timers may be due: call it until [`poll_timeout`](Self::poll_timeout) is later.
     #[inline(never)]
     pub fn handle_timeout(&mut self, now_ns: u64) -> Option<Ack> {
-        self.ordinary_until_ns = 0;
+        (self.ordinary_until_ns, self.armed) = (0, (0, 0));
         self.clock.advance(now_ns);
         if self.compressed_at_ns <= now_ns {
             return Some(self.ack());
@@ -279,7 +279,6 @@ impl Receiver {
             return None;
         }
         self.delayed_ack_at_ns = NEVER;
-        self.armed = (0, 0);
         // `tcp_delack_timer_handler`: whatever armed it, it sends a compressed ACK.
         if self.compressed > 0 {
             return Some(self.ack());
@@ -302,7 +301,7 @@ impl Receiver {
         pushed: bool,
         last: bool,
     ) -> Option<Ack> {
-        if self.is_ordinary(now_ns, segment) && !last {
+        if !last && self.is_ordinary(now_ns, segment) {
             return self.handle_ordinary(sent_ns, pushed);
         }
         self.clock.advance(now_ns);
@@ -312,23 +311,23 @@ impl Receiver {
     }
 
     /// Whether a segment that arrives now needs no more than
-    /// [`handle_ordinary`](Self::handle_ordinary), unless it is the last. No timer is due then.
+    /// [`handle_ordinary`](Self::handle_ordinary), unless it is the last. No timer is due then. If it
+    /// says so, handle the segment so.
     #[inline]
-    pub(crate) fn is_ordinary(&self, now_ns: u64, segment: u64) -> bool {
-        now_ns < self.ordinary_until_ns && segment == self.rcv_nxt
+    pub(crate) fn is_ordinary(&mut self, now_ns: u64, segment: u64) -> bool {
+        segment == self.rcv_nxt
+            && (now_ns < self.ordinary_until_ns || self.enters_jiffy([now_ns; 2], false))
     }
 
-    /// Until when each segment in order finds this state: no gap, the delay of ACKs settled, their
-    /// timer armed in this jiffy, and an application that reads each segment. Then nothing waits to be
-    /// reported either, and at most one segment waits for its ACK.
+    /// Until when each segment in order finds this state: at most one segment waits for its ACK, and the
+    /// timer of delayed ACKs was armed in this jiffy, unless no ACK is delayed.
     fn ordinary_until_ns(&self) -> u64 {
-        let ordinary = self.out_of_order.is_empty()
-            && self.echo.is_none()
-            && self.quick_acks == 0
-            && self.ato == self.min_ato
-            && self.armed == (self.clock.jiffies() as u32, self.ato)
-            && self.read_segments == 1;
-        if !ordinary {
+        let jiffies = self.clock.jiffies() as u32;
+        let armed = match self.segments_per_ack {
+            1 => self.last_arrival == jiffies && !self.clamped,
+            _ => self.armed == (jiffies, self.ato),
+        };
+        if !armed || !self.is_settled() {
             return 0;
         }
         let settled_ns = match &self.rtt {
@@ -336,6 +335,44 @@ impl Receiver {
             None => NEVER,
         };
         settled_ns.min(self.clock.next_tick_ns())
+    }
+
+    /// No gap, the delay of ACKs settled, and an application that reads each segment. Then nothing waits
+    /// to be reported either.
+    #[inline]
+    fn is_settled(&self) -> bool {
+        self.out_of_order.is_empty()
+            && self.echo.is_none()
+            && self.quick_acks == 0
+            && self.ato == self.min_ato
+            && self.read_segments == 1
+    }
+
+    /// What [`handle_any`](Self::handle_any) does with the clock and the timer when a segment in order,
+    /// or two of a pair, arrive at these times in a later jiffy: if the pause was too short to change the
+    /// delay (`tcp_event_data_recv`), only the timer is armed anew, for later. Returns whether that is
+    /// all.
+    #[inline(never)]
+    fn enters_jiffy(&mut self, at_ns: [u64; 2], pair: bool) -> bool {
+        let half = self.min_ato / 2;
+        let same_delay = self.last_arrival == self.clock.jiffies() as u32
+            && at_ns[1] < self.clock.jiffy_ns(half)
+            && 2 * half == self.min_ato;
+        let settled = self.is_settled() && self.rtt.is_none() && !self.clamped;
+        let armed = self.armed.1 == self.ato && at_ns[1] < self.poll_timeout();
+        if !same_delay || !settled || !armed {
+            return false;
+        }
+        // The one that no ACK leaves for.
+        let one_waits = self.rcv_nxt != self.last_ack_sent;
+        if pair || !one_waits {
+            self.clock.advance(at_ns[usize::from(one_waits)]);
+            self.arm(self.ato);
+        }
+        self.clock.advance(at_ns[1]);
+        self.last_arrival = self.clock.jiffies() as u32;
+        self.ordinary_until_ns = self.ordinary_until_ns();
+        true
     }
 
     /// What [`handle_any`](Self::handle_any) does with a segment in order while
@@ -357,12 +394,16 @@ impl Receiver {
         Some(Ack::new(self.rcv_nxt, self.ts_recent_ns))
     }
 
-    /// Whether two segments, the second of which arrives now, need no more than
-    /// [`handle_pair`](Self::handle_pair): one ACK leaves. `pushed`: the second has the PSH flag.
+    /// Whether two segments that arrive at these times need no more than
+    /// [`handle_pair`](Self::handle_pair): one ACK leaves. `pushed`: the second has the PSH flag. If it
+    /// says so, handle them so.
     #[inline(always)]
-    pub fn is_ordinary_pair(&self, now_ns: u64, segment: u64, pushed: bool) -> bool {
+    pub fn is_ordinary_pair(&mut self, at_ns: [u64; 2], segment: u64, pushed: bool) -> bool {
         let one_waits = self.rcv_nxt != self.last_ack_sent;
-        self.is_ordinary(now_ns, segment) && self.segments_per_ack > 1 && !(pushed && one_waits)
+        segment == self.rcv_nxt
+            && self.segments_per_ack > 1
+            && !(pushed && one_waits)
+            && (at_ns[1] < self.ordinary_until_ns || self.enters_jiffy(at_ns, true))
     }
 
     /// What [`handle_ordinary`](Self::handle_ordinary) does with two segments. Returns the ACK, and
@@ -616,6 +657,12 @@ impl Receiver {
             delay = delay.min(if self.pushed { pushed } else { usual });
         }
         self.delayed = true;
+        self.arm(delay);
+    }
+
+    /// Arms the timer of delayed ACKs for so many jiffies.
+    #[inline]
+    fn arm(&mut self, delay: u32) {
         let armed = (self.clock.jiffies() as u32, delay);
         if self.armed != armed {
             self.armed = armed;
