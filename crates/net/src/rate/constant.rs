@@ -13,10 +13,12 @@ pub struct ConstantRate {
     free_at_ns: i64,
     /// … and the remainder, in units of 1/rate nanoseconds. So rounding loses no time.
     free_at_rest: u64,
-    /// Of the last packet, and of the last that had another size: data and ACKs take turns.
-    service: Service,
-    other: Service,
+    /// Of the last small packet, and of the last large one: data and ACKs take turns.
+    services: [Service; 2],
 }
+
+/// Packets of fewer bytes are ACKs, others data.
+const LARGE_BYTES: u32 = 256;
 
 /// How long the wire takes for a packet.
 #[derive(Clone, Copy, Debug, Default)]
@@ -37,8 +39,7 @@ impl ConstantRate {
             fills_in_ns,
             free_at_ns: -fills_in_ns,
             free_at_rest: 0,
-            service: Service::default(),
-            other: Service::default(),
+            services: Default::default(),
         }
     }
 
@@ -60,7 +61,7 @@ impl ConstantRate {
         }
         self.fills_in_ns = in_new(self.fills_in_ns);
         self.rate_bps = rate_bps;
-        (self.service, self.other) = Default::default();
+        self.services = Default::default();
     }
 
     /// Serves a packet that is ready now, after all packets before it. Returns when its last bit
@@ -99,13 +100,14 @@ impl ConstantRate {
     /// Takes the time of packets of one size. Returns its end for each.
     #[inline(always)]
     fn take<const N: usize>(&mut self, bytes: u32) -> [i64; N] {
-        if self.service.bytes != bytes {
-            self.serve_other(bytes);
+        let service = &mut self.services[usize::from(bytes >= LARGE_BYTES)];
+        if service.bytes != bytes {
+            *service = Service::new(bytes, self.rate_bps);
         }
         let (mut free_at_ns, mut free_at_rest) = (self.free_at_ns, self.free_at_rest);
         let ends_ns = [(); N].map(|()| {
-            free_at_ns += self.service.ns as i64;
-            free_at_rest += self.service.rest;
+            free_at_ns += service.ns as i64;
+            free_at_rest += service.rest;
             if free_at_rest >= self.rate_bps {
                 free_at_rest -= self.rate_bps;
                 free_at_ns += 1;
@@ -115,18 +117,17 @@ impl ConstantRate {
         (self.free_at_ns, self.free_at_rest) = (free_at_ns, free_at_rest);
         ends_ns
     }
+}
 
-    /// Packets of another size follow.
-    fn serve_other(&mut self, bytes: u32) {
-        std::mem::swap(&mut self.service, &mut self.other);
-        if self.service.bytes != bytes {
-            let bits_ns = u128::from(bytes) * 8 * 1_000_000_000;
-            let rate = u128::from(self.rate_bps);
-            self.service = Service {
-                bytes,
-                ns: (bits_ns / rate) as u64,
-                rest: (bits_ns % rate) as u64,
-            };
+impl Service {
+    #[inline(never)]
+    fn new(bytes: u32, rate_bps: u64) -> Self {
+        let bits_ns = u128::from(bytes) * 8 * 1_000_000_000;
+        let rate = u128::from(rate_bps);
+        Self {
+            bytes,
+            ns: (bits_ns / rate) as u64,
+            rest: (bits_ns % rate) as u64,
         }
     }
 }

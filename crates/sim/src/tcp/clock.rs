@@ -61,7 +61,10 @@ impl Clock {
 
     #[inline(never)]
     fn tick(&mut self) {
-        let ticks = (self.now_ns - self.next_tick_ns) / self.tick_ns() + 1;
+        // As floating-point numbers: exact for 100 days, and without the branch that a division of 64
+        // bits gets, which nothing can guess here.
+        let late_ns = (self.now_ns - self.next_tick_ns) as f64;
+        let ticks = (late_ns / f64::from(self.tick_ns)) as u64 + 1;
         self.next_tick_ns += ticks * self.tick_ns();
         self.jiffies += ticks;
     }

@@ -70,11 +70,7 @@ impl RoundTrip {
         (una, nxt): (u64, u64),
     ) -> u32 {
         let last_us = in_us(now_us - last_ns / 1_000);
-        let first_us = if first_ns == last_ns {
-            last_us
-        } else {
-            in_us(now_us - first_ns / 1_000)
-        };
+        let first_us = in_us(now_us - first_ns / 1_000);
         self.min.sample(now_ns, last_us.max(1));
         self.estimator.sample(first_us, una, nxt);
         last_us
