@@ -499,7 +499,7 @@ impl<'a> Flow<'a> {
         let mut dropped = 0;
         let (mut segment, end) = (burst.first, burst.range().end);
         while segment < end {
-            if segment + 2 <= end && link.takes_pair(now_ns, self.packet_bytes) {
+            if segment + 2 <= end && link.takes(2, now_ns, self.packet_bytes) {
                 let departures_ns = link.enqueue_pair(now_ns, self.packet_bytes);
                 hash.add(departures_ns[0]);
                 hash.add(departures_ns[1]);

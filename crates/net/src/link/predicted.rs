@@ -131,14 +131,14 @@ impl<W: Remembers> Predicted<W> {
         }
     }
 
-    /// Whether two packets of this size that arrive together fit in.
+    /// Whether so many packets of this size that arrive together fit in: one or two.
     #[inline(always)]
-    pub fn takes_pair(&mut self, now_ns: u64, bytes: u32) -> bool {
-        let fits = |room: (u64, u32)| room.0 >= 2 && bytes <= room.1;
+    pub fn takes(&mut self, packets: u64, now_ns: u64, bytes: u32) -> bool {
+        let fits = |room: (u64, u32)| room.0 >= packets && bytes <= room.1;
         fits(self.room) || self.makes_room(now_ns, bytes) && fits(self.room)
     }
 
-    /// As [`enqueue`](Self::enqueue), of two packets that [it takes](Self::takes_pair).
+    /// As [`enqueue`](Self::enqueue), of two packets that [it takes](Self::takes).
     #[inline(always)]
     pub fn enqueue_pair(&mut self, now_ns: u64, bytes: u32) -> [u64; 2] {
         self.room.0 -= 2;
@@ -332,7 +332,7 @@ mod tests {
                 .collect();
             let mut departures = Vec::new();
             while let [first @ (at, bytes), rest @ ..] = &arrivals[departures.len()..] {
-                if rest.first() == Some(first) && link.takes_pair(*at, *bytes) {
+                if rest.first() == Some(first) && link.takes(2, *at, *bytes) {
                     departures.extend(link.enqueue_pair(*at, *bytes).map(Some));
                 } else {
                     departures.push(link.enqueue(*at, *bytes));

@@ -206,7 +206,7 @@ impl Round {
             if kind == DATA
                 && packets == 2
                 && !sent.has(LAST)
-                && link.takes_pair(now_ns, plain_bytes)
+                && link.takes(2, now_ns, plain_bytes)
                 && loss.passes(2)
             {
                 sent.departs_after_ns = link.enqueue_pair(now_ns, plain_bytes).map(after);

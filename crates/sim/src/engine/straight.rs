@@ -176,9 +176,17 @@ impl Dumbbell<'_> {
                 }
                 packets += u64::from(segments);
                 let pushes = pushed && pushes_bursts;
-                let pair = segments == 2 && link.takes_pair(now_ns, flow.packet_bytes);
+                let pair = segments == 2 && link.takes(2, now_ns, flow.packet_bytes);
                 let (mut plain, mut at_ns) = (false, [0; 2]);
-                if pair {
+                let mut one = None;
+                if segments == 1 && link.takes(1, now_ns, flow.packet_bytes) {
+                    one = link.enqueue(now_ns, flow.packet_bytes);
+                }
+                if let Some(departs_ns) = one {
+                    hash.add(departs_ns);
+                    at_ns[0] = departs_ns + flow.forth_ns;
+                    plain = connection.receiver.is_ordinary(at_ns[0], first);
+                } else if pair {
                     let departures_ns = link.enqueue_pair(now_ns, flow.packet_bytes);
                     hash.add(departures_ns[0]);
                     hash.add(departures_ns[1]);
@@ -186,13 +194,21 @@ impl Dumbbell<'_> {
                     plain = connection.receiver.is_ordinary_pair(at_ns, first, pushes);
                 }
                 if plain {
-                    let (cause, ack) = connection.receiver.handle_pair(now_ns);
-                    if flow.way.acks.is_none() {
-                        let arrives_ns = flow.back.arrives_ns(at_ns[cause]);
-                        connection.acks.push(arrives_ns, ack);
-                    } else if let Some(answers) = &mut connection.answers {
-                        answers.push(at_ns[cause], ack);
-                        steady_ns = steady_ns.min(at_ns[cause]);
+                    let answer = match pair {
+                        true => Some(connection.receiver.handle_pair(now_ns)),
+                        false => (connection.receiver.handle_ordinary(now_ns, pushes))
+                            .map(|ack| (0, ack)),
+                    };
+                    match (answer, &mut connection.answers) {
+                        (None, _) => (),
+                        (Some((cause, ack)), None) => {
+                            let arrives_ns = flow.back.arrives_ns(at_ns[cause]);
+                            connection.acks.push(arrives_ns, ack);
+                        }
+                        (Some((cause, ack)), Some(answers)) => {
+                            answers.push(at_ns[cause], ack);
+                            steady_ns = steady_ns.min(at_ns[cause]);
+                        }
                     }
                     if connection.sender.ends_turn() {
                         break Ok(connection.sender.poll_timeout());
@@ -208,6 +224,8 @@ impl Dumbbell<'_> {
                 if pair {
                     flow.arrive(at_ns[0], now_ns, first, burst);
                     flow.arrive(at_ns[1], now_ns, first + 1, burst);
+                } else if one.is_some() {
+                    flow.arrive(at_ns[0], now_ns, first, burst);
                 } else {
                     dropped += flow.carry(link, &mut hash, now_ns, burst);
                 }
