@@ -110,6 +110,40 @@ impl<T: Default, S: DerefMut<Target = [T]> + FromIterator<T>> Ring<T, S> {
         (0..self.len()).filter_map(|place| self.get(place))
     }
 
+    /// The same, as two slices.
+    #[inline]
+    pub fn as_mut_slices(&mut self) -> (&mut [T], &mut [T]) {
+        let (start, len) = (self.slot(self.head), self.len() as usize);
+        let slots = &mut *self.slots;
+        let (wrapped, before) = slots.split_at_mut(start.min(slots.len()));
+        let room = before.len();
+        let (before, wrapped) = (
+            &mut before[..len.min(room)],
+            &mut wrapped[..len.max(room) - room],
+        );
+        (before, wrapped)
+    }
+
+    /// Puts these elements in the place of all, which have nothing to drop.
+    #[inline]
+    pub fn refill(&mut self, elements: &[T])
+    where
+        T: Copy,
+    {
+        (self.head, self.tail) = (0, 0);
+        while self.slots.len() < elements.len() {
+            self.grow();
+        }
+        self.tail = elements.len() as u64;
+        self.slots[..elements.len()].copy_from_slice(elements);
+    }
+
+    /// Forgets all elements, which have nothing to drop.
+    #[inline]
+    pub fn clear(&mut self) {
+        self.head = self.tail;
+    }
+
     /// The first place whose element is not `before`, where those that are come first.
     pub fn partition_point(&self, before: impl Fn(&T) -> bool) -> u64 {
         let (mut low, mut high) = (0, self.len());
@@ -303,6 +337,14 @@ mod tests {
                     prop_assert_eq!(ring.pop(), Some(plain.remove(0)));
                 }
                 prop_assert!(ring.iter().eq(&plain));
+                let (before, wrapped) = ring.as_mut_slices();
+                prop_assert!(before.iter().chain(wrapped.iter()).eq(&plain));
+                if length % 16 == 0 {
+                    ring.clear();
+                    prop_assert!(ring.is_empty());
+                    ring.refill(&plain);
+                    prop_assert!(ring.iter().eq(&plain));
+                }
                 prop_assert_eq!(ring.back(), plain.last());
                 let middle = plain.get(plain.len() / 2).copied();
                 prop_assert_eq!(middle, ring.get(ring.len() / 2).copied());

@@ -5,9 +5,12 @@ use ackclock_host::{prefetch, PooledSlice};
 use ackclock_net::ring::Ring;
 use ackclock_net::schedule::NEVER;
 
+/// When an ACK arrives, and the ACK.
+pub(crate) type Timed = (u64, Ack);
+
 /// ACKs on their way, in order, and when each arrives.
 #[derive(Debug, Default)]
-pub(crate) struct AckLine(Ring<(u64, Ack), PooledSlice<(u64, Ack)>>);
+pub(crate) struct AckLine(Ring<Timed, PooledSlice<Timed>>);
 
 impl AckLine {
     #[inline]
@@ -64,6 +67,23 @@ impl AckLine {
     #[inline]
     pub(crate) fn pop(&mut self) -> Option<Ack> {
         Some(self.0.pop()?.1)
+    }
+
+    /// The ACKs, and when they arrive.
+    #[inline(always)]
+    pub(crate) fn as_mut_slices(&mut self) -> (&mut [Timed], &mut [Timed]) {
+        self.0.as_mut_slices()
+    }
+
+    /// Forgets all ACKs, which are plain.
+    #[inline(always)]
+    pub(crate) fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    /// How many ACKs it has room for.
+    pub(crate) fn capacity(&self) -> u64 {
+        self.0.capacity()
     }
 
     /// Takes the first ACK, if it has arrived by `now_ns`.

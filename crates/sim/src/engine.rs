@@ -11,6 +11,7 @@
 //! packet (`evented.rs`). Thousands of flows take turns in rounds (`rounds.rs`).
 
 pub(crate) mod evented;
+mod resting;
 mod round;
 mod rounds;
 mod seen;

@@ -309,6 +309,15 @@ impl<'a> Flow<'a> {
         }
     }
 
+    /// Asks for what the next turn needs besides the flow itself, when that is in the cache.
+    #[inline]
+    pub(crate) fn prefetch_gaps(&self) {
+        if let Phase::Open(connection) = &self.phase {
+            connection.sender.prefetch_gap();
+            connection.receiver.prefetch_gap();
+        }
+    }
+
     /// The same, when that is in the cache, too.
     #[inline]
     pub(crate) fn prefetch_slots(&self) {

@@ -8,6 +8,7 @@ mod census;
 mod control;
 pub mod engine;
 mod flow;
+mod log;
 pub mod record;
 pub mod scenario;
 pub mod schema;

@@ -10,6 +10,7 @@
 //! Result and hash are those of events in order of time. At equal times the flow with the lower number
 //! goes first.
 
+use super::resting::Resting;
 use super::round::{Round, DATA, ESTABLISHED, FLAGS, LAST, LOST, NO_ACK, SYN};
 use super::{Dumbbell, Path};
 use crate::flow::{Connection, Flow, Phase};
@@ -31,9 +32,8 @@ const ROUNDS_PER_DELAY: u64 = 2;
 const LONGEST_NS: u64 = 500_000_000;
 /// If fewer packets than this part of the flows leave the link in a round, a round brings nothing.
 const MOST_FLOWS_PER_PACKET: u128 = 16;
-/// So many turns before a flow's, its memory is asked for; then the slots in its rings; then what they
-/// point to.
-const SOON: [usize; 3] = [4, 2, 1];
+/// So many turns before a flow's, its memory is asked for; then what a gap needs.
+const SOON: [usize; 2] = [4, 2];
 /// Time and flow of what was recorded, and how many were recorded before it; then what.
 type Row = ((u64, u32, u32), EventRow, Option<SampleRow>);
 
@@ -48,6 +48,7 @@ pub(super) struct Rounds {
     due: Vec<u32>,
     /// How far the flows have taken the packets of the round before.
     taken: usize,
+    resting: Resting,
     before: Round,
     pub(super) now: Round,
     /// What flows have recorded in this round.
@@ -94,6 +95,7 @@ impl Rounds {
             next_ns: flows.iter_mut().map(Flow::next_event_ns).collect(),
             due: Vec::new(),
             taken: 0,
+            resting: Resting::new(flows.len()),
             before: Round::default(),
             now: Round::default(),
             rows: Vec::new(),
@@ -217,7 +219,10 @@ impl Dumbbell<'_> {
                 let Some(&element) = self.rounds().and_then(|rounds| rounds.due.get(place)) else {
                     break;
                 };
-                while self.take_packets(element as usize) {}
+                let element = element as usize;
+                self.wake(element, end_ns);
+                while self.take_packets(element) {}
+                self.rest(element, end_ns);
             }
             self.end_round();
         }
@@ -232,6 +237,29 @@ impl Dumbbell<'_> {
         rounds.before.add_to(&mut self.hash);
         rounds.pass(&self.flows);
         rounds.give_rows(&mut self.result);
+        rounds.resting.end_round(self.flows.len());
+    }
+
+    #[inline(always)]
+    fn wake(&mut self, element: usize, until_ns: u64) {
+        if let Path::Rounds(rounds) = &mut self.path {
+            let Rounds {
+                resting, before, ..
+            } = &mut **rounds;
+            resting.wake(element, &mut self.flows[element], before.until_ns, until_ns);
+        }
+    }
+
+    #[inline(always)]
+    fn rest(&mut self, element: usize, until_ns: u64) {
+        if let Path::Rounds(rounds) = &mut self.path {
+            let Rounds {
+                resting, next_ns, ..
+            } = &mut **rounds;
+            if let Some(ack_ns) = resting.rest(&mut self.flows[element], until_ns) {
+                next_ns[element] = next_ns[element].min(ack_ns);
+            }
+        }
     }
 
     /// Every flow that is due handles its events up to `until_ns`.
@@ -250,13 +278,13 @@ impl Dumbbell<'_> {
                 prefetch(flow);
             }
             if let Some(flow) = soon(SOON[1]) {
-                flow.prefetch_more();
-            }
-            if let Some(flow) = soon(SOON[2]) {
-                flow.prefetch_slots();
+                flow.prefetch_gaps();
             }
             let element = element as usize;
-            if let Err((at_ns, error)) = self.take_turn(element, until_ns) {
+            self.wake(element, until_ns);
+            let turn = self.take_turn(element, until_ns);
+            self.rest(element, until_ns);
+            if let Err((at_ns, error)) = turn {
                 if fault
                     .as_ref()
                     .is_none_or(|(first, _)| *first > (at_ns, element))

@@ -19,6 +19,7 @@ mod limits;
 mod loss;
 mod offered;
 mod pacing;
+pub(crate) mod packed;
 pub mod profile;
 mod ranges;
 mod rate;
@@ -43,6 +44,7 @@ pub use limits::FlowLimits;
 pub use ranges::Range;
 pub use receiver::Receiver;
 pub use report::SenderEvent;
+pub(crate) use scoreboard::Windows;
 pub use sender::{Handshake, Sender};
 
 /// Data packets that leave together: consecutive segments, as in one GSO packet.

@@ -6,6 +6,8 @@
 //! ACK. Call `judge_by_time` or `judge_by_distance` to find losses. The counts are in `TcpSock`,
 //! where algorithms see them; the scoreboard changes them through [`Counts`].
 
+mod rest;
+
 use super::host::Counts;
 use super::profile::REORDERING;
 use super::ranges::{near, Range, RangeSet};
@@ -13,6 +15,8 @@ use super::{Marks, Transmit};
 use ackclock_host::{prefetch, PooledSlice};
 use ackclock_net::ring::Ring;
 use std::iter::repeat_n;
+
+pub(crate) use rest::Windows;
 
 const NS_PER_MS: u64 = 1_000_000;
 
@@ -177,10 +181,16 @@ impl Scoreboard {
         }
     }
 
-    /// Asks for the slots of the ends of the window, and for what a gap needs.
+    /// Asks for what a gap needs.
+    #[inline(always)]
+    pub(super) fn prefetch_gap(&self) {
+        self.sacked.prefetch();
+    }
+
+    /// The same, and for the slots of the ends of the window.
     #[inline(always)]
     pub(super) fn prefetch_slots(&self) {
-        self.sacked.prefetch();
+        self.prefetch_gap();
         if let Some(first) = self.retransmissions.front() {
             prefetch(first);
         }

@@ -26,7 +26,7 @@ use super::rate::{AckCounts, RateSampler};
 use super::recovery::{Frto, Machine, Reduction, SackFrto, Undo};
 use super::report::{Events, SenderEvent, Totals};
 use super::rtt::RoundTrip;
-use super::scoreboard::{Delivery, Scoreboard};
+use super::scoreboard::{Delivery, Scoreboard, Windows};
 use super::timers::Timers;
 use super::transmit::Rexmit;
 use super::validate::Validation;
@@ -183,6 +183,24 @@ impl Sender {
     #[inline(always)]
     pub(crate) fn prefetch_slots(&self) {
         self.board.prefetch_slots();
+    }
+
+    /// Asks for what a gap needs.
+    #[inline(always)]
+    pub(crate) fn prefetch_gap(&self) {
+        self.board.prefetch_gap();
+    }
+
+    /// Its window rests. Returns how many segments and retransmissions are in it.
+    #[inline(always)]
+    pub(crate) fn rest(&mut self, windows: &mut Windows) -> (usize, usize) {
+        windows.rest(&mut self.board)
+    }
+
+    /// Has its window again, which has so many segments and retransmissions.
+    #[inline(always)]
+    pub(crate) fn wake(&mut self, windows: &mut Windows, segments: usize, retransmissions: usize) {
+        windows.wake(&mut self.board, segments, retransmissions);
     }
 
     /// Gives memory back that it does not need now.
