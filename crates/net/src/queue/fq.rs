@@ -49,7 +49,7 @@ const BAND_BYTES: [i64; 2] = [9 << 16, 3 << 16];
 
 /// The tick in which a flow leaves the lists. Linux keeps the lowest bit for another use.
 fn leaves_at(now_ns: u64) -> u64 {
-    now_ns / TICK_NS | 1
+    (now_ns / TICK_NS) | 1
 }
 
 /// The queue of one flow.
