@@ -8,6 +8,7 @@ the canonical integers that the simulator reads (``crates/sim/src/scenario.rs``)
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from os import PathLike
 from pathlib import Path
 from typing import Any, ClassVar, Self, get_origin
@@ -294,13 +295,14 @@ class Scenario(ScenarioKeys):
                 raise ValueError(f'{name}buffer = "{link.buffer}": {error}') from None
         return rooms
 
+    @cached_property
+    def _both_ways(self) -> bool:
+        """Whether data passes the bottleneck in both directions."""
+        return any(each.direction == "reverse" for each in (*self.flows, *self.sessions))
+
     def _way(self, flow: Flow | Session) -> tuple[int, ...]:
         """The numbers of the links that the data of a flow passes, then those of its ACKs."""
-        directions = {
-            *(each.direction for each in self.flows),
-            *(s.direction for s in self.sessions),
-        }
-        if "reverse" in directions:
+        if self._both_ways:
             return 1, 1  # the bottleneck, and its copy on the way back
         return (flow.route or tuple(range(1, len(self._links()) + 1))) + flow.back
 
