@@ -298,7 +298,8 @@ class Scenario(ScenarioKeys):
     @cached_property
     def _both_ways(self) -> bool:
         """Whether data passes the bottleneck in both directions."""
-        return any(each.direction == "reverse" for each in (*self.flows, *self.sessions))
+        every: tuple[Flow | Session, ...] = (*self.flows, *self.sessions)
+        return any(each.direction == "reverse" for each in every)
 
     def _way(self, flow: Flow | Session) -> tuple[int, ...]:
         """The numbers of the links that the data of a flow passes, then those of its ACKs."""
