@@ -669,3 +669,41 @@ def test_what_makes_a_row_is_in_the_hash_that_names_it(row):
     assert {"metrics", "runs", "executors"} <= ours <= known
     assert not known & {"report", "evaluate.page", "commands", "explore.app", "site"}
     assert sources.source_hash(*roots) != sources.source_hash()
+
+
+INTERRUPTED = """
+import threading, time
+from pathlib import Path
+from ackclock import Bottleneck, Flow, Scenario, executors, output
+
+scenario = Scenario(duration="1s", rtt="10ms", flows=(Flow(algorithm="reno"),),
+                    bottleneck=Bottleneck(rate="5mbit", buffer="1bdp"))
+def for_ever(scenario, watch):
+    while True:
+        watch(0)
+        time.sleep(0.01)
+
+start = threading.Thread.start
+def interrupted(thread):
+    start(thread)
+    raise KeyboardInterrupt
+threading.Thread.start = interrupted
+try:
+    {call}
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+
+
+@pytest.mark.parametrize(
+    "call",
+    ['output.sync_all(Path("."))', "executors.in_threads(for_ever, [scenario], 1, print)"],
+)
+def test_an_interrupt_while_threads_start_ends_the_command(tmp_path, call):
+    """The moment is the worst: a thread has started, and nobody knows of it yet."""
+    (tmp_path / "file").touch()
+    program = [sys.executable, "-c", INTERRUPTED.format(call=call)]
+    done = subprocess.run(
+        program, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120
+    )
+    assert (done.stdout, done.stderr, done.returncode) == ("interrupted\n", "", 0)

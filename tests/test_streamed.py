@@ -40,7 +40,7 @@ def test_the_tables_and_the_summary_are_the_same(tmp_path):
 
 
 def test_a_live_run_hands_over_its_rows_as_it_goes():
-    """At each look of who waits for it, however few. The run waits meanwhile, here for two looks."""
+    """At each look of who waits for it, however few. The run waits here for two looks."""
     scenario = Scenario.from_text(FINE.encode(), source="fine")
     parts, results, looked = [], [], threading.Semaphore(0)
 

@@ -124,12 +124,13 @@ def in_threads(
         return run(scenarios[index], watch)
 
     with ThreadPoolExecutor(jobs) as pool:
-        # Each has the files that the command has read (`snapshot.held`).
-        runs = {
-            pool.submit(copy_context().run, one, index): index for index in range(len(scenarios))
-        }
-        waiting = set(runs)
         try:
+            # Each has the files that the command has read (`snapshot.held`).
+            runs = {
+                pool.submit(copy_context().run, one, index): index
+                for index in range(len(scenarios))
+            }
+            waiting = set(runs)
             while waiting:  # by steps: an interrupt is not heard within one
                 ended, waiting = wait(waiting, timeout=0.2, return_when=FIRST_EXCEPTION)
                 for each in ended:

@@ -8,7 +8,6 @@ nobody removes the directory of a live command.
 
 import errno
 import fcntl
-import functools
 import itertools
 import os
 import shutil
@@ -18,12 +17,9 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from ackclock.errors import AckclockError
-
-if TYPE_CHECKING:
-    from concurrent.futures import ThreadPoolExecutor
 
 #: Names the files of an output, so that it can be told from a directory of somebody's own.
 WRITTEN = ".written-by-ackclock"
@@ -122,16 +118,12 @@ def sync(path: Path) -> None:
 
 def sync_all(directory: Path) -> None:
     """`sync` of a directory and of the files in it: at once, which takes a fifth of the time."""
-    list(_threads().map(sync, list(directory.iterdir())))
-    sync(directory)
-
-
-@functools.cache
-def _threads() -> "ThreadPoolExecutor":
-    """Threads that wait for the disk; they stay, as thousands of results may be kept."""
     from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 (slow to import)
 
-    return ThreadPoolExecutor(8)
+    # Its end is here: Python's own would wait for ever for a thread whose start was interrupted.
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(sync, list(directory.iterdir())))
+    sync(directory)
 
 
 def exchange(one: Path, other: Path) -> None:
