@@ -338,6 +338,25 @@ def test_plotting_a_damaged_result(ackclock, scenario, tmp_path, damage):
     assert len(done.stderr.splitlines()) == 1
 
 
+@pytest.mark.parametrize("option", ["-o", "--pcapng", "--qlog"])
+def test_the_directories_of_an_output_are_made(ackclock, scenario, tmp_path, option):
+    place = "a/b/run" if option == "-o" else f"a/b/run.{option[2:]}"
+    done = ackclock("run", scenario, option, place)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / place).exists()
+    if option == "-o":
+        done = ackclock("plot", place, "-o", "c/d/run.svg")
+        assert (done.stdout, done.stderr) == ("c/d/run.svg\n", "")
+        assert (tmp_path / "c/d/run.svg").exists()
+
+
+def test_what_compare_does_not_take_its_help_does_not_offer(ackclock):
+    assert "kernel|vlinux" in (said := ackclock("compare", "--help").stdout)
+    assert "sim|kernel" not in said
+    done = ackclock("compare", "x.toml", "--on", "sim")
+    assert "'sim' is not one of 'kernel', 'vlinux'" in done.stderr
+
+
 def test_version(ackclock):
     assert ackclock("--version").stdout.startswith("ackclock 0.")
 

@@ -17,6 +17,7 @@ from ackclock.figures.experiment import Runs
 from ackclock.scenario import Scenario
 from ackclock.stats import Estimate
 from conftest import ROOT, needs_testbed
+from test_kernel_deploy import REFUSED
 
 BAD = Path(__file__).parent / "evaluate"
 
@@ -391,7 +392,50 @@ def test_mistakes_in_thresholds(text, says, ackclock, tmp_path):
     assert done.returncode == 1
     assert says in done.stderr
     assert done.stderr.count("error:") == 1
-    assert not (tmp_path / "out").exists()
+    suite = ET.parse(tmp_path / "out/evaluate-reno/junit.xml").getroot()  # noqa: S314 (ours)
+    assert [suite.get("tests"), suite.get("errors")] == ["1", "1"]
+    assert says in suite[0][0].get("message")
+
+
+def test_a_card_that_is_not_made_leaves_no_green_file(ackclock, tmp_path):
+    """A CI system would read junit.xml of the run before."""
+    (tmp_path / "mine.c").write_text("this is no C\n")
+    (tmp_path / "bounds.toml").write_text(
+        '[[require]]\nrow = "R3"\nnot_unsafe = true\n'
+        '[[require]]\nrow = "R3"\nnot_worse_than = "cubic"\n'
+    )
+    old = tmp_path / "out"
+    old.mkdir()
+    for name in ("junit.xml", "index.html"):
+        (old / name).write_text("of the run before")
+    (old / ".written-by-ackclock").write_text("junit.xml\nindex.html\n")
+    command = ("evaluate", "mine.c", "--quick", "--rows", "R3", "-o", "out")
+    done = ackclock(*command)
+    assert done.returncode == 1
+    assert (old / "index.html").exists()
+    step = tmp_path / "step.md"
+    done = ackclock(*command, "--check", "bounds.toml", env={"GITHUB_STEP_SUMMARY": str(step)})
+    assert done.returncode == 1
+    assert done.stderr.count("error: mine.c") == 1
+    suite = ET.parse(old / "junit.xml").getroot()  # noqa: S314 (ours)
+    assert [suite.get("tests"), suite.get("errors")] == ["2", "2"]
+    assert [case.get("name") for case in suite] == ["R3: not unsafe", "R3: not worse than cubic"]
+    assert all("mine.c" in case.find("error").get("message") for case in suite)
+    assert not (old / "index.html").exists()
+    assert "not made" in step.read_text()
+
+
+@needs_testbed
+def test_the_verifier_is_asked_before_the_simulator(ackclock, tmp_path):
+    (tmp_path / "refused.c").write_text(REFUSED % "refused")
+    done = ackclock("evaluate", "refused.c", "--rows", "R3", "--on", "kernel")
+    assert done.returncode == 1
+    assert re.fullmatch(
+        r"error: the kernel's verifier refuses refused.c \(refused.c:4\): R\d unbounded memory "
+        r"access, .*; check each index against the length .*, or leave out --on kernel\n",
+        done.stderr,
+    ), done.stderr
+    assert not (tmp_path / ".ackclock").exists()
 
 
 @pytest.mark.parametrize(

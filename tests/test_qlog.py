@@ -134,4 +134,4 @@ def test_the_command_writes_it(ackclock, small, tmp_path):
     done = ackclock("run", "-", "--qlog", "x", "--seeds", "2", input=small.to_toml())
     assert "--qlog x: takes one run" in done.stderr
     with pytest.raises(AckclockError, match="cannot be written"):
-        run(small).to_qlog(tmp_path / "no" / "run.qlog")
+        run(small).to_qlog(tmp_path / "run.qlog" / "no" / "run.qlog")

@@ -178,4 +178,5 @@ def test_what_the_verifier_refuses(scenario):
     assert run.returncode == 1
     assert errors.startswith("error: flow 2: "), errors
     assert "verifier refuses" in errors
+    assert errors.count("\n") == 1, errors
     assert nothing_of([run.pid])

@@ -6,8 +6,11 @@ import os
 import re
 import signal
 import sys
-from types import FrameType
-from typing import Any
+
+TYPE_CHECKING = False  # what `typing` has, without 3 ms in which an interrupt prints a traceback
+if TYPE_CHECKING:
+    from types import FrameType
+    from typing import Any
 
 #: Module → its commands. A command needs only its own module; help and completion need each.
 MODULES = {
@@ -84,7 +87,7 @@ def _usage(error: Exception) -> str:
     return text[0].lower() + text[1:] + hint
 
 
-def _key(option: str | None, context: Any) -> str | None:
+def _key(option: str | None, context: "Any") -> str | None:
     """The key of a scenario that a user has written as an option of a command with `--set`."""
     if (
         not option
@@ -104,7 +107,7 @@ def _key(option: str | None, context: Any) -> str | None:
 _interrupts: list[int] = []
 
 
-def _interrupt(number: int, _: FrameType | None) -> None:
+def _interrupt(number: int, _: "FrameType | None") -> None:
     _interrupts.append(number)
     sys.unraisablehook = lambda _: None  # where an interrupt cannot be raised it is not printed
     raise KeyboardInterrupt

@@ -255,6 +255,7 @@ def plot_command(
         figure = compare_runs(**results) if others else plot.overview(first)
         place = output or directories[0]
         try:
+            place.parent.mkdir(parents=True, exist_ok=True)
             if output:
                 paths = plot.write(figure, output.parent, output.stem, only=output.suffix)
             else:

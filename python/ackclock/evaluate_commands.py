@@ -2,6 +2,8 @@
 
 import shlex
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -27,6 +29,7 @@ from ackclock.console import (
 from ackclock.output import Directory
 
 if TYPE_CHECKING:
+    from ackclock.evaluate import checks
     from ackclock.evaluate.run import Evaluated
     from ackclock.executors import Linux
 
@@ -93,43 +96,45 @@ def evaluate_command(
 
     started_s = time.monotonic()
     with one_line_errors(RESUMES):
-        asked = run.chosen(rows)
-        linux = _linux(on, jobs, on_ray)
-        others = [each.strip() for each in against.split(",") if each.strip() != algorithm]
-        thresholds = checks.read(check, asked, others) if check else None
         name = Path(algorithm.partition("@")[0].partition(":")[0]).stem
         path = output or Path("out") / f"evaluate-{name}"
-        command = f"ackclock evaluate {shlex.quote(algorithm)} --against {against}"
-        command += f" --rows {rows}" if rows else ""
-        command += " --quick" if quick else ""
-        command += f" --on {on}" if linux else ""
+        thresholds: list[checks.Threshold] = []
+        with _errors_for_ci(path, check, thresholds):
+            asked = run.chosen(rows)
+            others = [each.strip() for each in against.split(",") if each.strip() != algorithm]
+            thresholds += checks.read(check, asked, others) if check else []
+            linux = _linux(on, jobs, on_ray)
+            command = f"ackclock evaluate {shlex.quote(algorithm)} --against {against}"
+            command += f" --rows {rows}" if rows else ""
+            command += " --quick" if quick else ""
+            command += f" --on {on}" if linux else ""
 
-        def say(number: int, seconds: float) -> None:
-            if number:
-                left = f": {in_words(seconds / (jobs or 1))} in real time"
-                err.print(f"{number} runs on the {on}{left if on is Host.KERNEL else ''}")
+            def say(number: int, seconds: float) -> None:
+                if number:
+                    left = f": {in_words(seconds / (jobs or 1))} in real time"
+                    err.print(f"{number} runs on the {on}{left if on is Host.KERNEL else ''}")
 
-        with Directory(path) as directory:
-            with progress_bar("evaluating") as progress:
-                evaluated = run.evaluate(
-                    algorithm,
-                    asked,
-                    against=others,
-                    quick=quick,
-                    executor=executor(0 if on is Host.KERNEL else jobs, on_ray),
-                    on=linux,
-                    progress=progress,
-                    on_runs=say,
-                )
-            found = checks.judge(thresholds, evaluated) if thresholds else []
+            with Directory(path) as directory:
+                with progress_bar("evaluating") as progress:
+                    evaluated = run.evaluate(
+                        algorithm,
+                        asked,
+                        against=others,
+                        quick=quick,
+                        executor=executor(0 if on is Host.KERNEL else jobs, on_ray),
+                        on=linux,
+                        progress=progress,
+                        on_runs=say,
+                    )
+                found = checks.judge(thresholds, evaluated) if thresholds else []
 
-            def fill(partial: Path) -> None:
-                with progress_bar("drawing") as progress:
-                    page.write(evaluated, partial, command=command, progress=progress)
-                if thresholds:
-                    checks.write(found, partial)
+                def fill(partial: Path) -> None:
+                    with progress_bar("drawing") as progress:
+                        page.write(evaluated, partial, command=command, progress=progress)
+                    if thresholds:
+                        checks.write(found, partial)
 
-            directory.fill(fill)
+                directory.fill(fill)
         _print(evaluated)
         took = in_words(time.monotonic() - started_s)
         out.print(f"{evaluated.totals} This command took {took}.")
@@ -143,6 +148,24 @@ def evaluate_command(
             raise typer.Exit(1)
         if thresholds:
             out.print(f"{len(found)} threshold{'s' * (len(found) > 1)}, none broken")
+
+
+@contextmanager
+def _errors_for_ci(
+    path: Path, check: Path | None, thresholds: "list[checks.Threshold]"
+) -> Iterator[None]:
+    """With --check an error replaces the files of an earlier card, which CI would read."""
+    from ackclock.evaluate.checks import tell_github, write_error  # noqa: PLC0415 (slow to import)
+
+    try:
+        yield
+    except AckclockError as error:
+        if check:
+            with suppress(AckclockError), Directory(path) as directory:
+                said = str(error)
+                directory.fill(lambda partial: write_error(said, thresholds, partial))
+                tell_github(path)
+        raise
 
 
 def _print(evaluated: "Evaluated") -> None:

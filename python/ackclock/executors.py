@@ -57,6 +57,9 @@ class Linux(Executor, Protocol):
     def check(self, scenario: Scenario) -> None:
         """Raises `AckclockError` that names the first field that it cannot honour."""
 
+    def rehearse(self, scenario: Scenario) -> None:
+        """Raises `AckclockError` if it refuses the code of an algorithm; runs nothing."""
+
 
 @dataclass(frozen=True)
 class Local:

@@ -65,6 +65,7 @@ def written(pcapng: "Pcapng | str | os.PathLike[str] | None") -> Iterator[Raw | 
     path = Path(os.path.realpath(path))
     collect(path.parent)
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         with partial_directory(path.parent) as partial:
             file = partial / "run.pcapng"
             yield file, wanted.at, wanted.snaplen

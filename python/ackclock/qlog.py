@@ -48,6 +48,7 @@ def write(result: Result, path: str | os.PathLike[str]) -> Path:
     real = Path(os.path.realpath(path))
     collect(real.parent)
     try:
+        real.parent.mkdir(parents=True, exist_ok=True)
         with partial_directory(real.parent) as partial:
             file = partial / "run.qlog"
             with file.open("w", encoding="utf-8") as out:

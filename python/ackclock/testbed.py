@@ -63,6 +63,10 @@ class Testbed:
         """Raises `AckclockError` that names the first field that a kernel run cannot honour."""
         kernel_part().check_on_kernel(snapshot.of_kernel(), scenario.resolve())
 
+    def rehearse(self, scenario: Scenario) -> None:
+        """Raises `AckclockError` if clang or the verifier refuses an algorithm; runs nothing."""
+        kernel_part().rehearse_on_kernel(snapshot.of_kernel(), scenario.resolve())
+
     def run(
         self,
         scenarios: Sequence[Scenario],

@@ -23,7 +23,7 @@ mod _kernel {
     #[pymodule_export]
     use super::{
         kernel::{deploy, deployed, doctor, status, undeploy},
-        testbed::{check_on_kernel, run_on_kernel, Snapshot},
+        testbed::{check_on_kernel, rehearse_on_kernel, run_on_kernel, Snapshot},
         testbed_version,
     };
 }

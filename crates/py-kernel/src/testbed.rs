@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use ackclock_linux::bpf::Registered;
 use ackclock_linux::testbed::{self, Certificate};
 use ackclock_py_tables::{code, tables, Arrow};
 use ackclock_sim::batch::message;
@@ -40,6 +41,25 @@ pub fn check_on_kernel(snapshot: &Snapshot, scenario_json: &str) -> PyResult<()>
     testbed::check(&scenario, &snapshot.0)
         .map(drop)
         .map_err(refuse)
+}
+
+/// Registers the algorithms of a scenario (canonical JSON) for a moment: clang and the verifier see
+/// them, and nothing runs.
+///
+/// Raises AckclockError that says which of them refuses, where, and why.
+#[pyfunction]
+pub fn rehearse_on_kernel(
+    py: Python<'_>,
+    snapshot: &Snapshot,
+    scenario_json: &str,
+) -> PyResult<()> {
+    let scenario: Scenario = Scenario::parse(scenario_json).map_err(refuse)?;
+    let code = testbed::check(&scenario, &snapshot.0).map_err(refuse)?;
+    py.detach(|| {
+        code.values()
+            .try_for_each(|each| Registered::new(each).map(drop))
+    })
+    .map_err(refuse)
 }
 
 /// Runs a scenario (canonical JSON) on the kernel, in real time: the tables of `run_many`,

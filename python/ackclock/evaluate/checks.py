@@ -191,6 +191,22 @@ def write(checked: Sequence[Checked], directory: Path) -> None:
     (directory / "summary.md").write_text(summary, encoding="utf-8")
 
 
+def write_error(error: str, thresholds: Sequence[Threshold], directory: Path) -> None:
+    """Writes junit.xml and summary.md of a scorecard that could not be made.
+
+    So nobody takes the files of an earlier card for those of this one.
+    """
+    names = [(each.row, each.name) for each in thresholds] or [("evaluate", "the scorecard")]
+    count = str(len(names))
+    suite = ET.Element("testsuite", name="ackclock evaluate", tests=count, errors=count)
+    for row, name in names:
+        case = ET.SubElement(suite, "testcase", classname=row, name=name)
+        ET.SubElement(case, "error", message=error)
+    ET.ElementTree(suite).write(directory / "junit.xml", encoding="utf-8", xml_declaration=True)
+    summary = f"## Scorecard: not made\n\n```text\nerror: {error}\n```\n"
+    (directory / "summary.md").write_text(summary, encoding="utf-8")
+
+
 def tell_github(directory: Path) -> None:
     """Appends the summary of a directory to GitHub's, where there is one."""
     if step := os.environ.get("GITHUB_STEP_SUMMARY"):

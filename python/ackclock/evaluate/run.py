@@ -15,6 +15,7 @@ from ackclock.errors import AckclockError
 from ackclock.evaluate.card import ALONE, Answers, Number, Question, answers, points_of, with_harm
 from ackclock.evaluate.measure import row_of
 from ackclock.evaluate.questions import QUESTIONS
+from ackclock.evaluate.scenarios import dumbbell
 from ackclock.executors import LOCAL, Executor, Linux
 from ackclock.figures.experiment import Experiment, Point, Runs, repeats_of
 from ackclock.kept_rows import KeptRows
@@ -120,8 +121,7 @@ def evaluate(
     others = [each for each in dict.fromkeys(against) if each != algorithm]
     asked: list[Asked] = []
     with snapshot.held():
-        for each in (algorithm, *others):
-            _check(questions[0], each, "" if each == algorithm else "--against: ")
+        _check_all(algorithm, others, questions[0], on)
         if failed := _fails(algorithm, questions):
             return Evaluated(algorithm, others, asked, quick, failed)
         store = _store(cache, executor)
@@ -146,6 +146,17 @@ def evaluate(
     return Evaluated(algorithm, others, asked, quick, on=on.name)
 
 
+def _check_all(
+    algorithm: str, against: Sequence[str], question: Question, on: Linux | None
+) -> None:
+    """Raises `AckclockError` if an algorithm cannot be loaded, here or on Linux."""
+    for each in (algorithm, *against):
+        where = "" if each == algorithm else "--against: "
+        _check(question, each, where)
+        if on is not None:
+            _rehearse(on, each, where)
+
+
 def _check(question: Question, algorithm: str, where: str) -> None:
     """Raises `AckclockError` without the words of a scenario, which the user did not write."""
     try:
@@ -153,6 +164,14 @@ def _check(question: Question, algorithm: str, where: str) -> None:
     except AckclockError as error:
         said = str(error).removeprefix(f'flow 1: algorithm = "{algorithm}": ')
         raise AckclockError(where + said) from None
+
+
+def _rehearse(on: Linux, algorithm: str, where: str) -> None:
+    """Raises `AckclockError` if Linux refuses the algorithm, before the simulator runs for long."""
+    try:
+        on.rehearse(dumbbell(algorithm, rate="10mbit", duration="1s"))
+    except AckclockError as error:
+        raise AckclockError(f"{where}{error}, or leave out --on {on.name}") from None
 
 
 def first_run(question: Question, algorithm: str) -> Scenario:

@@ -45,6 +45,9 @@ class Machines:
         """Raises `AckclockError` that names the first field that it cannot honour."""
         plan.check(json.loads(scenario.resolve()))
 
+    def rehearse(self, scenario: Scenario) -> None:
+        """Nothing: its machine runs what the simulator runs, and has no verifier."""
+
     def run(
         self,
         scenarios: Sequence[Scenario],

@@ -47,10 +47,17 @@ pub enum KernelError {
         messages: String,
     },
     /// The verifier refuses the program.
-    #[error("the kernel's verifier refuses {spec}; the end of its log:\n{log}")]
+    #[error(
+        "the kernel's verifier refuses {spec}{place}: {reason}; {}",
+        super::load::fix(reason)
+    )]
     Refused {
         /// The algorithm.
         spec: String,
+        /// Line of the C file, as ` (my_cc.c:4)`; empty if the log names none.
+        place: String,
+        /// The verifier's last words.
+        reason: String,
         /// The end of the verifier's log.
         log: String,
     },

@@ -266,9 +266,28 @@ fn refused(spec: &str, error: &libbpf_rs::Error, log: &str) -> KernelError {
         .lines()
         .filter(|line| !line.is_empty() && !line.starts_with("processed "))
         .collect();
+    // Before the instructions of a line stands `; SOURCE @ FILE:LINE`.
+    let at = said
+        .iter()
+        .rev()
+        .find_map(|line| Some(line.strip_prefix(';')?.rsplit_once(" @ ")?.1));
     KernelError::Refused {
         spec: spec.into(),
+        place: at.map(|at| format!(" ({at})")).unwrap_or_default(),
+        reason: said.last().copied().unwrap_or("no reason").into(),
         log: said[said.len().saturating_sub(LOG_LINES)..].join("\n"),
+    }
+}
+
+/// What to change in the C file, by the verifier's last words.
+pub(super) fn fix(reason: &str) -> &'static str {
+    const LOOP: [&str; 4] = ["too large", "too complex", "infinite loop", "back-edge"];
+    if LOOP.iter().any(|words| reason.contains(words)) {
+        "bound each loop by a constant, like `for (i = 0; i < 32; i++)`"
+    } else if reason.contains("memory access") || reason.contains("access to map value") {
+        "check each index against the length of its array before you use it"
+    } else {
+        "docs/kernel.md says what the verifier allows"
     }
 }
 
