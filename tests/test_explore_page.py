@@ -552,6 +552,19 @@ def test_a_long_trace_runs_and_only_the_link_is_too_long(page, tmp_path):
     expect(page.locator("#note")).to_contain_text("too long for a link")
 
 
+def test_a_kept_sweep_without_a_picture_says_how_to_get_one(page, server):
+    for name, file in (("drawn", "sweep.png"), ("bare", "sweep.parquet")):
+        kept = server.folder / f"swept-{name}-{page.phone}"
+        kept.mkdir(parents=True, exist_ok=True)
+        (kept / file).write_bytes(b"")
+    page.click("#show-kept")
+    bare = page.locator(".kept-row", has_text=f"swept-bare-{page.phone}")
+    expect(bare).to_contain_text("no picture: sweep it with --plot")
+    drawn = page.locator(".kept-row", has_text=f"swept-drawn-{page.phone}")
+    expect(drawn.get_by_role("link")).to_have_text("Page")
+    expect(drawn).not_to_contain_text("no picture")
+
+
 def test_a_kept_run_that_cannot_be_opened_says_why(page, server):
     broken = server.folder / "broken"
     broken.mkdir(parents=True, exist_ok=True)

@@ -453,6 +453,8 @@ async function drawKept() {
     if (page) {
       const href = `/kept/${path.split("/").map(encodeURIComponent).join("/")}/${page}`;
       actions.push(element("a", { href, target: "_blank", textContent: "Page" }));
+    } else if (kind === "sweep") {
+      actions.push(element("span", { className: "without", textContent: "no picture: sweep it with --plot" }));
     }
     const when = element("time", { textContent: new Date(written * 1000).toLocaleString() });
     const what = element("span", { className: "kind", textContent: kind });
