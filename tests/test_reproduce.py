@@ -9,7 +9,7 @@ from html.parser import HTMLParser
 import polars as pl
 import pytest
 
-from ackclock import AckclockError, papers
+from ackclock import AckclockError, pages, papers, reproduce
 from conftest import ACKCLOCK
 
 #: Runs a command and prints its peak memory (KiB). By a process between: a child's peak begins
@@ -168,3 +168,9 @@ def test_several_papers_are_a_site_and_a_rerun_is_the_same(tmp_path):
     assert set(claims["verdict"]) == {"quick"}
     for name in ("claims.parquet", "claims.json", "leith2007-fig14.parquet", "leith2007.html"):
         assert (first / name).read_bytes() == (second / name).read_bytes()
+    figures = [papers.load(name)[0] for name in ("leith2007/fig14", "cubicfc/fig05")]
+    drawn = []
+    found = reproduce.reproduce(figures, quick=True, cache=tmp_path / ".ackclock")
+    (tmp_path / "third").mkdir()
+    pages.write(found, tmp_path / "third", command="", quick=True, progress=drawn.append)
+    assert drawn == [0.5, 1]

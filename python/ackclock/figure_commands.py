@@ -151,9 +151,12 @@ def reproduce_command(
                     progress=progress,
                     on_runs=say_runs,
                 )
-            directory.fill(
-                lambda partial: pages.write(reproduced, partial, command=command, quick=quick)
-            )
+            with progress_bar("drawing") as progress:
+                directory.fill(
+                    lambda partial: pages.write(
+                        reproduced, partial, command=command, quick=quick, progress=progress
+                    )
+                )
         for figure in reproduced:
             print_report(figure.named.title, site.measures_table(figure))
         claims = site.claims_of(reproduced)
@@ -350,11 +353,17 @@ def report_command(
                     on_runs=say_runs,
                 )
             command = "ackclock report" + (" --quick" if quick else "")
-            directory.fill(
-                lambda partial: pages.write(
-                    reproduced, partial, command=command, quick=quick, pdf=True
+            with progress_bar("drawing") as progress:
+                directory.fill(
+                    lambda partial: pages.write(
+                        reproduced,
+                        partial,
+                        command=command,
+                        quick=quick,
+                        pdf=True,
+                        progress=progress,
+                    )
                 )
-            )
         _print_totals(reproduced, started_s)
         out.print(f"site: {(path / 'index.html').absolute()}")
 

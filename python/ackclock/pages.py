@@ -3,7 +3,7 @@
 import hashlib
 import subprocess
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
@@ -45,6 +45,8 @@ class _Site:
     pages: Mapping[str, str]
     #: Paper → `findings` and `source` → where to link to.
     companions: Mapping[str, Mapping[str, Mapping[str, str]]]
+    #: Called when so many figures are drawn.
+    drawn: Callable[[int], None]
     #: Figure → its thumbnail.
     thumbnails: dict[str, str] = field(default_factory=dict)
 
@@ -65,8 +67,9 @@ def write(
     command: str,
     quick: bool,
     pdf: bool = False,
+    progress: Callable[[float], None] | None = None,
 ) -> None:
-    """Writes a site of the figures to a directory.
+    """Writes a site of the figures to a directory; `progress` gets the fraction of them drawn.
 
     Of one paper index.html is its page; of several it is a front page, and each has its PAPER.html.
     Each figure is there as PNG and SVG (and PDF if wanted), with the rows of its experiments as
@@ -78,7 +81,12 @@ def write(
     several = len(by_paper) > 1
     page_of = {paper: f"{paper}.html" if several else PAGE for paper in by_paper}
     beside = {paper: companions.write(paper, directory, page=page_of[paper]) for paper in by_paper}
-    the = _Site(directory, command, quick, pdf, page_of, beside)
+
+    def drawn(count: int) -> None:
+        if progress is not None:
+            progress(count / len(figures))
+
+    the = _Site(directory, command, quick, pdf, page_of, beside, drawn)
     for paper, some in by_paper.items():
         html = _paper_page(the, paper, some, several)
         (directory / page_of[paper]).write_text(html, encoding="utf-8")
@@ -162,7 +170,10 @@ def _front_page(the: _Site, by_paper: Mapping[str, Sequence[Reproduced]]) -> str
 
 def _paper_page(the: _Site, paper: str, figures: Sequence[Reproduced], several: bool) -> str:
     claims = site.claims_of(figures)
-    shown = [_figure(the, each) for each in figures]
+    shown = []
+    for each in figures:
+        shown.append(_figure(the, each))
+        the.drawn(len(the.thumbnails))
     many = len(figures) > 1
     named = f"{len(figures)} figures and tables" if many else "one figure"
     lead = f"This page repeats {named} of the paper, and judges what the paper says of "
