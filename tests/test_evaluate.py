@@ -392,9 +392,7 @@ def test_mistakes_in_thresholds(text, says, ackclock, tmp_path):
     assert done.returncode == 1
     assert says in done.stderr
     assert done.stderr.count("error:") == 1
-    suite = ET.parse(tmp_path / "out/evaluate-reno/junit.xml").getroot()  # noqa: S314 (ours)
-    assert [suite.get("tests"), suite.get("errors")] == ["1", "1"]
-    assert says in suite[0][0].get("message")
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_card_that_is_not_made_leaves_no_green_file(ackclock, tmp_path):

@@ -98,11 +98,10 @@ def evaluate_command(
     with one_line_errors(RESUMES):
         name = Path(algorithm.partition("@")[0].partition(":")[0]).stem
         path = output or Path("out") / f"evaluate-{name}"
-        thresholds: list[checks.Threshold] = []
-        with _errors_for_ci(path, check, thresholds):
-            asked = run.chosen(rows)
-            others = [each.strip() for each in against.split(",") if each.strip() != algorithm]
-            thresholds += checks.read(check, asked, others) if check else []
+        asked = run.chosen(rows)
+        others = [each.strip() for each in against.split(",") if each.strip() != algorithm]
+        thresholds = checks.read(check, asked, others) if check else []
+        with _errors_for_ci(path, thresholds):
             linux = _linux(on, jobs, on_ray)
             command = f"ackclock evaluate {shlex.quote(algorithm)} --against {against}"
             command += f" --rows {rows}" if rows else ""
@@ -151,16 +150,14 @@ def evaluate_command(
 
 
 @contextmanager
-def _errors_for_ci(
-    path: Path, check: Path | None, thresholds: "list[checks.Threshold]"
-) -> Iterator[None]:
-    """With --check an error replaces the files of an earlier card, which CI would read."""
+def _errors_for_ci(path: Path, thresholds: "list[checks.Threshold]") -> Iterator[None]:
+    """With thresholds an error replaces the files of an earlier card, which CI would read."""
     from ackclock.evaluate.checks import tell_github, write_error  # noqa: PLC0415 (slow to import)
 
     try:
         yield
     except AckclockError as error:
-        if check:
+        if thresholds:
             with suppress(AckclockError), Directory(path) as directory:
                 said = str(error)
                 directory.fill(lambda partial: write_error(said, thresholds, partial))
