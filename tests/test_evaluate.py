@@ -1,7 +1,10 @@
 """The scorecard: equal algorithms do no harm, bad ones are named, and thresholds are kept."""
 
 import json
+import os
 import re
+import signal
+import subprocess
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -16,7 +19,7 @@ from ackclock.evaluate.questions import QUESTIONS
 from ackclock.figures.experiment import Runs
 from ackclock.scenario import Scenario
 from ackclock.stats import Estimate
-from conftest import ROOT, needs_testbed
+from conftest import ACKCLOCK, ROOT, needs_testbed, wait_until
 from test_kernel_deploy import REFUSED
 
 BAD = Path(__file__).parent / "evaluate"
@@ -395,9 +398,9 @@ def test_mistakes_in_thresholds(text, says, ackclock, tmp_path):
     assert not (tmp_path / "out").exists()
 
 
-def test_a_card_that_is_not_made_leaves_no_green_file(ackclock, tmp_path):
-    """A CI system would read junit.xml of the run before."""
-    (tmp_path / "mine.c").write_text("this is no C\n")
+@pytest.fixture
+def old(tmp_path):
+    """The directory of an earlier card, beside thresholds; a CI system would read its junit.xml."""
     (tmp_path / "bounds.toml").write_text(
         '[[require]]\nrow = "R3"\nnot_unsafe = true\n'
         '[[require]]\nrow = "R3"\nnot_worse_than = "cubic"\n'
@@ -407,6 +410,11 @@ def test_a_card_that_is_not_made_leaves_no_green_file(ackclock, tmp_path):
     for name in ("junit.xml", "index.html"):
         (old / name).write_text("of the run before")
     (old / ".written-by-ackclock").write_text("junit.xml\nindex.html\n")
+    return old
+
+
+def test_a_card_that_is_not_made_leaves_no_green_file(ackclock, old, tmp_path):
+    (tmp_path / "mine.c").write_text("this is no C\n")
     command = ("evaluate", "mine.c", "--quick", "--rows", "R3", "-o", "out")
     done = ackclock(*command)
     assert done.returncode == 1
@@ -418,9 +426,41 @@ def test_a_card_that_is_not_made_leaves_no_green_file(ackclock, tmp_path):
     suite = ET.parse(old / "junit.xml").getroot()  # noqa: S314 (ours)
     assert [suite.get("tests"), suite.get("errors")] == ["2", "2"]
     assert [case.get("name") for case in suite] == ["R3: not unsafe", "R3: not worse than cubic"]
-    assert all("mine.c" in case.find("error").get("message") for case in suite)
+    for case in suite:
+        assert case.find("error").get("message") == "mine.c does not compile"
+        assert case.find("error").text == done.stderr.removeprefix("error: ").removesuffix("\n")
     assert not (old / "index.html").exists()
     assert "not made" in step.read_text()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_a_command_that_is_ended_leaves_no_green_file(old, tmp_path, number):
+    step = tmp_path / "step.md"
+    process = subprocess.Popen(
+        [ACKCLOCK, "evaluate", "reno", "--check", "bounds.toml", "-o", "out", "--jobs", "1"],
+        cwd=tmp_path,
+        env=os.environ | {"GITHUB_STEP_SUMMARY": str(step)},
+        stderr=subprocess.PIPE,
+    )
+    wait_until(lambda: not (old / "index.html").exists() and (old / "junit.xml").exists())
+    process.send_signal(number)
+    process.communicate()
+    assert process.returncode == (-number if number == signal.SIGKILL else 130)
+    suite = ET.parse(old / "junit.xml").getroot()  # noqa: S314 (ours)
+    assert [suite.get("tests"), suite.get("errors")] == ["2", "2"]
+    says = "it was killed" if number == signal.SIGKILL else "interrupted"
+    assert says in suite[0].find("error").get("message")
+    if number != signal.SIGKILL:
+        assert "error: interrupted" in step.read_text()
+
+
+def test_what_ci_reads_is_xml_whatever_is_said(tmp_path):
+    """A page break is usual in C files; XML has no way to write it."""
+    required = [checks.Threshold("R3", not_unsafe=True)]
+    checks.write_error("mine.c:\na \f<b>\x1b &\n\tc", required, tmp_path)
+    error = ET.parse(tmp_path / "junit.xml").getroot()[0][0]  # noqa: S314 (ours)
+    assert error.get("message") == "mine.c"
+    assert error.text == "mine.c:\na \ufffd<b>\ufffd &\n\tc"
 
 
 @needs_testbed

@@ -151,17 +151,26 @@ def evaluate_command(
 
 @contextmanager
 def _errors_for_ci(path: Path, thresholds: "list[checks.Threshold]") -> Iterator[None]:
-    """With thresholds an error replaces the files of an earlier card, which CI would read."""
+    """With thresholds errors replace the files of an earlier card, which CI would read.
+
+    They do so before the work begins: a command that is killed writes nothing more.
+    """
     from ackclock.evaluate.checks import tell_github, write_error  # noqa: PLC0415 (slow to import)
 
-    try:
+    def write(error: str) -> None:
+        with Directory(path) as directory:
+            directory.fill(lambda partial: write_error(error, thresholds, partial))
+
+    if not thresholds:
         yield
-    except AckclockError as error:
-        if thresholds:
-            with suppress(AckclockError), Directory(path) as directory:
-                said = str(error)
-                directory.fill(lambda partial: write_error(said, thresholds, partial))
-                tell_github(path)
+        return
+    try:
+        write("the command ended before its card was made: it was killed, or crashed")
+        yield
+    except (AckclockError, KeyboardInterrupt) as error:
+        with suppress(AckclockError):
+            write(str(error) or "interrupted")
+            tell_github(path)
         raise
 
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,6 +20,8 @@ from ackclock.model import nearest
 _KEYS = {"row", "number", "above", "below", "not_worse_than", "not_unsafe"}
 #: What a table can require, one of them each.
 _ASKED = ({"above", "below"}, {"not_worse_than"}, {"not_unsafe"})
+#: Characters that no XML file may contain, not even escaped.
+NOT_IN_XML = r"[^\t\n -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 _LIKE = (
     'tables [[require]] with row = "R3", number = "utilisation with 1 BDP" and above = 0.9 '
     "(docs/ci.md)"
@@ -180,7 +183,7 @@ def write(checked: Sequence[Checked], directory: Path) -> None:
             suite, "testcase", classname=each.threshold.row, name=each.threshold.name
         )
         if each.broken:
-            ET.SubElement(case, "failure", message=each.says)
+            _say(case, "failure", each.says)
     ET.ElementTree(suite).write(directory / "junit.xml", encoding="utf-8", xml_declaration=True)
     rows = [
         [each.threshold.name, each.measured, "broken" if each.broken else "kept"]
@@ -200,10 +203,16 @@ def write_error(error: str, thresholds: Sequence[Threshold], directory: Path) ->
     suite = ET.Element("testsuite", name="ackclock evaluate", tests=count, errors=count)
     for each in thresholds:
         case = ET.SubElement(suite, "testcase", classname=each.row, name=each.name)
-        ET.SubElement(case, "error", message=error)
+        _say(case, "error", error)
     ET.ElementTree(suite).write(directory / "junit.xml", encoding="utf-8", xml_declaration=True)
     summary = f"## Scorecard: not made\n\n```text\nerror: {error}\n```\n"
     (directory / "summary.md").write_text(summary, encoding="utf-8")
+
+
+def _say(case: ET.Element, kind: str, text: str) -> None:
+    """The first line as `message`, which lists show; the whole text as content, which one opens."""
+    text = re.sub(NOT_IN_XML, "\ufffd", text)
+    ET.SubElement(case, kind, message=text.partition("\n")[0].removesuffix(":")).text = text
 
 
 def tell_github(directory: Path) -> None:
