@@ -5,6 +5,7 @@ import itertools
 import json
 import os
 import re
+import resource
 import signal
 import subprocess
 import sys
@@ -128,10 +129,10 @@ def test_a_division_by_zero_in_a_users_file_is_told(ackclock, scenario, tmp_path
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("my-cc", ["small letters", "my_cc"]),
-        ("my_cc.c.c", ["small letters"]),
-        ("../my_cc", ["small letters"]),
-        ("", ["small letters"]),
+        ("my-cc", ["a-z, 0-9 and _", "my_cc"]),
+        ("my_cc.c.c", ["a-z"]),
+        ("p/q/mine.c", ["a name like my_cc, not a path", "the current directory"]),
+        ("", ["a-z"]),
         ("a_very_long_name", ["16", "15"]),
         ("cubic", ["already"]),
         ("tcp_reno", ["tcp_cc.h"]),
@@ -348,6 +349,26 @@ def test_the_directories_of_an_output_are_made(ackclock, scenario, tmp_path, opt
         done = ackclock("plot", place, "-o", "c/d/run.svg")
         assert (done.stdout, done.stderr) == ("c/d/run.svg\n", "")
         assert (tmp_path / "c/d/run.svg").exists()
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("run", "scenario.toml", "-o", "a/b/run"),
+        ("run", "scenario.toml", "--pcapng", "a/b/run.pcapng"),
+        ("run", "scenario.toml", "--qlog", "a/b/run.qlog"),
+        ("plot", "out", "-o", "a/b/run.svg"),
+    ],
+)
+def test_what_cannot_be_written_leaves_no_directories(ackclock, scenario, tmp_path, command):
+    if command[0] == "plot":
+        assert ackclock("run", scenario, "-o", "out").returncode == 0
+    bytes_of_a_file = (2000, 2000)
+    done = ackclock(
+        *command, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, bytes_of_a_file)
+    )
+    refused(done, "File too large")
+    assert not (tmp_path / "a").exists()
 
 
 def test_what_compare_does_not_take_its_help_does_not_offer(ackclock):

@@ -24,7 +24,7 @@ from ackclock.console import (
     progress_bar,
     styled,
 )
-from ackclock.output import Directory
+from ackclock.output import Directory, replaced
 
 if TYPE_CHECKING:
     from ackclock import Result
@@ -33,7 +33,8 @@ if TYPE_CHECKING:
 @app.command("new", rich_help_panel=SCENARIOS)
 def new_command(
     name: Annotated[
-        str, typer.Argument(help="Name of the algorithm, at most 15 characters.", metavar="NAME")
+        str,
+        typer.Argument(help="Name of the algorithm: a-z, 0-9 and _, at most 15.", metavar="NAME"),
     ],
 ) -> None:
     """Write NAME.c, an algorithm to start from, here.
@@ -255,9 +256,10 @@ def plot_command(
         figure = compare_runs(**results) if others else plot.overview(first)
         place = output or directories[0]
         try:
-            place.parent.mkdir(parents=True, exist_ok=True)
             if output:
-                paths = plot.write(figure, output.parent, output.stem, only=output.suffix)
+                with replaced(output) as file:
+                    plot.write(figure, file.parent, file.stem, only=file.suffix)
+                paths = [output]
             else:
                 paths = plot.write(figure, place, "overview")
         except OSError as error:

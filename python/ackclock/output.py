@@ -34,22 +34,42 @@ _AT_FDCWD, _RENAME_EXCHANGE = -100, 2
 
 @contextmanager
 def partial_directory(place: Path) -> Iterator[Path]:
-    """A hidden directory of this command, mode 0700, in `place`. It is removed at the end.
+    """A hidden directory of this command, mode 0700, in `place`, which is made if it is not there.
 
-    Raises `OSError` where it cannot be made.
+    At the end it is removed, and what was made if it is empty. Raises `OSError` where it cannot be
+    made.
     """
-    lock = None
-    while lock is None:  # another command may collect it before it is locked
-        partial = Path(tempfile.mkdtemp(prefix=PARTIAL, dir=place))
-        lock = _lock(partial, needed=False)
+    made = [path for path in (place, *place.parents) if not path.exists()]
     try:
-        yield partial
+        place.mkdir(parents=True, exist_ok=True)
+        lock = None
+        while lock is None:  # another command may collect it before it is locked
+            partial = Path(tempfile.mkdtemp(prefix=PARTIAL, dir=place))
+            lock = _lock(partial, needed=False)
+        try:
+            yield partial
+        finally:
+            if partial.is_dir():
+                shutil.rmtree(partial, ignore_errors=True)
+            else:  # renamed, or exchanged for a file
+                partial.unlink(missing_ok=True)
+            os.close(lock)
     finally:
-        if partial.is_dir():
-            shutil.rmtree(partial, ignore_errors=True)
-        else:  # renamed, or exchanged for a file
-            partial.unlink(missing_ok=True)
-        os.close(lock)
+        _remove_empty(made)
+
+
+@contextmanager
+def replaced(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """A file to write, which takes the name `path` when the block ends without an error.
+
+    Directories that are not there are made. Raises `OSError` where it cannot be written.
+    """
+    real = Path(os.path.realpath(path))
+    collect(real.parent)
+    with partial_directory(real.parent) as partial:
+        file = partial / Path(path).name
+        yield file
+        file.replace(real)
 
 
 def collect(place: Path) -> None:
@@ -189,21 +209,16 @@ class Directory:
         self._check_replaceable()
         self._in_place = _must_stay(self.directory)
         place = self.directory if self._in_place else self.directory.parent
-        made = [path for path in (place, *place.parents) if not path.exists()]
         collect(place)
-        try:
-            with ExitStack() as stack:
-                try:
-                    place.mkdir(parents=True, exist_ok=True)
-                    partial = stack.enter_context(partial_directory(place))
-                except OSError as error:
-                    raise AckclockError(
-                        f"output directory {self.directory}: cannot be written "
-                        f"({error.strerror}); choose another"
-                    ) from None
-                yield partial
-        finally:
-            _remove_empty(made)
+        with ExitStack() as stack:
+            try:
+                partial = stack.enter_context(partial_directory(place))
+            except OSError as error:
+                raise AckclockError(
+                    f"output directory {self.directory}: cannot be written "
+                    f"({error.strerror}); choose another"
+                ) from None
+            yield partial
 
     @property
     def beside(self) -> Path | None:

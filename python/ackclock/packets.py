@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ackclock.errors import AckclockError
-from ackclock.output import collect, partial_directory
+from ackclock.output import replaced
 
 #: The interfaces that a file may show.
 PLACES = ("sender", "receiver", "both")
@@ -62,14 +62,9 @@ def written(pcapng: "Pcapng | str | os.PathLike[str] | None") -> Iterator[Raw | 
     if path.exists() and not path.is_file():  # a pipe
         yield path, wanted.at, wanted.snaplen
         return
-    path = Path(os.path.realpath(path))
-    collect(path.parent)
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with partial_directory(path.parent) as partial:
-            file = partial / "run.pcapng"
+        with replaced(path) as file:
             yield file, wanted.at, wanted.snaplen
-            file.replace(path)
     except OSError as error:
         raise AckclockError(
             f"{wanted.path}: cannot be written ({error.strerror or error}); choose another file"

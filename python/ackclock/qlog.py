@@ -14,7 +14,7 @@ from typing import IO, Any
 import polars as pl
 
 from ackclock.errors import AckclockError
-from ackclock.output import collect, partial_directory
+from ackclock.output import replaced
 from ackclock.runs import Result
 
 #: URI of the file's form, and of what the events are.
@@ -45,15 +45,9 @@ def write(result: Result, path: str | os.PathLike[str]) -> Path:
     path = Path(path)
     if path.is_dir():
         raise AckclockError(f"{path}: is a directory; name a file, such as {path / 'run.qlog'}")
-    real = Path(os.path.realpath(path))
-    collect(real.parent)
     try:
-        real.parent.mkdir(parents=True, exist_ok=True)
-        with partial_directory(real.parent) as partial:
-            file = partial / "run.qlog"
-            with file.open("w", encoding="utf-8") as out:
-                _write(result, out)
-            file.replace(real)
+        with replaced(path) as file, file.open("w", encoding="utf-8") as out:
+            _write(result, out)
     except OSError as error:
         raise AckclockError(
             f"{path}: cannot be written ({error.strerror or error}); choose another file"

@@ -78,8 +78,10 @@ def write_examples(directory: Path) -> Path:
 
 def _check(name: str) -> None:
     problem = None
-    if not re.fullmatch(r"[a-z_][a-z0-9_]*", name):
-        problem = "write small letters, digits and _, a letter first, like my_cc"
+    if "/" in name:
+        problem = "write a name like my_cc, not a path: my_cc.c is made in the current directory"
+    elif not re.fullmatch(r"[a-z_][a-z0-9_]*", name):
+        problem = "use only a-z, 0-9 and _, with a letter first, like my_cc"
     elif len(name) > LONGEST:
         problem = f"has {len(name)} characters; the kernel takes {LONGEST}"
     elif name in {algorithm["name"] for algorithm in _core.algorithms()}:
