@@ -4,6 +4,10 @@ mod common;
 
 use ackclock_host::Algorithm;
 use ackclock_linux::bpf::Registered;
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::{Read as _, Seek as _, SeekFrom};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::sync::{Mutex, PoisonError};
 
 /// A compiler that another test starts has this one's file descriptors for a moment. The kernel keeps
@@ -68,6 +72,35 @@ fn cong_control_loads() {
     let file = directory.path().join("whole.c");
     std::fs::write(&file, CONG_CONTROL).unwrap();
     Registered::load(file.to_str().unwrap()).unwrap();
+}
+
+/// Another name than the first one's is chosen, not found by a refusal: the kernel logs each.
+#[test]
+fn sets_of_parameters_have_names_of_their_own() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    if common::skipped("loading algorithms") {
+        return;
+    }
+    let mut log = File::options()
+        .read(true)
+        .custom_flags(libc::O_NONBLOCK)
+        .open("/dev/kmsg")
+        .ok();
+    if let Some(log) = &mut log {
+        log.seek(SeekFrom::End(0)).unwrap();
+    }
+    let sets =
+        ["cubic", "cubic:beta=0.8", "cubic:beta=0.9"].map(|spec| Registered::load(spec).unwrap());
+    let names: BTreeSet<_> = sets.iter().map(|each| each.name().to_string()).collect();
+    assert_eq!(names.len(), sets.len());
+    assert!(names.iter().all(|name| available().contains(name)));
+
+    let mut record = [0; 8192];
+    while let Some(length) = log.as_mut().and_then(|log| log.read(&mut record).ok()) {
+        let line = String::from_utf8_lossy(&record[..length]);
+        let ours = names.iter().any(|name| line.contains(name.as_str()));
+        assert!(!ours || !line.contains("already registered"), "{line}");
+    }
 }
 
 fn available() -> Vec<String> {

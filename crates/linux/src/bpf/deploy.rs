@@ -323,7 +323,7 @@ fn here() -> NetworkNamespace {
 }
 
 /// What sockets can choose.
-fn available() -> Vec<String> {
+pub(super) fn available() -> Vec<String> {
     let names = fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control");
     names
         .unwrap_or_default()

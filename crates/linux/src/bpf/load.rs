@@ -10,6 +10,7 @@ use ackclock_host::{Configured, TcpCongestionOps};
 use libbpf_rs::{ErrorKind, Link, MapType, Object, ObjectBuilder, OpenObject, PrintLevel};
 use object::{Object as _, ObjectSymbol as _};
 
+use super::deploy::available;
 use super::private::{self, PrivateField};
 use super::{compile, require, KernelError};
 
@@ -47,13 +48,14 @@ impl Registered {
     /// # Errors
     /// As [`load`](Self::load).
     pub fn new(configured: &Configured) -> Result<Self, KernelError> {
-        let pid = std::process::id();
+        let (pid, taken) = (std::process::id(), available());
         let stem: String = configured.algorithm().name().chars().take(8).collect();
-        for attempt in 0u32.. {
-            // 24 bits tell processes, and the sets of one process, apart.
-            let unique = pid.wrapping_add(attempt.wrapping_mul(0x9e_3779)) & 0xff_ffff;
-            match Self::load_as(configured, &format!("{stem}.{unique:06x}")) {
-                Err(KernelError::NameTaken { .. }) => {}
+        // 24 bits tell processes, and the sets of one process, apart.
+        let unique = |set: u32| pid.wrapping_add(set.wrapping_mul(0x9e_3779)) & 0xff_ffff;
+        let names = (0u32..).map(|set| format!("{stem}.{:06x}", unique(set)));
+        for name in names.filter(|name| !taken.contains(name)) {
+            match Self::load_as(configured, &name) {
+                Err(KernelError::NameTaken { .. }) => {} // since we looked
                 other => return other,
             }
         }
