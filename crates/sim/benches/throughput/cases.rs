@@ -163,6 +163,13 @@ pub fn all() -> Vec<Case> {
         case("paper_both_ways", paper_both_ways(), 50, [5_000, 15_000]),
         case("paper_ticks", ticks(), 100, [15_000, 35_000]),
         case("flows_2", many(2, 100_000_000), 200, [20_000, 40_000]),
+        // Each flow has the share of one of 100 000 below.
+        case(
+            "flows_2_slow",
+            many(2, 2_000_000),
+            5_000,
+            [500_000, 1_500_000],
+        ),
         case("flows_100", many(100, 1_000_000_000), 40, [5_000, 10_000]),
         case("flows_1000", many(1_000, 10_000_000_000), 5, [2_000, 3_000]),
         case(
