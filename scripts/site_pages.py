@@ -45,6 +45,10 @@ THEME = """  --md-primary-fg-color: #0072b2; --md-primary-fg-color--dark: #005a8
 #: Code of 100 characters fits, and more of a wide table. Pictures in the dark, as in the report.
 LAYOUT = """.md-grid { max-width: 76rem; }
 .md-typeset p:not(:has(img)), .md-typeset li { max-width: 40rem; }
+.md-typeset td code { word-break: normal; }
+@media (max-width: 640px) {
+  .md-typeset table:not([class]) :is(th, td) { min-width: 3.4rem; padding: .6em .6em; }
+}
 [data-md-color-scheme="slate"] .md-content img {
   filter: invert(1) hue-rotate(180deg); mix-blend-mode: lighten;
 }"""
@@ -146,7 +150,18 @@ def on_page_markdown(markdown, page, config, files):  # noqa: ARG001 (mkdocs giv
 
 
 def on_page_content(html, page, config, files):  # noqa: ARG001 (mkdocs gives them)
-    """Colours the verdicts and marks in tables, as the pages of reports and scorecards do."""
+    """Colours the verdicts and marks in tables, as the pages of reports and scorecards do.
+
+    Also says where a narrow screen may break a long name in a table: `cubic@linux-2.6.32`.
+    """
+
+    def breaks(code):
+        return re.sub(r"(?<=\w)[_@:=,/]+(?=\w)", r"\g<0><wbr>", code[0])
+
+    def cell(found):
+        return re.sub(r"(?<=<code>)[^<]*", breaks, found[0])
+
+    html = re.sub(r"<td[ >].*?</td>", cell, html, flags=re.DOTALL)
     words = "|".join(report.VERDICTS)
     return re.sub(
         rf"<td([^>]*)>(?:<strong>)?({words})(?:</strong>)?</td>", r'<td\1 class="\2">\2</td>', html
