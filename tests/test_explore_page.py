@@ -561,7 +561,7 @@ def test_a_kept_sweep_without_a_picture_says_how_to_get_one(page, server):
     bare = page.locator(".kept-row", has_text=f"swept-bare-{page.phone}")
     expect(bare).to_contain_text("no picture: sweep it with --plot")
     drawn = page.locator(".kept-row", has_text=f"swept-drawn-{page.phone}")
-    expect(drawn.get_by_role("link")).to_have_text("Page")
+    expect(drawn.get_by_role("link")).to_have_text("Picture")
     expect(drawn).not_to_contain_text("no picture")
 
 

@@ -452,7 +452,8 @@ async function drawKept() {
     }
     if (page) {
       const href = `/kept/${path.split("/").map(encodeURIComponent).join("/")}/${page}`;
-      actions.push(element("a", { href, target: "_blank", textContent: "Page" }));
+      const says = page.endsWith(".png") ? "Picture" : "Page";
+      actions.push(element("a", { href, target: "_blank", textContent: says }));
     } else if (kind === "sweep") {
       actions.push(element("span", { className: "without", textContent: "no picture: sweep it with --plot" }));
     }
