@@ -346,6 +346,7 @@ def test_the_command(ackclock, tmp_path):
     scenario = Scenario.from_toml(out / "R3-2.toml")
     assert scenario.bottleneck.buffer == "1bdp"
     assert 'href="R3-2.toml"' in (out / "index.html").read_text()
+    assert '<table class="card of-2">' in (out / "index.html").read_text()  # marks fit on a phone
     # A regression on purpose: it keeps its window at a loss.
     changed = source.replace(
         "tcp_sk(sk)->snd_cwnd * cc_param(sk, beta) / 1024", "tcp_sk(sk)->snd_cwnd"

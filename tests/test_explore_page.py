@@ -345,8 +345,17 @@ def test_a_failure_is_told_at_its_field_also_before_the_answer_to_run(page, serv
     page.click("[data-tab=code]")
     page.locator("#editor textarea").fill("nothing;\n")
     run(page, "failed")
+    expect(page.locator("#note")).to_be_hidden()
     expect(page.locator("#problem")).to_contain_text("my_cc.c:1:")
     expect(page.locator(".gutter .bad")).to_have_text("1")
+
+
+def test_a_file_that_no_flow_runs_is_told(page):
+    fill(page, "duration", "5s")
+    page.click("[data-tab=code]")
+    page.locator("#editor textarea").fill("nothing;\n")
+    run(page)
+    expect(page.locator("#note")).to_contain_text("No flow runs my_cc.c")
 
 
 def test_a_crash_marks_its_function_and_is_on_the_screen(page):
@@ -452,6 +461,8 @@ def test_a_picture_has_the_marks_of_cubic(page):
     svg = download.value.path().read_text()
     assert svg.count(">W_max<") >= 3
     assert len(re.findall(r">K [\d.]+ s<", svg)) >= 3
+    assert ">recovery<" in svg  # what the marks in the picture mean
+    assert ">ECN<" not in svg
 
 
 def test_the_open_menu_follows_the_runs(page, server):

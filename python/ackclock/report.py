@@ -57,7 +57,8 @@ class Table:
     folded: Mapping[int, tuple[str, "Table"]] = field(default_factory=dict)
     #: Number of a row → where its first cell leads.
     links: Mapping[int, str] = field(default_factory=dict)
-    #: Its class in the stylesheet. "card": a phone leaves out the second column.
+    #: Its class in the stylesheet. "card": a phone leaves out the second column; "card of-2": also
+    #: the numbers of the two others, so that their marks fit. The rows' sections have the numbers.
     look: str = ""
 
     def html(self) -> str:

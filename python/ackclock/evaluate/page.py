@@ -115,7 +115,8 @@ def table(evaluated: Evaluated) -> report.Table:
                 *("unsafe" for _ in others),
             ]
         )
-    return report.Table(header, rows, links=links, look="card")
+    look = "card" if on else f"card of-{len(others)}"
+    return report.Table(header, rows, links=links, look=look)
 
 
 def _mark(given: Answers, shown: Answer | None, other: str) -> str:

@@ -9,7 +9,7 @@ const INK = "#1a1f26";
 function steps(low, high, most) {
   const rough = (high - low) / most;
   const power = 10 ** Math.floor(Math.log10(rough));
-  const step = [1, 2, 5, 10].map((each) => each * power).find((each) => each >= rough);
+  const step = [1, 2, 2.5, 5, 10].map((each) => each * power).find((each) => each >= rough);
   const first = Math.ceil(low / step - 1e-9);
   const last = Math.floor(high / step + 1e-9);
   return Array.from({ length: last - first + 1 }, (_, i) => +((first + i) * step).toPrecision(12));
@@ -36,6 +36,17 @@ export function svg(plots, title, labels) {
     parts.push(`<rect x="${left}" y="${top - 7}" width="18" height="3" fill="${colour}"/>`);
     parts.push(`<text x="${left + 24}" y="${top - 1}">${escaped(text)}</text>`);
   });
+  const marked = plots.showMarks ? (plots.marked?.signs ?? []) : [];
+  const signs = marked.filter(({ row: [time] }) => time >= from && time <= to);
+  const kinds = Object.keys(SIGNS).filter((kind) => signs.some(({ row }) => row[2] === kind));
+  if (kinds.length) top += 18;
+  kinds.forEach((kind, index) => {
+    const left = LEFT + index * 140;
+    const { text, points, hollow, line } = SIGNS[kind];
+    const fill = hollow || line ? "none" : INK;
+    parts.push(`<path transform="translate(${left + 9} ${top - 5})" d="${points}" fill="${fill}" stroke="${INK}"/>`);
+    parts.push(`<text x="${left + 24}" y="${top - 1}">${text}</text>`);
+  });
   top += 30;
   const x = (time) => LEFT + ((time - from) / (to - from)) * (WIDTH - LEFT - RIGHT);
   for (const { plot, mine, panel } of plots.plots) {
@@ -44,7 +55,7 @@ export function svg(plots, title, labels) {
     const base = top + height;
     const y = (value) => base - (value / most) * height;
     parts.push(`<text x="${LEFT}" y="${top - 6}" font-weight="600">${panel.title} (${panel.unit})</text>`);
-    for (const at of steps(0, most, 4)) {
+    for (const at of steps(0, most, 5)) {
       parts.push(`<path d="M${LEFT} ${y(at).toFixed(1)}H${WIDTH - RIGHT}" stroke="#e3e6ea"/>`);
       parts.push(`<text x="${LEFT - 6}" y="${(y(at) + 4).toFixed(1)}" text-anchor="end" fill="#5c6672">${at}</text>`);
     }
@@ -70,9 +81,8 @@ export function svg(plots, title, labels) {
         if (start + k >= end) continue;
         const at = x(start + k);
         parts.push(`<path d="M${at.toFixed(1)} ${(y(wMax) - 8).toFixed(1)}V${base}" stroke="${colour}" stroke-dasharray="1.5 3" stroke-width="1"/>`);
-        if (roomy) parts.push(write(`K ${k.toPrecision(2)} s`, at + 4, base - 5));
+        if (roomy) parts.push(write(`K ${k.toPrecision(2)} s`, at < WIDTH - RIGHT - 48 ? at + 4 : at - 44, base - 5));
       }
-      const signs = plots.marked.signs.filter(({ row: [time] }) => time >= from && time <= to);
       const size = signs.length > 60 ? 0.55 : 1;
       for (const { row: [time, , kind, cwnd], colour } of signs) {
         const { points, hollow, line } = SIGNS[kind];

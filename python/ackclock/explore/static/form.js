@@ -274,6 +274,8 @@ export class Form {
     });
     const dot = element("span", { className: "dot" });
     dot.style.background = this.colourOf(spec.name);
+    // The curves of two flows of one algorithm have other colours than the algorithm's.
+    dot.hidden = flows.filter((each) => parse(each.algorithm ?? "cubic").name === spec.name).length > 1;
     const title = element("b", {}, dot, `Flow ${index + 1}`);
     const code = element("button", { type: "button", className: "plain code", textContent: "C file", title: "Read its C file" });
     code.addEventListener("click", () => this.read(spec.name));

@@ -105,8 +105,7 @@ async function drawFiles(chosen) {
       ...names.map((name) => element("option", { value: name, textContent: name.replace(BUILT_IN, ""), selected: name === now })),
     );
   select.replaceChildren(group("Yours", own), group("Built in, to read", built));
-  const reads = now.startsWith(BUILT_IN);
-  const name = now.replace(BUILT_IN, "");
+  const [reads, name] = [now.startsWith(BUILT_IN), now.replace(BUILT_IN, "")];
   $("#anew").hidden = now !== OWN;
   $("#change").hidden = !reads || !sources.has(name);
   $("#code-hint").textContent = reads
@@ -163,8 +162,7 @@ async function written() {
   return { toml, files, title, fields: structuredClone(form.fields) };
 }
 
-const used = (toml) =>
-  Object.fromEntries(Object.entries(draft.files).filter(([name]) => toml.includes(`"${name}`)));
+const used = (toml) => Object.fromEntries(Object.entries(draft.files).filter(([name]) => toml.includes(`"${name}`)));
 
 // Runs what is written. A card that is clicked before the run has begun replaces it.
 async function run() {
@@ -186,6 +184,8 @@ async function run() {
     if (mine !== cleared) return await Promise.all(ids.map(api.cancel));
     fold();
     for (const id of ids) add(id, source);
+    const file = $('.tab[data-tab="code"]').hidden ? BUILT_IN : $("#file").value;
+    if (!file.startsWith(BUILT_IN) && !(file in asked.files)) note(`No flow runs ${file}: choose it as an algorithm in the tab "Scenario".`);
   } catch (error) {
     if (mine !== cleared) return;
     if (!(error instanceof api.Mistake)) note(String(error.message));
@@ -452,8 +452,7 @@ async function drawKept() {
     }
     if (page) {
       const href = `/kept/${path.split("/").map(encodeURIComponent).join("/")}/${page}`;
-      const says = page.endsWith(".png") ? "Picture" : "Page";
-      actions.push(element("a", { href, target: "_blank", textContent: says }));
+      actions.push(element("a", { href, target: "_blank", textContent: page.endsWith(".png") ? "Picture" : "Page" }));
     } else if (kind === "sweep") {
       actions.push(element("span", { className: "without", textContent: "no picture: sweep it with --plot" }));
     }
