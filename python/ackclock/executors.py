@@ -14,8 +14,8 @@ from ackclock.scenario import Scenario
 
 T = TypeVar("T")
 
-#: Scenarios that `Local` prepares at a time: some 10 MB of them.
-PREPARED = 1000
+#: Scenarios that `Local` prepares at a time, more than the papers have: some 40 MB of them.
+PREPARED = 4000
 
 
 class Executor(Protocol):

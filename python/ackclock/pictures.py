@@ -57,6 +57,7 @@ def thumbnail(figure: Figure) -> str:
 
 def _narrow(figure: Figure) -> None:
     """Puts the panels under each other."""
+    figure.set_layout_engine("constrained")
     panels = [axes for axes in figure.axes if axes.get_visible()]
     places = [axes.get_subplotspec() for axes in panels]
     width, height = figure.get_size_inches()

@@ -3,15 +3,18 @@
 import io
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import matplotlib as mpl
 import numpy as np
 import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.layout_engine import LayoutEngine
 from matplotlib.lines import Line2D
 from polars.dataframe.group_by import GroupBy
 
@@ -183,17 +186,32 @@ def legend(figure: Figure, handles: Sequence[Any], labels: Sequence[str]) -> Non
     figure.legend(handles, labels, loc="outside upper left", ncols=columns)
 
 
+@contextmanager
+def _placed(figure: Figure, engine: LayoutEngine | None) -> Iterator[None]:
+    """Our look, and this layout engine; None: all parts stay where they are.
+
+    matplotlib takes None for what its settings say, also when it has saved a figure. With "none" it
+    would draw everything twice.
+    """
+    with style.applied(), mpl.rc_context({"figure.constrained_layout.use": engine is not None}):
+        if engine is None:
+            figure.set_layout_engine(None)
+        yield
+
+
 def write(
     figure: Figure, directory: Path, name: str, *, pdf: bool = True, only: str | None = None
 ) -> list[Path]:
     """Writes `name`.png, .svg and .pdf (which takes 10 MB of memory); returns their paths.
 
-    `only`: the one of `ENDINGS` to write.
+    `only`: the one of `ENDINGS` to write. The figure is laid out once for all, and stays so.
     """
     wanted = [only] if only else [each for each in ENDINGS if pdf or each != ".pdf"]
     undated = {each: ENDINGS[each] for each in wanted}
     paths = {directory / f"{name}{suffix}": metadata for suffix, metadata in undated.items()}
     with style.applied():
+        figure.draw_without_rendering()
+    with _placed(figure, None):
         for path, metadata in paths.items():
             figure.savefig(path, dpi=150, metadata=metadata)
     return list(paths)
@@ -202,7 +220,7 @@ def write(
 def inline_svg(figure: Figure) -> str:
     """The figure as an SVG element that takes on the text colour of the page around it."""
     out = io.StringIO()
-    with style.applied():
+    with _placed(figure, figure.get_layout_engine()):
         figure.savefig(out, format="svg", transparent=True, metadata={"Date": None})
     svg = out.getvalue()
     return svg[svg.index("<svg") :].replace(style.INK, "currentColor")

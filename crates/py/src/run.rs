@@ -218,7 +218,7 @@ fn lost(jobs: &[Job], index: usize, reason: &str) -> PyErr {
 }
 
 /// Most packets that a run counts for: losses may hold its flows far below the rate of the link.
-const MOST_PACKETS: f64 = 1e7;
+const MOST_PACKETS: f64 = 3e7;
 
 /// Share of the work done. The work of a run is the packets that its link can carry.
 fn fraction_done(jobs: &[Job]) -> f64 {

@@ -62,9 +62,9 @@ impl Clock {
     #[inline(never)]
     fn tick(&mut self) {
         // As floating-point numbers: exact for 100 days, and without the branch that a division of 64
-        // bits gets, which nothing can guess here.
-        let late_ns = (self.now_ns - self.next_tick_ns) as f64;
-        let ticks = (late_ns / f64::from(self.tick_ns)) as u64 + 1;
+        // bits gets, which nothing can guess here. Signed: a processor converts these at once.
+        let late_ns = (self.now_ns - self.next_tick_ns) as i64 as f64;
+        let ticks = (late_ns / f64::from(self.tick_ns)) as i64 as u64 + 1;
         self.next_tick_ns += ticks * self.tick_ns();
         self.jiffies += ticks;
     }

@@ -164,7 +164,8 @@ def _draw(panels: Sequence[Axes], view: View) -> None:
         else:
             axes.text(0.5, 0.5, "no run came so far", ha="center", transform=axes.transAxes)
     panels[0].set_ylabel("cwnd (packets)")
-    panels[1].legend(loc="upper left")
+    if panels[1].lines:
+        panels[1].legend(loc="upper left")
 
 
 def _panel(axes: Axes, result: Result) -> None:
