@@ -4,8 +4,10 @@ import os
 import pickle
 import shutil
 import signal
+import socket
 import subprocess
 import sys
+import threading
 from contextlib import suppress
 from pathlib import Path
 
@@ -13,7 +15,18 @@ import polars as pl
 import pytest
 
 import ackclock
-from ackclock import AckclockError, Local, Ray, Result, on_ray, snapshot
+from ackclock import (
+    AckclockError,
+    Bottleneck,
+    Flow,
+    Local,
+    Ray,
+    Result,
+    Scenario,
+    on_ray,
+    snapshot,
+)
+from ackclock.errors import AlgorithmError
 from ackclock.many import fill
 from ackclock.sweeps import Sweep
 from conftest import ACKCLOCK, wait_until
@@ -51,6 +64,13 @@ def late(result):
 
 def wrong(result):
     return 1 / 0
+"""
+#: A C file that sets a window of 0.
+ZERO = """
+#include "tcp_cc.h"
+CC_HOOK(u32, zero_ssthresh, struct sock *sk) { return 2; }
+CC_HOOK(void, zero_cong_avoid, struct sock *sk, u32 ack, u32 acked) { tcp_sk(sk)->snd_cwnd = 0; }
+CC_ALGORITHM(zero, "zero", .ssthresh = zero_ssthresh, .cong_avoid = zero_cong_avoid);
 """
 RUNS = 600
 
@@ -260,6 +280,69 @@ def test_another_compiler_is_refused(sweep):
     other = {path: ("0" * 16, sources) for path, (_, sources) in seen.files.items()}
     with pytest.raises(AckclockError, match=r"own/mine\.c: .* has another C compiler"):
         snapshot.given(snapshot.Seen(other, seen.traces))
+
+
+def test_a_worker_reads_no_file_of_its_own(sweep, tmp_path, monkeypatch):  # noqa: ARG001
+    """What specs call ./mine.c is the file that came, whatever the worker's directory has."""
+
+    def algorithms(spec):
+        flow = Flow(algorithm=spec, rtt="20ms")
+        link = Bottleneck(rate="10mbit", buffer="20packets")
+        scenario = Scenario(duration="1s", bottleneck=link, flows=[flow])
+        return scenario.prepare().algorithms[spec]
+
+    monkeypatch.chdir(tmp_path / "own")
+    with snapshot.held():
+        here = algorithms("./mine.c")
+        seen = pickle.loads(pickle.dumps(snapshot.seen()))  # noqa: S301 (our own)
+    theirs = tmp_path / "theirs"
+    theirs.mkdir()
+    for name in ("mine.c", "another.c", "mine.h"):
+        text = (tmp_path / "own" / name.replace("another", "mine")).read_text()
+        (theirs / name).write_text(text + "/* theirs */\n")
+    monkeypatch.chdir(theirs)
+    assert algorithms("./mine.c")["fingerprint"] != here["fingerprint"]
+    with snapshot.held(snapshot.given(seen)):
+        assert algorithms("./mine.c") == here
+        for path in ("./another.c", str(theirs / "mine.c")):
+            with pytest.raises(AckclockError, match=f"cannot read {path}: it did not come"):
+                algorithms(path)
+        with pytest.raises(ValueError, match="did not come"):
+            snapshot.trace(str(tmp_path / "rate.trace"))
+
+
+def test_what_an_algorithm_does_is_told_from_other_errors(tmp_path):
+    path = tmp_path / "zero.c"
+    path.write_text(ZERO)
+    link = Bottleneck(rate="10mbit", buffer="20packets")
+    flow = Flow(algorithm=str(path), rtt="20ms")
+    work = pickle.dumps(([Scenario(duration="1s", bottleneck=link, flows=[flow])], len))
+    with snapshot.held():
+        pickle.loads(work)[0][0].check()  # noqa: S301 (our own)
+        sent = pickle.dumps(snapshot.seen())
+    unsent = pickle.dumps(snapshot.Seen({}, {}))
+    its_own, ours = on_ray.answer("sent", sent, work), on_ray.answer("unsent", unsent, work)
+    assert type(its_own) is AlgorithmError
+    assert "snd_cwnd = 0 after" in str(its_own)
+    assert type(ours) is AckclockError
+    assert f"{path}: it did not come" in str(ours)
+
+
+def test_another_server_is_no_cluster(sweep):  # noqa: ARG001
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def answer():
+            connection, _ = server.accept()
+            with connection:
+                connection.recv(100)
+                connection.sendall(b"HTTP/1.0 400 Bad Request\r\n\r\n")
+
+        thread = threading.Thread(target=answer)
+        thread.start()
+        port = server.getsockname()[1]
+        with pytest.raises(AckclockError, match="what listens there does not speak gRPC"):
+            Ray(f"127.0.0.1:{port}").run([None], len, print)
+        thread.join()
 
 
 def test_a_mistake_is_one_line(cluster, sweep, ackclock, tmp_path, monkeypatch):  # noqa: ARG001

@@ -73,6 +73,9 @@ def of_axis(result):
 
 def unnamed(result):
     return {1: 1}
+
+def mixed(result):
+    return {"kind": "late" if result.scenario.seed == 2 else 1}
 """
 
 
@@ -285,8 +288,11 @@ def test_values_of_a_range():
     assert values(**{"from": 1, "to": 10, "points": 3}) == (1, 6, 10)
     (axis,) = axes.read({"session.pareto": {"from": 1.1, "to": 2, "points": 4}}, sampled=False)
     assert axis.values == (1.1, 1.4, 1.7, 2)
+    assert values(**{"from": "-5ms", "to": "5ms", "points": 3}) == ("-5ms", "0ms", "5ms")
 
 
+#: The axes of `SWEEP`.
+AXES = SWEEP[SWEEP.index("[axes]") :]
 #: What is wrong with a sweep → what of it is replaced, and what the line says.
 MISTAKES = {
     "an axis misspelt": ('rtt = ["10', 'rttt = ["10', ["at rttt", '"rtt"?']),
@@ -294,6 +300,17 @@ MISTAKES = {
     "a number without a unit": ('"10ms", "20ms"', "10, 20", ["at rtt = 10", '"10ms"']),
     "no list": ('["10ms", "20ms"]', '"10ms"', ["axes.rtt", "write a list"]),
     "twice the same": ('"20ms"]', '"0.01s"]', ["axes.rtt", "are the same"]),
+    "an empty table": (AXES, "[axes.flow]", ["axes is missing"]),
+    "an end that is no number": ("= [0.5]", "= {from = nan, to = 1.0, points = 3}",
+                                 ["cubic:beta", "from = NaN: write a number between"]),
+    "an end without end": ("= [0.5]", "= {from = 0.5, to = 1e400, points = 3}",
+                           ["cubic:beta", "to = Infinity: write a number between"]),
+    "a huge end": ('to = "2bdp"', 'to = "9e400bdp"',
+                   ['to = "9e400bdp": write a number between', "1e+15 bdp"]),
+    "a tiny end": ('from = "0.2bdp"', 'from = "1e-400bdp"', ["1e-15 at least"]),
+    "an end without a unit": ('to = "2bdp"', 'to = "2"', ["to: add a unit"]),
+    "too many points of a range": ('"2bdp", points = 3', '"0.2002bdp", points = 9',
+                                   ["points = 9 are too many", "4 digits", "fewer points"]),
     "a range without points": ("points = 3,", "", ["axes.bottleneck.buffer", "points = 2"]),
     "a range the wrong way": ('to = "2bdp"', 'to = "0.1bdp"', ["to must be more than from"]),
     "a range of two units": ('to = "2bdp"', 'to = "2MB"', ["units of one kind"]),
@@ -315,6 +332,8 @@ MISTAKES = {
     "a list from a function": ("mine.py:late", "mine.py:listed", ["listed", "return a number"]),
     "a column of an axis": ("mine.py:late", "mine.py:of_axis", ["rtt_s is an axis, too"]),
     "a column without a name": ("mine.py:late", "mine.py:unnamed", ["column 1", "text"]),
+    "a column of two kinds": ("mine.py:late", "mine.py:mixed",
+                              ["metrics: mixed: column kind is a number", "text", "return"]),
     "seeds": ("seeds = 3", "seeds = 0", ["seeds = 0", "1 to 1000"]),
     "seeds twice": ("seeds = 3", "seeds = [1, 1]", ["different seeds"]),
     "a key": ("seeds = 3", "sedes = 3", ['did you mean "seeds"?']),
@@ -331,6 +350,7 @@ FOUND_LATE = (
     "a list from a function",
     "a column of an axis",
     "a column without a name",
+    "a column of two kinds",
 )
 
 
@@ -360,11 +380,27 @@ def test_mistakes_in_python(two):
         (lambda: ackclock.sweep(two, axis, metrics=[3]), "is no function"),
         (lambda: ackclock.sweep(two, {}, metrics=["utilisation"]), "axes is missing"),
         (lambda: ackclock.sweep(two, axis, metrics=[lambda _: axis]), "cache=None"),
+        (lambda: ackclock.sweep(two, {"rtt": ["20ms"] * 2}, metrics=["utilisation"]), "the same"),
+        (lambda: ackclock.sweep(two, axis, metrics=["utilisation"], most=5,
+                                decide={"metric": "utilisation", "above": 0}), "^most = 5"),
         (lambda: ackclock.sweep(two, {"rtt": [f"{n}ns" for n in range(20_000)]},
                                 metrics=["utilisation"]), "at most 10000"),
     ):  # fmt: skip
         with pytest.raises(AckclockError, match=says):
             call()
+
+
+def test_too_many_runs_are_refused_before_they_are_made(two, monkeypatch):
+    monkeypatch.setattr(axes, "grid", None)
+    decide = {"metric": "utilisation", "above": 0.9}
+    for options, says in (
+        ({"seeds": 1000}, "1000000 points x 1000 seeds = 1000000000 runs .* write fewer seeds"),
+        ({"decide": decide, "most": 20}, "x 20 seeds = 20000000 runs .* write a smaller --most"),
+        ({"samples": 10**6, "seeds": 11}, "x 11 seeds = 11000000 runs"),
+    ):
+        of = {"mss": list(range(500, 1500)), "rtt": [f"{ms}ms" for ms in range(1000)]}
+        with pytest.raises(AckclockError, match=says):
+            Sweep(two, of, metrics=Reducers.of(["utilisation"]), **options)
 
 
 def test_a_sweep_is_no_scenario(ackclock, two):  # noqa: ARG001
@@ -384,6 +420,44 @@ def test_reducers_and_scenarios_travel(two, tmp_path):
 
 def no_value(result):  # noqa: ARG001
     return math.nan
+
+
+def first_seed(result):
+    return result.scenario.seed == 1
+
+
+def test_truths_are_shares(two, tmp_path):
+    decide = {"metric": "first_seed", "above": 0.1}
+    plan = Sweep(two, {"rtt": ["10ms"]}, metrics=Reducers.of([first_seed]), seeds=5, decide=decide)
+    table = plan.run(plan.check(), cache=tmp_path)
+    assert table["first_seed"].to_list() == [1, 0, 0, 0, 0]
+    (cell,) = plan.cells(table)
+    assert cell["first_seed"].mean == 0.2
+    assert cell["verdict"] == "inconclusive"
+
+
+@pytest.mark.parametrize(
+    ("ends", "ticks"),
+    [
+        ((20, 80), [20, 40, 60, 80]),
+        ((5, 50), [5, 10, 20, 50]),
+        ((5, 500), [10, 30, 100, 300]),
+        ((0.001, 10), [0.001, 0.01, 0.1, 1, 10]),
+        ((1e-6, 1e6), [1e-6, 1e-3, 1, 1e3, 1e6]),
+    ],
+)
+def test_ticks_of_a_logarithmic_axis(ends, ticks):
+    assert sweep_plots._log_ticks(*ends) == pytest.approx(ticks)
+
+
+def test_a_logarithmic_axis_has_plain_numbers(two, tmp_path):
+    of = {"rtt": {"from": "5ms", "to": "50ms", "points": 3, "scale": "log"}}
+    plan = Sweep(two, of, metrics=Reducers.of(["utilisation"]))
+    drawn = sweep_plots.figure(plan, plan.run(plan.check(), cache=tmp_path))
+    drawn.canvas.draw()
+    (panel,) = drawn.axes
+    labels = [label.get_text() for label in panel.get_xticklabels(which="both")]
+    assert [text for text in labels if text] == ["5", "10", "20", "50"]
 
 
 def at_codel(result):
@@ -498,6 +572,24 @@ def test_seeds_are_added_until_it_is_decided(ackclock, two, tmp_path):  # noqa: 
     assert "coin > 0.5: 0 hold, 0 fail, 3 inconclusive" in whole.stdout  # of one seed
 
 
+def test_the_seeds_that_the_page_says(tmp_path):
+    """Two of its seven points, which take 68 of the 369 runs."""
+    page = (ROOT / "docs" / "sweep.md").read_text()
+    (text,) = re.findall(r"^```toml\n(scenario[^`]*^decide[^`]*)```", page, re.MULTILINE)
+    rows = re.findall(r"^\| (0\.\d) \| (\d+) \| (\w+) \|$", page, re.MULTILINE)
+    assert sum(int(seeds) for _, seeds, _ in rows) == 369
+    (tmp_path / "two_cubic.toml").write_bytes((ROOT / "examples" / "two_cubic.toml").read_bytes())
+    (tmp_path / "sweeps").mkdir()
+    path = tmp_path / "sweeps" / "decided.toml"
+    path.write_text(re.sub(r'(?m)^"cubic:beta" = .*', '"cubic:beta" = [0.3, 0.9]', text))
+    plan = Sweep.from_toml(path, most=100)
+    cells = plan.cells(plan.run(plan.check(), cache=None))
+    found = [
+        (str(each["cubic:beta"]), str(each["jain_index"].n), each["verdict"]) for each in cells
+    ]
+    assert found == [row for row in rows if row[0] in ("0.3", "0.9")]
+
+
 def test_mistakes_of_a_decision(ackclock, two, tmp_path):  # noqa: ARG001
     (tmp_path / "mine.py").write_text(COIN)
     for old, new, options, says in (
@@ -508,6 +600,9 @@ def test_mistakes_of_a_decision(ackclock, two, tmp_path):  # noqa: ARG001
         ('"coin", above', '"coins", above', [], "choose from utilisation, coin"),
         ("decide", "seeds = [3, 4]\ndecide", ["--until-decided"], "write how many to begin with"),
         ("decide", "decide", ["--most", 20], "--most 20: add --until-decided"),
+        ("decide", "seeds = 60\ndecide", ["--until-decided", "--most", 30], "more than most = 30"),
+        ("decide", "seeds = 200\ndecide", ["--until-decided"], "or --most 200"),
+        ("decide", "seeds = 0\ndecide", ["--until-decided"], "seeds = 0: write a whole number"),
     ):
         (tmp_path / "sweep.toml").write_text(DECIDE.replace(old, new))
         done = ackclock("sweep", "sweep.toml", *options)

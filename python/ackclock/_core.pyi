@@ -26,7 +26,10 @@ class Snapshot:
     """
     The algorithms of one command: each C file is read and compiled once.
     """
-    def __new__(cls, /) -> Snapshot: ...
+    def __new__(cls, /, far: bool = False) -> Snapshot:
+        """
+        `far`: of another machine's files. It knows those that it takes, and reads no other.
+        """
     def configure(self, /, spec: str) -> dict:
         """
         Loads an algorithm by its spec, `name_or_path[@preset][:param=value,…]`: what `algorithms`
@@ -34,10 +37,10 @@ class Snapshot:
 
         Raises AckclockError.
         """
-    def files(self, /) -> dict[Path, tuple[str, list[tuple[Path, bytes]]]]:
+    def files(self, /) -> dict[str, tuple[str, list[tuple[Path, bytes]]]]:
         """
-        The users' C files that it compiled: each path that leads to one → its fingerprint, and
-        path and text of the file and of all that it includes.
+        The users' C files that it compiled: each path that leads to one, as it was written → its
+        fingerprint, and path and text of the file and of all that it includes.
         """
     def module(self, /, spec: str) -> tuple[tuple[Path, bytes], list[tuple[str, str]], list[tuple[str, int]]]:
         """

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Context, Decimal
+from itertools import pairwise
 from typing import Any
 
 from ackclock import units
@@ -21,6 +22,8 @@ DIGITS, SAMPLE_DIGITS = 4, 6
 PARAMETER_DECIMALS, DECIMALS = 3, 9
 #: Most values of an axis, and most points of a sweep.
 MOST_VALUES, MOST_POINTS = 10_000, 1_000_000
+#: The ends of a range are below this, and a logarithmic one begins at `LEAST_END` or above.
+MOST_END, LEAST_END = 1e15, 1e-15
 #: The keys of a range.
 _RANGE = ("from", "to", "points", "scale")
 
@@ -92,20 +95,29 @@ def read(axes: Mapping[str, Any], *, sampled: bool) -> list[Axis]:
     A range has `points` in a grid; it has none where it is `sampled`.
     Raises `AckclockError` that names axis, value and fix.
     """
-    if not isinstance(axes, Mapping) or not axes:
+    flat = list(_flat(axes)) if isinstance(axes, Mapping) else []
+    if not flat:
         raise AckclockError('axes is missing; write a table [axes], with rtt = ["20ms", "80ms"]')
-    found = [_axis(key, value, sampled) for key, value in _flat(axes)]
+    found = [_axis(key, value, sampled) for key, value in flat]
     for key in (axis.key for axis in found):
         if key == "seed":
             raise AckclockError("axes.seed: is no axis; write seeds = 10 beside [axes]")
     return found
 
 
+def grid_size(axes: Sequence[Axis]) -> int:
+    """How many points `grid` makes; raises `AckclockError` if they are too many."""
+    points = math.prod(len(axis.values or ()) for axis in axes)
+    if points > MOST_POINTS:
+        raise AckclockError(
+            f"axes: {points} points are more than {MOST_POINTS}; write fewer values"
+        )
+    return points
+
+
 def grid(axes: Sequence[Axis]) -> list[Point]:
     """Each value of each axis with each of the others; the last axis varies fastest."""
-    values = [axis.values or () for axis in axes]
-    _check_number(math.prod(map(len, values)), "write fewer values")
-    return list(itertools.product(*values))
+    return list(itertools.product(*(axis.values or () for axis in axes)))
 
 
 def hypercube(axes: Sequence[Axis], samples: int, seed: int) -> list[Point]:
@@ -114,18 +126,12 @@ def hypercube(axes: Sequence[Axis], samples: int, seed: int) -> list[Point]:
     Each axis is cut into as many equal parts as there are samples, and each part has one sample. An
     axis with a list has each value equally often.
     """
-    _check_number(samples, "write fewer samples")
     draw = random.Random(seed)  # noqa: S311 (its `random()` is the same in every Python)
     columns = []
     for axis in axes:
         parts = sorted(range(samples), key=lambda _: draw.random())
         columns.append([axis.at((part + draw.random()) / samples, SAMPLE_DIGITS) for part in parts])
     return list(zip(*columns, strict=True))
-
-
-def _check_number(points: int, fix: str) -> None:
-    if points > MOST_POINTS:
-        raise AckclockError(f"axes: {points} points are more than {MOST_POINTS}; {fix}")
 
 
 def _flat(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
@@ -153,11 +159,13 @@ def _axis(key: str, value: Any, sampled: bool) -> Axis:
     axis = Axis(key, tuple(value))
     seen: dict[Any, Any] = {}
     for each in value:
-        same = seen.setdefault(axis.in_table(each), each)
-        if same is not each:
+        number = axis.in_table(each)
+        if number in seen:
             raise AckclockError(
-                f"axes.{key}: {toml(same)} and {toml(each)} are the same; keep one of the two"
+                f"axes.{key}: {toml(seen[number])} and {toml(each)} are the same; "
+                "keep one of the two"
             )
+        seen[number] = each
     return axis
 
 
@@ -174,15 +182,13 @@ def _range(key: str, table: Mapping[str, Any], place: str, sampled: bool) -> Axi
     low, high, scale = table["from"], table["to"], table.get("scale", "linear")
     if scale not in ("linear", "log"):
         raise refuse('scale: choose "linear" or "log"')
-    try:
-        (unit, least), (other, most) = _number(low), _number(high)
-    except ValueError as error:
-        raise refuse(str(error)) from None
+    (unit, least), (other, most) = (_end(place, name, table[name]) for name in ("from", "to"))
     points: Any = table.get("points")
     mistakes = {
         "from and to: give both in units of one kind": unit != other,
         "to must be more than from": not least < most,
-        'from must be more than 0 with scale = "log"': scale == "log" and least <= 0,
+        f'from must be more than 0 ({LEAST_END:.0e} at least) with scale = "log"': scale == "log"
+        and least < LEAST_END,
         "remove points: with samples the whole range is sampled": sampled and points is not None,
         f"write points = 2 to {MOST_VALUES}, how many values there are": not sampled
         and not (type(points) is int and 2 <= points <= MOST_VALUES),
@@ -193,7 +199,25 @@ def _range(key: str, table: Mapping[str, Any], place: str, sampled: bool) -> Axi
     if sampled:
         return axis
     values = [axis.at(number / (points - 1)) for number in range(points)]
-    return replace(axis, values=_axis(key, values, sampled).values)
+    numbers = [axis.in_table(value) for value in values]
+    if any(number >= after for number, after in pairwise(numbers)):
+        raise AckclockError(
+            f"axes.{key}: points = {points} are too many from {toml(low)} to {toml(high)}: "
+            f"values between them are rounded to {DIGITS} digits or fewer; write fewer points"
+        )
+    return replace(axis, values=tuple(values))
+
+
+def _end(place: str, name: str, value: Any) -> tuple[str, Decimal]:
+    """The base unit and the number of `from` or `to`."""
+    try:
+        base, number = _number(value)
+    except ValueError as error:
+        raise AckclockError(f"{place}: {name}: {error}") from None
+    if not abs(float(number)) < MOST_END:  # nor is NaN
+        ends = f"{-MOST_END:.0e} and {MOST_END:.0e} {base}".strip()
+        raise AckclockError(f"{place}: {name} = {toml(value)}: write a number between {ends}")
+    return base, number
 
 
 def _number(value: Any) -> tuple[str, Decimal]:
@@ -215,7 +239,7 @@ def _base(value: Any) -> str | None:
 
 def _unit(text: str) -> tuple[str, Decimal]:
     """The unit of a quantity, and its size in the base unit."""
-    unit = re.sub(r"^\s*[\d.]+([eE][+-]?\d+)?\s*", "", text).strip()
+    unit = re.sub(r"^\s*[-+]?[\d.]+([eE][+-]?\d+)?\s*", "", text).strip()
     return unit, units.quantity(f"1{unit}")[1]
 
 

@@ -41,6 +41,10 @@ ATTEMPTS = 10
 TICK_S, COUNT_S = 0.1, 2.0
 #: How long the cluster may take to answer at first.
 ANSWER_S = 5.0
+#: How HTTP/2, and so gRPC, begins: what the client sends, with no settings; then the bytes of the
+#: header of the answer's frame, of which the fourth is the kind (RFC 9113, sections 3.4 and 4.1).
+HELLO = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
+FRAME_BYTES, SETTINGS = 9, b"\x04"
 
 
 @dataclass(frozen=True)
@@ -108,7 +112,7 @@ def _connected(address: str) -> Iterator[Any]:
 
 
 def _reach(address: str) -> None:
-    """Raises `AckclockError` where nothing answers; ray itself would try for a minute."""
+    """Raises `AckclockError` where no gRPC answers; ray itself would try for minutes."""
     place = re.fullmatch(r"(?:ray://)?\[?([^/]+?)\]?:(\d+)", address)
     if not place:
         if address != "auto":
@@ -118,12 +122,18 @@ def _reach(address: str) -> None:
             )
         return
     try:
-        socket.create_connection((place[1], int(place[2])), ANSWER_S).close()
+        with socket.create_connection((place[1], int(place[2])), ANSWER_S) as connection:
+            connection.settimeout(ANSWER_S)
+            connection.sendall(HELLO)
+            answer = connection.recv(FRAME_BYTES)
+        problem = "" if answer[3:4] == SETTINGS else "what listens there does not speak gRPC"
     except (OSError, OverflowError) as error:
+        problem = str(error)
+    if problem:
         raise AckclockError(
-            f"--on-ray {address}: no Ray cluster answers there ({error}); start one with "
+            f"--on-ray {address}: no Ray cluster answers there ({problem}); start one with "
             "`ray start --head` (docs/cluster.md)"
-        ) from None
+        )
 
 
 def _answers(
@@ -187,16 +197,19 @@ def _size(share: float, left: int, cpus: int) -> int:
 def _get(ray: Any, answer: Any, number: int) -> bytes:
     """An answer; raises `AckclockError` if its workers died again and again, or refused it."""
     try:
-        got: bytes | str = ray.get(answer)
+        got: bytes | str | AckclockError = ray.get(answer)
     except ray.exceptions.RayTaskError:  # of `reduce`
         raise
     except ray.exceptions.RayError as error:
         raise AckclockError(
             f"a chunk of {number} runs was begun {ATTEMPTS} times, and its worker died each time: "
-            f"{_first_line(error)}; does a run need more memory than the machine has?"
+            f"{_first_line(error)}; does a C file or a function end the process, or a run need "
+            "more memory than the machine has? One of these runs without --on-ray would tell"
         ) from error
     if isinstance(got, str):
         raise AckclockError(got)
+    if isinstance(got, AckclockError):
+        raise got
     return got
 
 
@@ -223,14 +236,13 @@ class _Files:
         return self._sent
 
 
-def _task() -> Callable[..., bytes | str]:
+def _task() -> Callable[..., bytes | str | AckclockError]:
     """What a worker runs. As a function inside a function it travels by value.
 
-    So it can tell that the worker has another ackclock, or none. It returns the answer, or an error
-    in one line.
+    So it can tell, in text, that the worker has another ackclock, or none.
     """
 
-    def chunk(wanted: str, digest: str, files: bytes, work: bytes) -> bytes | str:
+    def chunk(wanted: str, digest: str, files: bytes, work: bytes) -> Any:  # no type of ours
         import socket  # noqa: PLC0415 (this travels alone)
         import sys  # noqa: PLC0415
 
@@ -256,7 +268,7 @@ def version() -> str:
     return f"ackclock {_core.engine_version()} (Python {source_hash()[:12]})"
 
 
-def answer(digest: str, files: bytes, work: bytes) -> bytes | str:
+def answer(digest: str, files: bytes, work: bytes) -> bytes | AckclockError:
     """At the worker: runs a chunk; returns the time that it took with its rows, or an error."""
     try:
         with snapshot.held(_given(digest, files)):
@@ -266,7 +278,7 @@ def answer(digest: str, files: bytes, work: bytes) -> bytes | str:
             Local(1).run(scenarios, reduce, rows.__setitem__)
             took_s = time.monotonic() - started_s
     except AckclockError as error:
-        return str(error)
+        return type(error)(str(error))  # without its cause, which may not travel
     import ray  # noqa: PLC0415
 
     made: bytes = ray.cloudpickle.dumps((took_s, rows))

@@ -97,7 +97,7 @@ def write(
     manifest = {
         "ackclock": _core.engine_version(),
         "command": command,
-        "figures": {each.name: [s.key() for s in each.scenarios] for each in figures},
+        "figures": {each.name: each.keys for each in figures},
         "claims": verdicts,
     }
     site.write_json(directory / MANIFEST, manifest)
@@ -250,7 +250,7 @@ def _figure(the: _Site, figure: Reproduced) -> report.Section:
     drawn = figure.plot()
     files = [path.name for path in plot.write(drawn, the.directory, name, pdf=the.pdf)]
     files += _write_rows(figure, the.directory)
-    keys = sorted({scenario.key() for scenario in figure.scenarios})
+    keys = sorted(set(figure.keys))
     ran = "Computed, not simulated."
     if keys:
         (the.directory / f"{name}.toml").write_text(figure.scenarios[0].to_toml(), encoding="utf-8")

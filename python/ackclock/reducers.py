@@ -9,6 +9,7 @@ import re
 import sys
 import traceback
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import redirect_stdout, suppress
 from dataclasses import dataclass
 from itertools import compress
 from pathlib import Path
@@ -180,14 +181,14 @@ def _module(path: str, text: str) -> ModuleType:
     return module
 
 
-def _line(error: Exception, path: str) -> str:
+def _line(error: BaseException, path: str) -> str:
     """What went wrong in a user's file, and where."""
     lines = [each.lineno for each in traceback.extract_tb(error.__traceback__)
              if each.filename == path]  # fmt: skip
     if isinstance(error, SyntaxError):
         lines = [error.lineno]
     at = f"line {lines[-1]}: " if lines else ""
-    return f"{at}{type(error).__name__}: {error}"
+    return f"{at}{type(error).__name__}: {' '.join(str(error).split())}"
 
 
 @dataclass(frozen=True)
@@ -322,10 +323,22 @@ def _check_metric(name: str, needs: str, scenario: Scenario) -> None:
 
 def _call(name: str, function: Function, result: Result) -> Any:
     try:
-        return function(result)
-    except Exception as error:
-        path = function.path if isinstance(function, FileFunction) else inspect.getfile(function)
-        raise AckclockError(f"metrics: {name}: {path}: {_line(error, path)}") from error
+        with redirect_stdout(sys.stderr):  # standard output is the command's
+            return function(result)
+    except (Exception, SystemExit) as error:
+        path = _file(function)
+        at = f"{path}: " if path else ""
+        raise AckclockError(f"metrics: {name}: {at}{_line(error, path)}") from error
+
+
+def _file(function: Function) -> str:
+    """The file of a function; of an object that can be called, the file of its class."""
+    if isinstance(function, FileFunction):
+        return function.path
+    for each in (function, getattr(function, "func", function), type(function)):
+        with suppress(TypeError, AttributeError, OSError):
+            return inspect.getfile(each)
+    return ""
 
 
 def _plain(name: str, column: str, value: Any) -> Any:

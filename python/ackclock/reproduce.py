@@ -60,6 +60,11 @@ class Reproduced:
         return [each for batch in self.batches if not batch.variant for each in batch.scenarios]
 
     @property
+    def keys(self) -> list[str]:
+        """The keys of these runs, as they were when they ran."""
+        return [each for batch in self.batches if not batch.variant for each in batch.keys]
+
+    @property
     def measured(self) -> list[tuple[Quantity, Estimate | None]]:
         """The quantities with what we measured."""
         return [(each, each.estimate(self.rows)) for each in self.figure.quantities]

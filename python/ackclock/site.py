@@ -246,20 +246,18 @@ def run_totals(figures: Sequence[Reproduced]) -> str:
                if batch.variant is None}  # fmt: skip
     tables = {experiment: runs.table for each in figures for experiment, runs in each.rows.items()}
     runs = {
-        scenario.key(): row
+        key: row
         for experiment, batch in batches.items()
-        for (_, _, scenario), row in zip(
-            batch.repeats, tables[experiment].iter_rows(named=True), strict=True
-        )
+        for key, row in zip(batch.keys, tables[experiment].iter_rows(named=True), strict=True)
     }
-    packets, core_s, testbed_s = (
+    packets, runs_s, testbed_s = (
         sum(row[column] for row in runs.values())
         for column in ("packets", "wall_time_s", "testbed_s")
     )
     noun = "run" if len(runs) == 1 else "runs"
     return (
-        f"{len(runs)} {noun}, {packets / 1e6:,.1f} million data packets in {core_s:.0f} "
-        f"core-seconds; a testbed would have taken {testbed_s / 3600:.1f} hours."
+        f"{len(runs)} {noun}, {packets / 1e6:,.1f} million data packets; their times "
+        f"add up to {runs_s:.0f} s; a testbed would have taken {testbed_s / 3600:.1f} hours."
     )
 
 

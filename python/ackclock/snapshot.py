@@ -30,10 +30,14 @@ _RECORDERS = ("runs.py", "tables.py")
 
 
 class Held:
-    """What was read: by the simulator's part and by the kernel's, each for itself."""
+    """What was read: by the simulator's part and by the kernel's, each for itself.
 
-    def __init__(self) -> None:
-        self.core = _core.Snapshot()
+    `far`: what another machine read, and nothing else.
+    """
+
+    def __init__(self, *, far: bool = False) -> None:
+        self.far = far
+        self.core = _core.Snapshot(far)
         self.traces: dict[str, list[int]] = {}
 
     @functools.cached_property
@@ -61,8 +65,9 @@ def held(known: Held | None = None) -> Iterator[None]:
 class Seen:
     """The files that a snapshot has read, for another machine."""
 
-    #: Path of a C file → its fingerprint, and path and text of it and of what it includes.
-    files: Mapping[Path, tuple[str, list[tuple[Path, bytes]]]]
+    #: Path of a C file, as it was written → its fingerprint, and path and text of it and of what
+    #: it includes.
+    files: Mapping[str, tuple[str, list[tuple[Path, bytes]]]]
     #: Path of a link's trace → its times, ms.
     traces: Mapping[str, list[int]]
 
@@ -81,7 +86,7 @@ def given(seen: Seen) -> Held:
     import socket  # noqa: PLC0415 (slow to import)
     import tempfile  # noqa: PLC0415
 
-    known = Held()
+    known = Held(far=True)
     known.traces.update(seen.traces)
     with tempfile.TemporaryDirectory(prefix="ackclock-") as root:
         for path, (fingerprint, sources) in seen.files.items():
@@ -107,10 +112,12 @@ def trace(path: str) -> list[int]:
 
     Raises `ValueError` that names line and fix.
     """
-    traces = (_held.get() or Held()).traces
-    if path not in traces:
-        traces[path] = _read_trace(path)
-    return traces[path]
+    known = _held.get() or Held()
+    if path not in known.traces:
+        if known.far:
+            raise ValueError("did not come with the scenarios")
+        known.traces[path] = _read_trace(path)
+    return known.traces[path]
 
 
 def _read_trace(path: str) -> list[int]:

@@ -1,7 +1,7 @@
 """Pictures of a sweep: heat maps over two axes, lines with intervals over one."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,6 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator, NullFormatter
 
 from ackclock import plot, style
 from ackclock.axes import Axis
@@ -239,6 +240,26 @@ def _set_scale(panel: Axes, axis: Axis) -> None:
     low, *_, high = sorted(axis.in_table(value) for value in ends)
     if axis.log or (axis.low is None and low > 0 and high >= LOG_FROM * low):
         panel.set_xscale("log")
+        scale, _ = _scale(axis)
+        ticks = _log_ticks(low * scale, high * scale)
+        panel.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+        panel.xaxis.set_minor_formatter(NullFormatter())
+
+
+def _log_ticks(low: float, high: float) -> list[float]:
+    """Three to six numbers for a logarithmic axis: decades if there are so many, or 1, 2, 5, 10."""
+    decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    for digits, least in (((1,), 3), ((1, 3), 4), ((1, 2, 5), 3)):
+        numbers = [digit * 10.0**decade for decade in decades for digit in digits]
+        ticks = _between(low, numbers, high)
+        if len(ticks) >= least:
+            return ticks[:: math.ceil(len(ticks) / 6)]
+    return _between(low, MaxNLocator(5, steps=[1, 2, 5, 10]).tick_values(low, high), high)
+
+
+def _between(low: float, numbers: Iterable[float], high: float) -> list[float]:
+    """Those from `low` to `high`, which floating point may have moved a little."""
+    return [float(each) for each in numbers if low * (1 - 1e-9) <= each <= high * (1 + 1e-9)]
 
 
 def _value(axis: Axis, value: Any) -> str:

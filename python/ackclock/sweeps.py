@@ -29,8 +29,8 @@ KEYS = ("scenario", "metrics", "seeds", "samples", "samples_seed", "decide", "ax
 _DECIDE = ("metric", "above", "below")
 #: Column with the number of the point, while the table grows.
 _POINT = "point"
-#: Most seeds of a point.
-MOST_SEEDS = 1000
+#: Most seeds of a point, and most runs of a sweep: each takes some 2 kB of memory.
+MOST_SEEDS, MOST_RUNS = 1000, 10_000_000
 
 
 def sweep(
@@ -104,11 +104,11 @@ class Sweep:
         self.samples = samples
         self.axes: list[Axis] = axes.read(of, sampled=samples is not None)
         if samples is None:
-            self.points = axes.grid(self.axes)
+            points = axes.grid_size(self.axes)
         else:
             _check_whole("samples", samples, 1, axes.MOST_POINTS)
             _check_whole("samples_seed", samples_seed, 0, 2**32)
-            self.points = axes.hypercube(self.axes, samples, samples_seed)
+            points = samples
         for column in (axis.column for axis in self.axes):
             if column in metrics.functions or column in OWN:
                 raise AckclockError(f"metrics: {column} is an axis, too; rename the function")
@@ -122,6 +122,12 @@ class Sweep:
             )
         first = self.decision.looks[0] if self.decision and most is not None else seeds
         self.seeds = _seeds(first)
+        _check_runs(points, len(self.seeds), most)
+        self.points = (
+            axes.grid(self.axes)
+            if samples is None
+            else axes.hypercube(self.axes, samples, samples_seed)
+        )
 
     @classmethod
     def from_toml(cls, path: str | os.PathLike[str], *, most: int | None = None) -> "Sweep":
@@ -202,10 +208,11 @@ class Sweep:
 
             pairs: list[tuple[int, int]] = []
             rows: list[Row] = []
+            columns = _Columns(self.axes, self.metrics)
 
             def table_with(runs: Runs) -> pl.DataFrame:
                 pairs.extend(runs.pairs)
-                rows.extend(_rows(runs, self.metrics, store, executor, progress, on_runs))
+                rows.extend(_rows(runs, columns, store, executor, progress, on_runs))
                 return self._table(pairs, rows)
 
             table = table_with(runs)
@@ -243,9 +250,10 @@ class Sweep:
         seeds = [seed for _, seed in pairs]
         measured = pl.DataFrame(rows, infer_schema_length=None)
         unknown = pl.col(pl.Null).cast(pl.Float64)
+        truths = pl.col(pl.Boolean).cast(pl.Int64)  # their mean is a share
         points = {_POINT: [point for point, _ in pairs]}
         return pl.DataFrame(points | of_axes | {"seed": seeds}, strict=False).hstack(
-            measured.with_columns(unknown)
+            measured.with_columns(unknown, truths)
         )
 
     def cells(self, table: pl.DataFrame) -> Iterator[dict[str, Any]]:
@@ -263,7 +271,7 @@ class Sweep:
 
 def _rows(
     runs: "Runs",
-    metrics: Reducers,
+    columns: "_Columns",
     store: KeptRows | None,
     executor: Executor,
     progress: Callable[[float], None] | None,
@@ -276,10 +284,11 @@ def _rows(
     if on_runs is not None:
         on_runs(len(missing), len(first) - len(missing))
 
-    runs.check_columns(*rows.values())
+    for row in rows.values():
+        columns.check(row)
 
     def done(index: int, row: Row) -> None:
-        runs.check_columns(row)
+        columns.check(row)
         rows[missing[index]] = row
         if store is not None:
             store.add(missing[index], row)
@@ -292,11 +301,36 @@ def _rows(
 
     try:
         chosen = runs.chosen([first[key] for key in missing])
-        executor.run(chosen, metrics, done, at_work)
+        executor.run(chosen, columns.metrics, done, at_work)
     finally:
         if store is not None:
             store.flush()
     return [rows[key] for key in runs.keys]
+
+
+class _Columns:
+    """What the functions of a sweep may call their columns, and what each column holds."""
+
+    def __init__(self, axes: Sequence[Axis], metrics: Reducers) -> None:
+        self.metrics = metrics
+        self._axes = {axis.column for axis in axes}
+        #: "a number" or "text", by the first row that has a value.
+        self._kinds: dict[str, str] = {}
+
+    def check(self, row: Row) -> None:
+        """Raises `AckclockError` for a column of an axis, and for a number where text was."""
+        for column, value in row.items():
+            if column in self._axes:
+                raise AckclockError(f"metrics: column {column} is an axis, too; rename it")
+            kind = "text" if isinstance(value, str) else "a number"
+            if value is not None and kind != self._kinds.setdefault(column, kind):
+                functions = self.metrics.functions
+                own = [name for name, each in functions.items() if not isinstance(each, str)]
+                raise AckclockError(
+                    f"metrics: {column if column in own else ', '.join(own)}: column {column} is "
+                    "a number in one run and text in another; return numbers only, or text only, "
+                    "and None for no value"
+                )
 
 
 @dataclass(frozen=True)
@@ -324,10 +358,16 @@ class Decision:
             raise AckclockError(f"decide = {toml(table)}: above must be less than below")
         if most is None:
             return cls(str(table["metric"]), low, high)
-        _check_whole("--most", most, sequential.FIRST, MOST_SEEDS)
+        _check_whole("most", most, sequential.FIRST, MOST_SEEDS)
         if not isinstance(seeds, int):
             raise AckclockError(
                 f"seeds = {toml(seeds)}: with --until-decided write how many to begin with"
+            )
+        _check_whole("seeds", seeds, 1, MOST_SEEDS)
+        if seeds > most:
+            raise AckclockError(
+                f"seeds = {seeds}: more than most = {most} (--most); write at most {most} seeds, "
+                f"or --most {seeds}"
             )
         looks = sequential.looks(most, max(seeds, sequential.FIRST))
         return cls(str(table["metric"]), low, high, looks)
@@ -411,12 +451,6 @@ class Runs(Sequence[Scenario]):
             self._last = point, self._at(point)
         return self._last[1].model_copy(update={"seed": seed})  # it is checked: 100 us less
 
-    def check_columns(self, *rows: Row) -> None:
-        """Raises `AckclockError` if a function made a column that an axis has."""
-        for column in (axis.column for axis in self._of[1]):
-            if any(column in row for row in rows):
-                raise AckclockError(f"metrics: column {column} is an axis, too; rename it")
-
     def chosen(self, numbers: Sequence[int]) -> "Runs":
         """Only the runs of these numbers."""
         some = Runs(*self._of, [self.pairs[number] for number in numbers])
@@ -451,6 +485,17 @@ def _check_keys(fields: Mapping[str, Any]) -> None:
 def _check_whole(field: str, value: Any, low: int, high: int) -> None:
     if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
         raise AckclockError(f"{field} = {toml(value)}: write a whole number from {low} to {high}")
+
+
+def _check_runs(points: int, seeds: int, most: int | None) -> None:
+    """Raises `AckclockError` for too many runs. With `most` each point may get all those seeds."""
+    runs = points * (most or seeds)
+    if runs > MOST_RUNS:
+        fewer = "a smaller --most" if most else "fewer seeds"
+        raise AckclockError(
+            f"{points} points x {most or seeds} seeds = {runs} runs are more than {MOST_RUNS}; "
+            f"write {fewer}, or fewer points"
+        )
 
 
 def _seeds(seeds: Any) -> list[int]:

@@ -18,9 +18,23 @@ struct Known {
     specs: HashMap<String, Configured>,
     /// By the path as it was written, by that made absolute, and by the file's own.
     files: HashMap<PathBuf, Algorithm>,
+    /// Whether the files are another machine's, which has sent all that are needed.
+    far: bool,
 }
 
 impl Snapshot {
+    /// Of another machine's files: it knows those that it [takes](Self::take), by their paths as specs
+    /// write them, and reads no other.
+    pub fn of_another_machine() -> Self {
+        let known = Known {
+            far: true,
+            ..Known::default()
+        };
+        Self {
+            known: Mutex::new(known),
+        }
+    }
+
     /// As [`Algorithm::configure`], and the same for equal specs.
     ///
     /// # Errors
@@ -56,6 +70,13 @@ impl Snapshot {
 
 impl Known {
     fn compile(&mut self, path: &Path) -> Result<Algorithm, AlgorithmError> {
+        if self.far {
+            let sent = self.files.get(path).cloned();
+            return sent.ok_or_else(|| AlgorithmError::Unreadable {
+                path: path.display().to_string(),
+                reason: "it did not come with the scenarios".into(),
+            });
+        }
         let names = [Ok(path.into()), absolute(path), path.canonicalize()];
         let names: Vec<_> = names.into_iter().flatten().collect();
         let seen = names.iter().find_map(|name| self.files.get(name)).cloned();

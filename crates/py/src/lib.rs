@@ -16,6 +16,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString};
 
 pyo3::import_exception!(ackclock.errors, AckclockError);
+pyo3::import_exception!(ackclock.errors, AlgorithmError);
 
 fn refuse(error: impl ToString) -> PyErr {
     AckclockError::new_err(error.to_string())

@@ -1,6 +1,7 @@
 //! Scenarios with the code that will run them.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -20,9 +21,14 @@ pub struct Snapshot(ackclock_host::Snapshot);
 
 #[pymethods]
 impl Snapshot {
+    /// `far`: of another machine's files. It knows those that it takes, and reads no other.
     #[new]
-    fn new() -> Self {
-        Self::default()
+    #[pyo3(signature = (far=false))]
+    fn new(far: bool) -> Self {
+        Self(match far {
+            false => ackclock_host::Snapshot::default(),
+            true => ackclock_host::Snapshot::of_another_machine(),
+        })
     }
 
     /// Loads an algorithm by its spec, `name_or_path[@preset][:param=value,…]`: what `algorithms`
@@ -65,9 +71,9 @@ impl Snapshot {
         ))
     }
 
-    /// The users' C files that it compiled: each path that leads to one → its fingerprint, and
-    /// path and text of the file and of all that it includes.
-    fn files(&self) -> BTreeMap<PathBuf, (String, Vec<File>)> {
+    /// The users' C files that it compiled: each path that leads to one, as it was written → its
+    /// fingerprint, and path and text of the file and of all that it includes.
+    fn files(&self) -> BTreeMap<OsString, (String, Vec<File>)> {
         let of = |algorithm: &Algorithm| {
             let sources = algorithm.sources().iter();
             let files = sources.map(|source| (source.path.clone(), source.text.clone()));
@@ -76,7 +82,7 @@ impl Snapshot {
         let files = self.0.files();
         files
             .iter()
-            .map(|(path, each)| (path.clone(), of(each)))
+            .map(|(path, each)| (path.clone().into(), of(each)))
             .collect()
     }
 

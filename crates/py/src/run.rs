@@ -16,7 +16,7 @@ use ackclock_sim::{Control, RunError, RunResult, STALL_LIMIT};
 use pyo3::prelude::*;
 
 use crate::prepared::Prepared;
-use crate::refuse;
+use crate::{refuse, AlgorithmError};
 
 /// How often Python hears of the progress and may interrupt.
 const TICK: Duration = Duration::from_millis(100);
@@ -103,7 +103,7 @@ pub fn run_many(
                 if let Some(error) = taker.as_ref().and_then(|taker| taker.error()) {
                     return Err(error);
                 }
-                let tables = tables(py, result.map_err(refuse)?, wall)?;
+                let tables = tables(py, result.map_err(failed)?, wall)?;
                 on_result.call1(py, (index, tables))?;
             }
             Answer::Lost(index, reason) => return Err(lost(&jobs, index, &reason)),
@@ -118,7 +118,7 @@ pub fn run_many(
         }
         let stalled = jobs.iter().find(|job| job.control.stalled() > STALL_LIMIT);
         if let Some(job) = stalled {
-            return Err(refuse(RunError::stalled(job.prepared.scenario())));
+            return Err(failed(RunError::stalled(job.prepared.scenario())));
         }
         if let Some(progress) = &progress {
             progress.call1(py, (fraction_done(&jobs),))?;
@@ -215,6 +215,16 @@ fn lost(jobs: &[Job], index: usize, reason: &str) -> PyErr {
         scenario.seed,
         algorithms.join(", "),
     ))
+}
+
+/// Why a run has no result.
+fn failed(error: RunError) -> PyErr {
+    match error {
+        RunError::Stalled { .. } | RunError::Algorithm { .. } => {
+            AlgorithmError::new_err(error.to_string())
+        }
+        _ => refuse(error),
+    }
 }
 
 /// Most packets that a run counts for: losses may hold its flows far below the rate of the link. With

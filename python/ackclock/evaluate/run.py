@@ -11,7 +11,7 @@ from typing import Any, Self
 import polars as pl
 
 from ackclock import _core, snapshot, units
-from ackclock.errors import AckclockError
+from ackclock.errors import AckclockError, AlgorithmError
 from ackclock.evaluate.card import ALONE, Answers, Number, Question, answers, points_of, with_harm
 from ackclock.evaluate.measure import row_of
 from ackclock.evaluate.questions import QUESTIONS
@@ -91,9 +91,10 @@ class Evaluated:
         """How much was simulated, in words."""
         tables = [asked.runs.table.unique("key") for asked in self.asked]
         runs, packets = sum(map(len, tables)), sum(int(table["packets"].sum()) for table in tables)
-        core_s = sum(float(table["wall_time_s"].sum()) for table in tables)
+        runs_s = sum(float(table["wall_time_s"].sum()) for table in tables)
         return (
-            f"{runs} runs, {packets / 1e6:,.0f} million data packets in {core_s:.0f} core-seconds."
+            f"{runs} runs, {packets / 1e6:,.0f} million data packets; "
+            f"their times add up to {runs_s:.0f} s."
         )
 
 
@@ -136,7 +137,7 @@ def evaluate(
 
             try:
                 asked.append(_ask(question, experiment, quick, store, executor, part))
-            except AckclockError as error:
+            except AlgorithmError as error:
                 if not _is_of(error, algorithm):
                     raise
                 return Evaluated(algorithm, others, asked, quick, (question.row, str(error)))
@@ -196,8 +197,8 @@ def _fails(algorithm: str, questions: Sequence[Question]) -> tuple[str, str] | N
     return (done.stdout.split() or rows)[-1], problem.removeprefix("error: ")
 
 
-def _is_of(error: AckclockError, algorithm: str) -> bool:
-    """Whether an error is of this algorithm's own doing."""
+def _is_of(error: AlgorithmError, algorithm: str) -> bool:
+    """Whether it is this algorithm, and not one beside it."""
     return Path(algorithm.partition("@")[0].partition(":")[0]).name in str(error)
 
 
