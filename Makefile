@@ -17,7 +17,7 @@ export PIP_RETRIES ?= 10
 export CARGO_HTTP_TIMEOUT ?= 120
 export CARGO_NET_RETRY ?= 10
 
-.PHONY: help tools about-demo demo build generate test test-fresh check bench bench-counts bench-peers bench-emulator bench-kernel docs docs-claims docs-drawn docs-fidelity docs-kernel docs-vlinux docs-scorecards docs-performance vectors record lock wheel notebook site clean
+.PHONY: help tools about-demo demo build generate test test-fresh check bench bench-counts bench-peers bench-emulator bench-kernel bench-ray docs docs-claims docs-drawn docs-fidelity docs-kernel docs-vlinux docs-scorecards docs-performance vectors record lock wheel notebook site clean
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' Makefile
@@ -70,6 +70,9 @@ bench-counts: ## Rewrite the instructions per packet that `make bench` compares 
 bench-peers: ## ackclock beside ns-2 and ns-3, on the same dumbbells; writes README's table (3 minutes)
 	@scripts/require.sh cc cargo python ns2 ns3
 	$$(scripts/require.sh --python) scripts/bench_peers.py
+
+bench-ray: build $(VENV)/ray ## 10 000 runs on a Ray cluster of one node and of two, on loopback (3 minutes)
+	$(BIN)/python scripts/bench_ray.py
 
 bench-kernel: ## What BPF costs in the kernel: our CUBIC beside Linux's own; telemetry. Needs root
 	@scripts/require.sh cc cargo clang libelf
