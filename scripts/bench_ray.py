@@ -1,7 +1,8 @@
 """`make bench-ray`: 10 000 runs here, and on a Ray cluster of one node and of two, on loopback.
 
 Each node has one CPU. It prints how long the runs took, connection included, and how much memory
-the command had. It ends with an error if a table differs from the one of the runs here.
+the command had; and how fast two processes without Ray are, which is what the machine allows. It
+ends with an error if a table differs from the one of the runs here.
 """
 
 import argparse
@@ -12,6 +13,7 @@ import resource
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 from ackclock import Bottleneck, Flow, Local, Ray, Scenario, snapshot
 from ackclock.reducers import Reducers
@@ -27,8 +29,8 @@ NODE = {"num_cpus": 1, "object_store_memory": 80 << 20, "include_dashboard": Fal
 def drive(address: str, number: int) -> None:
     """Runs the sweep at an address ("here": in this process); prints what it took, as JSON."""
     scenario = Scenario(
-        duration="2s",
-        bottleneck=Bottleneck(rate="20mbit", buffer="1bdp"),
+        duration="10s",
+        bottleneck=Bottleneck(rate="100mbit", buffer="1bdp"),
         flows=[
             Flow(algorithm="cubic", rtt="20ms", start_spread="100ms"),
             Flow(algorithm="reno", rtt="20ms"),
@@ -59,6 +61,13 @@ def measured(address: str, number: int) -> dict[str, float | str]:
     return found
 
 
+def two_at_once(number: int) -> float:
+    """How long two processes take for half of the runs each, seconds."""
+    with ThreadPoolExecutor(2) as both:
+        found = both.map(lambda half: measured("here", half), [number // 2] * 2)
+        return max(float(each["took_s"]) for each in found)
+
+
 def main() -> None:
     """Measures, and prints a table."""
     from ray.cluster_utils import Cluster  # noqa: PLC0415 (slow to import)
@@ -79,7 +88,9 @@ def main() -> None:
         runs = FEWER if "fewer" in name else RUNS
         print(f"{name:<20} {runs:>6} runs {each['took_s']:>7.1f} s {each['memory_mb']:>5.0f} MB")
     times = [float(found[name]["took_s"]) for name in ("1 node", "2 nodes")]
-    print(f"2 nodes are {times[0] / times[1]:.2f} times as fast as 1")
+    print(f"2 nodes are {times[0] / times[1]:.2f} times as fast as 1;", end=" ", flush=True)
+    alone_s = float(found["here, one job"]["took_s"])
+    print(f"two processes without Ray, {alone_s / two_at_once(RUNS):.2f} times as fast as one")
     tables = {found[name]["table"] for name in ("here, one job", "1 node", "2 nodes")}
     if len(tables) > 1:
         sys.exit("the tables differ")
