@@ -71,7 +71,7 @@ bench-peers: ## ackclock beside ns-2 and ns-3, on the same dumbbells; writes REA
 	@scripts/require.sh cc cargo python ns2 ns3
 	$$(scripts/require.sh --python) scripts/bench_peers.py
 
-bench-ray: build $(VENV)/ray ## 10 000 runs on a Ray cluster of one node and of two, on loopback (3 minutes)
+bench-ray: build $(VENV)/ray ## 10 000 runs on a Ray cluster of one node and of two, on loopback (6 minutes)
 	$(BIN)/python scripts/bench_ray.py
 
 bench-kernel: ## What BPF costs in the kernel: our CUBIC beside Linux's own; telemetry. Needs root

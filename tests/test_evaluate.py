@@ -88,6 +88,20 @@ def test_what_cannot_run_has_a_card_that_says_so(file, says, cache, tmp_path, mo
     assert f"unsafe, R1: {problem}" in capsys.readouterr().out
 
 
+def test_what_a_machine_does_is_not_called_unsafe(cache):
+    """Another machine may refuse the file; that says nothing of the algorithm."""
+    file = BAD / "one_packet.c"
+
+    class Refuses:
+        far = True
+
+        def run(self, scenarios, reduce, done, progress=None):  # noqa: ARG002
+            raise AckclockError(f"{file}: this machine has another C compiler")
+
+    with pytest.raises(AckclockError, match="another C compiler"):
+        run.evaluate(str(file), run.chosen("R3"), quick=True, cache=cache, executor=Refuses())
+
+
 def means(found):
     """Row and number → algorithm → mean."""
     return {

@@ -30,7 +30,7 @@ _DECIDE = ("metric", "above", "below")
 #: Column with the number of the point, while the table grows.
 _POINT = "point"
 #: Most seeds of a point, and most runs of a sweep: each takes some 2 kB of memory.
-MOST_SEEDS, MOST_RUNS = 1000, 10_000_000
+MOST_SEEDS, MOST_RUNS = 1000, 3_000_000
 
 
 def sweep(
