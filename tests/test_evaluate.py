@@ -5,6 +5,7 @@ import os
 import re
 import signal
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -17,6 +18,7 @@ from ackclock.evaluate import card, checks, measure, page, run, scenarios
 from ackclock.evaluate.card import Number, Question
 from ackclock.evaluate.questions import QUESTIONS
 from ackclock.figures.experiment import Runs
+from ackclock.repeats import AtLeast, Repeats
 from ackclock.scenario import Scenario
 from ackclock.stats import Estimate
 from conftest import ACKCLOCK, ROOT, needs_testbed, wait_until
@@ -295,6 +297,46 @@ def test_a_line_shows_the_number_of_its_marks():
     assert shown.rows[0][-2:] == ["(worse)", "worse"]
 
 
+def answered(question, **of):
+    """A question whose first number has these values, run by run, for "mine" and others."""
+    number = question.numbers[0]
+    repeats = {name: Repeats.of(dict(enumerate(values))) for name, values in of.items()}
+    differences = {name: (repeats["mine"] - repeats[name]).mean() for name in of.keys() - {"mine"}}
+    found = card.Answer(number, {name: each.mean() for name, each in repeats.items()}, differences)
+    experiment = question.experiment([*of], quick=True)
+    return run.Asked(
+        question, experiment, Runs(experiment, pl.DataFrame()), card.Answers(question, [found])
+    )
+
+
+def test_the_first_line_of_a_card():
+    """It counts rows by their mark; "equal" needs the same number in each run, not on average."""
+    r3, r5c, r9 = (run.chosen(row)[0] for row in ("R3", "R5c", "R9"))
+    assert r3.numbers[0].more
+    assert r9.numbers[0].more
+    better = answered(r3, mine=(0.9, 0.9, 0.9), cubic=(0.5, 0.5, 0.5), reno=(0.9, 0.9, 0.9))
+    worse = answered(r9, mine=(0.1, 0.1, 0.1), cubic=(0.5, 0.5, 0.5), reno=(0.1, 0.1, 0.1))
+    same = answered(r5c, mine=(10.0, 11.0, 12.0), cubic=(10.0, 11.0, 12.0), reno=(10.0, 11.0, 12.0))
+
+    def says(*asked, **more):
+        return page.headline(run.Evaluated("mine", ("cubic", "reno"), asked, quick=True, **more))
+
+    assert says(better, worse, same, better) == (
+        "against CUBIC: 2 better, 1 worse, 1 same; nothing unsafe; equal to Reno in every number"
+    )
+    swapped = answered(r5c, mine=(10.0, 11.0, 12.0), cubic=(1.0, 1.0, 1.0), reno=(11.0, 10.0, 12.0))
+    assert says(swapped) == "against CUBIC: 1 worse; nothing unsafe"
+    cut = [AtLeast(50.0)] * 3
+    assert says(answered(r5c, mine=cut, cubic=(9.0, 9.0, 9.0), reno=cut)).endswith(
+        "; equal to Reno in every number"
+    )
+    bound = next(each for each in r3.numbers if each.unsafe is not None)
+    starved = answered(replace(r3, numbers=(bound,)), mine=(0.0, 0.0), cubic=(1.0, 1.0))
+    found = run.Evaluated("mine", ("cubic",), [starved, same], quick=True, failed=("R9", "crashed"))
+    assert page.headline(found) == "against CUBIC: 1 same; unsafe in R3, R9"
+    assert page.headline(run.Evaluated("mine", (), [], quick=True)) == "nothing unsafe"
+
+
 def test_a_narrow_screen():
     """A row stays one line: the number says what was asked."""
     table = report.Table(["row", "question", "number"], [["R1", "Why? " * 10, "a number"]])
@@ -350,10 +392,16 @@ def test_the_command(ackclock, tmp_path):
     done = ackclock(*command, "--check", "thresholds.toml")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "3 thresholds, none broken" in done.stdout
+    first, *_ = done.stdout.splitlines()
+    assert re.fullmatch(r"against CUBIC: (\d better, |\d worse, |\d mixed, )*\d same; .*", first), (
+        first
+    )
     out = tmp_path / "out"
     rows = pl.read_parquet(out / "rows.parquet")
     assert set(rows["row"]) == {"R3", "R4", "R5b"}
     written = json.loads((out / "card.json").read_text())
+    assert written["headline"] == first
+    assert f'<p class="lead">{first}</p>' in (out / "index.html").read_text()
     number = written["rows"][0]["numbers"][1]
     assert number["name"] == "utilisation with 1 BDP"
     assert number["found"]["my_cc.c"]["mean"] > 0.99

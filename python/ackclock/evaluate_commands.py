@@ -177,6 +177,7 @@ def _errors_for_ci(path: Path, thresholds: "list[checks.Threshold]") -> Iterator
 def _print(evaluated: "Evaluated") -> None:
     from ackclock.evaluate import page  # noqa: PLC0415 (slow to import)
 
+    out.print(page.headline(evaluated))
     shown = page.on_screen(page.table(evaluated), out.width)
     print_report(f"Scorecard of {evaluated.names[evaluated.algorithm]}", shown)
     if any(cell.startswith("(") for row in shown.rows for cell in row):

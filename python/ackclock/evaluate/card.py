@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import polars as pl
 
@@ -15,7 +15,8 @@ from ackclock.scenario import Scenario
 from ackclock.stats import Estimate
 
 #: How an algorithm does against another. Mixed: some numbers are better, and others worse.
-Mark = Literal["better", "same", "worse", "mixed", "open"]
+Mark = Literal["better", "worse", "mixed", "same", "open"]
+MARKS: tuple[Mark, ...] = get_args(Mark)
 #: In the place of the algorithm: the other flows run without it.
 ALONE = "alone"
 #: The column that `with_harm` fills in.
@@ -117,6 +118,15 @@ class Answer:
         if ends[1] < -self.number.margin:
             return "worse"
         return "same"
+
+    def equal(self, algorithm: str, other: str) -> bool:
+        """Whether both have the same number in each run, or the same bound."""
+        difference = self.differences[other]
+        if self.found[algorithm] != self.found[other]:
+            return False
+        if difference is None or difference.n == 1 or difference.censored:
+            return difference is None or difference.mean == 0
+        return difference.low == difference.high == 0
 
     def unsafe(self, algorithm: str) -> bool:
         """Whether all of an algorithm's interval is where it is unsafe; of one run, its number."""

@@ -3,15 +3,17 @@
 import json
 import math
 import re
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from html import escape
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from ackclock import _core, pictures, plot, report
-from ackclock.evaluate.card import Answer, Answers, Number
+from ackclock import _core, pictures, plot, report, style
+from ackclock.evaluate.card import MARKS, Answer, Answers, Number
 from ackclock.evaluate.drawing import figure
 from ackclock.evaluate.run import SIMULATOR, Asked, Evaluated
 from ackclock.kept import MANIFEST
@@ -66,6 +68,35 @@ def _short(found: Estimate, number: Number) -> str:
     else:
         text = f"{found.mean:.3g}" if size < 1000 else f"{found.mean:.0f}"
     return f"{'> ' if found.censored else ''}{text} {number.unit}".strip()
+
+
+def headline(evaluated: Evaluated) -> str:
+    """The card in one line, in the simulator: marks against the first of the others, by row.
+
+    "against CUBIC: 5 better, 16 same; unsafe in R4; equal to Reno in every number".
+    """
+    mine = evaluated.algorithm
+    unsafe = [asked.question.row for asked in evaluated.asked if asked.answers.unsafe(mine)]
+    unsafe += [evaluated.failed[0]] if evaluated.failed else []
+    parts = []
+    for other in evaluated.against[:1]:
+        safe = [asked for asked in evaluated.asked if asked.question.row not in unsafe]
+        marks = Counter(asked.answers.mark(other) for asked in safe)
+        counts = ", ".join(f"{marks[mark]} {mark}" for mark in MARKS if marks[mark])
+        parts += [f"against {_label(other)}: {counts}"] if counts else []
+    parts.append(f"unsafe in {', '.join(unsafe)}" if unsafe else "nothing unsafe")
+    answers = [answer for asked in evaluated.asked for answer in asked.answers.answers]
+    equal = [
+        _label(other)
+        for other in evaluated.against
+        if answers and all(answer.equal(mine, other) for answer in answers)
+    ]
+    parts += [f"equal to {' and '.join(equal)} in every number"] if equal else []
+    return "; ".join(parts)
+
+
+def _label(algorithm: str) -> str:
+    return style.of(Path(algorithm).name).label
 
 
 def _sides(asked: Asked, evaluated: Evaluated) -> list[tuple[str, Answers]]:
@@ -190,6 +221,52 @@ def _full(found: Estimate | None, unit: str) -> str:
     return "—" if found is None else report.number(found, unit)
 
 
+def row_section(asked: Asked, evaluated: Evaluated) -> report.Section:
+    """A question with all its numbers."""
+    question = asked.question
+    unsafe = asked.answers.unsafe(evaluated.algorithm)
+    text = f"RFC 9743, {section(question.criterion)}."
+    text += f"\n\nUnsafe: {'; '.join(unsafe)}." if unsafe else ""
+    for why in asked.linux.refused if asked.linux else ():
+        text += f"\n\nNot on the {evaluated.on}: {why}."
+    marks = [asked.answers.mark(each) for each in evaluated.against]
+    return report.Section(
+        f"{question.row}: {question.words}",
+        text=text,
+        table=details(asked, evaluated),
+        id=question.row,
+        verdicts=["unsafe"] if unsafe else marks,
+    )
+
+
+def document(
+    evaluated: Evaluated,
+    rows: Sequence[report.Section],
+    *,
+    command: str,
+    totals: str = "",
+    files: Sequence[str] = (),
+    up: Sequence[tuple[str, str]] = (),
+) -> str:
+    """The card as one HTML page; `rows` are the sections of its questions."""
+    about = f'<p class="hint">{escape(evaluated.made_by)}</p>'
+    sections = [
+        report.Section("", inner=about),
+        report.Section(
+            "The card", text=LEAD, table=table(evaluated), links=[(name, name) for name in files]
+        ),
+        *rows,
+    ]
+    if evaluated.failed:
+        row, problem = evaluated.failed
+        sections.append(report.Section(f"{row}: unsafe", text=problem))
+    words = report.Table(["word", "what it means"], [list(each) for each in WORDS.items()])
+    sections.append(report.Section("Words", table=words))
+    sections.append(report.Section("Repeat it", text=totals, code=command))
+    title = f"Scorecard of {evaluated.names[evaluated.algorithm]}"
+    return report.page(title, headline(evaluated), sections, kind="scorecard", up=up)
+
+
 def write(
     evaluated: Evaluated,
     directory: Path,
@@ -198,54 +275,25 @@ def write(
     progress: Callable[[float], None] = lambda _: None,
 ) -> None:
     """Writes index.html, card.json, rows.parquet and the scenarios of the numbers."""
-    about = f'<p class="hint">{escape(evaluated.made_by)}</p>'
-    sections = [
-        report.Section("", inner=about),
-        report.Section(
-            "The card",
-            table=table(evaluated),
-            links=[
-                (name, name)
-                for name in ("card.json", "rows.parquet")[: 2 if evaluated.asked else 1]
-            ],
-        ),
-    ]
+    sections = []
     for drawn_before, asked in enumerate(evaluated.asked):
         progress(drawn_before / len(evaluated.asked))
-        question = asked.question
-        for number in question.numbers:
+        for number in asked.question.numbers:
             point = asked.point(number, evaluated.algorithm)
             path = directory / scenario_file(asked, number)
             path.write_text(asked.experiment.run(point, 1).to_toml(), encoding="utf-8")
         drawn = figure(asked, evaluated)
-        stem = f"{question.row}"
-        files = [path.name for path in plot.write(drawn, directory, stem, pdf=False)]
-        unsafe = asked.answers.unsafe(evaluated.algorithm)
-        text = f"RFC 9743, {section(question.criterion)}."
-        text += f"\n\nUnsafe: {'; '.join(unsafe)}." if unsafe else ""
-        for why in asked.linux.refused if asked.linux else ():
-            text += f"\n\nNot on the {evaluated.on}: {why}."
-        sections.append(
-            report.Section(
-                f"{question.row}: {question.words}",
-                text=text,
-                picture=pictures.of(drawn),
-                table=details(asked, evaluated),
-                links=[(file, file) for file in files],
-                id=question.row,
-                verdicts=["unsafe"]
-                if unsafe
-                else [asked.answers.mark(each) for each in evaluated.against],
-            )
-        )
-    if evaluated.failed:
-        row, problem = evaluated.failed
-        sections.append(report.Section(f"{row}: unsafe", text=problem))
-    words = report.Table(["word", "what it means"], [list(each) for each in WORDS.items()])
-    sections.append(report.Section("Words", table=words))
-    sections.append(report.Section("Repeat it", text=evaluated.totals, code=command))
-    title = f"Scorecard of {evaluated.names[evaluated.algorithm]}"
-    page = report.page(title, LEAD, sections, kind="scorecard")
+        files = [path.name for path in plot.write(drawn, directory, asked.question.row, pdf=False)]
+        row = row_section(asked, evaluated)
+        links = [(file, file) for file in files]
+        sections.append(replace(row, picture=pictures.of(drawn), links=links))
+    page = document(
+        evaluated,
+        sections,
+        command=command,
+        totals=evaluated.totals,
+        files=("card.json", "rows.parquet")[: 2 if evaluated.asked else 1],
+    )
     (directory / PAGE).write_text(page, encoding="utf-8")
     made_by = {"ackclock": _core.engine_version(), "command": command}
     for name, value in ((MANIFEST, made_by), ("card.json", as_json(evaluated))):
@@ -272,6 +320,7 @@ def as_json(evaluated: Evaluated) -> dict[str, Any]:
         "quick": evaluated.quick,
         "on": evaluated.on,
         "made_by": evaluated.made_by,
+        "headline": headline(evaluated),
         "rows": [
             {
                 "row": asked.question.row,
