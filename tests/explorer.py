@@ -9,6 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
+from ackclock.explore.security import kept_key
 from conftest import ACKCLOCK
 
 LINK = """
@@ -50,7 +51,7 @@ class Server:
         )
         self.folder = directory / "out"
         self.url = self.process.stdout.readline().strip()
-        found = re.fullmatch(r"http://127\.0\.0\.1:(\d+)/\?token=(\S{32,})", self.url)
+        found = re.fullmatch(r"http://127\.0\.0\.1:(\d+)/#token=(\S{32,})", self.url)
         assert found, self.url
         self.port, self.token = int(found[1]), found[2]
         self.host = f"127.0.0.1:{self.port}"
@@ -60,7 +61,7 @@ class Server:
         sent = {
             "host": self.host,
             "origin": f"http://{self.host}" if method != "GET" else None,
-            "cookie": f"ackclock-{self.port}={self.token}" if entered else None,
+            "authorization": f"Bearer {self.token}" if entered else None,
             "content-type": "application/json" if body is not None else None,
         }
         sent |= {name.replace("_", "-"): value for name, value in headers.items()}
@@ -79,11 +80,15 @@ class Server:
         finally:
             connection.close()
 
+    def kept(self, path):
+        """The address of a file in the results' folder, with the key that opens it."""
+        return f"/kept/{kept_key(self.token, path)}/{path}"
+
     def runs(self):
         """What the page is told of each run."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=ANSWER_S)
         connection.request("GET", "/api/events", headers={
-            "host": self.host, "cookie": f"ackclock-{self.port}={self.token}"
+            "host": self.host, "authorization": f"Bearer {self.token}"
         })  # fmt: skip
         told = json.loads(connection.getresponse().readline().removeprefix(b"data: "))
         connection.close()

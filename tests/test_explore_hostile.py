@@ -5,10 +5,12 @@ import socket
 import subprocess
 from contextlib import suppress
 from pathlib import Path
+from urllib.parse import unquote
 
 import pytest
 
 from ackclock.explore import server as page_server
+from ackclock.explore.security import kept_key
 from conftest import ACKCLOCK
 from explorer import LONG, SHORT, Server
 
@@ -23,33 +25,78 @@ def quiet(server):
     assert set(server.runs()) == before
 
 
-PATHS = ["/", "/api/about", "/api/events", "/api/kept", "/static/main.js", "/kept/x", "/api/view"]
+#: The page itself is no secret: it shows nothing until its script names the token.
+PUBLIC = ["/", "/static/main.js"]
+PATHS = ["/api/about", "/api/events", "/api/kept", "/kept/x", "/kept/x/", "/api/view", "/nothing"]
 
 
 @pytest.mark.parametrize("path", PATHS)
-@pytest.mark.parametrize("cookie", [None, "ackclock-{port}=guess", "ackclock-1={token}", "=;;\x7f"])
-def test_nobody_without_the_token_sees_anything(quiet, path, cookie):
-    cookie = cookie and cookie.format(port=quiet.port, token=quiet.token)
-    assert quiet.ask("GET", path, cookie=cookie).status == 401
+@pytest.mark.parametrize(
+    "authorization",
+    [None, "", "Bearer", "Bearer guess", "{token}", "bearer {token}", "Bearer {token} ", "=;;\x7f"],
+)
+def test_nobody_without_the_token_sees_anything(quiet, path, authorization):
+    authorization = authorization and authorization.format(token=quiet.token)
+    # A header's value is read without the spaces at its ends.
+    right = authorization == f"Bearer {quiet.token} " and not path.startswith("/kept/")
+    status = quiet.ask("HEAD", path, authorization=authorization).status
+    assert (status != 401) if right else (status == 401)
 
 
-@pytest.mark.parametrize("token", ["", "guess", "x" * 5000, "%00"])
-def test_a_wrong_token_opens_nothing(quiet, token):
-    answer = quiet.ask("GET", f"/?token={token}", entered=False)
-    assert (answer.status, answer.headers["set-cookie"]) == (401, None)
+@pytest.mark.parametrize("where", ["/api/about?token={token}", "/{token}/api/about", "/api/about"])
+def test_the_token_is_no_part_of_an_address_and_no_cookie(quiet, where):
+    where = where.format(token=quiet.token)
+    cookie = f"ackclock-{quiet.port}={quiet.token}; token={quiet.token}"
+    assert quiet.ask("GET", where, entered=False, cookie=cookie).status == 401
 
 
-def test_the_token_becomes_a_cookie_that_scripts_and_other_pages_do_not_get(quiet):
-    answer = quiet.ask("GET", f"/?token={quiet.token}", entered=False)
-    assert answer.status == 200
-    assert answer.headers["set-cookie"] == (
-        f"ackclock-{quiet.port}={quiet.token}; HttpOnly; SameSite=Strict; Path=/"
-    )
-    assert quiet.ask("GET", f"/api/about?token={quiet.token}", entered=False).status == 401
+@pytest.mark.parametrize("path", [*PUBLIC, "/api/about", "/nothing"])
+def test_no_answer_tells_the_token(quiet, path):
+    for entered in (True, False):
+        answer = quiet.ask("GET", path, entered=entered)
+        assert answer.headers["set-cookie"] is None
+        assert quiet.token.encode() not in answer.body + str(answer.headers).encode()
+
+
+def test_a_key_opens_its_entry_of_the_results_folder_only(quiet):
+    for name in ("mine", "other"):
+        (quiet.folder / name / "inner").mkdir(parents=True, exist_ok=True)
+        (quiet.folder / name / "inner" / "index.html").write_text(name)
+    (quiet.folder / "index.html").write_text("whole")
+    key, whole = (kept_key(quiet.token, path) for path in ("mine/inner", "."))
+
+    def status(key, path):
+        return quiet.ask("GET", f"/kept/{key}/{path}", entered=False).status
+
+    assert status(key, "mine/inner/index.html") == 200
+    for path in (
+        "other/inner/index.html",
+        "index.html",
+        "mine/../other/inner/index.html",
+        "mine/%2e%2e/other/inner/index.html",
+        "/mine/inner/index.html",
+        "",
+        "mine%2f../",
+    ):
+        assert status(key, path) == 401, path
+    for path in ("other/inner/index.html", "index.html"):
+        assert status(whole, path) == 200, path
+        assert status("", path) == status(quiet.token, path) == status("%ff", path) == 401
+    # It is no token.
+    assert quiet.ask("GET", "/api/about", authorization=f"Bearer {whole}").status == 401
 
 
 @pytest.mark.parametrize(
-    "host", ["evil.example", "evil.example:{port}", "127.0.0.1", "127.0.0.1:1", "", None]
+    "host",
+    [
+        "evil.example",
+        "evil.example:{port}",
+        "localhost:{port}",
+        "127.0.0.1",
+        "127.0.0.1:1",
+        "",
+        None,
+    ],
 )
 def test_another_name_of_this_machine_is_refused(quiet, host):
     """DNS rebinding: a name of the attacker's that resolves to 127.0.0.1."""
@@ -75,7 +122,7 @@ def test_a_form_of_another_page_cannot_send_json(quiet):
 
 
 def test_each_answer_confines_the_page(quiet):
-    for path in (*PATHS, "/nothing"):
+    for path in (*PUBLIC, *PATHS):
         if path == "/api/events":
             continue
         headers = quiet.ask("GET", path).headers
@@ -105,6 +152,7 @@ def test_the_page_has_no_inline_script_and_no_inline_style(quiet):
         "/kept//etc/passwd",
         "/kept/%2fetc%2fpasswd",
         "/kept/link/secret.txt",
+        "/kept/figure/%2e%2e/%2e%2e/secret.txt",
         "/kept/link-to-file.txt",
         "/kept/.hidden/page.html",
         "/kept/page.js",
@@ -124,8 +172,9 @@ def test_no_path_leaves_the_results_folder(quiet, path):
     for name, to in (("link", folder.parent), ("link-to-file.txt", folder.parent / "secret.txt")):
         if not (folder / name).is_symlink():
             (folder / name).symlink_to(to)
-    answer = quiet.ask("GET", path)
-    assert answer.status in (404, 405), answer.body
+    keyed = path.replace("/kept/", f"/kept/{kept_key(quiet.token, '.')}/", 1)
+    answer = quiet.ask("GET", keyed)
+    assert answer.status in ((401, 404) if ".." in unquote(path) else (404, 405)), answer.body
     assert b"secret" not in answer.body
     assert b"root:" not in answer.body
     assert quiet.ask("POST", "/api/kept/open", {"path": path.removeprefix("/kept/")}).status == 404
@@ -134,29 +183,30 @@ def test_no_path_leaves_the_results_folder(quiet, path):
 def test_a_kept_page_is_shown_without_its_scripts(quiet):
     (quiet.folder / "figure").mkdir(parents=True, exist_ok=True)
     (quiet.folder / "figure" / "index.html").write_text("<script>alert(1)</script>")
-    policy = quiet.ask("GET", "/kept/figure/index.html").headers["content-security-policy"]
+    policy = quiet.ask("GET", quiet.kept("figure/index.html")).headers["content-security-policy"]
     assert policy.startswith("sandbox ")
     assert "allow-scripts" not in policy
     assert "script-src" not in policy
     # Where our script stands beside it, the page may run that: the server's text, at one address.
     (quiet.folder / "figure" / "zoom.js").write_text("alert(1)")
-    policy = quiet.ask("GET", "/kept/figure/index.html?a=;script-src%20*").headers[
+    policy = quiet.ask("GET", f"{quiet.kept('figure/index.html')}?a=;script-src%20*").headers[
         "content-security-policy"
     ]
     scripts = [each.split() for each in policy.split("; ") if "script" in each.split()[0]]
-    assert scripts == [["script-src", f"http://{quiet.host}/kept/figure/zoom.js"]]
-    answer = quiet.ask("GET", "/kept/figure/zoom.js")
+    assert scripts == [["script-src", f"http://{quiet.host}{quiet.kept('figure/zoom.js')}"]]
+    answer = quiet.ask("GET", quiet.kept("figure/zoom.js"))
     assert answer.headers["content-type"].startswith("text/javascript")
     assert b"alert(1)" not in answer.body
     assert b"Zoom into it" in answer.body
     (quiet.folder / "a; script-src *").mkdir(exist_ok=True)
     for name in ("index.html", "zoom.js"):
         (quiet.folder / "a; script-src *" / name).write_text("")
-    policy = quiet.ask("GET", "/kept/a;%20script-src%20*/index.html").headers[
+    key = kept_key(quiet.token, "a; script-src *")
+    policy = quiet.ask("GET", f"/kept/{key}/a;%20script-src%20*/index.html").headers[
         "content-security-policy"
     ]
     assert "script-src *" not in policy
-    assert quiet.ask("GET", "/kept/none/zoom.js").status == 404
+    assert quiet.ask("GET", quiet.kept("none/zoom.js")).status == 404
 
 
 @pytest.mark.parametrize(
@@ -210,7 +260,7 @@ def test_a_body_without_an_honest_length_is_cut(quiet):
     with socket.create_connection(("127.0.0.1", quiet.port), timeout=120) as connection:
         head = (
             f"POST /api/runs HTTP/1.1\r\nHost: {quiet.host}\r\nOrigin: http://{quiet.host}\r\n"
-            f"Cookie: ackclock-{quiet.port}={quiet.token}\r\nContent-Type: application/json\r\n"
+            f"Authorization: Bearer {quiet.token}\r\nContent-Type: application/json\r\n"
             "Transfer-Encoding: chunked\r\n\r\n"
         )
         connection.sendall(head.encode())
@@ -259,7 +309,7 @@ def test_it_listens_on_loopback_only_and_each_start_has_its_own_token(server, tm
     try:
         assert other.token != server.token
         assert other.port != server.port
-        assert other.ask("GET", "/", cookie=f"ackclock-{other.port}={server.token}").status == 401
+        assert other.ask("GET", "/api/about", authorization=f"Bearer {server.token}").status == 401
         port = f"{other.port:04X}"
         table = Path("/proc/net/tcp").read_text().splitlines()
         listens = [line.split()[1] for line in table if line.split()[3] == "0A"]

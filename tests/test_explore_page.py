@@ -613,7 +613,9 @@ def test_a_kept_report_zooms_by_our_script_only(page, server):
     for name in ("zoom.js", "evil.js"):
         (kept / name).write_text("document.title = 'foreign'")
     visit = page.context.new_page()
-    visit.goto(f"http://{server.host}/kept/report/index.html")  # with all its scripts, if they run
+    visit.goto(
+        f"http://{server.host}{server.kept('report/index.html')}"
+    )  # with all its scripts, if they run
     visit.get_by_text("Zoom into it").click()
     expect(visit.locator(".zoom canvas")).to_be_visible()
     assert visit.title() == "A report"

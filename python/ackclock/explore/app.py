@@ -27,7 +27,7 @@ from ackclock import AckclockError, Result, _core, report, skeleton, style
 from ackclock.explore import gallery, shelf
 from ackclock.explore.curves import Window
 from ackclock.explore.runs import Run, Runs, Source
-from ackclock.explore.security import KEPT_CSP, Guard, TooLongError, kept_csp_with
+from ackclock.explore.security import KEPT_CSP, Guard, TooLongError, kept_csp_with, kept_key
 from ackclock.kernel_part import TESTBED, lacks
 from ackclock.link_keys import Bottleneck
 from ackclock.model import models
@@ -48,6 +48,7 @@ class Page:
 
     def __init__(self, folder: Path, token: str, hosts: frozenset[str]) -> None:
         self.folder = folder
+        self.token = token
         #: Whether the server is about to end.
         self.is_ending: Callable[[], bool] = lambda: False
         self.runs = Runs(folder / "explore")
@@ -65,7 +66,7 @@ class Page:
             Route("/api/view", self.view),
             Route("/api/kept", self.kept),
             Route("/api/kept/open", self.open, methods=["POST"]),
-            Route("/kept/{path:path}", self.file),
+            Route("/kept/{key}/{path:path}", self.file),
             Mount("/static", StaticFiles(directory=STATIC)),
         ]
         handlers: dict[Any, Any] = {AckclockError: _mistake, TooLongError: _too_long}
@@ -166,7 +167,9 @@ class Page:
         )
 
     async def kept(self, _: Request) -> Response:
-        return JSONResponse(await run_in_threadpool(shelf.listed, self.folder))
+        """What is kept. `key` stands in the address of an entry's page."""
+        found = await run_in_threadpool(shelf.listed, self.folder)
+        return JSONResponse([each | {"key": kept_key(self.token, each["path"])} for each in found])
 
     async def open(self, request: Request) -> Response:
         """Opens a kept run beside the others."""

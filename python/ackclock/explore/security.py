@@ -1,14 +1,17 @@
-"""Who may talk to the page: only a browser that holds the token, and that was sent by the page.
+"""Who may talk to the page: only a script of the page that has the token.
 
-The token comes once, in the address that `ackclock explore` prints, and becomes a cookie. Other
-pages in the same browser, other users of the machine and names that resolve to this machine (DNS
-rebinding) are refused before any other code sees the request. docs/security.md lists what is tried.
+The token stands behind the `#` of the address that `ackclock explore` prints: a browser sends that
+to no server. The page's script keeps it in the storage of its origin, and names it in each request.
+It is no cookie: a browser sends the cookies of 127.0.0.1 to each of its ports, and another user may
+listen there. Other pages in the same browser, other users of the machine and names that resolve to
+this machine (DNS rebinding) are refused before any other code sees the request. docs/security.md
+lists what is tried.
 """
 
+import base64
+import hmac
 import re
 import secrets
-from http.cookies import CookieError, SimpleCookie
-from urllib.parse import parse_qs
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse, Response
@@ -59,9 +62,6 @@ class Guard:
         self.token = token
         #: Host and port as a browser may write them.
         self.hosts = hosts
-        port = next(iter(hosts)).rpartition(":")[2]
-        #: Cookies are for all ports of a host: two pages must not take each other's.
-        self.cookie = f"ackclock-{port}"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -69,15 +69,12 @@ class Guard:
         send = _confined(send)
         headers = Headers(scope=scope)
         refusal = self._another(scope, headers) or _too_long(headers)
-        if refusal is None and not self._is_token(self._cookie(headers)):
-            if self._enters(scope):
-                send = self._with_cookie(send)
-            else:
-                refusal = PlainTextResponse(
-                    "Open the address that `ackclock explore` printed: it ends in a token that is "
-                    "new at each start.",
-                    401,
-                )
+        if refusal is None and not self._may(scope["path"], headers):
+            refusal = PlainTextResponse(
+                "Open the address that `ackclock explore` printed: it ends in a token that is "
+                "new at each start.",
+                401,
+            )
         if refusal is not None:
             await refusal(scope, receive, send)
         else:
@@ -87,7 +84,9 @@ class Guard:
         """Refuses another name of this machine, and another page in the same browser."""
         hosts, origin = headers.getlist("host"), headers.get("origin")
         if len(hosts) != 1 or hosts[0] not in self.hosts:
-            return PlainTextResponse("this is not the address of the page", 421)
+            return PlainTextResponse(
+                f"this is not the address of the page; open http://{min(self.hosts)}/", 421
+            )
         reads = scope["method"] in ("GET", "HEAD")
         visits = scope["path"] == "/" and headers.get("sec-fetch-mode") == "navigate"
         if origin not in ({None} if reads else set()) | {f"http://{hosts[0]}"} or (
@@ -96,29 +95,30 @@ class Guard:
             return PlainTextResponse("only the page itself may ask that", 403)
         return None
 
-    def _enters(self, scope: Scope) -> bool:
-        """Whether somebody opens the address that was printed."""
-        query = parse_qs(scope["query_string"].decode("latin-1"))
-        return scope["path"] == "/" and self._is_token(query.get("token", [""])[0])
+    def _may(self, path: str, headers: Headers) -> bool:
+        """Whether this is the page itself, which is no secret, or somebody proves the right."""
+        if path == "/" or path.startswith("/static/"):
+            return True
+        if path.startswith("/kept/"):
+            _, _, key, *parts = path.split("/")
+            return ".." not in parts and any(
+                _same(key, kept_key(self.token, each)) for each in (".", *parts[:1])
+            )
+        return _same(headers.get("authorization", ""), f"Bearer {self.token}")
 
-    def _with_cookie(self, send: Send) -> Send:
-        async def with_cookie(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                cookie = f"{self.cookie}={self.token}; HttpOnly; SameSite=Strict; Path=/"
-                MutableHeaders(scope=message).append("Set-Cookie", cookie)
-            await send(message)
 
-        return with_cookie
+def kept_key(token: str, path: str) -> str:
+    """What opens a kept page, its pictures and what lies beside it; part of their addresses.
 
-    def _cookie(self, headers: Headers) -> str:
-        try:
-            cookies = SimpleCookie(headers.get("cookie", ""))
-        except CookieError:
-            return ""
-        return cookies[self.cookie].value if self.cookie in cookies else ""
+    A browser opens those without our script. The key tells nothing of the token, and opens one
+    entry of the results' folder only; that of the folder's own page (".") opens all.
+    """
+    digest = hmac.digest(token.encode(), path.partition("/")[0].encode(), "sha256")
+    return base64.urlsafe_b64encode(digest[:24]).decode()
 
-    def _is_token(self, given: str) -> bool:
-        return secrets.compare_digest(given.encode(), self.token.encode())
+
+def _same(given: str, right: str) -> bool:
+    return secrets.compare_digest(given.encode(), right.encode())
 
 
 def _too_long(headers: Headers) -> Response | None:

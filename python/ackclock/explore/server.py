@@ -24,8 +24,8 @@ def serve(folder: Path, host: str, port: int | None, say: Callable[[str], None])
     listening = _listen(host, port)
     port = listening.getsockname()[1]
     token = secrets.token_urlsafe(24)
-    names = {host, "localhost"} if host.startswith("127.") else {host}
-    page = Page(folder, token, frozenset(f"{_in_address(name)}:{port}" for name in names))
+    address = f"{_in_address(host)}:{port}"
+    page = Page(folder, token, frozenset({address}))
     config = uvicorn.Config(
         page.app,
         log_level="error",
@@ -36,7 +36,7 @@ def serve(folder: Path, host: str, port: int | None, say: Callable[[str], None])
     )
     server = uvicorn.Server(config)
     page.is_ending = lambda: server.should_exit
-    say(f"http://{_in_address(host)}:{port}/?token={token}")
+    say(f"http://{address}/#token={token}")
     say(f"Runs are kept in {folder / 'explore'}. Ctrl-C ends the page.")
     threading.Thread(target=page.runs.warm, daemon=True).start()
     try:

@@ -4,8 +4,22 @@
 export class Failure extends Error {}
 export class Mistake extends Failure {}
 
+// The token behind the # of the printed address, for all tabs of this origin: storage is of one port
+// of a host, as cookies are not. What follows it is a link. True if there was one.
+function enter() {
+  const found = location.hash.match(/^#token=([\w-]+)/);
+  if (!found) return false;
+  localStorage.setItem("token", found[1]);
+  history.replaceState(null, "", location.pathname + location.hash.slice(found[0].length));
+  return true;
+}
+enter();
+addEventListener("hashchange", () => enter() && location.reload());
+
+const rights = () => ({ Authorization: `Bearer ${localStorage.getItem("token")}` });
+
 async function ask(method, path, body) {
-  const options = { method, headers: {} };
+  const options = { method, headers: rights() };
   if (body !== undefined) {
     options.headers["Content-Type"] = "application/json";
     options.body = JSON.stringify(body);
@@ -14,6 +28,7 @@ async function ask(method, path, body) {
     throw new Failure("The page's server does not answer. Start `ackclock explore` again.");
   });
   if (answer.status === 422) throw new Mistake((await answer.json()).error);
+  if (answer.status === 401) throw new Failure(await answer.text());
   if (!answer.ok) throw new Failure(`${path}: ${await answer.text()}`);
   return answer;
 }
@@ -26,6 +41,7 @@ export const start = (source) => json("POST", "/api/runs", source);
 export const cancel = (id) => ask("POST", `/api/runs/${id}/cancel`);
 export const remove = (id) => ask("DELETE", `/api/runs/${id}`);
 export const source = async (name) => (await ask("GET", `/api/algorithms/${encodeURIComponent(name)}`)).text();
+export const file = async (path) => (await ask("GET", path)).blob();
 export const kept = () => json("GET", "/api/kept");
 export const open = (path, title) => json("POST", "/api/kept/open", { path, title });
 
@@ -50,9 +66,29 @@ export async function view(runs, from, to, columns) {
   return head;
 }
 
-// Calls `changed` with what changes in the runs, until the page is left.
-export function listen(changed, lost) {
-  const source = new EventSource("/api/events");
-  source.onmessage = (event) => changed(JSON.parse(event.data));
-  source.onerror = () => lost(source.readyState === EventSource.CLOSED);
+// Calls `changed` with what changes in the runs, until the page is left: as an EventSource, which
+// can name no token.
+export async function listen(changed, lost) {
+  for (;;) {
+    const answer = await fetch("/api/events", { headers: rights() }).catch(() => null);
+    if (answer && !answer.ok) return lost(true);
+    if (answer) await eachLine(answer.body, (line) => line.startsWith("data: ") && changed(JSON.parse(line.slice(6))));
+    lost(false);
+    await new Promise((resolve) => setTimeout(resolve, 2000));
+  }
+}
+
+async function eachLine(body, take) {
+  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+  let begun = "";
+  for (;;) {
+    const { value, done } = await reader.read().catch(() => ({ done: true }));
+    if (done) return;
+    const [end, ...lines] = value.split("\n");
+    begun += end;
+    for (const line of lines) {
+      take(begun);
+      begun = line;
+    }
+  }
 }

@@ -123,15 +123,22 @@ export function save(name, blob) {
 }
 
 // Puts links into the open menu. One that stays is the same element at the same place: a click whose
-// element is replaced meanwhile is lost.
-export function follow(menu, links) {
+// element is replaced meanwhile is lost. `take` gets the address and the name of a file to save: a
+// link that the browser follows by itself would not name the token.
+export function follow(menu, links, take) {
   const there = new Map([...menu.children].map((each) => [each.dataset.name, each]));
   links.forEach(({ name, text, href }, index) => {
-    const link = there.get(name) ?? Object.assign(document.createElement("a"), { download: "" });
+    const link = there.get(name) ?? document.createElement("a");
     there.delete(name);
     link.dataset.name = name;
     if (link.textContent !== text) link.textContent = text;
-    if (href) link.href = href;
+    if (href) {
+      link.href = href;
+      link.onclick = (event) => {
+        event.preventDefault();
+        take(href, name);
+      };
+    }
     if (menu.children[index] !== link) menu.insertBefore(link, menu.children[index] ?? null);
   });
   there.forEach((gone) => gone.remove());

@@ -439,7 +439,7 @@ function drawGallery() {
 
 async function drawKept() {
   show("kept");
-  const rows = (await api.kept()).map(({ path, kind, page, written_s: written, scenario }) => {
+  const rows = (await api.kept()).map(({ path, kind, page, key, written_s: written, scenario }) => {
     const actions = [];
     const title = (scenario && entitle(scenario, about)) || path.split("/").at(-1).slice(0, 12);
     if (kind === "run") {
@@ -451,7 +451,7 @@ async function drawKept() {
       );
     }
     if (page) {
-      const href = `/kept/${path.split("/").map(encodeURIComponent).join("/")}/${page}`;
+      const href = `/kept/${key}/${path.split("/").map(encodeURIComponent).join("/")}/${page}`;
       actions.push(element("a", { href, target: "_blank", textContent: page.endsWith(".png") ? "Picture" : "Page" }));
     } else if (kind === "sweep") {
       actions.push(element("span", { className: "without", textContent: "no picture: sweep it with --plot" }));
@@ -478,12 +478,12 @@ function drawExport() {
   const links = visible().flatMap((id) => {
     const { title, state } = runs.get(id);
     const going = state === "waiting" || state === "running";
-    const csv = { name: `${id} csv`, text: `CSV: samples of ${title}${going ? ", when it has ended" : ""}` };
+    const csv = { name: `${id}-samples.csv`, text: `CSV: samples of ${title}${going ? ", when it has ended" : ""}` };
     if (!going) csv.href = `/api/runs/${id}/samples.csv`;
-    const toml = { name: `${id} toml`, text: `TOML: scenario of ${title}`, href: `/api/runs/${id}/scenario.toml` };
+    const toml = { name: `${id}.toml`, text: `TOML: scenario of ${title}`, href: `/api/runs/${id}/scenario.toml` };
     return going || state === "done" ? [csv, toml] : [toml];
   });
-  follow($("#export .links"), $("#export").open ? links : []);
+  follow($("#export .links"), $("#export").open ? links : [], async (path, name) => save(name, await api.file(path)));
 }
 
 function drawMarkLegend() {
@@ -596,4 +596,4 @@ async function begin() {
   );
 }
 
-begin().catch((error) => note(String(error.message)));
+begin().catch((error) => ($("#gallery .lead").textContent = error.message));
