@@ -67,7 +67,7 @@ bench-counts: ## Rewrite the instructions per packet that `make bench` compares 
 	@scripts/require.sh cc cargo valgrind
 	ACKCLOCK_WRITE_COUNTS=1 cargo bench --locked -p ackclock-sim
 
-bench-peers: ## ackclock beside ns-2 and ns-3, on the same dumbbells; writes README's table (3 minutes)
+bench-peers: ## ackclock beside ns-2 and ns-3; writes the table of docs/performance.md (3 minutes)
 	@scripts/require.sh cc cargo python ns2 ns3
 	$$(scripts/require.sh --python) scripts/bench_peers.py
 

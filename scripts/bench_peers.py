@@ -1,6 +1,7 @@
 """Measures ackclock beside ns-2 and ns-3: the same dumbbells, in turns, on one core.
 
-`make bench-peers` runs this. It writes `target/bench-peers.json` and the table of the README.
+`make bench-peers` runs this. It writes `target/bench-peers.json`, and a table in
+`docs/performance.md`.
 A run's time is the processor time of its whole process. The best of `ROUNDS` runs counts.
 """
 
@@ -17,7 +18,7 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 PEERS = ROOT / "crates/sim/benches/peers"
 TARGET = ROOT / "target"
-README = ROOT / "README.md"
+PAGE = ROOT / "docs" / "performance.md"
 ROUNDS = 3
 #: ackclock simulates so many times as long: its runs would be too short to time.
 LONGER = 10
@@ -129,6 +130,14 @@ def table(measured, names):
     return "\n".join(lines)
 
 
+def written(page):
+    """The part of the page that this script writes."""
+    start, end = MARKS
+    if page.count(start) != 1 or page.count(end) != 1:
+        sys.exit(f"error: {PAGE}: {start} and {end} must each stand there once")
+    return page[page.index(start) + len(start) : page.index(end)]
+
+
 def main():
     os.chdir(ROOT)
     program, peer = ackclock(), ns3()
@@ -148,13 +157,8 @@ def main():
     (TARGET / "bench-peers.json").write_text(json.dumps(report, indent=2) + "\n")
     text = table(measured, names)
     print(text)
-    start, end = MARKS
-    readme = README.read_text(encoding="utf-8")
-    if readme.count(start) != 1 or readme.count(end) != 1:
-        sys.exit(f"error: README.md: {start} and {end} must each stand there once")
-    before, rest = readme.split(start)
-    _, after = rest.split(end)
-    README.write_text(f"{before}{start}\n\n{text}\n\n{end}{after}", encoding="utf-8")
+    page = PAGE.read_text(encoding="utf-8")
+    PAGE.write_text(page.replace(written(page), f"\n\n{text}\n\n"), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -51,6 +51,14 @@ links that its data passes, and `back` those that its ACKs pass:
 One drop-tail queue is fast to simulate, because the departure of a packet is known when the packet
 arrives. Every other network costs an event for each packet and link ([ADR 12](adr/{adr})).
 
+```sh
+ackclock run examples/two_cubic.toml --set bottleneck.queue=codel              # an AQM
+ackclock run examples/two_cubic.toml --set bottleneck.queue=fq_codel --set flow.ecn=true   # marks
+ackclock run examples/cellular.toml -o out/cell && ackclock plot out/cell      # a recorded link
+```
+
+Tests compare what fq and five AQMs drop, mark and send with Linux's code, packet by packet.
+
 ## Rates, losses and delays
 
 A link may do more to packets than to queue them. [ADR 15](adr/0015-rates-and-impairments.md) says

@@ -27,13 +27,19 @@ from conftest import ROOT, new_context
 README = (ROOT / "README.md").read_text()
 
 
-def blocks(language):
-    return re.findall(rf"^```{language}\n(.*?)^```", README, re.DOTALL | re.MULTILINE)
+def blocks(language, page="README.md"):
+    text = (ROOT / page).read_text(encoding="utf-8")
+    return re.findall(rf"^```{language}\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
 
 
-def commands(program):
-    lines = [line.split("#")[0].split() for block in blocks("sh") for line in block.splitlines()]
-    return [words[1:] for words in lines if words[0] == program]
+def shown(page, program="ackclock"):
+    """Each command `PROGRAM …` of a page's shell blocks, as words."""
+    for block in blocks("sh", page):
+        for line in block.splitlines():
+            for part in line.split("&&"):
+                words = shlex.split(part, comments=True)
+                if words[:1] == [program]:
+                    yield words[1:]
 
 
 @pytest.fixture
@@ -48,32 +54,39 @@ def as_shown(tmp_path):
 
 @pytest.mark.usefixtures("as_shown")
 def test_every_command(ackclock):
-    shown = commands("ackclock")
-    assert len(shown) >= 8
-    for words in shown:
+    commands = list(shown("README.md"))
+    assert len(commands) >= 8
+    for words in commands:
         if words[0] == "explore":  # goes on until an interrupt: tests/test_explore_page.py
             continue
         if words[0] == "evaluate":  # a whole card takes a minute: tests/test_evaluate.py has rows
             continue
+        if words[0] in ("deploy", "undeploy") or "kernel" in words:
+            continue  # need root: tests/test_kernel_deploy.py, tests/test_testbed.py
         if "vlinux" in words and os.geteuid() and not build.TARBALL.exists():
             continue  # only root can install it
-        quick = ["--quick"] if words[0] in ("reproduce", "claims") else []
-        done = ackclock(*words, *quick)
+        done = ackclock(*words)
         assert done.returncode == 0, (words, done.stderr)
 
 
 def test_every_make_target():
     targets = re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
-    for target, *_ in commands("make"):
+    for target, *_ in shown("README.md", "make"):
         assert target in targets
 
 
-def test_the_python(as_shown, monkeypatch, capsys):
-    monkeypatch.chdir(as_shown)
-    (program,) = blocks("python")
-    (as_shown / "program.py").write_text(program)
+def test_the_python(ackclock, tmp_path, monkeypatch, capsys):
+    ackclock("examples")
+    monkeypatch.chdir(tmp_path)
+    (program,) = blocks("python", "docs/start.md")
+    (tmp_path / "program.py").write_text(program)
     runpy.run_path("program.py")
-    assert "delivered_bytes" in capsys.readouterr().out
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 3
+    for line in lines:
+        rates_mbps = [float(rate) for rate in re.findall(r"\d+\.\d", line)]
+        assert 80 < sum(rates_mbps) < 100, line
+        assert line.endswith("Mb/s")
 
 
 def test_every_path():
@@ -82,25 +95,15 @@ def test_every_path():
             assert (ROOT / path).exists() or list(ROOT.glob(f"python/ackclock/papers/{path}")), path
 
 
-def shown(page):
-    """Each command `ackclock …` of a page's shell blocks, as words."""
-    text = (ROOT / page).read_text(encoding="utf-8")
-    for block in re.findall(r"^```sh\n(.*?)^```", text, re.DOTALL | re.MULTILINE):
-        for line in block.splitlines():
-            for part in line.split("&&"):
-                words = shlex.split(part, comments=True)
-                if words[:1] == ["ackclock"]:
-                    yield words[1:]
+PAGES_WITH_COMMANDS = ["start", "determinism", "interchange", "links", "reproduce", "statistics"]
 
 
-@pytest.mark.parametrize("page", ["start", "determinism", "interchange", "reproduce", "statistics"])
+@pytest.mark.parametrize("page", PAGES_WITH_COMMANDS)
 def test_the_commands_of_a_page(page, ackclock):
     """Of pages that need no root and no minutes. Of all: `test_how_each_is_typed`."""
     if page != "start":
         ackclock("examples")
     for words in shown(f"docs/{page}.md"):
-        if "--set" in words:  # as in README
-            continue
         done = ackclock(*words)
         assert done.returncode == 0, (words, done.stderr)
 
