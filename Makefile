@@ -84,9 +84,10 @@ bench-emulator: build ## How well the kernel testbed's link keeps time, over rat
 docs-performance: bench ## Rewrite docs/performance.md: where the time of a packet goes (3 minutes)
 	$$(scripts/require.sh --python) scripts/performance_page.py
 
-docs-kernel: build ## Rewrite docs/kernel-vs-sim.md and kernel-figures.md (root, 2 hours, resumes)
+docs-kernel: build ## Rewrite docs/kernel-vs-sim.md, kernel-figures.md, three-hosts.png (root, 2 hours, resumes)
 	$(BIN)/python scripts/kernel_vs_sim.py docs
 	$(BIN)/python scripts/linux_figures.py kernel docs
+	$(BIN)/python scripts/three_hosts.py docs
 
 docs-vlinux: build ## Rewrite docs/vlinux-figures.md: figures at full rate (an hour of a core, resumes)
 	$(BIN)/python scripts/linux_figures.py vlinux docs

@@ -85,8 +85,8 @@ def test_the_python(ackclock, tmp_path, monkeypatch, capsys):
     assert len(lines) == 3
     for line in lines:
         rates_mbps = [float(rate) for rate in re.findall(r"\d+\.\d", line)]
-        assert 80 < sum(rates_mbps) < 100, line
-        assert line.endswith("Mb/s")
+        assert 90 < sum(rates_mbps) < 100, line
+        assert "Mb/s" in line
 
 
 def test_every_path():
