@@ -125,8 +125,8 @@ def test_figure_3_judges_cubic_by_its_region():
 
     rows = made_up(fig03.RESPONSES, like)
     assert verdicts("fig03", rows) == {"fig3.response": "holds", "fig3.1g44": "holds"}
-    revision_1, *_ = FIGURES["fig03"].claims[0].readings.values()
-    assert verdict_of(judged(revision_1, rows)) == "fails"
+    formulas, *_ = FIGURES["fig03"].claims[0].readings.values()
+    assert verdict_of(judged(formulas, rows)) == "fails"
     rows = made_up(fig03.RESPONSES, unlike)
     assert verdicts("fig03", rows) == {"fig3.response": "fails", "fig3.1g44": "fails"}
 
@@ -219,7 +219,7 @@ def test_figure_10():
 
 
 def test_a_control_that_is_unfair_itself_excuses_cubic():
-    """SACK beside SACK gets 1.5 times as much by its place: so may CUBIC, unlike in revision 1."""
+    """SACK beside SACK gets 1.5 times as much by its place: so may CUBIC."""
 
     def skewed(noise, **point):
         row = beside_sack(noise, **point)
@@ -228,4 +228,4 @@ def test_a_control_that_is_unfair_itself_excuses_cubic():
     rows = made_up(fig10.BESIDE_SACK, skewed)
     claim = FIGURES["fig10"].claims[1]
     assert verdict_of(judged(claim.parts, rows)) == "holds"
-    assert verdict_of(judged(claim.readings["revision 1: CUBIC / SACK"], rows)) == "fails"
+    assert verdict_of(judged(claim.readings["CUBIC / SACK"], rows)) == "fails"

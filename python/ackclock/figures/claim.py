@@ -72,7 +72,7 @@ class Claim:
     id: str
     says: str
     parts: Parts
-    #: Another way to measure it, such as that of revision 1 → the parts by that way.
+    #: Another way to measure it → the parts by that way.
     readings: Mapping[str, Parts] = field(default_factory=dict)
     #: Only reported, without a verdict: the paper gives nothing to judge by.
     reported: bool = False

@@ -53,7 +53,7 @@ class Row(NamedTuple):
     convergence_s: float | None
     convergence_90_s: float | None
     convergence_80_s: float | None
-    #: The end of the first such window, with 95 % and, as in revision 1, with 80 %.
+    #: The end of the first such window, with 95 % and with 80 %.
     first_95_s: float | None
     first_80_s: float | None
     throughput_1_mbps: float

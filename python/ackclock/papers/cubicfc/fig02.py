@@ -25,7 +25,7 @@ def others(algorithm: str) -> dict[str, Quantity]:
         "90 % of the fair share": "convergence_90_s",
         "80 % of the fair share": "convergence_80_s",
         "first window with 95 %": "first_95_s",
-        "revision 1: first window with 80 %": "first_80_s",
+        "first window with 80 %": "first_80_s",
     }
     return {
         name: Column(JOINING, column, f"convergence time, {name}", "s").at(algorithm=algorithm)

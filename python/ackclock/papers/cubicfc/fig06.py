@@ -57,7 +57,7 @@ FIGURE = Figure(
             _faster(CONVERGENCE),
             readings={
                 "first window with 95 %": _faster(FIRST_95),
-                "revision 1: first window with 80 %": _faster(FIRST_80),
+                "first window with 80 %": _faster(FIRST_80),
             },
         )
     ],

@@ -69,7 +69,7 @@ BUFFERS = (
     Variant("buffer", "2 BDP", ["bottleneck.buffer=2bdp"]),
     Variant("buffer", "2 MB", ["bottleneck.buffer=2MB"]),
 )
-REVISION_1 = Variant("duration", "revision 1: 100 … 200 s", ["duration=200s"])
+SHORTER = Variant("duration", "100 … 200 s", ["duration=200s"])
 
 
 def flow(algorithm: str, rtt_ms: int | None = None, count: int = 1) -> Flow:

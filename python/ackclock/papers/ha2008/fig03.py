@@ -148,7 +148,7 @@ FOLLOWS = [
     for rate in response.LOSS_RATES
     if paper_packets(CUBIC, rtt, rate) >= LEAST_PACKETS
 ]
-REVISION_1 = [
+FORMULAS = [
     within(_of_formula(rtt, rate, paper_packets(CUBIC, rtt, rate), "the formulas"), 0.9, 1.1)
     for rtt in RTTS_MS
     for rate in response.LOSS_RATES
@@ -190,7 +190,7 @@ FIGURE = Figure(
             "ha2008.fig3.response",
             "CUBIC's mean window is that of eq. (6), or standard TCP's where that is larger",
             FOLLOWS,
-            readings={"revision 1: the formulas, at every p": REVISION_1},
+            readings={"the formulas, at every p": FORMULAS},
         ),
         Claim(
             "ha2008.fig3.1g44",

@@ -88,7 +88,7 @@ FIGURE = Figure(
             "ha2008.fig5a.friendly-8ms",
             "At 8 ms CUBIC and SACK get fair shares",
             [within(_ratio(8), 0.7, 1.4)],
-            readings={"revision 1: arithmetic mean": [within(RATIO.at(rtt_ms=8), 0.7, 1.4)]},
+            readings={"arithmetic mean": [within(RATIO.at(rtt_ms=8), 0.7, 1.4)]},
         ),
         Claim(
             "ha2008.fig5b.scalable-82ms",

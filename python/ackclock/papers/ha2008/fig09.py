@@ -60,7 +60,7 @@ TWO_RTTS = Experiment(
     testbed.two_flows,
     seeds=5,
     quick=["duration=60s"],
-    variants=(*testbed.VARIANTS, testbed.REVISION_1),
+    variants=(*testbed.VARIANTS, testbed.SHORTER),
     assumed=testbed.ASSUMED | {"flow.rtt": "the paper gives only the ends of the range"},
     says={"algorithm": NAMES, "rtt_ms": "162 v {} ms"},
 )
@@ -97,7 +97,7 @@ LATE_HSTCP = Experiment(
     _late_scenario,
     late,
     variants=(
-        Variant("start", "revision 1: together", ["flow.start=0s", "flow.start_spread=10s"]),
+        Variant("start", "together", ["flow.start=0s", "flow.start_spread=10s"]),
         Variant("start", "100 s later", ["flow.2.start=100s", "duration=302s"]),
         *testbed.VARIANTS[1:-1],
         *testbed.MORE_VARIANTS,
@@ -195,7 +195,7 @@ FIGURE = Figure(
                 ),
             ],
             readings={
-                "revision 1: slower / faster": [
+                "slower / faster": [
                     within(_slope(FAIRNESS, SACK), 0.7, 1.5),
                     *(above(_higher(FAIRNESS, CUBIC, SACK, rtt), 1) for rtt in RTTS_MS),
                     *(above(each, 1) for each in _lowest(FAIRNESS)),

@@ -67,7 +67,7 @@ BESIDE_SACK = Experiment(
     testbed.four_and_four,
     seeds=5,
     quick=["duration=40s"],
-    variants=(*testbed.BUFFERS, *testbed.VARIANTS, testbed.REVISION_1),
+    variants=(*testbed.BUFFERS, *testbed.VARIANTS, testbed.SHORTER),
     assumed=testbed.ASSUMED
     | {
         "rtt": "the paper gives only the ends of the range",
@@ -185,7 +185,7 @@ FIGURE = Figure(
             "than BIC and HSTCP do",
             [within(EIGHT_SACK, 0.7, 0.9), *FULL, *ROOM],
             readings={
-                "revision 1: without “fully utilize”": [within(EIGHT_SACK, 0.7, 0.9), *ROOM],
+                "without “fully utilize”": [within(EIGHT_SACK, 0.7, 0.9), *ROOM],
                 "8 SACK with the background": [
                     within(_at(UTILISATION, SACK, 160), 0.7, 0.9),
                     *FULL,
@@ -199,7 +199,7 @@ FIGURE = Figure(
             [*FRIENDLY, *RISING],
             readings={
                 "without 10 Mb/s": [*FRIENDLY[1:], *RISING],
-                "revision 1: CUBIC / SACK": [*WITHOUT_CONTROL, *RISING],
+                "CUBIC / SACK": [*WITHOUT_CONTROL, *RISING],
             },
         ),
         Claim(

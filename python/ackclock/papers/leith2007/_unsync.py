@@ -50,13 +50,13 @@ class Row(NamedTuple):
     #: Largest / smallest mean throughput of a flow: of the run; most in any 200 s.
     hour_ratio: float
     window_ratio: float
-    #: The longest time for which the ratio is above 2 in every window of 10 s (revision 1).
+    #: The longest time for which the ratio is above 2 in every window of 10 s.
     unfair_stretch_s: float
     #: Share of the congestion events in which all long flows lose.
     all_lose: float | None
     #: Most that a flow's cwnd at a back-off is above that at the one before.
     excursion: float | None
-    #: Largest cwnd of a flow over its median (revision 1).
+    #: Largest cwnd of a flow over its median.
     over_median: float
     #: How many samples of all flows are in each bin of cwnd.
     cwnd_counts: list[int]

@@ -63,7 +63,7 @@ class Joined(NamedTuple):
     unfair_s: float
     unfair_90_s: float
     unfair_70_s: float
-    #: As in revision 1: the end of the first window in which both have 80 % of the fair share.
+    #: The end of the first window in which both have 80 % of the fair share.
     first_80_s: float
     #: Of flow 1 after 600 s.
     epochs_lag_1: float | None
@@ -170,7 +170,7 @@ UNFAIR = Column(JOINED, "unfair_s", "last window below 80 %", "s", "> 300 s comm
 OTHERS = {
     "last window below 90 %": Column(JOINED, "unfair_90_s", "last window below 90 %", "s"),
     "last window below 70 %": Column(JOINED, "unfair_70_s", "last window below 70 %", "s"),
-    "revision 1: first window with 80 %": Column(JOINED, "first_80_s", "first window, 80 %", "s"),
+    "first window with 80 %": Column(JOINED, "first_80_s", "first window, 80 %", "s"),
 }
 STRAIGHT = Column(ALONE, "straightness", "growth, second half of an epoch / first", "", 1)
 EPOCH = Column(ALONE, "epoch_s", "epoch of a flow alone", "s", "∝ BDP")

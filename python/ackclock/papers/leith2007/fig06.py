@@ -35,7 +35,7 @@ FIGURE = Figure(
             "Means over an hour are similar, but unfairness lasts hundreds of seconds",
             [below(HOUR, 1.5), above(WINDOW, 1.5)],
             readings={
-                "revision 1: above 2 in every 10 s for 100 s": [
+                "above 2 in every 10 s for 100 s": [
                     below(HOUR, 1.5),
                     above(STRETCH, 100),
                 ]

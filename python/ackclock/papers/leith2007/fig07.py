@@ -28,9 +28,7 @@ FIGURE = Figure(
             "With synchronised flows every second epoch is short: a period-two cycle",
             [below(EPOCHS.at(rate_mbps=rate), -0.5) for rate in RATES_MBPS],
             readings={
-                "revision 1: of the peaks": [
-                    below(PEAKS.at(rate_mbps=rate), -0.5) for rate in RATES_MBPS
-                ]
+                "of the peaks": [below(PEAKS.at(rate_mbps=rate), -0.5) for rate in RATES_MBPS]
             },
         )
     ],

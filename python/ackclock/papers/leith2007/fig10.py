@@ -31,7 +31,7 @@ FIGURE = Figure(
             "leith2007.fig10.excursions",
             "The cwnd of flows that miss drops makes large excursions",
             [above(EXCURSION, 1.5), below(CONTROL, 1.5)],
-            readings={"revision 1: largest / median cwnd": [above(OVER_MEDIAN, 2)]},
+            readings={"largest / median cwnd": [above(OVER_MEDIAN, 2)]},
         )
     ],
 )

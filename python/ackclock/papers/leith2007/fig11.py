@@ -157,7 +157,7 @@ FIGURE = Figure(
                 *(_half(percent) for percent in BELOW_30),
             ],
             readings={
-                "revision 1: only less than standard TCP": [
+                "only less than standard TCP": [
                     below(_more(250, percent), 0) for percent in BELOW_30
                 ]
             },

@@ -60,7 +60,7 @@ FIGURE = Figure(
             _parts(_fairer()),
             readings={
                 "over the last 200 s": _parts(_fairer("last_fairness")),
-                "revision 1: fairer at every RTT": [
+                "fairer at every RTT": [
                     *(above(each, 0) for each in _fairer()),
                     *_parts(_fairer())[2:],
                 ],

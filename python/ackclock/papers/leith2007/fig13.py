@@ -135,7 +135,7 @@ FIGURE = Figure(
             "leith2007.fig13.start-time",
             "The throughput ratio depends strongly on when the second flow starts",
             [above(_between_over_within(), 1)],
-            readings={"revision 1: largest / smallest ratio > 1.5": [above(_spread(), 1.5)]},
+            readings={"largest / smallest ratio > 1.5": [above(_spread(), 1.5)]},
         )
     ],
 )
