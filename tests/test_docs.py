@@ -220,6 +220,21 @@ def test_every_link(page):
             assert anchor in anchors(to), f"{path}#{anchor}"
 
 
+def test_readme_is_the_map():
+    """Its links, and theirs, lead to every page; it names the directory of the decisions."""
+    found, left = set(), [ROOT / "README.md"]
+    while left:
+        page = left.pop()
+        if page in found:
+            continue
+        found.add(page)
+        links = re.findall(r"\]\(([^)#\s:]+)[^)]*\)", page.read_text(encoding="utf-8"))
+        pages = [(page.parent / path).resolve() for path in links if path.endswith(".md")]
+        left += [each for each in pages if each.is_relative_to(ROOT)]
+    lost = {str(each.relative_to(ROOT)) for each in set(PAGES) - found}
+    assert {page for page in lost if not page.startswith("docs/adr/")} == set()
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_every_name_of_the_python(page):
     if page.is_relative_to(ROOT / "docs" / "adr"):
