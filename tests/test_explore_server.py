@@ -15,8 +15,8 @@ import pytest
 from ackclock import Result, Scenario
 from ackclock.explore import app, gallery
 from ackclock.explore.runs import AT_A_TIME
-from conftest import wait_until
-from explorer import LONG, SHORT
+from conftest import ACKCLOCK, wait_until
+from explorer import LONG, SHORT, Server
 
 CRASHES = """
 #include "tcp_cc.h"
@@ -184,6 +184,67 @@ def test_a_kept_run_can_be_opened_again(server):
     (_, first), (_, second) = (view(server, each, 0, 5, 100) for each in (run, opened))
     for name, shown in first.items():
         np.testing.assert_array_equal(shown, second[name])
+
+
+#: A link whose rate changes in its second half, so that half of the file is a faster link.
+TRACE = "".join(f"{time}\n" for time in (*range(1000, 6000), *range(6000, 50_000, 12)))
+ON_TRACE = SHORT.replace('rate = "20mbit"', 'trace = "cell.trace"').replace('"5s"', '"50s"')
+UPLOAD = {"files": {"cell.trace": TRACE}}
+
+
+def trace_hash(server, run):
+    """The result of a run, as it is kept."""
+    kept = server.wait(run, "done")["end"]["kept"]
+    return Result.load(server.folder.parent / kept).manifest["trace_hash"]
+
+
+def test_a_file_that_finds_no_room_is_refused_and_not_used_later(server, tmp_path):
+    toml = ON_TRACE.format(algorithm="cubic")
+    right = trace_hash(server, server.start(toml, **UPLOAD))
+    small = tmp_path / "small"
+    small.write_text(f'#!/bin/sh\nulimit -f 16\nexec {ACKCLOCK} "$@"\n')  # blocks of 512 bytes
+    small.chmod(0o755)
+    assert len(TRACE) > 3 * 16 * 512
+    limited = Server(tmp_path, command=small)
+    answer = limited.ask("POST", "/api/runs", {"toml": toml, **UPLOAD})
+    limited.close()
+    assert answer.status == 422
+    assert re.search(
+        r"cell\.trace: cannot be kept in .* \(File too large\); make room", answer.json["error"]
+    )
+    assert not list((tmp_path / "out").rglob("*.trace"))
+    after = Server(tmp_path)
+    try:
+        assert trace_hash(after, after.start(toml, **UPLOAD)) == right
+    finally:
+        after.close()
+
+
+@pytest.mark.parametrize("length", [0, len("1000\n") * 1000])
+def test_half_a_file_that_was_left_is_written_anew(server, tmp_path, length):
+    toml = ON_TRACE.format(algorithm="reno")
+    right = trace_hash(server, server.start(toml, **UPLOAD))
+    (file,) = server.folder.rglob("cell.trace")
+    half = tmp_path / "out" / file.relative_to(server.folder)
+    half.parent.mkdir(parents=True)
+    half.write_text(TRACE[:length])
+    other = Server(tmp_path)
+    try:
+        assert trace_hash(other, other.start(toml, **UPLOAD)) == right
+        assert half.read_text() == TRACE
+    finally:
+        other.close()
+
+
+def test_a_damaged_run_that_was_kept_is_run_again(server):
+    toml = SHORT.format(algorithm="westwood")
+    run = server.start(toml)
+    right = trace_hash(server, run)
+    kept = server.folder.parent / server.runs()[run]["end"]["kept"]
+    (kept / "samples.parquet").write_bytes((kept / "samples.parquet").read_bytes()[:1000])
+    server.ask("DELETE", f"/api/runs/{run}")
+    assert trace_hash(server, server.start(toml)) == right
+    Result.load(kept)
 
 
 def test_a_damaged_run_is_named_with_its_path(server):

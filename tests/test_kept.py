@@ -462,6 +462,26 @@ def test_an_output_directory_that_another_command_fills(tmp_path, monkeypatch):
             pass
 
 
+def test_a_full_disk_keeps_the_finished_sweep(scenario, tmp_path):
+    """The room is for the first bytes of a file: what writes it may tell that in its own way."""
+    scenario.write_text(SCENARIO.replace("1s", "5s"))
+    sweep = tmp_path / "sweep.toml"
+    sweep.write_text(
+        'scenario = "scenario.toml"\nseeds = 20\nmetrics = ["utilisation"]\n'
+        '[axes]\n"bottleneck.buffer" = ["1bdp", "2bdp"]\n'
+    )
+    done = in_own_mounts(
+        "mkdir full; mount -t tmpfs -o size=8k tmpfs full; "
+        f"{ACKCLOCK} sweep {sweep} -o full/out || ls -A full; exit 1",
+        tmp_path,
+    )
+    kept_in = tmp_path / "out-kept"
+    assert done.stderr.splitlines()[-1].endswith(
+        f"/full/out: No space left on device. The results are in {kept_in}"
+    )
+    assert (kept_in / "sweep.parquet").read_bytes().endswith(b"PAR1")  # whole
+
+
 def test_a_full_disk_keeps_the_finished_run(scenario, tmp_path):
     done = in_own_mounts(
         "mkdir full; mount -t tmpfs -o size=8k tmpfs full; "

@@ -65,6 +65,13 @@ def write_tables(
     (directory / MANIFEST).write_text(text + "\n", encoding="utf-8")
 
 
+def write_parquet(table: pl.DataFrame, path: Path) -> None:
+    """Writes a table. Raises `OSError`, which polars does not where a disk is full."""
+    parquet = io.BytesIO()
+    table.write_parquet(parquet)
+    path.write_bytes(parquet.getbuffer())
+
+
 def read_tables(directory: Path) -> tuple[dict[str, pl.DataFrame], dict[str, Any]]:
     """Reads what `write_tables` wrote: the tables and the manifest.
 

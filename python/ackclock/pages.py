@@ -14,7 +14,7 @@ import polars as pl
 from ackclock import _core, companions, crosscheck, papers, pictures, plot, report, site
 from ackclock.figures import plots
 from ackclock.figures.claim import JudgedClaim
-from ackclock.kept import MANIFEST
+from ackclock.kept import MANIFEST, write_parquet
 from ackclock.reproduce import Reproduced
 from ackclock.runs import PAGE
 
@@ -360,7 +360,7 @@ def _write_rows(figure: Reproduced, directory: Path) -> list[str]:
     for experiment, runs in figure.rows.items():
         end = f"-{experiment.name.replace(' ', '-')}" if several else ""
         stem = f"{figure.named.file_name}{end}"
-        runs.table.write_parquet(directory / f"{stem}.parquet")
+        write_parquet(runs.table, directory / f"{stem}.parquet")
         lists = [name for name, kind in runs.table.schema.items() if isinstance(kind, pl.List)]
         flat = runs.table.with_columns(
             pl.col(name).cast(pl.List(pl.String)).list.join(" ") for name in lists
@@ -388,7 +388,7 @@ def _checked(name: str, checked: crosscheck.Checked, directory: Path, pdf: bool)
     """The runs of a figure on Linux beside the simulator's, with the files."""
     drawn, stem = checked.figure(), f"{name.replace('/', '-')}-{checked.side}"
     files = [path.name for path in plot.write(drawn, directory, stem, pdf=pdf)]
-    checked.rows.write_parquet(directory / f"{stem}.parquet")
+    write_parquet(checked.rows, directory / f"{stem}.parquet")
     files.append(f"{stem}.parquet")
     first = next(iter(checked.check.points.values()))(1)
     return "\n".join(

@@ -21,7 +21,7 @@ from ackclock import _core, report, snapshot, style, units
 from ackclock import plot as draw
 from ackclock.errors import AckclockError
 from ackclock.executors import LOCAL, Executor
-from ackclock.kept import MANIFEST
+from ackclock.kept import MANIFEST, write_parquet
 from ackclock.many import CACHE, run_all
 from ackclock.runs import Result
 from ackclock.scenario import Bottleneck, Flow, Scenario
@@ -282,7 +282,7 @@ def table(rows: pl.DataFrame, rtt: str) -> report.Table:
 
 def write(rows: pl.DataFrame, directory: Path) -> None:
     """Writes response.parquet, the figure as PNG and SVG, and manifest.json."""
-    rows.write_parquet(directory / "response.parquet")
+    write_parquet(rows, directory / "response.parquet")
     draw.write(plot(rows), directory, "response")
     manifest = {"ackclock": _core.engine_version(), "figures": {"response": []}}
     (directory / MANIFEST).write_text(json.dumps(manifest) + "\n", encoding="utf-8")

@@ -11,6 +11,7 @@ import polars as pl
 from ackclock import report
 from ackclock.figures.claim import Judged, JudgedClaim, JudgedEither, flattened
 from ackclock.figures.experiment import Experiment
+from ackclock.kept import write_parquet
 from ackclock.model import toml
 from ackclock.reproduce import Reproduced
 from ackclock.scenario import Scenario
@@ -234,7 +235,8 @@ def write_claims(figures: Sequence[Reproduced], directory: Path) -> list[dict[st
         flat = [
             {k: v for k, v in claim.items() if not isinstance(v, list | dict)} for claim in verdicts
         ]
-        pl.DataFrame(flat, infer_schema_length=None).write_parquet(directory / "claims.parquet")
+        table = pl.DataFrame(flat, infer_schema_length=None)
+        write_parquet(table, directory / "claims.parquet")
         text = claims_table(claims).markdown()
         (directory / "claims.md").write_text(text + "\n", encoding="utf-8")
     return verdicts

@@ -92,8 +92,9 @@ def sweep_command(
 
 def _write(sweep: "Sweep", table: "pl.DataFrame", file: Path, directory: Path, plot: bool) -> None:
     from ackclock import _core  # noqa: PLC0415
+    from ackclock.kept import write_parquet  # noqa: PLC0415 (slow to import)
 
-    table.write_parquet(directory / "sweep.parquet")
+    write_parquet(table, directory / "sweep.parquet")
     (directory / "sweep.toml").write_bytes(file.read_bytes())
     if plot:
         from ackclock import plot as draw  # noqa: PLC0415 (slow to import)

@@ -16,7 +16,7 @@ from ackclock import _core, pictures, plot, report, style
 from ackclock.evaluate.card import MARKS, Answer, Answers, Number
 from ackclock.evaluate.drawing import figure
 from ackclock.evaluate.run import SIMULATOR, Asked, Evaluated
-from ackclock.kept import MANIFEST
+from ackclock.kept import MANIFEST, write_parquet
 from ackclock.runs import PAGE
 from ackclock.stats import Estimate
 
@@ -309,7 +309,7 @@ def write(
         if runs
     ]
     if rows:
-        pl.concat(rows, how="diagonal_relaxed").write_parquet(directory / "rows.parquet")
+        write_parquet(pl.concat(rows, how="diagonal_relaxed"), directory / "rows.parquet")
 
 
 def as_json(evaluated: Evaluated) -> dict[str, Any]:

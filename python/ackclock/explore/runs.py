@@ -22,6 +22,7 @@ from ackclock import AckclockError, Flow, Scenario, Session, tables
 from ackclock.explore import worker
 from ackclock.explore.curves import Array, Curve, Window
 from ackclock.explore.marks import Cubic, Marks
+from ackclock.output import replaced
 
 #: Runs that go on at a time; runs that wait; runs that the page has in all.
 AT_A_TIME = min(os.cpu_count() or 1, 4)
@@ -201,10 +202,7 @@ class Runs:
         name = hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
         files = self.folder / "files" / name
         for file, content in source.files.items():
-            path = files / file
-            if not path.exists():
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_text(content, encoding="utf-8")
+            _keep_file(files / file, content.encode())
         return {
             "toml": source.toml,
             "files": str(files),
@@ -366,6 +364,19 @@ class Runs:
                 self._finish(run, "failed", text)
                 if run.process is not None:
                     _end(run.process)
+
+
+def _keep_file(path: Path, content: bytes) -> None:
+    """Writes a file whole, unless it is there and holds this; raises `AckclockError`."""
+    try:
+        if path.is_file() and path.read_bytes() == content:
+            return
+        with replaced(path) as file:
+            file.write_bytes(content)
+    except OSError as error:
+        raise AckclockError(
+            f"{path.name}: cannot be kept in {path.parent} ({error.strerror}); make room there"
+        ) from None
 
 
 def _told(text: str, files: str) -> str:

@@ -17,7 +17,7 @@ from typing import IO, Any, BinaryIO
 import numpy as np
 import polars as pl
 
-from ackclock import AckclockError, Result, Scenario, _core, kernel, snapshot, summary, tables
+from ackclock import AckclockError, Result, Scenario, _core, kept, kernel, snapshot, summary, tables
 from ackclock.runs import from_engine
 from ackclock.streamed import GROWING
 
@@ -124,18 +124,19 @@ def _work(job: dict[str, Any], out: BinaryIO) -> None:
         resolved = json.loads(scenario.resolve())
         write(out, "begin", **about({"resolved": resolved, "algorithms": algorithms}))
         on_kernel = job["on"] == "kernel"
-        kept = Path(job["keep"]) / (f"{job['id']}-kernel" if on_kernel else scenario.key())
-        if not on_kernel and kept.is_dir():
-            result = Result.load(kept)
+        place = Path(job["keep"]) / (f"{job['id']}-kernel" if on_kernel else scenario.key())
+        found = None if on_kernel else kept.find(place, Result.load)
+        if found is not None:
+            result = found
             _tell(out, vars(result))
         elif on_kernel:
             result = kernel.run(scenario, progress=progress)
             _tell(out, vars(result))
-            result.save(kept)
+            result.save(place)
         else:
             result = _simulate(out, scenario, progress)
-            result.save(kept)
-        write(out, "end", kept=str(kept), **_of(result))
+            result.save(place)
+        write(out, "end", kept=str(place), **_of(result))
 
 
 def _of(result: Result) -> dict[str, Any]:
