@@ -1,192 +1,210 @@
-"""Writes docs/scorecards/: the card of each algorithm, and the league, all of them by row.
+"""Writes docs/scorecards/: the numbers of each algorithm's card, and the league, all by row.
 
-    scorecards.py DIRECTORY [--full]
+    scorecards.py DIRECTORY
 
-Runs are kept in `.ackclock`: the same command resumes, and a second one takes seconds.
+NAME.csv has what `ackclock evaluate NAME --quick` finds, with six digits. README.md and league.png
+are made of these files, and so are the pages of `make site`: the heat map, a card of each
+algorithm, and the numbers of each row. Runs are kept in `.ackclock`: the same command resumes, and
+a second one takes seconds.
 """
 
+import csv
+import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from html import escape
 from pathlib import Path
+from string import Template
+
+import matplotlib as mpl
+import polars as pl
+from matplotlib.figure import Figure
 
 from ackclock import _core, report, style
 from ackclock.evaluate import page, run
-from ackclock.evaluate.card import Answer
-from ackclock.evaluate.run import AGAINST, Evaluated
+from ackclock.evaluate.card import Answer, Answers, Mark
+from ackclock.evaluate.questions import QUESTIONS
+from ackclock.evaluate.run import AGAINST, Asked, Evaluated
+from ackclock.figures.experiment import Runs
+from ackclock.stats import Estimate
 
+HERE = Path(__file__).parent
 ALGORITHMS = [each["name"] for each in _core.algorithms()]
-#: How a mark looks in the league.
-SIGNS = {"better": "+", "worse": "−", "same": "=", "mixed": "±", "open": "?"}
+COLUMNS = ("row", "number", "of", "unit", "mean", "low", "high", "runs", "cut_off")
+PICTURE = "league.png"
+#: How each mark looks: its symbol, and its colours as a cell of the picture.
+LOOKS: Mapping[Mark | str, tuple[str, str, str]] = {
+    "better": ("+", "#9fd3ad", "black"),
+    "same": ("=", "#eef0f2", "#5c6672"),
+    "mixed": ("±", "#f3d98b", "black"),
+    "worse": ("−", "#eda39c", "black"),
+    "open": ("?", "white", "black"),
+    "unsafe": ("!", "#8e1b1b", "white"),
+}
+README = """# The league
 
+This page is for people who compare algorithms: each of ours (a line) by each row of the
+[scorecard](../evaluate.md) (a column).
 
-def how(quick: bool) -> str:
-    runs = (
-        "quick runs (3 repeats, few points; few cells of the grid of R7 and R7b)"
-        if quick
-        else "full runs"
-    )
-    return f"Written by `make docs-scorecards` from {runs} of ackclock {_core.engine_version()}."
+![{title}]({picture})
 
+A mark compares the algorithm with CUBIC in its place, in the same runs: better (+), worse (−), the
+same (=), or better in some numbers of the row and worse in others (±). It needs the 95 % interval
+of the paired difference beyond the margin of the number. "!" is unsafe: nobody should deploy the
+algorithm there. There is no total: who deploys an algorithm must say which rows matter.
 
-def card(evaluated: Evaluated) -> str:
-    """The card of an algorithm: every number, with its 95 % interval and its marks."""
-    name = evaluated.algorithm
-    text = [f"# Scorecard of {style.of(name).label}", ""]
-    text.append(
-        f"This page shows what `ackclock evaluate {name}` finds: each number with its 95 % "
-        "interval, beside CUBIC and Reno in the same runs. [evaluate.md](../evaluate.md) says what "
-        f"each row asks, [the league](README.md) compares all algorithms, and [{name}]"
-        f"(../algorithms/{name}.md) says how this one works."
-    )
-    for asked in evaluated.asked:
-        question = asked.question
-        text += [
-            "",
-            f"## {question.row}: {question.words}",
-            "",
-            f"RFC 9743, {page.section(question.criterion)}.",
-        ]
-        for why in asked.answers.unsafe(name):
-            text += ["", f"**Unsafe**: {why}."]
-        text += ["", page.details(asked, evaluated).markdown().strip()]
-    if evaluated.failed:
-        at, problem = evaluated.failed
-        text += ["", f"## {at}: unsafe", "", problem]
-    return "\n".join([*text, "", how(evaluated.quick), ""])
+On the site of the documentation (`make site`) each row can be sorted, and a cell opens the card of
+its algorithm, with every number and interval.
 
+## Unsafe
 
-def mark(evaluated: Evaluated, index: int) -> str:
-    """How an algorithm does against CUBIC in all numbers of a row."""
-    answers = evaluated.asked[index].answers
-    return "**unsafe**" if answers.unsafe(evaluated.algorithm) else SIGNS[answers.mark("cubic")]
+{unsafe}
 
+## What the literature says
 
-def cell(evaluated: Evaluated, answer: Answer) -> str:
-    """A number, and how it does against CUBIC's."""
-    found = page.cell(answer, evaluated.algorithm).removesuffix(" ×")
-    if answer.unsafe(evaluated.algorithm):
-        return f"{found} **unsafe**"
-    return f"{found} {SIGNS[answer.mark('cubic')]}" if "cubic" in evaluated.against else found
+{literature}
 
-
-def linked(algorithm: str) -> str:
-    return f"[{algorithm}]({algorithm}.md)"
-
-
-def league(cards: Sequence[Evaluated]) -> str:
-    """Every algorithm by every row."""
-    cards = sorted(cards, key=lambda each: (each.algorithm not in AGAINST, each.algorithm))
-    questions = [asked.question for asked in cards[0].asked]
-    titles = [f"{each.row}: {each.words}" for each in questions]
-    text = [
-        "# The league",
-        "",
-        "This page is for people who compare algorithms: each of ours by each row of the",
-        "[scorecard](../evaluate.md). A mark compares the algorithm with CUBIC in the same place,",
-        "in the same runs: better (+), worse (−), the same (=), or some numbers of the row better",
-        "and others worse (±). **unsafe**: nobody should deploy it there. A mark needs the 95 %",
-        "interval of the paired difference beyond the margin of the number. A row's name leads",
-        "to its numbers; that of an algorithm leads to its card, which has their intervals.",
-        "",
-        "There is no total: the rows ask different things, and who deploys an algorithm must say",
-        "which of them matter.",
-        "",
-        "Contents: [all rows](#all-rows) · [unsafe](#unsafe) ·",
-        "[what the literature says](#what-the-literature-says) · [the rows](#the-rows)",
-        "",
-        "## All rows",
-    ]
-    links = [
-        f"[{each.row}](#{report.slug(title)})"
-        for each, title in zip(questions, titles, strict=True)
-    ]
-    paths = [each.row for each in questions].index("R9")
-    for part in (range(paths), range(paths, len(questions))):
-        header = ["algorithm", *(links[index] for index in part)]
-        rows = [
-            [linked(each.algorithm), *(mark(each, index) for index in part)]
-            for each in cards
-            if "cubic" in each.against
-        ]
-        text += ["", report.Table(header, rows).markdown().strip()]
-    unsafe = [
-        f"* `{each.algorithm}`, {asked.question.row}: {why}."
-        for each in cards
-        for asked in each.asked
-        for why in asked.answers.unsafe(each.algorithm)
-    ]
-    text += ["", "## Unsafe", "", *unsafe, "", *literature(cards), "", "## The rows", ""]
-    text.append(
-        'Each number with its mark against CUBIC. A number with ">" was cut off by the end.'
-    )
-    for index, (question, title) in enumerate(zip(questions, titles, strict=True)):
-        text += ["", f"### {title}", "", f"RFC 9743, {page.section(question.criterion)}.", ""]
-        header = ["algorithm", *(number.name for number in question.numbers)]
-        rows = [
-            [
-                linked(each.algorithm),
-                *(cell(each, answer) for answer in each.asked[index].answers.answers),
-            ]
-            for each in cards
-        ]
-        text.append(report.Table(header, rows).markdown().strip())
-    return "\n".join([*text, "", how(cards[0].quick), ""])
-
-
+`make docs-scorecards` wrote this page and its data, `NAME.csv`, from quick runs (3 repeats, few
+points) of ackclock {version}.
+"""
 #: Who says so, what, and what we measured.
 RANKINGS = (
     (
         "Cao, Zhang",
         "Cubic-FC converges sooner than CUBIC",
-        "R5c: {far[cubic_fc]} v {far[cubic]}; R5a: {near[cubic_fc]} v {near[cubic]}, not apart",
+        "R5c: {far[cubic_fc]} v {far[cubic]}; R5a: {near[cubic_fc]} v {near[cubic]}",
     ),
     (
         "Koza, Akiyama, Yamaguchi",
         "SQUARE:FF is fairer to long RTTs than CUBIC",
-        "R5b, 20 v 320 ms: {rtts[square_ff]} v {rtts[cubic]}, Reno {rtts[reno]}",
+        "R5b, 20 v 320 ms: {rtts[square_ff]} v {rtts[cubic]}",
     ),
     (
         "Ha, Rhee, Xu",
         "Reno leaves fast, long paths idle",
-        "R13, 0.25 BDP: {used[reno]}, HighSpeed {used[highspeed]}, CUBIC {used[cubic]}",
+        "R13, 0.25 BDP: {used[reno]}, CUBIC {used[cubic]}",
     ),
     (
         "Brakmo, Peterson; Arun, Balakrishnan",
         "Vegas and Copa keep the shortest queues",
-        "R3, p95, 1 BDP: {delay[vegas]} and {delay[copa]}; 4 BDP: {deep[vegas]} and {deep[copa]}",
+        "R3, 1 BDP: {delay[vegas]} and {delay[copa]}; 4 BDP: {deep[vegas]} and {deep[copa]}",
     ),
     (
-        "RFC 9743, section 5.1.3",
-        "BBRv1 loses much where several flows share a small buffer (BBRv3 less)",
-        "R4, 4 flows, 0.25 BDP: {shallow[bbr]} and {shallow[bbr3]}",
+        "RFC 9743, 5.1.3",
+        "BBRv1 loses much in small buffers",
+        "R4, 0.25 BDP: {shallow[bbr]}; BBRv3 {shallow[bbr3]}",
     ),
     (
-        "RFC 8257, section 5",
+        "RFC 8257, 5",
         "DCTCP is for data centres only",
-        "R10b: a CUBIC flow loses {marks[dctcp]} of its throughput alone",
+        "R10b: a CUBIC flow loses {marks[dctcp]}",
     ),
 )
-WHY = """
-Three rankings need the right row:
-
-* **Cubic-FC** counts two epochs, as CUBIC, before it gives way for one epoch. On the path of R5a
-  (208 packets) seed 1 shows what follows. Both algorithms have the same losses until 12.0 s after
-  the newcomer's start. Then Cubic-FC's epoch lasts 16 s, CUBIC's 9 s, and the newcomer reaches 146
-  packets, not 107. But it overflows the buffer alone (21.7 s, 24.3 s), so its window falls to 123,
-  and its lead is gone. On the path of R5c (1667 packets) most losses are of both flows, the
-  newcomer keeps what it gets, and Cubic-FC is sooner. The paper has 13 333 packets.
-* **Vegas** as Linux has it leaves slow start late if the buffer takes the overshoot. With 4 BDP its
-  window is then 602 packets, where 212 fill the path, and it gives back one packet per RTT: the
-  queue is gone after 45 s. With 1 BDP a loss ends slow start, and the queue is short at once.
-* **Reno** fills any path once its buffer is 1 BDP (R13: all but FAST, LEDBAT++, Westwood and both
-  BBR reach 1.00). With 0.25 BDP it needs minutes to grow back. Those below it are slower by design
-  (LEDBAT++, square-root increase), grow by a fixed number of packets per RTT (FAST: 37 packets a
-  second), or take their window from an estimate of the bandwidth that is far too low after the loss
-  that ends slow start (Westwood: 729 packets of 12 500).
-"""
 
 
-def literature(cards: Sequence[Evaluated]) -> list[str]:
+# --- data ---
+
+
+def write(evaluated: Evaluated, directory: Path) -> None:
+    """Writes NAME.csv: each number of the algorithm, and its differences to the others."""
+    name = evaluated.algorithm
+    with (directory / f"{name}.csv").open("w", encoding="utf-8", newline="") as file:
+        lines = csv.writer(file, lineterminator="\n")
+        lines.writerow(COLUMNS)
+        for asked in evaluated.asked:
+            for answer in asked.answers.answers:
+                of = {name: answer.found[name]}
+                of |= {f"- {other}": each for other, each in answer.differences.items()}
+                for who, found in of.items():
+                    said = [asked.question.row, answer.number.name, who, answer.number.unit]
+                    lines.writerow([*said, *_cells(found)])
+
+
+def _cells(found: Estimate | None) -> list[str]:
+    if found is None:
+        return [""] * 5
+    ends = (found.mean, found.low, found.high)
+    return [*(f"{each:.6g}" for each in ends), str(found.n), str(found.censored)]
+
+
+def read(directory: Path) -> list[Evaluated]:
+    """The cards of the files that `write` wrote, CUBIC and Reno first."""
+    found = {name: _read(directory / f"{name}.csv") for name in ALGORITHMS}
+    names = sorted(ALGORITHMS, key=lambda name: (name not in AGAINST, name))
+    return [_card(name, found) for name in names]
+
+
+def _read(path: Path) -> dict[tuple[str, str, str], Estimate | None]:
+    with path.open(encoding="utf-8", newline="") as file:
+        return {
+            (line["row"], line["number"], line["of"]): _estimate(line)
+            for line in csv.DictReader(file)
+        }
+
+
+def _estimate(line: Mapping[str, str]) -> Estimate | None:
+    if not line["mean"]:
+        return None
+    mean, low, high = (float(line[each]) for each in ("mean", "low", "high"))
+    return Estimate(mean, low, high, int(line["runs"]), int(line["cut_off"]))
+
+
+def _card(
+    name: str, found: Mapping[str, Mapping[tuple[str, str, str], Estimate | None]]
+) -> Evaluated:
+    others = [each for each in AGAINST if each != name]
+    every = []
+    for question in QUESTIONS:
+        answers = []
+        for number in question.numbers:
+            at = (question.row, number.name)
+            values = {each: found[each][*at, each] for each in (name, *others)}
+            differences = {each: found[name][*at, f"- {each}"] for each in others}
+            answers.append(Answer(number, values, differences))
+        experiment = question.experiment([name, *others], quick=True)
+        runs = Runs(experiment, pl.DataFrame())
+        every.append(Asked(question, experiment, runs, Answers(question, answers)))
+    return Evaluated(name, others, every, quick=True)
+
+
+# --- pages ---
+
+
+def league(cards: Sequence[Evaluated]) -> dict[str, list[Mark | str]]:
+    """Algorithm → its mark against CUBIC by row."""
+    return {
+        each.algorithm: [
+            "unsafe" if asked.answers.unsafe(each.algorithm) else asked.answers.mark("cubic")
+            for asked in each.asked
+        ]
+        for each in cards
+        if "cubic" in each.against
+    }
+
+
+def readme(cards: Sequence[Evaluated]) -> str:
+    """The short page with the picture."""
+    rows = [question.row for question in QUESTIONS]
+    marks = league(cards)
+    unsafe = {
+        name: ", ".join(row for row, mark in zip(rows, of, strict=True) if mark == "unsafe")
+        for name, of in marks.items()
+    }
+    return README.format(
+        title=_title(len(marks)),
+        picture=PICTURE,
+        unsafe="; ".join(f"`{name}`: {where}" for name, where in unsafe.items() if where) + ".",
+        literature=literature(cards).markdown(),
+        version=_core.engine_version(),
+    )
+
+
+def _title(count: int) -> str:
+    return f"{count} algorithms by {len(QUESTIONS)} rows, against CUBIC"
+
+
+def literature(cards: Sequence[Evaluated]) -> report.Table:
     """The rankings of the literature, with our numbers."""
 
     def of(row: str, number: str) -> dict[str, str]:
@@ -210,21 +228,147 @@ def literature(cards: Sequence[Evaluated]) -> list[str]:
         "marks": of("R10b", "harm to a CUBIC flow with ECN, CoDel"),
     }
     rows = [[who, what, here.format(**values)] for who, what, here in RANKINGS]
-    lead = "`tests/test_evaluate.py` holds these rankings with margins."
-    table = report.Table(["who says so", "ranking", "here"], rows).markdown().strip()
-    return ["## What the literature says", "", lead, "", table, *WHY.splitlines()]
+    return report.Table(["who says so", "ranking", "here"], rows)
 
 
-def main(directory: Path, *, quick: bool) -> None:
+def picture(cards: Sequence[Evaluated]) -> Figure:
+    """The league as a heat map with a symbol in each cell."""
+    marks = league(cards)
+    with style.applied(), mpl.rc_context({"font.size": 8}):
+        figure = Figure(figsize=(9.2, 0.24 * len(marks) + 0.9))
+        axes = figure.subplots()
+        for line, of in enumerate(marks.values()):
+            for column, mark in enumerate(of):
+                symbol, paper, ink = LOOKS[mark]
+                place = mpl.patches.Rectangle((column, line), 1, 1, fc=paper, ec="white", lw=1.5)
+                axes.add_patch(place)
+                axes.text(column + 0.5, line + 0.52, symbol, color=ink, ha="center", va="center")
+        axes.set_xlim(0, len(QUESTIONS))
+        axes.set_ylim(len(marks), 0)
+        axes.set_xticks([n + 0.5 for n in range(len(QUESTIONS))], [each.row for each in QUESTIONS])
+        axes.set_yticks(
+            [n + 0.5 for n in range(len(marks))], [style.of(name).label for name in marks]
+        )
+        axes.tick_params(length=0, top=True, labeltop=True)
+        axes.spines[:].set_visible(False)
+        look = {"marker": "s", "ls": "", "ms": 9}
+        handles = [
+            mpl.lines.Line2D([], [], **look, color=colour, label=f"{symbol} {mark}")
+            for mark in _met(marks)
+            for symbol, colour, _ in (LOOKS[mark],)
+        ]
+        figure.legend(handles=handles, loc="outside upper center", ncols=len(handles))
+    return figure
+
+
+def heat_map(cards: Sequence[Evaluated]) -> str:
+    """The league as HTML: sortable by each row; a cell leads to its card."""
+    marks = league(cards)
+    said = [escape(f"{each.row}: {each.words}") for each in QUESTIONS]
+    head = [
+        f'<th role="columnheader"><button title="{words}">{each.row}</button></th>'
+        for each, words in zip(QUESTIONS, said, strict=True)
+    ]
+    lines = []
+    for each in cards:
+        if (name := each.algorithm) not in marks:
+            continue
+        label, first = escape(style.of(name).label), escape(page.headline(each))
+        line = [f'<th role="rowheader"><a href="{name}.html" title="{first}">{label}</a></th>']
+        for question, words, mark in zip(QUESTIONS, said, marks[name], strict=True):
+            to, title = f"{name}.html#{question.row}", f"{label}, {words} {mark}"
+            inner = f'<a href="{to}" title="{title}">{LOOKS[mark][0]}</a>'
+            line.append(f'<td role="cell" class="{mark}" data-mark="{mark}">{inner}</td>')
+        lines.append(f'<tr role="row">{"".join(line)}</tr>')
+    legend = [f'<span><i class="{mark}">{LOOKS[mark][0]}</i>{mark}</span>' for mark in _met(marks)]
+    template = Template((HERE / "league.html").read_text(encoding="utf-8"))
+    return template.substitute(
+        title=escape(_title(len(marks))),
+        rows=len(QUESTIONS),
+        half=-(-len(QUESTIONS) // 2),
+        order=json.dumps(list(LOOKS)),
+        legend="".join(legend),
+        head="".join(head),
+        body="\n".join(lines),
+    )
+
+
+def _met(marks: Mapping[str, Sequence[Mark | str]]) -> list[Mark | str]:
+    """The marks that are there."""
+    return [mark for mark in LOOKS if any(mark in of for of in marks.values())]
+
+
+def pages(cards: Sequence[Evaluated]) -> dict[str, str]:
+    """File name → HTML: the card of each algorithm, and the numbers of each row."""
+    up = [("index.html", "The league"), ("rows.html", "All algorithms")]
+    found = {"rows.html": rows_page(cards)}
+    for each in cards:
+        name = each.algorithm
+        sections = [_without_files(page.row_section(asked, each)) for asked in each.asked]
+        found[f"{name}.html"] = page.document(
+            each,
+            sections,
+            command=f"ackclock evaluate {name} --quick",
+            up=[*up, (f"../algorithms/{name}.html", f"How {style.of(name).label} works")],
+        )
+    return found
+
+
+def _without_files(section: report.Section) -> report.Section:
+    """Without links to the scenarios, which `ackclock evaluate` writes."""
+    return replace(section, table=section.table and replace(section.table, links={}))
+
+
+def rows_page(cards: Sequence[Evaluated]) -> str:
+    """Each number of every algorithm, row by row."""
+    sections = []
+    for index, question in enumerate(QUESTIONS):
+        header = ["algorithm", *(number.name for number in question.numbers)]
+        lines = [
+            [
+                style.of(each.algorithm).label,
+                *(_marked(each, answer) for answer in each.asked[index].answers.answers),
+            ]
+            for each in cards
+        ]
+        links = {line: f"{each.algorithm}.html#{question.row}" for line, each in enumerate(cards)}
+        sections.append(
+            report.Section(
+                f"{question.row}: {question.words}",
+                text=f"RFC 9743, {page.section(question.criterion)}.",
+                table=report.Table(header, lines, links=links),
+                id=question.row,
+            )
+        )
+    lead = "Each number with its mark against CUBIC. A number with > was cut off by the run's end."
+    return report.page(
+        "The rows of the league",
+        lead,
+        sections,
+        kind="scorecard",
+        up=[("index.html", "The league")],
+    )
+
+
+def _marked(evaluated: Evaluated, answer: Answer) -> str:
+    """A number, and how it does against CUBIC's."""
+    found = page.cell(answer, evaluated.algorithm).removesuffix(" ×")
+    if answer.unsafe(evaluated.algorithm):
+        return f"{found} {LOOKS['unsafe'][0]}"
+    return f"{found} {LOOKS[answer.mark('cubic')][0]}" if "cubic" in evaluated.against else found
+
+
+def main(directory: Path) -> None:
+    """Runs what is not kept, and writes all files."""
     directory.mkdir(parents=True, exist_ok=True)
-    cards = []
     for name in ALGORITHMS:
-        cards.append(run.evaluate(name, quick=quick))
-        (directory / f"{name}.md").write_text(card(cards[-1]), encoding="utf-8")
-        print(name, cards[-1].totals, flush=True)
-    whole = [each for each in cards if not each.failed]
-    (directory / "README.md").write_text(league(whole), encoding="utf-8")
+        evaluated = run.evaluate(name, quick=True)
+        write(evaluated, directory)
+        print(name, page.headline(evaluated), flush=True)
+    cards = read(directory)
+    (directory / "README.md").write_text(readme(cards), encoding="utf-8")
+    picture(cards).savefig(directory / PICTURE, dpi=110)
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), quick="--full" not in sys.argv[2:])
+    main(Path(sys.argv[1]))

@@ -17,6 +17,7 @@ import typer
 from mkdocs.structure.files import File
 
 import ackclock
+import scorecards
 from ackclock import Scenario, cli, console, plot, report
 from ackclock.explore import gallery
 from notebook import NOTEBOOK, markdown
@@ -33,7 +34,9 @@ OUTSIDE = {
     "linux-traces.md": "tests/reference/README.md",
 }
 #: Many pages with the same words: the search shows other pages before these.
-LATER = ("adr/", "scorecards/", "CHANGELOG.md")
+LATER = ("adr/", "CHANGELOG.md")
+#: Its picture becomes the heat map.
+LEAGUE = "scorecards/README.md"
 #: Makes the search work without a server.
 WORKER = "iframe-worker.js"
 #: What the theme calls the colours of our pages.
@@ -56,7 +59,6 @@ LAYOUT = """.md-grid { max-width: 76rem; }
 FOLDERS = {
     "ALGORITHMS": "algorithms",
     "DECISIONS": "adr",
-    "SCORECARDS": "scorecards",
     "FINDINGS": "findings",
 }
 
@@ -95,6 +97,8 @@ def on_files(files, config):
         files.append(File.generated(config, uri, content=text))
     files.append(File.generated(config, STYLE, content=style()))
     files.append(File.generated(config, WORKER, abs_src_path=str(Path(__file__).with_name(WORKER))))
+    for name, page in scorecards.pages(cards()).items():
+        files.append(File.generated(config, f"scorecards/{name}", content=page))
     for name, png in pictures().items():
         files.append(File.generated(config, f"reference/{name}.png", content=png))
     linked = {
@@ -126,6 +130,8 @@ def _in_site(target):
 def on_page_markdown(markdown, page, config, files):  # noqa: ARG001 (mkdocs gives them)
     """Turns links that leave docs/."""
     uri = page.file.src_uri
+    if uri == LEAGUE:
+        page.meta["hide"] = ["toc"]  # wide
     if uri.startswith(LATER) and not uri.endswith("README.md"):
         page.meta["search"] = {"boost": 0.3}
     markdown = markdown.replace("][:PARAMETER", r"]\[:PARAMETER")  # no reference
@@ -152,7 +158,8 @@ def on_page_markdown(markdown, page, config, files):  # noqa: ARG001 (mkdocs giv
 def on_page_content(html, page, config, files):  # noqa: ARG001 (mkdocs gives them)
     """Colours the verdicts and marks in tables, as the pages of reports and scorecards do.
 
-    Also says where a narrow screen may break a long name in a table: `cubic@linux-2.6.32`.
+    Also says where a narrow screen may break a long name in a table: `cubic@linux-2.6.32`. The
+    league's picture becomes the heat map.
     """
 
     def breaks(code):
@@ -162,6 +169,11 @@ def on_page_content(html, page, config, files):  # noqa: ARG001 (mkdocs gives th
         return re.sub(r"(?<=<code>)[^<]*", breaks, found[0])
 
     html = re.sub(r"<td[ >].*?</td>", cell, html, flags=re.DOTALL)
+    if page.file.src_uri == LEAGUE:
+        picture = rf'<p><img [^>]*src="{scorecards.PICTURE}"[^>]*></p>'
+        html, found = re.subn(picture, lambda _: scorecards.heat_map(cards()), html)
+        if found != 1:
+            raise ValueError(f"{LEAGUE}: {found} pictures {scorecards.PICTURE}, not one")
     words = "|".join(report.VERDICTS)
     return re.sub(
         rf"<td([^>]*)>(?:<strong>)?({words})(?:</strong>)?</td>", r'<td\1 class="\2">\2</td>', html
@@ -185,6 +197,12 @@ def style():
             LAYOUT,
         ]
     )
+
+
+@cache
+def cards():
+    """The scorecards of docs/scorecards."""
+    return scorecards.read(DOCS / "scorecards")
 
 
 # --- pages ---

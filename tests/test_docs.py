@@ -20,7 +20,9 @@ import generate
 import kernel_vs_sim
 import linux_figures
 import linux_reference
+import scorecards
 from ackclock import _core, cli, console, papers, style
+from ackclock.evaluate.questions import QUESTIONS
 from ackclock.vlinux import build
 from conftest import ROOT, new_context
 
@@ -149,13 +151,86 @@ def test_the_site(site):
     for names in cli.MODULES.values():
         for name in names:
             assert f"ackclock {name}" in command_line
-    assert 'class="better">better</td>' in (site / "scorecards" / "cubic.html").read_text()
+    assert 'class="holds">holds</td>' in (site / "claims.html").read_text()
     assert "td.better" in (site / "ackclock.css").read_text()
     # Where a phone may break a name in a table.
     assert "<code>retransmitted_<wbr>packets</code>" in (site / "tables.html").read_text()
     python = (site / "reference" / "python.html").read_text()
     for name in set(ackclock.__all__) - {"__version__"}:
         assert name in python, name
+
+
+@pytest.fixture(params=[1280, 390])
+def opened(site, browser, request):
+    """Opens a page of the site in a window of this width; nothing is wider than the window."""
+    context = new_context(browser, viewport={"width": request.param, "height": 844}, offline=True)
+
+    def open_page(path):
+        page = context.new_page()
+        page.goto((site / path).as_uri())
+        assert page.evaluate("document.documentElement.scrollWidth") == request.param, path
+        return page
+
+    yield open_page
+    context.close()
+
+
+def test_the_league(opened):
+    """Every mark is in view, can be sorted by, and leads to its row of its card."""
+    page = opened("scorecards/index.html")
+    algorithms, rows = len(_core.algorithms()) - 1, len(QUESTIONS)
+    cells = page.locator(".league td")
+    expect(cells).to_have_count(algorithms * rows)
+    assert page.evaluate(
+        """() => [...document.querySelectorAll(".league td")].every((cell) => {
+          const box = cell.getBoundingClientRect();
+          return box.left >= 0 && box.right <= innerWidth && box.width >= 20;
+        })"""
+    )
+    column = [each.row for each in QUESTIONS].index("R4") + 1
+
+    def marks():
+        return page.locator(f".league td:nth-child({column + 1})").all_inner_texts()
+
+    def names():
+        return page.locator(".league tbody th").all_inner_texts()
+
+    order = list("+=±−?!")
+    page.get_by_role("button", name="R4", exact=True).click()
+    assert marks() == sorted(marks(), key=order.index)
+    assert len(set(marks())) > 2
+    page.get_by_role("button", name="R4", exact=True).click()
+    assert marks() == sorted(marks(), key=order.index, reverse=True)
+    expect(page.get_by_role("columnheader", name="R4", exact=True)).to_have_attribute(
+        "aria-sort", "descending"
+    )
+    page.get_by_role("button", name="algorithm").click()
+    assert names() == sorted(names(), key=str.lower)
+    page.get_by_role("link", name="!", exact=True).first.click()
+    assert page.locator(":target .unsafe, :target p", has_text="Unsafe").count()
+
+
+@pytest.mark.parametrize("path", ["scorecards/vegas.html", "scorecards/rows.html", "linux.html"])
+def test_pages_of_data_fit(opened, path):
+    assert len(opened(path).locator("table").all()) > 5
+
+
+@pytest.mark.parametrize("name", scorecards.ALGORITHMS)
+def test_scorecards_are_what_the_script_writes(name, tmp_path, cards):
+    file = f"{name}.csv"
+    scorecards.write(cards[name], tmp_path)
+    assert (tmp_path / file).read_text() == (ROOT / "docs" / "scorecards" / file).read_text()
+
+
+def test_the_page_of_the_scorecards(cards):
+    page = (ROOT / "docs" / "scorecards" / "README.md").read_text(encoding="utf-8")
+    made = scorecards.readme(list(cards.values()))
+    assert page.partition(" of ackclock ")[0] == made.partition(" of ackclock ")[0]
+
+
+@pytest.fixture(scope="module")
+def cards():
+    return {each.algorithm: each for each in scorecards.read(ROOT / "docs" / "scorecards")}
 
 
 @pytest.mark.parametrize(("width", "height"), [(1400, 900), (390, 844)], ids=["wide", "phone"])

@@ -25,8 +25,7 @@ LEAD = (
     "row is one of its criteria, with the RFC's word for its force. A mark compares the algorithm "
     "with another in its place, in the same runs: better or worse if the 95 % interval of the "
     "paired difference (− cubic) is beyond the margin of the number. A line of the card shows one "
-    "number of its row; a mark in brackets comes from another one. The name of a number is a link "
-    "to its scenario."
+    "number of its row; a mark in brackets comes from another one."
 )
 #: The words of the numbers.
 WORDS = {
@@ -250,11 +249,11 @@ def document(
 ) -> str:
     """The card as one HTML page; `rows` are the sections of its questions."""
     about = f'<p class="hint">{escape(evaluated.made_by)}</p>'
+    text = LEAD + (" The name of a number is a link to its scenario." if files else "")
+    links = [(name, name) for name in files]
     sections = [
         report.Section("", inner=about),
-        report.Section(
-            "The card", text=LEAD, table=table(evaluated), links=[(name, name) for name in files]
-        ),
+        report.Section("The card", text=text, table=table(evaluated), links=links),
         *rows,
     ]
     if evaluated.failed:
