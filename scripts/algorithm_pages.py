@@ -215,7 +215,7 @@ growth curve, its parameters and its presets (`ackclock list NAME` shows the sam
 
 * [The list](#the-list)
 * [How they fill and share a link](#how-they-fill-and-share-a-link)
-* [Bounds that a test checks](#bounds-that-a-test-checks)
+* [Why some differ](#why-some-differ)
 
 Main result: with one flow every algorithm but Westwood+, DCTCP, Prague and LEDBAT++ uses at least
 93 % of the link. With two flows all use 100 %, BBR and LEDBAT++ 97 %, and Jain's index is at least
@@ -246,17 +246,8 @@ and largest value in parentheses.
 | | utilisation | queue | retransmitted | two: utilisation | queue | retransmitted | Jain |
 |---|--:|--:|--:|--:|--:|--:|--:|
 """
-HELD = """
-## Bounds that a test checks
-
-`tests/test_algorithm_pages.py` checks that each row stays within these bounds, with one seed (`_2`:
-two flows):
-
-| measure | from | to |
-|---|--:|--:|
-"""
 EXCEPT = """
-These algorithms and presets have bounds of their own:
+## Why some differ
 """
 
 
@@ -274,13 +265,9 @@ def index(measured_row: Callable[[str, str, str], str] = measured_row) -> str:
         for name, algorithm in ALGORITHMS.items()
     ]
     table = [measured_row(*row) for row in rows()]
-    limits = [f"| {name} | {least:g} | {most:g} |" for name, (least, most) in BOUNDS.items()]
     notes = [f"* `{key}`: {why}" for key, (_, why) in EXCEPTIONS.items()]
-    held = HELD + "\n".join(limits)
     measured = MEASURED.format(marked=" ".join(map(marked_queue, MARKED_ABOVE)))
-    return "\n".join(
-        [TOP + "\n".join(lines), measured + "\n".join(table), held, EXCEPT, *notes, ""]
-    )
+    return "\n".join([TOP + "\n".join(lines), measured + "\n".join(table), EXCEPT, *notes, ""])
 
 
 def page(name: str) -> str:

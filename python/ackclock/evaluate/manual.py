@@ -20,15 +20,13 @@ ackclock evaluate my_cc.c --rows R3,R7                   # some rows
 ackclock evaluate my_cc.c --check thresholds.toml        # for continuous integration
 ```
 
-A full card beside CUBIC, Reno and BBR is 32 929 runs: 9 min 20 s on 2 idle cores (17 minutes of
-processor time). The runs are kept: the same command resumes, and after a change of the C file only
-its own runs are made again.
+The runs are kept: the same command resumes, and after a change of the C file only its own runs are
+made again.
 
 The terminal shows one line a row, with the number that says most of its marks. The page
 (`index.html`) has a figure a row, and every number with its 95 % interval and its margin. The name
-of a number is a link to its scenario file, which `ackclock run` repeats.
-`card.json` and `rows.parquet` have the same for programs. [ci.md](ci.md) shows `--check`. [The
-league](scorecards/README.md) has the cards of our own algorithms.
+of a number is a link to its scenario file. `card.json` and `rows.parquet` have the same for
+programs. [ci.md](ci.md) shows `--check`. [The league](scorecards/README.md) has our own algorithms.
 
 ## How to read it
 
@@ -51,14 +49,12 @@ ackclock evaluate my_cc.c --quick --rows R3,R10 --on vlinux        # Linux in vi
 ```
 
 With `--on kernel` each row has a second line: the same scenarios on this machine's own TCP stack
-([testbed.md](testbed.md)), in real time. The card then measures each number that belongs to one
-scenario which the kernel can run: one repeat with `--quick`, otherwise 3. A row's section on the
-page says why a number is missing. The kernel runs no sessions (R6, R16), frames (R8), lying
-receivers (R14, R15b), accurate ECN and links above 4 Gb/s (R16). `card.json` has the kernel's
-numbers under `linux`, and `rows.parquet` names the side in the column `on`. All rows beside CUBIC
-and Reno are 119 runs of 70 s and more for each repeat (2 h 55 min, or an hour with `--jobs 3`), so
-choose a few with `--rows`. A kernel run that kept time badly is repeated twice; then the row has no
-answer. The runs are kept: the same command resumes.
+([testbed.md](testbed.md)), in real time: one repeat with `--quick`, otherwise 3. All rows take
+hours, so choose a few with `--rows`. A row's section on the page says why a number is missing: the
+kernel runs no sessions (R6, R16), frames (R8), lying receivers (R14, R15b), accurate ECN and links
+above 4 Gb/s (R16). `card.json` has the kernel's numbers under `linux`, and `rows.parquet` names the
+side in the column `on`. A kernel run that kept time badly is repeated twice; then the row has no
+answer.
 
 `--on vlinux` does the same with [Linux in virtual time](vlinux.md), without root and without noise.
 
@@ -68,9 +64,8 @@ answer. The runs are kept: the same command resumes.
 
 {table}
 
-The loss of 90 % and of 100 % (R1) begins after some 1000 packets and does not end. With such a loss
-from the start no connection opens, so the algorithm would not be asked. Its timer doubles the time
-between two retransmissions of Linux; the last number of R1 checks that.
+The loss of 90 % and of 100 % (R1) begins after some 1000 packets, since no connection would open
+with it, and does not end.
 
 In R7 and R7b an algorithm meets CUBIC and Reno, the standard, and BBR (version 1, as in Linux),
 which many servers use: one flow beside one, one beside four, and four beside one, in each cell of a
@@ -83,9 +78,7 @@ Sound and video (R8) are flows of CUBIC whose application writes a frame each so
 each 20 ms, or 12 packets 30 times a second. The delay of a frame is the time from its writing until
 its last byte is acknowledged.
 
-A receiver that lies (R14) acknowledges what never came, or echoes no mark. Other lies gain nothing
-from Linux, whose sender counts what is acknowledged: many ACKs of one packet count it once,
-repeated ACKs without SACK blocks deliver nothing, and an ACK of what was not yet sent is dropped.
+A receiver that lies (R14) acknowledges what never came, or echoes no mark.
 
 Wi-Fi (R9b) follows draft-huitema-ccwg-c4-test: ACKs that wait up to 14 ms on 10 Mb/s; every 5 s a
 fade from 20 to 2 Mb/s for 2 s; every 2 s a pause of 0.2 s. The load of R15b is that of the common
