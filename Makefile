@@ -84,26 +84,24 @@ bench-emulator: build ## How well the kernel testbed's link keeps time, over rat
 docs-performance: bench ## Rewrite docs/performance.md: where the time of a packet goes (3 minutes)
 	$$(scripts/require.sh --python) scripts/performance_page.py
 
-docs-kernel: build ## Rewrite docs/kernel-vs-sim.md, kernel-figures.md, three-hosts.png (root, 2 hours, resumes)
+docs-kernel: build ## Rewrite docs/linux.md: a running kernel; three-hosts.png (root, 2 hours, resumes)
 	$(BIN)/python scripts/kernel_vs_sim.py docs
 	$(BIN)/python scripts/linux_figures.py kernel docs
 	$(BIN)/python scripts/three_hosts.py docs
 
-docs-vlinux: build ## Rewrite docs/vlinux-figures.md: figures at full rate (an hour of a core, resumes)
+docs-vlinux: build ## Rewrite docs/linux.md: figures at full rate (an hour of a core, resumes)
 	$(BIN)/python scripts/linux_figures.py vlinux docs
 
-docs-fidelity: build ## Rewrite docs/fidelity.md: algorithms alone, simulator and virtual Linux (10 minutes)
+docs-fidelity: build ## Rewrite docs/linux.md: algorithms alone, beside virtual Linux (10 minutes)
 	$(BIN)/python scripts/fidelity.py docs
 
-docs-drawn: build ## Rewrite docs/drawn.md: scenarios drawn at random, on both (4 minutes, resumes)
+docs-drawn: build ## Rewrite docs/linux.md: scenarios drawn at random (4 minutes, resumes)
 	$(BIN)/python scripts/drawn.py docs
 
 generate: build ## Rewrite what Rust declares: _core.pyi, docs/tables.md, docs/scenario.md (seconds)
 	$(BIN)/python scripts/generate.py
 
 docs: build generate ## Rewrite the generated pages of docs/
-	$(BIN)/ackclock reproduce cubicfc/fig5 -o out/docs
-	cp out/docs/cubicfc-fig05.png docs/
 	for sweep in buffer_rtt cubic_beta; do \
 		$(BIN)/ackclock sweep examples/sweeps/$$sweep.toml --plot -o out/sweeps/$$sweep || exit 1; \
 		cp out/sweeps/$$sweep/sweep.png docs/sweep-$$sweep.png; done

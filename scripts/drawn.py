@@ -1,6 +1,6 @@
 """Scenarios drawn at random, on Linux in virtual time and in the simulator.
 
-    drawn.py DIRECTORY     writes DIRECTORY/drawn.md
+    drawn.py DIRECTORY     writes linux/drawn.csv and the page linux.md
     drawn.py SEED …        shows these scenarios and what they carry on both sides
 
 Runs are kept in `.ackclock`: the same command resumes, and a second one repeats only what is cheap.
@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
+import linux_page
 from ackclock import Flow, Result, Scenario
 from ackclock.executors import LOCAL
 from ackclock.many import CACHE, run_all
@@ -168,6 +169,14 @@ class Drawn:
         ]
         return self.scenario.replace(flows=flows)
 
+    @property
+    def draws_random_numbers(self) -> bool:
+        """Whether something draws them, on each side other ones: BBR, losses, PIE or RED."""
+        of = self.scenario
+        lines = [of.bottleneck.loss, of.bottleneck.reorder]
+        queues = of.bottleneck.queue.kind in ("pie", "red")
+        return any(flow.algorithm == "bbr" for flow in of.flows) or queues or any(lines)
+
     def shaken(self) -> Iterator[Scenario]:
         """The same with a microsecond of jitter, of many seeds."""
         for seed in range(1, SHAKEN + 1):
@@ -226,48 +235,6 @@ def text_of(numbers: Carried) -> str:
     )
 
 
-KNOWN = """## Why they differ
-
-Compared packet by packet (time, segment, PSH, SACK), both sides begin alike, most of them with
-thousands of equal packets. They part by one of these:
-
-* **Random numbers.** `loss`, `reorder`, PIE, RED and the phase of BBR's cycle of gains come from
-  random numbers, and the two sides draw different ones. Scenarios 16 and 20 part where BBR's first
-  phase begins. In scenario 20 Linux's BBR carries 193.0 to 198.2 MB over five seeds, with 532 to
-  719 retransmissions, and the simulator's 192.8 to 198.1 MB over 40, with 534 to 717.
-* **Two flows at one queue.** Their packets arrive in the same nanosecond, or a packet arrives as
-  another one leaves. Who is first decides which flow loses a packet. In seeds 66 and 80 the SYN-ACK
-  of flow 2 arrives in the nanosecond of an ACK of flow 1. The simulator handles flow 1 first, and
-  Linux the packet whose timer was armed first. With 1 µs more RTT of flow 2 both are equal for all
-  of their 20 s.
-* **Timers of one processor.** A compressed ACK waits a twentieth of the receiver's RTT, and then
-  up to 0.1 ms more until another timer of its processor fires (`hrtimer` slack). The simulator's
-  waits the whole 0.1 ms. The virtual machine has one processor for both hosts, so a pacing timer,
-  or the compressed ACK of another flow, lets it leave earlier: seeds 29, 35, 46, 61 and 68. In
-  seed 68 the ACK leaves with the sender's pacing timer, at 257.607068 ms and not at 257.700780 ms;
-  all packets before it are equal. In seed 61 the first 8046 packets and ACKs of flow 2 are equal,
-  up to an ACK that leaves 8.8 µs earlier on Linux, at 2.954 s. Without this slack on either side
-  seed 29 parts at its 152nd ACK and not at its 98th, seed 35 at its 185th and not at its 63rd. This
-  shows after losses, on RTTs below 20 ms and with pacing.
-* **A timer as a packet arrives.** Behind a drop-tail queue Linux's receiver handles its timer
-  first, and behind CoDel the packet; the simulator always handles the packet first. With the timer
-  first, seed 33 parts at its 3145th ACK and not at its 911th, but a test with CoDel parts.
-* **A small send buffer.** The ends of Linux's packets of up to 64 kB then depend on how the
-  application writes as room comes free. The simulator has packets of equal size (seed 37).
-
-Seeds 50, 63 and most of 61 differed before the simulator had four rules of Linux: the first ACK's
-two segments more, `forced_push`, packets of half a small window, and what a packet takes of the
-send buffer. Seeds 10, 53, 65 and 69 differed by faults of the virtual Linux. `tc` cut 32 ns off a
-policer's bucket. Reading the clock cost 1 ns, which decided whether a burst exactly 1 ms after
-another one waits. And headers had less room than in a distribution's kernel, so a burst was now and
-then a segment larger.
-
-The links are alike: with an AQM or with changes of rate both sides have a token bucket of one
-packet (`burst = "1600B"`). On each rate a packet takes a whole number of nanoseconds, because
-Linux's `netem` leaves out the rest of one. Large receive windows are multiples of what the window
-field counts in, because a window with room for a part of a segment lets one small packet out."""
-
-
 @dataclass(frozen=True)
 class Pair:
     """Both sides of a scenario, and the range of the simulator with jitter."""
@@ -302,14 +269,20 @@ class Pair:
     def verdict(self) -> str:
         if self.is_equal:
             return "equal"
-        if self.is_explained():
-            return f"in range, {100 * self.distance:.2g} %"
-        return f"**differs**, {100 * self.distance:.2g} %"
+        return "in range" if self.is_explained() else "differs"
 
-    def row(self) -> str:
-        ours = "the same" if self.is_equal else text_of(self.simulator)
-        cells = str(self.of.seed), self.of.words, text_of(self.linux), ours, self.verdict
-        return f"| {' | '.join(cells)} |"
+    def row(self) -> dict[str, object]:
+        """The columns of drawn.csv."""
+        return {
+            "seed": self.of.seed,
+            "scenario": self.of.words,
+            "flows": len(self.of.scenario.flows),
+            "draws_random_numbers": "yes" if self.of.draws_random_numbers else "no",
+            "linux": text_of(self.linux),
+            "simulator": text_of(self.simulator),
+            "verdict": self.verdict,
+            "difference_percent": f"{100 * self.distance:.2g}",
+        }
 
 
 def measure(seeds: Sequence[int], say: Callable[[Pair], None]) -> list[Pair]:
@@ -328,52 +301,6 @@ def measure(seeds: Sequence[int], say: Callable[[Pair], None]) -> list[Pair]:
     return pairs
 
 
-def page(pairs: Sequence[Pair]) -> str:
-    """`drawn.md`."""
-    equal = sum(pair.is_equal for pair in pairs)
-    inside = sum(pair.is_explained() for pair in pairs if not pair.is_equal)
-    apart = len(pairs) - equal - inside
-    rows = "\n".join(pair.row() for pair in pairs)
-    return f"""# Scenarios drawn at random
-
-This page is for readers who ask how far the simulator is from Linux in a scenario like theirs, with
-several flows, late starts, other queues, losses or small windows. Nobody chose these {len(pairs)}
-scenarios. A script draws the rate, the RTT, the buffer, one to three flows with their algorithms,
-starts and RTTs, and in most scenarios one thing more. Each scenario runs for {DURATION_S} s once on
-Linux {build.SERIES} in virtual time ([vlinux.md](vlinux.md)), with Linux's own algorithms, and once
-in the simulator.
-
-**Result: {equal} are equal, {inside} in the range of chance, {apart} differ.**
-
-* *Equal*: each flow delivers as many bytes and sends as many retransmissions on both sides, and a
-  flow that ends does so in the same millisecond.
-* *In range*: each of these numbers of Linux is in the range of {SHAKEN} runs of the simulator with
-  other seeds and up to 1 µs of `jitter`. Such a range can be wide: where small queues or random
-  numbers decide which flow loses a packet, one run says little on either side.
-* *Differs*: one of the numbers is outside. A scenario has 2 to 9 of them, so chance alone puts a
-  few scenarios here.
-
-The percentage says how far the simulator is from Linux, for the flow that differs most: in its
-bytes, or in its time if it ends.
-
-Contents: [why they differ](#why-they-differ) · [the scenarios](#the-scenarios)
-
-`make docs-drawn` writes the page. `.venv/bin/python scripts/drawn.py 17` shows the scenario file of
-seed 17 and runs both sides. Any other number draws another scenario.
-
-{KNOWN}
-
-## The scenarios
-
-"reno from 1.3 s 40 ms" starts at 1.3 s and has an RTT of 40 ms. The numbers are, for each flow,
-what it delivered (or when it ended) and how many packets it sent again.
-
-| seed | scenario | Linux | simulator | verdict |
-|---|---|---|---|---|
-{rows}
-"""
-
-
 def main(words: Sequence[str]) -> None:
     build.build(say=print)
     if words[0].isdigit():
@@ -381,7 +308,7 @@ def main(words: Sequence[str]) -> None:
             print(f"{pair.of.scenario.to_toml()}\n{pair.row()}")
         return
     pairs = measure(SEEDS, lambda pair: print(pair.row(), flush=True))
-    Path(words[0], "drawn.md").write_text(page(pairs), encoding="utf-8")
+    linux_page.save(Path(words[0]), "drawn", [pair.row() for pair in pairs])
 
 
 if __name__ == "__main__":

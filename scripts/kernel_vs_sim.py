@@ -1,18 +1,22 @@
 """Compares the simulator with this machine's TCP stack on six scenarios.
 
-`python scripts/kernel_vs_sim.py DIRECTORY` (root, about an hour) writes the page `kernel-vs-sim.md`
-and its pictures. It keeps each kernel run in out/kernel-vs-sim, and does not repeat a kept run:
-delete this directory to measure anew.
+`python scripts/kernel_vs_sim.py DIRECTORY` (root, about an hour) writes linux/kernel.csv and the
+page linux.md. It keeps each kernel run in out/kernel-vs-sim, and does not repeat a kept run: delete
+this directory to measure anew.
 """
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
+
 import ackclock
+import linux_page
 from ackclock import run
 from ackclock.compare import Comparison, like_linux
 from ackclock.testbed import valid_run
-from linux_figures import contents, say
+from linux_figures import say
 
 KEPT = Path("out/kernel-vs-sim")
 SIMULATED = 40
@@ -51,26 +55,34 @@ SCENARIOS = {
 }
 
 
-def section(name: str, title: str, both: Comparison) -> str:
-    certificates = [result.manifest["certificate"] for result in both.measured["kernel"]]
-    late = [certificate["lateness_p99_us"] for certificate in certificates]
-    load = [certificate["load"] for certificate in certificates]
-    caption = (
-        f"Means and ranges of {len(both.simulated)} simulated and {len(certificates)} kernel "
-        f"runs. Lateness p99 at most {max(late):.0f} µs, "
-        f"load average {min(load):.0f}–{max(load):.0f}."
-    )
-    return "\n".join(
-        [
-            f"## {title}",
-            "",
-            f"![{title}](kernel-{name}.png)",
-            "",
-            both.table().markdown(),
-            "",
-            caption,
-        ]
-    )
+def rows(title: str, both: Comparison) -> list[dict[str, object]]:
+    """The rows of kernel.csv."""
+    (side, results), *_ = both.measured.items()
+    certificates = [result.manifest["certificate"] for result in results]
+    about = {
+        "simulated_runs": len(both.simulated),
+        "kernel_runs": len(results),
+        "late_p99_us": max(each["lateness_p99_us"] for each in certificates),
+        "release": results[0].manifest["kernel"].split("-")[0],
+    }
+    return [
+        {"scenario": title, "measure": measure.name}
+        | _side("simulator", measure.simulated, measure.digits)
+        | _side("kernel", measure.measured[side], measure.digits)
+        | {
+            "distance": f"{100 * measure.distance(side):+.1f}",
+            "of": "points" if measure.absolute else "%",
+            "bound": "" if measure.bound is None else f"{100 * measure.bound:g}",
+            "verdict": measure.verdict(side),
+        }
+        | about
+        for measure in both.measures()
+    ]
+
+
+def _side(name: str, values: Sequence[float], digits: int) -> dict[str, str]:
+    numbers = {name: np.mean(values), f"{name}_least": min(values), f"{name}_most": max(values)}
+    return {key: f"{value:.{digits}f}" for key, value in numbers.items()}
 
 
 def kept(name: str, each: ackclock.Scenario) -> ackclock.Result:
@@ -81,46 +93,16 @@ def kept(name: str, each: ackclock.Scenario) -> ackclock.Result:
     return ackclock.Result.load(directory)
 
 
-def about_scenarios(release: str) -> str:
-    """The head of kernel-vs-sim.md."""
-    return f"""# The simulator beside the running kernel
-
-This page is for readers who ask whether a simulated result also holds on a real Linux machine. It
-compares both on six scenarios, on Linux {release}. `make docs-kernel` writes the page.
-
-| | |
-|---|---|
-| link | 100 Mb/s, with a buffer of 1 BDP of the longest RTT |
-| algorithms | ours on both sides; in the kernel they run through BPF |
-| values | of the second half of each run; a run of one flow takes 60 s, a run of two flows 80 s |
-| pictures | the first run of each side: the simulator on the left, the kernel on the right |
-| bounds | utilisation: 3 points; share of the throughput and mean cwnd of each flow: 10 % |
-
-**Compare ranges, and take ten runs or more.** Two flows are chaotic: at a full queue microseconds
-decide which flow loses a packet. Over 40 seeds the share of one simulated run has a standard
-deviation of 0.06 to 0.07. The means of few runs therefore differ by chance. With 4 runs on each
-side, the means of the two flows with different RTTs were 15 to 21 % apart. Other programs used both
-cores during the kernel runs: the load is below each table.
-
-{contents([title for title, *_ in SCENARIOS.values()])}"""
-
-
 def main(directory: Path) -> None:
-    sections = []
+    found = []
     for name, (title, each, repeats) in SCENARIOS.items():
         seeds = range(1, repeats + 1)
         measured = [kept(name, each.replace(seed=seed)) for seed in seeds]
         # Simulated runs cost little: enough of them that only the kernel's mean is uncertain.
         simulated = [run(like_linux(each).replace(seed=seed)) for seed in range(1, SIMULATED + 1)]
-        both = Comparison(each, simulated, {"kernel": measured})
-        figure = both.figure()
-        figure.savefig(directory / f"kernel-{name}.png", dpi=90)
-        sections.append(section(name, title, both))
-        print(sections[-1], flush=True)
-        release = measured[0].manifest["kernel"].split("-")[0]
-    (directory / "kernel-vs-sim.md").write_text(
-        "\n\n".join([about_scenarios(release), *sections]) + "\n"
-    )
+        found += rows(title, Comparison(each, simulated, {"kernel": measured}))
+        print(f"{title}: {repeats} kernel runs", flush=True)
+    linux_page.save(directory, "kernel", found)
 
 
 if __name__ == "__main__":

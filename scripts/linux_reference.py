@@ -1,6 +1,7 @@
 """The simulator beside the real Linux stack, on the scenarios of `tests/reference`.
 
-`python scripts/linux_reference.py DIRECTORY` writes the page `linux.md` and its pictures.
+`python scripts/linux_reference.py DIRECTORY` writes linux/traces.csv, linux/several.csv, a picture,
+and the page linux.md.
 """
 
 import sys
@@ -13,7 +14,8 @@ import polars as pl
 from matplotlib.figure import Figure
 
 import ackclock
-from ackclock import metrics, plot, style
+import linux_page
+from ackclock import metrics, style
 
 DIRECTORY = Path(__file__).parent.parent / "tests" / "reference"
 RECOVERY = 3
@@ -139,46 +141,27 @@ def picture(name: str) -> Figure:
     return figure
 
 
-def table(name: str) -> list[str]:
-    """Rows of Markdown: measure, Linux, ours, difference."""
+def measures(name: str) -> list[tuple[str, float, float]]:
+    """Measure, Linux, ours; of a run of one flow."""
     of = scenario(name)
     rate_bps = ackclock.units.rate_bps(of.bottleneck.rate)
-    ours, theirs = simulated(of), linux(name)
-    rows = [
-        (
-            "retransmissions",
-            sum(theirs.retransmissions(number) for number in ours.flows),
-            sum(ours.retransmissions(number) for number in ours.flows),
-            "{}",
-        )
+    both = linux(name), simulated(of)
+    found = [
+        ("retransmissions", [each.retransmissions(1) for each in both]),
+        ("utilisation", [each.utilisation(rate_bps) for each in both]),
+        ("mean cwnd (packets)", [each.mean_cwnd_packets(1) for each in both]),
+        ("mean queue (packets)", [each.mean_queue_packets() for each in both]),
     ]
-    rows += [("utilisation", theirs.utilisation(rate_bps), ours.utilisation(rate_bps), "{:.4f}")]
-    for number in ours.flows:
-        of_flow = f"flow {number}: " if len(ours.flows) > 1 else ""
-        rows.append(
-            (
-                f"{of_flow}mean cwnd, packets",
-                theirs.mean_cwnd_packets(number),
-                ours.mean_cwnd_packets(number),
-                "{:.1f}",
-            )
-        )
-        if len(theirs.recoveries_s(number)) > 4:
-            rows.append(
-                (
-                    f"{of_flow}mean epoch, s",
-                    theirs.mean_epoch_s(number),
-                    ours.mean_epoch_s(number),
-                    "{:.2f}",
-                )
-            )
-    rows.append(
-        ("mean queue, packets", theirs.mean_queue_packets(), ours.mean_queue_packets(), "{:.0f}")
-    )
-    return [
-        f"| {what} | {form.format(a)} | {form.format(b)} | {100 * (b / a - 1):+.2f} % |"
-        for what, a, b, form in rows
-    ]
+    if len(both[0].recoveries_s(1)) > 4:
+        found.append(("mean epoch (s)", [each.mean_epoch_s(1) for each in both]))
+    return [(measure, *values) for measure, values in found]
+
+
+def path(name: str) -> str:
+    """Rate and RTTs in words."""
+    of = scenario(name)
+    rtts = dict.fromkeys(flow.rtt.removesuffix("ms") for flow in of.flows)
+    return f"{of.bottleneck.rate.removesuffix('mbit')} Mb/s, {' and '.join(rtts)} ms"
 
 
 SINGLE = (
@@ -205,6 +188,8 @@ BANDS = {
     "L7_4cubic_4reno": "CUBIC 63–70 Mb/s a flow, Reno 30–37",
 }
 SEEDS = range(1, 21)
+#: The run that is drawn.
+PICTURE = "L5_cubic"
 
 
 def band(name: str) -> str:
@@ -231,62 +216,21 @@ def band(name: str) -> str:
     return f"convergence {form(ended_s, 0)} s{never}, {ratio}"
 
 
-PAGE = f"""# The simulator beside the real Linux stack
-
-This page is for readers who ask whether the simulator behaves as Linux does. It compares the
-simulator with traces of the real stack of Linux 6.12 on the same scenarios.
-[tests/reference](../tests/reference/README.md) describes the traces, and `make docs` writes the
-page.
-
-A single flow behind a drop-tail queue is Linux, packet for packet: in most runs below every
-retransmission is the same. A test compares every single ACK of three other runs with `tcp_probe`
-(`crates/sim/tests/every_ack.rs`).
-
-Sixteen more runs of 60 s were made with the same virtual Linux and are not kept here: twelve
-algorithms at 50 Mb/s and 150 ms, and four at 20 Mb/s and 20 ms. In fourteen the retransmissions are
-equal; BIC has 2566 for 2567, and Hybla 51360 for 51361.
-
-Retransmissions are of the whole run, and the other values of its second half. The mean epoch is of
-the whole run, without its first two recoveries. Jitter is 0, because the traces have none.
-
-Contents: {" · ".join(f"[{name}](#{name.lower()})" for name in SINGLE)} ·
-[several flows](#several-flows) · [differences](#what-differs-and-why)
-"""
-
-EXPLAINED = """
-
-## What differs, and why
-
-* **Thresholds that a microsecond decides.** A host with TSO holds a small burst back if the next
-  ACK is due within 1 ms. With windows of a few packets ACKs come 1.2 or 2.4 ms apart, so that this
-  distance is sometimes 1.000 ms. The clock of the traces counts steps of 0.256 us, and its timers
-  fire up to 0.5 us late, which adds up to some microseconds in a run. The simulator's clock is
-  exact. So S_small_yeah_20_20 parts from its trace at the 416th ACK, where the distance is
-  1000.25 us in the simulator. Linux's own count moves by 2 or 3 if the flow starts a fraction of a
-  millisecond later.
-* **Two or more flows are chaotic.** At a full queue the order of arrivals within microseconds
-  decides which flow loses a packet. So compare the bands, not single runs. Linux's are of four or
-  five runs, in which all hosts share one clock; the simulator's are of 20 seeds, and each host has
-  its own clock.
-* **Readers at once.** The ends of an application's later writes have PSH in Linux. If such an end
-  is a burst of a single segment, Linux sends one ACK more. The simulator knows only the ends of the
-  first write, which it can compute: in R_eager_cubic_100_100 it made no difference.
-"""
-
-
 def main(directory: Path) -> None:
-    page = [PAGE]
-    for name in SINGLE:
-        plot.write(picture(name), directory, f"linux-{name}")
-        for also in ("svg", "pdf"):
-            (directory / f"linux-{name}.{also}").unlink(missing_ok=True)
-        page += [f"## {name}\n", f"![cwnd and queue of {name}](linux-{name}.png)\n"]
-        page += ["| measure | Linux 6.12 | ackclock | difference |", "|---|---|---|---|"]
-        page += [*table(name), ""]
-    page += ["## Several flows\n"]
-    page += ["| scenario | Linux 6.12 | ackclock: mean of 20 seeds (all) |", "|---|---|---|"]
-    page += [f"| {name} | {theirs} | {band(name)} |" for name, theirs in BANDS.items()]
-    (directory / "linux.md").write_text("\n".join(page) + EXPLAINED, encoding="utf-8")
+    folder = directory / "linux"
+    folder.mkdir(exist_ok=True)
+    picture(PICTURE).savefig(folder / f"{PICTURE}.png", dpi=90)
+    several = [
+        {"run": name, "path": path(name), "linux": theirs, "simulator": band(name)}
+        for name, theirs in BANDS.items()
+    ]
+    linux_page.save(directory, "several", several)
+    traces = [
+        {"run": name, "path": path(name), "measure": measure, "linux": theirs, "simulator": ours}
+        for name in SINGLE
+        for measure, theirs, ours in measures(name)
+    ]
+    linux_page.save(directory, "traces", traces)
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ import os
 import re
 import runpy
 import shlex
+import shutil
 import subprocess
 import sys
 from importlib import import_module
@@ -16,9 +17,11 @@ from playwright.sync_api import expect
 
 import ackclock
 import drawn
+import fidelity
 import generate
 import kernel_vs_sim
 import linux_figures
+import linux_page
 import linux_reference
 import scorecards
 from ackclock import _core, cli, console, papers, style
@@ -327,35 +330,58 @@ def test_generated_files(file):
     assert text == generate.FILES[file](), "run `make generate`"
 
 
-def test_pages_of_scripts():
-    """Their text, not their numbers: `make docs` and `make docs-kernel` measure these."""
-    docs = ROOT / "docs"
-    page = (docs / "linux.md").read_text(encoding="utf-8")
-    assert page.startswith(linux_reference.PAGE)
-    assert page.endswith(linux_reference.EXPLAINED)
-    page = (docs / "kernel-vs-sim.md").read_text(encoding="utf-8")
-    (release,) = re.findall(r"on Linux ([\d.]+)\. `make", page)
-    assert page.startswith(kernel_vs_sim.about_scenarios(release))
+LINUX = linux_page.data(ROOT / "docs")
 
 
-def test_page_of_scenarios_drawn_at_random():
-    page = (ROOT / "docs" / "drawn.md").read_text(encoding="utf-8")
-    assert drawn.KNOWN in page
-    for seed in drawn.SEEDS:
-        assert f"| {seed} | {drawn.drawn(seed).words} |" in page
+def test_how_close_it_is_to_linux():
+    """The page is made of the data; what is in it, the scripts measure."""
+    page = (ROOT / "docs" / "linux.md").read_text(encoding="utf-8")
+    assert page == linux_page.page(LINUX), "run `python scripts/linux_page.py docs`"
+    assert len(page.split()) <= 2500
+    assert {row["run"] for row in LINUX["traces"]} == set(linux_reference.SINGLE)
+    assert {row["run"] for row in LINUX["several"]} == set(linux_reference.BANDS)
+    pairs = {
+        (row["algorithm"], int(row["rate_mbps"]), int(row["rtt_ms"])) for row in LINUX["alone"]
+    }
+    assert pairs == {(name, *path) for name in fidelity.ALGORITHMS for path in fidelity.PATHS}
+    titles = [title for title, *_ in kernel_vs_sim.SCENARIOS.values()]
+    assert list(dict.fromkeys(row["scenario"] for row in LINUX["kernel"])) == titles
 
 
-@pytest.mark.parametrize("side", linux_figures.ABOUT)
-def test_pages_of_figures_on_linux(side):
-    page = (ROOT / "docs" / f"{side}-figures.md").read_text(encoding="utf-8")
-    titles = re.findall(r"^## (.*)$", page, re.MULTILINE)
-    assert page.startswith(linux_figures.ABOUT[side])
-    assert linux_figures.contents(titles) in page
-    for named in papers.load("all"):
-        if check := named.figure.checks.get(side):
-            assert f"({named.name})\n\n{check.setup}\n" in page
-            explained = linux_figures.EXPLAINED.get((side, named.name))
-            assert explained is None or f"{explained}\n" in page
+def test_the_data_of_scenarios_drawn_at_random():
+    of = {int(row["seed"]): row for row in LINUX["drawn"]}
+    assert list(of) == list(drawn.SEEDS)
+    for seed, row in of.items():
+        each = drawn.drawn(seed)
+        assert row["scenario"] == each.words
+        assert row["flows"] == str(len(each.scenario.flows))
+        assert (row["draws_random_numbers"] == "yes") == each.draws_random_numbers
+        assert (row["verdict"] == "equal") == (row["linux"] == row["simulator"])
+
+
+@pytest.mark.parametrize("side", linux_figures.SEEDS)
+def test_the_data_of_figures_on_linux(side):
+    found = {(row["figure"], row["quantity"], row["point"]) for row in LINUX[f"figures-{side}"]}
+    assert found == {
+        (named.name, quantity, point.replace("\n", ", "))
+        for named in papers.load("all")
+        if (check := named.figure.checks.get(side))
+        for quantity in check.quantities
+        for point in check.points
+    }
+
+
+def test_data_is_written_as_it_is_read(tmp_path):
+    """With six digits, and the page beside it."""
+    shutil.copytree(ROOT / "docs" / "linux", tmp_path / "linux")
+    (first, *rest) = LINUX["alone"]
+    linux_page.save(tmp_path, "alone", [first | {"simulator_retransmitted": 1 / 3}, *rest])
+    again = linux_page.data(tmp_path)
+    assert again["alone"] == [first | {"simulator_retransmitted": "0.333333"}, *rest]
+    assert again["drawn"] == LINUX["drawn"]
+    page = (tmp_path / "linux.md").read_text(encoding="utf-8")
+    assert f"| {first['linux_retransmitted']} / 0.333333 |" in page
+    assert "77 of 78 pairs" in page
 
 
 def test_algorithms_can_be_told_apart():

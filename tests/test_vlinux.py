@@ -124,7 +124,7 @@ def test_parameters_reach_the_machine():
 
 @pytest.mark.parametrize("queue", ["drop_tail", "codel", "fq_codel", "fq", "pie", "red"])
 def test_the_simulator_beside_it(queue):
-    """Utilisation, retransmissions and mean cwnd of two flows, within those of docs/fidelity.md."""
+    """Utilisation, retransmissions and mean cwnd of two flows, within those of docs/linux.md."""
     each = scenario(
         Flow(algorithm="cubic"),
         Flow(algorithm="reno", start="500ms"),
@@ -260,8 +260,9 @@ def test_the_same_bytes(name):
         assert linux[column].item() == ours[column].item(), column
 
 
-#: Of docs/drawn.md: compressed ACKs at 9 ms, pacing, the room for headers, a flow that stops beside
-#: another, a flow whose first segment is lost, without TSO, a window of 10 segments, and a policer.
+#: Of docs/linux/drawn.csv: compressed ACKs at 9 ms, pacing, the room for headers, a flow that
+#: stops beside another, a flow whose first segment is lost, without TSO, a window of 10 segments,
+#: and a policer.
 #: None with BBR: each build of Linux draws other phases.
 @pytest.mark.parametrize("seed", [5, 9, 10, 13, 36, 57, 63, 65])
 def test_scenarios_drawn_at_random(seed):
