@@ -337,13 +337,6 @@ def test_the_first_line_of_a_card():
     assert page.headline(run.Evaluated("mine", (), [], quick=True)) == "nothing unsafe"
 
 
-def test_a_narrow_screen():
-    """A row stays one line: the number says what was asked."""
-    table = report.Table(["row", "question", "number"], [["R1", "Why? " * 10, "a number"]])
-    assert page.on_screen(table, 70) is table
-    assert page.on_screen(table, 69).rows == [["R1", "a number"]]
-
-
 def test_words_and_numbers_of_a_page():
     assert page.section("5.1.5, 5.2.3 MUST") == 'sections 5.1.5 and 5.2.3: "MUST"'
     assert page.section("6.4") == "section 6.4"

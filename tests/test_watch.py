@@ -13,8 +13,9 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from ackclock import screen
 from ackclock.connections import Connection, read
-from ackclock.watch_commands import KEYS, table
+from ackclock.watch_commands import KEYS, left_out, table
 from conftest import ACKCLOCK, wait_until
 
 SENT = 100_000
@@ -106,9 +107,10 @@ def test_a_narrow_screen_has_fewer_columns_and_whole_numbers(width, sort):
         "192.168.100.100", 40000, "192.168.100.101", 50000, "established", "bbr", "recovery",
         1234, 900, 123_456, 100_000, 12, 3, 1234, 123_456_789, 98_765_432, 10**10, 5000, 1448,
     )  # fmt: skip
-    screen = Console(width=width, file=io.StringIO(), highlight=False)
-    screen.print(table([each] * 3, most=2, room=width, by=KEYS[sort]), no_wrap=True)
-    lines = screen.file.getvalue().splitlines()
+    shown = Console(width=width, file=io.StringIO(), highlight=False)
+    less = left_out(KEYS[sort])
+    shown.print(screen.fitted(table([each] * 3, most=2), width, less=less), no_wrap=True)
+    lines = shown.file.getvalue().splitlines()
     assert max(len(line.rstrip()) for line in lines) <= width
     assert len([line for line in lines if " bbr " in line]) == 2
     text = "\n".join(lines)

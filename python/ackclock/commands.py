@@ -4,7 +4,7 @@ import json
 import sys
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -146,6 +146,12 @@ def list_command(
             autocompletion=complete_algorithm,
         ),
     ] = None,
+    history: Annotated[
+        bool,
+        typer.Option(
+            "--history", help="Add where the algorithm comes from and how it differs from there."
+        ),
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """List the algorithms, their parameters, and the figures.
@@ -156,6 +162,8 @@ def list_command(
 
     - `ackclock list cubic`
 
+    - `ackclock list cubic --history`
+
     - `ackclock list ./my_cc.c`
 
     - `ackclock list --json`
@@ -163,6 +171,8 @@ def list_command(
     from ackclock import papers  # noqa: PLC0415 (only this command needs it)
 
     with one_line_errors():
+        if history and algorithm is None:
+            raise AckclockError("--history: name an algorithm: `ackclock list cubic --history`")
         if algorithm is not None and _is_of_a_paper(algorithm):
             raise AckclockError(
                 f"{algorithm}: of a paper, not an algorithm; "
@@ -174,35 +184,48 @@ def list_command(
             sys.stdout.write(json.dumps(listing, indent=2, ensure_ascii=False) + "\n")
             return
         if algorithm is None:
-            table = new_table("algorithm", "what it is", "presets")
-            for each in shown:
-                presets = ", ".join(each["presets"])
-                table.add_row(each["name"], each["summary"], presets)
-            print_table(table)
-            lines = [f"  {name}  {title}" for name, title in papers.titles().items()]
-            head = "`ackclock list NAME` shows parameters; figures to reproduce:"
-            out.print("\n".join([head, *lines]))
-            return
-        for each in shown:
-            out.print(styled(each["name"], "bold"), f" {each['summary']}\n{each['source']}")
-            if each["head"]:
-                out.print("\n" + each["head"])
-            table = new_table("parameter", "value", "default", "range", "what it is")
-            for param in each["params"]:
-                table.add_row(
-                    param["name"],
-                    str(each["values"][param["name"]]),
-                    str(param["default"]),
-                    f"{param['min']} … {param['max']}",
-                    param["doc"],
-                )
-            print_table(table)
-            if each["presets"]:
-                table = new_table("preset", "what it is", "settings")
-                for name, doc in each["presets"].items():
-                    settings = each["preset_settings"][name].replace(",", ", ")
-                    table.add_row(f"{each['name']}@{name}", doc, settings or "the defaults")
-                print_table(table)
+            _print_algorithms(shown)
+        else:
+            _print_algorithm(shown[0], algorithm, history=history)
+
+
+def _print_algorithms(every: list[dict[str, Any]]) -> None:
+    from ackclock import papers  # noqa: PLC0415 (only `list` needs it)
+
+    table = new_table("algorithm", "what it is", "presets")
+    for each in every:
+        table.add_row(each["name"], each["summary"], ", ".join(each["presets"]))
+    print_table(table)
+    out.print("`ackclock list NAME` shows parameters.")
+    table = new_table("figure", "what it shows", title="Figures to reproduce")
+    for name, title in papers.titles().items():
+        table.add_row(name, title)
+    print_table(table)
+
+
+def _print_algorithm(shown: dict[str, Any], asked: str, *, history: bool) -> None:
+    out.print(styled(shown["name"], "bold"), f" {shown['summary']}\n{shown['source']}")
+    table = new_table("parameter", "value", "default", "range", "what it is")
+    for param in shown["params"]:
+        table.add_row(
+            param["name"],
+            str(shown["values"][param["name"]]),
+            str(param["default"]),
+            f"{param['min']} … {param['max']}",
+            param["doc"],
+        )
+    if shown["params"]:
+        print_table(table)
+    table = new_table("preset", "what it is", "settings")
+    for name, doc in shown["presets"].items():
+        settings = shown["preset_settings"][name].replace(",", ", ")
+        table.add_row(f"{shown['name']}@{name}", doc, settings or "the defaults")
+    if shown["presets"]:
+        print_table(table)
+    if history:
+        out.print(shown["head"])
+    elif shown["head"]:
+        out.print(f"`ackclock list {asked} --history` says where it comes from.")
 
 
 def _is_of_a_paper(name: str) -> bool:

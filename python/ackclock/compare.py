@@ -113,7 +113,7 @@ class Comparison:
         """A row per measure: all sides with their ranges, the distances, the verdicts."""
         header = ["measure", "simulator"]
         for side in self.measured:
-            header += [side, "distance", "bound", ""]
+            header += [side, "distance", "bound", "verdict"]
         return report.Table(tuple(header), [_row(measure) for measure in self.measures()])
 
     def notes(self) -> list[str]:

@@ -5,7 +5,7 @@ import os
 import re
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
 from io import TextIOWrapper
@@ -324,49 +324,32 @@ def styled(text: str, style: str) -> "Text":
     return Text(text, style=style)
 
 
-def print_report(title: str, table: "report.Table") -> None:
+def print_report(title: str, table: "report.Table", *, less: Sequence[str] = ()) -> None:
+    """Prints a table of text; `less` is as in `screen.fitted`."""
     colours = {"holds": "green", "fails": "red", "inconclusive": "yellow"}
     shown = new_table(*table.header, title=title)
     for row in table.rows:
         shown.add_row(*(styled(cell, colours.get(cell, "")) for cell in row))
-    print_table(shown)
+    print_table(shown, less=less)
 
 
 def new_table(*header: str, title: str | None = None) -> "Table":
-    from rich import box  # noqa: PLC0415 (slow to import)
-    from rich.table import Table  # noqa: PLC0415 (slow to import)
+    """A table that `print_table` prints."""
+    from ackclock import screen  # noqa: PLC0415 (slow to import)
 
-    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD)
-    for column in header:
-        table.add_column(column, overflow="fold")
-    return table
+    return screen.new_table(*header, title=title)
 
 
-def print_table(table: "Table") -> None:
-    """Folds text between words. On a narrow screen lines are too long, but no number is cut."""
-    from rich.cells import cell_len  # noqa: PLC0415 (slow to import)
-    from rich.measure import Measurement  # noqa: PLC0415 (slow to import)
+def print_table(table: "Table", *, keys: int = 1, less: Sequence[str] = ()) -> None:
+    """Prints a table as `screen.fitted` fits it into the terminal."""
     from rich.segment import Segments  # noqa: PLC0415 (slow to import)
-    from rich.text import Text  # noqa: PLC0415 (slow to import)
 
-    for column in table.columns:
-        whole = column is table.columns[0] or column.justify == "right"
-        words = [str(column.header).split()]
-        words += [[str(cell)] if whole else str(cell).split() for cell in column.cells]
-        column.min_width = max((len(word) for each in words for word in each), default=0)
-    options = out.options.update(width=WIDE)
-    edge = "" if Measurement.get(out, options, table).maximum <= out.width else "\n"
-    if edge:  # the blanks around the table and half of those between its columns
-        table.show_edge = table.pad_edge = False
-        table.padding = (0, 1, 0, 0)
-    least = Measurement.get(out, options, table).minimum
-    room = out.width
-    for narrower in range(4):  # rich gives a folded table up to 3 columns more than there are
-        # A width of its own, as `out.width =` would stay, and no longer follow the terminal.
-        parts = Segments(out.render(table, options.update(width=max(room - narrower, least))))
-        with out.capture() as printed:
-            out.print(parts, soft_wrap=True, end="")
-        text = re.sub(r"(?m) +$", "", printed.get())
-        if max(cell_len(Text.from_ansi(line).plain) for line in text.splitlines()) <= room:
-            break
-    out.file.write(edge + text + edge)
+    from ackclock import screen  # noqa: PLC0415 (slow to import)
+
+    shown = screen.fitted(table, out.width, keys=keys, less=less)
+    # A word that is longer than the screen is whole: a path, say, that one copies.
+    parts = Segments(out.render(shown, out.options.update(width=WIDE)))
+    with out.capture() as printed:
+        out.print(parts, soft_wrap=True, end="")
+    text = re.sub(r"(?m) +$", "", printed.get()).strip("\n")
+    out.file.write(f"\n{text}\n\n")

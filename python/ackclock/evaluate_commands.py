@@ -178,8 +178,9 @@ def _print(evaluated: "Evaluated") -> None:
     from ackclock.evaluate import page  # noqa: PLC0415 (slow to import)
 
     out.print(page.headline(evaluated))
-    shown = page.on_screen(page.table(evaluated), out.width)
-    print_report(f"Scorecard of {evaluated.names[evaluated.algorithm]}", shown)
+    shown = page.table(evaluated)
+    title = f"Scorecard of {evaluated.names[evaluated.algorithm]}"
+    print_report(title, shown, less=["question"])
     if any(cell.startswith("(") for row in shown.rows for cell in row):
         out.print("A mark in brackets comes from another number of its row.")
     for asked in evaluated.asked:

@@ -377,5 +377,5 @@ def _show(summed: dict[str, Any], name: str, *, titled: bool, as_json: bool) -> 
     if titled:
         out.print(styled(name, "bold"))
     for table in summary.tables(summed):
-        print_table(table)
+        print_table(table, keys=2)
     out.print(summary.totals(summed))

@@ -134,7 +134,7 @@ def _print(sweep: "Sweep", table: "pl.DataFrame") -> None:
 
     for cell in cells:
         shown.add_row(*(text(cell[name]) for name in names))
-    print_table(shown)
+    print_table(shown, keys=sum(axis.column in names for axis in sweep.axes))
     points = table.unique([axis.column for axis in sweep.axes])
     if len(points) > MOST_ROWS:
         out.print(f"… and {len(points) - MOST_ROWS} more points")

@@ -12,7 +12,7 @@ import typer
 
 from ackclock import AckclockError
 from ackclock.connections import Connection, read
-from ackclock.console import WIDE, app, new_table, one_line_errors, out, print_table
+from ackclock.console import app, new_table, one_line_errors, out, print_table
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -110,7 +110,7 @@ def watch_command(
             if as_json:
                 _print_lines(reading, every, once)
             elif once or not sys.stdout.isatty():
-                print_table(table(reading(), room=out.width, by=by))
+                print_table(table(reading()), less=left_out(by))
             else:
                 _live(reading, every, by)
         except KeyboardInterrupt:  # the way to end it
@@ -146,67 +146,42 @@ def _print_lines(reading: Callable[[], list[Connection]], every: float, once: bo
 def _live(reading: Callable[[], list[Connection]], every: float, by: str) -> None:
     from rich.live import Live  # noqa: PLC0415 (only this needs it)
 
+    from ackclock import screen  # noqa: PLC0415 (slow to import)
+
     with Live(console=out, screen=True, auto_refresh=False) as live:
         while True:
             connections = reading()
             width, height = out.size
-            live.update(
-                table(connections, most=max(height - AROUND, 1), room=width, by=by), refresh=True
-            )
+            shown = table(connections, most=max(height - AROUND, 1))
+            live.update(screen.fitted(shown, width, less=left_out(by)), refresh=True)
             time.sleep(every)
 
 
-def table(
-    connections: list[Connection], most: int | None = None, room: int | None = None, by: str = ""
-) -> "Table":
-    """The connections as a table of at most so many rows, in so many columns of a screen.
-
-    Where they are too few, columns are left out, but never the one by which it is sorted.
-    """
-    from rich.measure import Measurement  # noqa: PLC0415 (only this needs it)
-
-    columns = ["local", "remote", "algorithm", "state", *NUMBERS]
-    left_out = [each for each in LEFT_OUT if NUMBERS.get(each, "")[:1] != (by,)]
-    all_columns = out.options.update(width=WIDE)
-    made = _table(connections, most, columns)
-    if room is None or Measurement.get(out, all_columns, made).maximum <= room:
-        return made
-    while True:
-        made = _table(connections, most, columns, narrow=True)
-        if Measurement.get(out, all_columns, made).maximum <= room or not left_out:
-            return made
-        columns.remove(left_out.pop(0))
-
-
-def _table(
-    connections: list[Connection], most: int | None, columns: list[str], *, narrow: bool = False
-) -> "Table":
+def table(connections: list[Connection], most: int | None = None) -> "Table":
+    """The connections as a table of at most so many rows."""
     shown = connections[:most]
     one = len(connections) == 1
     title = f"{len(connections)} TCP connection{'' if one else 's'}"
     if left := len(connections) - len(shown):
         title += f", {left} not shown"
-    if left := 4 + len(NUMBERS) - len(columns):
-        title += f"; for {left} more column{'s' * (left > 1)} widen the screen"
-    made = new_table(
-        *(each.replace(" ", "\n") if narrow else each for each in columns), title=title
-    )
-    if narrow:
-        made.show_edge = made.pad_edge = False
-        made.padding = (0, 1, 0, 0)
-    for column, name in zip(made.columns, columns, strict=True):
-        column.no_wrap = name not in {"local", "remote"}
+    made = new_table("local", "remote", "algorithm", "state", *NUMBERS, title=title)
     for each in shown:
-        words = {
-            "local": _end(each.local, each.local_port),
-            "remote": _end(each.remote, each.remote_port),
-            "algorithm": each.algorithm or "–",
-            "state": each.ca_state or each.state,
-        }
-        for head, (name, unit, digits) in NUMBERS.items():
-            words[head] = _number(getattr(each, name), unit, digits)
-        made.add_row(*(words[head] for head in columns))
+        numbers = (
+            _number(getattr(each, name), unit, digits) for name, unit, digits in NUMBERS.values()
+        )
+        made.add_row(
+            _end(each.local, each.local_port),
+            _end(each.remote, each.remote_port),
+            each.algorithm or "–",
+            each.ca_state or each.state,
+            *numbers,
+        )
     return made
+
+
+def left_out(by: str) -> list[str]:
+    """The columns of `LEFT_OUT`, but never the one by which the rows are sorted."""
+    return [each for each in LEFT_OUT if NUMBERS.get(each, "")[:1] != (by,)]
 
 
 def _end(address: str, port: int) -> str:

@@ -157,16 +157,6 @@ def _mark(given: Answers, shown: Answer | None, other: str) -> str:
     return mark
 
 
-def on_screen(shown: report.Table, width: int) -> report.Table:
-    """The table for a screen so many letters wide: without the questions, if a line is too long."""
-    lengths = [max(map(len, cells)) for cells in zip(shown.header, *shown.rows, strict=True)]
-    if sum(lengths) + 3 * len(lengths) <= width:
-        return shown
-    at = shown.header.index("question")
-    header, *rows = ([*row[:at], *row[at + 1 :]] for row in (shown.header, *shown.rows))
-    return report.Table(header, rows)
-
-
 def _telling(asked: Asked, evaluated: Evaluated) -> Number:
     """The number that says why the row is marked: the first unsafe one, or that of most marks.
 

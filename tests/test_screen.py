@@ -1,0 +1,213 @@
+"""Every table of every command, on screens of 80 and of 120 letters a line."""
+
+import io
+import re
+from importlib import import_module
+from types import SimpleNamespace
+
+import pytest
+from rich.cells import cell_len
+from rich.console import Console
+
+from ackclock import (
+    compare,
+    connections,
+    console,
+    kernel_commands,
+    run,
+    screen,
+    skeleton,
+    watch_commands,
+)
+from ackclock.cli import MODULES
+from ackclock.compare import Comparison
+
+STATUS = [
+    {
+        "name": "cubic_fc_and_co",
+        "spec": "cubic_fc@linux-2.6.32-backports:beta=0.8,f_max=0.6,hystart=0,min_cnt=1",
+        "deployed": True,
+        "held_by": [{"pid": 12345, "command": "a-long-command-name"}] * 2,
+        "sockets": [{"namespace": "/run/netns/testbed-left", "count": 12345}] * 2,
+        "default_in": [{"namespace": "here", "previous": "cubic"}],
+        "parameters": {"beta": 0.8},
+    },
+    {
+        "name": "bbr",
+        "spec": "",
+        "deployed": False,
+        "held_by": [],
+        "sockets": [],
+        "default_in": [],
+        "parameters": {},
+    },
+]
+DOCTOR = [
+    {
+        "what": what,
+        "ok": what == "kernel",
+        "needed": False,
+        "found": "missing: deploy may not see whether it runs in a mount namespace of its own",
+        "fix": "nothing to do, except under ip netns exec and unshare: use nsenter there",
+    }
+    for what in ("kernel", "CAP_SYS_RESOURCE")
+]
+CONNECTION = connections.Connection(
+    "192.168.100.100", 40000, "192.168.100.101", 50000, "established", "bbr", "recovery",
+    1234, 900, 123_456, 100_000, 12, 3, 1234, 123_456_789, 98_765_432, 10**10, 5000, 1448,
+)  # fmt: skip
+SWEEP = """\
+scenario = "examples/two_cubic.toml"
+seeds = 10
+metrics = ["utilisation", "mean_sojourn_s", "jain_index", "retransmitted_packets", "share_1"]
+[axes]
+"cubic:beta" = [0.3, 0.7]
+bottleneck.buffer = ["0.1bdp", "1bdp"]
+rtt = ["10ms", "20ms"]
+"""
+COMMANDS = [
+    "run examples/two_cubic.toml",
+    "run examples/two_cubic.toml --algorithm ./my_cc.c",
+    "run examples/two_cubic.toml --algorithm cubic_fc@linux-2.6.32-backports:beta=0.8,hystart=0",
+    "run examples/two_cubic.toml --seeds 10 --set duration=12s",
+    "run examples/two_cubic.toml --seeds 10 --algorithm ./my_cc.c --set duration=12s",
+    "run examples/parking_lot.toml",
+    "run examples/codel.toml --seeds 10 --set duration=12s",
+    "run examples/web_traffic.toml --set duration=12s",
+    "list",
+    "list cubic",
+    "response --algorithm cubic --algorithm reno --algorithm cubic@ha2008 --lowest 1e-3",
+    "reproduce leith2007/fig14 cubicfc/fig02 --quick",
+    "claims leith2007/fig14 --quick",
+    "claims leith2007/fig11 --parts --quick",
+    "evaluate ./my_cc.c --quick --rows R9",
+    "sweep sweep.toml",
+    "compare examples/two_cubic.toml",
+    "status",
+    "doctor",
+    "watch --once",
+]
+
+
+@pytest.fixture(scope="module")
+def here(tmp_path_factory):
+    """A directory with the examples, a C file and a sweep; finished runs stay there."""
+    place = tmp_path_factory.mktemp("screen")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(place)
+        skeleton.write_examples(place / "examples")
+        skeleton.write("my_cc")
+    (place / "sweep.toml").write_text(SWEEP)
+    return place
+
+
+def beside(scenario, **_):
+    """A comparison whose Linux is the simulator, with other seeds."""
+    short = scenario.replace(duration="12s")
+    results = [run(short.replace(seed=seed)) for seed in range(1, 7)]
+    return Comparison(short, results[:2], {"kernel": results[2:4], "vlinux": results[4:]})
+
+
+@pytest.fixture
+def tables(here, monkeypatch):
+    """Runs a command; returns its tables, each with how it is to be fitted."""
+    found = []
+    fitted = screen.fitted
+
+    def fit(table, room, **how):
+        found.append((table, how))
+        return fitted(table, room, **how)
+
+    def call(command):
+        console.app(command.split(), prog_name="ackclock", standalone_mode=False)
+        return found
+
+    monkeypatch.chdir(here)
+    for module in MODULES:
+        import_module(f"ackclock.{module}")
+    kernel = SimpleNamespace(status=lambda: STATUS, doctor=lambda: DOCTOR)
+    monkeypatch.setattr(kernel_commands, "kernel_part", lambda: kernel)
+    monkeypatch.setattr(compare, "compare", beside)
+    monkeypatch.setattr(Comparison, "notes", lambda _: [])
+    monkeypatch.setattr(watch_commands, "read", lambda: [CONNECTION] * 3)
+    monkeypatch.setattr(screen, "fitted", fit)
+    return call
+
+
+def rendered(table, width, how):
+    """The title and the lines below it, as on a screen."""
+    screen_ = Console(width=1000, file=io.StringIO(), highlight=False)
+    screen_.print(screen.fitted(table, width, **how))
+    lines = [line.rstrip() for line in screen_.file.getvalue().splitlines()]
+    title = str(table.title or "").partition(" ")[0]
+    at = next(n for n, line in enumerate(lines) if not title or title in line)
+    return lines[at:]
+
+
+def words(lines):
+    return {word.strip("()") for line in lines for word in line.split() if "─" not in word}
+
+
+def pieces(word):
+    """What may stand on a line of its own: parts of a list, a path or a key, never of a number."""
+    parts = re.split(r"(?<=[,/:=|._])(?=\D)", word)
+    ends = range(len(parts) + 1)
+    return {"".join(parts[a:b]) for a in ends for b in ends[a + 1 :]}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_tables_fit(tables, command):
+    """No line is longer than the screen, no word or number is cut, and none is missing."""
+    printed = list(tables(command))
+    assert printed
+    for table, how in printed:
+        whole = words(rendered(table, 1000, how))
+        known = {piece for word in whole for piece in pieces(word)}
+        for width in (80, 120):
+            lines = rendered(table, width, how)
+            text = "\n".join(lines)
+            assert max(map(cell_len, lines)) <= width, text
+            title, note, body = text.rpartition("widen the screen")
+            shown = words([body])
+            assert shown <= known, text
+            if not note:  # a block has no header of its first column
+                missing = whole - shown - words([str(table.columns[0].header)])
+                assert not [each for each in missing if len(pieces(each)) == 1], text
+            else:
+                assert re.fullmatch(
+                    r".*; for \d+ more columns?\n?", title.rstrip() + "\n", re.DOTALL
+                )
+
+
+def test_columns_are_spared_before_a_text_is_folded():
+    table = screen.new_table("row", "question", "number", title="A card")
+    table.add_row("R1", "Why? " * 10, "a number")
+    lines = rendered(table, 40, {"less": ["question"]})
+    assert lines[0] == "A card; for 1 more column widen the"
+    assert lines[-1].split() == ["R1", "a", "number"]
+    assert "Why?" in "\n".join(rendered(table, 80, {"less": ["question"]}))
+
+
+def test_an_interval_goes_below_its_number():
+    table = screen.new_table("a quantity", "measured, 95 % CI")
+    table.add_row("share", "312 s (290 … 334)")
+    assert "312 s (290 … 334)" in "\n".join(rendered(table, 40, {}))
+    lines = rendered(table, 25, {})
+    assert [line.strip() for line in lines[-2:]] == ["share      312 s", "290 … 334"]
+
+
+def test_columns_without_room_go_into_further_tables_with_the_keys():
+    table = screen.new_table("flow", *(f"measure{n}" for n in range(4)))
+    table.add_row("1", *(f"{n}.25" for n in range(4)))
+    text = "\n".join(rendered(table, 30, {}))
+    assert text.count("flow") == 2
+    assert {f"{n}.25" for n in range(4)} <= set(text.split())
+
+
+def test_a_row_of_long_texts_is_a_block():
+    table = screen.new_table("claim", "verdict", "the paper says", "depends on")
+    table.add_row("leith2007.fig14.starvation", "holds", "one flow is starved " * 5, "buffer " * 9)
+    lines = rendered(table, 60, {})
+    assert lines[0] == "leith2007.fig14.starvation"
+    assert lines[1].split() == ["verdict", "holds"]
+    assert lines[2].startswith("  the paper says  one flow")
