@@ -117,17 +117,8 @@ docs-scorecards: build ## Rewrite docs/scorecards/: every algorithm's card, and 
 
 docs-claims: build ## Rewrite docs/claims.md: all papers, with other assumptions (hours, resumes)
 	$(BIN)/ackclock claims -o out/claims
-	(echo "# What the papers claim, and what we measured"; echo; \
-	 echo "This page is for readers who want our verdict on each claim of the four papers, with the"; \
-	 echo "measurement. [findings.md](findings.md) explains why a claim fails or stays open. \`make"; \
-	 echo "docs-claims\` wrote this page with $$($(BIN)/ackclock --version | head -1)."; echo; \
-	 echo "Main result:" $$(for verdict in holds fails inconclusive reported; do \
-	   echo "$$(grep -c "| $$verdict |" out/claims/claims.md) × \`$$verdict\`."; done); echo; \
-	 echo "A claim holds when the whole confidence interval of each of its parts is within the bound. It"; \
-	 echo "fails when that of a part is outside, at a level that Holm corrects for the number of parts. The"; \
-	 echo "row shows the part that decides. \"Depends on\" says which other assumption gives another"; \
-	 echo "verdict."; echo; \
-	 cat out/claims/claims.md) > docs/claims.md
+	cp out/claims/claims.csv docs/
+	$(BIN)/python scripts/claims_page.py docs
 
 vectors: ## Rewrite vectors/: what every algorithm answers to a script; as root its bytecode, too
 	ACKCLOCK_WRITE_VECTORS=1 cargo test --locked -q -p ackclock-host --test vectors

@@ -1,5 +1,6 @@
 """Claims: their verdicts, what these depend on, how they are shown, and seeds for open ones."""
 
+import csv
 import json
 import math
 import random
@@ -162,11 +163,25 @@ def test_a_page_folds_them():
     assert table(False).markdown().count("\n") == 3  # the table stays a table
 
 
+def test_the_same_as_a_table_of_texts(tmp_path):
+    site.write_claims([SimpleNamespace(claims=CLAIMS)], tmp_path)
+    with (tmp_path / "claims.csv").open(encoding="utf-8", newline="") as file:
+        header, *rows = csv.reader(file)
+    assert header == ["claim", "part", *site._CLAIM[1:]]
+    shown = table(False, parts=True)
+    assert len(rows) == len(shown.rows) == 5
+    for (claim, part, *cells), (name, *expected) in zip(rows, shown.rows, strict=True):
+        assert claim in {each.id for each in CLAIMS}
+        assert (f"  {part}" if part else claim) == name
+        assert cells[: len(expected)] == expected
+
+
 def test_a_quick_run_shows_no_verdict_and_no_tally(tmp_path):
     quick = [replace(each, quick=True) for each in CLAIMS]
     verdicts = site.write_claims([SimpleNamespace(claims=quick)], tmp_path)
     body = as_page(True).partition("<body>")[2] or as_page(True).partition("</style>")[2]
     texts = [body, table(True).markdown(), (tmp_path / "claims.json").read_text()]
+    texts.append((tmp_path / "claims.csv").read_text())
     texts.append(json.dumps(verdicts))
     for text in texts:
         assert "320 ms" in text  # the parts are there

@@ -16,6 +16,7 @@ import typer
 from playwright.sync_api import expect
 
 import ackclock
+import claims_page
 import drawn
 import fidelity
 import generate
@@ -328,6 +329,17 @@ def test_every_name_of_the_python(page):
 def test_generated_files(file):
     text = (ROOT / file).read_text(encoding="utf-8")
     assert text == generate.FILES[file](), "run `make generate`"
+
+
+def test_the_page_of_claims():
+    """Made of its data, which has every claim of the papers with its words."""
+    rows = claims_page.data(ROOT / "docs")
+    page = (ROOT / "docs" / "claims.md").read_text(encoding="utf-8")
+    assert page == claims_page.page(rows), "run `python scripts/claims_page.py docs`"
+    claims = {row["claim"]: row["the paper says"] for row in rows if not row["part"]}
+    assert claims == {
+        claim.id: claim.says for named in papers.load("all") for claim in named.figure.claims
+    }
 
 
 LINUX = linux_page.data(ROOT / "docs")

@@ -287,7 +287,7 @@ def claims_command(
 
     Without a figure it prints the claims of all papers. The column "depends on" says with which
     other assumptions the verdict is another. The output directory holds claims.json,
-    claims.parquet and claims.md. Runs that `ackclock reproduce` has kept are not run again.
+    claims.parquet and claims.csv. Runs that `ackclock reproduce` has kept are not run again.
     docs/sweep.md says by which rule --until-decided adds seeds.
     """
     from ackclock import reproduce, site  # noqa: PLC0415 (slow to import)

@@ -160,7 +160,7 @@ def _front_page(the: _Site, by_paper: Mapping[str, Sequence[Reproduced]]) -> str
     sections.append(
         report.Section(
             "All claims",
-            links=[(name, name) for name in ("claims.json", "claims.parquet", "claims.md")],
+            links=[(name, name) for name in ("claims.json", "claims.parquet", "claims.csv")],
             inner=report.folded(f"{len(claims)} claims in one table", table.html()),
         )
     )

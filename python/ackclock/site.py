@@ -224,7 +224,9 @@ def write_json(path: Path, value: object) -> None:
 
 
 def write_claims(figures: Sequence[Reproduced], directory: Path) -> list[dict[str, Any]]:
-    """Writes claims.json (parts and sensitivity, too), claims.parquet and claims.md; returns them.
+    """Writes claims.json (parts and sensitivity, too), claims.parquet and claims.csv; returns them.
+
+    claims.csv has the texts of `claims_table`, a row for each claim and each part.
 
     Nothing where the figures claim nothing.
     """
@@ -237,9 +239,18 @@ def write_claims(figures: Sequence[Reproduced], directory: Path) -> list[dict[st
         ]
         table = pl.DataFrame(flat, infer_schema_length=None)
         write_parquet(table, directory / "claims.parquet")
-        text = claims_table(claims).markdown()
-        (directory / "claims.md").write_text(text + "\n", encoding="utf-8")
+        pl.DataFrame(_texts(claims)).write_csv(directory / "claims.csv")
     return verdicts
+
+
+def _texts(claims: Sequence[JudgedClaim]) -> list[dict[str, str]]:
+    rows = []
+    for claim in claims:
+        parts = _parts_cells(claim) if len(claim.parts) > 1 else []
+        name, *cells = _claim_cells(claim)
+        for part, some in (("", cells), *((part, some) for part, *some in parts)):
+            rows.append({"claim": name, "part": part} | dict(zip(_CLAIM[1:], some, strict=True)))
+    return rows
 
 
 def run_totals(figures: Sequence[Reproduced]) -> str:
