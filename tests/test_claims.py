@@ -79,7 +79,7 @@ def test_a_part_shows_its_bound(part, shown):
 
 
 @pytest.mark.parametrize(
-    ("means", "verdict"), [((30,), "holds"), ((30, -3), "inconclusive"), ((30, -3, -30), "fails")]
+    ("means", "verdict"), [((30,), "holds"), ((30, -3), "open"), ((30, -3, -30), "fails")]
 )
 def test_a_claim_is_decided_by_its_worst_part(means, verdict):
     claim = judge(Claim("id", "says", [above(known(str(mean), mean), 0) for mean in means]))
@@ -96,7 +96,7 @@ def test_a_part_fails_the_claim_only_after_holms_correction():
     assert judge(Claim("id", "", [doubtful])).verdict == "fails"
     many = judge(Claim("id", "", [doubtful, *fine]))
     assert many.parts[0].verdict() == "fails"
-    assert many.verdict == "inconclusive"
+    assert many.verdict == "open"
     assert many.decides.name == "doubtful"
     clear = above(known("clear", -2, spread=1.0), 0)
     assert judge(Claim("id", "", [clear, *fine])).verdict == "fails"
@@ -106,9 +106,9 @@ def test_one_of_several_is_enough_if_the_claim_says_so():
     good, open_, bad = PARTS
     for parts, others, verdict in (
         ([bad, good], [], "holds"),
-        ([bad, bad], [good], "inconclusive"),
+        ([bad, bad], [good], "open"),
         ([bad, bad], [bad], "fails"),
-        ([bad, open_], [], "inconclusive"),
+        ([bad, open_], [], "open"),
     ):
         claim = judge(Claim("id", "", [Either("either", parts, others)]))
         assert claim.verdict == verdict
@@ -128,7 +128,7 @@ def test_a_ratio_is_judged_by_its_logarithm():
 
 def test_how_many_repeats_would_decide():
     open_ = judge(Claim("id", "", [above(known("", 0.1, spread=1.0), 0)]))
-    assert open_.verdict == "inconclusive"
+    assert open_.verdict == "open"
     assert 350 < open_.seeds_needed < 450  # (1.96 / 0.1)²
     assert ALONE.seeds_needed is None
 
@@ -150,7 +150,7 @@ def test_every_part_is_shown_with_bound_measurement_runs_and_verdict(form):
     text = re.sub("</?span[^>]*>", "", form(False))
     for word in ("16 ms", "80 ms", "320 ms", "30.0 s (20.0 … 40.0)", "-3.0 s (-13.0 … 7.0)"):
         assert word in text
-    for verdict in ("holds", "inconclusive", "fails"):
+    for verdict in ("holds", "open", "fails"):
         assert verdict in text
     assert "1 of 3 hold" in text
 
@@ -185,7 +185,7 @@ def test_a_quick_run_shows_no_verdict_and_no_tally(tmp_path):
     texts.append(json.dumps(verdicts))
     for text in texts:
         assert "320 ms" in text  # the parts are there
-        for word in ("hold", "fails", "inconclusive", " at 320"):
+        for word in ("hold", "fails", "open", " at 320"):
             assert word not in text
 
 
@@ -263,9 +263,9 @@ def test_seeds_until_each_claim_is_decided(tmp_path):
         figures, most=40, cache=tmp_path, executor=Local(1), on_runs=lambda *n: told.append(n[0])
     )
     clear, undecided, false, hopeless = (each.claims[0] for each in found)
-    assert [clear.verdict, undecided.verdict] == ["holds", "inconclusive"]
+    assert [clear.verdict, undecided.verdict] == ["holds", "open"]
     assert false.verdict == "fails"  # one part is enough
-    assert hopeless.verdict == "inconclusive"
+    assert hopeless.verdict == "open"
     assert hopeless.seeds_needed > 80
     seeds = [len(each.rows[TINY].table) for each in found]
     assert 10 < seeds[1] < 40  # until there was no hope
@@ -331,7 +331,7 @@ def test_a_number_that_no_run_has_is_open(tmp_path):
     named = figure("small/never", Claim("a", "", [above(Column(TINY, "never", "").at(rate=5), 0)]))
     for _ in ("fresh", "kept"):
         (found,) = reproduce.reproduce([named], cache=tmp_path)
-        assert found.claims[0].verdict == "inconclusive"
+        assert found.claims[0].verdict == "open"
 
 
 @pytest.fixture(scope="module")
@@ -357,7 +357,7 @@ def test_a_quick_run_decides_what_needs_no_repeats(tmp_path):
     figures = [figure("small/some", *claims)]
     (found,) = reproduce.reproduce(figures, quick=True, cache=tmp_path)
     assert [each.verdict for each in found.claims] == ["holds", "holds", "quick"]
-    assert site.verdict_totals(found.claims).startswith("3 claims: 2 hold, 0 fail, 0 inconclusive;")
+    assert site.verdict_totals(found.claims).startswith("3 claims: 2 hold, 0 fail, 0 open;")
 
 
 def test_what_a_verdict_depends_on(varied):

@@ -86,7 +86,7 @@ def test_a_slope_where_an_end_is_known_only_from_below():
     assert verdict(last, low=0) == "holds"
     first = of(first=5)
     assert (first.low, first.high, first.censored) == (-math.inf, 1, 5)
-    assert verdict(first, low=0) == "inconclusive"
+    assert verdict(first, low=0) == "open"
     middle = of(middle=5)
     assert (middle.low, middle.high, middle.censored) == (1, 1, 0)
 
@@ -120,8 +120,8 @@ def test_ratios_are_averaged_as_logarithms():
         (10, 20, "holds"),
         (0, 9, "fails"),
         (21, 30, "fails"),
-        (0, 15, "inconclusive"),
-        (15, 30, "inconclusive"),
+        (0, 15, "open"),
+        (15, 30, "open"),
         (-math.inf, math.inf, "holds"),
     ],
 )
@@ -132,20 +132,20 @@ def test_verdict_of_an_interval_from_10_to_20(low, high, expected):
 def test_verdict_of_a_lower_bound():
     cut_off = repeats(12, 14, AtLeast(16), 13, 15).mean()
     assert verdict(cut_off, high=11) == "fails"
-    assert verdict(cut_off, high=100) == "inconclusive"
+    assert verdict(cut_off, high=100) == "open"
     assert verdict(cut_off, low=11) == "holds"
-    assert verdict(cut_off, low=20) == "inconclusive"
+    assert verdict(cut_off, low=20) == "open"
 
 
 def test_too_few_repeats_give_no_verdict():
-    assert verdict(Estimate(15, 10, 20, 4), 0, 100) == "inconclusive"
-    assert verdict(Estimate(15, 10, 20, 4), 50, 100) == "inconclusive"
+    assert verdict(Estimate(15, 10, 20, 4), 0, 100) == "open"
+    assert verdict(Estimate(15, 10, 20, 4), 50, 100) == "open"
     assert verdict(Estimate(15, 10, 20, 5), 50, 100) == "fails"
 
 
 def test_a_tie_is_not_better():
     tie = mean_ci([0.0] * 5)
-    assert verdict(tie, low=0) == verdict(tie, high=0) == "inconclusive"
+    assert verdict(tie, low=0) == verdict(tie, high=0) == "open"
     assert verdict(tie, low=0, high=0) == "holds"
 
 

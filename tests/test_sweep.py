@@ -433,7 +433,7 @@ def test_truths_are_shares(two, tmp_path):
     assert table["first_seed"].to_list() == [1, 0, 0, 0, 0]
     (cell,) = plan.cells(table)
     assert cell["first_seed"].mean == 0.2
-    assert cell["verdict"] == "inconclusive"
+    assert cell["verdict"] == "open"
 
 
 @pytest.mark.parametrize(
@@ -558,7 +558,7 @@ def test_seeds_are_added_until_it_is_decided(ackclock, two, tmp_path):  # noqa: 
     done = ackclock("sweep", "sweep.toml", "--until-decided", "--most", 60, "--json", "-o", "out")
     assert done.returncode == 0, done.stderr
     cells = [json.loads(line) for line in done.stdout.splitlines()]
-    assert [cell["verdict"] for cell in cells] == ["holds", "inconclusive", "fails"]
+    assert [cell["verdict"] for cell in cells] == ["holds", "open", "fails"]
     seeds = [cell["coin"]["n"] for cell in cells]
     assert seeds[1] == 60
     assert max(seeds[0], seeds[2]) < 40
@@ -567,9 +567,9 @@ def test_seeds_are_added_until_it_is_decided(ackclock, two, tmp_path):  # noqa: 
     assert table["seed"].to_list() == [seed for n in seeds for seed in range(1, n + 1)]
     again = ackclock("sweep", "sweep.toml", "--until-decided", "--most", 60)
     assert "runs to simulate" not in again.stderr
-    assert "coin > 0.5: 1 hold, 1 fail, 1 inconclusive" in again.stdout
+    assert "coin > 0.5: 1 hold, 1 fail, 1 open" in again.stdout
     whole = ackclock("sweep", "sweep.toml")
-    assert "coin > 0.5: 0 hold, 0 fail, 3 inconclusive" in whole.stdout  # of one seed
+    assert "coin > 0.5: 0 hold, 0 fail, 3 open" in whole.stdout  # of one seed
 
 
 def test_the_seeds_that_the_page_says(tmp_path):

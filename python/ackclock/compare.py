@@ -50,7 +50,7 @@ class Quantity:
     def verdict(self, side: str) -> str:
         """Whether it is within its bound; empty if there is none, or nothing on either side.
 
-        Beyond the bound it is inconclusive where the runs of both sides overlap: then repeats of
+        Beyond the bound it is open where the runs of both sides overlap: then repeats of
         one side are as far apart as the means.
         """
         simulated, measured = self.simulated, self.measured[side]
@@ -59,7 +59,7 @@ class Quantity:
         if abs(self.distance(side)) <= self.bound:
             return "holds"
         overlap = max(min(simulated), min(measured)) < min(max(simulated), max(measured))
-        return "inconclusive" if overlap else "fails"
+        return "open" if overlap else "fails"
 
 
 @dataclass(frozen=True)

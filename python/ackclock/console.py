@@ -326,7 +326,7 @@ def styled(text: str, style: str) -> "Text":
 
 def print_report(title: str, table: "report.Table", *, less: Sequence[str] = ()) -> None:
     """Prints a table of text; `less` is as in `screen.fitted`."""
-    colours = {"holds": "green", "fails": "red", "inconclusive": "yellow"}
+    colours = {"holds": "green", "fails": "red", "open": "yellow"}
     shown = new_table(*table.header, title=title)
     for row in table.rows:
         shown.add_row(*(styled(cell, colours.get(cell, "")) for cell in row))

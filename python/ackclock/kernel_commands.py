@@ -243,7 +243,7 @@ def compare_command(
     - `ackclock compare examples/two_cubic.toml --on vlinux --on kernel`
 
     Compares the second half of each run. With two or more flows one run proves nothing: use
-    `--repeats 10`. A difference beyond its bound is `inconclusive` where the runs of both sides
+    `--repeats 10`. A difference beyond its bound is `open` where the runs of both sides
     overlap. The output directory gets one page (`index.html`) with the congestion
     windows, throughput and queue of both.
     """

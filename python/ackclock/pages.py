@@ -211,7 +211,7 @@ def _tally(claims: Sequence[JudgedClaim]) -> str:
     if not claims:
         return ""
     found = Counter[str](claim.verdict for claim in claims)
-    order = ("holds", "fails", "inconclusive", "reported", "quick")
+    order = ("holds", "fails", "open", "reported", "quick")
     counts = {each: found[each] for each in order if found[each]}
     said = {
         each: f"{count} {_MANY.get(each, each) if count > 1 else _ONE.get(each, each)}"

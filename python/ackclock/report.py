@@ -16,8 +16,8 @@ from ackclock.stats import Estimate
 STATIC = Path(__file__).with_name("explore") / "static"
 #: Words that are coloured, as cells and as dots.
 VERDICTS = (
-    *("holds", "fails", "inconclusive", "reported", "quick"),
-    *("better", "worse", "mixed", "same", "open", "unsafe"),
+    *("holds", "fails", "open", "reported", "quick"),
+    *("better", "worse", "mixed", "same", "unsafe"),
 )
 #: A cell with more characters is kept wide on a phone, where tables scroll.
 LONG = 20

@@ -210,7 +210,7 @@ def _at_look(
         key = (claim.id, part.name)
         before = last.get(key)
         if before is None or (
-            before.verdict() == "inconclusive" and before.raw and before.raw.n < part.raw.n
+            before.verdict() == "open" and before.raw and before.raw.n < part.raw.n
         ):
             last[key] = replace(part, level=level)
         return last[key]

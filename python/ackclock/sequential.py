@@ -59,8 +59,8 @@ def verdict(
 ) -> Verdict:
     """Whether the mean of the estimate's repeats is in [low, high], by the first look that decides.
 
-    Inconclusive if none of the looks up to now does. An estimate without randomness is decided. An
-    estimate that is not a mean of repeats (a median) has no verdict here: inconclusive.
+    Open if none of the looks up to now does. An estimate without randomness is decided. An
+    estimate that is not a mean of repeats (a median) has no verdict here: open.
     """
     if estimate.n == 0:
         return "holds" if low <= estimate.mean <= high else "fails"
@@ -69,9 +69,9 @@ def verdict(
             break
         until_then = replace(estimate, repeats=estimate.repeats[:number])
         found = at_look(until_then, low, high, level)
-        if found != "inconclusive":
+        if found != "open":
             return found
-    return "inconclusive"
+    return "open"
 
 
 def at_look(estimate: Estimate, low: float, high: float, level: float) -> Verdict:
@@ -87,7 +87,7 @@ def at_look(estimate: Estimate, low: float, high: float, level: float) -> Verdic
         return "fails"
     over_low = math.isinf(low) or (at_low > 0 and not may_fall)
     under_high = math.isinf(high) or (at_high < 0 and not may_rise)
-    return "holds" if over_low and under_high else "inconclusive"
+    return "holds" if over_low and under_high else "open"
 
 
 def repeats_needed(estimate: Estimate, low: float, high: float, error: float = ERROR) -> int | None:

@@ -121,7 +121,7 @@ def _claim_cells(claim: JudgedClaim) -> list[str]:
 
 def _more(claim: JudgedClaim) -> str:
     """What an open claim needs: so many runs, or something else than runs."""
-    if claim.verdict != "inconclusive":
+    if claim.verdict != "open":
         return ""
     needed = claim.seeds_needed
     if needed:
@@ -285,7 +285,7 @@ def verdict_totals(claims: Sequence[JudgedClaim]) -> str:
     reported, quick = verdicts.count("reported"), verdicts.count("quick")
     return (
         f"{counted}: {verdicts.count('holds')} hold, {verdicts.count('fails')} fail, "
-        f"{verdicts.count('inconclusive')} inconclusive"
+        f"{verdicts.count('open')} open"
         + (f", {reported} only reported" if reported else "")
         + (f"; {quick} without a verdict: a quick run has too few repeats" if quick else "")
         + (f"; fewer than {LEAST_REPEATS} repeats give no verdict" if few else "")

@@ -29,9 +29,9 @@ __all__ = [
     "verdict",
 ]
 
-Verdict = Literal["holds", "fails", "inconclusive"]
+Verdict = Literal["holds", "fails", "open"]
 
-#: With fewer repeats the verdict is "inconclusive".
+#: With fewer repeats the verdict is "open".
 LEAST_REPEATS = 5
 #: Resamples per interval. Their random stream is fixed: equal repeats give equal intervals.
 RESAMPLES = 10_000
@@ -77,18 +77,18 @@ def exponential(of: Estimate) -> Estimate:
 def verdict(estimate: Estimate, low: float = -np.inf, high: float = np.inf) -> Verdict:
     """Whether the mean lies in [low, high].
 
-    Inconclusive if the interval includes a bound, or if there are fewer than `LEAST_REPEATS`
+    Open if the interval includes a bound, or if there are fewer than `LEAST_REPEATS`
     repeats. A single bound is strict ("> 0"): equal repeats are not "better".
     """
     if 0 < estimate.n < LEAST_REPEATS:
-        return "inconclusive"
+        return "open"
     if estimate.low > high or estimate.high < low:
         return "fails"
     if math.isinf(low) != math.isinf(high):
         holds = estimate.low > low if math.isinf(high) else estimate.high < high
     else:
         holds = low <= estimate.low and estimate.high <= high
-    return "holds" if holds else "inconclusive"
+    return "holds" if holds else "open"
 
 
 def variance_ratio(groups: Sequence[Sequence[float]]) -> Estimate | None:

@@ -146,7 +146,7 @@ def _print(sweep: "Sweep", table: "pl.DataFrame") -> None:
         found = points["verdict"].to_list()
         counts = ", ".join(
             f"{found.count(verdict)} {verb}"
-            for verdict, verb in (("holds", "hold"), ("fails", "fail"), ("inconclusive",) * 2)
+            for verdict, verb in (("holds", "hold"), ("fails", "fail"), ("open",) * 2)
         )
         out.print(f"{sweep.decision}: {counts}")
 

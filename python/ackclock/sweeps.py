@@ -57,7 +57,7 @@ def sweep(
     "MODULE:FUNCTION" and functions of a `Result` that return a number, or a dict of them.
 
     With `decide`, {"metric": "jain_index", "above": 0.9} or "below", each point has a verdict; and
-    with `most` it gets more seeds, at most that many, until the verdict is not "inconclusive" any
+    with `most` it gets more seeds, at most that many, until the verdict is not "open" any
     more (`sequential`).
 
     Columns: the axes, seed, packets, trace_hash, the metrics and the verdict; names end in units.
@@ -224,7 +224,7 @@ class Sweep:
                 more = [
                     (point, seed)
                     for point in sorted(verdicts)
-                    if verdicts[point] == "inconclusive"
+                    if verdicts[point] == "open"
                     for seed in range(last + 1, seeds + 1)
                 ]
                 if not more:
@@ -391,7 +391,7 @@ class Decision:
         """Whether the mean over these runs keeps the bound."""
         mean = estimate(rows, self.metric)
         if mean is None or mean.n < len(rows):  # a run without a value
-            return "inconclusive"
+            return "open"
         if not self.looks:
             return stats.verdict(mean, self.low, self.high)
         first, *_, most = self.looks if len(self.looks) > 1 else self.looks * 2

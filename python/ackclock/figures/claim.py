@@ -10,7 +10,7 @@ from ackclock.figures.quantity import Needs, Quantity, Rows, needs_of
 from ackclock.stats import Estimate
 
 #: A claim without a bound is only `reported`; a quick run has too few or too short runs to judge.
-Verdict = Literal["holds", "fails", "inconclusive", "reported", "quick"]
+Verdict = Literal["holds", "fails", "open", "reported", "quick"]
 
 #: How often a claim that holds may be said to fail, all its parts together.
 ERROR = 0.05
@@ -55,7 +55,7 @@ def within(quantity: Quantity, low: float, high: float) -> Part:
 
 @dataclass(frozen=True, eq=False)
 class Either:
-    """Parts of which one is enough. It is `inconclusive` if only one of `others` holds."""
+    """Parts of which one is enough. It is `open` if only one of `others` holds."""
 
     name: str
     parts: Sequence[Part]
@@ -98,7 +98,7 @@ def _flat(parts: Parts) -> list[Part]:
 
 @dataclass(frozen=True, eq=False)
 class Judged:
-    """A part with its estimate. Without an estimate no run tells, and it is inconclusive."""
+    """A part with its estimate. Without an estimate no run tells, and it is open."""
 
     part: Part
     estimate: Estimate | None
@@ -113,16 +113,16 @@ class Judged:
         return self.part.quantity.name
 
     def verdict(self, error: float = ERROR) -> Verdict:
-        """`holds`, `fails` or `inconclusive`; `fails` at this error."""
+        """`holds`, `fails` or `open`; `fails` at this error."""
         if self.raw is None:
-            return "inconclusive"
+            return "open"
         low, high = self._bounds
         if self.level is not None and self.raw.can_look:
             at = self.level * error / ERROR
             if sequential.at_look(self.raw, low, high, at) == "fails":
                 return "fails"
             holds = sequential.at_look(self.raw, low, high, self.level) == "holds"
-            return "holds" if holds else "inconclusive"
+            return "holds" if holds else "open"
         verdict = stats.verdict(self.raw, low, high)
         if verdict == "fails" and error < ERROR and self.raw.can_look:
             return sequential.at_look(self.raw, low, high, error)
@@ -139,7 +139,7 @@ class Judged:
         Where the end of the run cut some off, more of them do not help.
         """
         raw = self.raw
-        if self.verdict(error) != "inconclusive" or raw is None or not raw.can_look:
+        if self.verdict(error) != "open" or raw is None or not raw.can_look:
             return None
         if raw.n < 2 or raw.censored or math.isinf(raw.high - raw.low):
             return None
@@ -163,13 +163,13 @@ class JudgedEither:
     others: Sequence[Judged]
 
     def verdict(self, error: float = ERROR) -> Verdict:
-        """`holds`, `fails` or `inconclusive`."""
+        """`holds`, `fails` or `open`."""
         verdicts = {part.verdict(error) for part in self.parts}
         if "holds" in verdicts:
             return "holds"
         if verdicts == {"fails"} and all(part.verdict() != "holds" for part in self.others):
             return "fails"
-        return "inconclusive"
+        return "open"
 
     @property
     def is_outside(self) -> bool:
@@ -178,7 +178,7 @@ class JudgedEither:
 
     def seeds_needed(self, error: float = ERROR) -> int | None:
         """About how many repeats would decide it, each part of it; None if none would."""
-        if self.verdict(error) != "inconclusive":
+        if self.verdict(error) != "open":
             return None
         needed = [part.seeds_needed(error) for part in self.parts]
         known = [each for each in needed if each is not None]
@@ -224,7 +224,7 @@ class JudgedClaim:
     @property
     def decides(self) -> Judged:
         """The part to show: the first that fails, or else is open, or else the first."""
-        order = ["fails", "inconclusive", "holds"]
+        order = ["fails", "open", "holds"]
         error = ERROR / len(self.parts)
         first = min(
             self.parts,
@@ -261,11 +261,11 @@ class JudgedClaim:
         If a part is outside its bound, the claim fails as soon as one such part does. Otherwise
         each open part must be decided.
         """
-        if self.verdict != "inconclusive":
+        if self.verdict != "open":
             return {}
         holm = ERROR / len(self.parts)
         outside = {part: part.seeds_needed(holm) for part in self.parts if part.is_outside}
-        open_ = [part for part in self.parts if part.verdict() == "inconclusive"]
+        open_ = [part for part in self.parts if part.verdict() == "open"]
         return outside or {part: part.seeds_needed() for part in open_}
 
     @property
@@ -291,7 +291,7 @@ def verdict_of(parts: JudgedParts) -> Verdict:
     """The verdict of all parts together."""
     if any(part.verdict(ERROR / len(parts)) == "fails" for part in parts):
         return "fails"
-    return "holds" if all(part.verdict() == "holds" for part in parts) else "inconclusive"
+    return "holds" if all(part.verdict() == "holds" for part in parts) else "open"
 
 
 def judged(parts: Parts, rows: Rows, level: float | None = None) -> list[Judged | JudgedEither]:

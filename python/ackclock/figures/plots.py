@@ -19,7 +19,7 @@ from ackclock.runs import Result
 VERDICTS = {
     "holds": "#1a7f37",
     "fails": "#c62828",
-    "inconclusive": "#d9a400",
+    "open": "#d9a400",
     "reported": "#888888",
 }
 
@@ -284,7 +284,7 @@ def _dots(axes: Axes, y: int, parts: Sequence[Judged | JudgedEither | JudgedClai
     for x, part in enumerate(parts):
         verdict = part.verdict if isinstance(part, JudgedClaim) else part.verdict()
         size = 10 if x == 0 else 7
-        full = "none" if verdict == "inconclusive" else "full"
+        full = "none" if verdict == "open" else "full"
         axes.plot([x], [y], "o", color=VERDICTS[verdict], markersize=size, fillstyle=full)
 
 
