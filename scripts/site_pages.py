@@ -49,9 +49,8 @@ THEME = """  --md-primary-fg-color: #0072b2; --md-primary-fg-color--dark: #005a8
 LAYOUT = """.md-grid { max-width: 76rem; }
 .md-typeset p:not(:has(img)), .md-typeset li { max-width: 40rem; }
 .md-typeset td code { word-break: normal; }
-@media (max-width: 640px) {
-  .md-typeset table:not([class]) :is(th, td) { min-width: 3.4rem; padding: .6em .6em; }
-}
+.md-typeset table:not([class]) :is(th, td) { min-width: 3.4rem; padding: .6em; }
+.md-typeset pre > code { font-size: .74em; }
 [data-md-color-scheme="slate"] .md-content img {
   filter: invert(1) hue-rotate(180deg); mix-blend-mode: lighten;
 }"""
