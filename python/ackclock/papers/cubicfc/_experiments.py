@@ -101,10 +101,10 @@ VARIANTS = (
     # Effects in Packet-Switched Gateways", 1992) that no testbed has: hence the jitter.
     Variant("jitter", "none", ["jitter=0s"]),
     Variant("jitter", "10 packets", ["jitter=150us"]),
-    Variant("bursts", "TSO on", ["tso=true"]),
+    Variant("TSO", "on", ["tso=true"]),
     Variant("buffer", "0.5 BDP", ["bottleneck.buffer=0.5bdp"]),
     Variant("buffer", "2 BDP", ["bottleneck.buffer=2bdp"]),
-    Variant("CUBIC", "with backports", _spec("linux-2.6.32-backports")),
+    Variant("CUBIC", "of distributions", _spec("linux-2.6.32-backports")),
     Variant("CUBIC", "of Ha et al. 2008", _spec("ha2008")),
     Variant("hosts", "linux-2.6.25", ["profile=linux-2.6.25"]),
     Variant("hosts", "linux-6", ["profile=linux-6"]),

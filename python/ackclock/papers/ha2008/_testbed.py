@@ -41,7 +41,7 @@ ASSUMED = {
     for key in ("algorithm", "count", "gap", "size", "lognormal", "rtt", "rtt_exponential")
 }
 
-TSO = Variant("bursts", "TSO on", ["tso=true"])
+TSO = Variant("TSO", "on", ["tso=true"])
 TICK = Variant("router's tick", "1 ms", ["bottleneck.tick=1ms"])
 NO_JITTER = Variant("jitter", "none", ["jitter=0s"])
 #: The kernels before and after. CUBIC 2.2 is not for hosts of today, which count packets.

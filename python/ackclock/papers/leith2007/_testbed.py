@@ -75,7 +75,7 @@ def hosts(**fields: Any) -> Scenario:
 
 #: What the paper leaves open of every figure.
 READING = Variant("algorithm", "Algorithm 1's text", ["cubic@=2.6.18"])
-WITH_TSO = Variant("bursts", "TSO on", ["tso=true"])
+WITH_TSO = Variant("TSO", "on", ["tso=true"])
 WITHOUT_TICK = Variant("router's tick", "none", ["bottleneck.tick=0s"])
 JITTER = Variant("jitter", "1 ms", ["jitter=1ms"])
 OPEN = (READING, WITH_TSO, WITHOUT_TICK, JITTER)
