@@ -39,8 +39,8 @@ def data(directory: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def page(rows: Sequence[Mapping[str, str]]) -> str:
-    """docs/claims.md."""
+def page(rows: Sequence[Mapping[str, str]], *, parts: bool = False) -> str:
+    """docs/claims.md; with `parts` folded under their claims it is for the site."""
     claims = [row for row in rows if not row["part"]]
     counts = Counter(row["verdict"] for row in claims)
     words = {"holds": "hold", "fails": "fail"}
@@ -60,8 +60,27 @@ def page(rows: Sequence[Mapping[str, str]]) -> str:
             for row in some
         ]
         header = ["claim", "verdict", "the paper says", "bound", "measured, 95 % CI", "depends on"]
-        text += [f"## {paper}", "", Table(header, lines).markdown(), ""]
+        table = Table(header, lines, _folded(some, rows) if parts else {})
+        text += [f"## {paper}", "", table.html() if parts else table.markdown(), ""]
     return "\n".join(text)
+
+
+def _folded(
+    claims: Sequence[Mapping[str, str]], rows: Sequence[Mapping[str, str]]
+) -> dict[int, tuple[str, Table]]:
+    """Number of a claim → its parts, and what its verdict depends on."""
+    found = {}
+    columns = ("part", "verdict", "bound", "measured, 95 % CI", "runs")
+    for number, claim in enumerate(claims):
+        some = [row for row in rows if row["claim"] == claim["claim"] and row["part"]]
+        depends = "" if claim["depends on"].startswith("nothing") else claim["depends on"]
+        if some:
+            lines = [[row[each] for each in columns] for row in some]
+            lines += [[f"depends on: {depends}", "", "", "", ""]] if depends else []
+            found[number] = (f"{len(some)} parts", Table(columns, lines))
+        elif depends:
+            found[number] = ("what it depends on", Table(["depends on"], [[depends]]))
+    return found
 
 
 def _names(depends: str) -> str:

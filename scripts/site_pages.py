@@ -17,6 +17,7 @@ import typer
 from mkdocs.structure.files import File
 
 import ackclock
+import claims_page
 import scorecards
 from ackclock import Scenario, cli, console, plot, report
 from ackclock.explore import gallery
@@ -49,8 +50,21 @@ THEME = """  --md-primary-fg-color: #0072b2; --md-primary-fg-color--dark: #005a8
 LAYOUT = """.md-grid { max-width: 76rem; }
 .md-typeset p:not(:has(img)), .md-typeset li { max-width: 40rem; }
 .md-typeset td code { word-break: normal; }
+<<<<<<< Updated upstream
 .md-typeset table:not([class]) :is(th, td) { min-width: 3.4rem; padding: .6em; }
 .md-typeset pre > code { font-size: .74em; }
+=======
+.md-typeset .parts td { border-top: 0; padding-top: 0; }
+.md-typeset .parts details { border: 0; box-shadow: none; margin: 0; padding: 0; }
+.md-typeset .parts summary {
+  background: none; color: var(--accent); font-weight: 400; text-decoration: underline;
+  margin: 0; padding: 0; width: max-content; min-height: 0;
+}
+.md-typeset .parts summary::before, .md-typeset .parts summary::after { display: none; }
+@media (max-width: 640px) {
+  .md-typeset table:not([class]) :is(th, td) { min-width: 3.4rem; padding: .6em .6em; }
+}
+>>>>>>> Stashed changes
 [data-md-color-scheme="slate"] .md-content img {
   filter: invert(1) hue-rotate(180deg); mix-blend-mode: lighten;
 }"""
@@ -131,6 +145,8 @@ def on_page_markdown(markdown, page, config, files):  # noqa: ARG001 (mkdocs giv
     uri = page.file.src_uri
     if uri == LEAGUE:
         page.meta["hide"] = ["toc"]  # wide
+    if uri == "claims.md":
+        markdown = claims_page.page(claims_page.data(DOCS), parts=True)
     if uri.startswith(LATER) and not uri.endswith("README.md"):
         page.meta["search"] = {"boost": 0.3}
     markdown = markdown.replace("][:PARAMETER", r"]\[:PARAMETER")  # no reference
@@ -174,9 +190,8 @@ def on_page_content(html, page, config, files):  # noqa: ARG001 (mkdocs gives th
         if found != 1:
             raise ValueError(f"{LEAGUE}: {found} pictures {scorecards.PICTURE}, not one")
     words = "|".join(report.VERDICTS)
-    return re.sub(
-        rf"<td([^>]*)>(?:<strong>)?({words})(?:</strong>)?</td>", r'<td\1 class="\2">\2</td>', html
-    )
+    plain = rf"<td((?![^>]*class)[^>]*)>(?:<strong>)?({words})(?:</strong>)?</td>"
+    return re.sub(plain, r'<td\1 class="\2">\2</td>', html)
 
 
 def style():
