@@ -50,10 +50,8 @@ THEME = """  --md-primary-fg-color: #0072b2; --md-primary-fg-color--dark: #005a8
 LAYOUT = """.md-grid { max-width: 76rem; }
 .md-typeset p:not(:has(img)), .md-typeset li { max-width: 40rem; }
 .md-typeset td code { word-break: normal; }
-<<<<<<< Updated upstream
 .md-typeset table:not([class]) :is(th, td) { min-width: 3.4rem; padding: .6em; }
 .md-typeset pre > code { font-size: .74em; }
-=======
 .md-typeset .parts td { border-top: 0; padding-top: 0; }
 .md-typeset .parts details { border: 0; box-shadow: none; margin: 0; padding: 0; }
 .md-typeset .parts summary {
@@ -61,10 +59,6 @@ LAYOUT = """.md-grid { max-width: 76rem; }
   margin: 0; padding: 0; width: max-content; min-height: 0;
 }
 .md-typeset .parts summary::before, .md-typeset .parts summary::after { display: none; }
-@media (max-width: 640px) {
-  .md-typeset table:not([class]) :is(th, td) { min-width: 3.4rem; padding: .6em .6em; }
-}
->>>>>>> Stashed changes
 [data-md-color-scheme="slate"] .md-content img {
   filter: invert(1) hue-rotate(180deg); mix-blend-mode: lighten;
 }"""
