@@ -1,6 +1,18 @@
 """Documents are short, and speak of the product, not of how the work went."""
 
+import re
+
+import pytest
+
 from conftest import ROOT
+
+DOCS = sorted(ROOT.glob("docs/**/*.md"))
+PAGES = [*(ROOT / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md")), *DOCS]
+#: Words of a diary: whose commit, which machine, what was there once.
+DIARY = (
+    r"busy machine|slower machine|faster machine|[^-]revision [12]\b|\b[0-9a-f]{7}\b \(|, before,"
+    r"|\bcommit [0-9a-f]{7}\b|\b20\d\d-[01]\d-[0-3]\d\b"
+)
 
 
 def words(pages):
@@ -16,6 +28,10 @@ def test_the_readme_is_read_in_five_minutes():
     assert words([ROOT / "README.md"]) <= 700
 
 
+def test_the_documents_are_a_book_not_a_shelf():
+    assert words(DOCS) <= 72_000
+
+
 def test_the_list_of_changes_is_short():
     assert lines(ROOT / "CHANGELOG.md") <= 60
 
@@ -24,3 +40,12 @@ def test_a_decision_fits_a_screen():
     long = {page.name: lines(page) for page in (ROOT / "docs" / "adr").glob("*.md")}
     assert len(long) > 20
     assert {name: count for name, count in long.items() if count > 50} == {}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_the_product_not_the_work(page):
+    text = page.read_text(encoding="utf-8")
+    found = [
+        f"{page.name}: … {text[max(0, m.start() - 40) : m.end()]}" for m in re.finditer(DIARY, text)
+    ]
+    assert found == []
