@@ -8,7 +8,7 @@
 ...     flows=[ackclock.Flow(algorithm="cubic", count=2)],
 ... )
 >>> result = ackclock.run(scenario)
->>> result.samples["cwnd_packets"].max()  # doctest: +SKIP
+>>> ackclock.metrics.goodput_bps(result) / 1e6  # Mb/s of each flow; doctest: +SKIP
 
 What to run:
 
