@@ -117,6 +117,17 @@ def test_a_new_algorithm_runs_at_once(ackclock, scenario, tmp_path):
     assert "mine  standard TCP" in ackclock("list", "./mine.c").stdout
 
 
+def test_examples_that_are_there(ackclock, tmp_path):
+    """In a clone they are, and the first command of docs/start.md goes on."""
+    assert ackclock("examples").stdout == "written: examples\n"
+    again = ackclock("examples")
+    assert (again.returncode, again.stdout) == (0, "there already: examples\n")
+    assert ackclock("examples", ROOT / "examples").returncode == 0
+    (tmp_path / "examples" / "codel.toml").write_text("mine")
+    refused(ackclock("examples"), "examples", "choose another")
+    assert (tmp_path / "examples" / "codel.toml").read_text() == "mine"
+
+
 def test_a_division_by_zero_in_a_users_file_is_told(ackclock, scenario, tmp_path):
     text = (ROOT / "examples" / "my_cc.c").read_text()
     divides = text.replace("tp->snd_cwnd, acked)", "tp->snd_cwnd / (tp->snd_cwnd >> 30), acked)")

@@ -64,7 +64,8 @@ def examples_command(
     from ackclock import skeleton  # noqa: PLC0415 (only this command needs it)
 
     with one_line_errors():
-        out.print(f"written: {skeleton.write_examples(directory)}")
+        written = skeleton.write_examples(directory)
+        out.print(f"{'written' if written else 'there already'}: {directory}")
 
 
 @app.command("response", rich_help_panel=SCENARIOS)

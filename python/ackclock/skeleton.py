@@ -59,11 +59,14 @@ def source(name: str) -> str:
     return re.sub(r'^#include "([\w.]+)"$', written, bytes(own).decode(), flags=re.MULTILINE)
 
 
-def write_examples(directory: Path) -> Path:
-    """Writes the files of `examples/` into a new directory; returns it.
+def write_examples(directory: Path) -> bool:
+    """Writes the files of `examples/` into a new directory; False if they are there, as in a clone.
 
     Raises `AckclockError` if the directory holds anything else or cannot be written.
     """
+    files = {directory / name: content.encode() for name, content in _core.examples()}
+    if all(file.is_file() and file.read_bytes() == content for file, content in files.items()):
+        return False
 
     def fill(partial: Path) -> None:
         for name, content in _core.examples():
@@ -73,7 +76,7 @@ def write_examples(directory: Path) -> Path:
 
     with Directory(directory) as output:
         output.fill(fill)
-    return directory
+    return True
 
 
 def _check(name: str) -> None:
