@@ -114,4 +114,5 @@ CC_HOOK(u32, hstcp_ssthresh, struct sock *sk)
 
 CC_ALGORITHM(highspeed, "HighSpeed TCP (RFC 3649)",
 	     .ssthresh = hstcp_ssthresh,
-	     .cong_avoid = hstcp_cong_avoid);
+	     .cong_avoid = hstcp_cong_avoid,
+	     .min_cwnd = tcp_reno_min_cwnd);

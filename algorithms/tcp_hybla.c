@@ -130,4 +130,5 @@ CC_ALGORITHM(hybla, "TCP Hybla (Caini, Firrincieli 2004)",
 	     .init = hybla_init,
 	     .ssthresh = hybla_ssthresh,
 	     .cong_avoid = hybla_cong_avoid,
-	     .set_state = hybla_set_state);
+	     .set_state = hybla_set_state,
+	     .min_cwnd = tcp_reno_min_cwnd);

@@ -189,4 +189,5 @@ CC_ALGORITHM(illinois, "TCP-Illinois (Liu, Basar, Srikant 2006)",
 	     .ssthresh = illinois_ssthresh,
 	     .cong_avoid = illinois_cong_avoid,
 	     .set_state = illinois_set_state,
-	     .pkts_acked = illinois_pkts_acked);
+	     .pkts_acked = illinois_pkts_acked,
+	     .min_cwnd = tcp_reno_min_cwnd);

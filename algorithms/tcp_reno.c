@@ -26,4 +26,5 @@ CC_HOOK(void, reno_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 
 CC_ALGORITHM(reno, "standard TCP (RFC 5681)",
 	     .ssthresh = reno_ssthresh,
-	     .cong_avoid = reno_cong_avoid);
+	     .cong_avoid = reno_cong_avoid,
+	     .min_cwnd = tcp_reno_min_cwnd);

@@ -60,4 +60,5 @@ CC_HOOK(u32, tcp_scalable_ssthresh, struct sock *sk)
 
 CC_ALGORITHM(scalable, "Scalable TCP (Kelly 2003)",
 	     .ssthresh = tcp_scalable_ssthresh,
-	     .cong_avoid = tcp_scalable_cong_avoid);
+	     .cong_avoid = tcp_scalable_cong_avoid,
+	     .min_cwnd = tcp_reno_min_cwnd);

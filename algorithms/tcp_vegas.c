@@ -133,4 +133,5 @@ CC_ALGORITHM(vegas, "TCP Vegas (Brakmo, Peterson 1995)",
 	     .cong_avoid = tcp_vegas_cong_avoid,
 	     .set_state = tcp_vegas_set_state,
 	     .cwnd_event = tcp_vegas_cwnd_event,
-	     .pkts_acked = tcp_vegas_pkts_acked);
+	     .pkts_acked = tcp_vegas_pkts_acked,
+	     .min_cwnd = tcp_reno_min_cwnd);

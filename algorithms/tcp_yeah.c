@@ -136,4 +136,5 @@ CC_ALGORITHM(yeah, "YeAH-TCP (Baiocchi, Castellani, Vacirca 2007)",
 	     .cong_avoid = tcp_yeah_cong_avoid,
 	     .set_state = tcp_yeah_set_state,
 	     .cwnd_event = tcp_yeah_cwnd_event,
-	     .pkts_acked = tcp_yeah_pkts_acked);
+	     .pkts_acked = tcp_yeah_pkts_acked,
+	     .min_cwnd = tcp_reno_min_cwnd);

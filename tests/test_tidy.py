@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from ackclock import _core
 from conftest import ROOT
 
 DOCS = sorted(ROOT.glob("docs/**/*.md"))
@@ -47,5 +48,23 @@ def test_the_product_not_the_work(page):
     text = page.read_text(encoding="utf-8")
     found = [
         f"{page.name}: … {text[max(0, m.start() - 40) : m.end()]}" for m in re.finditer(DIARY, text)
+    ]
+    assert found == []
+
+
+def test_an_algorithms_name_decides_nothing():
+    """The simulator may ask what a file declares, not what it is called."""
+    names = "|".join(algorithm["name"] for algorithm in _core.algorithms())
+    of_tests = re.compile(r"^( *)#\[cfg\(test\)\]\n(?:.*;\n|(?:.*\n)*?\1\}\n)", re.MULTILINE)
+    sources = [
+        path for crate in ("sim", "net") for path in ROOT.glob(f"crates/{crate}/src/**/*.rs")
+    ]
+    assert len(sources) > 50
+    found = [
+        f"{path.relative_to(ROOT)}: {match[0]}"
+        for path in sources
+        for match in re.finditer(
+            rf'"(?:{names})(?:@[^"]*|:[^"]*)?"', of_tests.sub("", path.read_text(encoding="utf-8"))
+        )
     ]
     assert found == []

@@ -75,6 +75,11 @@ u32 tcp_reno_undo_cwnd(struct sock *sk)
 	return max(tcp_sk(sk)->snd_cwnd, tcp_sk(sk)->prior_cwnd);
 }
 
+u32 tcp_reno_min_cwnd(const struct sock *sk)
+{
+	return tcp_sk(sk)->snd_ssthresh / 2;
+}
+
 /* The host sends it when the hook returns. Only a receiver's host looks; the last call counts. */
 void __tcp_send_ack(struct sock *sk, u32 rcv_nxt)
 {

@@ -26,6 +26,9 @@ extern u32 tcp_reno_ssthresh(struct sock *sk) __ksym;
 extern void tcp_reno_cong_avoid(struct sock *sk, u32 ack, u32 acked) __ksym;
 extern u32 tcp_reno_undo_cwnd(struct sock *sk) __ksym;
 
+/* Linux 2.6 alone had .min_cwnd; libbpf leaves out what the kernel's structure does not have. */
+#define tcp_reno_min_cwnd NULL
+
 extern int CONFIG_HZ __kconfig;
 
 #define cc_hz(sk) ((void)(sk), (u32)CONFIG_HZ)

@@ -27,6 +27,10 @@ enum {
 #define tcp_jiffies32(sk) ((void)(sk), (u32)jiffies)
 #define cc_random(sk) ((void)(sk), get_random_u32())
 
+/* Linux 2.6 alone had .min_cwnd: here it says what CC_ALGORITHM sets after it. */
+#define min_cwnd owner
+#define tcp_reno_min_cwnd NULL
+
 static inline void cc_send_ack(struct sock *sk, u32 rcv_nxt)
 {
 	__tcp_send_ack(sk, rcv_nxt, 0);

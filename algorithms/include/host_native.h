@@ -15,6 +15,7 @@ void tcp_cong_avoid_ai(struct tcp_sock *tp, u32 w, u32 acked);
 u32 tcp_reno_ssthresh(struct sock *sk);
 void tcp_reno_cong_avoid(struct sock *sk, u32 ack, u32 acked);
 u32 tcp_reno_undo_cwnd(struct sock *sk);
+u32 tcp_reno_min_cwnd(const struct sock *sk);
 void __tcp_send_ack(struct sock *sk, u32 rcv_nxt);
 u32 cc_random(struct sock *sk);
 

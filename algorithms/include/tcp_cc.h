@@ -143,7 +143,9 @@ static inline struct inet_connection_sock *inet_csk(const struct sock *sk)
  * ssthresh and cong_avoid (or cong_control) are required. Without undo_cwnd a
  * spurious reduction is undone as Reno does: the larger of cwnd and prior_cwnd.
  * Without min_tso_segs a burst has at least 2 packets; without sndbuf_expand a send
- * buffer that grows has room for 2 windows. cong_control has its flag from Linux's
+ * buffer that grows has room for 2 windows. min_cwnd is Linux 2.6's: how low a
+ * reduction may take cwnd, packets; without it ssthresh, with tcp_reno_min_cwnd half
+ * of it. A kernel module takes no other. cong_control has its flag from Linux's
  * tcp_input.c (FLAG_*). The table at the top of crates/sim/src/tcp/host.rs says who
  * serves each hook and each field in the simulator.
  *

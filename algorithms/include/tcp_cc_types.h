@@ -227,6 +227,7 @@ struct tcp_congestion_ops {
 	u32 (*min_tso_segs)(u64 *ctx);
 	void (*cong_control)(u64 *ctx);
 	u32 (*undo_cwnd)(u64 *ctx);
+	u32 (*min_cwnd)(u64 *ctx);
 	u32 (*sndbuf_expand)(u64 *ctx);
 	void (*init)(u64 *ctx);
 	void (*release)(u64 *ctx);
@@ -248,6 +249,7 @@ struct tcp_congestion_ops {
 	u32 (*min_tso_segs)(struct sock *sk);
 	void (*cong_control)(struct sock *sk, u32 ack, int flag, const struct rate_sample *rs);
 	u32 (*undo_cwnd)(struct sock *sk);
+	u32 (*min_cwnd)(const struct sock *sk);
 	u32 (*sndbuf_expand)(struct sock *sk);
 	void (*init)(struct sock *sk);
 	void (*release)(struct sock *sk);

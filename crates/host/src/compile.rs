@@ -344,12 +344,13 @@ pub(crate) fn shown(path: &Path) -> String {
 }
 
 /// What host_native.h declares, and what a compiler may call by itself.
-const GIVEN: [&str; 12] = [
+const GIVEN: [&str; 13] = [
     "tcp_slow_start",
     "tcp_cong_avoid_ai",
     "tcp_reno_ssthresh",
     "tcp_reno_cong_avoid",
     "tcp_reno_undo_cwnd",
+    "tcp_reno_min_cwnd",
     "__tcp_send_ack",
     "cc_random",
     "memcpy",

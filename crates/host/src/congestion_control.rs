@@ -301,6 +301,15 @@ impl CongestionControl {
         }
     }
 
+    /// How low a reduction may take `snd_cwnd` in Linux 2.6, packets. By default ssthresh.
+    pub fn min_cwnd(&mut self) -> u32 {
+        match self.ops().min_cwnd {
+            // SAFETY: see above.
+            Some(hook) => unsafe { hook(self.sk()) },
+            None => self.tp().snd_ssthresh,
+        }
+    }
+
     /// Does the algorithm set window and pacing rate itself, on every ACK?
     #[inline]
     pub fn has_cong_control(&self) -> bool {

@@ -63,7 +63,7 @@ fn rust_places() -> Vec<Place> {
         structure!(TcpSock, "tcp_sock": inet_conn, tcp_mstamp, delivered_mstamp, tcp_clock_cache, tcp_wstamp_ns, snd_una, snd_nxt, snd_cwnd, snd_cwnd_cnt, snd_cwnd_stamp, snd_ssthresh, snd_cwnd_clamp, snd_cwnd_used, prior_cwnd, prior_ssthresh, packets_out, retrans_out, sacked_out, lost_out, max_packets_out, delivered, lost, total_retrans, srtt_us, mdev_us, rtt_min, lsndtime, mss_cache, delivered_ce, rcv_nxt, app_limited, ecn_flags, is_cwnd_limited),
         structure!(AckSample, "ack_sample": pkts_acked, rtt_us, in_flight),
         structure!(RateSample, "rate_sample": prior_mstamp, prior_delivered, delivered, interval_us, rtt_us, losses, acked_sacked, prior_in_flight, is_app_limited, is_retrans, is_ack_delayed),
-        structure!(TcpCongestionOps, "tcp_congestion_ops": ssthresh, cong_avoid, set_state, cwnd_event, in_ack_event, pkts_acked, min_tso_segs, cong_control, undo_cwnd, sndbuf_expand, init, release, flags, name),
+        structure!(TcpCongestionOps, "tcp_congestion_ops": ssthresh, cong_avoid, set_state, cwnd_event, in_ack_event, pkts_acked, min_tso_segs, cong_control, undo_cwnd, min_cwnd, sndbuf_expand, init, release, flags, name),
         structure!(ParamDesc, "cc_param_desc": name, doc, value, least, most, scale),
         structure!(PresetDesc, "cc_preset_desc": name, settings, doc),
         structure!(Module, "cc_module": name, summary, params, presets, params_len, presets_len, ops),

@@ -185,6 +185,7 @@ pub struct TcpCongestionOps {
     pub min_tso_segs: Option<unsafe extern "C" fn(*mut TcpSock) -> u32>,
     pub cong_control: Option<unsafe extern "C" fn(*mut TcpSock, u32, i32, *const RateSample)>,
     pub undo_cwnd: Option<unsafe extern "C" fn(*mut TcpSock) -> u32>,
+    pub min_cwnd: Option<unsafe extern "C" fn(*const TcpSock) -> u32>,
     pub sndbuf_expand: Option<unsafe extern "C" fn(*mut TcpSock) -> u32>,
     pub init: Option<unsafe extern "C" fn(*mut TcpSock)>,
     pub release: Option<unsafe extern "C" fn(*mut TcpSock)>,

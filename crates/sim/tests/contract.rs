@@ -252,6 +252,30 @@ fn bursts_are_as_large_as_the_algorithm_says() {
     assert_eq!((first(Path::new(CONTRACT)), first(&path)), (2, 5));
 }
 
+/// How far rate halving goes: to ssthresh, or as far as a user's file says.
+#[test]
+fn a_reduction_goes_as_far_as_the_algorithm_says() {
+    const QUARTER: &str = r#"
+#include "tcp_cc.h"
+CC_HOOK(u32, quarter_ssthresh, struct sock *sk) { return 12; }
+CC_HOOK(void, quarter_avoid, struct sock *sk, u32 ack, u32 acked) {}
+CC_HOOK(u32, quarter_min_cwnd, const struct sock *sk) { return tcp_sk(sk)->snd_ssthresh / 4; }
+CC_ALGORITHM(quarter, "Goes down to a quarter.", .ssthresh = quarter_ssthresh,
+	     .cong_avoid = quarter_avoid MIN_CWND);
+"#;
+    let least = |member: &str| {
+        let directory = Scratch::new().unwrap();
+        let text = QUARTER.replace(" MIN_CWND", member);
+        let path = directory.write("quarter.c", text.as_bytes()).unwrap();
+        let mut cc = CongestionControl::new(&configured(&path), HostConfig::default());
+        cc.tp_mut().snd_ssthresh = 12;
+        cc.min_cwnd()
+    };
+    assert_eq!(least(""), 12);
+    assert_eq!(least(", .min_cwnd = quarter_min_cwnd"), 3);
+    assert_eq!(least(", .min_cwnd = tcp_reno_min_cwnd"), 6);
+}
+
 /// `release` is called once, when the connection ends.
 #[test]
 fn a_connection_is_released() {

@@ -56,6 +56,7 @@
 //! | `cong_avoid` | [`grow`](Host::grow) | `tests/sender.rs` |
 //! | `cong_control` | [`cong_control`](Host::cong_control); refused with the profiles of Linux 2.6 | `tests/contract.rs` |
 //! | `undo_cwnd` | [`undo`](Host::undo) | `tests/undo.rs` |
+//! | `min_cwnd` | [`min_cwnd`](Host::min_cwnd), with the profiles of Linux 2.6 | `recovery/rate_halving::tests::how_far_it_goes`, `tests/contract.rs` |
 //! | `min_tso_segs` | [`min_tso_segs`](Host::min_tso_segs) | `bursts::tests::how_large`, `tests/contract.rs` |
 //! | `sndbuf_expand` | [`send_buffer`](Host::send_buffer), unless the scenario sets `send_buffer_bytes` | `tests/contract.rs` |
 //! | `flags`: `TCP_CONG_NEEDS_ECN` | the flow, when it connects | `tests/dctcp.rs` |
@@ -64,7 +65,6 @@
 use super::clock::Clock;
 use super::ecn::{self, Marks};
 use super::profile::{Kernel, Switches, REORDERING, RTO_MAX_US};
-use super::recovery::has_reno_min_cwnd;
 use crate::scenario::EcnMode;
 use ackclock_host::{
     AckSample, CaEvent, CaState, CongestionControl, RateSample, TcpSock, TCP_INFINITE_SSTHRESH,
@@ -87,8 +87,6 @@ pub(super) struct Host {
     clock: Clock,
     /// `lsndtime` in nanoseconds; 0: nothing was sent.
     last_send_ns: u64,
-    /// Whether rate halving may go below ssthresh.
-    has_reno_min_cwnd: bool,
     /// The jiffy in which data last waited for a larger burst (`tso_deferred`), if it still waits.
     deferred_at: u32,
     is_deferred: bool,
@@ -109,9 +107,7 @@ impl Host {
         tp.snd_cwnd_clamp = u32::MAX;
         tp.inet_conn.sk.sk_gso_max_size = super::bursts::GSO_MAX_BYTES as u32;
         tp.inet_conn.sk.sk_pacing_status = u32::from(switches.pacing);
-        let has_reno_min_cwnd = has_reno_min_cwnd(cc.algorithm().name());
         let mut host = Self {
-            has_reno_min_cwnd,
             deferred_at: 0,
             is_deferred: false,
             cc,
@@ -213,8 +209,8 @@ impl Host {
     }
 
     /// The least window of rate halving (`tcp_cwnd_min`).
-    pub(super) fn min_cwnd(&self) -> u32 {
-        self.tp().snd_ssthresh >> u32::from(self.has_reno_min_cwnd)
+    pub(super) fn min_cwnd(&mut self) -> u32 {
+        self.cc.min_cwnd()
     }
 
     /// A window with a value that an algorithm must not set: its name, its value, its maximum.

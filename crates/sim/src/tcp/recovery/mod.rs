@@ -11,7 +11,7 @@ mod undo;
 
 pub(super) use frto::{Evidence, Frto, Step};
 pub(super) use prr::Prr;
-pub(super) use rate_halving::{has_reno_min_cwnd, RateHalving};
+pub(super) use rate_halving::RateHalving;
 pub(super) use sack_frto::SackFrto;
 pub(super) use undo::Undo;
 

@@ -13,23 +13,6 @@ use super::super::sender::AckFlags;
 /// How many segments above those in flight cwnd moderation allows.
 const MAX_BURST: u32 = REORDERING;
 
-/// The algorithms whose `min_cwnd` was `tcp_reno_min_cwnd` in Linux 2.6.
-const WITH_RENO_MIN_CWND: [&str; 7] = [
-    "reno",
-    "highspeed",
-    "hybla",
-    "illinois",
-    "scalable",
-    "vegas",
-    "yeah",
-];
-
-/// Whether rate halving may go down to half of ssthresh (`tcp_reno_min_cwnd`) with this algorithm.
-/// CUBIC, BIC, H-TCP and Veno had no `min_cwnd`: for them it ends at ssthresh (`tcp_cwnd_min`).
-pub(crate) fn has_reno_min_cwnd(algorithm: &str) -> bool {
-    WITH_RENO_MIN_CWND.contains(&algorithm)
-}
-
 /// Rate halving. Its state (is this the second ACK?) is in `snd_cwnd_cnt`, as in Linux.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RateHalving {
