@@ -37,11 +37,6 @@ struct dctcp {
 };
 CC_PRIVATE(struct dctcp);
 
-static inline bool dctcp_has_ecn(const struct sock *sk)
-{
-	return tcp_sk(sk)->ecn_flags & (TCP_ECN_OK | TCP_ECN_MODE_ACCECN);
-}
-
 static inline void dctcp_reset(const struct tcp_sock *tp, struct dctcp *ca)
 {
 	ca->next_seq = tp->snd_nxt;
@@ -54,7 +49,7 @@ CC_HOOK(void, dctcp_init, struct sock *sk)
 	struct tcp_sock *tp = tcp_sk(sk);
 	struct dctcp *ca = inet_csk_ca(sk);
 
-	if (!dctcp_has_ecn(sk)) {
+	if (!(tp->ecn_flags & (TCP_ECN_OK | TCP_ECN_MODE_ACCECN))) {
 		cc_become_reno(sk);
 		return;
 	}
@@ -69,8 +64,6 @@ CC_HOOK(u32, dctcp_ssthresh, struct sock *sk)
 	u32 cwnd = tcp_sk(sk)->snd_cwnd;
 
 	ca->loss_cwnd = cwnd;
-	if (!dctcp_has_ecn(sk))
-		return tcp_reno_ssthresh(sk);
 	return max(cwnd - (u32)((u64)cwnd * ca->dctcp_alpha >> 11), 2U);
 }
 

@@ -16,8 +16,7 @@
  *
  * What differs:
  *  - Windows are at least 2 packets, as in the Linux L4S tree.
- *  - Without accurate ECN the flow is Reno in the kernel; in the simulator it grows and halves as Reno,
- *    but paces. Linux 6.18 has no accurate ECN, so there it is always Reno.
+ *  - Without accurate ECN the flow is Reno. Linux 6.18 has no accurate ECN, so there it is always Reno.
  *  - Bursts are the host's, of up to 1 ms of the pacing rate; the draft asks for 0.25 ms.
  *  - A loss in the RTT of a mark halves the window, whatever the mark took.
  * With reference_rtt_ms=0 the flow keeps its own RTT and ai = 1: as DCTCP, faster on short paths.
@@ -51,11 +50,11 @@ CC_HOOK(void, prague_init, struct sock *sk)
 	struct tcp_sock *tp = tcp_sk(sk);
 	struct prague *ca = inet_csk_ca(sk);
 
-	if (tp->ecn_flags & TCP_ECN_MODE_ACCECN) {
-		tp->ecn_flags |= TCP_ECN_ECT_1;
-	} else {
+	if (!(tp->ecn_flags & TCP_ECN_MODE_ACCECN)) {
 		cc_become_reno(sk);
+		return;
 	}
+	tp->ecn_flags |= TCP_ECN_ECT_1;
 	ca->alpha = ALPHA_ONE;
 	ca->old_delivered = tp->delivered;
 	ca->old_delivered_ce = ca->seen_ce = tp->delivered_ce;

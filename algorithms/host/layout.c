@@ -14,8 +14,8 @@ const struct cc_layout {
 } cc_layout[] = {
 	STRUCT(cc_host),
 	FIELD(cc_host, params), FIELD(cc_host, random), FIELD(cc_host, jiffies),
-	FIELD(cc_host, hz), FIELD(cc_host, era), FIELD(cc_host, acks),
-	FIELD(cc_host, ack_ecn_flags), FIELD(cc_host, ack_rcv_nxt),
+	FIELD(cc_host, hz), FIELD(cc_host, era), FIELD(cc_host, is_reno),
+	FIELD(cc_host, acks), FIELD(cc_host, ack_ecn_flags), FIELD(cc_host, ack_rcv_nxt),
 	STRUCT(sock),
 	FIELD(sock, sk_host), FIELD(sock, sk_pacing_rate), FIELD(sock, sk_pacing_status),
 	FIELD(sock, sk_gso_max_size), FIELD(sock, sk_max_pacing_rate), FIELD(sock, sk_pacing_shift),

@@ -74,7 +74,7 @@ static struct tcp_congestion_ops cc_reno = {
 	.undo_cwnd = tcp_reno_undo_cwnd,
 };
 
-/* As dctcp_init() does. cc_param() may not be read after it. */
+/* As dctcp_init() does. */
 static inline void cc_become_reno(struct sock *sk)
 {
 	inet_csk(sk)->icsk_ca_ops = &cc_reno;

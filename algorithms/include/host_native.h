@@ -19,9 +19,10 @@ u32 tcp_reno_min_cwnd(const struct sock *sk);
 void __tcp_send_ack(struct sock *sk, u32 rcv_nxt);
 u32 cc_random(struct sock *sk);
 
-/* The simulator's sender sends no ECT without ECN, so the algorithm's own hooks do. */
+/* When init returns the host puts Reno in the algorithm's place. */
 static inline void cc_become_reno(struct sock *sk)
 {
+	sk->sk_host.is_reno = 1;
 }
 
 static inline u32 tcp_jiffies32(const struct sock *sk)

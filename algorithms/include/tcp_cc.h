@@ -129,7 +129,8 @@ static inline struct inet_connection_sock *inet_csk(const struct sock *sk)
  *	u32 tcp_reno_undo_cwnd(sk)
  *	void __tcp_send_ack(sk, rcv_nxt)	at the receiver: sends an ACK with this number;
  *					the simulator sends one per event, the last
- *	void cc_become_reno(sk)		in init: there is no ECN, so the socket must be Reno
+ *	void cc_become_reno(sk)		in init, which then returns: without the ECN that the
+ *					algorithm needs the socket is Reno, in all things
  *	cc_param(sk, name)		a parameter
  *	u32 tcp_jiffies32(sk)		now, in ticks of 1/cc_hz(sk) s, wrapping
  *	u32 cc_hz(sk)			ticks per second (HZ)

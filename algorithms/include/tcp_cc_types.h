@@ -100,7 +100,8 @@ struct cc_host {
 	u64 random;		/* state of the flow's xorshift generator, never 0 */
 	const u32 jiffies;	/* jiffies of HZ ticks since boot, wrapping */
 	const u32 hz;		/* ticks per second */
-	const u16 era;		/* enum cc_era: which kernel's helpers to be */
+	const u8 era;		/* enum cc_era: which kernel's helpers to be */
+	u8 is_reno;		/* cc_become_reno was called */
 	u8 acks;		/* __tcp_send_ack was called, */
 	u8 ack_ecn_flags;	/* with these flags, */
 	u32 ack_rcv_nxt;	/* for this rcv_nxt */

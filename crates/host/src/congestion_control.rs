@@ -88,7 +88,8 @@ impl CongestionControl {
                 random: splitmix64(host.random_seed),
                 jiffies: 0,
                 hz: host.hz,
-                era: host.era as u16,
+                era: host.era as u8,
+                is_reno: 0,
                 acks: 0,
                 ack_ecn_flags: 0,
                 ack_rcv_nxt: 0,
@@ -206,12 +207,16 @@ impl CongestionControl {
     // layout (tested) that nothing else refers to during the call, and its parameter
     // block has one u32 per declared parameter. The C code itself is trusted.
 
-    /// The connection is established, or the algorithm was just chosen for it.
+    /// The connection is established, or the algorithm was just chosen for it. If that calls
+    /// `cc_become_reno`, the algorithm is Reno from then on.
     pub fn init(&mut self) {
         self.in_use = true;
         if let Some(hook) = self.ops().init {
             // SAFETY: see above.
             unsafe { hook(self.sk()) }
+        }
+        if self.socket.tp.inet_conn.sk.sk_host.is_reno != 0 {
+            self.algorithm = Algorithm::find("reno").expect("it is built in");
         }
     }
 

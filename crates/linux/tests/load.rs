@@ -7,6 +7,8 @@ use ackclock_linux::bpf::Registered;
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
+use std::net::{TcpListener, TcpStream};
+use std::os::fd::AsRawFd as _;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::sync::{Mutex, PoisonError};
 
@@ -110,4 +112,60 @@ fn available() -> Vec<String> {
         .split_whitespace()
         .map(String::from)
         .collect()
+}
+
+/// No connection here has accurate ECN.
+#[test]
+fn prague_without_its_ecn_is_the_kernels_reno() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    if common::skipped("loading algorithms") {
+        return;
+    }
+    for (spec, becomes_reno) in [("prague", true), ("cubic", false)] {
+        let registered = Registered::load(spec).unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        choose(&client, registered.name());
+        let name = if becomes_reno {
+            "reno"
+        } else {
+            registered.name()
+        };
+        assert_eq!(chosen(&client), name);
+    }
+}
+
+fn choose(socket: &TcpStream, name: &str) {
+    // SAFETY: it reads the name's bytes.
+    let done = unsafe {
+        let value = name.as_ptr().cast();
+        let length = name.len() as libc::socklen_t;
+        libc::setsockopt(
+            socket.as_raw_fd(),
+            libc::IPPROTO_TCP,
+            libc::TCP_CONGESTION,
+            value,
+            length,
+        )
+    };
+    assert_eq!(done, 0, "{name}");
+}
+
+fn chosen(socket: &TcpStream) -> String {
+    let mut name = [0_u8; 16];
+    let mut length = name.len() as libc::socklen_t;
+    // SAFETY: it writes at most so many bytes.
+    let done = unsafe {
+        let value = name.as_mut_ptr().cast();
+        libc::getsockopt(
+            socket.as_raw_fd(),
+            libc::IPPROTO_TCP,
+            libc::TCP_CONGESTION,
+            value,
+            &raw mut length,
+        )
+    };
+    assert_eq!(done, 0);
+    let end = name.iter().position(|byte| *byte == 0).unwrap();
+    String::from_utf8_lossy(&name[..end]).into_owned()
 }

@@ -5,7 +5,7 @@ use std::fmt;
 
 use ackclock_host::{
     AckSample, CaEvent, CaState, Configured, CongestionControl, Era, HostConfig, RateSample,
-    TCP_ECN_OK,
+    TCP_ECN_MODE_ACCECN, TCP_ECN_OK,
 };
 
 const CA_ACK_SLOWPATH: u32 = 1;
@@ -67,9 +67,12 @@ impl Sender {
         sender.set_clock(at_us);
         let tp = sender.cc.tp_mut();
         tp.is_cwnd_limited = 1;
-        if configured.algorithm().needs_ecn() {
-            tp.ecn_flags = TCP_ECN_OK;
-        }
+        // What an algorithm does without its ECN is Reno's.
+        tp.ecn_flags = match configured.algorithm() {
+            dctcp if dctcp.needs_ecn() => TCP_ECN_OK,
+            prague if prague.name() == "prague" => TCP_ECN_MODE_ACCECN,
+            _ => 0,
+        };
         sender.cc.init();
         sender
     }

@@ -2,6 +2,7 @@
 
 use ackclock_host::{
     AckSample, Algorithm, CaState, CongestionControl, Era, HostConfig, RateSample, TcpSock,
+    TCP_ECN_MODE_ACCECN,
 };
 
 use crate::call::{make, Call, Hook, Outcome};
@@ -32,7 +33,11 @@ impl RandomCalls {
         let mut cc = CongestionControl::new(&configured, host);
         cc.tp_mut().is_cwnd_limited = 1;
         let ecn = configured.algorithm().needs_ecn();
-        cc.tp_mut().ecn_flags = u8::from(ecn);
+        // What an algorithm does without its ECN is Reno's.
+        cc.tp_mut().ecn_flags = match configured.algorithm().name() {
+            "prague" => TCP_ECN_MODE_ACCECN,
+            _ => u8::from(ecn),
+        };
         Self {
             cc,
             random: 88_172_645_463_325_252,
