@@ -26,7 +26,7 @@ extern u32 tcp_reno_ssthresh(struct sock *sk) __ksym;
 extern void tcp_reno_cong_avoid(struct sock *sk, u32 ack, u32 acked) __ksym;
 extern u32 tcp_reno_undo_cwnd(struct sock *sk) __ksym;
 
-/* Linux 2.6 alone had .min_cwnd; libbpf leaves out what the kernel's structure does not have. */
+/* Linux 2.6 alone had .min_cwnd; the loader leaves out what the kernel's structure does not have. */
 #define tcp_reno_min_cwnd NULL
 
 extern int CONFIG_HZ __kconfig;
@@ -82,7 +82,9 @@ static inline void cc_become_reno(struct sock *sk)
 	bpf_setsockopt(sk, CC_SOL_TCP, CC_TCP_CONGESTION, reno, sizeof(reno));
 }
 
-#define CC_HOOK(type, name, ...) SEC("struct_ops") type BPF_PROG(name, __VA_ARGS__)
+#define CC_HOOK(type, name, ...)                                     \
+	SEC("struct_ops") __attribute__((always_inline)) type        \
+	BPF_PROG(name, __VA_ARGS__)
 
 /* "?": loaded only if the algorithm has no undo_cwnd of its own. */
 SEC("?struct_ops") u32 BPF_PROG(cc_default_undo_cwnd, struct sock *sk)
@@ -90,13 +92,27 @@ SEC("?struct_ops") u32 BPF_PROG(cc_default_undo_cwnd, struct sock *sk)
 	return tcp_reno_undo_cwnd(sk);
 }
 
-/* The loader writes another name where the kernel has one of its own. */
+/*
+ * Since Linux 7.1 CA_EVENT_TX_START does not go to cwnd_event, but to a hook of its own. The loader
+ * leaves it out where the kernel's structure does not have it.
+ *
+ * The loader writes another name where the kernel has one of its own.
+ */
 #define CC_ALGORITHM(algorithm, summary, ...)                                           \
 	CC_CHECK_NAME(algorithm);                                                       \
+	static const struct tcp_congestion_ops cc_hooks = { __VA_ARGS__ };              \
+	SEC("?struct_ops") void BPF_PROG(cc_tx_start)                                   \
+	{                                                                               \
+		u64 arguments[] = { ctx[0], CA_EVENT_TX_START };                        \
+                                                                                        \
+		if (cc_hooks.cwnd_event)                                                \
+			cc_hooks.cwnd_event(arguments);                                 \
+	}                                                                               \
 	_Pragma("clang diagnostic push")                                                \
 	_Pragma("clang diagnostic ignored \"-Winitializer-overrides\"")                 \
 	SEC(".struct_ops.link") struct tcp_congestion_ops cc_##algorithm = {            \
 		.undo_cwnd = cc_default_undo_cwnd,                                      \
+		.cwnd_event_tx_start = cc_tx_start,                                     \
 		.flags = TCP_CONG_NON_RESTRICTED,                                       \
 		__VA_ARGS__,                                                            \
 		.name = #algorithm,                                                     \

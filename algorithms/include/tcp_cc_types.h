@@ -217,6 +217,7 @@ struct rate_sample {
 };
 
 #ifdef __bpf__
+#pragma clang attribute pop
 /* A BPF program has one argument, the array of the hook's. */
 struct tcp_congestion_ops {
 	u32 (*ssthresh)(u64 *ctx);
@@ -234,8 +235,8 @@ struct tcp_congestion_ops {
 	void (*release)(u64 *ctx);
 	u32 flags;
 	char name[16];
+	void (*cwnd_event_tx_start)(u64 *ctx);	/* since Linux 7.1 */
 };
-#pragma clang attribute pop
 #else
 /* Hooks in the order in which a connection meets them; only ssthresh and
  * cong_avoid (or cong_control) are required: the host defaults the others, as

@@ -58,9 +58,10 @@ CC_HOOK(void, whole_cong_control, struct sock *sk, u32 ack, int flag,
 	sk->sk_pacing_status = SK_PACING_NEEDED;
 }
 CC_HOOK(u32, whole_sndbuf_expand, struct sock *sk) { return 3; }
+CC_HOOK(u32, whole_min_cwnd, const struct sock *sk) { return 2; }
 CC_HOOK(void, whole_release, struct sock *sk) { tcp_sk(sk)->snd_cwnd_cnt = 0; }
 CC_ALGORITHM(whole, "all by itself", .ssthresh = whole_ssthresh,
-	     .sndbuf_expand = whole_sndbuf_expand, .release = whole_release,
+	     .sndbuf_expand = whole_sndbuf_expand, .min_cwnd = whole_min_cwnd, .release = whole_release,
 	     .cong_control = whole_cong_control);
 "#;
 

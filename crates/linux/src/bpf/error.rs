@@ -32,6 +32,12 @@ pub enum KernelError {
     /// The kernel's configuration lacks something.
     #[error("this kernel does not support congestion control in BPF: its BTF has no bpf_struct_ops_tcp_congestion_ops; boot a kernel built with CONFIG_BPF_SYSCALL=y, CONFIG_BPF_JIT=y and CONFIG_NET=y")]
     NoStructOps,
+    /// The kernel has a hook for one of the events, and this is not registered there.
+    #[error("{spec} would miss CA_EVENT_TX_START: this kernel sends it to the hook cwnd_event_tx_start of Linux 7.1, and libbpf did not register it there; boot an older kernel, and report this with the output of `ackclock doctor`")]
+    MissesEvent {
+        /// The algorithm.
+        spec: String,
+    },
     /// A user's file, and nothing to compile it with.
     #[error("{path}: {}", super::clang::NO_CLANG)]
     NoClang {

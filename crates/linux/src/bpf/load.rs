@@ -1,5 +1,6 @@
 //! An algorithm's object, patched and registered.
 
+use std::ffi::OsStr;
 use std::mem::offset_of;
 use std::os::fd::AsFd as _;
 use std::path::Path;
@@ -7,7 +8,9 @@ use std::sync::{Mutex, PoisonError};
 
 use ackclock_host::messages::FILE_LABEL;
 use ackclock_host::{Configured, TcpCongestionOps};
-use libbpf_rs::{ErrorKind, Link, MapType, Object, ObjectBuilder, OpenObject, PrintLevel};
+use libbpf_rs::btf::types::Struct;
+use libbpf_rs::btf::Btf;
+use libbpf_rs::{ErrorKind, Link, MapType, Object, ObjectBuilder, OpenObject, PrintLevel, Program};
 use object::{Object as _, ObjectSymbol as _};
 
 use super::deploy::available;
@@ -71,16 +74,20 @@ impl Registered {
         require("registering an algorithm")?;
         let elf = compile::object(configured.algorithm())?;
         let spec = configured.spec().to_string();
+        let kernel = Btf::from_vmlinux().map_err(|error| refused(&spec, &error, ""))?;
         let (loaded, log) = with_log(|| {
             unless_interrupted(|| {
                 let mut open = ObjectBuilder::default().open_memory(&elf)?;
-                patch(&mut open, &elf, configured, name);
+                patch(&mut open, &elf, configured, name, &kernel);
                 open.load()
             })
         });
         let path = configured.algorithm().source_path();
         let log = log.replace(&format!("@ {FILE_LABEL}:"), &format!("@ {path}:"));
         let mut object = loaded.map_err(|error| refused(&spec, &error, &log))?;
+        if has(&kernel, TX_START) && !hears_tx_start(&object) {
+            return Err(KernelError::MissesEvent { spec });
+        }
         let (link, log) = with_log(|| {
             let mut ops = object
                 .maps_mut()
@@ -136,6 +143,28 @@ impl Registered {
     }
 }
 
+/// The hook to which Linux sends `CA_EVENT_TX_START` since 7.1, and to no other.
+const TX_START: &str = "cwnd_event_tx_start";
+
+/// Hooks of our structure that not every kernel has, and where they are in it: in BPF `TX_START` is
+/// its last member.
+const NOT_IN_ALL: [(&str, usize); 2] = [
+    ("min_cwnd", offset_of!(TcpCongestionOps, min_cwnd)),
+    (TX_START, size_of::<TcpCongestionOps>()),
+];
+
+/// Does a kernel of these types have that hook?
+fn has(kernel: &Btf<'_>, hook: &str) -> bool {
+    let ops: Option<Struct<'_>> = kernel.type_by_name("tcp_congestion_ops");
+    ops.is_some_and(|ops| ops.iter().any(|each| each.name == Some(OsStr::new(hook))))
+}
+
+/// Has libbpf given our program to that hook?
+fn hears_tx_start(object: &Object) -> bool {
+    let mut programs = object.progs();
+    programs.any(|program: Program<'_>| program.name() == "cc_tx_start" && program.autoload())
+}
+
 /// # Errors
 /// A name that is empty, too long or has characters other than letters, digits, `_` and `.`.
 pub(crate) fn check_name(name: &str) -> Result<(), KernelError> {
@@ -159,8 +188,8 @@ pub(crate) fn check_name(name: &str) -> Result<(), KernelError> {
 }
 
 /// Writes parameters and label into .rodata and the name into the ops, where the symbols of
-/// the ELF object say.
-fn patch(open: &mut OpenObject, elf: &[u8], configured: &Configured, name: &str) {
+/// the ELF object say, and takes from the ops what the kernel does not have.
+fn patch(open: &mut OpenObject, elf: &[u8], configured: &Configured, name: &str, kernel: &Btf<'_>) {
     let elf = object::File::parse(elf).expect("libbpf has parsed it");
     let symbols: Vec<_> = elf
         .symbols()
@@ -182,6 +211,9 @@ fn patch(open: &mut OpenObject, elf: &[u8], configured: &Configured, name: &str)
                 &mut value[offset_of!(TcpCongestionOps, name)..][..=NAME_MAX],
                 name,
             );
+            for (_, at) in NOT_IN_ALL.iter().filter(|(hook, _)| !has(kernel, hook)) {
+                value[*at..][..size_of::<u64>()].fill(0);
+            }
         } else if map_name.ends_with(".rodata") {
             for (param, stored) in configured.values() {
                 let place = at(&format!("cc_param_{param}"));
@@ -337,7 +369,65 @@ pub fn unless_interrupted<T>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bpf::clang;
+    use ackclock_host::{Algorithm, Scratch};
     use std::io;
+
+    /// The types of a kernel before Linux 7.1, or since, as clang writes them.
+    fn kernel(scratch: &Scratch, member: &str) -> Btf<'static> {
+        let text = format!(
+            "struct tcp_congestion_ops {{ void (*cwnd_event)(void *sk, int ev); {member} }} ops;"
+        );
+        let source = scratch.write("kernel.c", text.as_bytes()).unwrap();
+        let object = scratch.path().join("kernel.o");
+        let mut compile = clang::command(&clang::find().unwrap(), &[], &source, &object);
+        assert!(compile.status().unwrap().success());
+        Btf::from_path(&object).unwrap()
+    }
+
+    /// Here, and on a kernel with that hook. There our program sits in another one that has the same
+    /// arguments, `release`, so that the verifier of the kernel here judges it.
+    #[test]
+    fn every_algorithm_hears_the_start() {
+        let scratch = Scratch::new().unwrap();
+        let before = kernel(&scratch, "");
+        let since = kernel(&scratch, "void (*cwnd_event_tx_start)(void *sk);");
+        assert_eq!(
+            [&before, &since].map(|each| has(each, TX_START)),
+            [false, true]
+        );
+        if require("this test").is_err() {
+            return println!("skipped: it needs root");
+        }
+        let here = Btf::from_vmlinux().unwrap();
+        for algorithm in Algorithm::all() {
+            let spec = algorithm.name();
+            let configured = Algorithm::configure(spec).unwrap();
+            let load = |elf: &[u8], kernel| {
+                let (loaded, log) = with_log(|| {
+                    unless_interrupted(|| {
+                        let mut open = ObjectBuilder::default().open_memory(elf)?;
+                        patch(&mut open, elf, &configured, "tx_start", kernel);
+                        open.load()
+                    })
+                });
+                loaded.unwrap_or_else(|error| panic!("{spec}: {error}\n{log}"))
+            };
+            let mut elf = compile::object(algorithm).unwrap().into_owned();
+            assert_eq!(
+                hears_tx_start(&load(&elf, &here)),
+                has(&here, TX_START),
+                "{spec}"
+            );
+            let (from, to) = (b"\0cwnd_event_tx_start\0", b"\0release\0");
+            for at in 0..elf.len() - from.len() {
+                if elf[at..].starts_with(from) {
+                    elf[at..][..to.len()].copy_from_slice(to);
+                }
+            }
+            assert!(hears_tx_start(&load(&elf, &since)), "{spec}");
+        }
+    }
 
     #[test]
     fn only_an_interrupted_load_is_tried_again() {
