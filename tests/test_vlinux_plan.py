@@ -20,6 +20,13 @@ REFUSED = {
     "hz": {"hz": 250},
     "jitter": {"jitter": "20ms"},
     "bottleneck.tick": {"bottleneck": {"rate": "20mbit", "buffer": "1bdp", "tick": "1ms"}},
+    "bottleneck.rate_at": {
+        "bottleneck": {
+            "rate": "20mbit",
+            "buffer": "1bdp",
+            "rate_at": [{"time": "0.5s", "rate": "0bit"}, {"time": "0.6s", "rate": "20mbit"}],
+        }
+    },
     "bottleneck.queue": {"bottleneck": {"rate": "20mbit", "buffer": "1bdp", "queue": "dualpi2"}},
     "bottleneck.drop_every_packets": {
         "bottleneck": {"rate": "20mbit", "buffer": "1bdp", "drop_every_packets": 100}

@@ -305,10 +305,10 @@ class RateStep(Model):
     """A change of a link's rate."""
 
     time: Annotated[str, Time(0, 3_600_000_000_000_000, "20s")] = Field(
-        description="When the rate changes. A packet in service keeps the rate with which it began."
+        description="When the rate changes, also of what is left of a packet in service."
     )
-    rate: Annotated[str, Rate(1_000, 1_000_000_000_000, "25mbit")] = Field(
-        description="The rate from then on."
+    rate: Annotated[str, Rate(0, 1_000_000_000_000, "25mbit")] = Field(
+        description='The rate from then on; "0bit": nothing leaves.'
     )
 
 

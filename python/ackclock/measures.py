@@ -66,11 +66,12 @@ def utilisation(
     """Share of a link's rate in use from `start_s` to `stop_s` (default: the last sample).
 
     `queue` is the link's number in the table `queues` (default: of several links, the one in most
-    use). The rate is that of each time, if it changes.
+    use). The rate is that of each time, if it changes. NaN of a link that is dead all the time.
     """
     if queue is None:
         links = range(1, 2 + len(result.resolved.get("links", ())))
-        return max(utilisation(result, start_s, stop_s, queue=number) for number in links)
+        shares = [utilisation(result, start_s, stop_s, queue=number) for number in links]
+        return max((share for share in shares if not math.isnan(share)), default=math.nan)
     time_us, sent_bytes = queue_columns(result, queue, "time_us", "sent_bytes")
     if time_us.is_empty():
         return math.nan
@@ -79,7 +80,8 @@ def utilisation(
     if not start_s < stop_s <= last_s:
         return math.nan
     before, after = (_at(each_s * 1e6, time_us, sent_bytes) for each_s in (start_s, stop_s))
-    return float(8 * (after - before) / capacity_bits(link_of(result, queue), start_s, stop_s))
+    capacity = capacity_bits(link_of(result, queue), start_s, stop_s)
+    return float(8 * (after - before) / capacity) if capacity else math.nan
 
 
 def _at(at_us: float, times_us: pl.Series, totals: pl.Series) -> float:

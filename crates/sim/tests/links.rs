@@ -4,7 +4,9 @@ mod common;
 
 use ackclock_net::link::{Bottleneck, Buffer};
 use ackclock_net::queue::{QueueKind, RedParameters};
+use ackclock_net::rate::{RateStep, Trace};
 use ackclock_sim::scenario::{Flow, Profile, Scenario};
+use ackclock_sim::{run, Control};
 use common::{dumbbell, flow, simulate, MS, S};
 
 fn link(rate_bps: u64, delay_ns: u64) -> Bottleneck {
@@ -197,4 +199,86 @@ fn wrong_routes_are_refused() {
         with(reverse),
         "direction = reverse: where links or routes are given, write route and back instead"
     );
+}
+
+/// Half a second without a link, said as a rate of 0 and as a trace without opportunities.
+#[test]
+fn an_outage_is_the_same_in_both_ways_to_say_it() {
+    let flows = || vec![flow("cubic", 40 * MS)];
+    let mut stepped = dumbbell(Profile::Linux6, 20_000_000, 100, flows());
+    stepped.duration_ns = 22 * S;
+    stepped.bottleneck.rate_at = [(10_000, 0), (10_500, 20_000_000)]
+        .map(|(time_ms, rate_bps)| RateStep {
+            time_ns: time_ms * MS,
+            rate_bps,
+        })
+        .into();
+    let mut traced = stepped.clone();
+    // 1500 bytes at 20 Mb/s are 0.6 ms.
+    let times_ms: Vec<u64> = (1..22_000 * 5 / 3)
+        .map(|packet| packet * 3 / 5)
+        .filter(|time_ms| !(10_000..10_500).contains(time_ms))
+        .chain([22_000])
+        .collect();
+    traced.bottleneck.rate_at = Vec::new();
+    traced.bottleneck.rate_bps = Trace::mean_bps(&times_ms);
+    traced.bottleneck.trace_ms = Some(times_ms);
+    let [stepped, traced] = [stepped, traced].map(|scenario| simulate(&scenario));
+    let bytes = [&stepped, &traced].map(|result| result.flows.delivered_bytes[0] as f64);
+    assert!((bytes[0] / bytes[1] - 1.0).abs() < 0.02, "{bytes:?}");
+    // The link is full before and after: 21 s of 20 Mb/s, less what the loss of time costs.
+    let share = bytes[0] * 8.0 / 20e6 / 21.5 * 1500.0 / 1448.0;
+    assert!(share > 0.95, "{share}");
+}
+
+/// A packet that is in service when the rate is low for half a second leaves soon after.
+#[test]
+fn a_slow_half_second_is_no_outage_of_twelve() {
+    let mut scenario = dumbbell(
+        Profile::Linux6,
+        20_000_000,
+        100,
+        vec![flow("cubic", 40 * MS)],
+    );
+    scenario.duration_ns = 22 * S;
+    scenario.bottleneck.rate_at = [(10_000, 1_000), (10_500, 20_000_000)]
+        .map(|(time_ms, rate_bps)| RateStep {
+            time_ns: time_ms * MS,
+            rate_bps,
+        })
+        .into();
+    let bytes = simulate(&scenario).flows.delivered_bytes[0] as f64;
+    let share = bytes * 8.0 / 20e6 / 21.5 * 1500.0 / 1448.0;
+    assert!(share > 0.95, "{share}");
+}
+
+#[test]
+fn a_link_that_is_dead_from_the_start_is_refused() {
+    let mut scenario = dumbbell(
+        Profile::Linux6,
+        20_000_000,
+        100,
+        vec![flow("cubic", 40 * MS)],
+    );
+    let mut refused = |steps: &[(u64, u64)]| {
+        let steps = steps
+            .iter()
+            .map(|&(time_ns, rate_bps)| RateStep { time_ns, rate_bps });
+        scenario.bottleneck.rate_at = steps.collect();
+        run(&scenario, &Control::default()).map_err(|error| error.to_string())
+    };
+    let message = "0bit from 0s on: the link carries nothing in the whole run";
+    for steps in [
+        vec![(0, 0)],
+        vec![(0, 0), (S, 0)],
+        vec![(0, 0), (100 * S, 1_000)],
+    ] {
+        let error = refused(&steps).unwrap_err();
+        assert!(
+            error.contains(message) && error.contains("rate_at"),
+            "{error}"
+        );
+    }
+    refused(&[(0, 0), (S, 1_000)]).unwrap();
+    refused(&[(S, 0)]).unwrap();
 }

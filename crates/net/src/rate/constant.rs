@@ -33,7 +33,7 @@ impl ConstantRate {
     /// An idle wire, or a full bucket.
     pub fn new(rate_bps: u64, burst_bytes: u64) -> Self {
         let bits_ns = u128::from(burst_bytes) * 8 * 1_000_000_000;
-        let fills_in_ns = (bits_ns / u128::from(rate_bps)) as i64;
+        let fills_in_ns = at_most((bits_ns / u128::from(rate_bps)) as i128);
         Self {
             rate_bps,
             fills_in_ns,
@@ -43,25 +43,40 @@ impl ConstantRate {
         }
     }
 
-    /// Gives it another rate from `at_ns` on. A bucket keeps its tokens.
+    /// Gives it another rate from `at_ns` on. What is left of a packet in service takes the new rate, and
+    /// a bucket keeps its tokens.
     #[cold]
     pub fn change(&mut self, at_ns: u64, rate_bps: u64) {
-        let at_ns = at_ns as i64;
-        let saved_ns = (at_ns - self.free_at_ns).min(self.fills_in_ns);
-        let in_new = |ns: i64| {
-            let bits_ns = i128::from(ns) * i128::from(self.rate_bps);
-            (bits_ns / i128::from(rate_bps)) as i64
-        };
-        if self.free_at_ns < at_ns {
-            (self.free_at_ns, self.free_at_rest) = (at_ns - in_new(saved_ns), 0);
-        } else {
-            // What is left of the last nanosecond.
-            let rest = u128::from(self.free_at_rest) * u128::from(rate_bps);
-            self.free_at_rest = (rest / u128::from(self.rate_bps)) as u64;
-        }
-        self.fills_in_ns = in_new(self.fills_in_ns);
+        self.forget(at_ns);
+        // What is left to serve, in 10⁻⁹ bits; less than nothing are tokens.
+        let (old, new) = (i128::from(self.rate_bps), i128::from(rate_bps));
+        let owed_ns = i128::from(self.free_at_ns) - i128::from(at_ns);
+        let owed = owed_ns * old + i128::from(self.free_at_rest);
+        self.free_at_ns = at_ns as i64 + at_most(owed.div_euclid(new));
+        self.free_at_rest = owed.rem_euclid(new) as u64;
+        self.fills_in_ns = at_most(i128::from(self.fills_in_ns) * old / new);
         self.rate_bps = rate_bps;
         self.services = Default::default();
+    }
+
+    /// Stops it from one time to another: nothing leaves, and a bucket gets no tokens.
+    #[cold]
+    pub fn pause(&mut self, from_ns: u64, to_ns: u64) {
+        self.forget(from_ns);
+        self.free_at_ns += (to_ns - from_ns) as i64;
+    }
+
+    /// Keeps no more tokens than there is room for: a wire keeps none while it is idle.
+    fn forget(&mut self, now_ns: u64) {
+        let full_ns = now_ns as i64 - self.fills_in_ns;
+        if self.free_at_ns < full_ns {
+            (self.free_at_ns, self.free_at_rest) = (full_ns, 0);
+        }
+    }
+
+    /// When the last bit of the last packet leaves a wire that serves one.
+    pub fn free_at_ns(&self) -> u64 {
+        self.free_at_ns as u64
     }
 
     /// Serves a packet that is ready now, after all packets before it. Returns when its last bit
@@ -117,6 +132,12 @@ impl ConstantRate {
         (self.free_at_ns, self.free_at_rest) = (free_at_ns, free_at_rest);
         ends_ns
     }
+}
+
+/// Nanoseconds that fit: 73 years each way, beyond every run.
+fn at_most(ns: i128) -> i64 {
+    const MOST_NS: i128 = 1 << 61;
+    ns.clamp(-MOST_NS, MOST_NS) as i64
 }
 
 impl Service {

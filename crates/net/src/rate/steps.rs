@@ -3,6 +3,7 @@
 use super::ConstantRate;
 use crate::changes::Changes;
 use crate::link::Bottleneck;
+use crate::schedule::NEVER;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -10,16 +11,16 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RateStep {
-    /// When the rate changes. A packet in service keeps the rate with which it began.
+    /// When the rate changes, also of what is left of a packet in service.
     #[schemars(range(max = 3_600_000_000_000_000_u64), example = 20_000_000_000_u64)]
     pub time_ns: u64,
-    /// The rate from then on.
-    #[schemars(range(min = 1_000, max = 1_000_000_000_000_u64), example = 25_000_000)]
+    /// The rate from then on; "0bit": nothing leaves.
+    #[schemars(range(max = 1_000_000_000_000_u64), example = 25_000_000)]
     pub rate_bps: u64,
 }
 
-/// A wire or a token bucket whose rate changes. The rate of a packet is that at the start of its
-/// service.
+/// A wire or a token bucket whose rate changes, also while it serves a packet. While the rate is 0
+/// nothing leaves.
 #[derive(Clone, Debug)]
 pub struct SteppedRate {
     rate: ConstantRate,
@@ -36,13 +37,39 @@ impl SteppedRate {
         }
     }
 
-    /// As [`ConstantRate::serve`].
+    /// As [`ConstantRate::serve`]; [`NEVER`] if the link stays dead.
     #[inline]
     pub fn serve(&mut self, now_ns: u64, bytes: u32) -> u64 {
-        while let Some((at_ns, rate_bps)) = self.steps.due(now_ns) {
-            self.rate.change(at_ns, rate_bps);
+        let mut ready_ns = now_ns;
+        while let Some(change) = self.steps.due(now_ns) {
+            ready_ns = ready_ns.max(self.change(change));
         }
-        self.rate.serve(now_ns, bytes)
+        if ready_ns == NEVER {
+            return NEVER;
+        }
+        let mut leaves_ns = self.rate.serve(ready_ns, bytes);
+        while let Some(change) = self.steps.due(leaves_ns.saturating_sub(1)) {
+            leaves_ns = match self.change(change) {
+                NEVER => NEVER,
+                _ => self.rate.free_at_ns(),
+            };
+        }
+        leaves_ns
+    }
+
+    /// Makes a change. Returns when the link has a rate again: then, later or [`NEVER`].
+    #[cold]
+    fn change(&mut self, (at_ns, rate_bps): (u64, u64)) -> u64 {
+        let (mut resumes_ns, mut rate_bps) = (at_ns, rate_bps);
+        while rate_bps == 0 {
+            match self.steps.due(NEVER) {
+                Some(later) => (resumes_ns, rate_bps) = later,
+                None => return NEVER,
+            }
+        }
+        self.rate.pause(at_ns, resumes_ns);
+        self.rate.change(resumes_ns, rate_bps);
+        resumes_ns
     }
 }
 
@@ -50,6 +77,7 @@ impl SteppedRate {
 mod tests {
     use super::*;
     use crate::link::Buffer;
+    use proptest::prelude::*;
 
     const MS: u64 = 1_000_000;
 
@@ -62,16 +90,94 @@ mod tests {
         })
     }
 
-    /// A packet of 1500 bytes takes 1 ms, from 10 ms on 4 ms, from 30 ms on half a ms. The packets
-    /// whose service starts at 9.5 and at 29 ms keep their rate.
+    /// A packet of 1500 bytes takes 1 ms, from 10 ms on 4 ms, from 30 ms on half a ms. That which
+    /// begins at 9.5 ms has half of its bytes left at 10 ms, that at 29 ms three quarters at 30 ms.
     #[test]
-    fn the_rate_is_that_at_the_start_of_service() {
+    fn a_packet_in_service_takes_the_new_rate() {
         let mut wire = rate(0);
-        let starts = [8 * MS, 19 * MS / 2, 21 * MS / 2, 25 * MS, 29 * MS, 33 * MS];
+        let starts = [8 * MS, 19 * MS / 2, 13 * MS, 25 * MS, 29 * MS, 33 * MS];
         let left = starts.map(|at_ns| wire.serve(at_ns, 1500));
-        let ends = [9 * MS, 21 * MS / 2, 29 * MS / 2, 29 * MS, 33 * MS];
+        let ends = [9 * MS, 12 * MS, 17 * MS, 29 * MS, 30 * MS + MS * 3 / 8];
         assert_eq!(left[..5], ends);
         assert_eq!(left[5], 33 * MS + MS / 2);
+    }
+
+    fn outage(from_ns: u64, until: Option<(u64, u64)>, burst_bytes: u64) -> SteppedRate {
+        let step = |(time_ns, rate_bps)| RateStep { time_ns, rate_bps };
+        SteppedRate::new(&Bottleneck {
+            rate_at: [Some((from_ns, 0)), until]
+                .into_iter()
+                .flatten()
+                .map(step)
+                .collect(),
+            burst_bytes,
+            ..Bottleneck::drop_tail(12_000_000, Buffer::Packets(10))
+        })
+    }
+
+    /// The rest of a packet waits for the end of the outage, and takes the rate of then.
+    #[test]
+    fn a_dead_link_carries_nothing() {
+        let mut wire = outage(10 * MS, Some((30 * MS, 6_000_000)), 0);
+        let left = [0, 19 * MS / 2, 31 * MS].map(|at_ns| wire.serve(at_ns, 1500));
+        assert_eq!(left, [MS, 31 * MS, 33 * MS]);
+        // A packet that arrives in the meantime.
+        let mut wire = outage(10 * MS, Some((30 * MS, 6_000_000)), 0);
+        assert_eq!(wire.serve(20 * MS, 1500), 32 * MS);
+        // 3000 bytes of tokens are still there at its end.
+        let mut bucket = outage(10 * MS, Some((30 * MS, 6_000_000)), 3000);
+        let left = [20 * MS; 3].map(|at_ns| bucket.serve(at_ns, 1500));
+        assert_eq!(left, [30 * MS, 30 * MS, 32 * MS]);
+    }
+
+    #[test]
+    fn a_link_may_die_for_ever() {
+        let mut wire = outage(10 * MS, None, 0);
+        let left = [0, 19 * MS / 2].map(|at_ns| wire.serve(at_ns, 1500));
+        assert_eq!(left, [MS, NEVER]);
+        assert_eq!(outage(10 * MS, None, 3000).serve(20 * MS, 1500), NEVER);
+    }
+
+    proptest! {
+        /// Whatever the steps, a wire that always has packets sends just the bits that its rates allow.
+        #[test]
+        fn no_bit_is_lost_or_made(
+            steps in proptest::collection::vec((1_u64..20 * MS, prop_oneof![
+                Just(0), 1_000_u64..10_000, 1_000_000_u64..1_000_000_000
+            ]), 0..12),
+            packets in proptest::collection::vec(40_u32..1501, 1..60),
+        ) {
+            let mut at_ns = 0;
+            let rate_at: Vec<_> = steps.into_iter().map(|(gap_ns, rate_bps)| {
+                at_ns += gap_ns;
+                RateStep { time_ns: at_ns, rate_bps }
+            }).collect();
+            let mut wire = SteppedRate::new(&Bottleneck {
+                rate_at: rate_at.clone(),
+                ..Bottleneck::drop_tail(12_000_000, Buffer::Packets(10))
+            });
+            // Bits × 10⁹ that the rates allow until then.
+            let allowed = |until_ns: u64| {
+                let begins = [RateStep { time_ns: 0, rate_bps: 12_000_000 }];
+                let steps: Vec<_> = begins.into_iter().chain(rate_at.iter().copied()).collect();
+                let ends = steps.iter().skip(1).map(|step| step.time_ns).chain([NEVER]);
+                steps.iter().zip(ends).map(|(step, end_ns)| {
+                    let lasts_ns = end_ns.min(until_ns).saturating_sub(step.time_ns);
+                    u128::from(lasts_ns) * u128::from(step.rate_bps)
+                }).sum::<u128>()
+            };
+            let (mut now_ns, mut sent) = (0, 0);
+            for bytes in packets {
+                now_ns = wire.serve(now_ns, bytes);
+                sent += u128::from(bytes) * 8_000_000_000;
+                if now_ns == NEVER {
+                    prop_assert!(allowed(NEVER - 1) < sent);
+                    break;
+                }
+                // The last bit leaves within the nanosecond.
+                prop_assert!((0..1_000_000_000).contains(&(sent as i128 - allowed(now_ns) as i128)));
+            }
+        }
     }
 
     /// A bucket keeps its tokens. At 10 ms it has all of its 3000 bytes: two packets leave at once,

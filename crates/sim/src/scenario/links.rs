@@ -50,6 +50,16 @@ impl Scenario {
             "delay_at",
             link.delay_at.iter().map(|step| step.time_ns).collect(),
         )?;
+        let dead = link.rate_at.first().is_some_and(|step| step.time_ns == 0)
+            && (link.rate_at.iter())
+                .take_while(|step| step.time_ns < self.duration_ns)
+                .all(|step| step.rate_bps == 0);
+        check(
+            !dead,
+            &name("rate_at"),
+            "0bit from 0s on".into(),
+            "the link carries nothing in the whole run: give it a rate at a later time",
+        )?;
         if let Some(times_ms) = &link.trace_ms {
             self.validate_trace(&name, link, times_ms)?;
         }
