@@ -1,6 +1,7 @@
 """What a link does beside its queue: losses, changing rates, traces, ticks, policers, delays."""
 
 import json
+import math
 from itertools import pairwise
 
 import numpy as np
@@ -118,7 +119,10 @@ def test_bad_input_is_one_line_that_names_table_key_value_and_fix(link, words):
         ("1\n\n2\n", ['line 2 is ""', "whole number of ms"]),
         ("1\n-2\n", ['line 2 is "-2"', "from 0"]),
         ("1\n2.5\n", ['line 2 is "2.5"']),
-        ("5\n3\n9\n", ["line 2, 3 ms", "sort the times"]),
+        ("5\n3\n9\n", ["line 2, 3 ms", "sort the times", "if these are rates"]),
+        ("10.5\n12.25\n", ['line 1 is "10.5"', "packet of 1500 bytes", "write them in rate_at"]),
+        ("10\n12\n15\n20\n25\n30\n", ["begin at 10 ms", "2.4 Mb/s", "write them in rate_at"]),
+        ("40\n40\n41\n44\n50\n", ["longer than 6 ms", "end at 50 ms"]),
         ("0\n0\n", ["more than 0 ms"]),
         (b"\xff\xfe", ["not text"]),
     ],
@@ -133,6 +137,60 @@ def test_a_bad_trace_is_one_line(tmp_path, text, words):
         assert "\n" not in str(error.value)
         for word in [f'bottleneck.trace = "{path}"', *words]:
             assert word in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "times",
+    [
+        [1],
+        [1, 1],
+        [2, 3],
+        [5, 10, 15],
+        [0, 1, 1, 2, 5],
+        [3, 6, 8, 11],
+        range(500, 1500),  # an outage first
+        [10, *range(11, 5000, 7)],
+    ],
+    ids=str,
+)
+def test_times_of_packets_are_no_rates(tmp_path, times):
+    path = tmp_path / "mine.trace"
+    path.write_text("".join(f"{time}\n" for time in times))
+    with_link(rate=None, trace=str(path)).check()
+
+
+def test_a_run_says_what_its_trace_is(ackclock, tmp_path):
+    (tmp_path / "mine.trace").write_text("1\n1\n2\n4\n")
+    file = tmp_path / "scenario.toml"
+    file.write_text(
+        'duration = "1s"\nrtt = "20ms"\n[[link]]\nrate = "20mbit"\nbuffer = "1bdp"\n'
+        '[[link]]\ntrace = "mine.trace"\nbuffer = "1bdp"\n[[flow]]\nalgorithm = "cubic"\n'
+    )
+    printed = " ".join(ackclock("run", file).stdout.split())
+    assert "queue 2: " in printed
+    assert "mine.trace has a mean of 12 Mb/s and repeats after 0.004 s" in printed
+    for more in ([], ["--seeds", 2]):
+        (trace,) = json.loads(ackclock("run", file, "--json", *more).stdout)["traces"]
+        assert (trace["queue"], trace["mean_bps"], trace["length_s"]) == (2, 12_000_000, 0.004)
+
+
+def test_an_outage_in_a_run():
+    steps = [{"time": "4s", "rate": "0bit"}, {"time": "6s", "rate": "20mbit"}]
+    result = run(with_link(rate="20mbit", rate_at=steps))
+    assert metrics.utilisation(result, 1, 4) > 0.9
+    # An RTO of up to 4 s ends after the outage.
+    assert metrics.utilisation(result, 8.5, 10) > 0.9
+    assert math.isnan(metrics.utilisation(result, 4.5, 5.5))
+    assert capacity_bits(result.resolved["bottleneck"], 3, 7) == 2 * 20e6
+    assert metrics.throughput_bps(result, [4.5, 5.5]).sum() == 0
+
+
+def test_a_link_that_is_always_dead_is_refused():
+    steps = [{"time": "0s", "rate": "0bit"}]
+    with pytest.raises(AckclockError, match=r"rate_at.*the link carries nothing in the whole run"):
+        run(with_link(rate_at=steps))
+    with pytest.raises(AckclockError, match=r'bottleneck.rate = "0bit": choose from 1kbit'):
+        with_link(rate="0bit")
 
 
 def test_a_link_in_series_has_them_too(tmp_path):

@@ -378,4 +378,6 @@ def _show(summed: dict[str, Any], name: str, *, titled: bool, as_json: bool) -> 
         out.print(styled(name, "bold"))
     for table in summary.tables(summed):
         print_table(table, keys=2)
+    for line in summary.trace_lines(summed):
+        out.print(styled(line, "dim"))
     out.print(summary.totals(summed))

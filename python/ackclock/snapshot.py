@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +24,12 @@ Algorithms = Mapping[str, Mapping[str, Any]]
 
 #: Lines of a trace: its times are a part of the scenario.
 MOST_LINES = 1_000_000
+#: A recorded link lasts longer, s.
+SHORT_S = 1
 #: Mean rate of a trace, bit/s: what a link may have.
 LEAST_BPS, MOST_BPS = 1_000, 1_000_000_000_000
+#: What to do with another kind of file.
+IF_RATES = "; if these are rates, write them in rate_at, each with its time"
 #: Modules that make a result of what the engine hands over.
 _RECORDERS = ("runs.py", "tables.py")
 
@@ -137,12 +142,13 @@ def _read_trace(path: str) -> list[int]:
         text = line.strip()
         if not (text.isascii() and text.isdigit() and len(text) < 16):
             raise ValueError(
-                f'line {number} is "{text:.20}"; write a whole number of ms from 0 on each line'
+                f'line {number} is "{text:.20}"; write a whole number of ms from 0 on each line, '
+                f"the time of a packet of 1500 bytes{IF_RATES}"
             )
         times.append(int(text))
         if times[-1] < max(times[-2:]):
             raise ValueError(
-                f"line {number}, {text} ms, is before the line above it; sort the times"
+                f"line {number}, {text} ms, is before the line above it; sort the times{IF_RATES}"
             )
     if times[-1] == 0:
         raise ValueError("the last time is the length of the trace; make it more than 0 ms")
@@ -152,7 +158,24 @@ def _read_trace(path: str) -> list[int]:
             f"its mean rate is {mean_bps} bit/s, full packets by the last time; give a trace of "
             "1kbit to 1tbit"
         )
+    _refuse_rates(times, mean_bps)
     return times
+
+
+def _refuse_rates(times: list[int], mean_bps: int) -> None:
+    """Refuses rates that happen to ascend.
+
+    A trace counts from its start: the first packet comes after a gap like the others. Only a
+    recording that began in an outage waits longer, and a recording lasts more than `SHORT_S`.
+    """
+    each = sorted(set(times))
+    longest = max((after - before for before, after in pairwise(each)), default=0)
+    if len(each) > 2 and each[-1] < SHORT_S * 1000 and each[0] > longest:
+        raise ValueError(
+            f"its times begin at {each[0]} ms, no gap in them is longer than {longest} ms, and "
+            f"they end at {each[-1]} ms, with a mean of {mean_bps / 1e6:.4g} Mb/s: these are no "
+            f"times of packets, in ms from the start of a recording; write them so{IF_RATES}"
+        )
 
 
 def of_kernel() -> Any:

@@ -82,7 +82,33 @@ def of(result: Result) -> dict[str, Any]:
         ],
         "sessions": list(_sessions(result)),
         "queues": [_queue(result, number) for number in _queues(result)],
+        "traces": _traces(result),
     }
+
+
+def _traces(result: Result) -> list[dict[str, Any]]:
+    """The recorded links: a trace in another unit than ms shows in its mean rate and length."""
+    links = [result.resolved["bottleneck"], *result.resolved.get("links", ())]
+    written = result.scenario.links or (result.scenario.bottleneck,)
+    return [
+        {
+            "queue": number,
+            "file": link.trace,
+            "mean_bps": resolved["rate_bps"],
+            "length_s": resolved["trace_ms"][-1] / 1e3,
+        }
+        for number, (link, resolved) in enumerate(zip(written, links, strict=True), 1)
+        if link.trace is not None
+    ]
+
+
+def trace_lines(summary: dict[str, Any]) -> list[str]:
+    """Rate and length of each recorded link, in words."""
+    return [
+        f"queue {trace['queue']}: {trace['file']} has a mean of {trace['mean_bps'] / 1e6:.4g} Mb/s "
+        f"and repeats after {trace['length_s']:.4g} s"
+        for trace in summary["traces"]
+    ]
 
 
 def _queues(result: Result) -> list[int]:
@@ -148,6 +174,7 @@ def over_seeds(runs: Sequence[dict[str, Any]]) -> dict[str, Any]:
             ]
             for kind in ("flows", "sessions", "queues")
         },
+        "traces": first["traces"],
     }
 
 
