@@ -189,6 +189,9 @@ def test_a_link_that_is_always_dead_is_refused():
     steps = [{"time": "0s", "rate": "0bit"}]
     with pytest.raises(AckclockError, match=r"rate_at.*the link carries nothing in the whole run"):
         run(with_link(rate_at=steps))
+    slow = [{"time": "1s", "rate": "999bit"}]
+    with pytest.raises(AckclockError, match=r'rate_at 1: rate = "999bit": .* or 0bit: nothing lea'):
+        with_link(rate_at=slow)
     with pytest.raises(AckclockError, match=r'bottleneck.rate = "0bit": choose from 1kbit'):
         with_link(rate="0bit")
 

@@ -10,6 +10,8 @@ from ackclock.link_keys import Bottleneck, Red
 
 #: IP bytes that an opportunity of a trace carries.
 OPPORTUNITY_BYTES = 1500
+#: The least rate of a link that is not dead.
+LEAST_BPS = 1_000
 
 
 def check(prefix: str, link: Bottleneck, packet_bytes: int) -> None:
@@ -27,17 +29,7 @@ def check(prefix: str, link: Bottleneck, packet_bytes: int) -> None:
                 f'{prefix}trace = "{link.trace}": it says when packets leave; remove {key}, or '
                 "trace"
             )
-    times = {
-        "rate_at": [step.time for step in link.rate_at],
-        "delay_at": [step.time for step in link.delay_at],
-    }
-    for key, each in times.items():
-        for number, (before, after) in enumerate(pairwise(each), 2):
-            if units.duration_ns(after) <= units.duration_ns(before):
-                raise ValueError(
-                    f'{prefix}{key} {number}: time = "{after}": is not after {before}, the time '
-                    "before it; write them in order"
-                )
+    _check_steps(prefix, link)
     bursts = {"burst": link.burst, "policer.burst": link.policer.burst if link.policer else "0B"}
     for key, burst in bursts.items():
         if 0 < units.size_bytes(burst) < packet_bytes:
@@ -50,6 +42,26 @@ def check(prefix: str, link: Bottleneck, packet_bytes: int) -> None:
             f'{prefix}queue.max = "{queue.max}": is less than {queue.min}, the min; write at least '
             "that"
         )
+
+
+def _check_steps(prefix: str, link: Bottleneck) -> None:
+    times = {
+        "rate_at": [step.time for step in link.rate_at],
+        "delay_at": [step.time for step in link.delay_at],
+    }
+    for key, each in times.items():
+        for number, (before, after) in enumerate(pairwise(each), 2):
+            if units.duration_ns(after) <= units.duration_ns(before):
+                raise ValueError(
+                    f'{prefix}{key} {number}: time = "{after}": is not after {before}, the time '
+                    "before it; write them in order"
+                )
+    for number, step in enumerate(link.rate_at, 1):
+        if 0 < units.rate_bps(step.rate) < LEAST_BPS:
+            raise ValueError(
+                f'{prefix}rate_at {number}: rate = "{step.rate}": choose from 1kbit to 1tbit, or '
+                "0bit: nothing leaves"
+            )
 
 
 def capacity_bits(link: Mapping[str, Any], start_s: float, stop_s: float) -> float:

@@ -24,8 +24,6 @@ OF_LINUX = (
 
 #: A host's own jitter, which it leaves out. More is part of the path.
 MOST_JITTER_NS = 1_000_000
-#: The least rate that tbf can have: it counts whole bytes per second.
-LEAST_BPS = 8
 
 
 @dataclass(frozen=True)
@@ -57,7 +55,7 @@ def check(canonical: Mapping[str, Any]) -> None:
             ),
             f"{name}trace": (link.get("trace_ms"), None, "Linux has no such qdisc"),
             f"{name}tick": (link.get("tick_ns", 0), 0, "Linux has no such qdisc"),
-            f"{name}rate_at": (_outage(link), None, "tbf must have a rate, of 8bit or more"),
+            f"{name}rate_at": (_outage(link), None, "tbf must have a rate; write 1kbit"),
         }
         if kind in ("step", "dualpi2"):
             only[f"{name}queue"] = (kind, None, "Linux 6.12 has no such qdisc")
@@ -96,8 +94,8 @@ def check(canonical: Mapping[str, Any]) -> None:
 
 def _outage(link: Mapping[str, Any]) -> str | None:
     """The first change to a rate that tbf cannot have."""
-    steps = (step for step in link.get("rate_at", ()) if step["rate_bps"] < LEAST_BPS)
-    return next((f"{step['rate_bps']}bit at {step['time_ns'] / 1e9:g} s" for step in steps), None)
+    dead = (step for step in link.get("rate_at", ()) if step["rate_bps"] == 0)
+    return next((f"0bit at {step['time_ns'] / 1e9:g} s" for step in dead), None)
 
 
 def _sources(canonical: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:

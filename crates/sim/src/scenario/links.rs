@@ -4,6 +4,9 @@ use super::{check, within, Scenario, ScenarioError};
 use ackclock_net::link::{Bottleneck, Buffer};
 use ackclock_net::rate::Trace;
 
+/// The least rate of a link that is not dead.
+const LEAST_BPS: u64 = 1_000;
+
 impl Scenario {
     pub(super) fn validate_link(&self, of: &str, link: &Bottleneck) -> Result<(), ScenarioError> {
         let name = |field: &str| format!("{of}.{field}");
@@ -50,6 +53,14 @@ impl Scenario {
             "delay_at",
             link.delay_at.iter().map(|step| step.time_ns).collect(),
         )?;
+        for (each, step) in link.rate_at.iter().enumerate() {
+            check(
+                !(1..LEAST_BPS).contains(&step.rate_bps),
+                &name(&format!("rate_at[{each}].rate_bps")),
+                step.rate_bps.to_string(),
+                &format!("choose a value from {LEAST_BPS}, or 0: nothing leaves"),
+            )?;
+        }
         let dead = link.rate_at.first().is_some_and(|step| step.time_ns == 0)
             && (link.rate_at.iter())
                 .take_while(|step| step.time_ns < self.duration_ns)
