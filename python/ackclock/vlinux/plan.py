@@ -55,7 +55,7 @@ def check(canonical: Mapping[str, Any]) -> None:
             ),
             f"{name}trace": (link.get("trace_ms"), None, "Linux has no such qdisc"),
             f"{name}tick": (link.get("tick_ns", 0), 0, "Linux has no such qdisc"),
-            f"{name}rate_at": (_outage(link), None, "tbf must have a rate; write 1kbit"),
+            f"{name}rate_at": (_outage(link), None, "tbf must have a rate, such as 1kbit"),
         }
         if kind in ("step", "dualpi2"):
             only[f"{name}queue"] = (kind, None, "Linux 6.12 has no such qdisc")
