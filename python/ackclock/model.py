@@ -182,7 +182,7 @@ def _explain(model: type[BaseModel], error: ValidationError) -> str:
     if not first["loc"]:
         return message  # of the model as a whole: names its field itself
     field, *rest = first["loc"]
-    name = str(field).removesuffix("s") if field in TABLES else str(field)
+    name = str(field).removesuffix("s") if field in TABLES else _brief(str(field))
     number = [each for each in rest if isinstance(each, int)]
     if number and field in TABLES | _INNER_TABLES:
         name += f" {number[0] + 1}"
@@ -194,7 +194,7 @@ def _explain(model: type[BaseModel], error: ValidationError) -> str:
         case "missing":
             line = f"{name} is missing; write {TABLES.get(name) or _LIKE[name]}"
         case "extra_forbidden":
-            line = f"{field}: {_unknown_key(model, str(field))}"
+            line = f"{_brief(str(field))}: {_unknown_key(model, str(field))}"
         case "union_tag_invalid":
             line = f"{name}{_unknown_kind(str(field), first['input'], first['ctx'])}"
         case _ if field == "bottleneck" and isinstance(first["input"], list):
@@ -203,8 +203,12 @@ def _explain(model: type[BaseModel], error: ValidationError) -> str:
             line = f"[{name}]: write [[{name}]] with two brackets; there may be several"
         case _:
             value = "None" if first["input"] is None else toml(first["input"])
-            line = f"{name} = {value}: {_fix(str(field), first) or message}"
+            line = f"{name} = {_brief(value)}: {_fix(str(field), first) or message}"
     return line
+
+
+def _brief(text: str) -> str:
+    return text if len(text) <= 200 else f"{text[:100]}… ({len(text)} characters)"
 
 
 def _fix(field: str, error: ErrorDetails) -> str:

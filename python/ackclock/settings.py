@@ -90,7 +90,7 @@ def _set_of_algorithm(fields: dict[str, Any], algorithm: str, key: str, text: st
 def _value(text: str) -> Any:
     try:
         return tomllib.loads(f"value = {text}")["value"]
-    except ValueError:
+    except (ValueError, RecursionError):
         return text  # a quantity or a name, without its quotes
 
 

@@ -41,13 +41,13 @@ _MEANT = {
     "bdps": "bdp",
 }  # fmt: skip
 
+#: Longest text of a quantity.
+MOST_CHARACTERS = 100
+#: Each text has one way to match, so that a long one takes no longer than to read it.
+_NUMBER = r"\d+(?:\.\d*)?|\.\d+"
 #: A rate in bytes, or in a unit that may mean bytes: "100MB/s", "100mb".
-_BYTE_RATE = re.compile(
-    r"\s*(\d+\.?\d*|\.\d+)\s*(?:([kmgtKMGT]?)(B|[bB]ytes?)(?:/s|ps)?|([kmgt])b(?:/s)?)\s*"
-)
-_QUANTITY = re.compile(
-    r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?)\s*([^\W\d_]*(?:/s)?)\s*"
-)
+_BYTE_RATE = re.compile(rf"({_NUMBER})\s*(?:([kmgtKMGT]?)(B|[bB]ytes?)(?:/s|ps)?|([kmgt])b(?:/s)?)")
+_QUANTITY = re.compile(rf"([+-]?(?:{_NUMBER})(?:[eE][+-]?\d{{1,3}})?)\s*([^\W\d_]*(?:/s)?)")
 
 
 @lru_cache(4096)  # a scenario of many sessions says the same many times
@@ -58,7 +58,7 @@ def duration_ns(text: str) -> int:
 
 def rate_bps(text: str) -> int:
     """Rate in bit/s, from "250mbit"; raises ``ValueError`` that says what to write."""
-    if found := _BYTE_RATE.fullmatch(text):
+    if found := _BYTE_RATE.fullmatch(text.strip()):
         number, of_bytes, _, of_either = found.groups()
         unit = f"{(of_bytes or of_either or '').lower()}bit"
         in_bits = f'"{(8 * Decimal(number)).normalize():f}{unit}"'
@@ -112,7 +112,9 @@ def quantity(text: str) -> tuple[str, Decimal]:
 
 def _split(text: str, units: dict[str, int], *examples: str) -> tuple[Decimal, str]:
     like = " or ".join(f'"{example}"' for example in examples)
-    match = _QUANTITY.fullmatch(text)
+    if len(text) > MOST_CHARACTERS:
+        raise ValueError(f"has {len(text)} characters; write a number and a unit, like {like}")
+    match = _QUANTITY.fullmatch(text.strip())
     if not match:
         raise ValueError(f"write a number and a unit, like {like}")
     number, unit = match.groups()

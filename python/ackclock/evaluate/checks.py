@@ -75,7 +75,7 @@ def read(path: Path, questions: Sequence[Question], against: Sequence[str]) -> l
         fields = tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise AckclockError(f"{path}: no such file; write one with {_LIKE}") from None
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (OSError, UnicodeDecodeError, RecursionError, tomllib.TOMLDecodeError) as error:
         raise AckclockError(f"{path}: {getattr(error, 'strerror', None) or error}") from None
     required = fields.get("require")
     tables = isinstance(required, list) and all(isinstance(each, dict) for each in required)

@@ -88,9 +88,13 @@ class Page:
     async def check(self, request: Request) -> Response:
         """The fields of a scenario, or what is wrong with it."""
         source = _source(await _json(request))
-        scenario = self.runs.check(source)
-        fields = scenario.model_dump(exclude_unset=True, by_alias=True, mode="json")
-        return JSONResponse({"fields": fields, "toml": scenario.to_toml()})
+
+        def checked() -> dict[str, Any]:
+            scenario = self.runs.check(source)
+            fields = scenario.model_dump(exclude_unset=True, by_alias=True, mode="json")
+            return {"fields": fields, "toml": scenario.to_toml()}
+
+        return JSONResponse(await run_in_threadpool(checked))
 
     async def start(self, request: Request) -> Response:
         asked = await _json(request)
