@@ -8,16 +8,20 @@ sources = Cargo.toml Cargo.lock $(shell find algorithms $(1) -type f -not -path 
 CORE_SOURCES := $(call sources,examples crates/host crates/net crates/sim crates/py crates/py-tables)
 KERNEL_SOURCES := $(call sources,crates)
 export PATH := $(HOME)/.cargo/bin:$(PATH)
-# Maturin would install into the environment that is active in the user's shell.
+# Into this environment, whichever is active in the user's shell.
 export VIRTUAL_ENV := $(CURDIR)/$(VENV)
 unexport CONDA_PREFIX
-# A slow network is waited for: pip gives up after 15 s of silence, Cargo after 30 s.
+# The extension modules are for every Python from 3.11 on: the build asks none, and waits for none.
+export PYO3_NO_PYTHON := 1
+export PYO3_BUILD_EXTENSION_MODULE := 1
+# A slow network is waited for: pip gives up after 15 s of silence, uv and Cargo after 30 s.
 export PIP_DEFAULT_TIMEOUT ?= 120
 export PIP_RETRIES ?= 10
+export UV_HTTP_TIMEOUT ?= 120
 export CARGO_HTTP_TIMEOUT ?= 120
 export CARGO_NET_RETRY ?= 10
 
-.PHONY: help tools about-demo demo build generate test test-fresh check bench bench-counts bench-peers bench-emulator bench-kernel bench-ray docs docs-claims docs-drawn docs-fidelity docs-kernel docs-vlinux docs-scorecards docs-performance vectors record lock wheel notebook site clean
+.PHONY: help tools about-demo demo build kernel generate test test-slow test-fresh check bench bench-counts bench-peers bench-emulator bench-kernel bench-ray docs docs-claims docs-drawn docs-fidelity docs-kernel docs-vlinux docs-scorecards docs-performance vectors record lock wheel notebook site clean
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' Makefile
@@ -25,34 +29,48 @@ help: ## This list
 about-demo:
 	@echo "This repeats figures 2 and 5 of the paper Cubic-FC at full length, on all cores: 2 minutes on 2 idle cores."
 	@echo "It shows each figure beside the paper's claims, as one page: out/demo/index.html."
-	@test -e $(CORE) || echo "First it builds ackclock: 3 minutes more on an idle machine."
+	@test -e $(CORE) || echo "First it builds ackclock: 1 or 2 minutes more on an idle machine."
 
-# Tools that may be missing; then one line says what does not work.
-WANTED := clang libelf
-test: WANTED += network iperf3 chromium tshark tcptrace
-check: WANTED += lint
+# Tools that must be here, and tools that may be missing: one line says what does not work then.
+NEEDED := cc python cargo
+kernel test-slow: NEEDED += clang libelf
+test: WANTED := clang libelf network
+check: WANTED := clang libelf lint
+# `make test-slow` hides nothing: a tool that is missing ends it.
+test-slow: NEEDED += network iperf3 chromium tshark tcptrace
 # What cargo can build here.
 CRATES = --workspace $(shell scripts/require.sh --check clang libelf || \
 	echo --exclude ackclock-linux --exclude ackclock-py-kernel)
 
 tools:
-	@scripts/require.sh cc python cargo -- $(WANTED)
+	@scripts/require.sh $(NEEDED) -- $(WANTED)
 
 demo: about-demo build ## The main job: figures 2 and 5 of Cubic-FC at full length, as one HTML page
 	@$(BIN)/ackclock reproduce cubicfc/fig2 cubicfc/fig5 -o out/demo
+	@echo "disk used: $$(du -shc $(VENV) target out | tail -1 | cut -f 1)B, all of it in this directory: $(VENV), target and out"
 
-build: tools $(CORE) ## Everything that `$(BIN)/ackclock` needs, inside this directory
-	@if scripts/require.sh --check clang libelf; then $(MAKE) --no-print-directory --silent $(KERNEL); \
-	else $(MAKE) --no-print-directory --question $(KERNEL) || rm -f $(KERNEL); fi
+# A kernel part that was built is never older than the simulator.
+build: tools ## The simulator and the command $(BIN)/ackclock, inside this directory
+	@$(MAKE) --no-print-directory --silent -j2 $(CORE) $(BIN)/ackclock
+	@if test -e $(KERNEL); then if scripts/require.sh --check clang libelf; \
+		then $(MAKE) --no-print-directory --silent $(KERNEL); \
+		else $(MAKE) --no-print-directory --question $(KERNEL) || rm -f $(KERNEL); fi; fi
 
-test: build $(VENV)/ray $(VENV)/docs ## Every test: Rust, C layout, BPF builds, Python; skipped ones at the end
+kernel: build ## The kernel part too, for deploy, doctor and --on kernel: needs clang and libelf
+	@$(MAKE) --no-print-directory --silent $(KERNEL)
+
+test: build $(VENV)/dev ## The tests of every crate and command (8 minutes); skipped ones at the end
+	@if scripts/require.sh --check clang libelf; then $(MAKE) --no-print-directory --silent $(KERNEL); fi
 	@RUST="$(or $(RUST),$(CRATES))" PYTHON="$(PYTHON)" scripts/test.sh
+
+test-slow: kernel $(VENV)/dev $(VENV)/ray $(VENV)/docs ## The tests that take minutes each: browsers, virtual machines, real time (root)
+	@RUST="$(or $(RUST),$(CRATES))" PYTHON="$(PYTHON)" scripts/test.sh slow
 
 test-fresh: ## `make demo` and `make test` in new Debian systems of many kinds (root); FRESH="root user"
 	@scripts/require.sh python mmdebstrap git
 	@$$(scripts/require.sh --python) scripts/fresh.py $(FRESH)
 
-check: build ## Format, lint, types
+check: build $(VENV)/dev ## Format, lint, types
 	@if scripts/require.sh --check lint; then \
 		cargo fmt --check && cargo clippy --locked $(CRATES) --all-targets -- -D warnings; fi
 	$(BIN)/ruff format --check
@@ -78,13 +96,13 @@ bench-kernel: ## What BPF costs in the kernel: our CUBIC beside Linux's own; tel
 	@scripts/require.sh cc cargo clang libelf
 	cargo bench --locked -p ackclock-linux --bench kernel
 
-bench-emulator: build ## How well the kernel testbed's link keeps time, over rates (root)
+bench-emulator: kernel ## How well the kernel testbed's link keeps time, over rates (root)
 	$(BIN)/python scripts/bench_emulator.py
 
 docs-performance: bench ## Rewrite docs/performance.md: where the time of a packet goes (3 minutes)
 	$$(scripts/require.sh --python) scripts/performance_page.py
 
-docs-kernel: build ## Rewrite docs/linux.md: a running kernel; three-hosts.png (root, 2 hours, resumes)
+docs-kernel: kernel ## Rewrite docs/linux.md: a running kernel; three-hosts.png (root, 2 hours, resumes)
 	$(BIN)/python scripts/kernel_vs_sim.py docs
 	$(BIN)/python scripts/linux_figures.py kernel docs
 	$(BIN)/python scripts/three_hosts.py docs
@@ -128,65 +146,70 @@ record: ## As root: record the kernel's own CUBIC and BBR anew, under traffic wi
 	cargo test --locked -q -p ackclock-linux --test replay -- --ignored record_the_kernels \
 		--test-threads=1
 
-lock: build ## Pin the Python packages anew, from pyproject.toml
-	$(BIN)/pip install -q uv
-	$(BIN)/uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 \
-		--generate-hashes --no-emit-index-url --no-emit-find-links --no-annotate --no-header \
-		--upgrade -q -o requirements.lock
+LOCK := $(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+	--no-emit-find-links --no-annotate --no-header --upgrade -q
+lock: $(VENV)/uv ## Pin the Python packages anew, from pyproject.toml
+	$(LOCK) pyproject.toml -o requirements.lock
+	$(LOCK) pyproject.toml --extra dev -c requirements.lock -o requirements-dev.lock
 	for extra in ray wheel docs; do \
-		$(BIN)/uv pip compile pyproject.toml --extra $$extra -c requirements.lock --universal \
-			--python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links \
-			--no-annotate --no-header --upgrade -q -o requirements-$$extra.lock || exit 1; done
+		$(LOCK) pyproject.toml --extra $$extra -c requirements-dev.lock -o requirements-$$extra.lock || \
+			exit 1; done
+	echo uv | $(LOCK) - -o requirements-uv.lock
 
 notebook: build ## Run docs/notebook.ipynb anew (seconds)
 	$(BIN)/python scripts/notebook.py
 
-site: build $(VENV)/docs ## The site of the documentation, in out/site
+site: build $(VENV)/dev $(VENV)/docs ## The site of the documentation, in out/site
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
 	@echo "written: out/site/index.html"
 
-wheel: build $(VENV)/wheel ## Wheels for x86-64 and aarch64, and the sdist, in target/wheels (10 minutes)
+wheel: kernel $(VENV)/dev $(VENV)/wheel ## Wheels for x86-64 and aarch64, and the sdist, in target/wheels (10 minutes)
 	@PATH=$(CURDIR)/$(BIN):$$PATH scripts/wheels.sh
 	@ls target/wheels
 
 clean: ## Remove all that was built, installed here or kept
 	rm -rf target out .ackclock $(VENV) $(CORE) $(KERNEL)
 
-# The Python environment: made anew when the pins change.
-$(VENV)/installed: requirements.lock | tools
-	@echo "installing the Python packages into $(VENV): half a minute"
-	@$$(scripts/require.sh --python) -m venv --clear $(VENV)
-	@$(BIN)/pip install -q --disable-pip-version-check --require-hashes -r requirements.lock
+# uv installs the pinned packages of 34 projects in 2 s of processor time; pip takes 14.
+INSTALL = $(BIN)/uv pip install --quiet --no-cache --require-hashes -r
+$(VENV)/uv: requirements-uv.lock | tools
+	@$$(scripts/require.sh --python) -m venv $(VENV)
+	@$(BIN)/pip install -q --disable-pip-version-check --require-hashes -r $<
 	@touch $@
 
-# Only for its tests: 80 MB, and its makers do not build it for every system.
-$(VENV)/ray: requirements-ray.lock $(VENV)/installed
-	@echo "installing Ray into $(VENV): half a minute"
-	@if $(BIN)/pip install -q --disable-pip-version-check --require-hashes \
-		-r requirements-ray.lock >$(VENV)/ray.log 2>&1; then touch $@; \
-	else echo "Ray cannot be installed here ($(VENV)/ray.log): its tests are skipped"; fi
-
-# For `make site` and its test: 10 seconds.
-$(VENV)/docs: requirements-docs.lock $(VENV)/installed
-	@$(BIN)/pip install -q --disable-pip-version-check --require-hashes -r requirements-docs.lock
+# What running needs.
+$(VENV)/installed: requirements.lock $(VENV)/uv
+	@echo "installing the Python packages into $(VENV)"
+	@$(INSTALL) $<
 	@touch $@
 
-# Only for `make wheel`: zig, 100 MB.
-$(VENV)/wheel: requirements-wheel.lock $(VENV)/installed
-	@$(BIN)/pip install -q --disable-pip-version-check --require-hashes -r requirements-wheel.lock
+# What checks and tests need.
+$(VENV)/dev: requirements-dev.lock $(VENV)/installed
+	@echo "installing what the tests need into $(VENV)"
+	@$(INSTALL) $<
 	@touch $@
 
-$(CORE): $(VENV)/installed $(CORE_SOURCES) pyproject.toml
-	@echo "building the simulator: 1 or 2 minutes the first time"
-	@PIP_QUIET=1 $(BIN)/maturin develop --release --quiet --locked >$(VENV)/maturin.log 2>&1 || \
-		{ cat $(VENV)/maturin.log; exit 1; }
+# Ray only for its tests (80 MB), mkdocs for the site, zig for wheels (100 MB).
+$(VENV)/ray $(VENV)/docs $(VENV)/wheel: $(VENV)/%: requirements-%.lock $(VENV)/installed
+	@echo "installing $* into $(VENV)"
+	@$(INSTALL) $<
 	@touch $@
 
-# With maturin's description of Python, so that pyo3 is not compiled a second time. Renamed into
-# place: a process that has the old one loaded keeps it.
+# The package stays where it is: the environment knows its directory, and the command.
+$(BIN)/ackclock: $(VENV)/installed Makefile
+	@echo $(CURDIR)/python >"$$(echo $(VENV)/lib/python3.*/site-packages)/ackclock.pth"
+	@printf '#!%s/python\nfrom ackclock.cli import main\nmain()\n' $(CURDIR)/$(BIN) >$@
+	@chmod +x $@
+
+# Renamed into place: a process that has the old one loaded keeps it.
+$(CORE): $(CORE_SOURCES) | tools
+	@echo "compiling the simulator: a minute the first time"
+	@cargo build --release --quiet --locked -p ackclock-py
+	@cp target/release/lib_core.so $@.new
+	@mv $@.new $@
+
 $(KERNEL): $(KERNEL_SOURCES)
-	@echo "building the kernel part: 1 or 2 minutes the first time"
-	@PYO3_BUILD_EXTENSION_MODULE=1 PYO3_CONFIG_FILE=$$(echo $(CURDIR)/target/maturin/pyo3-config-$$(uname -m)-*) \
-		cargo build --release --quiet --locked -p ackclock-py-kernel
+	@echo "compiling the kernel part: a minute the first time"
+	@cargo build --release --quiet --locked -p ackclock-py-kernel
 	@cp target/release/lib_kernel.so $@.new
 	@mv $@.new $@

@@ -29,15 +29,16 @@ SUITE = "bookworm"
 PREFIX = "ackclock-fresh-"
 #: What a new user types first; README says so.
 FIRST = "apt-get update -qq && apt-get install -y -qq git make"
+ALL = "make demo && make test && make test-slow"
 DEMO_AND_TEST = "make demo && make test"
 #: All that depends on what a process may do to the kernel, and on the machine's speed.
 SUBSET = (
-    "make build && make test RUST='-p ackclock-linux' PYTHON='"
-    "tests/test_kernel_deploy.py tests/test_testbed.py tests/test_testbed_robust.py "
-    "tests/test_crosscheck.py tests/test_setup.py tests/test_cli.py tests/test_run.py'"
+    "export RUST='-p ackclock-linux' PYTHON='tests/test_kernel_deploy.py tests/test_testbed.py "
+    "tests/test_testbed_robust.py tests/test_crosscheck.py tests/test_setup.py tests/test_cli.py "
+    "tests/test_run.py'; make test && make test-slow"
 )
 BUILT = (
-    "make build && scripts/require.sh -- network iperf3 chromium tshark tcptrace && "
+    "make kernel && scripts/require.sh network iperf3 chromium tshark tcptrace && "
     "cargo test --locked --no-run -p ackclock-linux"
 )
 #: Starts a command whose mounts and processes end with it, as it ends with this script.
@@ -79,7 +80,7 @@ def _without(capability: str) -> Row:
 
 
 ROWS = {
-    "root": Row("root", DEMO_AND_TEST, "all", new=True),
+    "root": Row("root", ALL, "all", new=True),
     "user": Row("an ordinary user", DEMO_AND_TEST, "all", user=True, new=True),
     "bpffs": Row("root, the BPF file system mounted", prepare="mount -t bpf bpf /sys/fs/bpf"),
     "no-bpffs": Row("root, the BPF file system not mounted"),

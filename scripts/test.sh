@@ -1,6 +1,6 @@
 #!/bin/bash
-# Runs the tests, all of them also after a failure, and lists at the end each test that was skipped
-# and why. `make test` calls it.
+# Runs the tests of a tier, all of them also after a failure, and lists at the end each test that
+# was skipped and why. `make test` calls it; `make test-slow` with the argument `slow`.
 # $RUST holds the arguments of `cargo test`, $PYTHON those of pytest (empty: every test).
 set -u
 
@@ -11,15 +11,24 @@ status=0
 skipped=$(mktemp)
 trap 'rm -f "$skipped"' EXIT
 
+# A skipped test says so on stderr.
+cargo_test() { cargo test --locked --no-fail-fast "$@" 2> >(tee -a "$skipped" >&2) || status=1; }
+# 5: no test of this tier is among those that $PYTHON names.
+python_test() { .venv/bin/pytest "$@" $PYTHON || [ $? = 5 ] || status=1; }
+
 case $RUST in
 *"--exclude ackclock-linux"*)
 	echo "SKIPPED: crates/linux: the kernel part is not built" | tee "$skipped" ;;
 esac
-# A skipped test says so on stderr.
-cargo test --locked --no-fail-fast $RUST 2> >(tee -a "$skipped" >&2) || status=1
-# 5: no test among those that $PYTHON names.
-.venv/bin/pytest -n 2 --dist loadfile -m "not alone" $PYTHON || [ $? = 5 ] || status=1
-.venv/bin/pytest -m alone $PYTHON || [ $? = 5 ] || status=1
+if [ "${1-}" = slow ]; then
+	# Eight times the random cases; the build is that of `make test`.
+	PROPTEST_CASES=2048 cargo_test $RUST
+	python_test -n 2 --dist loadfile -m "slow and not alone"
+	python_test -m alone
+else
+	cargo_test $RUST
+	python_test -n 2 --dist loadfile -m "not slow"
+fi
 
 grep '^SKIPPED' "$skipped" | sort | uniq -c | sed -E 's/^ *([0-9]+) SKIPPED: /SKIPPED [\1] cargo test: /'
 exit $status

@@ -39,6 +39,14 @@ needs_kernel = _needs(lacks(), "a deployment")
 needs_testbed = _needs(lacks(*TESTBED), "the testbed")
 
 
+@pytest.hookimpl(tryfirst=True)  # before `-m` chooses
+def pytest_collection_modifyitems(items):
+    """A test that opens a browser, or that runs alone, is slow."""
+    for item in items:
+        if "browser" in item.fixturenames or item.get_closest_marker("alone"):
+            item.add_marker(pytest.mark.slow)
+
+
 @pytest.fixture
 def ackclock(tmp_path):
     """Runs the command in an empty directory: `ackclock("run", …)` → CompletedProcess."""

@@ -271,7 +271,7 @@ def test_the_kernel_without_root(here):
         input=SCENARIO, capture_output=True, text=True, check=False, cwd="/", **nobody,
     )  # fmt: skip
     refused(done)
-    assert "root" in done.stderr or "`make build`" in done.stderr
+    assert "root" in done.stderr or "`make kernel`" in done.stderr
 
 
 FIELDS = {

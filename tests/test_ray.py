@@ -31,7 +31,8 @@ from ackclock.many import fill
 from ackclock.sweeps import Sweep
 from conftest import ACKCLOCK, wait_until
 
-pytest.importorskip("ray", reason="ray is not installed; `make test` installs it where it can")
+pytest.importorskip("ray", reason="ray is not installed; `make test-slow` installs it")
+pytestmark = pytest.mark.slow
 
 #: Of each node. Ray takes 127.0.0.1 for a mistake, but not its neighbours.
 NODE = {"num_cpus": 1, "object_store_memory": 80 << 20, "include_dashboard": False}

@@ -48,7 +48,7 @@ def scenario(*flows, **fields):
     return Scenario(**usual | fields)
 
 
-pytestmark = pytest.mark.usefixtures("machine")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("machine")]
 
 
 @pytest.fixture(scope="session")
@@ -59,7 +59,7 @@ def machine():
     try:
         return build.build(say=lambda _: None)
     except AckclockError as error:
-        if "apt-get" not in str(error):
+        if "apt-get" not in str(error) or os.geteuid() == 0:
             raise
         pytest.skip(str(error))
 

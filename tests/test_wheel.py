@@ -16,6 +16,7 @@ from ackclock import _core
 from conftest import ROOT
 from explorer import Server
 
+pytestmark = pytest.mark.slow  # it compiles the simulator again, for every Linux
 MATURIN = Path(sys.executable).with_name("maturin")
 
 

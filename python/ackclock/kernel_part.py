@@ -1,6 +1,6 @@
 """The part of ackclock that needs the real kernel: a distribution of its own, ackclock-kernel.
 
-In a clone `make build` builds it, where clang and libelf are.
+In a clone `make kernel` builds it; it needs clang and libelf.
 """
 
 from importlib import import_module
@@ -11,7 +11,7 @@ from types import ModuleType
 from ackclock.errors import AckclockError
 
 #: What to type to get it: in a clone, and where the wheels are installed.
-_BUILD, _INSTALL = "make build", "pip install 'ackclock[kernel]'"
+_BUILD, _INSTALL = "make kernel", "pip install 'ackclock[kernel]'"
 _IN_A_CLONE = Path(__file__).parents[2].joinpath("crates").is_dir()
 NOT_BUILT = (
     (

@@ -239,8 +239,6 @@ impl Link {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2000))]
-
     #[test]
     fn every_discipline_keeps_the_rules(
         kind in kinds(),

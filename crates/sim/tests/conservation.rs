@@ -363,8 +363,6 @@ fn scenarios_on_a_dumbbell() -> impl Strategy<Value = Scenario> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 2000, ..ProptestConfig::default() })]
-
     #[test]
     fn nothing_is_lost_unaccounted(scenario in scenarios(), events in any::<bool>()) {
         let run = if events { run_with_events } else { run_with_census };
@@ -524,7 +522,8 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 50, ..ProptestConfig::default() })]
+    // A case has eight runs.
+    #![proptest_config(ProptestConfig::with_cases(ProptestConfig::default().cases / 32))]
 
     /// Whatever runs beside a run, and on whichever thread it is: its result is the same.
     #[test]

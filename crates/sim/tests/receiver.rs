@@ -331,7 +331,8 @@ fn a_compressed_block_is_not_lost() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    // A case has hundreds of segments.
+    #![proptest_config(ProptestConfig::with_cases(ProptestConfig::default().cases / 5))]
 
     /// Most segments come in order and take a shorter way. `handle_timeout` at a time at which no
     /// timer is due changes nothing but that: the next segment takes the long way.

@@ -216,8 +216,6 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(2000))]
-
         /// With drop-tail, an event per packet gives the departures, drops and states that are
         /// predicted, to the nanosecond.
         #[test]

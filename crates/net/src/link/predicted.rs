@@ -307,8 +307,6 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(2000))]
-
         /// FIFO, work-conserving, exact to the nanosecond over any number of packets,
         /// drops where and only where the queue is full, and loses count of nothing.
         #[test]
