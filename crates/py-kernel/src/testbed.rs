@@ -112,11 +112,11 @@ pub fn run_on_kernel<'py>(
     dict.set_item("certificate", describe(py, run.certificate)?)?;
     dict.set_item("algorithms", code(py, &run.algorithms)?)?;
     if let Some(acks) = run.acks {
-        let rows = Arrow::table(&AckTable::TABLE, acks.rows.into_columns())?;
+        let rows = Arrow::table(&AckTable::TABLE, acks.rows.into_columns());
         dict.set_item("acks", rows)?;
         dict.set_item("lost_acks", acks.lost_rows)?;
         let private = acks.private.into_iter().map(|each| {
-            let values = Arrow::column(each.values, each.signed)?;
+            let values = Arrow::column(each.values, each.signed);
             Ok((each.name, each.flows, values))
         });
         dict.set_item("private_state", private.collect::<PyResult<Vec<_>>>()?)?;

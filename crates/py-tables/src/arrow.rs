@@ -1,63 +1,113 @@
 //! Tables and columns for Python, by the Arrow PyCapsule interface: polars takes them as they are
 //! in memory, without a copy.
+//!
+//! The two C structures are those of <https://arrow.apache.org/docs/format/CDataInterface.html>.
+
+use std::ffi::{c_char, c_void, CStr, CString};
+use std::ptr::{null, null_mut};
+use std::sync::Arc;
 
 use ackclock_sim::record::{Table, Values};
-use arrow_buffer::{ArrowNativeType, Buffer};
-use arrow_data::ffi::FFI_ArrowArray;
-use arrow_data::ArrayData;
-use arrow_schema::ffi::FFI_ArrowSchema;
-use arrow_schema::{ArrowError, DataType, Field};
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
 /// What `polars.DataFrame(…)` makes of a table, and `polars.Series(…)` of a column.
 #[pyclass(frozen)]
-pub struct Arrow(ArrayData);
+pub struct Arrow {
+    columns: Arc<[Column]>,
+    is_table: bool,
+}
+
+struct Column {
+    name: &'static str,
+    /// The type, in Arrow's letters.
+    format: &'static CStr,
+    values: Values,
+}
+
+impl Column {
+    fn new(name: &'static str, mut values: Values) -> Self {
+        // They stay as long as the table in Python.
+        let format = match &mut values {
+            Values::U32(values) => (values.shrink_to_fit(), c"I").1,
+            Values::U64(values) => (values.shrink_to_fit(), c"L").1,
+            Values::Name(codes) => (codes.shrink_to_fit(), c"C").1,
+        };
+        Self {
+            name,
+            format,
+            values,
+        }
+    }
+
+    fn data(&self) -> (usize, *const c_void) {
+        match &self.values {
+            Values::U32(values) => (values.len(), values.as_ptr().cast()),
+            Values::U64(values) => (values.len(), values.as_ptr().cast()),
+            Values::Name(codes) => (codes.len(), codes.as_ptr().cast()),
+        }
+    }
+}
 
 impl Arrow {
     /// A table. Its names are codes: indices into the names that the table declares.
-    pub fn table(table: &Table, values: Vec<Values>) -> PyResult<Self> {
-        let values = values.into_iter().map(|values| match values {
-            Values::U32(values) => array(DataType::UInt32, values),
-            Values::U64(values) => array(DataType::UInt64, values),
-            Values::Name(codes) => array(DataType::UInt8, codes),
-        });
-        let columns = values.collect::<Result<Vec<_>, _>>().map_err(refuse)?;
-        let fields = table.columns.iter().zip(&columns);
-        let fields =
-            fields.map(|(column, of)| Field::new(column.name, of.data_type().clone(), false));
-        let rows = ArrayData::builder(DataType::Struct(fields.collect()))
-            .len(columns.first().map_or(0, ArrayData::len))
-            .child_data(columns);
-        Ok(Self(rows.build().map_err(refuse)?))
+    ///
+    /// # Panics
+    /// If a column has another length than the first.
+    pub fn table(table: &Table, values: Vec<Values>) -> Self {
+        let names = table.columns.iter().map(|column| column.name);
+        let columns: Arc<[_]> = names
+            .zip(values)
+            .map(|(name, values)| Column::new(name, values))
+            .collect();
+        let rows = |column: &Column| column.data().0;
+        assert!(columns.windows(2).all(|two| rows(&two[0]) == rows(&two[1])));
+        Self {
+            columns,
+            is_table: true,
+        }
     }
 
     /// A column of 64 bits, in two's complement if it is signed.
-    pub fn column(values: Vec<u64>, signed: bool) -> PyResult<Self> {
-        let kind = if signed {
-            DataType::Int64
-        } else {
-            DataType::UInt64
-        };
-        Ok(Self(array(kind, values).map_err(refuse)?))
+    pub fn column(values: Vec<u64>, signed: bool) -> Self {
+        let mut column = Column::new("", Values::U64(values));
+        if signed {
+            column.format = c"l";
+        }
+        Self {
+            columns: Arc::new([column]),
+            is_table: false,
+        }
     }
-}
 
-fn array<T: ArrowNativeType>(kind: DataType, mut values: Vec<T>) -> Result<ArrayData, ArrowError> {
-    values.shrink_to_fit(); // it stays as long as the table in Python
-    let rows = ArrayData::builder(kind).len(values.len());
-    rows.add_buffer(Buffer::from_vec(values)).build()
-}
+    fn schema(&self) -> Schema {
+        let of = |column: &Column| Schema::new(column.format, column.name, Vec::new());
+        if self.is_table {
+            Schema::new(c"+s", "", self.columns.iter().map(of).collect())
+        } else {
+            of(&self.columns[0])
+        }
+    }
 
-fn refuse(error: ArrowError) -> PyErr {
-    PyValueError::new_err(error.to_string())
+    fn array(&self) -> Array {
+        // A pointer to the bits that tell which values are missing comes first: none is.
+        let of = |column: &Column| {
+            let (rows, data) = column.data();
+            Array::new(&self.columns, rows, vec![null(), data], Vec::new())
+        };
+        if self.is_table {
+            let columns = self.columns.iter().map(of).collect();
+            Array::new(&self.columns, self.__len__(), vec![null()], columns)
+        } else {
+            of(&self.columns[0])
+        }
+    }
 }
 
 #[pymethods]
 impl Arrow {
     fn __len__(&self) -> usize {
-        self.0.len()
+        self.columns.first().map_or(0, |column| column.data().0)
     }
 
     /// Capsules of the schema and of the values, which both own what they need.
@@ -68,10 +118,148 @@ impl Arrow {
         requested_schema: Option<Bound<'py, PyAny>>,
     ) -> PyResult<(Bound<'py, PyCapsule>, Bound<'py, PyCapsule>)> {
         let _ = requested_schema; // a wish, which an exporter may pass over
-        let schema = FFI_ArrowSchema::try_from(self.0.data_type()).map_err(refuse)?;
         Ok((
-            PyCapsule::new_with_value(py, schema, c"arrow_schema")?,
-            PyCapsule::new_with_value(py, FFI_ArrowArray::new(&self.0), c"arrow_array")?,
+            PyCapsule::new_with_value(py, self.schema(), c"arrow_schema")?,
+            PyCapsule::new_with_value(py, self.array(), c"arrow_array")?,
         ))
+    }
+}
+
+/// `struct ArrowSchema`
+#[repr(C)]
+struct Schema {
+    format: *const c_char,
+    name: *const c_char,
+    metadata: *const c_char,
+    flags: i64,
+    n_children: i64,
+    children: *mut *mut Schema,
+    dictionary: *mut Schema,
+    release: Option<unsafe extern "C" fn(*mut Schema)>,
+    kept: *mut c_void,
+}
+
+/// `struct ArrowArray`
+#[repr(C)]
+struct Array {
+    length: i64,
+    null_count: i64,
+    offset: i64,
+    n_buffers: i64,
+    n_children: i64,
+    buffers: *mut *const c_void,
+    children: *mut *mut Array,
+    dictionary: *mut Array,
+    release: Option<unsafe extern "C" fn(*mut Array)>,
+    kept: *mut c_void,
+}
+
+// SAFETY: what they point to is theirs, and nothing changes it until they are released.
+unsafe impl Send for Schema {}
+// SAFETY: as above; the columns are shared and never written.
+unsafe impl Send for Array {}
+
+/// What a structure points to, until it is released.
+struct Kept<T, Of> {
+    children: Vec<*mut T>,
+    #[expect(dead_code, reason = "it is kept for who has a pointer into it")]
+    of: Of,
+}
+
+impl<T, Of> Kept<T, Of> {
+    fn new(children: Vec<T>, of: Of) -> Box<Self> {
+        let own = |child| Box::into_raw(Box::new(child));
+        Box::new(Self {
+            children: children.into_iter().map(own).collect(),
+            of,
+        })
+    }
+}
+
+impl<T, Of> Drop for Kept<T, Of> {
+    fn drop(&mut self) {
+        for &child in &self.children {
+            // SAFETY: `new` made it of a box. Who took the child over has left one that is released.
+            drop(unsafe { Box::from_raw(child) });
+        }
+    }
+}
+
+impl Schema {
+    fn new(format: &'static CStr, name: &str, children: Vec<Self>) -> Self {
+        let name = CString::new(name).expect("a name has no zero byte");
+        let at = name.as_ptr();
+        let mut kept = Kept::new(children, name);
+        Self {
+            format: format.as_ptr(),
+            name: at,
+            metadata: null(),
+            flags: 0, // no value is missing
+            n_children: kept.children.len() as i64,
+            children: kept.children.as_mut_ptr(),
+            dictionary: null_mut(),
+            release: Some(Self::release),
+            kept: Box::into_raw(kept).cast(),
+        }
+    }
+
+    unsafe extern "C" fn release(this: *mut Self) {
+        // SAFETY: who calls it has a structure that is not released: `new` made `kept`.
+        unsafe {
+            drop(Box::from_raw((*this).kept.cast::<Kept<Self, CString>>()));
+            (*this).release = None;
+        }
+    }
+}
+
+impl Drop for Schema {
+    fn drop(&mut self) {
+        if let Some(release) = self.release {
+            // SAFETY: it is not released.
+            unsafe { release(self) }
+        }
+    }
+}
+
+type Shared = (Arc<[Column]>, Vec<*const c_void>);
+
+impl Array {
+    fn new(
+        columns: &Arc<[Column]>,
+        rows: usize,
+        mut buffers: Vec<*const c_void>,
+        children: Vec<Self>,
+    ) -> Self {
+        let (n_buffers, at) = (buffers.len() as i64, buffers.as_mut_ptr());
+        let mut kept: Box<Kept<Self, Shared>> = Kept::new(children, (columns.clone(), buffers));
+        Self {
+            length: rows as i64,
+            null_count: 0,
+            offset: 0,
+            n_buffers,
+            n_children: kept.children.len() as i64,
+            buffers: at,
+            children: kept.children.as_mut_ptr(),
+            dictionary: null_mut(),
+            release: Some(Self::release),
+            kept: Box::into_raw(kept).cast(),
+        }
+    }
+
+    unsafe extern "C" fn release(this: *mut Self) {
+        // SAFETY: who calls it has a structure that is not released: `new` made `kept`.
+        unsafe {
+            drop(Box::from_raw((*this).kept.cast::<Kept<Self, Shared>>()));
+            (*this).release = None;
+        }
+    }
+}
+
+impl Drop for Array {
+    fn drop(&mut self) {
+        if let Some(release) = self.release {
+            // SAFETY: it is not released.
+            unsafe { release(self) }
+        }
     }
 }

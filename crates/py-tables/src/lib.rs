@@ -25,7 +25,7 @@ pub fn tables(py: Python<'_>, result: RunResult, wall: Duration) -> PyResult<Bou
 pub fn rows(py: Python<'_>, result: RunResult) -> PyResult<Bound<'_, PyDict>> {
     let dict = PyDict::new(py);
     for (table, values) in RunResult::TABLES.iter().zip(result.into_tables()) {
-        dict.set_item(table.name, Arrow::table(table, values)?)?;
+        dict.set_item(table.name, Arrow::table(table, values))?;
     }
     Ok(dict)
 }
