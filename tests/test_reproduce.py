@@ -42,8 +42,9 @@ def test_it_prints_our_values_beside_the_papers(reproduced):
     for word in ("convergence time", "≈ 400 s", "< 200 s", "utilisation", "quick"):
         assert word in printed
     assert f"page: {directory / 'index.html'}" in printed
+    said = printed.replace(str(directory), "")  # its path may hold such a word
     for verdict in ("holds", "fails", "open"):
-        assert verdict not in printed  # too few repeats
+        assert verdict not in said  # too few repeats
 
 
 @pytest.mark.parametrize("figure", ["ha2008/fig01", "leith2007/fig13"])
