@@ -385,6 +385,23 @@ def test_how_the_sensitivity_is_shown(varied):
         ]
 
 
+def test_a_changed_assumption_is_shown_beside_the_setup(ackclock):
+    done = ackclock("claims", "leith2007.fig14", "--set", "link.1.buffer=100packets")
+    # Those of the claim; the figure has 360. With one buffer for all points 20 are left.
+    assert done.stderr == "180 runs to simulate\n20 runs to simulate\n"
+    (line,) = [line for line in done.stdout.splitlines() if "→" in line]
+    found = re.fullmatch(
+        r"  as set up: (\w+) ([\d.]+) → with link\.1\.buffer=100packets: (\w+) ([\d.]+)", line
+    )
+    assert found[1] == "holds"
+    assert found[3] == "fails"
+    usual = ackclock("claims", "leith2007.fig14", "--no-sensitivity")
+    assert usual.stderr == ""
+    assert f" {found[2]} (" in usual.stdout
+    assert "→" not in usual.stdout
+    assert f" {found[4]} (" in done.stdout
+
+
 def test_settings_change_every_run(varied, tmp_path):
     named = [varied.named]
     (found,) = reproduce.reproduce(named, settings=["bottleneck.rate=3mbit"], cache=tmp_path)

@@ -3,6 +3,7 @@
 import shlex
 import time
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -259,13 +260,13 @@ def claims_command(
         bool, typer.Option("--parts", help="Show each part of a claim about several points.")
     ] = False,
     sensitivity: Annotated[
-        bool,
+        bool | None,
         typer.Option(
             "--sensitivity/--no-sensitivity",
             help="Say what each verdict depends on: more runs, with what the paper leaves open "
-            "changed.",
+            "changed (default: yes, but not with --set).",
         ),
-    ] = True,
+    ] = None,
     settings: Settings = None,
     quick: Quick = False,
     until_decided: UntilDecided = False,
@@ -285,8 +286,11 @@ def claims_command(
 
     - `ackclock claims cubicfc.fig2.cubic-400s`
 
+    - `ackclock claims leith2007.fig14 --set link.1.buffer=2bdp`
+
     Without a figure it prints the claims of all papers. The column "depends on" says with which
-    other assumptions the verdict is another. The output directory holds claims.json,
+    other assumptions the verdict is another. With --set each claim also has its verdict as set up.
+    The output directory holds claims.json,
     claims.parquet and claims.csv. Runs that `ackclock reproduce` has kept are not run again.
     docs/sweep.md says by which rule --until-decided adds seeds.
     """
@@ -297,27 +301,52 @@ def claims_command(
         most = most_seeds(until_decided, most)
         if quick and most is not None:
             raise AckclockError("--quick and --until-decided: give one of the two")
-        chosen = _chosen(figures or ["all"])
+        chosen = _with_claims(figures or ["all"])
         with nullcontext() if output is None else Directory(output) as directory:
             with progress_bar("simulating") as progress:
-                how: Any = {"executor": where, "progress": progress, "on_runs": say_runs}
-                how |= {"settings": settings or (), "sensitivity": sensitivity}
-                if most is None:
-                    reproduced = reproduce.reproduce(chosen, quick=quick, **how)
-                else:
-                    reproduced = reproduce.until_decided(chosen, most=most, **how)
+
+                def judged(*changed: str) -> "list[Reproduced]":
+                    how: Any = {"executor": where, "progress": progress, "on_runs": say_runs}
+                    how |= {"settings": changed}
+                    how |= {"sensitivity": not settings if sensitivity is None else sensitivity}
+                    if most is None:
+                        return reproduce.reproduce(chosen, quick=quick, **how)
+                    return reproduce.until_decided(chosen, most=most, **how)
+
+                usual = site.claims_of(judged()) if settings else []
+                reproduced = judged(*(settings or ()))
             if directory is not None:
                 directory.fill(lambda partial: site.write_claims(reproduced, partial))
-        claims = [
-            claim
-            for claim in site.claims_of(reproduced)
-            if not figures
-            or any("." not in name or papers.is_of(claim.id, name) for name in figures)
-        ]
-        print_report("Claims", site.claims_table(claims, parts=parts))
+        claims = site.claims_of(reproduced)
+        title = f"Claims, with {', '.join(settings)}" if settings else "Claims"
+        print_report(title, site.claims_table(claims, parts=parts))
         if len(claims) == 1 and claims[0].otherwise:
             print_report("Sensitivity", site.sensitivity_table(claims[0]))
+        for before, after in zip(usual, claims, strict=bool(settings)):
+            out.print(site.change(before, after, settings or ()))
         out.print(site.verdict_totals(claims))
+
+
+def _with_claims(figures: list[str]) -> list["Named"]:
+    """The figures of these names, reduced to the claims that are asked for and what those need."""
+    from ackclock.figures import Plot  # noqa: PLC0415 (slow to import)
+
+    asked = [(name, {each.name for each in papers.load(name)}) for name in figures]
+    found = []
+    for named in _chosen(figures):
+        claims = [
+            claim
+            for claim in named.figure.claims
+            if any(
+                named.name in of and ("." not in name or papers.is_of(claim.id, name))
+                for name, of in asked
+            )
+        ]
+        plot = Plot(named.figure.plot.draw)
+        figure = replace(named.figure, plot=plot, quantities=(), claims=claims)
+        if claims:
+            found.append(replace(named, figure=figure))
+    return found
 
 
 @app.command("report", rich_help_panel=PANEL)

@@ -3,6 +3,7 @@
 import json
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -166,6 +167,22 @@ def sensitivity_table(claim: JudgedClaim) -> report.Table:
             rows.append([of, value, other.verdict, *_deciding(other)])
     return report.Table(
         ["left open", "changed to", "verdict", "decided by", "measured, 95 % CI", "runs"], rows
+    )
+
+
+def change(before: JudgedClaim, after: JudgedClaim, settings: Sequence[str]) -> str:
+    """A claim as set up, and with settings, in two lines."""
+
+    def found(claim: JudgedClaim) -> str:
+        part = claim.decides
+        if part.estimate is None or (claim.quick and len(claim.parts) > 1):
+            return claim.verdict
+        mean = report.number(replace(part.estimate, n=1), part.part.quantity.unit)
+        return f"{claim.verdict} {mean}" + (f" at {part.name}" if len(claim.parts) > 1 else "")
+
+    return (
+        f"{after.id}: {after.claim.says}\n"
+        f"  as set up: {found(before)} → with {', '.join(settings)}: {found(after)}"
     )
 
 
