@@ -1,6 +1,7 @@
 """A user's C file that crashes, loops or has an odd name: one clear line, and exit status 1."""
 
 import os
+import pty
 import signal
 import subprocess
 import sys
@@ -37,7 +38,7 @@ ENDLESS = "while (!zero) ;"
 def start(tmp_path):
     (tmp_path / "scenario.toml").write_text(SCENARIO)
 
-    def start(name: str, body: str) -> subprocess.Popen:
+    def start(name: str, body: str, stderr=subprocess.PIPE) -> subprocess.Popen:
         (tmp_path / name).write_text(FILE.format(body=body))
         command = [ACKCLOCK, "run", "scenario.toml"]
         return subprocess.Popen(
@@ -45,7 +46,7 @@ def start(tmp_path):
             cwd=tmp_path,
             text=True,
             stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+            stderr=stderr,
         )
 
     return start
@@ -72,6 +73,24 @@ def test_a_crash_is_one_line(start, body, words):
     assert lines[0].startswith("error: ./bad.c")
     assert words in lines[0]
     assert "Traceback" not in said
+
+
+def test_the_message_of_a_crash_begins_a_line(start):
+    """On a terminal a progress bar stands in the last line, and has hidden the cursor."""
+    mine, its = pty.openpty()
+    process = start("bad.c", "*(volatile u32 *)0 = 1;", stderr=its)
+    os.close(its)
+    said = b""
+    with suppress(OSError):  # Linux says so at the end
+        while part := os.read(mine, 4096):
+            said += part
+    os.close(mine)
+    process.communicate(timeout=300)
+    before, found, _ = said.partition(b"error: ./bad.c")
+    assert found
+    bar, _, end = before.rpartition(b"\r\x1b[K")
+    assert b"%" in bar
+    assert end == b"\x1b[?25h"
 
 
 def test_an_endless_loop_is_ended(start):

@@ -190,9 +190,18 @@ fn explain(signal: c_int, address: usize, is_at_stack: bool, pc: usize) -> &'sta
     }
 }
 
-/// Writes one line.
+/// Writes one line. On a terminal it takes the place of what a progress bar left in its last line,
+/// and shows the cursor, which the bar has hidden.
 fn say(parts: [&[u8]; 7]) {
-    let parts = parts.map(|part| libc::iovec {
+    // SAFETY: isatty is a system call.
+    let is_terminal = unsafe { libc::isatty(libc::STDERR_FILENO) } == 1;
+    let begin: &[u8] = if is_terminal {
+        b"\r\x1b[K\x1b[?25h"
+    } else {
+        b""
+    };
+    let [a, b, c, d, e, f, g] = parts;
+    let parts = [begin, a, b, c, d, e, f, g].map(|part| libc::iovec {
         iov_base: part.as_ptr().cast_mut().cast(),
         iov_len: part.len(),
     });
