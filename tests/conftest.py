@@ -224,5 +224,6 @@ def made_by_hand(
             "algorithms": {"reno": {"name": "reno"}},
             "packets": 0,
             "wall_time_s": 0.0,
+            "cpu_time_s": 0.0,
         },
     )

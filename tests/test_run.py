@@ -2,14 +2,27 @@
 
 import errno
 import json
+import os
 import subprocess
+import time
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
 
-from ackclock import AckclockError, Result, Scenario, _core, metrics, plot, run, run_all, tables
+from ackclock import (
+    AckclockError,
+    Result,
+    Scenario,
+    _core,
+    metrics,
+    plot,
+    run,
+    run_all,
+    summary,
+    tables,
+)
 from ackclock.output import Directory
 from conftest import ROOT
 
@@ -216,6 +229,20 @@ def test_an_exception_in_a_callback_stops_everything(small):
     scenarios = [small.replace(duration="1h").prepare()] * 3
     with pytest.raises(ZeroDivisionError):
         _core.run_many(scenarios, 2, fail, lambda *_: None)
+
+
+def test_what_a_run_costs_is_processor_time(small):
+    """Runs that share a core do not count each other's time."""
+    cores = os.cpu_count()
+    found = []
+    scenarios = [small.replace(duration="20s", seed=seed).prepare() for seed in range(4 * cores)]
+    started_s = time.monotonic()
+    _core.run_many(scenarios, len(scenarios), None, lambda _, raw: found.append(raw))
+    elapsed_s = time.monotonic() - started_s
+    costs_s = [raw["cpu_time_s"] for raw in found]
+    assert len(costs_s) == 4 * cores
+    assert 0 < sum(costs_s) <= cores * elapsed_s
+    assert "of processor time" in summary.totals(summary.of(run(small)))
 
 
 def test_a_sweep_resumes(small, tmp_path):

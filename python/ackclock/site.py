@@ -280,14 +280,14 @@ def run_totals(figures: Sequence[Reproduced]) -> str:
         for experiment, batch in batches.items()
         for key, row in zip(batch.keys, tables[experiment].iter_rows(named=True), strict=True)
     }
-    packets, runs_s, testbed_s = (
+    packets, cpu_s, testbed_s = (
         sum(row[column] for row in runs.values())
-        for column in ("packets", "wall_time_s", "testbed_s")
+        for column in ("packets", "cpu_time_s", "testbed_s")
     )
     noun = "run" if len(runs) == 1 else "runs"
     return (
-        f"{len(runs)} {noun}, {packets / 1e6:,.1f} million data packets; their times "
-        f"add up to {runs_s:.0f} s; a testbed would have taken {testbed_s / 3600:.1f} hours."
+        f"{len(runs)} {noun}, {packets / 1e6:,.1f} million data packets; they took "
+        f"{cpu_s:.0f} s of processor time; a testbed would have taken {testbed_s / 3600:.1f} hours."
     )
 
 

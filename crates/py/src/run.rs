@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use ackclock_host::give_back_memory;
+use ackclock_host::{give_back_memory, ThreadClock};
 use ackclock_py_tables::{rows, tables};
 use ackclock_sim::batch::{Answer, Batch};
 use ackclock_sim::capture::{Capture, Interfaces};
@@ -76,7 +76,7 @@ pub fn run_many(
     let threads = if threads == 0 { cores } else { threads };
     let of_jobs = taker.clone();
     let mut batch = Batch::start(Arc::clone(&jobs), threads, move |job: &Job| {
-        let started = Instant::now();
+        let started = (Instant::now(), cpu_time());
         let mut on_rows = (of_jobs.as_ref()).map(|taker| |part: RunResult| taker.take(job, part));
         let on_rows = on_rows.as_mut().map(|on_rows| on_rows as _);
         let packets = job
@@ -94,16 +94,19 @@ pub fn run_many(
         if job.prepared.scenario().flows.len() > MANY_FLOWS {
             give_back_memory();
         }
-        (result, started.elapsed())
+        let wall = started.0.elapsed();
+        let cpu = cpu_time().zip(started.1);
+        (result, wall, cpu.map_or(wall, |(now, before)| now - before))
     })
     .map_err(|error| refuse(format!("cannot start a thread: {error}")))?;
     let outcome = (|| loop {
         match py.detach(|| batch.wait(TICK)) {
-            Answer::Done(index, (result, wall)) => {
+            Answer::Done(index, (result, wall, cpu)) => {
                 if let Some(error) = taker.as_ref().and_then(|taker| taker.error()) {
                     return Err(error);
                 }
                 let tables = tables(py, result.map_err(failed)?, wall)?;
+                tables.set_item("cpu_time_s", cpu.as_secs_f64())?;
                 on_result.call1(py, (index, tables))?;
             }
             Answer::Lost(index, reason) => return Err(lost(&jobs, index, &reason)),
@@ -140,6 +143,11 @@ pub fn run_many(
         });
     }
     outcome
+}
+
+/// CPU time of the calling thread, where the system tells it.
+fn cpu_time() -> Option<Duration> {
+    ThreadClock::current().and_then(ThreadClock::elapsed)
 }
 
 struct Job {

@@ -91,10 +91,10 @@ class Evaluated:
         """How much was simulated, in words."""
         tables = [asked.runs.table.unique("key") for asked in self.asked]
         runs, packets = sum(map(len, tables)), sum(int(table["packets"].sum()) for table in tables)
-        runs_s = sum(float(table["wall_time_s"].sum()) for table in tables)
+        cpu_s = sum(float(table["cpu_time_s"].sum()) for table in tables)
         return (
             f"{runs} runs, {packets / 1e6:,.0f} million data packets; "
-            f"their times add up to {runs_s:.0f} s."
+            f"they took {cpu_s:.0f} s of processor time."
         )
 
 

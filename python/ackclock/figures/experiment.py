@@ -19,7 +19,7 @@ Point = Mapping[str, Any]
 #: What ends the name of the column that says how a number is bounded.
 _BOUND = "__bound"
 #: Columns of every row, which no point may have, nor what is kept of a run.
-_OWN = {"seed", "packets", "wall_time_s", "testbed_s"}
+_OWN = {"seed", "packets", "cpu_time_s", "testbed_s"}
 _BOUNDS = {AtLeast: "at least", AtMost: "at most"}
 
 
@@ -151,7 +151,7 @@ def as_row(row_of: Callable[[Result], Any], result: Result) -> dict[str, Any]:
         row[name + _BOUND] = _BOUNDS.get(type(value))
     return row | {
         "packets": result.manifest["packets"],
-        "wall_time_s": result.manifest["wall_time_s"],
+        "cpu_time_s": result.manifest.get("cpu_time_s"),
         "testbed_s": float(completed_us.max() / 1e6) if finite else metrics.duration_s(result),
     }
 
