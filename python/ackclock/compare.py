@@ -20,7 +20,7 @@ from ackclock.executors import in_threads
 from ackclock.kept import MANIFEST
 from ackclock.runs import PAGE, Result, run
 from ackclock.scenario import KERNEL, Scenario
-from ackclock.testbed import valid_run
+from ackclock.testbed import NoValidRunError, valid_run
 
 #: How far the simulator may be from the kernel: share of a rate, of a flow's share, of its cwnd.
 BOUND_UTILISATION, BOUND_SHARE, BOUND_CWND = 0.03, 0.10, 0.10
@@ -70,6 +70,8 @@ class Comparison:
     simulated: Sequence[Result]
     #: "kernel" or "vlinux" → its runs.
     measured: Mapping[str, Sequence[Result]]
+    #: Why a side has fewer runs than were asked for.
+    missing: Sequence[str] = ()
 
     def measures(self) -> list[Quantity]:
         """Utilisation, each flow's share and mean cwnd, the mean queue.
@@ -122,7 +124,7 @@ class Comparison:
         for number, result in enumerate(self.measured.get("kernel", ()), 1):
             one, two, *rest = kernel.certificate_lines(result.manifest["certificate"])
             lines.append(f"kernel run {number}: {'; '.join([one, two, *rest])}")
-        return lines
+        return [*lines, *self.missing]
 
     def figure(self) -> Figure:
         """Congestion windows, throughput and queue: the simulator left, Linux right."""
@@ -204,35 +206,44 @@ def compare(
 ) -> Comparison:
     """Runs a scenario in the simulator and `on` "kernel", "vlinux" or both, `repeats` times each.
 
-    Each repeat has a seed of its own.
-    Raises `AckclockError` if one of them cannot, or a kernel run stays invalid.
+    Each repeat has a seed of its own. A kernel run that stays invalid is the last one there, and
+    does not count; the comparison is of those before it, and of the other side.
+    Raises `AckclockError` if one of the sides cannot, or there is no valid run on Linux.
     """
     if scenario.sample_interval in ("0s", "0ms", "0us", "0ns"):
         raise AckclockError(f'sample_interval = "{scenario.sample_interval}": sample, to compare')
     seeds = range(scenario.seed, scenario.seed + repeats)
     measured: dict[str, list[Result]] = {}
+    missing = []
 
     def one(side: str, each: Scenario, watch: Callable[[float], None]) -> Result:
         if side == "vlinux":
             return vlinux.run(each, progress=watch)
         return valid_run(each, progress=watch, on_invalid=on_invalid)
 
-    def part(fraction: float) -> None:
+    def told(place: int, fraction: float) -> None:
         if progress is not None:
-            progress((len(measured) + fraction) / len(on))
+            progress((place + fraction) / len(on))
 
     with snapshot.held():
         each_simulated = [like_linux(scenario, on[0]).replace(seed=seed) for seed in seeds]
         each_measured = [scenario.replace(seed=seed) for seed in seeds]
-        for side in on:
+        for place, side in enumerate(on):
             # In real time nothing may run beside it.
             jobs = (os.cpu_count() or 1) if side == "vlinux" else 1
             results: dict[int, Result] = {}
-            in_threads(partial(one, side), each_measured, jobs, results.__setitem__, part)
-            measured[side] = [results[number] for number in range(repeats)]
+            part = partial(told, place)
+            try:
+                in_threads(partial(one, side), each_measured, jobs, results.__setitem__, part)
+            except NoValidRunError as error:
+                missing.append(f"{side}: {len(results)} of {repeats} runs; then {error}")
+            if results:
+                measured[side] = [results[number] for number in sorted(results)]
+        if not measured:
+            raise NoValidRunError(missing[0])
         simulated = [run(each) for each in each_simulated]
     _check_same_code([*simulated, *(each for results in measured.values() for each in results)])
-    return Comparison(scenario, simulated, measured)
+    return Comparison(scenario, simulated, measured, missing)
 
 
 def _check_same_code(results: Sequence[Result]) -> None:

@@ -136,7 +136,8 @@ def in_threads(
             waiting = set(runs)
             while waiting:  # by steps: an interrupt is not heard within one
                 ended, waiting = wait(waiting, timeout=0.2, return_when=FIRST_EXCEPTION)
-                for each in ended:
+                # One that failed ends all: the others are handed over before it.
+                for each in sorted(ended, key=lambda each: each.exception() is not None):
                     fractions[runs[each]] = 1
                     done(runs[each], each.result())
                 if progress is not None:

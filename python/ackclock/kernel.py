@@ -143,4 +143,12 @@ def certificate_lines(certificate: dict[str, Any]) -> list[str]:
     lines = [link, lateness]
     lines += certificate["notes"]
     lines += [f"INVALID: {problem}" for problem in certificate["problems"]]
-    return lines
+    return lines + advice(certificate)
+
+
+def advice(certificate: dict[str, Any]) -> list[str]:
+    """What to do about a run whose packets were late; nothing if they were in time."""
+    is_late = any(
+        certificate[f"lateness_{of}_us"] > certificate[f"bound_{of}_us"] for of in ("p99", "max")
+    )
+    return ["this machine is busy: try --on vlinux, or a lower rate"] * is_late

@@ -1,18 +1,24 @@
 """Scenarios on this machine's own TCP stack, several at a time: an `Executor`."""
 
 import platform
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import ClassVar, TypeVar
 
-from ackclock import kernel, snapshot
+from ackclock import kept, kernel, snapshot
 from ackclock.errors import AckclockError
 from ackclock.executors import in_threads
 from ackclock.kernel_part import TESTBED, kernel_part, lacks
+from ackclock.many import CACHE
 from ackclock.runs import Result
 from ackclock.scenario import Scenario
 
 T = TypeVar("T")
+
+#: Where in the cache the last of several invalid runs is kept. Nothing takes one from there.
+INVALID = "invalid"
 
 
 class NoValidRunError(AckclockError):
@@ -29,13 +35,23 @@ def valid_run(
     *,
     progress: Callable[[float], None] | None = None,
     on_invalid: Callable[[Result], None] | None = None,
+    cache: Path = CACHE,
 ) -> Result:
-    """A valid kernel run; raises `NoValidRunError` if there is none in as many as are tried."""
+    """A valid kernel run; raises `NoValidRunError` if there is none in as many as are tried.
+
+    The last of them is then kept, to be looked at, as `cache/invalid/KEY-TIME`.
+    """
     result = kernel.run(scenario, progress=progress, on_invalid=on_invalid)
     certificate = result.manifest["certificate"]
     if not certificate["valid"]:
-        problems = "; ".join(certificate["problems"])
-        raise NoValidRunError(f"no valid kernel run in {kernel.ATTEMPTS}: {problems}")
+        key = snapshot.key_of(scenario.resolve(), result.manifest["algorithms"], version())
+        place = cache / INVALID / f"{key}-{time.strftime('%Y%m%d-%H%M%S')}"
+        kept.keep(place, result.write, Result.load)
+        said = [*certificate["problems"], *kernel.advice(certificate)]
+        raise NoValidRunError(
+            f"no valid kernel run in {kernel.ATTEMPTS}: {'; '.join(said)}; "
+            f"the last one is kept, marked as invalid: {place}"
+        )
     return result
 
 

@@ -54,17 +54,18 @@ def listed(folder: Path) -> list[dict[str, Any]]:
     newest = found[:MOST_LISTED]
     for each in newest:
         if each["kind"] == "run":
-            each["scenario"] = _scenario(folder / str(each["path"]))
+            each.update(_told(folder / str(each["path"])))
     return newest
 
 
-def _scenario(directory: Path) -> dict[str, Any] | None:
-    """The scenario of a kept run; None if its manifest does not tell."""
+def _told(directory: Path) -> dict[str, Any]:
+    """The scenario of a kept run, and whether it counts; none if its manifest does not tell."""
     try:
         manifest = json.loads((directory / "manifest.json").read_text(encoding="utf-8"))
-        return dict(manifest["scenario"])
-    except (OSError, ValueError, TypeError, KeyError, RecursionError):
-        return None
+        is_valid = manifest.get("certificate", {"valid": True})["valid"] is True
+        return {"scenario": dict(manifest["scenario"]), "valid": is_valid}
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return {"scenario": None, "valid": True}
 
 
 def _directories(folder: Path) -> Iterator[tuple[Path, set[str]]]:

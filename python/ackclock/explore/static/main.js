@@ -439,7 +439,7 @@ function drawGallery() {
 
 async function drawKept() {
   show("kept");
-  const rows = (await api.kept()).map(({ path, kind, page, key, written_s: written, scenario }) => {
+  const rows = (await api.kept()).map(({ path, kind, page, key, written_s: written, scenario, valid }) => {
     const actions = [];
     const title = (scenario && entitle(scenario, about)) || path.split("/").at(-1).slice(0, 12);
     if (kind === "run") {
@@ -457,7 +457,7 @@ async function drawKept() {
       actions.push(element("span", { className: "without", textContent: "no picture: sweep it with --plot" }));
     }
     const when = element("time", { textContent: new Date(written * 1000).toLocaleString() });
-    const what = element("span", { className: "kind", textContent: kind });
+    const what = element("span", { className: "kind", textContent: valid === false ? `invalid ${kind}` : kind });
     const name = element("span", { className: "path" }, element("span", { className: "mono", textContent: path }));
     if (scenario) name.prepend(element("b", { textContent: title }));
     return element("div", { className: "kept-row" }, what, name, when, ...actions);
