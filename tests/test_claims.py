@@ -19,6 +19,8 @@ from ackclock import (
     Flow,
     Local,
     Scenario,
+    figure_commands,
+    papers,
     report,
     reproduce,
     site,
@@ -400,6 +402,32 @@ def test_a_changed_assumption_is_shown_beside_the_setup(ackclock):
     assert f" {found[2]} (" in usual.stdout
     assert "→" not in usual.stdout
     assert f" {found[4]} (" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("names", "number"),
+    [
+        (["leith2007.fig7.period-two"], 1),
+        (["leith2007.fig07"], 1),
+        (["ha2008.fig8"], 2),
+        (["leith2007/fig7", "leith2007.fig7"], 1),
+        (["leith2007"], len([each for named in papers.load("leith2007")
+                             for each in named.figure.claims])),
+    ],
+)  # fmt: skip
+def test_which_claims_are_asked_for(names, number):
+    found = [claim.id for named in figure_commands._with_claims(names)
+             for claim in named.figure.claims]  # fmt: skip
+    assert len(found) == len(set(found)) == number
+    assert {each.partition(".")[0] for each in found} == {names[0][: names[0].index("2") + 4]}
+
+
+def test_a_figure_without_claims_is_an_error(ackclock):
+    done = ackclock("claims", "squareff/reference")
+    assert done.returncode == 1
+    assert done.stderr == (
+        'error: figure = "squareff/reference": no claim is of it; type `ackclock claims`\n'
+    )
 
 
 def test_settings_change_every_run(varied, tmp_path):

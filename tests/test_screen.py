@@ -1,19 +1,27 @@
 """Every table of every command, on screens of 80 and of 120 letters a line."""
 
+import ast
+import inspect
 import io
 import re
 from importlib import import_module
+from pathlib import Path
 from types import SimpleNamespace
 
+import polars as pl
 import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
+import ackclock
 from ackclock import (
+    _core,
     compare,
     connections,
     console,
+    crosscheck,
     kernel_commands,
+    pages,
     run,
     screen,
     skeleton,
@@ -65,6 +73,44 @@ metrics = ["utilisation", "mean_sojourn_s", "jain_index", "retransmitted_packets
 bottleneck.buffer = ["0.1bdp", "1bdp"]
 rtt = ["10ms", "20ms"]
 """
+CUBE = """\
+scenario = "examples/two_cubic.toml"
+metrics = ["utilisation", "p99_sojourn_s", "mean_cwnd_1_packets"]
+samples = 12
+seeds = 3
+decide = {metric = "utilisation", above = 0.9}
+[axes]
+duration = ["12s"]
+rtt = {from = "5ms", to = "200ms", scale = "log"}
+bottleneck.rate = {from = "1mbit", to = "9mbit"}
+bottleneck.buffer = {from = "0.1bdp", to = "4bdp"}
+"cubic:beta" = {from = 0.5, to = 0.9}
+"""
+#: Several links and directions, many flows, transfers, long names and large numbers.
+CROWD = """\
+duration = "12s"
+rtt = "200ms"
+[[link]]
+rate = "1gbit"
+buffer = "1bdp"
+[[link]]
+rate = "100mbit"
+buffer = "1000packets"
+queue = "fq_codel"
+[[flow]]
+algorithm = "cubic_fc@linux-2.6.32-backports:beta=0.8,f_max=0.6,hystart=0,min_cnt=1"
+route = [1, 2]
+count = 12
+[[flow]]
+algorithm = "bbr3"
+route = [2]
+[[session]]
+algorithm = "cubic"
+count = 20
+gap = "100ms"
+size = "20packets"
+route = [1]
+"""
 COMMANDS = [
     "run examples/two_cubic.toml",
     "run examples/two_cubic.toml --algorithm ./my_cc.c",
@@ -72,16 +118,25 @@ COMMANDS = [
     "run examples/two_cubic.toml --seeds 10 --set duration=12s",
     "run examples/two_cubic.toml --seeds 10 --algorithm ./my_cc.c --set duration=12s",
     "run examples/parking_lot.toml",
+    "run crowd.toml",
+    "run crowd.toml --seeds 3",
+    "run crowd.toml examples/two_cubic.toml",
     "run examples/codel.toml --seeds 10 --set duration=12s",
     "run examples/web_traffic.toml --set duration=12s",
     "list",
     "list cubic",
+    "list cubic --history",
+    "list ./my_cc.c",
     "response --algorithm cubic --algorithm reno --algorithm cubic@ha2008 --lowest 1e-3",
     "reproduce leith2007/fig14 cubicfc/fig02 --quick",
     "claims leith2007/fig14 --quick",
     "claims leith2007/fig11 --parts --quick",
+    "claims ha2008.intro.reno-10g",
+    "claims ha2008.intro.reno-10g --set profile=linux-2.6.18",
+    "reproduce leith2007/fig14 --on kernel",
     "evaluate ./my_cc.c --quick --rows R9",
     "sweep sweep.toml",
+    "sweep cube.toml",
     "compare examples/two_cubic.toml",
     "status",
     "doctor",
@@ -98,6 +153,8 @@ def here(tmp_path_factory):
         skeleton.write_examples(place / "examples")
         skeleton.write("my_cc")
     (place / "sweep.toml").write_text(SWEEP)
+    (place / "cube.toml").write_text(CUBE)
+    (place / "crowd.toml").write_text(CROWD)
     return place
 
 
@@ -108,6 +165,17 @@ def beside(scenario, **_):
     return Comparison(short, results[:2], {"kernel": results[2:4], "vlinux": results[4:]})
 
 
+def checked(check, *_, **__):
+    """A figure's part on Linux, which is the simulator: two runs, as if there were more."""
+    rows, manifests = [], []
+    for point, of in check.points.items():
+        results = [run(of(seed).replace(duration="200s")) for seed in (1, 2)]
+        for side in ("simulator", "kernel"):
+            rows += [{"point": point, "side": side} | check.row(each) for each in results] * 3
+        manifests += [each.manifest | {"kernel": "6.18.5-cloud"} for each in results]
+    return crosscheck.Checked(check, pl.DataFrame(rows), {}, manifests)
+
+
 @pytest.fixture
 def tables(here, monkeypatch):
     """Runs a command; returns its tables, each with how it is to be fitted."""
@@ -116,9 +184,16 @@ def tables(here, monkeypatch):
 
     def fit(table, room, **how):
         found.append((table, how))
+        frames = inspect.stack()
+        last = max((n for n, each in enumerate(frames) if each.function in PRINTERS), default=None)
+        if last is not None:  # not a test's own
+            place = frames[last + 1]
+            SEEN.add((Path(place.filename).name, place.positions.lineno))
         return fitted(table, room, **how)
 
     def call(command):
+        if "--on kernel" in command:
+            monkeypatch.setattr(crosscheck, "load", checked)
         console.app(command.split(), prog_name="ackclock", standalone_mode=False)
         return found
 
@@ -129,9 +204,17 @@ def tables(here, monkeypatch):
     monkeypatch.setattr(kernel_commands, "kernel_part", lambda: kernel)
     monkeypatch.setattr(compare, "compare", beside)
     monkeypatch.setattr(Comparison, "notes", lambda _: [])
+    monkeypatch.setattr(crosscheck, "to_run", lambda *_, **__: (0, 0.0))
+    monkeypatch.setattr(crosscheck, "fill", lambda *_, **__: None)
+    monkeypatch.setattr(pages, "write_checked", lambda *_, **__: None)
     monkeypatch.setattr(watch_commands, "read", lambda: [CONNECTION] * 3)
     monkeypatch.setattr(screen, "fitted", fit)
     return call
+
+
+#: What prints tables; where a table of a command was printed: file and line.
+PRINTERS = ("print_table", "print_report")
+SEEN = set()
 
 
 def rendered(table, width, how):
@@ -145,14 +228,14 @@ def rendered(table, width, how):
 
 
 def words(lines):
-    return {word.strip("()") for line in lines for word in line.split() if "─" not in word}
+    return {word.strip("(),") for line in lines for word in line.split() if "─" not in word}
 
 
 def pieces(word):
     """What may stand on a line of its own: parts of a list, a path or a key, never of a number."""
     parts = re.split(r"(?<=[,/:=|._])(?=\D)", word)
     ends = range(len(parts) + 1)
-    return {"".join(parts[a:b]) for a in ends for b in ends[a + 1 :]}
+    return {"".join(parts[a:b]).strip(",") for a in ends for b in ends[a + 1 :]}
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -177,6 +260,26 @@ def test_tables_fit(tables, command):
                 assert re.fullmatch(
                     r".*; for \d+ more columns?\n?", title.rstrip() + "\n", re.DOTALL
                 )
+
+
+@pytest.mark.slow
+def test_no_command_prints_another_table(tables):
+    """A new table needs a command here."""
+    for command in sorted(COMMANDS, key=lambda each: "--on kernel" in each):
+        tables(command)
+    there = {
+        (path.name, node.lineno)
+        for path in Path(ackclock.__file__).parent.rglob("*.py")
+        if path.name != "console.py"
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") in PRINTERS
+    }
+    assert there == SEEN
+
+
+@pytest.mark.parametrize("name", [each["name"] for each in _core.algorithms() if each["params"]])
+def test_the_tables_of_each_algorithm_fit(tables, name):
+    test_tables_fit(tables, f"list {name} --history")
 
 
 def test_columns_are_spared_before_a_text_is_folded():

@@ -329,23 +329,23 @@ def claims_command(
 
 def _with_claims(figures: list[str]) -> list["Named"]:
     """The figures of these names, reduced to the claims that are asked for and what those need."""
-    from ackclock.figures import Plot  # noqa: PLC0415 (slow to import)
+    from ackclock.figures import Claim, Plot  # noqa: PLC0415 (slow to import)
 
-    asked = [(name, {each.name for each in papers.load(name)}) for name in figures]
+    asked: dict[str, list[Claim]] = {}
+    for name in figures:
+        for named in papers.load(name):
+            claims = named.figure.claims
+            some = [each for each in claims if papers.is_of(each.id, name)]
+            asked.setdefault(named.name, []).extend(some or claims)
     found = []
     for named in _chosen(figures):
-        claims = [
-            claim
-            for claim in named.figure.claims
-            if any(
-                named.name in of and ("." not in name or papers.is_of(claim.id, name))
-                for name, of in asked
-            )
-        ]
+        claims = [each for each in named.figure.claims if each in asked[named.name]]
         plot = Plot(named.figure.plot.draw)
         figure = replace(named.figure, plot=plot, quantities=(), claims=claims)
         if claims:
             found.append(replace(named, figure=figure))
+    if not found:
+        raise AckclockError(f'figure = "{figures[0]}": no claim is of it; type `ackclock claims`')
     return found
 
 
