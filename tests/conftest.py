@@ -191,6 +191,7 @@ def made_by_hand(
             flow=flows,
             start_us=np.array(starts_s) * 10**6,
             delivered_bytes=np.array(end_bytes),
+            common_bytes=np.array(end_bytes),
             completed_us=np.array(completed_s or [0] * len(starts_s)) * 10**6,
             direction=["forward"] * len(starts_s),
             algorithm=["reno"] * len(starts_s),

@@ -90,6 +90,9 @@ def test_the_tables_are_the_simulators(tmp_path):
     sent_bytes = result.queues["sent_bytes"]
     assert sent_bytes[-1] <= 20e6 / 8 * 3
     assert sum(result.flows["delivered_bytes"]) <= sent_bytes[-1] * MSS / 1500 + 2 * MSS
+    common_s = (3e6 - two["start_us"]) / 1e6
+    common_bytes = result.flows["common_bytes"].sum()
+    assert 0.8 < common_bytes / (20e6 / 8 * common_s * MSS / 1500) <= 1
 
 
 @pytest.mark.parametrize("algorithm", ["cubic", "cubic:beta=0.5", "cubic_fc", "reno"])

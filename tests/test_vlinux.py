@@ -328,6 +328,21 @@ def test_sessions():
     assert linux.events["flow"].unique().to_list() == [1]
 
 
+def test_what_each_carries_in_the_common_interval():
+    """A flow that stops and one that starts later, with sessions beside them."""
+    flows = [Flow(algorithm="cubic", stop="8s"), Flow(algorithm="reno", start="3s")]
+    web = Session(algorithm="cubic", size="50kB", gap="300ms")
+    each = scenario(*flows, sessions=[web])
+    carried = []
+    for of in (run(each), vlinux.run(each)):
+        assert (of.flows["common_bytes"] < of.flows["delivered_bytes"]).all()
+        assert 0 < of.sessions["common_bytes"].item() < of.sessions["delivered_bytes"].item()
+        carried.append(of.flows["common_bytes"].sum() + of.sessions["common_bytes"].sum())
+    most_bytes = 20e6 / 8 * 5 * 1448 / 1500
+    assert 0.9 * most_bytes < carried[1] <= most_bytes
+    assert carried[1] == pytest.approx(carried[0], rel=0.05)
+
+
 def test_a_small_send_buffer():
     """The application writes as room comes free: 50 kB per RTT."""
     each = scenario(Flow(algorithm="cubic", send_buffer="50kB"), jitter="0s")

@@ -6,7 +6,7 @@ missing.
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import polars as pl
@@ -31,8 +31,43 @@ def duration_s(result: Result) -> float:
     return float(result.resolved["duration_ns"] / 1e9)
 
 
+def common_ns(resolved: Mapping[str, Any], starts_us: Iterable[int]) -> tuple[int, int]:
+    """The common interval of a scenario in canonical form, from ns to ns.
+
+    All flows without a size are active in it: from their last start to their first stop, or to the
+    end. If they never are at once, or there are none, it is the whole run. `starts_us` has when
+    each flow connects. So `common_interval_ns` of crates/sim/src/common.rs.
+    """
+    end_ns: int = resolved["duration_ns"]
+    flows = zip(starts_us, resolved["flows"], strict=True)
+    long = [(start_us, flow) for start_us, flow in flows if flow.get("size_bytes") is None]
+    from_ns = 1000 * max((start_us for start_us, _ in long), default=0)
+    stops_ns = (flow.get("stop_ns") for _, flow in long)
+    until_ns = min((stop_ns for stop_ns in stops_ns if stop_ns is not None), default=end_ns)
+    until_ns = min(until_ns, end_ns)
+    return (from_ns, until_ns) if from_ns < until_ns else (0, end_ns)
+
+
+def common_s(result: Result) -> tuple[float, float]:
+    """The common interval of a run (`common_ns`), from s to s: that of its goodputs."""
+    from_ns, until_ns = common_ns(result.resolved, result.flows["start_us"])
+    return from_ns / 1e9, until_ns / 1e9
+
+
 def goodputs_bps(result: Result) -> list[float]:
-    """Payload acknowledged in order, from each flow's start to its end, bit/s."""
+    """Payload sent and acknowledged in the common interval, of each flow, bit/s.
+
+    The goodputs of the flows and sessions on a link never add up to more than it can carry.
+    """
+    from_s, until_s = common_s(result)
+    return [8 * common_bytes / (until_s - from_s) for common_bytes in result.flows["common_bytes"]]
+
+
+def lifetimes_bps(result: Result) -> list[float]:
+    """Payload acknowledged in order, from each flow's start to its end, bit/s.
+
+    Of flows that start or end at other times such rates are not to be compared or added.
+    """
     end_us = result.resolved["duration_ns"] / 1e3
     columns = (result.flows[name] for name in ("delivered_bytes", "start_us", "completed_us"))
     return [

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from ackclock import measures
 from ackclock.measures import (
     capacity_bps,
+    common_s,
     discipline,
     duration_s,
     jain_index,
@@ -24,6 +25,7 @@ from ackclock.runs import Result
 __all__ = [
     "Array",
     "capacity_bps",
+    "common_s",
     "completion_s",
     "convergence_time_s",
     "discipline",
@@ -32,6 +34,7 @@ __all__ = [
     "goodput_bps",
     "jain_index",
     "last_start_s",
+    "lifetime_bps",
     "link_of",
     "mean_cwnd_packets",
     "mean_rtt_s",
@@ -61,8 +64,19 @@ def throughput_bps(result: Result, edges_s: ArrayLike) -> Array:
 
 
 def goodput_bps(result: Result) -> Array:
-    """Payload acknowledged in order, from each flow's start to its end, bit/s; shape (flows,)."""
+    """Payload sent and acknowledged in the common interval, bit/s; shape (flows,).
+
+    That is the time in which all flows without a size are active (`common_s`), or the whole run.
+    """
     return np.array(measures.goodputs_bps(result))
+
+
+def lifetime_bps(result: Result) -> Array:
+    """Payload acknowledged in order, from each flow's start to its end, bit/s; shape (flows,).
+
+    Of flows that start or end at other times such rates are not to be compared or added.
+    """
+    return np.array(measures.lifetimes_bps(result))
 
 
 def convergence_time_s(

@@ -56,12 +56,13 @@ def html(result: Result) -> str:
     numbers = summary.of(result)
     scenario = result.scenario
     head = f"{scenario.duration}, seed {numbers['seed']}: {_said(numbers)}"
-    titles = ["flow", "algorithm", *summary.FLOW_COLUMNS]
+    columns = summary.flow_columns(numbers)
+    titles = ["flow", "algorithm", *columns]
     rows = [
         [
             flow["flow"],
             flow["algorithm"],
-            *(_cell(flow, *how) for how in summary.FLOW_COLUMNS.values()),
+            *(_cell(flow, *how) for how in columns.values()),
         ]
         for flow in numbers["flows"][: summary.MOST_FLOWS]
     ]

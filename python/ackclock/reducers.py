@@ -87,7 +87,7 @@ def _share(result: Result, flow: int) -> float:
 METRICS: dict[str, tuple[Function, str, str]] = {
     "goodput_bps": (
         lambda result: float(_forward_bps(result).sum()),
-        "payload acknowledged in order of all forward flows, each from its start to its end, bit/s",
+        "payload that all forward flows carried in the common interval, bit/s",
         "flows",
     ),
     "utilisation": (metrics.utilisation, "share of the link's rate in use", "samples"),
@@ -131,7 +131,7 @@ METRICS: dict[str, tuple[Function, str, str]] = {
 FLOW_METRICS: dict[str, tuple[Callable[[Result, int], Any], str, str]] = {
     "goodput_N_bps": (
         lambda result, flow: float(metrics.goodput_bps(result)[flow - 1]),
-        "goodput of flow N, bit/s",
+        "goodput of flow N in the common interval, bit/s",
         "flows",
     ),
     "share_N": (_share, "part of flow N in the goodput of all flows", "flows"),

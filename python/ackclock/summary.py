@@ -14,25 +14,28 @@ from ackclock.console import new_table
 from ackclock.estimate import Estimate
 from ackclock.runs import Result
 
+Columns = dict[str, tuple[str, float, int]]
+
 #: Rows of flows that a summary shows.
 MOST_FLOWS = 20
 
-#: Column of a flow → key, scale, digits.
-FLOW_COLUMNS = {
+#: Column of a flow → key, scale, digits. A lifetime mean is from a flow's start to its end.
+_FLOW_COLUMNS: Columns = {
     "goodput (Mb/s)": ("goodput_bps", 1e-6, 2),
+    "lifetime (Mb/s)": ("lifetime_bps", 1e-6, 2),
     "mean cwnd (packets)": ("mean_cwnd_packets", 1, 1),
     "mean RTT (ms)": ("mean_rtt_s", 1e3, 1),
     "retransmitted (packets)": ("retransmitted_packets", 1, 0),
     "recoveries": ("recoveries", 1, 0),
 }
 #: The same of a kind of session.
-SESSION_COLUMNS = {
+_SESSION_COLUMNS: Columns = {
     "carried (Mb/s)": ("carried_bps", 1e-6, 2),
     "transfers": ("transfers", 1, 0),
     "median completion (s)": ("median_completion_s", 1, 3),
 }
 #: The same of a queue.
-QUEUE_COLUMNS: dict[str, tuple[str, float, int]] = {
+_QUEUE_COLUMNS: Columns = {
     "utilisation": ("utilisation", 1, 4),
     "median delay (ms)": ("median_delay_s", 1e3, 1),
     "95 % delay (ms)": ("high_delay_s", 1e3, 1),
@@ -43,14 +46,14 @@ QUEUE_COLUMNS: dict[str, tuple[str, float, int]] = {
 #: What differs from seed to seed, and has a mean.
 _MEASURED = {"utilisation", "jain_index", "timeouts"} | {
     key
-    for columns in (FLOW_COLUMNS, SESSION_COLUMNS, QUEUE_COLUMNS)
+    for columns in (_FLOW_COLUMNS, _SESSION_COLUMNS, _QUEUE_COLUMNS)
     for key, *_ in columns.values()
 }
 
 
 def of(result: Result) -> dict[str, Any]:
     """A run in numbers that JSON can hold; None is what the run does not tell."""
-    goodputs_bps = measures.goodputs_bps(result)
+    goodputs_bps, lifetimes_bps = measures.goodputs_bps(result), measures.lifetimes_bps(result)
     forward = measures.forward(result)
     mean_cwnd = measures.mean_cwnd_packets(result)
     mean_rtt = measures.mean_rtt_s(result)
@@ -61,6 +64,7 @@ def of(result: Result) -> dict[str, Any]:
         "backend": manifest["backend"],
         "seed": result.scenario.seed,
         "duration_s": measures.duration_s(result),
+        "common_s": [*measures.common_s(result)],
         "utilisation": _finite(measures.utilisation(result)),
         "jain_index": _finite(measures.jain_index(compress(goodputs_bps, forward))),
         "packets": manifest["packets"],
@@ -72,13 +76,16 @@ def of(result: Result) -> dict[str, Any]:
                 "algorithm": flow["algorithm"],
                 "direction": flow["direction"],
                 "goodput_bps": _finite(goodput),
+                "lifetime_bps": _finite(lifetime),
                 "mean_cwnd_packets": _finite(mean_cwnd.get(flow["flow"], math.nan)),
                 "mean_rtt_s": _finite(mean_rtt.get(flow["flow"], math.nan)),
                 "retransmitted_packets": flow["retransmitted_packets"],
                 "recoveries": flow["recoveries"],
                 "timeouts": flow["timeouts"],
             }
-            for flow, goodput in zip(result.flows.iter_rows(named=True), goodputs_bps, strict=True)
+            for flow, goodput, lifetime in zip(
+                result.flows.iter_rows(named=True), goodputs_bps, lifetimes_bps, strict=True
+            )
         ],
         "sessions": list(_sessions(result)),
         "queues": [_queue(result, number) for number in _queues(result)],
@@ -139,6 +146,7 @@ def _sessions(result: Result) -> Iterator[dict[str, Any]]:
     if not result.scenario.sessions:
         return
     completions_us, first = measures.completions_us(result), 1
+    from_s, until_s = measures.common_s(result)
     (sessions,) = measures.columns_of(result.transfers, "session")
     for session in result.scenario.sessions:
         last = first + session.count - 1
@@ -148,9 +156,7 @@ def _sessions(result: Result) -> Iterator[dict[str, Any]]:
             "first": first,
             "last": last,
             "algorithm": session.algorithm,
-            "carried_bps": _finite(
-                8 * int(rows["delivered_bytes"].sum()) / measures.duration_s(result)
-            ),
+            "carried_bps": _finite(8 * int(rows["common_bytes"].sum()) / (until_s - from_s)),
             "transfers": int(rows["transfers"].sum()),
             "median_completion_s": _finite(_quantile_s(own, 0.5)),
         }
@@ -164,6 +170,10 @@ def over_seeds(runs: Sequence[dict[str, Any]]) -> dict[str, Any]:
         "backend": first["backend"],
         "seeds": [run["seed"] for run in runs],
         "duration_s": first["duration_s"],
+        # Starts may be drawn: each run has its own interval then.
+        "common_s": first["common_s"]
+        if all(run["common_s"] == first["common_s"] for run in runs)
+        else None,
         **{key: _estimate(runs, key) for key in ("utilisation", "jain_index")},
         "packets": sum(run["packets"] for run in runs),
         "cpu_time_s": sum(run["cpu_time_s"] for run in runs),
@@ -200,20 +210,41 @@ def tables(summary: dict[str, Any]) -> list[Table]:
     shown = []
     if summary["flows"]:
         rows = [(str(flow["flow"]), flow) for flow in summary["flows"][:MOST_FLOWS]]
-        shown.append(_table("flow", rows, FLOW_COLUMNS))
+        shown.append(_table("flow", rows, flow_columns(summary)))
     if summary["sessions"]:
         rows = [
             (f"{each['first']}–{each['last']}" if each["last"] > each["first"]
              else str(each["first"]), each)
             for each in summary["sessions"]
         ]  # fmt: skip
-        shown.append(_table("sessions", rows, SESSION_COLUMNS))
+        shown.append(_table("sessions", rows, _over(summary, _SESSION_COLUMNS)))
     queues = summary["queues"]
     special = [each for each in queues if each["discipline"] != "drop_tail" or _loses(each)]
     if len(queues) > 1 or special:
         rows = [(str(each["queue"]), each) for each in queues]
-        shown.append(_table("queue", rows, QUEUE_COLUMNS, "discipline"))
+        shown.append(_table("queue", rows, _QUEUE_COLUMNS, "discipline"))
     return shown
+
+
+def flow_columns(summary: dict[str, Any]) -> Columns:
+    """Column of a flow → key, scale, digits; a lifetime mean only where it is another number."""
+    columns = _over(summary, _FLOW_COLUMNS)
+    if all(flow["lifetime_bps"] == flow["goodput_bps"] for flow in summary["flows"]):
+        del columns["lifetime (Mb/s)"]
+    return columns
+
+
+def _over(summary: dict[str, Any], columns: Columns) -> Columns:
+    """The columns; that of the rates in the common interval says which it is."""
+    match summary["common_s"]:
+        case None:
+            over = "while all are active"
+        case [0.0, until_s] if until_s == summary["duration_s"]:
+            over = "whole run"
+        case [from_s, until_s]:
+            over = f"{from_s:.4g}–{until_s:.4g} s"
+    (rate, how), *rest = columns.items()
+    return {f"{rate.removesuffix(' (Mb/s)')} {over} (Mb/s)": how, **dict(rest)}
 
 
 def _loses(queue: dict[str, Any]) -> bool:
@@ -224,7 +255,7 @@ def _loses(queue: dict[str, Any]) -> bool:
 def _table(
     name: str,
     rows: list[tuple[str, dict[str, Any]]],
-    columns: dict[str, tuple[str, float, int]],
+    columns: Columns,
     kind: str = "algorithm",
 ) -> Table:
     table = new_table(name, kind)

@@ -20,6 +20,7 @@ mod straight;
 
 use crate::capture::{Capture, Data};
 use crate::census::{Census, TraceHash};
+use crate::common::Common;
 use crate::flow::{Flow, Phase};
 use crate::record::{AckSeen, EventKind, EventRow, QueueRow, RunResult};
 use crate::scenario::{Algorithms, Prepared, Scenario};
@@ -70,6 +71,7 @@ struct Dumbbell<'a> {
     hash: TraceHash,
     result: RunResult,
     census: Census,
+    common: Common,
     /// Until when each flow's host is busy with an ACK; empty if ACKs take no time.
     busy_until_ns: Vec<u64>,
     /// The ACKs of flows, if somebody wants them.
@@ -268,6 +270,7 @@ impl<'a> Dumbbell<'a> {
             hash: TraceHash(0),
             result: RunResult::default(),
             census: Census::default(),
+            common: Common::of(scenario),
             acks: None,
             capture: None,
             on_rows: None,
@@ -294,10 +297,11 @@ impl<'a> Dumbbell<'a> {
         };
         let mut until_check = 0;
         loop {
-            // At equal times packets leave queues first, and samples are taken last.
+            // At equal times packets leave queues first, and we look at the flows last.
             let (at_ns, element) = self.schedule.first();
             let network_ns = self.path.next_event_ns();
-            let now_ns = network_ns.min(at_ns).min(sample_ns);
+            let look_ns = sample_ns.min(self.common.next_ns());
+            let now_ns = network_ns.min(at_ns).min(look_ns);
             if now_ns > end_ns {
                 break;
             }
@@ -317,12 +321,17 @@ impl<'a> Dumbbell<'a> {
             }
             if at_ns > now_ns {
                 until_check -= 1;
-                self.sample(now_ns);
-                sample_ns = now_ns + self.scenario.sample_interval_ns;
+                if self.common.next_ns() == now_ns {
+                    self.look();
+                }
+                if sample_ns == now_ns {
+                    self.sample(now_ns);
+                    sample_ns += self.scenario.sample_interval_ns;
+                }
                 continue;
             }
             if common {
-                self.ride_all(sample_ns.min(end_ns), &mut until_check)?;
+                self.ride_all(look_ns.min(end_ns), &mut until_check)?;
                 continue;
             }
             until_check -= 1;
@@ -818,6 +827,13 @@ impl<'a> Dumbbell<'a> {
         }
     }
 
+    /// The common interval begins or ends.
+    fn look(&mut self) {
+        let flows = self.flows.iter();
+        let progress = flows.map(|flow| flow.progress(self.scenario));
+        self.common.look(progress);
+    }
+
     fn finish(&mut self, end_ns: u64) {
         if let Path::Evented(network) = &self.path {
             self.census.in_network = network.packets();
@@ -831,19 +847,21 @@ impl<'a> Dumbbell<'a> {
             };
         }
         self.result.flows.reserve(self.scenario.flows.len());
-        for flow in &self.flows {
+        for (element, flow) in self.flows.iter().enumerate() {
+            let progress = flow.progress(self.scenario);
+            let common_bytes = self.common.bytes(element, progress);
             if let Phase::Open(connection) = &flow.phase {
                 self.census.add(connection, flow.way);
             }
             let Some(session) = &flow.session else {
-                let row = flow.row(self.scenario);
+                let row = flow.row(self.scenario, common_bytes);
                 self.hash.add(row.delivered_bytes);
                 self.hash.add(row.retransmitted_packets);
                 self.result.packets += row.sent_packets;
                 self.result.flows.push(row);
                 continue;
             };
-            let row = flow.session_row(self.scenario, session);
+            let row = flow.session_row(self.scenario, session, common_bytes);
             self.hash.add(row.delivered_bytes);
             self.hash.add(row.retransmitted_packets);
             self.result.packets += row.sent_packets;

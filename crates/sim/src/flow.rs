@@ -3,6 +3,7 @@
 
 use crate::acks::AckLine;
 use crate::census::TraceHash;
+use crate::common::Progress;
 use crate::record::{EventCounts, FlowRow, SampleRow, SessionRow, State, TransferRow};
 use crate::scenario::{self, EcnMode, Flow as FlowScenario, Hides, Scenario};
 use crate::session::Session;
@@ -768,7 +769,29 @@ impl<'a> Flow<'a> {
         row
     }
 
-    pub(crate) fn row(&self, scenario: &Scenario) -> FlowRow {
+    /// What it has carried so far; a session with all its connections. Losses that the receiver hides
+    /// are acknowledged, too, and do not count.
+    pub(crate) fn progress(&self, scenario: &Scenario) -> Progress {
+        let mut progress = Progress::default();
+        if let Phase::Open(connection) = &self.phase {
+            let sender = &connection.sender;
+            progress.sent = self.delivered_bytes(scenario, sender.nxt());
+            progress.acked = self.delivered_bytes(scenario, sender.una());
+        }
+        if let Some(session) = &self.session {
+            let over = session.over().delivered_bytes;
+            (progress.sent, progress.acked) = (progress.sent + over, progress.acked + over);
+        }
+        if self.scenario.hides == Hides::Losses {
+            let hidden = self.tally().dropped_packets * u64::from(scenario.mss_bytes);
+            progress.sent = progress.sent.saturating_sub(hidden);
+            progress.acked = progress.acked.saturating_sub(hidden);
+        }
+        progress
+    }
+
+    /// The totals of the flow.
+    pub(crate) fn row(&self, scenario: &Scenario, common_bytes: u64) -> FlowRow {
         let tally = self.tally();
         let mut row = FlowRow {
             flow: self.number,
@@ -778,6 +801,7 @@ impl<'a> Flow<'a> {
                 ns => ns / 1_000,
             },
             delivered_bytes: 0,
+            common_bytes,
             sent_packets: 0,
             retransmitted_packets: 0,
             dropped_packets: tally.dropped_packets,
@@ -805,10 +829,16 @@ impl<'a> Flow<'a> {
     }
 
     /// The totals of the session.
-    pub(crate) fn session_row(&self, scenario: &Scenario, session: &Session) -> SessionRow {
-        let (over, open) = (session.over(), self.row(scenario));
+    pub(crate) fn session_row(
+        &self,
+        scenario: &Scenario,
+        session: &Session,
+        common_bytes: u64,
+    ) -> SessionRow {
+        let (over, open) = (session.over(), self.row(scenario, common_bytes));
         SessionRow {
             delivered_bytes: over.delivered_bytes + open.delivered_bytes,
+            common_bytes,
             sent_packets: over.sent_packets + open.sent_packets,
             retransmitted_packets: over.retransmitted_packets + open.retransmitted_packets,
             dropped_packets: self.tally().dropped_packets,

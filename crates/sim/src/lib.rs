@@ -5,6 +5,7 @@ mod acks;
 pub mod batch;
 pub mod capture;
 mod census;
+pub mod common;
 mod control;
 pub mod engine;
 mod flow;

@@ -203,6 +203,10 @@ table! {
         completed_us: u64,
         /// Acknowledged payload.
         delivered_bytes: u64,
+        /// Payload sent for the first time and acknowledged while all flows without a size were
+        /// active; if they never are at once, or there are none, in the whole run. Without losses
+        /// that the receiver hides.
+        common_bytes: u64,
         /// Data packets sent, retransmissions included.
         sent_packets: u64,
         /// Retransmitted data packets.
@@ -339,6 +343,9 @@ table! {
         transfers: u64,
         /// Acknowledged payload.
         delivered_bytes: u64,
+        /// Payload sent for the first time and acknowledged while all flows without a size were
+        /// active; as in the table of flows.
+        common_bytes: u64,
         /// Data packets sent, retransmissions included.
         sent_packets: u64,
         /// Retransmitted data packets.

@@ -36,6 +36,7 @@ impl Session {
                 session: number,
                 transfers: 0,
                 delivered_bytes: 0,
+                common_bytes: 0,
                 sent_packets: 0,
                 retransmitted_packets: 0,
                 dropped_packets: 0,

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ackclock import _core
+from ackclock import _core, measures
 from ackclock.errors import AckclockError
 from ackclock.scenario import KERNEL
 from ackclock.vlinux.network import HUB, Network, kind_of, queue_device
@@ -114,15 +114,17 @@ def make(canonical: Mapping[str, Any], resolved: str, modules: Mapping[str, str]
     """
     check(canonical)
     network = Network(canonical)
+    starts_ns = _core.connects_ns(resolved)
+    common_ns = measures.common_ns(canonical, (start_ns // 1000 for start_ns in starts_ns))
     queues = tuple(kind_of(link) for link in network.links)
     guest = [
         f"run {canonical['duration_ns']} {canonical['sample_interval_ns']}",
+        "common {} {}".format(*common_ns),
         *(
             f"queue {HUB} {queue_device(number)} {'-' if kind == 'drop_tail' else kind}"
             for number, kind in enumerate(queues, 1)
         ),
     ]
-    starts_ns = _core.connects_ns(resolved)
     for number, (flow, start_ns) in enumerate(zip(canonical["flows"], starts_ns, strict=True), 1):
         guest.append(_flow(number, flow, start_ns, canonical, network, modules))
     sessions = zip(canonical.get("sessions", ()), _core.connections(resolved), strict=True)

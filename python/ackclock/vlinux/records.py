@@ -70,6 +70,7 @@ TOTAL = np.dtype(
             "window_limited_us",
             "buffer_limited_us",
             "transfers",
+            "common_bytes",
         )
     ]
 )
@@ -231,6 +232,7 @@ def _flows(
         "start_us": raw["start_ns"] // 1000,
         "completed_us": [completed.get(int(flow), 0) for flow in raw["flow"]],
         "delivered_bytes": raw["delivered_bytes"],
+        "common_bytes": raw["common_bytes"],
         "sent_packets": raw["sent"],
         "retransmitted_packets": raw["retransmitted"],
         "dropped_packets": _dropped(counts),
@@ -271,6 +273,7 @@ def _sessions(
         "session": raw["flow"] - _U64(flows),
         "transfers": raw["transfers"],
         "delivered_bytes": raw["delivered_bytes"],
+        "common_bytes": raw["common_bytes"],
         "sent_packets": raw["sent"],
         "retransmitted_packets": raw["retransmitted"],
         "dropped_packets": _dropped(counts),

@@ -5,6 +5,7 @@ use super::TestbedError;
 use crate::emulator::FIRST_PORT;
 use ackclock_host::TCP_INFINITE_SSTHRESH;
 use ackclock_net::queue::Tally;
+use ackclock_sim::common::Progress;
 use ackclock_sim::record::{
     EventCounts, EventKind, EventRow, EventTable, FlowRow, SampleRow, SampleTable, State,
 };
@@ -312,13 +313,25 @@ impl Endpoint {
         }
     }
 
+    /// What the flow has carried so far.
+    pub(super) fn progress(&self) -> Result<Progress, TestbedError> {
+        let info = self.look()?;
+        // A FIN that waits is a byte without payload.
+        let unsent = u64::from(info.notsent_bytes).saturating_sub(self.shut_down.into());
+        Ok(Progress {
+            sent: self.written.saturating_sub(unsent),
+            acked: info.acked_bytes().min(self.written),
+        })
+    }
+
     /// The totals of the flow. `tally` comes from the emulator.
-    pub(super) fn row(&self, tally: Tally) -> FlowRow {
+    pub(super) fn row(&self, tally: Tally, common_bytes: u64) -> FlowRow {
         FlowRow {
             flow: self.number,
             start_us: self.connects_at_ns / 1_000,
             completed_us: self.completed_ns.map_or(0, |ns| ns / 1_000),
             delivered_bytes: self.delivered_bytes(),
+            common_bytes,
             sent_packets: self.info.data_segs_out.into(),
             retransmitted_packets: self.info.total_retrans.into(),
             dropped_packets: tally.dropped_packets,
@@ -343,9 +356,9 @@ impl Endpoint {
         }
     }
 
-    /// Acknowledged payload. The kernel counts SYN and FIN as one byte each.
+    /// Acknowledged payload, without a FIN.
     fn delivered_bytes(&self) -> u64 {
-        self.info.bytes_acked.saturating_sub(1).min(self.written)
+        self.info.acked_bytes().min(self.written)
     }
 
     fn look(&self) -> Result<TcpInfo, TestbedError> {
@@ -361,6 +374,11 @@ impl Endpoint {
 }
 
 impl TcpInfo {
+    /// The kernel counts SYN and FIN as one byte each.
+    fn acked_bytes(&self) -> u64 {
+        self.bytes_acked.saturating_sub(1)
+    }
+
     fn in_flight(&self) -> u32 {
         (self.unacked + self.retrans).saturating_sub(self.sacked + self.lost)
     }

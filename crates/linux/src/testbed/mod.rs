@@ -192,6 +192,7 @@ pub fn run(
         record,
         queues,
         measured,
+        common,
         started_ns,
         ..
     } = event_loop;
@@ -214,7 +215,8 @@ pub fn run(
         ..RunResult::default()
     };
     for (flow, endpoint) in endpoints.iter().enumerate() {
-        let row = endpoint.row(network.tally(flow));
+        let common_bytes = common.bytes(flow, endpoint.progress()?);
+        let row = endpoint.row(network.tally(flow), common_bytes);
         result.packets += row.sent_packets;
         result.flows.push(row);
     }

@@ -10,6 +10,7 @@ use super::namespace::TunNamespace;
 use super::{sys, TestbedError};
 use crate::emulator::{EmulatedNetwork, Lateness, Toward};
 use ackclock_net::schedule::{Schedule, NEVER};
+use ackclock_sim::common::Common;
 use ackclock_sim::record::{QueueRow, QueueTable};
 use ackclock_sim::scenario::Scenario;
 use ackclock_sim::topology::{Topology, Way};
@@ -40,7 +41,9 @@ pub(super) struct Loop<'a> {
     pub(super) record: Rows,
     pub(super) queues: QueueTable,
     pub(super) measured: Measured,
-    /// Element 2i is the start of flow i, element 2i + 1 its stop; the last element is the sampler.
+    pub(super) common: Common,
+    /// Element 2i is the start of flow i, element 2i + 1 its stop; the last two elements are the sampler
+    /// and the common interval.
     agenda: Schedule,
     /// Flows whose sender (0) or receiver (1) must be checked in this turn.
     touched: [Touched; 2],
@@ -125,12 +128,14 @@ impl<'a> Loop<'a> {
     ) -> Self {
         let flows = endpoints.len();
         let interval_ns = scenario.sample_interval_ns;
-        let mut agenda = Schedule::new(2 * flows + 1);
+        let mut agenda = Schedule::new(2 * flows + 2);
         for (index, flow) in scenario.flows.iter().enumerate() {
             agenda.set(2 * index, endpoints[index].connects_at_ns);
             agenda.set(2 * index + 1, flow.stop_ns.unwrap_or(NEVER));
         }
         agenda.set(2 * flows, if interval_ns > 0 { interval_ns } else { NEVER });
+        let common = Common::of(scenario);
+        agenda.set(2 * flows + 1, common.next_ns());
         let mut record = Rows {
             samples_wanted: interval_ns > 0,
             ..Rows::default()
@@ -156,6 +161,7 @@ impl<'a> Loop<'a> {
                 links: links.collect(),
                 ..Measured::default()
             },
+            common,
             agenda,
             touched: [Touched::new(flows), Touched::new(flows)],
             last_links: topology.ways.iter().filter_map(last_of).collect(),
@@ -224,6 +230,14 @@ impl<'a> Loop<'a> {
                 return Ok(());
             }
             let flow = element / 2;
+            if element == 2 * self.endpoints.len() + 1 {
+                // Before what is due now reaches a socket: nothing later than this time counts.
+                let progress = self.endpoints.iter().map(Endpoint::progress);
+                let progress = progress.collect::<Result<Vec<_>, _>>()?;
+                self.common.look(progress.into_iter());
+                self.agenda.set(element, self.common.next_ns());
+                continue;
+            }
             if flow == self.endpoints.len() {
                 self.sample(at_ns, now_ns)?;
                 let next_ns = at_ns + self.scenario.sample_interval_ns;

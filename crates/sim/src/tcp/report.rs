@@ -82,6 +82,11 @@ impl Sender {
         self.board.una()
     }
 
+    /// Segments that were sent, each counted once.
+    pub fn nxt(&self) -> u64 {
+        self.board.nxt()
+    }
+
     /// Segments that the sender knows to be delivered: acknowledged or SACKed.
     pub fn delivered_packets(&self) -> u64 {
         self.board.una() + u64::from(self.tp().sacked_out)

@@ -9,6 +9,7 @@
  * PLAN has one line per thing, in any order; times are ns from the start of the run:
  *
  *	run DURATION INTERVAL		the end, and the time between samples
+ *	common FROM UNTIL		the common interval (crates/sim/src/common.rs)
  *	queue NAMESPACE DEVICE KIND	whose queue to sample; KIND of the AQM below a tbf, or none
  *	flow NUMBER SENDER RECEIVER ADDRESS CC CC_AT_RECEIVER START STOP SIZE WINDOW BUFFER UNSENT
  *		PACED LOWAT
@@ -75,12 +76,35 @@ void watch(int fd, uint32_t events, uint64_t data)
 		die("epoll_ctl");
 }
 
+/* What each flow carries in the common interval. Returns when to look next. */
+static int64_t look_at_common(int64_t at_ns)
+{
+	static int looks;
+
+	if (looks == 0 && common_from_ns <= at_ns) {
+		for (int i = 0; i < flows_len; i++)
+			flows[i].sent_before = sent_bytes(&flows[i]);
+		looks++;
+	}
+	if (looks == 1 && common_until_ns <= at_ns) {
+		for (int i = 0; i < flows_len; i++) {
+			uint64_t acked = acked_bytes(&flows[i]), before = flows[i].sent_before;
+
+			flows[i].common_bytes = acked > before ? acked - before : 0;
+		}
+		looks++;
+	}
+	return looks == 0 ? common_from_ns : looks == 1 ? common_until_ns : NEVER;
+}
+
 /* Does what is due; returns when the next thing is. */
 static int64_t keep_time(FILE *samples, FILE *to_queues, FILE *records)
 {
 	static int64_t next_sample_ns;
-	int64_t at_ns = now_ns(), next_ns = duration_ns;
+	int64_t at_ns = now_ns(), next_ns = duration_ns, look_ns = look_at_common(at_ns);
 
+	if (look_ns < next_ns)
+		next_ns = look_ns;
 	for (int i = 0; i < flows_len; i++) {
 		struct flow *flow = &flows[i];
 
@@ -193,6 +217,7 @@ static int run(const char *plan, const char *directory)
 			}
 		}
 	}
+	look_at_common(duration_ns);
 	for (int i = 0; i < flows_len; i++) {
 		struct flow *flow = &flows[i];
 		struct total total = { 0 };
@@ -201,6 +226,7 @@ static int run(const char *plan, const char *directory)
 			total = *flow->over;
 		total.flow = flow->number;
 		total.start_ns = flow->start_ns;
+		total.common_bytes = flow->common_bytes;
 		if (flow->connected) {
 			struct transfer row = { flow->number, flow->start_ns, 0, flow->size };
 

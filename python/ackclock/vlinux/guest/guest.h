@@ -25,6 +25,8 @@ struct flow {
 	int connected, shut, stopped;
 	int64_t start_ns, stop_ns;
 	uint64_t size, written, window, buffer, full_ns, full_since_ns;
+	uint64_t sent_before;	/* the common interval */
+	uint64_t common_bytes;	/* see crates/sim/src/common.rs */
 	struct sockaddr_in address;
 	int lowat, piece;
 	int unread;	/* nothing of the connection has been read */
@@ -33,7 +35,7 @@ struct flow {
 
 struct total {
 	uint64_t flow, start_ns, delivered_bytes, sent, retransmitted, min_rtt_us;
-	uint64_t window_limited_us, buffer_limited_us, transfers;
+	uint64_t window_limited_us, buffer_limited_us, transfers, common_bytes;
 };
 
 struct transfer {
@@ -59,7 +61,7 @@ extern struct flow *flows;
 extern struct queue *queues;
 extern struct command *commands;
 extern int flows_len, queues_len, commands_len;
-extern int64_t duration_ns, interval_ns;
+extern int64_t duration_ns, interval_ns, common_from_ns, common_until_ns;
 void read_plan(const char *path);
 
 /* guest.c; `home`: the namespace of the guest itself */
@@ -82,6 +84,8 @@ void receive(struct flow *flow, int index, int what);
 void open_statistics(void);
 uint64_t unacknowledged_bytes(const struct flow *flow);
 void add_totals(const struct flow *flow, struct total *to);
+uint64_t sent_bytes(const struct flow *flow);
+uint64_t acked_bytes(const struct flow *flow);
 void sample_flow(struct flow *flow, int64_t at_ns, FILE *to);
 void sample_queues(int64_t at_ns, FILE *to);
 void copy(const char *from, FILE *to);

@@ -14,7 +14,7 @@ struct flow *flows;
 struct queue *queues;
 struct command *commands;
 int flows_len, queues_len, commands_len;
-int64_t duration_ns, interval_ns;
+int64_t duration_ns, interval_ns, common_from_ns, common_until_ns;
 
 static int64_t number_of(const char *text, int64_t nothing)
 {
@@ -111,6 +111,8 @@ void read_plan(const char *path)
 
 		if (!strncmp(line, "run ", 4)) {
 			sscanf(line, "run %ld %ld", &duration_ns, &interval_ns);
+		} else if (!strncmp(line, "common ", 7)) {
+			sscanf(line, "common %ld %ld", &common_from_ns, &common_until_ns);
 		} else if (!strncmp(line, "flow ", 5)) {
 			add_flow(line + 5);
 		} else if (!strncmp(line, "draw ", 5)) {

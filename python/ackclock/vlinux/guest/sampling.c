@@ -57,6 +57,27 @@ uint64_t unacknowledged_bytes(const struct flow *flow)
 	return flow->written - delivered_bytes(flow, &info);
 }
 
+/* What all connections of a flow have sent, each byte once. */
+uint64_t sent_bytes(const struct flow *flow)
+{
+	uint64_t over = flow->over ? flow->over->delivered_bytes : 0, unsent;
+	struct tcp_info info;
+
+	if (!flow->connected)
+		return over;
+	look(flow, &info);
+	unsent = info.tcpi_notsent_bytes; /* a FIN that waits is one of them */
+	return over + (unsent < flow->written ? flow->written - unsent : 0);
+}
+
+/* What has been acknowledged of that. */
+uint64_t acked_bytes(const struct flow *flow)
+{
+	uint64_t over = flow->over ? flow->over->delivered_bytes : 0;
+
+	return flow->connected ? over + flow->written - unacknowledged_bytes(flow) : over;
+}
+
 static uint32_t min_rtt_us(const struct tcp_info *info)
 {
 	return info->tcpi_min_rtt == UINT32_MAX ? 0 : info->tcpi_min_rtt;
