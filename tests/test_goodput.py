@@ -10,6 +10,8 @@ from hypothesis import HealthCheck, given, reject, settings
 from hypothesis import strategies as st
 
 from ackclock import AckclockError, Scenario, measures, metrics, run, summary
+from ackclock.evaluate import scenarios as scorecard
+from ackclock.evaluate.measure import WARM_UP_S, numbers
 from ackclock.links import capacity_bits
 from ackclock.units import size_bytes
 from conftest import ACKCLOCK, ROOT
@@ -247,6 +249,29 @@ duration = ["15s", "30s"]
         assert row["goodput_bps"] == pytest.approx(1e6 * sum(mbps))
         assert row["share_1"] == pytest.approx(mbps[0] / sum(mbps))
         assert row["jain_index"] == pytest.approx(metrics.jain_index(mbps))
+
+
+@pytest.mark.parametrize(
+    "scenario",
+    [
+        scorecard.joining("cubic", 2),
+        scorecard.rtts("cubic", 120),
+        scorecard.mixed("bbr", "cubic", "1:4", "20mbit", 50, "1bdp"),
+        scorecard.liars("cubic", "losses"),
+        scorecard.load("cubic", "comes"),
+        scorecard.load("cubic", "goes"),
+    ],
+    ids=["joining", "rtts", "mixed", "liars", "comes", "goes"],
+)
+def test_a_row_of_the_scorecard_fits_its_link(scenario):
+    """A flow that joined or lied was compared over another time, or with what never came."""
+    result = run(scenario)
+    row = numbers(result)
+    mine = scenario.flows[0].count
+    mbps = mine * row.mine_mbps + (len(result.flows) - mine) * (row.others_mbps or 0)
+    # To a packet: samples are not at its edges.
+    packet_mbps = 8e-6 * 1448 / (measures.common_s(result)[1] - WARM_UP_S)
+    assert 0.9 < mbps / (metrics.capacity_bps(result) / 1e6 + packet_mbps) <= 1
 
 
 def test_the_header_says_the_interval():

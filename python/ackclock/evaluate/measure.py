@@ -21,7 +21,7 @@ class Numbers(NamedTuple):
 
     #: Share of the bottleneck's rate in use.
     utilisation: float
-    #: Mean throughput of a flow of payload, Mb/s.
+    #: Mean throughput of a flow of payload while all flows are active, Mb/s.
     mine_mbps: float
     others_mbps: float | None
     #: What part of their throughput alone the others lose. One run does not say it:
@@ -74,7 +74,7 @@ def numbers(result: Result) -> Numbers:
     flows = result.flows
     count = result.scenario.flows[0].count if result.scenario.flows else 0
     mine, others = flows[:count], flows[count:]
-    mbps = metrics.throughput_bps(result, [start_s, end_s])[:, 0] / 1e6
+    mbps = _rates_mbps(result, start_s)
     fair_mbps = metrics.capacity_bps(result) / 1e6 / max(len(flows), 1)
     delays_ms = 1e3 * metrics.queue_delays_s(result, 1, start_s)
     delays_ms = delays_ms if len(delays_ms) else np.zeros(1)
@@ -106,6 +106,18 @@ def numbers(result: Result) -> Numbers:
         _full_s(result),
         *_frames(result, start_s),
     )
+
+
+def _rates_mbps(result: Result, start_s: float) -> metrics.Array:
+    """Of each flow from `start_s` on, while all are active.
+
+    What a receiver acknowledges that hides losses may not have come: such a run has its goodputs,
+    warm-up included.
+    """
+    if any(flow.hides == "losses" for flow in result.scenario.flows):
+        return metrics.goodput_bps(result) / 1e6
+    from_s, until_s = metrics.common_s(result)
+    return metrics.throughput_bps(result, [max(start_s, from_s), until_s])[:, 0] / 1e6
 
 
 def _late_retransmissions(result: Result, count: int) -> float:
