@@ -64,7 +64,9 @@ def run_command(
     rtt: Annotated[
         str | None, typer.Option(help="Set the round-trip time, like 20ms.", metavar="TIME")
     ] = None,
-    seed: Annotated[int | None, typer.Option(help="Set the random seed.")] = None,
+    seed: Annotated[
+        int | None, typer.Option(help="Set the random seed (default: the scenario's).")
+    ] = None,
     seeds: Annotated[
         str | None,
         typer.Option(
