@@ -9,7 +9,7 @@ from html.parser import HTMLParser
 import polars as pl
 import pytest
 
-from ackclock import AckclockError, pages, papers, reproduce
+from ackclock import AckclockError, figure_commands, pages, papers, reproduce
 from conftest import ACKCLOCK
 
 #: Runs a command and prints its peak memory (KiB). By a process between: a child's peak begins
@@ -175,3 +175,39 @@ def test_several_papers_are_a_site_and_a_rerun_is_the_same(tmp_path):
     (tmp_path / "third").mkdir()
     pages.write(found, tmp_path / "third", command="", quick=True, progress=drawn.append)
     assert drawn == [0.5, 1]
+
+
+@pytest.mark.parametrize(
+    ("options", "to_run", "written"),
+    [
+        ("", 1, [["a/x"], ["a/x", "b/x", "b/y"]]),
+        ("", 0, []),
+        ("--quick", 1, []),
+    ],
+)
+def test_a_report_has_the_papers_that_are_done(options, to_run, written, tmp_path, monkeypatch):
+    """Ctrl-C in the third paper leaves the pages of two. Where all runs are kept it draws once."""
+    every = [papers.Named(name, "", "", None) for name in ("a/x", "b/x", "b/y", "c/x")]
+
+    def done(chosen, on_runs, **_):
+        on_runs(to_run, 0)
+        if chosen == every[-1:]:
+            raise KeyboardInterrupt
+        return list(chosen)
+
+    seen = []
+
+    def write(figures, directory, **_):
+        seen.append([each.name for each in figures])
+        (directory / "index.html").write_text(str(seen[-1]))
+
+    monkeypatch.setattr(papers, "load", lambda _: every)
+    monkeypatch.setattr(reproduce, "reproduce", done)
+    monkeypatch.setattr(pages, "write", write)
+    monkeypatch.chdir(tmp_path)
+    command = ["report", "-o", "site", *options.split()]
+    assert figure_commands.app(command, standalone_mode=False) == 130
+    assert seen == written
+    assert [each.read_text() for each in tmp_path.rglob("index.html")] == list(
+        map(str, written[-1:])
+    )

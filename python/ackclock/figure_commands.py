@@ -4,6 +4,8 @@ import shlex
 import time
 from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -363,7 +365,8 @@ def report_command(
     - `ackclock report -o out/report`
 
     It has one page for each paper (default directory: out/report). It is `ackclock reproduce all
-    --sensitivity` without tables on the screen, and with each figure as PDF, too.
+    --sensitivity` without tables on the screen, and with each figure as PDF, too. Without --quick
+    it writes each paper's page when the paper's runs are done.
     """
     from ackclock import pages, reproduce  # noqa: PLC0415 (slow to import)
 
@@ -371,28 +374,32 @@ def report_command(
     with one_line_errors(RESUMES):
         where = executor(jobs, on_ray)
         path = output or Path("out/report")
-        with Directory(path) as directory:
-            with progress_bar("simulating") as progress:
-                reproduced = reproduce.reproduce(
-                    papers.load("all"),
-                    quick=quick,
-                    sensitivity=True,
-                    executor=where,
-                    progress=progress,
-                    on_runs=say_runs,
-                )
-            command = "ackclock report" + (" --quick" if quick else "")
-            with progress_bar("drawing") as progress:
-                directory.fill(
-                    lambda partial: pages.write(
-                        reproduced,
-                        partial,
-                        command=command,
+        command = "ackclock report" + (" --quick" if quick else "")
+        every = papers.load("all")
+        reproduced: list[Reproduced] = []
+        for paper, chosen in groupby(every, key=lambda each: each.paper):
+            todo: list[int] = []
+
+            def say(to_run: int, there: int, todo: list[int] = todo) -> None:
+                todo.append(to_run)
+                say_runs(to_run, there)
+
+            with Directory(path) as directory:
+                with progress_bar(f"simulating {paper}") as progress:
+                    reproduced += reproduce.reproduce(
+                        list(chosen),
                         quick=quick,
-                        pdf=True,
+                        sensitivity=True,
+                        executor=where,
                         progress=progress,
+                        on_runs=say,
                     )
-                )
+                # Drawing takes as long as quick runs, but nothing beside full ones.
+                if len(reproduced) < len(every) and (quick or not any(todo)):
+                    continue
+                with progress_bar("drawing") as progress:
+                    how: Any = {"command": command, "quick": quick, "progress": progress}
+                    directory.fill(partial(pages.write, reproduced, pdf=True, **how))
         _print_totals(reproduced, started_s)
         out.print(f"site: {(path / 'index.html').absolute()}")
 
