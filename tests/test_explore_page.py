@@ -162,6 +162,11 @@ def test_a_scenario_of_the_gallery_is_one_click(page, tmp_path):
     chip = page.locator(".run")
     expect(chip).to_have_attribute("data-state", "done")
     expect(chip).to_contain_text("Cubic-FC makes room sooner")
+    # The rates are of one interval, and together no more than the payload of 100 Mb/s.
+    expect(chip).to_contain_text("rates: 20–120 s")
+    mbps = re.findall(r"([\d.]+) Mb/s", chip.inner_text())
+    assert len(mbps) == 2
+    assert 90 < sum(map(float, mbps)) < 96.6
     until_drawn(page)
     page.screenshot(path=tmp_path / "gallery.png", full_page=True)
 

@@ -10,6 +10,12 @@ export function button(text, title, click) {
   return made;
 }
 
+// The time that a run's rates are of: while all flows without a size were active.
+function over({ common_s: [from_s, until_s], duration_s }) {
+  const whole = from_s === 0 && until_s === duration_s;
+  return whole ? "rates: whole run" : `rates: ${+from_s.toPrecision(4)}–${+until_s.toPrecision(4)} s`;
+}
+
 // A chip, and with it its buttons, stays the same element from one state to the next: a run tells
 // ten times a second how far it is, and a click whose button is replaced meanwhile is lost.
 export class Chips {
@@ -89,6 +95,8 @@ export class Chips {
       const rate = got === undefined ? "" : ` ${(got / 1e6).toPrecision(3)} Mb/s`;
       return element("span", {}, line, `${label(name, this.about)}${rate}`);
     });
-    return flows.length > MOST_NAMED ? [...keys, `and ${flows.length - MOST_NAMED} more`] : keys;
+    if (flows.length > MOST_NAMED) keys.push(`and ${flows.length - MOST_NAMED} more`);
+    if (run.end.summary?.common_s) keys.push(over(run.end.summary));
+    return keys;
   }
 }
