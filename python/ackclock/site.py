@@ -280,14 +280,15 @@ def run_totals(figures: Sequence[Reproduced]) -> str:
         for experiment, batch in batches.items()
         for key, row in zip(batch.keys, tables[experiment].iter_rows(named=True), strict=True)
     }
-    packets, cpu_s, testbed_s = (
-        sum(row[column] for row in runs.values())
-        for column in ("packets", "cpu_time_s", "testbed_s")
+    packets, testbed_s = (
+        sum(row[column] for row in runs.values()) for column in ("packets", "testbed_s")
     )
+    cpu_s: list[Any] = [row.get("cpu_time_s") for row in runs.values()]  # not of runs on Linux
+    took = "" if None in cpu_s else f"; they took {sum(cpu_s):.0f} s of processor time"
     noun = "run" if len(runs) == 1 else "runs"
     return (
-        f"{len(runs)} {noun}, {packets / 1e6:,.1f} million data packets; they took "
-        f"{cpu_s:.0f} s of processor time; a testbed would have taken {testbed_s / 3600:.1f} hours."
+        f"{len(runs)} {noun}, {packets / 1e6:,.1f} million data packets{took}; "
+        f"a testbed would have taken {testbed_s / 3600:.1f} hours."
     )
 
 
