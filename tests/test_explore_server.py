@@ -4,6 +4,7 @@ import csv
 import hashlib
 import io
 import json
+import os
 import re
 import shutil
 import struct
@@ -259,6 +260,55 @@ def test_a_damaged_run_is_named_with_its_path(server):
     answer = server.ask("POST", "/api/kept/open", {"path": "damaged"})
     assert answer.status == 422
     assert "manifest.json has no scenario" in answer.json["error"]
+
+
+#: What a damaged manifest holds: no number, a number beyond all, half of a character.
+ODD = ["NaN", "1e999", '"\\ud800"', "[" * 100_000, '{"flow": 5}', "null"]
+
+
+@pytest.mark.parametrize("where", ["more", "scenario", "packets", "in the scenario"])
+@pytest.mark.parametrize("odd", ODD, ids=lambda odd: odd[:9])
+def test_an_odd_manifest_leaves_the_list_whole(server, odd, where):
+    run = server.start(SHORT.format(algorithm="bic"))
+    kept = server.folder.parent / server.wait(run, "done")["end"]["kept"]
+    before = [each["path"] for each in server.ask("GET", "/api/kept").json]
+    damaged = server.folder / "odd"
+    shutil.copytree(kept, damaged)
+    manifest = json.loads((kept / "manifest.json").read_text()) | {where: "ODD"}
+    if where == "in the scenario":
+        manifest["scenario"]["duration"] = manifest.pop(where)
+    text = json.dumps(manifest)
+    (damaged / "manifest.json").write_text(text.replace('"ODD"', odd))
+    try:
+        listed = server.ask("GET", "/api/kept")
+        assert listed.status == 200
+        told = {each["path"]: each for each in listed.json}
+        assert set(told) == {*before, "odd"}
+        if "scenario" in where:
+            assert told["odd"]["scenario"] is None
+        # To open it fails in one line, and the page is told of its other runs as before.
+        answer = server.ask("POST", "/api/kept/open", {"path": "odd"})
+        if answer.status == 200:
+            answer = server.wait(answer.json["id"], "failed")["error"]
+        else:
+            answer = answer.json["error"]
+        assert "damaged" in answer or "manifest.json has no scenario" in answer, answer
+        assert "\n" not in answer
+        assert run in server.runs()
+    finally:
+        shutil.rmtree(damaged)
+
+
+def test_a_name_that_is_no_text_leaves_the_list_whole(server):
+    odd = server.folder / os.fsdecode(b"caf\xe9")
+    odd.mkdir(parents=True)
+    (odd / "card.json").touch()
+    try:
+        told = {each["path"]: each for each in server.ask("GET", "/api/kept").json}
+        assert told["caf\\xe9"]["kind"] == "scorecard to rename"
+        assert told["caf\\xe9"]["page"] is None
+    finally:
+        shutil.rmtree(odd)
 
 
 def test_more_rows_than_the_page_keeps_are_refused_with_what_to_do(server):

@@ -77,8 +77,8 @@ def read_tables(directory: Path) -> tuple[dict[str, pl.DataFrame], dict[str, Any
 
     Raises `OSError` or `ValueError` if any of it is missing or has changed.
     """
-    manifest = json.loads((directory / MANIFEST).read_text(encoding="utf-8"))
-    digests = manifest.get(DIGESTS) if isinstance(manifest, dict) else None
+    manifest = read_manifest(directory)
+    digests = manifest.get(DIGESTS)
     if not isinstance(digests, dict):
         raise ValueError(f"{MANIFEST} has no {DIGESTS}")  # noqa: TRY004
     if digests.pop(MANIFEST, None) != _digest_of_json(manifest):
@@ -93,6 +93,22 @@ def read_tables(directory: Path) -> tuple[dict[str, pl.DataFrame], dict[str, Any
         return dict(zip(tables, pl.collect_all(tables.values()), strict=True)), manifest
     except pl.exceptions.PolarsError as error:
         raise ValueError(f"the tables cannot be read: {error}") from None
+
+
+def read_manifest(directory: Path) -> dict[str, Any]:
+    """The manifest of an entry, with its digests. Raises `OSError` or `ValueError`.
+
+    It is JSON that any program reads: no NaN, no number beyond all, no half of a character.
+    """
+    text = (directory / MANIFEST).read_text(encoding="utf-8")
+    try:
+        manifest = json.loads(text)
+        json.dumps(manifest, ensure_ascii=False, allow_nan=False).encode()
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{MANIFEST} is damaged: {error}") from None
+    if not isinstance(manifest, dict):
+        raise ValueError(f"{MANIFEST} is damaged: no object")  # noqa: TRY004
+    return manifest
 
 
 _blake2b = functools.partial(hashlib.blake2b, digest_size=16)

@@ -41,7 +41,7 @@ class KeptRows:
         for path in sorted(self.directory.glob("[0-9a-f]*")):
             if path in self._keys and not any(key in keys for key in self._keys[path]):
                 continue
-            rows = {row.pop(KEY): row for row in kept.find(path, _read, damaged) or ()}
+            rows = kept.find(path, _read, damaged) or {}
             self._keys[path] = frozenset(rows)
             found |= {key: row for key, row in rows.items() if key in keys}
         kept.say_damaged(damaged, "rows of runs")
@@ -70,5 +70,8 @@ class KeptRows:
         self._written_s = time.monotonic()
 
 
-def _read(path: Path) -> list[Row]:
-    return kept.read_tables(path)[0]["rows"].to_dicts()
+def _read(path: Path) -> dict[str, Row]:
+    table = kept.read_tables(path)[0].get("rows")
+    if table is None or table.schema.get(KEY) != pl.String:
+        raise ValueError(f"no rows with a {KEY}")
+    return {row.pop(KEY): row for row in table.to_dicts()}

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ackclock import AckclockError, Flow, Scenario, Session, tables
+from ackclock import AckclockError, Flow, Scenario, Session, kept, tables
 from ackclock.explore import worker
 from ackclock.explore.curves import Array, Curve, Window
 from ackclock.explore.marks import Cubic, Marks
@@ -142,9 +142,9 @@ class Runs:
     def open(self, directory: Path, title: str) -> Run:
         """Opens a kept run; raises `AckclockError` if its manifest cannot be read."""
         try:
-            manifest = json.loads((directory / "manifest.json").read_text(encoding="utf-8"))
+            manifest = kept.read_manifest(directory)
             toml = Scenario.parse(manifest["scenario"]).to_toml()
-        except (OSError, ValueError, TypeError, KeyError, RecursionError):
+        except (OSError, ValueError, TypeError, KeyError):
             why = "manifest.json has no scenario"
             raise AckclockError(
                 f"{directory.name}: not a result of `ackclock run -o`: {why}"

@@ -1,10 +1,11 @@
 """What is kept in the results' folder: runs, figures, sweeps and scorecards, to be opened."""
 
-import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+from ackclock import Scenario, kept
 
 #: How far below the folder it looks, and how many it lists.
 MOST_DEPTH = 4
@@ -49,6 +50,9 @@ def listed(folder: Path) -> list[dict[str, Any]]:
         except OSError:  # it has been removed, or renamed, since the look into its parent
             continue
         path = str(directory.relative_to(folder))
+        shown = os.fsencode(path).decode(errors="backslashreplace")
+        if shown != path:  # bytes that are no text: no address leads there
+            path, kind, page = shown, f"{kind} to rename", None
         found.append({"path": path, "kind": kind, "written_s": written_s, "page": page})
     found.sort(key=lambda each: -float(str(each["written_s"])))
     newest = found[:MOST_LISTED]
@@ -61,10 +65,11 @@ def listed(folder: Path) -> list[dict[str, Any]]:
 def _told(directory: Path) -> dict[str, Any]:
     """The scenario of a kept run, and whether it counts; none if its manifest does not tell."""
     try:
-        manifest = json.loads((directory / "manifest.json").read_text(encoding="utf-8"))
+        manifest = kept.read_manifest(directory)
+        Scenario.parse(manifest["scenario"])
         is_valid = manifest.get("certificate", {"valid": True})["valid"] is True
-        return {"scenario": dict(manifest["scenario"]), "valid": is_valid}
-    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return {"scenario": manifest["scenario"], "valid": is_valid}
+    except (OSError, ValueError, TypeError, KeyError):
         return {"scenario": None, "valid": True}
 
 
