@@ -54,13 +54,12 @@ def ackclock(tmp_path):
     def call(*arguments, env=None, **options):
         return subprocess.run(
             [ACKCLOCK, *map(str, arguments)],
-            cwd=tmp_path,
             capture_output=True,
             text=True,
             timeout=900,
             check=False,
             env=os.environ | {"COLUMNS": "120"} | (env or {}),
-            **options,
+            **({"cwd": tmp_path} | options),
         )
 
     return call

@@ -19,7 +19,7 @@ import polars as pl
 
 from ackclock import _core
 from ackclock.errors import AckclockError
-from ackclock.output import TAKEN, Write, exchange, locked, partial_directory, sync, sync_all
+from ackclock.output import TAKEN, Write, allow, exchange, locked, partial_directory, sync, sync_all
 from ackclock.sources import source_hash
 
 MANIFEST = "manifest.json"
@@ -142,7 +142,7 @@ def keep(path: Path, write: Write, read: Callable[[Path], object]) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         with partial_directory(path.parent) as partial:
             write(partial)
-            partial.chmod(0o755)
+            allow(partial)
             sync_all(partial)
             _put(partial, path, read)
             sync(path.parent)

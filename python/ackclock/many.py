@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from ackclock import kept, snapshot
+from ackclock import kept, output, snapshot
 from ackclock.errors import AckclockError
 from ackclock.executors import LOCAL, Executor
 from ackclock.output import collect, partial_directory
@@ -15,7 +15,7 @@ from ackclock.scenario import Scenario, check_is_scenario
 T = TypeVar("T")
 
 #: Where results are kept unless told otherwise.
-CACHE = Path(".ackclock")
+CACHE = Path(output.CACHE)
 
 
 def run_all(

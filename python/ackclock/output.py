@@ -23,6 +23,8 @@ from ackclock.errors import AckclockError
 
 #: Names the files of an output, so that it can be told from a directory of somebody's own.
 WRITTEN = ".written-by-ackclock"
+#: What a command keeps of its runs, in the directory where it was started.
+CACHE = ".ackclock"
 #: How the name of a directory begins that is not finished.
 PARTIAL = ".ackclock-partial-"
 #: Fills a directory.
@@ -70,6 +72,15 @@ def replaced(path: str | os.PathLike[str]) -> Iterator[Path]:
         file = partial / Path(path).name
         yield file
         file.replace(real)
+
+
+def allow(partial: Path) -> None:
+    """Gives a directory that was private the mode of any that this user makes."""
+    like = partial / f"{PARTIAL}mode"  # the umask cannot be read without a change to it
+    like.mkdir()
+    mode = stat.S_IMODE(like.stat().st_mode)
+    like.rmdir()
+    partial.chmod(mode)
 
 
 def collect(place: Path) -> None:
@@ -181,7 +192,7 @@ class Directory:
     """A directory that `fill` fills; as a context it finds out at once whether that will work.
 
     It replaces an empty directory or an earlier output of ackclock's, never anything else. A mount
-    point or the current directory stays, and gets the files.
+    point, the current directory or one with kept runs stays, and gets the files.
     Raises `AckclockError` where it cannot be written.
     """
 
@@ -240,14 +251,14 @@ class Directory:
             self._keep(write, str(error))
 
     def _publish(self) -> None:
-        if self._in_place:
+        if self._in_place or _must_stay(self.directory):  # runs may be kept there since
             with locked(self.directory):
                 self._check_replaceable()
                 _move_into(self._partial, self.directory)
             sync(self.directory)
             return
         self._check_replaceable()
-        self._partial.chmod(0o755)
+        allow(self._partial)
         try:
             self._partial.rename(self.directory)
         except OSError as error:
@@ -280,7 +291,7 @@ class Directory:
         """What speaks against replacing the directory; empty: nothing."""
         if not self.directory.is_dir():
             return "is a file"
-        files = [path for path in self.directory.iterdir() if path != self._partial]
+        files = _files(self.directory, self._partial)
         if any(path.name.startswith(PARTIAL) for path in files):
             return "another command of ackclock's is writing it"
         return (
@@ -295,6 +306,13 @@ def _write_all(write: Write, directory: Path) -> None:
     names = sorted({path.name for path in directory.iterdir()} - {WRITTEN})
     (directory / WRITTEN).write_text("\n".join(names) + "\n", encoding="utf-8")
     sync_all(directory)
+
+
+def _files(directory: Path, partial: Path) -> list[Path]:
+    """What is in a directory, but for what is to come there and the kept runs."""
+    cache = directory / CACHE
+    stays = {partial, cache} if cache.is_dir() else {partial}
+    return [path for path in directory.iterdir() if path not in stays]
 
 
 def _are_output(directory: Path, files: Iterable[Path]) -> bool:
@@ -316,7 +334,7 @@ def _here() -> Path:
 
 
 def _must_stay(directory: Path) -> bool:
-    """Whether a directory is there that cannot be renamed, or that somebody stands in."""
+    """Whether a directory is there that cannot be renamed, or that somebody needs as it is."""
     if not directory.is_dir():
         return False
     above, own = directory.parent.stat(), directory.stat()
@@ -324,6 +342,7 @@ def _must_stay(directory: Path) -> bool:
     held = above.st_mode & stat.S_ISVTX and user not in (0, above.st_uid, own.st_uid)
     return (
         directory == Path(os.path.realpath(_here()))
+        or (directory / CACHE).is_dir()
         or _is_mount_point(directory)
         or not os.access(directory.parent, os.W_OK | os.X_OK)
         or bool(held)
@@ -348,7 +367,7 @@ def _move_into(partial: Path, directory: Path) -> None:
     The names of all that may be there in between stand in `WRITTEN`, and so the next command can
     replace it.
     """
-    old = {path.name for path in directory.iterdir()} - {partial.name}
+    old = {path.name for path in _files(directory, partial)}
     new = {path.name for path in partial.iterdir()}
     listed = (partial / WRITTEN).read_text(encoding="utf-8")
     both = partial / f"{WRITTEN}.both"
@@ -364,7 +383,7 @@ def _move_into(partial: Path, directory: Path) -> None:
 
 def _rename_beside(partial: Path, wanted: Path) -> Path:
     """Renames a directory to that name, or the first free one with a number."""
-    partial.chmod(0o755)
+    allow(partial)
     for number in itertools.count(1):
         path = wanted if number == 1 else wanted.with_name(f"{wanted.name}-{number}")
         try:

@@ -1,0 +1,97 @@
+"""Where a command writes: the directory where it was started, with whose mode, whole or not."""
+
+import stat
+
+import pytest
+
+from ackclock import AckclockError, Result, run
+from ackclock.output import CACHE, Directory
+
+SCENARIO = """
+duration = "1s"
+rtt = "20ms"
+[bottleneck]
+rate = "10mbit"
+buffer = "1bdp"
+[[flow]]
+algorithm = "cubic"
+"""
+SWEEP = """
+scenario = "scenario.toml"
+seeds = 2
+metrics = ["utilisation"]
+[axes]
+"bottleneck.buffer" = ["1bdp"]
+"""
+
+
+def everything(directory):
+    """Each file and directory, with its mode."""
+    return {path: stat.S_IMODE(path.stat().st_mode) for path in directory.rglob("*")}
+
+
+@pytest.fixture
+def files(tmp_path):
+    """A scenario and a sweep of it, beside the directory of the commands."""
+    beside = tmp_path / "files"
+    beside.mkdir()
+    (beside / "scenario.toml").write_text(SCENARIO)
+    (beside / "sweep.toml").write_text(SWEEP)
+    return beside
+
+
+#: Commands that keep runs where they are started.
+KEEPING = {
+    "sweep.parquet": "sweep {files}/sweep.toml",
+    "summary.json": "run {files}/scenario.toml --seeds 2",
+    "card.json": "evaluate reno --against cubic --quick --rows R3",
+    "index.html": "reproduce leith2007/fig3 --quick",
+}
+
+
+@pytest.mark.parametrize("file", KEEPING)
+def test_the_current_directory_takes_results_and_keeps_runs(ackclock, tmp_path, files, file):
+    """Twice: a new one, and one with an output; nothing is moved elsewhere."""
+    here = tmp_path / "here"
+    here.mkdir()
+    command = KEEPING[file].format(files=files).split()
+    for _ in range(2):
+        done = ackclock(*command, "-o", ".", cwd=here)
+        assert done.returncode == 0, done.stderr
+        (here / file).stat()
+    kept = set(here.glob(f"{CACHE}/**/*"))
+    assert set(tmp_path.iterdir()) == {here, files}
+    done = ackclock(*command, "-o", here, cwd=files)  # from elsewhere, too
+    assert done.returncode == 0, done.stderr
+    assert kept <= set(here.glob(f"{CACHE}/**/*"))
+
+
+def test_runs_that_another_command_keeps_there_meanwhile_stay(small, tmp_path):
+    result = run(small)
+    result.save(tmp_path / "out")
+    with Directory(tmp_path / "out") as directory:
+        kept = tmp_path / "out" / CACHE / "kept"
+        kept.mkdir(parents=True)
+        directory.fill(result.write)
+    assert kept.is_dir()
+    Result.load(tmp_path / "out")
+
+
+def test_a_file_of_the_name_of_the_kept_runs_is_somebodys(small, tmp_path):
+    (tmp_path / CACHE).write_text("ten years of work")
+    with pytest.raises(AckclockError, match="did not write"):
+        run(small).save(tmp_path)
+
+
+@pytest.mark.parametrize("umask", [0o077, 0o027, 0o002])
+def test_the_users_umask_counts(ackclock, tmp_path, files, umask):
+    for command in ("run", "sweep"):
+        name = {"run": "scenario"}.get(command, command)
+        done = ackclock(command, files / f"{name}.toml", "-o", tmp_path / command, umask=umask)
+        assert done.returncode == 0, done.stderr
+    made = everything(tmp_path)
+    mine = {path: mode for path, mode in made.items() if not path.is_relative_to(files)}
+    assert any(path.is_relative_to(tmp_path / CACHE / "rows") for path in mine)
+    assert {path: oct(mode) for path, mode in mine.items()} == {
+        path: oct((0o777 if path.is_dir() else 0o666) & ~umask) for path in mine
+    }
