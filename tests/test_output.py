@@ -1,6 +1,10 @@
 """Where a command writes: the directory where it was started, with whose mode, whole or not."""
 
+import os
+import re
 import stat
+import subprocess
+import sys
 
 import pytest
 
@@ -95,3 +99,68 @@ def test_the_users_umask_counts(ackclock, tmp_path, files, umask):
     assert {path: oct(mode) for path, mode in mine.items()} == {
         path: oct((0o777 if path.is_dir() else 0o666) & ~umask) for path in mine
     }
+
+
+#: Writes with room for the first 1000 bytes of each file.
+NO_ROOM = """
+import resource, sys
+from ackclock import AckclockError, Result, cli
+result = Result.load("run")
+resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+
+
+def command(*arguments):
+    sys.argv[1:] = arguments
+    cli.main()
+
+
+try:
+    CALL
+except AckclockError as error:
+    sys.exit(f"error: {error}")
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "path"),
+    [
+        ("result.to_csv('old.csv')", "old.csv"),
+        ("result.to_qlog('old.qlog')", "old.qlog"),
+        ("command('plot', 'run')", "run/overview.png"),
+        ("command('plot', 'run', '-o', 'old.png')", "old.png"),
+        ("command('new', 'mine')", None),
+    ],
+)
+def test_without_room_the_old_file_stays_whole(small, tmp_path, call, path):
+    run(small).save(tmp_path / "run")
+    if path:
+        (tmp_path / path).write_text("of yesterday")
+    before = set(tmp_path.rglob("*"))
+    script = NO_ROOM.replace("CALL", call)
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    (line,) = done.stderr.splitlines()
+    assert re.fullmatch(r"error: .*cannot be written \(File too large\).*", line)
+    assert set(tmp_path.rglob("*")) == before
+    if path:
+        assert (tmp_path / path).read_text() == "of yesterday"
+
+
+def test_a_device_and_a_pipe_are_written_as_they_are(small, tmp_path):
+    """The name is never taken from them: of /dev/null, say."""
+    result = run(small)
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for write in (result.to_csv, result.to_qlog):
+        with subprocess.Popen(["cat", pipe], stdout=subprocess.PIPE) as reader:
+            write(pipe)
+            read = reader.communicate()[0]
+        assert stat.S_ISFIFO(pipe.stat().st_mode)
+        write(tmp_path / "file")
+        assert read == (tmp_path / "file").read_bytes()
+    device = tmp_path / "device"
+    device.symlink_to(os.devnull)
+    result.to_csv(device)
+    assert stat.S_ISCHR(device.stat().st_mode)

@@ -24,7 +24,7 @@ from ackclock.console import (
     progress_bar,
     styled,
 )
-from ackclock.output import Directory, replaced
+from ackclock.output import Directory, partial_directory, replaced
 
 if TYPE_CHECKING:
     from ackclock import Result
@@ -285,7 +285,9 @@ def plot_command(
                     plot.write(figure, file.parent, file.stem, only=file.suffix)
                 paths = [output]
             else:
-                paths = plot.write(figure, place, "overview")
+                with partial_directory(place) as partial:
+                    drawn = plot.write(figure, partial, "overview")
+                    paths = [each.replace(place / each.name) for each in drawn]
         except OSError as error:
             raise AckclockError(f"{place}: cannot be written ({error.strerror})") from None
         for path in paths:

@@ -72,6 +72,11 @@ def write_parquet(table: pl.DataFrame, path: Path) -> None:
     path.write_bytes(parquet.getbuffer())
 
 
+def write_csv(table: pl.DataFrame, path: Path) -> None:
+    """Writes a table as text. Raises `OSError`, as `write_parquet` does."""
+    path.write_text(table.write_csv(), encoding="utf-8", newline="")
+
+
 def read_tables(directory: Path) -> tuple[dict[str, pl.DataFrame], dict[str, Any]]:
     """Reads what `write_tables` wrote: the tables and the manifest.
 

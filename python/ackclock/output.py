@@ -64,9 +64,13 @@ def partial_directory(place: Path) -> Iterator[Path]:
 def replaced(path: str | os.PathLike[str]) -> Iterator[Path]:
     """A file to write, which takes the name `path` when the block ends without an error.
 
-    Directories that are not there are made. Raises `OSError` where it cannot be written.
+    Directories that are not there are made. A pipe or a device is written as it is.
+    Raises `OSError` where it cannot be written.
     """
     real = Path(os.path.realpath(path))
+    if Path(path).exists() and not real.is_file():
+        yield Path(path)
+        return
     collect(real.parent)
     with partial_directory(real.parent) as partial:
         file = partial / Path(path).name

@@ -14,7 +14,7 @@ import polars as pl
 from ackclock import _core, companions, crosscheck, papers, pictures, plot, report, site
 from ackclock.figures import plots
 from ackclock.figures.claim import JudgedClaim
-from ackclock.kept import MANIFEST, write_parquet
+from ackclock.kept import MANIFEST, write_csv, write_parquet
 from ackclock.reproduce import Reproduced
 from ackclock.runs import PAGE
 
@@ -365,7 +365,7 @@ def _write_rows(figure: Reproduced, directory: Path) -> list[str]:
         flat = runs.table.with_columns(
             pl.col(name).cast(pl.List(pl.String)).list.join(" ") for name in lists
         )
-        flat.write_csv(directory / f"{stem}.csv")
+        write_csv(flat, directory / f"{stem}.csv")
         names += [f"{stem}.parquet", f"{stem}.csv"]
     return names
 

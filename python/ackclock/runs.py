@@ -13,7 +13,7 @@ import polars as pl
 from ackclock import _core, kept, tables
 from ackclock.errors import AckclockError
 from ackclock.kept import MANIFEST
-from ackclock.output import Directory
+from ackclock.output import Directory, replaced
 from ackclock.packets import Pcapng, written
 from ackclock.scenario import Scenario, check_is_scenario
 from ackclock.snapshot import Algorithms, key_of
@@ -95,8 +95,10 @@ class Result:
 
     def to_csv(self, path: str | os.PathLike[str], table: str = "samples") -> Path:
         """Writes a table as CSV; returns the path. Raises `AckclockError` if it cannot."""
+        frame = self._table(table)
         try:
-            self._table(table).write_csv(Path(path))
+            with replaced(path) as file:
+                kept.write_csv(frame, file)
         except OSError as error:
             raise AckclockError(f"{path}: cannot be written ({error.strerror or error})") from None
         return Path(path)

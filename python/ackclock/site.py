@@ -12,7 +12,7 @@ import polars as pl
 from ackclock import report
 from ackclock.figures.claim import Judged, JudgedClaim, JudgedEither, flattened
 from ackclock.figures.experiment import Experiment
-from ackclock.kept import write_parquet
+from ackclock.kept import write_csv, write_parquet
 from ackclock.model import toml
 from ackclock.reproduce import Reproduced
 from ackclock.scenario import Scenario
@@ -256,7 +256,7 @@ def write_claims(figures: Sequence[Reproduced], directory: Path) -> list[dict[st
         ]
         table = pl.DataFrame(flat, infer_schema_length=None)
         write_parquet(table, directory / "claims.parquet")
-        pl.DataFrame(_texts(claims)).write_csv(directory / "claims.csv")
+        write_csv(pl.DataFrame(_texts(claims)), directory / "claims.csv")
     return verdicts
 
 

@@ -28,7 +28,12 @@ def write(name: str, directory: Path = Path()) -> Path:
     path = directory / f"{name}.c"
     try:
         with path.open("x", encoding="utf-8") as file:
-            file.write(text().replace("my_cc", name))
+            try:
+                file.write(text().replace("my_cc", name))
+                file.flush()
+            except OSError:
+                path.unlink()
+                raise
     except FileExistsError:
         raise AckclockError(f"{path}: exists; choose another name or move it away") from None
     except OSError as error:
