@@ -154,7 +154,7 @@ def test_a_device_and_a_pipe_are_written_as_they_are(small, tmp_path):
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     for write in (result.to_csv, result.to_qlog):
-        with subprocess.Popen(["cat", pipe], stdout=subprocess.PIPE) as reader:
+        with subprocess.Popen(["timeout", "60", "cat", pipe], stdout=subprocess.PIPE) as reader:
             write(pipe)
             read = reader.communicate()[0]
         assert stat.S_ISFIFO(pipe.stat().st_mode)

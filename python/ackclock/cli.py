@@ -2,6 +2,7 @@
 
 import gc
 import importlib
+import io
 import os
 import re
 import signal
@@ -43,9 +44,10 @@ def main() -> None:
     # pydantic would read the metadata of every installed package, to find plugins.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     try:
+        _open_streams()
         from typer import TyperException  # noqa: PLC0415
 
-        from ackclock.console import app, err  # noqa: PLC0415
+        from ackclock.console import app, err, not_printed  # noqa: PLC0415
 
         own = [
             module for module, names in MODULES.items() if sys.argv[1:2] and sys.argv[1] in names
@@ -55,9 +57,12 @@ def main() -> None:
 
         try:
             code = app(sys.argv[1:] or ["--help"], prog_name="ackclock", standalone_mode=False)
+            sys.stdout.flush()
         except TyperException as error:
             err.print(f"error: {_usage(error)}")
             sys.exit(error.exit_code)
+        except OSError as error:
+            sys.exit(not_printed(error))
         except SystemExit:  # rich and typer make one of a broken pipe
             sys.exit(READER_GONE)
     except KeyboardInterrupt:
@@ -70,6 +75,34 @@ def main() -> None:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         gc.freeze()
     sys.exit(code if isinstance(code, int) else 0)
+
+
+class _Stderr(io.TextIOWrapper):
+    """Standard error: where it takes nothing, the work goes on."""
+
+    def write(self, text: str) -> int:
+        try:
+            return super().write(text)
+        except BrokenPipeError:
+            raise
+        except OSError:
+            return len(text)
+
+
+def _open_streams() -> None:
+    """No other file gets the number of a stream that the shell closed, and with it our words."""
+    for number, stream in enumerate((sys.stdin, sys.stdout, sys.stderr)):
+        if stream is None:
+            # Standard output so that a write to it fails.
+            null = os.open(os.devnull, os.O_WRONLY if number == 2 else os.O_RDONLY)
+            os.dup2(null, number)
+            if null != number:
+                os.close(null)
+    sys.stdin = sys.stdin or os.fdopen(0, closefd=False)
+    sys.stdout = sys.stdout or os.fdopen(1, "w", encoding="utf-8", closefd=False)
+    encoding = sys.stderr.encoding if sys.stderr else "utf-8"
+    raw = os.fdopen(2, "wb", buffering=0, closefd=False)
+    sys.stderr = _Stderr(raw, encoding, "backslashreplace", write_through=True)
 
 
 def _usage(error: Exception) -> str:

@@ -1,7 +1,5 @@
 """The commands of `ackclock` for algorithms and results: new, examples, response, list, plot."""
 
-import json
-import sys
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -19,6 +17,7 @@ from ackclock.console import (
     new_table,
     one_line_errors,
     out,
+    print_json,
     print_report,
     print_table,
     progress_bar,
@@ -182,7 +181,7 @@ def list_command(
         shown = _core.algorithms() if algorithm is None else [_core.configure(algorithm)]
         if as_json:
             listing = {"algorithms": shown} | ({} if algorithm else {"figures": papers.titles()})
-            sys.stdout.write(json.dumps(listing, indent=2, ensure_ascii=False) + "\n")
+            print_json(listing, indent=2)
             return
         if algorithm is None:
             _print_algorithms(shown)

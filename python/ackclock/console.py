@@ -1,11 +1,12 @@
 """What the commands share: their options, how they print, what ends them."""
 
+import json
 import logging
 import os
 import re
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
 from io import TextIOWrapper
@@ -13,11 +14,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment, Segments
 from typer.core import TyperCommand, TyperGroup
 
 from ackclock import AckclockError, _core, snapshot
 from ackclock.cli import READER_GONE
+from ackclock.errors import visible
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -95,10 +98,22 @@ logging.getLogger("matplotlib").setLevel(logging.ERROR)
 for stream in (sys.stdout, sys.stderr):
     if isinstance(stream, TextIOWrapper):  # not a notebook's
         stream.reconfigure(errors="replace")
-out = Console(
+
+
+class _Console(Console):
+    """A terminal that obeys nothing in a text: only our own styles, and what moves the cursor."""
+
+    def render(
+        self, renderable: RenderableType, options: ConsoleOptions | None = None
+    ) -> Iterable[Segment]:
+        for each in super().render(renderable, options):
+            yield each if each.control else each._replace(text=visible(each.text))
+
+
+out = _Console(
     markup=False, highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else WIDE
 )
-err = Console(stderr=True, markup=False, highlight=False, soft_wrap=True)
+err = _Console(stderr=True, markup=False, highlight=False, soft_wrap=True)
 
 #: Seconds between two lines of progress where there is no terminal for a bar.
 PROGRESS_EVERY_S = 10.0
@@ -225,20 +240,26 @@ def one_line_errors(interrupted: str = "nothing was written") -> Iterator[None]:
     except AckclockError as error:
         err.print(f"error: {error}")
         raise typer.Exit(1) from None
-    except BrokenPipeError:  # `| head`
-        _discard_stdout()
-        raise typer.Exit(READER_GONE) from None
     except OSError as error:
-        _discard_stdout()
-        err.print(f"error: cannot print: {error.strerror}")
-        raise typer.Exit(1) from None
+        raise typer.Exit(not_printed(error)) from None
     except KeyboardInterrupt:
         err.print(f"interrupted: {interrupted}")
         raise typer.Exit(130) from None
 
 
-def _discard_stdout() -> None:
+def not_printed(error: OSError) -> int:
+    """Says that standard output takes nothing; returns the exit code."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    if isinstance(error, BrokenPipeError):  # `| head`
+        return READER_GONE
+    err.print(f"error: cannot print: {error.strerror}")
+    return 1
+
+
+def print_json(value: object, *, indent: int | None = None) -> None:
+    """Prints a line of JSON, or lines."""
+    text = json.dumps(value, indent=indent, ensure_ascii=False)
+    out.file.write(visible(text) + "\n")
 
 
 @contextmanager
@@ -342,8 +363,6 @@ def new_table(*header: str, title: str | None = None) -> "Table":
 
 def print_table(table: "Table", *, keys: int = 1, less: Sequence[str] = ()) -> None:
     """Prints a table as `screen.fitted` fits it into the terminal."""
-    from rich.segment import Segments  # noqa: PLC0415 (slow to import)
-
     from ackclock import screen  # noqa: PLC0415 (slow to import)
 
     shown = screen.fitted(table, out.width, keys=keys, less=less)

@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 import polars as pl
 
 from ackclock import _core
-from ackclock.errors import AckclockError
+from ackclock.errors import AckclockError, visible
 from ackclock.output import TAKEN, Write, allow, exchange, locked, partial_directory, sync, sync_all
 from ackclock.sources import source_hash
 
@@ -203,7 +203,8 @@ def say_damaged(
 ) -> None:
     """Says on stderr, in one line, how many kept entries `find` found damaged."""
     if damaged:
-        sys.stderr.write(
+        text = (
             f"warning: damaged {what} in {damaged[0].parent}: {len(damaged)} "
-            f"(the first: {damaged[0].name}); {then}\n"
+            f"(the first: {damaged[0].name}); {then}"
         )
+        sys.stderr.write(visible(text) + "\n")

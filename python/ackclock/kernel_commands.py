@@ -1,6 +1,5 @@
 """The commands of `ackclock` for the real kernel: deploy, status, undeploy, doctor."""
 
-import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
@@ -19,6 +18,7 @@ from ackclock.console import (
     new_table,
     one_line_errors,
     out,
+    print_json,
     print_report,
     print_table,
     progress_bar,
@@ -171,7 +171,7 @@ def status_command(
     with one_line_errors():
         registered = kernel_part().status()
         if as_json:
-            sys.stdout.write(json.dumps(registered, indent=2, ensure_ascii=False) + "\n")
+            print_json(registered, indent=2)
             return
         if not registered:
             out.print("no BPF algorithm is registered; to register one: ackclock deploy NAME")

@@ -19,6 +19,7 @@ from ackclock.console import (
     complete_algorithm,
     one_line_errors,
     out,
+    print_json,
     print_table,
     progress_bar,
     say_invalid,
@@ -374,7 +375,7 @@ def _show(summed: dict[str, Any], name: str, *, titled: bool, as_json: bool) -> 
 
     if as_json:
         line = {"scenario": name} | summary.json_ready(summed)
-        sys.stdout.write(json.dumps(line, ensure_ascii=False) + "\n")
+        print_json(line)
         return
     if titled:
         out.print(styled(name, "bold"))

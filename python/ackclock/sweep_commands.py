@@ -1,7 +1,6 @@
 """The command `ackclock sweep`."""
 
 import json
-import sys
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -21,6 +20,7 @@ from ackclock.console import (
     new_table,
     one_line_errors,
     out,
+    print_json,
     print_table,
     progress_bar,
     say_runs,
@@ -114,7 +114,7 @@ def _print_json(sweep: "Sweep", table: "pl.DataFrame") -> None:
     from ackclock.summary import json_ready  # noqa: PLC0415 (slow to import)
 
     for cell in sweep.cells(table):
-        sys.stdout.write(json.dumps(json_ready(cell), ensure_ascii=False) + "\n")
+        print_json(json_ready(cell))
 
 
 def _print(sweep: "Sweep", table: "pl.DataFrame") -> None:
