@@ -42,7 +42,7 @@ def test_the_canonical_form(name, tmp_path):
     key, (value, canonical) = name.split()[0], ELEMENTS[name]
     scenario = with_link(**{key: value})
     assert json.loads(scenario.resolve())["bottleneck"][key] == canonical
-    _core.validate(scenario.resolve())
+    _core.Snapshot().validate(scenario.resolve())
     path = tmp_path / "scenario.toml"
     path.write_text(scenario.to_toml())
     assert Scenario.from_toml(path) == scenario
@@ -285,7 +285,7 @@ def test_the_delay_changes():
         assert rows["srtt_us"].min() / 1e3 == pytest.approx(rtt_ms, rel=0.05)
 
 
-@pytest.mark.parametrize("lines", ["9999999999\n", "1\n" * 90_000], ids=["slow", "fast"])
+@pytest.mark.parametrize("lines", ["3500000000\n", "1\n" * 90_000], ids=["slow", "fast"])
 def test_a_trace_of_a_rate_that_no_link_has_is_refused(tmp_path, lines):
     path = tmp_path / "link.trace"
     path.write_text(lines)

@@ -93,7 +93,7 @@ def test_the_canonical_form_is_what_the_engine_reads():
     assert resolved["seed"] == 7
     assert resolved["flows"][0]["rtt_ns"] == 10**8
     assert resolved["flows"][0]["stop_ns"] is None
-    _core.validate(scenario.resolve())
+    _core.Snapshot().validate(scenario.resolve())
 
 
 def test_count_repeats_a_flow():
@@ -152,7 +152,7 @@ def test_a_queue_is_its_name_or_a_table(queue, canonical, tmp_path):
     path = tmp_path / "scenario.toml"
     path.write_text(scenario.to_toml())
     assert Scenario.from_toml(path) == scenario == scenario.replace(seed=1)
-    _core.validate(scenario.resolve())
+    _core.Snapshot().validate(scenario.resolve())
 
 
 @pytest.mark.parametrize(("mss", "packet"), [(500, 1500), (1448, 1500), (8948, 9000)])
@@ -297,7 +297,7 @@ def test_one_link_is_a_bottleneck():
 @pytest.mark.parametrize("extreme", EXTREMES, ids=str)
 def test_what_python_accepts_the_engine_accepts(extreme):
     fields = {key: value for key, value in (FIELDS | extreme).items() if value is not None}
-    _core.validate(Scenario.parse(fields).resolve())
+    _core.Snapshot().validate(Scenario.parse(fields).resolve())
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, SupportsIndex, final
 
-__all__ = ["Prepared", "Snapshot", "algorithms", "canonical", "configure", "connections", "connects_ns", "engine_version", "examples", "run_many", "scenario_schema", "tables", "trace_mean_bps", "validate"]
+__all__ = ["Prepared", "Snapshot", "algorithms", "canonical", "configure", "connections", "connects_ns", "engine_version", "examples", "run_many", "scenario_schema", "tables", "trace_mean_bps"]
 
 @final
 class Prepared:
@@ -53,7 +53,7 @@ class Snapshot:
         """
         Checks a scenario (canonical JSON) and takes the code of its algorithms.
 
-        Raises AckclockError.
+        Raises FieldError.
         """
     def take(self, /, path: str | PathLike[str], at: str | PathLike[str]) -> str:
         """
@@ -61,6 +61,12 @@ class Snapshot:
         `path`. Returns its fingerprint.
 
         Raises AckclockError.
+        """
+    def validate(self, /, json: str) -> None:
+        """
+        Checks a scenario (canonical JSON), whichever host its algorithms run on.
+
+        Raises FieldError.
         """
 
 def algorithms() -> list[dict]:
@@ -140,9 +146,4 @@ def tables() -> list[tuple[str, str, list[tuple[str, str, str, list[str]]]]]:
 def trace_mean_bps(times_ms: SupportsGetItem[int, SupportsIndex]) -> int:
     """
     The mean rate of a link's trace, bit/s: of its opportunities, for full packets.
-    """
-
-def validate(json: str) -> None:
-    """
-    Checks a scenario in canonical JSON; raises AckclockError.
     """

@@ -23,5 +23,12 @@ class AckclockError(ValueError):
         return visible(super().__str__())
 
 
+class FieldError(AckclockError):
+    """A field of a scenario in canonical form that cannot run: `args` are field, value and fix."""
+
+    def __str__(self) -> str:
+        return visible("{} = {}: {}".format(*self.args))
+
+
 class AlgorithmError(AckclockError):
     """What the code of an algorithm did in a run: an impossible window, a hook without an end."""

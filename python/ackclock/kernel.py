@@ -41,10 +41,11 @@ def run(
     Raises `AckclockError` if the scenario or the machine cannot, or the kernel part is not built.
     """
     run_on_kernel = kernel_part().run_on_kernel
-    scenario.check()
+    scenario.read_files()
     code, resolved = snapshot.of_kernel(), scenario.resolve()
     for attempt in range(1, attempts + 1):
-        raw = run_on_kernel(code, resolved, progress, on_acks is not None)
+        with scenario.in_its_words():
+            raw = run_on_kernel(code, resolved, progress, on_acks is not None)
         simulated = result_of(scenario, resolved, _algorithms(scenario, raw), raw)
         certificate = raw["certificate"]
         skipped = _skipped(simulated)
@@ -70,6 +71,17 @@ def run(
     if on_acks is not None:
         on_acks(tables.acks_frame(raw["acks"], raw["private_state"]))
     return result
+
+
+def check(scenario: Scenario) -> None:
+    """Looks whether the kernel takes it: it does all that `run` does before it touches the network.
+
+    Raises `AckclockError` that names table, key, value and fix.
+    """
+    part = kernel_part()
+    scenario.read_files()
+    with scenario.in_its_words():
+        part.check_on_kernel(snapshot.of_kernel(), scenario.resolve())
 
 
 def _algorithms(scenario: Scenario, raw: dict[str, Any]) -> Algorithms:

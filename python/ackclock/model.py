@@ -126,6 +126,12 @@ def kind_of(model: type[BaseModel], key: str) -> Kind:
     return kind
 
 
+def key_of(model: type[BaseModel], field: str) -> str:
+    """The key that has a name in the canonical form; that name itself, if it is not of a key."""
+    named = {key + (kind.suffix if kind else ""): key for key, kind in _kinds(model).items()}
+    return named.get(field, field)
+
+
 def kinds_of(key: str, model: type[BaseModel] | None = None) -> Iterator[Kind]:
     """What a key of this name may be, in every table that has one."""
     for each in (model or Model).__subclasses__():
@@ -169,6 +175,7 @@ _LIKE = {
     "delay": 'for example delay = "50ms"',
     "burst": 'for example burst = "100kB"',
     "every": 'for example every = "20ms"',
+    "size": 'for example size = "10kB"',
     "p": "for example p = 0.01",
     "r": "for example r = 0.3",
 }
@@ -182,7 +189,7 @@ def _explain(model: type[BaseModel], error: ValidationError) -> str:
     if not first["loc"]:
         return message  # of the model as a whole: names its field itself
     field, *rest = first["loc"]
-    name = str(field).removesuffix("s") if field in TABLES else _brief(str(field))
+    name = str(field).removesuffix("s") if field in TABLES else brief(str(field))
     number = [each for each in rest if isinstance(each, int)]
     if number and field in TABLES | _INNER_TABLES:
         name += f" {number[0] + 1}"
@@ -194,7 +201,7 @@ def _explain(model: type[BaseModel], error: ValidationError) -> str:
         case "missing":
             line = f"{name} is missing; write {TABLES.get(name) or _LIKE[name]}"
         case "extra_forbidden":
-            line = f"{_brief(str(field))}: {_unknown_key(model, str(field))}"
+            line = f"{brief(str(field))}: {_unknown_key(model, str(field))}"
         case "union_tag_invalid":
             line = f"{name}{_unknown_kind(str(field), first['input'], first['ctx'])}"
         case _ if field == "bottleneck" and isinstance(first["input"], list):
@@ -203,11 +210,12 @@ def _explain(model: type[BaseModel], error: ValidationError) -> str:
             line = f"[{name}]: write [[{name}]] with two brackets; there may be several"
         case _:
             value = "None" if first["input"] is None else toml(first["input"])
-            line = f"{name} = {_brief(value)}: {_fix(str(field), first) or message}"
+            line = f"{name} = {brief(value)}: {_fix(str(field), first) or message}"
     return line
 
 
-def _brief(text: str) -> str:
+def brief(text: str) -> str:
+    """A text that fits into an error."""
     return text if len(text) <= 200 else f"{text[:100]}… ({len(text)} characters)"
 
 

@@ -159,7 +159,7 @@ def _answers(
                 number = _size(share, len(scenarios) - sent, cpus)
                 some = [scenarios[at] for at in range(sent, min(sent + number, len(scenarios)))]
                 for scenario in some:
-                    scenario.read_files()
+                    scenario.check()
                 work = ray.cloudpickle.dumps((some, reduce))
                 pending[task.remote(version(), *files.sent(), work)] = sent, len(some)
                 sent += len(some)

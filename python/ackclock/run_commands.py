@@ -166,10 +166,8 @@ def run_command(
             name: _changed(scenario, [*(settings or ()), *short], algorithm or ())
             for name, scenario in _read(scenarios).items()
         }
-        if on is Host.SIM:
-            _check_simulated(chosen)
         for scenario in chosen.values():
-            scenario.check()
+            _check(scenario, on)
         valid = True
         for name, scenario in chosen.items():
             path = output / name if output and len(chosen) > 1 else output
@@ -250,17 +248,18 @@ def _short(
     return [f"rtt={rtt}"] * (rtt is not None) + [f"seed={seed}"] * (seed is not None)
 
 
-def _check_simulated(scenarios: dict[str, "Scenario"]) -> None:
-    from ackclock.scenario import KERNEL  # noqa: PLC0415 (slow to import)
+def _check(scenario: "Scenario", on: Host) -> None:
+    """All that a run there does at first, so that the last scenario is refused before the first."""
+    if on is Host.KERNEL:
+        from ackclock import kernel  # noqa: PLC0415 (slow to import)
 
-    for name, scenario in scenarios.items():
-        every: tuple[Flow | Session, ...] = (*scenario.flows, *scenario.sessions)
-        for number, flow in enumerate(every, 1):
-            if flow.algorithm.startswith(KERNEL):
-                raise AckclockError(
-                    f'{name}: flow {number}: algorithm = "{flow.algorithm}": only Linux has '
-                    "it; add --on kernel or --on vlinux"
-                )
+        kernel.check(scenario)
+    elif on is Host.VLINUX:
+        from ackclock import vlinux  # noqa: PLC0415 (slow to import)
+
+        vlinux.check(scenario)
+    else:
+        scenario.check()
 
 
 def _read(paths: list[Path]) -> dict[str, "Scenario"]:

@@ -7,8 +7,11 @@ the canonical integers that the simulator reads (``crates/sim/src/scenario.rs``)
 
 import json
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cached_property
+from itertools import accumulate
 from os import PathLike
 from pathlib import Path
 from typing import Any, ClassVar, Self, get_origin
@@ -16,11 +19,11 @@ from typing import Any, ClassVar, Self, get_origin
 from pydantic import model_validator as _model_validator
 
 from ackclock import _core, scenario_file, settings, snapshot, units
-from ackclock.errors import AckclockError
+from ackclock.errors import AckclockError, FieldError
 from ackclock.keys import HEADER_BYTES, Flow, ScenarioKeys, Session
 from ackclock.link_keys import Bottleneck
 from ackclock.links import check as check_link
-from ackclock.model import TABLES, Model, kind_of, models, toml
+from ackclock.model import TABLES, Model, brief, key_of, kind_of, models, toml
 from ackclock.quantities import Room
 
 __all__ = ["HEADER_BYTES", "KERNEL", "Bottleneck", "Flow", "Scenario", "Session"]
@@ -29,6 +32,8 @@ __all__ = ["HEADER_BYTES", "KERNEL", "Bottleneck", "Flow", "Scenario", "Session"
 KERNEL = "kernel:"
 #: Sizes of queues that are several full packets.
 _FULL_PACKETS = {("fq", "quantum_bytes"): 2, ("fq", "initial_quantum_bytes"): 10}
+#: The largest number in a route.
+MOST_LINKS = 1_000
 #: Most rows of periodic samples, some 4 GB of them, and of transfers.
 MAX_SAMPLES = 100_000_000
 
@@ -199,12 +204,15 @@ class Scenario(ScenarioKeys):
         return own | {"flow": fields | {"stop_ns": None}, "sizes": sizes or "equal"}
 
     def check(self) -> None:
-        """Looks whether every algorithm loads, and the trace of the link, as each run does first.
+        """Looks whether the simulator takes it: it does all that a run does before it simulates.
 
+        So it reads traces, and compiles and loads C files. What it cannot know is what shows while
+        the simulation runs: an algorithm that sets an impossible window or does not return, a full
+        disk. Linux takes other scenarios (docs/testbed.md, docs/vlinux.md): `ackclock run --on`
+        checks those.
         Raises `AckclockError` that names table, key, value and fix.
         """
-        self.read_files()
-        self.resolve()
+        self.prepare()
 
     def read_files(self) -> None:
         """Has `snapshot` read the C files and the traces that it names.
@@ -223,7 +231,49 @@ class Scenario(ScenarioKeys):
         """
         code = snapshot.current()
         self._configured(code)
-        return code.prepare(self.resolve())
+        resolved = self.resolve()
+        with self.in_its_words():
+            return code.prepare(resolved)
+
+    @contextmanager
+    def in_its_words(self) -> Iterator[None]:
+        """What is refused within, as a `FieldError`, is an `AckclockError` in its file's words."""
+        try:
+            yield
+        except FieldError as error:
+            raise AckclockError(self._source + self._in_words(*error.args)) from None
+
+    def _in_words(self, field: str, value: str, fix: str) -> str:
+        """A refusal of its canonical form: the key and the value as they are written."""
+        place, key = "", field
+        table: Model = self
+        if found := re.fullmatch(r"(flow|session|link)s\[(\d+)\]\.(?:flow\.)?(.+)", field):
+            name, index, key = found[1], int(found[2]), found[3]
+            number = index + 2 if name == "link" else self._number_of(name, index + 1)
+            place, table = f"{name} {number}: ", getattr(self, name)[number - 1]
+        elif field.startswith("bottleneck."):
+            place = "link 1: " if self.links else "bottleneck."
+            table, key = self.bottleneck, field.removeprefix("bottleneck.")
+        key = key_of(type(table), key)
+        if key.endswith(".len()"):
+            key = f"number of {key.removesuffix('.len()')}"
+        written = getattr(table, key, None)
+        if isinstance(written, Model | tuple):
+            written = table.model_dump(exclude_unset=True, include={key}).get(key)
+        if written is not None:
+            value = brief(toml(written))
+        # The engine numbers flows as the results do, a table with `count` more than once.
+        fix = re.sub(
+            r"\b(flow|session) (\d+)\b",
+            lambda found: f"{found[1]} {self._number_of(found[1], int(found[2]))}",
+            fix,
+        )
+        return f"{place}{key} = {value}: {fix}"
+
+    def _number_of(self, name: str, number: int) -> int:
+        """The table of a flow or session, as the results number them."""
+        counts = [each.count for each in getattr(self, name)]
+        return bisect_left(list(accumulate(counts)), number) + 1
 
     def key(self, version: str | None = None) -> str:
         """Names the result, as `ackclock.snapshot.key_of` does.
@@ -247,9 +297,11 @@ class Scenario(ScenarioKeys):
                     found[spec] = code.configure(spec)
                 except AckclockError as error:
                     apart = re.fullmatch(r"([\w@.-]+)[ ,;]+(\w+=\S+)", spec)
-                    fix = f'write "{apart[1]}:{apart[2]}"' if apart else str(error)
+                    shown = toml(spec)
+                    fix = str(error).replace(spec, shown[1:-1]) if "\n" in spec else str(error)
+                    fix = f'write "{apart[1]}:{apart[2]}"' if apart else fix
                     place = f"{self._source}{kind} {number}"
-                    raise AckclockError(f'{place}: algorithm = "{spec}": {fix}') from None
+                    raise AckclockError(f"{place}: algorithm = {shown}: {fix}") from None
         return found
 
     def _links(self) -> dict[str, Bottleneck]:
@@ -344,6 +396,7 @@ class Scenario(ScenarioKeys):
             raise ValueError(f"bottleneck is missing; write {TABLES['bottleneck']}, or [[link]]")
         if not self.flows and not self.sessions:
             raise ValueError("no flows: add at least one [[flow]] table")
+        self._check_numbers()
         for number, flow in enumerate(self.flows, 1):
             self._check_ecn(f"flow {number}", flow)
             self._check_connection(f"flow {number}", flow, duration_ns)
@@ -356,6 +409,18 @@ class Scenario(ScenarioKeys):
         self._check_sampling(duration_ns)
         self._check_transfers(duration_ns)
         return self
+
+    def _check_numbers(self) -> None:
+        """Of what has a place of its own in the canonical form."""
+        if len(self.links) > MOST_LINKS:
+            raise ValueError(f"link: {len(self.links)} links are more than {MOST_LINKS}")
+        most = kind_of(Flow, "count").high
+        for name, tables in (("flow", self.flows), ("session", self.sessions)):
+            number = sum(each.count for each in tables)
+            if number > most:
+                raise ValueError(
+                    f"{name}: count: {number} {name}s are more than {most}; write fewer"
+                )
 
     def _check_links(self) -> None:
         for prefix, link in self._links().items():
@@ -514,7 +579,15 @@ def _shown(default: Any) -> str:
 
 def _beside(directory: Path, spec: str) -> str:
     """The spec with the path of its C file taken from the folder of the scenario file."""
-    name = re.split("[@:]", spec, maxsplit=1)[0]
-    if not ("/" in name or name.endswith(".c")):
-        return spec
-    return str(directory / name) + spec[len(name) :]
+    name = name_in(spec)
+    return str(directory / name) + spec[len(name) :] if is_c_file(name) else spec
+
+
+def name_in(spec: str) -> str:
+    """The name or the path in the spec of an algorithm."""
+    return re.split("[@:]", spec, maxsplit=1)[0]
+
+
+def is_c_file(name: str) -> bool:
+    """Whether it is the path of a C file, rather than the name of an algorithm of ackclock's."""
+    return "/" in name or name.endswith(".c")

@@ -24,6 +24,8 @@ Algorithms = Mapping[str, Mapping[str, Any]]
 
 #: Lines of a trace: its times are a part of the scenario.
 MOST_LINES = 1_000_000
+#: The longest trace: 1000 hours, as the longest run.
+MOST_MS = 3_600_000_000
 #: A recorded link lasts longer, s.
 SHORT_S = 1
 #: Mean rate of a trace, bit/s: what a link may have.
@@ -37,12 +39,13 @@ _RECORDERS = ("runs.py", "tables.py")
 class Held:
     """What was read: by the simulator's part and by the kernel's, each for itself.
 
-    `far`: what another machine read, and nothing else.
+    `far`: what another machine read, and nothing else. `contents`: of files with traces.
     """
 
-    def __init__(self, *, far: bool = False) -> None:
+    def __init__(self, *, far: bool = False, contents: Mapping[str, bytes] | None = None) -> None:
         self.far = far
         self.core = _core.Snapshot(far)
+        self.contents = contents or {}
         self.traces: dict[str, list[int]] = {}
 
     @functools.cached_property
@@ -119,17 +122,24 @@ def trace(path: str) -> list[int]:
     """
     known = _held.get() or Held()
     if path not in known.traces:
-        if known.far:
-            raise ValueError("did not come with the scenarios")
-        known.traces[path] = _read_trace(path)
+        known.traces[path] = _times_in(_content(path, known))
     return known.traces[path]
 
 
-def _read_trace(path: str) -> list[int]:
+def _content(path: str, known: Held) -> bytes:
+    if path in known.contents:
+        return known.contents[path]
+    if known.far:
+        raise ValueError("did not come with the scenarios")
     try:
-        lines = Path(path).read_text(encoding="utf-8").split("\n")
+        return Path(path).read_bytes()
     except OSError as error:
         raise ValueError(f"cannot be read ({error.strerror}); give the file of a trace") from None
+
+
+def _times_in(content: bytes) -> list[int]:
+    try:
+        lines = content.decode("utf-8").split("\n")
     except UnicodeDecodeError:
         raise ValueError("is not text; give a file with a time in ms on each line") from None
     if lines[-1] == "":
@@ -146,6 +156,8 @@ def _read_trace(path: str) -> list[int]:
                 f"the time of a packet of 1500 bytes{IF_RATES}"
             )
         times.append(int(text))
+        if times[-1] > MOST_MS:
+            raise ValueError(f"line {number}, {text} ms, is later than {MOST_MS} ms; write less")
         if times[-1] < max(times[-2:]):
             raise ValueError(
                 f"line {number}, {text} ms, is before the line above it; sort the times{IF_RATES}"

@@ -77,11 +77,12 @@ class Testbed:
 
     def check(self, scenario: Scenario) -> None:
         """Raises `AckclockError` that names the first field that a kernel run cannot honour."""
-        kernel_part().check_on_kernel(snapshot.of_kernel(), scenario.resolve())
+        kernel.check(scenario)
 
     def rehearse(self, scenario: Scenario) -> None:
         """Raises `AckclockError` if clang or the verifier refuses an algorithm; runs nothing."""
-        kernel_part().rehearse_on_kernel(snapshot.of_kernel(), scenario.resolve())
+        with scenario.in_its_words():
+            kernel_part().rehearse_on_kernel(snapshot.of_kernel(), scenario.resolve())
 
     def run(
         self,

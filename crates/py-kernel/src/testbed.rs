@@ -5,7 +5,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use ackclock_linux::bpf::Registered;
-use ackclock_linux::testbed::{self, Certificate};
+use ackclock_linux::testbed::{self, Certificate, TestbedError};
 use ackclock_py_tables::{code, tables, Arrow};
 use ackclock_sim::batch::message;
 use ackclock_sim::record::AckTable;
@@ -14,7 +14,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::sync::atomic::Ordering::Relaxed;
 
-use crate::refuse;
+use crate::{refuse, refuse_field};
 
 /// How often Python hears of the progress and may interrupt.
 const TICK: Duration = Duration::from_millis(100);
@@ -34,13 +34,13 @@ impl Snapshot {
 
 /// Refuses a scenario (canonical JSON) that the kernel cannot run.
 ///
-/// Raises AckclockError that names the first field.
+/// Raises FieldError that names the first field.
 #[pyfunction]
 pub fn check_on_kernel(snapshot: &Snapshot, scenario_json: &str) -> PyResult<()> {
     let scenario: Scenario = Scenario::parse(scenario_json).map_err(refuse)?;
     testbed::check(&scenario, &snapshot.0)
         .map(drop)
-        .map_err(refuse)
+        .map_err(refuse_field)
 }
 
 /// Registers the algorithms of a scenario (canonical JSON) for a moment: clang and the verifier see
@@ -54,7 +54,7 @@ pub fn rehearse_on_kernel(
     scenario_json: &str,
 ) -> PyResult<()> {
     let scenario: Scenario = Scenario::parse(scenario_json).map_err(refuse)?;
-    let code = testbed::check(&scenario, &snapshot.0).map_err(refuse)?;
+    let code = testbed::check(&scenario, &snapshot.0).map_err(refuse_field)?;
     py.detach(|| {
         code.values()
             .try_for_each(|each| Registered::new(each).map(drop))
@@ -107,7 +107,10 @@ pub fn run_on_kernel<'py>(
             "the testbed broke down: {reason}; please report this with the scenario"
         ))
     })?;
-    let run = outcome.map_err(refuse)?;
+    let run = outcome.map_err(|error| match error {
+        TestbedError::Scenario(error) => refuse_field(error),
+        _ => refuse(error),
+    })?;
     let dict = tables(py, run.result, started.elapsed())?;
     dict.set_item("certificate", describe(py, run.certificate)?)?;
     dict.set_item("algorithms", code(py, &run.algorithms)?)?;

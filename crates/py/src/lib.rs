@@ -10,16 +10,22 @@ use ackclock_py_tables::{fingerprint, number, values};
 use ackclock_sim::record::{self, AckTable, Kind, Table};
 use ackclock_sim::scenario::{Connections, Scenario};
 use ackclock_sim::schema;
-use ackclock_sim::RunResult;
+use ackclock_sim::{RunResult, ScenarioError};
 use prepared::Snapshot;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString};
 
 pyo3::import_exception!(ackclock.errors, AckclockError);
 pyo3::import_exception!(ackclock.errors, AlgorithmError);
+pyo3::import_exception!(ackclock.errors, FieldError);
 
 fn refuse(error: impl ToString) -> PyErr {
     AckclockError::new_err(error.to_string())
+}
+
+/// Field, value and fix each for itself: Python tells them in the words of the scenario's file.
+fn refuse_field(error: ScenarioError) -> PyErr {
+    FieldError::new_err((error.field, error.value, error.fix))
 }
 
 /// Version of the engine and a hash of its sources; a part of every result's key.
@@ -145,12 +151,6 @@ fn connections(json: &str) -> PyResult<Vec<Connections>> {
     Ok(sessions.map(|each| scenario.connections(each)).collect())
 }
 
-/// Checks a scenario in canonical JSON; raises AckclockError.
-#[pyfunction]
-fn validate(json: &str) -> PyResult<()> {
-    Scenario::from_json(json).map(drop).map_err(refuse)
-}
-
 fn describe<'py>(py: Python<'py>, algorithm: &Algorithm) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     dict.set_item("name", algorithm.name())?;
@@ -193,6 +193,6 @@ mod _core {
         algorithms, canonical, configure, connections, connects_ns, engine_version, examples,
         prepared::{Prepared, Snapshot},
         run::run_many,
-        scenario_schema, tables, trace_mean_bps, validate,
+        scenario_schema, tables, trace_mean_bps,
     };
 }

@@ -11,7 +11,7 @@ use ackclock_sim::Scenario;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 
-use crate::{describe_configured, refuse, the_kernels_own};
+use crate::{describe_configured, refuse, refuse_field, the_kernels_own};
 use ackclock_sim::scenario::KERNEL;
 
 /// The algorithms of one command: each C file is read and compiled once.
@@ -96,15 +96,23 @@ impl Snapshot {
         Ok(fingerprint(&algorithm))
     }
 
+    /// Checks a scenario (canonical JSON), whichever host its algorithms run on.
+    ///
+    /// Raises FieldError.
+    fn validate(&self, py: Python<'_>, json: &str) -> PyResult<()> {
+        let checked = py.detach(|| Scenario::parse(json)?.validate(&self.0).map(drop));
+        checked.map_err(refuse_field)
+    }
+
     /// Checks a scenario (canonical JSON) and takes the code of its algorithms.
     ///
-    /// Raises AckclockError.
+    /// Raises FieldError.
     fn prepare(&self, py: Python<'_>, json: &str) -> PyResult<Prepared> {
         let prepared = py.detach(|| {
             let scenario = Scenario::parse(json)?;
             ackclock_sim::Prepared::new(scenario, &self.0)
         });
-        let prepared = Arc::new(prepared.map_err(refuse)?);
+        let prepared = Arc::new(prepared.map_err(refuse_field)?);
         Ok(Prepared { prepared })
     }
 }

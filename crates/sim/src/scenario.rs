@@ -229,7 +229,11 @@ impl Flow {
 
     fn configure(&self, of: &str, snapshot: &Snapshot) -> Result<Configured, ScenarioError> {
         let configured = if self.algorithm.starts_with(KERNEL) {
-            Err("the kernel's own code runs only there: use --on kernel".into())
+            Err(
+                "only Linux has it; add --on kernel or --on vlinux, or choose an algorithm of \
+                 `ackclock list`"
+                    .into(),
+            )
         } else {
             snapshot
                 .configure(&self.algorithm)
@@ -534,9 +538,14 @@ impl Scenario {
         }
         if self.has_routes() {
             let mut flows = self.all_flows();
+            let reverse = flows.position(|flow| flow.direction == Direction::Reverse);
+            let of = match reverse.unwrap_or(0).checked_sub(self.flows.len()) {
+                None => format!("flows[{}]", reverse.unwrap_or(0)),
+                Some(session) => format!("sessions[{session}].flow"),
+            };
             check(
-                flows.all(|flow| flow.direction == Direction::Forward),
-                "direction",
+                reverse.is_none(),
+                &format!("{of}.direction"),
                 "reverse".into(),
                 "where links or routes are given, write route and back instead",
             )?;
@@ -658,7 +667,6 @@ impl Scenario {
     }
 
     /// Refuses a window that is too large for sequence numbers of 32 bits, which would wrap.
-    /// Only here are such scenarios refused: the message says what users write.
     fn validate_window(
         &self,
         of: &str,
@@ -668,15 +676,16 @@ impl Scenario {
     ) -> Result<(), ScenarioError> {
         let flows = (self.flows.len() + self.sessions.len()).max(1) as u128;
         let slowest = topology.slowest(index);
-        let rate_bps = topology.links[slowest].most_bps();
-        let key = match topology.links[slowest].rate_bps {
-            rate if rate == rate_bps => "rate",
+        let link = &topology.links[slowest];
+        let rate_bps = link.most_bps();
+        let key = match link.rate_bps {
+            _ if link.trace_ms.is_some() => "trace_ms",
+            rate if rate == rate_bps => "rate_bps",
             _ => "rate_at",
         };
-        let field = if self.links.is_empty() {
-            format!("bottleneck.{key}")
-        } else {
-            format!("link {}: {key}", slowest + 1)
+        let field = match slowest.checked_sub(1).filter(|_| !self.links.is_empty()) {
+            None => format!("bottleneck.{key}"),
+            Some(further) => format!("links[{further}].{key}"),
         };
         let rtt_ns = flow.rtt_ns + topology.longest_delay_ns(index);
         let bits = u128::from(rate_bps) * u128::from(rtt_ns) / flows;

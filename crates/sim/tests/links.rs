@@ -197,7 +197,7 @@ fn wrong_routes_are_refused() {
     };
     assert_eq!(
         with(reverse),
-        "direction = reverse: where links or routes are given, write route and back instead"
+        "flows[0].direction = reverse: where links or routes are given, write route and back instead"
     );
 }
 

@@ -24,7 +24,7 @@ fn a_window_beyond_the_sequence_space_is_refused() {
     let error = Scenario::from_json(&scenario(terabit, 1_000_000_000, 1, "null")).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "bottleneck.rate = \"1tbit\": flow 1, with a round trip of 1s, needs a window of 125000000000 \
+        "bottleneck.rate_bps = \"1tbit\": flow 1, with a round trip of 1s, needs a window of 125000000000 \
          bytes for its share of the rate; TCP allows at most 1073741824 (RFC 7323). Write \
          receive_window = \"1GiB\" for flow 1, or lower the rate or the RTT"
     );

@@ -18,11 +18,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ackclock import AckclockError, Flow, Scenario, Session, kept, tables
+from ackclock import AckclockError, Flow, Scenario, Session, kept, kernel, snapshot, tables
 from ackclock.explore import worker
 from ackclock.explore.curves import Array, Curve, Window
 from ackclock.explore.marks import Cubic, Marks
 from ackclock.output import replaced
+from ackclock.scenario import is_c_file, name_in
 
 #: Runs that go on at a time; runs that wait; runs that the page has in all.
 AT_A_TIME = min(os.cpu_count() or 1, 4)
@@ -154,21 +155,28 @@ class Runs:
             return self._add(source, title, {"open": str(directory)})
 
     def check(self, source: Source) -> Scenario:
-        """The scenario of a source. Reads no file. Raises `AckclockError` with what to type."""
-        if len(source.toml.encode()) > MOST_TOML_BYTES:
+        """The scenario of a source, which its host takes: as far as is known without its C files.
+
+        Reads no file. Raises `AckclockError` with what to type.
+        """
+        if len(_utf8("the scenario", source.toml)) > MOST_TOML_BYTES:
             raise AckclockError(f"the scenario is longer than {MOST_TOML_BYTES} bytes")
         if len(source.files) > MOST_FILES:
             raise AckclockError(f"{len(source.files)} files: a scenario has at most {MOST_FILES}")
         for name, text in source.files.items():
             if not FILE_NAME.fullmatch(name):
                 raise AckclockError(f"{name!r}: call a file NAME.c or NAME.trace, up to 40 letters")
-            if len(text.encode()) > MOST_FILE_BYTES:
+            if len(_utf8(name, text)) > MOST_FILE_BYTES:
                 raise AckclockError(f"{name}: longer than {MOST_FILE_BYTES} bytes")
         try:
             scenario = Scenario.from_text(source.toml, source="")
         except AckclockError as error:
             raise AckclockError(str(error).removeprefix(": ")) from None
         self._check_names(scenario, source)
+        files = {name: text.encode() for name, text in source.files.items()}
+        with snapshot.held(snapshot.Held(far=True, contents=files)):
+            check = kernel.check if source.on == "kernel" else Scenario.check
+            check(_without_c_files(scenario))
         return scenario
 
     def _check_names(self, scenario: Scenario, source: Source) -> None:
@@ -179,14 +187,8 @@ class Runs:
             )
         every: tuple[Flow | Session, ...] = (*scenario.flows, *scenario.sessions)
         for number, flow in enumerate(every, 1):
-            name = re.split("[@:]", flow.algorithm, maxsplit=1)[0]
-            if flow.algorithm.startswith("kernel:"):
-                if source.on != "kernel":
-                    raise AckclockError(
-                        f'flow {number}: algorithm = "{flow.algorithm}": only the kernel has it; '
-                        "choose an algorithm of the simulator"
-                    )
-            elif ("/" in name or name.endswith(".c")) and name not in source.files:
+            name = name_in(flow.algorithm)
+            if is_c_file(name) and name not in source.files:
                 raise AckclockError(
                     f'flow {number}: algorithm = "{flow.algorithm}": write the file {name!r} in '
                     "the C editor of this page first"
@@ -364,6 +366,24 @@ class Runs:
                 self._finish(run, "failed", text)
                 if run.process is not None:
                     _end(run.process)
+
+
+def _utf8(name: str, text: str) -> bytes:
+    """The bytes of a text; raises `AckclockError` for half a pair of UTF-16."""
+    try:
+        return text.encode()
+    except UnicodeEncodeError as error:
+        half = text[error.start]
+        raise AckclockError(f"{name}: {half!r} is half a character; remove it") from None
+
+
+def _without_c_files(scenario: Scenario) -> Scenario:
+    """The scenario with Reno in the place of C files, which only the process of a run loads."""
+    fields = scenario.model_dump(exclude_unset=True, exclude_none=True, by_alias=True)
+    for each in (*fields.get("flow", ()), *fields.get("session", ())):
+        if is_c_file(name_in(each["algorithm"])):
+            each["algorithm"] = "reno"
+    return Scenario.parse(fields)
 
 
 def _keep_file(path: Path, content: bytes) -> None:

@@ -117,13 +117,13 @@ def _work(job: dict[str, Any], out: BinaryIO) -> None:
             return
         files = Path(job["files"])
         scenario = Scenario.from_text(job["toml"], source="", directory=files)
-        scenario.check()
+        on_kernel = job["on"] == "kernel"
+        (kernel.check if on_kernel else Scenario.check)(scenario)
         algorithms = {
             flow.algorithm: snapshot.current().configure(flow.algorithm) for flow in scenario.flows
         }
         resolved = json.loads(scenario.resolve())
         write(out, "begin", **about({"resolved": resolved, "algorithms": algorithms}))
-        on_kernel = job["on"] == "kernel"
         place = Path(job["keep"]) / (f"{job['id']}-kernel" if on_kernel else scenario.key())
         found = None if on_kernel else kept.find(place, Result.load)
         if found is not None:

@@ -19,7 +19,7 @@ from typing import Any
 
 import polars as pl
 
-from ackclock import _core, snapshot
+from ackclock import snapshot
 from ackclock.errors import AckclockError
 from ackclock.output import collect, partial_directory
 from ackclock.runs import Result, result_of
@@ -95,11 +95,8 @@ def run(
     virtual second, at least 120). Ctrl-C ends it, too.
     Raises `AckclockError` if the scenario cannot run there, or the virtual Linux is not built.
     """
-    scenario.read_files()
-    resolved = scenario.resolve()
+    resolved = check(scenario)
     canonical = json.loads(resolved)
-    plan.check(canonical)
-    _validate(canonical)
     built = build.find()
     loaded = _load(built, canonical)
     planned = plan.make(canonical, resolved, loaded.names)
@@ -142,14 +139,24 @@ def differences(scenario: Scenario) -> list[str]:
     ]
 
 
-def _validate(canonical: dict[str, Any]) -> None:
-    """Raises `AckclockError` as the simulator does, whatever of Linux's own algorithms run."""
+def check(scenario: Scenario) -> str:
+    """The canonical form of a scenario that the virtual Linux takes: all that `run` does at first.
+
+    Raises `AckclockError` that names table, key, value and fix.
+    """
+    scenario.read_files()
+    resolved = scenario.resolve()
+    canonical = json.loads(resolved)
+    plan.check(canonical)
+    # The rest as the simulator, whichever of Linux's own algorithms run.
     flows, sessions = canonical["flows"], canonical["sessions"]
     ours = {
         "flows": [_ours(each) for each in flows],
         "sessions": [each | {"flow": _ours(each["flow"])} for each in sessions],
     }
-    _core.validate(json.dumps(canonical | ours))
+    with scenario.in_its_words():
+        snapshot.current().validate(json.dumps(canonical | ours))
+    return resolved
 
 
 def _ours(flow: dict[str, Any]) -> dict[str, Any]:

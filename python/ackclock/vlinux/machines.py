@@ -1,6 +1,5 @@
 """Many scenarios on Linux in virtual time: several virtual machines at a time."""
 
-import json
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -11,7 +10,7 @@ from ackclock import vlinux
 from ackclock.executors import in_threads
 from ackclock.runs import Result
 from ackclock.scenario import Scenario
-from ackclock.vlinux import build, plan
+from ackclock.vlinux import build
 
 T = TypeVar("T")
 
@@ -43,7 +42,7 @@ class Machines:
 
     def check(self, scenario: Scenario) -> None:
         """Raises `AckclockError` that names the first field that it cannot honour."""
-        plan.check(json.loads(scenario.resolve()))
+        vlinux.check(scenario)
 
     def rehearse(self, scenario: Scenario) -> None:
         """Nothing: its machine runs what the simulator runs, and has no verifier."""

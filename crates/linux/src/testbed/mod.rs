@@ -320,12 +320,17 @@ pub fn check(
     let fastest = (0..scenario.flows.len()).max_by_key(|&flow| topology.slowest_bps(flow));
     if let Some(flow) = fastest.filter(|&flow| topology.slowest_bps(flow) > MOST_RATE_BPS) {
         let value = topology.slowest_bps(flow).to_string();
-        let fix = format!("give flow {} a link of at most {MOST_RATE_BPS}", flow + 1);
+        let fix = format!(
+            "give flow {} a link of at most {MOST_RATE_BPS} bit/s",
+            flow + 1
+        );
         return refuse("bottleneck.rate_bps", value, &fix);
     }
     let queues_bytes = queues_bytes(scenario, &topology);
     if queues_bytes > MOST_QUEUE_BYTES {
-        let fix = format!("give the queues at most {MOST_QUEUE_BYTES} bytes on the kernel");
+        let fix = format!(
+            "all queues hold {queues_bytes} bytes; on the kernel give them at most {MOST_QUEUE_BYTES}"
+        );
         return refuse("bottleneck.buffer", format!("{queues_bytes} bytes"), &fix);
     }
     if scenario.flows.len() > MOST_FLOWS {

@@ -1,0 +1,227 @@
+"""One check: what `Scenario.check` passes runs everywhere, and all refuse in the same words."""
+
+import random
+import re
+from collections import Counter
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import Literal, get_args, get_origin
+
+import pytest
+import typer
+
+from ackclock import AckclockError, Scenario, _core, keys, run, run_all
+from ackclock.errors import AlgorithmError
+from ackclock.explore.runs import Runs, Source
+from ackclock.link_keys import Bottleneck
+from ackclock.model import kind_of, models
+from ackclock.quantities import Room, Trace
+from ackclock.reducers import Reducers
+from ackclock.run_commands import run_command
+from ackclock.sweeps import Sweep
+
+#: What people write.
+USUAL = {
+    "duration": ["100ms", "1s", "60s"],
+    "rtt": ["200us", "1ms", "10ms", "40ms"],
+    "rate": ["1mbit", "10mbit", "100mbit", "1gbit"],
+    "buffer": ["1bdp", "10packets", "100packets", "20ms", "100kB"],
+    "algorithm": ["reno", "cubic", "bbr", "dctcp", "prague", "vegas", "cubic:beta=0.7"],
+    "burst": ["0B", "10kB", "1MB"],
+    "start": ["0s", "1ms", "5ms"],
+    "start_spread": ["0s", "1ms"],
+    "stop": ["10ms", "1s"],
+    "time": ["0s", "1ms", "10ms", "50ms"],
+    "size": ["1B", "10kB", "2MB"],
+    "every": ["1ms", "20ms"],
+    "mss": [536, 1448, 8948],
+    "sample_interval": ["0s", "1ms", "100ms"],
+    "count": [1, 2],
+    "route": [[1], [2], [1, 2], [2, 1]],
+    "back": [[1], [2], [2, 1]],
+    "trace": ["good.trace"],
+}
+#: What nobody should.
+ODD = [
+    None, True, 0, -1, 1.5, 2**70, float("nan"), float("inf"), "", "1", "-1ms", "1e999s", "\ud800",
+    "9" * 99 + "s", "two\nlines", "\0", [], {}, [1], [3, 3], {"kind": 1}, "rno", "cubic@nope",
+    "cubic:beta=7", "sub/nothing.c", "broken.c", "kernel:cubic", "kernel:", "cubic beta=0.8",
+    "nothing.trace", "rates.trace", "empty.trace", ".",
+]  # fmt: skip
+FILES = {
+    "good.trace": "1\n2\n5\n900\n2000\n",
+    "rates.trace": "10\n20\n30\n",
+    "empty.trace": "",
+    "broken.c": "int main(",
+}
+
+
+class Draw:
+    """A random scenario. Most keys have usual values, some one at a bound, and few an odd one."""
+
+    def __init__(self, seed):
+        self.random = random.Random(seed)
+        self.odd = self.random.choice([0, 0, 0, 0.05])
+        self.share = self.random.choice([0.02, 0.05, 0.1])
+
+    def scenario(self):
+        fields = self.table(keys.ScenarioKeys)
+        for name, model, numbers in (
+            ("link", Bottleneck, [0, 0, 0, 1, 2, 3]),
+            ("flow", keys.Flow, [1, 1, 2, 3]),
+            ("session", keys.Session, [0, 0, 1, 2]),
+        ):
+            many = [self.table(model) for _ in range(self.random.choice(numbers))]
+            fields |= {name: many} if many else {}
+        if "link" not in fields or self.random.random() < self.odd:
+            fields["bottleneck"] = self.table(Bottleneck)
+        return fields
+
+    def table(self, model):
+        fields = {}
+        for name, field in model.model_fields.items():
+            if name in ("kind", "bottleneck", "links", "flows", "sessions"):
+                fields |= {"kind": field.default} if name == "kind" else {}
+            elif field.is_required() or name in ("rate", "rtt", "size") or self.chance(self.share):
+                odd = self.chance(0.05 if name == "algorithm" else self.odd)
+                fields[name] = self.random.choice(ODD) if odd else self.value(name, model)
+        if "trace" in fields:
+            fields.pop("rate", None)
+        return fields
+
+    def chance(self, probability):
+        return self.random.random() < probability
+
+    def value(self, name, model):
+        annotation = model.model_fields[name].annotation
+        usual = 1 if name in ("algorithm", "route", "back") else 0.98 if name == "count" else 0.7
+        if name in USUAL and self.chance(usual):
+            return self.random.choice(USUAL[name])
+        if inner := list(models(annotation)):
+            if get_origin(annotation) is tuple:
+                return [self.table(inner[0]) for _ in range(self.random.choice([0, 1, 2]))]
+            return self.table(self.random.choice(inner))
+        if get_origin(annotation) is Literal:
+            return self.random.choice(get_args(annotation))
+        if bool in (annotation, *get_args(annotation)):
+            return self.chance(0.5)
+        return self.bound(kind_of(model, name))
+
+    def bound(self, kind):
+        if isinstance(kind, Trace):
+            return "good.trace"
+        past = [kind.low - 1, kind.high + 1] if self.chance(self.odd) else []
+        number = self.random.choice(past or [kind.low, kind.high, kind.low + 1, kind.high // 2])
+        if isinstance(kind, Room):
+            return f"{number}{self.random.choice(['packets', 'B', 'ns'])}"
+        return kind.written(number)
+
+
+class AcceptedError(Exception):
+    """The engine got the scenario."""
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    """What some of the scenarios name, in the current directory."""
+    for name, text in FILES.items():
+        (tmp_path / name).write_text(text)
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def no_engine(monkeypatch):
+    """Nothing is simulated."""
+
+    def engine(*_, **__):
+        raise AcceptedError
+
+    monkeypatch.setattr(_core, "run_many", engine)
+
+
+def refusal(call):
+    """What is said, or nothing if the engine got the scenario."""
+    try:
+        call()
+    except AcceptedError:
+        return ""
+    except AckclockError as error:
+        return str(error)
+    return ""
+
+
+def by_command(scenario, capsys):
+    """As `ackclock run` says it, of the scenario in a file; None if its text is no UTF-8."""
+    try:
+        Path("scenario.toml").write_text(scenario.to_toml(), encoding="utf-8")
+    except UnicodeEncodeError:
+        return None
+    with suppress(AcceptedError, typer.Exit):
+        run_command([Path("scenario.toml")])
+    return capsys.readouterr().err
+
+
+def by_page(scenario):
+    """As the live page says it of what stands in its editor; None of a file that it has not."""
+    try:
+        Runs(Path("page")).check(Source(scenario.to_toml(), {"good.trace": FILES["good.trace"]}))
+    except AckclockError as error:
+        return (
+            None
+            if re.search("this page|the page draws|half a character", str(error))
+            else str(error)
+        )
+    return ""
+
+
+def check_alike(numbers, capsys):
+    """Of the random scenarios of these numbers: how many every surface takes, and every refuses."""
+    seen = Counter()
+    for number in numbers:
+        try:
+            scenario = Scenario.parse(Draw(number).scenario())
+        except AckclockError:
+            seen["no scenario"] += 1
+            continue
+        said = refusal(scenario.check)
+        assert "\n" not in said.partition("does not compile")[0], number
+        assert refusal(partial(run, scenario)) == said, number
+        assert refusal(partial(run_all, [scenario], len, cache="kept")) == said, number
+        swept = refusal(Sweep(scenario, {"hz": [scenario.hz]}, metrics=Reducers.of([len])).check)
+        assert swept.removeprefix(f"at hz = {scenario.hz}: ") == said, number
+        line = f"error: scenario.toml: {said}\n" if said else ""
+        assert by_command(scenario, capsys) in (line, None), number
+        assert by_page(scenario) in (said, None), number
+        seen["refused" if said else "taken"] += 1
+    return seen
+
+
+@pytest.mark.usefixtures("files", "no_engine")
+def test_what_a_check_passes_every_surface_takes(capsys):
+    seen = check_alike(range(300), capsys)
+    assert min(seen.values()) > 10, seen
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("files", "no_engine")
+def test_what_a_check_passes_every_surface_takes_of_thousands(capsys):
+    seen = check_alike(range(1_000, 11_000), capsys)
+    assert min(seen.values()) > 600, seen
+
+
+@pytest.mark.usefixtures("files")
+def test_what_a_check_passes_is_simulated():
+    """Only what an algorithm does in the run may end it."""
+    ran = 0
+    for number in range(20_000, 20_400):
+        fields = Draw(number).scenario() | {"duration": "10ms", "sample_interval": "1ms"}
+        try:
+            scenario = Scenario.parse(fields)
+            scenario.check()
+        except AckclockError:
+            continue
+        with suppress(AlgorithmError):
+            run(scenario)
+        ran += 1
+    assert ran > 80
