@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from ackclock import AckclockError, Result, run
-from ackclock.output import CACHE, Directory
+from ackclock.output import CACHE, Directory, replaced
 
 SCENARIO = """
 duration = "1s"
@@ -104,7 +104,7 @@ def test_the_users_umask_counts(ackclock, tmp_path, files, umask):
 #: Writes with room for the first 1000 bytes of each file.
 NO_ROOM = """
 import resource, sys
-from ackclock import AckclockError, Result, cli
+from ackclock import AckclockError, Result, cli, run
 result = Result.load("run")
 resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
 
@@ -129,6 +129,7 @@ except AckclockError as error:
         ("command('plot', 'run')", "run/overview.png"),
         ("command('plot', 'run', '-o', 'old.png')", "old.png"),
         ("command('new', 'mine')", None),
+        ("run(result.scenario, pcapng='old.pcapng')", "old.pcapng"),
     ],
 )
 def test_without_room_the_old_file_stays_whole(small, tmp_path, call, path):
@@ -142,10 +143,28 @@ def test_without_room_the_old_file_stays_whole(small, tmp_path, call, path):
     )
     assert done.returncode == 1
     (line,) = done.stderr.splitlines()
-    assert re.fullmatch(r"error: .*cannot be written \(File too large\).*", line)
+    assert re.fullmatch(r"error: .*cannot be written.*File too large.*", line)
     assert set(tmp_path.rglob("*")) == before
     if path:
         assert (tmp_path / path).read_text() == "of yesterday"
+
+
+def test_a_file_is_on_the_disk_before_it_has_its_name(tmp_path, monkeypatch):
+    synced = set()
+
+    def fsync(descriptor):
+        synced.add(os.fstat(descriptor).st_ino)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    private = tmp_path / "private"
+    private.write_text("of yesterday")
+    private.chmod(0o600)
+    with replaced(private) as file:
+        file.write_text("of today")
+        assert private.read_text() == "of yesterday"
+    assert private.read_text() == "of today"
+    assert private.stat().st_ino in synced
+    assert stat.S_IMODE(private.stat().st_mode) == 0o600
 
 
 def test_a_device_and_a_pipe_are_written_as_they_are(small, tmp_path):

@@ -124,3 +124,27 @@ def test_what_differs_from_the_simulators_links():
     (line,) = vlinux.differences(usual.replace(bottleneck=bottleneck))
     assert line.endswith("--set bottleneck.burst=1600B")
     assert vlinux.differences(usual.replace(bottleneck=bottleneck | {"burst": "1600B"})) == []
+
+
+#: Writes half of the program, and fails as on a full disk.
+GCC = """#!/bin/sh
+echo half > "$3"
+echo 'No space left on device' >&2
+exit 1
+"""
+
+
+def test_of_a_guest_that_was_not_built_nothing_is_left(tmp_path, monkeypatch):
+    gcc = tmp_path / "bin" / "gcc"
+    gcc.parent.mkdir()
+    gcc.write_text(GCC)
+    gcc.chmod(0o755)
+    built = build.Built(tmp_path / "built")
+    built.directory.mkdir()
+    monkeypatch.setenv("PATH", str(gcc.parent), prepend=os.pathsep)
+    with pytest.raises(AckclockError, match="No space left"):
+        build.guest(built)
+    assert not list(built.directory.iterdir())
+    gcc.write_text('#!/bin/sh\necho whole > "$3"\n')
+    assert build.guest(built).read_text() == "whole\n"
+    assert list(built.directory.iterdir()) == [build.guest(built)]

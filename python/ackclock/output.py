@@ -64,6 +64,7 @@ def partial_directory(place: Path) -> Iterator[Path]:
 def replaced(path: str | os.PathLike[str]) -> Iterator[Path]:
     """A file to write, which takes the name `path` when the block ends without an error.
 
+    It is on the disk before it has the name, and has the mode of the file that it replaces.
     Directories that are not there are made. A pipe or a device is written as it is.
     Raises `OSError` where it cannot be written.
     """
@@ -75,6 +76,9 @@ def replaced(path: str | os.PathLike[str]) -> Iterator[Path]:
     with partial_directory(real.parent) as partial:
         file = partial / Path(path).name
         yield file
+        sync(file)
+        with suppress(FileNotFoundError):
+            file.chmod(stat.S_IMODE(real.stat().st_mode))
         file.replace(real)
 
 

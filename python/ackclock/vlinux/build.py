@@ -16,7 +16,7 @@ from functools import cache
 from pathlib import Path
 
 from ackclock.errors import AckclockError
-from ackclock.output import collect, locked, partial_directory
+from ackclock.output import collect, locked, partial_directory, replaced
 
 GUEST = Path(__file__).with_name("guest")
 CONFIG = GUEST / "kernel.config"
@@ -208,6 +208,7 @@ def build(
             _compile(tree, progress)
             shutil.copy2(tree / "linux", partial / "linux")
             _prune(tree)
+            os.sync()  # it is taken for whole where its name is
             partial.rename(directory)
     return Built(directory)
 
@@ -332,12 +333,11 @@ def guest(built: Built) -> Path:
     path = built.directory / f"guest-{_digest_of(*sources, GUEST / 'guest.h')}"
     with locked(built.directory):  # several machines start at once
         if not path.exists():
-            partial = path.with_name(f".{path.name}.{os.getpid()}")
-            command = ["gcc", "-O2", "-o", str(partial), *sources]
-            done = subprocess.run(command, capture_output=True, text=True, check=False)
-            if done.returncode:
-                raise AckclockError(f"{' '.join(command)}: {done.stderr.strip()}")
-            partial.rename(path)
+            with replaced(path) as partial:
+                command = ["gcc", "-O2", "-o", str(partial), *sources]
+                done = subprocess.run(command, capture_output=True, text=True, check=False)
+                if done.returncode:
+                    raise AckclockError(f"{' '.join(command)}: {done.stderr.strip()}")
     return path
 
 
@@ -373,9 +373,8 @@ def _make_module(built: Built, path: Path, name: str, files: dict[str, bytes], f
             file.write_bytes(text)
         for _ in _make(built.directory / "tree", f"M={scratch}", "modules"):
             pass
-        partial = path.with_name(f".{path.name}.{os.getpid()}")
-        shutil.copy2(scratch / f"{name}.ko", partial)
-        partial.rename(path)
+        with replaced(path) as partial:
+            shutil.copy2(scratch / f"{name}.ko", partial)
 
 
 def _digest_of(*paths: str | Path) -> str:
