@@ -11,6 +11,8 @@ export PATH := $(HOME)/.cargo/bin:$(PATH)
 # Into this environment, whichever is active in the user's shell.
 export VIRTUAL_ENV := $(CURDIR)/$(VENV)
 unexport CONDA_PREFIX
+# What Python has compiled is kept: a command starts in a third of the time.
+unexport PYTHONDONTWRITEBYTECODE
 # The extension modules are for every Python from 3.11 on: the build asks none, and waits for none.
 export PYO3_NO_PYTHON := 1
 export PYO3_BUILD_EXTENSION_MODULE := 1

@@ -106,6 +106,7 @@ PAGES_WITH_COMMANDS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES_WITH_COMMANDS)
 def test_the_commands_of_a_page(page, ackclock):
     """Of pages that need no root and no minutes. Of all: `test_how_each_is_typed`."""
@@ -329,7 +330,14 @@ def test_every_name_of_the_python(page):
         functools.reduce(getattr, more, getattr(ackclock, first))
 
 
-@pytest.mark.parametrize("file", generate.FILES)
+# The stub of the extension module needs a build of its own.
+@pytest.mark.parametrize(
+    "file",
+    [
+        pytest.param(file, marks=pytest.mark.slow if file.endswith(".pyi") else ())
+        for file in generate.FILES
+    ],
+)
 def test_generated_files(file):
     text = (ROOT / file).read_text(encoding="utf-8")
     assert text == generate.FILES[file](), "run `make generate`"

@@ -45,6 +45,7 @@ def unsafe(found):
     return [row for row, each in answers(found).items() if each.unsafe(found.algorithm)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "like"), [("reno", "tcp_reno.c"), ("cubic", "tcp_cubic.c")])
 def test_an_algorithm_beside_itself(name, like, cache):
     """The same file under another name: every difference is exactly 0."""
@@ -57,6 +58,7 @@ def test_an_algorithm_beside_itself(name, like, cache):
         assert not row.answers.unsafe(found.algorithm)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("file", "rows"),
     [
