@@ -128,6 +128,7 @@ def test_the_league_on_fast_and_long_paths(cache):
     assert converged_s["cubic_fc"] < 0.85 * converged_s["cubic"]
 
 
+@pytest.mark.slow
 def test_the_league_ranks_as_the_literature_does(cache):
     """With margins, as the runs are few."""
     others = ("reno", "vegas", "copa", "bbr", "bbr3", "square_ff", "dctcp")

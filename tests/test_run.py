@@ -205,6 +205,7 @@ def test_the_same_seed_repeats_on_any_number_of_threads(small):
     assert len({trace for trace, _ in one}) == 8
 
 
+@pytest.mark.slow
 def test_a_build_with_assertions_does_the_same(small, tmp_path):
     """The trace hash is that of a build without optimisation and with every assertion."""
     example = Scenario.from_toml(ROOT / "examples" / "two_cubic.toml")
