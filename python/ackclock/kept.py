@@ -9,6 +9,9 @@ import functools
 import hashlib
 import io
 import json
+import math
+import os
+import stat
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -25,6 +28,8 @@ from ackclock.sources import source_hash
 MANIFEST = "manifest.json"
 #: In the manifest: table → digest of its file; and `MANIFEST` → digest of the rest of it.
 DIGESTS = "digests"
+#: Of 100 000 flows it has 50 MB.
+MOST_MANIFEST_BYTES = 1 << 28
 
 T = TypeVar("T")
 
@@ -90,7 +95,7 @@ def read_tables(directory: Path) -> tuple[dict[str, pl.DataFrame], dict[str, Any
         raise ValueError(f"{MANIFEST} is damaged: its digest is of another text")
     tables = {}
     for name, digest in manifest.pop(DIGESTS).items():
-        data = (directory / f"{name}.parquet").read_bytes()
+        data = _content(directory / f"{name}.parquet")
         if _digest(data) != digest:
             raise ValueError(f"{name}.parquet is damaged: its digest is not that in {MANIFEST}")
         tables[name] = pl.scan_parquet(io.BytesIO(data))
@@ -105,15 +110,30 @@ def read_manifest(directory: Path) -> dict[str, Any]:
 
     It is JSON that any program reads: no NaN, no number beyond all, no half of a character.
     """
-    text = (directory / MANIFEST).read_text(encoding="utf-8")
+    content = _content(directory / MANIFEST, MOST_MANIFEST_BYTES)
     try:
-        manifest = json.loads(text)
+        manifest = json.loads(content.decode())
         json.dumps(manifest, ensure_ascii=False, allow_nan=False).encode()
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{MANIFEST} is damaged: {error}") from None
     if not isinstance(manifest, dict):
         raise ValueError(f"{MANIFEST} is damaged: no object")  # noqa: TRY004
     return manifest
+
+
+def _content(path: Path, most_bytes: float = math.inf) -> bytes:
+    """Of a file: a pipe or a device may never end. Raises `OSError` or `ValueError`."""
+
+    def at_once(name: str, flags: int) -> int:
+        return os.open(name, flags | os.O_NONBLOCK)
+
+    with open(path, "rb", opener=at_once) as file:
+        found = os.fstat(file.fileno())
+        if not stat.S_ISREG(found.st_mode):
+            raise ValueError(f"{path.name} is damaged: not a file")
+        if found.st_size > most_bytes:
+            raise ValueError(f"{path.name} is damaged: {found.st_size} bytes")
+        return file.read()
 
 
 _blake2b = functools.partial(hashlib.blake2b, digest_size=16)

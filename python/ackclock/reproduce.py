@@ -318,7 +318,10 @@ def _keep(batch: Batch, path: Path, numbers: Sequence[Mapping[str, Any]]) -> pl.
 
 
 def _read_rows(path: Path) -> pl.DataFrame:
-    return kept.read_tables(path)[0]["rows"]
+    tables, _ = kept.read_tables(path)
+    if "rows" not in tables:
+        raise ValueError("no rows")
+    return tables["rows"]
 
 
 def _load(cache: Path, executor: Executor, scenario: Scenario) -> Result:

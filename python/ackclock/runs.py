@@ -24,8 +24,34 @@ if TYPE_CHECKING:
     from ackclock.plot import Picture
 
 PAGE = "index.html"
-#: What a run's manifest has at least.
-FIELDS = {"ackclock", "trace_hash", "packets", "wall_time_s", "scenario", "resolved", "algorithms"}
+_WHOLE = range(1 << 63)
+_LINK = {
+    "rate_bps": _WHOLE,
+    "trace_ms?": list,
+    "rate_at?": [{"time_ns": _WHOLE, "rate_bps": _WHOLE}],
+}
+_FLOW = {"algorithm": str, "rtt_ns": _WHOLE, "size_bytes": (_WHOLE,), "stop_ns": (_WHOLE,)}
+#: What a run's manifest has at least, as deep as it is read. `KEY?` may be missing, (…,) be null,
+#: and "*" is each key.
+SHAPE: dict[str, Any] = {
+    "ackclock": str,
+    "backend?": str,
+    "trace_hash": (str,),
+    "packets": _WHOLE,
+    "wall_time_s": float,
+    "scenario": dict,
+    "resolved": {
+        "duration_ns": _WHOLE[1:],
+        "mss_bytes": _WHOLE,
+        "sample_interval_ns": _WHOLE,
+        "bottleneck": _LINK,
+        "links?": [_LINK],
+        "flows": [_FLOW],
+        "sessions": [dict],
+    },
+    "algorithms": {"*": {"name": str, "source": str, "spec": str, "values": dict}},
+    "certificate?": dict,
+}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -153,11 +179,51 @@ class Result:
 
 
 def _check(manifest: dict[str, Any], frames: dict[str, pl.DataFrame]) -> None:
-    if not manifest.keys() >= FIELDS:
-        raise ValueError(f"{MANIFEST} lacks some of {', '.join(sorted(FIELDS))}")
-    for table in tables.TABLES:
-        if table not in frames or frames[table].schema != tables.schema(table):
-            raise ValueError(f"{table}.parquet has other columns than docs/tables.md")
+    """Raises `ValueError` for what no run has written."""
+    wrong = next(_misfits(manifest, SHAPE), None)
+    if wrong is None:
+        resolved = manifest["resolved"]
+        for table in tables.TABLES:
+            if table not in frames or frames[table].schema != tables.schema(table):
+                raise ValueError(f"{table}.parquet has other columns than docs/tables.md")
+        if not {flow["algorithm"] for flow in resolved["flows"]} <= manifest["algorithms"].keys():
+            wrong = "algorithms"
+        for table in ("flows", "sessions"):
+            if len(resolved[table]) != len(frames[table]):
+                wrong = f"resolved.{table}"
+    if wrong:
+        raise ValueError(f"{MANIFEST} is damaged, or of another command: its {wrong}")
+
+
+def _misfits(value: Any, shape: Any, path: str = "") -> Iterator[str]:
+    """The paths of what is not as `SHAPE` says."""
+    if isinstance(shape, tuple):
+        (shape,) = shape
+        if value is None:
+            return
+    if isinstance(shape, range):
+        fits = isinstance(value, int) and value in shape
+    else:
+        kind: Any = shape if isinstance(shape, type) else type(shape)
+        fits = isinstance(value, int | float if kind is float else kind)
+    if not fits:
+        yield path
+        return
+    for name, each, inner in _within(value, shape):
+        yield from _misfits(each, inner, f"{path}.{name}".strip("."))
+
+
+def _within(value: Any, shape: Any) -> Iterator[tuple[str, Any, Any]]:
+    """The names of what has a shape of its own in a value, and both."""
+    if isinstance(shape, list):
+        yield from (("", each, shape[0]) for each in value)
+    elif isinstance(shape, dict):
+        for key, inner in shape.items():
+            name = key.removesuffix("?")
+            if key == "*":
+                yield from ((name, each, inner) for name, each in value.items())
+            elif name == key or name in value:
+                yield name, value.get(name), inner
 
 
 def run(

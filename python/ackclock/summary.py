@@ -61,7 +61,7 @@ def of(result: Result) -> dict[str, Any]:
     some = ("trace_hash", "cpu_time_s", "kernel", "certificate", "lost_acks")
     known = {key: manifest[key] for key in some if manifest.get(key) is not None}
     return {
-        "backend": manifest["backend"],
+        "backend": manifest.get("backend", "sim"),
         "seed": result.scenario.seed,
         "duration_s": measures.duration_s(result),
         "common_s": [*measures.common_s(result)],
