@@ -62,6 +62,10 @@ def test_it_writes_figures_rows_and_a_manifest(reproduced):
         assert "<svg" in (directory / f"{name}.svg").read_text()
         rows = pl.read_parquet(directory / f"{name}.parquet")
         assert set(rows["seed"]) == {1, 2}
+    page = (directory / "index.html").read_text()
+    assert "2 runs, seeds 1 to 2. The curves over time are of seed 1, " in page
+    _, offered = page.split("Scenario of what is drawn: Cubic-FC, seed 1")
+    assert "cubic_fc@" in offered[: offered.index("</pre>")]
     manifest = json.loads((directory / "manifest.json").read_text())
     assert [claim["verdict"] for claim in manifest["claims"]] == ["quick", "quick"]
     assert manifest["command"] == "ackclock reproduce cubicfc/fig2 cubicfc/fig5 --quick"

@@ -83,6 +83,8 @@ class Checked:
     first: Mapping[str, tuple[Result, Result]]
     #: Of each run on Linux.
     manifests: Sequence[Mapping[str, Any]]
+    #: Of each row.
+    scenarios: Sequence[Scenario] = ()
     #: Of `SIDES`.
     side: str = "kernel"
 
@@ -258,7 +260,7 @@ def load(
         on.version  # noqa: B018
     except AckclockError:  # not built
         return None
-    first, rows, manifests = {}, [], []
+    first, rows, manifests, ran = {}, [], [], []
     for number, (point, of) in enumerate(check.points.items()):
 
         def part(fraction: float, number: int = number) -> None:
@@ -281,9 +283,10 @@ def load(
         first[point] = (simulated[0], measured[0])
         for side, results in ((SIMULATOR, simulated), (SIDES[on.name].title, measured)):
             rows += [{"point": point, "side": side} | check.row(each) for each in results]
+            ran += [each.scenario for each in results]
         manifests += [each.manifest for each in measured]
     table = pl.DataFrame(rows, infer_schema_length=None)
-    return Checked(check, table, first, manifests, on.name)
+    return Checked(check, table, first, manifests, ran, on.name)
 
 
 def _duration_s(scenario: Scenario) -> float:

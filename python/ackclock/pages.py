@@ -1,11 +1,11 @@
 """The report: a front page, a page for each paper, and the files beside them."""
 
-import hashlib
 import subprocess
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +14,13 @@ import polars as pl
 from ackclock import _core, companions, crosscheck, papers, pictures, plot, report, site
 from ackclock.figures import plots
 from ackclock.figures.claim import JudgedClaim
-from ackclock.kept import MANIFEST, write_csv, write_parquet
+from ackclock.figures.experiment import Experiment, Point
+from ackclock.figures.figure import Repeat
+from ackclock.kept import MANIFEST, write_parquet
+from ackclock.offered import Files, Offered
 from ackclock.reproduce import Reproduced
 from ackclock.runs import PAGE
+from ackclock.scenario import Scenario
 
 _QUIETLY: Any = {"capture_output": True, "text": True}
 #: What a verdict is called of one claim, and of several.
@@ -47,6 +51,7 @@ class _Site:
     companions: Mapping[str, Mapping[str, Mapping[str, str]]]
     #: Called when so many figures are drawn.
     drawn: Callable[[int], None]
+    offered: Offered
     #: Figure → its thumbnail.
     thumbnails: dict[str, str] = field(default_factory=dict)
 
@@ -73,7 +78,7 @@ def write(
 
     Of one paper index.html is its page; of several it is a front page, and each has its PAPER.html.
     Each figure is there as PNG and SVG (and PDF if wanted), with the rows of its experiments as
-    Parquet and CSV and its first scenario; the claims as JSON and Parquet.
+    Parquet and CSV and the scenario of each row; the claims as JSON and Parquet.
     """
     by_paper: dict[str, list[Reproduced]] = {}
     for each in figures:
@@ -86,7 +91,7 @@ def write(
         if progress is not None:
             progress(count / len(figures))
 
-    the = _Site(directory, command, quick, pdf, page_of, beside, drawn)
+    the = _Site(directory, command, quick, pdf, page_of, beside, drawn, Offered(directory))
     for paper, some in by_paper.items():
         html = _paper_page(the, paper, some, several)
         (directory / page_of[paper]).write_text(html, encoding="utf-8")
@@ -107,8 +112,9 @@ def write_checked(
     figures: Sequence[tuple[str, crosscheck.Checked]], directory: Path, *, command: str
 ) -> None:
     """Writes a page of figures on Linux, beside the simulation, with their files."""
+    offered = Offered(directory)
     sections = [
-        report.Section(name, inner=_checked(name, each, directory, pdf=False))
+        report.Section(name, inner=_checked(name, each, offered, pdf=False))
         for name, each in figures
     ]
     sections.append(report.Section("Repeat it", code=command))
@@ -247,17 +253,19 @@ def _figure(the: _Site, figure: Reproduced) -> report.Section:
         (the.where(paper, "source", _anchor(figure)), "Source"),
         (f"#{_anchor(figure)}-data", "Data and command"),
     ]
-    drawn = figure.plot()
+    drawn, whole = figure.drawn()
     files = [path.name for path in plot.write(drawn, the.directory, name, pdf=the.pdf)]
-    files += _write_rows(figure, the.directory)
-    keys = sorted(set(figure.keys))
+    written, of_rows = the.offered.write_rows(figure)
+    files += written
+    keys = set(figure.keys)
     ran = "Computed, not simulated."
     if keys:
-        (the.directory / f"{name}.toml").write_text(figure.scenarios[0].to_toml(), encoding="utf-8")
-        files.append(f"{name}.toml")
-        seeds = [scenario.seed for scenario in figure.scenarios]
+        most = max(seed for repeats in figure.repeats.values() for _, seed, _ in repeats)
         ran = f"{len(keys)} run{'s' if len(keys) > 1 else ''}, "
-        ran += f"seeds 1 to {max(seeds)}." if max(seeds) > 1 else "seed 1."
+        ran += f"seeds 1 to {most}." if most > 1 else "seed 1."
+        if whole and most > 1:
+            which = " and ".join(map(str, sorted({seed for _, _, seed in whole})))
+            ran += f" The curves over time are of seed {which}, the numbers below of all seeds."
     picture = pictures.of(drawn, ran)
     the.thumbnails[figure.name] = pictures.thumbnail(drawn)
     inner = [
@@ -272,13 +280,11 @@ def _figure(the: _Site, figure: Reproduced) -> report.Section:
         inner.append(report.folded(f"Measurements: {len(figure.measured)} quantities", table))
     for batch in figure.batches:
         if batch.variant is None and batch.repeats:
-            setup = site.setup_table(batch.experiment, batch.scenarios)
+            scenarios = [the.offered.beside(each) for each in batch.scenarios]
+            setup = site.setup_table(batch.experiment, scenarios)
             summary = f"Setup of “{batch.experiment.name}”, key by key: {len(setup.rows)} keys"
             inner.append(report.folded(summary, setup.html()))
-    if keys:
-        digest = hashlib.sha256("".join(keys).encode()).hexdigest()[:16]
-        text = f"# the first of {len(keys)} scenarios, {digest}\n{figure.scenarios[0].to_toml()}"
-        inner.append(report.folded("Scenario of the first run", f"<pre>{escape(text)}</pre>"))
+    inner += _scenarios(the, figure, of_rows, whole)
     inner += _on_linux(the, figure)
     settings = "".join(f" --set {each}" for each in figure.settings)
     inner.append(
@@ -297,7 +303,7 @@ def _figure(the: _Site, figure: Reproduced) -> report.Section:
 def _words(file: str, figure: str) -> str:
     """What a file of a figure is called in its list."""
     stem, _, kind = file.removeprefix(figure).rpartition(".")
-    kinds = {"toml": "scenario", "parquet": "Parquet", "csv": "CSV"}
+    kinds = {"parquet": "Parquet", "csv": "CSV"}
     return f"{kinds.get(kind, kind.upper())} {stem.replace('-', ' ').strip()}".strip()
 
 
@@ -306,10 +312,11 @@ def _claim(the: _Site, figure: Reproduced, claim: JudgedClaim) -> str:
     head = f"{report.pill(claim.verdict)}{report.link(f'#{claim.id}', claim.id)}"
     head += report.link(findings, "findings") if findings else ""
     cells = dict(zip(*_only_row(site.claims_table([claim])), strict=True))
+    average = claim.decides.part.quantity.average(figure.rows) or "measured"
     found = [
         f"{words} {cells[key]}"
         for words, key in (
-            ("Measured:", "measured, 95 % CI"),
+            (f"{average.capitalize()}:", "measured, 95 % CI"),
             ("Bound:", "bound"),
             ("Runs:", "runs"),
             ("Depends on:", "depends on"),
@@ -353,21 +360,37 @@ def _assumed(figure: Reproduced) -> Iterable[str]:
         yield report.folded(f"What we assumed: {count} key{'s' if count > 1 else ''}", inner)
 
 
-def _write_rows(figure: Reproduced, directory: Path) -> list[str]:
-    """The rows of each experiment as Parquet and CSV; the names of the files."""
-    names = []
-    several = len({batch.experiment for batch in figure.batches}) > 1
-    for experiment, runs in figure.rows.items():
-        end = f"-{experiment.name.replace(' ', '-')}" if several else ""
-        stem = f"{figure.named.file_name}{end}"
-        write_parquet(runs.table, directory / f"{stem}.parquet")
-        lists = [name for name, kind in runs.table.schema.items() if isinstance(kind, pl.List)]
-        flat = runs.table.with_columns(
-            pl.col(name).cast(pl.List(pl.String)).list.join(" ") for name in lists
-        )
-        write_csv(flat, directory / f"{stem}.csv")
-        names += [f"{stem}.parquet", f"{stem}.csv"]
-    return names
+def _scenarios(
+    the: _Site, figure: Reproduced, files: Files, drawn: Sequence[Repeat]
+) -> Iterable[str]:
+    """The scenarios of the runs that the picture shows, and where those of all rows are."""
+    for experiment, point, seed in drawn:
+        rows = [(each, number) for each, number, _ in figure.repeats[experiment]]
+        file = files[experiment][rows.index((point, seed))]
+        said = ", ".join(filter(None, (experiment.say(point), f"seed {seed}")))
+        text = escape((the.directory / file).read_text(encoding="utf-8"))
+        inner = f"{report.links([(file, file)])}<pre>{text}</pre>"
+        yield report.folded(f"Scenario of what is drawn: {said}", inner)
+    for experiment, names in files.items():
+        if names:
+            table = _scenario_table(experiment, figure.repeats[experiment], names)
+            summary = f"Scenario of each row of “{experiment.name}”: {len(names)} files"
+            yield report.folded(summary, table.html())
+
+
+def _scenario_table(
+    experiment: Experiment, repeats: Sequence[tuple[Point, int, Scenario]], files: Sequence[str]
+) -> report.Table:
+    """A row for each point: the files of its first and last run, and its seeds."""
+    rows: list[list[str]] = []
+    links: dict[int, str] = {}
+    for point, some in groupby(range(len(files)), key=lambda row: repeats[row][0]):
+        first, *others = some
+        last, low = [first, *others][-1], repeats[first][1]
+        seeds = f"{low} to {repeats[last][1]}" if last > first else str(low)
+        links[len(rows)] = files[first]
+        rows.append([files[first], files[last], experiment.say(point) or "all", seeds])
+    return report.Table(["first file", "last file", "point", "seeds"], rows, links=links)
 
 
 def _on_linux(the: _Site, figure: Reproduced) -> Iterable[str]:
@@ -377,26 +400,35 @@ def _on_linux(the: _Site, figure: Reproduced) -> Iterable[str]:
         title = crosscheck.SIDES[side].title
         if checked := ran.get(side):
             yield f'<h3 id="{_anchor(figure)}-{side}">On the {title}</h3>'
-            yield _checked(figure.name, checked, the.directory, the.pdf)
+            yield _checked(figure.name, checked, the.offered, the.pdf)
         else:
             root = " As root:" if side == "kernel" else " Type:"
             command = f"<code>ackclock reproduce {figure.name} --on {side}</code>"
             yield f'<p class="hint">Not run on the {title} here.{root} {command}</p>'
 
 
-def _checked(name: str, checked: crosscheck.Checked, directory: Path, pdf: bool) -> str:
+def _checked(name: str, checked: crosscheck.Checked, offered: Offered, pdf: bool) -> str:
     """The runs of a figure on Linux beside the simulator's, with the files."""
     drawn, stem = checked.figure(), f"{name.replace('/', '-')}-{checked.side}"
+    directory = offered.directory
     files = [path.name for path in plot.write(drawn, directory, stem, pdf=pdf)]
-    write_parquet(checked.rows, directory / f"{stem}.parquet")
+    scenarios = pl.Series(offered.write(stem, checked.scenarios))
+    rows = checked.rows.with_columns(scenario=scenarios)
+    write_parquet(rows, directory / f"{stem}.parquet")
     files.append(f"{stem}.parquet")
-    first = next(iter(checked.check.points.values()))(1)
+    first = rows.unique(["point", "side"], keep="first", maintain_order=True)
+    drawn_rows = first.select("point", "side", "scenario").rows()
+    table = report.Table(
+        ["scenario", "point", "runs in"],
+        [[file, point.replace("\n", ", "), side] for point, side, file in drawn_rows],
+        links={number: file for number, (_, _, file) in enumerate(drawn_rows)},
+    )
     return "\n".join(
         [
             report.paragraphs(checked.check.setup),
             pictures.of(drawn, checked.caption),
             report.folded("Both sides, number by number", checked.table().html()),
-            report.folded("Scenario of the first run", f"<pre>{escape(first.to_toml())}</pre>"),
+            report.folded("Scenarios of the runs in the picture", table.html()),
             report.links([(file, file) for file in files]),
         ]
     )

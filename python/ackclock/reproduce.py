@@ -15,7 +15,7 @@ from ackclock.executors import LOCAL, Executor
 from ackclock.figures.batches import At, Batch, Seeds, at, batches_of
 from ackclock.figures.claim import Judged, JudgedClaim, JudgedEither, flattened
 from ackclock.figures.experiment import Experiment, Point, Runs
-from ackclock.figures.figure import Figure, View
+from ackclock.figures.figure import Figure, Repeat, View
 from ackclock.figures.judge import judged_claims
 from ackclock.figures.quantity import Needs, Quantity, Rows, needs_of
 from ackclock.many import CACHE, run_all
@@ -65,19 +65,29 @@ class Reproduced:
         return [each for batch in self.batches if not batch.variant for each in batch.keys]
 
     @property
+    def repeats(self) -> dict[Experiment, Sequence[tuple[Point, int, Scenario]]]:
+        """The runs as the setup has it, in the order of `rows`."""
+        return {each.experiment: each.repeats for each in self.batches if each.variant is None}
+
+    @property
     def measured(self) -> list[tuple[Quantity, Estimate | None]]:
         """The quantities with what we measured."""
         return [(each, each.estimate(self.rows)) for each in self.figure.quantities]
 
     def plot(self) -> Drawing:
         """The figure, drawn."""
+        return self.drawn()[0]
+
+    def drawn(self) -> tuple[Drawing, list[Repeat]]:
+        """The figure, and which whole runs it shows."""
         assert self.load is not None
         plain = {batch.experiment: batch.by_point() for batch in self.batches if not batch.variant}
 
         def scenario_of(experiment: Experiment, point: Point, seed: int) -> Scenario:
             return plain[experiment][tuple(point.items()), seed]
 
-        return self.figure.plot(View(self.rows, self.load, scenario_of))
+        view = View(self.rows, self.load, scenario_of)
+        return self.figure.plot(view), view.drawn
 
 
 def reproduce(

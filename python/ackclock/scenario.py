@@ -8,7 +8,7 @@ the canonical integers that the simulator reads (``crates/sim/src/scenario.rs``)
 import json
 import re
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from itertools import accumulate
@@ -69,14 +69,11 @@ class Scenario(ScenarioKeys):
         Raises `AckclockError`, one line that names source, field, value and fix.
         """
         fields = scenario_file.read(text, source)
-        for each in (fields.get(name) for name in settings.MANY):
-            for flow in each if isinstance(each, list) else ():
-                if isinstance(flow, dict) and isinstance(flow.get("algorithm"), str):
-                    flow["algorithm"] = _beside(directory, flow["algorithm"])
-        links = [fields.get(name) for name in ("bottleneck", "link", "links")]
-        for link in links[:1] + [each for many in links[1:] for each in many or ()]:
-            if isinstance(link, dict) and isinstance(link.get("trace"), str):
-                link["trace"] = str(directory / link["trace"])
+
+        def beside(path: str) -> str:
+            return str(directory / path)
+
+        _rename_files(fields, beside, beside)
         return cls.parse(fields, source=f"{source}: ")
 
     @classmethod
@@ -91,6 +88,12 @@ class Scenario(ScenarioKeys):
             raise AckclockError(f"{source}{error}") from None
         scenario.__dict__["_source"] = source
         return scenario
+
+    def with_files(self, c_file: Callable[[str], str], trace: Callable[[str], str]) -> Self:
+        """The same scenario with other paths for its C files and the traces of its links."""
+        fields = self.model_dump(exclude_unset=True, exclude_none=True, by_alias=True)
+        _rename_files(fields, c_file, trace)
+        return self._changed(fields)
 
     def to_toml(self) -> str:
         """The text of a scenario file that `from_toml` reads as this scenario."""
@@ -577,12 +580,6 @@ def _shown(default: Any) -> str:
     return toml(getattr(default, "kind", default))
 
 
-def _beside(directory: Path, spec: str) -> str:
-    """The spec with the path of its C file taken from the folder of the scenario file."""
-    name = name_in(spec)
-    return str(directory / name) + spec[len(name) :] if is_c_file(name) else spec
-
-
 def name_in(spec: str) -> str:
     """The name or the path in the spec of an algorithm."""
     return re.split("[@:]", spec, maxsplit=1)[0]
@@ -591,3 +588,20 @@ def name_in(spec: str) -> str:
 def is_c_file(name: str) -> bool:
     """Whether it is the path of a C file, rather than the name of an algorithm of ackclock's."""
     return "/" in name or name.endswith(".c")
+
+
+def _rename_files(
+    fields: dict[str, Any], c_file: Callable[[str], str], trace: Callable[[str], str]
+) -> None:
+    """Puts other paths for C files and traces into the fields of a scenario, as in a file."""
+    for each in (fields.get(name) for name in settings.MANY):
+        for flow in each if isinstance(each, list | tuple) else ():
+            spec = flow.get("algorithm") if isinstance(flow, dict) else None
+            if isinstance(spec, str) and is_c_file(path := name_in(spec)):
+                flow["algorithm"] = c_file(path) + spec[len(path) :]
+    links = [fields.get("bottleneck")]
+    for many in (fields.get(name) for name in ("link", "links")):
+        links += many if isinstance(many, list | tuple) else ()
+    for link in links:
+        if isinstance(link, dict) and isinstance(link.get("trace"), str):
+            link["trace"] = trace(link["trace"])

@@ -17,6 +17,7 @@ from ackclock.evaluate.card import MARKS, Answer, Answers, Number
 from ackclock.evaluate.drawing import figure
 from ackclock.evaluate.run import SIMULATOR, Asked, Evaluated
 from ackclock.kept import MANIFEST, write_parquet
+from ackclock.offered import Offered
 from ackclock.runs import PAGE
 from ackclock.stats import Estimate
 
@@ -264,13 +265,14 @@ def write(
     progress: Callable[[float], None] = lambda _: None,
 ) -> None:
     """Writes index.html, card.json, rows.parquet and the scenarios of the numbers."""
-    sections = []
+    sections, offered = [], Offered(directory)
     for drawn_before, asked in enumerate(evaluated.asked):
         progress(drawn_before / len(evaluated.asked))
         for number in asked.question.numbers:
             point = asked.point(number, evaluated.algorithm)
             path = directory / scenario_file(asked, number)
-            path.write_text(asked.experiment.run(point, 1).to_toml(), encoding="utf-8")
+            scenario = offered.beside(asked.experiment.run(point, 1))
+            path.write_text(scenario.to_toml(), encoding="utf-8")
         drawn = figure(asked, evaluated)
         files = [path.name for path in plot.write(drawn, directory, asked.question.row, pdf=False)]
         row = row_section(asked, evaluated)

@@ -19,7 +19,7 @@ Point = Mapping[str, Any]
 #: What ends the name of the column that says how a number is bounded.
 _BOUND = "__bound"
 #: Columns of every row, which no point may have, nor what is kept of a run.
-_OWN = {"seed", "packets", "cpu_time_s", "testbed_s"}
+_OWN = {"seed", "scenario", "packets", "cpu_time_s", "testbed_s"}
 _BOUNDS = {AtLeast: "at least", AtMost: "at most"}
 
 

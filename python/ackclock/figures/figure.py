@@ -1,7 +1,7 @@
 """A figure or table of a paper, as a value."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -17,6 +17,9 @@ from ackclock.stats import Estimate
 if TYPE_CHECKING:
     from ackclock.scenario import Scenario
 
+#: A run of an experiment: its point and its seed.
+Repeat = tuple[Experiment, Point, int]
+
 
 @dataclass(frozen=True, eq=False)
 class View:
@@ -26,6 +29,8 @@ class View:
     load: "Callable[[Scenario], Result]"
     #: The scenario of a repeat, as it ran: with settings, and shortened in a quick run.
     scenario: "Callable[[Experiment, Point, int], Scenario]"
+    #: The whole runs that the plot has drawn.
+    drawn: list[Repeat] = field(default_factory=list)
 
     def estimate(self, quantity: Quantity) -> Estimate | None:
         """The number and its interval; None if no run tells."""
@@ -37,8 +42,16 @@ class View:
         return table.filter(**some) if some else table
 
     def result(self, experiment: Experiment, seed: int = 1, **point: Any) -> Result:
-        """A whole run."""
-        return self.load(self.scenario(experiment, experiment.the(**point), seed))
+        """A whole run, to draw."""
+        the = experiment.the(**point)
+        self.drawn.append((experiment, the, seed))
+        return self.load(self.scenario(experiment, the, seed))
+
+    def titled(self, title: str, experiment: Experiment, seed: int = 1, **point: Any) -> str:
+        """A title with which of several repeats is drawn: "CUBIC, seed 1 of 10"."""
+        seeds = len(self.rows[experiment].at(experiment.the(**point)))
+        which = f"seed {seed} of {seeds}" if seeds > 1 else ""
+        return ", ".join(filter(None, (title, which)))
 
 
 @dataclass(frozen=True, eq=False)

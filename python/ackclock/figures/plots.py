@@ -13,7 +13,7 @@ from ackclock.figures.claim import Judged, JudgedClaim, JudgedEither
 from ackclock.figures.experiment import Experiment, Point
 from ackclock.figures.figure import Plot, View
 from ackclock.figures.quantity import Column, Quantity, needs_of
-from ackclock.runs import Result
+from ackclock.repeats import Repeats
 
 #: Colours of the verdicts, as on the pages.
 VERDICTS = {
@@ -171,14 +171,15 @@ def windows(
     runs: Mapping[str, tuple[Experiment, Point]],
     *,
     columns: int = 1,
-    mark: Callable[[Result], tuple[float, str] | None] | None = None,
+    converged: Mapping[str, Quantity] | None = None,
     paper: tuple[float, str] | None = None,
     after: Callable[[Axes], object] | None = None,
 ) -> Plot:
-    """Congestion windows over time, of the first repeat of each point, under its title.
+    """Congestion windows over time, of the first repeat of each point, under its title and seed.
 
-    `mark` gives a time, s, to mark with a line and a text; `paper` is the paper's time after the
-    last flow's start, and its words. `after` has the last word on each panel's axes.
+    A line marks when the run under a title `converged`: a quantity that is a time after the last
+    flow's start, s. `paper` is the paper's time after it, and its words. `after` has the last word
+    on each panel's axes.
     """
 
     def draw(view: View) -> Drawing:
@@ -190,14 +191,16 @@ def windows(
                 axes = grid.flat[number]
                 result = view.result(experiment, **point)
                 plot.cwnd(axes, result)
-                found = mark(result) if mark else None
-                papers_s = metrics.last_start_s(result) + paper[0] if paper else 0.0
-                is_first = found is not None and found[0] < papers_s
-                if found:
-                    marked(axes, *found, left=is_first)
+                start_s = metrics.last_start_s(result)
+                found_s = _of_first(view, converged[title]) if converged else None
+                is_first = paper is not None and found_s is not None and found_s < paper[0]
+                if found_s is not None:
+                    text = f"converged\nafter {found_s:.0f} s"
+                    marked(axes, start_s + found_s, text, left=is_first)
                 if paper:
-                    marked(axes, papers_s, f"the paper:\n{paper[1]}", left=not is_first, look=PAPER)
-                axes.set_title(title, fontsize="small")
+                    text = f"the paper:\n{paper[1]}"
+                    marked(axes, start_s + paper[0], text, left=not is_first, look=PAPER)
+                axes.set_title(view.titled(title, experiment, **point), fontsize="small")
                 if number % columns:
                     axes.set_ylabel("")
                 if number >= len(runs) - columns:
@@ -210,6 +213,14 @@ def windows(
         return figure
 
     return Plot(draw, tuple((of, of.the(**point)) for of, point in runs.values()))
+
+
+def _of_first(view: View, of: Quantity) -> float | None:
+    """A quantity of seed 1; None if the run's end cut it off."""
+    repeats = of.of(view.rows)
+    assert isinstance(repeats, Repeats)
+    at = repeats.seeds.index(1)
+    return float(repeats.value[at]) if np.isfinite(repeats.high[at]) else None
 
 
 def marked(
@@ -317,15 +328,3 @@ def _bounds(axes: Axes, part: Judged) -> None:
     axes.set_xlabel(
         f"{part.name} {f'({part.part.quantity.unit})' if part.part.quantity.unit else ''}"
     )
-
-
-def converged(share: float) -> Callable[[Result], tuple[float, str] | None]:
-    """Marks when all flows have this share of the fair one (`metrics.convergence_time_s`)."""
-
-    def mark(result: Result) -> tuple[float, str] | None:
-        after_s = metrics.convergence_time_s(result, share=share)
-        if after_s is None:
-            return None
-        return metrics.last_start_s(result) + after_s, f"converged\nafter {after_s:.0f} s"
-
-    return mark

@@ -50,6 +50,13 @@ class Quantity:
         """The median over the repeats."""
         return replace(self, median=True)
 
+    def average(self, rows: Rows) -> str:
+        """What `estimate` is of the repeats: "mean"; nothing if there is one, or none."""
+        found = self.of(rows)
+        if not isinstance(found, Repeats) or len(found.value) < 2:
+            return ""
+        return "median" if self.median else "geometric mean" if self.logarithmic else "mean"
+
     def estimate(self, rows: Rows) -> Estimate | None:
         """The number and its interval; None if no run tells. Logarithms are taken back."""
         found = self.raw(rows)

@@ -9,7 +9,7 @@ ends at 800(s), flow 2 start at 100+x(s) (0<x<1) and ends at 800(s)" (caption).
 """
 
 from ackclock.figures import Claim, Column, Figure, Quantity, plots, within
-from ackclock.papers.cubicfc._experiments import CUBIC, JOINING, MEET
+from ackclock.papers.cubicfc._experiments import CUBIC, JOINING
 
 
 def convergence(algorithm: str) -> Quantity:
@@ -49,7 +49,7 @@ def throughputs(algorithm: str) -> list[Quantity]:
 FIGURE = Figure(
     plot=plots.windows(
         {"CUBIC": (JOINING, {"algorithm": CUBIC})},
-        mark=plots.converged(MEET),
+        converged={"CUBIC": convergence(CUBIC)},
         paper=(400, "≈ 400 s"),
     ),
     quantities=[

@@ -17,7 +17,7 @@ from ackclock.figures import (
     plots,
     ratio,
 )
-from ackclock.papers.cubicfc._experiments import CUBIC, CUBIC_FC, JOINING, MEET, row, scenario
+from ackclock.papers.cubicfc._experiments import CUBIC, CUBIC_FC, JOINING, row, scenario
 from ackclock.papers.cubicfc.fig02 import convergence, others, throughputs
 
 _TIMES_FASTER = "convergence time, CUBIC / Cubic-FC"
@@ -44,7 +44,7 @@ def _at_full_rate(algorithm: str, seed: int) -> Scenario:
 FIGURE = Figure(
     plot=plots.windows(
         {"Cubic-FC": (JOINING, {"algorithm": CUBIC_FC})},
-        mark=plots.converged(MEET),
+        converged={"Cubic-FC": convergence(CUBIC_FC)},
         paper=(200, "< 200 s"),
     ),
     quantities=[

@@ -157,12 +157,14 @@ def _draw(panels: Sequence[Axes], view: View) -> None:
     for axes, algorithm, title in zip(panels, (testbed.BIC, CUBIC), titles, strict=True):
         runs = view.runs(AFTER_A_LOSS, algorithm=algorithm).sort("seed")
         column = "of_tolerance" if algorithm == CUBIC else "in_order"
-        axes.set_title(title)
         reached = runs.filter(pl.col(column).is_not_null())["seed"]
         if len(reached):
-            _panel(axes, view.result(AFTER_A_LOSS, reached[0], algorithm=algorithm))
+            run = {"seed": reached[0], "algorithm": algorithm}
+            _panel(axes, view.result(AFTER_A_LOSS, **run))
+            axes.set_title(view.titled(title, AFTER_A_LOSS, **run))
         else:
             axes.text(0.5, 0.5, "no run came so far", ha="center", transform=axes.transAxes)
+            axes.set_title(title)
     panels[0].set_ylabel("cwnd (packets)")
     if panels[1].lines:
         panels[1].legend(loc="upper left")

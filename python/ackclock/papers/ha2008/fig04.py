@@ -79,7 +79,7 @@ FAIR_S = (
 LASTING_S = Column(TWO_CUBIC, "lasting_s", "the same, and stay so, median", "s").at().as_median()
 
 FIGURE = Figure(
-    plot=plots.windows({"the first run": (TWO_CUBIC, {})}, paper=(200, "fair within 200 s")),
+    plot=plots.windows({"": (TWO_CUBIC, {})}, paper=(200, "fair within 200 s")),
     quantities=[
         FAIR_S,
         LASTING_S,

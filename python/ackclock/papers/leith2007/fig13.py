@@ -117,14 +117,15 @@ def _spread() -> Quantity:
 def _plot(panels: Sequence[Axes], view: View) -> None:
     for axes, start_s in zip(panels, SHOWN_S, strict=False):
         plot.cwnd(axes, view.result(STARTS, start_s=start_s))
-        axes.set_title(f"flow 2 starts at {start_s} s", fontsize="small")
+        title = view.titled(f"flow 2 starts at {start_s} s", STARTS, start_s=start_s)
+        axes.set_title(title, fontsize="small")
         axes.legend(fontsize="x-small")
     runs = view.runs(STARTS)
     colour = style.of("cubic").colour
     panels[-1].plot(runs["start_s"], runs["ratio"], "o", alpha=0.5, color=colour)
     panels[-1].set_xlabel("start of flow 2 (s)")
     panels[-1].set_ylabel("flow 1 / flow 2")
-    panels[-1].set_ylim(bottom=0)
+    panels[-1].set_ylim(0, 1.05 * panels[-1].get_ylim()[1])
 
 
 FIGURE = Figure(
