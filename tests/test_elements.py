@@ -123,9 +123,17 @@ def test_bad_input_is_one_line_that_names_table_key_value_and_fix(link, words):
         ("10.5\n12.25\n", ['line 1 is "10.5"', "packet of 1500 bytes", "write them in rate_at"]),
         ("10\n12\n15\n20\n25\n30\n", ["begin at 10 ms", "2.4 Mb/s", "write them in rate_at"]),
         ("40\n40\n41\n44\n50\n", ["longer than 6 ms", "end at 50 ms"]),
+        ("".join(f"{kbps}\n" for kbps in range(20_000, 21_000)), ["begin at 20000 ms", "rate_at"]),
+        ("20\n" * 600, ["600 packets leave all at 20 ms", "write them in rate_at"]),
+        ("10000\n" * 300 + "20000\n" * 300, ["all at 10000 or 20000 ms"]),
+        ("time\n1\n2\n", ['line 1 is "time"']),
+        ("1\r2\r3\r", ["line 1 is"]),
+        ("4000000000\n", ["line 1, 4000000000 ms, is later than"]),
+        ("1" * 40_000_000, ["longer than 32000000 bytes", "1000000 lines"]),
         ("0\n0\n", ["more than 0 ms"]),
         (b"\xff\xfe", ["not text"]),
     ],
+    ids=lambda each: repr(each)[:30],
 )
 def test_a_bad_trace_is_one_line(tmp_path, text, words):
     path = tmp_path / "bad.trace"
@@ -150,13 +158,26 @@ def test_a_bad_trace_is_one_line(tmp_path, text, words):
         [3, 6, 8, 11],
         range(500, 1500),  # an outage first
         [10, *range(11, 5000, 7)],
+        range(5_000, 50_000, 100),  # a long outage first
+        [1] * 50,  # 600 Mb/s, as of mahimahi
+        [20],
     ],
-    ids=str,
+    ids=lambda times: str(times)[:40],
 )
 def test_times_of_packets_are_no_rates(tmp_path, times):
     path = tmp_path / "mine.trace"
     path.write_text("".join(f"{time}\n" for time in times))
     with_link(rate=None, trace=str(path)).check()
+
+
+def test_a_trace_of_another_system_is_read(tmp_path):
+    """With the byte order mark and the ends of lines of Windows."""
+    path = tmp_path / "mine.trace"
+    read = []
+    for content in (b"1\n3\n4\n", b"\xef\xbb\xbf1\r\n3\r\n4\r\n"):
+        path.write_bytes(content)
+        read.append(with_link(rate=None, trace=str(path)).resolve())
+    assert read[0] == read[1]
 
 
 def test_a_run_says_what_its_trace_is(ackclock, tmp_path):

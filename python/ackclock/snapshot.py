@@ -24,10 +24,14 @@ Algorithms = Mapping[str, Mapping[str, Any]]
 
 #: Lines of a trace: its times are a part of the scenario.
 MOST_LINES = 1_000_000
+#: A longer file is not read: a line has a time of at most ten digits.
+MOST_BYTES = 32 * MOST_LINES
 #: The longest trace: 1000 hours, as the longest run.
 MOST_MS = 3_600_000_000
 #: A recorded link lasts longer, s.
 SHORT_S = 1
+#: Packets at one time in a shorter period are a fast link, as of mahimahi, ms.
+LONG_MS = 10
 #: Mean rate of a trace, bit/s: what a link may have.
 LEAST_BPS, MOST_BPS = 1_000, 1_000_000_000_000
 #: What to do with another kind of file.
@@ -132,14 +136,20 @@ def _content(path: str, known: Held) -> bytes:
     if known.far:
         raise ValueError("did not come with the scenarios")
     try:
-        return Path(path).read_bytes()
+        with Path(path).open("rb") as file:
+            return file.read(MOST_BYTES + 1)
     except OSError as error:
         raise ValueError(f"cannot be read ({error.strerror}); give the file of a trace") from None
 
 
-def _times_in(content: bytes) -> list[int]:
+def _lines_of(content: bytes) -> list[str]:
+    if len(content) > MOST_BYTES:
+        raise ValueError(
+            f"is longer than {MOST_BYTES} bytes; give it at most {MOST_LINES} lines, a time in ms "
+            "on each"
+        )
     try:
-        lines = content.decode("utf-8").split("\n")
+        lines = content.decode("utf-8-sig").split("\n")
     except UnicodeDecodeError:
         raise ValueError("is not text; give a file with a time in ms on each line") from None
     if lines[-1] == "":
@@ -147,8 +157,12 @@ def _times_in(content: bytes) -> list[int]:
     if not 0 < len(lines) <= MOST_LINES:
         fix = f"give it from 1 to {MOST_LINES}, a time in ms on each"
         raise ValueError(f"has {len(lines)} lines; {fix}")
+    return lines
+
+
+def _times_in(content: bytes) -> list[int]:
     times: list[int] = []
-    for number, line in enumerate(lines, 1):
+    for number, line in enumerate(_lines_of(content), 1):
         text = line.strip()
         if not (text.isascii() and text.isdigit() and len(text) < 16):
             raise ValueError(
@@ -178,11 +192,18 @@ def _refuse_rates(times: list[int], mean_bps: int) -> None:
     """Refuses rates that happen to ascend.
 
     A trace counts from its start: the first packet comes after a gap like the others. Only a
-    recording that began in an outage waits longer, and a recording lasts more than `SHORT_S`.
+    recording that began in an outage waits longer; and a recording lasts more than `SHORT_S`, and
+    not half of it is such an outage. Rates that change little repeat one or two numbers.
     """
     each = sorted(set(times))
+    if len(each) < 3 and len(times) > 10 * len(each) and each[0] >= LONG_MS:
+        raise ValueError(
+            f"its {len(times)} packets leave all at {' or '.join(map(str, each))} ms; "
+            f"spread them over the time{IF_RATES}"
+        )
     longest = max((after - before for before, after in pairwise(each)), default=0)
-    if len(each) > 2 and each[-1] < SHORT_S * 1000 and each[0] > longest:
+    is_short = each[-1] < SHORT_S * 1000 or 2 * each[0] > each[-1]
+    if len(each) > 2 and is_short and each[0] > longest:
         raise ValueError(
             f"its times begin at {each[0]} ms, no gap in them is longer than {longest} ms, and "
             f"they end at {each[-1]} ms, with a mean of {mean_bps / 1e6:.4g} Mb/s: these are no "
