@@ -84,7 +84,7 @@ def context(browser):
 def enter(context, url):
     page = context.new_page()
     page.goto(url)
-    page.wait_for_selector(".card")
+    page.wait_for_selector(".card", state="attached")  # a link's run hides them at once
     return page
 
 
