@@ -96,7 +96,20 @@ def test_run(ackclock, scenario, tmp_path):
     drawn = ackclock("plot", "out")
     assert drawn.returncode == 0, drawn.stderr
     assert (tmp_path / "out" / "overview.png").read_bytes().startswith(b"\x89PNG")
-    assert "<svg" in (tmp_path / "out" / "overview.svg").read_text()
+    drawn = (tmp_path / "out" / "overview.svg").read_text()
+    link = result.scenario.bottleneck
+    assert f"{link.rate}, buffer {link.buffer}, RTT {result.scenario.rtt}, seed 3" in drawn
+    done = ackclock("plot", "out", "--panels", "cwnd, rtt", "-o", "some.svg")
+    assert done.returncode == 0, done.stderr
+    some = (tmp_path / "some.svg").read_text()
+    assert "smoothed RTT (ms)" in some
+    assert "queue (packets)" in drawn
+    assert "queue (packets)" not in some
+    done = ackclock("plot", "out", "--panels", "cwnd,rtts")
+    known = "cwnd, throughput, queue, rtt"
+    assert done.stderr == f'error: --panels: "rtts": unknown; choose from {known}\n'
+    done = ackclock("plot", "out", "out", "--panels", "rtt", "-o", "two.svg")
+    assert done.stderr.startswith("error: --panels: of one run only")
 
 
 def test_a_users_own_algorithm(ackclock, scenario):

@@ -254,12 +254,20 @@ def plot_command(
         Path | None,
         typer.Option("-o", "--output", help="Write this PNG, SVG or PDF.", metavar="FILE"),
     ] = None,
+    panels: Annotated[
+        str,
+        typer.Option(
+            help="Draw these of one run: any of cwnd, throughput, queue, rtt.", metavar="NAMES"
+        ),
+    ] = "cwnd,throughput,queue",
 ) -> None:
     """Draw a run, or several over each other: congestion windows, throughput and queue.
 
     **Examples**
 
     - `ackclock run examples/two_cubic.toml -o out/two_cubic && ackclock plot out/two_cubic`
+
+    - `ackclock plot out/two_cubic --panels cwnd,rtt -o rtt.png`
 
     - `ackclock plot out/reno out/cubic -o both.png`
 
@@ -272,11 +280,19 @@ def plot_command(
             raise AckclockError(
                 f"--output {output}: write a name that ends in {', '.join(plot.ENDINGS)}"
             )
+        names = [each.strip() for each in panels.split(",")]
+        for name in names:
+            if name not in plot.PANELS:
+                raise AckclockError(
+                    f'--panels: "{name}": unknown; choose from {", ".join(plot.PANELS)}'
+                )
+        if len(directories) > 1 and names != ["cwnd", "throughput", "queue"]:
+            raise AckclockError("--panels: of one run only; leave it out, or give one directory")
         if len(directories) > 1 and not output:
             raise AckclockError("several runs in one picture: add -o FILE.png")
         results = {str(each): _load(each) for each in directories}
         first, *others = results.values()
-        figure = compare_runs(**results) if others else plot.overview(first)
+        figure = compare_runs(**results) if others else plot.overview(first, names)
         place = output or directories[0]
         try:
             if output:

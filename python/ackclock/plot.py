@@ -159,15 +159,40 @@ class Picture(Figure):
         return inline_svg(self)
 
 
-def overview(result: Result) -> Picture:
-    """A run on one page: congestion windows, throughput and the queue."""
+def rtt(axes: Axes, result: Result) -> None:
+    """Smoothed RTT of each flow over time, in ms."""
+    by_flow = metrics.until_completed(result, result.samples).partition_by("flow", as_dict=True)
+    for flow, colour, label in _flows(result):
+        samples = by_flow.get((flow,), result.samples.clear()).filter(pl.col("srtt_us") > 0)
+        axes.plot(samples["time_us"] / 1e6, samples["srtt_us"] / 1e3, color=colour, label=label)
+    axes.set_ylabel("smoothed RTT (ms)")
+    _over_time(axes, result)
+
+
+#: What `overview` can draw, over time.
+PANELS = {"cwnd": cwnd, "throughput": throughput, "queue": queue, "rtt": rtt}
+
+
+def title(result: Result) -> str:
+    """What ran, in a line: "100mbit, buffer 1bdp, RTT 40ms, seed 1"."""
+    scenario = result.scenario
+    link = scenario.bottleneck
+    rates = [link.rate or Path(link.trace or "").name, f"buffer {link.buffer}"]
+    rtts = dict.fromkeys(flow.rtt or scenario.rtt or "" for flow in scenario.flows)
+    said = [f"{len(rtts)} RTTs"] if len(rtts) > 3 else [f"RTT {' and '.join(rtts)}"] * bool(rtts)
+    return ", ".join([*rates, *said, f"seed {scenario.seed}"])
+
+
+def overview(result: Result, panels: Sequence[str] = ("cwnd", "throughput", "queue")) -> Picture:
+    """A run on one page: these of `PANELS`."""
     with style.applied():
-        figure = Picture(figsize=(8, 7))
-        panels = figure.subplots(3, 1, sharex=True)
-        cwnd(panels[0], result)
-        throughput(panels[1], result)
-        queue(panels[2], result)
-        lines, labels = panels[0].get_legend_handles_labels()
+        figure = Picture(figsize=(8, 1 + 2 * len(panels)))
+        grid = figure.subplots(len(panels), 1, sharex=True, squeeze=False)[:, 0]
+        for axes, name in zip(grid, panels, strict=True):
+            PANELS[name](axes, result)
+        grid[0].set_title(title(result), fontsize="small")
+        lines = [Line2D([], [], color=colour) for _, colour, _ in _flows(result)]
+        labels = [label for *_, label in _flows(result)]
         more = [f"… {len(labels) - MOST_LABELS} more"] if len(labels) > MOST_LABELS else []
         figure.legend(
             [*lines[:MOST_LABELS], *(Line2D([], [], linestyle="") for _ in more)],
@@ -175,7 +200,7 @@ def overview(result: Result) -> Picture:
             loc="outside upper left",
             ncols=4,
         )
-        panels[2].set_xlabel("time (s)")
+        grid[-1].set_xlabel("time (s)")
     return figure
 
 
