@@ -204,7 +204,7 @@ def test_a_card_with_the_kernel_beside_the_simulator(cache, tmp_path):
             full.answers.answers[0].found[name].mean, abs=0.15
         )
     assert full.linux.refused == ["utilisation over all: 2 points, in the simulator only"]
-    assert all("rate_bps" in why for why in incast.linux.refused)
+    assert all('bottleneck.rate = "10gbit"' in why for why in incast.linux.refused)
     header, rows = page.table(found).header, page.table(found).rows
     assert [row[header.index("on")] for row in rows] == ["simulator", "kernel"] * 2
     assert rows[3][4:] == ["—"] * 3
