@@ -268,10 +268,10 @@ fn limited_in_up(to: &[(f64, u64)]) -> Trace {
     Trace::of(&scenario)
 }
 
-/// At 8 s the link nearly stops for 0.1 s, in which the limited flow overflows its queue.
+/// At 8 s the link nearly stops for 0.12 s, in which the limited flow overflows its queue.
 #[test]
 fn exiting_probe_up_on_loss_when_application_limited() {
-    let trace = limited_in_up(&[(2.0, 100_000_000), (8.0, 1_000_000), (8.1, 100_000_000)]);
+    let trace = limited_in_up(&[(2.0, 100_000_000), (8.0, 1_000_000), (8.12, 100_000_000)]);
     let row = *trace.entries(UP, DOWN).last().unwrap();
     assert!(
         (8.0..8.3).contains(&trace.seconds(row)),
