@@ -7,7 +7,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use libbpf_rs::{
-    Link, MapCore, MapFlags, Object, ObjectBuilder, OpenObject, RingBuffer, RingBufferBuilder,
+    ErrorKind, Link, MapCore, MapFlags, Object, ObjectBuilder, OpenObject, RingBuffer,
+    RingBufferBuilder,
 };
 use object::{Object as _, ObjectSymbol as _};
 
@@ -129,17 +130,20 @@ impl Telemetry {
     }
 
     /// The records that came since, in order of time per socket; waits for up to `timeout`
-    /// for the ring to fill by a quarter.
+    /// for the ring to fill by a quarter. A signal ends the wait.
     ///
     /// # Errors
-    /// A signal, as `EINTR`.
+    /// None that is known.
     pub fn poll(
         &mut self,
         timeout: Duration,
     ) -> Result<impl Iterator<Item = AckRecord> + use<>, KernelError> {
         let cannot = |error| KernelError::system("read what TCP did", error);
         if !timeout.is_zero() {
-            self.ring.poll(timeout).map_err(cannot)?;
+            match self.ring.poll(timeout) {
+                Err(error) if error.kind() != ErrorKind::Interrupted => return Err(cannot(error)),
+                _ => {}
+            }
         }
         self.ring.consume().map_err(cannot)?;
         let mut arrived = self.arrived.lock().unwrap_or_else(PoisonError::into_inner);
