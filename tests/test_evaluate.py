@@ -215,7 +215,7 @@ def test_a_card_with_the_kernel_beside_the_simulator(cache, tmp_path):
     assert written["on"] == "kernel"
     assert written["rows"][0]["linux"]["numbers"][0]["found"]["reno"]["n"] == 1
     text = (tmp_path / "index.html").read_text()
-    assert "Not on the kernel: time of 64 kB, 32 senders, p99: bottleneck.rate_bps" in text
+    assert "Not on the kernel: time of 64 kB, 32 senders, p99: bottleneck.rate = " in text
     # Kept: nothing runs again.
     again = run.evaluate("reno", asked[:1], against=("cubic",), quick=True, cache=cache,
                          on=testbed.Testbed(), on_runs=lambda *left: todo.append(left))  # fmt: skip

@@ -150,12 +150,14 @@ def test_a_doubter_finds_words_setup_data_and_command(site, browser):
         expect(figure.get_by_text(words).last).to_be_visible()
     expect(figure.locator("figure svg:visible")).to_have_count(1)
     expect(figure.locator("figure svg:visible")).to_contain_text("the paper:")
-    for summary in ("What we assumed", "Measurements", "Setup of", "Scenario", "2 parts"):
+    summaries = ("What we assumed", "Measurements", "Setup of", "what is drawn", "each row", "2 parts")
+    for summary in summaries:
         figure.locator("summary", has_text=summary).click()
     for words in ("the testbed's kernel", "1.5", "linux-2.6.32", "800mbit"):
         expect(figure.get_by_text(words).first).to_be_visible()
-    for name in ("Findings", "Source", "Parquet", "CSV", "scenario"):
+    for name in ("Findings", "Source", "Parquet", "CSV"):
         expect(figure.get_by_role("link", name=name, exact=True)).to_have_count(1)
+    expect(figure.get_by_role("link", name="cubicfc-fig05-").first).to_be_visible()
     context.close()
 
 
