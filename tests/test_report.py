@@ -150,7 +150,7 @@ def test_a_doubter_finds_words_setup_data_and_command(site, browser):
         expect(figure.get_by_text(words).last).to_be_visible()
     expect(figure.locator("figure svg:visible")).to_have_count(1)
     expect(figure.locator("figure svg:visible")).to_contain_text("the paper:")
-    summaries = ("What we assumed", "Measurements", "Setup of", "what is drawn", "each row", "2 parts")
+    summaries = "What we assumed", "Measurements", "Setup of", "is drawn", "each row", "2 parts"
     for summary in summaries:
         figure.locator("summary", has_text=summary).click()
     for words in ("the testbed's kernel", "1.5", "linux-2.6.32", "800mbit"):
