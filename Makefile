@@ -31,7 +31,7 @@ help: ## This list
 about-demo:
 	@echo "This repeats figures 2 and 5 of the paper Cubic-FC at full length, and shows each figure"
 	@echo "beside the paper's claims, as one page: out/demo/index.html."
-	@test -e $(CORE) || echo "First it builds ackclock: together 2.5 minutes on 2 idle cores, and 0.7 GB of disk."
+	@test -e $(CORE) || echo "First it builds ackclock: 2 minutes on 2 cores, and 0.7 GB of disk."
 
 # Tools that must be here, and tools that may be missing: one line says what does not work then.
 NEEDED := cc python cargo
@@ -66,7 +66,7 @@ build: tools ## The simulator and the command $(BIN)/ackclock, inside this direc
 kernel: build ## The kernel part too, for deploy, doctor and --on kernel: needs clang and libelf
 	@$(MAKE) --no-print-directory --silent $(KERNEL)
 
-test: build $(VENV)/dev ## The tests of every crate and command (8 minutes); skipped ones at the end
+test: build $(VENV)/dev ## The tests of every crate and command (19 minutes from nothing); skipped ones at the end
 	@if scripts/require.sh --check clang libelf; then $(MAKE) --no-print-directory --silent $(KERNEL); fi
 	@RUST="$(or $(RUST),$(CRATES))" PYTHON="$(PYTHON)" scripts/test.sh
 
