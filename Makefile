@@ -208,15 +208,16 @@ $(BIN)/ackclock: $(VENV)/installed Makefile
 	@printf '#!%s/python\nfrom ackclock.cli import main\nmain()\n' $(CURDIR)/$(BIN) >$@
 	@chmod +x $@
 
-# Renamed into place: a process that has the old one loaded keeps it.
+# Renamed into place: a process that has the old one loaded keeps it. Without MAKEFLAGS Cargo does not
+# warn that make lends it no jobs.
 $(CORE): $(CORE_SOURCES) | tools
 	@echo "compiling the simulator: a minute the first time"
-	@cargo build --release --quiet --locked -p ackclock-py
+	@MAKEFLAGS= cargo build --release --quiet --locked -p ackclock-py
 	@cp target/release/lib_core.so $@.new
 	@mv $@.new $@
 
 $(KERNEL): $(KERNEL_SOURCES)
 	@echo "compiling the kernel part: a minute the first time"
-	@cargo build --release --quiet --locked -p ackclock-py-kernel
+	@MAKEFLAGS= cargo build --release --quiet --locked -p ackclock-py-kernel
 	@cp target/release/lib_kernel.so $@.new
 	@mv $@.new $@
