@@ -108,7 +108,26 @@ class Outcome:
     passed: int = 0
     failed: list[str] = field(default_factory=list)
     skipped: dict[str, int] = field(default_factory=dict)
-    minutes: float = 0.0
+    #: How long each command took.
+    times_s: dict[str, float] = field(default_factory=dict)
+    #: When `make demo` had its first figure.
+    first_figure_s: int | None = None
+
+    @property
+    def took(self) -> str:
+        """As the table has it: `make demo` 2:31 (first figure 2:02), `make test` 9:40."""
+        cells = []
+        for command, seconds in self.times_s.items():
+            name = f"`{command}` " if len(self.times_s) > 1 else ""
+            first = self.first_figure_s if command == "make demo" else None
+            after = "" if first is None else f" (first figure {_clock(first)})"
+            cells.append(f"{name}{_clock(seconds)}{after}")
+        return ", ".join(cells)
+
+
+def _clock(seconds: float) -> str:
+    """Minutes and seconds."""
+    return f"{round(seconds) // 60}:{round(seconds) % 60:02}"
 
 
 def main() -> None:
@@ -370,41 +389,46 @@ def _inside(
 
 def _run(name: str, row: Row, tree: Path, directory: Path) -> Outcome:
     """The row's command in its tree, or in a layer over it; the log is kept."""
-    started = time.monotonic()
+    times_s: dict[str, float] = {}
     layer = None if row.new else directory / name
     path = LOGS / f"{name}.log"
     if row.new:
         _install(tree)
     if row.new or row.user:
         _clone(tree, row)
+    # What a user types one by one; other commands are of one shell.
+    commands = row.command.split(" && ") if row.new or row.user else [row.command]
+    status = 0
     with path.open("w") as log:
-        if row.user:
-            status = _as_user(tree, row, layer, log)
-        else:
-            status = _inside(tree, row, row.command, log, layer=layer)
+        for command in commands:
+            started = time.monotonic()
+            if row.user:
+                status = _as_user(tree, row, command, layer, log)
+            else:
+                status = _inside(tree, row, command, log, layer=layer)
+            times_s[command] = time.monotonic() - started
+            if status:
+                break
     if layer is not None:
         _delete(layer)
     outcome = _outcome(path.read_text(errors="replace"), status)
-    outcome.minutes = (time.monotonic() - started) / 60
+    outcome.times_s = times_s
     _say(
         f"{name}: {outcome.passed} passed, {sum(outcome.skipped.values())} skipped, "
-        f"{len(outcome.failed)} failed ({outcome.minutes:.0f} min; {path.relative_to(ROOT)})"
+        f"{len(outcome.failed)} failed ({outcome.took}; {path.relative_to(ROOT)})"
     )
     return outcome
 
 
-def _as_user(tree: Path, row: Row, layer: Path | None, log: TextIO) -> int:
-    """The user types the commands one by one; root types what a refused one asks for."""
-    for command in row.command.split(" && "):
-        begin = log.tell()
+def _as_user(tree: Path, row: Row, command: str, layer: Path | None, log: TextIO) -> int:
+    """The user types a command; root types what it asks for if it is refused."""
+    begin = log.tell()
+    status = _inside(tree, row, command, log, layer=layer)
+    asked = re.findall(r"As root type: (.*)", Path(log.name).read_text()[begin:])
+    if status and asked:
+        _inside(tree, ROWS["root"], asked[-1], log, layer=layer, where="/")
         status = _inside(tree, row, command, log, layer=layer)
-        asked = re.findall(r"As root type: (.*)", Path(log.name).read_text()[begin:])
-        if status and asked:
-            _inside(tree, ROWS["root"], asked[-1], log, layer=layer, where="/")
-            status = _inside(tree, row, command, log, layer=layer)
-        if status:
-            return status
-    return 0
+    return status
 
 
 def _outcome(log: str, status: int) -> Outcome:
@@ -418,6 +442,8 @@ def _outcome(log: str, status: int) -> Outcome:
             outcome.passed -= number * (where == "cargo test" and not reason.startswith("crates/"))
         elif found := re.match(r"test result: \w+\. (\d+) passed", line):
             outcome.passed += int(found[1])
+        elif found := re.match(r"first figure after (\d+) s", line):
+            outcome.first_figure_s = int(found[1])
         elif re.search(r" in \d+\.\d+s( \(.*\))?$", line):
             outcome.passed += sum(map(int, re.findall(r"(\d+) passed", line)))
         elif found := re.match(r"(?:FAILED|ERROR) (tests/\S+)|test (\S+) \.\.\. FAILED", line):
@@ -428,7 +454,7 @@ def _outcome(log: str, status: int) -> Outcome:
     return outcome
 
 
-HEADER = "| condition | ran | passed | failed | skipped, and why | minutes | commit |"
+HEADER = "| condition | ran | passed | failed | skipped, and why | time, minutes | commit |"
 
 
 def _write(row: Row, outcome: Outcome, commit: str) -> None:
@@ -436,7 +462,7 @@ def _write(row: Row, outcome: Outcome, commit: str) -> None:
     skipped = "<br>".join(f"{number}: {_cell(why)}" for why, number in outcome.skipped.items())
     failed = "<br>".join(map(_cell, outcome.failed))
     cells = (row.title, row.ran, outcome.passed, failed or "none", skipped or "none")
-    line = f"| {' | '.join(map(str, cells))} | {outcome.minutes:.0f} | {commit} |"
+    line = f"| {' | '.join(map(str, cells))} | {outcome.took} | {commit} |"
     before, rest = PAGE.read_text().split(HEADER, 1)
     rule, *lines = rest.strip("\n").split("\n")
     end = next((at for at, each in enumerate(lines) if not each.startswith("|")), len(lines))

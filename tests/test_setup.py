@@ -146,6 +146,11 @@ def test_the_table_of_fresh_systems(tmp_path, monkeypatch):
     assert r"none \| few" in user
     assert busy.startswith("| root, 8 busy processes | part | 41 |")
 
+    outcome.times_s = {"make demo": 151.4, "make test": 600.0}
+    demo = "first figure after 122 s: out/demo/index.html\n"
+    outcome.first_figure_s = fresh._outcome(demo, 0).first_figure_s
+    assert outcome.took == "`make demo` 2:31 (first figure 2:02), `make test` 10:00"
+
 
 def test_an_active_environment_of_the_user_is_left_alone():
     """Maturin installs into $VIRTUAL_ENV, wherever that is."""
