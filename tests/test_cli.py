@@ -431,6 +431,26 @@ def test_an_interrupt_leaves_nothing_half_written(scenario, tmp_path, number):
     assert [path.name for path in tmp_path.iterdir()] == ["scenario.toml"]
 
 
+@pytest.mark.parametrize(
+    ("arguments", "finished", "left"),
+    [
+        (["long.toml", "--seeds", "1000"], ".ackclock", "finished are kept; the same command"),
+        (["scenario.toml", "endless.toml", "-o", "out"], "out", "that finished are written"),
+    ],
+)
+def test_an_interrupt_says_what_is_there(tmp_path, arguments, finished, left):
+    (tmp_path / "scenario.toml").write_text(SCENARIO)
+    (tmp_path / "long.toml").write_text(SCENARIO.replace("2s", "1000s"))
+    (tmp_path / "endless.toml").write_text(SCENARIO.replace("2s", "1000h"))
+    process = start("run", *arguments, cwd=tmp_path)
+    wait_until(lambda: any((tmp_path / finished).glob("[!.]*/manifest.json")), process)
+    process.send_signal(signal.SIGINT)
+    _, stderr = process.communicate(timeout=300)
+    assert process.returncode == 130
+    assert left in stderr
+    assert "nothing was written" not in stderr
+
+
 @pytest.mark.parametrize("library", ["ackclock/_core.", "_polars_runtime", "_pydantic_core"])
 def test_an_interrupt_while_the_command_starts_is_quiet(scenario, tmp_path, library):
     """The moment is known by a library that the command has begun to import."""

@@ -9,6 +9,7 @@ import typer
 from ackclock import AckclockError, _core
 from ackclock.console import (
     ALGORITHM,
+    RESUMES,
     SCENARIOS,
     Jobs,
     Output,
@@ -113,7 +114,7 @@ def response_command(
     """
     from ackclock import Local, response  # noqa: PLC0415 (slow to import)
 
-    with one_line_errors("the runs that finished are kept; the same command resumes"):
+    with one_line_errors(RESUMES):
         loss_rates = response.loss_rates_from(lowest)
         with nullcontext() if output is None else Directory(output) as directory:
             with progress_bar("simulating") as progress:

@@ -228,6 +228,10 @@ def options(
 ) -> None: ...
 
 
+#: What an interrupt leaves of a command that keeps its runs.
+RESUMES = "the runs that finished are kept; the same command resumes"
+
+
 @contextmanager
 def one_line_errors(interrupted: str = "nothing was written") -> Iterator[None]:
     try:

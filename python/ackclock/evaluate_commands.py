@@ -11,6 +11,7 @@ import typer
 
 from ackclock import AckclockError
 from ackclock.console import (
+    RESUMES,
     SCENARIOS,
     Host,
     Jobs,
@@ -32,8 +33,6 @@ if TYPE_CHECKING:
     from ackclock.evaluate import checks
     from ackclock.evaluate.run import Evaluated
     from ackclock.executors import Linux
-
-RESUMES = "the runs that finished are kept; the same command resumes"
 
 
 @app.command("evaluate", rich_help_panel=SCENARIOS)

@@ -13,6 +13,7 @@ import typer
 
 from ackclock import AckclockError, papers
 from ackclock.console import (
+    RESUMES,
     Host,
     Jobs,
     Most,
@@ -60,8 +61,6 @@ Figures = typer.Argument(
     metavar="FIGURE",
     autocompletion=complete_figure,
 )
-#: What an interrupt leaves.
-RESUMES = "the runs that finished are kept; the same command resumes"
 
 
 @app.command("reproduce", rich_help_panel=PANEL)

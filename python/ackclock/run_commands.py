@@ -12,6 +12,7 @@ import typer
 from ackclock import AckclockError, snapshot
 from ackclock.console import (
     ALGORITHM,
+    RESUMES,
     SCENARIOS,
     Host,
     Output,
@@ -155,7 +156,9 @@ def run_command(
     several scenarios each has a directory of its own there; with --seeds it holds summary.json.
     A kernel run with bad timing is marked invalid and ends with exit code 3.
     """
-    with one_line_errors(), snapshot.held():
+    several = len(scenarios) > 1 and output is not None
+    left = "the scenarios that finished are written" if several else "nothing was written"
+    with one_line_errors(left if seeds is None else RESUMES), snapshot.held():
         _check_options(on, output, attempts, seed, seeds, acks)
         packets = _packets(pcapng, pcapng_at, snaplen, on)
         if (len(scenarios) > 1 or seeds) and (pcapng or qlog):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ackclock.console import (
+    RESUMES,
     SCENARIOS,
     Jobs,
     Most,
@@ -69,7 +70,7 @@ def sweep_command(
     """
     from ackclock.sweeps import Sweep  # noqa: PLC0415 (slow to import)
 
-    with one_line_errors("the runs that finished are kept; the same command resumes"):
+    with one_line_errors(RESUMES):
         where = executor(jobs, on_ray)
         sweep = Sweep.from_toml(file, most=most_seeds(until_decided, most))
         if plot:
