@@ -130,12 +130,12 @@ def reproduce_command(
         beside = on is Host.KERNEL or (on is Host.VLINUX and not (quick or settings))
         chosen = _chosen(figures)
         path = output or Path("out") / _file_name(figures[0], on if beside else Host.SIM)
-        command = f"ackclock reproduce {shlex.join(figures)}"
-        command += "".join(f" --set {shlex.quote(each)}" for each in settings or ())
-        command += " --sensitivity" if sensitivity else ""
-        command += f" --seeds {seeds}" if seeds else ""
-        command += " --quick" if quick else ""
-        command += f" --on {on}" if on is not Host.SIM else ""
+        options = "".join(f" --set {shlex.quote(each)}" for each in settings or ())
+        options += " --sensitivity" if sensitivity else ""
+        options += f" --seeds {seeds}" if seeds else ""
+        options += " --quick" if quick else ""
+        options += f" --on {on}" if on is not Host.SIM else ""
+        command = f"ackclock reproduce {shlex.join(figures)}{options}"
         if beside:
             _reproduce_beside(on, figures, chosen, seeds, jobs, path, command)
             return
@@ -156,14 +156,19 @@ def reproduce_command(
             with progress_bar("drawing") as progress:
                 directory.fill(
                     lambda partial: pages.write(
-                        reproduced, partial, command=command, quick=quick, progress=progress
+                        reproduced,
+                        partial,
+                        command=command,
+                        options=options,
+                        quick=quick,
+                        progress=progress,
                     )
                 )
         for figure in reproduced:
             print_report(figure.named.title, site.measures_table(figure))
         claims = site.claims_of(reproduced)
         if claims:
-            print_report("Claims", site.claims_table(claims))
+            print_report("Claims", site.claims_table(claims, parts=quick))
         _print_totals(reproduced, started_s)
         out.print(f"page: {(path / 'index.html').absolute()}")
 
@@ -258,7 +263,7 @@ def claims_command(
     figures: Annotated[list[str] | None, Figures] = None,
     output: Output = None,
     parts: Annotated[
-        bool, typer.Option("--parts", help="Show each part of a claim about several points.")
+        bool, typer.Option("--parts", help="Show each part of a claim (default: with --quick).")
     ] = False,
     sensitivity: Annotated[
         bool | None,
@@ -320,7 +325,7 @@ def claims_command(
                 directory.fill(lambda partial: site.write_claims(reproduced, partial))
         claims = site.claims_of(reproduced)
         title = f"Claims, with {', '.join(settings)}" if settings else "Claims"
-        print_report(title, site.claims_table(claims, parts=parts))
+        print_report(title, site.claims_table(claims, parts=parts or quick))
         if len(claims) == 1 and claims[0].otherwise:
             print_report("Sensitivity", site.sensitivity_table(claims[0]))
         for before, after in zip(usual, claims, strict=bool(settings)):
@@ -398,6 +403,7 @@ def report_command(
                     continue
                 with progress_bar("drawing") as progress:
                     how: Any = {"command": command, "quick": quick, "progress": progress}
+                    how |= {"options": " --sensitivity" + (" --quick" if quick else "")}
                     directory.fill(partial(pages.write, reproduced, pdf=True, **how))
         _print_totals(reproduced, started_s)
         out.print(f"site: {(path / 'index.html').absolute()}")

@@ -43,6 +43,8 @@ class _Site:
 
     directory: Path
     command: str
+    #: Of the command for each figure.
+    options: str
     quick: bool
     pdf: bool
     #: Paper → its page.
@@ -71,6 +73,7 @@ def write(
     *,
     command: str,
     quick: bool,
+    options: str = "",
     pdf: bool = False,
     progress: Callable[[float], None] | None = None,
 ) -> None:
@@ -91,7 +94,8 @@ def write(
         if progress is not None:
             progress(count / len(figures))
 
-    the = _Site(directory, command, quick, pdf, page_of, beside, drawn, Offered(directory))
+    offered = Offered(directory)
+    the = _Site(directory, command, options, quick, pdf, page_of, beside, drawn, offered)
     for paper, some in by_paper.items():
         html = _paper_page(the, paper, some, several)
         (directory / page_of[paper]).write_text(html, encoding="utf-8")
@@ -146,7 +150,7 @@ def _front_page(the: _Site, by_paper: Mapping[str, Sequence[Reproduced]]) -> str
     figures = [each for some in by_paper.values() for each in some]
     claims = site.claims_of(figures)
     lead = (
-        f"This report repeats {len(figures)} figures and tables of {len(by_paper)} papers about "
+        f"This report repeats {_counted(figures)} of {len(by_paper)} papers about "
         f"TCP congestion control, and judges {len(claims)} of their claims by what we measured. "
         + (_QUICK if the.quick else _RULE)
     )
@@ -181,7 +185,7 @@ def _paper_page(the: _Site, paper: str, figures: Sequence[Reproduced], several: 
         shown.append(_figure(the, each))
         the.drawn(len(the.thumbnails))
     many = len(figures) > 1
-    named = f"{len(figures)} figures and tables" if many else "one figure"
+    named = f"{_counted(figures)}" if many else "one figure"
     lead = f"This page repeats {named} of the paper, and judges what the paper says of "
     lead += "them. " if many else "it. "
     lead += _QUICK if the.quick else _RULE
@@ -199,6 +203,11 @@ def _paper_page(the: _Site, paper: str, figures: Sequence[Reproduced], several: 
     sections.append(_repeat_it(the, figures))
     up = [(PAGE, "All papers")] if several else []
     return report.page(papers.paper_title(paper), lead, sections, kind="report", home=PAGE, up=up)
+
+
+def _counted(figures: Sequence[Reproduced]) -> str:
+    tables = any(each.named.title.startswith("Table") for each in figures)
+    return f"{len(figures)} figures" + (" and tables" if tables else "")
 
 
 def _hint(figures: Sequence[Reproduced]) -> str:
@@ -286,11 +295,10 @@ def _figure(the: _Site, figure: Reproduced) -> report.Section:
             inner.append(report.folded(summary, setup.html()))
     inner += _scenarios(the, figure, of_rows, whole)
     inner += _on_linux(the, figure)
-    settings = "".join(f" --set {each}" for each in figure.settings)
     inner.append(
         f'<h3 id="{_anchor(figure)}-data">Data and command</h3>'
         + report.links([(file, _words(file, name)) for file in files])
-        + f"<pre>ackclock reproduce {escape(figure.name + settings)}</pre>"
+        + f"<pre>ackclock reproduce {escape(figure.name + the.options)}</pre>"
     )
     return report.Section(
         figure.named.title,
