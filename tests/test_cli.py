@@ -106,8 +106,9 @@ def test_run(ackclock, scenario, tmp_path):
     assert "queue (packets)" in drawn
     assert "queue (packets)" not in some
     done = ackclock("plot", "out", "--panels", "cwnd,rtts")
-    known = "cwnd, throughput, queue, rtt"
+    known = "cwnd, throughput, queue, rtt, rtt-cdf, delay-cdf, fct-cdf"
     assert done.stderr == f'error: --panels: "rtts": unknown; choose from {known}\n'
+    refused(ackclock("plot", "out", "--panels", "fct-cdf"), "add a [[session]], or a [[flow]] with")
     done = ackclock("plot", "out", "out", "--panels", "rtt", "-o", "two.svg")
     assert done.stderr.startswith("error: --panels: of one run only")
 

@@ -258,7 +258,9 @@ def plot_command(
     panels: Annotated[
         str,
         typer.Option(
-            help="Draw these of one run: any of cwnd, throughput, queue, rtt.", metavar="NAMES"
+            help="Draw these of one run: any of cwnd, throughput, queue, rtt; as distributions "
+            "rtt-cdf, delay-cdf (of the queues), fct-cdf (completion times of transfers).",
+            metavar="NAMES",
         ),
     ] = "cwnd,throughput,queue",
 ) -> None:
@@ -270,9 +272,12 @@ def plot_command(
 
     - `ackclock plot out/two_cubic --panels cwnd,rtt -o rtt.png`
 
+    - `ackclock run examples/web_traffic.toml -o out/web && ackclock plot out/web --panels fct-cdf`
+
     - `ackclock plot out/reno out/cubic -o both.png`
 
-    Without -o: writes overview.png, .svg and .pdf into the run's directory.
+    Without -o: writes overview.png, .svg and .pdf into the run's directory. Signs at the windows
+    are losses, timeouts and ECN; lines above the queue are drops and marks.
     """
     from ackclock import compare_runs, plot  # noqa: PLC0415 (only this command draws)
 

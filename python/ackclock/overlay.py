@@ -1,11 +1,16 @@
 """Several runs in one picture, and one run as a notebook shows it."""
 
+from collections.abc import Callable
 from html import escape
+
+from matplotlib.axes import Axes
 
 from ackclock import metrics, plot, style, summary
 from ackclock.errors import AckclockError
 from ackclock.plot import Picture
 from ackclock.runs import Result
+
+DRAWN: tuple[Callable[[Axes, Result], None], ...] = (plot.cwnd, plot.throughput, plot.queue)
 
 
 def compare_runs(*runs: Result, **named: Result) -> Picture:
@@ -30,7 +35,7 @@ def compare_runs(*runs: Result, **named: Result) -> Picture:
         panels = picture.subplots(3, 1, sharex=True)
         for index, (name, result) in enumerate(results.items()):
             colour = style.FLOWS[index % len(style.FLOWS)]
-            for panel, draw in zip(panels, (plot.cwnd, plot.throughput, plot.queue), strict=True):
+            for panel, draw in zip(panels, DRAWN, strict=True):
                 before = {*panel.lines, *panel.patches}
                 draw(panel, result)
                 new = [each for each in (*panel.lines, *panel.patches) if each not in before]
