@@ -559,7 +559,8 @@ def test_seeds_are_added_until_it_is_decided(ackclock, two, tmp_path):  # noqa: 
     assert done.returncode == 0, done.stderr
     cells = [json.loads(line) for line in done.stdout.splitlines()]
     assert [cell["verdict"] for cell in cells] == ["holds", "open", "fails"]
-    seeds = [cell["coin"]["n"] for cell in cells]
+    seeds = [cell["seeds"] for cell in cells]
+    assert [cell["coin"]["n"] for cell in cells] == seeds
     assert seeds[1] == 60
     assert max(seeds[0], seeds[2]) < 40
     table = pl.read_parquet(tmp_path / "out" / "sweep.parquet")
@@ -568,6 +569,7 @@ def test_seeds_are_added_until_it_is_decided(ackclock, two, tmp_path):  # noqa: 
     again = ackclock("sweep", "sweep.toml", "--until-decided", "--most", 60)
     assert "runs to simulate" not in again.stderr
     assert "coin > 0.5: 1 hold, 1 fail, 1 open" in again.stdout
+    assert re.search(r"0.02 .* 60 +open", again.stdout)
     whole = ackclock("sweep", "sweep.toml")
     assert "coin > 0.5: 0 hold, 0 fail, 3 open" in whole.stdout  # of one seed
 

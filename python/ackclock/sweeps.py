@@ -257,7 +257,7 @@ class Sweep:
         )
 
     def cells(self, table: pl.DataFrame) -> Iterator[dict[str, Any]]:
-        """Of each point the axes, an `Estimate` over seeds of each metric, and the verdict."""
+        """Of each point the axes, an `Estimate` of each metric, and the seeds and the verdict."""
         names = [axis.column for axis in self.axes]
         metrics = measured(table)
         for _, runs in table.group_by(names, maintain_order=True):
@@ -265,7 +265,7 @@ class Sweep:
             cell: dict[str, Any] = {name: rows[name][0] for name in names}
             cell |= {metric: estimate(rows, metric) for metric in metrics}
             if self.decision is not None:
-                cell["verdict"] = rows["verdict"][0]
+                cell |= {"seeds": len(rows), "verdict": rows["verdict"][0]}
             yield cell
 
 
