@@ -9,7 +9,7 @@ from html.parser import HTMLParser
 import polars as pl
 import pytest
 
-from ackclock import AckclockError, figure_commands, pages, papers, reproduce
+from ackclock import AckclockError, figure_commands, pages, papers, reproduce, site
 from conftest import ACKCLOCK
 
 #: Runs a command and prints its peak memory (KiB). By a process between: a child's peak begins
@@ -53,6 +53,11 @@ def test_one_run_of_each_point_is_drawn_too(figure, tmp_path):
     command = [ACKCLOCK, "reproduce", figure, "--quick", "--seeds", "1", "-o", "one"]
     subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
     assert list((tmp_path / "one").glob("*.png"))
+
+
+def test_one_file_is_no_files():
+    said = [site.counted(n, noun) for n in (1, 2) for noun in ("file", "quantity", "key")]
+    assert said == ["1 file", "1 quantity", "1 key", "2 files", "2 quantities", "2 keys"]
 
 
 def test_it_writes_figures_rows_and_a_manifest(reproduced):

@@ -185,7 +185,7 @@ def _paper_page(the: _Site, paper: str, figures: Sequence[Reproduced], several: 
         shown.append(_figure(the, each))
         the.drawn(len(the.thumbnails))
     many = len(figures) > 1
-    named = f"{_counted(figures)}" if many else "one figure"
+    named = _counted(figures) if many else "one figure"
     lead = f"This page repeats {named} of the paper, and judges what the paper says of "
     lead += "them. " if many else "it. "
     lead += _QUICK if the.quick else _RULE
@@ -286,12 +286,15 @@ def _figure(the: _Site, figure: Reproduced) -> report.Section:
     ]
     if figure.measured:
         table = site.measures_table(figure).html()
-        inner.append(report.folded(f"Measurements: {len(figure.measured)} quantities", table))
+        inner.append(
+            report.folded(f"Measurements: {site.counted(len(figure.measured), 'quantity')}", table)
+        )
     for batch in figure.batches:
         if batch.variant is None and batch.repeats:
             scenarios = [the.offered.beside(each) for each in batch.scenarios]
             setup = site.setup_table(batch.experiment, scenarios)
-            summary = f"Setup of “{batch.experiment.name}”, key by key: {len(setup.rows)} keys"
+            number = site.counted(len(setup.rows), "key")
+            summary = f"Setup of “{batch.experiment.name}”, key by key: {number}"
             inner.append(report.folded(summary, setup.html()))
     inner += _scenarios(the, figure, of_rows, whole)
     inner += _on_linux(the, figure)
@@ -382,7 +385,8 @@ def _scenarios(
     for experiment, names in files.items():
         if names:
             table = _scenario_table(experiment, figure.repeats[experiment], names)
-            summary = f"Scenario of each row of “{experiment.name}”: {len(names)} files"
+            number = site.counted(len(names), "file")
+            summary = f"Scenario of each row of “{experiment.name}”: {number}"
             yield report.folded(summary, table.html())
 
 

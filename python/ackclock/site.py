@@ -285,24 +285,32 @@ def run_totals(figures: Sequence[Reproduced]) -> str:
     )
     cpu_s: list[Any] = [row.get("cpu_time_s") for row in runs.values()]  # not of runs on Linux
     took = "" if None in cpu_s else f"; they took {sum(cpu_s):.0f} s of processor time"
-    noun = "run" if len(runs) == 1 else "runs"
+    hours = f"{testbed_s / 3600:.1f} hours"
+    minutes = f"{max(testbed_s / 60, 1):.0f} min"
     return (
-        f"{len(runs)} {noun}, {packets / 1e6:,.1f} million data packets{took}; "
-        f"a testbed would have taken {testbed_s / 3600:.1f} hours."
+        f"{counted(len(runs), 'run')}, {packets / 1e6:,.1f} million data packets{took}; "
+        f"a testbed would have taken {hours if testbed_s >= 3600 else minutes}."
     )
+
+
+def counted(number: int, noun: str) -> str:
+    """A number of things: "1 file", "2 quantities"."""
+    if number == 1:
+        return f"1 {noun}"
+    return f"{number} {noun.removesuffix('y')}ies" if noun.endswith("ty") else f"{number} {noun}s"
 
 
 def verdict_totals(claims: Sequence[JudgedClaim]) -> str:
     """How many claims hold, in words."""
     verdicts = [claim.verdict for claim in claims]
-    counted = f"{len(claims)} claim{'' if len(claims) == 1 else 's'}"
+    number = counted(len(claims), "claim")
     if verdicts and set(verdicts) == {"quick"}:
-        return f"{counted} without verdicts: a quick run has too few repeats."
+        return f"{number} without verdicts: a quick run has too few repeats."
     estimates = [claim.decides.estimate for claim in claims if not claim.quick]
     few = any(each is not None and 0 < each.n < LEAST_REPEATS for each in estimates)
     reported, quick = verdicts.count("reported"), verdicts.count("quick")
     return (
-        f"{counted}: {verdicts.count('holds')} hold, {verdicts.count('fails')} fail, "
+        f"{number}: {verdicts.count('holds')} hold, {verdicts.count('fails')} fail, "
         f"{verdicts.count('open')} open"
         + (f", {reported} only reported" if reported else "")
         + (f"; {quick} without a verdict: a quick run has too few repeats" if quick else "")

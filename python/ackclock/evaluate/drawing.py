@@ -86,7 +86,7 @@ def _heat_maps(
 def _label(number: Number) -> str:
     words, _, unit = number.column.rpartition("_")
     words = words if unit in UNITS else number.column
-    words = words.replace("_", " ").replace("rtt", "RTT")
+    words = words.replace("_", " ").replace("rtt", "RTT").replace("jain", "Jain's index")
     return f"{words} ({UNITS[unit]})" if unit in UNITS else words
 
 
