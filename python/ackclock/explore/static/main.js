@@ -534,6 +534,8 @@ async function begin() {
     event.preventDefault();
     run();
   });
+  // What is said goes while a field is mended. Later it would move the button under a click.
+  $("#form").addEventListener("input", () => problem());
   $("#toml").addEventListener("input", () => (tomlEdited = true));
   $("#file").addEventListener("change", () => drawFiles($("#file").value));
   $("#anew").addEventListener("click", () => {
