@@ -9,7 +9,7 @@ from html.parser import HTMLParser
 import polars as pl
 import pytest
 
-from ackclock import AckclockError, figure_commands, pages, papers, reproduce, site
+from ackclock import AckclockError, figure_commands, pages, papers, reproduce, site, units
 from conftest import ACKCLOCK
 
 #: Runs a command and prints its peak memory (KiB). By a process between: a child's peak begins
@@ -58,6 +58,8 @@ def test_one_run_of_each_point_is_drawn_too(figure, tmp_path):
 def test_one_file_is_no_files():
     said = [site.counted(n, noun) for n in (1, 2) for noun in ("file", "quantity", "key")]
     assert said == ["1 file", "1 quantity", "1 key", "2 files", "2 quantities", "2 keys"]
+    said = [units.packets_in_words(number) for number in (36_215, 51_280_000)]
+    assert said == ["36,215 data packets", "51.3 million data packets"]
 
 
 def test_it_writes_figures_rows_and_a_manifest(reproduced):

@@ -17,6 +17,7 @@ from ackclock.model import toml
 from ackclock.reproduce import Reproduced
 from ackclock.scenario import Scenario
 from ackclock.stats import LEAST_REPEATS, Estimate
+from ackclock.units import packets_in_words
 
 #: More repeats than these are not told apart: nobody makes them.
 MOST_NEEDED = 100_000
@@ -288,7 +289,7 @@ def run_totals(figures: Sequence[Reproduced]) -> str:
     hours = f"{testbed_s / 3600:.1f} hours"
     minutes = f"{max(testbed_s / 60, 1):.0f} min"
     return (
-        f"{counted(len(runs), 'run')}, {packets / 1e6:,.1f} million data packets{took}; "
+        f"{counted(len(runs), 'run')}, {packets_in_words(packets)}{took}; "
         f"a testbed would have taken {hours if testbed_s >= 3600 else minutes}."
     )
 

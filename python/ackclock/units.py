@@ -137,3 +137,9 @@ def _integer(number: Decimal, text: str, of: str) -> int:
     if number != number.to_integral_value():
         raise ValueError(f"{text} is not a whole number of {of}; round it")
     return int(number)
+
+
+def packets_in_words(packets: int) -> str:
+    """How much was simulated: "36,215 data packets", "51.3 million data packets"."""
+    few = packets < 10**6
+    return f"{packets:,} data packets" if few else f"{packets / 1e6:,.1f} million data packets"

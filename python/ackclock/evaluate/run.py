@@ -93,7 +93,7 @@ class Evaluated:
         runs, packets = sum(map(len, tables)), sum(int(table["packets"].sum()) for table in tables)
         cpu_s = sum(float(table["cpu_time_s"].sum()) for table in tables)
         return (
-            f"{runs} runs, {packets / 1e6:,.0f} million data packets; "
+            f"{runs} runs, {units.packets_in_words(packets)}; "
             f"they took {cpu_s:.0f} s of processor time."
         )
 
