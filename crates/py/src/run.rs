@@ -12,7 +12,7 @@ use ackclock_host::{give_back_memory, ThreadClock};
 use ackclock_py_tables::{rows, tables};
 use ackclock_sim::batch::{Answer, Batch};
 use ackclock_sim::capture::{Capture, Interfaces};
-use ackclock_sim::{Control, RunError, RunResult, STALL_LIMIT};
+use ackclock_sim::{run_with, Control, Options, RunError, RunResult, STALL_LIMIT};
 use pyo3::prelude::*;
 
 use crate::prepared::Prepared;
@@ -79,18 +79,20 @@ pub fn run_many(
         let started = (Instant::now(), cpu_time());
         let mut on_rows = (of_jobs.as_ref()).map(|taker| |part: RunResult| taker.take(job, part));
         let on_rows = on_rows.as_mut().map(|on_rows| on_rows as _);
-        let packets = job
+        let mut packets = job
             .packets
             .lock()
             .map_or(None, |mut packets| packets.take());
-        let result = match packets {
-            None => ackclock_sim::run_streamed(&job.prepared, &job.control, on_rows),
-            Some(mut packets) => {
-                let (scenario, at) = (job.prepared.scenario(), packets.at);
-                let capture = Capture::new(&mut packets.file, scenario, at, packets.snaplen);
-                ackclock_sim::run_captured(&job.prepared, &job.control, on_rows, capture)
-            }
+        let capture = packets.as_mut().map(|packets| {
+            let scenario = job.prepared.scenario();
+            Capture::new(&mut packets.file, scenario, packets.at, packets.snaplen)
+        });
+        let options = Options {
+            on_rows,
+            capture,
+            ..Options::default()
         };
+        let result = run_with(&job.prepared, &job.control, options).map(|run| run.result);
         if job.prepared.scenario().flows.len() > MANY_FLOWS {
             give_back_memory();
         }

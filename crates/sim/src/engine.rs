@@ -23,7 +23,7 @@ use crate::census::{Census, TraceHash};
 use crate::common::Common;
 use crate::flow::{Flow, Phase};
 use crate::record::{AckSeen, EventKind, EventRow, QueueRow, RunResult};
-use crate::scenario::{Algorithms, Prepared, Scenario};
+use crate::scenario::{Prepared, Scenario};
 use crate::session::Session;
 use crate::tcp::{Ack, Handshake, SenderEvent, Transmit};
 use crate::topology::Topology;
@@ -63,6 +63,8 @@ enum Path {
 
 struct Dumbbell<'a> {
     scenario: &'a Scenario,
+    /// No short way is taken (ADR 17).
+    long_way: bool,
     path: Path,
     /// The flows, then the sessions.
     flows: Vec<Flow<'a>>,
@@ -86,125 +88,66 @@ struct Dumbbell<'a> {
 /// rows of all calls, and then those of the result, are the tables.
 pub type OnRows<'a> = dyn FnMut(RunResult) + 'a;
 
-/// Simulates a scenario from start to end on the calling thread.
+/// How a scenario is simulated, and what is wanted besides its result. Each way gives the same result:
+/// tests compare them.
+#[derive(Default)]
+pub struct Options<'a> {
+    /// An event for each packet, even where its departure can be predicted. The trace hash is another.
+    pub events: bool,
+    /// No short way of the common packet (ADR 17).
+    pub long_way: bool,
+    /// Flows take turns in rounds, as thousands of them do, however few they are, if they can.
+    pub rounds: bool,
+    /// Whether [`Run::acks`] are wanted.
+    pub acks: bool,
+    /// Takes the rows of the tables that grow with time whenever there are [`RunResult::MOST_ROWS`], so
+    /// that a long run needs no more memory than a short one, and whenever the [`Control`] wants them.
+    pub on_rows: Option<&'a mut OnRows<'a>>,
+    /// Writes the packets.
+    pub capture: Option<Capture<'a>>,
+}
+
+/// What a run gives.
+#[derive(Debug, Default)]
+pub struct Run {
+    /// Its tables.
+    pub result: RunResult,
+    /// Where its packets went.
+    pub census: Census,
+    /// What each sender was like when each ACK arrived, if that was wanted.
+    pub acks: Vec<AckSeen>,
+    /// Whether its flows took turns in rounds.
+    pub in_rounds: bool,
+}
+
+/// Checks a scenario, and simulates it from start to end on the calling thread.
 ///
 /// # Errors
-/// A field that cannot be simulated, or cancellation.
+/// A field that cannot be simulated, an algorithm that set an impossible window, or cancellation.
 pub fn run(scenario: &Scenario, control: &Control) -> Result<RunResult, RunError> {
-    run_with_census(scenario, control).map(|(result, _)| result)
+    let prepared = Prepared::new(scenario.clone(), &Snapshot::default())?;
+    run_with(&prepared, control, Options::default()).map(|run| run.result)
 }
 
-/// As [`run`], of a scenario that is already checked and compiled.
+/// Simulates a scenario that is already checked and compiled.
 ///
 /// # Errors
-/// An algorithm that set an impossible window, or cancellation.
-pub fn run_prepared(prepared: &Prepared, control: &Control) -> Result<RunResult, RunError> {
-    run_streamed(prepared, control, None)
-}
-
-/// As [`run_prepared`]; hands over the rows of the tables that grow with time whenever there are
-/// [`RunResult::MOST_ROWS`], so that a long run needs no more memory than a short one, and whenever
-/// `control` wants them.
-///
-/// # Errors
-/// As [`run_prepared`].
-pub fn run_streamed<'a>(
+/// An algorithm that set an impossible window, packets that cannot be written, or cancellation.
+pub fn run_with<'a>(
     prepared: &'a Prepared,
     control: &Control,
-    on_rows: Option<&'a mut OnRows<'a>>,
-) -> Result<RunResult, RunError> {
-    let mut dumbbell = Dumbbell::new(prepared.scenario(), prepared.algorithms(), true);
-    dumbbell.on_rows = on_rows;
+    options: Options<'a>,
+) -> Result<Run, RunError> {
+    let rounds = options.rounds;
+    let mut dumbbell = Dumbbell::new(prepared, options);
+    let in_rounds = rounds && dumbbell.take_rounds();
     dumbbell.run(control)?;
-    Ok(dumbbell.result)
-}
-
-/// As [`run_streamed`]; also writes the packets. The result is the same, and the run is slower.
-///
-/// # Errors
-/// As [`run_prepared`], and if the packets cannot be written.
-pub fn run_captured<'a>(
-    prepared: &'a Prepared,
-    control: &Control,
-    on_rows: Option<&'a mut OnRows<'a>>,
-    capture: Capture<'a>,
-) -> Result<RunResult, RunError> {
-    let mut dumbbell = Dumbbell::new(prepared.scenario(), prepared.algorithms(), true);
-    dumbbell.on_rows = on_rows;
-    dumbbell.capture = Some(Box::new(capture));
-    dumbbell.run(control)?;
-    Ok(dumbbell.result)
-}
-
-/// As [`run`]; also returns where the packets went.
-///
-/// # Errors
-/// As [`run`].
-pub fn run_with_census(
-    scenario: &Scenario,
-    control: &Control,
-) -> Result<(RunResult, Census), RunError> {
-    run_on(scenario, control, |scenario, algorithms| {
-        Dumbbell::new(scenario, algorithms, true)
+    Ok(Run {
+        result: dumbbell.result,
+        census: dumbbell.census,
+        acks: dumbbell.acks.unwrap_or_default(),
+        in_rounds,
     })
-}
-
-/// As [`run_with_census`], with an event for each packet even where its departure can be predicted.
-/// The tables are equal, and the run is slower: tests compare the two.
-///
-/// # Errors
-/// As [`run`].
-pub fn run_with_events(
-    scenario: &Scenario,
-    control: &Control,
-) -> Result<(RunResult, Census), RunError> {
-    run_on(scenario, control, |scenario, algorithms| {
-        Dumbbell::new(scenario, algorithms, false)
-    })
-}
-
-/// As [`run_with_census`], with turns in rounds, as thousands of flows take them. The result is equal:
-/// tests compare the two. `None`: the flows of this scenario cannot.
-///
-/// # Errors
-/// As [`run`].
-pub fn run_in_rounds(
-    scenario: &Scenario,
-    control: &Control,
-) -> Result<Option<(RunResult, Census)>, RunError> {
-    let algorithms = scenario.validate_to_simulate(&Snapshot::default())?;
-    let mut dumbbell = Dumbbell::new(scenario, &algorithms, true);
-    if !dumbbell.take_rounds() {
-        return Ok(None);
-    }
-    dumbbell.run(control)?;
-    Ok(Some((dumbbell.result, dumbbell.census)))
-}
-
-fn run_on(
-    scenario: &Scenario,
-    control: &Control,
-    dumbbell: for<'a> fn(&'a Scenario, &'a Algorithms) -> Dumbbell<'a>,
-) -> Result<(RunResult, Census), RunError> {
-    let algorithms = scenario.validate_to_simulate(&Snapshot::default())?;
-    let mut dumbbell = dumbbell(scenario, &algorithms);
-    dumbbell.run(control)?;
-    Ok((dumbbell.result, dumbbell.census))
-}
-
-/// As [`run`]; also returns what each sender was like when each ACK arrived.
-///
-/// # Errors
-/// As [`run`].
-pub fn run_with_acks(
-    scenario: &Scenario,
-    control: &Control,
-) -> Result<(RunResult, Vec<AckSeen>), RunError> {
-    let algorithms = scenario.validate(&Snapshot::default())?;
-    let mut dumbbell = Dumbbell::new(scenario, &algorithms, true);
-    dumbbell.acks = Some(Vec::new());
-    dumbbell.run(control)?;
-    Ok((dumbbell.result, dumbbell.acks.unwrap_or_default()))
 }
 
 impl Path {
@@ -232,11 +175,19 @@ impl Path {
     }
 }
 
+/// Offers a packet to a link that predicts departures. Returns when it leaves; `None`: it is dropped.
+fn enqueue(link: &mut Predicted, long_way: bool, now_ns: u64, bytes: u32) -> Option<u64> {
+    match long_way {
+        true => link.enqueue_the_long_way(now_ns, bytes),
+        false => link.enqueue(now_ns, bytes),
+    }
+}
+
 impl<'a> Dumbbell<'a> {
-    /// With `predict`, packets whose departures are known cost no event.
-    fn new(scenario: &'a Scenario, algorithms: &'a Algorithms, predict: bool) -> Self {
+    fn new(prepared: &'a Prepared, options: Options<'a>) -> Self {
+        let (scenario, algorithms) = (prepared.scenario(), prepared.algorithms());
         let topology = Topology::of(scenario);
-        let path = Path::of(&topology, scenario.seed, predict);
+        let path = Path::of(&topology, scenario.seed, !options.events);
         let sessions = scenario.sessions.iter().zip(1..).map(|(session, number)| {
             let source = Session::new(number, scenario, session);
             (number, &session.flow, Some(source))
@@ -250,7 +201,8 @@ impl<'a> Dumbbell<'a> {
                 .zip(topology.ways)
                 .map(|((number, flow, session), way)| {
                     let configured = &algorithms[&flow.algorithm];
-                    Flow::new(number, scenario, flow, way, session, configured)
+                    let long_way = options.long_way;
+                    Flow::new(number, scenario, flow, way, session, configured, long_way)
                 }),
         );
         let mut schedule = Schedule::new(flows.len());
@@ -263,6 +215,7 @@ impl<'a> Dumbbell<'a> {
         };
         Self {
             scenario,
+            long_way: options.long_way,
             path,
             flows,
             schedule,
@@ -271,9 +224,9 @@ impl<'a> Dumbbell<'a> {
             result: RunResult::default(),
             census: Census::default(),
             common: Common::of(scenario),
-            acks: None,
-            capture: None,
-            on_rows: None,
+            acks: options.acks.then(Vec::new),
+            capture: options.capture.map(Box::new),
+            on_rows: options.on_rows,
         }
     }
 
@@ -283,7 +236,8 @@ impl<'a> Dumbbell<'a> {
         let common = matches!(self.path, Path::Predicted { .. } | Path::Rounds(_))
             && self.acks.is_none()
             && self.capture.is_none()
-            && self.busy_until_ns.is_empty();
+            && self.busy_until_ns.is_empty()
+            && !self.long_way;
         let many = self.schedule.has_many();
         if matches!(self.path, Path::Rounds(_)) || many && common && self.take_rounds() {
             self.run_rounds(control)?;
@@ -355,7 +309,8 @@ impl<'a> Dumbbell<'a> {
             Path::Rounds(rounds) => rounds.now.event(element, now_ns, None),
             _ => self.hash.add(now_ns ^ (u64::from(flow.number) << 48)),
         }
-        if flow.others_ns <= now_ns && !self.handle_others(element, now_ns)? {
+        let others_due = self.long_way || flow.others_ns <= now_ns;
+        if others_due && !self.handle_others(element, now_ns)? {
             return Ok(());
         }
         let flow = &mut self.flows[element];
@@ -476,6 +431,7 @@ impl<'a> Dumbbell<'a> {
             // The last segment may be smaller, some are lost before the link, and some are captured.
             let plain = burst.range().end != flow.segments
                 && self.capture.is_none()
+                && !self.long_way
                 && loss.passes(burst.segments);
             if !plain {
                 self.transmit_each(element, now_ns, burst);
@@ -508,7 +464,8 @@ impl<'a> Dumbbell<'a> {
             let departure = if losses[route].drops() {
                 Err(Cause::Loss)
             } else {
-                let departs_ns = links[route].enqueue(now_ns, flow.packet_bytes(segment));
+                let bytes = flow.packet_bytes(segment);
+                let departs_ns = enqueue(&mut links[route], self.long_way, now_ns, bytes);
                 departs_ns.ok_or(Cause::Full)
             };
             match departure {
@@ -557,7 +514,7 @@ impl<'a> Dumbbell<'a> {
             self.send(element, now_ns, route, bytes, field, header);
             return;
         };
-        match links[route].enqueue(now_ns, bytes) {
+        match enqueue(&mut links[route], self.long_way, now_ns, bytes) {
             Some(departs_ns) => flow.fly(departs_ns, ack),
             None => self.census.acks_dropped += 1,
         }
@@ -602,7 +559,9 @@ impl<'a> Dumbbell<'a> {
             }
             // A loss of the final ACK has no effect: data follows at once.
             if let Path::Predicted { links, .. } = &mut self.path {
-                if let Some(departs_ns) = links[way.data].enqueue(now_ns, ACK_BYTES) {
+                if let Some(departs_ns) =
+                    enqueue(&mut links[way.data], self.long_way, now_ns, ACK_BYTES)
+                {
                     let at_ns = departs_ns + flow.forth_ns;
                     flow.established(at_ns);
                     if let Some(capture) = &mut self.capture {
@@ -633,7 +592,7 @@ impl<'a> Dumbbell<'a> {
                 self.send(element, now_ns, route, SYN_BYTES, field, Header::SynAck);
                 return Ok(());
             };
-            match links[route].enqueue(now_ns, SYN_BYTES) {
+            match enqueue(&mut links[route], self.long_way, now_ns, SYN_BYTES) {
                 Some(departs_ns) => *answer_at_ns = departs_ns + flow.back.delay_ns(),
                 None => *answered = false,
             }
@@ -655,7 +614,7 @@ impl<'a> Dumbbell<'a> {
             self.send(element, now_ns, way.data, SYN_BYTES, field, header);
             return Ok(());
         };
-        let departs_ns = links[way.data].enqueue(now_ns, SYN_BYTES);
+        let departs_ns = enqueue(&mut links[way.data], self.long_way, now_ns, SYN_BYTES);
         match departs_ns {
             Some(departs_ns) if first && way.acks.is_some() => {
                 *syn_at_ns = departs_ns + flow.forth_ns

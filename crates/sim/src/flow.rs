@@ -130,6 +130,8 @@ pub(crate) struct Flow<'a> {
     others: Option<Box<Tally>>,
     pub(crate) counts: EventCounts,
     tick_phase_ns: u32,
+    /// Its hosts take no short way (ADR 17).
+    long_way: bool,
 }
 
 /// The random streams of connections.
@@ -139,7 +141,7 @@ struct Draws {
 }
 
 /// What a scenario switches on its hosts.
-fn switches(scenario: &Scenario) -> Switches {
+fn switches(scenario: &Scenario, long_way: bool) -> Switches {
     Switches {
         tso: scenario.tso,
         pacing: scenario.pacing,
@@ -150,6 +152,7 @@ fn switches(scenario: &Scenario) -> Switches {
                 segments: BULK_READ_BYTES.div_ceil(scenario.mss_bytes.into()),
             },
         },
+        long_way,
     }
 }
 
@@ -162,6 +165,7 @@ impl<'a> Flow<'a> {
         way: Way,
         session: Option<Session>,
         configured: &'a Configured,
+        long_way: bool,
     ) -> Self {
         let owner = match session {
             Some(_) => Owner::Session(number),
@@ -204,6 +208,7 @@ impl<'a> Flow<'a> {
             full_packets: 0,
             others: None,
             counts: EventCounts::default(),
+            long_way,
         };
         let start_ns = flow.start_ns + stream(Draw::Start).up_to(flow.start_spread_ns);
         new.prepare(scenario, start_ns);
@@ -338,7 +343,12 @@ impl<'a> Flow<'a> {
     /// The receiver of a connection that is established now.
     fn accept(&mut self, scenario: &Scenario, ecn: EcnMode) -> Receiver {
         let clock = Clock::new(self.kernel, scenario.hz, self.tick_phase_ns.into());
-        let mut receiver = Receiver::new(self.kernel, &switches(scenario), clock, self.rtt_ns);
+        let mut receiver = Receiver::new(
+            self.kernel,
+            &switches(scenario, self.long_way),
+            clock,
+            self.rtt_ns,
+        );
         if self.scenario.hides == Hides::Losses {
             receiver.hide_losses();
         }
@@ -409,7 +419,7 @@ impl<'a> Flow<'a> {
         Sender::new(
             cc,
             self.kernel,
-            &switches(scenario),
+            &switches(scenario, self.long_way),
             limits,
             handshake,
             self.tick_phase_ns.into(),

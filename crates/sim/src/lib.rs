@@ -19,7 +19,7 @@ pub mod topology;
 
 pub use census::Census;
 pub use control::{Control, STALL_LIMIT};
-pub use engine::{run, run_captured, run_prepared, run_streamed, run_with_acks};
+pub use engine::{run, run_with, OnRows, Options, Run};
 pub use record::RunResult;
 pub use scenario::{Prepared, Scenario, ScenarioError};
 

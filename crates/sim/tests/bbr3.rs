@@ -15,8 +15,8 @@ use ackclock_net::line::DelayStep;
 use ackclock_net::rate::{PolicerParameters, RateStep};
 use ackclock_sim::record::{AckSeen, EventKind};
 use ackclock_sim::scenario::{Frames, Profile, Scenario};
-use ackclock_sim::{run_with_acks, Control, RunResult};
-use common::{dumbbell, flow, mean, simulate, MS, S};
+use ackclock_sim::{Run, RunResult};
+use common::{dumbbell, flow, mean, simulate, simulate_acks, MS, S};
 use private_state::Member;
 
 const STARTUP: u64 = 0;
@@ -41,7 +41,7 @@ impl Trace {
     fn of(scenario: &Scenario) -> Self {
         let algorithms = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../algorithms");
         let members = private_state::members(&algorithms, "tcp_bbr3.c");
-        let (result, acks) = run_with_acks(scenario, &Control::default()).unwrap();
+        let Run { result, acks, .. } = simulate_acks(scenario);
         Self {
             acks: acks.into_iter().filter(|ack| ack.flow == 1).collect(),
             members: (members.into_iter())

@@ -8,13 +8,12 @@ use ackclock_net::line::DelayStep;
 use ackclock_net::link::{Bottleneck, Buffer};
 use ackclock_net::queue::{CodelParameters, FqCodelParameters, QueueKind, RedParameters};
 use ackclock_net::rate::{PolicerParameters, RateStep, Trace};
-use ackclock_sim::engine::{run_in_rounds, run_with_census, run_with_events};
 use ackclock_sim::record::EventKind;
 use ackclock_sim::scenario::{
     Direction, EcnMode, Flow, Hides, Profile, Reads, Scenario, Session, Sizes,
 };
-use ackclock_sim::{Census, Control};
-use common::{MS, S};
+use ackclock_sim::{Census, Options, Run};
+use common::{simulate, simulate_with, MS, S};
 use proptest::prelude::*;
 
 fn flows() -> impl Strategy<Value = Flow> {
@@ -362,11 +361,31 @@ fn scenarios_on_a_dumbbell() -> impl Strategy<Value = Scenario> {
         )
 }
 
+/// Mostly on a dumbbell, where all short ways are. An eighth lasts longer than the window of the
+/// smallest RTT, on links that are so much slower.
+fn short_and_long_scenarios() -> impl Strategy<Value = Scenario> {
+    let scenarios = prop_oneof![3 => scenarios_on_a_dumbbell(), 1 => scenarios()];
+    (scenarios, proptest::bool::weighted(0.125)).prop_map(|(mut scenario, long)| {
+        if long {
+            scenario.duration_ns = 400 * S;
+            scenario.sample_interval_ns = 5 * S;
+            scenario.sessions.clear();
+            for link in std::iter::once(&mut scenario.bottleneck).chain(&mut scenario.links) {
+                link.rate_bps = match &link.trace_ms {
+                    Some(times_ms) => Trace::mean_bps(times_ms),
+                    None => link.rate_bps.min(2_000_000),
+                };
+            }
+        }
+        scenario
+    })
+}
+
 proptest! {
     #[test]
     fn nothing_is_lost_unaccounted(scenario in scenarios(), events in any::<bool>()) {
-        let run = if events { run_with_events } else { run_with_census };
-        let (result, census) = run(&scenario, &Control::default()).unwrap();
+        let options = Options { events, ..Options::default() };
+        let Run { result, census, .. } = simulate_with(&scenario, options);
         let Census { acks_sent, acks_received, acks_dropped, acks_on_the_way, .. } = census;
         let [data, acks, handshakes] = census.queued;
         prop_assert_eq!(census.in_network, data + acks + handshakes);
@@ -478,8 +497,8 @@ proptest! {
             // Predicted packets still draw jitter when the transfer that they belong to is over.
             scenario.jitter_ns = 0;
         }
-        let (predicted, _) = run_with_census(&scenario, &Control::default()).unwrap();
-        let (evented, _) = run_with_events(&scenario, &Control::default()).unwrap();
+        let run = |events| simulate_with(&scenario, Options { events, ..Options::default() }).result;
+        let (predicted, evented) = (run(false), run(true));
         prop_assert_eq!(predicted.flows, evented.flows);
         prop_assert_eq!(predicted.samples, evented.samples);
         prop_assert_eq!(predicted.queues, evented.queues);
@@ -495,12 +514,14 @@ proptest! {
         for flow in &mut scenario.flows {
             flow.direction = Direction::Forward;
         }
-        let rounds = run_in_rounds(&scenario, &Control::default()).unwrap();
-        let Some((rounds, census_of_rounds)) = rounds else {
+        let run = |rounds| simulate_with(&scenario, Options { rounds, ..Options::default() });
+        let (in_rounds, timely) = (run(true), run(false));
+        if !in_rounds.in_rounds {
             // The buffer holds packets for more than two seconds, or a round has no packet.
             return Ok(());
-        };
-        let (timely, census) = run_with_census(&scenario, &Control::default()).unwrap();
+        }
+        let (rounds, census_of_rounds) = (in_rounds.result, in_rounds.census);
+        let (timely, census) = (timely.result, timely.census);
         prop_assert_eq!(timely.trace_hash, rounds.trace_hash);
         prop_assert_eq!(timely.flows, rounds.flows);
         prop_assert_eq!(timely.samples, rounds.samples);
@@ -509,10 +530,28 @@ proptest! {
         prop_assert_eq!(census, census_of_rounds);
     }
 
+    /// Whether the common packet takes its short ways or not (ADR 17).
+    #[test]
+    fn no_short_way_changes_anything(scenario in short_and_long_scenarios(), events in any::<bool>()) {
+        let run = |long_way| {
+            let options = Options { events, long_way, ..Options::default() };
+            let Run { result, census, .. } = simulate_with(&scenario, options);
+            (result, census)
+        };
+        let ((short, short_census), (long, long_census)) = (run(false), run(true));
+        prop_assert_eq!(short.flows, long.flows);
+        prop_assert_eq!(short.samples, long.samples);
+        prop_assert_eq!(short.queues, long.queues);
+        prop_assert_eq!(short.events, long.events);
+        prop_assert_eq!(short.sessions, long.sessions);
+        prop_assert_eq!(short.transfers, long.transfers);
+        prop_assert_eq!(short_census, long_census);
+        prop_assert_eq!(short.trace_hash, long.trace_hash);
+    }
+
     #[test]
     fn a_seed_repeats_everything(scenario in scenarios(), events in any::<bool>()) {
-        let run = if events { run_with_events } else { run_with_census };
-        let run = || run(&scenario, &Control::default()).unwrap().0;
+        let run = || simulate_with(&scenario, Options { events, ..Options::default() }).result;
         let (first, second) = (run(), run());
         prop_assert_eq!(first.trace_hash, second.trace_hash);
         prop_assert_eq!(first.samples, second.samples);
@@ -528,7 +567,7 @@ proptest! {
     /// Whatever runs beside a run, and on whichever thread it is: its result is the same.
     #[test]
     fn threads_change_nothing(scenarios in proptest::collection::vec(scenarios(), 4)) {
-        let run = |scenario| run_with_census(scenario, &Control::default()).unwrap().0;
+        let run = |scenario| simulate(scenario);
         let alone: Vec<_> = scenarios.iter().map(run).collect();
         let together: Vec<_> = std::thread::scope(|scope| {
             let threads: Vec<_> = scenarios.iter().map(|each| scope.spawn(move || run(each))).collect();

@@ -9,8 +9,7 @@ mod common;
 
 use ackclock_sim::record::AckSeen;
 use ackclock_sim::scenario::{Profile, Reads, Scenario};
-use ackclock_sim::{run_with_acks, Control};
-use common::{dumbbell, flow, MS, S};
+use common::{dumbbell, flow, simulate_acks, MS, S};
 use std::path::{Path, PathBuf};
 
 /// How exact the times of Linux are: its host's timers fire up to some microseconds late. The variable
@@ -64,7 +63,7 @@ fn scenario(header: &str) -> Scenario {
 fn compare(file: &Path) -> Result<usize, String> {
     let text = std::fs::read_to_string(file).unwrap();
     let scenario = scenario(text.lines().next().unwrap());
-    let (_, ours) = run_with_acks(&scenario, &Control::default()).unwrap();
+    let ours = simulate_acks(&scenario).acks;
     let ours = ours.iter().map(|ack: &AckSeen| Row {
         time_us: ack.time_ns / 1_000,
         una: ack.una,

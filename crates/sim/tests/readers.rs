@@ -3,8 +3,7 @@
 mod common;
 
 use ackclock_sim::scenario::{Profile, Reads};
-use ackclock_sim::{run_with_acks, Control};
-use common::{dumbbell, flow, MS, S};
+use common::{dumbbell, flow, simulate_acks, MS, S};
 
 /// ACKs a delivered segment, from the second half of the run on.
 fn acks_per_segment(profile: Profile, reads: Reads) -> f64 {
@@ -14,7 +13,7 @@ fn acks_per_segment(profile: Profile, reads: Reads) -> f64 {
     let mut scenario = dumbbell(profile, 100_000_000, 67, vec![cubic, reno]);
     scenario.reads = reads;
     scenario.duration_ns = 60 * S;
-    let (_, acks) = run_with_acks(&scenario, &Control::default()).unwrap();
+    let acks = simulate_acks(&scenario).acks;
     let late = acks.iter().filter(|ack| ack.time_ns > 30 * S);
     let (mut count, mut first, mut last) = (0, [None; 2], [0; 2]);
     for ack in late {

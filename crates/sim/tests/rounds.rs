@@ -2,10 +2,16 @@
 
 mod common;
 
-use ackclock_sim::engine::{run_in_rounds, run_with_events};
 use ackclock_sim::scenario::{Flow, Profile};
-use ackclock_sim::{run, Control, RunError};
-use common::{dumbbell, flow, MS, S};
+use ackclock_sim::{Options, RunError};
+use common::{dumbbell, flow, simulate, simulate_with, try_with, MS, S};
+
+fn in_rounds<'a>() -> Options<'a> {
+    Options {
+        rounds: true,
+        ..Options::default()
+    }
+}
 
 /// As many flows as take rounds by themselves: starts, losses, a buffer that overflows, and ends.
 #[test]
@@ -18,13 +24,15 @@ fn thousands_of_flows_take_rounds() {
     });
     let mut scenario = dumbbell(Profile::Linux6, 300_000_000, 2_000, flows.collect());
     scenario.duration_ns = 2 * S;
-    let rounds = run(&scenario, &Control::default()).unwrap();
-    let taken = run_in_rounds(&scenario, &Control::default()).unwrap();
-    assert_eq!(
-        taken.map(|(result, _)| result.trace_hash),
-        Some(rounds.trace_hash)
-    );
-    let (events, _) = run_with_events(&scenario, &Control::default()).unwrap();
+    let rounds = simulate(&scenario);
+    let taken = simulate_with(&scenario, in_rounds());
+    assert!(taken.in_rounds);
+    assert_eq!(taken.result.trace_hash, rounds.trace_hash);
+    let events = Options {
+        events: true,
+        ..Options::default()
+    };
+    let events = simulate_with(&scenario, events).result;
     assert!(rounds.flows.dropped_packets.iter().sum::<u64>() > 1_000);
     assert!(
         rounds
@@ -51,10 +59,10 @@ fn the_first_impossible_window_ends_the_run() {
     };
     let flows = vec![starting(3 * MS), flow("reno", 20 * MS), starting(MS)];
     let scenario = dumbbell(Profile::Linux6, 10_000_000, 50, flows);
-    let wanted = run(&scenario, &Control::default()).map(|_| ()).unwrap_err();
-    let error = run_in_rounds(&scenario, &Control::default())
+    let wanted = try_with(&scenario, Options::default())
         .map(|_| ())
         .unwrap_err();
+    let error = try_with(&scenario, in_rounds()).map(|_| ()).unwrap_err();
     assert_eq!(error.to_string(), wanted.to_string());
     assert!(
         matches!(error, RunError::Algorithm { flow: 3, .. }),
@@ -65,11 +73,7 @@ fn the_first_impossible_window_ends_the_run() {
 /// Where ACKs pass a queue, or no packet leaves in a round, flows do not take turns.
 #[test]
 fn some_flows_take_no_turns() {
-    let takes = |scenario| {
-        run_in_rounds(&scenario, &Control::default())
-            .unwrap()
-            .is_some()
-    };
+    let takes = |scenario| simulate_with(&scenario, in_rounds()).in_rounds;
     let plain = || {
         dumbbell(
             Profile::Linux6,

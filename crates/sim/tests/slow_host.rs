@@ -3,8 +3,7 @@
 mod common;
 
 use ackclock_sim::scenario::{Flow, Profile, Scenario};
-use ackclock_sim::{run_with_acks, Control};
-use common::{dumbbell, flow, MS, S};
+use common::{dumbbell, flow, simulate_acks, MS, S};
 
 /// A flow whose receive window limits it to so many packets, on a link without a queue that loses
 /// one packet. No new data leaves until that packet has arrived, so the window stays unacknowledged.
@@ -24,7 +23,7 @@ fn windowed(window_packets: u64, lost: u64, sack_cost_ns: u64) -> Scenario {
 /// When the sender handled the ACKs while the lost packet was the first unacknowledged one. The last
 /// of them acknowledges it, the others have SACK blocks.
 fn dubious_ns(scenario: &Scenario) -> Vec<u64> {
-    let (_, acks) = run_with_acks(scenario, &Control::default()).unwrap();
+    let acks = simulate_acks(scenario).acks;
     let lost = scenario.bottleneck.drop_every_packets.unwrap() - 1;
     let dubious = acks.iter().filter(|ack| ack.una == lost);
     dubious.map(|ack| ack.time_ns).collect()

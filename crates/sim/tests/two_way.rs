@@ -2,10 +2,9 @@
 
 mod common;
 
-use ackclock_sim::engine::run_with_census;
 use ackclock_sim::scenario::{Direction, Flow, Profile, Scenario};
-use ackclock_sim::Control;
-use common::{dumbbell, flow, simulate, MS, S};
+use ackclock_sim::{Options, Run};
+use common::{dumbbell, flow, simulate, simulate_with, MS, S};
 
 fn reverse(flow: Flow) -> Flow {
     Flow {
@@ -105,7 +104,7 @@ fn lost_acks_are_survived() {
         flows.extend(vec![reverse(small); 8]);
         let mut scenario = dumbbell(profile, 10_000_000, 10, flows);
         scenario.duration_ns = 120 * S;
-        let (result, census) = run_with_census(&scenario, &Control::default()).unwrap();
+        let Run { result, census, .. } = simulate_with(&scenario, Options::default());
         assert!(census.acks_dropped > 10, "{census:?}");
         assert_eq!(result.flows.delivered_bytes, vec![3_000_000; 16]);
     }

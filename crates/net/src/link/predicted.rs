@@ -195,6 +195,26 @@ impl<W: Remembers> Predicted<W> {
         Some(release.leaves_ns)
     }
 
+    /// As [`enqueue`](Self::enqueue), by the rules alone: it looks for room at each packet. Tests compare
+    /// the two.
+    #[cold]
+    pub fn enqueue_the_long_way(&mut self, now_ns: u64, bytes: u32) -> Option<u64> {
+        if !self.makes_room(now_ns, bytes) {
+            self.dropped_packets += 1;
+            return None;
+        }
+        self.room = (0, 0);
+        let served_ns = self.rate.serve_the_long_way(now_ns, bytes);
+        let release = match &mut self.ticks {
+            None => Release::at_once(served_ns),
+            Some(ticks) => ticks.release(served_ns, bytes),
+        };
+        self.enqueued_bytes += u64::from(bytes);
+        self.waiting
+            .push_in_room(W::new(now_ns, release.at_ns, self.enqueued_bytes));
+        Some(release.leaves_ns)
+    }
+
     /// Whether an arriving packet fits in when those that have left are removed.
     #[inline(never)]
     fn makes_room(&mut self, now_ns: u64, bytes: u32) -> bool {

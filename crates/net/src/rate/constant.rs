@@ -102,6 +102,12 @@ impl ConstantRate {
         self.take(bytes).map(|free_at_ns| free_at_ns as u64)
     }
 
+    /// As [`serve`](Self::serve): a wire is a bucket that keeps no tokens.
+    pub fn serve_the_long_way(&mut self, now_ns: u64, bytes: u32) -> u64 {
+        let [leaves_ns] = self.serve_from_bucket(now_ns as i64, bytes);
+        leaves_ns
+    }
+
     /// As [`serve_all`](Self::serve_all), of a bucket with tokens.
     #[inline(never)]
     fn serve_from_bucket<const N: usize>(&mut self, now_ns: i64, bytes: u32) -> [u64; N] {

@@ -11,7 +11,7 @@ mod cases;
 mod instructions;
 
 use ackclock_host::{Snapshot, ThreadClock};
-use ackclock_sim::{run_streamed, Control, Prepared};
+use ackclock_sim::{run_with, Control, Options, Prepared};
 use cases::Case;
 use instructions::Counts;
 use serde_json::{json, Map, Value};
@@ -60,7 +60,11 @@ fn simulate(name: &str, seconds: &str) -> Outcome<()> {
     let clock = ThreadClock::current().ok_or("this thread has no clock")?;
     let before = clock.elapsed().unwrap_or_default();
     // As a command that writes its rows to files.
-    let result = run_streamed(&prepared, &Control::default(), Some(&mut |_| ()))?;
+    let options = Options {
+        on_rows: Some(&mut |_| ()),
+        ..Options::default()
+    };
+    let result = run_with(&prepared, &Control::default(), options)?.result;
     let processor = clock.elapsed().unwrap_or_default() - before;
     println!("{}", result.packets);
     eprintln!("trace_hash: {:016x}", result.trace_hash);

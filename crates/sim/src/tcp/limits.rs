@@ -44,6 +44,8 @@ pub(super) struct Limits {
     autotunes: bool,
     /// Nothing but cwnd ever limits the flow, and all is written.
     are_none: bool,
+    /// Each limit is looked at, also if none is.
+    long_way: bool,
     by: Option<Limit>,
     since_ns: u64,
     receive_window_ns: u64,
@@ -54,7 +56,7 @@ impl Limits {
     /// More segments than any flow sends; twice as many can be counted.
     pub(super) const NONE: u64 = u64::MAX >> 1;
 
-    pub(super) fn new(flow: FlowLimits, kernel: &Kernel) -> Self {
+    pub(super) fn new(flow: FlowLimits, kernel: &Kernel, long_way: bool) -> Self {
         Self {
             flow,
             growth: if kernel.clamps_window {
@@ -67,6 +69,7 @@ impl Limits {
             written: 0,
             autotunes: false,
             are_none: false,
+            long_way,
             by: None,
             since_ns: 0,
             receive_window_ns: 0,
@@ -115,7 +118,8 @@ impl Limits {
         let end = self.flow.segments.min(room);
         let dry = board.nxt() >= self.written && end > self.written;
         self.written = end;
-        self.are_none = end & self.flow.send_buffer & self.flow.receive_window == u64::MAX;
+        let unlimited = end & self.flow.send_buffer & self.flow.receive_window == u64::MAX;
+        self.are_none = unlimited && !self.long_way;
         dry
     }
 
@@ -229,6 +233,7 @@ mod tests {
                 send_buffer: 20,
             },
             &Kernel::of(Profile::Linux6),
+            false,
         );
         let mut host = reno(Profile::Linux6, 1_000);
         let mut board = Scoreboard::new();
@@ -251,6 +256,7 @@ mod tests {
                 send_buffer: 30,
             },
             &Kernel::of(Profile::Linux6),
+            false,
         );
         host.set_cwnd(1_000);
         limits.note(&board, &host);
@@ -271,6 +277,7 @@ mod tests {
                 send_buffer: 100,
             },
             &Kernel::of(Profile::Linux6),
+            false,
         );
         let mut board = Scoreboard::new();
         let mut host = reno(Profile::Linux6, 1_000);

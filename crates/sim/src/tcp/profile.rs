@@ -67,6 +67,8 @@ pub struct Switches {
     pub segments_per_ack: u32,
     /// When the application of the receiver reads.
     pub reads: Reads,
+    /// Whether no short way is taken (ADR 17). The result is the same, and tests compare the two.
+    pub long_way: bool,
 }
 
 /// When the application of a receiver reads.
@@ -183,6 +185,7 @@ impl Switches {
             pacing: false,
             segments_per_ack: 2,
             reads: Reads::AtOnce,
+            long_way: false,
         }
     }
 }

@@ -59,6 +59,8 @@ pub struct Receiver {
     sack_compression: bool,
     /// It acknowledges what is missing.
     hides_losses: bool,
+    /// No short way is taken (ADR 17).
+    long_way: bool,
     /// The offered window is above the one that the application wants.
     clamped: bool,
     /// The handshake is over.
@@ -148,6 +150,7 @@ impl Receiver {
             compressed_at_ns: NEVER,
             duplicates: 0,
             hides_losses: false,
+            long_way: switches.long_way,
             echo: None,
             acks_now: false,
             ordinary_until_ns: 0,
@@ -327,7 +330,7 @@ impl Receiver {
             1 => self.last_arrival == jiffies && !self.clamped,
             _ => self.armed == (jiffies, self.ato),
         };
-        if !armed || !self.is_settled() {
+        if !armed || !self.is_settled() || self.long_way {
             return 0;
         }
         let settled_ns = match &self.rtt {
@@ -360,7 +363,7 @@ impl Receiver {
             && 2 * half == self.min_ato;
         let settled = self.is_settled() && self.rtt.is_none() && !self.clamped;
         let armed = self.armed.1 == self.ato && at_ns[1] < self.poll_timeout();
-        if !same_delay || !settled || !armed {
+        if !same_delay || !settled || !armed || self.long_way {
             return false;
         }
         // The one that no ACK leaves for.

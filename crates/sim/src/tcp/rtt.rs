@@ -15,11 +15,11 @@ pub(super) struct RoundTrip {
 
 impl RoundTrip {
     /// Makes an estimate from a handshake of `handshake_ns`.
-    pub(super) fn new(now_ns: u64, handshake_ns: u64) -> Self {
+    pub(super) fn new(now_ns: u64, handshake_ns: u64, long_way: bool) -> Self {
         let handshake_us = in_us(handshake_ns / 1_000);
         let mut rtt = Self {
             estimator: RttEstimator::new(handshake_us, 0),
-            min: WindowedMin::default(),
+            min: WindowedMin::new(long_way),
         };
         rtt.min.sample(now_ns, handshake_us);
         rtt
@@ -175,6 +175,8 @@ struct WindowedMin {
     best: [Best; 3],
     /// Until then a sample above all of them changes nothing.
     settled_until_ns: u64,
+    /// Each sample is compared with all of them.
+    long_way: bool,
 }
 
 /// A minimum, and its time. Three without padding take 36 bytes.
@@ -185,16 +187,15 @@ struct Best(u64, u32);
 /// `tcp_min_rtt_wlen`: 300 s.
 const MIN_RTT_WINDOW_NS: u64 = 300_000_000_000;
 
-impl Default for WindowedMin {
-    fn default() -> Self {
+impl WindowedMin {
+    fn new(long_way: bool) -> Self {
         Self {
             best: [Best(0, u32::MAX); 3],
             settled_until_ns: 0,
+            long_way,
         }
     }
-}
 
-impl WindowedMin {
     /// The minimum; `u32::MAX` before the first sample.
     #[inline]
     fn get(&self) -> u32 {
@@ -212,6 +213,9 @@ impl WindowedMin {
     #[inline(never)]
     fn renew(&mut self, now_ns: u64, value: u32) {
         self.replace(now_ns, value);
+        if self.long_way {
+            return;
+        }
         let [first, second, third] = self.best.map(|Best(at_ns, _)| at_ns);
         self.settled_until_ns = first
             + match (second == first, third == second) {
@@ -313,7 +317,7 @@ mod tests {
     /// When the smallest RTT is 300 s old, the smallest later RTT follows, not the newest.
     #[test]
     fn the_windowed_minimum_knows_its_successors() {
-        let mut minimum = WindowedMin::default();
+        let mut minimum = WindowedMin::new(false);
         minimum.sample(0, 10);
         for at_s in (1..=401).step_by(4) {
             let value = match at_s {
@@ -336,7 +340,7 @@ mod tests {
         fn windowed_minimum_is_a_recent_value_and_not_above_the_newest(
             samples in proptest::collection::vec((1_u64..40_000_000_000, 1_u32..1000), 1..60),
         ) {
-            let (mut minimum, mut plain) = (WindowedMin::default(), WindowedMin::default());
+            let (mut minimum, mut plain) = (WindowedMin::new(false), WindowedMin::new(false));
             let (mut now_ns, mut seen) = (0, Vec::new());
             for (gap_ns, value) in samples {
                 now_ns += gap_ns;

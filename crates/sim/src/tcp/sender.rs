@@ -83,6 +83,8 @@ pub struct Sender {
     pub(super) rexmit: Rexmit,
     /// All that can be sent now is sent: the next [`poll_transmit`](Self::poll_transmit) need not try.
     pub(super) turn_is_over: bool,
+    /// No short way is taken (ADR 17).
+    pub(super) long_way: bool,
     pub(super) reduction: Reduction,
     pub(super) frto: Frto,
     /// A burst of several segments ends with PSH (`__tcp_transmit_skb`): they are one packet.
@@ -138,18 +140,18 @@ impl Sender {
         let mut host = Host::new(cc, kernel, switches, now_ns, tick_phase_ns);
         host.use_ecn(ecn);
         let initial_cwnd = host.tp().snd_cwnd;
-        let rtt = RoundTrip::new(now_ns, rtt_ns);
+        let rtt = RoundTrip::new(now_ns, rtt_ns, switches.long_way);
         let pacer = Pacer::new(kernel, switches);
         publish_rtt(&mut host, &rtt);
         pacer.update_rate(&mut host);
         host.init();
         let paced = host.tp().inet_conn.sk.sk_pacing_status != SK_PACING_NONE;
-        let rate = RateSampler::new(host.reads_delivery_rate());
+        let rate = RateSampler::new(host.reads_delivery_rate() || switches.long_way);
         let bursts = Bursts::new(kernel, switches, paced);
         let share = bursts.share(host.tp().snd_cwnd);
         let burst = bursts.limit(&mut host, rtt.min_us()).min(share);
         let queue = WriteQueue::new(kernel, switches, host.tp(), &limits, burst);
-        let mut limits = Limits::new(limits, kernel);
+        let mut limits = Limits::new(limits, kernel, switches.long_way);
         limits.autotune(host.send_buffer());
         Self {
             host,
@@ -172,6 +174,7 @@ impl Sender {
             limits,
             rexmit: Rexmit::None,
             turn_is_over: false,
+            long_way: switches.long_way,
             rate,
             totals: Totals::default(),
             duplicates: 0,
@@ -211,11 +214,20 @@ impl Sender {
     /// Handles an arriving ACK.
     #[inline(always)]
     pub fn handle_ack(&mut self, now_ns: u64, ack: &Ack) {
-        if self.predicts(ack) {
+        if self.long_way {
+            self.forget();
+        } else if self.predicts(ack) {
             self.handle_predicted(now_ns, ack.ack);
-        } else {
-            self.tcp_ack(now_ns, ack);
+            return;
         }
+        self.tcp_ack(now_ns, ack);
+    }
+
+    /// Forgets what makes the next call shorter.
+    #[cold]
+    pub(super) fn forget(&mut self) {
+        self.timers.forget_jiffy();
+        self.turn_is_over = false;
     }
 
     /// Whether an ACK only advances, and no segment is SACKed, lost or in doubt.

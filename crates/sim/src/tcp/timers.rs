@@ -63,6 +63,11 @@ impl Timers {
         self.timer = timer;
     }
 
+    /// The next timer is armed as if none had been in this jiffy.
+    pub(super) fn forget_jiffy(&mut self) {
+        self.armed = (0, 0);
+    }
+
     #[inline]
     pub(super) fn disarm(&mut self) {
         self.arm(Timer::None, NEVER);

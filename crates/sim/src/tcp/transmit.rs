@@ -27,6 +27,9 @@ impl Sender {
     #[inline(always)]
     pub fn poll_transmit(&mut self, now_ns: u64) -> Option<Transmit> {
         debug_assert_eq!(now_ns, self.host.now_ns());
+        if self.long_way {
+            self.forget();
+        }
         if self.ends_turn() {
             return None;
         }
@@ -238,7 +241,7 @@ impl Sender {
     fn send_and_look<const PREDICTED: bool>(&mut self, segments: u32, in_flight: u32) -> Transmit {
         let burst = self.send::<PREDICTED>(segments, in_flight);
         let is_full = in_flight + segments >= self.tp().snd_cwnd;
-        if is_full && (PREDICTED || self.rexmit == Rexmit::None) {
+        if is_full {
             self.nothing_to_send();
             self.turn_is_over = true;
         }

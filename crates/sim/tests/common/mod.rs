@@ -4,9 +4,10 @@
 pub mod script;
 pub mod wild;
 
+use ackclock_host::Snapshot;
 use ackclock_net::link::{Bottleneck, Buffer};
 use ackclock_sim::scenario::{Flow, Profile, Reads, Scenario};
-use ackclock_sim::{run, Control, RunResult};
+use ackclock_sim::{run, run_with, Control, Options, Prepared, Run, RunError, RunResult};
 
 pub const MS: u64 = 1_000_000;
 pub const S: u64 = 1_000 * MS;
@@ -44,6 +45,41 @@ pub fn dumbbell(
 
 pub fn simulate(scenario: &Scenario) -> RunResult {
     run(scenario, &Control::default()).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// By these ways.
+pub fn try_with(scenario: &Scenario, options: Options) -> Result<Run, RunError> {
+    let prepared = Prepared::new(scenario.clone(), &Snapshot::default())?;
+    let Options {
+        events,
+        long_way,
+        rounds,
+        acks,
+        ..
+    } = options;
+    let options = Options {
+        events,
+        long_way,
+        rounds,
+        acks,
+        ..Options::default()
+    };
+    run_with(&prepared, &Control::default(), options)
+}
+
+pub fn simulate_with(scenario: &Scenario, options: Options) -> Run {
+    try_with(scenario, options).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// What each sender was like when each ACK arrived, too.
+pub fn simulate_acks(scenario: &Scenario) -> Run {
+    simulate_with(
+        scenario,
+        Options {
+            acks: true,
+            ..Options::default()
+        },
+    )
 }
 
 /// What real Linux showed: from, to.

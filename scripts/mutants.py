@@ -1,0 +1,166 @@
+"""Drops a line of each short way of ADR 17 in turn; each time a property must fail.
+
+It works on a copy of the tracked files, in target/mutants. `scripts/mutants.py ride depart` tries
+these alone. Each takes half a minute.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+COPY = ROOT / "target" / "mutants" / "tree"
+TCP = "crates/sim/src/tcp"
+LINK = "crates/net/src/link/predicted.rs"
+STRAIGHT = "crates/sim/src/engine/straight.rs"
+
+EVERY_TABLE = ("conservation", "no_short_way_changes_anything")
+EVERY_ACK = ("receiver", "the_short_way_is_the_long_way")
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A text that stands once in a file, and what takes its place."""
+
+    short_way: str
+    path: str
+    old: str
+    new: str = ""
+    #: The test file and the property in it that must fail.
+    caught_by: tuple[str, str] = EVERY_TABLE
+
+
+MUTANTS = (
+    Mutant(
+        "handle_ordinary",
+        f"{TCP}/receiver.rs",
+        "        if first {\n            self.ts_recent_ns = self.ts_recent_ns.max(sent_ns);\n"
+        "        }\n",
+        caught_by=EVERY_ACK,
+    ),
+    Mutant(
+        "enters_jiffy",
+        f"{TCP}/receiver.rs",
+        "            self.arm(self.ato);\n        }\n",
+        "        }\n",
+    ),
+    Mutant(
+        "handle_pair",
+        f"{TCP}/receiver.rs",
+        "        self.ts_recent_ns = echo_ns.max(sent_ns);\n",
+        caught_by=EVERY_ACK,
+    ),
+    Mutant(
+        "handle_predicted",
+        f"{TCP}/sender.rs",
+        "        self.loss.on_delivered(now_ns, newest, last_ns);\n",
+    ),
+    Mutant(
+        "poll_new",
+        f"{TCP}/transmit.rs",
+        "        if self.waits_for_pacing() {\n            return None;\n        }\n"
+        "        self.transmit_new::<true>()",
+        "        self.transmit_new::<true>()",
+    ),
+    Mutant("are_none", f"{TCP}/limits.rs", " & self.flow.receive_window == u64", " == u64"),
+    Mutant("arm_for", f"{TCP}/timers.rs", "if self.armed != armed", "if self.armed.0 != armed.0"),
+    Mutant(
+        "turn_is_over",
+        f"{TCP}/transmit.rs",
+        "let is_full = in_flight + segments >=",
+        "let is_full = 1 + in_flight + segments >=",
+    ),
+    Mutant("settled_until_ns", f"{TCP}/rtt.rs", "value <= self.best[2].1 || now_ns", "now_ns"),
+    Mutant(
+        "RateSampler",
+        f"{TCP}/sender.rs",
+        "RateSampler::new(host.reads_delivery_rate() || switches.long_way)",
+        "RateSampler::new(switches.long_way)",
+    ),
+    Mutant(
+        "others_ns",
+        "crates/sim/src/flow.rs",
+        "self.steady_ns().min(connection.sender.poll_timeout())",
+        "self.steady_ns()",
+    ),
+    Mutant(
+        "alone_until_ns",
+        "crates/net/src/schedule.rs",
+        "        self.first = (time_of_few(other), element_of_few(other));\n"
+        "        self.alone_until_ns = 0;\n",
+        "        self.first = (time_of_few(other), element_of_few(other));\n",
+    ),
+    Mutant(
+        "ride", STRAIGHT, "                            steady_ns = steady_ns.min(at_ns[cause]);\n"
+    ),
+    Mutant(
+        "ride_all",
+        STRAIGHT,
+        "self.schedule.alone_until_ns().min(until_ns + 1)",
+        "self.schedule.alone_until_ns()",
+    ),
+    Mutant("depart", STRAIGHT, "        self.census.acks_sent += 1;\n"),
+    Mutant("enqueue_pair", LINK, "        self.room.0 -= 2;\n"),
+    Mutant("room", LINK, "        self.room.0 -= 1;\n"),
+    Mutant(
+        "serve_all",
+        "crates/net/src/rate/constant.rs",
+        "(self.free_at_ns, self.free_at_rest) = (now_ns, 0);\n        }\n        self.take",
+        "self.free_at_ns = now_ns;\n        }\n        self.take",
+    ),
+)
+
+
+def survives(mutant: Mutant) -> bool:
+    """Whether the property holds with the mutant, too."""
+    path = COPY / mutant.path
+    text = path.read_text()
+    if text.count(mutant.old) != 1:
+        sys.exit(f"error: {mutant.path}: this must stand there once:\n{mutant.old}")
+    path.write_text(text.replace(mutant.old, mutant.new))
+    test, name = mutant.caught_by
+    # Less optimised it is built in half the time.
+    environment = os.environ | {
+        "CARGO_TARGET_DIR": str(COPY.parent / "target"),
+        "CARGO_PROFILE_TEST_OPT_LEVEL": "1",
+        "PROPTEST_CASES": os.environ.get("PROPTEST_CASES", "2048"),
+        "PROPTEST_RNG_SEED": "1",
+        "RUSTFLAGS": "-Awarnings",  # of what a mutant no longer uses
+    }
+    build = ["cargo", "test", "--quiet", "--locked", "-p", "ackclock-sim", "--test", test]
+    try:
+        subprocess.run([*build, "--no-run"], cwd=COPY, env=environment, check=True)
+        done = subprocess.run(
+            [*build, name], cwd=COPY, env=environment, capture_output=True, check=False
+        )
+    finally:
+        path.write_text(text)
+    return done.returncode == 0
+
+
+def main() -> None:
+    """Tries the mutants that are named, all if none is."""
+    wanted = set(sys.argv[1:])
+    if unknown := wanted - {mutant.short_way for mutant in MUTANTS}:
+        sys.exit(f"error: no mutant {', '.join(sorted(unknown))}")
+    listing = ["git", "ls-files", "Cargo.*", "crates", "algorithms", "examples", "vectors"]
+    listed = subprocess.run(listing, cwd=ROOT, capture_output=True, text=True, check=True)
+    for name in listed.stdout.splitlines():
+        (COPY / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(ROOT / name, COPY / name)
+    survivors = []
+    for mutant in MUTANTS:
+        if wanted and mutant.short_way not in wanted:
+            continue
+        survived = survives(mutant)
+        verdict = "SURVIVED" if survived else "caught"
+        print(f"{mutant.short_way:18} {verdict} by {mutant.caught_by[1]}", flush=True)
+        survivors += [mutant.short_way] * survived
+    sys.exit(f"error: no property catches {', '.join(survivors)}" if survivors else 0)
+
+
+if __name__ == "__main__":
+    main()
