@@ -21,18 +21,18 @@ mod straight;
 use crate::capture::{Capture, Data};
 use crate::census::{Census, TraceHash};
 use crate::common::Common;
-use crate::flow::{Flow, Phase};
+use crate::flow::{Due, Flow, Phase};
 use crate::record::{AckSeen, EventKind, EventRow, QueueRow, RunResult};
 use crate::scenario::{Prepared, Scenario};
 use crate::session::Session;
-use crate::tcp::{Ack, Handshake, SenderEvent, Transmit};
+use crate::tcp::{Ack, SenderEvent, Transmit};
 use crate::topology::Topology;
 use crate::{Control, RunError};
 use ackclock_host::{advise_large_pages, prefetch, Snapshot};
 use ackclock_net::impair::EveryNth;
 use ackclock_net::link::Predicted;
 use ackclock_net::network::Network;
-use ackclock_net::queue::Cause;
+use ackclock_net::queue::{Cause, Ecn};
 use ackclock_net::schedule::{Schedule, NEVER};
 use evented::{Header, Segment};
 use rounds::Rounds;
@@ -520,116 +520,81 @@ impl<'a> Dumbbell<'a> {
         }
     }
 
-    /// The handshake: SYN and final ACK take the bottleneck, the SYN-ACK the way back.
+    /// A host sends a packet of the handshake: SYN and final ACK take the way of data, the SYN-ACK the
+    /// way back.
     fn connect(&mut self, element: usize, now_ns: u64) -> Result<(), RunError> {
         let flow = &mut self.flows[element];
+        let (way, field) = (flow.way, flow.control_field());
         let retry_ns = flow.syn_again_ns(self.scenario.hz, now_ns);
-        let field = flow.control_field();
-        let last_bytes = flow.last_packet_bytes - self.scenario.header_bytes;
-        let connection = (flow.connection, flow.segments, last_bytes);
-        let Phase::Connecting {
-            syns,
-            retry_at_ns,
-            syn_at_ns,
-            answer_at_ns,
-            answered,
-            syn_sent_ns,
-            answered_ns,
-            ecn,
-        } = &mut flow.phase
-        else {
+        let Phase::Connecting(connecting) = &mut flow.phase else {
             return Ok(());
         };
-        let way = flow.way;
-        if *answer_at_ns <= now_ns {
-            let handshake = Handshake {
-                now_ns,
-                rtt_ns: now_ns - *syn_sent_ns,
-                ecn: *ecn,
-            };
-            let answered_ns = match way.acks {
-                Some(_) => *answered_ns,
-                None => now_ns - flow.back.delay_ns(),
-            };
-            flow.open(self.scenario, handshake, answered_ns);
-            if let Some(capture) = &mut self.capture {
-                capture.clock(now_ns);
-                capture.syn_ack_arrives(now_ns, element, field);
-                capture.established_leaves(now_ns, element, flow.control_field());
-            }
-            // A loss of the final ACK has no effect: data follows at once.
-            if let Path::Predicted { links, .. } = &mut self.path {
-                if let Some(departs_ns) =
-                    enqueue(&mut links[way.data], self.long_way, now_ns, ACK_BYTES)
-                {
-                    let at_ns = departs_ns + flow.forth_ns;
-                    flow.established(at_ns);
-                    if let Some(capture) = &mut self.capture {
-                        capture.established_arrives(at_ns, element, flow.control_field());
-                    }
+        match connecting.due(now_ns, retry_ns) {
+            Due::Syn { answered } => {
+                if let Some(capture) = &mut self.capture {
+                    let last_bytes = flow.last_packet_bytes - self.scenario.header_bytes;
+                    let connection = (flow.connection, flow.segments, last_bytes);
+                    capture.clock(now_ns);
+                    let ecn = (connecting.ecn, field);
+                    capture.syn_leaves(now_ns, element, connection, ecn, answered);
                 }
-            } else {
-                let (field, header) = (flow.control_field(), Header::Established);
-                self.send(element, now_ns, way.data, ACK_BYTES, field, header);
+                self.control(element, now_ns, way.data, Header::Syn { answered });
             }
-            self.record_event(element, now_ns, EventKind::Established, None);
-            self.run_application(element, now_ns);
-            self.fault(element, now_ns)?;
-            self.transmit(element, now_ns);
-            return Ok(());
-        }
-        if *syn_at_ns <= now_ns {
-            (*syn_at_ns, *answered_ns) = (NEVER, now_ns);
-            let Some(route) = way.acks else {
-                return Ok(());
-            };
-            if let Some(capture) = &mut self.capture {
-                capture.clock(now_ns);
-                capture.syn_ack_leaves(now_ns, element, field);
+            Due::SynAck => {
+                let Some(route) = way.acks else {
+                    return Ok(());
+                };
+                if let Some(capture) = &mut self.capture {
+                    capture.clock(now_ns);
+                    capture.syn_ack_leaves(now_ns, element, field);
+                }
+                self.control(element, now_ns, route, Header::SynAck);
             }
-            let Path::Predicted { links, .. } = &mut self.path else {
-                let field = flow.control_field();
-                self.send(element, now_ns, route, SYN_BYTES, field, Header::SynAck);
-                return Ok(());
-            };
-            match enqueue(&mut links[route], self.long_way, now_ns, SYN_BYTES) {
-                Some(departs_ns) => *answer_at_ns = departs_ns + flow.back.delay_ns(),
-                None => *answered = false,
+            Due::Open(handshake, answered_ns) => {
+                flow.open(self.scenario, handshake, answered_ns);
+                if let Some(capture) = &mut self.capture {
+                    capture.clock(now_ns);
+                    capture.syn_ack_arrives(now_ns, element, field);
+                    capture.established_leaves(now_ns, element, flow.control_field());
+                }
+                self.control(element, now_ns, way.data, Header::Established);
+                self.record_event(element, now_ns, EventKind::Established, None);
+                self.run_application(element, now_ns);
+                self.fault(element, now_ns)?;
+                self.transmit(element, now_ns);
             }
-            return Ok(());
-        }
-        *syns += 1;
-        *retry_at_ns = retry_ns;
-        // The receiver answers the first SYN that arrives; later SYNs change nothing.
-        let first = !std::mem::replace(answered, true);
-        if first {
-            *syn_sent_ns = now_ns;
-        }
-        if let Some(capture) = &mut self.capture {
-            capture.clock(now_ns);
-            capture.syn_leaves(now_ns, element, connection, (*ecn, field), first);
-        }
-        let Path::Predicted { links, .. } = &mut self.path else {
-            let (field, header) = (flow.control_field(), Header::Syn { answered: first });
-            self.send(element, now_ns, way.data, SYN_BYTES, field, header);
-            return Ok(());
-        };
-        let departs_ns = enqueue(&mut links[way.data], self.long_way, now_ns, SYN_BYTES);
-        match departs_ns {
-            Some(departs_ns) if first && way.acks.is_some() => {
-                *syn_at_ns = departs_ns + flow.forth_ns
-            }
-            Some(departs_ns) if first => *answer_at_ns = departs_ns + flow.back.delay_ns(),
-            None if first => {
-                *answered = false;
-                *ecn = ecn.after_lost_syn(*syns);
-            }
-            _ => (),
-        }
-        if let (Some(capture), Some(departs_ns)) = (&mut self.capture, departs_ns) {
-            seen::syn(capture, (element, flow), departs_ns, field, first);
         }
         Ok(())
+    }
+
+    /// Sends a packet of a handshake on a route.
+    fn control(&mut self, element: usize, now_ns: u64, route: usize, header: Header) {
+        let field = self.flows[element].control_field();
+        let bytes = match header {
+            Header::Established => ACK_BYTES,
+            _ => SYN_BYTES,
+        };
+        let Path::Predicted { links, .. } = &mut self.path else {
+            self.send(element, now_ns, route, bytes, field, header);
+            return;
+        };
+        let departs_ns = enqueue(&mut links[route], self.long_way, now_ns, bytes);
+        self.control_left(element, &header, departs_ns, field);
+    }
+
+    /// A packet of a handshake has left its last link, or `None`: it is dropped.
+    fn control_left(
+        &mut self,
+        element: usize,
+        header: &Header,
+        departs_ns: Option<u64>,
+        field: Ecn,
+    ) {
+        let flow = &mut self.flows[element];
+        if let (Some(capture), Some(at_ns)) = (&mut self.capture, departs_ns) {
+            seen::control(capture, (element, flow), at_ns, field, header);
+        }
+        flow.control_left(header, departs_ns);
     }
 
     /// Ends the run if the algorithm has set an impossible window.

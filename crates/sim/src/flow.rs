@@ -1,9 +1,14 @@
 //! One flow or session of the dumbbell: the two ends of its connection, the ACKs between them, and
 //! when it wants to run next.
 
+mod handshake;
+
+pub(crate) use handshake::{Connecting, Due};
+
 use crate::acks::AckLine;
 use crate::census::TraceHash;
 use crate::common::Progress;
+use crate::engine::evented::Header;
 use crate::record::{EventCounts, FlowRow, SampleRow, SessionRow, State, TransferRow};
 use crate::scenario::{self, EcnMode, Flow as FlowScenario, Hides, Scenario};
 use crate::session::Session;
@@ -24,21 +29,7 @@ const BULK_READ_BYTES: u64 = 262_144;
 #[allow(clippy::large_enum_variant)]
 pub(crate) enum Phase {
     /// The flow has not started, or a SYN is on its way.
-    Connecting {
-        syns: u32,
-        retry_at_ns: u64,
-        /// When a SYN reaches the other host; only two-way runs use it.
-        syn_at_ns: u64,
-        answer_at_ns: u64,
-        /// Whether a SYN that will be answered, or its answer, is on its way.
-        answered: bool,
-        /// When that SYN was sent.
-        syn_sent_ns: u64,
-        /// When the other host answered it.
-        answered_ns: u64,
-        /// How both hosts will use ECN.
-        ecn: EcnMode,
-    },
+    Connecting(Connecting),
     /// Established. Not boxed: its flow is next to it in memory.
     Open(Connection),
 }
@@ -49,21 +40,7 @@ impl Phase {
     pub(crate) fn open(&mut self) -> Option<&mut Connection> {
         match self {
             Self::Open(connection) => Some(connection),
-            Self::Connecting { .. } => None,
-        }
-    }
-
-    /// A flow without a connection, which connects at `start_ns`.
-    fn closed(start_ns: u64, ecn: EcnMode) -> Self {
-        Self::Connecting {
-            syns: 0,
-            retry_at_ns: start_ns,
-            syn_at_ns: NEVER,
-            answer_at_ns: NEVER,
-            answered: false,
-            syn_sent_ns: 0,
-            answered_ns: 0,
-            ecn,
+            Self::Connecting(_) => None,
         }
     }
 }
@@ -180,7 +157,7 @@ impl<'a> Flow<'a> {
             number,
             session: session.map(Box::new),
             connection: 0,
-            phase: Phase::closed(NEVER, ecn),
+            phase: Phase::Connecting(Connecting::new(NEVER, ecn)),
             draws: Some(PooledBox::new(Draws {
                 rtt: stream(Draw::Rtt),
                 cc: stream(Draw::Cc),
@@ -231,7 +208,7 @@ impl<'a> Flow<'a> {
         let [forth_ns, back_ns] = self.way.split_ns(own_ns);
         self.forth_ns = forth_ns;
         self.back.restart(back_ns);
-        self.phase = Phase::closed(self.start_ns, self.ecn);
+        self.phase = Phase::Connecting(Connecting::new(self.start_ns, self.ecn));
         if let Some(bytes) = size_bytes {
             let mss = u64::from(scenario.mss_bytes);
             self.segments = bytes.div_ceil(mss);
@@ -243,10 +220,13 @@ impl<'a> Flow<'a> {
     /// When a SYN that leaves now is sent again, unless it is answered. The wait doubles each time, in
     /// Linux 6 from the sixth SYN on (`tcp_syn_linear_timeouts`), where it also counts jiffies.
     pub(crate) fn syn_again_ns(&self, hz: u32, now_ns: u64) -> u64 {
-        let Phase::Connecting { syns, .. } = self.phase else {
+        let Phase::Connecting(connecting) = &self.phase else {
             return NEVER;
         };
-        let doublings = syns.saturating_sub(self.kernel.linear_syns).min(6);
+        let doublings = connecting
+            .syns
+            .saturating_sub(self.kernel.linear_syns)
+            .min(6);
         let wait_us = self.kernel.initial_rto_us << doublings;
         if self.kernel.linear_syns == 0 {
             return now_ns + wait_us * 1_000;
@@ -276,13 +256,6 @@ impl<'a> Flow<'a> {
             answers: (self.way.acks).map(|_| PooledBox::new(AckLine::default())),
             acks: AckLine::default(),
         });
-    }
-
-    /// The last packet of the handshake reaches the receiver.
-    pub(crate) fn established(&mut self, at_ns: u64) {
-        if let Phase::Open(connection) = &mut self.phase {
-            connection.receiver.established(at_ns);
-        }
     }
 
     /// The application writes a frame, or stops. Returns whether it has stopped.
@@ -377,7 +350,7 @@ impl<'a> Flow<'a> {
     /// them only if the algorithm needs ECN, or after a handshake for accurate ECN (`tcp_ecn_send`).
     pub(crate) fn control_field(&self) -> Ecn {
         let allowed = match &self.phase {
-            Phase::Connecting { ecn, .. } => *ecn != EcnMode::Off && self.needs_ecn(),
+            Phase::Connecting(connecting) => connecting.ecn != EcnMode::Off && self.needs_ecn(),
             Phase::Open(Connection { receiver, .. }) => {
                 receiver.uses_accurate_ecn() || (receiver.uses_ecn() && self.needs_ecn())
             }
@@ -461,7 +434,7 @@ impl<'a> Flow<'a> {
     pub(crate) fn receiver_timeout_ns(&self) -> u64 {
         match &self.phase {
             Phase::Open(connection) => connection.receiver.poll_timeout(),
-            Phase::Connecting { .. } => NEVER,
+            Phase::Connecting(_) => NEVER,
         }
     }
 
@@ -478,13 +451,8 @@ impl<'a> Flow<'a> {
 
     #[cold]
     fn next_of_handshake_ns(&mut self) -> u64 {
-        self.others_ns = match self.phase {
-            Phase::Connecting {
-                retry_at_ns,
-                syn_at_ns,
-                answer_at_ns,
-                ..
-            } => retry_at_ns.min(syn_at_ns).min(answer_at_ns),
+        self.others_ns = match &self.phase {
+            Phase::Connecting(connecting) => connecting.next_event_ns(),
             Phase::Open(_) => NEVER,
         };
         self.others_ns
@@ -597,22 +565,24 @@ impl<'a> Flow<'a> {
         }
     }
 
-    /// The SYN that is answered leaves its link, or is dropped.
+    /// A packet of its handshake has left its last link, or `None`: it is dropped.
     #[cold]
-    pub(crate) fn take_syn(&mut self, departs_ns: Option<u64>) {
+    pub(crate) fn control_left(&mut self, header: &Header, departs_ns: Option<u64>) {
         let back_ns = self.back.delay_ns();
-        if let Phase::Connecting {
-            answer_at_ns,
-            answered,
-            ecn,
-            syns,
-            ..
-        } = &mut self.phase
-        {
-            match departs_ns {
-                Some(departs_ns) => *answer_at_ns = departs_ns + back_ns,
-                None => (*answered, *ecn) = (false, ecn.after_lost_syn(*syns)),
+        let arrives_ns = departs_ns.map(|departs_ns| departs_ns + self.forth_ns);
+        match (&mut self.phase, header) {
+            (Phase::Connecting(connecting), Header::Syn { answered: true }) => {
+                connecting.syn_left(arrives_ns, self.way.acks.is_none().then_some(back_ns));
             }
+            (Phase::Connecting(connecting), Header::SynAck) => {
+                connecting.syn_ack_left(departs_ns.map(|departs_ns| departs_ns + back_ns));
+            }
+            (Phase::Open(connection), Header::Established) => {
+                if let Some(at_ns) = arrives_ns {
+                    connection.receiver.established(at_ns);
+                }
+            }
+            _ => (),
         }
     }
 

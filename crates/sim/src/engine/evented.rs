@@ -4,7 +4,7 @@
 use super::{seen, Dumbbell, Path};
 use crate::capture::Data;
 use crate::census::{Census, TraceHash};
-use crate::flow::{Flow, Phase};
+use crate::flow::Flow;
 use crate::tcp::{Ack, Marks, Transmit};
 use ackclock_net::network::{Exit, Transit};
 use ackclock_net::queue::{Cause, Ecn, Ledger, Packet};
@@ -55,19 +55,8 @@ impl Ledger<Transit<Segment>> for Losses<'_, '_> {
                 flow.dropped(cause);
             }
             Header::Ack(_) => self.census.acks_dropped += 1,
-            Header::Syn { answered: true } | Header::SynAck if connection == flow.connection => {
-                if let Phase::Connecting {
-                    answered,
-                    syns,
-                    ecn,
-                    ..
-                } = &mut flow.phase
-                {
-                    *answered = false;
-                    if matches!(header, Header::Syn { .. }) {
-                        *ecn = ecn.after_lost_syn(*syns);
-                    }
-                }
+            Header::Syn { .. } | Header::SynAck if connection == flow.connection => {
+                flow.control_left(&header, None);
             }
             Header::Syn { .. } | Header::SynAck | Header::Established | Header::Copied => (),
         }
@@ -229,45 +218,8 @@ impl Dumbbell<'_> {
             }
             Header::Ack(ack) if current => flow.fly(at_ns, ack),
             Header::Ack(_) => self.census.acks_on_the_way += 1,
-            Header::Syn { answered: true } if current => {
-                if let Some(capture) = &mut self.capture {
-                    seen::syn(capture, (element, flow), at_ns, packet.ecn, true);
-                }
-                let two_way = flow.way.acks.is_some();
-                let (forth_ns, back_ns) = (flow.forth_ns, flow.back.delay_ns());
-                if let Phase::Connecting {
-                    syn_at_ns,
-                    answer_at_ns,
-                    ..
-                } = &mut flow.phase
-                {
-                    if two_way {
-                        *syn_at_ns = at_ns + forth_ns;
-                    } else {
-                        *answer_at_ns = at_ns + back_ns;
-                    }
-                }
-            }
-            Header::SynAck if current => {
-                let back_ns = flow.back.delay_ns();
-                if let Phase::Connecting { answer_at_ns, .. } = &mut flow.phase {
-                    *answer_at_ns = at_ns + back_ns;
-                }
-            }
-            Header::Syn { .. } | Header::Established if current => {
-                if matches!(header, Header::Established) {
-                    flow.established(at_ns + flow.forth_ns);
-                }
-                if let Some(capture) = &mut self.capture {
-                    match header {
-                        Header::Syn { .. } => {
-                            seen::syn(capture, (element, flow), at_ns, packet.ecn, false);
-                        }
-                        _ => {
-                            capture.established_arrives(at_ns + flow.forth_ns, element, packet.ecn)
-                        }
-                    }
-                }
+            Header::Syn { .. } | Header::SynAck | Header::Established if current => {
+                self.control_left(element, &header, Some(at_ns), packet.ecn);
             }
             Header::Syn { .. } | Header::SynAck | Header::Established | Header::Copied => (),
         }

@@ -10,6 +10,7 @@
 //! Result and hash are those of events in order of time. At equal times the flow with the lower number
 //! goes first.
 
+use super::evented::Header;
 use super::resting::Resting;
 use super::round::{Round, DATA, ESTABLISHED, FLAGS, LAST, LOST, NO_ACK, SYN};
 use super::{Dumbbell, Path};
@@ -339,12 +340,8 @@ impl Dumbbell<'_> {
                     self.census.dropped += dropped;
                     self.census.received += u64::from(sent.packets()) - dropped;
                 }
-                SYN => flow.take_syn(departs_ns[0].ok()),
-                ESTABLISHED => {
-                    if let Ok(departs_ns) = departs_ns[0] {
-                        flow.established(departs_ns + flow.forth_ns);
-                    }
-                }
+                SYN => flow.control_left(&Header::Syn { answered: true }, departs_ns[0].ok()),
+                ESTABLISHED => flow.control_left(&Header::Established, departs_ns[0].ok()),
                 _ => (),
             }
             return true;

@@ -1,5 +1,6 @@
 //! What the hosts' interfaces see, for [`Capture`].
 
+use super::evented::Header;
 use super::Dumbbell;
 use crate::capture::{At, Capture, Data};
 use crate::flow::Flow;
@@ -46,19 +47,25 @@ pub(super) fn arrive(
     });
 }
 
-/// A SYN leaves its link at `at_ns`; with `answered`, the receiver answers it.
+/// A packet of a handshake leaves its last link at `at_ns`.
 #[cold]
-pub(super) fn syn(
+pub(super) fn control(
     capture: &mut Capture<'_>,
     (element, flow): (usize, &Flow<'_>),
     at_ns: u64,
     field: Ecn,
-    answered: bool,
+    header: &Header,
 ) {
     let at_ns = at_ns + flow.forth_ns;
-    capture.syn_arrives(at_ns, element, field, answered);
-    // Where ACKs pass queues, the answer is an event of its own.
-    if answered && flow.way.acks.is_none() {
-        capture.syn_ack_leaves(at_ns, element, flow.control_field());
+    match *header {
+        Header::Syn { answered } => {
+            capture.syn_arrives(at_ns, element, field, answered);
+            // Where ACKs pass queues, the answer is an event of its own.
+            if answered && flow.way.acks.is_none() {
+                capture.syn_ack_leaves(at_ns, element, flow.control_field());
+            }
+        }
+        Header::Established => capture.established_arrives(at_ns, element, field),
+        _ => (),
     }
 }
