@@ -1,6 +1,6 @@
 """Drops a line of each short way of ADR 17 in turn; each time a property must fail.
 
-It works on a copy of the tracked files, in target/mutants. `scripts/mutants.py ride depart` tries
+It works on a copy of the tracked files, in target/mutants. `scripts/mutants.py depart room` tries
 these alone. Each takes half a minute.
 """
 
@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parent.parent
 COPY = ROOT / "target" / "mutants" / "tree"
 TCP = "crates/sim/src/tcp"
 LINK = "crates/net/src/link/predicted.rs"
-STRAIGHT = "crates/sim/src/engine/straight.rs"
+FAST_PATH = "crates/sim/src/engine/fast_path.rs"
 
 EVERY_TABLE = ("conservation", "no_short_way_changes_anything")
 EVERY_ACK = ("receiver", "the_short_way_is_the_long_way")
@@ -81,10 +81,10 @@ MUTANTS = (
         "RateSampler::new(switches.long_way)",
     ),
     Mutant(
-        "others_ns",
+        "next_timer_ns",
         "crates/sim/src/flow.rs",
-        "self.steady_ns().min(connection.sender.poll_timeout())",
-        "self.steady_ns()",
+        "            .min(connection.sender.poll_timeout());\n        self.next_timer_ns\n",
+        "            .min(u64::MAX);\n        self.next_timer_ns\n",
     ),
     Mutant(
         "alone_until_ns",
@@ -94,15 +94,18 @@ MUTANTS = (
         "        self.first = (time_of_few(other), element_of_few(other));\n",
     ),
     Mutant(
-        "ride", STRAIGHT, "                            steady_ns = steady_ns.min(at_ns[cause]);\n"
+        "fast_path",
+        FAST_PATH,
+        "next_independent_ns = next_independent_ns.min(at_ns[cause]);\n",
+        "\n",
     ),
     Mutant(
-        "ride_all",
-        STRAIGHT,
+        "run_fast",
+        FAST_PATH,
         "self.schedule.alone_until_ns().min(until_ns + 1)",
         "self.schedule.alone_until_ns()",
     ),
-    Mutant("depart", STRAIGHT, "        self.census.acks_sent += 1;\n"),
+    Mutant("depart", FAST_PATH, "        self.census.acks_sent += 1;\n"),
     Mutant("enqueue_pair", LINK, "        self.room.0 -= 2;\n"),
     Mutant("room", LINK, "        self.room.0 -= 1;\n"),
     Mutant(

@@ -19,7 +19,7 @@ struct Known {
     /// By the path as it was written, by that made absolute, and by the file's own.
     files: HashMap<PathBuf, Algorithm>,
     /// Whether the files are another machine's, which has sent all that are needed.
-    far: bool,
+    is_remote: bool,
 }
 
 impl Snapshot {
@@ -27,7 +27,7 @@ impl Snapshot {
     /// write them, and reads no other.
     pub fn of_another_machine() -> Self {
         let known = Known {
-            far: true,
+            is_remote: true,
             ..Known::default()
         };
         Self {
@@ -70,7 +70,7 @@ impl Snapshot {
 
 impl Known {
     fn compile(&mut self, path: &Path) -> Result<Algorithm, AlgorithmError> {
-        if self.far {
+        if self.is_remote {
             let sent = self.files.get(path).cloned();
             return sent.ok_or_else(|| AlgorithmError::Unreadable {
                 path: path.display().to_string(),

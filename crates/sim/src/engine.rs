@@ -1,5 +1,5 @@
-//! The dumbbell: connects senders, bottleneck, propagation delay and receivers, and moves time from
-//! event to event.
+//! The engine: connects senders, links, propagation delay and receivers, and moves time from event to
+//! event.
 //!
 //! A flow is one element with one pending event. As soon as the bottleneck has accepted a data
 //! packet, the receiver's answer is known. So receivers run ahead of the clock, and ACKs wait in
@@ -11,12 +11,12 @@
 //! packet (`evented.rs`). Thousands of flows take turns in rounds (`rounds.rs`).
 
 pub(crate) mod evented;
+mod fast_path;
 mod resting;
 mod round;
 mod rounds;
-mod seen;
 mod slow_host;
-mod straight;
+mod taps;
 
 use crate::capture::{Capture, Data};
 use crate::census::{Census, TraceHash};
@@ -61,7 +61,7 @@ enum Path {
     Evented(Network<Segment>),
 }
 
-struct Dumbbell<'a> {
+struct Simulation<'a> {
     scenario: &'a Scenario,
     /// No short way is taken (ADR 17).
     long_way: bool,
@@ -139,13 +139,13 @@ pub fn run_with<'a>(
     options: Options<'a>,
 ) -> Result<Run, RunError> {
     let rounds = options.rounds;
-    let mut dumbbell = Dumbbell::new(prepared, options);
-    let in_rounds = rounds && dumbbell.take_rounds();
-    dumbbell.run(control)?;
+    let mut simulation = Simulation::new(prepared, options);
+    let in_rounds = rounds && simulation.take_rounds();
+    simulation.run(control)?;
     Ok(Run {
-        result: dumbbell.result,
-        census: dumbbell.census,
-        acks: dumbbell.acks.unwrap_or_default(),
+        result: simulation.result,
+        census: simulation.census,
+        acks: simulation.acks.unwrap_or_default(),
         in_rounds,
     })
 }
@@ -183,7 +183,7 @@ fn enqueue(link: &mut Predicted, long_way: bool, now_ns: u64, bytes: u32) -> Opt
     }
 }
 
-impl<'a> Dumbbell<'a> {
+impl<'a> Simulation<'a> {
     fn new(prepared: &'a Prepared, options: Options<'a>) -> Self {
         let (scenario, algorithms) = (prepared.scenario(), prepared.algorithms());
         let topology = Topology::of(scenario);
@@ -285,11 +285,11 @@ impl<'a> Dumbbell<'a> {
                 continue;
             }
             if common {
-                self.ride_all(look_ns.min(end_ns), &mut until_check)?;
+                self.run_fast(look_ns.min(end_ns), &mut until_check)?;
                 continue;
             }
             until_check -= 1;
-            self.step(element, now_ns)?;
+            self.slow_path(element, now_ns)?;
             let next_ns = self.flows[element].next_event_ns();
             self.schedule.set(element, next_ns);
         }
@@ -303,14 +303,14 @@ impl<'a> Dumbbell<'a> {
 
     /// Handles the event of a flow that is due.
     #[inline(never)]
-    fn step(&mut self, element: usize, now_ns: u64) -> Result<(), RunError> {
+    fn slow_path(&mut self, element: usize, now_ns: u64) -> Result<(), RunError> {
         let flow = &mut self.flows[element];
         match &mut self.path {
             Path::Rounds(rounds) => rounds.now.event(element, now_ns, None),
             _ => self.hash.add(now_ns ^ (u64::from(flow.number) << 48)),
         }
-        let others_due = self.long_way || flow.others_ns <= now_ns;
-        if others_due && !self.handle_others(element, now_ns)? {
+        let timers_due = self.long_way || flow.next_timer_ns <= now_ns;
+        if timers_due && !self.handle_timers(element, now_ns)? {
             return Ok(());
         }
         let flow = &mut self.flows[element];
@@ -359,7 +359,7 @@ impl<'a> Dumbbell<'a> {
     /// Handles an event that is due and not an ACK. Returns whether the sender may send now: after its
     /// timer, or if an ACK comes first.
     #[inline(never)]
-    fn handle_others(&mut self, element: usize, now_ns: u64) -> Result<bool, RunError> {
+    fn handle_timers(&mut self, element: usize, now_ns: u64) -> Result<bool, RunError> {
         let flow = &mut self.flows[element];
         let Phase::Open(connection) = &mut flow.phase else {
             self.connect(element, now_ns)?;
@@ -373,8 +373,8 @@ impl<'a> Dumbbell<'a> {
             }
             return Ok(false);
         }
-        let answers = connection.answers.as_mut();
-        if let Some(ack) = answers.and_then(|answers| answers.take_arrived(now_ns)) {
+        let pending_acks = connection.pending_acks.as_mut();
+        if let Some(ack) = pending_acks.and_then(|acks| acks.take_arrived(now_ns)) {
             self.acknowledge(element, now_ns, ack);
             return Ok(false);
         }
@@ -446,7 +446,7 @@ impl<'a> Dumbbell<'a> {
                 };
                 self.hash.add(departs_ns);
                 self.census.received += 1;
-                flow.arrive(departs_ns + flow.forth_ns, now_ns, segment, burst);
+                flow.receive(departs_ns + flow.forth_ns, now_ns, segment, burst);
             }
         }
     }
@@ -454,7 +454,7 @@ impl<'a> Dumbbell<'a> {
     /// Sends the packets of a burst one by one.
     #[cold]
     fn transmit_each(&mut self, element: usize, now_ns: u64, burst: Transmit) {
-        self.see_sent(element, now_ns, burst);
+        self.tap_sent(element, now_ns, burst);
         let flow = &mut self.flows[element];
         let route = flow.way.data;
         let Path::Predicted { links, losses } = &mut self.path else {
@@ -474,10 +474,10 @@ impl<'a> Dumbbell<'a> {
                     self.census.received += 1;
                     let at_ns = departs_ns + flow.forth_ns;
                     match &mut self.capture {
-                        None => flow.arrive_any(at_ns, now_ns, segment, burst),
+                        None => flow.receive_any(at_ns, now_ns, segment, burst),
                         Some(capture) => {
                             let data = Data::new(segment, now_ns, burst);
-                            seen::arrive(capture, (element, flow), at_ns, data);
+                            taps::receive(capture, (element, flow), at_ns, data);
                         }
                     }
                 }
@@ -498,7 +498,7 @@ impl<'a> Dumbbell<'a> {
             capture.ack_leaves(now_ns, element, flow.control_field(), &ack);
         }
         let Some(route) = flow.way.acks else {
-            flow.fly(now_ns, ack);
+            flow.send_ack(now_ns, ack);
             return;
         };
         self.census.acks_sent += 1;
@@ -515,7 +515,7 @@ impl<'a> Dumbbell<'a> {
             return;
         };
         match enqueue(&mut links[route], self.long_way, now_ns, bytes) {
-            Some(departs_ns) => flow.fly(departs_ns, ack),
+            Some(departs_ns) => flow.send_ack(departs_ns, ack),
             None => self.census.acks_dropped += 1,
         }
     }
@@ -592,7 +592,7 @@ impl<'a> Dumbbell<'a> {
     ) {
         let flow = &mut self.flows[element];
         if let (Some(capture), Some(at_ns)) = (&mut self.capture, departs_ns) {
-            seen::control(capture, (element, flow), at_ns, field, header);
+            taps::control(capture, (element, flow), at_ns, field, header);
         }
         flow.control_left(header, departs_ns);
     }

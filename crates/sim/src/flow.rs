@@ -1,4 +1,4 @@
-//! One flow or session of the dumbbell: the two ends of its connection, the ACKs between them, and
+//! One flow or session: the two ends of its connection, the ACKs between them, and
 //! when it wants to run next.
 
 mod handshake;
@@ -51,17 +51,17 @@ pub(crate) struct Connection {
     pub(crate) acks: AckLine,
     /// ACKs that the receiver, ahead of the clock, will send. `None` in one-way runs, which put them
     /// into `acks` at once.
-    pub(crate) answers: Option<PooledBox<AckLine>>,
+    pub(crate) pending_acks: Option<PooledBox<AckLine>>,
     pub(crate) receiver: Receiver,
     pub(crate) sender: Sender,
 }
 
 impl Connection {
-    /// When the receiver sends the first of its answers.
+    /// When the receiver sends the first of its pending ACKs.
     #[inline(always)]
-    pub(crate) fn next_answer_ns(&self) -> u64 {
-        match &self.answers {
-            Some(answers) => answers.first_at_ns(),
+    pub(crate) fn next_pending_ack_ns(&self) -> u64 {
+        match &self.pending_acks {
+            Some(acks) => acks.first_at_ns(),
             None => NEVER,
         }
     }
@@ -78,7 +78,7 @@ pub(crate) struct Flow<'a> {
     /// How many connections it has had.
     pub(crate) connection: u32,
     /// When it wants to run next for another reason than an ACK.
-    pub(crate) others_ns: u64,
+    pub(crate) next_timer_ns: u64,
     /// When its application acts next: writes a frame, or stops.
     pub(crate) application_ns: u64,
     pub(crate) segments: u64,
@@ -171,7 +171,7 @@ impl<'a> Flow<'a> {
             back: Line::new(0, scenario.jitter_ns, stream(Draw::Jitter)),
             start_ns: 0,
             application_ns: flow.stop_ns.unwrap_or(NEVER),
-            others_ns: NEVER,
+            next_timer_ns: NEVER,
             segments: u64::MAX,
             packet_bytes: scenario.packet_bytes(),
             last_packet_bytes: scenario.packet_bytes(),
@@ -253,7 +253,7 @@ impl<'a> Flow<'a> {
         self.phase = Phase::Open(Connection {
             sender,
             receiver,
-            answers: (self.way.acks).map(|_| PooledBox::new(AckLine::default())),
+            pending_acks: (self.way.acks).map(|_| PooledBox::new(AckLine::default())),
             acks: AckLine::default(),
         });
     }
@@ -402,21 +402,23 @@ impl<'a> Flow<'a> {
     /// When the flow wants to run next. Call it after each change.
     #[inline]
     pub(crate) fn next_event_ns(&mut self) -> u64 {
-        let others_ns = self.update_others_ns();
+        let next_timer_ns = self.update_next_timer_ns();
         let Phase::Open(connection) = &self.phase else {
-            return others_ns;
+            return next_timer_ns;
         };
-        connection.acks.first_at_ns().min(others_ns)
+        connection.acks.first_at_ns().min(next_timer_ns)
     }
 
     /// When the flow wants to run next for another reason than an ACK. Call it after each change.
     #[inline]
-    pub(crate) fn update_others_ns(&mut self) -> u64 {
+    pub(crate) fn update_next_timer_ns(&mut self) -> u64 {
         let Phase::Open(connection) = &self.phase else {
             return self.next_of_handshake_ns();
         };
-        self.others_ns = self.steady_ns().min(connection.sender.poll_timeout());
-        self.others_ns
+        self.next_timer_ns = self
+            .next_independent_ns()
+            .min(connection.sender.poll_timeout());
+        self.next_timer_ns
     }
 
     /// When the flow wants to run next, but for its receiver. Call it after each change.
@@ -425,8 +427,8 @@ impl<'a> Flow<'a> {
         let Phase::Open(connection) = &self.phase else {
             return self.next_of_handshake_ns();
         };
-        self.others_ns = (self.application_ns).min(connection.sender.poll_timeout());
-        connection.acks.first_at_ns().min(self.others_ns)
+        self.next_timer_ns = (self.application_ns).min(connection.sender.poll_timeout());
+        connection.acks.first_at_ns().min(self.next_timer_ns)
     }
 
     /// When its receiver wants to run next.
@@ -440,22 +442,22 @@ impl<'a> Flow<'a> {
 
     /// When the flow wants to run next for a reason that a common ACK does not change.
     #[inline]
-    pub(crate) fn steady_ns(&self) -> u64 {
+    pub(crate) fn next_independent_ns(&self) -> u64 {
         let Phase::Open(connection) = &self.phase else {
             return NEVER;
         };
-        (connection.next_answer_ns())
+        (connection.next_pending_ack_ns())
             .min(connection.receiver.poll_timeout())
             .min(self.application_ns)
     }
 
     #[cold]
     fn next_of_handshake_ns(&mut self) -> u64 {
-        self.others_ns = match &self.phase {
+        self.next_timer_ns = match &self.phase {
             Phase::Connecting(connecting) => connecting.next_event_ns(),
             Phase::Open(_) => NEVER,
         };
-        self.others_ns
+        self.next_timer_ns
     }
 
     /// Whether ACKs are on their way to the sender.
@@ -492,13 +494,13 @@ impl<'a> Flow<'a> {
                 hash.add(departures_ns[0]);
                 hash.add(departures_ns[1]);
                 let at_ns = departures_ns.map(|departs_ns| departs_ns + self.forth_ns);
-                self.arrive_pair(at_ns, now_ns, segment, burst);
+                self.receive_pair(at_ns, now_ns, segment, burst);
                 segment += 2;
                 continue;
             }
             if let Some(departs_ns) = link.enqueue(now_ns, self.packet_bytes) {
                 hash.add(departs_ns);
-                self.arrive(departs_ns + self.forth_ns, now_ns, segment, burst);
+                self.receive(departs_ns + self.forth_ns, now_ns, segment, burst);
             } else {
                 hash.add(segment);
                 self.dropped(Cause::Full);
@@ -521,17 +523,17 @@ impl<'a> Flow<'a> {
     ) -> u64 {
         if let ([Ok(first_ns), Ok(second_ns)], 2, false) = (departs_ns, burst.segments, last) {
             let at_ns = [first_ns, second_ns].map(|departs_ns| departs_ns + self.forth_ns);
-            self.arrive_pair(at_ns, sent_ns, burst.first, burst);
+            self.receive_pair(at_ns, sent_ns, burst.first, burst);
             return 0;
         }
         let mut dropped = 0;
         for (segment, departs_ns) in burst.range().zip(departs_ns) {
             match departs_ns {
                 Ok(departs_ns) if last => {
-                    self.arrive_any(departs_ns + self.forth_ns, sent_ns, segment, burst);
+                    self.receive_any(departs_ns + self.forth_ns, sent_ns, segment, burst);
                 }
                 Ok(departs_ns) => {
-                    self.arrive(departs_ns + self.forth_ns, sent_ns, segment, burst);
+                    self.receive(departs_ns + self.forth_ns, sent_ns, segment, burst);
                 }
                 Err(cause) => {
                     dropped += 1;
@@ -586,9 +588,9 @@ impl<'a> Flow<'a> {
         }
     }
 
-    /// As [`arrive`](Self::arrive), of two packets of a burst.
+    /// As [`receive`](Self::receive), of two packets of a burst.
     #[inline(always)]
-    fn arrive_pair(&mut self, at_ns: [u64; 2], sent_ns: u64, segment: u64, burst: Transmit) {
+    fn receive_pair(&mut self, at_ns: [u64; 2], sent_ns: u64, segment: u64, burst: Transmit) {
         let Phase::Open(connection) = &mut self.phase else {
             return;
         };
@@ -596,17 +598,17 @@ impl<'a> Flow<'a> {
         let pushed = self.kernel.pushes_bursts && burst.pushes(segment + 1);
         if receiver.is_ordinary_pair(at_ns, segment, pushed) {
             let (cause, ack) = receiver.handle_pair(sent_ns);
-            self.answer(at_ns[cause], ack);
+            self.queue_ack(at_ns[cause], ack);
             return;
         }
-        self.arrive(at_ns[0], sent_ns, segment, burst);
-        self.arrive(at_ns[1], sent_ns, segment + 1, burst);
+        self.receive(at_ns[0], sent_ns, segment, burst);
+        self.receive(at_ns[1], sent_ns, segment + 1, burst);
     }
 
-    /// As [`arrive_any`](Self::arrive_any), of a packet that is not the last: most need less. Returns
+    /// As [`receive_any`](Self::receive_any), of a packet that is not the last: most need less. Returns
     /// whether no more than an ACK on its way has changed.
     #[inline(never)]
-    pub(crate) fn arrive(
+    pub(crate) fn receive(
         &mut self,
         at_ns: u64,
         sent_ns: u64,
@@ -618,27 +620,27 @@ impl<'a> Flow<'a> {
         };
         let timeout_ns = connection.receiver.poll_timeout();
         if !connection.receiver.is_ordinary(at_ns, segment) {
-            self.arrive_any(at_ns, sent_ns, segment, burst);
+            self.receive_any(at_ns, sent_ns, segment, burst);
             return false;
         }
         let same_timeout = connection.receiver.poll_timeout() == timeout_ns;
         let pushed = self.kernel.pushes_bursts && burst.pushes(segment);
         if let Some(ack) = connection.receiver.handle_ordinary(sent_ns, pushed) {
-            self.answer(at_ns, ack);
+            self.queue_ack(at_ns, ack);
         }
         same_timeout && self.way.acks.is_none()
     }
 
     /// Gives the packet of a burst with this segment to its receiver. `at_ns` may be in the future.
     #[inline(never)]
-    pub(crate) fn arrive_any(&mut self, at_ns: u64, sent_ns: u64, segment: u64, burst: Transmit) {
-        self.arrive_seen(at_ns, sent_ns, segment, burst, |_, _| ());
+    pub(crate) fn receive_any(&mut self, at_ns: u64, sent_ns: u64, segment: u64, burst: Transmit) {
+        self.receive_tapped(at_ns, sent_ns, segment, burst, |_, _| ());
     }
 
-    /// As [`arrive_any`](Self::arrive_any); shows each ACK that leaves because of it, and when, where
+    /// As [`receive_any`](Self::receive_any); shows each ACK that leaves because of it, and when, where
     /// no queue is on the way back.
     #[inline(always)]
-    pub(crate) fn arrive_seen(
+    pub(crate) fn receive_tapped(
         &mut self,
         at_ns: u64,
         sent_ns: u64,
@@ -651,7 +653,7 @@ impl<'a> Flow<'a> {
             if one_way {
                 leaves(at_ns, &ack);
             }
-            flow.answer(at_ns, ack);
+            flow.queue_ack(at_ns, ack);
         };
         while let Phase::Open(connection) = &mut self.phase {
             let timeout_ns = connection.receiver.poll_timeout();
@@ -684,12 +686,12 @@ impl<'a> Flow<'a> {
 
     /// Queues an ACK that the receiver will send.
     #[inline(always)]
-    fn answer(&mut self, at_ns: u64, ack: Ack) {
+    fn queue_ack(&mut self, at_ns: u64, ack: Ack) {
         if self.way.acks.is_none() {
-            self.fly(at_ns, ack);
+            self.send_ack(at_ns, ack);
         } else if let Phase::Open(connection) = &mut self.phase {
-            if let Some(answers) = &mut connection.answers {
-                answers.push(at_ns, ack);
+            if let Some(acks) = &mut connection.pending_acks {
+                acks.push(at_ns, ack);
             }
         }
     }
@@ -697,7 +699,7 @@ impl<'a> Flow<'a> {
     /// Sends an ACK to the sender. It takes the propagation delay and the host's jitter, and never
     /// overtakes another ACK.
     #[inline(always)]
-    pub(crate) fn fly(&mut self, at_ns: u64, ack: Ack) {
+    pub(crate) fn send_ack(&mut self, at_ns: u64, ack: Ack) {
         let arrives_ns = self.back.arrives_ns(at_ns);
         if let Phase::Open(connection) = &mut self.phase {
             connection.acks.push(arrives_ns, ack);

@@ -1,7 +1,7 @@
 //! The event path: packets wait in queues whose departures nobody can predict. The network between
 //! the hosts knows its next event itself; a packet reaches its host when it has left its last link.
 
-use super::{seen, Dumbbell, Path};
+use super::{taps, Path, Simulation};
 use crate::capture::Data;
 use crate::census::{Census, TraceHash};
 use crate::flow::Flow;
@@ -86,7 +86,7 @@ impl Ledger<Transit<Segment>> for Losses<'_, '_> {
     }
 }
 
-impl Dumbbell<'_> {
+impl Simulation<'_> {
     /// Sends the packets of a burst.
     #[inline(never)]
     pub(super) fn send_burst(&mut self, element: usize, now_ns: u64, burst: Transmit) {
@@ -94,7 +94,7 @@ impl Dumbbell<'_> {
             let last = burst.range().end == self.flows[element].segments;
             return rounds.now.burst(burst, last);
         }
-        self.see_sent(element, now_ns, burst);
+        self.tap_sent(element, now_ns, burst);
         for segment in burst.range() {
             let flow = &self.flows[element];
             let (route, bytes) = (flow.way.data, flow.packet_bytes(segment));
@@ -198,14 +198,14 @@ impl Dumbbell<'_> {
                     match &mut self.capture {
                         Some(capture) => {
                             let data = Data::new(segment, sent_ns, burst);
-                            seen::arrive(capture, (element, flow), reaches_ns, data);
+                            taps::receive(capture, (element, flow), reaches_ns, data);
                         }
                         None if segment + 1 == flow.segments => {
-                            flow.arrive_any(reaches_ns, sent_ns, segment, burst);
+                            flow.receive_any(reaches_ns, sent_ns, segment, burst);
                         }
                         None => {
                             let waits = flow.has_acks();
-                            if flow.arrive(reaches_ns, sent_ns, segment, burst) && waits {
+                            if flow.receive(reaches_ns, sent_ns, segment, burst) && waits {
                                 // Another ACK arrives before: the flow's next event is the same.
                                 return;
                             }
@@ -216,7 +216,7 @@ impl Dumbbell<'_> {
                     self.census.duplicates += 1;
                 }
             }
-            Header::Ack(ack) if current => flow.fly(at_ns, ack),
+            Header::Ack(ack) if current => flow.send_ack(at_ns, ack),
             Header::Ack(_) => self.census.acks_on_the_way += 1,
             Header::Syn { .. } | Header::SynAck | Header::Established if current => {
                 self.control_left(element, &header, Some(at_ns), packet.ecn);

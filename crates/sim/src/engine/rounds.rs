@@ -13,7 +13,7 @@
 use super::evented::Header;
 use super::resting::Resting;
 use super::round::{Round, DATA, ESTABLISHED, FLAGS, LAST, LOST, NO_ACK, SYN};
-use super::{Dumbbell, Path};
+use super::{Path, Simulation};
 use crate::flow::{Connection, Flow, Phase};
 use crate::record::{EventRow, RunResult, SampleRow};
 use crate::scenario::{Hides, Scenario};
@@ -166,7 +166,7 @@ impl Rounds {
     }
 }
 
-impl Dumbbell<'_> {
+impl Simulation<'_> {
     fn rounds(&mut self) -> Option<&mut Rounds> {
         match &mut self.path {
             Path::Rounds(rounds) => Some(rounds),
@@ -376,10 +376,10 @@ impl Dumbbell<'_> {
             let Path::Rounds(rounds) = &mut self.path else {
                 return Ok(());
             };
-            let open = flow.others_ns > next_ns;
+            let open = flow.next_timer_ns > next_ns;
             let (last, Some(connection)) = (flow.segments, flow.phase.open().filter(|_| open))
             else {
-                self.step(element, next_ns).map_err(at_error)?;
+                self.slow_path(element, next_ns).map_err(at_error)?;
                 continue;
             };
             let Connection { acks, sender, .. } = connection;
@@ -444,7 +444,7 @@ fn ring(flow: &mut Flow<'_>, element: usize, until_ns: u64, alarms: &mut Vec<(u6
         }
         alarms.push((at_ns, element as u32));
         if let Some(ack) = connection.receiver.handle_timeout(at_ns) {
-            flow.fly(at_ns, ack);
+            flow.send_ack(at_ns, ack);
         }
     }
 }

@@ -1,15 +1,15 @@
-//! The straight path of the common event (ADR 17): an ACK that header prediction takes reaches its
+//! The fast path of the common event (ADR 17): an ACK that header prediction takes reaches its
 //! sender, and the data that it releases pass a link that knows when they leave. Everything is looked
 //! up once for all the ACKs that arrive one behind the other.
 
-use super::{Dumbbell, Path, ACK_BYTES};
+use super::{Path, Simulation, ACK_BYTES};
 use crate::flow::Phase;
 use crate::tcp::Transmit;
 use crate::RunError;
 use ackclock_host::prefetch;
 use ackclock_net::schedule::NEVER;
 
-/// What the straight path has left of its last event.
+/// What the fast path has left of its last event.
 enum Rest {
     /// The next ACK arrives then.
     Nothing(u64),
@@ -21,11 +21,11 @@ enum Rest {
     Burst(Transmit),
 }
 
-impl Dumbbell<'_> {
+impl Simulation<'_> {
     /// Handles the events of flows up to `until_ns`, in order, of a network that predicts departures.
     /// At most `left` events; it counts them down.
     #[inline(never)]
-    pub(super) fn ride_all(&mut self, until_ns: u64, left: &mut u32) -> Result<(), RunError> {
+    pub(super) fn run_fast(&mut self, until_ns: u64, left: &mut u32) -> Result<(), RunError> {
         let prefetches = self.schedule.has_many();
         loop {
             let (at_ns, element) = self.schedule.first();
@@ -40,14 +40,14 @@ impl Dumbbell<'_> {
             let mut next_ns = at_ns;
             loop {
                 let flow = &self.flows[element];
-                let handled = if flow.others_ns > next_ns {
-                    self.ride(element, &mut next_ns, alone_until_ns, left)?
+                let handled = if flow.next_timer_ns > next_ns {
+                    self.fast_path(element, &mut next_ns, alone_until_ns, left)?
                 } else {
                     self.depart(element, &mut next_ns, left)
                 };
                 if !handled {
                     *left -= 1;
-                    self.step(element, next_ns)?;
+                    self.slow_path(element, next_ns)?;
                     next_ns = self.flows[element].next_event_ns();
                 }
                 if next_ns >= alone_until_ns || *left == 0 {
@@ -75,7 +75,7 @@ impl Dumbbell<'_> {
         }
     }
 
-    /// Handles the event of a flow that is due at `next_ns`, as [`step`](Self::step) does, if it is the
+    /// Handles the event of a flow that is due at `next_ns`, as [`slow_path`](Self::slow_path) does, if it is the
     /// departure of a plain ACK on a link that data take, too. Then `next_ns` is when the flow wants to
     /// run next. Returns whether it was.
     #[inline(always)]
@@ -88,20 +88,20 @@ impl Dumbbell<'_> {
             return false;
         };
         let now_ns = *next_ns;
-        let Some(answers) = &mut connection.answers else {
+        let Some(pending_acks) = &mut connection.pending_acks else {
             return false;
         };
-        let Some(ack) = answers.first_plain(now_ns) else {
+        let Some(ack) = pending_acks.first_plain(now_ns) else {
             return false;
         };
         // The timer that was due when its segment came has gone first.
         debug_assert!(connection.receiver.poll_timeout() > now_ns);
-        answers.skip();
+        pending_acks.skip();
         self.hash.add(now_ns ^ (u64::from(flow.number) << 48));
         self.census.acks_sent += 1;
         *left -= 1;
         match links[route].enqueue(now_ns, ACK_BYTES) {
-            Some(departs_ns) => flow.fly(departs_ns, ack),
+            Some(departs_ns) => flow.send_ack(departs_ns, ack),
             None => self.census.acks_dropped += 1,
         }
         *next_ns = flow.next_event_ns();
@@ -109,11 +109,11 @@ impl Dumbbell<'_> {
     }
 
     /// Handles the ACK of a flow that is due at `next_ns`, and those that follow before `until_ns`, as
-    /// [`step`](Self::step) does, while each is a common ACK. At most `left` events; it counts them
+    /// [`slow_path`](Self::slow_path) does, while each is a common ACK. At most `left` events; it counts them
     /// down. Then `next_ns` is when the flow wants to run next. Returns whether the first event was
     /// one.
     #[inline(always)]
-    fn ride(
+    fn fast_path(
         &mut self,
         element: usize,
         next_ns: &mut u64,
@@ -130,7 +130,8 @@ impl Dumbbell<'_> {
         let (mut hash, number) = (self.hash, u64::from(flow.number) << 48);
         // The first event is due, whatever other flows want. Then a timer that has moved since may end
         // the way early: it does so seldom.
-        let (mut steady_ns, mut before_ns) = (flow.others_ns.min(until_ns), flow.others_ns);
+        let (mut next_independent_ns, mut before_ns) =
+            (flow.next_timer_ns.min(until_ns), flow.next_timer_ns);
         let rest = loop {
             let Some(mut connection) = flow.phase.open() else {
                 break Rest::Nothing(NEVER);
@@ -198,15 +199,15 @@ impl Dumbbell<'_> {
                         false => (connection.receiver.handle_ordinary(now_ns, pushes))
                             .map(|ack| (0, ack)),
                     };
-                    match (answer, &mut connection.answers) {
+                    match (answer, &mut connection.pending_acks) {
                         (None, _) => (),
                         (Some((cause, ack)), None) => {
                             let arrives_ns = flow.back.arrives_ns(at_ns[cause]);
                             connection.acks.push(arrives_ns, ack);
                         }
-                        (Some((cause, ack)), Some(answers)) => {
-                            answers.push(at_ns[cause], ack);
-                            steady_ns = steady_ns.min(at_ns[cause]);
+                        (Some((cause, ack)), Some(pending_acks)) => {
+                            pending_acks.push(at_ns[cause], ack);
+                            next_independent_ns = next_independent_ns.min(at_ns[cause]);
                         }
                     }
                     if connection.sender.ends_turn() {
@@ -221,14 +222,14 @@ impl Dumbbell<'_> {
                     marks,
                 };
                 if pair {
-                    flow.arrive(at_ns[0], now_ns, first, burst);
-                    flow.arrive(at_ns[1], now_ns, first + 1, burst);
+                    flow.receive(at_ns[0], now_ns, first, burst);
+                    flow.receive(at_ns[1], now_ns, first + 1, burst);
                 } else if one.is_some() {
-                    flow.arrive(at_ns[0], now_ns, first, burst);
+                    flow.receive(at_ns[0], now_ns, first, burst);
                 } else {
                     dropped += flow.carry(link, &mut hash, now_ns, burst);
                 }
-                steady_ns = flow.steady_ns().min(until_ns);
+                next_independent_ns = flow.next_independent_ns().min(until_ns);
                 match flow.phase.open() {
                     Some(open) => connection = open,
                     None => break Err(Rest::Nothing(NEVER)),
@@ -238,23 +239,23 @@ impl Dumbbell<'_> {
                 }
             };
             match turn {
-                Ok(timeout_ns) => before_ns = steady_ns.min(timeout_ns),
+                Ok(timeout_ns) => before_ns = next_independent_ns.min(timeout_ns),
                 Err(rest) => {
                     *next_ns = now_ns;
                     break rest;
                 }
             }
         };
-        let rode = *left - more;
+        let taken = *left - more;
         (*left, self.hash) = (more, hash);
         self.census.sent += packets;
         self.census.dropped += dropped;
         self.census.received += packets - dropped;
-        self.census.acks_received += u64::from(rode) * u64::from(flow.way.acks.is_some());
+        self.census.acks_received += u64::from(taken) * u64::from(flow.way.acks.is_some());
         match rest {
             Rest::Nothing(ack_ns) => {
-                *next_ns = ack_ns.min(flow.update_others_ns());
-                return Ok(rode > 0);
+                *next_ns = ack_ns.min(flow.update_next_timer_ns());
+                return Ok(taken > 0);
             }
             Rest::Report => self.report(element, *next_ns)?,
             Rest::Turn => (),

@@ -1,16 +1,16 @@
 //! What the hosts' interfaces see, for [`Capture`].
 
 use super::evented::Header;
-use super::Dumbbell;
+use super::Simulation;
 use crate::capture::{At, Capture, Data};
 use crate::flow::Flow;
 use crate::tcp::Transmit;
 use ackclock_net::queue::Ecn;
 
-impl Dumbbell<'_> {
+impl Simulation<'_> {
     /// The packets of a burst leave their sender.
     #[inline(always)]
-    pub(super) fn see_sent(&mut self, element: usize, now_ns: u64, burst: Transmit) {
+    pub(super) fn tap_sent(&mut self, element: usize, now_ns: u64, burst: Transmit) {
         if let Some(capture) = &mut self.capture {
             sent(capture, element, now_ns, burst);
         }
@@ -28,7 +28,7 @@ fn sent(capture: &mut Capture<'_>, element: usize, now_ns: u64, burst: Transmit)
 
 /// A data packet reaches its receiver, and what it causes leaves there.
 #[cold]
-pub(super) fn arrive(
+pub(super) fn receive(
     capture: &mut Capture<'_>,
     (element, flow): (usize, &mut Flow<'_>),
     at_ns: u64,
@@ -42,7 +42,7 @@ pub(super) fn arrive(
         sent_ns,
         burst,
     } = data;
-    flow.arrive_seen(at_ns, sent_ns, segment, burst, |leaves_ns, ack| {
+    flow.receive_tapped(at_ns, sent_ns, segment, burst, |leaves_ns, ack| {
         capture.ack_leaves(leaves_ns, element, field, ack);
     });
 }
