@@ -2,7 +2,8 @@
 //! sender, and the data that it releases pass a link that knows when they leave. Everything is looked
 //! up once for all the ACKs that arrive one behind the other.
 
-use super::{Path, Simulation, ACK_BYTES};
+use super::offer::ACK_BYTES;
+use super::{Path, Simulation};
 use crate::flow::Phase;
 use crate::tcp::Transmit;
 use crate::RunError;

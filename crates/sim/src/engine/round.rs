@@ -2,7 +2,7 @@
 //! the packets that it sends.
 
 use super::evented::Header;
-use super::{ACK_BYTES, SYN_BYTES};
+use super::offer::{ACK_BYTES, SYN_BYTES};
 use crate::census::TraceHash;
 use crate::flow::Flow;
 use crate::tcp::{Marks, Transmit};

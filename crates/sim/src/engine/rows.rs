@@ -1,0 +1,102 @@
+//! The rows of a result: samples while it runs, totals at its end.
+
+use super::{Path, Simulation};
+use crate::flow::Phase;
+use crate::record::{QueueRow, RunResult};
+use ackclock_host::prefetch;
+
+impl Simulation<'_> {
+    /// Hands over the rows so far if there are that many.
+    pub(super) fn hand_over_rows(&mut self, least: usize) {
+        if let Some(on_rows) = &mut self.on_rows {
+            if self.result.growing_rows() >= least {
+                on_rows(self.result.take_rows());
+            }
+        }
+    }
+
+    pub(super) fn sample(&mut self, now_ns: u64) {
+        let many = self.has_many();
+        for element in 0..self.scenario.flows.len() {
+            if let (true, Some(soon)) = (many, self.flows.get(element + 4)) {
+                prefetch(soon);
+            }
+            let flow = &mut self.flows[element];
+            if flow.start_ns <= now_ns {
+                self.result.samples.push(flow.sample(self.scenario, now_ns));
+                if many {
+                    flow.shrink();
+                }
+            }
+            if self.result.samples.len() >= RunResult::MOST_ROWS {
+                self.hand_over_rows(RunResult::MOST_ROWS);
+            }
+        }
+        let queues = match &self.path {
+            Path::Predicted { links, .. } => links.len(),
+            Path::Rounds(_) => 1,
+            Path::Evented(network) => network.links(),
+        };
+        for index in 0..queues {
+            let state = match &mut self.path {
+                Path::Predicted { links, losses } => {
+                    let mut state = links[index].state(now_ns);
+                    state.totals.lost_packets = losses[index].dropped_packets();
+                    state
+                }
+                Path::Rounds(rounds) => rounds.state(now_ns),
+                Path::Evented(network) => network.state(index, now_ns),
+            };
+            let row = QueueRow::of(now_ns, index as u32 + 1, &state);
+            self.result.queues.push(row);
+        }
+    }
+
+    /// The common interval begins or ends.
+    pub(super) fn look(&mut self) {
+        let flows = self.flows.iter();
+        let progress = flows.map(|flow| flow.progress(self.scenario));
+        self.common.look(progress);
+    }
+
+    pub(super) fn finish(&mut self, end_ns: u64) {
+        if let Path::Evented(network) = &self.path {
+            self.census.in_network = network.packets();
+        }
+        if self.has_many() {
+            // The rows of flows take the place of what nothing needs any more.
+            self.hand_over_rows(1);
+            self.path = Path::Predicted {
+                links: Vec::new(),
+                losses: Vec::new(),
+            };
+        }
+        self.result.flows.reserve(self.scenario.flows.len());
+        for (element, flow) in self.flows.iter().enumerate() {
+            let progress = flow.progress(self.scenario);
+            let common_bytes = self.common.bytes(element, progress);
+            if let Phase::Open(connection) = &flow.phase {
+                self.census.add(connection, flow.way);
+            }
+            let Some(session) = &flow.session else {
+                let row = flow.row(self.scenario, common_bytes);
+                self.hash.add(row.delivered_bytes);
+                self.hash.add(row.retransmitted_packets);
+                self.result.packets += row.sent_packets;
+                self.result.flows.push(row);
+                continue;
+            };
+            let row = flow.session_row(self.scenario, session, common_bytes);
+            self.hash.add(row.delivered_bytes);
+            self.hash.add(row.retransmitted_packets);
+            self.result.packets += row.sent_packets;
+            self.result.sessions.push(row);
+            if let (Some(transfer), true) =
+                (flow.transfer(self.scenario, 0), flow.start_ns <= end_ns)
+            {
+                self.result.transfers.push(transfer);
+            }
+        }
+        self.result.trace_hash = self.hash.0;
+    }
+}

@@ -1,0 +1,270 @@
+//! The slow path: any event of a flow that is due, and what it changes.
+
+use super::evented::Header;
+use super::{slow_host, Path, Simulation};
+use crate::flow::{Due, Phase};
+use crate::record::{EventKind, EventRow};
+use crate::tcp::SenderEvent;
+use crate::RunError;
+use ackclock_net::schedule::NEVER;
+
+impl Simulation<'_> {
+    /// Handles the event of a flow that is due.
+    #[inline(never)]
+    pub(super) fn slow_path(&mut self, element: usize, now_ns: u64) -> Result<(), RunError> {
+        let flow = &mut self.flows[element];
+        match &mut self.path {
+            Path::Rounds(rounds) => rounds.now.event(element, now_ns, None),
+            _ => self.hash.add(now_ns ^ (u64::from(flow.number) << 48)),
+        }
+        let timers_due = self.long_way || flow.next_timer_ns <= now_ns;
+        if timers_due && !self.handle_timers(element, now_ns)? {
+            return Ok(());
+        }
+        let flow = &mut self.flows[element];
+        let Phase::Open(connection) = &mut flow.phase else {
+            return Ok(());
+        };
+        if let Some(busy_until_ns) = self.busy_until_ns.get_mut(element) {
+            let cost_ns = self.scenario.sack_cost_ns;
+            match slow_host::take_ack(connection, busy_until_ns, cost_ns, now_ns) {
+                None => return Ok(()),
+                Some(dropped) => {
+                    self.census.acks_dropped += dropped * u64::from(flow.way.acks.is_some());
+                }
+            }
+        }
+        if let Some(ack) = connection.acks.take_arrived(now_ns) {
+            self.census.acks_received += u64::from(flow.way.acks.is_some());
+            match &mut self.path {
+                Path::Rounds(rounds) => rounds.now.ack(ack.ack),
+                _ => self.hash.add(ack.ack),
+            }
+            if let Some(acks) = &mut self.acks {
+                acks.push(connection.sender.ack_row(now_ns, flow.number));
+            }
+            if let Some(capture) = &mut self.capture {
+                capture.clock(now_ns);
+                capture.ack_arrives(now_ns, element, &ack);
+            }
+            connection.sender.handle_ack(now_ns, &ack);
+        }
+        if !connection.sender.is_quiet() {
+            self.report(element, now_ns)?;
+        }
+        self.transmit(element, now_ns);
+        Ok(())
+    }
+
+    /// Records what an ACK or a timer has changed.
+    #[inline(never)]
+    pub(super) fn report(&mut self, element: usize, now_ns: u64) -> Result<(), RunError> {
+        self.fault(element, now_ns)?;
+        self.record_events(element, now_ns);
+        Ok(())
+    }
+
+    /// Handles an event that is due and not an ACK. Returns whether the sender may send now: after its
+    /// timer, or if an ACK comes first.
+    #[inline(never)]
+    pub(super) fn handle_timers(&mut self, element: usize, now_ns: u64) -> Result<bool, RunError> {
+        let flow = &mut self.flows[element];
+        let Phase::Open(connection) = &mut flow.phase else {
+            self.connect(element, now_ns)?;
+            return Ok(false);
+        };
+        // In rounds the receiver is behind its sender.
+        let rounds = matches!(self.path, Path::Rounds(_));
+        if connection.receiver.poll_timeout() <= now_ns && !rounds {
+            if let Some(ack) = connection.receiver.handle_timeout(now_ns) {
+                self.acknowledge(element, now_ns, ack);
+            }
+            return Ok(false);
+        }
+        let pending_acks = connection.pending_acks.as_mut();
+        if let Some(ack) = pending_acks.and_then(|acks| acks.take_arrived(now_ns)) {
+            self.acknowledge(element, now_ns, ack);
+            return Ok(false);
+        }
+        if flow.application_ns <= now_ns {
+            return Ok(!self.run_application(element, now_ns));
+        }
+        let sender = &mut connection.sender;
+        let ack_comes = connection.acks.arrived(now_ns).is_some();
+        // What pacing holds back leaves before an ACK of the same instant is handled: Linux's timer
+        // (HRTIMER_SOFTIRQ) runs before an ACK that another timer lets come (NET_RX_SOFTIRQ, anew).
+        if ack_comes && sender.pacing_ends(now_ns) {
+            sender.handle_timeout(now_ns);
+            self.transmit(element, now_ns);
+            return Ok(false);
+        }
+        if !ack_comes && sender.poll_timeout() <= now_ns {
+            sender.handle_timeout(now_ns);
+        }
+        Ok(true)
+    }
+
+    /// Returns whether the application has stopped.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn run_application(&mut self, element: usize, now_ns: u64) -> bool {
+        let flow = &mut self.flows[element];
+        let stopped = flow.application_ns <= now_ns && flow.run_application(self.scenario, now_ns);
+        if let (Phase::Open(connection), true) = (&flow.phase, stopped) {
+            if connection.sender.is_complete() {
+                self.record_events(element, now_ns);
+            }
+        }
+        stopped
+    }
+
+    /// A host sends a packet of the handshake: SYN and final ACK take the way of data, the SYN-ACK the
+    /// way back.
+    pub(super) fn connect(&mut self, element: usize, now_ns: u64) -> Result<(), RunError> {
+        let flow = &mut self.flows[element];
+        let (way, field) = (flow.way, flow.control_field());
+        let retry_ns = flow.syn_again_ns(self.scenario.hz, now_ns);
+        let Phase::Connecting(connecting) = &mut flow.phase else {
+            return Ok(());
+        };
+        match connecting.due(now_ns, retry_ns) {
+            Due::Syn { answered } => {
+                if let Some(capture) = &mut self.capture {
+                    let last_bytes = flow.last_packet_bytes - self.scenario.header_bytes;
+                    let connection = (flow.connection, flow.segments, last_bytes);
+                    capture.clock(now_ns);
+                    let ecn = (connecting.ecn, field);
+                    capture.syn_leaves(now_ns, element, connection, ecn, answered);
+                }
+                self.control(element, now_ns, way.data, Header::Syn { answered });
+            }
+            Due::SynAck => {
+                let Some(route) = way.acks else {
+                    return Ok(());
+                };
+                if let Some(capture) = &mut self.capture {
+                    capture.clock(now_ns);
+                    capture.syn_ack_leaves(now_ns, element, field);
+                }
+                self.control(element, now_ns, route, Header::SynAck);
+            }
+            Due::Open(handshake, answered_ns) => {
+                flow.open(self.scenario, handshake, answered_ns);
+                if let Some(capture) = &mut self.capture {
+                    capture.clock(now_ns);
+                    capture.syn_ack_arrives(now_ns, element, field);
+                    capture.established_leaves(now_ns, element, flow.control_field());
+                }
+                self.control(element, now_ns, way.data, Header::Established);
+                self.record_event(element, now_ns, EventKind::Established, None);
+                self.run_application(element, now_ns);
+                self.fault(element, now_ns)?;
+                self.transmit(element, now_ns);
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends the run if the algorithm has set an impossible window.
+    #[cold]
+    pub(super) fn fault(&self, element: usize, now_ns: u64) -> Result<(), RunError> {
+        let Phase::Open(connection) = &self.flows[element].phase else {
+            return Ok(());
+        };
+        let Some((field, value, most)) = connection.sender.fault() else {
+            return Ok(());
+        };
+        Err(RunError::Algorithm {
+            kind: if self.flows[element].session.is_some() {
+                "session"
+            } else {
+                "flow"
+            },
+            flow: self.flows[element].number,
+            algorithm: self.scenario.algorithm(element).into(),
+            field,
+            value,
+            time_us: now_ns / 1_000,
+            most,
+        })
+    }
+
+    #[cold]
+    pub(super) fn record_events(&mut self, element: usize, now_ns: u64) {
+        let flow = &mut self.flows[element];
+        let Phase::Open(connection) = &mut flow.phase else {
+            return;
+        };
+        let events = connection.sender.take_events();
+        let complete = connection.sender.is_complete() && flow.completed_ns == NEVER;
+        for (event, cwnd, in_flight) in events {
+            let kind = match event {
+                SenderEvent::SlowStartExit => EventKind::SlowStartExit,
+                SenderEvent::Recovery => EventKind::Recovery,
+                SenderEvent::Cwr => EventKind::Cwr,
+                SenderEvent::Recovered => EventKind::Recovered,
+                SenderEvent::Timeout => EventKind::Timeout,
+                SenderEvent::Undo => EventKind::Undo,
+            };
+            self.record_event(element, now_ns, kind, Some((cwnd, in_flight)));
+        }
+        if !complete {
+        } else if self.flows[element].session.is_some() {
+            self.end_transfer(element, now_ns);
+        } else {
+            self.flows[element].completed_ns = now_ns;
+            self.record_event(element, now_ns, EventKind::Completed, None);
+        }
+    }
+
+    /// Ends the transfer of a session: removes the connection and draws the next one.
+    pub(super) fn end_transfer(&mut self, element: usize, now_ns: u64) {
+        let flow = &mut self.flows[element];
+        let transfer = flow.transfer(self.scenario, now_ns);
+        if let (Phase::Open(connection), Some(session), Some(transfer)) =
+            (&flow.phase, &mut flow.session, transfer)
+        {
+            session.complete(&transfer, &connection.sender);
+            self.census.add(connection, flow.way);
+            self.result.transfers.push(transfer);
+        }
+        flow.prepare(self.scenario, now_ns);
+    }
+
+    pub(super) fn record_event(
+        &mut self,
+        element: usize,
+        now_ns: u64,
+        kind: EventKind,
+        before: Option<(u32, u32)>,
+    ) {
+        let flow = &mut self.flows[element];
+        flow.counts.add(kind);
+        let Phase::Open(connection) = &flow.phase else {
+            return;
+        };
+        if flow.session.is_some() {
+            return;
+        }
+        let tp = connection.sender.tp();
+        let (cwnd, in_flight) =
+            before.unwrap_or((tp.snd_cwnd, connection.sender.packets_in_flight()));
+        let event = EventRow {
+            time_us: now_ns / 1_000,
+            flow: flow.number,
+            kind,
+            cwnd_packets: cwnd,
+            ssthresh_packets: tp.snd_ssthresh,
+            in_flight_packets: in_flight,
+        };
+        let sampled = self.scenario.sample_interval_ns > 0;
+        let sample = sampled.then(|| flow.sample(self.scenario, now_ns));
+        if let Path::Rounds(rounds) = &mut self.path {
+            return rounds.record(element, now_ns, event, sample);
+        }
+        self.result.events.push(event);
+        if let Some(sample) = sample {
+            self.result.samples.push(sample);
+        }
+    }
+}

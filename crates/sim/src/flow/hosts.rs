@@ -1,0 +1,135 @@
+//! Both ends of a connection, as the scenario sets them up.
+
+use super::{Connection, Flow, Phase};
+use crate::scenario::{self, EcnMode, Hides, Scenario};
+use crate::tcp::profile::{Reads, Switches};
+use crate::tcp::{Clock, FlowLimits, Handshake, Receiver, Sender};
+use ackclock_host::{CongestionControl, HostConfig, TCP_INFINITE_SSTHRESH};
+use ackclock_net::queue::Ecn;
+use ackclock_net::schedule::NEVER;
+
+/// `SO_RCVLOWAT` of an application that reads in bulk.
+const BULK_READ_BYTES: u64 = 262_144;
+
+/// What a scenario switches on its hosts.
+fn switches(scenario: &Scenario, long_way: bool) -> Switches {
+    Switches {
+        tso: scenario.tso,
+        pacing: scenario.pacing,
+        segments_per_ack: scenario.delayed_ack_segments,
+        reads: match scenario.reads {
+            scenario::Reads::AtOnce => Reads::AtOnce,
+            scenario::Reads::Bulk => Reads::Bulk {
+                segments: BULK_READ_BYTES.div_ceil(scenario.mss_bytes.into()),
+            },
+        },
+        long_way,
+    }
+}
+
+impl Flow<'_> {
+    /// When a SYN that leaves now is sent again, unless it is answered. The wait doubles each time, in
+    /// Linux 6 from the sixth SYN on (`tcp_syn_linear_timeouts`), where it also counts jiffies.
+    pub(crate) fn syn_again_ns(&self, hz: u32, now_ns: u64) -> u64 {
+        let Phase::Connecting(connecting) = &self.phase else {
+            return NEVER;
+        };
+        let doublings = connecting
+            .syns
+            .saturating_sub(self.kernel.linear_syns)
+            .min(6);
+        let wait_us = self.kernel.initial_rto_us << doublings;
+        if self.kernel.linear_syns == 0 {
+            return now_ns + wait_us * 1_000;
+        }
+        let mut clock = Clock::new(self.kernel, hz, self.tick_phase_ns.into());
+        clock.advance(now_ns);
+        clock.fires_ns(clock.jiffies_of_us(wait_us))
+    }
+
+    /// The receiver of a connection that is established now.
+    pub(super) fn accept(&mut self, scenario: &Scenario, ecn: EcnMode) -> Receiver {
+        let clock = Clock::new(self.kernel, scenario.hz, self.tick_phase_ns.into());
+        let mut receiver = Receiver::new(
+            self.kernel,
+            &switches(scenario, self.long_way),
+            clock,
+            self.rtt_ns,
+        );
+        if self.scenario.hides == Hides::Losses {
+            receiver.hide_losses();
+        }
+        receiver.has_segments_of(scenario.mss_bytes);
+        if let Some(bytes) = self.scenario.receive_window_bytes {
+            receiver.offer_at_most(bytes / u64::from(scenario.mss_bytes), scenario.mss_bytes);
+        }
+        match ecn {
+            _ if self.scenario.hides == Hides::Marks => (),
+            EcnMode::Off => (),
+            EcnMode::Classic => {
+                let needed = self.needs_ecn();
+                receiver.use_ecn(needed.then(|| self.congestion_control(scenario)));
+            }
+            EcnMode::Accurate => receiver.use_accurate_ecn(),
+        }
+        receiver
+    }
+
+    /// Whether the algorithm asks for ECN, and runs at both ends.
+    pub(crate) fn needs_ecn(&self) -> bool {
+        self.configured.algorithm().needs_ecn()
+    }
+
+    /// The ECN field of the packets without new data that the hosts send now. Linux allows marks on
+    /// them only if the algorithm needs ECN, or after a handshake for accurate ECN (`tcp_ecn_send`).
+    pub(crate) fn control_field(&self) -> Ecn {
+        let allowed = match &self.phase {
+            Phase::Connecting(connecting) => connecting.ecn != EcnMode::Off && self.needs_ecn(),
+            Phase::Open(Connection { receiver, .. }) => {
+                receiver.uses_accurate_ecn() || (receiver.uses_ecn() && self.needs_ecn())
+            }
+        };
+        if allowed {
+            Ecn::Ect0
+        } else {
+            Ecn::NotEct
+        }
+    }
+
+    pub(super) fn congestion_control(&mut self, scenario: &Scenario) -> CongestionControl {
+        let ssthresh = match &self.session {
+            Some(session) => session.ssthresh(),
+            None => (self.scenario.initial_ssthresh_packets).unwrap_or(TCP_INFINITE_SSTHRESH),
+        };
+        CongestionControl::new(
+            self.configured,
+            HostConfig {
+                hz: scenario.hz,
+                era: self.kernel.era,
+                random_seed: self.draws.as_mut().map_or(0, |draws| draws.cc.bits()),
+                mss_bytes: scenario.mss_bytes,
+                initial_cwnd: self.kernel.initial_cwnd(scenario.mss_bytes),
+                initial_ssthresh: ssthresh,
+            },
+        )
+    }
+
+    pub(super) fn establish(&mut self, scenario: &Scenario, handshake: Handshake) -> Sender {
+        let cc = self.congestion_control(scenario);
+        let mss = u64::from(scenario.mss_bytes);
+        let in_segments = |bytes: Option<u64>| bytes.map_or(u64::MAX, |bytes| bytes / mss);
+        let limits = FlowLimits {
+            segments: self.segments,
+            receive_window: in_segments(self.scenario.receive_window_bytes),
+            send_buffer: in_segments(self.scenario.send_buffer_bytes),
+        };
+        Sender::new(
+            cc,
+            self.kernel,
+            &switches(scenario, self.long_way),
+            limits,
+            handshake,
+            self.tick_phase_ns.into(),
+        )
+    }
+}

@@ -1,0 +1,248 @@
+//! The packets of a flow behind its links: data reaches the receiver, ACKs go back.
+
+use super::{Flow, Phase};
+use crate::census::TraceHash;
+use crate::engine::evented::Header;
+use crate::scenario::EcnMode;
+use crate::tcp::{Ack, Transmit};
+use ackclock_net::link::Predicted;
+use ackclock_net::queue::Cause;
+
+impl Flow<'_> {
+    /// IP bytes of the data packet with this segment.
+    #[inline]
+    pub(crate) fn packet_bytes(&self, segment: u64) -> u32 {
+        if segment + 1 == self.segments {
+            self.last_packet_bytes
+        } else {
+            self.packet_bytes
+        }
+    }
+
+    /// Sends a burst without the last packet of the flow through its link to the receiver. Returns how
+    /// many packets the queue had no room for.
+    #[inline(never)]
+    pub(crate) fn carry(
+        &mut self,
+        link: &mut Predicted,
+        hash: &mut TraceHash,
+        now_ns: u64,
+        burst: Transmit,
+    ) -> u64 {
+        let mut dropped = 0;
+        let (mut segment, end) = (burst.first, burst.range().end);
+        while segment < end {
+            if segment + 2 <= end && link.takes(2, now_ns, self.packet_bytes) {
+                let departures_ns = link.enqueue_pair(now_ns, self.packet_bytes);
+                hash.add(departures_ns[0]);
+                hash.add(departures_ns[1]);
+                let at_ns = departures_ns.map(|departs_ns| departs_ns + self.forth_ns);
+                self.receive_pair(at_ns, now_ns, segment, burst);
+                segment += 2;
+                continue;
+            }
+            if let Some(departs_ns) = link.enqueue(now_ns, self.packet_bytes) {
+                hash.add(departs_ns);
+                self.receive(departs_ns + self.forth_ns, now_ns, segment, burst);
+            } else {
+                hash.add(segment);
+                self.dropped(Cause::Full);
+                dropped += 1;
+            }
+            segment += 1;
+        }
+        dropped
+    }
+
+    /// Gives the first one or two packets of a burst to its receiver, unless they were dropped. Returns
+    /// how many were. `last`: the burst ends the flow.
+    #[inline(always)]
+    pub(crate) fn take_packets(
+        &mut self,
+        departs_ns: [Result<u64, Cause>; 2],
+        sent_ns: u64,
+        burst: Transmit,
+        last: bool,
+    ) -> u64 {
+        if let ([Ok(first_ns), Ok(second_ns)], 2, false) = (departs_ns, burst.segments, last) {
+            let at_ns = [first_ns, second_ns].map(|departs_ns| departs_ns + self.forth_ns);
+            self.receive_pair(at_ns, sent_ns, burst.first, burst);
+            return 0;
+        }
+        let mut dropped = 0;
+        for (segment, departs_ns) in burst.range().zip(departs_ns) {
+            match departs_ns {
+                Ok(departs_ns) if last => {
+                    self.receive_any(departs_ns + self.forth_ns, sent_ns, segment, burst);
+                }
+                Ok(departs_ns) => {
+                    self.receive(departs_ns + self.forth_ns, sent_ns, segment, burst);
+                }
+                Err(cause) => {
+                    dropped += 1;
+                    self.dropped(cause);
+                }
+            }
+        }
+        dropped
+    }
+
+    /// Counts a packet that was dropped.
+    #[inline]
+    pub(crate) fn dropped(&mut self, cause: Cause) {
+        match cause {
+            Cause::Full => self.full_packets += 1,
+            _ => self.others.get_or_insert_default().dropped(cause),
+        }
+    }
+
+    /// Counts a packet that was marked.
+    pub(crate) fn marked(&mut self) {
+        self.others.get_or_insert_default().marked_packets += 1;
+    }
+
+    /// A packet of its handshake has left its last link, or `None`: it is dropped.
+    #[cold]
+    pub(crate) fn control_left(&mut self, header: &Header, departs_ns: Option<u64>) {
+        let back_ns = self.back.delay_ns();
+        let arrives_ns = departs_ns.map(|departs_ns| departs_ns + self.forth_ns);
+        match (&mut self.phase, header) {
+            (Phase::Connecting(connecting), Header::Syn { answered: true }) => {
+                connecting.syn_left(arrives_ns, self.way.acks.is_none().then_some(back_ns));
+            }
+            (Phase::Connecting(connecting), Header::SynAck) => {
+                connecting.syn_ack_left(departs_ns.map(|departs_ns| departs_ns + back_ns));
+            }
+            (Phase::Open(connection), Header::Established) => {
+                if let Some(at_ns) = arrives_ns {
+                    connection.receiver.established(at_ns);
+                }
+            }
+            _ => (),
+        }
+    }
+
+    /// As [`receive`](Self::receive), of two packets of a burst.
+    #[inline(always)]
+    pub(super) fn receive_pair(
+        &mut self,
+        at_ns: [u64; 2],
+        sent_ns: u64,
+        segment: u64,
+        burst: Transmit,
+    ) {
+        let Phase::Open(connection) = &mut self.phase else {
+            return;
+        };
+        let receiver = &mut connection.receiver;
+        let pushed = self.kernel.pushes_bursts && burst.pushes(segment + 1);
+        if receiver.is_ordinary_pair(at_ns, segment, pushed) {
+            let (cause, ack) = receiver.handle_pair(sent_ns);
+            self.queue_ack(at_ns[cause], ack);
+            return;
+        }
+        self.receive(at_ns[0], sent_ns, segment, burst);
+        self.receive(at_ns[1], sent_ns, segment + 1, burst);
+    }
+
+    /// As [`receive_any`](Self::receive_any), of a packet that is not the last: most need less. Returns
+    /// whether no more than an ACK on its way has changed.
+    #[inline(never)]
+    pub(crate) fn receive(
+        &mut self,
+        at_ns: u64,
+        sent_ns: u64,
+        segment: u64,
+        burst: Transmit,
+    ) -> bool {
+        let Phase::Open(connection) = &mut self.phase else {
+            return false;
+        };
+        let timeout_ns = connection.receiver.poll_timeout();
+        if !connection.receiver.is_ordinary(at_ns, segment) {
+            self.receive_any(at_ns, sent_ns, segment, burst);
+            return false;
+        }
+        let same_timeout = connection.receiver.poll_timeout() == timeout_ns;
+        let pushed = self.kernel.pushes_bursts && burst.pushes(segment);
+        if let Some(ack) = connection.receiver.handle_ordinary(sent_ns, pushed) {
+            self.queue_ack(at_ns, ack);
+        }
+        same_timeout && self.way.acks.is_none()
+    }
+
+    /// Gives the packet of a burst with this segment to its receiver. `at_ns` may be in the future.
+    #[inline(never)]
+    pub(crate) fn receive_any(&mut self, at_ns: u64, sent_ns: u64, segment: u64, burst: Transmit) {
+        self.receive_tapped(at_ns, sent_ns, segment, burst, |_, _| ());
+    }
+
+    /// As [`receive_any`](Self::receive_any); shows each ACK that leaves because of it, and when, where
+    /// no queue is on the way back.
+    #[inline(always)]
+    pub(crate) fn receive_tapped(
+        &mut self,
+        at_ns: u64,
+        sent_ns: u64,
+        segment: u64,
+        burst: Transmit,
+        mut leaves: impl FnMut(u64, &Ack),
+    ) {
+        let one_way = self.way.acks.is_none();
+        let mut answer = |flow: &mut Self, at_ns, ack| {
+            if one_way {
+                leaves(at_ns, &ack);
+            }
+            flow.queue_ack(at_ns, ack);
+        };
+        while let Phase::Open(connection) = &mut self.phase {
+            let timeout_ns = connection.receiver.poll_timeout();
+            // At equal times the timer goes first in two-way runs.
+            if timeout_ns >= at_ns + u64::from(self.way.acks.is_some()) {
+                break;
+            }
+            if let Some(ack) = connection.receiver.handle_timeout(timeout_ns) {
+                answer(self, timeout_ns, ack);
+            }
+        }
+        let Phase::Open(connection) = &mut self.phase else {
+            return;
+        };
+        let receiver = &mut connection.receiver;
+        let pushed = self.kernel.pushes_bursts && burst.pushes(segment);
+        let last = segment + 1 == self.segments;
+        if self.ecn != EcnMode::Off {
+            let (flags, marks) = ([pushed, last], burst.marks_of(segment));
+            let acks = receiver.handle_marked_segment(at_ns, segment, sent_ns, flags, marks);
+            for ack in acks.into_iter().flatten() {
+                answer(self, at_ns, ack);
+            }
+            return;
+        }
+        if let Some(ack) = receiver.handle_segment(at_ns, segment, sent_ns, pushed, last) {
+            answer(self, at_ns, ack);
+        }
+    }
+
+    /// Queues an ACK that the receiver will send.
+    #[inline(always)]
+    pub(super) fn queue_ack(&mut self, at_ns: u64, ack: Ack) {
+        if self.way.acks.is_none() {
+            self.send_ack(at_ns, ack);
+        } else if let Phase::Open(connection) = &mut self.phase {
+            if let Some(acks) = &mut connection.pending_acks {
+                acks.push(at_ns, ack);
+            }
+        }
+    }
+
+    /// Sends an ACK to the sender. It takes the propagation delay and the host's jitter, and never
+    /// overtakes another ACK.
+    #[inline(always)]
+    pub(crate) fn send_ack(&mut self, at_ns: u64, ack: Ack) {
+        let arrives_ns = self.back.arrives_ns(at_ns);
+        if let Phase::Open(connection) = &mut self.phase {
+            connection.acks.push(arrives_ns, ack);
+        }
+    }
+}
