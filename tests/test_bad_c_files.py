@@ -44,6 +44,7 @@ def start(tmp_path):
         return subprocess.Popen(
             [*command, "--algorithm", f"./{name}"],
             cwd=tmp_path,
+            env=os.environ | {"TERM": "xterm"},  # a dumb terminal has no progress bar
             text=True,
             stdout=subprocess.PIPE,
             stderr=stderr,
