@@ -31,7 +31,7 @@ help: ## This list
 about-demo:
 	@echo "This repeats figures 2 and 5 of the paper Cubic-FC at full length, and shows each figure"
 	@echo "beside the paper's claims, as one page: out/demo/index.html."
-	@test -e $(CORE) || echo "First it builds ackclock: 2 minutes on 2 cores, and 0.7 GB of disk."
+	@test -e $(CORE) || echo "First it builds ackclock: 3 minutes on 2 cores, and 0.6 GB of disk."
 
 # Tools that must be here, and tools that may be missing: one line says what does not work then.
 NEEDED := cc python cargo

@@ -100,9 +100,16 @@ def fitted(table: Table, room: int, *, keys: int = 1, less: Sequence[str] = ()) 
 def _head(
     title: str, columns: Sequence[_Column], shown: Sequence[_Column], room: int
 ) -> list["RenderableType"]:
-    """The title, with how many columns are left out."""
-    if left := len(columns) - len(shown):
-        title += f"; for {left} more column{'s' * (left > 1)} widen the screen"
+    """The title, with the columns that are left out."""
+    headers = {" ".join(each.header.split()) for each in shown}
+    own = [" ".join(_broken(each.header, HEADER, _HEADER_JOINT).split()) for each in columns]
+    left = [
+        each.header
+        for each, broken in zip(columns, own, strict=True)
+        if not {each.header, broken} & headers
+    ]
+    if left:
+        title += f"; a wider screen has room for: {', '.join(left)}"
     return _titled(title, room)
 
 

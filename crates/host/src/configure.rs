@@ -31,7 +31,16 @@ impl Configured {
         let is_file = |path: &str| path.ends_with(".c") && Path::new(path).is_file();
         let (head, settings) = match spec.rsplit_once(':') {
             _ if is_file(spec) => (spec, None),
-            Some((head, settings)) if settings.contains('=') => (head, Some(settings)),
+            Some((head, settings)) if settings.contains('=') => {
+                let before = head.rsplit_once(':').map(|(_, before)| before);
+                if let (false, Some(before)) = (is_file(head), before) {
+                    if before.contains('=') && !before.contains('/') {
+                        let both = format!("{before},{settings}");
+                        return Err(bad(&format!("commas are between parameters: `:{both}`")));
+                    }
+                }
+                (head, Some(settings))
+            }
             Some((_, settings)) if !settings.contains('/') => {
                 return Err(bad(&format!("`{settings}` is not parameter=value")));
             }
