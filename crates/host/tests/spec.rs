@@ -241,8 +241,14 @@ fn what_is_wrong_is_named_with_its_remedy() {
         ),
         ("cubic:beta=0,75,C=1", &["write 0.75, with a point"]),
         ("cubic:beta=0.5,5", &["`5` is not parameter=value"]),
-        ("cubic:beta=0.5:C=1", &["commas: `:beta=0.5,C=1`"]),
-        ("./no.c:beta=0.5:C=1", &["commas: `:beta=0.5,C=1`"]),
+        (
+            "cubic:beta=0.5:C=1",
+            &["between parameters: `:beta=0.5,C=1`"],
+        ),
+        (
+            "./no.c:beta=0.5:C=1",
+            &["between parameters: `:beta=0.5,C=1`"],
+        ),
         ("cubic:beta=nan", &["beta = `nan` is not a number"]),
         ("cubic:beta=inf", &["beta = `inf` is not a number"]),
         ("cubic:beta=", &["beta = `` is not a number"]),
