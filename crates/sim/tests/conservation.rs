@@ -12,7 +12,7 @@ use ackclock_sim::record::EventKind;
 use ackclock_sim::scenario::{
     Direction, EcnMode, Flow, Hides, Profile, Reads, Scenario, Session, Sizes,
 };
-use ackclock_sim::{Census, Options, Run};
+use ackclock_sim::{Census, Options, Run, RunResult};
 use common::{simulate, simulate_with, MS, S};
 use proptest::prelude::*;
 
@@ -381,6 +381,16 @@ fn short_and_long_scenarios() -> impl Strategy<Value = Scenario> {
     })
 }
 
+fn tables_are_equal(one: &RunResult, other: &RunResult) -> Result<(), TestCaseError> {
+    prop_assert_eq!(&one.flows, &other.flows);
+    prop_assert_eq!(&one.samples, &other.samples);
+    prop_assert_eq!(&one.queues, &other.queues);
+    prop_assert_eq!(&one.events, &other.events);
+    prop_assert_eq!(&one.sessions, &other.sessions);
+    prop_assert_eq!(&one.transfers, &other.transfers);
+    Ok(())
+}
+
 proptest! {
     #[test]
     fn nothing_is_lost_unaccounted(scenario in scenarios(), events in any::<bool>()) {
@@ -499,12 +509,7 @@ proptest! {
         }
         let run = |events| simulate_with(&scenario, Options { events, ..Options::default() }).result;
         let (predicted, evented) = (run(false), run(true));
-        prop_assert_eq!(predicted.flows, evented.flows);
-        prop_assert_eq!(predicted.samples, evented.samples);
-        prop_assert_eq!(predicted.queues, evented.queues);
-        prop_assert_eq!(predicted.events, evented.events);
-        prop_assert_eq!(predicted.sessions, evented.sessions);
-        prop_assert_eq!(predicted.transfers, evented.transfers);
+        tables_are_equal(&predicted, &evented)?;
     }
 
     /// Whether flows handle events in order of time or take turns in rounds.
@@ -539,12 +544,7 @@ proptest! {
             (result, census)
         };
         let ((short, short_census), (long, long_census)) = (run(false), run(true));
-        prop_assert_eq!(short.flows, long.flows);
-        prop_assert_eq!(short.samples, long.samples);
-        prop_assert_eq!(short.queues, long.queues);
-        prop_assert_eq!(short.events, long.events);
-        prop_assert_eq!(short.sessions, long.sessions);
-        prop_assert_eq!(short.transfers, long.transfers);
+        tables_are_equal(&short, &long)?;
         prop_assert_eq!(short_census, long_census);
         prop_assert_eq!(short.trace_hash, long.trace_hash);
     }
