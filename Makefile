@@ -35,7 +35,7 @@ about-demo:
 
 # Tools that must be here, and tools that may be missing: one line says what does not work then.
 NEEDED := cc python cargo
-kernel test-slow: NEEDED += clang libelf
+test-slow: NEEDED += clang libelf
 test: WANTED := clang libelf network
 check: WANTED := clang libelf lint
 # `make test-slow` hides nothing: a tool that is missing ends it.
@@ -64,6 +64,7 @@ build: tools ## The simulator and the command $(BIN)/ackclock, inside this direc
 		else $(MAKE) --no-print-directory --question $(KERNEL) || rm -f $(KERNEL); fi; fi
 
 kernel: build ## The kernel part too, for deploy, doctor and --on kernel: needs clang and libelf
+	@scripts/require.sh clang libelf
 	@$(MAKE) --no-print-directory --silent $(KERNEL)
 
 test: build $(VENV)/dev ## The tests of every crate and command (19 minutes from nothing); skipped ones at the end

@@ -117,7 +117,7 @@ def test_a_narrow_screen_has_fewer_columns_and_whole_numbers(width, sort):
     assert "3 TCP connections, 1 not shown" in text
     numbers = {"1234", "123.46"} | ({"0.01"} if sort == "received" else {"790.12"})
     assert numbers <= set(text.split())
-    assert ("widen" in text) == (width < 200)
+    assert ("a wider screen" in text) == (width < 200)
     assert ("192.168.100.100:40000" in text) == (width > 80)
 
 
