@@ -11,7 +11,7 @@ use crate::wheel::Wheel;
 pub const NEVER: u64 = u64::MAX;
 
 /// More elements than these are in a wheel.
-const FEW: usize = 2_000;
+pub const FEW: usize = 2_000;
 /// Bits of a key in the tree that are for the element: enough for [`FEW`].
 const FEW_BITS: u32 = 11;
 /// In the tree this time and later ones never come: 52 days. Keys of earlier times begin with a bit 0.

@@ -1,7 +1,7 @@
 //! Checks of a run: where its packets went, and a hash over all events.
 
-use crate::engine::evented::Header;
 use crate::flow::Connection;
+use crate::header::Header;
 use crate::topology::Way;
 
 /// A hash over all events.

@@ -7,19 +7,19 @@
 //! packet costs none. If data goes both ways (ADR 7), ACKs queue among the data, and the departure
 //! of an ACK is an event too.
 //!
-//! That needs queues that know each departure at once. Every other network takes an event for each
-//! packet (`evented.rs`). Thousands of flows take turns in rounds (`rounds.rs`).
+//! That needs queues that know each departure at once ([`links`]). Every other network takes an event
+//! for each packet ([`evented`]). Thousands of flows take turns in rounds ([`many`]). A simulation is
+//! compiled for each of these networks ([`wire`]).
 
-pub(crate) mod evented;
+mod evented;
 mod fast_path;
-mod offer;
-mod resting;
-mod round;
-mod rounds;
+mod links;
+mod many;
 mod rows;
 mod slow_host;
 mod slow_path;
 mod taps;
+mod wire;
 
 use crate::capture::Capture;
 use crate::census::{Census, TraceHash};
@@ -31,39 +31,25 @@ use crate::session::Session;
 use crate::topology::Topology;
 use crate::{Control, RunError};
 use ackclock_host::{advise_large_pages, Snapshot};
-use ackclock_net::impair::EveryNth;
-use ackclock_net::link::Predicted;
 use ackclock_net::network::Network;
-use ackclock_net::schedule::{Schedule, NEVER};
-use evented::Segment;
-use rounds::Rounds;
+use ackclock_net::schedule::{Schedule, FEW, NEVER};
+use links::Links;
+use many::Many;
 use std::sync::atomic::Ordering;
+use wire::Wire;
 
 /// How many events pass between two checks of [`Control`].
 const EVENTS_PER_CHECK: u32 = 1 << 14;
 
-/// The network between the hosts.
-enum Path {
-    /// Links that know at once when a packet leaves, and the losses of data before them. Route `i`
-    /// is link `i`.
-    Predicted {
-        links: Vec<Predicted>,
-        losses: Vec<EveryNth>,
-    },
-    /// A link that does, of flows that take turns in rounds.
-    Rounds(Box<Rounds>),
-    /// Links that do not.
-    Evented(Network<Segment>),
-}
-
-struct Simulation<'a> {
+/// Hosts and the network between them.
+struct Simulation<'a, W> {
     scenario: &'a Scenario,
     /// No short way is taken (ADR 17).
     long_way: bool,
-    path: Path,
+    wire: W,
     /// The flows, then the sessions.
     flows: Vec<Flow<'a>>,
-    /// Of the flows.
+    /// Of the flows; without elements if they take turns.
     schedule: Schedule,
     hash: TraceHash,
     result: RunResult,
@@ -133,68 +119,59 @@ pub fn run_with<'a>(
     control: &Control,
     options: Options<'a>,
 ) -> Result<Run, RunError> {
-    let rounds = options.rounds;
-    let mut simulation = Simulation::new(prepared, options);
-    let in_rounds = rounds && simulation.take_rounds();
-    simulation.run(control)?;
-    Ok(Run {
-        result: simulation.result,
-        census: simulation.census,
-        acks: simulation.acks.unwrap_or_default(),
-        in_rounds,
-    })
-}
-
-impl Path {
-    fn of(topology: &Topology, seed: u64, predict: bool) -> Self {
-        if predict && topology.is_predictable() {
-            let links = topology.links.iter();
-            return Self::Predicted {
-                losses: (links.clone())
-                    .map(|link| EveryNth::new(link.drop_every_packets))
-                    .collect(),
-                links: links.map(Predicted::new).collect(),
-            };
-        }
-        let routes = topology.routes.clone();
-        Self::Evented(Network::new(seed, &topology.links, routes))
+    let scenario = prepared.scenario();
+    let topology = Topology::of(scenario);
+    let mut flows = flows(prepared, &topology, options.long_way);
+    if options.events || !topology.is_predictable() {
+        let network = Network::new(scenario.seed, &topology.links, topology.routes);
+        return Simulation::new(scenario, flows, network, options).run(control);
     }
-
-    /// When the next packet leaves a queue, if that is an event.
-    #[inline]
-    fn next_event_ns(&self) -> u64 {
-        match self {
-            Self::Predicted { .. } | Self::Rounds(_) => NEVER,
-            Self::Evented(network) => network.next_event_ns(),
+    if options.rounds || flows.len() > FEW && options.allow_fast_path() {
+        if let Some(many) = Many::take(scenario, &topology, &mut flows) {
+            return Simulation::new(scenario, flows, many, options).run_rounds(control);
         }
     }
+    let links = Links::new(&topology.links);
+    Simulation::new(scenario, flows, links, options).run(control)
 }
 
-impl<'a> Simulation<'a> {
-    fn new(prepared: &'a Prepared, options: Options<'a>) -> Self {
-        let (scenario, algorithms) = (prepared.scenario(), prepared.algorithms());
-        let topology = Topology::of(scenario);
-        let path = Path::of(&topology, scenario.seed, !options.events);
-        let sessions = scenario.sessions.iter().zip(1..).map(|(session, number)| {
-            let source = Session::new(number, scenario, session);
-            (number, &session.flow, Some(source))
-        });
-        let mut flows: Vec<Flow<'a>> = Vec::with_capacity(topology.ways.len());
-        advise_large_pages(&mut flows);
-        flows.extend(
-            (scenario.flows.iter().zip(1..))
-                .map(|(flow, number)| (number, flow, None))
-                .chain(sessions)
-                .zip(topology.ways)
-                .map(|((number, flow, session), way)| {
-                    let configured = &algorithms[&flow.algorithm];
-                    let long_way = options.long_way;
-                    Flow::new(number, scenario, flow, way, session, configured, long_way)
-                }),
-        );
-        let mut schedule = Schedule::new(flows.len());
-        for (element, flow) in flows.iter_mut().enumerate() {
-            schedule.set(element, flow.next_event_ns());
+/// The flows, then the sessions.
+fn flows<'a>(prepared: &'a Prepared, topology: &Topology, long_way: bool) -> Vec<Flow<'a>> {
+    let (scenario, algorithms) = (prepared.scenario(), prepared.algorithms());
+    let sessions = scenario.sessions.iter().zip(1..).map(|(session, number)| {
+        let source = Session::new(number, scenario, session);
+        (number, &session.flow, Some(source))
+    });
+    let mut flows = Vec::with_capacity(topology.ways.len());
+    advise_large_pages(&mut flows);
+    let numbered = (scenario.flows.iter().zip(1..)).map(|(flow, number)| (number, flow, None));
+    let sources = numbered.chain(sessions).zip(&topology.ways);
+    flows.extend(sources.map(|((number, flow, session), &way)| {
+        let configured = &algorithms[&flow.algorithm];
+        Flow::new(number, scenario, flow, way, session, configured, long_way)
+    }));
+    flows
+}
+
+impl Options<'_> {
+    /// Nobody looks at each ACK or packet, and no short way is forbidden.
+    fn allow_fast_path(&self) -> bool {
+        self.capture.is_none() && !self.acks && !self.long_way
+    }
+}
+
+impl<'a, W: Wire> Simulation<'a, W> {
+    fn new(
+        scenario: &'a Scenario,
+        mut flows: Vec<Flow<'a>>,
+        wire: W,
+        options: Options<'a>,
+    ) -> Self {
+        let mut schedule = Schedule::new(if W::IN_TURNS { 0 } else { flows.len() });
+        if !W::IN_TURNS {
+            for (element, flow) in flows.iter_mut().enumerate() {
+                schedule.set(element, flow.next_event_ns());
+            }
         }
         let slow_hosts = match scenario.sack_cost_ns {
             0 => 0,
@@ -203,7 +180,7 @@ impl<'a> Simulation<'a> {
         Self {
             scenario,
             long_way: options.long_way,
-            path,
+            wire,
             flows,
             schedule,
             busy_until_ns: vec![0; slow_hosts],
@@ -217,20 +194,13 @@ impl<'a> Simulation<'a> {
         }
     }
 
-    fn run(&mut self, control: &Control) -> Result<(), RunError> {
+    fn run(mut self, control: &Control) -> Result<Run, RunError> {
         let _running = control.enter();
-        // Departures are known, nobody looks at each ACK or packet, and none waits for a busy host.
-        let common = matches!(self.path, Path::Predicted { .. } | Path::Rounds(_))
+        // No host is busy, nobody looks at each ACK or packet, and no short way is forbidden.
+        let common = self.busy_until_ns.is_empty()
             && self.acks.is_none()
             && self.capture.is_none()
-            && self.busy_until_ns.is_empty()
             && !self.long_way;
-        let many = self.schedule.has_many();
-        if matches!(self.path, Path::Rounds(_)) || many && common && self.take_rounds() {
-            self.run_rounds(control)?;
-            self.finish(self.scenario.duration_ns);
-            return Ok(());
-        }
         let end_ns = self.scenario.duration_ns;
         let mut sample_ns = match self.scenario.sample_interval_ns {
             0 => NEVER,
@@ -240,7 +210,7 @@ impl<'a> Simulation<'a> {
         loop {
             // At equal times packets leave queues first, and we look at the flows last.
             let (at_ns, element) = self.schedule.first();
-            let network_ns = self.path.next_event_ns();
+            let network_ns = self.wire.next_event_ns();
             let look_ns = sample_ns.min(self.common.next_ns());
             let now_ns = network_ns.min(at_ns).min(look_ns);
             if now_ns > end_ns {
@@ -257,7 +227,7 @@ impl<'a> Simulation<'a> {
             }
             if network_ns == now_ns {
                 until_check -= 1;
-                self.carry(now_ns);
+                W::handle(&mut self, now_ns);
                 continue;
             }
             if at_ns > now_ns {
@@ -271,8 +241,7 @@ impl<'a> Simulation<'a> {
                 }
                 continue;
             }
-            if common {
-                self.run_fast(look_ns.min(end_ns), &mut until_check)?;
+            if common && W::run_fast(&mut self, look_ns.min(end_ns), &mut until_check)? {
                 continue;
             }
             until_check -= 1;
@@ -280,16 +249,6 @@ impl<'a> Simulation<'a> {
             let next_ns = self.flows[element].next_event_ns();
             self.schedule.set(element, next_ns);
         }
-        control.simulated_ns.store(end_ns, Ordering::Relaxed);
-        self.finish(end_ns);
-        if let Some(capture) = &mut self.capture {
-            capture.finish(end_ns)?;
-        }
-        Ok(())
-    }
-
-    /// Whether the memory of its flows matters.
-    fn has_many(&self) -> bool {
-        matches!(self.path, Path::Rounds(_)) || self.schedule.has_many()
+        self.finish(control, end_ns)
     }
 }

@@ -9,6 +9,7 @@ pub mod common;
 mod control;
 pub mod engine;
 mod flow;
+mod header;
 mod log;
 pub mod record;
 pub mod scenario;

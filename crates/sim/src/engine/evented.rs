@@ -1,12 +1,14 @@
 //! The event path: packets wait in queues whose departures nobody can predict. The network between
 //! the hosts knows its next event itself; a packet reaches its host when it has left its last link.
 
-use super::{taps, Path, Simulation};
+use super::{taps, Simulation, Wire};
 use crate::capture::Data;
 use crate::census::{Census, TraceHash};
 use crate::flow::Flow;
-use crate::tcp::{Ack, Marks, Transmit};
-use ackclock_net::network::{Exit, Transit};
+use crate::header::Header;
+use crate::tcp::{Marks, Transmit};
+use ackclock_net::link::LinkState;
+use ackclock_net::network::{Exit, Network, Transit};
 use ackclock_net::queue::{Cause, Ecn, Ledger, Packet};
 
 /// A packet of a flow.
@@ -14,26 +16,6 @@ pub(super) struct Segment {
     /// The connection that sent it, among those of its session.
     connection: u32,
     header: Header,
-}
-
-#[derive(Clone)]
-pub(crate) enum Header {
-    /// The first SYN that is not yet lost: the receiver will answer it. Other SYNs change nothing.
-    Syn {
-        answered: bool,
-    },
-    SynAck,
-    /// The last packet of the handshake. Data follows at once, so its loss changes nothing.
-    Established,
-    /// A copy of a packet of the handshake, which takes its place in queues and changes nothing.
-    Copied,
-    Data {
-        segment: u64,
-        sent_ns: u64,
-        pushed: bool,
-        cwr: bool,
-    },
-    Ack(Ack),
 }
 
 /// Counts the packets that queues drop.
@@ -86,17 +68,12 @@ impl Ledger<Transit<Segment>> for Losses<'_, '_> {
     }
 }
 
-impl Simulation<'_> {
-    /// Sends the packets of a burst.
+impl Wire for Network<Segment> {
     #[inline(never)]
-    pub(super) fn send_burst(&mut self, element: usize, now_ns: u64, burst: Transmit) {
-        if let Path::Rounds(rounds) = &mut self.path {
-            let last = burst.range().end == self.flows[element].segments;
-            return rounds.now.burst(burst, last);
-        }
-        self.tap_sent(element, now_ns, burst);
+    fn offer(sim: &mut Simulation<'_, Self>, element: usize, now_ns: u64, burst: Transmit) {
+        taps::sent(&mut sim.capture, element, now_ns, burst);
         for segment in burst.range() {
-            let flow = &self.flows[element];
+            let flow = &sim.flows[element];
             let (route, bytes) = (flow.way.data, flow.packet_bytes(segment));
             let header = Header::Data {
                 segment,
@@ -104,29 +81,72 @@ impl Simulation<'_> {
                 pushed: burst.pushes(segment),
                 cwr: burst.marks_of(segment).cwr,
             };
-            self.send(element, now_ns, route, bytes, burst.marks.field, header);
+            sim.enter(element, now_ns, route, (bytes, burst.marks.field), header);
         }
     }
 
-    /// Sends a packet of a flow on a route.
-    pub(super) fn send(
+    fn send(
+        sim: &mut Simulation<'_, Self>,
+        element: usize,
+        now_ns: u64,
+        route: usize,
+        header: Header,
+    ) {
+        let (bytes, field) = (header.bytes(), sim.flows[element].control_field());
+        sim.enter(element, now_ns, route, (bytes, field), header);
+    }
+
+    #[inline]
+    fn next_event_ns(&self) -> u64 {
+        Network::next_event_ns(self)
+    }
+
+    #[inline]
+    fn handle(sim: &mut Simulation<'_, Self>, now_ns: u64) {
+        loop {
+            let (network, mut losses) = sim.network_and_losses();
+            let Some(exit) = network.poll(now_ns, &mut losses) else {
+                return;
+            };
+            sim.deliver(exit);
+        }
+    }
+
+    fn links(&self) -> usize {
+        Network::links(self)
+    }
+
+    fn state(&mut self, link: usize, now_ns: u64) -> LinkState {
+        Network::state(self, link, now_ns)
+    }
+
+    fn packets(&self) -> u64 {
+        Network::packets(self)
+    }
+}
+
+impl<'a> Simulation<'a, Network<Segment>> {
+    fn network_and_losses(&mut self) -> (&mut Network<Segment>, Losses<'_, 'a>) {
+        let losses = Losses {
+            flows: &mut self.flows,
+            census: &mut self.census,
+            hash: &mut self.hash,
+        };
+        (&mut self.wire, losses)
+    }
+
+    /// A packet of a flow enters a route.
+    fn enter(
         &mut self,
         element: usize,
         now_ns: u64,
         route: usize,
-        bytes: u32,
-        ecn: Ecn,
+        (bytes, ecn): (u32, Ecn),
         header: Header,
     ) {
-        if let Path::Rounds(rounds) = &mut self.path {
-            return rounds.now.send(&header);
+        if self.wire.next_event_ns() <= now_ns {
+            Wire::handle(self, now_ns);
         }
-        if self.path.next_event_ns() <= now_ns {
-            self.carry(now_ns);
-        }
-        let Path::Evented(network) = &mut self.path else {
-            return;
-        };
         *self.census.queued_of(&header) += 1;
         let is_data = matches!(header, Header::Data { .. });
         let packet = Packet {
@@ -139,31 +159,8 @@ impl Simulation<'_> {
                 header,
             },
         };
-        let mut losses = Losses {
-            flows: &mut self.flows,
-            census: &mut self.census,
-            hash: &mut self.hash,
-        };
+        let (network, mut losses) = self.network_and_losses();
         network.send(now_ns, route, is_data, packet, &mut losses);
-    }
-
-    /// Handles the network's events that are due.
-    #[inline]
-    pub(super) fn carry(&mut self, now_ns: u64) {
-        loop {
-            let Path::Evented(network) = &mut self.path else {
-                return;
-            };
-            let mut losses = Losses {
-                flows: &mut self.flows,
-                census: &mut self.census,
-                hash: &mut self.hash,
-            };
-            let Some(exit) = network.poll(now_ns, &mut losses) else {
-                return;
-            };
-            self.deliver(exit);
-        }
     }
 
     /// Gives a packet that has left its last link to its host.

@@ -2,9 +2,9 @@
 //! sender, and the data that it releases pass a link that knows when they leave. Everything is looked
 //! up once for all the ACKs that arrive one behind the other.
 
-use super::offer::ACK_BYTES;
-use super::{Path, Simulation};
+use super::{Links, Simulation};
 use crate::flow::Phase;
+use crate::header::ACK_BYTES;
 use crate::tcp::Transmit;
 use crate::RunError;
 use ackclock_host::prefetch;
@@ -22,7 +22,7 @@ enum Rest {
     Burst(Transmit),
 }
 
-impl Simulation<'_> {
+impl Simulation<'_, Links> {
     /// Handles the events of flows up to `until_ns`, in order, of a network that predicts departures.
     /// At most `left` events; it counts them down.
     #[inline(never)]
@@ -82,10 +82,7 @@ impl Simulation<'_> {
     #[inline(always)]
     fn depart(&mut self, element: usize, next_ns: &mut u64, left: &mut u32) -> bool {
         let flow = &mut self.flows[element];
-        let (Path::Predicted { links, .. }, Some(route)) = (&mut self.path, flow.way.acks) else {
-            return false;
-        };
-        let Phase::Open(connection) = &mut flow.phase else {
+        let (Phase::Open(connection), Some(route)) = (&mut flow.phase, flow.way.acks) else {
             return false;
         };
         let now_ns = *next_ns;
@@ -101,7 +98,7 @@ impl Simulation<'_> {
         self.hash.add(now_ns ^ (u64::from(flow.number) << 48));
         self.census.acks_sent += 1;
         *left -= 1;
-        match links[route].enqueue(now_ns, ACK_BYTES) {
+        match self.wire.links[route].enqueue(now_ns, ACK_BYTES) {
             Some(departs_ns) => flow.send_ack(departs_ns, ack),
             None => self.census.acks_dropped += 1,
         }
@@ -121,11 +118,9 @@ impl Simulation<'_> {
         until_ns: u64,
         left: &mut u32,
     ) -> Result<bool, RunError> {
-        let Path::Predicted { links, losses } = &mut self.path else {
-            return Ok(false);
-        };
         let flow = &mut self.flows[element];
-        let (link, loss) = (&mut links[flow.way.data], &mut losses[flow.way.data]);
+        let route = flow.way.data;
+        let (link, loss) = (&mut self.wire.links[route], &mut self.wire.losses[route]);
         let pushes_bursts = flow.kernel.pushes_bursts;
         let (mut packets, mut dropped, mut more) = (0, 0, *left);
         let (mut hash, number) = (self.hash, u64::from(flow.number) << 48);
@@ -262,7 +257,7 @@ impl Simulation<'_> {
             Rest::Turn => (),
             Rest::Burst(burst) => {
                 self.census.sent += u64::from(burst.segments);
-                self.transmit_each(element, *next_ns, burst);
+                self.offer_each(element, *next_ns, burst);
             }
         }
         self.transmit(element, *next_ns);

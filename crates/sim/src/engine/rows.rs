@@ -1,11 +1,18 @@
 //! The rows of a result: samples while it runs, totals at its end.
 
-use super::{Path, Simulation};
+use super::{Run, Simulation, Wire};
 use crate::flow::Phase;
 use crate::record::{QueueRow, RunResult};
+use crate::{Control, RunError};
 use ackclock_host::prefetch;
+use std::sync::atomic::Ordering;
 
-impl Simulation<'_> {
+impl<W: Wire> Simulation<'_, W> {
+    /// Whether the memory of its flows matters.
+    fn has_many(&self) -> bool {
+        W::IN_TURNS || self.schedule.has_many()
+    }
+
     /// Hands over the rows so far if there are that many.
     pub(super) fn hand_over_rows(&mut self, least: usize) {
         if let Some(on_rows) = &mut self.on_rows {
@@ -32,21 +39,8 @@ impl Simulation<'_> {
                 self.hand_over_rows(RunResult::MOST_ROWS);
             }
         }
-        let queues = match &self.path {
-            Path::Predicted { links, .. } => links.len(),
-            Path::Rounds(_) => 1,
-            Path::Evented(network) => network.links(),
-        };
-        for index in 0..queues {
-            let state = match &mut self.path {
-                Path::Predicted { links, losses } => {
-                    let mut state = links[index].state(now_ns);
-                    state.totals.lost_packets = losses[index].dropped_packets();
-                    state
-                }
-                Path::Rounds(rounds) => rounds.state(now_ns),
-                Path::Evented(network) => network.state(index, now_ns),
-            };
+        for index in 0..self.wire.links() {
+            let state = self.wire.state(index, now_ns);
             let row = QueueRow::of(now_ns, index as u32 + 1, &state);
             self.result.queues.push(row);
         }
@@ -59,18 +53,15 @@ impl Simulation<'_> {
         self.common.look(progress);
     }
 
-    pub(super) fn finish(&mut self, end_ns: u64) {
-        if let Path::Evented(network) = &self.path {
-            self.census.in_network = network.packets();
-        }
+    /// The end of the run.
+    pub(super) fn finish(mut self, control: &Control, end_ns: u64) -> Result<Run, RunError> {
+        control.simulated_ns.store(end_ns, Ordering::Relaxed);
+        self.census.in_network = self.wire.packets();
         if self.has_many() {
             // The rows of flows take the place of what nothing needs any more.
             self.hand_over_rows(1);
-            self.path = Path::Predicted {
-                links: Vec::new(),
-                losses: Vec::new(),
-            };
         }
+        drop(self.wire);
         self.result.flows.reserve(self.scenario.flows.len());
         for (element, flow) in self.flows.iter().enumerate() {
             let progress = flow.progress(self.scenario);
@@ -98,5 +89,14 @@ impl Simulation<'_> {
             }
         }
         self.result.trace_hash = self.hash.0;
+        if let Some(capture) = &mut self.capture {
+            capture.finish(end_ns)?;
+        }
+        Ok(Run {
+            result: self.result,
+            census: self.census,
+            acks: self.acks.unwrap_or_default(),
+            in_rounds: W::IN_TURNS,
+        })
     }
 }

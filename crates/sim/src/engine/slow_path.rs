@@ -1,22 +1,20 @@
 //! The slow path: any event of a flow that is due, and what it changes.
 
-use super::evented::Header;
-use super::{slow_host, Path, Simulation};
+use super::{slow_host, taps, Simulation, Wire};
 use crate::flow::{Due, Phase};
+use crate::header::Header;
 use crate::record::{EventKind, EventRow};
-use crate::tcp::SenderEvent;
+use crate::tcp::{Ack, SenderEvent};
 use crate::RunError;
+use ackclock_net::queue::Ecn;
 use ackclock_net::schedule::NEVER;
 
-impl Simulation<'_> {
+impl<W: Wire> Simulation<'_, W> {
     /// Handles the event of a flow that is due.
     #[inline(never)]
     pub(super) fn slow_path(&mut self, element: usize, now_ns: u64) -> Result<(), RunError> {
         let flow = &mut self.flows[element];
-        match &mut self.path {
-            Path::Rounds(rounds) => rounds.now.event(element, now_ns, None),
-            _ => self.hash.add(now_ns ^ (u64::from(flow.number) << 48)),
-        }
+        (self.wire).begin(&mut self.hash, element, flow.number, now_ns);
         let timers_due = self.long_way || flow.next_timer_ns <= now_ns;
         if timers_due && !self.handle_timers(element, now_ns)? {
             return Ok(());
@@ -36,15 +34,11 @@ impl Simulation<'_> {
         }
         if let Some(ack) = connection.acks.take_arrived(now_ns) {
             self.census.acks_received += u64::from(flow.way.acks.is_some());
-            match &mut self.path {
-                Path::Rounds(rounds) => rounds.now.ack(ack.ack),
-                _ => self.hash.add(ack.ack),
-            }
+            self.wire.acked(&mut self.hash, ack.ack);
             if let Some(acks) = &mut self.acks {
                 acks.push(connection.sender.ack_row(now_ns, flow.number));
             }
-            if let Some(capture) = &mut self.capture {
-                capture.clock(now_ns);
+            if let Some(capture) = taps::at(&mut self.capture, now_ns) {
                 capture.ack_arrives(now_ns, element, &ack);
             }
             connection.sender.handle_ack(now_ns, &ack);
@@ -54,6 +48,51 @@ impl Simulation<'_> {
         }
         self.transmit(element, now_ns);
         Ok(())
+    }
+
+    /// Sends the packets that the sender has ready.
+    #[inline(never)]
+    pub(super) fn transmit(&mut self, element: usize, now_ns: u64) {
+        loop {
+            let Phase::Open(connection) = &mut self.flows[element].phase else {
+                return;
+            };
+            let Some(burst) = connection.sender.poll_transmit(now_ns) else {
+                return;
+            };
+            self.census.sent += u64::from(burst.segments);
+            W::offer(self, element, now_ns, burst);
+        }
+    }
+
+    /// Sends an ACK of a receiver, through the queue on the way back if there is one.
+    pub(super) fn acknowledge(&mut self, element: usize, now_ns: u64, ack: Ack) {
+        let flow = &mut self.flows[element];
+        if let Some(capture) = taps::at(&mut self.capture, now_ns) {
+            capture.ack_leaves(now_ns, element, flow.control_field(), &ack);
+        }
+        match flow.way.acks {
+            None => flow.send_ack(now_ns, ack),
+            Some(route) => {
+                self.census.acks_sent += 1;
+                W::send(self, element, now_ns, route, Header::Ack(ack));
+            }
+        }
+    }
+
+    /// A packet of a handshake has left its last link, or `None`: it is dropped.
+    pub(super) fn control_left(
+        &mut self,
+        element: usize,
+        header: &Header,
+        departs_ns: Option<u64>,
+        field: Ecn,
+    ) {
+        let flow = &mut self.flows[element];
+        if let (Some(capture), Some(at_ns)) = (&mut self.capture, departs_ns) {
+            taps::control(capture, (element, flow), at_ns, field, header);
+        }
+        flow.control_left(header, departs_ns);
     }
 
     /// Records what an ACK or a timer has changed.
@@ -73,9 +112,7 @@ impl Simulation<'_> {
             self.connect(element, now_ns)?;
             return Ok(false);
         };
-        // In rounds the receiver is behind its sender.
-        let rounds = matches!(self.path, Path::Rounds(_));
-        if connection.receiver.poll_timeout() <= now_ns && !rounds {
+        if !W::IN_TURNS && connection.receiver.poll_timeout() <= now_ns {
             if let Some(ack) = connection.receiver.handle_timeout(now_ns) {
                 self.acknowledge(element, now_ns, ack);
             }
@@ -129,33 +166,30 @@ impl Simulation<'_> {
         };
         match connecting.due(now_ns, retry_ns) {
             Due::Syn { answered } => {
-                if let Some(capture) = &mut self.capture {
+                if let Some(capture) = taps::at(&mut self.capture, now_ns) {
                     let last_bytes = flow.last_packet_bytes - self.scenario.header_bytes;
                     let connection = (flow.connection, flow.segments, last_bytes);
-                    capture.clock(now_ns);
                     let ecn = (connecting.ecn, field);
                     capture.syn_leaves(now_ns, element, connection, ecn, answered);
                 }
-                self.control(element, now_ns, way.data, Header::Syn { answered });
+                W::send(self, element, now_ns, way.data, Header::Syn { answered });
             }
             Due::SynAck => {
                 let Some(route) = way.acks else {
                     return Ok(());
                 };
-                if let Some(capture) = &mut self.capture {
-                    capture.clock(now_ns);
+                if let Some(capture) = taps::at(&mut self.capture, now_ns) {
                     capture.syn_ack_leaves(now_ns, element, field);
                 }
-                self.control(element, now_ns, route, Header::SynAck);
+                W::send(self, element, now_ns, route, Header::SynAck);
             }
             Due::Open(handshake, answered_ns) => {
                 flow.open(self.scenario, handshake, answered_ns);
-                if let Some(capture) = &mut self.capture {
-                    capture.clock(now_ns);
+                if let Some(capture) = taps::at(&mut self.capture, now_ns) {
                     capture.syn_ack_arrives(now_ns, element, field);
                     capture.established_leaves(now_ns, element, flow.control_field());
                 }
-                self.control(element, now_ns, way.data, Header::Established);
+                W::send(self, element, now_ns, way.data, Header::Established);
                 self.record_event(element, now_ns, EventKind::Established, None);
                 self.run_application(element, now_ns);
                 self.fault(element, now_ns)?;
@@ -259,12 +293,6 @@ impl Simulation<'_> {
         };
         let sampled = self.scenario.sample_interval_ns > 0;
         let sample = sampled.then(|| flow.sample(self.scenario, now_ns));
-        if let Path::Rounds(rounds) = &mut self.path {
-            return rounds.record(element, now_ns, event, sample);
-        }
-        self.result.events.push(event);
-        if let Some(sample) = sample {
-            self.result.samples.push(sample);
-        }
+        W::record(self, element, now_ns, event, sample);
     }
 }

@@ -1,28 +1,35 @@
 //! What the hosts' interfaces see, for [`Capture`].
 
-use super::evented::Header;
-use super::Simulation;
 use crate::capture::{At, Capture, Data};
 use crate::flow::Flow;
+use crate::header::Header;
 use crate::tcp::Transmit;
 use ackclock_net::queue::Ecn;
 
-impl Simulation<'_> {
-    /// The packets of a burst leave their sender.
-    #[inline(always)]
-    pub(super) fn tap_sent(&mut self, element: usize, now_ns: u64, burst: Transmit) {
-        if let Some(capture) = &mut self.capture {
-            sent(capture, element, now_ns, burst);
-        }
-    }
+/// The capture, if there is one: it is told what happens at `now_ns`.
+#[inline(always)]
+pub(super) fn at<'a, 'b>(
+    capture: &'a mut Option<Box<Capture<'b>>>,
+    now_ns: u64,
+) -> Option<&'a mut Capture<'b>> {
+    let capture = capture.as_deref_mut()?;
+    capture.clock(now_ns);
+    Some(capture)
 }
 
-#[cold]
-fn sent(capture: &mut Capture<'_>, element: usize, now_ns: u64, burst: Transmit) {
-    capture.clock(now_ns);
-    for segment in burst.range() {
-        let data = Data::new(segment, now_ns, burst);
-        capture.see_data(now_ns, (element, At::Sender), data);
+/// The packets of a burst leave their sender.
+#[inline(always)]
+pub(super) fn sent(
+    capture: &mut Option<Box<Capture<'_>>>,
+    element: usize,
+    now_ns: u64,
+    burst: Transmit,
+) {
+    if let Some(capture) = at(capture, now_ns) {
+        for segment in burst.range() {
+            let data = Data::new(segment, now_ns, burst);
+            capture.see_data(now_ns, (element, At::Sender), data);
+        }
     }
 }
 

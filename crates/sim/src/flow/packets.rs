@@ -2,7 +2,7 @@
 
 use super::{Flow, Phase};
 use crate::census::TraceHash;
-use crate::engine::evented::Header;
+use crate::header::Header;
 use crate::scenario::EcnMode;
 use crate::tcp::{Ack, Transmit};
 use ackclock_net::link::Predicted;

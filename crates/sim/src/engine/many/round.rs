@@ -1,10 +1,9 @@
-//! What flows that take turns do in a round ([`rounds`](super::rounds)): a record of each event and of
+//! What flows do in a round: a record of each event and of
 //! the packets that it sends.
 
-use super::evented::Header;
-use super::offer::{ACK_BYTES, SYN_BYTES};
 use crate::census::TraceHash;
 use crate::flow::Flow;
+use crate::header::{Header, ACK_BYTES, SYN_BYTES};
 use crate::tcp::{Marks, Transmit};
 use ackclock_host::prefetch;
 use ackclock_net::impair::EveryNth;
