@@ -88,7 +88,7 @@ MUTANTS = (
     ),
     Mutant(
         "alone_until_ns",
-        "crates/net/src/schedule.rs",
+        "crates/net/src/schedule/mod.rs",
         "        self.first = (time_of_few(other), element_of_few(other));\n"
         "        self.alone_until_ns = 0;\n",
         "        self.first = (time_of_few(other), element_of_few(other));\n",

@@ -24,7 +24,7 @@ CASES = {"demo_cubic": (15, 25), "demo_cubic_linux6": (15, 25), "both_ways": (5,
 
 #: Station → (instructions per packet that we allow it in the demo, how paths of its files start).
 STATIONS = {
-    "schedule: which flow is next": (30, ["net/src/schedule", "net/src/wheel"]),
+    "schedule: which flow is next": (30, ["net/src/schedule"]),
     "engine: the loop, bursts to the link": (45, ["sim/src/engine", "sim/src/census",
                                                  "sim/src/flow", "sim/src/control",
                                                  "sim/src/tcp/mod", "sim/src/acks",

@@ -1,7 +1,6 @@
 //! What happens to packets on their way to a queue.
 
-use crate::link::Bottleneck;
-use crate::rate::Policer;
+use crate::rate::{Policer, PolicerParameters};
 use crate::rng::{Draw, Stream};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -215,21 +214,22 @@ impl Impairments {
     }
 
     /// Those of a link, if it has any. `stream` gives the streams of the link.
-    pub fn of(link: &Bottleneck, stream: impl Fn(Draw) -> Stream) -> Option<Self> {
-        let any = link.loss.is_some()
-            || link.duplicate_ppb > 0
-            || link.reorder.is_some()
-            || link.policer.is_some();
-        let late = link
-            .reorder
-            .map_or((0, 0), |late| (late.p_ppb, late.delay_ns));
+    pub fn new(
+        loss: Option<Loss>,
+        duplicate_ppb: u64,
+        reorder: Option<ReorderParameters>,
+        policer: Option<&PolicerParameters>,
+        stream: impl Fn(Draw) -> Stream,
+    ) -> Option<Self> {
+        let any = loss.is_some() || duplicate_ppb > 0 || reorder.is_some() || policer.is_some();
+        let late = reorder.map_or((0, 0), |late| (late.p_ppb, late.delay_ns));
         any.then(|| Self {
-            losses: Losses::new(link.loss, stream(Draw::Loss)),
+            losses: Losses::new(loss, stream(Draw::Loss)),
             lost_packets: 0,
-            copies: Share::new(link.duplicate_ppb, stream(Draw::Duplicate)),
+            copies: Share::new(duplicate_ppb, stream(Draw::Duplicate)),
             late: Share::new(late.0, stream(Draw::Reorder)),
             late_ns: late.1,
-            policer: link.policer.as_ref().map(Policer::new),
+            policer: policer.map(Policer::new),
             policed_packets: 0,
         })
     }

@@ -3,6 +3,7 @@
 //! event; the emulator of `ackclock-linux` uses the same code on the real clock.
 #![forbid(unsafe_code)]
 
+pub mod buffer;
 pub mod changes;
 pub mod impair;
 pub mod line;
@@ -13,4 +14,3 @@ pub mod rate;
 pub mod ring;
 pub mod rng;
 pub mod schedule;
-mod wheel;

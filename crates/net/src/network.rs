@@ -69,6 +69,11 @@ pub struct Network<P> {
     schedule: Schedule,
 }
 
+fn impairments(link: &Bottleneck, stream: impl Fn(Draw) -> Stream) -> Option<Impairments> {
+    let policer = link.policer.as_ref();
+    Impairments::new(link.loss, link.duplicate_ppb, link.reorder, policer, stream)
+}
+
 impl<P> Network<P> {
     /// An idle network. A route has the indices of the links that it visits, in order, and at least
     /// one.
@@ -78,7 +83,7 @@ impl<P> Network<P> {
             let steps = link.delay_at.iter();
             Hop {
                 every: EveryNth::new(link.drop_every_packets),
-                impairments: Impairments::of(link, stream).map(Box::new),
+                impairments: impairments(link, stream).map(Box::new),
                 late: VecDeque::new(),
                 link: Evented::new(link, stream(Draw::Queue)),
                 delay: Line::new(link.delay_ns, 0, stream(Draw::Jitter)),

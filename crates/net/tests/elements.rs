@@ -1,9 +1,10 @@
 //! What packets meet on a link beside its queue: copies, late packets, a policer, ticks, and delays
 //! that change.
 
+use ackclock_net::buffer::Buffer;
 use ackclock_net::impair::{ReorderParameters, PARTS};
 use ackclock_net::line::DelayStep;
-use ackclock_net::link::{Bottleneck, Buffer};
+use ackclock_net::link::Bottleneck;
 use ackclock_net::network::{Network, Transit};
 use ackclock_net::queue::{Cause, Ecn, Ledger, Packet};
 use ackclock_net::rate::PolicerParameters;

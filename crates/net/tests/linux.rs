@@ -10,10 +10,11 @@
 //! numbers and answers there, to be compared with any other version. In one thing the answers of Linux
 //! were changed: RED there also counts a mark for a packet that it then drops because the queue is full.
 
-use ackclock_net::link::Buffer;
+use ackclock_net::buffer::Buffer;
+use ackclock_net::buffer::Load;
 use ackclock_net::queue::{
     Cause, CodelParameters, Discipline, Dualpi2Parameters, Ecn, FqCodelParameters, FqParameters,
-    Ledger, Load, Packet, PieParameters, Queue, QueueKind, RedParameters,
+    Ledger, Packet, PieParameters, Queue, QueueKind, RedParameters,
 };
 use ackclock_net::rng::{Draw, Owner, Stream};
 use std::fmt::Write;

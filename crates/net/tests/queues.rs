@@ -2,11 +2,12 @@
 //! once, in the order of its flow; only packets that know ECN are marked; the limit holds; the link
 //! is never idle while a packet waits.
 
-use ackclock_net::link::Buffer;
+use ackclock_net::buffer::Buffer;
+use ackclock_net::buffer::Load;
 use ackclock_net::queue::{
     Cause, CodelParameters, Discipline, Dualpi2Parameters, Ecn, FqCodelParameters, FqParameters,
-    Ledger, Load, OutOfRange, Packet, PieParameters, Queue, QueueKind, RedParameters,
-    StepParameters, Values,
+    Ledger, OutOfRange, Packet, PieParameters, Queue, QueueKind, RedParameters, StepParameters,
+    Values,
 };
 use ackclock_net::rng::{Draw, Owner, Stream};
 use proptest::prelude::*;

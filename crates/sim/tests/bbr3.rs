@@ -261,7 +261,7 @@ fn limited_in_up(to: &[(f64, u64)]) -> Trace {
     let mut scenario = frames(path(), 30 * 1448, 10 * MS);
     scenario.flows[0].algorithm = "bbr3:probe_rtt_win_ms=60000".into();
     scenario.bottleneck.rate_bps = 30_000_000;
-    scenario.bottleneck.buffer = ackclock_net::link::Buffer::Packets(150);
+    scenario.bottleneck.buffer = ackclock_net::buffer::Buffer::Packets(150);
     for &(seconds, rate_bps) in to {
         scenario = rate_from(scenario, seconds, rate_bps);
     }
@@ -308,7 +308,7 @@ fn exiting_probe_down_on_inflight() {
     let mut scenario = path();
     scenario.bottleneck = ackclock_net::link::Bottleneck::drop_tail(
         100_000_000,
-        ackclock_net::link::Buffer::Packets(66),
+        ackclock_net::buffer::Buffer::Packets(66),
     );
     for scenario in [path(), scenario] {
         let trace = Trace::of(&scenario);
@@ -513,7 +513,7 @@ fn increasing_bandwidth_10x_and_ensuring_full_bandwidth_is_reached() {
 #[test]
 fn decreasing_bandwidth_10x_and_ensuring_max_bandwidth_adapts_down() {
     let mut scenario = rate_from(path(), 6.0, 10_000_000);
-    scenario.bottleneck.buffer = ackclock_net::link::Buffer::Packets(100);
+    scenario.bottleneck.buffer = ackclock_net::buffer::Buffer::Packets(100);
     scenario.duration_ns = 25 * S;
     let trace = Trace::of(&scenario);
     let (before, soon) = (trace.at(6.0), trace.at(8.0));
@@ -641,7 +641,7 @@ fn entering_and_exiting_probe_rtt_during_startup() {
 #[test]
 fn handling_loss_during_probe_up_after_inflight_longterm_is_set() {
     let mut scenario = path();
-    scenario.bottleneck.buffer = ackclock_net::link::Buffer::Packets(66);
+    scenario.bottleneck.buffer = ackclock_net::buffer::Buffer::Packets(66);
     scenario.duration_ns = 30 * S;
     let trace = Trace::of(&scenario);
     let mut found = 0;

@@ -3,9 +3,10 @@
 
 mod common;
 
+use ackclock_net::buffer::Buffer;
 use ackclock_net::impair::{Bernoulli, GilbertElliott, Loss, ReorderParameters, PARTS};
 use ackclock_net::line::DelayStep;
-use ackclock_net::link::{Bottleneck, Buffer};
+use ackclock_net::link::Bottleneck;
 use ackclock_net::queue::{CodelParameters, FqCodelParameters, QueueKind, RedParameters};
 use ackclock_net::rate::{PolicerParameters, RateStep, Trace};
 use ackclock_sim::record::EventKind;

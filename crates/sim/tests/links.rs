@@ -2,7 +2,8 @@
 
 mod common;
 
-use ackclock_net::link::{Bottleneck, Buffer};
+use ackclock_net::buffer::Buffer;
+use ackclock_net::link::Bottleneck;
 use ackclock_net::queue::{QueueKind, RedParameters};
 use ackclock_net::rate::{RateStep, Trace};
 use ackclock_sim::scenario::{Flow, Profile, Scenario};

@@ -85,7 +85,7 @@ fn some_flows_take_no_turns() {
     assert!(takes(plain()));
     let mut slow = plain();
     slow.bottleneck.rate_bps = 100_000;
-    slow.bottleneck.buffer = ackclock_net::link::Buffer::Packets(5);
+    slow.bottleneck.buffer = ackclock_net::buffer::Buffer::Packets(5);
     assert!(!takes(slow));
     let mut both_ways = plain();
     both_ways.flows[3].direction = ackclock_sim::scenario::Direction::Reverse;

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use ackclock_net::link::{Bottleneck, Buffer};
+use ackclock_net::buffer::Buffer;
+use ackclock_net::link::Bottleneck;
 use ackclock_sim::scenario::{Flow, Profile, Reads};
 use ackclock_sim::{run, Control, RunError, Scenario};
 

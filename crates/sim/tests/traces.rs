@@ -11,7 +11,7 @@
 mod common;
 
 use ackclock_host::TcpSock;
-use ackclock_net::link::Buffer;
+use ackclock_net::buffer::Buffer;
 use ackclock_sim::scenario::{Direction, Flow, Profile, Scenario, Session, Sizes};
 use ackclock_sim::RunResult;
 use common::script::{NEW, OLD};

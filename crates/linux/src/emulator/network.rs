@@ -299,8 +299,9 @@ impl Ledger<Transit<Body>> for Count<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ackclock_net::buffer::Buffer;
     use ackclock_net::impair::{Bernoulli, Loss, ReorderParameters, PARTS};
-    use ackclock_net::link::{Bottleneck, Buffer, Predicted};
+    use ackclock_net::link::{Bottleneck, Predicted};
     use ackclock_net::queue::{CodelParameters, FqCodelParameters, QueueKind, StepParameters};
     use ackclock_net::rate::RateStep;
     use ackclock_sim::scenario::{Direction, Flow, Profile, Reads, Scenario};

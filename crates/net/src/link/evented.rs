@@ -5,7 +5,8 @@
 //! packet that leaves makes room for one that arrives.
 
 use super::{Bottleneck, LinkState, LinkTotals};
-use crate::queue::{Cause, Discipline, Ledger, Load, Packet, Queue};
+use crate::buffer::Load;
+use crate::queue::{Cause, Discipline, Ledger, Packet, Queue};
 use crate::rate::{Rate, Ticks};
 use crate::rng::Stream;
 use crate::schedule::NEVER;
@@ -198,7 +199,8 @@ impl<P, L: Ledger<P>> Ledger<P> for Counting<'_, L> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::link::{Buffer, Predicted};
+    use crate::buffer::Buffer;
+    use crate::link::Predicted;
     use crate::queue::Ecn;
     use crate::rng::{Draw, Owner};
     use proptest::prelude::*;

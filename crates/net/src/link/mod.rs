@@ -9,9 +9,10 @@ mod predicted;
 pub use evented::Evented;
 pub use predicted::{Predicted, Remembers, Waiting, WaitingBriefly};
 
+use crate::buffer::{Buffer, Load};
 use crate::impair::{Loss, ReorderParameters, PARTS};
 use crate::line::DelayStep;
-use crate::queue::{Load, QueueKind};
+use crate::queue::QueueKind;
 use crate::rate::{PolicerParameters, RateStep};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -137,16 +138,6 @@ impl Bottleneck {
         };
         *self == predictable
     }
-}
-
-/// The limit of a queue, in its unit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Buffer {
-    /// Maximum packets.
-    Packets(#[schemars(range(min = 1, max = 1_u64 << 32))] u64),
-    /// Maximum bytes.
-    Bytes(#[schemars(range(min = 1, max = 1_u64 << 44))] u64),
 }
 
 /// Totals of a link so far. `enqueued = sent + waiting` always holds.

@@ -5,8 +5,8 @@
 //! It never sees the contents of packets. The simulator keeps headers and the emulator keeps real
 //! bytes; both use the answer as the key.
 
-use super::{Bottleneck, Buffer, LinkState, LinkTotals};
-use crate::queue::Load;
+use super::{Bottleneck, LinkState, LinkTotals};
+use crate::buffer::{Buffer, Load};
 use crate::rate::{ConstantRate, Release, Ticks};
 use crate::ring::Ring;
 

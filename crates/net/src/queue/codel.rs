@@ -9,8 +9,8 @@
 //! - The backlog without the judged packet must exceed one full packet.
 
 use super::parameters::parameters;
-use super::{Cause, Discipline, Fifo, Ledger, Load, Packet};
-use crate::link::Buffer;
+use super::{Cause, Discipline, Fifo, Ledger, Packet};
+use crate::buffer::{Buffer, Load};
 use crate::rng::Stream;
 
 parameters! {

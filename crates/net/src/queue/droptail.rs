@@ -1,7 +1,7 @@
 //! Drop-tail: a FIFO that drops what arrives while it is full.
 
-use super::{Cause, Discipline, Fifo, Ledger, Load, Packet};
-use crate::link::Buffer;
+use super::{Cause, Discipline, Fifo, Ledger, Packet};
+use crate::buffer::{Buffer, Load};
 use crate::rng::Stream;
 
 /// A drop-tail FIFO.

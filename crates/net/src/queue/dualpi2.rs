@@ -10,8 +10,8 @@
 //! - The controller sees the longer delay of both queues, and less than two full packets are let pass.
 
 use super::parameters::parameters;
-use super::{Cause, Discipline, Ecn, Fifo, Ledger, Load, Packet};
-use crate::link::Buffer;
+use super::{Cause, Discipline, Ecn, Fifo, Ledger, Packet};
+use crate::buffer::{Buffer, Load};
 use crate::rng::Stream;
 
 parameters! {

@@ -1,6 +1,7 @@
 //! Packets in order of arrival: what most disciplines keep.
 
-use super::{Load, Packet};
+use super::Packet;
+use crate::buffer::Load;
 use std::collections::VecDeque;
 
 /// A FIFO without a limit.

@@ -16,8 +16,8 @@
 //! - A flow that has sent all becomes an old one, also if no other waits.
 
 use super::parameters::parameters;
-use super::{Cause, Discipline, Fifo, Ledger, Load, Packet};
-use crate::link::Buffer;
+use super::{Cause, Discipline, Fifo, Ledger, Packet};
+use crate::buffer::{Buffer, Load};
 use crate::rng::Stream;
 use std::collections::{HashMap, VecDeque};
 

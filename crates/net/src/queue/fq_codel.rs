@@ -10,8 +10,8 @@
 
 use super::codel::{CodelParameters, ControlLaw, Targets};
 use super::parameters::parameters;
-use super::{Cause, Discipline, Fifo, Ledger, Load, Packet};
-use crate::link::Buffer;
+use super::{Cause, Discipline, Fifo, Ledger, Packet};
+use crate::buffer::{Buffer, Load};
 use crate::rng::Stream;
 use std::collections::{HashMap, VecDeque};
 

@@ -14,8 +14,8 @@
 //! the first update comes after one period.
 
 use super::parameters::parameters;
-use super::{Cause, Discipline, Fifo, Ledger, Load, Packet};
-use crate::link::Buffer;
+use super::{Cause, Discipline, Fifo, Ledger, Packet};
+use crate::buffer::{Buffer, Load};
 use crate::rng::Stream;
 
 parameters! {

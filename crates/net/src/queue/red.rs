@@ -7,8 +7,8 @@
 //! bucket it does not use this table. A packet that a full queue drops does not count as marked.
 
 use super::parameters::{parameters, within};
-use super::{Cause, Discipline, Ecn, Fifo, Ledger, Load, OutOfRange, Packet};
-use crate::link::Buffer;
+use super::{Cause, Discipline, Ecn, Fifo, Ledger, OutOfRange, Packet};
+use crate::buffer::{Buffer, Load};
 use crate::rng::Stream;
 use crate::schedule::NEVER;
 

@@ -1,6 +1,7 @@
 //! What the tests of the disciplines share.
 
-use super::{Cause, Discipline, Ecn, Ledger, Load, Packet};
+use super::{Cause, Discipline, Ecn, Ledger, Packet};
+use crate::buffer::Load;
 use crate::rng::{Draw, Owner, Stream};
 
 /// Nanoseconds in a millisecond.

@@ -4,8 +4,8 @@
 //! It only marks. A packet that is not ECN-capable is dropped when the queue is full, like the others.
 
 use super::parameters::parameters;
-use super::{Cause, Discipline, Fifo, Ledger, Load, Packet};
-use crate::link::Buffer;
+use super::{Cause, Discipline, Fifo, Ledger, Packet};
+use crate::buffer::{Buffer, Load};
 use crate::rng::Stream;
 
 parameters! {

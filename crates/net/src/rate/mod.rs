@@ -28,7 +28,11 @@ impl Rate {
     pub fn new(bottleneck: &Bottleneck) -> Self {
         match &bottleneck.trace_ms {
             Some(times_ms) => Self::Trace(Trace::new(times_ms)),
-            None => Self::Stepped(SteppedRate::new(bottleneck)),
+            None => Self::Stepped(SteppedRate::new(
+                bottleneck.rate_bps,
+                bottleneck.burst_bytes,
+                &bottleneck.rate_at,
+            )),
         }
     }
 

@@ -2,7 +2,6 @@
 
 use super::ConstantRate;
 use crate::changes::Changes;
-use crate::link::Bottleneck;
 use crate::schedule::NEVER;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -29,10 +28,10 @@ pub struct SteppedRate {
 
 impl SteppedRate {
     /// The rate of an idle link at time 0.
-    pub fn new(bottleneck: &Bottleneck) -> Self {
-        let steps = bottleneck.rate_at.iter();
+    pub fn new(rate_bps: u64, burst_bytes: u64, steps: &[RateStep]) -> Self {
+        let steps = steps.iter();
         Self {
-            rate: ConstantRate::new(bottleneck.rate_bps, bottleneck.burst_bytes),
+            rate: ConstantRate::new(rate_bps, burst_bytes),
             steps: Changes::new(steps.map(|step| (step.time_ns, step.rate_bps))),
         }
     }
@@ -76,18 +75,14 @@ impl SteppedRate {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::link::Buffer;
     use proptest::prelude::*;
 
     const MS: u64 = 1_000_000;
 
     fn rate(burst_bytes: u64) -> SteppedRate {
         let step = |time_ns, rate_bps| RateStep { time_ns, rate_bps };
-        SteppedRate::new(&Bottleneck {
-            rate_at: vec![step(10 * MS, 3_000_000), step(30 * MS, 24_000_000)],
-            burst_bytes,
-            ..Bottleneck::drop_tail(12_000_000, Buffer::Packets(10))
-        })
+        let steps = [step(10 * MS, 3_000_000), step(30 * MS, 24_000_000)];
+        SteppedRate::new(12_000_000, burst_bytes, &steps)
     }
 
     /// A packet of 1500 bytes takes 1 ms, from 10 ms on 4 ms, from 30 ms on half a ms. That which
@@ -104,15 +99,9 @@ mod tests {
 
     fn outage(from_ns: u64, until: Option<(u64, u64)>, burst_bytes: u64) -> SteppedRate {
         let step = |(time_ns, rate_bps)| RateStep { time_ns, rate_bps };
-        SteppedRate::new(&Bottleneck {
-            rate_at: [Some((from_ns, 0)), until]
-                .into_iter()
-                .flatten()
-                .map(step)
-                .collect(),
-            burst_bytes,
-            ..Bottleneck::drop_tail(12_000_000, Buffer::Packets(10))
-        })
+        let steps = [Some((from_ns, 0)), until].into_iter().flatten();
+        let steps: Vec<_> = steps.map(step).collect();
+        SteppedRate::new(12_000_000, burst_bytes, &steps)
     }
 
     /// The rest of a packet waits for the end of the outage, and takes the rate of then.
@@ -152,10 +141,7 @@ mod tests {
                 at_ns += gap_ns;
                 RateStep { time_ns: at_ns, rate_bps }
             }).collect();
-            let mut wire = SteppedRate::new(&Bottleneck {
-                rate_at: rate_at.clone(),
-                ..Bottleneck::drop_tail(12_000_000, Buffer::Packets(10))
-            });
+            let mut wire = SteppedRate::new(12_000_000, 0, &rate_at);
             // Bits × 10⁹ that the rates allow until then.
             let allowed = |until_ns: u64| {
                 let begins = [RateStep { time_ns: 0, rate_bps: 12_000_000 }];

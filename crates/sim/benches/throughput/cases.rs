@@ -1,6 +1,7 @@
 //! What is measured.
 
-use ackclock_net::link::{Bottleneck, Buffer};
+use ackclock_net::buffer::Buffer;
+use ackclock_net::link::Bottleneck;
 use ackclock_net::queue::{CodelParameters, QueueKind};
 use ackclock_sim::scenario::{Direction, Flow, Profile, Reads, Scenario, Session, Sizes};
 

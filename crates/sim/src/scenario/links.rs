@@ -1,7 +1,8 @@
 //! What links and routes must be beside the ranges of their fields.
 
 use super::{check, within, Scenario, ScenarioError};
-use ackclock_net::link::{Bottleneck, Buffer};
+use ackclock_net::buffer::Buffer;
+use ackclock_net::link::Bottleneck;
 use ackclock_net::rate::Trace;
 
 /// The least rate of a link that is not dead.

@@ -5,7 +5,8 @@ pub mod script;
 pub mod wild;
 
 use ackclock_host::Snapshot;
-use ackclock_net::link::{Bottleneck, Buffer};
+use ackclock_net::buffer::Buffer;
+use ackclock_net::link::Bottleneck;
 use ackclock_sim::scenario::{Flow, Profile, Reads, Scenario};
 use ackclock_sim::{run, run_with, Control, Options, Prepared, Run, RunError, RunResult};
 

@@ -22,8 +22,9 @@ use crate::record::{EventRow, RunResult, SampleRow};
 use crate::scenario::{Hides, Scenario};
 use crate::tcp::Transmit;
 use crate::topology::Topology;
+use ackclock_net::buffer::Buffer;
 use ackclock_net::impair::EveryNth;
-use ackclock_net::link::{Buffer, LinkState, Predicted, WaitingBriefly};
+use ackclock_net::link::{LinkState, Predicted, WaitingBriefly};
 use resting::Resting;
 use round::{Round, FLAGS, LOST, NO_ACK};
 

@@ -29,7 +29,7 @@ const END: u32 = u32::MAX;
 
 /// An element: its key, and the next in the list of its place.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Pending {
+pub(super) struct Pending {
     key: u64,
     next: u32,
     place: Place,
@@ -37,7 +37,7 @@ pub(crate) struct Pending {
 
 /// One pending time per element. A key is the time and below it, in `element_bits`, the element.
 #[derive(Clone, Debug)]
-pub(crate) struct Wheel {
+pub(super) struct Wheel {
     element_bits: u32,
     elements: Vec<Pending>,
     /// The first element of each place.
@@ -60,7 +60,7 @@ pub(crate) struct Wheel {
 }
 
 impl Wheel {
-    pub(crate) fn new(elements: usize, element_bits: u32) -> Self {
+    pub(super) fn new(elements: usize, element_bits: u32) -> Self {
         let pending = Pending {
             key: u64::MAX,
             next: END,
@@ -84,20 +84,20 @@ impl Wheel {
     }
 
     /// An element's key; `u64::MAX`: it does not wait.
-    pub(crate) fn key(&self, element: usize) -> u64 {
+    pub(super) fn key(&self, element: usize) -> u64 {
         self.elements[element].key
     }
 
     /// The least key.
     #[inline]
-    pub(crate) fn first(&self) -> Option<u64> {
+    pub(super) fn first(&self) -> Option<u64> {
         self.near.get(self.head).copied()
     }
 
     /// Before this time no element but the first wants to run; `None`: no other waits. It may be less
     /// than the time of the second.
     #[inline]
-    pub(crate) fn alone_until_ns(&self) -> Option<u64> {
+    pub(super) fn alone_until_ns(&self) -> Option<u64> {
         match self.near.get(self.head + 1) {
             Some(key) => Some(key >> self.element_bits),
             None if self.in_buckets + self.in_slots + self.far == 0 => None,
@@ -107,7 +107,7 @@ impl Wheel {
 
     /// An element that has come near, each once.
     #[inline]
-    pub(crate) fn take_ahead(&mut self) -> Option<usize> {
+    pub(super) fn take_ahead(&mut self) -> Option<usize> {
         if self.untold == 0 {
             return None;
         }
@@ -118,7 +118,7 @@ impl Wheel {
 
     /// An element that will be first after so many others.
     #[inline]
-    pub(crate) fn soon(&self, others: usize) -> Option<usize> {
+    pub(super) fn soon(&self, others: usize) -> Option<usize> {
         let key = self.near.get(self.head + others)?;
         Some(self.element(*key))
     }
@@ -130,7 +130,7 @@ impl Wheel {
 
     /// Replaces an element's key; `u64::MAX`: it waits no more.
     #[inline]
-    pub(crate) fn set(&mut self, element: usize, key: u64) {
+    pub(super) fn set(&mut self, element: usize, key: u64) {
         if self.elements[element].place != NOWHERE {
             self.remove(element);
         }
@@ -286,7 +286,7 @@ impl Wheel {
 
     /// What the wheel keeps of an element that comes near soon: the caller may ask memory for it.
     #[inline]
-    pub(crate) fn later(&self) -> Option<&Pending> {
+    pub(super) fn later(&self) -> Option<&Pending> {
         self.elements.get(self.later as usize)
     }
 

@@ -5,7 +5,9 @@
 //! At equal times the element with the lower number goes first. Repeatable runs depend on this
 //! rule.
 
-use crate::wheel::Wheel;
+mod wheel;
+
+use wheel::Wheel;
 
 /// A time that never comes, in nanoseconds.
 pub const NEVER: u64 = u64::MAX;
