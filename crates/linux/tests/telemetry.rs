@@ -121,7 +121,7 @@ fn the_watched_sockets_are_recorded() {
         let values = |record: &AckRecord| {
             let values = fields
                 .iter()
-                .map(|field| (field.name.clone(), field.value(record)));
+                .map(|field| (field.name.clone(), field.value(&record.ca_priv)));
             values.collect::<Vec<_>>()
         };
         let expected = |acks: i128| {

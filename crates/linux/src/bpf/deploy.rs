@@ -7,7 +7,7 @@ use std::{fs, io};
 use ackclock_host::{Algorithm, Configured};
 
 use super::bpffs::{BpfFs, Caller, Stay};
-use super::load::check_name;
+use super::load::{available, check_name};
 use super::namespaces::NetworkNamespace;
 use super::requirements::require_root;
 use super::status::registered;
@@ -320,14 +320,4 @@ fn restore_default(bpffs: &BpfFs, namespace: &NetworkNamespace) -> io::Result<St
 
 fn here() -> NetworkNamespace {
     NetworkNamespace::all().swap_remove(0)
-}
-
-/// What sockets can choose.
-pub(super) fn available() -> Vec<String> {
-    let names = fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control");
-    names
-        .unwrap_or_default()
-        .split_whitespace()
-        .map(String::from)
-        .collect()
 }

@@ -55,7 +55,7 @@ pub enum KernelError {
     /// The verifier refuses the program.
     #[error(
         "the kernel's verifier refuses {spec}{place}: {reason}; {}",
-        super::load::fix(reason)
+        fix(reason)
     )]
     Refused {
         /// The algorithm.
@@ -137,5 +137,17 @@ impl KernelError {
             what: what.into(),
             reason: reason.to_string(),
         }
+    }
+}
+
+/// What to change in the C file, by the verifier's last words.
+fn fix(reason: &str) -> &'static str {
+    const LOOP: [&str; 4] = ["too large", "too complex", "infinite loop", "back-edge"];
+    if LOOP.iter().any(|words| reason.contains(words)) {
+        "bound each loop by a constant, like `for (i = 0; i < 32; i++)`"
+    } else if reason.contains("memory access") || reason.contains("access to map value") {
+        "check each index against the length of its array before you use it"
+    } else {
+        "docs/kernel.md says what the verifier allows"
     }
 }

@@ -1,6 +1,7 @@
 //! An algorithm's object, patched and registered.
 
 use std::ffi::OsStr;
+use std::fs;
 use std::mem::offset_of;
 use std::os::fd::AsFd as _;
 use std::path::Path;
@@ -13,7 +14,6 @@ use libbpf_rs::btf::Btf;
 use libbpf_rs::{ErrorKind, Link, MapType, Object, ObjectBuilder, OpenObject, PrintLevel, Program};
 use object::{Object as _, ObjectSymbol as _};
 
-use super::deploy::available;
 use super::private::{self, PrivateField};
 use super::{compile, require, KernelError};
 
@@ -165,6 +165,16 @@ fn hears_tx_start(object: &Object) -> bool {
     programs.any(|program: Program<'_>| program.name() == "cc_tx_start" && program.autoload())
 }
 
+/// What sockets can choose.
+pub(super) fn available() -> Vec<String> {
+    let names = fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control");
+    names
+        .unwrap_or_default()
+        .split_whitespace()
+        .map(String::from)
+        .collect()
+}
+
 /// # Errors
 /// A name that is empty, too long or has characters other than letters, digits, `_` and `.`.
 pub(crate) fn check_name(name: &str) -> Result<(), KernelError> {
@@ -310,18 +320,6 @@ fn refused(spec: &str, error: &libbpf_rs::Error, log: &str) -> KernelError {
         place: at.map(|at| format!(" ({at})")).unwrap_or_default(),
         reason: said.last().copied().unwrap_or("no reason").into(),
         log: said[said.len().saturating_sub(LOG_LINES)..].join("\n"),
-    }
-}
-
-/// What to change in the C file, by the verifier's last words.
-pub(super) fn fix(reason: &str) -> &'static str {
-    const LOOP: [&str; 4] = ["too large", "too complex", "infinite loop", "back-edge"];
-    if LOOP.iter().any(|words| reason.contains(words)) {
-        "bound each loop by a constant, like `for (i = 0; i < 32; i++)`"
-    } else if reason.contains("memory access") || reason.contains("access to map value") {
-        "check each index against the length of its array before you use it"
-    } else {
-        "docs/kernel.md says what the verifier allows"
     }
 }
 

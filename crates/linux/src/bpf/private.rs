@@ -4,8 +4,6 @@ use libbpf_rs::btf::types::{Array, Enum, Int, IntEncoding, MemberAttr, Struct, V
 use libbpf_rs::btf::{Btf, BtfType, HasSize as _, ReferencesType as _};
 use libbpf_rs::Object;
 
-use super::telemetry::AckRecord;
-
 /// A number in an algorithm's private state (`inet_csk_ca`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PrivateField {
@@ -18,11 +16,11 @@ pub struct PrivateField {
 }
 
 impl PrivateField {
-    /// Its value in a record.
-    pub fn value(&self, record: &AckRecord) -> i128 {
+    /// Its value in such a state.
+    pub fn value(&self, state: &[u8]) -> i128 {
         let first = self.bit_offset / 8;
         let mut bytes = [0; 16];
-        let available = &record.ca_priv[first..record.ca_priv.len().min(first + 16)];
+        let available = &state[first..state.len().min(first + 16)];
         bytes[..available.len()].copy_from_slice(available);
         let above = 128 - self.bits;
         let value = u128::from_le_bytes(bytes) >> (self.bit_offset % 8) << above;

@@ -105,7 +105,9 @@ impl Stream {
             state: State(record.state as u8),
         });
         for (column, field) in acks.private.iter_mut().zip(&flow.fields) {
-            let value = field.as_ref().map_or(0, |field| field.value(record));
+            let value = field
+                .as_ref()
+                .map_or(0, |field| field.value(&record.ca_priv));
             column.values.push(value as u64);
         }
     }

@@ -8,6 +8,7 @@ mod acks;
 mod algorithms;
 mod certificate;
 mod endpoint;
+mod error;
 mod namespace;
 #[cfg(test)]
 mod packets;
@@ -16,8 +17,8 @@ mod sys;
 
 pub use acks::{Acks, PrivateColumn};
 pub use certificate::{Certificate, BOUND_MAX_US, BOUND_P99_US, BOUND_RATE};
+pub use error::TestbedError;
 
-use crate::bpf::KernelError;
 use crate::emulator::FIRST_PORT;
 use ackclock_host::Snapshot;
 use ackclock_net::buffer::Buffer;
@@ -42,61 +43,6 @@ const MOST_FLOWS: usize = 1_000;
 const MOST_QUEUE_BYTES: u64 = 1 << 30;
 /// Fastest flow that one thread can serve.
 const MOST_RATE_BPS: u64 = 4_000_000_000;
-
-/// Why there is no result.
-#[derive(Debug, thiserror::Error)]
-pub enum TestbedError {
-    /// The scenario cannot run on a real kernel.
-    #[error(transparent)]
-    Scenario(#[from] ScenarioError),
-    /// The machine refused an operation.
-    #[error("cannot {what}: {source}; {fix}")]
-    Host {
-        /// The operation.
-        what: String,
-        /// The kernel's error.
-        source: io::Error,
-        /// What the user can do.
-        fix: &'static str,
-    },
-    /// A socket cannot use the algorithm.
-    #[error("flow {flow}: {algorithm}: {problem}")]
-    Algorithm {
-        /// Number of the flow, from 1.
-        flow: usize,
-        /// Its algorithm, as in the scenario.
-        algorithm: String,
-        /// Why the socket cannot use it.
-        problem: String,
-    },
-    /// A connection ended before the run did.
-    #[error("flow {flow}: the connection ended: {source}")]
-    Connection {
-        /// Number of the flow, from 1.
-        flow: u32,
-        /// The kernel's error.
-        source: io::Error,
-    },
-    /// The testbed cannot record ACKs.
-    #[error(transparent)]
-    Telemetry(#[from] KernelError),
-    /// [`Control::cancelled`] was set.
-    #[error("the run was cancelled")]
-    Cancelled,
-}
-
-impl TestbedError {
-    fn host(what: &str) -> impl FnOnce(io::Error) -> Self + '_ {
-        move |source| Self::Host {
-            what: what.into(),
-            fix: match source.raw_os_error() {
-                Some(libc::EMFILE) => "allow more open files, two for a flow (ulimit -n)",
-                _ => "`ackclock doctor` says what this machine lacks",
-            },
-            source,
-        }
-    }
-}
 
 /// Interval at which the testbed empties the stream of ACKs.
 const DRAIN: Duration = Duration::from_millis(20);
