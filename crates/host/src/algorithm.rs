@@ -1,45 +1,16 @@
 //! The registry: an algorithm, what it declares, and how to find it.
 
-use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
-use crate::configure::{parse_settings, Configured};
 use crate::library::Loaded;
 use crate::module::{self, Module};
+use crate::param::{stored, Param, Preset};
 use crate::sock::{TcpCongestionOps, TCP_CONG_NEEDS_ECN, TCP_CONG_NON_RESTRICTED};
 use crate::source::Source;
-use crate::{compile, AlgorithmError};
+use crate::spelling::did_you_mean;
+use crate::AlgorithmError;
 
 include!(concat!(env!("OUT_DIR"), "/registry.rs"));
-
-/// A number that a user may set. It is kept as a `u32` that stands for
-/// `stored / scale`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Param {
-    /// Its name in the file and in settings.
-    pub name: String,
-    /// What it is.
-    pub doc: String,
-    /// Stored value unless set.
-    pub default: u32,
-    /// Least stored value.
-    pub min: u32,
-    /// Greatest stored value.
-    pub max: u32,
-    /// Stored value of the user's 1; 1 for whole numbers.
-    pub scale: u32,
-}
-
-/// A named set of parameter values.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Preset {
-    /// Its name after the `@`.
-    pub name: String,
-    /// Stored values, as `beta=819 hystart=0`; the other parameters keep their defaults.
-    pub settings: String,
-    /// What it stands for.
-    pub doc: String,
-}
 
 /// The member of `ack_sample` that costs a host some work. Built-in algorithms do not use it.
 pub(crate) const IN_FLIGHT: &str = "in_flight";
@@ -117,25 +88,6 @@ impl Algorithm {
         }
     }
 
-    /// Compiles and loads a user's C file, once per process and contents.
-    ///
-    /// # Errors
-    /// It cannot be read or compiled, breaks a rule of restricted C, or declares
-    /// no usable algorithm.
-    pub fn compile(path: &Path) -> Result<Algorithm, AlgorithmError> {
-        compile::compile(path, path)
-    }
-
-    /// An algorithm with its parameters set, from `NAME_OR_PATH[@preset][:k=v,…]`.
-    /// What contains a `/` or ends in `.c` is a path.
-    ///
-    /// # Errors
-    /// As [`find`](Self::find) and [`compile`](Self::compile); an unknown preset or
-    /// parameter; a value that is no number or out of range.
-    pub fn configure(spec: &str) -> Result<Configured, AlgorithmError> {
-        Configured::parse(spec, Self::compile)
-    }
-
     /// Its name, as in `CC_ALGORITHM`.
     pub fn name(&self) -> &str {
         &self.0.name
@@ -168,7 +120,8 @@ impl Algorithm {
 
     /// A preset's settings as a user writes them after the colon: `beta=0.8,hystart=0`.
     pub fn settings(&self, preset: &Preset) -> String {
-        let settings = parse_settings(self, preset).expect("checked when it was loaded");
+        let settings =
+            stored(preset, self.params(), self.name()).expect("checked when it was loaded");
         let written = settings.iter().map(|&(index, stored)| {
             let param = &self.params()[index];
             format!("{}={}", param.name, param.display(stored))
@@ -297,7 +250,7 @@ impl Algorithm {
             }
         }
         for preset in self.presets() {
-            parse_settings(self, preset)
+            stored(preset, self.params(), self.name())
                 .map_err(|error| format!("preset {}: {error}", preset.name))?;
         }
         Ok(())
@@ -348,37 +301,3 @@ pub(crate) fn fingerprint(sources: &[impl AsRef<str>]) -> u64 {
 
 /// Algorithms of Linux that are not among the built-in ones.
 const IN_LINUX_ONLY: [&str; 3] = ["cdg", "lp", "nv"];
-
-/// `; did you mean …?` if a known name is a near misspelling of what was written: one letter off,
-/// or two in a name of eight letters and more.
-pub(crate) fn did_you_mean(written: &str, known: &[&str]) -> String {
-    let lower = written.to_lowercase();
-    known
-        .iter()
-        .map(|name| (edits(&lower, &name.to_lowercase()), name))
-        .min()
-        .filter(|(edits, name)| {
-            let length = name.len().max(written.len());
-            length > 2 && *edits <= (length / 4).clamp(1, 2)
-        })
-        .map_or_else(String::new, |(_, name)| format!("; did you mean `{name}`?"))
-}
-
-/// How many letters were added, dropped or replaced, or neighbours swapped.
-fn edits(a: &str, b: &str) -> usize {
-    let (a, b) = (a.as_bytes(), b.as_bytes());
-    let mut rows = vec![(0..=b.len()).collect::<Vec<usize>>()];
-    for i in 1..=a.len() {
-        let mut row = vec![i];
-        for j in 1..=b.len() {
-            let replaced = rows[i - 1][j - 1] + usize::from(a[i - 1] != b[j - 1]);
-            let mut least = replaced.min(rows[i - 1][j] + 1).min(row[j - 1] + 1);
-            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
-                least = least.min(rows[i - 2][j - 2] + 1);
-            }
-            row.push(least);
-        }
-        rows.push(row);
-    }
-    rows[a.len()][b.len()]
-}

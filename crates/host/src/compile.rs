@@ -21,6 +21,17 @@ use crate::scratch::Scratch;
 use crate::source::{self, Preprocessed, Source};
 use crate::{Algorithm, AlgorithmError};
 
+impl Algorithm {
+    /// Compiles and loads a user's C file, once per process and contents.
+    ///
+    /// # Errors
+    /// It cannot be read or compiled, breaks a rule of restricted C, or declares
+    /// no usable algorithm.
+    pub fn compile(path: &Path) -> Result<Algorithm, AlgorithmError> {
+        compile(path, path)
+    }
+}
+
 /// What was compiled in this process, by file and `$CC`.
 type Compiled = HashMap<(PathBuf, String), Algorithm>;
 

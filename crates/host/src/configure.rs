@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::algorithm::did_you_mean;
-use crate::{Algorithm, AlgorithmError, Param, Preset};
+use crate::param::{find_param, find_preset, stored};
+use crate::{Algorithm, AlgorithmError};
 
 /// An algorithm with a value for each of its parameters.
 #[derive(Clone, Debug)]
@@ -13,6 +13,18 @@ pub struct Configured {
     /// `struct cc_params` of the algorithm's file: one `u32` for each parameter.
     values: Arc<[u32]>,
     spec: Arc<str>,
+}
+
+impl Algorithm {
+    /// An algorithm with its parameters set, from `NAME_OR_PATH[@preset][:k=v,…]`.
+    /// What contains a `/` or ends in `.c` is a path.
+    ///
+    /// # Errors
+    /// As [`find`](Self::find) and [`compile`](Self::compile); an unknown preset or
+    /// parameter; a value that is no number or out of range.
+    pub fn configure(spec: &str) -> Result<Configured, AlgorithmError> {
+        Configured::parse(spec, Self::compile)
+    }
 }
 
 impl Configured {
@@ -79,7 +91,8 @@ impl Configured {
             .map(|param| param.default)
             .collect();
         if let Some(preset) = preset {
-            for (index, value) in parse_settings(&algorithm, find_preset(&algorithm, preset)?)? {
+            let preset = find_preset(algorithm.presets(), preset, algorithm.name())?;
+            for (index, value) in stored(preset, algorithm.params(), algorithm.name())? {
                 base[index] = value;
             }
         }
@@ -94,16 +107,17 @@ impl Configured {
                 .split_once('=')
                 .ok_or_else(|| bad(&format!("`{setting}` is not parameter=value")))?;
             let (key, value) = (key.trim(), value.trim());
-            let index = find_param(&algorithm, key)?;
+            let index = find_param(algorithm.params(), key, algorithm.name())?;
             if std::mem::replace(&mut set[index], true) {
                 return Err(bad(&format!("{key} is set twice")));
             }
             let param = &algorithm.params()[index];
             if let Some(decimals) = settings.next_if(|next| is_whole(value) && is_whole(next)) {
                 let expected = format!("a number: write {value}.{decimals}, with a point");
-                return Err(param.bad_number(&format!("{value},{decimals}"), expected, &algorithm));
+                let value = format!("{value},{decimals}");
+                return Err(param.bad_number(&value, expected, algorithm.name()));
             }
-            values[index] = param.parse(value, &algorithm)?;
+            values[index] = param.parse(value, algorithm.name())?;
         }
 
         let mut canonical = name.to_string();
@@ -153,122 +167,4 @@ impl Configured {
 /// Is it a part of a number with a decimal comma?
 fn is_whole(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
-}
-
-impl Param {
-    fn bad_number(&self, value: &str, expected: String, algorithm: &Algorithm) -> AlgorithmError {
-        AlgorithmError::BadNumber {
-            algorithm: algorithm.name().into(),
-            parameter: self.name.clone(),
-            value: value.into(),
-            expected,
-        }
-    }
-
-    /// Reads what a user writes: `0.7`, or `2` for a whole number.
-    fn parse(&self, text: &str, algorithm: &Algorithm) -> Result<u32, AlgorithmError> {
-        let (min, max) = (self.display(self.min), self.display(self.max));
-        let not = |kind| {
-            let expected = format!("{kind}; choose a value from {min} to {max}");
-            self.bad_number(text, expected, algorithm)
-        };
-        let number: f64 = text.parse().map_err(|_| not("a number"))?;
-        if !number.is_finite() {
-            return Err(not("a number"));
-        }
-        if self.scale == 1 && number.fract() != 0.0 {
-            return Err(not("a whole number"));
-        }
-        let stored = (number * f64::from(self.scale)).round();
-        if stored < f64::from(self.min) || stored > f64::from(self.max) {
-            return Err(AlgorithmError::OutOfRange {
-                algorithm: algorithm.name().into(),
-                parameter: self.name.clone(),
-                value: text.into(),
-                min,
-                max,
-            });
-        }
-        Ok(stored as u32)
-    }
-
-    /// A stored value as a user writes it: the shortest decimal that means it.
-    pub fn display(&self, stored: u32) -> String {
-        let (stored, scale) = (f64::from(stored), f64::from(self.scale));
-        (0..=9)
-            .map(|digits| format!("{:.digits$}", stored / scale))
-            .find(|text| {
-                text.parse::<f64>()
-                    .is_ok_and(|value| (value * scale).round() == stored)
-            })
-            .unwrap_or_else(|| (stored / scale).to_string())
-    }
-}
-
-/// A preset's settings as (index of the parameter, stored value).
-pub(crate) fn parse_settings(
-    algorithm: &Algorithm,
-    preset: &Preset,
-) -> Result<Vec<(usize, u32)>, AlgorithmError> {
-    let parse = |setting: &str| {
-        let (name, value) = setting.split_once('=').unwrap_or((setting, ""));
-        let index = find_param(algorithm, name)?;
-        let param = &algorithm.params()[index];
-        let in_range = value
-            .parse()
-            .ok()
-            .filter(|value| (param.min..=param.max).contains(value));
-        let stored = in_range.ok_or_else(|| AlgorithmError::OutOfRange {
-            algorithm: algorithm.name().into(),
-            parameter: name.into(),
-            value: value.into(),
-            min: param.min.to_string(),
-            max: param.max.to_string(),
-        })?;
-        Ok((index, stored))
-    };
-    preset.settings.split_whitespace().map(parse).collect()
-}
-
-fn find_param(algorithm: &Algorithm, name: &str) -> Result<usize, AlgorithmError> {
-    let known: Vec<_> = algorithm
-        .params()
-        .iter()
-        .map(|param| param.name.as_str())
-        .collect();
-    known
-        .iter()
-        .position(|known| *known == name)
-        .ok_or_else(|| AlgorithmError::UnknownParameter {
-            algorithm: algorithm.name().into(),
-            name: name.into(),
-            hint: did_you_mean(name, &known),
-            known: list("parameters", &known),
-        })
-}
-
-fn find_preset<'a>(algorithm: &'a Algorithm, name: &str) -> Result<&'a Preset, AlgorithmError> {
-    let known: Vec<_> = algorithm
-        .presets()
-        .iter()
-        .map(|preset| preset.name.as_str())
-        .collect();
-    algorithm
-        .presets()
-        .iter()
-        .find(|preset| preset.name == name)
-        .ok_or_else(|| AlgorithmError::UnknownPreset {
-            algorithm: algorithm.name().into(),
-            name: name.into(),
-            hint: did_you_mean(name, &known),
-            known: list("presets", &known),
-        })
-}
-
-fn list(what: &str, known: &[&str]) -> String {
-    if known.is_empty() {
-        format!("it has no {what}")
-    } else {
-        format!("its {what}: {}", known.join(", "))
-    }
 }

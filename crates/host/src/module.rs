@@ -3,8 +3,8 @@
 
 use std::ffi::{c_char, CStr};
 
+use crate::param::{Param, Preset};
 use crate::sock::TcpCongestionOps;
-use crate::{Param, Preset};
 
 #[repr(C)]
 pub(crate) struct ParamDesc {

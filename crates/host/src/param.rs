@@ -1,0 +1,156 @@
+//! What an algorithm's file declares for its user: parameters and presets.
+
+use crate::spelling::did_you_mean;
+use crate::AlgorithmError;
+
+/// A number that a user may set. It is kept as a `u32` that stands for
+/// `stored / scale`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Param {
+    /// Its name in the file and in settings.
+    pub name: String,
+    /// What it is.
+    pub doc: String,
+    /// Stored value unless set.
+    pub default: u32,
+    /// Least stored value.
+    pub min: u32,
+    /// Greatest stored value.
+    pub max: u32,
+    /// Stored value of the user's 1; 1 for whole numbers.
+    pub scale: u32,
+}
+
+/// A named set of parameter values.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Preset {
+    /// Its name after the `@`.
+    pub name: String,
+    /// Stored values, as `beta=819 hystart=0`; the other parameters keep their defaults.
+    pub settings: String,
+    /// What it stands for.
+    pub doc: String,
+}
+
+impl Param {
+    pub(crate) fn bad_number(
+        &self,
+        value: &str,
+        expected: String,
+        algorithm: &str,
+    ) -> AlgorithmError {
+        AlgorithmError::BadNumber {
+            algorithm: algorithm.into(),
+            parameter: self.name.clone(),
+            value: value.into(),
+            expected,
+        }
+    }
+
+    /// Reads what a user writes: `0.7`, or `2` for a whole number.
+    pub(crate) fn parse(&self, text: &str, algorithm: &str) -> Result<u32, AlgorithmError> {
+        let (min, max) = (self.display(self.min), self.display(self.max));
+        let not = |kind| {
+            let expected = format!("{kind}; choose a value from {min} to {max}");
+            self.bad_number(text, expected, algorithm)
+        };
+        let number: f64 = text.parse().map_err(|_| not("a number"))?;
+        if !number.is_finite() {
+            return Err(not("a number"));
+        }
+        if self.scale == 1 && number.fract() != 0.0 {
+            return Err(not("a whole number"));
+        }
+        let stored = (number * f64::from(self.scale)).round();
+        if stored < f64::from(self.min) || stored > f64::from(self.max) {
+            return Err(AlgorithmError::OutOfRange {
+                algorithm: algorithm.into(),
+                parameter: self.name.clone(),
+                value: text.into(),
+                min,
+                max,
+            });
+        }
+        Ok(stored as u32)
+    }
+
+    /// A stored value as a user writes it: the shortest decimal that means it.
+    pub fn display(&self, stored: u32) -> String {
+        let (stored, scale) = (f64::from(stored), f64::from(self.scale));
+        (0..=9)
+            .map(|digits| format!("{:.digits$}", stored / scale))
+            .find(|text| {
+                text.parse::<f64>()
+                    .is_ok_and(|value| (value * scale).round() == stored)
+            })
+            .unwrap_or_else(|| (stored / scale).to_string())
+    }
+}
+
+/// A preset's settings as (index of the parameter, stored value).
+pub(crate) fn stored(
+    preset: &Preset,
+    params: &[Param],
+    algorithm: &str,
+) -> Result<Vec<(usize, u32)>, AlgorithmError> {
+    let parse = |setting: &str| {
+        let (name, value) = setting.split_once('=').unwrap_or((setting, ""));
+        let index = find_param(params, name, algorithm)?;
+        let param = &params[index];
+        let in_range = value
+            .parse()
+            .ok()
+            .filter(|value| (param.min..=param.max).contains(value));
+        let stored = in_range.ok_or_else(|| AlgorithmError::OutOfRange {
+            algorithm: algorithm.into(),
+            parameter: name.into(),
+            value: value.into(),
+            min: param.min.to_string(),
+            max: param.max.to_string(),
+        })?;
+        Ok((index, stored))
+    };
+    preset.settings.split_whitespace().map(parse).collect()
+}
+
+pub(crate) fn find_param(
+    params: &[Param],
+    name: &str,
+    algorithm: &str,
+) -> Result<usize, AlgorithmError> {
+    let known: Vec<_> = params.iter().map(|param| param.name.as_str()).collect();
+    known
+        .iter()
+        .position(|known| *known == name)
+        .ok_or_else(|| AlgorithmError::UnknownParameter {
+            algorithm: algorithm.into(),
+            name: name.into(),
+            hint: did_you_mean(name, &known),
+            known: list("parameters", &known),
+        })
+}
+
+pub(crate) fn find_preset<'a>(
+    presets: &'a [Preset],
+    name: &str,
+    algorithm: &str,
+) -> Result<&'a Preset, AlgorithmError> {
+    let known: Vec<_> = presets.iter().map(|preset| preset.name.as_str()).collect();
+    presets
+        .iter()
+        .find(|preset| preset.name == name)
+        .ok_or_else(|| AlgorithmError::UnknownPreset {
+            algorithm: algorithm.into(),
+            name: name.into(),
+            hint: did_you_mean(name, &known),
+            known: list("presets", &known),
+        })
+}
+
+fn list(what: &str, known: &[&str]) -> String {
+    if known.is_empty() {
+        format!("it has no {what}")
+    } else {
+        format!("its {what}: {}", known.join(", "))
+    }
+}

@@ -1,0 +1,35 @@
+//! What a user may have meant.
+
+/// `; did you mean …?` if a known name is a near misspelling of what was written: one letter off,
+/// or two in a name of eight letters and more.
+pub(crate) fn did_you_mean(written: &str, known: &[&str]) -> String {
+    let lower = written.to_lowercase();
+    known
+        .iter()
+        .map(|name| (edits(&lower, &name.to_lowercase()), name))
+        .min()
+        .filter(|(edits, name)| {
+            let length = name.len().max(written.len());
+            length > 2 && *edits <= (length / 4).clamp(1, 2)
+        })
+        .map_or_else(String::new, |(_, name)| format!("; did you mean `{name}`?"))
+}
+
+/// How many letters were added, dropped or replaced, or neighbours swapped.
+fn edits(a: &str, b: &str) -> usize {
+    let (a, b) = (a.as_bytes(), b.as_bytes());
+    let mut rows = vec![(0..=b.len()).collect::<Vec<usize>>()];
+    for i in 1..=a.len() {
+        let mut row = vec![i];
+        for j in 1..=b.len() {
+            let replaced = rows[i - 1][j - 1] + usize::from(a[i - 1] != b[j - 1]);
+            let mut least = replaced.min(rows[i - 1][j] + 1).min(row[j - 1] + 1);
+            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                least = least.min(rows[i - 2][j - 2] + 1);
+            }
+            row.push(least);
+        }
+        rows.push(row);
+    }
+    rows[a.len()][b.len()]
+}
