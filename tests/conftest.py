@@ -15,6 +15,8 @@ from hypothesis import HealthCheck, settings
 
 from ackclock import Bottleneck, Flow, Result, Scenario, tables
 from ackclock.kernel_part import TESTBED, lacks
+from ackclock.output import PARTIAL, WRITTEN
+from ackclock.runs import MANIFEST
 
 ROOT = Path(__file__).parent.parent
 ACKCLOCK = Path(sys.executable).with_name("ackclock")
@@ -155,6 +157,32 @@ def small():
         bottleneck=Bottleneck(rate="20mbit", buffer="1bdp"),
         flows=(Flow(algorithm="reno"), Flow(algorithm="cubic", start="500ms", start_spread="1s")),
     )
+
+
+def short(algorithm="reno", **fields):
+    """A run with losses that takes some milliseconds."""
+    fields = {"duration": "1s", "rtt": "10ms"} | fields
+    return Scenario(
+        bottleneck=Bottleneck(rate="20mbit", buffer="10packets"),
+        flows=(Flow(algorithm=str(algorithm)),),
+        **fields,
+    )
+
+
+def same_tables(one, other):
+    return all(getattr(one, name).equals(getattr(other, name)) for name in tables.TABLES)
+
+
+def hidden(directory):
+    """What unfinished commands have left below it."""
+    return [path.name for path in directory.rglob(f"{PARTIAL}*")]
+
+
+def whole(directory):
+    """The result in a directory, which has nothing else."""
+    names = {path.name for path in directory.iterdir()}
+    assert names == {MANIFEST, WRITTEN, *(f"{name}.parquet" for name in tables.TABLES)}
+    return Result.load(directory)
 
 
 def made_by_hand(

@@ -1,23 +1,15 @@
-"""What is kept is what ran: attacks on the cache, on `-o` and on a C file while it runs."""
+"""What is kept is what ran: attacks on the cache, and on a C file while it runs."""
 
-import contextlib
-import errno
-import json
-import os
 import random
 import shutil
-import stat
 import subprocess
 import sys
-from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
 from ackclock import (
     AckclockError,
-    Bottleneck,
-    Flow,
     Local,
     Result,
     Scenario,
@@ -31,14 +23,13 @@ from ackclock import (
     run_all,
     snapshot,
     sources,
-    tables,
     testbed,
 )
 from ackclock.evaluate import measure
 from ackclock.evaluate import run as evaluated
-from ackclock.output import PARTIAL, WRITTEN, Directory, collect
+from ackclock.output import WRITTEN
 from ackclock.runs import MANIFEST
-from conftest import ACKCLOCK, ROOT, in_own_mounts, is_group, wait_until
+from conftest import ROOT, hidden, in_own_mounts, same_tables, short
 
 MY_CC = (ROOT / "examples" / "my_cc.c").read_text()
 #: Another algorithm.
@@ -55,23 +46,9 @@ def mine(tmp_path):
     return path
 
 
-def short(algorithm="reno", **fields):
-    """A run with losses that takes some milliseconds."""
-    fields = {"duration": "1s", "rtt": "10ms"} | fields
-    return Scenario(
-        bottleneck=Bottleneck(rate="20mbit", buffer="10packets"),
-        flows=(Flow(algorithm=str(algorithm)),),
-        **fields,
-    )
-
-
 def fingerprint(result):
     (code,) = result.manifest["algorithms"].values()
     return code["fingerprint"]
-
-
-def hidden(directory):
-    return [path.name for path in directory.rglob(f"{PARTIAL}*")]
 
 
 # One snapshot a command.
@@ -216,10 +193,6 @@ def test_what_exchanges_names_at_once_may_be_missing(small, tmp_path, monkeypatc
 
 
 # Damage.
-
-
-def same_tables(one, other):
-    return all(getattr(one, name).equals(getattr(other, name)) for name in tables.TABLES)
 
 
 def same(one, other):
@@ -381,289 +354,6 @@ def test_a_full_disk_ends_a_sweep_and_keeps_what_is_done(tmp_path):
         Result.load(path)
 
 
-# Where the output goes.
-
-SCENARIO = """
-duration = "1s"
-rtt = "20ms"
-[bottleneck]
-rate = "10mbit"
-buffer = "1bdp"
-[[flow]]
-algorithm = "cubic"
-"""
-#: A run that would take hours: what is wrong must be found before it.
-LONG = SCENARIO.replace("1s", "500h").replace("10mbit", "10gbit")
-
-
-@pytest.fixture
-def scenario(tmp_path):
-    path = tmp_path / "scenario.toml"
-    path.write_text(SCENARIO)
-    return path
-
-
-def whole(directory):
-    names = {path.name for path in directory.iterdir()}
-    assert names == {MANIFEST, WRITTEN, *(f"{name}.parquet" for name in tables.TABLES)}
-    return Result.load(directory)
-
-
-def test_the_current_directory_is_filled_in_place(scenario, tmp_path):
-    out = tmp_path / "out"
-    out.mkdir()
-    inode = out.stat().st_ino
-    for target in (".", out, "../out"):
-        command = [ACKCLOCK, "run", scenario, "-o", target]
-        done = subprocess.run(command, cwd=out, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
-        assert out.stat().st_ino == inode
-        whole(out)
-    (out / "thesis.tex").write_text("ten years of work")
-    done = subprocess.run(command, cwd=out, capture_output=True, text=True, check=False)
-    assert "contains files that ackclock did not write" in done.stderr
-    assert (out / "thesis.tex").exists()
-    assert hidden(tmp_path) == []
-
-
-def test_a_mount_point_is_filled_in_place(scenario, tmp_path):
-    """Twice, as a file system of its own and as a directory mounted on itself."""
-    for mount in ("mount -t tmpfs tmpfs out", "mount --bind out out"):
-        done = in_own_mounts(
-            f"mkdir -p out; {mount}; for again in 1 2; do {ACKCLOCK} run {scenario} -o out; done; "
-            "mkdir copy; cp -a out/. copy; umount out",
-            tmp_path,
-        )
-        assert done.returncode == 0, done.stderr
-        whole(tmp_path / "copy")
-        shutil.rmtree(tmp_path / "copy")
-    assert hidden(tmp_path) == []
-
-
-def test_a_read_only_place_is_refused_before_the_run(scenario, tmp_path):
-    scenario.write_text(LONG)
-    for target in ("ro/out", "ro/deep/out", "ro"):
-        done = in_own_mounts(
-            "mkdir -p ro; mount -t tmpfs -o ro tmpfs ro; "
-            f"exec {ACKCLOCK} run {scenario} -o {target}",
-            tmp_path,
-        )
-        assert done.returncode == 1
-        (line,) = done.stderr.splitlines()
-        assert line.endswith("cannot be written (Read-only file system); choose another")
-
-
-def test_an_output_directory_that_another_command_fills(tmp_path, monkeypatch):
-    (tmp_path / "out").mkdir()
-    monkeypatch.chdir(tmp_path / "out")
-    with Directory("."):
-        monkeypatch.chdir(tmp_path)
-        with pytest.raises(AckclockError, match="another command"), Directory("out"):
-            pass
-
-
-def test_a_full_disk_keeps_the_finished_sweep(scenario, tmp_path):
-    """The room is for the first bytes of a file: what writes it may tell that in its own way."""
-    scenario.write_text(SCENARIO.replace("1s", "5s"))
-    sweep = tmp_path / "sweep.toml"
-    sweep.write_text(
-        'scenario = "scenario.toml"\nseeds = 20\nmetrics = ["utilisation"]\n'
-        '[axes]\n"bottleneck.buffer" = ["1bdp", "2bdp"]\n'
-    )
-    done = in_own_mounts(
-        "mkdir full; mount -t tmpfs -o size=8k tmpfs full; "
-        f"{ACKCLOCK} sweep {sweep} -o full/out || ls -A full; exit 1",
-        tmp_path,
-    )
-    kept_in = tmp_path / "out-kept"
-    assert done.stderr.splitlines()[-1].endswith(
-        f"/full/out: No space left on device. The results are in {kept_in}"
-    )
-    assert (kept_in / "sweep.parquet").read_bytes().endswith(b"PAR1")  # whole
-
-
-def test_a_full_disk_keeps_the_finished_run(scenario, tmp_path):
-    done = in_own_mounts(
-        "mkdir full; mount -t tmpfs -o size=8k tmpfs full; "
-        f"{ACKCLOCK} run {scenario} -o full/out || ls -A full; exit 1",
-        tmp_path,
-    )
-    (line,) = done.stderr.splitlines()
-    kept_in = tmp_path / "out-kept"
-    assert line == (
-        f"error: output directory {tmp_path}/full/out: No space left on device. "
-        f"The results are in {kept_in}"
-    )
-    assert done.stdout == ""
-    whole(kept_in)
-
-
-def test_a_directory_made_meanwhile_keeps_the_finished_run(small, tmp_path):
-    result = run(small)
-    for name in ("out-kept", "out-kept-2"):
-        with Directory(tmp_path / "out") as directory:
-            (tmp_path / "out").mkdir(exist_ok=True)
-            (tmp_path / "out" / "thesis.tex").write_text("ten years of work")
-            with pytest.raises(AckclockError, match="did not write") as caught:
-                directory.fill(result.write)
-        assert str(caught.value).endswith(f"The results are in {tmp_path / name}")
-        assert whole(tmp_path / name).manifest == json.loads(json.dumps(result.manifest))
-        (tmp_path / "out" / "thesis.tex").unlink()
-        (tmp_path / "out").rmdir()
-    assert hidden(tmp_path) == []
-
-
-def test_what_is_not_finished_is_hidden_and_private(small, tmp_path):
-    with Directory(tmp_path / "out") as directory:
-        (partial,) = tmp_path.iterdir()
-        assert partial.name.startswith(PARTIAL)
-        assert stat.S_IMODE(partial.stat().st_mode) == 0o700
-        directory.fill(run(small).write)
-    (out,) = tmp_path.iterdir()
-    assert (out.name, stat.S_IMODE(out.stat().st_mode)) == ("out", 0o755)
-
-
-# Killed commands.
-
-
-def test_only_what_the_dead_left_is_collected(tmp_path):
-    owner = (
-        "import sys; from ackclock.output import Directory\n"
-        "with Directory(sys.argv[1]) as d: print(d._partial, flush=True); sys.stdin.read()"
-    )
-    command = [sys.executable, "-c", owner, tmp_path / "out"]
-    dead = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    theirs = Path(dead.stdout.readline().strip())
-    somebodys = tmp_path / f"{PARTIAL}file"
-    somebodys.write_text("")
-    collect(tmp_path)
-    assert sorted(hidden(tmp_path)) == sorted([theirs.name, somebodys.name])
-    dead.kill()
-    dead.communicate()
-    assert theirs.is_dir()
-    with Directory(tmp_path / "out") as mine:
-        assert not theirs.exists()
-        collect(tmp_path)
-        assert mine._partial.is_dir()
-    assert hidden(tmp_path) == [somebodys.name]
-
-
-def test_without_locks_nothing_is_collected(tmp_path, monkeypatch):
-    def flock(*_):
-        raise OSError(errno.ENOLCK, "No locks available")
-
-    monkeypatch.setattr("fcntl.flock", flock)
-    left = tmp_path / f"{PARTIAL}left"
-    left.mkdir()
-    with Directory(tmp_path / "out") as directory:
-        directory.fill(run(short()).write)
-    whole(tmp_path / "out")
-    assert hidden(tmp_path) == [left.name]
-
-
-def test_a_kill_while_a_directory_is_filled_in_place(tmp_path, monkeypatch):
-    """At every step: what is there is no result, or a whole one, and the next command fills it."""
-    monkeypatch.chdir(tmp_path)
-    one, other = run(short()), run(short(seed=2))
-    rename, steps, finished = Path.rename, 0, False
-    while not finished:
-        one.save(".")
-        left = steps
-
-        def killed(path, target):
-            nonlocal left
-            if left == 0:
-                raise KeyboardInterrupt
-            left -= 1
-            return rename(path, target)
-
-        monkeypatch.setattr(Path, "rename", killed)
-        try:
-            other.save(".")
-            finished = True
-        except KeyboardInterrupt:
-            with contextlib.suppress(AckclockError):
-                loaded = Result.load(".")
-                assert any(same_tables(loaded, each) for each in (one, other))
-        monkeypatch.setattr(Path, "rename", rename)
-        steps += 1
-    assert steps > 8
-    assert same_tables(whole(tmp_path), other)
-
-
-#: Kills its child 50 times, while it compiles, runs, keeps and writes: every other time right
-#: after it began, otherwise after its first output is there.
-KILLER = """
-import os, random, select, signal, time
-from pathlib import Path
-from ackclock import Bottleneck, Flow, Local, Scenario, kept, output, run_all, runs, snapshot
-mine = Path("mine.c")
-text = mine.read_text()
-draw = random.Random(1)
-for life in range(50):
-    heard, say = os.pipe()
-    child = os.fork()
-    if child == 0:
-        for again in range(1000):
-            mine.write_text(text + f"/* {life} {again} */")
-            scenarios = [
-                Scenario(duration="200ms", rtt="10ms", seed=seed,
-                         bottleneck=Bottleneck(rate="5mbit", buffer="10packets"),
-                         flows=(Flow(algorithm=algorithm),))
-                for algorithm in (["reno"], ["./mine.c", "reno"])[life % 2]
-                for seed in (1000 * life + again, 2)
-            ]
-            run_all(scenarios, lambda result: result.save("out"), cache="kept", executor=Local(2))
-            os.write(say, b".")
-        os._exit(1)
-    if life % 4 < 2:
-        select.select([heard], [], [], 60)
-    time.sleep(draw.uniform(0, 0.5))
-    os.kill(child, signal.SIGKILL)
-    _, status = os.waitpid(child, 0)
-    print(os.WTERMSIG(status), flush=True)
-    os.close(heard), os.close(say)
-"""
-
-
-def test_killed_at_random_moments(tmp_path):
-    """Nothing that is seen is a part of a result; the next command works and leaves nothing."""
-    place, scratch = tmp_path / "place", tmp_path / "scratch"
-    place.mkdir()
-    scratch.mkdir()
-    (place / "mine.c").write_text(MY_CC)
-    environment = os.environ | {"TMPDIR": str(scratch)}
-    with subprocess.Popen(
-        [sys.executable, "-c", KILLER],
-        cwd=place,
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    ) as killer:
-        said, errors = killer.communicate(timeout=900)
-    assert said.split() == ["9"] * 50, errors
-    assert errors == ""
-    # A compiler that a killed one had started ends by itself.
-    wait_until(lambda: not is_group(killer.pid))
-    seen = [path for path in (place / "kept").iterdir() if not path.name.startswith(".")]
-    assert seen
-    for path in seen:
-        Result.load(path)
-    whole(place / "out")
-    (place / "mine.c").write_text(MY_CC)
-    (place / "scenario.toml").write_text(SCENARIO.replace("cubic", "./mine.c"))
-    for path in scratch.iterdir():
-        os.utime(path, (0, 0))  # a minute ago: younger ones may not be locked yet
-    last = "from ackclock import Scenario, run_all; s = Scenario.from_toml('scenario.toml'); "
-    last += "run_all([s], lambda result: result.save('out'), cache='kept')"
-    subprocess.run([sys.executable, "-c", last], cwd=place, env=environment, check=True)
-    whole(place / "out")
-    assert hidden(tmp_path) == []
-    assert list(scratch.iterdir()) == []
-
-
 @pytest.mark.parametrize("row", ["of a scorecard", "of a sweep"])
 def test_what_makes_a_row_is_in_the_hash_that_names_it(row):
     """Each of our modules that a run and its row call is found from the imports of a few."""
@@ -689,41 +379,3 @@ def test_what_makes_a_row_is_in_the_hash_that_names_it(row):
     assert {"metrics", "runs", "executors"} <= ours <= known
     assert not known & {"report", "evaluate.page", "commands", "explore.app", "site"}
     assert sources.source_hash(*roots) != sources.source_hash()
-
-
-INTERRUPTED = """
-import threading, time
-from pathlib import Path
-from ackclock import Bottleneck, Flow, Scenario, executors, output
-
-scenario = Scenario(duration="1s", rtt="10ms", flows=(Flow(algorithm="reno"),),
-                    bottleneck=Bottleneck(rate="5mbit", buffer="1bdp"))
-def for_ever(scenario, watch):
-    while True:
-        watch(0)
-        time.sleep(0.01)
-
-start = threading.Thread.start
-def interrupted(thread):
-    start(thread)
-    raise KeyboardInterrupt
-threading.Thread.start = interrupted
-try:
-    {call}
-except KeyboardInterrupt:
-    print("interrupted")
-"""
-
-
-@pytest.mark.parametrize(
-    "call",
-    ['output.sync_all(Path("."))', "executors.in_threads(for_ever, [scenario], 1, print)"],
-)
-def test_an_interrupt_while_threads_start_ends_the_command(tmp_path, call):
-    """The moment is the worst: a thread has started, and nobody knows of it yet."""
-    (tmp_path / "file").touch()
-    program = [sys.executable, "-c", INTERRUPTED.format(call=call)]
-    done = subprocess.run(
-        program, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120
-    )
-    assert (done.stdout, done.stderr, done.returncode) == ("interrupted\n", "", 0)

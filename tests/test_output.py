@@ -1,7 +1,9 @@
 """Where a command writes: the directory where it was started, with whose mode, whole or not."""
 
+import json
 import os
 import re
+import shutil
 import stat
 import subprocess
 import sys
@@ -9,7 +11,8 @@ import sys
 import pytest
 
 from ackclock import AckclockError, Result, run
-from ackclock.output import CACHE, Directory, replaced
+from ackclock.output import CACHE, PARTIAL, Directory, replaced
+from conftest import ACKCLOCK, hidden, in_own_mounts, whole
 
 SCENARIO = """
 duration = "1s"
@@ -27,6 +30,15 @@ metrics = ["utilisation"]
 [axes]
 "bottleneck.buffer" = ["1bdp"]
 """
+#: A run that would take hours: what is wrong must be found before it.
+LONG = SCENARIO.replace("1s", "500h").replace("10mbit", "10gbit")
+
+
+@pytest.fixture
+def scenario(tmp_path):
+    path = tmp_path / "scenario.toml"
+    path.write_text(SCENARIO)
+    return path
 
 
 def everything(directory):
@@ -183,3 +195,117 @@ def test_a_device_and_a_pipe_are_written_as_they_are(small, tmp_path):
     device.symlink_to(os.devnull)
     result.to_csv(device)
     assert stat.S_ISCHR(device.stat().st_mode)
+
+
+def test_the_current_directory_is_filled_in_place(scenario, tmp_path):
+    out = tmp_path / "out"
+    out.mkdir()
+    inode = out.stat().st_ino
+    for target in (".", out, "../out"):
+        command = [ACKCLOCK, "run", scenario, "-o", target]
+        done = subprocess.run(command, cwd=out, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        assert out.stat().st_ino == inode
+        whole(out)
+    (out / "thesis.tex").write_text("ten years of work")
+    done = subprocess.run(command, cwd=out, capture_output=True, text=True, check=False)
+    assert "contains files that ackclock did not write" in done.stderr
+    assert (out / "thesis.tex").exists()
+    assert hidden(tmp_path) == []
+
+
+def test_a_mount_point_is_filled_in_place(scenario, tmp_path):
+    """Twice, as a file system of its own and as a directory mounted on itself."""
+    for mount in ("mount -t tmpfs tmpfs out", "mount --bind out out"):
+        done = in_own_mounts(
+            f"mkdir -p out; {mount}; for again in 1 2; do {ACKCLOCK} run {scenario} -o out; done; "
+            "mkdir copy; cp -a out/. copy; umount out",
+            tmp_path,
+        )
+        assert done.returncode == 0, done.stderr
+        whole(tmp_path / "copy")
+        shutil.rmtree(tmp_path / "copy")
+    assert hidden(tmp_path) == []
+
+
+def test_a_read_only_place_is_refused_before_the_run(scenario, tmp_path):
+    scenario.write_text(LONG)
+    for target in ("ro/out", "ro/deep/out", "ro"):
+        done = in_own_mounts(
+            "mkdir -p ro; mount -t tmpfs -o ro tmpfs ro; "
+            f"exec {ACKCLOCK} run {scenario} -o {target}",
+            tmp_path,
+        )
+        assert done.returncode == 1
+        (line,) = done.stderr.splitlines()
+        assert line.endswith("cannot be written (Read-only file system); choose another")
+
+
+def test_an_output_directory_that_another_command_fills(tmp_path, monkeypatch):
+    (tmp_path / "out").mkdir()
+    monkeypatch.chdir(tmp_path / "out")
+    with Directory("."):
+        monkeypatch.chdir(tmp_path)
+        with pytest.raises(AckclockError, match="another command"), Directory("out"):
+            pass
+
+
+def test_a_full_disk_keeps_the_finished_sweep(scenario, tmp_path):
+    """The room is for the first bytes of a file: what writes it may tell that in its own way."""
+    scenario.write_text(SCENARIO.replace("1s", "5s"))
+    sweep = tmp_path / "sweep.toml"
+    sweep.write_text(
+        'scenario = "scenario.toml"\nseeds = 20\nmetrics = ["utilisation"]\n'
+        '[axes]\n"bottleneck.buffer" = ["1bdp", "2bdp"]\n'
+    )
+    done = in_own_mounts(
+        "mkdir full; mount -t tmpfs -o size=8k tmpfs full; "
+        f"{ACKCLOCK} sweep {sweep} -o full/out || ls -A full; exit 1",
+        tmp_path,
+    )
+    kept_in = tmp_path / "out-kept"
+    assert done.stderr.splitlines()[-1].endswith(
+        f"/full/out: No space left on device. The results are in {kept_in}"
+    )
+    assert (kept_in / "sweep.parquet").read_bytes().endswith(b"PAR1")  # whole
+
+
+def test_a_full_disk_keeps_the_finished_run(scenario, tmp_path):
+    done = in_own_mounts(
+        "mkdir full; mount -t tmpfs -o size=8k tmpfs full; "
+        f"{ACKCLOCK} run {scenario} -o full/out || ls -A full; exit 1",
+        tmp_path,
+    )
+    (line,) = done.stderr.splitlines()
+    kept_in = tmp_path / "out-kept"
+    assert line == (
+        f"error: output directory {tmp_path}/full/out: No space left on device. "
+        f"The results are in {kept_in}"
+    )
+    assert done.stdout == ""
+    whole(kept_in)
+
+
+def test_a_directory_made_meanwhile_keeps_the_finished_run(small, tmp_path):
+    result = run(small)
+    for name in ("out-kept", "out-kept-2"):
+        with Directory(tmp_path / "out") as directory:
+            (tmp_path / "out").mkdir(exist_ok=True)
+            (tmp_path / "out" / "thesis.tex").write_text("ten years of work")
+            with pytest.raises(AckclockError, match="did not write") as caught:
+                directory.fill(result.write)
+        assert str(caught.value).endswith(f"The results are in {tmp_path / name}")
+        assert whole(tmp_path / name).manifest == json.loads(json.dumps(result.manifest))
+        (tmp_path / "out" / "thesis.tex").unlink()
+        (tmp_path / "out").rmdir()
+    assert hidden(tmp_path) == []
+
+
+def test_what_is_not_finished_is_hidden_and_private(small, tmp_path):
+    with Directory(tmp_path / "out") as directory:
+        (partial,) = tmp_path.iterdir()
+        assert partial.name.startswith(PARTIAL)
+        assert stat.S_IMODE(partial.stat().st_mode) == 0o700
+        directory.fill(run(small).write)
+    (out,) = tmp_path.iterdir()
+    assert (out.name, stat.S_IMODE(out.stat().st_mode)) == ("out", 0o755)
