@@ -10,8 +10,10 @@ mod private_state;
 use std::collections::HashMap;
 use std::path::Path;
 
+use ackclock_net::buffer::Buffer;
 use ackclock_net::impair::{Bernoulli, Loss, ReorderParameters};
 use ackclock_net::line::DelayStep;
+use ackclock_net::link::Bottleneck;
 use ackclock_net::rate::{PolicerParameters, RateStep};
 use ackclock_sim::record::{AckSeen, EventKind};
 use ackclock_sim::scenario::{Frames, Profile, Scenario};
@@ -113,18 +115,15 @@ impl Trace {
         let queues = &self.result.queues;
         let last = queues.time_us.len() - 1;
         let begin_us = queues.time_us[last] - seconds * 1_000_000;
-        let first = (queues.time_us.iter())
-            .position(|&at| at >= begin_us)
-            .unwrap();
+        let first = queues.time_us.partition_point(|&at| at < begin_us);
         let bytes = queues.sent_bytes[last] - queues.sent_bytes[first];
         bytes as f64 * 8.0 / seconds as f64 / rate_bps
     }
 
     /// The first row at or after a time.
     fn at(&self, seconds: f64) -> usize {
-        (self.acks.iter())
-            .position(|ack| ack.time_ns as f64 >= seconds * 1e9)
-            .unwrap()
+        let before = |ack: &AckSeen| (ack.time_ns as f64) < seconds * 1e9;
+        self.acks.partition_point(before)
     }
 }
 
@@ -261,7 +260,7 @@ fn limited_in_up(to: &[(f64, u64)]) -> Trace {
     let mut scenario = frames(path(), 30 * 1448, 10 * MS);
     scenario.flows[0].algorithm = "bbr3:probe_rtt_win_ms=60000".into();
     scenario.bottleneck.rate_bps = 30_000_000;
-    scenario.bottleneck.buffer = ackclock_net::buffer::Buffer::Packets(150);
+    scenario.bottleneck.buffer = Buffer::Packets(150);
     for &(seconds, rate_bps) in to {
         scenario = rate_from(scenario, seconds, rate_bps);
     }
@@ -306,10 +305,7 @@ fn never_exiting_probe_up_or_startup_when_application_limited_with_no_loss() {
 fn exiting_probe_down_on_inflight() {
     // A buffer of a fifth of the BDP: losses set inflight_lt.
     let mut scenario = path();
-    scenario.bottleneck = ackclock_net::link::Bottleneck::drop_tail(
-        100_000_000,
-        ackclock_net::buffer::Buffer::Packets(66),
-    );
+    scenario.bottleneck = Bottleneck::drop_tail(100_000_000, Buffer::Packets(66));
     for scenario in [path(), scenario] {
         let trace = Trace::of(&scenario);
         let ends = trace.entries(DOWN, CRUISE);
@@ -513,7 +509,7 @@ fn increasing_bandwidth_10x_and_ensuring_full_bandwidth_is_reached() {
 #[test]
 fn decreasing_bandwidth_10x_and_ensuring_max_bandwidth_adapts_down() {
     let mut scenario = rate_from(path(), 6.0, 10_000_000);
-    scenario.bottleneck.buffer = ackclock_net::buffer::Buffer::Packets(100);
+    scenario.bottleneck.buffer = Buffer::Packets(100);
     scenario.duration_ns = 25 * S;
     let trace = Trace::of(&scenario);
     let (before, soon) = (trace.at(6.0), trace.at(8.0));
@@ -641,7 +637,7 @@ fn entering_and_exiting_probe_rtt_during_startup() {
 #[test]
 fn handling_loss_during_probe_up_after_inflight_longterm_is_set() {
     let mut scenario = path();
-    scenario.bottleneck.buffer = ackclock_net::buffer::Buffer::Packets(66);
+    scenario.bottleneck.buffer = Buffer::Packets(66);
     scenario.duration_ns = 30 * S;
     let trace = Trace::of(&scenario);
     let mut found = 0;
