@@ -104,7 +104,7 @@ class Keys:
         start = f"from ackclock.link_keys import Bottleneck\n\n#: {words(header)}\n"
         start += f"HEADER_BYTES = {header['default']}\n\n\n"
         names = [name for name in self.classes if name not in links]
-        return self.module("a scenario", "crates/sim/src/scenario.rs", start, names)
+        return self.module("a scenario", "crates/sim/src/scenario", start, names)
 
     def module(self, what: str, where: str, start: str, names: Iterable[str]) -> str:
         """A whole module. `HEADER` imports what any module needs."""

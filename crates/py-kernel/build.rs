@@ -20,7 +20,7 @@ const TESTBED: &[&str] = &[
     "crates/py-tables/src",
     "crates/sim/Cargo.toml",
     "crates/sim/src/record.rs",
-    "crates/sim/src/scenario.rs",
+    "crates/sim/src/scenario",
     "crates/sim/src/schema.rs",
     "crates/sim/src/topology.rs",
 ];

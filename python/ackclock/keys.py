@@ -1,6 +1,6 @@
 """The keys of a scenario. `make generate` writes this file.
 
-The fields of the structs in `crates/sim/src/scenario.rs` say what each key means, its range and its
+The fields of the structs in `crates/sim/src/scenario` say what each key means, its range and its
 default.
 """
 

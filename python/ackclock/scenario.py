@@ -2,7 +2,7 @@
 
 Flows and sessions of background traffic share a bottleneck, or pass several links in series.
 Quantities are text with a unit ("250mbit", "200ms", "1bdp"); `Scenario.resolve` turns them into
-the canonical integers that the simulator reads (``crates/sim/src/scenario.rs``).
+the canonical integers that the simulator reads (``crates/sim/src/scenario``).
 """
 
 import json
@@ -546,7 +546,7 @@ def markdown() -> str:
         f"Rates (decimal, bits per second): {', '.join(units.RATE_UNITS)}.",
         f"Sizes: {', '.join(units.SIZE_UNITS)}.",
         "",
-        "`make generate` writes this page from the fields of `crates/sim/src/scenario.rs`, and",
+        "`make generate` writes this page from the fields of `crates/sim/src/scenario`, and",
         "[scenario.schema.json](scenario.schema.json), the JSON Schema of `Result.resolved`.",
     ]
     tables: list[tuple[str, type[Model]]] = [("At the top", Scenario)]

@@ -2,7 +2,9 @@
 //! millions of transfers, so a session keeps totals, and one row per transfer.
 
 use crate::record::{SessionRow, TransferRow};
-use crate::scenario::{Scenario, Session as SessionScenario, Sizes, MAX_TRANSFER_BYTES};
+use crate::scenario::{
+    Connections, Scenario, Session as SessionScenario, Sizes, MAX_TRANSFER_BYTES,
+};
 use crate::tcp::Sender;
 use ackclock_host::{CaState, TCP_INFINITE_SSTHRESH};
 use ackclock_net::rng::{Draw, Owner, Stream};
@@ -19,6 +21,19 @@ pub(crate) struct Session {
     ssthresh: u32,
     /// Totals of the connections that have ended.
     over: SessionRow,
+}
+
+impl Scenario {
+    /// The connections of a session, as many as fit in the run.
+    pub fn connections(&self, session: usize) -> Connections {
+        let (number, of) = (session as u32 + 1, &self.sessions[session]);
+        let mut start = Stream::of(self.seed, Owner::Session(number), Draw::Start);
+        let mut source = Session::new(number, self, of);
+        let most = self.duration_ns / (2 * of.flow.rtt_ns).max(1) + 1;
+        let draw = |_| (source.draw_gap_ns(), source.draw_bytes());
+        let start_ns = of.flow.start_ns + start.up_to(of.flow.start_spread_ns);
+        (start_ns, (0..most).map(draw).collect())
+    }
 }
 
 impl Session {

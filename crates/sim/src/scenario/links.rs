@@ -1,6 +1,7 @@
 //! What links and routes must be beside the ranges of their fields.
 
-use super::{check, within, Scenario, ScenarioError};
+use super::error::{check, within};
+use super::{Scenario, ScenarioError};
 use ackclock_net::buffer::Buffer;
 use ackclock_net::link::Bottleneck;
 use ackclock_net::rate::Trace;

@@ -1,0 +1,168 @@
+//! A TCP connection.
+
+use super::limits::{MAX_DURATION_NS, MAX_LIMIT_BYTES, MAX_RTT_NS, MAX_TRANSFER_BYTES, NS_PER_S};
+use super::{EcnMode, ScenarioError};
+use ackclock_host::{Configured, Snapshot};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The prefix of the name of one of the kernel's own algorithms, as in `kernel:cubic`.
+pub const KERNEL: &str = "kernel:";
+
+/// One TCP connection that always has data to send, or `count` of them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Flow {
+    /// NAME[@PRESET][:PARAMETER=VALUE,…]. NAME is an algorithm of `ackclock list` or the path of a
+    /// C file. `kernel:NAME` is Linux's own algorithm, only on the kernel and on vlinux.
+    pub algorithm: String,
+    /// Direction of its data: `forward` or `reverse`. With a reverse flow or session the reverse
+    /// path gets the same bottleneck, where ACKs and data share a queue.
+    #[schemars(extend("default" = "forward"))]
+    pub direction: Direction,
+    /// Numbers of the links that its data passes, in order (default: every link).
+    // JSON leaves out an empty list, which stands for the default.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 1_000), inner(range(min = 1, max = 1_000)))]
+    pub route: Vec<u32>,
+    /// Numbers of the links that its ACKs pass, in order (default: none).
+    // JSON leaves out an empty list.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 1_000), inner(range(min = 1, max = 1_000)))]
+    pub back: Vec<u32>,
+    /// Round-trip propagation delay (default: the scenario's `rtt`). The delays of the
+    /// links on its way come on top.
+    #[schemars(range(min = 1_000, max = MAX_RTT_NS), example = NS_PER_S / 10)]
+    pub rtt_ns: u64,
+    /// Mean of an extra delay added to `rtt`, drawn once per connection from an exponential
+    /// distribution.
+    #[schemars(range(max = MAX_RTT_NS), extend("default" = 0))]
+    pub rtt_exponential_ns: u64,
+    /// Time at which it connects; of a session: at which its first pause starts.
+    #[schemars(range(max = MAX_DURATION_NS), extend("default" = 0))]
+    pub start_ns: u64,
+    /// Longest extra delay after `start`, drawn uniformly from 0 to this.
+    #[schemars(range(max = MAX_DURATION_NS), extend("default" = 0))]
+    pub start_spread_ns: u64,
+    /// Time at which its application stops sending (default: never).
+    #[schemars(range(max = MAX_DURATION_NS))]
+    pub stop_ns: Option<u64>,
+    /// Its application writes a frame each so often, as sound and video do, and otherwise nothing: a
+    /// table of the `size` of a frame and the time `every` (default: it always has data to send).
+    // JSON leaves out none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub frames: Option<Frames>,
+    /// Data that it sends in all, of a session: the mean size of a transfer. "2MB" or "600packets"
+    /// (default: one connection without end).
+    #[schemars(range(min = 1, max = MAX_TRANSFER_BYTES))]
+    pub size_bytes: Option<u64>,
+    /// Receive window (default: no limit).
+    #[schemars(range(min = 1, max = MAX_LIMIT_BYTES))]
+    pub receive_window_bytes: Option<u64>,
+    /// Sender's buffer for unacknowledged data (default: no limit).
+    #[schemars(range(min = 1, max = MAX_LIMIT_BYTES))]
+    pub send_buffer_bytes: Option<u64>,
+    /// ssthresh at the start, as from a route's cached metric (default: no limit).
+    #[schemars(range(min = 2, max = ackclock_host::TCP_INFINITE_SSTHRESH))]
+    pub initial_ssthresh_packets: Option<u32>,
+    /// Whether both hosts use ECN (RFC 3168), if the path lets the first SYN through.
+    /// `"accurate"`: the receiver counts marks, and each ACK tells the count (RFC 9768).
+    // JSON leaves out `false`.
+    #[serde(default, skip_serializing_if = "EcnMode::is_off")]
+    #[schemars(extend("default" = false))]
+    pub ecn: EcnMode,
+    /// What its receiver hides from it, to get more than its share: `nothing`; `losses`, so that it
+    /// acknowledges packets that never came; or `marks`, of which it echoes none.
+    // JSON leaves out `nothing`.
+    #[serde(default, skip_serializing_if = "Hides::is_nothing")]
+    #[schemars(extend("default" = "nothing"))]
+    pub hides: Hides,
+}
+
+/// What a receiver hides from its sender.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Hides {
+    /// It is honest.
+    #[default]
+    Nothing,
+    /// It acknowledges what is missing.
+    Losses,
+    /// It does not echo ECN's marks.
+    Marks,
+}
+
+impl Hides {
+    fn is_nothing(&self) -> bool {
+        *self == Self::Nothing
+    }
+}
+
+/// What an application writes, the first frame as soon as it is connected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Frames {
+    /// Size of a frame, rounded up to full segments.
+    #[schemars(range(min = 1, max = 1_u64 << 40), example = 10_000)]
+    pub size_bytes: u64,
+    /// Time between two frames.
+    #[schemars(range(min = 1_000, max = MAX_DURATION_NS), example = 20_000_000)]
+    pub every_ns: u64,
+}
+
+impl Flow {
+    /// A flow that starts at once, never ends, and that only its algorithm limits.
+    pub fn endless(algorithm: &str, rtt_ns: u64) -> Self {
+        Self {
+            algorithm: algorithm.into(),
+            direction: Direction::Forward,
+            route: Vec::new(),
+            back: Vec::new(),
+            rtt_ns,
+            rtt_exponential_ns: 0,
+            start_ns: 0,
+            start_spread_ns: 0,
+            stop_ns: None,
+            frames: None,
+            size_bytes: None,
+            receive_window_bytes: None,
+            send_buffer_bytes: None,
+            initial_ssthresh_packets: None,
+            ecn: EcnMode::Off,
+            hides: Hides::Nothing,
+        }
+    }
+
+    pub(super) fn configure(
+        &self,
+        of: &str,
+        snapshot: &Snapshot,
+    ) -> Result<Configured, ScenarioError> {
+        let configured = if self.algorithm.starts_with(KERNEL) {
+            Err(
+                "only Linux has it; add --on kernel or --on vlinux, or choose an algorithm of \
+                 `ackclock list`"
+                    .into(),
+            )
+        } else {
+            snapshot
+                .configure(&self.algorithm)
+                .map_err(|error| error.to_string())
+        };
+        configured.map_err(|fix| ScenarioError {
+            field: format!("{of}.algorithm"),
+            value: self.algorithm.clone(),
+            fix,
+        })
+    }
+}
+
+/// Which of the two queues the data passes; the ACKs pass the other queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Direction {
+    /// Queue 1.
+    Forward,
+    /// Queue 2.
+    Reverse,
+}

@@ -1,0 +1,220 @@
+//! What to simulate: the canonical, fully resolved form of a scenario.
+//!
+//! It has integers only, and every default is filled in. Its JSON text therefore identifies the
+//! run. People write the form of Python's `ackclock.Scenario` ("250mbit", "1bdp"), which resolves
+//! to this one.
+
+mod ecn;
+mod error;
+mod flow;
+mod limits;
+mod links;
+mod profile;
+mod session;
+mod validate;
+
+pub use ecn::EcnMode;
+pub(crate) use error::within;
+pub use error::ScenarioError;
+pub use flow::{Direction, Flow, Frames, Hides, KERNEL};
+pub(crate) use limits::MAX_TRANSFER_BYTES;
+pub use profile::Profile;
+pub use session::{Session, Sizes};
+
+use ackclock_host::{Configured, Snapshot};
+use ackclock_net::link::Bottleneck;
+use ackclock_net::rng::{Draw, Owner, Stream};
+use limits::{MAX_DURATION_NS, NS_PER_S};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// What to run. It needs a duration, a bottleneck and at least one flow or session.
+// A dumbbell. If any data flows in reverse, the way back has a queue like the forward way, and ACKs
+// share that queue. Otherwise nothing delays ACKs on the way back but propagation and jitter.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Scenario {
+    /// Random seed. Equal seeds give equal results.
+    #[schemars(range(max = i64::MAX), extend("default" = 1))]
+    pub seed: u64,
+    /// Simulated time.
+    #[schemars(range(min = 1, max = MAX_DURATION_NS), example = 60 * NS_PER_S)]
+    pub duration_ns: u64,
+    /// TCP stack of the hosts: `linux-6`, `linux-2.6.32`, `linux-2.6.25` or `linux-2.6.18`
+    /// (docs/profiles.md).
+    #[schemars(extend("default" = "linux-6"))]
+    pub profile: Profile,
+    /// Timer ticks per second of the hosts' kernel (Linux's HZ).
+    #[schemars(range(min = 24, max = 10_000), extend("default" = 1_000))]
+    pub hz: u32,
+    /// Payload of a full segment in bytes. Headers add 52 bytes.
+    #[schemars(range(min = 64, max = 65_000), extend("default" = 1_448))]
+    pub mss_bytes: u32,
+    /// IP and TCP headers of a packet, with timestamps. The wire size is the payload plus the
+    /// headers.
+    #[schemars(range(min = 20, max = 120), extend("default" = 52))]
+    pub header_bytes: u32,
+    /// Longest delay before a host handles an ACK, drawn uniformly from 0 to this. It breaks phase
+    /// effects, as real hosts do. ACKs keep their order.
+    #[schemars(range(max = NS_PER_S), extend("default" = 20_000))]
+    pub jitter_ns: u64,
+    /// Full segments per ACK; 1: no delayed ACKs.
+    #[schemars(range(min = 1, max = 2), extend("default" = 2))]
+    pub delayed_ack_segments: u32,
+    /// When the application of a receiver reads. `"at once"`: as soon as data arrives; a receiver
+    /// with `linux-6` then also acknowledges the end of each burst. `"bulk"`: each 256 KiB
+    /// (SO_RCVLOWAT).
+    #[schemars(extend("default" = "at_once"))]
+    pub reads: Reads,
+    /// Whether hosts send bursts that the network card cuts into packets (default: true for
+    /// `linux-6`, false for the others). With `tso`, Linux 2.6 saves data for bursts of up to 64
+    /// KB.
+    pub tso: bool,
+    /// Whether senders space their packets at `sk_pacing_rate`, as with fq.
+    #[schemars(extend("default" = false))]
+    pub pacing: bool,
+    /// Time that a sending host needs for each ACK with SACK blocks, for each packet that is not yet
+    /// acknowledged: Linux 2.6 walks over them. ACKs that come meanwhile wait, at most 2500, and
+    /// further ones are lost (`max_backlog` of Leith et al. 2007). "0s": no time.
+    // JSON leaves out 0.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    #[schemars(range(max = 1_000_000), extend("default" = 0))]
+    pub sack_cost_ns: u64,
+    /// The shared link: link 1.
+    pub bottleneck: Bottleneck,
+    /// More links, numbered from 2: packets pass links in series.
+    // JSON leaves out an empty list.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 999))]
+    pub links: Vec<Bottleneck>,
+    /// Flows, numbered from 1 in every table.
+    #[schemars(length(max = 100_000))]
+    pub flows: Vec<Flow>,
+    /// Sources of background traffic, numbered from 1 in their own tables.
+    #[schemars(length(max = 100_000))]
+    pub sessions: Vec<Session>,
+    /// Time between two samples; "0s": no samples.
+    #[schemars(range(max = MAX_DURATION_NS), extend("default" = 100_000_000))]
+    pub sample_interval_ns: u64,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
+/// When the application of a receiver reads (`linux-6`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Reads {
+    /// As soon as data has arrived. The receiver then acknowledges the end of each burst.
+    AtOnce,
+    /// Each 256 KiB (`SO_RCVLOWAT`).
+    Bulk,
+}
+
+/// When the first pause of a session begins, ns, and of each of its connections the pause before it, ns,
+/// and its size, bytes (`None`: without end).
+pub type Connections = (u64, Vec<(u64, Option<u64>)>);
+
+/// The code and the parameters of each algorithm of a scenario, by its spec in the scenario.
+pub type Algorithms = BTreeMap<String, Configured>;
+
+/// A scenario that passed every check, with the code of its algorithms. Its run reads no file.
+#[derive(Clone, Debug)]
+pub struct Prepared {
+    scenario: Scenario,
+    algorithms: Algorithms,
+}
+
+impl Prepared {
+    /// Checks a scenario and takes the code of its algorithms from the snapshot.
+    ///
+    /// # Errors
+    /// As [`Scenario::validate_to_simulate`].
+    pub fn new(scenario: Scenario, snapshot: &Snapshot) -> Result<Self, ScenarioError> {
+        let algorithms = scenario.validate_to_simulate(snapshot)?;
+        Ok(Self {
+            scenario,
+            algorithms,
+        })
+    }
+
+    /// The scenario.
+    pub fn scenario(&self) -> &Scenario {
+        &self.scenario
+    }
+
+    /// The code that runs.
+    pub fn algorithms(&self) -> &Algorithms {
+        &self.algorithms
+    }
+}
+
+impl Scenario {
+    /// Reads the canonical JSON form and checks it.
+    ///
+    /// # Errors
+    /// The first field that is unknown, missing or out of range.
+    pub fn from_json(text: &str) -> Result<Self, ScenarioError> {
+        let scenario = Self::parse(text)?;
+        scenario.validate(&Snapshot::default())?;
+        Ok(scenario)
+    }
+
+    /// Reads the canonical JSON form, and does not check the values.
+    ///
+    /// # Errors
+    /// The first field that is unknown or missing.
+    pub fn parse(text: &str) -> Result<Self, ScenarioError> {
+        serde_json::from_str(text).map_err(|error| ScenarioError {
+            field: "scenario".into(),
+            value: format!("line {} column {}", error.line(), error.column()),
+            fix: error.to_string(),
+        })
+    }
+
+    /// The canonical JSON text.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string(self).expect("a scenario is JSON")
+    }
+
+    /// When flow number `flow` (from 0) connects, nanoseconds: its start plus its random spread.
+    pub fn connects_at_ns(&self, flow: usize) -> u64 {
+        let each = &self.flows[flow];
+        let mut start = Stream::of(self.seed, Owner::Flow(flow as u32 + 1), Draw::Start);
+        each.start_ns + start.up_to(each.start_spread_ns)
+    }
+
+    /// The flows, then the flows of the sessions.
+    pub(crate) fn all_flows(&self) -> impl Iterator<Item = &Flow> {
+        let sessions = self.sessions.iter().map(|session| &session.flow);
+        self.flows.iter().chain(sessions)
+    }
+
+    /// Whether any data flows in reverse, or ACKs pass links.
+    pub fn is_two_way(&self) -> bool {
+        let mut flows = self.all_flows();
+        flows.any(|flow| flow.direction == Direction::Reverse || !flow.back.is_empty())
+    }
+
+    /// Whether the scenario says more than [`bottleneck`](Self::bottleneck) about its network.
+    pub fn has_routes(&self) -> bool {
+        let mut flows = self.all_flows();
+        !self.links.is_empty() || flows.any(|flow| !flow.route.is_empty() || !flow.back.is_empty())
+    }
+
+    /// The algorithm of element `index`: the flows come first, then the sessions.
+    pub(crate) fn algorithm(&self, index: usize) -> &str {
+        let flow = match index.checked_sub(self.flows.len()) {
+            None => &self.flows[index],
+            Some(session) => &self.sessions[session].flow,
+        };
+        &flow.algorithm
+    }
+
+    /// Wire size of a full segment, bytes.
+    pub fn packet_bytes(&self) -> u32 {
+        self.mss_bytes + self.header_bytes
+    }
+}

@@ -1,0 +1,273 @@
+//! What the fields of a scenario must be beside their ranges.
+
+use super::error::{check, within};
+use super::limits::{MAX_DURATION_NS, NS_PER_S};
+use super::{Algorithms, Direction, Flow, Profile, Scenario, ScenarioError, Session};
+use crate::schema::{self, distinct};
+use crate::topology::Topology;
+use ackclock_host::Snapshot;
+use ackclock_net::schedule::Schedule;
+
+/// Maximum rows of periodic samples, and of transfers. In memory they take about 7 GB.
+const MAX_SAMPLES: u64 = 100_000_000;
+/// Largest window of TCP, bytes (RFC 7323).
+const MAX_WINDOW_BYTES: u64 = 1 << 30;
+
+/// The units that users write, largest first, in bit/s and ns.
+const RATE_UNITS: [(u64, &str); 5] = [
+    (1_000_000_000_000, "tbit"),
+    (1_000_000_000, "gbit"),
+    (1_000_000, "mbit"),
+    (1_000, "kbit"),
+    (1, "bit"),
+];
+const TIME_UNITS: [(u64, &str); 4] = [(NS_PER_S, "s"), (1_000_000, "ms"), (1_000, "us"), (1, "ns")];
+
+/// A quantity as users write it, a whole number of its unit: `250mbit`.
+fn with_unit(value: u64, units: &[(u64, &str)]) -> String {
+    let whole = units.iter().find(|(unit, _)| value % unit == 0);
+    let (unit, name) = whole.expect("the last unit is 1");
+    format!("{}{name}", value / unit)
+}
+
+impl Scenario {
+    /// Checks every range and configures every algorithm.
+    ///
+    /// # Errors
+    /// The first field that is out of range, or whose algorithm does not load.
+    pub fn validate(&self, snapshot: &Snapshot) -> Result<Algorithms, ScenarioError> {
+        schema::check_ranges(self)?;
+        self.validate_link("bottleneck", &self.bottleneck)?;
+        for (index, link) in self.links.iter().enumerate() {
+            self.validate_link(&format!("links[{index}]"), link)?;
+        }
+        check(
+            !self.flows.is_empty() || !self.sessions.is_empty(),
+            "flows",
+            "[]".into(),
+            "give at least one flow or session",
+        )?;
+        let elements = self.flows.len() + self.sessions.len();
+        let latest_ns = Schedule::latest_ns(elements);
+        check(
+            self.duration_ns <= latest_ns,
+            "duration_ns",
+            self.duration_ns.to_string(),
+            &format!(
+                "choose at most {} hours with {elements} flows and sessions",
+                latest_ns / (3_600 * NS_PER_S)
+            ),
+        )?;
+        if self.sample_interval_ns != 0 {
+            within(
+                "sample_interval_ns",
+                self.sample_interval_ns,
+                1_000,
+                MAX_DURATION_NS,
+            )?;
+            let rows = self.duration_ns / self.sample_interval_ns * (self.flows.len() as u64 + 1);
+            check(
+                rows <= MAX_SAMPLES,
+                "sample_interval_ns",
+                self.sample_interval_ns.to_string(),
+                &format!("{rows} samples are more than {MAX_SAMPLES}: sample less often"),
+            )?;
+        }
+        let finite = self.sessions.iter().filter(|s| s.flow.size_bytes.is_some());
+        let transfers: u64 = finite.map(|s| self.most_transfers(s)).sum();
+        check(
+            transfers <= MAX_SAMPLES,
+            "sessions",
+            self.sessions.len().to_string(),
+            &format!("they may make {transfers} transfers, more than {MAX_SAMPLES}: fewer, longer gaps or a shorter run"),
+        )?;
+        let mut algorithms = Algorithms::new();
+        let mut configure = |of: &str, flow: &Flow| {
+            if !algorithms.contains_key(&flow.algorithm) {
+                algorithms.insert(flow.algorithm.clone(), flow.configure(of, snapshot)?);
+            }
+            Ok(())
+        };
+        for (index, flow) in distinct(&self.flows) {
+            let name = format!("flows[{index}]");
+            self.validate_flow(&name, flow)?;
+            configure(&name, flow)?;
+        }
+        for (index, session) in distinct(&self.sessions) {
+            let name = format!("sessions[{index}]");
+            self.validate_session(&name, session)?;
+            configure(&format!("{name}.flow"), &session.flow)?;
+        }
+        if self.has_routes() {
+            let mut flows = self.all_flows();
+            let reverse = flows.position(|flow| flow.direction == Direction::Reverse);
+            let of = match reverse.unwrap_or(0).checked_sub(self.flows.len()) {
+                None => format!("flows[{}]", reverse.unwrap_or(0)),
+                Some(session) => format!("sessions[{session}].flow"),
+            };
+            check(
+                reverse.is_none(),
+                &format!("{of}.direction"),
+                "reverse".into(),
+                "where links or routes are given, write route and back instead",
+            )?;
+        }
+        let topology = Topology::of(self);
+        for (index, flow) in distinct(&self.flows) {
+            self.validate_window(&format!("flow {}", index + 1), flow, &topology, index)?;
+        }
+        for (index, session) in distinct(&self.sessions) {
+            let name = format!("session {}", index + 1);
+            let index = self.flows.len() + index;
+            self.validate_window(&name, &session.flow, &topology, index)?;
+        }
+        Ok(algorithms)
+    }
+
+    /// As [`validate`](Self::validate), and refuses algorithms that need what an old kernel did not
+    /// have: `cong_control`, or ECN as today's Linux has it.
+    ///
+    /// # Errors
+    /// The first field that cannot be simulated.
+    pub fn validate_to_simulate(&self, snapshot: &Snapshot) -> Result<Algorithms, ScenarioError> {
+        let algorithms = self.validate(snapshot)?;
+        let flows = distinct(&self.flows);
+        let flows = flows.map(|(index, flow)| (format!("flows[{index}]"), flow));
+        let sessions = distinct(&self.sessions);
+        let sessions =
+            sessions.map(|(index, session)| (format!("sessions[{index}].flow"), &session.flow));
+        for (name, flow) in flows.chain(sessions) {
+            let field = format!("{name}.algorithm");
+            let algorithm = algorithms[&flow.algorithm].algorithm();
+            check(
+                self.profile == Profile::Linux6 || !algorithm.needs_ecn(),
+                &field,
+                flow.algorithm.clone(),
+                "it needs ECN, which is modelled as in today's Linux; choose profile linux-6",
+            )?;
+            check(
+                self.profile == Profile::Linux6 || !algorithm.has_cong_control(),
+                &field,
+                flow.algorithm.clone(),
+                "it has cong_control, which Linux has had since 4.9; choose profile linux-6, or \
+                 give it cong_avoid instead",
+            )?;
+        }
+        Ok(algorithms)
+    }
+
+    /// Upper bound of the transfers of a session: each takes at least a handshake and an RTT.
+    fn most_transfers(&self, session: &Session) -> u64 {
+        let rtt_ns = session
+            .flow
+            .rtt_ns
+            .saturating_add(session.flow.rtt_exponential_ns);
+        let each_ns = session.gap_ns.saturating_add(rtt_ns.saturating_mul(2));
+        self.duration_ns / each_ns.max(1)
+    }
+
+    fn validate_session(&self, name: &str, session: &Session) -> Result<(), ScenarioError> {
+        self.validate_flow(&format!("{name}.flow"), &session.flow)?;
+        check(
+            session.flow.stop_ns.is_none(),
+            &format!("{name}.flow.stop_ns"),
+            format!("{:?}", session.flow.stop_ns),
+            "a session does not stop; give null",
+        )?;
+        check(
+            self.profile != Profile::Linux6 || !session.route_ssthresh,
+            &format!("{name}.route_ssthresh"),
+            session.route_ssthresh.to_string(),
+            "Linux has no route cache since 3.6; choose a profile of Linux 2.6, or leave it out",
+        )
+    }
+
+    fn validate_flow(&self, of: &str, flow: &Flow) -> Result<(), ScenarioError> {
+        let name = |field: &str| format!("{of}.{field}");
+        self.validate_route(&name("route"), &flow.route)?;
+        self.validate_route(&name("back"), &flow.back)?;
+        within(&name("start_ns"), flow.start_ns, 0, self.duration_ns)?;
+        within(
+            &name("start_spread_ns"),
+            flow.start_spread_ns,
+            0,
+            self.duration_ns,
+        )?;
+        check(
+            flow.frames.is_none() || flow.size_bytes.is_none(),
+            &name("frames"),
+            format!("{:?}", flow.frames),
+            "frames have no end; leave out size or frames",
+        )?;
+        if let Some(stop_ns) = flow.stop_ns {
+            let first = flow.start_ns + flow.start_spread_ns + 1;
+            check(
+                stop_ns >= first,
+                &name("stop_ns"),
+                stop_ns.to_string(),
+                &format!("stop after the flow has started: at least {first}"),
+            )?;
+        }
+        for (field, limit) in [
+            ("receive_window_bytes", flow.receive_window_bytes),
+            ("send_buffer_bytes", flow.send_buffer_bytes),
+        ] {
+            check(
+                limit.is_none_or(|bytes| bytes >= self.mss_bytes.into()),
+                &name(field),
+                limit.unwrap_or_default().to_string(),
+                &format!("give room for a segment, at least {}", self.mss_bytes),
+            )?;
+        }
+        check(
+            self.profile == Profile::Linux6 || flow.ecn.is_off(),
+            &name("ecn"),
+            flow.ecn.name(),
+            "ECN is modelled as in today's Linux; choose profile linux-6",
+        )?;
+        Ok(())
+    }
+
+    /// Refuses a window that is too large for sequence numbers of 32 bits, which would wrap.
+    fn validate_window(
+        &self,
+        of: &str,
+        flow: &Flow,
+        topology: &Topology,
+        index: usize,
+    ) -> Result<(), ScenarioError> {
+        let flows = (self.flows.len() + self.sessions.len()).max(1) as u128;
+        let slowest = topology.slowest(index);
+        let link = &topology.links[slowest];
+        let rate_bps = link.most_bps();
+        let key = match link.rate_bps {
+            _ if link.trace_ms.is_some() => "trace_ms",
+            rate if rate == rate_bps => "rate_bps",
+            _ => "rate_at",
+        };
+        let field = match slowest.checked_sub(1).filter(|_| !self.links.is_empty()) {
+            None => format!("bottleneck.{key}"),
+            Some(further) => format!("links[{further}].{key}"),
+        };
+        let rtt_ns = flow.rtt_ns + topology.longest_delay_ns(index);
+        let bits = u128::from(rate_bps) * u128::from(rtt_ns) / flows;
+        let share = bits / 8 / u128::from(NS_PER_S);
+        let limits = [
+            flow.receive_window_bytes,
+            flow.send_buffer_bytes,
+            flow.size_bytes,
+        ];
+        let limits = limits.into_iter().flatten().map(u128::from);
+        check(
+            limits.fold(share, u128::min) <= u128::from(MAX_WINDOW_BYTES),
+            &field,
+            format!("\"{}\"", with_unit(rate_bps, &RATE_UNITS)),
+            &format!(
+                "{of}, with a round trip of {}, needs a window of {share} bytes for its share of the \
+                 rate; TCP allows at most {MAX_WINDOW_BYTES} (RFC 7323). Write \
+                 receive_window = \"1GiB\" for {of}, or lower the rate or the RTT",
+                with_unit(rtt_ns, &TIME_UNITS)
+            ),
+        )
+    }
+}
