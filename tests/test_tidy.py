@@ -1,10 +1,11 @@
-"""Documents are short, and speak of the product, not of how the work went."""
+"""Files are short and in layers; documents speak of the product, not of how the work went."""
 
 import re
 
 import pytest
 
 from ackclock import _core
+from circles import TESTS, Crate
 from conftest import ROOT
 
 DOCS = sorted(ROOT.glob("docs/**/*.md"))
@@ -14,6 +15,21 @@ DIARY = (
     r"busy machine|slower machine|faster machine|[^-]revision [12]\b|\b[0-9a-f]{7}\b \(|, before,"
     r"|\bcommit [0-9a-f]{7}\b|\b20\d\d-[01]\d-[0-3]\d\b"
 )
+
+#: Where source of ours is, and what is not ours.
+SOURCES = ("algorithms", "crates", "examples", "python", "scripts", "tests")
+KINDS = {".rs", ".py", ".pyi", ".c", ".h", ".js", ".mjs", ".css", ".html"}
+THEIRS = ("uplot", "target")
+#: Files that may be longer.
+LONG = {
+    # An algorithm is one file, as in Linux.
+    "algorithms/tcp_bbr3.c",
+    "crates/sim/src/tcp/host.rs",
+    "crates/sim/src/tcp/receiver.rs",
+    "crates/sim/src/tcp/scoreboard.rs",
+}
+#: Crates whose files need each other in no circle.
+LAYERED = ("host", "linux", "net")
 
 
 def words(pages):
@@ -52,10 +68,44 @@ def test_the_product_not_the_work(page):
     assert found == []
 
 
+def test_a_file_has_one_subject():
+    files = [
+        path
+        for directory in SOURCES
+        for path in (ROOT / directory).rglob("*")
+        if path.suffix in KINDS and not set(path.parts) & set(THEIRS)
+    ]
+    assert len(files) > 500
+    long = {path.relative_to(ROOT).as_posix() for path in files if lines(path) > 700}
+    assert long <= LONG
+
+
+@pytest.mark.parametrize("crate", LAYERED)
+def test_no_files_need_each_other_in_a_circle(crate):
+    assert Crate(ROOT / "crates" / crate / "src").circles() == []
+
+
+def test_a_circle_is_found(tmp_path):
+    """Through what a file hands on, and not through a test or a comment."""
+    of_tests = "#[cfg(test)]\nmod tests {\n    use crate::a::Able;\n}\n"
+    files = {
+        "lib.rs": "mod a; mod b; mod c;\n#[cfg(test)]\nmod d;\npub use a::{Able as Fit, Other};",
+        "a.rs": "use crate::b;\npub fn able() { b::f() }\npub struct Able;\npub struct Other;",
+        "b/mod.rs": "mod e;\npub use e::E;\nuse super::c::C;\nfn g(_: crate::Fit) {}",
+        "b/e.rs": f"//! As crate::a::Able.\npub struct E;\n{of_tests}",
+        "c.rs": "use crate::b::E;\npub struct C;",
+        "d.rs": "use super::a::Able;\nfn h() { crate::c::C }",
+    }
+    for name, text in files.items():
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+    assert Crate(tmp_path).circles() == [{"a.rs": ["b/mod.rs"], "b/mod.rs": ["a.rs"]}]
+
+
 def test_an_algorithms_name_decides_nothing():
     """The simulator may ask what a file declares, not what it is called."""
     names = "|".join(algorithm["name"] for algorithm in _core.algorithms())
-    of_tests = re.compile(r"^( *)#\[cfg\(test\)\]\n(?:.*;\n|(?:.*\n)*?\1\}\n)", re.MULTILINE)
     sources = [
         path for crate in ("sim", "net") for path in ROOT.glob(f"crates/{crate}/src/**/*.rs")
     ]
@@ -64,7 +114,7 @@ def test_an_algorithms_name_decides_nothing():
         f"{path.relative_to(ROOT)}: {match[0]}"
         for path in sources
         for match in re.finditer(
-            rf'"(?:{names})(?:@[^"]*|:[^"]*)?"', of_tests.sub("", path.read_text(encoding="utf-8"))
+            rf'"(?:{names})(?:@[^"]*|:[^"]*)?"', TESTS.sub("", path.read_text(encoding="utf-8"))
         )
     ]
     assert found == []
