@@ -118,6 +118,7 @@ NO_ROOM = """
 import resource, sys
 from ackclock import AckclockError, Result, cli, run
 result = Result.load("run")
+sys.dont_write_bytecode = True  # cut off, it would stay
 resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
 
 
