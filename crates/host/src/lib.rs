@@ -54,7 +54,7 @@ pub use error::AlgorithmError;
 pub use memory::{advise_large_pages, give_back_memory};
 pub use param::{Param, Preset};
 pub use pool::{PooledBox, PooledSlice};
-pub use prefetch::{prefetch, prefetch_lines};
+pub use prefetch::prefetch;
 pub use scratch::Scratch;
 pub use snapshot::Snapshot;
 pub use sock::*;

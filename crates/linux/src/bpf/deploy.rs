@@ -63,7 +63,7 @@ pub struct Undeployed {
 
 /// The name in the kernel of an algorithm: its own, or `ac_<its own>` where Linux has one of
 /// that name.
-pub fn kernel_name(algorithm: &str) -> String {
+fn kernel_name(algorithm: &str) -> String {
     if is_linux_own(algorithm) {
         format!("ac_{algorithm}")
     } else {

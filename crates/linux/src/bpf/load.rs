@@ -18,7 +18,7 @@ use super::private::{self, PrivateField};
 use super::{compile, require, KernelError};
 
 /// Longest name of an algorithm in the kernel: `TCP_CA_NAME_MAX` with its 0.
-pub const NAME_MAX: usize = 15;
+const NAME_MAX: usize = 15;
 /// Lines at the end of the verifier's log that say what is wrong.
 const LOG_LINES: usize = 12;
 
@@ -30,7 +30,6 @@ const LOG_LINES: usize = 12;
 #[derive(Debug)]
 pub struct Registered {
     name: String,
-    spec: String,
     link: Link,
     object: Object,
 }
@@ -101,7 +100,6 @@ impl Registered {
         })?;
         Ok(Self {
             name: name.into(),
-            spec,
             link,
             object,
         })
@@ -110,11 +108,6 @@ impl Registered {
     /// Its name, as `TCP_CONGESTION` wants it.
     pub fn name(&self) -> &str {
         &self.name
-    }
-
-    /// The spec that it was made of, in canonical form.
-    pub fn spec(&self) -> &str {
-        &self.spec
     }
 
     /// What is in its private state.

@@ -23,8 +23,6 @@ const RING_BYTES: u32 = 1 << 24;
 /// Which sockets are watched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Filter {
-    /// Every sender of the machine.
-    All,
     /// Senders with this local or remote port.
     Port(u16),
     /// Those named by [`Telemetry::watch`].
@@ -209,7 +207,6 @@ fn set_filter(open: &mut OpenObject, elf: &[u8], filter: Filter) {
         .expect("the filter is in .rodata");
     let value = rodata.initial_value_mut().expect("it has a value");
     match filter {
-        Filter::All => {}
         Filter::Port(port) => {
             value[at("filter_port")..][..2].copy_from_slice(&port.to_ne_bytes());
         }

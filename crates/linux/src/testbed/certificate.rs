@@ -12,7 +12,7 @@ pub const BOUND_P99_US: f64 = 500.0;
 /// timeout. With a larger lateness a pause of the machine looks like a pause of the network.
 pub const BOUND_MAX_US: f64 = 100_000.0;
 /// How far the rate of a busy link may differ from the scenario's, as a fraction.
-pub const BOUND_RATE: f64 = 0.01;
+const BOUND_RATE: f64 = 0.01;
 /// Busy time that a measurement of the rate needs at least.
 const LEAST_BUSY_NS: i64 = 100_000_000;
 

@@ -16,7 +16,7 @@ mod realtime;
 mod sys;
 
 pub use acks::{Acks, PrivateColumn};
-pub use certificate::{Certificate, BOUND_MAX_US, BOUND_P99_US, BOUND_RATE};
+pub use certificate::{Certificate, BOUND_MAX_US, BOUND_P99_US};
 pub use error::TestbedError;
 
 use crate::emulator::FIRST_PORT;

@@ -23,15 +23,6 @@ macro_rules! disciplines {
         }
 
         impl QueueKind {
-            /// What each discipline is.
-            pub const ALL: &'static [About] = &[$(
-                About {
-                    name: $name,
-                    meaning: $meaning.trim_ascii(),
-                    parameters: disciplines!(@parameters $($type)?),
-                },
-            )*];
-
             /// Checks every parameter.
             ///
             /// # Errors
@@ -106,8 +97,6 @@ macro_rules! disciplines {
             }
         }
     };
-    (@parameters) => { &[] };
-    (@parameters $type:ident) => { $type::PARAMETERS };
 }
 
 pub(super) use disciplines;

@@ -30,23 +30,12 @@ mod step;
 pub use discipline::{Cause, Discipline, Ledger, Tally};
 pub use fifo::Fifo;
 pub use packet::{Ecn, Packet};
-pub use parameters::{OutOfRange, Parameter, Values};
+pub use parameters::OutOfRange;
 
 use crate::buffer::{Buffer, Load};
 use crate::rng::Stream;
 use list::disciplines;
 use serde::{Deserialize, Serialize};
-
-/// What a discipline is. The user's schema and its documentation are made from it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct About {
-    /// Its name in a scenario.
-    pub name: &'static str,
-    /// What it does.
-    pub meaning: &'static str,
-    /// Its parameters.
-    pub parameters: &'static [Parameter],
-}
 
 disciplines! {
     /// A FIFO that drops what arrives while it is full.

@@ -1,35 +1,5 @@
 //! The parameters of queue disciplines: one declaration gives their type, defaults, ranges and text.
 
-/// What a parameter is. The user's schema and its documentation are made from it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Parameter {
-    /// Its name, which ends in its unit.
-    pub name: &'static str,
-    /// What it means, and the source of its default.
-    pub meaning: &'static str,
-    /// Its values.
-    pub values: Values,
-}
-
-/// The values of a parameter.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Values {
-    /// Whole numbers from `least` to `most`.
-    Integer {
-        /// The value of a parameter that is not given.
-        default: u64,
-        /// The smallest value.
-        least: u64,
-        /// The largest value.
-        most: u64,
-    },
-    /// True or false.
-    Switch {
-        /// The value of a parameter that is not given.
-        default: bool,
-    },
-}
-
 /// A parameter that is out of its range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OutOfRange {
@@ -94,15 +64,6 @@ macro_rules! parameters {
         }
 
         impl $type {
-            /// What its parameters are.
-            pub const PARAMETERS: &'static [$crate::queue::Parameter] = &[$(
-                $crate::queue::Parameter {
-                    name: stringify!($name),
-                    meaning: concat!($($meaning),*).trim_ascii(),
-                    values: $crate::queue::parameters::parameters!(@values $default $(, $least, $most)?),
-                },
-            )*];
-
             /// Checks every range.
             ///
             /// # Errors
@@ -115,12 +76,6 @@ macro_rules! parameters {
                 Ok(())
             }
         }
-    };
-    (@values $default:literal) => {
-        $crate::queue::Values::Switch { default: $default }
-    };
-    (@values $default:literal, $least:literal, $most:literal) => {
-        $crate::queue::Values::Integer { default: $default, least: $least, most: $most }
     };
 }
 

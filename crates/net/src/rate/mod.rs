@@ -10,7 +10,7 @@ pub use constant::ConstantRate;
 pub use policer::{Policer, PolicerParameters};
 pub use steps::{RateStep, SteppedRate};
 pub use ticks::{Release, Ticks};
-pub use trace::{Trace, TRACE_BYTES};
+pub use trace::Trace;
 
 use crate::link::Bottleneck;
 

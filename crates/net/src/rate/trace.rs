@@ -5,7 +5,7 @@ const MS: u64 = 1_000_000;
 /// What mahimahi counts of a packet beside its IP bytes: the header of its TUN device.
 const HEADER_BYTES: u32 = 4;
 /// IP bytes that an opportunity carries in a full packet.
-pub const TRACE_BYTES: u32 = 1_500;
+const TRACE_BYTES: u32 = 1_500;
 const OPPORTUNITY_BYTES: u32 = TRACE_BYTES + HEADER_BYTES;
 
 /// Opportunities at times, repeated without end. Each carries 1504 bytes: a full packet with its
