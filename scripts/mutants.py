@@ -106,13 +106,13 @@ MUTANTS = (
         "self.schedule.alone_until_ns()",
     ),
     Mutant("depart", FAST_PATH, "        self.census.acks_sent += 1;\n"),
-    Mutant("enqueue_pair", LINK, "        self.room.0 -= 2;\n"),
-    Mutant("room", LINK, "        self.room.0 -= 1;\n"),
+    Mutant("enqueue_pair", LINK, "self.room.0 -= N as u64;", "self.room.0 -= 1;"),
+    Mutant("room", LINK, "        self.room.0 -= N as u64;\n"),
     Mutant(
         "serve_all",
         "crates/net/src/rate/constant.rs",
-        "(self.free_at_ns, self.free_at_rest) = (now_ns, 0);\n        }\n        self.take",
-        "self.free_at_ns = now_ns;\n        }\n        self.take",
+        "(self.free_at_ns, self.free_at_rest) = (now_ns as i64, 0);\n        }\n        self.take",
+        "self.free_at_ns = now_ns as i64;\n        }\n        self.take",
     ),
 )
 

@@ -207,31 +207,25 @@ impl<T: Default, S: DerefMut<Target = [T]> + FromIterator<T>> Ring<T, S> {
         if self.len() == self.capacity() {
             self.grow();
         }
-        self.push_in_room(element);
-    }
-
-    /// As [`push`](Self::push), of a ring that has room.
-    #[inline(always)]
-    pub fn push_in_room(&mut self, element: T) {
-        debug_assert!(self.len() < self.capacity());
         let slot = self.slot(self.tail);
         // Nothing is read before it is written: the slot may be far away in memory.
         std::mem::forget(std::mem::replace(&mut self.slots[slot], element));
         self.tail = self.tail.wrapping_add(1);
     }
 
-    /// The same with two elements.
+    /// Appends elements to a ring that has room for them.
     #[inline(always)]
-    pub fn push_pair_in_room(&mut self, pair: [T; 2])
+    pub fn push_all_in_room<const N: usize>(&mut self, elements: [T; N])
     where
         T: Copy,
     {
-        debug_assert!(self.len() + 2 <= self.capacity());
+        debug_assert!(self.len() + N as u64 <= self.capacity());
         let (slots, tail) = (&mut *self.slots, self.tail as usize);
         let mask = slots.len().wrapping_sub(1);
-        slots[tail & mask] = pair[0];
-        slots[(tail + 1) & mask] = pair[1];
-        self.tail = self.tail.wrapping_add(2);
+        for place in 0..N {
+            slots[(tail + place) & mask] = elements[place];
+        }
+        self.tail = self.tail.wrapping_add(N as u64);
     }
 
     /// Removes the oldest element.

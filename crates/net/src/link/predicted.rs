@@ -7,7 +7,7 @@
 
 use super::{Bottleneck, LinkState, LinkTotals};
 use crate::buffer::{Buffer, Load};
-use crate::rate::{ConstantRate, Release, Ticks};
+use crate::rate::{ConstantRate, Ticks};
 use crate::ring::Ring;
 
 /// A fixed-rate link, its ticks and its queue. Call [`enqueue`](Self::enqueue) in order of time.
@@ -138,81 +138,63 @@ impl<W: Remembers> Predicted<W> {
         fits(self.room) || self.makes_room(now_ns, bytes) && fits(self.room)
     }
 
-    /// As [`enqueue`](Self::enqueue), of two packets that [it takes](Self::takes).
-    #[inline(always)]
-    pub fn enqueue_pair(&mut self, now_ns: u64, bytes: u32) -> [u64; 2] {
-        self.room.0 -= 2;
-        let [first_ns, second_ns] = self.rate.serve_all(now_ns, bytes);
-        if self.ticks.is_some() {
-            let (first_ns, second_ns) = self.release_pair(now_ns, (first_ns, second_ns), bytes);
-            return [first_ns, second_ns];
-        }
-        self.push_pair(now_ns, [first_ns, second_ns], bytes);
-        [first_ns, second_ns]
-    }
-
-    /// The rest of [`enqueue_pair`](Self::enqueue_pair), of a router with ticks. It returns a tuple:
-    /// that fits two registers.
-    #[inline(never)]
-    fn release_pair(&mut self, now_ns: u64, served_ns: (u64, u64), bytes: u32) -> (u64, u64) {
-        let served_ns = [served_ns.0, served_ns.1];
-        let releases = match &mut self.ticks {
-            None => served_ns.map(Release::at_once),
-            Some(ticks) => ticks.release_pair(served_ns, bytes),
-        };
-        self.push_pair(now_ns, releases.map(|release| release.at_ns), bytes);
-        (releases[0].leaves_ns, releases[1].leaves_ns)
-    }
-
-    #[inline(always)]
-    fn push_pair(&mut self, now_ns: u64, depart_ns: [u64; 2], bytes: u32) {
-        let enqueued_bytes = [1, 2].map(|packets| self.enqueued_bytes + packets * u64::from(bytes));
-        self.enqueued_bytes = enqueued_bytes[1];
-        self.waiting.push_pair_in_room(
-            [0, 1].map(|place| W::new(now_ns, depart_ns[place], enqueued_bytes[place])),
-        );
-    }
-
     /// Accepts or drops an arriving packet. Returns when its last bit leaves; `None` if the queue
     /// is full and drops the packet.
     #[inline(always)]
     pub fn enqueue(&mut self, now_ns: u64, bytes: u32) -> Option<u64> {
         // Packets that have left are removed when their room is needed.
-        let (packets, largest) = self.room;
-        if (packets == 0 || bytes > largest) && !self.makes_room(now_ns, bytes) {
+        if !self.takes(1, now_ns, bytes) {
             self.dropped_packets += 1;
             return None;
         }
-        self.room.0 -= 1;
-        let served_ns = self.rate.serve(now_ns, bytes);
-        let release = match &mut self.ticks {
-            None => Release::at_once(served_ns),
-            Some(ticks) => ticks.release(served_ns, bytes),
-        };
-        self.enqueued_bytes += u64::from(bytes);
-        self.waiting
-            .push_in_room(W::new(now_ns, release.at_ns, self.enqueued_bytes));
-        Some(release.leaves_ns)
+        let served_ns = self.rate.serve_all(now_ns, bytes);
+        let [leaves_ns] = self.accept(now_ns, served_ns, bytes);
+        Some(leaves_ns)
+    }
+
+    /// As [`enqueue`](Self::enqueue), of two packets that [it takes](Self::takes).
+    #[inline(always)]
+    pub fn enqueue_pair(&mut self, now_ns: u64, bytes: u32) -> [u64; 2] {
+        let served_ns = self.rate.serve_all(now_ns, bytes);
+        self.accept(now_ns, served_ns, bytes)
     }
 
     /// As [`enqueue`](Self::enqueue), by the rules alone: it looks for room at each packet. Tests compare
     /// the two.
     #[cold]
     pub fn enqueue_the_long_way(&mut self, now_ns: u64, bytes: u32) -> Option<u64> {
-        if !self.makes_room(now_ns, bytes) {
+        self.room = (0, 0);
+        if !self.takes(1, now_ns, bytes) {
             self.dropped_packets += 1;
             return None;
         }
-        self.room = (0, 0);
-        let served_ns = self.rate.serve_the_long_way(now_ns, bytes);
-        let release = match &mut self.ticks {
-            None => Release::at_once(served_ns),
-            Some(ticks) => ticks.release(served_ns, bytes),
+        let served_ns = self.rate.serve_from_bucket(now_ns, bytes);
+        let [leaves_ns] = self.accept(now_ns, served_ns, bytes);
+        Some(leaves_ns)
+    }
+
+    /// Takes packets of one size that fit in. Returns when the last bit of each leaves.
+    #[inline(always)]
+    fn accept<const N: usize>(&mut self, now_ns: u64, served_ns: [u64; N], bytes: u32) -> [u64; N] {
+        self.room.0 -= N as u64;
+        let (free_ns, leave_ns) = match &mut self.ticks {
+            None => (served_ns, served_ns),
+            Some(ticks) => {
+                let releases = ticks.release_all(served_ns, bytes);
+                (
+                    releases.map(|each| each.at_ns),
+                    releases.map(|each| each.leaves_ns),
+                )
+            }
         };
-        self.enqueued_bytes += u64::from(bytes);
-        self.waiting
-            .push_in_room(W::new(now_ns, release.at_ns, self.enqueued_bytes));
-        Some(release.leaves_ns)
+        let before_bytes = self.enqueued_bytes;
+        self.enqueued_bytes += N as u64 * u64::from(bytes);
+        let waiting: [W; N] = std::array::from_fn(|place| {
+            let enqueued_bytes = before_bytes + (place as u64 + 1) * u64::from(bytes);
+            W::new(now_ns, free_ns[place], enqueued_bytes)
+        });
+        self.waiting.push_all_in_room(waiting);
+        leave_ns
     }
 
     /// Whether an arriving packet fits in when those that have left are removed.

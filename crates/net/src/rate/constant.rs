@@ -92,30 +92,21 @@ impl ConstantRate {
     #[inline(always)]
     pub fn serve_all<const N: usize>(&mut self, now_ns: u64, bytes: u32) -> [u64; N] {
         // A wire that is idle has kept nothing.
-        let now_ns = now_ns as i64;
-        if self.free_at_ns < now_ns {
+        if self.free_at_ns < now_ns as i64 {
             if self.fills_in_ns > 0 {
                 return self.serve_from_bucket(now_ns, bytes);
             }
-            (self.free_at_ns, self.free_at_rest) = (now_ns, 0);
+            (self.free_at_ns, self.free_at_rest) = (now_ns as i64, 0);
         }
         self.take(bytes).map(|free_at_ns| free_at_ns as u64)
     }
 
-    /// As [`serve`](Self::serve): a wire is a bucket that keeps no tokens.
-    pub fn serve_the_long_way(&mut self, now_ns: u64, bytes: u32) -> u64 {
-        let [leaves_ns] = self.serve_from_bucket(now_ns as i64, bytes);
-        leaves_ns
-    }
-
-    /// As [`serve_all`](Self::serve_all), of a bucket with tokens.
+    /// As [`serve_all`](Self::serve_all), of a bucket with tokens, or of a wire, which keeps none.
     #[inline(never)]
-    fn serve_from_bucket<const N: usize>(&mut self, now_ns: i64, bytes: u32) -> [u64; N] {
-        if self.free_at_ns + self.fills_in_ns < now_ns {
-            (self.free_at_ns, self.free_at_rest) = (now_ns - self.fills_in_ns, 0);
-        }
+    pub fn serve_from_bucket<const N: usize>(&mut self, now_ns: u64, bytes: u32) -> [u64; N] {
+        self.forget(now_ns);
         self.take(bytes)
-            .map(|free_at_ns: i64| free_at_ns.max(now_ns) as u64)
+            .map(|free_at_ns: i64| free_at_ns.max(now_ns as i64) as u64)
     }
 
     /// Takes the time of packets of one size. Returns its end for each.

@@ -24,17 +24,6 @@ pub struct Release {
     pub leaves_ns: u64,
 }
 
-impl Release {
-    /// Of a router without ticks.
-    #[inline]
-    pub fn at_once(served_ns: u64) -> Self {
-        Self {
-            at_ns: served_ns,
-            leaves_ns: served_ns,
-        }
-    }
-}
-
 impl Ticks {
     /// The wire is as fast as `rate_bps`, or 1 Gb/s.
     pub fn new(tick_ns: u64, rate_bps: u64) -> Self {
@@ -49,26 +38,22 @@ impl Ticks {
     /// from then on.
     #[inline]
     pub fn release(&mut self, served_ns: u64, bytes: u32) -> Release {
-        if served_ns > self.last_ns {
-            self.last_ns = served_ns.div_ceil(self.tick_ns) * self.tick_ns;
-        }
-        Release {
-            at_ns: self.last_ns,
-            leaves_ns: self.wire.serve(self.last_ns, bytes),
-        }
+        let [release] = self.release_all([served_ns], bytes);
+        release
     }
 
-    /// As [`release`](Self::release), of two packets of one size: mostly one tick releases both.
+    /// As [`release`](Self::release), of packets of one size: mostly one tick releases all.
     #[inline]
-    pub fn release_pair(&mut self, served_ns: [u64; 2], bytes: u32) -> [Release; 2] {
-        if served_ns[1] > self.last_ns {
+    pub fn release_all<const N: usize>(&mut self, served_ns: [u64; N], bytes: u32) -> [Release; N] {
+        if N > 1 && served_ns[N - 1] > self.last_ns {
             return served_ns.map(|served_ns| self.release(served_ns, bytes));
         }
-        let leave_ns: [u64; 2] = self.wire.serve_all(self.last_ns, bytes);
-        leave_ns.map(|leaves_ns| Release {
-            at_ns: self.last_ns,
-            leaves_ns,
-        })
+        if served_ns[0] > self.last_ns {
+            self.last_ns = served_ns[0].div_ceil(self.tick_ns) * self.tick_ns;
+        }
+        let at_ns = self.last_ns;
+        let leave_ns: [u64; N] = self.wire.serve_all(at_ns, bytes);
+        leave_ns.map(|leaves_ns| Release { at_ns, leaves_ns })
     }
 }
 
@@ -110,7 +95,7 @@ mod tests {
         let (mut pairs, mut singles) = (Ticks::new(1_000, 1), Ticks::new(1_000, 1));
         for pair in served_ns {
             let one_by_one = pair.map(|served_ns| singles.release(served_ns, 100));
-            assert_eq!(pairs.release_pair(pair, 100), one_by_one);
+            assert_eq!(pairs.release_all(pair, 100), one_by_one);
         }
     }
 }
