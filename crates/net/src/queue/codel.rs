@@ -8,6 +8,7 @@
 //! - A sojourn time above the target leads to a drop *after* an interval, not at its end.
 //! - The backlog without the judged packet must exceed one full packet.
 
+use super::discipline::mark;
 use super::parameters::parameters;
 use super::{Cause, Discipline, Fifo, Ledger, Packet};
 use crate::buffer::{Buffer, Load};
@@ -91,7 +92,7 @@ impl ControlLaw {
         }
         let mut packet = fifo.pop()?;
         if !self.dropping {
-            let next = if mark(targets, &mut packet, ledger) {
+            let next = if targets.ecn && mark(&mut packet, ledger) {
                 Some(packet)
             } else {
                 ledger.dropped(packet, Cause::Early);
@@ -104,7 +105,7 @@ impl ControlLaw {
         while self.dropping && now >= self.drop_next {
             self.count = self.count.wrapping_add(1);
             self.newton_step();
-            if mark(targets, &mut packet, ledger) {
+            if targets.ecn && mark(&mut packet, ledger) {
                 self.drop_next += self.spacing(targets);
                 break;
             }
@@ -195,15 +196,6 @@ impl ControlLaw {
         let half = (rest >> 2).wrapping_mul(x) >> 31;
         self.inverse_root = (half >> 16) as u16;
     }
-}
-
-/// Marks a packet if this is wanted and possible.
-fn mark<P>(targets: &Targets, packet: &mut Packet<P>, ledger: &mut impl Ledger<P>) -> bool {
-    let marked = targets.ecn && packet.mark();
-    if marked {
-        ledger.marked(packet.flow, Cause::Early);
-    }
-    marked
 }
 
 /// A FIFO under CoDel.

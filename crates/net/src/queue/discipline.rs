@@ -73,3 +73,12 @@ pub trait Discipline<P> {
     /// Does what the timer is for.
     fn update(&mut self, _now_ns: u64) {}
 }
+
+/// Marks a packet, if its sender knows ECN. Returns whether it does.
+pub(super) fn mark<P>(packet: &mut Packet<P>, ledger: &mut impl Ledger<P>) -> bool {
+    let capable = packet.mark();
+    if capable {
+        ledger.marked(packet.flow, Cause::Early);
+    }
+    capable
+}

@@ -9,6 +9,7 @@
 //! - The queues share the link by weights and a credit, not by a time shift.
 //! - The controller sees the longer delay of both queues, and less than two full packets are let pass.
 
+use super::discipline::mark;
 use super::parameters::parameters;
 use super::{Cause, Discipline, Ecn, Fifo, Ledger, Packet};
 use crate::buffer::{Buffer, Load};
@@ -195,10 +196,7 @@ impl<P> Discipline<P> for Dualpi2<P> {
                     ledger.dropped(packet, Cause::Early);
                     continue;
                 }
-                Verdict::Mark => {
-                    packet.mark();
-                    ledger.marked(packet.flow, Cause::Early);
-                }
+                Verdict::Mark => _ = mark(&mut packet, ledger),
                 Verdict::Pass => (),
             }
             self.credit += credit;

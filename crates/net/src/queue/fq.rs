@@ -15,6 +15,7 @@
 //!   left, or a quantum if that is more and the pause was longer than 40 ms.
 //! - A flow that has sent all becomes an old one, also if no other waits.
 
+use super::discipline::mark;
 use super::parameters::parameters;
 use super::{Cause, Discipline, Fifo, Ledger, Packet};
 use crate::buffer::{Buffer, Load};
@@ -183,8 +184,8 @@ impl<P> Discipline<P> for Fq<P> {
                 self.waiting.bytes -= u64::from(packet.bytes);
                 let threshold_ns = self.parameters.ce_threshold_ns;
                 let late = threshold_ns > 0 && now_ns - packet.arrived_ns > threshold_ns;
-                if late && packet.mark() {
-                    ledger.marked(packet.flow, Cause::Early);
+                if late {
+                    mark(&mut packet, ledger);
                 }
                 return Some(packet);
             }

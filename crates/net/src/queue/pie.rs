@@ -13,6 +13,7 @@
 //! Linux makes its first update 0.5 s after the queue was set up. Here time 0 is long after that, so
 //! the first update comes after one period.
 
+use super::discipline::mark;
 use super::parameters::parameters;
 use super::{Cause, Discipline, Fifo, Ledger, Packet};
 use crate::buffer::{Buffer, Load};
@@ -153,12 +154,12 @@ impl<P> Discipline<P> for Pie<P> {
             return;
         }
         if self.strikes(load.bytes) {
-            if !(self.parameters.ecn && self.probability <= ONE / 10 && packet.mark()) {
+            let marks = self.parameters.ecn && self.probability <= ONE / 10;
+            if !(marks && mark(&mut packet, ledger)) {
                 self.sum = 0;
                 ledger.dropped(packet, Cause::Early);
                 return;
             }
-            ledger.marked(packet.flow, Cause::Early);
         }
         self.fifo.push(packet);
     }

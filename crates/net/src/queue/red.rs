@@ -6,6 +6,7 @@
 //! after an idle time, which follows the paper; Linux has a coarse table for it, and below a token
 //! bucket it does not use this table. A packet that a full queue drops does not count as marked.
 
+use super::discipline::mark;
 use super::parameters::{parameters, within};
 use super::{Cause, Discipline, Ecn, Fifo, Ledger, OutOfRange, Packet};
 use crate::buffer::{Buffer, Load};
@@ -181,8 +182,7 @@ impl<P> Discipline<P> for Red<P> {
             ledger.dropped(packet, Cause::Full);
         } else {
             if strikes {
-                packet.mark();
-                ledger.marked(packet.flow, Cause::Early);
+                mark(&mut packet, ledger);
             }
             self.fifo.push(packet);
         }

@@ -3,6 +3,7 @@
 //!
 //! It only marks. A packet that is not ECN-capable is dropped when the queue is full, like the others.
 
+use super::discipline::mark;
 use super::parameters::parameters;
 use super::{Cause, Discipline, Fifo, Ledger, Packet};
 use crate::buffer::{Buffer, Load};
@@ -40,12 +41,6 @@ impl<P> Step<P> {
 
     fn by_time(&self) -> bool {
         self.parameters.threshold_ns > 0
-    }
-}
-
-fn mark<P>(packet: &mut Packet<P>, ledger: &mut impl Ledger<P>) {
-    if packet.mark() {
-        ledger.marked(packet.flow, Cause::Early);
     }
 }
 
