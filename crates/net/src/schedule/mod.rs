@@ -36,14 +36,7 @@ pub struct Schedule {
     /// Before this time no other element is first, if the first was set last; else 0.
     alone_until_ns: u64,
     /// In place of the tree.
-    wheel: Option<Box<Many>>,
-}
-
-/// A wheel, whose keys have so many bits for the element.
-#[derive(Clone, Debug)]
-struct Many {
-    wheel: Wheel,
-    element_bits: u32,
+    wheel: Option<Box<Wheel>>,
 }
 
 impl Schedule {
@@ -57,19 +50,12 @@ impl Schedule {
             true => 0,
             false => elements.saturating_sub(1).div_ceil(CHILDREN - 1).max(1),
         };
-        let element_bits = Self::element_bits(elements);
-        let wheel = || Wheel::new(elements, element_bits);
         let mut schedule = Self {
             groups: vec![[u64::MAX; CHILDREN]; groups],
             leaves: groups.saturating_sub(1),
             first: (NEVER, 0),
             alone_until_ns: 0,
-            wheel: many.then(|| {
-                Box::new(Many {
-                    wheel: wheel(),
-                    element_bits,
-                })
-            }),
+            wheel: many.then(|| Box::new(Wheel::new(elements))),
         };
         for element in 0..elements {
             schedule.set(element, NEVER);
@@ -77,15 +63,11 @@ impl Schedule {
         schedule
     }
 
-    fn element_bits(elements: usize) -> u32 {
-        elements.next_power_of_two().max(2).trailing_zeros()
-    }
-
     /// The last time that a schedule of so many elements can tell from [`NEVER`]: 39 hours with
     /// 100 000 elements, 1250 hours with up to 2000.
     pub fn latest_ns(elements: usize) -> u64 {
         match elements > FEW {
-            true => (u64::MAX >> Self::element_bits(elements)) - 1,
+            true => Wheel::latest_ns(elements),
             false => FEW_NEVER_NS - 1,
         }
     }
@@ -122,12 +104,12 @@ impl Schedule {
 
     #[inline(never)]
     fn set_of_many(&mut self, element: usize, at_ns: u64) {
-        let Some(many) = &mut self.wheel else { return };
-        many.wheel.set(element, many.key(element, at_ns));
-        let first = many.wheel.first();
-        self.first = first.map_or((NEVER, 0), |key| (many.time_ns(key), many.element(key)));
+        let Some(wheel) = &mut self.wheel else { return };
+        wheel.set(element, at_ns);
+        let first = wheel.first();
+        self.first = first.unwrap_or((NEVER, 0));
         self.alone_until_ns = match first {
-            Some(_) if self.first.1 == element => many.wheel.alone_until_ns().unwrap_or(NEVER),
+            Some((_, first)) if first == element => wheel.alone_until_ns().unwrap_or(NEVER),
             _ => 0,
         };
     }
@@ -142,8 +124,8 @@ impl Schedule {
     /// An element's pending time.
     #[inline]
     pub fn at_ns(&self, element: usize) -> u64 {
-        if let Some(many) = &self.wheel {
-            return many.time_ns(many.wheel.key(element));
+        if let Some(wheel) = &self.wheel {
+            return wheel.at_ns(element);
         }
         let leaf = self.leaves + element;
         time_of_few(self.groups[leaf / CHILDREN][leaf % CHILDREN])
@@ -165,40 +147,19 @@ impl Schedule {
     /// element was first shortly before.
     #[inline]
     pub fn take_ahead(&mut self) -> Option<usize> {
-        self.wheel.as_mut()?.wheel.take_ahead()
+        self.wheel.as_mut()?.take_ahead()
     }
 
     /// Memory that a schedule of many elements needs soon: the caller may ask for it.
     #[inline]
     pub fn later(&self) -> Option<&impl Sized> {
-        self.wheel.as_ref()?.wheel.later()
+        self.wheel.as_ref()?.later()
     }
 
     /// An element of many that will be first after so many others, if few of them come back before.
     #[inline]
     pub fn soon<const OTHERS: usize>(&self) -> Option<usize> {
-        self.wheel.as_ref()?.wheel.soon(OTHERS)
-    }
-}
-
-impl Many {
-    /// The key of an element in the wheel.
-    fn key(&self, element: usize, at_ns: u64) -> u64 {
-        match at_ns >= u64::MAX >> self.element_bits {
-            true => u64::MAX,
-            false => at_ns << self.element_bits | element as u64,
-        }
-    }
-
-    fn time_ns(&self, key: u64) -> u64 {
-        match key >> self.element_bits {
-            never if never == u64::MAX >> self.element_bits => NEVER,
-            at_ns => at_ns,
-        }
-    }
-
-    fn element(&self, key: u64) -> usize {
-        (key & !(u64::MAX << self.element_bits)) as usize
+        self.wheel.as_ref()?.soon(OTHERS)
     }
 }
 

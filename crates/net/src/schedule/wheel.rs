@@ -60,14 +60,14 @@ pub(super) struct Wheel {
 }
 
 impl Wheel {
-    pub(super) fn new(elements: usize, element_bits: u32) -> Self {
+    pub(super) fn new(elements: usize) -> Self {
         let pending = Pending {
             key: u64::MAX,
             next: END,
             place: NOWHERE,
         };
         Self {
-            element_bits,
+            element_bits: element_bits(elements),
             elements: vec![pending; elements],
             heads: vec![END; FAR as usize + 1],
             full: vec![0; BUCKETS as usize / 64],
@@ -83,15 +83,21 @@ impl Wheel {
         }
     }
 
-    /// An element's key; `u64::MAX`: it does not wait.
-    pub(super) fn key(&self, element: usize) -> u64 {
-        self.elements[element].key
+    /// The last time that so many elements can tell from one that never comes, `u64::MAX`.
+    pub(super) fn latest_ns(elements: usize) -> u64 {
+        (u64::MAX >> element_bits(elements)) - 1
     }
 
-    /// The least key.
+    /// An element's pending time.
+    pub(super) fn at_ns(&self, element: usize) -> u64 {
+        self.time_ns(self.elements[element].key)
+    }
+
+    /// The earliest time and its element.
     #[inline]
-    pub(super) fn first(&self) -> Option<u64> {
-        self.near.get(self.head).copied()
+    pub(super) fn first(&self) -> Option<(u64, usize)> {
+        let key = *self.near.get(self.head)?;
+        Some((self.time_ns(key), self.element(key)))
     }
 
     /// Before this time no element but the first wants to run; `None`: no other waits. It may be less
@@ -128,14 +134,25 @@ impl Wheel {
         (key & !(u64::MAX << self.element_bits)) as usize
     }
 
-    /// Replaces an element's key; `u64::MAX`: it waits no more.
     #[inline]
-    pub(super) fn set(&mut self, element: usize, key: u64) {
+    fn time_ns(&self, key: u64) -> u64 {
+        match key {
+            u64::MAX => key,
+            _ => key >> self.element_bits,
+        }
+    }
+
+    /// Replaces an element's pending time.
+    #[inline]
+    pub(super) fn set(&mut self, element: usize, at_ns: u64) {
         if self.elements[element].place != NOWHERE {
             self.remove(element);
         }
-        self.elements[element].key = key;
-        if key != u64::MAX {
+        if at_ns >= u64::MAX >> self.element_bits {
+            self.elements[element].key = u64::MAX;
+        } else {
+            let key = at_ns << self.element_bits | element as u64;
+            self.elements[element].key = key;
             self.insert(element, key);
         }
         self.look_ahead();
@@ -225,8 +242,8 @@ impl Wheel {
     #[inline]
     fn look_ahead(&mut self) {
         while self.near.len() - self.head < AHEAD {
-            let until = match self.first() {
-                Some(first) => self.bucket(first) + NEAR_BUCKETS,
+            let until = match self.near.get(self.head) {
+                Some(&first) => self.bucket(first) + NEAR_BUCKETS,
                 None => u64::MAX,
             };
             if self.next_bucket >= until || !self.bring_near(until) {
@@ -350,4 +367,8 @@ impl Wheel {
             _ => &mut self.in_slots,
         }
     }
+}
+
+fn element_bits(elements: usize) -> u32 {
+    elements.next_power_of_two().max(2).trailing_zeros()
 }
