@@ -7,6 +7,7 @@ mod common;
 use ackclock_host::Snapshot;
 use ackclock_net::impair::{Bernoulli, GilbertElliott, Loss, PARTS};
 use ackclock_net::link::Bottleneck;
+use ackclock_net::queue::{CodelParameters, QueueKind, RedParameters};
 use ackclock_net::rate::{PolicerParameters, RateStep, Trace};
 use ackclock_sim::scenario::{Flow, Profile, Reads, Scenario};
 use ackclock_sim::RunResult;
@@ -306,6 +307,24 @@ fn a_link_that_cannot_be_is_refused() {
                 link.loss = Some(Loss::Bernoulli(Bernoulli { p_ppb: 2 * PARTS }));
             }),
             "bottleneck.loss.bernoulli.p_ppb = 2000000000: choose a value from 0 to 1000000000",
+        ),
+        (
+            refused(&|link| {
+                link.queue = QueueKind::Codel(CodelParameters {
+                    target_ns: 5,
+                    ..CodelParameters::default()
+                });
+            }),
+            "bottleneck.queue.codel.target_ns = 5: choose a value from 1000 to 10000000000",
+        ),
+        (
+            refused(&|link| {
+                link.queue = QueueKind::Red(RedParameters {
+                    min_bytes: 30_000,
+                    ..RedParameters::default()
+                });
+            }),
+            "bottleneck.queue.max_bytes = 22500: choose a value from 30000 to 4000000000",
         ),
     ] {
         assert!(message.contains(expected), "{message}\n{expected}");

@@ -22,21 +22,6 @@ macro_rules! disciplines {
             )*
         }
 
-        impl QueueKind {
-            /// Checks every parameter.
-            ///
-            /// # Errors
-            /// The first parameter that is out of its range.
-            pub fn validate(&self) -> Result<(), OutOfRange> {
-                match self {
-                    $(Self::$queue $(($parameters))? => {
-                        $($parameters.validate()?;)?
-                        Ok(())
-                    })*
-                }
-            }
-        }
-
         /// A queue of any discipline.
         #[derive(Clone, Debug)]
         pub enum Queue<P> {

@@ -30,7 +30,6 @@ mod step;
 pub use discipline::{Cause, Discipline, Ledger, Tally};
 pub use fifo::Fifo;
 pub use packet::{Ecn, Packet};
-pub use parameters::OutOfRange;
 
 use crate::buffer::{Buffer, Load};
 use crate::rng::Stream;

@@ -4,6 +4,7 @@ use super::error::{check, within};
 use super::{Scenario, ScenarioError};
 use ackclock_net::buffer::Buffer;
 use ackclock_net::link::Bottleneck;
+use ackclock_net::queue::QueueKind;
 use ackclock_net::rate::Trace;
 
 /// The least rate of a link that is not dead.
@@ -76,11 +77,15 @@ impl Scenario {
         if let Some(times_ms) = &link.trace_ms {
             self.validate_trace(&name, link, times_ms)?;
         }
-        link.queue.validate().map_err(|wrong| ScenarioError {
-            field: format!("{of}.queue.{}", wrong.name),
-            value: wrong.value.to_string(),
-            fix: format!("choose a value from {} to {}", wrong.least, wrong.most),
-        })
+        match link.queue {
+            QueueKind::Red(red) => within(
+                &name("queue.max_bytes"),
+                red.max_bytes,
+                red.min_bytes,
+                4_000_000_000,
+            ),
+            _ => Ok(()),
+        }
     }
 
     /// The rate of a link with a trace is the trace's mean, and only its own.
