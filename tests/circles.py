@@ -93,9 +93,10 @@ class Crate:
         found = {self.defined_in(module, path) for path in named if path}
         return found - {None, module}
 
-    def circles(self):
+    def circles(self, folder=()):
         """Sets of files each of which needs all others, the largest first, with what each needs."""
-        needs = {module: self.needs(module) for module in self.texts}
+        inside = {module for module in self.texts if module[: len(folder)] == folder}
+        needs = {module: self.needs(module) & inside for module in inside}
         reached = {}
         for module, direct in needs.items():
             found, new = set(), direct
