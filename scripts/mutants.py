@@ -55,12 +55,12 @@ MUTANTS = (
     ),
     Mutant(
         "handle_predicted",
-        f"{TCP}/sender.rs",
-        "        self.loss.on_delivered(now_ns, newest, last_ns);\n",
+        f"{TCP}/order/mod.rs",
+        "    sk.loss.on_delivered(now_ns, newest, last_ns);\n",
     ),
     Mutant(
         "poll_new",
-        f"{TCP}/transmit.rs",
+        f"{TCP}/header_prediction.rs",
         "        if self.waits_for_pacing() {\n            return None;\n        }\n"
         "        self.transmit_new::<true>()",
         "        self.transmit_new::<true>()",

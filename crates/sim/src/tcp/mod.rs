@@ -14,10 +14,13 @@
 mod bursts;
 mod clock;
 mod ecn;
+mod flags;
+mod header_prediction;
 mod host;
 mod limits;
 mod loss;
 mod offered;
+mod order;
 mod pacing;
 pub(crate) mod packed;
 pub mod profile;

@@ -6,7 +6,7 @@
 
 use super::bursts::Bursts;
 use super::loss::{Fack, LossDetection, Rack};
-use super::recovery::{Machine, Prr, RateHalving, Reduction};
+use super::recovery::{Prr, RateHalving, Reduction};
 use super::validate::Validates;
 use crate::scenario::Profile;
 use ackclock_host::Era;
@@ -20,8 +20,6 @@ pub struct Kernel {
     pub initial_rto_us: u64,
     /// How many SYNs are sent again after this time before it doubles (Linux 6.5 on).
     pub(crate) linear_syns: u32,
-    /// The state machine, and its place in the order of an ACK.
-    pub(super) machine: Machine,
     /// How cwnd moves during recovery.
     pub(super) reduction: Reduction,
     /// How the sender finds lost segments.
@@ -101,7 +99,6 @@ impl Kernel {
                 era: Era::Linux6,
                 initial_rto_us: 1_000_000,
                 linear_syns: 4,
-                machine: Machine::Linux6,
                 reduction: Reduction::Prr(Prr::new()),
                 loss_detection: LossDetection::Rack(Rack::new()),
                 tail_loss_probe: true,
@@ -134,7 +131,6 @@ impl Kernel {
                 era: Era::Linux2_6,
                 initial_rto_us: 3_000_000,
                 linear_syns: 0,
-                machine: Machine::Linux2_6,
                 reduction: Reduction::RateHalving(RateHalving { each_ack: false }),
                 loss_detection: LossDetection::Fack(Fack),
                 tail_loss_probe: false,

@@ -166,18 +166,6 @@ impl Sender {
         self.events.is_some()
     }
 
-    /// Whether an ACK has left nothing to report: no event, no fault, no end.
-    #[inline(always)]
-    pub(crate) fn is_quiet(&self) -> bool {
-        !self.has_events() && self.is_at_work()
-    }
-
-    /// Whether there is neither a fault nor the end.
-    #[inline(always)]
-    pub(super) fn is_at_work(&self) -> bool {
-        !self.is_complete() && self.fault().is_none()
-    }
-
     /// packets_out − (sacked_out + lost_out) + retrans_out.
     #[inline]
     pub fn packets_in_flight(&self) -> u32 {

@@ -3,6 +3,7 @@
 //!
 //! How to drive it: call [`on_ack`](RoundTrip::on_ack) with what each ACK delivered.
 
+use super::host::Host;
 use super::profile::{RTO_MAX_US, RTO_MIN_US};
 use super::scoreboard::Delivery;
 
@@ -76,22 +77,18 @@ impl RoundTrip {
         last_us
     }
 
-    /// srtt << 3 and the mean deviation << 2, µs.
+    /// Shows algorithms what it knows.
     #[inline]
-    pub(super) fn smoothed_us(&self) -> (u32, u32) {
-        (self.estimator.srtt_us, self.estimator.mdev_us)
+    pub(super) fn publish(&self, host: &mut Host) {
+        host.publish_rtt(self.estimator.srtt_us, self.estimator.mdev_us);
+        host.publish_min_rtt(self.min_us());
+        host.publish_rto(self.estimator.rto_us());
     }
 
     /// Smallest RTT in the last 300 s, µs.
     #[inline]
     pub(super) fn min_us(&self) -> u32 {
         self.min.get()
-    }
-
-    /// The retransmission timeout without back-off, µs.
-    #[inline]
-    pub(super) fn rto_us(&self) -> u64 {
-        self.estimator.rto_us()
     }
 }
 

@@ -6,9 +6,10 @@
 //! [`timed_out`](Timers::timed_out) after a timeout, and [`on_progress`](Timers::on_progress) when an
 //! ACK advances. How long the timeout is, and its back-off, is `icsk_rto` of the [`Host`].
 
+use super::flags::AckFlags;
 use super::host::Host;
 use super::profile::TIMEOUT_MIN_US;
-use super::sender::{AckFlags, Sender};
+use super::sender::Sender;
 use super::transmit::Rexmit;
 use ackclock_host::CaState;
 use ackclock_net::schedule::NEVER;
@@ -143,7 +144,7 @@ impl Timers {
 
 impl Sender {
     #[inline]
-    pub(super) fn rearm_rto(&mut self) {
+    pub(super) fn tcp_rearm_rto(&mut self) {
         if self.tp().packets_out == 0 {
             return self.timers.disarm();
         }
@@ -152,16 +153,16 @@ impl Sender {
     }
 
     #[inline(always)]
-    pub(super) fn set_transmit_timer(&mut self) {
-        if !self.schedule_loss_probe(true) {
-            self.rearm_rto();
+    pub(super) fn tcp_set_xmit_timer(&mut self) {
+        if !self.tcp_schedule_loss_probe(true) {
+            self.tcp_rearm_rto();
         }
     }
 
     /// Sets the timer for a tail loss probe, or for the timeout if that is earlier. Returns whether
     /// the state allows a probe. If an ACK is `advancing`, the timeout counts from now.
     #[inline]
-    pub(super) fn schedule_loss_probe(&mut self, advancing: bool) -> bool {
+    pub(super) fn tcp_schedule_loss_probe(&mut self, advancing: bool) -> bool {
         self.tlp.is_enabled() && self.schedule_probe(advancing)
     }
 
@@ -209,9 +210,9 @@ impl Sender {
             Timer::Retransmission => {
                 self.rexmit = Rexmit::Lost;
                 if self.sack_frto.is_enabled() {
-                    self.enter_frto();
+                    self.tcp_enter_frto();
                 } else {
-                    self.enter_loss();
+                    self.tcp_enter_loss();
                 }
                 self.timers.timed_out();
                 self.host.back_off_rto();
@@ -229,7 +230,7 @@ impl Sender {
         self.loss
             .detect_by_timer(&mut self.board, &mut self.host, self.rtt.min_us());
         if self.tp().lost != prior_lost && self.state() != CaState::Recovery {
-            self.enter_recovery(false);
+            self.tcp_enter_recovery(false);
             if !self.host.has_cong_control() {
                 let flags = AckFlags {
                     newly_delivered: 1,
@@ -240,7 +241,7 @@ impl Sender {
         }
         self.rexmit = Rexmit::Lost;
         if !self.timers.is_armed() {
-            self.rearm_rto();
+            self.tcp_rearm_rto();
         }
     }
 

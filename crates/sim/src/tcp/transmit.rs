@@ -62,30 +62,6 @@ impl Sender {
         burst
     }
 
-    /// Whether no packet is out.
-    #[inline]
-    pub(crate) fn is_idle(&self) -> bool {
-        self.tp().packets_out == 0
-    }
-
-    /// Whether all that can be sent now is sent. It says so once.
-    #[inline]
-    pub(crate) fn ends_turn(&mut self) -> bool {
-        std::mem::take(&mut self.turn_is_over)
-    }
-
-    /// As [`poll_transmit`](Self::poll_transmit) after [`handle_predicted`](Self::handle_predicted), of
-    /// a sender that is not idle: only new data can leave. Ask [`ends_turn`](Self::ends_turn) after it.
-    #[inline(always)]
-    pub(crate) fn poll_new(&mut self) -> Option<Transmit> {
-        debug_assert!(self.rexmit == Rexmit::None && !self.tlp.is_pending() && !self.is_idle());
-        debug_assert!(!self.turn_is_over);
-        if self.waits_for_pacing() {
-            return None;
-        }
-        self.transmit_new::<true>()
-    }
-
     #[inline]
     fn has_lost_to_send(&self) -> bool {
         self.rexmit == Rexmit::Lost && self.tp().lost_out > 0
@@ -93,7 +69,7 @@ impl Sender {
 
     /// `tcp_pacing_check`.
     #[inline(always)]
-    fn waits_for_pacing(&mut self) -> bool {
+    pub(super) fn waits_for_pacing(&mut self) -> bool {
         let waits = self.pacer.holds(&self.host);
         if waits {
             self.wait_for_pacing();
@@ -150,7 +126,7 @@ impl Sender {
             self.reduction.on_sent(burst.segments);
         }
         if burst.first == self.board.una() && !self.timers.awaits_reordering() {
-            self.rearm_rto();
+            self.tcp_rearm_rto();
         }
         burst
     }
@@ -158,7 +134,7 @@ impl Sender {
     /// `PREDICTED`: packets are out, none is SACKed, lost or sent again, the state is Open, and nothing
     /// is to be sent again.
     #[inline(always)]
-    fn transmit_new<const PREDICTED: bool>(&mut self) -> Option<Transmit> {
+    pub(super) fn transmit_new<const PREDICTED: bool>(&mut self) -> Option<Transmit> {
         if !self.limits.are_none() {
             self.limits.hear(&self.board);
             if self.limits.write(&self.board) {
@@ -272,8 +248,8 @@ impl Sender {
             self.reduction.on_sent(segments);
         }
         // `tcp_event_new_data_sent`, `tcp_schedule_loss_probe`
-        if !self.schedule_loss_probe(false) && (first || self.timers.awaits_probe()) {
-            self.rearm_rto();
+        if !self.tcp_schedule_loss_probe(false) && (first || self.timers.awaits_probe()) {
+            self.tcp_rearm_rto();
         }
         burst
     }
@@ -288,7 +264,7 @@ impl Sender {
     /// Sends a tail loss probe: new data if there is any, otherwise the last segment again.
     fn send_probe(&mut self) -> Option<Transmit> {
         if self.tp().packets_out == 0 || self.tlp.is_out() {
-            self.rearm_rto();
+            self.tcp_rearm_rto();
             return None;
         }
         let new_data = self.limits.available(&self.board) > 0;
@@ -299,7 +275,7 @@ impl Sender {
             let now_ns = self.host.now_ns();
             let probe = self.board.retransmit_last(self.host.counts(), now_ns);
             let Some(mut probe) = probe else {
-                self.rearm_rto();
+                self.tcp_rearm_rto();
                 return None;
             };
             probe.marks = self.host.marks_of_old_data();
@@ -311,7 +287,7 @@ impl Sender {
         };
         self.tlp.on_sent(!new_data, self.board.nxt());
         self.timers.disarm();
-        self.rearm_rto();
+        self.tcp_rearm_rto();
         Some(probe)
     }
 

@@ -1,18 +1,19 @@
 //! The state machine of today's Linux (`tcp_fastretrans_alert`, `tcp_process_loss`,
 //! `tcp_enter_loss`): Open, Disorder, CWR, Recovery, Loss (RFC 5681, 6675).
 //!
-//! How to drive it: call [`fast_retransmit_alert`](Sender::fast_retransmit_alert) for each dubious
-//! ACK, and [`enter_loss`](Sender::enter_loss) when the retransmission timer fires.
+//! How to drive it: call [`tcp_fastretrans_alert`](Sender::tcp_fastretrans_alert) for each dubious
+//! ACK, and [`tcp_enter_loss`](Sender::tcp_enter_loss) when the retransmission timer fires.
 
+use super::super::flags::AckFlags;
 use super::super::report::SenderEvent;
-use super::super::sender::{AckFlags, Sender};
+use super::super::sender::Sender;
 use super::super::transmit::Rexmit;
 use super::{Evidence, Step};
 use ackclock_host::{CaEvent, CaState};
 
 impl Sender {
     #[inline(never)]
-    pub(in super::super) fn fast_retransmit_alert(&mut self, mut flags: AckFlags) -> AckFlags {
+    pub(in super::super) fn tcp_fastretrans_alert(&mut self, mut flags: AckFlags) -> AckFlags {
         self.rexmit = Rexmit::Lost;
         if flags.ece {
             // The reduction is required: nothing may undo it.
@@ -26,12 +27,12 @@ impl Sender {
             match state {
                 CaState::Cwr if self.board.una() != self.high_seq => {
                     self.note(SenderEvent::Recovered);
-                    self.end_cwnd_reduction();
+                    self.tcp_end_cwnd_reduction();
                     self.host.set_state(CaState::Open);
                 }
                 CaState::Recovery => {
-                    self.try_undo_recovery(&flags);
-                    self.end_cwnd_reduction();
+                    self.tcp_try_undo_recovery(&flags);
+                    self.tcp_end_cwnd_reduction();
                 }
                 _ => (),
             }
@@ -39,44 +40,44 @@ impl Sender {
         }
         match state {
             CaState::Recovery => {
-                if flags.una_advanced && self.try_undo_partial(&flags) {
+                if flags.una_advanced && self.tcp_try_undo_partial(&flags) {
                     self.rexmit = Rexmit::None;
                     return flags;
                 }
-                if self.try_undo_dsack() {
-                    self.try_keep_open(false);
+                if self.tcp_try_undo_dsack() {
+                    self.tcp_try_keep_open(false);
                 }
-                self.identify_losses(&mut flags);
+                self.tcp_identify_packet_loss(&mut flags);
                 if self.state() != CaState::Recovery && self.tp().lost_out > 0 {
-                    self.enter_recovery(flags.ece);
+                    self.tcp_enter_recovery(flags.ece);
                 }
             }
             CaState::Loss => {
-                self.process_loss(&flags, recovered);
-                self.identify_losses(&mut flags);
+                self.tcp_process_loss(&flags, recovered);
+                self.tcp_identify_packet_loss(&mut flags);
                 let proceed = self.state() == CaState::Open || flags.lost_retransmission;
                 if proceed && self.tp().lost_out > 0 {
-                    self.enter_recovery(flags.ece);
+                    self.tcp_enter_recovery(flags.ece);
                 } else if self.state() == CaState::Open {
-                    self.try_to_open(flags.ece);
+                    self.tcp_try_to_open(flags.ece);
                 }
             }
             CaState::Open | CaState::Disorder | CaState::Cwr => {
                 if state <= CaState::Disorder {
-                    self.try_undo_dsack();
+                    self.tcp_try_undo_dsack();
                 }
-                self.identify_losses(&mut flags);
+                self.tcp_identify_packet_loss(&mut flags);
                 if self.tp().lost_out > 0 {
-                    self.enter_recovery(flags.ece);
+                    self.tcp_enter_recovery(flags.ece);
                 } else {
-                    self.try_to_open(flags.ece);
+                    self.tcp_try_to_open(flags.ece);
                 }
             }
         }
         flags
     }
 
-    fn identify_losses(&mut self, flags: &mut AckFlags) {
+    fn tcp_identify_packet_loss(&mut self, flags: &mut AckFlags) {
         let retrans_out = self.tp().retrans_out;
         if self.detect_losses() {
             flags.set_timer = false;
@@ -85,52 +86,52 @@ impl Sender {
     }
 
     /// Notes where a reduction began, so that the sender can undo it.
-    pub(super) fn init_undo(&mut self) {
+    pub(super) fn tcp_init_undo(&mut self) {
         let probes = u32::from(self.tlp.is_retransmission_out());
         let retrans_out = self.tp().retrans_out + probes;
         self.undo.begin(self.board.una(), retrans_out);
     }
 
-    pub(in super::super) fn enter_recovery(&mut self, ece: bool) {
+    pub(in super::super) fn tcp_enter_recovery(&mut self, ece: bool) {
         self.note(SenderEvent::Recovery);
         self.host.set_prior_ssthresh(0);
-        self.init_undo();
+        self.tcp_init_undo();
         if !self.host.in_cwnd_reduction() {
             if !ece {
                 self.host.set_prior_ssthresh(self.host.current_ssthresh());
             }
-            self.init_cwnd_reduction();
+            self.tcp_init_cwnd_reduction();
         }
         self.host.set_state(CaState::Recovery);
     }
 
-    /// `tcp_enter_cwr`: reduces the window once per window of data, without a loss.
-    fn enter_cwr(&mut self) {
+    /// Reduces the window once per window of data, without a loss.
+    fn tcp_enter_cwr(&mut self) {
         self.host.set_prior_ssthresh(0);
         if self.state() < CaState::Cwr {
             self.note(SenderEvent::Cwr);
             self.undo.close();
-            self.init_cwnd_reduction();
+            self.tcp_init_cwnd_reduction();
             self.host.set_state(CaState::Cwr);
         }
     }
 
     /// RFC 8985, 7.4: reduces the window because the probe has repaired a loss.
     pub(in super::super) fn reduce_for_probe(&mut self) {
-        self.init_cwnd_reduction();
+        self.tcp_init_cwnd_reduction();
         self.host.set_state(CaState::Cwr);
-        self.end_cwnd_reduction();
-        self.try_keep_open(false);
+        self.tcp_end_cwnd_reduction();
+        self.tcp_try_keep_open(false);
     }
 
-    fn init_cwnd_reduction(&mut self) {
+    fn tcp_init_cwnd_reduction(&mut self) {
         self.high_seq = self.board.nxt();
         self.tlp.forget();
         self.reduction.begin(&mut self.host);
         self.host.begin_reduction();
     }
 
-    fn end_cwnd_reduction(&mut self) {
+    fn tcp_end_cwnd_reduction(&mut self) {
         if self.host.has_cong_control() {
             return;
         }
@@ -139,7 +140,7 @@ impl Sender {
         self.host.event(CaEvent::CompleteCwr);
     }
 
-    pub(super) fn undo_cwnd_reduction(&mut self, unmark_lost: bool) {
+    pub(super) fn tcp_undo_cwnd_reduction(&mut self, unmark_lost: bool) {
         self.note(SenderEvent::Undo);
         if unmark_lost {
             self.board.unmark_lost(self.host.counts());
@@ -150,9 +151,9 @@ impl Sender {
     }
 
     /// Ends Recovery or Loss: back to Open, and to the old window if the reduction was spurious.
-    pub(super) fn try_undo_recovery(&mut self, flags: &AckFlags) {
+    pub(super) fn tcp_try_undo_recovery(&mut self, flags: &AckFlags) {
         if self.undo.is_due(flags.echo_ns) {
-            self.undo_cwnd_reduction(false);
+            self.tcp_undo_cwnd_reduction(false);
         } else {
             self.note(SenderEvent::Recovered);
             self.loss.note_recovery(true);
@@ -160,17 +161,17 @@ impl Sender {
         self.host.set_state(CaState::Open);
     }
 
-    pub(super) fn try_undo_dsack(&mut self) -> bool {
+    pub(super) fn tcp_try_undo_dsack(&mut self) -> bool {
         let undo = self.undo.all_answered();
         if undo {
             self.loss.note_recovery(false);
-            self.undo_cwnd_reduction(false);
+            self.tcp_undo_cwnd_reduction(false);
         }
         undo
     }
 
     /// Handles a partial ACK of an original, not of a retransmission: the cause was reordering.
-    fn try_undo_partial(&mut self, flags: &AckFlags) -> bool {
+    fn tcp_try_undo_partial(&mut self, flags: &AckFlags) -> bool {
         if !self.undo.original_answered(flags.echo_ns) {
             return false;
         }
@@ -179,21 +180,21 @@ impl Sender {
             return true;
         }
         self.undo.forget_stamp();
-        self.undo_cwnd_reduction(true);
-        self.try_keep_open(false);
+        self.tcp_undo_cwnd_reduction(true);
+        self.tcp_try_keep_open(false);
         false
     }
 
-    pub(super) fn undo_loss(&mut self) {
-        self.undo_cwnd_reduction(true);
+    pub(super) fn tcp_try_undo_loss(&mut self) {
+        self.tcp_undo_cwnd_reduction(true);
         self.host.set_state(CaState::Open);
     }
 
     /// Goes to Disorder if segments are SACKed, lost or retransmitted, or if `held` is true;
     /// otherwise to Open.
-    pub(super) fn try_keep_open(&mut self, held: bool) {
+    pub(super) fn tcp_try_keep_open(&mut self, held: bool) {
         let tp = self.tp();
-        let left_out = tp.sacked_out + tp.lost_out > 0 || self.any_retransmission() || held;
+        let left_out = tp.sacked_out + tp.lost_out > 0 || self.tcp_any_retrans_done() || held;
         let state = if left_out {
             CaState::Disorder
         } else {
@@ -205,29 +206,28 @@ impl Sender {
         }
     }
 
-    /// `tcp_any_retrans_done`.
-    fn any_retransmission(&self) -> bool {
+    fn tcp_any_retrans_done(&self) -> bool {
         let tp = self.tp();
         tp.retrans_out > 0
             || (tp.packets_out > 0 && self.board.ever_retransmitted(self.board.una()))
     }
 
-    fn try_to_open(&mut self, ece: bool) {
-        if !self.any_retransmission() {
+    fn tcp_try_to_open(&mut self, ece: bool) {
+        if !self.tcp_any_retrans_done() {
             self.undo.forget_stamp();
         }
         if ece {
-            self.enter_cwr();
+            self.tcp_enter_cwr();
         }
         if self.state() != CaState::Cwr {
-            self.try_keep_open(false);
+            self.tcp_try_keep_open(false);
         }
     }
 
     /// Handles an ACK after a timeout.
-    fn process_loss(&mut self, flags: &AckFlags, recovered: bool) {
+    fn tcp_process_loss(&mut self, flags: &AckFlags, recovered: bool) {
         if flags.una_advanced && self.undo.is_due(flags.echo_ns) {
-            return self.undo_loss();
+            return self.tcp_try_undo_loss();
         }
         let step = self.frto.on_ack(Evidence {
             una_advanced: flags.una_advanced,
@@ -238,18 +238,18 @@ impl Sender {
             recovered,
         });
         match step {
-            Step::Spurious => self.undo_loss(),
+            Step::Spurious => self.tcp_try_undo_loss(),
             Step::SendNew => {
                 self.high_seq = self.board.nxt();
                 self.rexmit = Rexmit::New;
             }
-            Step::Retransmit if recovered => self.try_undo_recovery(flags),
+            Step::Retransmit if recovered => self.tcp_try_undo_recovery(flags),
             Step::Retransmit => (),
         }
     }
 
     /// Enters Loss when the retransmission timer has fired.
-    pub(in super::super) fn enter_loss(&mut self) {
+    pub(in super::super) fn tcp_enter_loss(&mut self) {
         self.note(SenderEvent::Timeout);
         let state = self.state();
         self.loss
@@ -261,7 +261,7 @@ impl Sender {
             self.host.set_prior_ssthresh(self.host.current_ssthresh());
             self.host.begin_reduction();
             self.host.event(CaEvent::Loss);
-            self.init_undo();
+            self.tcp_init_undo();
         }
         self.host
             .set_cwnd(self.reduction.cwnd_after_timeout(&self.host));

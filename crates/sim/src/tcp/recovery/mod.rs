@@ -15,17 +15,8 @@ pub(super) use rate_halving::RateHalving;
 pub(super) use sack_frto::SackFrto;
 pub(super) use undo::Undo;
 
+use super::flags::AckFlags;
 use super::host::Host;
-use super::sender::AckFlags;
-
-/// The state machine of a kernel, and its place in the order of an ACK.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Machine {
-    /// The state machine runs first, then the window grows.
-    Linux6,
-    /// The window grows first, then the state machine runs.
-    Linux2_6,
-}
 
 /// How cwnd moves during a reduction.
 #[derive(Clone, Copy, Debug)]

@@ -5,8 +5,8 @@
 //! [`on_sent`](Prr::on_sent) for each transmission and [`on_ack`](Prr::on_ack) for each ACK. Call
 //! [`end`](Prr::end) at the end.
 
+use super::super::flags::AckFlags;
 use super::super::host::Host;
-use super::super::sender::AckFlags;
 use ackclock_host::{TcpSock, TCP_INFINITE_SSTHRESH};
 
 /// Packets delivered and sent in this reduction.

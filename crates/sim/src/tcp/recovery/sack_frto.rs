@@ -2,12 +2,13 @@
 //! `tcp_process_frto`, `tcp_enter_frto_loss`): a timeout sends only the head again. The next two
 //! ACKs show whether the rest was lost. If not, the window is reduced as for a single loss.
 //!
-//! How to drive it: call [`enter_frto`](Sender::enter_frto) when the retransmission timer fires,
-//! and [`process_frto`](Sender::process_frto) for each ACK, before the window may grow.
+//! How to drive it: call [`tcp_enter_frto`](Sender::tcp_enter_frto) when the retransmission timer fires,
+//! and [`tcp_process_frto`](Sender::tcp_process_frto) for each ACK, before the window may grow.
 
+use super::super::flags::AckFlags;
 use super::super::report::SenderEvent;
 use super::super::scoreboard::Delivery;
-use super::super::sender::{AckFlags, Sender};
+use super::super::sender::Sender;
 use super::super::transmit::Rexmit;
 use super::super::Ack;
 use ackclock_host::{CaEvent, CaState};
@@ -54,7 +55,7 @@ impl SackFrto {
 
 impl Sender {
     /// Sends the head again, and waits for what the next ACKs show (`tcp_enter_frto`).
-    pub(in super::super) fn enter_frto(&mut self) {
+    pub(in super::super) fn tcp_enter_frto(&mut self) {
         self.note(SenderEvent::Timeout);
         let (state, active) = (self.state(), self.sack_frto.is_active());
         let (una, nxt) = (self.board.una(), self.board.nxt());
@@ -93,7 +94,7 @@ impl Sender {
     }
 
     /// Judges the timeout by an ACK (`tcp_process_frto`). Returns whether it has set cwnd.
-    pub(in super::super) fn process_frto(
+    pub(in super::super) fn tcp_process_frto(
         &mut self,
         ack: &Ack,
         flags: AckFlags,
@@ -109,7 +110,7 @@ impl Sender {
             self.undo.close();
         }
         if self.board.una() >= highmark {
-            self.enter_frto_loss(if first { 2 } else { 3 });
+            self.tcp_enter_frto_loss(if first { 2 } else { 3 });
         } else if first && !flags.una_advanced {
             // Nothing new may leave.
             let cwnd = self.tp().snd_cwnd.min(self.host.in_flight());
@@ -118,7 +119,7 @@ impl Sender {
             self.host.set_cwnd(self.host.in_flight() + 2);
             self.sack_frto.step = Step::NewSent;
             if self.limits.available(&self.board) == 0 {
-                self.enter_frto_loss(2);
+                self.tcp_enter_frto_loss(2);
             }
         } else {
             let originals = delivery.sacked_sent_ns.is_some()
@@ -129,7 +130,7 @@ impl Sender {
                 self.enter_cwr_after_frto();
                 return false;
             }
-            self.enter_frto_loss(3);
+            self.tcp_enter_frto_loss(3);
         }
         true
     }
@@ -150,7 +151,7 @@ impl Sender {
     }
 
     /// The timeout was justified: everything is lost (`tcp_enter_frto_loss`).
-    fn enter_frto_loss(&mut self, allowed: u32) {
+    fn tcp_enter_frto_loss(&mut self, allowed: u32) {
         let mut window = self.board.una()..self.board.nxt();
         if window.any(|segment| self.board.ever_retransmitted(segment)) {
             self.undo.close();

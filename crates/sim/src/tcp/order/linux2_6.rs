@@ -1,0 +1,76 @@
+//! `tcp_ack` of Linux 2.6.18 to 2.6.32 (`net/ipv4/tcp_input.c`), step by step.
+
+use super::super::flags::AckFlags;
+use super::super::ranges::Range;
+use super::super::sender::Sender;
+use super::super::transmit::Rexmit;
+use super::super::Ack;
+use super::*;
+
+/// An ACK arrives.
+#[inline(never)]
+pub(in super::super) fn tcp_ack(sk: &mut Sender, now_ns: u64, ack: &Ack) {
+    let (prior, mut delivery) = begin(sk, now_ns, ack);
+    let una_advanced = ack.ack > prior.una;
+    let duplicate_sack =
+        ack.has_sacks() && tcp_sacktag_write_queue(sk, ack, &mut delivery, tcp_check_dsack);
+    let ece = tcp_ecn_rcv_ecn_echo(sk, ack);
+    let una = prior.una.max(ack.ack);
+    sk.host
+        .in_ack_event(una, una_advanced, !ack.is_plain(), ece.is_some());
+    tcp_clean_rtx_queue(sk, ack, una_advanced, &mut delivery);
+    let newly_delivered = sk.tp().delivered.wrapping_sub(prior.delivered);
+    let flags = AckFlags {
+        una_advanced,
+        data_sacked: delivery.data_sacked,
+        duplicate_sack,
+        ece: ece.is_some_and(|ce_packets| sk.host.count_ce(newly_delivered, ce_packets)),
+        echo_ns: ack.echo_ns,
+        newly_delivered,
+        ..AckFlags::default()
+    };
+    let dubious = tcp_ack_is_dubious(sk, &flags);
+    let frto_cwnd = sk.sack_frto.is_active() && sk.tcp_process_frto(ack, flags, &delivery);
+    if una_advanced {
+        sk.tcp_set_xmit_timer(); // `tcp_ack_packets_out`
+        if !frto_cwnd && !sk.host.in_cwnd_reduction() {
+            tcp_cong_avoid(sk, prior.in_flight);
+        }
+    }
+    if dubious {
+        sk.tcp_fastretrans_alert_2_6(flags);
+    }
+    sk.host.note_delivered(newly_delivered);
+    sk.pacer.update_rate(&mut sk.host);
+    end(sk, &prior, dubious);
+}
+
+/// What [`tcp_ack`] does with an ACK that is predicted. Returns whether it leaves nothing to report.
+#[inline(always)]
+pub(in super::super) fn tcp_ack_predicted(sk: &mut Sender, now_ns: u64, una: u64) -> bool {
+    sk.host.clock(now_ns);
+    sk.rexmit = Rexmit::None;
+    let tp = sk.host.tp();
+    let (prior_ssthresh, prior_in_flight) = (tp.snd_ssthresh, tp.packets_out);
+    sk.host.in_ack_event(una, true, false, false);
+    let (acked, ..) = clean_predicted(sk, now_ns, una);
+    sk.tcp_set_xmit_timer();
+    tcp_cong_avoid(sk, prior_in_flight);
+    sk.host.note_delivered(acked);
+    sk.pacer.update_rate(&mut sk.host);
+    !note_slow_start_exit(sk, prior_ssthresh) && sk.is_at_work()
+}
+
+#[cold]
+fn tcp_check_dsack(sk: &mut Sender, duplicate: Range) -> bool {
+    tcp_dsack_seen(sk, duplicate);
+    check_undo(sk, duplicate);
+    true
+}
+
+/// One packet, however many the ACK acknowledges.
+#[inline(always)]
+fn tcp_cong_avoid(sk: &mut Sender, prior_in_flight: u32) {
+    sk.validation.before_growth(&mut sk.host, prior_in_flight);
+    sk.host.grow(1);
+}

@@ -1,0 +1,205 @@
+//! The way of an ACK from its arrival to the new window: `tcp_ack` of Linux 6 ([`linux6`]) and of
+//! Linux 2.6 ([`linux2_6`]), each with the steps and the names of its kernel's `tcp_input.c`. Here is
+//! what both share.
+//!
+//! Algorithms rely on the order in which an ACK calls their hooks (Linux 6, `tcp_ack`):
+//!
+//! 1. SACK tagging.
+//! 2. The cumulative acknowledgement.
+//! 3. `pkts_acked`.
+//! 4. `in_ack_event`.
+//! 5. The recovery state machine: `ssthresh`, `set_state`, `cwnd_event(COMPLETE_CWR)`, `undo_cwnd`.
+//! 6. `cong_control`; without it PRR in CWR and Recovery, and `cong_avoid` in other states.
+//!
+//! Linux 2.6 has the event before 2, and calls `cong_avoid` before the state machine.
+//!
+//! Each mechanism has a module and a state of its own. `transmit` has what the sender then sends,
+//! `timers` has what the clock causes, and `recovery` has the states.
+
+pub(super) mod linux2_6;
+pub(super) mod linux6;
+
+use super::flags::AckFlags;
+use super::ranges::Range;
+use super::rate::Newest;
+use super::report::SenderEvent;
+use super::scoreboard::Delivery;
+use super::sender::Sender;
+use super::transmit::Rexmit;
+use super::Ack;
+use ackclock_host::{AckSample, CaState, TCP_INFINITE_SSTHRESH};
+
+/// What an ACK finds.
+#[derive(Clone, Copy)]
+struct Prior {
+    una: u64,
+    ssthresh: u32,
+    delivered: u32,
+    lost: u32,
+    in_flight: u32,
+}
+
+/// An ACK arrives.
+#[inline(always)]
+fn begin(sk: &mut Sender, now_ns: u64, ack: &Ack) -> (Prior, Delivery) {
+    sk.host.clock(now_ns);
+    sk.rexmit = Rexmit::None;
+    let tp = sk.host.tp();
+    let prior = Prior {
+        una: sk.board.una(),
+        ssthresh: tp.snd_ssthresh,
+        delivered: tp.delivered,
+        lost: tp.lost,
+        in_flight: sk.host.in_flight(),
+    };
+    let min_rtt_ns = u64::from(sk.rtt.min_us()) * 1_000;
+    let delivery = Delivery {
+        youngest_ns: now_ns.saturating_sub(min_rtt_ns),
+        echo_ns: ack.echo_ns,
+        prior_sacked_end: sk.board.sacked_end(),
+        ..Delivery::default()
+    };
+    (prior, delivery)
+}
+
+/// Returns whether a D-SACK shows a needless retransmission, as `tcp_check_dsack` judges it.
+#[inline(always)]
+fn tcp_sacktag_write_queue(
+    sk: &mut Sender,
+    ack: &Ack,
+    delivery: &mut Delivery,
+    tcp_check_dsack: impl FnOnce(&mut Sender, Range) -> bool,
+) -> bool {
+    let sacks = ack.sacks();
+    let mut blocks = &*sacks;
+    let mut duplicate_sack = false;
+    if ack.has_duplicate() {
+        duplicate_sack = tcp_check_dsack(sk, blocks[0]);
+        blocks = &blocks[1..];
+    }
+    // In ascending order: the first is the one whose RTT counts.
+    for block in sk.board.new_blocks(blocks) {
+        sk.board
+            .sack(sk.host.counts(), block, sk.high_seq, delivery);
+    }
+    duplicate_sack
+}
+
+/// A D-SACK may show that a reduction was needless.
+fn check_undo(sk: &mut Sender, duplicate: Range) {
+    let start = duplicate.0;
+    if start < sk.board.una() || sk.board.ever_retransmitted(start) {
+        sk.undo.on_duplicate_sack(duplicate);
+    }
+}
+
+/// Counts the duplicates that D-SACKs have reported (`tcp_dsack_seen`). Returns whether there were as
+/// many retransmissions: the network has not made them.
+fn tcp_dsack_seen(sk: &mut Sender, (start, end): Range) -> bool {
+    sk.duplicates += end - start;
+    let sent_again = sk.duplicates <= sk.tp().total_retrans.into();
+    if sent_again {
+        sk.host.counts().delivered((end - start) as u32);
+    }
+    sent_again
+}
+
+/// Whether the ACK carries ECE, and the connection uses ECN.
+fn tcp_ecn_rcv_ecn_echo(sk: &Sender, ack: &Ack) -> Option<u32> {
+    ack.ece().filter(|_| sk.host.uses_ecn())
+}
+
+/// Removes what the ACK acknowledges, and measures the RTT. Returns it, µs (−1 without a sample), and
+/// what was sent last of all that the ACK delivers.
+#[inline(always)]
+fn tcp_clean_rtx_queue(
+    sk: &mut Sender,
+    ack: &Ack,
+    una_advanced: bool,
+    delivery: &mut Delivery,
+) -> (i32, Option<Newest>) {
+    if una_advanced {
+        sk.timers.on_progress();
+        sk.board
+            .acknowledge(sk.host.counts(), ack.ack, sk.high_seq, delivery);
+    }
+    let sacked_late = delivery.sacked_late && (sk.state() != CaState::Loss || sk.undo.is_open());
+    if sacked_late || delivery.acked_late {
+        sk.loss.note_reordering();
+    }
+    let now_ns = sk.host.now_ns();
+    if let Some((newest, _)) = delivery.newest {
+        sk.loss.on_delivered(now_ns, newest, delivery.last_sent_ns);
+    }
+    let window = (sk.board.una(), sk.board.nxt());
+    let rtt_us = (sk.rtt).on_ack(now_ns, delivery, window, una_advanced, ack.echo_ns);
+    if rtt_us.is_some() {
+        sk.rtt.publish(&mut sk.host);
+    }
+    let rtt_us = rtt_us.map_or(-1, |rtt_us| rtt_us as i32);
+    sk.host.publish_una(sk.board.una());
+    let newest = sk.rate.on_delivered(delivery.newest);
+    sk.host.pkts_acked(&AckSample {
+        pkts_acked: delivery.acked,
+        rtt_us,
+        in_flight: sk.rate.in_flight_bytes(&sk.host, newest),
+    });
+    (rtt_us, newest)
+}
+
+/// What [`tcp_clean_rtx_queue`] does with an ACK that is predicted. Returns how many packets it
+/// acknowledges, too.
+#[inline(always)]
+fn clean_predicted(sk: &mut Sender, now_ns: u64, una: u64) -> (u32, i32, Option<Newest>) {
+    let acked = (una - sk.board.una()) as u32;
+    sk.timers.on_progress();
+    let (first_ns, last_ns) = sk.board.acknowledge_clean(sk.host.counts(), una);
+    let newest = (last_ns, una - 1);
+    sk.loss.on_delivered(now_ns, newest, last_ns);
+    let window = (una, sk.board.nxt());
+    let now_us = sk.host.now_us();
+    let rtt_us = (sk.rtt).on_plain_ack(now_ns, now_us, (first_ns, last_ns), window) as i32;
+    sk.rtt.publish(&mut sk.host);
+    sk.host.publish_una(una);
+    let newest = sk.rate.on_delivered(Some((newest, false)));
+    sk.host.pkts_acked(&AckSample {
+        pkts_acked: acked,
+        rtt_us,
+        in_flight: sk.rate.in_flight_bytes(&sk.host, newest),
+    });
+    (acked, rtt_us, newest)
+}
+
+fn tcp_ack_is_dubious(sk: &Sender, flags: &AckFlags) -> bool {
+    !flags.una_advanced
+        || flags.data_sacked
+        || flags.duplicate_sack
+        || flags.ece
+        || !sk.host.is_open()
+}
+
+/// Notes whether slow start ends. Returns it.
+#[inline]
+fn note_slow_start_exit(sk: &mut Sender, prior_ssthresh: u32) -> bool {
+    let tp = sk.tp();
+    let exits = prior_ssthresh == TCP_INFINITE_SSTHRESH
+        && tp.snd_ssthresh < prior_ssthresh
+        && tp.prior_cwnd == 0;
+    if exits {
+        sk.note(SenderEvent::SlowStartExit);
+    }
+    exits
+}
+
+/// The ACK is handled.
+fn end(sk: &mut Sender, prior: &Prior, dubious: bool) {
+    sk.totals.lost(sk.tp().lost.wrapping_sub(prior.lost));
+    note_slow_start_exit(sk, prior.ssthresh);
+    // A recount costs the whole window. Small windows show every mistake.
+    #[cfg(debug_assertions)]
+    if dubious && sk.tp().packets_out < 256 {
+        sk.board.check(sk.tp());
+    }
+    #[cfg(not(debug_assertions))]
+    let _ = dubious;
+}
