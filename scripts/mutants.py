@@ -36,20 +36,20 @@ class Mutant:
 MUTANTS = (
     Mutant(
         "handle_ordinary",
-        f"{TCP}/receiver.rs",
+        f"{TCP}/receiver/ordinary.rs",
         "        if first {\n            self.ts_recent_ns = self.ts_recent_ns.max(sent_ns);\n"
         "        }\n",
         caught_by=EVERY_ACK,
     ),
     Mutant(
         "enters_jiffy",
-        f"{TCP}/receiver.rs",
+        f"{TCP}/receiver/ordinary.rs",
         "            self.arm(self.ato);\n        }\n",
         "        }\n",
     ),
     Mutant(
         "handle_pair",
-        f"{TCP}/receiver.rs",
+        f"{TCP}/receiver/ordinary.rs",
         "        self.ts_recent_ns = echo_ns.max(sent_ns);\n",
         caught_by=EVERY_ACK,
     ),

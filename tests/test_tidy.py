@@ -25,7 +25,6 @@ LONG = {
     # An algorithm is one file, as in Linux.
     "algorithms/tcp_bbr3.c",
     "crates/sim/src/tcp/host.rs",
-    "crates/sim/src/tcp/receiver.rs",
     "crates/sim/src/tcp/scoreboard.rs",
 }
 #: Crates, and folders of crates, whose files need each other in no circle.

@@ -7,11 +7,15 @@
 //! [`handle_timeout`](Receiver::handle_timeout) at the time of
 //! [`poll_timeout`](Receiver::poll_timeout). Send the ACKs that they return.
 
+mod delayed_ack;
+mod ordinary;
+mod out_of_order;
+
 use super::clock::Clock;
 use super::ecn::{Arrival, Echo};
 use super::offered::Offered;
 use super::profile::{Kernel, Reads, Switches, RTO_MIN_US};
-use super::ranges::{near, RangeSet};
+use super::ranges::RangeSet;
 use super::receiver_rtt::{self, ReceiverRtt, LONG_RTT_NS};
 use super::sack_list::SackList;
 use super::{Ack, Marks};
@@ -20,12 +24,6 @@ use ackclock_host::{
 };
 use ackclock_net::schedule::NEVER;
 
-/// How many ACKs of out-of-order data leave at once before compression starts.
-const UNCOMPRESSED_DUPLICATE_ACKS: u8 = 3;
-/// `tcp_comp_sack_nr`: how many ACKs one compressed ACK may replace.
-const MAX_COMPRESSED: u8 = 44;
-/// `tcp_comp_sack_slack_ns`. The timer uses the slack to its end.
-const COMPRESSION_SLACK_NS: u64 = 100_000;
 /// `TCP_DELACK_MAX`, µs: bounds the delay of an ACK for pushed data.
 const DELACK_MAX_US: u64 = 200_000;
 /// The bound of other delays, µs.
@@ -313,120 +311,6 @@ impl Receiver {
         answer
     }
 
-    /// Whether a segment that arrives now needs no more than
-    /// [`handle_ordinary`](Self::handle_ordinary), unless it is the last. No timer is due then. If it
-    /// says so, handle the segment so.
-    #[inline]
-    pub(crate) fn is_ordinary(&mut self, now_ns: u64, segment: u64) -> bool {
-        segment == self.rcv_nxt
-            && (now_ns < self.ordinary_until_ns || self.enters_jiffy([now_ns; 2], false))
-    }
-
-    /// Until when each segment in order finds this state: at most one segment waits for its ACK, and the
-    /// timer of delayed ACKs was armed in this jiffy, unless no ACK is delayed.
-    fn ordinary_until_ns(&self) -> u64 {
-        let jiffies = self.clock.jiffies() as u32;
-        let armed = match self.segments_per_ack {
-            1 => self.last_arrival == jiffies && !self.clamped,
-            _ => self.armed == (jiffies, self.ato),
-        };
-        if !armed || !self.is_settled() || self.long_way {
-            return 0;
-        }
-        let settled_ns = match &self.rtt {
-            Some(rtt) => rtt.settled_until_ns(self.clock.now_ns()),
-            None => NEVER,
-        };
-        settled_ns.min(self.clock.next_tick_ns())
-    }
-
-    /// No gap, the delay of ACKs settled, and an application that reads each segment. Then nothing waits
-    /// to be reported either.
-    #[inline]
-    fn is_settled(&self) -> bool {
-        self.out_of_order.is_empty()
-            && self.echo.is_none()
-            && self.quick_acks == 0
-            && self.ato == self.min_ato
-            && self.read_segments == 1
-    }
-
-    /// What [`handle_any`](Self::handle_any) does with the clock and the timer when a segment in order,
-    /// or two of a pair, arrive at these times in a later jiffy: if the pause was too short to change the
-    /// delay (`tcp_event_data_recv`), only the timer is armed anew, for later. Returns whether that is
-    /// all.
-    #[inline(never)]
-    fn enters_jiffy(&mut self, at_ns: [u64; 2], pair: bool) -> bool {
-        let half = self.min_ato / 2;
-        let same_delay = self.last_arrival == self.clock.jiffies() as u32
-            && at_ns[1] < self.clock.jiffy_ns(half)
-            && 2 * half == self.min_ato;
-        let settled = self.is_settled() && self.rtt.is_none() && !self.clamped;
-        let armed = self.armed.1 == self.ato && at_ns[1] < self.poll_timeout();
-        if !same_delay || !settled || !armed || self.long_way {
-            return false;
-        }
-        // The one that no ACK leaves for.
-        let one_waits = self.rcv_nxt != self.last_ack_sent;
-        if pair || !one_waits {
-            self.clock.advance(at_ns[usize::from(one_waits)]);
-            self.arm(self.ato);
-        }
-        self.clock.advance(at_ns[1]);
-        self.last_arrival = self.clock.jiffies() as u32;
-        self.ordinary_until_ns = self.ordinary_until_ns();
-        true
-    }
-
-    /// What [`handle_any`](Self::handle_any) does with a segment in order while
-    /// [`is_ordinary`](Self::is_ordinary): most packets come this way.
-    #[inline]
-    pub(crate) fn handle_ordinary(&mut self, sent_ns: u64, pushed: bool) -> Option<Ack> {
-        let first = self.rcv_nxt == self.last_ack_sent;
-        if first {
-            self.ts_recent_ns = self.ts_recent_ns.max(sent_ns);
-        }
-        self.rcv_nxt += 1;
-        self.reads_at = self.rcv_nxt + 1;
-        if first && !pushed && self.segments_per_ack > 1 {
-            (self.scheduled, self.delayed) = (true, true);
-            return None;
-        }
-        (self.scheduled, self.delayed) = (false, false);
-        self.last_ack_sent = self.rcv_nxt;
-        Some(Ack::new(self.rcv_nxt, self.ts_recent_ns))
-    }
-
-    /// Whether two segments that arrive at these times need no more than
-    /// [`handle_pair`](Self::handle_pair): one ACK leaves. `pushed`: the second has the PSH flag. If it
-    /// says so, handle them so.
-    #[inline(always)]
-    pub fn is_ordinary_pair(&mut self, at_ns: [u64; 2], segment: u64, pushed: bool) -> bool {
-        let one_waits = self.rcv_nxt != self.last_ack_sent;
-        segment == self.rcv_nxt
-            && self.segments_per_ack > 1
-            && !(pushed && one_waits)
-            && (at_ns[1] < self.ordinary_until_ns || self.enters_jiffy(at_ns, true))
-    }
-
-    /// What [`handle_ordinary`](Self::handle_ordinary) does with two segments. Returns the ACK, and
-    /// which segment causes it: the second, or the first if one waited for its ACK.
-    #[inline(always)]
-    pub fn handle_pair(&mut self, sent_ns: u64) -> (usize, Ack) {
-        let one_waited = self.rcv_nxt != self.last_ack_sent;
-        let echo_ns = self.ts_recent_ns;
-        self.ts_recent_ns = echo_ns.max(sent_ns);
-        self.rcv_nxt += 2;
-        self.reads_at = self.rcv_nxt + 1;
-        debug_assert!(self.scheduled == one_waited && self.delayed == one_waited);
-        if one_waited {
-            self.last_ack_sent = self.rcv_nxt - 1;
-            return (0, Ack::new(self.last_ack_sent, echo_ns));
-        }
-        self.last_ack_sent = self.rcv_nxt;
-        (1, Ack::new(self.last_ack_sent, self.ts_recent_ns))
-    }
-
     #[inline(never)]
     fn handle_any(&mut self, segment: u64, sent_ns: u64, pushed: bool, last: bool) -> Option<Ack> {
         if let Some(rtt) = &mut self.rtt {
@@ -481,81 +365,6 @@ impl Receiver {
         (answers || (reads && self.reading_answers())).then(|| self.ack())
     }
 
-    /// A segment that is not the next one, or that arrives while a gap is open.
-    #[cold]
-    #[inline(never)]
-    fn handle_out_of_order(&mut self, segment: u64, pushed: bool) -> Option<Ack> {
-        if self.hides_losses {
-            self.rcv_nxt = self.rcv_nxt.max(segment + 1);
-            self.data_received(pushed);
-            return self.answer(true);
-        }
-        self.scheduled = true;
-        if segment < self.rcv_nxt {
-            self.duplicates += 1;
-            self.duplicate = Some(segment as u32);
-            self.enter_quick_ack_mode(self.max_quick_acks);
-        } else if segment == self.rcv_nxt {
-            self.grow_window();
-            self.rcv_nxt += 1;
-            self.data_received(pushed);
-            if let Some((start, end)) = self.out_of_order.first() {
-                if start == self.rcv_nxt {
-                    self.rcv_nxt = end;
-                }
-            }
-            self.out_of_order.remove_below(self.rcv_nxt);
-            self.sacks
-                .remove_below(self.rcv_nxt, self.out_of_order.is_empty());
-            if self.out_of_order.is_empty() {
-                // RFC 5681, 4.2: send an ACK at once when a gap is filled.
-                return self.answer(true);
-            }
-        } else {
-            self.check_ce();
-            self.grow_window();
-            let mut new = false;
-            self.out_of_order
-                .insert((segment, segment + 1), |_| new = true);
-            if !new {
-                self.duplicates += 1;
-                self.duplicate = Some(segment as u32);
-            }
-            let overflows = self.compressed > 0 && self.sacks.overflows(segment);
-            let overflow = overflows.then(|| self.ack());
-            self.sacks.add((segment, segment + 1));
-            if overflow.is_some() {
-                // This ACK was the segment's: nothing is scheduled any more.
-                return overflow;
-            }
-        }
-        let answers = self.answers_gap();
-        self.answer(answers)
-    }
-
-    /// `tcp_grow_window`, until the application has read its first data and asked for a smaller window:
-    /// a segment is acknowledged at once. Out-of-order data before the first segment in order then end
-    /// the quick ACKs of the start before they begin.
-    fn grow_window(&mut self) {
-        if self.rcv_nxt == 0 && self.clamped {
-            self.quick_acks |= 1;
-        }
-    }
-
-    /// `tcp_event_data_recv`: the engine of delayed and quick ACKs sees a segment in order.
-    #[inline]
-    fn data_received(&mut self, pushed: bool) {
-        self.scheduled = true;
-        self.pushed |= pushed;
-        let now = self.clock.jiffies() as u32;
-        if now != self.last_arrival || self.ato != self.min_ato {
-            self.adapt_delay(now);
-        }
-        if self.echo.is_some() {
-            self.check_ce();
-        }
-    }
-
     /// `tcp_ecn_check_ce`, for a packet that is new.
     #[cold]
     fn check_ce(&mut self) {
@@ -581,96 +390,6 @@ impl Receiver {
         echo.early = orders.before.map(|(below, ece)| self.ack_below(below, ece));
         self.acks_now |= orders.now;
         self.echo = Some(echo);
-    }
-
-    /// `tcp_enter_quickack_mode`
-    fn enter_quick_ack_mode(&mut self, acks: u32) {
-        self.quick_acks = self.quick_acks.max(acks);
-        self.ato = self.min_ato;
-    }
-
-    #[inline(never)]
-    fn adapt_delay(&mut self, now: u32) {
-        if self.ato == 0 {
-            // The window still grows (`tcp_grow_window`): one more than usual.
-            self.quick_acks = self.max_quick_acks | 1;
-            self.ato = self.min_ato;
-        } else {
-            let pause = now.wrapping_sub(self.last_arrival);
-            if pause <= self.min_ato / 2 {
-                self.ato = (self.ato >> 1) + self.min_ato / 2;
-            } else if pause < self.ato {
-                self.ato = ((self.ato >> 1) + pause).min(self.rto);
-            } else if pause > self.rto {
-                // The sender may be in slow start again.
-                self.quick_acks = self.quick_acks.max(self.max_quick_acks);
-            }
-        }
-        self.last_arrival = now;
-    }
-
-    /// The first test of `__tcp_ack_snd_check`: enough has arrived, unless a reader of a clamped
-    /// window will read it now, and send the ACK.
-    #[inline]
-    fn has_enough(&self) -> bool {
-        self.rcv_nxt - self.last_ack_sent >= 2 && !(self.clamped && self.will_read())
-    }
-
-    /// The other tests.
-    #[inline]
-    fn acknowledges_each(&self) -> bool {
-        self.quick_acks > 0 || self.segments_per_ack == 1 || self.acks_now
-    }
-
-    /// `__tcp_ack_snd_check` while a gap is open: whether an ACK leaves now. If not it is
-    /// compressed.
-    fn answers_gap(&mut self) -> bool {
-        let full = !self.sack_compression || self.compressed >= MAX_COMPRESSED;
-        if self.has_enough() || self.acknowledges_each() || full {
-            return true;
-        }
-        if self.duplicate_acks_of != self.rcv_nxt {
-            self.duplicate_acks_of = self.rcv_nxt;
-            self.duplicate_acks = 0;
-        }
-        if self.duplicate_acks < UNCOMPRESSED_DUPLICATE_ACKS {
-            self.duplicate_acks += 1;
-            return true;
-        }
-        self.compressed += 1;
-        if self.compressed_at_ns == NEVER {
-            let delay_ns = match &self.rtt {
-                Some(rtt) => rtt.delay_ns(),
-                None => self.compression_ns.into(),
-            };
-            self.compressed_at_ns = self.clock.now_ns() + delay_ns + COMPRESSION_SLACK_NS;
-        }
-        false
-    }
-
-    /// `tcp_send_delayed_ack`. Each first segment after an ACK arms the timer anew.
-    #[inline]
-    fn delay_ack(&mut self) {
-        if self.delayed {
-            return;
-        }
-        let mut delay = self.ato;
-        if delay > self.min_ato {
-            let (pushed, usual) = self.max_delay;
-            delay = delay.min(if self.pushed { pushed } else { usual });
-        }
-        self.delayed = true;
-        self.arm(delay);
-    }
-
-    /// Arms the timer of delayed ACKs for so many jiffies.
-    #[inline]
-    fn arm(&mut self, delay: u32) {
-        let armed = (self.clock.jiffies() as u32, delay);
-        if self.armed != armed {
-            self.armed = armed;
-            self.delayed_ack_at_ns = self.clock.fires_ns(delay.into());
-        }
     }
 
     /// Whether enough data is in order for the application.
@@ -746,13 +465,5 @@ impl Receiver {
             Some(ce_packets) => ack.with_ece(ce_packets),
             None => ack,
         }
-    }
-
-    #[cold]
-    fn report(&mut self, ack: Ack) -> Ack {
-        let duplicate = self.duplicate.take().map(|bits| near(self.rcv_nxt, bits));
-        let duplicate = duplicate.map(|segment| (segment, segment + 1));
-        let blocks = duplicate.into_iter().chain(self.sacks.known());
-        ack.with_sacks(blocks, duplicate.is_some())
     }
 }

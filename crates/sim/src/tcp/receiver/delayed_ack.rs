@@ -1,0 +1,84 @@
+//! Delayed ACKs and quick ACKs: how long an ACK may wait, and the timer that ends its wait
+//! (`tcp_event_data_recv`, `__tcp_ack_snd_check`, `tcp_send_delayed_ack`).
+
+use super::Receiver;
+
+impl Receiver {
+    /// `tcp_event_data_recv`: the engine of delayed and quick ACKs sees a segment in order.
+    #[inline]
+    pub(super) fn data_received(&mut self, pushed: bool) {
+        self.scheduled = true;
+        self.pushed |= pushed;
+        let now = self.clock.jiffies() as u32;
+        if now != self.last_arrival || self.ato != self.min_ato {
+            self.adapt_delay(now);
+        }
+        if self.echo.is_some() {
+            self.check_ce();
+        }
+    }
+
+    /// `tcp_enter_quickack_mode`
+    pub(super) fn enter_quick_ack_mode(&mut self, acks: u32) {
+        self.quick_acks = self.quick_acks.max(acks);
+        self.ato = self.min_ato;
+    }
+
+    #[inline(never)]
+    fn adapt_delay(&mut self, now: u32) {
+        if self.ato == 0 {
+            // The window still grows (`tcp_grow_window`): one more than usual.
+            self.quick_acks = self.max_quick_acks | 1;
+            self.ato = self.min_ato;
+        } else {
+            let pause = now.wrapping_sub(self.last_arrival);
+            if pause <= self.min_ato / 2 {
+                self.ato = (self.ato >> 1) + self.min_ato / 2;
+            } else if pause < self.ato {
+                self.ato = ((self.ato >> 1) + pause).min(self.rto);
+            } else if pause > self.rto {
+                // The sender may be in slow start again.
+                self.quick_acks = self.quick_acks.max(self.max_quick_acks);
+            }
+        }
+        self.last_arrival = now;
+    }
+
+    /// The first test of `__tcp_ack_snd_check`: enough has arrived, unless a reader of a clamped
+    /// window will read it now, and send the ACK.
+    #[inline]
+    pub(super) fn has_enough(&self) -> bool {
+        self.rcv_nxt - self.last_ack_sent >= 2 && !(self.clamped && self.will_read())
+    }
+
+    /// The other tests.
+    #[inline]
+    pub(super) fn acknowledges_each(&self) -> bool {
+        self.quick_acks > 0 || self.segments_per_ack == 1 || self.acks_now
+    }
+
+    /// `tcp_send_delayed_ack`. Each first segment after an ACK arms the timer anew.
+    #[inline]
+    pub(super) fn delay_ack(&mut self) {
+        if self.delayed {
+            return;
+        }
+        let mut delay = self.ato;
+        if delay > self.min_ato {
+            let (pushed, usual) = self.max_delay;
+            delay = delay.min(if self.pushed { pushed } else { usual });
+        }
+        self.delayed = true;
+        self.arm(delay);
+    }
+
+    /// Arms the timer of delayed ACKs for so many jiffies.
+    #[inline]
+    pub(super) fn arm(&mut self, delay: u32) {
+        let armed = (self.clock.jiffies() as u32, delay);
+        if self.armed != armed {
+            self.armed = armed;
+            self.delayed_ack_at_ns = self.clock.fires_ns(delay.into());
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! Segments out of order: what waits for a gap, the SACK blocks that report it, and the compression of
+//! their ACKs (`tcp_data_queue_ofo`, `__tcp_ack_snd_check`).
+
+use super::super::ranges::near;
+use super::super::Ack;
+use super::Receiver;
+use ackclock_net::schedule::NEVER;
+
+/// How many ACKs of out-of-order data leave at once before compression starts.
+const UNCOMPRESSED_DUPLICATE_ACKS: u8 = 3;
+/// `tcp_comp_sack_nr`: how many ACKs one compressed ACK may replace.
+const MAX_COMPRESSED: u8 = 44;
+/// `tcp_comp_sack_slack_ns`. The timer uses the slack to its end.
+const COMPRESSION_SLACK_NS: u64 = 100_000;
+
+impl Receiver {
+    /// A segment that is not the next one, or that arrives while a gap is open.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn handle_out_of_order(&mut self, segment: u64, pushed: bool) -> Option<Ack> {
+        if self.hides_losses {
+            self.rcv_nxt = self.rcv_nxt.max(segment + 1);
+            self.data_received(pushed);
+            return self.answer(true);
+        }
+        self.scheduled = true;
+        if segment < self.rcv_nxt {
+            self.duplicates += 1;
+            self.duplicate = Some(segment as u32);
+            self.enter_quick_ack_mode(self.max_quick_acks);
+        } else if segment == self.rcv_nxt {
+            self.grow_window();
+            self.rcv_nxt += 1;
+            self.data_received(pushed);
+            if let Some((start, end)) = self.out_of_order.first() {
+                if start == self.rcv_nxt {
+                    self.rcv_nxt = end;
+                }
+            }
+            self.out_of_order.remove_below(self.rcv_nxt);
+            self.sacks
+                .remove_below(self.rcv_nxt, self.out_of_order.is_empty());
+            if self.out_of_order.is_empty() {
+                // RFC 5681, 4.2: send an ACK at once when a gap is filled.
+                return self.answer(true);
+            }
+        } else {
+            self.check_ce();
+            self.grow_window();
+            let mut new = false;
+            self.out_of_order
+                .insert((segment, segment + 1), |_| new = true);
+            if !new {
+                self.duplicates += 1;
+                self.duplicate = Some(segment as u32);
+            }
+            let overflows = self.compressed > 0 && self.sacks.overflows(segment);
+            let overflow = overflows.then(|| self.ack());
+            self.sacks.add((segment, segment + 1));
+            if overflow.is_some() {
+                // This ACK was the segment's: nothing is scheduled any more.
+                return overflow;
+            }
+        }
+        let answers = self.answers_gap();
+        self.answer(answers)
+    }
+
+    /// `tcp_grow_window`, until the application has read its first data and asked for a smaller window:
+    /// a segment is acknowledged at once. Out-of-order data before the first segment in order then end
+    /// the quick ACKs of the start before they begin.
+    fn grow_window(&mut self) {
+        if self.rcv_nxt == 0 && self.clamped {
+            self.quick_acks |= 1;
+        }
+    }
+
+    /// `__tcp_ack_snd_check` while a gap is open: whether an ACK leaves now. If not it is
+    /// compressed.
+    fn answers_gap(&mut self) -> bool {
+        let full = !self.sack_compression || self.compressed >= MAX_COMPRESSED;
+        if self.has_enough() || self.acknowledges_each() || full {
+            return true;
+        }
+        if self.duplicate_acks_of != self.rcv_nxt {
+            self.duplicate_acks_of = self.rcv_nxt;
+            self.duplicate_acks = 0;
+        }
+        if self.duplicate_acks < UNCOMPRESSED_DUPLICATE_ACKS {
+            self.duplicate_acks += 1;
+            return true;
+        }
+        self.compressed += 1;
+        if self.compressed_at_ns == NEVER {
+            let delay_ns = match &self.rtt {
+                Some(rtt) => rtt.delay_ns(),
+                None => self.compression_ns.into(),
+            };
+            self.compressed_at_ns = self.clock.now_ns() + delay_ns + COMPRESSION_SLACK_NS;
+        }
+        false
+    }
+
+    #[cold]
+    pub(super) fn report(&mut self, ack: Ack) -> Ack {
+        let duplicate = self.duplicate.take().map(|bits| near(self.rcv_nxt, bits));
+        let duplicate = duplicate.map(|segment| (segment, segment + 1));
+        let blocks = duplicate.into_iter().chain(self.sacks.known());
+        ack.with_sacks(blocks, duplicate.is_some())
+    }
+}
