@@ -1,6 +1,6 @@
 //! What `tcp_cc.h` offers an algorithm beyond windows and states, seen from its C file: each field
-//! and each hook is served or refused by name. The table at the head of `tcp/host.rs` names these
-//! tests.
+//! and each hook is served or refused by name. The table at the head of `tcp/host/mod.rs` names
+//! these tests.
 
 mod common;
 

@@ -1,0 +1,118 @@
+//! The hooks: the calls into the algorithm.
+
+use super::super::ecn;
+use super::super::profile::REORDERING;
+use super::Host;
+use ackclock_host::{AckSample, CaEvent, CaState, RateSample};
+
+/// `CA_ACK_SLOWPATH` and `CA_ACK_WIN_UPDATE` of `in_ack_event`.
+const CA_ACK_SLOWPATH: u32 = 1;
+const CA_ACK_WIN_UPDATE: u32 = 2;
+/// `CA_ACK_ECE`: the ACK carries ECE.
+const CA_ACK_ECE: u32 = 4;
+/// The least window that a send buffer has room for, packets.
+const TCP_INIT_CWND: u32 = 10;
+
+impl Host {
+    pub(in crate::tcp) fn init(&mut self) {
+        self.cc.init();
+    }
+
+    /// Calls `in_ack_event`. Linux has already moved snd_una to `una`. `slow`: header prediction
+    /// failed, because of SACK blocks, another window field or ECE.
+    #[inline]
+    pub(in crate::tcp) fn in_ack_event(&mut self, una: u64, advanced: bool, slow: bool, ece: bool) {
+        if !self.cc.has_in_ack_event() {
+            return;
+        }
+        self.publish_una(una);
+        let update = if advanced { CA_ACK_WIN_UPDATE } else { 0 };
+        let path = if slow { CA_ACK_SLOWPATH } else { 0 };
+        let echo = if ece { CA_ACK_ECE } else { 0 };
+        self.cc.in_ack_event(update | path | echo);
+    }
+
+    #[inline]
+    pub(in crate::tcp) fn pkts_acked(&mut self, sample: &AckSample) {
+        if self.cc.has_pkts_acked() {
+            self.cc.pkts_acked(sample);
+        }
+    }
+
+    /// Calls `cong_avoid` for `acked` delivered packets.
+    #[inline]
+    pub(in crate::tcp) fn grow(&mut self, acked: u32) {
+        let ack = self.tp().snd_una;
+        self.cc.cong_avoid(ack, acked);
+        self.stamp_cwnd();
+    }
+
+    #[inline]
+    pub(in crate::tcp) fn has_cong_control(&self) -> bool {
+        self.cc.has_cong_control()
+    }
+
+    /// Calls `cong_control`. `flag` has the bits of Linux's `tcp_input.c` (FLAG_*).
+    #[inline]
+    pub(in crate::tcp) fn cong_control(&mut self, flag: i32, sample: &RateSample) {
+        let ack = self.tp().snd_una;
+        self.cc.cong_control(ack, flag, sample);
+    }
+
+    /// Whether the algorithm reads what the delivery rate needs to know of each packet.
+    pub(in crate::tcp) fn reads_delivery_rate(&self) -> bool {
+        self.cc.algorithm().reads_delivery_rate()
+    }
+
+    /// How large the algorithm wants the send buffer to be, packets (`tcp_sndbuf_expand`); `None` if
+    /// it has no `sndbuf_expand`.
+    pub(in crate::tcp) fn send_buffer(&mut self) -> Option<u64> {
+        if !self.cc.has_sndbuf_expand() {
+            return None;
+        }
+        let windows = u64::from(self.cc.sndbuf_expand());
+        let packets = self.tp().snd_cwnd.max(TCP_INIT_CWND).max(REORDERING + 1);
+        Some(windows * u64::from(packets))
+    }
+
+    #[inline]
+    pub(in crate::tcp) fn min_tso_segs(&mut self) -> u32 {
+        self.cc.min_tso_segs()
+    }
+
+    #[inline]
+    pub(in crate::tcp) fn event(&mut self, event: CaEvent) {
+        self.cc.cwnd_event(event);
+    }
+
+    pub(in crate::tcp) fn set_state(&mut self, state: CaState) {
+        self.cc.set_state(state);
+    }
+
+    /// Starts a reduction: the algorithm says where it ends (`ssthresh`). With classic ECN the next new
+    /// packet tells the receiver (`tcp_ecn_queue_cwr`).
+    pub(in crate::tcp) fn begin_reduction(&mut self) {
+        let tp = self.cc.tp_mut();
+        tp.prior_cwnd = tp.snd_cwnd;
+        let ssthresh = self.cc.ssthresh();
+        self.set_ssthresh(ssthresh);
+        if self.tp().ecn_flags & ecn::OK != 0 {
+            self.cc.tp_mut().ecn_flags |= ecn::QUEUE_CWR;
+        }
+    }
+
+    /// Undoes a spurious reduction: back to the window before it (`undo_cwnd`).
+    pub(in crate::tcp) fn undo(&mut self) {
+        if self.tp().prior_ssthresh > 0 {
+            let cwnd = self.cc.undo_cwnd();
+            let tp = self.cc.tp_mut();
+            tp.snd_cwnd = cwnd;
+            if tp.prior_ssthresh > tp.snd_ssthresh {
+                tp.snd_ssthresh = tp.prior_ssthresh;
+                // `tcp_ecn_withdraw_cwr`
+                tp.ecn_flags &= !ecn::QUEUE_CWR;
+            }
+        }
+        self.stamp_cwnd();
+    }
+}
