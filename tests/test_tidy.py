@@ -24,7 +24,6 @@ THEIRS = ("uplot", "target")
 LONG = {
     # An algorithm is one file, as in Linux.
     "algorithms/tcp_bbr3.c",
-    "crates/sim/src/tcp/scoreboard.rs",
 }
 #: Crates, and folders of crates, whose files need each other in no circle.
 LAYERED = ("host", "linux", "net", "sim/scenario")

@@ -7,6 +7,8 @@
 //! where algorithms see them; the scoreboard changes them through [`Counts`].
 
 mod rest;
+#[cfg(test)]
+mod tests;
 
 use super::host::Counts;
 use super::profile::REORDERING;
@@ -670,73 +672,5 @@ impl Scoreboard {
             .flags()
             & !(PUSHED | ENDS)
             == 0));
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::host::{reno, Host};
-    use super::*;
-    use crate::scenario::Profile;
-
-    /// packets_out, sacked_out, lost_out, retrans_out; delivered, lost, total_retrans.
-    fn counts(host: &Host) -> ([u32; 4], [u32; 3]) {
-        let tp = host.tp();
-        (
-            [tp.packets_out, tp.sacked_out, tp.lost_out, tp.retrans_out],
-            // The handshake counts as 1.
-            [tp.delivered - 1, tp.lost, tp.total_retrans],
-        )
-    }
-
-    /// A loss from its sending to its acknowledgement.
-    #[test]
-    fn every_segment_is_counted_once() {
-        let (mut host, mut board) = (reno(Profile::Linux6, 10), Scoreboard::new());
-        let mut delivery = Delivery::default();
-        board.send(host.counts(), 1, 10, false);
-        assert_eq!(counts(&host), ([10, 0, 0, 0], [0, 0, 0]));
-        board.sack(host.counts(), (1, 6), 0, &mut delivery);
-        board.sack(host.counts(), (1, 6), 0, &mut delivery);
-        assert_eq!(counts(&host), ([10, 5, 0, 0], [5, 0, 0]));
-        board.judge_by_distance(host.counts());
-        assert_eq!(counts(&host), ([10, 5, 1, 0], [5, 1, 0]));
-        let burst = board.retransmit(host.counts(), 2, 9);
-        let again = Transmit {
-            first: 0,
-            segments: 1,
-            pushed: false,
-            marks: Marks::default(),
-        };
-        assert_eq!(burst, Some(again));
-        assert_eq!(counts(&host), ([10, 5, 1, 1], [5, 1, 1]));
-        assert_eq!(board.retransmit(host.counts(), 2, 9), None);
-        // One sent after it is SACKed: it was lost again, and so were 6 and 7.
-        board.send(host.counts(), 3, 1, false);
-        board.sack(host.counts(), (10, 11), 0, &mut delivery);
-        board.judge_by_distance(host.counts());
-        assert_eq!(counts(&host), ([11, 6, 3, 0], [6, 4, 1]));
-        board.acknowledge(host.counts(), 6, 0, &mut delivery);
-        assert_eq!(counts(&host), ([5, 1, 2, 0], [7, 4, 1]));
-        board.unmark_lost(host.counts());
-        assert_eq!(counts(&host), ([5, 1, 0, 0], [7, 4, 1]));
-        board.check(host.tp());
-        board.acknowledge(host.counts(), 11, 0, &mut delivery);
-        assert_eq!(counts(&host), ([0, 0, 0, 0], [11, 4, 1]));
-    }
-
-    /// A timeout loses all but what is SACKed or spared; the head in any case.
-    #[test]
-    fn a_timeout_marks_all() {
-        let (mut host, mut board) = (reno(Profile::Linux6, 10), Scoreboard::new());
-        board.send(host.counts(), 1, 4, false);
-        board.send(host.counts(), 9, 4, false);
-        board.sack(host.counts(), (2, 3), 0, &mut Delivery::default());
-        board.mark_all_lost(host.counts(), |sent_ns| sent_ns > 5);
-        assert_eq!(counts(&host), ([8, 1, 3, 0], [1, 3, 0]));
-        board.retransmit_last(host.counts(), 10);
-        assert_eq!(counts(&host).1, [1, 3, 1], "a probe is not in retrans_out");
-        assert!(board.ever_retransmitted(7) && !board.ever_retransmitted(6));
-        board.check(host.tp());
     }
 }
