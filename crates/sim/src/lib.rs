@@ -10,7 +10,6 @@ mod control;
 pub mod engine;
 mod flow;
 mod header;
-mod log;
 pub mod record;
 pub mod scenario;
 pub mod schema;

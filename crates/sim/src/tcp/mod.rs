@@ -22,7 +22,6 @@ mod loss;
 mod offered;
 mod order;
 mod pacing;
-pub(crate) mod packed;
 pub mod profile;
 mod ranges;
 mod rate;
@@ -47,7 +46,7 @@ pub use limits::FlowLimits;
 pub use ranges::Range;
 pub use receiver::Receiver;
 pub use report::SenderEvent;
-pub(crate) use scoreboard::Windows;
+pub(crate) use scoreboard::{Retransmission, Rings, Slot, FIRST_CAPACITY};
 pub use sender::{Handshake, Sender};
 
 /// Data packets that leave together: consecutive segments, as in one GSO packet.
@@ -93,19 +92,19 @@ pub struct Ack {
     pub ack: u64,
     /// Timestamp echo (RFC 7323): when the acknowledged segment was sent, nanoseconds.
     pub echo_ns: u64,
-    more: More,
+    pub(crate) more: More,
 }
 
 // Millions of them are on their way; with its time of arrival one takes half a cache line.
 const _: () = assert!(size_of::<Ack>() == 24);
 
 /// SACK blocks that fit beside timestamps.
-const MOST_SACKS: usize = 3;
+pub(crate) const MOST_SACKS: usize = 3;
 
 /// The SACK blocks of an ACK.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sacks {
-    blocks: [Range; MOST_SACKS],
+    pub(crate) blocks: [Range; MOST_SACKS],
     len: u8,
 }
 
@@ -120,11 +119,11 @@ impl std::ops::Deref for Sacks {
 
 /// What most ACKs do not tell; `None`: nothing. Header prediction then may succeed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct More(Option<PooledBox<Told>>);
+pub(crate) struct More(pub(crate) Option<PooledBox<Told>>);
 
 /// What ACKs of a gap tell takes 16 bytes: millions of them are on their way at once.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Told {
+pub(crate) enum Told {
     /// SACK blocks that begin so far above the ACK and have so many segments; no marks.
     Near([(i16, u16); MOST_SACKS], Flags),
     Far(PooledBox<Far>),
@@ -133,20 +132,20 @@ enum Told {
 const _: () = assert!(size_of::<Told>() == 16);
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Far {
+pub(crate) struct Far {
     /// SACK blocks.
-    sacks: [Range; MOST_SACKS],
-    flags: Flags,
+    pub(crate) sacks: [Range; MOST_SACKS],
+    pub(crate) flags: Flags,
     /// The count of marked packets, if the ACK tells of marks.
-    ce_packets: Option<u32>,
+    pub(crate) ce_packets: Option<u32>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Flags {
+pub(crate) struct Flags {
     /// So many SACK blocks (RFC 2018), the most recent first: as many as fit beside timestamps.
-    sacks: u8,
-    duplicate: bool,
-    new_window: bool,
+    pub(crate) sacks: u8,
+    pub(crate) duplicate: bool,
+    pub(crate) new_window: bool,
 }
 
 impl Told {
@@ -261,7 +260,7 @@ impl Ack {
         Sacks { blocks, len }
     }
 
-    fn flags(&self) -> Flags {
+    pub(crate) fn flags(&self) -> Flags {
         (self.more.0.as_ref()).map_or_else(Flags::default, |told| told.flags())
     }
 

@@ -6,7 +6,6 @@
 //! ACK. Call `judge_by_time` or `judge_by_distance` to find losses. The counts are in `TcpSock`,
 //! where algorithms see them; the scoreboard changes them through [`Counts`].
 
-mod rest;
 #[cfg(test)]
 mod tests;
 
@@ -17,8 +16,6 @@ use super::{Marks, Transmit};
 use ackclock_host::{prefetch, PooledSlice};
 use ackclock_net::ring::Ring;
 use std::iter::repeat_n;
-
-pub(crate) use rest::Windows;
 
 const NS_PER_MS: u64 = 1_000_000;
 
@@ -35,11 +32,11 @@ const PUSHED: u64 = 16;
 const ENDS: u64 = 32;
 const FLAG_BITS: u32 = 6;
 /// How many segments a new ring holds. Most flows among thousands need no more.
-pub(super) const FIRST_CAPACITY: usize = 16;
+pub(crate) const FIRST_CAPACITY: usize = 16;
 
 /// When a segment was last sent, and its flags below: a window of n segments takes 8 n bytes.
 #[derive(Clone, Copy, Debug, Default)]
-struct Slot(u64);
+pub(crate) struct Slot(u64);
 
 impl Slot {
     #[inline]
@@ -128,7 +125,7 @@ impl Delivery {
 
 /// A retransmission in flight.
 #[derive(Clone, Copy, Debug, Default)]
-struct Retransmission {
+pub(crate) struct Retransmission {
     sent_ns: u64,
     /// The last bits of its segment.
     bits: u32,
@@ -142,6 +139,14 @@ impl Retransmission {
     fn segment(&self, una: u64) -> u64 {
         near(una, self.bits)
     }
+}
+
+/// The rings of a window, from `snd_una` to `snd_nxt`: a slot for each segment, at segment & (length − 1),
+/// and the retransmissions.
+pub(crate) struct Rings<'a> {
+    pub(crate) window: (u64, u64),
+    pub(crate) slots: &'a mut PooledSlice<Slot>,
+    pub(crate) retransmissions: &'a mut Ring<Retransmission, PooledSlice<Retransmission>>,
 }
 
 /// The sender's window, segment by segment. In memory what each ACK needs comes first.
@@ -180,6 +185,16 @@ impl Scoreboard {
             retransmissions: Ring::default(),
             retransmit_hint: 0,
             lost_end: 0,
+        }
+    }
+
+    /// Its rings, for who lends them to it.
+    #[inline(always)]
+    pub(super) fn rings(&mut self) -> Rings<'_> {
+        Rings {
+            window: (self.una, self.nxt),
+            slots: &mut self.slots,
+            retransmissions: &mut self.retransmissions,
         }
     }
 

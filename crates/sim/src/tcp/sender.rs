@@ -11,7 +11,7 @@ use super::rate::RateSampler;
 use super::recovery::{Frto, Reduction, SackFrto, Undo};
 use super::report::{Events, Totals};
 use super::rtt::RoundTrip;
-use super::scoreboard::{Scoreboard, Windows};
+use super::scoreboard::{Rings, Scoreboard};
 use super::timers::Timers;
 use super::transmit::Rexmit;
 use super::validate::Validation;
@@ -140,16 +140,10 @@ impl Sender {
         self.board.prefetch_gap();
     }
 
-    /// Its window rests. Returns how many segments and retransmissions are in it.
+    /// The rings of its window, for who lends them to it.
     #[inline(always)]
-    pub(crate) fn rest(&mut self, windows: &mut Windows) -> (usize, usize) {
-        windows.rest(&mut self.board)
-    }
-
-    /// Has its window again, which has so many segments and retransmissions.
-    #[inline(always)]
-    pub(crate) fn wake(&mut self, windows: &mut Windows, segments: usize, retransmissions: usize) {
-        windows.wake(&mut self.board, segments, retransmissions);
+    pub(crate) fn rings(&mut self) -> Rings<'_> {
+        self.board.rings()
     }
 
     /// Gives memory back that it does not need now.

@@ -10,9 +10,12 @@
 //! Result and hash are those of events in order of time. At equal times the flow with the lower number
 //! goes first.
 
+mod log;
+mod packed;
 mod resting;
 mod round;
 mod rounds;
+mod windows;
 
 use super::{Simulation, Wire};
 use crate::census::TraceHash;

@@ -2,10 +2,11 @@
 //! two turns these lie packed, one flow behind the other, as each round visits them. So no ring has free
 //! slots but those of the flow whose turn it is, and the processor reads and writes memory in its order.
 
+use super::log::Log;
+use super::packed;
+use super::windows::Windows;
 use crate::acks::{AckLine, Timed};
 use crate::flow::{Connection, Flow};
-use crate::log::Log;
-use crate::tcp::{packed, Windows};
 use std::ops::Range;
 
 /// Words before the ACKs of a flow: how many segments and retransmissions are in its window, 32 bits each, and
@@ -94,7 +95,8 @@ impl Resting {
             return;
         };
         let Connection { acks, sender, .. } = connection;
-        sender.wake(&mut self.windows, counts.segments, counts.retransmissions);
+        self.windows
+            .wake(sender.rings(), counts.segments, counts.retransmissions);
         std::mem::swap(acks, &mut self.ring);
         let una = sender.una();
         let mut words = self.acks.get(self.later.clone());
@@ -119,7 +121,7 @@ impl Resting {
             return None;
         };
         let Connection { acks, sender, .. } = connection;
-        let (segments, retransmissions) = sender.rest(&mut self.windows);
+        let (segments, retransmissions) = self.windows.rest(sender.rings());
         // An ACK is written where there is room for the longest.
         let most = HEADER + self.later.len() + (acks.len() as usize + 1) * packed::MOST_WORDS;
         let (words, later) = self.acks.room_and_read(most, self.later.clone());

@@ -11,7 +11,7 @@ const SPARE: usize = 2;
 /// Runs of elements in order of writing. What is read from the front is usually written again at the back, in
 /// the same memory: a log takes little more than what it holds. A run lies in one piece.
 #[derive(Debug)]
-pub(crate) struct Log<T> {
+pub(super) struct Log<T> {
     /// The first is read.
     chunks: VecDeque<Chunk<T>>,
     /// The next run in the first chunk.
@@ -52,7 +52,7 @@ impl<T: Copy + Default> Log<T> {
 
     /// The next run, which has so many elements: [`get`](Self::get) has it until the next is read.
     #[inline(always)]
-    pub(crate) fn read(&mut self, count: usize) -> Range<usize> {
+    pub(super) fn read(&mut self, count: usize) -> Range<usize> {
         if count > 0 && self.place == self.chunks[0].used {
             self.turn_over();
         }
@@ -63,7 +63,7 @@ impl<T: Copy + Default> Log<T> {
 
     /// What was read, or a part of it.
     #[inline(always)]
-    pub(crate) fn get(&self, range: Range<usize>) -> &[T] {
+    pub(super) fn get(&self, range: Range<usize>) -> &[T] {
         match self.chunks.front() {
             Some(chunk) => &chunk.elements[range],
             None => &[],
@@ -85,7 +85,7 @@ impl<T: Copy + Default> Log<T> {
 
     /// Room to write so many elements. [`end`](Self::end) says how many were written.
     #[inline(always)]
-    pub(crate) fn room(&mut self, count: usize) -> &mut [T] {
+    pub(super) fn room(&mut self, count: usize) -> &mut [T] {
         if self.writing.elements.len() - self.writing.used < count {
             self.begin_chunk(count);
         }
@@ -94,7 +94,7 @@ impl<T: Copy + Default> Log<T> {
 
     /// The room, and what was read.
     #[inline(always)]
-    pub(crate) fn room_and_read(&mut self, count: usize, range: Range<usize>) -> (&mut [T], &[T]) {
+    pub(super) fn room_and_read(&mut self, count: usize, range: Range<usize>) -> (&mut [T], &[T]) {
         self.room(count);
         let read = match self.chunks.front() {
             Some(chunk) => &chunk.elements[range],
@@ -105,7 +105,7 @@ impl<T: Copy + Default> Log<T> {
 
     /// A run is written.
     #[inline(always)]
-    pub(crate) fn end(&mut self, count: usize) {
+    pub(super) fn end(&mut self, count: usize) {
         self.writing.used += count;
     }
 
@@ -124,7 +124,7 @@ impl<T: Copy + Default> Log<T> {
 
     /// Writes the next run again.
     #[inline]
-    pub(crate) fn pass(&mut self, count: usize) {
+    pub(super) fn pass(&mut self, count: usize) {
         let range = self.read(count);
         let (room, run) = self.room_and_read(count, range);
         room[..count].copy_from_slice(run);
@@ -132,7 +132,7 @@ impl<T: Copy + Default> Log<T> {
     }
 
     /// What was written so far can be read.
-    pub(crate) fn turn(&mut self) {
+    pub(super) fn turn(&mut self) {
         self.begin_chunk(0);
     }
 }

@@ -1,7 +1,8 @@
 //! ACKs on their way, as words that rest in memory: two words for most of them. An ACK that does not fit
 //! takes eleven.
 
-use super::{Ack, Far, Flags, PooledBox, Told, MOST_SACKS};
+use crate::tcp::{Ack, Far, Flags, Told, MOST_SACKS};
+use ackclock_host::PooledBox;
 
 /// In the last bits of the second word: how many SACK blocks follow, what else the ACK tells, and whether
 /// it tells nothing, or takes eleven words.
@@ -14,7 +15,7 @@ const WIDE: u64 = 1 << 5;
 const FLAGS: u32 = 8;
 const ACK_BITS: u32 = 24;
 /// What an ACK takes at most.
-pub(crate) const MOST_WORDS: usize = 11;
+pub(super) const MOST_WORDS: usize = 11;
 
 /// The number with these last 24 bits that is nearest to `other`.
 #[inline(always)]
@@ -38,7 +39,7 @@ fn block((bits, place): (u64, u32)) -> (i16, u16) {
 /// Writes an ACK that arrives at `at_ns`: after `past_ns`, and not before it is read. Until then the sender's
 /// `snd_una`, now `una`, stays near to it. Returns how many words it takes; the ACK then is plain.
 #[inline(always)]
-pub(crate) fn write(
+pub(super) fn write(
     words: &mut [u64; MOST_WORDS],
     at_ns: u64,
     ack: &mut Ack,
@@ -103,7 +104,7 @@ fn write_wide(words: &mut [u64; MOST_WORDS], at_ns: u64, ack: &mut Ack) -> usize
 
 /// When the first ACK of `words` arrives; it had not arrived at `past_ns`.
 #[inline(always)]
-pub(crate) fn first_at_ns(words: &[u64], past_ns: u64) -> Option<u64> {
+pub(super) fn first_at_ns(words: &[u64], past_ns: u64) -> Option<u64> {
     let (&times, &ack) = (words.first()?, words.get(1)?);
     if ack & WIDE != 0 {
         return Some(times);
@@ -114,7 +115,7 @@ pub(crate) fn first_at_ns(words: &[u64], past_ns: u64) -> Option<u64> {
 
 /// Reads the first ACK, which arrives at `at_ns`, and says how many words it has taken.
 #[inline(always)]
-pub(crate) fn read(words: &[u64], at_ns: u64, una: u64) -> (Ack, usize) {
+pub(super) fn read(words: &[u64], at_ns: u64, una: u64) -> (Ack, usize) {
     let (times, told) = (words[0], words[1]);
     if told & WIDE != 0 {
         return read_wide(words);
@@ -163,8 +164,8 @@ const _: () = assert!(MOST_WORDS == 5 + 2 * MOST_SACKS);
 
 #[cfg(test)]
 mod tests {
-    use super::super::Range;
     use super::*;
+    use crate::tcp::Range;
     use proptest::prelude::*;
 
     proptest! {
