@@ -69,7 +69,7 @@ MUTANTS = (
     Mutant("arm_for", f"{TCP}/timers.rs", "if self.armed != armed", "if self.armed.0 != armed.0"),
     Mutant(
         "turn_is_over",
-        f"{TCP}/transmit.rs",
+        f"{TCP}/output.rs",
         "let is_full = in_flight + segments >=",
         "let is_full = 1 + in_flight + segments >=",
     ),

@@ -9,7 +9,7 @@ use ackclock_net::queue::{Ecn, QueueKind, RedParameters, StepParameters};
 use ackclock_sim::record::EventKind;
 use ackclock_sim::scenario::{Direction, EcnMode, Flow, Profile, Scenario};
 use ackclock_sim::tcp::profile::{Kernel, Switches};
-use ackclock_sim::tcp::{Ack, Clock, FlowLimits, Handshake, Marks, Receiver, Sender};
+use ackclock_sim::tcp::{Ack, FlowLimits, Handshake, Marks, Receiver, Sender};
 use ackclock_sim::{run, Control, RunResult};
 use common::{dumbbell, flow, simulate, MS, S};
 
@@ -22,7 +22,7 @@ const CLEAN: Ecn = Ecn::Ect0;
 fn receiver() -> Receiver {
     let switches = Switches::usual(Profile::Linux6);
     let kernel = Kernel::of(Profile::Linux6);
-    let mut receiver = Receiver::new(&kernel, &switches, Clock::new(&kernel, 1000, 0), RTT);
+    let mut receiver = Receiver::new(&kernel, &switches, kernel.clock(1000, 0), RTT);
     receiver.use_accurate_ecn();
     for segment in 0..41 {
         let acks = arrives(&mut receiver, segment, segment, CLEAN);

@@ -4,7 +4,7 @@ mod common;
 
 use ackclock_sim::scenario::Profile;
 use ackclock_sim::tcp::profile::{Kernel, Reads, Switches};
-use ackclock_sim::tcp::{Ack, Clock, Range, Receiver};
+use ackclock_sim::tcp::{Ack, Range, Receiver};
 use common::MS;
 use proptest::prelude::*;
 
@@ -18,7 +18,7 @@ fn receiver(profile: Profile, reads: Reads, rtt_ns: u64) -> Receiver {
         reads,
         ..Switches::usual(profile)
     };
-    Receiver::new(&kernel, &switches, Clock::new(&kernel, 1000, 0), rtt_ns)
+    Receiver::new(&kernel, &switches, kernel.clock(1000, 0), rtt_ns)
 }
 
 struct Script {
@@ -353,7 +353,7 @@ proptest! {
         };
         let [mut short, mut long] = [false, true].map(|long_way| {
             let switches = Switches { long_way, ..switches };
-            Receiver::new(&kernel, &switches, Clock::new(&kernel, 1000, 300_000), RTT)
+            Receiver::new(&kernel, &switches, kernel.clock(1000, 300_000), RTT)
         });
         let (mut now_ns, mut highest) = (1000 * MS, 0);
         for (gap_us, kind, push) in steps {

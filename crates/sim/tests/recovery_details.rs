@@ -5,7 +5,7 @@ mod common;
 use ackclock_host::{Algorithm, CaState, Configured};
 use ackclock_sim::scenario::Profile;
 use ackclock_sim::tcp::profile::{Kernel, Switches};
-use ackclock_sim::tcp::{Clock, FlowLimits, Receiver};
+use ackclock_sim::tcp::{FlowLimits, Receiver};
 use common::script::{Script, RTT, UNLIMITED};
 use common::{dumbbell, flow, simulate, MS, S};
 
@@ -161,7 +161,7 @@ fn disorder_follows_recovery_in_2_6() {
 fn a_lost_first_segment_ends_the_quick_acks() {
     let linux_6 = Profile::Linux6;
     let kernel = Kernel::of(linux_6);
-    let clock = Clock::new(&kernel, 1000, 0);
+    let clock = kernel.clock(1000, 0);
     let mut receiver = Receiver::new(&kernel, &Switches::usual(linux_6), clock, RTT);
     let answered = (1..=10)
         .filter(|&k| {

@@ -3,7 +3,7 @@
 use super::{Connection, Flow, Phase};
 use crate::scenario::{self, EcnMode, Hides, Scenario};
 use crate::tcp::profile::{Reads, Switches};
-use crate::tcp::{Clock, FlowLimits, Handshake, Receiver, Sender};
+use crate::tcp::{FlowLimits, Handshake, Receiver, Sender};
 use ackclock_host::{CongestionControl, HostConfig, TCP_INFINITE_SSTHRESH};
 use ackclock_net::queue::Ecn;
 use ackclock_net::schedule::NEVER;
@@ -42,14 +42,14 @@ impl Flow<'_> {
         if self.kernel.linear_syns == 0 {
             return now_ns + wait_us * 1_000;
         }
-        let mut clock = Clock::new(self.kernel, hz, self.tick_phase_ns.into());
+        let mut clock = self.kernel.clock(hz, self.tick_phase_ns.into());
         clock.advance(now_ns);
         clock.fires_ns(clock.jiffies_of_us(wait_us))
     }
 
     /// The receiver of a connection that is established now.
     pub(super) fn accept(&mut self, scenario: &Scenario, ecn: EcnMode) -> Receiver {
-        let clock = Clock::new(self.kernel, scenario.hz, self.tick_phase_ns.into());
+        let clock = self.kernel.clock(scenario.hz, self.tick_phase_ns.into());
         let mut receiver = Receiver::new(
             self.kernel,
             &switches(scenario, self.long_way),

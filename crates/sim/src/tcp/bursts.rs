@@ -4,19 +4,13 @@
 //! How to drive it: ask [`limit`](Bursts::limit) before each transmission. If there is enough data
 //! for a burst, [`defers`](Bursts::defers) says whether to wait for the next ACK.
 
+use super::constants::{GSO_HEADER_BYTES, GSO_MAX_BYTES, TSO_WIN_DIVISOR};
 use super::host::Host;
-use super::profile::{Kernel, Switches};
 use super::write_queue::Head;
 use ackclock_host::CaState;
 
-/// Bytes in the largest GSO packet.
-pub(super) const GSO_MAX_BYTES: u64 = 65_536;
-/// `MAX_TCP_HEADER` and one byte: what a GSO packet leaves free of 64 KiB.
-pub(super) const GSO_HEADER_BYTES: u64 = 321;
 /// `tcp_tso_rtt_log`: paths shorter than 2⁹ µs get larger bursts.
 const TSO_RTT_LOG: u32 = 9;
-/// `sysctl_tcp_tso_win_divisor`: Linux 2.6 waits until 1/3 of the window is free.
-pub(super) const TSO_WIN_DIVISOR: u32 = 3;
 /// A burst waits only if the last burst left within this time (if paced: if the next one may have left
 /// within it), and the next ACK is due within it.
 const TSO_DEFER_NS: u64 = 1_000_000;
@@ -39,16 +33,6 @@ pub enum Bursts {
 }
 
 impl Bursts {
-    /// `paced`: the scenario or the algorithm has the packets spaced.
-    pub(super) fn new(kernel: &Kernel, switches: &Switches, paced: bool) -> Self {
-        match (switches.tso, paced) {
-            (true, _) => kernel.offload,
-            (false, true) => Self::Single,
-            (false, false) if kernel.splits_writes => Self::Written,
-            (false, false) => Self::Window,
-        }
-    }
-
     /// Maximum segments in a burst.
     #[inline]
     pub(super) fn limit(&self, host: &mut Host, min_rtt_us: u32) -> u32 {
@@ -152,6 +136,7 @@ pub(super) enum Defers {
 #[cfg(test)]
 mod tests {
     use super::super::host::reno;
+    use super::super::profile::Kernel;
     use super::*;
     use crate::scenario::Profile;
 
@@ -159,12 +144,7 @@ mod tests {
     const ROOM: u64 = 1 << 40;
 
     fn bursts(profile: Profile, tso: bool, pacing: bool) -> Bursts {
-        let switches = Switches {
-            tso,
-            pacing,
-            ..Switches::usual(profile)
-        };
-        Bursts::new(&Kernel::of(profile), &switches, pacing)
+        Kernel::of(profile).bursts(tso, pacing)
     }
 
     #[test]

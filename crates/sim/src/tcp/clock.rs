@@ -3,8 +3,6 @@
 //! How to drive it: call [`advance`](Clock::advance) with the time of each call.
 //! [`fires_ns`](Clock::fires_ns) then says when a timer fires that is armed now.
 
-use super::profile::Kernel;
-
 /// Jiffies at the start of a run, before a host's phase is added. A multiple of all granularities
 /// of the timer wheel that matter.
 pub(super) const FIRST_JIFFY: u64 = 1_000_000;
@@ -30,14 +28,15 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// Makes a clock with `hz` ticks a second, which first ticks at `phase_ns`.
-    pub const fn new(kernel: &Kernel, hz: u32, phase_ns: u64) -> Self {
+    /// Makes a clock with `hz` ticks a second, which first ticks at `phase_ns`. `rounds_up`: its timer
+    /// wheel rounds up (Linux 4.8 on).
+    pub(super) const fn new(rounds_up: bool, hz: u32, phase_ns: u64) -> Self {
         let tick_us = 1_000_000 / hz;
         assert!(tick_us <= u16::MAX as u32, "at least 16 ticks a second");
         Self {
             now_ns: 0,
             next_tick_ns: phase_ns,
-            jiffies: if kernel.timers_round_up && hz == 1_000 {
+            jiffies: if rounds_up && hz == 1_000 {
                 FIRST_JIFFY + VIRTUAL_JIFFIES
             } else {
                 FIRST_JIFFY
@@ -45,7 +44,7 @@ impl Clock {
             per_tick: u64::MAX / tick_us as u64 + 1,
             tick_ns: 1_000_000_000 / hz,
             tick_us: tick_us as u16,
-            rounds_up: kernel.timers_round_up,
+            rounds_up,
         }
     }
 
@@ -144,13 +143,14 @@ fn wheel_shift(delay: u64) -> u32 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::profile::Kernel;
     use super::*;
     use crate::scenario::Profile;
 
     const MS: u64 = 1_000_000;
 
     fn clock(profile: Profile, hz: u32) -> Clock {
-        let mut clock = Clock::new(&Kernel::of(profile), hz, 0);
+        let mut clock = Kernel::of(profile).clock(hz, 0);
         clock.advance(276 * MS + 600_000);
         clock
     }
@@ -183,7 +183,7 @@ mod tests {
         );
         for hz in [24, 64, 100, 250, 300, 1_000, 10_000] {
             let kernel = Kernel::of(Profile::Linux6);
-            let (clock, tick_us) = (Clock::new(&kernel, hz, 0), 1_000_000 / u64::from(hz));
+            let (clock, tick_us) = (kernel.clock(hz, 0), 1_000_000 / u64::from(hz));
             for ticks in [0, 1, 2, 7, 200, 120_000, 16_000_003] {
                 for us in (ticks * tick_us).saturating_sub(2)..=ticks * tick_us + 2 {
                     assert_eq!(clock.jiffies_of_us(us), us.div_ceil(tick_us), "{us} {hz}");

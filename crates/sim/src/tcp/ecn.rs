@@ -17,7 +17,7 @@ pub(super) use ackclock_host::{
     TCP_ECN_QUEUE_CWR as QUEUE_CWR,
 };
 
-use super::Ack;
+use super::ack::Ack;
 use ackclock_host::{CaEvent, CongestionControl, ICSK_ACK_NOW, TCP_ECN_DEMAND_CWR, TCP_ECN_SEEN};
 use ackclock_net::queue::Ecn;
 

@@ -6,10 +6,10 @@
 //! sender is not idle [`poll_new`](Sender::poll_new) in the place of
 //! [`poll_transmit`](Sender::poll_transmit).
 
+use super::ack::Ack;
 use super::order::{linux2_6, linux6};
-use super::sender::Sender;
-use super::transmit::Rexmit;
-use super::{Ack, Transmit};
+use super::sender::{Rexmit, Sender};
+use super::transmit::Transmit;
 use ackclock_host::Era;
 
 impl Sender {

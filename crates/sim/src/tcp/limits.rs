@@ -7,7 +7,6 @@
 
 use super::host::Host;
 use super::offered::GROWTH_SEGMENTS;
-use super::profile::Kernel;
 use super::scoreboard::Scoreboard;
 
 /// Limits of a flow besides cwnd, in segments.
@@ -56,10 +55,11 @@ impl Limits {
     /// More segments than any flow sends; twice as many can be counted.
     pub(super) const NONE: u64 = u64::MAX >> 1;
 
-    pub(super) fn new(flow: FlowLimits, kernel: &Kernel, long_way: bool) -> Self {
+    /// `clamps_window`: the receiver has asked for a window below its right edge.
+    pub(super) fn new(flow: FlowLimits, clamps_window: bool, long_way: bool) -> Self {
         Self {
             flow,
-            growth: if kernel.clamps_window {
+            growth: if clamps_window {
                 GROWTH_SEGMENTS as u8
             } else {
                 0
@@ -232,7 +232,7 @@ mod tests {
                 receive_window: 30,
                 send_buffer: 20,
             },
-            &Kernel::of(Profile::Linux6),
+            true,
             false,
         );
         let mut host = reno(Profile::Linux6, 1_000);
@@ -255,7 +255,7 @@ mod tests {
                 receive_window: 20,
                 send_buffer: 30,
             },
-            &Kernel::of(Profile::Linux6),
+            true,
             false,
         );
         host.set_cwnd(1_000);
@@ -276,7 +276,7 @@ mod tests {
                 receive_window: 10,
                 send_buffer: 100,
             },
-            &Kernel::of(Profile::Linux6),
+            true,
             false,
         );
         let mut board = Scoreboard::new();

@@ -1,18 +1,97 @@
-//! The TCP endpoint, as state machines that do no I/O: time goes in, packets come out.
+//! A TCP connection as Linux has it: two state machines that do no I/O. Times go in, packets come out.
 //!
-//! How to drive a connection:
+//! A [`Sender`] has data, a [`Receiver`] takes them. Both are established: the [`Handshake`] is over.
+//! Data are counted in segments of one MSS, only the last segment of a flow may be smaller. Data go one
+//! way; for both ways use two connections. Nothing here knows a network, a clock or another
+//! connection, so that a caller decides what happens to each packet, and when.
 //!
-//! * Give every arriving data packet to [`Receiver::handle_segment`].
-//! * Give every arriving ACK to [`Sender::handle_ack`].
-//! * At the time of `poll_timeout`, call `handle_timeout`.
-//! * After each call to the sender, call [`Sender::poll_transmit`] until it returns `None`. Only
-//!   then has the sender judged whether cwnd was the limit.
+//! # The calls
 //!
-//! Times never decrease. Data is counted in segments. Every segment holds one MSS, except the last
-//! segment of a finite flow. Facts about Linux are in `docs/tcp-endpoint.md`.
+//! | when | call | it gives |
+//! |---|---|---|
+//! | a data packet arrives | [`Receiver::handle_segment`], with ECN [`handle_marked_segment`](Receiver::handle_marked_segment) | an ACK, or nothing yet |
+//! | [`Receiver::poll_timeout`] is due | [`Receiver::handle_timeout`] | a delayed ACK |
+//! | an ACK arrives | [`Sender::handle_ack`] | |
+//! | [`Sender::poll_timeout`] is due | [`Sender::handle_timeout`] | |
+//! | after each of these calls to the sender, and once at the start, at the same time | [`Sender::poll_transmit`], until it returns `None` | a burst each time: [`Transmit`] |
+//! | whenever you like | [`Sender::tp`], [`take_events`](Sender::take_events), [`totals`](Sender::totals) | what algorithms see, what has happened |
+//!
+//! * Times are nanoseconds and never decrease, at each end for itself.
+//! * `poll_transmit` gives `None` when cwnd, the receive window, the send buffer, pacing or the data allow
+//!   no more. Only then has the sender judged whether cwnd was the limit: do not stop earlier.
+//! * A timeout changes with each call: ask again, keep no old one. `u64::MAX` means that none is set.
+//! * The caller keeps the time at which each packet was sent. The receiver gets it, and the ACK has it as
+//!   its echo, as with timestamps (RFC 7323).
+//! * What is lost the caller never delivers. What is late, doubled or out of order it delivers so.
+//!
+//! # Who does what
+//!
+//! `order` has the way of an ACK, in the steps of `tcp_input.c`; `output` what is sent, as
+//! `tcp_output.c`; `timeouts` what the clock causes, as `tcp_timer.c`. They call the mechanisms, each of
+//! which has a file and a state of its own: `scoreboard` and `loss` (what is lost), `recovery` (how cwnd
+//! falls), `rtt`, `rate`, `pacing`, `bursts`, `write_queue`, `limits`, `validate`, `ecn`. `host` shows the
+//! socket to the algorithm, and calls its hooks. [`profile`] says which mechanism a kernel has. A file
+//! needs only files below it in this order: mechanisms do not know the sender.
+//!
+//! # An example
+//!
+//! A thousand segments over a link of 1 segment/ms and 10 ms of delay each way, by CUBIC:
+//!
+//! ```
+//! use ackclock_host::{Algorithm, CongestionControl, HostConfig};
+//! use ackclock_sim::scenario::{EcnMode, Profile};
+//! use ackclock_sim::tcp::profile::{Kernel, Switches};
+//! use ackclock_sim::tcp::{FlowLimits, Handshake, Receiver, Sender};
+//! use std::collections::VecDeque;
+//!
+//! const MS: u64 = 1_000_000;
+//! let (kernel, switches) = (Kernel::of(Profile::Linux6), Switches::usual(Profile::Linux6));
+//! let cubic = Algorithm::configure("cubic")?;
+//! let cc = CongestionControl::new(&cubic, HostConfig { hz: 1000, ..HostConfig::default() });
+//! let limits = FlowLimits { segments: 1000, receive_window: u64::MAX, send_buffer: u64::MAX };
+//! let handshake = Handshake { now_ns: 20 * MS, rtt_ns: 20 * MS, ecn: EcnMode::Off };
+//! let mut sender = Sender::new(cc, &kernel, &switches, limits, handshake, 0);
+//! let mut receiver = Receiver::new(&kernel, &switches, kernel.clock(1000, 0), 20 * MS);
+//!
+//! let (mut data, mut acks) = (VecDeque::new(), VecDeque::new());
+//! let (mut now_ns, mut link_free_ns, mut called) = (20 * MS, 0, true);
+//! while !sender.is_complete() {
+//!     while let Some(burst) = called.then(|| sender.poll_transmit(now_ns)).flatten() {
+//!         for segment in burst.range() {
+//!             link_free_ns = now_ns.max(link_free_ns) + MS;
+//!             data.push_back((link_free_ns + 10 * MS, segment, now_ns, burst.pushes(segment)));
+//!         }
+//!     }
+//!     let data_ns = data.front().map_or(u64::MAX, |packet| packet.0);
+//!     let ack_ns = acks.front().map_or(u64::MAX, |&(at_ns, _)| at_ns);
+//!     let due_ns = sender.poll_timeout().min(receiver.poll_timeout());
+//!     now_ns = data_ns.min(ack_ns).min(due_ns);
+//!     let mut answer = None;
+//!     called = receiver.poll_timeout() != now_ns && data_ns != now_ns;
+//!     if receiver.poll_timeout() == now_ns {
+//!         answer = receiver.handle_timeout(now_ns);
+//!     } else if data_ns == now_ns {
+//!         let (_, segment, sent_ns, pushed) = data.pop_front().unwrap();
+//!         answer = receiver.handle_segment(now_ns, segment, sent_ns, pushed, segment == 999);
+//!     } else if sender.poll_timeout() == now_ns {
+//!         sender.handle_timeout(now_ns);
+//!     } else {
+//!         sender.handle_ack(now_ns, &acks.pop_front().unwrap().1);
+//!     }
+//!     acks.extend(answer.map(|ack| (now_ns + 10 * MS, ack)));
+//! }
+//! assert_eq!(sender.totals(), (1000, 0, 0));
+//! // The link was never idle: a thousand milliseconds, and once around.
+//! assert!(now_ns < 1_100 * MS);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Facts about Linux are in `docs/tcp-endpoint.md`.
 
+mod ack;
 mod bursts;
 mod clock;
+mod constants;
 mod ecn;
 mod flags;
 mod header_prediction;
@@ -21,6 +100,7 @@ mod limits;
 mod loss;
 mod offered;
 mod order;
+mod output;
 mod pacing;
 pub mod profile;
 mod ranges;
@@ -33,312 +113,19 @@ mod rtt;
 mod sack_list;
 mod scoreboard;
 mod sender;
+mod timeouts;
 mod timers;
 mod transmit;
 mod validate;
 mod write_queue;
 
-use ackclock_host::{prefetch, PooledBox};
-
+pub use ack::Ack;
+pub(crate) use ack::{Far, Flags, Told, MOST_SACKS};
 pub use clock::Clock;
 pub use ecn::Marks;
 pub use limits::FlowLimits;
 pub use ranges::Range;
 pub use receiver::Receiver;
-pub use report::SenderEvent;
 pub(crate) use scoreboard::{Retransmission, Rings, Slot, FIRST_CAPACITY};
-pub use sender::{Handshake, Sender};
-
-/// Data packets that leave together: consecutive segments, as in one GSO packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Transmit {
-    /// First segment.
-    pub first: u64,
-    /// Number of segments.
-    pub segments: u32,
-    /// Whether the last of them has the PSH flag.
-    pub pushed: bool,
-    /// The marks of the first of them. The others have the same ECN field, without CWR.
-    pub marks: Marks,
-}
-
-impl Transmit {
-    /// Its segments.
-    #[inline]
-    pub fn range(&self) -> std::ops::Range<u64> {
-        self.first..self.first + u64::from(self.segments)
-    }
-
-    /// Whether the packet with this segment has the PSH flag.
-    #[inline]
-    pub fn pushes(&self, segment: u64) -> bool {
-        self.pushed && segment + 1 == self.range().end
-    }
-
-    /// The marks of the packet with this segment.
-    #[inline]
-    pub fn marks_of(&self, segment: u64) -> Marks {
-        Marks {
-            cwr: self.marks.cwr && segment == self.first,
-            ..self.marks
-        }
-    }
-}
-
-/// An ACK: what a receiver tells a sender.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Ack {
-    /// The next segment that the receiver expects: all segments below have arrived.
-    pub ack: u64,
-    /// Timestamp echo (RFC 7323): when the acknowledged segment was sent, nanoseconds.
-    pub echo_ns: u64,
-    pub(crate) more: More,
-}
-
-// Millions of them are on their way; with its time of arrival one takes half a cache line.
-const _: () = assert!(size_of::<Ack>() == 24);
-
-/// SACK blocks that fit beside timestamps.
-pub(crate) const MOST_SACKS: usize = 3;
-
-/// The SACK blocks of an ACK.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Sacks {
-    pub(crate) blocks: [Range; MOST_SACKS],
-    len: u8,
-}
-
-impl std::ops::Deref for Sacks {
-    type Target = [Range];
-
-    #[inline]
-    fn deref(&self) -> &[Range] {
-        &self.blocks[..self.len.into()]
-    }
-}
-
-/// What most ACKs do not tell; `None`: nothing. Header prediction then may succeed.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct More(pub(crate) Option<PooledBox<Told>>);
-
-/// What ACKs of a gap tell takes 16 bytes: millions of them are on their way at once.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Told {
-    /// SACK blocks that begin so far above the ACK and have so many segments; no marks.
-    Near([(i16, u16); MOST_SACKS], Flags),
-    Far(PooledBox<Far>),
-}
-
-const _: () = assert!(size_of::<Told>() == 16);
-
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Far {
-    /// SACK blocks.
-    pub(crate) sacks: [Range; MOST_SACKS],
-    pub(crate) flags: Flags,
-    /// The count of marked packets, if the ACK tells of marks.
-    pub(crate) ce_packets: Option<u32>,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Flags {
-    /// So many SACK blocks (RFC 2018), the most recent first: as many as fit beside timestamps.
-    pub(crate) sacks: u8,
-    pub(crate) duplicate: bool,
-    pub(crate) new_window: bool,
-}
-
-impl Told {
-    fn flags(&self) -> Flags {
-        match self {
-            Self::Near(_, flags) => *flags,
-            Self::Far(far) => far.flags,
-        }
-    }
-
-    fn flags_mut(&mut self) -> &mut Flags {
-        match self {
-            Self::Near(_, flags) => flags,
-            Self::Far(far) => &mut far.flags,
-        }
-    }
-}
-
-/// A block as an ACK of `ack` tells it, if it is near.
-fn near_ack(ack: u64, (start, end): Range) -> Option<(i16, u16)> {
-    let above = i16::try_from(start.wrapping_sub(ack) as i64).ok()?;
-    Some((above, u16::try_from(end - start).ok()?))
-}
-
-impl Ack {
-    /// An ACK that tells nothing more.
-    #[inline]
-    pub fn new(ack: u64, echo_ns: u64) -> Self {
-        Self {
-            ack,
-            echo_ns,
-            more: More(None),
-        }
-    }
-
-    fn told(&mut self) -> &mut Told {
-        let nothing = || PooledBox::new(Told::Near(Default::default(), Flags::default()));
-        (self.more.0).get_or_insert_with(nothing)
-    }
-
-    fn far(&mut self) -> &mut Far {
-        let sacks = self.sacks().blocks;
-        let told = self.told();
-        if let Told::Near(_, flags) = *told {
-            *told = Told::Far(PooledBox::new(Far {
-                sacks,
-                flags,
-                ce_packets: None,
-            }));
-        }
-        match told {
-            Told::Far(far) => far,
-            Told::Near(..) => unreachable!("it is far now"),
-        }
-    }
-
-    /// The same with the SACK blocks that there is room for, if there are any. `duplicate`: the first
-    /// reports a duplicate (RFC 2883).
-    #[must_use]
-    pub fn with_sacks(mut self, blocks: impl IntoIterator<Item = Range>, duplicate: bool) -> Self {
-        let (mut sacks, mut near, mut all_near) = (Sacks::default(), [(0, 0); MOST_SACKS], true);
-        for (place, block) in blocks.into_iter().take(MOST_SACKS).enumerate() {
-            sacks.blocks[place] = block;
-            sacks.len += 1;
-            match near_ack(self.ack, block) {
-                Some(block) => near[place] = block,
-                None => all_near = false,
-            }
-        }
-        if sacks.len == 0 {
-            return self;
-        }
-        match self.told() {
-            Told::Near(blocks, _) if all_near => *blocks = near,
-            _ => self.far().sacks = sacks.blocks,
-        }
-        let flags = self.told().flags_mut();
-        (flags.sacks, flags.duplicate) = (sacks.len, duplicate);
-        self
-    }
-
-    /// The same with another window field than the ACK before.
-    #[must_use]
-    pub fn with_new_window(mut self) -> Self {
-        self.told().flags_mut().new_window = true;
-        self
-    }
-
-    /// The same, telling of marks. With the flag ECE (RFC 3168): the receiver has seen congestion, and
-    /// no answer with CWR yet. With accurate ECN (RFC 9768): it has a count, in an option, of the marked
-    /// packets that have arrived (r.cep, from 0).
-    #[must_use]
-    pub fn with_ece(mut self, ce_packets: u32) -> Self {
-        self.far().ce_packets = Some(ce_packets);
-        self
-    }
-
-    /// SACK blocks (RFC 2018), the most recent first.
-    #[inline]
-    pub fn sacks(&self) -> Sacks {
-        let (blocks, len) = match self.more.0.as_deref() {
-            None => return Sacks::default(),
-            Some(Told::Far(far)) => (far.sacks, far.flags.sacks),
-            Some(Told::Near(sacks, flags)) => {
-                let range = |(above, segments): (i16, u16)| {
-                    let start = self.ack.wrapping_add_signed(above.into());
-                    (start, start + u64::from(segments))
-                };
-                (sacks.map(range), flags.sacks)
-            }
-        };
-        Sacks { blocks, len }
-    }
-
-    pub(crate) fn flags(&self) -> Flags {
-        (self.more.0.as_ref()).map_or_else(Flags::default, |told| told.flags())
-    }
-
-    /// Whether it has SACK blocks.
-    #[inline]
-    pub fn has_sacks(&self) -> bool {
-        self.flags().sacks > 0
-    }
-
-    /// Asks for what it tells beside the acknowledgement.
-    #[inline(always)]
-    pub(crate) fn prefetch(&self) {
-        if let Some(told) = &self.more.0 {
-            prefetch(&**told);
-        }
-    }
-
-    /// Whether the first block reports a duplicate (RFC 2883).
-    #[inline]
-    pub fn has_duplicate(&self) -> bool {
-        self.flags().duplicate
-    }
-
-    /// Whether the window field differs from that of the ACK before.
-    pub fn new_window(&self) -> bool {
-        self.flags().new_window
-    }
-
-    /// The count of marked packets, if the ACK tells of marks; 0 without accurate ECN.
-    #[inline]
-    pub fn ece(&self) -> Option<u32> {
-        match self.more.0.as_deref()? {
-            Told::Far(far) => far.ce_packets,
-            Told::Near(..) => None,
-        }
-    }
-
-    /// Whether it has nothing but the acknowledgement, so that header prediction may succeed.
-    #[inline]
-    pub(crate) fn is_plain(&self) -> bool {
-        self.more.0.is_none()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    proptest! {
-        /// Whatever is told, near or far, with marks or without, is heard.
-        #[test]
-        fn an_ack_tells_what_it_was_given(
-            blocks in proptest::collection::vec((-70_000_i64..70_000, 1_u64..70_000), 0..4),
-            near in any::<bool>(),
-            duplicate in any::<bool>(),
-            new_window in any::<bool>(),
-            ce_packets in proptest::option::of(any::<u32>()),
-        ) {
-            let at = |&(above, segments): &(i64, u64)| {
-                let (above, segments) = if near { (above / 4, segments / 4 + 1) } else { (above, segments) };
-                let start = 1_000_000_u64.wrapping_add_signed(above);
-                (start, start + segments)
-            };
-            let blocks: Vec<Range> = blocks.iter().map(at).collect();
-            let mut ack = Ack::new(1_000_000, 5).with_sacks(blocks.iter().copied(), duplicate);
-            if new_window {
-                ack = ack.with_new_window();
-            }
-            if let Some(ce_packets) = ce_packets {
-                ack = ack.with_ece(ce_packets);
-            }
-            prop_assert_eq!(&*ack.sacks(), &*blocks);
-            prop_assert_eq!(ack.has_sacks(), !blocks.is_empty());
-            prop_assert_eq!(ack.has_duplicate(), duplicate && !blocks.is_empty());
-            prop_assert_eq!((ack.new_window(), ack.ece()), (new_window, ce_packets));
-            let plain = blocks.is_empty() && !new_window && ce_packets.is_none();
-            prop_assert_eq!(ack.is_plain(), plain);
-        }
-    }
-}
+pub use sender::{Handshake, Sender, SenderEvent};
+pub use transmit::Transmit;

@@ -6,7 +6,6 @@
 //! leave; [`wake`](Pacer::wake) sets a timer for that time.
 
 use super::host::{Host, MAX_CWND};
-use super::profile::{Kernel, Switches};
 use ackclock_net::schedule::NEVER;
 
 /// `sysctl_tcp_pacing_ss_ratio`, `sysctl_tcp_pacing_ca_ratio`, percent.
@@ -26,9 +25,10 @@ pub(super) struct Pacer {
 }
 
 impl Pacer {
-    pub(super) fn new(kernel: &Kernel, switches: &Switches) -> Self {
+    /// `keeps_rate`: bursts, HyStart or the pacer use the rate.
+    pub(super) fn new(keeps_rate: bool) -> Self {
         Self {
-            keeps_rate: kernel.keeps_pacing_rate || switches.pacing,
+            keeps_rate,
             wake_at_ns: NEVER,
         }
     }
@@ -102,17 +102,14 @@ impl Pacer {
 #[cfg(test)]
 mod tests {
     use super::super::host::reno;
+    use super::super::profile::Kernel;
     use super::*;
     use crate::scenario::Profile;
 
     const MS: u64 = 1_000_000;
 
     fn pacer(profile: Profile, pacing: bool) -> Pacer {
-        let switches = Switches {
-            pacing,
-            ..Switches::usual(profile)
-        };
-        Pacer::new(&Kernel::of(profile), &switches)
+        Pacer::new(Kernel::of(profile).keeps_pacing_rate || pacing)
     }
 
     /// Twice the window per srtt in slow start, 1.2 windows after; 2.6 has no rate unless it paces.

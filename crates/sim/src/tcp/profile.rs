@@ -5,6 +5,7 @@
 //! [`Sender::new`](super::Sender::new) copies the mechanisms. No later code asks for the era.
 
 use super::bursts::Bursts;
+use super::clock::Clock;
 use super::loss::{Fack, LossDetection, Rack};
 use super::recovery::{Prr, RateHalving, Reduction};
 use super::validate::Validates;
@@ -81,16 +82,6 @@ pub enum Reads {
     },
 }
 
-/// Lower bound of the retransmission timeout, µs.
-pub const RTO_MIN_US: u32 = 200_000;
-/// Upper bound of the retransmission timeout, µs.
-pub const RTO_MAX_US: u64 = 120_000_000;
-/// `TCP_TIMEOUT_MIN_US`: how much longer than computed the reordering timer and the tail loss probe
-/// wait.
-pub const TIMEOUT_MIN_US: u64 = 2_000;
-/// Duplicate ACK threshold, and the assumed degree of reordering.
-pub const REORDERING: u32 = 3;
-
 impl Kernel {
     /// The kernel of a profile.
     pub const fn of(profile: Profile) -> Self {
@@ -159,6 +150,21 @@ impl Kernel {
             Profile::Linux2_6_18 => const { &Self::of(Profile::Linux2_6_18) },
             Profile::Linux2_6_25 => const { &Self::of(Profile::Linux2_6_25) },
             Profile::Linux2_6_32 => const { &Self::of(Profile::Linux2_6_32) },
+        }
+    }
+
+    /// A clock with `hz` ticks a second, which first ticks at `phase_ns`.
+    pub const fn clock(&self, hz: u32, phase_ns: u64) -> Clock {
+        Clock::new(self.timers_round_up, hz, phase_ns)
+    }
+
+    /// How a host makes bursts. `paced`: the scenario or the algorithm has the packets spaced.
+    pub(super) const fn bursts(&self, tso: bool, paced: bool) -> Bursts {
+        match (tso, paced) {
+            (true, _) => self.offload,
+            (false, true) => Bursts::Single,
+            (false, false) if self.splits_writes => Bursts::Written,
+            (false, false) => Bursts::Window,
         }
     }
 

@@ -8,7 +8,7 @@
 
 use super::host::Host;
 use super::scoreboard::{SentOrder, FIRST_CAPACITY};
-use super::Transmit;
+use super::transmit::Transmit;
 use ackclock_host::RateSample;
 
 /// The state of the connection when a packet was sent (`tx` of `tcp_skb_cb`).

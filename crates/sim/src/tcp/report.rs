@@ -1,61 +1,8 @@
 //! What a sender reports to its caller: totals, windows, events.
 
-use super::sender::Sender;
+use super::sender::{Sender, SenderEvent, Totals};
 use crate::record::AckSeen;
 use ackclock_host::{CaState, TcpSock};
-
-/// An event of a sender that gets a row in the events table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SenderEvent {
-    /// HyStart, or another rule of the algorithm, set ssthresh below infinity.
-    SlowStartExit,
-    /// Fast recovery began.
-    Recovery,
-    /// CWR, Recovery or Loss ended.
-    Recovered,
-    /// The retransmission timer fired.
-    Timeout,
-    /// A reduction was undone.
-    Undo,
-    /// The window is reduced because the path has marked packets (ECN).
-    Cwr,
-}
-
-/// Packets of a connection so far.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Totals {
-    sent: u64,
-    retransmitted: u64,
-    lost: u64,
-}
-
-impl Totals {
-    #[inline]
-    pub(super) fn sent(&mut self, segments: u32) {
-        self.sent += u64::from(segments);
-    }
-
-    /// Retransmissions among the sent packets.
-    pub(super) fn retransmitted(&mut self, segments: u32) {
-        self.retransmitted += u64::from(segments);
-    }
-
-    #[inline]
-    pub(super) fn lost(&mut self, segments: u32) {
-        self.lost += u64::from(segments);
-    }
-
-    /// Data packets sent, retransmissions included.
-    #[inline]
-    pub(super) fn sent_packets(&self) -> u64 {
-        self.sent
-    }
-}
-
-/// Rows for the events table: the kind, cwnd before it, packets in flight before it. Boxed, as few
-/// ACKs have some.
-#[derive(Default)]
-pub(super) struct Events(Vec<(SenderEvent, u32, u32)>);
 
 impl Sender {
     /// The state that algorithms see.

@@ -3,8 +3,8 @@
 //!
 //! How to drive it: call [`on_ack`](RoundTrip::on_ack) with what each ACK delivered.
 
+use super::constants::{RTO_MAX_US, RTO_MIN_US};
 use super::host::Host;
-use super::profile::{RTO_MAX_US, RTO_MIN_US};
 use super::scoreboard::Delivery;
 
 /// What a sender knows about its RTT.

@@ -9,10 +9,11 @@
 #[cfg(test)]
 mod tests;
 
+use super::constants::REORDERING;
+use super::ecn::Marks;
 use super::host::Counts;
-use super::profile::REORDERING;
 use super::ranges::{near, Range, RangeSet};
-use super::{Marks, Transmit};
+use super::transmit::Transmit;
 use ackclock_host::{prefetch, PooledSlice};
 use ackclock_net::ring::Ring;
 use std::iter::repeat_n;

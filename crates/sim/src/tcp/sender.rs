@@ -1,5 +1,5 @@
 //! The sending end of a connection: its state, which mechanism by mechanism has a module of its own.
-//! `order` has the way of an ACK, `transmit` what the sender sends, `timers` what the clock causes.
+//! `order` has the way of an ACK, `output` what the sender sends, `timeouts` what the clock causes.
 
 use super::bursts::Bursts;
 use super::host::Host;
@@ -9,11 +9,9 @@ use super::pacing::{Pacer, SK_PACING_NONE};
 use super::profile::{Kernel, Switches};
 use super::rate::RateSampler;
 use super::recovery::{Frto, Reduction, SackFrto, Undo};
-use super::report::{Events, Totals};
 use super::rtt::RoundTrip;
 use super::scoreboard::{Rings, Scoreboard};
 use super::timers::Timers;
-use super::transmit::Rexmit;
 use super::validate::Validation;
 use super::write_queue::WriteQueue;
 use crate::scenario::EcnMode;
@@ -57,6 +55,71 @@ pub struct Sender {
     pub(super) duplicates: u64,
 }
 
+/// What [`Sender::poll_transmit`] may send besides new data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Rexmit {
+    None,
+    /// Lost segments first.
+    Lost,
+    /// New data first (F-RTO, step 2b).
+    New,
+    /// The head, lost or not, whatever the window allows.
+    Head,
+}
+
+/// An event of a sender that gets a row in the events table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SenderEvent {
+    /// HyStart, or another rule of the algorithm, set ssthresh below infinity.
+    SlowStartExit,
+    /// Fast recovery began.
+    Recovery,
+    /// CWR, Recovery or Loss ended.
+    Recovered,
+    /// The retransmission timer fired.
+    Timeout,
+    /// A reduction was undone.
+    Undo,
+    /// The window is reduced because the path has marked packets (ECN).
+    Cwr,
+}
+
+/// Packets of a connection so far.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Totals {
+    pub(super) sent: u64,
+    pub(super) retransmitted: u64,
+    pub(super) lost: u64,
+}
+
+impl Totals {
+    #[inline]
+    pub(super) fn sent(&mut self, segments: u32) {
+        self.sent += u64::from(segments);
+    }
+
+    /// Retransmissions among the sent packets.
+    pub(super) fn retransmitted(&mut self, segments: u32) {
+        self.retransmitted += u64::from(segments);
+    }
+
+    #[inline]
+    pub(super) fn lost(&mut self, segments: u32) {
+        self.lost += u64::from(segments);
+    }
+
+    /// Data packets sent, retransmissions included.
+    #[inline]
+    pub(super) fn sent_packets(&self) -> u64 {
+        self.sent
+    }
+}
+
+/// Rows for the events table: the kind, cwnd before it, packets in flight before it. Boxed, as few
+/// ACKs have some.
+#[derive(Default)]
+pub(super) struct Events(pub(super) Vec<(SenderEvent, u32, u32)>);
+
 /// How a connection was established.
 #[derive(Clone, Copy, Debug)]
 pub struct Handshake {
@@ -83,21 +146,29 @@ impl Sender {
             rtt_ns,
             ecn,
         } = handshake;
-        let mut host = Host::new(cc, kernel, switches, now_ns, tick_phase_ns);
+        let tp = cc.tp();
+        let initial_cwnd = kernel.initial_cwnd(tp.mss_cache);
+        let clock = kernel.clock(tp.inet_conn.sk.sk_host.hz, tick_phase_ns);
+        let mut host = Host::new(cc, clock, initial_cwnd, switches.pacing, now_ns);
         host.use_ecn(ecn);
-        let initial_cwnd = host.tp().snd_cwnd;
         let rtt = RoundTrip::new(now_ns, rtt_ns, switches.long_way);
-        let pacer = Pacer::new(kernel, switches);
+        let pacer = Pacer::new(kernel.keeps_pacing_rate || switches.pacing);
         rtt.publish(&mut host);
         pacer.update_rate(&mut host);
         host.init();
         let paced = host.tp().inet_conn.sk.sk_pacing_status != SK_PACING_NONE;
         let rate = RateSampler::new(host.reads_delivery_rate() || switches.long_way);
-        let bursts = Bursts::new(kernel, switches, paced);
+        let bursts = kernel.bursts(switches.tso, paced);
         let share = bursts.share(host.tp().snd_cwnd);
         let burst = bursts.limit(&mut host, rtt.min_us()).min(share);
-        let queue = WriteQueue::new(kernel, switches, host.tp(), &limits, burst);
-        let mut limits = Limits::new(limits, kernel, switches.long_way);
+        let queue = WriteQueue::new(
+            kernel.splits_writes,
+            switches.tso,
+            host.tp(),
+            &limits,
+            burst,
+        );
+        let mut limits = Limits::new(limits, kernel.clamps_window, switches.long_way);
         limits.autotune(host.send_buffer());
         Self {
             host,
@@ -116,7 +187,7 @@ impl Sender {
             pacer,
             bursts,
             queue,
-            validation: Validation::new(kernel, switches, initial_cwnd),
+            validation: Validation::new(kernel.validates, switches.tso, initial_cwnd),
             limits,
             rexmit: Rexmit::None,
             turn_is_over: false,

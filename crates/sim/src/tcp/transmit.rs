@@ -1,308 +1,39 @@
-//! What a sender sends and when (`tcp_write_xmit`, `tcp_xmit_retransmit_queue`,
-//! `tcp_send_loss_probe`).
-//!
-//! How to drive it: after each call to the sender, call [`poll_transmit`](Sender::poll_transmit)
-//! until it returns `None`. It sends a pending probe first, then lost segments, then new data.
+//! What a sender gives to the path.
 
-use super::bursts::{Bursts, Defers};
-use super::limits::Limits;
-use super::sender::Sender;
-use super::Transmit;
-use ackclock_host::CaEvent;
+use super::ecn::Marks;
 
-/// What [`Sender::poll_transmit`] may send besides new data.
+/// Data packets that leave together: consecutive segments, as in one GSO packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Rexmit {
-    None,
-    /// Lost segments first.
-    Lost,
-    /// New data first (F-RTO, step 2b).
-    New,
-    /// The head, lost or not, whatever the window allows.
-    Head,
+pub struct Transmit {
+    /// First segment.
+    pub first: u64,
+    /// Number of segments.
+    pub segments: u32,
+    /// Whether the last of them has the PSH flag.
+    pub pushed: bool,
+    /// The marks of the first of them. The others have the same ECN field, without CWR.
+    pub marks: Marks,
 }
 
-impl Sender {
-    /// The next burst to send now; `None` if there is nothing more to send.
-    #[inline(always)]
-    pub fn poll_transmit(&mut self, now_ns: u64) -> Option<Transmit> {
-        debug_assert_eq!(now_ns, self.host.now_ns());
-        if self.long_way {
-            self.forget();
-        }
-        if self.ends_turn() {
-            return None;
-        }
-        if self.tlp.take() {
-            if let Some(probe) = self.send_probe() {
-                return Some(probe);
-            }
-        }
-        if self.rexmit == Rexmit::Head {
-            self.rexmit = Rexmit::None;
-            let now_ns = self.host.now_ns();
-            let head = self.board.retransmit_head(self.host.counts(), now_ns);
-            return Some(self.retransmitted(head));
-        }
-        if self.waits_for_pacing() {
-            return None;
-        }
-        if self.has_lost_to_send() {
-            if let Some(burst) = self.retransmit_lost() {
-                return Some(burst);
-            }
-        }
-        let burst = self.transmit_new::<false>();
-        if burst.is_none() && self.rexmit == Rexmit::New && self.board.nxt() <= self.high_seq {
-            // F-RTO had no new data to send: use conventional recovery.
-            self.frto.give_up();
-            self.rexmit = Rexmit::Lost;
-            return self.retransmit_lost();
-        }
-        burst
-    }
-
+impl Transmit {
+    /// Its segments.
     #[inline]
-    fn has_lost_to_send(&self) -> bool {
-        self.rexmit == Rexmit::Lost && self.tp().lost_out > 0
+    pub fn range(&self) -> std::ops::Range<u64> {
+        self.first..self.first + u64::from(self.segments)
     }
 
-    /// `tcp_pacing_check`.
-    #[inline(always)]
-    pub(super) fn waits_for_pacing(&mut self) -> bool {
-        let waits = self.pacer.holds(&self.host);
-        if waits {
-            self.wait_for_pacing();
-        }
-        waits
-    }
-
-    /// Sets a timer if pacing holds packets back.
-    #[inline(never)]
-    fn wait_for_pacing(&mut self) {
-        if !self.host.cwnd_is_full() {
-            self.expand_send_buffer();
-            if self.limits.available(&self.board) > 0 || self.has_lost_to_send() {
-                self.pacer.wake(&self.host);
-            }
-        }
-        self.nothing_to_send();
-    }
-
-    /// `tcp_should_expand_sndbuf`: the send buffer grows while the window has room.
+    /// Whether the packet with this segment has the PSH flag.
     #[inline]
-    fn expand_send_buffer(&mut self) {
-        if self.limits.may_autotune() {
-            self.limits.autotune(self.host.send_buffer());
-        }
+    pub fn pushes(&self, segment: u64) -> bool {
+        self.pushed && segment + 1 == self.range().end
     }
 
-    fn retransmit_lost(&mut self) -> Option<Transmit> {
-        let cwnd = self.tp().snd_cwnd;
-        let quota = cwnd.saturating_sub(self.host.in_flight());
-        if quota == 0 {
-            return None;
-        }
-        let limit = quota.min(self.bursts.limit(&mut self.host, self.rtt.min_us()));
-        let now_ns = self.host.now_ns();
-        let burst = self.board.retransmit(self.host.counts(), now_ns, limit)?;
-        if quota == cwnd {
-            self.host.event(CaEvent::TxStart);
-        }
-        Some(self.retransmitted(burst))
-    }
-
-    /// Notes that segments were sent again.
-    fn retransmitted(&mut self, mut burst: Transmit) -> Transmit {
-        self.host.note_sent();
-        burst.pushed |= self.pushes_bursts && burst.segments > 1;
-        burst.marks = self.host.marks_of_old_data();
-        self.rate
-            .on_sent(&mut self.host, self.board.una(), burst, false);
-        self.undo.on_retransmit(self.host.now_ns(), burst.segments);
-        self.totals.retransmitted(burst.segments);
-        self.note_sent(burst.segments);
-        if self.host.in_cwnd_reduction() {
-            self.reduction.on_sent(burst.segments);
-        }
-        if burst.first == self.board.una() && !self.timers.awaits_reordering() {
-            self.tcp_rearm_rto();
-        }
-        burst
-    }
-
-    /// `PREDICTED`: packets are out, none is SACKed, lost or sent again, the state is Open, and nothing
-    /// is to be sent again.
-    #[inline(always)]
-    pub(super) fn transmit_new<const PREDICTED: bool>(&mut self) -> Option<Transmit> {
-        if !self.limits.are_none() {
-            self.limits.hear(&self.board);
-            if self.limits.write(&self.board) {
-                self.host.check_app_limited();
-            }
-        }
-        let in_flight = match PREDICTED {
-            true => self.tp().packets_out,
-            false => self.host.in_flight(),
-        };
-        debug_assert_eq!(in_flight, self.host.in_flight());
-        if in_flight >= self.tp().snd_cwnd {
-            self.nothing_to_send();
-            return None;
-        }
-        let (mut unsent, mut room) = (Limits::NONE, Limits::NONE);
-        if !self.limits.are_none() {
-            if self.limits.available(&self.board) == 0 {
-                self.expand_send_buffer();
-            }
-            unsent = self.limits.unsent(&self.board);
-            room = self.limits.room(&self.board);
-            if unsent == 0 || room == 0 {
-                if unsent > 0 {
-                    self.fill_head(unsent);
-                }
-                self.nothing_to_send();
-                return None;
-            }
-        }
-        if !PREDICTED {
-            self.validation.restart_after_idle(&mut self.host);
-        }
-        let cwnd = self.tp().snd_cwnd;
-        let quota = cwnd - in_flight;
-        if matches!(self.bursts, Bursts::Window | Bursts::Written) {
-            let mut segments = match self.limits.are_none() {
-                true => quota,
-                false => unsent.min(room).min(quota.into()) as u32,
-            };
-            if self.bursts == Bursts::Written {
-                let most = self.queue.until_push(self.board.nxt());
-                segments = most.min(segments.into()) as u32;
-            }
-            return Some(self.send_and_look::<PREDICTED>(segments, in_flight));
-        }
-        let burst = self.bursts.limit(&mut self.host, self.rtt.min_us());
-        let wanted = u64::from(quota.min(self.bursts.share(cwnd)).min(burst));
-        let nxt = self.board.nxt();
-        let head = self.queue.head(nxt, unsent, wanted);
-        let allowed = (u64::from(quota), room);
-        let head_ns = self.board.head_sent_ns();
-        let defers = self
-            .bursts
-            .defers(&self.host, allowed, burst.into(), &head, head_ns);
-        // A FIN in the packet: the application writes no more.
-        let ends = nxt + head.segments == self.limits.segments();
-        if defers == Defers::No || (defers == Defers::ForData && ends) {
-            let segments = wanted.min(head.segments).min(room) as u32;
-            return Some(self.send_and_look::<PREDICTED>(segments, in_flight));
-        }
-        self.host.note_deferred();
-        self.end_of_turn(defers == Defers::ForCwnd);
-        None
-    }
-
-    /// `tcp_grow_skb` comes before `tcp_snd_wnd_test`: a packet for which the receive window has no room
-    /// is filled up.
-    #[inline(never)]
-    fn fill_head(&mut self, unsent: u64) {
-        let cwnd = self.tp().snd_cwnd;
-        let quota = (cwnd - self.host.in_flight()).min(self.bursts.share(cwnd));
-        let burst = self.bursts.limit(&mut self.host, self.rtt.min_us());
-        let wanted = u64::from(quota.min(burst));
-        self.queue.head(self.board.nxt(), unsent, wanted);
-    }
-
-    /// Sends new data. If that fills the window, the turn is over.
-    #[inline(always)]
-    fn send_and_look<const PREDICTED: bool>(&mut self, segments: u32, in_flight: u32) -> Transmit {
-        let burst = self.send::<PREDICTED>(segments, in_flight);
-        let is_full = in_flight + segments >= self.tp().snd_cwnd;
-        if is_full {
-            self.nothing_to_send();
-            self.turn_is_over = true;
-        }
-        burst
-    }
-
-    /// Sends new data beside the `in_flight` packets.
-    #[inline(always)]
-    fn send<const PREDICTED: bool>(&mut self, segments: u32, in_flight: u32) -> Transmit {
-        let first = !PREDICTED && self.is_idle();
-        if !PREDICTED && in_flight == 0 {
-            self.host.event(CaEvent::TxStart);
-        }
-        self.host.note_sent();
-        let now_ns = self.host.now_ns();
-        let end = self.board.nxt() + u64::from(segments);
-        let pushed = self.queue.pushes(end) || end == self.limits.offered();
-        let mut burst = self
-            .board
-            .send(self.host.counts(), now_ns, segments, pushed);
-        burst.pushed |= self.pushes_bursts & (segments > 1);
-        burst.marks = self.host.marks_of_new_data();
-        self.rate
-            .on_sent(&mut self.host, self.board.una(), burst, first);
-        self.validation.on_sent(segments);
-        self.note_sent(segments);
-        if !PREDICTED && self.host.in_cwnd_reduction() {
-            self.reduction.on_sent(segments);
-        }
-        // `tcp_event_new_data_sent`, `tcp_schedule_loss_probe`
-        if !self.tcp_schedule_loss_probe(false) && (first || self.timers.awaits_probe()) {
-            self.tcp_rearm_rto();
-        }
-        burst
-    }
-
+    /// The marks of the packet with this segment.
     #[inline]
-    fn note_sent(&mut self, segments: u32) {
-        self.totals.sent(segments);
-        self.pacer
-            .on_sent(&mut self.host, segments, self.totals.sent_packets());
-    }
-
-    /// Sends a tail loss probe: new data if there is any, otherwise the last segment again.
-    fn send_probe(&mut self) -> Option<Transmit> {
-        if self.tp().packets_out == 0 || self.tlp.is_out() {
-            self.tcp_rearm_rto();
-            return None;
+    pub fn marks_of(&self, segment: u64) -> Marks {
+        Marks {
+            cwr: self.marks.cwr && segment == self.first,
+            ..self.marks
         }
-        let new_data = self.limits.available(&self.board) > 0;
-        let probe = if new_data {
-            self.queue.head(self.board.nxt(), Limits::NONE, 1);
-            self.send::<false>(1, self.host.in_flight())
-        } else {
-            let now_ns = self.host.now_ns();
-            let probe = self.board.retransmit_last(self.host.counts(), now_ns);
-            let Some(mut probe) = probe else {
-                self.tcp_rearm_rto();
-                return None;
-            };
-            probe.marks = self.host.marks_of_old_data();
-            self.rate
-                .on_sent(&mut self.host, self.board.una(), probe, false);
-            self.totals.sent(1);
-            self.totals.retransmitted(1);
-            probe
-        };
-        self.tlp.on_sent(!new_data, self.board.nxt());
-        self.timers.disarm();
-        self.tcp_rearm_rto();
-        Some(probe)
-    }
-
-    /// Ends a turn: nothing more can be sent.
-    #[inline]
-    fn nothing_to_send(&mut self) {
-        self.limits.note(&self.board, &self.host);
-        self.end_of_turn(false);
-    }
-
-    /// `blocked`: data waits for a larger window.
-    #[inline]
-    fn end_of_turn(&mut self, blocked: bool) {
-        self.host.publish_nxt(self.board.nxt());
-        self.validation
-            .end_of_turn(&mut self.host, &self.board, blocked);
     }
 }

@@ -7,9 +7,8 @@
 //! [`end_of_turn`](Validation::end_of_turn) when nothing more can be sent. Linux 2.6 also calls
 //! [`before_growth`](Validation::before_growth) for each ACK that lets the window grow.
 
-use super::bursts::{GSO_MAX_BYTES, TSO_WIN_DIVISOR};
+use super::constants::{GSO_MAX_BYTES, REORDERING, TSO_WIN_DIVISOR};
 use super::host::Host;
-use super::profile::{Kernel, Switches, REORDERING};
 use super::scoreboard::Scoreboard;
 use ackclock_host::CaEvent;
 
@@ -38,10 +37,10 @@ pub(super) struct Validation {
 }
 
 impl Validation {
-    pub(super) fn new(kernel: &Kernel, switches: &Switches, initial_cwnd: u32) -> Self {
+    pub(super) fn new(validates: Validates, tso: bool, initial_cwnd: u32) -> Self {
         Self {
-            validates: kernel.validates,
-            tso: switches.tso,
+            validates,
+            tso,
             initial_cwnd: initial_cwnd as u16,
             usage_end: 0,
             sent_in_this_turn: 0,
@@ -154,6 +153,7 @@ impl Validation {
 #[cfg(test)]
 mod tests {
     use super::super::host::{reno, riding};
+    use super::super::profile::Kernel;
     use super::*;
     use crate::scenario::Profile;
 
@@ -162,11 +162,7 @@ mod tests {
     const CONTROLS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/witness_control.c");
 
     fn validation(profile: Profile, tso: bool) -> Validation {
-        let switches = Switches {
-            tso,
-            ..Switches::usual(profile)
-        };
-        Validation::new(&Kernel::of(profile), &switches, 10)
+        Validation::new(Kernel::of(profile).validates, tso, 10)
     }
 
     fn usage(host: &Host) -> (u8, u32, u32) {

@@ -5,10 +5,9 @@
 //!
 //! How to drive it: [`head`](WriteQueue::head) is the packet that leaves next.
 
-use super::bursts::{GSO_HEADER_BYTES, GSO_MAX_BYTES};
+use super::constants::{GSO_HEADER_BYTES, GSO_MAX_BYTES};
 use super::limits::FlowLimits;
 use super::offered;
-use super::profile::{Kernel, Switches};
 use ackclock_host::TcpSock;
 
 /// Largest window field without scaling, which is all that the handshake shows.
@@ -66,8 +65,8 @@ impl WriteQueue {
     /// initial window leaves the first packets, in bursts of `burst` segments; they are filled up
     /// again. Later the application writes as much as a large packet holds at a time.
     pub(super) fn new(
-        kernel: &Kernel,
-        switches: &Switches,
+        splits_writes: bool,
+        tso: bool,
         tp: &TcpSock,
         limits: &FlowLimits,
         burst: u32,
@@ -93,7 +92,7 @@ impl WriteQueue {
             large_write: most as u16,
             first_end: 0,
         };
-        if !kernel.splits_writes {
+        if !splits_writes {
             return queue;
         }
         let later_push_segments = offered::first_bytes(mss, limits.receive_window) / 2 / mss;
@@ -104,7 +103,7 @@ impl WriteQueue {
             .send_buffer
             .saturating_mul(mss)
             .min(FIRST_WRITE_BYTES);
-        if !switches.tso {
+        if !tso {
             // Packets have one segment. One of them has PSH each time that half a window is written.
             let small = push_segments + 1;
             let first_end = buffer_bytes.div_ceil(mss + PACKET_OVERHEAD_BYTES);
@@ -275,9 +274,12 @@ mod tests {
     }
 
     fn queue(profile: Profile, send_buffer: u64) -> WriteQueue {
-        let (kernel, switches) = (Kernel::of(profile), Switches::usual(profile));
+        let (splits, tso) = match profile {
+            Profile::Linux6 => (true, true),
+            _ => (false, false),
+        };
         let limits = limits(send_buffer, u64::MAX);
-        WriteQueue::new(&kernel, &switches, reno(profile, 10).tp(), &limits, 2)
+        WriteQueue::new(splits, tso, reno(profile, 10).tp(), &limits, 2)
     }
 
     fn ends(mut queue: WriteQueue, until: u64) -> Vec<u64> {
@@ -308,16 +310,9 @@ mod tests {
     #[test]
     fn where_packets_of_a_small_window_end() {
         let host = reno(Profile::Linux6, 10);
-        let kernel = Kernel::of(Profile::Linux6);
         let new = |burst| {
             let limits = limits(u64::MAX, 15);
-            WriteQueue::new(
-                &kernel,
-                &Switches::usual(Profile::Linux6),
-                host.tp(),
-                &limits,
-                burst,
-            )
+            WriteQueue::new(true, true, host.tp(), &limits, burst)
         };
         let mut queue = new(2);
         let mut next = 0;
@@ -388,19 +383,9 @@ mod tests {
     /// their data, and the last of them has PSH. So it was on Linux 6.12 in virtual time.
     #[test]
     fn what_the_application_pushes_without_tso() {
-        let kernel = Kernel::of(Profile::Linux6);
-        let switches = Switches {
-            tso: false,
-            ..Switches::usual(Profile::Linux6)
-        };
         let host = reno(Profile::Linux6, 10);
-        let mut queue = WriteQueue::new(
-            &kernel,
-            &switches,
-            host.tp(),
-            &limits(u64::MAX, u64::MAX),
-            2,
-        );
+        let limits = limits(u64::MAX, u64::MAX);
+        let mut queue = WriteQueue::new(true, false, host.tp(), &limits, 2);
         assert_eq!(queue.until_push(10), 13);
         assert!(!queue.pushes(20) && queue.pushes(23));
         assert_eq!(queue.until_push(23), 23);

@@ -5,9 +5,7 @@ use ackclock_host::{Algorithm, CongestionControl, HostConfig};
 use ackclock_net::rng::Stream;
 use ackclock_sim::scenario::Profile;
 use ackclock_sim::tcp::profile::{Kernel, Switches};
-use ackclock_sim::tcp::{
-    Ack, Clock, FlowLimits, Handshake, Receiver, Sender, SenderEvent, Transmit,
-};
+use ackclock_sim::tcp::{Ack, FlowLimits, Handshake, Receiver, Sender, SenderEvent, Transmit};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
@@ -129,7 +127,7 @@ pub fn run(path: &Wild, algorithm: &str, totals: &mut Totals, mut watch: impl Fn
             },
             0,
         );
-        let clock = Clock::new(&kernel, 1000, 0);
+        let clock = kernel.clock(1000, 0);
         let mut receiver = Receiver::new(&kernel, &switches, clock, path.rtt_ns);
         let (mut line, mut arrivals) = (BinaryHeap::new(), BTreeMap::new());
         let (mut number, mut free_ns, mut ack_free_ns, mut outage_until_ns) = (0_u64, 0, 0, 0);

@@ -7,7 +7,7 @@ mod script;
 use ackclock_host::{Algorithm, CongestionControl, HostConfig};
 use ackclock_sim::scenario::Profile;
 use ackclock_sim::tcp::profile::{Kernel, Reads, Switches};
-use ackclock_sim::tcp::{Ack, Clock, FlowLimits, Handshake, Marks, Receiver, Sender};
+use ackclock_sim::tcp::{Ack, FlowLimits, Handshake, Marks, Receiver, Sender};
 use script::{Echo, Field, Input, Output, Role, Script, Seen};
 
 /// Time of the simulator at time 0 of a script, ns: 0.3 ms after a tick whose number is a multiple
@@ -191,7 +191,7 @@ fn receive(script: &Script, late_us: impl Fn(u64) -> u64) -> Vec<Seen> {
         reads,
         ..Switches::usual(Profile::Linux6)
     };
-    let clock = Clock::new(&kernel, HZ, 0);
+    let clock = kernel.clock(HZ, 0);
     let mut receiver = Receiver::new(&kernel, &switches, clock, script.rtt_us * 1_000);
     if script.ecn {
         receiver.use_ecn(None);

@@ -6,7 +6,7 @@ use ackclock_host::{Algorithm, CongestionControl, HostConfig};
 use ackclock_net::rng::Stream;
 use ackclock_sim::scenario::Profile;
 use ackclock_sim::tcp::profile::{Kernel, Switches};
-use ackclock_sim::tcp::{Ack, Clock, FlowLimits, Handshake, Receiver, Sender};
+use ackclock_sim::tcp::{Ack, FlowLimits, Handshake, Receiver, Sender};
 use std::collections::VecDeque;
 use std::fmt::Write as _;
 
@@ -61,7 +61,7 @@ pub(super) fn script(seed: u64, lost: [u64; 2], queue: u64) -> Script {
         },
         0,
     );
-    let clock = Clock::new(&kernel, HZ, 0);
+    let clock = kernel.clock(HZ, 0);
     let mut receiver = Receiver::new(&kernel, &switches, clock, RTT_NS);
     let mut echo = Echo::new(START_NS - RTT_NS);
     let mut text = format!("sender\nrtt 98\nwrite {WRITES}\n");

@@ -1,7 +1,7 @@
 //! The hooks: the calls into the algorithm.
 
+use super::super::constants::REORDERING;
 use super::super::ecn;
-use super::super::profile::REORDERING;
 use super::Host;
 use ackclock_host::{AckSample, CaEvent, CaState, RateSample};
 

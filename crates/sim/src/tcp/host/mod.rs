@@ -69,8 +69,8 @@ mod hooks;
 mod tests;
 
 use super::clock::Clock;
+use super::constants::{GSO_MAX_BYTES, RTO_MAX_US};
 use super::ecn::{self, Marks};
-use super::profile::{Kernel, Switches, RTO_MAX_US};
 use crate::scenario::EcnMode;
 use ackclock_host::{CaState, CongestionControl, TcpSock, TCP_INFINITE_SSTHRESH};
 use ackclock_net::queue::Ecn;
@@ -92,25 +92,24 @@ pub(super) struct Host {
 }
 
 impl Host {
-    /// The clock first ticks at `tick_phase_ns`. Does not call `init`.
+    /// `paces`: packets leave at `sk_pacing_rate`. Does not call `init`.
     pub(super) fn new(
         mut cc: CongestionControl,
-        kernel: &Kernel,
-        switches: &Switches,
+        clock: Clock,
+        initial_cwnd: u32,
+        paces: bool,
         now_ns: u64,
-        tick_phase_ns: u64,
     ) -> Self {
         let tp = cc.tp_mut();
-        let hz = tp.inet_conn.sk.sk_host.hz;
-        tp.snd_cwnd = kernel.initial_cwnd(tp.mss_cache);
+        tp.snd_cwnd = initial_cwnd;
         tp.snd_cwnd_clamp = u32::MAX;
-        tp.inet_conn.sk.sk_gso_max_size = super::bursts::GSO_MAX_BYTES as u32;
-        tp.inet_conn.sk.sk_pacing_status = u32::from(switches.pacing);
+        tp.inet_conn.sk.sk_gso_max_size = GSO_MAX_BYTES as u32;
+        tp.inet_conn.sk.sk_pacing_status = u32::from(paces);
         let mut host = Self {
             deferred_at: 0,
             is_deferred: false,
             cc,
-            clock: Clock::new(kernel, hz, tick_phase_ns),
+            clock,
             last_send_ns: 0,
         };
         host.clock(now_ns);
@@ -496,6 +495,7 @@ pub(super) fn reno(profile: crate::scenario::Profile, cwnd: u32) -> Host {
 /// The same with another algorithm.
 #[cfg(test)]
 pub(super) fn riding(algorithm: &str, profile: crate::scenario::Profile, cwnd: u32) -> Host {
+    use super::profile::Kernel;
     use ackclock_host::{Algorithm, HostConfig};
     let kernel = Kernel::of(profile);
     let config = HostConfig {
@@ -504,7 +504,7 @@ pub(super) fn riding(algorithm: &str, profile: crate::scenario::Profile, cwnd: u
         ..HostConfig::default()
     };
     let cc = CongestionControl::new(&Algorithm::configure(algorithm).unwrap(), config);
-    let mut host = Host::new(cc, &kernel, &Switches::usual(profile), 1_000_000_000, 0);
+    let mut host = Host::new(cc, kernel.clock(1000, 0), 10, false, 1_000_000_000);
     host.set_cwnd(cwnd);
     host.publish_rto(300_000);
     host

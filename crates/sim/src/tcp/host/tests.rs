@@ -1,4 +1,5 @@
 use super::super::clock::{FIRST_JIFFY, VIRTUAL_JIFFIES};
+use super::super::profile::Kernel;
 use super::*;
 use crate::scenario::Profile;
 use ackclock_host::{Algorithm, HostConfig};
@@ -72,11 +73,8 @@ fn what_a_connection_begins_with() {
         let kernel = Kernel::of(profile);
         let algorithm = Algorithm::configure("reno").unwrap();
         let cc = CongestionControl::new(&algorithm, HostConfig::default());
-        let switches = Switches {
-            pacing,
-            ..Switches::usual(profile)
-        };
-        let host = Host::new(cc, &kernel, &switches, S, 0);
+        let initial_cwnd = kernel.initial_cwnd(cc.tp().mss_cache);
+        let host = Host::new(cc, kernel.clock(250, 0), initial_cwnd, pacing, S);
         let (tp, sk) = (host.tp(), &host.tp().inet_conn.sk);
         assert_eq!((tp.snd_cwnd, tp.snd_cwnd_clamp), (cwnd, u32::MAX));
         assert_eq!(tp.snd_ssthresh, TCP_INFINITE_SSTHRESH);
@@ -94,11 +92,10 @@ fn what_a_connection_begins_with() {
 /// 4 ms ticks, the first at 1 ms.
 #[test]
 fn the_clock_ticks_at_its_phase() {
-    let kernel = Kernel::of(Profile::Linux6);
     let algorithm = Algorithm::configure("reno").unwrap();
     let cc = CongestionControl::new(&algorithm, HostConfig::default());
-    let switches = Switches::usual(Profile::Linux6);
-    let mut host = Host::new(cc, &kernel, &switches, 0, 1_000_000);
+    let clock = Kernel::of(Profile::Linux6).clock(250, 1_000_000);
+    let mut host = Host::new(cc, clock, 10, false, 0);
     assert_eq!(host.jiffies_of_us(4_001), 2);
     for (now_ns, jiffies) in [
         (999_999, 0),
@@ -176,8 +173,8 @@ fn deliveries_are_dated() {
 fn the_timeout_is_in_jiffies() {
     let algorithm = Algorithm::configure("reno").unwrap();
     let cc = CongestionControl::new(&algorithm, HostConfig::default());
-    let profile = Profile::Linux6;
-    let mut host = Host::new(cc, &Kernel::of(profile), &Switches::usual(profile), S, 0);
+    let clock = Kernel::of(Profile::Linux6).clock(250, 0);
+    let mut host = Host::new(cc, clock, 10, false, S);
     for (rto_us, backoffs, jiffies) in [
         (200_000, 0, 50),
         (200_001, 0, 51),

@@ -5,8 +5,8 @@
 //! sent transmission that the ACK delivers, then [`detect`](Rack::detect). If `detect` returns a
 //! time, call it again at that time.
 
+use super::super::constants::REORDERING;
 use super::super::host::Host;
-use super::super::profile::REORDERING;
 use super::super::scoreboard::{Scoreboard, SentOrder};
 use ackclock_host::{CaState, TcpSock};
 

@@ -7,8 +7,8 @@
 //! [`on_sent`](Tlp::on_sent) after the probe, and [`on_ack`](Tlp::on_ack) for each ACK while a
 //! probe [`is_out`](Tlp::is_out).
 
+use super::super::constants::{RTO_MIN_US, TIMEOUT_MIN_US};
 use super::super::host::Host;
-use super::super::profile::{RTO_MIN_US, TIMEOUT_MIN_US};
 use ackclock_host::CaState;
 use std::num::NonZeroU64;
 

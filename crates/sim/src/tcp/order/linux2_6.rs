@@ -1,10 +1,9 @@
 //! `tcp_ack` of Linux 2.6.18 to 2.6.32 (`net/ipv4/tcp_input.c`), step by step.
 
+use super::super::ack::Ack;
 use super::super::flags::AckFlags;
 use super::super::ranges::Range;
-use super::super::sender::Sender;
-use super::super::transmit::Rexmit;
-use super::super::Ack;
+use super::super::sender::{Rexmit, Sender};
 use super::*;
 
 /// An ACK arrives.

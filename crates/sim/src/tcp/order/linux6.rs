@@ -1,13 +1,12 @@
 //! `tcp_ack` of Linux 6.12 (`net/ipv4/tcp_input.c`), step by step.
 
+use super::super::ack::Ack;
 use super::super::flags::AckFlags;
 use super::super::loss::Answer;
 use super::super::ranges::Range;
 use super::super::rate::{AckCounts, RateSampler};
 use super::super::scoreboard::Delivery;
-use super::super::sender::Sender;
-use super::super::transmit::Rexmit;
-use super::super::Ack;
+use super::super::sender::{Rexmit, Sender};
 use super::*;
 
 /// An ACK arrives.

@@ -13,20 +13,18 @@
 //!
 //! Linux 2.6 has the event before 2, and calls `cong_avoid` before the state machine.
 //!
-//! Each mechanism has a module and a state of its own. `transmit` has what the sender then sends,
-//! `timers` has what the clock causes, and `recovery` has the states.
+//! Each mechanism has a module and a state of its own. `output` has what the sender then sends,
+//! `timeouts` has what the clock causes, and `recovery` has the states.
 
 pub(super) mod linux2_6;
 pub(super) mod linux6;
 
+use super::ack::Ack;
 use super::flags::AckFlags;
 use super::ranges::Range;
 use super::rate::Newest;
-use super::report::SenderEvent;
 use super::scoreboard::Delivery;
-use super::sender::Sender;
-use super::transmit::Rexmit;
-use super::Ack;
+use super::sender::{Rexmit, Sender, SenderEvent};
 use ackclock_host::{AckSample, CaState, TCP_INFINITE_SSTHRESH};
 
 /// What an ACK finds.

@@ -11,14 +11,16 @@ mod delayed_ack;
 mod ordinary;
 mod out_of_order;
 
+use super::ack::Ack;
 use super::clock::Clock;
+use super::constants::RTO_MIN_US;
+use super::ecn::Marks;
 use super::ecn::{Arrival, Echo};
 use super::offered::Offered;
-use super::profile::{Kernel, Reads, Switches, RTO_MIN_US};
+use super::profile::{Kernel, Reads, Switches};
 use super::ranges::RangeSet;
 use super::receiver_rtt::{self, ReceiverRtt, LONG_RTT_NS};
 use super::sack_list::SackList;
-use super::{Ack, Marks};
 use ackclock_host::{
     CongestionControl, ICSK_ACK_NOW, ICSK_ACK_PUSHED, ICSK_ACK_SCHED, ICSK_ACK_TIMER,
 };

@@ -1,7 +1,7 @@
 //! The short way of segments in order, which most packets take (ADR 17): one segment, or two that one
 //! ACK answers.
 
-use super::super::Ack;
+use super::super::ack::Ack;
 use super::Receiver;
 use ackclock_net::schedule::NEVER;
 

@@ -1,8 +1,8 @@
 //! Segments out of order: what waits for a gap, the SACK blocks that report it, and the compression of
 //! their ACKs (`tcp_data_queue_ofo`, `__tcp_ack_snd_check`).
 
+use super::super::ack::Ack;
 use super::super::ranges::near;
-use super::super::Ack;
 use super::Receiver;
 use ackclock_net::schedule::NEVER;
 

@@ -5,9 +5,7 @@
 //! ACK, and [`tcp_enter_loss`](Sender::tcp_enter_loss) when the retransmission timer fires.
 
 use super::super::flags::AckFlags;
-use super::super::report::SenderEvent;
-use super::super::sender::Sender;
-use super::super::transmit::Rexmit;
+use super::super::sender::{Rexmit, Sender, SenderEvent};
 use super::{Evidence, Step};
 use ackclock_host::{CaEvent, CaState};
 

@@ -6,9 +6,9 @@
 //! [`end`](RateHalving::end) after them, and [`moderate`](RateHalving::moderate) after other
 //! dubious ACKs.
 
+use super::super::constants::REORDERING;
 use super::super::flags::AckFlags;
 use super::super::host::Host;
-use super::super::profile::REORDERING;
 
 /// How many segments above those in flight cwnd moderation allows.
 const MAX_BURST: u32 = REORDERING;

@@ -1,0 +1,131 @@
+//! What the clock causes (`tcp_timer.c`): which timer is set after an ACK or a burst, and what a sender does
+//! when one fires.
+//!
+//! How to drive it: call [`handle_timeout`](Sender::handle_timeout) at the time of
+//! [`poll_timeout`](Sender::poll_timeout).
+
+use super::constants::TIMEOUT_MIN_US;
+use super::flags::AckFlags;
+use super::sender::{Rexmit, Sender};
+use super::timers::{until_us, Timer};
+use ackclock_host::CaState;
+
+impl Sender {
+    #[inline]
+    pub(super) fn tcp_rearm_rto(&mut self) {
+        if self.tp().packets_out == 0 {
+            return self.timers.disarm();
+        }
+        let board = &self.board;
+        self.timers.arm_rto(&self.host, || board.head_sent_ns());
+    }
+
+    #[inline(always)]
+    pub(super) fn tcp_set_xmit_timer(&mut self) {
+        if !self.tcp_schedule_loss_probe(true) {
+            self.tcp_rearm_rto();
+        }
+    }
+
+    /// Sets the timer for a tail loss probe, or for the timeout if that is earlier. Returns whether
+    /// the state allows a probe. If an ACK is `advancing`, the timeout counts from now.
+    #[inline]
+    pub(super) fn tcp_schedule_loss_probe(&mut self, advancing: bool) -> bool {
+        self.tlp.is_enabled() && self.schedule_probe(advancing)
+    }
+
+    #[inline(never)]
+    fn schedule_probe(&mut self, advancing: bool) -> bool {
+        let host = &self.host;
+        let Some(probe_us) = self.tlp.wait_us(host) else {
+            return false;
+        };
+        let wait = if advancing {
+            host.jiffies_of_us(probe_us).min(host.rto())
+        } else {
+            host.jiffies_of_us(match until_us(host, self.board.head_sent_ns()) {
+                0 => probe_us,
+                timeout_us => probe_us.min(timeout_us),
+            })
+        };
+        self.timers.arm_for(Timer::LossProbe, host, wait);
+        true
+    }
+
+    /// Whether packets that pacing held back may leave now, and no other timer is due.
+    pub(crate) fn pacing_ends(&self, now_ns: u64) -> bool {
+        self.pacer.timeout_ns() <= now_ns && self.timers.timeout_ns() > now_ns
+    }
+
+    /// Handles the timer that is due at [`poll_timeout`](Self::poll_timeout).
+    pub fn handle_timeout(&mut self, now_ns: u64) {
+        if self.pacer.expired(now_ns) {
+            self.host.clock(now_ns);
+        }
+        let Some(timer) = self.timers.take(now_ns) else {
+            return;
+        };
+        self.host.clock(now_ns);
+        let prior_lost = self.tp().lost;
+        self.rexmit = Rexmit::None;
+        match timer {
+            Timer::None => (),
+            Timer::LossProbe => {
+                self.tlp.fire();
+                self.timers.wait_for_probe();
+            }
+            Timer::Reordering => self.reordering_timeout(),
+            Timer::Retransmission => {
+                self.rexmit = Rexmit::Lost;
+                if self.sack_frto.is_enabled() {
+                    self.tcp_enter_frto();
+                } else {
+                    self.tcp_enter_loss();
+                }
+                self.timers.timed_out();
+                self.host.back_off_rto();
+                let at_ns = self.host.fires_ns(self.host.rto());
+                self.timers.arm(Timer::Retransmission, at_ns);
+            }
+        }
+        self.totals.lost(self.tp().lost.wrapping_sub(prior_lost));
+    }
+
+    /// `tcp_rack_reo_timeout`: the reordering timer has fired. PRR starts as if one segment had
+    /// been delivered.
+    fn reordering_timeout(&mut self) {
+        let prior_lost = self.tp().lost;
+        self.loss
+            .detect_by_timer(&mut self.board, &mut self.host, self.rtt.min_us());
+        if self.tp().lost != prior_lost && self.state() != CaState::Recovery {
+            self.tcp_enter_recovery(false);
+            if !self.host.has_cong_control() {
+                let flags = AckFlags {
+                    newly_delivered: 1,
+                    ..AckFlags::default()
+                };
+                self.reduction.on_ack(&mut self.host, &flags);
+            }
+        }
+        self.rexmit = Rexmit::Lost;
+        if !self.timers.is_armed() {
+            self.tcp_rearm_rto();
+        }
+    }
+
+    /// Marks the segments that are known to be lost. Sets the reordering timer if other segments
+    /// may be lost too. Returns whether it set the timer.
+    pub(super) fn detect_losses(&mut self) -> bool {
+        let due_ns = self
+            .loss
+            .detect(&mut self.board, &mut self.host, self.rtt.min_us());
+        if let Some(due_ns) = due_ns {
+            let now_ns = self.host.now_ns();
+            let wait_us = (due_ns - now_ns) / 1_000 + TIMEOUT_MIN_US;
+            let wait = self.host.jiffies_of_us(wait_us).min(self.host.rto());
+            let at_ns = self.host.fires_ns(wait);
+            self.timers.arm(Timer::Reordering, at_ns);
+        }
+        due_ns.is_some()
+    }
+}
