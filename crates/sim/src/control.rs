@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use ackclock_host::{Algorithm, ThreadClock};
 
-use crate::{RunError, Scenario};
+use crate::error::RunError;
+use crate::scenario::Scenario;
 
 /// How another thread follows a run and stops it.
 #[derive(Debug, Default)]

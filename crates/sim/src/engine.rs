@@ -16,16 +16,16 @@ mod fast_path;
 mod links;
 mod many;
 mod rows;
+mod simulation;
 mod slow_host;
 mod slow_path;
 mod taps;
 mod wire;
 
-use crate::capture::Capture;
 use crate::census::{Census, TraceHash};
 use crate::common::Common;
 use crate::flow::Flow;
-use crate::record::{AckSeen, RunResult};
+use crate::record::RunResult;
 use crate::scenario::{Prepared, Scenario};
 use crate::session::Session;
 use crate::topology::Topology;
@@ -35,71 +35,14 @@ use ackclock_net::network::Network;
 use ackclock_net::schedule::{Schedule, FEW, NEVER};
 use links::Links;
 use many::Many;
+use simulation::Simulation;
 use std::sync::atomic::Ordering;
 use wire::Wire;
 
+pub use simulation::{OnRows, Options, Run};
+
 /// How many events pass between two checks of [`Control`].
 const EVENTS_PER_CHECK: u32 = 1 << 14;
-
-/// Hosts and the network between them.
-struct Simulation<'a, W> {
-    scenario: &'a Scenario,
-    /// No short way is taken (ADR 17).
-    long_way: bool,
-    wire: W,
-    /// The flows, then the sessions.
-    flows: Vec<Flow<'a>>,
-    /// Of the flows; without elements if they take turns.
-    schedule: Schedule,
-    hash: TraceHash,
-    result: RunResult,
-    census: Census,
-    common: Common,
-    /// Until when each flow's host is busy with an ACK; empty if ACKs take no time.
-    busy_until_ns: Vec<u64>,
-    /// The ACKs of flows, if somebody wants them.
-    acks: Option<Vec<AckSeen>>,
-    /// Writes the packets, if somebody wants them.
-    capture: Option<Box<Capture<'a>>>,
-    /// Who takes rows before the end of the run.
-    on_rows: Option<&'a mut OnRows<'a>>,
-}
-
-/// Takes rows of a run as they come: a result with rows in the tables that grow with time. The
-/// rows of all calls, and then those of the result, are the tables.
-pub type OnRows<'a> = dyn FnMut(RunResult) + 'a;
-
-/// How a scenario is simulated, and what is wanted besides its result. Each way gives the same result:
-/// tests compare them.
-#[derive(Default)]
-pub struct Options<'a> {
-    /// An event for each packet, even where its departure can be predicted. The trace hash is another.
-    pub events: bool,
-    /// No short way of the common packet (ADR 17).
-    pub long_way: bool,
-    /// Flows take turns in rounds, as thousands of them do, however few they are, if they can.
-    pub rounds: bool,
-    /// Whether [`Run::acks`] are wanted.
-    pub acks: bool,
-    /// Takes the rows of the tables that grow with time whenever there are [`RunResult::MOST_ROWS`], so
-    /// that a long run needs no more memory than a short one, and whenever the [`Control`] wants them.
-    pub on_rows: Option<&'a mut OnRows<'a>>,
-    /// Writes the packets.
-    pub capture: Option<Capture<'a>>,
-}
-
-/// What a run gives.
-#[derive(Debug, Default)]
-pub struct Run {
-    /// Its tables.
-    pub result: RunResult,
-    /// Where its packets went.
-    pub census: Census,
-    /// What each sender was like when each ACK arrived, if that was wanted.
-    pub acks: Vec<AckSeen>,
-    /// Whether its flows took turns in rounds.
-    pub in_rounds: bool,
-}
 
 /// Checks a scenario, and simulates it from start to end on the calling thread.
 ///
@@ -151,13 +94,6 @@ fn flows<'a>(prepared: &'a Prepared, topology: &Topology, long_way: bool) -> Vec
         Flow::new(number, scenario, flow, way, session, configured, long_way)
     }));
     flows
-}
-
-impl Options<'_> {
-    /// Nobody looks at each ACK or packet, and no short way is forbidden.
-    fn allow_fast_path(&self) -> bool {
-        self.capture.is_none() && !self.acks && !self.long_way
-    }
 }
 
 impl<'a, W: Wire> Simulation<'a, W> {

@@ -1,7 +1,9 @@
 //! The event path: packets wait in queues whose departures nobody can predict. The network between
 //! the hosts knows its next event itself; a packet reaches its host when it has left its last link.
 
-use super::{taps, Simulation, Wire};
+use super::simulation::Simulation;
+use super::taps;
+use super::wire::Wire;
 use crate::capture::Data;
 use crate::census::{Census, TraceHash};
 use crate::flow::Flow;

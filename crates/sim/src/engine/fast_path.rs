@@ -2,7 +2,8 @@
 //! sender, and the data that it releases pass a link that knows when they leave. Everything is looked
 //! up once for all the ACKs that arrive one behind the other.
 
-use super::{Links, Simulation};
+use super::links::Links;
+use super::simulation::Simulation;
 use crate::flow::Phase;
 use crate::header::ACK_BYTES;
 use crate::tcp::Transmit;

@@ -1,6 +1,8 @@
 //! Links that know at once when a packet leaves, so that no packet needs an event.
 
-use super::{taps, Simulation, Wire};
+use super::simulation::Simulation;
+use super::taps;
+use super::wire::Wire;
 use crate::capture::Data;
 use crate::header::Header;
 use crate::tcp::Transmit;

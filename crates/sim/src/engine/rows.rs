@@ -1,6 +1,7 @@
 //! The rows of a result: samples while it runs, totals at its end.
 
-use super::{Run, Simulation, Wire};
+use super::simulation::{Run, Simulation};
+use super::wire::Wire;
 use crate::flow::Phase;
 use crate::record::{QueueRow, RunResult};
 use crate::{Control, RunError};

@@ -1,6 +1,8 @@
 //! The slow path: any event of a flow that is due, and what it changes.
 
-use super::{slow_host, taps, Simulation, Wire};
+use super::simulation::Simulation;
+use super::wire::Wire;
+use super::{slow_host, taps};
 use crate::flow::{Due, Phase};
 use crate::header::Header;
 use crate::record::{EventKind, EventRow};

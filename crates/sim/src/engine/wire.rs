@@ -1,6 +1,6 @@
 //! The network between the hosts, as a simulation drives it.
 
-use super::Simulation;
+use super::simulation::Simulation;
 use crate::census::TraceHash;
 use crate::header::Header;
 use crate::record::{EventRow, SampleRow};

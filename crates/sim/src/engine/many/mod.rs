@@ -17,7 +17,8 @@ mod round;
 mod rounds;
 mod windows;
 
-use super::{Simulation, Wire};
+use super::simulation::Simulation;
+use super::wire::Wire;
 use crate::census::TraceHash;
 use crate::flow::Flow;
 use crate::header::Header;

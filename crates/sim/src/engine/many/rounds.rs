@@ -1,8 +1,8 @@
 //! All rounds of a simulation whose flows take turns.
 
 use super::round::{DATA, ESTABLISHED, LAST, SYN};
-use super::{Many, Simulation};
-use crate::engine::Run;
+use super::Many;
+use crate::engine::simulation::{Run, Simulation};
 use crate::flow::{Connection, Flow, Phase};
 use crate::header::Header;
 use crate::record::RunResult;
