@@ -93,10 +93,9 @@ class Crate:
         found = {self.defined_in(module, path) for path in named if path}
         return found - {None, module}
 
-    def circles(self, folder=()):
+    def circles(self):
         """Sets of files each of which needs all others, the largest first, with what each needs."""
-        inside = {module for module in self.texts if module[: len(folder)] == folder}
-        needs = {module: self.needs(module) & inside for module in inside}
+        needs = {module: self.needs(module) for module in self.texts}
         reached = {}
         for module, direct in needs.items():
             found, new = set(), direct
