@@ -4,26 +4,32 @@ use crate::tcp::Ack;
 use ackclock_host::{prefetch, PooledSlice};
 use ackclock_net::ring::Ring;
 use ackclock_net::schedule::NEVER;
+use std::ops::{Deref, DerefMut};
 
 /// When an ACK arrives, and the ACK.
 pub(crate) type Timed = (u64, Ack);
 
-/// ACKs on their way, in order, and when each arrives.
+/// ACKs on their way, in order, and when each arrives. What a ring forgets must be plain.
 #[derive(Debug, Default)]
 pub(crate) struct AckLine(Ring<Timed, PooledSlice<Timed>>);
 
+impl Deref for AckLine {
+    type Target = Ring<Timed, PooledSlice<Timed>>;
+
+    #[inline(always)]
+    fn deref(&self) -> &Self::Target {
+        &self.0
+    }
+}
+
+impl DerefMut for AckLine {
+    #[inline(always)]
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.0
+    }
+}
+
 impl AckLine {
-    #[inline]
-    pub(crate) fn push(&mut self, at_ns: u64, ack: Ack) {
-        self.0.push((at_ns, ack));
-    }
-
-    /// Whether no ACK is on its way.
-    #[inline]
-    pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
     /// Asks for the slots at both ends.
     #[inline(always)]
     pub(crate) fn prefetch_slots(&self) {
@@ -40,16 +46,6 @@ impl AckLine {
         }
     }
 
-    /// Gives memory back that it does not need now.
-    pub(crate) fn shrink(&mut self) {
-        self.0.shrink();
-    }
-
-    /// How many ACKs are on their way.
-    pub(crate) fn len(&self) -> u64 {
-        self.0.len()
-    }
-
     #[inline]
     pub(crate) fn first_at_ns(&self) -> u64 {
         self.0.front().map_or(NEVER, |&(at_ns, _)| at_ns)
@@ -64,38 +60,10 @@ impl AckLine {
         }
     }
 
-    #[inline]
-    pub(crate) fn pop(&mut self) -> Option<Ack> {
-        Some(self.0.pop()?.1)
-    }
-
-    /// The ACKs, and when they arrive.
-    #[inline(always)]
-    pub(crate) fn as_mut_slices(&mut self) -> (&mut [Timed], &mut [Timed]) {
-        self.0.as_mut_slices()
-    }
-
-    /// Forgets all ACKs, which are plain.
-    #[inline(always)]
-    pub(crate) fn clear(&mut self) {
-        self.0.clear();
-    }
-
-    /// How many ACKs it has room for.
-    pub(crate) fn capacity(&self) -> u64 {
-        self.0.capacity()
-    }
-
     /// Takes the first ACK, if it has arrived by `now_ns`.
     #[inline(always)]
     pub(crate) fn take_arrived(&mut self, now_ns: u64) -> Option<Ack> {
         Some(self.0.pop_if(|&(at_ns, _)| at_ns <= now_ns)?.1)
-    }
-
-    /// The first ACK, and when it arrives.
-    #[inline]
-    pub(crate) fn first(&self) -> Option<&(u64, Ack)> {
-        self.0.front()
     }
 
     /// A copy of the first ACK, if it has arrived by `now_ns` and is plain.
@@ -103,12 +71,6 @@ impl AckLine {
     pub(crate) fn first_plain(&self, now_ns: u64) -> Option<Ack> {
         let ack = self.arrived(now_ns).filter(|ack| ack.is_plain())?;
         Some(Ack::new(ack.ack, ack.echo_ns))
-    }
-
-    /// Removes the first ACK, which is plain.
-    #[inline]
-    pub(crate) fn skip(&mut self) {
-        self.0.skip();
     }
 
     /// Lets the first ACK arrive later, while the host is busy.

@@ -249,15 +249,6 @@ impl<'a> Flow<'a> {
         }
     }
 
-    /// Asks for what the next turn needs besides the flow itself, when that is in the cache.
-    #[inline]
-    pub(crate) fn prefetch_gaps(&self) {
-        if let Phase::Open(connection) = &self.phase {
-            connection.sender.prefetch_gap();
-            connection.receiver.prefetch_gap();
-        }
-    }
-
     /// The same, when that is in the cache, too.
     #[inline]
     pub(crate) fn prefetch_slots(&self) {
@@ -296,25 +287,6 @@ impl<'a> Flow<'a> {
         self.next_timer_ns
     }
 
-    /// When the flow wants to run next, but for its receiver. Call it after each change.
-    #[inline]
-    pub(crate) fn next_of_sender_ns(&mut self) -> u64 {
-        let Phase::Open(connection) = &self.phase else {
-            return self.next_of_handshake_ns();
-        };
-        self.next_timer_ns = (self.application_ns).min(connection.sender.poll_timeout());
-        connection.acks.first_at_ns().min(self.next_timer_ns)
-    }
-
-    /// When its receiver wants to run next.
-    #[inline]
-    pub(crate) fn receiver_timeout_ns(&self) -> u64 {
-        match &self.phase {
-            Phase::Open(connection) => connection.receiver.poll_timeout(),
-            Phase::Connecting(_) => NEVER,
-        }
-    }
-
     /// When the flow wants to run next for a reason that a common ACK does not change.
     #[inline]
     pub(crate) fn next_independent_ns(&self) -> u64 {
@@ -327,7 +299,7 @@ impl<'a> Flow<'a> {
     }
 
     #[cold]
-    fn next_of_handshake_ns(&mut self) -> u64 {
+    pub(crate) fn next_of_handshake_ns(&mut self) -> u64 {
         self.next_timer_ns = match &self.phase {
             Phase::Connecting(connecting) => connecting.next_event_ns(),
             Phase::Open(_) => NEVER,

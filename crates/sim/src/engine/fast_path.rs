@@ -133,7 +133,7 @@ impl Simulation<'_, Links> {
             let Some(mut connection) = flow.phase.open() else {
                 break Rest::Nothing(NEVER);
             };
-            let Some(&(at_ns, ref ack)) = connection.acks.first() else {
+            let Some(&(at_ns, ref ack)) = connection.acks.front() else {
                 break Rest::Nothing(NEVER);
             };
             if at_ns >= before_ns || more == 0 || !connection.sender.predicts(ack) {
@@ -200,10 +200,10 @@ impl Simulation<'_, Links> {
                         (None, _) => (),
                         (Some((cause, ack)), None) => {
                             let arrives_ns = flow.back.arrives_ns(at_ns[cause]);
-                            connection.acks.push(arrives_ns, ack);
+                            connection.acks.push((arrives_ns, ack));
                         }
                         (Some((cause, ack)), Some(pending_acks)) => {
-                            pending_acks.push(at_ns[cause], ack);
+                            pending_acks.push((at_ns[cause], ack));
                             next_independent_ns = next_independent_ns.min(at_ns[cause]);
                         }
                     }

@@ -54,39 +54,6 @@ impl Flow<'_> {
         dropped
     }
 
-    /// Gives the first one or two packets of a burst to its receiver, unless they were dropped. Returns
-    /// how many were. `last`: the burst ends the flow.
-    #[inline(always)]
-    pub(crate) fn take_packets(
-        &mut self,
-        departs_ns: [Result<u64, Cause>; 2],
-        sent_ns: u64,
-        burst: Transmit,
-        last: bool,
-    ) -> u64 {
-        if let ([Ok(first_ns), Ok(second_ns)], 2, false) = (departs_ns, burst.segments, last) {
-            let at_ns = [first_ns, second_ns].map(|departs_ns| departs_ns + self.forth_ns);
-            self.receive_pair(at_ns, sent_ns, burst.first, burst);
-            return 0;
-        }
-        let mut dropped = 0;
-        for (segment, departs_ns) in burst.range().zip(departs_ns) {
-            match departs_ns {
-                Ok(departs_ns) if last => {
-                    self.receive_any(departs_ns + self.forth_ns, sent_ns, segment, burst);
-                }
-                Ok(departs_ns) => {
-                    self.receive(departs_ns + self.forth_ns, sent_ns, segment, burst);
-                }
-                Err(cause) => {
-                    dropped += 1;
-                    self.dropped(cause);
-                }
-            }
-        }
-        dropped
-    }
-
     /// Counts a packet that was dropped.
     #[inline]
     pub(crate) fn dropped(&mut self, cause: Cause) {
@@ -124,7 +91,7 @@ impl Flow<'_> {
 
     /// As [`receive`](Self::receive), of two packets of a burst.
     #[inline(always)]
-    pub(super) fn receive_pair(
+    pub(crate) fn receive_pair(
         &mut self,
         at_ns: [u64; 2],
         sent_ns: u64,
@@ -231,7 +198,7 @@ impl Flow<'_> {
             self.send_ack(at_ns, ack);
         } else if let Phase::Open(connection) = &mut self.phase {
             if let Some(acks) = &mut connection.pending_acks {
-                acks.push(at_ns, ack);
+                acks.push((at_ns, ack));
             }
         }
     }
@@ -242,7 +209,7 @@ impl Flow<'_> {
     pub(crate) fn send_ack(&mut self, at_ns: u64, ack: Ack) {
         let arrives_ns = self.back.arrives_ns(at_ns);
         if let Phase::Open(connection) = &mut self.phase {
-            connection.acks.push(arrives_ns, ack);
+            connection.acks.push((arrives_ns, ack));
         }
     }
 }

@@ -15,6 +15,7 @@ mod packed;
 mod resting;
 mod round;
 mod rounds;
+mod turn;
 mod windows;
 
 use super::simulation::Simulation;

@@ -105,7 +105,7 @@ impl Resting {
                 break;
             }
             let (ack, taken) = packed::read(words, at_ns, una);
-            acks.push(at_ns, ack);
+            acks.push((at_ns, ack));
             words = &words[taken..];
         }
         self.later.start = self.later.end - words.len();

@@ -188,7 +188,7 @@ impl Simulation<'_, Many> {
                 continue;
             };
             let Connection { acks, sender, .. } = connection;
-            let Some(ack) = acks.pop() else {
+            let Some((_, ack)) = acks.pop() else {
                 return Ok(());
             };
             self.wire.now.event(element, next_ns, Some(ack.ack));
