@@ -67,12 +67,6 @@ MUTANTS = (
     ),
     Mutant("are_none", f"{TCP}/limits.rs", " & self.flow.receive_window == u64", " == u64"),
     Mutant("arm_for", f"{TCP}/timers.rs", "if self.armed != armed", "if self.armed.0 != armed.0"),
-    Mutant(
-        "turn_is_over",
-        f"{TCP}/output.rs",
-        "let is_full = in_flight + segments >=",
-        "let is_full = 1 + in_flight + segments >=",
-    ),
     Mutant("settled_until_ns", f"{TCP}/rtt.rs", "value <= self.best[2].1 || now_ns", "now_ns"),
     Mutant(
         "RateSampler",

@@ -207,9 +207,6 @@ impl Simulation<'_, Links> {
                             next_independent_ns = next_independent_ns.min(at_ns[cause]);
                         }
                     }
-                    if connection.sender.ends_turn() {
-                        break Ok(connection.sender.poll_timeout());
-                    }
                     continue;
                 }
                 let burst = Transmit {
@@ -230,9 +227,6 @@ impl Simulation<'_, Links> {
                 match flow.phase.open() {
                     Some(open) => connection = open,
                     None => break Err(Rest::Nothing(NEVER)),
-                }
-                if connection.sender.ends_turn() {
-                    break Ok(connection.sender.poll_timeout());
                 }
             };
             match turn {

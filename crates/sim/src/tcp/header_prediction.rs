@@ -17,7 +17,7 @@ impl Sender {
     #[inline(never)]
     pub fn handle_ack(&mut self, now_ns: u64, ack: &Ack) {
         if self.long_way {
-            self.forget();
+            self.timers.forget_jiffy();
         } else if self.predicts(ack) {
             self.handle_predicted(now_ns, ack.ack);
             return;
@@ -52,21 +52,14 @@ impl Sender {
     }
 
     /// As [`poll_transmit`](Self::poll_transmit) after [`handle_predicted`](Self::handle_predicted), of
-    /// a sender that is not idle: only new data can leave. Ask [`ends_turn`](Self::ends_turn) after it.
+    /// a sender that is not idle: only new data can leave.
     #[inline(always)]
     pub(crate) fn poll_new(&mut self) -> Option<Transmit> {
         debug_assert!(self.rexmit == Rexmit::None && !self.tlp.is_pending() && !self.is_idle());
-        debug_assert!(!self.turn_is_over);
         if self.waits_for_pacing() {
             return None;
         }
         self.transmit_new::<true>()
-    }
-
-    /// Whether all that can be sent now is sent. It says so once.
-    #[inline]
-    pub(crate) fn ends_turn(&mut self) -> bool {
-        std::mem::take(&mut self.turn_is_over)
     }
 
     /// Whether an ACK has left nothing to report: no event, no fault, no end.
@@ -79,12 +72,5 @@ impl Sender {
     #[inline(always)]
     pub(super) fn is_at_work(&self) -> bool {
         !self.is_complete() && self.fault().is_none()
-    }
-
-    /// Forgets what makes the next call shorter.
-    #[cold]
-    pub(super) fn forget(&mut self) {
-        self.timers.forget_jiffy();
-        self.turn_is_over = false;
     }
 }

@@ -16,10 +16,7 @@ impl Sender {
     pub fn poll_transmit(&mut self, now_ns: u64) -> Option<Transmit> {
         debug_assert_eq!(now_ns, self.host.now_ns());
         if self.long_way {
-            self.forget();
-        }
-        if self.ends_turn() {
-            return None;
+            self.timers.forget_jiffy();
         }
         if self.tlp.take() {
             if let Some(probe) = self.send_probe() {
@@ -167,7 +164,7 @@ impl Sender {
                 let most = self.queue.until_push(self.board.nxt());
                 segments = most.min(segments.into()) as u32;
             }
-            return Some(self.send_and_look::<PREDICTED>(segments, in_flight));
+            return Some(self.send::<PREDICTED>(segments, in_flight));
         }
         let burst = self.bursts.limit(&mut self.host, self.rtt.min_us());
         let wanted = u64::from(quota.min(self.bursts.share(cwnd)).min(burst));
@@ -182,7 +179,7 @@ impl Sender {
         let ends = nxt + head.segments == self.limits.segments();
         if defers == Defers::No || (defers == Defers::ForData && ends) {
             let segments = wanted.min(head.segments).min(room) as u32;
-            return Some(self.send_and_look::<PREDICTED>(segments, in_flight));
+            return Some(self.send::<PREDICTED>(segments, in_flight));
         }
         self.host.note_deferred();
         self.end_of_turn(defers == Defers::ForCwnd);
@@ -198,18 +195,6 @@ impl Sender {
         let burst = self.bursts.limit(&mut self.host, self.rtt.min_us());
         let wanted = u64::from(quota.min(burst));
         self.queue.head(self.board.nxt(), unsent, wanted);
-    }
-
-    /// Sends new data. If that fills the window, the turn is over.
-    #[inline(always)]
-    fn send_and_look<const PREDICTED: bool>(&mut self, segments: u32, in_flight: u32) -> Transmit {
-        let burst = self.send::<PREDICTED>(segments, in_flight);
-        let is_full = in_flight + segments >= self.tp().snd_cwnd;
-        if is_full {
-            self.nothing_to_send();
-            self.turn_is_over = true;
-        }
-        burst
     }
 
     /// Sends new data beside the `in_flight` packets.

@@ -25,8 +25,6 @@ pub struct Sender {
     pub(super) era: Era,
     pub(super) bursts: Bursts,
     pub(super) rexmit: Rexmit,
-    /// All that can be sent now is sent: the next [`poll_transmit`](Self::poll_transmit) need not try.
-    pub(super) turn_is_over: bool,
     /// No short way is taken (ADR 17).
     pub(super) long_way: bool,
     pub(super) reduction: Reduction,
@@ -190,7 +188,6 @@ impl Sender {
             validation: Validation::new(kernel.validates, switches.tso, initial_cwnd),
             limits,
             rexmit: Rexmit::None,
-            turn_is_over: false,
             long_way: switches.long_way,
             rate,
             totals: Totals::default(),

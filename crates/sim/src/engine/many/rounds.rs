@@ -222,18 +222,12 @@ impl Simulation<'_, Many> {
                     };
                     self.census.sent += u64::from(segments);
                     self.wire.now.burst(burst, burst.range().end == last);
-                    if sender.ends_turn() {
-                        break;
-                    }
                 }
                 continue;
             }
             while let Some(burst) = sender.poll_transmit(next_ns) {
                 self.census.sent += u64::from(burst.segments);
                 self.wire.now.burst(burst, burst.range().end == last);
-                if sender.ends_turn() {
-                    break;
-                }
             }
         }
     }
