@@ -42,12 +42,6 @@ MUTANTS = (
         caught_by=EVERY_ACK,
     ),
     Mutant(
-        "enters_jiffy",
-        f"{TCP}/receiver/ordinary.rs",
-        "            self.arm(self.ato);\n        }\n",
-        "        }\n",
-    ),
-    Mutant(
         "handle_pair",
         f"{TCP}/receiver/ordinary.rs",
         "        self.ts_recent_ns = echo_ns.max(sent_ns);\n",

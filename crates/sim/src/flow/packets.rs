@@ -125,17 +125,15 @@ impl Flow<'_> {
         let Phase::Open(connection) = &mut self.phase else {
             return false;
         };
-        let timeout_ns = connection.receiver.poll_timeout();
         if !connection.receiver.is_ordinary(at_ns, segment) {
             self.receive_any(at_ns, sent_ns, segment, burst);
             return false;
         }
-        let same_timeout = connection.receiver.poll_timeout() == timeout_ns;
         let pushed = self.kernel.pushes_bursts && burst.pushes(segment);
         if let Some(ack) = connection.receiver.handle_ordinary(sent_ns, pushed) {
             self.queue_ack(at_ns, ack);
         }
-        same_timeout && self.way.acks.is_none()
+        self.way.acks.is_none()
     }
 
     /// Gives the packet of a burst with this segment to its receiver. `at_ns` may be in the future.

@@ -85,12 +85,6 @@ impl Clock {
         self.next_tick_ns
     }
 
-    /// When the jiffy begins that so many others separate from this one.
-    #[inline]
-    pub(super) fn jiffy_ns(&self, others: u32) -> u64 {
-        self.next_tick_ns + u64::from(others) * self.tick_ns()
-    }
-
     /// The length of a jiffy, µs.
     #[inline]
     pub(super) fn tick_us(&self) -> u64 {

@@ -10,9 +10,8 @@ impl Receiver {
     /// [`handle_ordinary`](Self::handle_ordinary), unless it is the last. No timer is due then. If it
     /// says so, handle the segment so.
     #[inline]
-    pub(crate) fn is_ordinary(&mut self, now_ns: u64, segment: u64) -> bool {
-        segment == self.rcv_nxt
-            && (now_ns < self.ordinary_until_ns || self.enters_jiffy([now_ns; 2], false))
+    pub(crate) fn is_ordinary(&self, now_ns: u64, segment: u64) -> bool {
+        segment == self.rcv_nxt && now_ns < self.ordinary_until_ns
     }
 
     /// Until when each segment in order finds this state: at most one segment waits for its ACK, and the
@@ -44,33 +43,6 @@ impl Receiver {
             && self.read_segments == 1
     }
 
-    /// What [`handle_any`](Self::handle_any) does with the clock and the timer when a segment in order,
-    /// or two of a pair, arrive at these times in a later jiffy: if the pause was too short to change the
-    /// delay (`tcp_event_data_recv`), only the timer is armed anew, for later. Returns whether that is
-    /// all.
-    #[inline(never)]
-    fn enters_jiffy(&mut self, at_ns: [u64; 2], pair: bool) -> bool {
-        let half = self.min_ato / 2;
-        let same_delay = self.last_arrival == self.clock.jiffies() as u32
-            && at_ns[1] < self.clock.jiffy_ns(half)
-            && 2 * half == self.min_ato;
-        let settled = self.is_settled() && self.rtt.is_none() && !self.clamped;
-        let armed = self.armed.1 == self.ato && at_ns[1] < self.poll_timeout();
-        if !same_delay || !settled || !armed || self.long_way {
-            return false;
-        }
-        // The one that no ACK leaves for.
-        let one_waits = self.rcv_nxt != self.last_ack_sent;
-        if pair || !one_waits {
-            self.clock.advance(at_ns[usize::from(one_waits)]);
-            self.arm(self.ato);
-        }
-        self.clock.advance(at_ns[1]);
-        self.last_arrival = self.clock.jiffies() as u32;
-        self.ordinary_until_ns = self.ordinary_until_ns();
-        true
-    }
-
     /// What [`handle_any`](Self::handle_any) does with a segment in order while
     /// [`is_ordinary`](Self::is_ordinary): most packets come this way.
     #[inline]
@@ -94,12 +66,12 @@ impl Receiver {
     /// [`handle_pair`](Self::handle_pair): one ACK leaves. `pushed`: the second has the PSH flag. If it
     /// says so, handle them so.
     #[inline(always)]
-    pub fn is_ordinary_pair(&mut self, at_ns: [u64; 2], segment: u64, pushed: bool) -> bool {
+    pub fn is_ordinary_pair(&self, at_ns: [u64; 2], segment: u64, pushed: bool) -> bool {
         let one_waits = self.rcv_nxt != self.last_ack_sent;
         segment == self.rcv_nxt
             && self.segments_per_ack > 1
             && !(pushed && one_waits)
-            && (at_ns[1] < self.ordinary_until_ns || self.enters_jiffy(at_ns, true))
+            && at_ns[1] < self.ordinary_until_ns
     }
 
     /// What [`handle_ordinary`](Self::handle_ordinary) does with two segments. Returns the ACK, and
