@@ -93,6 +93,12 @@ MUTANTS = (
         "self.schedule.alone_until_ns().min(until_ns + 1)",
         "self.schedule.alone_until_ns()",
     ),
+    Mutant(
+        "receive",
+        "crates/sim/src/engine/evented.rs",
+        "if flow.receive(reaches_ns, sent_ns, segment, burst) && waits {",
+        "if flow.receive(reaches_ns, sent_ns, segment, burst) {",
+    ),
     Mutant("depart", FAST_PATH, "        self.census.acks_sent += 1;\n"),
     Mutant("enqueue_pair", LINK, "self.room.0 -= N as u64;", "self.room.0 -= 1;"),
     Mutant("room", LINK, "        self.room.0 -= N as u64;\n"),

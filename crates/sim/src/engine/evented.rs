@@ -199,9 +199,6 @@ impl<'a> Simulation<'a, Network<Segment>> {
                             let data = Data::new(segment, sent_ns, burst);
                             taps::receive(capture, (element, flow), reaches_ns, data);
                         }
-                        None if segment + 1 == flow.segments => {
-                            flow.receive_any(reaches_ns, sent_ns, segment, burst);
-                        }
                         None => {
                             let waits = flow.has_acks();
                             if flow.receive(reaches_ns, sent_ns, segment, burst) && waits {

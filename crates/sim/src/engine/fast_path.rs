@@ -172,55 +172,41 @@ impl Simulation<'_, Links> {
                     }));
                 }
                 packets += u64::from(segments);
-                let pushes = pushed && pushes_bursts;
-                let pair = segments == 2 && link.takes(2, now_ns, flow.packet_bytes);
-                let (mut plain, mut at_ns) = (false, [0; 2]);
-                let mut one = None;
-                if segments == 1 && link.takes(1, now_ns, flow.packet_bytes) {
-                    one = link.enqueue(now_ns, flow.packet_bytes);
-                }
-                if let Some(departs_ns) = one {
-                    hash.add(departs_ns);
-                    at_ns[0] = departs_ns + flow.forth_ns;
-                    plain = connection.receiver.is_ordinary(at_ns[0], first);
-                } else if pair {
+                if segments == 2 && link.takes(2, now_ns, flow.packet_bytes) {
                     let departures_ns = link.enqueue_pair(now_ns, flow.packet_bytes);
                     hash.add(departures_ns[0]);
                     hash.add(departures_ns[1]);
-                    at_ns = departures_ns.map(|departs_ns| departs_ns + flow.forth_ns);
-                    plain = connection.receiver.is_ordinary_pair(at_ns, first, pushes);
-                }
-                if plain {
-                    let answer = match pair {
-                        true => Some(connection.receiver.handle_pair(now_ns)),
-                        false => (connection.receiver.handle_ordinary(now_ns, pushes))
-                            .map(|ack| (0, ack)),
-                    };
-                    match (answer, &mut connection.pending_acks) {
-                        (None, _) => (),
-                        (Some((cause, ack)), None) => {
-                            let arrives_ns = flow.back.arrives_ns(at_ns[cause]);
-                            connection.acks.push((arrives_ns, ack));
+                    let at_ns = departures_ns.map(|departs_ns| departs_ns + flow.forth_ns);
+                    let pushes = pushed && pushes_bursts;
+                    if connection.receiver.is_ordinary_pair(at_ns, first, pushes) {
+                        let (cause, ack) = connection.receiver.handle_pair(now_ns);
+                        match &mut connection.pending_acks {
+                            None => {
+                                let arrives_ns = flow.back.arrives_ns(at_ns[cause]);
+                                connection.acks.push((arrives_ns, ack));
+                            }
+                            Some(pending_acks) => {
+                                pending_acks.push((at_ns[cause], ack));
+                                next_independent_ns = next_independent_ns.min(at_ns[cause]);
+                            }
                         }
-                        (Some((cause, ack)), Some(pending_acks)) => {
-                            pending_acks.push((at_ns[cause], ack));
-                            next_independent_ns = next_independent_ns.min(at_ns[cause]);
-                        }
+                        continue;
                     }
-                    continue;
-                }
-                let burst = Transmit {
-                    first,
-                    segments,
-                    pushed,
-                    marks,
-                };
-                if pair {
+                    let burst = Transmit {
+                        first,
+                        segments,
+                        pushed,
+                        marks,
+                    };
                     flow.receive(at_ns[0], now_ns, first, burst);
                     flow.receive(at_ns[1], now_ns, first + 1, burst);
-                } else if one.is_some() {
-                    flow.receive(at_ns[0], now_ns, first, burst);
                 } else {
+                    let burst = Transmit {
+                        first,
+                        segments,
+                        pushed,
+                        marks,
+                    };
                     dropped += flow.carry(link, &mut hash, now_ns, burst);
                 }
                 next_independent_ns = flow.next_independent_ns().min(until_ns);

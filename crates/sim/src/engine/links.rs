@@ -121,7 +121,9 @@ impl Simulation<'_, Links> {
                     self.census.received += 1;
                     let at_ns = departs_ns + flow.forth_ns;
                     match &mut self.capture {
-                        None => flow.receive_any(at_ns, now_ns, segment, burst),
+                        None => {
+                            flow.receive(at_ns, now_ns, segment, burst);
+                        }
                         Some(capture) => {
                             let data = Data::new(segment, now_ns, burst);
                             taps::receive(capture, (element, flow), at_ns, data);

@@ -89,7 +89,7 @@ impl Flow<'_> {
         }
     }
 
-    /// As [`receive`](Self::receive), of two packets of a burst.
+    /// As [`receive`](Self::receive), of two packets of a burst without the last.
     #[inline(always)]
     pub(crate) fn receive_pair(
         &mut self,
@@ -112,8 +112,8 @@ impl Flow<'_> {
         self.receive(at_ns[1], sent_ns, segment + 1, burst);
     }
 
-    /// As [`receive_any`](Self::receive_any), of a packet that is not the last: most need less. Returns
-    /// whether no more than an ACK on its way has changed.
+    /// Gives the packet of a burst with this segment to its receiver. `at_ns` may be in the future.
+    /// Returns whether no more than an ACK on its way to the sender has changed.
     #[inline(never)]
     pub(crate) fn receive(
         &mut self,
@@ -122,27 +122,28 @@ impl Flow<'_> {
         segment: u64,
         burst: Transmit,
     ) -> bool {
-        let Phase::Open(connection) = &mut self.phase else {
-            return false;
-        };
-        if !connection.receiver.is_ordinary(at_ns, segment) {
-            self.receive_any(at_ns, sent_ns, segment, burst);
-            return false;
+        let last = segment + 1 == self.segments;
+        match &mut self.phase {
+            Phase::Open(connection) if !last && connection.receiver.is_ordinary(at_ns, segment) => {
+                let pushed = self.kernel.pushes_bursts && burst.pushes(segment);
+                if let Some(ack) = connection.receiver.handle_ordinary(sent_ns, pushed) {
+                    self.queue_ack(at_ns, ack);
+                }
+                self.way.acks.is_none()
+            }
+            _ => {
+                self.receive_any(at_ns, sent_ns, segment, burst);
+                false
+            }
         }
-        let pushed = self.kernel.pushes_bursts && burst.pushes(segment);
-        if let Some(ack) = connection.receiver.handle_ordinary(sent_ns, pushed) {
-            self.queue_ack(at_ns, ack);
-        }
-        self.way.acks.is_none()
     }
 
-    /// Gives the packet of a burst with this segment to its receiver. `at_ns` may be in the future.
     #[inline(never)]
-    pub(crate) fn receive_any(&mut self, at_ns: u64, sent_ns: u64, segment: u64, burst: Transmit) {
+    fn receive_any(&mut self, at_ns: u64, sent_ns: u64, segment: u64, burst: Transmit) {
         self.receive_tapped(at_ns, sent_ns, segment, burst, |_, _| ());
     }
 
-    /// As [`receive_any`](Self::receive_any); shows each ACK that leaves because of it, and when, where
+    /// As [`receive`](Self::receive); shows each ACK that leaves because of it, and when, where
     /// no queue is on the way back.
     #[inline(always)]
     pub(crate) fn receive_tapped(

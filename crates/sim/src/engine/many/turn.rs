@@ -24,9 +24,6 @@ impl Flow<'_> {
         let mut dropped = 0;
         for (segment, departs_ns) in burst.range().zip(departs_ns) {
             match departs_ns {
-                Ok(departs_ns) if last => {
-                    self.receive_any(departs_ns + self.forth_ns, sent_ns, segment, burst);
-                }
                 Ok(departs_ns) => {
                     self.receive(departs_ns + self.forth_ns, sent_ns, segment, burst);
                 }
