@@ -125,3 +125,15 @@ def test_an_algorithms_name_decides_nothing():
         )
     ]
     assert found == []
+
+
+def test_what_a_packet_passes_is_there_and_short():
+    """docs/tcp-endpoint.md names the files that a packet and an ACK pass: at most eight each."""
+    page = (ROOT / "docs/tcp-endpoint.md").read_text(encoding="utf-8")
+    ways = re.findall(r"^\| an? (?:data packet|ACK) \| (.*) \|$", page, re.MULTILINE)
+    assert len(ways) == 2
+    for way in ways:
+        files = re.findall(r"`([\w/]+\.rs)`", way)
+        assert len(files) <= 8
+        for name in files:
+            assert (ROOT / name).exists() or (ROOT / "crates/sim/src" / name).exists(), name
