@@ -60,7 +60,6 @@ MUTANTS = (
         "        self.transmit_new::<true>()",
     ),
     Mutant("are_none", f"{TCP}/limits.rs", " & self.flow.receive_window == u64", " == u64"),
-    Mutant("arm_for", f"{TCP}/timers.rs", "if self.armed != armed", "if self.armed.0 != armed.0"),
     Mutant("settled_until_ns", f"{TCP}/rtt.rs", "value <= self.best[2].1 || now_ns", "now_ns"),
     Mutant(
         "RateSampler",

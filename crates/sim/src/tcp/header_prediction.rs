@@ -16,9 +16,7 @@ impl Sender {
     /// Handles an arriving ACK.
     #[inline(never)]
     pub fn handle_ack(&mut self, now_ns: u64, ack: &Ack) {
-        if self.long_way {
-            self.timers.forget_jiffy();
-        } else if self.predicts(ack) {
+        if !self.long_way && self.predicts(ack) {
             self.handle_predicted(now_ns, ack.ack);
             return;
         }

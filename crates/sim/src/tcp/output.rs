@@ -15,9 +15,6 @@ impl Sender {
     #[inline(always)]
     pub fn poll_transmit(&mut self, now_ns: u64) -> Option<Transmit> {
         debug_assert_eq!(now_ns, self.host.now_ns());
-        if self.long_way {
-            self.timers.forget_jiffy();
-        }
         if self.tlp.take() {
             if let Some(probe) = self.send_probe() {
                 return Some(probe);

@@ -84,8 +84,8 @@ impl Sender {
                 }
                 self.timers.timed_out();
                 self.host.back_off_rto();
-                let at_ns = self.host.fires_ns(self.host.rto());
-                self.timers.arm(Timer::Retransmission, at_ns);
+                let wait = self.host.rto();
+                self.timers.arm_for(Timer::Retransmission, &self.host, wait);
             }
         }
         self.totals.lost(self.tp().lost.wrapping_sub(prior_lost));
@@ -123,8 +123,7 @@ impl Sender {
             let now_ns = self.host.now_ns();
             let wait_us = (due_ns - now_ns) / 1_000 + TIMEOUT_MIN_US;
             let wait = self.host.jiffies_of_us(wait_us).min(self.host.rto());
-            let at_ns = self.host.fires_ns(wait);
-            self.timers.arm(Timer::Reordering, at_ns);
+            self.timers.arm_for(Timer::Reordering, &self.host, wait);
         }
         due_ns.is_some()
     }

@@ -27,8 +27,6 @@ pub(super) fn until_us(host: &Host, sent_ns: u64) -> u64 {
 pub(super) struct Timers {
     timer: Timer,
     at_ns: u64,
-    /// In which jiffy the timer was armed, and for how many; (0, 0): in another way.
-    armed: (u32, u32),
     /// Timeouts since `una` last advanced.
     retransmits: u32,
 }
@@ -38,30 +36,19 @@ impl Timers {
         Self {
             timer: Timer::None,
             at_ns: NEVER,
-            armed: (0, 0),
             retransmits: 0,
         }
     }
 
     #[inline]
     pub(super) fn arm(&mut self, timer: Timer, at_ns: u64) {
-        (self.timer, self.at_ns, self.armed) = (timer, at_ns, (0, 0));
+        (self.timer, self.at_ns) = (timer, at_ns);
     }
 
-    /// Arms a timer for so many jiffies. Most ACKs arm the same one as the ACK before.
+    /// Arms a timer for so many jiffies.
     #[inline]
     pub(super) fn arm_for(&mut self, timer: Timer, host: &Host, wait: u64) {
-        let armed = (host.jiffies(), wait as u32);
-        if self.armed != armed {
-            self.at_ns = host.fires_ns(wait);
-            self.armed = armed;
-        }
-        self.timer = timer;
-    }
-
-    /// The next timer is armed as if none had been in this jiffy.
-    pub(super) fn forget_jiffy(&mut self) {
-        self.armed = (0, 0);
+        self.arm(timer, host.fires_ns(wait));
     }
 
     #[inline]
