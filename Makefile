@@ -206,7 +206,7 @@ $(VENV)/ray $(VENV)/docs $(VENV)/wheel: $(VENV)/%: requirements-%.lock $(VENV)/i
 # The package stays where it is: the environment knows its directory, and the command.
 $(BIN)/ackclock: $(VENV)/installed Makefile
 	@echo $(CURDIR)/python >"$$(echo $(VENV)/lib/python3.*/site-packages)/ackclock.pth"
-	@printf '#!%s/python\nfrom ackclock.cli import main\nmain()\n' $(CURDIR)/$(BIN) >$@
+	@printf '#!%s/python\nfrom ackclock.cli.main import main\nmain()\n' $(CURDIR)/$(BIN) >$@
 	@chmod +x $@
 
 # Renamed into place: a process that has the old one loaded keeps it. Without MAKEFLAGS Cargo does not

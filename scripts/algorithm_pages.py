@@ -13,7 +13,9 @@ import polars as pl
 from matplotlib.figure import Figure
 
 import ackclock
-from ackclock import Flow, Result, Scenario, _core, metrics, style
+from ackclock import Flow, Result, Scenario, _core
+from ackclock.draw import style
+from ackclock.results import metrics
 
 ALGORITHMS = {each["name"]: each for each in _core.algorithms()}
 TODAY, OLD = "linux-6", "linux-2.6.25"

@@ -3,7 +3,9 @@
 A flow of the kernel's own CUBIC fills each link. Utilisation is that of the second half.
 """
 
-from ackclock import Bottleneck, Flow, Scenario, kernel, metrics
+from ackclock import Bottleneck, Flow, Scenario
+from ackclock.hosts import kernel
+from ackclock.results import metrics
 
 #: Rate, RTT, duration in s.
 LINKS = (

@@ -15,9 +15,10 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-from ackclock import Bottleneck, Flow, Local, Ray, Scenario, snapshot
-from ackclock.reducers import Reducers
-from ackclock.sweeps import Sweep
+from ackclock import Bottleneck, Flow, Local, Ray, Scenario
+from ackclock.scenario import snapshot
+from ackclock.sweeps.metrics import Reducers
+from ackclock.sweeps.sweep import Sweep
 
 RUNS, FEWER = 10_000, 2_000
 RTTS = [f"{ms}ms" for ms in range(10, 20)]

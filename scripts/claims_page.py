@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from ackclock.report import Table
+from ackclock.draw.html import Table
 
 PAGE = """# What the papers claim, and what we measured
 

@@ -15,11 +15,11 @@ from random import Random
 
 import linux_page
 from ackclock import Flow, Result, Scenario
-from ackclock.executors import LOCAL
-from ackclock.many import CACHE, run_all
-from ackclock.scenario import KERNEL
-from ackclock.vlinux import build
-from ackclock.vlinux.machines import Machines
+from ackclock.hosts.threads import LOCAL
+from ackclock.hosts.vlinux import build
+from ackclock.hosts.vlinux.machines import Machines
+from ackclock.hosts.work import CACHE, run_all
+from ackclock.scenario.scenario import KERNEL
 
 SEEDS = range(1, 81)
 #: Runs of the simulator with up to 1 µs of jitter, of seeds 1, 2, …: how far chance moves a number.

@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import linux_page
-from ackclock import Bottleneck, Flow, Result, Scenario, metrics
-from ackclock.many import CACHE, run_all
-from ackclock.scenario import KERNEL
-from ackclock.vlinux import build
-from ackclock.vlinux.machines import Machines
+from ackclock import Bottleneck, Flow, Result, Scenario
+from ackclock.hosts.vlinux import build
+from ackclock.hosts.vlinux.machines import Machines
+from ackclock.hosts.work import CACHE, run_all
+from ackclock.results import metrics
+from ackclock.scenario.scenario import KERNEL
 
 #: Linux has each of these, and so have we.
 ALGORITHMS = ("bbr", "bic", "cubic", "highspeed", "htcp", "hybla", "illinois", "reno",

@@ -76,8 +76,8 @@ from typing import Annotated, Literal
 
 from pydantic import AliasChoices, BeforeValidator, Field
 
-from ackclock.model import Model, or_short, tagged
-from ackclock.quantities import (
+from ackclock.scenario.model import Model, or_short, tagged
+from ackclock.scenario.kinds import (
     {kinds}
 )
 '''
@@ -101,7 +101,7 @@ class Keys:
         links = {*self.classes}
         self.add("Scenario")
         header = self.defs["Scenario"]["properties"]["header_bytes"]
-        start = f"from ackclock.link_keys import Bottleneck\n\n#: {words(header)}\n"
+        start = f"from ackclock.scenario.link_keys import Bottleneck\n\n#: {words(header)}\n"
         start += f"HEADER_BYTES = {header['default']}\n\n\n"
         names = [name for name in self.classes if name not in links]
         return self.module("a scenario", "crates/sim/src/scenario", start, names)
@@ -189,7 +189,7 @@ class Keys:
         unit = next((each for each in KINDS if name.endswith(each)), "")
         if path in OTHER_KINDS or target.get("type") in ("integer", ["integer", "null"]):
             kind, python = OTHER_KINDS.get(path) or KINDS.get(unit, ("Integer", "int"))
-            value = import_module("ackclock.quantities").__dict__[kind]
+            value = import_module("ackclock.scenario.kinds").__dict__[kind]
             key = name.removesuffix(value.suffix)
             value = value(*self.limits(target))
             like = example(value, of) if python == "str" else None
@@ -369,10 +369,10 @@ def keys() -> str:
 FILES = {
     "docs/scenario.schema.json": schema,
     "python/ackclock/_core.pyi": stubs,
-    "python/ackclock/link_keys.py": link_keys,
-    "python/ackclock/keys.py": keys,
-    "docs/scenario.md": page("scenario"),
-    "docs/tables.md": page("tables"),
+    "python/ackclock/scenario/link_keys.py": link_keys,
+    "python/ackclock/scenario/keys.py": keys,
+    "docs/scenario.md": page("scenario.scenario"),
+    "docs/tables.md": page("results.tables"),
     "docs/evaluate.md": page("evaluate.manual"),
 }
 

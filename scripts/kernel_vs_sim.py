@@ -14,8 +14,8 @@ import numpy as np
 import ackclock
 import linux_page
 from ackclock import run
-from ackclock.compare import Comparison, like_linux
-from ackclock.testbed import valid_run
+from ackclock.hosts.testbed import valid_run
+from ackclock.studies.compare import Comparison, like_linux
 from linux_figures import say
 
 KEPT = Path("out/kernel-vs-sim")

@@ -11,7 +11,9 @@ from typing import get_args
 import numpy as np
 from matplotlib.figure import Figure
 
-from ackclock import Bottleneck, Result, Scenario, metrics, plot, run, style
+from ackclock import Bottleneck, Result, Scenario, run
+from ackclock.draw import plot, style
+from ackclock.results import metrics
 
 FLOWS = (1, 4, 16)
 SEEDS = range(1, 6)

@@ -10,7 +10,8 @@ import sys
 from pathlib import Path
 
 import linux_page
-from ackclock import crosscheck, papers
+from ackclock import papers
+from ackclock.figures import crosscheck
 
 #: Runs at the same time, and of each point.
 AT_A_TIME = {"kernel": 3, "vlinux": 0}

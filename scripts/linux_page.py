@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from ackclock.report import Table
+from ackclock.draw.html import Table
 
 Rows = Sequence[Mapping[str, str]]
 #: What `data` reads.

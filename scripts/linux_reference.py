@@ -15,7 +15,8 @@ from matplotlib.figure import Figure
 
 import ackclock
 import linux_page
-from ackclock import metrics, style
+from ackclock.draw import style
+from ackclock.results import metrics
 
 DIRECTORY = Path(__file__).parent.parent / "tests" / "reference"
 RECOVERY = 3

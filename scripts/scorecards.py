@@ -21,13 +21,14 @@ import matplotlib as mpl
 import polars as pl
 from matplotlib.figure import Figure
 
-from ackclock import _core, report, style
+from ackclock import _core
+from ackclock.draw import html, style
+from ackclock.estimates.stats import Estimate
 from ackclock.evaluate import page, run
 from ackclock.evaluate.card import Answer, Answers, Mark
 from ackclock.evaluate.questions import QUESTIONS
 from ackclock.evaluate.run import AGAINST, Asked, Evaluated
 from ackclock.figures.experiment import Runs
-from ackclock.stats import Estimate
 
 HERE = Path(__file__).parent
 ALGORITHMS = [each["name"] for each in _core.algorithms()]
@@ -204,7 +205,7 @@ def _title(count: int) -> str:
     return f"{count} algorithms by {len(QUESTIONS)} rows, against CUBIC"
 
 
-def literature(cards: Sequence[Evaluated]) -> report.Table:
+def literature(cards: Sequence[Evaluated]) -> html.Table:
     """The rankings of the literature, with our numbers."""
 
     def of(row: str, number: str) -> dict[str, str]:
@@ -228,7 +229,7 @@ def literature(cards: Sequence[Evaluated]) -> report.Table:
         "marks": of("R10b", "harm to a CUBIC flow with ECN, CoDel"),
     }
     rows = [[who, what, here.format(**values)] for who, what, here in RANKINGS]
-    return report.Table(["who says so", "ranking", "here"], rows)
+    return html.Table(["who says so", "ranking", "here"], rows)
 
 
 def picture(cards: Sequence[Evaluated]) -> Figure:
@@ -314,7 +315,7 @@ def pages(cards: Sequence[Evaluated]) -> dict[str, str]:
     return found
 
 
-def _without_files(section: report.Section) -> report.Section:
+def _without_files(section: html.Section) -> html.Section:
     """Without links to the scenarios, which `ackclock evaluate` writes."""
     return replace(section, table=section.table and replace(section.table, links={}))
 
@@ -333,15 +334,15 @@ def rows_page(cards: Sequence[Evaluated]) -> str:
         ]
         links = {line: f"{each.algorithm}.html#{question.row}" for line, each in enumerate(cards)}
         sections.append(
-            report.Section(
+            html.Section(
                 f"{question.row}: {question.words}",
                 text=f"RFC 9743, {page.section(question.criterion)}.",
-                table=report.Table(header, lines, links=links),
+                table=html.Table(header, lines, links=links),
                 id=question.row,
             )
         )
     lead = "Each number with its mark against CUBIC. A number with > was cut off by the run's end."
-    return report.page(
+    return html.page(
         "The rows of the league",
         lead,
         sections,

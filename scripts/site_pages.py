@@ -19,7 +19,10 @@ from mkdocs.structure.files import File
 import ackclock
 import claims_page
 import scorecards
-from ackclock import Scenario, cli, console, plot, report
+from ackclock import Scenario
+from ackclock.cli import console, main
+from ackclock.draw import html as report
+from ackclock.draw import plot
 from ackclock.explore import gallery
 from notebook import NOTEBOOK, markdown
 
@@ -218,10 +221,10 @@ def cards():
 
 def command_line():
     """Every command with its options."""
-    for module in cli.MODULES:
-        importlib.import_module(f"ackclock.{module}")
+    for module in main.MODULES:
+        importlib.import_module(f"ackclock.cli.{module}")
     group = typer.main.get_command(console.app)
-    names = [name for names in cli.MODULES.values() for name in names]
+    names = [name for names in main.MODULES.values() for name in names]
     parts = ["# The command line", "`ackclock COMMAND --help` prints the same text."]
     for name in names:
         parts += _command(f"ackclock {name}", group.commands[name])

@@ -9,7 +9,8 @@ from pathlib import Path
 from matplotlib.figure import Figure
 
 import ackclock
-from ackclock import kernel, style, vlinux
+from ackclock.draw import style
+from ackclock.hosts import kernel, vlinux
 
 HOSTS = {
     "simulator": ackclock.run,

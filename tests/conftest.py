@@ -14,9 +14,9 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from ackclock import Bottleneck, Flow, Result, Scenario, tables
-from ackclock.kernel_part import TESTBED, lacks
-from ackclock.output import PARTIAL, WRITTEN
-from ackclock.runs import MANIFEST
+from ackclock.base.directory import PARTIAL, WRITTEN
+from ackclock.base.kernel_part import TESTBED, lacks
+from ackclock.results.result import MANIFEST
 
 ROOT = Path(__file__).parent.parent
 ACKCLOCK = Path(sys.executable).with_name("ackclock")

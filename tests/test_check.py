@@ -11,15 +11,16 @@ from typing import Literal, get_args, get_origin
 import pytest
 import typer
 
-from ackclock import AckclockError, Scenario, _core, keys, run, run_all
-from ackclock.errors import AlgorithmError
+from ackclock import AckclockError, Scenario, _core, run, run_all
+from ackclock.base.errors import AlgorithmError
+from ackclock.cli.run import run_command
 from ackclock.explore.runs import Runs, Source
-from ackclock.link_keys import Bottleneck
-from ackclock.model import kind_of, models
-from ackclock.quantities import Room, Trace
-from ackclock.reducers import Reducers
-from ackclock.run_commands import run_command
-from ackclock.sweeps import Sweep
+from ackclock.scenario import keys
+from ackclock.scenario.kinds import Room, Trace
+from ackclock.scenario.link_keys import Bottleneck
+from ackclock.scenario.model import kind_of, models
+from ackclock.sweeps.metrics import Reducers
+from ackclock.sweeps.sweep import Sweep
 
 #: What people write.
 USUAL = {

@@ -13,19 +13,10 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
-from ackclock import (
-    AckclockError,
-    Bottleneck,
-    Flow,
-    Local,
-    Scenario,
-    figure_commands,
-    papers,
-    report,
-    reproduce,
-    site,
-    stats,
-)
+from ackclock import AckclockError, Bottleneck, Flow, Local, Scenario, papers, stats
+from ackclock.cli import papers as figure_commands
+from ackclock.draw import html
+from ackclock.estimates.stats import Estimate, mean_ci
 from ackclock.figures import (
     AtLeast,
     Claim,
@@ -43,11 +34,12 @@ from ackclock.figures import (
     grid,
     plots,
     ratio,
+    reproduce,
     within,
 )
 from ackclock.figures.claim import JudgedClaim, judged, verdict_of
-from ackclock.papers import Named
-from ackclock.stats import Estimate, mean_ci
+from ackclock.figures.named import Named
+from ackclock.pages import site
 
 
 def known(name, mean, spread=0.0, n=20):
@@ -136,7 +128,7 @@ def test_how_many_repeats_would_decide():
 
 
 def as_page(quick):
-    return report.page("t", "l", [report.Section("Claims", table=table(quick))])
+    return html.page("t", "l", [html.Section("Claims", table=table(quick))])
 
 
 def table(quick, *, parts=False):

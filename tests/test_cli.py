@@ -16,9 +16,10 @@ import polars as pl
 import pytest
 from rich.console import Console
 
-from ackclock import Result, cli, console, tables
-from ackclock.console import app
-from ackclock.output import WRITTEN
+from ackclock import Result, tables
+from ackclock.base.directory import WRITTEN
+from ackclock.cli import console, main
+from ackclock.cli.console import app
 from conftest import ACKCLOCK, ROOT, wait_until
 
 SCENARIO = """
@@ -52,7 +53,7 @@ def test_a_command_imports_what_it_needs(scenario, command, needs, most):
     slow = {"pydantic", "polars", "numpy", "matplotlib", "ray"}
     code = f"""
 import sys
-from ackclock.cli import main
+from ackclock.cli.main import main
 try:
     main()
 finally:
@@ -71,17 +72,17 @@ finally:
 
 
 def test_each_command_is_in_the_module_that_is_imported_for_it():
-    for module in cli.MODULES:
-        importlib.import_module(f"ackclock.{module}")
+    for module in main.MODULES:
+        importlib.import_module(f"ackclock.cli.{module}")
     modules = {}
     for command in app.registered_commands:
-        modules.setdefault(command.callback.__module__.removeprefix("ackclock."), []).append(
+        modules.setdefault(command.callback.__module__.removeprefix("ackclock.cli."), []).append(
             command.name
         )
     for group in app.registered_groups:  # `vlinux build`
         first = group.typer_instance.registered_commands[0]
-        modules[first.callback.__module__.removeprefix("ackclock.")] = [group.name]
-    assert modules == {module: list(names) for module, names in cli.MODULES.items()}
+        modules[first.callback.__module__.removeprefix("ackclock.cli.")] = [group.name]
+    assert modules == {module: list(names) for module, names in main.MODULES.items()}
 
 
 def test_run(ackclock, scenario, tmp_path):

@@ -2,19 +2,11 @@
 
 import pytest
 
-from ackclock import (
-    AckclockError,
-    Bottleneck,
-    Flow,
-    Scenario,
-    crosscheck,
-    metrics,
-    pages,
-    papers,
-    testbed,
-    units,
-)
-from ackclock.crosscheck import Check, mean
+from ackclock import AckclockError, Bottleneck, Flow, Scenario, metrics, papers, units
+from ackclock.figures import crosscheck
+from ackclock.figures.crosscheck import Check, mean
+from ackclock.hosts import testbed
+from ackclock.pages import figure_pages
 from conftest import needs_testbed
 
 FIGURES = papers.load("all")
@@ -93,7 +85,7 @@ def test_a_check_runs_is_kept_and_drawn(tmp_path, monkeypatch):
     assert [row[1] for row in rows] == ["one", "other"]
     assert "n = 2" in rows[0][3]
     assert checked.estimate("utilisation", "one", "kernel").mean == pytest.approx(0.95, abs=0.1)
-    pages.write_checked([("small/one", checked)], tmp_path, command="ackclock reproduce")
+    figure_pages.write_checked([("small/one", checked)], tmp_path, command="ackclock reproduce")
     page = (tmp_path / "index.html").read_text()
     assert all(each in page for each in ("small-one-kernel.parquet", "intervals overlap", "<svg"))
 

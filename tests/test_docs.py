@@ -25,9 +25,11 @@ import linux_figures
 import linux_page
 import linux_reference
 import scorecards
-from ackclock import _core, cli, console, papers, style
+from ackclock import _core, papers
+from ackclock.cli import console, main
+from ackclock.draw import style
 from ackclock.evaluate.questions import QUESTIONS
-from ackclock.vlinux import build
+from ackclock.hosts.vlinux import build
 from conftest import ROOT, new_context
 
 README = (ROOT / "README.md").read_text()
@@ -121,8 +123,8 @@ def test_the_commands_of_a_page(page, ackclock):
 
 def test_how_each_is_typed():
     """Every command of the documentation has the arguments and options that it is shown with."""
-    for module in cli.MODULES:
-        import_module(f"ackclock.{module}")
+    for module in main.MODULES:
+        import_module(f"ackclock.cli.{module}")
     group = typer.main.get_command(console.app)
     pages = [page for page in PAGES if "adr" not in page.parts]
     commands = [(page, words) for page in pages for words in shown(page)]
@@ -157,7 +159,7 @@ def site(tmp_path_factory):
 
 def test_the_site(site):
     command_line = (site / "reference" / "cli.html").read_text()
-    for names in cli.MODULES.values():
+    for names in main.MODULES.values():
         for name in names:
             assert f"ackclock {name}" in command_line
     assert 'class="holds">holds</td>' in (site / "findings" / "cubicfc.html").read_text()
@@ -426,8 +428,8 @@ def test_the_figure_of_contributing(tmp_path):
     (tmp_path / "paper" / "__init__.py").write_text('TITLE = "A paper"\n')
     (tmp_path / "paper" / "fig07.py").write_text(figure)
     code = (
-        "import sys; from ackclock import cli, papers; "
-        f"papers.__path__.append({str(tmp_path)!r}); cli.main()"
+        "import sys; from ackclock import papers; from ackclock.cli.main import main; "
+        f"papers.__path__.append({str(tmp_path)!r}); main()"
     )
     command = [sys.executable, "-c", code, "reproduce", "paper/fig7", "--quick", "-o", "out"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)

@@ -7,8 +7,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from ackclock import AckclockError, Scenario, _core, metrics, run, snapshot
-from ackclock.links import capacity_bits
+from ackclock import AckclockError, Scenario, _core, metrics, run
+from ackclock.scenario import snapshot
+from ackclock.scenario.links import capacity_bits
 from conftest import ROOT
 
 LINK = {"rate": "10mbit", "buffer": "50packets"}

@@ -12,15 +12,18 @@ from xml.etree import ElementTree as ET
 import polars as pl
 import pytest
 
-from ackclock import AckclockError, console, evaluate_commands, report, testbed
+from ackclock import AckclockError
 from ackclock import run as ackclock_run
+from ackclock.cli import console, evaluate
+from ackclock.draw import html
+from ackclock.estimates.repeats import AtLeast, Repeats
+from ackclock.estimates.stats import Estimate
 from ackclock.evaluate import card, checks, measure, page, run, scenarios
 from ackclock.evaluate.card import Number, Question
 from ackclock.evaluate.questions import QUESTIONS
 from ackclock.figures.experiment import Runs
-from ackclock.repeats import AtLeast, Repeats
-from ackclock.scenario import Scenario
-from ackclock.stats import Estimate
+from ackclock.hosts import testbed
+from ackclock.scenario.scenario import Scenario
 from conftest import ACKCLOCK, ROOT, needs_testbed, wait_until
 from test_kernel_deploy import REFUSED
 
@@ -88,7 +91,7 @@ def test_what_cannot_run_has_a_card_that_says_so(file, says, cache, tmp_path, mo
     (line,) = page.table(found).rows
     assert "unsafe" in line
     monkeypatch.setattr(console.out, "width", 80)
-    evaluate_commands._print(found)
+    evaluate._print(found)
     assert f"unsafe, R1: {problem}" in capsys.readouterr().out
 
 
@@ -344,10 +347,8 @@ def test_words_and_numbers_of_a_page():
     assert page.section("5.1.5, 5.2.3 MUST") == 'sections 5.1.5 and 5.2.3: "MUST"'
     assert page.section("6.4") == "section 6.4"
     known = {"n": 3, "censored": 0}
-    assert report.number(Estimate(-1e-4, -2e-4, -1e-5, **known), "ms") == "0.000 ms (0.000 … 0.000)"
-    assert (
-        report.number(Estimate(-0.04, -10.0, -0.1, **known), "s") == "-0.040 s (-10.000 … -0.100)"
-    )
+    assert html.number(Estimate(-1e-4, -2e-4, -1e-5, **known), "ms") == "0.000 ms (0.000 … 0.000)"
+    assert html.number(Estimate(-0.04, -10.0, -0.1, **known), "s") == "-0.040 s (-10.000 … -0.100)"
 
 
 def test_losses_after_which_nothing_arrives():

@@ -5,7 +5,7 @@ from itertools import pairwise
 import polars as pl
 import pytest
 
-from ackclock import pictures
+from ackclock.draw import responsive
 from ackclock.evaluate import run
 from ackclock.evaluate.card import ALONE, answers
 from ackclock.evaluate.drawing import figure
@@ -56,7 +56,7 @@ def test_no_word_is_written_over_another(row):
     evaluated = run.Evaluated(NAMES[0], NAMES[1:], [asked(question)], quick=False)
     drawing = figure(evaluated.asked[0], evaluated)
     assert overlapping(drawing) == []
-    pictures.of(drawing)
+    responsive.of(drawing)
     assert overlapping(drawing) == []
 
 

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ackclock import Bottleneck, Flow, Scenario, run
-from ackclock.explore.curves import BLOCK, Column, Curve, Window
+from ackclock.draw.curves import BLOCK, Column, Curve, Window
 from ackclock.explore.marks import Cubic, Marks
 
 

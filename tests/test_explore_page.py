@@ -7,8 +7,9 @@ import time
 import pytest
 from playwright.sync_api import expect
 
-from ackclock import Result, Scenario, report
+from ackclock import Result, Scenario
 from ackclock import run as run_once
+from ackclock.draw import html
 from ackclock.explore.runs import AT_A_TIME
 from conftest import ROOT, SLOW_MS, needs_testbed, new_context
 from explorer import LONG, SHORT, Server
@@ -614,9 +615,9 @@ def test_a_kept_report_zooms_by_our_script_only(page, server):
     kept.mkdir(parents=True, exist_ok=True)
     series = [{"label": "flow 1", "values": list(range(100))}]
     panel = {"from": 0, "to": 10, "title": "cwnd", "x": "s", "y": "packets", "series": series}
-    figure = report.picture("<svg viewBox='0 0 9 9'></svg>", data=json.dumps([panel]))
+    figure = html.picture("<svg viewBox='0 0 9 9'></svg>", data=json.dumps([panel]))
     evil = "<script>document.title = 'inline'</script><script src='evil.js'></script>"
-    body = report.page("A report", "", [report.Section("Figure", picture=figure, inner=evil)])
+    body = html.page("A report", "", [html.Section("Figure", picture=figure, inner=evil)])
     (kept / "index.html").write_text(body, encoding="utf-8")
     for name in ("zoom.js", "evil.js"):
         (kept / name).write_text("document.title = 'foreign'")

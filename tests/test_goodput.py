@@ -9,11 +9,12 @@ import pytest
 from hypothesis import HealthCheck, given, reject, settings
 from hypothesis import strategies as st
 
-from ackclock import AckclockError, Scenario, measures, metrics, run, summary
+from ackclock import AckclockError, Scenario, metrics, run
+from ackclock.base.units import size_bytes
 from ackclock.evaluate import scenarios as scorecard
 from ackclock.evaluate.measure import WARM_UP_S, numbers
-from ackclock.links import capacity_bits
-from ackclock.units import size_bytes
+from ackclock.results import measures, summary
+from ackclock.scenario.links import capacity_bits
 from conftest import ACKCLOCK, ROOT
 
 TWO_CUBIC = ROOT / "examples" / "two_cubic.toml"

@@ -5,13 +5,13 @@ import polars as pl
 import pytest
 
 from ackclock import papers, reproduce, run
+from ackclock.estimates.repeats import AtLeast
 from ackclock.figures import Experiment
 from ackclock.figures.claim import judged, verdict_of
 from ackclock.figures.experiment import Runs, as_row, repeats_of
 from ackclock.papers.ha2008 import _testbed as testbed
 from ackclock.papers.ha2008 import fig01, fig03, fig04, fig09, fig10, table01
 from ackclock.papers.ha2008._testbed import BIC, CUBIC, HSTCP, SACK
-from ackclock.repeats import AtLeast
 from conftest import made_by_hand
 
 FIGURES = {each.name.partition("/")[2]: each.figure for each in papers.load("ha2008")}

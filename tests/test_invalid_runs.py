@@ -2,19 +2,11 @@
 
 import pytest
 
-from ackclock import (
-    AckclockError,
-    Bottleneck,
-    Flow,
-    Result,
-    Scenario,
-    compare,
-    crosscheck,
-    kernel,
-    many,
-    run,
-)
+from ackclock import AckclockError, Bottleneck, Flow, Result, Scenario, compare, kernel, run
 from ackclock.explore import shelf
+from ackclock.figures import crosscheck
+from ackclock.hosts import work
+from ackclock.results import certificate
 
 
 def short(algorithm="reno", **fields):
@@ -62,21 +54,21 @@ def test_an_invalid_run_is_kept_and_marked_and_never_used():
         crosscheck.fill([check], host, seeds=2)
     said = str(refused.value)
     assert "this machine is busy: try --on vlinux, or a lower rate" in said
-    (place,) = many.CACHE.glob("invalid/*")
+    (place,) = work.CACHE.glob("invalid/*")
     assert str(place) in said
     assert not Result.load(place).manifest["certificate"]["valid"]
-    (row,) = [each for each in shelf.listed(many.CACHE) if each["path"].startswith("invalid/")]
+    (row,) = [each for each in shelf.listed(work.CACHE) if each["path"].startswith("invalid/")]
     assert (row["kind"], row["valid"]) == ("run", False)
     assert crosscheck.to_run([check], host, seeds=2)[0] == 1
     assert len(crosscheck.load(check, host).manifests) == 1
 
 
 def test_a_comparison_keeps_the_runs_before_an_invalid_one(monkeypatch):
-    monkeypatch.setattr(kernel, "certificate_lines", lambda _: ["link", "timing"])
+    monkeypatch.setattr(certificate, "shown", lambda _: ["link", "timing"])
     both = compare.compare(short(seed=1), repeats=3)
     assert [each.scenario.seed for each in both.measured["kernel"]] == [1]
     assert len(both.simulated) == 3
     assert both.notes()[-1].startswith("kernel: 1 of 3 runs; then no valid kernel run in 3: ")
-    assert any(many.CACHE.glob("invalid/*"))
+    assert any(work.CACHE.glob("invalid/*"))
     with pytest.raises(AckclockError, match=r"kernel: 0 of 2 runs; then no valid .* is busy"):
         compare.compare(short(seed=2), repeats=2)

@@ -8,27 +8,18 @@ from typing import NamedTuple
 
 import pytest
 
-from ackclock import (
-    AckclockError,
-    Local,
-    Result,
-    Scenario,
-    crosscheck,
-    figures,
-    kept,
-    papers,
-    reducers,
-    reproduce,
-    run,
-    run_all,
-    snapshot,
-    sources,
-    testbed,
-)
+from ackclock import AckclockError, Local, Result, Scenario, figures, reproduce, run, run_all
+from ackclock.base.directory import WRITTEN
 from ackclock.evaluate import measure
 from ackclock.evaluate import run as evaluated
-from ackclock.output import WRITTEN
-from ackclock.runs import MANIFEST
+from ackclock.figures import crosscheck
+from ackclock.figures.named import Named
+from ackclock.hosts import testbed
+from ackclock.results.result import MANIFEST
+from ackclock.scenario import snapshot
+from ackclock.store import entries as kept
+from ackclock.store import made_by
+from ackclock.sweeps import metrics
 from conftest import ROOT, hidden, in_own_mounts, same_tables, short
 
 MY_CC = (ROOT / "examples" / "my_cc.c").read_text()
@@ -188,7 +179,7 @@ def test_what_exchanges_names_at_once_may_be_missing(small, tmp_path, monkeypatc
     def missing(*_):
         raise NotImplementedError
 
-    monkeypatch.setattr("ackclock.output._exchange_at_once", missing)
+    monkeypatch.setattr("ackclock.base.directory._exchange_at_once", missing)
     test_an_equal_result_of_another_stays(small, tmp_path)
 
 
@@ -270,7 +261,7 @@ def figure():
     """A figure that takes a moment."""
     experiment = figures.Experiment("small", [{}], short, sent, seeds=2)
     column = figures.Column(experiment, "sent", "packets sent")
-    return papers.Named(
+    return Named(
         "small/figure", "A small figure", "", figures.Figure(figures.Plot(print), [column.at()])
     )
 
@@ -358,10 +349,10 @@ def test_a_full_disk_ends_a_sweep_and_keeps_what_is_done(tmp_path):
 def test_what_makes_a_row_is_in_the_hash_that_names_it(row):
     """Each of our modules that a run and its row call is found from the imports of a few."""
     scenario = Scenario.from_toml(ROOT / "examples" / "web_traffic.toml").replace(duration="10s")
-    named = [name.replace("_N", "_1") for name in reducers.METRICS]
+    named = [name.replace("_N", "_1") for name in metrics.METRICS]
     reduce, roots = {
         "of a scorecard": (measure.row_of, evaluated.ROW_MADE_BY),
-        "of a sweep": (reducers.Reducers.of(named), reducers.ROW_MADE_BY),
+        "of a sweep": (metrics.Reducers.of(named), metrics.ROW_MADE_BY),
     }[row]
     called, rows = set(), []
 
@@ -375,7 +366,7 @@ def test_what_makes_a_row_is_in_the_hash_that_names_it(row):
         sys.setprofile(None)
     assert len(rows[0]) > 10
     ours = {each.removeprefix("ackclock.") for each in called if each.startswith("ackclock.")}
-    known = sources.modules(*roots)
-    assert {"metrics", "runs", "executors"} <= ours <= known
-    assert not known & {"report", "evaluate.page", "commands", "explore.app", "site"}
-    assert sources.source_hash(*roots) != sources.source_hash()
+    known = made_by.modules(*roots)
+    assert {"results.metrics", "results.result", "hosts.threads"} <= ours <= known
+    assert not known & {"draw.html", "evaluate.page", "cli.run", "explore.app", "pages.site"}
+    assert made_by.source_hash(*roots) != made_by.source_hash()

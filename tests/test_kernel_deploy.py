@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from ackclock import _core
-from ackclock.kernel_part import NOT_BUILT, is_built, kernel_part, lacks
+from ackclock.base.kernel_part import NOT_BUILT, is_built, kernel_part, lacks
 from conftest import ACKCLOCK, ROOT, needs_kernel
 
 TCP_CONGESTION = 13
@@ -242,7 +242,7 @@ def test_a_file_of_ones_own(ackclock, tmp_path, name):
 
 @on_own_machine
 def test_without_root():
-    python, code = ACKCLOCK.with_name("python"), "from ackclock.cli import main; main()"
+    python, code = ACKCLOCK.with_name("python"), "from ackclock.cli.main import main; main()"
     card = ["evaluate", "reno", "--quick", "--rows", "R12", "--on", "kernel"]
     for command in (["deploy", "cubic_fc"], ["undeploy", "cubic_fc"], ["status"], card):
         done = subprocess.run(

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from ackclock import AckclockError, Result, run
-from ackclock.output import PARTIAL, Directory, collect
+from ackclock.base.directory import PARTIAL, Directory, collect
 from conftest import ROOT, hidden, is_group, same_tables, short, wait_until, whole
 
 MY_CC = (ROOT / "examples" / "my_cc.c").read_text()
@@ -27,7 +27,7 @@ algorithm = "./mine.c"
 
 def test_only_what_the_dead_left_is_collected(tmp_path):
     owner = (
-        "import sys; from ackclock.output import Directory\n"
+        "import sys; from ackclock.base.directory import Directory\n"
         "with Directory(sys.argv[1]) as d: print(d._partial, flush=True); sys.stdin.read()"
     )
     command = [sys.executable, "-c", owner, tmp_path / "out"]
@@ -95,7 +95,8 @@ def test_a_kill_while_a_directory_is_filled_in_place(tmp_path, monkeypatch):
 KILLER = """
 import os, random, select, signal, time
 from pathlib import Path
-from ackclock import Bottleneck, Flow, Local, Scenario, kept, output, run_all, runs, snapshot
+from ackclock import Bottleneck, Flow, Local, Scenario, run_all
+from ackclock.results import result
 mine = Path("mine.c")
 text = mine.read_text()
 draw = random.Random(1)
@@ -166,7 +167,9 @@ def test_killed_at_random_moments(tmp_path):
 INTERRUPTED = """
 import threading, time
 from pathlib import Path
-from ackclock import Bottleneck, Flow, Scenario, executors, output
+from ackclock import Bottleneck, Flow, Scenario
+from ackclock.base import directory
+from ackclock.hosts import threads
 
 scenario = Scenario(duration="1s", rtt="10ms", flows=(Flow(algorithm="reno"),),
                     bottleneck=Bottleneck(rate="5mbit", buffer="1bdp"))
@@ -189,7 +192,7 @@ except KeyboardInterrupt:
 
 @pytest.mark.parametrize(
     "call",
-    ['output.sync_all(Path("."))', "executors.in_threads(for_ever, [scenario], 1, print)"],
+    ['directory.sync_all(Path("."))', "threads.in_threads(for_ever, [scenario], 1, print)"],
 )
 def test_an_interrupt_while_threads_start_ends_the_command(tmp_path, call):
     """The moment is the worst: a thread has started, and nobody knows of it yet."""

@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 
 from ackclock import papers, run
+from ackclock.estimates.repeats import AtLeast
 from ackclock.figures.claim import judged, verdict_of
 from ackclock.figures.experiment import Runs, as_row, repeats_of
 from ackclock.papers.leith2007 import (
@@ -23,7 +24,6 @@ from ackclock.papers.leith2007 import (
     fig13,
 )
 from ackclock.papers.leith2007._testbed import CUBIC, HTCP, RENO
-from ackclock.repeats import AtLeast
 from conftest import made_by_hand
 
 FIGURES = {each.name.partition("/")[2]: each.figure for each in papers.load("leith2007")}

@@ -7,8 +7,9 @@ import time
 
 import pytest
 
-from ackclock import AckclockError, Scenario, settings, units
+from ackclock import AckclockError, Scenario, units
 from ackclock.explore.app import Page
+from ackclock.scenario import settings
 
 SCENARIO = """
 duration = "5s"

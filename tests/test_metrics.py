@@ -5,7 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from ackclock import measures, metrics, run
+from ackclock import metrics, run
+from ackclock.results import measures
 from conftest import made_by_hand
 
 # 12 Mb/s of 1500-byte packets: 1000 packets/s.

@@ -9,7 +9,8 @@ import polars as pl
 import pytest
 
 import ackclock
-from ackclock import AckclockError, overlay
+from ackclock import AckclockError
+from ackclock.draw import overlay
 from notebook import NOTEBOOK, executed
 
 

@@ -10,10 +10,12 @@ from contextlib import suppress
 
 import pytest
 
-from ackclock import AckclockError, Result, kept, run, summary, tables
+from ackclock import AckclockError, Result, run, tables
 from ackclock.explore import shelf, worker
 from ackclock.explore.runs import Runs
-from ackclock.runs import MANIFEST
+from ackclock.results import summary
+from ackclock.results.result import MANIFEST
+from ackclock.store import entries
 
 #: None of them is right for more than a few fields.
 VALUES = [None, [], {}, "x\x1b[2J", -1, 1.5, 0, 2**70, [None], [{}], {"x": {"y": [1]}}]
@@ -65,7 +67,7 @@ def try_fields(folder, values_of):
     shutil.copytree(folder / "good", odd)
     for number, path in enumerate(paths(good.manifest)):
         for value in values_of(number):
-            kept.write_tables(odd, frames, with_value(good.manifest, path, value))
+            entries.write_tables(odd, frames, with_value(good.manifest, path, value))
             assert {each["path"] for each in shelf.listed(folder)} == {"good", "odd"}
             try:
                 result = Result.load(odd)
@@ -121,7 +123,7 @@ def test_what_is_no_file_is_not_read(folder, monkeypatch, name, kind):
 
 def test_a_manifest_is_not_endless(folder):
     shutil.copytree(folder / "good", folder / "odd")
-    (folder / "odd" / MANIFEST).open("ab").truncate(kept.MOST_MANIFEST_BYTES + 1)
+    (folder / "odd" / MANIFEST).open("ab").truncate(entries.MOST_MANIFEST_BYTES + 1)
     with pytest.raises(AckclockError, match="268435457 bytes"):
         Result.load(folder / "odd")
     assert [each["scenario"] is None for each in shelf.listed(folder)].count(True) == 1

@@ -6,14 +6,15 @@ import numpy as np
 import polars as pl
 import pytest
 
-from ackclock import Bottleneck, Flow, Result, Scenario, pages, papers, reproduce, run
+from ackclock import Bottleneck, Flow, Result, Scenario, papers, reproduce, run
 from ackclock.figures import Column, plots
 from ackclock.figures.batches import batches_of
 from ackclock.figures.experiment import Runs
 from ackclock.figures.figure import View
-from ackclock.offered import Offered
+from ackclock.figures.reproduce import Reproduced
+from ackclock.pages import figure_pages
+from ackclock.pages.offered import Offered
 from ackclock.papers.cubicfc._experiments import CUBIC_FC, JOINING
-from ackclock.reproduce import Reproduced
 from conftest import made_by_hand
 
 
@@ -50,7 +51,7 @@ def test_an_offered_scenario_runs_from_any_directory(tmp_path, ackclock):
     (figure,) = reproduce.reproduce([named], quick=True, cache=tmp_path / ".ackclock")
     site = tmp_path / "site"
     site.mkdir()
-    pages.write([figure], site, command="", quick=True)
+    figure_pages.write([figure], site, command="", quick=True)
     (tmp_path / "elsewhere").mkdir()
     (experiment,) = figure.rows
     row, _ = pl.read_csv(site / "ha2008-fig02.csv").iter_rows(named=True)

@@ -11,7 +11,7 @@ import sys
 import pytest
 
 from ackclock import AckclockError, Result, run
-from ackclock.output import CACHE, PARTIAL, Directory, replaced
+from ackclock.base.directory import CACHE, PARTIAL, Directory, replaced
 from conftest import ACKCLOCK, hidden, in_own_mounts, whole
 
 SCENARIO = """
@@ -116,7 +116,8 @@ def test_the_users_umask_counts(ackclock, tmp_path, files, umask):
 #: Writes with room for the first 1000 bytes of each file.
 NO_ROOM = """
 import resource, sys
-from ackclock import AckclockError, Result, cli, run
+from ackclock import AckclockError, Result, run
+from ackclock.cli.main import main
 result = Result.load("run")
 sys.dont_write_bytecode = True  # cut off, it would stay
 resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
@@ -124,7 +125,7 @@ resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
 
 def command(*arguments):
     sys.argv[1:] = arguments
-    cli.main()
+    main()
 
 
 try:

@@ -9,7 +9,7 @@ from itertools import accumulate
 import pytest
 
 from ackclock import AckclockError, Scenario, run
-from ackclock.packets import Pcapng
+from ackclock.results.pcapng import Pcapng
 
 needs_tshark = pytest.mark.skipif(not shutil.which("tshark"), reason="no tshark (package tshark)")
 needs_tcptrace = pytest.mark.skipif(

@@ -8,7 +8,8 @@ import polars as pl
 import pytest
 from matplotlib.colors import to_hex
 
-from ackclock import AckclockError, Scenario, plot, run, style
+from ackclock import AckclockError, Scenario, plot, run
+from ackclock.draw import style
 
 #: 833 packets per second, one loss in 500.
 LOSSY = {

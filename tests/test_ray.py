@@ -15,20 +15,12 @@ import polars as pl
 import pytest
 
 import ackclock
-from ackclock import (
-    AckclockError,
-    Bottleneck,
-    Flow,
-    Local,
-    Ray,
-    Result,
-    Scenario,
-    on_ray,
-    snapshot,
-)
-from ackclock.errors import AlgorithmError
-from ackclock.many import fill
-from ackclock.sweeps import Sweep
+from ackclock import AckclockError, Bottleneck, Flow, Local, Ray, Result, Scenario
+from ackclock.base.errors import AlgorithmError
+from ackclock.hosts import ray as on_ray
+from ackclock.hosts.work import fill
+from ackclock.scenario import snapshot
+from ackclock.sweeps.sweep import Sweep
 from conftest import ACKCLOCK, wait_until
 
 pytest.importorskip("ray", reason="ray is not installed; `make test-slow` installs it")

@@ -8,7 +8,8 @@ from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from playwright.sync_api import expect
 
-from ackclock import papers, pictures, plot, style
+from ackclock import papers, plot
+from ackclock.draw import responsive, style
 from conftest import ACKCLOCK, ROOT, new_context
 
 #: The claims that the project is there to judge.
@@ -208,11 +209,11 @@ def test_on_a_phone_each_panel_says_of_which_column_it_is():
     panels = figure.subplots(2, 2)
     for axes, side in zip(panels[0], ("simulator", "kernel"), strict=True):
         axes.set_title(side)
-    pictures.of(figure)
+    responsive.of(figure)
     assert [axes.get_title() for axes in panels.flat] == ["simulator", "kernel"] * 2
     panels[1, 0].set_title("another")
     panels[1, 1].set_title("")
-    pictures._entitle_columns(list(panels.flat))
+    responsive._entitle_columns(list(panels.flat))
     assert panels[1, 1].get_title() == ""
 
 
@@ -237,6 +238,6 @@ def test_a_figure_is_laid_out_once_for_its_files(tmp_path, monkeypatch):
     plot.inline_svg(figure)
     assert [axes.get_position().bounds for axes in figure.axes] == places
     assert times == [(8, 3)]
-    pictures.of(figure)
+    responsive.of(figure)
     assert len(times) == 2
-    assert times[1][0] == pictures.NARROW
+    assert times[1][0] == responsive.NARROW

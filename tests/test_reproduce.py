@@ -9,7 +9,10 @@ from html.parser import HTMLParser
 import polars as pl
 import pytest
 
-from ackclock import AckclockError, figure_commands, pages, papers, reproduce, site, units
+from ackclock import AckclockError, papers, reproduce, units
+from ackclock.cli import papers as figure_commands
+from ackclock.figures.named import Named
+from ackclock.pages import figure_pages, site
 from conftest import ACKCLOCK
 
 #: Runs a command and prints its peak memory (KiB). By a process between: a child's peak begins
@@ -187,7 +190,7 @@ def test_several_papers_are_a_site_and_a_rerun_is_the_same(tmp_path):
     drawn = []
     found = reproduce.reproduce(figures, quick=True, cache=tmp_path / ".ackclock")
     (tmp_path / "third").mkdir()
-    pages.write(found, tmp_path / "third", command="", quick=True, progress=drawn.append)
+    figure_pages.write(found, tmp_path / "third", command="", quick=True, progress=drawn.append)
     assert drawn == [0.5, 1]
 
 
@@ -201,7 +204,7 @@ def test_several_papers_are_a_site_and_a_rerun_is_the_same(tmp_path):
 )
 def test_a_report_has_the_papers_that_are_done(options, to_run, written, tmp_path, monkeypatch):
     """Ctrl-C in the third paper leaves the pages of two. Where all runs are kept it draws once."""
-    every = [papers.Named(name, "", "", None) for name in ("a/x", "b/x", "b/y", "c/x")]
+    every = [Named(name, "", "", None) for name in ("a/x", "b/x", "b/y", "c/x")]
 
     def done(chosen, on_runs, **_):
         on_runs(to_run, 0)
@@ -217,7 +220,7 @@ def test_a_report_has_the_papers_that_are_done(options, to_run, written, tmp_pat
 
     monkeypatch.setattr(papers, "load", lambda _: every)
     monkeypatch.setattr(reproduce, "reproduce", done)
-    monkeypatch.setattr(pages, "write", write)
+    monkeypatch.setattr(figure_pages, "write", write)
     monkeypatch.chdir(tmp_path)
     command = ["report", "-o", "site", *options.split()]
     assert figure_commands.app(command, standalone_mode=False) == 130

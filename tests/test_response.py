@@ -3,7 +3,8 @@
 import polars as pl
 import pytest
 
-from ackclock import AckclockError, response
+from ackclock import AckclockError
+from ackclock.studies import response
 
 
 def simulated(algorithm, loss_rate, rtt="10ms", **hosts):

@@ -11,19 +11,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from ackclock import (
-    AckclockError,
-    Result,
-    Scenario,
-    _core,
-    metrics,
-    plot,
-    run,
-    run_all,
-    summary,
-    tables,
-)
-from ackclock.output import Directory
+from ackclock import AckclockError, Result, Scenario, _core, metrics, plot, run, run_all, tables
+from ackclock.base.directory import Directory
+from ackclock.results import summary
 from conftest import ROOT
 
 
@@ -171,7 +161,7 @@ def test_the_old_output_comes_back_if_the_new_one_cannot_take_its_place(
         raise NotImplementedError
 
     # A system where names cannot be exchanged at once.
-    monkeypatch.setattr("ackclock.output._exchange_at_once", missing)
+    monkeypatch.setattr("ackclock.base.directory._exchange_at_once", missing)
     monkeypatch.setattr(Path, "rename", once)
     failed = pytest.raises(AckclockError, match=r"disk broken. The results are in .*run-kept")
     with Directory(tmp_path / "run") as directory, failed:

@@ -14,21 +14,16 @@ from rich.cells import cell_len
 from rich.console import Console
 
 import ackclock
-from ackclock import (
-    _core,
-    compare,
-    connections,
-    console,
-    crosscheck,
-    kernel_commands,
-    pages,
-    run,
-    screen,
-    skeleton,
-    watch_commands,
-)
-from ackclock.cli import MODULES
-from ackclock.compare import Comparison
+from ackclock import _core, compare, run
+from ackclock.base.table import new_table
+from ackclock.cli import console, screen, watch
+from ackclock.cli import kernel as kernel_commands
+from ackclock.cli.main import MODULES
+from ackclock.figures import crosscheck
+from ackclock.pages import figure_pages
+from ackclock.results import connections
+from ackclock.scenario import skeleton
+from ackclock.studies.compare import Comparison
 
 STATUS = [
     {
@@ -199,15 +194,15 @@ def tables(here, monkeypatch):
 
     monkeypatch.chdir(here)
     for module in MODULES:
-        import_module(f"ackclock.{module}")
+        import_module(f"ackclock.cli.{module}")
     kernel = SimpleNamespace(status=lambda: STATUS, doctor=lambda: DOCTOR)
     monkeypatch.setattr(kernel_commands, "kernel_part", lambda: kernel)
     monkeypatch.setattr(compare, "compare", beside)
     monkeypatch.setattr(Comparison, "notes", lambda _: [])
     monkeypatch.setattr(crosscheck, "to_run", lambda *_, **__: (0, 0.0))
     monkeypatch.setattr(crosscheck, "fill", lambda *_, **__: None)
-    monkeypatch.setattr(pages, "write_checked", lambda *_, **__: None)
-    monkeypatch.setattr(watch_commands, "read", lambda: [CONNECTION] * 3)
+    monkeypatch.setattr(figure_pages, "write_checked", lambda *_, **__: None)
+    monkeypatch.setattr(watch, "read", lambda: [CONNECTION] * 3)
     monkeypatch.setattr(screen, "fitted", fit)
     return call
 
@@ -279,7 +274,7 @@ def test_the_tables_of_each_algorithm_fit(tables, name):
 
 
 def test_columns_are_spared_before_a_text_is_folded():
-    table = screen.new_table("row", "question", "number", title="A card")
+    table = new_table("row", "question", "number", title="A card")
     table.add_row("R1", "Why? " * 10, "a number")
     lines = rendered(table, 40, {"less": ["question"]})
     assert lines[:2] == ["A card; a wider screen has room for:", "question"]
@@ -288,7 +283,7 @@ def test_columns_are_spared_before_a_text_is_folded():
 
 
 def test_an_interval_goes_below_its_number():
-    table = screen.new_table("a quantity", "measured, 95 % CI")
+    table = new_table("a quantity", "measured, 95 % CI")
     table.add_row("share", "312 s (290 … 334)")
     assert "312 s (290 … 334)" in "\n".join(rendered(table, 40, {}))
     lines = rendered(table, 25, {})
@@ -296,7 +291,7 @@ def test_an_interval_goes_below_its_number():
 
 
 def test_columns_without_room_go_into_further_tables_with_the_keys():
-    table = screen.new_table("flow", *(f"measure{n}" for n in range(4)))
+    table = new_table("flow", *(f"measure{n}" for n in range(4)))
     table.add_row("1", *(f"{n}.25" for n in range(4)))
     text = "\n".join(rendered(table, 30, {}))
     assert text.count("flow") == 2
@@ -304,7 +299,7 @@ def test_columns_without_room_go_into_further_tables_with_the_keys():
 
 
 def test_a_row_of_long_texts_is_a_block():
-    table = screen.new_table("claim", "verdict", "the paper says", "depends on")
+    table = new_table("claim", "verdict", "the paper says", "depends on")
     table.add_row("leith2007.fig14.starvation", "holds", "one flow is starved " * 5, "buffer " * 9)
     lines = rendered(table, 60, {})
     assert lines[0] == "leith2007.fig14.starvation"

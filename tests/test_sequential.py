@@ -5,10 +5,10 @@ import math
 import numpy as np
 import pytest
 
-from ackclock import sequential
-from ackclock.repeats import AtLeast, Repeats
-from ackclock.sequential import ERROR, levels, looks, two_tails, verdict
-from ackclock.stats import Estimate, exact, mean_ci
+from ackclock.estimates import sequential
+from ackclock.estimates.repeats import AtLeast, Repeats
+from ackclock.estimates.sequential import ERROR, levels, looks, two_tails, verdict
+from ackclock.estimates.stats import Estimate, exact, mean_ci
 
 TRIALS = 1500
 

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from ackclock.kernel_part import NOT_BUILT
+from ackclock.base.kernel_part import NOT_BUILT
 from conftest import ROOT
 
 
@@ -78,7 +78,8 @@ def test_apt_fails(require):
 def test_without_the_kernel_part(tmp_path):
     """The simulator works; what needs the kernel says in one line what is not built."""
     hide = (
-        "import sys; sys.modules['ackclock._kernel'] = None; from ackclock.cli import main; main()"
+        "import sys; sys.modules['ackclock._kernel'] = None; "
+        "from ackclock.cli.main import main; main()"
     )
 
     def call(*arguments):

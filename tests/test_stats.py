@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from ackclock import stats
-from ackclock.repeats import AtLeast, Repeats, slope
-from ackclock.stats import Estimate, exact, mean_ci, verdict
+from ackclock.estimates.repeats import AtLeast, Repeats, slope
+from ackclock.estimates.stats import Estimate, exact, mean_ci, verdict
 
 
 def repeats(*numbers):

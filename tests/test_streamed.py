@@ -7,7 +7,9 @@ import threading
 import polars as pl
 import pytest
 
-from ackclock import AckclockError, Result, Scenario, _core, run, streamed, summary, tables
+from ackclock import AckclockError, Result, Scenario, _core, run, tables
+from ackclock.hosts import streamed
+from ackclock.results import summary
 from conftest import ACKCLOCK
 
 #: 900 000 rows: the engine hands over some of them before the end.

@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 from ackclock import AckclockError, Scenario
-from ackclock.skeleton import text
+from ackclock.scenario.skeleton import text
 from conftest import ACKCLOCK
 
 SCENARIO = """

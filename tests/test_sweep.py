@@ -14,20 +14,12 @@ import polars as pl
 import pytest
 
 import ackclock
-from ackclock import (
-    AckclockError,
-    Bottleneck,
-    Flow,
-    Local,
-    Scenario,
-    axes,
-    metrics,
-    run,
-    sweep_plots,
-)
-from ackclock.kept_rows import KeptRows
-from ackclock.reducers import FLOW_METRICS, METRICS, Reducers
-from ackclock.sweeps import Sweep
+from ackclock import AckclockError, Bottleneck, Flow, Local, Scenario, metrics, run
+from ackclock.draw import sweep_plots
+from ackclock.store.rows import KeptRows
+from ackclock.sweeps import axes
+from ackclock.sweeps.metrics import FLOW_METRICS, METRICS, Reducers
+from ackclock.sweeps.sweep import Sweep
 from conftest import ACKCLOCK, ROOT, wait_until
 
 SCENARIO = """
@@ -140,15 +132,16 @@ def test_one_and_two_threads_make_one_table(two, tmp_path):
 #: A sweep that kills itself as soon as some of its rows are on the disk.
 KILLED = """
 import os, pathlib, signal
-from ackclock import Local, Scenario, kept_rows
-from ackclock.reducers import Reducers
-from ackclock.sweeps import Sweep
+from ackclock import Local, Scenario
+from ackclock.store import rows
+from ackclock.sweeps.metrics import Reducers
+from ackclock.sweeps.sweep import Sweep
 
 def kill(fraction):
     if fraction < 1 and list(pathlib.Path("kept/rows").glob("sweep-*/[0-9a-f]*")):
         os.kill(os.getpid(), signal.SIGKILL)
 
-kept_rows.EVERY_S = 0
+rows.EVERY_S = 0
 rtts = {"rtt": [f"{ms}ms" for ms in range(5, 105)]}
 plan = Sweep(
     Scenario.from_toml("two.toml"), rtts, metrics=Reducers.of(["utilisation"]), seeds=10

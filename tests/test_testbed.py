@@ -14,19 +14,10 @@ import polars as pl
 import pytest
 
 import ackclock
-from ackclock import (
-    AckclockError,
-    Bottleneck,
-    Flow,
-    Result,
-    Scenario,
-    kernel,
-    metrics,
-    tables,
-)
-from ackclock.compare import Comparison, Quantity, like_linux
-from ackclock.kernel_part import kernel_part
-from ackclock.summary import _host
+from ackclock import AckclockError, Bottleneck, Flow, Result, Scenario, kernel, metrics, tables
+from ackclock.base.kernel_part import kernel_part
+from ackclock.results.summary import _host
+from ackclock.studies.compare import Comparison, Quantity, like_linux
 from conftest import needs_testbed
 
 pytestmark = [needs_testbed, pytest.mark.alone]

@@ -11,23 +11,14 @@ import numpy as np
 import polars as pl
 import pytest
 
-from ackclock import (
-    AckclockError,
-    Bottleneck,
-    Flow,
-    Scenario,
-    Session,
-    crosscheck,
-    metrics,
-    pages,
-    run,
-    vlinux,
-)
+from ackclock import AckclockError, Bottleneck, Flow, Scenario, Session, metrics, run, vlinux
 from ackclock.evaluate import scenarios
 from ackclock.evaluate.card import Number, Question
 from ackclock.evaluate.run import evaluate
-from ackclock.vlinux import build
-from ackclock.vlinux.machines import Machines
+from ackclock.figures import crosscheck
+from ackclock.hosts.vlinux import build
+from ackclock.hosts.vlinux.machines import Machines
+from ackclock.pages import figure_pages
 from conftest import ACKCLOCK, ROOT, wait_until
 from drawn import carried, drawn
 
@@ -545,7 +536,7 @@ def test_a_figure_beside_the_simulator(tmp_path):
     checked = crosscheck.load(check, host, cache=tmp_path)
     assert checked.table().header[2:4] == ["simulator", "virtual Linux"]
     assert crosscheck.to_run([check], host, seeds=1, cache=tmp_path) == (0, 0)
-    pages.write_checked([("small/one", checked)], tmp_path, command="ackclock reproduce")
+    figure_pages.write_checked([("small/one", checked)], tmp_path, command="ackclock reproduce")
     page = (tmp_path / "index.html").read_text()
     assert "1 run on Linux 6.12 in virtual time." in page
     assert "small-one-vlinux.parquet" in page

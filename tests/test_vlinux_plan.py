@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from ackclock import AckclockError, Bottleneck, Flow, Scenario, vlinux
-from ackclock.vlinux import build, network, plan, records
+from ackclock.hosts.vlinux import build, network, plan, records
 
 USUAL = {
     "duration": "1s",

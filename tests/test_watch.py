@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from ackclock import screen
-from ackclock.connections import Connection, read
-from ackclock.watch_commands import KEYS, left_out, table
+from ackclock.cli import screen
+from ackclock.cli.watch import KEYS, left_out, table
+from ackclock.results.connections import Connection, read
 from conftest import ACKCLOCK, wait_until
 
 SENT = 100_000

@@ -52,47 +52,57 @@ from importlib import import_module
 
 TYPE_CHECKING = False  # what `typing` has, without 10 ms of importing it
 if TYPE_CHECKING:
-    from ackclock import (
-        compare,
-        figures,
-        kernel,
-        metrics,
-        papers,
-        plot,
-        reproduce,
-        stats,
-        tables,
-        traffic,
-        units,
-        vlinux,
-    )
-    from ackclock.errors import AckclockError
-    from ackclock.executors import Local
-    from ackclock.many import run_all
-    from ackclock.on_ray import Ray
-    from ackclock.overlay import compare_runs
-    from ackclock.packets import Pcapng
-    from ackclock.runs import Result, run
-    from ackclock.scenario import Bottleneck, Flow, Scenario, Session
-    from ackclock.sweeps import sweep
+    from ackclock import figures, papers
+    from ackclock.base import units
+    from ackclock.base.errors import AckclockError
+    from ackclock.draw import plot
+    from ackclock.draw.overlay import compare_runs
+    from ackclock.estimates import stats
+    from ackclock.figures import reproduce
+    from ackclock.hosts import kernel, vlinux
+    from ackclock.hosts.ray import Ray
+    from ackclock.hosts.threads import Local
+    from ackclock.hosts.work import run_all
+    from ackclock.results import metrics, tables
+    from ackclock.results.pcapng import Pcapng
+    from ackclock.results.result import Result, run
+    from ackclock.scenario import traffic
+    from ackclock.scenario.scenario import Bottleneck, Flow, Scenario, Session
+    from ackclock.studies import compare
+    from ackclock.sweeps.sweep import sweep
 
     __version__: str
 
 #: Where a name is. It is imported at its first use, so that the command starts at once.
 _HOME = {
-    "AckclockError": "errors",
-    "Bottleneck": "scenario",
-    "Flow": "scenario",
-    "Local": "executors",
-    "Pcapng": "packets",
-    "Ray": "on_ray",
-    "Result": "runs",
-    "Scenario": "scenario",
-    "Session": "scenario",
-    "compare_runs": "overlay",
-    "run": "runs",
-    "run_all": "many",
-    "sweep": "sweeps",
+    "AckclockError": "base.errors",
+    "Bottleneck": "scenario.scenario",
+    "Flow": "scenario.scenario",
+    "Local": "hosts.threads",
+    "Pcapng": "results.pcapng",
+    "Ray": "hosts.ray",
+    "Result": "results.result",
+    "Scenario": "scenario.scenario",
+    "Session": "scenario.scenario",
+    "compare_runs": "draw.overlay",
+    "run": "results.result",
+    "run_all": "hosts.work",
+    "sweep": "sweeps.sweep",
+}
+#: Where a module is; `figures` and `papers` are packages.
+_MODULES = {
+    "compare": "studies.compare",
+    "figures": "figures",
+    "kernel": "hosts.kernel",
+    "metrics": "results.metrics",
+    "papers": "papers",
+    "plot": "draw.plot",
+    "reproduce": "figures.reproduce",
+    "stats": "estimates.stats",
+    "tables": "results.tables",
+    "traffic": "scenario.traffic",
+    "units": "base.units",
+    "vlinux": "hosts.vlinux",
 }
 
 __all__ = [
@@ -132,8 +142,9 @@ if not TYPE_CHECKING:
             raise AttributeError(f"module 'ackclock' has no attribute '{name}'")
         if name == "__version__":
             return import_module("ackclock._core").engine_version()
-        module = import_module(f"ackclock.{_HOME.get(name, name)}")
-        return getattr(module, name) if name in _HOME else module
+        if name in _MODULES:
+            return import_module(f"ackclock.{_MODULES[name]}")
+        return getattr(import_module(f"ackclock.{_HOME[name]}"), name)
 
 
 def __dir__() -> list[str]:

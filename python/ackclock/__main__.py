@@ -1,6 +1,6 @@
 """`python -m ackclock`, the same as `ackclock`."""
 
-from ackclock.cli import main
+from ackclock.cli.main import main
 
 if __name__ == "__main__":
     main()

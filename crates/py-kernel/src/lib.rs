@@ -6,8 +6,8 @@ mod testbed;
 use ackclock_sim::ScenarioError;
 use pyo3::prelude::*;
 
-pyo3::import_exception!(ackclock.errors, AckclockError);
-pyo3::import_exception!(ackclock.errors, FieldError);
+pyo3::import_exception!(ackclock.base.errors, AckclockError);
+pyo3::import_exception!(ackclock.base.errors, FieldError);
 
 fn refuse(error: impl ToString) -> PyErr {
     AckclockError::new_err(error.to_string())

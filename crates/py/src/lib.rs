@@ -15,9 +15,9 @@ use prepared::Snapshot;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString};
 
-pyo3::import_exception!(ackclock.errors, AckclockError);
-pyo3::import_exception!(ackclock.errors, AlgorithmError);
-pyo3::import_exception!(ackclock.errors, FieldError);
+pyo3::import_exception!(ackclock.base.errors, AckclockError);
+pyo3::import_exception!(ackclock.base.errors, AlgorithmError);
+pyo3::import_exception!(ackclock.base.errors, FieldError);
 
 fn refuse(error: impl ToString) -> PyErr {
     AckclockError::new_err(error.to_string())

@@ -1,6 +1,6 @@
 //! The common interval, in which all flows without a size are active, and what each flow and session
 //! carried in it. Rates that are compared or added are over one interval
-//! (`python/ackclock/measures.py`).
+//! (`python/ackclock/results/measures.py`).
 //!
 //! Payload counts if it was sent for the first time after the start of the interval and acknowledged
 //! by its end. So it has passed each of its links within the interval, and the sum over flows is never

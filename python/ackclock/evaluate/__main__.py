@@ -6,10 +6,10 @@ before it runs.
 
 import sys
 
-from ackclock.errors import AckclockError
+from ackclock.base.errors import AckclockError
 from ackclock.evaluate.questions import QUESTIONS
 from ackclock.evaluate.run import first_run
-from ackclock.runs import run
+from ackclock.results.result import run
 
 algorithm, *rows = sys.argv[1:]
 for question in QUESTIONS:

@@ -6,13 +6,13 @@ from typing import Any, Literal, get_args
 
 import polars as pl
 
-from ackclock import report
+from ackclock.draw import html
+from ackclock.estimates.repeats import Repeats
+from ackclock.estimates.stats import Estimate
 from ackclock.evaluate.measure import Numbers, numbers
 from ackclock.figures.experiment import Experiment, Point, grid
 from ackclock.figures.quantity import Column, Quantity, Rows
-from ackclock.repeats import Repeats
-from ackclock.scenario import Scenario
-from ackclock.stats import Estimate
+from ackclock.scenario.scenario import Scenario
 
 #: How an algorithm does against another. Mixed: some numbers are better, and others worse.
 Mark = Literal["better", "worse", "mixed", "same", "open"]
@@ -140,7 +140,7 @@ class Answer:
     def beyond(self, algorithm: str) -> str:
         """A number with its interval, and from where on it is unsafe."""
         found, number = self.found[algorithm], self.number
-        measured = "—" if found is None else report.number(found, number.unit)
+        measured = "—" if found is None else html.number(found, number.unit)
         bound = f"{number.unsafe:g} {number.unit}".strip()
         return f"{measured}, unsafe {'below' if number.more else 'above'} {bound}"
 

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
 
-from ackclock import report
-from ackclock.errors import AckclockError
+from ackclock.base.errors import AckclockError
+from ackclock.draw import html
 from ackclock.evaluate.card import Question
 from ackclock.evaluate.page import cell
 from ackclock.evaluate.run import Evaluated
-from ackclock.model import nearest
+from ackclock.scenario.model import nearest
 
 _KEYS = {"row", "number", "above", "below", "not_worse_than", "not_unsafe"}
 #: What a table can require, one of them each.
@@ -170,7 +170,7 @@ def _judge(threshold: Threshold, evaluated: Evaluated) -> Checked:
     broken = (threshold.above is not None and found.high < threshold.above) or (
         threshold.below is not None and found.low > threshold.below
     )
-    return Checked(threshold, broken, report.number(found, some[0].number.unit))
+    return Checked(threshold, broken, html.number(found, some[0].number.unit))
 
 
 def write(checked: Sequence[Checked], directory: Path) -> None:
@@ -189,7 +189,7 @@ def write(checked: Sequence[Checked], directory: Path) -> None:
         [each.threshold.name, each.measured, "broken" if each.broken else "kept"]
         for each in checked
     ]
-    text = report.Table(["threshold", "measured", ""], rows).markdown()
+    text = html.Table(["threshold", "measured", ""], rows).markdown()
     summary = f"## Scorecard: {broken} of {len(checked)} thresholds broken\n\n{text}\n"
     (directory / "summary.md").write_text(summary, encoding="utf-8")
 

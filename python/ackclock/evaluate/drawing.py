@@ -11,11 +11,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patheffects import withStroke
 
-from ackclock import plot, style
+from ackclock.draw import plot, style
+from ackclock.estimates.stats import Estimate, mean_ci
 from ackclock.evaluate.card import ALONE, Number
 from ackclock.evaluate.run import Asked, Evaluated
 from ackclock.figures.experiment import Runs
-from ackclock.stats import Estimate, mean_ci
 
 #: Text on any colour.
 OUTLINE = [withStroke(linewidth=1.5, foreground="#0008")]

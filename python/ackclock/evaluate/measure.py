@@ -5,10 +5,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from ackclock import metrics
+from ackclock.estimates.repeats import AtLeast
 from ackclock.figures.experiment import as_row
-from ackclock.repeats import AtLeast
-from ackclock.runs import Result
+from ackclock.results import metrics
+from ackclock.results.result import Result
 
 #: What a run leaves out at its start, s.
 WARM_UP_S = 10

@@ -12,14 +12,15 @@ from typing import Any
 
 import polars as pl
 
-from ackclock import _core, pictures, plot, report, style
+from ackclock import _core
+from ackclock.draw import html, plot, responsive, style
+from ackclock.estimates.stats import Estimate
 from ackclock.evaluate.card import MARKS, Answer, Answers, Number
 from ackclock.evaluate.drawing import figure
 from ackclock.evaluate.run import SIMULATOR, Asked, Evaluated
-from ackclock.kept import MANIFEST, write_parquet
-from ackclock.offered import Offered
-from ackclock.runs import PAGE
-from ackclock.stats import Estimate
+from ackclock.pages.offered import Offered
+from ackclock.results.result import PAGE
+from ackclock.store.entries import MANIFEST, write_parquet
 
 LEAD = (
     "RFC 9743 (BCP 133) names what to ask of a congestion control, and sets no thresholds. Each "
@@ -105,7 +106,7 @@ def _sides(asked: Asked, evaluated: Evaluated) -> list[tuple[str, Answers]]:
     return [(SIMULATOR, asked.answers), *linux]
 
 
-def table(evaluated: Evaluated) -> report.Table:
+def table(evaluated: Evaluated) -> html.Table:
     """One line a question: a number of each algorithm, and how it does against each.
 
     The number is the one that says most of the marks; a mark that another number says is in
@@ -147,7 +148,7 @@ def table(evaluated: Evaluated) -> report.Table:
             ]
         )
     look = "card" if on else f"card of-{len(others)}"
-    return report.Table(header, rows, links=links, look=look)
+    return html.Table(header, rows, links=links, look=look)
 
 
 def _mark(given: Answers, shown: Answer | None, other: str) -> str:
@@ -179,7 +180,7 @@ def _telling(asked: Asked, evaluated: Evaluated) -> Number:
     return max(given, key=says).number if given else asked.question.numbers[0]
 
 
-def details(asked: Asked, evaluated: Evaluated) -> report.Table:
+def details(asked: Asked, evaluated: Evaluated) -> html.Table:
     """All numbers of a question, with the paired differences."""
     on = ["on"] if evaluated.on else []
     header = ["number", "margin", *on, *evaluated.names.values()]
@@ -199,7 +200,7 @@ def details(asked: Asked, evaluated: Evaluated) -> report.Table:
                 links[len(rows)] = scenario_file(asked, number)
                 margin = f"{number.margin:g} {number.unit}".strip()
                 rows.append([number.name, margin, *([side] if on else []), *cells])
-    return report.Table(header, rows, links=links)
+    return html.Table(header, rows, links=links)
 
 
 def scenario_file(asked: Asked, number: Number) -> str:
@@ -208,10 +209,10 @@ def scenario_file(asked: Asked, number: Number) -> str:
 
 
 def _full(found: Estimate | None, unit: str) -> str:
-    return "—" if found is None else report.number(found, unit)
+    return "—" if found is None else html.number(found, unit)
 
 
-def row_section(asked: Asked, evaluated: Evaluated) -> report.Section:
+def row_section(asked: Asked, evaluated: Evaluated) -> html.Section:
     """A question with all its numbers."""
     question = asked.question
     unsafe = asked.answers.unsafe(evaluated.algorithm)
@@ -220,7 +221,7 @@ def row_section(asked: Asked, evaluated: Evaluated) -> report.Section:
     for why in asked.linux.refused if asked.linux else ():
         text += f"\n\nNot on the {evaluated.on}: {why}."
     marks = [asked.answers.mark(each) for each in evaluated.against]
-    return report.Section(
+    return html.Section(
         f"{question.row}: {question.words}",
         text=text,
         table=details(asked, evaluated),
@@ -231,7 +232,7 @@ def row_section(asked: Asked, evaluated: Evaluated) -> report.Section:
 
 def document(
     evaluated: Evaluated,
-    rows: Sequence[report.Section],
+    rows: Sequence[html.Section],
     *,
     command: str,
     totals: str = "",
@@ -243,18 +244,18 @@ def document(
     text = LEAD + (" The name of a number is a link to its scenario." if files else "")
     links = [(name, name) for name in files]
     sections = [
-        report.Section("", inner=about),
-        report.Section("The card", text=text, table=table(evaluated), links=links),
+        html.Section("", inner=about),
+        html.Section("The card", text=text, table=table(evaluated), links=links),
         *rows,
     ]
     if evaluated.failed:
         row, problem = evaluated.failed
-        sections.append(report.Section(f"{row}: unsafe", text=problem))
-    words = report.Table(["word", "what it means"], [list(each) for each in WORDS.items()])
-    sections.append(report.Section("Words", table=words))
-    sections.append(report.Section("Repeat it", text=totals, code=command))
+        sections.append(html.Section(f"{row}: unsafe", text=problem))
+    words = html.Table(["word", "what it means"], [list(each) for each in WORDS.items()])
+    sections.append(html.Section("Words", table=words))
+    sections.append(html.Section("Repeat it", text=totals, code=command))
     title = f"Scorecard of {evaluated.names[evaluated.algorithm]}"
-    return report.page(title, headline(evaluated), sections, kind="scorecard", up=up)
+    return html.page(title, headline(evaluated), sections, kind="scorecard", up=up)
 
 
 def write(
@@ -277,7 +278,7 @@ def write(
         files = [path.name for path in plot.write(drawn, directory, asked.question.row, pdf=False)]
         row = row_section(asked, evaluated)
         links = [(file, file) for file in files]
-        sections.append(replace(row, picture=pictures.of(drawn), links=links))
+        sections.append(replace(row, picture=responsive.of(drawn), links=links))
     page = document(
         evaluated,
         sections,

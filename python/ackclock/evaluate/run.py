@@ -10,22 +10,24 @@ from typing import Any, Self
 
 import polars as pl
 
-from ackclock import _core, snapshot, units
-from ackclock.errors import AckclockError, AlgorithmError
+from ackclock import _core
+from ackclock.base import units
+from ackclock.base.errors import AckclockError, AlgorithmError
 from ackclock.evaluate.card import ALONE, Answers, Number, Question, answers, points_of, with_harm
 from ackclock.evaluate.measure import row_of
 from ackclock.evaluate.questions import QUESTIONS
 from ackclock.evaluate.scenarios import dumbbell
-from ackclock.executors import LOCAL, Executor, Linux
 from ackclock.figures.experiment import Experiment, Point, Runs, repeats_of
-from ackclock.kept_rows import KeptRows
-from ackclock.many import CACHE, check_writable
-from ackclock.scenario import Scenario
-from ackclock.sources import source_hash
-from ackclock.testbed import NoValidRunError
+from ackclock.hosts.testbed import NoValidRunError
+from ackclock.hosts.threads import LOCAL, Executor, Linux
+from ackclock.hosts.work import CACHE, check_writable
+from ackclock.scenario import snapshot
+from ackclock.scenario.scenario import Scenario
+from ackclock.store.made_by import source_hash
+from ackclock.store.rows import KeptRows
 
 #: The modules that make and keep the row of a simulated run.
-ROW_MADE_BY = ("evaluate.measure", "executors", "kept_rows")
+ROW_MADE_BY = ("evaluate.measure", "hosts.threads", "store.rows")
 #: What an algorithm is compared with, unless told otherwise.
 AGAINST = ("cubic", "reno")
 #: The side that answers every row.

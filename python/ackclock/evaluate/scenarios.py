@@ -8,10 +8,10 @@ warm-up of 10 s. Flows start within one RTT of each other.
 
 from typing import Any
 
-from ackclock import units
+from ackclock.base import units
 from ackclock.evaluate.card import ALONE
-from ackclock.keys import Frames
-from ackclock.scenario import Bottleneck, Flow, Scenario, Session
+from ackclock.scenario.keys import Frames
+from ackclock.scenario.scenario import Bottleneck, Flow, Scenario, Session
 
 DURATION = "70s"
 PACKET_BYTES = 1500

@@ -23,14 +23,16 @@ from starlette.responses import (
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from ackclock import AckclockError, Result, _core, report, skeleton, style
+from ackclock import AckclockError, Result, _core
+from ackclock.base.kernel_part import TESTBED, lacks
+from ackclock.draw import html, style
+from ackclock.draw.curves import Window
 from ackclock.explore import gallery, shelf
-from ackclock.explore.curves import Window
 from ackclock.explore.runs import Run, Runs, Source
 from ackclock.explore.security import KEPT_CSP, Guard, TooLongError, kept_csp_with, kept_key
-from ackclock.kernel_part import TESTBED, lacks
-from ackclock.link_keys import Bottleneck
-from ackclock.model import models
+from ackclock.scenario import skeleton
+from ackclock.scenario.link_keys import Bottleneck
+from ackclock.scenario.model import models
 
 STATIC = Path(__file__).with_name("static")
 #: Columns of a window: of one curve, and of all curves together.
@@ -193,15 +195,15 @@ class Page:
         """
         path = request.path_params["path"]
         found = shelf.inside(self.folder, path)
-        if found is not None and found.is_file() and found.name == report.ZOOM:
+        if found is not None and found.is_file() and found.name == html.ZOOM:
             return PlainTextResponse(
-                await run_in_threadpool(report.script), media_type="text/javascript"
+                await run_in_threadpool(html.script), media_type="text/javascript"
             )
         if found is None or not found.is_file() or found.suffix not in shelf.SERVED:
             raise HTTPException(404, "no such file in the results' folder")
         policy = KEPT_CSP
-        if found.suffix == ".html" and found.with_name(report.ZOOM).is_file():
-            policy = kept_csp_with(str(request.url.replace(query="", fragment="")), report.ZOOM)
+        if found.suffix == ".html" and found.with_name(html.ZOOM).is_file():
+            policy = kept_csp_with(str(request.url.replace(query="", fragment="")), html.ZOOM)
         return FileResponse(
             found,
             media_type=shelf.SERVED[found.suffix],

@@ -18,12 +18,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ackclock import AckclockError, Flow, Scenario, Session, kept, kernel, snapshot, tables
+from ackclock import AckclockError, Flow, Scenario, Session
+from ackclock.base.directory import replaced
+from ackclock.draw.curves import Array, Curve, Window
 from ackclock.explore import worker
-from ackclock.explore.curves import Array, Curve, Window
 from ackclock.explore.marks import Cubic, Marks
-from ackclock.output import replaced
-from ackclock.scenario import is_c_file, name_in
+from ackclock.hosts import kernel
+from ackclock.results import tables
+from ackclock.scenario import snapshot
+from ackclock.scenario.scenario import is_c_file, name_in
+from ackclock.store import entries
 
 #: Runs that go on at a time; runs that wait; runs that the page has in all.
 AT_A_TIME = min(os.cpu_count() or 1, 4)
@@ -143,7 +147,7 @@ class Runs:
     def open(self, directory: Path, title: str) -> Run:
         """Opens a kept run; raises `AckclockError` if its manifest cannot be read."""
         try:
-            manifest = kept.read_manifest(directory)
+            manifest = entries.read_manifest(directory)
             toml = Scenario.parse(manifest["scenario"]).to_toml()
         except (OSError, ValueError, TypeError, KeyError):
             why = "manifest.json has no scenario"

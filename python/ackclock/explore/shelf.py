@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from ackclock import Scenario, kept
+from ackclock import Scenario
+from ackclock.store import entries
 
 #: How far below the folder it looks, and how many it lists.
 MOST_DEPTH = 4
@@ -65,7 +66,7 @@ def listed(folder: Path) -> list[dict[str, Any]]:
 def _told(directory: Path) -> dict[str, Any]:
     """The scenario of a kept run, and whether it counts; none if its manifest does not tell."""
     try:
-        manifest = kept.read_manifest(directory)
+        manifest = entries.read_manifest(directory)
         Scenario.parse(manifest["scenario"])
         is_valid = manifest.get("certificate", {"valid": True})["valid"] is True
         return {"scenario": manifest["scenario"], "valid": is_valid}

@@ -17,9 +17,13 @@ from typing import IO, Any, BinaryIO
 import numpy as np
 import polars as pl
 
-from ackclock import AckclockError, Result, Scenario, _core, kept, kernel, snapshot, summary, tables
-from ackclock.runs import from_engine
-from ackclock.streamed import GROWING
+from ackclock import AckclockError, Result, Scenario, _core
+from ackclock.hosts import kernel
+from ackclock.hosts.streamed import GROWING
+from ackclock.results import summary, tables
+from ackclock.results.result import from_engine
+from ackclock.scenario import snapshot
+from ackclock.store import entries
 
 #: Memory of one run. It holds `MOST_ROWS` and what is in flight.
 MOST_BYTES = 4 << 30
@@ -125,7 +129,7 @@ def _work(job: dict[str, Any], out: BinaryIO) -> None:
         resolved = json.loads(scenario.resolve())
         write(out, "begin", **about({"resolved": resolved, "algorithms": algorithms}))
         place = Path(job["keep"]) / (f"{job['id']}-kernel" if on_kernel else scenario.key())
-        found = None if on_kernel else kept.find(place, Result.load)
+        found = None if on_kernel else entries.find(place, Result.load)
         if found is not None:
             result = found
             _tell(out, vars(result))

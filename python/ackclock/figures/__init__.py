@@ -7,9 +7,10 @@ so that its table, its plot and its verdicts show the same numbers. A name that 
 raises at import.
 """
 
-from ackclock.crosscheck import Check, mean
+from ackclock.estimates.repeats import AtLeast, AtMost, Repeats
 from ackclock.figures import plots
 from ackclock.figures.claim import Claim, Either, Part, above, below, within
+from ackclock.figures.crosscheck import Check, mean
 from ackclock.figures.experiment import Experiment, Point, Runs, Variant, grid
 from ackclock.figures.figure import Figure, Plot, View, every
 from ackclock.figures.quantity import (
@@ -23,7 +24,6 @@ from ackclock.figures.quantity import (
     ratio,
     slope,
 )
-from ackclock.repeats import AtLeast, AtMost, Repeats
 
 __all__ = [
     "AtLeast",

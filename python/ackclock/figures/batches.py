@@ -4,10 +4,10 @@ import functools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ackclock.errors import AckclockError
+from ackclock.base.errors import AckclockError
 from ackclock.figures.experiment import Experiment, Point, Variant, repeats_of, set_where_it_fits
-from ackclock.papers import Named
-from ackclock.scenario import Scenario
+from ackclock.figures.named import Named
+from ackclock.scenario.scenario import Scenario
 
 #: A point of an experiment, as a key.
 At = tuple[Experiment, tuple[tuple[str, object], ...]]

@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from ackclock import sequential, stats
+from ackclock.estimates import sequential, stats
+from ackclock.estimates.stats import Estimate
 from ackclock.figures.quantity import Needs, Quantity, Rows, needs_of
-from ackclock.stats import Estimate
 
 #: A claim without a bound is only `reported`; a quick run has too few or too short runs to judge.
 Verdict = Literal["holds", "fails", "open", "reported", "quick"]

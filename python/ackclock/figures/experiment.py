@@ -7,11 +7,11 @@ from typing import Any, get_type_hints
 
 import polars as pl
 
-from ackclock import metrics
-from ackclock.repeats import AtLeast, AtMost, Repeats
-from ackclock.runs import Result
-from ackclock.scenario import Scenario
-from ackclock.settings import algorithm_of
+from ackclock.estimates.repeats import AtLeast, AtMost, Repeats
+from ackclock.results import metrics
+from ackclock.results.result import Result
+from ackclock.scenario.scenario import Scenario
+from ackclock.scenario.settings import algorithm_of
 
 #: A point of an experiment: column → value.
 Point = Mapping[str, Any]

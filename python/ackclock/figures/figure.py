@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 from matplotlib.figure import Figure as Drawing
 
-from ackclock.crosscheck import Check
+from ackclock.estimates.stats import Estimate
 from ackclock.figures.claim import Claim
+from ackclock.figures.crosscheck import Check
 from ackclock.figures.experiment import Experiment, Point
 from ackclock.figures.quantity import Needs, Quantity, Rows, needs_of
-from ackclock.runs import Result
-from ackclock.stats import Estimate
+from ackclock.results.result import Result
 
 if TYPE_CHECKING:
-    from ackclock.scenario import Scenario
+    from ackclock.scenario.scenario import Scenario
 
 #: A run of an experiment: its point and its seed.
 Repeat = tuple[Experiment, Point, int]

@@ -8,12 +8,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
 from matplotlib.ticker import LogLocator, NullFormatter
 
-from ackclock import metrics, plot, style
+from ackclock.draw import plot, style
+from ackclock.estimates.repeats import Repeats
 from ackclock.figures.claim import Judged, JudgedClaim, JudgedEither
 from ackclock.figures.experiment import Experiment, Point
 from ackclock.figures.figure import Plot, View
 from ackclock.figures.quantity import Column, Quantity, needs_of
-from ackclock.repeats import Repeats
+from ackclock.results import metrics
 
 #: Colours of the verdicts, as on the pages.
 VERDICTS = {

@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ackclock import stats
+from ackclock.estimates import stats
+from ackclock.estimates.repeats import Repeats
+from ackclock.estimates.repeats import slope as slope_of
+from ackclock.estimates.stats import Estimate
 from ackclock.figures.experiment import Experiment, Point, Runs
-from ackclock.repeats import Repeats
-from ackclock.repeats import slope as slope_of
-from ackclock.stats import Estimate
 
 #: The runs of each experiment.
 Rows = Mapping[Experiment, Runs]

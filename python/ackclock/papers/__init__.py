@@ -10,39 +10,16 @@ import importlib
 import inspect
 import pkgutil
 import re
-from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from ackclock.errors import AckclockError
+from ackclock.base.errors import AckclockError
 
 if TYPE_CHECKING:
-    from ackclock.figures import Figure
+    from ackclock.figures.named import Named
 
 _HERE = Path(__file__).parent
-
-
-@dataclass(frozen=True, eq=False)
-class Named:
-    """A figure with its name, and what its module's docstring says."""
-
-    #: "cubicfc/fig05".
-    name: str
-    title: str
-    #: The paper's words and setup.
-    setup: str
-    figure: "Figure"
-
-    @property
-    def paper(self) -> str:
-        """The package that it is in."""
-        return self.name.split("/")[0]
-
-    @property
-    def file_name(self) -> str:
-        """What its files are called, without an ending."""
-        return self.name.replace("/", "-")
 
 
 def names() -> list[str]:
@@ -91,7 +68,7 @@ def _choose(name: str, known: list[str]) -> str:
     return f"choose from {', '.join(papers)}, all; `ackclock list` names the figures"
 
 
-def load(name: str) -> list[Named]:
+def load(name: str) -> "list[Named]":
     """One figure ("cubicfc/fig5"), each of a paper ("cubicfc"), those of claims, or "all".
 
     Claims go by their id, or by its beginning: "cubicfc.fig5" as well as "cubicfc.fig5.fc-200s".
@@ -114,7 +91,9 @@ def _module(name: str) -> ModuleType:
     return importlib.import_module(f"{__name__}.{name.replace('/', '.')}")
 
 
-def _named(name: str) -> Named:
+def _named(name: str) -> "Named":
+    from ackclock.figures.named import Named  # noqa: PLC0415 (slow to import)
+
     module = _module(name)
     title, _, setup = (inspect.getdoc(module) or name).partition("\n")
     return Named(name, title.removesuffix("."), setup.strip(), module.FIGURE)

@@ -7,7 +7,7 @@ respectively" (section IV.C), in the runs of figure 6. Throughputs are measured 
 on: over the whole run their sum would exceed the 772 Mb/s of payload that the link carries.
 """
 
-from ackclock import style
+from ackclock.draw import style
 from ackclock.figures import Claim, Column, Figure, Point, Quantity, below, combined, plots
 from ackclock.papers.cubicfc._experiments import (
     CUBIC,

@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 
-from ackclock import stats, style
+from ackclock import stats
+from ackclock.draw import style
 from ackclock.figures import Claim, Figure, Part, Quantity, View, above, computed, plots
 
 MEASURED = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))

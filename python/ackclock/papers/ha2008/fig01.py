@@ -21,7 +21,8 @@ import numpy as np
 import polars as pl
 from matplotlib.axes import Axes
 
-from ackclock import Bottleneck, Flow, Result, Scenario, metrics, style
+from ackclock import Bottleneck, Flow, Result, Scenario, metrics
+from ackclock.draw import style
 from ackclock.figures import (
     Claim,
     Column,

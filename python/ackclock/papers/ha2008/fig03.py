@@ -17,7 +17,7 @@ packets are whole there, and an epoch has few RTTs.
 
 from typing import NamedTuple
 
-from ackclock import Result, Scenario, response
+from ackclock import Result, Scenario
 from ackclock.figures import (
     Claim,
     Column,
@@ -32,6 +32,7 @@ from ackclock.figures import (
     within,
 )
 from ackclock.papers.ha2008 import _testbed as testbed
+from ackclock.studies import response
 
 #: The CUBIC of the paper's equations.
 CUBIC = "cubic@ha2008"

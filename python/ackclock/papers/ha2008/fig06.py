@@ -10,7 +10,8 @@ Each flow starts at U(0, 10 s). The second half of a run of 200 s is measured.
 
 from matplotlib.axes import Axes
 
-from ackclock import Scenario, style
+from ackclock import Scenario
+from ackclock.draw import style
 from ackclock.figures import Claim, Column, Experiment, Figure, Variant, plots, within
 from ackclock.papers.ha2008 import _testbed as testbed
 

@@ -14,10 +14,11 @@ import numpy as np
 import polars as pl
 from matplotlib.axes import Axes
 
-from ackclock import Bottleneck, Flow, Result, Scenario, metrics, style
+from ackclock import Bottleneck, Flow, Result, Scenario, metrics
+from ackclock.draw import style
 from ackclock.figures import Claim, Column, Experiment, Figure, Variant, plots, within
 from ackclock.papers.ha2008 import _testbed as testbed
-from ackclock.scenario import HEADER_BYTES
+from ackclock.scenario.scenario import HEADER_BYTES
 
 PACKET_BYTES = 1250
 HALF_PACKETS = 50_000

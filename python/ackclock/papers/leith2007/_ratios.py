@@ -8,7 +8,8 @@ standard TCP everything after the first ten minutes: its epochs take up to 2000 
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from ackclock import Result, Scenario, metrics, style
+from ackclock import Result, Scenario, metrics
+from ackclock.draw import style
 from ackclock.figures import (
     Column,
     Experiment,

@@ -19,7 +19,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
-from ackclock import Result, Scenario, Session, metrics, style
+from ackclock import Result, Scenario, Session, metrics
+from ackclock.draw import style
+from ackclock.estimates.stats import Estimate
 from ackclock.figures import (
     Claim,
     Experiment,
@@ -35,7 +37,6 @@ from ackclock.figures import (
 )
 from ackclock.papers.leith2007 import _testbed as testbed
 from ackclock.papers.leith2007._testbed import CUBIC
-from ackclock.stats import Estimate
 
 RTT_MS = 200
 WINDOW_S, SHARE = 10, 0.8

@@ -22,7 +22,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
-from ackclock import style
+from ackclock.draw import style
 from ackclock.figures import Claim, Figure, Part, Quantity, View, computed, plots
 
 W_PACKETS = 10_000

@@ -16,7 +16,8 @@ from typing import NamedTuple
 import numpy as np
 from matplotlib.axes import Axes
 
-from ackclock import Result, Scenario, metrics, plot, stats, style
+from ackclock import Result, Scenario, metrics, plot, stats
+from ackclock.draw import style
 from ackclock.figures import (
     Claim,
     Experiment,

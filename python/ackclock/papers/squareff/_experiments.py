@@ -8,7 +8,8 @@ set 16MB" (section III.A).
 
 from typing import Any, NamedTuple
 
-from ackclock import Bottleneck, Flow, Result, Scenario, metrics, style
+from ackclock import Bottleneck, Flow, Result, Scenario, metrics
+from ackclock.draw import style
 from ackclock.figures import Column, Experiment, Quantity, Variant, geometric, grid
 
 RTTS_MS = (2, 4, 8, 16, 32, 64, 128)

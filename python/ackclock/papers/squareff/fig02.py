@@ -11,7 +11,7 @@ The paper gives no unit of RTT; here the unit is the default of `reference_rtt_m
 
 from matplotlib.axes import Axes
 
-from ackclock import style
+from ackclock.draw import style
 from ackclock.figures import Claim, Column, Figure, above, plots
 from ackclock.papers.squareff._experiments import (
     CUBIC,

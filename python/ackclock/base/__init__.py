@@ -1,0 +1,1 @@
+"""What everything stands on: errors, units, files and directories, the part for the kernel."""

@@ -1,0 +1,201 @@
+"""The command `ackclock evaluate`."""
+
+import shlex
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ackclock import AckclockError
+from ackclock.base.directory import Directory
+from ackclock.cli.console import (
+    RESUMES,
+    SCENARIOS,
+    Host,
+    Jobs,
+    OnRay,
+    Output,
+    app,
+    err,
+    executor,
+    in_words,
+    one_line_errors,
+    out,
+    print_report,
+    progress_bar,
+    say_invalid,
+)
+
+if TYPE_CHECKING:
+    from ackclock.evaluate import checks
+    from ackclock.evaluate.run import Evaluated
+    from ackclock.hosts.threads import Linux
+
+
+@app.command("evaluate", rich_help_panel=SCENARIOS)
+def evaluate_command(
+    algorithm: Annotated[
+        str,
+        typer.Argument(help="A C file, or NAME[@PRESET][:PARAMETER=VALUE,…].", metavar="ALGORITHM"),
+    ],
+    against: Annotated[
+        str,
+        typer.Option(help="Compare with these, one after the other in its place.", metavar="NAMES"),
+    ] = "cubic,reno",
+    rows: Annotated[
+        str | None, typer.Option(help="Only these rows, like R3,R7 (with R7b).", metavar="ROWS")
+    ] = None,
+    check: Annotated[
+        Path | None,
+        typer.Option(
+            help="Exit with 1 if a number breaks a threshold of this TOML file.", metavar="FILE"
+        ),
+    ] = None,
+    quick: Annotated[
+        bool,
+        typer.Option(
+            "--quick", help="Run few points: half a minute instead of 10 minutes on 2 cores."
+        ),
+    ] = False,
+    on: Annotated[
+        Host,
+        typer.Option(help="Also ask this machine's TCP (kernel), or Linux in virtual time."),
+    ] = Host.SIM,
+    output: Output = None,
+    jobs: Jobs = 0,
+    on_ray: OnRay = None,
+) -> None:
+    """Ask of an algorithm what RFC 9743 asks; print a scorecard.
+
+    **Examples**
+
+    - `ackclock evaluate my_cc.c --quick`
+
+    - `ackclock evaluate my_cc.c --against cubic,reno,bbr -o out/my_cc`
+
+    - `ackclock evaluate my_cc.c --rows R3,R7`
+
+    - `ackclock evaluate my_cc.c --check thresholds.toml`
+
+    - `ackclock evaluate my_cc.c --quick --rows R3 --on kernel`
+
+    Each row is a criterion of RFC 9743 (BCP 133). Every number stands beside those of the others in
+    the same runs. The RFC sets no thresholds, and the card none: "better" and "worse" compare, and
+    "unsafe" names what nobody should deploy. The output directory (default: out/evaluate-NAME) has
+    a page with a figure for each row, card.json, rows.parquet and the scenario of each number.
+    docs/evaluate.md says what each row measures, and docs/ci.md how to use --check.
+
+    With --on kernel each row has a second line, from real TCP in real time: one run at a time,
+    unless --jobs says otherwise. Choose few rows: a run takes 70 s.
+    """
+    from ackclock.evaluate import checks, page, run  # noqa: PLC0415 (slow to import)
+
+    started_s = time.monotonic()
+    with one_line_errors(RESUMES):
+        name = Path(algorithm.partition("@")[0].partition(":")[0]).stem
+        path = output or Path("out") / f"evaluate-{name}"
+        asked = run.chosen(rows)
+        others = [each.strip() for each in against.split(",") if each.strip() != algorithm]
+        thresholds = checks.read(check, asked, others) if check else []
+        with _errors_for_ci(path, thresholds):
+            linux = _linux(on, jobs, on_ray)
+            command = f"ackclock evaluate {shlex.quote(algorithm)} --against {against}"
+            command += f" --rows {rows}" if rows else ""
+            command += " --quick" if quick else ""
+            command += f" --on {on}" if linux else ""
+
+            def say(number: int, seconds: float) -> None:
+                if number:
+                    left = f": {in_words(seconds / (jobs or 1))} in real time"
+                    err.print(f"{number} runs on the {on}{left if on is Host.KERNEL else ''}")
+
+            with Directory(path) as directory:
+                with progress_bar("evaluating") as progress:
+                    evaluated = run.evaluate(
+                        algorithm,
+                        asked,
+                        against=others,
+                        quick=quick,
+                        executor=executor(0 if on is Host.KERNEL else jobs, on_ray),
+                        on=linux,
+                        progress=progress,
+                        on_runs=say,
+                    )
+                found = checks.judge(thresholds, evaluated) if thresholds else []
+
+                def fill(partial: Path) -> None:
+                    with progress_bar("drawing") as progress:
+                        page.write(evaluated, partial, command=command, progress=progress)
+                    if thresholds:
+                        checks.write(found, partial)
+
+                directory.fill(fill)
+        _print(evaluated)
+        took = in_words(time.monotonic() - started_s)
+        out.print(f"{evaluated.totals} This command took {took}.")
+        out.print(f"page: {(path / 'index.html').absolute()}")
+        broken = [each for each in found if each.broken]
+        for each in broken:
+            out.print(f"broken: {each.says}")
+        if thresholds:
+            checks.tell_github(path)
+        if broken:
+            raise typer.Exit(1)
+        if thresholds:
+            out.print(f"{len(found)} threshold{'s' * (len(found) > 1)}, none broken")
+
+
+@contextmanager
+def _errors_for_ci(path: Path, thresholds: "list[checks.Threshold]") -> Iterator[None]:
+    """With thresholds errors replace the files of an earlier card, which CI would read.
+
+    They do so before the work begins: a command that is killed writes nothing more.
+    """
+    from ackclock.evaluate.checks import tell_github, write_error  # noqa: PLC0415 (slow to import)
+
+    def write(error: str) -> None:
+        with Directory(path) as directory:
+            directory.fill(lambda partial: write_error(error, thresholds, partial))
+
+    if not thresholds:
+        yield
+        return
+    try:
+        write("the command ended before its card was made: it was killed, or crashed")
+        yield
+    except (AckclockError, KeyboardInterrupt) as error:
+        with suppress(AckclockError):
+            write(str(error) or "interrupted")
+            tell_github(path)
+        raise
+
+
+def _print(evaluated: "Evaluated") -> None:
+    from ackclock.evaluate import page  # noqa: PLC0415 (slow to import)
+
+    out.print(page.headline(evaluated))
+    shown = page.table(evaluated)
+    title = f"Scorecard of {evaluated.names[evaluated.algorithm]}"
+    print_report(title, shown, less=["question"])
+    if any(cell.startswith("(") for row in shown.rows for cell in row):
+        out.print("A mark in brackets comes from another number of its row.")
+    for asked in evaluated.asked:
+        for why in asked.answers.unsafe(evaluated.algorithm):
+            out.print(f"unsafe, {asked.question.row}: {why}")
+    if evaluated.failed:  # the table of a narrow screen has no room for it
+        row, problem = evaluated.failed
+        out.print(f"unsafe, {row}: {problem}")
+
+
+def _linux(on: Host, jobs: int, on_ray: str | None) -> "Linux | None":
+    """What runs the rows beside the simulator. Raises `AckclockError`."""
+    if on is Host.SIM:
+        return None
+    if on_ray:
+        raise AckclockError(f"--on-ray: not with --on {on}, which runs on this machine only")
+    from ackclock.figures import crosscheck  # noqa: PLC0415 (slow to import)
+
+    return crosscheck.host(on, jobs, say_invalid)

@@ -1,0 +1,146 @@
+"""What `ackclock` starts: it imports nothing slow, to catch an interrupt from the start."""
+
+import gc
+import importlib
+import io
+import os
+import re
+import signal
+import sys
+
+TYPE_CHECKING = False  # what `typing` has, without 3 ms in which an interrupt prints a traceback
+if TYPE_CHECKING:
+    from types import FrameType
+    from typing import Any
+
+#: Module → its commands. A command needs only its own module; help and completion need each.
+MODULES = {
+    "run": ("run",),
+    "algorithms": ("new", "examples", "response", "list", "plot"),
+    "sweep": ("sweep",),
+    "evaluate": ("evaluate",),
+    "explore": ("explore",),
+    "papers": ("reproduce", "claims", "report"),
+    "vlinux": ("vlinux",),
+    "watch": ("watch",),
+    "kernel": ("deploy", "undeploy", "status", "doctor", "compare"),
+}
+
+#: What a shell says of a command whose reader has gone (`| head`): 128 and the number of SIGPIPE.
+READER_GONE = 141
+
+
+def main() -> None:
+    """The command line. A user's mistake is one line and exit code 1 or 2, an interrupt is 130."""
+    for stop in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(stop) != signal.SIG_IGN:  # not under nohup
+            signal.signal(stop, _interrupt)
+    # What is imported stays: looking for garbage in it would take 0.05 s, and again at the end.
+    # All modules of `run` are 200 000 objects.
+    gc.set_threshold(400_000)
+    # numpy would start one for each core; and polars, whose threads cost more than short tables.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    os.environ.setdefault("POLARS_MAX_THREADS", "1")
+    # pydantic would read the metadata of every installed package, to find plugins.
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
+    try:
+        _open_streams()
+        from typer import TyperException  # noqa: PLC0415
+
+        from ackclock.cli.console import app, err, not_printed  # noqa: PLC0415
+
+        own = [
+            module for module, names in MODULES.items() if sys.argv[1:2] and sys.argv[1] in names
+        ]
+        for module in own or MODULES:
+            importlib.import_module(f"ackclock.cli.{module}")  # adds its commands to `app`
+
+        try:
+            code = app(sys.argv[1:] or ["--help"], prog_name="ackclock", standalone_mode=False)
+            sys.stdout.flush()
+        except TyperException as error:
+            err.print(f"error: {_usage(error)}")
+            sys.exit(error.exit_code)
+        except OSError as error:
+            sys.exit(not_printed(error))
+        except SystemExit:  # rich and typer make one of a broken pipe
+            sys.exit(READER_GONE)
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except Exception:
+        if _interrupts:  # a library has made an error of its own of it
+            sys.exit(130)
+        raise
+    finally:  # a second Ctrl-C would print a traceback while Python ends
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        gc.freeze()
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+class _Stderr(io.TextIOWrapper):
+    """Standard error: where it takes nothing, the work goes on."""
+
+    def write(self, text: str) -> int:
+        try:
+            return super().write(text)
+        except BrokenPipeError:
+            raise
+        except OSError:
+            return len(text)
+
+
+def _open_streams() -> None:
+    """No other file gets the number of a stream that the shell closed, and with it our words."""
+    for number, stream in enumerate((sys.stdin, sys.stdout, sys.stderr)):
+        if stream is None:
+            # Standard output so that a write to it fails.
+            null = os.open(os.devnull, os.O_WRONLY if number == 2 else os.O_RDONLY)
+            os.dup2(null, number)
+            if null != number:
+                os.close(null)
+    sys.stdin = sys.stdin or os.fdopen(0, closefd=False)
+    sys.stdout = sys.stdout or os.fdopen(1, "w", encoding="utf-8", closefd=False)
+    encoding = sys.stderr.encoding if sys.stderr else "utf-8"
+    raw = os.fdopen(2, "wb", buffering=0, closefd=False)
+    sys.stderr = _Stderr(raw, encoding, "backslashreplace", write_through=True)
+
+
+def _usage(error: Exception) -> str:
+    """One line on a command line that is not one: what is wrong, and what to type."""
+    text = error.format_message()  # type: ignore[attr-defined]
+    text = " ".join(text.replace("Value error, ", "").split()).removesuffix(".")
+    text = re.sub(r"Input should be a valid (?:integer|number).*", "write a number", text)
+    text = re.sub(r"\(Possible options: (--[\w-]+).*\)", r"Did you mean \1?", text)
+    text = re.sub(r"\. Did you", "; did you", text).replace(" Did you", "; did you")
+    context = getattr(error, "ctx", None)
+    if key := _key(getattr(error, "option_name", None), context):
+        text = f"no such option: {error.option_name}; did you mean --set {key}=VALUE?"  # type: ignore[attr-defined]
+    command = context.command_path if context else "ackclock"
+    hint = "" if text.endswith("?") else f"; see `{command} --help`"
+    return text[0].lower() + text[1:] + hint
+
+
+def _key(option: str | None, context: "Any") -> str | None:
+    """The key of a scenario that a user has written as an option of a command with `--set`."""
+    if (
+        not option
+        or not context
+        or not any("--set" in each.opts for each in context.command.params)
+    ):
+        return None
+    from ackclock.scenario.keys import Flow, ScenarioKeys  # noqa: PLC0415 (slow to import)
+    from ackclock.scenario.link_keys import Bottleneck  # noqa: PLC0415 (slow to import)
+
+    name = option.lstrip("-").replace("-", "_")
+    tables: dict[str, Any] = {"": ScenarioKeys, "bottleneck.": Bottleneck, "flow.": Flow}
+    return next((at + name for at, table in tables.items() if name in table.model_fields), None)
+
+
+#: Signals that have come.
+_interrupts: list[int] = []
+
+
+def _interrupt(number: int, _: "FrameType | None") -> None:
+    _interrupts.append(number)
+    sys.unraisablehook = lambda _: None  # where an interrupt cannot be raised it is not printed
+    raise KeyboardInterrupt

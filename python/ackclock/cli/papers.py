@@ -1,0 +1,421 @@
+"""The commands of `ackclock` for the papers: reproduce, claims, report."""
+
+import shlex
+import time
+from contextlib import nullcontext
+from dataclasses import replace
+from functools import partial
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ackclock import AckclockError, papers
+from ackclock.base.directory import Directory
+from ackclock.cli.console import (
+    RESUMES,
+    Host,
+    Jobs,
+    Most,
+    OnRay,
+    Output,
+    UntilDecided,
+    app,
+    complete_figure,
+    err,
+    executor,
+    in_words,
+    most_seeds,
+    one_line_errors,
+    out,
+    print_report,
+    progress_bar,
+    say_invalid,
+    say_runs,
+)
+
+if TYPE_CHECKING:
+    from ackclock.figures.named import Named
+    from ackclock.figures.reproduce import Reproduced
+    from ackclock.hosts.threads import Executor
+
+PANEL = "The papers"
+
+Settings = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        help="Change a key in every run: bottleneck.buffer=0.5bdp, cubic:beta=0.8 (may repeat).",
+        metavar="KEY=VALUE",
+    ),
+]
+Quick = Annotated[
+    bool,
+    typer.Option(
+        "--quick", help="Run few repeats, in minutes; print only verdicts that need no repeats."
+    ),
+]
+Figures = typer.Argument(
+    help="PAPER/FIGURE, PAPER for all its figures, a claim's id, or all; see `ackclock list`.",
+    metavar="FIGURE",
+    autocompletion=complete_figure,
+)
+
+
+@app.command("reproduce", rich_help_panel=PANEL)
+def reproduce_command(
+    figures: Annotated[list[str], Figures],
+    output: Output = None,
+    seeds: Annotated[
+        int | None,
+        typer.Option(
+            min=1, max=1000, help="Repeat each point this often (default: each figure's own)."
+        ),
+    ] = None,
+    settings: Settings = None,
+    sensitivity: Annotated[
+        bool,
+        typer.Option(
+            "--sensitivity", help="Also judge each claim with what the paper leaves open changed."
+        ),
+    ] = False,
+    quick: Quick = False,
+    jobs: Jobs = 0,
+    on: Annotated[
+        Host,
+        typer.Option(
+            help="Run in the simulator, on Linux in virtual time (docs/vlinux.md), or also on this "
+            "machine's TCP stack (root)."
+        ),
+    ] = Host.SIM,
+    on_ray: OnRay = None,
+) -> None:
+    """Repeat figures of the papers; write tables, verdicts and a page.
+
+    **Examples**
+
+    - `ackclock reproduce cubicfc/fig5`
+
+    - `ackclock reproduce cubicfc/fig2 cubicfc/fig5 --seeds 20 -o out/convergence`
+
+    - `ackclock reproduce cubicfc/fig5 --set bottleneck.buffer=0.5bdp`
+
+    - `ackclock reproduce cubicfc --quick`
+
+    - `ackclock reproduce cubicfc/fig5 --on kernel`
+
+    - `ackclock reproduce cubicfc/fig5 --on vlinux`
+
+    - `ackclock reproduce cubicfc/fig2 --on vlinux --set profile=linux-6 --seeds 2`
+
+    The output directory (default: out/FIGURE) holds index.html, and each figure as PNG, SVG and
+    Parquet. Each finished run is kept in .ackclock, so an interrupted command resumes and a
+    repeated one costs nothing.
+
+    --on kernel runs the figures that one machine can carry in real time, beside the simulator: 5
+    runs a point and one run at a time, unless --seeds and --jobs say otherwise. --on vlinux does
+    so with one figure of each paper at full rate, 3 runs a point. With --set it runs any figure,
+    without the simulator.
+    """
+    from ackclock.figures import reproduce  # noqa: PLC0415 (slow to import)
+    from ackclock.pages import figure_pages, site  # noqa: PLC0415 (slow to import)
+
+    started_s = time.monotonic()
+    with one_line_errors(RESUMES):
+        if on is Host.VLINUX and (sensitivity or on_ray):
+            option = "--sensitivity" if sensitivity else "--on-ray"
+            raise AckclockError(f"{option}: not with --on vlinux")
+        if on is Host.KERNEL and (reason := _not_on_kernel(quick, sensitivity, settings, on_ray)):
+            raise AckclockError(reason)
+        beside = on is Host.KERNEL or (on is Host.VLINUX and not (quick or settings))
+        chosen = _chosen(figures)
+        path = output or Path("out") / _file_name(figures[0], on if beside else Host.SIM)
+        options = "".join(f" --set {shlex.quote(each)}" for each in settings or ())
+        options += " --sensitivity" if sensitivity else ""
+        options += f" --seeds {seeds}" if seeds else ""
+        options += " --quick" if quick else ""
+        options += f" --on {on}" if on is not Host.SIM else ""
+        command = f"ackclock reproduce {shlex.join(figures)}{options}"
+        if beside:
+            _reproduce_beside(on, figures, chosen, seeds, jobs, path, command)
+            return
+        where, cache = _where(on, jobs, on_ray)
+        with Directory(path) as directory:
+            with progress_bar("simulating") as progress:
+                reproduced = reproduce.reproduce(
+                    chosen,
+                    seeds=seeds,
+                    quick=quick,
+                    settings=settings or (),
+                    sensitivity=sensitivity,
+                    cache=cache,
+                    executor=where,
+                    progress=progress,
+                    on_runs=say_runs,
+                )
+            with progress_bar("drawing") as progress:
+                directory.fill(
+                    lambda partial: figure_pages.write(
+                        reproduced,
+                        partial,
+                        command=command,
+                        options=options,
+                        quick=quick,
+                        progress=progress,
+                    )
+                )
+        for figure in reproduced:
+            print_report(figure.named.title, site.measures_table(figure))
+        claims = site.claims_of(reproduced)
+        if claims:
+            print_report("Claims", site.claims_table(claims, parts=quick))
+        _print_totals(reproduced, started_s)
+        out.print(f"page: {(path / 'index.html').absolute()}")
+
+
+def _where(on: Host, jobs: int, on_ray: str | None) -> "tuple[Executor, Path]":
+    """What runs the figures, and where the runs are kept."""
+    from ackclock.hosts.work import CACHE  # noqa: PLC0415 (slow to import)
+
+    if on is not Host.VLINUX:
+        return executor(jobs, on_ray), CACHE
+    from ackclock.hosts.vlinux.machines import Machines  # noqa: PLC0415 (only this needs it)
+
+    machines = Machines(jobs)
+    return machines, machines.cache(CACHE)
+
+
+def _not_on_kernel(
+    quick: bool, sensitivity: bool, settings: list[str] | None, on_ray: str | None
+) -> str:
+    """Why a command with --on kernel is refused, or nothing."""
+    if quick:
+        return "--quick: not with --on kernel; write --seeds 1 instead"
+    if on_ray:
+        return "--on-ray: not with --on kernel, which runs on this machine only"
+    if sensitivity or settings:
+        option = "--sensitivity" if sensitivity else "--set"
+        return f"{option}: not with --on kernel, whose runs have a setup of their own"
+    return ""
+
+
+def _chosen(figures: list[str]) -> list["Named"]:
+    """The figures of these names, each once."""
+    found = {each.name: each for figure in figures for each in papers.load(figure)}
+    return list(found.values())
+
+
+def _file_name(figure: str, on: Host) -> str:
+    return figure.replace("/", "-") + (f"-{on}" if on is not Host.SIM else "")
+
+
+def _reproduce_beside(
+    on: Host,
+    figures: list[str],
+    chosen: list["Named"],
+    seeds: int | None,
+    jobs: int,
+    path: Path,
+    command: str,
+) -> None:
+    from ackclock.figures import crosscheck  # noqa: PLC0415 (only these runs need it)
+    from ackclock.pages import figure_pages  # noqa: PLC0415 (only these runs need it)
+
+    def check_of(each: "Named") -> "crosscheck.Check | None":
+        return each.figure.checks.get(on)
+
+    checks = {each.name: check for each in chosen if (check := check_of(each))}
+    named = {each.name for figure in figures if "/" in figure for each in papers.load(figure)}
+    if unable := sorted(named - checks.keys()):
+        able = [each.name for each in papers.load("all") if check_of(each)]
+        runs_any = ", or give --set profile=linux-6" if on is Host.VLINUX else ""
+        raise AckclockError(
+            f'figure = "{unable[0]}": has no version for the {crosscheck.SIDES[on].title}; '
+            f"with --on {on} choose from {', '.join(able)}{runs_any}"
+        )
+    host = crosscheck.host(on, jobs, say_invalid)
+    side = crosscheck.SIDES[on]
+    repeats = seeds or side.seeds
+    with Directory(path) as directory:
+        number, total_s = crosscheck.to_run(list(checks.values()), host, seeds=repeats)
+        if number and on is Host.KERNEL:
+            left = in_words(total_s / min(jobs or 1, number))
+            err.print(f"{number} runs on the kernel, in real time: {left} if each is valid at once")
+        with progress_bar(f"on the {side.title}") as progress:
+            crosscheck.fill(list(checks.values()), host, seeds=repeats, progress=progress)
+        checked = {}
+        with progress_bar("simulating") as progress:
+            for done, (name, check) in enumerate(checks.items()):
+
+                def part(fraction: float, done: int = done) -> None:
+                    progress((done + fraction) / len(checks))
+
+                checked[name] = crosscheck.load(check, host, progress=part)
+        there = [(name, each) for name, each in checked.items() if each is not None]
+        directory.fill(lambda partial: figure_pages.write_checked(there, partial, command=command))
+    for name, each in there:
+        print_report(name, each.table())
+        out.print(each.caption)
+    out.print(f"page: {(path / 'index.html').absolute()}")
+
+
+@app.command("claims", rich_help_panel=PANEL)
+def claims_command(
+    figures: Annotated[list[str] | None, Figures] = None,
+    output: Output = None,
+    parts: Annotated[
+        bool, typer.Option("--parts", help="Show each part of a claim (default: with --quick).")
+    ] = False,
+    sensitivity: Annotated[
+        bool | None,
+        typer.Option(
+            "--sensitivity/--no-sensitivity",
+            help="Say what each verdict depends on: more runs, with what the paper leaves open "
+            "changed (default: yes, but not with --set).",
+        ),
+    ] = None,
+    settings: Settings = None,
+    quick: Quick = False,
+    until_decided: UntilDecided = False,
+    most: Most = None,
+    jobs: Jobs = 0,
+    on_ray: OnRay = None,
+) -> None:
+    """Print what the papers claim, what we measured, and the verdict.
+
+    **Examples**
+
+    - `ackclock claims`
+
+    - `ackclock claims leith2007 --parts -o out/claims`
+
+    - `ackclock claims cubicfc/fig5 --until-decided --most 50`
+
+    - `ackclock claims cubicfc.fig2.cubic-400s`
+
+    - `ackclock claims leith2007.fig14 --set link.1.buffer=2bdp`
+
+    Without a figure it prints the claims of all papers. The column "depends on" says with which
+    other assumptions the verdict is another. With --set each claim also has its verdict as set up.
+    The output directory holds claims.json,
+    claims.parquet and claims.csv. Runs that `ackclock reproduce` has kept are not run again.
+    docs/sweep.md says by which rule --until-decided adds seeds.
+    """
+    from ackclock.figures import reproduce  # noqa: PLC0415 (slow to import)
+    from ackclock.pages import site  # noqa: PLC0415 (slow to import)
+
+    with one_line_errors(RESUMES):
+        where = executor(jobs, on_ray)
+        most = most_seeds(until_decided, most)
+        if quick and most is not None:
+            raise AckclockError("--quick and --until-decided: give one of the two")
+        chosen = _with_claims(figures or ["all"])
+        with nullcontext() if output is None else Directory(output) as directory:
+            with progress_bar("simulating") as progress:
+
+                def judged(*changed: str) -> "list[Reproduced]":
+                    how: Any = {"executor": where, "progress": progress, "on_runs": say_runs}
+                    how |= {"settings": changed}
+                    how |= {"sensitivity": not settings if sensitivity is None else sensitivity}
+                    if most is None:
+                        return reproduce.reproduce(chosen, quick=quick, **how)
+                    return reproduce.until_decided(chosen, most=most, **how)
+
+                usual = site.claims_of(judged()) if settings else []
+                reproduced = judged(*(settings or ()))
+            if directory is not None:
+                directory.fill(lambda partial: site.write_claims(reproduced, partial))
+        claims = site.claims_of(reproduced)
+        title = f"Claims, with {', '.join(settings)}" if settings else "Claims"
+        print_report(title, site.claims_table(claims, parts=parts or quick))
+        if len(claims) == 1 and claims[0].otherwise:
+            print_report("Sensitivity", site.sensitivity_table(claims[0]))
+        for before, after in zip(usual, claims, strict=bool(settings)):
+            out.print(site.change(before, after, settings or ()))
+        out.print(site.verdict_totals(claims))
+
+
+def _with_claims(figures: list[str]) -> list["Named"]:
+    """The figures of these names, reduced to the claims that are asked for and what those need."""
+    from ackclock.figures import Claim, Plot  # noqa: PLC0415 (slow to import)
+
+    asked: dict[str, list[Claim]] = {}
+    for name in figures:
+        for named in papers.load(name):
+            claims = named.figure.claims
+            some = [each for each in claims if papers.is_of(each.id, name)]
+            asked.setdefault(named.name, []).extend(some or claims)
+    found = []
+    for named in _chosen(figures):
+        claims = [each for each in named.figure.claims if each in asked[named.name]]
+        plot = Plot(named.figure.plot.draw)
+        figure = replace(named.figure, plot=plot, quantities=(), claims=claims)
+        if claims:
+            found.append(replace(named, figure=figure))
+    if not found:
+        raise AckclockError(f'figure = "{figures[0]}": no claim is of it; type `ackclock claims`')
+    return found
+
+
+@app.command("report", rich_help_panel=PANEL)
+def report_command(
+    output: Output = None,
+    quick: Quick = False,
+    jobs: Jobs = 0,
+    on_ray: OnRay = None,
+) -> None:
+    """Write a site of all papers: figures, claims, verdicts and data.
+
+    **Example**
+
+    - `ackclock report -o out/report`
+
+    It has one page for each paper (default directory: out/report). It is `ackclock reproduce all
+    --sensitivity` without tables on the screen, and with each figure as PDF, too. Without --quick
+    it writes each paper's page when the paper's runs are done.
+    """
+    from ackclock.figures import reproduce  # noqa: PLC0415 (slow to import)
+    from ackclock.pages import figure_pages  # noqa: PLC0415 (slow to import)
+
+    started_s = time.monotonic()
+    with one_line_errors(RESUMES):
+        where = executor(jobs, on_ray)
+        path = output or Path("out/report")
+        command = "ackclock report" + (" --quick" if quick else "")
+        every = papers.load("all")
+        reproduced: list[Reproduced] = []
+        for paper, chosen in groupby(every, key=lambda each: each.paper):
+            todo: list[int] = []
+
+            def say(to_run: int, there: int, todo: list[int] = todo) -> None:
+                todo.append(to_run)
+                say_runs(to_run, there)
+
+            with Directory(path) as directory:
+                with progress_bar(f"simulating {paper}") as progress:
+                    reproduced += reproduce.reproduce(
+                        list(chosen),
+                        quick=quick,
+                        sensitivity=True,
+                        executor=where,
+                        progress=progress,
+                        on_runs=say,
+                    )
+                # Drawing takes as long as quick runs, but nothing beside full ones.
+                if len(reproduced) < len(every) and (quick or not any(todo)):
+                    continue
+                with progress_bar("drawing") as progress:
+                    how: Any = {"command": command, "quick": quick, "progress": progress}
+                    how |= {"options": " --sensitivity" + (" --quick" if quick else "")}
+                    directory.fill(partial(figure_pages.write, reproduced, pdf=True, **how))
+        _print_totals(reproduced, started_s)
+        out.print(f"site: {(path / 'index.html').absolute()}")
+
+
+def _print_totals(reproduced: list["Reproduced"], started_s: float) -> None:
+    from ackclock.pages import site  # noqa: PLC0415 (only these commands draw)
+
+    took = in_words(time.monotonic() - started_s)
+    out.print(site.verdict_totals(site.claims_of(reproduced)))
+    out.print(f"{site.run_totals(reproduced)} This command took {took}.")

@@ -1,0 +1,164 @@
+"""The command `ackclock sweep`."""
+
+import json
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ackclock.base.directory import Directory
+from ackclock.cli.console import (
+    RESUMES,
+    SCENARIOS,
+    Jobs,
+    Most,
+    OnRay,
+    Output,
+    UntilDecided,
+    app,
+    executor,
+    most_seeds,
+    new_table,
+    one_line_errors,
+    out,
+    print_json,
+    print_table,
+    progress_bar,
+    say_runs,
+)
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from ackclock.estimates.stats import Estimate
+    from ackclock.sweeps.sweep import Sweep
+
+#: Rows that the screen shows.
+MOST_ROWS = 40
+
+
+@app.command("sweep", rich_help_panel=SCENARIOS)
+def sweep_command(
+    file: Annotated[Path, typer.Argument(help="Sweep file (TOML).", metavar="SWEEP")],
+    output: Output = None,
+    plot: Annotated[
+        bool,
+        typer.Option("--plot", help="Draw heat maps, or lines with 95 % intervals over seeds."),
+    ] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one line of JSON per point.")
+    ] = False,
+    until_decided: UntilDecided = False,
+    most: Most = None,
+    jobs: Jobs = 0,
+    on_ray: OnRay = None,
+) -> None:
+    """Run a scenario over a grid or a Latin hypercube of its fields.
+
+    **Examples**
+
+    - `ackclock sweep examples/sweeps/cubic_beta.toml --plot`
+
+    - `ackclock sweep examples/sweeps/buffer_rtt.toml --plot -o out/buffer_rtt`
+
+    - `ackclock sweep examples/sweeps/cubic_beta.toml --until-decided --most 50`
+
+    docs/sweep.md says what a sweep file has. The output directory (default: out/SWEEP) holds
+    sweep.parquet with one row per run, the sweep file, and with --plot sweep.png, .svg and .pdf.
+    The row of each finished run is kept in .ackclock, so an interrupted command resumes.
+    """
+    from ackclock.sweeps.sweep import Sweep  # noqa: PLC0415 (slow to import)
+
+    with one_line_errors(RESUMES):
+        where = executor(jobs, on_ray)
+        sweep = Sweep.from_toml(file, most=most_seeds(until_decided, most))
+        if plot:
+            from ackclock.draw import sweep_plots  # noqa: PLC0415 (slow to import)
+
+            sweep_plots.layout(sweep)
+        path = output or Path("out") / file.stem
+        with Directory(path) as directory:
+            with progress_bar("checking") as checking:
+                runs = sweep.check(checking)
+            with progress_bar(file.stem) as progress:
+                table = sweep.run(runs, executor=where, progress=progress, on_runs=say_runs)
+            directory.fill(lambda partial: _write(sweep, table, file, partial, plot))
+        if as_json:
+            _print_json(sweep, table)
+            return
+        _print(sweep, table)
+        out.print(f"written to {path}")
+
+
+def _write(sweep: "Sweep", table: "pl.DataFrame", file: Path, directory: Path, plot: bool) -> None:
+    from ackclock import _core  # noqa: PLC0415
+    from ackclock.store.entries import write_parquet  # noqa: PLC0415 (slow to import)
+
+    write_parquet(table, directory / "sweep.parquet")
+    (directory / "sweep.toml").write_bytes(file.read_bytes())
+    if plot:
+        from ackclock.draw import plot as draw  # noqa: PLC0415 (slow to import)
+        from ackclock.draw import sweep_plots  # noqa: PLC0415
+
+        draw.write(sweep_plots.figure(sweep, table), directory, "sweep")
+    manifest = {
+        "ackclock": _core.engine_version(),
+        "runs": len(table),
+        "scenario": sweep.scenario.model_dump(exclude_unset=True, by_alias=True),
+    }
+    text = json.dumps(manifest, indent=2, ensure_ascii=False)
+    (directory / "manifest.json").write_text(text + "\n", encoding="utf-8")
+
+
+def _print_json(sweep: "Sweep", table: "pl.DataFrame") -> None:
+    from ackclock.results.summary import json_ready  # noqa: PLC0415 (slow to import)
+
+    for cell in sweep.cells(table):
+        print_json(json_ready(cell))
+
+
+def _print(sweep: "Sweep", table: "pl.DataFrame") -> None:
+    from ackclock.estimates.stats import Estimate  # noqa: PLC0415
+
+    constant = {axis.column for axis in sweep.axes if table[axis.column].n_unique() == 1}
+    cells = list(islice(sweep.cells(table), MOST_ROWS))
+    names = [name for name in cells[0] if name not in constant]
+    shown = new_table()
+    for name in names:
+        shown.add_column(name, overflow="fold", justify="right")
+
+    def text(value: Any) -> str:
+        if isinstance(value, Estimate):
+            return _number(value)
+        return "—" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+
+    for cell in cells:
+        shown.add_row(*(text(cell[name]) for name in names))
+    print_table(shown, keys=sum(axis.column in names for axis in sweep.axes))
+    points = table.unique([axis.column for axis in sweep.axes])
+    if len(points) > MOST_ROWS:
+        out.print(f"… and {len(points) - MOST_ROWS} more points")
+    runs = f"{_counted(len(table), 'run')}, {_counted(len(points), 'point')}"
+    if len(table) > len(points):
+        runs += ": mean (95 % interval)"
+    out.print(runs)
+    if sweep.decision is not None:
+        found = points["verdict"].to_list()
+        counts = ", ".join(
+            f"{found.count(verdict)} {verb}"
+            for verdict, verb in (("holds", "hold"), ("fails", "fail"), ("open",) * 2)
+        )
+        out.print(f"{sweep.decision}: {counts}")
+
+
+def _number(estimate: "Estimate") -> str:
+    """An estimate of a column whose size is not known: four digits."""
+    text = f"{estimate.mean:.4g}"
+    if estimate.censored:
+        return f"> {text}, {estimate.censored} of {estimate.n} cut off"
+    return text if estimate.n == 1 else f"{text} ({estimate.low:.4g} … {estimate.high:.4g})"
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

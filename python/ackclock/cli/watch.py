@@ -1,0 +1,192 @@
+"""The command `ackclock watch`: the kernel's connections, live."""
+
+import ipaddress
+import json
+import sys
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ackclock import AckclockError
+from ackclock.cli.console import app, new_table, one_line_errors, out, print_table
+from ackclock.results.connections import Connection, read
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+#: Names of `--sort`, and what each sorts by; the largest comes first.
+KEYS = {
+    "delivery": "delivery_bytes_per_s",
+    "pacing": "pacing_bytes_per_s",
+    "cwnd": "cwnd_packets",
+    "srtt": "srtt_us",
+    "retransmissions": "retransmitted_packets",
+    "sent": "acked_bytes",
+    "received": "received_bytes",
+}
+PORTS = 2**16
+#: Lines around the rows: title and note, head of two lines, line.
+AROUND = 6
+#: Each column: its head, the name of its value, the value's unit, and digits.
+NUMBERS = {
+    "cwnd": ("cwnd_packets", 1, 0),
+    "ssthresh": ("ssthresh_packets", 1, 0),
+    "srtt ms": ("srtt_us", 1e3, 2),
+    "min ms": ("min_rtt_us", 1e3, 2),
+    "pacing Mb/s": ("pacing_bytes_per_s", 1e6 / 8, 2),
+    "delivery Mb/s": ("delivery_bytes_per_s", 1e6 / 8, 2),
+    "retrans": ("retransmitted_packets", 1, 0),
+    "sent MB": ("acked_bytes", 1e6, 2),
+    "received MB": ("received_bytes", 1e6, 2),
+}
+#: What a narrow screen leaves out, the first of them first.
+LEFT_OUT = ("received MB", "min ms", "pacing Mb/s", "ssthresh", "sent MB", "state", "local")
+
+
+@app.command("watch", rich_help_panel="The kernel")
+def watch_command(
+    algorithm: Annotated[
+        list[str] | None,
+        typer.Option(help="Show only connections with this algorithm. Repeatable.", metavar="NAME"),
+    ] = None,
+    port: Annotated[
+        list[int] | None,
+        typer.Option(
+            help="Show only connections with this port at either end. Repeatable.", metavar="PORT"
+        ),
+    ] = None,
+    address: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Show only connections with this address or network, such as 10.0.0.0/8, at "
+            "either end. Repeatable.",
+            metavar="ADDRESS",
+        ),
+    ] = None,
+    sort: Annotated[
+        str, typer.Option(help=f"Sort by {', '.join(KEYS)}.", metavar="COLUMN")
+    ] = "delivery",
+    every: Annotated[
+        float, typer.Option(min=0.1, help="Seconds between two readings.", metavar="SECONDS")
+    ] = 1.0,
+    once: Annotated[bool, typer.Option("--once", help="Print one table and stop.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one line per reading.")] = False,
+) -> None:
+    """Watch the kernel's TCP connections: algorithm, window, RTT, rates and retransmissions.
+
+    **Examples**
+
+    - `ackclock watch`
+
+    - `ackclock watch --algorithm cubic --sort retransmissions`
+
+    - `ackclock watch --port 443 --once --json`
+
+    Needs no root. It shows the connections of its network namespace; Ctrl-C ends it.
+    """
+    with one_line_errors():
+        if sort not in KEYS:
+            raise AckclockError(f"--sort {sort}: unknown; choose from {', '.join(KEYS)}")
+        for each in port or ():
+            if not 0 < each < PORTS:
+                raise AckclockError(f"--port {each}: must be between 1 and {PORTS - 1}")
+        networks = [_network(each) for each in address or ()]
+
+        def reading() -> list[Connection]:
+            chosen = [
+                each
+                for each in read()
+                if (not algorithm or each.algorithm in algorithm)
+                and (not port or {each.local_port, each.remote_port} & set(port))
+                and (not networks or _is_in(each, networks))
+            ]
+            return sorted(chosen, key=lambda each: getattr(each, KEYS[sort]) or 0, reverse=True)
+
+        by = KEYS[sort]
+        try:
+            if as_json:
+                _print_lines(reading, every, once)
+            elif once or not sys.stdout.isatty():
+                print_table(table(reading()), less=left_out(by))
+            else:
+                _live(reading, every, by)
+        except KeyboardInterrupt:  # the way to end it
+            raise typer.Exit(130) from None
+
+
+def _network(text: str) -> "ipaddress.IPv4Network | ipaddress.IPv6Network":
+    try:
+        return ipaddress.ip_network(text, strict=False)
+    except ValueError:
+        raise AckclockError(
+            f"--address {text}: write an address or a network, such as 10.0.0.1 or 10.0.0.0/8"
+        ) from None
+
+
+def _is_in(
+    connection: Connection, networks: "Iterable[ipaddress.IPv4Network | ipaddress.IPv6Network]"
+) -> bool:
+    ends = [ipaddress.ip_address(each) for each in (connection.local, connection.remote)]
+    return any(end in network for network in networks for end in ends)
+
+
+def _print_lines(reading: Callable[[], list[Connection]], every: float, once: bool) -> None:
+    while True:
+        line = {"time_s": time.time(), "connections": [asdict(each) for each in reading()]}
+        sys.stdout.write(json.dumps(line) + "\n")
+        sys.stdout.flush()
+        if once:
+            return
+        time.sleep(every)
+
+
+def _live(reading: Callable[[], list[Connection]], every: float, by: str) -> None:
+    from rich.live import Live  # noqa: PLC0415 (only this needs it)
+
+    from ackclock.cli import screen  # noqa: PLC0415 (slow to import)
+
+    with Live(console=out, screen=True, auto_refresh=False) as live:
+        while True:
+            connections = reading()
+            width, height = out.size
+            shown = table(connections, most=max(height - AROUND, 1))
+            live.update(screen.fitted(shown, width, less=left_out(by)), refresh=True)
+            time.sleep(every)
+
+
+def table(connections: list[Connection], most: int | None = None) -> "Table":
+    """The connections as a table of at most so many rows."""
+    shown = connections[:most]
+    one = len(connections) == 1
+    title = f"{len(connections)} TCP connection{'' if one else 's'}"
+    if left := len(connections) - len(shown):
+        title += f", {left} not shown"
+    made = new_table("local", "remote", "algorithm", "state", *NUMBERS, title=title)
+    for each in shown:
+        numbers = (
+            _number(getattr(each, name), unit, digits) for name, unit, digits in NUMBERS.values()
+        )
+        made.add_row(
+            _end(each.local, each.local_port),
+            _end(each.remote, each.remote_port),
+            each.algorithm or "–",
+            each.ca_state or each.state,
+            *numbers,
+        )
+    return made
+
+
+def left_out(by: str) -> list[str]:
+    """The columns of `LEFT_OUT`, but never the one by which the rows are sorted."""
+    return [each for each in LEFT_OUT if NUMBERS.get(each, "")[:1] != (by,)]
+
+
+def _end(address: str, port: int) -> str:
+    return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
+
+
+def _number(value: int | None, unit: float = 1, digits: int = 0) -> str:
+    return "–" if value is None else f"{value / unit:.{digits}f}"

@@ -1,0 +1,1 @@
+"""Pictures and pages: their style, charts of runs and of sweeps."""

@@ -1,0 +1,1 @@
+"""Means, intervals and verdicts over repeated runs, and how many repeats they need."""

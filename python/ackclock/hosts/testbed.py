@@ -1,0 +1,102 @@
+"""Scenarios on this machine's own TCP stack, several at a time: an `Executor`."""
+
+import platform
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar, TypeVar
+
+from ackclock.base.errors import AckclockError
+from ackclock.base.kernel_part import TESTBED, kernel_part, lacks
+from ackclock.hosts import kernel
+from ackclock.hosts.threads import in_threads
+from ackclock.hosts.work import CACHE
+from ackclock.results.certificate import advice
+from ackclock.results.result import Result
+from ackclock.scenario import snapshot
+from ackclock.scenario.scenario import Scenario
+from ackclock.store import entries
+
+T = TypeVar("T")
+
+#: Where in the cache the last of several invalid runs is kept. Nothing takes one from there.
+INVALID = "invalid"
+
+
+class NoValidRunError(AckclockError):
+    """The machine kept time too badly, in every attempt."""
+
+
+def version() -> str:
+    """Names what runs the scenarios: this testbed on this kernel."""
+    return f"{kernel_part().testbed_version()} on {platform.release()}"
+
+
+def valid_run(
+    scenario: Scenario,
+    *,
+    progress: Callable[[float], None] | None = None,
+    on_invalid: Callable[[Result], None] | None = None,
+    cache: Path = CACHE,
+) -> Result:
+    """A valid kernel run; raises `NoValidRunError` if there is none in as many as are tried.
+
+    The last of them is then kept, to be looked at, as `cache/invalid/KEY-TIME`.
+    """
+    result = kernel.run(scenario, progress=progress, on_invalid=on_invalid)
+    certificate = result.manifest["certificate"]
+    if not certificate["valid"]:
+        key = snapshot.key_of(scenario.resolve(), result.manifest["algorithms"], version())
+        place = cache / INVALID / f"{key}-{time.strftime('%Y%m%d-%H%M%S')}"
+        entries.keep(place, result.write, Result.load)
+        said = [*certificate["problems"], *advice(certificate)]
+        raise NoValidRunError(
+            f"no valid kernel run in {kernel.ATTEMPTS}: {'; '.join(said)}; "
+            f"the last one is kept, marked as invalid: {place}"
+        )
+    return result
+
+
+@dataclass(frozen=True)
+class Testbed:
+    """Runs in real time, `jobs` at a time."""
+
+    jobs: int = 1
+    on_invalid: Callable[[Result], None] | None = None
+
+    name: ClassVar[str] = "kernel"
+    far: ClassVar[bool] = False
+
+    def ready(self) -> None:
+        """Raises `AckclockError` that says what this machine lacks."""
+        if missing := lacks(*TESTBED):
+            raise AckclockError(f"--on kernel: {missing}; `ackclock doctor` says more")
+
+    @property
+    def version(self) -> str:
+        """As the function `version`."""
+        return version()
+
+    def check(self, scenario: Scenario) -> None:
+        """Raises `AckclockError` that names the first field that a kernel run cannot honour."""
+        kernel.check(scenario)
+
+    def rehearse(self, scenario: Scenario) -> None:
+        """Raises `AckclockError` if clang or the verifier refuses an algorithm; runs nothing."""
+        with scenario.in_its_words():
+            kernel_part().rehearse_on_kernel(snapshot.of_kernel(), scenario.resolve())
+
+    def run(
+        self,
+        scenarios: Sequence[Scenario],
+        reduce: Callable[[Result], T],
+        done: Callable[[int, T], None],
+        progress: Callable[[float], None] | None = None,
+    ) -> None:
+        """As `Executor.run` says. Raises `NoValidRunError`, too."""
+
+        def one(scenario: Scenario, watch: Callable[[float], None]) -> T:
+            return reduce(valid_run(scenario, progress=watch, on_invalid=self.on_invalid))
+
+        in_threads(one, scenarios, self.jobs, done, progress)

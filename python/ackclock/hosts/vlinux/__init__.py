@@ -1,0 +1,298 @@
+"""Runs scenarios on Linux in virtual time: its real TCP stack, exactly repeatable.
+
+`docs/vlinux.md` says what it is, what it can run, and where it differs from a machine.
+"""
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from ackclock.base.directory import collect, partial_directory
+from ackclock.base.errors import AckclockError
+from ackclock.hosts.vlinux import build, plan, records
+from ackclock.hosts.vlinux.network import Network
+from ackclock.results.result import Result, result_of
+from ackclock.scenario import snapshot
+from ackclock.scenario.scenario import KERNEL, Scenario
+from ackclock.scenario.snapshot import Algorithms
+
+__all__ = ["run"]
+
+#: Real seconds that a virtual second may take, and that every run may.
+SLOWEST, LEAST_LIMIT_S = 20.0, 120.0
+#: Timer ticks per second of its kernel.
+HZ = 1000
+SHARED_MEMORY = "/dev/shm"  # noqa: S108 (the name of memory, not of a file of ours)
+#: Memory of the machine; what it does not use takes none.
+MEMORY = "3G"
+#: The machine's first program mounts our directory, and runs the script in it. All of the command
+#: line is the same for each run, since it feeds the machine's random numbers.
+COMMAND = (
+    "time-travel=inf-cpu",
+    "time-travel-start=1700000000000000000",
+    f"mem={MEMORY}",
+    "rootfstype=hostfs",
+    "rootflags=/",
+    "ro",
+    "init=/bin/sh",
+    "con=null",
+    "con0=null,fd:1",
+    "quiet",
+    "--",
+    "-c",
+    '"mount -t hostfs -o /proc/self/cwd none /mnt && exec sh /mnt/boot"',
+)
+BOOT = """\
+export PATH=/usr/sbin:/usr/bin:/sbin:/bin
+mount -t proc proc /proc
+mount -t sysfs sysfs /sys
+mount -t tmpfs tmpfs /run
+cd /mnt
+sh ./script > log 2>&1 && ./guest run plan . > progress 2>> log
+echo "exit status $?" >> log
+exec ./guest off
+"""
+
+
+#: What the machine's kernel says as it crashes, and what a C file then did.
+CRASHES = {"Kernel mode signal 8": "divides by zero", "Segfault": "uses a bad pointer"}
+
+
+@dataclass(frozen=True)
+class _Loaded:
+    """The algorithms of a scenario as the machine has them."""
+
+    #: Spec → name in the machine's kernel.
+    names: dict[str, str]
+    #: Modules to load, in order, and what to write to the parameter `add` of each.
+    modules: dict[Path, list[str]]
+    algorithms: Algorithms
+
+
+def run(
+    scenario: Scenario,
+    *,
+    progress: Callable[[float], None] | None = None,
+    on_acks: Callable[[pl.DataFrame], None] | None = None,
+    limit_s: float | None = None,
+) -> Result:
+    """Runs a scenario in a virtual machine of one core; its tables are those of the simulator.
+
+    `progress` is called with the fraction done; `on_acks` gets a row per ACK (`acks` of
+    docs/tables.md). `limit_s`: real seconds after which the machine is ended (default: 20 per
+    virtual second, at least 120). Ctrl-C ends it, too.
+    Raises `AckclockError` if the scenario cannot run there, or the virtual Linux is not built.
+    """
+    resolved = check(scenario)
+    canonical = json.loads(resolved)
+    built = build.find()
+    loaded = _load(built, canonical)
+    planned = plan.make(canonical, resolved, loaded.names)
+    limit_s = limit_s or max(LEAST_LIMIT_S, SLOWEST * canonical["duration_ns"] / 1e9)
+    temporary = Path(tempfile.gettempdir())
+    collect(temporary)
+    with partial_directory(temporary) as directory:
+        _prepare(directory, built, loaded, planned, len(_flows(canonical)), on_acks is not None)
+        aqms = [kind != "drop_tail" for kind in planned.queues]
+        started = time.monotonic()
+        base_ns = _boot(directory, built, canonical, limit_s, progress)
+        wall_time_s = time.monotonic() - started
+        frames = records.read(directory, scenario, base_ns, aqms)
+    if on_acks is not None:
+        on_acks(frames["acks"])
+    raw = frames | {
+        "trace_hash": None,
+        "packets": int(frames["flows"]["sent_packets"].sum()),
+        "wall_time_s": wall_time_s,
+    }
+    result = result_of(scenario, resolved, loaded.algorithms, raw)
+    own = {
+        "backend": "vlinux",
+        "kernel": f"{build.SERIES} in virtual time ({built.key})",
+        "hz": HZ,
+        "key": snapshot.key_of(resolved, loaded.algorithms, f"vlinux {build.version()}"),
+    }
+    return replace(result, manifest=result.manifest | own)
+
+
+def differences(scenario: Scenario) -> list[str]:
+    """What the links of a scenario do there and not in the simulator, a line each."""
+    buckets = Network(json.loads(scenario.resolve())).buckets()
+    field = "link.{}." if scenario.links else "bottleneck."
+    return [
+        f"vlinux: {(name := field.format(number))}rate is kept by a token bucket, which lets a "
+        "packet pass at once after a pause; for the same in the simulator: "
+        f"--set {name}burst={size}B"
+        for number, size in buckets
+    ]
+
+
+def check(scenario: Scenario) -> str:
+    """The canonical form of a scenario that the virtual Linux takes: all that `run` does at first.
+
+    Raises `AckclockError` that names table, key, value and fix.
+    """
+    scenario.read_files()
+    resolved = scenario.resolve()
+    canonical = json.loads(resolved)
+    plan.check(canonical)
+    # The rest as the simulator, whichever of Linux's own algorithms run.
+    flows, sessions = canonical["flows"], canonical["sessions"]
+    ours = {
+        "flows": [_ours(each) for each in flows],
+        "sessions": [each | {"flow": _ours(each["flow"])} for each in sessions],
+    }
+    with scenario.in_its_words():
+        snapshot.current().validate(json.dumps(canonical | ours))
+    return resolved
+
+
+def _ours(flow: dict[str, Any]) -> dict[str, Any]:
+    return flow | ({"algorithm": "reno"} if flow["algorithm"].startswith(KERNEL) else {})
+
+
+def _flows(canonical: dict[str, Any]) -> list[dict[str, Any]]:
+    """Those of the sessions included."""
+    return [*canonical["flows"], *(each["flow"] for each in canonical["sessions"])]
+
+
+def _load(built: build.Built, canonical: dict[str, Any]) -> _Loaded:
+    """Builds the modules of the algorithms. Raises `AckclockError` if one does not compile."""
+    code = snapshot.current()
+    names: dict[str, str] = {}
+    modules: dict[Path, list[str]] = {}
+    algorithms: dict[str, dict[str, Any]] = {}
+    for number, spec in enumerate(dict.fromkeys(f["algorithm"] for f in _flows(canonical)), 1):
+        of = code.configure(spec)
+        algorithms[spec] = {
+            key: of[key] for key in ("name", "source", "spec", "values", "fingerprint")
+        }
+        if spec.startswith(KERNEL):
+            names[spec] = spec.removeprefix(KERNEL)
+            continue
+        (path, text), headers, values = code.module(spec)
+        names[spec] = f"ac{number}_{of['name']}"[:15]
+        files = {"algorithm.c": text} | {
+            name: each.encode() for name, each in headers if name.endswith(".h")
+        }
+        flags = f"-I$(src)/include -iquote {path.parent.absolute()}"
+        module = build.module(built, f"ackclock_{of['name']}", files, flags)
+        line = " ".join([names[spec], *(f"{name}={value}" for name, value in values)])
+        modules.setdefault(module, []).append(line)
+    return _Loaded(names, modules, algorithms)
+
+
+def _prepare(
+    directory: Path, built: build.Built, loaded: _Loaded, planned: plan.Plan, flows: int, acks: bool
+) -> None:
+    """Fills the directory that the machine sees as /mnt."""
+    shutil.copy2(build.guest(built), directory / "guest")
+    shutil.copy2(build.recorder(built), directory / "recorder.ko")
+    lines = [
+        f"./guest load recorder.ko 'flows={flows} links={len(planned.queues)} acks={int(acks)}'"
+    ]
+    for path, adds in loaded.modules.items():
+        name = path.name.partition("-")[0]
+        shutil.copy2(path, directory / f"{name}.ko")
+        lines.append(f"./guest load {name}.ko ''")
+        lines += [f"echo '{line}' > /sys/module/{name}/parameters/add" for line in adds]
+    (directory / "script").write_text(planned.script + "\n".join(lines) + "\n", encoding="utf-8")
+    (directory / "plan").write_text(planned.guest, encoding="utf-8")
+    (directory / "boot").write_text(BOOT, encoding="utf-8")
+
+
+def _boot(
+    directory: Path,
+    built: build.Built,
+    canonical: dict[str, Any],
+    limit_s: float,
+    progress: Callable[[float], None] | None,
+) -> int:
+    """Runs the machine until it ends itself. Returns its time at the start of the run, ns.
+
+    Raises `AckclockError` if it fails or takes too long. Nothing of it is left then.
+    """
+    environment = {
+        "PATH": os.environ.get("PATH", os.defpath),
+        # The machine's memory is a file.
+        "TMPDIR": SHARED_MEMORY if os.access(SHARED_MEMORY, os.W_OK) else str(directory),
+        "HOME": str(directory),
+        # Its processes have no room for what glibc registers.
+        "GLIBC_TUNABLES": "glibc.pthread.rseq=0",
+        "ACKCLOCK_SEED": str(canonical["seed"]),
+    }
+    # Whatever ends this process ends the machine, also before the machine has asked for that.
+    alive = ["sh", "-c", '[ "$PPID" = "$0" ] && exec "$@"', str(os.getpid())]
+    machine = ["setarch", "-R", str(built.kernel), *COMMAND]
+    command = ["setpriv", "--pdeathsig", "KILL", *alive, *machine]
+    end = time.monotonic() + limit_s
+    with (directory / "boot.log").open("wb") as log:
+        process = subprocess.Popen(
+            command,
+            cwd=directory,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+        try:
+            while True:
+                try:
+                    process.wait(0.1)
+                    break
+                except subprocess.TimeoutExpired:
+                    if progress is not None:
+                        progress(_done_ns(directory) / canonical["duration_ns"])
+                if time.monotonic() > end:
+                    raise AckclockError(
+                        f"the virtual machine took more than {limit_s:.0f} s and was ended at "
+                        f"{_done_ns(directory) / 1e9:.1f} s of {canonical['duration_ns'] / 1e9:g} s"
+                        + _asks("does not return", canonical)
+                    )
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+    said = _text(directory / "log")
+    if not said.rstrip().endswith("exit status 0"):
+        console = _text(directory / "boot.log")
+        for signal_says, does in CRASHES.items():
+            if signal_says in console and (asks := _asks(does, canonical)):
+                raise AckclockError(f"the virtual machine's kernel crashed{asks}")
+        last = [line for line in (said + console).splitlines() if line.strip()][-8:]
+        raise AckclockError("the virtual machine failed:\n" + "\n".join(last))
+    return int(_text(directory / "progress").rpartition("base")[2])
+
+
+def _asks(does: str, canonical: Mapping[str, Any]) -> str:
+    """What to do where a user's C file may be the cause; empty: the scenario has none."""
+    specs = [flow["algorithm"] for flow in (*canonical["flows"], *canonical["sessions"])]
+    names = (re.split("[@:]", each, maxsplit=1)[0] for each in specs)
+    files = dict.fromkeys(name for name in names if name.endswith(".c"))
+    if not files:
+        return ""
+    some = " or ".join(files)
+    return f"; if {some} {does}, the simulator names the function: run the scenario without --on"
+
+
+def _text(path: Path) -> str:
+    return path.read_text(errors="replace") if path.exists() else ""
+
+
+def _done_ns(directory: Path) -> int:
+    """How far it has come."""
+    lines = _text(directory / "progress").split()
+    return int(lines[-1]) if lines else 0

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * The applications of all flows in the virtual Linux, and what measures them.
+ *
+ *	guest run PLAN OUT
+ *	guest load MODULE PARAMETERS	as insmod does
+ *	guest off			ends the machine
+ *
+ * PLAN has one line per thing, in any order; times are ns from the start of the run:
+ *
+ *	run DURATION INTERVAL		the end, and the time between samples
+ *	common FROM UNTIL		the common interval (crates/sim/src/common.rs)
+ *	queue NAMESPACE DEVICE KIND	whose queue to sample; KIND of the AQM below a tbf, or none
+ *	flow NUMBER SENDER RECEIVER ADDRESS CC CC_AT_RECEIVER START STOP SIZE WINDOW BUFFER UNSENT
+ *		PACED LOWAT
+ *	draw PAUSE SIZE			the flow above is a session: its next connection, SIZE long
+ *	at TIME COMMAND...		run a command of the shell at that time
+ *
+ * "-" stands for nothing (STOP: never; SIZE, WINDOW, BUFFER: no limit). OUT gets samples.bin,
+ * queues.bin, records.bin, flows.bin, transfers.bin and counts.bin, which ackclock/hosts/vlinux/records.py reads.
+ * All of it is one process: it opens each socket in the namespace of its host.
+ */
+#define _GNU_SOURCE
+#include "guest.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/prctl.h>
+#include <sys/reboot.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+int epoll, home;
+static int64_t base_ns;
+static int timer, next_command;
+
+void die(const char *what)
+{
+	fprintf(stderr, "guest: %s: %s\n", what, strerror(errno));
+	exit(1);
+}
+
+int64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000000000LL + now.tv_nsec - base_ns;
+}
+
+void enter(const char *namespace)
+{
+	char path[NAME + 16];
+	int fd;
+
+	snprintf(path, sizeof(path), "/run/netns/%s", namespace);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || setns(fd, CLONE_NEWNET))
+		die(path);
+	close(fd);
+}
+
+void watch(int fd, uint32_t events, uint64_t data)
+{
+	struct epoll_event event = { .events = events, .data.u64 = data };
+
+	if (epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event))
+		die("epoll_ctl");
+}
+
+/* What each flow carries in the common interval. Returns when to look next. */
+static int64_t look_at_common(int64_t at_ns)
+{
+	static int looks;
+
+	if (looks == 0 && common_from_ns <= at_ns) {
+		for (int i = 0; i < flows_len; i++)
+			flows[i].sent_before = sent_bytes(&flows[i]);
+		looks++;
+	}
+	if (looks == 1 && common_until_ns <= at_ns) {
+		for (int i = 0; i < flows_len; i++) {
+			uint64_t acked = acked_bytes(&flows[i]), before = flows[i].sent_before;
+
+			flows[i].common_bytes = acked > before ? acked - before : 0;
+		}
+		looks++;
+	}
+	return looks == 0 ? common_from_ns : looks == 1 ? common_until_ns : NEVER;
+}
+
+/* Does what is due; returns when the next thing is. */
+static int64_t keep_time(FILE *samples, FILE *to_queues, FILE *records)
+{
+	static int64_t next_sample_ns;
+	int64_t at_ns = now_ns(), next_ns = duration_ns, look_ns = look_at_common(at_ns);
+
+	if (look_ns < next_ns)
+		next_ns = look_ns;
+	for (int i = 0; i < flows_len; i++) {
+		struct flow *flow = &flows[i];
+
+		if (!flow->connected && flow->start_ns <= at_ns)
+			connect_flow(flow, i);
+		if (!flow->stopped && flow->stop_ns <= at_ns) {
+			flow->stopped = 1;
+			flow->size = flow->written;
+			stop_flow(flow, i);
+		}
+		if (!flow->connected && flow->start_ns < next_ns)
+			next_ns = flow->start_ns;
+		if (!flow->stopped && flow->stop_ns < next_ns)
+			next_ns = flow->stop_ns;
+	}
+	while (next_command < commands_len && commands[next_command].time_ns <= at_ns)
+		if (system(commands[next_command++].text))
+			die("a command of the plan failed");
+	if (next_command < commands_len && commands[next_command].time_ns < next_ns)
+		next_ns = commands[next_command].time_ns;
+	if (!next_sample_ns)
+		next_sample_ns = interval_ns;
+	if (interval_ns && next_sample_ns <= at_ns) {
+		for (int i = 0; i < flows_len; i++)
+			if (flows[i].connected && !flows[i].draws)
+				sample_flow(&flows[i], at_ns, samples);
+		sample_queues(at_ns, to_queues);
+		copy("/proc/ackclock/records", records);
+		fprintf(stdout, "%lld\n", (long long)at_ns);
+		next_sample_ns = (at_ns / interval_ns + 1) * interval_ns;
+	}
+	if (interval_ns && next_sample_ns < next_ns)
+		next_ns = next_sample_ns;
+	return next_ns;
+}
+
+static void set_timer(int64_t at_ns)
+{
+	int64_t ns = base_ns + at_ns;
+	struct itimerspec when = { .it_value = { ns / 1000000000, ns % 1000000000 } };
+
+	if (timerfd_settime(timer, TFD_TIMER_ABSTIME, &when, NULL))
+		die("timerfd_settime");
+}
+
+static FILE *output(const char *directory, const char *name)
+{
+	char path[4096];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/%s", directory, name);
+	file = fopen(path, "we");
+	if (!file)
+		die(path);
+	return file;
+}
+
+static int load(const char *path, const char *parameters)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0 || syscall(SYS_finit_module, fd, parameters, 0))
+		die(path);
+	return 0;
+}
+
+static int run(const char *plan, const char *directory)
+{
+	struct rlimit files = { 1 << 20, 1 << 20 };
+	struct epoll_event events[256];
+	FILE *samples, *to_queues, *records, *totals, *transfers, *counts;
+
+	prctl(PR_SET_TIMERSLACK, 1UL);
+	setrlimit(RLIMIT_NOFILE, &files);
+	signal(SIGPIPE, SIG_IGN);
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	home = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
+	epoll = epoll_create1(EPOLL_CLOEXEC);
+	timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+	watch(timer, EPOLLIN, ABOUT(TIMER, 0));
+	read_plan(plan);
+	setns(home, CLONE_NEWNET);
+	samples = output(directory, "samples.bin");
+	to_queues = output(directory, "queues.bin");
+	records = output(directory, "records.bin");
+	totals = output(directory, "flows.bin");
+	transfers = output(directory, "transfers.bin");
+	counts = output(directory, "counts.bin");
+
+	/* Time 0: a whole second, so that runs do not differ by how long the start took. */
+	base_ns = (now_ns() / 1000000000 + 2) * 1000000000;
+	set_timer(0);
+	for (int done = 0; !done;) {
+		int found = epoll_wait(epoll, events, 256, -1);
+
+		for (int i = 0; i < found; i++) {
+			int index = (uint32_t)events[i].data.u64, what = events[i].data.u64 >> 32;
+			uint64_t expirations;
+
+			if (what == SENDER && flows[index].draws && events[i].events & EPOLLRDHUP) {
+				end_transfer(&flows[index], transfers);
+				set_timer(keep_time(samples, to_queues, records));
+			} else if (what == SENDER) {
+				write_flow(&flows[index], index);
+			} else if (what != TIMER) {
+				receive(&flows[index], index, what);
+			} else if (read(timer, &expirations, 8) == 8) {
+				set_timer(keep_time(samples, to_queues, records));
+				done = now_ns() >= duration_ns;
+			}
+		}
+	}
+	look_at_common(duration_ns);
+	for (int i = 0; i < flows_len; i++) {
+		struct flow *flow = &flows[i];
+		struct total total = { 0 };
+
+		if (flow->draws)
+			total = *flow->over;
+		total.flow = flow->number;
+		total.start_ns = flow->start_ns;
+		total.common_bytes = flow->common_bytes;
+		if (flow->connected) {
+			struct transfer row = { flow->number, flow->start_ns, 0, flow->size };
+
+			add_totals(flow, &total);
+			if (flow->draws && flow->size != INT64_MAX)
+				fwrite(&row, sizeof(row), 1, transfers);
+		}
+		fwrite(&total, sizeof(total), 1, totals);
+	}
+	sample_queues(duration_ns, output(directory, "end.bin"));
+	copy("/proc/ackclock/records", records);
+	copy("/proc/ackclock/counts", counts);
+	fflush(NULL);
+	fprintf(stdout, "base %lld\n", (long long)base_ns);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc == 4 && !strcmp(argv[1], "run"))
+		return run(argv[2], argv[3]);
+	if (argc == 4 && !strcmp(argv[1], "load"))
+		return load(argv[2], argv[3]);
+	if (argc == 2 && !strcmp(argv[1], "off"))
+		return reboot(RB_POWER_OFF);
+	return 2;
+}

@@ -1,0 +1,441 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * What happens to the flows, recorded in the virtual kernel at the tracepoints of its TCP.
+ *
+ * A flow is known by the port of its receiver, FIRST_PORT + its number. /proc/ackclock/records
+ * gives `struct record`s, each once, in order of time; /proc/ackclock/counts a `struct counts`
+ * per flow, flow 1 first; /proc/ackclock/lost a `struct lost` per link, link 1 first. A device whose name
+ * begins with q, i or x and the number of a link drops for want of room, at random, or as a policer.
+ * In the device q a packet waits, from when it is given to it until it leaves.
+ * The number of an open socket, written to /proc/ackclock/reader, has the
+ * kernel read and discard what arrives there, at once, as an application would that has nothing
+ * else to do. One written to /proc/ackclock/stopper loses what it has not sent, as if
+ * its application stopped. With the parameter acks=1 there is a record of each ACK. The layout is
+ * that of ackclock/hosts/vlinux/records.py.
+ */
+#include <linux/hashtable.h>
+#include <linux/interrupt.h>
+#include <linux/ip.h>
+#include <linux/net.h>
+#include <linux/module.h>
+#include <linux/proc_fs.h>
+#include <linux/skbuff.h>
+#include <linux/slab.h>
+#include <linux/tcp.h>
+#include <linux/tracepoint.h>
+#include <linux/uaccess.h>
+#include <linux/vmalloc.h>
+#include <net/inet_ecn.h>
+#include <net/tcp.h>
+
+#define FIRST_PORT 10000
+#define RECORDS (1U << 19)
+
+static unsigned int flows = 1;
+module_param(flows, uint, 0400);
+static unsigned int links = 1;
+module_param(links, uint, 0400);
+static bool acks;
+module_param(acks, bool, 0400);
+
+enum { STATE, SLOW_START_EXIT, ACK, ESTABLISHED, COMPLETED };
+
+struct record {
+	u64 time_ns;
+	u32 flow;
+	u8 kind;	/* STATE, ... */
+	u8 old_state;	/* enum tcp_ca_state, before ... */
+	u8 new_state;	/* ... and after */
+	u8 unused;
+	u32 cwnd;
+	u32 ssthresh;
+	u32 in_flight;
+	u32 prior_cwnd;
+	u32 srtt_us;
+	u32 lost_records;	/* so far: the buffer was full */
+};
+
+struct counts {
+	u64 dropped;	/* data packets that a queue dropped */
+	u64 marked;	/* data packets that arrived with CE */
+	u64 link_lost;	/* data packets that a link lost */
+	u64 policed;	/* data packets that a policer dropped */
+};
+
+struct lost {
+	u64 link_lost;
+	u64 policed;	/* all packets */
+	u64 sojourn_ns;	/* of the last packet that left the queue */
+};
+
+/* A packet in the device of a queue. */
+struct waiting {
+	struct hlist_node node;
+	const struct sk_buff *skb;
+	u64 since_ns;
+};
+
+static struct record *records;
+static u32 head, tail, lost;
+static struct counts *counts;
+static struct lost *lost_by;
+static u32 *ssthreshs;
+static DEFINE_HASHTABLE(waits, 14);
+/* sk_user_data of a sender whose application is woken by each ACK. */
+static char writer;
+/* Of one whose application has stopped, until all that it has sent is acknowledged. */
+static char stopped;
+
+/* Number of the flow of this port; 0: none. */
+static u32 flow_of(__be16 port)
+{
+	u32 number = ntohs(port) - FIRST_PORT;
+
+	return number <= flows ? number : 0;
+}
+
+static void record(struct sock *sk, u32 flow, u8 kind, u8 new_state)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+	struct record *to;
+
+	if (head - tail == RECORDS) {
+		lost++;
+		return;
+	}
+	to = &records[head++ % RECORDS];
+	*to = (struct record){
+		.time_ns = ktime_get_ns(),
+		.flow = flow,
+		.kind = kind,
+		.old_state = inet_csk(sk)->icsk_ca_state,
+		.new_state = new_state,
+		.cwnd = tcp_snd_cwnd(tp),
+		.ssthresh = tp->snd_ssthresh,
+		.in_flight = tcp_packets_in_flight(tp),
+		.prior_cwnd = tp->prior_cwnd,
+		.srtt_us = tp->srtt_us >> 3,
+		.lost_records = lost,
+	};
+}
+
+static void on_state(void *data, struct sock *sk, const u8 ca_state)
+{
+	u32 flow = flow_of(inet_sk(sk)->inet_dport);
+
+	if (flow)
+		record(sk, flow, STATE, ca_state);
+}
+
+/* An ACK has arrived; TCP handles it now. */
+static void on_ack(void *data, struct sock *sk, struct sk_buff *skb)
+{
+	u32 flow = flow_of(inet_sk(sk)->inet_dport);
+	u32 ssthresh = tcp_sk(sk)->snd_ssthresh;
+	u8 state = inet_csk(sk)->icsk_ca_state;
+
+	if (!flow)
+		return;
+	if (ssthreshs[flow - 1] == TCP_INFINITE_SSTHRESH && ssthresh != TCP_INFINITE_SSTHRESH &&
+	    state < TCP_CA_CWR)
+		record(sk, flow, SLOW_START_EXIT, state);
+	ssthreshs[flow - 1] = ssthresh;
+	if (sk->sk_user_data == &writer && sk->sk_socket)
+		set_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
+	if (acks)
+		record(sk, flow, ACK, state);
+	if (sk->sk_user_data == &stopped && TCP_SKB_CB(skb)->ack_seq == tcp_sk(sk)->write_seq) {
+		sk->sk_user_data = NULL;
+		record(sk, flow, COMPLETED, TCP_CA_Open);
+	}
+}
+
+/* The state of a connection changes: FIN_WAIT2 is when all data and the FIN are acknowledged. */
+static void on_connection(void *data, const struct sock *sk, const int old, const int new)
+{
+	u32 flow = sk->sk_protocol == IPPROTO_TCP ? flow_of(inet_sk(sk)->inet_dport) : 0;
+
+	if (flow && new == TCP_FIN_WAIT2) {
+		record((struct sock *)sk, flow, COMPLETED, TCP_CA_Open);
+	} else if (flow && old == TCP_SYN_SENT && new == TCP_ESTABLISHED) {
+		ssthreshs[flow - 1] = TCP_INFINITE_SSTHRESH;
+		record((struct sock *)sk, flow, ESTABLISHED, TCP_CA_Open);
+	}
+}
+
+/* Number of the flow whose data this is; 0: none. */
+static u32 data_of(const struct sk_buff *skb)
+{
+	const struct iphdr *ip = ip_hdr(skb);
+	const struct tcphdr *tcp;
+
+	if (skb->protocol != htons(ETH_P_IP) || ip->protocol != IPPROTO_TCP)
+		return 0;
+	tcp = (void *)ip + 4 * ip->ihl;
+	if (ntohs(ip->tot_len) == 4 * (ip->ihl + tcp->doff))
+		return 0;
+	return flow_of(tcp->dest);
+}
+
+/* Number of the link whose queue this device has; 0: none. */
+static u32 queue_of(const struct net_device *dev)
+{
+	u32 link;
+
+	return dev && dev->name[0] == 'q' && !kstrtou32(dev->name + 1, 10, &link) && link <= links ?
+		link : 0;
+}
+
+static struct waiting *find_waiting(const struct sk_buff *skb)
+{
+	struct waiting *each;
+
+	hash_for_each_possible(waits, each, node, (unsigned long)skb)
+		if (each->skb == skb)
+			return each;
+	return NULL;
+}
+
+static void forget(struct waiting *of)
+{
+	if (of) {
+		hash_del(&of->node);
+		kfree(of);
+	}
+}
+
+static void on_queued(void *data, struct sk_buff *skb)
+{
+	struct waiting *of;
+
+	if (!queue_of(skb->dev))
+		return;
+	forget(find_waiting(skb));
+	of = kmalloc(sizeof(*of), GFP_ATOMIC);
+	if (!of)
+		return;
+	of->skb = skb;
+	of->since_ns = ktime_get_ns();
+	hash_add(waits, &of->node, (unsigned long)skb);
+}
+
+static void on_sent(void *data, const struct sk_buff *skb, const struct net_device *dev)
+{
+	u32 link = queue_of(dev);
+	struct waiting *of = link ? find_waiting(skb) : NULL;
+
+	if (of)
+		lost_by[link - 1].sojourn_ns = ktime_get_ns() - of->since_ns;
+	forget(of);
+}
+
+static void on_drop(void *data, struct sk_buff *skb, void *location,
+		    enum skb_drop_reason reason, struct sock *rx_sk)
+{
+	struct counts none, *of = &none;
+	u32 flow, link;
+
+	if (!skb->dev || kstrtou32(skb->dev->name + 1, 10, &link) || !link || link > links)
+		return;
+	flow = data_of(skb);
+	if (flow)
+		of = &counts[flow - 1];
+	switch (skb->dev->name[0]) {
+	case 'q':
+		forget(find_waiting(skb));
+		of->dropped++;
+		break;
+	case 'i':
+		of->link_lost++;
+		lost_by[link - 1].link_lost++;
+		break;
+	case 'x':
+		of->policed++;
+		lost_by[link - 1].policed++;
+		break;
+	}
+}
+
+static void on_arrival(void *data, struct sk_buff *skb)
+{
+	u32 flow;
+
+	if (!skb->dev || strcmp(skb->dev->name, "receiver"))
+		return;
+	skb_reset_network_header(skb);
+	flow = data_of(skb);
+	if (flow && INET_ECN_is_ce(ip_hdr(skb)->tos))
+		counts[flow - 1].marked++;
+}
+
+static ssize_t read_records(struct file *file, char __user *to, size_t size, loff_t *at)
+{
+	size_t written = 0;
+
+	/* One reader, and one processor that writes. */
+	for (; tail != head && written + sizeof(*records) <= size; tail++) {
+		if (copy_to_user(to + written, &records[tail % RECORDS], sizeof(*records)))
+			return -EFAULT;
+		written += sizeof(*records);
+	}
+	return written;
+}
+
+static ssize_t read_counts(struct file *file, char __user *to, size_t size, loff_t *at)
+{
+	return simple_read_from_buffer(to, size, at, counts, flows * sizeof(*counts));
+}
+
+static ssize_t read_lost(struct file *file, char __user *to, size_t size, loff_t *at)
+{
+	return simple_read_from_buffer(to, size, at, lost_by, links * sizeof(*lost_by));
+}
+
+static int discard(read_descriptor_t *desc, struct sk_buff *skb, unsigned int offset, size_t len)
+{
+	return len;
+}
+
+struct reader {
+	struct sock *sk;
+	struct tasklet_struct tasklet;
+};
+
+/* As an application it comes after TCP has decided whether the data that arrived is acknowledged. */
+static void read_all(struct tasklet_struct *tasklet)
+{
+	struct sock *sk = container_of(tasklet, struct reader, tasklet)->sk;
+	read_descriptor_t desc = { .count = 1 };
+
+	bh_lock_sock(sk);
+	if (!sock_owned_by_user(sk))
+		tcp_read_sock(sk, &desc, discard);
+	bh_unlock_sock(sk);
+}
+
+static void on_data(struct sock *sk)
+{
+	struct reader *reader = sk->sk_user_data;
+
+	tasklet_schedule(&reader->tasklet);
+}
+
+/* The socket of whose file descriptor the number is written; the caller puts it. */
+static struct socket *socket_of(const char __user *from, size_t size)
+{
+	int fd, err = kstrtoint_from_user(from, size, 10, &fd);
+	struct socket *socket = err ? NULL : sockfd_lookup(fd, &err);
+
+	return socket ?: ERR_PTR(err);
+}
+
+static ssize_t add_writer(struct file *file, const char __user *from, size_t size, loff_t *at)
+{
+	struct socket *socket = socket_of(from, size);
+
+	if (IS_ERR(socket))
+		return PTR_ERR(socket);
+	socket->sk->sk_user_data = &writer;
+	sockfd_put(socket);
+	return size;
+}
+
+static ssize_t stop_sender(struct file *file, const char __user *from, size_t size, loff_t *at)
+{
+	struct socket *socket = socket_of(from, size);
+	struct sk_buff *skb;
+
+	if (IS_ERR(socket))
+		return PTR_ERR(socket);
+	lock_sock(socket->sk);
+	while ((skb = tcp_send_head(socket->sk))) {
+		tcp_unlink_write_queue(skb, socket->sk);
+		tcp_wmem_free_skb(socket->sk, skb);
+	}
+	WRITE_ONCE(tcp_sk(socket->sk)->write_seq, tcp_sk(socket->sk)->snd_nxt);
+	if (tcp_sk(socket->sk)->snd_una == tcp_sk(socket->sk)->snd_nxt)
+		record(socket->sk, flow_of(inet_sk(socket->sk)->inet_dport), COMPLETED, TCP_CA_Open);
+	else
+		socket->sk->sk_user_data = &stopped;
+	release_sock(socket->sk);
+	sockfd_put(socket);
+	return size;
+}
+
+static ssize_t add_reader(struct file *file, const char __user *from, size_t size, loff_t *at)
+{
+	struct socket *socket = socket_of(from, size);
+	struct reader *reader;
+
+	if (IS_ERR(socket))
+		return PTR_ERR(socket);
+	reader = kzalloc(sizeof(*reader), GFP_KERNEL);
+	if (!reader) {
+		sockfd_put(socket);
+		return -ENOMEM;
+	}
+	reader->sk = socket->sk;
+	tasklet_setup(&reader->tasklet, read_all);
+	lock_sock(socket->sk);
+	socket->sk->sk_user_data = reader;
+	socket->sk->sk_data_ready = on_data;
+	release_sock(socket->sk);
+	on_data(socket->sk);
+	sockfd_put(socket);
+	return size;
+}
+
+static const struct proc_ops of_reader = { .proc_write = add_reader };
+static const struct proc_ops of_writer = { .proc_write = add_writer };
+static const struct proc_ops of_stopper = { .proc_write = stop_sender };
+static const struct proc_ops of_records = { .proc_read = read_records };
+static const struct proc_ops of_counts = { .proc_read = read_counts };
+static const struct proc_ops of_lost = { .proc_read = read_lost };
+
+static const struct {
+	const char *name;
+	void *probe;
+} probes[] = {
+	{ "tcp_cong_state_set", on_state },
+	{ "tcp_probe", on_ack },
+	{ "inet_sock_set_state", on_connection },
+	{ "kfree_skb", on_drop },
+	{ "netif_receive_skb", on_arrival },
+	{ "net_dev_queue", on_queued },
+	{ "net_dev_start_xmit", on_sent },
+};
+
+static void attach(struct tracepoint *tp, void *missing)
+{
+	for (int i = 0; i < ARRAY_SIZE(probes); i++)
+		if (!strcmp(tp->name, probes[i].name) &&
+		    !tracepoint_probe_register(tp, probes[i].probe, NULL))
+			(*(int *)missing)--;
+}
+
+/* It stays until the machine ends. */
+static int __init recorder_init(void)
+{
+	int missing = ARRAY_SIZE(probes);
+	struct proc_dir_entry *directory = proc_mkdir("ackclock", NULL);
+
+	records = vmalloc(RECORDS * sizeof(*records));
+	counts = vzalloc(flows * sizeof(*counts));
+	ssthreshs = vmalloc(flows * sizeof(*ssthreshs));
+	lost_by = vzalloc(links * sizeof(*lost_by));
+	if (!records || !counts || !lost_by || !ssthreshs || !directory ||
+	    !proc_create("records", 0400, directory, &of_records) ||
+	    !proc_create("counts", 0400, directory, &of_counts) ||
+	    !proc_create("lost", 0400, directory, &of_lost) ||
+	    !proc_create("writer", 0200, directory, &of_writer) ||
+	    !proc_create("stopper", 0200, directory, &of_stopper) ||
+	    !proc_create("reader", 0200, directory, &of_reader))
+		return -ENOMEM;
+	for (u32 i = 0; i < flows; i++)
+		ssthreshs[i] = TCP_INFINITE_SSTHRESH;
+	for_each_kernel_tracepoint(attach, &missing);
+	return missing ? -ENOENT : 0;
+}
+module_init(recorder_init);
+MODULE_LICENSE("Dual BSD/GPL");
+MODULE_DESCRIPTION("Records flows for ackclock");

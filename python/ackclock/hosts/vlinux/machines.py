@@ -1,0 +1,63 @@
+"""Many scenarios on Linux in virtual time: several virtual machines at a time."""
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import ClassVar, TypeVar
+
+from ackclock.hosts import vlinux
+from ackclock.hosts.threads import in_threads
+from ackclock.hosts.vlinux import build
+from ackclock.results.result import Result
+from ackclock.scenario.scenario import Scenario
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Machines:
+    """Virtual machines: `jobs` at a time (0: one on each core). An `Executor`.
+
+    Its results have the keys of the simulator's, so keep them in `cache`.
+    """
+
+    jobs: int = 0
+
+    name: ClassVar[str] = "vlinux"
+    far: ClassVar[bool] = False
+
+    @property
+    def version(self) -> str:
+        """Names the virtual Linux. Raises `AckclockError` if it is not built."""
+        return build.version()
+
+    def cache(self, within: Path) -> Path:
+        """Where its results are kept: for each build. Raises as `version`."""
+        return within / "vlinux" / self.version
+
+    def ready(self) -> None:
+        """Raises `AckclockError` if the virtual Linux is not built."""
+        build.find()
+
+    def check(self, scenario: Scenario) -> None:
+        """Raises `AckclockError` that names the first field that it cannot honour."""
+        vlinux.check(scenario)
+
+    def rehearse(self, scenario: Scenario) -> None:
+        """Nothing: its machine runs what the simulator runs, and has no verifier."""
+
+    def run(
+        self,
+        scenarios: Sequence[Scenario],
+        reduce: Callable[[Result], T],
+        done: Callable[[int, T], None],
+        progress: Callable[[float], None] | None = None,
+    ) -> None:
+        """As `Executor.run` says."""
+
+        def one(scenario: Scenario, watch: Callable[[float], None]) -> T:
+            result = vlinux.run(scenario, progress=watch)
+            return reduce(replace(result, manifest=result.manifest | {"key": scenario.key()}))
+
+        in_threads(one, scenarios, self.jobs or os.cpu_count() or 1, done, progress)

@@ -1,0 +1,401 @@
+"""The network of a scenario in the virtual Linux: namespaces, veth pairs and queue disciplines.
+
+    s1 ── r1 ┐             hub             ┌ t1 ── d1
+    s2 ── r2 ┘  [i1 j1]  [q1 a1]  [w1 b1]  └ t2 ── d2
+
+The senders with the same way share a namespace (s1, s2, …), and their receivers another one. Each
+step of a link is a veth pair with both ends in the hub: a packet leaves at the first, whose qdisc
+does the work, and comes back at the second. The hub decides by the device at which a packet came,
+and by its address, where it goes next. If all data ends behind the same link, its last pair ends in
+d, where all receivers are. The RTT of a flow is a netem on the way back, before its sender; half of
+it is before the receiver, if ACKs pass links.
+
+The qdiscs count IP bytes: the 14 bytes of an Ethernet header are taken off.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from ackclock.base.errors import AckclockError
+
+#: Packets of a queue that is never full.
+NEVER_FULL = 10_000_000
+#: Half of this much memory for data is more than any window here.
+SOCKET_BYTES = 1 << 30
+#: In which tc counts delays, ns.
+TICK_NS = 64
+#: More than a packet has.
+CELL_BYTES = 100_000
+HUB = "hub"
+#: What is at the other end of each device.
+NEIGHBOUR = "10.254.0.1"
+
+_STAB = "stab overhead -14"
+_EVERYWHERE = {
+    "net/core/netdev_max_backlog": NEVER_FULL,
+    "net/core/rmem_max": 2**31 - 1,
+    "net/core/wmem_max": 2**31 - 1,
+    "net/ipv4/tcp_mem": "100000000 100000000 100000000",
+}
+_HOST = {
+    "net/ipv4/tcp_no_metrics_save": 1,
+    "net/ipv4/tcp_wmem": f"4096 1048576 {SOCKET_BYTES}",
+    "net/ipv4/tcp_rmem": f"4096 {SOCKET_BYTES // 4} {SOCKET_BYTES}",
+    # Autotuning would lift the clamp of a receiver's window.
+    "net/ipv4/tcp_moderate_rcvbuf": 0,
+}
+
+Link = Mapping[str, Any]
+
+
+class Way(NamedTuple):
+    """What the senders of a namespace have in common."""
+
+    rtt_ns: int
+    ecn: bool
+    #: Numbers of the links that data passes, and those that ACKs pass.
+    route: tuple[int, ...]
+    back: tuple[int, ...]
+
+
+class Step(NamedTuple):
+    """A veth pair of a link: where packets leave, its qdisc, where they come back."""
+
+    out: str
+    qdisc: tuple[str, ...]
+    to: str
+
+
+def kind_of(link: Link) -> str:
+    """The queue discipline of a link."""
+    return next(iter(_queue(link)))
+
+
+def _queue(link: Link) -> Mapping[str, Any]:
+    """Kind → parameters."""
+    queue = link.get("queue", "drop_tail")
+    return {queue: {}} if isinstance(queue, str) else queue
+
+
+def queue_device(number: int) -> str:
+    """The device with the queue of a link."""
+    return f"q{number}"
+
+
+class Network:
+    """The network of a scenario in canonical form."""
+
+    def __init__(self, canonical: Mapping[str, Any]) -> None:
+        self._canonical = canonical
+        self._wire_bytes = canonical["mss_bytes"] + canonical["header_bytes"]
+        links = [canonical["bottleneck"], *canonical.get("links", ())]
+        sessions = (session["flow"] for session in canonical.get("sessions", ()))
+        flows = [*canonical["flows"], *sessions]
+        self._two_way = any(flow["direction"] == "reverse" for flow in flows)
+        #: Link n is `links[n - 1]`. With data both ways the bottleneck is there twice.
+        self.links: list[Link] = links + links[:1] * self._two_way
+        self._ways = [*dict.fromkeys(map(self.way, flows))]
+        last = {way.route[-1] for way in self._ways}
+        self._direct = len(last) == 1 and not any(way.back for way in self._ways)
+        self._steps = [
+            self._steps_of(number, link, self._direct and number in last)
+            for number, link in enumerate(self.links, 1)
+        ]
+
+    def way(self, flow: Mapping[str, Any]) -> Way:
+        """The way of a flow."""
+        if self._two_way:
+            route, back = ((1,), (2,)) if flow["direction"] == "forward" else ((2,), (1,))
+        else:
+            route = tuple(flow.get("route") or range(1, len(self.links) + 1))
+            back = tuple(flow.get("back") or ())
+        return Way(flow["rtt_ns"], bool(flow.get("ecn")), route, back)
+
+    def sender(self, way: Way) -> str:
+        """The namespace of the senders with that way."""
+        return f"s{self._number(way)}"
+
+    def receiver(self, way: Way) -> str:
+        """The namespace of their receivers."""
+        return "d" if self._direct else f"d{self._number(way)}"
+
+    def address(self, way: Way, net: int = 2) -> str:
+        """The address of their receivers; of the senders in net 1."""
+        high, low = divmod(self._number(way), 256)
+        return f"10.{net}.{high}.{low}"
+
+    def _number(self, way: Way) -> int:
+        return self._ways.index(way) + 1
+
+    def changes(self) -> Iterator[tuple[int, str]]:
+        """What changes during the run: time in ns, command."""
+        tc = f"tc -n {HUB} qdisc change dev"
+        for number, link in enumerate(self.links, 1):
+            for step in link.get("rate_at", ()):
+                tbf = self._tbf(link, step["rate_bps"])
+                yield step["time_ns"], f"{tc} {queue_device(number)} {tbf}"
+            for step in link.get("delay_at", ()):
+                yield step["time_ns"], f"{tc} w{number} {_delay(step['delay_ns'])}"
+
+    def buckets(self) -> list[tuple[int, int]]:
+        """Links that a bucket limits here and not in the simulator: number, size in bytes."""
+        return [
+            (number, self._bucket_bytes(link))
+            for number, link in enumerate(self.links, 1)
+            if not self._is_wire(link) and not link.get("burst_bytes")
+        ]
+
+    def script(self) -> str:
+        """Shell commands that make all of it."""
+        receivers = dict.fromkeys(map(self.receiver, self._ways))
+        spaces = [HUB, *map(self.sender, self._ways), *receivers]
+        lines = ["set -e", *_settings(_EVERYWHERE)]
+        lines += [f"ip netns add {space}" for space in spaces]
+        lines += _in(HUB, _settings({"net/ipv4/ip_forward": 1}))
+        # A gateway is known to be no address of its own by the table that this makes.
+        lines.append(f"ip -n {HUB} link set lo up")
+        for step in (step for steps in self._steps for step in steps):
+            to = "d" if step.to == "receiver" else HUB
+            lines += self._pair(HUB, step.out, to, step.to)
+            lines += [f"tc -n {HUB} {line}" for line in step.qdisc]
+        for number, way in enumerate(self._ways, 1):
+            lines += self._hosts_of(number, way)
+        # One ACK per packet is a route's own feature of Linux.
+        quick = "quickack 1" if self._canonical["delayed_ack_segments"] == 1 else ""
+        for space in receivers:
+            lines += [_default_route(space, "receiver", quick), *_in(space, _settings(_HOST))]
+        return "\n".join([*lines, *self._route_lines(), ""])
+
+    def _hosts_of(self, number: int, way: Way) -> list[str]:
+        """The namespaces at both ends of a way."""
+        sender, receiver = self.sender(way), self.receiver(way)
+        forth_ns = way.rtt_ns // 2 if way.back else 0
+        lines = [
+            *self._pair(sender, "sender", HUB, f"r{number}"),
+            f"ip -n {sender} addr add {self.address(way, 1)}/32 dev sender",
+            _default_route(sender, "sender"),
+            f"tc -n {HUB} qdisc add dev r{number} {_delay(way.rtt_ns - forth_ns)}",
+            *_in(sender, _settings(_HOST | {"net/ipv4/tcp_ecn": int(way.ecn)})),
+        ]
+        if not self._canonical["tso"]:
+            lines.append(f"ip -n {sender} link set sender gso_max_segs 1")
+        if not self._direct:
+            lines += self._pair(HUB, f"t{number}", receiver, "receiver")
+        if forth_ns:
+            lines.append(f"tc -n {HUB} qdisc add dev t{number} {_delay(forth_ns)}")
+        return [*lines, f"ip -n {receiver} addr add {self.address(way)}/32 dev receiver"]
+
+    def _pair(self, space: str, device: str, peer: str, other: str) -> list[str]:
+        """A veth pair that carries packets one by one."""
+        mtu = f"mtu {self._wire_bytes}"
+        macs = {device: "02:00:00:00:00:01", other: "02:00:00:00:00:02"}
+        ends = (
+            f"{name} netns {at} address {macs[name]} {mtu}"
+            for name, at in ((device, space), (other, peer))
+        )
+        lines = ["ip link add " + " type veth peer name ".join(ends)]
+        for own, name, mac in ((space, device, macs[other]), (peer, other, macs[device])):
+            lines += [
+                f"ip -n {own} link set {name} up",
+                f"ip -n {own} neigh replace {NEIGHBOUR} lladdr {mac} nud permanent dev {name}",
+                f"ip netns exec {own} ethtool -K {name} gso off tso off gro off >/dev/null 2>&1",
+            ]
+        return lines
+
+    def _route_lines(self) -> list[str]:
+        """Where the hub sends what came at a device, by its address."""
+        following: dict[str, dict[str, str]] = {}
+        for number, way in enumerate(self._ways, 1):
+            at, receiver = f"r{number}", self.address(way)
+            for step in (step for link in way.route for step in self._steps[link - 1]):
+                following.setdefault(at, {})[receiver] = step.out
+                at = step.to
+            if self._direct:
+                at = step.out
+            else:
+                following.setdefault(at, {})[receiver] = f"t{number}"
+                at = f"t{number}"
+            sender = self.address(way, 1)
+            for step in (step for link in way.back for step in self._steps[link - 1]):
+                following.setdefault(at, {})[sender] = step.out
+                at = step.to
+            following.setdefault(at, {})[sender] = f"r{number}"
+        lines = [f"ip -n {HUB} -batch - <<'END'"]
+        for table, (at, routes) in enumerate(following.items(), 1000):
+            lines.append(f"rule add iif {at} lookup {table}")
+            lines += [
+                f"route add {address} via {NEIGHBOUR} dev {device} onlink table {table}"
+                for address, device in routes.items()
+            ]
+        return [*lines, "END"]
+
+    def _steps_of(self, number: int, link: Link, is_last: bool) -> list[Step]:
+        found = []
+        add = "qdisc add dev"
+        if impaired := _impairments(link):
+            device, other = f"i{number}", f"j{number}"
+            netem = f"{add} {device} root netem limit {NEVER_FULL}{impaired}"
+            found.append(Step(device, (netem,), other))
+        if police := link.get("policer"):
+            device, other = f"p{number}", f"x{number}"
+            burst = _police_burst(police["rate_bps"], police["burst_bytes"])
+            action = f"police rate {police['rate_bps']}bit burst {burst}"
+            drop = f"filter add dev {other} ingress matchall action {action} conform-exceed drop"
+            found.append(Step(device, (f"{add} {other} clsact", drop), other))
+        device = queue_device(number)
+        qdiscs = tuple(f"{add} {device} {qdisc}" for qdisc in self._qdiscs(link))
+        found.append(Step(device, qdiscs, f"a{number}"))
+        if link.get("delay_ns") or link.get("delay_at"):
+            delay = f"{add} w{number} {_delay(link.get('delay_ns', 0))}"
+            found.append(Step(f"w{number}", (delay,), f"b{number}"))
+        if is_last:
+            found[-1] = found[-1]._replace(to="receiver")
+        return found
+
+    def _qdiscs(self, link: Link) -> list[str]:
+        """The queue of a link and its rate."""
+        (kind, of), *_ = _queue(link).items()
+        buffer, rate_bps = link["buffer"], link["rate_bps"]
+        if self._is_wire(link):
+            limit = self._packets(buffer)
+            return [f"root {_STAB} netem limit {limit} rate {rate_bps}bit"]
+        us = {key: f"{value // 1000}us" for key, value in of.items() if key.endswith("_ns")}
+        ecn = "ecn" if of.get("ecn") else "noecn"
+        limit = self._packets(buffer)
+        match kind:
+            case "drop_tail":
+                child = f"pfifo limit {limit}"
+                if "bytes" in buffer:
+                    child = f"bfifo limit {buffer['bytes']}"
+            case "codel":
+                child = f"codel limit {limit} target {us['target_ns']} "
+                child += f"interval {us['interval_ns']} {ecn}"
+            case "fq_codel":
+                child = f"fq_codel limit {limit} flows 1024 quantum {of['quantum_bytes']} "
+                child += f"memory_limit 1gb target {us['target_ns']} "
+                child += f"interval {us['interval_ns']} {ecn}"
+            case "fq":
+                child = f"fq limit {limit} flow_limit {of['flow_limit_packets']} "
+                child += f"quantum {of['quantum_bytes']} "
+                child += f"initial_quantum {of['initial_quantum_bytes']}"
+                if of["ce_threshold_ns"]:
+                    child += f" ce_threshold {us['ce_threshold_ns']}"
+            case "pie":
+                child = f"pie limit {limit} target {us['target_ns']} tupdate {us['update_ns']} "
+                child += f"alpha {of['alpha_16ths_hz']} beta {of['beta_16ths_hz']} {ecn}"
+            case _:
+                child = self._red(of, limit, rate_bps)
+        return [self._tbf(link, rate_bps), f"parent 1:1 handle 10: {child}"]
+
+    def _is_wire(self, link: Link) -> bool:
+        """Whether netem does all that the link does, and a packet takes its time to pass."""
+        bucket = kind_of(link) != "drop_tail" or link.get("rate_at") or link.get("burst_bytes")
+        return not bucket and ("packets" in link["buffer"] or self._one_size())
+
+    def _bucket_bytes(self, link: Link) -> int:
+        """Without a burst there is room for one packet, so that two never leave at once."""
+        burst: int = max(link.get("burst_bytes", 0), self._wire_bytes + 100)
+        return burst
+
+    def _one_size(self) -> bool:
+        """Whether all packets of the queues are data."""
+        return not any(way.back for way in self._ways)
+
+    def _packets(self, buffer: Mapping[str, int]) -> int:
+        return buffer.get("packets") or max(1, round(buffer["bytes"] / self._wire_bytes))
+
+    def _tbf(self, link: Link, rate_bps: int) -> str:
+        """A token bucket. Its limit is what a change makes that of a fifo below it."""
+        burst = self._bucket_bytes(link)
+        limit = 1 << 30
+        if kind_of(link) == "drop_tail":
+            limit = link["buffer"].get("packets") or link["buffer"]["bytes"]
+        return f"root {_STAB} handle 1: tbf rate {rate_bps}bit burst {burst} limit {limit}"
+
+    def _red(self, of: Mapping[str, Any], limit: int, rate_bps: int) -> str:
+        wire_bytes, low, high = self._wire_bytes, of["min_bytes"], of["max_bytes"]
+        flags = " ecn" * bool(of["ecn"]) + " adaptive" * bool(of["adaptive"])
+        return (
+            f"red limit {limit * wire_bytes} min {low} max {high} avpkt {wire_bytes} "
+            f"burst {_red_burst(low / wire_bytes, of['weight_log2'])} bandwidth {rate_bps}bit "
+            f"probability {of['max_p_ppm'] / 1e6:.6f}{flags}"
+        )
+
+
+def _settings(values: Mapping[str, object]) -> list[str]:
+    return [f'echo "{value}" > /proc/sys/{name}' for name, value in values.items()]
+
+
+def _in(space: str, commands: list[str]) -> list[str]:
+    """Runs the commands in a namespace."""
+    return [f"ip netns exec {space} sh -e <<'END'", *commands, "END"]
+
+
+def _default_route(space: str, device: str, more: str = "") -> str:
+    return f"ip -n {space} route add default via {NEIGHBOUR} dev {device} onlink {more}".rstrip()
+
+
+def _delay(delay_ns: int) -> str:
+    """A delay; a netem with a rate keeps the order of packets when the delay changes.
+
+    tc takes whole microseconds, and counts them in units of 64 ns. A packet takes the rest as the
+    time of one cell.
+    """
+    delay_us = delay_ns // 1000
+    rest_ns = delay_ns - delay_us * 1000 // TICK_NS * TICK_NS
+    rate = 8_000_000_000 * CELL_BYTES // rest_ns if rest_ns else 10**15
+    return f"root netem limit {NEVER_FULL} delay {delay_us}us rate {rate}bit 0 {CELL_BYTES}"
+
+
+def _impairments(link: Link) -> str:
+    """What a netem before the queue does."""
+    text = ""
+    match link.get("loss"):
+        case {"bernoulli": {"p_ppb": p}}:
+            text += f" loss random {_percent(p)}"
+        case {"gilbert_elliott": of}:
+            bad, good = (1_000_000_000 - of[name] for name in ("h_ppb", "k_ppb"))
+            text += " loss gemodel " + " ".join(
+                map(_percent, (of["p_ppb"], of["r_ppb"], bad, good))
+            )
+        case None:
+            pass
+        case other:
+            raise AckclockError(f"loss = {json.dumps(other)}: not on the virtual Linux")
+    if link.get("duplicate_ppb"):
+        text += f" duplicate {_percent(link['duplicate_ppb'])}"
+    if late := link.get("reorder"):
+        # netem's reorder is the probability of no delay.
+        text += f" delay {late['delay_ns'] / 1e6:.6f}ms"
+        text += f" reorder {_percent(1_000_000_000 - late['p_ppb'])}"
+    return text
+
+
+def _police_burst(rate_bps: int, burst_bytes: int) -> int:
+    """A bucket that is not smaller than asked for, bytes.
+
+    tc takes the whole microseconds of a bucket's time, and of these the whole units of 64 ns. So
+    this is the next microsecond.
+    """
+    return (burst_bytes * 8_000_000 // rate_bps + 1) * rate_bps // 8_000_000 + 1
+
+
+def _percent(ppb: int) -> str:
+    return f"{ppb / 1e7:.7f}%"
+
+
+def _red_burst(least: float, weight_log2: int) -> int:
+    """The burst, packets, of which `tc` makes this weight (iproute2's tc_red_eval_ewma)."""
+    for burst in range(max(1, int(least)), 1_000_000):
+        allowed = burst + 1 - least
+        weight, log2 = 0.5, 1
+        while log2 < 32 and allowed > (1 - (1 - weight) ** burst) / weight:
+            weight, log2 = weight / 2, log2 + 1
+        if log2 == weight_log2:
+            return burst
+        if log2 > weight_log2:
+            break
+    raise AckclockError(
+        f"bottleneck.queue.weight_log2 = {weight_log2}: tc cannot set it; use the simulator"
+    )

@@ -1,0 +1,167 @@
+"""A scenario on the virtual Linux: what it cannot run there, and what the guest does.
+
+`network.py` has the namespaces, devices and queue disciplines.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ackclock import _core
+from ackclock.base.errors import AckclockError
+from ackclock.hosts.vlinux.network import HUB, Network, kind_of, queue_device
+from ackclock.results import measures
+from ackclock.scenario.scenario import KERNEL
+
+#: What an application keeps unsent, bytes. With less it writes in pieces that show in the packets;
+#: the simulator's applications have all their data at once.
+UNSENT_BYTES = 8 << 20
+
+#: The algorithms of `guest/kernel.config`, and Reno, which every Linux has.
+OF_LINUX = (
+    "bbr", "bic", "cdg", "cubic", "dctcp", "highspeed", "htcp", "hybla", "illinois", "lp", "nv",
+    "reno", "scalable", "vegas", "veno", "westwood", "yeah",
+)  # fmt: skip
+
+#: A host's own jitter, which it leaves out. More is part of the path.
+MOST_JITTER_NS = 1_000_000
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What runs in the machine: a shell script, then the guest's own file."""
+
+    script: str
+    guest: str
+    #: The kind of each queue.
+    queues: tuple[str, ...]
+
+
+def check(canonical: Mapping[str, Any]) -> None:
+    """Raises `AckclockError` at the first field that the virtual Linux cannot honour."""
+    only: dict[str, tuple[Any, Any, str]] = {
+        "profile": (canonical["profile"], "linux-6", "its TCP is that of Linux 6.12"),
+        "hz": (canonical["hz"], 1000, "its kernel has 1000 ticks per second"),
+        "sack_cost": (canonical.get("sack_cost_ns", 0), 0, "computing takes no time there"),
+    }
+    several = "links" in canonical
+    for number, link in enumerate((canonical["bottleneck"], *canonical.get("links", ())), 1):
+        name = f"link.{number}." if several else "bottleneck."
+        kind = kind_of(link)
+        only |= {
+            f"{name}drop_every_packets": (
+                link.get("drop_every_packets"),
+                None,
+                "netem has no such thing",
+            ),
+            f"{name}trace": (link.get("trace_ms"), None, "Linux has no such qdisc"),
+            f"{name}tick": (link.get("tick_ns", 0), 0, "Linux has no such qdisc"),
+            f"{name}rate_at": (_outage(link), None, "tbf must have a rate, such as 1kbit"),
+        }
+        if kind in ("step", "dualpi2"):
+            only[f"{name}queue"] = (kind, None, "Linux 6.12 has no such qdisc")
+    for name, flow in _sources(canonical):
+        own = flow["algorithm"].removeprefix(KERNEL)
+        if own != flow["algorithm"] and own not in OF_LINUX:
+            raise AckclockError(
+                f'{name}algorithm = "{flow["algorithm"]}": Linux 6.12 has no {own}; '
+                f"write kernel: and one of {', '.join(OF_LINUX)}"
+            )
+        only |= {
+            f"{name}rtt_exponential": (
+                flow.get("rtt_exponential_ns", 0),
+                0,
+                "only the simulator draws delays",
+            ),
+            f"{name}initial_ssthresh_packets": (
+                flow.get("initial_ssthresh_packets"),
+                None,
+                "since Linux 3.6 a route has none to give",
+            ),
+            f"{name}frames": (flow.get("frames"), None, "its applications always have data"),
+            f"{name}hides": (flow.get("hides", "nothing"), "nothing", "its receivers are honest"),
+        }
+        if flow.get("ecn") == "accurate":
+            only[f"{name}ecn"] = ("accurate", None, "Linux 6.12 does not negotiate it")
+    jitter_ns = canonical["jitter_ns"]
+    if jitter_ns > MOST_JITTER_NS:
+        only["jitter"] = (f"{jitter_ns} ns", None, "its ACKs arrive to the nanosecond")
+    for field, (value, able, why) in only.items():
+        if value != able:
+            raise AckclockError(
+                f"{field} = {value}: not on the virtual Linux: {why}; use the simulator"
+            )
+
+
+def _outage(link: Mapping[str, Any]) -> str | None:
+    """The first change to a rate that tbf cannot have."""
+    dead = (step for step in link.get("rate_at", ()) if step["rate_bps"] == 0)
+    return next((f"0bit at {step['time_ns'] / 1e9:g} s" for step in dead), None)
+
+
+def _sources(canonical: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Every flow, and those of the sessions, each with the name of its table."""
+    for number, flow in enumerate(canonical["flows"], 1):
+        yield f"flow.{number}.", flow
+    for number, session in enumerate(canonical.get("sessions", ()), 1):
+        yield f"session.{number}.", session["flow"]
+
+
+def make(canonical: Mapping[str, Any], resolved: str, modules: Mapping[str, str]) -> Plan:
+    """The plan of a scenario in canonical form.
+
+    `modules`: the algorithm of a flow → its name in the kernel.
+    Raises `AckclockError` if the virtual Linux cannot honour a field.
+    """
+    check(canonical)
+    network = Network(canonical)
+    starts_ns = _core.connects_ns(resolved)
+    common_ns = measures.common_ns(canonical, (start_ns // 1000 for start_ns in starts_ns))
+    queues = tuple(kind_of(link) for link in network.links)
+    guest = [
+        f"run {canonical['duration_ns']} {canonical['sample_interval_ns']}",
+        "common {} {}".format(*common_ns),
+        *(
+            f"queue {HUB} {queue_device(number)} {'-' if kind == 'drop_tail' else kind}"
+            for number, kind in enumerate(queues, 1)
+        ),
+    ]
+    for number, (flow, start_ns) in enumerate(zip(canonical["flows"], starts_ns, strict=True), 1):
+        guest.append(_flow(number, flow, start_ns, canonical, network, modules))
+    sessions = zip(canonical.get("sessions", ()), _core.connections(resolved), strict=True)
+    for number, (session, (start_ns, draws)) in enumerate(sessions, len(starts_ns) + 1):
+        flow = session["flow"] | {"size_bytes": None}
+        guest.append(_flow(number, flow, start_ns, canonical, network, modules))
+        guest += [f"draw {pause_ns} {'-' if size is None else size}" for pause_ns, size in draws]
+    changes = sorted(network.changes(), key=lambda change: change[0])
+    guest += [f"at {time_ns} {command}" for time_ns, command in changes]
+    return Plan(network.script(), "\n".join(guest) + "\n", queues)
+
+
+def _flow(
+    number: int,
+    flow: Mapping[str, Any],
+    start_ns: int,
+    canonical: Mapping[str, Any],
+    network: Network,
+    modules: Mapping[str, str],
+) -> str:
+    name, way = modules[flow["algorithm"]], network.way(flow)
+    mss, buffer = canonical["mss_bytes"], flow.get("send_buffer_bytes")
+    fields: Sequence[object] = [
+        number,
+        network.sender(way),
+        network.receiver(way),
+        network.address(way),
+        name,
+        name,
+        start_ns,
+        flow.get("stop_ns"),
+        flow.get("size_bytes"),
+        flow.get("receive_window_bytes"),
+        None if buffer is None else buffer // mss * mss,
+        UNSENT_BYTES,
+        int(canonical["pacing"]),
+        1 << 18 if canonical["reads"] == "bulk" else 1,
+    ]
+    return "flow " + " ".join("-" if field is None else str(field) for field in fields)

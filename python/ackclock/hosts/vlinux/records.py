@@ -1,0 +1,304 @@
+"""The tables of a run, from what the guest wrote, in the layouts of guest/*.c."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from ackclock import AckclockError
+from ackclock.results import tables
+from ackclock.scenario.scenario import Scenario
+
+INFINITE_SSTHRESH = 2**31 - 1
+
+_U8, _U32, _U64 = np.uint8, np.uint32, np.uint64
+SAMPLE = np.dtype(
+    [
+        ("time_ns", _U64),
+        *(
+            (name, _U32)
+            for name in ("flow", "cwnd", "ssthresh", "srtt_us", "min_rtt_us", "in_flight")
+        ),
+        *(
+            (name, _U64)
+            for name in ("delivered_packets", "delivered_bytes", "lost", "retransmitted", "state")
+        ),
+    ]
+)
+QUEUE = np.dtype(
+    [
+        (name, _U64)
+        for name in (
+            "time_ns",
+            "queue",
+            "packets",
+            "bytes",
+            "sojourn_us",
+            "dropped",
+            "limit_dropped",
+            "marked",
+            "sent_packets",
+            "sent_bytes",
+            "link_lost",
+            "policed",
+        )
+    ]
+)
+RECORD = np.dtype(
+    [
+        ("time_ns", _U64),
+        ("flow", _U32),
+        *((name, _U8) for name in ("kind", "old_state", "new_state", "unused")),
+        *(
+            (name, _U32)
+            for name in ("cwnd", "ssthresh", "in_flight", "prior_cwnd", "srtt_us", "lost_records")
+        ),
+    ]
+)
+TOTAL = np.dtype(
+    [
+        (name, _U64)
+        for name in (
+            "flow",
+            "start_ns",
+            "delivered_bytes",
+            "sent",
+            "retransmitted",
+            "min_rtt_us",
+            "window_limited_us",
+            "buffer_limited_us",
+            "transfers",
+            "common_bytes",
+        )
+    ]
+)
+TRANSFER = np.dtype([(name, _U64) for name in ("session", "start_ns", "completed_ns", "size")])
+COUNT = np.dtype([(name, _U64) for name in ("dropped", "marked", "link_lost", "policed")])
+
+#: Records that the machine keeps until they are read: at each sample, and at the end (recorder.c).
+MOST_RECORDS = 1 << 19
+
+#: `kind` of a record.
+STATE, SLOW_START_EXIT, ACK, ESTABLISHED, COMPLETED = range(5)
+#: enum tcp_ca_state
+CWR, RECOVERY, LOSS = 2, 3, 4
+STATES = ("open", "disorder", "cwr", "recovery", "loss")
+
+
+def read(
+    directory: Path, scenario: Scenario, base_ns: int, aqms: Sequence[bool]
+) -> dict[str, pl.DataFrame]:
+    """The tables of docs/tables.md, and `acks` if they were recorded."""
+
+    def array(name: str, dtype: np.dtype[Any]) -> np.ndarray[Any, np.dtype[Any]]:
+        return np.fromfile(directory / f"{name}.bin", dtype)
+
+    records = array("records", RECORD)
+    check_complete(records, sampled=array("samples", SAMPLE).size > 0)
+    records["time_ns"] -= _U64(base_ns)
+    acks = records[records["kind"] == ACK]
+    events = _events(records[records["kind"] != ACK])
+    totals, counts = array("flows", TOTAL), array("counts", COUNT)
+    flows = sum(flow.count for flow in scenario.flows)
+    columns: dict[str, Mapping[str, Any]] = {
+        "flows": _flows(totals[:flows], counts[:flows], events, all(aqms), array("end", QUEUE))
+        | tables.added(scenario.flows),
+        "samples": _samples(array("samples", SAMPLE)),
+        "queues": _queues(array("queues", QUEUE), np.array(aqms)),
+        "events": events,
+        "sessions": _sessions(totals[flows:], counts[flows:], events, flows)
+        | tables.added(scenario.sessions),
+        "transfers": _transfers(array("transfers", TRANSFER), flows),
+    }
+    found = {name: tables.frame(name, of) for name, of in columns.items()}
+    # Sessions have totals, as in the simulator, and flows have events.
+    found["events"] = found["events"].filter(pl.col("flow") <= flows)
+    if len(acks):
+        found["acks"] = tables.acks_frame(_acks(acks[acks["flow"] <= flows]), ())
+    return found
+
+
+def _names(codes: np.ndarray[Any, Any]) -> list[str]:
+    return [STATES[code] for code in codes]
+
+
+def _samples(raw: np.ndarray[Any, Any]) -> dict[str, Any]:
+    return {
+        "time_us": raw["time_ns"] // 1000,
+        "flow": raw["flow"],
+        "cwnd_packets": raw["cwnd"],
+        "ssthresh_packets": raw["ssthresh"],
+        "srtt_us": raw["srtt_us"],
+        "min_rtt_us": raw["min_rtt_us"],
+        "in_flight_packets": raw["in_flight"],
+        "delivered_packets": raw["delivered_packets"],
+        "delivered_bytes": raw["delivered_bytes"],
+        "lost_packets": raw["lost"],
+        "retransmitted_packets": raw["retransmitted"],
+        "state": _names(raw["state"]),
+    }
+
+
+def _queues(raw: np.ndarray[Any, Any], aqms: np.ndarray[Any, Any]) -> dict[str, Any]:
+    early = np.where(aqms[raw["queue"] - _U64(1)], raw["dropped"] - raw["limit_dropped"], _U64(0))
+    return {
+        "time_us": raw["time_ns"] // 1000,
+        "queue": raw["queue"].astype(_U32),
+        "queue_packets": raw["packets"],
+        "queue_bytes": raw["bytes"],
+        "sojourn_us": raw["sojourn_us"],
+        "enqueued_packets": raw["sent_packets"] + raw["packets"],
+        "dropped_packets": raw["dropped"],
+        "early_dropped_packets": early,
+        "link_lost_packets": raw["link_lost"],
+        "policed_packets": raw["policed"],
+        "marked_packets": raw["marked"],
+        "sent_bytes": raw["sent_bytes"],
+    }
+
+
+def check_complete(records: np.ndarray[Any, np.dtype[Any]], *, sampled: bool) -> None:
+    """Raises `AckclockError` if the machine had no room for a record before it was read."""
+    lost = int(records["lost_records"].max(initial=0))
+    if lost or (not sampled and len(records) == MOST_RECORDS):
+        raise AckclockError(
+            f"more than {MOST_RECORDS} ACKs and events came between two samples, and the machine "
+            'lost the rest; sample more often, such as sample_interval = "100ms"'
+        )
+
+
+def _events(raw: np.ndarray[Any, Any]) -> dict[str, list[Any]]:
+    """One row per change of a sender's state, as the kernel's tracepoints told it."""
+    rows: list[tuple[int, int, str, int, int, int]] = []
+    ssthreshs: dict[int, int] = {}
+    for row in raw:
+        flow, kind = int(row["flow"]), int(row["kind"])
+        old, new = int(row["old_state"]), int(row["new_state"])
+        cwnd, ssthresh = int(row["cwnd"]), int(row["ssthresh"])
+        before = ssthreshs.get(flow, INFINITE_SSTHRESH)
+        if kind == ESTABLISHED:  # of a session, perhaps not the first one
+            before = INFINITE_SSTHRESH
+        ssthreshs[flow] = ssthresh
+        kinds = {
+            ESTABLISHED: ["established"],
+            COMPLETED: ["completed"],
+            SLOW_START_EXIT: ["slow_start_exit"],
+        }.get(kind, _changes(old, new, before, ssthresh))
+        if "timeout" in kinds:  # here cwnd is reduced before the state changes
+            cwnd = max(cwnd, int(row["prior_cwnd"]))
+        time_us = int(row["time_ns"]) // 1000
+        rows += [(time_us, flow, each, cwnd, ssthresh, int(row["in_flight"])) for each in kinds]
+    names = ("time_us", "flow", "kind", "cwnd_packets", "ssthresh_packets", "in_flight_packets")
+    return {name: [row[column] for row in rows] for column, name in enumerate(names)}
+
+
+def _changes(old: int, new: int, before: int, after: int) -> list[str]:
+    """What a change of tcp_ca_state is called; `before` and `after`: ssthresh."""
+    kinds = []
+    if old >= CWR and new < CWR and after > before:
+        kinds.append("undo")
+    if new == LOSS:
+        kinds.append("timeout")
+    elif new == RECOVERY and old != RECOVERY:
+        kinds.append("recovery")
+    if old >= CWR and (new < CWR or new == CWR):
+        kinds.append("recovered")
+    if new == CWR:
+        kinds.append("cwr")
+    return kinds
+
+
+def _flows(
+    raw: np.ndarray[Any, Any],
+    counts: np.ndarray[Any, Any],
+    events: Mapping[str, Sequence[Any]],
+    aqm: bool,
+    end: np.ndarray[Any, Any],
+) -> dict[str, Any]:
+    completed = {
+        flow: time_us
+        for flow, kind, time_us in zip(
+            events["flow"], events["kind"], events["time_us"], strict=True
+        )
+        if kind == "completed"
+    }
+    zero = np.zeros(len(raw), _U64)
+    # Which drops of an AQM were for want of room is known only of all flows together.
+    early = counts["dropped"] if aqm and not end["limit_dropped"].any() else zero
+    return {
+        "flow": raw["flow"],
+        "start_us": raw["start_ns"] // 1000,
+        "completed_us": [completed.get(int(flow), 0) for flow in raw["flow"]],
+        "delivered_bytes": raw["delivered_bytes"],
+        "common_bytes": raw["common_bytes"],
+        "sent_packets": raw["sent"],
+        "retransmitted_packets": raw["retransmitted"],
+        "dropped_packets": _dropped(counts),
+        "early_dropped_packets": early,
+        "link_lost_packets": counts["link_lost"],
+        "policed_packets": counts["policed"],
+        "marked_packets": counts["marked"],
+        "recoveries": _count(events, raw, "recovery"),
+        "timeouts": _count(events, raw, "timeout"),
+        "undos": _count(events, raw, "undo"),
+        "min_rtt_us": raw["min_rtt_us"],
+        "receive_window_limited_us": raw["window_limited_us"],
+        "send_buffer_limited_us": raw["buffer_limited_us"],
+    }
+
+
+def _count(events: Mapping[str, Sequence[Any]], raw: np.ndarray[Any, Any], kind: str) -> list[int]:
+    """Events of a kind of each flow."""
+    found = Counter(
+        flow for flow, each in zip(events["flow"], events["kind"], strict=True) if each == kind
+    )
+    return [found[int(flow)] for flow in raw["flow"]]
+
+
+def _dropped(counts: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    total: np.ndarray[Any, Any] = counts["dropped"] + counts["link_lost"] + counts["policed"]
+    return total
+
+
+def _sessions(
+    raw: np.ndarray[Any, Any],
+    counts: np.ndarray[Any, Any],
+    events: Mapping[str, Sequence[Any]],
+    flows: int,
+) -> dict[str, Any]:
+    """`raw` and `counts` are of the sessions; their numbers follow those of the flows."""
+    return {
+        "session": raw["flow"] - _U64(flows),
+        "transfers": raw["transfers"],
+        "delivered_bytes": raw["delivered_bytes"],
+        "common_bytes": raw["common_bytes"],
+        "sent_packets": raw["sent"],
+        "retransmitted_packets": raw["retransmitted"],
+        "dropped_packets": _dropped(counts),
+        "recoveries": _count(events, raw, "recovery"),
+        "timeouts": _count(events, raw, "timeout"),
+    }
+
+
+def _transfers(raw: np.ndarray[Any, Any], flows: int) -> dict[str, Any]:
+    return {
+        "session": raw["session"] - _U64(flows),
+        "start_us": raw["start_ns"] // 1000,
+        "completed_us": raw["completed_ns"] // 1000,
+        "size_bytes": raw["size"],
+    }
+
+
+def _acks(raw: np.ndarray[Any, Any]) -> dict[str, Any]:
+    return {
+        "time_us": raw["time_ns"] // 1000,
+        "flow": raw["flow"],
+        "cwnd_packets": raw["cwnd"],
+        "ssthresh_packets": raw["ssthresh"],
+        "srtt_us": raw["srtt_us"],
+        "in_flight_packets": raw["in_flight"],
+        "state": _names(raw["old_state"]),
+    }

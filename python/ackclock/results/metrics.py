@@ -1,0 +1,171 @@
+"""The quantities that papers measure. Times are in s from the start of a run, rates in bit/s.
+
+Rates come from cumulative columns. These are interpolated where the edge of a window lies between
+two samples, so samples need not be equally spaced. A quantity is NaN where samples are missing.
+"""
+
+import numpy as np
+import polars as pl
+from numpy.typing import ArrayLike, NDArray
+
+from ackclock.results import measures
+from ackclock.results.measures import (
+    capacity_bps,
+    common_s,
+    discipline,
+    duration_s,
+    jain_index,
+    link_of,
+    mean_cwnd_packets,
+    mean_rtt_s,
+    utilisation,
+)
+from ackclock.results.result import Result
+
+__all__ = [
+    "Array",
+    "capacity_bps",
+    "common_s",
+    "completion_s",
+    "convergence_time_s",
+    "discipline",
+    "duration_s",
+    "epochs_s",
+    "goodput_bps",
+    "jain_index",
+    "last_start_s",
+    "lifetime_bps",
+    "link_of",
+    "mean_cwnd_packets",
+    "mean_rtt_s",
+    "peak_cwnd_packets",
+    "queue_delays_s",
+    "regular_samples",
+    "throughput_bps",
+    "until_completed",
+    "utilisation",
+]
+
+Array = NDArray[np.float64]
+
+
+def last_start_s(result: Result) -> float:
+    """When the last flow connected, s; its random spread is included."""
+    return float(result.flows["start_us"].to_numpy().max() / 1e6)
+
+
+def throughput_bps(result: Result, edges_s: ArrayLike) -> Array:
+    """Payload delivered (ACKed or SACKed) per flow and window, bit/s; shape (flows, n).
+
+    `edges_s` has the n + 1 edges of n windows.
+    """
+    edges_s = np.asarray(edges_s, dtype=float)
+    return np.diff(_delivered_bits(result, edges_s)) / np.diff(edges_s)
+
+
+def goodput_bps(result: Result) -> Array:
+    """Payload sent and acknowledged in the common interval, bit/s; shape (flows,).
+
+    That is the time in which all flows without a size are active (`common_s`), or the whole run.
+    """
+    return np.array(measures.goodputs_bps(result))
+
+
+def lifetime_bps(result: Result) -> Array:
+    """Payload acknowledged in order, from each flow's start to its end, bit/s; shape (flows,).
+
+    Of flows that start or end at other times such rates are not to be compared or added.
+    """
+    return np.array(measures.lifetimes_bps(result))
+
+
+def convergence_time_s(
+    result: Result,
+    window_s: float = 10,
+    share: float = 0.8,
+    background: float = 0,
+    *,
+    lasting: bool = False,
+) -> float | None:
+    """Time from the last start until the forward flows share fairly, s; None: not by the end.
+
+    The time ends with the first window in which every flow has at least `share` of its fair share.
+    With `lasting` every later window is like that, too. The fair share is an equal part of the
+    bottleneck's payload capacity, without the part `background`. Windows slide by 1 s from the last
+    start. The default of 80 % is that of Leith et al. 2007, section III.
+    """
+    joined_s = last_start_s(result)
+    starts_s = np.arange(joined_s, duration_s(result) - window_s + 1e-6)
+    delivered = _delivered_bits(result, np.concatenate([starts_s, starts_s + window_s]))
+    bps = np.diff(delivered.reshape(len(result.flows), 2, -1), axis=1)[:, 0] / window_s
+    bps = bps[(result.flows["direction"] == "forward").to_numpy()]
+    fair_bps = (1 - background) * capacity_bps(result) / len(bps)
+    fair = (bps >= share * fair_bps).all(axis=0)
+    if lasting:
+        fair = np.logical_and.accumulate(fair[::-1])[::-1]
+    return float(window_s + fair.argmax()) if fair.any() else None
+
+
+def completion_s(result: Result) -> Array:
+    """Duration of each transfer of the sessions from its first SYN, s; shape (transfers,).
+
+    A transfer that the end of the run cut off is infinite, so that quantiles count it as slow.
+    """
+    return measures.completions_us(result).to_numpy() / 1e6
+
+
+def epochs_s(result: Result, flow: int) -> Array:
+    """Times between successive entries into fast recovery, s; shape (entries - 1,)."""
+    entries_us = _of(result.events, flow).filter(pl.col("kind") == "recovery")["time_us"]
+    return np.diff(entries_us.to_numpy() / 1e6)
+
+
+def queue_delays_s(
+    result: Result, queue: int = 1, start_s: float = 0, stop_s: float | None = None
+) -> Array:
+    """Sojourn times in a queue at the samples in [start_s, stop_s], s; shape (samples,).
+
+    Each is of the last packet that had left by then, from its arrival to its last bit.
+    """
+    return measures.sojourns_us(result, queue, start_s, stop_s).to_numpy() / 1e6
+
+
+def peak_cwnd_packets(result: Result, flow: int) -> int:
+    """Largest congestion window at a sample or just before an event."""
+    windows = [_of(table, flow)["cwnd_packets"] for table in (result.samples, result.events)]
+    return int(pl.concat(windows).to_numpy().max(initial=0))
+
+
+def regular_samples(result: Result) -> pl.DataFrame:
+    """Only the samples at multiples of the sample interval, which are equally spaced."""
+    interval_us = result.resolved["sample_interval_ns"] // 1000
+    regular = result.samples.filter(pl.col("time_us") % interval_us == 0)
+    return regular.unique(["flow", "time_us"], keep="last", maintain_order=True)
+
+
+def until_completed(result: Result, samples: pl.DataFrame) -> pl.DataFrame:
+    """The samples of each flow until it completes, or until the end of the run."""
+    ends = result.flows.select("flow", "completed_us")
+    running = (pl.col("completed_us") == 0) | (pl.col("time_us") <= pl.col("completed_us"))
+    return samples.join(ends, on="flow", maintain_order="left").filter(running)
+
+
+def _delivered_bits(result: Result, times_s: Array) -> Array:
+    """Payload delivered until each time, bits; shape (flows, times)."""
+    mss_bits = 8 * result.resolved["mss_bytes"]
+    by_flow = result.samples.partition_by("flow", as_dict=True)
+    rows = []
+    for flow in result.flows["flow"]:
+        samples = by_flow.get((flow,), result.samples.clear())
+        known = _from_zero(samples["time_us"], samples["delivered_packets"])
+        rows.append(np.interp(times_s * 1e6, *known, right=np.nan) * mss_bits)
+    return np.array(rows).reshape(len(rows), len(times_s))
+
+
+def _from_zero(times_us: pl.Series, values: pl.Series) -> tuple[Array, Array]:
+    """A cumulative column with a 0 at time 0 in front."""
+    return np.append(0.0, times_us), np.append(0.0, values)
+
+
+def _of(table: pl.DataFrame, flow: int) -> pl.DataFrame:
+    return table.filter(pl.col("flow") == flow)

@@ -1,0 +1,68 @@
+"""The packets of a simulated run as a pcapng file, for Wireshark, tshark and tcptrace.
+
+`docs/interchange.md` says what the file shows.
+"""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from ackclock.base.directory import replaced
+from ackclock.base.errors import AckclockError
+
+#: The interfaces that a file may show.
+PLACES = ("sender", "receiver", "both")
+#: Bytes of each packet that are kept by default: all headers.
+SNAPLEN = 96
+LEAST_SNAPLEN, MOST_SNAPLEN = 94, 262_144
+
+
+@dataclass(frozen=True)
+class Pcapng:
+    """Where the packets of a run go: `run(scenario, pcapng=Pcapng("run.pcapng"))`.
+
+    Raises `AckclockError` if a value is wrong.
+    """
+
+    #: The file; it is replaced when the run is over.
+    path: str | os.PathLike[str]
+    #: Whose interface: "sender" (of the data), "receiver" or "both".
+    at: str = "sender"
+    #: Bytes of each packet to keep; the rest is data, all 0.
+    snaplen: int = SNAPLEN
+
+    def __post_init__(self) -> None:
+        if self.at not in PLACES:
+            raise AckclockError(
+                f'at = "{self.at}": unknown interface; choose from {", ".join(PLACES)}'
+            )
+        if not LEAST_SNAPLEN <= self.snaplen <= MOST_SNAPLEN:
+            raise AckclockError(
+                f"snaplen = {self.snaplen}: must be between {LEAST_SNAPLEN} (all headers) and "
+                f"{MOST_SNAPLEN} bytes"
+            )
+
+
+#: What `_core.run_many` takes.
+Raw = tuple[Path, str, int]
+
+
+@contextmanager
+def written(pcapng: "Pcapng | str | os.PathLike[str] | None") -> Iterator[Raw | None]:
+    """Has the engine write a file, which takes its name when the block ends without an error."""
+    if pcapng is None:
+        yield None
+        return
+    wanted = pcapng if isinstance(pcapng, Pcapng) else Pcapng(pcapng)
+    path = Path(wanted.path)
+    if path.is_dir():
+        raise AckclockError(f"{path}: is a directory; name a file, such as {path / 'run.pcapng'}")
+    try:
+        with replaced(path) as file:
+            yield file, wanted.at, wanted.snaplen
+    except OSError as error:
+        raise AckclockError(
+            f"{wanted.path}: cannot be written ({error.strerror or error}); choose another file"
+        ) from None

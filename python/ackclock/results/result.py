@@ -1,0 +1,294 @@
+"""Runs a scenario; what comes back."""
+
+import json
+import os
+import platform
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import polars as pl
+
+from ackclock import _core
+from ackclock.base.directory import Directory, replaced
+from ackclock.base.errors import AckclockError
+from ackclock.results import tables
+from ackclock.results.pcapng import Pcapng, written
+from ackclock.scenario.scenario import Scenario, check_is_scenario
+from ackclock.scenario.snapshot import Algorithms, key_of
+from ackclock.store import entries
+from ackclock.store.entries import MANIFEST
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from ackclock.draw.plot import Picture
+
+PAGE = "index.html"
+_WHOLE = range(1 << 63)
+_LINK = {
+    "rate_bps": _WHOLE,
+    "trace_ms?": list,
+    "rate_at?": [{"time_ns": _WHOLE, "rate_bps": _WHOLE}],
+}
+_FLOW = {"algorithm": str, "rtt_ns": _WHOLE, "size_bytes": (_WHOLE,), "stop_ns": (_WHOLE,)}
+#: What a run's manifest has at least, as deep as it is read. `KEY?` may be missing, (…,) be null,
+#: and "*" is each key.
+SHAPE: dict[str, Any] = {
+    "ackclock": str,
+    "backend?": str,
+    "trace_hash": (str,),
+    "packets": _WHOLE,
+    "wall_time_s": float,
+    "scenario": dict,
+    "resolved": {
+        "duration_ns": _WHOLE[1:],
+        "mss_bytes": _WHOLE,
+        "sample_interval_ns": _WHOLE,
+        "bottleneck": _LINK,
+        "links?": [_LINK],
+        "flows": [_FLOW],
+        "sessions": [dict],
+    },
+    "algorithms": {"*": {"name": str, "source": str, "spec": str, "values": dict}},
+    "certificate?": dict,
+}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Result:
+    """What one run recorded; `ackclock.tables` says what the columns mean."""
+
+    flows: pl.DataFrame
+    samples: pl.DataFrame
+    queues: pl.DataFrame
+    events: pl.DataFrame
+    sessions: pl.DataFrame
+    transfers: pl.DataFrame
+    #: Scenario as written and resolved, versions, algorithms, trace hash, wall time, packets.
+    manifest: dict[str, Any]
+
+    @property
+    def scenario(self) -> Scenario:
+        """What was run."""
+        return Scenario.parse(self.manifest["scenario"])
+
+    @property
+    def resolved(self) -> dict[str, Any]:
+        """What was run, as the simulator read it: integers in ns and bytes."""
+        resolved: dict[str, Any] = self.manifest["resolved"]
+        return resolved
+
+    def sample_parts(self, *columns: str) -> Iterator[pl.DataFrame]:
+        """These columns of the samples in parts, in order; no time is in two of them."""
+        yield self.samples[list(columns)]
+
+    def save(self, directory: str | os.PathLike[str]) -> Path:
+        """Writes the tables as Parquet and the manifest, all or nothing; returns the directory."""
+        with Directory(directory) as output:
+            output.fill(self.write)
+        return Path(directory)
+
+    def write(self, directory: str | os.PathLike[str], **more: pl.DataFrame) -> None:
+        """Writes the tables, `more` beside them, and the manifest into a directory that is there.
+
+        `save` makes a directory. Raises `AckclockError` if there is none.
+        """
+        directory = Path(directory)
+        if not directory.is_dir():
+            raise AckclockError(f"{directory}: no such directory; result.save(DIRECTORY) makes one")
+        own = {table: getattr(self, table) for table in tables.TABLES}
+        entries.write_tables(directory, own | more, self.manifest)
+
+    def plot(self) -> "Picture":
+        """Draws congestion windows, throughput and queue; `.savefig(PATH)` writes the picture."""
+        from ackclock.draw import plot  # noqa: PLC0415 (slow to import)
+
+        return plot.overview(self)
+
+    def __repr__(self) -> str:
+        """The tables have hundreds of lines; `print(result.flows)` shows one."""
+        each = {name: getattr(self, name) for name in tables.TABLES}
+        rows = (
+            f"{name} {len(of) if isinstance(of, pl.DataFrame) else 'lazy'}"
+            for name, of in each.items()
+        )
+        return f"<{type(self).__name__} with rows of its tables: {', '.join(rows)}>"
+
+    def _repr_html_(self) -> str:
+        from ackclock.draw import overlay  # noqa: PLC0415 (slow to import)
+
+        return overlay.html(self)
+
+    def to_csv(self, path: str | os.PathLike[str], table: str = "samples") -> Path:
+        """Writes a table as CSV; returns the path. Raises `AckclockError` if it cannot."""
+        frame = self._table(table)
+        try:
+            with replaced(path) as file:
+                entries.write_csv(frame, file)
+        except OSError as error:
+            raise AckclockError(f"{path}: cannot be written ({error.strerror or error})") from None
+        return Path(path)
+
+    def to_qlog(self, path: str | os.PathLike[str]) -> Path:
+        """Writes the samples and events of each flow as qlog; returns the path.
+
+        Raises `AckclockError` if it cannot.
+        """
+        from ackclock.results import qlog  # noqa: PLC0415 (only this needs it)
+
+        return qlog.write(self, path)
+
+    def to_pandas(self, table: str = "samples") -> "pd.DataFrame":
+        """A table for pandas. Raises `AckclockError` where pandas is not installed."""
+        try:
+            import pandas  # noqa: ICN001, PLC0415 (ackclock does not need it)
+        except ImportError:
+            raise AckclockError("pandas is not installed. Type `pip install pandas`") from None
+
+        def column(of: pl.Series) -> Any:
+            """With the type of the table, also where it has no rows."""
+            if of.dtype.is_numeric():
+                return of.to_numpy()
+            if isinstance(of.dtype, pl.Enum):
+                codes = of.to_physical().to_numpy().astype("int16")
+                return pandas.Categorical.from_codes(codes, of.dtype.categories.to_list())
+            return of.to_list()
+
+        return pandas.DataFrame({each.name: column(each) for each in self._table(table)})
+
+    def _table(self, name: str) -> pl.DataFrame:
+        if name not in tables.TABLES:
+            raise AckclockError(
+                f'table = "{name}": unknown; choose from {", ".join(tables.TABLES)}'
+            )
+        frame: pl.DataFrame = getattr(self, name)
+        return frame
+
+    @classmethod
+    def load(cls, directory: str | os.PathLike[str]) -> Self:
+        """Reads what `save` wrote; raises `AckclockError` if that is not what is there."""
+        try:
+            frames, manifest = entries.read_tables(Path(directory))
+            _check(manifest, frames)
+        except (OSError, ValueError) as error:
+            reason = error.strerror if isinstance(error, OSError) and error.strerror else error
+            raise AckclockError(
+                f"{directory}: not a result of `ackclock run -o`: {reason}"
+            ) from None
+        return cls(**{table: frames[table] for table in tables.TABLES}, manifest=manifest)
+
+
+def _check(manifest: dict[str, Any], frames: dict[str, pl.DataFrame]) -> None:
+    """Raises `ValueError` for what no run has written."""
+    wrong = next(_misfits(manifest, SHAPE), None)
+    if wrong is None:
+        resolved = manifest["resolved"]
+        for table in tables.TABLES:
+            if table not in frames or frames[table].schema != tables.schema(table):
+                raise ValueError(f"{table}.parquet has other columns than docs/tables.md")
+        if not {flow["algorithm"] for flow in resolved["flows"]} <= manifest["algorithms"].keys():
+            wrong = "algorithms"
+        for table in ("flows", "sessions"):
+            if len(resolved[table]) != len(frames[table]):
+                wrong = f"resolved.{table}"
+    if wrong:
+        raise ValueError(f"{MANIFEST} is damaged, or of another command: its {wrong}")
+
+
+def _misfits(value: Any, shape: Any, path: str = "") -> Iterator[str]:
+    """The paths of what is not as `SHAPE` says."""
+    if isinstance(shape, tuple):
+        (shape,) = shape
+        if value is None:
+            return
+    if isinstance(shape, range):
+        fits = isinstance(value, int) and value in shape
+    else:
+        kind: Any = shape if isinstance(shape, type) else type(shape)
+        fits = isinstance(value, int | float if kind is float else kind)
+    if not fits:
+        yield path
+        return
+    for name, each, inner in _within(value, shape):
+        yield from _misfits(each, inner, f"{path}.{name}".strip("."))
+
+
+def _within(value: Any, shape: Any) -> Iterator[tuple[str, Any, Any]]:
+    """The names of what has a shape of its own in a value, and both."""
+    if isinstance(shape, list):
+        yield from (("", each, shape[0]) for each in value)
+    elif isinstance(shape, dict):
+        for key, inner in shape.items():
+            name = key.removesuffix("?")
+            if key == "*":
+                yield from ((name, each, inner) for name, each in value.items())
+            elif name == key or name in value:
+                yield name, value.get(name), inner
+
+
+def run(
+    scenario: Scenario,
+    *,
+    progress: Callable[[float], None] | None = None,
+    pcapng: Pcapng | str | os.PathLike[str] | None = None,
+) -> Result:
+    """Simulates a scenario on one core.
+
+    `progress` is called about ten times a second with the fraction done. Ctrl-C stops the run.
+    `pcapng` is a file that takes the packets as they pass the senders' interfaces; a
+    `Pcapng` also chooses the interfaces and how many bytes of each packet it keeps.
+    Raises `AckclockError` if the scenario cannot be simulated, or the file cannot be written.
+    """
+    check_is_scenario(scenario)
+    results: list[Result] = []
+    prepared = scenario.prepare()
+    with written(pcapng) as packets:
+        _core.run_many(
+            [prepared],
+            1,
+            progress,
+            lambda _, raw: results.append(from_engine(scenario, prepared, raw)),
+            pcapng=packets,
+        )
+    return results[0]
+
+
+def from_engine(scenario: Scenario, prepared: _core.Prepared, raw: dict[str, Any]) -> Result:
+    """The result of a scenario from what `_core.run_many` handed over."""
+    return result_of(scenario, prepared.json, prepared.algorithms, raw)
+
+
+def _parse(resolved: str) -> dict[str, Any]:
+    """A canonical scenario. Equal flows are one dictionary: 100 000 of them would take 70 MB."""
+    known: dict[str, dict[str, Any]] = {}
+    scenario: dict[str, Any] = json.loads(
+        resolved, object_hook=lambda each: known.setdefault(repr(each), each)
+    )
+    return scenario
+
+
+def result_of(
+    scenario: Scenario, resolved: str, algorithms: Algorithms, raw: dict[str, Any]
+) -> Result:
+    """The result of a scenario: as it was resolved, the code that ran, the tables of the run."""
+    manifest = {
+        "ackclock": _core.engine_version(),
+        "python": platform.python_version(),
+        "polars": pl.__version__,
+        "backend": "sim",
+        "key": key_of(resolved, algorithms),
+        "trace_hash": raw["trace_hash"],
+        "packets": raw["packets"],
+        "wall_time_s": raw["wall_time_s"],
+        **{key: raw[key] for key in raw.keys() & {"cpu_time_s"}},  # only the simulator knows it
+        "scenario": scenario.model_dump(exclude_unset=True, by_alias=True),
+        "resolved": _parse(resolved),
+        "algorithms": algorithms,
+    }
+    more = {"flows": tables.added(scenario.flows), "sessions": tables.added(scenario.sessions)}
+    frames = {
+        table: tables.frame(table, raw[table], more.get(table, {})) for table in tables.TABLES
+    }
+    return Result(**frames, manifest=manifest)

@@ -1,0 +1,127 @@
+"""The tables of a run: their columns, types and meaning.
+
+The engine declares them (``crates/sim/src/record.rs``). `added` makes the columns that say what
+the scenario says of a flow or session. `markdown()` writes `docs/tables.md`.
+"""
+
+import functools
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from ackclock import _core
+from ackclock.scenario.scenario import Flow, Session
+
+#: Column → (type, meaning).
+Columns = dict[str, tuple[Any, str]]
+
+
+def _named(names: Sequence[str], meaning: str) -> tuple[Any, str]:
+    return pl.Enum(names), f"{meaning.removesuffix('.')}: {', '.join(names)}."
+
+
+#: What `added` adds to a table.
+_ADDED: Columns = {
+    "direction": _named(("forward", "reverse"), "Direction of the data."),
+    "algorithm": (pl.String, "Algorithm, as in the scenario."),
+}
+
+
+def added(to: Sequence[Flow | Session]) -> dict[str, list[str]]:
+    """Columns of the tables `flows` and `sessions`, from the scenario."""
+    return {
+        name: [getattr(each, name) for each in to for _ in range(each.count)] for name in _ADDED
+    }
+
+
+def _declared() -> dict[str, tuple[str, Columns]]:
+    types = {"u32": pl.UInt32, "u64": pl.UInt64}
+    tables = {}
+    for table, row, columns in _core.tables():
+        own: Columns = {
+            name: _named(names, meaning) if kind == "name" else (types[kind], meaning)
+            for name, kind, meaning, names in columns
+        }
+        tables[table] = row, own | (_ADDED if table in ("flows", "sessions") else {})
+    return tables
+
+
+_ALL = _declared()
+#: The table that only a kernel run with `--acks` has. The algorithms' private state follows.
+ACKS = _ALL["acks"]
+#: Table of every run → what one row is, and column → (type, meaning). Units end the names.
+TABLES = {name: table for name, table in _ALL.items() if table is not ACKS}
+
+
+@functools.cache
+def schema(table: str) -> dict[str, Any]:
+    """Type of each column; for `acks`, of the columns that are always there."""
+    return {name: dtype for name, (dtype, _) in _ALL[table][1].items()}
+
+
+def frame(table: str, rows: Any, more: Mapping[str, Sequence[str]] = {}) -> pl.DataFrame:
+    """Makes a polars table of the engine's rows (Arrow), or of columns by name; names may be codes.
+
+    `more` has columns that the rows may lack. Column by column: polars' expressions would take ten
+    times as long for a short table.
+    """
+    made = pl.DataFrame(rows)
+    if not made.height:
+        return _without_rows(table).clone()
+    there = {name: at for at, name in enumerate(made.columns)}
+    for name, dtype in schema(table).items():
+        if name not in there:
+            made.insert_column(made.width, pl.Series(name, more[name], dtype=dtype))
+        elif (values := made.to_series(there[name])).dtype != dtype:
+            made.replace_column(there[name], _typed(values, dtype))
+    return made if made.columns == list(schema(table)) else made.select(schema(table))
+
+
+def _typed(values: pl.Series, dtype: Any) -> pl.Series:
+    if isinstance(dtype, pl.Enum) and values.dtype.is_numeric():
+        return _names(dtype)[values].alias(values.name)
+    return values.cast(dtype)
+
+
+@functools.cache
+def _names(dtype: pl.Enum) -> pl.Series:
+    return pl.Series(dtype.categories, dtype=dtype)
+
+
+@functools.cache
+def _without_rows(table: str) -> pl.DataFrame:
+    return pl.DataFrame(schema=schema(table))
+
+
+def acks_frame(rows: Any, private_state: Iterable[tuple[str, list[int], Any]]) -> pl.DataFrame:
+    """Makes a polars table of what `_kernel.run_on_kernel` returns."""
+    private = []
+    for name, flows, values in private_state:
+        column = pl.when(pl.col("flow").is_in(flows)).then(pl.Series(values))
+        private.append(column.alias(f"private.{name}"))
+    return frame("acks", rows).with_columns(private)
+
+
+def markdown() -> str:
+    """`docs/tables.md`."""
+    lines = [
+        "# The tables of a run",
+        "",
+        "This page is for readers of results: it gives the meaning of each column.",
+        "`ackclock run -o DIR` writes one Parquet file per table. `ackclock.Result` has polars",
+        "tables of the same names. Times count from the start of the run. Columns that say",
+        '"so far" are cumulative.',
+        "`make generate` writes this page from `crates/sim/src/record.rs`.",
+        "",
+        "Tables: " + " · ".join(f"[{table}](#{table}parquet)" for table in _ALL),
+    ]
+    for table, (row, columns) in _ALL.items():
+        text = textwrap.fill(row, 96)
+        lines += ["", f"## `{table}.parquet`", "", text, "", "| column | type | meaning |"]
+        lines += ["|---|---|---|"]
+        for name, (dtype, meaning) in columns.items():
+            kind = "string" if isinstance(dtype, pl.Enum) else str(dtype()).lower()
+            lines.append(f"| `{name}` | {kind} | {meaning} |")
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,1 @@
+"""What is kept of runs, and what it is named by."""
