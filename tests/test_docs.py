@@ -198,6 +198,13 @@ def test_the_league(opened):
           return box.left >= 0 && box.right <= innerWidth && box.width >= 20;
         })"""
     )
+    assert (
+        page.evaluate(
+            """() => [...document.querySelectorAll(".league th a")]
+          .filter((name) => name.scrollWidth > name.clientWidth).map((name) => name.innerText)"""
+        )
+        == []
+    )
     column = [each.row for each in QUESTIONS].index("R4") + 1
 
     def marks():
