@@ -39,13 +39,16 @@ def test_a_result_shows_itself(results):
 
 
 def test_overlay(results):
-    """Both windows in one panel, in the colour of their run; the legend has the runs' names."""
+    """Both windows in one panel, in the colour of their run; the legend has runs and flows."""
     picture = ackclock.compare_runs(results[0], codel=results[1])
     lines = [line for line in picture.axes[0].lines if len(line.get_xdata())]
     assert len(lines) == 4
     assert len({line.get_color() for line in lines}) == 2
     (legend,) = picture.legends
-    assert [text.get_text() for text in legend.get_texts()] == ["run 1", "codel"]
+    names = ["run 1", "codel", "flow 1", "flow 2"]
+    assert [text.get_text() for text in legend.get_texts()] == names
+    looks = [line.get_linestyle() for line in lines]
+    assert looks == [key.get_linestyle() for key in legend.get_lines()[2:]] * 2
     for line, (result, flow) in zip(
         lines, [(each, flow) for each in results for flow in (1, 2)], strict=True
     ):

@@ -1,6 +1,6 @@
 """Several runs in one picture, and one run as a notebook shows it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from html import escape
 
 from matplotlib.axes import Axes
@@ -19,8 +19,8 @@ def compare_runs(*runs: Result, **named: Result) -> Picture:
 
     >>> ackclock.compare_runs(drop_tail=one, codel=other).savefig("both.png")  # doctest: +SKIP
 
-    The legend has the names, and "run 1", "run 2", … for runs without one. A notebook shows the
-    picture. Raises `AckclockError` without runs.
+    The legend has the names, and "run 1", "run 2", … for runs without one, and whose flow a dashed
+    line is. A notebook shows the picture. Raises `AckclockError` without runs.
     """
     results = {f"run {number}": run for number, run in enumerate(runs, 1)} | named
     if not results:
@@ -45,6 +45,7 @@ def compare_runs(*runs: Result, **named: Result) -> Picture:
                     line.set(color=colour, linestyle=look, alpha=0.8)
                     line.set_label("_")
             panels[0].plot([], [], color=colour, label=name)
+        _name_looks(panels[0], results.values())
         for panel in panels:
             if legend := panel.get_legend():
                 legend.remove()
@@ -55,6 +56,15 @@ def compare_runs(*runs: Result, **named: Result) -> Picture:
         picture.legend(lines, labels, loc="outside upper left", ncols=4)
         panels[2].set_xlabel("time (s)")
     return picture
+
+
+def _name_looks(panel: Axes, results: Iterable[Result]) -> None:
+    """Names in the legend whose window and throughput a dashed line is."""
+    flows = max(result.flows["flow"].n_unique() for result in results)
+    if flows > 1:
+        for number, look in enumerate(plot.QUEUE_LINES[:flows], 1):
+            label = f"flow {number}" + ", …" * (number + len(plot.QUEUE_LINES) <= flows)
+            panel.plot([], [], color=style.INK, linestyle=look, label=label)
 
 
 def html(result: Result) -> str:
