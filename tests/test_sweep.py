@@ -316,6 +316,8 @@ MISTAKES = {
     "an algorithm": ('"cubic:beta" = [0.5]', 'flow.1.algorithm = ["cubik"]', ["cubik", "cubic"]),
     "a seed as axis": ('"cubic:beta" = [0.5]', "seed = [1, 2]", ["seeds = 10"]),
     "a metric": ('"share_1"', '"utilization"', ['did you mean "utilisation"?']),
+    "a metric's N": ('"share_1"', '"goodput_N_bps"', ['did you mean "goodput_1_bps"? Or write']),
+    "a flow's metric": ('"share_1"', '"goodput_2_mbps"', ['did you mean "goodput_2_bps"?']),
     "a flow of a metric": ('"share_1"', '"share_3"', ["there is no flow 3", "1 to 2"]),
     "a metric of sessions": ('"share_1"', '"p99_completion_s"', ["no [[session]]"]),
     "a function": ("mine.py:late", "mine.py:lat", ["mine.py:lat", "has no such function"]),

@@ -300,9 +300,12 @@ def _metric(name: str) -> tuple[Function, str, str]:
         function, meaning, needs = FLOW_METRICS[common]
         return lambda result: function(result, int(flow[2])), meaning, f"{needs} {flow[2]}"
     known = [*METRICS, *FLOW_METRICS]
+    number = re.search(r"_(\d+)(?=_|$)", name)
     near = nearest(re.sub(r"_\d+(?=_|$)", "_N", name), known)
-    fix = f'did you mean "{near[0]}"?' if near else f"choose from {', '.join(known)}"
-    raise AckclockError(f'metrics: "{name}": unknown; {fix}, or write FILE.py:FUNCTION')
+    # N stands for a number: that of the name, or of the first flow.
+    meant = [re.sub(r"_N(?=_|$)", f"_{number[1] if number else 1}", each) for each in near[:1]]
+    fix = f'did you mean "{meant[0]}"? Or' if meant else f"choose from {', '.join(known)}, or"
+    raise AckclockError(f'metrics: "{name}": unknown; {fix} write FILE.py:FUNCTION')
 
 
 def _check_metric(name: str, needs: str, scenario: Scenario) -> None:
