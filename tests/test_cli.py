@@ -370,6 +370,12 @@ def test_plotting_a_damaged_result(ackclock, scenario, tmp_path, damage):
     assert len(done.stderr.splitlines()) == 1
 
 
+def test_a_missing_file_of_a_result_is_named(ackclock, scenario, tmp_path):
+    ackclock("run", scenario, "-o", "out")
+    (tmp_path / "out" / "flows.parquet").unlink()
+    refused(ackclock("plot", "out"), "flows.parquet: No such file or directory")
+
+
 @pytest.mark.parametrize("option", ["-o", "--pcapng", "--qlog"])
 def test_the_directories_of_an_output_are_made(ackclock, scenario, tmp_path, option):
     place = "a/b/run" if option == "-o" else f"a/b/run.{option[2:]}"

@@ -173,7 +173,10 @@ class Result:
             frames, manifest = entries.read_tables(Path(directory))
             _check(manifest, frames)
         except (OSError, ValueError) as error:
-            reason = error.strerror if isinstance(error, OSError) and error.strerror else error
+            reason: object = error
+            if isinstance(error, OSError) and error.strerror:
+                file = error.filename and Path(os.fsdecode(error.filename)).name
+                reason = f"{file}: {error.strerror}" if file else error.strerror
             raise AckclockError(
                 f"{directory}: not a result of `ackclock run -o`: {reason}"
             ) from None
