@@ -373,7 +373,7 @@ FILES = {
     "python/ackclock/scenario/keys.py": keys,
     "docs/scenario.md": page("scenario.scenario"),
     "docs/tables.md": page("results.tables"),
-    "docs/evaluate.md": page("evaluate.manual"),
+    "docs/evaluate.md": page("scorecard.manual"),
 }
 
 

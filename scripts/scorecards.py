@@ -24,11 +24,10 @@ from matplotlib.figure import Figure
 from ackclock import _core
 from ackclock.draw import html, style
 from ackclock.estimates.stats import Estimate
-from ackclock.evaluate import page, run
-from ackclock.evaluate.card import Answer, Answers, Mark
-from ackclock.evaluate.questions import QUESTIONS
-from ackclock.evaluate.run import AGAINST, Asked, Evaluated
 from ackclock.figures.experiment import Runs
+from ackclock.scorecard import data, page, run
+from ackclock.scorecard.card import Answer, Answers, Mark
+from ackclock.scorecard.run import AGAINST, QUESTIONS, Asked, Evaluated
 
 HERE = Path(__file__).parent
 ALGORITHMS = [each["name"] for each in _core.algorithms()]
@@ -274,7 +273,7 @@ def heat_map(cards: Sequence[Evaluated]) -> str:
     for each in cards:
         if (name := each.algorithm) not in marks:
             continue
-        label, first = escape(style.of(name).label), escape(page.headline(each))
+        label, first = escape(style.of(name).label), escape(data.headline(each))
         line = [f'<th role="rowheader"><a href="{name}.html" title="{first}">{label}</a></th>']
         for question, words, mark in zip(QUESTIONS, said, marks[name], strict=True):
             to, title = f"{name}.html#{question.row}", f"{label}, {words} {mark}"
@@ -365,7 +364,7 @@ def main(directory: Path) -> None:
     for name in ALGORITHMS:
         evaluated = run.evaluate(name, quick=True)
         write(evaluated, directory)
-        print(name, page.headline(evaluated), flush=True)
+        print(name, data.headline(evaluated), flush=True)
     cards = read(directory)
     (directory / "README.md").write_text(readme(cards), encoding="utf-8")
     picture(cards).savefig(directory / PICTURE, dpi=110)

@@ -28,8 +28,8 @@ import scorecards
 from ackclock import _core, papers
 from ackclock.cli import console, main
 from ackclock.draw import style
-from ackclock.evaluate.questions import QUESTIONS
 from ackclock.hosts.vlinux import build
+from ackclock.scorecard.run import QUESTIONS
 from conftest import ROOT, new_context
 
 README = (ROOT / "README.md").read_text()

@@ -18,12 +18,12 @@ from ackclock.cli import console, evaluate
 from ackclock.draw import html
 from ackclock.estimates.repeats import AtLeast, Repeats
 from ackclock.estimates.stats import Estimate
-from ackclock.evaluate import card, checks, measure, page, run, scenarios
-from ackclock.evaluate.card import Number, Question
-from ackclock.evaluate.questions import QUESTIONS
 from ackclock.figures.experiment import Runs
 from ackclock.hosts import testbed
 from ackclock.scenario.scenario import Scenario
+from ackclock.scorecard import card, checks, data, measure, page, run, scenarios
+from ackclock.scorecard.card import Number, Question
+from ackclock.scorecard.run import QUESTIONS
 from conftest import ACKCLOCK, ROOT, needs_testbed, wait_until
 from test_kernel_deploy import REFUSED
 
@@ -325,7 +325,7 @@ def test_the_first_line_of_a_card():
     same = answered(r5c, mine=(10.0, 11.0, 12.0), cubic=(10.0, 11.0, 12.0), reno=(10.0, 11.0, 12.0))
 
     def says(*asked, **more):
-        return page.headline(run.Evaluated("mine", ("cubic", "reno"), asked, quick=True, **more))
+        return data.headline(run.Evaluated("mine", ("cubic", "reno"), asked, quick=True, **more))
 
     assert says(better, worse, same, better) == (
         "against CUBIC: 2 better, 1 worse, 1 same; nothing unsafe; equal to Reno in every number"
@@ -339,8 +339,8 @@ def test_the_first_line_of_a_card():
     bound = next(each for each in r3.numbers if each.unsafe is not None)
     starved = answered(replace(r3, numbers=(bound,)), mine=(0.0, 0.0), cubic=(1.0, 1.0))
     found = run.Evaluated("mine", ("cubic",), [starved, same], quick=True, failed=("R9", "crashed"))
-    assert page.headline(found) == "against CUBIC: 1 same; unsafe in R3, R9"
-    assert page.headline(run.Evaluated("mine", (), [], quick=True)) == "nothing unsafe"
+    assert data.headline(found) == "against CUBIC: 1 same; unsafe in R3, R9"
+    assert data.headline(run.Evaluated("mine", (), [], quick=True)) == "nothing unsafe"
 
 
 def test_words_and_numbers_of_a_page():

@@ -6,12 +6,12 @@ import polars as pl
 import pytest
 
 from ackclock.draw import responsive
-from ackclock.evaluate import run
-from ackclock.evaluate.card import ALONE, answers
-from ackclock.evaluate.drawing import figure
-from ackclock.evaluate.measure import Numbers
-from ackclock.evaluate.questions import QUESTIONS
 from ackclock.figures.experiment import Runs
+from ackclock.scorecard import run
+from ackclock.scorecard.card import ALONE, answers
+from ackclock.scorecard.drawing import figure
+from ackclock.scorecard.measure import Numbers
+from ackclock.scorecard.run import QUESTIONS
 
 NAMES = ("my_algorithm.c", "cubic", "reno", "bbr")
 

@@ -10,13 +10,13 @@ import pytest
 
 from ackclock import AckclockError, Local, Result, Scenario, figures, reproduce, run, run_all
 from ackclock.base.directory import WRITTEN
-from ackclock.evaluate import measure
-from ackclock.evaluate import run as evaluated
 from ackclock.figures import crosscheck
 from ackclock.figures.named import Named
 from ackclock.hosts import testbed
 from ackclock.results.result import MANIFEST
 from ackclock.scenario import snapshot
+from ackclock.scorecard import measure
+from ackclock.scorecard import run as evaluated
 from ackclock.store import entries as kept
 from ackclock.store import made_by
 from ackclock.sweeps import metrics
@@ -368,5 +368,5 @@ def test_what_makes_a_row_is_in_the_hash_that_names_it(row):
     ours = {each.removeprefix("ackclock.") for each in called if each.startswith("ackclock.")}
     known = made_by.modules(*roots)
     assert {"results.metrics", "results.result", "hosts.threads"} <= ours <= known
-    assert not known & {"draw.html", "evaluate.page", "cli.run", "explore.app", "pages.site"}
+    assert not known & {"draw.html", "scorecard.page", "cli.run", "explore.app", "pages.site"}
     assert made_by.source_hash(*roots) != made_by.source_hash()

@@ -22,7 +22,7 @@ LAYERS = (
     "figures",
     "papers",
     "pages",
-    "evaluate",
+    "scorecard",
     "explore",
     "cli",
 )

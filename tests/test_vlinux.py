@@ -12,13 +12,13 @@ import polars as pl
 import pytest
 
 from ackclock import AckclockError, Bottleneck, Flow, Scenario, Session, metrics, run, vlinux
-from ackclock.evaluate import scenarios
-from ackclock.evaluate.card import Number, Question
-from ackclock.evaluate.run import evaluate
 from ackclock.figures import crosscheck
 from ackclock.hosts.vlinux import build
 from ackclock.hosts.vlinux.machines import Machines
 from ackclock.pages import figure_pages
+from ackclock.scorecard import scenarios
+from ackclock.scorecard.card import Number, Question
+from ackclock.scorecard.run import evaluate
 from conftest import ACKCLOCK, ROOT, wait_until
 from drawn import carried, drawn
 

@@ -26,6 +26,7 @@ Run it:
 - `kernel`: `kernel.run` runs a scenario on this machine's TCP stack.
 - `vlinux`: `vlinux.run` runs it on Linux in virtual time.
 - `compare`: `compare.compare` runs it on several of them, side by side.
+- `evaluate`: asks of an algorithm what RFC 9743 asks; returns the scorecard.
 
 Look at it:
 
@@ -68,6 +69,7 @@ if TYPE_CHECKING:
     from ackclock.results.result import Result, run
     from ackclock.scenario import traffic
     from ackclock.scenario.scenario import Bottleneck, Flow, Scenario, Session
+    from ackclock.scorecard.data import evaluate
     from ackclock.studies import compare
     from ackclock.sweeps.sweep import sweep
 
@@ -84,6 +86,7 @@ _HOME = {
     "Result": "results.result",
     "Scenario": "scenario.scenario",
     "Session": "scenario.scenario",
+    "evaluate": "scorecard.data",
     "compare_runs": "draw.overlay",
     "run": "results.result",
     "run_all": "hosts.work",
@@ -118,6 +121,7 @@ __all__ = [
     "__version__",
     "compare",
     "compare_runs",
+    "evaluate",
     "figures",
     "kernel",
     "metrics",

@@ -19,6 +19,7 @@ from rich.segment import Segment, Segments
 from typer.core import TyperCommand, TyperGroup
 
 from ackclock import AckclockError, _core
+from ackclock.base.directory import CACHE
 from ackclock.base.errors import visible
 from ackclock.cli.main import READER_GONE
 from ackclock.scenario import snapshot
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
     from ackclock import Result
     from ackclock.draw import html
+    from ackclock.hosts.shard import Shard
     from ackclock.hosts.threads import Executor
 
 T = TypeVar("T", bound=Callable[..., Any])
@@ -172,6 +174,48 @@ OnRay = Annotated[
         metavar="ADDRESS", help="Run on this Ray cluster, HOST:PORT or auto (docs/cluster.md)."
     ),
 ]
+
+
+ShardOf = Annotated[
+    str | None,
+    typer.Option(
+        "--shard",
+        metavar="K/N",
+        help="Run only the K-th of N parts, and keep its runs (docs/cluster.md).",
+    ),
+]
+Merge = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--merge",
+        metavar="DIR",
+        help="Take over what shards have kept that ran in DIR; may have a * (may repeat).",
+    ),
+]
+
+
+def shard_of(shard: str | None, merge: list[str] | None, *, not_with: str = "") -> "Shard | None":
+    """The shard that a command is, if it is one; takes over what others have kept.
+
+    `not_with` is an option of the command that cannot be shared. Raises `AckclockError`.
+    """
+    from ackclock.hosts.shard import Shard, take_over  # noqa: PLC0415 (slow to import)
+
+    if (shard or merge) and not_with:
+        raise AckclockError(f"{'--shard' if shard else '--merge'}: not with {not_with}")
+    if shard and merge:
+        raise AckclockError("--shard and --merge: give one of the two; the merge comes last")
+    if merge:
+        err.print(f"{take_over(merge, Path(CACHE))} entries of kept runs taken over")
+    return Shard.read(shard) if shard else None
+
+
+def say_shard(shard: "Shard") -> None:
+    """At the end of a shard: what to do with it."""
+    out.print(
+        f"shard {shard} is done: its runs are kept in {Path(CACHE).absolute()}; when all are, "
+        "the command with --merge DIR (or in this directory, without --shard) has them"
+    )
 
 
 def executor(jobs: int, on_ray: str | None) -> "Executor":

@@ -2,7 +2,7 @@
 
 import shlex
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -16,23 +16,30 @@ from ackclock.cli.console import (
     SCENARIOS,
     Host,
     Jobs,
+    Merge,
     OnRay,
     Output,
+    ShardOf,
     app,
     err,
     executor,
     in_words,
     one_line_errors,
     out,
+    print_json,
     print_report,
     progress_bar,
     say_invalid,
+    say_runs,
+    say_shard,
+    shard_of,
 )
 
 if TYPE_CHECKING:
-    from ackclock.evaluate import checks
-    from ackclock.evaluate.run import Evaluated
     from ackclock.hosts.threads import Linux
+    from ackclock.scorecard import checks
+    from ackclock.scorecard.card import Question
+    from ackclock.scorecard.run import Evaluated
 
 
 @app.command("evaluate", rich_help_panel=SCENARIOS)
@@ -64,9 +71,15 @@ def evaluate_command(
         Host,
         typer.Option(help="Also ask this machine's TCP (kernel), or Linux in virtual time."),
     ] = Host.SIM,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the card as JSON.")] = False,
+    drawn: Annotated[
+        bool, typer.Option("--page/--no-page", help="Draw the page of the card (default: yes).")
+    ] = True,
     output: Output = None,
     jobs: Jobs = 0,
     on_ray: OnRay = None,
+    shard: ShardOf = None,
+    merge: Merge = None,
 ) -> None:
     """Ask of an algorithm what RFC 9743 asks; print a scorecard.
 
@@ -77,6 +90,8 @@ def evaluate_command(
     - `ackclock evaluate my_cc.c --against cubic,reno,bbr -o out/my_cc`
 
     - `ackclock evaluate my_cc.c --rows R3,R7`
+
+    - `ackclock evaluate my_cc.c --json --no-page`
 
     - `ackclock evaluate my_cc.c --check thresholds.toml`
 
@@ -91,7 +106,7 @@ def evaluate_command(
     With --on kernel each row has a second line, from real TCP in real time: one run at a time,
     unless --jobs says otherwise. Choose few rows: a run takes 70 s.
     """
-    from ackclock.evaluate import checks, page, run  # noqa: PLC0415 (slow to import)
+    from ackclock.scorecard import data, run  # noqa: PLC0415 (slow to import)
 
     started_s = time.monotonic()
     with one_line_errors(RESUMES):
@@ -99,7 +114,22 @@ def evaluate_command(
         path = output or Path("out") / f"evaluate-{name}"
         asked = run.chosen(rows)
         others = [each.strip() for each in against.split(",") if each.strip() != algorithm]
-        thresholds = checks.read(check, asked, others) if check else []
+        own = shard_of(shard, merge, not_with="" if on is Host.SIM else f"--on {on}")
+        if own is not None:
+            with progress_bar("evaluating") as progress:
+                run.fill(
+                    algorithm,
+                    asked,
+                    against=others,
+                    quick=quick,
+                    shard=own,
+                    executor=executor(jobs, on_ray),
+                    progress=progress,
+                    on_runs=say_runs,
+                )
+            say_shard(own)
+            return
+        thresholds = _thresholds(check, asked, others)
         with _errors_for_ci(path, thresholds):
             linux = _linux(on, jobs, on_ray)
             command = f"ackclock evaluate {shlex.quote(algorithm)} --against {against}"
@@ -124,28 +154,67 @@ def evaluate_command(
                         progress=progress,
                         on_runs=say,
                     )
-                found = checks.judge(thresholds, evaluated) if thresholds else []
+                found = _judged(thresholds, evaluated)
 
                 def fill(partial: Path) -> None:
-                    with progress_bar("drawing") as progress:
-                        page.write(evaluated, partial, command=command, progress=progress)
+                    if drawn:
+                        _draw(evaluated, partial, command)
+                    else:
+                        data.write(evaluated, partial, command=command)
                     if thresholds:
+                        from ackclock.scorecard import checks  # noqa: PLC0415 (slow to import)
+
                         checks.write(found, partial)
 
                 directory.fill(fill)
-        _print(evaluated)
+        tell = err.print if as_json else out.print
+        if as_json:
+            print_json(data.as_json(evaluated))
+        else:
+            _print(evaluated)
         took = in_words(time.monotonic() - started_s)
-        out.print(f"{evaluated.totals} This command took {took}.")
-        out.print(f"page: {(path / 'index.html').absolute()}")
-        broken = [each for each in found if each.broken]
-        for each in broken:
-            out.print(f"broken: {each.says}")
+        tell(f"{evaluated.totals} This command took {took}.")
+        tell(f"page: {(path / 'index.html').absolute()}" if drawn else f"written to {path}")
         if thresholds:
-            checks.tell_github(path)
-        if broken:
-            raise typer.Exit(1)
-        if thresholds:
-            out.print(f"{len(found)} threshold{'s' * (len(found) > 1)}, none broken")
+            _say_broken(found, path, tell)
+
+
+def _draw(evaluated: "Evaluated", directory: Path, command: str) -> None:
+    from ackclock.scorecard import page  # noqa: PLC0415 (slow to import)
+
+    with progress_bar("drawing") as progress:
+        page.write(evaluated, directory, command=command, progress=progress)
+
+
+def _thresholds(
+    file: Path | None, asked: "Sequence[Question]", others: Sequence[str]
+) -> "list[checks.Threshold]":
+    if file is None:
+        return []
+    from ackclock.scorecard import checks  # noqa: PLC0415 (slow to import)
+
+    return checks.read(file, asked, others)
+
+
+def _judged(thresholds: "list[checks.Threshold]", evaluated: "Evaluated") -> "list[checks.Checked]":
+    if not thresholds:
+        return []
+    from ackclock.scorecard import checks  # noqa: PLC0415 (slow to import)
+
+    return checks.judge(thresholds, evaluated)
+
+
+def _say_broken(found: "list[checks.Checked]", path: Path, say: Callable[[str], None]) -> None:
+    """Says which thresholds are broken; ends with 1 if one is."""
+    from ackclock.scorecard import checks  # noqa: PLC0415 (slow to import)
+
+    broken = [each for each in found if each.broken]
+    for each in broken:
+        say(f"broken: {each.says}")
+    checks.tell_github(path)
+    if broken:
+        raise typer.Exit(1)
+    say(f"{len(found)} threshold{'s' * (len(found) > 1)}, none broken")
 
 
 @contextmanager
@@ -154,15 +223,15 @@ def _errors_for_ci(path: Path, thresholds: "list[checks.Threshold]") -> Iterator
 
     They do so before the work begins: a command that is killed writes nothing more.
     """
-    from ackclock.evaluate.checks import tell_github, write_error  # noqa: PLC0415 (slow to import)
+    if not thresholds:
+        yield
+        return
+    from ackclock.scorecard.checks import tell_github, write_error  # noqa: PLC0415 (slow to import)
 
     def write(error: str) -> None:
         with Directory(path) as directory:
             directory.fill(lambda partial: write_error(error, thresholds, partial))
 
-    if not thresholds:
-        yield
-        return
     try:
         write("the command ended before its card was made: it was killed, or crashed")
         yield
@@ -174,9 +243,9 @@ def _errors_for_ci(path: Path, thresholds: "list[checks.Threshold]") -> Iterator
 
 
 def _print(evaluated: "Evaluated") -> None:
-    from ackclock.evaluate import page  # noqa: PLC0415 (slow to import)
+    from ackclock.scorecard import data, page  # noqa: PLC0415 (slow to import)
 
-    out.print(page.headline(evaluated))
+    out.print(data.headline(evaluated))
     shown = page.table(evaluated)
     title = f"Scorecard of {evaluated.names[evaluated.algorithm]}"
     print_report(title, shown, less=["question"])

@@ -17,9 +17,11 @@ from ackclock.cli.console import (
     RESUMES,
     Host,
     Jobs,
+    Merge,
     Most,
     OnRay,
     Output,
+    ShardOf,
     UntilDecided,
     app,
     complete_figure,
@@ -33,6 +35,8 @@ from ackclock.cli.console import (
     progress_bar,
     say_invalid,
     say_runs,
+    say_shard,
+    shard_of,
 )
 
 if TYPE_CHECKING:
@@ -90,6 +94,8 @@ def reproduce_command(
         ),
     ] = Host.SIM,
     on_ray: OnRay = None,
+    shard: ShardOf = None,
+    merge: Merge = None,
 ) -> None:
     """Repeat figures of the papers; write tables, verdicts and a page.
 
@@ -130,6 +136,9 @@ def reproduce_command(
             raise AckclockError(reason)
         beside = on is Host.KERNEL or (on is Host.VLINUX and not (quick or settings))
         chosen = _chosen(figures)
+        own = shard_of(
+            shard, merge, not_with=_not_shared(on if beside else Host.SIM, on_ray, shard)
+        )
         path = output or Path("out") / _file_name(figures[0], on if beside else Host.SIM)
         options = "".join(f" --set {shlex.quote(each)}" for each in settings or ())
         options += " --sensitivity" if sensitivity else ""
@@ -141,6 +150,22 @@ def reproduce_command(
             _reproduce_beside(on, figures, chosen, seeds, jobs, path, command)
             return
         where, cache = _where(on, jobs, on_ray)
+        if own is not None:
+            with progress_bar("simulating") as progress:
+                reproduce.fill(
+                    chosen,
+                    shard=own,
+                    seeds=seeds,
+                    quick=quick,
+                    settings=settings or (),
+                    sensitivity=sensitivity,
+                    cache=cache,
+                    executor=where,
+                    progress=progress,
+                    on_runs=say_runs,
+                )
+            say_shard(own)
+            return
         with Directory(path) as directory:
             with progress_bar("simulating") as progress:
                 reproduced = reproduce.reproduce(
@@ -184,6 +209,13 @@ def _where(on: Host, jobs: int, on_ray: str | None) -> "tuple[Executor, Path]":
 
     machines = Machines(jobs)
     return machines, machines.cache(CACHE)
+
+
+def _not_shared(on: Host, on_ray: str | None, shard: str | None) -> str:
+    """What cannot be shared by shards, or nothing."""
+    if on is not Host.SIM:
+        return f"--on {on}"
+    return "--on-ray" if shard and on_ray else ""
 
 
 def _not_on_kernel(
@@ -281,6 +313,8 @@ def claims_command(
     most: Most = None,
     jobs: Jobs = 0,
     on_ray: OnRay = None,
+    shard: ShardOf = None,
+    merge: Merge = None,
 ) -> None:
     """Print what the papers claim, what we measured, and the verdict.
 
@@ -311,6 +345,23 @@ def claims_command(
         if quick and most is not None:
             raise AckclockError("--quick and --until-decided: give one of the two")
         chosen = _with_claims(figures or ["all"])
+        not_with = "--until-decided" if most is not None else _not_shared(Host.SIM, on_ray, shard)
+        own = shard_of(shard, merge, not_with=not_with)
+        if own is not None:
+            with progress_bar("simulating") as progress:
+                for changed in [(), settings] if settings else [()]:
+                    reproduce.fill(
+                        chosen,
+                        shard=own,
+                        quick=quick,
+                        settings=changed,
+                        sensitivity=not settings if sensitivity is None else sensitivity,
+                        executor=where,
+                        progress=progress,
+                        on_runs=say_runs,
+                    )
+            say_shard(own)
+            return
         with nullcontext() if output is None else Directory(output) as directory:
             with progress_bar("simulating") as progress:
 

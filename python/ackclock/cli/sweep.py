@@ -12,9 +12,11 @@ from ackclock.cli.console import (
     RESUMES,
     SCENARIOS,
     Jobs,
+    Merge,
     Most,
     OnRay,
     Output,
+    ShardOf,
     UntilDecided,
     app,
     executor,
@@ -26,6 +28,8 @@ from ackclock.cli.console import (
     print_table,
     progress_bar,
     say_runs,
+    say_shard,
+    shard_of,
 )
 
 if TYPE_CHECKING:
@@ -53,6 +57,8 @@ def sweep_command(
     most: Most = None,
     jobs: Jobs = 0,
     on_ray: OnRay = None,
+    shard: ShardOf = None,
+    merge: Merge = None,
 ) -> None:
     """Run a scenario over a grid or a Latin hypercube of its fields.
 
@@ -64,6 +70,8 @@ def sweep_command(
 
     - `ackclock sweep examples/sweeps/cubic_beta.toml --until-decided --most 50`
 
+    - `ackclock sweep examples/sweeps/cubic_beta.toml --shard 3/64`
+
     docs/sweep.md says what a sweep file has. The output directory (default: out/SWEEP) holds
     sweep.parquet with one row per run, the sweep file, and with --plot sweep.png, .svg and .pdf.
     The row of each finished run is kept in .ackclock, so an interrupted command resumes.
@@ -72,11 +80,19 @@ def sweep_command(
 
     with one_line_errors(RESUMES):
         where = executor(jobs, on_ray)
+        own = shard_of(shard, merge, not_with="--until-decided" if until_decided else "")
         sweep = Sweep.from_toml(file, most=most_seeds(until_decided, most))
         if plot:
             from ackclock.draw import sweep_plots  # noqa: PLC0415 (slow to import)
 
             sweep_plots.layout(sweep)
+        if own is not None:
+            with progress_bar("checking") as checking:
+                runs = sweep.check(checking, own)
+            with progress_bar(file.stem) as progress:
+                sweep.fill(runs, executor=where, progress=progress, on_runs=say_runs)
+            say_shard(own)
+            return
         path = output or Path("out") / file.stem
         with Directory(path) as directory:
             with progress_bar("checking") as checking:

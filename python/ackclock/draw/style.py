@@ -6,8 +6,6 @@ Colours are those of Okabe and Ito, which colour-blind readers can distinguish, 
 from contextlib import AbstractContextManager
 from typing import Any, NamedTuple
 
-import matplotlib as mpl
-
 
 class Style(NamedTuple):
     """Colour, marker, label and line of an algorithm."""
@@ -81,6 +79,8 @@ RC: dict[Any, Any] = {
 
 def applied() -> AbstractContextManager[None]:
     """A context with the plot settings, in which to make or write a figure."""
+    import matplotlib as mpl  # noqa: PLC0415 (slow to import)
+
     return mpl.rc_context(RC)
 
 

@@ -7,12 +7,12 @@ so that its table, its plot and its verdicts show the same numbers. A name that 
 raises at import.
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 from ackclock.estimates.repeats import AtLeast, AtMost, Repeats
-from ackclock.figures import plots
 from ackclock.figures.claim import Claim, Either, Part, above, below, within
-from ackclock.figures.crosscheck import Check, mean
 from ackclock.figures.experiment import Experiment, Point, Runs, Variant, grid
-from ackclock.figures.figure import Figure, Plot, View, every
 from ackclock.figures.quantity import (
     Column,
     Quantity,
@@ -24,6 +24,21 @@ from ackclock.figures.quantity import (
     ratio,
     slope,
 )
+
+if TYPE_CHECKING:
+    from ackclock.figures import plots
+    from ackclock.figures.crosscheck import Check, mean
+    from ackclock.figures.figure import Figure, Plot, View, every
+
+#: Where a name is that draws: it is imported at its first use, which takes half a second.
+_HOME = {
+    "Check": "crosscheck",
+    "Figure": "figure",
+    "Plot": "figure",
+    "View": "figure",
+    "every": "figure",
+    "mean": "crosscheck",
+}
 
 __all__ = [
     "AtLeast",
@@ -57,3 +72,13 @@ __all__ = [
     "slope",
     "within",
 ]
+
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> object:
+        if name == "plots":
+            return import_module("ackclock.figures.plots")
+        if name not in _HOME:
+            raise AttributeError(f"module 'ackclock.figures' has no attribute '{name}'")
+        return getattr(import_module(f"ackclock.figures.{_HOME[name]}"), name)

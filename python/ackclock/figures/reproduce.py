@@ -22,6 +22,8 @@ from ackclock.figures.figure import Figure, Repeat, View
 from ackclock.figures.judge import judged_claims
 from ackclock.figures.named import Named
 from ackclock.figures.quantity import Needs, Quantity, Rows, needs_of
+from ackclock.hosts import work
+from ackclock.hosts.shard import Shard
 from ackclock.hosts.threads import LOCAL, Executor
 from ackclock.hosts.work import CACHE, run_all
 from ackclock.results.result import Result
@@ -133,6 +135,34 @@ def reproduce(
                 )
             )
         return found
+
+
+def fill(
+    figures: Sequence[Named],
+    *,
+    shard: Shard,
+    seeds: Seeds = None,
+    quick: bool = False,
+    settings: Sequence[str] = (),
+    sensitivity: bool = False,
+    cache: Path = CACHE,
+    executor: Executor = LOCAL,
+    progress: Callable[[float], None] | None = None,
+    on_runs: Callable[[int, int], None] | None = None,
+) -> None:
+    """Runs the part of a shard of what `reproduce` would run, and keeps the results for it."""
+    with snapshot.held():
+        batches = batches_of(figures, seeds, quick, settings, sensitivity and not quick)
+        every = {
+            key: scenario
+            for batch in batches
+            for key, scenario in zip(batch.keys, batch.scenarios, strict=True)
+        }
+        own = dict(shard.part(list(every.items())))
+        there = sum((cache / key).exists() for key in own)
+        if on_runs is not None:
+            on_runs(len(own) - there, there)
+        work.fill(list(own.values()), cache=cache, executor=executor, progress=progress)
 
 
 def _checked(figure: Figure, cache: Path, executor: Executor) -> list[crosscheck.Checked]:

@@ -13,6 +13,7 @@ from ackclock.results.result import Result
 from ackclock.scenario import snapshot
 from ackclock.scenario.scenario import Scenario, check_is_scenario
 from ackclock.store import entries
+from ackclock.store.rows import KeptRows, Row
 
 T = TypeVar("T")
 
@@ -89,6 +90,50 @@ def fill(
             lambda _, result: keep(result, cache),
             progress,
         )
+
+
+def rows(
+    keys: Sequence[str],
+    scenarios: Callable[[Sequence[int]], Sequence[Scenario]],
+    reduce: Callable[[Result], Row],
+    store: KeptRows | None,
+    executor: Executor,
+    progress: Callable[[float], None] | None = None,
+    on_runs: Callable[[int, int], None] | None = None,
+    check: Callable[[Row], None] = lambda _: None,
+) -> dict[str, Row]:
+    """The row of each run by its key: those that are kept, and new ones, which it keeps.
+
+    `scenarios` makes the runs of these places in `keys`, in which a run may stand twice. `check`
+    sees each row. `on_runs` is called before the runs with how many there are to run and how many
+    are kept. An interrupted one resumes: what has ended is on the disk.
+    """
+    first = {key: number for number, key in reversed(list(enumerate(keys)))}
+    found = store.read(first.keys()) if store else {}
+    missing = [key for key in first if key not in found]
+    if on_runs is not None:
+        on_runs(len(missing), len(first) - len(missing))
+    for row in found.values():
+        check(row)
+
+    def done(index: int, row: Row) -> None:
+        check(row)
+        found[missing[index]] = row
+        if store is not None:
+            store.add(missing[index], row)
+
+    def at_work(fraction: float) -> None:
+        if store is not None:
+            store.flush_in_time()
+        if progress is not None:
+            progress(fraction)
+
+    try:
+        executor.run(scenarios([first[key] for key in missing]), reduce, done, at_work)
+    finally:
+        if store is not None:
+            store.flush()
+    return found
 
 
 def keep(result: Result, cache: Path) -> None:

@@ -30,7 +30,7 @@ def source_hash(*roots: str) -> str:
 
 
 def modules(*roots: str) -> set[str]:
-    """These modules of the package and all that they import, at once or later: "evaluate.measure".
+    """These modules of the package and all that they import, at once or later: "scorecard.measure".
 
     Not what they import by a name that is only known when they run.
     """

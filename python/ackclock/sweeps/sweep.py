@@ -14,6 +14,8 @@ from ackclock.base.errors import AckclockError
 from ackclock.estimates import sequential, stats
 from ackclock.estimates.repeats import AtLeast, Repeats
 from ackclock.estimates.stats import Estimate
+from ackclock.hosts import work
+from ackclock.hosts.shard import WHOLE, Shard
 from ackclock.hosts.threads import LOCAL, Executor
 from ackclock.hosts.work import CACHE, check_writable
 from ackclock.scenario import snapshot, toml_file
@@ -153,9 +155,12 @@ class Sweep:
         except AckclockError as error:
             raise AckclockError(f"{path}: {error}") from None
 
-    def check(self, progress: Callable[[float], None] | None = None) -> "Runs":
-        """The runs to begin with; raises `AckclockError` for the first that cannot be run."""
-        pairs = [(point, seed) for point in range(len(self.points)) for seed in self.seeds]
+    def check(
+        self, progress: Callable[[float], None] | None = None, shard: Shard = WHOLE
+    ) -> "Runs":
+        """The runs to begin with, of a shard; raises `AckclockError` for one that cannot run."""
+        every = [(point, seed) for point in range(len(self.points)) for seed in self.seeds]
+        pairs = shard.part(every)
         try:
             return self._check(pairs, progress)
         except AckclockError as error:
@@ -203,18 +208,14 @@ class Sweep:
         at first, and for each addition of seeds.
         """
         with snapshot.held():
-            store = None
-            if cache is not None:
-                check_writable(Path(cache))
-                store = KeptRows(Path(cache) / "rows" / f"sweep-{self.metrics.key()}")
-
             pairs: list[tuple[int, int]] = []
             rows: list[Row] = []
-            columns = _Columns(self.axes, self.metrics)
+            fill = self._filler(cache, executor, progress, on_runs)
 
             def table_with(runs: Runs) -> pl.DataFrame:
                 pairs.extend(runs.pairs)
-                rows.extend(_rows(runs, columns, store, executor, progress, on_runs))
+                by_key = fill(runs)
+                rows.extend(by_key[key] for key in runs.keys)
                 return self._table(pairs, rows)
 
             table = table_with(runs)
@@ -236,6 +237,47 @@ class Sweep:
             named = pl.col(_POINT).replace_strict(verdicts, return_dtype=pl.String)
             ordered = table.sort(_POINT, maintain_order=True)
             return ordered.with_columns(named.alias("verdict")).drop(_POINT)
+
+    def fill(
+        self,
+        runs: "Runs",
+        *,
+        cache: str | os.PathLike[str] = CACHE,
+        executor: Executor = LOCAL,
+        progress: Callable[[float], None] | None = None,
+        on_runs: Callable[[int, int], None] | None = None,
+    ) -> None:
+        """Runs what is not kept of the runs of a shard, and keeps their rows for `run`."""
+        with snapshot.held():
+            self._filler(cache, executor, progress, on_runs)(runs)
+
+    def _filler(
+        self,
+        cache: str | os.PathLike[str] | None,
+        executor: Executor,
+        progress: Callable[[float], None] | None,
+        on_runs: Callable[[int, int], None] | None,
+    ) -> Callable[["Runs"], dict[str, Row]]:
+        """Makes the rows of runs, by their keys."""
+        store = None
+        if cache is not None:
+            check_writable(Path(cache))
+            store = KeptRows(Path(cache) / "rows" / f"sweep-{self.metrics.key()}")
+        columns = _Columns(self.axes, self.metrics)
+
+        def fill(runs: Runs) -> dict[str, Row]:
+            return work.rows(
+                runs.keys,
+                runs.chosen,
+                self.metrics,
+                store,
+                executor,
+                progress,
+                on_runs,
+                columns.check,
+            )
+
+        return fill
 
     def _verdicts(self, table: pl.DataFrame) -> dict[int, str]:
         """The verdict on each point, by its number."""
@@ -269,45 +311,6 @@ class Sweep:
             if self.decision is not None:
                 cell |= {"seeds": len(rows), "verdict": rows["verdict"][0]}
             yield cell
-
-
-def _rows(
-    runs: "Runs",
-    columns: "_Columns",
-    store: KeptRows | None,
-    executor: Executor,
-    progress: Callable[[float], None] | None,
-    on_runs: Callable[[int, int], None] | None,
-) -> list[Row]:
-    """The rows of the runs: kept ones, and new ones, which it keeps."""
-    first = {key: number for number, key in reversed(list(enumerate(runs.keys)))}
-    rows = store.read(first.keys()) if store else {}
-    missing = [key for key in first if key not in rows]
-    if on_runs is not None:
-        on_runs(len(missing), len(first) - len(missing))
-
-    for row in rows.values():
-        columns.check(row)
-
-    def done(index: int, row: Row) -> None:
-        columns.check(row)
-        rows[missing[index]] = row
-        if store is not None:
-            store.add(missing[index], row)
-
-    def at_work(fraction: float) -> None:
-        if store is not None:
-            store.flush_in_time()
-        if progress is not None:
-            progress(fraction)
-
-    try:
-        chosen = runs.chosen([first[key] for key in missing])
-        executor.run(chosen, columns.metrics, done, at_work)
-    finally:
-        if store is not None:
-            store.flush()
-    return [rows[key] for key in runs.keys]
 
 
 class _Columns:

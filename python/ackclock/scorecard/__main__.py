@@ -1,4 +1,4 @@
-"""Runs each question once with an algorithm: `python -m ackclock.evaluate ALGORITHM ROW…`.
+"""Runs each question once with an algorithm: `python -m ackclock.scorecard ALGORITHM ROW…`.
 
 `ackclock evaluate` starts it, because a C file that crashes ends the process. Each row is printed
 before it runs.
@@ -7,9 +7,8 @@ before it runs.
 import sys
 
 from ackclock.base.errors import AckclockError
-from ackclock.evaluate.questions import QUESTIONS
-from ackclock.evaluate.run import first_run
 from ackclock.results.result import run
+from ackclock.scorecard.run import QUESTIONS, first_run
 
 algorithm, *rows = sys.argv[1:]
 for question in QUESTIONS:

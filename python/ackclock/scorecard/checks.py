@@ -12,10 +12,10 @@ from xml.etree import ElementTree as ET
 
 from ackclock.base.errors import AckclockError
 from ackclock.draw import html
-from ackclock.evaluate.card import Question
-from ackclock.evaluate.page import cell
-from ackclock.evaluate.run import Evaluated
 from ackclock.scenario.model import nearest
+from ackclock.scorecard.card import Question
+from ackclock.scorecard.page import cell
+from ackclock.scorecard.run import Evaluated
 
 _KEYS = {"row", "number", "above", "below", "not_worse_than", "not_unsafe"}
 #: What a table can require, one of them each.

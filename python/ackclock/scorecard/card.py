@@ -9,10 +9,10 @@ import polars as pl
 from ackclock.draw import html
 from ackclock.estimates.repeats import Repeats
 from ackclock.estimates.stats import Estimate
-from ackclock.evaluate.measure import Numbers, numbers
 from ackclock.figures.experiment import Experiment, Point, grid
 from ackclock.figures.quantity import Column, Quantity, Rows
 from ackclock.scenario.scenario import Scenario
+from ackclock.scorecard.measure import Numbers, numbers
 
 #: How an algorithm does against another. Mixed: some numbers are better, and others worse.
 Mark = Literal["better", "worse", "mixed", "same", "open"]

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from ackclock.evaluate import scenarios
-from ackclock.evaluate.card import Number, Question, used
+from ackclock.scorecard import scenarios
+from ackclock.scorecard.card import Number, Question, used
 
 ROWS: Sequence[Question] = (
     Question(

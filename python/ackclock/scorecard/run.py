@@ -13,21 +13,25 @@ import polars as pl
 from ackclock import _core
 from ackclock.base import units
 from ackclock.base.errors import AckclockError, AlgorithmError
-from ackclock.evaluate.card import ALONE, Answers, Number, Question, answers, points_of, with_harm
-from ackclock.evaluate.measure import row_of
-from ackclock.evaluate.questions import QUESTIONS
-from ackclock.evaluate.scenarios import dumbbell
 from ackclock.figures.experiment import Experiment, Point, Runs, repeats_of
+from ackclock.hosts import work
+from ackclock.hosts.shard import Shard
 from ackclock.hosts.testbed import NoValidRunError
 from ackclock.hosts.threads import LOCAL, Executor, Linux
 from ackclock.hosts.work import CACHE, check_writable
 from ackclock.scenario import snapshot
 from ackclock.scenario.scenario import Scenario
+from ackclock.scorecard import paths, sharing
+from ackclock.scorecard.card import ALONE, Answers, Number, Question, answers, points_of, with_harm
+from ackclock.scorecard.measure import row_of
+from ackclock.scorecard.scenarios import dumbbell
 from ackclock.store.made_by import source_hash
 from ackclock.store.rows import KeptRows
 
+#: Rows R1 to R16, by the criteria of RFC 9743 (BCP 133).
+QUESTIONS: Sequence[Question] = (*sharing.ROWS, *paths.ROWS)
 #: The modules that make and keep the row of a simulated run.
-ROW_MADE_BY = ("evaluate.measure", "hosts.threads", "store.rows")
+ROW_MADE_BY = ("scorecard.measure", "hosts.threads", "store.rows")
 #: What an algorithm is compared with, unless told otherwise.
 AGAINST = ("cubic", "reno")
 #: The side that answers every row.
@@ -149,6 +153,36 @@ def evaluate(
     return Evaluated(algorithm, others, asked, quick, on=on.name)
 
 
+def fill(
+    algorithm: str,
+    questions: Sequence[Question] = QUESTIONS,
+    *,
+    against: Sequence[str] = AGAINST,
+    quick: bool = False,
+    shard: Shard,
+    cache: Path = CACHE,
+    executor: Executor = LOCAL,
+    progress: Callable[[float], None] | None = None,
+    on_runs: Callable[[int, int], None] | None = None,
+) -> None:
+    """Runs the part of a shard of what `evaluate` would run, and keeps the rows for it.
+
+    `on_runs` is called before the runs with how many there are to run and how many are kept.
+    Raises `AckclockError` if an algorithm cannot be loaded or run.
+    """
+    others = [each for each in dict.fromkeys(against) if each != algorithm]
+    with snapshot.held():
+        _check_all(algorithm, others, questions[0], None)
+        if failed := _fails(algorithm, questions):
+            raise AckclockError(f"{algorithm}: {failed[0]}: {failed[1]}")
+        every: dict[str, Scenario] = {}
+        for question in questions:
+            experiment = question.experiment([algorithm, *others], quick=quick)
+            every |= _Repeats.of(experiment, quick=quick).scenarios
+        own = dict(shard.part(list(every.items())))
+        _rows(own, _store(cache, executor), executor, progress, on_runs)
+
+
 def _check_all(
     algorithm: str, against: Sequence[str], question: Question, on: Linux | None
 ) -> None:
@@ -190,7 +224,7 @@ def _fails(algorithm: str, questions: Sequence[Question]) -> tuple[str, str] | N
     """
     if not algorithm.partition("@")[0].partition(":")[0].endswith(".c"):
         return None
-    command = [sys.executable, "-m", "ackclock.evaluate", algorithm]
+    command = [sys.executable, "-m", "ackclock.scorecard", algorithm]
     rows = [question.row for question in questions]
     done = subprocess.run([*command, *rows], capture_output=True, text=True, check=False)
     if done.returncode == 0:
@@ -339,25 +373,16 @@ def _rows(
     scenarios: Mapping[str, Scenario],
     store: KeptRows,
     executor: Executor,
-    progress: Callable[[float], None],
+    progress: Callable[[float], None] | None = None,
+    on_runs: Callable[[int, int], None] | None = None,
 ) -> dict[str, dict[str, Any]]:
     """The row of each run by its key: kept ones and new ones, which are kept."""
-    rows = store.read(scenarios.keys())
-    missing = [key for key in scenarios if key not in rows]
+    every = list(scenarios.values())
 
-    def done(index: int, row: dict[str, Any]) -> None:
-        rows[missing[index]] = row
-        store.add(missing[index], row)
+    def of(places: Sequence[int]) -> list[Scenario]:
+        return [every[place] for place in places]
 
-    def at_work(fraction: float) -> None:
-        store.flush_in_time()
-        progress(fraction)
-
-    try:
-        executor.run([scenarios[key] for key in missing], row_of, done, at_work)
-    finally:
-        store.flush()
-    return rows
+    return work.rows([*scenarios], of, row_of, store, executor, progress, on_runs)
 
 
 def chosen(rows: str | None) -> Sequence[Question]:

@@ -1,26 +1,19 @@
 """A scorecard as a table for a screen, as files, and as one page."""
 
-import json
-import math
 import re
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from html import escape
 from pathlib import Path
-from typing import Any
 
-import polars as pl
-
-from ackclock import _core
-from ackclock.draw import html, plot, responsive, style
+from ackclock.draw import html, plot, responsive
 from ackclock.estimates.stats import Estimate
-from ackclock.evaluate.card import MARKS, Answer, Answers, Number
-from ackclock.evaluate.drawing import figure
-from ackclock.evaluate.run import SIMULATOR, Asked, Evaluated
 from ackclock.pages.offered import Offered
 from ackclock.results.result import PAGE
-from ackclock.store.entries import MANIFEST, write_parquet
+from ackclock.scorecard import data
+from ackclock.scorecard.card import Answer, Answers, Number
+from ackclock.scorecard.drawing import figure
+from ackclock.scorecard.run import SIMULATOR, Asked, Evaluated
 
 LEAD = (
     "RFC 9743 (BCP 133) names what to ask of a congestion control, and sets no thresholds. Each "
@@ -69,35 +62,6 @@ def _short(found: Estimate, number: Number) -> str:
     else:
         text = f"{found.mean:.3g}" if size < 1000 else f"{found.mean:.0f}"
     return f"{'> ' if found.censored else ''}{text} {number.unit}".strip()
-
-
-def headline(evaluated: Evaluated) -> str:
-    """The card in one line, in the simulator: marks against the first of the others, by row.
-
-    "against CUBIC: 5 better, 16 same; unsafe in R4; equal to Reno in every number".
-    """
-    mine = evaluated.algorithm
-    unsafe = [asked.question.row for asked in evaluated.asked if asked.answers.unsafe(mine)]
-    unsafe += [evaluated.failed[0]] if evaluated.failed else []
-    parts = []
-    for other in evaluated.against[:1]:
-        safe = [asked for asked in evaluated.asked if asked.question.row not in unsafe]
-        marks = Counter(asked.answers.mark(other) for asked in safe)
-        counts = ", ".join(f"{marks[mark]} {mark}" for mark in MARKS if marks[mark])
-        parts += [f"against {_label(other)}: {counts}"] if counts else []
-    parts.append(f"unsafe in {', '.join(unsafe)}" if unsafe else "nothing unsafe")
-    answers = [answer for asked in evaluated.asked for answer in asked.answers.answers]
-    equal = [
-        _label(other)
-        for other in evaluated.against
-        if answers and all(answer.equal(mine, other) for answer in answers)
-    ]
-    parts += [f"equal to {' and '.join(equal)} in every number"] if equal else []
-    return "; ".join(parts)
-
-
-def _label(algorithm: str) -> str:
-    return style.of(Path(algorithm).name).label
 
 
 def _sides(asked: Asked, evaluated: Evaluated) -> list[tuple[str, Answers]]:
@@ -255,7 +219,7 @@ def document(
     sections.append(html.Section("Words", table=words))
     sections.append(html.Section("Repeat it", text=totals, code=command))
     title = f"Scorecard of {evaluated.names[evaluated.algorithm]}"
-    return html.page(title, headline(evaluated), sections, kind="scorecard", up=up)
+    return html.page(title, data.headline(evaluated), sections, kind="scorecard", up=up)
 
 
 def write(
@@ -287,71 +251,4 @@ def write(
         files=("card.json", "rows.parquet")[: 2 if evaluated.asked else 1],
     )
     (directory / PAGE).write_text(page, encoding="utf-8")
-    made_by = {"ackclock": _core.engine_version(), "command": command}
-    for name, value in ((MANIFEST, made_by), ("card.json", as_json(evaluated))):
-        text = json.dumps(value, indent=2, ensure_ascii=False)
-        (directory / name).write_text(text + "\n", encoding="utf-8")
-    rows = [
-        runs.table.with_columns(row=pl.lit(asked.question.row), on=pl.lit(side))
-        for asked in evaluated.asked
-        for side, runs in (
-            (SIMULATOR, asked.runs),
-            (evaluated.on, asked.linux and asked.linux.runs),
-        )
-        if runs
-    ]
-    if rows:
-        write_parquet(pl.concat(rows, how="diagonal_relaxed"), directory / "rows.parquet")
-
-
-def as_json(evaluated: Evaluated) -> dict[str, Any]:
-    """The card for programs."""
-    return {
-        "algorithm": evaluated.algorithm,
-        "against": list(evaluated.against),
-        "quick": evaluated.quick,
-        "on": evaluated.on,
-        "made_by": evaluated.made_by,
-        "headline": headline(evaluated),
-        "rows": [
-            {
-                "row": asked.question.row,
-                "question": asked.question.words,
-                "rfc9743": asked.question.criterion,
-                **_row(asked.answers, evaluated),
-                "linux": asked.linux
-                and _row(asked.linux.answers, evaluated) | {"refused": [*asked.linux.refused]},
-            }
-            for asked in evaluated.asked
-        ],
-        "failed": None
-        if evaluated.failed is None
-        else dict(zip(("row", "problem"), evaluated.failed, strict=True)),
-    }
-
-
-def _row(given: Answers, evaluated: Evaluated) -> dict[str, Any]:
-    return {
-        "unsafe": given.unsafe(evaluated.algorithm),
-        "marks": {each: given.mark(each) for each in evaluated.against},
-        "numbers": [_number(answer, evaluated) for answer in given.answers],
-    }
-
-
-def _number(answer: Answer, evaluated: Evaluated) -> dict[str, Any]:
-    return {
-        "name": answer.number.name,
-        "unit": answer.number.unit,
-        "more_is_better": answer.number.more,
-        "margin": answer.number.margin,
-        "found": {name: _estimate(answer.found[name]) for name in evaluated.names},
-        "differences": {name: _estimate(each) for name, each in answer.differences.items()},
-        "marks": {name: answer.mark(name) for name in evaluated.against},
-    }
-
-
-def _estimate(found: Estimate | None) -> dict[str, Any] | None:
-    if found is None:
-        return None
-    low, high = (each if math.isfinite(each) else None for each in (found.low, found.high))
-    return {"mean": found.mean, "low": low, "high": high, "n": found.n, "censored": found.censored}
+    data.write(evaluated, directory, command=command)
