@@ -14,8 +14,9 @@ import numpy as np
 import ackclock
 import linux_page
 from ackclock import run
+from ackclock.hosts import linux
 from ackclock.hosts.testbed import valid_run
-from ackclock.studies.compare import Comparison, like_linux
+from ackclock.studies.compare import Comparison
 from linux_figures import say
 
 KEPT = Path("out/kernel-vs-sim")
@@ -99,7 +100,7 @@ def main(directory: Path) -> None:
         seeds = range(1, repeats + 1)
         measured = [kept(name, each.replace(seed=seed)) for seed in seeds]
         # Simulated runs cost little: enough of them that only the kernel's mean is uncertain.
-        simulated = [run(like_linux(each).replace(seed=seed)) for seed in range(1, SIMULATED + 1)]
+        simulated = [run(linux.like(each).replace(seed=seed)) for seed in range(1, SIMULATED + 1)]
         found += rows(title, Comparison(each, simulated, {"kernel": measured}))
         print(f"{title}: {repeats} kernel runs", flush=True)
     linux_page.save(directory, "kernel", found)

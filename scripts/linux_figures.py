@@ -12,6 +12,7 @@ from pathlib import Path
 import linux_page
 from ackclock import papers
 from ackclock.figures import crosscheck
+from ackclock.hosts import linux
 
 #: Runs at the same time, and of each point.
 AT_A_TIME = {"kernel": 3, "vlinux": 0}
@@ -46,7 +47,7 @@ def rows(name: str, checked: crosscheck.Checked) -> list[dict[str, object]]:
 def main(side: str, directory: Path) -> None:
     """As `ackclock reproduce FIGURE --on SIDE` shows them."""
     found = []
-    host = crosscheck.host(side, AT_A_TIME[side], say)
+    host = linux.host(side, AT_A_TIME[side], say)
     for named in papers.load("all"):
         check = named.figure.checks.get(side)
         if check is None:

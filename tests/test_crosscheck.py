@@ -5,7 +5,7 @@ import pytest
 from ackclock import AckclockError, Bottleneck, Flow, Scenario, metrics, papers, units
 from ackclock.figures import crosscheck
 from ackclock.figures.crosscheck import Check, mean
-from ackclock.hosts import testbed
+from ackclock.hosts import linux, testbed
 from ackclock.pages import figure_pages
 from conftest import needs_testbed
 
@@ -13,7 +13,7 @@ FIGURES = papers.load("all")
 CHECKS = {each.name: each.figure.kernel for each in FIGURES if each.figure.kernel}
 AT_FULL_RATE = {each.name: each.figure.vlinux for each in FIGURES if each.figure.vlinux}
 PAPERS = {"cubicfc", "ha2008", "leith2007", "squareff"}
-HOST = crosscheck.host("kernel", 2)
+HOST = linux.host("kernel", 2)
 
 
 def small(seed):
@@ -51,7 +51,7 @@ def test_each_paper_has_one_at_its_own_rate():
     assert {name.split("/")[0] for name in AT_FULL_RATE} == PAPERS
     for name, check in AT_FULL_RATE.items():
         for of in check.points.values():
-            crosscheck.host("vlinux").check(of(1))
+            linux.host("vlinux").check(of(1))
             assert units.rate_bps(of(1).bottleneck.rate) / 1e6 in rates[name]
             assert of(1).replace(seed=2) == of(2)
 

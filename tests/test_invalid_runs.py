@@ -5,7 +5,7 @@ import pytest
 from ackclock import AckclockError, Bottleneck, Flow, Result, Scenario, compare, kernel, run
 from ackclock.explore import shelf
 from ackclock.figures import crosscheck
-from ackclock.hosts import work
+from ackclock.hosts import linux, work
 from ackclock.results import certificate
 
 
@@ -43,7 +43,7 @@ def busy(tmp_path, monkeypatch):
 
 
 def test_an_invalid_run_is_kept_and_marked_and_never_used():
-    host = crosscheck.host("kernel")
+    host = linux.host("kernel")
     check = crosscheck.Check(
         setup="",
         points={"one": lambda seed: short(seed=seed)},

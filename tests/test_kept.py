@@ -12,7 +12,7 @@ from ackclock import AckclockError, Local, Result, Scenario, figures, reproduce,
 from ackclock.base.directory import WRITTEN
 from ackclock.figures import crosscheck
 from ackclock.figures.named import Named
-from ackclock.hosts import testbed
+from ackclock.hosts import linux, testbed
 from ackclock.results.result import MANIFEST
 from ackclock.scenario import snapshot
 from ackclock.scorecard import measure
@@ -300,8 +300,8 @@ def test_damaged_kernel_runs_are_said_once_and_made_anew(tmp_path, capsys, monke
         return result
 
     monkeypatch.setattr(testbed, "valid_run", on_kernel)
-    monkeypatch.setitem(crosscheck.SIDES, "kernel", crosscheck.Side("kernel", 3, 1))
-    host = crosscheck.host("kernel")
+    monkeypatch.setattr(testbed.Testbed, "simulated", 1)
+    host = linux.host("kernel")
     check = crosscheck.Check(
         setup="",
         points={"one": lambda seed: short(seed=seed)},

@@ -16,8 +16,9 @@ import pytest
 import ackclock
 from ackclock import AckclockError, Bottleneck, Flow, Result, Scenario, kernel, metrics, tables
 from ackclock.base.kernel_part import kernel_part
+from ackclock.hosts import linux
 from ackclock.results.summary import _host
-from ackclock.studies.compare import Comparison, Quantity, like_linux
+from ackclock.studies.compare import Comparison, Quantity
 from conftest import needs_testbed
 
 pytestmark = [needs_testbed, pytest.mark.alone]
@@ -163,7 +164,7 @@ def beside(both):
     mark = accounted(measured)
     if not mark["valid"]:
         pytest.skip(f"this machine keeps time too badly: {mark['problems'][0]}")
-    return ackclock.run(like_linux(both)), measured
+    return ackclock.run(linux.like(both)), measured
 
 
 def test_codel_beside_the_simulator():
@@ -439,7 +440,7 @@ def test_both_sides_on_one_page(tmp_path):
     flows = Flow(algorithm="cubic"), Flow(algorithm="kernel:reno")
     both = Comparison(
         scenario(*flows),
-        [ackclock.run(like_linux(scenario(*flows, seed=seed))) for seed in (1, 2)],
+        [ackclock.run(linux.like(scenario(*flows, seed=seed))) for seed in (1, 2)],
         {"kernel": [run(*flows)]},
     )
     assert both.simulated[0].resolved["hz"] == kernel.hz()

@@ -13,6 +13,7 @@ import pytest
 
 from ackclock import AckclockError, Bottleneck, Flow, Scenario, Session, metrics, run, vlinux
 from ackclock.figures import crosscheck
+from ackclock.hosts import linux
 from ackclock.hosts.vlinux import build
 from ackclock.hosts.vlinux.machines import Machines
 from ackclock.pages import figure_pages
@@ -530,7 +531,7 @@ def test_a_figure_beside_the_simulator(tmp_path):
         reduce=lambda result: {"utilisation": metrics.utilisation(result)},
         quantities={"utilisation": crosscheck.mean("utilisation")},
     )
-    host = crosscheck.host("vlinux")
+    host = linux.host("vlinux")
     assert crosscheck.load(check, host, cache=tmp_path) is None
     crosscheck.fill([check], host, seeds=1, cache=tmp_path)
     checked = crosscheck.load(check, host, cache=tmp_path)

@@ -36,7 +36,7 @@ from ackclock.cli.console import (
 )
 
 if TYPE_CHECKING:
-    from ackclock.hosts.threads import Linux
+    from ackclock.hosts.linux import Linux
     from ackclock.scorecard import checks
     from ackclock.scorecard.card import Question
     from ackclock.scorecard.run import Evaluated
@@ -265,6 +265,6 @@ def _linux(on: Host, jobs: int, on_ray: str | None) -> "Linux | None":
         return None
     if on_ray:
         raise AckclockError(f"--on-ray: not with --on {on}, which runs on this machine only")
-    from ackclock.figures import crosscheck  # noqa: PLC0415 (slow to import)
+    from ackclock.hosts import linux  # noqa: PLC0415 (slow to import)
 
-    return crosscheck.host(on, jobs, say_invalid)
+    return linux.host(on, jobs, say_invalid)

@@ -252,6 +252,7 @@ def _reproduce_beside(
     command: str,
 ) -> None:
     from ackclock.figures import crosscheck  # noqa: PLC0415 (only these runs need it)
+    from ackclock.hosts import linux  # noqa: PLC0415 (only these runs need it)
     from ackclock.pages import figure_pages  # noqa: PLC0415 (only these runs need it)
 
     def check_of(each: "Named") -> "crosscheck.Check | None":
@@ -263,18 +264,17 @@ def _reproduce_beside(
         able = [each.name for each in papers.load("all") if check_of(each)]
         runs_any = ", or give --set profile=linux-6" if on is Host.VLINUX else ""
         raise AckclockError(
-            f'figure = "{unable[0]}": has no version for the {crosscheck.SIDES[on].title}; '
+            f'figure = "{unable[0]}": has no version for the {linux.KINDS[on].title}; '
             f"with --on {on} choose from {', '.join(able)}{runs_any}"
         )
-    host = crosscheck.host(on, jobs, say_invalid)
-    side = crosscheck.SIDES[on]
-    repeats = seeds or side.seeds
+    host = linux.host(on, jobs, say_invalid)
+    repeats = seeds or host.seeds
     with Directory(path) as directory:
         number, total_s = crosscheck.to_run(list(checks.values()), host, seeds=repeats)
-        if number and on is Host.KERNEL:
+        if number and host.real_time:
             left = in_words(total_s / min(jobs or 1, number))
             err.print(f"{number} runs on the kernel, in real time: {left} if each is valid at once")
-        with progress_bar(f"on the {side.title}") as progress:
+        with progress_bar(f"on the {host.title}") as progress:
             crosscheck.fill(list(checks.values()), host, seeds=repeats, progress=progress)
         checked = {}
         with progress_bar("simulating") as progress:

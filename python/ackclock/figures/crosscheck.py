@@ -19,35 +19,16 @@ from ackclock.base.errors import AckclockError
 from ackclock.draw import html, plot, style
 from ackclock.estimates import stats
 from ackclock.estimates.stats import Estimate
-from ackclock.hosts import testbed
-from ackclock.hosts.threads import LOCAL, Executor, Linux
-from ackclock.hosts.vlinux.machines import Machines
+from ackclock.hosts import linux
+from ackclock.hosts.linux import Linux
+from ackclock.hosts.threads import LOCAL, Executor
 from ackclock.hosts.work import CACHE, run_all, whole
 from ackclock.results.result import Result
 from ackclock.scenario import snapshot
 from ackclock.scenario.scenario import Scenario
 from ackclock.store import entries
-from ackclock.studies.compare import like_linux
 
-
-@dataclass(frozen=True)
-class Side:
-    """A Linux beside the simulator."""
-
-    title: str
-    #: Its runs of each point, unless told otherwise.
-    seeds: int
-    #: Simulated runs of each point: they cost less, so that only Linux's mean is uncertain.
-    simulated: int
-
-
-SIDES = {"kernel": Side("kernel", 5, 20), "vlinux": Side("virtual Linux", 3, 10)}
 SIMULATOR = "simulator"
-
-
-def host(side: str, jobs: int = 0, on_invalid: Callable[[Result], None] | None = None) -> Linux:
-    """What runs the scenarios of a side, `jobs` at a time (0: one, and a machine on each core)."""
-    return testbed.Testbed(jobs or 1, on_invalid) if side == "kernel" else Machines(jobs)
 
 
 @dataclass(frozen=True)
@@ -90,13 +71,13 @@ class Checked:
     manifests: Sequence[Mapping[str, Any]]
     #: Of each row.
     scenarios: Sequence[Scenario] = ()
-    #: Of `SIDES`.
+    #: Of `linux.KINDS`.
     side: str = "kernel"
 
     @property
     def sides(self) -> tuple[str, str]:
         """What the two are called."""
-        return SIMULATOR, SIDES[self.side].title
+        return SIMULATOR, linux.KINDS[self.side].title
 
     @property
     def certificates(self) -> list[Mapping[str, Any]]:
@@ -283,14 +264,12 @@ def load(
         entries.say_damaged(damaged, f"{on.name} runs", f"`--on {on.name}` makes them anew")
         if not measured:
             return None
-        scenarios = [
-            like_linux(of(seed), on.name) for seed in range(1, SIDES[on.name].simulated + 1)
-        ]
+        scenarios = [linux.like(of(seed), on.name) for seed in range(1, on.simulated + 1)]
         simulated = run_all(
             scenarios, lambda result: result, cache=cache, executor=executor, progress=part
         )
         first[point] = (simulated[0], measured[0])
-        for side, results in ((SIMULATOR, simulated), (SIDES[on.name].title, measured)):
+        for side, results in ((SIMULATOR, simulated), (on.title, measured)):
             rows += [{"point": point, "side": side} | check.row(each) for each in results]
             ran += [each.scenario for each in results]
         manifests += [each.manifest for each in measured]

@@ -22,7 +22,7 @@ from ackclock.figures.figure import Figure, Repeat, View
 from ackclock.figures.judge import judged_claims
 from ackclock.figures.named import Named
 from ackclock.figures.quantity import Needs, Quantity, Rows, needs_of
-from ackclock.hosts import work
+from ackclock.hosts import linux, work
 from ackclock.hosts.shard import Shard
 from ackclock.hosts.threads import LOCAL, Executor
 from ackclock.hosts.work import CACHE, run_all
@@ -167,7 +167,7 @@ def fill(
 
 def _checked(figure: Figure, cache: Path, executor: Executor) -> list[crosscheck.Checked]:
     found = [
-        crosscheck.load(check, crosscheck.host(side), cache=cache, executor=executor)
+        crosscheck.load(check, linux.host(side), cache=cache, executor=executor)
         for side, check in figure.checks.items()
     ]
     return [each for each in found if each]

@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, TypeVar
+from typing import ClassVar, Self, TypeVar
 
 from ackclock.base.errors import AckclockError
 from ackclock.base.kernel_part import TESTBED, kernel_part, lacks
@@ -66,7 +66,21 @@ class Testbed:
     on_invalid: Callable[[Result], None] | None = None
 
     name: ClassVar[str] = "kernel"
+    title: ClassVar[str] = "kernel"
+    seeds: ClassVar[int] = 5
+    simulated: ClassVar[int] = 20
+    real_time: ClassVar[bool] = True
     far: ClassVar[bool] = False
+
+    @classmethod
+    def of(cls, jobs: int, on_invalid: Callable[[Result], None] | None) -> Self:
+        """One run at a time, unless told otherwise: beside it nothing should run."""
+        return cls(jobs or 1, on_invalid)
+
+    @staticmethod
+    def hz() -> int | None:
+        """As `kernel.hz`."""
+        return kernel.hz()
 
     def ready(self) -> None:
         """Raises `AckclockError` that says what this machine lacks."""

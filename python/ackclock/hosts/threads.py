@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextvars import copy_context
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
+from typing import Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
 
@@ -39,27 +39,6 @@ class Executor(Protocol):
         `reduce` can be pickled where the executor needs that.
         Raises `AckclockError` if a scenario cannot be simulated.
         """
-
-
-@runtime_checkable
-class Linux(Executor, Protocol):
-    """An executor on Linux's own TCP, which cannot run every scenario."""
-
-    #: "kernel" or "vlinux".
-    name: ClassVar[str]
-
-    @property
-    def version(self) -> str:
-        """What a kept run depends on beside its scenario."""
-
-    def ready(self) -> None:
-        """Raises `AckclockError` if it cannot run anything here."""
-
-    def check(self, scenario: Scenario) -> None:
-        """Raises `AckclockError` that names the first field that it cannot honour."""
-
-    def rehearse(self, scenario: Scenario) -> None:
-        """Raises `AckclockError` if it refuses the code of an algorithm; runs nothing."""
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from ackclock.figures.claim import JudgedClaim
 from ackclock.figures.experiment import Experiment, Point
 from ackclock.figures.figure import Repeat
 from ackclock.figures.reproduce import Reproduced
+from ackclock.hosts import linux
 from ackclock.pages import companions, site
 from ackclock.pages.offered import Files, Offered
 from ackclock.results.result import PAGE
@@ -412,14 +413,14 @@ def _on_linux(the: _Site, figure: Reproduced) -> Iterable[str]:
     """The figure on the kernel and on virtual Linux, or how to get it there."""
     ran = {checked.side: checked for checked in figure.checked}
     for side in figure.figure.checks:
-        title = crosscheck.SIDES[side].title
+        kind = linux.KINDS[side]
         if checked := ran.get(side):
-            yield f'<h3 id="{_anchor(figure)}-{side}">On the {title}</h3>'
+            yield f'<h3 id="{_anchor(figure)}-{side}">On the {kind.title}</h3>'
             yield _checked(figure.name, checked, the.offered, the.pdf)
         else:
-            root = " As root:" if side == "kernel" else " Type:"
+            root = " As root:" if kind.real_time else " Type:"
             command = f"<code>ackclock reproduce {figure.name} --on {side}</code>"
-            yield f'<p class="hint">Not run on the {title} here.{root} {command}</p>'
+            yield f'<p class="hint">Not run on the {kind.title} here.{root} {command}</p>'
 
 
 def _checked(name: str, checked: crosscheck.Checked, offered: Offered, pdf: bool) -> str:

@@ -15,9 +15,10 @@ from ackclock.base import units
 from ackclock.base.errors import AckclockError, AlgorithmError
 from ackclock.figures.experiment import Experiment, Point, Runs, repeats_of
 from ackclock.hosts import work
+from ackclock.hosts.linux import Linux
 from ackclock.hosts.shard import Shard
 from ackclock.hosts.testbed import NoValidRunError
-from ackclock.hosts.threads import LOCAL, Executor, Linux
+from ackclock.hosts.threads import LOCAL, Executor
 from ackclock.hosts.work import CACHE, check_writable
 from ackclock.scenario import snapshot
 from ackclock.scenario.scenario import Scenario

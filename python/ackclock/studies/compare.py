@@ -5,7 +5,6 @@ Measures are of the second half of the runs, means over the repeats of each side
 
 import json
 import math
-import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -16,13 +15,13 @@ from matplotlib.figure import Figure
 
 from ackclock.base.errors import AckclockError
 from ackclock.draw import html, plot, responsive, style
-from ackclock.hosts import kernel, vlinux
-from ackclock.hosts.testbed import NoValidRunError, valid_run
-from ackclock.hosts.threads import in_threads
+from ackclock.hosts import linux, vlinux
+from ackclock.hosts.testbed import NoValidRunError
+from ackclock.hosts.work import whole
 from ackclock.results import certificate, metrics
 from ackclock.results.result import PAGE, Result, run
 from ackclock.scenario import snapshot
-from ackclock.scenario.scenario import KERNEL, Scenario
+from ackclock.scenario.scenario import Scenario
 from ackclock.store.entries import MANIFEST
 
 #: How far the simulator may be from the kernel: share of a rate, of a flow's share, of its cwnd.
@@ -219,25 +218,19 @@ def compare(
     measured: dict[str, list[Result]] = {}
     missing = []
 
-    def one(side: str, each: Scenario, watch: Callable[[float], None]) -> Result:
-        if side == "vlinux":
-            return vlinux.run(each, progress=watch)
-        return valid_run(each, progress=watch, on_invalid=on_invalid)
-
     def told(place: int, fraction: float) -> None:
         if progress is not None:
             progress((place + fraction) / len(on))
 
     with snapshot.held():
-        each_simulated = [like_linux(scenario, on[0]).replace(seed=seed) for seed in seeds]
+        each_simulated = [linux.like(scenario, on[0]).replace(seed=seed) for seed in seeds]
         each_measured = [scenario.replace(seed=seed) for seed in seeds]
         for place, side in enumerate(on):
-            # In real time nothing may run beside it.
-            jobs = (os.cpu_count() or 1) if side == "vlinux" else 1
             results: dict[int, Result] = {}
             part = partial(told, place)
             try:
-                in_threads(partial(one, side), each_measured, jobs, results.__setitem__, part)
+                host = linux.host(side, on_invalid=on_invalid)
+                host.run(each_measured, whole, results.__setitem__, part)
             except NoValidRunError as error:
                 missing.append(f"{side}: {len(results)} of {repeats} runs; then {error}")
             if results:
@@ -260,16 +253,6 @@ def _check_same_code(results: Sequence[Result]) -> None:
                     f"{code['source']}: the file changed during the comparison, and its runs are "
                     "of different code; run it again"
                 )
-
-
-def like_linux(scenario: Scenario, side: str = "kernel") -> Scenario:
-    """What the simulator is given: that kernel's ticks, and ours for `kernel:NAME`."""
-    flows = [
-        flow.model_dump(exclude_unset=True) | {"algorithm": flow.algorithm.removeprefix(KERNEL)}
-        for flow in scenario.flows
-    ]
-    hz = vlinux.HZ if side == "vlinux" else kernel.hz()
-    return scenario.replace(flow=flows, hz=hz or scenario.hz)
 
 
 def _row(quantity: Quantity) -> tuple[str, ...]:

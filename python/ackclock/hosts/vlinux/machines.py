@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import ClassVar, TypeVar
+from typing import ClassVar, Self, TypeVar
 
 from ackclock.hosts import vlinux
 from ackclock.hosts.threads import in_threads
@@ -25,7 +25,21 @@ class Machines:
     jobs: int = 0
 
     name: ClassVar[str] = "vlinux"
+    title: ClassVar[str] = "virtual Linux"
+    seeds: ClassVar[int] = 3
+    simulated: ClassVar[int] = 10
+    real_time: ClassVar[bool] = False
     far: ClassVar[bool] = False
+
+    @classmethod
+    def of(cls, jobs: int, _: Callable[[Result], None] | None) -> Self:
+        """It keeps time always: no run is invalid."""
+        return cls(jobs)
+
+    @staticmethod
+    def hz() -> int:
+        """Of each machine."""
+        return vlinux.HZ
 
     @property
     def version(self) -> str:

@@ -1,0 +1,69 @@
+"""Linux beside the simulator: this machine's kernel in real time, and Linux in virtual time.
+
+To add one, write its file and name it in `KINDS`.
+"""
+
+from collections.abc import Callable
+from typing import ClassVar, Protocol, runtime_checkable
+
+from ackclock.base.errors import AckclockError
+from ackclock.hosts.testbed import Testbed
+from ackclock.hosts.threads import Executor
+from ackclock.hosts.vlinux.machines import Machines
+from ackclock.results.result import Result
+from ackclock.scenario.scenario import KERNEL, Scenario
+
+
+@runtime_checkable
+class Linux(Executor, Protocol):
+    """An executor on Linux's own TCP, which cannot run every scenario."""
+
+    #: "kernel" or "vlinux".
+    name: ClassVar[str]
+    #: What people call it.
+    title: ClassVar[str]
+    #: Its runs of each point of a figure, unless told otherwise.
+    seeds: ClassVar[int]
+    #: Simulated runs beside them: they cost less, so that only Linux's mean is uncertain.
+    simulated: ClassVar[int]
+    #: Whether it takes as long as the scenario, and root.
+    real_time: ClassVar[bool]
+
+    @property
+    def version(self) -> str:
+        """What a kept run depends on beside its scenario."""
+
+    @staticmethod
+    def hz() -> int | None:
+        """Its timer ticks per second; None if nobody knows."""
+
+    def ready(self) -> None:
+        """Raises `AckclockError` if it cannot run anything here."""
+
+    def check(self, scenario: Scenario) -> None:
+        """Raises `AckclockError` that names the first field that it cannot honour."""
+
+    def rehearse(self, scenario: Scenario) -> None:
+        """Raises `AckclockError` if it refuses the code of an algorithm; runs nothing."""
+
+
+KINDS: dict[str, type[Testbed] | type[Machines]] = {each.name: each for each in (Testbed, Machines)}
+
+
+def host(name: str, jobs: int = 0, on_invalid: Callable[[Result], None] | None = None) -> Linux:
+    """The Linux of this name, `jobs` runs at a time (0: one, and a machine on each core).
+
+    Raises `AckclockError` for another name.
+    """
+    if name not in KINDS:
+        raise AckclockError(f'on = "{name}": unknown; choose from {", ".join(KINDS)}')
+    return KINDS[name].of(jobs, on_invalid)
+
+
+def like(scenario: Scenario, name: str = Testbed.name) -> Scenario:
+    """What the simulator is given beside it: its ticks, and our algorithm for `kernel:NAME`."""
+    flows = [
+        flow.model_dump(exclude_unset=True) | {"algorithm": flow.algorithm.removeprefix(KERNEL)}
+        for flow in scenario.flows
+    ]
+    return scenario.replace(flow=flows, hz=KINDS[name].hz() or scenario.hz)
