@@ -328,6 +328,10 @@ def test_what_python_accepts_the_engine_accepts(extreme):
         ({"profile": "linux-7"}, ['profile = "linux-7"', "linux-2.6.25", "linux-6"]),
         ({"duratoin": "1s"}, ["duratoin: unknown key", 'did you mean "duration"']),
         ({"xyzzy": 1}, ["xyzzy: unknown key", "known keys are"]),
+        (
+            {"ecn": True},
+            ["ecn: unknown key", "known keys are", "below [[flow]] or [[session]] it is one"],
+        ),
         ({"flow": []}, ["no flows: add at least one [[flow]] table"]),
         ({"flow": "reno"}, ["flow", "[[flow]]"]),
         ({"flow": {"algorithm": "reno"}}, ["[flow]", "write [[flow]] with two brackets"]),

@@ -4,7 +4,7 @@ import difflib
 import functools
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, NoReturn, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -246,7 +246,22 @@ def _unknown_key(model: type[BaseModel], field: str) -> str:
     known = [info.serialization_alias or name for name, info in model.model_fields.items()]
     if near := nearest(field, known):
         return f'unknown key; did you mean "{near[0]}"?'
-    return f"unknown key; known keys are {', '.join(known)}"
+    inside = [
+        "[bottleneck]" if table == "bottleneck" else f"[[{table.removesuffix('s')}]]"
+        for table in TABLES
+        if field in _keys_of(model, table)
+    ]
+    also = f"; below {' or '.join(inside)} it is one" if inside else ""
+    return f"unknown key; known keys are {', '.join(known)}{also}"
+
+
+def _keys_of(model: type[BaseModel], table: str) -> Iterable[str]:
+    """The keys of a table of a model; none if it has no such table."""
+    if table not in model.model_fields:
+        return ()
+    of = model.model_fields[table].annotation
+    inner = (get_args(of) or (of,))[0]
+    return inner.model_fields if isinstance(inner, type) and issubclass(inner, BaseModel) else ()
 
 
 def _unknown_kind(field: str, table: Mapping[str, Any], context: dict[str, Any]) -> str:
