@@ -33,9 +33,10 @@ ALL = "make demo && make test && make test-slow"
 DEMO_AND_TEST = "make demo && make test"
 #: All that depends on what a process may do to the kernel, and on the machine's speed.
 SUBSET = (
-    "export RUST='-p ackclock-linux' PYTHON='tests/test_kernel_deploy.py tests/test_testbed.py "
-    "tests/test_testbed_robust.py tests/test_crosscheck.py tests/test_setup.py tests/test_cli.py "
-    "tests/test_run.py'; make test && make test-slow"
+    "export RUST='-p ackclock-linux' PYTHON='tests/cli/test_kernel_deploy.py "
+    "tests/hosts/test_testbed.py tests/hosts/test_testbed_robust.py "
+    "tests/figures/test_crosscheck.py tests/repository/test_setup.py tests/cli/test_cli.py "
+    "tests/results/test_result.py'; make test && make test-slow"
 )
 BUILT = (
     "make kernel && scripts/require.sh network iperf3 chromium tshark tcptrace && "
@@ -91,8 +92,9 @@ ROWS = {
     "private": Row("root, under `unshare -m`", before="unshare -m"),
     "no-clang": Row(
         "an ordinary user, no clang and no libelf",
-        "make build && make test PYTHON='tests/test_setup.py tests/test_cli.py tests/test_run.py "
-        "tests/test_kernel_deploy.py tests/test_testbed.py'",
+        "make build && make test PYTHON='tests/repository/test_setup.py tests/cli/test_cli.py "
+        "tests/results/test_result.py tests/cli/test_kernel_deploy.py "
+        "tests/hosts/test_testbed.py'",
         "no clang",
         user=True,
         prepare="apt-get purge -y -qq clang 'clang-[0-9]*' libelf-dev >/dev/null",

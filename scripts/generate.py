@@ -1,7 +1,7 @@
 """Writes the files that repeat in another form what Rust declares: `make generate`.
 
-`tests/test_docs.py` checks that each is up to date. The order matters: a page of docs/ reads the
-Python that stands before it.
+`tests/repository/test_docs.py` checks that each is up to date. The order matters: a page of docs/
+reads the Python that stands before it.
 """
 
 import json

@@ -65,7 +65,7 @@ means: the same retransmissions, and a distance of at most 0.5 %.
 {alone}
 
 On the virtual Linux our file and Linux's own give equal tables for twelve of these algorithms
-(`tests/test_vlinux.py`). BBR draws its random numbers differently.
+(`tests/hosts/test_vlinux.py`). BBR draws its random numbers differently.
 
 ## Scenarios drawn at random
 

@@ -1,44 +1,23 @@
-"""What the tests share."""
+"""Fixtures of every test."""
 
 import os
 import shutil
-import signal
 import subprocess
-import sys
-import time
-from pathlib import Path
 
-import numpy as np
-import polars as pl
 import pytest
 from hypothesis import HealthCheck, settings
 
-from ackclock import Bottleneck, Flow, Result, Scenario, tables
-from ackclock.base.directory import PARTIAL, WRITTEN
-from ackclock.base.kernel_part import TESTBED, lacks
-from ackclock.results.result import MANIFEST
+from ackclock import Bottleneck, Flow, Scenario
 
-ROOT = Path(__file__).parent.parent
-ACKCLOCK = Path(sys.executable).with_name("ackclock")
+pytest.register_assert_rewrite("common", "explorer")
 
-# Under nohup, and in the background of a script, signals come ignored, and commands inherit that.
-signal.signal(signal.SIGHUP, signal.SIG_DFL)
-signal.signal(signal.SIGINT, signal.default_int_handler)
-
+from common import ACKCLOCK, SLOW_MS  # noqa: E402 (after their asserts are rewritten)
 
 # What is drawn is the same in each run, and a slow machine is no failure.
 settings.register_profile(
     "tests", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("tests")
-
-
-def _needs(missing, what):
-    return pytest.mark.skipif(bool(missing), reason=f"{what} cannot run: {missing}")
-
-
-needs_kernel = _needs(lacks(), "a deployment")
-needs_testbed = _needs(lacks(*TESTBED), "the testbed")
 
 
 @pytest.hookimpl(tryfirst=True)  # before `-m` chooses
@@ -85,69 +64,6 @@ def browser():
         started.close()
 
 
-#: Most time for what a page does: it ends a test that has failed.
-SLOW_MS = 120_000
-
-
-def new_context(browser, **options):
-    """A window's settings. Each action in it waits for what it acts on, and that takes its time."""
-    context = browser.new_context(**options)
-    context.set_default_timeout(SLOW_MS)
-    return context
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory):
-    """`ackclock explore`, running."""
-    from explorer import Server  # noqa: PLC0415 (it needs this file)
-
-    running = Server(tmp_path_factory.mktemp("explore"))
-    yield running
-    assert running.close() == ""
-
-
-def wait_until(condition, process=None, seconds=300):
-    """Waits until something is so, and not longer than a process of which it is waited for lives.
-
-    The time is only to end a test that has failed: no machine is that slow.
-    """
-    end = time.monotonic() + seconds
-    while not condition():
-        ended = process is not None and process.poll() is not None
-        assert not ended or condition(), f"it ended before, with {process.returncode}"
-        assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.02)
-
-
-def is_group(number):
-    """Whether a process group has a process."""
-    try:
-        os.killpg(number, 0)
-    except ProcessLookupError:
-        return False
-    return True
-
-
-def in_own_mounts(script, cwd):
-    """Runs a shell script in a mount namespace of its own.
-
-    Skips where there is none: without the privilege, or where `/` is not a mount point (chroot).
-    """
-    unshare = ["unshare", "--mount"] if os.geteuid() == 0 else ["unshare", "--mount", "-r"]
-    probe = "mkdir -p probe && mount -t tmpfs tmpfs probe"
-    command = [*unshare, "sh", "-c", probe]
-    if subprocess.run(command, cwd=cwd, capture_output=True, check=False).returncode:
-        pytest.skip("no mounts in a namespace here: no privilege, or / is not a mount point")
-    return subprocess.run(
-        [*unshare, "sh", "-ec", script],
-        cwd=cwd,
-        capture_output=True,
-        text=True,
-        timeout=600,
-        check=False,
-    )
-
-
 @pytest.fixture
 def small():
     """Two flows for two simulated seconds."""
@@ -156,102 +72,4 @@ def small():
         rtt="20ms",
         bottleneck=Bottleneck(rate="20mbit", buffer="1bdp"),
         flows=(Flow(algorithm="reno"), Flow(algorithm="cubic", start="500ms", start_spread="1s")),
-    )
-
-
-def short(algorithm="reno", **fields):
-    """A run with losses that takes some milliseconds."""
-    fields = {"duration": "1s", "rtt": "10ms"} | fields
-    return Scenario(
-        bottleneck=Bottleneck(rate="20mbit", buffer="10packets"),
-        flows=(Flow(algorithm=str(algorithm)),),
-        **fields,
-    )
-
-
-def same_tables(one, other):
-    return all(getattr(one, name).equals(getattr(other, name)) for name in tables.TABLES)
-
-
-def hidden(directory):
-    """What unfinished commands have left below it."""
-    return [path.name for path in directory.rglob(f"{PARTIAL}*")]
-
-
-def whole(directory):
-    """The result in a directory, which has nothing else."""
-    names = {path.name for path in directory.iterdir()}
-    assert names == {MANIFEST, WRITTEN, *(f"{name}.parquet" for name in tables.TABLES)}
-    return Result.load(directory)
-
-
-def made_by_hand(
-    samples, *, duration_s, starts_s, rate="12mbit", queue_bytes=None, events=(), completed_s=None
-):
-    """A result whose flows have the given samples: per flow (time_s, cwnd, delivered packets)."""
-    scenario = Scenario(
-        duration=f"{duration_s}s",
-        rtt="100ms",
-        bottleneck=Bottleneck(rate=rate, buffer="1bdp"),
-        sample_interval="1s",
-        flows=tuple(Flow(algorithm="reno", start=f"{start}s") for start in starts_s),
-    )
-
-    def table(name, **columns):
-        length = len(next(iter(columns.values())))
-        full = {column: np.zeros(length, dtype=np.uint64) for column in tables.TABLES[name][1]}
-        if name == "events":
-            full["kind"] = ["recovery"] * length
-        return tables.frame(name, full | columns)
-
-    def empty(name):
-        return pl.DataFrame(schema=tables.schema(name))
-
-    rows = [(t, flow, *rest) for flow, each in enumerate(samples, 1) for t, *rest in each]
-    time_s, flow, cwnd, delivered = map(np.array, zip(*rows, strict=True))
-    flows = np.arange(1, len(starts_s) + 1)
-    end_bytes = [each[-1][2] * 1448 for each in samples]
-    queue_bytes = queue_bytes or [(0, 0)]
-    return Result(
-        flows=table(
-            "flows",
-            flow=flows,
-            start_us=np.array(starts_s) * 10**6,
-            delivered_bytes=np.array(end_bytes),
-            common_bytes=np.array(end_bytes),
-            completed_us=np.array(completed_s or [0] * len(starts_s)) * 10**6,
-            direction=["forward"] * len(starts_s),
-            algorithm=["reno"] * len(starts_s),
-        ),
-        samples=table(
-            "samples",
-            time_us=(time_s * 1e6).round().astype(np.uint64),
-            flow=flow,
-            cwnd_packets=cwnd,
-            delivered_packets=delivered,
-        ),
-        queues=table(
-            "queues",
-            time_us=np.array([t * 10**6 for t, _ in queue_bytes]),
-            queue=np.ones(len(queue_bytes)),
-            sent_bytes=np.array([sent for _, sent in queue_bytes]),
-        ),
-        events=table(
-            "events",
-            time_us=np.array([t * 10**6 for t, _, _ in events]),
-            flow=np.array([flow for _, flow, _ in events]),
-            cwnd_packets=np.array([cwnd for _, _, cwnd in events]),
-        )
-        if events
-        else empty("events"),
-        sessions=empty("sessions"),
-        transfers=empty("transfers"),
-        manifest={
-            "scenario": scenario.model_dump(exclude_unset=True, by_alias=True),
-            "resolved": __import__("json").loads(scenario.resolve()),
-            "algorithms": {"reno": {"name": "reno"}},
-            "packets": 0,
-            "wall_time_s": 0.0,
-            "cpu_time_s": 0.0,
-        },
     )

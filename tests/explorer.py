@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ackclock.explore.security import kept_key
-from conftest import ACKCLOCK
+from common import ACKCLOCK
 
 LINK = """
 [bottleneck]

@@ -4,7 +4,7 @@ from ackclock.base import units
 from ackclock.scenario.scenario import Session
 
 #: Payload of one source alone on a link that it cannot fill, bit/s. Measured: mean of 5 seeds of
-#: 300 s (`tests/test_traffic.py` checks it).
+#: 300 s (`tests/scenario/test_traffic.py` checks it).
 WEB_BPS, BULK_BPS = 467e3, 5.10e6
 #: Bits on the wire per bit of payload in full segments.
 OVERHEAD = 1500 / 1448

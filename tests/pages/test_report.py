@@ -1,0 +1,243 @@
+"""The report in a real browser, wide and on a phone."""
+
+import subprocess
+
+import polars as pl
+import pytest
+from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
+from playwright.sync_api import expect
+
+from ackclock import papers, plot
+from ackclock.draw import responsive, style
+from common import ACKCLOCK, ROOT, new_context
+
+#: The claims that the project is there to judge.
+CLAIMS = """
+ha2008.intro.reno-10g
+ha2008.fig1.bic-growth
+ha2008.fig1.cubic-growth
+ha2008.fig3.response
+ha2008.fig3.1g44
+ha2008.fig4.plateau
+ha2008.fig5a.friendly-8ms
+ha2008.fig5b.scalable-82ms
+ha2008.fig6.mix
+ha2008.fig8a.fairness
+ha2008.fig8b.utilisation
+ha2008.fig9.rtt-fairness
+ha2008.fig9.hstcp-no-converge
+ha2008.fig10a.friendliness-rtt
+ha2008.fig10b.friendliness-10ms
+ha2008.fig10c.friendliness-100ms
+ha2008.table1.versions
+ha2008.table1.cube-root
+ha2008.s4.hooks
+leith2007.alg1
+leith2007.fig2.slow-convergence
+leith2007.fig2.linear-5000
+leith2007.fig3.asymptotic-fair
+leith2007.fig4.web-ensemble
+leith2007.fig5.short-flow
+leith2007.fig6.unsync
+leith2007.fig7.period-two
+leith2007.fig8.increase-functions
+leith2007.fig9.cwnd-distribution
+leith2007.fig10.excursions
+leith2007.fig11.util-10M
+leith2007.fig11.util-250M
+leith2007.fig12.rtt-ratio
+leith2007.fig13.start-time
+leith2007.fig14.starvation-1M
+leith2007.fig15.backward-compat
+leith2007.fig16.std-1M
+cubicfc.fig2.cubic-400s
+cubicfc.fig5.fc-200s
+cubicfc.fig6.faster-everywhere
+cubicfc.fig7.fairer
+cubicfc.table2.throughput
+squareff.fig2.cubic-unfair
+squareff.fig3.grows
+squareff.fig3.cbrt-better
+squareff.fig3.square-best
+squareff.fig3.overshoot
+"""
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """Every figure of every paper, in quick form."""
+    cwd = tmp_path_factory.mktemp("report")
+    command = [ACKCLOCK, "report", "--quick", "-o", "site"]
+    subprocess.run(command, cwd=cwd, check=True, capture_output=True)
+    return cwd / "site"
+
+
+def test_every_claim_has_a_row_and_every_figure_its_files(site):
+    claims = pl.read_parquet(site / "claims.parquet")
+    assert set(CLAIMS.split()) <= set(claims["id"])
+    # Those that need no repeats.
+    decided = claims.filter(pl.col("verdict") != "quick")
+    assert dict(decided.select("id", "verdict").iter_rows()) == {
+        "ha2008.table1.cube-root": "fails",
+        "ha2008.table1.versions": "holds",
+        "ha2008.s4.hooks": "holds",
+        "ha2008.intro.reno-10g": "holds",
+        "leith2007.fig8.increase-functions": "reported",
+    }
+    for named in papers.load("all"):
+        for ending in ("png", "svg", "pdf"):
+            assert (site / f"{named.file_name}.{ending}").stat().st_size > 100
+        rows = list(site.glob(f"{named.file_name}*.parquet"))
+        assert len(rows) == len(named.figure.experiments), named.name
+
+
+def test_again_from_what_is_kept_gives_the_same_bytes(site):
+    command = [ACKCLOCK, "claims", "--quick", "-o", "again"]
+    subprocess.run(command, cwd=site.parent, check=True, capture_output=True, timeout=300)
+    for name in ("claims.json", "claims.parquet"):
+        assert (site.parent / "again" / name).read_bytes() == (site / name).read_bytes()
+
+
+def opened(context, path, complaints):
+    page = context.new_page()
+    page.on("console", lambda message: complaints.append(message.text))
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("requestfailed", lambda request: complaints.append(request.url))
+    page.goto(path.as_uri())
+    return page
+
+
+@pytest.mark.parametrize(("width", "height"), [(1400, 900), (390, 844)], ids=["wide", "phone"])
+def test_every_page_shows_all_without_an_error(site, browser, width, height):
+    complaints, ids, links = [], {}, {}
+    size = {"width": width, "height": height}
+    context = new_context(browser, viewport=size, offline=True)
+    for path in sorted(site.glob("*.html")):
+        page = opened(context, path, complaints)
+        figures = page.locator("figure").count()
+        expect(page.locator("figure svg:visible")).to_have_count(figures)
+        contents = page.locator(".contents nav a").first
+        expect(contents).to_be_visible(visible=width > 1000)
+        ids[path.name] = page.eval_on_selector_all("[id]", "all => all.map(each => each.id)")
+        links[path.name] = page.eval_on_selector_all(
+            "a", "all => all.map(each => each.getAttribute('href'))"
+        )
+        page.evaluate("for (const each of document.querySelectorAll('details')) each.open = true")
+        page.wait_for_function(  # no wider than the screen
+            "() => document.documentElement.scrollWidth === document.documentElement.clientWidth"
+        )
+        page.close()
+    context.close()
+    assert complaints == []
+    for name, some in ids.items():
+        assert len(some) == len(set(some)), name
+    for name, some in links.items():
+        for link in some:
+            to, _, anchor = link.partition("#")
+            assert (site / (to or name)).is_file(), (name, link)
+            assert not anchor or anchor in ids[to or name], (name, link)
+    for claim in CLAIMS.split():
+        assert claim in ids[f"{claim.partition('.')[0]}.html"]
+
+
+def test_a_doubter_finds_words_setup_data_and_command(site, browser):
+    """All of a figure, also where no script runs."""
+    context = new_context(browser, java_script_enabled=False, offline=True)
+    page = context.new_page()
+    page.goto((site / "cubicfc.html").as_uri() + "#cubicfc.fig5.fc-200s")
+    figure = page.locator("section#fig05")
+    for words in ("Cubic-FC flows just need less than 200s", "ackclock reproduce cubicfc/fig05"):
+        expect(figure.get_by_text(words).last).to_be_visible()
+    expect(figure.locator("figure svg:visible")).to_have_count(1)
+    expect(figure.locator("figure svg:visible")).to_contain_text("the paper:")
+    summaries = "What we assumed", "Measurements", "Setup of", "is drawn", "each row", "2 parts"
+    for summary in summaries:
+        figure.locator("summary", has_text=summary).click()
+    for words in ("the testbed's kernel", "1.5", "linux-2.6.32", "800mbit"):
+        expect(figure.get_by_text(words).first).to_be_visible()
+    for name in ("Findings", "Source", "Parquet", "CSV"):
+        expect(figure.get_by_role("link", name=name, exact=True)).to_have_count(1)
+    expect(figure.get_by_role("link", name="cubicfc-fig05-").first).to_be_visible()
+    context.close()
+
+
+def test_a_history_can_be_zoomed(site, browser):
+    complaints = []
+    context = new_context(browser, viewport={"width": 1400, "height": 900}, offline=True)
+    page = opened(context, site / "leith2007.html", complaints)
+    figure = page.locator("section#fig02 figure")
+    figure.get_by_role("button", name="Zoom into it").click()
+    expect(figure.locator("canvas")).to_have_count(3)  # 10, 250 and 500 Mb/s
+    expect(figure.locator("svg:visible")).to_have_count(0)
+    expect(figure.locator(".u-legend").first).to_contain_text("flow 2")
+    over = figure.locator(".u-over").first
+    width = over.evaluate("each => each.clientWidth")
+    over.hover(position={"x": 100, "y": 50})
+    page.mouse.down()
+    over.hover(position={"x": 150, "y": 50})
+    over.hover(position={"x": 200, "y": 50})
+    page.mouse.up()
+    over.hover(position={"x": width - 2, "y": 50})
+    # The right end is no longer the end of the run, on any of the panels.
+    page.wait_for_function(
+        """() => [...document.querySelectorAll("#fig02 .u-legend .u-series:first-child .u-value")]
+            .every(each => Number(each.textContent) > 0 && Number(each.textContent) < 300)"""
+    )
+    figure.get_by_role("button", name="Show the picture").click()
+    expect(figure.locator("svg:visible")).to_have_count(1)
+    context.close()
+    assert complaints == []
+
+
+def test_the_card_of_a_long_name_fits_a_phone(ackclock, browser, tmp_path):
+    """Its marks stand in the last columns."""
+    source = (ROOT / "tests" / "scorecard" / "never_backs_off.c").read_text()
+    (tmp_path / "never_backs_off.c").write_text(source)
+    done = ackclock("evaluate", "never_backs_off.c", "--quick", "--rows", "R4", "-o", "out")
+    assert done.returncode == 0, done.stderr
+    context = new_context(browser, viewport={"width": 390, "height": 844}, offline=True)
+    page = opened(context, tmp_path / "out" / "index.html", [])
+    box = page.locator(".scroll:has(table.card)")
+    expect(box.get_by_text("unsafe").last).to_be_visible()
+    assert box.evaluate("each => each.scrollWidth - each.clientWidth") == 0
+    context.close()
+
+
+def test_on_a_phone_each_panel_says_of_which_column_it_is():
+    figure = Figure(figsize=(10, 4))
+    panels = figure.subplots(2, 2)
+    for axes, side in zip(panels[0], ("simulator", "kernel"), strict=True):
+        axes.set_title(side)
+    responsive.of(figure)
+    assert [axes.get_title() for axes in panels.flat] == ["simulator", "kernel"] * 2
+    panels[1, 0].set_title("another")
+    panels[1, 1].set_title("")
+    responsive._entitle_columns(list(panels.flat))
+    assert panels[1, 1].get_title() == ""
+
+
+def test_a_figure_is_laid_out_once_for_its_files(tmp_path, monkeypatch):
+    """PNG, SVG and the picture on the page have the same places; that for a phone has its own."""
+    times = []
+    execute = ConstrainedLayoutEngine.execute
+
+    def counted(engine, figure):
+        times.append(tuple(figure.get_size_inches()))
+        return execute(engine, figure)
+
+    monkeypatch.setattr(ConstrainedLayoutEngine, "execute", counted)
+    with style.applied():
+        figure = Figure(figsize=(8, 3))
+        for axes in figure.subplots(1, 2):
+            axes.plot([0, 1], [0, 1_000_000])
+            axes.set_ylabel("queue (packets)")
+    plot.write(figure, tmp_path, "a", pdf=False)
+    places = [axes.get_position().bounds for axes in figure.axes]
+    assert places[0] != Figure().add_subplot(1, 2, 1).get_position().bounds
+    plot.inline_svg(figure)
+    assert [axes.get_position().bounds for axes in figure.axes] == places
+    assert times == [(8, 3)]
+    responsive.of(figure)
+    assert len(times) == 2
+    assert times[1][0] == responsive.NARROW

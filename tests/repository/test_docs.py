@@ -1,0 +1,444 @@
+"""What README.md shows works, and the generated pages are those that the code generates."""
+
+import functools
+import os
+import re
+import runpy
+import shlex
+import shutil
+import subprocess
+import sys
+from importlib import import_module
+from importlib.util import find_spec
+
+import pytest
+import typer
+from playwright.sync_api import expect
+
+import ackclock
+import claims_page
+import drawn
+import fidelity
+import generate
+import kernel_vs_sim
+import linux_figures
+import linux_page
+import linux_reference
+import scorecards
+from ackclock import _core, papers
+from ackclock.cli import console, main
+from ackclock.draw import style
+from ackclock.hosts.vlinux import build
+from ackclock.scorecard.run import QUESTIONS
+from common import ROOT, new_context
+
+README = (ROOT / "README.md").read_text()
+
+
+def blocks(language, page="README.md"):
+    text = (ROOT / page).read_text(encoding="utf-8")
+    return re.findall(rf"^```{language}\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+
+
+def shown(page, program="ackclock"):
+    """Each command `PROGRAM …` of a page's shell blocks, as words."""
+    for block in blocks("sh", page):
+        for line in block.splitlines():
+            for part in line.split("&&"):
+                words = shlex.split(part, comments=True)
+                if words[:1] == [program]:
+                    yield words[1:]
+
+
+@pytest.fixture
+def as_shown(tmp_path):
+    """A directory with the scenario that README shows."""
+    (scenario,) = blocks("toml")
+    assert len(scenario.splitlines()) == 10
+    (tmp_path / "scenario.toml").write_text(scenario)
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    return tmp_path
+
+
+@pytest.mark.usefixtures("as_shown")
+def test_every_command(ackclock):
+    commands = list(shown("README.md"))
+    assert len(commands) >= 8
+    for words in commands:
+        if words[0] == "explore":  # goes on until an interrupt: tests/explore
+            continue
+        if words[0] == "evaluate":  # a whole card takes a minute: tests/scorecard has rows
+            continue
+        if words[0] in ("deploy", "undeploy") or "kernel" in words:
+            continue  # need root: tests/cli/test_kernel_deploy.py, tests/hosts
+        if "vlinux" in words and os.geteuid() and not build.TARBALL.exists():
+            continue  # only root can install it
+        done = ackclock(*words)
+        assert done.returncode == 0, (words, done.stderr)
+
+
+def test_every_make_target():
+    targets = re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    for target, *_ in shown("README.md", "make"):
+        assert target in targets
+
+
+def test_the_python(ackclock, tmp_path, monkeypatch, capsys):
+    ackclock("examples")
+    monkeypatch.chdir(tmp_path)
+    (program,) = blocks("python", "docs/start.md")
+    (tmp_path / "program.py").write_text(program)
+    runpy.run_path("program.py")
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 3
+    for line in lines:
+        rates_mbps = [float(rate) for rate in re.findall(r"\d+\.\d", line)]
+        assert 90 < sum(rates_mbps) < 100, line
+        assert "Mb/s" in line
+
+
+def test_every_path():
+    for path in re.findall(r"`([\w./]+/[\w./]*)`", README):
+        if not re.match(r"out/|\.venv|leith2007|\./", path) and "PAPER" not in path:
+            assert (ROOT / path).exists() or list(ROOT.glob(f"python/ackclock/papers/{path}")), path
+
+
+PAGES_WITH_COMMANDS = [
+    *("start", "determinism", "interchange", "links", "reproduce", "statistics", "sweep"),
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", PAGES_WITH_COMMANDS)
+def test_the_commands_of_a_page(page, ackclock):
+    """Of pages that need no root and no minutes. Of all: `test_how_each_is_typed`."""
+    if page != "start":
+        ackclock("examples")
+    for words in shown(f"docs/{page}.md"):
+        if "SWEEP.toml" in words:  # the reader's own
+            continue
+        done = ackclock(*words)
+        assert done.returncode == 0, (words, done.stderr)
+
+
+def test_how_each_is_typed():
+    """Every command of the documentation has the arguments and options that it is shown with."""
+    for module in main.MODULES:
+        import_module(f"ackclock.cli.{module}")
+    group = typer.main.get_command(console.app)
+    pages = [page for page in PAGES if "adr" not in page.parts]
+    commands = [(page, words) for page in pages for words in shown(page)]
+    assert len(commands) > 60
+    for page, words in commands:
+        if words[0].startswith("-"):  # --version
+            continue
+        command, rest = group, words
+        while name := getattr(command, "commands", None) and rest[0]:
+            assert name in command.commands, (page, words)
+            command, rest = command.commands[name], rest[1:]
+        try:
+            command.make_context("ackclock", rest)
+        except typer.TyperException as error:
+            pytest.fail(f"{page}: {words}: {error.format_message()}")
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """Built, strictly: each page is in the navigation, each link and anchor exists."""
+    if not find_spec("mkdocs"):
+        pytest.skip("mkdocs is not installed: `make site`")
+    directory = tmp_path_factory.mktemp("site")
+    mkdocs = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--site-dir", directory]
+    environment = os.environ | {"NO_MKDOCS_2_WARNING": "1"}
+    done = subprocess.run(
+        mkdocs, cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return directory
+
+
+def test_the_site(site):
+    command_line = (site / "reference" / "cli.html").read_text()
+    for names in main.MODULES.values():
+        for name in names:
+            assert f"ackclock {name}" in command_line
+    assert 'class="holds">holds</td>' in (site / "findings" / "cubicfc.html").read_text()
+    assert "td.better" in (site / "ackclock.css").read_text()
+    # Where a phone may break a name in a table.
+    assert "<code>retransmitted_<wbr>packets</code>" in (site / "tables.html").read_text()
+    python = (site / "reference" / "python.html").read_text()
+    for name in set(ackclock.__all__) - {"__version__"}:
+        assert name in python, name
+
+
+@pytest.fixture(params=[1280, 390])
+def opened(site, browser, request):
+    """Opens a page of the site in a window of this width; nothing is wider than the window."""
+    context = new_context(browser, viewport={"width": request.param, "height": 844}, offline=True)
+
+    def open_page(path):
+        page = context.new_page()
+        page.goto((site / path).as_uri())
+        assert page.evaluate("document.documentElement.scrollWidth") == request.param, path
+        return page
+
+    yield open_page
+    context.close()
+
+
+def test_the_league(opened):
+    """Every mark is in view, can be sorted by, and leads to its row of its card."""
+    page = opened("scorecards/index.html")
+    algorithms, rows = len(_core.algorithms()) - 1, len(QUESTIONS)
+    cells = page.locator(".league td")
+    expect(cells).to_have_count(algorithms * rows)
+    assert page.evaluate(
+        """() => [...document.querySelectorAll(".league td")].every((cell) => {
+          const box = cell.getBoundingClientRect();
+          return box.left >= 0 && box.right <= innerWidth && box.width >= 20;
+        })"""
+    )
+    assert (
+        page.evaluate(
+            """() => [...document.querySelectorAll(".league th a")]
+          .filter((name) => name.scrollWidth > name.clientWidth).map((name) => name.innerText)"""
+        )
+        == []
+    )
+    column = [each.row for each in QUESTIONS].index("R4") + 1
+
+    def marks():
+        return page.locator(f".league td:nth-child({column + 1})").all_inner_texts()
+
+    def names():
+        return page.locator(".league tbody th").all_inner_texts()
+
+    order = list("+=±−?!")
+    page.get_by_role("button", name="R4", exact=True).click()
+    assert marks() == sorted(marks(), key=order.index)
+    assert len(set(marks())) > 2
+    page.get_by_role("button", name="R4", exact=True).click()
+    assert marks() == sorted(marks(), key=order.index, reverse=True)
+    expect(page.get_by_role("columnheader", name="R4", exact=True)).to_have_attribute(
+        "aria-sort", "descending"
+    )
+    page.get_by_role("button", name="algorithm").click()
+    assert names() == sorted(names(), key=str.lower)
+    page.get_by_role("link", name="!", exact=True).first.click()
+    expect(page.locator(":target p", has_text="Unsafe: ")).to_be_visible()
+
+
+@pytest.mark.parametrize("path", ["scorecards/vegas", "scorecards/rows", "linux", "claims"])
+def test_pages_of_data_fit(opened, path):
+    assert len(opened(f"{path}.html").locator("table").all()) > 5
+
+
+@pytest.mark.parametrize("name", scorecards.ALGORITHMS)
+def test_scorecards_are_what_the_script_writes(name, tmp_path, cards):
+    file = f"{name}.csv"
+    scorecards.write(cards[name], tmp_path)
+    assert (tmp_path / file).read_text() == (ROOT / "docs" / "scorecards" / file).read_text()
+
+
+def test_the_page_of_the_scorecards(cards):
+    page = (ROOT / "docs" / "scorecards" / "README.md").read_text(encoding="utf-8")
+    made = scorecards.readme(list(cards.values()))
+    assert page.partition(" of ackclock ")[0] == made.partition(" of ackclock ")[0]
+
+
+@pytest.fixture(scope="module")
+def cards():
+    return {each.algorithm: each for each in scorecards.read(ROOT / "docs" / "scorecards")}
+
+
+@pytest.mark.parametrize(("width", "height"), [(1400, 900), (390, 844)], ids=["wide", "phone"])
+def test_the_search_of_the_site(site, browser, width, height):
+    """Opened from its directory: no server, and nothing from another machine."""
+    complaints = []
+    size = {"width": width, "height": height}
+    context = new_context(browser, viewport=size, offline=True)
+    page = context.new_page()
+    page.on("console", lambda message: complaints.append(message.text))
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("requestfailed", lambda request: complaints.append(request.url))
+    page.goto((site / "algorithms" / "cubic.html").as_uri())
+    page.locator("[for=__search]:visible, .md-search__input:visible").first.click()
+    field = page.locator(".md-search__input")
+    expect(field).to_be_focused()
+    page.keyboard.type("--until-decided")  # as one types an option
+    found = page.locator(".md-search-result__link", has_text="Until it is decided")
+    expect(found.first).to_be_attached()
+    field.fill("")
+    page.keyboard.type("fq_codel")
+    # The results change with each letter: this one is there when all letters are.
+    expect(page.locator(".md-search-result__link").first).to_have_attribute(
+        "href", re.compile("links.html")
+    )
+    # The worker's: two states of its automaton had one name, and some words then no results.
+    assert page.frames[1].evaluate(
+        """() => {
+          const name = (edges) => Object.assign(new lunr.TokenSet(), { edges }).toString();
+          return name({ 1: { id: 234 } }) !== name({ 1: { id: 2 }, 3: { id: 4 } });
+        }"""
+    )
+    page.locator(".md-search-result__link", has_text="CoDel").first.click()
+    page.wait_for_url("**/links.html*")
+    assert complaints == []
+    context.close()
+
+
+PAGES = [
+    *(ROOT / page for page in ("README.md", "CONTRIBUTING.md", "vectors/README.md")),
+    *sorted(ROOT.glob("docs/**/*.md")),
+]
+
+
+def anchors(page):
+    """Of a page's headings, as GitHub makes them."""
+    headings = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return [re.sub(r"[^\w\- ]", "", each.lower()).replace(" ", "-") for each in headings]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_link(page):
+    for path, anchor in re.findall(
+        r"\]\(([^)#\s]*)#?([^)\s]*)\)", page.read_text(encoding="utf-8")
+    ):
+        if path.startswith("http"):
+            continue
+        to = (page.parent / path).resolve() if path else page
+        assert to.exists(), path
+        assert to.is_relative_to(ROOT), f"{path} is outside the repository"
+        if anchor:
+            assert anchor in anchors(to), f"{path}#{anchor}"
+
+
+def test_readme_is_the_map():
+    """Its links, and theirs, lead to every page; it names the directory of the decisions."""
+    found, left = set(), [ROOT / "README.md"]
+    while left:
+        page = left.pop()
+        if page in found:
+            continue
+        found.add(page)
+        links = re.findall(r"\]\(([^)#\s:]+)[^)]*\)", page.read_text(encoding="utf-8"))
+        pages = [(page.parent / path).resolve() for path in links if path.endswith(".md")]
+        left += [each for each in pages if each.is_relative_to(ROOT)]
+    lost = {str(each.relative_to(ROOT)) for each in set(PAGES) - found}
+    assert {page for page in lost if not page.startswith("docs/adr/")} == set()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_name_of_the_python(page):
+    if page.is_relative_to(ROOT / "docs" / "adr"):
+        return  # of the code as it was
+    text = page.read_text(encoding="utf-8")
+    for path in re.findall(r"(?<![\w./-])ackclock((?:\.[A-Za-z_]\w*)+)(?![\w/-])", text):
+        _, first, *more = path.split(".")
+        assert first in dir(ackclock), path
+        functools.reduce(getattr, more, getattr(ackclock, first))
+
+
+# The stub of the extension module needs a build of its own.
+@pytest.mark.parametrize(
+    "file",
+    [
+        pytest.param(file, marks=pytest.mark.slow if file.endswith(".pyi") else ())
+        for file in generate.FILES
+    ],
+)
+def test_generated_files(file):
+    text = (ROOT / file).read_text(encoding="utf-8")
+    assert text == generate.FILES[file](), "run `make generate`"
+
+
+def test_the_page_of_claims():
+    """Made of its data, which has every claim of the papers with its words."""
+    rows = claims_page.data(ROOT / "docs")
+    page = (ROOT / "docs" / "claims.md").read_text(encoding="utf-8")
+    assert page == claims_page.page(rows), "run `python scripts/claims_page.py docs`"
+    claims = {row["claim"]: row["the paper says"] for row in rows if not row["part"]}
+    assert claims == {
+        claim.id: claim.says for named in papers.load("all") for claim in named.figure.claims
+    }
+
+
+LINUX = linux_page.data(ROOT / "docs")
+
+
+def test_how_close_it_is_to_linux():
+    """The page is made of the data; what is in it, the scripts measure."""
+    page = (ROOT / "docs" / "linux.md").read_text(encoding="utf-8")
+    assert page == linux_page.page(LINUX), "run `python scripts/linux_page.py docs`"
+    assert len(page.split()) <= 2500
+    assert {row["run"] for row in LINUX["traces"]} == set(linux_reference.SINGLE)
+    assert {row["run"] for row in LINUX["several"]} == set(linux_reference.BANDS)
+    pairs = {
+        (row["algorithm"], int(row["rate_mbps"]), int(row["rtt_ms"])) for row in LINUX["alone"]
+    }
+    assert pairs == {(name, *path) for name in fidelity.ALGORITHMS for path in fidelity.PATHS}
+    titles = [title for title, *_ in kernel_vs_sim.SCENARIOS.values()]
+    assert list(dict.fromkeys(row["scenario"] for row in LINUX["kernel"])) == titles
+
+
+def test_the_data_of_scenarios_drawn_at_random():
+    of = {int(row["seed"]): row for row in LINUX["drawn"]}
+    assert list(of) == list(drawn.SEEDS)
+    for seed, row in of.items():
+        each = drawn.drawn(seed)
+        assert row["scenario"] == each.words
+        assert row["flows"] == str(len(each.scenario.flows))
+        assert (row["draws_random_numbers"] == "yes") == each.draws_random_numbers
+        assert (row["verdict"] == "equal") == (row["linux"] == row["simulator"])
+
+
+@pytest.mark.parametrize("side", linux_figures.SEEDS)
+def test_the_data_of_figures_on_linux(side):
+    found = {(row["figure"], row["quantity"], row["point"]) for row in LINUX[f"figures-{side}"]}
+    assert found == {
+        (named.name, quantity, point.replace("\n", ", "))
+        for named in papers.load("all")
+        if (check := named.figure.checks.get(side))
+        for quantity in check.quantities
+        for point in check.points
+    }
+
+
+def test_data_is_written_as_it_is_read(tmp_path):
+    """With six digits, and the page beside it."""
+    shutil.copytree(ROOT / "docs" / "linux", tmp_path / "linux")
+    (first, *rest) = LINUX["alone"]
+    linux_page.save(tmp_path, "alone", [first | {"simulator_retransmitted": 1 / 3}, *rest])
+    again = linux_page.data(tmp_path)
+    assert again["alone"] == [first | {"simulator_retransmitted": "0.333333"}, *rest]
+    assert again["drawn"] == LINUX["drawn"]
+    page = (tmp_path / "linux.md").read_text(encoding="utf-8")
+    assert f"| {first['linux_retransmitted']} / 0.333333 |" in page
+    assert "77 of 78 pairs" in page
+
+
+def test_algorithms_can_be_told_apart():
+    names = [algorithm["name"] for algorithm in _core.algorithms()]
+    assert set(names) <= set(style.ALGORITHMS)
+    for second in ("marker", "line"):
+        looks = [(style.of(name).colour, getattr(style.of(name), second)) for name in names]
+        assert len(looks) == len(set(looks))
+    meet = ("cubic", "reno", "bbr", "bbr3", "vegas", "copa", "cubic_fc", "square_ff", "htcp")
+    assert len({style.of(name).colour for name in meet}) == len(meet)
+
+
+def test_the_figure_of_contributing(tmp_path):
+    (figure,) = re.findall(
+        r"^```python\n(.*?)^```", (ROOT / "CONTRIBUTING.md").read_text(), re.DOTALL | re.MULTILINE
+    )
+    (tmp_path / "paper").mkdir()
+    (tmp_path / "paper" / "__init__.py").write_text('TITLE = "A paper"\n')
+    (tmp_path / "paper" / "fig07.py").write_text(figure)
+    code = (
+        "import sys; from ackclock import papers; from ackclock.cli.main import main; "
+        f"papers.__path__.append({str(tmp_path)!r}); main()"
+    )
+    command = [sys.executable, "-c", code, "reproduce", "paper/fig7", "--quick", "-o", "out"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "goodput of CUBIC / Reno" in (tmp_path / "out" / "index.html").read_text()

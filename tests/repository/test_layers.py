@@ -1,0 +1,89 @@
+"""Packages stand one above the other: a module imports from its own and from those below."""
+
+import ast
+
+import pytest
+
+import ackclock
+from common import ROOT
+
+PACKAGE = ROOT / "python" / "ackclock"
+#: From the ground up.
+LAYERS = (
+    "base",
+    "estimates",
+    "scenario",
+    "store",
+    "results",
+    "hosts",
+    "sweeps",
+    "draw",
+    "studies",
+    "figures",
+    "papers",
+    "pages",
+    "scorecard",
+    "explore",
+    "cli",
+)
+#: Module → what it imports from above, each for a reason.
+EXCEPTIONS = {
+    # Result.plot and a notebook draw a result; nothing is drawn while it is made.
+    ("results.result", "draw.plot"),
+    ("results.result", "draw.overlay"),
+}
+MOST_MODULES = 12
+
+
+def modules():
+    """Each module's name, below `ackclock`, and its file."""
+    for path in sorted(PACKAGE.rglob("*.py")):
+        parts = path.relative_to(PACKAGE).with_suffix("").parts
+        yield ".".join(part for part in parts if part != "__init__"), path
+
+
+#: Public name → its module.
+HOMES = ackclock._MODULES | ackclock._HOME
+NAMES = {name for name, _ in modules()}
+
+
+def imported(path):
+    """The modules of the package that a file imports, at its head or in a function."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (each.name for each in node.names if each.name.startswith("ackclock."))
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: imports are absolute"
+            if (node.module or "").split(".")[0] == "ackclock":
+                yield from (f"{node.module}.{each.name}" for each in node.names)
+
+
+def above(name, path):
+    """What a module imports from packages above its own."""
+    for each in imported(path):
+        of = each.removeprefix("ackclock.")
+        of = HOMES.get(of, of)
+        of = of if of in NAMES else of.rpartition(".")[0]
+        package = of.split(".")[0]
+        if package in LAYERS and LAYERS.index(package) > LAYERS.index(name.split(".")[0]):
+            yield name, of
+
+
+def test_imports_go_down():
+    inside = [(name, path) for name, path in modules() if name.split(".")[0] in LAYERS]
+    assert len(inside) > 150
+    found = {pair for name, path in inside for pair in above(name, path)}
+    assert found == EXCEPTIONS
+    assert len(EXCEPTIONS) <= 4
+
+
+def test_every_module_is_in_a_package():
+    """Only the public names and `python -m ackclock` stand at the top."""
+    assert {path.name for path in PACKAGE.glob("*.py")} == {"__init__.py", "__main__.py"}
+    assert {path.parent.name for path in PACKAGE.glob("*/__init__.py")} == set(LAYERS)
+
+
+@pytest.mark.parametrize("package", [each for each in LAYERS if each != "papers"])
+def test_a_package_is_small(package):
+    files = {path.name for path in (PACKAGE / package).glob("*.py")} - {"__init__.py"}
+    assert len(files) <= MOST_MODULES
