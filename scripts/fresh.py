@@ -34,9 +34,9 @@ DEMO_AND_TEST = "make demo && make test"
 #: All that depends on what a process may do to the kernel, and on the machine's speed.
 SUBSET = (
     "export RUST='-p ackclock-linux' PYTHON='tests/cli/test_kernel_deploy.py "
-    "tests/hosts/test_testbed.py tests/hosts/test_testbed_robust.py "
+    "tests/hosts/test_testbed.py tests/hosts/test_testbed_robust.py tests/studies/test_compare.py "
     "tests/figures/test_crosscheck.py tests/repository/test_setup.py tests/cli/test_cli.py "
-    "tests/results/test_result.py'; make test && make test-slow"
+    "tests/cli/test_cli_long.py tests/results/test_result.py'; make test && make test-slow"
 )
 BUILT = (
     "make kernel && scripts/require.sh network iperf3 chromium tshark tcptrace && "
@@ -93,8 +93,8 @@ ROWS = {
     "no-clang": Row(
         "an ordinary user, no clang and no libelf",
         "make build && make test PYTHON='tests/repository/test_setup.py tests/cli/test_cli.py "
-        "tests/results/test_result.py tests/cli/test_kernel_deploy.py "
-        "tests/hosts/test_testbed.py'",
+        "tests/cli/test_cli_long.py tests/results/test_result.py tests/cli/test_kernel_deploy.py "
+        "tests/hosts/test_testbed.py tests/studies/test_compare.py'",
         "no clang",
         user=True,
         prepare="apt-get purge -y -qq clang 'clang-[0-9]*' libelf-dev >/dev/null",

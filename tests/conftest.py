@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, settings
 
 from ackclock import Bottleneck, Flow, Scenario
 
-pytest.register_assert_rewrite("common", "explorer")
+pytest.register_assert_rewrite("command", "common", "explorer")
 
 from common import ACKCLOCK, SLOW_MS  # noqa: E402 (after their asserts are rewritten)
 

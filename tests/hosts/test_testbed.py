@@ -5,7 +5,6 @@ that kept time is compared with the simulator (`beside`).
 """
 
 import dataclasses
-import json
 import os
 
 import numpy as np
@@ -17,22 +16,12 @@ from ackclock import AckclockError, Bottleneck, Flow, Result, Scenario, kernel, 
 from ackclock.base.kernel_part import kernel_part
 from ackclock.hosts import linux
 from ackclock.results.summary import _host
-from ackclock.studies.compare import Comparison, Quantity
 from common import ROOT, needs_testbed
+from kernels import run, scenario
 
 pytestmark = [needs_testbed, pytest.mark.alone]
 
 MSS = 1448
-
-
-def scenario(*flows, rate="20mbit", duration="3s", **fields):
-    bottleneck = Bottleneck(rate=rate, buffer=fields.pop("buffer", "1bdp"))
-    fields = {"rtt": "20ms"} | fields
-    return Scenario(duration=duration, bottleneck=bottleneck, flows=flows, **fields)
-
-
-def run(*flows, **fields):
-    return kernel.run(scenario(*flows, **fields), attempts=1)
 
 
 def share_kept(losses):
@@ -433,80 +422,6 @@ def test_a_run_with_a_skipped_program_does_not_count():
     said = kernel._skipped(dataclasses.replace(result, events=garbage))
     assert "flow 1 had ssthresh 2165326096" in said
     assert "skipped a BPF program" in said
-
-
-def test_both_sides_on_one_page(tmp_path):
-    flows = Flow(algorithm="cubic"), Flow(algorithm="kernel:reno")
-    both = Comparison(
-        scenario(*flows),
-        [ackclock.run(linux.like(scenario(*flows, seed=seed))) for seed in (1, 2)],
-        {"kernel": [run(*flows)]},
-    )
-    assert both.simulated[0].resolved["hz"] == kernel.hz()
-    assert [flow["algorithm"] for flow in both.simulated[0].resolved["flows"]] == ["cubic", "reno"]
-    measures = {measure.name: measure for measure in both.measures()}
-    shares = [measures[f"flow {number}: share"] for number in (1, 2)]
-    for of in (lambda each: each.simulated, lambda each: each.measured["kernel"]):
-        assert sum(np.mean(of(share)) for share in shares) == pytest.approx(1)
-    # What load cannot break.
-    assert all(0.9 < used <= 1.001 for used in measures["utilisation"].simulated)
-    assert len(measures["utilisation"].measured["kernel"]) == 1
-    both.write(tmp_path)
-    page = (tmp_path / "index.html").read_text()
-    assert "timing: " in page
-    assert all(name in page for name in measures)
-    manifest = json.loads((tmp_path / "manifest.json").read_text())
-    assert [each["name"] for each in manifest["measures"]] == list(measures)
-
-
-def test_distances():
-    used = Quantity("utilisation", [0.9, 1.0], {"kernel": [0.99]}, 4, 0.03, absolute=True)
-    assert used.distance("kernel") == pytest.approx(-0.04)
-    assert used.verdict("kernel") == "fails"
-    window = Quantity("cwnd", [105.0], {"kernel": [90.0, 110.0], "vlinux": [50.0]}, 1, 0.1)
-    assert window.distance("kernel") == pytest.approx(0.05)
-    assert window.verdict("kernel") == "holds"
-    assert window.verdict("vlinux") == "fails"
-    spread = {"kernel": [60.0, 110.0], "vlinux": [60.0, 80.0]}
-    window = Quantity("cwnd", [100.0, 130.0], spread, 1, 0.1)
-    assert [window.verdict(side) for side in spread] == ["open", "fails"]
-    assert Quantity("queue", [1.0], {"kernel": [9.0]}, 1).verdict("kernel") == ""
-
-
-def test_a_flow_that_ended_in_the_first_half():
-    """It has nothing to compare, on one side or on both; the others are judged all the same."""
-    long, short = Flow(algorithm="reno"), Flow(algorithm="reno", size="100kB")
-    ended = ackclock.run(scenario(long, short))
-    stays = ackclock.run(scenario(long, long))
-    same = {
-        measure.name: measure
-        for measure in Comparison(None, [ended], {"kernel": [ended]}).measures()
-    }
-    other = {
-        measure.name: measure
-        for measure in Comparison(None, [ended], {"kernel": [stays]}).measures()
-    }
-    for name in "flow 2: share", "flow 2: mean cwnd, packets":
-        assert list(same[name].simulated) == [0]
-        assert [each[name].verdict("kernel") for each in (same, other)] == ["", "fails"]
-    assert same["flow 1: share"].verdict("kernel") == "holds"
-    both_ended = ackclock.run(scenario(short))
-    rows = Comparison(None, [both_ended], {"kernel": [both_ended]}).table().rows
-    assert [row[3] for row in rows] == ["+0.0 points", "—", "—"]
-
-
-def test_the_compare_command(ackclock, tmp_path):
-    (tmp_path / "s.toml").write_text(scenario(Flow(algorithm="reno"), duration="2s").to_toml())
-    done = ackclock("compare", "s.toml", "-o", "out")
-    if done.returncode:  # on a machine too busy to keep time
-        assert "no valid kernel run in 3" in done.stderr
-    else:
-        assert "utilisation" in done.stdout
-        assert (tmp_path / "out" / "index.html").exists()
-    never = scenario(Flow(algorithm="reno"), sample_interval="0s")
-    (tmp_path / "never.toml").write_text(never.to_toml())
-    refused = ackclock("compare", "never.toml")
-    assert (refused.returncode, refused.stderr.count("\n")) == (1, 1)
 
 
 def test_every_ack(ackclock, tmp_path):

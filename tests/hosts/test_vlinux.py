@@ -1,59 +1,25 @@
 """Linux in virtual time: that it repeats, is Linux, and how far the simulator is from it."""
 
-import os
 import shutil
-import subprocess
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
 
-from ackclock import AckclockError, Bottleneck, Flow, Scenario, Session, metrics, run, vlinux
-from ackclock.figures import crosscheck
-from ackclock.hosts import linux
-from ackclock.hosts.vlinux import build
-from ackclock.hosts.vlinux.machines import Machines
-from ackclock.pages import figure_pages
-from ackclock.scorecard import scenarios
-from ackclock.scorecard.card import Number, Question
-from ackclock.scorecard.run import evaluate
-from common import ACKCLOCK, ROOT, wait_until
+from ackclock import AckclockError, Bottleneck, Flow, Scenario, Session, run, vlinux
+from common import ROOT
 from drawn import carried, drawn
+from virtual import scenario
+
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("machine")]
 
 #: Of these files the heads claim that they are Linux's own, bit for bit. That of bbr does, too, but
 #: it draws its random numbers in another way.
 EQUAL = ("bic", "cubic", "highspeed", "htcp", "hybla", "illinois", "reno", "scalable", "vegas",
          "veno", "westwood", "yeah")  # fmt: skip
 EXAMPLES = ROOT / "examples"
-
-
-def scenario(*flows, **fields):
-    usual = {
-        "duration": "10s",
-        "rtt": "40ms",
-        "bottleneck": Bottleneck(rate="20mbit", buffer="1bdp"),
-        "flows": flows or (Flow(algorithm="cubic"),),
-    }
-    return Scenario(**usual | fields)
-
-
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("machine")]
-
-
-@pytest.fixture(scope="session")
-def machine():
-    """Builds the virtual Linux, once for each machine."""
-    if os.geteuid() and not build.TARBALL.exists():
-        pytest.skip(f"{build.TARBALL} is missing, and only root can install it")
-    try:
-        return build.build(say=lambda _: None)
-    except AckclockError as error:
-        if "apt-get" not in str(error) or os.geteuid() == 0:
-            raise
-        pytest.skip(str(error))
 
 
 def tables_of(result):
@@ -351,66 +317,6 @@ def test_every_ack():
     assert acks["time_us"].is_sorted()
 
 
-def test_machines_that_start_at_once_build_the_guest_once(tmp_path):
-    with ThreadPoolExecutor(4) as pool:
-        found = set(pool.map(build.guest, [build.Built(tmp_path)] * 4))
-    assert found == set(tmp_path.iterdir())
-    assert len(found) == 1
-
-
-def test_a_machine_that_takes_too_long_is_ended(machine):
-    with pytest.raises(AckclockError, match="took more than 1 s and was ended"):
-        vlinux.run(
-            scenario(duration="600s", bottleneck={"rate": "500mbit", "buffer": "1bdp"}), limit_s=1
-        )
-    assert left_over(machine, of=os.getpid()) == ""
-
-
-@pytest.mark.parametrize(
-    ("name", "says"),
-    [
-        (
-            "divides_by_zero",
-            "kernel crashed; if .*divides_by_zero.c divides by zero, the simulator",
-        ),
-        ("loops", "took more than 1 s .*; if .*loops.c does not return, the simulator names"),
-    ],
-)
-def test_a_c_file_that_ends_the_machine_is_named(name, says, machine):
-    own = scenario(Flow(algorithm=str(ROOT / f"tests/scorecard/{name}.c")))
-    with pytest.raises(AckclockError, match=says):
-        vlinux.run(own, limit_s=1 if name == "loops" else None)
-    assert left_over(machine, of=os.getpid()) == ""
-
-
-def test_what_kills_the_command_ends_its_machine(machine, tmp_path, monkeypatch):
-    """And the next command removes its directory."""
-    long = scenario(duration="600s", bottleneck={"rate": "500mbit", "buffer": "1bdp"})
-    (tmp_path / "long.toml").write_text(long.to_toml())
-    (temporary := tmp_path / "temporary").mkdir()
-    command = subprocess.Popen(
-        [ACKCLOCK, "run", "long.toml", "--on", "vlinux", "-o", "out"],
-        cwd=tmp_path,
-        env=os.environ | {"TMPDIR": str(temporary)},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    wait_until(lambda: left_over(machine, of=command.pid) != "", command)
-    command.kill()
-    command.wait()
-    wait_until(lambda: left_over(machine, of=command.pid) == "")
-    assert len(list(temporary.iterdir())) == 1
-    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
-    vlinux.run(scenario(duration="1s"))
-    assert list(temporary.iterdir()) == []
-
-
-def left_over(machine, of):
-    """The machine's processes whose parent is this one, or none any more."""
-    pgrep = ["pgrep", "-P", f"1,{of}", "-f", str(machine.kernel)]
-    return subprocess.run(pgrep, capture_output=True, text=True, check=False).stdout
-
-
 def test_a_file_that_does_not_compile(tmp_path):
     """What the simulator takes and the kernel does not is said with its line."""
     source = tmp_path / "bad.c"
@@ -423,121 +329,7 @@ def test_a_file_that_does_not_compile(tmp_path):
         vlinux.run(scenario(Flow(algorithm=str(source))))
 
 
-#: A user who may read all, since the interpreter may be root's, and may do nothing else.
-NOBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups",
-          *(f"--{of}=-all,+dac_read_search" for of in ("inh-caps", "ambient-caps", "bounding-set"))
-          )  # fmt: skip
-
-
-@pytest.fixture
-def open_directory():
-    """One that every user may read, unlike `tmp_path`."""
-    with tempfile.TemporaryDirectory() as made:
-        Path(made).chmod(0o755)
-        yield Path(made)
-
-
-def test_it_needs_no_root(machine, open_directory):
-    """With the path of a user on Debian, which does not have tc."""
-    if os.geteuid() or subprocess.run([*NOBODY, "true"], check=False).returncode:
-        pytest.skip("only root can become another user")
-    each = scenario(Flow(algorithm="kernel:cubic"), duration="1s")
-    file = open_directory / "s.toml"
-    file.write_text(each.to_toml())
-    vlinux.run(each)
-    kept = open_directory / "ackclock" / "vlinux" / machine.key
-    kept.mkdir(parents=True)
-    for path in (machine.kernel, build.guest(machine), build.recorder(machine)):
-        shutil.copy2(path, kept)
-    user = [*NOBODY, "env", "-i", "PATH=/usr/bin:/bin", f"XDG_CACHE_HOME={open_directory}"]
-
-    def ackclock(*words):
-        command = [*user, ACKCLOCK, *words]
-        return subprocess.run(command, cwd="/", capture_output=True, text=True, check=False)
-
-    built = ackclock("vlinux", "build")
-    assert built.stdout == f"built: {kept}\n", built.stderr
-    done = ackclock("run", file, "--on", "vlinux")
-    assert done.returncode == 0, done.stderr
-
-
 def test_a_users_file_runs():
     source = ROOT / "examples/my_cc.c"
     result = vlinux.run(scenario(Flow(algorithm=str(source))))
     assert result.flows["delivered_bytes"].item() > 15_000_000
-
-
-def test_a_figure_of_a_paper(ackclock, tmp_path):
-    """At another rate than the paper's, and with the virtual Linux's own TCP."""
-    settings = ("profile=linux-6", "duration=130s", "bottleneck.rate=20mbit", "rtt=50ms")
-    words = [word for each in settings for word in ("--set", each)]
-    done = ackclock("reproduce", "cubicfc/fig5", "--quick", "--on", "vlinux", *words)
-    assert done.returncode == 0, done.stderr
-    assert "throughput of flow 1, Cubic-FC" in done.stdout
-    kept = [*(tmp_path / ".ackclock/vlinux").glob("*/*/manifest.json")]
-    assert len(kept) == 4
-    assert all('"backend": "vlinux"' in path.read_text() for path in kept)
-    assert "--on vlinux" in (tmp_path / "out/cubicfc-fig5/index.html").read_text()
-    refused = ackclock("reproduce", "cubicfc/fig5", "--quick", "--on", "vlinux")
-    assert refused.returncode == 1
-    assert "profile = linux-2.6.32: not on the virtual Linux" in refused.stderr
-
-
-def test_beside_the_simulator(ackclock, tmp_path):
-    (tmp_path / "s.toml").write_text(scenario(jitter="0s", duration="20s").to_toml())
-    done = ackclock("compare", "s.toml", "--on", "vlinux", "-o", "out")
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.count("holds") == 2
-    page = (tmp_path / "out/index.html").read_text()
-    assert "vlinux" in page
-    assert "in virtual time" in page
-
-
-def test_a_row_of_a_scorecard(tmp_path):
-    """Each number of one point is beside the simulator's, and is kept."""
-
-    def short(algorithm, buffer):
-        return scenarios.dumbbell(algorithm, buffer=buffer, rate="10mbit", duration="3s")
-
-    used = Number("utilisation", "utilisation", more=True, margin=0.02, at={"buffer": "1bdp"})
-    asked = (Question("R3", "Full?", "5.1.2", short, {"buffer": ("1bdp",)}, (used,)),)
-    todo = []
-
-    def card():
-        return evaluate(
-            "reno",
-            asked,
-            against=(),
-            quick=True,
-            cache=tmp_path,
-            on=Machines(),
-            on_runs=lambda *left: todo.append(left[0]),
-        )
-
-    (row,) = card().asked
-    assert row.linux.refused == []
-    ours, linux = (of.answers[0].found["reno"].mean for of in (row.answers, row.linux.answers))
-    assert linux == pytest.approx(ours, abs=0.02)
-    (again,) = card().asked
-    assert again.linux.answers.answers[0].found["reno"].mean == linux
-    assert todo == [1, 0]
-
-
-def test_a_figure_beside_the_simulator(tmp_path):
-    """As `reproduce FIGURE --on vlinux` and the report show it."""
-    check = crosscheck.Check(
-        setup="small",
-        points={"one": lambda seed: scenario(duration="2s").replace(seed=seed)},
-        reduce=lambda result: {"utilisation": metrics.utilisation(result)},
-        quantities={"utilisation": crosscheck.mean("utilisation")},
-    )
-    host = linux.host("vlinux")
-    assert crosscheck.load(check, host, cache=tmp_path) is None
-    crosscheck.fill([check], host, seeds=1, cache=tmp_path)
-    checked = crosscheck.load(check, host, cache=tmp_path)
-    assert checked.table().header[2:4] == ["simulator", "virtual Linux"]
-    assert crosscheck.to_run([check], host, seeds=1, cache=tmp_path) == (0, 0)
-    figure_pages.write_checked([("small/one", checked)], tmp_path, command="ackclock reproduce")
-    page = (tmp_path / "index.html").read_text()
-    assert "1 run on Linux 6.12 in virtual time." in page
-    assert "small-one-vlinux.parquet" in page

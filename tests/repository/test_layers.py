@@ -1,4 +1,4 @@
-"""Packages stand one above the other: a module imports from its own and from those below."""
+"""Packages stand one above the other, and the tests mirror them."""
 
 import ast
 
@@ -8,6 +8,7 @@ import ackclock
 from common import ROOT
 
 PACKAGE = ROOT / "python" / "ackclock"
+TESTS = ROOT / "tests"
 #: From the ground up.
 LAYERS = (
     "base",
@@ -87,3 +88,28 @@ def test_every_module_is_in_a_package():
 def test_a_package_is_small(package):
     files = {path.name for path in (PACKAGE / package).glob("*.py")} - {"__init__.py"}
     assert len(files) <= MOST_MODULES
+
+
+def may_be_of(path):
+    """The packages whose folder a file of tests may lie in, by its name or its imports.
+
+    Public names, which most tests run something with, and `base` say nothing; the command's tests
+    may import anything.
+    """
+    name = path.stem.removeprefix("test_")
+    if named := {of.split(".")[0] for of in NAMES if of.rpartition(".")[2] == name}:
+        return named
+    inside = {each.split(".")[1] for each in imported(path) if each.count(".") > 1}
+    inside &= set(LAYERS) - {"base"}
+    return inside | {"cli"} if inside else set(LAYERS)
+
+
+def test_the_tests_mirror_the_packages():
+    paths = sorted(TESTS.rglob("test_*.py"))
+    assert len(paths) > 60
+    assert {path.parent for path in paths} == {TESTS / each for each in (*LAYERS, "repository")}
+    assert [
+        path
+        for path in paths
+        if path.parent.name != "repository" and path.parent.name not in may_be_of(path)
+    ] == []

@@ -3,9 +3,9 @@
 import re
 
 import pytest
-from circles import TESTS, Crate
 
 from ackclock import _core
+from circles import TESTS, Crate
 from common import ROOT
 from mutants import MUTANTS
 
@@ -76,6 +76,10 @@ def test_a_file_has_one_subject():
     assert len(files) > 500
     long = {path.relative_to(ROOT).as_posix() for path in files if lines(path) > 700}
     assert long <= LONG
+
+
+def test_a_file_of_tests_has_one_subject():
+    assert [path for path in (ROOT / "tests").rglob("*.py") if lines(path) > 500] == []
 
 
 @pytest.mark.parametrize("crate", LAYERED)

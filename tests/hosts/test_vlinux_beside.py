@@ -1,0 +1,91 @@
+"""Linux in virtual time beside the simulator: in `compare`, in a figure, in a scorecard."""
+
+import pytest
+
+from ackclock import metrics
+from ackclock.figures import crosscheck
+from ackclock.hosts import linux
+from ackclock.hosts.vlinux.machines import Machines
+from ackclock.pages import figure_pages
+from ackclock.scorecard import scenarios
+from ackclock.scorecard.card import Number, Question
+from ackclock.scorecard.run import evaluate
+from virtual import scenario
+
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("machine")]
+
+
+def test_a_figure_of_a_paper(ackclock, tmp_path):
+    """At another rate than the paper's, and with the virtual Linux's own TCP."""
+    settings = ("profile=linux-6", "duration=130s", "bottleneck.rate=20mbit", "rtt=50ms")
+    words = [word for each in settings for word in ("--set", each)]
+    done = ackclock("reproduce", "cubicfc/fig5", "--quick", "--on", "vlinux", *words)
+    assert done.returncode == 0, done.stderr
+    assert "throughput of flow 1, Cubic-FC" in done.stdout
+    kept = [*(tmp_path / ".ackclock/vlinux").glob("*/*/manifest.json")]
+    assert len(kept) == 4
+    assert all('"backend": "vlinux"' in path.read_text() for path in kept)
+    assert "--on vlinux" in (tmp_path / "out/cubicfc-fig5/index.html").read_text()
+    refused = ackclock("reproduce", "cubicfc/fig5", "--quick", "--on", "vlinux")
+    assert refused.returncode == 1
+    assert "profile = linux-2.6.32: not on the virtual Linux" in refused.stderr
+
+
+def test_beside_the_simulator(ackclock, tmp_path):
+    (tmp_path / "s.toml").write_text(scenario(jitter="0s", duration="20s").to_toml())
+    done = ackclock("compare", "s.toml", "--on", "vlinux", "-o", "out")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("holds") == 2
+    page = (tmp_path / "out/index.html").read_text()
+    assert "vlinux" in page
+    assert "in virtual time" in page
+
+
+def test_a_row_of_a_scorecard(tmp_path):
+    """Each number of one point is beside the simulator's, and is kept."""
+
+    def short(algorithm, buffer):
+        return scenarios.dumbbell(algorithm, buffer=buffer, rate="10mbit", duration="3s")
+
+    used = Number("utilisation", "utilisation", more=True, margin=0.02, at={"buffer": "1bdp"})
+    asked = (Question("R3", "Full?", "5.1.2", short, {"buffer": ("1bdp",)}, (used,)),)
+    todo = []
+
+    def card():
+        return evaluate(
+            "reno",
+            asked,
+            against=(),
+            quick=True,
+            cache=tmp_path,
+            on=Machines(),
+            on_runs=lambda *left: todo.append(left[0]),
+        )
+
+    (row,) = card().asked
+    assert row.linux.refused == []
+    ours, linux = (of.answers[0].found["reno"].mean for of in (row.answers, row.linux.answers))
+    assert linux == pytest.approx(ours, abs=0.02)
+    (again,) = card().asked
+    assert again.linux.answers.answers[0].found["reno"].mean == linux
+    assert todo == [1, 0]
+
+
+def test_a_figure_beside_the_simulator(tmp_path):
+    """As `reproduce FIGURE --on vlinux` and the report show it."""
+    check = crosscheck.Check(
+        setup="small",
+        points={"one": lambda seed: scenario(duration="2s").replace(seed=seed)},
+        reduce=lambda result: {"utilisation": metrics.utilisation(result)},
+        quantities={"utilisation": crosscheck.mean("utilisation")},
+    )
+    host = linux.host("vlinux")
+    assert crosscheck.load(check, host, cache=tmp_path) is None
+    crosscheck.fill([check], host, seeds=1, cache=tmp_path)
+    checked = crosscheck.load(check, host, cache=tmp_path)
+    assert checked.table().header[2:4] == ["simulator", "virtual Linux"]
+    assert crosscheck.to_run([check], host, seeds=1, cache=tmp_path) == (0, 0)
+    figure_pages.write_checked([("small/one", checked)], tmp_path, command="ackclock reproduce")
+    page = (tmp_path / "index.html").read_text()
+    assert "1 run on Linux 6.12 in virtual time." in page
+    assert "small-one-vlinux.parquet" in page
