@@ -2,7 +2,6 @@
 
 import os
 import socket
-import subprocess
 from contextlib import suppress
 from pathlib import Path
 from urllib.parse import unquote
@@ -11,7 +10,6 @@ import pytest
 
 from ackclock.explore import server as page_server
 from ackclock.explore.security import kept_key
-from common import ACKCLOCK
 from explorer import LONG, SHORT, Server
 
 RUN = {"toml": SHORT.format(algorithm="cubic")}
@@ -338,25 +336,19 @@ def test_a_port_that_another_takes_meanwhile_is_left_to_it(monkeypatch):
         assert ours.getsockname()[1] != page_server.PORT
 
 
-def test_all_addresses_at_once_are_refused(tmp_path):
+def test_all_addresses_at_once_are_refused(ackclock, tmp_path):
     # The last is of RFC 5737, for documentation: no machine has it.
     for host in ("0.0.0.0", "::", "no.such.host.invalid", "192.0.2.1"):  # noqa: S104
-        done = subprocess.run(
-            [ACKCLOCK, "explore", "--host", host],
-            cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False,
-        )  # fmt: skip
+        done = ackclock("explore", "--host", host)
         assert done.returncode == 1
         assert done.stderr.startswith(f"error: --host {host}: ")
     assert not list(tmp_path.iterdir())
 
 
-def test_without_room_for_runs_it_does_not_start(tmp_path):
+def test_without_room_for_runs_it_does_not_start(ackclock, tmp_path):
     (tmp_path / "file").touch()
     for folder in ("file", "file/x"):
-        done = subprocess.run(
-            [ACKCLOCK, "explore", "-o", folder],
-            cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False,
-        )  # fmt: skip
+        done = ackclock("explore", "-o", folder)
         assert done.returncode == 1
         assert done.stderr.startswith(f"error: output directory {folder}/explore: ")
 

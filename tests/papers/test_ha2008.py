@@ -6,31 +6,19 @@ import pytest
 
 from ackclock import papers, reproduce, run
 from ackclock.estimates.repeats import AtLeast
-from ackclock.figures import Experiment
 from ackclock.figures.claim import judged, verdict_of
 from ackclock.figures.experiment import Runs, as_row, repeats_of
 from ackclock.papers.ha2008 import _testbed as testbed
 from ackclock.papers.ha2008 import fig01, fig03, fig04, fig09, fig10, table01
 from ackclock.papers.ha2008._testbed import BIC, CUBIC, HSTCP, SACK
 from common import made_by_hand
+from made_up import made_up
 
 FIGURES = {each.name.partition("/")[2]: each.figure for each in papers.load("ha2008")}
 EXPERIMENTS = {
     experiment.name: experiment for each in FIGURES.values() for experiment in each.experiments
 }
 ON_THE_TESTBED = [each for each in EXPERIMENTS.values() if each.scenario(**each.points[0]).sessions]
-
-
-def made_up(experiment: Experiment, row):
-    """Rows of an experiment: `row(noise, **point)` has the columns that matter."""
-    seeds = range(1, 2 if experiment.seeds == 1 else 11)
-    noise = dict(zip(seeds, np.random.default_rng(1).normal(0, 1, len(seeds)), strict=True))
-    rows = [
-        {**point, "seed": seed, **row(1 + noise[seed] / 100, **point)}
-        for point in experiment.points
-        for seed in seeds
-    ]
-    return {experiment: Runs(experiment, pl.DataFrame(rows))}
 
 
 def verdicts(figure, rows):
@@ -123,11 +111,11 @@ def test_figure_3_judges_cubic_by_its_region():
         row = like(noise, algorithm, rtt_ms, loss_rate)
         return {"mean_packets": row["mean_packets"] * (1.2 if algorithm == fig03.CUBIC else 1)}
 
-    rows = made_up(fig03.RESPONSES, like)
+    rows = made_up(fig03.RESPONSES, row=like)
     assert verdicts("fig03", rows) == {"fig3.response": "holds", "fig3.1g44": "holds"}
     formulas, *_ = FIGURES["fig03"].claims[0].readings.values()
     assert verdict_of(judged(formulas, rows)) == "fails"
-    rows = made_up(fig03.RESPONSES, unlike)
+    rows = made_up(fig03.RESPONSES, row=unlike)
     assert verdicts("fig03", rows) == {"fig3.response": "fails", "fig3.1g44": "fails"}
 
 
@@ -166,22 +154,22 @@ def two_rtts(noise, algorithm, rtt_ms):
 
 def test_figure_9():
     claim = "fig9.rtt-fairness"
-    assert verdicts("fig09", made_up(fig09.TWO_RTTS, two_rtts)) == {claim: "holds"}
+    assert verdicts("fig09", made_up(fig09.TWO_RTTS, row=two_rtts)) == {claim: "holds"}
 
     def like_sack(noise, algorithm, rtt_ms):
         """HSTCP has SACK's slope."""
         return two_rtts(noise, SACK if algorithm == HSTCP else algorithm, rtt_ms)
 
-    rows = made_up(fig09.TWO_RTTS, like_sack)
+    rows = made_up(fig09.TWO_RTTS, row=like_sack)
     assert verdicts("fig09", rows) == {claim: "open"}
 
     def flat(noise, algorithm, rtt_ms):
         """CUBIC's ratio does not depend on the RTT."""
         return two_rtts(noise, algorithm, 162 if algorithm == CUBIC else rtt_ms)
 
-    assert verdicts("fig09", made_up(fig09.TWO_RTTS, flat)) == {claim: "fails"}
+    assert verdicts("fig09", made_up(fig09.TWO_RTTS, row=flat)) == {claim: "fails"}
     for fairness, verdict in ((0.6, "holds"), (0.9, "fails")):
-        rows = made_up(fig09.LATE_HSTCP, lambda noise, of=fairness: {"fairness": noise * of})
+        rows = made_up(fig09.LATE_HSTCP, row=lambda noise, of=fairness: {"fairness": noise * of})
         assert verdicts("fig09", rows) == {"fig9.hstcp-no-converge": verdict}
 
 
@@ -204,7 +192,7 @@ def beside_sack(noise, buffer, rate_mbps, rtt_ms, algorithm):  # noqa: ARG001
 
 def test_figure_10():
     a, b, c = (claim.id.partition(".")[2] for claim in FIGURES["fig10"].claims)
-    rows = made_up(fig10.BESIDE_SACK, beside_sack)
+    rows = made_up(fig10.BESIDE_SACK, row=beside_sack)
     assert verdicts("fig10", rows) == {a: "holds", b: "holds", c: "holds"}
 
     def greedy(noise, algorithm, **point):
@@ -214,7 +202,7 @@ def test_figure_10():
             row |= {"ratio": 1.5 * row["ratio"], "second_share": 0.7 * row["second_share"]}
         return row
 
-    rows = made_up(fig10.BESIDE_SACK, greedy)
+    rows = made_up(fig10.BESIDE_SACK, row=greedy)
     assert verdicts("fig10", rows) == {a: "fails", b: "fails", c: "holds"}
 
 
@@ -225,7 +213,7 @@ def test_a_control_that_is_unfair_itself_excuses_cubic():
         row = beside_sack(noise, **point)
         return row | {"ratio": 1.5 * row["ratio"]}
 
-    rows = made_up(fig10.BESIDE_SACK, skewed)
+    rows = made_up(fig10.BESIDE_SACK, row=skewed)
     claim = FIGURES["fig10"].claims[1]
     assert verdict_of(judged(claim.parts, rows)) == "holds"
     assert verdict_of(judged(claim.readings["CUBIC / SACK"], rows)) == "fails"

@@ -25,26 +25,12 @@ from ackclock.papers.leith2007 import (
 )
 from ackclock.papers.leith2007._testbed import CUBIC, HTCP, RENO
 from common import made_by_hand
+from made_up import made_up
 
 FIGURES = {each.name.partition("/")[2]: each.figure for each in papers.load("leith2007")}
 EXPERIMENTS = {
     experiment.name: experiment for each in FIGURES.values() for experiment in each.experiments
 }
-SEEDS = range(1, 11)
-NOISE = dict(zip(SEEDS, np.random.default_rng(1).normal(0, 0.01, len(SEEDS)), strict=True))
-
-
-def made_up(*experiments, row):
-    """Rows of experiments: `row(noise, **point)` has the columns that matter."""
-    found = {}
-    for experiment in experiments:
-        rows = [
-            {**point, "seed": seed, **row(1 + NOISE[seed], **point)}
-            for point in experiment.points
-            for seed in SEEDS
-        ]
-        found[experiment] = Runs(experiment, pl.DataFrame(rows))
-    return found
 
 
 def verdict(name, rows, reading=None):
