@@ -2,10 +2,11 @@
 
 import pytest
 
-from ackclock import metrics
+from ackclock import Flow, compare, metrics, run_all, vlinux
 from ackclock.figures import crosscheck
 from ackclock.hosts import linux
 from ackclock.hosts.vlinux.machines import Machines
+from ackclock.hosts.work import CACHE
 from ackclock.pages import figure_pages
 from ackclock.scorecard import scenarios
 from ackclock.scorecard.card import Number, Question
@@ -22,7 +23,7 @@ def test_a_figure_of_a_paper(ackclock, tmp_path):
     done = ackclock("reproduce", "cubicfc/fig5", "--quick", "--on", "vlinux", *words)
     assert done.returncode == 0, done.stderr
     assert "throughput of flow 1, Cubic-FC" in done.stdout
-    kept = [*(tmp_path / ".ackclock/vlinux").glob("*/*/manifest.json")]
+    kept = [*(tmp_path / ".ackclock/vlinux").glob("[0-9a-f]*/manifest.json")]
     assert len(kept) == 4
     assert all('"backend": "vlinux"' in path.read_text() for path in kept)
     assert "--on vlinux" in (tmp_path / "out/cubicfc-fig5/index.html").read_text()
@@ -89,3 +90,16 @@ def test_a_figure_beside_the_simulator(tmp_path):
     page = (tmp_path / "index.html").read_text()
     assert "1 run on Linux 6.12 in virtual time." in page
     assert "small-one-vlinux.parquet" in page
+
+
+def test_one_place_for_its_runs(tmp_path, monkeypatch):
+    """What `compare` has run, a figure, a check and `run_all` find."""
+    monkeypatch.chdir(tmp_path)
+    once = scenario(Flow(algorithm="cubic"))
+    compare.compare(once, on=["vlinux"])
+    machines = linux.host("vlinux")
+    assert crosscheck.path_of(once, machines).is_dir()
+    monkeypatch.setattr(vlinux, "run", None)
+    place = machines.cache(CACHE)
+    (again,) = run_all([once], lambda result: result, cache=place, executor=machines)
+    assert again.manifest["backend"] == "vlinux"

@@ -22,6 +22,8 @@ class Batch:
     experiment: Experiment
     variant: Variant | None
     repeats: Sequence[tuple[Point, int, Scenario]]
+    #: Of the executor of its runs.
+    version: str | None = None
 
     @property
     def name(self) -> str:
@@ -36,7 +38,7 @@ class Batch:
     @functools.cached_property
     def keys(self) -> list[str]:
         """The keys of its runs, in order."""
-        return [scenario.key() for scenario in self.scenarios]
+        return [scenario.key(self.version) for scenario in self.scenarios]
 
     def only(self, points: Sequence[Point]) -> "Batch":
         """Its runs at these points."""
@@ -58,10 +60,12 @@ def batches_of(
     quick: bool,
     settings: Sequence[str],
     sensitivity: bool,
+    version: str | None = None,
 ) -> list[Batch]:
     """Each point of each experiment once, whatever number of figures needs it.
 
-    With `sensitivity` also each variant, at the points that claims need. Raises `AckclockError` if
+    With `sensitivity` also each variant, at the points that claims need. `version` is the
+    executor's. Raises `AckclockError` if
     a setting fits no run.
     """
     every = _points(need for named in figures for need in named.figure.needs)
@@ -74,11 +78,12 @@ def batches_of(
             points = [point for point in points if point in experiment.quick_points]  # noqa: PLW2901
         quickly = experiment.quick if quick else ()
         plain = _repeats(experiment, points, seeds, quick)
-        found.append(Batch(experiment, None, _set(plain, [*quickly, *settings])))
+        found.append(Batch(experiment, None, _set(plain, [*quickly, *settings]), version))
         some = judged.get(experiment, [])
         for variant in experiment.variants if sensitivity else ():
             repeats = _repeats(experiment, some, seeds, quick, variant)
-            found.append(Batch(experiment, variant, _set(repeats, [*settings, *variant.settings])))
+            some_set = _set(repeats, [*settings, *variant.settings])
+            found.append(Batch(experiment, variant, some_set, version))
     _check_settings(settings, found)
     return found
 

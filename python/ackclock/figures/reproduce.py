@@ -118,7 +118,8 @@ def reproduce(
     `on_runs` is called before the runs with how many there are to simulate and how many are kept.
     """
     with snapshot.held():
-        batches = batches_of(figures, seeds, quick, settings, sensitivity and not quick)
+        variants = sensitivity and not quick
+        batches = batches_of(figures, seeds, quick, settings, variants, executor.version)
         rows = _rows(batches, cache, executor, progress, on_runs)
         found = []
         for named in figures:
@@ -152,7 +153,8 @@ def fill(
 ) -> None:
     """Runs the part of a shard of what `reproduce` would run, and keeps the results for it."""
     with snapshot.held():
-        batches = batches_of(figures, seeds, quick, settings, sensitivity and not quick)
+        variants = sensitivity and not quick
+        batches = batches_of(figures, seeds, quick, settings, variants, executor.version)
         every = {
             key: scenario
             for batch in batches

@@ -59,6 +59,7 @@ class Ray:
     address: str = "auto"
 
     far: ClassVar[bool] = True
+    version: ClassVar[None] = None
 
     def __post_init__(self) -> None:
         if importlib.util.find_spec("ray") is None:

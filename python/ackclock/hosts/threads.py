@@ -25,6 +25,13 @@ class Executor(Protocol):
     #: Whether that is another machine.
     far: ClassVar[bool]
 
+    @property
+    def version(self) -> str | None:
+        """What a kept run depends on beside its scenario; None: on the simulator here.
+
+        Raises `AckclockError` if it is not built.
+        """
+
     def run(
         self,
         scenarios: Sequence[Scenario],
@@ -48,6 +55,7 @@ class Local:
     jobs: int = 0
 
     far: ClassVar[bool] = False
+    version: ClassVar[None] = None
 
     def run(
         self,

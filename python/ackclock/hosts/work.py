@@ -42,7 +42,7 @@ def run_all(
         fill(scenarios, cache=cache, executor=executor, progress=progress)
         reduced = []
         for scenario in scenarios:
-            path = cache / scenario.key()
+            path = cache / scenario.key(executor.version)
             result = entries.find(path, Result.load)
             if result is None:  # somebody emptied the cache
                 fill([scenario], cache=cache, executor=executor)
@@ -73,7 +73,7 @@ def fill(
     cache = Path(cache)
     collect(cache)
     with snapshot.held():
-        keys = {scenario.key(): scenario for scenario in scenarios}
+        keys = {scenario.key(executor.version): scenario for scenario in scenarios}
         damaged: list[Path] = []
         missing = {
             key: scenario

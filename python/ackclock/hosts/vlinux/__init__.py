@@ -122,7 +122,7 @@ def run(
         "backend": "vlinux",
         "kernel": f"{build.SERIES} in virtual time ({built.key})",
         "hz": HZ,
-        "key": snapshot.key_of(resolved, loaded.algorithms, f"vlinux {build.version()}"),
+        "key": snapshot.key_of(resolved, loaded.algorithms, build.version()),
     }
     return replace(result, manifest=result.manifest | own)
 

@@ -19,7 +19,7 @@ T = TypeVar("T")
 class Machines:
     """Virtual machines: `jobs` at a time (0: one on each core). An `Executor`.
 
-    Its results have the keys of the simulator's, so keep them in `cache`.
+    Its results are kept in `cache`, beside the simulator's.
     """
 
     jobs: int = 0
@@ -47,8 +47,8 @@ class Machines:
         return build.version()
 
     def cache(self, within: Path) -> Path:
-        """Where its results are kept: for each build. Raises as `version`."""
-        return within / "vlinux" / self.version
+        """Where its results are kept."""
+        return within / self.name
 
     def ready(self) -> None:
         """Raises `AckclockError` if the virtual Linux is not built."""
@@ -72,6 +72,7 @@ class Machines:
 
         def one(scenario: Scenario, watch: Callable[[float], None]) -> T:
             result = vlinux.run(scenario, progress=watch)
-            return reduce(replace(result, manifest=result.manifest | {"key": scenario.key()}))
+            key = scenario.key(self.version)
+            return reduce(replace(result, manifest=result.manifest | {"key": key}))
 
         in_threads(one, scenarios, self.jobs or os.cpu_count() or 1, done, progress)
