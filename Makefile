@@ -67,7 +67,7 @@ kernel: build ## The kernel part too, for deploy, doctor and --on kernel: needs 
 	@scripts/require.sh clang libelf
 	@$(MAKE) --no-print-directory --silent $(KERNEL)
 
-test: build $(VENV)/dev ## The tests of every crate and command (10 minutes from nothing); skipped ones at the end
+test: build $(VENV)/dev ## The tests of every crate and command (8 minutes from nothing); skipped ones at the end
 	@if scripts/require.sh --check clang libelf; then $(MAKE) --no-print-directory --silent $(KERNEL); fi
 	@RUST="$(or $(RUST),$(CRATES))" PYTHON="$(PYTHON)" scripts/test.sh
 
