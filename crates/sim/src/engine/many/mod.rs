@@ -1,5 +1,6 @@
-//! Many flows take turns in rounds (ADR 18): a network that a simulation may [take](Many::take). Among many flows the state of each is far away in memory
-//! when its next event comes. But what a flow sends has no effect on it before its propagation delay
+//! Many flows take turns in rounds (ADR 18): a network that a simulation may [take](Many::take).
+//!
+//! Among many flows the state of each is far away in memory when its next event comes. But what a flow sends has no effect on it before its propagation delay
 //! has passed. So if a round is no longer than that, all events of a flow in this round are known when
 //! it begins. The flow handles them one behind the other, while its state is in the cache.
 //!
