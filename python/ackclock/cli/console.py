@@ -6,7 +6,7 @@ import os
 import re
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
 from io import TextIOWrapper
@@ -194,15 +194,26 @@ Merge = Annotated[
 ]
 
 
-def shard_of(shard: str | None, merge: list[str] | None, *, not_with: str = "") -> "Shard | None":
+def shard_of(
+    shard: str | None,
+    merge: list[str] | None,
+    *,
+    not_with: str = "",
+    unused: Mapping[str, object] | None = None,
+) -> "Shard | None":
     """The shard that a command is, if it is one; takes over what others have kept.
 
-    `not_with` is an option of the command that cannot be shared. Raises `AckclockError`.
+    `not_with` is an option of the command that cannot be shared, `unused` are those that a shard
+    does not look at, with what they were given. Raises `AckclockError`.
     """
     from ackclock.hosts.shard import Shard, take_over  # noqa: PLC0415 (slow to import)
 
     if (shard or merge) and not_with:
         raise AckclockError(f"{'--shard' if shard else '--merge'}: not with {not_with}")
+    if given := [name for name, value in (unused or {}).items() if shard and value]:
+        raise AckclockError(
+            f"--shard: writes no table; give {given[0]} to the command that comes after all shards"
+        )
     if shard and merge:
         raise AckclockError("--shard and --merge: give one of the two; the merge comes last")
     if merge:
@@ -213,8 +224,8 @@ def shard_of(shard: str | None, merge: list[str] | None, *, not_with: str = "") 
 def say_shard(shard: "Shard") -> None:
     """At the end of a shard: what to do with it."""
     out.print(
-        f"shard {shard} is done: its runs are kept in {Path(CACHE).absolute()}; when all are, "
-        "the command with --merge DIR (or in this directory, without --shard) has them"
+        f"shard {shard} is done; its runs are kept in {Path(CACHE).absolute()}. When all are done, "
+        "type the command without --shard here, or elsewhere with --merge DIR"
     )
 
 

@@ -114,7 +114,12 @@ def evaluate_command(
         path = output or Path("out") / f"evaluate-{name}"
         asked = run.chosen(rows)
         others = [each.strip() for each in against.split(",") if each.strip() != algorithm]
-        own = shard_of(shard, merge, not_with="" if on is Host.SIM else f"--on {on}")
+        own = shard_of(
+            shard,
+            merge,
+            not_with="" if on is Host.SIM else f"--on {on}",
+            unused={"-o": output, "--check": check, "--json": as_json},
+        )
         if own is not None:
             with progress_bar("evaluating") as progress:
                 run.fill(

@@ -137,7 +137,10 @@ def reproduce_command(
         beside = on is Host.KERNEL or (on is Host.VLINUX and not (quick or settings))
         chosen = _chosen(figures)
         own = shard_of(
-            shard, merge, not_with=_not_shared(on if beside else Host.SIM, on_ray, shard)
+            shard,
+            merge,
+            not_with=_not_shared(on if beside else Host.SIM, on_ray, shard),
+            unused={"-o": output},
         )
         path = output or Path("out") / _file_name(figures[0], on if beside else Host.SIM)
         options = "".join(f" --set {shlex.quote(each)}" for each in settings or ())
@@ -346,7 +349,7 @@ def claims_command(
             raise AckclockError("--quick and --until-decided: give one of the two")
         chosen = _with_claims(figures or ["all"])
         not_with = "--until-decided" if most is not None else _not_shared(Host.SIM, on_ray, shard)
-        own = shard_of(shard, merge, not_with=not_with)
+        own = shard_of(shard, merge, not_with=not_with, unused={"-o": output, "--parts": parts})
         if own is not None:
             with progress_bar("simulating") as progress:
                 for changed in [(), settings] if settings else [()]:

@@ -80,7 +80,12 @@ def sweep_command(
 
     with one_line_errors(RESUMES):
         where = executor(jobs, on_ray)
-        own = shard_of(shard, merge, not_with="--until-decided" if until_decided else "")
+        own = shard_of(
+            shard,
+            merge,
+            not_with="--until-decided" if until_decided else "",
+            unused={"-o": output, "--plot": plot, "--json": as_json},
+        )
         sweep = Sweep.from_toml(file, most=most_seeds(until_decided, most))
         if plot:
             from ackclock.draw import sweep_plots  # noqa: PLC0415 (slow to import)
