@@ -4,12 +4,14 @@ import itertools
 import os
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
 import pytest
+import typer
 
-from ackclock.cli import console
+from ackclock.cli import console, main
 from command import SCENARIO
 from common import ACKCLOCK, wait_until
 
@@ -67,6 +69,37 @@ def test_an_interrupt_while_the_command_starts_is_quiet(scenario, tmp_path, libr
     _, stderr = process.communicate(timeout=300)
     assert process.returncode == 130
     assert stderr in ("", "interrupted: nothing was written\n")
+
+
+def test_an_interrupt_of_which_a_library_makes_a_panic_is_an_interrupt(monkeypatch, capsys):
+    class PanicException(BaseException):
+        """As pyo3's: polars raises it where an interrupt meets it on its way to numpy."""
+
+    monkeypatch.setattr(main, "_interrupts", [signal.SIGINT])
+    with pytest.raises(typer.Exit) as left, console.one_line_errors("all is kept"):
+        raise PanicException
+    assert left.value.exit_code == 130
+    assert capsys.readouterr().err == "interrupted: all is kept\n"
+
+
+def test_an_interrupt_in_a_finaliser_comes_once_more():
+    program = """
+import signal, time
+from ackclock.cli import main
+
+class Finalised:
+    def __del__(self):
+        signal.raise_signal(signal.SIGINT)
+
+signal.signal(signal.SIGINT, main._interrupt)
+Finalised()
+try:
+    time.sleep(60)
+except KeyboardInterrupt:
+    print("heard")
+"""
+    run = subprocess.run([sys.executable, "-c", program], text=True, capture_output=True)
+    assert (run.stdout, run.stderr, run.returncode) == ("heard\n", "", 0)
 
 
 def test_ctrl_c_in_a_sweep_keeps_what_is_done_and_resumes(tmp_path):

@@ -21,7 +21,7 @@ from typer.core import TyperCommand, TyperGroup
 from ackclock import AckclockError, _core
 from ackclock.base.directory import CACHE
 from ackclock.base.errors import visible
-from ackclock.cli.main import READER_GONE
+from ackclock.cli.main import READER_GONE, is_interrupt
 from ackclock.scenario import snapshot
 
 if TYPE_CHECKING:
@@ -303,7 +303,9 @@ def one_line_errors(interrupted: str = "nothing was written") -> Iterator[None]:
         raise typer.Exit(1) from None
     except OSError as error:
         raise typer.Exit(not_printed(error)) from None
-    except KeyboardInterrupt:
+    except BaseException as error:
+        if isinstance(error, typer.Exit) or not is_interrupt(error):
+            raise
         err.print(f"interrupted: {interrupted}")
         raise typer.Exit(130) from None
 

@@ -65,14 +65,13 @@ def main() -> None:
             sys.exit(not_printed(error))
         except SystemExit:  # rich and typer make one of a broken pipe
             sys.exit(READER_GONE)
-    except KeyboardInterrupt:
-        sys.exit(130)
-    except Exception:
-        if _interrupts:  # a library has made an error of its own of it
+    except BaseException as error:
+        if is_interrupt(error):
             sys.exit(130)
         raise
     finally:  # a second Ctrl-C would print a traceback while Python ends
         signal.signal(signal.SIGINT, signal.SIG_IGN)
+        signal.setitimer(signal.ITIMER_REAL, 0)
         gc.freeze()
     sys.exit(code if isinstance(code, int) else 0)
 
@@ -142,5 +141,18 @@ _interrupts: list[int] = []
 
 def _interrupt(number: int, _: "FrameType | None") -> None:
     _interrupts.append(number)
-    sys.unraisablehook = lambda _: None  # where an interrupt cannot be raised it is not printed
+    sys.unraisablehook = _again
     raise KeyboardInterrupt
+
+
+def _again(unraised: "sys.UnraisableHookArgs") -> None:
+    """What cannot be raised (`__del__`) is not printed; an interrupt comes once more."""
+    if issubclass(unraised.exc_type, KeyboardInterrupt):
+        signal.signal(signal.SIGALRM, _interrupt)
+        signal.setitimer(signal.ITIMER_REAL, 0.01)
+
+
+def is_interrupt(error: BaseException) -> bool:
+    """Whether it is an interrupt, or what a library has made of one (a panic, in Rust)."""
+    made_of_one = bool(_interrupts) and not isinstance(error, SystemExit)
+    return made_of_one or isinstance(error, KeyboardInterrupt)
