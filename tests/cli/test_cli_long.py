@@ -98,7 +98,8 @@ try:
 except KeyboardInterrupt:
     print("heard")
 """
-    run = subprocess.run([sys.executable, "-c", program], text=True, capture_output=True)
+    command = [sys.executable, "-c", program]
+    run = subprocess.run(command, text=True, capture_output=True, check=False)
     assert (run.stdout, run.stderr, run.returncode) == ("heard\n", "", 0)
 
 
