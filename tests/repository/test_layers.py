@@ -5,28 +5,11 @@ import ast
 import pytest
 
 import ackclock
+from ackclock.store.made_by import LAYERS
 from common import ROOT
 
 PACKAGE = ROOT / "python" / "ackclock"
 TESTS = ROOT / "tests"
-#: From the ground up.
-LAYERS = (
-    "base",
-    "estimates",
-    "scenario",
-    "store",
-    "results",
-    "hosts",
-    "sweeps",
-    "draw",
-    "studies",
-    "figures",
-    "papers",
-    "pages",
-    "scorecard",
-    "explore",
-    "cli",
-)
 #: Module → what it imports from above, each for a reason.
 EXCEPTIONS = {
     # Result.plot and a notebook draw a result; nothing is drawn while it is made.

@@ -1,122 +1,92 @@
-"""The rows of figures: each result is reduced where it ran.
+"""The rows of figures, kept until anything in ackclock's Python changes.
 
 Runs on this machine are kept whole, and rows are made anew of them when our Python changes. From a
 cluster only rows return. They are kept as they come, each until our Python changes.
 """
 
+import functools
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import polars as pl
+
+from ackclock import _core
 from ackclock.base.directory import collect
 from ackclock.figures.batches import Batch
-from ackclock.figures.experiment import Experiment, as_row
+from ackclock.figures.experiment import Experiment, Runs, as_row
+from ackclock.hosts import work
 from ackclock.hosts.threads import Executor
-from ackclock.hosts.work import check_writable, keep
-from ackclock.results.result import Result
-from ackclock.scenario.scenario import Scenario
 from ackclock.store import entries
 from ackclock.store.made_by import source_hash
-from ackclock.store.rows import KeptRows
+from ackclock.store.rows import KeptRows, Row
 
-Row = dict[str, Any]
-
-
-@dataclass(frozen=True)
-class _Rows:
-    """Reduces a run to the row of each experiment that has it; it can be pickled."""
-
-    row_of: Mapping[str, Sequence[Callable[[Result], Any]]]
-    #: Where the whole result is kept, too.
-    cache: Path | None
-
-    def __call__(self, result: Result) -> list[Row]:
-        if self.cache is not None:
-            keep(result, self.cache)
-        return [as_row(each, result) for each in self.row_of[result.manifest["key"]]]
+if TYPE_CHECKING:
+    from ackclock.scenario.scenario import Scenario
 
 
-def fetch(
+def rows_of(
+    batches: Sequence[Batch],
+    cache: Path,
+    executor: Executor,
+    progress: Callable[[float], None] | None,
+    on_runs: Callable[[int, int], None] | None,
+) -> dict[Batch, Runs]:
+    """The rows of each batch, after running what is not kept."""
+    collect(cache / "rows")
+    paths = {batch: _rows_path(batch, cache) for batch in batches}
+    damaged: list[Path] = []
+    known = {batch: entries.find(path, _read_rows, damaged) for batch, path in paths.items()}
+    missing = [batch for batch in batches if known[batch] is None]
+    entries.say_damaged(damaged, "rows of figures")
+
+    def heard(to_run: int, there: int) -> None:
+        if on_runs is not None:
+            beside = {key for batch in batches for key in batch.keys}
+            beside -= {key for batch in missing for key in batch.keys}
+            on_runs(to_run, there + len(beside))
+
+    made = _fetch(missing, cache, executor, progress, heard)
+    found = {}
+    for batch, path in paths.items():
+        table = known[batch]
+        table = _keep(batch, path, made[batch]) if table is None else table
+        found[batch] = Runs(batch.experiment, table)
+    return found
+
+
+def _fetch(
     batches: Sequence[Batch],
     cache: Path,
     executor: Executor,
     progress: Callable[[float], None] | None,
     on_runs: Callable[[int, int], None] | None,
 ) -> dict[Batch, list[Row]]:
-    """The row of each run of the batches, in order; runs what is not kept.
-
-    `on_runs` is called before the runs with how many there are to run and how many are kept.
-    """
+    """The row of each run of the batches, in order; runs what is not kept."""
     collect(cache)
-    runs = _runs(batches)
-    stores = {each: KeptRows(cache / "rows" / _name(each)) for each in runs if executor.far}
-    rows = {each: stores[each].read(of.keys()) if executor.far else {} for each, of in runs.items()}
-    wanted = _lacking(runs, rows)
-    every = {key: scenario for of in runs.values() for key, scenario in of.items()}
-    if on_runs is not None:
-        there = [key for key in every if key not in wanted or (cache / key).exists()]
-        on_runs(len(every) - len(there), len(there))
-    _reduce_kept(wanted, rows, cache)
-    missing = [key for key in every if key in wanted]
-
-    def done(index: int, made: list[Row]) -> None:
-        key = missing[index]
-        for experiment, row in zip(wanted[key], made, strict=True):
-            rows[experiment][key] = row
-            if experiment in stores:
-                stores[experiment].add(key, row)
-
-    def at_work(fraction: float) -> None:
-        for store in stores.values():
-            store.flush_in_time()
-        if progress is not None:
-            progress(fraction)
-
-    if missing:
-        check_writable(cache)
-        row_of = {key: [each.row for each in of] for key, of in wanted.items()}
-        reduce = _Rows(row_of, None if executor.far else cache)
-        with ExitStack() as stack:
-            for store in stores.values():
-                stack.callback(store.flush)
-            executor.run([every[key] for key in missing], reduce, done, at_work)
-    return {batch: [rows[batch.experiment][key] for key in batch.keys] for batch in batches}
-
-
-def _runs(batches: Sequence[Batch]) -> dict[Experiment, dict[str, Scenario]]:
-    """The runs of each experiment, by their keys."""
-    found: dict[Experiment, dict[str, Scenario]] = {}
+    runs: dict[Experiment, dict[str, Scenario]] = {}
     for batch in batches:
         own = dict(zip(batch.keys, batch.scenarios, strict=True))
-        found[batch.experiment] = found.get(batch.experiment, {}) | own
-    return found
-
-
-def _lacking(
-    runs: Mapping[Experiment, Mapping[str, Scenario]], rows: Mapping[Experiment, Mapping[str, Row]]
-) -> dict[str, list[Experiment]]:
-    """Key of a run → the experiments that have no row of it."""
-    found: dict[str, list[Experiment]] = {}
-    for experiment, own in runs.items():
-        for key in own.keys() - rows[experiment].keys():
-            found.setdefault(key, []).append(experiment)
-    return found
-
-
-def _reduce_kept(
-    wanted: dict[str, list[Experiment]],
-    rows: Mapping[Experiment, dict[str, Row]],
-    cache: Path,
-) -> None:
-    """Makes the rows of kept results, which are wanted no more."""
-    damaged: list[Path] = []
-    for key in list(wanted):
-        if (result := entries.find(cache / key, Result.load, damaged)) is not None:
-            for experiment in wanted.pop(key):
-                rows[experiment][key] = as_row(experiment.row, result)
-    entries.say_damaged(damaged)
+        runs[batch.experiment] = runs.get(batch.experiment, {}) | own
+    every = {key: scenario for own in runs.values() for key, scenario in own.items()}
+    wanted = {
+        experiment: work.Rows(
+            functools.partial(as_row, experiment.row),
+            list(own),
+            KeptRows(cache / "rows" / _name(experiment)) if executor.far else None,
+        )
+        for experiment, own in runs.items()
+    }
+    work.fill_rows(
+        list(wanted.values()),
+        lambda keys: [every[key] for key in keys],
+        cache=None if executor.far else cache,
+        executor=executor,
+        progress=progress,
+        on_runs=on_runs,
+    )
+    return {batch: [wanted[batch.experiment].found[key] for key in batch.keys] for batch in batches}
 
 
 def _name(experiment: Experiment) -> str:
@@ -124,3 +94,39 @@ def _name(experiment: Experiment) -> str:
     made_by = f"{experiment.row.__module__}-{experiment.row.__qualname__}-{experiment.name}"
     name = "".join(each if each.isalnum() else "-" for each in made_by)
     return f"far-{name}-{source_hash()[:16]}"
+
+
+def _rows_path(batch: Batch, cache: Path) -> Path:
+    """Where the rows are kept: by their runs and by all of our Python."""
+    digest = hashlib.sha256(source_hash().encode())
+    for key in batch.keys:
+        digest.update(key.encode())
+    name = "".join(each if each.isalnum() else "-" for each in batch.experiment.name)
+    return cache / "rows" / f"{name}-{digest.hexdigest()[:16]}"
+
+
+def _keep(batch: Batch, path: Path, numbers: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
+    """The rows of a batch, which are then kept as `path`."""
+    rows = [
+        {**point, "seed": seed, **row}
+        for (point, seed, _), row in zip(batch.repeats, numbers, strict=True)
+    ]
+    table = pl.DataFrame(rows, infer_schema_length=None)
+    # A number that no run has keeps its column.
+    table = table.cast(
+        {name: pl.Float64 for name in batch.experiment.columns if table[name].dtype == pl.Null}
+    )
+    table = table.drop(name for name in table.columns if table[name].dtype == pl.Null)
+
+    def write(partial: Path) -> None:
+        entries.write_tables(partial, {"rows": table}, {"ackclock": _core.engine_version()})
+
+    entries.keep(path, write, _read_rows)
+    return table
+
+
+def _read_rows(path: Path) -> pl.DataFrame:
+    tables, _ = entries.read_tables(path)
+    if "rows" not in tables:
+        raise ValueError("no rows")
+    return tables["rows"]

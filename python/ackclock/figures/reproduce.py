@@ -1,17 +1,13 @@
 """Repeats figures of the papers: their runs, the rows of numbers, and the verdicts."""
 
 import functools
-import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 from matplotlib.figure import Figure as Drawing
 
-from ackclock import _core
-from ackclock.base.directory import collect
 from ackclock.estimates import sequential
 from ackclock.estimates.stats import Estimate
 from ackclock.figures import crosscheck, figure_rows
@@ -29,8 +25,6 @@ from ackclock.hosts.work import CACHE, run_all
 from ackclock.results.result import Result
 from ackclock.scenario import snapshot
 from ackclock.scenario.scenario import Scenario
-from ackclock.store import entries
-from ackclock.store.made_by import source_hash
 
 #: A claim gets more seeds unless a part needs more than this times the most.
 HOPE = 2
@@ -120,7 +114,7 @@ def reproduce(
     with snapshot.held():
         variants = sensitivity and not quick
         batches = batches_of(figures, seeds, quick, settings, variants, executor.version)
-        rows = _rows(batches, cache, executor, progress, on_runs)
+        rows = figure_rows.rows_of(batches, cache, executor, progress, on_runs)
         found = []
         for named in figures:
             own = dict(_own(named.figure, rows))
@@ -302,72 +296,6 @@ def _asks(claims: Sequence[JudgedClaim], most: int) -> list[Quantity]:
         if len(able) == len(parts) or any(part.is_outside for part in able):
             found += [part.part.quantity for part in flattened(able)]
     return found
-
-
-def _rows(
-    batches: Sequence[Batch],
-    cache: Path,
-    executor: Executor,
-    progress: Callable[[float], None] | None,
-    on_runs: Callable[[int, int], None] | None,
-) -> dict[Batch, Runs]:
-    """The rows of each batch, after running what is not kept."""
-    collect(cache / "rows")
-    paths = {batch: _rows_path(batch, cache) for batch in batches}
-    damaged: list[Path] = []
-    known = {batch: entries.find(path, _read_rows, damaged) for batch, path in paths.items()}
-    missing = [batch for batch in batches if known[batch] is None]
-    entries.say_damaged(damaged, "rows of figures")
-
-    def heard(to_run: int, there: int) -> None:
-        if on_runs is not None:
-            beside = {key for batch in batches for key in batch.keys}
-            beside -= {key for batch in missing for key in batch.keys}
-            on_runs(to_run, there + len(beside))
-
-    made = figure_rows.fetch(missing, cache, executor, progress, heard)
-    found = {}
-    for batch, path in paths.items():
-        table = known[batch]
-        table = _keep(batch, path, made[batch]) if table is None else table
-        found[batch] = Runs(batch.experiment, table)
-    return found
-
-
-def _rows_path(batch: Batch, cache: Path) -> Path:
-    """Where the rows are kept: by their runs and by all of our Python."""
-    digest = hashlib.sha256(source_hash().encode())
-    for key in batch.keys:
-        digest.update(key.encode())
-    name = "".join(each if each.isalnum() else "-" for each in batch.experiment.name)
-    return cache / "rows" / f"{name}-{digest.hexdigest()[:16]}"
-
-
-def _keep(batch: Batch, path: Path, numbers: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
-    """The rows of a batch, which are then kept as `path`."""
-    rows = [
-        {**point, "seed": seed, **row}
-        for (point, seed, _), row in zip(batch.repeats, numbers, strict=True)
-    ]
-    table = pl.DataFrame(rows, infer_schema_length=None)
-    # A number that no run has keeps its column.
-    table = table.cast(
-        {name: pl.Float64 for name in batch.experiment.columns if table[name].dtype == pl.Null}
-    )
-    table = table.drop(name for name in table.columns if table[name].dtype == pl.Null)
-
-    def write(partial: Path) -> None:
-        entries.write_tables(partial, {"rows": table}, {"ackclock": _core.engine_version()})
-
-    entries.keep(path, write, _read_rows)
-    return table
-
-
-def _read_rows(path: Path) -> pl.DataFrame:
-    tables, _ = entries.read_tables(path)
-    if "rows" not in tables:
-        raise ValueError("no rows")
-    return tables["rows"]
 
 
 def _load(cache: Path, executor: Executor, scenario: Scenario) -> Result:

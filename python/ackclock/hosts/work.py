@@ -1,7 +1,9 @@
 """Many scenarios, each result kept so that a rerun costs nothing."""
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
@@ -92,48 +94,127 @@ def fill(
         )
 
 
-def rows(
-    keys: Sequence[str],
-    scenarios: Callable[[Sequence[int]], Sequence[Scenario]],
-    reduce: Callable[[Result], Row],
-    store: KeptRows | None,
-    executor: Executor,
+@dataclass(eq=False)
+class Rows:
+    """The rows of runs that one function makes."""
+
+    reduce: Callable[[Result], Row]
+    #: Of the runs; one may stand twice.
+    keys: Sequence[str]
+    #: Where they are kept.
+    store: KeptRows | None = None
+    #: Sees each, kept or new.
+    check: Callable[[Row], None] = lambda _: None
+    #: By their runs' keys, once `fill_rows` has made them.
+    found: dict[str, Row] = field(default_factory=dict)
+
+    def read(self) -> None:
+        """Finds those that are kept."""
+        self.found = self.store.read(set(self.keys)) if self.store else {}
+        for row in self.found.values():
+            self.check(row)
+
+    def add(self, key: str, row: Row) -> None:
+        """Adds a new one, which is kept."""
+        self.check(row)
+        self.found[key] = row
+        if self.store is not None:
+            self.store.add(key, row)
+
+
+def fill_rows(
+    wanted: Sequence[Rows],
+    scenarios: Callable[[Sequence[str]], Sequence[Scenario]],
+    *,
+    cache: Path | None = None,
+    executor: Executor = LOCAL,
     progress: Callable[[float], None] | None = None,
     on_runs: Callable[[int, int], None] | None = None,
-    check: Callable[[Row], None] = lambda _: None,
-) -> dict[str, Row]:
-    """The row of each run by its key: those that are kept, and new ones, which it keeps.
+) -> None:
+    """Makes the rows that are not kept; each run runs once.
 
-    `scenarios` makes the runs of these places in `keys`, in which a run may stand twice. `check`
-    sees each row. `on_runs` is called before the runs with how many there are to run and how many
-    are kept. An interrupted one resumes: what has ended is on the disk.
+    Rows are kept in their stores as they come, and in `cache` whole results, of which rows are
+    made anew: an interrupted command resumes. `scenarios` makes the runs of these keys; where
+    there are several `Rows`, a key is that of the run (`Scenario.key`).
+    `on_runs` is called before the runs with how many there are to run and how many are kept.
     """
-    first = {key: number for number, key in reversed(list(enumerate(keys)))}
-    found = store.read(first.keys()) if store else {}
-    missing = [key for key in first if key not in found]
+    lacking = _lacking(wanted)
     if on_runs is not None:
-        on_runs(len(missing), len(first) - len(missing))
-    for row in found.values():
-        check(row)
+        on_runs(*_counts(wanted, lacking, cache))
+    if cache is not None:
+        _reduce_kept(lacking, cache)
+    missing = list(lacking)
+    stores = [each.store for each in wanted if each.store]
 
-    def done(index: int, row: Row) -> None:
-        check(row)
-        found[missing[index]] = row
-        if store is not None:
-            store.add(missing[index], row)
+    def done(index: int, made: Sequence[Row]) -> None:
+        key = missing[index]
+        for each, row in zip(lacking[key], made, strict=True):
+            each.add(key, row)
 
     def at_work(fraction: float) -> None:
-        if store is not None:
+        for store in stores:
             store.flush_in_time()
         if progress is not None:
             progress(fraction)
 
-    try:
-        executor.run(scenarios([first[key] for key in missing]), reduce, done, at_work)
-    finally:
-        if store is not None:
-            store.flush()
+    if not missing:
+        return
+    if cache is not None:
+        check_writable(cache)
+    several = lacking if wanted[1:] else {}
+    reduces = {key: [each.reduce for each in of] for key, of in several.items()}
+    reduce = _Reduce(wanted[0].reduce, reduces, cache)
+    with ExitStack() as stack:
+        for store in stores:
+            stack.callback(store.flush)
+        executor.run(scenarios(missing), reduce, done, at_work)
+
+
+def _lacking(wanted: Sequence[Rows]) -> dict[str, tuple[Rows, ...]]:
+    """Key of a run → those that have no row of it, kept or new."""
+    found: dict[str, tuple[Rows, ...]] = {}
+    for each in wanted:
+        each.read()
+        alone = (each,)  # one for all keys: they may be a million
+        for key in each.keys:
+            if key not in each.found and each not in found.get(key, ()):
+                found[key] = found[key] + alone if key in found else alone
     return found
+
+
+def _counts(
+    wanted: Sequence[Rows], lacking: Collection[str], cache: Path | None
+) -> tuple[int, int]:
+    """How many runs there are to run, and how many are kept."""
+    to_run = sum(cache is None or not (cache / key).exists() for key in lacking)
+    return to_run, len({key for each in wanted for key in each.keys}) - to_run
+
+
+def _reduce_kept(lacking: dict[str, tuple[Rows, ...]], cache: Path) -> None:
+    """Makes the rows of kept results, which lack no more."""
+    damaged: list[Path] = []
+    for key in list(lacking):
+        if (result := entries.find(cache / key, Result.load, damaged)) is not None:
+            for each in lacking.pop(key):
+                each.add(key, each.reduce(result))
+    entries.say_damaged(damaged)
+
+
+@dataclass(frozen=True)
+class _Reduce:
+    """Makes the rows of a run where it ran; it can be pickled."""
+
+    only: Callable[[Result], Row]
+    #: Key of a run → its functions; empty where there is only one.
+    several: Mapping[str, Sequence[Callable[[Result], Row]]]
+    #: Where the whole result is kept, too.
+    cache: Path | None
+
+    def __call__(self, result: Result) -> list[Row]:
+        if self.cache is not None:
+            keep(result, self.cache)
+        of = self.several[result.manifest["key"]] if self.several else [self.only]
+        return [each(result) for each in of]
 
 
 def keep(result: Result, cache: Path) -> None:

@@ -32,7 +32,7 @@ from ackclock.store.rows import KeptRows
 #: Rows R1 to R16, by the criteria of RFC 9743 (BCP 133).
 QUESTIONS: Sequence[Question] = (*sharing.ROWS, *paths.ROWS)
 #: The modules that make and keep the row of a simulated run.
-ROW_MADE_BY = ("scorecard.measure", "hosts.threads", "store.rows")
+ROW_MADE_BY = ("hosts", "figures/experiment.py", "scorecard/measure.py")
 #: What an algorithm is compared with, unless told otherwise.
 AGAINST = ("cubic", "reno")
 #: The side that answers every row.
@@ -378,12 +378,15 @@ def _rows(
     on_runs: Callable[[int, int], None] | None = None,
 ) -> dict[str, dict[str, Any]]:
     """The row of each run by its key: kept ones and new ones, which are kept."""
-    every = list(scenarios.values())
-
-    def of(places: Sequence[int]) -> list[Scenario]:
-        return [every[place] for place in places]
-
-    return work.rows([*scenarios], of, row_of, store, executor, progress, on_runs)
+    wanted = work.Rows(row_of, list(scenarios), store)
+    work.fill_rows(
+        [wanted],
+        lambda keys: [scenarios[key] for key in keys],
+        executor=executor,
+        progress=progress,
+        on_runs=on_runs,
+    )
+    return wanted.found
 
 
 def chosen(rows: str | None) -> Sequence[Question]:

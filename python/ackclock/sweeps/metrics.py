@@ -32,8 +32,8 @@ Function = Callable[[Result], Any]
 
 #: Columns of every row, which no function may have.
 OWN = ("key", "point", "seed", "packets", "trace_hash", "verdict")
-#: The modules that make and keep a row of our own metrics.
-ROW_MADE_BY = ("sweeps.metrics", "hosts.threads", "store.rows")
+#: What makes and keeps a row of our own metrics.
+ROW_MADE_BY = ("hosts", "sweeps/metrics.py")
 #: Column that may be None because the run ended too early → column with the time that it had.
 CUT_OFF = {"convergence_time_s": "convergence_cut_off_s"}
 

@@ -266,16 +266,16 @@ class Sweep:
         columns = _Columns(self.axes, self.metrics)
 
         def fill(runs: Runs) -> dict[str, Row]:
-            return work.rows(
-                runs.keys,
-                runs.chosen,
-                self.metrics,
-                store,
-                executor,
-                progress,
-                on_runs,
-                columns.check,
+            first = {key: number for number, key in reversed(list(enumerate(runs.keys)))}
+            wanted = work.Rows(self.metrics, runs.keys, store, columns.check)
+            work.fill_rows(
+                [wanted],
+                lambda keys: runs.chosen([first[key] for key in keys]),
+                executor=executor,
+                progress=progress,
+                on_runs=on_runs,
             )
+            return wanted.found
 
         return fill
 
