@@ -100,6 +100,6 @@ def test_one_place_for_its_runs(tmp_path, monkeypatch):
     machines = linux.host("vlinux")
     assert crosscheck.path_of(once, machines).is_dir()
     monkeypatch.setattr(vlinux, "run", None)
-    place = machines.cache(CACHE)
+    place = CACHE / machines.name
     (again,) = run_all([once], lambda result: result, cache=place, executor=machines)
     assert again.manifest["backend"] == "vlinux"

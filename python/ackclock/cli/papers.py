@@ -211,7 +211,7 @@ def _where(on: Host, jobs: int, on_ray: str | None) -> "tuple[Executor, Path]":
     from ackclock.hosts.vlinux.machines import Machines  # noqa: PLC0415 (only this needs it)
 
     machines = Machines(jobs)
-    return machines, machines.cache(CACHE)
+    return machines, CACHE / machines.name
 
 
 def _not_shared(on: Host, on_ray: str | None, shard: str | None) -> str:

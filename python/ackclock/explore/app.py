@@ -30,6 +30,8 @@ from ackclock.draw.curves import Window
 from ackclock.explore import gallery, shelf
 from ackclock.explore.runs import Run, Runs, Source
 from ackclock.explore.security import KEPT_CSP, Guard, TooLongError, kept_csp_with, kept_key
+from ackclock.explore.worker import HOSTS
+from ackclock.hosts.threads import LOCAL
 from ackclock.scenario import skeleton
 from ackclock.scenario.link_keys import Bottleneck
 from ackclock.scenario.model import models
@@ -101,8 +103,7 @@ class Page:
     async def start(self, request: Request) -> Response:
         asked = await _json(request)
         source = _source(asked)
-        if source.on == "kernel" and (reason := await run_in_threadpool(lacks, *TESTBED)):
-            raise AckclockError(f"the kernel cannot run it here: {reason}")
+        await run_in_threadpool(HOSTS[source.on].ready)
         run = await run_in_threadpool(self.runs.start, source, str(asked.get("title", ""))[:80])
         return JSONResponse({"id": run.id})
 
@@ -231,12 +232,12 @@ async def _json(request: Request) -> dict[str, Any]:
 
 
 def _source(asked: dict[str, Any]) -> Source:
-    toml, files, on = asked.get("toml", 0), asked.get("files", {}), asked.get("on", "sim")
+    toml, files, on = asked.get("toml", 0), asked.get("files", {}), asked.get("on", LOCAL.name)
     if (
         not isinstance(toml, str)
         or not isinstance(files, dict)
         or not all(isinstance(each, str) for each in files.values())
-        or on not in ("sim", "kernel")
+        or on not in HOSTS
     ):
         raise HTTPException(400, "write toml, files and on")
     return Source(toml, dict(sorted(files.items())), on)

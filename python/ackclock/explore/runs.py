@@ -23,7 +23,8 @@ from ackclock.base.directory import replaced
 from ackclock.draw.curves import Array, Curve, Window
 from ackclock.explore import worker
 from ackclock.explore.marks import Cubic, Marks
-from ackclock.hosts import kernel
+from ackclock.explore.worker import HOSTS
+from ackclock.hosts.threads import LOCAL
 from ackclock.results import tables
 from ackclock.scenario import snapshot
 from ackclock.scenario.scenario import is_c_file, name_in
@@ -51,7 +52,8 @@ class Source(NamedTuple):
 
     toml: str
     files: Mapping[str, str]
-    on: str = "sim"
+    #: Of `HOSTS`.
+    on: str = LOCAL.name
 
 
 #: What the page is told of a run, beside its source.
@@ -140,7 +142,7 @@ class Runs:
         with self.lock:
             for run in self._runs.values():
                 good = run.state in ("waiting", "running", "done")
-                if run.source == source and good and source.on == "sim":
+                if run.source == source and good and not HOSTS[source.on].real_time:
                     return run
             return self._add(source, title, self._job(source))
 
@@ -154,7 +156,7 @@ class Runs:
             raise AckclockError(
                 f"{directory.name}: not a result of `ackclock run -o`: {why}"
             ) from None
-        source = Source(toml, {}, manifest.get("backend", "sim"))
+        source = Source(toml, {}, manifest.get("backend", LOCAL.name))
         with self.lock:
             return self._add(source, title, {"open": str(directory)})
 
@@ -179,8 +181,7 @@ class Runs:
         self._check_names(scenario, source)
         files = {name: text.encode() for name, text in source.files.items()}
         with snapshot.held(snapshot.Held(far=True, contents=files)):
-            check = kernel.check if source.on == "kernel" else Scenario.check
-            check(_without_c_files(scenario))
+            HOSTS[source.on].check(_without_c_files(scenario))
         return scenario
 
     def _check_names(self, scenario: Scenario, source: Source) -> None:
@@ -345,7 +346,7 @@ class Runs:
         elif kind == "begin":
             run.about = message
             for number, flow in enumerate(message["flows"], 1):
-                if flow["name"] == "cubic" and message["backend"] == "sim":
+                if flow["name"] == "cubic" and message["backend"] == LOCAL.name:
                     run.marks.cubic[number] = Cubic(flow["values"])
         elif kind == "end":
             run.end = message

@@ -20,11 +20,15 @@ import polars as pl
 from ackclock import AckclockError, Result, Scenario, _core
 from ackclock.hosts import kernel
 from ackclock.hosts.streamed import GROWING
+from ackclock.hosts.testbed import Testbed
+from ackclock.hosts.threads import LOCAL, Local
 from ackclock.results import summary, tables
 from ackclock.results.result import from_engine
 from ackclock.scenario import snapshot
 from ackclock.store import entries
 
+#: Where the page runs a scenario.
+HOSTS: Mapping[str, Local | Testbed] = {each.name: each for each in (LOCAL, Testbed())}
 #: Memory of one run. It holds `MOST_ROWS` and what is in flight.
 MOST_BYTES = 4 << 30
 #: Rows of one run.
@@ -121,19 +125,21 @@ def _work(job: dict[str, Any], out: BinaryIO) -> None:
             return
         files = Path(job["files"])
         scenario = Scenario.from_text(job["toml"], source="", directory=files)
-        on_kernel = job["on"] == "kernel"
-        (kernel.check if on_kernel else Scenario.check)(scenario)
+        host = HOSTS[job["on"]]
+        host.check(scenario)
         algorithms = {
             flow.algorithm: snapshot.current().configure(flow.algorithm) for flow in scenario.flows
         }
         resolved = json.loads(scenario.resolve())
         write(out, "begin", **about({"resolved": resolved, "algorithms": algorithms}))
-        place = Path(job["keep"]) / (f"{job['id']}-kernel" if on_kernel else scenario.key())
-        found = None if on_kernel else entries.find(place, Result.load)
+        place = Path(job["keep"]) / (
+            f"{job['id']}-{host.name}" if host.real_time else scenario.key()
+        )
+        found = None if host.real_time else entries.find(place, Result.load)
         if found is not None:
             result = found
             _tell(out, vars(result))
-        elif on_kernel:
+        elif host.real_time:
             result = kernel.run(scenario, progress=progress)
             _tell(out, vars(result))
             result.save(place)
@@ -169,7 +175,7 @@ def about(manifest: dict[str, Any]) -> dict[str, Any]:
         "queues": 1
         + len(resolved.get("links", ()))
         + any(f["direction"] != "forward" for f in flows),
-        "backend": manifest.get("backend", "sim"),
+        "backend": manifest.get("backend", LOCAL.name),
     }
 
 

@@ -14,15 +14,14 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ackclock.base import units
-from ackclock.base.directory import collect
 from ackclock.base.errors import AckclockError
 from ackclock.draw import html, plot, style
 from ackclock.estimates import stats
 from ackclock.estimates.stats import Estimate
-from ackclock.hosts import linux
+from ackclock.hosts import linux, work
 from ackclock.hosts.linux import Linux
 from ackclock.hosts.threads import LOCAL, Executor
-from ackclock.hosts.work import CACHE, run_all, whole
+from ackclock.hosts.work import CACHE, run_all
 from ackclock.results.result import Result
 from ackclock.scenario import snapshot
 from ackclock.scenario.scenario import Scenario
@@ -176,32 +175,20 @@ def path_of(scenario: Scenario, on: Linux, cache: Path = CACHE) -> Path:
     return cache / on.name / scenario.key(on.version)
 
 
-def _missing(
-    checks: Sequence[Check],
-    on: Linux,
-    seeds: int,
-    cache: Path,
-    damaged: list[Path] | None = None,
-) -> dict[Path, Scenario]:
-    """Where each run that is not kept will be → its scenario; as `entries.find`."""
-    scenarios = [
+def _runs_of(checks: Sequence[Check], seeds: int) -> list[Scenario]:
+    return [
         of(seed) for check in checks for of in check.points.values() for seed in range(1, seeds + 1)
     ]
-    with snapshot.held():
-        paths = {path_of(each, on, cache): each for each in scenarios}
-    return {
-        path: each
-        for path, each in paths.items()
-        if entries.find(path, Result.load, damaged) is None
-    }
 
 
 def to_run(
     checks: Sequence[Check], on: Linux, *, seeds: int, cache: Path = CACHE
 ) -> tuple[int, float]:
     """How many runs are not kept, and their seconds of the scenarios' time."""
-    todo = _missing(checks, on, seeds, cache)
-    return len(todo), sum(_duration_s(each) for each in todo.values())
+    with snapshot.held():
+        paths = {path_of(each, on, cache): each for each in _runs_of(checks, seeds)}
+    todo = [each for path, each in paths.items() if entries.find(path, Result.load) is None]
+    return len(todo), sum(units.duration_ns(each.duration) for each in todo) / 1e9
 
 
 def fill(
@@ -212,23 +199,11 @@ def fill(
     cache: Path = CACHE,
     progress: Callable[[float], None] | None = None,
 ) -> None:
-    """Runs on Linux what of the checks is not kept.
+    """Runs on Linux what of the checks is not kept, as `hosts.work.fill` does.
 
-    Each run is kept as it ends. `progress` is called with the fraction that is done.
     Raises `AckclockError` where the machine cannot, or keeps time too badly for a valid run.
     """
-    collect(cache / on.name)
-    damaged: list[Path] = []
-    todo = _missing(checks, on, seeds, cache, damaged)
-    entries.say_damaged(damaged, f"{on.name} runs")
-
-    def keep(_: int, result: Result) -> None:
-        """Under the key of the code that ran."""
-        resolved = result.scenario.resolve()
-        key = snapshot.key_of(resolved, result.manifest["algorithms"], on.version)
-        entries.keep(cache / on.name / key, result.write, Result.load)
-
-    on.run(list(todo.values()), whole, keep, progress)
+    work.fill(_runs_of(checks, seeds), cache=cache / on.name, executor=on, progress=progress)
 
 
 def load(
@@ -275,7 +250,3 @@ def load(
         manifests += [each.manifest for each in measured]
     table = pl.DataFrame(rows, infer_schema_length=None)
     return Checked(check, table, first, manifests, ran, on.name)
-
-
-def _duration_s(scenario: Scenario) -> float:
-    return units.duration_ns(scenario.duration) / 1e9

@@ -81,7 +81,7 @@ def _fetch(
     work.fill_rows(
         list(wanted.values()),
         lambda keys: [every[key] for key in keys],
-        cache=None if executor.far else cache,
+        cache=cache,
         executor=executor,
         progress=progress,
         on_runs=on_runs,

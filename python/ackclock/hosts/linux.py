@@ -37,6 +37,10 @@ class Linux(Executor, Protocol):
     def hz() -> int | None:
         """Its timer ticks per second; None if nobody knows."""
 
+    @staticmethod
+    def differences(scenario: Scenario) -> list[str]:
+        """What a scenario's links do there and not in the simulator, a line each."""
+
     def ready(self) -> None:
         """Raises `AckclockError` if it cannot run anything here."""
 

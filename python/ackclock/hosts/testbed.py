@@ -3,7 +3,7 @@
 import platform
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar, Self, TypeVar
 
@@ -46,8 +46,9 @@ def valid_run(
     """
     result = kernel.run(scenario, progress=progress, on_invalid=on_invalid)
     certificate = result.manifest["certificate"]
+    # Of the code that ran: a C file may have changed since the command read it.
+    key = snapshot.key_of(scenario.resolve(), result.manifest["algorithms"], version())
     if not certificate["valid"]:
-        key = snapshot.key_of(scenario.resolve(), result.manifest["algorithms"], version())
         place = cache / INVALID / f"{key}-{time.strftime('%Y%m%d-%H%M%S')}"
         entries.keep(place, result.write, Result.load)
         said = [*certificate["problems"], *advice(certificate)]
@@ -55,7 +56,7 @@ def valid_run(
             f"no valid kernel run in {kernel.ATTEMPTS}: {'; '.join(said)}; "
             f"the last one is kept, marked as invalid: {place}"
         )
-    return result
+    return replace(result, manifest=result.manifest | {"key": key})
 
 
 @dataclass(frozen=True)
@@ -82,10 +83,15 @@ class Testbed:
         """As `kernel.hz`."""
         return kernel.hz()
 
+    @staticmethod
+    def differences(_: Scenario) -> list[str]:
+        """None are known."""
+        return []
+
     def ready(self) -> None:
         """Raises `AckclockError` that says what this machine lacks."""
         if missing := lacks(*TESTBED):
-            raise AckclockError(f"--on kernel: {missing}; `ackclock doctor` says more")
+            raise AckclockError(f"the kernel cannot run it here: {missing}; see `ackclock doctor`")
 
     @property
     def version(self) -> str:

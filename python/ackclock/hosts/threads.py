@@ -54,8 +54,17 @@ class Local:
 
     jobs: int = 0
 
+    name: ClassVar[str] = "sim"
+    real_time: ClassVar[bool] = False
     far: ClassVar[bool] = False
     version: ClassVar[None] = None
+
+    def ready(self) -> None:
+        """It runs everywhere."""
+
+    def check(self, scenario: Scenario) -> None:
+        """As `Scenario.check`."""
+        scenario.check()
 
     def run(
         self,

@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeVar
+from typing import Self, TypeVar
 
 from ackclock.base import directory
 from ackclock.base.directory import collect, partial_directory
@@ -133,9 +133,9 @@ def fill_rows(
 ) -> None:
     """Makes the rows that are not kept; each run runs once.
 
-    Rows are kept in their stores as they come, and in `cache` whole results, of which rows are
-    made anew: an interrupted command resumes. `scenarios` makes the runs of these keys; where
-    there are several `Rows`, a key is that of the run (`Scenario.key`).
+    Rows are kept in their stores as they come, and in `cache` the whole results of this machine's
+    runs, of which rows are made anew: an interrupted command resumes. `scenarios` makes the runs
+    of these keys; where there are several `Rows`, a key is that of the run (`Scenario.key`).
     `on_runs` is called before the runs with how many there are to run and how many are kept.
     """
     lacking = _lacking(wanted)
@@ -143,8 +143,23 @@ def fill_rows(
         on_runs(*_counts(wanted, lacking, cache))
     if cache is not None:
         _reduce_kept(lacking, cache)
+    if lacking:
+        if cache is not None:
+            check_writable(cache)
+        reduce = _Reduce.of(wanted, lacking, None if executor.far else cache)
+        _run(scenarios(list(lacking)), reduce, lacking, executor, progress)
+
+
+def _run(
+    scenarios: Sequence[Scenario],
+    reduce: Callable[[Result], Sequence[Row]],
+    lacking: Mapping[str, Sequence[Rows]],
+    executor: Executor,
+    progress: Callable[[float], None] | None,
+) -> None:
+    """Runs what lacks, and adds the rows as they come."""
     missing = list(lacking)
-    stores = [each.store for each in wanted if each.store]
+    stores = {each.store for of in lacking.values() for each in of if each.store is not None}
 
     def done(index: int, made: Sequence[Row]) -> None:
         key = missing[index]
@@ -157,17 +172,10 @@ def fill_rows(
         if progress is not None:
             progress(fraction)
 
-    if not missing:
-        return
-    if cache is not None:
-        check_writable(cache)
-    several = lacking if wanted[1:] else {}
-    reduces = {key: [each.reduce for each in of] for key, of in several.items()}
-    reduce = _Reduce(wanted[0].reduce, reduces, cache)
     with ExitStack() as stack:
         for store in stores:
             stack.callback(store.flush)
-        executor.run(scenarios(missing), reduce, done, at_work)
+        executor.run(scenarios, reduce, done, at_work)
 
 
 def _lacking(wanted: Sequence[Rows]) -> dict[str, tuple[Rows, ...]]:
@@ -209,6 +217,14 @@ class _Reduce:
     several: Mapping[str, Sequence[Callable[[Result], Row]]]
     #: Where the whole result is kept, too.
     cache: Path | None
+
+    @classmethod
+    def of(
+        cls, wanted: Sequence[Rows], lacking: Mapping[str, Sequence[Rows]], cache: Path | None
+    ) -> Self:
+        several = lacking if wanted[1:] else {}
+        reduces = {key: [each.reduce for each in of] for key, of in several.items()}
+        return cls(wanted[0].reduce, reduces, cache)
 
     def __call__(self, result: Result) -> list[Row]:
         if self.cache is not None:

@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 
 from ackclock.base.errors import AckclockError
 from ackclock.draw import html, plot, responsive, style
-from ackclock.hosts import linux, vlinux
+from ackclock.hosts import linux
 from ackclock.hosts.testbed import NoValidRunError
 from ackclock.hosts.work import CACHE, run_all, whole
 from ackclock.results import certificate, metrics
@@ -122,10 +122,13 @@ class Comparison:
 
     def notes(self) -> list[str]:
         """What differs by the set-up, and what each kernel run says of itself."""
-        lines = vlinux.differences(self.scenario) if "vlinux" in self.measured else []
-        for number, result in enumerate(self.measured.get("kernel", ()), 1):
-            one, two, *rest = certificate.shown(result.manifest["certificate"])
-            lines.append(f"kernel run {number}: {'; '.join([one, two, *rest])}")
+        lines: list[str] = []
+        for side, results in self.measured.items():
+            lines += linux.KINDS[side].differences(self.scenario)
+            for number, result in enumerate(results, 1):
+                if "certificate" in result.manifest:
+                    said = certificate.shown(result.manifest["certificate"])
+                    lines.append(f"{side} run {number}: {'; '.join(said)}")
         return [*lines, *self.missing]
 
     def figure(self) -> Figure:

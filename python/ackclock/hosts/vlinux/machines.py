@@ -3,7 +3,6 @@
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import ClassVar, Self, TypeVar
 
 from ackclock.hosts import vlinux
@@ -17,10 +16,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Machines:
-    """Virtual machines: `jobs` at a time (0: one on each core). An `Executor`.
-
-    Its results are kept in `cache`, beside the simulator's.
-    """
+    """Virtual machines: `jobs` at a time (0: one on each core). An `Executor`."""
 
     jobs: int = 0
 
@@ -41,14 +37,15 @@ class Machines:
         """Of each machine."""
         return vlinux.HZ
 
+    @staticmethod
+    def differences(scenario: Scenario) -> list[str]:
+        """As `vlinux.differences`."""
+        return vlinux.differences(scenario)
+
     @property
     def version(self) -> str:
         """Names the virtual Linux. Raises `AckclockError` if it is not built."""
         return build.version()
-
-    def cache(self, within: Path) -> Path:
-        """Where its results are kept."""
-        return within / self.name
 
     def ready(self) -> None:
         """Raises `AckclockError` if the virtual Linux is not built."""
