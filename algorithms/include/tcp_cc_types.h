@@ -11,7 +11,8 @@
  * compares every offset with `cc_layout` (host/layout.c).
  *
  * A member that the BPF verifier does not let a program write is const here, so
- * that both compilers refuse what the kernel would refuse.
+ * that both compilers refuse what the kernel would refuse. Files in the kernel's
+ * form write one more.
  */
 #ifndef TCP_CC_TYPES_H
 #define TCP_CC_TYPES_H
@@ -29,6 +30,10 @@ typedef long long s64;
 #define bool _Bool
 #define true 1
 #define false 0
+#endif
+
+#ifndef CC_NOT_IN_BPF
+#define CC_NOT_IN_BPF const
 #endif
 
 /* icsk_ca_state and the argument of set_state (RFC 5681, RFC 6675; Linux tcp.h). */
@@ -96,7 +101,10 @@ enum { SK_PACING_NONE = 0, SK_PACING_NEEDED = 1, SK_PACING_FQ = 2 };
  * cc_hz, cc_random, cc_param), never directly.
  */
 struct cc_host {
-	const void *params;	/* struct cc_params of the algorithm's file */
+	union {
+		const void *params;	/* struct cc_params of the algorithm's file */
+		const struct cc_kernel_ops *ops;	/* of a file in the kernel's form: its hooks */
+	};
 	u64 random;		/* state of the flow's xorshift generator, never 0 */
 	const u32 jiffies;	/* jiffies of HZ ticks since boot, wrapping */
 	const u32 hz;		/* ticks per second */
@@ -105,6 +113,7 @@ struct cc_host {
 	u8 acks;		/* __tcp_send_ack was called, */
 	u8 ack_ecn_flags;	/* with these flags, */
 	u32 ack_rcv_nxt;	/* for this rcv_nxt */
+	void *blocks;		/* what kzalloc gave to this socket */
 };
 #endif
 
@@ -117,6 +126,9 @@ struct sock {
 	const u32 sk_gso_max_size;	/* bytes */
 	const unsigned long sk_max_pacing_rate;	/* what the application allows, bytes per second */
 	const u8 sk_pacing_shift;	/* a burst has the data of 1/2^this s */
+#ifndef __bpf__
+	const u8 sk_state;		/* TCP_ESTABLISHED */
+#endif
 };
 
 struct inet_sock {
@@ -161,7 +173,7 @@ struct tcp_sock {
 	u32 snd_cwnd_cnt;		/* credit of tcp_cong_avoid_ai, packets */
 	u32 snd_cwnd_stamp;		/* jiffies of the last validation of cwnd */
 	u32 snd_ssthresh;		/* slow-start threshold, packets */
-	const u32 snd_cwnd_clamp;	/* cwnd never exceeds this, packets */
+	CC_NOT_IN_BPF u32 snd_cwnd_clamp;	/* cwnd never exceeds this, packets */
 	const u32 snd_cwnd_used;	/* most packets out while not cwnd-limited */
 	const u32 prior_cwnd;		/* cwnd when the last reduction began, packets */
 	const u32 prior_ssthresh;	/* ssthresh saved at its start, packets */

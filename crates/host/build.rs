@@ -17,7 +17,8 @@ fn main() {
     });
     let mut support = files(&root.join("include"), |name| name.ends_with(".h"));
     support.extend(files(&root.join("host"), |name| name.ends_with(".c")));
-    for file in algorithms.iter().chain(&support) {
+    let kernel = tree(&root.join("kernel"));
+    for file in algorithms.iter().chain(&support).chain(&kernel) {
         println!("cargo:rerun-if-changed={}", file.display());
     }
 
@@ -72,14 +73,41 @@ fn main() {
         "/// (path below `algorithms/`, text) of what algorithms are compiled with."
     )
     .unwrap();
-    writeln!(registry, "pub static SUPPORT: &[(&str, &str)] = &[").unwrap();
-    for file in &support {
-        let path = file.strip_prefix(&root).unwrap();
+    list(&mut registry, "pub static SUPPORT", &support, &root);
+    writeln!(
+        registry,
+        "/// The same of files in the kernel's form, with the headers that those include."
+    )
+    .unwrap();
+    list(
+        &mut registry,
+        "pub(crate) static KERNEL_SUPPORT",
+        &kernel,
+        &root,
+    );
+    let out = Path::new(&env::var("OUT_DIR").unwrap()).join("registry.rs");
+    fs::write(out, registry).unwrap();
+}
+
+/// Writes a static with the path and the text of each file.
+fn list(registry: &mut String, declared: &str, files: &[PathBuf], root: &Path) {
+    writeln!(registry, "{declared}: &[(&str, &str)] = &[").unwrap();
+    for file in files {
+        let path = file.strip_prefix(root).unwrap();
         writeln!(registry, "    ({path:?}, include_str!({file:?})),").unwrap();
     }
     writeln!(registry, "];").unwrap();
-    let out = Path::new(&env::var("OUT_DIR").unwrap()).join("registry.rs");
-    fs::write(out, registry).unwrap();
+}
+
+/// The files in the directory and in those below it.
+fn tree(directory: &Path) -> Vec<PathBuf> {
+    let (below, mut all): (Vec<_>, Vec<_>) = files(directory, |_| true)
+        .into_iter()
+        .partition(|path| path.is_dir());
+    for directory in below {
+        all.extend(tree(&directory));
+    }
+    all
 }
 
 /// The directory's files whose name is wanted, sorted.

@@ -32,8 +32,34 @@ struct Inner {
     fingerprint: u64,
     sources: Vec<Source>,
     uses_in_flight: bool,
-    /// Holds the code that `ops` points to; `None` for built-in algorithms.
+    /// Holds the code that `ops` points to; `None` for built-in algorithms, and files in the
+    /// kernel's form.
     library: Option<Loaded>,
+    kernel: Option<Box<dyn KernelForm>>,
+}
+
+/// A file in the kernel's form: one of the ops that it has registered.
+pub(crate) trait KernelForm: Send + Sync {
+    /// The address of the ops, which the socket has (icsk_ca_ops).
+    fn ops(&self) -> usize;
+    /// The algorithm with that name of the same file.
+    fn registered(&self, name: &str) -> Result<Algorithm, AlgorithmError>;
+    /// The same for hosts with that HZ, and with these values of the file's parameters.
+    fn copy_for(&self, hz: u32, values: &Arc<[u32]>) -> Result<Algorithm, AlgorithmError>;
+    /// What init has put into icsk_ca_ops instead.
+    fn switched(&self, ops: usize) -> Algorithm;
+}
+
+/// What an algorithm of a file in the kernel's form is.
+pub(crate) struct OfKernelForm {
+    pub(crate) summary: String,
+    pub(crate) source_path: String,
+    pub(crate) params: Vec<Param>,
+    pub(crate) presets: Vec<Preset>,
+    pub(crate) hooks: TcpCongestionOps,
+    pub(crate) fingerprint: u64,
+    pub(crate) sources: Vec<Source>,
+    pub(crate) uses_in_flight: bool,
 }
 
 impl Algorithm {
@@ -160,7 +186,42 @@ impl Algorithm {
 
     /// Is it one of [`all`](Self::all), rather than a user's file?
     pub fn is_built_in(&self) -> bool {
-        self.0.library.is_none()
+        self.0.library.is_none() && self.0.kernel.is_none()
+    }
+
+    /// Is its file in the Linux kernel's form, with `struct tcp_congestion_ops` and `module_init`?
+    pub fn is_kernel_form(&self) -> bool {
+        self.0.kernel.is_some()
+    }
+
+    #[inline]
+    pub(crate) fn kernel_form(&self) -> Option<&dyn KernelForm> {
+        self.0.kernel.as_deref()
+    }
+
+    pub(crate) fn of_kernel_form(
+        of: OfKernelForm,
+        kernel: Box<dyn KernelForm>,
+    ) -> Result<Self, AlgorithmError> {
+        let name = name_of(&of.hooks);
+        check_flags(&of.hooks).map_err(|problem| AlgorithmError::BadDeclaration {
+            path: of.source_path.clone(),
+            problem: format!("{name} has .{problem}"),
+        })?;
+        Ok(Self(Arc::new(Inner {
+            name,
+            summary: of.summary,
+            head: head(&String::from_utf8_lossy(&of.sources[0].text)),
+            source_path: of.source_path,
+            params: of.params,
+            presets: of.presets,
+            ops: of.hooks,
+            fingerprint: of.fingerprint,
+            sources: of.sources,
+            uses_in_flight: of.uses_in_flight,
+            library: None,
+            kernel: Some(kernel),
+        })))
     }
 
     #[inline]
@@ -192,15 +253,12 @@ impl Algorithm {
         if declared.ops.cong_avoid.is_none() && declared.ops.cong_control.is_none() {
             return Err(missing("cong_avoid"));
         }
-        let ignored = |hook, fix: &str| AlgorithmError::BadDeclaration {
+        let ignored = |hook: &str, fix: &str| AlgorithmError::BadDeclaration {
             path: source_path.into(),
             problem: format!("CC_ALGORITHM does not take .{hook}: {fix}"),
         };
-        if declared.ops.flags & !(TCP_CONG_NON_RESTRICTED | TCP_CONG_NEEDS_ECN) != 0 {
-            return Err(ignored(
-                "flags with other bits than TCP_CONG_NON_RESTRICTED and TCP_CONG_NEEDS_ECN",
-                "remove them",
-            ));
+        if let Err(flags) = check_flags(&declared.ops) {
+            return Err(ignored(&flags, "remove them"));
         }
         if declared.ops.name != [0; 16] {
             return Err(ignored("name", "its first argument is the name; remove it"));
@@ -219,6 +277,7 @@ impl Algorithm {
             sources,
             uses_in_flight,
             library,
+            kernel: None,
         }));
         algorithm
             .check_declarations()
@@ -266,6 +325,21 @@ impl std::fmt::Debug for Algorithm {
             self.source_path()
         )
     }
+}
+
+/// The name that ops of the kernel have.
+pub(crate) fn name_of(ops: &TcpCongestionOps) -> String {
+    let name = ops.name.split(|byte| *byte == 0).next().unwrap_or_default();
+    String::from_utf8_lossy(name).into_owned()
+}
+
+/// An error names flags that no host has.
+fn check_flags(ops: &TcpCongestionOps) -> Result<(), String> {
+    let known = TCP_CONG_NON_RESTRICTED | TCP_CONG_NEEDS_ECN;
+    let text = "flags with other bits than TCP_CONG_NON_RESTRICTED and TCP_CONG_NEEDS_ECN";
+    (ops.flags & !known == 0)
+        .then_some(())
+        .ok_or_else(|| text.into())
 }
 
 /// The text of the first comment that begins with a line of `/*` alone.

@@ -13,9 +13,9 @@ use std::{fs, io};
 
 use object::{Object, ObjectSection, ObjectSymbol, SectionKind, SymbolFlags, SymbolKind};
 
-use crate::algorithm::{fingerprint, IN_FLIGHT, SUPPORT};
+use crate::algorithm::{fingerprint, IN_FLIGHT, KERNEL_SUPPORT, SUPPORT};
 use crate::compiler::{self, Compiler};
-use crate::library::Loaded;
+use crate::library::{Loaded, MODULE};
 use crate::messages::{self, FILE_LABEL, LABEL_LINE};
 use crate::scratch::Scratch;
 use crate::source::{self, Preprocessed, Source};
@@ -62,14 +62,18 @@ pub(crate) fn compile(path: &Path, at: &Path) -> Result<Algorithm, AlgorithmErro
     Ok(algorithm)
 }
 
-struct Job<'a> {
+pub(crate) struct Job<'a> {
     /// What the user calls the file.
     path: &'a Path,
     /// Where it is.
     at: &'a Path,
 }
 
-impl Job<'_> {
+impl<'a> Job<'a> {
+    pub(crate) fn of(path: &'a Path) -> Self {
+        Self { path, at: path }
+    }
+
     /// The text of the file, if it is one.
     fn read(&self) -> Result<Source, AlgorithmError> {
         let metadata = fs::metadata(self.at).map_err(|error| self.unreadable(&error))?;
@@ -94,49 +98,23 @@ impl Job<'_> {
 
     /// Compiles the snapshot. Also: is it what the files still contain?
     fn run(&self, source: Source) -> Result<(Algorithm, bool), AlgorithmError> {
-        let scratch = Scratch::new().map_err(|error| self.cannot(&error))?;
+        let scratch = self.scratch()?;
         let ours = scratch.path();
-        let write = |name: &str, text: &[u8]| {
-            let written = scratch.write(name, text);
-            written.map_err(|error| self.cannot(&error))
-        };
-        for (name, text) in SUPPORT {
-            write(name, text.as_bytes())?;
-        }
-        let compiler = Compiler::find().map_err(|tried| AlgorithmError::NoCompiler {
-            path: self.name(),
-            tried,
-        })?;
-        let text = source
-            .text
-            .strip_prefix(b"\xef\xbb\xbf")
-            .unwrap_or(&source.text);
-        let file = write(
-            &format!("user/{FILE_LABEL}"),
-            &[LABEL_LINE.as_bytes(), text].concat(),
-        )?;
+        let compiler = self.find_compiler()?;
+        let file = self.write_labelled(&scratch, FILE_LABEL, LABEL_LINE, &source.text)?;
         let [preprocessed, object, library] =
             ["file.i", "algorithm.o", "algorithm.so"].map(|name| ours.join(name));
         // Headers in quotation marks lie beside the file.
         let directory = source.path.parent().unwrap_or(Path::new("/")).to_owned();
-        let include = |cc: &mut Command| {
-            cc.arg("-I").arg(ours.join("include"));
-            cc.arg("-iquote").arg(&directory);
-        };
-
-        let preprocess = || -> Result<String, AlgorithmError> {
-            self.compiler(&compiler, ours, |cc| {
-                include(cc);
-                cc.args(["-x", "c", "-E"])
-                    .arg(&file)
-                    .arg("-o")
-                    .arg(&preprocessed);
-            })?;
-            let text = fs::read(&preprocessed).map_err(|error| self.cannot(&error))?;
-            Ok(String::from_utf8_lossy(&text).into_owned())
-        };
-        let text = preprocess()?;
+        let include = |cc: &mut Command| including(cc, ours, &directory);
+        let preprocess = || self.preprocess(&compiler, &scratch, &file, &directory, &[]);
+        let (text, missing) = preprocess()?;
+        fs::write(&preprocessed, &text).map_err(|error| self.cannot(&error))?;
         let snapshot = Preprocessed::new(&text, ours);
+        let is_kernels = snapshot.is_kernels();
+        if is_kernels || !missing.is_empty() {
+            self.check_names(&compiler, &scratch, &text, missing)?;
+        }
         if let Some((file, line)) = snapshot.assembly() {
             return Err(AlgorithmError::InlineAssembly {
                 path: self.shown(&file),
@@ -144,6 +122,9 @@ impl Job<'_> {
             });
         }
         let uses_in_flight = snapshot.word(IN_FLIGHT).is_some();
+        if is_kernels {
+            return self.kernel_form(source, &compiler, &scratch, &snapshot, uses_in_flight);
+        }
         let compiled = self.compiler(&compiler, ours, |cc| {
             cc.args(["-x", "cpp-output", "-c"]).arg(&preprocessed);
             cc.arg("-o").arg(&object);
@@ -179,11 +160,12 @@ impl Job<'_> {
         // it found what was read.
         let contents = snapshot.contents();
         let is_current =
-            included.is_empty() || Preprocessed::new(&preprocess()?, ours).contents() == contents;
+            included.is_empty() || Preprocessed::new(&preprocess()?.0, ours).contents() == contents;
         let own_text = String::from_utf8_lossy(&sources[0].text);
         let fingerprint = fingerprint(&[&own_text, contents.as_str(), &compiler.identity]);
 
-        let library = Loaded::open(&library, &self.name()).map_err(|error| self.cannot(&*error))?;
+        let library = Loaded::open(&library, &self.name(), MODULE);
+        let library = library.map_err(|error| self.cannot(&*error))?;
         // SAFETY: CC_ALGORITHM gives the symbol this type; `from_module` takes over
         // the library, so the pointer stays good.
         let algorithm = unsafe {
@@ -196,8 +178,71 @@ impl Job<'_> {
         Ok((algorithm, is_current))
     }
 
+    /// A directory with all that files are compiled with.
+    pub(crate) fn scratch(&self) -> Result<Scratch, AlgorithmError> {
+        let scratch = Scratch::new().map_err(|error| self.cannot(&error))?;
+        for (name, text) in SUPPORT.iter().chain(KERNEL_SUPPORT) {
+            let written = scratch.write(name, text.as_bytes());
+            written.map_err(|error| self.cannot(&error))?;
+        }
+        Ok(scratch)
+    }
+
+    pub(crate) fn find_compiler(&self) -> Result<Compiler, AlgorithmError> {
+        Compiler::find().map_err(|tried| AlgorithmError::NoCompiler {
+            path: self.name(),
+            tried,
+        })
+    }
+
+    /// Writes a user's text; `label` is the line that tells the compiler what to call it.
+    pub(crate) fn write_labelled(
+        &self,
+        scratch: &Scratch,
+        name: &str,
+        label: &str,
+        text: &[u8],
+    ) -> Result<PathBuf, AlgorithmError> {
+        let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
+        let written = scratch.write(&format!("user/{name}"), &[label.as_bytes(), text].concat());
+        written.map_err(|error| self.cannot(&error))
+    }
+
+    /// What the preprocessor makes of a file. Also the headers that are missing, with their places:
+    /// it goes on without them.
+    pub(crate) fn preprocess(
+        &self,
+        compiler: &Compiler,
+        scratch: &Scratch,
+        file: &Path,
+        directory: &Path,
+        more: &[&str],
+    ) -> Result<(String, Vec<Name>), AlgorithmError> {
+        const MOST: usize = 100;
+        let ours = scratch.path();
+        let mut missing = Vec::new();
+        loop {
+            let output = compiler.run(|cc| {
+                including(cc, ours, directory);
+                cc.args(more).args(["-x", "c", "-E"]).arg(file);
+            });
+            let output = output.map_err(|error| self.cannot(&error))?;
+            if output.status.success() {
+                let text = String::from_utf8_lossy(&output.stdout).into_owned();
+                return Ok((text, missing));
+            }
+            let written = String::from_utf8_lossy(&output.stderr);
+            let header = messages::missing_header(&written, &self.name());
+            let header = header.filter(|_| missing.len() < MOST);
+            let (header, place) = header.ok_or_else(|| self.refused(&output, ours))?;
+            let empty = scratch.write(&format!("missing/{header}"), b"");
+            empty.map_err(|error| self.cannot(&error))?;
+            missing.push((format!("<{header}>"), place));
+        }
+    }
+
     /// Runs the C compiler, which must succeed.
-    fn compiler(
+    pub(crate) fn compiler(
         &self,
         compiler: &Compiler,
         ours: &Path,
@@ -210,7 +255,7 @@ impl Job<'_> {
         }
     }
 
-    fn refused(&self, output: &Output, ours: &Path) -> AlgorithmError {
+    pub(crate) fn refused(&self, output: &Output, ours: &Path) -> AlgorithmError {
         let written = String::from_utf8_lossy(&output.stderr);
         if written.contains("No space left on device") {
             let full = io::Error::from_raw_os_error(libc::ENOSPC);
@@ -254,6 +299,28 @@ impl Job<'_> {
 
     /// Refuses in the object what the kernel would refuse in the program.
     fn check(&self, object: &[u8]) -> Result<(), AlgorithmError> {
+        let (unknown, variables) = self.look_at(object)?;
+        if let Some(variables) = variables {
+            return Err(AlgorithmError::MutableGlobals {
+                path: self.name(),
+                variables,
+            });
+        }
+        if !unknown.is_empty() {
+            return Err(AlgorithmError::UnknownFunction {
+                path: self.name(),
+                functions: unknown.join(", "),
+            });
+        }
+        Ok(())
+    }
+
+    /// The functions that an object calls and that are not ours, and the variables that its code may
+    /// write, if there are any. An error is what no file may have.
+    pub(crate) fn look_at(
+        &self,
+        object: &[u8],
+    ) -> Result<(Vec<String>, Option<String>), AlgorithmError> {
         let object = object::File::parse(object).map_err(|error| self.cannot(&error))?;
 
         // A constructor, or the resolver of an indirect function. A constructor that the compiler
@@ -295,36 +362,24 @@ impl Job<'_> {
                 place: format!(" (it needs {name})"),
             });
         }
-        if !variables.is_empty()
+        let has_variables = !variables.is_empty()
             || object
                 .sections()
-                .any(|section| is_writable(&section) && section.size() > 0)
-        {
-            return Err(AlgorithmError::MutableGlobals {
-                path: self.name(),
-                variables: variables.join(", "),
-            });
-        }
-        if !unknown.is_empty() {
-            return Err(AlgorithmError::UnknownFunction {
-                path: self.name(),
-                functions: unknown.join(", "),
-            });
-        }
-        Ok(())
+                .any(|section| is_writable(&section) && section.size() > 0);
+        Ok((unknown, has_variables.then(|| variables.join(", "))))
     }
 
-    fn name(&self) -> String {
+    pub(crate) fn name(&self) -> String {
         shown(self.path)
     }
 
     /// The name of a file that the compiler read.
-    fn shown(&self, file: &Path) -> String {
+    pub(crate) fn shown(&self, file: &Path) -> String {
         let is_own = file == Path::new(FILE_LABEL);
         shown(if is_own { self.path } else { file })
     }
 
-    fn unreadable(&self, error: &io::Error) -> AlgorithmError {
+    pub(crate) fn unreadable(&self, error: &io::Error) -> AlgorithmError {
         let reason = match error.kind() {
             io::ErrorKind::NotFound => "there is no such file".into(),
             io::ErrorKind::PermissionDenied => "you may not read it".into(),
@@ -336,12 +391,36 @@ impl Job<'_> {
         }
     }
 
-    fn cannot(&self, error: &dyn std::error::Error) -> AlgorithmError {
+    /// What the user calls the file.
+    pub(crate) fn path(&self) -> &Path {
+        self.path
+    }
+
+    /// What the file declares is wrong.
+    pub(crate) fn declares(&self, problem: String) -> AlgorithmError {
+        AlgorithmError::BadDeclaration {
+            path: self.name(),
+            problem,
+        }
+    }
+
+    pub(crate) fn cannot(&self, error: &dyn std::error::Error) -> AlgorithmError {
         AlgorithmError::CannotLoad {
             path: self.name(),
             reason: error.to_string(),
         }
     }
+}
+
+/// A name that a file uses, and where: `file.c:12`.
+pub(crate) type Name = (String, String);
+
+/// Where headers are: ours, and in quotation marks those beside the file.
+pub(crate) fn including(cc: &mut Command, ours: &Path, directory: &Path) {
+    for place in ["include", "kernel", "missing"] {
+        cc.arg("-I").arg(ours.join(place));
+    }
+    cc.arg("-iquote").arg(directory);
 }
 
 /// A path in a message of one line.

@@ -8,9 +8,9 @@ use std::process::{Command, Output, Stdio};
 
 /// As build.rs compiles the built-in algorithms, which have all warnings besides.
 const FLAGS: &str = include_str!("cflags.txt");
-/// No code but the objects (LTO), a return address for every call (crash.rs); and errors for what the
+/// No header of the system, no code but the objects (LTO), a return address for every call (crash.rs); and errors for what the
 /// kernel's build or its verifier would refuse. Other warnings are not errors.
-const REFUSED: &str = "-fno-lto -fno-optimize-sibling-calls -Werror=implicit-int \
+const REFUSED: &str = "-nostdinc -fno-lto -fno-optimize-sibling-calls -Werror=implicit-int \
     -Werror=implicit-function-declaration \
     -Werror=int-conversion -Werror=incompatible-pointer-types -Werror=return-type \
     -Werror=date-time -Werror=div-by-zero -Werror=vla -Werror=frame-larger-than=8192";

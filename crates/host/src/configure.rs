@@ -1,7 +1,7 @@
 //! Parameter values: `NAME_OR_PATH[@preset][:name=value,…]` and its canonical form.
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::param::{find_param, find_preset, stored};
 use crate::{Algorithm, AlgorithmError};
@@ -13,6 +13,8 @@ pub struct Configured {
     /// `struct cc_params` of the algorithm's file: one `u32` for each parameter.
     values: Arc<[u32]>,
     spec: Arc<str>,
+    /// Of a file in the kernel's form: the algorithm with these values, by HZ.
+    copies: Arc<Mutex<Vec<(u32, Algorithm)>>>,
 }
 
 impl Algorithm {
@@ -71,7 +73,7 @@ impl Configured {
         if name.is_empty() {
             return Err(bad("the algorithm's name is missing"));
         }
-        let algorithm = if name.contains('/') || name.ends_with(".c") {
+        let mut algorithm = if name.contains('/') || name.ends_with(".c") {
             compile(Path::new(name))?
         } else {
             Algorithm::find(name).or_else(|unknown| {
@@ -94,6 +96,9 @@ impl Configured {
             let preset = find_preset(algorithm.presets(), preset, algorithm.name())?;
             for (index, value) in stored(preset, algorithm.params(), algorithm.name())? {
                 base[index] = value;
+            }
+            if let Some(kernel) = algorithm.kernel_form() {
+                algorithm = kernel.registered(&preset.name)?;
             }
         }
         let mut values = base.clone();
@@ -135,12 +140,31 @@ impl Configured {
             algorithm,
             values: values.into(),
             spec: canonical.into(),
+            copies: Arc::default(),
         })
     }
 
     /// The algorithm.
     pub fn algorithm(&self) -> &Algorithm {
         &self.algorithm
+    }
+
+    /// The algorithm for hosts with that HZ. A file in the kernel's form is compiled for it, and gets
+    /// the parameters before its module_init; of any other file it is always the same.
+    ///
+    /// # Errors
+    /// The file does not compile with that HZ, or refuses its parameters.
+    pub fn load(&self, hz: u32) -> Result<Algorithm, AlgorithmError> {
+        let Some(kernel) = self.algorithm.kernel_form() else {
+            return Ok(self.algorithm.clone());
+        };
+        let mut copies = self.copies.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, algorithm)) = copies.iter().find(|copy| copy.0 == hz) {
+            return Ok(algorithm.clone());
+        }
+        let algorithm = kernel.copy_for(hz, &self.values)?;
+        copies.push((hz, algorithm.clone()));
+        Ok(algorithm)
     }
 
     /// Name and stored value of every parameter, in the order of declaration.

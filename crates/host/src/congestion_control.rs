@@ -49,7 +49,9 @@ impl Default for HostConfig {
 #[derive(Debug)]
 pub struct CongestionControl {
     socket: Guarded,
-    params: Arc<[u32]>,
+    /// What `sk_host.params` is: `_params`, or the ops of a file in the kernel's form.
+    block: *const u8,
+    _params: Arc<[u32]>,
     /// Has the hooks, and keeps their code loaded.
     algorithm: Algorithm,
     /// `init` was called, and `release` was not.
@@ -65,12 +67,13 @@ struct Guarded {
     after: [u64; GUARD_WORDS],
 }
 
+/// Linux's number of the state of an open connection.
+const TCP_ESTABLISHED: u8 = 1;
 const GUARD_WORDS: usize = 2;
 const GUARD: u64 = 0x5af3_c9d1_8e27_b604;
 
-// SAFETY: the only field that is not Send is the pointer to the parameter block in
-// `tp`. It is written anew before every call into C, from `params`, which is Send,
-// and nothing reads it otherwise. Algorithms have no thread-local or global state:
+// SAFETY: the fields that are not Send are `block` and its copy in `tp`, which point
+// to what `_params` or `algorithm` keep, and the blocks of kzalloc, which the socket alone has. Algorithms have no thread-local or global state:
 // the built-in ones by review, others because compile.rs refuses writable data.
 unsafe impl Send for CongestionControl {}
 
@@ -93,12 +96,14 @@ impl CongestionControl {
                 acks: 0,
                 ack_ecn_flags: 0,
                 ack_rcv_nxt: 0,
+                blocks: std::ptr::null_mut(),
             },
             sk_pacing_rate: u64::MAX,
             sk_pacing_status: 0,
             sk_gso_max_size: 65536,
             sk_max_pacing_rate: u64::MAX,
             sk_pacing_shift: 10,
+            sk_state: TCP_ESTABLISHED,
         };
         let tp = TcpSock {
             inet_conn: InetConnectionSock {
@@ -145,7 +150,13 @@ impl CongestionControl {
             ecn_flags: 0,
             is_cwnd_limited: 0,
         };
-        let algorithm = configured.algorithm().clone();
+        let algorithm = configured.load(host.hz);
+        let algorithm = algorithm.unwrap_or_else(|error| panic!("{error}"));
+        let params = Arc::clone(configured.block());
+        let block = match algorithm.kernel_form() {
+            Some(kernel) => kernel.ops() as *const u8,
+            None => params.as_ptr().cast(),
+        };
         if !algorithm.is_built_in() {
             crash::prepare_thread();
         }
@@ -155,7 +166,8 @@ impl CongestionControl {
                 tp,
                 after: [GUARD; GUARD_WORDS],
             },
-            params: Arc::clone(configured.block()),
+            block,
+            _params: params,
             algorithm,
             in_use: false,
         }
@@ -197,7 +209,7 @@ impl CongestionControl {
     #[inline]
     fn sk(&mut self) -> *mut TcpSock {
         let tp = &mut self.socket.tp;
-        tp.inet_conn.sk.sk_host.params = self.params.as_ptr().cast();
+        tp.inet_conn.sk.sk_host.params = self.block;
         &raw mut *tp
     }
 
@@ -214,9 +226,20 @@ impl CongestionControl {
         if let Some(hook) = self.ops().init {
             // SAFETY: see above.
             unsafe { hook(self.sk()) }
+            self.take_ops();
         }
         if self.socket.tp.inet_conn.sk.sk_host.is_reno != 0 {
             self.algorithm = Algorithm::find("reno").expect("it is built in");
+        }
+    }
+
+    /// The ops that init of a file in the kernel's form has put into icsk_ca_ops.
+    fn take_ops(&mut self) {
+        let ops = self.socket.tp.inet_conn.sk.sk_host.params;
+        let kernel = self.algorithm.kernel_form();
+        if let Some(kernel) = kernel.filter(|_| ops != self.block) {
+            self.block = ops;
+            self.algorithm = kernel.switched(ops as usize);
         }
     }
 

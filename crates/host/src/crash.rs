@@ -10,7 +10,9 @@ use std::ptr::{self, null_mut};
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 use std::sync::Once;
 
-use object::{Object, ObjectSegment, ObjectSymbol, SymbolKind};
+use object::{Object, ObjectSegment, ObjectSymbol, SegmentFlags, SymbolKind};
+
+use crate::lines::{shown_line, Lines};
 
 const SIGNALS: [c_int; 5] = [
     libc::SIGSEGV,
@@ -26,10 +28,18 @@ struct Region {
     end: usize,
     /// `error: FILE` and its functions, by where they lie.
     file: CString,
-    functions: Vec<(usize, usize, CString)>,
+    functions: Vec<Place>,
+    /// Its variables, and the pages that they lie in.
+    variables: Vec<Place>,
+    writable: (usize, usize),
+    lines: Lines,
     is_loaded: AtomicBool,
+    is_frozen: AtomicBool,
     next: Option<&'static Region>,
 }
+
+/// Where something begins and ends, and its name.
+type Place = (usize, usize, CString);
 
 /// The newest region; the others follow.
 static REGIONS: AtomicPtr<Region> = AtomicPtr::new(null_mut());
@@ -58,23 +68,41 @@ impl Entry {
             .segments()
             .map(|each| each.address() + each.size())
             .max()?;
-        let functions = image
-            .symbols()
-            .filter(|symbol| symbol.kind() == SymbolKind::Text && symbol.size() > 0)
-            .filter_map(|symbol| {
-                let start = place(symbol.address());
-                // Without what gcc adds to the parts of a function, as in `f.cold`.
-                let name = symbol.name().ok()?.split('.').next()?;
-                let name = CString::new(name).ok()?;
-                Some((start, start + symbol.size() as usize, name))
+        let named = |kind| -> Vec<Place> {
+            let symbols = image.symbols();
+            symbols
+                .filter(|symbol| symbol.kind() == kind && symbol.size() > 0)
+                .filter_map(|symbol| {
+                    let start = place(symbol.address());
+                    // Without what gcc adds to the parts of a function, as in `f.cold`.
+                    let name = symbol.name().ok()?.split('.').next()?;
+                    let name = CString::new(name).ok()?;
+                    Some((start, start + symbol.size() as usize, name))
+                })
+                .collect()
+        };
+        // SAFETY: sysconf takes a number.
+        let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) } as usize;
+        let is_writable = |segment: &object::Segment<'_, '_>| matches!(segment.flags(), SegmentFlags::Elf { p_flags, .. } if p_flags.contains(object::elf::PF_W));
+        let writable = image
+            .segments()
+            .filter(is_writable)
+            .map(|segment| {
+                let start = place(segment.address());
+                let end = start + segment.size() as usize;
+                (start / page * page, end.next_multiple_of(page))
             })
-            .collect();
+            .reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
         let region = Box::leak(Box::new(Region {
             start: place(start),
             end: place(end),
             file: CString::new(name).ok()?,
-            functions,
+            functions: named(SymbolKind::Text),
+            variables: named(SymbolKind::Data),
+            writable: writable.unwrap_or_default(),
+            lines: Lines::of(&image, base).unwrap_or_default(),
             is_loaded: AtomicBool::new(true),
+            is_frozen: AtomicBool::new(false),
             next: None,
         }));
         let mut newest = REGIONS.load(Ordering::Acquire);
@@ -89,11 +117,45 @@ impl Entry {
         install();
         Some(Self(region))
     }
+
+    /// From now on a write to a variable of the file is a crash.
+    pub(crate) fn freeze(&self) {
+        self.0.is_frozen.store(true, Ordering::Release);
+        self.0.protect(libc::PROT_READ);
+    }
+}
+
+impl Region {
+    /// Sets what may be done with the file's variables.
+    fn protect(&self, allowed: c_int) {
+        let (start, end) = self.writable;
+        // SAFETY: the pages are the library's own, which is loaded.
+        unsafe { libc::mprotect(start as *mut c_void, end - start, allowed) };
+    }
+
+    /// The variable there, if it must not be written.
+    fn frozen(&self, address: usize) -> Option<&[u8]> {
+        let (start, end) = self.writable;
+        let is_frozen = self.is_frozen.load(Ordering::Acquire) && (start..end).contains(&address);
+        let name = || find(&self.variables, address).unwrap_or(b"a variable");
+        is_frozen.then(name)
+    }
+}
+
+/// The name of what lies there.
+fn find(places: &[Place], address: usize) -> Option<&[u8]> {
+    let mut places = places.iter();
+    let place = places.find(|place| (place.0..place.1).contains(&address))?;
+    Some(place.2.as_bytes())
 }
 
 impl Drop for Entry {
     fn drop(&mut self) {
         self.0.is_loaded.store(false, Ordering::Release);
+        // The loader writes there when it unloads.
+        if self.0.is_frozen.load(Ordering::Acquire) {
+            self.0.protect(libc::PROT_READ | libc::PROT_WRITE);
+        }
     }
 }
 
@@ -135,28 +197,37 @@ extern "C" fn handler(signal: c_int, info: *mut libc::siginfo_t, context: *mut c
                     usize::MAX
                 };
                 let is_own = place == pc;
-                let in_function =
-                    |each: &&(usize, usize, CString)| (each.0..each.1).contains(&place);
-                let function = region.functions.iter().find(in_function);
-                let function = function.map_or(&b""[..], |each| each.2.as_bytes());
-                let what = explain(
-                    signal,
-                    address,
-                    is_own && address.abs_diff(sp) < 1 << 16,
-                    pc,
-                );
+                let function = find(&region.functions, place).unwrap_or_default();
+                let frozen = region.frozen(address).unwrap_or_default();
+                let what = if frozen.is_empty() {
+                    explain(
+                        signal,
+                        address,
+                        is_own && address.abs_diff(sp) < 1 << 16,
+                        pc,
+                    )
+                } else {
+                    ", which all flows would share, after module_init: keep it in the socket's \
+                     private state (inet_csk_ca)"
+                };
+                let writes: &[u8] = if frozen.is_empty() { b"" } else { b"writes " };
                 let comma: &[u8] = if function.is_empty() {
                     b""
                 } else {
                     b", function "
                 };
-                let file = region.file.as_bytes();
-                say([
+                let (file, line) = region.lines.find(place - usize::from(!is_own));
+                let file = file.unwrap_or(region.file.as_bytes());
+                let mut digits = [0; 11];
+                say(&[
                     b"error: ",
                     file,
+                    shown_line(line, &mut digits),
                     comma,
                     function,
                     b": ",
+                    writes,
+                    frozen,
                     what.as_bytes(),
                     b"\n",
                 ]);
@@ -166,7 +237,7 @@ extern "C" fn handler(signal: c_int, info: *mut libc::siginfo_t, context: *mut c
         if let (Some(region), true) = (loaded().next(), signal != libc::SIGFPE) {
             let file = region.file.as_bytes();
             let why = b" ran in this process; a bad pointer in it may be the cause of this crash:";
-            say([b"note: ", file, why, b"\n", b"", b"", b""]);
+            say(&[b"note: ", file, why, b"\n"]);
         }
         // Back to whoever handled it before: the instruction runs, and faults, once more.
         let index = SIGNALS.iter().position(|each| *each == signal);
@@ -192,7 +263,7 @@ fn explain(signal: c_int, address: usize, is_at_stack: bool, pc: usize) -> &'sta
 
 /// Writes one line. On a terminal it takes the place of what a progress bar left in its last line,
 /// and shows the cursor, which the bar has hidden.
-fn say(parts: [&[u8]; 7]) {
+fn say(parts: &[&[u8]]) {
     // SAFETY: isatty is a system call.
     let is_terminal = unsafe { libc::isatty(libc::STDERR_FILENO) } == 1;
     let begin: &[u8] = if is_terminal {
@@ -200,13 +271,17 @@ fn say(parts: [&[u8]; 7]) {
     } else {
         b""
     };
-    let [a, b, c, d, e, f, g] = parts;
-    let parts = [begin, a, b, c, d, e, f, g].map(|part| libc::iovec {
-        iov_base: part.as_ptr().cast_mut().cast(),
-        iov_len: part.len(),
-    });
+    let none = libc::iovec {
+        iov_base: null_mut(),
+        iov_len: 0,
+    };
+    let mut all = [none; 12];
+    for (slot, part) in all.iter_mut().zip(std::iter::once(&begin).chain(parts)) {
+        slot.iov_base = part.as_ptr().cast_mut().cast();
+        slot.iov_len = part.len();
+    }
     // SAFETY: the parts are valid; writev is a system call.
-    unsafe { libc::writev(libc::STDERR_FILENO, parts.as_ptr(), parts.len() as c_int) };
+    unsafe { libc::writev(libc::STDERR_FILENO, all.as_ptr(), all.len() as c_int) };
 }
 
 /// Where a thread was when it faulted; 0 where that is not known.
@@ -266,16 +341,7 @@ impl Registers {
 
 /// Ends the process, because a user's file wrote where it must not.
 pub(crate) fn end(file: &str, what: &str) -> ! {
-    let parts = [
-        b"error: ",
-        file.as_bytes(),
-        b": ",
-        what.as_bytes(),
-        b"\n",
-        b"",
-        b"",
-    ];
-    say(parts);
+    say(&[b"error: ", file.as_bytes(), b": ", what.as_bytes(), b"\n"]);
     // SAFETY: what would run on the way out may be damaged.
     unsafe { libc::_exit(1) }
 }

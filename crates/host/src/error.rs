@@ -113,6 +113,14 @@ pub enum AlgorithmError {
         /// The functions.
         functions: String,
     },
+    /// The file is in the kernel's form, and uses what the hosts do not have.
+    #[error("{path} uses what no host of ackclock serves: {names}; leave it out of the file, or out with #ifdef")]
+    Unserved {
+        /// The file.
+        path: String,
+        /// Each name, with its place.
+        names: String,
+    },
     /// The file has variables that all flows would share.
     #[error("{path} has variables outside the socket ({variables}), which all flows would share; keep state in the structure named by CC_PRIVATE, and declare constants const")]
     MutableGlobals {
@@ -144,6 +152,12 @@ pub enum AlgorithmError {
     /// The file registers no algorithm.
     #[error("{path} registers no algorithm; end the file with CC_ALGORITHM(name, \"summary\", .ssthresh = ..., .cong_avoid = ...);")]
     NotAnAlgorithm {
+        /// The file.
+        path: String,
+    },
+    /// A file in the kernel's form registers none.
+    #[error("{path} registers no algorithm; its module_init must call tcp_register_congestion_control(&ops), with ssthresh, undo_cwnd, and cong_avoid or cong_control in ops")]
+    RegistersNothing {
         /// The file.
         path: String,
     },

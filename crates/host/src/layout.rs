@@ -55,8 +55,8 @@ macro_rules! structure {
 
 fn rust_places() -> Vec<Place> {
     [
-        structure!(CcHost, "cc_host": params, random, jiffies, hz, era, is_reno, acks, ack_ecn_flags, ack_rcv_nxt),
-        structure!(Sock, "sock": sk_host, sk_pacing_rate, sk_pacing_status, sk_gso_max_size, sk_max_pacing_rate, sk_pacing_shift),
+        structure!(CcHost, "cc_host": params, random, jiffies, hz, era, is_reno, acks, ack_ecn_flags, ack_rcv_nxt, blocks),
+        structure!(Sock, "sock": sk_host, sk_pacing_rate, sk_pacing_status, sk_gso_max_size, sk_max_pacing_rate, sk_pacing_shift, sk_state),
         structure!(InetConnectionSock, "inet_connection_sock": sk, icsk_rto, icsk_ca_state, icsk_ack, icsk_ca_priv, icsk_guard),
         structure!(MinmaxSample, "minmax_sample": v),
         structure!(Minmax, "minmax": s),

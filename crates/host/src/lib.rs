@@ -31,9 +31,12 @@ mod configure;
 mod congestion_control;
 mod crash;
 mod error;
+mod kernel_compile;
+mod kernel_form;
 #[cfg(test)]
 mod layout;
 mod library;
+mod lines;
 pub mod memory;
 pub mod messages;
 mod module;

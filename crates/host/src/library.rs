@@ -8,36 +8,53 @@ use crate::crash;
 use crate::module::Module;
 
 /// The symbol that CC_ALGORITHM defines.
-const MODULE: &str = "cc_module";
+pub(crate) const MODULE: &str = "cc_module";
 
 /// A loaded library, and the entry that names its file if its code crashes.
 pub(crate) struct Loaded {
     // Dropped first: no entry for code that is gone.
-    _entry: Option<crash::Entry>,
+    entry: Option<crash::Entry>,
     library: Library,
 }
 
 impl Loaded {
     /// Loads `library`, the code of the user's file `name`.
-    pub(crate) fn open(library: &Path, name: &str) -> Result<Self, Box<dyn std::error::Error>> {
+    /// Its variable `symbol` is what the host reads of it.
+    pub(crate) fn open(
+        library: &Path,
+        name: &str,
+        symbol: &str,
+    ) -> Result<Self, Box<dyn std::error::Error>> {
         let image = std::fs::read(library)?;
         // SAFETY: compile.rs refuses a file with constructors, so that nothing runs here.
         let library = unsafe { Library::open(Some(library), RTLD_NOW | RTLD_LOCAL) };
         let mut loaded = Self {
-            _entry: None,
+            entry: None,
             library: library.map_err(|error| explain(&error))?,
         };
-        loaded._entry = loaded
-            .module()
-            .and_then(|module| crash::Entry::new(name, &image, MODULE, module as usize));
+        loaded.entry = loaded
+            .symbol::<u8>(symbol)
+            .and_then(|place| crash::Entry::new(name, &image, symbol, place as usize));
         Ok(loaded)
     }
 
     /// What CC_ALGORITHM defined, if the file has one.
     pub(crate) fn module(&self) -> Option<*const Module> {
+        self.symbol(MODULE)
+    }
+
+    /// Where it has that variable.
+    pub(crate) fn symbol<T>(&self, name: &str) -> Option<*const T> {
         // SAFETY: only the address is taken.
-        let symbol = unsafe { self.library.get::<*const Module>(MODULE.as_bytes()) };
+        let symbol = unsafe { self.library.get::<*const T>(name.as_bytes()) };
         symbol.ok().map(|symbol| *symbol)
+    }
+
+    /// From now on nothing may write its variables: the handler of crash.rs says who did.
+    pub(crate) fn freeze(&self) {
+        if let Some(entry) = &self.entry {
+            entry.freeze();
+        }
     }
 }
 

@@ -69,6 +69,69 @@ pub fn errors(written: &str, path: &str, ours: &Path) -> String {
     errors.join("\n")
 }
 
+/// The header that the preprocessor did not find, as the file writes it, and the place.
+pub fn missing_header(written: &str, path: &str) -> Option<(String, String)> {
+    written.lines().filter_map(Line::parse).find_map(|line| {
+        let gcc = line.text.strip_suffix(": No such file or directory");
+        let clang = line.text.strip_suffix(" file not found");
+        let header = gcc.or(clang.map(|name| name.trim_matches('\'')))?;
+        // It gets a file of that name: no other directory.
+        let is_plain = header
+            .split('/')
+            .all(|part| !matches!(part, "" | "." | ".."));
+        is_plain.then(|| (header.into(), short(line.place, path)))
+    })
+}
+
+/// The names in a compiler's errors that a file uses and nothing declares, each once, with the
+/// first place.
+pub fn unserved(written: &str, path: &str, ours: &Path) -> Vec<(String, String)> {
+    let ours = ours.to_string_lossy();
+    let mut names: Vec<(String, String)> = Vec::new();
+    for line in written.lines().filter_map(Line::parse) {
+        let Some(name) = undeclared(line.text).filter(|_| line.is_error) else {
+            continue;
+        };
+        let is_known = names.iter().any(|(known, _)| *known == name);
+        if !is_known && !line.place.starts_with(&*ours) {
+            names.push((name, short(line.place, path)));
+        }
+    }
+    names
+}
+
+/// The name that an error is about, in gcc's words or clang's.
+fn undeclared(text: &str) -> Option<String> {
+    let quoted: Vec<&str> = text.split('\'').skip(1).step_by(2).collect();
+    let said = |words: &str| text.contains(words);
+    let member = |of: &str, name: &str| format!("{name} of {of}");
+    match quoted[..] {
+        [of, name, ..] if said("has no member named") => Some(member(of, name)),
+        [name, of, ..] if text.starts_with("no member named") => Some(member(of, name)),
+        [name, ..] if said("does not refer to any field") => Some(name.into()),
+        [name, ..] if said("implicit declaration") || said("undeclared") => Some(name.into()),
+        [name, ..] if said("unknown type name") => Some(name.into()),
+        [name, ..] if said("invalid use of undefined type") => Some(name.into()),
+        [name, ..] if said("incomplete definition of type") => Some(name.into()),
+        [name, ..] if said("read-only member") => Some(format!("a write to {name}")),
+        _ => None,
+    }
+}
+
+/// `file.c:12` of a place with a column.
+fn short(place: &str, path: &str) -> String {
+    let mut parts = place.rsplitn(3, ':');
+    let (last, second, rest) = (parts.next(), parts.next(), parts.next());
+    let place = match (rest, second, last) {
+        (Some(file), Some(line), _) => format!("{file}:{line}"),
+        _ => place.to_string(),
+    };
+    match place.strip_prefix(FILE_LABEL) {
+        Some(rest) => format!("{path}{rest}"),
+        None => place,
+    }
+}
+
 /// Where BPF's code generator of clang 14 found one; newer ones say it as any other error.
 fn signed_division(line: &str) -> Option<&str> {
     let (_, found) = line.split_once("signed division for DAG")?;

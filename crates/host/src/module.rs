@@ -83,7 +83,7 @@ pub(crate) unsafe fn read(module: *const Module) -> Declared {
 
 /// # Safety
 /// `literal` is a C string.
-unsafe fn text(literal: *const c_char) -> String {
+pub(crate) unsafe fn text(literal: *const c_char) -> String {
     // SAFETY: the caller's.
     unsafe { CStr::from_ptr(literal) }
         .to_string_lossy()

@@ -70,6 +70,7 @@ pub struct CcHost {
     pub acks: u8,
     pub ack_ecn_flags: u8,
     pub ack_rcv_nxt: u32,
+    pub blocks: *mut u8,
 }
 
 #[repr(C)]
@@ -81,6 +82,7 @@ pub struct Sock {
     pub sk_gso_max_size: u32,
     pub sk_max_pacing_rate: u64,
     pub sk_pacing_shift: u8,
+    pub sk_state: u8,
 }
 
 #[repr(C)]
@@ -175,7 +177,7 @@ pub struct RateSample {
 }
 
 #[repr(C)]
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct TcpCongestionOps {
     pub ssthresh: Option<unsafe extern "C" fn(*mut TcpSock) -> u32>,
     pub cong_avoid: Option<unsafe extern "C" fn(*mut TcpSock, u32, u32)>,

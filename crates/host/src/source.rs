@@ -6,6 +6,9 @@ use std::io::{self, Read};
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
+use object::{Object, ObjectSymbol};
+
+use crate::library::MODULE;
 use crate::messages::FILE_LABEL;
 
 /// Largest file that is taken for a user's algorithm, bytes.
@@ -89,6 +92,11 @@ impl<'a> Preprocessed<'a> {
         parts
     }
 
+    /// What is compiled.
+    pub(crate) fn text(&self) -> &str {
+        self.text
+    }
+
     /// What is compiled, without the names of the files that it comes from.
     pub(crate) fn contents(&self) -> String {
         self.parts().iter().map(|part| part.text).collect()
@@ -105,6 +113,13 @@ impl<'a> Preprocessed<'a> {
             }
         }
         files
+    }
+
+    /// Does it include the kernel's headers, and register nothing as tcp_cc.h has it?
+    pub(crate) fn is_kernels(&self) -> bool {
+        let dialect = self.ours.join("kernel/kernel_dialect.h");
+        let includes = self.parts().iter().any(|part| part.file == dialect);
+        includes && self.word(MODULE).is_none()
     }
 
     /// Where the user's own text has inline assembly: file and line.
@@ -127,6 +142,30 @@ impl<'a> Preprocessed<'a> {
         }
         None
     }
+}
+
+/// The line of the first #if that looks at one of these words.
+pub(crate) fn condition_on(text: &[u8], words: &[&str]) -> Option<usize> {
+    let text = String::from_utf8_lossy(text);
+    let looks = |line: &str| {
+        let line = line.trim_start().strip_prefix('#').map(str::trim_start);
+        let condition = line.filter(|line| line.starts_with("if ") || line.starts_with("elif "));
+        condition.is_some_and(|line| words.iter().any(|word| has_word(line, word)))
+    };
+    let line = text.lines().position(looks)?;
+    Some(line + 1)
+}
+
+/// The functions and variables that an object has for others.
+pub(crate) fn defined(object: &[u8]) -> Vec<String> {
+    let Ok(object) = object::File::parse(object) else {
+        return Vec::new();
+    };
+    let symbols = object.symbols().filter(ObjectSymbol::is_global);
+    let defined = symbols.filter(|symbol| !symbol.is_undefined());
+    defined
+        .filter_map(|symbol| symbol.name().ok().map(String::from))
+        .collect()
 }
 
 /// Line number, file and "is it a system header?" of a line like `# 12 "mine.h" 1 3`.

@@ -237,11 +237,19 @@ fn floating_point_is_refused() {
 
 #[test]
 fn functions_that_the_kernel_does_not_give_are_refused() {
-    let message = refusal(&file("#include <stdlib.h>\nint f(void) { return rand(); }"));
+    let message = refusal(&file("int rand(void);\nint f(void) { return rand(); }"));
     assert!(
         message.contains("calls rand, which the kernel does not offer to an algorithm"),
         "{message}"
     );
+    // No header of the system is read.
+    let with_header = file("#include <stdlib.h>\nint f(void) { return rand(); }");
+    let path = with_header.path.display().to_string();
+    let expected = format!(
+        "{path} uses what no host of ackclock serves: <stdlib.h> ({path}:2), rand ({path}:3); "
+    );
+    let message = refusal(&with_header);
+    assert!(message.starts_with(&expected), "{message}");
 }
 
 #[test]

@@ -40,6 +40,9 @@ pub(crate) fn built_in(name: &str) -> &'static [u8] {
 /// Compiles the text that the simulator's code is made of, whatever the file contains by now.
 fn compile(algorithm: &Algorithm) -> Result<Vec<u8>, KernelError> {
     let name = algorithm.source_path();
+    if algorithm.is_kernel_form() {
+        return Err(KernelError::KernelForm { path: name.into() });
+    }
     let cannot = |error| KernelError::system(format!("compile {name}"), error);
     let clang = clang::find().ok_or_else(|| KernelError::NoClang { path: name.into() })?;
     let (own, included) = algorithm.sources().split_first().expect("the file itself");

@@ -8,6 +8,12 @@ pub enum KernelError {
     /// The algorithm is not as asked for.
     #[error(transparent)]
     Algorithm(#[from] AlgorithmError),
+    /// A module of the kernel is no BPF program.
+    #[error("{path} is in the kernel's form (tcp_congestion_ops and module_init), which runs in the simulator but not as BPF; write it in ackclock's dialect (algorithms/include/tcp_cc.h), or load it as a module of that kernel")]
+    KernelForm {
+        /// The file.
+        path: String,
+    },
     /// A capability is missing.
     #[error("{what} needs root; this process lacks {missing}: run it with sudo, in a container with --privileged. The simulator needs no root")]
     NotRoot {

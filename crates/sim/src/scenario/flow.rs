@@ -136,6 +136,7 @@ impl Flow {
     pub(super) fn configure(
         &self,
         of: &str,
+        hz: u32,
         snapshot: &Snapshot,
     ) -> Result<Configured, ScenarioError> {
         let configured = if self.algorithm.starts_with(KERNEL) {
@@ -145,9 +146,10 @@ impl Flow {
                     .into(),
             )
         } else {
-            snapshot
-                .configure(&self.algorithm)
-                .map_err(|error| error.to_string())
+            let configured = snapshot.configure(&self.algorithm);
+            // A file in the kernel's form is compiled for the scenario's HZ.
+            let loaded = configured.and_then(|configured| configured.load(hz).map(|_| configured));
+            loaded.map_err(|error| error.to_string())
         };
         configured.map_err(|fix| ScenarioError {
             field: format!("{of}.algorithm"),

@@ -84,7 +84,10 @@ impl Scenario {
         let mut algorithms = Algorithms::new();
         let mut configure = |of: &str, flow: &Flow| {
             if !algorithms.contains_key(&flow.algorithm) {
-                algorithms.insert(flow.algorithm.clone(), flow.configure(of, snapshot)?);
+                algorithms.insert(
+                    flow.algorithm.clone(),
+                    flow.configure(of, self.hz, snapshot)?,
+                );
             }
             Ok(())
         };

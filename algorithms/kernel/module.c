@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * Linked to a file in the kernel's form. The host (crates/host/src/kernel_form.rs) reads cc_kernel,
+ * sets parameters, calls start, and takes the hooks of what was registered.
+ */
+#include "kernel_dialect.h"
+
+/* Bytes that a socket may have from kzalloc at a time, and module_init. */
+#define MOST_BYTES 65536
+#define MOST_REGISTERED 16
+
+extern CC_HIDDEN __attribute__((weak)) int cc_kernel_init(void);
+extern CC_HIDDEN __attribute__((weak)) const char cc_kernel_summary[];
+extern CC_HIDDEN __attribute__((weak)) const struct cc_kernel_param
+	*const __start_cc_kernel_params[], *const __stop_cc_kernel_params[];
+
+#if defined(__linux__) && (defined(__x86_64__) || defined(__aarch64__))
+long cc_kernel_slot;
+
+static inline void enter(struct sock *sk)
+{
+#ifdef __x86_64__
+	__asm__ volatile("mov %1, %%fs:(%0)" : : "r"(cc_kernel_slot), "r"(sk) : "memory");
+#else
+	char *thread;
+
+	__asm__("mrs %0, tpidr_el0" : "=r"(thread));
+	*(struct sock **)(thread + cc_kernel_slot) = sk;
+#endif
+}
+#else
+static long cc_kernel_slot;
+__thread struct sock *cc_kernel_current;
+
+static inline void enter(struct sock *sk)
+{
+	cc_kernel_current = sk;
+}
+#endif
+
+/* Each hook goes through icsk_ca_ops, which a file may change in init. */
+#define OPS(sk) ((sk)->sk_host.ops)
+#define HOOK(type, name, arguments, ...)          \
+	static type hook_##name arguments         \
+	{                                         \
+		enter(sk);                        \
+		return OPS(sk)->name(__VA_ARGS__); \
+	}
+HOOK(u32, ssthresh, (struct sock *sk), sk)
+HOOK(void, cong_avoid, (struct sock *sk, u32 ack, u32 acked), sk, ack, acked)
+HOOK(void, set_state, (struct sock *sk, u8 new_state), sk, new_state)
+HOOK(void, cwnd_event, (struct sock *sk, enum tcp_ca_event ev), sk, ev)
+HOOK(void, in_ack_event, (struct sock *sk, u32 flags), sk, flags)
+HOOK(void, pkts_acked, (struct sock *sk, const struct ack_sample *sample), sk, sample)
+HOOK(u32, min_tso_segs, (struct sock *sk), sk)
+HOOK(u32, undo_cwnd, (struct sock *sk), sk)
+HOOK(u32, sndbuf_expand, (struct sock *sk), sk)
+HOOK(void, init, (struct sock *sk), sk)
+
+static void hook_cong_control(struct sock *sk, u32 ack, int flag, const struct rate_sample *rs)
+{
+	enter(sk);
+#ifdef CC_KERNEL_TWO_ARGUMENTS
+	(void)ack;
+	(void)flag;
+	OPS(sk)->cong_control(sk, rs);
+#else
+	OPS(sk)->cong_control(sk, ack, flag, rs);
+#endif
+}
+
+/* A block of kzalloc: the next of its socket lies before it. */
+struct block {
+	struct block *next;
+	size_t size;
+	u64 data[];
+};
+
+extern void *calloc(size_t n, size_t size);
+extern void free(void *block);
+
+/* Of module_init, which has no socket. */
+static struct sock nobody;
+static u64 init_memory[MOST_BYTES / 8];
+static size_t init_used;
+
+void *cc_kernel_alloc(size_t size)
+{
+	struct sock *sk = cc_kernel_socket();
+	struct block *block;
+	size_t used = size;
+
+	if (size > MOST_BYTES)
+		return NULL;
+	if (sk == &nobody) {
+		void *memory = init_memory + init_used;
+		size_t words = (size + 7) / 8;
+
+		if (init_used + words > ARRAY_SIZE(init_memory))
+			return NULL;
+		init_used += words;
+		return memory;
+	}
+	for (block = sk->sk_host.blocks; block; block = block->next)
+		used += block->size;
+	block = used > MOST_BYTES ? NULL : calloc(1, sizeof(*block) + size);
+	if (!block)
+		return NULL;
+	block->next = sk->sk_host.blocks;
+	block->size = size;
+	sk->sk_host.blocks = block;
+	return block->data;
+}
+
+void *cc_kernel_calloc(size_t n, size_t size)
+{
+	return size && n > MOST_BYTES / size ? NULL : cc_kernel_alloc(n * size);
+}
+
+void cc_kernel_free(const void *memory)
+{
+	struct sock *sk = cc_kernel_socket();
+
+	if (!memory || sk == &nobody)
+		return;
+	for (void **at = &sk->sk_host.blocks; *at; at = (void **)&((struct block *)*at)->next) {
+		struct block *block = *at;
+
+		if (block->data == memory) {
+			*at = block->next;
+			free(block);
+			return;
+		}
+	}
+	/* As in the kernel: what was not given, or was given back, is not freed. */
+	__builtin_trap();
+}
+
+/* What a file leaves at the end is freed for it. */
+static void release(struct sock *sk)
+{
+	enter(sk);
+	if (OPS(sk)->release)
+		OPS(sk)->release(sk);
+	while (sk->sk_host.blocks)
+		cc_kernel_free(((struct block *)sk->sk_host.blocks)->data);
+}
+
+static struct tcp_congestion_ops *registered[MOST_REGISTERED + 1];
+static u32 registered_len;
+
+int tcp_register_congestion_control(struct tcp_congestion_ops *ops)
+{
+	if (!ops->ssthresh || !ops->undo_cwnd || !(ops->cong_avoid || ops->cong_control))
+		return -EINVAL;
+	for (u32 i = 0; i < registered_len; i++)
+		if (!__builtin_strncmp(registered[i]->name, ops->name, TCP_CA_NAME_MAX))
+			return -EEXIST;
+	if (registered_len == MOST_REGISTERED)
+		return -ENOBUFS;
+	registered[registered_len++] = ops;
+	return 0;
+}
+
+void tcp_unregister_congestion_control(struct tcp_congestion_ops *ops)
+{
+	(void)ops;
+}
+
+/* The hooks that the host calls for these ops. */
+#undef tcp_congestion_ops
+static void hooks(const struct cc_kernel_ops *ops, struct tcp_congestion_ops *into)
+{
+#define TAKE(name) into->name = ops->name ? hook_##name : NULL
+	TAKE(ssthresh);
+	TAKE(cong_avoid);
+	TAKE(set_state);
+	TAKE(cwnd_event);
+	TAKE(in_ack_event);
+	TAKE(pkts_acked);
+	TAKE(min_tso_segs);
+	TAKE(cong_control);
+	TAKE(undo_cwnd);
+	TAKE(sndbuf_expand);
+	TAKE(init);
+	into->release = release;
+	into->min_cwnd = NULL;
+	into->flags = ops->flags;
+	for (u32 i = 0; i < TCP_CA_NAME_MAX; i++)
+		into->name[i] = ops->name[i];
+}
+
+static s64 number(const char *text)
+{
+	u64 value = 0;
+	bool is_negative = *text == '-';
+
+	for (text += is_negative; *text >= '0' && *text <= '9'; text++)
+		value = value * 10 + *text - '0';
+	return is_negative ? -(s64)value : (s64)value;
+}
+
+static s64 get(const struct cc_kernel_param *param, u32 index)
+{
+	const char *at = (const char *)param->value + index * param->size;
+
+	switch (param->size) {
+	case 1:
+		return *(const u8 *)at;
+	case 2:
+		return *(const s16 *)at;
+	case 4:
+		return *(const s32 *)at;
+	default:
+		return *(const s64 *)at;
+	}
+}
+
+static void put(void *at, u32 size, s64 value)
+{
+	switch (size) {
+	case 1:
+		*(u8 *)at = value;
+		break;
+	case 2:
+		*(u16 *)at = value;
+		break;
+	case 4:
+		*(u32 *)at = value;
+		break;
+	default:
+		*(u64 *)at = value;
+	}
+}
+
+int param_set_int(const char *val, const struct kernel_param *kp)
+{
+	*(int *)kp->arg = number(val);
+	return 0;
+}
+
+int param_set_uint_minmax(const char *val, const struct kernel_param *kp, unsigned int least,
+			  unsigned int most)
+{
+	s64 value = number(val);
+
+	if (value < least || value > most)
+		return -EINVAL;
+	*(unsigned int *)kp->arg = value;
+	return 0;
+}
+
+int param_set_bool(const char *val, const struct kernel_param *kp)
+{
+	*(bool *)kp->arg = number(val) != 0;
+	return 0;
+}
+
+int param_get_int(char *buffer, const struct kernel_param *kp)
+{
+	(void)kp;
+	buffer[0] = 0;
+	return 0;
+}
+
+/* `text` is `value`. Returns 0 or an error, negative. */
+static int set(const struct cc_kernel_param *param, u32 index, s64 value, const char *text)
+{
+	struct kernel_param kp = { param->name, param->value };
+
+	enter(&nobody);
+	if (param->ops)
+		return param->ops->set ? param->ops->set(text, &kp) : -EPERM;
+	put((char *)param->value + index * param->size, param->size, value);
+	if (param->given)
+		*(u32 *)param->given = max(*(u32 *)param->given, index + 1);
+	return 0;
+}
+
+static const char *summary(void)
+{
+	return cc_kernel_summary ? cc_kernel_summary : "";
+}
+
+/* Before all else: where each thread has the socket. */
+static void prepare(long slot)
+{
+	cc_kernel_slot = slot;
+	nobody.sk_host.random = 1;
+}
+
+/* Returns what module_init returns. */
+static int start(void)
+{
+	enter(&nobody);
+	return cc_kernel_init ? cc_kernel_init() : 0;
+}
+
+__attribute__((visibility("default"))) const struct cc_kernel {
+	const struct cc_kernel_param *const *params, *const *params_end;
+	struct cc_kernel_ops *const *registered;
+	const char *(*summary)(void);
+	void (*prepare)(long slot);
+	s64 (*get)(const struct cc_kernel_param *param, u32 index);
+	int (*set)(const struct cc_kernel_param *param, u32 index, s64 value, const char *text);
+	int (*start)(void);
+	void (*hooks)(const struct cc_kernel_ops *ops, struct tcp_congestion_ops *into);
+} cc_kernel = {
+	__start_cc_kernel_params, __stop_cc_kernel_params, registered,
+	summary, prepare, get, set, start, hooks,
+};

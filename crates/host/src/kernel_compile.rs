@@ -1,0 +1,248 @@
+//! Compiles a file in the kernel's form: once for each HZ, as the kernel is.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::algorithm::{fingerprint, KERNEL_SUPPORT};
+use crate::compile::{Job, Name};
+use crate::compiler::Compiler;
+use crate::kernel_form::{KernelFile, FIRST_HZ};
+use crate::messages;
+use crate::scratch::Scratch;
+use crate::source::{self, Preprocessed, Source};
+use crate::{Algorithm, AlgorithmError};
+
+/// What is compiled: the preprocessed file, and those whose functions it calls.
+pub(crate) struct Texts {
+    texts: Vec<String>,
+    /// Has its cong_control the two arguments that Linux 6.9 had?
+    has_two_arguments: bool,
+}
+
+/// What module.c and kernel_module.h give besides what any file may call.
+const GIVEN: [&str; 10] = [
+    "tcp_register_congestion_control",
+    "tcp_unregister_congestion_control",
+    "cc_kernel_slot",
+    "cc_kernel_current",
+    "cc_kernel_alloc",
+    "cc_kernel_calloc",
+    "cc_kernel_free",
+    "param_set_int",
+    "param_set_uint_minmax",
+    "param_get_int",
+];
+
+/// What stands before a file's text: what is known only now.
+fn prelude(hz: u32, has_two_arguments: bool) -> String {
+    let arguments = if has_two_arguments {
+        "struct sock *, const struct rate_sample *"
+    } else {
+        "struct sock *, unsigned int, int, const struct rate_sample *"
+    };
+    format!(
+        "enum {{ CC_HZ = {hz} }};\nstruct sock;\nstruct rate_sample;\n\
+         typedef void cc_kernel_cong_control({arguments});\n"
+    )
+}
+
+impl Job<'_> {
+    /// Refuses, all at once, the names that the file uses and no host has, with the headers `missing`.
+    pub(crate) fn check_names(
+        &self,
+        compiler: &Compiler,
+        scratch: &Scratch,
+        text: &str,
+        missing: Vec<Name>,
+    ) -> Result<(), AlgorithmError> {
+        let written = self.object(compiler, scratch, text, FIRST_HZ, false)?;
+        let mut names = missing;
+        if let Err(output) = written {
+            let written = String::from_utf8_lossy(&output.stderr);
+            names.extend(messages::unserved(&written, &self.name(), scratch.path()));
+        }
+        if names.is_empty() {
+            return Ok(());
+        }
+        let names = names
+            .iter()
+            .map(|(name, place)| format!("{name} ({place})"));
+        Err(AlgorithmError::Unserved {
+            path: self.name(),
+            names: names.collect::<Vec<_>>().join(", "),
+        })
+    }
+
+    /// The object of one text, or what the compiler says.
+    fn object(
+        &self,
+        compiler: &Compiler,
+        scratch: &Scratch,
+        text: &str,
+        hz: u32,
+        has_two_arguments: bool,
+    ) -> Result<Result<Vec<u8>, std::process::Output>, AlgorithmError> {
+        let whole = prelude(hz, has_two_arguments) + text;
+        let file = scratch.write("kernel.i", whole.as_bytes());
+        let file = file.map_err(|error| self.cannot(&error))?;
+        let object = scratch.path().join("kernel.o");
+        let output = compiler.run(|cc| {
+            cc.args(["-g", "-fmax-errors=0", "-x", "cpp-output", "-c"]);
+            cc.arg(&file).arg("-o").arg(&object);
+        });
+        let output = output.map_err(|error| self.cannot(&error))?;
+        if !output.status.success() {
+            return Ok(Err(output));
+        }
+        let object = fs::read(&object).map_err(|error| self.cannot(&error))?;
+        Ok(Ok(object))
+    }
+
+    /// Takes the snapshot of a file in the kernel's form. Also: is it what the files still contain?
+    pub(crate) fn kernel_form(
+        &self,
+        source: Source,
+        compiler: &Compiler,
+        scratch: &Scratch,
+        snapshot: &Preprocessed<'_>,
+        uses_in_flight: bool,
+    ) -> Result<(Algorithm, bool), AlgorithmError> {
+        let ours = scratch.path();
+        if let Some(line) = source::condition_on(&source.text, &["HZ", "CONFIG_HZ"]) {
+            return Err(self.declares(format!(
+                "line {line}: #if looks at HZ, which is the scenario's and is not known there; \
+                 write if (HZ ...)"
+            )));
+        }
+        let mut has_two_arguments = false;
+        let mut object = self.object(compiler, scratch, snapshot.text(), FIRST_HZ, false)?;
+        if let Err(first) = object {
+            object = self.object(compiler, scratch, snapshot.text(), FIRST_HZ, true)?;
+            has_two_arguments = object.is_ok();
+            if object.is_err() {
+                return Err(self.refused(&first, ours));
+            }
+        }
+        let object = object.expect("an error has returned");
+
+        let mut unknown = self.unknown(&object)?;
+        let mut sources = vec![source];
+        let mut texts = vec![snapshot.text().to_string()];
+        let mut contents = snapshot.contents();
+        let mut included = snapshot.included();
+        // Yeah calls functions of Vegas, whose header it includes: they lie beside it.
+        for header in snapshot.included() {
+            let beside = header.with_extension("c");
+            let is_other = beside.is_file() && beside != sources[0].path;
+            if unknown.is_empty() || header.extension() != Some("h".as_ref()) || !is_other {
+                continue;
+            }
+            let other = source::read(&beside).map_err(|error| self.unreadable(&error))?;
+            let text = self.beside(compiler, scratch, &other)?;
+            let object = self.object(compiler, scratch, &text, FIRST_HZ, has_two_arguments)?;
+            let object = object.map_err(|output| self.refused(&output, ours))?;
+            let defined = source::defined(&object);
+            unknown.retain(|name| !defined.contains(name));
+            let preprocessed = Preprocessed::new(&text, ours);
+            contents += &preprocessed.contents();
+            included.extend(preprocessed.included());
+            texts.push(text);
+        }
+        if !unknown.is_empty() {
+            let names = unknown.iter().map(|name| match snapshot.word(name) {
+                Some((file, line)) => format!("{name} ({}:{line})", self.shown(&file)),
+                None => name.clone(),
+            });
+            return Err(AlgorithmError::Unserved {
+                path: self.name(),
+                names: names.collect::<Vec<_>>().join(", "),
+            });
+        }
+        included.sort();
+        included.dedup();
+        included.retain(|path| *path != sources[0].path);
+        for path in &included {
+            let read = source::read(path).map_err(|error| self.unreadable(&error))?;
+            sources.push(read);
+        }
+        let own_text = String::from_utf8_lossy(&sources[0].text).into_owned();
+        let mut made_of = vec![own_text.as_str(), &contents, &compiler.identity];
+        made_of.extend(KERNEL_SUPPORT.iter().map(|(_, text)| *text));
+        let fingerprint = fingerprint(&made_of);
+        let texts = Texts {
+            texts,
+            has_two_arguments,
+        };
+        let path = self.path().to_owned();
+        let compile = move |hz| Job::of(&path).kernel_library(&texts, hz);
+        let (name, compile) = (self.name(), Box::new(compile));
+        let file = KernelFile::new(name, compile, sources, fingerprint, uses_in_flight);
+        // The headers were read after the preprocessor did: with some, the next look compiles anew.
+        Ok((file.algorithm()?, included.is_empty()))
+    }
+
+    /// The text of a file beside the user's, of which only functions are wanted.
+    fn beside(
+        &self,
+        compiler: &Compiler,
+        scratch: &Scratch,
+        source: &Source,
+    ) -> Result<String, AlgorithmError> {
+        let name = source.path.to_string_lossy();
+        let name = name.replace('\\', "\\\\").replace('"', "\\\"");
+        let label = format!("# 1 \"{name}\"\n");
+        let file = self.write_labelled(scratch, "beside.c", &label, &source.text)?;
+        let directory = source.path.parent().unwrap_or(Path::new("/"));
+        let only = ["-DCC_KERNEL_BESIDE"];
+        let (text, missing) = self.preprocess(compiler, scratch, &file, directory, &only)?;
+        self.check_names(compiler, scratch, &text, missing)?;
+        Ok(text)
+    }
+
+    /// The functions that neither the object has nor a host.
+    fn unknown(&self, object: &[u8]) -> Result<Vec<String>, AlgorithmError> {
+        let (mut unknown, _) = self.look_at(object)?;
+        unknown.retain(|name| !GIVEN.contains(&name.as_str()));
+        Ok(unknown)
+    }
+
+    /// The library for an HZ.
+    pub(crate) fn kernel_library(&self, texts: &Texts, hz: u32) -> Result<Vec<u8>, AlgorithmError> {
+        let scratch = self.scratch()?;
+        let ours = scratch.path();
+        let compiler = self.find_compiler()?;
+        let write = |name: &str, text: &[u8]| -> Result<PathBuf, AlgorithmError> {
+            let written = scratch.write(name, text);
+            written.map_err(|error| self.cannot(&error))
+        };
+        let mut objects = Vec::new();
+        for (index, text) in texts.texts.iter().enumerate() {
+            let object = self.object(&compiler, &scratch, text, hz, texts.has_two_arguments)?;
+            let object = object.map_err(|output| self.refused(&output, ours))?;
+            objects.push(write(&format!("{index}.o"), &object)?);
+        }
+        let prelude = write("prelude.h", prelude(hz, texts.has_two_arguments).as_bytes())?;
+        let [module, library] = ["module.o", "algorithm.so"].map(|name| ours.join(name));
+        self.compiler(&compiler, ours, |cc: &mut Command| {
+            for place in ["include", "kernel"] {
+                cc.arg("-I").arg(ours.join(place));
+            }
+            if texts.has_two_arguments {
+                cc.arg("-DCC_KERNEL_TWO_ARGUMENTS");
+            }
+            // A hook of module.c jumps to the file's.
+            cc.arg("-foptimize-sibling-calls");
+            cc.arg("-include").arg(&prelude).arg("-c");
+            cc.arg(ours.join("kernel/module.c")).arg("-o").arg(&module);
+        })?;
+        self.compiler(&compiler, ours, |cc| {
+            cc.arg("-I").arg(ours.join("include"));
+            // No code of the compiler's own, which would write when the process ends.
+            cc.args(["-shared", "-nostartfiles"]);
+            cc.args(&objects).arg(&module);
+            cc.arg(ours.join("host/tcp_cong.c")).arg("-o").arg(&library);
+        })?;
+        fs::read(&library).map_err(|error| self.cannot(&error))
+    }
+}

@@ -1,0 +1,406 @@
+//! A file in the Linux kernel's form: one code for each HZ, and one copy of its variables for each
+//! set of module parameters.
+//!
+//! `algorithms/kernel/` has the headers that it includes, and `module.c`, which is linked to it and
+//! which `Table` mirrors. module_init runs once for each copy. Then the copy is read only: flows, and
+//! threads, share it.
+
+use std::collections::HashMap;
+use std::ffi::{c_char, c_int, c_long, CString};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use crate::algorithm::{name_of, KernelForm, OfKernelForm};
+use crate::library::Loaded;
+use crate::module::text;
+use crate::param::{Param, Preset};
+use crate::scratch::Scratch;
+use crate::sock::TcpCongestionOps;
+use crate::source::Source;
+use crate::{crash, Algorithm, AlgorithmError};
+
+/// The HZ of the copy that says what a file registers.
+pub(crate) const FIRST_HZ: u32 = 250;
+/// The symbol of the table in module.c.
+const TABLE: &str = "cc_kernel";
+
+unsafe extern "C" {
+    /// algorithms/host/current.c
+    safe fn cc_current_slot() -> c_long;
+}
+
+/// `struct cc_kernel_param`.
+#[repr(C)]
+struct ParamDesc {
+    name: *const c_char,
+    doc: *const c_char,
+    kind: *const c_char,
+    value: *const u8,
+    order: u32,
+    size: u32,
+    len: u32,
+    given: *const u32,
+    ops: *const u8,
+}
+
+/// `struct cc_kernel`.
+#[repr(C)]
+struct Table {
+    params: *const *const ParamDesc,
+    params_end: *const *const ParamDesc,
+    registered: *const *const u8,
+    summary: unsafe extern "C" fn() -> *const c_char,
+    prepare: unsafe extern "C" fn(c_long),
+    get: unsafe extern "C" fn(*const ParamDesc, u32) -> i64,
+    set: unsafe extern "C" fn(*const ParamDesc, u32, i64, *const c_char) -> c_int,
+    start: unsafe extern "C" fn() -> c_int,
+    hooks: unsafe extern "C" fn(*const u8, *mut TcpCongestionOps),
+}
+
+/// Makes the library for an HZ.
+pub(crate) type Compile = Box<dyn Fn(u32) -> Result<Vec<u8>, AlgorithmError> + Send + Sync>;
+
+/// A file, and what was made of it.
+pub(crate) struct KernelFile {
+    /// What the user calls it.
+    pub(crate) name: String,
+    pub(crate) sources: Vec<Source>,
+    pub(crate) fingerprint: u64,
+    pub(crate) uses_in_flight: bool,
+    compile: Compile,
+    /// The code for an HZ.
+    images: Mutex<HashMap<u32, Arc<[u8]>>>,
+    /// Those in use.
+    copies: Mutex<Copies>,
+}
+
+/// By HZ and the values of all parameters.
+type Copies = HashMap<(u32, Arc<[u32]>), Weak<Copy>>;
+
+/// The file's code and variables in memory.
+pub(crate) struct Copy {
+    library: Loaded,
+    pub(crate) summary: String,
+    pub(crate) params: Vec<Param>,
+    /// What it registered, in that order: (address of the ops, the same for the host).
+    pub(crate) registered: Vec<(usize, TcpCongestionOps)>,
+}
+
+/// A parameter of [`Copy::params`], in the table.
+struct Place {
+    desc: *const ParamDesc,
+    index: u32,
+}
+
+/// What a file has registered. It holds the code that hooks point to.
+#[derive(Clone)]
+struct Registered {
+    file: Arc<KernelFile>,
+    copy: Arc<Copy>,
+    ops: usize,
+}
+
+impl Registered {
+    fn algorithm(self) -> Result<Algorithm, AlgorithmError> {
+        let (file, copy) = (&self.file, &self.copy);
+        let hooks = copy.hooks_at(self.ops);
+        let others = copy.registered.iter().filter(|_| copy.registered.len() > 1);
+        let presets = others.map(|(_, ops)| Preset {
+            name: name_of(ops),
+            settings: String::new(),
+            doc: format!("the file's algorithm {}", name_of(ops)),
+        });
+        let summary = match copy.summary.as_str() {
+            "" => format!("{}, from a file in the kernel's form", name_of(&hooks)),
+            summary => summary.into(),
+        };
+        let of = OfKernelForm {
+            summary,
+            source_path: file.name.clone(),
+            params: copy.params.clone(),
+            presets: presets.collect(),
+            hooks,
+            fingerprint: file.fingerprint,
+            sources: file.sources.clone(),
+            uses_in_flight: file.uses_in_flight,
+        };
+        Algorithm::of_kernel_form(of, Box::new(self))
+    }
+}
+
+impl KernelForm for Registered {
+    fn ops(&self) -> usize {
+        self.ops
+    }
+
+    fn registered(&self, name: &str) -> Result<Algorithm, AlgorithmError> {
+        let mut all = self.copy.registered.iter();
+        let (ops, _) = all.find(|(_, ops)| name_of(ops) == name).expect("a preset");
+        let chosen = Self {
+            ops: *ops,
+            ..self.clone()
+        };
+        chosen.algorithm()
+    }
+
+    fn copy_for(&self, hz: u32, values: &Arc<[u32]>) -> Result<Algorithm, AlgorithmError> {
+        let name = name_of(&self.copy.hooks_at(self.ops));
+        let copy = self.file.copy(hz, Some(values))?;
+        let mut all = copy.registered.iter();
+        let own = all.find(|(_, ops)| name_of(ops) == name).map(|own| own.0);
+        let ops = own.ok_or_else(|| {
+            let problem = format!("with these parameters module_init does not register {name}");
+            self.file.declares(problem)
+        })?;
+        let file = Arc::clone(&self.file);
+        Self { file, copy, ops }.algorithm()
+    }
+
+    fn switched(&self, ops: usize) -> Algorithm {
+        let switched = Self {
+            ops,
+            ..self.clone()
+        };
+        switched
+            .algorithm()
+            .expect("the file's own ops, as those before")
+    }
+}
+
+impl KernelFile {
+    pub(crate) fn new(
+        name: String,
+        compile: Compile,
+        sources: Vec<Source>,
+        fingerprint: u64,
+        uses_in_flight: bool,
+    ) -> Self {
+        Self {
+            name,
+            compile,
+            sources,
+            fingerprint,
+            uses_in_flight,
+            images: Mutex::default(),
+            copies: Mutex::default(),
+        }
+    }
+
+    /// The algorithm that it registers first, with the defaults of all parameters.
+    pub(crate) fn algorithm(self) -> Result<Algorithm, AlgorithmError> {
+        let file = Arc::new(self);
+        let copy = file.copy(FIRST_HZ, None)?;
+        let ops = copy.registered[0].0;
+        Registered { file, copy, ops }.algorithm()
+    }
+
+    fn registers_nothing(&self) -> AlgorithmError {
+        AlgorithmError::RegistersNothing {
+            path: self.name.clone(),
+        }
+    }
+
+    fn declares(&self, problem: String) -> AlgorithmError {
+        AlgorithmError::BadDeclaration {
+            path: self.name.clone(),
+            problem,
+        }
+    }
+
+    fn cannot(&self, error: &dyn std::error::Error) -> AlgorithmError {
+        AlgorithmError::CannotLoad {
+            path: self.name.clone(),
+            reason: error.to_string(),
+        }
+    }
+
+    /// The copy with these values, or with the defaults.
+    pub(crate) fn copy(
+        &self,
+        hz: u32,
+        values: Option<&Arc<[u32]>>,
+    ) -> Result<Arc<Copy>, AlgorithmError> {
+        let mut copies = self.copies.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = values.map(|values| (hz, Arc::clone(values)));
+        let known = key.as_ref().and_then(|key| copies.get(key));
+        if let Some(copy) = known.and_then(Weak::upgrade) {
+            return Ok(copy);
+        }
+        let image = {
+            let mut images = self.images.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some(image) = images.get(&hz) {
+                Arc::clone(image)
+            } else {
+                let image: Arc<[u8]> = (self.compile)(hz)?.into();
+                images.insert(hz, Arc::clone(&image));
+                image
+            }
+        };
+        let copy = Arc::new(Copy::load(self, &image, values)?);
+        let key = key.unwrap_or_else(|| {
+            let defaults = copy.params.iter().map(|param| param.default);
+            (hz, defaults.collect())
+        });
+        copies.retain(|_, copy| copy.strong_count() > 0);
+        copies.insert(key, Arc::downgrade(&copy));
+        Ok(copy)
+    }
+}
+
+impl Copy {
+    fn load(
+        of: &KernelFile,
+        image: &[u8],
+        values: Option<&Arc<[u32]>>,
+    ) -> Result<Self, AlgorithmError> {
+        // A file of its own: the loader gives two names of one file the same variables.
+        let scratch = Scratch::new().map_err(|error| of.cannot(&error))?;
+        let file = scratch.write("algorithm.so", image);
+        let file = file.map_err(|error| of.cannot(&error))?;
+        let library = Loaded::open(&file, &of.name, TABLE);
+        let library = library.map_err(|error| of.cannot(&*error))?;
+        crash::prepare_thread();
+        let table = library
+            .symbol::<Table>(TABLE)
+            .ok_or_else(|| of.registers_nothing())?;
+        // SAFETY: module.c defines the table, and `library` keeps it loaded. Its functions run on this
+        // thread, one at a time, and nothing else has this copy yet.
+        let (summary, params, registered) = unsafe {
+            let table = &*table;
+            (table.prepare)(cc_current_slot());
+            let (params, places) = parameters(table);
+            for ((param, place), &value) in params
+                .iter()
+                .zip(&places)
+                .zip(values.into_iter().flat_map(|values| values.iter()))
+            {
+                if value == param.default {
+                    continue;
+                }
+                let written = CString::new(value.to_string()).expect("digits");
+                let error = (table.set)(place.desc, place.index, value.into(), written.as_ptr());
+                if error != 0 {
+                    return Err(of.declares(format!(
+                        "parameter {}: its own check refuses {value} ({})",
+                        param.name,
+                        errno(error)
+                    )));
+                }
+            }
+            let error = (table.start)();
+            if error != 0 {
+                return Err(of.declares(format!(
+                    "module_init returns {error} ({}): it refuses these parameters, or this host",
+                    errno(error)
+                )));
+            }
+            let mut registered = Vec::new();
+            let mut at = table.registered;
+            while !(*at).is_null() {
+                registered.push((*at as usize, hooks(table, *at)));
+                at = at.add(1);
+            }
+            (text((table.summary)()), params, registered)
+        };
+        if registered.is_empty() {
+            return Err(of.registers_nothing());
+        }
+        library.freeze();
+        Ok(Self {
+            library,
+            summary,
+            params,
+            registered,
+        })
+    }
+
+    /// The hooks of other ops of this copy, which a file has put into icsk_ca_ops.
+    pub(crate) fn hooks_at(&self, ops: usize) -> TcpCongestionOps {
+        let table = self.library.symbol::<Table>(TABLE).expect("it was there");
+        // SAFETY: as in `load`; the file's own code has made `ops` the socket's.
+        unsafe { hooks(&*table, ops as *const u8) }
+    }
+}
+
+/// # Safety
+/// The table is of a loaded library, and `ops` are its own.
+unsafe fn hooks(table: &Table, ops: *const u8) -> TcpCongestionOps {
+    let mut into = TcpCongestionOps::default();
+    // SAFETY: module.c fills it.
+    unsafe { (table.hooks)(ops, &raw mut into) };
+    into
+}
+
+/// The parameters that are whole numbers of at most 32 bits, not negative; the others keep their
+/// defaults.
+///
+/// # Safety
+/// The table is of a loaded library that is not frozen yet.
+unsafe fn parameters(table: &Table) -> (Vec<Param>, Vec<Place>) {
+    // SAFETY: the linker has made an array of addresses between the two; where a file has no
+    // parameters both are null. Strings are literals.
+    unsafe {
+        let len = (table.params_end as usize - table.params as usize) / size_of::<usize>();
+        let mut descs: Vec<*const ParamDesc> =
+            (0..len).map(|index| *table.params.add(index)).collect();
+        descs.sort_by_key(|desc| (**desc).order);
+        let doc = |name: &str| {
+            let docs = descs.iter().filter(|desc| !(***desc).doc.is_null());
+            let mut own = docs.filter(|desc| text((***desc).name) == name);
+            own.next()
+                .map_or_else(String::new, |desc| text((**desc).doc))
+        };
+        let (mut params, mut places) = (Vec::new(), Vec::new());
+        for &desc in descs.iter().filter(|desc| (***desc).doc.is_null()) {
+            let of = &*desc;
+            let (name, kind) = (text(of.name), text(of.kind));
+            let bits = 8 * of.size;
+            let most = match kind.as_str() {
+                "bool" | "_Bool" | "invbool" => 1,
+                "short" | "int" | "long" => (1_u64 << (bits - 1)) - 1,
+                "byte" | "ushort" | "uint" | "ulong" | "ullong" | "hexint" | "" => {
+                    u64::MAX >> (64 - bits)
+                }
+                _ => continue,
+            };
+            for index in 0..of.len.max(1) {
+                let value = (table.get)(desc, index);
+                let is_unsigned = most > 1 << (bits - 1) && bits == 32;
+                let value = if is_unsigned {
+                    i64::from(value as u32)
+                } else {
+                    value
+                };
+                let Ok(default) = u32::try_from(value) else {
+                    continue;
+                };
+                params.push(Param {
+                    name: match of.len {
+                        0 => name.clone(),
+                        _ => format!("{name}[{index}]"),
+                    },
+                    doc: doc(&name),
+                    default,
+                    min: 0,
+                    max: most.min(u32::MAX.into()) as u32,
+                    scale: 1,
+                });
+                places.push(Place { desc, index });
+            }
+        }
+        (params, places)
+    }
+}
+
+/// The name of an error that a kernel's function returns.
+fn errno(error: c_int) -> &'static str {
+    match -error {
+        libc::EPERM => "EPERM",
+        libc::ENOENT => "ENOENT",
+        libc::ENOMEM => "ENOMEM",
+        libc::EEXIST => "EEXIST",
+        libc::EINVAL => "EINVAL",
+        libc::ERANGE => "ERANGE",
+        libc::ENOBUFS => "ENOBUFS",
+        _ => "an error",
+    }
+}

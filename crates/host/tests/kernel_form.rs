@@ -1,0 +1,266 @@
+//! Files in the Linux kernel's form: parameters, what they register, and what is said of those that
+//! cannot run. The kernel's own files are in tests/hosts/test_kernel_files.py.
+
+mod common;
+
+use ackclock_host::{Algorithm, AlgorithmError, CongestionControl, HostConfig, RateSample};
+use common::{in_a_process, UserFile};
+
+const HEAD: &str = "
+#include <linux/module.h>
+#include <net/tcp.h>
+";
+const HOOKS: &str = "
+static u32 my_ssthresh(struct sock *sk) { return max(tcp_snd_cwnd(tcp_sk(sk)) / 2, 2U); }
+";
+
+/// A file that registers `ops`, which `body` defines.
+fn file(body: &str, ops: &str) -> UserFile {
+    let register: String = ops
+        .split_whitespace()
+        .map(|ops| format!("err = err ?: tcp_register_congestion_control(&{ops});\n"))
+        .collect();
+    UserFile::new(&format!(
+        "{HEAD}{HOOKS}{body}
+static int __init my_init(void)
+{{
+	int err = 0;
+	{register}	return err;
+}}
+static void __exit my_exit(void) {{ }}
+module_init(my_init);
+module_exit(my_exit);
+MODULE_LICENSE(\"GPL\");
+MODULE_DESCRIPTION(\"My TCP\");
+"
+    ))
+}
+
+/// Ops with these members besides the three that Linux asks for.
+fn ops(name: &str, more: &str) -> String {
+    format!(
+        "static struct tcp_congestion_ops {name} __read_mostly = {{
+	.ssthresh = my_ssthresh, .cong_avoid = tcp_reno_cong_avoid,
+	.undo_cwnd = tcp_reno_undo_cwnd, .owner = THIS_MODULE, .name = \"{name}\", {more}
+}};
+"
+    )
+}
+
+fn flow(file: &UserFile, settings: &str, hz: u32) -> Result<CongestionControl, AlgorithmError> {
+    let configured = Algorithm::configure(&format!("{}{settings}", file.path.display()))?;
+    configured.load(hz)?;
+    let host = HostConfig {
+        hz,
+        ..HostConfig::default()
+    };
+    let mut flow = CongestionControl::new(&configured, host);
+    flow.init();
+    Ok(flow)
+}
+
+fn refusal(file: &UserFile) -> String {
+    let error = file.compile().expect_err("must be refused").to_string();
+    error.replace(&file.path.display().to_string(), "FILE")
+}
+
+/// What module_init computes of the parameters and of HZ is the flow's; two sets of parameters are
+/// two copies.
+#[test]
+fn parameters_and_hz_reach_module_init() {
+    let body = "
+static int gain __read_mostly = 3;
+module_param(gain, int, 0644);
+MODULE_PARM_DESC(gain, \"how much more\");
+static bool slow;
+module_param(slow, bool, 0444);
+static unsigned int steps[3] = { 1, 2, 3 };
+static int steps_given = 3;
+module_param_array(steps, uint, &steps_given, 0644);
+static u32 product __ro_after_init;
+static const u32 ticks[HZ / 50] = { [HZ / 50 - 1] = HZ };
+static u32 my_min_tso(struct sock *sk)
+{
+	return product * 10000 + steps[1] * 1000 + ticks[ARRAY_SIZE(ticks) - 1];
+}
+static u32 my_sndbuf(struct sock *sk) { return slow + 2; }
+";
+    let ops = ops(
+        "mine",
+        ".min_tso_segs = my_min_tso, .sndbuf_expand = my_sndbuf",
+    );
+    let mut file = file(&format!("{body}{ops}"), "mine");
+    let text = std::fs::read_to_string(&file.path).unwrap();
+    let text = text.replace("int err = 0;", "int err = 0;\n\tproduct = gain * 2;");
+    std::fs::write(&file.path, text).unwrap();
+    file.path = file.path.clone();
+
+    let algorithm = file.compile().unwrap();
+    assert_eq!((algorithm.name(), algorithm.summary()), ("mine", "My TCP"));
+    let params: Vec<_> = algorithm
+        .params()
+        .iter()
+        .map(|param| (param.name.as_str(), param.default, param.min, param.max))
+        .collect();
+    assert_eq!(
+        params,
+        [
+            ("gain", 3, 0, i32::MAX as u32),
+            ("slow", 0, 0, 1),
+            ("steps[0]", 1, 0, u32::MAX),
+            ("steps[1]", 2, 0, u32::MAX),
+            ("steps[2]", 3, 0, u32::MAX),
+        ]
+    );
+    assert_eq!(algorithm.params()[0].doc, "how much more");
+
+    let mut plain = flow(&file, "", 250).unwrap();
+    let mut set = flow(&file, ":gain=5,slow=1,steps[1]=7", 1000).unwrap();
+    assert_eq!((plain.min_tso_segs(), plain.sndbuf_expand()), (62_250, 2));
+    assert_eq!((set.min_tso_segs(), set.sndbuf_expand()), (108_000, 3));
+    let error = flow(&file, ":gain=-1", 250).unwrap_err().to_string();
+    assert!(error.contains("gain = -1 is out of range"), "{error}");
+}
+
+#[test]
+fn several_ops_are_several_algorithms() {
+    let second = ops("second", ".flags = TCP_CONG_NEEDS_ECN,");
+    let file = file(&format!("{}{second}", ops("first", "")), "first second");
+    let names = |spec: &str| {
+        let configured = Algorithm::configure(&format!("{}{spec}", file.path.display()));
+        let algorithm = configured.unwrap().load(250).unwrap();
+        (algorithm.name().to_string(), algorithm.needs_ecn())
+    };
+    assert_eq!(names(""), ("first".into(), false));
+    assert_eq!(names("@second"), ("second".into(), true));
+    let unknown = format!("{}@third", file.path.display());
+    let error = Algorithm::configure(&unknown).unwrap_err().to_string();
+    assert!(error.contains("first, second"), "{error}");
+}
+
+/// Linux 6.9 gave cong_control two arguments, later ones give it four.
+#[test]
+fn both_forms_of_cong_control_run() {
+    for (arguments, acked) in [("", "rs->delivered"), ("u32 ack, int flag, ", "ack + flag")] {
+        let body = format!(
+            "static void my_main(struct sock *sk, {arguments}const struct rate_sample *rs)
+			{{ tcp_snd_cwnd_set(tcp_sk(sk), {acked}); }}\n"
+        );
+        let file = file(
+            &format!("{body}{}", ops("mine", ".cong_control = my_main")),
+            "mine",
+        );
+        let mut flow = flow(&file, "", 250).unwrap();
+        let sample = RateSample {
+            delivered: 42,
+            ..RateSample::default()
+        };
+        flow.cong_control(40, 2, &sample);
+        assert_eq!(flow.tp().snd_cwnd, 42);
+    }
+}
+
+/// 400 bytes of history for each socket, and the clock and random numbers without an argument.
+#[test]
+fn a_socket_has_memory_time_and_random_numbers() {
+    let body = "
+struct mine { u32 *history; u32 n; };
+static void my_start(struct sock *sk)
+{
+	struct mine *ca = inet_csk_ca(sk);
+	BUILD_BUG_ON(sizeof(*ca) > ICSK_CA_PRIV_SIZE);
+	ca->history = kcalloc(100, sizeof(u32), GFP_KERNEL);
+	if (kmalloc(1 << 20, GFP_KERNEL) || kcalloc(1 << 30, 1 << 30, GFP_KERNEL))
+		ca->n = 1000;
+}
+static void my_end(struct sock *sk) { kfree(((struct mine *)inet_csk_ca(sk))->history); }
+static u32 my_min_tso(struct sock *sk)
+{
+	struct mine *ca = inet_csk_ca(sk);
+	ca->history[ca->n++ % 100] = (u32)jiffies + get_random_u32_below(1);
+	return ca->history[0] + ca->history[1] + ca->n;
+}
+";
+    let more = ".init = my_start, .release = my_end, .min_tso_segs = my_min_tso";
+    let file = file(&format!("{body}{}", ops("mine", more)), "mine");
+    let mut flows = [flow(&file, "", 250).unwrap(), flow(&file, "", 250).unwrap()];
+    for (jiffies, flow) in (7..).zip(&mut flows) {
+        flow.tp_mut().inet_conn.sk.sk_host.jiffies = jiffies;
+    }
+    let answers = flows
+        .each_mut()
+        .map(|flow| [flow.min_tso_segs(), flow.min_tso_segs()]);
+    assert_eq!(answers, [[7 + 1, 14 + 2], [8 + 1, 16 + 2]]);
+}
+
+#[test]
+fn what_no_host_serves_is_one_sentence() {
+    let body = "
+#include <linux/netdevice.h>
+#include <net/no_such.h>
+static void my_event(struct sock *sk, enum tcp_ca_event ev)
+{
+	struct sk_buff *skb = tcp_write_queue_head(sk);
+	tcp_sk(sk)->no_such_member = NO_SUCH_CONSTANT;
+	tcp_write_queue_head(sk);
+}
+";
+    let message = refusal(&file(&format!("{body}{}", ops("mine", "")), "mine"));
+    let start = "FILE uses what no host of ackclock serves: <linux/netdevice.h> (FILE:7), \
+                 <net/no_such.h> (FILE:8), tcp_write_queue_head (FILE:11), \
+                 no_such_member of struct tcp_sock (FILE:12), NO_SUCH_CONSTANT (FILE:12); ";
+    assert!(message.starts_with(start), "{message}");
+    assert_eq!(message.lines().count(), 1);
+    // Declared, so that only the linker misses it.
+    let body = "extern int tcp_secret(void);
+static u32 my_sndbuf(struct sock *sk) { return tcp_secret(); }\n";
+    let body = format!("{body}{}", ops("mine", ".sndbuf_expand = my_sndbuf"));
+    let message = refusal(&file(&body, "mine"));
+    assert!(message.contains("serves: tcp_secret (FILE:"), "{message}");
+}
+
+#[test]
+fn what_module_init_does_wrong_is_told() {
+    let message = refusal(&file(&ops("mine", ".undo_cwnd = NULL"), "mine"));
+    assert!(
+        message.contains("module_init returns -22 (EINVAL)"),
+        "{message}"
+    );
+    let message = refusal(&file(&ops("mine", ""), ""));
+    assert!(
+        message.contains("registers no algorithm; its module_init"),
+        "{message}"
+    );
+    let message = refusal(&file(
+        &format!("#if HZ > 100\n#endif\n{}", ops("mine", "")),
+        "mine",
+    ));
+    assert!(message.contains("line 6: #if looks at HZ"), "{message}");
+}
+
+#[test]
+fn a_variable_is_frozen_after_module_init() {
+    let output = in_a_process("a_write_of_ours", &[]);
+    let message = String::from_utf8_lossy(&output.stderr);
+    let expected = "my_cc.c:11, function my_min_tso: writes counter, which all flows would share, \
+                    after module_init: keep it in the socket's private state (inet_csk_ca)";
+    assert!(message.contains(expected), "{message}");
+    assert_eq!(output.status.code(), Some(1));
+}
+
+#[test]
+#[ignore = "it ends its process"]
+fn a_write_of_ours() {
+    let body = "
+static u32 counter;
+static u32 my_min_tso(struct sock *sk)
+{
+	if (tcp_snd_cwnd(tcp_sk(sk)) > 1)
+		counter++;
+	return counter;
+}
+";
+    let body = format!("{body}{}", ops("mine", ".min_tso_segs = my_min_tso"));
+    let file = file(&body, "mine");
+    flow(&file, "", 250).unwrap().min_tso_segs();
+}

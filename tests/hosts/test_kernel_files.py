@@ -1,0 +1,80 @@
+"""The congestion controls of Linux 6.12 as Debian has them, unchanged, in the simulator.
+
+A rule that ackclock has itself gives the same trace hash in both.
+"""
+
+import os
+import subprocess
+
+import pytest
+
+from ackclock import AckclockError, Bottleneck, Flow, Scenario, run
+from ackclock.hosts.vlinux import build
+
+TWINS = [
+    "bbr",
+    "bic",
+    "cubic",
+    "dctcp",
+    "highspeed",
+    "htcp",
+    "hybla",
+    "illinois",
+    "scalable",
+    "vegas",
+    "veno",
+    "westwood",
+    "yeah",
+]
+OTHERS = ["nv"]
+
+
+@pytest.fixture(scope="session")
+def files(tmp_path_factory):
+    """The folder net/ipv4 of Debian's source package, as it is."""
+    if os.geteuid() and not build.TARBALL.exists():
+        pytest.skip(f"{build.TARBALL} is missing, and only root can install it")
+    build._require(say=lambda _: None)
+    into = tmp_path_factory.mktemp("linux")
+    wanted = ["--wildcards", "*/net/ipv4/tcp_*.[ch]"]
+    subprocess.run(["tar", "-C", into, "-xf", build.TARBALL, *wanted], check=True)
+    return next(into.glob("*/net/ipv4"))
+
+
+def trace(algorithm, hz, **bottleneck):
+    """Two flows for 12 s at 50 Mb/s: slow start, losses, and what the rule does then."""
+    scenario = Scenario(
+        duration="12s",
+        hz=hz,
+        rtt="40ms",
+        bottleneck=Bottleneck(rate="50mbit", buffer="1bdp", **bottleneck),
+        flows=[Flow(algorithm=str(algorithm), start_spread="1s") for _ in range(2)],
+    )
+    result = run(scenario)
+    assert result.flows["delivered_bytes"].min() > 1_000_000
+    return result.manifest["trace_hash"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", TWINS)
+def test_a_file_of_linux_does_what_its_twin_does(files, name):
+    file = files / f"tcp_{name}.c"
+    # HZ / 20 of Linux is 48 ms with 250 ticks; Westwood's own parameter rounds up.
+    twin = f"{name}:rtt_min=48" if name == "westwood" else name
+    assert trace(file, 250) == trace(twin, 250)
+    assert trace(file, 1000) == trace(name, 1000)
+    assert trace(file, 250, loss=0.001) == trace(twin, 250, loss=0.001)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", OTHERS)
+def test_a_file_of_linux_without_a_twin_runs(files, name):
+    assert trace(files / f"tcp_{name}.c", 250) == trace(files / f"tcp_{name}.c", 250)
+
+
+@pytest.mark.slow
+def test_a_module_parameter_is_a_parameter(files):
+    file = files / "tcp_cubic.c"
+    assert trace(f"{file}:beta=512,hystart=0", 250) == trace("cubic:beta=0.5,hystart=0", 250)
+    with pytest.raises(AckclockError, match="cubic has no parameter `gamma`; its parameters: "):
+        trace(f"{file}:gamma=1", 250)
