@@ -61,6 +61,12 @@ impl Snapshot {
     /// Raises AckclockError.
     fn module(&self, py: Python<'_>, spec: &str) -> PyResult<Module> {
         let configured = py.detach(|| self.0.configure(spec)).map_err(refuse)?;
+        if configured.algorithm().is_kernel_form() {
+            return Err(refuse(format!(
+                "{spec}: a file in the kernel's form runs in the simulator, not yet on virtual \
+                 Linux; leave --on vlinux out, or choose kernel:NAME of `ackclock list`"
+            )));
+        }
         let own = configured.algorithm().sources().first();
         let own = own.map(|source| (source.path.clone(), source.text.clone()));
         let values = configured.values().into_iter();
