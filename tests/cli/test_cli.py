@@ -24,7 +24,7 @@ from common import ACKCLOCK, ROOT
 @pytest.mark.parametrize(
     ("command", "needs", "most"),
     [
-        ("--help", set(), 360),
+        ("--help", set(), 250),
         ("list", {"pydantic"}, 350),
         ("run scenario.toml", {"pydantic", "polars"}, 580),
         ("evaluate reno --quick --rows R1 --no-page --json", {"pydantic", "polars", "numpy"}, 800),

@@ -39,9 +39,8 @@ def new_command(
 ) -> None:
     """Write NAME.c, an algorithm to start from, here.
 
-    **Example**
-
-    - `ackclock new my_cc && ackclock run examples/two_cubic.toml --algorithm ./my_cc.c`
+    Example:
+        ackclock new my_cc && ackclock run examples/two_cubic.toml --algorithm ./my_cc.c
     """
     from ackclock.scenario import skeleton  # noqa: PLC0415 (only this command needs it)
 
@@ -57,9 +56,8 @@ def examples_command(
 ) -> None:
     """Write the example scenarios into a directory.
 
-    **Example**
-
-    - `ackclock examples && ackclock run examples/two_cubic.toml`
+    Example:
+        ackclock examples && ackclock run examples/two_cubic.toml
     """
     from ackclock.scenario import skeleton  # noqa: PLC0415 (only this command needs it)
 
@@ -101,13 +99,10 @@ def response_command(
 ) -> None:
     """Plot mean window against loss rate, simulated and by formula.
 
-    **Examples**
-
-    - `ackclock response --algorithm cubic --algorithm reno --algorithm highspeed --rtt 10ms`
-
-    - `ackclock response --algorithm cubic@ha2008 --rtt 10ms --rtt 100ms -o out/response`
-
-    - `ackclock response --algorithm ./my_cc.c --lowest 1e-5 --delayed-ack-segments 2`
+    Examples:
+        ackclock response --algorithm cubic --algorithm reno --algorithm highspeed --rtt 10ms
+        ackclock response --algorithm cubic@ha2008 --rtt 10ms --rtt 100ms -o out/response
+        ackclock response --algorithm ./my_cc.c --lowest 1e-5 --delayed-ack-segments 2
 
     The simulations drop one packet in every 1/p. The output directory has response.parquet, .png
     and .svg. A window in brackets was still drifting when its run ended.
@@ -158,17 +153,12 @@ def list_command(
 ) -> None:
     """List the algorithms, their parameters, and the figures.
 
-    **Examples**
-
-    - `ackclock list`
-
-    - `ackclock list cubic`
-
-    - `ackclock list cubic --history`
-
-    - `ackclock list ./my_cc.c`
-
-    - `ackclock list --json`
+    Examples:
+        ackclock list
+        ackclock list cubic
+        ackclock list cubic --history
+        ackclock list ./my_cc.c
+        ackclock list --json
     """
     from ackclock import papers  # noqa: PLC0415 (only this command needs it)
 
@@ -267,15 +257,11 @@ def plot_command(
 ) -> None:
     """Draw a run, or several over each other: congestion windows, throughput and queue.
 
-    **Examples**
-
-    - `ackclock run examples/two_cubic.toml -o out/two_cubic && ackclock plot out/two_cubic`
-
-    - `ackclock plot out/two_cubic --panels cwnd,rtt -o rtt.png`
-
-    - `ackclock run examples/web_traffic.toml -o out/web && ackclock plot out/web --panels fct-cdf`
-
-    - `ackclock plot out/reno out/cubic -o both.png`
+    Examples:
+        ackclock run examples/two_cubic.toml -o out/two_cubic && ackclock plot out/two_cubic
+        ackclock plot out/two_cubic --panels cwnd,rtt -o rtt.png
+        ackclock run examples/web_traffic.toml -o out/web && ackclock plot out/web --panels fct-cdf
+        ackclock plot out/reno out/cubic -o both.png
 
     Without -o: writes overview.png, .svg and .pdf into the run's directory. Signs at the windows
     are losses, timeouts and ECN; lines above the queue are drops and marks.

@@ -1,5 +1,6 @@
 """What the commands share: their options, how they print, what ends them."""
 
+import inspect
 import json
 import logging
 import os
@@ -57,10 +58,27 @@ class _Command(TyperCommand):
     def get_params(self, ctx: Any) -> Any:
         return without_types(super().get_params(ctx))
 
+    def format_help_text(self, ctx: Any, formatter: Any) -> None:
+        """Examples keep their lines."""
+        self.help = re.sub(r"(?m)^(?=Examples?:$)", "\b\n", inspect.cleandoc(self.help or ""))
+        super().format_help_text(ctx, formatter)
+
 
 class _Group(TyperGroup):
     def get_params(self, ctx: Any) -> Any:
         return without_types(super().get_params(ctx))
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """By their panels, each with its whole first line."""
+        panels: dict[str, list[tuple[str, str]]] = {}
+        for name in self.list_commands(ctx):
+            command: Any = self.get_command(ctx, name)
+            panel = command.rich_help_panel or "Commands"
+            line = command.get_short_help_str(limit=200)
+            panels.setdefault(panel, []).append((name, line))
+        for panel, rows in panels.items():
+            with formatter.section(panel):
+                formatter.write_dl(rows)
 
 
 class Commands(typer.Typer):
@@ -77,7 +95,7 @@ app = Commands(
     help="Test TCP congestion control: in a simulator, and in the Linux kernel.",
     epilog="Start with: ackclock examples && ackclock run examples/two_cubic.toml",
     pretty_exceptions_enable=False,
-    rich_markup_mode="markdown",
+    rich_markup_mode=None,
 )
 
 

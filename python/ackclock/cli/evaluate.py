@@ -83,19 +83,13 @@ def evaluate_command(
 ) -> None:
     """Ask of an algorithm what RFC 9743 asks; print a scorecard.
 
-    **Examples**
-
-    - `ackclock evaluate my_cc.c --quick`
-
-    - `ackclock evaluate my_cc.c --against cubic,reno,bbr -o out/my_cc`
-
-    - `ackclock evaluate my_cc.c --rows R3,R7`
-
-    - `ackclock evaluate my_cc.c --json --no-page`
-
-    - `ackclock evaluate my_cc.c --check thresholds.toml`
-
-    - `ackclock evaluate my_cc.c --quick --rows R3 --on kernel`
+    Examples:
+        ackclock evaluate my_cc.c --quick
+        ackclock evaluate my_cc.c --against cubic,reno,bbr -o out/my_cc
+        ackclock evaluate my_cc.c --rows R3,R7
+        ackclock evaluate my_cc.c --json --no-page
+        ackclock evaluate my_cc.c --check thresholds.toml
+        ackclock evaluate my_cc.c --quick --rows R3 --on kernel
 
     Each row is a criterion of RFC 9743 (BCP 133). Every number stands beside those of the others in
     the same runs. The RFC sets no thresholds, and the card none: "better" and "worse" compare, and

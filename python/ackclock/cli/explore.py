@@ -24,11 +24,9 @@ def explore_command(
 ) -> None:
     """Open a page in which scenarios run and their curves grow.
 
-    **Examples**
-
-    - `ackclock explore`
-
-    - `ackclock explore -o results --port 9000`
+    Examples:
+        ackclock explore
+        ackclock explore -o results --port 9000
 
     Open the address that it prints; it ends in a token that is new at each start. The page keeps
     its runs in the directory's folder `explore` (default: out/explore), and opens the figures,

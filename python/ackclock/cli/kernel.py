@@ -81,13 +81,10 @@ def deploy_command(
     The algorithm stays registered until `ackclock undeploy` or the next boot. If the same
     algorithm is already deployed under that name, nothing changes. Needs root.
 
-    **Examples**
-
-    - `ackclock deploy cubic_fc`
-
-    - `ackclock deploy cubic_fc --param f_max=0.6 --name fc06 --default`
-
-    - `ackclock deploy ./my_cc.c && iperf3 -c host -C my_cc`
+    Examples:
+        ackclock deploy cubic_fc
+        ackclock deploy cubic_fc --param f_max=0.6 --name fc06 --default
+        ackclock deploy ./my_cc.c && iperf3 -c host -C my_cc
     """
     with one_line_errors(INTERRUPTED):
         spec = algorithm
@@ -123,11 +120,9 @@ def undeploy_command(
 ) -> None:
     """Unregister what `ackclock deploy` registered, and restore the default that it replaced.
 
-    **Examples**
-
-    - `ackclock undeploy cubic_fc`
-
-    - `ackclock undeploy --all`
+    Examples:
+        ackclock undeploy cubic_fc
+        ackclock undeploy --all
     """
     with one_line_errors(INTERRUPTED):
         if every == bool(names):
@@ -162,11 +157,9 @@ def status_command(
 ) -> None:
     """List the BPF algorithms that the kernel has, their users and their parameters.
 
-    **Examples**
-
-    - `ackclock status`
-
-    - `ackclock status --json`
+    Examples:
+        ackclock status
+        ackclock status --json
     """
     with one_line_errors():
         registered = kernel_part().status()
@@ -204,9 +197,8 @@ def doctor_command() -> None:
     does and unregisters it. Exit code 1 if `ackclock deploy` would fail. The simulator needs
     none of this.
 
-    **Example**
-
-    - `ackclock doctor`
+    Example:
+        ackclock doctor
     """
     with one_line_errors():
         findings = kernel_part().doctor()
@@ -234,13 +226,10 @@ def compare_command(
 ) -> None:
     """Run a scenario in the simulator and on Linux, and show the differences.
 
-    **Examples**
-
-    - `ackclock compare examples/two_cubic.toml`
-
-    - `ackclock compare examples/two_cubic.toml -o out/compare --repeats 5`
-
-    - `ackclock compare examples/two_cubic.toml --on vlinux --on kernel`
+    Examples:
+        ackclock compare examples/two_cubic.toml
+        ackclock compare examples/two_cubic.toml -o out/compare --repeats 5
+        ackclock compare examples/two_cubic.toml --on vlinux --on kernel
 
     Compares the second half of each run. With two or more flows one run proves nothing: use
     `--repeats 10`. A difference beyond its bound is `open` where the runs of both sides

@@ -99,21 +99,14 @@ def reproduce_command(
 ) -> None:
     """Repeat figures of the papers; write tables, verdicts and a page.
 
-    **Examples**
-
-    - `ackclock reproduce cubicfc/fig5`
-
-    - `ackclock reproduce cubicfc/fig2 cubicfc/fig5 --seeds 20 -o out/convergence`
-
-    - `ackclock reproduce cubicfc/fig5 --set bottleneck.buffer=0.5bdp`
-
-    - `ackclock reproduce cubicfc --quick`
-
-    - `ackclock reproduce cubicfc/fig5 --on kernel`
-
-    - `ackclock reproduce cubicfc/fig5 --on vlinux`
-
-    - `ackclock reproduce cubicfc/fig2 --on vlinux --set profile=linux-6 --seeds 2`
+    Examples:
+        ackclock reproduce cubicfc/fig5
+        ackclock reproduce cubicfc/fig2 cubicfc/fig5 --seeds 20 -o out/convergence
+        ackclock reproduce cubicfc/fig5 --set bottleneck.buffer=0.5bdp
+        ackclock reproduce cubicfc --quick
+        ackclock reproduce cubicfc/fig5 --on kernel
+        ackclock reproduce cubicfc/fig5 --on vlinux
+        ackclock reproduce cubicfc/fig2 --on vlinux --set profile=linux-6 --seeds 2
 
     The output directory (default: out/FIGURE) holds index.html, and each figure as PNG, SVG and
     Parquet. Each finished run is kept in .ackclock, so an interrupted command resumes and a
@@ -321,17 +314,12 @@ def claims_command(
 ) -> None:
     """Print what the papers claim, what we measured, and the verdict.
 
-    **Examples**
-
-    - `ackclock claims`
-
-    - `ackclock claims leith2007 --parts -o out/claims`
-
-    - `ackclock claims cubicfc/fig5 --until-decided --most 50`
-
-    - `ackclock claims cubicfc.fig2.cubic-400s`
-
-    - `ackclock claims leith2007.fig14 --set link.1.buffer=2bdp`
+    Examples:
+        ackclock claims
+        ackclock claims leith2007 --parts -o out/claims
+        ackclock claims cubicfc/fig5 --until-decided --most 50
+        ackclock claims cubicfc.fig2.cubic-400s
+        ackclock claims leith2007.fig14 --set link.1.buffer=2bdp
 
     Without a figure it prints the claims of all papers. The column "depends on" says with which
     other assumptions the verdict is another. With --set each claim also has its verdict as set up.
@@ -421,9 +409,8 @@ def report_command(
 ) -> None:
     """Write a site of all papers: figures, claims, verdicts and data.
 
-    **Example**
-
-    - `ackclock report -o out/report`
+    Example:
+        ackclock report -o out/report
 
     It has one page for each paper (default directory: out/report). It is `ackclock reproduce all
     --sensitivity` without tables on the screen, and with each figure as PDF, too. Without --quick

@@ -135,23 +135,15 @@ def run_command(
 ) -> None:
     """Run a scenario and print what each flow got.
 
-    **Examples**
-
-    - `ackclock run examples/two_cubic.toml`
-
-    - `ackclock run examples/two_cubic.toml -o out/two_cubic --seed 7`
-
-    - `ackclock run examples/two_cubic.toml --algorithm cubic --algorithm reno`
-
-    - `ackclock run examples/two_cubic.toml --set bottleneck.buffer=2bdp --rtt 20ms --seeds 20`
-
-    - `ackclock run examples/*.toml --json`
-
-    - `ackclock run examples/two_cubic.toml --pcapng out/two_cubic.pcapng`
-
-    - `ackclock run examples/two_cubic.toml --on kernel`
-
-    - `ackclock run examples/two_cubic.toml --on vlinux`
+    Examples:
+        ackclock run examples/two_cubic.toml
+        ackclock run examples/two_cubic.toml -o out/two_cubic --seed 7
+        ackclock run examples/two_cubic.toml --algorithm cubic --algorithm reno
+        ackclock run examples/two_cubic.toml --set bottleneck.buffer=2bdp --rtt 20ms --seeds 20
+        ackclock run examples/*.toml --json
+        ackclock run examples/two_cubic.toml --pcapng out/two_cubic.pcapng
+        ackclock run examples/two_cubic.toml --on kernel
+        ackclock run examples/two_cubic.toml --on vlinux
 
     The output directory holds the tables of docs/tables.md as Parquet, and manifest.json. With
     several scenarios each has a directory of its own there; with --seeds it holds summary.json.

@@ -62,15 +62,11 @@ def sweep_command(
 ) -> None:
     """Run a scenario over a grid or a Latin hypercube of its fields.
 
-    **Examples**
-
-    - `ackclock sweep examples/sweeps/cubic_beta.toml --plot`
-
-    - `ackclock sweep examples/sweeps/buffer_rtt.toml --plot -o out/buffer_rtt`
-
-    - `ackclock sweep examples/sweeps/cubic_beta.toml --until-decided --most 50`
-
-    - `ackclock sweep examples/sweeps/cubic_beta.toml --shard 3/64`
+    Examples:
+        ackclock sweep examples/sweeps/cubic_beta.toml --plot
+        ackclock sweep examples/sweeps/buffer_rtt.toml --plot -o out/buffer_rtt
+        ackclock sweep examples/sweeps/cubic_beta.toml --until-decided --most 50
+        ackclock sweep examples/sweeps/cubic_beta.toml --shard 3/64
 
     docs/sweep.md says what a sweep file has. The output directory (default: out/SWEEP) holds
     sweep.parquet with one row per run, the sweep file, and with --plot sweep.png, .svg and .pdf.

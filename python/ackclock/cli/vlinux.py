@@ -15,9 +15,8 @@ def _group() -> None:
 def build_command() -> None:
     """Build the virtual Linux from Debian's kernel source: once, 5 minutes of a processor.
 
-    **Example**
-
-    - `ackclock vlinux build && ackclock run examples/two_cubic.toml --on vlinux`
+    Example:
+        ackclock vlinux build && ackclock run examples/two_cubic.toml --on vlinux
 
     As root on Debian it installs the packages that it needs. What it builds is kept in
     ~/.cache/ackclock/vlinux, 350 MB (docs/vlinux.md).

@@ -77,13 +77,10 @@ def watch_command(
 ) -> None:
     """Watch the kernel's TCP connections: algorithm, window, RTT, rates and retransmissions.
 
-    **Examples**
-
-    - `ackclock watch`
-
-    - `ackclock watch --algorithm cubic --sort retransmissions`
-
-    - `ackclock watch --port 443 --once --json`
+    Examples:
+        ackclock watch
+        ackclock watch --algorithm cubic --sort retransmissions
+        ackclock watch --port 443 --once --json
 
     Needs no root. It shows the connections of its network namespace; Ctrl-C ends it.
     """
