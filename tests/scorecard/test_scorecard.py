@@ -222,7 +222,7 @@ def test_a_card_with_the_kernel_beside_the_simulator(cache, tmp_path):
 
 def test_a_machine_that_cannot_ask_the_kernel(cache, monkeypatch):
     monkeypatch.setattr(testbed, "lacks", lambda *_: "CAP_NET_ADMIN: missing")
-    with pytest.raises(AckclockError, match=r"--on kernel: .*CAP_NET_ADMIN.*doctor"):
+    with pytest.raises(AckclockError, match=r"kernel cannot run it here: CAP_NET_ADMIN.*doctor"):
         run.evaluate("reno", against=(), cache=cache, on=testbed.Testbed())
 
 

@@ -237,7 +237,12 @@ impl<'a> Job<'a> {
             let (header, place) = header.ok_or_else(|| self.refused(&output, ours))?;
             let empty = scratch.write(&format!("missing/{header}"), b"");
             empty.map_err(|error| self.cannot(&error))?;
-            missing.push((format!("<{header}>"), place));
+            let shown = if header.contains('/') {
+                format!("<{header}>")
+            } else {
+                format!("\"{header}\", which is not beside the file")
+            };
+            missing.push((shown, place));
         }
     }
 

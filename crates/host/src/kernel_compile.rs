@@ -34,6 +34,9 @@ const GIVEN: [&str; 10] = [
     "param_get_int",
 ];
 
+/// Names in one sentence: more than any congestion control of Linux uses.
+const MOST_NAMES: usize = 40;
+
 /// What stands before a file's text: what is known only now.
 fn prelude(hz: u32, has_two_arguments: bool) -> String {
     let arguments = if has_two_arguments {
@@ -68,10 +71,21 @@ impl Job<'_> {
         let names = names
             .iter()
             .map(|(name, place)| format!("{name} ({place})"));
-        Err(AlgorithmError::Unserved {
+        Err(self.unserved(names))
+    }
+
+    /// Names the first of what no host has, and how many more there are: a file that is no
+    /// congestion control has hundreds.
+    fn unserved(&self, names: impl ExactSizeIterator<Item = String>) -> AlgorithmError {
+        let more = names.len().saturating_sub(MOST_NAMES);
+        let mut names = names.take(MOST_NAMES).collect::<Vec<_>>().join(", ");
+        if more > 0 {
+            names += &format!(" and {more} more");
+        }
+        AlgorithmError::Unserved {
             path: self.name(),
-            names: names.collect::<Vec<_>>().join(", "),
-        })
+            names,
+        }
     }
 
     /// The object of one text, or what the compiler says.
@@ -154,10 +168,7 @@ impl Job<'_> {
                 Some((file, line)) => format!("{name} ({}:{line})", self.shown(&file)),
                 None => name.clone(),
             });
-            return Err(AlgorithmError::Unserved {
-                path: self.name(),
-                names: names.collect::<Vec<_>>().join(", "),
-            });
+            return Err(self.unserved(names));
         }
         included.sort();
         included.dedup();

@@ -211,6 +211,15 @@ static void my_event(struct sock *sk, enum tcp_ca_event ev)
                  no_such_member of struct tcp_sock (FILE:12), NO_SUCH_CONSTANT (FILE:12); ";
     assert!(message.starts_with(start), "{message}");
     assert_eq!(message.lines().count(), 1);
+    // A header without a directory lies beside its file; of many names the first are told.
+    let many: String = (0..50).map(|n| format!("\tNO_SUCH_{n};\n")).collect();
+    let body = format!("#include \"mine.h\"\nstatic void all(void)\n{{\n{many}}}\n");
+    let message = refusal(&file(&format!("{body}{}", ops("mine", "")), "mine"));
+    assert!(message.contains("serves: \"mine.h\", which is not beside the file (FILE:"));
+    assert!(
+        message.contains("NO_SUCH_38 (FILE:47) and 11 more; "),
+        "{message}"
+    );
     // Declared, so that only the linker misses it.
     let body = "extern int tcp_secret(void);
 static u32 my_sndbuf(struct sock *sk) { return tcp_secret(); }\n";
