@@ -32,7 +32,7 @@
 //! | `icsk_ca_state` | [`set_state`](Host::set_state) | `tests/sender.rs` |
 //! | `snd_cwnd_clamp`, `sk_gso_max_size`, `sk_max_pacing_rate`, `sk_pacing_shift` | [`new`](Host::new), once | `host::tests::what_a_connection_begins_with` |
 //! | `rcv_nxt`, `icsk_ack.pending` *, `sk_host.{acks, ack_ecn_flags, ack_rcv_nxt}` * | [`Echo`](ecn::Echo) at the receiver; 0 at the sender | `ecn::tests::dctcp_tells_each_change` |
-//! | `mss_cache`, `sk_host.{hz, era, random, params}` | `CongestionControl::new`, once | `ackclock-host` |
+//! | `mss_cache`, `sk_state`, `sk_host.{hz, era, random, params}` | `CongestionControl::new`, once | `ackclock-host` |
 //! | `sk_host.blocks` * | `CongestionControl`, which frees them with the socket | `ackclock-host` |
 //! | `sk_host.is_reno` * | only the algorithm; `CongestionControl::init` obeys | `tests/become_reno.rs` |
 //! | `delivered_ce` | [`count_ce`](Host::count_ce) | `tests/contract.rs`, `tests/accurate_ecn.rs` |
