@@ -74,7 +74,8 @@ const GUARD: u64 = 0x5af3_c9d1_8e27_b604;
 
 // SAFETY: the fields that are not Send are `block` and its copy in `tp`, which point
 // to what `_params` or `algorithm` keep, and the blocks of kzalloc, which the socket alone
-// has. Algorithms have no thread-local or global state: the built-in ones by review, others because compile.rs refuses writable data.
+// has. Algorithms have no thread-local or global state: the built-in ones by review,
+// others because compile.rs refuses writable data.
 unsafe impl Send for CongestionControl {}
 
 impl CongestionControl {
