@@ -237,10 +237,12 @@ impl<'a> Job<'a> {
             let (header, place) = header.ok_or_else(|| self.refused(&output, ours))?;
             let empty = scratch.write(&format!("missing/{header}"), b"");
             empty.map_err(|error| self.cannot(&error))?;
-            let shown = if header.contains('/') {
-                format!("<{header}>")
+            let quoted = format!("\"{header}\"");
+            let text = fs::read(file).unwrap_or_default();
+            let shown = if String::from_utf8_lossy(&text).contains(&quoted) {
+                format!("{quoted}, which is not beside the file")
             } else {
-                format!("\"{header}\", which is not beside the file")
+                format!("<{header}>")
             };
             missing.push((shown, place));
         }
