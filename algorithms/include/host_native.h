@@ -25,6 +25,15 @@ static inline void cc_become_reno(struct sock *sk)
 	sk->sk_host.is_reno = 1;
 }
 
+/*
+ * Reduces the window without a loss, unless a reduction is under way. It begins when the hook has
+ * returned: ssthresh and set_state are called then. No BPF program can call it.
+ */
+static inline void tcp_enter_cwr(struct sock *sk)
+{
+	sk->sk_host.enters_cwr = 1;
+}
+
 static inline u32 tcp_jiffies32(const struct sock *sk)
 {
 	return sk->sk_host.jiffies;

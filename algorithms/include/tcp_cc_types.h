@@ -66,6 +66,8 @@ enum tcp_ca_ack_event_flags {
 enum {
 	TCP_CONG_NON_RESTRICTED = 1 << 0,	/* every user may choose it */
 	TCP_CONG_NEEDS_ECN = 1 << 1,	/* both ends use ECN, and the receiver has CA_EVENT_ECN_* */
+	TCP_CONG_NEEDS_ACCECN = 1 << 2,	/* both ends use accurate ECN (RFC 9768; Linux 7.0) */
+	TCP_CONG_ECT_1_NEGOTIATION = 1 << 3,	/* until init, packets that allow marks carry ECT(1) */
 };
 
 /* Bits of ecn_flags. */
@@ -114,6 +116,7 @@ struct cc_host {
 	u8 ack_ecn_flags;	/* with these flags, */
 	u32 ack_rcv_nxt;	/* for this rcv_nxt */
 	void *blocks;		/* what kzalloc gave to this socket */
+	u8 enters_cwr;		/* tcp_enter_cwr was called */
 };
 #endif
 
@@ -152,6 +155,12 @@ struct inet_connection_sock {
 #endif
 };
 
+/* The timestamps of the ACK being handled (RFC 7323), ms. */
+struct tcp_options_received {
+	const u32 rcv_tsval;	/* the receiver's clock when the ACK left */
+	const u32 rcv_tsecr;	/* ours when what it acknowledges left */
+};
+
 /* A windowed minimum (linux/win_minmax.h); tcp_min_rtt() reads it. */
 struct minmax_sample {
 	const u32 v;
@@ -167,6 +176,7 @@ struct tcp_sock {
 	const u64 delivered_mstamp;	/* time when `delivered` last rose, us */
 	const u64 tcp_clock_cache;	/* tcp_mstamp in ns */
 	const u64 tcp_wstamp_ns;	/* pacing: when the next packet may leave */
+	const u64 bytes_acked;		/* all bytes acknowledged so far, and 1 for the SYN */
 	const u32 snd_una;		/* first unacknowledged byte, wrapping */
 	const u32 snd_nxt;		/* next byte to be sent, wrapping */
 	u32 snd_cwnd;			/* congestion window, packets */
@@ -199,6 +209,12 @@ struct tcp_sock {
 #else
 	const u8 is_cwnd_limited;	/* was the last flight limited by cwnd? */
 #endif
+	struct tcp_options_received rx_opt;
+#ifndef __bpf__
+	/* Of Google's BBRv3, whose kernel has them. */
+	const u8 tlp_orig_data_app_limited;	/* was the data limited that a probe repeats? */
+	u8 fast_ack_mode;	/* no effect: a receiver here reads what arrives */
+#endif
 };
 
 /* What pkts_acked is told about an ACK. */
@@ -217,15 +233,28 @@ struct ack_sample {
 struct rate_sample {
 	const u64 prior_mstamp;		/* tp->delivered_mstamp when the packet was sent; 0: none */
 	const u32 prior_delivered;	/* tp->delivered then */
+	const u32 prior_delivered_ce;	/* tp->delivered_ce then */
 	const s32 delivered;		/* packets delivered since */
-	const long interval_us;		/* the longer of the intervals of sending and of ACKs */
+	const s32 delivered_ce;		/* of them, packets whose ACK had ECE */
+	const long interval_us;		/* the longer of the next two */
+	const u32 snd_interval_us;	/* the interval of sending */
+	const u32 rcv_interval_us;	/* the interval of ACKs */
 	const long rtt_us;		/* RTT of the packet that was ACKed or SACKed last, or -1 */
 	const int losses;		/* packets marked lost on this ACK */
 	const u32 acked_sacked;		/* packets newly ACKed or SACKed */
 	const u32 prior_in_flight;	/* in flight before this ACK */
+	const u32 last_end_seq;		/* the sequence number where the packet ends */
 	const bool is_app_limited;	/* was the packet sent while app_limited was not 0? */
 	const bool is_retrans;		/* was the packet a retransmission? */
 	const bool is_ack_delayed;	/* may the ACK have waited for the delayed-ACK timer? */
+#ifndef __bpf__
+	/* Of Google's BBRv3, whose kernel has them. */
+	const bool is_ece;		/* did the ACK tell of marks? */
+	const bool is_acking_tlp_retrans_seq;	/* may it answer a probe, or the original? */
+	const u32 prior_lost;		/* tp->lost when the packet was sent */
+	const u32 tx_in_flight;		/* packets in flight then, with itself */
+	const s32 lost;			/* packets deemed lost since */
+#endif
 };
 
 #ifdef __bpf__

@@ -27,7 +27,7 @@ TWINS = [
     "westwood",
     "yeah",
 ]
-OTHERS = ["nv"]
+OTHERS = ["cdg", "lp", "nv"]
 
 
 @pytest.fixture(scope="session")

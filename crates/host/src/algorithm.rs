@@ -5,15 +5,43 @@ use std::sync::{Arc, OnceLock};
 use crate::library::Loaded;
 use crate::module::{self, Module};
 use crate::param::{stored, Param, Preset};
-use crate::sock::{TcpCongestionOps, TCP_CONG_NEEDS_ECN, TCP_CONG_NON_RESTRICTED};
+use crate::sock::{
+    TcpCongestionOps, TCP_CONG_ECT_1_NEGOTIATION, TCP_CONG_NEEDS_ACCECN, TCP_CONG_NEEDS_ECN,
+    TCP_CONG_NON_RESTRICTED,
+};
 use crate::source::Source;
 use crate::spelling::did_you_mean;
 use crate::AlgorithmError;
 
 include!(concat!(env!("OUT_DIR"), "/registry.rs"));
 
-/// The member of `ack_sample` that costs a host some work. Built-in algorithms do not use it.
-pub(crate) const IN_FLIGHT: &str = "in_flight";
+/// What costs a host some work, by the words of a user's file. Built-in algorithms read none of it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Reads {
+    /// `in_flight` of an `ack_sample`.
+    pub(crate) in_flight: bool,
+    /// The counts that a `rate_sample` has of the time when a packet was sent.
+    pub(crate) counts_when_sent: bool,
+    /// `rx_opt`.
+    pub(crate) timestamps: bool,
+}
+
+impl Reads {
+    pub(crate) fn of(has_word: impl Fn(&str) -> bool) -> Self {
+        let counts = [
+            "delivered_ce",
+            "prior_delivered_ce",
+            "prior_lost",
+            "tx_in_flight",
+            "lost",
+        ];
+        Self {
+            in_flight: has_word("in_flight"),
+            counts_when_sent: counts.into_iter().any(&has_word),
+            timestamps: has_word("rx_opt"),
+        }
+    }
+}
 
 /// A congestion-control algorithm, built in or compiled from a user's file.
 ///
@@ -31,7 +59,7 @@ struct Inner {
     ops: TcpCongestionOps,
     fingerprint: u64,
     sources: Vec<Source>,
-    uses_in_flight: bool,
+    reads: Reads,
     /// Holds the code that `ops` points to; `None` for built-in algorithms, and files in the
     /// kernel's form.
     library: Option<Loaded>,
@@ -59,7 +87,7 @@ pub(crate) struct OfKernelForm {
     pub(crate) hooks: TcpCongestionOps,
     pub(crate) fingerprint: u64,
     pub(crate) sources: Vec<Source>,
-    pub(crate) uses_in_flight: bool,
+    pub(crate) reads: Reads,
 }
 
 impl Algorithm {
@@ -78,7 +106,14 @@ impl Algorithm {
                     // SAFETY: build.rs compiled that symbol from a file whose
                     // CC_ALGORITHM defines it, into this very program.
                     unsafe {
-                        Self::from_module(module, path, vec![source], fingerprint, false, None)
+                        Self::from_module(
+                            module,
+                            path,
+                            vec![source],
+                            fingerprint,
+                            Reads::default(),
+                            None,
+                        )
                     }
                     .unwrap_or_else(|error| panic!("built-in algorithm: {error}"))
                 })
@@ -175,13 +210,34 @@ impl Algorithm {
     /// Does it read what a host must keep of each packet: the delivery rate, or `in_flight` of an
     /// `ack_sample`?
     pub fn reads_delivery_rate(&self) -> bool {
-        self.has_cong_control() || self.0.uses_in_flight
+        self.has_cong_control() || self.0.reads.in_flight
+    }
+
+    /// Does it read `delivered_ce`, `lost` or `tx_in_flight` of a `rate_sample`, or what these are
+    /// counted from?
+    pub fn reads_counts_when_sent(&self) -> bool {
+        self.0.reads.counts_when_sent
+    }
+
+    /// Does it read the timestamps of ACKs (`rx_opt`)?
+    pub fn reads_timestamps(&self) -> bool {
+        self.0.reads.timestamps
     }
 
     /// Do its connections use ECN whether or not the user asks for it, and does the receiver run
     /// the algorithm, too (`TCP_CONG_NEEDS_ECN`)?
     pub fn needs_ecn(&self) -> bool {
         self.0.ops.flags & TCP_CONG_NEEDS_ECN != 0
+    }
+
+    /// Do its connections use accurate ECN whatever the user asks for (`TCP_CONG_NEEDS_ACCECN`)?
+    pub fn needs_accurate_ecn(&self) -> bool {
+        self.0.ops.flags & TCP_CONG_NEEDS_ACCECN != 0
+    }
+
+    /// Do its packets carry ECT(1) where others carry ECT(0) (`TCP_CONG_ECT_1_NEGOTIATION`)?
+    pub fn sends_ect_1(&self) -> bool {
+        self.0.ops.flags & TCP_CONG_ECT_1_NEGOTIATION != 0
     }
 
     /// Is it one of [`all`](Self::all), rather than a user's file?
@@ -218,7 +274,7 @@ impl Algorithm {
             ops: of.hooks,
             fingerprint: of.fingerprint,
             sources: of.sources,
-            uses_in_flight: of.uses_in_flight,
+            reads: of.reads,
             library: None,
             kernel: Some(kernel),
         })))
@@ -237,7 +293,7 @@ impl Algorithm {
         source_path: &str,
         sources: Vec<Source>,
         fingerprint: u64,
-        uses_in_flight: bool,
+        reads: Reads,
         library: Option<Loaded>,
     ) -> Result<Self, AlgorithmError> {
         // SAFETY: the caller's; `library` lives until the end of this function.
@@ -275,7 +331,7 @@ impl Algorithm {
             ops: declared.ops,
             fingerprint,
             sources,
-            uses_in_flight,
+            reads,
             library,
             kernel: None,
         }));
@@ -335,8 +391,12 @@ pub(crate) fn name_of(ops: &TcpCongestionOps) -> String {
 
 /// An error names flags that no host has.
 fn check_flags(ops: &TcpCongestionOps) -> Result<(), String> {
-    let known = TCP_CONG_NON_RESTRICTED | TCP_CONG_NEEDS_ECN;
-    let text = "flags with other bits than TCP_CONG_NON_RESTRICTED and TCP_CONG_NEEDS_ECN";
+    let known = TCP_CONG_NON_RESTRICTED
+        | TCP_CONG_NEEDS_ECN
+        | TCP_CONG_NEEDS_ACCECN
+        | TCP_CONG_ECT_1_NEGOTIATION;
+    let text = "flags with other bits than TCP_CONG_NON_RESTRICTED, _NEEDS_ECN, _NEEDS_ACCECN and \
+                _ECT_1_NEGOTIATION";
     (ops.flags & !known == 0)
         .then_some(())
         .ok_or_else(|| text.into())

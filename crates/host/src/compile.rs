@@ -13,7 +13,7 @@ use std::{fs, io};
 
 use object::{Object, ObjectSection, ObjectSymbol, SectionKind, SymbolFlags, SymbolKind};
 
-use crate::algorithm::{fingerprint, IN_FLIGHT, KERNEL_SUPPORT, SUPPORT};
+use crate::algorithm::{fingerprint, Reads, KERNEL_SUPPORT, SUPPORT};
 use crate::compiler::{self, Compiler};
 use crate::library::{Loaded, MODULE};
 use crate::messages::{self, FILE_LABEL, LABEL_LINE};
@@ -121,9 +121,9 @@ impl<'a> Job<'a> {
                 line,
             });
         }
-        let uses_in_flight = snapshot.word(IN_FLIGHT).is_some();
+        let reads = Reads::of(|word| snapshot.word(word).is_some());
         if is_kernels {
-            return self.kernel_form(source, &compiler, &scratch, &snapshot, uses_in_flight);
+            return self.kernel_form(source, &compiler, &scratch, &snapshot, reads);
         }
         let compiled = self.compiler(&compiler, ours, |cc| {
             cc.args(["-x", "cpp-output", "-c"]).arg(&preprocessed);
@@ -173,7 +173,7 @@ impl<'a> Job<'a> {
                 .module()
                 .ok_or_else(|| AlgorithmError::NotAnAlgorithm { path: self.name() })?;
             let (name, library) = (self.name(), Some(library));
-            Algorithm::from_module(module, &name, sources, fingerprint, uses_in_flight, library)?
+            Algorithm::from_module(module, &name, sources, fingerprint, reads, library)?
         };
         Ok((algorithm, is_current))
     }

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use crate::sock::{
     AckSample, CaEvent, CaState, CcHost, Era, IcskAck, InetConnectionSock, Minmax, MinmaxSample,
-    RateSample, Sock, TcpCongestionOps, TcpSock, ICSK_CA_PRIV_WORDS, TCP_INFINITE_SSTHRESH,
+    RateSample, Sock, TcpCongestionOps, TcpOptionsReceived, TcpSock, ICSK_CA_PRIV_WORDS,
+    TCP_INFINITE_SSTHRESH,
 };
 use crate::{crash, Algorithm, Configured};
 
@@ -98,6 +99,7 @@ impl CongestionControl {
                 ack_ecn_flags: 0,
                 ack_rcv_nxt: 0,
                 blocks: std::ptr::null_mut(),
+                enters_cwr: 0,
             },
             sk_pacing_rate: u64::MAX,
             sk_pacing_status: 0,
@@ -119,6 +121,8 @@ impl CongestionControl {
             delivered_mstamp: 0,
             tcp_clock_cache: 0,
             tcp_wstamp_ns: 0,
+            // The SYN.
+            bytes_acked: 1,
             snd_una: 0,
             snd_nxt: 0,
             snd_cwnd: host.initial_cwnd,
@@ -150,6 +154,9 @@ impl CongestionControl {
             app_limited: 0,
             ecn_flags: 0,
             is_cwnd_limited: 0,
+            rx_opt: TcpOptionsReceived::default(),
+            tlp_orig_data_app_limited: 0,
+            fast_ack_mode: 0,
         };
         let algorithm = configured.load(host.hz);
         let algorithm = algorithm.unwrap_or_else(|error| panic!("{error}"));
@@ -368,6 +375,13 @@ impl CongestionControl {
             Some(hook) => unsafe { hook(self.sk()) },
             None => 2,
         }
+    }
+
+    /// Did a hook call `tcp_enter_cwr` since this was asked last?
+    #[inline]
+    pub fn enters_cwr(&mut self) -> bool {
+        let asked = &mut self.socket.tp.inet_conn.sk.sk_host.enters_cwr;
+        *asked != 0 && std::mem::take(asked) != 0
     }
 
     /// The algorithm.

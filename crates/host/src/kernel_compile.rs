@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::algorithm::{fingerprint, KERNEL_SUPPORT};
+use crate::algorithm::{fingerprint, Reads, KERNEL_SUPPORT};
 use crate::compile::{Job, Name};
 use crate::compiler::Compiler;
 use crate::kernel_form::{KernelFile, FIRST_HZ};
@@ -120,7 +120,7 @@ impl Job<'_> {
         compiler: &Compiler,
         scratch: &Scratch,
         snapshot: &Preprocessed<'_>,
-        uses_in_flight: bool,
+        reads: Reads,
     ) -> Result<(Algorithm, bool), AlgorithmError> {
         let ours = scratch.path();
         if let Some(line) = source::condition_on(&source.text, &["HZ", "CONFIG_HZ"]) {
@@ -188,7 +188,7 @@ impl Job<'_> {
         let path = self.path().to_owned();
         let compile = move |hz| Job::of(&path).kernel_library(&texts, hz);
         let (name, compile) = (self.name(), Box::new(compile));
-        let file = KernelFile::new(name, compile, sources, fingerprint, uses_in_flight);
+        let file = KernelFile::new(name, compile, sources, fingerprint, reads);
         // The headers were read after the preprocessor did: with some, the next look compiles anew.
         Ok((file.algorithm()?, included.is_empty()))
     }

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::ffi::{c_char, c_int, c_long, CString};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use crate::algorithm::{name_of, KernelForm, OfKernelForm};
+use crate::algorithm::{name_of, KernelForm, OfKernelForm, Reads};
 use crate::library::Loaded;
 use crate::module::text;
 use crate::param::{Param, Preset};
@@ -65,7 +65,7 @@ pub(crate) struct KernelFile {
     pub(crate) name: String,
     pub(crate) sources: Vec<Source>,
     pub(crate) fingerprint: u64,
-    pub(crate) uses_in_flight: bool,
+    pub(crate) reads: Reads,
     compile: Compile,
     /// The code for an HZ.
     images: Mutex<HashMap<u32, Arc<[u8]>>>,
@@ -121,7 +121,7 @@ impl Registered {
             hooks,
             fingerprint: file.fingerprint,
             sources: file.sources.clone(),
-            uses_in_flight: file.uses_in_flight,
+            reads: file.reads,
         };
         Algorithm::of_kernel_form(of, Box::new(self))
     }
@@ -172,14 +172,14 @@ impl KernelFile {
         compile: Compile,
         sources: Vec<Source>,
         fingerprint: u64,
-        uses_in_flight: bool,
+        reads: Reads,
     ) -> Self {
         Self {
             name,
             compile,
             sources,
             fingerprint,
-            uses_in_flight,
+            reads,
             images: Mutex::default(),
             copies: Mutex::default(),
         }

@@ -12,6 +12,8 @@ pub const TCP_INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
 /// The .flags of `CC_ALGORITHM`.
 pub const TCP_CONG_NON_RESTRICTED: u32 = 1;
 pub const TCP_CONG_NEEDS_ECN: u32 = 1 << 1;
+pub const TCP_CONG_NEEDS_ACCECN: u32 = 1 << 2;
+pub const TCP_CONG_ECT_1_NEGOTIATION: u32 = 1 << 3;
 /// Bits of `ecn_flags`.
 pub const TCP_ECN_OK: u8 = 1;
 pub const TCP_ECN_QUEUE_CWR: u8 = 1 << 1;
@@ -71,6 +73,7 @@ pub struct CcHost {
     pub ack_ecn_flags: u8,
     pub ack_rcv_nxt: u32,
     pub blocks: *mut u8,
+    pub enters_cwr: u8,
 }
 
 #[repr(C)]
@@ -103,6 +106,13 @@ pub struct IcskAck {
 }
 
 #[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct TcpOptionsReceived {
+    pub rcv_tsval: u32,
+    pub rcv_tsecr: u32,
+}
+
+#[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct MinmaxSample {
     pub v: u32,
@@ -122,6 +132,7 @@ pub struct TcpSock {
     pub delivered_mstamp: u64,
     pub tcp_clock_cache: u64,
     pub tcp_wstamp_ns: u64,
+    pub bytes_acked: u64,
     pub snd_una: u32,
     pub snd_nxt: u32,
     pub snd_cwnd: u32,
@@ -150,6 +161,9 @@ pub struct TcpSock {
     pub app_limited: u32,
     pub ecn_flags: u8,
     pub is_cwnd_limited: u8,
+    pub rx_opt: TcpOptionsReceived,
+    pub tlp_orig_data_app_limited: u8,
+    pub fast_ack_mode: u8,
 }
 
 #[repr(C)]
@@ -165,15 +179,25 @@ pub struct AckSample {
 pub struct RateSample {
     pub prior_mstamp: u64,
     pub prior_delivered: u32,
+    pub prior_delivered_ce: u32,
     pub delivered: i32,
+    pub delivered_ce: i32,
     pub interval_us: i64,
+    pub snd_interval_us: u32,
+    pub rcv_interval_us: u32,
     pub rtt_us: i64,
     pub losses: i32,
     pub acked_sacked: u32,
     pub prior_in_flight: u32,
+    pub last_end_seq: u32,
     pub is_app_limited: bool,
     pub is_retrans: bool,
     pub is_ack_delayed: bool,
+    pub is_ece: bool,
+    pub is_acking_tlp_retrans_seq: bool,
+    pub prior_lost: u32,
+    pub tx_in_flight: u32,
+    pub lost: i32,
 }
 
 #[repr(C)]

@@ -107,17 +107,8 @@ CC_ALGORITHM(everything, "every hook",
         (word as u32, (word >> 32) as u32)
     };
     let rs = ackclock_host::RateSample {
-        prior_mstamp: 0,
-        prior_delivered: 0,
         delivered: 5,
-        interval_us: 0,
-        rtt_us: 0,
-        losses: 0,
-        acked_sacked: 0,
-        prior_in_flight: 0,
-        is_app_limited: false,
-        is_retrans: false,
-        is_ack_delayed: false,
+        ..Default::default()
     };
     plain.init();
     assert_eq!(note(&plain), (1, 1));
@@ -337,9 +328,9 @@ fn what_no_host_serves_is_refused_by_name() {
     let both = ".ssthresh = my_ssthresh, .cong_avoid = my_cong_avoid";
     for (member, words) in [
         (
-            ".flags = 6",
-            "CC_ALGORITHM does not take .flags with other bits than TCP_CONG_NON_RESTRICTED and \
-             TCP_CONG_NEEDS_ECN: remove them",
+            ".flags = 1 << 4",
+            "CC_ALGORITHM does not take .flags with other bits than TCP_CONG_NON_RESTRICTED, \
+             _NEEDS_ECN, _NEEDS_ACCECN and _ECT_1_NEGOTIATION: remove them",
         ),
         (
             ".name = \"mine\"",

@@ -130,6 +130,7 @@ impl<'a> Flow<'a> {
         };
         let stream = |draw| Stream::of(scenario.seed, owner, draw);
         let ecn = match flow.ecn {
+            _ if configured.algorithm().needs_accurate_ecn() => EcnMode::Accurate,
             EcnMode::Off if configured.algorithm().needs_ecn() => EcnMode::Classic,
             ecn => ecn,
         };

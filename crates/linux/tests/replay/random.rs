@@ -169,7 +169,7 @@ impl RandomCalls {
             prior_in_flight: self.any(20),
             is_app_limited: self.pick(2) == 0,
             is_retrans: self.pick(2) == 0,
-            is_ack_delayed: false,
+            ..RateSample::default()
         };
         let tp = self.cc.tp_mut();
         tp.snd_una = tp.snd_una.wrapping_add(packets.wrapping_mul(tp.mss_cache));

@@ -59,6 +59,9 @@ impl Flow<'_> {
         if self.scenario.hides == Hides::Losses {
             receiver.hide_losses();
         }
+        if self.configured.algorithm().reads_timestamps() {
+            receiver.tell_departures();
+        }
         receiver.has_segments_of(scenario.mss_bytes);
         if let Some(bytes) = self.scenario.receive_window_bytes {
             receiver.offer_at_most(bytes / u64::from(scenario.mss_bytes), scenario.mss_bytes);
@@ -84,15 +87,19 @@ impl Flow<'_> {
     /// them only if the algorithm needs ECN, or after a handshake for accurate ECN (`tcp_ecn_send`).
     pub(crate) fn control_field(&self) -> Ecn {
         let allowed = match &self.phase {
-            Phase::Connecting(connecting) => connecting.ecn != EcnMode::Off && self.needs_ecn(),
+            Phase::Connecting(connecting) => {
+                let algorithm = self.configured.algorithm();
+                let needs = algorithm.needs_ecn() || algorithm.needs_accurate_ecn();
+                connecting.ecn != EcnMode::Off && needs
+            }
             Phase::Open(Connection { receiver, .. }) => {
                 receiver.uses_accurate_ecn() || (receiver.uses_ecn() && self.needs_ecn())
             }
         };
-        if allowed {
-            Ecn::Ect0
-        } else {
-            Ecn::NotEct
+        match allowed {
+            false => Ecn::NotEct,
+            true if self.configured.algorithm().sends_ect_1() => Ecn::Ect1,
+            true => Ecn::Ect0,
         }
     }
 

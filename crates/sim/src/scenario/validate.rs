@@ -143,7 +143,8 @@ impl Scenario {
             let field = format!("{name}.algorithm");
             let algorithm = algorithms[&flow.algorithm].algorithm();
             check(
-                self.profile == Profile::Linux6 || !algorithm.needs_ecn(),
+                self.profile == Profile::Linux6
+                    || !(algorithm.needs_ecn() || algorithm.needs_accurate_ecn()),
                 &field,
                 flow.algorithm.clone(),
                 "it needs ECN, which is modelled as in today's Linux; choose profile linux-6",

@@ -2,6 +2,7 @@
 
 use super::ranges::Range;
 use ackclock_host::{prefetch, PooledBox};
+use std::num::NonZeroU64;
 
 /// An ACK: what a receiver tells a sender.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -56,6 +57,8 @@ pub(crate) struct Far {
     pub(crate) flags: Flags,
     /// The count of marked packets, if the ACK tells of marks.
     pub(crate) ce_packets: Option<u32>,
+    /// When the ACK left, if the sender's algorithm reads it.
+    pub(crate) left_ns: Option<NonZeroU64>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -112,6 +115,7 @@ impl Ack {
                 sacks,
                 flags,
                 ce_packets: None,
+                left_ns: None,
             }));
         }
         match told {
@@ -158,6 +162,13 @@ impl Ack {
     #[must_use]
     pub fn with_ece(mut self, ce_packets: u32) -> Self {
         self.far().ce_packets = Some(ce_packets);
+        self
+    }
+
+    /// The same, telling when it leaves (TSval of RFC 7323), for a sender whose algorithm reads that.
+    #[must_use]
+    pub(crate) fn with_departure(mut self, left_ns: u64) -> Self {
+        self.far().left_ns = NonZeroU64::new(left_ns);
         self
     }
 
@@ -216,10 +227,28 @@ impl Ack {
         }
     }
 
-    /// Whether it has nothing but the acknowledgement, so that header prediction may succeed.
+    /// When it left, if it tells.
+    pub(crate) fn left_ns(&self) -> Option<u64> {
+        match self.more.0.as_deref()? {
+            Told::Far(far) => far.left_ns.map(NonZeroU64::get),
+            Told::Near(..) => None,
+        }
+    }
+
+    /// Whether it has nothing but the acknowledgement.
     #[inline]
     pub(crate) fn is_plain(&self) -> bool {
         self.more.0.is_none()
+    }
+
+    /// Whether Linux's header prediction fails because of what it has (`FLAG_SLOWPATH`). Each ACK has
+    /// timestamps.
+    pub(crate) fn is_slow(&self) -> bool {
+        match self.more.0.as_deref() {
+            None => false,
+            Some(Told::Near(..)) => true,
+            Some(Told::Far(far)) => far.flags != Flags::default() || far.ce_packets.is_some(),
+        }
     }
 }
 

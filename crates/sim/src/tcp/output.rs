@@ -249,6 +249,7 @@ impl Sender {
                 return None;
             };
             probe.marks = self.host.marks_of_old_data();
+            self.host.note_probe(self.rate.was_app_limited(probe.first));
             self.rate
                 .on_sent(&mut self.host, self.board.una(), probe, false);
             self.totals.sent(1);

@@ -22,13 +22,24 @@ struct Sent {
     first_sent_us: u64,
 }
 
+/// What few algorithms read of it.
+#[derive(Clone, Copy, Debug, Default)]
+struct CountsThen {
+    delivered_ce: u32,
+    lost: u32,
+    /// With the packet itself (`tcp_set_tx_in_flight`).
+    in_flight: u32,
+}
+
 /// The packet that was sent last of all that an ACK newly delivers.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Newest {
+    segment: u64,
     sent: Sent,
     /// The interval of sending, µs.
     sending_us: u64,
     is_retrans: bool,
+    counts: Option<CountsThen>,
 }
 
 /// The counts of an ACK that a sample has besides the rate.
@@ -40,6 +51,10 @@ pub(super) struct AckCounts {
     pub newly_delivered: u32,
     /// Packets in flight before the ACK.
     pub prior_in_flight: u32,
+    /// Whether it tells of marks.
+    pub ece: bool,
+    /// Whether it may answer a probe that repeats data, or the original.
+    pub may_answer_probe: bool,
 }
 
 /// Keeps the state of each packet of the window, for algorithms that read it.
@@ -50,15 +65,18 @@ pub(super) struct RateSampler(Option<Box<Window>>);
 struct Window {
     /// A ring indexed by segment & (length − 1).
     sent: Vec<Sent>,
+    /// The same; empty if the algorithm reads none of it.
+    counts: Vec<CountsThen>,
     /// When the packet left that was delivered last, µs.
     first_sent_us: u64,
 }
 
 impl RateSampler {
-    /// Makes a sampler; one that is not `wanted` does nothing.
-    pub(super) fn new(wanted: bool) -> Self {
+    /// Makes a sampler; one that is not `wanted` does nothing. `counts`: with [`CountsThen`].
+    pub(super) fn new(wanted: bool, counts: bool) -> Self {
         let window = || Window {
             sent: vec![Sent::default(); FIRST_CAPACITY],
+            counts: vec![CountsThen::default(); FIRST_CAPACITY * usize::from(counts)],
             first_sent_us: 0,
         };
         Self(wanted.then(|| Box::new(window())))
@@ -76,6 +94,15 @@ impl RateSampler {
         }
     }
 
+    /// Whether the application had left nothing to send when a segment of the window was sent. False if
+    /// the algorithm does not read the delivery rate.
+    pub(super) fn was_app_limited(&self, segment: u64) -> bool {
+        self.0.as_ref().is_some_and(|window| {
+            let mask = window.sent.len() as u64 - 1;
+            window.sent[(segment & mask) as usize].is_app_limited
+        })
+    }
+
     /// What the sender knew when it sent the newest packet that the ACK delivers
     /// (`tcp_rate_skb_delivered`).
     #[inline]
@@ -89,21 +116,24 @@ impl RateSampler {
     pub(super) fn sample(host: &Host, newest: Option<Newest>, counts: &AckCounts) -> RateSample {
         let sample = RateSample {
             prior_mstamp: 0,
-            prior_delivered: 0,
             delivered: -1,
             interval_us: -1,
             rtt_us: counts.rtt_us.into(),
             losses: counts.newly_lost as i32,
             acked_sacked: counts.newly_delivered,
             prior_in_flight: counts.prior_in_flight,
-            is_app_limited: false,
-            is_retrans: false,
+            is_ece: counts.ece,
+            is_acking_tlp_retrans_seq: counts.may_answer_probe,
             // Linux suspects an ACK of less than a full packet; a packet here is always full.
             is_ack_delayed: false,
+            ..RateSample::default()
         };
         let Some(newest) = newest else { return sample };
         let (tp, sent) = (host.tp(), newest.sent);
         let acks_us = tp.tcp_mstamp - sent.delivered_us;
+        let last_end = newest.segment as u32 + 1;
+        let then = newest.counts;
+        let since = |now: u32, then: u32| (now.wrapping_sub(then) as i32).max(0);
         // A retransmission that an original answers would seem to be faster than the path.
         let interval_us = acks_us.max(newest.sending_us);
         let too_short = interval_us < tp.rtt_min.s[0].v.into();
@@ -112,6 +142,14 @@ impl RateSampler {
             prior_delivered: sent.delivered,
             delivered: tp.delivered.wrapping_sub(sent.delivered) as i32,
             interval_us: if too_short { -1 } else { interval_us as i64 },
+            snd_interval_us: newest.sending_us as u32,
+            rcv_interval_us: acks_us as u32,
+            last_end_seq: last_end.wrapping_mul(tp.mss_cache),
+            prior_delivered_ce: then.map_or(0, |then| then.delivered_ce),
+            delivered_ce: then.map_or(0, |then| since(tp.delivered_ce, then.delivered_ce)),
+            prior_lost: then.map_or(0, |then| then.lost),
+            lost: then.map_or(0, |then| since(tp.lost, then.lost)),
+            tx_in_flight: then.map_or(0, |then| then.in_flight),
             is_app_limited: sent.is_app_limited,
             is_retrans: newest.is_retrans,
             ..sample
@@ -144,35 +182,51 @@ impl Window {
             delivered_us: tp.delivered_mstamp,
             first_sent_us: self.first_sent_us,
         };
-        let ring = &mut self.sent;
-        let end = burst.first + u64::from(burst.segments);
-        if end - una > ring.len() as u64 {
-            grow(ring, una, burst.first, end);
-        }
-        for segment in burst.first..end {
-            let mask = ring.len() as u64 - 1;
-            ring[(segment & mask) as usize] = sent;
+        note(&mut self.sent, una, burst, sent);
+        if !self.counts.is_empty() {
+            let then = CountsThen {
+                delivered_ce: tp.delivered_ce,
+                lost: tp.lost,
+                in_flight: host.in_flight(),
+            };
+            note(&mut self.counts, una, burst, then);
         }
     }
 
     #[inline(never)]
     fn on_delivered(&mut self, sent_ns: u64, segment: u64, is_retrans: bool) -> Newest {
         let mask = self.sent.len() as u64 - 1;
-        let sent = self.sent[(segment & mask) as usize];
+        let place = (segment & mask) as usize;
+        let sent = self.sent[place];
         self.first_sent_us = sent_ns / 1_000;
         Newest {
             sent,
             sending_us: self.first_sent_us.saturating_sub(sent.first_sent_us),
             is_retrans,
+            segment,
+            counts: self.counts.get(place).copied(),
         }
+    }
+}
+
+/// Keeps `each` for the segments of a burst, in a ring that holds the window from `una`.
+#[inline]
+fn note<T: Copy + Default>(ring: &mut Vec<T>, una: u64, burst: Transmit, each: T) {
+    let end = burst.first + u64::from(burst.segments);
+    if end - una > ring.len() as u64 {
+        grow(ring, una, burst.first, end);
+    }
+    for segment in burst.first..end {
+        let mask = ring.len() as u64 - 1;
+        ring[(segment & mask) as usize] = each;
     }
 }
 
 /// Makes room for the window from `una` to `end`, whose segments below `held` are in the ring.
 #[cold]
-fn grow(ring: &mut Vec<Sent>, una: u64, held: u64, end: u64) {
+fn grow<T: Copy + Default>(ring: &mut Vec<T>, una: u64, held: u64, end: u64) {
     let capacity = ((end - una) as usize).next_power_of_two();
-    let mut larger = vec![Sent::default(); capacity];
+    let mut larger = vec![T::default(); capacity];
     for segment in una..held {
         let at = |len: usize| (segment & (len as u64 - 1)) as usize;
         larger[at(capacity)] = ring[at(ring.len())];
@@ -193,6 +247,8 @@ mod tests {
         newly_lost: 0,
         newly_delivered: 2,
         prior_in_flight: 10,
+        ece: false,
+        may_answer_probe: false,
     };
 
     /// A connection that the application has just begun to write to, at 1 s; its RTT is 100 ms.
@@ -210,7 +266,7 @@ mod tests {
             Self {
                 host,
                 board: Scoreboard::new(),
-                rate: RateSampler::new(true),
+                rate: RateSampler::new(true, true),
             }
         }
 
@@ -330,16 +386,19 @@ mod tests {
             newly_lost: 3,
             newly_delivered: 4,
             prior_in_flight: 5,
+            ece: true,
+            may_answer_probe: true,
         };
         let sample = RateSampler::sample(&host, None, &counts);
         assert_eq!((sample.rtt_us, sample.losses), (-1, 3));
         assert_eq!((sample.acked_sacked, sample.prior_in_flight), (4, 5));
+        assert!(sample.is_ece && sample.is_acking_tlp_retrans_seq);
     }
 
     /// An algorithm that reads no sample pays for none.
     #[test]
     fn only_for_those_who_read_it() {
-        let rate = RateSampler::new(false);
+        let rate = RateSampler::new(false, false);
         assert!(rate.0.is_none());
     }
 }

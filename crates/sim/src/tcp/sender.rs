@@ -155,7 +155,10 @@ impl Sender {
         pacer.update_rate(&mut host);
         host.init();
         let paced = host.tp().inet_conn.sk.sk_pacing_status != SK_PACING_NONE;
-        let rate = RateSampler::new(host.reads_delivery_rate() || switches.long_way);
+        let rate = RateSampler::new(
+            host.reads_delivery_rate() || switches.long_way,
+            host.reads_counts_when_sent(),
+        );
         let bursts = kernel.bursts(switches.tso, paced);
         let share = bursts.share(host.tp().snd_cwnd);
         let burst = bursts.limit(&mut host, rtt.min_us()).min(share);

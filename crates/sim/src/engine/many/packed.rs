@@ -1,11 +1,12 @@
 //! ACKs on their way, as words that rest in memory: two words for most of them. An ACK that does not fit
-//! takes eleven.
+//! takes twelve.
 
 use crate::tcp::{Ack, Far, Flags, Told, MOST_SACKS};
 use ackclock_host::PooledBox;
+use std::num::NonZeroU64;
 
 /// In the last bits of the second word: how many SACK blocks follow, what else the ACK tells, and whether
-/// it tells nothing, or takes eleven words.
+/// it tells nothing, or takes twelve words.
 const SACKS: u64 = 3;
 const DUPLICATE: u64 = 1 << 2;
 const NEW_WINDOW: u64 = 1 << 3;
@@ -15,7 +16,7 @@ const WIDE: u64 = 1 << 5;
 const FLAGS: u32 = 8;
 const ACK_BITS: u32 = 24;
 /// What an ACK takes at most.
-pub(super) const MOST_WORDS: usize = 11;
+pub(super) const MOST_WORDS: usize = 12;
 
 /// The number with these last 24 bits that is nearest to `other`.
 #[inline(always)]
@@ -97,6 +98,7 @@ fn write_wide(words: &mut [u64; MOST_WORDS], at_ns: u64, ack: &mut Ack) -> usize
         b.1,
         c.0,
         c.1,
+        ack.left_ns().unwrap_or_default(),
     ];
     ack.more.0 = None;
     MOST_WORDS
@@ -155,12 +157,13 @@ fn read_wide(words: &[u64]) -> (Ack, usize) {
             sacks: [0, 1, 2].map(block),
             flags: flags(words[1]),
             ce_packets: u32::try_from(words[4]).ok(),
+            left_ns: NonZeroU64::new(words[11]),
         }))));
     }
     (ack, MOST_WORDS)
 }
 
-const _: () = assert!(MOST_WORDS == 5 + 2 * MOST_SACKS);
+const _: () = assert!(MOST_WORDS == 6 + 2 * MOST_SACKS);
 
 #[cfg(test)]
 mod tests {
@@ -174,7 +177,7 @@ mod tests {
         fn an_ack_rests(
             blocks in proptest::collection::vec((-70_000_i64..70_000, 1_u64..70_000), 0..4),
             far in any::<[bool; 4]>(),
-            flags in any::<[bool; 3]>(),
+            flags in any::<[bool; 4]>(),
         ) {
             let (past_ns, una) = (77_000_000_000, 5_u64 << 40);
             let at_ns = past_ns + if far[0] { 5 << 32 } else { 9_999 };
@@ -192,6 +195,9 @@ mod tests {
             if flags[2] {
                 ack = ack.with_ece(7);
             }
+            if flags[3] {
+                ack = ack.with_departure(at_ns - 30_000_000);
+            }
             let (mut words, mut written) = ([0; MOST_WORDS], ack.clone());
             let length = write(&mut words, at_ns, &mut written, past_ns, una);
             prop_assert!(written.is_plain());
@@ -203,6 +209,7 @@ mod tests {
             let (same, taken) = read(&words[..length], at_ns, una);
             prop_assert_eq!(taken, length);
             prop_assert_eq!((same.ack, same.echo_ns, same.ece()), (ack.ack, ack.echo_ns, ack.ece()));
+            prop_assert_eq!((same.left_ns(), same.is_slow()), (ack.left_ns(), ack.is_slow()));
             prop_assert_eq!(&*same.sacks(), &*ack.sacks());
             prop_assert_eq!(same.flags(), ack.flags());
             prop_assert_eq!(same.is_plain(), ack.is_plain());

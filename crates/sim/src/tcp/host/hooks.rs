@@ -64,6 +64,17 @@ impl Host {
         self.cc.algorithm().reads_delivery_rate()
     }
 
+    /// Whether it reads counts of the time when a packet was sent.
+    pub(in crate::tcp) fn reads_counts_when_sent(&self) -> bool {
+        self.cc.algorithm().reads_counts_when_sent()
+    }
+
+    /// Whether a hook called `tcp_enter_cwr` since this was asked last.
+    #[inline]
+    pub(in crate::tcp) fn enters_cwr(&mut self) -> bool {
+        self.cc.enters_cwr()
+    }
+
     /// How large the algorithm wants the send buffer to be, packets (`tcp_sndbuf_expand`); `None` if
     /// it has no `sndbuf_expand`.
     pub(in crate::tcp) fn send_buffer(&mut self) -> Option<u64> {

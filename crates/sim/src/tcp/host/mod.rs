@@ -11,7 +11,7 @@
 //! | field | written by | test |
 //! |---|---|---|
 //! | `tcp_mstamp`, `tcp_clock_cache`, `sk_host.jiffies` | [`clock`](Host::clock) | `host::tests::the_clock_ticks_at_its_phase` |
-//! | `snd_una`, `snd_nxt` | [`publish_una`](Host::publish_una), [`publish_nxt`](Host::publish_nxt) | `host::tests::sequence_numbers_count_bytes_and_wrap`, `tests/sender.rs` |
+//! | `snd_una`, `bytes_acked`, `snd_nxt` | [`publish_una`](Host::publish_una), [`publish_nxt`](Host::publish_nxt) | `host::tests::sequence_numbers_count_bytes_and_wrap`, `tests/sender.rs` |
 //! | `snd_cwnd` * | [`set_cwnd`](Host::set_cwnd), [`undo`](Host::undo), [`restart_cwnd`](Host::restart_cwnd) | `tests/rfc.rs`, `tests/undo.rs`, `tests/sender.rs` |
 //! | `snd_ssthresh` * | [`begin_reduction`](Host::begin_reduction), [`set_ssthresh`](Host::set_ssthresh), [`undo`](Host::undo), [`restart_cwnd`](Host::restart_cwnd) | `tests/rfc.rs`, `tests/undo.rs`, `tests/sender.rs` |
 //! | `snd_cwnd_cnt` * | [`set_cwnd_cnt`](Host::set_cwnd_cnt) | `tests/undo.rs` |
@@ -32,8 +32,12 @@
 //! | `icsk_ca_state` | [`set_state`](Host::set_state) | `tests/sender.rs` |
 //! | `snd_cwnd_clamp`, `sk_gso_max_size`, `sk_max_pacing_rate`, `sk_pacing_shift` | [`new`](Host::new), once | `host::tests::what_a_connection_begins_with` |
 //! | `rcv_nxt`, `icsk_ack.pending` *, `sk_host.{acks, ack_ecn_flags, ack_rcv_nxt}` * | [`Echo`](ecn::Echo) at the receiver; 0 at the sender | `ecn::tests::dctcp_tells_each_change` |
+//! | `rx_opt` | [`publish_timestamps`](Host::publish_timestamps), for files that read it | `tests/kernel_contract.rs` |
+//! | `tlp_orig_data_app_limited` | [`note_probe`](Host::note_probe) | `tests/kernel_contract.rs` |
+//! | `fast_ack_mode` * | only the algorithm; no effect | `tests/kernel_contract.rs` |
 //! | `mss_cache`, `sk_state`, `sk_host.{hz, era, random, params}` | `CongestionControl::new`, once | `ackclock-host` |
 //! | `sk_host.blocks` * | `CongestionControl`, which frees them with the socket | `ackclock-host` |
+//! | `sk_host.enters_cwr` * | only the algorithm; [`enters_cwr`](Host::enters_cwr) takes it | `tests/kernel_contract.rs` |
 //! | `sk_host.is_reno` * | only the algorithm; `CongestionControl::init` obeys | `tests/become_reno.rs` |
 //! | `delivered_ce` | [`count_ce`](Host::count_ce) | `tests/contract.rs`, `tests/accurate_ecn.rs` |
 //! | `icsk_ca_priv` * | only the algorithm | `ackclock-host` |
@@ -44,6 +48,8 @@
 //! |---|---|---|
 //! | `ack_sample`: `pkts_acked`, `rtt_us`, `in_flight` | [`Sender`](super::Sender); [`RateSampler`](super::rate::RateSampler) for files that read `in_flight` | `tests/contract.rs`, `rtt::tests::follows_rfc6298` |
 //! | `rate_sample`: `prior_mstamp`, `prior_delivered`, `delivered`, `interval_us`, `is_app_limited`, `is_retrans`; `is_ack_delayed`: never | [`RateSampler`](super::rate::RateSampler) | `rate::tests::acknowledgements`, `rate::tests::sacks_and_a_retransmission`, `tests/contract.rs` |
+//! | `rate_sample`: `snd_interval_us`, `rcv_interval_us`, `last_end_seq`; for files that read them: `prior_delivered_ce`, `delivered_ce`, `prior_lost`, `lost`, `tx_in_flight` | [`RateSampler`](super::rate::RateSampler) | `tests/kernel_contract.rs` |
+//! | `rate_sample`: `is_ece`, `is_acking_tlp_retrans_seq` | [`Sender`](super::Sender) | `tests/kernel_contract.rs` |
 //! | `rate_sample`: `rtt_us`, `losses`, `acked_sacked`, `prior_in_flight` | [`Sender`](super::Sender) | `rate::tests::the_counts_of_an_ack`, `tests/contract.rs` |
 //!
 //! | hook | called by | test |
@@ -62,6 +68,7 @@
 //! | `min_tso_segs` | [`min_tso_segs`](Host::min_tso_segs) | `bursts::tests::how_large`, `tests/contract.rs` |
 //! | `sndbuf_expand` | [`send_buffer`](Host::send_buffer), unless the scenario sets `send_buffer_bytes` | `tests/contract.rs` |
 //! | `flags`: `TCP_CONG_NEEDS_ECN` | the flow, when it connects | `tests/dctcp.rs` |
+//! | `flags`: `TCP_CONG_NEEDS_ACCECN`, `TCP_CONG_ECT_1_NEGOTIATION` | the flow, when it connects | `tests/kernel_contract.rs` |
 //! | `name` | refused: `CC_ALGORITHM` sets it | `ackclock-host` |
 
 mod counts;
@@ -73,7 +80,9 @@ use super::clock::Clock;
 use super::constants::{GSO_MAX_BYTES, RTO_MAX_US};
 use super::ecn::{self, Marks};
 use crate::scenario::EcnMode;
-use ackclock_host::{CaState, CongestionControl, TcpSock, TCP_INFINITE_SSTHRESH};
+use ackclock_host::{
+    CaState, CongestionControl, TcpOptionsReceived, TcpSock, TCP_INFINITE_SSTHRESH,
+};
 use ackclock_net::queue::Ecn;
 
 pub(super) use counts::Counts;
@@ -235,6 +244,9 @@ impl Host {
             EcnMode::Classic => ecn::OK,
             EcnMode::Accurate => ecn::ACCURATE,
         };
+        if self.cc.algorithm().sends_ect_1() {
+            self.cc.tp_mut().ecn_flags |= ecn::ECT_1;
+        }
     }
 
     /// Sets the clock to the time of a call.
@@ -278,7 +290,8 @@ impl Host {
     #[inline]
     pub(super) fn publish_una(&mut self, una: u64) {
         let tp = self.cc.tp_mut();
-        tp.snd_una = (una as u32).wrapping_mul(tp.mss_cache);
+        let bytes = una * u64::from(tp.mss_cache);
+        (tp.snd_una, tp.bytes_acked) = (bytes as u32, bytes + 1);
     }
 
     /// The same for the next new segment.
@@ -286,6 +299,22 @@ impl Host {
     pub(super) fn publish_nxt(&mut self, nxt: u64) {
         let tp = self.cc.tp_mut();
         tp.snd_nxt = (nxt as u32).wrapping_mul(tp.mss_cache);
+    }
+
+    /// Shows the timestamps of an ACK, ms: when it left, and when what it acknowledges was sent.
+    #[cold]
+    pub(super) fn publish_timestamps(&mut self, ack_ns: u64, echo_ns: u64) {
+        let ms = |ns: u64| (ns / 1_000_000) as u32;
+        self.cc.tp_mut().rx_opt = TcpOptionsReceived {
+            rcv_tsval: ms(ack_ns),
+            rcv_tsecr: ms(echo_ns),
+        };
+    }
+
+    /// Notes whether the application had left nothing to send when the segment was sent that a probe
+    /// repeats.
+    pub(super) fn note_probe(&mut self, was_app_limited: bool) {
+        self.cc.tp_mut().tlp_orig_data_app_limited = was_app_limited.into();
     }
 
     /// Notes that packets were delivered now, or that both intervals of the delivery rate begin

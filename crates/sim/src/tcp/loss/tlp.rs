@@ -17,6 +17,8 @@ use std::num::NonZeroU64;
 pub(crate) enum Answer {
     /// Nothing, or that no segment was lost.
     Harmless,
+    /// It acknowledges what was sent twice: either copy may have arrived.
+    Ambiguous,
     /// The probe repaired a loss: the sender must reduce the window (7.4).
     Repaired,
 }
@@ -127,6 +129,8 @@ impl Tlp {
             return Answer::Repaired;
         } else if pure_duplicate {
             self.forget();
+        } else {
+            return Answer::Ambiguous;
         }
         Answer::Harmless
     }
@@ -162,7 +166,7 @@ mod tests {
     fn who_repaired_the_loss() {
         let mut tlp = probe();
         assert_eq!(tlp.on_ack(9, false, true), Answer::Harmless);
-        assert_eq!(tlp.on_ack(10, false, false), Answer::Harmless);
+        assert_eq!(tlp.on_ack(10, false, false), Answer::Ambiguous);
         assert!(tlp.is_out(), "either copy may have arrived");
         assert_eq!(tlp.on_ack(11, false, false), Answer::Repaired);
         assert!(!tlp.is_out());

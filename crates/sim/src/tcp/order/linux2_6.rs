@@ -16,7 +16,7 @@ pub(in super::super) fn tcp_ack(sk: &mut Sender, now_ns: u64, ack: &Ack) {
     let ece = tcp_ecn_rcv_ecn_echo(sk, ack);
     let una = prior.una.max(ack.ack);
     sk.host
-        .in_ack_event(una, una_advanced, !ack.is_plain(), ece.is_some());
+        .in_ack_event(una, una_advanced, ack.is_slow(), ece.is_some());
     tcp_clean_rtx_queue(sk, ack, una_advanced, &mut delivery);
     let newly_delivered = sk.tp().delivered.wrapping_sub(prior.delivered);
     let flags = AckFlags {
@@ -39,6 +39,7 @@ pub(in super::super) fn tcp_ack(sk: &mut Sender, now_ns: u64, ack: &Ack) {
     if dubious {
         sk.tcp_fastretrans_alert_2_6(flags);
     }
+    obey(sk);
     sk.host.note_delivered(newly_delivered);
     sk.pacer.update_rate(&mut sk.host);
     end(sk, &prior, dubious);
@@ -55,6 +56,7 @@ pub(in super::super) fn tcp_ack_predicted(sk: &mut Sender, now_ns: u64, una: u64
     let (acked, ..) = clean_predicted(sk, now_ns, una);
     sk.tcp_set_xmit_timer();
     tcp_cong_avoid(sk, prior_in_flight);
+    obey(sk);
     sk.host.note_delivered(acked);
     sk.pacer.update_rate(&mut sk.host);
     !note_slow_start_exit(sk, prior_ssthresh) && sk.is_at_work()
@@ -72,4 +74,12 @@ fn tcp_check_dsack(sk: &mut Sender, duplicate: Range) -> bool {
 fn tcp_cong_avoid(sk: &mut Sender, prior_in_flight: u32) {
     sk.validation.before_growth(&mut sk.host, prior_in_flight);
     sk.host.grow(1);
+}
+
+/// Does what a hook has asked for by `tcp_enter_cwr`.
+#[inline(always)]
+fn obey(sk: &mut Sender) {
+    if sk.host.enters_cwr() {
+        sk.tcp_enter_cwr_2_6(true);
+    }
 }

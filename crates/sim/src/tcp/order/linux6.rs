@@ -13,7 +13,7 @@ use super::*;
 #[inline(never)]
 pub(in super::super) fn tcp_ack(sk: &mut Sender, now_ns: u64, ack: &Ack) {
     let (prior, mut delivery) = begin(sk, now_ns, ack);
-    let slow = !ack.is_plain();
+    let slow = ack.is_slow();
     let una_advanced = ack.ack > prior.una;
     let duplicate_sack =
         ack.has_sacks() && tcp_sacktag_write_queue(sk, ack, &mut delivery, tcp_check_dsack);
@@ -36,9 +36,7 @@ pub(in super::super) fn tcp_ack(sk: &mut Sender, now_ns: u64, ack: &Ack) {
         newly_lost: 0,
         newly_delivered,
     };
-    if sk.tlp.is_out() {
-        tcp_process_tlp_ack(sk, ack, &flags);
-    }
+    let may_answer_probe = sk.tlp.is_out() && tcp_process_tlp_ack(sk, ack, &flags);
     let dubious = tcp_ack_is_dubious(sk, &flags);
     if dubious {
         flags = sk.tcp_fastretrans_alert(flags);
@@ -54,6 +52,8 @@ pub(in super::super) fn tcp_ack(sk: &mut Sender, now_ns: u64, ack: &Ack) {
             newly_lost: flags.newly_lost,
             newly_delivered,
             prior_in_flight: prior.in_flight,
+            ece,
+            may_answer_probe,
         };
         let sample = RateSampler::sample(&sk.host, newest, &counts);
         let flag = flags.linux(slow, delivery.retransmitted_acked);
@@ -61,6 +61,7 @@ pub(in super::super) fn tcp_ack(sk: &mut Sender, now_ns: u64, ack: &Ack) {
     } else {
         tcp_cong_control(sk, &flags);
     }
+    obey(sk);
     end(sk, &prior, dubious);
 }
 
@@ -88,12 +89,16 @@ pub(in super::super) fn tcp_ack_predicted(sk: &mut Sender, now_ns: u64, una: u64
             newly_lost: 0,
             newly_delivered: acked,
             prior_in_flight,
+            ece: false,
+            may_answer_probe: false,
         };
         let sample = RateSampler::sample(&sk.host, newest, &counts);
         sk.host.cong_control(flags.linux(false, false), &sample);
+        obey(sk);
         return !note_slow_start_exit(sk, prior_ssthresh) && sk.is_at_work();
     }
     sk.host.grow(acked);
+    obey(sk);
     sk.pacer.update_rate(&mut sk.host);
     !note_slow_start_exit(sk, prior_ssthresh) && sk.is_at_work()
 }
@@ -117,11 +122,22 @@ fn sacked_older(sk: &Sender, delivery: &Delivery) -> bool {
     first_ns < sk.board.head_sent_ns() && sk.tp().packets_out > 0
 }
 
-fn tcp_process_tlp_ack(sk: &mut Sender, ack: &Ack, flags: &AckFlags) {
+/// Returns whether the ACK may answer the probe or the original.
+fn tcp_process_tlp_ack(sk: &mut Sender, ack: &Ack, flags: &AckFlags) -> bool {
     // `FLAG_DSACK_TLP`
     let of_probe = flags.duplicate_sack && sk.tlp.is_probe(ack.sacks()[0].1);
-    if sk.tlp.on_ack(ack.ack, of_probe, flags.pure_duplicate) == Answer::Repaired {
+    let answer = sk.tlp.on_ack(ack.ack, of_probe, flags.pure_duplicate);
+    if answer == Answer::Repaired {
         sk.reduce_for_probe();
+    }
+    answer == Answer::Ambiguous
+}
+
+/// Does what a hook has asked for by `tcp_enter_cwr`: the reduction begins when the hooks have returned.
+#[inline(always)]
+fn obey(sk: &mut Sender) {
+    if sk.host.enters_cwr() {
+        sk.tcp_enter_cwr();
     }
 }
 

@@ -41,6 +41,9 @@ struct Prior {
 #[inline(always)]
 fn begin(sk: &mut Sender, now_ns: u64, ack: &Ack) -> (Prior, Delivery) {
     sk.host.clock(now_ns);
+    if let Some(left_ns) = ack.left_ns() {
+        sk.host.publish_timestamps(left_ns, ack.echo_ns);
+    }
     sk.rexmit = Rexmit::None;
     let tp = sk.host.tp();
     let prior = Prior {

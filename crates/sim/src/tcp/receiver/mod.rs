@@ -61,6 +61,8 @@ pub struct Receiver {
     hides_losses: bool,
     /// No short way is taken (ADR 17).
     long_way: bool,
+    /// Does each ACK tell when it left? None then is ordinary.
+    tells_departures: bool,
     /// The offered window is above the one that the application wants.
     clamped: bool,
     /// The handshake is over.
@@ -151,6 +153,7 @@ impl Receiver {
             duplicates: 0,
             hides_losses: false,
             long_way: switches.long_way,
+            tells_departures: false,
             echo: None,
             acks_now: false,
             ordinary_until_ns: 0,
@@ -220,6 +223,11 @@ impl Receiver {
     /// It acknowledges packets that never came, and reports nothing else.
     pub fn hide_losses(&mut self) {
         self.hides_losses = true;
+    }
+
+    /// Each ACK tells when it leaves: the sender's algorithm reads the timestamps.
+    pub(crate) fn tell_departures(&mut self) {
+        (self.tells_departures, self.long_way) = (true, true);
     }
 
     /// Both ends have agreed to use ECN. `algorithm`: that of this end, if it needs ECN.
@@ -462,6 +470,9 @@ impl Receiver {
         }
         if new_window {
             ack = ack.with_new_window();
+        }
+        if self.tells_departures {
+            ack = ack.with_departure(self.clock.now_ns());
         }
         match ece {
             Some(ce_packets) => ack.with_ece(ce_packets),

@@ -104,7 +104,8 @@ impl Sender {
     }
 
     /// Reduces the window once per window of data, without a loss.
-    fn tcp_enter_cwr(&mut self) {
+    #[cold]
+    pub(in super::super) fn tcp_enter_cwr(&mut self) {
         self.host.set_prior_ssthresh(0);
         if self.state() < CaState::Cwr {
             self.note(SenderEvent::Cwr);

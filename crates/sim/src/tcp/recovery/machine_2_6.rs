@@ -181,7 +181,7 @@ impl Sender {
             let progress = flags.una_advanced || flags.data_sacked;
             if progress && (!flags.data_sacked || originals) {
                 self.sack_frto.step = Step::Off;
-                self.enter_cwr_after_frto();
+                self.tcp_enter_cwr_2_6(false);
                 return false;
             }
             self.tcp_enter_frto_loss(3);
@@ -189,12 +189,18 @@ impl Sender {
         true
     }
 
-    /// The timeout was spurious: reduces the window by rate halving
-    /// (`tcp_ratehalving_spur_to_response`, `tcp_enter_cwr`).
-    fn enter_cwr_after_frto(&mut self) {
+    /// Reduces the window by rate halving. After a spurious timeout (`tcp_ratehalving_spur_to_response`)
+    /// ssthresh is set already.
+    pub(in super::super) fn tcp_enter_cwr_2_6(&mut self, set_ssthresh: bool) {
         self.host.set_prior_ssthresh(0);
+        if set_ssthresh && self.state() >= CaState::Cwr {
+            return;
+        }
         self.undo.close();
         if self.state() < CaState::Cwr {
+            if set_ssthresh {
+                self.host.begin_reduction();
+            }
             let cwnd = self.tp().snd_cwnd.min(self.host.in_flight() + 1);
             self.host.set_cwnd(cwnd);
             self.host.set_cwnd_cnt(0);
