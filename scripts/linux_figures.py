@@ -30,11 +30,15 @@ def rows(name: str, checked: crosscheck.Checked) -> list[dict[str, object]]:
     """The rows of figures-SIDE.csv."""
     late_us = [each["lateness_p99_us"] for each in checked.certificates]
     found = []
-    for quantity, point, *_, overlap in checked.table().rows:
-        row: dict[str, object] = {"figure": name, "on": checked.side, "quantity": quantity}
-        row["point"] = point.replace("\n", ", ")
-        for side, label in zip(("simulator", "linux"), checked.sides, strict=True):
-            each = checked.estimate(quantity, point, label)
+    both = [
+        checked.estimates(column, point)
+        for column in checked.check.columns
+        for point in checked.check.experiment.points
+    ]
+    for (quantity, point, *_, overlap), estimates in zip(checked.table().rows, both, strict=True):
+        row: dict[str, object] = {"figure": name, "on": checked.on.name, "quantity": quantity}
+        row["point"] = point
+        for side, each in zip(("simulator", "linux"), estimates, strict=True):
             ends = ("", "") if each.n == 1 else (each.low, each.high)
             columns = (side, f"{side}_low", f"{side}_high", f"{side}_runs")
             row |= dict(zip(columns, (each.mean, *ends, each.n), strict=True))

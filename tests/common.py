@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -93,6 +94,15 @@ def in_own_mounts(script, cwd):
         timeout=600,
         check=False,
     )
+
+
+class Sent(NamedTuple):
+    sent: int
+
+
+def sent(result) -> Sent:
+    """A row for an `Experiment`."""
+    return Sent(int(result.flows["sent_packets"][0]))
 
 
 def short(algorithm="reno", **fields):

@@ -8,7 +8,6 @@ from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
 
-import polars as pl
 import pytest
 from rich.cells import cell_len
 from rich.console import Console
@@ -19,7 +18,10 @@ from ackclock.base.table import new_table
 from ackclock.cli import console, screen, watch
 from ackclock.cli import kernel as kernel_commands
 from ackclock.cli.main import MODULES
-from ackclock.figures import crosscheck
+from ackclock.figures import Runs, crosscheck, figure_rows
+from ackclock.figures.batches import Batch
+from ackclock.figures.experiment import as_row
+from ackclock.hosts import linux
 from ackclock.pages import figure_pages
 from ackclock.results import connections
 from ackclock.scenario import skeleton
@@ -162,13 +164,15 @@ def beside(scenario, **_):
 
 def checked(check, *_, **__):
     """A figure's part on Linux, which is the simulator: two runs, as if there were more."""
-    rows, manifests = [], []
-    for point, of in check.points.items():
-        results = [run(of(seed).replace(duration="200s")) for seed in (1, 2)]
-        for side in ("simulator", "kernel"):
-            rows += [{"point": point, "side": side} | check.row(each) for each in results] * 3
-        manifests += [each.manifest | {"kernel": "6.18.5-cloud"} for each in results]
-    return crosscheck.Checked(check, pl.DataFrame(rows), {}, manifests)
+    repeats = check.repeats(2)
+    results = [run(each.replace(duration="200s")) for _, _, each in repeats]
+    batch = Batch(check.experiment, None, repeats * 3)
+    numbers = [as_row(check.experiment.row, each) for each in results] * 3
+    runs = Runs(check.experiment, figure_rows.table_of(batch, numbers))
+    manifests = [each.manifest | {"kernel": "6.18.5-cloud"} for each in results]
+    return crosscheck.Checked(
+        check, linux.host("kernel"), (batch, batch), (runs, runs), [], manifests
+    )
 
 
 @pytest.fixture
@@ -199,7 +203,6 @@ def tables(here, monkeypatch):
     monkeypatch.setattr(kernel_commands, "kernel_part", lambda: kernel)
     monkeypatch.setattr(compare, "compare", beside)
     monkeypatch.setattr(Comparison, "notes", lambda _: [])
-    monkeypatch.setattr(crosscheck, "to_run", lambda *_, **__: (0, 0.0))
     monkeypatch.setattr(crosscheck, "fill", lambda *_, **__: None)
     monkeypatch.setattr(figure_pages, "write_checked", lambda *_, **__: None)
     monkeypatch.setattr(watch, "read", lambda: [CONNECTION] * 3)

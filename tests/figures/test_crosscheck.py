@@ -1,10 +1,11 @@
 """Figures on the kernel: what of each paper runs there, and a small one that does."""
 
+from typing import NamedTuple
+
 import pytest
 
 from ackclock import AckclockError, Bottleneck, Flow, Scenario, metrics, papers, units
-from ackclock.figures import crosscheck
-from ackclock.figures.crosscheck import Check, mean
+from ackclock.figures import Check, Experiment, crosscheck, grid
 from ackclock.hosts import linux, testbed
 from ackclock.pages import figure_pages
 from common import needs_testbed
@@ -16,11 +17,18 @@ PAPERS = {"cubicfc", "ha2008", "leith2007", "squareff"}
 HOST = linux.host("kernel", 2)
 
 
-def small(seed):
+class Row(NamedTuple):
+    utilisation: float
+
+
+def row(result) -> Row:
+    return Row(metrics.utilisation(result))
+
+
+def small(rtt_ms):
     return Scenario(
         duration="2s",
-        rtt="20ms",
-        seed=seed,
+        rtt=f"{rtt_ms}ms",
         bottleneck=Bottleneck(rate="10mbit", buffer="1bdp"),
         flows=(Flow(algorithm="cubic_fc"), Flow(algorithm="reno", start="200ms")),
     )
@@ -28,21 +36,19 @@ def small(seed):
 
 SMALL = Check(
     setup="small",
-    points={"one": small, "other": lambda seed: small(seed).replace(rtt="30ms")},
-    reduce=lambda result: {"utilisation": metrics.utilisation(result)},
-    quantities={"utilisation": mean("utilisation")},
+    experiment=Experiment("small", grid(rtt_ms=[20, 30]), small, row, says={"rtt_ms": "{} ms"}),
+    quantities={"use": "utilisation"},
 )
 
 
 def test_each_paper_has_one_that_this_machine_can_carry():
     assert {name.split("/")[0] for name in CHECKS} == PAPERS
     for check in CHECKS.values():
-        for of in check.points.values():
-            scenario = of(1)
+        for _, seed, scenario in check.repeats(2):
+            assert scenario.seed == seed
             assert scenario.profile == "linux-6"
             assert scenario.sessions == ()
             assert int(scenario.bottleneck.rate.removesuffix("mbit")) <= 200
-            assert scenario.replace(seed=2) == of(2)
 
 
 def test_each_paper_has_one_at_its_own_rate():
@@ -50,10 +56,9 @@ def test_each_paper_has_one_at_its_own_rate():
              "squareff/fig03": {1000}}  # fmt: skip
     assert {name.split("/")[0] for name in AT_FULL_RATE} == PAPERS
     for name, check in AT_FULL_RATE.items():
-        for of in check.points.values():
-            linux.host("vlinux").check(of(1))
-            assert units.rate_bps(of(1).bottleneck.rate) / 1e6 in rates[name]
-            assert of(1).replace(seed=2) == of(2)
+        for _, _, scenario in check.repeats(1):
+            linux.host("vlinux").check(scenario)
+            assert units.rate_bps(scenario.bottleneck.rate) / 1e6 in rates[name]
 
 
 def fill_on_a_busy_machine(cache, progress):
@@ -82,9 +87,10 @@ def test_a_check_runs_is_kept_and_drawn(tmp_path, monkeypatch):
     assert len(checked.certificates) == 4
     header, rows = checked.table().header, checked.table().rows
     assert header == ["quantity", "point", "simulator", "kernel", "intervals overlap"]
-    assert [row[1] for row in rows] == ["one", "other"]
+    assert [row[1] for row in rows] == ["20 ms", "30 ms"]
     assert "n = 2" in rows[0][3]
-    assert checked.estimate("utilisation", "one", "kernel").mean == pytest.approx(0.95, abs=0.1)
+    (column,), point = SMALL.columns, {"rtt_ms": 20}
+    assert checked.estimates(column, point)[1].mean == pytest.approx(0.95, abs=0.1)
     figure_pages.write_checked([("small/one", checked)], tmp_path, command="ackclock reproduce")
     page = (tmp_path / "index.html").read_text()
     assert all(each in page for each in ("small-one-kernel.parquet", "intervals overlap", "<svg"))
@@ -93,15 +99,11 @@ def test_a_check_runs_is_kept_and_drawn(tmp_path, monkeypatch):
 @needs_testbed
 @pytest.mark.alone
 def test_one_that_fails_stops_the_others(tmp_path):
-    impossible = Check(
-        setup="",
-        points={
-            "long": lambda seed: small(seed).replace(duration="100s"),
-            "refused": lambda seed: small(seed).replace(profile="linux-2.6.25"),
-        },
-        reduce=dict,
-        quantities={},
-    )
+    def scenario(profile):
+        return small(20).replace(duration="100s", profile=profile)
+
+    points = grid(profile=["linux-6", "linux-2.6.25"])
+    impossible = Check("", Experiment("long", points, scenario, row), {"use": "utilisation"})
     with pytest.raises(AckclockError, match="profile"):
         crosscheck.fill([impossible], HOST, seeds=1, cache=tmp_path)
     assert not list(tmp_path.glob("kernel/*"))

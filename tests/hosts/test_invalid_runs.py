@@ -2,21 +2,12 @@
 
 import pytest
 
-from ackclock import AckclockError, Bottleneck, Flow, Result, Scenario, compare, kernel, run
+from ackclock import AckclockError, Result, compare, kernel, run
 from ackclock.explore import shelf
-from ackclock.figures import crosscheck
+from ackclock.figures import Check, Experiment, crosscheck
 from ackclock.hosts import linux, work
 from ackclock.results import certificate
-
-
-def short(algorithm="reno", **fields):
-    """A run with losses that takes some milliseconds."""
-    fields = {"duration": "1s", "rtt": "10ms"} | fields
-    return Scenario(
-        bottleneck=Bottleneck(rate="20mbit", buffer="10packets"),
-        flows=(Flow(algorithm=str(algorithm)),),
-        **fields,
-    )
+from common import sent, short
 
 
 @pytest.fixture(autouse=True)
@@ -44,12 +35,7 @@ def busy(tmp_path, monkeypatch):
 
 def test_an_invalid_run_is_kept_and_marked_and_never_used():
     host = linux.host("kernel")
-    check = crosscheck.Check(
-        setup="",
-        points={"one": lambda seed: short(seed=seed)},
-        reduce=lambda result: {"sent": result.flows["sent_packets"][0]},
-        quantities={"sent": crosscheck.mean("sent")},
-    )
+    check = Check("", Experiment("one", [{}], short, sent), {"sent": "sent"})
     with pytest.raises(AckclockError) as refused:
         crosscheck.fill([check], host, seeds=2)
     said = str(refused.value)
@@ -59,7 +45,6 @@ def test_an_invalid_run_is_kept_and_marked_and_never_used():
     assert not Result.load(place).manifest["certificate"]["valid"]
     (row,) = [each for each in shelf.listed(work.CACHE) if each["path"].startswith("invalid/")]
     assert (row["kind"], row["valid"]) == ("run", False)
-    assert crosscheck.to_run([check], host, seeds=2)[0] == 1
     assert len(crosscheck.load(check, host).manifests) == 1
 
 

@@ -1,9 +1,11 @@
 """Linux in virtual time beside the simulator: in `compare`, in a figure, in a scorecard."""
 
+from typing import NamedTuple
+
 import pytest
 
 from ackclock import Flow, compare, metrics, run_all, vlinux
-from ackclock.figures import crosscheck
+from ackclock.figures import Check, Experiment, crosscheck
 from ackclock.hosts import linux
 from ackclock.hosts.vlinux.machines import Machines
 from ackclock.hosts.work import CACHE
@@ -14,6 +16,14 @@ from ackclock.scorecard.run import evaluate
 from virtual import scenario
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("machine")]
+
+
+class Row(NamedTuple):
+    utilisation: float
+
+
+def used(result) -> Row:
+    return Row(metrics.utilisation(result))
 
 
 def test_a_figure_of_a_paper(ackclock, tmp_path):
@@ -74,18 +84,16 @@ def test_a_row_of_a_scorecard(tmp_path):
 
 def test_a_figure_beside_the_simulator(tmp_path):
     """As `reproduce FIGURE --on vlinux` and the report show it."""
-    check = crosscheck.Check(
-        setup="small",
-        points={"one": lambda seed: scenario(duration="2s").replace(seed=seed)},
-        reduce=lambda result: {"utilisation": metrics.utilisation(result)},
-        quantities={"utilisation": crosscheck.mean("utilisation")},
-    )
+    small = Experiment("small", [{}], lambda: scenario(duration="2s"), used)
+    check = Check("", small, {"utilisation": "utilisation"})
     host = linux.host("vlinux")
     assert crosscheck.load(check, host, cache=tmp_path) is None
-    crosscheck.fill([check], host, seeds=1, cache=tmp_path)
+    missing = []
+    crosscheck.fill([check], host, seeds=1, cache=tmp_path, on_missing=missing.append)
     checked = crosscheck.load(check, host, cache=tmp_path)
     assert checked.table().header[2:4] == ["simulator", "virtual Linux"]
-    assert crosscheck.to_run([check], host, seeds=1, cache=tmp_path) == (0, 0)
+    crosscheck.fill([check], host, seeds=1, cache=tmp_path, on_missing=missing.append)
+    assert [len(each) for each in missing] == [1, 0]
     figure_pages.write_checked([("small/one", checked)], tmp_path, command="ackclock reproduce")
     page = (tmp_path / "index.html").read_text()
     assert "1 run on Linux 6.12 in virtual time." in page
@@ -98,8 +106,8 @@ def test_one_place_for_its_runs(tmp_path, monkeypatch):
     once = scenario(Flow(algorithm="cubic"))
     compare.compare(once, on=["vlinux"])
     machines = linux.host("vlinux")
-    assert crosscheck.path_of(once, machines).is_dir()
-    monkeypatch.setattr(vlinux, "run", None)
     place = CACHE / machines.name
+    assert (place / once.key(machines.version)).is_dir()
+    monkeypatch.setattr(vlinux, "run", None)
     (again,) = run_all([once], lambda result: result, cache=place, executor=machines)
     assert again.manifest["backend"] == "vlinux"

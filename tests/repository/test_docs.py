@@ -396,11 +396,11 @@ def test_the_data_of_scenarios_drawn_at_random():
 def test_the_data_of_figures_on_linux(side):
     found = {(row["figure"], row["quantity"], row["point"]) for row in LINUX[f"figures-{side}"]}
     assert found == {
-        (named.name, quantity, point.replace("\n", ", "))
+        (named.name, quantity, check.say(point))
         for named in papers.load("all")
         if (check := named.figure.checks.get(side))
         for quantity in check.quantities
-        for point in check.points
+        for point in check.experiment.points
     }
 
 

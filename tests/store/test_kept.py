@@ -4,13 +4,12 @@ import random
 import shutil
 import subprocess
 import sys
-from typing import NamedTuple
 
 import pytest
 
 from ackclock import AckclockError, Local, Result, Scenario, figures, reproduce, run, run_all
 from ackclock.base.directory import WRITTEN
-from ackclock.figures import crosscheck
+from ackclock.figures import Check, Experiment, crosscheck
 from ackclock.figures.named import Named
 from ackclock.hosts import linux, testbed
 from ackclock.results.result import MANIFEST
@@ -20,7 +19,7 @@ from ackclock.scorecard import run as evaluated
 from ackclock.store import entries as kept
 from ackclock.store import made_by
 from ackclock.sweeps import metrics
-from common import ROOT, hidden, in_own_mounts, same_tables, short
+from common import ROOT, hidden, in_own_mounts, same_tables, sent, short
 
 MY_CC = (ROOT / "examples" / "my_cc.c").read_text()
 #: Another algorithm.
@@ -247,16 +246,6 @@ def test_what_another_command_has_just_made_is_not_damaged(tmp_path):
     assert damaged == []
 
 
-class Sent(NamedTuple):
-    """What a figure keeps of a run."""
-
-    sent: int
-
-
-def sent(result) -> Sent:
-    return Sent(int(result.flows["sent_packets"][0]))
-
-
 def figure():
     """A figure that takes a moment."""
     experiment = figures.Experiment("small", [{}], short, sent, seeds=2)
@@ -302,16 +291,11 @@ def test_damaged_kernel_runs_are_said_once_and_made_anew(tmp_path, capsys, monke
     monkeypatch.setattr(testbed.kernel, "run", on_kernel)
     monkeypatch.setattr(testbed.Testbed, "simulated", 1)
     host = linux.host("kernel")
-    check = crosscheck.Check(
-        setup="",
-        points={"one": lambda seed: short(seed=seed)},
-        reduce=lambda result: {"sent": result.flows["sent_packets"][0]},
-        quantities={"sent": crosscheck.mean("sent")},
-    )
+    check = Check("", Experiment("one", [{}], short, sent), {"sent": "sent"})
     crosscheck.fill([check], host, seeds=3, cache=tmp_path)
     assert sorted(ran) == [1, 2, 3]
     assert len(crosscheck.load(check, host, cache=tmp_path).certificates) == 3
-    flip(crosscheck.path_of(short(seed=2), host, tmp_path) / "samples.parquet")
+    flip(tmp_path / host.name / short(seed=2).key(host.version) / "samples.parquet")
     assert capsys.readouterr().err == ""
     assert len(crosscheck.load(check, host, cache=tmp_path).certificates) == 1
     assert capsys.readouterr().err.startswith("warning: damaged kernel runs in ")

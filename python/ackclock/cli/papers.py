@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ackclock import AckclockError, papers
+from ackclock.base import units
 from ackclock.base.directory import Directory
 from ackclock.cli.console import (
     RESUMES,
@@ -40,9 +41,13 @@ from ackclock.cli.console import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ackclock.figures import Check
     from ackclock.figures.named import Named
     from ackclock.figures.reproduce import Reproduced
     from ackclock.hosts.threads import Executor
+    from ackclock.scenario.scenario import Scenario
 
 PANEL = "The papers"
 
@@ -251,7 +256,7 @@ def _reproduce_beside(
     from ackclock.hosts import linux  # noqa: PLC0415 (only these runs need it)
     from ackclock.pages import figure_pages  # noqa: PLC0415 (only these runs need it)
 
-    def check_of(each: "Named") -> "crosscheck.Check | None":
+    def check_of(each: "Named") -> "Check | None":
         return each.figure.checks.get(on)
 
     checks = {each.name: check for each in chosen if (check := check_of(each))}
@@ -264,14 +269,24 @@ def _reproduce_beside(
             f"with --on {on} choose from {', '.join(able)}{runs_any}"
         )
     host = linux.host(on, jobs, say_invalid)
-    repeats = seeds or host.seeds
+
+    def say(runs: "Sequence[Scenario]") -> None:
+        if runs and host.real_time:
+            seconds = sum(units.duration_ns(each.duration) for each in runs) / 1e9
+            left = in_words(seconds / min(jobs or 1, len(runs)))
+            err.print(
+                f"{len(runs)} runs on the {on}, in real time: {left} if each is valid at once"
+            )
+
     with Directory(path) as directory:
-        number, total_s = crosscheck.to_run(list(checks.values()), host, seeds=repeats)
-        if number and host.real_time:
-            left = in_words(total_s / min(jobs or 1, number))
-            err.print(f"{number} runs on the kernel, in real time: {left} if each is valid at once")
         with progress_bar(f"on the {host.title}") as progress:
-            crosscheck.fill(list(checks.values()), host, seeds=repeats, progress=progress)
+            crosscheck.fill(
+                list(checks.values()),
+                host,
+                seeds=seeds or host.seeds,
+                progress=progress,
+                on_missing=say,
+            )
         checked = {}
         with progress_bar("simulating") as progress:
             for done, (name, check) in enumerate(checks.items()):

@@ -27,17 +27,15 @@ from ackclock.figures.quantity import (
 
 if TYPE_CHECKING:
     from ackclock.figures import plots
-    from ackclock.figures.crosscheck import Check, mean
-    from ackclock.figures.figure import Figure, Plot, View, every
+    from ackclock.figures.figure import Check, Figure, Plot, View, every
 
 #: Where a name is that draws: it is imported at its first use, which takes half a second.
 _HOME = {
-    "Check": "crosscheck",
+    "Check": "figure",
     "Figure": "figure",
     "Plot": "figure",
     "View": "figure",
     "every": "figure",
-    "mean": "crosscheck",
 }
 
 __all__ = [
@@ -64,7 +62,6 @@ __all__ = [
     "every",
     "geometric",
     "grid",
-    "mean",
     "mean_of",
     "needs_of",
     "plots",

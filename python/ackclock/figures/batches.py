@@ -40,6 +40,11 @@ class Batch:
         """The keys of its runs, in order."""
         return [scenario.key(self.version) for scenario in self.scenarios]
 
+    @property
+    def by_key(self) -> dict[str, Scenario]:
+        """Its runs by key."""
+        return dict(zip(self.keys, self.scenarios, strict=True))
+
     def only(self, points: Sequence[Point]) -> "Batch":
         """Its runs at these points."""
         return replace(self, repeats=[each for each in self.repeats if each[0] in points])

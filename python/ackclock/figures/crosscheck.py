@@ -1,4 +1,4 @@
-"""A figure's experiment on Linux's own TCP stack, beside its simulation.
+"""An experiment of a figure on Linux's own TCP stack, beside its simulation.
 
 A `Figure` has a `Check` for the kernel, of what one machine can carry in real time, and one for
 Linux in virtual time. Their runs are kept beside the simulated ones, as `.ackclock/SIDE/KEY`.
@@ -6,6 +6,7 @@ Linux in virtual time. Their runs are kept beside the simulated ones, as `.ackcl
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -13,15 +14,18 @@ import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ackclock.base import units
 from ackclock.base.errors import AckclockError
 from ackclock.draw import html, plot, style
-from ackclock.estimates import stats
 from ackclock.estimates.stats import Estimate
+from ackclock.figures import figure_rows
+from ackclock.figures.batches import Batch
+from ackclock.figures.experiment import Point, Runs, as_row
+from ackclock.figures.figure import Check
+from ackclock.figures.quantity import Column
 from ackclock.hosts import linux, work
 from ackclock.hosts.linux import Linux
 from ackclock.hosts.threads import LOCAL, Executor
-from ackclock.hosts.work import CACHE, run_all
+from ackclock.hosts.work import CACHE, run_all, whole
 from ackclock.results.result import Result
 from ackclock.scenario import snapshot
 from ackclock.scenario.scenario import Scenario
@@ -30,71 +34,54 @@ from ackclock.store import entries
 SIMULATOR = "simulator"
 
 
-@dataclass(frozen=True)
-class Check:
-    """What of a figure runs on Linux."""
-
-    #: How it differs from the figure's own setup.
-    setup: str
-    #: Label → the scenario of a seed.
-    points: Mapping[str, Callable[[int], Scenario]]
-    #: A run in numbers, a row of a table: a dict, or a NamedTuple as of an `Experiment`.
-    reduce: Callable[[Result], Any]
-    #: What is put side by side → its estimate from the rows of a point.
-    quantities: Mapping[str, Callable[[pl.DataFrame], Estimate]]
-
-    def row(self, result: Result) -> dict[str, Any]:
-        """A run in numbers. A bound (`AtLeast`) is a number like any other."""
-        found = self.reduce(result)
-        numbers = getattr(found, "_asdict", lambda: found)()
-        return {
-            name: float(value) if isinstance(value, float) else value
-            for name, value in numbers.items()
-        }
-
-
-def mean(column: str) -> Callable[[pl.DataFrame], Estimate]:
-    """The mean of a column over the runs, for `Check.quantities`."""
-    return lambda rows: stats.mean_ci(rows[column].to_list())
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Checked:
-    """A check that ran: its `rows` are those of `Check.reduce`, with `point` and `side`."""
+    """A check that ran."""
 
     check: Check
-    rows: pl.DataFrame
-    #: Label → the first run of the simulator and of Linux.
-    first: Mapping[str, tuple[Result, Result]]
+    on: Linux
+    #: In the simulator and on Linux.
+    batches: tuple[Batch, Batch]
+    runs: tuple[Runs, Runs]
+    #: Of each point the first run of either.
+    first: Sequence[tuple[Result, Result]]
     #: Of each run on Linux.
     manifests: Sequence[Mapping[str, Any]]
-    #: Of each row.
-    scenarios: Sequence[Scenario] = ()
-    #: Of `linux.KINDS`.
-    side: str = "kernel"
 
     @property
     def sides(self) -> tuple[str, str]:
         """What the two are called."""
-        return SIMULATOR, linux.KINDS[self.side].title
+        return SIMULATOR, self.on.title
 
     @property
     def certificates(self) -> list[Mapping[str, Any]]:
         """What each run in real time says of how it kept time."""
         return [each["certificate"] for each in self.manifests if "certificate" in each]
 
-    def estimate(self, quantity: str, point: str, side: str) -> Estimate:
-        """A quantity over the runs of a side at a point."""
-        return self.check.quantities[quantity](self.rows.filter(point=point, side=side))
+    @property
+    def rows(self) -> pl.DataFrame:
+        """Those of both, with the `side` of each."""
+        named = zip(self.sides, self.runs, strict=True)
+        tables = [runs.table.select(pl.lit(side).alias("side"), "*") for side, runs in named]
+        return pl.concat(tables, how="diagonal_relaxed")
+
+    def estimates(self, column: Column, point: Point) -> tuple[Estimate, Estimate]:
+        """A quantity over the runs of either side at a point."""
+        simulated, measured = (
+            column.at(**point).estimate({self.check.experiment: runs}) for runs in self.runs
+        )
+        assert simulated is not None
+        assert measured is not None
+        return simulated, measured
 
     def table(self) -> html.Table:
         """A row per quantity and point: both sides, and whether their intervals overlap."""
         rows = []
-        for quantity in self.check.quantities:
-            for point in self.check.points:
-                both = [self.estimate(quantity, point, side) for side in self.sides]
+        for column in self.check.columns:
+            for point in self.check.experiment.points:
+                both = self.estimates(column, point)
                 values = [f"{html.number(each)}, n = {each.n}" for each in both]
-                rows.append([quantity, point, *values, _overlap(*both)])
+                rows.append([column.name, self.check.say(point), *values, _overlap(*both)])
         return html.Table(["quantity", "point", *self.sides, "intervals overlap"], rows)
 
     @property
@@ -112,47 +99,49 @@ class Checked:
 
     def figure(self) -> Figure:
         """Congestion windows of both sides at each point, and under them the quantities."""
-        points = self.check.points
+        points = self.check.experiment.points
         heights = (1.6 * len(points), 0.9 + 0.45 * len(points))
         with style.applied():
             figure = Figure(figsize=(8, sum(heights)))
             halves: Any = figure.subfigures(2, 1, height_ratios=heights)
             above, below = halves
             panels = above.subplots(len(points), 2, sharex=True, sharey="row", squeeze=False)
-            for point, row in zip(points, panels, strict=True):
-                for axes, side, result in zip(row, self.sides, self.first[point], strict=True):
+            for point, row, first in zip(points, panels, self.first, strict=True):
+                for axes, side, result in zip(row, self.sides, first, strict=True):
                     plot.cwnd(axes, result)
-                    title = point.replace("\n", ", ")
-                    axes.set_title(f"{title}: {side}", fontsize="small")
+                    axes.set_title(f"{self.check.say(point)}: {side}", fontsize="small")
                 row[0].autoscale(axis="y")  # of both
                 row[0].set_ylim(0, 1.25 * row[0].get_ylim()[1])  # room for the legend
                 row[0].legend(fontsize="x-small", loc="upper right", ncols=2)
                 row[1].set_ylabel("")
             for axes in panels[-1]:
                 axes.set_xlabel("time (s)")
-            under = below.subplots(1, len(self.check.quantities), sharey=True, squeeze=False)[0]
-            for axes, quantity in zip(under, self.check.quantities, strict=True):
-                self._draw(axes, quantity)
+            columns = self.check.columns
+            under = below.subplots(1, len(columns), sharey=True, squeeze=False)[0]
+            for axes, column in zip(under, columns, strict=True):
+                self._draw(axes, column)
             below.legend(*under[0].get_legend_handles_labels(), loc="outside lower left", ncols=2)
         return figure
 
-    def _draw(self, axes: Axes, quantity: str) -> None:
-        points = list(self.check.points)
-        for number, (side, marker) in enumerate(zip(self.sides, "os", strict=True)):
+    def _draw(self, axes: Axes, column: Column) -> None:
+        points = self.check.experiment.points
+        estimates = zip(*(self.estimates(column, point) for point in points), strict=True)
+        for number, (side, of, marker) in enumerate(zip(self.sides, estimates, "os", strict=True)):
             plot.error_bars(
                 axes,
                 [place + 0.3 * number - 0.15 for place in range(len(points))],
-                [self.estimate(quantity, point, side) for point in points],
+                of,
                 across=True,
                 color=style.FLOWS[number],
                 marker=marker,
                 linestyle="",
                 label=side,
             )
-        axes.set_yticks(range(len(points)), points, fontsize="small")
+        labels = [self.check.say(point, "\n") for point in points]
+        axes.set_yticks(range(len(points)), labels, fontsize="small")
         axes.set_ylim(len(points) - 0.5, -0.5)
         axes.set_xlim(0, 1.05 * axes.get_xlim()[1])
-        axes.set_title(quantity, fontsize="small")
+        axes.set_title(column.name, fontsize="small")
 
 
 def _runs(number: int) -> str:
@@ -167,30 +156,6 @@ def _overlap(a: Estimate, b: Estimate) -> str:
     return "yes" if apart <= 0.001 * abs(b.mean) else "no"
 
 
-def path_of(scenario: Scenario, on: Linux, cache: Path = CACHE) -> Path:
-    """Where the run of a scenario on Linux is kept: one for each version of it.
-
-    Raises `AckclockError` if that Linux is not built.
-    """
-    return cache / on.name / scenario.key(on.version)
-
-
-def _runs_of(checks: Sequence[Check], seeds: int) -> list[Scenario]:
-    return [
-        of(seed) for check in checks for of in check.points.values() for seed in range(1, seeds + 1)
-    ]
-
-
-def to_run(
-    checks: Sequence[Check], on: Linux, *, seeds: int, cache: Path = CACHE
-) -> tuple[int, float]:
-    """How many runs are not kept, and their seconds of the scenarios' time."""
-    with snapshot.held():
-        paths = {path_of(each, on, cache): each for each in _runs_of(checks, seeds)}
-    todo = [each for path, each in paths.items() if entries.find(path, Result.load) is None]
-    return len(todo), sum(units.duration_ns(each.duration) for each in todo) / 1e9
-
-
 def fill(
     checks: Sequence[Check],
     on: Linux,
@@ -198,12 +163,15 @@ def fill(
     seeds: int,
     cache: Path = CACHE,
     progress: Callable[[float], None] | None = None,
+    on_missing: Callable[[Sequence[Scenario]], None] | None = None,
 ) -> None:
     """Runs on Linux what of the checks is not kept, as `hosts.work.fill` does.
 
     Raises `AckclockError` where the machine cannot, or keeps time too badly for a valid run.
     """
-    work.fill(_runs_of(checks, seeds), cache=cache / on.name, executor=on, progress=progress)
+    runs = [scenario for check in checks for _, _, scenario in check.repeats(seeds)]
+    place = cache / on.name
+    work.fill(runs, cache=place, executor=on, progress=progress, on_missing=on_missing)
 
 
 def load(
@@ -219,34 +187,42 @@ def load(
     A damaged run is a missing one; a line on stderr says so.
     `progress` is called with the fraction of the simulated runs that is done.
     """
-    try:
-        on.version  # noqa: B018
-    except AckclockError:  # not built
-        return None
-    first, rows, manifests, ran = {}, [], [], []
-    for number, (point, of) in enumerate(check.points.items()):
-
-        def part(fraction: float, number: int = number) -> None:
-            if progress is not None:
-                progress((number + fraction) / len(check.points))
-
-        measured: list[Result] = []
-        damaged: list[Path] = []
-        while result := entries.find(
-            path_of(of(len(measured) + 1), on, cache), Result.load, damaged
-        ):
-            measured.append(result)
-        entries.say_damaged(damaged, f"{on.name} runs", f"`--on {on.name}` makes them anew")
-        if not measured:
+    experiment, place = check.experiment, cache / on.name
+    repeats, numbers, manifests, first = [], [], [], []
+    damaged: list[Path] = []
+    with snapshot.held():
+        try:
+            version = on.version
+        except AckclockError:  # not built
             return None
-        scenarios = [linux.like(of(seed), on.name) for seed in range(1, on.simulated + 1)]
-        simulated = run_all(
-            scenarios, lambda result: result, cache=cache, executor=executor, progress=part
-        )
-        first[point] = (simulated[0], measured[0])
-        for side, results in ((SIMULATOR, simulated), (on.title, measured)):
-            rows += [{"point": point, "side": side} | check.row(each) for each in results]
-            ran += [each.scenario for each in results]
-        manifests += [each.manifest for each in measured]
-    table = pl.DataFrame(rows, infer_schema_length=None)
-    return Checked(check, table, first, manifests, ran, on.name)
+        for point in experiment.points:
+            for seed in count(1):
+                scenario = experiment.run(point, seed)
+                result = entries.find(place / scenario.key(version), Result.load, damaged)
+                if result is None:
+                    break
+                if seed == 1:
+                    first.append(result)
+                repeats.append((point, seed, scenario))
+                numbers.append(as_row(experiment.row, result))
+                manifests.append(result.manifest)
+        entries.say_damaged(damaged, f"{on.name} runs", f"`--on {on.name}` makes them anew")
+        if len(first) < len(experiment.points):
+            return None
+        measured = Batch(experiment, None, repeats, version)
+        beside = [
+            (point, seed, linux.like(scenario, on.name))
+            for point, seed, scenario in check.repeats(on.simulated)
+        ]
+        simulated = Batch(experiment, None, beside, executor.version)
+        (rows,) = figure_rows.rows_of([simulated], cache, executor, progress, None).values()
+        ones = [scenario for _, seed, scenario in beside if seed == 1]
+        drawn = run_all(ones, whole, cache=cache, executor=executor)
+    return Checked(
+        check,
+        on,
+        (simulated, measured),
+        (rows, Runs(experiment, figure_rows.table_of(measured, numbers))),
+        list(zip(drawn, first, strict=True)),
+        manifests,
+    )

@@ -125,7 +125,7 @@ class Experiment:
             raise KeyError(f"{self.name}: {len(found)} points have {some}; the first: {found[0]}")
         return found[0]
 
-    def say(self, point: Point, without: Sequence[str] = ()) -> str:
+    def say(self, point: Point, without: Sequence[str] = (), between: str = ", ") -> str:
         """A point in words: "50 ms, CUBIC". A column with one value in all points is not said."""
         words = []
         for column, value in point.items():
@@ -133,7 +133,7 @@ class Experiment:
             if column in without or all(each[column] == value for each in self.points):
                 continue
             words.append(says.format(value) if isinstance(says, str) else says[value])
-        return ", ".join(word for word in words if word)
+        return between.join(word for word in words if word)
 
     def run(self, point: Point, seed: int) -> Scenario:
         """The scenario of a repeat."""

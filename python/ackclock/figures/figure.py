@@ -1,21 +1,18 @@
 """A figure or table of a paper, as a value."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 from matplotlib.figure import Figure as Drawing
 
 from ackclock.estimates.stats import Estimate
 from ackclock.figures.claim import Claim
-from ackclock.figures.crosscheck import Check
-from ackclock.figures.experiment import Experiment, Point
-from ackclock.figures.quantity import Needs, Quantity, Rows, needs_of
+from ackclock.figures.experiment import Experiment, Point, repeats_of
+from ackclock.figures.quantity import Column, Needs, Quantity, Rows, needs_of
 from ackclock.results.result import Result
-
-if TYPE_CHECKING:
-    from ackclock.scenario.scenario import Scenario
+from ackclock.scenario.scenario import Scenario
 
 #: A run of an experiment: its point and its seed.
 Repeat = tuple[Experiment, Point, int]
@@ -26,9 +23,9 @@ class View:
     """What a plot sees: the rows of the runs, and whole results where it asks for them."""
 
     rows: Rows
-    load: "Callable[[Scenario], Result]"
+    load: Callable[[Scenario], Result]
     #: The scenario of a repeat, as it ran: with settings, and shortened in a quick run.
-    scenario: "Callable[[Experiment, Point, int], Scenario]"
+    scenario: Callable[[Experiment, Point, int], Scenario]
     #: The whole runs that the plot has drawn.
     drawn: list[Repeat] = field(default_factory=list)
 
@@ -64,6 +61,33 @@ class Plot:
 
     def __call__(self, view: View) -> Drawing:
         return self.draw(view)
+
+
+@dataclass(frozen=True, eq=False)
+class Check:
+    """What of a figure runs on Linux."""
+
+    #: How it differs from the figure's own setup.
+    setup: str
+    experiment: Experiment
+    #: What is put side by side → the column of a row that has it.
+    quantities: Mapping[str, str]
+
+    def __post_init__(self) -> None:
+        assert self.columns  # raises `KeyError` where a row has none of that name
+
+    @property
+    def columns(self) -> list[Column]:
+        """What is put side by side."""
+        return [Column(self.experiment, column, name) for name, column in self.quantities.items()]
+
+    def say(self, point: Point, between: str = ", ") -> str:
+        """A point in words."""
+        return self.experiment.say(point, between=between) or self.experiment.name
+
+    def repeats(self, seeds: int) -> list[tuple[Point, int, Scenario]]:
+        """Its runs: point, seed and scenario."""
+        return list(repeats_of(self.experiment, self.experiment.points, range(1, seeds + 1)))
 
 
 @dataclass(frozen=True, eq=False)

@@ -51,7 +51,9 @@ def rows_of(
     found = {}
     for batch, path in paths.items():
         table = known[batch]
-        table = _keep(batch, path, made[batch]) if table is None else table
+        if table is None:
+            table = table_of(batch, made[batch])
+            _keep(path, table)
         found[batch] = Runs(batch.experiment, table)
     return found
 
@@ -67,8 +69,7 @@ def _fetch(
     collect(cache)
     runs: dict[Experiment, dict[str, Scenario]] = {}
     for batch in batches:
-        own = dict(zip(batch.keys, batch.scenarios, strict=True))
-        runs[batch.experiment] = runs.get(batch.experiment, {}) | own
+        runs[batch.experiment] = runs.get(batch.experiment, {}) | batch.by_key
     every = {key: scenario for own in runs.values() for key, scenario in own.items()}
     wanted = {
         experiment: work.Rows(
@@ -105,8 +106,8 @@ def _rows_path(batch: Batch, cache: Path) -> Path:
     return cache / "rows" / f"{name}-{digest.hexdigest()[:16]}"
 
 
-def _keep(batch: Batch, path: Path, numbers: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
-    """The rows of a batch, which are then kept as `path`."""
+def table_of(batch: Batch, numbers: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
+    """The rows of a batch, from what `as_row` made of each run."""
     rows = [
         {**point, "seed": seed, **row}
         for (point, seed, _), row in zip(batch.repeats, numbers, strict=True)
@@ -116,13 +117,16 @@ def _keep(batch: Batch, path: Path, numbers: Sequence[Mapping[str, Any]]) -> pl.
     table = table.cast(
         {name: pl.Float64 for name in batch.experiment.columns if table[name].dtype == pl.Null}
     )
-    table = table.drop(name for name in table.columns if table[name].dtype == pl.Null)
+    return table.drop(name for name in table.columns if table[name].dtype == pl.Null)
+
+
+def _keep(path: Path, table: pl.DataFrame) -> None:
+    """Keeps the rows of a batch as `path`."""
 
     def write(partial: Path) -> None:
         entries.write_tables(partial, {"rows": table}, {"ackclock": _core.engine_version()})
 
     entries.keep(path, write, _read_rows)
-    return table
 
 
 def _read_rows(path: Path) -> pl.DataFrame:

@@ -149,11 +149,7 @@ def fill(
     with snapshot.held():
         variants = sensitivity and not quick
         batches = batches_of(figures, seeds, quick, settings, variants, executor.version)
-        every = {
-            key: scenario
-            for batch in batches
-            for key, scenario in zip(batch.keys, batch.scenarios, strict=True)
-        }
+        every = {key: each for batch in batches for key, each in batch.by_key.items()}
         own = dict(shard.part(list(every.items())))
         there = sum((cache / key).exists() for key in own)
         if on_runs is not None:

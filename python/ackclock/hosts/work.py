@@ -59,13 +59,14 @@ def fill(
     cache: str | os.PathLike[str] = CACHE,
     executor: Executor = LOCAL,
     progress: Callable[[float], None] | None = None,
+    on_missing: Callable[[Sequence[Scenario]], None] | None = None,
 ) -> None:
     """Runs what is not kept of the scenarios, on all cores unless told otherwise.
 
     Each result is stored as `cache/KEY` the moment it is there (`Scenario.key`), so an
     interrupted command resumes, and results that exist are not run again. A damaged one is, and a
-    line on stderr says so. Several processes may fill one cache. `progress` is called with the
-    fraction of the remaining work that is done.
+    line on stderr says so. Several processes may fill one cache. `on_missing` is called before the
+    runs with what there is to run, `progress` with the fraction of it that is done.
     Raises `AckclockError` if a scenario cannot be simulated.
     """
     if isinstance(scenarios, str | Scenario | Mapping):
@@ -82,6 +83,8 @@ def fill(
             for key, scenario in keys.items()
             if entries.find(cache / key, Result.load, damaged) is None
         }
+        if on_missing is not None:
+            on_missing(list(missing.values()))
         if not missing:
             return
         check_writable(cache)

@@ -411,7 +411,7 @@ def _scenario_table(
 
 def _on_linux(the: _Site, figure: Reproduced) -> Iterable[str]:
     """The figure on the kernel and on virtual Linux, or how to get it there."""
-    ran = {checked.side: checked for checked in figure.checked}
+    ran = {checked.on.name: checked for checked in figure.checked}
     for side in figure.figure.checks:
         kind = linux.KINDS[side]
         if checked := ran.get(side):
@@ -425,19 +425,28 @@ def _on_linux(the: _Site, figure: Reproduced) -> Iterable[str]:
 
 def _checked(name: str, checked: crosscheck.Checked, offered: Offered, pdf: bool) -> str:
     """The runs of a figure on Linux beside the simulator's, with the files."""
-    drawn, stem = checked.figure(), f"{name.replace('/', '-')}-{checked.side}"
+    drawn, stem = checked.figure(), f"{name.replace('/', '-')}-{checked.on.name}"
     directory = offered.directory
     files = [path.name for path in plot.write(drawn, directory, stem, pdf=pdf)]
-    scenarios = pl.Series(offered.write(stem, checked.scenarios))
-    rows = checked.rows.with_columns(scenario=scenarios)
-    write_parquet(rows, directory / f"{stem}.parquet")
+    scenarios = offered.write(stem, [each for batch in checked.batches for each in batch.scenarios])
+    write_parquet(
+        checked.rows.with_columns(scenario=pl.Series(scenarios)), directory / f"{stem}.parquet"
+    )
     files.append(f"{stem}.parquet")
-    first = rows.unique(["point", "side"], keep="first", maintain_order=True)
-    drawn_rows = first.select("point", "side", "scenario").rows()
+    runs = [
+        (point, seed, side)
+        for batch, side in zip(checked.batches, checked.sides, strict=True)
+        for point, seed, _ in batch.repeats
+    ]
+    first = [
+        [file, checked.check.say(point), side]
+        for file, (point, seed, side) in zip(scenarios, runs, strict=True)
+        if seed == 1
+    ]
     table = report.Table(
         ["scenario", "point", "runs in"],
-        [[file, point.replace("\n", ", "), side] for point, side, file in drawn_rows],
-        links={number: file for number, (_, _, file) in enumerate(drawn_rows)},
+        first,
+        links={number: file for number, (file, *_) in enumerate(first)},
     )
     return "\n".join(
         [

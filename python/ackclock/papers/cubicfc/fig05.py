@@ -10,22 +10,22 @@ from ackclock import Bottleneck, Flow, Scenario
 from ackclock.figures import (
     Check,
     Claim,
+    Experiment,
     Figure,
     above,
     below,
-    mean,
+    grid,
     plots,
     ratio,
 )
-from ackclock.papers.cubicfc._experiments import CUBIC, CUBIC_FC, JOINING, row, scenario
+from ackclock.papers.cubicfc._experiments import CUBIC, CUBIC_FC, JOINING, NAMES, row, scenario
 from ackclock.papers.cubicfc.fig02 import convergence, others, throughputs
 
 _TIMES_FASTER = "convergence time, CUBIC / Cubic-FC"
 
 
-def _scaled(algorithm: str, seed: int) -> Scenario:
+def _scaled(algorithm: str) -> Scenario:
     return scenario(algorithm).replace(
-        seed=seed,
         duration="240s",
         profile="linux-6",
         bottleneck=Bottleneck(rate="100mbit", buffer="1bdp"),
@@ -36,10 +36,12 @@ def _scaled(algorithm: str, seed: int) -> Scenario:
     )
 
 
-def _at_full_rate(algorithm: str, seed: int) -> Scenario:
+def _at_full_rate(algorithm: str) -> Scenario:
     """Until the flows have converged: CUBIC needs up to 400 s after flow 2's start."""
-    return scenario(algorithm).replace(seed=seed, duration="550s", profile="linux-6", jitter="0s")
+    return scenario(algorithm).replace(duration="550s", profile="linux-6", jitter="0s")
 
+
+_BOTH = grid(algorithm=[CUBIC, CUBIC_FC])
 
 FIGURE = Figure(
     plot=plots.windows(
@@ -70,30 +72,22 @@ FIGURE = Figure(
     kernel=Check(
         setup="Figures 2 and 5 at 100 Mb/s instead of 800. Runs of 240 s; flow 2 starts at 60 s. "
         "The TCP around the algorithms is of today.",
-        points={
-            "CUBIC": lambda seed: _scaled(CUBIC, seed),
-            "Cubic-FC": lambda seed: _scaled(CUBIC_FC, seed),
-        },
-        reduce=row,
+        experiment=Experiment("at 100 Mb/s", _BOTH, _scaled, row, says={"algorithm": NAMES}),
         quantities={
-            "convergence time (s)": mean("convergence_80_s"),
-            "throughput of flow 2 (Mb/s)": mean("throughput_2_mbps"),
-            "utilisation": mean("utilisation"),
+            "convergence time (s)": "convergence_80_s",
+            "throughput of flow 2 (Mb/s)": "throughput_2_mbps",
+            "utilisation": "utilisation",
         },
     ),
     vlinux=Check(
         setup="Figures 2 and 5 at 800 Mb/s. Runs of 550 s instead of 800, without jitter. "
         "The TCP around the algorithms is of today.",
-        points={
-            "CUBIC": lambda seed: _at_full_rate(CUBIC, seed),
-            "Cubic-FC": lambda seed: _at_full_rate(CUBIC_FC, seed),
-        },
-        reduce=row,
+        experiment=Experiment("550 s", _BOTH, _at_full_rate, row, says={"algorithm": NAMES}),
         quantities={
-            "convergence time (s)": mean("convergence_s"),
-            "convergence time, 80 % (s)": mean("convergence_80_s"),
-            "throughput of flow 2 (Mb/s)": mean("throughput_2_mbps"),
-            "utilisation": mean("utilisation"),
+            "convergence time (s)": "convergence_s",
+            "convergence time, 80 % (s)": "convergence_80_s",
+            "throughput of flow 2 (Mb/s)": "throughput_2_mbps",
+            "utilisation": "utilisation",
         },
     ),
 )

@@ -8,7 +8,7 @@ the other TCP-SACK flow"; at 82 ms "the CUBIC flow runs a cubic window growth fu
 Each flow starts at U(0, 10 s). The second half of a run of 200 s is measured.
 """
 
-from functools import partial
+from collections.abc import Callable
 from typing import Any
 
 from ackclock import Scenario
@@ -22,7 +22,6 @@ from ackclock.figures import (
     above,
     geometric,
     grid,
-    mean,
     plots,
     within,
 )
@@ -59,19 +58,23 @@ def _ratio(rtt_ms: int) -> Any:
     return geometric(RATIO.at(rtt_ms=rtt_ms))
 
 
-def _scaled(rtt_ms: int, seed: int) -> Scenario:
+def _scaled(rtt_ms: int) -> Scenario:
     smaller = {"rate_mbps": 100, "background": 0, "profile": "linux-6"}
-    return _scenario(rtt_ms, **smaller).replace(seed=seed)
+    return _scenario(rtt_ms, **smaller)
 
 
-def _at_full_rate(rtt_ms: int, seed: int) -> Scenario:
-    return _scenario(rtt_ms, background=0, profile="linux-6", jitter="0s").replace(seed=seed)
+def _at_full_rate(rtt_ms: int) -> Scenario:
+    return _scenario(rtt_ms, background=0, profile="linux-6", jitter="0s")
+
+
+def _beside(name: str, of: Callable[..., Scenario]) -> Experiment:
+    return Experiment(name, PAIR.points, of, testbed.two_flows, says=PAIR.says)
 
 
 _QUANTITIES = {
-    "CUBIC / SACK": mean("ratio"),
-    "throughput of SACK (Mb/s)": mean("throughput_2_mbps"),
-    "utilisation": mean("utilisation"),
+    "CUBIC / SACK": "ratio",
+    "throughput of SACK (Mb/s)": "throughput_2_mbps",
+    "utilisation": "utilisation",
 }
 
 FIGURE = Figure(
@@ -99,15 +102,13 @@ FIGURE = Figure(
     kernel=Check(
         setup="100 Mb/s instead of 400, without background traffic. "
         "The TCP around the algorithms is of today.",
-        points={f"{rtt_ms} ms": partial(_scaled, rtt_ms) for rtt_ms in (8, 82)},
-        reduce=testbed.two_flows,
+        experiment=_beside("at 100 Mb/s", _scaled),
         quantities=_QUANTITIES,
     ),
     vlinux=Check(
         setup="400 Mb/s, without background traffic and without jitter. "
         "The TCP around the algorithms is of today.",
-        points={f"{rtt_ms} ms": partial(_at_full_rate, rtt_ms) for rtt_ms in (8, 82)},
-        reduce=testbed.two_flows,
+        experiment=_beside("at 400 Mb/s", _at_full_rate),
         quantities=_QUANTITIES,
     ),
 )

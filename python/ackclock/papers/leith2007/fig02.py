@@ -13,7 +13,6 @@ congestion epoch duration eventually scales linearly with BDP".
 """
 
 import math
-from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -34,7 +33,6 @@ from ackclock.figures import (
     above,
     geometric,
     grid,
-    mean,
     plots,
     slope,
     within,
@@ -192,21 +190,28 @@ def _slow(column: Column, rates: tuple[int, ...] = RATES_MBPS) -> list[Part]:
     return [*(above(each, 0) for each in later), above(column.at(rate_mbps=rates[-1]), 300)]
 
 
-def _today(rate_mbps: int, seed: int) -> Scenario:
+def _today(rate_mbps: int) -> Scenario:
     """On hosts of today, for the paper's least duration."""
     of = testbed.scenario(rate_mbps, [CUBIC] * 2, [RTT_MS] * 2)
     pipe = of.bottleneck.model_copy(update={"tick": "0s"})
-    return of.replace(seed=seed, profile="linux-6", tso=None, jitter="0s", bottleneck=pipe)
+    return of.replace(profile="linux-6", tso=None, jitter="0s", bottleneck=pipe)
 
 
-def _linux_row(result: Result) -> dict[str, float]:
-    unfair = joined(result)
-    return {
-        "unfair_s": float(unfair.unfair_s),
-        "first_80_s": float(unfair.first_80_s),
-        "newcomer_mbps": testbed.last_throughputs_mbps(result, metrics.last_start_s(result))[1],
-        "utilisation": metrics.utilisation(result, metrics.last_start_s(result)),
-    }
+class Today(NamedTuple):
+    """When two flows were fair, and throughput of the second and of both from its start on."""
+
+    unfair_s: float
+    first_80_s: float
+    newcomer_mbps: float
+    utilisation: float
+
+
+def today(result: Result) -> Today:
+    """A run on hosts of today."""
+    unfair, start_s = joined(result), metrics.last_start_s(result)
+    newcomer_mbps = testbed.last_throughputs_mbps(result, start_s)[1]
+    utilisation = metrics.utilisation(result, start_s)
+    return Today(unfair.unfair_s, unfair.first_80_s, newcomer_mbps, utilisation)
 
 
 def _linear(axes: Axes) -> None:
@@ -247,13 +252,18 @@ FIGURE = Figure(
     vlinux=Check(
         setup="The figure's rates. Runs of 600 s, a router without ticks, no jitter. "
         "The TCP around the algorithm is of today.",
-        points={f"{rate} Mb/s": partial(_today, rate) for rate in RATES_MBPS},
-        reduce=_linux_row,
+        experiment=Experiment(
+            "600 s",
+            grid(rate_mbps=RATES_MBPS),
+            _today,
+            today,
+            says={"rate_mbps": "{} Mb/s"},
+        ),
         quantities={
-            "last window below 80 % (s)": mean("unfair_s"),
-            "first window with 80 % (s)": mean("first_80_s"),
-            "throughput of flow 2 (Mb/s)": mean("newcomer_mbps"),
-            "utilisation": mean("utilisation"),
+            "last window below 80 % (s)": "unfair_s",
+            "first window with 80 % (s)": "first_80_s",
+            "throughput of flow 2 (Mb/s)": "newcomer_mbps",
+            "utilisation": "utilisation",
         },
     ),
 )

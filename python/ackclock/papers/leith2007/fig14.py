@@ -6,19 +6,19 @@ effect appears to be associated with quantisation of the Cubic TCP increase func
 backoff" (section VI).
 """
 
-from functools import partial
-
 from ackclock import Scenario
-from ackclock.figures import Check, Claim, Figure, mean
+from ackclock.figures import Check, Claim, Experiment, Figure, grid
 from ackclock.papers.leith2007 import _starved as starved
 from ackclock.papers.leith2007 import _testbed as testbed
 
+_BUFFERS = {"1bdp": "BDP of 160 ms", "2packets": "2 packets, the BDP of 16 ms rounded up"}
 
-def _today(buffer: str, seed: int) -> Scenario:
+
+def _today(buffer: str) -> Scenario:
     """Algorithm 1's text, on a path as today's Linux can make it."""
     of = testbed.scenario(1, [testbed.TEXT] * 2, starved.RTTS_MS, starts_s=(0, 0), buffer=buffer)
     pipe = of.bottleneck.model_copy(update={"tick": "0s"})
-    return of.replace(seed=seed, profile="linux-6", tso=None, bottleneck=pipe)
+    return of.replace(profile="linux-6", tso=None, bottleneck=pipe)
 
 
 FIGURE = Figure(
@@ -37,14 +37,13 @@ FIGURE = Figure(
     kernel=Check(
         setup="The figure itself, with Algorithm 1 as printed. "
         "The TCP around the algorithm is of today.",
-        points={
-            "BDP of 160 ms": partial(_today, "1bdp"),
-            "2 packets, the BDP of 16 ms rounded up": partial(_today, "2packets"),
-        },
-        reduce=starved.row,
-        quantities={
-            "share of the smaller flow": mean("smaller_share"),
-            "timeouts": mean("timeouts"),
-        },
+        experiment=Experiment(
+            "as printed",
+            grid(buffer=list(_BUFFERS)),
+            _today,
+            starved.row,
+            says={"buffer": _BUFFERS},
+        ),
+        quantities={"share of the smaller flow": "smaller_share", "timeouts": "timeouts"},
     ),
 )

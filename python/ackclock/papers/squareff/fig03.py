@@ -11,21 +11,21 @@ larger RTT connection obtained higher throughput" (V).
 netperf reports a whole run, so that the whole run is measured.
 """
 
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Callable, Mapping, Sequence
 from math import log2
+from typing import Any
 
 from ackclock import Bottleneck, Scenario
 from ackclock.figures import (
     Check,
     Claim,
     Column,
+    Experiment,
     Figure,
     Part,
     Quantity,
     above,
     below,
-    mean,
     plots,
     slope,
 )
@@ -72,34 +72,31 @@ def _overshoot(ratios: Column) -> list[Part]:
     return [below(ratio(ratios, SQUARE, rtt), 1) for rtt in (4, 8)]
 
 
-def _scaled(algorithm: str, rtt_ms: int, seed: int) -> Scenario:
+def _scaled(algorithm: str, rtt_ms: int) -> Scenario:
     return scenario(algorithm, rtt_ms).replace(
-        seed=seed,
         duration="80s",
         profile="linux-6",
         bottleneck=Bottleneck(rate="100mbit", buffer="1067packets"),
     )
 
 
-def _at_full_rate(algorithm: str, rtt_ms: int, seed: int) -> Scenario:
-    return scenario(algorithm, rtt_ms).replace(seed=seed, profile="linux-6", jitter="0s")
+def _at_full_rate(algorithm: str, rtt_ms: int) -> Scenario:
+    return scenario(algorithm, rtt_ms).replace(profile="linux-6", jitter="0s")
 
 
-def _points(
-    of: Callable[[str, int, int], Scenario], *rtts_ms: int
-) -> dict[str, Callable[[int], Scenario]]:
-    return {
-        f"{name}\n2 v {rtt_ms} ms": partial(of, algorithm, rtt_ms)
-        for rtt_ms in rtts_ms
-        for algorithm, name in NAMES.items()
-    }
+def _beside(
+    name: str, of: Callable[..., Scenario], rtts_ms: Sequence[int], **says: str | Mapping[Any, str]
+) -> Experiment:
+    points = [{"algorithm": each, "rtt_ms": rtt} for rtt in rtts_ms for each in NAMES]
+    return Experiment(name, points, of, row, says=says)
 
 
 _QUANTITIES = {
-    "throughput of flow 1 / flow 2": mean("late_ratio"),
-    "fairness index": mean("late_jain"),
-    "utilisation": mean("utilisation"),
+    "throughput of flow 1 / flow 2": "late_ratio",
+    "fairness index": "late_jain",
+    "utilisation": "utilisation",
 }
+_AT_128_MS = {each: f"{name}, 2 v 128 ms" for each, name in NAMES.items()}
 
 FIGURE = Figure(
     plot=plots.curves(
@@ -143,15 +140,13 @@ FIGURE = Figure(
     kernel=Check(
         setup="100 Mb/s instead of 1 Gb/s, and a tenth of the buffer. Runs of 80 s. "
         "The TCP around the algorithms is of today.",
-        points=_points(_scaled, 16, 128),
-        reduce=row,
+        experiment=_beside("at 100 Mb/s", _scaled, (16, 128), algorithm=NAMES, rtt_ms="2 v {} ms"),
         quantities=_QUANTITIES,
     ),
     vlinux=Check(
         setup="1 Gb/s and the figure's buffer, without jitter. "
         "The TCP around the algorithms is of today.",
-        points=_points(_at_full_rate, 128),
-        reduce=row,
+        experiment=_beside("at 1 Gb/s", _at_full_rate, (128,), algorithm=_AT_128_MS),
         quantities=_QUANTITIES,
     ),
 )
