@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from ackclock import Result
     from ackclock.draw import html
+    from ackclock.hosts.linux import Linux
     from ackclock.hosts.shard import Shard
     from ackclock.hosts.threads import Executor
 
@@ -260,6 +261,15 @@ def executor(jobs: int, on_ray: str | None) -> "Executor":
     from ackclock.hosts.ray import Ray  # noqa: PLC0415 (slow to import)
 
     return Ray(on_ray)
+
+
+def linux_of(on: Host, jobs: int = 0) -> "Linux | None":
+    """The Linux that `--on` names; None: the simulator."""
+    if on is Host.SIM:
+        return None
+    from ackclock.hosts import linux  # noqa: PLC0415 (slow to import)
+
+    return linux.host(on, jobs, say_invalid)
 
 
 UntilDecided = Annotated[

@@ -24,19 +24,18 @@ from ackclock.cli.console import (
     err,
     executor,
     in_words,
+    linux_of,
     one_line_errors,
     out,
     print_json,
     print_report,
     progress_bar,
-    say_invalid,
     say_runs,
     say_shard,
     shard_of,
 )
 
 if TYPE_CHECKING:
-    from ackclock.hosts.linux import Linux
     from ackclock.scorecard import checks
     from ackclock.scorecard.card import Question
     from ackclock.scorecard.run import Evaluated
@@ -130,7 +129,12 @@ def evaluate_command(
             return
         thresholds = _thresholds(check, asked, others)
         with _errors_for_ci(path, thresholds):
-            linux = _linux(on, jobs, on_ray)
+            linux = linux_of(on, jobs)
+            if linux and on_ray:
+                raise AckclockError(
+                    f"--on-ray: not with --on {on}, which runs on this machine only"
+                )
+            real_time = linux is not None and linux.real_time
             command = f"ackclock evaluate {shlex.quote(algorithm)} --against {against}"
             command += f" --rows {rows}" if rows else ""
             command += " --quick" if quick else ""
@@ -139,7 +143,7 @@ def evaluate_command(
             def say(number: int, seconds: float) -> None:
                 if number:
                     left = f": {in_words(seconds / (jobs or 1))} in real time"
-                    err.print(f"{number} runs on the {on}{left if on is Host.KERNEL else ''}")
+                    err.print(f"{number} runs on the {on}{left if real_time else ''}")
 
             with Directory(path) as directory:
                 with progress_bar("evaluating") as progress:
@@ -148,7 +152,7 @@ def evaluate_command(
                         asked,
                         against=others,
                         quick=quick,
-                        executor=executor(0 if on is Host.KERNEL else jobs, on_ray),
+                        executor=executor(0 if real_time else jobs, on_ray),
                         on=linux,
                         progress=progress,
                         on_runs=say,
@@ -256,14 +260,3 @@ def _print(evaluated: "Evaluated") -> None:
     if evaluated.failed:  # the table of a narrow screen has no room for it
         row, problem = evaluated.failed
         out.print(f"unsafe, {row}: {problem}")
-
-
-def _linux(on: Host, jobs: int, on_ray: str | None) -> "Linux | None":
-    """What runs the rows beside the simulator. Raises `AckclockError`."""
-    if on is Host.SIM:
-        return None
-    if on_ray:
-        raise AckclockError(f"--on-ray: not with --on {on}, which runs on this machine only")
-    from ackclock.hosts import linux  # noqa: PLC0415 (slow to import)
-
-    return linux.host(on, jobs, say_invalid)

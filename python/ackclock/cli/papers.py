@@ -29,12 +29,12 @@ from ackclock.cli.console import (
     err,
     executor,
     in_words,
+    linux_of,
     most_seeds,
     one_line_errors,
     out,
     print_report,
     progress_bar,
-    say_invalid,
     say_runs,
     say_shard,
     shard_of,
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from ackclock.figures import Check
     from ackclock.figures.named import Named
     from ackclock.figures.reproduce import Reproduced
+    from ackclock.hosts.linux import Linux
     from ackclock.hosts.threads import Executor
     from ackclock.scenario.scenario import Scenario
 
@@ -123,24 +124,19 @@ def reproduce_command(
     without the simulator.
     """
     from ackclock.figures import reproduce  # noqa: PLC0415 (slow to import)
+    from ackclock.hosts.work import CACHE  # noqa: PLC0415 (slow to import)
     from ackclock.pages import figure_pages, site  # noqa: PLC0415 (slow to import)
 
     started_s = time.monotonic()
     with one_line_errors(RESUMES):
-        if on is Host.VLINUX and (sensitivity or on_ray):
-            option = "--sensitivity" if sensitivity else "--on-ray"
-            raise AckclockError(f"{option}: not with --on vlinux")
-        if on is Host.KERNEL and (reason := _not_on_kernel(quick, sensitivity, settings, on_ray)):
+        host = linux_of(on, jobs)
+        if host and (reason := _not_there(host, quick, sensitivity, settings, on_ray)):
             raise AckclockError(reason)
-        beside = on is Host.KERNEL or (on is Host.VLINUX and not (quick or settings))
+        beside = host if host and (host.real_time or not (quick or settings)) else None
         chosen = _chosen(figures)
-        own = shard_of(
-            shard,
-            merge,
-            not_with=_not_shared(on if beside else Host.SIM, on_ray, shard),
-            unused={"-o": output},
-        )
-        path = output or Path("out") / _file_name(figures[0], on if beside else Host.SIM)
+        not_with = f"--on {on}" if beside else "--on-ray" if shard and on_ray else ""
+        own = shard_of(shard, merge, not_with=not_with, unused={"-o": output})
+        path = output or Path("out") / (figures[0].replace("/", "-") + (f"-{on}" if beside else ""))
         options = "".join(f" --set {shlex.quote(each)}" for each in settings or ())
         options += " --sensitivity" if sensitivity else ""
         options += f" --seeds {seeds}" if seeds else ""
@@ -148,9 +144,10 @@ def reproduce_command(
         options += f" --on {on}" if on is not Host.SIM else ""
         command = f"ackclock reproduce {shlex.join(figures)}{options}"
         if beside:
-            _reproduce_beside(on, figures, chosen, seeds, jobs, path, command)
+            _reproduce_beside(beside, figures, chosen, seeds, jobs, path, command)
             return
-        where, cache = _where(on, jobs, on_ray)
+        where: Executor = host or executor(jobs, on_ray)
+        cache = CACHE / host.name if host else CACHE
         if own is not None:
             with progress_bar("simulating") as progress:
                 reproduce.fill(
@@ -200,36 +197,18 @@ def reproduce_command(
         out.print(f"page: {(path / 'index.html').absolute()}")
 
 
-def _where(on: Host, jobs: int, on_ray: str | None) -> "tuple[Executor, Path]":
-    """What runs the figures, and where the runs are kept."""
-    from ackclock.hosts.work import CACHE  # noqa: PLC0415 (slow to import)
-
-    if on is not Host.VLINUX:
-        return executor(jobs, on_ray), CACHE
-    from ackclock.hosts.vlinux.machines import Machines  # noqa: PLC0415 (only this needs it)
-
-    machines = Machines(jobs)
-    return machines, CACHE / machines.name
-
-
-def _not_shared(on: Host, on_ray: str | None, shard: str | None) -> str:
-    """What cannot be shared by shards, or nothing."""
-    if on is not Host.SIM:
-        return f"--on {on}"
-    return "--on-ray" if shard and on_ray else ""
-
-
-def _not_on_kernel(
-    quick: bool, sensitivity: bool, settings: list[str] | None, on_ray: str | None
+def _not_there(
+    host: "Linux", quick: bool, sensitivity: bool, settings: list[str] | None, on_ray: str | None
 ) -> str:
-    """Why a command with --on kernel is refused, or nothing."""
-    if quick:
-        return "--quick: not with --on kernel; write --seeds 1 instead"
+    """Why a command with --on is refused, or nothing."""
+    there = f"not with --on {host.name}"
     if on_ray:
-        return "--on-ray: not with --on kernel, which runs on this machine only"
-    if sensitivity or settings:
+        return f"--on-ray: {there}, which runs on this machine only"
+    if host.real_time and quick:
+        return f"--quick: {there}; write --seeds 1 instead"
+    if sensitivity or (host.real_time and settings):
         option = "--sensitivity" if sensitivity else "--set"
-        return f"{option}: not with --on kernel, whose runs have a setup of their own"
+        return f"{option}: {there}" + ", whose runs have a setup of their own" * host.real_time
     return ""
 
 
@@ -239,12 +218,8 @@ def _chosen(figures: list[str]) -> list["Named"]:
     return list(found.values())
 
 
-def _file_name(figure: str, on: Host) -> str:
-    return figure.replace("/", "-") + (f"-{on}" if on is not Host.SIM else "")
-
-
 def _reproduce_beside(
-    on: Host,
+    host: "Linux",
     figures: list[str],
     chosen: list["Named"],
     seeds: int | None,
@@ -253,30 +228,27 @@ def _reproduce_beside(
     command: str,
 ) -> None:
     from ackclock.figures import crosscheck  # noqa: PLC0415 (only these runs need it)
-    from ackclock.hosts import linux  # noqa: PLC0415 (only these runs need it)
     from ackclock.pages import figure_pages  # noqa: PLC0415 (only these runs need it)
 
     def check_of(each: "Named") -> "Check | None":
-        return each.figure.checks.get(on)
+        return each.figure.checks.get(host.name)
 
     checks = {each.name: check for each in chosen if (check := check_of(each))}
     named = {each.name for figure in figures if "/" in figure for each in papers.load(figure)}
     if unable := sorted(named - checks.keys()):
         able = [each.name for each in papers.load("all") if check_of(each)]
-        runs_any = ", or give --set profile=linux-6" if on is Host.VLINUX else ""
+        runs_any = "" if host.real_time else ", or give --set profile=linux-6"
         raise AckclockError(
-            f'figure = "{unable[0]}": has no version for the {linux.KINDS[on].title}; '
-            f"with --on {on} choose from {', '.join(able)}{runs_any}"
+            f'figure = "{unable[0]}": has no version for the {host.title}; '
+            f"with --on {host.name} choose from {', '.join(able)}{runs_any}"
         )
-    host = linux.host(on, jobs, say_invalid)
 
     def say(runs: "Sequence[Scenario]") -> None:
         if runs and host.real_time:
             seconds = sum(units.duration_ns(each.duration) for each in runs) / 1e9
             left = in_words(seconds / min(jobs or 1, len(runs)))
-            err.print(
-                f"{len(runs)} runs on the {on}, in real time: {left} if each is valid at once"
-            )
+            where = f"on the {host.name}, in real time"
+            err.print(f"{len(runs)} runs {where}: {left} if each is valid at once")
 
     with Directory(path) as directory:
         with progress_bar(f"on the {host.title}") as progress:
@@ -351,7 +323,8 @@ def claims_command(
         if quick and most is not None:
             raise AckclockError("--quick and --until-decided: give one of the two")
         chosen = _with_claims(figures or ["all"])
-        not_with = "--until-decided" if most is not None else _not_shared(Host.SIM, on_ray, shard)
+        not_with = "--on-ray" if shard and on_ray else ""
+        not_with = "--until-decided" if most is not None else not_with
         own = shard_of(shard, merge, not_with=not_with, unused={"-o": output, "--parts": parts})
         if own is not None:
             with progress_bar("simulating") as progress:

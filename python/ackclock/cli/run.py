@@ -19,18 +19,19 @@ from ackclock.cli.console import (
     Output,
     app,
     complete_algorithm,
+    linux_of,
     one_line_errors,
     out,
     print_json,
     print_table,
     progress_bar,
-    say_invalid,
     styled,
 )
 from ackclock.scenario import snapshot
 
 if TYPE_CHECKING:
     from ackclock import Flow, Scenario, Session
+    from ackclock.hosts.linux import Linux
     from ackclock.results.pcapng import Pcapng
 
 #: Exit code of a kernel run whose certificate is not valid.
@@ -162,8 +163,12 @@ def run_command(
             name: _changed(scenario, [*(settings or ()), *short], algorithm or ())
             for name, scenario in _read(scenarios).items()
         }
-        for scenario in chosen.values():
-            _check(scenario, on)
+        host = linux_of(on)
+        for scenario in chosen.values():  # the last is refused before the first runs
+            if host:
+                host.check(scenario)
+            else:
+                scenario.check()
         valid = True
         for name, scenario in chosen.items():
             path = output / name if output and len(chosen) > 1 else output
@@ -171,7 +176,7 @@ def run_command(
                 if seeds is not None:
                     summary = _over_seeds(name, scenario, seeds, directory)
                 else:
-                    summary = _one(name, scenario, on, attempts, acks, (packets, qlog), directory)
+                    summary = _one(name, scenario, host, attempts, acks, (packets, qlog), directory)
             _show(summary, name, titled=len(chosen) > 1, as_json=as_json)
             if path is not None and not as_json:
                 out.print(f"written to {path}")
@@ -244,20 +249,6 @@ def _short(
     return [f"rtt={rtt}"] * (rtt is not None) + [f"seed={seed}"] * (seed is not None)
 
 
-def _check(scenario: "Scenario", on: Host) -> None:
-    """All that a run there does at first, so that the last scenario is refused before the first."""
-    if on is Host.KERNEL:
-        from ackclock.hosts import kernel  # noqa: PLC0415 (slow to import)
-
-        kernel.check(scenario)
-    elif on is Host.VLINUX:
-        from ackclock.hosts import vlinux  # noqa: PLC0415 (slow to import)
-
-        vlinux.check(scenario)
-    else:
-        scenario.check()
-
-
 def _read(paths: list[Path]) -> dict[str, "Scenario"]:
     """The scenarios of these files, by the names of the files without their ending."""
     from ackclock import Scenario  # noqa: PLC0415 (slow to import)
@@ -306,32 +297,22 @@ def _changed(
 def _one(
     name: str,
     scenario: "Scenario",
-    on: Host,
+    host: "Linux | None",
     attempts: int | None,
     acks: bool,
     files: tuple["Pcapng | None", Path | None],
     directory: Directory | None,
 ) -> dict[str, Any]:
     """Runs a scenario, writes it to the directory, if any, and sums it up."""
-    from ackclock.hosts import kernel, streamed  # noqa: PLC0415 (slow to import)
+    from ackclock.hosts import streamed  # noqa: PLC0415 (slow to import)
     from ackclock.results import summary  # noqa: PLC0415 (slow to import)
 
     more: dict[str, Any] = {}
     packets, qlog = files
     on_acks = (lambda table: more.update(acks=table)) if acks else None
     with ExitStack() as stack, progress_bar(name) as progress:
-        if on is Host.KERNEL:
-            result = kernel.run(
-                scenario,
-                progress=progress,
-                attempts=attempts or kernel.ATTEMPTS,
-                on_invalid=say_invalid,
-                on_acks=on_acks,
-            )
-        elif on is Host.VLINUX:
-            from ackclock.hosts import vlinux  # noqa: PLC0415 (slow to import)
-
-            result = vlinux.run(scenario, progress=progress, on_acks=on_acks)
+        if host:
+            result = host.once(scenario, attempts=attempts, progress=progress, on_acks=on_acks)
         else:
             place = None if directory is None else directory.beside
             result = stack.enter_context(

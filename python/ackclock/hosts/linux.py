@@ -6,6 +6,8 @@ To add one, write its file and name it in `KINDS`.
 from collections.abc import Callable
 from typing import ClassVar, Protocol, runtime_checkable
 
+import polars as pl
+
 from ackclock.base.errors import AckclockError
 from ackclock.hosts.testbed import Testbed
 from ackclock.hosts.threads import Executor
@@ -46,6 +48,19 @@ class Linux(Executor, Protocol):
 
     def check(self, scenario: Scenario) -> None:
         """Raises `AckclockError` that names the first field that it cannot honour."""
+
+    def once(
+        self,
+        scenario: Scenario,
+        *,
+        attempts: int | None = None,
+        progress: Callable[[float], None] | None = None,
+        on_acks: Callable[[pl.DataFrame], None] | None = None,
+    ) -> Result:
+        """A run, the first valid one of so many, or the last; it is not kept.
+
+        `on_acks` gets a row per ACK.
+        """
 
     def rehearse(self, scenario: Scenario) -> None:
         """Raises `AckclockError` if it refuses the code of an algorithm; runs nothing."""

@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar, Self, TypeVar
 
+import polars as pl
+
 from ackclock.base.errors import AckclockError
 from ackclock.base.kernel_part import TESTBED, kernel_part, lacks
 from ackclock.hosts import kernel
@@ -101,6 +103,23 @@ class Testbed:
     def check(self, scenario: Scenario) -> None:
         """Raises `AckclockError` that names the first field that a kernel run cannot honour."""
         kernel.check(scenario)
+
+    def once(
+        self,
+        scenario: Scenario,
+        *,
+        attempts: int | None = None,
+        progress: Callable[[float], None] | None = None,
+        on_acks: Callable[[pl.DataFrame], None] | None = None,
+    ) -> Result:
+        """As `kernel.run`."""
+        return kernel.run(
+            scenario,
+            progress=progress,
+            attempts=attempts or kernel.ATTEMPTS,
+            on_invalid=self.on_invalid,
+            on_acks=on_acks,
+        )
 
     def rehearse(self, scenario: Scenario) -> None:
         """Raises `AckclockError` if clang or the verifier refuses an algorithm; runs nothing."""

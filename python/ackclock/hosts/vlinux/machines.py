@@ -5,6 +5,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Self, TypeVar
 
+import polars as pl
+
 from ackclock.hosts import vlinux
 from ackclock.hosts.threads import in_threads
 from ackclock.hosts.vlinux import build
@@ -54,6 +56,17 @@ class Machines:
     def check(self, scenario: Scenario) -> None:
         """Raises `AckclockError` that names the first field that it cannot honour."""
         vlinux.check(scenario)
+
+    def once(
+        self,
+        scenario: Scenario,
+        *,
+        attempts: int | None = None,  # noqa: ARG002 (its first run is valid)
+        progress: Callable[[float], None] | None = None,
+        on_acks: Callable[[pl.DataFrame], None] | None = None,
+    ) -> Result:
+        """As `vlinux.run`: the first is valid."""
+        return vlinux.run(scenario, progress=progress, on_acks=on_acks)
 
     def rehearse(self, scenario: Scenario) -> None:
         """Nothing: its machine runs what the simulator runs, and has no verifier."""
