@@ -3,12 +3,14 @@
 import json
 import subprocess
 import time
+from importlib import import_module
 
 import pytest
 
 import ackclock
 from ackclock import AckclockError, papers
 from ackclock.base.directory import CACHE
+from ackclock.cli.console import app
 from ackclock.figures import reproduce
 from ackclock.hosts.shard import Shard, take_over
 from ackclock.scorecard import run as scorecard
@@ -146,6 +148,24 @@ def test_shards_of_a_figure(tmp_path):
     assert counts[0][0] == 0
     assert counts[0][1] > 3
     assert found[0].rows
+
+
+def test_a_report_finds_the_runs_of_shards(tmp_path, monkeypatch, capsys):
+    """It has no `--shard` of its own: its runs are those of `reproduce`."""
+    monkeypatch.chdir(tmp_path)
+    figures = papers.load("squareff/fig02")
+    monkeypatch.setattr(papers, "load", lambda _: figures)
+    import_module("ackclock.cli.papers")
+
+    def call(*words):
+        app([*words, "--quick"], prog_name="ackclock", standalone_mode=False)
+        return capsys.readouterr().err
+
+    for number in (1, 2):
+        shard = ("--sensitivity", "--shard", f"{number}/2")
+        assert "runs to simulate" in call("reproduce", "all", *shard)
+    assert "to simulate" not in call("report")
+    assert (tmp_path / "out" / "report" / "index.html").is_file()
 
 
 def test_what_is_damaged_is_not_taken_over(place, capsys):
