@@ -21,6 +21,8 @@ MARKS: tuple[Mark, ...] = get_args(Mark)
 ALONE = "alone"
 #: The column that `with_harm` fills in.
 HARM = "harm_percent"
+_UNITS = {"percent": "%", "ms": "ms", "s": "s", "mbps": "Mb/s"}
+_UNITS |= dict.fromkeys(("backoff", "median", "p99"), "×")
 
 
 @dataclass(frozen=True)
@@ -29,7 +31,6 @@ class Number:
 
     name: str
     column: str
-    unit: str = ""
     #: Whether more of it is better.
     more: bool = False
     #: A difference below this is none.
@@ -44,6 +45,11 @@ class Number:
     def __post_init__(self) -> None:
         if self.column not in Numbers._fields:
             raise KeyError(f"{self.name}: no column {self.column}")
+
+    @property
+    def unit(self) -> str:
+        """Of its column, whose name ends with it; a slowdown's ends with which one it is."""
+        return _UNITS.get(self.column.rpartition("_")[2], "")
 
     @property
     def needs_alone(self) -> bool:

@@ -45,14 +45,12 @@ ROWS: Sequence[Question] = (
             Number(
                 "queue delay, CoDel, p95",
                 "delay_p95_ms",
-                "ms",
                 margin=2,
                 at={"queue": "codel", "ecn": "off"},
             ),
             Number(
                 "queue delay, CoDel with ECN, p95",
                 "delay_p95_ms",
-                "ms",
                 margin=2,
                 at={"queue": "codel", "ecn": "ECT(0)"},
                 unsafe=100.0,
@@ -72,7 +70,6 @@ ROWS: Sequence[Question] = (
             Number(
                 "harm to a CUBIC flow with ECN, CoDel",
                 "harm_percent",
-                "%",
                 margin=5,
                 at={"queue": "codel"},
                 unsafe=90,
@@ -92,7 +89,6 @@ ROWS: Sequence[Question] = (
             Number(
                 "harm to a CUBIC flow with ECN, DualPI2",
                 "harm_percent",
-                "%",
                 margin=5,
                 at={"other": "cubic"},
                 unsafe=90,
@@ -101,7 +97,6 @@ ROWS: Sequence[Question] = (
             Number(
                 "harm to a Prague flow, DualPI2",
                 "harm_percent",
-                "%",
                 margin=5,
                 at={"other": "prague"},
                 unsafe=90,
@@ -121,7 +116,6 @@ ROWS: Sequence[Question] = (
             Number(
                 "retransmitted, 1 % late by 30 packets",
                 "retransmitted_percent",
-                "%",
                 margin=0.2,
                 at={"percent": 1, "late_packets": 30},
             ),
@@ -163,7 +157,6 @@ ROWS: Sequence[Question] = (
             Number(
                 "time to fill 250 Mb/s at 600 ms",
                 "full_s",
-                "s",
                 margin=1,
                 at={"rate": "250mbit", "buffer": "1bdp"},
             ),
@@ -183,7 +176,6 @@ ROWS: Sequence[Question] = (
             Number(
                 "honest flow, the other hides losses",
                 "others_mbps",
-                "Mb/s",
                 more=True,
                 margin=1,
                 at={"hides": "losses"},
@@ -191,7 +183,6 @@ ROWS: Sequence[Question] = (
             Number(
                 "honest flow, the other hides marks",
                 "others_mbps",
-                "Mb/s",
                 more=True,
                 margin=1,
                 at={"hides": "marks"},
@@ -210,7 +201,6 @@ ROWS: Sequence[Question] = (
             Number(
                 "packets lost, rate ÷ 10",
                 "loss_percent",
-                "%",
                 margin=0.2,
                 at={"change": "rate ÷ 10"},
             ),
@@ -229,7 +219,6 @@ ROWS: Sequence[Question] = (
             Number(
                 "UDP lost as it comes with 75 %",
                 "others_loss_percent",
-                "%",
                 margin=0.2,
                 at={"load": "comes"},
             ),
@@ -247,14 +236,12 @@ ROWS: Sequence[Question] = (
             Number(
                 "time of 64 kB, 32 senders, p99",
                 "completion_p99_ms",
-                "ms",
                 margin=1,
                 at={"senders": 32},
             ),
             Number(
                 "slowdown of 64 kB, 128 senders, median",
                 "slowdown_median",
-                "×",
                 margin=1,
                 at={"senders": 128},
             ),

@@ -52,7 +52,6 @@ ROWS: Sequence[Question] = (
             Number(
                 "each wait to retransmit / the one before, all lost",
                 "backoff",
-                "×",
                 more=True,
                 margin=0.2,
                 at={"loss": "1"},
@@ -80,7 +79,6 @@ ROWS: Sequence[Question] = (
             Number(
                 "packets lost",
                 "loss_percent",
-                "%",
                 margin=1.0,
                 unsafe=50.0,
                 because="more than half of what it sends is lost",
@@ -105,12 +103,8 @@ ROWS: Sequence[Question] = (
                 unsafe=0.1,
                 because="hardly uses the link",
             ),
-            Number(
-                "queue delay with 1 BDP, p95", "delay_p95_ms", "ms", margin=5, at={"buffer": "1bdp"}
-            ),
-            Number(
-                "queue delay with 4 BDP, p95", "delay_p95_ms", "ms", margin=5, at={"buffer": "4bdp"}
-            ),
+            Number("queue delay with 1 BDP, p95", "delay_p95_ms", margin=5, at={"buffer": "1bdp"}),
+            Number("queue delay with 4 BDP, p95", "delay_p95_ms", margin=5, at={"buffer": "4bdp"}),
         ),
         quick={"buffer": ("0.1bdp", "1bdp", "4bdp")},
     ),
@@ -127,7 +121,6 @@ ROWS: Sequence[Question] = (
             Number(
                 "packets lost, 4 flows with 0.25 BDP",
                 "loss_percent",
-                "%",
                 margin=0.5,
                 at={"flows": 4, "buffer": "0.25bdp"},
                 unsafe=5.0,
@@ -136,7 +129,6 @@ ROWS: Sequence[Question] = (
             Number(
                 "packets lost, 16 flows with 1 BDP",
                 "loss_percent",
-                "%",
                 margin=0.5,
                 at={"flows": 16, "buffer": "1bdp"},
             ),
@@ -154,7 +146,6 @@ ROWS: Sequence[Question] = (
             Number(
                 "time until a newcomer has its share, 2 flows",
                 "convergence_s",
-                "s",
                 margin=1,
                 at={"flows": 2},
             ),
@@ -193,7 +184,7 @@ ROWS: Sequence[Question] = (
         scenarios.joining_far,
         {},
         (
-            Number("time until a newcomer has its share, 200 Mb/s", "convergence_s", "s", margin=5),
+            Number("time until a newcomer has its share, 200 Mb/s", "convergence_s", margin=5),
             Number("Jain's index", "jain", more=True, margin=0.02),
         ),
         seeds=5,
@@ -208,21 +199,18 @@ ROWS: Sequence[Question] = (
             Number(
                 "slowdown of 100 kB, 30 % load, median",
                 "slowdown_median",
-                "×",
                 margin=0.2,
                 at={"size": "100kB", "load_percent": 30},
             ),
             Number(
                 "slowdown of 100 kB, 30 % load, p99",
                 "slowdown_p99",
-                "×",
                 margin=1,
                 at={"size": "100kB", "load_percent": 30},
             ),
             Number(
                 "throughput of the long flow",
                 "mine_mbps",
-                "Mb/s",
                 more=True,
                 margin=1,
                 at={"size": "100kB", "load_percent": 30},
@@ -242,7 +230,6 @@ ROWS: Sequence[Question] = (
                 Number(
                     f"harm to a {name} flow",
                     "harm_percent",
-                    "%",
                     margin=5,
                     at={"other": other, **BASE},
                     unsafe=95,
@@ -253,21 +240,18 @@ ROWS: Sequence[Question] = (
             Number(
                 "mean harm to CUBIC and Reno, all cells",
                 "harm_percent",
-                "%",
                 margin=5,
                 at={"other": STANDARD},
             ),
             Number(
                 "mean time below a tenth of a share, all cells",
                 "others_starved_percent",
-                "%",
                 margin=2,
                 at={"other": STANDARD},
             ),
             Number(
                 "queue delay with a CUBIC flow, p95",
                 "delay_p95_ms",
-                "ms",
                 margin=5,
                 at={"other": "cubic", **BASE},
             ),
@@ -286,7 +270,6 @@ ROWS: Sequence[Question] = (
             Number(
                 "harm to 4 CUBIC flows, 0.5 BDP",
                 "harm_percent",
-                "%",
                 margin=5,
                 at={"other": "cubic", "mix": "1:4", **BASE, "buffer": "0.5bdp"},
                 unsafe=90,
@@ -295,7 +278,6 @@ ROWS: Sequence[Question] = (
             Number(
                 "harm of 4 to a CUBIC flow, 2 BDP",
                 "harm_percent",
-                "%",
                 margin=2,
                 at={"other": "cubic", "mix": "4:1", **BASE, "buffer": "2bdp"},
                 unsafe=98,
@@ -304,21 +286,18 @@ ROWS: Sequence[Question] = (
             Number(
                 "loss of a CUBIC flow, 0.5 BDP",
                 "others_loss_percent",
-                "%",
                 margin=0.2,
                 at={"other": "cubic", "mix": "1:1", **BASE, "buffer": "0.5bdp"},
             ),
             Number(
                 "mean harm of 1 to 4 CUBIC or Reno, all cells",
                 "harm_percent",
-                "%",
                 margin=5,
                 at={"other": STANDARD, "mix": "1:4"},
             ),
             Number(
                 "mean harm of 4 to 1 CUBIC or Reno, all cells",
                 "harm_percent",
-                "%",
                 margin=2,
                 at={"other": STANDARD, "mix": "4:1"},
             ),
@@ -341,21 +320,18 @@ ROWS: Sequence[Question] = (
             Number(
                 "delay of a video frame, median",
                 "frame_median_ms",
-                "ms",
                 margin=5,
                 at={"media": "video", "flows": 1},
             ),
             Number(
                 "delay of a video frame, p95",
                 "frame_p95_ms",
-                "ms",
                 margin=5,
                 at={"media": "video", "flows": 1},
             ),
             Number(
                 "delay of sound, p95",
                 "frame_p95_ms",
-                "ms",
                 margin=5,
                 at={"media": "sound", "flows": 1},
             ),
