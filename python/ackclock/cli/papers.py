@@ -148,35 +148,16 @@ def reproduce_command(
             return
         where: Executor = host or executor(jobs, on_ray)
         cache = CACHE / host.name if host else CACHE
+        how: Any = {"seeds": seeds, "quick": quick, "settings": settings or ()}
+        how |= {"sensitivity": sensitivity, "cache": cache, "executor": where, "on_runs": say_runs}
         if own is not None:
             with progress_bar("simulating") as progress:
-                reproduce.fill(
-                    chosen,
-                    shard=own,
-                    seeds=seeds,
-                    quick=quick,
-                    settings=settings or (),
-                    sensitivity=sensitivity,
-                    cache=cache,
-                    executor=where,
-                    progress=progress,
-                    on_runs=say_runs,
-                )
+                reproduce.fill(chosen, shard=own, progress=progress, **how)
             say_shard(own)
             return
         with Directory(path) as directory:
             with progress_bar("simulating") as progress:
-                reproduced = reproduce.reproduce(
-                    chosen,
-                    seeds=seeds,
-                    quick=quick,
-                    settings=settings or (),
-                    sensitivity=sensitivity,
-                    cache=cache,
-                    executor=where,
-                    progress=progress,
-                    on_runs=say_runs,
-                )
+                reproduced = reproduce.reproduce(chosen, progress=progress, **how)
             with progress_bar("drawing") as progress:
                 directory.fill(
                     lambda partial: figure_pages.write(
@@ -326,31 +307,23 @@ def claims_command(
         not_with = "--on-ray" if shard and on_ray else ""
         not_with = "--until-decided" if most is not None else not_with
         own = shard_of(shard, merge, not_with=not_with, unused={"-o": output, "--parts": parts})
+        how: Any = {"executor": where, "on_runs": say_runs}
+        how |= {"sensitivity": not settings if sensitivity is None else sensitivity}
         if own is not None:
             with progress_bar("simulating") as progress:
+                how |= {"shard": own, "quick": quick, "progress": progress}
                 for changed in [(), settings] if settings else [()]:
-                    reproduce.fill(
-                        chosen,
-                        shard=own,
-                        quick=quick,
-                        settings=changed,
-                        sensitivity=not settings if sensitivity is None else sensitivity,
-                        executor=where,
-                        progress=progress,
-                        on_runs=say_runs,
-                    )
+                    reproduce.fill(chosen, settings=changed, **how)
             say_shard(own)
             return
         with nullcontext() if output is None else Directory(output) as directory:
             with progress_bar("simulating") as progress:
+                how |= {"progress": progress}
 
                 def judged(*changed: str) -> "list[Reproduced]":
-                    how: Any = {"executor": where, "progress": progress, "on_runs": say_runs}
-                    how |= {"settings": changed}
-                    how |= {"sensitivity": not settings if sensitivity is None else sensitivity}
                     if most is None:
-                        return reproduce.reproduce(chosen, quick=quick, **how)
-                    return reproduce.until_decided(chosen, most=most, **how)
+                        return reproduce.reproduce(chosen, quick=quick, settings=changed, **how)
+                    return reproduce.until_decided(chosen, most=most, settings=changed, **how)
 
                 usual = site.claims_of(judged()) if settings else []
                 reproduced = judged(*(settings or ()))
