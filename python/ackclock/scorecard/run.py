@@ -1,5 +1,6 @@
 """Runs the questions of the scorecard, and keeps the numbers of each run."""
 
+import functools
 import hashlib
 import subprocess
 import sys
@@ -13,6 +14,7 @@ import polars as pl
 from ackclock import _core
 from ackclock.base import units
 from ackclock.base.errors import AckclockError, AlgorithmError
+from ackclock.figures.batches import Batch
 from ackclock.figures.experiment import Experiment, Point, Runs, repeats_of
 from ackclock.hosts import work
 from ackclock.hosts.linux import Linux
@@ -179,7 +181,7 @@ def fill(
         every: dict[str, Scenario] = {}
         for question in questions:
             experiment = question.experiment([algorithm, *others], quick=quick)
-            every |= _Repeats.of(experiment, quick=quick).scenarios
+            every |= _Repeats.of(experiment, quick=quick).by_key
         own = dict(shard.part(list(every.items())))
         _rows(own, _store(cache, executor), executor, progress, on_runs)
 
@@ -255,30 +257,26 @@ def _seeds(experiment: Experiment, quick: bool) -> int:
     return experiment.quick_seeds if quick else experiment.seeds
 
 
-@dataclass(frozen=True, eq=False)
-class _Repeats:
+class _Repeats(Batch):
     """The repeats of an experiment."""
-
-    experiment: Experiment
-    #: Point, seed, and key of each.
-    each: Sequence[tuple[Point, int, str]]
-    #: Key → what runs.
-    scenarios: Mapping[str, Scenario]
 
     @classmethod
     def of(cls, experiment: Experiment, *, quick: bool) -> Self:
         seeds = range(1, _seeds(experiment, quick) + 1)
-        repeats = list(repeats_of(experiment, experiment.points, seeds))
+        return cls(experiment, None, list(repeats_of(experiment, experiment.points, seeds)))
+
+    @functools.cached_property
+    def keys(self) -> list[str]:
         # Equal runs may count other flows as mine: 1 of CUBIC beside 4 of CUBIC, and 4 beside 1.
-        keys = [f"{each.key()}-{each.flows[0].count}" for _, _, each in repeats]
-        each = [(point, seed, key) for (point, seed, _), key in zip(repeats, keys, strict=True)]
-        scenarios = dict(zip(keys, (scenario for _, _, scenario in repeats), strict=True))
-        return cls(experiment, each, scenarios)
+        return [f"{each.key()}-{each.flows[0].count}" for each in self.scenarios]
 
     def runs(self, store: KeptRows, executor: Executor, progress: Callable[[float], None]) -> Runs:
         """Runs what is not kept."""
-        rows = _rows(self.scenarios, store, executor, progress)
-        table = [{**point, "seed": seed, "key": key, **rows[key]} for point, seed, key in self.each]
+        rows = _rows(self.by_key, store, executor, progress)
+        table = [
+            {**point, "seed": seed, "key": key, **rows[key]}
+            for (point, seed, _), key in zip(self.repeats, self.keys, strict=True)
+        ]
         found = pl.DataFrame(table, infer_schema_length=None)
         if found["algorithm"].is_in([ALONE]).any():
             found = with_harm(found, list(self.experiment.points[0]))
@@ -299,7 +297,7 @@ def _ask_linux(
         _Repeats.of(_on_linux(each, numbers), quick=quick) if numbers else None
         for each, (numbers, _) in zip(asked, able, strict=True)
     ]
-    every = {key: run for each in repeats if each for key, run in each.scenarios.items()}
+    every = {key: run for each in repeats if each for key, run in each.by_key.items()}
     store = _store(cache, on)
     known = store.read(every.keys())
     left_s = {key: units.duration_ns(every[key].duration) / 1e9 for key in every.keys() - known}
@@ -307,7 +305,7 @@ def _ask_linux(
         on_runs(len(left_s), sum(left_s.values()))
     total_s, done_s, found = sum(left_s.values()), 0.0, []
     for each, (able_numbers, refused), some in zip(asked, able, repeats, strict=True):
-        own_s = sum(left_s.pop(key, 0.0) for key in some.scenarios) if some else 0.0
+        own_s = sum(left_s.pop(key, 0.0) for key in some.by_key) if some else 0.0
 
         def part(fraction: float, own_s: float = own_s, done_s: float = done_s) -> None:
             if progress is not None and total_s:
