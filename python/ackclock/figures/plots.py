@@ -171,7 +171,6 @@ def _finish(figure: Drawing, grid: Any, panels: int) -> None:
 def windows(
     runs: Mapping[str, tuple[Experiment, Point]],
     *,
-    columns: int = 1,
     converged: Mapping[str, Quantity] | None = None,
     paper: tuple[float, str] | None = None,
     after: Callable[[Axes], object] | None = None,
@@ -184,12 +183,10 @@ def windows(
     """
 
     def draw(view: View) -> Drawing:
-        lines = -(-len(runs) // columns)
         with style.applied():
-            figure = Drawing(figsize=(8 if columns == 1 else 10, 2.4 * lines + 0.8))
-            grid = figure.subplots(lines, columns, squeeze=False)
-            for number, (title, (experiment, point)) in enumerate(runs.items()):
-                axes = grid.flat[number]
+            figure = Drawing(figsize=(8, 2.4 * len(runs) + 0.8))
+            panels = figure.subplots(len(runs), 1, squeeze=False)[:, 0]
+            for axes, (title, (experiment, point)) in zip(panels, runs.items(), strict=True):
                 result = view.result(experiment, **point)
                 plot.cwnd(axes, result)
                 start_s = metrics.last_start_s(result)
@@ -202,15 +199,10 @@ def windows(
                     text = f"the paper:\n{paper[1]}"
                     marked(axes, start_s + paper[0], text, left=not is_first, look=PAPER)
                 axes.set_title(view.titled(title, experiment, **point), fontsize="small")
-                if number % columns:
-                    axes.set_ylabel("")
-                if number >= len(runs) - columns:
-                    axes.set_xlabel("time (s)")
                 axes.legend(loc="lower right", fontsize="x-small", ncols=2)
                 if after:
                     after(axes)
-            for axes in grid.flat[len(runs) :]:
-                axes.set_visible(False)
+            panels[-1].set_xlabel("time (s)")
         return figure
 
     return Plot(draw, tuple((of, of.the(**point)) for of, point in runs.values()))

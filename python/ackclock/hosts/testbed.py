@@ -4,7 +4,6 @@ import platform
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import ClassVar, Self, TypeVar
 
 import polars as pl
@@ -40,18 +39,17 @@ def valid_run(
     *,
     progress: Callable[[float], None] | None = None,
     on_invalid: Callable[[Result], None] | None = None,
-    cache: Path = CACHE,
 ) -> Result:
     """A valid kernel run; raises `NoValidRunError` if there is none in as many as are tried.
 
-    The last of them is then kept, to be looked at, as `cache/invalid/KEY-TIME`.
+    The last of them is then kept, to be looked at, as `.ackclock/invalid/KEY-TIME`.
     """
     result = kernel.run(scenario, progress=progress, on_invalid=on_invalid)
     certificate = result.manifest["certificate"]
     # Of the code that ran: a C file may have changed since the command read it.
     key = snapshot.key_of(scenario.resolve(), result.manifest["algorithms"], version())
     if not certificate["valid"]:
-        place = cache / INVALID / f"{key}-{time.strftime('%Y%m%d-%H%M%S')}"
+        place = CACHE / INVALID / f"{key}-{time.strftime('%Y%m%d-%H%M%S')}"
         entries.keep(place, result.write, Result.load)
         said = [*certificate["problems"], *advice(certificate)]
         raise NoValidRunError(
