@@ -1,6 +1,5 @@
 """The command `ackclock run`."""
 
-import json
 import re
 import sys
 from contextlib import ExitStack, nullcontext
@@ -332,6 +331,7 @@ def _over_seeds(
     """Runs a scenario with several seeds; each run is kept in .ackclock."""
     from ackclock import run_all  # noqa: PLC0415 (slow to import)
     from ackclock.results import summary  # noqa: PLC0415 (slow to import)
+    from ackclock.store.entries import write_json  # noqa: PLC0415 (slow to import)
 
     found = re.fullmatch(r"(?:(\d{1,18})-)?(\d{1,18})", seeds)
     first, last = (int(found[1] or 1), int(found[2])) if found else (1, 0)
@@ -343,8 +343,8 @@ def _over_seeds(
     with progress_bar(f"{name}, {len(runs)} runs") as progress:
         summed = summary.over_seeds(run_all(runs, summary.of, progress=progress))
     if directory is not None:
-        text = json.dumps(summary.json_ready(summed), indent=2, ensure_ascii=False) + "\n"
-        directory.fill(lambda to: (to / "summary.json").write_text(text, encoding="utf-8"))
+        value = summary.json_ready(summed)
+        directory.fill(lambda to: write_json(value, to / "summary.json"))
     return summed
 
 

@@ -1,6 +1,5 @@
 """The command `ackclock sweep`."""
 
-import json
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -110,7 +109,7 @@ def sweep_command(
 
 def _write(sweep: "Sweep", table: "pl.DataFrame", file: Path, directory: Path, plot: bool) -> None:
     from ackclock import _core  # noqa: PLC0415
-    from ackclock.store.entries import write_parquet  # noqa: PLC0415 (slow to import)
+    from ackclock.store.entries import MANIFEST, write_json, write_parquet  # noqa: PLC0415 (slow to import)
 
     write_parquet(table, directory / "sweep.parquet")
     (directory / "sweep.toml").write_bytes(file.read_bytes())
@@ -124,8 +123,7 @@ def _write(sweep: "Sweep", table: "pl.DataFrame", file: Path, directory: Path, p
         "runs": len(table),
         "scenario": sweep.scenario.model_dump(exclude_unset=True, by_alias=True),
     }
-    text = json.dumps(manifest, indent=2, ensure_ascii=False)
-    (directory / "manifest.json").write_text(text + "\n", encoding="utf-8")
+    write_json(manifest, directory / MANIFEST)
 
 
 def _print_json(sweep: "Sweep", table: "pl.DataFrame") -> None:

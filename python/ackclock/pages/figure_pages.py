@@ -24,7 +24,7 @@ from ackclock.pages import companions, site
 from ackclock.pages.offered import Files, Offered
 from ackclock.results.result import PAGE
 from ackclock.scenario.scenario import Scenario
-from ackclock.store.entries import MANIFEST, write_parquet
+from ackclock.store.entries import MANIFEST, write_json, write_parquet
 
 _QUIETLY: Any = {"capture_output": True, "text": True}
 #: What a verdict is called of one claim, and of several.
@@ -113,7 +113,7 @@ def write(
         "figures": {each.name: each.keys for each in figures},
         "claims": verdicts,
     }
-    site.write_json(directory / MANIFEST, manifest)
+    write_json(manifest, directory / MANIFEST)
 
 
 def write_checked(
@@ -134,7 +134,7 @@ def write_checked(
         "command": command,
         "certificates": {name: list(each.certificates) for name, each in figures},
     }
-    site.write_json(directory / MANIFEST, manifest)
+    write_json(manifest, directory / MANIFEST)
 
 
 def _made_by() -> str:

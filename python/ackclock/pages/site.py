@@ -1,6 +1,5 @@
 """Tables of figures and claims, for screens, pages and programs."""
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -17,7 +16,7 @@ from ackclock.figures.experiment import Experiment
 from ackclock.figures.reproduce import Reproduced
 from ackclock.scenario.model import toml
 from ackclock.scenario.scenario import Scenario
-from ackclock.store.entries import write_csv, write_parquet
+from ackclock.store.entries import write_csv, write_json, write_parquet
 
 #: More repeats than these are not told apart: nobody makes them.
 MOST_NEEDED = 100_000
@@ -236,11 +235,6 @@ def claims_of(figures: Sequence[Reproduced]) -> list[JudgedClaim]:
     return [claim for figure in figures for claim in figure.claims]
 
 
-def write_json(path: Path, value: object) -> None:
-    """Writes a value as JSON."""
-    path.write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-
-
 def write_claims(figures: Sequence[Reproduced], directory: Path) -> list[dict[str, Any]]:
     """Writes claims.json (parts and sensitivity, too), claims.parquet and claims.csv; returns them.
 
@@ -251,7 +245,7 @@ def write_claims(figures: Sequence[Reproduced], directory: Path) -> list[dict[st
     claims = claims_of(figures)
     verdicts = [claim_row(claim) for claim in claims]
     if verdicts:
-        write_json(directory / "claims.json", verdicts)
+        write_json(verdicts, directory / "claims.json")
         flat = [
             {k: v for k, v in claim.items() if not isinstance(v, list | dict)} for claim in verdicts
         ]

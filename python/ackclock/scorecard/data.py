@@ -1,6 +1,5 @@
 """The scorecard for programs: `ackclock.evaluate`, card.json, rows.parquet."""
 
-import json
 import math
 import os
 from collections import Counter
@@ -18,7 +17,7 @@ from ackclock.hosts.work import CACHE
 from ackclock.scorecard import run
 from ackclock.scorecard.card import MARKS, Answer, Answers
 from ackclock.scorecard.run import AGAINST, SIMULATOR, Evaluated
-from ackclock.store.entries import MANIFEST, write_parquet
+from ackclock.store.entries import MANIFEST, write_json, write_parquet
 
 
 def evaluate(
@@ -83,9 +82,8 @@ def label(algorithm: str) -> str:
 def write(evaluated: Evaluated, directory: Path, *, command: str) -> None:
     """Writes card.json, rows.parquet and the manifest."""
     made_by = {"ackclock": _core.engine_version(), "command": command}
-    for name, value in ((MANIFEST, made_by), ("card.json", as_json(evaluated))):
-        text = json.dumps(value, indent=2, ensure_ascii=False)
-        (directory / name).write_text(text + "\n", encoding="utf-8")
+    write_json(made_by, directory / MANIFEST)
+    write_json(as_json(evaluated), directory / "card.json")
     rows = [
         runs.table.with_columns(row=pl.lit(asked.question.row), on=pl.lit(side))
         for asked in evaluated.asked

@@ -75,8 +75,13 @@ def write_tables(
         digests[name] = _digest(parquet)
     whole = {**manifest, DIGESTS: digests}
     digests[MANIFEST] = _digest_of_json(whole)
-    text = json.dumps(whole, indent=2, ensure_ascii=False)
-    (directory / MANIFEST).write_text(text + "\n", encoding="utf-8")
+    write_json(whole, directory / MANIFEST)
+
+
+def write_json(value: object, path: Path) -> None:
+    """Writes a value, for programs and for people."""
+    text = json.dumps(value, indent=2, ensure_ascii=False)
+    path.write_text(text + "\n", encoding="utf-8")
 
 
 def write_parquet(table: pl.DataFrame, path: Path) -> None:

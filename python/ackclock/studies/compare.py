@@ -3,7 +3,6 @@
 Measures are of the second half of the runs, means over the repeats of each side.
 """
 
-import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,7 +21,7 @@ from ackclock.results import certificate, metrics
 from ackclock.results.result import PAGE, Result, run
 from ackclock.scenario import snapshot
 from ackclock.scenario.scenario import Scenario
-from ackclock.store.entries import MANIFEST
+from ackclock.store.entries import MANIFEST, write_json
 
 #: How far the simulator may be from the kernel: share of a rate, of a flow's share, of its cwnd.
 BOUND_UTILISATION, BOUND_SHARE, BOUND_CWND = 0.03, 0.10, 0.10
@@ -197,8 +196,7 @@ class Comparison:
             for measure in self.measures()
         ]
         manifest = {"ackclock": first["ackclock"], "measures": measures, "runs": runs}
-        text = json.dumps(manifest, indent=2, ensure_ascii=False) + "\n"
-        (directory / MANIFEST).write_text(text, encoding="utf-8")
+        write_json(manifest, directory / MANIFEST)
 
 
 def compare(
