@@ -64,8 +64,8 @@ MUTANTS = (
     Mutant(
         "RateSampler",
         f"{TCP}/sender.rs",
-        "RateSampler::new(host.reads_delivery_rate() || switches.long_way)",
-        "RateSampler::new(switches.long_way)",
+        "            host.reads_delivery_rate() || switches.long_way,\n",
+        "            switches.long_way,\n",
     ),
     Mutant(
         "next_timer_ns",
