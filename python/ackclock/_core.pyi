@@ -30,10 +30,11 @@ class Snapshot:
         """
         `far`: of another machine's files. It knows those that it takes, and reads no other.
         """
-    def configure(self, /, spec: str) -> dict:
+    def configure(self, /, spec: str, as_module: bool = False) -> dict:
         """
         Loads an algorithm by its spec, `name_or_path[@preset][:param=value,…]`: what `algorithms`
-        tells of it, values and the shortest spec.
+        tells of it, values and the shortest spec. `as_module`: of a file in the kernel's form that the
+        simulator cannot run, what its text tells.
 
         Raises AckclockError.
         """
@@ -42,10 +43,20 @@ class Snapshot:
         The users' C files that it compiled: each path that leads to one, as it was written → its
         fingerprint, and path and text of the file and of all that it includes.
         """
-    def module(self, /, spec: str) -> tuple[tuple[Path, bytes], list[tuple[str, str]], list[tuple[str, int]]]:
+    def kernel_module(self, /, spec: str) -> tuple[list[tuple[Path, bytes]], list[Path], str | None, list[tuple[str, str]]] | None:
         """
-        What a kernel module of an algorithm is compiled from: path and text of its file, path below
-        `algorithms/` and text of our headers, and its parameters as the file has them.
+        What Linux compiles where the spec names a file in the kernel's form: path and text of the
+        file and of those in quotation marks below it; which of them are C files beside a header;
+        the name of the ops, or None: those registered first; parameters as they are written. Else
+        None.
+
+        Raises AckclockError.
+        """
+    def module(self, /, spec: str) -> tuple[list[tuple[Path, bytes]], list[tuple[str, str]], list[tuple[str, int]]]:
+        """
+        What a kernel module of an algorithm is compiled from: path and text of its file and of those
+        that it includes, path below `algorithms/` and text of our headers, and its parameters as the
+        file has them.
 
         Raises AckclockError.
         """

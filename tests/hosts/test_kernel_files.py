@@ -3,14 +3,9 @@
 A rule that ackclock has itself gives the same trace hash in both.
 """
 
-import os
-import subprocess
-
 import pytest
 
 from ackclock import AckclockError, Bottleneck, Flow, Scenario, run
-from ackclock.hosts.vlinux import build
-from ackclock.scenario import snapshot
 
 TWINS = [
     "bbr",
@@ -28,18 +23,6 @@ TWINS = [
     "yeah",
 ]
 OTHERS = ["cdg", "lp", "nv"]
-
-
-@pytest.fixture(scope="session")
-def files(tmp_path_factory):
-    """The folder net/ipv4 of Debian's source package, as it is."""
-    if os.geteuid() and not build.TARBALL.exists():
-        pytest.skip(f"{build.TARBALL} is missing, and only root can install it")
-    build._require(say=lambda _: None)
-    into = tmp_path_factory.mktemp("linux")
-    wanted = ["--wildcards", "*/net/ipv4/tcp_*.[ch]"]
-    subprocess.run(["tar", "-C", into, "-xf", build.TARBALL, *wanted], check=True)
-    return next(into.glob("*/net/ipv4"))
 
 
 def trace(algorithm, hz, **bottleneck):
@@ -79,19 +62,3 @@ def test_a_module_parameter_is_a_parameter(files):
     assert trace(f"{file}:beta=512,hystart=0", 250) == trace("cubic:beta=0.5,hystart=0", 250)
     with pytest.raises(AckclockError, match="cubic has no parameter `gamma`; its parameters: "):
         trace(f"{file}:gamma=1", 250)
-
-
-def test_only_the_simulator_runs_such_a_file(tmp_path):
-    file = tmp_path / "tcp_mine.c"
-    file.write_text("""
-#include <net/tcp.h>
-static struct tcp_congestion_ops mine = {
-	.ssthresh = tcp_reno_ssthresh, .cong_avoid = tcp_reno_cong_avoid,
-	.undo_cwnd = tcp_reno_undo_cwnd, .name = "mine",
-};
-static int __init mine_init(void) { return tcp_register_congestion_control(&mine); }
-module_init(mine_init);
-""")
-    assert trace(file, 250) == trace("reno", 250)
-    with pytest.raises(AckclockError, match="runs in the simulator, not yet on virtual Linux"):
-        snapshot.current().module(str(file))

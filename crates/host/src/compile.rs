@@ -75,7 +75,7 @@ impl<'a> Job<'a> {
     }
 
     /// The text of the file, if it is one.
-    fn read(&self) -> Result<Source, AlgorithmError> {
+    pub(crate) fn read(&self) -> Result<Source, AlgorithmError> {
         let metadata = fs::metadata(self.at).map_err(|error| self.unreadable(&error))?;
         let is_c = self
             .at
@@ -176,6 +176,16 @@ impl<'a> Job<'a> {
             Algorithm::from_module(module, &name, sources, fingerprint, reads, library)?
         };
         Ok((algorithm, is_current))
+    }
+
+    /// Is it in the kernel's form, whether or not a host can run it?
+    pub(crate) fn is_kernel_form(&self, source: &Source) -> Result<bool, AlgorithmError> {
+        let scratch = self.scratch()?;
+        let compiler = self.find_compiler()?;
+        let file = self.write_labelled(&scratch, FILE_LABEL, LABEL_LINE, &source.text)?;
+        let directory = source.path.parent().unwrap_or(Path::new("/"));
+        let (text, _) = self.preprocess(&compiler, &scratch, &file, directory, &[])?;
+        Ok(Preprocessed::new(&text, scratch.path()).is_kernels())
     }
 
     /// A directory with all that files are compiled with.

@@ -35,45 +35,16 @@ impl Configured {
         spec: &str,
         compile: impl FnOnce(&Path) -> Result<Algorithm, AlgorithmError>,
     ) -> Result<Self, AlgorithmError> {
+        let Spec {
+            name,
+            preset,
+            settings,
+        } = Spec::parse(spec)?;
         let bad = |problem: &str| AlgorithmError::BadSpec {
             spec: spec.into(),
             problem: problem.into(),
         };
-        let spec = spec.trim();
-        // A path may itself contain a colon, but settings always contain a '='. What is a file as
-        // it stands has neither settings nor preset.
-        let is_file = |path: &str| path.ends_with(".c") && Path::new(path).is_file();
-        let (head, settings) = match spec.rsplit_once(':') {
-            _ if is_file(spec) => (spec, None),
-            Some((head, settings)) if settings.contains('=') => {
-                let before = head.rsplit_once(':').map(|(_, before)| before);
-                if let (false, Some(before)) = (is_file(head), before) {
-                    if before.contains('=') && !before.contains('/') {
-                        let both = format!("{before},{settings}");
-                        return Err(bad(&format!("commas are between parameters: `:{both}`")));
-                    }
-                }
-                (head, Some(settings))
-            }
-            Some((_, settings)) if !settings.contains('/') => {
-                return Err(bad(&format!("`{settings}` is not parameter=value")));
-            }
-            _ => (spec, None),
-        };
-        let head = head.trim_end();
-        let after_directory = head.rfind('/').map_or(0, |slash| slash + 1);
-        let (name, preset) = match head[after_directory..].rfind('@') {
-            _ if is_file(head) => (head, None),
-            Some(at) => {
-                let at = after_directory + at;
-                (&head[..at], Some(&head[at + 1..]))
-            }
-            None => (head, None),
-        };
-        if name.is_empty() {
-            return Err(bad("the algorithm's name is missing"));
-        }
-        let mut algorithm = if name.contains('/') || name.ends_with(".c") {
+        let mut algorithm = if is_path(name) {
             compile(Path::new(name))?
         } else {
             Algorithm::find(name).or_else(|unknown| {
@@ -186,6 +157,66 @@ impl Configured {
     pub(crate) fn block(&self) -> &Arc<[u32]> {
         &self.values
     }
+}
+
+/// The parts of a text that configures an algorithm.
+pub(crate) struct Spec<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) preset: Option<&'a str>,
+    pub(crate) settings: Option<&'a str>,
+}
+
+impl<'a> Spec<'a> {
+    pub(crate) fn parse(spec: &'a str) -> Result<Self, AlgorithmError> {
+        let bad = |problem: &str| AlgorithmError::BadSpec {
+            spec: spec.into(),
+            problem: problem.into(),
+        };
+        let spec = spec.trim();
+        // A path may itself contain a colon, but settings always contain a '='. What is a file as
+        // it stands has neither settings nor preset.
+        let is_file = |path: &str| path.ends_with(".c") && Path::new(path).is_file();
+        let (head, settings) = match spec.rsplit_once(':') {
+            _ if is_file(spec) => (spec, None),
+            Some((head, settings)) if settings.contains('=') => {
+                let before = head.rsplit_once(':').map(|(_, before)| before);
+                if let (false, Some(before)) = (is_file(head), before) {
+                    if before.contains('=') && !before.contains('/') {
+                        let both = format!("{before},{settings}");
+                        return Err(bad(&format!("commas are between parameters: `:{both}`")));
+                    }
+                }
+                (head, Some(settings))
+            }
+            Some((_, settings)) if !settings.contains('/') => {
+                return Err(bad(&format!("`{settings}` is not parameter=value")));
+            }
+            _ => (spec, None),
+        };
+        let head = head.trim_end();
+        let after_directory = head.rfind('/').map_or(0, |slash| slash + 1);
+        let (name, preset) = match head[after_directory..].rfind('@') {
+            _ if is_file(head) => (head, None),
+            Some(at) => {
+                let at = after_directory + at;
+                (&head[..at], Some(&head[at + 1..]))
+            }
+            None => (head, None),
+        };
+        if name.is_empty() {
+            return Err(bad("the algorithm's name is missing"));
+        }
+        Ok(Self {
+            name,
+            preset,
+            settings,
+        })
+    }
+}
+
+/// Is it the path of a file, rather than the name of an algorithm?
+pub(crate) fn is_path(name: &str) -> bool {
+    name.contains('/') || name.ends_with(".c")
 }
 
 /// Is it a part of a number with a decimal comma?

@@ -33,6 +33,7 @@ mod crash;
 mod error;
 mod kernel_compile;
 mod kernel_form;
+mod kernel_module;
 #[cfg(test)]
 mod layout;
 mod library;
@@ -54,6 +55,7 @@ pub use algorithm::{Algorithm, SUPPORT};
 pub use configure::Configured;
 pub use congestion_control::{CongestionControl, HostConfig};
 pub use error::AlgorithmError;
+pub use kernel_module::KernelModule;
 pub use memory::{advise_large_pages, give_back_memory};
 pub use param::{Param, Preset};
 pub use pool::{PooledBox, PooledSlice};

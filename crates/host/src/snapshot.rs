@@ -4,6 +4,8 @@ use std::collections::HashMap;
 use std::path::{absolute, Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
+use crate::configure::{is_path, Spec};
+use crate::kernel_module::{KernelModule, Texts};
 use crate::{compile, Algorithm, AlgorithmError, Configured};
 
 /// The algorithms of one command. It reads and compiles each C file once: what happens to the
@@ -18,6 +20,9 @@ struct Known {
     specs: HashMap<String, Configured>,
     /// By the path as it was written, by that made absolute, and by the file's own.
     files: HashMap<PathBuf, Algorithm>,
+    /// What Linux compiles of a file, by its path as it was written; None: it is not in the kernel's
+    /// form.
+    modules: HashMap<PathBuf, Option<Texts>>,
     /// Whether the files are another machine's, which has sent all that are needed.
     is_remote: bool,
 }
@@ -48,6 +53,25 @@ impl Snapshot {
         let configured = Configured::parse(spec, |path| known.compile(path))?;
         known.specs.insert(spec.into(), configured.clone());
         Ok(configured)
+    }
+
+    /// What Linux itself compiles, where the spec names a file in the kernel's form; else None.
+    ///
+    /// # Errors
+    /// The spec has not its form; the file cannot be read or preprocessed.
+    pub fn kernel_module(&self, spec: &str) -> Result<Option<KernelModule>, AlgorithmError> {
+        let parts = Spec::parse(spec)?;
+        let path = Path::new(parts.name);
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if !is_path(parts.name) || known.is_remote {
+            return Ok(None);
+        }
+        if !known.modules.contains_key(path) {
+            let texts = Texts::read(path)?;
+            known.modules.insert(path.into(), texts);
+        }
+        let texts = known.modules[path].clone();
+        texts.map(|texts| texts.module(spec, &parts)).transpose()
     }
 
     /// The users' files that it compiled, by each path that leads to one.

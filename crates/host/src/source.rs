@@ -156,6 +156,16 @@ pub(crate) fn condition_on(text: &[u8], words: &[&str]) -> Option<usize> {
     Some(line + 1)
 }
 
+/// The files that a text includes in quotation marks, whatever its conditions say.
+pub(crate) fn quoted(text: &str) -> Vec<String> {
+    let names = text.lines().filter_map(|line| {
+        let directive = line.trim_start().strip_prefix('#')?.trim_start();
+        let name = directive.strip_prefix("include")?.trim_start();
+        name.strip_prefix('"')?.split_once('"')
+    });
+    names.map(|(name, _)| name.into()).collect()
+}
+
 /// The functions and variables that an object has for others.
 pub(crate) fn defined(object: &[u8]) -> Vec<String> {
     let Ok(object) = object::File::parse(object) else {

@@ -4,7 +4,7 @@
 mod prepared;
 mod run;
 
-use ackclock_host::{Algorithm, Configured};
+use ackclock_host::{Algorithm, Configured, KernelModule};
 use ackclock_net::rate::Trace;
 use ackclock_py_tables::{fingerprint, number, values};
 use ackclock_sim::record::{self, AckTable, Kind, Table};
@@ -13,7 +13,7 @@ use ackclock_sim::schema;
 use ackclock_sim::{RunResult, ScenarioError};
 use prepared::Snapshot;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList, PyString};
+use pyo3::types::{IntoPyDict, PyDict, PyList, PyString};
 
 pyo3::import_exception!(ackclock.base.errors, AckclockError);
 pyo3::import_exception!(ackclock.base.errors, AlgorithmError);
@@ -50,7 +50,7 @@ fn algorithms(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
 /// Raises AckclockError.
 #[pyfunction]
 fn configure<'py>(py: Python<'py>, spec: &Bound<'py, PyString>) -> PyResult<Bound<'py, PyDict>> {
-    Snapshot::default().configure(py, spec)
+    Snapshot::default().configure(py, spec, false)
 }
 
 fn describe_configured<'py>(
@@ -65,9 +65,32 @@ fn describe_configured<'py>(
 
 /// What `configure` tells of an algorithm that the kernel itself has.
 fn the_kernels_own<'py>(py: Python<'py>, spec: &str, name: &str) -> PyResult<Bound<'py, PyDict>> {
+    undeclared(py, spec, name, "the running kernel's own")
+}
+
+/// What `configure` tells of a file that only Linux runs.
+fn describe_module<'py>(
+    py: Python<'py>,
+    spec: &str,
+    module: &KernelModule,
+) -> PyResult<Bound<'py, PyDict>> {
+    let dict = undeclared(py, spec, &module.name(), "a file in the kernel's form")?;
+    dict.set_item("source", &module.file)?;
+    dict.set_item("fingerprint", format!("{:016x}", module.fingerprint))?;
+    dict.set_item("values", module.settings.clone().into_py_dict(py)?)?;
+    Ok(dict)
+}
+
+/// Of an algorithm whose declarations are not known here.
+fn undeclared<'py>(
+    py: Python<'py>,
+    spec: &str,
+    name: &str,
+    summary: &str,
+) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     dict.set_item("name", name)?;
-    dict.set_item("summary", "the running kernel's own")?;
+    dict.set_item("summary", summary)?;
     dict.set_item("source", "")?;
     dict.set_item("head", "")?;
     dict.set_item("fingerprint", "")?;

@@ -5,13 +5,13 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use ackclock_host::{Algorithm, SUPPORT};
+use ackclock_host::{Algorithm, Source, SUPPORT};
 use ackclock_py_tables::fingerprint;
 use ackclock_sim::Scenario;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 
-use crate::{describe_configured, refuse, refuse_field, the_kernels_own};
+use crate::{describe_configured, describe_module, refuse, refuse_field, the_kernels_own};
 use ackclock_sim::scenario::KERNEL;
 
 /// The algorithms of one command: each C file is read and compiled once.
@@ -32,13 +32,16 @@ impl Snapshot {
     }
 
     /// Loads an algorithm by its spec, `name_or_path[@preset][:param=value,…]`: what `algorithms`
-    /// tells of it, values and the shortest spec.
+    /// tells of it, values and the shortest spec. `as_module`: of a file in the kernel's form that the
+    /// simulator cannot run, what its text tells.
     ///
     /// Raises AckclockError.
+    #[pyo3(signature = (spec, as_module=false))]
     pub fn configure<'py>(
         &self,
         py: Python<'py>,
         spec: &Bound<'py, PyString>,
+        as_module: bool,
     ) -> PyResult<Bound<'py, PyDict>> {
         // The name of a file may be any bytes, which Python keeps as lone surrogates.
         let spec = spec.to_str().map_err(|_| {
@@ -51,30 +54,45 @@ impl Snapshot {
             return the_kernels_own(py, spec, name);
         }
         // A user's file is compiled here: let Python's other threads go on.
-        let configured = py.detach(|| self.0.configure(spec)).map_err(refuse)?;
-        describe_configured(py, &configured)
+        let error = match py.detach(|| self.0.configure(spec)) {
+            Ok(configured) => return describe_configured(py, &configured),
+            Err(error) => error,
+        };
+        let module = as_module.then(|| py.detach(|| self.0.kernel_module(spec)).ok());
+        match module.flatten().flatten() {
+            Some(module) => describe_module(py, spec, &module),
+            None => Err(refuse(error)),
+        }
     }
 
-    /// What a kernel module of an algorithm is compiled from: path and text of its file, path below
-    /// `algorithms/` and text of our headers, and its parameters as the file has them.
+    /// What a kernel module of an algorithm is compiled from: path and text of its file and of those
+    /// that it includes, path below `algorithms/` and text of our headers, and its parameters as the
+    /// file has them.
     ///
     /// Raises AckclockError.
     fn module(&self, py: Python<'_>, spec: &str) -> PyResult<Module> {
         let configured = py.detach(|| self.0.configure(spec)).map_err(refuse)?;
-        if configured.algorithm().is_kernel_form() {
-            return Err(refuse(format!(
-                "{spec}: a file in the kernel's form runs in the simulator, not yet on virtual \
-                 Linux; leave --on vlinux out, or choose kernel:NAME of `ackclock list`"
-            )));
-        }
-        let own = configured.algorithm().sources().first();
-        let own = own.map(|source| (source.path.clone(), source.text.clone()));
+        let sources = configured.algorithm().sources();
         let values = configured.values().into_iter();
         Ok((
-            own.unwrap_or_default(),
+            sources.iter().map(file).collect(),
             SUPPORT.to_vec(),
             values.map(|(name, value)| (name.into(), value)).collect(),
         ))
+    }
+
+    /// What Linux compiles where the spec names a file in the kernel's form: path and text of the
+    /// file and of those in quotation marks below it; which of them are C files beside a header;
+    /// the name of the ops, or None: those registered first; parameters as they are written. Else
+    /// None.
+    ///
+    /// Raises AckclockError.
+    fn kernel_module(&self, py: Python<'_>, spec: &str) -> PyResult<Option<OfKernel>> {
+        let module = py.detach(|| self.0.kernel_module(spec)).map_err(refuse)?;
+        Ok(module.map(|of| {
+            let sources = of.sources.iter().map(file).collect();
+            (sources, of.beside, of.chosen, of.settings)
+        }))
     }
 
     /// The users' C files that it compiled: each path that leads to one, as it was written → its
@@ -82,8 +100,7 @@ impl Snapshot {
     fn files(&self) -> BTreeMap<OsString, (String, Vec<File>)> {
         let of = |algorithm: &Algorithm| {
             let sources = algorithm.sources().iter();
-            let files = sources.map(|source| (source.path.clone(), source.text.clone()));
-            (fingerprint(algorithm), files.collect())
+            (fingerprint(algorithm), sources.map(file).collect())
         };
         let files = self.0.files();
         files
@@ -125,8 +142,24 @@ impl Snapshot {
 
 /// A file and its text.
 type File = (PathBuf, Vec<u8>);
+
+fn file(source: &Source) -> File {
+    (source.path.clone(), source.text.clone())
+}
+
+/// What `Snapshot::kernel_module` tells.
+type OfKernel = (
+    Vec<File>,
+    Vec<PathBuf>,
+    Option<String>,
+    Vec<(String, String)>,
+);
 /// What `Snapshot::module` tells.
-type Module = (File, Vec<(&'static str, &'static str)>, Vec<(String, u32)>);
+type Module = (
+    Vec<File>,
+    Vec<(&'static str, &'static str)>,
+    Vec<(String, u32)>,
+);
 
 /// A scenario that `run_many` takes. No file is read after `Snapshot.prepare` made it.
 #[pyclass(frozen, module = "ackclock._core")]

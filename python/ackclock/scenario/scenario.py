@@ -219,12 +219,13 @@ class Scenario(ScenarioKeys):
         """
         self.prepare()
 
-    def read_files(self) -> None:
+    def read_files(self, *, as_module: bool = False) -> None:
         """Has `snapshot` read the C files and the traces that it names.
 
+        `as_module`: Linux compiles files in the kernel's form, so the simulator need not run them.
         Raises `AckclockError`, as `check` does.
         """
-        self._configured(snapshot.current())
+        self._configured(snapshot.current(), as_module=as_module)
         for name, link in self._links().items():
             if link.trace is not None:
                 self._trace(name, link.trace)
@@ -285,10 +286,12 @@ class Scenario(ScenarioKeys):
 
         Raises `AckclockError` if an algorithm does not load.
         """
-        algorithms = self._configured(snapshot.current())
+        algorithms = self._configured(snapshot.current(), as_module=version is not None)
         return snapshot.key_of(self.resolve(), algorithms, version)
 
-    def _configured(self, code: _core.Snapshot) -> dict[str, dict[str, Any]]:
+    def _configured(
+        self, code: _core.Snapshot, *, as_module: bool = False
+    ) -> dict[str, dict[str, Any]]:
         """Its algorithms by their specs; raises `AckclockError` if one does not load."""
         found: dict[str, dict[str, Any]] = {}
         every: list[tuple[str, Sequence[Flow | Session]]]
@@ -299,7 +302,7 @@ class Scenario(ScenarioKeys):
                 if spec in found:
                     continue
                 try:
-                    found[spec] = code.configure(spec)
+                    found[spec] = code.configure(spec, as_module)
                 except AckclockError as error:
                     apart = re.fullmatch(r"([\w@.-]+)[ ,;]+(\w+=\S+)", spec)
                     shown = toml(spec)

@@ -54,7 +54,7 @@ def source(name: str) -> str:
     """
     if name not in {algorithm["name"] for algorithm in _core.algorithms()}:
         raise AckclockError(f"{name}: no built-in algorithm; `ackclock list` shows them")
-    (_, own), headers, _ = _core.Snapshot().module(name)
+    [(_, own)], headers, _ = _core.Snapshot().module(name)
     texts = {Path(path).name: text for path, text in headers if Path(path).name not in CONTRACT}
 
     def written(include: re.Match[str]) -> str:

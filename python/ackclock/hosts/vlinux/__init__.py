@@ -13,20 +13,20 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
+from ackclock import _core
 from ackclock.base.directory import collect, partial_directory
 from ackclock.base.errors import AckclockError
-from ackclock.hosts.vlinux import build, plan, records
+from ackclock.hosts.vlinux import build, modules, plan, records
 from ackclock.hosts.vlinux.network import Network
 from ackclock.results.result import Result, result_of
 from ackclock.scenario import snapshot
 from ackclock.scenario.scenario import KERNEL, Scenario
-from ackclock.scenario.snapshot import Algorithms
 
 __all__ = ["run"]
 
@@ -70,17 +70,6 @@ exec ./guest off
 CRASHES = {"Kernel mode signal 8": "divides by zero", "Segfault": "uses a bad pointer"}
 
 
-@dataclass(frozen=True)
-class _Loaded:
-    """The algorithms of a scenario as the machine has them."""
-
-    #: Spec → name in the machine's kernel.
-    names: dict[str, str]
-    #: Modules to load, in order, and what to write to the parameter `add` of each.
-    modules: dict[Path, list[str]]
-    algorithms: Algorithms
-
-
 def run(
     scenario: Scenario,
     *,
@@ -98,7 +87,7 @@ def run(
     resolved = check(scenario)
     canonical = json.loads(resolved)
     built = build.find()
-    loaded = _load(built, canonical)
+    loaded = modules.load(built, (flow["algorithm"] for flow in _flows(canonical)))
     planned = plan.make(canonical, resolved, loaded.names)
     limit_s = limit_s or max(LEAST_LIMIT_S, SLOWEST * canonical["duration_ns"] / 1e9)
     temporary = Path(tempfile.gettempdir())
@@ -107,7 +96,7 @@ def run(
         _prepare(directory, built, loaded, planned, len(_flows(canonical)), on_acks is not None)
         aqms = [kind != "drop_tail" for kind in planned.queues]
         started = time.monotonic()
-        base_ns = _boot(directory, built, canonical, limit_s, progress)
+        base_ns = _boot(directory, built, loaded, canonical, limit_s, progress)
         wall_time_s = time.monotonic() - started
         frames = records.read(directory, scenario, base_ns, aqms)
     if on_acks is not None:
@@ -144,23 +133,25 @@ def check(scenario: Scenario) -> str:
 
     Raises `AckclockError` that names table, key, value and fix.
     """
-    scenario.read_files()
+    scenario.read_files(as_module=True)
     resolved = scenario.resolve()
     canonical = json.loads(resolved)
     plan.check(canonical)
-    # The rest as the simulator, whichever of Linux's own algorithms run.
-    flows, sessions = canonical["flows"], canonical["sessions"]
+    # The rest as the simulator, whichever algorithms run that Linux alone compiles, or has.
+    flows, sessions, code = canonical["flows"], canonical["sessions"], snapshot.current()
     ours = {
-        "flows": [_ours(each) for each in flows],
-        "sessions": [each | {"flow": _ours(each["flow"])} for each in sessions],
+        "flows": [_ours(code, each) for each in flows],
+        "sessions": [each | {"flow": _ours(code, each["flow"])} for each in sessions],
     }
     with scenario.in_its_words():
-        snapshot.current().validate(json.dumps(canonical | ours))
+        code.validate(json.dumps(canonical | ours))
     return resolved
 
 
-def _ours(flow: dict[str, Any]) -> dict[str, Any]:
-    return flow | ({"algorithm": "reno"} if flow["algorithm"].startswith(KERNEL) else {})
+def _ours(code: _core.Snapshot, flow: dict[str, Any]) -> dict[str, Any]:
+    spec = flow["algorithm"]
+    is_ours = not spec.startswith(KERNEL) and code.kernel_module(spec) is None
+    return flow | ({} if is_ours else {"algorithm": "reno"})
 
 
 def _flows(canonical: dict[str, Any]) -> list[dict[str, Any]]:
@@ -168,34 +159,13 @@ def _flows(canonical: dict[str, Any]) -> list[dict[str, Any]]:
     return [*canonical["flows"], *(each["flow"] for each in canonical["sessions"])]
 
 
-def _load(built: build.Built, canonical: dict[str, Any]) -> _Loaded:
-    """Builds the modules of the algorithms. Raises `AckclockError` if one does not compile."""
-    code = snapshot.current()
-    names: dict[str, str] = {}
-    modules: dict[Path, list[str]] = {}
-    algorithms: dict[str, dict[str, Any]] = {}
-    for number, spec in enumerate(dict.fromkeys(f["algorithm"] for f in _flows(canonical)), 1):
-        of = code.configure(spec)
-        algorithms[spec] = {
-            key: of[key] for key in ("name", "source", "spec", "values", "fingerprint")
-        }
-        if spec.startswith(KERNEL):
-            names[spec] = spec.removeprefix(KERNEL)
-            continue
-        (path, text), headers, values = code.module(spec)
-        names[spec] = f"ac{number}_{of['name']}"[:15]
-        files = {"algorithm.c": text} | {
-            name: each.encode() for name, each in headers if name.endswith(".h")
-        }
-        flags = f"-I$(src)/include -iquote {path.parent.absolute()}"
-        module = build.module(built, f"ackclock_{of['name']}", files, flags)
-        line = " ".join([names[spec], *(f"{name}={value}" for name, value in values)])
-        modules.setdefault(module, []).append(line)
-    return _Loaded(names, modules, algorithms)
-
-
 def _prepare(
-    directory: Path, built: build.Built, loaded: _Loaded, planned: plan.Plan, flows: int, acks: bool
+    directory: Path,
+    built: build.Built,
+    loaded: modules.Loaded,
+    planned: plan.Plan,
+    flows: int,
+    acks: bool,
 ) -> None:
     """Fills the directory that the machine sees as /mnt."""
     shutil.copy2(build.guest(built), directory / "guest")
@@ -203,11 +173,9 @@ def _prepare(
     lines = [
         f"./guest load recorder.ko 'flows={flows} links={len(planned.queues)} acks={int(acks)}'"
     ]
-    for path, adds in loaded.modules.items():
-        name = path.name.partition("-")[0]
-        shutil.copy2(path, directory / f"{name}.ko")
-        lines.append(f"./guest load {name}.ko ''")
-        lines += [f"echo '{line}' > /sys/module/{name}/parameters/add" for line in adds]
+    for module in loaded.modules:
+        shutil.copy2(module.path, directory / f"{module.name}.ko")
+        lines += module.commands()
     (directory / "script").write_text(planned.script + "\n".join(lines) + "\n", encoding="utf-8")
     (directory / "plan").write_text(planned.guest, encoding="utf-8")
     (directory / "boot").write_text(BOOT, encoding="utf-8")
@@ -216,6 +184,7 @@ def _prepare(
 def _boot(
     directory: Path,
     built: build.Built,
+    loaded: modules.Loaded,
     canonical: dict[str, Any],
     limit_s: float,
     progress: Callable[[float], None] | None,
@@ -272,6 +241,9 @@ def _boot(
         for signal_says, does in CRASHES.items():
             if signal_says in console and (asks := _asks(does, canonical)):
                 raise AckclockError(f"the virtual machine's kernel crashed{asks}")
+        for refusal in (module.refusal(said, console) for module in loaded.modules):
+            if refusal:
+                raise AckclockError(refusal)
         last = [line for line in (said + console).splitlines() if line.strip()][-8:]
         raise AckclockError("the virtual machine failed:\n" + "\n".join(last))
     return int(_text(directory / "progress").rpartition("base")[2])

@@ -6,13 +6,14 @@ Time in it jumps from event to event (`time-travel=inf-cpu`), so computing takes
 
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 
 from ackclock.base.directory import collect, locked, partial_directory, replaced
@@ -124,11 +125,34 @@ STAMP = {
     "KBUILD_BUILD_USER": "ackclock",
     "KBUILD_BUILD_HOST": "ackclock",
     "KBUILD_BUILD_VERSION": "1",
+    # The compiler's messages are read.
+    "LANG": "C",
+    "LC_MESSAGES": "C",
+    "LC_CTYPE": "C",
 }
 #: Lines that `make` prints for this kernel, measured; for the progress only.
 LINES = 1090
 #: What modules do not need of the tree.
 UNNEEDED = ("Documentation", "drivers", "fs", "net", "sound", "mm", "crypto", "samples", "block")
+
+
+class MakeError(AckclockError):
+    """What make said, when it failed."""
+
+    def __init__(self, command: str, lines: list[str]) -> None:
+        self.command, self.lines = command, lines
+        shown = self.errors() or lines[-10:]
+        super().__init__(f"{command} failed:\n" + "\n".join(shown[:10]))
+
+    def errors(self) -> list[str]:
+        """Of the compiler."""
+        found = (line for line in self.lines if re.search(r": (fatal )?error: ", line))
+        return [*dict.fromkeys(found)]
+
+    def undefined(self) -> list[str]:
+        """The functions and variables that a module uses and nothing has."""
+        said = (re.search(r'modpost: "(.*?)" .*undefined!', line) for line in self.lines)
+        return [found[1] for found in said if found]
 
 
 @dataclass(frozen=True)
@@ -178,7 +202,8 @@ def find() -> Built:
 
 def version() -> str:
     """Names what makes results: the build, and what runs and records in it. Raises as `find`."""
-    made_by = [GUEST.with_name(f"{name}.py") for name in ("__init__", "network", "plan", "records")]
+    names = ("__init__", "modules", "network", "plan", "records")
+    made_by = [GUEST.with_name(f"{name}.py") for name in names]
     ours = [*made_by, *sorted(GUEST.iterdir())]
     return f"{find().key}-{_digest_of(*ours)}"
 
@@ -274,7 +299,7 @@ def _edit(tree: Path) -> None:
 
 
 def _make(tree: Path, *words: str, settings: dict[str, str] | None = None) -> Iterator[str]:
-    """Runs make; yields the lines that it prints. Raises `AckclockError` with the last ones."""
+    """Runs make; yields the lines that it prints. Raises `MakeError` with them."""
     command = ["make", f"-j{os.cpu_count()}", "-C", str(tree), *words]
     environment = os.environ | STAMP | (settings or {})
     lines: list[str] = []
@@ -295,8 +320,7 @@ def _make(tree: Path, *words: str, settings: dict[str, str] | None = None) -> It
             process.terminate()
             raise
     if process.returncode:
-        errors = [line for line in lines if " error: " in line] or lines[-10:]
-        raise AckclockError(f"{' '.join(command)} failed:\n" + "\n".join(errors[:10]))
+        raise MakeError(" ".join(command), lines)
 
 
 def _compile(tree: Path, progress: Callable[[float], None] | None) -> None:
@@ -341,40 +365,63 @@ def guest(built: Built) -> Path:
     return path
 
 
+@dataclass(frozen=True)
+class Parts:
+    """What a kernel module is built from."""
+
+    name: str
+    #: Place → text.
+    files: dict[str, bytes]
+    #: The places of those that are compiled.
+    objects: Sequence[str]
+    #: More lines of its Makefile.
+    makefile: str = ""
+
+    @cached_property
+    def all_files(self) -> dict[str, bytes]:
+        """With the Makefile."""
+        objects = " ".join(f"{each.removesuffix('.c')}.o" for each in self.objects)
+        makefile = f"obj-m := {self.name}.o\n{self.name}-y := {objects}\n{self.makefile}\n"
+        return self.files | {"Makefile": makefile.encode()}
+
+    def path(self, built: Built) -> Path:
+        """Of the module, once it is built."""
+        digest = _digest(repr(sorted(self.all_files.items())).encode())
+        return built.directory / f"{self.name}-{digest}.ko"
+
+
 def recorder(built: Built) -> Path:
     """The module that records, built once."""
-    return module(built, "recorder", {"algorithm.c": (GUEST / "recorder.c").read_bytes()}, "")
+    files = {"main.c": (GUEST / "recorder.c").read_bytes()}
+    return module(built, Parts("recorder", files, ["main.c"]))
 
 
 @_in_cache()
-def module(built: Built, name: str, files: dict[str, bytes], flags: str) -> Path:
-    """A kernel module, built once; `files`: path → text, `algorithm.c` among them.
-
-    Raises `AckclockError` with the compiler's messages.
-    """
-    path = (
-        built.directory
-        / f"{name}-{_digest(repr(sorted(files.items())).encode(), flags.encode())}.ko"
-    )
+def module(built: Built, parts: Parts) -> Path:
+    """A kernel module, built once. Raises `MakeError`, whose lines name places."""
+    path = parts.path(built)
     with locked(built.directory):  # several machines start at once
         if not path.exists():
-            _make_module(built, path, name, files, flags)
+            _make_module(built, path, parts)
     return path
 
 
-def _make_module(built: Built, path: Path, name: str, files: dict[str, bytes], flags: str) -> None:
-    makefile = f"obj-m := {name}.o\n{name}-y := algorithm.o\nccflags-y := {flags}\n"
+def _make_module(built: Built, path: Path, parts: Parts) -> None:
     temporary = Path(tempfile.gettempdir())
     collect(temporary)
     with partial_directory(temporary) as scratch:
-        for each, text in (files | {"Makefile": makefile.encode()}).items():
+        for each, text in parts.all_files.items():
             file = scratch / each
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_bytes(text)
-        for _ in _make(built.directory / "tree", f"M={scratch}", "modules"):
-            pass
+        try:
+            for _ in _make(built.directory / "tree", f"M={scratch}", "modules"):
+                pass
+        except MakeError as error:
+            lines = [line.replace(f"{scratch}/", "") for line in error.lines]
+            raise MakeError(error.command, lines) from None
         with replaced(path) as partial:
-            shutil.copy2(scratch / f"{name}.ko", partial)
+            shutil.copy2(scratch / f"{parts.name}.ko", partial)
 
 
 def _digest_of(*paths: str | Path) -> str:
