@@ -160,6 +160,24 @@ def test_dctcp_beside_the_simulator(files, queue):
     assert (here.flows["dropped_packets"] + here.flows["marked_packets"]).sum() > 40
 
 
+@pytest.mark.parametrize(("segments", "mbps"), [(1, 26.4), (2, 34.6)])
+def test_nv_beside_the_simulator(files, segments, mbps):
+    """NV counts calls: with an ACK for each packet it leaves slow start at half the window."""
+    each = scenario(
+        Flow(algorithm=str(files / "tcp_nv.c")),
+        duration="5s",
+        jitter="0s",
+        delayed_ack_segments=segments,
+        bottleneck=Bottleneck(rate="50mbit", buffer="1bdp"),
+    )
+    windows = []
+    for result in (run(each), vlinux.run(each)):
+        assert result.flows["delivered_bytes"].item() * 8 / 5e6 == pytest.approx(mbps, abs=0.05)
+        regular = result.samples.filter(result.samples["time_us"] % 10_000 == 0)
+        windows.append(regular["cwnd_packets"].to_list())
+    assert windows[0] == windows[1]
+
+
 def test_what_a_file_cannot(tmp_path, two):
     file = tmp_path / "tcp_mine.c"
     broken = CONSTANT.replace("return 20;", "sk = twenty; return 20;")
