@@ -79,7 +79,8 @@ static inline void westwood_filter(struct sock *sk, struct westwood *ca, u32 del
 static inline void westwood_update_window(struct sock *sk, struct westwood *ca)
 {
 	u32 now = tcp_jiffies32(sk), delta = now - ca->rtt_win_sx;
-	u32 least = cc_usecs_to_jiffies(sk, cc_param(sk, rtt_min) * USEC_PER_MSEC);
+	/* Rounded down, as HZ / 20 of Linux is. */
+	u32 least = cc_param(sk, rtt_min) * cc_hz(sk) / 1000;
 
 	if (ca->first_ack) {
 		/* The bytes of the handshake are not data. */

@@ -43,11 +43,9 @@ def trace(algorithm, hz, **bottleneck):
 @pytest.mark.parametrize("name", TWINS)
 def test_a_file_of_linux_does_what_its_twin_does(files, name):
     file = files / f"tcp_{name}.c"
-    # HZ / 20 of Linux is 48 ms with 250 ticks; Westwood's own parameter rounds up.
-    twin = f"{name}:rtt_min=48" if name == "westwood" else name
-    assert trace(file, 250) == trace(twin, 250)
+    assert trace(file, 250) == trace(name, 250)
     assert trace(file, 1000) == trace(name, 1000)
-    assert trace(file, 250, loss=0.001) == trace(twin, 250, loss=0.001)
+    assert trace(file, 250, loss=0.001) == trace(name, 250, loss=0.001)
 
 
 @pytest.mark.slow
