@@ -44,10 +44,13 @@ def test_a_figure_of_a_paper(ackclock, tmp_path):
 
 def test_beside_the_simulator(ackclock, tmp_path):
     (tmp_path / "s.toml").write_text(scenario(jitter="0s", duration="20s").to_toml())
-    done = ackclock("compare", "s.toml", "--on", "vlinux", "-o", "out")
+    words = ["--on", "vlinux", "--algorithm", "reno", "-o", "out"]
+    done = ackclock("compare", "s.toml", *words)
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("holds") == 2
     page = (tmp_path / "out/index.html").read_text()
+    assert "reno" in page
+    assert "cubic" not in page
     assert "vlinux" in page
     assert "in virtual time" in page
 

@@ -172,6 +172,16 @@ def _directory(text: str) -> Path:
     return Path(text)
 
 
+OfFlows = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--algorithm",
+        help=f"Use this algorithm in every flow: {ALGORITHM}. Repeat it to give one to each flow.",
+        metavar="ALGORITHM",
+        autocompletion=complete_algorithm,
+    ),
+]
+
 Output = Annotated[
     Path | None,
     typer.Option(

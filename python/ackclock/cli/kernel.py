@@ -14,6 +14,7 @@ from ackclock.base.directory import Directory
 from ackclock.base.kernel_part import kernel_part
 from ackclock.cli.console import (
     ALGORITHM,
+    OfFlows,
     Output,
     app,
     err,
@@ -215,6 +216,7 @@ def doctor_command() -> None:
 def compare_command(
     scenario: Annotated[Path, typer.Argument(help="A scenario file (TOML).", metavar="SCENARIO")],
     output: Output = None,
+    algorithm: OfFlows = None,
     repeats: Annotated[int, typer.Option(min=1, max=1000, help="Number of runs on each side.")] = 1,
     on: Annotated[
         list[Beside] | None,
@@ -230,6 +232,7 @@ def compare_command(
         ackclock compare examples/two_cubic.toml
         ackclock compare examples/two_cubic.toml -o out/compare --repeats 5
         ackclock compare examples/two_cubic.toml --on vlinux --on kernel
+        ackclock compare examples/two_cubic.toml --on vlinux --algorithm ./tcp_mine.c
 
     Compares the second half of each run. With two or more flows one run proves nothing: use
     `--repeats 10`. A difference beyond its bound is `open` where the runs of both sides
@@ -237,11 +240,12 @@ def compare_command(
     windows, throughput and queue of both.
     """
     from ackclock import Scenario  # noqa: PLC0415 (slow to import)
+    from ackclock.cli.run import changed  # noqa: PLC0415 (a command of its own)
     from ackclock.studies.compare import compare  # noqa: PLC0415 (only this command draws)
 
     with one_line_errors():
         sides = tuple(dict.fromkeys(map(str, on or [Beside.KERNEL])))
-        chosen = Scenario.from_toml(scenario)
+        chosen = changed(Scenario.from_toml(scenario), [], algorithm or [])
         with nullcontext() if output is None else Directory(output) as directory:
             with progress_bar(scenario.name) as progress:
                 both = compare(

@@ -15,9 +15,9 @@ from ackclock.cli.console import (
     RESUMES,
     SCENARIOS,
     Host,
+    OfFlows,
     Output,
     app,
-    complete_algorithm,
     linux_of,
     one_line_errors,
     out,
@@ -55,15 +55,7 @@ def run_command(
             metavar="KEY=VALUE",
         ),
     ] = None,
-    algorithm: Annotated[
-        list[str] | None,
-        typer.Option(
-            help=f"Use this algorithm in every flow: {ALGORITHM}. Repeat it to give one to each "
-            "flow.",
-            metavar="ALGORITHM",
-            autocompletion=complete_algorithm,
-        ),
-    ] = None,
+    algorithm: OfFlows = None,
     rtt: Annotated[
         str | None, typer.Option(help="Set the round-trip time, like 20ms.", metavar="TIME")
     ] = None,
@@ -159,7 +151,7 @@ def run_command(
             raise AckclockError(f"{option}: takes one run; give one scenario, and no --seeds")
         short = _short(settings or [], rtt, seed, seeds, algorithm or [])
         chosen = {
-            name: _changed(scenario, [*(settings or ()), *short], algorithm or ())
+            name: changed(scenario, [*(settings or ()), *short], algorithm or ())
             for name, scenario in _read(scenarios).items()
         }
         host = linux_of(on)
@@ -264,7 +256,7 @@ def _read(paths: list[Path]) -> dict[str, "Scenario"]:
     return read
 
 
-def _changed(
+def changed(
     scenario: "Scenario", settings: list[str], algorithms: list[str] | tuple[()]
 ) -> "Scenario":
     """The scenario with the settings of the command line."""
