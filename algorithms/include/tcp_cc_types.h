@@ -120,8 +120,17 @@ struct cc_host {
 };
 #endif
 
+#ifdef __bpf__
+struct sock_common {
+	const volatile unsigned char skc_state;
+};
+#endif
+
 struct sock {
-#ifndef __bpf__
+#ifdef __bpf__
+	struct sock_common __sk_common;
+#define sk_state __sk_common.skc_state
+#else
 	struct cc_host sk_host;
 #endif
 	unsigned long sk_pacing_rate;	/* bytes per second */

@@ -55,6 +55,15 @@ def test_a_file_of_linux_without_a_twin_runs(files, name):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("name", [*TWINS, *OTHERS])
+def test_a_converted_file_does_what_the_file_does(files, ackclock, tmp_path, name):
+    file, own = files / f"tcp_{name}.c", tmp_path / f"my_{name}.c"
+    assert ackclock("import", file, "-o", own).returncode == 0
+    for hz, besides in ((250, {}), (1000, {}), (100, {"loss": 0.001})):
+        assert trace(own, hz, **besides) == trace(file, hz, **besides)
+
+
+@pytest.mark.slow
 def test_a_module_parameter_is_a_parameter(files):
     file = files / "tcp_cubic.c"
     assert trace(f"{file}:beta=512,hystart=0", 250) == trace("cubic:beta=0.5,hystart=0", 250)

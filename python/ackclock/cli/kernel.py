@@ -1,4 +1,4 @@
-"""The commands of `ackclock` for the real kernel: deploy, status, undeploy, doctor."""
+"""The commands of `ackclock` for Linux: deploy, status, undeploy, doctor, compare, vlinux."""
 
 import sys
 from collections.abc import Iterator
@@ -14,6 +14,7 @@ from ackclock.base.directory import Directory
 from ackclock.base.kernel_part import kernel_part
 from ackclock.cli.console import (
     ALGORITHM,
+    Commands,
     OfFlows,
     Output,
     app,
@@ -258,3 +259,30 @@ def compare_command(
             out.print(line)
         if output is not None:
             out.print(f"written to {output}; look at {(output / 'index.html').absolute()}")
+
+
+vlinux = Commands(help="Linux in virtual time: build it once, then run scenarios `--on vlinux`.")
+app.add_typer(vlinux, name="vlinux", rich_help_panel=PANEL)
+
+
+@vlinux.callback()
+def _group() -> None:
+    """Linux in virtual time: build it once, then run scenarios `--on vlinux`."""
+
+
+@vlinux.command("build")
+def build_command() -> None:
+    """Build the virtual Linux from Debian's kernel source: once, 5 minutes of a processor.
+
+    Example:
+        ackclock vlinux build && ackclock run examples/two_cubic.toml --on vlinux
+
+    As root on Debian it installs the packages that it needs. What it builds is kept in
+    ~/.cache/ackclock/vlinux, 350 MB (docs/vlinux.md).
+    """
+    from ackclock.hosts.vlinux import build  # noqa: PLC0415 (only this command needs it)
+
+    with one_line_errors():
+        with progress_bar("building Linux") as progress:
+            built = build.build(progress, say=err.print)
+        out.print(f"built: {built.directory}")

@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 MODULES = {
     "run": ("run",),
     "algorithms": ("new", "examples", "response", "list", "plot"),
+    "c_files": ("import", "check"),
     "sweep": ("sweep",),
     "evaluate": ("evaluate",),
     "explore": ("explore",),
     "papers": ("reproduce", "claims", "report"),
-    "vlinux": ("vlinux",),
     "watch": ("watch",),
-    "kernel": ("deploy", "undeploy", "status", "doctor", "compare"),
+    "kernel": ("deploy", "undeploy", "status", "doctor", "compare", "vlinux"),
 }
 
 #: What a shell says of a command whose reader has gone (`| head`): 128 and the number of SIGPIPE.

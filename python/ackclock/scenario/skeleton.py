@@ -12,7 +12,7 @@ LONGEST = 15
 #: The headers that every C file may use as they are (`algorithms/include`).
 CONTRACT = {
     "tcp_cc.h", "tcp_cc_types.h", "cc_kernel_headers.h",
-    "host_kernel.h", "host_module.h", "host_native.h",
+    "host_kernel.h", "host_module.h", "host_native.h", "kernel_names.h", "cc_types.h", "limits.h",
 }  # fmt: skip
 
 

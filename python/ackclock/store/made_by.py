@@ -24,6 +24,7 @@ LAYERS = (
     "pages",
     "scorecard",
     "explore",
+    "dialect",
     "cli",
 )
 
