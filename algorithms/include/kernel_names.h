@@ -163,9 +163,9 @@ __attribute__((format(printf, 1, 2))) static inline int cc_unsaid(const char *fo
 #define rounddown(x, y) ((x) / (y) * (y))
 #define round_up(x, y) ALIGN(x, y)
 #define round_down(x, y) ((x) & ~((__typeof__(x))(y) - 1))
-#define div64_long(a, b) ((s64)(a) / (long)(b))
-#define div_s64(a, b) ((s64)(a) / (s32)(b))
-#define div64_s64(a, b) ((s64)(a) / (s64)(b))
+#define div64_long(a, b) cc_div_signed(a, (long)(b))
+#define div_s64(a, b) cc_div_signed(a, (s32)(b))
+#define div64_s64(a, b) cc_div_signed(a, b)
 #define mul_u32_u32(a, b) ((u64)(u32)(a) * (u32)(b))
 #define mul_u64_u32_shr(a, b, shift) ((u64)(((unsigned __int128)(u64)(a) * (u32)(b)) >> (shift)))
 #define mul_u64_u64_shr(a, b, shift) ((u64)(((unsigned __int128)(u64)(a) * (u64)(b)) >> (shift)))
@@ -188,6 +188,14 @@ __attribute__((format(printf, 1, 2))) static inline int cc_unsaid(const char *fo
 #define hweight8(x) ((unsigned int)__builtin_popcount((u8)(x)))
 #define hweight32(x) ((unsigned int)__builtin_popcount((u32)(x)))
 #define hweight64(x) ((unsigned long)__builtin_popcountll(x))
+
+/* a / b, for BPF divides unsigned numbers only. */
+static inline s64 cc_div_signed(s64 a, s64 b)
+{
+	u64 quotient = (a < 0 ? -(u64)a : (u64)a) / (b < 0 ? -(u64)b : (u64)b);
+
+	return (a < 0) == (b < 0) ? quotient : -quotient;
+}
 
 static inline u64 div_u64_rem(u64 dividend, u32 divisor, u32 *rest)
 {
@@ -223,6 +231,8 @@ static inline unsigned long int_sqrt(unsigned long x)
 #define memcmp(a, b, size) __builtin_memcmp(a, b, size)
 
 /* Time. */
+#define USER_HZ 100
+#define TCP_TS_HZ 1000
 #define NSEC_PER_USEC 1000L
 #define NSEC_PER_MSEC 1000000L
 #define NSEC_PER_SEC 1000000000L
@@ -357,6 +367,13 @@ static inline u32 cc_kernel_current_ssthresh(const struct sock *sk)
 	return max(tp->snd_ssthresh, (tp->snd_cwnd >> 1) + (tp->snd_cwnd >> 2));
 }
 
+#endif
+
+/* For a table of constants: one of 4, 8, 16 or 32 bytes clang puts where libbpf does not look. */
+#ifdef __bpf__
+#define CC_TABLE __attribute__((used))
+#else
+#define CC_TABLE
 #endif
 
 /* What the kernel itself has without the socket. */

@@ -70,8 +70,6 @@ CC_HIDDEN void cc_kernel_free(const void *block);
 /* Time: the scenario's. CC_HZ is a constant of the compile. */
 #define HZ CC_HZ
 #define CONFIG_HZ CC_HZ
-#define USER_HZ 100
-#define TCP_TS_HZ 1000
 #define TICK_NSEC (NSEC_PER_SEC / HZ)
 #define jiffies ((unsigned long)cc_kernel_socket()->sk_host.jiffies)
 #define jiffies_64 ((u64)jiffies)

@@ -63,7 +63,8 @@ def test_each_command_is_in_the_module_that_is_imported_for_it():
         )
     for group in app.registered_groups:  # `vlinux build`
         first = group.typer_instance.registered_commands[0]
-        modules[first.callback.__module__.removeprefix("ackclock.cli.")] = [group.name]
+        module = first.callback.__module__.removeprefix("ackclock.cli.")
+        modules.setdefault(module, []).append(group.name)
     assert modules == {module: list(names) for module, names in main.MODULES.items()}
 
 

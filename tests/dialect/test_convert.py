@@ -17,12 +17,12 @@ def refused(done, *words):
 
 
 def trace(algorithm, hz):
-    """A flow for 5 s at 20 Mb/s, with losses."""
+    """The trace hash of a flow for 5 s at 20 Mb/s."""
     bottleneck = Bottleneck(rate="20mbit", buffer="1bdp")
     flows = [Flow(algorithm=str(algorithm))]
     scenario = Scenario(duration="5s", hz=hz, rtt="40ms", bottleneck=bottleneck, flows=flows)
     result = run(scenario)
-    assert result.flows["lost_packets"].min() > 0
+    assert result.flows["delivered_bytes"].min() > 1_000_000
     return result.manifest["trace_hash"]
 
 

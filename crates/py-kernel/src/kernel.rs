@@ -139,6 +139,26 @@ pub fn status(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
     each.collect()
 }
 
+/// What a kernel would refuse in the BPF code of an algorithm: problems, a line each; programs,
+/// instructions, `stack_bytes`; and `not_verified`, why the verifier was not asked, or "".
+///
+/// Raises AckclockError.
+#[pyfunction]
+pub fn check<'py>(py: Python<'py>, spec: &str) -> PyResult<Bound<'py, PyDict>> {
+    let checked = py.detach(|| {
+        let configured = ackclock_host::Algorithm::configure(spec)?;
+        bpf::check(&configured)
+    });
+    let checked = checked.map_err(refuse)?;
+    let dict = PyDict::new(py);
+    dict.set_item("problems", checked.problems)?;
+    dict.set_item("programs", checked.programs)?;
+    dict.set_item("instructions", checked.instructions)?;
+    dict.set_item("stack_bytes", checked.stack_bytes)?;
+    dict.set_item("not_verified", checked.not_verified)?;
+    Ok(dict)
+}
+
 /// What this machine can do: what, ok, needed, found, fix of each thing that was looked at.
 #[pyfunction]
 pub fn doctor(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {

@@ -29,7 +29,7 @@ fn testbed_version() -> &'static str {
 mod _kernel {
     #[pymodule_export]
     use super::{
-        kernel::{deploy, deployed, doctor, status, undeploy},
+        kernel::{check, deploy, deployed, doctor, status, undeploy},
         testbed::{check_on_kernel, rehearse_on_kernel, run_on_kernel, Snapshot},
         testbed_version,
     };

@@ -31,8 +31,8 @@ def is_built() -> bool:
 def kernel_part() -> ModuleType:
     """`ackclock._kernel`.
 
-    It has deploy, undeploy, status, doctor, check_on_kernel, rehearse_on_kernel, run_on_kernel
-    and testbed_version.
+    It has check, deploy, undeploy, status, doctor, check_on_kernel, rehearse_on_kernel,
+    run_on_kernel and testbed_version.
     Raises `AckclockError` where it was not built or does not load.
     """
     if not is_built():

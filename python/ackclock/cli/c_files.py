@@ -1,11 +1,12 @@
-"""The commands of `ackclock` for a C file itself: import."""
+"""The commands of `ackclock` for a C file itself: import, check."""
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from ackclock.cli.console import SCENARIOS, app, one_line_errors, out
+from ackclock.cli.console import SCENARIOS, app, one_line_errors, out, print_json
 
 
 @app.command("import", rich_help_panel=SCENARIOS)
@@ -38,3 +39,38 @@ def import_command(
 
     with one_line_errors():
         out.print(f"written: {convert.write(source, output)}")
+
+
+@app.command("check", rich_help_panel=SCENARIOS)
+def check_command(
+    algorithm: Annotated[
+        str,
+        typer.Argument(help="A C file, with settings or not.", metavar="FILE[:PARAMETER=VALUE,…]"),
+    ],
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print JSON; docs/kernel-module.md describes the keys.")
+    ] = False,
+) -> None:
+    """Tell what the simulator, BPF and the kernel would refuse in a C file.
+
+    Examples:
+        ackclock check my_cc.c
+        sudo ackclock check my_cc.c
+        ackclock check my_cc.c --json
+
+    Each problem is a line, FILE:LINE, what it is and the fix; the exit code is then 1. Without root
+    the kernel's verifier is not asked: what the code for BPF tells is told. Nothing is registered.
+    """
+    from ackclock.dialect import checking  # noqa: PLC0415 (only this command needs it)
+
+    with one_line_errors():
+        checked = checking.check(algorithm)
+        if as_json:
+            print_json(asdict(checked), indent=2)
+        else:
+            for problem in checked.problems:
+                out.print(problem)
+            for host, says in checked.hosts.items():
+                out.print(f"{host}: {says}")
+    if checked.problems:
+        raise typer.Exit(1)

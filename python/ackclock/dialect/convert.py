@@ -14,9 +14,10 @@ from ackclock import _core
 from ackclock.base.errors import AckclockError
 from ackclock.dialect import lexer
 from ackclock.dialect.c_file import Item
+from ackclock.dialect.checking import is_kernel_form
 from ackclock.dialect.kernel_form import Function, KernelForm
 from ackclock.dialect.lexer import Token, before, plain, seen, statements
-from ackclock.dialect.rewriting import Rewriter, Scope, is_written
+from ackclock.dialect.rewriting import Rewriter, Scope, as_table, is_written
 
 #: Hook → what it returns, and its arguments.
 HOOKS = {
@@ -67,7 +68,7 @@ def convert(source: str) -> tuple[str, str]:
     """
     shown = _core.configure(source)
     path = Path(shown["source"])
-    if not path.is_file() or b"struct tcp_congestion_ops" not in path.read_bytes():
+    if not is_kernel_form(path):
         raise AckclockError(f"{source}: is in our dialect, not in the Linux kernel's form")
     form = KernelForm.read(path, _defined())
     text = _Conversion(form, shown).text()
@@ -272,11 +273,13 @@ class _Conversion:
         socket = function.socket or "sk"
         body = Scope(function.body, socket, function.hidden, self._is_const(function))
         code = self.rewriter.code(body)
+        tables = self.rewriter.tables(body, item.name)
+        code = "".join(body.out) if tables else code
         hook = next((each for each, name in self.hooks.items() if name == item.name), None)
         if hook is not None and hook not in self.plain_hooks:
             params = " ".join(params.split())
-            return f"CC_HOOK({function.returns}, {item.name}, {params})\n{code}"
-        return f"{_specified(function)}({params})\n{code}"
+            return f"{tables}CC_HOOK({function.returns}, {item.name}, {params})\n{code}"
+        return f"{tables}{_specified(function)}({params})\n{code}"
 
     def _is_const(self, function: Function) -> bool:
         if function.socket is not None:
@@ -309,7 +312,7 @@ class _Conversion:
             return None
         if len(names) == 1:
             text = self.rewriter.code(Scope(list(item.tokens), "sk", kept))
-            return "static const " + re.sub(r"^(static\s+)?(const\s+)?", "", text)
+            return as_table("static const " + re.sub(r"^(static\s+)?(const\s+)?", "", text))
         return "\n".join(self._alone(name) for name in kept)
 
     def _alone(self, name: str) -> str:
@@ -339,7 +342,7 @@ class _Conversion:
                     self.form.problems.append((what, token.place))
             if not variable.is_number:
                 self.form.problems.append((f"{name}, which depends on HZ", variable.item.place))
-            scope = [Scope(each, "sk", {name}, is_const=True) for each in written]
+            scope = [Scope(each, "sk", {name}, is_const=True, is_unsigned=True) for each in written]
             code = [self.rewriter.code(each).strip() for each in scope]
             if name in self.form.params:
                 start = f"({variable.kind})cc_param(sk, {self.form.params[name]})"

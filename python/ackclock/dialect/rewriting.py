@@ -5,6 +5,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 
 from ackclock.dialect import lexer
+from ackclock.dialect.c_file import declarators_of
 from ackclock.dialect.kernel_form import Function, KernelForm
 from ackclock.dialect.lexer import ASSIGNMENTS, Token, after, before, closing, following, seen
 
@@ -39,7 +40,7 @@ _MEMORY = {
 #: What simulates in the kernel's form, and has no counterpart.
 _NOWHERE = {
     *_MEMORY, "get_random_u64", "get_random_long", "get_random_u32_above",
-    "get_random_u32_inclusive", "TICK_NSEC", "MAX_JIFFY_OFFSET", "USER_HZ", "TCP_TS_HZ",
+    "get_random_u32_inclusive", "TICK_NSEC", "MAX_JIFFY_OFFSET",
     "secs_to_jiffies", "nsecs_to_jiffies", "jiffies_to_nsecs", "tcp_clock_ms",
     "time_is_before_jiffies", "time_is_after_jiffies", "tcp_ca_needs_ecn",
 }  # fmt: skip
@@ -60,6 +61,8 @@ class Scope:
     hidden: Collection[str] = ()
     #: The socket's type is const struct sock *.
     is_const: bool = False
+    #: What module_init computes of parameters: BPF has no signed division.
+    is_unsigned: bool = False
     out: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -248,7 +251,8 @@ class Rewriter:
             self.form.problems.append((problem, scope.tokens[index].place))
         read = f"cc_param({scope.socket}, {self.form.params[variable.name]})"
         is_asked = self._is_condition(scope.tokens, index)
-        cast = "" if variable.kind in _UNSIGNED or is_asked else f"({variable.kind})"
+        is_plain = variable.kind in _UNSIGNED or is_asked or scope.is_unsigned
+        cast = "" if is_plain else f"({variable.kind})"
         scope.out[index] = cast + read
 
     @staticmethod
@@ -323,6 +327,30 @@ class Rewriter:
         scope.out[start:end] = [""] * (end - start)
         scope.out[start] = f"cc_become_reno({scope.changed});"
 
+    def tables(self, scope: Scope, function: str) -> str:
+        """Takes `static const` variables out of a function: clang 14 for BPF wants them outside.
+
+        Returns them; in the function they are called FUNCTION_NAME.
+        """
+        taken = ""
+        for index in seen(scope.tokens):
+            if scope.tokens[index].text != "static":
+                continue
+            start, end = scope.statement(index)
+            of = scope.tokens[start:end]
+            if "const" not in lexer.words(of):
+                self.form.problems.append((f"a static variable of {function}", of[0].place))
+                continue
+            name = declarators_of(of)[0][0]
+            for other in seen(scope.tokens):
+                is_it = scope.tokens[other].text == name
+                if is_it and before(scope.tokens, other) not in {".", "->"}:
+                    scope.out[other] = f"{function}_{name}"
+            text = re.sub(r"(?m)^\t", "", "".join(scope.out[start:end]))
+            taken += f"{as_table(text)}\n\n"
+            scope.drop(start, end)
+        return taken
+
     def _drop_unused(self, scope: Scope) -> None:
         """Drops `struct inet_connection_sock *icsk = inet_csk(sk);` where nothing is left of it."""
         for index in seen(scope.tokens):
@@ -334,6 +362,11 @@ class Rewriter:
             left = [i for i in seen(scope.tokens) if name and scope.out[i] == name[1]]
             if len(left) == 1:
                 scope.drop(start, end)
+
+
+def as_table(text: str) -> str:
+    """The declaration of an array, as BPF wants it."""
+    return re.sub(r"\]\s*=", "] CC_TABLE =", text, count=1)
 
 
 def _depth(tokens: list[Token], start: int, end: int) -> int:

@@ -146,11 +146,13 @@ impl KernelError {
     }
 }
 
+pub(super) const LOOP_FIX: &str = "bound each loop by a constant, like `for (i = 0; i < 32; i++)`";
+
 /// What to change in the C file, by the verifier's last words.
-fn fix(reason: &str) -> &'static str {
+pub(super) fn fix(reason: &str) -> &'static str {
     const LOOP: [&str; 4] = ["too large", "too complex", "infinite loop", "back-edge"];
     if LOOP.iter().any(|words| reason.contains(words)) {
-        "bound each loop by a constant, like `for (i = 0; i < 32; i++)`"
+        LOOP_FIX
     } else if reason.contains("memory access") || reason.contains("access to map value") {
         "check each index against the length of its array before you use it"
     } else {

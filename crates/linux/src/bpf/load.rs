@@ -71,22 +71,8 @@ impl Registered {
     pub fn load_as(configured: &Configured, name: &str) -> Result<Self, KernelError> {
         check_name(name)?;
         require("registering an algorithm")?;
-        let elf = compile::object(configured.algorithm())?;
         let spec = configured.spec().to_string();
-        let kernel = Btf::from_vmlinux().map_err(|error| refused(&spec, &error, ""))?;
-        let (loaded, log) = with_log(|| {
-            unless_interrupted(|| {
-                let mut open = ObjectBuilder::default().open_memory(&elf)?;
-                patch(&mut open, &elf, configured, name, &kernel);
-                open.load()
-            })
-        });
-        let path = configured.algorithm().source_path();
-        let log = log.replace(&format!("@ {FILE_LABEL}:"), &format!("@ {path}:"));
-        let mut object = loaded.map_err(|error| refused(&spec, &error, &log))?;
-        if has(&kernel, TX_START) && !hears_tx_start(&object) {
-            return Err(KernelError::MissesEvent { spec });
-        }
+        let mut object = verified(configured, name)?;
         let (link, log) = with_log(|| {
             let mut ops = object
                 .maps_mut()
@@ -134,6 +120,35 @@ impl Registered {
             .pin(path)
             .map_err(|error| KernelError::system(what(), error))
     }
+}
+
+/// Loads the programs, which the verifier judges then, and registers nothing.
+///
+/// # Errors
+/// As [`Registered::load`].
+pub(super) fn verify(configured: &Configured) -> Result<(), KernelError> {
+    verified(configured, "verified").map(drop)
+}
+
+/// The loaded programs, to be registered under that name.
+fn verified(configured: &Configured, name: &str) -> Result<Object, KernelError> {
+    let elf = compile::object(configured.algorithm())?;
+    let spec = configured.spec().to_string();
+    let kernel = Btf::from_vmlinux().map_err(|error| refused(&spec, &error, ""))?;
+    let (loaded, log) = with_log(|| {
+        unless_interrupted(|| {
+            let mut open = ObjectBuilder::default().open_memory(&elf)?;
+            patch(&mut open, &elf, configured, name, &kernel);
+            open.load()
+        })
+    });
+    let path = configured.algorithm().source_path();
+    let log = log.replace(&format!("@ {FILE_LABEL}:"), &format!("@ {path}:"));
+    let object = loaded.map_err(|error| refused(&spec, &error, &log))?;
+    if has(&kernel, TX_START) && !hears_tx_start(&object) {
+        return Err(KernelError::MissesEvent { spec });
+    }
+    Ok(object)
 }
 
 /// The hook to which Linux sends `CA_EVENT_TX_START` since 7.1, and to no other.
@@ -299,9 +314,10 @@ fn refused(spec: &str, error: &libbpf_rs::Error, log: &str) -> KernelError {
         let reason = log.lines().last().unwrap_or_default();
         return KernelError::system(format!("load {spec}"), format!("{error} {reason}"));
     };
+    let aside = ["processed ", "cur state:", "old state:"];
     let said: Vec<_> = verifier
         .lines()
-        .filter(|line| !line.is_empty() && !line.starts_with("processed "))
+        .filter(|line| !line.is_empty() && !aside.iter().any(|words| line.starts_with(words)))
         .collect();
     // Before the instructions of a line stands `; SOURCE @ FILE:LINE`.
     let at = said

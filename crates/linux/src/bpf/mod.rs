@@ -1,11 +1,13 @@
 //! Algorithms in the running kernel, through BPF `struct_ops`.
 
 pub(crate) mod bpffs;
+mod check;
 pub(crate) mod clang;
 mod compile;
 mod deploy;
 mod error;
 mod inet_diag;
+mod lines;
 mod load;
 pub(crate) mod namespaces;
 mod private;
@@ -14,6 +16,7 @@ mod status;
 mod telemetry;
 
 pub use bpffs::Caller;
+pub use check::{check, Checked};
 pub use compile::object;
 pub(crate) use deploy::rehearse;
 pub use deploy::{deploy, deployed, undeploy, Deployed, Undeployed};

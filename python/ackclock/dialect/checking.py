@@ -1,0 +1,126 @@
+"""`ackclock check`: what the hosts would refuse in a C file, as far as can be told here.
+
+The simulator's compiler looks at it first, then the one for BPF. The code for BPF is read for what
+a verifier refuses, and with root the kernel's own verifier judges it.
+"""
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ackclock import _core
+from ackclock.base import kernel_part
+from ackclock.base.errors import AckclockError
+from ackclock.dialect import lexer
+
+#: What an error without a line names.
+_NAMES = (
+    r"variables outside the socket \((.*?)\), which",
+    r" calls (.*?), which the kernel",
+    r" \(it needs (\w+)\)",
+)
+
+
+@dataclass
+class Checked:
+    """What was found in a file."""
+
+    file: str
+    #: "ackclock" or "kernel": whose form it has; "" where it does not compile.
+    form: str = ""
+    #: `my_cc.c:12: what, and the fix`.
+    problems: list[str] = field(default_factory=list)
+    #: Host → what it says.
+    hosts: dict[str, str] = field(default_factory=dict)
+
+
+def check(spec: str) -> Checked:
+    """Asks both compilers and, with root, the verifier. `spec` is a C file, with settings or not.
+
+    Raises `AckclockError` if it is no file.
+    """
+    checked = Checked(spec)
+    try:
+        shown = _core.configure(spec)
+    except AckclockError as error:
+        checked.problems = problems_of(str(error), spec)
+        checked.hosts["simulator"] = "refuses it"
+        return checked
+    if shown["source"].startswith("algorithms/") and not spec.startswith("algorithms/"):
+        raise AckclockError(f"{spec}: is built in; give a C file of your own, such as ./my_cc.c")
+    checked.hosts["simulator"] = f"compiles it: {shown['name']}"
+    checked.form = "kernel" if is_kernel_form(Path(shown["source"])) else "ackclock"
+    if checked.form == "kernel":
+        file = shown["source"]
+        checked.hosts["BPF"] = (
+            f"not asked: {file} is in the kernel's form; `ackclock import {file}` writes it for BPF"
+        )
+    else:
+        _ask_bpf(spec, checked)
+    return checked
+
+
+def is_kernel_form(path: Path) -> bool:
+    """Whether the C file registers its algorithm as Linux does."""
+    text = path.read_bytes() if path.is_file() else b""
+    return b"struct tcp_congestion_ops" in text and b"CC_ALGORITHM" not in text
+
+
+def _ask_bpf(spec: str, checked: Checked) -> None:
+    try:
+        found = kernel_part.kernel_part().check(spec)
+    except AckclockError as error:
+        checked.hosts["BPF"] = f"not asked: {error}"
+        return
+    checked.problems += found["problems"]
+    if not found["programs"]:
+        checked.hosts["BPF"] = "does not compile it"
+        return
+    checked.hosts["BPF"] = (
+        f"{found['programs']} programs, {found['instructions']} instructions, at most "
+        f"{found['stack_bytes']} bytes of stack"
+    )
+    asked = "refuses it" if found["problems"] else "takes it"
+    checked.hosts["verifier"] = (
+        f"not asked: {found['not_verified']}" if found["not_verified"] else asked
+    )
+
+
+def problems_of(said: str, spec: str) -> list[str]:
+    """An error of a compile in lines `my_cc.c:12: what, and the fix`."""
+    head, _, compiler = said.partition(" does not compile:\n")
+    if compiler:
+        return compiler.splitlines()
+    if not (path := _file_of(spec)):
+        raise AckclockError(said)
+    if re.match(rf"{re.escape(path)}:\d", head):
+        return [head]
+    lines = []
+    for pattern in _NAMES:
+        found = re.search(pattern, head)
+        names = found[1].split(", ") if found else []
+        lines += [f"{_place(path, name)}: {head}" for name in names]
+    if lines:
+        return lines
+    served = re.match(r"(.*?) uses what no host of ackclock serves: (.*); leave it out", head)
+    if served:
+        named = re.findall(r"(.+?) \((\S+?:\d+)\)(?:, )?", served[2])
+        fix = "which no host of ackclock serves; leave it out, or out with #ifdef"
+        return [f"{place}: {name}, {fix}" for name, place in named]
+    within = re.search(r" \((\S+?:\d+(?::\d+)?)\)", head)
+    if within:
+        return [f"{within[1]}: {head.replace(within[0], '')}"]
+    return [f"{path}: {head}" if not head.startswith(path) else head]
+
+
+def _file_of(spec: str) -> str:
+    """The C file of a spec; "" if there is none."""
+    found = re.match(r"(.*?\.c)(?:[@:].*)?$", spec)
+    return found[1] if found and Path(found[1]).is_file() else ""
+
+
+def _place(path: str, name: str) -> str:
+    """Where the file has the name first."""
+    text = Path(path).read_text(encoding="utf-8", errors="replace")
+    places = (each.place for each in lexer.tokens(text, path) if each.text == name)
+    return next(places, path)

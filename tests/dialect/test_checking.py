@@ -1,0 +1,119 @@
+"""`ackclock check`: each problem is a line with its place and the fix."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from ackclock.base.kernel_part import is_built
+from ackclock.dialect.checking import problems_of
+from ackclock.scenario import skeleton
+from common import REFUSED, needs_kernel
+
+HERE = Path(__file__).parent
+#: A file whose ssthresh is on line 7.
+FILE = """#include "tcp_cc.h"
+{above}
+CC_HOOK(void, mine_cong_avoid, struct sock *sk, u32 ack, u32 acked)
+{{
+	tcp_reno_cong_avoid(sk, ack, acked);
+}}
+CC_HOOK(u32, mine_ssthresh, struct sock *sk) {{ {body} }}
+CC_ALGORITHM(mine, "", .ssthresh = mine_ssthresh, .cong_avoid = mine_cong_avoid);
+"""
+
+
+@pytest.fixture
+def check(ackclock, tmp_path):
+    """Checks a file with this text: exit code, and lines of stdout."""
+
+    def check(text):
+        (tmp_path / "mine.c").write_text(text)
+        done = ackclock("check", "mine.c")
+        assert done.stderr == ""
+        return done.returncode, done.stdout.splitlines()
+
+    return check
+
+
+def test_what_new_writes_is_well(check):
+    code, lines = check(skeleton.text())
+    assert code == 0
+    assert lines[0] == "simulator: compiles it: my_cc"
+    if is_built():
+        assert lines[1].startswith("BPF: 4 programs, ")
+
+
+@pytest.mark.parametrize(
+    ("above", "body", "words"),
+    [
+        ("", "return missing", ["mine.c:7:", "undeclared"]),
+        ("static u32 count;", "return count++;", ["mine.c:2: ", "variables outside the socket"]),
+        ("u32 far(void);", "return far();", ["mine.c:2: ", "calls far, which the kernel does not"]),
+        ("", "return 0.7 * sk->sk_pacing_rate;", ["mine.c:7:", "floating point"]),
+    ],
+)
+def test_what_the_simulator_refuses_is_a_line(check, above, body, words):
+    code, lines = check(FILE.format(above=above, body=body))
+    assert code == 1
+    assert [word for word in words if word not in lines[0]] == []
+    assert lines[-1] == "simulator: refuses it"
+
+
+@pytest.mark.skipif(not is_built(), reason="the kernel part is not built")
+def test_a_signed_division_is_a_line(check):
+    body = "return (int)tcp_sk(sk)->snd_cwnd / (int)tcp_sk(sk)->lost;"
+    code, lines = check(FILE.format(above="", body=body))
+    assert code == 1
+    assert lines[0].startswith("mine.c:7:")
+    assert "signed division, which BPF lacks; divide a u32 or u64 instead" in lines[0]
+    assert lines[-1] == "BPF: does not compile it"
+
+
+@needs_kernel
+def test_the_verifier_judges_and_nothing_is_registered(ackclock, check):
+    before = Path("/proc/sys/net/ipv4/tcp_available_congestion_control").read_text()
+    code, lines = check(REFUSED % "mine")
+    assert code == 1
+    assert lines[0].startswith("mine.c:4: the kernel's verifier: ")
+    assert "check each index against the length of its array" in lines[0]
+    assert lines[-1] == "verifier: refuses it"
+    done = ackclock("check", "mine.c", "--json")
+    assert done.returncode == 1
+    told = json.loads(done.stdout)
+    assert told["problems"] == [lines[0]]
+    assert (told["file"], told["form"]) == ("mine.c", "ackclock")
+    after = Path("/proc/sys/net/ipv4/tcp_available_congestion_control").read_text()
+    assert sorted(after.split()) == sorted(before.split())
+
+
+@needs_kernel
+def test_a_converted_file_passes_the_verifier(ackclock):
+    ackclock("import", HERE / "tcp_odd.c")
+    done = ackclock("check", "my_odd.c")
+    assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "verifier: takes it")
+
+
+def test_the_kernels_form_is_recognised(ackclock):
+    done = ackclock("check", HERE / "tcp_odd.c", "--json")
+    assert done.returncode == 0
+    told = json.loads(done.stdout)
+    assert (told["form"], told["problems"]) == ("kernel", [])
+    assert "`ackclock import " in told["hosts"]["BPF"]
+
+
+@pytest.mark.parametrize("name", ["nix.c", "cubic"])
+def test_only_a_file_is_checked(ackclock, name):
+    done = ackclock("check", name)
+    assert (done.returncode, done.stderr.count("\n"), done.stdout) == (1, 1, "")
+
+
+def test_each_name_that_nobody_serves_is_a_line(tmp_path):
+    file = tmp_path / "x.c"
+    file.write_text("")
+    named = f"a ({file}:3), b of c ({file}:9)"
+    said = f"{file} uses what no host of ackclock serves: {named}; leave it out"
+    assert [line.split(",")[0] for line in problems_of(said, str(file))] == [
+        f"{file}:3: a",
+        f"{file}:9: b of c",
+    ]
