@@ -420,7 +420,7 @@ mod tests {
         for algorithm in Algorithm::all() {
             let elf = compile::object(algorithm).unwrap();
             let checked = Code::of(&elf, algorithm.name()).unwrap().checked();
-            assert!(checked.programs > 2 && checked.instructions > 50);
+            assert!(checked.programs > 1 && checked.instructions > 5);
             assert_eq!(checked.problems, [""; 0], "{}", algorithm.name());
         }
         let counted = "static u32 part(struct sock *sk, u32 cwnd) {\n\
