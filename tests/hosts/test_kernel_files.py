@@ -35,7 +35,7 @@ def trace(algorithm, hz, **bottleneck):
         flows=[Flow(algorithm=str(algorithm), start_spread="1s") for _ in range(2)],
     )
     result = run(scenario)
-    assert result.flows["delivered_bytes"].max() > 1_000_000  # LP yields to another
+    assert result.flows["delivered_bytes"].sum() > 900_000  # LP yields at each loss
     return result.manifest["trace_hash"]
 
 
