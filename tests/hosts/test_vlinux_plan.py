@@ -64,6 +64,25 @@ def test_what_it_cannot_run_is_refused_by_name(field):
     assert "not on the virtual Linux" in str(error.value)
 
 
+@pytest.mark.parametrize(
+    ("red", "refusal"),
+    [
+        ({"max": "4194304B"}, "max = 4194304B.* at most 4194303B with weight_log2 = 9"),
+        ({"max": "66kB", "weight_log2": 15}, "max = 66000B.* at most 65535B with weight_log2 = 15"),
+        ({"max": "2200kB", "weight_log2": 8, "max_p": 0.001}, r"max_p = 0\.001.* than 0\.00102"),
+        ({"gentle": True}, "gentle = true"),
+        ({"idle_packet": "1ms"}, "idle_packet = 1000000ns"),
+    ],
+)
+def test_what_sch_red_does_not_take_is_refused_by_name(red, refusal):
+    queue = {"kind": "red", "min": "7500B"} | red
+    link = {"rate": "20mbit", "buffer": "1bdp", "queue": queue}
+    with pytest.raises(AckclockError, match=r"bottleneck\.queue\." + refusal):
+        vlinux.check(Scenario(**USUAL | {"bottleneck": link}))
+    queue = {"kind": "red", "min": "7500B", "max": "4194303B"}
+    vlinux.check(Scenario(**USUAL | {"bottleneck": link | {"queue": queue}}))
+
+
 def test_an_algorithm_that_linux_lacks_is_refused_by_name():
     with pytest.raises(AckclockError, match=r'flow\.1\.algorithm = "kernel:htpc".* htcp,'):
         vlinux.run(Scenario(**USUAL | {"flows": (Flow(algorithm="linux:htpc"),)}))

@@ -60,6 +60,8 @@ def check(canonical: Mapping[str, Any]) -> None:
         }
         if kind in ("step", "dualpi2"):
             only[f"{name}queue"] = (kind, None, "Linux 6.12 has no such qdisc")
+        if kind == "red":
+            _check_red(f"{name}queue.", link["queue"]["red"])
     for name, flow in _sources(canonical):
         own = flow["algorithm"].removeprefix(KERNEL)
         if own != flow["algorithm"] and own not in OF_LINUX:
@@ -90,6 +92,27 @@ def check(canonical: Mapping[str, Any]) -> None:
         if value != able:
             raise AckclockError(
                 f"{field} = {value}: not on the virtual Linux: {why}; use the simulator"
+            )
+
+
+def _check_red(name: str, red: Mapping[str, Any]) -> None:
+    """Raises `AckclockError` at the first parameter that tc or sch_red does not take."""
+    log2, high, probability = red["weight_log2"], red["max_bytes"], red["max_p_ppm"] / 1e6
+    # `red_check_params`: a threshold has 31 bits, `weight_log2` of them behind the point.
+    most = (1 << 31 - log2) - 1
+    # iproute2's `tc_red_eval_P`: doubled 31 times, the slope of the probability is more than 1.
+    least = (high - red["min_bytes"]) / (1 << 31)
+    idle_ns = red["idle_packet_ns"]
+    for field, value, takes, able in (
+        ("max", f"{high}B", high <= most, f"at most {most}B with weight_log2 = {log2}"),
+        ("max_p", probability, probability > least, f"more than {least:.3g}"),
+        ("gentle", "true", not red["gentle"], "false"),
+        ("idle_packet", f"{idle_ns}ns", idle_ns == 0, "0s, below a token bucket"),
+    ):
+        if not takes:
+            raise AckclockError(
+                f"{name}{field} = {value}: not on the virtual Linux: its RED takes {able}; "
+                "write that, or use the simulator"
             )
 
 
