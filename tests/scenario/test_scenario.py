@@ -349,7 +349,8 @@ def test_what_python_accepts_the_engine_accepts(extreme):
         ({"flow": [{"algorithm": "reno", "stop": "0s"}]}, ['stop = "0s"']),
         ({"flow": [{"algorithm": "reno", "size": "0B"}]}, ['size = "0B"']),
         ({"flow": [{"algorithm": "reno", "count": 0}]}, ["count = 0"]),
-        ({"flow": [{"algorithm": "reno", "receive_window": "10B"}]}, ["receive_window", "1448"]),
+        ({"flow": [{"algorithm": "reno", "receive_window": "2kB"}]}, ["receive_window", "2896B"]),
+        ({"flow": [{"algorithm": "reno", "send_buffer": "10B"}]}, ["send_buffer", "1448B"]),
         ({"flow": [{"algorithm": "reno", "strat": "0s"}]}, ["flow 1: strat", '"start"']),
         ({"session": [WEB | {"direction": "back"}]}, ['direction = "back"', '"reverse"']),
         (

@@ -61,7 +61,7 @@ fn flows() -> impl Strategy<Value = Flow> {
         0_u64..(100 * MS),
         proptest::option::of(1_u64..3_000_000),
         proptest::option::of((1_500 * MS)..(4 * S)),
-        proptest::option::of(1_448_u64..200_000),
+        proptest::option::of(2_896_u64..200_000),
         proptest::option::of(1_448_u64..200_000),
         proptest::option::of(2_u32..100),
         prop_oneof![3 => Just(Direction::Forward), 1 => Just(Direction::Reverse)],

@@ -24,11 +24,11 @@ fn network(links: &[Bottleneck], flows: Vec<Flow>) -> Scenario {
     scenario
 }
 
-/// A window of one segment: the RTT is the sum of all services and delays.
+/// A send buffer of one segment: the RTT is the sum of all services and delays.
 #[test]
 fn a_lone_packet_takes_every_service_and_delay() {
     let probe = Flow {
-        receive_window_bytes: Some(1448),
+        send_buffer_bytes: Some(1448),
         route: vec![2, 1],
         back: vec![3],
         ..flow("reno", 40 * MS)

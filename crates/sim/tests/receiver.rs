@@ -199,7 +199,6 @@ fn acks_are_quick_after_a_pause() {
 #[test]
 fn a_small_window_has_fewer_quick_acks() {
     for (window, quick) in [
-        (1, 3),
         (2, 1),
         (3, 1),
         (5, 3),
@@ -218,6 +217,26 @@ fn a_small_window_has_fewer_quick_acks() {
         };
         let first_not = (0..40).map(answers).position(|answered| !answered);
         assert_eq!(first_not, Some(quick), "a window of {window}");
+    }
+}
+
+/// `__tcp_cleanup_rbuf`: reading the one segment of a window of two doubles the window, and is
+/// acknowledged, once the window is down to the one that is wanted. With three it waits.
+#[test]
+fn reading_that_doubles_the_window_is_acknowledged() {
+    for (window, answered) in [
+        (2, [true, false, true, true, true, true, true, true]),
+        (3, [true, false, true, false, true, false, true, false]),
+    ] {
+        let mut receiver = receiver(Profile::Linux6, Reads::AtOnce, RTT);
+        receiver.offer_at_most(window, 1448);
+        let answers = |s| {
+            let now_ns = (1000 + s) * MS;
+            let ack = receiver.handle_segment(now_ns, s, now_ns - RTT / 2, false, false);
+            ack.is_some()
+        };
+        let seen: Vec<_> = (0..8).map(answers).collect();
+        assert_eq!(seen, answered, "a window of {window}");
     }
 }
 

@@ -13,10 +13,10 @@ fn reverse(flow: Flow) -> Flow {
     }
 }
 
-/// A window of one segment: one round trip a segment, whose time is then known exactly.
+/// A send buffer of one segment: one round trip a segment, whose time is then known exactly.
 fn probe(rtt_ns: u64) -> Flow {
     Flow {
-        receive_window_bytes: Some(1448),
+        send_buffer_bytes: Some(1448),
         ..flow("reno", rtt_ns)
     }
 }

@@ -478,10 +478,12 @@ class Scenario(ScenarioKeys):
         if stop is not None and units.duration_ns(stop) <= latest_ns:
             spread = f" + {flow.start_spread}" if units.duration_ns(flow.start_spread) else ""
             refuse("stop", stop, f"must be more than {flow.start}{spread}, the start of the flow")
-        for field in ("receive_window", "send_buffer"):
+        # With room for one segment Linux offers no window that holds.
+        two = ("receive_window", "two segments", 2 * self.mss)
+        for field, room, least in (two, ("send_buffer", "a segment", self.mss)):
             size = getattr(flow, field)
-            if size is not None and units.size_bytes(size) < self.mss:
-                refuse(field, size, f"give room for a segment, at least {self.mss}B")
+            if size is not None and units.size_bytes(size) < least:
+                refuse(field, size, f"give room for {room}, at least {least}B")
         if flow.size is not None:
             try:
                 kind_of(type(flow), "size").canonical(flow.size, self.mss)

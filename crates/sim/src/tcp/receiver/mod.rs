@@ -99,6 +99,8 @@ pub struct Receiver {
     duplicate: Option<u32>,
     duplicate_acks_of: u64,
     offered: Offered,
+    /// Segments that it offers; `u64::MAX`: no limit.
+    window: u64,
     /// When it answered the SYN; `NEVER`: it knows the RTT of the path.
     answered_ns: u64,
     /// What it measures of a short path.
@@ -123,6 +125,7 @@ impl Receiver {
             },
             clamped: kernel.clamps_window,
             offered: Offered::unlimited(SEGMENT_BYTES),
+            window: u64::MAX,
             answered_ns: NEVER,
             established: false,
             compression_ns: receiver_rtt::delay_of(rtt_ns),
@@ -211,13 +214,16 @@ impl Receiver {
         self.offered = Offered::unlimited(bytes);
     }
 
-    /// Never offers more than these segments. It acknowledges half of such a window one by one; of
-    /// one segment, 2 (`tcp_incr_quickack`).
+    /// Never offers more than these segments, 2 or more. It acknowledges half of such a window one by
+    /// one (`tcp_incr_quickack`).
     pub fn offer_at_most(&mut self, window: u64, segment_bytes: u32) {
+        debug_assert!(window >= 2);
         self.offered = Offered::at_most(segment_bytes, window * u64::from(segment_bytes));
-        let half = if window < 2 { 2 } else { window / 2 };
-        let half = u32::try_from(half).unwrap_or(u32::MAX);
+        let half = u32::try_from(window / 2).unwrap_or(u32::MAX);
         self.max_quick_acks = self.max_quick_acks.min(half);
+        self.window = window;
+        // Else two segments are acknowledged before the window has halved.
+        self.long_way |= window < 3;
     }
 
     /// It acknowledges packets that never came, and reports nothing else.
@@ -409,12 +415,14 @@ impl Receiver {
     }
 
     /// The application has read what is in order. Whether an ACK leaves (`__tcp_cleanup_rbuf`):
-    /// because enough has arrived, or because the buffer is empty now and the sender has marked the
-    /// end of a burst.
+    /// because enough has arrived, because the buffer is empty now and the sender has marked the end of
+    /// a burst, or because the window at least doubles, which is down to the one that is wanted.
     #[inline]
     fn reading_answers(&self) -> bool {
-        let enough = self.rcv_nxt - self.last_ack_sent >= 2;
-        self.scheduled && (enough || (self.pushed && self.out_of_order.is_empty()))
+        let arrived = self.rcv_nxt - self.last_ack_sent;
+        let doubles = self.window.saturating_sub(arrived) <= self.window / 2 && !self.clamped;
+        (self.scheduled && (arrived >= 2 || (self.pushed && self.out_of_order.is_empty())))
+            || doubles
     }
 
     /// `tcp_send_ack`: an ACK leaves, and nothing is pending any more.
