@@ -15,9 +15,9 @@ pub(super) struct RoundTrip {
 }
 
 impl RoundTrip {
-    /// Makes an estimate from a handshake of `handshake_ns`.
+    /// Makes an estimate from a handshake of `handshake_ns`, in whole microseconds of the clock.
     pub(super) fn new(now_ns: u64, handshake_ns: u64, long_way: bool) -> Self {
-        let handshake_us = in_us(handshake_ns / 1_000);
+        let handshake_us = in_us(now_ns / 1_000 - (now_ns - handshake_ns) / 1_000);
         let mut rtt = Self {
             estimator: RttEstimator::new(handshake_us, 0),
             min: WindowedMin::new(long_way),
@@ -256,6 +256,13 @@ impl WindowedMin {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    /// `tcp_stamp_us_delta`: from 1 040 444.7 to 1 054 247.4 µs the clock counts 13 803.
+    #[test]
+    fn a_handshake_takes_whole_microseconds_of_the_clock() {
+        let rtt = RoundTrip::new(1_054_247_400, 13_802_700, false);
+        assert_eq!(rtt.min_us(), 13_803);
+    }
 
     #[test]
     fn follows_rfc6298() {

@@ -202,7 +202,8 @@ impl Receiver {
         if self.answered_ns == NEVER {
             return;
         }
-        let rtt_ns = at_ns - self.answered_ns;
+        // `tcp_synack_rtt_meas`: whole microseconds of the clock.
+        let rtt_ns = (at_ns / 1_000 - self.answered_ns / 1_000) * 1_000;
         self.know_rtt(rtt_ns);
         if let Some(rtt) = &mut self.rtt {
             rtt.established(rtt_ns);
