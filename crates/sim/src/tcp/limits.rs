@@ -35,6 +35,8 @@ pub(super) struct Limits {
     total: u64,
     /// How much the application has written so far, segments.
     written: u64,
+    /// The receive window until the first ACK: the handshake shows no scaled one.
+    first_window: u64,
     /// By so many segments the first ACK's window is larger than later ones.
     growth: u8,
     /// The end of the first ACK's window, once it has come. A window never ends before it.
@@ -55,10 +57,17 @@ impl Limits {
     /// More segments than any flow sends; twice as many can be counted.
     pub(super) const NONE: u64 = u64::MAX >> 1;
 
-    /// `clamps_window`: the receiver has asked for a window below its right edge.
-    pub(super) fn new(flow: FlowLimits, clamps_window: bool, long_way: bool) -> Self {
+    /// `first_window`: what the handshake shows, or `u64::MAX` if it does not limit. `clamps_window`: the
+    /// receiver has asked for a window below its right edge.
+    pub(super) fn new(
+        flow: FlowLimits,
+        first_window: u64,
+        clamps_window: bool,
+        long_way: bool,
+    ) -> Self {
         Self {
             flow,
+            first_window,
             growth: if clamps_window {
                 GROWTH_SEGMENTS as u8
             } else {
@@ -118,9 +127,14 @@ impl Limits {
         let end = self.flow.segments.min(room);
         let dry = board.nxt() >= self.written && end > self.written;
         self.written = end;
-        let unlimited = end & self.flow.send_buffer & self.flow.receive_window == u64::MAX;
-        self.are_none = unlimited && !self.long_way;
+        self.are_none = self.is_unlimited();
         dry
+    }
+
+    fn is_unlimited(&self) -> bool {
+        let limits = self.flow.segments & self.flow.send_buffer & self.flow.receive_window;
+        let heard = self.first_edge > 0 || self.first_window == u64::MAX;
+        limits & self.written == u64::MAX && heard && !self.long_way
     }
 
     /// Lets the send buffer have room for as many segments, if it has a size of its own (as with
@@ -157,7 +171,11 @@ impl Limits {
     /// New segments that fit the receive window.
     #[inline]
     pub(super) fn room(&self, board: &Scoreboard) -> u64 {
-        let end = board.una().saturating_add(self.flow.receive_window);
+        let window = match self.first_edge {
+            0 => self.first_window.min(self.flow.receive_window),
+            _ => self.flow.receive_window,
+        };
+        let end = board.una().saturating_add(window);
         end.max(self.first_edge).saturating_sub(board.nxt())
     }
 
@@ -167,6 +185,7 @@ impl Limits {
         if self.first_edge == 0 && board.una() > 0 {
             let window = self.flow.receive_window.saturating_add(self.growth.into());
             self.first_edge = board.una().saturating_add(window);
+            self.are_none = self.is_unlimited();
         }
     }
 
@@ -232,6 +251,7 @@ mod tests {
                 receive_window: 30,
                 send_buffer: 20,
             },
+            u64::MAX,
             true,
             false,
         );
@@ -255,6 +275,7 @@ mod tests {
                 receive_window: 20,
                 send_buffer: 30,
             },
+            u64::MAX,
             true,
             false,
         );
@@ -276,6 +297,7 @@ mod tests {
                 receive_window: 10,
                 send_buffer: 100,
             },
+            u64::MAX,
             true,
             false,
         );
@@ -287,5 +309,25 @@ mod tests {
             limits.hear(&board);
             assert_eq!(limits.room(&board), room, "{una}");
         }
+    }
+
+    /// 8 packets leave until the first ACK has come, and then nothing limits.
+    #[test]
+    fn the_handshake_shows_a_smaller_window() {
+        let flow = FlowLimits {
+            segments: u64::MAX,
+            receive_window: u64::MAX,
+            send_buffer: u64::MAX,
+        };
+        let mut limits = Limits::new(flow, 8, true, false);
+        let mut board = Scoreboard::new();
+        let mut host = reno(Profile::Linux6, 1_000);
+        limits.write(&board);
+        limits.hear(&board);
+        assert_eq!((limits.room(&board), limits.are_none()), (8, false));
+        board.send(host.counts(), S, 8, false);
+        board.acknowledge_clean(host.counts(), 1);
+        limits.hear(&board);
+        assert!(limits.are_none());
     }
 }

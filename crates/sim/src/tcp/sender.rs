@@ -5,6 +5,7 @@ use super::bursts::Bursts;
 use super::host::Host;
 use super::limits::{FlowLimits, Limits};
 use super::loss::{LossDetection, Tlp};
+use super::offered;
 use super::pacing::{Pacer, SK_PACING_NONE};
 use super::profile::{Kernel, Switches};
 use super::rate::RateSampler;
@@ -145,7 +146,8 @@ impl Sender {
             ecn,
         } = handshake;
         let tp = cc.tp();
-        let initial_cwnd = kernel.initial_cwnd(tp.mss_cache);
+        let mss = tp.mss_cache;
+        let initial_cwnd = kernel.initial_cwnd(mss);
         let clock = kernel.clock(tp.inet_conn.sk.sk_host.hz, tick_phase_ns);
         let mut host = Host::new(cc, clock, initial_cwnd, switches.pacing, now_ns);
         host.use_ecn(ecn);
@@ -169,7 +171,14 @@ impl Sender {
             &limits,
             burst,
         );
-        let mut limits = Limits::new(limits, kernel.clamps_window, switches.long_way);
+        let shown = offered::handshake_packets(u64::from(mss), limits.receive_window);
+        let first_window = if shown < initial_cwnd.into() {
+            shown
+        } else {
+            u64::MAX
+        };
+        let clamps = kernel.clamps_window;
+        let mut limits = Limits::new(limits, first_window, clamps, switches.long_way);
         limits.autotune(host.send_buffer());
         Self {
             host,

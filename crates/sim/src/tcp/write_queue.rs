@@ -10,8 +10,6 @@ use super::limits::FlowLimits;
 use super::offered;
 use ackclock_host::TcpSock;
 
-/// Largest window field without scaling, which is all that the handshake shows.
-const UNSCALED_WINDOW_BYTES: u64 = 65_535;
 /// Bytes that the send buffer counts for each packet beside its data (`skb->truesize`): 256 of
 /// `sk_buff`, 320 of `skb_shared_info`, and 384 for headers (`SKB_SMALL_HEAD_SIZE`) in a kernel that has
 /// Wi-Fi and tunnels, as those of distributions.
@@ -72,8 +70,9 @@ impl WriteQueue {
         burst: u32,
     ) -> Self {
         let (mss, first) = (u64::from(tp.mss_cache), u64::from(tp.snd_cwnd));
+        let shown = offered::handshake_packets(mss, limits.receive_window);
         let offered_bytes = limits.receive_window.saturating_mul(mss);
-        let push_segments = offered_bytes.min(UNSCALED_WINDOW_BYTES) / 2 / mss;
+        let push_segments = offered_bytes.min(offered::UNSCALED_BYTES) / 2 / mss;
         let most = ((GSO_MAX_BYTES - GSO_HEADER_BYTES) / mss).max(1);
         let small = push_segments.clamp(1, most);
         let mut queue = Self {
@@ -83,7 +82,7 @@ impl WriteQueue {
             pushed_end: 0,
             push_segments: push_segments as u32,
             later_push_segments: NEVER,
-            first_window: first.min(limits.receive_window) as u32,
+            first_window: first.min(shown) as u32,
             first_burst: burst,
             small_until: 0,
             small: small as u32,
