@@ -1,8 +1,10 @@
 """A figure of a paper, with its name."""
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from ackclock.figures.figure import Figure
+if TYPE_CHECKING:
+    from ackclock.figures.figure import Figure  # it draws: half a second
 
 
 @dataclass(frozen=True, eq=False)
@@ -14,7 +16,7 @@ class Named:
     title: str
     #: The paper's words and setup.
     setup: str
-    figure: Figure
+    figure: "Figure"
 
     @property
     def paper(self) -> str:
