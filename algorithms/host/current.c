@@ -1,25 +1,30 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/*
- * Each thread's current socket, for files in the kernel's form: jiffies has no argument. It lies at
- * one distance from every thread's own address, which the files are told.
- */
-#if defined(__linux__) && (defined(__x86_64__) || defined(__aarch64__))
-static __thread void *current __attribute__((tls_model("initial-exec")));
+/* Each thread's current hook. */
+#include "cc_call.h"
 
+struct cc_call *cc_current_call(void);
 long cc_current_slot(void);
+
+#ifdef CC_CALL
+static __thread struct cc_call current __attribute__((tls_model("initial-exec")));
+
+struct cc_call *cc_current_call(void)
+{
+	return &current;
+}
+
 long cc_current_slot(void)
 {
-	char *thread;
-
-#ifdef __x86_64__
-	__asm__("mov %%fs:0, %0" : "=r"(thread));
-#else
-	__asm__("mrs %0, tpidr_el0" : "=r"(thread));
-#endif
-	return (char *)&current - thread;
+	return (char *)&current - cc_thread();
 }
 #else
-long cc_current_slot(void);
+struct cc_call *cc_current_call(void)
+{
+	static struct cc_call none;
+
+	return &none;
+}
+
 long cc_current_slot(void)
 {
 	return 0;

@@ -38,30 +38,8 @@
 #define kfree_sensitive kfree
 #define ZERO_OR_NULL_PTR(block) (!(block))
 
-/* The socket whose hook this thread runs. module.c sets it before each hook. */
+/* The host writes cc_kernel_socket() before this text: the socket whose hook this thread runs. */
 #define CC_HIDDEN __attribute__((visibility("hidden")))
-#if defined(__linux__) && (defined(__x86_64__) || defined(__aarch64__))
-/* The host's slot for it, beyond the thread's own address: no call finds it. */
-extern CC_HIDDEN long cc_kernel_slot;
-
-static inline struct sock *cc_kernel_socket(void)
-{
-	struct sock *sk;
-
-#ifdef __x86_64__
-	__asm__("mov %%fs:(%1), %0" : "=r"(sk) : "r"(cc_kernel_slot));
-#else
-	char *thread;
-
-	__asm__("mrs %0, tpidr_el0" : "=r"(thread));
-	sk = *(struct sock **)(thread + cc_kernel_slot);
-#endif
-	return sk;
-}
-#else
-extern CC_HIDDEN __thread struct sock *cc_kernel_current;
-#define cc_kernel_socket() cc_kernel_current
-#endif
 
 CC_HIDDEN void *cc_kernel_alloc(size_t size);
 CC_HIDDEN void *cc_kernel_calloc(size_t n, size_t size);

@@ -4,6 +4,7 @@
  * sets parameters, calls start, and takes the hooks of what was registered.
  */
 #include "kernel_dialect.h"
+#include "cc_call.h"
 
 /* Bytes that a socket may have from kzalloc at a time, and module_init. */
 #define MOST_BYTES 65536
@@ -14,36 +15,60 @@ extern CC_HIDDEN __attribute__((weak)) const char cc_kernel_summary[];
 extern CC_HIDDEN __attribute__((weak)) const struct cc_kernel_param
 	*const __start_cc_kernel_params[], *const __stop_cc_kernel_params[];
 
-#if defined(__linux__) && (defined(__x86_64__) || defined(__aarch64__))
-long cc_kernel_slot;
+long cc_kernel_slot CC_OURS = 1;
 
+/* The socket of module_init, which has none. */
+static struct tcp_sock no_connection;
+#define nobody no_connection.inet_conn.icsk_inet.sk
+
+/* A file that is not trusted asks by a call (checked.c); a trusted one has it in line. */
+#ifdef CC_CHECKED
+struct sock *cc_kernel_socket(void)
+{
+	return CC_CALL(cc_kernel_slot)->sk;
+}
+
+#define ENTER(sk, ...) cc_enter(sk, true, __VA_ARGS__)
+#define ENTER_NOBODY() cc_enter(&nobody, false, NULL, 0)
+#elif defined(CC_CALL)
+#define ENTER(sk, ...) enter(sk)
+#define ENTER_NOBODY() enter(&nobody)
 static inline void enter(struct sock *sk)
 {
 #ifdef __x86_64__
 	__asm__ volatile("mov %1, %%fs:(%0)" : : "r"(cc_kernel_slot), "r"(sk) : "memory");
 #else
-	char *thread;
-
-	__asm__("mrs %0, tpidr_el0" : "=r"(thread));
-	*(struct sock **)(thread + cc_kernel_slot) = sk;
+	CC_CALL(cc_kernel_slot)->sk = sk;
 #endif
 }
 #else
-static long cc_kernel_slot;
+#define ENTER(sk, ...) (cc_kernel_current = (sk))
+#define ENTER_NOBODY() ENTER(&nobody)
 __thread struct sock *cc_kernel_current;
-
-static inline void enter(struct sock *sk)
-{
-	cc_kernel_current = sk;
-}
 #endif
 
-/* Each hook goes through icsk_ca_ops, which a file may change in init. */
+/* Each hook goes through icsk_ca_ops, which a file may change in init to other ops that it has. */
+#ifdef CC_CHECKED
+extern CC_HIDDEN const char __ehdr_start[], _end[];
+#define OPS(sk) own_ops((sk)->sk_host.ops)
+static inline const struct tcp_congestion_ops *own_ops(const struct tcp_congestion_ops *ops)
+{
+	u64 off = (u64)ops - (u64)__ehdr_start;
+
+	if (off > (u64)(_end - __ehdr_start) - sizeof(*ops))
+		__builtin_trap();
+	return ops;
+}
+#define IS_OWN(hook) ((u64)(hook) - (u64)__ehdr_start < (u64)(_end - __ehdr_start))
+#else
+#define IS_OWN(hook) true
 #define OPS(sk) ((sk)->sk_host.ops)
+#endif
+#define NO_SAMPLE NULL, 0
 #define HOOK(type, name, arguments, ...)          \
 	static type hook_##name arguments         \
 	{                                         \
-		enter(sk);                        \
+		ENTER(sk, NO_SAMPLE);             \
 		return OPS(sk)->name(__VA_ARGS__); \
 	}
 HOOK(u32, ssthresh, (struct sock *sk), sk)
@@ -51,15 +76,20 @@ HOOK(void, cong_avoid, (struct sock *sk, u32 ack, u32 acked), sk, ack, acked)
 HOOK(void, set_state, (struct sock *sk, u8 new_state), sk, new_state)
 HOOK(void, cwnd_event, (struct sock *sk, enum tcp_ca_event ev), sk, ev)
 HOOK(void, in_ack_event, (struct sock *sk, u32 flags), sk, flags)
-HOOK(void, pkts_acked, (struct sock *sk, const struct ack_sample *sample), sk, sample)
 HOOK(u32, min_tso_segs, (struct sock *sk), sk)
 HOOK(u32, undo_cwnd, (struct sock *sk), sk)
 HOOK(u32, sndbuf_expand, (struct sock *sk), sk)
 HOOK(void, init, (struct sock *sk), sk)
 
+static void hook_pkts_acked(struct sock *sk, const struct ack_sample *sample)
+{
+	ENTER(sk, sample, sizeof(*sample));
+	OPS(sk)->pkts_acked(sk, sample);
+}
+
 static void hook_cong_control(struct sock *sk, u32 ack, int flag, const struct rate_sample *rs)
 {
-	enter(sk);
+	ENTER(sk, rs, sizeof(*rs));
 #ifdef CC_KERNEL_TWO_ARGUMENTS
 	(void)ack;
 	(void)flag;
@@ -79,8 +109,6 @@ struct block {
 extern void *calloc(size_t n, size_t size);
 extern void free(void *block);
 
-/* Of module_init, which has no socket. */
-static struct sock nobody;
 static u64 init_memory[MOST_BYTES / 8];
 static size_t init_used;
 
@@ -139,15 +167,16 @@ void cc_kernel_free(const void *memory)
 /* What a file leaves at the end is freed for it. */
 static void release(struct sock *sk)
 {
-	enter(sk);
+	ENTER(sk, NO_SAMPLE);
 	if (OPS(sk)->release)
 		OPS(sk)->release(sk);
 	while (sk->sk_host.blocks)
 		cc_kernel_free(((struct block *)sk->sk_host.blocks)->data);
 }
 
-static struct tcp_congestion_ops *registered[MOST_REGISTERED + 1];
-static u32 registered_len;
+/* Not zero: in a section of its own. */
+static struct tcp_congestion_ops *registered[MOST_REGISTERED + 1] CC_OURS = { NULL };
+static u32 registered_len CC_OURS = 0;
 
 int tcp_register_congestion_control(struct tcp_congestion_ops *ops)
 {
@@ -171,7 +200,10 @@ void tcp_unregister_congestion_control(struct tcp_congestion_ops *ops)
 #undef tcp_congestion_ops
 static void hooks(const struct cc_kernel_ops *ops, struct tcp_congestion_ops *into)
 {
-#define TAKE(name) into->name = ops->name ? hook_##name : NULL
+#define TAKE(name)                               \
+	if (ops->name && !IS_OWN(ops->name))     \
+		__builtin_trap();                \
+	into->name = ops->name ? hook_##name : NULL
 	TAKE(ssthresh);
 	TAKE(cong_avoid);
 	TAKE(set_state);
@@ -268,7 +300,7 @@ static int set(const struct cc_kernel_param *param, u32 index, s64 value, const 
 {
 	struct kernel_param kp = { param->name, param->value };
 
-	enter(&nobody);
+	ENTER_NOBODY();
 	if (param->ops)
 		return param->ops->set ? param->ops->set(text, &kp) : -EPERM;
 	put((char *)param->value + index * param->size, param->size, value);
@@ -292,7 +324,7 @@ static void prepare(long slot)
 /* Returns what module_init returns. */
 static int start(void)
 {
-	enter(&nobody);
+	ENTER_NOBODY();
 	return cc_kernel_init ? cc_kernel_init() : 0;
 }
 

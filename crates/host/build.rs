@@ -18,6 +18,8 @@ fn main() {
     let mut support = files(&root.join("include"), |name| name.ends_with(".h"));
     support.extend(files(&root.join("host"), |name| name.ends_with(".c")));
     let kernel = tree(&root.join("kernel"));
+    let checked = root.join("checked/checked.c");
+    println!("cargo:rerun-if-changed={}", checked.display());
     for file in algorithms.iter().chain(&support).chain(&kernel) {
         println!("cargo:rerun-if-changed={}", file.display());
     }
@@ -54,6 +56,7 @@ fn main() {
         .filter(|file| file.extension().unwrap() == "c");
     library.objects(compiler.clone().files(host).compile_intermediates());
     library.compile("ackclock_algorithms");
+    let objects = checked_objects(&compiler, &root);
 
     let mut registry = String::new();
     writeln!(registry, "unsafe extern \"C\" {{\n{symbols}}}").unwrap();
@@ -85,8 +88,50 @@ fn main() {
         &kernel,
         &root,
     );
+    writeln!(
+        registry,
+        "/// What is linked to a user's file that is not trusted; nothing where files cannot be checked.\n\
+         pub(crate) static CHECKED: &[&[u8]] = &["
+    )
+    .unwrap();
+    for object in objects {
+        writeln!(registry, "    include_bytes!({object:?}),").unwrap();
+    }
+    writeln!(
+        registry,
+        "];\npub(crate) const CHECKED_TEXT: &str = include_str!({checked:?});"
+    )
+    .unwrap();
     let out = Path::new(&env::var("OUT_DIR").unwrap()).join("registry.rs");
     fs::write(out, registry).unwrap();
+}
+
+/// checked.c, and the helpers with checks of what they are given.
+fn checked_objects(compiler: &cc::Build, root: &Path) -> Vec<PathBuf> {
+    let target = |name: &str| env::var(format!("CARGO_CFG_TARGET_{name}")).unwrap();
+    let is_known = ["x86_64", "aarch64"].contains(&target("ARCH").as_str());
+    if target("OS") != "linux" || !is_known {
+        return Vec::new();
+    }
+    // The helpers have another object in the library.
+    let out = Path::new(&env::var("OUT_DIR").unwrap()).join("checked");
+    let mut plain = compiler.clone();
+    plain
+        .out_dir(&out)
+        .flag("-fno-builtin")
+        .flag("-fno-optimize-sibling-calls")
+        .flag_if_supported("-fno-tree-loop-distribute-patterns");
+    let mut objects = plain
+        .file(root.join("checked/checked.c"))
+        .compile_intermediates();
+    let mut helpers = compiler.clone();
+    helpers.out_dir(&out).define("CC_CHECKED", None);
+    objects.extend(
+        helpers
+            .file(root.join("host/tcp_cong.c"))
+            .compile_intermediates(),
+    );
+    objects
 }
 
 /// Writes a static with the path and the text of each file.

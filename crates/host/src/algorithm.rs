@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
+use crate::checked::Checked;
 use crate::library::Loaded;
 use crate::module::{self, Module};
 use crate::param::{stored, Param, Preset};
@@ -196,6 +197,11 @@ impl Algorithm {
         self.0.fingerprint
     }
 
+    /// The same with a text that another host compiles of the file.
+    pub fn fingerprint_with(&self, text: &str) -> u64 {
+        fingerprint(&[&format!("{:016x}", self.fingerprint()), text])
+    }
+
     /// The files that it was compiled from, as they were then: its own, and those of a user's that
     /// it includes.
     pub fn sources(&self) -> &[Source] {
@@ -319,6 +325,14 @@ impl Algorithm {
         if declared.ops.name != [0; 16] {
             return Err(ignored("name", "its first argument is the name; remove it"));
         }
+        let mut ops = declared.ops;
+        if let Some(library) = &library {
+            if let Some(checked) = Checked::of(library) {
+                checked.prepare(declared.params.len());
+                ops = checked.hooks(&ops);
+            }
+            library.freeze();
+        }
         let algorithm = Self(Arc::new(Inner {
             name: declared.name,
             summary: declared.summary,
@@ -328,7 +342,7 @@ impl Algorithm {
             }),
             params: declared.params,
             presets: declared.presets,
-            ops: declared.ops,
+            ops,
             fingerprint,
             sources,
             reads,

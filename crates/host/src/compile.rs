@@ -13,13 +13,16 @@ use std::{fs, io};
 
 use object::{Object, ObjectSection, ObjectSymbol, SectionKind, SymbolFlags, SymbolKind};
 
-use crate::algorithm::{fingerprint, Reads, KERNEL_SUPPORT, SUPPORT};
+use crate::algorithm::{fingerprint, Reads, CHECKED, CHECKED_TEXT, KERNEL_SUPPORT, SUPPORT};
+use crate::checked::Checked;
 use crate::compiler::{self, Compiler};
 use crate::library::{Loaded, MODULE};
 use crate::messages::{self, FILE_LABEL, LABEL_LINE};
+use crate::module;
 use crate::scratch::Scratch;
 use crate::source::{self, Preprocessed, Source};
-use crate::{Algorithm, AlgorithmError};
+use crate::translated::{self, Unseen};
+use crate::{call, trust, Algorithm, AlgorithmError};
 
 impl Algorithm {
     /// Compiles and loads a user's C file, once per process and contents.
@@ -32,8 +35,8 @@ impl Algorithm {
     }
 }
 
-/// What was compiled in this process, by file and `$CC`.
-type Compiled = HashMap<(PathBuf, String), Algorithm>;
+/// What was compiled in this process, by file, `$CC`, and whether it is trusted.
+type Compiled = HashMap<(PathBuf, String, bool), Algorithm>;
 
 /// Compiles the file at `at`, unless this process did so and no source of it changed since.
 /// Errors call it `path`.
@@ -42,7 +45,7 @@ pub(crate) fn compile(path: &Path, at: &Path) -> Result<Algorithm, AlgorithmErro
 
     let job = Job { path, at };
     let source = job.read()?;
-    let key = (source.path.clone(), compiler::chosen());
+    let key = (source.path.clone(), compiler::chosen(), trust::is_trusted());
     // Held while compiling, so that threads that want the same file compile it once.
     let mut compiled = COMPILED.lock().unwrap_or_else(PoisonError::into_inner);
     let compiled = compiled.get_or_insert_default();
@@ -125,26 +128,31 @@ impl<'a> Job<'a> {
         if is_kernels {
             return self.kernel_form(source, &compiler, &scratch, &snapshot, reads);
         }
+        self.refuse_builtins(&compiler, &snapshot)?;
+        // Once more for its messages: before the preprocessor every column is the user's.
+        let explained = |compiler: &Compiler, refused| {
+            let again = self.compiler(compiler, ours, |cc| {
+                include(cc);
+                cc.args(["-x", "c", "-c"]).arg(&file).arg("-o").arg(&object);
+            });
+            again.err().unwrap_or(refused)
+        };
         let compiled = self.compiler(&compiler, ours, |cc| {
+            cc.args(compiler.checker().is_none().then_some("-g"));
             cc.args(["-x", "cpp-output", "-c"]).arg(&preprocessed);
             cc.arg("-o").arg(&object);
         });
-        if let Err(refused) = compiled {
-            // Once more for its messages: before the preprocessor every column is the user's.
-            self.compiler(&compiler, ours, |cc| {
-                include(cc);
-                cc.args(["-x", "c", "-c"]).arg(&file).arg("-o").arg(&object);
-            })?;
-            return Err(refused);
-        }
+        compiled.map_err(|refused| explained(&compiler, refused))?;
         self.check(&fs::read(&object).map_err(|error| self.cannot(&error))?)?;
-        self.compiler(&compiler, ours, |cc| {
-            cc.arg("-I")
-                .arg(ours.join("include"))
-                .arg("-shared")
-                .arg(&object);
-            cc.arg(ours.join("host/tcp_cong.c")).arg("-o").arg(&library);
-        })?;
+        if let Some(checker) = compiler.checker() {
+            let checked = self.checked(checker, &scratch, &preprocessed, &object);
+            checked.map_err(|refused| match refused {
+                AlgorithmError::DoesNotCompile { .. } => explained(checker, refused),
+                other => other,
+            })?;
+            self.check(&fs::read(&object).map_err(|error| self.cannot(&error))?)?;
+        }
+        self.link(&compiler, &scratch, &[object], &library)?;
 
         let included = snapshot.included();
         let mut sources = vec![source];
@@ -162,16 +170,26 @@ impl<'a> Job<'a> {
         let is_current =
             included.is_empty() || Preprocessed::new(&preprocess()?.0, ours).contents() == contents;
         let own_text = String::from_utf8_lossy(&sources[0].text);
-        let fingerprint = fingerprint(&[&own_text, contents.as_str(), &compiler.identity]);
+        let fingerprint = fingerprint(&[
+            &own_text,
+            contents.as_str(),
+            &compiler.identity,
+            CHECKED_TEXT,
+        ]);
 
         let library = Loaded::open(&library, &self.name(), MODULE);
         let library = library.map_err(|error| self.cannot(&*error))?;
+        let not_one = || AlgorithmError::NotAnAlgorithm { path: self.name() };
+        let module = library.module().ok_or_else(not_one)?;
+        if let Some(checked) = Checked::of(&library) {
+            // SAFETY: it looks only where the file lies.
+            if !unsafe { module::is_whole(module, checked.place()) } {
+                return Err(not_one());
+            }
+        }
         // SAFETY: CC_ALGORITHM gives the symbol this type; `from_module` takes over
         // the library, so the pointer stays good.
         let algorithm = unsafe {
-            let module = library
-                .module()
-                .ok_or_else(|| AlgorithmError::NotAnAlgorithm { path: self.name() })?;
             let (name, library) = (self.name(), Some(library));
             Algorithm::from_module(module, &name, sources, fingerprint, reads, library)?
         };
@@ -186,6 +204,92 @@ impl<'a> Job<'a> {
         let directory = source.path.parent().unwrap_or(Path::new("/"));
         let (text, _) = self.preprocess(&compiler, &scratch, &file, directory, &[])?;
         Ok(Preprocessed::new(&text, scratch.path()).is_kernels())
+    }
+
+    /// Makes the object of a file that is not trusted, by way of its assembly, so that code which no
+    /// check sees is refused.
+    pub(crate) fn checked(
+        &self,
+        checker: &Compiler,
+        scratch: &Scratch,
+        preprocessed: &Path,
+        object: &Path,
+    ) -> Result<(), AlgorithmError> {
+        let ours = scratch.path();
+        let assembly = object.with_extension("s");
+        self.compiler(checker, ours, |cc| {
+            cc.args(["-g", "-x", "cpp-output", "-S"]).arg(preprocessed);
+            cc.args(checker.checks().split_whitespace());
+            cc.arg("-o").arg(&assembly);
+        })?;
+        let text = fs::read_to_string(&assembly).map_err(|error| self.cannot(&error))?;
+        if let Some(unseen) = translated::unseen(&text) {
+            let (Unseen::Assembly((file, line)) | Unseen::Indirect((file, line))) = &unseen;
+            let (path, line) = (self.shown(Path::new(file)), *line);
+            return Err(match unseen {
+                Unseen::Assembly(_) => AlgorithmError::InlineAssembly { path, line },
+                Unseen::Indirect(_) => AlgorithmError::IndirectCall { path, line },
+            });
+        }
+        let text = translated::prepared(&text, &call::ranges());
+        fs::write(&assembly, text).map_err(|error| self.cannot(&error))?;
+        self.compiler(checker, ours, |cc| {
+            cc.arg("-c").arg(&assembly).arg("-o").arg(object);
+        })
+    }
+
+    /// Links objects to a library, with what checks them if the file is not trusted.
+    pub(crate) fn link(
+        &self,
+        compiler: &Compiler,
+        scratch: &Scratch,
+        objects: &[PathBuf],
+        library: &Path,
+    ) -> Result<(), AlgorithmError> {
+        let ours = scratch.path();
+        let mut given = Vec::new();
+        match compiler.checker() {
+            None => given.push(ours.join("host/tcp_cong.c")),
+            Some(_) => {
+                for (index, object) in CHECKED.iter().enumerate() {
+                    let written = scratch.write(&format!("checked/{index}.o"), object);
+                    given.push(written.map_err(|error| self.cannot(&error))?);
+                }
+            }
+        }
+        self.compiler(compiler, ours, |cc| {
+            cc.arg("-I").arg(ours.join("include"));
+            // No code of the compiler's own, which would write when the process ends.
+            cc.args(["-shared", "-nostartfiles"]);
+            if cfg!(target_os = "linux") {
+                cc.arg("-Wl,-z,relro,-z,now,-z,noexecstack");
+            }
+            cc.args(objects).args(&given).arg("-o").arg(library);
+        })
+    }
+
+    /// Refuses, in a file that is not trusted, what gives addresses of the stack or leaves a hook.
+    pub(crate) fn refuse_builtins(
+        &self,
+        compiler: &Compiler,
+        snapshot: &Preprocessed<'_>,
+    ) -> Result<(), AlgorithmError> {
+        let place = |word: &&str| Some((word.to_string(), snapshot.word(word)?));
+        let raw = snapshot.raw_string();
+        if let Some((file, line)) = raw.filter(|_| compiler.checker().is_some()) {
+            return Err(AlgorithmError::UnknownFunction {
+                path: format!("{}:{line}", self.shown(&file)),
+                functions: "a raw string".into(),
+            });
+        }
+        let mut words = BUILTINS.iter().filter(|_| compiler.checker().is_some());
+        match words.find_map(place) {
+            None => Ok(()),
+            Some((word, (file, line))) => Err(AlgorithmError::UnknownFunction {
+                path: format!("{}:{line}", self.shown(&file)),
+                functions: word,
+            }),
+        }
     }
 
     /// A directory with all that files are compiled with.
@@ -350,7 +454,7 @@ impl<'a> Job<'a> {
         };
         let runs = object
             .sections()
-            .any(|section| section.name().is_ok_and(is_constructor));
+            .any(|section| section.size() > 0 && section.name().is_ok_and(is_constructor));
         let resolves = object.symbols().any(|symbol| {
             matches!(symbol.flags(), SymbolFlags::Elf { st_info, .. }
                 if st_info.st_type() == object::elf::STT_GNU_IFUNC)
@@ -362,7 +466,16 @@ impl<'a> Job<'a> {
         let mut variables: Vec<String> = Vec::new();
         for symbol in object.symbols() {
             let name = symbol.name().unwrap_or_default().to_string();
-            if symbol.is_undefined() && !name.is_empty() && !GIVEN.contains(&name.as_str()) {
+            let is_given = GIVEN.contains(&name.as_str()) || name.starts_with(CHECKS);
+            let is_reserved = RESERVED.contains(&name.as_str()) || name.starts_with(CHECKS);
+            if is_reserved && symbol.is_global() && !symbol.is_undefined() {
+                let errors = messages::taken(&name);
+                return Err(AlgorithmError::DoesNotCompile {
+                    path: self.name(),
+                    errors,
+                });
+            }
+            if symbol.is_undefined() && !name.is_empty() && !is_given {
                 unknown.push(name);
             } else if symbol.kind() == SymbolKind::Data || symbol.kind() == SymbolKind::Tls {
                 let section = symbol
@@ -450,8 +563,40 @@ pub(crate) fn shown(path: &Path) -> String {
     name.into_owned()
 }
 
+/// What a compiler knows by itself and a hook has no use for.
+const BUILTINS: [&str; 12] = [
+    "__builtin_frame_address",
+    "__builtin_return_address",
+    "__builtin_extract_return_addr",
+    "__builtin_apply",
+    "__builtin_apply_args",
+    "__builtin_return",
+    "__builtin_setjmp",
+    "__builtin_longjmp",
+    "__builtin_eh_return",
+    "__builtin_unwind_init",
+    "__builtin_thread_pointer",
+    "__builtin_alloca",
+];
+
+/// Names to which the linker or the loader gives a meaning.
+const RESERVED: [&str; 9] = [
+    "_init",
+    "_fini",
+    "_end",
+    "__ehdr_start",
+    "__start_cc_ours",
+    "__stop_cc_ours",
+    "__gmon_start__",
+    "__cxa_finalize",
+    "cc_checked",
+];
+
+/// What the checks are called (checked.c).
+const CHECKS: &str = "__asan_";
+
 /// What host_native.h declares, and what a compiler may call by itself.
-const GIVEN: [&str; 13] = [
+const GIVEN: [&str; 14] = [
     "tcp_slow_start",
     "tcp_cong_avoid_ai",
     "tcp_reno_ssthresh",
@@ -464,6 +609,7 @@ const GIVEN: [&str; 13] = [
     "memmove",
     "memset",
     "memcmp",
+    "__stack_chk_fail",
     "_GLOBAL_OFFSET_TABLE_",
 ];
 

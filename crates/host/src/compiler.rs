@@ -6,6 +6,9 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+use crate::algorithm::CHECKED;
+use crate::trust;
+
 /// As build.rs compiles the built-in algorithms, which have all warnings besides.
 const FLAGS: &str = include_str!("cflags.txt");
 /// No header of the system, no code but the objects (LTO), a return address for every call (crash.rs); and errors for what the
@@ -13,7 +16,16 @@ const FLAGS: &str = include_str!("cflags.txt");
 const REFUSED: &str = "-nostdinc -fno-lto -fno-optimize-sibling-calls -Werror=implicit-int \
     -Werror=implicit-function-declaration \
     -Werror=int-conversion -Werror=incompatible-pointer-types -Werror=return-type \
-    -Werror=date-time -Werror=div-by-zero -Werror=vla -Werror=frame-larger-than=8192";
+    -Werror=uninitialized -Werror=date-time -Werror=div-by-zero -Werror=vla -Werror=frame-larger-than=8192";
+/// Each load and store calls a function of algorithms/checked/checked.c.
+const CHECKS_OF_GCC: &str = include_str!("checks-gcc.txt");
+const CHECKS_OF_CLANG: &str = include_str!("checks-clang.txt");
+/// Where a clang may be.
+const CLANGS: [&str; 8] = [
+    "clang", "clang-21", "clang-20", "clang-19", "clang-18", "clang-17", "clang-16", "clang-14",
+];
+/// Bytes of the largest file that a compiler may write.
+const FILE_LIMIT_BYTES: u64 = 64 << 20;
 /// Seconds of CPU time and bytes of memory that a compiler may use for one file.
 const CPU_LIMIT_S: u64 = 30;
 pub(crate) const MEMORY_LIMIT_BYTES: u64 = 1 << 30;
@@ -25,6 +37,11 @@ pub(crate) struct Compiler {
     words: Vec<String>,
     /// What of it decides about the code that it makes: where it is, its version, all flags.
     pub(crate) identity: String,
+    is_clang: bool,
+    /// Flags that give variables without a value 0, so that a run repeats.
+    zeroes: Vec<&'static str>,
+    /// What makes code that checks what it touches; `None` for trusted files.
+    checker: Option<Box<Compiler>>,
 }
 
 impl Compiler {
@@ -37,25 +54,58 @@ impl Compiler {
         .into_iter()
         .map(String::from)
         .collect::<Vec<_>>();
-        let found = tried.iter().find_map(|cc| {
-            let words: Vec<_> = cc.split_whitespace().map(String::from).collect();
-            let program = resolve(words.first()?)?;
-            let version = Command::new(&words[0])
-                .args(&words[1..])
-                .arg("--version")
-                .env("LC_ALL", "C")
-                .stdin(Stdio::null())
-                .output()
-                .ok()?;
-            let version = String::from_utf8_lossy(&version.stdout);
-            let rest = words[1..].join(" ");
-            let identity = format!(
-                "{}\n{rest}\n{version}\n{FLAGS}\n{REFUSED}",
-                program.display()
-            );
-            Some(Self { words, identity })
-        });
-        found.ok_or_else(|| tried.join(", "))
+        let found = tried.iter().find_map(|cc| Self::probe(cc));
+        let mut found = found.ok_or_else(|| tried.join(", "))?;
+        if !CHECKED.is_empty() && !trust::is_trusted() {
+            // gcc takes a store for checked if a load of the place was: it can check stores alone.
+            let mut clangs = CLANGS.iter().filter(|_| !found.is_clang);
+            let checker = clangs.find_map(|clang| Self::probe(clang));
+            let checker = checker.unwrap_or_else(|| found.clone());
+            found.identity += &format!("{}\n{}", checker.identity, checker.checks());
+            found.checker = Some(Box::new(checker));
+        }
+        Ok(found)
+    }
+
+    /// The compiler of that name, if it is there.
+    fn probe(cc: &str) -> Option<Self> {
+        let words: Vec<_> = cc.split_whitespace().map(String::from).collect();
+        let program = resolve(words.first()?)?;
+        let version = Command::new(&words[0])
+            .args(&words[1..])
+            .arg("--version")
+            .env("LC_ALL", "C")
+            .stdin(Stdio::null())
+            .output()
+            .ok()?;
+        let version = String::from_utf8_lossy(&version.stdout);
+        let rest = words[1..].join(" ");
+        let is_clang = version.contains("clang");
+        let zeroes = zeroes(is_clang, major(&version));
+        let identity = format!(
+            "{}\n{rest}\n{version}\n{FLAGS}\n{REFUSED}\n{zeroes:?}",
+            program.display()
+        );
+        Some(Self {
+            words,
+            identity,
+            is_clang,
+            zeroes,
+            checker: None,
+        })
+    }
+
+    /// What makes code that checks what it touches; `None` for trusted files.
+    pub(crate) fn checker(&self) -> Option<&Self> {
+        self.checker.as_deref()
+    }
+
+    /// The flags for it.
+    pub(crate) fn checks(&self) -> &'static str {
+        match self.is_clang {
+            true => CHECKS_OF_CLANG,
+            false => CHECKS_OF_GCC,
+        }
     }
 
     /// Runs it, without input and within limits.
@@ -65,12 +115,35 @@ impl Compiler {
             .args(&self.words[1..])
             .args(FLAGS.split_whitespace())
             .args(REFUSED.split_whitespace())
+            .args(&self.zeroes)
             .env("LC_ALL", "C")
             .stdin(Stdio::null());
         arguments(&mut command);
         limit(&mut command);
         command.output()
     }
+}
+
+/// Flags of compilers that know them, by the first number of their version.
+fn zeroes(is_clang: bool, major: u32) -> Vec<&'static str> {
+    const ZERO: &str = "-ftrivial-auto-var-init=zero";
+    const ALLOW: &str = "-enable-trivial-auto-var-init-zero-knowing-it-will-be-removed-from-clang";
+    match (is_clang, major) {
+        (false, 12..) | (true, 16..) => vec![ZERO],
+        (true, 8..) => vec![ZERO, ALLOW],
+        _ => vec![],
+    }
+}
+
+/// The 12 of `gcc (Debian 12.2.0-14) 12.2.0`.
+fn major(version: &str) -> u32 {
+    let mut words = version
+        .lines()
+        .next()
+        .unwrap_or_default()
+        .split([' ', ')', '(']);
+    let number = |word: &str| word.split_once('.')?.0.parse().ok();
+    words.find_map(number).unwrap_or(0)
 }
 
 /// The compiler that the user asks for; empty: none in particular.
@@ -104,6 +177,7 @@ fn limit(command: &mut Command) {
         command.pre_exec(move || {
             set(libc::RLIMIT_CPU, CPU_LIMIT_S);
             set(libc::RLIMIT_AS, MEMORY_LIMIT_BYTES);
+            set(libc::RLIMIT_FSIZE, FILE_LIMIT_BYTES);
             Ok(())
         });
     }

@@ -12,6 +12,7 @@ use std::sync::Once;
 
 use object::{Object, ObjectSegment, ObjectSymbol, SegmentFlags, SymbolKind};
 
+use crate::call;
 use crate::lines::{shown_line, Lines};
 
 const SIGNALS: [c_int; 5] = [
@@ -182,11 +183,17 @@ extern "C" fn handler(signal: c_int, info: *mut libc::siginfo_t, context: *mut c
     unsafe {
         let Registers { pc, caller, sp } = Registers::of(context);
         let newest = REGIONS.load(Ordering::Acquire).as_ref();
+        let breach = call::breach();
         let loaded = || {
             std::iter::successors(newest, |region| region.next)
                 .filter(|region| region.is_loaded.load(Ordering::Acquire))
         };
-        for place in [pc, caller] {
+        let places = match breach {
+            // Where the check returns to.
+            Some((place, ..)) => [place, place],
+            None => [pc, caller],
+        };
+        for place in places {
             let region = loaded().find(|each| (each.start..each.end).contains(&place));
             if let Some(region) = region {
                 // Of an address that no memory can have, x86 does not tell which.
@@ -197,9 +204,17 @@ extern "C" fn handler(signal: c_int, info: *mut libc::siginfo_t, context: *mut c
                     usize::MAX
                 };
                 let is_own = place == pc;
-                let function = find(&region.functions, place).unwrap_or_default();
+                // A call that never returns may be the last of its function.
+                let called = place - usize::from(!is_own);
+                let function = find(&region.functions, called).unwrap_or_default();
                 let frozen = region.frozen(address).unwrap_or_default();
-                let what = if frozen.is_empty() {
+                let (of, says_it) = match breach {
+                    Some((_, of, what)) => (of, what),
+                    None => (frozen, &b""[..]),
+                };
+                let what = if !says_it.is_empty() {
+                    ""
+                } else if frozen.is_empty() {
                     explain(
                         signal,
                         address,
@@ -210,13 +225,13 @@ extern "C" fn handler(signal: c_int, info: *mut libc::siginfo_t, context: *mut c
                     ", which all flows would share, after module_init: keep it in the socket's \
                      private state (inet_csk_ca)"
                 };
-                let writes: &[u8] = if frozen.is_empty() { b"" } else { b"writes " };
+                let writes: &[u8] = if of.is_empty() { b"" } else { b"writes " };
                 let comma: &[u8] = if function.is_empty() {
                     b""
                 } else {
                     b", function "
                 };
-                let (file, line) = region.lines.find(place - usize::from(!is_own));
+                let (file, line) = region.lines.find(called);
                 let file = file.unwrap_or(region.file.as_bytes());
                 let mut digits = [0; 11];
                 say(&[
@@ -227,7 +242,8 @@ extern "C" fn handler(signal: c_int, info: *mut libc::siginfo_t, context: *mut c
                     function,
                     b": ",
                     writes,
-                    frozen,
+                    of,
+                    says_it,
                     what.as_bytes(),
                     b"\n",
                 ]);
@@ -275,7 +291,7 @@ fn say(parts: &[&[u8]]) {
         iov_base: null_mut(),
         iov_len: 0,
     };
-    let mut all = [none; 12];
+    let mut all = [none; 13];
     for (slot, part) in all.iter_mut().zip(std::iter::once(&begin).chain(parts)) {
         slot.iov_base = part.as_ptr().cast_mut().cast();
         slot.iov_len = part.len();

@@ -137,6 +137,14 @@ pub enum AlgorithmError {
         /// The line.
         line: usize,
     },
+    /// The file calls a function through a pointer.
+    #[error("{path}:{line}: calls a function through a pointer, which no check can follow; the kernel's BPF cannot either: call it by name")]
+    IndirectCall {
+        /// The file.
+        path: String,
+        /// The line.
+        line: usize,
+    },
     /// The file has code that would run when it is loaded.
     #[error("{path} has a constructor or an indirect function (code that runs when the file is loaded); the kernel runs nothing but the hooks: remove it")]
     Constructor {

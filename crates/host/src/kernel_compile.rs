@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::algorithm::{fingerprint, Reads, KERNEL_SUPPORT};
+use crate::algorithm::{fingerprint, Reads, CHECKED_TEXT, KERNEL_SUPPORT};
 use crate::compile::{Job, Name};
 use crate::compiler::Compiler;
 use crate::kernel_form::{KernelFile, FIRST_HZ};
@@ -21,10 +21,11 @@ pub(crate) struct Texts {
 }
 
 /// What module.c and kernel_module.h give besides what any file may call.
-const GIVEN: [&str; 10] = [
+const GIVEN: [&str; 11] = [
     "tcp_register_congestion_control",
     "tcp_unregister_congestion_control",
     "cc_kernel_slot",
+    "cc_kernel_socket",
     "cc_kernel_current",
     "cc_kernel_alloc",
     "cc_kernel_calloc",
@@ -37,8 +38,26 @@ const GIVEN: [&str; 10] = [
 /// Names in one sentence: more than any congestion control of Linux uses.
 const MOST_NAMES: usize = 40;
 
+/// cc_kernel_socket() of a file that is not trusted, and of one that is.
+const ASKED: &str = "__attribute__((visibility(\"hidden\"))) struct sock *cc_kernel_socket(void);";
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+const IN_LINE: &str = "extern __attribute__((visibility(\"hidden\"))) long cc_kernel_slot;
+static inline struct sock *cc_kernel_socket(void)
+{ struct sock *sk; __asm__(\"mov %%fs:(%1), %0\" : \"=r\"(sk) : \"r\"(cc_kernel_slot)); return sk; }";
+#[cfg(all(target_os = "linux", target_arch = "aarch64"))]
+const IN_LINE: &str = "extern __attribute__((visibility(\"hidden\"))) long cc_kernel_slot;
+static inline struct sock *cc_kernel_socket(void)
+{ char *at; __asm__(\"mrs %0, tpidr_el0\" : \"=r\"(at)); return *(struct sock **)(at + cc_kernel_slot); }";
+#[cfg(not(all(
+    target_os = "linux",
+    any(target_arch = "x86_64", target_arch = "aarch64")
+)))]
+const IN_LINE: &str =
+    "extern __attribute__((visibility(\"hidden\"))) __thread struct sock *cc_kernel_current;
+static inline struct sock *cc_kernel_socket(void) { return cc_kernel_current; }";
+
 /// What stands before a file's text: what is known only now.
-fn prelude(hz: u32, has_two_arguments: bool) -> String {
+fn prelude(hz: u32, has_two_arguments: bool, is_checked: bool) -> String {
     let arguments = if has_two_arguments {
         "struct sock *, const struct rate_sample *"
     } else {
@@ -46,7 +65,8 @@ fn prelude(hz: u32, has_two_arguments: bool) -> String {
     };
     format!(
         "enum {{ CC_HZ = {hz} }};\nstruct sock;\nstruct rate_sample;\n\
-         typedef void cc_kernel_cong_control({arguments});\n"
+         typedef void cc_kernel_cong_control({arguments});\n{}\n",
+        if is_checked { ASKED } else { IN_LINE }
     )
 }
 
@@ -97,7 +117,7 @@ impl Job<'_> {
         hz: u32,
         has_two_arguments: bool,
     ) -> Result<Result<Vec<u8>, std::process::Output>, AlgorithmError> {
-        let whole = prelude(hz, has_two_arguments) + text;
+        let whole = prelude(hz, has_two_arguments, false) + text;
         let file = scratch.write("kernel.i", whole.as_bytes());
         let file = file.map_err(|error| self.cannot(&error))?;
         let object = scratch.path().join("kernel.o");
@@ -123,6 +143,7 @@ impl Job<'_> {
         reads: Reads,
     ) -> Result<(Algorithm, bool), AlgorithmError> {
         let ours = scratch.path();
+        self.refuse_builtins(compiler, snapshot)?;
         if let Some(line) = source::condition_on(&source.text, &["HZ", "CONFIG_HZ"]) {
             return Err(self.declares(format!(
                 "line {line}: #if looks at HZ, which is the scenario's and is not known there; \
@@ -178,7 +199,12 @@ impl Job<'_> {
             sources.push(read);
         }
         let own_text = String::from_utf8_lossy(&sources[0].text).into_owned();
-        let mut made_of = vec![own_text.as_str(), &contents, &compiler.identity];
+        let mut made_of = vec![
+            own_text.as_str(),
+            &contents,
+            &compiler.identity,
+            CHECKED_TEXT,
+        ];
         made_of.extend(KERNEL_SUPPORT.iter().map(|(_, text)| *text));
         let fingerprint = fingerprint(&made_of);
         let texts = Texts {
@@ -227,13 +253,26 @@ impl Job<'_> {
             let written = scratch.write(name, text);
             written.map_err(|error| self.cannot(&error))
         };
+        let checker = compiler.checker();
+        let prelude = prelude(hz, texts.has_two_arguments, checker.is_some());
         let mut objects = Vec::new();
         for (index, text) in texts.texts.iter().enumerate() {
-            let object = self.object(&compiler, &scratch, text, hz, texts.has_two_arguments)?;
-            let object = object.map_err(|output| self.refused(&output, ours))?;
-            objects.push(write(&format!("{index}.o"), &object)?);
+            let file = write(&format!("{index}.i"), (prelude.clone() + text).as_bytes())?;
+            let object = ours.join(format!("{index}.o"));
+            match checker {
+                Some(checker) => {
+                    self.checked(checker, &scratch, &file, &object)?;
+                    let made = fs::read(&object).map_err(|error| self.cannot(&error))?;
+                    self.unknown(&made)?;
+                }
+                None => self.compiler(&compiler, ours, |cc| {
+                    cc.args(["-g", "-x", "cpp-output", "-c"]).arg(&file);
+                    cc.arg("-o").arg(&object);
+                })?,
+            }
+            objects.push(object);
         }
-        let prelude = write("prelude.h", prelude(hz, texts.has_two_arguments).as_bytes())?;
+        let prelude = write("prelude.h", prelude.as_bytes())?;
         let [module, library] = ["module.o", "algorithm.so"].map(|name| ours.join(name));
         self.compiler(&compiler, ours, |cc: &mut Command| {
             for place in ["include", "kernel"] {
@@ -242,18 +281,17 @@ impl Job<'_> {
             if texts.has_two_arguments {
                 cc.arg("-DCC_KERNEL_TWO_ARGUMENTS");
             }
-            // A hook of module.c jumps to the file's.
-            cc.arg("-foptimize-sibling-calls");
+            if checker.is_some() {
+                cc.arg("-DCC_CHECKED");
+            } else {
+                // A hook of module.c jumps to the file's.
+                cc.arg("-foptimize-sibling-calls");
+            }
             cc.arg("-include").arg(&prelude).arg("-c");
             cc.arg(ours.join("kernel/module.c")).arg("-o").arg(&module);
         })?;
-        self.compiler(&compiler, ours, |cc| {
-            cc.arg("-I").arg(ours.join("include"));
-            // No code of the compiler's own, which would write when the process ends.
-            cc.args(["-shared", "-nostartfiles"]);
-            cc.args(&objects).arg(&module);
-            cc.arg(ours.join("host/tcp_cong.c")).arg("-o").arg(&library);
-        })?;
+        objects.push(module);
+        self.link(&compiler, &scratch, &objects, &library)?;
         fs::read(&library).map_err(|error| self.cannot(&error))
     }
 }

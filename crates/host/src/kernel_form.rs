@@ -10,23 +10,19 @@ use std::ffi::{c_char, c_int, c_long, CString};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use crate::algorithm::{name_of, KernelForm, OfKernelForm, Reads};
+use crate::checked::Checked;
 use crate::library::Loaded;
 use crate::module::text;
 use crate::param::{Param, Preset};
 use crate::scratch::Scratch;
 use crate::sock::TcpCongestionOps;
 use crate::source::Source;
-use crate::{crash, Algorithm, AlgorithmError};
+use crate::{call, crash, Algorithm, AlgorithmError};
 
 /// The HZ of the copy that says what a file registers.
 pub(crate) const FIRST_HZ: u32 = 250;
 /// The symbol of the table in module.c.
 const TABLE: &str = "cc_kernel";
-
-unsafe extern "C" {
-    /// algorithms/host/current.c
-    safe fn cc_current_slot() -> c_long;
-}
 
 /// `struct cc_kernel_param`.
 #[repr(C)]
@@ -259,6 +255,9 @@ impl Copy {
         let library = Loaded::open(&file, &of.name, TABLE);
         let library = library.map_err(|error| of.cannot(&*error))?;
         crash::prepare_thread();
+        if let Some(checked) = Checked::of(&library) {
+            checked.prepare(0);
+        }
         let table = library
             .symbol::<Table>(TABLE)
             .ok_or_else(|| of.registers_nothing())?;
@@ -266,7 +265,7 @@ impl Copy {
         // thread, one at a time, and nothing else has this copy yet.
         let (summary, params, registered) = unsafe {
             let table = &*table;
-            (table.prepare)(cc_current_slot());
+            (table.prepare)(call::slot());
             let (params, places) = parameters(table);
             for ((param, place), &value) in params
                 .iter()

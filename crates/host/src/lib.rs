@@ -17,14 +17,18 @@
 //! The caller is the TCP sender: it keeps [`TcpSock`] true and calls the hooks as
 //! `tcp_ack` of Linux does.
 //!
-//! The C code is trusted. A user's file is compiled from one snapshot of its text, which its
-//! [fingerprint](Algorithm::fingerprint) covers. It runs in this process with the user's rights, and
-//! a bad pointer in it corrupts this process. What is checked: it has no constructors, no inline
-//! assembly, and calls only the functions of `tcp_cc.h`. When it crashes, or writes beside its
-//! socket, the process ends with status 1 and one line that names the file.
+//! The built-in C code is trusted. A user's file is compiled from one snapshot of its text, which its
+//! [fingerprint](Algorithm::fingerprint) covers. It runs in this process. Unless it is
+//! trusted (`ACKCLOCK_TRUST=1`), each of its loads and stores is checked: it reads its socket, its sample, its
+//! parameters, its stack and its constants, and writes what the contract lets it write. It has no
+//! constructors, no inline assembly, no calls through pointers, and calls only the functions of
+//! `tcp_cc.h`. When it crashes, or touches what is not its own, the process ends with status 1 and one
+//! line that names the file, the line and the function.
 #![warn(missing_docs)]
 
 mod algorithm;
+mod call;
+mod checked;
 mod compile;
 mod compiler;
 mod configure;
@@ -50,6 +54,8 @@ pub mod sock;
 mod source;
 mod spelling;
 mod thread_clock;
+mod translated;
+mod trust;
 
 pub use algorithm::{Algorithm, SUPPORT};
 pub use configure::Configured;
@@ -63,5 +69,5 @@ pub use prefetch::prefetch;
 pub use scratch::Scratch;
 pub use snapshot::Snapshot;
 pub use sock::*;
-pub use source::Source;
+pub use source::{Preprocessed, Source};
 pub use thread_clock::ThreadClock;

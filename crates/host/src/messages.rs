@@ -51,9 +51,7 @@ pub fn errors(written: &str, path: &str, ours: &Path) -> String {
             );
         }
         if let Some(name) = written.lines().find_map(defined_twice) {
-            return format!(
-                "the compiler has a function or a variable `{name}` itself; choose another name"
-            );
+            return taken(name);
         }
         // A linker's, or a driver's: no place to show.
         let path_of_ours = format!("{ours}/");
@@ -137,6 +135,11 @@ fn signed_division(line: &str) -> Option<&str> {
     let (_, found) = line.split_once("signed division for DAG")?;
     let (_, place) = found.split_once(FILE_LABEL)?;
     place.strip_prefix(':')?.split([' ', ',']).next()
+}
+
+/// A name that is not the user's to define.
+pub(crate) fn taken(name: &str) -> String {
+    format!("the compiler has a function or a variable `{name}` itself; choose another name")
 }
 
 /// The name that a linker found in the file and in the compiler's own objects.

@@ -2,6 +2,7 @@
 //! `algorithms/include/host_native.h`.
 
 use std::ffi::{c_char, CStr};
+use std::ops::Range;
 
 use crate::param::{Param, Preset};
 use crate::sock::TcpCongestionOps;
@@ -41,6 +42,45 @@ pub(crate) struct Declared {
     pub params: Vec<Param>,
     pub presets: Vec<Preset>,
     pub ops: TcpCongestionOps,
+}
+
+/// Does what the symbol of a file that is not trusted points to lie in the file, with all that it
+/// points to? A file may have defined the symbol without `CC_ALGORITHM`.
+///
+/// # Safety
+/// The file lies there and is not written meanwhile.
+pub(crate) unsafe fn is_whole(module: *const Module, file: Range<usize>) -> bool {
+    let holds = |start: usize, len: usize, size: usize| {
+        let end = len
+            .checked_mul(size)
+            .and_then(|bytes| start.checked_add(bytes));
+        end.is_some_and(|end| file.start <= start && end <= file.end)
+    };
+    let is_text = |at: *const c_char| {
+        let start = at as usize;
+        // SAFETY: it ends where the file ends, or before.
+        holds(start, 1, 1) && (start..file.end).any(|place| unsafe { *(place as *const u8) } == 0)
+    };
+    if !holds(module as usize, 1, size_of::<Module>()) {
+        return false;
+    }
+    // SAFETY: each is looked at after it was found to lie in the file.
+    unsafe {
+        let module = &*module;
+        let (params, presets) = (module.params_len as usize, module.presets_len as usize);
+        is_text(module.name)
+            && is_text(module.summary)
+            && holds(module.params as usize, params, size_of::<ParamDesc>())
+            && holds(module.presets as usize, presets, size_of::<PresetDesc>())
+            && (0..params).all(|index| {
+                let param = &*module.params.add(index);
+                is_text(param.name) && is_text(param.doc)
+            })
+            && (0..presets).all(|index| {
+                let preset = &*module.presets.add(index);
+                is_text(preset.name) && is_text(preset.settings) && is_text(preset.doc)
+            })
+    }
 }
 
 /// # Safety

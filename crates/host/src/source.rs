@@ -43,7 +43,7 @@ pub(crate) fn read(path: &Path) -> io::Result<Source> {
 }
 
 /// What the preprocessor made of a user's file: all that is compiled, and nothing else.
-pub(crate) struct Preprocessed<'a> {
+pub struct Preprocessed<'a> {
     text: &'a str,
     /// The directory of our own headers.
     ours: &'a Path,
@@ -53,12 +53,12 @@ pub(crate) struct Preprocessed<'a> {
 struct Part<'a> {
     file: PathBuf,
     first_line: usize,
-    is_system: bool,
     text: &'a str,
 }
 
 impl<'a> Preprocessed<'a> {
-    pub(crate) fn new(text: &'a str, ours: &'a Path) -> Self {
+    /// `ours`: the directory of our own headers.
+    pub fn new(text: &'a str, ours: &'a Path) -> Self {
         Self { text, ours }
     }
 
@@ -68,10 +68,9 @@ impl<'a> Preprocessed<'a> {
         for line in self.text.split_inclusive('\n') {
             let end = begin + line.len();
             match marker(line) {
-                Some((first_line, file, is_system)) => parts.push(Part {
+                Some((first_line, file)) => parts.push(Part {
                     file,
                     first_line,
-                    is_system,
                     text: &self.text[end..end],
                 }),
                 None => match parts.last_mut() {
@@ -82,7 +81,6 @@ impl<'a> Preprocessed<'a> {
                     None => parts.push(Part {
                         file: FILE_LABEL.into(),
                         first_line: 1,
-                        is_system: false,
                         text: line,
                     }),
                 },
@@ -98,12 +96,12 @@ impl<'a> Preprocessed<'a> {
     }
 
     /// What is compiled, without the names of the files that it comes from.
-    pub(crate) fn contents(&self) -> String {
+    pub fn contents(&self) -> String {
         self.parts().iter().map(|part| part.text).collect()
     }
 
     /// The files that were included and are not ours, each once.
-    pub(crate) fn included(&self) -> Vec<PathBuf> {
+    pub fn included(&self) -> Vec<PathBuf> {
         let mut files: Vec<PathBuf> = Vec::new();
         for Part { file, .. } in self.parts() {
             let name = file.to_string_lossy();
@@ -123,20 +121,29 @@ impl<'a> Preprocessed<'a> {
     }
 
     /// Where the user's own text has inline assembly: file and line.
-    pub(crate) fn assembly(&self) -> Option<(PathBuf, usize)> {
+    pub fn assembly(&self) -> Option<(PathBuf, usize)> {
         let place = |word| self.word(word);
         ["asm", "__asm", "__asm__"].into_iter().find_map(place)
     }
 
     /// Where the user's own text has this word, outside strings: file and line.
     pub(crate) fn word(&self, word: &str) -> Option<(PathBuf, usize)> {
+        self.line(|line| has_word(line, word))
+    }
+
+    /// Where the user's own text has a raw string, which may hide words: file and line.
+    pub(crate) fn raw_string(&self) -> Option<(PathBuf, usize)> {
+        self.line(|line| line.contains("R\""))
+    }
+
+    fn line(&self, is_sought: impl Fn(&str) -> bool) -> Option<(PathBuf, usize)> {
         let parts = self.parts();
         let users = parts
             .iter()
-            .filter(|part| !part.is_system && !part.file.starts_with(self.ours));
+            .filter(|part| !part.file.starts_with(self.ours));
         for part in users {
             let lines = part.text.lines().zip(part.first_line..);
-            if let Some((_, line)) = lines.into_iter().find(|(line, _)| has_word(line, word)) {
+            if let Some((_, line)) = lines.into_iter().find(|(line, _)| is_sought(line)) {
                 return Some((part.file.clone(), line));
             }
         }
@@ -178,14 +185,14 @@ pub(crate) fn defined(object: &[u8]) -> Vec<String> {
         .collect()
 }
 
-/// Line number, file and "is it a system header?" of a line like `# 12 "mine.h" 1 3`.
-fn marker(line: &str) -> Option<(usize, PathBuf, bool)> {
+/// Line number and file of a line like `# 12 "mine.h" 1 3`. A user may write one, with the 3 of a system
+/// header, too: it means nothing.
+fn marker(line: &str) -> Option<(usize, PathBuf)> {
     let rest = line.strip_prefix("# ")?;
     let (number, rest) = rest.split_once(" \"")?;
     let number = number.parse().ok()?;
-    let (name, flags) = rest.rsplit_once('"')?;
-    let is_system = flags.split_whitespace().any(|flag| flag == "3");
-    Some((number, unescape(name), is_system))
+    let (name, _) = rest.rsplit_once('"')?;
+    Some((number, unescape(name)))
 }
 
 /// A C string's contents.
@@ -248,7 +255,7 @@ mod tests {
     #[test]
     fn a_preprocessed_text_is_taken_apart() {
         let text = "# 0 \"file.c\"\n# 1 \"<built-in>\" 1\n# 1 \"file.c\" 2\nint a;\n\
-                    # 1 \"/t/include/tcp_cc.h\" 1\nasm(\"\");\n# 1 \"/usr/x.h\" 1 3\nasm(\"\");\n\
+                    # 1 \"/t/include/tcp_cc.h\" 1\nasm(\"\");\n# 1 \"/t/x.h\" 1 3\nasm(\"\");\n\
                     # 1 \"/d/my \\\"own\\\"\\012.h\" 1\nint b;\n  __asm__(\"nop\");\n# 2 \"file.c\" 2\nint c;\n";
         let text = Preprocessed::new(text, Path::new("/t"));
         assert_eq!(
@@ -256,8 +263,8 @@ mod tests {
             "int a;\nasm(\"\");\nasm(\"\");\nint b;\n  __asm__(\"nop\");\nint c;\n"
         );
         let own = PathBuf::from("/d/my \"own\"\n.h");
-        assert_eq!(text.included(), ["/usr/x.h".into(), own.clone()]);
-        assert_eq!(text.assembly(), Some((own, 2)));
+        assert_eq!(text.assembly(), Some((own.clone(), 2)));
+        assert_eq!(text.included(), [own]);
     }
 
     #[test]

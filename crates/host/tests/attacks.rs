@@ -64,7 +64,7 @@ fn a_parameter_that_is_no_whole_number_is_refused() {
         );
         assert_eq!(message, expected, "{params}");
     }
-    let computed = "#define CC_PARAMS(P) P(beta, (u32)(0.7 * 1024), 1, 1 << 10, 1024U, \"b\")\n";
+    let computed = "#define CC_PARAMS(P) P(beta, 7 * 1024 / 10, 1, 1 << 10, 1024U, \"b\")\n";
     let text = fs::read_to_string(hook("").path).unwrap();
     UserFile::new(&format!("{computed}{text}"))
         .compile()
@@ -261,14 +261,6 @@ fn a_crash_names_file_and_function() {
             "((volatile u32 *)sk)[1ULL << 40] = 1;",
             "memory that is not its own",
         ),
-        (
-            "u32 (*volatile f)(void) = (void *)0; cwnd = f();",
-            "through a bad pointer",
-        ),
-        (
-            "u32 (*volatile f)(void) = (void *)0x1234; cwnd = f();",
-            "through a bad pointer",
-        ),
         ("volatile u32 zero = 0; cwnd /= zero;", "divides by zero"),
         ("__builtin_trap();", "stops itself"),
         (
@@ -286,7 +278,7 @@ fn a_crash_names_file_and_function() {
              {{ u32 cwnd = tcp_sk(sk)->snd_cwnd; {what} return cwnd; }}"
         ));
         let (output, said) = run(&file);
-        let start = format!("error: {}, function x_ssthresh: ", file.path.display());
+        let start = format!("error: {}:3, function x_ssthresh: ", file.path.display());
         assert_eq!(output.status.code(), Some(1), "{what}: {said}");
         assert!(
             said.starts_with(&start) && said.contains(words) && said.lines().count() == 1,
@@ -317,17 +309,23 @@ fn a_write_beside_the_private_state_or_the_socket_is_named() {
             "((volatile u32 *)inet_csk_ca(sk))[26] = 1;",
             "writes beyond the 104 bytes of its private state",
         ),
-        ("((volatile u32 *)sk)[-1] = 1;", "writes beyond its socket"),
+        (
+            "((volatile u32 *)sk)[-1] = 1;",
+            "writes to memory that is not its own",
+        ),
         (
             "for (u32 i = 0; i < 8; i++) ((volatile u64 *)(tcp_sk(sk) + 1))[i] = 1;",
-            "writes beyond its socket",
+            "writes to memory that is not its own",
         ),
     ] {
         let file = hook(what);
         let (output, said) = run(&file);
         assert_eq!(output.status.code(), Some(1), "{what}: {said}");
-        let expected = format!("error: {}: {words}", file.path.display());
-        assert!(said.starts_with(&expected), "{what}: {said}");
+        let start = format!(
+            "error: {}:4, function x_ssthresh: {words}",
+            file.path.display()
+        );
+        assert!(said.starts_with(&start), "{what}: {said}");
     }
     let (output, said) = run(&hook(
         "inet_csk_ca(sk)->a[3] = 1; ((volatile u32 *)inet_csk_ca(sk))[25] = 1;",

@@ -128,7 +128,7 @@ fn clang_refuses_what_the_kernel_would() {
 fn a_users_object_is_of_the_text_that_the_simulator_runs() {
     let style = Path::new(ALGORITHMS).join("../crates/host/tests/kernel_style.c");
     let style = Algorithm::compile(&style).unwrap();
-    assert!(ackclock_linux::bpf::object(&style).is_ok_and(|object| !object.is_empty()));
+    assert!(ackclock_linux::bpf::object(&style).is_ok_and(|object| !object.elf.is_empty()));
 
     let directory = tempfile::tempdir().unwrap();
     let (file, header) = (

@@ -320,7 +320,15 @@ def options(
         bool,
         typer.Option("--version", callback=_version, is_eager=True, help="Print the version."),
     ] = False,
-) -> None: ...
+    trust: Annotated[
+        bool,
+        typer.Option(
+            "--trust", help="Run C files without checks of what they touch: only your own."
+        ),
+    ] = False,
+) -> None:
+    if trust:  # the processes of workers read it, too
+        os.environ["ACKCLOCK_TRUST"] = "1"
 
 
 #: What an interrupt leaves of a command that keeps its runs.

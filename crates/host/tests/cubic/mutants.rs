@@ -212,6 +212,7 @@ fn failures(directory: &Path) -> Option<usize> {
         .args(["--skip", "mutants::", "--skip", "root::"])
         .args(["--test-threads", "1"])
         .env(ALGORITHMS_FROM, directory)
+        .env("ACKCLOCK_TRUST", "1")
         .stderr(Stdio::null())
         .output()
         .unwrap();

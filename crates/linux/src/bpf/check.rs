@@ -49,7 +49,7 @@ pub struct Checked {
 pub fn check(configured: &Configured) -> Result<Checked, KernelError> {
     let path = configured.algorithm().source_path();
     let elf = match compile::object(configured.algorithm()) {
-        Ok(elf) => elf,
+        Ok(object) => object.elf,
         Err(KernelError::DoesNotCompile { messages, .. }) => {
             return Ok(Checked {
                 problems: messages.lines().map(String::from).collect(),
@@ -411,14 +411,14 @@ mod tests {
         );
         let file = scratch.write("mine.c", text.as_bytes()).unwrap();
         let configured = Algorithm::configure(file.to_str().unwrap()).unwrap();
-        let elf = compile::object(configured.algorithm()).unwrap();
+        let elf = compile::object(configured.algorithm()).unwrap().elf;
         Code::of(&elf, "mine.c").unwrap().checked().problems
     }
 
     #[test]
     fn nothing_is_said_of_what_the_verifier_takes() {
         for algorithm in Algorithm::all() {
-            let elf = compile::object(algorithm).unwrap();
+            let elf = compile::object(algorithm).unwrap().elf;
             let checked = Code::of(&elf, algorithm.name()).unwrap().checked();
             assert!(checked.programs > 1 && checked.instructions > 5);
             assert_eq!(checked.problems, [""; 0], "{}", algorithm.name());

@@ -2,32 +2,47 @@
 
 use std::borrow::Cow;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use ackclock_host::messages::{self, FILE_LABEL, LABEL_LINE};
-use ackclock_host::{Algorithm, Scratch, SUPPORT};
+use ackclock_host::{Algorithm, Preprocessed, Scratch, SUPPORT};
 
 use super::{clang, KernelError};
 
 include!(concat!(env!("OUT_DIR"), "/objects.rs"));
 
 /// Warnings that are errors in a user's file; the other ones are not.
-const REFUSED: [&str; 5] = [
+const REFUSED: [&str; 7] = [
     "-Wno-error",
+    "-Werror=uninitialized",
+    "-Werror=sometimes-uninitialized",
     "-Werror=implicit-function-declaration",
     "-Werror=int-conversion",
     "-Werror=incompatible-pointer-types",
     "-Werror=return-type",
 ];
 
-/// The ELF object of an algorithm for BPF.
+/// An algorithm for BPF.
+#[derive(Debug)]
+pub struct BpfObject {
+    /// The ELF object.
+    pub elf: Cow<'static, [u8]>,
+    /// A hash of all that decides about it: what the simulator runs of the file, and what BPF does.
+    pub fingerprint: u64,
+}
+
+/// The object of an algorithm for BPF.
 ///
 /// # Errors
-/// A user's file that clang refuses, or no clang.
-pub fn object(algorithm: &Algorithm) -> Result<Cow<'static, [u8]>, KernelError> {
+/// A user's file that clang refuses, that has other parts for BPF than the simulator has read, or no
+/// clang.
+pub fn object(algorithm: &Algorithm) -> Result<BpfObject, KernelError> {
     match algorithm.source_path().strip_prefix("algorithms/") {
-        Some(name) if algorithm.is_built_in() => Ok(built_in(name).into()),
-        _ => compile(algorithm).map(Cow::from),
+        Some(name) if algorithm.is_built_in() => Ok(BpfObject {
+            elf: built_in(name).into(),
+            fingerprint: algorithm.fingerprint(),
+        }),
+        _ => compile(algorithm),
     }
 }
 
@@ -38,7 +53,7 @@ pub(crate) fn built_in(name: &str) -> &'static [u8] {
 }
 
 /// Compiles the text that the simulator's code is made of, whatever the file contains by now.
-fn compile(algorithm: &Algorithm) -> Result<Vec<u8>, KernelError> {
+fn compile(algorithm: &Algorithm) -> Result<BpfObject, KernelError> {
     let name = algorithm.source_path();
     if algorithm.is_kernel_form() {
         return Err(KernelError::KernelForm { path: name.into() });
@@ -63,21 +78,40 @@ fn compile(algorithm: &Algorithm) -> Result<Vec<u8>, KernelError> {
         .write(&format!("user/{FILE_LABEL}"), &text)
         .map_err(cannot)?;
     let at = |name: &str| scratch.path().join(name);
-    let object = at("algorithm.o");
-    let output = clang::command(&clang, &[&at("include"), &at("libbpf")], &file, &object)
-        .arg("-iquote")
-        .arg(own.path.parent().unwrap_or(Path::new("/")))
-        .args(REFUSED)
-        .output()
-        .map_err(cannot)?;
     let refused = |messages| KernelError::DoesNotCompile {
         path: name.into(),
         messages,
     };
-    if !output.status.success() {
-        let written = String::from_utf8_lossy(&output.stderr);
-        return Err(refused(messages::errors(&written, name, scratch.path())));
+    let make = |output: &Path, only: &[&str]| {
+        let written = clang::command(&clang, &[&at("include"), &at("libbpf")], &file, output)
+            .arg("-iquote")
+            .arg(own.path.parent().unwrap_or(Path::new("/")))
+            .args(REFUSED)
+            .args(only)
+            .output()
+            .map_err(cannot)?;
+        if !written.status.success() {
+            let written = String::from_utf8_lossy(&written.stderr);
+            return Err(refused(messages::errors(&written, name, scratch.path())));
+        }
+        fs::read(output).map_err(cannot)
+    };
+    let text = make(&at("algorithm.i"), &["-E"])?;
+    let text = String::from_utf8_lossy(&text);
+    let text = Preprocessed::new(&text, scratch.path());
+    if let Some((_, line)) = text.assembly() {
+        return Err(refused(format!(
+            "{name}:{line}: inline assembly, for BPF alone: write it in C"
+        )));
     }
+    let is_known = |path: &PathBuf| included.iter().any(|source| source.path == *path);
+    if let Some(other) = text.included().iter().find(|path| !is_known(path)) {
+        return Err(refused(format!(
+            "{} is included for BPF alone, so that the simulator has not read it: include it always",
+            other.display()
+        )));
+    }
+    let elf = make(&at("algorithm.o"), &[])?;
     let changed = included
         .iter()
         .find(|source| fs::read(&source.path).ok().as_ref() != Some(&source.text));
@@ -87,5 +121,8 @@ fn compile(algorithm: &Algorithm) -> Result<Vec<u8>, KernelError> {
             source.path.display()
         )));
     }
-    fs::read(&object).map_err(cannot)
+    Ok(BpfObject {
+        elf: elf.into(),
+        fingerprint: algorithm.fingerprint_with(&text.contents()),
+    })
 }

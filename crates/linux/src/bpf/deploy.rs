@@ -11,7 +11,7 @@ use super::load::{available, check_name};
 use super::namespaces::NetworkNamespace;
 use super::requirements::require_root;
 use super::status::registered;
-use super::{bpffs, KernelError, Registered};
+use super::{bpffs, compile, KernelError, Registered};
 
 /// Names of Linux's own algorithms, whether this kernel has them or could load them.
 const LINUX_OWN: &[&str] = &[
@@ -182,11 +182,12 @@ impl Plan {
         bpffs.check_writable()?;
         let pin = bpffs.pin(name);
         if pin.exists() {
+            let fingerprint = compile::object(self.configured.algorithm())?.fingerprint;
             let deployed = registered()?
                 .into_iter()
                 .find(|found| found.name == *name && found.pinned());
             match deployed.map(|found| found.label) {
-                Some(Some(label)) if label.is_of(&self.configured) => {
+                Some(Some(label)) if label.is_of(&self.configured, fingerprint) => {
                     return Ok((bpffs, None));
                 }
                 Some(label) => {

@@ -15,7 +15,7 @@ use libbpf_rs::{ErrorKind, Link, MapType, Object, ObjectBuilder, OpenObject, Pri
 use object::{Object as _, ObjectSymbol as _};
 
 use super::private::{self, PrivateField};
-use super::{compile, require, KernelError};
+use super::{compile, require, BpfObject, KernelError};
 
 /// Longest name of an algorithm in the kernel: `TCP_CA_NAME_MAX` with its 0.
 const NAME_MAX: usize = 15;
@@ -132,13 +132,14 @@ pub(super) fn verify(configured: &Configured) -> Result<(), KernelError> {
 
 /// The loaded programs, to be registered under that name.
 fn verified(configured: &Configured, name: &str) -> Result<Object, KernelError> {
-    let elf = compile::object(configured.algorithm())?;
+    let BpfObject { elf, fingerprint } = compile::object(configured.algorithm())?;
+    let label = Label::of(configured, fingerprint);
     let spec = configured.spec().to_string();
     let kernel = Btf::from_vmlinux().map_err(|error| refused(&spec, &error, ""))?;
     let (loaded, log) = with_log(|| {
         unless_interrupted(|| {
             let mut open = ObjectBuilder::default().open_memory(&elf)?;
-            patch(&mut open, &elf, configured, name, &kernel);
+            patch(&mut open, &elf, configured, name, &label, &kernel);
             open.load()
         })
     });
@@ -207,7 +208,14 @@ pub(crate) fn check_name(name: &str) -> Result<(), KernelError> {
 
 /// Writes parameters and label into .rodata and the name into the ops, where the symbols of
 /// the ELF object say, and takes from the ops what the kernel does not have.
-fn patch(open: &mut OpenObject, elf: &[u8], configured: &Configured, name: &str, kernel: &Btf<'_>) {
+fn patch(
+    open: &mut OpenObject,
+    elf: &[u8],
+    configured: &Configured,
+    name: &str,
+    label: &Label,
+    kernel: &Btf<'_>,
+) {
     let elf = object::File::parse(elf).expect("libbpf has parsed it");
     let symbols: Vec<_> = elf
         .symbols()
@@ -237,10 +245,7 @@ fn patch(open: &mut OpenObject, elf: &[u8], configured: &Configured, name: &str,
                 let place = at(&format!("cc_param_{param}"));
                 value[place..place + 4].copy_from_slice(&stored.to_le_bytes());
             }
-            write_text(
-                &mut value[at("cc_label")..][..LABEL_SIZE],
-                &Label::of(configured).text(),
-            );
+            write_text(&mut value[at("cc_label")..][..LABEL_SIZE], &label.text());
         }
     }
 }
@@ -253,14 +258,15 @@ pub(crate) const LABEL_SIZE: usize = 1024;
 pub(crate) struct Label {
     /// In canonical form.
     pub spec: String,
-    /// Of the C file's text, 16 hexadecimal digits.
+    /// Of all that the file's texts are, 16 hexadecimal digits.
     pub fingerprint: String,
     /// Every parameter, as `beta=0.7 C=0.4`.
     pub parameters: String,
 }
 
 impl Label {
-    pub fn of(configured: &Configured) -> Self {
+    /// `fingerprint`: of [`BpfObject`].
+    pub fn of(configured: &Configured, fingerprint: u64) -> Self {
         let params = configured.algorithm().params().iter();
         let values: Vec<_> = params
             .zip(configured.values())
@@ -268,14 +274,14 @@ impl Label {
             .collect();
         Self {
             spec: configured.spec().to_string(),
-            fingerprint: format!("{:016x}", configured.algorithm().fingerprint()),
+            fingerprint: format!("{fingerprint:016x}"),
             parameters: values.join(" "),
         }
     }
 
     /// Is it that algorithm with those parameters, from the same text of the C file?
-    pub fn is_of(&self, configured: &Configured) -> bool {
-        let other = Self::of(configured);
+    pub fn is_of(&self, configured: &Configured, fingerprint: u64) -> bool {
+        let other = Self::of(configured, fingerprint);
         (&self.spec, &self.fingerprint) == (&other.spec, &other.fingerprint)
     }
 
@@ -414,13 +420,14 @@ mod tests {
                 let (loaded, log) = with_log(|| {
                     unless_interrupted(|| {
                         let mut open = ObjectBuilder::default().open_memory(elf)?;
-                        patch(&mut open, elf, &configured, "tx_start", kernel);
+                        let label = Label::of(&configured, 0);
+                        patch(&mut open, elf, &configured, "tx_start", &label, kernel);
                         open.load()
                     })
                 });
                 loaded.unwrap_or_else(|error| panic!("{spec}: {error}\n{log}"))
             };
-            let mut elf = compile::object(algorithm).unwrap().into_owned();
+            let mut elf = compile::object(algorithm).unwrap().elf.into_owned();
             assert_eq!(
                 hears_tx_start(&load(&elf, &here)),
                 has(&here, TX_START),

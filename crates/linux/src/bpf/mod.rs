@@ -17,7 +17,7 @@ mod telemetry;
 
 pub use bpffs::Caller;
 pub use check::{check, Checked};
-pub use compile::object;
+pub use compile::{object, BpfObject};
 pub(crate) use deploy::rehearse;
 pub use deploy::{deploy, deployed, undeploy, Deployed, Undeployed};
 pub use error::KernelError;

@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * Linked to a user's file that is not trusted. The compiler makes each of its loads and stores call
+ * __asan_load4_noabort and its like (-fsanitize=kernel-address, without shadow memory); here is what
+ * they allow. A load: the socket of this call, its parameters, the sample, the stack below the call,
+ * the file's own constants and what kzalloc gave. A store: what the contract lets an algorithm write,
+ * the stack and what kzalloc gave.
+ */
+#include "cc_call.h"
+
+typedef __SIZE_TYPE__ size_t;
+
+static long slot CC_OURS = 1;
+static u64 params_size CC_OURS = 1;
+static struct tcp_congestion_ops theirs CC_OURS = { .flags = 1 };
+
+/* The linker's: the file in memory, from its header to its end. */
+extern CC_HIDDEN const char __ehdr_start[], _end[];
+extern CC_HIDDEN __attribute__((weak)) const char __start_cc_ours[], __stop_cc_ours[];
+
+#define CALL() CC_CALL(slot)
+#define COLD __attribute__((cold, noinline))
+
+/* Bytes of a socket that an algorithm may write. */
+#define SOCK(member) __builtin_offsetof(struct tcp_sock, inet_conn.icsk_inet.sk.member)
+#define CSK(member) __builtin_offsetof(struct tcp_sock, inet_conn.member)
+#define TP(member) __builtin_offsetof(struct tcp_sock, member)
+#define SIZE(type, member) sizeof(((struct type *)0)->member)
+#define BYTES(from, size) [(from) ... (from) + (size) - 1] = 1
+#define OF_SOCK(member) BYTES(SOCK(member), SIZE(sock, member))
+#define OF_CSK(member) BYTES(CSK(member), SIZE(inet_connection_sock, member))
+#define OF_TP(member) BYTES(TP(member), SIZE(tcp_sock, member))
+static const u8 may_write[sizeof(struct tcp_sock)] = {
+	/* icsk_ca_ops of a file in the kernel's form; the host sets params before each call. */
+	OF_SOCK(sk_host.params), OF_SOCK(sk_host.random), OF_SOCK(sk_host.is_reno),
+	OF_SOCK(sk_host.acks), OF_SOCK(sk_host.ack_ecn_flags), OF_SOCK(sk_host.ack_rcv_nxt),
+	OF_SOCK(sk_host.enters_cwr), OF_SOCK(sk_pacing_rate), OF_SOCK(sk_pacing_status),
+	OF_CSK(icsk_ack.pending), OF_CSK(icsk_ca_priv), OF_TP(snd_cwnd), OF_TP(snd_cwnd_cnt),
+	OF_TP(snd_cwnd_stamp), OF_TP(snd_ssthresh), OF_TP(snd_cwnd_clamp), OF_TP(app_limited),
+	OF_TP(ecn_flags), OF_TP(fast_ack_mode),
+};
+
+/* The names of the others. */
+#define NAMED(from, size, name) { from, size, name }
+#define N_SOCK(member) NAMED(SOCK(member), SIZE(sock, member), #member)
+#define N_CSK(member) NAMED(CSK(member), SIZE(inet_connection_sock, member), #member)
+#define N_TP(member) NAMED(TP(member), SIZE(tcp_sock, member), #member)
+static const struct {
+	u16 from, size;
+	const char *name;
+} read_only[] = {
+	N_SOCK(sk_gso_max_size), N_SOCK(sk_max_pacing_rate), N_SOCK(sk_pacing_shift),
+	N_CSK(icsk_rto), N_CSK(icsk_ca_state), N_TP(tcp_mstamp), N_TP(delivered_mstamp),
+	N_TP(tcp_clock_cache), N_TP(tcp_wstamp_ns), N_TP(bytes_acked), N_TP(snd_una), N_TP(snd_nxt),
+	N_TP(snd_cwnd_used), N_TP(prior_cwnd), N_TP(prior_ssthresh), N_TP(packets_out),
+	N_TP(retrans_out), N_TP(sacked_out), N_TP(lost_out), N_TP(max_packets_out),
+	N_TP(delivered), N_TP(lost), N_TP(total_retrans), N_TP(srtt_us), N_TP(mdev_us),
+	N_TP(rtt_min), N_TP(lsndtime), N_TP(mss_cache), N_TP(delivered_ce), N_TP(rcv_nxt),
+	N_TP(is_cwnd_limited), N_TP(rx_opt), N_TP(tlp_orig_data_app_limited),
+};
+
+static __attribute__((always_inline)) inline bool inside(u64 at, u64 size, u64 start, u64 length)
+{
+	u64 off = at - start;
+
+	return size <= length && off <= length - size;
+}
+
+/* A block of kzalloc (kernel/module.c). */
+struct block {
+	struct block *next;
+	u64 size;
+	char data[];
+};
+
+static bool in_a_block(const struct cc_call *call, u64 at, u64 size)
+{
+	for (const struct block *block = call->sk->sk_host.blocks; block; block = block->next)
+		if (inside(at, size, (u64)block->data, block->size))
+			return true;
+	return false;
+}
+
+/* The handler of crash.rs reads what this leaves. */
+static COLD void breach(struct cc_call *call, const char *pc, const char *of, const char *what)
+{
+	call->breach_of = of;
+	call->breach = what;
+	call->breach_at = pc;
+	__builtin_trap();
+}
+
+static COLD void load_elsewhere(struct cc_call *call, u64 at, u64 size, const char *pc)
+{
+	if (in_a_block(call, at, size))
+		return;
+	if (at < 4096)
+		breach(call, pc, "", "reads through a null pointer");
+	breach(call, pc, "", "reads memory that is not its own (a bad pointer or index)");
+}
+
+static COLD void store_elsewhere(struct cc_call *call, u64 at, u64 size, const char *pc)
+{
+	u64 off = at - (u64)call->sk;
+
+	/* A variable of the file: module_init may write it, and later the page is read only. */
+	if (inside(at, size, (u64)__ehdr_start, _end - __ehdr_start) &&
+	    !(at + size > (u64)__start_cc_ours && at < (u64)__stop_cc_ours))
+		return;
+	if (in_a_block(call, at, size))
+		return;
+	if (inside(at, size, (u64)call->sample, call->sample_size))
+		breach(call, pc, "", "writes to its sample, which is const");
+	if (inside(off, 1, CSK(icsk_guard), sizeof(u64)) ||
+	    inside(off, 1, CSK(icsk_ca_priv), SIZE(inet_connection_sock, icsk_ca_priv)))
+		breach(call, pc, "",
+		       "writes beyond the 104 bytes of its private state (a bad index or pointer)");
+	if (off < sizeof(struct tcp_sock)) {
+		for (u64 i = 0; i < ARRAY_SIZE(read_only); i++)
+			if (off - read_only[i].from < read_only[i].size)
+				breach(call, pc, read_only[i].name,
+				       " of its socket, which only the host may write");
+		breach(call, pc, "", "writes to its socket where only the host may");
+	}
+	if (at < 4096)
+		breach(call, pc, "", "writes through a null pointer");
+	breach(call, pc, "", "writes to memory that is not its own (a bad pointer or index)");
+}
+
+/* The stack pointer here: the frame of who called is above. */
+#ifdef __x86_64__
+register u64 stack_pointer __asm__("rsp");
+#else
+register u64 stack_pointer __asm__("sp");
+#endif
+
+static __attribute__((always_inline)) inline void load(u64 at, u64 size, const char *pc)
+{
+	struct cc_call *call = CALL();
+
+	if (inside(at, size, (u64)call->sk, sizeof(struct tcp_sock)) ||
+	    inside(at, size, (u64)call->params, params_size) ||
+	    inside(at, size, stack_pointer, (u64)call->stack_end - stack_pointer) ||
+	    inside(at, size, (u64)call->sample, call->sample_size) ||
+	    inside(at, size, (u64)__ehdr_start, _end - __ehdr_start))
+		return;
+	load_elsewhere(call, at, size, pc);
+}
+
+static __attribute__((always_inline)) inline void store(u64 at, u64 size, const char *pc)
+{
+	struct cc_call *call = CALL();
+	u64 off = at - (u64)call->sk;
+
+	if (inside(at, size, (u64)call->priv, SIZE(inet_connection_sock, icsk_ca_priv)) ||
+	    inside(at, size, stack_pointer, (u64)call->stack_end - stack_pointer))
+		return;
+	if (inside(off, size, 0, sizeof(struct tcp_sock))) {
+		u64 byte = 0;
+
+		while (byte < size && may_write[off + byte])
+			byte++;
+		if (byte == size)
+			return;
+	}
+	store_elsewhere(call, at, size, pc);
+}
+
+#define PC ((const char *)__builtin_return_address(0))
+#define CHECKS(size)                                    \
+	CC_HIDDEN void __asan_load##size##_noabort(u64 at);  \
+	void __asan_load##size##_noabort(u64 at)             \
+	{                                               \
+		load(at, size, PC);                     \
+	}                                               \
+	CC_HIDDEN void __asan_store##size##_noabort(u64 at); \
+	void __asan_store##size##_noabort(u64 at)            \
+	{                                               \
+		store(at, size, PC);                    \
+	}
+CHECKS(1)
+CHECKS(2)
+CHECKS(4)
+CHECKS(8)
+CHECKS(16)
+
+CC_HIDDEN void __asan_loadN_noabort(u64 at, u64 size);
+void __asan_loadN_noabort(u64 at, u64 size)
+{
+	if (size)
+		load(at, size, PC);
+}
+
+CC_HIDDEN void __asan_storeN_noabort(u64 at, u64 size);
+void __asan_storeN_noabort(u64 at, u64 size)
+{
+	if (size)
+		store(at, size, PC);
+}
+
+CC_HIDDEN void __asan_handle_no_return(void);
+void __asan_handle_no_return(void)
+{
+}
+
+/* Of -fstack-protector-all: a frame of the file was written over. */
+CC_HIDDEN void __stack_chk_fail(void);
+void __stack_chk_fail(void)
+{
+	breach(CALL(), PC, "", "writes beyond an array on its stack");
+}
+
+/* What a compiler calls by itself for copies. */
+CC_HIDDEN void *memcpy(void *to, const void *from, size_t size);
+CC_HIDDEN void *memmove(void *to, const void *from, size_t size);
+CC_HIDDEN void *memset(void *to, int value, size_t size);
+CC_HIDDEN int memcmp(const void *a, const void *b, size_t size);
+
+static void move(char *to, const char *from, size_t size, const char *pc)
+{
+	if (!size)
+		return;
+	load((u64)from, size, pc);
+	store((u64)to, size, pc);
+	if ((u64)to - (u64)from < size)
+		while (size--)
+			to[size] = from[size];
+	else
+		for (size_t i = 0; i < size; i++)
+			to[i] = from[i];
+}
+
+void *memcpy(void *to, const void *from, size_t size)
+{
+	move(to, from, size, PC);
+	return to;
+}
+
+void *memmove(void *to, const void *from, size_t size)
+{
+	move(to, from, size, PC);
+	return to;
+}
+
+void *memset(void *to, int value, size_t size)
+{
+	char *at = to;
+
+	if (size)
+		store((u64)to, size, PC);
+	for (size_t i = 0; i < size; i++)
+		at[i] = value;
+	return to;
+}
+
+int memcmp(const void *a, const void *b, size_t size)
+{
+	const u8 *x = a, *y = b;
+
+	if (size) {
+		load((u64)a, size, PC);
+		load((u64)b, size, PC);
+	}
+	for (size_t i = 0; i < size; i++)
+		if (x[i] != y[i])
+			return x[i] - y[i];
+	return 0;
+}
+
+void cc_enter(struct sock *sk, bool has_private, const void *sample, u64 sample_size)
+{
+	struct cc_call *call = CALL();
+
+	call->sk = sk;
+	call->priv = has_private ? (const char *)sk + CSK(icsk_ca_priv) : NULL;
+	call->params = sk->sk_host.params;
+	call->sample = sample;
+	call->sample_size = sample_size;
+	/* Where the caller keeps what it needs when the hook returns. */
+	call->stack_end = (const char *)__builtin_frame_address(0) + sizeof(void *);
+}
+
+void cc_own(const void *sk, const char *pc)
+{
+	struct cc_call *call = CALL();
+
+	if (sk != call->sk)
+		breach(call, pc, "", "gives a helper a socket that is not its own");
+}
+
+/* The hooks that the host calls for a file of our dialect. */
+#define HOOK(type, name, parameters, sample, ...)                                 \
+	static type hook_##name parameters                                       \
+	{                                                                         \
+		cc_enter((struct sock *)sk, true, sample);     \
+		return theirs.name(__VA_ARGS__);                                  \
+	}
+#define NO_SAMPLE NULL, 0
+#define SAMPLE(of) of, sizeof(*of)
+HOOK(u32, ssthresh, (struct sock *sk), NO_SAMPLE, sk)
+HOOK(void, cong_avoid, (struct sock *sk, u32 ack, u32 acked), NO_SAMPLE, sk, ack, acked)
+HOOK(void, set_state, (struct sock *sk, u8 new_state), NO_SAMPLE, sk, new_state)
+HOOK(void, cwnd_event, (struct sock *sk, enum tcp_ca_event ev), NO_SAMPLE, sk, ev)
+HOOK(void, in_ack_event, (struct sock *sk, u32 flags), NO_SAMPLE, sk, flags)
+HOOK(void, pkts_acked, (struct sock *sk, const struct ack_sample *sample), SAMPLE(sample), sk, sample)
+HOOK(u32, min_tso_segs, (struct sock *sk), NO_SAMPLE, sk)
+HOOK(void, cong_control, (struct sock *sk, u32 ack, int flag, const struct rate_sample *rs),
+     SAMPLE(rs), sk, ack, flag, rs)
+HOOK(u32, undo_cwnd, (struct sock *sk), NO_SAMPLE, sk)
+HOOK(u32, min_cwnd, (const struct sock *sk), NO_SAMPLE, sk)
+HOOK(u32, sndbuf_expand, (struct sock *sk), NO_SAMPLE, sk)
+HOOK(void, init, (struct sock *sk), NO_SAMPLE, sk)
+HOOK(void, release, (struct sock *sk), NO_SAMPLE, sk)
+
+static void prepare(long current_slot, u64 size)
+{
+	slot = current_slot;
+	params_size = size;
+}
+
+static void hooks(const struct tcp_congestion_ops *of, struct tcp_congestion_ops *into)
+{
+	*into = theirs = *of;
+#define WRAP(name)                                                                    \
+	if (of->name && !inside((u64)of->name, 1, (u64)__ehdr_start, _end - __ehdr_start)) \
+		__builtin_trap();                                                          \
+	into->name = of->name ? hook_##name : NULL
+	WRAP(ssthresh);
+	WRAP(cong_avoid);
+	WRAP(set_state);
+	WRAP(cwnd_event);
+	WRAP(in_ack_event);
+	WRAP(pkts_acked);
+	WRAP(min_tso_segs);
+	WRAP(cong_control);
+	WRAP(undo_cwnd);
+	WRAP(min_cwnd);
+	WRAP(sndbuf_expand);
+	WRAP(init);
+	WRAP(release);
+}
+
+/* crates/host/src/call.rs mirrors it. */
+__attribute__((visibility("default"))) const struct cc_checked {
+	void (*prepare)(long current_slot, u64 params_size);
+	void (*hooks)(const struct tcp_congestion_ops *of, struct tcp_congestion_ops *into);
+	const char *start, *end;
+} cc_checked = { prepare, hooks, __ehdr_start, _end };

@@ -1,0 +1,69 @@
+//! What a thread runs of a user's file: mirror of `algorithms/include/cc_call.h`.
+
+use std::ffi::{c_char, c_long, CStr};
+use std::mem::offset_of;
+
+use crate::sock::{TcpSock, ICSK_CA_PRIV_WORDS};
+
+/// `struct cc_call`.
+#[repr(C)]
+struct Call {
+    sk: *const u8,
+    private: *const u8,
+    params: *const u8,
+    sample: *const u8,
+    sample_size: u64,
+    stack_end: *const u8,
+    breach_at: *const u8,
+    breach_of: *const c_char,
+    breach: *const c_char,
+}
+
+unsafe extern "C" {
+    safe fn cc_current_slot() -> c_long;
+    safe fn cc_current_call() -> *mut Call;
+}
+
+/// What the checks compare addresses with: where it lies from the thread's own address, and its bytes.
+pub(crate) struct Range {
+    pub(crate) start_at: i64,
+    pub(crate) bytes: usize,
+}
+
+/// The socket, which a file may read, and its private state, which it may write.
+pub(crate) fn ranges() -> [Range; 2] {
+    let at = |offset: usize| cc_current_slot() as i64 + offset as i64;
+    [
+        Range {
+            start_at: at(offset_of!(Call, sk)),
+            bytes: size_of::<TcpSock>(),
+        },
+        Range {
+            start_at: at(offset_of!(Call, private)),
+            bytes: size_of::<u64>() * ICSK_CA_PRIV_WORDS,
+        },
+    ]
+}
+
+/// How far each thread's call lies from the thread's own address.
+pub(crate) fn slot() -> c_long {
+    cc_current_slot()
+}
+
+/// What a file did on this thread that it must not: where, to what, and what is wrong with that. For
+/// the handler of a signal: it allocates nothing.
+pub(crate) fn breach() -> Option<(usize, &'static [u8], &'static [u8])> {
+    // SAFETY: each thread has its own; strings are literals of a library that is still loaded.
+    unsafe {
+        let call = &*cc_current_call();
+        if call.breach_at.is_null() {
+            return None;
+        }
+        let text = |at| CStr::from_ptr(at).to_bytes();
+        Some((
+            call.breach_at as usize,
+            text(call.breach_of),
+            text(call.breach),
+        ))
+    }
+}
