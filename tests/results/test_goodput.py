@@ -144,7 +144,11 @@ def carried(result):
     ]
     sums = [*result.flows["common_bytes"], *result.sessions["common_bytes"]]
     for number, (link, resolved_link) in enumerate(zip(written, links, strict=True), 1):
-        ip_bits = capacity_bits(resolved_link, from_s, until_s) + 8 * size_bytes(link.burst)
+        # A bucket is full at the start and after each change, and cuts off parts of a nanosecond.
+        fills = 1 + len(resolved_link.get("rate_at", ()))
+        bucket_bits = 8 * size_bytes(link.burst) * fills
+        ip_bits = capacity_bits(resolved_link, from_s, until_s) + bucket_bits
+        ip_bits *= 1 + 1e-4 * (bucket_bits > 0)
         for way in ("forward", "reverse"):
             payload = [
                 each

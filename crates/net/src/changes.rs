@@ -21,6 +21,12 @@ impl Changes {
         }
     }
 
+    /// Whether a change has come that nobody has taken.
+    #[inline]
+    pub fn is_due(&self, now_ns: u64) -> bool {
+        self.next_ns <= now_ns
+    }
+
     /// The next change that has come by now, time and value. Call until it returns `None`.
     #[inline]
     pub fn due(&mut self, now_ns: u64) -> Option<(u64, u64)> {

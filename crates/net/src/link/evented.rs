@@ -52,6 +52,8 @@ impl<P> Evented<P> {
         self.queue.enqueue(now_ns, packet, wire, &mut counting);
         if self.wire.is_none() {
             self.serve(now_ns, ledger);
+        } else {
+            self.departs_ns = self.rate.run(now_ns, self.departs_ns);
         }
     }
 

@@ -2,10 +2,12 @@
 
 /// A wire of constant rate that carries one packet after another, or a token bucket. Its tokens grow
 /// at the rate of the wire, up to `burst_bytes`, and a packet leaves as soon as there are tokens for
-/// all its bytes. A wire is a bucket that keeps no tokens while it is idle.
+/// all its bytes. A wire is a bucket that keeps no tokens while it is idle. A bucket counts time as
+/// Linux's `tbf`.
 #[derive(Clone, Debug)]
 pub struct ConstantRate {
     rate_bps: u64,
+    burst_bytes: u64,
     /// How long an idle wire takes to fill the bucket.
     fills_in_ns: i64,
     /// When the last bit of the last packet leaves a wire; when a bucket is empty. The whole
@@ -32,10 +34,10 @@ struct Service {
 impl ConstantRate {
     /// An idle wire, or a full bucket.
     pub fn new(rate_bps: u64, burst_bytes: u64) -> Self {
-        let bits_ns = u128::from(burst_bytes) * 8 * 1_000_000_000;
-        let fills_in_ns = at_most((bits_ns / u128::from(rate_bps)) as i128);
+        let fills_in_ns = token_ns(burst_bytes, rate_bps);
         Self {
             rate_bps,
+            burst_bytes,
             fills_in_ns,
             free_at_ns: -fills_in_ns,
             free_at_rest: 0,
@@ -57,6 +59,13 @@ impl ConstantRate {
         self.fills_in_ns = at_most(i128::from(self.fills_in_ns) * old / new);
         self.rate_bps = rate_bps;
         self.services = Default::default();
+    }
+
+    /// Fills the bucket at `at_ns`, and gives it another rate (`tbf_change`).
+    #[cold]
+    pub fn refill(&mut self, at_ns: u64, rate_bps: u64) {
+        *self = Self::new(rate_bps, self.burst_bytes);
+        self.free_at_ns += at_ns as i64;
     }
 
     /// Stops it from one time to another: nothing leaves, and a bucket gets no tokens.
@@ -114,7 +123,10 @@ impl ConstantRate {
     fn take<const N: usize>(&mut self, bytes: u32) -> [i64; N] {
         let service = &mut self.services[usize::from(bytes >= LARGE_BYTES)];
         if service.bytes != bytes {
-            *service = Service::new(bytes, self.rate_bps);
+            *service = match self.burst_bytes {
+                0 => Service::new(bytes, self.rate_bps),
+                _ => Service::of_tokens(bytes, self.rate_bps),
+            };
         }
         let (mut free_at_ns, mut free_at_rest) = (self.free_at_ns, self.free_at_rest);
         let ends_ns = [(); N].map(|()| {
@@ -137,7 +149,28 @@ fn at_most(ns: i128) -> i64 {
     ns.clamp(-MOST_NS, MOST_NS) as i64
 }
 
+/// How long so many bytes of tokens take, ns (`psched_ratecfg_precompute`, `psched_l2t_ns`): the time of
+/// a byte has 32 significant bits, the rate is whole bytes per second, and parts are cut off.
+fn token_ns(bytes: u64, rate_bps: u64) -> i64 {
+    const NS_PER_S: u64 = 1_000_000_000;
+    let bytes_per_s = (rate_bps / 8).max(1);
+    let most = NS_PER_S.leading_zeros();
+    let enough = |&shift: &u32| (NS_PER_S << shift) / bytes_per_s >= 1 << 31;
+    let shift = (0..most).find(enough).unwrap_or(most);
+    let byte = (NS_PER_S << shift) / bytes_per_s;
+    at_most(((u128::from(bytes) * u128::from(byte)) >> shift) as i128)
+}
+
 impl Service {
+    #[inline(never)]
+    fn of_tokens(bytes: u32, rate_bps: u64) -> Self {
+        Self {
+            bytes,
+            ns: token_ns(bytes.into(), rate_bps) as u64,
+            rest: 0,
+        }
+    }
+
     #[inline(never)]
     fn new(bytes: u32, rate_bps: u64) -> Self {
         let bits_ns = u128::from(bytes) * 8 * 1_000_000_000;
@@ -164,24 +197,30 @@ mod tests {
         assert_eq!(left, [MS, 2 * MS, 11 * MS, 12 * MS]);
     }
 
-    /// After an idle time the first packet leaves a bucket of 1650 bytes at once. 150 bytes of
+    /// 600 Mb/s are 13 1/3 ns a byte: 1500 bytes take 19 999.99… ns, of which tbf counts 19 999. At 1 Tb/s
+    /// 12 ns become 11.
+    #[test]
+    fn a_bucket_counts_as_tbf() {
+        let times = [600_000_000, 10_000_000, 8, 1_000_000_000_000].map(|bps| token_ns(1500, bps));
+        assert_eq!(times, [19_999, 1_200_000, 1_500_000_000_000, 11]);
+        let mut bucket = ConstantRate::new(600_000_000, 1500);
+        let left = [0; 4].map(|at_ns| bucket.serve(at_ns, 1500));
+        assert_eq!(left, [0, 19_999, 39_998, 59_997]);
+    }
+
+    /// 8 Mb/s. After an idle time the first packet leaves a bucket of 1650 bytes at once. 150 bytes of
     /// tokens are left, so the second waits for the time of 1350 bytes, and later ones for 1500.
     #[test]
     fn a_bucket_has_kept_its_tokens() {
-        let mut bucket = ConstantRate::new(12_000_000, 1650);
-        let left = [10 * MS; 3].map(|at_ns| bucket.serve(at_ns, 1500));
-        let second_ns = 10 * MS + MS * 9 / 10;
-        assert_eq!(left, [10 * MS, second_ns, second_ns + MS]);
-        // 0.5 ms after the bucket was empty it has tokens for 750 bytes.
-        assert_eq!(
-            bucket.serve(second_ns + MS + MS / 2, 1500),
-            second_ns + 2 * MS
-        );
+        let us = |us: u64| us * 1_000;
+        let mut bucket = ConstantRate::new(8_000_000, 1650);
+        let left = [us(10_000); 3].map(|at_ns| bucket.serve(at_ns, 1500));
+        assert_eq!(left, [10_000, 11_350, 12_850].map(us));
+        // 750 us after the bucket was empty it has tokens for 750 bytes.
+        assert_eq!(bucket.serve(us(13_600), 1500), us(14_350));
         // As with `tbf`, it is full at the start.
-        let mut bucket = ConstantRate::new(12_000_000, 1650);
-        assert_eq!(
-            [0; 2].map(|at_ns| bucket.serve(at_ns, 1500)),
-            [0, MS * 9 / 10]
-        );
+        let mut bucket = ConstantRate::new(8_000_000, 1650);
+        let left = [0; 2].map(|at_ns| bucket.serve(at_ns, 1500));
+        assert_eq!(left, [0, 1_350].map(us));
     }
 }

@@ -45,4 +45,13 @@ impl Rate {
             Self::Trace(trace) => trace.serve(now_ns, bytes),
         }
     }
+
+    /// As [`SteppedRate::run`].
+    #[inline]
+    pub fn run(&mut self, now_ns: u64, leaves_ns: u64) -> u64 {
+        match self {
+            Self::Stepped(rate) => rate.run(now_ns, leaves_ns),
+            Self::Trace(_) => leaves_ns,
+        }
+    }
 }

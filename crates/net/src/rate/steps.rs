@@ -19,26 +19,37 @@ pub struct RateStep {
 }
 
 /// A wire or a token bucket whose rate changes, also while it serves a packet. While the rate is 0
-/// nothing leaves.
+/// nothing leaves. A change fills a bucket, as that of Linux's `tbf`, which has no rate of 0: a bucket
+/// that is dead for a time keeps its tokens.
 #[derive(Clone, Debug)]
 pub struct SteppedRate {
     rate: ConstantRate,
     steps: Changes,
+    /// A change fills the bucket.
+    refills: bool,
+    /// Then: when the last packet leaves, and its bytes.
+    waits: (u64, u32),
 }
 
 impl SteppedRate {
     /// The rate of an idle link at time 0.
     pub fn new(rate_bps: u64, burst_bytes: u64, steps: &[RateStep]) -> Self {
-        let steps = steps.iter();
+        let lives = steps.iter().all(|step| step.rate_bps > 0);
+        let changes = steps.iter().map(|step| (step.time_ns, step.rate_bps));
         Self {
             rate: ConstantRate::new(rate_bps, burst_bytes),
-            steps: Changes::new(steps.map(|step| (step.time_ns, step.rate_bps))),
+            steps: Changes::new(changes),
+            refills: burst_bytes > 0 && lives && !steps.is_empty(),
+            waits: (0, 0),
         }
     }
 
     /// As [`ConstantRate::serve`]; [`NEVER`] if the link stays dead.
     #[inline]
     pub fn serve(&mut self, now_ns: u64, bytes: u32) -> u64 {
+        if self.refills {
+            return self.serve_refilled(now_ns, bytes);
+        }
         let mut ready_ns = now_ns;
         while let Some(change) = self.steps.due(now_ns) {
             ready_ns = ready_ns.max(self.change(change));
@@ -54,6 +65,43 @@ impl SteppedRate {
             };
         }
         leaves_ns
+    }
+
+    /// `tbf_dequeue` finds the bucket as the last change has filled it. A packet that waits does so until
+    /// its tokens had come at the rate of before (`qdisc_watchdog`).
+    #[cold]
+    fn serve_refilled(&mut self, now_ns: u64, bytes: u32) -> u64 {
+        let (left_ns, left_bytes) = self.waits;
+        if self.refill(left_ns.saturating_sub(1), left_ns) {
+            self.rate.serve(left_ns, left_bytes);
+        }
+        self.refill(now_ns, now_ns);
+        let leaves_ns = self.rate.serve(now_ns, bytes);
+        self.waits = (leaves_ns, bytes);
+        leaves_ns
+    }
+
+    /// Makes the changes until then, whose tokens a packet finds at `at_ns`. Returns whether there are.
+    fn refill(&mut self, until_ns: u64, at_ns: u64) -> bool {
+        let mut rate_bps = None;
+        while let Some(change) = self.steps.due(until_ns) {
+            rate_bps = Some(change.1);
+        }
+        if let Some(rate_bps) = rate_bps {
+            self.rate.refill(at_ns, rate_bps);
+        }
+        rate_bps.is_some()
+    }
+
+    /// A packet arrives behind one that waits, to leave at `leaves_ns`. Returns when that one leaves: if a
+    /// change has filled the bucket, now (`qdisc_run`).
+    #[inline]
+    pub fn run(&mut self, now_ns: u64, leaves_ns: u64) -> u64 {
+        if !self.refills || !self.steps.is_due(now_ns) {
+            return leaves_ns;
+        }
+        self.waits.0 = now_ns;
+        now_ns
     }
 
     /// Makes a change. Returns when the link has a rate again: then, later or [`NEVER`].
@@ -113,10 +161,10 @@ mod tests {
         // A packet that arrives in the meantime.
         let mut wire = outage(10 * MS, Some((30 * MS, 6_000_000)), 0);
         assert_eq!(wire.serve(20 * MS, 1500), 32 * MS);
-        // 3000 bytes of tokens are still there at its end.
+        // 3000 bytes of tokens are still there at its end; tbf counts 1 999 999 ns for 1500 more.
         let mut bucket = outage(10 * MS, Some((30 * MS, 6_000_000)), 3000);
         let left = [20 * MS; 3].map(|at_ns| bucket.serve(at_ns, 1500));
-        assert_eq!(left, [30 * MS, 30 * MS, 32 * MS]);
+        assert_eq!(left, [30 * MS, 30 * MS, 32 * MS - 1]);
     }
 
     #[test]
@@ -166,15 +214,37 @@ mod tests {
         }
     }
 
-    /// A bucket keeps its tokens. At 10 ms it has all of its 3000 bytes: two packets leave at once,
-    /// and the third needs 4 ms at 3 Mb/s.
+    /// 8 Mb/s, from 10 ms on 2 Mb/s, from 30 ms on 16 Mb/s: 1, 4 and 0.5 us a byte.
+    fn bucket() -> SteppedRate {
+        let step = |time_ns, rate_bps| RateStep { time_ns, rate_bps };
+        let steps = [step(10 * MS, 2_000_000), step(30 * MS, 16_000_000)];
+        SteppedRate::new(8_000_000, 1600, &steps)
+    }
+
+    /// `tbf_change`: a packet that waits for its tokens since 9.4 ms leaves at 10.9 ms as without the
+    /// change, and finds 100 bytes more than it needs. The next one waits for 1400 bytes at 2 Mb/s.
     #[test]
-    fn a_bucket_keeps_its_tokens() {
-        let mut bucket = rate(3000);
-        let left = [10 * MS; 3].map(|at_ns| bucket.serve(at_ns, 1500));
-        assert_eq!(left, [10 * MS, 10 * MS, 14 * MS]);
-        // At 30 ms it is full again, at 24 Mb/s too.
-        let left = [30 * MS; 3].map(|at_ns| bucket.serve(at_ns, 1500));
-        assert_eq!(left, [30 * MS, 30 * MS, 30 * MS + MS / 2]);
+    fn a_change_fills_a_bucket() {
+        let (mut bucket, mut at_ns) = (bucket(), 8 * MS);
+        let left = [(); 4].map(|()| {
+            at_ns = bucket.serve(at_ns, 1500);
+            at_ns / 1_000
+        });
+        assert_eq!(left, [8_000, 9_400, 10_900, 16_500]);
+    }
+
+    /// `qdisc_run`: an arrival after the change finds the full bucket, and the packet that waits leaves.
+    #[test]
+    fn an_arrival_finds_the_full_bucket() {
+        let mut bucket = bucket();
+        let left = [29 * MS; 2].map(|at_ns| bucket.serve(at_ns, 1500) / 1_000);
+        assert_eq!(left, [29_000, 34_600]);
+        let run =
+            |bucket: &mut SteppedRate, at_us: u64| bucket.run(at_us * 1_000, 34_600_000) / 1_000;
+        assert_eq!(
+            [29_001, 31_000].map(|at_us| run(&mut bucket, at_us)),
+            [34_600, 31_000]
+        );
+        assert_eq!(bucket.serve(31 * MS, 1500), 31_700_000);
     }
 }
