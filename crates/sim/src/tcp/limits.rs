@@ -132,9 +132,9 @@ impl Limits {
     }
 
     fn is_unlimited(&self) -> bool {
-        let limits = self.flow.segments & self.flow.send_buffer & self.flow.receive_window;
+        let limits = self.written & self.flow.segments & self.flow.send_buffer;
         let heard = self.first_edge > 0 || self.first_window == u64::MAX;
-        limits & self.written == u64::MAX && heard && !self.long_way
+        limits & self.flow.receive_window == u64::MAX && heard && !self.long_way
     }
 
     /// Lets the send buffer have room for as many segments, if it has a size of its own (as with
