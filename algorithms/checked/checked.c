@@ -321,10 +321,7 @@ static void prepare(long current_slot, u64 size)
 static void hooks(const struct tcp_congestion_ops *of, struct tcp_congestion_ops *into)
 {
 	*into = theirs = *of;
-#define WRAP(name)                                                                    \
-	if (of->name && !inside((u64)of->name, 1, (u64)__ehdr_start, _end - __ehdr_start)) \
-		__builtin_trap();                                                          \
-	into->name = of->name ? hook_##name : NULL
+#define WRAP(name) into->name = of->name ? hook_##name : NULL
 	WRAP(ssthresh);
 	WRAP(cong_avoid);
 	WRAP(set_state);

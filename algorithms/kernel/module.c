@@ -59,9 +59,7 @@ static inline const struct tcp_congestion_ops *own_ops(const struct tcp_congesti
 		__builtin_trap();
 	return ops;
 }
-#define IS_OWN(hook) ((u64)(hook) - (u64)__ehdr_start < (u64)(_end - __ehdr_start))
 #else
-#define IS_OWN(hook) true
 #define OPS(sk) ((sk)->sk_host.ops)
 #endif
 #define NO_SAMPLE NULL, 0
@@ -196,14 +194,20 @@ void tcp_unregister_congestion_control(struct tcp_congestion_ops *ops)
 	(void)ops;
 }
 
-/* The hooks that the host calls for these ops. */
+/* The hooks that the host calls for these ops; `own`: the file's, for the host to look at. */
 #undef tcp_congestion_ops
-static void hooks(const struct cc_kernel_ops *ops, struct tcp_congestion_ops *into)
+static void hooks(const struct cc_kernel_ops *ops, struct tcp_congestion_ops *into,
+		  const void *own[13])
 {
-#define TAKE(name)                               \
-	if (ops->name && !IS_OWN(ops->name))     \
-		__builtin_trap();                \
-	into->name = ops->name ? hook_##name : NULL
+	const void *all[13] = {
+		ops->ssthresh, ops->cong_avoid, ops->set_state, ops->cwnd_event,
+		ops->in_ack_event, ops->pkts_acked, ops->min_tso_segs, ops->cong_control,
+		ops->undo_cwnd, ops->sndbuf_expand, ops->get_info, ops->init, ops->release,
+	};
+
+	for (u32 i = 0; i < ARRAY_SIZE(all); i++)
+		own[i] = all[i];
+#define TAKE(name) into->name = ops->name ? hook_##name : NULL
 	TAKE(ssthresh);
 	TAKE(cong_avoid);
 	TAKE(set_state);
@@ -336,7 +340,8 @@ __attribute__((visibility("default"))) const struct cc_kernel {
 	s64 (*get)(const struct cc_kernel_param *param, u32 index);
 	int (*set)(const struct cc_kernel_param *param, u32 index, s64 value, const char *text);
 	int (*start)(void);
-	void (*hooks)(const struct cc_kernel_ops *ops, struct tcp_congestion_ops *into);
+	void (*hooks)(const struct cc_kernel_ops *ops, struct tcp_congestion_ops *into,
+		      const void *own[13]);
 } cc_kernel = {
 	__start_cc_kernel_params, __stop_cc_kernel_params, registered,
 	summary, prepare, get, set, start, hooks,

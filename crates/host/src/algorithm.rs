@@ -328,6 +328,12 @@ impl Algorithm {
         let mut ops = declared.ops;
         if let Some(library) = &library {
             if let Some(checked) = Checked::of(library) {
+                if !library.begin_functions(&ops.addresses()) {
+                    return Err(AlgorithmError::BadDeclaration {
+                        path: source_path.into(),
+                        problem: "a hook is not the beginning of a function".into(),
+                    });
+                }
                 checked.prepare(declared.params.len());
                 ops = checked.hooks(&ops);
             }

@@ -22,7 +22,7 @@ use crate::module;
 use crate::scratch::Scratch;
 use crate::source::{self, Preprocessed, Source};
 use crate::translated::{self, Unseen};
-use crate::{call, trust, Algorithm, AlgorithmError};
+use crate::{allowed, call, trust, Algorithm, AlgorithmError};
 
 impl Algorithm {
     /// Compiles and loads a user's C file, once per process and contents.
@@ -128,7 +128,7 @@ impl<'a> Job<'a> {
         if is_kernels {
             return self.kernel_form(source, &compiler, &scratch, &snapshot, reads);
         }
-        self.refuse_builtins(&compiler, &snapshot)?;
+        self.refuse_words(&compiler, &snapshot)?;
         // Once more for its messages: before the preprocessor every column is the user's.
         let explained = |compiler: &Compiler, refused| {
             let again = self.compiler(compiler, ours, |cc| {
@@ -268,26 +268,23 @@ impl<'a> Job<'a> {
         })
     }
 
-    /// Refuses, in a file that is not trusted, what gives addresses of the stack or leaves a hook.
-    pub(crate) fn refuse_builtins(
+    /// Refuses, in a file that is not trusted, words that could switch checks off, or hide other words.
+    pub(crate) fn refuse_words(
         &self,
         compiler: &Compiler,
         snapshot: &Preprocessed<'_>,
     ) -> Result<(), AlgorithmError> {
-        let place = |word: &&str| Some((word.to_string(), snapshot.word(word)?));
-        let raw = snapshot.raw_string();
-        if let Some((file, line)) = raw.filter(|_| compiler.checker().is_some()) {
-            return Err(AlgorithmError::UnknownFunction {
-                path: format!("{}:{line}", self.shown(&file)),
-                functions: "a raw string".into(),
-            });
+        if compiler.checker().is_none() {
+            return Ok(());
         }
-        let mut words = BUILTINS.iter().filter(|_| compiler.checker().is_some());
-        match words.find_map(place) {
+        let raw = snapshot.raw_string();
+        let raw = raw.map(|(file, line)| ("a raw string".to_string(), file, line));
+        match raw.or_else(|| allowed::first_refused(snapshot)) {
             None => Ok(()),
-            Some((word, (file, line))) => Err(AlgorithmError::UnknownFunction {
-                path: format!("{}:{line}", self.shown(&file)),
-                functions: word,
+            Some((word, file, line)) => Err(AlgorithmError::NotAllowed {
+                path: self.shown(&file),
+                line,
+                word,
             }),
         }
     }
@@ -562,22 +559,6 @@ pub(crate) fn shown(path: &Path) -> String {
     }
     name.into_owned()
 }
-
-/// What a compiler knows by itself and a hook has no use for.
-const BUILTINS: [&str; 12] = [
-    "__builtin_frame_address",
-    "__builtin_return_address",
-    "__builtin_extract_return_addr",
-    "__builtin_apply",
-    "__builtin_apply_args",
-    "__builtin_return",
-    "__builtin_setjmp",
-    "__builtin_longjmp",
-    "__builtin_eh_return",
-    "__builtin_unwind_init",
-    "__builtin_thread_pointer",
-    "__builtin_alloca",
-];
 
 /// Names to which the linker or the loader gives a meaning.
 const RESERVED: [&str; 9] = [

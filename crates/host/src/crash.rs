@@ -119,6 +119,11 @@ impl Entry {
         Some(Self(region))
     }
 
+    /// Does a function begin there?
+    pub(crate) fn begins(&self, address: usize) -> bool {
+        self.0.functions.iter().any(|place| place.0 == address)
+    }
+
     /// From now on a write to a variable of the file is a crash.
     pub(crate) fn freeze(&self) {
         self.0.is_frozen.store(true, Ordering::Release);

@@ -137,6 +137,16 @@ pub enum AlgorithmError {
         /// The line.
         line: usize,
     },
+    /// The file has a word of the compiler's that could switch checks off.
+    #[error("{path}:{line}: {word} is not for a file that is checked: remove it, or say `ackclock --trust` if the file is your own")]
+    NotAllowed {
+        /// The file.
+        path: String,
+        /// The line.
+        line: usize,
+        /// The word.
+        word: String,
+    },
     /// The file calls a function through a pointer.
     #[error("{path}:{line}: calls a function through a pointer, which no check can follow; the kernel's BPF cannot either: call it by name")]
     IndirectCall {

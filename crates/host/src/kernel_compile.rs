@@ -143,7 +143,7 @@ impl Job<'_> {
         reads: Reads,
     ) -> Result<(Algorithm, bool), AlgorithmError> {
         let ours = scratch.path();
-        self.refuse_builtins(compiler, snapshot)?;
+        self.refuse_words(compiler, snapshot)?;
         if let Some(line) = source::condition_on(&source.text, &["HZ", "CONFIG_HZ"]) {
             return Err(self.declares(format!(
                 "line {line}: #if looks at HZ, which is the scenario's and is not known there; \

@@ -15,7 +15,7 @@ use crate::library::Loaded;
 use crate::module::text;
 use crate::param::{Param, Preset};
 use crate::scratch::Scratch;
-use crate::sock::TcpCongestionOps;
+use crate::sock::{TcpCongestionOps, HOOKS};
 use crate::source::Source;
 use crate::{call, crash, Algorithm, AlgorithmError};
 
@@ -35,7 +35,14 @@ struct ParamDesc {
     size: u32,
     len: u32,
     given: *const u32,
-    ops: *const u8,
+    ops: *const ParamOps,
+}
+
+/// `struct kernel_param_ops`.
+#[repr(C)]
+struct ParamOps {
+    flags: u32,
+    set: usize,
 }
 
 /// `struct cc_kernel`.
@@ -49,7 +56,7 @@ struct Table {
     get: unsafe extern "C" fn(*const ParamDesc, u32) -> i64,
     set: unsafe extern "C" fn(*const ParamDesc, u32, i64, *const c_char) -> c_int,
     start: unsafe extern "C" fn() -> c_int,
-    hooks: unsafe extern "C" fn(*const u8, *mut TcpCongestionOps),
+    hooks: unsafe extern "C" fn(*const u8, *mut TcpCongestionOps, *mut [usize; HOOKS]),
 }
 
 /// Makes the library for an HZ.
@@ -267,6 +274,11 @@ impl Copy {
             let table = &*table;
             (table.prepare)(call::slot());
             let (params, places) = parameters(table);
+            let setters = places.iter().filter_map(|place| (*place.desc).ops.as_ref());
+            let setters: Vec<_> = setters.map(|ops| ops.set).collect();
+            if Checked::of(&library).is_some() && !library.begin_functions(&setters) {
+                return Err(of.declares(NO_HOOK.into()));
+            }
             for ((param, place), &value) in params
                 .iter()
                 .zip(&places)
@@ -295,7 +307,9 @@ impl Copy {
             let mut registered = Vec::new();
             let mut at = table.registered;
             while !(*at).is_null() {
-                registered.push((*at as usize, hooks(table, *at)));
+                let hooks =
+                    hooks(table, *at, &library).ok_or_else(|| of.declares(NO_HOOK.into()))?;
+                registered.push((*at as usize, hooks));
                 at = at.add(1);
             }
             (text((table.summary)()), params, registered)
@@ -316,17 +330,24 @@ impl Copy {
     pub(crate) fn hooks_at(&self, ops: usize) -> TcpCongestionOps {
         let table = self.library.symbol::<Table>(TABLE).expect("it was there");
         // SAFETY: as in `load`; the file's own code has made `ops` the socket's.
-        unsafe { hooks(&*table, ops as *const u8) }
+        let hooks = unsafe { hooks(&*table, ops as *const u8, &self.library) };
+        hooks.unwrap_or_else(|| crash::end("icsk_ca_ops", NO_HOOK))
     }
 }
 
+const NO_HOOK: &str = "a hook is not the beginning of a function";
+
+/// `None`: a hook of a file that is not trusted does not begin a function.
+///
 /// # Safety
-/// The table is of a loaded library, and `ops` are its own.
-unsafe fn hooks(table: &Table, ops: *const u8) -> TcpCongestionOps {
+/// The table is of the library, and `ops` are its own.
+unsafe fn hooks(table: &Table, ops: *const u8, library: &Loaded) -> Option<TcpCongestionOps> {
     let mut into = TcpCongestionOps::default();
-    // SAFETY: module.c fills it.
-    unsafe { (table.hooks)(ops, &raw mut into) };
-    into
+    let mut own = [0; HOOKS];
+    // SAFETY: module.c fills both.
+    unsafe { (table.hooks)(ops, &raw mut into, &raw mut own) };
+    let is_good = Checked::of(library).is_none() || library.begin_functions(&own);
+    is_good.then_some(into)
 }
 
 /// The parameters that are whole numbers of at most 32 bits, not negative; the others keep their

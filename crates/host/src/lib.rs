@@ -27,6 +27,7 @@
 #![warn(missing_docs)]
 
 mod algorithm;
+mod allowed;
 mod call;
 mod checked;
 mod compile;

@@ -50,6 +50,14 @@ impl Loaded {
         symbol.ok().map(|symbol| *symbol)
     }
 
+    /// Does a function of the file begin at each of these addresses, if they are not 0?
+    pub(crate) fn begin_functions(&self, addresses: &[usize]) -> bool {
+        let begins = |&address: &usize| {
+            address == 0 || (self.entry.as_ref()).is_some_and(|entry| entry.begins(address))
+        };
+        addresses.iter().all(begins)
+    }
+
     /// From now on nothing may write its variables: the handler of crash.rs says who did.
     pub(crate) fn freeze(&self) {
         if let Some(entry) = &self.entry {

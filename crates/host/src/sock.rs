@@ -200,6 +200,9 @@ pub struct RateSample {
     pub lost: i32,
 }
 
+/// The hooks of [`TcpCongestionOps`].
+pub(crate) const HOOKS: usize = 13;
+
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TcpCongestionOps {
@@ -218,4 +221,14 @@ pub struct TcpCongestionOps {
     pub release: Option<unsafe extern "C" fn(*mut TcpSock)>,
     pub flags: u32,
     pub name: [u8; 16],
+}
+
+impl TcpCongestionOps {
+    /// Where the hooks lie, in order; 0: there is none.
+    pub(crate) fn addresses(&self) -> [usize; HOOKS] {
+        const _: () =
+            assert!(std::mem::offset_of!(TcpCongestionOps, flags) == HOOKS * size_of::<usize>());
+        // SAFETY: the structure begins with so many pointers to functions, or nulls.
+        unsafe { *std::ptr::from_ref(self).cast() }
+    }
 }

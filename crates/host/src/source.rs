@@ -136,6 +136,15 @@ impl<'a> Preprocessed<'a> {
         self.line(|line| line.contains("R\""))
     }
 
+    /// The parts that the user wrote: file, first line, text.
+    pub(crate) fn users(&self) -> Vec<(PathBuf, usize, &'a str)> {
+        let parts = self.parts().into_iter();
+        let users = parts.filter(|part| !part.file.starts_with(self.ours));
+        users
+            .map(|part| (part.file, part.first_line, part.text))
+            .collect()
+    }
+
     fn line(&self, is_sought: impl Fn(&str) -> bool) -> Option<(PathBuf, usize)> {
         let parts = self.parts();
         let users = parts

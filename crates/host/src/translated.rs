@@ -99,7 +99,10 @@ fn is_indirect(line: &str) -> bool {
     );
     let operation = operation.trim_start_matches("notrack");
     match operation {
-        "call" | "callq" | "jmp" | "jmpq" => operand.starts_with('*'),
+        // `call f+13`: into the middle of a function, behind a check.
+        "call" | "callq" | "jmp" | "jmpq" => {
+            operand.starts_with('*') || operand.contains(['+', '-'])
+        }
         "" => operand.starts_with("call") || operand.starts_with("jmp"),
         "blr" | "br" => true,
         _ => false,
@@ -146,6 +149,8 @@ mod tests {
             "notrack jmp\t*%rax",
             "blr\tx3",
             "br\tx3",
+            "call\tf+13",
+            "jmp\tf-4",
         ] {
             let found = of(&format!("\t{line}\n"));
             assert_eq!(found, Some(Unseen::Indirect(at("mine.c", 7))), "{line}");

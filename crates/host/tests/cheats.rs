@@ -126,6 +126,33 @@ fn what_no_check_sees_is_refused() {
             "((void (*)(void))((u8 *)x_avoid + 13))();",
             "calls a function through a pointer",
         ),
+        (
+            "__attribute__((no_sanitize(\"kernel-address\"))) static void f(u32 *x) { *x = 0; }",
+            "f((u32 *)tp + ack);",
+            "the attribute no_sanitize",
+        ),
+        (
+            "#pragma GCC optimize (\"-fno-sanitize=kernel-address\")",
+            "",
+            "#pragma GCC optimize",
+        ),
+        (
+            "__attribute__((section(\".text\"))) static const u8 code[] = {0xc3};",
+            "ca->a[0] = code[ack & 1];",
+            "the attribute section",
+        ),
+        (
+            "static void f(void) { cc_random((struct sock *)8); }\n\
+             __attribute__((section(\".init_array\"), used)) static void (*const g)(void) = f;",
+            "",
+            "the attribute section",
+        ),
+        ("[[gnu::no_sanitize_address]] void f(void);", "", "[["),
+        (
+            "",
+            "tp->snd_cwnd = (u32)__builtin_ia32_rdtsc();",
+            "__builtin_ia32_rdtsc",
+        ),
         ("# 1 \"f\" 3", hidden, "inline assembly"),
         ("#pragma GCC system_header", hidden, "inline assembly"),
         (
@@ -177,6 +204,28 @@ fn what_no_check_sees_is_refused() {
         let message = message.expect_err("must be refused").to_string();
         assert!(message.contains(words), "{before} {what}: {message}");
         assert!(message.lines().count() <= 4, "{message}");
+    }
+}
+
+/// A hook that begins behind a check.
+#[test]
+fn a_hook_is_a_function() {
+    let text =
+        "CC_HOOK(void, x_avoid, struct sock *sk, u32 ack, u32 acked) { tcp_sk(sk)->snd_cwnd = 9; }";
+    for hook in [
+        "(void *)((u8 *)x_avoid + 13)",
+        "(void *)0x1234",
+        "(void *)table",
+    ] {
+        let file = UserFile::new(&format!(
+            "#include \"tcp_cc.h\"\nstatic const u64 table[4] = {{1}};\n{text}\n\
+             CC_ALGORITHM(x, \"x\", .ssthresh = tcp_reno_ssthresh, .cong_avoid = {hook});\n"
+        ));
+        let message = file.compile().expect_err("must be refused").to_string();
+        assert!(
+            message.contains("a hook is not the beginning of a function"),
+            "{hook}: {message}"
+        );
     }
 }
 
