@@ -99,8 +99,8 @@ pub struct Receiver {
     duplicate: Option<u32>,
     duplicate_acks_of: u64,
     offered: Offered,
-    /// Segments that it offers; `u64::MAX`: no limit.
-    window: u64,
+    /// So many segments leave at most half of the window that is wanted; never, if it has no limit.
+    half_window: u64,
     /// When it answered the SYN; `NEVER`: it knows the RTT of the path.
     answered_ns: u64,
     /// What it measures of a short path.
@@ -125,7 +125,7 @@ impl Receiver {
             },
             clamped: kernel.clamps_window,
             offered: Offered::unlimited(SEGMENT_BYTES),
-            window: u64::MAX,
+            half_window: u64::MAX,
             answered_ns: NEVER,
             established: false,
             compression_ns: receiver_rtt::delay_of(rtt_ns),
@@ -222,7 +222,7 @@ impl Receiver {
         self.offered = Offered::at_most(segment_bytes, window * u64::from(segment_bytes));
         let half = u32::try_from(window / 2).unwrap_or(u32::MAX);
         self.max_quick_acks = self.max_quick_acks.min(half);
-        self.window = window;
+        self.half_window = window - window / 2;
         // Else two segments are acknowledged before the window has halved.
         self.long_way |= window < 3;
     }
@@ -421,9 +421,8 @@ impl Receiver {
     #[inline]
     fn reading_answers(&self) -> bool {
         let arrived = self.rcv_nxt - self.last_ack_sent;
-        let doubles = self.window.saturating_sub(arrived) <= self.window / 2 && !self.clamped;
         (self.scheduled && (arrived >= 2 || (self.pushed && self.out_of_order.is_empty())))
-            || doubles
+            || (arrived >= self.half_window && !self.clamped)
     }
 
     /// `tcp_send_ack`: an ACK leaves, and nothing is pending any more.
