@@ -128,10 +128,13 @@ CC_HOOK(void, htcp_init, struct sock *sk)
 {
 	struct htcp *ca = inet_csk_ca(sk);
 
-	ca->alpha = ALPHA_BASE;
-	ca->beta = cc_param(sk, beta_min);
-	ca->pkts_acked = 1;
-	ca->last_cong = tcp_jiffies32(sk);
+	/* pkts_acked has seen the answer to the SYN. */
+	*ca = (struct htcp){
+		.alpha = ALPHA_BASE,
+		.beta = cc_param(sk, beta_min),
+		.pkts_acked = 1,
+		.last_cong = tcp_jiffies32(sk),
+	};
 }
 
 CC_HOOK(u32, htcp_ssthresh, struct sock *sk)
