@@ -30,7 +30,7 @@ function painted(text) {
 
 // The file that an error names, and its lines: those that it names, or where its function begins.
 export function accused(message, files) {
-  const places = [...message.matchAll(/([\w-]+\.c)(?::(\d+)(?::\d+)?|, function (\w+)):/g)];
+  const places = [...message.matchAll(/([\w-]+\.c)(?::(\d+)(?::\d+)?[:,]|, function (\w+):)/g)];
   const name = places[0]?.[1];
   if (!name || files[name] === undefined) return {};
   const begins = (called) => {
