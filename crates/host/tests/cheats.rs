@@ -75,8 +75,17 @@ const CHEATS: [(&str, &str); 23] = [
 
 #[test]
 fn a_file_touches_its_own_state_and_nothing_else() {
+    let clang = std::process::Command::new("clang")
+        .arg("--version")
+        .output();
+    let has_clang = clang.is_ok();
     for (what, words) in CHEATS {
         if words == "divides by zero" && !cfg!(target_arch = "x86_64") {
+            continue;
+        }
+        // gcc alone checks stores (docs/security.md).
+        if words.starts_with("reads") && !has_clang {
+            println!("skipped, for want of clang: {what}");
             continue;
         }
         let (survived, said) = said(&file("", what), &[]);
