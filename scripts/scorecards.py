@@ -39,7 +39,7 @@ LOOKS: Mapping[Mark | str, tuple[str, str, str]] = {
     "same": ("=", "#eef0f2", "#5c6672"),
     "mixed": ("±", "#f3d98b", "black"),
     "worse": ("−", "#eda39c", "black"),
-    "open": ("?", "white", "black"),
+    "unclear": ("?", "white", "black"),
     "unsafe": ("!", "#8e1b1b", "white"),
 }
 README = """# The league
@@ -50,9 +50,10 @@ This page is for people who compare algorithms: each of ours (a line) by each ro
 ![{title}]({picture})
 
 A mark compares the algorithm with CUBIC in its place, in the same runs: better (+), worse (−), the
-same (=), or better in some numbers of the row and worse in others (±). It needs the 95 % interval
-of the paired difference beyond the margin of the number. "!" is unsafe: nobody should deploy the
-algorithm there. There is no total: who deploys an algorithm must say which rows matter.
+same (=), or better in some numbers of the row and worse in others (±). Better and worse need the
+95 % interval of the paired difference beyond the margin of the number, the same needs it within;
+otherwise three repeats cannot tell (?). "!" is unsafe: nobody should deploy the algorithm there.
+There is no total: who deploys an algorithm must say which rows matter.
 
 On the site of the documentation (`make site`) each row can be sorted, and a cell opens the card of
 its algorithm, with every number and interval.

@@ -17,7 +17,7 @@ STATIC = Path(__file__).parents[1] / "explore" / "static"
 #: Words that are coloured, as cells and as dots.
 VERDICTS = (
     *("holds", "fails", "open", "reported", "quick"),
-    *("better", "worse", "mixed", "same", "unsafe"),
+    *("better", "worse", "mixed", "same", "unclear", "unsafe"),
 )
 #: A cell with more characters is kept wide on a phone, where tables scroll.
 LONG = 20

@@ -15,7 +15,8 @@ from ackclock.scenario.scenario import Scenario
 from ackclock.scorecard.measure import Numbers, numbers
 
 #: How an algorithm does against another. Mixed: some numbers are better, and others worse.
-Mark = Literal["better", "worse", "mixed", "same", "open"]
+#: Unclear: the interval reaches beyond the margin and into it, or there is no number.
+Mark = Literal["better", "worse", "mixed", "same", "unclear"]
 MARKS: tuple[Mark, ...] = get_args(Mark)
 #: In the place of the algorithm: the other flows run without it.
 ALONE = "alone"
@@ -114,7 +115,7 @@ class Answer:
         """How the algorithm does against another: by the interval of the paired difference."""
         difference = self.differences[other]
         if difference is None:
-            return "open"
+            return "unclear"
         sign = 1 if self.number.more else -1
         ends = sorted((sign * difference.low, sign * difference.high))
         if difference.n == 1:
@@ -123,6 +124,8 @@ class Answer:
             return "better"
         if ends[1] < -self.number.margin:
             return "worse"
+        if max(-ends[0], ends[1]) > self.number.margin:
+            return "unclear"
         return "same"
 
     def equal(self, algorithm: str, other: str) -> bool:
@@ -160,10 +163,10 @@ class Answers:
 
     def mark(self, other: str) -> Mark:
         """How the algorithm does against another in all numbers."""
-        marks = {answer.mark(other) for answer in self.answers} - {"open"}
+        marks = {answer.mark(other) for answer in self.answers}
         if {"better", "worse"} <= marks:
             return "mixed"
-        return next((mark for mark in ("worse", "better", "same") if mark in marks), "open")
+        return next((mark for mark in ("worse", "better", "unclear") if mark in marks), "same")
 
     def unsafe(self, algorithm: str) -> list[str]:
         """Why an algorithm is unsafe here; empty if it is not."""

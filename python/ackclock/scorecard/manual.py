@@ -34,7 +34,8 @@ than a second. In Python `ackclock.evaluate("my_cc.c", rows="R3,R7", quick=True)
 ## How to read it
 
 * **better, worse**: the 95 % interval of the paired difference (same seed, the other algorithm in
-  the same place) is beyond the margin of the number. **same**: it is not. **mixed**: some numbers
+  the same place) is beyond the margin of the number. **same**: it is within the margin.
+  **unclear**: it reaches across, so that these repeats cannot tell. **mixed**: some numbers
   of the row are better, and others worse.
 * A mark in brackets comes from another number of the row than the one that the line shows.
 * **unsafe**: all of the 95 % interval is where nobody should deploy the algorithm. The table below
@@ -74,7 +75,7 @@ In R7 and R7b an algorithm meets CUBIC and Reno, the standard, and BBR (version 
 which many servers use: one flow beside one, one beside four, and four beside one, in each cell of a
 grid of 5 rates (5 to 200 Mb/s), 5 RTTs (10 to 200 ms) and 6 buffers (0.1 to 4 BDP). The heat maps
 show the harm: those of R7 over rate and RTT, as means over the buffers; those of R7b over mix and
-buffer, as means over rates and RTTs. `rows.parquet` has each cell. `--quick` asks one cell (R7b:
+buffer, as means over rates and RTTs. `rows.parquet` has each cell. `--quick` asks two cells (R7b:
 three mixes with two buffers), so there "all cells" are few.
 
 Sound and video (R8) are flows of CUBIC whose application writes a frame each so often: one packet
@@ -85,7 +86,8 @@ A receiver that lies (R14) acknowledges what never came, or echoes no mark.
 
 Wi-Fi (R9b) follows draft-huitema-ccwg-c4-test: ACKs that wait up to 14 ms on 10 Mb/s; every 5 s a
 fade from 20 to 2 Mb/s for 2 s; every 2 s a pause of 0.2 s. The load of R15b is that of the common
-TCP evaluation suite (section 5.3): UDP with 75 of 100 Mb/s comes or goes.
+TCP evaluation suite (section 5.3): UDP with 75 of 100 Mb/s comes or goes. The application of R15c
+writes 3 MB every 2 s, which need half a second.
 
 An algorithm with ECN sends what it asks for (R10, R10b, R10c). Off: no packet is ECT. ECT(0): the
 receiver echoes marks (RFC 3168). Accurate: the receiver counts marks (RFC 9768). Only an algorithm

@@ -227,6 +227,38 @@ ROWS: Sequence[Question] = (
         seeds=5,
     ),
     Question(
+        "R15c",
+        "Does it behave when its application has paused?",
+        "7.8 SHOULD",
+        scenarios.pauses,
+        {"beside": ("nobody", "CUBIC")},
+        (
+            Number(
+                "time of 3 MB every 2 s, median",
+                "frame_median_ms",
+                margin=50,
+                at={"beside": "nobody"},
+            ),
+            Number(
+                "packets lost",
+                "loss_percent",
+                margin=0.2,
+                at={"beside": "nobody"},
+                unsafe=10.0,
+                because="each pause ends in a burst that the buffer cannot hold",
+            ),
+            Number(
+                "harm to a CUBIC flow",
+                "harm_percent",
+                margin=5,
+                at={"beside": "CUBIC"},
+                unsafe=90,
+                because="a flow that uses a quarter of the link takes nine tenths of it",
+            ),
+        ),
+        seeds=5,
+    ),
+    Question(
         "R16",
         "Does it fit a data centre, and incast?",
         "7.11 SHOULD",

@@ -262,6 +262,15 @@ def load(algorithm: str, load: str) -> Scenario:
     return of.replace(flows=(*of.flows, udp))
 
 
+def pauses(algorithm: str, beside: str) -> Scenario:
+    """3 MB every 2 s, which the link carries in half a second; also beside a flow of CUBIC."""
+    if algorithm == ALONE:
+        return dumbbell("cubic")
+    frames = {"frames": Frames(size="3MB", every="2s")}
+    cubic = {"other": "cubic", "others": 1} if beside == "CUBIC" else {}
+    return dumbbell(algorithm, flow=frames, **cubic)
+
+
 def incast(algorithm: str, senders: int) -> Scenario:
     """Many send 64 kB at once, again and again."""
     return Scenario(
