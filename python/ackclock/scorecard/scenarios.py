@@ -267,8 +267,7 @@ def pauses(algorithm: str, beside: str) -> Scenario:
     if algorithm == ALONE:
         return dumbbell("cubic")
     frames = {"frames": Frames(size="3MB", every="2s")}
-    cubic = {"other": "cubic", "others": 1} if beside == "CUBIC" else {}
-    return dumbbell(algorithm, flow=frames, **cubic)
+    return dumbbell(algorithm, other="cubic", others=int(beside == "CUBIC"), flow=frames)
 
 
 def incast(algorithm: str, senders: int) -> Scenario:
