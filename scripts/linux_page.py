@@ -115,9 +115,6 @@ Both sides begin alike, mostly with thousands of equal packets. Then one of thes
 * **Random numbers.** `loss`, `reorder`, PIE, RED and BBR's gain cycle draw different numbers.
 * **Two packets in one nanosecond.** The simulator handles the flow with the lower number first;
   Linux handles the packet whose timer was armed first.
-* **Timers of one processor.** A compressed ACK waits up to 0.1 ms longer on Linux, until another
-  timer of its processor fires. The virtual machine has one processor for both hosts, so pacing or
-  another flow's ACK lets it leave earlier. The simulator waits the whole 0.1 ms.
 * **A timer as a packet arrives.** Behind a drop-tail queue Linux's receiver handles its timer
   first, behind CoDel the packet. The simulator always handles the packet first.
 * **Thresholds of a microsecond.** A host with TSO holds a small burst back if the next ACK is due
