@@ -25,9 +25,10 @@ from ackclock import _core
 from ackclock.draw import html, style
 from ackclock.estimates.stats import Estimate
 from ackclock.figures.experiment import Runs
+from ackclock.questions.card import Answer, Answers, Mark
 from ackclock.scorecard import data, page, run
-from ackclock.scorecard.card import Answer, Answers, Mark
-from ackclock.scorecard.run import AGAINST, QUESTIONS, Asked, Evaluated
+from ackclock.scorecard.evaluated import Asked, Evaluated
+from ackclock.scorecard.run import AGAINST, QUESTIONS
 
 HERE = Path(__file__).parent
 ALGORITHMS = [each["name"] for each in _core.algorithms()]

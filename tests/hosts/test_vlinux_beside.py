@@ -10,8 +10,8 @@ from ackclock.hosts import linux
 from ackclock.hosts.vlinux.machines import Machines
 from ackclock.hosts.work import CACHE
 from ackclock.pages import figure_pages
-from ackclock.scorecard import scenarios
-from ackclock.scorecard.card import Number, Question
+from ackclock.questions import scenarios
+from ackclock.questions.card import Number, Question
 from ackclock.scorecard.run import evaluate
 from virtual import scenario
 

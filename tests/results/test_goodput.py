@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from ackclock import AckclockError, Scenario, metrics, run
 from ackclock.base.units import size_bytes
+from ackclock.questions import scenarios as scorecard
+from ackclock.questions.measure import WARM_UP_S, numbers
 from ackclock.results import measures, summary
 from ackclock.scenario.links import capacity_bits
-from ackclock.scorecard import scenarios as scorecard
-from ackclock.scorecard.measure import WARM_UP_S, numbers
 from common import ACKCLOCK, ROOT
 
 TWO_CUBIC = ROOT / "examples" / "two_cubic.toml"

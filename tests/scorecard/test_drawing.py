@@ -7,10 +7,10 @@ import pytest
 
 from ackclock.draw import responsive
 from ackclock.figures.experiment import Runs
-from ackclock.scorecard import run
-from ackclock.scorecard.card import ALONE, answers
+from ackclock.questions.card import ALONE, answers
+from ackclock.questions.measure import Numbers
+from ackclock.scorecard import evaluated as parts
 from ackclock.scorecard.drawing import figure
-from ackclock.scorecard.measure import Numbers
 from ackclock.scorecard.run import QUESTIONS
 
 NAMES = ("my_algorithm.c", "cubic", "reno", "bbr")
@@ -22,7 +22,9 @@ def asked(question):
     numbers = dict.fromkeys(Numbers._fields, 12.3)
     rows = [{**point, "seed": 1, **numbers} for point in experiment.points]
     runs = Runs(experiment, pl.DataFrame(rows))
-    return run.Asked(question, experiment, runs, answers(question, experiment, {experiment: runs}))
+    return parts.Asked(
+        question, experiment, runs, answers(question, experiment, {experiment: runs})
+    )
 
 
 def overlapping(drawing):
@@ -53,7 +55,7 @@ def overlapping(drawing):
 def test_no_word_is_written_over_another(row):
     """With four algorithms in a full run, as wide as a page, and on a phone."""
     (question,) = (each for each in QUESTIONS if each.row == row)
-    evaluated = run.Evaluated(NAMES[0], NAMES[1:], [asked(question)], quick=False)
+    evaluated = parts.Evaluated(NAMES[0], NAMES[1:], [asked(question)], quick=False)
     drawing = figure(evaluated.asked[0], evaluated)
     assert overlapping(drawing) == []
     responsive.of(drawing)
@@ -67,8 +69,8 @@ def test_each_rival_has_its_own_heat_maps():
     percent = pl.when(pl.col("other") == "bbr").then(7.0).otherwise(4.0)
     deeper = pl.when(pl.col("buffer") == "4bdp").then(6.0).otherwise(0.0)
     table = of.runs.table.with_columns(harm_percent=percent + deeper)
-    of = run.Asked(question, of.experiment, Runs(of.experiment, table), of.answers)
-    drawing = figure(of, run.Evaluated(NAMES[0], NAMES[1:], [of], quick=False))
+    of = parts.Asked(question, of.experiment, Runs(of.experiment, table), of.answers)
+    drawing = figure(of, parts.Evaluated(NAMES[0], NAMES[1:], [of], quick=False))
     shown = {
         axes.get_title(loc="left"): {text.get_text() for text in axes.texts}
         for axes in drawing.axes

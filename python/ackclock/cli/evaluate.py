@@ -2,7 +2,7 @@
 
 import shlex
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ackclock import AckclockError
+from ackclock.base import units
 from ackclock.base.directory import Directory
 from ackclock.cli.console import (
     RESUMES,
@@ -36,9 +37,9 @@ from ackclock.cli.console import (
 )
 
 if TYPE_CHECKING:
+    from ackclock.questions.card import Question
     from ackclock.scorecard import checks
-    from ackclock.scorecard.card import Question
-    from ackclock.scorecard.run import Evaluated
+    from ackclock.scorecard.evaluated import Evaluated
 
 
 @app.command("evaluate", rich_help_panel=SCENARIOS)
@@ -52,7 +53,10 @@ def evaluate_command(
         typer.Option(help="Compare with these, one after the other in its place.", metavar="NAMES"),
     ] = "cubic,reno",
     rows: Annotated[
-        str | None, typer.Option(help="Only these rows, like R3,R7 (with R7b).", metavar="ROWS")
+        str | None,
+        typer.Option(
+            help="Only these rows, like R3,R7 (with R7b); links: four links.", metavar="ROWS"
+        ),
     ] = None,
     check: Annotated[
         Path | None,
@@ -66,6 +70,16 @@ def evaluate_command(
             "--quick", help="Run few points: half a minute instead of 10 minutes on 2 cores."
         ),
     ] = False,
+    held_out: Annotated[
+        int | None,
+        typer.Option(
+            help="Ask the same on links that this seed draws, and tell the gap.", metavar="SEED"
+        ),
+    ] = None,
+    budget: Annotated[
+        str | None,
+        typer.Option(help="End after this time with what there is, like 30s.", metavar="TIME"),
+    ] = None,
     on: Annotated[
         Host,
         typer.Option(help="Also ask this machine's TCP (kernel), or Linux in virtual time."),
@@ -86,7 +100,8 @@ def evaluate_command(
         ackclock evaluate my_cc.c --quick
         ackclock evaluate my_cc.c --against cubic,reno,bbr -o out/my_cc
         ackclock evaluate my_cc.c --rows R3,R7
-        ackclock evaluate my_cc.c --json --no-page
+        ackclock evaluate my_cc.c --rows links --json --no-page
+        ackclock evaluate my_cc.c --quick --held-out 7 --budget 60s
         ackclock evaluate my_cc.c --check thresholds.toml
         ackclock evaluate my_cc.c --quick --rows R3 --on kernel
 
@@ -135,10 +150,8 @@ def evaluate_command(
                     f"--on-ray: not with --on {on}, which runs on this machine only"
                 )
             real_time = linux is not None and linux.real_time
-            command = f"ackclock evaluate {shlex.quote(algorithm)} --against {against}"
-            command += f" --rows {rows}" if rows else ""
-            command += " --quick" if quick else ""
-            command += f" --on {on}" if linux else ""
+            keys = {"--rows": rows, "--held-out": held_out, "--on": on if linux else None}
+            command = _command(algorithm, {"--against": against, **keys}, quick)
 
             def say(number: int, seconds: float) -> None:
                 if number:
@@ -152,6 +165,8 @@ def evaluate_command(
                         asked,
                         against=others,
                         quick=quick,
+                        held_out=held_out,
+                        budget_s=_seconds(budget),
                         executor=executor(0 if real_time else jobs, on_ray),
                         on=linux,
                         progress=progress,
@@ -174,12 +189,28 @@ def evaluate_command(
         if as_json:
             print_json(data.as_json(evaluated))
         else:
-            _print(evaluated)
+            _print(evaluated, path)
         took = in_words(time.monotonic() - started_s)
         tell(f"{evaluated.totals} This command took {took}.")
         tell(f"page: {(path / 'index.html').absolute()}" if drawn else f"written to {path}")
         if thresholds:
             _say_broken(found, path, tell)
+
+
+def _command(algorithm: str, options: Mapping[str, object], quick: bool) -> str:
+    """What repeats a card."""
+    said = [f" {key} {value}" for key, value in options.items() if value is not None]
+    return f"ackclock evaluate {shlex.quote(algorithm)}{''.join(said)}{' --quick' * quick}"
+
+
+def _seconds(budget: str | None) -> float | None:
+    """Raises `AckclockError` that says what to write."""
+    if budget is None:
+        return None
+    try:
+        return units.duration_ns(budget) / 1e9
+    except ValueError as error:
+        raise AckclockError(f'--budget: "{budget}": {error}') from None
 
 
 def _draw(evaluated: "Evaluated", directory: Path, command: str) -> None:
@@ -245,7 +276,7 @@ def _errors_for_ci(path: Path, thresholds: "list[checks.Threshold]") -> Iterator
         raise
 
 
-def _print(evaluated: "Evaluated") -> None:
+def _print(evaluated: "Evaluated", path: Path) -> None:
     from ackclock.scorecard import data, page  # noqa: PLC0415 (slow to import)
 
     out.print(data.headline(evaluated))
@@ -257,6 +288,18 @@ def _print(evaluated: "Evaluated") -> None:
     for asked in evaluated.asked:
         for why in asked.answers.unsafe(evaluated.algorithm):
             out.print(f"unsafe, {asked.question.row}: {why}")
-    if evaluated.failed:  # the table of a narrow screen has no room for it
-        row, problem = evaluated.failed
-        out.print(f"unsafe, {row}: {problem}")
+    if failed := evaluated.failed:  # the table of a narrow screen has no room for it
+        out.print(f"unsafe, {failed.row}: {failed.problem}")
+        if failed.scenario:
+            out.print(f"the run in which it happens: ackclock run {path / data.FAILED}")
+    if evaluated.stopped:
+        out.print(f"not finished: {evaluated.stopped}")
+    if evaluated.held_out:
+        found = [each for each in evaluated.gaps if each.counts]
+        for gap in found:
+            out.print(
+                f"recognised, {gap.row}: {gap.number.name}: against {gap.other} "
+                f"{gap.fixed.mean:+.3g} on the card's links, {gap.held_out.mean:+.3g} on others"
+            )
+        if not found:
+            out.print("held out: no number is better on the card's links than on others")

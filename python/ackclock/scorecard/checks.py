@@ -12,10 +12,10 @@ from xml.etree import ElementTree as ET
 
 from ackclock.base.errors import AckclockError
 from ackclock.draw import html
+from ackclock.questions.card import Question
 from ackclock.scenario.model import nearest
-from ackclock.scorecard.card import Question
+from ackclock.scorecard.evaluated import Evaluated
 from ackclock.scorecard.page import cell
-from ackclock.scorecard.run import Evaluated
 
 _KEYS = {"row", "number", "above", "below", "not_worse_than", "not_unsafe"}
 #: What a table can require, one of them each.
@@ -150,7 +150,7 @@ def judge(thresholds: Sequence[Threshold], evaluated: Evaluated) -> list[Checked
 def _judge(threshold: Threshold, evaluated: Evaluated) -> Checked:
     asked = next((each for each in evaluated.asked if each.question.row == threshold.row), None)
     if asked is None:
-        problem = evaluated.failed[1] if evaluated.failed else "nothing"
+        problem = evaluated.failed.problem if evaluated.failed else "nothing"
         return Checked(threshold, True, problem)
     if threshold.not_unsafe:
         unsafe = asked.answers.unsafe(evaluated.algorithm)

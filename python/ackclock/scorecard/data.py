@@ -4,6 +4,7 @@ import math
 import os
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,18 @@ from ackclock.draw import style
 from ackclock.estimates.stats import Estimate
 from ackclock.hosts.threads import LOCAL, Executor
 from ackclock.hosts.work import CACHE
+from ackclock.questions.card import MARKS, Answer, Answers
+from ackclock.questions.held_out import Gap
 from ackclock.scorecard import run
-from ackclock.scorecard.card import MARKS, Answer, Answers
-from ackclock.scorecard.run import AGAINST, SIMULATOR, Evaluated
+from ackclock.scorecard.evaluated import SIMULATOR, Evaluated, Failed
+from ackclock.scorecard.run import AGAINST
+from ackclock.scorecard.runs import NotLoadedError
 from ackclock.store.entries import MANIFEST, write_json, write_parquet
+
+#: The file of the run in which an algorithm fails.
+FAILED = "failed.toml"
+#: The side of runs on links that were drawn.
+HELD_OUT = "held out"
 
 
 def evaluate(
@@ -26,6 +35,9 @@ def evaluate(
     against: Sequence[str] = AGAINST,
     rows: str | None = None,
     quick: bool = False,
+    held_out: int | None = None,
+    budget_s: float | None = None,
+    objective: Callable[[pl.DataFrame], float] | None = None,
     cache: str | os.PathLike[str] = CACHE,
     executor: Executor = LOCAL,
     progress: Callable[[float], None] | None = None,
@@ -33,20 +45,35 @@ def evaluate(
     """Asks of an algorithm what RFC 9743 asks; returns what card.json has (docs/evaluate.md).
 
     `algorithm` and those that it is compared with: a C file, or NAME[@PRESET][:PARAMETER=VALUE,…].
-    `rows`: only these, "R3,R7". Runs are kept in `cache`, so that the same call costs nothing.
-    An algorithm that crashes has "failed": the row, and how. Raises `AckclockError` if one cannot
-    be loaded.
+    `rows`: only these, "R3,R7", or "links": four links, for a first look. Runs are kept in `cache`,
+    so that the same call costs nothing. It ends after `budget_s`, "stopped", with what there is,
+    and where the algorithm does not compile, crashes, does not return or is unsafe on the links,
+    with what "failed": stage, row, problem and scenario. C files run in a process of their own.
+    `held_out` asks the same on links that this seed draws, and tells the "gap".
+    `objective` is called with the table of all runs (rows.parquet); "objective" is what it returns,
+    None if nothing ran. Raises `AckclockError` if one of `against` cannot be loaded or run.
     """
-    found = run.evaluate(
-        algorithm,
-        run.chosen(rows),
-        against=against,
-        quick=quick,
-        cache=Path(cache),
-        executor=executor,
-        progress=progress,
-    )
-    return as_json(found)
+    asked = run.chosen(rows)
+    try:
+        found = run.evaluate(
+            algorithm,
+            asked,
+            against=against,
+            quick=quick,
+            held_out=held_out,
+            budget_s=budget_s,
+            cache=Path(cache),
+            executor=executor,
+            progress=progress,
+        )
+    except NotLoadedError as error:
+        failed = Failed("compile", "compile", str(error))
+        found = Evaluated(algorithm, list(against), [], quick, failed)
+    card = as_json(found)
+    if objective is not None:
+        rows_of_all = table(found)
+        card["objective"] = None if rows_of_all is None else objective(rows_of_all)
+    return card
 
 
 def headline(evaluated: Evaluated) -> str:
@@ -56,7 +83,7 @@ def headline(evaluated: Evaluated) -> str:
     """
     mine = evaluated.algorithm
     unsafe = [asked.question.row for asked in evaluated.asked if asked.answers.unsafe(mine)]
-    unsafe += [evaluated.failed[0]] if evaluated.failed else []
+    unsafe += [evaluated.failed.row] if evaluated.failed else []
     parts = []
     for other in evaluated.against[:1]:
         safe = [asked for asked in evaluated.asked if asked.question.row not in unsafe]
@@ -84,6 +111,14 @@ def write(evaluated: Evaluated, directory: Path, *, command: str) -> None:
     made_by = {"ackclock": _core.engine_version(), "command": command}
     write_json(made_by, directory / MANIFEST)
     write_json(as_json(evaluated), directory / "card.json")
+    if evaluated.failed and evaluated.failed.scenario:
+        (directory / FAILED).write_text(evaluated.failed.scenario, encoding="utf-8")
+    if (rows := table(evaluated)) is not None:
+        write_parquet(rows, directory / "rows.parquet")
+
+
+def table(evaluated: Evaluated) -> pl.DataFrame | None:
+    """Every run of every row, and whose it is; None without any."""
     rows = [
         runs.table.with_columns(row=pl.lit(asked.question.row), on=pl.lit(side))
         for asked in evaluated.asked
@@ -93,8 +128,11 @@ def write(evaluated: Evaluated, directory: Path, *, command: str) -> None:
         )
         if runs
     ]
-    if rows:
-        write_parquet(pl.concat(rows, how="diagonal_relaxed"), directory / "rows.parquet")
+    rows += [
+        asked.runs.table.with_columns(row=pl.lit(asked.question.row), on=pl.lit(HELD_OUT))
+        for asked in (evaluated.held_out.asked if evaluated.held_out else ())
+    ]
+    return pl.concat(rows, how="diagonal_relaxed") if rows else None
 
 
 def as_json(evaluated: Evaluated) -> dict[str, Any]:
@@ -117,9 +155,10 @@ def as_json(evaluated: Evaluated) -> dict[str, Any]:
             }
             for asked in evaluated.asked
         ],
-        "failed": None
-        if evaluated.failed is None
-        else dict(zip(("row", "problem"), evaluated.failed, strict=True)),
+        "failed": evaluated.failed and asdict(evaluated.failed),
+        "stopped": evaluated.stopped,
+        "held_out": evaluated.held_out
+        and {"seed": evaluated.held_out.seed, "gaps": [_gap(each) for each in evaluated.gaps]},
     }
 
 
@@ -140,6 +179,18 @@ def _number(answer: Answer, evaluated: Evaluated) -> dict[str, Any]:
         "found": {name: _estimate(answer.found[name]) for name in evaluated.names},
         "differences": {name: _estimate(each) for name, each in answer.differences.items()},
         "marks": {name: answer.mark(name) for name in evaluated.against},
+    }
+
+
+def _gap(of: Gap) -> dict[str, Any]:
+    return {
+        "row": of.row,
+        "name": of.number.name,
+        "against": of.other,
+        "fixed": _estimate(of.fixed),
+        "held_out": _estimate(of.held_out),
+        "gap": of.ends,
+        "recognised": of.counts,
     }
 
 

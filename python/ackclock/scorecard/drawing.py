@@ -14,8 +14,8 @@ from matplotlib.patheffects import withStroke
 from ackclock.draw import plot, style
 from ackclock.estimates.stats import Estimate, mean_ci
 from ackclock.figures.experiment import Runs
-from ackclock.scorecard.card import ALONE, Number
-from ackclock.scorecard.run import Asked, Evaluated
+from ackclock.questions.card import ALONE, Number
+from ackclock.scorecard.evaluated import Asked, Evaluated
 
 #: Text on any colour.
 OUTLINE = [withStroke(linewidth=1.5, foreground="#0008")]

@@ -2,7 +2,7 @@
 
 import textwrap
 
-from ackclock.scorecard import scenarios
+from ackclock.questions import scenarios
 from ackclock.scorecard.page import WORDS
 from ackclock.scorecard.run import QUESTIONS
 
@@ -27,7 +27,7 @@ The terminal shows one line a row, with the number that says most of its marks. 
 (`index.html`) has a figure a row, and every number with its 95 % interval and its margin. The name
 of a number is a link to its scenario file. `card.json` and `rows.parquet` have the same for
 programs. `--json --no-page` prints `card.json` and draws nothing: with every run kept it takes less
-than a second. In Python `ackclock.evaluate("my_cc.c", rows="R3,R7", quick=True)` returns it.
+than a second. [For programs](#for-programs) says how a search calls it.
 `--shard 3/64` runs a part on a machine of its own ([cluster.md](cluster.md#shards)).
 [ci.md](ci.md) shows `--check`. [The league](scorecards/README.md) has our own algorithms.
 
@@ -43,7 +43,29 @@ than a second. In Python `ackclock.evaluate("my_cc.c", rows="R3,R7", quick=True)
   complies.
 {words}
 * A number with ">" is of runs that the end cut off.
-* If a C file crashes or does not return, the card says so and ends there.
+* **failed**: the algorithm does not compile, crashes, does not return, or is unsafe on four easy
+  links. The card ends there, and `failed.toml` is the run in which it happens. Before the links it
+  runs 12 s with marks, losses, reordering, a timeout and pauses ("contract").
+
+## For programs
+
+A search wants the cheap answers first. The stages are compile, contract, links, quick and card.
+
+```python
+card = ackclock.evaluate(
+    "candidate.c",
+    rows="links",  # four links: a quarter of a second of processor time, compiling included
+    budget_s=10,
+    objective=lambda rows: rows.filter(pl.col("algorithm") == "candidate.c")["utilisation"].mean(),
+)
+card["failed"]  # None, or stage, row, problem (with file and line) and scenario
+card["objective"]
+```
+
+C files run in a process of their own, with 4 GiB of memory and files of 1 GiB: a crash is an
+answer. `held_out=7` (`--held-out 7`) asks the same on links that this seed draws: rates and RTTs up
+to a factor of √2 beside the card's. "Recognised" are the numbers that are better on the card's own
+links.
 
 ## Beside the simulator: Linux itself
 
@@ -104,7 +126,7 @@ classic queue. `rows.parquet` has the marked and the dropped packets of each que
 | ECT(1) by any algorithm | RFC 9331 asks for an L4S response first |
 | accurate ECN on Linux | Linux before 7.0 does not negotiate it |
 
-`make generate` writes this page from `python/ackclock/scorecard/`.
+`make generate` writes this page from `python/ackclock/questions/`.
 """
 
 

@@ -9,11 +9,11 @@ from pathlib import Path
 from ackclock.draw import html, plot, responsive
 from ackclock.estimates.stats import Estimate
 from ackclock.pages.offered import Offered
+from ackclock.questions.card import Answer, Answers, Number
 from ackclock.results.result import PAGE
 from ackclock.scorecard import data
-from ackclock.scorecard.card import Answer, Answers, Number
 from ackclock.scorecard.drawing import figure
-from ackclock.scorecard.run import SIMULATOR, Asked, Evaluated
+from ackclock.scorecard.evaluated import SIMULATOR, Asked, Evaluated
 
 LEAD = (
     "RFC 9743 (BCP 133) names what to ask of a congestion control, and sets no thresholds. Each "
@@ -21,6 +21,11 @@ LEAD = (
     "with another in its place, in the same runs: better or worse if the 95 % interval of the "
     "paired difference (− cubic) is beyond the margin of the number. A line of the card shows one "
     "number of its row; a mark in brackets comes from another one."
+)
+HELD_OUT = (
+    "The same questions on links whose rates and RTTs were drawn around those of the card. The gap "
+    "is how much better the algorithm does on the card's links, in its difference to another: "
+    '"recognised" if the 95 % interval of the gap is beyond the margin of the number.'
 )
 #: The words of the numbers.
 WORDS = {
@@ -99,11 +104,10 @@ def table(evaluated: Evaluated) -> html.Table:
             said = said if side == SIMULATOR else ["", "", ""]
             rows.append([*said, *([side] if on else []), *cells, *marks])
     if evaluated.failed:
-        row, problem = evaluated.failed
         rows.append(
             [
-                row,
-                problem,
+                evaluated.failed.row,
+                evaluated.failed.problem,
                 "does it run?",
                 *on,
                 "unsafe",
@@ -113,6 +117,19 @@ def table(evaluated: Evaluated) -> html.Table:
         )
     look = "card" if on else f"card of-{len(others)}"
     return html.Table(header, rows, links=links, look=look)
+
+
+def gaps(evaluated: Evaluated) -> html.Table:
+    """How each number differs on links that were drawn, where it does so beyond its margin."""
+    header = ["row", "number", "v", "on the card", "on other links", "gap", ""]
+    rows = []
+    for gap in evaluated.gaps:
+        unit = gap.number.unit
+        ends = " … ".join(f"{each:.3g}" for each in gap.ends)
+        cells = [_full(each, unit) for each in (gap.fixed, gap.held_out)]
+        said = [gap.row, gap.number.name, evaluated.names[gap.other]]
+        rows.append([*said, *cells, ends, "recognised" if gap.counts else "—"])
+    return html.Table(header, rows)
 
 
 def _mark(given: Answers, shown: Answer | None, other: str) -> str:
@@ -213,8 +230,14 @@ def document(
         *rows,
     ]
     if evaluated.failed:
-        row, problem = evaluated.failed
-        sections.append(html.Section(f"{row}: unsafe", text=problem))
+        failed = evaluated.failed
+        sections.append(
+            html.Section(f"{failed.row}: unsafe", text=failed.problem, code=failed.scenario or "")
+        )
+    if evaluated.stopped:
+        sections.append(html.Section("Not finished", text=evaluated.stopped))
+    if evaluated.held_out:
+        sections.append(html.Section("On other links", text=HELD_OUT, table=gaps(evaluated)))
     words = html.Table(["word", "what it means"], [list(each) for each in WORDS.items()])
     sections.append(html.Section("Words", table=words))
     sections.append(html.Section("Repeat it", text=totals, code=command))

@@ -1,110 +1,66 @@
-"""Runs the questions of the scorecard, and keeps the numbers of each run."""
+"""Asks the questions of the scorecard, the cheap ones first."""
 
-import functools
-import hashlib
-import subprocess
-import sys
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+import math
+import time
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing, suppress
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, TypeVar
 
 import polars as pl
 
-from ackclock import _core
-from ackclock.base import units
 from ackclock.base.errors import AckclockError, AlgorithmError
-from ackclock.figures.batches import Batch
-from ackclock.figures.experiment import Experiment, Point, Runs, repeats_of
-from ackclock.hosts import work
+from ackclock.figures.experiment import Runs
+from ackclock.hosts.contained import contained
 from ackclock.hosts.linux import Linux
 from ackclock.hosts.shard import Shard
-from ackclock.hosts.testbed import NoValidRunError
 from ackclock.hosts.threads import LOCAL, Executor
-from ackclock.hosts.work import CACHE, check_writable
+from ackclock.hosts.work import CACHE
+from ackclock.questions import paths, sharing
+from ackclock.questions.card import Question, answers
+from ackclock.questions.links import LINKS, trial
 from ackclock.scenario import snapshot
-from ackclock.scenario.scenario import Scenario
-from ackclock.scorecard import paths, sharing
-from ackclock.scorecard.card import ALONE, Answers, Number, Question, answers, points_of, with_harm
-from ackclock.scorecard.measure import row_of
-from ackclock.scorecard.scenarios import dumbbell
-from ackclock.store.made_by import source_hash
-from ackclock.store.rows import KeptRows
+from ackclock.scorecard.evaluated import Asked, Evaluated, Failed, HeldOut
+from ackclock.scorecard.on_linux import ask_linux, rehearse
+from ackclock.scorecard.runs import filled, one_by_one, simulated
+
+T = TypeVar("T")
 
 #: Rows R1 to R16, by the criteria of RFC 9743 (BCP 133).
 QUESTIONS: Sequence[Question] = (*sharing.ROWS, *paths.ROWS)
-#: The modules that make and keep the row of a simulated run.
-ROW_MADE_BY = ("hosts", "figures/experiment.py", "scorecard/measure.py")
 #: What an algorithm is compared with, unless told otherwise.
 AGAINST = ("cubic", "reno")
-#: The side that answers every row.
-SIMULATOR = "simulator"
-#: Repeats of a point on Linux, and with `--quick`. The kernel runs them in real time.
-LINUX_SEEDS, LINUX_QUICK_SEEDS = 3, 1
+#: What an algorithm must get past, one after the other; the links carry data, the card is whole.
+STAGES = ("compile", "contract", "links", "quick", "card", "held out")
 
 
-@dataclass(frozen=True, eq=False)
-class OnLinux:
-    """What Linux answers to a question: the numbers of one point that it can measure."""
-
-    #: None: it answers none.
-    runs: Runs | None
-    answers: Answers
-    #: Why it does not answer the others.
-    refused: Sequence[str]
+class _LateError(Exception):
+    """The budget is used up."""
 
 
-@dataclass(frozen=True, eq=False)
-class Asked:
-    """A question with the runs that answer it."""
+@dataclass(frozen=True)
+class _Part:
+    """A question in a stage."""
 
+    stage: str
     question: Question
-    experiment: Experiment
-    runs: Runs
-    answers: Answers
-    #: The same on Linux, if it was asked.
-    linux: OnLinux | None = None
-
-    def point(self, number: Number, algorithm: str) -> Point:
-        """The point of a number of an algorithm, the first of several."""
-        return points_of(self.experiment, number, algorithm)[0]
-
-
-@dataclass(frozen=True, eq=False)
-class Evaluated:
-    """A scorecard."""
-
-    algorithm: str
-    against: Sequence[str]
-    asked: Sequence[Asked]
     quick: bool
-    #: The row in which the algorithm could not be run, and why. Later rows are not asked.
-    failed: tuple[str, str] | None = None
-    #: "kernel" or "vlinux", beside the simulator; None if the card is of the simulator alone.
-    on: str | None = None
 
-    @property
-    def names(self) -> dict[str, str]:
-        """Each algorithm and what to call it, the one that is judged first."""
-        return {each: Path(each).name for each in (self.algorithm, *self.against)}
-
-    @property
-    def made_by(self) -> str:
-        """Which ackclock, and how many runs."""
-        quickly = " · a quick run: wide intervals" if self.quick else ""
-        beside = f" · beside it: {self.on}" if self.on else ""
-        return f"ackclock {_core.engine_version()}{quickly}{beside}"
-
-    @property
-    def totals(self) -> str:
-        """How much was simulated, in words."""
-        tables = [asked.runs.table.unique("key") for asked in self.asked]
-        runs, packets = sum(map(len, tables)), sum(int(table["packets"].sum()) for table in tables)
-        cpu_s = sum(float(table["cpu_time_s"].sum()) for table in tables)
-        return (
-            f"{runs} runs, {units.packets_in_words(packets)}; "
-            f"they took {cpu_s:.0f} s of processor time."
-        )
+    @classmethod
+    def all_of(
+        cls, questions: Sequence[Question], *, quick: bool, held_out: int | None
+    ) -> "list[_Part]":
+        """The links, the questions quickly, all of their points, and the same elsewhere."""
+        rest = [] if list(questions) == [LINKS] else questions
+        found = [cls("links", LINKS, False), *(cls("quick", each, True) for each in rest)]
+        if not quick:
+            found += [cls("card", each, False) for each in rest]
+        if held_out is not None:
+            found += [
+                cls("held out", replace(each, drawn_by=held_out), quick) for each in questions
+            ]
+        return found
 
 
 def evaluate(
@@ -113,6 +69,8 @@ def evaluate(
     *,
     against: Sequence[str] = AGAINST,
     quick: bool = False,
+    held_out: int | None = None,
+    budget_s: float | None = None,
     cache: Path = CACHE,
     executor: Executor = LOCAL,
     on: Linux | None = None,
@@ -121,39 +79,119 @@ def evaluate(
 ) -> Evaluated:
     """Asks the questions of an algorithm, and of others in its place; runs what is not kept.
 
+    Before them, the algorithm must run on `links.trial` and be safe on `links.LINKS`; before all
+    points of the questions come those of a quick run. If it crashes, does not return, or is unsafe
+    on the links, the card says so and ends there; after `budget_s` it ends with what there is.
+    `held_out` draws links on which the same questions are asked again.
     `on` also asks Linux what it can measure; `on_runs` is called before with how many of these
     runs are not kept, and their seconds.
-    If the algorithm crashes or does not return, the card says so in that row and ends there.
-    Raises `AckclockError` if an algorithm cannot be loaded, or another cannot be run.
+    C files run in a process of their own. Raises `NotLoadedError` if the algorithm cannot be
+    loaded, `AckclockError` if another cannot be, or cannot be run.
     """
     if on is not None:
         on.ready()
     others = [each for each in dict.fromkeys(against) if each != algorithm]
-    asked: list[Asked] = []
+    if on is not None:
+        for each in (algorithm, *others):
+            rehearse(on, each, "" if each == algorithm else "--against: ")
+    parts = _Part.all_of(questions, quick=quick, held_out=held_out)
+    asking = _Asking(algorithm, others, cache, executor, progress or (lambda _: None))
     with snapshot.held():
-        _check_all(algorithm, others, questions[0], on)
-        if failed := _fails(algorithm, questions):
-            return Evaluated(algorithm, others, asked, quick, failed)
-        store = _store(cache, executor)
-        every = [each.experiment([algorithm, *others], quick=quick) for each in questions]
-        runs = [len(each.points) * _seeds(each, quick) for each in every]
-        for number, (question, experiment) in enumerate(zip(questions, every, strict=True)):
-            before = sum(runs[:number])
+        asking.ask(parts, budget_s)
+        stage, shown = asking.last(parts)
+        found = asking.found["held out"]
+        if asking.failed or asking.stopped:
+            on = None
+        if on is not None:
+            shown = ask_linux(shown, on, stage == "quick", cache, progress, on_runs)
+    return Evaluated(
+        algorithm,
+        others,
+        shown,
+        quick=stage == "quick",
+        failed=asking.failed,
+        stopped=asking.stopped,
+        on=on.name if on else None,
+        held_out=HeldOut(held_out, found) if held_out is not None and found else None,
+    )
 
-            def part(fraction: float, before: int = before, own: int = runs[number]) -> None:
-                if progress is not None:
-                    progress((before + fraction * own) / sum(runs))
 
+@dataclass(eq=False)
+class _Asking:
+    """The stages, one after the other."""
+
+    algorithm: str
+    others: Sequence[str]
+    cache: Path
+    executor: Executor
+    progress: Callable[[float], None]
+    #: Stage → its questions that have answers.
+    found: dict[str, list[Asked]] = field(default_factory=lambda: {each: [] for each in STAGES})
+    failed: Failed | None = None
+    stopped: str | None = None
+
+    def ask(self, parts: Sequence[_Part], budget_s: float | None) -> None:
+        """Asks, until the algorithm fails or the budget is used up."""
+        until_s = math.inf if budget_s is None else time.monotonic() + budget_s
+
+        def tell(fraction: float) -> None:
+            if time.monotonic() > until_s:
+                raise _LateError
+            self.progress(fraction)
+
+        stage, part = "compile", None
+        asked = [(each.question, each.quick) for each in parts]
+        given = (self.algorithm, self.others, asked, self.cache, self.executor)
+        with closing(_run(simulated, tell, *given)) as tables:
             try:
-                asked.append(_ask(question, experiment, quick, store, executor, part))
+                next(tables)
+                stage = "contract"
+                next(tables)
+                for part in parts:
+                    stage = part.stage
+                    self._take(part, next(tables))
+                    if self.failed:
+                        break
+            except _LateError:
+                self.stopped = f"the budget of {budget_s:g} s ended in the stage {stage}"
             except AlgorithmError as error:
-                if not _is_of(error, algorithm):
+                if not _is_of(error, self.algorithm):
                     raise
-                return Evaluated(algorithm, others, asked, quick, (question.row, str(error)))
-        if on is None:
-            return Evaluated(algorithm, others, asked, quick)
-        asked = _ask_linux(asked, on, quick, cache, progress, on_runs)
-    return Evaluated(algorithm, others, asked, quick, on=on.name)
+                self.failed = self._failed(part, str(error))
+
+    def _take(self, part: _Part, table: pl.DataFrame | None) -> None:
+        assert table is not None, "each question has a table"
+        experiment = part.question.experiment([self.algorithm, *self.others], quick=part.quick)
+        runs = Runs(experiment, table)
+        given = answers(part.question, experiment, {experiment: runs})
+        self.found[part.stage].append(Asked(part.question, experiment, runs, given))
+        unsafe = given.unsafe(self.algorithm) if part.stage == LINKS.row else []
+        if unsafe:
+            self.failed = Failed(part.stage, part.question.row, unsafe[0])
+
+    def _failed(self, part: _Part | None, problem: str) -> Failed:
+        """What went wrong, with the run in which it does so again."""
+        if part is None:
+            return Failed("contract", "contract", problem, trial(self.algorithm).to_toml())
+        given = (self.algorithm, self.others, part.question, part.quick, self.cache, self.executor)
+        last = None
+        scenarios = closing(_run(one_by_one, lambda _: None, *given))
+        with suppress(AlgorithmError), scenarios as each_of:
+            for each in each_of:
+                last = each
+        return Failed(part.stage, part.question.row, problem, last)
+
+    def last(self, parts: Sequence[_Part]) -> tuple[str, list[Asked]]:
+        """The last stage of the card all of whose questions have answers, or else the first."""
+        stages = list(dict.fromkeys(part.stage for part in parts))
+        own = [each for each in stages if each not in (LINKS.row, "held out")] or [LINKS.row]
+        whole = [
+            each
+            for each in own
+            if len(self.found[each]) == sum(part.stage == each for part in parts)
+        ]
+        stage = whole[-1] if whole else own[0]
+        return stage, self.found[stage]
 
 
 def fill(
@@ -165,8 +203,8 @@ def fill(
     shard: Shard,
     cache: Path = CACHE,
     executor: Executor = LOCAL,
-    progress: Callable[[float], None] | None = None,
-    on_runs: Callable[[int, int], None] | None = None,
+    progress: Callable[[float], None] = lambda _: None,
+    on_runs: Callable[[int, int], None] = lambda *_: None,
 ) -> None:
     """Runs the part of a shard of what `evaluate` would run, and keeps the rows for it.
 
@@ -174,227 +212,45 @@ def fill(
     Raises `AckclockError` if an algorithm cannot be loaded or run.
     """
     others = [each for each in dict.fromkeys(against) if each != algorithm]
-    with snapshot.held():
-        _check_all(algorithm, others, questions[0], None)
-        if failed := _fails(algorithm, questions):
-            raise AckclockError(f"{algorithm}: {failed[0]}: {failed[1]}")
-        every: dict[str, Scenario] = {}
-        for question in questions:
-            experiment = question.experiment([algorithm, *others], quick=quick)
-            every |= _Repeats.of(experiment, quick=quick).by_key
-        own = dict(shard.part(list(every.items())))
-        _rows(own, _store(cache, executor), executor, progress, on_runs)
+    given = (algorithm, others, questions, quick, shard, cache, executor)
+    with snapshot.held(), closing(_run(filled, progress, *given)) as told:
+        for each in told:
+            on_runs(*each)
 
 
-def _check_all(
-    algorithm: str, against: Sequence[str], question: Question, on: Linux | None
-) -> None:
-    """Raises `AckclockError` if an algorithm cannot be loaded, here or on Linux."""
-    for each in (algorithm, *against):
-        where = "" if each == algorithm else "--against: "
-        _check(question, each, where)
-        if on is not None:
-            _rehearse(on, each, where)
+def _run(
+    make: Callable[..., Generator[T, None, None]], progress: Callable[[float], None], *given: Any
+) -> Generator[T, None, None]:
+    """What `make` yields: in a process of its own, if one of the algorithms is a C file."""
+    algorithm, others, *_ = given
+    if any(_file(each).endswith(".c") for each in (algorithm, *others)):
+        return contained(make, *given, progress=progress)
+    return make(*given, progress)
 
 
-def _check(question: Question, algorithm: str, where: str) -> None:
-    """Raises `AckclockError` without the words of a scenario, which the user did not write."""
-    try:
-        first_run(question, algorithm).check()
-    except AckclockError as error:
-        said = str(error).removeprefix(f'flow 1: algorithm = "{algorithm}": ')
-        raise AckclockError(where + said) from None
-
-
-def _rehearse(on: Linux, algorithm: str, where: str) -> None:
-    """Raises `AckclockError` if Linux refuses the algorithm, before the simulator runs for long."""
-    try:
-        on.rehearse(dumbbell(algorithm, rate="10mbit", duration="1s"))
-    except AckclockError as error:
-        raise AckclockError(f"{where}{error}, or leave out --on {on.name}") from None
-
-
-def first_run(question: Question, algorithm: str) -> Scenario:
-    """The first repeat of a quick run of a question."""
-    experiment = question.experiment([algorithm], quick=True)
-    return experiment.run(experiment.points[0], 1)
-
-
-def _fails(algorithm: str, questions: Sequence[Question]) -> tuple[str, str] | None:
-    """The first question in whose first run a C file fails, and how.
-
-    The runs are in a process of their own: a crash ends it.
-    """
-    if not algorithm.partition("@")[0].partition(":")[0].endswith(".c"):
-        return None
-    command = [sys.executable, "-m", "ackclock.scorecard", algorithm]
-    rows = [question.row for question in questions]
-    done = subprocess.run([*command, *rows], capture_output=True, text=True, check=False)
-    if done.returncode == 0:
-        return None
-    problem = (done.stderr.strip().splitlines() or [f"exit status {done.returncode}"])[-1]
-    return (done.stdout.split() or rows)[-1], problem.removeprefix("error: ")
+def _file(algorithm: str) -> str:
+    """Without preset and parameters."""
+    return algorithm.partition("@")[0].partition(":")[0]
 
 
 def _is_of(error: AlgorithmError, algorithm: str) -> bool:
     """Whether it is this algorithm, and not one beside it."""
-    return Path(algorithm.partition("@")[0].partition(":")[0]).name in str(error)
-
-
-def _ask(
-    question: Question,
-    experiment: Experiment,
-    quick: bool,
-    store: KeptRows,
-    executor: Executor,
-    progress: Callable[[float], None],
-) -> Asked:
-    runs = _Repeats.of(experiment, quick=quick).runs(store, executor, progress)
-    return Asked(question, experiment, runs, answers(question, experiment, {experiment: runs}))
-
-
-def _seeds(experiment: Experiment, quick: bool) -> int:
-    return experiment.quick_seeds if quick else experiment.seeds
-
-
-class _Repeats(Batch):
-    """The repeats of an experiment."""
-
-    @classmethod
-    def of(cls, experiment: Experiment, *, quick: bool) -> Self:
-        seeds = range(1, _seeds(experiment, quick) + 1)
-        return cls(experiment, None, list(repeats_of(experiment, experiment.points, seeds)))
-
-    @functools.cached_property
-    def keys(self) -> list[str]:
-        # Equal runs may count other flows as mine: 1 of CUBIC beside 4 of CUBIC, and 4 beside 1.
-        return [f"{each.key()}-{each.flows[0].count}" for each in self.scenarios]
-
-    def runs(self, store: KeptRows, executor: Executor, progress: Callable[[float], None]) -> Runs:
-        """Runs what is not kept."""
-        rows = _rows(self.by_key, store, executor, progress)
-        table = [
-            {**point, "seed": seed, "key": key, **rows[key]}
-            for (point, seed, _), key in zip(self.repeats, self.keys, strict=True)
-        ]
-        found = pl.DataFrame(table, infer_schema_length=None)
-        if found["algorithm"].is_in([ALONE]).any():
-            found = with_harm(found, list(self.experiment.points[0]))
-        return Runs(self.experiment, found)
-
-
-def _ask_linux(
-    asked: Sequence[Asked],
-    on: Linux,
-    quick: bool,
-    cache: Path,
-    progress: Callable[[float], None] | None,
-    on_runs: Callable[[int, float], None] | None,
-) -> list[Asked]:
-    """The questions with what Linux answers to them."""
-    able = [_able(each, on) for each in asked]
-    repeats = [
-        _Repeats.of(_on_linux(each, numbers), quick=quick) if numbers else None
-        for each, (numbers, _) in zip(asked, able, strict=True)
-    ]
-    every = {key: run for each in repeats if each for key, run in each.by_key.items()}
-    store = _store(cache, on)
-    known = store.read(every.keys())
-    left_s = {key: units.duration_ns(every[key].duration) / 1e9 for key in every.keys() - known}
-    if on_runs is not None:
-        on_runs(len(left_s), sum(left_s.values()))
-    total_s, done_s, found = sum(left_s.values()), 0.0, []
-    for each, (able_numbers, refused), some in zip(asked, able, repeats, strict=True):
-        own_s = sum(left_s.pop(key, 0.0) for key in some.by_key) if some else 0.0
-
-        def part(fraction: float, own_s: float = own_s, done_s: float = done_s) -> None:
-            if progress is not None and total_s:
-                progress((done_s + fraction * own_s) / total_s)
-
-        question, linux = replace(each.question, numbers=able_numbers), None
-        if some is not None:
-            try:
-                runs = some.runs(store, on, part)
-                given = answers(question, runs.experiment, {runs.experiment: runs})
-                linux = OnLinux(runs, given, refused)
-            except NoValidRunError as error:
-                refused.append(str(error))
-        linux = linux or OnLinux(None, Answers(question, ()), refused)
-        found.append(replace(each, linux=linux))
-        done_s += own_s
-    return found
-
-
-def _able(asked: Asked, on: Linux) -> tuple[list[Number], list[str]]:
-    """The numbers of a question that Linux can measure at one point, and why not the others."""
-    able, refused = [], []
-    mine = asked.experiment.points[0]["algorithm"]
-    for number in asked.question.numbers:
-        some = points_of(asked.experiment, number, mine)
-        if len(some) > 1:
-            refused.append(f"{number.name}: {len(some)} points, in the simulator only")
-            continue
-        try:
-            on.check(asked.experiment.run(some[0], 1))
-        except AckclockError as error:
-            refused.append(f"{number.name}: {error}")
-        else:
-            able.append(number)
-    return able, refused
-
-
-def _on_linux(asked: Asked, numbers: Sequence[Number]) -> Experiment:
-    """The points of these numbers, of each algorithm and of the others alone."""
-    points = asked.experiment.points
-    some: list[Point] = []
-    for number in numbers:
-        (one,) = points_of(asked.experiment, number, points[0]["algorithm"])
-        like = [each for each in points if {**each, "algorithm": one["algorithm"]} == one]
-        some += [each for each in like if each not in some]
-    some = [each for each in points if each in some]
-    harms = any(number.needs_alone for number in numbers)
-    some = [each for each in some if harms or each["algorithm"] != ALONE]
-    return replace(asked.experiment, points=some, seeds=LINUX_SEEDS, quick_seeds=LINUX_QUICK_SEEDS)
-
-
-def _store(cache: Path, executor: Executor) -> KeptRows:
-    """Where the rows of an executor's runs are kept. Raises `AckclockError` if it cannot be."""
-    check_writable(cache)
-    # What Linux answers, more of our Python makes.
-    made_by = () if isinstance(executor, Linux) else ROW_MADE_BY
-    which = source_hash(*made_by)[:16]
-    if isinstance(executor, Linux):
-        which += f"-{executor.name}-{hashlib.sha256(executor.version.encode()).hexdigest()[:16]}"
-    return KeptRows(cache / "rows" / f"evaluate-{which}")
-
-
-def _rows(
-    scenarios: Mapping[str, Scenario],
-    store: KeptRows,
-    executor: Executor,
-    progress: Callable[[float], None] | None = None,
-    on_runs: Callable[[int, int], None] | None = None,
-) -> dict[str, dict[str, Any]]:
-    """The row of each run by its key: kept ones and new ones, which are kept."""
-    wanted = work.Rows(row_of, list(scenarios), store)
-    work.fill_rows(
-        [wanted],
-        lambda keys: [scenarios[key] for key in keys],
-        executor=executor,
-        progress=progress,
-        on_runs=on_runs,
-    )
-    return wanted.found
+    return Path(_file(algorithm)).name in str(error)
 
 
 def chosen(rows: str | None) -> Sequence[Question]:
-    """The questions of these rows: "R3,R7" (with R7b); all for None. Raises `AckclockError`."""
+    """The questions of these rows: "R3,R7" (with R7b), "links"; all for None.
+
+    Raises `AckclockError`.
+    """
     if rows is None:
         return QUESTIONS
+    if rows.strip().lower() == LINKS.row:
+        return [LINKS]
     names = {question.row: {question.row, question.row.rstrip("abc")} for question in QUESTIONS}
     wanted = [each.strip() for each in rows.split(",")]
     for row in wanted:
         if row.capitalize() not in set().union(*names.values()):
-            raise AckclockError(f'--rows: "{row}": choose from {", ".join(names)}')
+            raise AckclockError(f'--rows: "{row}": choose from links, {", ".join(names)}')
     asked = {row.capitalize() for row in wanted}
     return [each for each in QUESTIONS if asked & names[each.row]]

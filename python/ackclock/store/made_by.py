@@ -22,6 +22,7 @@ LAYERS = (
     "figures",
     "papers",
     "pages",
+    "questions",
     "scorecard",
     "explore",
     "dialect",
@@ -31,7 +32,7 @@ LAYERS = (
 
 @functools.cache
 def source_hash(package: str = LAYERS[-1], *modules: str) -> str:
-    """A hash of a package, all below it and single modules: `("hosts", "scorecard/measure.py")`."""
+    """A hash of a package, all below it and single modules: `("hosts", "questions/measure.py")`."""
     digest = hashlib.sha256()
     for path in files(package, *modules):
         digest.update(path.read_bytes())

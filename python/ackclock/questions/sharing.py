@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from ackclock.scorecard import scenarios
-from ackclock.scorecard.card import Number, Question, used
+from ackclock.questions import scenarios
+from ackclock.questions.card import Number, Question, used
 
 BUFFERS = ("0.1bdp", "0.25bdp", "0.5bdp", "1bdp", "2bdp", "4bdp", "8bdp")
 #: The algorithms of the standards track.

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from ackclock.scorecard import scenarios
-from ackclock.scorecard.card import Number, Question, used
+from ackclock.questions import scenarios
+from ackclock.questions.card import Number, Question, used
 
 ROWS: Sequence[Question] = (
     Question(

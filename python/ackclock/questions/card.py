@@ -11,8 +11,8 @@ from ackclock.estimates.repeats import Repeats
 from ackclock.estimates.stats import Estimate
 from ackclock.figures.experiment import Experiment, Point, grid
 from ackclock.figures.quantity import Column, Quantity, Rows
+from ackclock.questions.measure import Numbers, numbers
 from ackclock.scenario.scenario import Scenario
-from ackclock.scorecard.measure import Numbers, numbers
 
 #: How an algorithm does against another. Mixed: some numbers are better, and others worse.
 #: Unclear: the interval reaches beyond the margin and into it, or there is no number.
@@ -82,6 +82,8 @@ class Question:
     seeds: int = 10
     #: The columns of the figure, which shows means over the other columns; all by default.
     shown: Sequence[str] = ()
+    #: Draws another link for each repeat of a point (`held_out`), if it is not None.
+    drawn_by: int | None = None
 
     @property
     def alone(self) -> bool:

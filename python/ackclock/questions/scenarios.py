@@ -9,9 +9,9 @@ warm-up of 10 s. Flows start within one RTT of each other.
 from typing import Any
 
 from ackclock.base import units
+from ackclock.questions.card import ALONE
 from ackclock.scenario.keys import Frames
 from ackclock.scenario.scenario import Bottleneck, Flow, Scenario, Session
-from ackclock.scorecard.card import ALONE
 
 DURATION = "70s"
 PACKET_BYTES = 1500

@@ -1,0 +1,215 @@
+"""A generator in a process of its own: what a user's C file does there ends no other process.
+
+A server has imported what the work needs, and forks for each call: a call costs some milliseconds.
+Each call has a pipe for what it tells and a file for its last words, so that a process that dies in
+the middle of a message leaves the server as it was.
+"""
+
+import contextlib
+import os
+import pickle
+import resource
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Callable, Generator, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO, TypeVar
+
+from ackclock.base.errors import AckclockError, AlgorithmError
+
+T = TypeVar("T")
+
+#: What a call may have. The compiler that it starts has narrower limits of its own.
+LIMITS = {
+    resource.RLIMIT_DATA: 4 << 30,
+    resource.RLIMIT_FSIZE: 1 << 30,
+    resource.RLIMIT_CORE: 0,
+}
+#: How often a call tells its progress, s.
+TICK_S = 0.1
+_LENGTH = struct.Struct("<Q")
+_STATUS = struct.Struct("<i")
+
+
+@dataclass
+class _Server:
+    process: "subprocess.Popen[bytes]"
+    control: socket.socket
+
+    def end(self) -> None:
+        self.control.close()
+        self.process.kill()
+        self.process.wait()
+
+
+#: Servers that wait for a call.
+_idle: list[_Server] = []
+
+
+def contained(
+    make: Callable[..., Iterator[T]], *given: object, progress: Callable[[float], None]
+) -> Generator[T, None, None]:
+    """What `make(*given, progress)` yields, in a process that has the limits `LIMITS`.
+
+    `make` is a function of a module; it, `given` and what it yields can be pickled. Its
+    `AckclockError` is raised here, and an `AlgorithmError` with its last words if it dies. Closing
+    the iterator ends the process.
+    """
+    server = _idle.pop() if _idle else _start()
+    child = 0
+    with tempfile.TemporaryFile() as words:
+        reads, writes = os.pipe()
+        with os.fdopen(reads, "rb") as told:
+            try:
+                try:
+                    _request(server.control, (writes, words.fileno()), make, given)
+                finally:
+                    os.close(writes)
+                while True:
+                    try:
+                        kind, what = _receive(told)
+                    except EOFError:
+                        raise AlgorithmError(_last_words(words)) from None
+                    if kind == "item":
+                        yield what
+                    elif kind == "progress":
+                        progress(what)
+                    elif kind == "process":
+                        child = what
+                    elif kind == "error":
+                        raise what
+                    else:
+                        break
+            finally:
+                _let_go(server, child)
+
+
+def _last_words(words: BinaryIO) -> str:
+    words.seek(0)
+    lines = words.read().decode(errors="replace").strip().splitlines()
+    return lines[-1].removeprefix("error: ") if lines else "the process that ran it was killed"
+
+
+def _let_go(server: _Server, child: int) -> None:
+    """Ends the call; the server waits for the next, unless it does not answer."""
+    if child:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(child, signal.SIGKILL)
+        server.control.settimeout(5)
+        with contextlib.suppress(OSError):
+            if server.control.recv(_STATUS.size):
+                _idle.append(server)
+                return
+    server.end()
+
+
+def _start() -> _Server:
+    ours, its = socket.socketpair()
+    with its:
+        process = subprocess.Popen(
+            [sys.executable, "-m", __name__, str(its.fileno())],
+            stdin=subprocess.DEVNULL,
+            pass_fds=[its.fileno()],
+            start_new_session=True,  # Ctrl-C is the caller's, who ends the call
+        )
+    return _Server(process, ours)
+
+
+def _request(
+    control: socket.socket, files: tuple[int, int], make: object, given: tuple[object, ...]
+) -> None:
+    work = pickle.dumps((make, given))
+    text = pickle.dumps((sys.path, str(Path.cwd()), dict(os.environ), work))
+    socket.send_fds(control, [_LENGTH.pack(len(text))], files)
+    control.sendall(text)
+
+
+def _receive(stream: BinaryIO) -> tuple[str, Any]:
+    """A message; raises `EOFError` if none comes, or half of one."""
+    (length,) = _LENGTH.unpack(_read(stream, _LENGTH.size))
+    kind, what = pickle.loads(_read(stream, length))  # noqa: S301 (of our own process)
+    return kind, what
+
+
+def _read(stream: BinaryIO, number: int) -> bytes:
+    text = stream.read(number)
+    if len(text) < number:
+        raise EOFError
+    return text
+
+
+def _call(make: Callable[..., Iterator[T]], given: tuple[object, ...], out: BinaryIO) -> None:
+    """Runs in the process of the call."""
+
+    def tell(kind: str, what: object = None) -> None:
+        text = pickle.dumps((kind, what))
+        out.write(_LENGTH.pack(len(text)) + text)
+        out.flush()
+
+    told_s = 0.0
+
+    def progress(fraction: float) -> None:
+        nonlocal told_s
+        if time.monotonic() - told_s > TICK_S:
+            told_s = time.monotonic()
+            tell("progress", fraction)
+
+    tell("process", os.getpid())
+    try:
+        for item in make(*given, progress):
+            tell("item", item)
+    except AckclockError as error:
+        tell("error", error)
+    except MemoryError:
+        gib = LIMITS[resource.RLIMIT_DATA] >> 30
+        tell("error", AlgorithmError(f"the runs need more than {gib} GiB of memory"))
+    else:
+        tell("end")
+
+
+def _serve(control: socket.socket) -> None:
+    while True:
+        head, files, *_ = socket.recv_fds(control, _LENGTH.size, 2)
+        if not head:
+            return
+        with control.makefile("rb") as stream:
+            text = _read(stream, _LENGTH.unpack(head)[0])
+        sys.path[:], directory, environment, work = pickle.loads(text)  # noqa: S301 (our caller's)
+        make, given = pickle.loads(work)  # noqa: S301
+        child = os.fork()
+        if child == 0:
+            os.setsid()
+            control.close()
+            out, words = files
+            os.dup2(words, 1)
+            os.dup2(words, 2)
+            os.chdir(directory)
+            os.environ.update(environment)
+            for limit, most in LIMITS.items():
+                resource.setrlimit(limit, (most, most))
+            status = 1
+            try:
+                with os.fdopen(out, "wb") as told:
+                    _call(make, given, told)
+                status = 0
+            except BaseException:  # noqa: BLE001 (the last words of this process)
+                traceback.print_exc()
+            finally:
+                sys.stderr.flush()
+                os._exit(status)
+        for each in files:
+            os.close(each)
+        _, status = os.waitpid(child, 0)
+        control.sendall(_STATUS.pack(status))
+
+
+if __name__ == "__main__":
+    with socket.socket(fileno=int(sys.argv[1])) as _control:
+        _serve(_control)

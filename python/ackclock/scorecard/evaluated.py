@@ -1,0 +1,110 @@
+"""What an evaluation found."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ackclock import _core
+from ackclock.base import units
+from ackclock.figures.experiment import Experiment, Point, Runs
+from ackclock.questions.card import Answers, Number, Question, points_of
+from ackclock.questions.held_out import Gap, gaps
+
+#: The side that answers every row.
+SIMULATOR = "simulator"
+
+
+@dataclass(frozen=True, eq=False)
+class OnLinux:
+    """What Linux answers to a question: the numbers of one point that it can measure."""
+
+    #: None: it answers none.
+    runs: Runs | None
+    answers: Answers
+    #: Why it does not answer the others.
+    refused: Sequence[str]
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """A question with the runs that answer it."""
+
+    question: Question
+    experiment: Experiment
+    runs: Runs
+    answers: Answers
+    #: The same on Linux, if it was asked.
+    linux: OnLinux | None = None
+
+    def point(self, number: Number, algorithm: str) -> Point:
+        """The point of a number of an algorithm, the first of several."""
+        return points_of(self.experiment, number, algorithm)[0]
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOut:
+    """The same questions on links that a seed has drawn."""
+
+    seed: int
+    asked: Sequence[Asked]
+
+
+@dataclass(frozen=True)
+class Failed:
+    """Where an algorithm failed, and how. Nothing is asked after that."""
+
+    #: Of `run.STAGES`.
+    stage: str
+    row: str
+    problem: str
+    #: The run in which it happened, as TOML, where that is known.
+    scenario: str | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluated:
+    """A scorecard."""
+
+    algorithm: str
+    against: Sequence[str]
+    asked: Sequence[Asked]
+    quick: bool
+    failed: Failed | None = None
+    #: Why there is no more, if nothing failed: the budget.
+    stopped: str | None = None
+    #: "kernel" or "vlinux", beside the simulator; None if the card is of the simulator alone.
+    on: str | None = None
+    #: The same questions on other links, if that was asked.
+    held_out: HeldOut | None = None
+
+    @property
+    def names(self) -> dict[str, str]:
+        """Each algorithm and what to call it, the one that is judged first."""
+        return {each: Path(each).name for each in (self.algorithm, *self.against)}
+
+    @property
+    def gaps(self) -> list[Gap]:
+        """How each number differs between the card's links and those that are held out."""
+        if self.held_out is None:
+            return []
+        return gaps(
+            [each.answers for each in self.asked], [each.answers for each in self.held_out.asked]
+        )
+
+    @property
+    def made_by(self) -> str:
+        """Which ackclock, and how many runs."""
+        quickly = " · a quick run: wide intervals" if self.quick else ""
+        beside = f" · beside it: {self.on}" if self.on else ""
+        return f"ackclock {_core.engine_version()}{quickly}{beside}"
+
+    @property
+    def totals(self) -> str:
+        """How much was simulated, in words."""
+        tables = [asked.runs.table.unique("key") for asked in self.asked]
+        runs, packets = sum(map(len, tables)), sum(int(table["packets"].sum()) for table in tables)
+        cpu_s = sum(float(table["cpu_time_s"].sum()) for table in tables)
+        return (
+            f"{runs} runs, {units.packets_in_words(packets)}; "
+            f"they took {cpu_s:.0f} s of processor time."
+        )

@@ -1,0 +1,100 @@
+"""A process of its own for what may crash: nothing it does ends the caller or the server."""
+
+import ctypes
+import os
+import signal
+import time
+from contextlib import closing, suppress
+from pathlib import Path
+
+import pytest
+
+from ackclock.base.errors import AckclockError, AlgorithmError
+from ackclock.hosts import contained as module
+from ackclock.hosts.contained import contained
+from common import wait_until
+
+
+def unheard(_):
+    pass
+
+
+def counted(number, progress):
+    """Some numbers, and the process that counts."""
+    for each in range(number):
+        progress(each / number)
+        yield each, os.getpid()
+
+
+def ends(how, _):
+    yield os.getpid()
+    if how == "crash":
+        ctypes.string_at(0)
+    elif how == "words":
+        os.write(2, b"error: x.c:3: divides by zero\n")
+        os._exit(1)
+    elif how == "refuses":
+        raise AckclockError("reno: beta = 2: write less")
+    elif how == "memory":
+        bytearray(5 << 30)
+    elif how == "file":
+        with Path("large").open("wb") as file:
+            file.truncate(2 << 30)
+    elif how == "kill":
+        os.kill(os.getpid(), signal.SIGKILL)
+    time.sleep(60)
+
+
+def test_what_it_yields_and_tells():
+    heard = []
+    found = list(contained(counted, 5, progress=heard.append))
+    assert [each for each, _ in found] == list(range(5))
+    assert {process for _, process in found} != {os.getpid()}
+    assert heard == [0]  # ten times a second at most
+
+
+def test_one_server_makes_a_process_for_each_call():
+    first, second = (dict(contained(counted, 1, progress=unheard)) for _ in range(2))
+    assert first[0] != second[0]
+    assert len(module._idle) >= 1
+
+
+@pytest.mark.parametrize(
+    ("how", "error", "says"),
+    [
+        ("crash", AlgorithmError, "was killed"),
+        ("words", AlgorithmError, "^x.c:3: divides by zero$"),
+        ("refuses", AckclockError, "^reno: beta = 2: write less$"),
+        ("memory", AlgorithmError, "need more than 4 GiB of memory"),
+        ("file", AlgorithmError, "."),
+        ("kill", AlgorithmError, "was killed"),
+    ],
+)
+def test_how_it_can_end(how, error, says, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(error, match=says):
+        list(contained(ends, how, progress=unheard))
+    assert next(iter(contained(counted, 1, progress=unheard)))[0] == 0
+
+
+def test_closing_it_ends_the_process():
+    with closing(contained(ends, "waits", progress=unheard)) as processes:
+        process = next(processes)
+        os.kill(process, 0)
+
+    def is_gone():
+        with suppress(ProcessLookupError):
+            os.kill(process, 0)
+            return False
+        return True
+
+    wait_until(is_gone)
+
+
+def test_an_exception_in_progress_ends_it():
+    def stop(_):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        list(contained(counted, 5, progress=stop))
+    assert len(list(contained(counted, 2, progress=unheard))) == 2

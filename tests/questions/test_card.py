@@ -1,0 +1,67 @@
+"""Marks, harm, and the links that are held out."""
+
+import polars as pl
+
+from ackclock.base import units
+from ackclock.estimates.stats import Estimate
+from ackclock.figures.experiment import Runs
+from ackclock.questions import card, scenarios, sharing
+from ackclock.questions.held_out import Gap, elsewhere
+
+
+def test_marks():
+    """By the interval of the paired difference, beyond the margin."""
+
+    def mark(low, high, *, more, n=10):
+        number = card.Number("x", "utilisation", more=more, margin=1)
+        difference = Estimate((low + high) / 2, low, high, n)
+        return card.Answer(number, {}, {"cubic": difference}).mark("cubic")
+
+    assert mark(2, 3, more=True) == mark(-3, -2, more=False) == "better"
+    assert mark(2, 3, more=False) == mark(-3, -2, more=True) == "worse"
+    assert mark(-0.5, 0.5, more=True) == mark(-1, 1, more=False) == "same"
+    assert mark(0.5, 3, more=True) == mark(-3, 0.5, more=False) == mark(-9, 9, more=True)
+    assert mark(-9, 9, more=True) == "unclear"
+
+
+def test_harm_and_its_mean():
+    """By hand: of 8 and 4 Mb/s alone a flow keeps 2 and 3: harm of 75 % and 25 %, mean 50 %."""
+    (question,) = (each for each in sharing.ROWS if each.row == "R7")
+    experiment = question.experiment(["mine"], quick=True)
+    rows = [
+        {**point, "seed": seed, "mine_mbps": alone, "others_mbps": kept}
+        for point in experiment.points
+        for seed, alone, kept in ((1, 8.0, 2.0), (2, 4.0, 3.0))
+    ]
+    table = card.with_harm(pl.DataFrame(rows), list(experiment.points[0]))
+    mine = table.filter(algorithm="mine", other="reno", rtt_ms=50).sort("seed")
+    assert mine["harm_percent"].to_list() == [75, 25]
+    number = next(each for each in question.numbers if each.name.startswith("mean harm"))
+    found = card.quantity(experiment, number, "mine")
+    assert found.estimate({experiment: Runs(experiment, table)}).mean == 50
+
+
+def test_a_link_that_is_held_out_is_near_and_the_same_for_all():
+    fixed = {name: scenarios.steps(name, "rate × 10") for name in ("reno", "cubic")}
+    drawn = [elsewhere(fixed["reno"], 7, "R15", seed) for seed in range(1, 40)]
+    of = [
+        (units.rate_bps(each.bottleneck.rate) / 50e6, units.duration_ns(each.rtt) / 50e6)
+        for each in drawn
+    ]
+    assert all(0.7 < factor < 1.42 for pair in of for factor in pair)
+    assert len(set(of)) == len(of)
+    step = units.rate_bps(drawn[0].bottleneck.rate_at[0].rate)
+    assert abs(step / units.rate_bps(drawn[0].bottleneck.rate) - 10) < 1e-6
+    other = elsewhere(fixed["cubic"], 7, "R15", 1)
+    assert (other.bottleneck, other.rtt) == (drawn[0].bottleneck, drawn[0].rtt)
+    assert elsewhere(fixed["reno"], 8, "R15", 1).bottleneck != drawn[0].bottleneck
+
+
+def test_a_gap_needs_both_intervals():
+    """By hand: half widths of 3 and 4 give 5, so a gap of 10 is from 5 to 15."""
+    number = card.Number("x", "utilisation", more=True, margin=4.9)
+    gap = Gap("R3", number, "reno", Estimate(2, -1, 5, 3), Estimate(-8, -12, -4, 3))
+    assert gap.ends == (5, 15)
+    assert gap.counts
+    less = card.Number("x", "delay_p95_ms", margin=1)
+    assert not Gap("R3", less, "reno", gap.fixed, gap.held_out).counts
