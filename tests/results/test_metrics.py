@@ -40,20 +40,39 @@ def test_throughput_does_not_mind_extra_rows_or_edges_between_samples():
     assert plain == pytest.approx(100 * 1448 * 8)
 
 
-def test_convergence_is_the_end_of_the_first_fair_window_after_the_last_start():
+def test_convergence_is_the_start_of_the_first_fair_window_after_the_last_start():
     first = linear([(0, 1000), (100, 700), (130, 520)], 200)
     second = linear([(0, 0), (100, 300), (130, 480)], 200)
     result = made_by_hand([first, second], duration_s=200, starts_s=[0, 100])
-    assert metrics.convergence_time_s(result) == 36  # windows slide by 1 s
-    assert metrics.convergence_time_s(result, window_s=5) == 33
+    assert metrics.convergence_time_s(result) == 26  # windows slide by 1 s
+    assert metrics.convergence_time_s(result, window_s=5) == 28
     assert metrics.convergence_time_s(result, share=0.97) is None
 
 
 def test_just_below_the_share_is_not_converged():
-    for second, expected in ((0.79, None), (0.81, 10)):
+    for second, expected in ((0.79, None), (0.81, 0)):
         rows = [linear([(0, FAIR * share)], 50) for share in (1.2, second)]
         result = made_by_hand(rows, duration_s=50, starts_s=[0, 0])
         assert metrics.convergence_time_s(result) == expected
+
+
+def test_unfairness_ends_where_the_last_unfair_window_begins():
+    """The newcomer at 20 s has half of the incumbent's rate for 50 s, then as much."""
+    first = linear([(0, 30)], 200)
+    second = linear([(0, 0), (20, 15), (70, 30)], 200)
+    result = made_by_hand([first, second], duration_s=200, starts_s=[0, 20])
+    # From 46 s on 4 s at half the rate and 6 s at the whole: 0.8 of the other.
+    assert metrics.unfair_until_s(result) == 45
+    assert metrics.unfair_until_s(result, 0.9) == 47
+    assert metrics.unfair_until_s(result, window_s=20) == 41
+    epochs = [(time_s, 1, 10) for time_s in (40, 70, 100)]
+    result = made_by_hand([first, second], duration_s=200, starts_s=[0, 20], events=epochs)
+    assert metrics.fairness_window_s(result) == 30
+    assert metrics.unfair_until_s(result) == 37
+    never = linear([(0, 0), (20, 15)], 200)
+    result = made_by_hand([first, never], duration_s=200, starts_s=[0, 20])
+    assert metrics.unfair_until_s(result) is None
+    assert metrics.unfair_until_s(result, 0.4) == 0
 
 
 def test_a_run_too_short_for_a_window_has_not_converged():

@@ -12,6 +12,8 @@ from ackclock.results.result import Result
 
 #: What a run leaves out at its start, s.
 WARM_UP_S = 10
+#: Windows in which a newcomer must have its share, s.
+FAIR_WINDOW_S = 10
 #: A flow starves in a second in which it has less than this part of its fair share.
 STARVED = 0.1
 
@@ -153,12 +155,11 @@ def _lost_percent(flows: pl.DataFrame) -> float:
 
 
 def _convergence_s(result: Result) -> float:
-    found = metrics.convergence_time_s(result)
-    return (
-        AtLeast(metrics.duration_s(result) - metrics.last_start_s(result))
-        if found is None
-        else found
-    )
+    """Until the end of the first fair window, when a newcomer has had its share."""
+    found = metrics.convergence_time_s(result, FAIR_WINDOW_S)
+    if found is None:
+        return AtLeast(metrics.duration_s(result) - metrics.last_start_s(result))
+    return found + FAIR_WINDOW_S
 
 
 def _starved_percent(result: Result, count: int, fair_mbps: float) -> float:

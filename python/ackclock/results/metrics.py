@@ -4,6 +4,8 @@ Rates come from cumulative columns. These are interpolated where the edge of a w
 two samples, so samples need not be equally spaced. A quantity is NaN where samples are missing.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike, NDArray
@@ -31,6 +33,7 @@ __all__ = [
     "discipline",
     "duration_s",
     "epochs_s",
+    "fairness_window_s",
     "goodput_bps",
     "jain_index",
     "last_start_s",
@@ -42,6 +45,7 @@ __all__ = [
     "queue_delays_s",
     "regular_samples",
     "throughput_bps",
+    "unfair_until_s",
     "until_completed",
     "utilisation",
 ]
@@ -79,31 +83,61 @@ def lifetime_bps(result: Result) -> Array:
     return np.array(measures.lifetimes_bps(result))
 
 
-def convergence_time_s(
-    result: Result,
-    window_s: float = 10,
-    share: float = 0.8,
-    background: float = 0,
-    *,
-    lasting: bool = False,
-) -> float | None:
+def convergence_time_s(result: Result, window_s: float = 10, share: float = 0.8) -> float | None:
     """Time from the last start until the forward flows share fairly, s; None: not by the end.
 
-    The time ends with the first window in which every flow has at least `share` of its fair share.
-    With `lasting` every later window is like that, too. The fair share is an equal part of the
-    bottleneck's payload capacity, without the part `background`. Windows slide by 1 s from the last
-    start. The default of 80 % is that of Leith et al. 2007, section III.
+    The time ends where the first window begins in which every flow has at least `share` of its
+    fair share: an equal part of the bottleneck's payload capacity. Windows slide by 1 s from the
+    last start. The default of 80 % is ours.
     """
-    joined_s = last_start_s(result)
-    starts_s = np.arange(joined_s, duration_s(result) - window_s + 1e-6)
+    bps = _window_bps(result, window_s)[_forward(result)]
+    fair = (bps >= share * capacity_bps(result) / len(bps)).all(axis=0)
+    return float(fair.argmax()) if fair.any() else None
+
+
+def unfair_until_s(
+    result: Result,
+    share: float = 0.8,
+    window_s: float | None = None,
+    flows: Sequence[int] | None = None,
+) -> float | None:
+    """Time from the last start until unfairness has ended, s; None: not by the end.
+
+    The time ends where the last window begins in which the slowest of the flows (default: the
+    forward ones) gets less than `share` times the fastest. Windows slide by 1 s from the last
+    start. Each has `window_s`; default: 10 s or a mean epoch after the last start, whichever is
+    longer.
+    """
+    of = _forward(result) if flows is None else np.isin(np.arange(len(result.flows)) + 1, flows)
+    bps = _window_bps(result, fairness_window_s(result) if window_s is None else window_s)[of]
+    unfair = np.flatnonzero(bps.min(axis=0) < share * bps.max(axis=0))
+    if not bps.shape[1] or (len(unfair) and unfair[-1] == bps.shape[1] - 1):
+        return None
+    return float(unfair[-1]) if len(unfair) else 0.0
+
+
+def fairness_window_s(result: Result) -> float:
+    """10 s or a mean epoch of the forward flows after the last start, whichever is longer, s."""
+    events = result.events.filter(
+        (pl.col("kind") == "recovery") & (pl.col("time_us") >= last_start_s(result) * 1e6)
+    )
+    forward = np.flatnonzero(_forward(result)) + 1
+    times_s = [_of(events, int(flow))["time_us"].to_numpy() / 1e6 for flow in forward]
+    epochs_s = np.concatenate([np.diff(each) for each in times_s])
+    return max(10.0, float(np.ceil(epochs_s.mean()))) if len(epochs_s) else 10.0
+
+
+def _forward(result: Result) -> NDArray[np.bool_]:
+    """Which flows send forward; shape (flows,)."""
+    return (result.flows["direction"] == "forward").to_numpy()
+
+
+def _window_bps(result: Result, window_s: float) -> Array:
+    """Throughput in windows that slide by 1 s from the last start; shape (flows, windows)."""
+    starts_s = np.arange(last_start_s(result), duration_s(result) - window_s + 1e-6)
     delivered = _delivered_bits(result, np.concatenate([starts_s, starts_s + window_s]))
-    bps = np.diff(delivered.reshape(len(result.flows), 2, -1), axis=1)[:, 0] / window_s
-    bps = bps[(result.flows["direction"] == "forward").to_numpy()]
-    fair_bps = (1 - background) * capacity_bps(result) / len(bps)
-    fair = (bps >= share * fair_bps).all(axis=0)
-    if lasting:
-        fair = np.logical_and.accumulate(fair[::-1])[::-1]
-    return float(window_s + fair.argmax()) if fair.any() else None
+    windows = delivered.reshape(len(result.flows), 2, -1)
+    return np.diff(windows, axis=1)[:, 0] / window_s
 
 
 def completion_s(result: Result) -> Array:
