@@ -1,4 +1,4 @@
-"""Writes docs/claims.md, each claim with its verdict, from docs/claims.csv.
+"""Writes docs/claims.md, the tallies, a line and a card for each claim, from docs/claims.csv.
 
     claims_page.py DIRECTORY     DIRECTORY is docs
 
@@ -6,31 +6,39 @@
 """
 
 import csv
-import re
 import sys
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from ackclock.draw.html import Table
+from ackclock.pages import tally
 
 PAGE = """# What the papers claim, and what we measured
 
 This page is for readers who want our verdict on each claim of the four papers.
 [Findings](findings.md) explain why a claim fails or stays open.
 
-**{totals}**
-
 * **holds**: the whole confidence interval of each part of the claim is within its bound.
 * **fails**: the interval of a part is outside, at a level that Holm corrects for the number of
-  parts.
-* **open**: neither.
+  parts. **open**: neither.
+* **always**: no other assumption that we tried gives the opposite verdict. **depends 2/9**: 2 of 9
+  do, and the claim's card names them. **one setup**: we tried nothing else.
+* **whose**: the bound is in the paper, or ours.
 
-A row shows the part that decides, and how many parts hold. The last column names what the paper
-leaves open and another choice of which gives another verdict. [claims.csv](claims.csv) has every
-part, the number of runs, and these choices. `ackclock claims CLAIM` measures one claim again, and
-`make docs-claims` all of them, with this page.
+{tallies}
+
+[claims.csv](claims.csv) has every part and the number of runs. `ackclock claims CLAIM` measures
+one claim again, and `make docs-claims` all of them, with this page. Nobody has digitised the
+papers' curves: their numbers are those of their texts.
 """
+LINE = (
+    *("claim", "verdict", "firmness", "the paper", "measured, 95 % CI"),
+    *("bound", "whose", "reason"),
+)
+PART = ("part", "verdict", "measured, 95 % CI", "bound", "whose", "runs")
+#: A card names so many characters of what turns a verdict; claims.csv has the rest.
+MOST = 300
+Row = Mapping[str, str]
 
 
 def data(directory: Path) -> list[dict[str, str]]:
@@ -39,55 +47,68 @@ def data(directory: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def page(rows: Sequence[Mapping[str, str]], *, parts: bool = False) -> str:
-    """docs/claims.md; with `parts` folded under their claims it is for the site."""
+def page(rows: Sequence[Row], *, parts: bool = False) -> str:
+    """docs/claims.md; with `parts` in the cards it is for the site."""
     claims = [row for row in rows if not row["part"]]
-    counts = Counter(row["verdict"] for row in claims)
-    words = {"holds": "hold", "fails": "fail"}
-    totals = ", ".join(f"{number} {words.get(each, each)}" for each, number in counts.most_common())
-    text = [PAGE.format(totals=f"{len(claims)} claims: {totals}.")]
-    for paper in dict.fromkeys(row["claim"].partition(".")[0] for row in claims):
-        some = [row for row in claims if row["claim"].startswith(f"{paper}.")]
-        lines = [
-            [
-                row["claim"].removeprefix(f"{paper}."),
-                row["verdict"],
-                row["the paper says"],
-                row["bound"],
-                row["measured, 95 % CI"],
-                _names(row["depends on"]),
-            ]
-            for row in some
-        ]
-        header = ["claim", "verdict", "the paper says", "bound", "measured, 95 % CI", "depends on"]
-        table = Table(header, lines, _folded(some, rows) if parts else {})
-        text += [f"## {paper}", "", table.html() if parts else table.markdown(), ""]
+    counted = [
+        (_paper(row), row["verdict"], row["firmness"].partition(" ")[0], row["reason"])
+        for row in claims
+    ]
+    counted = [
+        (paper, verdict, "one setup" if firm == "one" else firm, reason)
+        for paper, verdict, firm, reason in counted
+    ]
+    tallies = [tally.by_firmness(counted), tally.by_reason(counted)]
+    text = [PAGE.format(tallies="\n\n".join(each.markdown() for each in tallies))]
+    papers = list(dict.fromkeys(map(_paper, claims)))
+    for paper in papers:
+        some = [row for row in claims if _paper(row) == paper]
+        table = Table(LINE, [[_linked(row), *(row[each] for each in LINE[1:])] for row in some])
+        text += [f"## {paper}", "", table.markdown(), ""]
+    text += ["## Cards", ""]
+    for row in claims:
+        text += [*_card(row, [each for each in rows if parts and _is_part(each, row)]), ""]
     return "\n".join(text)
 
 
-def _folded(
-    claims: Sequence[Mapping[str, str]], rows: Sequence[Mapping[str, str]]
-) -> dict[int, tuple[str, Table]]:
-    """Number of a claim → its parts, and what its verdict depends on."""
-    found = {}
-    columns = ("part", "verdict", "bound", "measured, 95 % CI", "runs")
-    for number, claim in enumerate(claims):
-        some = [row for row in rows if row["claim"] == claim["claim"] and row["part"]]
-        depends = "" if claim["depends on"].startswith("nothing") else claim["depends on"]
-        if some:
-            lines = [[row[each] for each in columns] for row in some]
-            lines += [[f"depends on: {depends}", "", "", "", ""]] if depends else []
-            found[number] = (f"{len(some)} parts", Table(columns, lines))
-        elif depends:
-            found[number] = ("what it depends on", Table(["depends on"], [[depends]]))
-    return found
+def _paper(row: Row) -> str:
+    return row["claim"].partition(".")[0]
 
 
-def _names(depends: str) -> str:
-    """What a verdict depends on, without the values: "buffer, bursts"."""
-    if depends.startswith("nothing"):
-        return "nothing"
-    return re.sub(r" \((?:[^()]|\([^()]*\))*\)", "", depends)
+def _short(row: Row) -> str:
+    return row["claim"].partition(".")[2]
+
+
+def _is_part(row: Row, of: Row) -> bool:
+    return row["claim"] == of["claim"] and bool(row["part"])
+
+
+def _linked(row: Row) -> str:
+    anchor = row["claim"].replace(".", "")
+    return f"[{_short(row)}](#{anchor})"
+
+
+def _card(row: Row, parts: Sequence[Row]) -> Iterator[str]:
+    """What the paper says, what decides, and what turns the verdict."""
+    yield f"### {row['claim']}"
+    yield ""
+    yield f"{row['the paper says']}."
+    if row["decided by"]:
+        yield f"Decided by: {row['decided by']}."
+    if row["turns with"]:
+        yield f"Turns with {_cut(row['turns with'])}."
+    if parts:
+        table = Table(PART, [[each[column] for column in PART] for each in parts])
+        yield ""
+        yield table.html()
+        if row["without effect"]:
+            yield f"Without effect: {row['without effect']}."
+
+
+def _cut(text: str) -> str:
+    if len(text) <= MOST:
+        return text
+    return text[:MOST].rpartition(",")[0] + ", …"
 
 
 def main(directory: Path) -> None:

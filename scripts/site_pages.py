@@ -188,7 +188,12 @@ def on_page_content(html, page, config, files):  # noqa: ARG001 (mkdocs gives th
             raise ValueError(f"{LEAGUE}: {found} pictures {scorecards.PICTURE}, not one")
     words = "|".join(report.VERDICTS)
     plain = rf"<td((?![^>]*class)[^>]*)>(?:<strong>)?({words})(?:</strong>)?</td>"
-    return re.sub(plain, r'<td\1 class="\2">\2</td>', html)
+
+    def coloured(found):
+        attributes, verdict = found.groups()
+        return f'<td{attributes} class="{report.look_of(verdict)}">{verdict}</td>'
+
+    return re.sub(plain, coloured, html)
 
 
 def style():
@@ -198,7 +203,8 @@ def style():
         re.search(rf"^{re.escape(start)} {{\n(.*?)^}}", shared, re.DOTALL | re.MULTILINE)[1]
         for start in (":root", ':root[data-theme="dark"]')
     )
-    marks = re.findall(rf"^\.(?:{'|'.join(report.VERDICTS)})[^{{}}]*{{.*?}}$", shared, re.MULTILINE)
+    looks = "|".join(map(report.look_of, report.VERDICTS))
+    marks = re.findall(rf"^\.(?:{looks})[^{{}}]*{{.*?}}$", shared, re.MULTILINE)
     cells = re.sub(r"\.(?=[a-z])", "td.", "\n".join(marks))
     return "\n".join(
         [

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ackclock.figures import Check
+    from ackclock.figures.claim import JudgedClaim
     from ackclock.figures.named import Named
     from ackclock.figures.reproduce import Reproduced
     from ackclock.hosts.linux import Linux
@@ -172,8 +173,7 @@ def reproduce_command(
         for figure in reproduced:
             print_report(figure.named.title, site.measures_table(figure))
         claims = site.claims_of(reproduced)
-        if claims:
-            print_report("Claims", site.claims_table(claims, parts=quick))
+        _print_claims(claims, parts=quick)
         _print_totals(reproduced, started_s)
         out.print(f"page: {(path / 'index.html').absolute()}")
 
@@ -289,9 +289,9 @@ def claims_command(
         ackclock claims cubicfc.fig2.cubic-400s
         ackclock claims leith2007.fig14 --set link.1.buffer=2bdp
 
-    Without a figure it prints the claims of all papers. The column "depends on" says with which
-    other assumptions the verdict is another. With --set each claim also has its verdict as set up.
-    The output directory holds claims.json,
+    Without a figure it prints the claims of all papers. "depends 2/9" says that 2 of 9 other
+    assumptions give the opposite verdict; `ackclock claims CLAIM` names them. With --set each
+    claim also has its verdict as set up. The output directory holds claims.json,
     claims.parquet and claims.csv. Runs that `ackclock reproduce` has kept are not run again.
     docs/sweep.md says by which rule --until-decided adds seeds.
     """
@@ -330,13 +330,35 @@ def claims_command(
             if directory is not None:
                 directory.fill(lambda partial: site.write_claims(reproduced, partial))
         claims = site.claims_of(reproduced)
-        title = f"Claims, with {', '.join(settings)}" if settings else "Claims"
-        print_report(title, site.claims_table(claims, parts=parts or quick))
+        _print_claims(claims, parts=parts or quick, settings=settings or ())
         if len(claims) == 1 and claims[0].otherwise:
             print_report("Sensitivity", site.sensitivity_table(claims[0]))
         for before, after in zip(usual, claims, strict=bool(settings)):
             out.print(site.change(before, after, settings or ()))
-        out.print(site.verdict_totals(claims))
+        _print_tallies(claims)
+
+
+def _print_claims(
+    claims: "Sequence[JudgedClaim]", *, parts: bool, settings: "Sequence[str]" = ()
+) -> None:
+    """A table for each paper: a line for each claim."""
+    from ackclock.pages import site  # noqa: PLC0415 (slow to import)
+
+    changed = f", with {', '.join(settings)}" if settings else ""
+    for paper, some in site.by_paper(claims).items():
+        title = f"Claims of {paper}{changed}"
+        less = ["reason", "whose"]
+        print_report(title, site.claims_table(some, parts=parts), less=less)
+
+
+def _print_tallies(claims: "Sequence[JudgedClaim]") -> None:
+    """How many hold, how firmly, and why others do not."""
+    from ackclock.pages import tally  # noqa: PLC0415 (slow to import)
+
+    if len(claims) > 1 and any(each.is_judged for each in claims):
+        print_report("Verdicts, and how firm", tally.by_firmness(tally.of(claims)))
+        print_report("Reasons", tally.by_reason(tally.of(claims)))
+    out.print(tally.in_words(claims))
 
 
 def _with_claims(figures: list[str]) -> list["Named"]:
@@ -416,8 +438,8 @@ def report_command(
 
 
 def _print_totals(reproduced: list["Reproduced"], started_s: float) -> None:
-    from ackclock.pages import site  # noqa: PLC0415 (only these commands draw)
+    from ackclock.pages import site, tally  # noqa: PLC0415 (only these commands draw)
 
     took = in_words(time.monotonic() - started_s)
-    out.print(site.verdict_totals(site.claims_of(reproduced)))
+    out.print(tally.in_words(site.claims_of(reproduced)))
     out.print(f"{site.run_totals(reproduced)} This command took {took}.")

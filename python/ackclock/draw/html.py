@@ -16,7 +16,7 @@ from ackclock.estimates.stats import Estimate
 STATIC = Path(__file__).parents[1] / "explore" / "static"
 #: Words that are coloured, as cells and as dots.
 VERDICTS = (
-    *("holds", "fails", "open", "reported", "quick"),
+    *("holds", "fails", "open", "reported", "quick", "not testable"),
     *("better", "worse", "mixed", "same", "unclear", "unsafe"),
 )
 #: A cell with more characters is kept wide on a phone, where tables scroll.
@@ -83,7 +83,7 @@ class Table:
         text = re.sub(r"\([^()]* … [^()]*\)", r'<span class="interval">\g<0></span>', escape(cell))
         if column == 0 and row in self.links:
             text = link(self.links[row], cell)
-        looks = cell if cell in VERDICTS else "long" if len(cell) > LONG else ""
+        looks = look_of(cell) if cell in VERDICTS else "long" if len(cell) > LONG else ""
         return f"<td{f' class={looks}' if looks else ''}>{text}</td>"
 
     def _folded_html(self, number: int) -> str:
@@ -181,15 +181,20 @@ def dots(verdicts: Sequence[str], names: Sequence[str] = ()) -> str:
     """A dot for each verdict, with what it is of."""
     said = [": ".join(each) for each in zip(names, verdicts, strict=True)] if names else verdicts
     marks = "".join(
-        f'<i class="dot {each}" title="{escape(words)}"></i>'
+        f'<i class="dot {look_of(each)}" title="{escape(words)}"></i>'
         for each, words in zip(verdicts, said, strict=True)
     )
     return f'<span class="dots">{marks}</span>' if marks else ""
 
 
+def look_of(verdict: str) -> str:
+    """The class of a verdict in the stylesheet."""
+    return verdict.replace(" ", "-")
+
+
 def pill(verdict: str) -> str:
     """A verdict as a word on its colour."""
-    return f'<span class="pill {verdict}">{verdict}</span>'
+    return f'<span class="pill {look_of(verdict)}">{verdict}</span>'
 
 
 def paragraphs(text: str) -> str:

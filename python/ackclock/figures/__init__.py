@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from ackclock.estimates.repeats import AtLeast, AtMost, Repeats
-from ackclock.figures.claim import Claim, Either, Part, above, below, within
+from ackclock.figures.claim import Claim, Either, Part, above, below, ours, within
 from ackclock.figures.experiment import Experiment, Point, Runs, Variant, grid
 from ackclock.figures.quantity import (
     Column,
@@ -64,6 +64,7 @@ __all__ = [
     "grid",
     "mean_of",
     "needs_of",
+    "ours",
     "plots",
     "ratio",
     "slope",

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from ackclock.estimates import sequential, stats
@@ -10,7 +10,21 @@ from ackclock.estimates.stats import Estimate
 from ackclock.figures.quantity import Needs, Quantity, Rows, needs_of
 
 #: A claim without a bound is only `reported`; a quick run has too few or too short runs to judge.
-Verdict = Literal["holds", "fails", "open", "reported", "quick"]
+Verdict = Literal["holds", "fails", "open", "reported", "quick", "not testable"]
+#: `always`: nothing else that was tried gives the opposite verdict; `one setup`: nothing was.
+Firmness = Literal["always", "depends", "one setup", ""]
+#: Whose a bound is.
+Owner = Literal["the paper's", "ours"]
+#: Why a claim does not simply hold. "unstated input": one that the paper leaves open decides.
+Reason = Literal[
+    "not reproducible", "unstated input", "hardware", "undecided", "nothing to judge", ""
+]
+#: What a verdict would have to become for it to be the opposite.
+OPPOSITE: Mapping[str, Sequence[str]] = {
+    "holds": ("fails",),
+    "fails": ("holds",),
+    "open": ("holds", "fails"),
+}
 
 #: How often a claim that holds may be said to fail, all its parts together.
 ERROR = 0.05
@@ -23,6 +37,7 @@ class Part:
     quantity: Quantity
     low: float = -math.inf
     high: float = math.inf
+    owner: Owner = "the paper's"
 
     @property
     def bound(self) -> str:
@@ -53,6 +68,11 @@ def within(quantity: Quantity, low: float, high: float) -> Part:
     return Part(quantity, low, high)
 
 
+def ours(part: Part) -> Part:
+    """The part with a bound of ours: the paper gives no number there."""
+    return replace(part, owner="ours")
+
+
 @dataclass(frozen=True, eq=False)
 class Either:
     """Parts of which one is enough. It is `open` if only one of `others` holds."""
@@ -74,8 +94,19 @@ class Claim:
     parts: Parts
     #: Another way to measure it → the parts by that way.
     readings: Mapping[str, Parts] = field(default_factory=dict)
+    #: What the paper has, as a number or in few words: "≈ 400 s".
+    paper: str = ""
     #: Only reported, without a verdict: the paper gives nothing to judge by.
     reported: bool = False
+    #: The verdict is that of the hardware that a run has, or that we assume.
+    hardware: bool = False
+    #: Why it is not testable here; it has no parts then.
+    untestable: str = ""
+
+    @property
+    def needs_of_parts(self) -> Needs:
+        """The points whose runs judge it, without those of other readings."""
+        return needs_of(part.quantity for part in _flat(self.parts))
 
     @property
     def needs(self) -> Needs:
@@ -212,6 +243,8 @@ class JudgedClaim:
         divided by the number of parts ("A simple sequentially rejective multiple test procedure",
         Scand. J. Statist. 1979).
         """
+        if self.claim.untestable:
+            return "not testable"
         if self.quick:
             return "quick"
         return "reported" if self.claim.reported else verdict_of(self.parts)
@@ -219,11 +252,14 @@ class JudgedClaim:
     @property
     def is_judged(self) -> bool:
         """Whether it has a verdict."""
-        return not (self.quick or self.claim.reported)
+        return not (self.quick or self.claim.reported or self.claim.untestable)
 
     @property
     def decides(self) -> Judged:
-        """The part to show: the first that fails, or else is open, or else the first."""
+        """The part to show: the first that fails, or else is open, or else the first.
+
+        Raises `ValueError` of a claim that is not testable: it has no parts.
+        """
         order = ["fails", "open", "holds"]
         error = ERROR / len(self.parts)
         first = min(
@@ -241,18 +277,56 @@ class JudgedClaim:
         return f"{holding} of {len(self.parts)} hold" if len(self.parts) > 1 else ""
 
     @property
+    def tried(self) -> int:
+        """How many other assumptions it was judged with."""
+        return sum(map(len, self.otherwise.values()))
+
+    @property
+    def turning(self) -> list[tuple[str, str, Verdict]]:
+        """The assumptions that give the opposite verdict: what is left open, its value, verdict.
+
+        An open claim turns where it is decided.
+        """
+        if not self.is_judged:
+            return []
+        every = (
+            (of, value, verdict_of(parts))
+            for of, values in self.otherwise.items()
+            for value, parts in values.items()
+        )
+        return [each for each in every if each[2] in OPPOSITE[self.verdict]]
+
+    @property
+    def firmness(self) -> Firmness:
+        """Whether another assumption gives the opposite; nothing of a claim without a verdict."""
+        if not self.is_judged:
+            return ""
+        if not self.tried:
+            return "one setup"
+        return "depends" if self.turning else "always"
+
+    @property
+    def reason(self) -> Reason:
+        """Why it does not hold always; nothing of one that does, or that had one setup."""
+        if self.claim.untestable or self.claim.reported:
+            return "hardware" if self.claim.hardware else "nothing to judge"
+        if not self.is_judged:
+            return ""
+        if self.verdict == "holds" and not self.turning:
+            return ""
+        if self.claim.hardware:
+            return "hardware"
+        if self.verdict == "open":
+            return "undecided"
+        return "unstated input" if self.turning else "not reproducible"
+
+    @property
     def depends_on(self) -> list[str]:
-        """What changes the verdict: "buffer (0.5 BDP: fails)"."""
-        found = []
-        for of, values in self.otherwise.items():
-            changed = [
-                f"{value}: {verdict}"
-                for value, parts in values.items()
-                if (verdict := verdict_of(parts)) != self.verdict
-            ]
-            if changed and not self.claim.reported:
-                found.append(f"{of} ({', '.join(changed)})")
-        return found
+        """What turns the verdict into its opposite: "buffer (0.5 BDP: fails)"."""
+        found: dict[str, list[str]] = {}
+        for of, value, verdict in self.turning:
+            found.setdefault(of, []).append(f"{value}: {verdict}")
+        return [f"{of} ({', '.join(values)})" for of, values in found.items()]
 
     @property
     def undecided(self) -> dict[Judged | JudgedEither, int | None]:

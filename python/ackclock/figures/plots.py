@@ -22,6 +22,7 @@ VERDICTS = {
     "fails": "#c62828",
     "open": "#d9a400",
     "reported": "#888888",
+    "not testable": "#888888",
 }
 
 #: Lines at what we found, and at what the paper says.

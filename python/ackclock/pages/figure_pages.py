@@ -20,19 +20,17 @@ from ackclock.figures.experiment import Experiment, Point
 from ackclock.figures.figure import Repeat
 from ackclock.figures.reproduce import Reproduced
 from ackclock.hosts import linux
-from ackclock.pages import companions, site
+from ackclock.pages import companions, site, tally
 from ackclock.pages.offered import Files, Offered
 from ackclock.results.result import PAGE
 from ackclock.scenario.scenario import Scenario
 from ackclock.store.entries import MANIFEST, write_json, write_parquet
 
 _QUIETLY: Any = {"capture_output": True, "text": True}
-#: What a verdict is called of one claim, and of several.
-_ONE = {"quick": "not judged"}
-_MANY = {**_ONE, "holds": "hold", "fails": "fail"}
 _RULE = (
     "A claim holds if the whole 95 % interval of each of its parts is within the bound; it fails "
-    "if that of a part is outside, at a level that Holm corrects for the number of parts."
+    "if that of a part is outside, at a level that Holm corrects for the number of parts. "
+    "Its verdict is firm “always” if no other assumption that we tried gives the opposite."
 )
 _QUICK = "This is a quick run: too few repeats for verdicts on what is random."
 _CROSSES = (
@@ -167,15 +165,16 @@ def _front_page(the: _Site, by_paper: Mapping[str, Sequence[Reproduced]]) -> str
         inner = _tally(site.claims_of(some)) + report.links(links) + _thumbnails(the, page, some)
         title = papers.paper_title(paper)
         sections.append(report.Section(title, id=paper, short=paper, inner=inner))
-    where = [
-        f"{the.pages[each.named.paper]}#{claim.id}" for each in figures for claim in each.claims
-    ]
-    table = site.claims_table(claims, links=where)
+    tables = []
+    for paper, own in site.by_paper(claims).items():
+        where = [f"{the.pages[paper]}#{claim.id}" for claim in own]
+        table = site.claims_table(own, links=where).html()
+        tables.append(f"<h3>{escape(paper)}</h3>{table}")
     sections.append(
         report.Section(
             "All claims",
             links=[(name, name) for name in ("claims.json", "claims.parquet", "claims.csv")],
-            inner=report.folded(f"{len(claims)} claims in one table", table.html()),
+            inner=_tallies(claims) + "".join(tables),
         )
     )
     sections.append(_repeat_it(the, figures))
@@ -226,21 +225,28 @@ def _repeat_it(the: _Site, figures: Sequence[Reproduced]) -> report.Section:
 
 
 def _tally(claims: Sequence[JudgedClaim]) -> str:
-    """How many claims hold, as a bar."""
-    if not claims:
-        return ""
-    found = Counter[str](claim.verdict for claim in claims)
-    order = ("holds", "fails", "open", "reported", "quick")
-    counts = {each: found[each] for each in order if found[each]}
+    """How many claims hold, and how firmly, as a bar."""
+    found = Counter((claim.verdict, claim.firmness) for claim in claims)
+    order = [(verdict, firm) for verdict in tally.ORDER for firm in (*tally.FIRM, "")]
+    parts = [each for each in order if found[each]]
     said = {
-        each: f"{count} {_MANY.get(each, each) if count > 1 else _ONE.get(each, each)}"
-        for each, count in counts.items()
+        each: f"{found[each]} {tally.MANY.get(each[0], each[0])} {each[1]}".strip()
+        for each in parts
     }
     bars = "".join(
-        f'<span class="{each}" style="flex-grow:{count}" title="{said[each]}">{said[each]}</span>'
-        for each, count in counts.items()
+        f'<span class="{each[0].replace(" ", "-")} {each[1].replace(" ", "-")}" '
+        f'style="flex-grow:{found[each]}" title="{words}">{words}</span>'
+        for each, words in said.items()
     )
+    if not bars:
+        return ""
     return f'<div class="tally" role="img" aria-label="{", ".join(said.values())}">{bars}</div>'
+
+
+def _tallies(claims: Sequence[JudgedClaim]) -> str:
+    """Verdicts by firmness, and reasons, a column for each paper."""
+    counted = tally.of(claims)
+    return tally.by_firmness(counted).html() + tally.by_reason(counted).html()
 
 
 def _thumbnails(the: _Site, page: str, figures: Sequence[Reproduced]) -> str:
@@ -324,24 +330,41 @@ def _words(file: str, figure: str) -> str:
 
 def _claim(the: _Site, figure: Reproduced, claim: JudgedClaim) -> str:
     findings = the.where(figure.named.paper, "findings", claim.id)
-    head = f"{report.pill(claim.verdict)}{report.link(f'#{claim.id}', claim.id)}"
+    cells = site.card(claim)
+    firm = "".join(f' <span class="firm">{escape(cells[each])}</span>'
+                   for each in ("firmness", "reason") if cells[each])  # fmt: skip
+    head = f"{report.pill(claim.verdict)}{report.link(f'#{claim.id}', claim.id)}{firm}"
     head += report.link(findings, "findings") if findings else ""
-    cells = dict(zip(*_only_row(site.claims_table([claim])), strict=True))
-    average = claim.decides.part.quantity.average(figure.rows) or "measured"
+    average = "measured"
+    if claim.parts:
+        average = claim.decides.part.quantity.average(figure.rows) or average
     found = [
         f"{words} {cells[key]}"
         for words, key in (
+            ("The paper:", "the paper"),
             (f"{average.capitalize()}:", "measured, 95 % CI"),
             ("Bound:", "bound"),
+            ("Whose:", "whose"),
+            ("Decided by:", "decided by"),
             ("Runs:", "runs"),
-            ("Depends on:", "depends on"),
         )
-        if cells.get(key) not in (None, "", "—") and not (claim.quick and len(claim.parts) > 1)
+        if cells[key] and not (claim.quick and len(claim.parts) > 1)
+    ]
+    turns = [
+        (f"{words} {cells[key]}.")
+        for words, key in (
+            ("Turns to the opposite with", "turns with"),
+            ("Without effect:", "without effect"),
+        )
+        if cells[key]
     ]
     parts = [
-        f'<article class="claim {claim.verdict}" id="{claim.id}"><div class="head">{head}</div>',
+        f'<article class="claim {claim.verdict.replace(" ", "-")}" id="{claim.id}">',
+        f'<div class="head">{head}</div>',
         f"<p>{escape(claim.claim.says)}</p>",
         f'<p class="found">{escape(" · ".join(found))}</p>' if found else "",
+        f'<p class="found">{escape(" ".join(turns))}</p>' if turns else "",
+        f"<pre>ackclock claims {claim.id}</pre>",
     ]
     if len(claim.parts) > 1:
         summary, table = site.parts_table(claim)
@@ -354,10 +377,6 @@ def _claim(the: _Site, figure: Reproduced, claim: JudgedClaim) -> str:
         inner = drawn + site.sensitivity_table(claim).html()
         parts.append(report.folded(f"Sensitivity: {tried} other assumptions", inner))
     return "".join(parts) + "</article>"
-
-
-def _only_row(table: report.Table) -> tuple[Sequence[str], Sequence[str]]:
-    return table.header, table.rows[0]
 
 
 def _assumed(figure: Reproduced) -> Iterable[str]:

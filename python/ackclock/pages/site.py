@@ -52,8 +52,14 @@ def _repeats(estimate: Estimate | None) -> str:
     return "—" if estimate is None else html.repeats(estimate)
 
 
-#: The columns of a claim, and of its parts.
-_CLAIM = ("claim", "verdict", "the paper says", "bound", "measured, 95 % CI", "runs", "depends on")
+#: The columns of a claim's line, and what a file says beside it.
+_LINE = (
+    *("claim", "verdict", "firmness", "the paper", "measured, 95 % CI"),
+    *("bound", "whose", "reason"),
+)
+_BESIDE = ("runs", "decided by", "the paper says", "turns with", "without effect")
+_PART = ("part", "verdict", "measured, 95 % CI", "bound", "whose", "runs")
+_WHOSE = {"the paper's": "paper", "ours": "ours"}
 
 
 def claims_table(
@@ -62,36 +68,35 @@ def claims_table(
     parts: bool = False,
     links: Sequence[str] = (),
 ) -> html.Table:
-    """The papers' claims with their verdicts. `links` is where each leads.
+    """A line for each claim of a paper. `links` is where each leads.
 
     The parts of a claim are folded under it or, with `parts`, rows of their own below it.
     """
     rows: list[list[str]] = []
     folded: dict[int, tuple[str, html.Table]] = {}
     for claim in claims:
-        rows.append(_claim_cells(claim))
+        name, *rest = _line(claim)
+        rows.append([name.partition(".")[2], *rest])
         if parts and len(claim.parts) > 1:
-            rows += [[f"  {name}", *rest] for name, *rest in _parts_cells(claim)]
+            rows += [_part_line(cells) for cells in _parts_cells(claim)]
         elif len(claim.parts) > 1:
             folded[len(rows) - 1] = parts_table(claim)
-    varied = any(claim.otherwise for claim in claims)
-    columns = range(len(_CLAIM) if varied else len(_CLAIM) - 1)
-    return html.Table(
-        [_CLAIM[at] for at in columns],
-        [[row[at] for at in columns] for row in rows],
-        folded,
-        dict(enumerate(links)),
-    )
+    return html.Table(_LINE, rows, folded, dict(enumerate(links)))
+
+
+def by_paper(claims: Sequence[JudgedClaim]) -> dict[str, list[JudgedClaim]]:
+    """The claims of each paper."""
+    found: dict[str, list[JudgedClaim]] = {}
+    for claim in claims:
+        found.setdefault(claim.id.partition(".")[0], []).append(claim)
+    return found
 
 
 def parts_table(claim: JudgedClaim) -> tuple[str, html.Table]:
     """The parts of a claim, and how many hold, in words. A quick run has no verdicts."""
     rows = _parts_cells(claim)
-    header = ("part", *_CLAIM[1:])
-    said = [at for at in range(len(header)) if any(row[at] for row in rows)]
-    table = html.Table([header[at] for at in said], [[row[at] for at in said] for row in rows])
     tally = f": {claim.tally}" if claim.is_judged else ""
-    return f"{len(rows)} parts{tally}", table
+    return f"{len(rows)} parts{tally}", html.Table(_PART, rows)
 
 
 def _parts_cells(claim: JudgedClaim) -> list[list[str]]:
@@ -99,25 +104,60 @@ def _parts_cells(claim: JudgedClaim) -> list[list[str]]:
     return [_part_cells(part, verdict) for part in claim.parts]
 
 
-def _claim_cells(claim: JudgedClaim) -> list[str]:
-    """A claim's cells. A quick run names no part that decides, as it has no verdict."""
+def _part_line(cells: Sequence[str]) -> list[str]:
+    """A part in the columns of `_LINE`."""
+    part = dict(zip(_PART, cells, strict=True)) | {"claim": f"  {cells[0]}"}
+    return [part.get(each, "") for each in _LINE]
+
+
+def _line(claim: JudgedClaim) -> list[str]:
+    """A claim's line. A quick run names no part that decides, as it has no verdict."""
+    firm = claim.firmness
+    if firm == "depends":
+        firm = f"depends {len(claim.turning)}/{claim.tried}"  # type: ignore[assignment]
+    head = [claim.id, claim.verdict, firm]
+    if not claim.parts:
+        return [*head, claim.claim.paper, "", "", "", claim.reason]
     if claim.quick and len(claim.parts) > 1:
-        return [claim.id, claim.verdict, claim.claim.says, "of each part", "of each part", "", ""]
+        return [*head, claim.claim.paper, "of each part", "of each part", "", claim.reason]
     part = claim.decides
-    tally = f" ({claim.tally})" if claim.is_judged else ""
-    where = f" at {part.name}{tally}" if len(claim.parts) > 1 else ""
-    tried = sum(map(len, claim.otherwise.values()))
-    depends = ", ".join(claim.depends_on) or (f"nothing of {tried} tried" if tried else "")
-    runs = _repeats(part.estimate) + _more(claim)
+    paper = claim.claim.paper or _paper(part.part.quantity.paper, part.part.quantity.unit)
+    bound = part.part.bound
     return [
-        claim.id,
-        claim.verdict,
-        claim.claim.says,
-        part.part.bound + where,
+        *head,
+        paper,
         _number(part.estimate, part.part.quantity.unit),
-        runs,
-        depends,
+        bound,
+        _WHOSE[part.part.owner] if bound else "",
+        claim.reason,
     ]
+
+
+def _beside(claim: JudgedClaim) -> list[str]:
+    """What a card says beside the line."""
+    if not claim.parts:
+        return ["", claim.claim.untestable, claim.claim.says, "", ""]
+    part, decides = claim.decides, ""
+    if len(claim.parts) > 1 and not claim.quick:
+        decides = part.name + (f" ({claim.tally})" if claim.is_judged else "")
+    runs = "" if claim.quick and len(claim.parts) > 1 else _repeats(part.estimate) + _more(claim)
+    return [runs, decides, claim.claim.says, ", ".join(claim.depends_on), _without(claim)]
+
+
+def card(claim: JudgedClaim) -> dict[str, str]:
+    """What a claim's card says, by name: its line, and what stands beside it."""
+    return dict(zip((*_LINE, *_BESIDE), (*_line(claim), *_beside(claim)), strict=True))
+
+
+def _without(claim: JudgedClaim) -> str:
+    """What was tried that does not turn the verdict: "buffer (2), jitter"."""
+    turning = {(of, value) for of, value, _ in claim.turning}
+    found = []
+    for of, values in claim.otherwise.items():
+        count = sum((of, value) not in turning for value in values)
+        if count:
+            found.append(of if count == 1 else f"{of} ({count})")
+    return ", ".join(found)
 
 
 def _more(claim: JudgedClaim) -> str:
@@ -144,17 +184,16 @@ def _part_cells(part: Judged | JudgedEither, verdict: str | None) -> list[str]:
             + ("" if verdict else f" ({each.verdict()})")
             for each in (*part.parts, *part.others)
         )
-        bound = part.parts[0].part.bound
-        return [part.name, verdict or part.verdict(), "", bound, some, "", ""]
-    verdict = verdict or part.verdict()
+        of = part.parts[0].part
+        return [part.name, verdict or part.verdict(), some, of.bound, _WHOSE[of.owner], ""]
+    of = part.part
     return [
         part.name,
-        verdict,
-        "",
-        part.part.bound,
-        _number(part.estimate, part.part.quantity.unit),
+        verdict or part.verdict(),
+        _number(part.estimate, of.quantity.unit),
+        of.bound,
+        _WHOSE[of.owner] if of.bound else "",
         _repeats(part.estimate),
-        "",
     ]
 
 
@@ -258,10 +297,12 @@ def write_claims(figures: Sequence[Reproduced], directory: Path) -> list[dict[st
 def _texts(claims: Sequence[JudgedClaim]) -> list[dict[str, str]]:
     rows = []
     for claim in claims:
-        parts = _parts_cells(claim) if len(claim.parts) > 1 else []
-        name, *cells = _claim_cells(claim)
-        for part, some in (("", cells), *((part, some) for part, *some in parts)):
-            rows.append({"claim": name, "part": part} | dict(zip(_CLAIM[1:], some, strict=True)))
+        own = card(claim)
+        name = own.pop("claim")
+        rows.append({"claim": name, "part": ""} | own)
+        for part, *some in _parts_cells(claim) if len(claim.parts) > 1 else []:
+            of_part = dict.fromkeys(own, "") | dict(zip(_PART[1:], some, strict=True))
+            rows.append({"claim": name, "part": part} | of_part)
     return rows
 
 
@@ -295,31 +336,15 @@ def counted(number: int, noun: str) -> str:
     return f"{number} {noun.removesuffix('y')}ies" if noun.endswith("ty") else f"{number} {noun}s"
 
 
-def verdict_totals(claims: Sequence[JudgedClaim]) -> str:
-    """How many claims hold, in words."""
-    verdicts = [claim.verdict for claim in claims]
-    number = counted(len(claims), "claim")
-    if verdicts and set(verdicts) == {"quick"}:
-        return f"{number} without verdicts: a quick run has too few repeats."
-    estimates = [claim.decides.estimate for claim in claims if not claim.quick]
-    few = any(each is not None and 0 < each.n < LEAST_REPEATS for each in estimates)
-    reported, quick = verdicts.count("reported"), verdicts.count("quick")
-    return (
-        f"{number}: {verdicts.count('holds')} hold, {verdicts.count('fails')} fail, "
-        f"{verdicts.count('open')} open"
-        + (f", {reported} only reported" if reported else "")
-        + (f"; {quick} without a verdict: a quick run has too few repeats" if quick else "")
-        + (f"; fewer than {LEAST_REPEATS} repeats give no verdict" if few else "")
-    )
-
-
 def claim_row(claim: JudgedClaim) -> dict[str, Any]:
     """A claim for programs, with its parts and its sensitivity.
 
     A quick run has no verdict, so it names no part that decides: bound and numbers are null.
     """
-    row = {"id": claim.id, "says": claim.claim.says} | _part_row(claim.decides)
-    row["verdict"] = claim.verdict
+    row: dict[str, Any] = {"id": claim.id, "says": claim.claim.says, "paper": claim.claim.paper}
+    row |= _part_row(claim.decides) if claim.parts else _NO_PART
+    row |= {"verdict": claim.verdict, "firmness": claim.firmness, "reason": claim.reason}
+    row |= {"tried": claim.tried, "turning": len(claim.turning)}
     if len(claim.parts) > 1:
         if claim.quick:
             row |= dict.fromkeys(("bound", "mean", "low", "high", "n", "censored"))
@@ -349,7 +374,13 @@ def _part_row(part: Judged) -> dict[str, Any]:
     if found is not None:
         numbers |= {"mean": found.mean, "low": _finite(found.low), "high": _finite(found.high)}
         numbers |= {"n": found.n, "censored": found.censored}
-    return {"bound": part.part.bound} | numbers | {"unit": part.part.quantity.unit}
+    bound = {"bound": part.part.bound, "owner": part.part.owner}
+    return bound | numbers | {"unit": part.part.quantity.unit}
+
+
+_NO_PART: Mapping[str, Any] = dict.fromkeys(
+    ("bound", "owner", "mean", "low", "high", "n", "censored", "unit")
+)
 
 
 def _finite(value: float) -> float | None:

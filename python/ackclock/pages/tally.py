@@ -1,0 +1,87 @@
+"""How many claims hold, fail or stay open, each with how firm its verdict is, and why."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from ackclock.draw import html
+from ackclock.estimates.stats import LEAST_REPEATS
+from ackclock.figures.claim import Firmness, JudgedClaim, Verdict
+
+#: What a verdict is called of several claims.
+MANY = {"holds": "hold", "fails": "fail", "quick": "not judged", "reported": "reported"}
+FIRM: Sequence[Firmness] = ("always", "depends", "one setup")
+ORDER: Sequence[Verdict] = ("holds", "fails", "open", "reported", "not testable", "quick")
+REASONS = {
+    "not reproducible": "not reproducible",
+    "unstated input": "an unstated input decides",
+    "hardware": "hardware",
+    "undecided": "undecided",
+    "nothing to judge": "nothing to judge by",
+    "": "none: it holds",
+}
+#: A claim's paper, verdict, firmness and reason.
+Counted = tuple[str, str, str, str]
+
+
+def of(claims: Iterable[JudgedClaim]) -> list[Counted]:
+    """What is counted of claims."""
+    return [
+        (each.id.partition(".")[0], each.verdict, each.firmness, each.reason) for each in claims
+    ]
+
+
+def _cell(claims: Sequence[Counted], verdict: str) -> str:
+    """How many have a verdict, and how firmly: "13 (8 always, 5 depends)"."""
+    firm = [each[2] for each in claims if each[1] == verdict]
+    counts = Counter(firm)
+    inner = ", ".join(f"{counts[each]} {each}" for each in FIRM if counts[each])
+    return f"{len(firm)} ({inner})" if inner else str(len(firm) or "")
+
+
+def _papers(claims: Sequence[Counted]) -> dict[str, list[Counted]]:
+    found: dict[str, list[Counted]] = {}
+    for each in claims:
+        found.setdefault(each[0], []).append(each)
+    return found | ({"all": list(claims)} if len(found) > 1 else {})
+
+
+def by_firmness(claims: Sequence[Counted]) -> html.Table:
+    """A row for each paper: verdicts, each with its firmness."""
+    shown = [each for each in ORDER if any(claim[1] == each for claim in claims)]
+    rows = [
+        [name, *(_cell(some, each) for each in shown)] for name, some in _papers(claims).items()
+    ]
+    return html.Table(["paper", *shown], rows)
+
+
+def by_reason(claims: Sequence[Counted]) -> html.Table:
+    """A row for each reason for which claims do not simply hold: how many of each paper."""
+    papers = _papers(claims)
+    rows = []
+    for reason, words in REASONS.items():
+        counts = [sum(each[3] == reason for each in some) for some in papers.values()]
+        if any(counts):
+            rows.append([words, *(str(count or "") for count in counts)])
+    return html.Table(["reason", *papers], rows)
+
+
+def in_words(claims: Sequence[JudgedClaim]) -> str:
+    """How many claims hold, and how firmly."""
+    verdicts = [claim.verdict for claim in claims]
+    number = "1 claim" if len(claims) == 1 else f"{len(claims)} claims"
+    if verdicts and set(verdicts) == {"quick"}:
+        return f"{number} without verdicts: a quick run has too few repeats."
+    decided = [claim.decides.estimate for claim in claims if claim.is_judged]
+    few = any(each is not None and 0 < each.n < LEAST_REPEATS for each in decided)
+    counted = of(claims)
+    said = [
+        f"{_cell(counted, each) or 0} {MANY.get(each, each)}"
+        for each in ORDER[:-1]
+        if each in ORDER[:3] or each in verdicts
+    ]
+    quick = verdicts.count("quick")
+    return (
+        f"{number}: {', '.join(said)}"
+        + (f"; {quick} without a verdict: a quick run has too few repeats" if quick else "")
+        + (f"; fewer than {LEAST_REPEATS} repeats give no verdict" if few else "")
+    )
