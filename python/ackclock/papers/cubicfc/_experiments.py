@@ -10,28 +10,32 @@ forward and backward directions" (section IV).
 from typing import Any, NamedTuple
 
 from ackclock import Bottleneck, Flow, Result, Scenario, metrics, traffic
-from ackclock.figures import AtLeast, Column, Experiment, Quantity, Variant, grid
+from ackclock.figures import Column, Experiment, Quantity, Variant, grid
+from ackclock.papers import _converged as converged
 
 CUBIC, CUBIC_FC = "cubic@linux-2.6.32", "cubic_fc@linux-2.6.32"
 NAMES = {CUBIC: "CUBIC", CUBIC_FC: "Cubic-FC"}
 RATE = "800mbit"
 RTTS_MS = (50, 100, 150, 200, 300)
 WITHOUT, WITH = "without background", "with background"
-#: The part of the link that the background takes from the two flows.
-BACKGROUND_SHARE = 0.1
-#: The curves of the two flows meet: each has this part of its fair share.
-MEET = 0.95
+#: Flow 2 starts within one cycle of flow 1, so that seeds meet it at any phase.
+START, CYCLE = "85s", "55s"
+SEEDS = 12
+#: How the flows share at the end of a run is that of this last part, s.
+LAST_S = 100
 
 ASSUMED = {
     "flow.algorithm": 'the CUBIC of the testbed\'s kernel, "Linux 2.6.32" (section IV.A)',
     "profile": "the testbed's kernel",
     "session.algorithm": "the background is composed as in Ha et al. 2008",
+    "flow.start": '"flow 2 start at 100+x(s) (0<x<1)" meets flow 1 at one phase of its cycle; here '
+    "it starts at any phase of one cycle, from 85 to 140 s",
 }
 
 
 def scenario(algorithm: str, rtt_ms: int = 200, background: str = WITHOUT) -> Scenario:
-    """Two flows of one algorithm; the second starts at 100 + U(0, 1) s."""
-    joins = {"start": "100s", "start_spread": "1s"}
+    """Two flows of one algorithm; the second starts within one cycle of the first."""
+    joins = {"start": START, "start_spread": CYCLE}
     fields: dict[str, Any] = {}
     if background == WITH:
         # Alone the sessions carry 15 % of the link, beside two flows that fill it about 10 %.
@@ -49,46 +53,48 @@ def scenario(algorithm: str, rtt_ms: int = 200, background: str = WITHOUT) -> Sc
 class Row(NamedTuple):
     """A run. Throughputs are of payload, from flow 2's start on."""
 
-    #: From when on both flows have 95 (90, 80) % of their fair share in every window of 10 s.
-    convergence_s: float | None
-    convergence_90_s: float | None
-    convergence_80_s: float | None
-    #: The end of the first such window, with 95 % and with 80 %.
-    first_95_s: float | None
-    first_80_s: float | None
+    #: Convergence (`papers._converged`) at 0.8, 0.9 and 0.95.
+    convergence_s: float
+    convergence_90_s: float
+    convergence_95_s: float
     throughput_1_mbps: float
     throughput_2_mbps: float
     difference_mbps: float
     total_mbps: float
     utilisation: float
     background_mbps: float
+    #: Of the slower to the faster flow in the last 100 s.
+    last_ratio: float
+    #: Of a window that tells whether they share fairly.
+    window_s: float
+    #: In each second.
+    first_mbps: list[float]
+    second_mbps: list[float]
 
 
 def row(result: Result) -> Row:
-    """With background the flows share what the background leaves."""
+    """The two flows of a run."""
     both_s, end_s = metrics.last_start_s(result), metrics.duration_s(result)
     first, second = (metrics.throughput_bps(result, [both_s, end_s])[:, 0] / 1e6).tolist()
-    background = BACKGROUND_SHARE if result.scenario.sessions else 0
+    last = metrics.throughput_bps(result, [max(both_s, end_s - LAST_S), end_s])[:2, 0]
     sent_bytes = result.sessions.filter(direction="forward")["delivered_bytes"].to_numpy().sum()
-
-    def convergence_s(share: float, lasting: bool = True) -> float:
-        found = metrics.convergence_time_s(
-            result, share=share, background=background, lasting=lasting
-        )
-        return AtLeast(end_s - both_s) if found is None else found
-
+    meets, meets_90, meets_95 = (
+        converged.convergence_s(result, share) for share in converged.columns()
+    )
+    each_mbps = converged.per_second_mbps(result)
     return Row(
-        convergence_s(MEET),
-        convergence_s(0.9),
-        convergence_s(0.8),
-        convergence_s(MEET, lasting=False),
-        convergence_s(0.8, lasting=False),
+        meets,
+        meets_90,
+        meets_95,
         first,
         second,
         first - second,
         first + second,
         metrics.utilisation(result, both_s),
         float(8e-6 * sent_bytes / end_s),
+        float(last.min() / last.max()),
+        metrics.fairness_window_s(result),
+        *each_mbps,
     )
 
 
@@ -97,6 +103,11 @@ def _spec(preset: str) -> list[str]:
 
 
 VARIANTS = (
+    Variant(
+        "start of flow 2",
+        "100 … 101 s, one phase",
+        ["flow.2.start=100s", "flow.2.start_spread=1s"],
+    ),
     # Without noise a drop-tail bottleneck has phase effects (Floyd and Jacobson, "On Traffic Phase
     # Effects in Packet-Switched Gateways", 1992) that no testbed has: hence the jitter.
     Variant("jitter", "none", ["jitter=0s"]),
@@ -116,6 +127,7 @@ JOINING = Experiment(
     grid(algorithm=[CUBIC, CUBIC_FC]),
     scenario,
     row,
+    seeds=SEEDS,
     quick_seeds=2,
     variants=VARIANTS,
     assumed=ASSUMED,
@@ -134,8 +146,9 @@ RTTS = Experiment(
     grid(background=[WITHOUT, WITH], rtt_ms=RTTS_MS, algorithm=[CUBIC, CUBIC_FC]),
     _for_600_s,
     row,
-    quick=["duration=150s"],
-    variants=(VARIANTS[2], VARIANTS[3]),
+    seeds=SEEDS,
+    quick=["duration=200s"],
+    variants=(VARIANTS[0], VARIANTS[3], VARIANTS[4]),
     assumed=ASSUMED | {"session": ASSUMED["session.algorithm"]},
     says={"algorithm": NAMES, "rtt_ms": "{} ms"},
 )

@@ -4,33 +4,25 @@
 link is 800Mbps, RTT is 200ms, and queue size is 100% BDP, no web traffic. Flow 1 starts at 0(s) and
 ends at 800(s), flow 2 start at 100+x(s) (0<x<1) and ends at 800(s)" (caption).
 
-"The convergence status" is measured as the time from flow 2's start from which on both flows have
-95 % of their fair share in every window of 10 s: the curves of the figure meet.
+"The convergence status" is measured by the rule for all papers: the time from flow 2's start to the
+start of the last window in which the slower flow gets less than 0.8 times the faster. A window has
+10 s or one mean epoch, whichever is longer. The starts of flow 2 cover one cycle of flow 1.
 """
 
-from ackclock.figures import Claim, Column, Figure, Quantity, plots, within
+from ackclock.figures import Claim, Column, Figure, Quantity, ours, plots, within
+from ackclock.papers import _converged as converged
 from ackclock.papers.cubicfc._experiments import CUBIC, JOINING
 
 
-def convergence(algorithm: str) -> Quantity:
-    """The time from which on the curves meet."""
-    return Column(JOINING, "convergence_s", "convergence time, 95 % of the fair share", "s").at(
-        algorithm=algorithm
-    )
+def convergence(algorithm: str, share: float = converged.SHARE) -> Quantity:
+    """The time at which the last unfair window begins."""
+    column = converged.columns()[share]
+    return Column(JOINING, column, converged.words(share), "s").at(algorithm=algorithm)
 
 
 def others(algorithm: str) -> dict[str, Quantity]:
-    """The same by other measures."""
-    names = {
-        "90 % of the fair share": "convergence_90_s",
-        "80 % of the fair share": "convergence_80_s",
-        "first window with 95 %": "first_95_s",
-        "first window with 80 %": "first_80_s",
-    }
-    return {
-        name: Column(JOINING, column, f"convergence time, {name}", "s").at(algorithm=algorithm)
-        for name, column in names.items()
-    }
+    """The same with other thresholds."""
+    return {f"x = {share:g}": convergence(algorithm, share) for share in converged.OTHERS}
 
 
 def throughputs(algorithm: str) -> list[Quantity]:
@@ -61,8 +53,9 @@ FIGURE = Figure(
         Claim(
             "cubicfc.fig2.cubic-400s",
             "CUBIC needs ≈ 400 s to converge at 200 ms",
-            [within(convergence(CUBIC), 250, 600)],
-            readings={name: [within(of, 250, 600)] for name, of in others(CUBIC).items()},
+            [ours(within(convergence(CUBIC), 200, 600))],
+            paper="≈ 400 s",
+            readings={name: [ours(within(of, 200, 600))] for name, of in others(CUBIC).items()},
         )
     ],
 )

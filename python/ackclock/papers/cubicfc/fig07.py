@@ -32,6 +32,7 @@ FIGURE = Figure(
             "cubicfc.fig7.fairer",
             "At every RTT two Cubic-FC flows differ less in throughput than two CUBIC flows",
             [above(each, 0) for each in GAINS],
+            paper="> 0 everywhere",
         )
     ],
 )

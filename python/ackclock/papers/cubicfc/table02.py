@@ -8,7 +8,19 @@ on: over the whole run their sum would exceed the 772 Mb/s of payload that the l
 """
 
 from ackclock.draw import style
-from ackclock.figures import Claim, Column, Figure, Point, Quantity, below, combined, plots
+from ackclock.figures import (
+    Claim,
+    Column,
+    Figure,
+    Point,
+    Quantity,
+    below,
+    combined,
+    mean_of,
+    ours,
+    plots,
+    within,
+)
 from ackclock.papers.cubicfc._experiments import (
     CUBIC,
     CUBIC_FC,
@@ -51,6 +63,10 @@ def loss(background: str, rtt_ms: int) -> Quantity:
     return of_it.beside(paper)
 
 
+MEAN_LOSS = mean_of(
+    "throughput that Cubic-FC loses, with background, mean", [loss(WITH, rtt) for rtt in RTTS_MS]
+).beside(0.46)
+
 FIGURE = Figure(
     plot=plots.curves(
         {
@@ -70,16 +86,24 @@ FIGURE = Figure(
         *TOTAL.everywhere(),
         *BACKGROUND.everywhere(background=WITH),
         *(loss(background, rtt) for background in (WITHOUT, WITH) for rtt in RTTS_MS),
+        MEAN_LOSS,
     ],
     claims=[
         Claim(
             "cubicfc.table2.throughput",
             "Cubic-FC loses at most 0.1 % of CUBIC's total throughput, and 0.65 % with background",
             [
-                below(loss(background, rtt), LARGEST_LOSS_PERCENT[background])
+                ours(below(loss(background, rtt), LARGEST_LOSS_PERCENT[background]))
                 for background in (WITHOUT, WITH)
                 for rtt in RTTS_MS
             ],
-        )
+            paper="≤ 0.1 %; ≤ 0.65 %",
+        ),
+        Claim(
+            "cubicfc.table2.mean-loss",
+            "With background Cubic-FC loses 0.46 % of CUBIC's total throughput in the mean",
+            [ours(within(MEAN_LOSS, 0, 1))],
+            paper="0.46 %",
+        ),
     ],
 )
