@@ -6,7 +6,7 @@ connections" (section III.A). "In the case of RTT 2ms and RTT 128ms, one connect
 than twice performance."
 
 The algorithms are CUBIC, K with the third root of the RTT (equation 3) and SQUARE:FF (equation 4).
-The paper gives no unit of RTT; here the unit is the default of `reference_rtt_ms`.
+The paper gives no unit of RTT; here it is 1 ms, that of the kernel's RTTs.
 """
 
 from matplotlib.axes import Axes
@@ -68,6 +68,7 @@ FIGURE = Figure(
             "squareff.fig2.cubic-unfair",
             "CUBIC at 2 v 128 ms: one flow gets more than twice the throughput of the other",
             [above(ratio(RATIO, CUBIC, 128), 2)],
+            paper="> 2",
             readings={"without the first 20 s": [above(ratio(LATE_RATIO, CUBIC, 128), 2)]},
         )
     ],
