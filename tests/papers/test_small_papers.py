@@ -1,13 +1,16 @@
 """The experiments of Cubic-FC and SQUARE:FF: their runs, and what their claims make of rows."""
 
+import numpy as np
 import polars as pl
 import pytest
 
 from ackclock import papers
 from ackclock.figures import Runs
 from ackclock.figures.claim import JudgedClaim, judged
+from ackclock.papers import _converged as converged
 from ackclock.papers.cubicfc import _experiments as cubicfc
 from ackclock.papers.squareff import _experiments as squareff
+from ackclock.papers.squareff import reference
 
 SEEDS = range(1, 11)
 
@@ -32,6 +35,39 @@ def test_square_ffs_curves_have_each_point(name):
     assert len(run) == len(squareff.TWO_PATHS.where()) == 21
 
 
+def test_square_ffs_queue_is_the_cards_and_its_unit_the_kernels():
+    for point in squareff.TWO_PATHS.points:
+        scenario = squareff.TWO_PATHS.run(point, 1)
+        assert scenario.bottleneck.buffer == "511packets"
+        has_unit = point["algorithm"] != squareff.CUBIC
+        assert [flow.algorithm.endswith("reference_rtt_ms=1") for flow in scenario.flows] == [
+            has_unit,
+            has_unit,
+        ]
+
+
+def test_every_cell_of_queue_and_unit_has_a_verdict():
+    order = {squareff.CUBIC: 0.7, squareff.CBRT: 0.8, squareff.SQUARE: 0.9}
+
+    def numbers(point, seed):
+        """As in the paper where the queue is 511 packets and the unit 1 ms, else all alike."""
+        like = (point["queue"], point["unit_ms"]) == (squareff.QUEUE, 1)
+        jain = order[point["algorithm"]] - point["rtt_ms"] / 1000 if like else 1
+        ratio = (0.8 if point["rtt_ms"] < 16 else 3) if like else 1
+        return {"jain": jain + seed / 1000, "ratio": ratio + seed / 100}
+
+    rows = rows_of(reference.CELLS, numbers)
+    holding = {claim: of.estimate(rows).mean for claim, of in reference.HOLDING.items()}
+    # CUBIC has no unit, so that two claims hold in the five cells of the queue.
+    assert holding == {
+        "fig2.cubic-unfair": 5,
+        "fig3.grows": 5,
+        "fig3.cbrt-better": 1,
+        "fig3.square-best": 1,
+        "fig3.overshoot": 1,
+    }
+
+
 @pytest.mark.parametrize("name", ["fig06", "fig07", "table02"])
 def test_cubic_fc_has_five_rtts_and_ends_at_600_s(name):
     (named,) = papers.load(f"cubicfc/{name}")
@@ -42,7 +78,9 @@ def test_cubic_fc_has_five_rtts_and_ends_at_600_s(name):
         assert scenario.bottleneck.rate == "800mbit"
         assert scenario.bottleneck.buffer == "1bdp"
         assert scenario.duration == "600s"
-        assert [flow.start for flow in scenario.flows] == ["0s", "100s"]
+        # Any phase of one cycle of flow 1.
+        assert [flow.start for flow in scenario.flows] == ["0s", "85s"]
+        assert scenario.flows[1].start_spread == "55s"
     directions = [[each.direction for each in scenario.sessions] for scenario in scenarios]
     assert directions.count([]) == len(scenarios) / 2
     assert directions.count(["forward"] * 2 + ["reverse"] * 2) == len(scenarios) / 2
@@ -87,16 +125,23 @@ def test_square_ffs_claims_fail_of_runs_that_are_not():
 
 
 def rtts(convergence_s, difference_mbps, total_mbps):
-    """Of figure 6; the bound of a number says whether the end of the run cut it off."""
+    """Of figure 6; the bound of a number says whether the end of the run cut it off.
+
+    Each second of a run is fair or 1 : 3, so that the mean over the runs converges as they do.
+    """
 
     def numbers(point, seed):
         algorithm = point["algorithm"]
         time_s = convergence_s(algorithm, point["rtt_ms"], seed)
+        unfair = 500 if time_s is None else round(time_s)
         return {
             "convergence_s": 500.0 if time_s is None else time_s,
             "convergence_s__bound": "at least" if time_s is None else None,
             "difference_mbps": difference_mbps[algorithm] + seed,
             "total_mbps": total_mbps[algorithm],
+            "window_s": 10.0,
+            "first_mbps": [300.0] * unfair + [200.0] * (500 - unfair),
+            "second_mbps": [100.0] * unfair + [200.0] * (500 - unfair),
         }
 
     return rows_of(cubicfc.RTTS, numbers)
@@ -125,7 +170,7 @@ def test_cubic_fcs_claims():
     assert len(failing) == 2
     assert claim.verdict == "fails"
     assert verdicts("cubicfc/fig07", rows)["fairer"].verdict == "open"
-    assert verdicts("cubicfc/table02", rows)["throughput"].verdict == "fails"
+    assert {each.verdict for each in verdicts("cubicfc/table02", rows).values()} == {"fails"}
 
 
 def test_cubic_fc_that_is_cut_off_is_no_gain():
@@ -137,7 +182,24 @@ def test_cubic_fc_that_is_cut_off_is_no_gain():
 
     same = dict.fromkeys(cubicfc.NAMES, 1.0)
     claim = verdicts("cubicfc/fig06", rtts(late, same, same))["faster-everywhere"]
-    at_50 = claim.parts[0]
-    assert at_50.estimate.low == -float("inf")
+    at_50, of_the_mean = claim.parts[0], claim.parts[5]
+    assert "with background, 50 ms" in of_the_mean.name
+    for part in (at_50, of_the_mean):
+        assert part.estimate.low == -float("inf")
+        assert part.verdict() == "fails"
     assert at_50.estimate.censored == len(SEEDS)
-    assert at_50.verdict() == "fails"
+
+
+def test_the_mean_over_runs_converges_though_no_run_does():
+    """In odd runs flow 1 has more, in even ones flow 2: their mean is fair from the first."""
+    both = {"first_mbps": [150.0] * 100, "second_mbps": [50.0] * 100}
+    swapped = {"first_mbps": both["second_mbps"], "second_mbps": both["first_mbps"]}
+    experiment = cubicfc.JOINING
+    rows = rows_of(experiment, lambda _, seed: (both if seed % 2 else swapped) | {"window_s": 10.0})
+    runs = converged.Ensemble(rows[experiment], experiment.points[0])
+    every = np.arange(len(runs.seeds))
+    assert runs.until_s(every) == 0
+    assert runs.until_s(every[::2]) == np.inf
+    found = converged.estimate(runs.until_s, len(every), runs.seconds)
+    assert (found.mean, found.low, found.high) == (0, 0, np.inf)
+    assert found.censored == 1

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+import polars as pl
 
 from ackclock import Bottleneck, Flow, Result, Scenario, metrics, traffic
 from ackclock.figures import Variant
@@ -112,13 +113,28 @@ class TwoFlows(NamedTuple):
     #: Of the slower to the faster flow.
     fairness: float
     utilisation: float
+    #: Mean window of flow 1 to that of flow 2.
+    window_ratio: float
+    #: Packets that are sent again for each entry into recovery.
+    lost_per_event: float | None
 
 
 def two_flows(result: Result) -> TwoFlows:
     """Throughputs are of payload."""
     first, second = (throughputs_bps(result) / 1e6).tolist()
     both = sorted((first, second))
-    return TwoFlows(first, second, first / second, both[0] / both[1], utilisation(result))
+    windows = metrics.mean_cwnd_packets(result, _measured_from_s(result))
+    events = len(result.events.filter(pl.col("kind") == "recovery"))
+    again = int(result.flows["retransmitted_packets"].sum())
+    return TwoFlows(
+        first,
+        second,
+        first / second,
+        both[0] / both[1],
+        utilisation(result),
+        windows[1] / windows[2],
+        again / events if events else None,
+    )
 
 
 class FourAndFour(NamedTuple):

@@ -32,6 +32,7 @@ from ackclock.figures import (
     View,
     below,
     grid,
+    ours,
     plots,
     within,
 )
@@ -190,12 +191,14 @@ FIGURE = Figure(
         Claim(
             "ha2008.fig1.bic-growth",
             "BIC grows symmetrically: additive, logarithmic to Wmax, exponential, additive",
-            [within(IN_ORDER, 1, 1), below(ASYMMETRY, 0.05)],
+            [within(IN_ORDER, 1, 1), ours(below(ASYMMETRY, 0.05))],
+            paper="four phases",
         ),
         Claim(
             "ha2008.fig1.cubic-growth",
             "CUBIC's window follows W(t) = C(t − K)³ + Wmax",
-            [below(OF_TOLERANCE, 1)],
+            [ours(below(OF_TOLERANCE, 1))],
+            paper="eq. (1)",
         ),
     ],
 )

@@ -22,6 +22,7 @@ from ackclock.figures import (
     above,
     geometric,
     grid,
+    ours,
     plots,
     within,
 )
@@ -90,13 +91,15 @@ FIGURE = Figure(
         Claim(
             "ha2008.fig5a.friendly-8ms",
             "At 8 ms CUBIC and SACK get fair shares",
-            [within(_ratio(8), 0.7, 1.4)],
-            readings={"arithmetic mean": [within(RATIO.at(rtt_ms=8), 0.7, 1.4)]},
+            [ours(within(_ratio(8), 0.7, 1.4))],
+            paper="fair",
+            readings={"arithmetic mean": [ours(within(RATIO.at(rtt_ms=8), 0.7, 1.4))]},
         ),
         Claim(
             "ha2008.fig5b.scalable-82ms",
             "At 82 ms CUBIC takes more than SACK and the link is full",
-            [above(_ratio(82), 1.5), above(UTILISATION.at(rtt_ms=82), 0.95)],
+            [ours(above(_ratio(82), 1.5)), ours(above(UTILISATION.at(rtt_ms=82), 0.95))],
+            paper="> 1; full",
         ),
     ],
     kernel=Check(

@@ -5,14 +5,31 @@ that four flows of CUBIC converge to a fair share nicely within a short period o
 network utilization is around 95%: the four CUBIC flows take about 72% of the total bandwidth, the
 four TCP flows take 23%" (section 5.2).
 
-Each flow starts at U(0, 10 s). The second half of a run of 200 s is measured.
+95 % is the sum of 72 and 23 %: that of the eight flows. Each flow starts at U(0, 10 s). The second
+half of a run of 200 s is measured. Section 5.2 names background traffic for figure 4 only; here it
+is the testbed's, and 0 and 5 % are beside it. The CUBIC flows converge by the rule for all papers,
+the slowest against the fastest of the four.
 """
+
+from typing import NamedTuple
 
 from matplotlib.axes import Axes
 
-from ackclock import Scenario
+from ackclock import Result, Scenario, metrics
 from ackclock.draw import style
-from ackclock.figures import Claim, Column, Experiment, Figure, Variant, plots, within
+from ackclock.figures import (
+    AtLeast,
+    Claim,
+    Column,
+    Experiment,
+    Figure,
+    Variant,
+    below,
+    ours,
+    plots,
+    within,
+)
+from ackclock.papers import _converged as converged
 from ackclock.papers.ha2008 import _testbed as testbed
 
 
@@ -21,12 +38,39 @@ def _scenario(background: float = 0.15) -> Scenario:
     return testbed.scenario(flows, rtt_ms=40, duration="200s", background=background)
 
 
+class Row(NamedTuple):
+    """As of `testbed.FourAndFour`, and when the four CUBIC flows converge."""
+
+    first_share: float
+    second_share: float
+    both_share: float
+    fairness: float
+    utilisation: float
+    convergence_s: float
+
+
+def row(result: Result) -> Row:
+    """In the measured part of the run; convergence from the last start."""
+    of = testbed.four_and_four(result)
+    until_s = metrics.unfair_until_s(result, converged.SHARE, flows=(1, 2, 3, 4))
+    cut_off = AtLeast(metrics.duration_s(result) - metrics.last_start_s(result))
+    return Row(
+        of.first_share,
+        of.second_share,
+        of.both_share,
+        of.fairness,
+        of.utilisation,
+        cut_off if until_s is None else until_s,
+    )
+
+
 MIX = Experiment(
     "mix",
     [{}],
     _scenario,
-    testbed.four_and_four,
+    row,
     variants=(
+        Variant("background", "5 % offered", arguments={"background": 0.05}),
         *testbed.VARIANTS,
         *testbed.MORE_VARIANTS,
         Variant("duration", "200 … 600 s", ["duration=600s"]),
@@ -34,16 +78,21 @@ MIX = Experiment(
     assumed=testbed.ASSUMED,
 )
 
-TOTAL = Column(MIX, "utilisation", "utilisation", "", 0.95).at()
+TOTAL = Column(MIX, "utilisation", "utilisation, with the background").at()
 CUBIC = Column(MIX, "first_share", "share of the four CUBIC flows", "", 0.72).at()
 SACK = Column(MIX, "second_share", "share of the four SACK flows", "", 0.23).at()
-ALL = Column(MIX, "both_share", "share of the eight flows, without the background").at()
+ALL = Column(MIX, "both_share", "share of the eight flows", "", 0.95).at()
+CONVERGENCE = Column(MIX, "convergence_s", "convergence of the four CUBIC flows", "s").at()
 FAIRNESS = Column(
     MIX, "fairness", "slowest / fastest CUBIC flow", "", "“converge to a fair share nicely”"
 ).at()
 
 
 def _by_algorithm(axes: Axes) -> None:
+    axes.set_xlim(10, None)
+    text = "the paper: together 95 %, CUBIC 72 %, SACK 23 %"
+    axes.annotate(text, (0.99, 0.97), xycoords="axes fraction", ha="right", va="top",
+                  fontsize="small")  # fmt: skip
     for number, line in enumerate(axes.lines):
         line.set_color(style.of("cubic" if number < 4 else "reno").colour)
     axes.legend([axes.lines[0], axes.lines[4]], ["four CUBIC", "four SACK"])
@@ -51,17 +100,23 @@ def _by_algorithm(axes: Axes) -> None:
 
 FIGURE = Figure(
     plot=plots.windows({"": (MIX, {})}, after=_by_algorithm),
-    quantities=[TOTAL, CUBIC, SACK, ALL, FAIRNESS],
+    quantities=[ALL, CUBIC, SACK, TOTAL, FAIRNESS, CONVERGENCE],
     claims=[
         Claim(
             "ha2008.fig6.mix",
-            "Utilisation is ≈ 95 %; CUBIC gets 72 %, SACK 23 %",
-            [within(TOTAL, 0.9, 1), within(CUBIC, 0.62, 0.82), within(SACK, 0.13, 0.33)],
+            "The eight flows use ≈ 95 %: CUBIC 72 %, SACK 23 %; the CUBIC flows converge soon",
+            [
+                ours(within(ALL, 0.9, 1)),
+                ours(within(CUBIC, 0.62, 0.82)),
+                ours(within(SACK, 0.13, 0.33)),
+                ours(below(CONVERGENCE, 100)),
+            ],
+            paper="95, 72, 23 %",
             readings={
-                "the total without the background": [
-                    within(ALL, 0.9, 1),
-                    within(CUBIC, 0.62, 0.82),
-                    within(SACK, 0.13, 0.33),
+                "without “converge”": [
+                    ours(within(ALL, 0.9, 1)),
+                    ours(within(CUBIC, 0.62, 0.82)),
+                    ours(within(SACK, 0.13, 0.33)),
                 ]
             },
         )

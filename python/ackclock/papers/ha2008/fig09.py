@@ -33,6 +33,7 @@ from ackclock.figures import (
     geometric,
     grid,
     mean_of,
+    ours,
     plots,
     ratio,
     slope,
@@ -60,7 +61,11 @@ TWO_RTTS = Experiment(
     testbed.two_flows,
     seeds=5,
     quick=["duration=60s"],
-    variants=(*testbed.VARIANTS, testbed.SHORTER),
+    variants=(
+        *testbed.VARIANTS,
+        testbed.SHORTER,
+        Variant("start", "162 ms flow 30 s before", ["flow.2.start=30s"]),
+    ),
     assumed=testbed.ASSUMED | {"flow.rtt": "the paper gives only the ends of the range"},
     says={"algorithm": NAMES, "rtt_ms": "162 v {} ms"},
 )
@@ -143,6 +148,12 @@ def _steeper(algorithm: str) -> Quantity:
     )
 
 
+EQUAL = [
+    geometric(Column(TWO_RTTS, "window_ratio", "mean window, 162 ms / shorter RTT", "", 1).at(
+        algorithm=CUBIC, rtt_ms=rtt
+    ))
+    for rtt in RTTS_MS
+]  # fmt: skip
 RATIO_LABEL = "throughput, 162 ms / shorter RTT"
 HIGHER = [_higher(RATIO, CUBIC, SACK, rtt) for rtt in RTTS_MS]
 
@@ -177,6 +188,7 @@ FIGURE = Figure(
         *(geometric(each) for each in RATIO.everywhere()),
         *(_mean(RATIO, algorithm) for algorithm in ALGORITHMS),
         *UTILISATION.everywhere(),
+        *EQUAL,
         SHARE_HSTCP,
     ],
     claims=[
@@ -185,8 +197,8 @@ FIGURE = Figure(
             "SACK's ratio ∝ inverse RTT ratio; CUBIC's has this slope, but is higher; BIC's is "
             "lowest; HSTCP's has another slope",
             [
-                within(_slope(RATIO, SACK), 0.7, 1.5),
-                within(_steeper(CUBIC), -0.4, 0.4),
+                ours(within(_slope(RATIO, SACK), 0.7, 1.5)),
+                ours(within(_steeper(CUBIC), -0.4, 0.4)),
                 *(above(each, 1) for each in HIGHER),
                 *(above(each, 1) for each in _lowest(RATIO)),
                 Either(
@@ -194,18 +206,32 @@ FIGURE = Figure(
                     [above(_steeper(HSTCP), 0), below(_steeper(HSTCP), 0)],
                 ),
             ],
+            paper="∝ 1 / RTT ratio",
             readings={
                 "slower / faster": [
-                    within(_slope(FAIRNESS, SACK), 0.7, 1.5),
+                    ours(within(_slope(FAIRNESS, SACK), 0.7, 1.5)),
                     *(above(_higher(FAIRNESS, CUBIC, SACK, rtt), 1) for rtt in RTTS_MS),
                     *(above(each, 1) for each in _lowest(FAIRNESS)),
                 ]
             },
         ),
         Claim(
+            "ha2008.fig9b.hstcp-full",
+            "Two HSTCP flows fully utilise the link regardless of their RTT ratio",
+            [ours(above(UTILISATION.at(algorithm=HSTCP, rtt_ms=rtt), 0.95)) for rtt in RTTS_MS],
+            paper="full",
+        ),
+        Claim(
+            "ha2008.s1.equal-windows",
+            "Competing CUBIC flows have approximately the same window whatever their RTTs",
+            [ours(within(each, 0.67, 1.5)) for each in EQUAL],
+            paper="≈ 1",
+        ),
+        Claim(
             "ha2008.fig9.hstcp-no-converge",
             "Two HSTCP flows with equal RTTs do not reach a fair share in a reasonable time",
-            [below(SHARE_HSTCP, FAIR)],
+            [ours(below(SHARE_HSTCP, FAIR))],
+            paper="not fair",
         ),
     ],
 )

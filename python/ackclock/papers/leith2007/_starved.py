@@ -7,11 +7,22 @@ among the data. With a rule for each direction ACKs have a pipe that they do not
 natural; `back` has either.
 """
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 from ackclock import Flow, Result, Scenario
-from ackclock.figures import Column, Either, Experiment, Quantity, Variant, below, grid, plots
+from ackclock.figures import (
+    Column,
+    Experiment,
+    Part,
+    Quantity,
+    Variant,
+    above,
+    below,
+    grid,
+    ours,
+    plots,
+    ratio,
+)
 from ackclock.figures.figure import Plot
 from ackclock.papers.leith2007 import _testbed as testbed
 from ackclock.papers.leith2007._testbed import CUBIC, RENO
@@ -24,6 +35,8 @@ OWN, SHARED = "ACKs in their own pipe", "ACKs in the data's pipe"
 PIPES = (OWN, SHARED)
 #: Shares are those of the run after this time.
 WARM_UP_S = 100
+#: Of a flow that carries nothing, so that ratios are finite.
+LEAST_SHARE = 1e-4
 
 PAIRS = {
     f"{CUBIC} {CUBIC}": "two CUBIC flows",
@@ -48,6 +61,8 @@ class Row(NamedTuple):
     """Shares of the throughput after the first 100 s."""
 
     smaller_share: float
+    #: Of the larger flow to the smaller.
+    unequal: float
     share_1: float
     timeouts: int
 
@@ -56,7 +71,8 @@ def row(result: Result) -> Row:
     """The share of flow 1, and of the smaller flow."""
     one, two = testbed.last_throughputs_mbps(result, WARM_UP_S)
     share = one / (one + two)
-    return Row(min(share, 1 - share), share, int(result.flows["timeouts"].sum()))
+    smaller = max(min(share, 1 - share), LEAST_SHARE)
+    return Row(smaller, 1 / smaller - 1, share, int(result.flows["timeouts"].sum()))
 
 
 PIPE = Experiment(
@@ -84,32 +100,35 @@ SMALLER = Column(PIPE, "smaller_share", "share of the smaller flow", "", "starve
 OF_FLOW_1 = Column(PIPE, "share_1", "share of flow 1")
 
 
-def starved(pair: str) -> Either:
-    """Less than a fifth at 13 packets in either pipe; with another buffer it is open."""
-
-    def parts(buffers: Sequence[int]) -> list[Quantity]:
-        return [SMALLER.at(pair=pair, pipe=p, slots=n) for p in PIPES for n in buffers]
-
-    others = [each for each in BUFFERS if each != BDP]
-    return Either(
-        f"share of the smaller flow at {BDP} packets, in either pipe",
-        [below(each, 0.2) for each in parts([BDP])],
-        [below(each, 0.2) for each in parts(others)],
-    )
+UNEQUAL = Column(PIPE, "unequal", "larger / smaller flow")
 
 
-def plot(pairs: Sequence[str]) -> Plot:
-    """The share of flow 1 over the buffer, a panel for each pipe."""
-    of = {BOTH: CUBIC, MIXED: "cubic_fc", STANDARD: RENO}
-    names = {pair: PAIRS[pair] for pair in pairs}
-    looks = {pair: plots.look(of[pair]) for pair in pairs}
-    return plots.curves(
-        {
-            pipe: plots.by(OF_FLOW_1, "slots", "pair", names, looks=looks.__getitem__, pipe=pipe)
-            for pipe in PIPES
-        },
-        xlabel="buffer (packets)",
-        ylabel="share of flow 1, whose RTT is 160 ms",
-        log_x=True,
-        ylim=(0, 1),
-    )
+def against_standard(pair: str, pipe: str) -> Quantity:
+    """How unequal a pair is against two standard flows."""
+    both = (UNEQUAL.at(pair=each, pipe=pipe, slots=BDP) for each in (pair, STANDARD))
+    return ratio(f"larger / smaller flow, {PAIRS[pair]} / two standard flows, {pipe}", *both)
+
+
+def starved(pair: str) -> list[Part]:
+    """Less than a fifth at 13 packets in each pipe, and more so than two standard flows."""
+    return [
+        *(ours(below(SMALLER.at(pair=pair, pipe=each, slots=BDP), 0.2)) for each in PIPES),
+        *(ours(above(against_standard(pair, each), 1.5)) for each in PIPES),
+    ]
+
+
+def with_any_buffer(pair: str) -> dict[str, list[Part]]:
+    """The first part in one pipe, and with other buffers."""
+    return {
+        f"{pipe}, {slots} packets": [
+            ours(below(SMALLER.at(pair=pair, pipe=pipe, slots=slots), 0.2))
+        ]
+        for pipe in PIPES
+        for slots in BUFFERS
+    }
+
+
+def histories(pair: str) -> Plot:
+    """The windows of both flows at 13 packets, in each pipe."""
+    point = {"pair": pair, "slots": BDP}
+    return plots.windows({pipe: (PIPE, {**point, "pipe": pipe}) for pipe in PIPES})

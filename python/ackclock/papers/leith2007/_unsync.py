@@ -13,6 +13,8 @@ from ackclock.papers.leith2007._testbed import CUBIC
 
 #: "measurements are taken using a backoff factor of 0.8 for H-TCP" (section IV.C).
 HTCP = "htcp:adaptive_backoff=0"
+#: The control: with its own, adaptive back-off.
+OWN = "htcp"
 LONG_FLOWS = 3
 #: What comes before is not counted, s.
 WARM_UP_S = 200
@@ -130,6 +132,10 @@ def _hour(name: str, sessions: int, algorithms: dict[str, str]) -> Experiment:
 
 
 #: Figures 6 and 9; figure 10; the control of figure 10.
-WITH_25 = _hour("25 sessions", 25, {CUBIC: "CUBIC", HTCP: "H-TCP, back-off 0.8"})
+WITH_25 = _hour(
+    "25 sessions",
+    25,
+    {CUBIC: "CUBIC", HTCP: "H-TCP, back-off 0.8", OWN: "H-TCP, its own back-off"},
+)
 WITH_50 = _hour("50 sessions", 50, {CUBIC: "CUBIC"})
 WITHOUT = _hour("no sessions", 0, {CUBIC: "CUBIC"})

@@ -28,6 +28,8 @@ from ackclock.figures import Claim, Figure, Part, Quantity, View, computed, plot
 W_PACKETS = 10_000
 B, C, BETA = 2.5, 0.4, 0.8
 W_MAX_SHARES = (1.0, 0.9)
+#: As the figure's labels name the curves.
+CURVES = {1.0: "CUBIC, W_max = W (the paper's “0.8 W”)", 0.9: "CUBIC, W_max = 0.9 W"}
 #: How H-TCP's growth depends on the RTT → the RTT whose growth it has, s.
 RTTS_S = {"16 ms": 0.016, "80 ms": 0.08, "200 ms": 0.2, "with RTT scaling": 0.1}
 Array = NDArray[np.float64]
@@ -76,7 +78,7 @@ def _quantities() -> list[Quantity]:
 @plots.drawn(6, 3.4)
 def _plot(axes: Axes, _view: View) -> None:
     for share, line in zip(W_MAX_SHARES, ("-", "--"), strict=True):
-        label = f"CUBIC, W_max = {share:g} W"
+        label = CURVES[share]
         axes.plot(TIMES_S, cubic(share), line, color=style.of("cubic").colour, label=label)
     for (name, rtt_s), line in zip(RTTS_S.items(), (":", "--", "-.", "-"), strict=True):
         colour = style.of("htcp").colour
@@ -97,6 +99,7 @@ FIGURE = Figure(
             "leith2007.fig8.increase-functions",
             "After a missed drop H-TCP grows like CUBIC, slightly less aggressively",
             [Part(each) for each in _quantities()],
+            paper="similar",
             reported=True,
         )
     ],

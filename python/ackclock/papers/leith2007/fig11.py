@@ -27,6 +27,7 @@ from ackclock.figures import (
     above,
     below,
     grid,
+    ours,
     plots,
     within,
 )
@@ -37,6 +38,8 @@ RTT_MS = 100
 RATES_MBPS = (10, 250)
 #: From 2.5 to 100 %; the points between are not given.
 BUFFERS_PERCENT = (2.5, 5, 10, 20, 50, 100)
+#: "Below 2.5 %": one packet at 10 Mb/s.
+SMALLEST_PERCENT = 1.2
 WARM_UP_S = 100
 FROM_5 = [percent for percent in BUFFERS_PERCENT if percent >= 5]
 BELOW_30 = [percent for percent in BUFFERS_PERCENT if percent < 30]
@@ -70,7 +73,11 @@ UTILISATION = {
     (algorithm, rate): Column(
         Experiment(
             f"{NAMES[algorithm]}, {rate} Mbit",
-            grid(algorithm=[algorithm], rate_mbps=[rate], buffer_percent=BUFFERS_PERCENT),
+            grid(
+                algorithm=[algorithm],
+                rate_mbps=[rate],
+                buffer_percent=[SMALLEST_PERCENT] * (rate == RATES_MBPS[0]) + [*BUFFERS_PERCENT],
+            ),
             _scenario,
             row,
             seeds=5 if (algorithm, rate) == (RENO, 250) else 10,
@@ -78,6 +85,10 @@ UTILISATION = {
             variants=(
                 *testbed.OPEN,
                 Variant("pacing", "on", ["pacing=true"]),
+                *(
+                    Variant("router's tick", f"{tick} ms", [f"bottleneck.tick={tick}ms"])
+                    for tick in (2, 5, 10)
+                ),
                 Variant("cost of an ACK with SACK", "300 ns a packet", ["sack_cost=300ns"]),
                 *((testbed.TEN_MINUTES,) if algorithm == RENO else ()),
             ),
@@ -107,8 +118,17 @@ def _more(rate_mbps: int, percent: float) -> Quantity:
     return (cubic - standard).named(name)
 
 
+def _falls(algorithm: str) -> Quantity:
+    """Utilisation at 10 Mb/s with a buffer of 5 % minus that below 2.5 %."""
+    large, small = (
+        UTILISATION[algorithm, 10].at(buffer_percent=each) for each in (5, SMALLEST_PERCENT)
+    )
+    name = f"utilisation, {NAMES[algorithm]}, 10 Mb/s, buffer 5 % − {SMALLEST_PERCENT} %"
+    return (large - small).named(name)
+
+
 def _half(percent: float) -> Part:
-    return within(UTILISATION[CUBIC, 250].at(buffer_percent=percent), 0.35, 0.65)
+    return ours(within(UTILISATION[CUBIC, 250].at(buffer_percent=percent), 0.35, 0.65))
 
 
 def _paper(axes: Axes) -> None:
@@ -148,6 +168,7 @@ FIGURE = Figure(
             "leith2007.fig11.util-10M",
             "At 10 Mb/s and with buffers from 5 % of the BDP on CUBIC uses more than standard TCP",
             [above(_more(10, percent), 0) for percent in FROM_5],
+            paper="> 0",
         ),
         Claim(
             "leith2007.fig11.util-250M",
@@ -156,11 +177,19 @@ FIGURE = Figure(
                 *(below(_more(250, percent), 0) for percent in BELOW_30),
                 *(_half(percent) for percent in BELOW_30),
             ],
+            paper="≈ 0.5",
+            hardware=True,
             readings={
                 "only less than standard TCP": [
                     below(_more(250, percent), 0) for percent in BELOW_30
                 ]
             },
+        ),
+        Claim(
+            "leith2007.fig11.small-buffer",
+            "At 10 Mb/s the utilisation of both falls substantially with buffers below 2.5 %",
+            [ours(above(_falls(each), 0.1)) for each in (CUBIC, RENO)],
+            paper="falls much",
         ),
     ],
 )

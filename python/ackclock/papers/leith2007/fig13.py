@@ -7,10 +7,11 @@ of the flows" (section VI).
 
 Each start is repeated, where only the hosts' jitter differs. The outcome depends on the start if
 the ratio of the throughputs in the last 300 s varies more between starts than within a start: an
-F test of its logarithm.
+F test of its logarithm. "Strongly" is a largest mean ratio of more than 1.5 times the smallest.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -18,6 +19,7 @@ from matplotlib.axes import Axes
 
 from ackclock import Result, Scenario, metrics, plot, stats
 from ackclock.draw import style
+from ackclock.estimates.stats import Estimate
 from ackclock.figures import (
     Claim,
     Experiment,
@@ -31,6 +33,7 @@ from ackclock.figures import (
     every,
     geometric,
     grid,
+    ours,
     plots,
 )
 from ackclock.figures.quantity import Rows
@@ -41,6 +44,9 @@ STARTS_S = tuple(range(90, 101))
 SHOWN_S = (93, 98)
 RTTS_MS = (16, 162)
 LAST_S = 300
+#: "Strongly": the effect that counts is ours.
+STRONGLY = 1.5
+RESAMPLES, SEED = 1000, 1979
 
 
 def _scenario(start_s: int) -> Scenario:
@@ -99,6 +105,28 @@ def _between_over_within() -> Quantity:
     ).beside("strongly dependent")
 
 
+def _effect() -> Quantity:
+    """Largest over smallest of the starts' mean ratios; the runs of each start are resampled."""
+
+    def of(rows: Rows) -> Estimate:
+        logs = np.array([each.value for each in _logs(rows).values()])
+        random = np.random.default_rng(SEED)
+        starts, n = logs.shape
+
+        def spread(some: np.ndarray) -> float:
+            return float(np.ptp(some.mean(axis=1)))
+
+        draws = [
+            spread(np.take_along_axis(logs, random.integers(n, size=(starts, n)), axis=1))
+            for _ in range(RESAMPLES)
+        ]
+        low, high = np.quantile(draws, [0.025, 0.975])
+        return Estimate(spread(logs), float(low), float(high), n * starts)
+
+    name = "largest / smallest mean ratio among starts"
+    return replace(computed(name, "", every(STARTS), of), logarithmic=True)
+
+
 def _spread() -> Quantity:
     """Largest over smallest ratio among the starts, seed by seed."""
 
@@ -126,18 +154,23 @@ def _plot(panels: Sequence[Axes], view: View) -> None:
     panels[-1].plot(runs["start_s"], runs["ratio"], "o", alpha=0.5, color=colour)
     panels[-1].set_xlabel("start of flow 2 (s)")
     panels[-1].set_ylabel("flow 1 / flow 2")
-    panels[-1].set_ylim(0, 1.05 * panels[-1].get_ylim()[1])
+    panels[-1].set_ylim(0, 1.1 * max(runs["ratio"]))
+    panels[-1].set_xlim(STARTS_S[0] - 0.5, STARTS_S[-1] + 0.5)
 
 
 FIGURE = Figure(
     plot=_plot,
-    quantities=[_between_over_within(), _spread()],
+    quantities=[_between_over_within(), _effect(), _spread()],
     claims=[
         Claim(
             "leith2007.fig13.start-time",
             "The throughput ratio depends strongly on when the second flow starts",
-            [above(_between_over_within(), 1)],
-            readings={"largest / smallest ratio > 1.5": [above(_spread(), 1.5)]},
+            [above(_between_over_within(), 1), ours(above(_effect(), STRONGLY))],
+            paper="strongly",
+            readings={
+                "significance alone": [above(_between_over_within(), 1)],
+                "largest / smallest of each seed": [ours(above(_spread(), STRONGLY))],
+            },
         )
     ],
 )

@@ -22,16 +22,19 @@ def _today(buffer: str) -> Scenario:
 
 
 FIGURE = Figure(
-    plot=starved.plot([starved.BOTH, starved.STANDARD]),
+    plot=starved.histories(starved.BOTH),
     quantities=[
         *starved.SMALLER.everywhere(pair=starved.BOTH),
         *starved.SMALLER.everywhere(pair=starved.STANDARD),
+        *(starved.against_standard(starved.BOTH, pipe) for pipe in starved.PIPES),
     ],
     claims=[
         Claim(
             "leith2007.fig14.starvation-1M",
             "Of two CUBIC flows at 1 Mb/s one is starved",
-            [starved.starved(starved.BOTH)],
+            starved.starved(starved.BOTH),
+            paper="gross unfairness",
+            readings=starved.with_any_buffer(starved.BOTH),
         )
     ],
     kernel=Check(

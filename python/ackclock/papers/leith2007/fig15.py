@@ -9,7 +9,7 @@ second flow operates Cubic TCP" (section VII); tests with standard TCP last an h
 
 import math
 
-from ackclock.figures import Claim, Column, Figure, Quantity, below, geometric, slope
+from ackclock.figures import Claim, Column, Figure, Part, Quantity, geometric, slope
 from ackclock.papers.leith2007 import _ratios as ratios
 from ackclock.papers.leith2007 import _testbed as testbed
 
@@ -29,7 +29,7 @@ def _falls(ratio: dict[int, Column]) -> Quantity:
         for rate in ratios.RATES_MBPS
         for rtt in RTTS_MS
     }
-    return slope("ln(standard / CUBIC) per decade of RTT × rate", "", points).beside("falls")
+    return slope("ln(standard / CUBIC) per decade of RTT × rate", "", points)
 
 
 FIGURE = Figure(
@@ -40,9 +40,10 @@ FIGURE = Figure(
     claims=[
         Claim(
             "leith2007.fig15.backward-compat",
-            "The standard flow's share falls as RTT × rate grows",
-            [below(_falls(RATIO), 0)],
-            readings={"over the last 200 s": [below(_falls(LAST), 0)]},
+            "Throughput of a standard flow beside a CUBIC flow, over the RTT",
+            [Part(_falls(RATIO)), Part(_falls(LAST)), *map(Part, ratios.everywhere(RATIO))],
+            paper="a curve",
+            reported=True,
         )
     ],
 )

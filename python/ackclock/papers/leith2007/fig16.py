@@ -9,16 +9,19 @@ from ackclock.figures import Claim, Figure
 from ackclock.papers.leith2007 import _starved as starved
 
 FIGURE = Figure(
-    plot=starved.plot([starved.MIXED, starved.STANDARD]),
+    plot=starved.histories(starved.MIXED),
     quantities=[
         *starved.SMALLER.everywhere(pair=starved.MIXED),
         *starved.SMALLER.everywhere(pair=starved.STANDARD),
+        *(starved.against_standard(starved.MIXED, pipe) for pipe in starved.PIPES),
     ],
     claims=[
         Claim(
             "leith2007.fig16.std-1M",
             "At 1 Mb/s CUBIC and standard TCP share grossly unfairly",
-            [starved.starved(starved.MIXED)],
+            starved.starved(starved.MIXED),
+            paper="gross unfairness",
+            readings=starved.with_any_buffer(starved.MIXED),
         )
     ],
 )

@@ -1,0 +1,86 @@
+"""Sentences: what slows convergence.
+
+"The convergence rate of the network depends on two factors: (a) the rate at which individual flows
+release bandwidth when informed of congestion", which "depends on the backoff factors" (section
+IV.A): CUBIC's 0.8 against 0.5. "This adaptation [of the inflection point] improves the convergence
+rate of Cubic TCP over the original algorithm" (section IV.C).
+
+The paper shows no runs of either. Here two flows have figure 2's path at 250 Mb/s; convergence is
+that of figure 2.
+"""
+
+from typing import NamedTuple
+
+from ackclock import Result, Scenario
+from ackclock.figures import Claim, Column, Experiment, Figure, Quantity, above, grid, plots
+from ackclock.papers import _converged as converged
+from ackclock.papers.leith2007 import _testbed as testbed
+from ackclock.papers.leith2007 import fig02
+from ackclock.papers.leith2007._testbed import CUBIC
+
+HALVED, ORIGINAL = f"{CUBIC}:beta=0.5", f"{CUBIC}:fast_convergence=0"
+NAMES = {
+    CUBIC: "CUBIC",
+    HALVED: "back-off 0.5",
+    ORIGINAL: "without the adaptation",
+}
+
+
+def _scenario(algorithm: str) -> Scenario:
+    of = testbed.scenario(250, [algorithm] * 2, [fig02.RTT_MS] * 2, duration="1200s")
+    return of.assign(f"flow.2.start_spread={fig02.CYCLE}")
+
+
+class Row(NamedTuple):
+    """From flow 2's start."""
+
+    convergence_s: float
+
+
+def row(result: Result) -> Row:
+    """When two flows share fairly."""
+    return Row(converged.convergence_s(result))
+
+
+PARTS = Experiment(
+    "back-off and adaptation",
+    grid(algorithm=list(NAMES)),
+    _scenario,
+    row,
+    seeds=fig02.STARTS,
+    quick=["duration=400s"],
+    variants=(*testbed.OPEN[1:], *testbed.BUFFERS),
+    assumed=testbed.ASSUMED | {"duration": "long enough for the flows to converge"},
+    says={"algorithm": NAMES},
+)
+CONVERGENCE = Column(PARTS, "convergence_s", "convergence", "s")
+
+
+def _later(slow: str, fast: str) -> Quantity:
+    both = CONVERGENCE.at(algorithm=slow) - CONVERGENCE.at(algorithm=fast)
+    return both.named(f"convergence, {NAMES[slow]} − {NAMES[fast]}").beside("> 0")
+
+
+BACK_OFF, ADAPTATION = _later(CUBIC, HALVED), _later(ORIGINAL, CUBIC)
+
+FIGURE = Figure(
+    plot=plots.windows(
+        {name: (PARTS, {"algorithm": each}) for each, name in NAMES.items()},
+        converged={name: CONVERGENCE.at(algorithm=each) for each, name in NAMES.items()},
+    ),
+    quantities=[*CONVERGENCE.everywhere(), BACK_OFF, ADAPTATION],
+    claims=[
+        Claim(
+            "leith2007.s4.back-off",
+            "A back-off of 0.8 converges more slowly than one of 0.5",
+            [above(BACK_OFF, 0)],
+            paper="slower",
+        ),
+        Claim(
+            "leith2007.s4.adaptation",
+            "The adaptation of the inflection point converges faster than the original algorithm",
+            [above(ADAPTATION, 0)],
+            paper="faster",
+        ),
+    ],
+)

@@ -1,0 +1,67 @@
+"""What is judged is what was fixed before the runs: ids, setups, bounds and whose they are.
+
+claims.csv is the table of the claims, as they were written down before the runs that judge them.
+"""
+
+import csv
+from pathlib import Path
+
+import pytest
+
+from ackclock import papers
+from ackclock.figures.claim import Either
+
+TABLE = {
+    row["id"]: row
+    for row in csv.DictReader(
+        Path(__file__).with_name("claims.csv").read_text(encoding="utf-8").splitlines()
+    )
+}
+CLAIMS = {claim.id: claim for named in papers.load("all") for claim in named.figure.claims}
+
+
+def parts_of(claim):
+    for part in claim.parts:
+        yield from (*part.parts, *part.others) if isinstance(part, Either) else (part,)
+
+
+def bounds(claim):
+    """Each bound once, with whose it is."""
+    said = (
+        f"{part.bound}, {'ours' if part.owner == 'ours' else 'paper'}"
+        for part in parts_of(claim)
+        if part.bound
+    )
+    return "; ".join(dict.fromkeys(said))
+
+
+def values(claim, key):
+    """The values of a key in the runs of a claim."""
+    found = set()
+    for experiment, point in claim.needs_of_parts:
+        scenario = experiment.run(point, 1)
+        links = scenario.links or [scenario.bottleneck]
+        if key == "rate":
+            found |= {str(link.rate) for link in links}
+        elif key == "buffer":
+            found |= {str(link.buffer) for link in links}
+        elif key == "rtt":
+            found |= {str(flow.rtt or scenario.rtt) for flow in scenario.flows}
+        else:
+            found.add(scenario.duration)
+    return " ".join(sorted(found))
+
+
+def test_the_claims_are_those_of_the_table():
+    assert set(CLAIMS) == set(TABLE)
+
+
+@pytest.mark.parametrize("name", CLAIMS)
+def test_a_claim_is_judged_as_the_table_says(name):
+    claim, row = CLAIMS[name], TABLE[name]
+    assert bounds(claim) == row["bounds"]
+    for key in ("rate", "rtt", "buffer", "duration"):
+        assert values(claim, key) == row[key], key
+    assert ("reported" if claim.reported else "not testable" if claim.untestable else "") == row[
+        "not judged"
+    ]
