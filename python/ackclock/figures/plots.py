@@ -27,6 +27,13 @@ VERDICTS = {
 
 #: Lines at what we found, and at what the paper says.
 MARK: dict[str, Any] = {"color": style.INK, "linewidth": 0.8, "linestyle": ":"}
+#: A legend above a panel, at the right: off the curves.
+ABOVE: Mapping[str, Any] = {
+    "loc": "lower right",
+    "bbox_to_anchor": (1, 0.98),
+    "fontsize": "x-small",
+    "ncols": 4,
+}
 PAPER: dict[str, Any] = {"color": style.INK, "linewidth": 0.9, "linestyle": (0, (5, 3))}
 #: x → the quantity there.
 Curve = Mapping[float, Quantity]
@@ -200,13 +207,23 @@ def windows(
                     text = f"the paper:\n{paper[1]}"
                     marked(axes, start_s + paper[0], text, left=not is_first, look=PAPER)
                 axes.set_title(view.titled(title, experiment, **point), fontsize="small")
-                axes.legend(loc="lower right", fontsize="x-small", ncols=2)
+                axes.legend(**ABOVE)
                 if after:
                     after(axes)
             panels[-1].set_xlabel("time (s)")
         return figure
 
     return Plot(draw, tuple((of, of.the(**point)) for of, point in runs.values()))
+
+
+def shown_from(axes: Axes, first_s: float, last_s: float, headroom: float = 1.1) -> None:
+    """Limits of a panel of windows: this time, and as high as the windows are then."""
+    axes.set_xlim(first_s, last_s)
+    shown = []
+    for line in axes.lines:
+        times_s, cwnd = (np.asarray(each, float) for each in line.get_data())
+        shown += cwnd[(times_s >= first_s) & (times_s <= last_s)].tolist()
+    axes.set_ylim(0.95 * min(shown), headroom * max(shown))
 
 
 def _of_first(view: View, of: Quantity) -> float | None:

@@ -125,6 +125,9 @@ def asymmetry(time_s: np.ndarray, cwnd: np.ndarray, w_max: float, middle_s: floa
     return float(np.abs(mirrored - cwnd[before]).max() / w_max)
 
 
+#: BIC's four phases are within so long after the reduction.
+SHOWN_S = 12
+
 AFTER_A_LOSS = Experiment(
     "after a loss",
     grid(algorithm=[testbed.BIC, CUBIC]),
@@ -181,7 +184,25 @@ def _panel(axes: Axes, result: Result) -> None:
     if algorithm == "cubic":
         curve, _ = formula(time_s, w_max)
         axes.plot(time_s, curve, color=style.INK, linestyle="--", linewidth=0.8, label="eq. (1)")
+    else:
+        _name_phases(axes, time_s, cwnd, w_max)
     axes.set_xlabel("time since the reduction (s)")
+
+
+def _name_phases(axes: Axes, time_s: np.ndarray, cwnd: np.ndarray, w_max: float) -> None:
+    """The four phases, within the first 12 s."""
+    shown = time_s <= SHOWN_S
+    axes.set_xlim(-0.3, SHOWN_S)
+    axes.set_ylim(0.95 * cwnd.min(), 1.05 * cwnd[shown].max())
+    middle = float(np.interp(w_max, cwnd, time_s))
+    late = float(np.interp(1.15 * w_max, cwnd, time_s))
+    for text, x, y, align in (
+        ("1 additive", 1.3, 0.88 * w_max, "left"),
+        ("2 logarithmic", middle - 0.3, 0.98 * w_max, "right"),
+        ("3 exponential", middle + 0.3, 1.02 * w_max, "center"),
+        ("4 additive", late - 0.2, 1.15 * w_max, "right"),
+    ):
+        axes.annotate(text, (x, y), ha=align, va="center", fontsize="small")
 
 
 FIGURE = Figure(

@@ -9,9 +9,6 @@ What alternates is the epoch's length. The peaks cannot alternate: with a drop-t
 synchronised peaks is pipe and queue.
 """
 
-import numpy as np
-from matplotlib.axes import Axes
-
 from ackclock.figures import Claim, Column, Figure, below, ours, plots
 from ackclock.papers.leith2007.fig02 import CONVERGED_S, JOINED
 
@@ -20,21 +17,10 @@ EPOCHS = Column(JOINED, "epochs_lag_1", "lag-1 autocorrelation of the epoch's le
 PEAKS = Column(JOINED, "peaks_lag_1", "lag-1 autocorrelation of the peaks", "", "no cycle")
 
 
-def _some_cycles(axes: Axes) -> None:
-    """100 s after the flows have converged, as high as the windows there."""
-    first_s, last_s = CONVERGED_S, CONVERGED_S + 100
-    axes.set_xlim(first_s, last_s)
-    shown = []
-    for line in axes.lines:
-        times_s, cwnd = (np.asarray(each, float) for each in line.get_data())
-        shown += cwnd[(times_s >= first_s) & (times_s <= last_s)].tolist()
-    axes.set_ylim(0.95 * min(shown), 1.1 * max(shown))
-
-
 FIGURE = Figure(
     plot=plots.windows(
         {f"{rate} Mb/s": (JOINED, {"rate_mbps": rate}) for rate in RATES_MBPS},
-        after=_some_cycles,
+        after=lambda axes: plots.shown_from(axes, CONVERGED_S, CONVERGED_S + 100),
     ),
     quantities=[column.at(rate_mbps=rate) for column in (EPOCHS, PEAKS) for rate in RATES_MBPS],
     claims=[

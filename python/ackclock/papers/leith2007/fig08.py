@@ -75,7 +75,7 @@ def _quantities() -> list[Quantity]:
     ]
 
 
-@plots.drawn(6, 3.4)
+@plots.drawn(6, 4.2)
 def _plot(axes: Axes, _view: View) -> None:
     for share, line in zip(W_MAX_SHARES, ("-", "--"), strict=True):
         label = CURVES[share]
@@ -84,11 +84,11 @@ def _plot(axes: Axes, _view: View) -> None:
         colour = style.of("htcp").colour
         axes.plot(TIMES_S, htcp(rtt_s), line, color=colour, label=f"H-TCP, {name}")
     axes.axhline((1 - BETA) * W_PACKETS, color=style.INK, linewidth=0.8, linestyle="--")
-    axes.set_yscale("symlog", linthresh=1000)
-    axes.set_ylim(bottom=0)
+    axes.set_yscale("log")
+    axes.set_ylim(100, None)
     axes.set_xlabel("time since back-off (s)")
     axes.set_ylabel("growth (packets)")
-    axes.legend(fontsize="small")
+    axes.legend(**{**plots.ABOVE, "ncols": 2})
 
 
 FIGURE = Figure(

@@ -148,7 +148,7 @@ def _plot(panels: Sequence[Axes], view: View) -> None:
         plot.cwnd(axes, view.result(STARTS, start_s=start_s))
         title = view.titled(f"flow 2 starts at {start_s} s", STARTS, start_s=start_s)
         axes.set_title(title, fontsize="small")
-        axes.legend(fontsize="x-small")
+        axes.legend(**plots.ABOVE)
     runs = view.runs(STARTS)
     colour = style.of("cubic").colour
     panels[-1].plot(runs["start_s"], runs["ratio"], "o", alpha=0.5, color=colour)
