@@ -36,6 +36,9 @@ LINE = (
     *("bound", "whose", "reason"),
 )
 PART = ("part", "verdict", "measured, 95 % CI", "bound", "whose", "runs")
+QUICK = """
+**Not judged here:** a claim that reads `quick` was run for this page with few or short runs only.
+"""
 #: A card names so many characters of what turns a verdict; claims.csv has the rest.
 MOST = 300
 Row = Mapping[str, str]
@@ -60,6 +63,8 @@ def page(rows: Sequence[Row], *, parts: bool = False) -> str:
     ]
     tallies = [tally.by_firmness(counted), tally.by_reason(counted)]
     text = [PAGE.format(tallies="\n\n".join(each.markdown() for each in tallies))]
+    if any(row["verdict"] == "quick" for row in claims):
+        text.append(QUICK.lstrip())
     papers = list(dict.fromkeys(map(_paper, claims)))
     for paper in papers:
         some = [row for row in claims if _paper(row) == paper]
@@ -84,7 +89,7 @@ def _is_part(row: Row, of: Row) -> bool:
 
 
 def _linked(row: Row) -> str:
-    anchor = row["claim"].replace(".", "")
+    anchor = row["claim"].replace(".", "").lower()
     return f"[{_short(row)}](#{anchor})"
 
 

@@ -41,6 +41,7 @@ from ackclock.figures import (
     grid,
     ours,
     plots,
+    ratio,
     within,
 )
 from ackclock.papers.ha2008 import _testbed as testbed
@@ -144,6 +145,12 @@ def _parts(version: str) -> Iterator[Part]:
             yield ours(below(of, limit) if has_it else above(of, limit))
 
 
+SCALING_BUG = ratio(
+    "growth per RTT below Wmax, with the scaling bug / without",
+    *(COLUMNS[1].at(version=version) for version in ("2.6.18.1", "2.0")),
+)
+
+
 @plots.drawn(8, 3.4)
 def _draw(axes: Axes, view: View) -> None:
     for version, colour in zip(VERSIONS, style.FLOWS, strict=False):
@@ -157,12 +164,15 @@ def _draw(axes: Axes, view: View) -> None:
 
 FIGURE = Figure(
     plot=_draw,
-    quantities=[each for column in COLUMNS for each in column.everywhere()],
+    quantities=[each for column in COLUMNS for each in column.everywhere()] + [SCALING_BUG],
     claims=[
         Claim(
             "ha2008.table1.versions",
             "Each version of CUBIC changed what table 1 says",
-            [part for version in VERSIONS for part in _parts(version)],
+            [
+                *(part for version in VERSIONS for part in _parts(version)),
+                ours(below(SCALING_BUG, 0.5)),
+            ],
             paper="as in the table",
         )
     ],

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from ackclock import papers
 from ackclock.figures.claim import Either
+from ackclock.papers import load
 
 TABLE = {
     row["id"]: row
@@ -17,7 +17,7 @@ TABLE = {
         Path(__file__).with_name("claims.csv").read_text(encoding="utf-8").splitlines()
     )
 }
-CLAIMS = {claim.id: claim for named in papers.load("all") for claim in named.figure.claims}
+CLAIMS = {claim.id: claim for named in load("all") for claim in named.figure.claims}
 
 
 def parts_of(claim):
