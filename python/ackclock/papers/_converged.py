@@ -34,6 +34,28 @@ def convergence_s(result: Result, share: float = SHARE) -> float:
     return AtLeast(metrics.duration_s(result) - metrics.last_start_s(result))
 
 
+def sliding_bps(result: Result, window_s: int = 10) -> Array:
+    """Throughput in windows that slide by 1 s from the last start; shape (flows, windows)."""
+    seconds = np.arange(metrics.last_start_s(result), metrics.duration_s(result) + 1e-6)
+    per_second = metrics.throughput_bps(result, seconds)
+    windows: Array = np.lib.stride_tricks.sliding_window_view(per_second, window_s, axis=1).mean(2)
+    return windows
+
+
+def fair_from_s(result: Result, share: float) -> float:
+    """What Linux and the simulator are compared by: since when flows share fairly, s.
+
+    The end of the first window of 10 s from which on each flow has this part of an equal share.
+    """
+    windows = sliding_bps(result)
+    equal_bps = metrics.capacity_bps(result) / len(windows)
+    fair = windows.min(axis=0) >= share * equal_bps
+    lasting = np.logical_and.accumulate(fair[::-1])[::-1]
+    if lasting.any():
+        return float(10 + lasting.argmax())
+    return AtLeast(metrics.duration_s(result) - metrics.last_start_s(result))
+
+
 def per_second_mbps(result: Result) -> tuple[list[float], list[float]]:
     """Throughput of two flows in each second from the last start on, Mb/s."""
     start_s = metrics.last_start_s(result)

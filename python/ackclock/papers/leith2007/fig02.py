@@ -219,7 +219,8 @@ def _today(rate_mbps: int) -> Scenario:
 class Today(NamedTuple):
     """When two flows were fair, and throughput of the second and of both from its start on."""
 
-    convergence_s: float
+    #: The end of the last window of 10 s in which flow 2 gets less than 80 % of flow 1.
+    unfair_s: float
     first_80_s: float
     newcomer_mbps: float
     utilisation: float
@@ -227,10 +228,20 @@ class Today(NamedTuple):
 
 def today(result: Result) -> Today:
     """A run on hosts of today."""
-    found, start_s = joined(result), metrics.last_start_s(result)
+    start_s = metrics.last_start_s(result)
+    windows = converged.sliding_bps(result)
+    below = np.flatnonzero(windows[1] < 0.8 * windows[0])
+    end_s = float(below[-1] + 10) if len(below) else 0.0
+    is_cut_off = end_s >= windows.shape[1] + 9
+    first = metrics.convergence_time_s(result)
     newcomer_mbps = testbed.last_throughputs_mbps(result, start_s)[1]
     utilisation = metrics.utilisation(result, start_s)
-    return Today(found.convergence_s, found.first_80_s, newcomer_mbps, utilisation)
+    return Today(
+        AtLeast(end_s) if is_cut_off else end_s,
+        AtLeast(metrics.duration_s(result) - start_s) if first is None else first + 10,
+        newcomer_mbps,
+        utilisation,
+    )
 
 
 def _linear(axes: Axes) -> None:
@@ -285,7 +296,7 @@ FIGURE = Figure(
             says={"rate_mbps": "{} Mb/s"},
         ),
         quantities={
-            "convergence (s)": "convergence_s",
+            "last window below 80 % (s)": "unfair_s",
             "first window with 80 % (s)": "first_80_s",
             "throughput of flow 2 (Mb/s)": "newcomer_mbps",
             "utilisation": "utilisation",
