@@ -27,6 +27,7 @@ Run it:
 - `vlinux`: `vlinux.run` runs it on Linux in virtual time.
 - `compare`: `compare.compare` runs it on several of them, side by side.
 - `evaluate`: asks of an algorithm what RFC 9743 asks; returns the scorecard.
+- `attack`: searches the scenario in which an algorithm does worst, or hurts others most.
 
 Look at it:
 
@@ -69,6 +70,7 @@ if TYPE_CHECKING:
     from ackclock.results.result import Result, run
     from ackclock.scenario import traffic
     from ackclock.scenario.scenario import Bottleneck, Flow, Scenario, Session
+    from ackclock.scorecard.attack import attack
     from ackclock.scorecard.data import evaluate
     from ackclock.studies import compare
     from ackclock.sweeps.sweep import sweep
@@ -86,6 +88,7 @@ _HOME = {
     "Result": "results.result",
     "Scenario": "scenario.scenario",
     "Session": "scenario.scenario",
+    "attack": "scorecard.attack",
     "evaluate": "scorecard.data",
     "compare_runs": "draw.overlay",
     "run": "results.result",
@@ -119,6 +122,7 @@ __all__ = [
     "Scenario",
     "Session",
     "__version__",
+    "attack",
     "compare",
     "compare_runs",
     "evaluate",

@@ -20,6 +20,7 @@ MODULES = {
     "c_files": ("import", "check"),
     "sweep": ("sweep",),
     "evaluate": ("evaluate",),
+    "attack": ("attack",),
     "explore": ("explore",),
     "papers": ("reproduce", "claims", "report"),
     "watch": ("watch",),

@@ -1,0 +1,376 @@
+"""Searches the scenario in which an algorithm does worst, or hurts others most."""
+
+import importlib.util
+import json
+import warnings
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing
+from dataclasses import asdict, dataclass, replace
+from dataclasses import fields as dataclass_fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ackclock.base.errors import AckclockError, AlgorithmError
+from ackclock.hosts.contained import contained
+from ackclock.hosts.threads import LOCAL, Executor
+from ackclock.questions.card import ALONE
+from ackclock.questions.measure import numbers
+from ackclock.questions.trouble import VARIED, Trouble, decoded
+from ackclock.results import metrics
+from ackclock.results.result import Result
+from ackclock.scenario import snapshot
+from ackclock.scenario.scenario import Scenario
+from ackclock.store.entries import write_json
+
+#: A row of the scorecard → what a search makes worse, from 0 to 1.
+HURTS = {
+    "R3": "part of the rate that the algorithm's flow does not get, of what pulses leave",
+    "R4": "packets lost, of those sent",
+    "R5": "1 − throughput of the slower of two flows / that of the faster",
+    "R7": "harm: part of their throughput alone that other flows lose beside it",
+    "R8": "queue delay, 95th percentile, s (at most 1)",
+}
+#: Candidates before the first generation, of which the best are starting points.
+SCATTERED = 0.25
+#: What a simpler scenario must keep of the damage.
+KEPT = 0.9
+#: Seeds of the runs that judge what was found.
+SEEDS = (1, 2, 3)
+#: The files of what was found.
+SCENARIO, DATA = "attack.toml", "attack.json"
+
+
+def damage(trouble: Trouble, hurt: str, mine: Result, alone: Result | None) -> float:
+    """How bad a run is, from 0 to 1, as `HURTS` says."""
+    found = numbers(mine)
+    if hurt == "R3":
+        left_bps = max(metrics.capacity_bps(mine) - trouble.pulse_bps, 0.1 * trouble.rate_bps)
+        return float(np.clip(1 - 1e6 * found.mine_mbps / left_bps, 0, 1))
+    if hurt == "R4":
+        return found.loss_percent / 100
+    if hurt == "R5":
+        both = metrics.goodput_bps(mine)[:2]
+        return 1 - float(both.min() / max(both.max(), 1))
+    if hurt == "R8":
+        return min(found.delay_p95_ms / 1e3, 1.0)
+    assert alone is not None, "harm needs the others alone"
+    count = trouble.cross[1] if trouble.cross else 1
+    own = len(metrics.goodput_bps(mine)) - len(metrics.goodput_bps(alone))
+    beside = metrics.goodput_bps(mine)[own : own + count].mean()
+    without = metrics.goodput_bps(alone)[:count].mean()
+    return float(np.clip(1 - beside / max(without, 1), 0, 1))
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a search found."""
+
+    algorithm: str
+    hurt: str
+    #: In whose place the damage is compared; None: the damage itself counts.
+    against: str | None
+    seed: int
+    #: How many scenarios were tried.
+    tried: int
+    trouble: Trouble
+    #: Means over the seeds `SEEDS`.
+    damage: float
+    damage_of_other: float | None
+    #: How it crashed, if it did.
+    crash: str | None = None
+
+    @property
+    def scenario(self) -> Scenario:
+        """The scenario, with the first of the seeds."""
+        return self.trouble.scenario(self.algorithm, SEEDS[0])
+
+    @property
+    def excess(self) -> float:
+        """What counts."""
+        return self.damage - (self.damage_of_other or 0)
+
+    @property
+    def threshold(self) -> float:
+        """Half of that: below it the algorithm counts as mended."""
+        return self.excess / 2
+
+
+Hurt = str | Callable[[Result], float]
+
+
+@dataclass(frozen=True)
+class _Judge:
+    """Runs candidates."""
+
+    algorithm: str
+    hurt: Hurt
+    against: str | None
+    executor: Executor
+
+    def judge(
+        self, troubles: Sequence[Trouble], seeds: Sequence[int]
+    ) -> list[tuple[float, float | None]]:
+        """Of each candidate the mean damage over the seeds, and that of the other algorithm."""
+        names = [self.algorithm, *([self.against] if self.against else [])]
+        some = [*names, *([ALONE] if self.hurt == "R7" else [])]
+        scenarios = [t.scenario(name, seed) for t in troubles for seed in seeds for name in some]
+        results: dict[int, Any] = {}
+        reduce = self.hurt if callable(self.hurt) else _whole
+        self.executor.run(scenarios, reduce, lambda index, what: results.update({index: what}))
+        found, at = [], 0
+        for trouble in troubles:
+            each = np.zeros((len(seeds), len(names)))
+            for row in range(len(seeds)):
+                of = [results[at + column] for column in range(len(some))]
+                at += len(some)
+                for column in range(len(names)):
+                    each[row, column] = (
+                        of[column]
+                        if callable(self.hurt)
+                        else damage(trouble, self.hurt, of[column], of[-1])
+                    )
+            mine, *other = each.mean(axis=0)
+            found.append((float(mine), float(other[0]) if other else None))
+        return found
+
+
+def _whole(result: Result) -> Result:
+    return result
+
+
+@dataclass(frozen=True)
+class Trying:
+    """Candidates that are about to run."""
+
+    troubles: Sequence[Trouble]
+
+
+def searched(
+    judge: _Judge,
+    varied: Sequence[str],
+    seed: int,
+    most: int,
+    progress: Callable[[float], None],
+) -> Generator[Trying | Found, None, None]:
+    """Tries `most` scenarios; yields what it tries, and each that is worse than those before.
+
+    The last is simplified. Candidates that are scattered come first; the best of them are where
+    CMA-ES begins (Hansen, "The CMA Evolution Strategy: A Tutorial", arXiv:1604.00772).
+    """
+    generations = _generations(sum(VARIED[each] for each in varied), seed, most)
+    best: Found | None = None
+    worst, tried = Trouble(), 0
+    scores: list[float] = []
+    hurt = judge.hurt if isinstance(judge.hurt, str) else ""
+    with snapshot.held():
+        genes = next(generations)
+        while True:
+            troubles = [decoded(each, varied, hurt) for each in genes]
+            yield Trying(troubles)
+            judged = judge.judge(troubles, SEEDS[:1])
+            scores = [mine - (other or 0) for mine, other in judged]
+            tried += len(genes)
+            progress(min(tried / most, 1) * 0.95)
+            top = int(np.argmax(scores))
+            if best is None or scores[top] > best.excess:
+                worst = troubles[top]
+                best = _found(judge, seed, tried, worst, judged[top])
+                yield best
+            try:
+                genes = generations.send(scores)
+            except StopIteration:
+                break
+        yield Trying([worst])
+        kept = judge.judge([worst], SEEDS)[0]
+        best = _found(judge, seed, tried, worst, kept)
+        again = True
+        while again:
+            again = False
+            for simpler in worst.simpler():
+                if simpler == worst or (hurt == "R7" and simpler.cross is None):
+                    continue
+                yield Trying([simpler])
+                judged = judge.judge([simpler], SEEDS)
+                candidate = _found(judge, seed, tried, simpler, judged[0])
+                if candidate.excess >= KEPT * _found(judge, seed, tried, worst, kept).excess:
+                    worst, best, again = simpler, candidate, True
+                    break
+        yield best
+
+
+def _found(
+    judge: _Judge, seed: int, tried: int, trouble: Trouble, of: tuple[float, float | None]
+) -> Found:
+    hurt = judge.hurt if isinstance(judge.hurt, str) else judge.hurt.__name__
+    return Found(judge.algorithm, hurt, judge.against, seed, tried, trouble, *of)
+
+
+def _generations(
+    size: int, seed: int, most: int
+) -> Generator[list[Sequence[float]], list[float], None]:
+    """The candidates of one generation after the other; takes their scores, more is worse."""
+    import cma  # noqa: PLC0415 (slow to import)
+
+    random = np.random.default_rng(seed)
+    scattered = [tuple(each) for each in random.random((max(8, int(SCATTERED * most)), size))]
+    known: list[tuple[float, Sequence[float]]] = []
+    for first in range(0, len(scattered), 16):
+        some = scattered[first : first + 16]
+        known += zip((yield list(some)), some, strict=True)
+    known.sort(key=lambda each: -each[0])
+    left, start = most - len(scattered), 0
+    while left > 0:
+        options = {"bounds": [0, 1], "seed": seed + start + 1, "verbose": -9, "popsize": 12}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            strategy = cma.CMAEvolutionStrategy(list(known[start][1]), 0.15, options)
+            while left > 0 and not strategy.stop():
+                genes = strategy.ask()
+                scores = yield genes
+                strategy.tell(genes, [-each for each in scores])
+                left -= len(genes)
+                if len(genes) * strategy.countiter > most // 4:
+                    break
+        start = (start + 1) % len(known)
+
+
+def attack(
+    algorithm: str,
+    hurt: Hurt = "R7",
+    *,
+    against: str | None = "reno",
+    vary: Sequence[str] = tuple(VARIED),
+    seed: int = 1,
+    most: int = 1000,
+    executor: Executor = LOCAL,
+    progress: Callable[[float], None] = lambda _: None,
+    on_found: Callable[[Found], None] = lambda _: None,
+) -> Found:
+    """Searches the scenario in which an algorithm does worst, or hurts others most.
+
+    `hurt`: a row of `HURTS`, or a function of a `Result` that returns more where it is worse. What
+    counts is how much worse it is than `against` in its place; None: the damage itself. `vary`:
+    which of `VARIED` the search may change. It tries `most` scenarios; the same seed finds the
+    same. `on_found` is called with each that is worse than those before. A C file runs in a process
+    of its own, unless `hurt` is a function; a crash is what was searched for.
+    Raises `AckclockError` if an algorithm cannot be loaded.
+    """
+    _check(hurt, vary, most)
+    judge = _Judge(algorithm, hurt, against, executor)
+    for name in (algorithm, *([against] if against else [])):
+        Trouble().scenario(name, 1).check()
+    best: Found | None = None
+    tried: Sequence[Trouble] = ()
+    given = (judge, tuple(vary), seed, most)
+    if isinstance(hurt, str) and any(".c" in str(each) for each in (algorithm, against)):
+        trying = contained(searched, *given, progress=progress)
+    else:
+        trying = searched(*given, progress)
+    try:
+        with closing(trying) as found:
+            for each in found:
+                if isinstance(each, Trying):
+                    tried = each.troubles
+                else:
+                    best = each
+                    on_found(each)
+    except AlgorithmError as error:
+        return _crashed(judge, tried, seed, str(error))
+    assert best is not None
+    return best
+
+
+def _crashed(judge: _Judge, tried: Sequence[Trouble], seed: int, problem: str) -> Found:
+    """The first of these scenarios in which the algorithm fails."""
+    for each in tried:
+        try:
+            list(contained(_judged, judge, each, SEEDS, progress=lambda _: None))
+        except AlgorithmError as error:
+            said = (str(judge.hurt), judge.against, seed, 0, each, 1.0, None, str(error))
+            return Found(judge.algorithm, *said)
+    raise AlgorithmError(problem)
+
+
+def checked(found: Found, executor: Executor = LOCAL, seeds: Sequence[int] = SEEDS) -> Found:
+    """What was found, judged again: as the algorithm is now, or on another host.
+
+    Raises `AlgorithmError` if the algorithm crashes.
+    """
+    judge = _Judge(found.algorithm, found.hurt, found.against, executor)
+    again = found
+    given = (judge, found.trouble, tuple(seeds))
+    with closing(contained(_judged, *given, progress=lambda _: None)) as answers:
+        for mine, other in answers:
+            again = replace(found, damage=mine, damage_of_other=other, crash=None)
+    return again
+
+
+def _judged(
+    judge: _Judge, trouble: Trouble, seeds: Sequence[int], _: Callable[[float], None]
+) -> Generator[tuple[float, float | None], None, None]:
+    yield judge.judge([trouble], seeds)[0]
+
+
+def as_json(found: Found) -> dict[str, Any]:
+    """For programs, and for `from_json`."""
+    return {
+        **asdict(found),
+        "excess": found.excess,
+        "threshold": found.threshold,
+        "what": HURTS.get(found.hurt, found.hurt),
+    }
+
+
+def from_json(path: Path) -> Found:
+    """What `as_json` said. Raises `AckclockError` if the file is another."""
+    try:
+        fields = json.loads(path.read_text(encoding="utf-8"))
+        parts: dict[str, Any] = {
+            key: tuple(value) if isinstance(value, list) else value
+            for key, value in fields["trouble"].items()
+        }
+        own = {each.name for each in dataclass_fields(Found)} - {"trouble"}
+        return Found(trouble=Trouble(**parts), **{key: fields[key] for key in own})
+    except OSError as error:
+        raise AckclockError(f"{path}: {error.strerror}") from None
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise AckclockError(f"{path}: is not what `ackclock attack -o DIR` wrote") from None
+
+
+def function(spec: str) -> Callable[[Result], float]:
+    """The function of "FILE.py:NAME". Raises `AckclockError` if there is none."""
+    file, _, name = spec.rpartition(":")
+    found = importlib.util.spec_from_file_location(Path(file).stem, file)
+    if not file.endswith(".py") or found is None or found.loader is None:
+        raise AckclockError(
+            f'--hurt: "{spec}": choose from {", ".join(HURTS)}, or FILE.py:FUNCTION'
+        )
+    module = importlib.util.module_from_spec(found)
+    try:
+        found.loader.exec_module(module)
+        made: Callable[[Result], float] = getattr(module, name)
+    except (OSError, SyntaxError, ImportError, AttributeError) as error:
+        raise AckclockError(f"--hurt: {spec}: {error}") from None
+    return made
+
+
+def _check(hurt: Hurt, vary: Sequence[str], most: int) -> None:
+    if isinstance(hurt, str) and hurt not in HURTS:
+        raise AckclockError(
+            f'hurt = "{hurt}": choose from {", ".join(HURTS)}, or FILE.py:FUNCTION of a Result'
+        )
+    for each in vary:
+        if each not in VARIED:
+            raise AckclockError(f'vary = "{each}": choose from {", ".join(VARIED)}')
+    if not vary:
+        raise AckclockError(f"vary: choose from {', '.join(VARIED)}")
+    if most < 16:
+        raise AckclockError(f"most = {most}: try at least 16 scenarios")
+
+
+def write(found: Found, directory: Path) -> None:
+    """Writes attack.toml and attack.json."""
+    (directory / SCENARIO).write_text(found.scenario.to_toml(), encoding="utf-8")
+    write_json(as_json(found), directory / DATA)

@@ -1,0 +1,108 @@
+"""A search for the scenario in which an algorithm does worst."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ackclock import AckclockError, attack, run
+from ackclock.results import metrics
+from ackclock.scorecard import attack as module
+
+BAD = Path(__file__).parent
+
+
+def test_pulses_starve_reno():
+    """Kuzmanovic, Knightly, "Low-Rate TCP-Targeted Denial of Service Attacks" (SIGCOMM 2003)."""
+    found = attack("reno", "R3", against=None, vary=["pulses"], most=64)
+    assert found.damage > 0.8
+    assert found.trouble.pulses is not None
+    assert found.trouble.pulse_bps < 0.9 * found.trouble.rate_bps
+    used = metrics.throughput_bps(run(found.scenario), [10, 30])[0, 0]
+    assert used < 0.3 * (found.trouble.rate_bps - found.trouble.pulse_bps)
+
+
+def test_the_same_seed_finds_the_same():
+    given = {"vary": ["link", "queue"], "most": 24}
+    first, again = (attack("bic", "R4", **given) for _ in range(2))
+    assert first == again
+    assert attack("bic", "R4", seed=2, **given) != first
+
+
+def test_bbr_takes_all_in_a_small_buffer():
+    """Hock, Bless, Zitterbart, "Experimental Evaluation of BBR Congestion Control" (ICNP 2017)."""
+    heard = []
+    found = attack("bbr", vary=["link"], most=48, on_found=heard.append)
+    assert found.excess > 0.5
+    assert found.trouble.buffer_bdp < 1
+    assert [each.excess for each in heard[:-1]] == sorted(each.excess for each in heard[:-1])
+
+
+@pytest.mark.parametrize(
+    ("file", "hurt", "vary", "most", "least"),
+    [
+        ("greedy_far.c", "R7", ["link"], 48, 0.2),
+        ("after_idle.c", "R4", ["link", "pauses"], 64, 0.3),
+        ("recognises.c", "R3", ["link"], 48, 0.5),
+    ],
+)
+def test_planted_faults_are_found(file, hurt, vary, most, least):
+    found = attack(str(BAD / file), hurt, vary=vary, most=most)
+    assert found.excess > least
+    if file == "after_idle.c":
+        assert found.trouble.pauses is not None
+    else:
+        assert found.trouble.rtt_ms > 52
+
+
+def test_a_crash_is_found():
+    found = attack(str(BAD / "late_crash.c"), "R3", vary=["link"], most=64)
+    assert "late_crash.c:15, function late_cong_avoid: divides by zero" in found.crash
+    assert found.trouble.bdp_packets * (1 + found.trouble.buffer_bdp) > 1000
+
+
+def test_an_objective_of_ones_own(tmp_path, monkeypatch):
+    (tmp_path / "own.py").write_text(
+        "def slow(result):\n    return 1 / int(result.flows['sent_packets'][0])\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    found = attack("reno", module.function("own.py:slow"), against=None, vary=["loss"], most=24)
+    assert found.trouble.loss > 0.01
+    with pytest.raises(AckclockError, match=r"own.py:fast: .*fast"):
+        module.function("own.py:fast")
+
+
+def test_the_command_and_its_threshold(tmp_path):
+    """A search, the run that it names, and the check, which another algorithm passes."""
+
+    def command(*given, code=0):
+        done = subprocess.run(
+            [Path(sys.executable).parent / "ackclock", *given],
+            capture_output=True, text=True, check=False, cwd=tmp_path,
+        )  # fmt: skip
+        assert done.returncode == code, done.stderr
+        return done.stdout + done.stderr
+
+    said = command("attack", "bbr", "--vary", "link", "--tries", "32", "-o", "found")
+    assert "harm: part of their throughput alone" in said
+    assert "bbr" in command("run", "found/attack.toml")
+    kept = json.loads((tmp_path / "found" / "attack.json").read_text())
+    assert kept["threshold"] == kept["excess"] / 2 > 0
+    assert command("attack", "bbr", "--check", "found", code=1).startswith("broken: R7: ")
+    assert command("attack", "vegas", "--check", "found").startswith("kept: R7: ")
+    said = command("attack", "reno", "--hurt", "R99", code=1)
+    assert said == 'error: --hurt: "R99": choose from R3, R4, R5, R7, R8, or FILE.py:FUNCTION\n'
+    said = command("attack", "reno", "--vary", "weather", code=1)
+    assert said.startswith('error: vary = "weather": choose from link, queue')
+
+
+def test_what_is_not_there_is_an_error(tmp_path):
+    with pytest.raises(AckclockError, match="No such file"):
+        module.from_json(tmp_path / "attack.json")
+    (tmp_path / "attack.json").write_text("{}")
+    with pytest.raises(AckclockError, match="is not what"):
+        module.from_json(tmp_path / "attack.json")
+    with pytest.raises(AckclockError, match="unknown algorithm"):
+        attack("renno")
