@@ -2,7 +2,8 @@
 
 import pytest
 
-from ackclock import Scenario, run, vlinux
+from ackclock import Scenario, run
+from ackclock.hosts import vlinux
 from ackclock.scenario.scenario import KERNEL
 from drawn import carried
 
