@@ -15,11 +15,30 @@
 #ifndef HOST_MODULE_H
 #define HOST_MODULE_H
 
-/* Bits that Linux does not have yet. */
-enum {
-	TCP_ECN_MODE_ACCECN = 1 << 4,
-	TCP_ECN_ECT_1 = 1 << 5,
-};
+#include <linux/version.h>
+
+/* Bits that Linux 6 does not have yet. */
+#ifndef TCP_ECN_MODE_ACCECN
+#define TCP_ECN_MODE_ACCECN BIT(4)
+#endif
+#ifndef TCP_ECN_OK
+#define TCP_ECN_OK TCP_ECN_MODE_RFC3168
+#endif
+#define TCP_ECN_ECT_1 BIT(5)
+
+/* Linux 7.1 and later tell of CA_EVENT_TX_START in a hook of its own. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(7, 1, 0)
+static void cc_tx_start(struct sock *sk)
+{
+	const struct tcp_congestion_ops *ops = inet_csk(sk)->icsk_ca_ops;
+
+	if (ops->cwnd_event)
+		ops->cwnd_event(sk, CA_EVENT_TX_START);
+}
+#define CC_TX_START .cwnd_event_tx_start = cc_tx_start,
+#else
+#define CC_TX_START
+#endif
 
 #define ICSK_CA_PRIV_WORDS (ICSK_CA_PRIV_SIZE / sizeof(u64))
 
@@ -86,7 +105,7 @@ static inline void cc_become_reno(struct sock *sk)
 	static const struct cc_instance cc_template = {                                         \
 		.ops = { .undo_cwnd = tcp_reno_undo_cwnd,                                       \
 			 .flags = TCP_CONG_NON_RESTRICTED,                                      \
-			 __VA_ARGS__, .owner = THIS_MODULE },                                   \
+			 CC_TX_START __VA_ARGS__, .owner = THIS_MODULE },                       \
 		.params = { CC_PARAMS(CC_PARAM_VALUE) },                                        \
 	};                                                                                      \
 	static const struct cc_param_desc cc_descs[] = { CC_PARAMS(CC_PARAM_DESC) { NULL } };   \

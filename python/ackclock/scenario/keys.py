@@ -202,10 +202,10 @@ class ScenarioKeys(Model):
     seed: Annotated[int, Integer(0, 9_223_372_036_854_775_807)] = Field(
         1, description="Random seed. Equal seeds give equal results."
     )
-    profile: Literal["linux-2.6.18", "linux-2.6.25", "linux-2.6.32", "linux-6"] = Field(
+    profile: Literal["linux-2.6.18", "linux-2.6.25", "linux-2.6.32", "linux-6", "linux-7"] = Field(
         "linux-6",
-        description="TCP stack of the hosts: `linux-6`, `linux-2.6.32`, `linux-2.6.25` or "
-        "`linux-2.6.18` (docs/profiles.md).",
+        description="TCP stack of the hosts: `linux-6`, `linux-7`, `linux-2.6.32`, `linux-2.6.25` "
+        "or `linux-2.6.18` (docs/profiles.md).",
     )
     hz: Annotated[int, Integer(24, 10_000)] = Field(
         1000, description="Timer ticks per second of the hosts' kernel (Linux's HZ)."

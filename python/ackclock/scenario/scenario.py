@@ -166,7 +166,7 @@ class Scenario(ScenarioKeys):
         canonical["header_bytes"] = HEADER_BYTES
         canonical["reads"] = self.reads.replace(" ", "_")
         if self.tso is None:
-            canonical["tso"] = self.profile == "linux-6"
+            canonical["tso"] = self.profile in ("linux-6", "linux-7")
         links = canonical["links"] or [canonical["bottleneck"]]
         for (name, link), fields in zip(self._links().items(), links, strict=True):
             if link.trace is not None:
@@ -438,7 +438,7 @@ class Scenario(ScenarioKeys):
         self._rooms(rates)
 
     def _check_ecn(self, name: str, flow: Flow | Session) -> None:
-        if flow.ecn and self.profile != "linux-6":
+        if flow.ecn and self.profile not in ("linux-6", "linux-7"):
             raise ValueError(
                 f"{name}: ecn = {json.dumps(flow.ecn)}: is not modelled with {self.profile}; "
                 'write profile = "linux-6", or ecn = false'
@@ -450,7 +450,7 @@ class Scenario(ScenarioKeys):
         for field in ("pareto", "lognormal", "gap"):
             if session.size is None and field in session.model_fields_set:
                 raise ValueError(f'{name}: {field} needs a size, like size = "6packets"')
-        if session.route_ssthresh and self.profile == "linux-6":
+        if session.route_ssthresh and self.profile in ("linux-6", "linux-7"):
             raise ValueError(
                 f"{name}: route_ssthresh = true: Linux has no route cache since 3.6; write "
                 'profile = "linux-2.6.18", or route_ssthresh = false'

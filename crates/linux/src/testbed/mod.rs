@@ -24,7 +24,7 @@ use ackclock_host::Snapshot;
 use ackclock_net::buffer::Buffer;
 use ackclock_net::link::Bottleneck;
 use ackclock_sim::record::RunResult;
-use ackclock_sim::scenario::{self, EcnMode, Flow, Hides, Profile, Reads, Scenario, KERNEL};
+use ackclock_sim::scenario::{self, EcnMode, Flow, Hides, Reads, Scenario, KERNEL};
 use ackclock_sim::topology::Topology;
 use ackclock_sim::{Control, ScenarioError};
 use acks::Stream;
@@ -220,7 +220,7 @@ pub fn check(
             fix: fix.into(),
         })
     };
-    if scenario.profile != Profile::Linux6 {
+    if !scenario.profile.is_new() {
         let fix = "the running kernel's TCP is linux-6; choose that, or the simulator";
         return refuse("profile", scenario.profile.name().into(), fix);
     }

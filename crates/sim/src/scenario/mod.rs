@@ -41,7 +41,7 @@ pub struct Scenario {
     /// Simulated time.
     #[schemars(range(min = 1, max = MAX_DURATION_NS), example = 60 * NS_PER_S)]
     pub duration_ns: u64,
-    /// TCP stack of the hosts: `linux-6`, `linux-2.6.32`, `linux-2.6.25` or `linux-2.6.18`
+    /// TCP stack of the hosts: `linux-6`, `linux-7`, `linux-2.6.32`, `linux-2.6.25` or `linux-2.6.18`
     /// (docs/profiles.md).
     #[schemars(extend("default" = "linux-6"))]
     pub profile: Profile,

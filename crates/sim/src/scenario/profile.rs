@@ -18,6 +18,9 @@ pub enum Profile {
     /// PRR, RACK-TLP, byte-counting, initial window 10, TSO autosizing.
     #[serde(rename = "linux-6")]
     Linux6,
+    /// And compressed ACKs that wait for a third of the RTT.
+    #[serde(rename = "linux-7")]
+    Linux7,
 }
 
 impl Profile {
@@ -28,6 +31,12 @@ impl Profile {
             Self::Linux2_6_25 => "linux-2.6.25",
             Self::Linux2_6_32 => "linux-2.6.32",
             Self::Linux6 => "linux-6",
+            Self::Linux7 => "linux-7",
         }
+    }
+
+    /// Whether it is one of today's kernels, and not of Linux 2.6.
+    pub const fn is_new(self) -> bool {
+        matches!(self, Self::Linux6 | Self::Linux7)
     }
 }

@@ -2,7 +2,7 @@
 
 use super::error::{check, within};
 use super::limits::{MAX_DURATION_NS, NS_PER_S};
-use super::{Algorithms, Direction, Flow, Profile, Scenario, ScenarioError, Session};
+use super::{Algorithms, Direction, Flow, Scenario, ScenarioError, Session};
 use crate::schema::{self, distinct};
 use crate::topology::Topology;
 use ackclock_host::Snapshot;
@@ -143,14 +143,13 @@ impl Scenario {
             let field = format!("{name}.algorithm");
             let algorithm = algorithms[&flow.algorithm].algorithm();
             check(
-                self.profile == Profile::Linux6
-                    || !(algorithm.needs_ecn() || algorithm.needs_accurate_ecn()),
+                self.profile.is_new() || !(algorithm.needs_ecn() || algorithm.needs_accurate_ecn()),
                 &field,
                 flow.algorithm.clone(),
                 "it needs ECN, which is modelled as in today's Linux; choose profile linux-6",
             )?;
             check(
-                self.profile == Profile::Linux6 || !algorithm.has_cong_control(),
+                self.profile.is_new() || !algorithm.has_cong_control(),
                 &field,
                 flow.algorithm.clone(),
                 "it has cong_control, which Linux has had since 4.9; choose profile linux-6, or \
@@ -179,7 +178,7 @@ impl Scenario {
             "a session does not stop; give null",
         )?;
         check(
-            self.profile != Profile::Linux6 || !session.route_ssthresh,
+            !self.profile.is_new() || !session.route_ssthresh,
             &format!("{name}.route_ssthresh"),
             session.route_ssthresh.to_string(),
             "Linux has no route cache since 3.6; choose a profile of Linux 2.6, or leave it out",
@@ -227,7 +226,7 @@ impl Scenario {
             )?;
         }
         check(
-            self.profile == Profile::Linux6 || flow.ecn.is_off(),
+            self.profile.is_new() || flow.ecn.is_off(),
             &name("ecn"),
             flow.ecn.name(),
             "ECN is modelled as in today's Linux; choose profile linux-6",

@@ -7,6 +7,7 @@
 use super::bursts::Bursts;
 use super::clock::Clock;
 use super::loss::{Fack, LossDetection, Rack};
+use super::receiver_rtt::Compression;
 use super::recovery::{Prr, RateHalving, Reduction};
 use super::validate::Validates;
 use crate::scenario::Profile;
@@ -37,8 +38,8 @@ pub struct Kernel {
     pub(super) offload: Bursts,
     /// Whether the kernel keeps `sk_pacing_rate` even without pacing.
     pub(super) keeps_pacing_rate: bool,
-    /// Whether the receiver compresses the ACKs of out-of-order data.
-    pub(super) sack_compression: bool,
+    /// How the receiver compresses the ACKs of out-of-order data, if it does.
+    pub(super) sack_compression: Option<Compression>,
     /// How many segments get an ACK each after a pause or a duplicate (`TCP_MAX_QUICKACKS`). At
     /// the start of a connection there is one more.
     pub(super) quick_acks: u32,
@@ -98,13 +99,17 @@ impl Kernel {
                 validates: Validates::EachTurn,
                 offload: Bursts::Autosized,
                 keeps_pacing_rate: true,
-                sack_compression: true,
+                sack_compression: Some(Compression::Linux6),
                 quick_acks: 16,
                 delayed_ack_us: 40_000,
                 splits_writes: true,
                 pushes_bursts: true,
                 clamps_window: true,
                 timers_round_up: true,
+            },
+            Profile::Linux7 => Self {
+                sack_compression: Some(Compression::Linux7),
+                ..Self::of(Profile::Linux6)
             },
             Profile::Linux2_6_18 => Self {
                 reduction: Reduction::RateHalving(RateHalving { each_ack: true }),
@@ -132,7 +137,7 @@ impl Kernel {
                 },
                 offload: Bursts::Saved,
                 keeps_pacing_rate: false,
-                sack_compression: false,
+                sack_compression: None,
                 quick_acks: 16,
                 delayed_ack_us: 40_000,
                 splits_writes: false,
@@ -147,6 +152,7 @@ impl Kernel {
     pub const fn shared(profile: Profile) -> &'static Self {
         match profile {
             Profile::Linux6 => const { &Self::of(Profile::Linux6) },
+            Profile::Linux7 => const { &Self::of(Profile::Linux7) },
             Profile::Linux2_6_18 => const { &Self::of(Profile::Linux2_6_18) },
             Profile::Linux2_6_25 => const { &Self::of(Profile::Linux2_6_25) },
             Profile::Linux2_6_32 => const { &Self::of(Profile::Linux2_6_32) },
@@ -183,7 +189,7 @@ impl Switches {
     /// The usual switches of hosts with this profile.
     pub const fn usual(profile: Profile) -> Self {
         Self {
-            tso: matches!(profile, Profile::Linux6),
+            tso: profile.is_new(),
             pacing: false,
             segments_per_ack: 2,
             reads: Reads::AtOnce,

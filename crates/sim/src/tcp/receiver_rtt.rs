@@ -14,15 +14,61 @@ use std::collections::VecDeque;
 const NS_PER_MS: u64 = 1_000_000;
 /// Eighths of a µs: the unit of both estimates (`rcv_rtt_est.rtt_us`, `srtt_us`).
 const UNITS_PER_US: u64 = 8;
-/// `tcp_comp_sack_delay_ns`: an RTT of 20 ms or more does not matter.
+/// `tcp_comp_sack_delay_ns`
 const MAX_DELAY_NS: u64 = 1_000_000;
 
-/// Smallest RTT of a path on which a compressed ACK always waits as long as it may.
-pub(super) const LONG_RTT_NS: u64 = 20 * MAX_DELAY_NS;
+/// How a kernel compresses ACKs (`__tcp_ack_snd_check`, `tcp_compressed_ack_kick`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Compression {
+    /// For 5 % of the RTT. The ACK has the timestamp of the last arrival.
+    Linux6,
+    /// For 33 % of the RTT (`tcp_comp_sack_rtt_percent`). The timer refreshes the clock.
+    Linux7,
+}
 
-/// How long a compressed ACK waits on a path of which nothing but the RTT is known.
-pub(super) fn delay_of(rtt_ns: u64) -> u32 {
-    (rtt_ns / 20).min(MAX_DELAY_NS) as u32
+impl Compression {
+    /// Smallest RTT of a path, in whole ms, on which an ACK always waits as long as it may.
+    pub(super) const fn long_rtt_ns(self) -> u64 {
+        match self {
+            Self::Linux6 => 20 * MAX_DELAY_NS,
+            Self::Linux7 => 4 * MAX_DELAY_NS,
+        }
+    }
+
+    /// `tcp_comp_sack_slack_ns`. The timer uses the slack to its end.
+    pub(super) const fn slack_ns(self) -> u64 {
+        match self {
+            Self::Linux6 => 100_000,
+            Self::Linux7 => 10_000,
+        }
+    }
+
+    /// How long an ACK waits, by an RTT in eighths of a µs.
+    pub(super) const fn delay_ns(self, rtt: u64) -> u64 {
+        let delay_ns = match self {
+            Self::Linux6 => rtt * (1_000 / UNITS_PER_US) / 20,
+            Self::Linux7 => (rtt + (rtt >> 2)) * 33,
+        };
+        if delay_ns < MAX_DELAY_NS {
+            delay_ns
+        } else {
+            MAX_DELAY_NS
+        }
+    }
+
+    /// How long an ACK waits on a path of which nothing but the RTT is known.
+    pub(super) fn delay_of_path(self, rtt_ns: u64) -> u32 {
+        let delay_ns = match self {
+            Self::Linux6 => rtt_ns / 20,
+            Self::Linux7 => rtt_ns / 100 * 33,
+        };
+        delay_ns.min(MAX_DELAY_NS) as u32
+    }
+
+    /// Whether the timestamp of a compressed ACK is of the time when it leaves.
+    pub(super) const fn refreshes(self) -> bool {
+        matches!(self, Self::Linux7)
+    }
 }
 
 /// What a receiver knows of the RTT.
@@ -76,10 +122,10 @@ impl ReceiverRtt {
         self.handshake = (rtt_ns / 1_000).max(1) * UNITS_PER_US;
     }
 
-    /// An ACK leaves at `now_ns`. Its timestamp is of that time, or for a compressed ACK of the last
-    /// arrival: its timer does not refresh the clock (`tcp_compressed_ack_kick`).
-    pub(super) fn leaves(&mut self, now_ns: u64, compressed: bool) {
-        let stamp_ms = self.ms(if compressed { self.arrival_ns } else { now_ns });
+    /// An ACK leaves at `now_ns`. Its timestamp is of that time, or of the last arrival if the clock
+    /// is not refreshed for it.
+    pub(super) fn leaves(&mut self, now_ns: u64, stale: bool) {
+        let stamp_ms = self.ms(if stale { self.arrival_ns } else { now_ns });
         if stamp_ms > self.last_stamp_ms {
             self.last_stamp_ms = stamp_ms;
             self.stamps.push_back((now_ns, stamp_ms));
@@ -135,13 +181,12 @@ impl ReceiverRtt {
         }
     }
 
-    /// How long a compressed ACK waits.
-    pub(super) fn delay_ns(&self) -> u64 {
-        let rtt = match self.handshake {
+    /// What a compressed ACK's wait is a share of, in eighths of a µs.
+    pub(super) fn smallest(&self) -> u64 {
+        match self.handshake {
             0 => self.estimate,
             handshake => self.estimate.min(handshake),
-        };
-        (rtt * (1_000 / UNITS_PER_US) / 20).min(MAX_DELAY_NS)
+        }
     }
 }
 
@@ -157,18 +202,18 @@ mod tests {
     fn samples_are_whole_milliseconds() {
         let mut rtt = ReceiverRtt::new(10_300 * US, 3_000 * US, 0);
         rtt.established(6_300 * US);
-        assert_eq!(rtt.delay_ns(), 0); // no sample yet
+        assert_eq!(Compression::Linux6.delay_ns(rtt.smallest()), 0); // no sample yet
         let mut delays = Vec::new();
         for turn in 1..=4 {
             let arrives_ns = (10_300 + 6_300 * turn) * US;
             rtt.arrives(arrives_ns, arrives_ns - 3_300 * US, 0);
             rtt.leaves(arrives_ns, false);
-            delays.push(rtt.delay_ns());
+            delays.push(Compression::Linux6.delay_ns(rtt.smallest()));
         }
         // 16 - 10 = 6 ms; 22 - 16 = 6; 29 - 22 = 7: 6 + 1/8; 35 - 29 = 6, which is less.
         assert_eq!(delays, [300_000, 300_000, 306_250, 300_000]);
         rtt.established(5_900 * US);
-        assert_eq!(rtt.delay_ns(), 295_000);
+        assert_eq!(Compression::Linux6.delay_ns(rtt.smallest()), 295_000);
     }
 
     /// Of the segments with one timestamp only the first is a sample: those with a later one wait in
@@ -215,7 +260,25 @@ mod tests {
         assert_eq!(run(true), run(false));
     }
 
-    /// `tcp_compressed_ack_kick` does not refresh the clock.
+    /// By 33 %, in the kernel's integers; and never more than 1 ms.
+    #[test]
+    fn linux_7_waits_for_a_third_of_the_rtt() {
+        let units = |us: u64| us * UNITS_PER_US;
+        let waits =
+            |us| [Compression::Linux6, Compression::Linux7].map(|of| of.delay_ns(units(us)));
+        assert_eq!(waits(1_000), [50_000, 330_000]);
+        assert_eq!(waits(3_000), [150_000, 990_000]);
+        assert_eq!(waits(4_000), [200_000, MAX_DELAY_NS]);
+        assert_eq!(Compression::Linux7.delay_ns(7), 8 * 33);
+        for of in [Compression::Linux6, Compression::Linux7] {
+            assert_eq!(
+                of.delay_ns(of.long_rtt_ns() / 1_000 * UNITS_PER_US),
+                MAX_DELAY_NS
+            );
+        }
+    }
+
+    /// Linux 6: `tcp_compressed_ack_kick` does not refresh the clock.
     #[test]
     fn a_compressed_ack_has_the_timestamp_of_the_last_arrival() {
         let mut rtt = ReceiverRtt::new(0, 0, 0);

@@ -19,7 +19,7 @@ use super::ecn::{Arrival, Echo};
 use super::offered::Offered;
 use super::profile::{Kernel, Reads, Switches};
 use super::ranges::RangeSet;
-use super::receiver_rtt::{self, ReceiverRtt, LONG_RTT_NS};
+use super::receiver_rtt::{Compression, ReceiverRtt};
 use super::sack_list::SackList;
 use ackclock_host::{
     CongestionControl, ICSK_ACK_NOW, ICSK_ACK_PUSHED, ICSK_ACK_SCHED, ICSK_ACK_TIMER,
@@ -56,7 +56,7 @@ pub struct Receiver {
     delayed: bool,
     /// `ICSK_ACK_NOW`: an ACK must leave now.
     acks_now: bool,
-    sack_compression: bool,
+    sack_compression: Option<Compression>,
     /// It acknowledges what is missing.
     hides_losses: bool,
     /// No short way is taken (ADR 17).
@@ -128,7 +128,7 @@ impl Receiver {
             half_window: u64::MAX,
             answered_ns: NEVER,
             established: false,
-            compression_ns: receiver_rtt::delay_of(rtt_ns),
+            compression_ns: (kernel.sack_compression).map_or(0, |of| of.delay_of_path(rtt_ns)),
             rtt: None,
             min_ato,
             max_delay: (0, 0),
@@ -181,11 +181,11 @@ impl Receiver {
     /// measures the RTT, which is `least_rtt_ns` or more. Call [`established`](Self::established) when
     /// the last packet of the handshake arrives. Receivers of Linux 2.6 know the RTT of the path.
     pub(crate) fn measure_rtt(&mut self, answered_ns: u64, back_ns: u64, least_rtt_ns: u64) {
-        if !self.sack_compression {
+        let Some(compression) = self.sack_compression else {
             return;
-        }
+        };
         self.answered_ns = answered_ns;
-        if least_rtt_ns < LONG_RTT_NS {
+        if least_rtt_ns < compression.long_rtt_ns() {
             let phase_ns = self.clock.next_tick_ns();
             self.rtt = Some(Box::new(ReceiverRtt::new(answered_ns, back_ns, phase_ns)));
         }
@@ -461,7 +461,8 @@ impl Receiver {
     fn write_ack(&mut self, ack: u64, ece: Option<u32>) -> Ack {
         if let Some(rtt) = &mut self.rtt {
             let now_ns = self.clock.now_ns();
-            rtt.leaves(now_ns, self.compressed_at_ns <= now_ns);
+            let refreshes = self.sack_compression.is_some_and(Compression::refreshes);
+            rtt.leaves(now_ns, self.compressed_at_ns <= now_ns && !refreshes);
         }
         (self.compressed, self.compressed_at_ns) = (0, NEVER);
         // The first ACK's field is scaled, unlike that of the handshake.

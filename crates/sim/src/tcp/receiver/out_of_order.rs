@@ -10,8 +10,6 @@ use ackclock_net::schedule::NEVER;
 const UNCOMPRESSED_DUPLICATE_ACKS: u8 = 3;
 /// `tcp_comp_sack_nr`: how many ACKs one compressed ACK may replace.
 const MAX_COMPRESSED: u8 = 44;
-/// `tcp_comp_sack_slack_ns`. The timer uses the slack to its end.
-const COMPRESSION_SLACK_NS: u64 = 100_000;
 
 impl Receiver {
     /// A segment that is not the next one, or that arrives while a gap is open.
@@ -78,7 +76,10 @@ impl Receiver {
     /// `__tcp_ack_snd_check` while a gap is open: whether an ACK leaves now. If not it is
     /// compressed.
     fn answers_gap(&mut self) -> bool {
-        let full = !self.sack_compression || self.compressed >= MAX_COMPRESSED;
+        let full = self.compressed >= MAX_COMPRESSED;
+        let Some(compression) = self.sack_compression else {
+            return true;
+        };
         if self.has_enough() || self.acknowledges_each() || full {
             return true;
         }
@@ -93,10 +94,10 @@ impl Receiver {
         self.compressed += 1;
         if self.compressed_at_ns == NEVER {
             let delay_ns = match &self.rtt {
-                Some(rtt) => rtt.delay_ns(),
+                Some(rtt) => compression.delay_ns(rtt.smallest()),
                 None => self.compression_ns.into(),
             };
-            self.compressed_at_ns = self.clock.now_ns() + delay_ns + COMPRESSION_SLACK_NS;
+            self.compressed_at_ns = self.clock.now_ns() + delay_ns + compression.slack_ns();
         }
         false
     }

@@ -13,6 +13,7 @@
 
 #include <linux/module.h>
 #include <linux/slab.h>
+#include <linux/version.h>
 #include <net/tcp.h>
 
 int ackclock_register(struct tcp_congestion_ops *ops);
@@ -35,9 +36,28 @@ static void four_arguments(struct sock *sk, u32 ack, int flag, const struct rate
 }
 #endif
 
+/* Linux 7.1 and later tell of CA_EVENT_TX_START in a hook of its own. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(7, 1, 0)
+static void tx_start(struct sock *sk)
+{
+	inet_csk(sk)->icsk_ca_ops->cwnd_event(sk, CA_EVENT_TX_START);
+}
+
+static void divide_events(struct tcp_congestion_ops *ops)
+{
+	if (ops->cwnd_event && !ops->cwnd_event_tx_start)
+		ops->cwnd_event_tx_start = tx_start;
+}
+#else
+static void divide_events(struct tcp_congestion_ops *ops)
+{
+}
+#endif
+
 /* For tcp_register_congestion_control() of the file. */
 int ackclock_register(struct tcp_congestion_ops *ops)
 {
+	divide_events(ops);
 	for (int i = 0; i < ARRAY_SIZE(registered); i++) {
 		if (!registered[i]) {
 			registered[i] = ops;
