@@ -126,7 +126,7 @@ def examples() -> list[tuple[str, str]]:
     The files of examples/: path below it, text.
     """
 
-def run_many(scenarios: SupportsGetItem[int, Prepared], threads: SupportsIndex, progress: Any | None, on_result: Any, on_rows: Any | None = None, live: bool = False, pcapng: tuple[str | PathLike[str], str, SupportsIndex] | None = None) -> None:
+def run_many(scenarios: SupportsGetItem[int, Prepared], threads: SupportsIndex, progress: Any | None, on_result: Any, on_rows: Any | None = None, live: bool = False, pcapng: tuple[str | PathLike[str], str, SupportsIndex] | None = None, packets: bool = False) -> None:
     """
     Runs prepared scenarios on `threads` threads; 0: as many as there are cores.
 
@@ -138,7 +138,8 @@ def run_many(scenarios: SupportsGetItem[int, Prepared], threads: SupportsIndex, 
     cancels the rest.
 
     `pcapng`: a file that takes the packets of the first scenario, the interfaces that it shows
-    ("sender", "receiver", "both"), and how many bytes of each packet it keeps.
+    ("sender", "receiver", "both"), and how many bytes of each packet it keeps. With `packets`, the
+    tables have one of the packets that senders sent and got.
 
     Raises AckclockError if a run ends without a result, or the file cannot be written.
     """

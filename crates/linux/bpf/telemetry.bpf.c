@@ -35,6 +35,7 @@ enum {
 	RING_BYTES = 1 << 24,
 	SOCKETS_MAX = 1 << 16,
 	CA_PRIV_WORDS = 13,
+	MOST_SACKS = 3,
 };
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
@@ -59,6 +60,9 @@ struct inet_connection_sock {
 
 struct tcp_sock {
 	struct inet_connection_sock inet_conn;
+	u32 snd_una;
+	u32 snd_nxt;
+	u64 bytes_acked;
 	u32 snd_cwnd;
 	u32 snd_ssthresh;
 	u32 srtt_us;
@@ -66,6 +70,10 @@ struct tcp_sock {
 	u32 retrans_out;
 	u32 sacked_out;
 	u32 lost_out;
+};
+
+struct sk_buff {
+	unsigned char *data;	/* the header of TCP */
 };
 #pragma clang attribute pop
 
@@ -80,6 +88,10 @@ struct record {
 	u16 local_port;
 	u16 remote_port;
 	u32 state;		/* enum tcp_ca_state */
+	u64 una_bytes;		/* below the first byte of data: 0 */
+	u64 nxt_bytes;
+	u64 ack_bytes;
+	u64 sacks[MOST_SACKS][2];
 	u64 ca_priv[CA_PRIV_WORDS];
 };
 
@@ -109,8 +121,45 @@ const volatile u16 filter_port = 0;	/* local or remote; 0: any */
 
 char telemetry_license[] SEC("license") = "GPL";
 
+/* As Linux writes it: a timestamp, and SACK blocks behind it. */
+struct header {
+	u16 ports[2];
+	u32 seq, ack;
+	u8 words, flags;	/* words: in the upper half */
+	u16 window, checksum, urgent;
+	u8 timestamp[12];
+	u8 sack[4];		/* NOP, NOP, 5, length */
+	u32 blocks[MOST_SACKS][2];
+};
+
+/* A sequence number in bytes of the connection. */
+static u64 bytes_at(const struct record *record, const struct tcp_sock *tp, u32 big_endian)
+{
+	return record->una_bytes + (int)(__builtin_bswap32(big_endian) - tp->snd_una);
+}
+
+static void read_header(struct record *record, const struct tcp_sock *tp, const struct sk_buff *skb)
+{
+	struct header header = {};
+	u32 length, blocks = 0;
+
+	/* The SYN is one of them. */
+	record->una_bytes = tp->bytes_acked - 1;
+	record->nxt_bytes = record->una_bytes + (tp->snd_nxt - tp->snd_una);
+	bpf_probe_read_kernel(&header, 20, skb->data);
+	length = (header.words >> 4) * 4;
+	record->ack_bytes = bytes_at(record, tp, header.ack);
+	if (length > 32)
+		bpf_probe_read_kernel(&header, sizeof(header), skb->data);
+	if (header.sack[2] == 5)
+		blocks = header.sack[3] / 8;
+	for (u32 i = 0; i < MOST_SACKS; i++)
+		for (u32 end = 0; end < 2; end++)
+			record->sacks[i][end] = i < blocks ? bytes_at(record, tp, header.blocks[i][end]) : 0;
+}
+
 SEC("tp_btf/tcp_probe")
-int BPF_PROG(probe, struct sock *sk)
+int BPF_PROG(probe, struct sock *sk, struct sk_buff *skb)
 {
 	struct tcp_sock *tp = bpf_skc_to_tcp_sock(sk);
 	struct inet_connection_sock *icsk = &tp->inet_conn;
@@ -147,6 +196,7 @@ int BPF_PROG(probe, struct sock *sk)
 	record->local_port = local;
 	record->remote_port = remote;
 	record->state = BPF_CORE_READ_BITFIELD(icsk, icsk_ca_state);
+	read_header(record, tp, skb);
 	for (u32 word = 0; word < CA_PRIV_WORDS; word++)
 		record->ca_priv[word] = icsk->icsk_ca_priv[word];
 	/* Waking the reader costs more than the record: when a quarter of the ring is full. */

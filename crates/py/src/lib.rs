@@ -7,7 +7,7 @@ mod run;
 use ackclock_host::{Algorithm, Configured, KernelModule};
 use ackclock_net::rate::Trace;
 use ackclock_py_tables::{fingerprint, number, values};
-use ackclock_sim::record::{self, AckTable, Kind, Table};
+use ackclock_sim::record::{self, AckTable, Kind, PacketTable, Table};
 use ackclock_sim::scenario::{Connections, Scenario};
 use ackclock_sim::schema;
 use ackclock_sim::{RunResult, ScenarioError};
@@ -121,7 +121,9 @@ fn tables() -> Vec<(&'static str, &'static str, Vec<Column>)> {
         };
         (column.name, kind, column.meaning, names)
     };
-    let tables = RunResult::TABLES.iter().chain([&AckTable::TABLE]);
+    let tables = RunResult::TABLES
+        .iter()
+        .chain([&AckTable::TABLE, &PacketTable::TABLE]);
     let of_table = |table: &Table| {
         (
             table.name,

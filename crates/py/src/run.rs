@@ -9,9 +9,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use ackclock_host::{give_back_memory, ThreadClock};
-use ackclock_py_tables::{rows, tables};
+use ackclock_py_tables::{rows, tables, Arrow};
 use ackclock_sim::batch::{Answer, Batch};
 use ackclock_sim::capture::{Capture, Interfaces};
+use ackclock_sim::record::PacketTable;
 use ackclock_sim::{run_with, Control, Options, RunError, RunResult, STALL_LIMIT};
 use pyo3::prelude::*;
 
@@ -35,11 +36,12 @@ const MANY_FLOWS: usize = 1_000;
 /// cancels the rest.
 ///
 /// `pcapng`: a file that takes the packets of the first scenario, the interfaces that it shows
-/// ("sender", "receiver", "both"), and how many bytes of each packet it keeps.
+/// ("sender", "receiver", "both"), and how many bytes of each packet it keeps. With `packets`, the
+/// tables have one of the packets that senders sent and got.
 ///
 /// Raises AckclockError if a run ends without a result, or the file cannot be written.
 #[pyfunction]
-#[pyo3(signature = (scenarios, threads, progress, on_result, on_rows=None, live=false, pcapng=None))]
+#[pyo3(signature = (scenarios, threads, progress, on_result, on_rows=None, live=false, pcapng=None, packets=false))]
 #[expect(clippy::too_many_arguments, reason = "Python names them")]
 pub fn run_many(
     py: Python<'_>,
@@ -50,7 +52,9 @@ pub fn run_many(
     on_rows: Option<Py<PyAny>>,
     live: bool,
     pcapng: Option<(PathBuf, String, u32)>,
+    packets: bool,
 ) -> PyResult<()> {
+    let wants_packets = packets;
     let mut packets = match pcapng {
         Some((path, at, snaplen)) => Some(Packets::to(&path, &at, snaplen)?),
         None => None,
@@ -90,9 +94,11 @@ pub fn run_many(
         let options = Options {
             on_rows,
             capture,
+            packets: wants_packets,
             ..Options::default()
         };
-        let result = run_with(&job.prepared, &job.control, options).map(|run| run.result);
+        let result = run_with(&job.prepared, &job.control, options);
+        let result = result.map(|run| (run.result, run.packets));
         if job.prepared.scenario().flows.len() > MANY_FLOWS {
             give_back_memory();
         }
@@ -107,7 +113,12 @@ pub fn run_many(
                 if let Some(error) = taker.as_ref().and_then(|taker| taker.error()) {
                     return Err(error);
                 }
-                let tables = tables(py, result.map_err(failed)?, wall)?;
+                let (result, packets) = result.map_err(failed)?;
+                let tables = tables(py, result, wall)?;
+                if let Some(packets) = packets {
+                    let rows = Arrow::table(&PacketTable::TABLE, packets.into_columns());
+                    tables.set_item("packet_rows", rows)?;
+                }
                 tables.set_item("cpu_time_s", cpu.as_secs_f64())?;
                 on_result.call1(py, (index, tables))?;
             }

@@ -25,7 +25,7 @@ mod wire;
 use crate::census::{Census, TraceHash};
 use crate::common::Common;
 use crate::flow::Flow;
-use crate::record::RunResult;
+use crate::record::{PacketTable, RunResult};
 use crate::scenario::{Prepared, Scenario};
 use crate::session::Session;
 use crate::topology::Topology;
@@ -125,6 +125,7 @@ impl<'a, W: Wire> Simulation<'a, W> {
             census: Census::default(),
             common: Common::of(scenario),
             acks: options.acks.then(Vec::new),
+            packets: options.packets.then(PacketTable::default),
             capture: options.capture.map(Box::new),
             on_rows: options.on_rows,
         }
@@ -135,6 +136,7 @@ impl<'a, W: Wire> Simulation<'a, W> {
         // No host is busy, nobody looks at each ACK or packet, and no short way is forbidden.
         let common = self.busy_until_ns.is_empty()
             && self.acks.is_none()
+            && self.packets.is_none()
             && self.capture.is_none()
             && !self.long_way;
         let end_ns = self.scenario.duration_ns;

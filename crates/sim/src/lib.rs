@@ -11,6 +11,7 @@ pub mod engine;
 mod error;
 mod flow;
 mod header;
+mod packets;
 pub mod record;
 pub mod scenario;
 pub mod schema;

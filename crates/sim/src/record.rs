@@ -143,6 +143,20 @@ impl Cell for EventKind {
     }
 }
 
+impl Cell for PacketKind {
+    const KIND: Kind = Kind::Name(&Self::NAMES);
+    fn values(column: Vec<Self>) -> Values {
+        Values::Name(column.into_iter().map(|kind| kind as u8).collect())
+    }
+}
+
+impl Cell for TimerKind {
+    const KIND: Kind = Kind::Name(&Self::NAMES);
+    fn values(column: Vec<Self>) -> Values {
+        Values::Name(column.into_iter().map(|kind| kind as u8).collect())
+    }
+}
+
 impl Cell for State {
     const KIND: Kind = Kind::Name(&Self::NAMES);
     fn values(column: Vec<Self>) -> Values {
@@ -374,8 +388,10 @@ table! {
 }
 
 table! {
-    /// Only `--on kernel --acks` writes this table. It has one row per ACK that an established
-    /// sender received, with the sender's state before TCP handled the ACK. Further columns hold
+    /// `--acks` writes this table. It has one row per ACK that a sender received once it was
+    /// established, with the sender's state before TCP handled the ACK. Sequence numbers count bytes
+    /// from the first of the connection. On the kernel the rows of a finite flow end with its last
+    /// write, and further columns hold
     /// the private state of the algorithms: one 64-bit column per member, named as in the C file,
     /// such as `private.cnt`. A value is null if the flow's algorithm has no member of that name.
     AckTable / AckRow = "acks" {
@@ -393,7 +409,110 @@ table! {
         in_flight_packets: u32,
         /// Congestion state.
         state: State,
+        /// ACK number: all bytes below have arrived.
+        ack_bytes: u64,
+        /// Where the first SACK block begins; 0: there is none.
+        sack_1_from_bytes: u64,
+        /// Where it ends.
+        sack_1_to_bytes: u64,
+        /// The second block.
+        sack_2_from_bytes: u64,
+        /// Its end.
+        sack_2_to_bytes: u64,
+        /// The third block.
+        sack_3_from_bytes: u64,
+        /// Its end.
+        sack_3_to_bytes: u64,
+        /// Bytes that were acknowledged before (`snd_una`).
+        una_bytes: u64,
+        /// Bytes that were sent before (`snd_nxt`).
+        nxt_bytes: u64,
     }
+}
+
+table! {
+    /// `ackclock diverge` writes this table: one row per packet that a sender sends or gets, with the
+    /// sender's state just before. Sequence numbers count bytes from the first of the connection.
+    PacketTable / PacketRow = "packets" {
+        /// When it leaves, or arrives.
+        time_ns: u64,
+        /// Number of the flow, from 1.
+        flow: u32,
+        /// What it is.
+        kind: PacketKind,
+        /// First byte of data.
+        from_bytes: u64,
+        /// Behind the last byte of data.
+        to_bytes: u64,
+        /// ACK number.
+        ack_bytes: u64,
+        /// Where the first SACK block begins; 0: there is none.
+        sack_1_from_bytes: u64,
+        /// Where it ends.
+        sack_1_to_bytes: u64,
+        /// The second block.
+        sack_2_from_bytes: u64,
+        /// Its end.
+        sack_2_to_bytes: u64,
+        /// The third block.
+        sack_3_from_bytes: u64,
+        /// Its end.
+        sack_3_to_bytes: u64,
+        /// Bytes that were acknowledged before (`snd_una`).
+        una_bytes: u64,
+        /// Bytes that were sent before (`snd_nxt`).
+        nxt_bytes: u64,
+        /// Congestion window.
+        cwnd_packets: u32,
+        /// Slow-start threshold; 2147483647 before the first loss.
+        ssthresh_packets: u32,
+        /// Smoothed RTT (RFC 6298).
+        srtt_us: u32,
+        /// packets_out − (sacked_out + lost_out) + retrans_out.
+        in_flight_packets: u32,
+        /// Retransmission timeout, with its back-off.
+        rto_us: u64,
+        /// The timer that is armed.
+        timer: TimerKind,
+        /// Until it fires; 0: none is armed. On Linux until it is due: the timer wheel fires it later, by
+        /// up to an eighth.
+        timer_us: u64,
+        /// Congestion state.
+        state: State,
+    }
+}
+
+/// Kinds of rows in [`PacketTable`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PacketKind {
+    /// Data leaves.
+    #[default]
+    Data,
+    /// An ACK arrives.
+    Ack,
+}
+
+impl PacketKind {
+    const NAMES: [&str; Self::Ack as usize + 1] = ["data", "ack"];
+}
+
+/// The timer that a sender has armed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TimerKind {
+    /// None.
+    #[default]
+    None,
+    /// The retransmission timeout.
+    Retransmission,
+    /// Of a tail loss probe.
+    LossProbe,
+    /// The reordering timer of RACK.
+    Reordering,
+}
+
+impl TimerKind {
+    const NAMES: [&str; Self::Reordering as usize + 1] =
+        ["none", "retransmission", "loss_probe", "reordering"];
 }
 
 /// Kinds of rows in [`EventTable`].

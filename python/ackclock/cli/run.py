@@ -12,12 +12,16 @@ from ackclock import AckclockError
 from ackclock.base.directory import Directory
 from ackclock.cli.console import (
     ALGORITHM,
+    HOSTS,
+    KERNEL,
     RESUMES,
     SCENARIOS,
-    Host,
+    SIM,
     OfFlows,
     Output,
+    Settings,
     app,
+    host_name,
     linux_of,
     one_line_errors,
     out,
@@ -29,6 +33,8 @@ from ackclock.cli.console import (
 from ackclock.scenario import snapshot
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from ackclock import Flow, Scenario, Session
     from ackclock.hosts.linux import Linux
     from ackclock.results.pcapng import Pcapng
@@ -46,15 +52,7 @@ def run_command(
         typer.Argument(help="Scenario files (TOML); - reads standard input.", metavar="SCENARIO"),
     ],
     output: Output = None,
-    settings: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set",
-            help="Change a key of the scenario: rtt=20ms, bottleneck.buffer=2bdp, flow.2.start=5s, "
-            "cubic:beta=0.8. Repeatable.",
-            metavar="KEY=VALUE",
-        ),
-    ] = None,
+    settings: Settings = None,
     algorithm: OfFlows = None,
     rtt: Annotated[
         str | None, typer.Option(help="Set the round-trip time, like 20ms.", metavar="TIME")
@@ -74,12 +72,14 @@ def run_command(
         bool, typer.Option("--json", help="Print one line of JSON per scenario.")
     ] = False,
     on: Annotated[
-        Host,
+        str,
         typer.Option(
+            parser=host_name,
+            metavar=HOSTS,
             help="Run in the simulator, on this machine's TCP stack (root), or on Linux in virtual "
-            "time (docs/vlinux.md)."
+            "time (docs/vlinux.md).",
         ),
-    ] = Host.SIM,
+    ] = SIM,
     attempts: Annotated[
         int | None,
         typer.Option(
@@ -89,9 +89,7 @@ def run_command(
     ] = None,
     acks: Annotated[
         bool,
-        typer.Option(
-            "--acks", help="With -o, on kernel or vlinux: write every ACK to acks.parquet."
-        ),
+        typer.Option("--acks", help="With -o: write every ACK to acks.parquet."),
     ] = False,
     qlog: Annotated[
         Path | None,
@@ -180,29 +178,29 @@ def run_command(
 
 
 def _check_options(
-    on: Host,
+    on: str,
     output: Path | None,
     attempts: int | None,
     seed: int | None,
     seeds: str | None,
     acks: bool,
 ) -> None:
-    if attempts is not None and on is not Host.KERNEL:
+    if attempts is not None and on != KERNEL:
         raise AckclockError(f"--attempts {attempts}: add --on kernel")
-    if acks and (on is Host.SIM or output is None):
-        raise AckclockError(
-            "--acks: add --on kernel or --on vlinux, and an output directory (-o DIR)"
-        )
+    if acks and output is None:
+        raise AckclockError("--acks: add an output directory (-o DIR)")
+    if acks and seeds is not None:
+        raise AckclockError(f"--acks: takes one run; leave out --seeds {seeds}")
     if seeds is not None and seed is not None:
         raise AckclockError(f"--seed {seed} and --seeds {seeds}: give one of the two")
-    if seeds is not None and on is not Host.SIM:
+    if seeds is not None and on != SIM:
         raise AckclockError(
             f"--seeds {seeds}: only in the simulator; "
             f"`ackclock compare SCENARIO --on {on} --repeats 10` repeats runs there"
         )
 
 
-def _packets(file: Path | None, at: str | None, snaplen: int | None, on: Host) -> "Pcapng | None":
+def _packets(file: Path | None, at: str | None, snaplen: int | None, on: str) -> "Pcapng | None":
     """What `--pcapng` and its options ask for."""
     from ackclock.results.pcapng import SNAPLEN, Pcapng  # noqa: PLC0415 (slow to import)
 
@@ -211,7 +209,7 @@ def _packets(file: Path | None, at: str | None, snaplen: int | None, on: Host) -
             option = f"--snaplen {snaplen}" if at is None else f"--pcapng-at {at}"
             raise AckclockError(f"{option}: add --pcapng FILE")
         return None
-    if on is not Host.SIM:
+    if on != SIM:
         raise AckclockError(f"--pcapng {file}: only in the simulator; leave out --on {on}")
     return Pcapng(file, at or "sender", SNAPLEN if snaplen is None else snaplen)
 
@@ -301,13 +299,25 @@ def _one(
     more: dict[str, Any] = {}
     packets, qlog = files
     on_acks = (lambda table: more.update(acks=table)) if acks else None
+
+    def on_packets(table: "pl.DataFrame") -> None:
+        from ackclock.results import tables  # noqa: PLC0415 (slow to import)
+
+        more.update(acks=tables.acks_of(table))
+
     with ExitStack() as stack, progress_bar(name) as progress:
         if host:
             result = host.once(scenario, attempts=attempts, progress=progress, on_acks=on_acks)
         else:
             place = None if directory is None else directory.beside
             result = stack.enter_context(
-                streamed.run(scenario, place=place, progress=progress, pcapng=packets)
+                streamed.run(
+                    scenario,
+                    place=place,
+                    progress=progress,
+                    pcapng=packets,
+                    on_packets=on_packets if acks else None,
+                )
             )
         summed = summary.of(result)
         if directory is not None:

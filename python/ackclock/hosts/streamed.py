@@ -45,6 +45,7 @@ def run(
     place: Path | None = None,
     progress: Callable[[float], None] | None = None,
     pcapng: Pcapng | None = None,
+    on_packets: Callable[[pl.DataFrame], None] | None = None,
 ) -> Iterator[Result]:
     """As `run`; many rows wait in `place` (default: where temporary files are) in the context.
 
@@ -61,11 +62,12 @@ def run(
                 [prepared],
                 1,
                 progress,
-                lambda _, raw: results.append(from_engine(scenario, prepared, raw)),
+                lambda _, raw: results.append(from_engine(scenario, prepared, raw, on_packets)),
                 lambda _, raw: waiting.add(
                     {table: tables.frame(table, raw[table]) for table in GROWING}
                 ),
                 pcapng=packets,
+                packets=on_packets is not None,
             )
         yield waiting.result(results[0])
 

@@ -236,12 +236,14 @@ def run(
     *,
     progress: Callable[[float], None] | None = None,
     pcapng: Pcapng | str | os.PathLike[str] | None = None,
+    on_packets: Callable[[pl.DataFrame], None] | None = None,
 ) -> Result:
     """Simulates a scenario on one core.
 
     `progress` is called about ten times a second with the fraction done. Ctrl-C stops the run.
     `pcapng` is a file that takes the packets as they pass the senders' interfaces; a
-    `Pcapng` also chooses the interfaces and how many bytes of each packet it keeps.
+    `Pcapng` also chooses the interfaces and how many bytes of each packet it keeps. `on_packets`
+    gets a row per packet that a sender sends or gets (`packets` of docs/tables.md).
     Raises `AckclockError` if the scenario cannot be simulated, or the file cannot be written.
     """
     check_is_scenario(scenario)
@@ -252,14 +254,22 @@ def run(
             [prepared],
             1,
             progress,
-            lambda _, raw: results.append(from_engine(scenario, prepared, raw)),
+            lambda _, raw: results.append(from_engine(scenario, prepared, raw, on_packets)),
             pcapng=packets,
+            packets=on_packets is not None,
         )
     return results[0]
 
 
-def from_engine(scenario: Scenario, prepared: _core.Prepared, raw: dict[str, Any]) -> Result:
+def from_engine(
+    scenario: Scenario,
+    prepared: _core.Prepared,
+    raw: dict[str, Any],
+    on_packets: Callable[[pl.DataFrame], None] | None = None,
+) -> Result:
     """The result of a scenario from what `_core.run_many` handed over."""
+    if on_packets is not None:
+        on_packets(tables.frame("packets", raw["packet_rows"]))
     return result_of(scenario, prepared.json, prepared.algorithms, raw)
 
 

@@ -49,10 +49,10 @@ def _declared() -> dict[str, tuple[str, Columns]]:
 
 
 _ALL = _declared()
-#: The table that only a kernel run with `--acks` has. The algorithms' private state follows.
-ACKS = _ALL["acks"]
+#: Those that only some runs have: with `--acks`, and `ackclock diverge`'s.
+RARE = ("acks", "packets")
 #: Table of every run → what one row is, and column → (type, meaning). Units end the names.
-TABLES = {name: table for name, table in _ALL.items() if table is not ACKS}
+TABLES = {name: table for name, table in _ALL.items() if name not in RARE}
 
 
 @functools.cache
@@ -102,6 +102,12 @@ def acks_frame(rows: Any, private_state: Iterable[tuple[str, list[int], Any]]) -
         column = pl.when(pl.col("flow").is_in(flows)).then(pl.Series(values))
         private.append(column.alias(f"private.{name}"))
     return frame("acks", rows).with_columns(private)
+
+
+def acks_of(packets: pl.DataFrame) -> pl.DataFrame:
+    """The table of ACKs, from that of packets."""
+    of = packets.filter(pl.col("kind") == "ack")
+    return of.with_columns(time_us=pl.col("time_ns") // 1000).select(*schema("acks"))
 
 
 def markdown() -> str:

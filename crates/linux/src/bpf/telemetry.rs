@@ -52,6 +52,14 @@ pub struct AckRecord {
     pub remote_port: u16,
     /// `enum tcp_ca_state`: 0 open, 1 disorder, 2 cwr, 3 recovery, 4 loss.
     pub state: u32,
+    /// Bytes that were acknowledged before (`snd_una`).
+    pub una_bytes: u64,
+    /// Bytes that were sent before (`snd_nxt`).
+    pub nxt_bytes: u64,
+    /// ACK number, in bytes.
+    pub ack_bytes: u64,
+    /// SACK blocks: begin and end, in bytes; 0: none.
+    pub sacks: [[u64; 2]; 3],
     /// The algorithm's private state; [`Registered::private_fields`](super::Registered::private_fields)
     /// names what is in it.
     pub ca_priv: [u8; CA_PRIV_SIZE],

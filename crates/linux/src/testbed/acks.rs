@@ -103,6 +103,15 @@ impl Stream {
             srtt_us: record.srtt_us,
             in_flight_packets: record.in_flight_packets,
             state: State(record.state as u8),
+            ack_bytes: record.ack_bytes,
+            sack_1_from_bytes: record.sacks[0][0],
+            sack_1_to_bytes: record.sacks[0][1],
+            sack_2_from_bytes: record.sacks[1][0],
+            sack_2_to_bytes: record.sacks[1][1],
+            sack_3_from_bytes: record.sacks[2][0],
+            sack_3_to_bytes: record.sacks[2][1],
+            una_bytes: record.una_bytes,
+            nxt_bytes: record.nxt_bytes,
         });
         for (column, field) in acks.private.iter_mut().zip(&flow.fields) {
             let value = field

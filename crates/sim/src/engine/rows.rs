@@ -97,6 +97,7 @@ impl<W: Wire> Simulation<'_, W> {
             result: self.result,
             census: self.census,
             acks: self.acks.unwrap_or_default(),
+            packets: self.packets,
             in_rounds: W::IN_TURNS,
         })
     }

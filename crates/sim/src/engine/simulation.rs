@@ -4,7 +4,7 @@ use crate::capture::Capture;
 use crate::census::{Census, TraceHash};
 use crate::common::Common;
 use crate::flow::Flow;
-use crate::record::{AckSeen, RunResult};
+use crate::record::{AckSeen, PacketTable, RunResult};
 use crate::scenario::Scenario;
 use ackclock_net::schedule::Schedule;
 
@@ -26,6 +26,8 @@ pub(super) struct Simulation<'a, W> {
     pub(super) busy_until_ns: Vec<u64>,
     /// The ACKs of flows, if somebody wants them.
     pub(super) acks: Option<Vec<AckSeen>>,
+    /// The packets of senders, if somebody wants them.
+    pub(super) packets: Option<PacketTable>,
     /// Writes the packets, if somebody wants them.
     pub(super) capture: Option<Box<Capture<'a>>>,
     /// Who takes rows before the end of the run.
@@ -48,6 +50,8 @@ pub struct Options<'a> {
     pub rounds: bool,
     /// Whether [`Run::acks`] are wanted.
     pub acks: bool,
+    /// Whether [`Run::packets`] are wanted.
+    pub packets: bool,
     /// Takes the rows of the tables that grow with time whenever there are [`RunResult::MOST_ROWS`], so
     /// that a long run needs no more memory than a short one, and whenever the [`Control`] wants them.
     pub on_rows: Option<&'a mut OnRows<'a>>,
@@ -64,6 +68,8 @@ pub struct Run {
     pub census: Census,
     /// What each sender was like when each ACK arrived, if that was wanted.
     pub acks: Vec<AckSeen>,
+    /// The packets that the senders of flows sent and got, if they were wanted.
+    pub packets: Option<PacketTable>,
     /// Whether its flows took turns in rounds.
     pub in_rounds: bool,
 }
@@ -71,6 +77,6 @@ pub struct Run {
 impl Options<'_> {
     /// Nobody looks at each ACK or packet, and no short way is forbidden.
     pub(super) fn allow_fast_path(&self) -> bool {
-        self.capture.is_none() && !self.acks && !self.long_way
+        self.capture.is_none() && !self.acks && !self.packets && !self.long_way
     }
 }

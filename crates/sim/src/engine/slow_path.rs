@@ -5,7 +5,8 @@ use super::wire::Wire;
 use super::{slow_host, taps};
 use crate::flow::{Due, Phase};
 use crate::header::Header;
-use crate::record::{EventKind, EventRow};
+use crate::packets::Payload;
+use crate::record::{EventKind, EventRow, PacketRow};
 use crate::tcp::{Ack, SenderEvent};
 use crate::RunError;
 use ackclock_net::queue::Ecn;
@@ -40,6 +41,12 @@ impl<W: Wire> Simulation<'_, W> {
             if let Some(acks) = &mut self.acks {
                 acks.push(connection.sender.ack_row(now_ns, flow.number));
             }
+            if let (Some(packets), None) = (&mut self.packets, &flow.session) {
+                let bytes = (flow.segments, flow.last_packet_bytes);
+                let bytes = Payload::new(self.scenario, bytes);
+                let row = PacketRow::of(&connection.sender, now_ns, flow.number, bytes);
+                packets.push(row.of_ack(&ack, bytes));
+            }
             if let Some(capture) = taps::at(&mut self.capture, now_ns) {
                 capture.ack_arrives(now_ns, element, &ack);
             }
@@ -56,14 +63,34 @@ impl<W: Wire> Simulation<'_, W> {
     #[inline(never)]
     pub(super) fn transmit(&mut self, element: usize, now_ns: u64) {
         loop {
+            let before = (self.packets.as_ref()).and_then(|_| self.packet_row(element, now_ns));
             let Phase::Open(connection) = &mut self.flows[element].phase else {
                 return;
             };
             let Some(burst) = connection.sender.poll_transmit(now_ns) else {
                 return;
             };
+            if let (Some(packets), Some((row, bytes))) = (&mut self.packets, before) {
+                let rows = burst.range().map(|segment| row.of_data(segment, bytes));
+                rows.for_each(|row| packets.push(row));
+            }
             self.census.sent += u64::from(burst.segments);
             W::offer(self, element, now_ns, burst);
+        }
+    }
+
+    /// A row of the table of packets, and the sizes of what its flow sends; `None`: it is a session.
+    #[cold]
+    fn packet_row(&self, element: usize, now_ns: u64) -> Option<(PacketRow, Payload)> {
+        let flow = &self.flows[element];
+        match (&flow.phase, &flow.session) {
+            (Phase::Open(connection), None) => {
+                let bytes = (flow.segments, flow.last_packet_bytes);
+                let bytes = Payload::new(self.scenario, bytes);
+                let row = PacketRow::of(&connection.sender, now_ns, flow.number, bytes);
+                Some((row, bytes))
+            }
+            _ => None,
         }
     }
 

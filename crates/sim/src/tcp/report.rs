@@ -1,7 +1,7 @@
 //! What a sender reports to its caller: totals, windows, events.
 
 use super::sender::{Sender, SenderEvent, Totals};
-use crate::record::AckSeen;
+use crate::record::{AckSeen, TimerKind};
 use ackclock_host::{CaState, TcpSock};
 
 impl Sender {
@@ -100,6 +100,15 @@ impl Sender {
             pacing_rate: tp.inet_conn.sk.sk_pacing_rate,
             private: tp.inet_conn.icsk_ca_priv,
         }
+    }
+
+    /// The retransmission timeout with its back-off, µs; the timer that is armed, and when it fires.
+    pub(crate) fn timer(&self) -> (u64, TimerKind, u64) {
+        (
+            self.host.rto_us(),
+            self.timers.kind(),
+            self.timers.timeout_ns(),
+        )
     }
 
     /// Takes the events since the last call: the kind, cwnd before it, packets in flight before it.

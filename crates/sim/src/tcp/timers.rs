@@ -7,6 +7,7 @@
 //! ACK advances. How long the timeout is, and its back-off, is `icsk_rto` of the [`Host`].
 
 use super::host::Host;
+use crate::record::TimerKind;
 use ackclock_net::schedule::NEVER;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,6 +86,16 @@ impl Timers {
     #[inline]
     pub(super) fn awaits_probe(&self) -> bool {
         self.timer == Timer::LossProbe
+    }
+
+    /// What is armed.
+    pub(super) fn kind(&self) -> TimerKind {
+        match self.timer {
+            Timer::None => TimerKind::None,
+            Timer::Retransmission => TimerKind::Retransmission,
+            Timer::LossProbe => TimerKind::LossProbe,
+            Timer::Reordering => TimerKind::Reordering,
+        }
     }
 
     #[inline]

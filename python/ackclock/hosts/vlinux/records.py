@@ -9,12 +9,14 @@ import numpy as np
 import polars as pl
 
 from ackclock import AckclockError
+from ackclock.base import units
 from ackclock.results import tables
 from ackclock.scenario.scenario import Scenario
 
 INFINITE_SSTHRESH = 2**31 - 1
 
 _U8, _U32, _U64 = np.uint8, np.uint32, np.uint64
+MOST_SACKS = 3
 SAMPLE = np.dtype(
     [
         ("time_ns", _U64),
@@ -58,6 +60,24 @@ RECORD = np.dtype(
         ),
     ]
 )
+#: Sequence numbers count from `una`.
+PACKET = np.dtype(
+    [
+        ("time_ns", _U64),
+        ("una", _U64),
+        ("nxt", _U32),
+        ("flow", _U32),
+        ("from", np.int32),
+        ("bytes", _U32),
+        ("segment", _U32),
+        ("sacks", np.int32, (MOST_SACKS, 2)),
+        *((name, _U32) for name in ("cwnd", "ssthresh", "in_flight", "srtt_us", "rto_us")),
+        ("timer_us", np.int32),
+        *((name, _U8) for name in ("timer", "state", "blocks", "unused")),
+        ("lost", _U32),
+        ("unused_too", _U32),
+    ]
+)
 TOTAL = np.dtype(
     [
         (name, _U64)
@@ -78,20 +98,23 @@ TOTAL = np.dtype(
 TRANSFER = np.dtype([(name, _U64) for name in ("session", "start_ns", "completed_ns", "size")])
 COUNT = np.dtype([(name, _U64) for name in ("dropped", "marked", "link_lost", "policed")])
 
-#: Records that the machine keeps until they are read: at each sample, and at the end (recorder.c).
+#: Records, and packets, that the machine keeps until it is read: at each sample, and at the end
+#: (recorder.c).
 MOST_RECORDS = 1 << 19
 
 #: `kind` of a record.
-STATE, SLOW_START_EXIT, ACK, ESTABLISHED, COMPLETED = range(5)
+STATE, SLOW_START_EXIT, ESTABLISHED, COMPLETED = range(4)
 #: enum tcp_ca_state
 CWR, RECOVERY, LOSS = 2, 3, 4
 STATES = ("open", "disorder", "cwr", "recovery", "loss")
+#: `icsk_pending` → the timer; the others are of what a sender of data never waits for.
+TIMERS = {1: "retransmission", 5: "loss_probe", 6: "reordering"}
 
 
 def read(
     directory: Path, scenario: Scenario, base_ns: int, aqms: Sequence[bool]
 ) -> dict[str, pl.DataFrame]:
-    """The tables of docs/tables.md, and `acks` if they were recorded."""
+    """The tables of docs/tables.md, and `packets` if they were recorded."""
 
     def array(name: str, dtype: np.dtype[Any]) -> np.ndarray[Any, np.dtype[Any]]:
         return np.fromfile(directory / f"{name}.bin", dtype)
@@ -99,8 +122,7 @@ def read(
     records = array("records", RECORD)
     check_complete(records, sampled=array("samples", SAMPLE).size > 0)
     records["time_ns"] -= _U64(base_ns)
-    acks = records[records["kind"] == ACK]
-    events = _events(records[records["kind"] != ACK])
+    events = _events(records)
     totals, counts = array("flows", TOTAL), array("counts", COUNT)
     flows = sum(flow.count for flow in scenario.flows)
     columns: dict[str, Mapping[str, Any]] = {
@@ -116,8 +138,16 @@ def read(
     found = {name: tables.frame(name, of) for name, of in columns.items()}
     # Sessions have totals, as in the simulator, and flows have events.
     found["events"] = found["events"].filter(pl.col("flow") <= flows)
-    if len(acks):
-        found["acks"] = tables.acks_frame(_acks(acks[acks["flow"] <= flows]), ())
+    packets = array("packets", PACKET)
+    if len(packets):
+        check_complete(packets, sampled=array("samples", SAMPLE).size > 0)
+        packets["time_ns"] -= _U64(base_ns)
+        sizes = [
+            None if flow.size is None else units.size_bytes(flow.size)
+            for flow in scenario.flows
+            for _ in range(flow.count)
+        ]
+        found["packets"] = _packets(packets[packets["flow"] <= flows], sizes)
     return found
 
 
@@ -162,7 +192,8 @@ def _queues(raw: np.ndarray[Any, Any], aqms: np.ndarray[Any, Any]) -> dict[str, 
 
 def check_complete(records: np.ndarray[Any, np.dtype[Any]], *, sampled: bool) -> None:
     """Raises `AckclockError` if the machine had no room for a record before it was read."""
-    lost = int(records["lost_records"].max(initial=0))
+    name = "lost_records" if "lost_records" in (records.dtype.names or ()) else "lost"
+    lost = int(records[name].max(initial=0))
     if lost or (not sampled and len(records) == MOST_RECORDS):
         raise AckclockError(
             f"more than {MOST_RECORDS} ACKs and events came between two samples, and the machine "
@@ -292,13 +323,50 @@ def _transfers(raw: np.ndarray[Any, Any], flows: int) -> dict[str, Any]:
     }
 
 
-def _acks(raw: np.ndarray[Any, Any]) -> dict[str, Any]:
-    return {
-        "time_us": raw["time_ns"] // 1000,
-        "flow": raw["flow"],
-        "cwnd_packets": raw["cwnd"],
-        "ssthresh_packets": raw["ssthresh"],
-        "srtt_us": raw["srtt_us"],
-        "in_flight_packets": raw["in_flight"],
-        "state": _names(raw["old_state"]),
+def _packets(raw: np.ndarray[Any, Any], sizes: Sequence[int | None]) -> pl.DataFrame:
+    """`sizes`: bytes of each flow; None: it has no end. A burst is as many rows as packets."""
+    full = np.where(raw["segment"] > 0, raw["segment"], np.maximum(raw["bytes"], 1))
+    counts = np.maximum(-(-raw["bytes"].astype(np.int64) // full), 1)
+    rows = np.repeat(raw, counts)
+    place = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
+    una = rows["una"].astype(np.int64)
+    step = np.repeat(full, counts).astype(np.int64)
+    is_ack = rows["bytes"] == 0
+    # The FIN counts as a byte.
+    ends = np.array([np.iinfo(np.int64).max if size is None else size for size in sizes])
+    end = ends[rows["flow"] - 1]
+
+    def bytes_of(relative: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        found: np.ndarray[Any, Any] = np.minimum(una + relative, end).astype(_U64)
+        return found
+
+    start = rows["from"].astype(np.int64)
+    most = start + rows["bytes"]
+    zero = np.zeros(len(rows), _U64)
+    columns: dict[str, Any] = {
+        "time_ns": rows["time_ns"],
+        "flow": rows["flow"],
+        "kind": is_ack.astype(_U8),
+        "from_bytes": np.where(is_ack, zero, bytes_of(start + place * step)),
+        "to_bytes": np.where(is_ack, zero, bytes_of(np.minimum(start + (place + 1) * step, most))),
+        "ack_bytes": np.where(is_ack, bytes_of(start), zero),
     }
+    for block in range(MOST_SACKS):
+        there = rows["blocks"] > block
+        for name, at in (("from", 0), ("to", 1)):
+            known = np.where(there, bytes_of(rows["sacks"][:, block, at]), zero)
+            columns[f"sack_{block + 1}_{name}_bytes"] = known
+    armed = np.isin(rows["timer"], [*TIMERS])
+    columns |= {
+        "una_bytes": bytes_of(np.zeros(len(rows), np.int64)),
+        "nxt_bytes": bytes_of(rows["nxt"].astype(np.int64)),
+        "cwnd_packets": rows["cwnd"],
+        "ssthresh_packets": rows["ssthresh"],
+        "srtt_us": rows["srtt_us"],
+        "in_flight_packets": rows["in_flight"],
+        "rto_us": rows["rto_us"],
+        "timer": [TIMERS.get(code, "none") for code in rows["timer"].tolist()],
+        "timer_us": np.where(armed, np.maximum(rows["timer_us"], 0), 0),
+        "state": _names(rows["state"]),
+    }
+    return tables.frame("packets", columns)

@@ -164,7 +164,7 @@ void write_flow(struct flow *flow, int index)
 		}
 		flow->written += sent;
 	}
-	/* The FIN goes with the last segment, so the receiver acknowledges it at once. */
+	/* The FIN goes with the last segment. */
 	shutdown(flow->sender, SHUT_WR);
 	flow->shut = 1;
 	watch_again(flow->sender, EPOLLRDHUP | EPOLLET, ABOUT(SENDER, index));
@@ -203,13 +203,18 @@ void receive(struct flow *flow, int index, int what)
 			else if (!flow->draws) {
 				/* A system call costs the virtual machine more than the packet does. */
 				tell_kernel("reader", flow->receiver);
-				epoll_ctl(epoll, EPOLL_CTL_DEL, flow->receiver, NULL);
+				watch_again(flow->receiver, EPOLLRDHUP | EPOLLET, ABOUT(RECEIVER, index));
 			}
 			flow->unread = 0;
 		} else if (size == 0) {
+			int at_once = 1;
+
 			epoll_ctl(epoll, EPOLL_CTL_DEL, flow->receiver, NULL);
+			/* The end is acknowledged at once, as by an application that closes. */
 			if (flow->draws)
 				close(flow->receiver);
+			else
+				setsockopt(flow->receiver, IPPROTO_TCP, TCP_QUICKACK, &at_once, sizeof(at_once));
 			return;
 		} else if (size < 0) {
 			return;

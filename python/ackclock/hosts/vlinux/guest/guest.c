@@ -17,7 +17,7 @@
  *	at TIME COMMAND...		run a command of the shell at that time
  *
  * "-" stands for nothing (STOP: never; SIZE, WINDOW, BUFFER: no limit). OUT gets samples.bin,
- * queues.bin, records.bin, flows.bin, transfers.bin and counts.bin, which ackclock/hosts/vlinux/records.py reads.
+ * queues.bin, records.bin, packets.bin, flows.bin, transfers.bin and counts.bin, which ackclock/hosts/vlinux/records.py reads.
  * All of it is one process: it opens each socket in the namespace of its host.
  */
 #define _GNU_SOURCE
@@ -98,7 +98,7 @@ static int64_t look_at_common(int64_t at_ns)
 }
 
 /* Does what is due; returns when the next thing is. */
-static int64_t keep_time(FILE *samples, FILE *to_queues, FILE *records)
+static int64_t keep_time(FILE *samples, FILE *to_queues, FILE *records, FILE *packets)
 {
 	static int64_t next_sample_ns;
 	int64_t at_ns = now_ns(), next_ns = duration_ns, look_ns = look_at_common(at_ns);
@@ -133,6 +133,7 @@ static int64_t keep_time(FILE *samples, FILE *to_queues, FILE *records)
 				sample_flow(&flows[i], at_ns, samples);
 		sample_queues(at_ns, to_queues);
 		copy("/proc/ackclock/records", records);
+		copy("/proc/ackclock/packets", packets);
 		fprintf(stdout, "%lld\n", (long long)at_ns);
 		next_sample_ns = (at_ns / interval_ns + 1) * interval_ns;
 	}
@@ -175,7 +176,7 @@ static int run(const char *plan, const char *directory)
 {
 	struct rlimit files = { 1 << 20, 1 << 20 };
 	struct epoll_event events[256];
-	FILE *samples, *to_queues, *records, *totals, *transfers, *counts;
+	FILE *samples, *to_queues, *records, *packets, *totals, *transfers, *counts;
 
 	prctl(PR_SET_TIMERSLACK, 1UL);
 	setrlimit(RLIMIT_NOFILE, &files);
@@ -190,6 +191,7 @@ static int run(const char *plan, const char *directory)
 	samples = output(directory, "samples.bin");
 	to_queues = output(directory, "queues.bin");
 	records = output(directory, "records.bin");
+	packets = output(directory, "packets.bin");
 	totals = output(directory, "flows.bin");
 	transfers = output(directory, "transfers.bin");
 	counts = output(directory, "counts.bin");
@@ -206,13 +208,13 @@ static int run(const char *plan, const char *directory)
 
 			if (what == SENDER && flows[index].draws && events[i].events & EPOLLRDHUP) {
 				end_transfer(&flows[index], transfers);
-				set_timer(keep_time(samples, to_queues, records));
+				set_timer(keep_time(samples, to_queues, records, packets));
 			} else if (what == SENDER) {
 				write_flow(&flows[index], index);
 			} else if (what != TIMER) {
 				receive(&flows[index], index, what);
 			} else if (read(timer, &expirations, 8) == 8) {
-				set_timer(keep_time(samples, to_queues, records));
+				set_timer(keep_time(samples, to_queues, records, packets));
 				done = now_ns() >= duration_ns;
 			}
 		}
@@ -238,6 +240,7 @@ static int run(const char *plan, const char *directory)
 	}
 	sample_queues(duration_ns, output(directory, "end.bin"));
 	copy("/proc/ackclock/records", records);
+	copy("/proc/ackclock/packets", packets);
 	copy("/proc/ackclock/counts", counts);
 	fflush(NULL);
 	fprintf(stdout, "base %lld\n", (long long)base_ns);

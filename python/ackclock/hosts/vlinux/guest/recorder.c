@@ -10,7 +10,8 @@
  * The number of an open socket, written to /proc/ackclock/reader, has the
  * kernel read and discard what arrives there, at once, as an application would that has nothing
  * else to do. One written to /proc/ackclock/stopper loses what it has not sent, as if
- * its application stopped. With the parameter acks=1 there is a record of each ACK. The layout is
+ * its application stopped. With the parameter packets=1, /proc/ackclock/packets gives a `struct packet`
+ * for each packet that a sender sends or gets, each once, in their order. The layout is
  * that of ackclock/hosts/vlinux/records.py.
  */
 #include <linux/hashtable.h>
@@ -24,21 +25,30 @@
 #include <linux/tcp.h>
 #include <linux/tracepoint.h>
 #include <linux/uaccess.h>
+#include <linux/unaligned.h>
+#include <linux/version.h>
 #include <linux/vmalloc.h>
 #include <net/inet_ecn.h>
 #include <net/tcp.h>
 
 #define FIRST_PORT 10000
 #define RECORDS (1U << 19)
+#define PACKETS (1U << 19)
+
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 19, 0)
+#define TIMER(sk) (inet_csk(sk)->icsk_retransmit_timer)
+#else
+#define TIMER(sk) ((sk)->tcp_retransmit_timer)
+#endif
 
 static unsigned int flows = 1;
 module_param(flows, uint, 0400);
 static unsigned int links = 1;
 module_param(links, uint, 0400);
-static bool acks;
-module_param(acks, bool, 0400);
+static bool packets;
+module_param(packets, bool, 0400);
 
-enum { STATE, SLOW_START_EXIT, ACK, ESTABLISHED, COMPLETED };
+enum { STATE, SLOW_START_EXIT, ESTABLISHED, COMPLETED };
 
 struct record {
 	u64 time_ns;
@@ -53,6 +63,32 @@ struct record {
 	u32 prior_cwnd;
 	u32 srtt_us;
 	u32 lost_records;	/* so far: the buffer was full */
+};
+
+#define MOST_SACKS 3
+
+/* Sequence numbers count from snd_una. */
+struct packet {
+	u64 time_ns;
+	u64 una;		/* bytes of the connection that are acknowledged */
+	u32 nxt;
+	u32 flow;
+	s32 from;		/* first byte of data; ACK number */
+	u32 bytes;		/* of data; 0: an ACK */
+	u32 segment;		/* bytes in each packet of the burst, but the last */
+	s32 sacks[MOST_SACKS][2];
+	u32 cwnd;
+	u32 ssthresh;
+	u32 in_flight;
+	u32 srtt_us;
+	u32 rto_us;
+	s32 timer_us;		/* until it fires */
+	u8 timer;		/* ICSK_TIME_RETRANS, ... */
+	u8 state;
+	u8 blocks;
+	u8 unused;
+	u32 lost;		/* as lost_records */
+	u32 unused_too;
 };
 
 struct counts {
@@ -77,6 +113,10 @@ struct waiting {
 
 static struct record *records;
 static u32 head, tail, lost;
+static struct packet *traffic;
+static u32 traffic_head, traffic_tail, traffic_lost;
+/* The sender's socket of each flow, from when it is established until it is closed. */
+static struct sock **senders;
 static struct counts *counts;
 static struct lost *lost_by;
 static u32 *ssthreshs;
@@ -142,8 +182,6 @@ static void on_ack(void *data, struct sock *sk, struct sk_buff *skb)
 	ssthreshs[flow - 1] = ssthresh;
 	if (sk->sk_user_data == &writer && sk->sk_socket)
 		set_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
-	if (acks)
-		record(sk, flow, ACK, state);
 	if (sk->sk_user_data == &stopped && TCP_SKB_CB(skb)->ack_seq == tcp_sk(sk)->write_seq) {
 		sk->sk_user_data = NULL;
 		record(sk, flow, COMPLETED, TCP_CA_Open);
@@ -155,6 +193,10 @@ static void on_connection(void *data, const struct sock *sk, const int old, cons
 {
 	u32 flow = sk->sk_protocol == IPPROTO_TCP ? flow_of(inet_sk(sk)->inet_dport) : 0;
 
+	if (flow && packets && old == TCP_SYN_SENT && new == TCP_ESTABLISHED)
+		senders[flow - 1] = (struct sock *)sk;
+	if (flow && packets && new == TCP_CLOSE)
+		senders[flow - 1] = NULL;
 	if (flow && new == TCP_FIN_WAIT2) {
 		record((struct sock *)sk, flow, COMPLETED, TCP_CA_Open);
 	} else if (flow && old == TCP_SYN_SENT && new == TCP_ESTABLISHED) {
@@ -175,6 +217,77 @@ static u32 data_of(const struct sk_buff *skb)
 	if (ntohs(ip->tot_len) == 4 * (ip->ihl + tcp->doff))
 		return 0;
 	return flow_of(tcp->dest);
+}
+
+/* The blocks of an ACK: behind the timestamp, as Linux writes them. */
+static void read_sacks(struct packet *to, const struct tcphdr *tcp, u32 una)
+{
+	const u8 *option = (const u8 *)(tcp + 1), *end = (const u8 *)tcp + 4 * tcp->doff;
+
+	while (option < end && *option != TCPOPT_EOL) {
+		if (*option == TCPOPT_NOP) {
+			option++;
+			continue;
+		}
+		if (option + 2 > end || option[1] < 2)
+			return;
+		if (*option == TCPOPT_SACK)
+			for (; to->blocks < MOST_SACKS && to->blocks < option[1] / 8; to->blocks++)
+				for (int i = 0; i < 2; i++)
+					to->sacks[to->blocks][i] =
+						get_unaligned_be32(option + 2 + 8 * to->blocks + 4 * i) - una;
+		option += option[1];
+	}
+}
+
+/* A packet of a sender, which has not changed its state yet. */
+static void record_packet(const struct sock *sk, u32 flow, const struct sk_buff *skb, bool leaves)
+{
+	const struct inet_connection_sock *icsk = inet_csk(sk);
+	const struct tcp_sock *tp = tcp_sk(sk);
+	const struct iphdr *ip = ip_hdr(skb);
+	const struct tcphdr *tcp = (void *)ip + 4 * ip->ihl;
+	u32 headers = 4 * (ip->ihl + tcp->doff);
+	struct packet *to;
+
+	if (traffic_head - traffic_tail == PACKETS) {
+		traffic_lost++;
+		return;
+	}
+	to = &traffic[traffic_head++ % PACKETS];
+	*to = (struct packet){
+		.time_ns = ktime_get_ns(),
+		.una = tp->bytes_acked - 1,	/* the SYN is one of them */
+		.nxt = tp->snd_nxt - tp->snd_una,
+		.flow = flow,
+		.from = (leaves ? ntohl(tcp->seq) : ntohl(tcp->ack_seq)) - tp->snd_una,
+		.bytes = leaves ? skb->len - skb_network_offset(skb) - headers : 0,
+		.segment = skb_shinfo(skb)->gso_size,
+		.cwnd = tcp_snd_cwnd(tp),
+		.ssthresh = tp->snd_ssthresh,
+		.in_flight = tcp_packets_in_flight(tp),
+		.srtt_us = tp->srtt_us >> 3,
+		.rto_us = jiffies_to_usecs(icsk->icsk_rto),
+		.timer_us = (s32)(TIMER(sk).expires - jiffies) * (s32)(USEC_PER_SEC / HZ),
+		.timer = icsk->icsk_pending,
+		.state = icsk->icsk_ca_state,
+		.lost = traffic_lost,
+	};
+	if (!leaves)
+		read_sacks(to, tcp, tp->snd_una);
+}
+
+/* Number of the flow, established, whose ACK this is; 0: none. */
+static u32 acked_of(const struct sk_buff *skb)
+{
+	const struct iphdr *ip = ip_hdr(skb);
+	const struct tcphdr *tcp = (void *)ip + 4 * ip->ihl;
+	u32 flow;
+
+	if (skb->protocol != htons(ETH_P_IP) || ip->protocol != IPPROTO_TCP)
+		return 0;
+	flow = flow_of(tcp->source);
+	return flow && senders[flow - 1] ? flow : 0;
 }
 
 /* Number of the link whose queue this device has; 0: none. */
@@ -207,7 +320,13 @@ static void forget(struct waiting *of)
 static void on_queued(void *data, struct sk_buff *skb)
 {
 	struct waiting *of;
+	u32 flow;
 
+	if (packets && skb->sk && !strcmp(skb->dev->name, "sender")) {
+		flow = data_of(skb);
+		if (flow && senders[flow - 1] == skb->sk)
+			record_packet(skb->sk, flow, skb, true);
+	}
 	if (!queue_of(skb->dev))
 		return;
 	forget(find_waiting(skb));
@@ -260,7 +379,15 @@ static void on_arrival(void *data, struct sk_buff *skb)
 {
 	u32 flow;
 
-	if (!skb->dev || strcmp(skb->dev->name, "receiver"))
+	if (!skb->dev)
+		return;
+	if (packets && !strcmp(skb->dev->name, "sender")) {
+		skb_reset_network_header(skb);
+		flow = acked_of(skb);
+		if (flow)
+			record_packet(senders[flow - 1], flow, skb, false);
+	}
+	if (strcmp(skb->dev->name, "receiver"))
 		return;
 	skb_reset_network_header(skb);
 	flow = data_of(skb);
@@ -277,6 +404,18 @@ static ssize_t read_records(struct file *file, char __user *to, size_t size, lof
 		if (copy_to_user(to + written, &records[tail % RECORDS], sizeof(*records)))
 			return -EFAULT;
 		written += sizeof(*records);
+	}
+	return written;
+}
+
+static ssize_t read_packets(struct file *file, char __user *to, size_t size, loff_t *at)
+{
+	size_t written = 0;
+
+	for (; traffic_tail != traffic_head && written + sizeof(*traffic) <= size; traffic_tail++) {
+		if (copy_to_user(to + written, &traffic[traffic_tail % PACKETS], sizeof(*traffic)))
+			return -EFAULT;
+		written += sizeof(*traffic);
 	}
 	return written;
 }
@@ -389,6 +528,7 @@ static const struct proc_ops of_reader = { .proc_write = add_reader };
 static const struct proc_ops of_writer = { .proc_write = add_writer };
 static const struct proc_ops of_stopper = { .proc_write = stop_sender };
 static const struct proc_ops of_records = { .proc_read = read_records };
+static const struct proc_ops of_packets = { .proc_read = read_packets };
 static const struct proc_ops of_counts = { .proc_read = read_counts };
 static const struct proc_ops of_lost = { .proc_read = read_lost };
 
@@ -423,8 +563,12 @@ static int __init recorder_init(void)
 	counts = vzalloc(flows * sizeof(*counts));
 	ssthreshs = vmalloc(flows * sizeof(*ssthreshs));
 	lost_by = vzalloc(links * sizeof(*lost_by));
+	traffic = packets ? vmalloc(PACKETS * sizeof(*traffic)) : NULL;
+	senders = vzalloc(flows * sizeof(*senders));
 	if (!records || !counts || !lost_by || !ssthreshs || !directory ||
+	    !senders || (packets && !traffic) ||
 	    !proc_create("records", 0400, directory, &of_records) ||
+	    !proc_create("packets", 0400, directory, &of_packets) ||
 	    !proc_create("counts", 0400, directory, &of_counts) ||
 	    !proc_create("lost", 0400, directory, &of_lost) ||
 	    !proc_create("writer", 0200, directory, &of_writer) ||
