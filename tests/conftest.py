@@ -7,7 +7,8 @@ import subprocess
 import pytest
 from hypothesis import HealthCheck, settings
 
-from ackclock import Bottleneck, Flow, Scenario
+from ackclock import AckclockError, Bottleneck, Flow, Scenario
+from ackclock.hosts.vlinux import build
 
 pytest.register_assert_rewrite("command", "common", "explorer")
 
@@ -44,6 +45,19 @@ def ackclock(tmp_path):
         )
 
     return call
+
+
+@pytest.fixture(scope="session")
+def machine():
+    """Builds the virtual Linux, once for each machine."""
+    if os.geteuid() and not build.TARBALL.exists():
+        pytest.skip(f"{build.TARBALL} is missing, and only root can install it")
+    try:
+        return build.build(say=lambda _: None)
+    except AckclockError as error:
+        if "apt-get" not in str(error) or os.geteuid() == 0:
+            raise
+        pytest.skip(str(error))
 
 
 @pytest.fixture(scope="module")

@@ -384,7 +384,7 @@ def test_what_cannot_be_written_leaves_no_directories(ackclock, scenario, tmp_pa
 
 
 def test_what_compare_does_not_take_its_help_does_not_offer(ackclock):
-    assert "kernel|vlinux" in (said := ackclock("compare", "--help").stdout)
+    assert "kernel|vlinux[:SERIES]" in (said := ackclock("compare", "--help").stdout)
     assert "sim|kernel" not in said
     done = ackclock("compare", "x.toml", "--on", "sim")
     assert "'sim' is not one of 'kernel', 'vlinux'" in done.stderr

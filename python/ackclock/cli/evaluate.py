@@ -14,9 +14,10 @@ from ackclock import AckclockError
 from ackclock.base import units
 from ackclock.base.directory import Directory
 from ackclock.cli.console import (
+    HOSTS,
     RESUMES,
     SCENARIOS,
-    Host,
+    SIM,
     Jobs,
     Merge,
     OnRay,
@@ -25,6 +26,7 @@ from ackclock.cli.console import (
     app,
     err,
     executor,
+    host_name,
     in_words,
     linux_of,
     one_line_errors,
@@ -83,9 +85,13 @@ def evaluate_command(
         typer.Option(help="End after this time with what there is, like 30s.", metavar="TIME"),
     ] = None,
     on: Annotated[
-        Host,
-        typer.Option(help="Also ask this machine's TCP (kernel), or Linux in virtual time."),
-    ] = Host.SIM,
+        str,
+        typer.Option(
+            parser=host_name,
+            metavar=HOSTS,
+            help="Also ask this machine's TCP (kernel), or Linux in virtual time.",
+        ),
+    ] = SIM,
     as_json: Annotated[bool, typer.Option("--json", help="Print the card as JSON.")] = False,
     drawn: Annotated[
         bool, typer.Option("--page/--no-page", help="Draw the page of the card (default: yes).")
@@ -127,7 +133,7 @@ def evaluate_command(
         own = shard_of(
             shard,
             merge,
-            not_with="" if on is Host.SIM else f"--on {on}",
+            not_with="" if on == SIM else f"--on {on}",
             unused={"-o": output, "--check": check, "--json": as_json},
         )
         if own is not None:

@@ -3,7 +3,6 @@
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -14,11 +13,18 @@ from ackclock.base.directory import Directory
 from ackclock.base.kernel_part import kernel_part
 from ackclock.cli.console import (
     ALGORITHM,
+    KERNEL,
+    LINUXES,
+    RESUMES,
+    SIM,
+    VLINUX,
     Commands,
     OfFlows,
     Output,
+    Settings,
     app,
     err,
+    host_name,
     new_table,
     one_line_errors,
     out,
@@ -36,11 +42,11 @@ INTERRUPTED = "`ackclock status` shows what is registered"
 PANEL = "The kernel"
 
 
-class Beside(StrEnum):
-    """What `compare` puts beside the simulator."""
-
-    KERNEL = "kernel"
-    VLINUX = "vlinux"
+def beside(text: str) -> str:
+    """Parses a Linux that stands beside the simulator."""
+    if text == SIM:
+        raise typer.BadParameter(f"'{SIM}' is not one of '{KERNEL}', '{VLINUX}', '{VLINUX}:7.3'")
+    return host_name(text)
 
 
 def _tell(text: str) -> None:
@@ -220,10 +226,12 @@ def compare_command(
     algorithm: OfFlows = None,
     repeats: Annotated[int, typer.Option(min=1, max=1000, help="Number of runs on each side.")] = 1,
     on: Annotated[
-        list[Beside] | None,
+        list[str] | None,
         typer.Option(
+            parser=beside,
+            metavar=LINUXES,
             help="Beside the simulator: this machine's TCP stack, Linux in virtual time "
-            "(docs/vlinux.md), or both. Repeatable. [default: kernel]"
+            "(docs/vlinux.md), or both. Repeatable. [default: kernel]",
         ),
     ] = None,
 ) -> None:
@@ -245,7 +253,7 @@ def compare_command(
     from ackclock.studies.compare import compare  # noqa: PLC0415 (only this command draws)
 
     with one_line_errors():
-        sides = tuple(dict.fromkeys(map(str, on or [Beside.KERNEL])))
+        sides = tuple(dict.fromkeys(on or [KERNEL]))
         chosen = changed(Scenario.from_toml(scenario), [], algorithm or [])
         with nullcontext() if output is None else Directory(output) as directory:
             with progress_bar(scenario.name) as progress:
@@ -261,6 +269,99 @@ def compare_command(
             out.print(f"written to {output}; look at {(output / 'index.html').absolute()}")
 
 
+@app.command("diverge", rich_help_panel=PANEL)
+def diverge_command(
+    scenario: Annotated[Path, typer.Argument(help="A scenario file (TOML).", metavar="SCENARIO")],
+    output: Output = None,
+    settings: Settings = None,
+    algorithm: OfFlows = None,
+    on: Annotated[
+        list[str] | None,
+        typer.Option(
+            parser=beside,
+            metavar="vlinux[:SERIES]",
+            help="Beside the simulator: Linux in virtual time (docs/vlinux.md). [default: vlinux]",
+        ),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one line of JSON.")] = False,
+) -> None:
+    """Find the first packet that differs between the simulator and Linux in virtual time.
+
+    Examples:
+        ackclock diverge examples/two_cubic.toml --on vlinux
+        ackclock diverge examples/two_cubic.toml --on vlinux:7.3 -o out/diverge
+
+    Shows what each sender knew then: its window, what is in flight, its timer and the SACK
+    blocks. Both run without jitter. The output directory gets the packets of both sides
+    (`packets.parquet`).
+    """
+    from ackclock import Scenario  # noqa: PLC0415 (slow to import)
+    from ackclock.cli.run import changed  # noqa: PLC0415 (a command of its own)
+    from ackclock.studies.diverge import diverge  # noqa: PLC0415 (only this command needs it)
+
+    with one_line_errors():
+        sides = [*dict.fromkeys(on or [VLINUX])]
+        if len(sides) > 1:
+            raise AckclockError(f"--on {' --on '.join(sides)}: a packet differs from one; give one")
+        chosen = changed(Scenario.from_toml(scenario), settings or [], algorithm or [])
+        with nullcontext() if output is None else Directory(output) as directory:
+            with progress_bar(scenario.name) as progress:
+                found = diverge(chosen, on=sides[0], progress=progress)
+            if directory is not None:
+                directory.fill(found.write)
+        if as_json:
+            print_json(found.json())
+            return
+        out.print(found.title())
+        for table in (found.before(), found.table()):
+            if table is not None:
+                print_report("", table)
+        for line in found.notes():
+            out.print(line)
+        if output is not None:
+            out.print(f"written to {output}")
+
+
+@app.command("bisect", rich_help_panel=PANEL)
+def bisect_command(
+    scenario: Annotated[Path, typer.Argument(help="A scenario file (TOML).", metavar="SCENARIO")],
+    good: Annotated[str, typer.Option(help="A series, or a commit of the tree.", metavar="A")],
+    bad: Annotated[str, typer.Option(help="A later one, whose run differs.", metavar="B")],
+    tree: Annotated[
+        Path | None,
+        typer.Option(help="A git tree of Linux: search its commits.", metavar="DIR"),
+    ] = None,
+    settings: Settings = None,
+    algorithm: OfFlows = None,
+) -> None:
+    """Find the first kernel whose run of a scenario differs, in virtual time.
+
+    Examples:
+        ackclock bisect examples/two_cubic.toml --algorithm kernel:cubic --good 6.12 --bad 7.3
+        ackclock bisect s.toml --algorithm kernel:cubic --tree ~/linux --good v6.12 --bad HEAD
+
+    One run of each kernel is proof. `kernel:NAME` is the kernel's own algorithm; other names are
+    files of ackclock. Of a tree it builds each kernel with what the last one left, in
+    ~/.cache/ackclock/vlinux/trees, and writes nothing in the tree. Finished runs are kept in
+    .ackclock: type the same again to resume.
+    """
+    from ackclock import Scenario  # noqa: PLC0415 (slow to import)
+    from ackclock.cli.run import changed  # noqa: PLC0415 (a command of its own)
+    from ackclock.studies.bisect import Commits, Series, bisect  # noqa: PLC0415 (slow to import)
+
+    with one_line_errors(RESUMES):
+        chosen = changed(Scenario.from_toml(scenario), settings or [], algorithm or [])
+        kernels = Series(good, bad) if tree is None else Commits(tree, good, bad)
+        with progress_bar("building or running") as progress:
+            found = bisect(chosen, kernels, progress=progress, say=err.print)
+        if found.first is None:
+            out.print(f"the tables of {kernels.names[-1]} are those of {kernels.names[0]}")
+            return
+        print_report("", found.table())
+        out.print(f"the last that is equal: {found.before}")
+        out.print(f"the first that differs: {found.first}")
+
+
 vlinux = Commands(help="Linux in virtual time: build it once, then run scenarios `--on vlinux`.")
 app.add_typer(vlinux, name="vlinux", rich_help_panel=PANEL)
 
@@ -271,18 +372,53 @@ def _group() -> None:
 
 
 @vlinux.command("build")
-def build_command() -> None:
+def build_command(
+    series: Annotated[
+        str | None,
+        typer.Option(help="Which Linux, of Debian's backports [default: 6.12].", metavar="SERIES"),
+    ] = None,
+    source: Annotated[
+        Path | None,
+        typer.Option(help="A source of your own, such as linux-7.3.tar.xz.", metavar="FILE"),
+    ] = None,
+) -> None:
     """Build the virtual Linux from Debian's kernel source: once, 5 minutes of a processor.
 
-    Example:
+    Examples:
         ackclock vlinux build && ackclock run examples/two_cubic.toml --on vlinux
+        ackclock vlinux build --series 7.3 && ackclock run examples/two_cubic.toml --on vlinux:7.3
 
-    As root on Debian it installs the packages that it needs. What it builds is kept in
-    ~/.cache/ackclock/vlinux, 350 MB (docs/vlinux.md).
+    As root on Debian it installs the packages that it needs, but no kernel of backports. What it
+    builds is kept in ~/.cache/ackclock/vlinux, 400 MB (docs/vlinux.md).
     """
     from ackclock.hosts.vlinux import build  # noqa: PLC0415 (only this command needs it)
+    from ackclock.hosts.vlinux.sources import SERIES  # noqa: PLC0415
 
     with one_line_errors():
+        if series and source:
+            raise AckclockError(f"--series {series} and --source {source}: give one of the two")
         with progress_bar("building Linux") as progress:
-            built = build.build(progress, say=err.print)
+            built = build.build(progress, say=err.print, series=series or SERIES, source=source)
         out.print(f"built: {built.directory}")
+
+
+@vlinux.command("list")
+def list_command() -> None:
+    """List the virtual Linuxes that are built.
+
+    Example:
+        ackclock vlinux list
+    """
+    from ackclock.hosts.vlinux import build  # noqa: PLC0415 (only this command needs it)
+    from ackclock.hosts.vlinux.sources import SERIES  # noqa: PLC0415
+
+    with one_line_errors():
+        every = build.every()
+        if not every:
+            out.print("none is built; type: ackclock vlinux build")
+            return
+        table = new_table("--on", "Linux", "directory")
+        for built in every:
+            name = VLINUX if built.series == SERIES else f"{VLINUX}:{built.series}"
+            table.add_row(name, built.release, str(built.directory))
+        print_table(table)

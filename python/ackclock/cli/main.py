@@ -23,7 +23,7 @@ MODULES = {
     "explore": ("explore",),
     "papers": ("reproduce", "claims", "report"),
     "watch": ("watch",),
-    "kernel": ("deploy", "undeploy", "status", "doctor", "compare", "vlinux"),
+    "kernel": ("deploy", "undeploy", "status", "doctor", "compare", "diverge", "bisect", "vlinux"),
 }
 
 #: What a shell says of a command whose reader has gone (`| head`): 128 and the number of SIGPIPE.

@@ -15,8 +15,9 @@ from ackclock import AckclockError, papers
 from ackclock.base import units
 from ackclock.base.directory import Directory
 from ackclock.cli.console import (
+    HOSTS,
     RESUMES,
-    Host,
+    SIM,
     Jobs,
     Merge,
     Most,
@@ -28,6 +29,7 @@ from ackclock.cli.console import (
     complete_figure,
     err,
     executor,
+    host_name,
     in_words,
     linux_of,
     most_seeds,
@@ -94,12 +96,14 @@ def reproduce_command(
     quick: Quick = False,
     jobs: Jobs = 0,
     on: Annotated[
-        Host,
+        str,
         typer.Option(
+            parser=host_name,
+            metavar=HOSTS,
             help="Run in the simulator, on Linux in virtual time (docs/vlinux.md), or also on this "
-            "machine's TCP stack (root)."
+            "machine's TCP stack (root).",
         ),
-    ] = Host.SIM,
+    ] = SIM,
     on_ray: OnRay = None,
     shard: ShardOf = None,
     merge: Merge = None,
@@ -142,7 +146,7 @@ def reproduce_command(
         options += " --sensitivity" if sensitivity else ""
         options += f" --seeds {seeds}" if seeds else ""
         options += " --quick" if quick else ""
-        options += f" --on {on}" if on is not Host.SIM else ""
+        options += f" --on {on}" if on != SIM else ""
         command = f"ackclock reproduce {shlex.join(figures)}{options}"
         if beside:
             _reproduce_beside(beside, figures, chosen, seeds, jobs, path, command)

@@ -11,6 +11,7 @@ import polars as pl
 from ackclock.base.errors import AckclockError
 from ackclock.hosts.testbed import Testbed
 from ackclock.hosts.threads import Executor
+from ackclock.hosts.vlinux import sources
 from ackclock.hosts.vlinux.machines import Machines
 from ackclock.results.result import Result
 from ackclock.scenario.scenario import KERNEL, Scenario
@@ -20,8 +21,10 @@ from ackclock.scenario.scenario import KERNEL, Scenario
 class Linux(Executor, Protocol):
     """An executor on Linux's own TCP, which cannot run every scenario."""
 
-    #: "kernel" or "vlinux".
-    name: ClassVar[str]
+    @property
+    def name(self) -> str:
+        """As `--on` takes it: "kernel", "vlinux", "vlinux:7.3"."""
+
     #: What people call it.
     title: ClassVar[str]
     #: Its runs of each point of a figure, unless told otherwise.
@@ -38,6 +41,9 @@ class Linux(Executor, Protocol):
     @staticmethod
     def hz() -> int | None:
         """Its timer ticks per second; None if nobody knows."""
+
+    def profile(self, scenario: Scenario) -> str:
+        """What a scenario's profile is there: that of its own TCP, if there is one."""
 
     @staticmethod
     def differences(scenario: Scenario) -> list[str]:
@@ -66,23 +72,29 @@ class Linux(Executor, Protocol):
         """Raises `AckclockError` if it refuses the code of an algorithm; runs nothing."""
 
 
-KINDS: dict[str, type[Testbed] | type[Machines]] = {each.name: each for each in (Testbed, Machines)}
+KINDS: dict[str, type[Testbed] | type[Machines]] = {each.kind: each for each in (Testbed, Machines)}
 
 
 def host(name: str, jobs: int = 0, on_invalid: Callable[[Result], None] | None = None) -> Linux:
     """The Linux of this name, `jobs` runs at a time (0: one, and a machine on each core).
 
-    Raises `AckclockError` for another name.
+    "vlinux:7.3" is Linux 7.3 in virtual time. Raises `AckclockError` for another name.
     """
-    if name not in KINDS:
-        raise AckclockError(f'on = "{name}": unknown; choose from {", ".join(KINDS)}')
-    return KINDS[name].of(jobs, on_invalid)
+    kind, _, series = name.partition(":")
+    if kind not in KINDS or (series and kind != Machines.kind):
+        raise AckclockError(f'on = "{name}": unknown; choose from {", ".join(KINDS)}, vlinux:7.3')
+    if series:
+        return Machines(jobs, sources.checked(series))
+    return KINDS[kind].of(jobs, on_invalid)
 
 
-def like(scenario: Scenario, name: str = Testbed.name) -> Scenario:
-    """What the simulator is given beside it: its ticks, and our algorithm for `kernel:NAME`."""
+def like(scenario: Scenario, name: str = Testbed.kind) -> Scenario:
+    """What the simulator is given beside it: its ticks, its TCP, and ours for `kernel:NAME`."""
+    beside = host(name)
     flows = [
         flow.model_dump(exclude_unset=True) | {"algorithm": flow.algorithm.removeprefix(KERNEL)}
         for flow in scenario.flows
     ]
-    return scenario.replace(flow=flows, hz=KINDS[name].hz() or scenario.hz)
+    return scenario.replace(
+        flow=flows, hz=beside.hz() or scenario.hz, profile=beside.profile(scenario)
+    )

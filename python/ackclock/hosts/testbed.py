@@ -66,7 +66,8 @@ class Testbed:
     jobs: int = 1
     on_invalid: Callable[[Result], None] | None = None
 
-    name: ClassVar[str] = "kernel"
+    kind: ClassVar[str] = "kernel"
+    name: ClassVar[str] = kind
     title: ClassVar[str] = "kernel"
     seeds: ClassVar[int] = 5
     simulated: ClassVar[int] = 20
@@ -82,6 +83,10 @@ class Testbed:
     def hz() -> int | None:
         """As `kernel.hz`."""
         return kernel.hz()
+
+    def profile(self, scenario: Scenario) -> str:
+        """The scenario's own."""
+        return scenario.profile
 
     @staticmethod
     def differences(_: Scenario) -> list[str]:

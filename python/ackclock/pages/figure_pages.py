@@ -432,7 +432,7 @@ def _on_linux(the: _Site, figure: Reproduced) -> Iterable[str]:
     """The figure on the kernel and on virtual Linux, or how to get it there."""
     ran = {checked.on.name: checked for checked in figure.checked}
     for side in figure.figure.checks:
-        kind = linux.KINDS[side]
+        kind = linux.host(side)
         if checked := ran.get(side):
             yield f'<h3 id="{_anchor(figure)}-{side}">On the {kind.title}</h3>'
             yield _checked(figure.name, checked, the.offered, the.pdf)

@@ -123,7 +123,7 @@ class Comparison:
         """What differs by the set-up, and what each kernel run says of itself."""
         lines: list[str] = []
         for side, results in self.measured.items():
-            lines += linux.KINDS[side].differences(self.scenario)
+            lines += linux.host(side).differences(self.scenario)
             for number, result in enumerate(results, 1):
                 if "certificate" in result.manifest:
                     said = certificate.shown(result.manifest["certificate"])
@@ -207,7 +207,7 @@ def compare(
     progress: Callable[[float], None] | None = None,
     on_invalid: Callable[[Result], None] | None = None,
 ) -> Comparison:
-    """Runs a scenario in the simulator and `on` "kernel", "vlinux" or both, `repeats` times each.
+    """Runs a scenario in the simulator and `on` "kernel", "vlinux", `repeats` times each.
 
     Each repeat has a seed of its own. A kernel run that stays invalid is the last one there, and
     does not count; the comparison is of those before it, and of the other side.

@@ -24,6 +24,8 @@ from ackclock.base.directory import collect, partial_directory
 from ackclock.base.errors import AckclockError
 from ackclock.hosts.vlinux import build, modules, plan, records
 from ackclock.hosts.vlinux.network import Network
+from ackclock.hosts.vlinux.sources import SERIES
+from ackclock.results import tables
 from ackclock.results.result import Result, result_of
 from ackclock.scenario import snapshot
 from ackclock.scenario.scenario import KERNEL, Scenario
@@ -75,32 +77,40 @@ def run(
     *,
     progress: Callable[[float], None] | None = None,
     on_acks: Callable[[pl.DataFrame], None] | None = None,
+    on_packets: Callable[[pl.DataFrame], None] | None = None,
     limit_s: float | None = None,
+    built: build.Built | None = None,
 ) -> Result:
     """Runs a scenario in a virtual machine of one core; its tables are those of the simulator.
 
     `progress` is called with the fraction done; `on_acks` gets a row per ACK (`acks` of
-    docs/tables.md). `limit_s`: real seconds after which the machine is ended (default: 20 per
-    virtual second, at least 120). Ctrl-C ends it, too.
+    docs/tables.md), and `on_packets` one per packet of a sender. `limit_s`: real seconds
+    after which the machine is ended (default: 20 per virtual second, at least 120). Ctrl-C ends it,
+    too. `built`: the virtual Linux that runs it (default: Linux 6.12).
     Raises `AckclockError` if the scenario cannot run there, or the virtual Linux is not built.
     """
-    resolved = check(scenario)
+    series = SERIES if built is None else built.series
+    resolved = check(scenario, series)
     canonical = json.loads(resolved)
-    built = build.find()
+    built = built or build.find()
     loaded = modules.load(built, (flow["algorithm"] for flow in _flows(canonical)))
-    planned = plan.make(canonical, resolved, loaded.names)
+    planned = plan.make(canonical, resolved, loaded.names, series)
     limit_s = limit_s or max(LEAST_LIMIT_S, SLOWEST * canonical["duration_ns"] / 1e9)
     temporary = Path(tempfile.gettempdir())
     collect(temporary)
     with partial_directory(temporary) as directory:
-        _prepare(directory, built, loaded, planned, len(_flows(canonical)), on_acks is not None)
+        packets = on_acks is not None or on_packets is not None
+        _prepare(directory, built, loaded, planned, len(_flows(canonical)), packets)
         aqms = [kind != "drop_tail" for kind in planned.queues]
         started = time.monotonic()
         base_ns = _boot(directory, built, loaded, canonical, limit_s, progress)
         wall_time_s = time.monotonic() - started
         frames = records.read(directory, scenario, base_ns, aqms)
-    if on_acks is not None:
-        on_acks(frames["acks"])
+    if packets:
+        seen = frames.get("packets", tables.frame("packets", {}))
+        for told, of in ((on_acks, tables.acks_of), (on_packets, lambda table: table)):
+            if told is not None:
+                told(of(seen))
     raw = frames | {
         "trace_hash": None,
         "packets": int(frames["flows"]["sent_packets"].sum()),
@@ -109,9 +119,9 @@ def run(
     result = result_of(scenario, resolved, loaded.algorithms, raw)
     own = {
         "backend": "vlinux",
-        "kernel": f"{build.SERIES} in virtual time ({built.key})",
+        "kernel": f"{built.series} in virtual time ({built.key})",
         "hz": HZ,
-        "key": snapshot.key_of(resolved, loaded.algorithms, build.version()),
+        "key": snapshot.key_of(resolved, loaded.algorithms, build.version_of(built)),
     }
     return replace(result, manifest=result.manifest | own)
 
@@ -128,7 +138,7 @@ def differences(scenario: Scenario) -> list[str]:
     ]
 
 
-def check(scenario: Scenario) -> str:
+def check(scenario: Scenario, series: str = SERIES) -> str:
     """The canonical form of a scenario that the virtual Linux takes: all that `run` does at first.
 
     Raises `AckclockError` that names table, key, value and fix.
@@ -136,7 +146,7 @@ def check(scenario: Scenario) -> str:
     scenario.read_files(as_module=True)
     resolved = scenario.resolve()
     canonical = json.loads(resolved)
-    plan.check(canonical)
+    plan.check(canonical, series)
     # The rest as the simulator, whichever algorithms run that Linux alone compiles, or has.
     flows, sessions, code = canonical["flows"], canonical["sessions"], snapshot.current()
     ours = {
@@ -165,13 +175,16 @@ def _prepare(
     loaded: modules.Loaded,
     planned: plan.Plan,
     flows: int,
-    acks: bool,
+    packets: bool,
 ) -> None:
     """Fills the directory that the machine sees as /mnt."""
     shutil.copy2(build.guest(built), directory / "guest")
     shutil.copy2(build.recorder(built), directory / "recorder.ko")
     lines = [
-        f"./guest load recorder.ko 'flows={flows} links={len(planned.queues)} acks={int(acks)}'"
+        (
+            f"./guest load recorder.ko 'flows={flows} links={len(planned.queues)} "
+            f"packets={int(packets)}'"
+        )
     ]
     for module in loaded.modules:
         shutil.copy2(module.path, directory / f"{module.name}.ko")

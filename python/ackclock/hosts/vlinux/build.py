@@ -10,7 +10,7 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -18,13 +18,14 @@ from pathlib import Path
 
 from ackclock.base.directory import collect, locked, partial_directory, replaced
 from ackclock.base.errors import AckclockError
+from ackclock.hosts.vlinux import sources
+from ackclock.hosts.vlinux.sources import SERIES
 
 GUEST = Path(__file__).with_name("guest")
 CONFIG = GUEST / "kernel.config"
 #: The program that runs in the machine.
 GUEST_FILES = ("guest", "plan", "applications", "sampling")
-SERIES = "6.12"
-TARBALL = Path(f"/usr/src/linux-source-{SERIES}.tar.xz")
+TARBALL = sources.tarball(SERIES)
 PACKAGES = (
     f"linux-source-{SERIES}",
     "gcc",
@@ -127,6 +128,23 @@ EDITS = (
     ),
 )
 
+#: Files that newer kernels have otherwise: what stands there for the text of the edit, and instead;
+#: None: they need no edit.
+NEWER = {
+    "kernel/time/hrtimer.c": (
+        "\t\t\tif (basenow < hrtimer_get_softexpires(timer))\n",
+        "\t\t\tif (basenow < hrtimer_get_expires(timer))\n",
+    ),
+    # Since 6.14 it has as much room as the processor asks for.
+    "arch/x86/um/user-offsets.c": None,
+}
+#: What newer kernels have besides CONFIG, and which of its lines they do not have.
+NEWER_CONFIG = ("CONFIG_SYSCTL=y", "CONFIG_NET_SCH_DUALPI2=y")
+GONE = {
+    "CONFIG_PROC_SYSCTL=y": "CONFIG_SYSCTL=y",
+    "CONFIG_PREEMPT_NONE=y": "CONFIG_PREEMPT_VOLUNTARY=y",
+}
+
 #: Fixed, so that two builds are equal.
 STAMP = {
     "ARCH": "um",
@@ -173,8 +191,19 @@ class Built:
 
     @property
     def key(self) -> str:
-        """What it was made of."""
+        """Its series, and what it was made of."""
         return self.directory.name
+
+    @property
+    def series(self) -> str:
+        """The version of Linux that it is, such as 6.12."""
+        return self.key.partition("-")[0]
+
+    @property
+    def release(self) -> str:
+        """As `uname -r` says it."""
+        file = self.directory / "tree" / "include" / "config" / "kernel.release"
+        return file.read_text(encoding="utf-8").strip() if file.exists() else self.series
 
     @property
     def kernel(self) -> Path:
@@ -200,33 +229,68 @@ def _in_cache() -> Iterator[None]:
         ) from None
 
 
+def wanted(series: str) -> str:
+    """What to type to build a series."""
+    other = "" if series == SERIES else f" --series {series}"
+    return f"ackclock vlinux build{other}"
+
+
 @_in_cache()
-def find() -> Built:
-    """The virtual Linux of this machine; raises `AckclockError` if it is not built."""
-    directory = cache_directory() / _key()
-    if not (directory / "linux").exists():
-        raise AckclockError("the virtual Linux is not built; type: ackclock vlinux build")
-    return Built(directory)
+def find(series: str = SERIES) -> Built:
+    """The virtual Linux of this series; raises `AckclockError` if it is not built."""
+    found = [each for each in every() if each.series == series]
+    if not found:
+        of = "" if series == SERIES else f" {series}"
+        raise AckclockError(f"the virtual Linux{of} is not built; type: {wanted(series)}")
+    return found[-1]
 
 
-def version() -> str:
+@_in_cache()
+def every() -> list[Built]:
+    """All that is built and up to date; of a series the newest build last."""
+    ours = recipe()
+    found = [
+        Built(path.parent)
+        for path in cache_directory().glob("*-*/recipe")
+        if path.read_text(encoding="utf-8") == ours and (path.parent / "linux").exists()
+    ]
+    return sorted(
+        found, key=lambda each: (sources.version(each.series), each.kernel.stat().st_mtime_ns)
+    )
+
+
+def version(series: str = SERIES) -> str:
     """Names what makes results: the build, and what runs and records in it. Raises as `find`."""
+    return version_of(find(series))
+
+
+def version_of(built: Built) -> str:
+    """As `version`."""
     names = ("__init__", "modules", "network", "plan", "records")
     made_by = [GUEST.with_name(f"{name}.py") for name in names]
     ours = [*made_by, *sorted(GUEST.iterdir())]
-    return f"{find().key}-{_digest_of(*ours)}"
+    return f"{built.key}-{_digest_of(*ours)}"
 
 
 @_in_cache()
 def build(
-    progress: Callable[[float], None] | None = None, say: Callable[[str], None] = print
+    progress: Callable[[float], None] | None = None,
+    say: Callable[[str], None] = print,
+    *,
+    series: str = SERIES,
+    source: Path | None = None,
 ) -> Built:
     """Builds it, if it is not there; `progress` gets the fraction done, of some 5 CPU minutes.
 
+    `source`: a tarball of a kernel, whose name says the series. Otherwise the source is Debian's.
     Installs Debian's packages if it may. Raises `AckclockError` that says what is missing.
     """
-    _require(say)
-    directory = cache_directory() / _key()
+    series = sources.checked(series if source is None else sources.series_of(source))
+    default = series == SERIES and source is None
+    _require(say, TARBALL if default else None)
+    if source is None:
+        source = TARBALL if default else sources.fetch(series, cache_directory() / "sources", say)
+    directory = cache_directory() / f"{series}-{_key(source)}"
     if (directory / "linux").exists():  # no other build delays it
         return Built(directory)
     directory.parent.mkdir(parents=True, exist_ok=True)
@@ -237,32 +301,39 @@ def build(
         with partial_directory(directory.parent) as scratch:
             partial = scratch / "built"
             partial.mkdir()
-            say(f"unpacking {TARBALL}")
-            tree = _unpack(partial)
-            _edit(tree)
-            say("building Linux: about 5 minutes of a processor")
-            _compile(tree, progress)
+            say(f"unpacking {source}")
+            tree = _unpack(source, partial)
+            edit(tree)
+            before = _files(tree)
+            say(f"building Linux {series}: about 5 minutes of a processor")
+            compile_tree(tree, progress)
             shutil.copy2(tree / "linux", partial / "linux")
+            _keep_objects(tree, before, partial)
             _prune(tree)
+            (partial / "recipe").write_text(recipe(), encoding="utf-8")
             os.sync()  # it is taken for whole where its name is
             partial.rename(directory)
     return Built(directory)
 
 
-def _require(say: Callable[[str], None]) -> None:
+def _require(say: Callable[[str], None], tarball: Path | None) -> None:
+    """What is built with, and Debian's source, unless it comes from elsewhere."""
     path = f"{os.environ.get('PATH', os.defpath)}:{SBIN}"
     missing = [tool for tool in TOOLS if shutil.which(tool, path=path) is None]
-    if TARBALL.exists() and not missing:
+    if tarball is not None and not tarball.exists():
+        missing.insert(0, str(tarball))
+    if not missing:
         return
-    command = f"apt-get install {' '.join(PACKAGES)}"
+    packages = PACKAGES if tarball is not None else PACKAGES[1:]
+    command = f"apt-get install {' '.join(packages)}"
     if os.geteuid() or shutil.which("apt-get") is None:
-        what = ", ".join([*([] if TARBALL.exists() else [str(TARBALL)]), *missing])
+        what = ", ".join(missing)
         raise AckclockError(
             f"the virtual Linux needs {what}; as root, on Debian 12 or later: {command}"
         )
-    say(f"installing {', '.join(PACKAGES)}")
+    say(f"installing {', '.join(packages)}")
     environment = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
-    for words in (["update"], ["install", "-y", "--no-install-recommends", *PACKAGES]):
+    for words in (["update"], ["install", "-y", "--no-install-recommends", *packages]):
         done = subprocess.run(
             ["apt-get", "-q", *words], env=environment, capture_output=True, text=True, check=False
         )
@@ -273,38 +344,45 @@ def _require(say: Callable[[str], None]) -> None:
 
 
 @cache
-def _key() -> str:
-    """Of the source, the configuration, our edits and the compiler."""
-    digest = hashlib.blake2b(digest_size=8)
-    if TARBALL.exists():
-        status = TARBALL.stat()
-        digest.update(f"{status.st_size} {status.st_mtime_ns}".encode())
-    digest.update(repr(EDITS).encode())
-    digest.update(CONFIG.read_bytes())
+def recipe() -> str:
+    """Of the configuration, our edits and the compiler."""
     version = (
         subprocess.run(["gcc", "-dumpfullversion"], capture_output=True, check=False)
         if shutil.which("gcc")
         else None
     )
-    digest.update(version.stdout if version else b"")
-    return digest.hexdigest()
+    ours = repr((EDITS, NEWER, NEWER_CONFIG))
+    return digest(ours.encode(), CONFIG.read_bytes(), version.stdout if version else b"")
 
 
-def _unpack(into: Path) -> Path:
-    command = ["tar", "-C", str(into), "-xf", str(TARBALL)]
+def _key(source: Path) -> str:
+    """Of a source and the recipe."""
+    status = source.stat()
+    return digest(f"{status.st_size} {status.st_mtime_ns} {recipe()}".encode())
+
+
+def _unpack(source: Path, into: Path) -> Path:
+    command = ["tar", "-C", str(into), "-xf", str(source)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise AckclockError(f"{' '.join(command)}: {done.stderr.strip()}")
-    return next(into.glob("linux-source-*")).rename(into / "tree")
+    return next(into.glob("linux-*")).rename(into / "tree")
 
 
-def _edit(tree: Path) -> None:
-    for name, text, instead, why in EDITS:
+def edit(tree: Path) -> None:
+    """Makes our changes, each of which must fit."""
+    for name, *change, why in EDITS:
         file = tree / name
         before = file.read_text(encoding="utf-8")
+        text, instead = change
+        if text not in before and name in NEWER:
+            newer = NEWER[name]
+            if newer is None:
+                continue
+            text, instead = newer
         if before.count(text) != 1:
             raise AckclockError(
-                f"{TARBALL}: {name} is not as expected, so this cannot be changed: {why}"
+                f"{name} of this kernel is not as expected, so this cannot be changed: {why}"
             )
         file.write_text(before.replace(text, instead), encoding="utf-8")
 
@@ -334,22 +412,76 @@ def _make(tree: Path, *words: str, settings: dict[str, str] | None = None) -> It
         raise MakeError(" ".join(command), lines)
 
 
-def _compile(tree: Path, progress: Callable[[float], None] | None) -> None:
-    for _ in _make(tree, "allnoconfig", settings={"KCONFIG_ALLCONFIG": str(CONFIG)}):
-        pass
-    has = (tree / ".config").read_text(encoding="utf-8").splitlines()
+def _configure(tree: Path) -> None:
     asked = [
         line
         for line in CONFIG.read_text(encoding="utf-8").splitlines()
         if line.startswith("CONFIG")
     ]
-    if missing := [line for line in asked if line not in has]:
-        raise AckclockError(f"{TARBALL}: this kernel has no {', '.join(missing)}")
+    lines = "\n".join([*asked, *NEWER_CONFIG, ""])
+    with tempfile.NamedTemporaryFile("w", encoding="utf-8", suffix=".config") as file:
+        file.write(lines)
+        file.flush()
+        for _ in _make(tree, "allnoconfig", settings={"KCONFIG_ALLCONFIG": file.name}):
+            pass
+    has = (tree / ".config").read_text(encoding="utf-8").splitlines()
+    if missing := [line for line in asked if line not in has and GONE.get(line) not in has]:
+        raise AckclockError(f"this kernel has no {', '.join(missing)}")
+
+
+def compile_tree(tree: Path, progress: Callable[[float], None] | None) -> None:
+    """Builds the program, and what modules are linked with."""
+    _configure(tree)
     for number, _ in enumerate(_make(tree, "linux", "modules_prepare")):
         if progress is not None:
             progress(min(number / LINES, 1))
     for _ in _make(tree, "modules"):  # its symbols
         pass
+
+
+#: What no object is made of.
+_UNREAD = ("Documentation", "tools", "samples", "sound", "LICENSES")
+
+
+def _files(tree: Path) -> dict[str, str]:
+    """The files of a tree that objects may be made of → what git calls their content."""
+    found = {}
+    for top, folders, names in os.walk(tree):
+        if Path(top) == tree:
+            folders[:] = [each for each in folders if each not in _UNREAD and each != ".git"]
+        for name in names:
+            path = Path(top) / name
+            if not path.is_symlink():
+                found[os.path.relpath(path, tree)] = blob(path.read_bytes())
+    return found
+
+
+def blob(content: bytes) -> str:
+    """What git calls a file of this content."""
+    return hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
+
+
+def _keep_objects(tree: Path, before: Mapping[str, str], into: Path) -> None:
+    """Keeps what was made, and of which sources: another tree is built with what it shares."""
+    made = [
+        name
+        for path in sorted(tree.rglob("*"))
+        if (path.is_symlink() or not path.is_dir())
+        and (name := str(path.relative_to(tree))) not in before
+        and name not in ("linux", "vmlinux", "vmlinux.o", ".git")
+        and not name.startswith(tuple(f"{each}/" for each in _UNREAD))
+    ]
+    command = ["tar", "-C", str(tree), "-cf", str(into / "objects.tar"), "--no-recursion"]
+    done = subprocess.run(
+        [*command, "--null", "-T", "-"],
+        input="\0".join(made).encode(),
+        capture_output=True,
+        check=False,
+    )
+    if done.returncode:
+        raise AckclockError(f"{' '.join(command)}: {done.stderr.decode().strip()}")
+    lines = "".join(f"{content} {name}\n" for name, content in before.items())
+    (into / "made_of").write_text(lines, encoding="utf-8")
 
 
 def _prune(tree: Path) -> None:
@@ -397,8 +529,8 @@ class Parts:
 
     def path(self, built: Built) -> Path:
         """Of the module, once it is built."""
-        digest = _digest(repr(sorted(self.all_files.items())).encode())
-        return built.directory / f"{self.name}-{digest}.ko"
+        named = digest(repr(sorted(self.all_files.items())).encode())
+        return built.directory / f"{self.name}-{named}.ko"
 
 
 def recorder(built: Built) -> Path:
@@ -436,11 +568,12 @@ def _make_module(built: Built, path: Path, parts: Parts) -> None:
 
 
 def _digest_of(*paths: str | Path) -> str:
-    return _digest(*(Path(path).read_bytes() for path in paths))
+    return digest(*(Path(path).read_bytes() for path in paths))
 
 
-def _digest(*parts: bytes) -> str:
-    digest = hashlib.blake2b(digest_size=8)
+def digest(*parts: bytes) -> str:
+    """What names these bytes."""
+    hashed = hashlib.blake2b(digest_size=8)
     for part in parts:
-        digest.update(part)
-    return digest.hexdigest()
+        hashed.update(part)
+    return hashed.hexdigest()

@@ -9,7 +9,8 @@ import polars as pl
 
 from ackclock.hosts import vlinux
 from ackclock.hosts.threads import in_threads
-from ackclock.hosts.vlinux import build
+from ackclock.hosts.vlinux import build, plan
+from ackclock.hosts.vlinux.sources import SERIES
 from ackclock.results.result import Result
 from ackclock.scenario.scenario import Scenario
 
@@ -21,8 +22,10 @@ class Machines:
     """Virtual machines: `jobs` at a time (0: one on each core). An `Executor`."""
 
     jobs: int = 0
+    #: Which Linux.
+    series: str = SERIES
 
-    name: ClassVar[str] = "vlinux"
+    kind: ClassVar[str] = "vlinux"
     title: ClassVar[str] = "virtual Linux"
     seeds: ClassVar[int] = 3
     simulated: ClassVar[int] = 10
@@ -33,6 +36,15 @@ class Machines:
     def of(cls, jobs: int, _: Callable[[Result], None] | None) -> Self:
         """It keeps time always: no run is invalid."""
         return cls(jobs)
+
+    @property
+    def name(self) -> str:
+        """As `--on` takes it."""
+        return self.kind if self.series == SERIES else f"{self.kind}:{self.series}"
+
+    def profile(self, scenario: Scenario) -> str:  # noqa: ARG002 (it has only one)
+        """That of its series."""
+        return plan.profiles(self.series)[-1]
 
     @staticmethod
     def hz() -> int:
@@ -47,15 +59,15 @@ class Machines:
     @property
     def version(self) -> str:
         """Names the virtual Linux. Raises `AckclockError` if it is not built."""
-        return build.version()
+        return build.version(self.series)
 
     def ready(self) -> None:
         """Raises `AckclockError` if the virtual Linux is not built."""
-        build.find()
+        build.find(self.series)
 
     def check(self, scenario: Scenario) -> None:
         """Raises `AckclockError` that names the first field that it cannot honour."""
-        vlinux.check(scenario)
+        vlinux.check(scenario, self.series)
 
     def once(
         self,
@@ -66,7 +78,8 @@ class Machines:
         on_acks: Callable[[pl.DataFrame], None] | None = None,
     ) -> Result:
         """As `vlinux.run`: the first is valid."""
-        return vlinux.run(scenario, progress=progress, on_acks=on_acks)
+        built = build.find(self.series)
+        return vlinux.run(scenario, progress=progress, on_acks=on_acks, built=built)
 
     def rehearse(self, scenario: Scenario) -> None:
         """Nothing: its machine runs what the simulator runs, and has no verifier."""
@@ -79,9 +92,10 @@ class Machines:
         progress: Callable[[float], None] | None = None,
     ) -> None:
         """As `Executor.run` says."""
+        built = build.find(self.series)
 
         def one(scenario: Scenario, watch: Callable[[float], None]) -> T:
-            result = vlinux.run(scenario, progress=watch)
+            result = vlinux.run(scenario, progress=watch, built=built)
             key = scenario.key(self.version)
             return reduce(replace(result, manifest=result.manifest | {"key": key}))
 

@@ -162,7 +162,7 @@ def _kernels(
             elif others and not has_others and error.undefined():
                 has_others = True
             else:
-                raise AckclockError(_why(error, file, tree)) from None
+                raise AckclockError(_why(error, file, tree, built.series)) from None
         else:
             return Module(name, file, path, parameters, "ackclock_add")
 
@@ -207,14 +207,14 @@ def _others(error: build.MakeError) -> list[str]:
     return [each for each in error.errors() if not REFUSED_TWO.search(each)]
 
 
-def _why(error: build.MakeError, file: str, tree: _Tree) -> str:
+def _why(error: build.MakeError, file: str, tree: _Tree, series: str) -> str:
     """What a user's file has that Linux's build refuses."""
     errors = [tree.shown(each, file).partition(" [-W")[0] for each in _others(error)]
     if errors := [each.replace(" error: ", " ", 1) for each in errors]:
         more = [f"and {len(errors) - MOST_ERRORS} more"] if len(errors) > MOST_ERRORS else []
         return "\n".join([f"{file} does not compile:", *errors[:MOST_ERRORS], *more])
     if names := error.undefined():
-        return f"{file}: Linux {build.SERIES} has no {', '.join(names)} for modules"
+        return f"{file}: Linux {series} has no {', '.join(names)} for modules"
     for line in error.lines:
         _, refused, why = line.partition("ERROR: modpost: ")
         if refused:

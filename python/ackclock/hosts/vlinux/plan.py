@@ -9,7 +9,9 @@ from typing import Any
 
 from ackclock import _core
 from ackclock.base.errors import AckclockError
+from ackclock.hosts.vlinux import sources
 from ackclock.hosts.vlinux.network import HUB, Network, kind_of, queue_device
+from ackclock.hosts.vlinux.sources import SERIES
 from ackclock.results import measures
 from ackclock.scenario.scenario import KERNEL
 
@@ -22,6 +24,9 @@ OF_LINUX = (
     "bbr", "bic", "cdg", "cubic", "dctcp", "highspeed", "htcp", "hybla", "illinois", "lp", "nv",
     "reno", "scalable", "vegas", "veno", "westwood", "yeah",
 )  # fmt: skip
+
+#: The first with accurate ECN and DualPI2.
+ACCURATE = (7, 0)
 
 #: A host's own jitter, which it leaves out. More is part of the path.
 MOST_JITTER_NS = 1_000_000
@@ -37,10 +42,21 @@ class Plan:
     queues: tuple[str, ...]
 
 
-def check(canonical: Mapping[str, Any]) -> None:
+def profiles(series: str) -> tuple[str, ...]:
+    """The profiles of scenarios that a series runs as they are: the last is its own.
+
+    A scenario that says nothing has the default profile, and every series runs it.
+    """
+    return ("linux-6",) if sources.version(series) < (7, 0) else ("linux-6", "linux-7")
+
+
+def check(canonical: Mapping[str, Any], series: str = SERIES) -> None:
     """Raises `AckclockError` at the first field that the virtual Linux cannot honour."""
+    linux, is_new = f"Linux {series}", sources.version(series) >= ACCURATE
+    profile = canonical["profile"]
+    mine = profile if profile in profiles(series) else profiles(series)[-1]
     only: dict[str, tuple[Any, Any, str]] = {
-        "profile": (canonical["profile"], "linux-6", "its TCP is that of Linux 6.12"),
+        "profile": (profile, mine, f"its TCP is that of {linux}"),
         "hz": (canonical["hz"], 1000, "its kernel has 1000 ticks per second"),
         "sack_cost": (canonical.get("sack_cost_ns", 0), 0, "computing takes no time there"),
     }
@@ -58,15 +74,15 @@ def check(canonical: Mapping[str, Any]) -> None:
             f"{name}tick": (link.get("tick_ns", 0), 0, "Linux has no such qdisc"),
             f"{name}rate_at": (_outage(link), None, "tbf must have a rate, such as 1kbit"),
         }
-        if kind in ("step", "dualpi2"):
-            only[f"{name}queue"] = (kind, None, "Linux 6.12 has no such qdisc")
+        if kind == "step" or (kind == "dualpi2" and not is_new):
+            only[f"{name}queue"] = (kind, None, f"{linux} has no such qdisc")
         if kind == "red":
             _check_red(f"{name}queue.", link["queue"]["red"])
     for name, flow in _sources(canonical):
         own = flow["algorithm"].removeprefix(KERNEL)
         if own != flow["algorithm"] and own not in OF_LINUX:
             raise AckclockError(
-                f'{name}algorithm = "{flow["algorithm"]}": Linux 6.12 has no {own}; '
+                f'{name}algorithm = "{flow["algorithm"]}": {linux} has no {own}; '
                 f"write kernel: and one of {', '.join(OF_LINUX)}"
             )
         only |= {
@@ -83,8 +99,8 @@ def check(canonical: Mapping[str, Any]) -> None:
             f"{name}frames": (flow.get("frames"), None, "its applications always have data"),
             f"{name}hides": (flow.get("hides", "nothing"), "nothing", "its receivers are honest"),
         }
-        if flow.get("ecn") == "accurate":
-            only[f"{name}ecn"] = ("accurate", None, "Linux 6.12 does not negotiate it")
+        if flow.get("ecn") == "accurate" and not is_new:
+            only[f"{name}ecn"] = ("accurate", None, f"{linux} does not negotiate it")
     jitter_ns = canonical["jitter_ns"]
     if jitter_ns > MOST_JITTER_NS:
         only["jitter"] = (f"{jitter_ns} ns", None, "its ACKs arrive to the nanosecond")
@@ -130,13 +146,15 @@ def _sources(canonical: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, A
         yield f"session.{number}.", session["flow"]
 
 
-def make(canonical: Mapping[str, Any], resolved: str, modules: Mapping[str, str]) -> Plan:
+def make(
+    canonical: Mapping[str, Any], resolved: str, modules: Mapping[str, str], series: str = SERIES
+) -> Plan:
     """The plan of a scenario in canonical form.
 
     `modules`: the algorithm of a flow → its name in the kernel.
     Raises `AckclockError` if the virtual Linux cannot honour a field.
     """
-    check(canonical)
+    check(canonical, series)
     network = Network(canonical)
     starts_ns = _core.connects_ns(resolved)
     common_ns = measures.common_ns(canonical, (start_ns // 1000 for start_ns in starts_ns))

@@ -1,0 +1,167 @@
+"""The first kernel whose run of a scenario differs.
+
+It is one of the series that are built, or a commit of a git tree. Linux in virtual time has no
+noise, so one run of each kernel is proof.
+"""
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Protocol
+
+from ackclock.base.errors import AckclockError
+from ackclock.draw import html
+from ackclock.hosts import vlinux
+from ackclock.hosts.vlinux import build, sources
+from ackclock.hosts.vlinux.build import Built
+from ackclock.hosts.vlinux.trees import Commit, Tree
+from ackclock.hosts.work import CACHE, check_writable, keep
+from ackclock.results import tables
+from ackclock.results.result import Result
+from ackclock.scenario.scenario import Scenario
+from ackclock.store import entries
+
+Progress = Callable[[float], None]
+
+
+class Kernels(Protocol):
+    """What may be the first, in order: the good one is the first, and the bad one the last."""
+
+    @property
+    def names(self) -> Sequence[str]:
+        """What people call them."""
+
+    def version(self, place: int) -> str:
+        """Names what makes results of one, built or not."""
+
+    def ready(self, place: int, progress: Progress | None) -> AbstractContextManager[Built]:
+        """One, built. Raises `AckclockError` if it does not compile."""
+
+
+class Series:
+    """The series that are built, from the good one to the bad one."""
+
+    def __init__(self, good: str, bad: str) -> None:
+        """Raises `AckclockError` if one is not built, or they are not in this order."""
+        found = [build.find(sources.checked(each)) for each in (good, bad)]
+        ends = [sources.version(each.series) for each in found]
+        if not ends[0] < ends[1]:
+            raise AckclockError(f"--good {good} --bad {bad}: the bad series must be the newer one")
+        newest = {each.series: each for each in build.every()}
+        self._built = [
+            each for each in newest.values() if ends[0] <= sources.version(each.series) <= ends[1]
+        ]
+        self.names = [f"Linux {each.series}" for each in self._built]
+
+    def version(self, place: int) -> str:
+        """As `Kernels` says."""
+        return build.version_of(self._built[place])
+
+    def ready(self, place: int, _: Progress | None) -> AbstractContextManager[Built]:
+        """As `Kernels` says: they are built."""
+        return nullcontext(self._built[place])
+
+
+class Commits:
+    """The commits of a git tree, from the good one to the bad one."""
+
+    def __init__(self, directory: Path, good: str, bad: str) -> None:
+        """Raises `AckclockError` if the tree has no such commits, in this order."""
+        self._tree = Tree(directory)
+        ends = self._tree.commit(good, "--good"), self._tree.commit(bad, "--bad")
+        self._commits: Sequence[Commit] = self._tree.between(*ends)
+        self.names = [*map(str, self._commits)]
+
+    def version(self, place: int) -> str:
+        """As `Kernels` says."""
+        return build.version_of(self._tree.built(self._commits[place]))
+
+    def ready(self, place: int, progress: Progress | None) -> AbstractContextManager[Built]:
+        """As `Kernels` says: with what the last one left."""
+        return self._tree.ready(self._commits[place], progress)
+
+
+@dataclass(frozen=True)
+class Found:
+    """The first kernel whose tables differ from those of the good one."""
+
+    #: None: those of the bad one are equal.
+    first: str | None
+    before: str
+    good: Result
+    other: Result
+
+    def table(self) -> html.Table:
+        """What each flow got of both."""
+        columns = (
+            "sent_packets",
+            "delivered_bytes",
+            "retransmitted_packets",
+            "recoveries",
+            "timeouts",
+        )
+        rows = []
+        for number, flow in enumerate(self.good.flows["flow"]):
+            for column in columns:
+                both = [str(result.flows[column][number]) for result in (self.good, self.other)]
+                rows.append((str(flow), column, *both, "" if both[0] == both[1] else "differs"))
+        rows += [
+            ("", f"table {name}", "", "", "differs")
+            for name in tables.TABLES
+            if not getattr(self.good, name).equals(getattr(self.other, name))
+        ]
+        return html.Table(("flow", "of its run", "before", "first", ""), rows)
+
+
+def bisect(
+    scenario: Scenario,
+    kernels: Kernels,
+    *,
+    cache: Path = CACHE,
+    progress: Progress | None = None,
+    say: Callable[[str], None] = lambda _: None,
+) -> Found:
+    """Finds the first kernel whose tables differ from those of the good one.
+
+    `say` hears what each run gave, `progress` the fraction of a build or run that is done. Each run
+    is kept in `cache`, so an interrupted search resumes.
+    Raises `AckclockError` if a kernel does not compile, or cannot run the scenario.
+    """
+    check_writable(cache)
+    run = partial(_run, scenario, kernels, cache, progress)
+    good, last = run(0), len(kernels.names) - 1
+    say(f"good: {kernels.names[0]}")
+    other = run(last)
+    if _same(good, other):
+        return Found(None, kernels.names[0], good, other)
+    say(f"bad: {kernels.names[last]}")
+    low, high = 0, last
+    while high - low > 1:
+        middle = (low + high) // 2
+        result = run(middle)
+        equal = _same(good, result)
+        low, high = (middle, high) if equal else (low, middle)
+        other = other if equal else result
+        left = high - low - 1
+        say(f"{'equal' if equal else 'differs'}: {kernels.names[middle]} ({left} left)")
+    return Found(kernels.names[high], kernels.names[low], good, other)
+
+
+def _run(
+    scenario: Scenario, kernels: Kernels, cache: Path, progress: Progress | None, place: int
+) -> Result:
+    """The run of one kernel, kept or new."""
+    key = scenario.key(kernels.version(place))
+    result = entries.find(cache / key, Result.load)
+    if result is None:
+        with kernels.ready(place, progress) as built:
+            result = vlinux.run(scenario, progress=progress, built=built)
+        keep(result, cache)
+        result = Result.load(cache / key)
+    return result
+
+
+def _same(one: Result, other: Result) -> bool:
+    return all(getattr(one, name).equals(getattr(other, name)) for name in tables.TABLES)
