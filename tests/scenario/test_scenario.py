@@ -325,7 +325,7 @@ def test_what_python_accepts_the_engine_accepts(extreme):
         ),
         ({"pacing": "on"}, ['pacing = "on": write true or false']),
         ({"tso": 1}, ["tso = 1: write true or false"]),
-        ({"profile": "linux-7"}, ['profile = "linux-7"', "linux-2.6.25", "linux-6"]),
+        ({"profile": "linux-8"}, ['profile = "linux-8"', "linux-2.6.25", "linux-6"]),
         ({"duratoin": "1s"}, ["duratoin: unknown key", 'did you mean "duration"']),
         ({"xyzzy": 1}, ["xyzzy: unknown key", "known keys are"]),
         (

@@ -204,8 +204,8 @@ class ScenarioKeys(Model):
     )
     profile: Literal["linux-2.6.18", "linux-2.6.25", "linux-2.6.32", "linux-6", "linux-7"] = Field(
         "linux-6",
-        description="TCP stack of the hosts: `linux-6`, `linux-7`, `linux-2.6.32`, `linux-2.6.25` "
-        "or `linux-2.6.18` (docs/profiles.md).",
+        description="TCP stack of the hosts: `linux-6`, `linux-7`, `linux-2.6.32`, "
+        "`linux-2.6.25` or `linux-2.6.18` (docs/profiles.md).",
     )
     hz: Annotated[int, Integer(24, 10_000)] = Field(
         1000, description="Timer ticks per second of the hosts' kernel (Linux's HZ)."
