@@ -21,6 +21,9 @@
  *
  * Slow start and timeouts are standard TCP's (RFC 5681). The "square root" here is that of
  * the window. SQUARE:FF (tcp_square_ff.c) uses the square root of the RTT.
+ *
+ * This is not SQRT TCP (T. Hatano et al., "TCP-friendly SQRT TCP for High Speed Networks",
+ * 2003), which CUBIC's paper cites: we have not found its rule.
  */
 #define CC_PARAMS(P)                                                                  \
 	P(k, 512, 0, 1024, 1024, "the increase falls with this power of the window")  \

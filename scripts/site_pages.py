@@ -10,6 +10,7 @@ import io
 import json
 import os
 import re
+import shutil
 from functools import cache
 from pathlib import Path
 
@@ -39,6 +40,14 @@ OUTSIDE = {
 }
 #: Many pages with the same words: the search shows other pages before these.
 LATER = ("adr/", "CHANGELOG.md")
+#: `make site` writes it first: all papers, with thumbnails and cards.
+REPORT = ROOT / "out" / "report"
+#: What the front page of the site leads to, beside the README.
+SHOWN = """
+<p><a href="report/index.html"><strong>The papers, repeated</strong></a>: all figures with their
+claims, verdicts and data. <a href="scorecards/README.html"><strong>The league</strong></a>: all
+algorithms, row by row.</p>
+"""
 #: Its picture becomes the heat map.
 LEAGUE = "scorecards/README.md"
 #: Makes the search work without a server.
@@ -142,6 +151,9 @@ def on_page_markdown(markdown, page, config, files):  # noqa: ARG001 (mkdocs giv
     uri = page.file.src_uri
     if uri == LEAGUE:
         page.meta["hide"] = ["toc"]  # wide
+    if uri == "index.md" and (REPORT / "index.html").exists():
+        title, rest = markdown.split("\n", 1)
+        markdown = f"{title}\n{SHOWN}{rest}"
     if uri == "claims.md":
         markdown = claims_page.page(claims_page.data(DOCS), parts=True)
     if uri.startswith(LATER) and not uri.endswith("README.md"):
@@ -194,6 +206,12 @@ def on_page_content(html, page, config, files):  # noqa: ARG001 (mkdocs gives th
         return f'<td{attributes} class="{report.look_of(verdict)}">{verdict}</td>'
 
     return re.sub(plain, coloured, html)
+
+
+def on_post_build(config):
+    """Adds the report of the papers, where it has been written."""
+    if (REPORT / "index.html").exists():
+        shutil.copytree(REPORT, Path(config["site_dir"]) / "report", dirs_exist_ok=True)
 
 
 def style():
