@@ -201,5 +201,5 @@ def test_the_mean_over_runs_converges_though_no_run_does():
     assert runs.until_s(every) == 0
     assert runs.until_s(every[::2]) == np.inf
     found = converged.estimate(runs.until_s, len(every), runs.seconds)
-    assert (found.mean, found.low, found.high) == (0, 0, np.inf)
-    assert found.censored == 1
+    assert (found.mean, found.low, found.high, found.censored) == (0, 0, np.inf, 0)
+    assert converged.estimate(runs.until_s, 1, runs.seconds).censored == 1

@@ -311,7 +311,8 @@ def number(estimate: Estimate, unit: str = "") -> str:
         text = f"{bound} {text}, " if text else f"{bound} "
         text += f"{estimate.censored} of {estimate.n} cut off"
     elif estimate.n > 1:
-        text += f" ({estimate.low:.{digits}f} … {estimate.high:.{digits}f})"
+        ends = (f"{end:.{digits}f}".replace("inf", "∞") for end in (estimate.low, estimate.high))
+        text += f" ({' … '.join(ends)})"
     return re.sub(r"-(0\.?0*)(?![\d.])", r"\1", text)
 
 

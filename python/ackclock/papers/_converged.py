@@ -117,7 +117,7 @@ def _estimate(least: OfRuns, most: OfRuns, runs: int, end_s: float) -> Estimate:
     high = float(np.quantile([most(each) for each in draws], 0.975, method="nearest"))
     every = np.arange(runs)
     ends = [min(max(each(every), -end_s), end_s) for each in (least, most)]
-    cut_off = np.isinf([least(every), most(every)]).any() or np.isinf([low, high]).any()
+    cut_off = np.isinf([least(every), most(every)]).any()
     low = min(low, end_s)
     return Estimate(float(np.mean(ends)), low, high, runs, int(cut_off))
 
