@@ -22,7 +22,7 @@ This page is for readers who want our verdict on each claim of the four papers.
 * **fails**: the interval of a part is outside, at a level that Holm corrects for the number of
   parts. **open**: neither.
 * **always**: no other assumption that we tried gives the opposite verdict. **depends 2/9**: 2 of 9
-  do, and the claim's card names them. **one setup**: we tried nothing else.
+  do, and the claim's card names them. **one setup**: nothing else was run for this page.
 * **whose**: the bound is in the paper, or ours.
 
 {tallies}

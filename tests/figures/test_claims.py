@@ -427,9 +427,9 @@ def test_a_bound_says_whose_it_is():
 
 def test_a_changed_assumption_is_shown_beside_the_setup(ackclock):
     done = ackclock("claims", "leith2007.fig14", "--set", "link.1.buffer=100packets")
-    # Those of the claim; the figure has 360. With one buffer for all points 40 are left.
+    # Those of the claim. With one buffer for all points 40 are left.
     told = [line for line in done.stderr.splitlines() if not line.startswith("simulating:")]
-    assert told == ["200 runs to simulate", "40 runs to simulate"]
+    assert told == ["360 runs to simulate", "40 runs to simulate"]
     (line,) = [line for line in done.stdout.splitlines() if "→" in line]
     found = re.fullmatch(
         r"  as set up: (\w+) ([\d.]+) at .* → with link\.1\.buffer=100packets: (\w+) ([\d.]+) at.*",

@@ -357,6 +357,10 @@ def test_the_page_of_claims():
     rows = claims_page.data(ROOT / "docs")
     page = (ROOT / "docs" / "claims.md").read_text(encoding="utf-8")
     assert page == claims_page.page(rows), "run `python scripts/claims_page.py docs`"
+    assert max(map(len, page.splitlines())) <= 400
+    for row in rows:
+        line = [row["claim"].partition(".")[2], *(row[each] for each in claims_page.LINE[1:])]
+        assert row["part"] or len("  ".join(line)) <= 120, line
     claims = {row["claim"]: row["the paper says"] for row in rows if not row["part"]}
     assert claims == {
         claim.id: claim.says for named in papers.load("all") for claim in named.figure.claims

@@ -103,9 +103,9 @@ OF_FLOW_1 = Column(PIPE, "share_1", "share of flow 1")
 UNEQUAL = Column(PIPE, "unequal", "larger / smaller flow")
 
 
-def against_standard(pair: str, pipe: str) -> Quantity:
+def against_standard(pair: str, pipe: str, slots: int = BDP) -> Quantity:
     """How unequal a pair is against two standard flows."""
-    both = (UNEQUAL.at(pair=each, pipe=pipe, slots=BDP) for each in (pair, STANDARD))
+    both = (UNEQUAL.at(pair=each, pipe=pipe, slots=slots) for each in (pair, STANDARD))
     return ratio(f"larger / smaller flow, {PAIRS[pair]} / two standard flows, {pipe}", *both)
 
 
@@ -118,10 +118,11 @@ def starved(pair: str) -> list[Part]:
 
 
 def with_any_buffer(pair: str) -> dict[str, list[Part]]:
-    """The first part in one pipe, and with other buffers."""
+    """Both parts in one pipe alone, with each buffer."""
     return {
-        f"{pipe}, {slots} packets": [
-            ours(below(SMALLER.at(pair=pair, pipe=pipe, slots=slots), 0.2))
+        f"{pipe} only, {slots} packets": [
+            ours(below(SMALLER.at(pair=pair, pipe=pipe, slots=slots), 0.2)),
+            ours(above(against_standard(pair, pipe, slots), 1.5)),
         ]
         for pipe in PIPES
         for slots in BUFFERS
