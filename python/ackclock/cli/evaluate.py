@@ -353,8 +353,13 @@ def attack_command(
         ),
     ] = None,
     on: Annotated[
-        Host, typer.Option(help="Judge what was found also on Linux in virtual time (vlinux).")
-    ] = Host.SIM,
+        str,
+        typer.Option(
+            help="Judge what was found also on Linux in virtual time (vlinux).",
+            parser=host_name,
+            metavar=HOSTS,
+        ),
+    ] = SIM,
     output: Output = None,
     jobs: Jobs = 0,
 ) -> None:
