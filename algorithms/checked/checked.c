@@ -10,15 +10,15 @@
 
 typedef __SIZE_TYPE__ size_t;
 
-static long slot CC_OURS = 1;
-static u64 params_size CC_OURS = 1;
-static struct tcp_congestion_ops theirs CC_OURS = { .flags = 1 };
+static long cc_slot CC_OURS = 1;
+static u64 cc_params_size CC_OURS = 1;
+static struct tcp_congestion_ops cc_theirs CC_OURS = { .flags = 1 };
 
 /* The linker's: the file in memory, from its header to its end. */
 extern CC_HIDDEN const char __ehdr_start[], _end[];
 extern CC_HIDDEN __attribute__((weak)) const char __start_cc_ours[], __stop_cc_ours[];
 
-#define CALL() CC_CALL(slot)
+#define CALL() CC_CALL(cc_slot)
 #define COLD __attribute__((cold, noinline))
 
 /* Bytes of a socket that an algorithm may write. */
@@ -30,7 +30,7 @@ extern CC_HIDDEN __attribute__((weak)) const char __start_cc_ours[], __stop_cc_o
 #define OF_SOCK(member) BYTES(SOCK(member), SIZE(sock, member))
 #define OF_CSK(member) BYTES(CSK(member), SIZE(inet_connection_sock, member))
 #define OF_TP(member) BYTES(TP(member), SIZE(tcp_sock, member))
-static const u8 may_write[sizeof(struct tcp_sock)] = {
+static const u8 cc_may_write[sizeof(struct tcp_sock)] = {
 	/* icsk_ca_ops of a file in the kernel's form; the host sets params before each call. */
 	OF_SOCK(sk_host.params), OF_SOCK(sk_host.random), OF_SOCK(sk_host.is_reno),
 	OF_SOCK(sk_host.acks), OF_SOCK(sk_host.ack_ecn_flags), OF_SOCK(sk_host.ack_rcv_nxt),
@@ -48,7 +48,7 @@ static const u8 may_write[sizeof(struct tcp_sock)] = {
 static const struct {
 	u16 from, size;
 	const char *name;
-} read_only[] = {
+} cc_read_only[] = {
 	N_SOCK(sk_gso_max_size), N_SOCK(sk_max_pacing_rate), N_SOCK(sk_pacing_shift),
 	N_CSK(icsk_rto), N_CSK(icsk_ca_state), N_TP(tcp_mstamp), N_TP(delivered_mstamp),
 	N_TP(tcp_clock_cache), N_TP(tcp_wstamp_ns), N_TP(bytes_acked), N_TP(snd_una), N_TP(snd_nxt),
@@ -116,9 +116,9 @@ static COLD void store_elsewhere(struct cc_call *call, u64 at, u64 size, const c
 		breach(call, pc, "",
 		       "writes beyond the 104 bytes of its private state (a bad index or pointer)");
 	if (off < sizeof(struct tcp_sock)) {
-		for (u64 i = 0; i < ARRAY_SIZE(read_only); i++)
-			if (off - read_only[i].from < read_only[i].size)
-				breach(call, pc, read_only[i].name,
+		for (u64 i = 0; i < ARRAY_SIZE(cc_read_only); i++)
+			if (off - cc_read_only[i].from < cc_read_only[i].size)
+				breach(call, pc, cc_read_only[i].name,
 				       " of its socket, which only the host may write");
 		breach(call, pc, "", "writes to its socket where only the host may");
 	}
@@ -139,7 +139,7 @@ static __attribute__((always_inline)) inline void load(u64 at, u64 size, const c
 	struct cc_call *call = CALL();
 
 	if (inside(at, size, (u64)call->sk, sizeof(struct tcp_sock)) ||
-	    inside(at, size, (u64)call->params, params_size) ||
+	    inside(at, size, (u64)call->params, cc_params_size) ||
 	    inside(at, size, stack_pointer, (u64)call->stack_end - stack_pointer) ||
 	    inside(at, size, (u64)call->sample, call->sample_size) ||
 	    inside(at, size, (u64)__ehdr_start, _end - __ehdr_start))
@@ -158,7 +158,7 @@ static __attribute__((always_inline)) inline void store(u64 at, u64 size, const 
 	if (inside(off, size, 0, sizeof(struct tcp_sock))) {
 		u64 byte = 0;
 
-		while (byte < size && may_write[off + byte])
+		while (byte < size && cc_may_write[off + byte])
 			byte++;
 		if (byte == size)
 			return;
@@ -293,7 +293,7 @@ void cc_own(const void *sk, const char *pc)
 	static type hook_##name parameters                                       \
 	{                                                                         \
 		cc_enter((struct sock *)sk, true, sample);     \
-		return theirs.name(__VA_ARGS__);                                  \
+		return cc_theirs.name(__VA_ARGS__);                                  \
 	}
 #define NO_SAMPLE NULL, 0
 #define SAMPLE(of) of, sizeof(*of)
@@ -314,13 +314,13 @@ HOOK(void, release, (struct sock *sk), NO_SAMPLE, sk)
 
 static void prepare(long current_slot, u64 size)
 {
-	slot = current_slot;
-	params_size = size;
+	cc_slot = current_slot;
+	cc_params_size = size;
 }
 
 static void hooks(const struct tcp_congestion_ops *of, struct tcp_congestion_ops *into)
 {
-	*into = theirs = *of;
+	*into = cc_theirs = *of;
 #define WRAP(name) into->name = of->name ? hook_##name : NULL
 	WRAP(ssthresh);
 	WRAP(cong_avoid);
@@ -339,7 +339,7 @@ static void hooks(const struct tcp_congestion_ops *of, struct tcp_congestion_ops
 
 /* crates/host/src/call.rs mirrors it. */
 __attribute__((visibility("default"))) const struct cc_checked {
-	void (*prepare)(long current_slot, u64 params_size);
+	void (*prepare)(long current_slot, u64 cc_params_size);
 	void (*hooks)(const struct tcp_congestion_ops *of, struct tcp_congestion_ops *into);
 	const char *start, *end;
 } cc_checked = { prepare, hooks, __ehdr_start, _end };

@@ -78,7 +78,7 @@ const struct cc_layout {
 	STRUCT(cc_module),
 	FIELD(cc_module, name), FIELD(cc_module, summary), FIELD(cc_module, params),
 	FIELD(cc_module, presets), FIELD(cc_module, params_len), FIELD(cc_module, presets_len),
-	FIELD(cc_module, ops),
+	FIELD(cc_module, storage_bytes), FIELD(cc_module, ops),
 	CONSTANT(TCP_CA_Open), CONSTANT(TCP_CA_Disorder), CONSTANT(TCP_CA_CWR),
 	CONSTANT(TCP_CA_Recovery), CONSTANT(TCP_CA_Loss),
 	CONSTANT(CA_EVENT_TX_START), CONSTANT(CA_EVENT_CWND_RESTART),

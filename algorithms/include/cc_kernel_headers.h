@@ -8,6 +8,7 @@
 #include <linux/random.h>
 #include <linux/slab.h>
 #include <linux/string.h>
+#include <linux/xarray.h>
 #include <net/tcp.h>
 
 /* tcp_cc.h has more lenient ones. */

@@ -44,6 +44,16 @@ CC_PARAMS(CC_PARAM_CONST)
 /* So that the object's BTF has the private state, for whoever shows it. */
 #define CC_PRIVATE_LAYOUT(type) const volatile type cc_private_layout = {}
 
+/* The kernel makes it, of zeros, when it is asked for first, and frees it with the socket. */
+#define CC_STORAGE_MAKE(kind)                                                           \
+	struct {                                                                        \
+		__uint(type, 24); /* BPF_MAP_TYPE_SK_STORAGE */                         \
+		__uint(map_flags, 1); /* BPF_F_NO_PREALLOC */                           \
+		__type(key, int);                                                       \
+		__type(value, kind);                                                    \
+	} cc_storage_map SEC(".maps")
+#define cc_storage(sk) ((cc_stored *)bpf_sk_storage_get(&cc_storage_map, sk, 0, 1))
+
 /* Written by the loader: what it loaded, for whoever finds it in the kernel later. */
 #define CC_LABEL_SIZE 1024
 const volatile char cc_label[CC_LABEL_SIZE] = {};
@@ -86,11 +96,45 @@ static inline void cc_become_reno(struct sock *sk)
 	SEC("struct_ops") __attribute__((always_inline)) type        \
 	BPF_PROG(name, __VA_ARGS__)
 
-/* "?": loaded only if the algorithm has no undo_cwnd of its own. */
-SEC("?struct_ops") u32 BPF_PROG(cc_default_undo_cwnd, struct sock *sk)
+/*
+ * Reno's functions as hooks. "?": loaded only if the algorithm has them, or has no undo_cwnd of its
+ * own. Their names mean the kernel's functions where they are called, and elsewhere these programs.
+ */
+SEC("?struct_ops") u32 BPF_PROG(cc_reno_ssthresh, struct sock *sk)
+{
+	return tcp_reno_ssthresh(sk);
+}
+
+SEC("?struct_ops") void BPF_PROG(cc_reno_cong_avoid, struct sock *sk, u32 ack, u32 acked)
+{
+	tcp_reno_cong_avoid(sk, ack, acked);
+}
+
+SEC("?struct_ops") u32 BPF_PROG(cc_reno_undo_cwnd, struct sock *sk)
 {
 	return tcp_reno_undo_cwnd(sk);
 }
+
+static inline u32 cc_call_ssthresh(struct sock *sk)
+{
+	return tcp_reno_ssthresh(sk);
+}
+
+static inline void cc_call_cong_avoid(struct sock *sk, u32 ack, u32 acked)
+{
+	tcp_reno_cong_avoid(sk, ack, acked);
+}
+
+static inline u32 cc_call_undo_cwnd(struct sock *sk)
+{
+	return tcp_reno_undo_cwnd(sk);
+}
+#define tcp_reno_ssthresh cc_reno_ssthresh
+#define tcp_reno_cong_avoid cc_reno_cong_avoid
+#define tcp_reno_undo_cwnd cc_reno_undo_cwnd
+#define cc_reno_ssthresh(sk) cc_call_ssthresh(sk)
+#define cc_reno_cong_avoid(sk, ack, acked) cc_call_cong_avoid(sk, ack, acked)
+#define cc_reno_undo_cwnd(sk) cc_call_undo_cwnd(sk)
 
 /*
  * Since Linux 7.1 CA_EVENT_TX_START does not go to cwnd_event, but to a hook of its own. The loader
@@ -111,7 +155,7 @@ SEC("?struct_ops") u32 BPF_PROG(cc_default_undo_cwnd, struct sock *sk)
 	_Pragma("clang diagnostic push")                                                \
 	_Pragma("clang diagnostic ignored \"-Winitializer-overrides\"")                 \
 	SEC(".struct_ops.link") struct tcp_congestion_ops cc_##algorithm = {            \
-		.undo_cwnd = cc_default_undo_cwnd,                                      \
+		.undo_cwnd = cc_reno_undo_cwnd,                                      \
 		.cwnd_event_tx_start = cc_tx_start,                                     \
 		.flags = TCP_CONG_NON_RESTRICTED,                                       \
 		__VA_ARGS__,                                                            \

@@ -69,6 +69,7 @@ struct cc_params {
 struct cc_instance {
 	struct tcp_congestion_ops ops;
 	struct cc_params params;
+	void (*init)(struct sock *sk), (*release)(struct sock *sk);	/* the file's */
 	struct list_head list;
 };
 #define cc_param(sk, name)                                                                      \
@@ -84,6 +85,45 @@ struct cc_param_desc {
 
 #define CC_PRIVATE_LAYOUT(type) _Static_assert(1, "")
 #define CC_HOOK(type, name, ...) static type name(__VA_ARGS__)
+
+/* Of CC_STORAGE: by the address of the socket. Without it the size is 0. */
+static const u32 cc_storage_bytes;
+static __maybe_unused DEFINE_XARRAY(cc_blocks);
+#define CC_STORAGE_MAKE(type) static const u32 cc_storage_bytes = sizeof(type)
+#define cc_storage(sk) ((cc_stored *)xa_load(&cc_blocks, (unsigned long)(sk)))
+
+static inline struct cc_instance *cc_instance_of(const struct sock *sk)
+{
+	return container_of(inet_csk(sk)->icsk_ca_ops, struct cc_instance, ops);
+}
+
+static inline void cc_free_block(const struct sock *sk)
+{
+	kfree(xa_erase_bh(&cc_blocks, (unsigned long)sk));
+}
+
+/* init and release of an algorithm that has CC_STORAGE. */
+static __maybe_unused void cc_start(struct sock *sk)
+{
+	struct cc_instance *own = cc_instance_of(sk);
+	void *block = kzalloc(cc_storage_bytes, GFP_ATOMIC | __GFP_NOWARN);
+
+	if (block && xa_err(xa_store_bh(&cc_blocks, (unsigned long)sk, block, GFP_ATOMIC)))
+		kfree(block);
+	if (own->init)
+		own->init(sk);
+	if (inet_csk(sk)->icsk_ca_ops != &own->ops)
+		cc_free_block(sk);
+}
+
+static __maybe_unused void cc_end(struct sock *sk)
+{
+	struct cc_instance *own = cc_instance_of(sk);
+
+	if (own->release)
+		own->release(sk);
+	cc_free_block(sk);
+}
 
 static struct tcp_congestion_ops cc_reno = {
 	.name = "ac_reno",
@@ -135,6 +175,12 @@ static inline void cc_become_reno(struct sock *sk)
 			err = -EINVAL;                                                          \
 		while (!err && (word = strsep(&rest, " ")))                                     \
 			err = cc_set(&added->params, word);                                     \
+		if (!err && cc_storage_bytes) {                                                 \
+			added->init = added->ops.init;                                          \
+			added->release = added->ops.release;                                    \
+			added->ops.init = cc_start;                                             \
+			added->ops.release = cc_end;                                            \
+		}                                                                               \
 		if (!err)                                                                       \
 			err = tcp_register_congestion_control(&added->ops);                     \
 		if (err)                                                                        \

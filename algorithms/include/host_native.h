@@ -99,6 +99,7 @@ struct cc_module {
 	const struct cc_param_desc *params;
 	const struct cc_preset_desc *presets;
 	u32 params_len, presets_len;
+	const u32 *storage_bytes;
 	struct tcp_congestion_ops ops;
 };
 
@@ -112,6 +113,17 @@ struct cc_module {
 #endif
 
 #define CC_PRIVATE_LAYOUT(type) _Static_assert(1, "")
+
+/* Without CC_STORAGE it is 0. The block lies behind two words of the host's. */
+static const u32 cc_storage_bytes;
+#define CC_STORAGE_MAKE(type) static const u32 cc_storage_bytes = sizeof(type)
+#define cc_storage(sk) ((cc_stored *)cc_stored_at(sk))
+static inline void *cc_stored_at(const struct sock *sk)
+{
+	u64 *block = sk->sk_host.blocks;
+
+	return block ? block + 2 : (void *)0;
+}
 
 #define CC_HOOK(type, name, ...) static type name(__VA_ARGS__)
 
@@ -131,6 +143,7 @@ struct cc_module {
 		.presets = cc_preset_descs,                                             \
 		.params_len = sizeof(cc_param_descs) / sizeof(struct cc_param_desc),    \
 		.presets_len = sizeof(cc_preset_descs) / sizeof(struct cc_preset_desc), \
+		.storage_bytes = &cc_storage_bytes,                                     \
 		.ops = { __VA_ARGS__ },                                                 \
 	}
 #endif

@@ -37,6 +37,8 @@
  *
  * Private state is one structure of at most 104 bytes, zeroed when a connection
  * begins. CC_PRIVATE(struct half) names it; inet_csk_ca(sk) then points to it.
+ * A larger one, of at most 60000 bytes, CC_STORAGE(struct history) names;
+ * cc_storage(sk) points to it, or is NULL where the kernel had no memory for it.
  */
 #ifndef TCP_CC_H
 #define TCP_CC_H
@@ -115,10 +117,16 @@ static inline struct inet_connection_sock *inet_csk(const struct sock *sk)
 #define CC_PRIVATE(type)                                                             \
 	_Static_assert(sizeof(type) <= ICSK_CA_PRIV_SIZE,                            \
 		       #type " is larger than the 104 bytes of private state that a " \
-		       "socket has (icsk_ca_priv)");                                 \
+		       "socket has (icsk_ca_priv): name what is larger with CC_STORAGE");  \
 	typedef type cc_private;                                                     \
 	CC_PRIVATE_LAYOUT(type)
 #define inet_csk_ca(sk) ((cc_private *)inet_csk(sk)->icsk_ca_priv)
+
+/* CC_STORAGE_MAKE is the host's. */
+#define CC_STORAGE(type)                                                             \
+	_Static_assert(sizeof(type) <= 60000, #type " is larger than 60000 bytes");  \
+	typedef type cc_stored;                                                      \
+	CC_STORAGE_MAKE(type)
 
 /*
  * Each host defines, the first six being the kernel's own functions:

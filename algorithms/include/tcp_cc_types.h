@@ -115,7 +115,7 @@ struct cc_host {
 	u8 acks;		/* __tcp_send_ack was called, */
 	u8 ack_ecn_flags;	/* with these flags, */
 	u32 ack_rcv_nxt;	/* for this rcv_nxt */
-	void *blocks;		/* what kzalloc gave to this socket */
+	void *blocks;		/* what kzalloc gave to this socket, or CC_STORAGE */
 	u8 enters_cwr;		/* tcp_enter_cwr was called */
 };
 #endif
@@ -151,6 +151,7 @@ struct inet_connection_sock {
 	struct inet_sock icsk_inet;
 	const u32 icsk_rto;	/* retransmission timeout with its back-off, jiffies */
 #ifdef __bpf__
+	const struct cc_kernel_ops *icsk_ca_ops;	/* of files in the kernel's form */
 	u8 icsk_ca_state : 5;
 #else
 	const u8 icsk_ca_state;	/* enum tcp_ca_state */

@@ -11,14 +11,15 @@
 #ifndef KERNEL_DIALECT_H
 #define KERNEL_DIALECT_H
 
+#ifndef __bpf__
 #define CC_NOT_IN_BPF
+#endif
 #include "kernel_names.h"
 
 /* tcp_cc_types.h has these in another form. */
 #define tcp_congestion_ops cc_kernel_ops
 #undef inet_csk_ca
 #define inet_csk_ca(sk) ((void *)inet_csk(sk)->icsk_ca_priv)
-#define icsk_ca_ops icsk_inet.sk.sk_host.ops
 
 #define GFP_KERNEL 0u
 #define GFP_ATOMIC 0u
@@ -38,6 +39,11 @@
 #define kfree_sensitive kfree
 #define ZERO_OR_NULL_PTR(block) (!(block))
 
+#ifdef __bpf__
+#include "kernel_bpf.h"
+#else
+#define icsk_ca_ops icsk_inet.sk.sk_host.ops
+
 /* The host writes cc_kernel_socket() before this text: the socket whose hook this thread runs. */
 #define CC_HIDDEN __attribute__((visibility("hidden")))
 
@@ -45,13 +51,18 @@ CC_HIDDEN void *cc_kernel_alloc(size_t size);
 CC_HIDDEN void *cc_kernel_calloc(size_t n, size_t size);
 CC_HIDDEN void cc_kernel_free(const void *block);
 
+#define jiffies ((unsigned long)cc_kernel_socket()->sk_host.jiffies)
+#define tcp_clock_ns() (tcp_sk(cc_kernel_socket())->tcp_clock_cache)
+#define tcp_clock_us() (tcp_sk(cc_kernel_socket())->tcp_mstamp)
+#endif
+
 /* Time: the scenario's. CC_HZ is a constant of the compile. */
 #define HZ CC_HZ
 #define CONFIG_HZ CC_HZ
 #define TICK_NSEC (NSEC_PER_SEC / HZ)
-#define jiffies ((unsigned long)cc_kernel_socket()->sk_host.jiffies)
 #define jiffies_64 ((u64)jiffies)
 #define get_jiffies_64() jiffies_64
+#undef tcp_jiffies32
 #define tcp_jiffies32 ((u32)jiffies)
 #define time_is_before_jiffies(a) time_after(jiffies, a)
 #define time_is_after_jiffies(a) time_before(jiffies, a)
@@ -68,8 +79,6 @@ static inline unsigned long cc_kernel_ticks(u64 n, u64 per_second)
 #define jiffies_to_msecs(j) ((unsigned int)(((u64)(j) * MSEC_PER_SEC + HZ - 1) / HZ))
 #define jiffies_to_usecs(j) ((unsigned int)((u64)(j) * USEC_PER_SEC / HZ))
 #define jiffies_to_nsecs(j) ((u64)jiffies_to_usecs(j) * NSEC_PER_USEC)
-#define tcp_clock_ns() (tcp_sk(cc_kernel_socket())->tcp_clock_cache)
-#define tcp_clock_us() (tcp_sk(cc_kernel_socket())->tcp_mstamp)
 #define tcp_clock_ms() div_u64(tcp_clock_us(), USEC_PER_MSEC)
 #define ktime_get_ns() tcp_clock_ns()
 #define ktime_get_real_ns() tcp_clock_ns()

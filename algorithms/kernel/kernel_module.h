@@ -10,7 +10,10 @@ CC_HIDDEN int tcp_register_congestion_control(struct tcp_congestion_ops *ops);
 CC_HIDDEN void tcp_unregister_congestion_control(struct tcp_congestion_ops *ops);
 
 #define CC_NOTHING _Static_assert(1, "")
-#ifdef CC_KERNEL_BESIDE
+#ifdef __bpf__
+/* It has run in the native host, which tells what it has set. */
+#define module_init(function) CC_NOTHING
+#elif defined(CC_KERNEL_BESIDE)
 /* Another file's functions are wanted, as Yeah wants those of Vegas; it registers nothing. */
 #define module_init(function) static __used int (*const cc_kernel_beside)(void) = function
 #else
@@ -26,7 +29,11 @@ CC_HIDDEN void tcp_unregister_congestion_control(struct tcp_congestion_ops *ops)
 #define subsys_initcall(function) module_init(function)
 #define fs_initcall(function) module_init(function)
 #define device_initcall(function) module_init(function)
+#ifdef __bpf__
+#define module_exit(function) CC_NOTHING
+#else
 #define module_exit(function) static __used void (*const cc_kernel_exit)(void) = function
+#endif
 #define MODULE_LICENSE(text) CC_NOTHING
 #define MODULE_AUTHOR(text) CC_NOTHING
 #define MODULE_VERSION(text) CC_NOTHING
@@ -36,7 +43,7 @@ CC_HIDDEN void tcp_unregister_congestion_control(struct tcp_congestion_ops *ops)
 #define MODULE_IMPORT_NS(name) CC_NOTHING
 #define EXPORT_SYMBOL(name) CC_NOTHING
 #define EXPORT_SYMBOL_GPL(name) CC_NOTHING
-#ifdef CC_KERNEL_BESIDE
+#if defined(CC_KERNEL_BESIDE) || defined(__bpf__)
 #define MODULE_DESCRIPTION(text) CC_NOTHING
 #else
 #define MODULE_DESCRIPTION(text) \
@@ -90,6 +97,9 @@ struct cc_kernel_param {
 
 #define CC_PASTE(a, b) a##b
 #define CC_PASTED(a, b) CC_PASTE(a, b)
+#ifdef __bpf__
+#define CC_KERNEL_PARAM(at, ...) CC_NOTHING
+#else
 #define CC_KERNEL_PARAM(at, ...)                                                            \
 	static const struct cc_kernel_param CC_PASTED(cc_kernel_param_, at) = {             \
 		.order = at, __VA_ARGS__                                                    \
@@ -97,6 +107,7 @@ struct cc_kernel_param {
 	static const struct cc_kernel_param *const CC_PASTED(cc_kernel_param_at_, at)        \
 		__attribute__((used, section("cc_kernel_params"))) =                        \
 			&CC_PASTED(cc_kernel_param_, at)
+#endif
 #define module_param_named(param, variable, type, perm)                                     \
 	CC_KERNEL_PARAM(__COUNTER__, .name = #param, .kind = #type, .value = &(variable),   \
 			.size = sizeof(variable))

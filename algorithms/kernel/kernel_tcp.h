@@ -9,7 +9,11 @@
 
 /* A socket that begins has no marks to clear; the host sends none for Reno. */
 #define INET_ECN_dontxmit(sk) ((void)(sk))
+#ifdef __bpf__
+#define tcp_ca_needs_ecn(sk) ((void)(sk), !!(CC_FLAGS & TCP_CONG_NEEDS_ECN))
+#else
 #define tcp_ca_needs_ecn(sk) (!!(inet_csk(sk)->icsk_ca_ops->flags & TCP_CONG_NEEDS_ECN))
+#endif
 #undef __tcp_send_ack
 #define __tcp_send_ack(sk, rcv_nxt, flags) ((void)(flags), (__tcp_send_ack)(sk, rcv_nxt))
 

@@ -18,8 +18,8 @@ extern CC_HIDDEN __attribute__((weak)) const struct cc_kernel_param
 long cc_kernel_slot CC_OURS = 1;
 
 /* The socket of module_init, which has none. */
-static struct tcp_sock no_connection;
-#define nobody no_connection.inet_conn.icsk_inet.sk
+static struct tcp_sock cc_no_connection;
+#define nobody cc_no_connection.inet_conn.icsk_inet.sk
 
 /* A file that is not trusted asks by a call (checked.c); a trusted one has it in line. */
 #ifdef CC_CHECKED
@@ -107,8 +107,8 @@ struct block {
 extern void *calloc(size_t n, size_t size);
 extern void free(void *block);
 
-static u64 init_memory[MOST_BYTES / 8];
-static size_t init_used;
+static u64 cc_init_memory[MOST_BYTES / 8];
+static size_t cc_init_used;
 
 void *cc_kernel_alloc(size_t size)
 {
@@ -119,12 +119,12 @@ void *cc_kernel_alloc(size_t size)
 	if (size > MOST_BYTES)
 		return NULL;
 	if (sk == &nobody) {
-		void *memory = init_memory + init_used;
+		void *memory = cc_init_memory + cc_init_used;
 		size_t words = (size + 7) / 8;
 
-		if (init_used + words > ARRAY_SIZE(init_memory))
+		if (cc_init_used + words > ARRAY_SIZE(cc_init_memory))
 			return NULL;
-		init_used += words;
+		cc_init_used += words;
 		return memory;
 	}
 	for (block = sk->sk_host.blocks; block; block = block->next)
@@ -173,19 +173,19 @@ static void release(struct sock *sk)
 }
 
 /* Not zero: in a section of its own. */
-static struct tcp_congestion_ops *registered[MOST_REGISTERED + 1] CC_OURS = { NULL };
-static u32 registered_len CC_OURS = 0;
+static struct tcp_congestion_ops *cc_registered[MOST_REGISTERED + 1] CC_OURS = { NULL };
+static u32 cc_registered_len CC_OURS = 0;
 
 int tcp_register_congestion_control(struct tcp_congestion_ops *ops)
 {
 	if (!ops->ssthresh || !ops->undo_cwnd || !(ops->cong_avoid || ops->cong_control))
 		return -EINVAL;
-	for (u32 i = 0; i < registered_len; i++)
-		if (!__builtin_strncmp(registered[i]->name, ops->name, TCP_CA_NAME_MAX))
+	for (u32 i = 0; i < cc_registered_len; i++)
+		if (!__builtin_strncmp(cc_registered[i]->name, ops->name, TCP_CA_NAME_MAX))
 			return -EEXIST;
-	if (registered_len == MOST_REGISTERED)
+	if (cc_registered_len == MOST_REGISTERED)
 		return -ENOBUFS;
-	registered[registered_len++] = ops;
+	cc_registered[cc_registered_len++] = ops;
 	return 0;
 }
 
@@ -343,6 +343,6 @@ __attribute__((visibility("default"))) const struct cc_kernel {
 	void (*hooks)(const struct cc_kernel_ops *ops, struct tcp_congestion_ops *into,
 		      const void *own[13]);
 } cc_kernel = {
-	__start_cc_kernel_params, __stop_cc_kernel_params, registered,
+	__start_cc_kernel_params, __stop_cc_kernel_params, cc_registered,
 	summary, prepare, get, set, start, hooks,
 };

@@ -82,12 +82,7 @@ fn main() {
         "/// The same of files in the kernel's form, with the headers that those include."
     )
     .unwrap();
-    list(
-        &mut registry,
-        "pub(crate) static KERNEL_SUPPORT",
-        &kernel,
-        &root,
-    );
+    list(&mut registry, "pub static KERNEL_SUPPORT", &kernel, &root);
     writeln!(
         registry,
         "/// What is linked to a user's file that is not trusted; nothing where files cannot be checked.\n\

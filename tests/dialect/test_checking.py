@@ -99,7 +99,8 @@ def test_the_kernels_form_is_recognised(ackclock):
     assert done.returncode == 0
     told = json.loads(done.stdout)
     assert (told["form"], told["problems"]) == ("kernel", [])
-    assert "`ackclock import " in told["hosts"]["BPF"]
+    if is_built():
+        assert " programs, " in told["hosts"]["BPF"]
 
 
 @pytest.mark.parametrize("name", ["nix.c", "cubic"])

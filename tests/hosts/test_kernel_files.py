@@ -6,6 +6,8 @@ A rule that ackclock has itself gives the same trace hash in both.
 import pytest
 
 from ackclock import AckclockError, Bottleneck, Flow, Scenario, run
+from ackclock.base.kernel_part import kernel_part
+from common import needs_kernel
 
 TWINS = [
     "bbr",
@@ -61,6 +63,20 @@ def test_a_converted_file_does_what_the_file_does(files, ackclock, tmp_path, nam
     assert ackclock("import", file, "-o", own).returncode == 0
     for hz, besides in ((250, {}), (1000, {}), (100, {"loss": 0.001})):
         assert trace(own, hz, **besides) == trace(file, hz, **besides)
+
+
+#: What the verifier of Linux 6.18 refuses of the files as they are: the line.
+REFUSED = {"bbr": 835, "cdg": 221, "highspeed": 131, "hybla": 150}
+
+
+@pytest.mark.slow
+@needs_kernel
+def test_bpf_takes_a_file_or_says_where_it_does_not(files):
+    for name in [*TWINS, *OTHERS]:
+        found = kernel_part().check(str(files / f"tcp_{name}.c"))
+        first = found["problems"][:1]
+        places = [line.split(": ")[0].split(":")[1] for line in first]
+        assert places == ([str(REFUSED[name])] if name in REFUSED else []), name
 
 
 @pytest.mark.slow

@@ -12,7 +12,7 @@ use crate::sock::{
 };
 use crate::source::Source;
 use crate::spelling::did_you_mean;
-use crate::AlgorithmError;
+use crate::{AlgorithmError, KernelProgram};
 
 include!(concat!(env!("OUT_DIR"), "/registry.rs"));
 
@@ -58,6 +58,7 @@ struct Inner {
     params: Vec<Param>,
     presets: Vec<Preset>,
     ops: TcpCongestionOps,
+    storage_bytes: u32,
     fingerprint: u64,
     sources: Vec<Source>,
     reads: Reads,
@@ -77,6 +78,8 @@ pub(crate) trait KernelForm: Send + Sync {
     fn copy_for(&self, hz: u32, values: &Arc<[u32]>) -> Result<Algorithm, AlgorithmError>;
     /// What init has put into icsk_ca_ops instead.
     fn switched(&self, ops: usize) -> Algorithm;
+    /// What another host makes of it, with that HZ and these values.
+    fn program(&self, hz: u32, values: &Arc<[u32]>) -> Result<KernelProgram, AlgorithmError>;
 }
 
 /// What an algorithm of a file in the kernel's form is.
@@ -202,6 +205,11 @@ impl Algorithm {
         fingerprint(&[&format!("{:016x}", self.fingerprint()), text])
     }
 
+    /// Bytes of each socket's `CC_STORAGE`; 0: it has none.
+    pub(crate) fn storage_bytes(&self) -> u32 {
+        self.0.storage_bytes
+    }
+
     /// The files that it was compiled from, as they were then: its own, and those of a user's that
     /// it includes.
     pub fn sources(&self) -> &[Source] {
@@ -278,6 +286,7 @@ impl Algorithm {
             params: of.params,
             presets: of.presets,
             ops: of.hooks,
+            storage_bytes: 0,
             fingerprint: of.fingerprint,
             sources: of.sources,
             reads: of.reads,
@@ -322,6 +331,12 @@ impl Algorithm {
         if let Err(flags) = check_flags(&declared.ops) {
             return Err(ignored(&flags, "remove them"));
         }
+        if declared.storage_bytes > MOST_STORAGE_BYTES {
+            return Err(AlgorithmError::BadDeclaration {
+                path: source_path.into(),
+                problem: format!("CC_STORAGE has more than {MOST_STORAGE_BYTES} bytes"),
+            });
+        }
         if declared.ops.name != [0; 16] {
             return Err(ignored("name", "its first argument is the name; remove it"));
         }
@@ -349,6 +364,7 @@ impl Algorithm {
             params: declared.params,
             presets: declared.presets,
             ops,
+            storage_bytes: declared.storage_bytes,
             fingerprint,
             sources,
             reads,
@@ -452,6 +468,9 @@ pub(crate) fn fingerprint(sources: &[impl AsRef<str>]) -> u64 {
                 })
         })
 }
+
+/// The limit of `CC_STORAGE`.
+const MOST_STORAGE_BYTES: u32 = 60_000;
 
 /// Algorithms of Linux that are not among the built-in ones.
 const IN_LINUX_ONLY: [&str; 3] = ["cdg", "lp", "nv"];

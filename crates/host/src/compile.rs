@@ -16,6 +16,7 @@ use object::{Object, ObjectSection, ObjectSymbol, SectionKind, SymbolFlags, Symb
 use crate::algorithm::{fingerprint, Reads, CHECKED, CHECKED_TEXT, KERNEL_SUPPORT, SUPPORT};
 use crate::checked::Checked;
 use crate::compiler::{self, Compiler};
+use crate::kernel_form::FIRST_HZ;
 use crate::library::{Loaded, MODULE};
 use crate::messages::{self, FILE_LABEL, LABEL_LINE};
 use crate::module;
@@ -110,7 +111,9 @@ impl<'a> Job<'a> {
         // Headers in quotation marks lie beside the file.
         let directory = source.path.parent().unwrap_or(Path::new("/")).to_owned();
         let include = |cc: &mut Command| including(cc, ours, &directory);
-        let preprocess = || self.preprocess(&compiler, &scratch, &file, &directory, &[]);
+        let hz = format!("-DCC_HZ={FIRST_HZ}");
+        let hz = source::asks_hz(&source.text).then_some(hz.as_str());
+        let preprocess = || self.preprocess(&compiler, &scratch, &file, &directory, hz.as_slice());
         let (text, missing) = preprocess()?;
         fs::write(&preprocessed, &text).map_err(|error| self.cannot(&error))?;
         let snapshot = Preprocessed::new(&text, ours);
@@ -145,7 +148,7 @@ impl<'a> Job<'a> {
         compiled.map_err(|refused| explained(&compiler, refused))?;
         self.check(&fs::read(&object).map_err(|error| self.cannot(&error))?)?;
         if let Some(checker) = compiler.checker() {
-            let checked = self.checked(checker, &scratch, &preprocessed, &object);
+            let checked = self.checked(checker, &scratch, &preprocessed, &object, &[]);
             checked.map_err(|refused| match refused {
                 AlgorithmError::DoesNotCompile { .. } => explained(checker, refused),
                 other => other,
@@ -214,12 +217,13 @@ impl<'a> Job<'a> {
         scratch: &Scratch,
         preprocessed: &Path,
         object: &Path,
+        more: &[&str],
     ) -> Result<(), AlgorithmError> {
         let ours = scratch.path();
         let assembly = object.with_extension("s");
         self.compiler(checker, ours, |cc| {
             cc.args(["-g", "-x", "cpp-output", "-S"]).arg(preprocessed);
-            cc.args(checker.checks().split_whitespace());
+            cc.args(checker.checks().split_whitespace()).args(more);
             cc.arg("-o").arg(&assembly);
         })?;
         let text = fs::read_to_string(&assembly).map_err(|error| self.cannot(&error))?;
@@ -521,14 +525,6 @@ impl<'a> Job<'a> {
     /// What the user calls the file.
     pub(crate) fn path(&self) -> &Path {
         self.path
-    }
-
-    /// What the file declares is wrong.
-    pub(crate) fn declares(&self, problem: String) -> AlgorithmError {
-        AlgorithmError::BadDeclaration {
-            path: self.name(),
-            problem,
-        }
     }
 
     pub(crate) fn cannot(&self, error: &dyn std::error::Error) -> AlgorithmError {

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::param::{find_param, find_preset, stored};
-use crate::{Algorithm, AlgorithmError};
+use crate::{Algorithm, AlgorithmError, KernelProgram};
 
 /// An algorithm with a value for each of its parameters.
 #[derive(Clone, Debug)]
@@ -136,6 +136,16 @@ impl Configured {
         let algorithm = kernel.copy_for(hz, &self.values)?;
         copies.push((hz, algorithm.clone()));
         Ok(algorithm)
+    }
+
+    /// What another host with that HZ makes of a file in the kernel's form. None: it is in our dialect.
+    ///
+    /// # Errors
+    /// As [`load`](Self::load).
+    pub fn kernel_program(&self, hz: u32) -> Result<Option<KernelProgram>, AlgorithmError> {
+        let kernel = self.algorithm.kernel_form();
+        let program = kernel.map(|kernel| kernel.program(hz, &self.values));
+        program.transpose()
     }
 
     /// Name and stored value of every parameter, in the order of declaration.

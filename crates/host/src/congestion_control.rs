@@ -53,6 +53,8 @@ pub struct CongestionControl {
     /// What `sk_host.params` is: `_params`, or the ops of a file in the kernel's form.
     block: *const u8,
     _params: Arc<[u32]>,
+    /// What `sk_host.blocks` points to, for an algorithm of our dialect.
+    _storage: Vec<u64>,
     /// Has the hooks, and keeps their code loaded.
     algorithm: Algorithm,
     /// `init` was called, and `release` was not.
@@ -108,7 +110,7 @@ impl CongestionControl {
             sk_pacing_shift: 10,
             sk_state: TCP_ESTABLISHED,
         };
-        let tp = TcpSock {
+        let mut tp = TcpSock {
             inet_conn: InetConnectionSock {
                 sk: sock,
                 icsk_rto: host.hz,
@@ -165,6 +167,14 @@ impl CongestionControl {
             Some(kernel) => kernel.ops() as *const u8,
             None => params.as_ptr().cast(),
         };
+        let mut storage = Vec::new();
+        if algorithm.storage_bytes() > 0 {
+            // As the blocks of kzalloc (module.c): the next, its bytes, and the block.
+            let bytes = u64::from(algorithm.storage_bytes());
+            storage.resize(2 + bytes.div_ceil(8) as usize, 0_u64);
+            storage[1] = bytes;
+            tp.inet_conn.sk.sk_host.blocks = storage.as_mut_ptr().cast();
+        }
         if !algorithm.is_built_in() {
             crash::prepare_thread();
         }
@@ -176,6 +186,7 @@ impl CongestionControl {
             },
             block,
             _params: params,
+            _storage: storage,
             algorithm,
             in_use: false,
         }

@@ -4,6 +4,7 @@
 //! prepared when the file was loaded, since a handler may allocate nothing. A crash of other code
 //! goes to whoever handled the signal before: Rust, Python's faulthandler, the system.
 
+use std::collections::HashMap;
 use std::ffi::{c_int, c_void, CString};
 use std::mem::{self, MaybeUninit};
 use std::ptr::{self, null_mut};
@@ -69,14 +70,15 @@ impl Entry {
             .segments()
             .map(|each| each.address() + each.size())
             .max()?;
-        let named = |kind| -> Vec<Place> {
+        // `is_whole`: with what gcc adds to the parts of a function, as in `f.cold`.
+        let named = |kind, is_whole: bool| -> Vec<Place> {
             let symbols = image.symbols();
             symbols
                 .filter(|symbol| symbol.kind() == kind && symbol.size() > 0)
                 .filter_map(|symbol| {
                     let start = place(symbol.address());
-                    // Without what gcc adds to the parts of a function, as in `f.cold`.
-                    let name = symbol.name().ok()?.split('.').next()?;
+                    let name = symbol.name().ok()?;
+                    let name = name.split('.').next().filter(|_| !is_whole).unwrap_or(name);
                     let name = CString::new(name).ok()?;
                     Some((start, start + symbol.size() as usize, name))
                 })
@@ -98,8 +100,8 @@ impl Entry {
             start: place(start),
             end: place(end),
             file: CString::new(name).ok()?,
-            functions: named(SymbolKind::Text),
-            variables: named(SymbolKind::Data),
+            functions: named(SymbolKind::Text, false),
+            variables: named(SymbolKind::Data, true),
             writable: writable.unwrap_or_default(),
             lines: Lines::of(&image, base).unwrap_or_default(),
             is_loaded: AtomicBool::new(true),
@@ -124,6 +126,35 @@ impl Entry {
         self.0.functions.iter().any(|place| place.0 == address)
     }
 
+    /// The name of the function that begins there.
+    pub(crate) fn function_at(&self, address: usize) -> Option<String> {
+        let mut all = self.0.functions.iter();
+        let own = all.find(|place| place.0 == address)?;
+        Some(own.2.to_string_lossy().into_owned())
+    }
+
+    /// Its variables and what they contain, without those of a function.
+    pub(crate) fn variables(&self) -> HashMap<String, Vec<u8>> {
+        let mut found: HashMap<String, Option<Vec<u8>>> = HashMap::new();
+        let (first, last) = self.0.writable;
+        let is_of_file = |place: &&Place| {
+            (first..last).contains(&place.0) && !place.2.as_bytes().contains(&b'.')
+        };
+        for (start, end, name) in self.0.variables.iter().filter(is_of_file) {
+            // SAFETY: the library is loaded as long as there is an entry, and has the variable there.
+            let bytes = unsafe { std::slice::from_raw_parts(*start as *const u8, end - start) };
+            let name = name.to_string_lossy().into_owned();
+            let value = found.entry(name);
+            value
+                .and_modify(|each| *each = None)
+                .or_insert_with(|| Some(bytes.to_vec()));
+        }
+        let single = found.into_iter();
+        single
+            .filter_map(|(name, bytes)| Some((name, bytes?)))
+            .collect()
+    }
+
     /// From now on a write to a variable of the file is a crash.
     pub(crate) fn freeze(&self) {
         self.0.is_frozen.store(true, Ordering::Release);
@@ -143,7 +174,12 @@ impl Region {
     fn frozen(&self, address: usize) -> Option<&[u8]> {
         let (start, end) = self.writable;
         let is_frozen = self.is_frozen.load(Ordering::Acquire) && (start..end).contains(&address);
-        let name = || find(&self.variables, address).unwrap_or(b"a variable");
+        let name = || {
+            let whole = find(&self.variables, address).unwrap_or(b"a variable");
+            // A function's own variable: NAME.NUMBER.
+            let end = whole.iter().position(|byte| *byte == b'.');
+            &whole[..end.unwrap_or(whole.len())]
+        };
         is_frozen.then(name)
     }
 }

@@ -8,7 +8,7 @@ use crate::algorithm::{fingerprint, Reads, CHECKED_TEXT, KERNEL_SUPPORT};
 use crate::compile::{Job, Name};
 use crate::compiler::Compiler;
 use crate::kernel_form::{KernelFile, FIRST_HZ};
-use crate::messages;
+use crate::messages::{self, FILE_LABEL, LABEL_LINE};
 use crate::scratch::Scratch;
 use crate::source::{self, Preprocessed, Source};
 use crate::{Algorithm, AlgorithmError};
@@ -16,6 +16,8 @@ use crate::{Algorithm, AlgorithmError};
 /// What is compiled: the preprocessed file, and those whose functions it calls.
 pub(crate) struct Texts {
     texts: Vec<String>,
+    /// The file, where an #if looks at HZ: it is preprocessed for each.
+    of_each_hz: Option<Source>,
     /// Has its cong_control the two arguments that Linux 6.9 had?
     has_two_arguments: bool,
 }
@@ -79,12 +81,58 @@ impl Job<'_> {
         text: &str,
         missing: Vec<Name>,
     ) -> Result<(), AlgorithmError> {
-        let written = self.object(compiler, scratch, text, FIRST_HZ, false)?;
-        let mut names = missing;
-        if let Err(output) = written {
+        // With an unknown type a compiler does not look into a function: it gets one, and looks again.
+        let mut invented: Vec<String> = Vec::new();
+        let mut found: Vec<Name> = Vec::new();
+        let mut text = text.to_string();
+        loop {
+            let types = invented.iter().map(|name| match name.split_once(' ') {
+                Some(_) => format!("{name} {{ int cc_invented; }};\n"),
+                None => format!("typedef struct {{ int cc_invented; }} {name};\n"),
+            });
+            let whole = types.collect::<String>() + &text;
+            let Err(output) = self.object(compiler, scratch, &whole, FIRST_HZ, false)? else {
+                break;
+            };
             let written = String::from_utf8_lossy(&output.stderr);
-            names.extend(messages::unserved(&written, &self.name(), scratch.path()));
+            let more = messages::unserved(&written, &self.name(), scratch.path());
+            // What an earlier look said of others was for want of the type.
+            found.retain(|(name, _)| invented.contains(name));
+            let is_of = |name: &str| {
+                invented
+                    .iter()
+                    .any(|of| name.ends_with(&format!(" of {of}")))
+            };
+            for (name, place) in more {
+                if !is_of(&name) && found.iter().all(|(known, _)| *known != name) {
+                    found.push((name, place));
+                }
+            }
+            let mut types = messages::unknown_types(&written);
+            types.retain(|name| !invented.contains(name));
+            types.sort();
+            types.dedup();
+            if types.is_empty() {
+                let names = found.iter().map(|(name, _)| name);
+                let ended = names.fold(text.clone(), |text, name| source::ended(&text, name));
+                if ended == text {
+                    break;
+                }
+                text = ended;
+            }
+            if invented.len() > MOST_NAMES {
+                break;
+            }
+            invented.extend(types);
         }
+        // In the order of the file.
+        let line = |name: &Name| {
+            let line = name.1.rsplit(':').next().map(str::parse::<u32>);
+            line.and_then(Result::ok)
+        };
+        found.sort_by_key(line);
+        let mut names = missing;
+        names.extend(found);
         if names.is_empty() {
             return Ok(());
         }
@@ -144,12 +192,6 @@ impl Job<'_> {
     ) -> Result<(Algorithm, bool), AlgorithmError> {
         let ours = scratch.path();
         self.refuse_words(compiler, snapshot)?;
-        if let Some(line) = source::condition_on(&source.text, &["HZ", "CONFIG_HZ"]) {
-            return Err(self.declares(format!(
-                "line {line}: #if looks at HZ, which is the scenario's and is not known there; \
-                 write if (HZ ...)"
-            )));
-        }
         let mut has_two_arguments = false;
         let mut object = self.object(compiler, scratch, snapshot.text(), FIRST_HZ, false)?;
         if let Err(first) = object {
@@ -209,12 +251,21 @@ impl Job<'_> {
         let fingerprint = fingerprint(&made_of);
         let texts = Texts {
             texts,
+            of_each_hz: source::asks_hz(&sources[0].text).then(|| sources[0].clone()),
             has_two_arguments,
         };
         let path = self.path().to_owned();
-        let compile = move |hz| Job::of(&path).kernel_library(&texts, hz);
+        let has_two_arguments = texts.has_two_arguments;
+        let compile = move |hz, is_whole| Job::of(&path).kernel_library(&texts, hz, is_whole);
         let (name, compile) = (self.name(), Box::new(compile));
-        let file = KernelFile::new(name, compile, sources, fingerprint, reads);
+        let file = KernelFile::new(
+            name,
+            compile,
+            has_two_arguments,
+            sources,
+            fingerprint,
+            reads,
+        );
         // The headers were read after the preprocessor did: with some, the next look compiles anew.
         Ok((file.algorithm()?, included.is_empty()))
     }
@@ -237,6 +288,21 @@ impl Job<'_> {
         Ok(text)
     }
 
+    /// A file whose #if look at HZ.
+    fn preprocessed_for(
+        &self,
+        compiler: &Compiler,
+        scratch: &Scratch,
+        source: &Source,
+        hz: u32,
+    ) -> Result<String, AlgorithmError> {
+        let file = self.write_labelled(scratch, FILE_LABEL, LABEL_LINE, &source.text)?;
+        let directory = source.path.parent().unwrap_or(Path::new("/"));
+        let only = format!("-DCC_HZ={hz}");
+        let (text, _) = self.preprocess(compiler, scratch, &file, directory, &[&only])?;
+        Ok(text)
+    }
+
     /// The functions that neither the object has nor a host.
     fn unknown(&self, object: &[u8]) -> Result<Vec<String>, AlgorithmError> {
         let (mut unknown, _) = self.look_at(object)?;
@@ -244,8 +310,20 @@ impl Job<'_> {
         Ok(unknown)
     }
 
-    /// The library for an HZ.
-    pub(crate) fn kernel_library(&self, texts: &Texts, hz: u32) -> Result<Vec<u8>, AlgorithmError> {
+    /// The library for an HZ. `is_whole`: each variable is as it was written, whatever a compiler
+    /// could make of it.
+    pub(crate) fn kernel_library(
+        &self,
+        texts: &Texts,
+        hz: u32,
+        is_whole: bool,
+    ) -> Result<Vec<u8>, AlgorithmError> {
+        // Without optimisation a plain `inline` function is called: the second makes it one.
+        let more = if is_whole {
+            &["-O0", "-fgnu89-inline"][..]
+        } else {
+            &[]
+        };
         let scratch = self.scratch()?;
         let ours = scratch.path();
         let compiler = self.find_compiler()?;
@@ -256,18 +334,23 @@ impl Job<'_> {
         let checker = compiler.checker();
         let prelude = prelude(hz, texts.has_two_arguments, checker.is_some());
         let mut objects = Vec::new();
-        for (index, text) in texts.texts.iter().enumerate() {
+        let own = match &texts.of_each_hz {
+            Some(source) => self.preprocessed_for(&compiler, &scratch, source, hz)?,
+            None => texts.texts[0].clone(),
+        };
+        let beside = texts.texts[1..].iter();
+        for (index, text) in std::iter::once(&own).chain(beside).enumerate() {
             let file = write(&format!("{index}.i"), (prelude.clone() + text).as_bytes())?;
             let object = ours.join(format!("{index}.o"));
             match checker {
                 Some(checker) => {
-                    self.checked(checker, &scratch, &file, &object)?;
+                    self.checked(checker, &scratch, &file, &object, more)?;
                     let made = fs::read(&object).map_err(|error| self.cannot(&error))?;
                     self.unknown(&made)?;
                 }
                 None => self.compiler(&compiler, ours, |cc| {
                     cc.args(["-g", "-x", "cpp-output", "-c"]).arg(&file);
-                    cc.arg("-o").arg(&object);
+                    cc.args(more).arg("-o").arg(&object);
                 })?,
             }
             objects.push(object);

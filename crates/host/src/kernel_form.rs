@@ -17,7 +17,7 @@ use crate::param::{Param, Preset};
 use crate::scratch::Scratch;
 use crate::sock::{TcpCongestionOps, HOOKS};
 use crate::source::Source;
-use crate::{call, crash, Algorithm, AlgorithmError};
+use crate::{call, crash, Algorithm, AlgorithmError, KernelProgram, KERNEL_SUPPORT, SUPPORT};
 
 /// The HZ of the copy that says what a file registers.
 pub(crate) const FIRST_HZ: u32 = 250;
@@ -59,8 +59,8 @@ struct Table {
     hooks: unsafe extern "C" fn(*const u8, *mut TcpCongestionOps, *mut [usize; HOOKS]),
 }
 
-/// Makes the library for an HZ.
-pub(crate) type Compile = Box<dyn Fn(u32) -> Result<Vec<u8>, AlgorithmError> + Send + Sync>;
+/// Makes the library for an HZ; true: with each variable as it was written.
+pub(crate) type Compile = Box<dyn Fn(u32, bool) -> Result<Vec<u8>, AlgorithmError> + Send + Sync>;
 
 /// A file, and what was made of it.
 pub(crate) struct KernelFile {
@@ -70,6 +70,7 @@ pub(crate) struct KernelFile {
     pub(crate) fingerprint: u64,
     pub(crate) reads: Reads,
     compile: Compile,
+    has_two_arguments: bool,
     /// The code for an HZ.
     images: Mutex<HashMap<u32, Arc<[u8]>>>,
     /// Those in use.
@@ -148,12 +149,7 @@ impl KernelForm for Registered {
     fn copy_for(&self, hz: u32, values: &Arc<[u32]>) -> Result<Algorithm, AlgorithmError> {
         let name = name_of(&self.copy.hooks_at(self.ops));
         let copy = self.file.copy(hz, Some(values))?;
-        let mut all = copy.registered.iter();
-        let own = all.find(|(_, ops)| name_of(ops) == name).map(|own| own.0);
-        let ops = own.ok_or_else(|| {
-            let problem = format!("with these parameters module_init does not register {name}");
-            self.file.declares(problem)
-        })?;
+        let ops = self.file.named(&copy, &name)?;
         let file = Arc::clone(&self.file);
         Self { file, copy, ops }.algorithm()
     }
@@ -167,12 +163,29 @@ impl KernelForm for Registered {
             .algorithm()
             .expect("the file's own ops, as those before")
     }
+
+    fn program(&self, hz: u32, values: &Arc<[u32]>) -> Result<KernelProgram, AlgorithmError> {
+        let name = name_of(&self.copy.hooks_at(self.ops));
+        let image = (self.file.compile)(hz, true)?;
+        let copy = Copy::load(&self.file, &image, Some(values))?;
+        let ops = self.file.named(&copy, &name)?;
+        let (hooks, own) = copy.functions_at(ops);
+        let named = HOOK_NAMES.iter().zip(own).filter(|(_, at)| *at != 0);
+        let named = named.filter_map(|(hook, at)| Some((*hook, copy.library.function_at(at)?)));
+        Ok(KernelProgram {
+            hooks: named.collect(),
+            has_two_arguments: self.file.has_two_arguments,
+            flags: hooks.flags,
+            variables: copy.library.variables(),
+        })
+    }
 }
 
 impl KernelFile {
     pub(crate) fn new(
         name: String,
         compile: Compile,
+        has_two_arguments: bool,
         sources: Vec<Source>,
         fingerprint: u64,
         reads: Reads,
@@ -180,6 +193,7 @@ impl KernelFile {
         Self {
             name,
             compile,
+            has_two_arguments,
             sources,
             fingerprint,
             reads,
@@ -194,6 +208,16 @@ impl KernelFile {
         let copy = file.copy(FIRST_HZ, None)?;
         let ops = copy.registered[0].0;
         Registered { file, copy, ops }.algorithm()
+    }
+
+    /// The ops of that name in a copy.
+    fn named(&self, copy: &Copy, name: &str) -> Result<usize, AlgorithmError> {
+        let mut all = copy.registered.iter();
+        let own = all.find(|(_, ops)| name_of(ops) == name).map(|own| own.0);
+        own.ok_or_else(|| {
+            let problem = format!("with these parameters module_init does not register {name}");
+            self.declares(problem)
+        })
     }
 
     fn registers_nothing(&self) -> AlgorithmError {
@@ -233,7 +257,7 @@ impl KernelFile {
             if let Some(image) = images.get(&hz) {
                 Arc::clone(image)
             } else {
-                let image: Arc<[u8]> = (self.compile)(hz)?.into();
+                let image: Arc<[u8]> = (self.compile)(hz, false)?.into();
                 images.insert(hz, Arc::clone(&image));
                 image
             }
@@ -287,11 +311,12 @@ impl Copy {
                 if value == param.default {
                     continue;
                 }
-                let written = CString::new(value.to_string()).expect("digits");
-                let error = (table.set)(place.desc, place.index, value.into(), written.as_ptr());
+                let number = param.number(value) as i64;
+                let written = CString::new(number.to_string()).expect("digits");
+                let error = (table.set)(place.desc, place.index, number, written.as_ptr());
                 if error != 0 {
                     return Err(of.declares(format!(
-                        "parameter {}: its own check refuses {value} ({})",
+                        "parameter {}: its own check refuses {number} ({})",
                         param.name,
                         errno(error)
                     )));
@@ -307,8 +332,8 @@ impl Copy {
             let mut registered = Vec::new();
             let mut at = table.registered;
             while !(*at).is_null() {
-                let hooks =
-                    hooks(table, *at, &library).ok_or_else(|| of.declares(NO_HOOK.into()))?;
+                let found = hooks(table, *at, &library);
+                let (hooks, _) = found.ok_or_else(|| of.declares(NO_HOOK.into()))?;
                 registered.push((*at as usize, hooks));
                 at = at.add(1);
             }
@@ -328,6 +353,11 @@ impl Copy {
 
     /// The hooks of other ops of this copy, which a file has put into icsk_ca_ops.
     pub(crate) fn hooks_at(&self, ops: usize) -> TcpCongestionOps {
+        self.functions_at(ops).0
+    }
+
+    /// The same, and the file's own functions by [`HOOK_NAMES`].
+    fn functions_at(&self, ops: usize) -> (TcpCongestionOps, [usize; HOOKS]) {
         let table = self.library.symbol::<Table>(TABLE).expect("it was there");
         // SAFETY: as in `load`; the file's own code has made `ops` the socket's.
         let hooks = unsafe { hooks(&*table, ops as *const u8, &self.library) };
@@ -335,23 +365,43 @@ impl Copy {
     }
 }
 
+/// The functions of ops, in the order of hooks() in module.c.
+const HOOK_NAMES: [&str; HOOKS] = [
+    "ssthresh",
+    "cong_avoid",
+    "set_state",
+    "cwnd_event",
+    "in_ack_event",
+    "pkts_acked",
+    "min_tso_segs",
+    "cong_control",
+    "undo_cwnd",
+    "sndbuf_expand",
+    "get_info",
+    "init",
+    "release",
+];
+
 const NO_HOOK: &str = "a hook is not the beginning of a function";
 
 /// `None`: a hook of a file that is not trusted does not begin a function.
 ///
 /// # Safety
 /// The table is of the library, and `ops` are its own.
-unsafe fn hooks(table: &Table, ops: *const u8, library: &Loaded) -> Option<TcpCongestionOps> {
+unsafe fn hooks(
+    table: &Table,
+    ops: *const u8,
+    library: &Loaded,
+) -> Option<(TcpCongestionOps, [usize; HOOKS])> {
     let mut into = TcpCongestionOps::default();
     let mut own = [0; HOOKS];
     // SAFETY: module.c fills both.
     unsafe { (table.hooks)(ops, &raw mut into, &raw mut own) };
     let is_good = Checked::of(library).is_none() || library.begin_functions(&own);
-    is_good.then_some(into)
+    is_good.then_some((into, own))
 }
 
-/// The parameters that are whole numbers of at most 32 bits, not negative; the others keep their
-/// defaults.
+/// The parameters that are whole numbers of at most 32 bits; the others keep their defaults.
 ///
 /// # Safety
 /// The table is of a loaded library that is not frozen yet.
@@ -384,14 +434,26 @@ unsafe fn parameters(table: &Table) -> (Vec<Param>, Vec<Place>) {
             };
             for index in 0..of.len.max(1) {
                 let value = (table.get)(desc, index);
+                let is_signed = matches!(kind.as_str(), "short" | "int" | "long");
                 let is_unsigned = most > 1 << (bits - 1) && bits == 32;
                 let value = if is_unsigned {
                     i64::from(value as u32)
                 } else {
                     value
                 };
-                let Ok(default) = u32::try_from(value) else {
+                let stored = if is_signed {
+                    i32::try_from(value).map(|value| value as u32)
+                } else {
+                    u32::try_from(value)
+                };
+                let Ok(default) = stored else {
                     continue;
+                };
+                let (min, max) = if is_signed {
+                    let most = most.min(i32::MAX as u64) as i32;
+                    ((-most - 1) as u32, most as u32)
+                } else {
+                    (0, most.min(u32::MAX.into()) as u32)
                 };
                 params.push(Param {
                     name: match of.len {
@@ -400,9 +462,10 @@ unsafe fn parameters(table: &Table) -> (Vec<Param>, Vec<Place>) {
                     },
                     doc: doc(&name),
                     default,
-                    min: 0,
-                    max: most.min(u32::MAX.into()) as u32,
+                    min,
+                    max,
                     scale: 1,
+                    is_signed,
                 });
                 places.push(Place { desc, index });
             }
@@ -412,15 +475,17 @@ unsafe fn parameters(table: &Table) -> (Vec<Param>, Vec<Place>) {
 }
 
 /// The name of an error that a kernel's function returns.
-fn errno(error: c_int) -> &'static str {
-    match -error {
-        libc::EPERM => "EPERM",
-        libc::ENOENT => "ENOENT",
-        libc::ENOMEM => "ENOMEM",
-        libc::EEXIST => "EEXIST",
-        libc::EINVAL => "EINVAL",
-        libc::ERANGE => "ERANGE",
-        libc::ENOBUFS => "ENOBUFS",
-        _ => "an error",
-    }
+fn errno(error: c_int) -> String {
+    let names = KERNEL_SUPPORT.iter().chain(SUPPORT);
+    let (_, text) = names
+        .copied()
+        .find(|(name, _)| name.ends_with("kernel_names.h"))
+        .expect("it is there");
+    let ours = text.split_once("<linux/errno.h>").expect("its errors").1;
+    let ours = ours.split("};").next().unwrap_or_default();
+    let sought = format!(" = {}", -i64::from(error));
+    let named = ours
+        .split(['{', ','])
+        .find_map(|each| each.trim().strip_suffix(&sought));
+    named.unwrap_or("an error").into()
 }

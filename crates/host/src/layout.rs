@@ -67,7 +67,7 @@ fn rust_places() -> Vec<Place> {
         structure!(TcpCongestionOps, "tcp_congestion_ops": ssthresh, cong_avoid, set_state, cwnd_event, in_ack_event, pkts_acked, min_tso_segs, cong_control, undo_cwnd, min_cwnd, sndbuf_expand, init, release, flags, name),
         structure!(ParamDesc, "cc_param_desc": name, doc, value, least, most, scale),
         structure!(PresetDesc, "cc_preset_desc": name, settings, doc),
-        structure!(Module, "cc_module": name, summary, params, presets, params_len, presets_len, ops),
+        structure!(Module, "cc_module": name, summary, params, presets, params_len, presets_len, storage_bytes, ops),
     ]
     .concat()
 }

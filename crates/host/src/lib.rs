@@ -39,6 +39,7 @@ mod error;
 mod kernel_compile;
 mod kernel_form;
 mod kernel_module;
+mod kernel_program;
 #[cfg(test)]
 mod layout;
 mod library;
@@ -58,11 +59,12 @@ mod thread_clock;
 mod translated;
 mod trust;
 
-pub use algorithm::{Algorithm, SUPPORT};
+pub use algorithm::{Algorithm, KERNEL_SUPPORT, SUPPORT};
 pub use configure::Configured;
 pub use congestion_control::{CongestionControl, HostConfig};
 pub use error::AlgorithmError;
 pub use kernel_module::KernelModule;
+pub use kernel_program::KernelProgram;
 pub use memory::{advise_large_pages, give_back_memory};
 pub use param::{Param, Preset};
 pub use pool::{PooledBox, PooledSlice};

@@ -1,5 +1,6 @@
 //! The loaded code of a user's file.
 
+use std::collections::HashMap;
 use std::path::Path;
 
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
@@ -56,6 +57,17 @@ impl Loaded {
             address == 0 || (self.entry.as_ref()).is_some_and(|entry| entry.begins(address))
         };
         addresses.iter().all(begins)
+    }
+
+    /// The name of the function that begins there.
+    pub(crate) fn function_at(&self, address: usize) -> Option<String> {
+        self.entry.as_ref()?.function_at(address)
+    }
+
+    /// Its variables and what they contain, without those of a function.
+    pub(crate) fn variables(&self) -> HashMap<String, Vec<u8>> {
+        let entry = self.entry.as_ref();
+        entry.map_or_else(HashMap::new, crash::Entry::variables)
     }
 
     /// From now on nothing may write its variables: the handler of crash.rs says who did.

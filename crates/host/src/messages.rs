@@ -98,6 +98,24 @@ pub fn unserved(written: &str, path: &str, ours: &Path) -> Vec<(String, String)>
     names
 }
 
+/// The types in a compiler's errors that nothing declares: `sockptr_t`, `struct proto`.
+pub fn unknown_types(written: &str) -> Vec<String> {
+    let lines = written.lines().filter_map(Line::parse);
+    let errors = lines.filter(|line| line.is_error);
+    let types = errors.filter_map(|line| {
+        let name = line.text.split('\'').nth(1)?;
+        let is_structure = name
+            .strip_prefix("struct ")
+            .is_some_and(|tag| !tag.contains(' '));
+        let is_incomplete = ["undefined type", "incomplete"]
+            .iter()
+            .any(|words| line.text.contains(words));
+        let is_type = line.text.contains("unknown type name");
+        (is_type || (is_structure && is_incomplete)).then(|| name.to_string())
+    });
+    types.collect()
+}
+
 /// The name that an error is about, in gcc's words or clang's.
 fn undeclared(text: &str) -> Option<String> {
     let quoted: Vec<&str> = text.split('\'').skip(1).step_by(2).collect();

@@ -32,6 +32,7 @@ pub(crate) struct Module {
     pub(crate) presets: *const PresetDesc,
     pub(crate) params_len: u32,
     pub(crate) presets_len: u32,
+    pub(crate) storage_bytes: *const u32,
     pub(crate) ops: TcpCongestionOps,
 }
 
@@ -41,6 +42,8 @@ pub(crate) struct Declared {
     pub summary: String,
     pub params: Vec<Param>,
     pub presets: Vec<Preset>,
+    /// Of `CC_STORAGE`.
+    pub storage_bytes: u32,
     pub ops: TcpCongestionOps,
 }
 
@@ -70,6 +73,7 @@ pub(crate) unsafe fn is_whole(module: *const Module, file: Range<usize>) -> bool
         let (params, presets) = (module.params_len as usize, module.presets_len as usize);
         is_text(module.name)
             && is_text(module.summary)
+            && holds(module.storage_bytes as usize, 1, size_of::<u32>())
             && holds(module.params as usize, params, size_of::<ParamDesc>())
             && holds(module.presets as usize, presets, size_of::<PresetDesc>())
             && (0..params).all(|index| {
@@ -106,6 +110,7 @@ pub(crate) unsafe fn read(module: *const Module) -> Declared {
                     min: param.least,
                     max: param.most,
                     scale: param.scale,
+                    is_signed: false,
                 })
                 .collect(),
             presets: presets
@@ -116,6 +121,7 @@ pub(crate) unsafe fn read(module: *const Module) -> Declared {
                     doc: text(preset.doc),
                 })
                 .collect(),
+            storage_bytes: *module.storage_bytes,
             ops: module.ops,
         }
     }

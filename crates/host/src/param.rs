@@ -19,6 +19,8 @@ pub struct Param {
     pub max: u32,
     /// Stored value of the user's 1; 1 for whole numbers.
     pub scale: u32,
+    /// Are stored values those of an `i32`? Of a module's parameter they may be.
+    pub is_signed: bool,
 }
 
 /// A named set of parameter values.
@@ -62,7 +64,7 @@ impl Param {
             return Err(not("a whole number"));
         }
         let stored = (number * f64::from(self.scale)).round();
-        if stored < f64::from(self.min) || stored > f64::from(self.max) {
+        if stored < self.number(self.min) || stored > self.number(self.max) {
             return Err(AlgorithmError::OutOfRange {
                 algorithm: algorithm.into(),
                 parameter: self.name.clone(),
@@ -71,12 +73,21 @@ impl Param {
                 max,
             });
         }
-        Ok(stored as u32)
+        Ok(stored as i64 as u32)
+    }
+
+    /// What a stored value is.
+    pub(crate) fn number(&self, stored: u32) -> f64 {
+        if self.is_signed {
+            f64::from(stored as i32)
+        } else {
+            f64::from(stored)
+        }
     }
 
     /// A stored value as a user writes it: the shortest decimal that means it.
     pub fn display(&self, stored: u32) -> String {
-        let (stored, scale) = (f64::from(stored), f64::from(self.scale));
+        let (stored, scale) = (self.number(stored), f64::from(self.scale));
         (0..=9)
             .map(|digits| format!("{:.digits$}", stored / scale))
             .find(|text| {

@@ -160,16 +160,43 @@ impl<'a> Preprocessed<'a> {
     }
 }
 
-/// The line of the first #if that looks at one of these words.
-pub(crate) fn condition_on(text: &[u8], words: &[&str]) -> Option<usize> {
+/// Does an #if look at HZ?
+pub(crate) fn asks_hz(text: &[u8]) -> bool {
     let text = String::from_utf8_lossy(text);
-    let looks = |line: &str| {
+    let asks = |line: &str| {
         let line = line.trim_start().strip_prefix('#').map(str::trim_start);
-        let condition = line.filter(|line| line.starts_with("if ") || line.starts_with("elif "));
-        condition.is_some_and(|line| words.iter().any(|word| has_word(line, word)))
+        let condition = line.filter(|line| {
+            let rest = line.strip_prefix("el").unwrap_or(line).strip_prefix("if");
+            rest.is_some_and(|rest| !rest.starts_with(|letter: char| letter.is_alphanumeric()))
+        });
+        condition.is_some_and(|line| has_word(line, "HZ") || has_word(line, "CONFIG_HZ"))
     };
-    let line = text.lines().position(looks)?;
-    Some(line + 1)
+    text.lines().any(asks)
+}
+
+/// The text with a semicolon after `name(...)` where a statement follows: a macro that begins a loop,
+/// which nobody has defined, hides from a compiler what it loops over.
+pub(crate) fn ended(text: &str, name: &str) -> String {
+    let mut done = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find(&format!("{name}(")) {
+        let opening = at + name.len();
+        let mut depth = 0_usize;
+        let close = rest[opening..].find(|letter: char| {
+            depth += usize::from(letter == '(');
+            depth -= usize::from(letter == ')');
+            depth == 0
+        });
+        let Some(close) = close else { break };
+        let end = opening + close + 1;
+        done += &rest[..end];
+        rest = &rest[end..];
+        let next = rest.trim_start();
+        if next.starts_with(|letter: char| letter.is_alphabetic() || "_{*".contains(letter)) {
+            done.push(';');
+        }
+    }
+    done + rest
 }
 
 /// The files that a text includes in quotation marks, whatever its conditions say.

@@ -105,7 +105,7 @@ static u32 my_sndbuf(struct sock *sk) { return slow + 2; }
     assert_eq!(
         params,
         [
-            ("gain", 3, 0, i32::MAX as u32),
+            ("gain", 3, i32::MIN as u32, i32::MAX as u32),
             ("slow", 0, 0, 1),
             ("steps[0]", 1, 0, u32::MAX),
             ("steps[1]", 2, 0, u32::MAX),
@@ -118,8 +118,20 @@ static u32 my_sndbuf(struct sock *sk) { return slow + 2; }
     let mut set = flow(&file, ":gain=5,slow=1,steps[1]=7", 1000).unwrap();
     assert_eq!((plain.min_tso_segs(), plain.sndbuf_expand()), (62_250, 2));
     assert_eq!((set.min_tso_segs(), set.sndbuf_expand()), (108_000, 3));
-    let error = flow(&file, ":gain=-1", 250).unwrap_err().to_string();
-    assert!(error.contains("gain = -1 is out of range"), "{error}");
+    let mut negative = flow(&file, ":gain=-1", 250).unwrap();
+    assert_eq!(
+        negative.min_tso_segs(),
+        (-20_000_i32 + 2_250).cast_unsigned()
+    );
+    let spec = format!("{}:gain=-1,slow=1", file.path.display());
+    assert_eq!(Algorithm::configure(&spec).unwrap().spec(), spec);
+    for (setting, range) in [
+        ("gain=-2147483649", "from -2147483648 to 2147483647"),
+        ("slow=-1", "from 0 to 1"),
+    ] {
+        let error = flow(&file, &format!(":{setting}"), 250).unwrap_err();
+        assert!(error.to_string().contains(range), "{error}");
+    }
 }
 
 #[test]
@@ -240,11 +252,26 @@ fn what_module_init_does_wrong_is_told() {
         message.contains("registers no algorithm; its module_init"),
         "{message}"
     );
-    let message = refusal(&file(
-        &format!("#if HZ > 100\n#endif\n{}", ops("mine", "")),
-        "mine",
-    ));
-    assert!(message.contains("line 6: #if looks at HZ"), "{message}");
+}
+
+/// As in a kernel, each HZ is a compile of its own.
+#[test]
+fn a_condition_may_look_at_hz() {
+    let body = "
+#if HZ >= 500
+enum { RATE = 2 };
+#elif(CONFIG_HZ == 250)
+enum { RATE = 1 };
+#else
+enum { RATE = HZ };
+#endif
+static u32 my_min_tso(struct sock *sk) { return RATE; }
+";
+    let ops = ops("mine", ".min_tso_segs = my_min_tso");
+    let file = file(&format!("{body}{ops}"), "mine");
+    for (hz, rate) in [(1000, 2), (250, 1), (100, 100)] {
+        assert_eq!(flow(&file, "", hz).unwrap().min_tso_segs(), rate);
+    }
 }
 
 #[test]
@@ -272,4 +299,58 @@ static u32 my_min_tso(struct sock *sk)
     let body = format!("{body}{}", ops("mine", ".min_tso_segs = my_min_tso"));
     let file = file(&body, "mine");
     flow(&file, "", 250).unwrap().min_tso_segs();
+}
+
+/// What another host is told: hooks by the names of their functions, variables as module_init left them.
+#[test]
+fn a_program_is_told_of_functions_and_variables() {
+    let body = "
+static int packets = 3;
+module_param(packets, int, 0644);
+static u32 window __ro_after_init, other = 5;
+static u32 steps[3] = { 1, 2, 3 };
+static u32 my_min_tso(struct sock *sk)
+{
+	static u32 own = 4;
+	return window + other + steps[1] + own;
+}
+";
+    let ops = ops(
+        "mine",
+        ".min_tso_segs = my_min_tso, .flags = TCP_CONG_NON_RESTRICTED",
+    );
+    let file = file(&format!("{body}{ops}"), "mine");
+    let text = std::fs::read_to_string(&file.path).unwrap();
+    let computes = "int err = 0;\n\twindow = packets * 7; other = 1; steps[1] = HZ;";
+    std::fs::write(&file.path, text.replace("int err = 0;", computes)).unwrap();
+    let spec = format!("{}:packets=6", file.path.display());
+    let configured = Algorithm::configure(&spec).unwrap();
+    let program = configured.kernel_program(100).unwrap().unwrap();
+    assert!(!program.has_two_arguments && program.flags == 1);
+    let mut hooks: Vec<_> = program
+        .hooks
+        .iter()
+        .map(|(hook, function)| format!("{hook}={function}"))
+        .collect();
+    hooks.sort();
+    assert_eq!(
+        hooks,
+        [
+            "cong_avoid=tcp_reno_cong_avoid",
+            "min_tso_segs=my_min_tso",
+            "ssthresh=my_ssthresh",
+            "undo_cwnd=tcp_reno_undo_cwnd",
+        ]
+    );
+    let value = |name: &str| {
+        let bytes = program.variables.get(name)?.chunks(4);
+        let words = bytes.map(|word| u32::from_le_bytes(word.try_into().unwrap()));
+        Some(words.collect::<Vec<_>>())
+    };
+    assert_eq!(value("window"), Some(vec![42]));
+    assert_eq!(value("other"), Some(vec![1]));
+    assert_eq!(value("steps"), Some(vec![1, 100, 3]));
+    assert_eq!(value("own"), None);
+    let reno = Algorithm::configure("reno").unwrap();
+    assert!(reno.kernel_program(100).unwrap().is_none());
 }

@@ -287,6 +287,12 @@ fn private_state_is_bounded() {
     ));
     let expected = "struct large is larger than the 104 bytes of private state that a socket has";
     assert!(message.contains(expected), "{message}");
+    assert!(message.contains("with CC_STORAGE"), "{message}");
+    let message = refusal(&file(
+        "struct large { u32 x[15001]; };\nCC_STORAGE(struct large);",
+    ));
+    let expected = "struct large is larger than 60000 bytes";
+    assert!(message.contains(expected), "{message}");
     file("struct fits { u32 x[26]; };\nCC_PRIVATE(struct fits);")
         .compile()
         .unwrap();

@@ -77,6 +77,117 @@ fn cong_control_loads() {
     Registered::load(file.to_str().unwrap()).unwrap();
 }
 
+/// Reno's functions are hooks by their names, and may be called.
+#[test]
+fn renos_functions_are_hooks() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    if common::skipped("loading algorithms") {
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("bare.c");
+    let text = r#"
+#include "tcp_cc.h"
+CC_HOOK(void, bare_set_state, struct sock *sk, u8 new_state)
+{
+	tcp_sk(sk)->snd_cwnd_cnt = tcp_reno_ssthresh(sk) + tcp_reno_undo_cwnd(sk);
+	tcp_reno_cong_avoid(sk, 1, 1);
+}
+CC_ALGORITHM(bare, "", .ssthresh = tcp_reno_ssthresh, .cong_avoid = tcp_reno_cong_avoid,
+	     .undo_cwnd = tcp_reno_undo_cwnd, .set_state = bare_set_state);
+"#;
+    std::fs::write(&file, text).unwrap();
+    Registered::load(file.to_str().unwrap()).unwrap_or_else(|error| panic!("{error}"));
+}
+
+/// `CC_STORAGE` of 400 bytes is the socket's `sk_storage`.
+#[test]
+fn a_history_loads() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    if common::skipped("loading algorithms") {
+        return;
+    }
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../host/tests/history.c");
+    Registered::load(file).unwrap_or_else(|error| panic!("{error}"));
+}
+
+/// What module_init has computed, with the kernel's HZ and the parameters, is in the programs; `init`
+/// tells it by the window, where it does not choose the ops that are Reno's.
+const KERNEL_FORM: &str = r#"
+#include <linux/module.h>
+#include <net/tcp.h>
+static int packets = 3;
+module_param(packets, int, 0644);
+static u32 steps[2] = { 1, 2 };
+static int steps_given;
+module_param_array(steps, uint, &steps_given, 0644);
+static u32 window __ro_after_init, ticks = 5;
+static const u8 table[] = { 1, 2, 4, 8 };
+static struct tcp_congestion_ops mine_reno;
+
+static void mine_init(struct sock *sk)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+
+	if (packets == 99)
+		inet_csk(sk)->icsk_ca_ops = &mine_reno;
+	tp->snd_cwnd_clamp = 60000;
+	tcp_snd_cwnd_set(tp, window + ticks + table[steps[1] + tp->snd_cwnd_cnt]);
+}
+static u32 mine_ssthresh(struct sock *sk) { return window; }
+static struct tcp_congestion_ops mine = {
+	.init = mine_init, .ssthresh = mine_ssthresh, .cong_avoid = tcp_reno_cong_avoid,
+	.undo_cwnd = tcp_reno_undo_cwnd, .name = "mine", .owner = THIS_MODULE,
+};
+static struct tcp_congestion_ops mine_reno = {
+	.ssthresh = tcp_reno_ssthresh, .cong_avoid = tcp_reno_cong_avoid,
+	.undo_cwnd = tcp_reno_undo_cwnd, .name = "mine-reno", .owner = THIS_MODULE,
+};
+static int __init mine_register(void)
+{
+	window = packets * 100;
+	ticks = HZ == 100 ? 0 : 30;
+	return tcp_register_congestion_control(&mine);
+}
+module_init(mine_register);
+MODULE_LICENSE("GPL");
+"#;
+
+#[test]
+fn a_kernels_file_is_what_module_init_has_made_of_it() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    if common::skipped("loading algorithms") {
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("mine.c");
+    std::fs::write(&file, KERNEL_FORM).unwrap();
+    let file = file.to_str().unwrap();
+    let start = |settings: &str| {
+        let registered = Registered::load(&format!("{file}{settings}")).unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        choose(&client, registered.name());
+        let is_own = chosen(&client) == registered.name();
+        (window(&client), is_own)
+    };
+    let ticks = if start("").0 == 304 { 0 } else { 30 };
+    assert_eq!(start(""), (304 + ticks, true));
+    assert_eq!(start(":packets=5,steps[1]=3"), (508 + ticks, true));
+    assert!(!start(":packets=99").1);
+
+    let text = KERNEL_FORM.replace("return window;", "return window++;");
+    std::fs::write(file, text).unwrap();
+    let error = Registered::load(file).unwrap_err().to_string();
+    assert_eq!(error.lines().count(), 1);
+    let said = [
+        "mine.c:22): ",
+        "write into map",
+        "a file's variables are read only",
+    ];
+    assert!(said.iter().all(|said| error.contains(said)), "{error}");
+}
+
 /// Another name than the first one's is chosen, not found by a refusal: the kernel logs each.
 #[test]
 fn sets_of_parameters_have_names_of_their_own() {
@@ -150,6 +261,21 @@ fn choose(socket: &TcpStream, name: &str) {
         )
     };
     assert_eq!(done, 0, "{name}");
+}
+
+/// `tcpi_snd_cwnd`.
+fn window(socket: &TcpStream) -> u32 {
+    const AT: usize = 80;
+    let mut info = [0_u8; 104];
+    let mut length = info.len() as libc::socklen_t;
+    // SAFETY: it writes at most so many bytes.
+    let done = unsafe {
+        let value = info.as_mut_ptr().cast();
+        let (level, option) = (libc::IPPROTO_TCP, libc::TCP_INFO);
+        libc::getsockopt(socket.as_raw_fd(), level, option, value, &raw mut length)
+    };
+    assert_eq!(done, 0);
+    u32::from_le_bytes(info[AT..AT + 4].try_into().unwrap())
 }
 
 fn chosen(socket: &TcpStream) -> String {

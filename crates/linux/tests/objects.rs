@@ -127,7 +127,8 @@ fn clang_refuses_what_the_kernel_would() {
 #[test]
 fn a_users_object_is_of_the_text_that_the_simulator_runs() {
     let style = Path::new(ALGORITHMS).join("../crates/host/tests/kernel_style.c");
-    let style = Algorithm::compile(&style).unwrap();
+    let configure = |file: &Path| Algorithm::configure(file.to_str().unwrap()).unwrap();
+    let style = configure(&style);
     assert!(ackclock_linux::bpf::object(&style).is_ok_and(|object| !object.elf.is_empty()));
 
     let directory = tempfile::tempdir().unwrap();
@@ -143,7 +144,7 @@ fn a_users_object_is_of_the_text_that_the_simulator_runs() {
     );
     std::fs::write(&file, &text).unwrap();
     std::fs::write(&header, "").unwrap();
-    let loaded = Algorithm::compile(&file).unwrap();
+    let loaded = configure(&file);
     std::fs::write(&file, "nonsense").unwrap();
     assert!(ackclock_linux::bpf::object(&loaded).is_ok());
     std::fs::write(&header, "enum { OTHER };").unwrap();
@@ -157,7 +158,7 @@ fn a_users_object_is_of_the_text_that_the_simulator_runs() {
         format!("{text}#ifdef __bpf__\nint f(void) {{ return nonsense; }}\n#endif\n"),
     )
     .unwrap();
-    let error = ackclock_linux::bpf::object(&Algorithm::compile(&file).unwrap());
+    let error = ackclock_linux::bpf::object(&configure(&file));
     let error = error.unwrap_err().to_string();
     let place = format!("{}:7:22: use of undeclared identifier", file.display());
     assert!(

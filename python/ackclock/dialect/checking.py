@@ -50,13 +50,7 @@ def check(spec: str) -> Checked:
         raise AckclockError(f"{spec}: is built in; give a C file of your own, such as ./my_cc.c")
     checked.hosts["simulator"] = f"compiles it: {shown['name']}"
     checked.form = "kernel" if is_kernel_form(Path(shown["source"])) else "ackclock"
-    if checked.form == "kernel":
-        file = shown["source"]
-        checked.hosts["BPF"] = (
-            f"not asked: {file} is in the kernel's form; `ackclock import {file}` writes it for BPF"
-        )
-    else:
-        _ask_bpf(spec, checked)
+    _ask_bpf(spec, checked)
     return checked
 
 

@@ -405,8 +405,10 @@ class _Conversion:
         return own or variable in self.kept
 
     def _row(self, param: dict[str, Any]) -> str:
-        doc = _quoted(param["doc"] or param["name"])
-        return f"P({param['name']}, {param['default']}, {param['min']}, {param['max']}, 1, {doc})"
+        name, doc = param["name"], _quoted(param["doc"] or param["name"])
+        if param["default"] < 0:
+            self.form.problems.append((f"{name}, whose default is negative", str(self.form.path)))
+        return f"P({name}, {param['default']}, {max(param['min'], 0)}, {param['max']}, 1, {doc})"
 
     def _notes(self) -> str:
         """What comments say of the variables that have become parameters."""

@@ -45,10 +45,10 @@ pub struct Checked {
 /// it, too; nothing is registered.
 ///
 /// # Errors
-/// No clang; a file that is in the kernel's form.
+/// No clang; a file in the kernel's form that refuses its parameters.
 pub fn check(configured: &Configured) -> Result<Checked, KernelError> {
     let path = configured.algorithm().source_path();
-    let elf = match compile::object(configured.algorithm()) {
+    let elf = match compile::object(configured) {
         Ok(object) => object.elf,
         Err(KernelError::DoesNotCompile { messages, .. }) => {
             return Ok(Checked {
@@ -411,14 +411,15 @@ mod tests {
         );
         let file = scratch.write("mine.c", text.as_bytes()).unwrap();
         let configured = Algorithm::configure(file.to_str().unwrap()).unwrap();
-        let elf = compile::object(configured.algorithm()).unwrap().elf;
+        let elf = compile::object(&configured).unwrap().elf;
         Code::of(&elf, "mine.c").unwrap().checked().problems
     }
 
     #[test]
     fn nothing_is_said_of_what_the_verifier_takes() {
         for algorithm in Algorithm::all() {
-            let elf = compile::object(algorithm).unwrap().elf;
+            let configured = Algorithm::configure(algorithm.name()).unwrap();
+            let elf = compile::object(&configured).unwrap().elf;
             let checked = Code::of(&elf, algorithm.name()).unwrap().checked();
             assert!(checked.programs > 1 && checked.instructions > 5);
             assert_eq!(checked.problems, [""; 0], "{}", algorithm.name());

@@ -1,12 +1,14 @@
 //! The BPF object of an algorithm: built in, or compiled from a user's file.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use ackclock_host::messages::{self, FILE_LABEL, LABEL_LINE};
-use ackclock_host::{Algorithm, Preprocessed, Scratch, SUPPORT};
+use ackclock_host::{Configured, Preprocessed, Scratch, KERNEL_SUPPORT, SUPPORT};
 
+use super::kernel_form::KernelForm;
 use super::{clang, KernelError};
 
 include!(concat!(env!("OUT_DIR"), "/objects.rs"));
@@ -22,6 +24,9 @@ const REFUSED: [&str; 7] = [
     "-Werror=return-type",
 ];
 
+/// Of files in the kernel's form: no header of the system is read.
+const KERNEL_FLAGS: [&str; 1] = ["-nostdinc"];
+
 /// An algorithm for BPF.
 #[derive(Debug)]
 pub struct BpfObject {
@@ -29,6 +34,8 @@ pub struct BpfObject {
     pub elf: Cow<'static, [u8]>,
     /// A hash of all that decides about it: what the simulator runs of the file, and what BPF does.
     pub fingerprint: u64,
+    /// Of a file in the kernel's form: what its variables contain.
+    pub(super) variables: HashMap<String, Vec<u8>>,
 }
 
 /// The object of an algorithm for BPF.
@@ -36,13 +43,15 @@ pub struct BpfObject {
 /// # Errors
 /// A user's file that clang refuses, that has other parts for BPF than the simulator has read, or no
 /// clang.
-pub fn object(algorithm: &Algorithm) -> Result<BpfObject, KernelError> {
+pub fn object(configured: &Configured) -> Result<BpfObject, KernelError> {
+    let algorithm = configured.algorithm();
     match algorithm.source_path().strip_prefix("algorithms/") {
         Some(name) if algorithm.is_built_in() => Ok(BpfObject {
             elf: built_in(name).into(),
             fingerprint: algorithm.fingerprint(),
+            variables: HashMap::new(),
         }),
-        _ => compile(algorithm),
+        _ => compile(configured),
     }
 }
 
@@ -53,18 +62,18 @@ pub(crate) fn built_in(name: &str) -> &'static [u8] {
 }
 
 /// Compiles the text that the simulator's code is made of, whatever the file contains by now.
-fn compile(algorithm: &Algorithm) -> Result<BpfObject, KernelError> {
+fn compile(configured: &Configured) -> Result<BpfObject, KernelError> {
+    let algorithm = configured.algorithm();
     let name = algorithm.source_path();
-    if algorithm.is_kernel_form() {
-        return Err(KernelError::KernelForm { path: name.into() });
-    }
+    let kernel = KernelForm::of(configured)?;
     let cannot = |error| KernelError::system(format!("compile {name}"), error);
     let clang = clang::find().ok_or_else(|| KernelError::NoClang { path: name.into() })?;
     let (own, included) = algorithm.sources().split_first().expect("the file itself");
     let scratch = Scratch::new().map_err(cannot)?;
     let ours = SUPPORT
         .iter()
-        .filter(|(name, _)| name.starts_with("include/"));
+        .chain(KERNEL_SUPPORT)
+        .filter(|(name, _)| name.ends_with(".h"));
     for (name, text) in ours {
         scratch.write(name, text.as_bytes()).map_err(cannot)?;
     }
@@ -72,8 +81,13 @@ fn compile(algorithm: &Algorithm) -> Result<BpfObject, KernelError> {
         let name = format!("libbpf/bpf/{name}");
         scratch.write(&name, text.as_bytes()).map_err(cannot)?;
     }
-    let text = own.text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&own.text);
-    let text = [LABEL_LINE.as_bytes(), text].concat();
+    let text = match &kernel {
+        Some(kernel) => kernel.text.clone(),
+        None => {
+            let text = own.text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&own.text);
+            [LABEL_LINE.as_bytes(), text].concat()
+        }
+    };
     let file = scratch
         .write(&format!("user/{FILE_LABEL}"), &text)
         .map_err(cannot)?;
@@ -83,7 +97,19 @@ fn compile(algorithm: &Algorithm) -> Result<BpfObject, KernelError> {
         messages,
     };
     let make = |output: &Path, only: &[&str]| {
-        let written = clang::command(&clang, &[&at("include"), &at("libbpf")], &file, output)
+        let headers = [&at("include"), &at("kernel"), &at("libbpf")];
+        let headers = headers.map(PathBuf::as_path);
+        let headers = headers
+            .iter()
+            .copied()
+            .filter(|each| kernel.is_some() || !each.ends_with("kernel"));
+        let headers: Vec<_> = headers.collect();
+        let written = clang::command(&clang, &headers, &file, output)
+            .args(if kernel.is_some() {
+                &KERNEL_FLAGS[..]
+            } else {
+                &[]
+            })
             .arg("-iquote")
             .arg(own.path.parent().unwrap_or(Path::new("/")))
             .args(REFUSED)
@@ -124,5 +150,6 @@ fn compile(algorithm: &Algorithm) -> Result<BpfObject, KernelError> {
     Ok(BpfObject {
         elf: elf.into(),
         fingerprint: algorithm.fingerprint_with(&text.contents()),
+        variables: kernel.map(|kernel| kernel.variables).unwrap_or_default(),
     })
 }

@@ -182,7 +182,7 @@ impl Plan {
         bpffs.check_writable()?;
         let pin = bpffs.pin(name);
         if pin.exists() {
-            let fingerprint = compile::object(self.configured.algorithm())?.fingerprint;
+            let fingerprint = compile::object(&self.configured)?.fingerprint;
             let deployed = registered()?
                 .into_iter()
                 .find(|found| found.name == *name && found.pinned());

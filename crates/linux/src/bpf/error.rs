@@ -8,12 +8,6 @@ pub enum KernelError {
     /// The algorithm is not as asked for.
     #[error(transparent)]
     Algorithm(#[from] AlgorithmError),
-    /// A module of the kernel is no BPF program.
-    #[error("{path} is in the kernel's form (tcp_congestion_ops and module_init), which runs in the simulator but not as BPF; write it in ackclock's dialect (algorithms/include/tcp_cc.h), or load it as a module of that kernel")]
-    KernelForm {
-        /// The file.
-        path: String,
-    },
     /// A capability is missing.
     #[error("{what} needs root; this process lacks {missing}: run it with sudo, in a container with --privileged. The simulator needs no root")]
     NotRoot {
@@ -155,6 +149,10 @@ pub(super) fn fix(reason: &str) -> &'static str {
         LOOP_FIX
     } else if reason.contains("memory access") || reason.contains("access to map value") {
         "check each index against the length of its array before you use it"
+    } else if reason.contains("invalid variable offset") {
+        "no variable can index an array of inet_csk_ca(sk): write a branch for each index"
+    } else if reason.contains("write into map") {
+        "keep what changes in inet_csk_ca(sk): a file's variables are read only"
     } else {
         "docs/kernel.md says what the verifier allows"
     }

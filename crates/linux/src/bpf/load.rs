@@ -12,8 +12,9 @@ use ackclock_host::{Configured, TcpCongestionOps};
 use libbpf_rs::btf::types::Struct;
 use libbpf_rs::btf::Btf;
 use libbpf_rs::{ErrorKind, Link, MapType, Object, ObjectBuilder, OpenObject, PrintLevel, Program};
-use object::{Object as _, ObjectSymbol as _};
+use object::{Object as _, ObjectSection as _, ObjectSymbol as _};
 
+use super::kernel_form::PROGRAMS_LABEL;
 use super::private::{self, PrivateField};
 use super::{compile, require, BpfObject, KernelError};
 
@@ -82,7 +83,7 @@ impl Registered {
         });
         let link = link.map_err(|error| match error.kind() {
             ErrorKind::AlreadyExists => KernelError::NameTaken { name: name.into() },
-            _ => refused(&spec, &error, &log),
+            _ => refused(&spec, "", &error, &log),
         })?;
         Ok(Self {
             name: name.into(),
@@ -132,20 +133,20 @@ pub(super) fn verify(configured: &Configured) -> Result<(), KernelError> {
 
 /// The loaded programs, to be registered under that name.
 fn verified(configured: &Configured, name: &str) -> Result<Object, KernelError> {
-    let BpfObject { elf, fingerprint } = compile::object(configured.algorithm())?;
-    let label = Label::of(configured, fingerprint);
+    let object = compile::object(configured)?;
+    let label = Label::of(configured, object.fingerprint);
     let spec = configured.spec().to_string();
-    let kernel = Btf::from_vmlinux().map_err(|error| refused(&spec, &error, ""))?;
+    let kernel = Btf::from_vmlinux().map_err(|error| refused(&spec, "", &error, ""))?;
     let (loaded, log) = with_log(|| {
         unless_interrupted(|| {
-            let mut open = ObjectBuilder::default().open_memory(&elf)?;
-            patch(&mut open, &elf, configured, name, &label, &kernel);
+            let mut open = ObjectBuilder::default().open_memory(&object.elf)?;
+            patch(&mut open, &object, configured, name, &label, &kernel);
             open.load()
         })
     });
     let path = configured.algorithm().source_path();
     let log = log.replace(&format!("@ {FILE_LABEL}:"), &format!("@ {path}:"));
-    let object = loaded.map_err(|error| refused(&spec, &error, &log))?;
+    let object = loaded.map_err(|error| refused(&spec, path, &error, &log))?;
     if has(&kernel, TX_START) && !hears_tx_start(&object) {
         return Err(KernelError::MissesEvent { spec });
     }
@@ -210,13 +211,13 @@ pub(crate) fn check_name(name: &str) -> Result<(), KernelError> {
 /// the ELF object say, and takes from the ops what the kernel does not have.
 fn patch(
     open: &mut OpenObject,
-    elf: &[u8],
+    object: &BpfObject,
     configured: &Configured,
     name: &str,
     label: &Label,
     kernel: &Btf<'_>,
 ) {
-    let elf = object::File::parse(elf).expect("libbpf has parsed it");
+    let elf = object::File::parse(&*object.elf).expect("libbpf has parsed it");
     let symbols: Vec<_> = elf
         .symbols()
         .filter_map(|symbol| Some((symbol.name().ok()?.to_string(), symbol.address() as usize)))
@@ -240,8 +241,23 @@ fn patch(
             for (_, at) in NOT_IN_ALL.iter().filter(|(hook, _)| !has(kernel, hook)) {
                 value[*at..][..size_of::<u64>()].fill(0);
             }
+        } else if let Some(section) = VARIABLES.iter().find(|name| map_name.ends_with(*name)) {
+            let index = elf.section_by_name(section).map(|section| section.index());
+            let own = elf
+                .symbols()
+                .filter(|symbol| symbol.section_index() == index);
+            for symbol in own {
+                let (start, size) = (symbol.address() as usize, symbol.size() as usize);
+                let bytes = object.variables.get(symbol.name().unwrap_or_default());
+                if let Some(bytes) = bytes.filter(|bytes| bytes.len() == size) {
+                    value[start..start + size].copy_from_slice(bytes);
+                }
+            }
+            map.set_map_flags(libbpf_sys::BPF_F_RDONLY_PROG | libbpf_sys::BPF_F_MMAPABLE)
+                .expect("it is not loaded yet");
         } else if map_name.ends_with(".rodata") {
-            for (param, stored) in configured.values() {
+            let params = configured.values().into_iter();
+            for (param, stored) in params.filter(|_| !configured.algorithm().is_kernel_form()) {
                 let place = at(&format!("cc_param_{param}"));
                 value[place..place + 4].copy_from_slice(&stored.to_le_bytes());
             }
@@ -249,6 +265,9 @@ fn patch(
         }
     }
 }
+
+/// Where a file in the kernel's form has its variables, which its programs must not write.
+const VARIABLES: [&str; 2] = [".data", ".bss"];
 
 /// `CC_LABEL_SIZE` of host_kernel.h.
 pub(crate) const LABEL_SIZE: usize = 1024;
@@ -311,7 +330,7 @@ fn write_text(place: &mut [u8], text: &str) {
     place[..length].copy_from_slice(&text.as_bytes()[..length]);
 }
 
-fn refused(spec: &str, error: &libbpf_rs::Error, log: &str) -> KernelError {
+fn refused(spec: &str, path: &str, error: &libbpf_rs::Error, log: &str) -> KernelError {
     // libbpf prints the verifier's log between these lines.
     let verifier = log
         .split_once("BEGIN PROG LOAD LOG --\n")
@@ -326,10 +345,12 @@ fn refused(spec: &str, error: &libbpf_rs::Error, log: &str) -> KernelError {
         .filter(|line| !line.is_empty() && !aside.iter().any(|words| line.starts_with(words)))
         .collect();
     // Before the instructions of a line stands `; SOURCE @ FILE:LINE`.
-    let at = said
-        .iter()
-        .rev()
-        .find_map(|line| Some(line.strip_prefix(';')?.rsplit_once(" @ ")?.1));
+    let places = said.iter().rev();
+    let places = places.filter_map(|line| Some(line.strip_prefix(';')?.rsplit_once(" @ ")?.1));
+    let mut places = places.filter(|place| !place.starts_with(PROGRAMS_LABEL));
+    let of_file = format!("{path}:");
+    let at = places.clone().find(|place| place.starts_with(&of_file));
+    let at = at.or_else(|| places.next());
     KernelError::Refused {
         spec: spec.into(),
         place: at.map(|at| format!(" ({at})")).unwrap_or_default(),
@@ -416,30 +437,31 @@ mod tests {
         for algorithm in Algorithm::all() {
             let spec = algorithm.name();
             let configured = Algorithm::configure(spec).unwrap();
-            let load = |elf: &[u8], kernel| {
+            let load = |object: &BpfObject, kernel| {
                 let (loaded, log) = with_log(|| {
                     unless_interrupted(|| {
-                        let mut open = ObjectBuilder::default().open_memory(elf)?;
+                        let mut open = ObjectBuilder::default().open_memory(&object.elf)?;
                         let label = Label::of(&configured, 0);
-                        patch(&mut open, elf, &configured, "tx_start", &label, kernel);
+                        patch(&mut open, object, &configured, "tx_start", &label, kernel);
                         open.load()
                     })
                 });
                 loaded.unwrap_or_else(|error| panic!("{spec}: {error}\n{log}"))
             };
-            let mut elf = compile::object(algorithm).unwrap().elf.into_owned();
+            let mut object = compile::object(&configured).unwrap();
             assert_eq!(
-                hears_tx_start(&load(&elf, &here)),
+                hears_tx_start(&load(&object, &here)),
                 has(&here, TX_START),
                 "{spec}"
             );
             let (from, to) = (b"\0cwnd_event_tx_start\0", b"\0release\0");
+            let elf = object.elf.to_mut();
             for at in 0..elf.len() - from.len() {
                 if elf[at..].starts_with(from) {
                     elf[at..][..to.len()].copy_from_slice(to);
                 }
             }
-            assert!(hears_tx_start(&load(&elf, &since)), "{spec}");
+            assert!(hears_tx_start(&load(&object, &since)), "{spec}");
         }
     }
 

@@ -7,12 +7,14 @@ mod compile;
 mod deploy;
 mod error;
 mod inet_diag;
+mod kernel_form;
 mod lines;
 mod load;
 pub(crate) mod namespaces;
 mod private;
 pub(crate) mod requirements;
 mod status;
+mod tables;
 mod telemetry;
 
 pub use bpffs::Caller;
