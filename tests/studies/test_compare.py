@@ -1,6 +1,7 @@
 """A scenario on the simulator and on this machine's kernel, side by side."""
 
 import json
+import platform
 
 import numpy as np
 import pytest
@@ -23,6 +24,7 @@ def test_both_sides_on_one_page(tmp_path):
         {"kernel": [run(*flows)]},
     )
     assert both.simulated[0].resolved["hz"] == kernel.hz()
+    assert f"Linux {platform.release()}; the simulator has the profile linux-" in both.notes()[0]
     assert [flow["algorithm"] for flow in both.simulated[0].resolved["flows"]] == ["cubic", "reno"]
     measures = {measure.name: measure for measure in both.measures()}
     shares = [measures[f"flow {number}: share"] for number in (1, 2)]
@@ -87,3 +89,9 @@ def test_the_compare_command(ackclock, tmp_path):
     (tmp_path / "never.toml").write_text(never.to_toml())
     refused = ackclock("compare", "never.toml")
     assert (refused.returncode, refused.stderr.count("\n")) == (1, 1)
+
+
+def test_a_kernel_has_the_profile_of_its_series():
+    releases = {"6.12.117": "linux-6", "6.18.44-fc": "linux-6", "7.3.4+deb13": "linux-7"}
+    assert {each: kernel.profile(each) for each in releases} == releases
+    assert linux.like(scenario(Flow(algorithm="reno")), "vlinux:7.3").profile == "linux-7"

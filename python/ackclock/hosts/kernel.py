@@ -113,6 +113,12 @@ def _skipped(result: Result) -> str:
     )
 
 
+def profile(release: str | None = None) -> str:
+    """The profile of a kernel, by its release (default: the running kernel's)."""
+    major = re.match(r"\d+", release or platform.release())
+    return "linux-7" if major and int(major[0]) >= 7 else "linux-6"
+
+
 def hz() -> int | None:
     """Timer ticks per second of the running kernel; None if its configuration cannot be read."""
     packed, plain = Path("/proc/config.gz"), Path(f"/boot/config-{os.uname().release}")

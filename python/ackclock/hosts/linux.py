@@ -42,8 +42,8 @@ class Linux(Executor, Protocol):
     def hz() -> int | None:
         """Its timer ticks per second; None if nobody knows."""
 
-    def profile(self, scenario: Scenario) -> str:
-        """What a scenario's profile is there: that of its own TCP, if there is one."""
+    def profile(self) -> str:
+        """That of its own TCP."""
 
     @staticmethod
     def differences(scenario: Scenario) -> list[str]:
@@ -95,6 +95,4 @@ def like(scenario: Scenario, name: str = Testbed.kind) -> Scenario:
         flow.model_dump(exclude_unset=True) | {"algorithm": flow.algorithm.removeprefix(KERNEL)}
         for flow in scenario.flows
     ]
-    return scenario.replace(
-        flow=flows, hz=beside.hz() or scenario.hz, profile=beside.profile(scenario)
-    )
+    return scenario.replace(flow=flows, hz=beside.hz() or scenario.hz, profile=beside.profile())

@@ -84,9 +84,10 @@ class Testbed:
         """As `kernel.hz`."""
         return kernel.hz()
 
-    def profile(self, scenario: Scenario) -> str:
-        """The scenario's own."""
-        return scenario.profile
+    @staticmethod
+    def profile() -> str:
+        """As `kernel.profile`."""
+        return kernel.profile()
 
     @staticmethod
     def differences(_: Scenario) -> list[str]:

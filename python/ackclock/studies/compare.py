@@ -122,7 +122,10 @@ class Comparison:
     def notes(self) -> list[str]:
         """What differs by the set-up, and what each kernel run says of itself."""
         lines: list[str] = []
+        profile = self.simulated[0].resolved["profile"]
         for side, results in self.measured.items():
+            ran = results[0].manifest["kernel"]
+            lines.append(f"{side}: Linux {ran}; the simulator has the profile {profile}")
             lines += linux.host(side).differences(self.scenario)
             for number, result in enumerate(results, 1):
                 if "certificate" in result.manifest:

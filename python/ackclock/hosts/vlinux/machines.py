@@ -42,7 +42,7 @@ class Machines:
         """As `--on` takes it."""
         return self.kind if self.series == SERIES else f"{self.kind}:{self.series}"
 
-    def profile(self, scenario: Scenario) -> str:  # noqa: ARG002 (it has only one)
+    def profile(self) -> str:
         """That of its series."""
         return plan.profiles(self.series)[-1]
 

@@ -146,6 +146,8 @@ class Tree:
                 os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
         if first:
             self._take_objects(commit, series)
+            # With the new times, nothing is changed.
+            self._git("update-index", "-q", "--refresh")
 
     def _take_objects(self, commit: Commit, series: str) -> None:
         """What an earlier build of the series made of the same files."""
