@@ -230,7 +230,7 @@ def _tally(claims: Sequence[JudgedClaim]) -> str:
     order = [(verdict, firm) for verdict in tally.ORDER for firm in (*tally.FIRM, "")]
     parts = [each for each in order if found[each]]
     said = {
-        each: f"{found[each]} {tally.MANY.get(each[0], each[0])} {each[1]}".strip()
+        each: f"{found[each]} {tally.MANY.get(each[0], each[0])}" + f" · {each[1]}" * bool(each[1])
         for each in parts
     }
     bars = "".join(
