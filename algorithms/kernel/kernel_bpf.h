@@ -10,16 +10,14 @@
 #define CC_HIDDEN
 
 /* What only the kernel has: an error, where it is called. */
-#define CC_NO_BPF(why) __attribute__((error("BPF has no such function: " why)))
+#define CC_NO_BPF(why) __attribute__((error("BPF has no " why)))
+#define CC_NO_MEMORY \
+	"memory of kzalloc: keep 104 bytes in inet_csk_ca(sk), or write CC_STORAGE in ackclock's dialect"
 
-CC_NO_BPF("keep 104 bytes in inet_csk_ca(sk), or write CC_STORAGE in ackclock's dialect")
-void *cc_kernel_alloc(size_t size);
-CC_NO_BPF("keep 104 bytes in inet_csk_ca(sk), or write CC_STORAGE in ackclock's dialect")
-void *cc_kernel_calloc(size_t n, size_t size);
-CC_NO_BPF("there is no memory of kzalloc")
-void cc_kernel_free(const void *block);
-CC_NO_BPF("lower snd_ssthresh and snd_cwnd")
-void tcp_enter_cwr(struct sock *sk);
+CC_NO_BPF(CC_NO_MEMORY) void *cc_kernel_alloc(size_t size);
+CC_NO_BPF(CC_NO_MEMORY) void *cc_kernel_calloc(size_t n, size_t size);
+CC_NO_BPF(CC_NO_MEMORY) void cc_kernel_free(const void *block);
+CC_NO_BPF("tcp_enter_cwr: lower snd_ssthresh and snd_cwnd") void tcp_enter_cwr(struct sock *sk);
 
 /* The host calls them for the hooks that are Reno's. */
 #undef tcp_reno_ssthresh

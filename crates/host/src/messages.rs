@@ -39,7 +39,10 @@ pub fn errors(written: &str, path: &str, ours: &Path) -> String {
             Some(rest) => format!("{path}{rest}"),
             None => place.into(),
         };
-        let error = format!("{place}: {}", plain(line.text));
+        // clang's words about a function of ours that BPF does not have.
+        let text = line.text.split_once("declared with 'error' attribute: ");
+        let text = text.map_or(line.text, |(_, why)| why);
+        let error = format!("{place}: {}", plain(text));
         if !errors.contains(&error) {
             errors.push(error);
         }

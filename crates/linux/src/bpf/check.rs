@@ -1,7 +1,7 @@
 //! What a kernel would refuse in the BPF code of an algorithm: as far as the code tells, and by its
 //! verifier where this process may ask it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use ackclock_host::messages::FILE_LABEL;
 use ackclock_host::Configured;
@@ -179,6 +179,14 @@ impl Code {
     fn of(elf: &[u8], path: &str) -> object::Result<Self> {
         let file = object::File::parse(elf)?;
         let mut functions = Vec::new();
+        // The programs that the algorithm has: libbpf loads no other of `?struct_ops`.
+        let mut chosen = HashSet::new();
+        let ops = file.section_by_name(".struct_ops.link").into_iter();
+        for (_, relocation) in ops.flat_map(|section| section.relocations()) {
+            if let RelocationTarget::Symbol(index) = relocation.target() {
+                chosen.insert(file.symbol_by_index(index)?.name()?.to_string());
+            }
+        }
         for section in file.sections() {
             let name = section.name()?.to_string();
             if section.kind() != object::SectionKind::Text {
@@ -194,6 +202,10 @@ impl Code {
             }
             let own = file.symbols().filter(|symbol| {
                 symbol.kind() == SymbolKind::Text && symbol.section_index() == Some(section.index())
+            });
+            let is_offered = name.starts_with('?');
+            let own = own.filter(|symbol| {
+                !is_offered || symbol.name().is_ok_and(|name| chosen.contains(name))
             });
             for symbol in own {
                 let (start, size) = (symbol.address() as usize, symbol.size() as usize);

@@ -149,7 +149,10 @@ pub(super) fn fix(reason: &str) -> &'static str {
         LOOP_FIX
     } else if reason.contains("memory access") || reason.contains("access to map value") {
         "check each index against the length of its array before you use it"
-    } else if reason.contains("invalid variable offset") {
+    } else if ["invalid variable offset", "math between trusted_ptr"]
+        .iter()
+        .any(|words| reason.contains(words))
+    {
         "no variable can index an array of inet_csk_ca(sk): write a branch for each index"
     } else if reason.contains("write into map") {
         "keep what changes in inet_csk_ca(sk): a file's variables are read only"
