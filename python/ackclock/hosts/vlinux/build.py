@@ -24,7 +24,7 @@ from ackclock.hosts.vlinux.sources import SERIES
 GUEST = Path(__file__).with_name("guest")
 CONFIG = GUEST / "kernel.config"
 #: The program that runs in the machine.
-GUEST_FILES = ("guest", "plan", "applications", "sampling")
+GUEST_FILES = ("guest", "plan", "applications", "sampling", "delay")
 TARBALL = sources.tarball(SERIES)
 PACKAGES = (
     f"linux-source-{SERIES}",

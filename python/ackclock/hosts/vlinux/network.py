@@ -23,10 +23,6 @@ from ackclock.base.errors import AckclockError
 NEVER_FULL = 10_000_000
 #: Half of this much memory for data is more than any window here.
 SOCKET_BYTES = 1 << 30
-#: In which tc counts delays, ns.
-TICK_NS = 64
-#: More than a packet has.
-CELL_BYTES = 100_000
 HUB = "hub"
 #: What is at the other end of each device.
 NEIGHBOUR = "10.254.0.1"
@@ -60,7 +56,7 @@ class Way(NamedTuple):
 
 
 class Step(NamedTuple):
-    """A veth pair of a link: where packets leave, its qdisc, where they come back."""
+    """A veth pair of a link: where packets leave, what makes its qdisc, where they come back."""
 
     out: str
     qdisc: tuple[str, ...]
@@ -130,13 +126,12 @@ class Network:
 
     def changes(self) -> Iterator[tuple[int, str]]:
         """What changes during the run: time in ns, command."""
-        tc = f"tc -n {HUB} qdisc change dev"
         for number, link in enumerate(self.links, 1):
             for step in link.get("rate_at", ()):
                 tbf = self._tbf(link, step["rate_bps"])
-                yield step["time_ns"], f"{tc} {queue_device(number)} {tbf}"
+                yield step["time_ns"], _tc(f"qdisc change dev {queue_device(number)} {tbf}")
             for step in link.get("delay_at", ()):
-                yield step["time_ns"], f"{tc} w{number} {_delay(step['delay_ns'])}"
+                yield step["time_ns"], _delay(f"w{number}", step["delay_ns"])
 
     def buckets(self) -> list[tuple[int, int]]:
         """Links that a bucket limits here and not in the simulator: number, size in bytes."""
@@ -158,7 +153,7 @@ class Network:
         for step in (step for steps in self._steps for step in steps):
             to = "d" if step.to == "receiver" else HUB
             lines += self._pair(HUB, step.out, to, step.to)
-            lines += [f"tc -n {HUB} {line}" for line in step.qdisc]
+            lines += step.qdisc
         for number, way in enumerate(self._ways, 1):
             lines += self._hosts_of(number, way)
         # One ACK per packet is a route's own feature of Linux.
@@ -175,7 +170,7 @@ class Network:
             *self._pair(sender, "sender", HUB, f"r{number}"),
             f"ip -n {sender} addr add {self.address(way, 1)}/32 dev sender",
             _default_route(sender, "sender"),
-            f"tc -n {HUB} qdisc add dev r{number} {_delay(way.rtt_ns - forth_ns)}",
+            _delay(f"r{number}", way.rtt_ns - forth_ns),
             *_in(sender, _settings(_HOST | {"net/ipv4/tcp_ecn": int(way.ecn)})),
         ]
         if not self._canonical["tso"]:
@@ -183,7 +178,7 @@ class Network:
         if not self._direct:
             lines += self._pair(HUB, f"t{number}", receiver, "receiver")
         if forth_ns:
-            lines.append(f"tc -n {HUB} qdisc add dev t{number} {_delay(forth_ns)}")
+            lines.append(_delay(f"t{number}", forth_ns))
         return [*lines, f"ip -n {receiver} addr add {self.address(way)}/32 dev receiver"]
 
     def _pair(self, space: str, device: str, peer: str, other: str) -> list[str]:
@@ -235,19 +230,19 @@ class Network:
         add = "qdisc add dev"
         if impaired := _impairments(link):
             device, other = f"i{number}", f"j{number}"
-            netem = f"{add} {device} root netem limit {NEVER_FULL}{impaired}"
+            netem = _tc(f"{add} {device} root netem limit {NEVER_FULL}{impaired}")
             found.append(Step(device, (netem,), other))
         if police := link.get("policer"):
             device, other = f"p{number}", f"x{number}"
             burst = _police_burst(police["rate_bps"], police["burst_bytes"])
             action = f"police rate {police['rate_bps']}bit burst {burst}"
             drop = f"filter add dev {other} ingress matchall action {action} conform-exceed drop"
-            found.append(Step(device, (f"{add} {other} clsact", drop), other))
+            found.append(Step(device, (_tc(f"{add} {other} clsact"), _tc(drop)), other))
         device = queue_device(number)
-        qdiscs = tuple(f"{add} {device} {qdisc}" for qdisc in self._qdiscs(link))
+        qdiscs = tuple(_tc(f"{add} {device} {qdisc}") for qdisc in self._qdiscs(link))
         found.append(Step(device, qdiscs, f"a{number}"))
         if link.get("delay_ns") or link.get("delay_at"):
-            delay = f"{add} w{number} {_delay(link.get('delay_ns', 0))}"
+            delay = _delay(f"w{number}", link.get("delay_ns", 0))
             found.append(Step(f"w{number}", (delay,), f"b{number}"))
         if is_last:
             found[-1] = found[-1]._replace(to="receiver")
@@ -336,16 +331,13 @@ def _default_route(space: str, device: str, more: str = "") -> str:
     return f"ip -n {space} route add default via {NEIGHBOUR} dev {device} onlink {more}".rstrip()
 
 
-def _delay(delay_ns: int) -> str:
-    """A delay; a netem with a rate keeps the order of packets when the delay changes.
+def _tc(words: str) -> str:
+    return f"tc -n {HUB} {words}"
 
-    tc takes whole microseconds, and counts them in units of 64 ns. A packet takes the rest as the
-    time of one cell.
-    """
-    delay_us = delay_ns // 1000
-    rest_ns = delay_ns - delay_us * 1000 // TICK_NS * TICK_NS
-    rate = 8_000_000_000 * CELL_BYTES // rest_ns if rest_ns else 10**15
-    return f"root netem limit {NEVER_FULL} delay {delay_us}us rate {rate}bit 0 {CELL_BYTES}"
+
+def _delay(device: str, delay_ns: int) -> str:
+    """A netem of whole nanoseconds, which also keeps the order of packets when it changes."""
+    return f"ip netns exec {HUB} ./guest delay {device} {delay_ns}"
 
 
 def _impairments(link: Link) -> str:

@@ -90,4 +90,7 @@ void sample_flow(struct flow *flow, int64_t at_ns, FILE *to);
 void sample_queues(int64_t at_ns, FILE *to);
 void copy(const char *from, FILE *to);
 
+/* In delay.c. */
+int set_delay(const char *device, int64_t delay_ns);
+
 #endif

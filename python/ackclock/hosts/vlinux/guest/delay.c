@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* A netem that delays by whole nanoseconds: tc of iproute2 6.1 sends 64 ns at a time. */
+#define _GNU_SOURCE
+#include "guest.h"
+
+#include <errno.h>
+#include <linux/pkt_sched.h>
+#include <linux/rtnetlink.h>
+#include <net/if.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* Packets of a queue that is never full. */
+#define NEVER_FULL 10000000
+/* A rate keeps the order of packets when the delay changes. This one takes no time. */
+#define BYTES_PER_S 125000000000000ULL
+
+struct request {
+	struct nlmsghdr header;
+	struct tcmsg message;
+	char attributes[512];
+};
+
+static struct rtattr *put(struct request *to, int type, const void *data, int size)
+{
+	struct rtattr *at = (void *)((char *)to + NLMSG_ALIGN(to->header.nlmsg_len));
+
+	at->rta_type = type;
+	at->rta_len = RTA_LENGTH(size);
+	if (size)
+		memcpy(RTA_DATA(at), data, size);
+	to->header.nlmsg_len = NLMSG_ALIGN(to->header.nlmsg_len) + RTA_ALIGN(at->rta_len);
+	return at;
+}
+
+/* Gives a device of this namespace a netem, or changes the one that it has. */
+int set_delay(const char *device, int64_t delay_ns)
+{
+	struct tc_netem_qopt usual = { .limit = NEVER_FULL };
+	struct tc_netem_rate rate = { .rate = UINT32_MAX };
+	uint64_t rate64 = BYTES_PER_S;
+	struct request request = {
+		.header = {
+			.nlmsg_len = NLMSG_LENGTH(sizeof(struct tcmsg)),
+			.nlmsg_type = RTM_NEWQDISC,
+			.nlmsg_flags = NLM_F_REQUEST | NLM_F_CREATE | NLM_F_REPLACE | NLM_F_ACK,
+		},
+		.message = {
+			.tcm_ifindex = if_nametoindex(device),
+			.tcm_parent = TC_H_ROOT,
+		},
+	};
+	struct {
+		struct nlmsghdr header;
+		struct nlmsgerr error;
+		char more[1024];
+	} answer;
+	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+	struct rtattr *options;
+
+	put(&request, TCA_KIND, "netem", sizeof("netem"));
+	options = put(&request, TCA_OPTIONS, &usual, sizeof(usual));
+	put(&request, TCA_NETEM_LATENCY64, &delay_ns, sizeof(delay_ns));
+	put(&request, TCA_NETEM_RATE64, &rate64, sizeof(rate64));
+	put(&request, TCA_NETEM_RATE, &rate, sizeof(rate));
+	options->rta_len = (char *)&request + request.header.nlmsg_len - (char *)options;
+	if (fd < 0 || send(fd, &request, request.header.nlmsg_len, 0) < 0 ||
+	    recv(fd, &answer, sizeof(answer), 0) < 0)
+		die("netlink");
+	errno = -answer.error.error;
+	if (errno)
+		die(device);
+	return 0;
+}
