@@ -115,8 +115,6 @@ Both sides begin alike, mostly with thousands of equal packets. Then one of thes
 * **Random numbers.** `loss`, `reorder`, PIE, RED and BBR's gain cycle draw different numbers.
 * **Two packets in one nanosecond.** The simulator handles the flow with the lower number first;
   Linux handles the packet whose timer was armed first.
-* **A timer as a packet arrives.** Behind a drop-tail queue Linux's receiver handles its timer
-  first, behind CoDel the packet. The simulator always handles the packet first.
 * **Thresholds of a microsecond.** A host with TSO holds a small burst back if the next ACK is due
   within 1 ms. The traces' clock counts 0.256 µs, so ACKs that come exactly 1 ms apart may decide
   otherwise (S_small_yeah_20_20, from its 416th ACK).

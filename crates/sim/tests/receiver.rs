@@ -102,7 +102,7 @@ fn an_ack_for_every_second_segment_or_after_40_ms() {
     // The last one of a flow is not waited for.
     let last = script
         .receiver
-        .handle_segment(script.now_ns, 23, 1, false, true);
+        .handle_segment(script.now_ns, 23, script.now_ns, false, true);
     assert_eq!(last.unwrap().ack, 24);
 }
 
@@ -255,6 +255,25 @@ fn a_duplicate_is_reported() {
     // One that waits for a gap to be filled is reported twice: as that, and as what it is.
     script.segment(35);
     assert_eq!(blocks(script.segment(35)), [(35, 36), (35, 36)]);
+}
+
+/// RFC 7323, 5.3: a segment that left 2 ms before one in order is not taken, and what is missing stays so;
+/// 1 ms is within the window of PAWS.
+#[test]
+fn a_segment_from_before_the_last_one_in_order_is_discarded() {
+    let mut script = Script::new();
+    for late_ms in [1, 2] {
+        let first = script.receiver.delivered();
+        assert_eq!(script.segment(first + 2).unwrap().ack, first);
+        assert_eq!(script.segment(first).unwrap().ack, first + 1);
+        script.now_ns += 10_000;
+        let sent_ns = script.now_ns - RTT / 2 - late_ms * MS;
+        let now_ns = script.now_ns;
+        let ack = (script.receiver).handle_segment(now_ns, first + 1, sent_ns, false, false);
+        let taken = if late_ms == 1 { 2 } else { 0 };
+        assert_eq!(ack.unwrap().ack, first + 1 + taken, "{late_ms}");
+    }
+    assert_eq!(script.receiver.duplicates(), 1);
 }
 
 /// RFC 2018, section 4: the block of the latest segment first, then those reported before it.

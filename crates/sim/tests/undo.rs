@@ -227,3 +227,23 @@ fn linux_2_6_grows_a_window_that_is_nearly_used() {
         assert_eq!(script.cwnd(), cwnd, "{profile:?}");
     }
 }
+
+// --- Linux 6: reordering
+
+/// `tcp_may_raise_cwnd`: where a segment was late by more than three, SACKed data makes the window grow, too.
+#[test]
+fn data_out_of_order_raises_cwnd_where_the_path_reorders_much() {
+    for late in [true, false] {
+        let (mut script, una) = at(NEW, 20);
+        script.ack(100, una, &[(una + 10, una + 11)]);
+        let mut next = una;
+        if late {
+            next += 1;
+            script.ack(1, next, &[(una + 10, una + 11)]);
+        }
+        let cwnd = script.cwnd();
+        script.ack(1, next, &[(una + 10, una + 12)]);
+        assert_eq!(script.sender.state(), CaState::Disorder);
+        assert_eq!(script.cwnd() - cwnd, u32::from(late));
+    }
+}

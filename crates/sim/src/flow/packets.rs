@@ -163,8 +163,9 @@ impl Flow<'_> {
         };
         while let Phase::Open(connection) = &mut self.phase {
             let timeout_ns = connection.receiver.poll_timeout();
-            // At equal times the timer goes first in two-way runs.
-            if timeout_ns >= at_ns + u64::from(self.way.acks.is_some()) {
+            // At equal times the timer goes first: it is a softirq (TIMER, HRTIMER) of the pass in which
+            // the packet leaves its queue (NET_TX). The receiver hears of it in the next (NET_RX).
+            if timeout_ns > at_ns {
                 break;
             }
             if let Some(ack) = connection.receiver.handle_timeout(timeout_ns) {

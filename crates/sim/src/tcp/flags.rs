@@ -11,8 +11,8 @@ pub(super) struct AckFlags {
     pub set_timer: bool,
     /// The ACK tells of new marks: it carries ECE, or a larger count (RFC 9768).
     pub ece: bool,
-    /// The ACK neither advances `snd_una` nor has SACK blocks.
-    pub pure_duplicate: bool,
+    /// `snd_una` before the ACK.
+    pub prior_una: u64,
     pub echo_ns: u64,
     pub newly_lost: u32,
     pub newly_delivered: u32,

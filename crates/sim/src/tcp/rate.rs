@@ -291,7 +291,7 @@ mod tests {
                 self.board
                     .acknowledge(self.host.counts(), ack, 0, &mut delivery);
             }
-            let newest = self.rate.on_delivered(delivery.newest);
+            let newest = self.rate.on_delivered(delivery.sampled);
             let newly = self.host.tp().delivered - before;
             self.host.note_delivered(newly);
             let sample = RateSampler::sample(&self.host, newest, &COUNTS);

@@ -18,6 +18,7 @@ use ackclock_host::{prefetch, PooledSlice};
 use ackclock_net::ring::Ring;
 use std::iter::repeat_n;
 
+const NS_PER_US: u64 = 1_000;
 const NS_PER_MS: u64 = 1_000_000;
 
 const SACKED: u64 = 1;
@@ -31,7 +32,10 @@ const PUSHED: u64 = 16;
 /// A packet of the retransmission queue ends with the segment: it left as the end of a burst, or a
 /// SACK or a retransmission has split its packet here.
 const ENDS: u64 = 32;
-const FLAG_BITS: u32 = 6;
+/// RACK has judged the segment lost. Until it is sent again, RACK does not look at it, also if an undo
+/// takes the mark away: it is not in `tsorted_sent_queue`.
+const UNSORTED: u64 = 64;
+const FLAG_BITS: u32 = 7;
 /// How many segments a new ring holds. Most flows among thousands need no more.
 pub(crate) const FIRST_CAPACITY: usize = 16;
 
@@ -75,6 +79,12 @@ impl Slot {
 /// Identifies a transmission: (time, segment), in the order of sending.
 pub(super) type SentOrder = (u64, u64);
 
+/// `tcp_skb_sent_after`: whether `one` was sent after `other`. Linux compares whole microseconds.
+#[inline]
+pub(super) fn is_after(one: SentOrder, other: SentOrder) -> bool {
+    (one.0 / NS_PER_US, one.1) > (other.0 / NS_PER_US, other.1)
+}
+
 /// What an ACK has delivered, collected while the sender processes the ACK.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Delivery {
@@ -94,13 +104,16 @@ pub(super) struct Delivery {
     pub original_delivered: bool,
     /// One past the highest segment that was SACKed before this ACK.
     pub prior_sacked_end: u64,
-    /// A segment below that was never retransmitted, and only now it was SACKed, or acknowledged:
-    /// the path reorders (`tcp_check_sack_reordering`).
-    pub sacked_late: bool,
-    pub acked_late: bool,
+    /// The lowest segment below that was never retransmitted, and only now it was SACKed, or
+    /// acknowledged: the path reorders (`tcp_check_sack_reordering`).
+    pub sacked_late: Option<u64>,
+    pub acked_late: Option<u64>,
     /// The most recently sent of the transmissions that are now delivered, without those that were
-    /// probably not what was delivered; and whether its segment was ever retransmitted.
-    pub newest: Option<(SentOrder, bool)>,
+    /// probably not what was delivered.
+    pub newest: Option<SentOrder>,
+    /// The most recently sent of all, and whether its segment was ever retransmitted
+    /// (`tcp_rate_skb_delivered`).
+    pub sampled: Option<(SentOrder, bool)>,
     /// When the last of these, in the order of the ACK's processing, was sent.
     pub last_sent_ns: u64,
     /// A retransmission after this time is too young to be what this ACK answers.
@@ -118,9 +131,25 @@ impl Delivery {
             return;
         }
         self.last_sent_ns = sent.0;
-        if self.newest.is_none_or(|(newest, _)| sent > newest) {
-            self.newest = Some((sent, retransmitted));
+        if self.newest.is_none_or(|newest| is_after(sent, newest)) {
+            self.newest = Some(sent);
         }
+    }
+
+    /// `tcp_rate_skb_delivered`
+    #[inline]
+    fn sample(&mut self, sent: SentOrder, retransmitted: bool) {
+        if self
+            .sampled
+            .is_none_or(|(newest, _)| is_after(sent, newest))
+        {
+            self.sampled = Some((sent, retransmitted));
+        }
+    }
+
+    /// This segment, which was never retransmitted, is SACKed below what was SACKed before.
+    fn sacked_late(&mut self, segment: u64) {
+        self.sacked_late = Some(self.sacked_late.map_or(segment, |low| low.min(segment)));
     }
 }
 
@@ -348,6 +377,7 @@ impl Scoreboard {
             delivery.original_delivered = self.una < high_seq;
             let (first_ns, last_ns) = self.acknowledge_clean(counts, ack);
             delivery.acked_sent_ns = Some((first_ns, last_ns));
+            delivery.sample((last_ns, ack - 1), false);
             return delivery.deliver((last_ns, ack - 1), false);
         }
         counts.acknowledged(delivery.acked);
@@ -363,7 +393,9 @@ impl Scoreboard {
                 let first = delivery.acked_sent_ns.map_or(sent_ns, |(first, _)| first);
                 delivery.acked_sent_ns = Some((first, sent_ns));
                 delivery.original_delivered |= segment < high_seq;
-                delivery.acked_late |= segment < delivery.prior_sacked_end;
+                if delivery.acked_late.is_none() && segment < delivery.prior_sacked_end {
+                    delivery.acked_late = Some(segment);
+                }
             }
             if flags & SACKED != 0 {
                 counts.no_longer_sacked();
@@ -371,6 +403,7 @@ impl Scoreboard {
                 counts.delivered(1);
                 // `tcp_skb_spurious_retrans`
                 let retransmitted = flags & EVER_RETRANS != 0;
+                delivery.sample((sent_ns, segment), retransmitted);
                 if !retransmitted || delivery.echo_ns / NS_PER_MS >= sent_ns / NS_PER_MS {
                     delivery.deliver((sent_ns, segment), retransmitted);
                 }
@@ -428,18 +461,42 @@ impl Scoreboard {
                     let first = delivery.sacked_sent_ns.map_or(sent_ns, |(first, _)| first);
                     delivery.sacked_sent_ns = Some((first, sent_ns));
                     delivery.original_delivered |= segment < high_seq;
-                    delivery.sacked_late |= segment < highest;
+                    if segment < highest {
+                        delivery.sacked_late(segment);
+                    }
                 }
-                counts.no_longer_lost(old & LOST != 0);
-                counts.no_longer_retransmitted(old & RETRANS != 0);
-                slot.remove(LOST | RETRANS);
+                if old & LOST != 0 {
+                    counts.no_longer_lost(true);
+                    counts.no_longer_retransmitted(old & RETRANS != 0);
+                    slot.remove(LOST | RETRANS);
+                }
                 slot.add(SACKED);
                 counts.sacked();
                 counts.delivered(1);
                 delivery.data_sacked = true;
+                delivery.sample((sent_ns, segment), old & EVER_RETRANS != 0);
                 delivery.deliver((sent_ns, segment), old & EVER_RETRANS != 0);
             }
         });
+    }
+
+    /// A D-SACK has reported this segment of the window, and `ack` acknowledges all below. If it was SACKed
+    /// and sent again, the path reorders, and no retransmission is in flight any more.
+    pub(super) fn duplicate(
+        &mut self,
+        mut counts: Counts<'_>,
+        segment: u64,
+        ack: u64,
+        delivery: &mut Delivery,
+    ) {
+        let slot = self.slot(segment);
+        if slot.has(SACKED) && slot.has(EVER_RETRANS) {
+            delivery.sacked_late(segment);
+        }
+        if segment >= ack && slot.has(SACKED) && slot.has(RETRANS) {
+            counts.no_longer_retransmitted(true);
+            self.slot_mut(segment).remove(RETRANS);
+        }
     }
 
     /// Whether this segment of the window was ever retransmitted.
@@ -466,17 +523,25 @@ impl Scoreboard {
 
     /// Judges transmissions in the order of sending. `verdict` gets each transmission that no ACK
     /// has answered, and says whether it is lost. Judging stops at the first transmission that is
-    /// not lost, separately for originals and for retransmissions.
-    fn judge(&mut self, counts: &mut Counts<'_>, mut verdict: impl FnMut(SentOrder, u64) -> bool) {
+    /// not lost, separately for originals and for retransmissions; if `one_order`, for both.
+    fn judge(
+        &mut self,
+        counts: &mut Counts<'_>,
+        one_order: bool,
+        mut verdict: impl FnMut(SentOrder, u64) -> bool,
+    ) {
         self.judged = self.judged.max(self.una);
         while self.judged < self.nxt {
             let segment = self.judged;
             let slot = self.slot(segment);
-            if !slot.has(SACKED | LOST | EVER_RETRANS) {
+            if !slot.has(SACKED | LOST | EVER_RETRANS | UNSORTED) {
                 if !verdict((slot.sent_ns(), segment), segment + u64::from(REORDERING)) {
                     break;
                 }
                 self.mark_lost(counts, segment);
+                if one_order {
+                    self.slot_mut(segment).add(UNSORTED);
+                }
             }
             self.judged += 1;
         }
@@ -485,13 +550,17 @@ impl Scoreboard {
             let &Retransmission {
                 sent_ns, to_nxt, ..
             } = retransmission;
+            let sent_at_nxt = segment + u64::from(to_nxt);
+            if one_order && sent_at_nxt > self.judged {
+                break;
+            }
             let slot = self.slot(segment);
             let stale = segment < self.una
                 || slot.has(SACKED)
                 || slot.flags() & (LOST | RETRANS) == LOST
                 || slot.sent_ns() != sent_ns;
             if !stale {
-                if !verdict((sent_ns, segment), segment + u64::from(to_nxt)) {
+                if !verdict((sent_ns, segment), sent_at_nxt) {
                     break;
                 }
                 self.mark_lost(counts, segment);
@@ -500,22 +569,23 @@ impl Scoreboard {
         }
     }
 
-    /// RACK: a transmission is lost if it was sent more than `window_ns` before `newest`. Returns
-    /// when the last of the others that were sent before `newest` will be judged lost if no ACK
+    /// RACK: a transmission is lost if it was sent before `newest`, and `wait_us` ago. Returns when, in
+    /// µs, the last of the others that were sent before `newest` will be judged lost if no ACK
     /// arrives.
     pub(super) fn judge_by_time(
         &mut self,
         mut counts: Counts<'_>,
-        now_ns: u64,
+        now_us: u64,
         newest: SentOrder,
-        rtt_ns: u64,
-        window_ns: u64,
+        wait_us: u64,
     ) -> Option<u64> {
         let mut waits = false;
-        let lost_at_ns = |sent_ns: u64| sent_ns + rtt_ns + window_ns;
-        self.judge(&mut counts, |sent, _| {
-            let lost = sent < newest && lost_at_ns(sent.0) <= now_ns;
-            waits |= sent < newest && !lost;
+        let is_older = |sent: SentOrder| is_after(newest, sent);
+        let lost_at_us = |sent_ns: u64| sent_ns / NS_PER_US + wait_us;
+        self.judge(&mut counts, true, |sent, _| {
+            let older = is_older(sent);
+            let lost = older && lost_at_us(sent.0) <= now_us;
+            waits |= older && !lost;
             lost
         });
         if !waits {
@@ -523,20 +593,20 @@ impl Scoreboard {
         }
         let unanswered = |segment: u64| {
             let slot = self.slot(segment);
-            !slot.has(SACKED | LOST) || slot.has(RETRANS)
+            !slot.has(SACKED) && (!slot.has(LOST | UNSORTED) || slot.has(RETRANS))
         };
         (self.judged..self.nxt)
             .rev()
             .filter(|&segment| unanswered(segment))
             .map(|segment| (self.slot(segment).sent_ns(), segment))
-            .filter(|&sent| sent < newest)
-            .map(|(sent_ns, _)| lost_at_ns(sent_ns))
+            .filter(|&sent| is_older(sent))
+            .map(|(sent_ns, _)| lost_at_us(sent_ns))
             .chain(
                 self.retransmissions
                     .iter()
                     .map(|r| (r.sent_ns, r.segment(self.una)))
-                    .filter(|&sent| sent.1 >= self.una && unanswered(sent.1) && sent < newest)
-                    .map(|(sent_ns, _)| lost_at_ns(sent_ns)),
+                    .filter(|&sent| sent.1 >= self.una && unanswered(sent.1) && is_older(sent))
+                    .map(|(sent_ns, _)| lost_at_us(sent_ns)),
             )
             .max()
     }
@@ -545,7 +615,7 @@ impl Scoreboard {
     /// retransmission is lost if a segment that was sent after it is SACKed.
     pub(super) fn judge_by_distance(&mut self, mut counts: Counts<'_>) {
         let end = self.sacked.end();
-        self.judge(&mut counts, |_, order| order < end);
+        self.judge(&mut counts, false, |_, order| order < end);
     }
 
     /// Handles a timeout: every segment that is not SACKed is lost, unless `spare` says that it was
@@ -571,6 +641,11 @@ impl Scoreboard {
     /// One past the highest SACKed segment.
     pub(super) fn sacked_end(&self) -> u64 {
         self.sacked.end()
+    }
+
+    /// Whether the first unacknowledged segment is lost, and was not sent again since.
+    pub(super) fn head_waits(&self) -> bool {
+        self.slot(self.una).flags() & (SACKED | LOST | RETRANS) == LOST
     }
 
     /// Retransmits up to `limit` consecutive lost segments of one packet.

@@ -9,6 +9,7 @@ use super::flags::AckFlags;
 use super::sender::{Rexmit, Sender};
 use super::timers::{until_us, Timer};
 use ackclock_host::CaState;
+use ackclock_net::schedule::NEVER;
 
 impl Sender {
     #[inline]
@@ -108,23 +109,27 @@ impl Sender {
             }
         }
         self.rexmit = Rexmit::Lost;
-        if !self.timers.is_armed() {
-            self.tcp_rearm_rto();
-        }
+        // The timeout counts from the last sending of the head, which may be now.
+        self.timers.arm(Timer::Reordering, NEVER);
+        let (board, now_ns) = (&self.board, self.host.now_ns());
+        let leaves = board.head_waits() && !self.host.cwnd_is_full();
+        self.timers.arm_rto(&self.host, || match leaves {
+            true => now_ns,
+            false => board.head_sent_ns(),
+        });
     }
 
     /// Marks the segments that are known to be lost. Sets the reordering timer if other segments
     /// may be lost too. Returns whether it set the timer.
     pub(super) fn detect_losses(&mut self) -> bool {
-        let due_ns = self
+        let due_us = self
             .loss
             .detect(&mut self.board, &mut self.host, self.rtt.min_us());
-        if let Some(due_ns) = due_ns {
-            let now_ns = self.host.now_ns();
-            let wait_us = (due_ns - now_ns) / 1_000 + TIMEOUT_MIN_US;
+        if let Some(due_us) = due_us {
+            let wait_us = due_us - self.host.now_us() + TIMEOUT_MIN_US;
             let wait = self.host.jiffies_of_us(wait_us).min(self.host.rto());
             self.timers.arm_for(Timer::Reordering, &self.host, wait);
         }
-        due_ns.is_some()
+        due_us.is_some()
     }
 }

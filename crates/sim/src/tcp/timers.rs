@@ -77,11 +77,6 @@ impl Timers {
         self.timer == Timer::Reordering
     }
 
-    #[inline]
-    pub(super) fn is_armed(&self) -> bool {
-        self.timer != Timer::None
-    }
-
     /// Whether the timer is for a tail loss probe.
     #[inline]
     pub(super) fn awaits_probe(&self) -> bool {
@@ -146,7 +141,7 @@ mod tests {
     #[test]
     fn one_timer_at_a_time() {
         let mut timers = Timers::new();
-        assert_eq!((timers.is_armed(), timers.timeout_ns()), (false, NEVER));
+        assert_eq!(timers.timeout_ns(), NEVER);
         assert_eq!(timers.take(NEVER - 1), None);
         timers.arm(Timer::LossProbe, 200 * MS);
         timers.arm(Timer::Reordering, 100 * MS);
@@ -154,7 +149,7 @@ mod tests {
         assert_eq!(timers.take(100 * MS), Some(Timer::Reordering));
         assert_eq!(timers.take(500 * MS), None);
         timers.wait_for_probe();
-        assert_eq!((timers.is_armed(), timers.timeout_ns()), (true, NEVER));
+        assert!(timers.awaits_probe() && timers.timeout_ns() == NEVER);
     }
 
     /// Where another timer had its place, the timeout counts from the head's sending. Jiffies begin

@@ -32,7 +32,15 @@ impl LossDetection {
         }
     }
 
-    /// Marks the segments that an ACK shows to be lost. Returns when to look again without an ACK.
+    /// An ACK has delivered what was sent at `sent_ns`, last of all.
+    #[inline]
+    pub(super) fn adapt(&mut self, now_ns: u64, sent_ns: u64) {
+        if let Self::Rack(rack) = self {
+            rack.adapt(now_ns, sent_ns);
+        }
+    }
+
+    /// Marks the segments that an ACK shows to be lost. Returns when to look again without an ACK, µs.
     pub(super) fn detect(
         &mut self,
         board: &mut Scoreboard,
@@ -57,19 +65,31 @@ impl LossDetection {
 
     /// After a timeout: marks all segments as lost that are not SACKed and old enough.
     pub(super) fn detect_after_timeout(&self, board: &mut Scoreboard, host: &mut Host) {
-        let now_ns = host.now_ns();
+        let now_us = host.now_us();
         match self {
             Self::Rack(rack) => {
-                board.mark_all_lost(host.counts(), |sent_ns| rack.spares(now_ns, sent_ns));
+                board.mark_all_lost(host.counts(), |sent_ns| rack.spares(now_us, sent_ns));
             }
             Self::Fack(_) => board.mark_all_lost(host.counts(), |_| false),
         }
     }
 
-    /// Notes that the path reorders packets.
-    pub(super) fn note_reordering(&mut self) {
+    /// Notes that the path reorders packets, and by how many.
+    pub(super) fn note_reordering(&mut self, segments: u64) {
         if let Self::Rack(rack) = self {
-            rack.note_reordering();
+            rack.note_reordering(segments);
+        }
+    }
+
+    /// Whether the path reorders by more segments than usual.
+    pub(super) fn reorders_much(&self) -> bool {
+        matches!(self, Self::Rack(rack) if rack.reorders_much())
+    }
+
+    /// Notes a timeout in spite of many duplicates.
+    pub(super) fn doubt_reordering(&mut self) {
+        if let Self::Rack(rack) = self {
+            rack.doubt_reordering();
         }
     }
 

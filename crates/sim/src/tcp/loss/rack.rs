@@ -7,17 +7,21 @@
 
 use super::super::constants::REORDERING;
 use super::super::host::Host;
-use super::super::scoreboard::{Scoreboard, SentOrder};
+use super::super::scoreboard::{is_after, Scoreboard, SentOrder};
 use ackclock_host::{CaState, TcpSock};
 
 /// What RACK knows of the most recent transmission that was delivered.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rack {
     newest: SentOrder,
-    rtt_ns: u64,
+    /// When something was delivered last, and when that was sent.
+    delivered_ns: u64,
+    sent_ns: u64,
     /// Whether anything was delivered since the last judgement.
     advanced: bool,
     reordering_seen: bool,
+    /// By how many segments the path is assumed to reorder (`tp->reordering`).
+    reordering: u16,
     /// The reordering window in quarters of the smallest RTT (`reo_wnd_steps`) …
     steps: u32,
     /// … when it grew last, and for how many recoveries it keeps its size (`reo_wnd_persist`).
@@ -33,14 +37,18 @@ pub(crate) struct Rack {
 const RECOVERIES: u32 = 16;
 /// Its maximum.
 const MOST_STEPS: u32 = 255;
+/// `sysctl_tcp_max_reordering`
+const MOST_REORDERING: u64 = 300;
 
 impl Rack {
     pub(crate) const fn new() -> Self {
         Self {
             newest: (0, 0),
-            rtt_ns: 0,
+            delivered_ns: 0,
+            sent_ns: 0,
             advanced: false,
             reordering_seen: false,
+            reordering: REORDERING as u16,
             steps: 1,
             grew_ns: 0,
             persists: 0,
@@ -54,18 +62,23 @@ impl Rack {
     #[inline]
     pub(crate) fn on_delivered(&mut self, now_ns: u64, newest: SentOrder, last_sent_ns: u64) {
         self.advanced = true;
-        self.rtt_ns = now_ns - last_sent_ns;
-        if self.adapts {
-            self.adapt(now_ns, newest.0);
-        }
-        if newest > self.newest {
+        (self.delivered_ns, self.sent_ns) = (now_ns, last_sent_ns);
+        if newest > self.newest || is_after(newest, self.newest) {
             self.newest = newest;
         }
     }
 
-    /// `tcp_rack_update_reo_wnd`: the window grows once for each round trip with a D-SACK.
+    /// `tcp_rack_update_reo_wnd`, for an ACK that has delivered what was sent at `sent_ns`: the window
+    /// grows once for each round trip with a D-SACK.
+    #[inline]
+    pub(crate) fn adapt(&mut self, now_ns: u64, sent_ns: u64) {
+        if self.adapts {
+            self.adapt_window(now_ns, sent_ns);
+        }
+    }
+
     #[cold]
-    fn adapt(&mut self, now_ns: u64, sent_ns: u64) {
+    fn adapt_window(&mut self, now_ns: u64, sent_ns: u64) {
         if sent_ns < self.grew_ns {
             self.duplicate_seen = false;
         }
@@ -96,7 +109,7 @@ impl Rack {
     }
 
     /// Judges segments when an ACK has arrived (6.2, step 5). Returns when to judge again if no ACK
-    /// arrives.
+    /// arrives, µs.
     pub(crate) fn detect(
         &mut self,
         board: &mut Scoreboard,
@@ -116,30 +129,50 @@ impl Rack {
         host: &mut Host,
         min_rtt_us: u32,
     ) -> Option<u64> {
-        let window_ns = self.reordering_window_ns(host.tp(), min_rtt_us);
-        let now_ns = host.now_ns();
-        board.judge_by_time(host.counts(), now_ns, self.newest, self.rtt_ns, window_ns)
+        let wait_us = self.rtt_us() + self.reordering_window_us(host.tp(), min_rtt_us);
+        let now_us = host.now_us();
+        board.judge_by_time(host.counts(), now_us, self.newest, wait_us)
+    }
+
+    /// `rack.rtt_us`: the difference of two clocks of whole microseconds.
+    fn rtt_us(&self) -> u64 {
+        self.delivered_ns / 1_000 - self.sent_ns / 1_000
     }
 
     /// 6.2, step 4: how long RACK waits for reordered segments. It is 0 after enough duplicate ACKs
     /// on a path that keeps order, and grows with needless retransmissions.
-    fn reordering_window_ns(&self, tp: &TcpSock, min_rtt_us: u32) -> u64 {
+    fn reordering_window_us(&self, tp: &TcpSock, min_rtt_us: u32) -> u64 {
         if !self.reordering_seen
             && (tp.inet_conn.icsk_ca_state >= CaState::Recovery as u8
                 || tp.sacked_out >= REORDERING)
         {
             return 0;
         }
-        (u64::from(min_rtt_us / 4) * u64::from(self.steps)).min(u64::from(tp.srtt_us >> 3)) * 1_000
+        (u64::from(min_rtt_us / 4) * u64::from(self.steps)).min(u64::from(tp.srtt_us >> 3))
     }
 
     /// 6.3: at a timeout segments of the last RTT are not lost.
-    pub(crate) fn spares(&self, now_ns: u64, sent_ns: u64) -> bool {
-        now_ns - sent_ns < self.rtt_ns
+    pub(crate) fn spares(&self, now_us: u64, sent_ns: u64) -> bool {
+        now_us - sent_ns / 1_000 < self.rtt_us()
     }
 
-    pub(crate) fn note_reordering(&mut self) {
+    /// `tcp_check_sack_reordering`: a segment was late that lies so many segments below the highest that
+    /// arrived.
+    pub(crate) fn note_reordering(&mut self, segments: u64) {
         self.reordering_seen = true;
+        let segments = segments.min(MOST_REORDERING) as u16;
+        self.reordering = self.reordering.max(segments);
+    }
+
+    /// Whether the path reorders by more segments than usual.
+    pub(crate) fn reorders_much(&self) -> bool {
+        u32::from(self.reordering) > REORDERING
+    }
+
+    /// `tcp_enter_loss`: a timeout in spite of so many duplicates shows that the path was thought to
+    /// reorder more than it does.
+    pub(crate) fn doubt_reordering(&mut self) {
+        self.reordering = REORDERING as u16;
     }
 
     pub(crate) fn judge_anew(&mut self) {
@@ -177,12 +210,13 @@ mod tests {
     fn time_tells() {
         let (mut host, mut board, mut rack) = one_sacked();
         let start_ns = host.now_ns() - 104 * MS;
-        let due_ns = rack.detect(&mut board, &mut host, RTT_US);
-        assert_eq!((due_ns, host.tp().lost_out), (Some(start_ns + 128 * MS), 0));
+        let start_us = start_ns / 1_000;
+        let due_us = rack.detect(&mut board, &mut host, RTT_US);
+        assert_eq!((due_us, host.tp().lost_out), (Some(start_us + 128_000), 0));
         assert_eq!(rack.detect(&mut board, &mut host, RTT_US), None, "no news");
         host.clock(start_ns + 125 * MS);
-        let due_ns = rack.judge(&mut board, &mut host, RTT_US);
-        assert_eq!((due_ns, host.tp().lost_out), (Some(start_ns + 128 * MS), 1));
+        let due_us = rack.judge(&mut board, &mut host, RTT_US);
+        assert_eq!((due_us, host.tp().lost_out), (Some(start_us + 128_000), 1));
         host.clock(start_ns + 128 * MS);
         assert_eq!(rack.judge(&mut board, &mut host, RTT_US), None);
         assert_eq!(host.tp().lost_out, 4, "those sent later are not judged");
@@ -194,11 +228,11 @@ mod tests {
     fn needless_retransmissions_make_it_patient() {
         let (mut host, _, mut rack) = one_sacked();
         host.publish_rtt(8 * RTT_US, 0);
-        let window_ms = |rack: &Rack| rack.reordering_window_ns(host.tp(), RTT_US) / MS;
+        let window_ms = |rack: &Rack| rack.reordering_window_us(host.tp(), RTT_US) / 1_000;
         rack.note_duplicate();
-        rack.on_delivered(1_000 * MS, (900 * MS, 1), 900 * MS);
+        rack.adapt(1_000 * MS, 900 * MS);
         assert_eq!(window_ms(&rack), 25, "the path keeps order");
-        rack.note_reordering();
+        rack.note_reordering(2);
         for (now_ms, sent_ms, window) in [
             (1_000, 900, 50),
             (1_050, 950, 50), // sent before the window grew
@@ -207,13 +241,13 @@ mod tests {
             (1_300, 1_200, 100), // srtt
         ] {
             rack.note_duplicate();
-            rack.on_delivered(now_ms * MS, (sent_ms * MS, 1), sent_ms * MS);
+            rack.adapt(now_ms * MS, sent_ms * MS);
             assert_eq!(window_ms(&rack), window, "{now_ms} ms");
         }
         for recovery in 0..RECOVERIES {
             assert_eq!(window_ms(&rack), 100, "{recovery}");
             rack.note_recovery(true);
-            rack.on_delivered(2_000 * MS, (1_900 * MS, 1), 1_900 * MS);
+            rack.adapt(2_000 * MS, 1_900 * MS);
         }
         assert_eq!(window_ms(&rack), 25);
     }
@@ -227,7 +261,7 @@ mod tests {
         assert_eq!(host.tp().lost_out, 4);
         let (mut host, mut board, mut rack) = one_sacked();
         host.set_state(CaState::Recovery);
-        rack.note_reordering();
+        rack.note_reordering(2);
         assert!(rack.detect(&mut board, &mut host, RTT_US).is_some());
         assert_eq!(host.tp().lost_out, 0);
     }
@@ -238,6 +272,31 @@ mod tests {
         let mut rack = Rack::new();
         rack.on_delivered(5_100 * MS, (5_050 * MS, 7), 5_001 * MS);
         assert!(rack.advanced && rack.newest == (5_050 * MS, 7));
-        assert!(rack.spares(6_000 * MS, 5_902 * MS) && !rack.spares(6_000 * MS, 5_901 * MS));
+        assert!(rack.spares(6_000_000, 5_902 * MS) && !rack.spares(6_000_000, 5_901 * MS));
+    }
+
+    /// The degree of reordering is the largest seen, at most 300 segments, until a timeout doubts it.
+    #[test]
+    fn how_much_the_path_reorders() {
+        let mut rack = Rack::new();
+        rack.note_reordering(3);
+        assert!(rack.reordering_seen && !rack.reorders_much());
+        rack.note_reordering(1_000);
+        rack.note_reordering(2);
+        assert!(rack.reorders_much() && rack.reordering == 300);
+        rack.doubt_reordering();
+        assert!(rack.reordering_seen && !rack.reorders_much());
+    }
+
+    /// Times are compared in whole microseconds: of two packets of the same one the later segment counts as
+    /// sent later.
+    #[test]
+    fn microseconds_tell_which_was_sent_later() {
+        let mut rack = Rack::new();
+        rack.on_delivered(9_000, (1_900, 4), 1_900);
+        rack.on_delivered(9_000, (1_100, 7), 1_100);
+        assert_eq!(rack.newest, (1_100, 7));
+        rack.on_delivered(9_999, (1_050, 5), 1_050);
+        assert_eq!((rack.newest, rack.rtt_us()), ((1_100, 7), 8));
     }
 }

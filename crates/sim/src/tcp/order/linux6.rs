@@ -31,7 +31,7 @@ pub(in super::super) fn tcp_ack(sk: &mut Sender, now_ns: u64, ack: &Ack) {
         lost_retransmission: false,
         set_timer: una_advanced || sacked_older(sk, &delivery),
         ece,
-        pure_duplicate: !una_advanced && !ack.has_sacks(),
+        prior_una: prior.una,
         echo_ns: ack.echo_ns,
         newly_lost: 0,
         newly_delivered,
@@ -126,7 +126,8 @@ fn sacked_older(sk: &Sender, delivery: &Delivery) -> bool {
 fn tcp_process_tlp_ack(sk: &mut Sender, ack: &Ack, flags: &AckFlags) -> bool {
     // `FLAG_DSACK_TLP`
     let of_probe = flags.duplicate_sack && sk.tlp.is_probe(ack.sacks()[0].1);
-    let answer = sk.tlp.on_ack(ack.ack, of_probe, flags.pure_duplicate);
+    let pure_duplicate = !flags.una_advanced && !flags.data_sacked;
+    let answer = sk.tlp.on_ack(ack.ack, of_probe, pure_duplicate);
     if answer == Answer::Repaired {
         sk.reduce_for_probe();
     }
@@ -141,11 +142,16 @@ fn obey(sk: &mut Sender) {
     }
 }
 
+/// Data in order makes the window grow; where the path reorders much, any data does.
+fn tcp_may_raise_cwnd(sk: &Sender, flags: &AckFlags) -> bool {
+    flags.una_advanced || (flags.data_sacked && sk.loss.reorders_much())
+}
+
 /// The same for algorithms without `cong_control`.
 fn tcp_cong_control(sk: &mut Sender, flags: &AckFlags) {
     if sk.host.in_cwnd_reduction() {
         sk.reduction.on_ack(&mut sk.host, flags); // `tcp_cwnd_reduction`
-    } else if flags.una_advanced {
+    } else if tcp_may_raise_cwnd(sk, flags) {
         sk.host.grow(flags.newly_delivered);
     }
     sk.pacer.update_rate(&mut sk.host);

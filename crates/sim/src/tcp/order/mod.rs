@@ -75,7 +75,12 @@ fn tcp_sacktag_write_queue(
     let mut blocks = &*sacks;
     let mut duplicate_sack = false;
     if ack.has_duplicate() {
+        let start = blocks[0].0;
         duplicate_sack = tcp_check_dsack(sk, blocks[0]);
+        if duplicate_sack && start >= sk.board.una() && (start >= ack.ack || sk.undo.is_open()) {
+            sk.board
+                .duplicate(sk.host.counts(), start, ack.ack, delivery);
+        }
         blocks = &blocks[1..];
     }
     // In ascending order: the first is the one whose RTT counts.
@@ -83,7 +88,25 @@ fn tcp_sacktag_write_queue(
         sk.board
             .sack(sk.host.counts(), block, sk.high_seq, delivery);
     }
+    if let Some(low) = delivery.sacked_late {
+        if sk.state() != CaState::Loss || sk.undo.is_open() {
+            tcp_check_sack_reordering(sk, low, ack.ack);
+        }
+    }
     duplicate_sack
+}
+
+/// `low` was late, of a window that begins with `una` once this ACK is handled.
+#[cold]
+pub(super) fn tcp_check_sack_reordering(sk: &mut Sender, low: u64, una: u64) {
+    // `tcp_highest_sack_seq`
+    let highest = match sk.tp().sacked_out {
+        0 => una,
+        _ => sk.board.sacked_end(),
+    };
+    if low < highest {
+        sk.loss.note_reordering(highest - low);
+    }
 }
 
 /// A D-SACK may show that a reduction was needless.
@@ -124,13 +147,15 @@ fn tcp_clean_rtx_queue(
         sk.board
             .acknowledge(sk.host.counts(), ack.ack, sk.high_seq, delivery);
     }
-    let sacked_late = delivery.sacked_late && (sk.state() != CaState::Loss || sk.undo.is_open());
-    if sacked_late || delivery.acked_late {
-        sk.loss.note_reordering();
+    if let Some(low) = delivery.acked_late {
+        tcp_check_sack_reordering(sk, low, ack.ack);
     }
     let now_ns = sk.host.now_ns();
-    if let Some((newest, _)) = delivery.newest {
+    if let Some(newest) = delivery.newest {
         sk.loss.on_delivered(now_ns, newest, delivery.last_sent_ns);
+    }
+    if let Some(((sent_ns, _), _)) = delivery.sampled {
+        sk.loss.adapt(now_ns, sent_ns);
     }
     let window = (sk.board.una(), sk.board.nxt());
     let rtt_us = (sk.rtt).on_ack(now_ns, delivery, window, una_advanced, ack.echo_ns);
@@ -139,7 +164,7 @@ fn tcp_clean_rtx_queue(
     }
     let rtt_us = rtt_us.map_or(-1, |rtt_us| rtt_us as i32);
     sk.host.publish_una(sk.board.una());
-    let newest = sk.rate.on_delivered(delivery.newest);
+    let newest = sk.rate.on_delivered(delivery.sampled);
     sk.host.pkts_acked(&AckSample {
         pkts_acked: delivery.acked,
         rtt_us,
@@ -157,6 +182,7 @@ fn clean_predicted(sk: &mut Sender, now_ns: u64, una: u64) -> (u32, i32, Option<
     let (first_ns, last_ns) = sk.board.acknowledge_clean(sk.host.counts(), una);
     let newest = (last_ns, una - 1);
     sk.loss.on_delivered(now_ns, newest, last_ns);
+    sk.loss.adapt(now_ns, last_ns);
     let window = (una, sk.board.nxt());
     let now_us = sk.host.now_us();
     let rtt_us = (sk.rtt).on_plain_ack(now_ns, now_us, (first_ns, last_ns), window) as i32;

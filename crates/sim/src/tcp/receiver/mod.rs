@@ -30,6 +30,9 @@ use ackclock_net::schedule::NEVER;
 const DELACK_MAX_US: u64 = 200_000;
 /// The bound of other delays, µs.
 const DELACK_MAX_LATE_US: u64 = 500_000;
+/// Timestamps count milliseconds. One may be older by so many.
+const NS_PER_MS: u64 = 1_000_000;
+const TCP_PAWS_WINDOW_MS: u64 = 1;
 /// How many ACKs leave at once after a mark.
 const ECN_QUICK_ACKS: u32 = 2;
 /// Bytes of a segment, unless told otherwise.
@@ -267,7 +270,7 @@ impl Receiver {
         self.out_of_order.len()
     }
 
-    /// Segments that arrived again.
+    /// Segments that arrived again, or too late (PAWS).
     pub fn duplicates(&self) -> u64 {
         self.duplicates
     }
@@ -330,6 +333,11 @@ impl Receiver {
 
     #[inline(never)]
     fn handle_any(&mut self, segment: u64, sent_ns: u64, pushed: bool, last: bool) -> Option<Ack> {
+        // `tcp_validate_incoming`: PAWS, then `tcp_sequence`.
+        let late = self.ts_recent_ns / NS_PER_MS > sent_ns / NS_PER_MS + TCP_PAWS_WINDOW_MS;
+        if (late || segment + 1 < self.last_ack_sent) && !self.hides_losses {
+            return self.discard(segment);
+        }
         if let Some(rtt) = &mut self.rtt {
             rtt.arrives(self.clock.now_ns(), sent_ns, self.ts_recent_ns);
         }

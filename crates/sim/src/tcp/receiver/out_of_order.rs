@@ -64,6 +64,20 @@ impl Receiver {
         self.answer(answers)
     }
 
+    /// A segment that was acknowledged before, or left before one that has moved the window (PAWS, RFC 7323,
+    /// 5), which is what reordering does to an original behind a retransmission. TCP does not take it, does
+    /// not remember its timestamp, and acknowledges what it has (`tcp_send_dupack`).
+    #[cold]
+    #[inline(never)]
+    pub(super) fn discard(&mut self, segment: u64) -> Option<Ack> {
+        self.duplicates += 1;
+        if segment < self.rcv_nxt {
+            self.duplicate = Some(segment as u32);
+            self.enter_quick_ack_mode(self.max_quick_acks);
+        }
+        Some(self.ack())
+    }
+
     /// `tcp_grow_window`, until the application has read its first data and asked for a smaller window:
     /// a segment is acknowledged at once. Out-of-order data before the first segment in order then end
     /// the quick ACKs of the start before they begin.

@@ -9,8 +9,8 @@
 pub(crate) struct Evidence {
     pub(crate) una_advanced: bool,
     pub(crate) data_sacked: bool,
-    /// The ACK neither advances `snd_una` nor has SACK blocks.
-    pub(crate) pure_duplicate: bool,
+    /// The ACK neither advances `snd_una` nor has a D-SACK (`num_dupack`).
+    pub(crate) duplicate: bool,
     /// A segment that was never retransmitted was delivered.
     pub(crate) original_delivered: bool,
     /// New data was sent since the timeout.
@@ -60,7 +60,7 @@ impl Frto {
             return Step::Spurious;
         }
         if evidence.sent_new {
-            if evidence.data_sacked || evidence.pure_duplicate {
+            if evidence.data_sacked || evidence.duplicate {
                 self.active = false;
             }
         } else if evidence.una_advanced && !evidence.recovered {
@@ -82,7 +82,7 @@ mod tests {
     const NOTHING: Evidence = Evidence {
         una_advanced: false,
         data_sacked: false,
-        pure_duplicate: false,
+        duplicate: false,
         original_delivered: false,
         sent_new: false,
         recovered: false,
@@ -112,7 +112,7 @@ mod tests {
         // Step 3a: a duplicate ACK. From now on no delivery of an original counts.
         let mut frto = begun();
         let duplicate = Evidence {
-            pure_duplicate: true,
+            duplicate: true,
             sent_new: true,
             ..NOTHING
         };

@@ -4,7 +4,9 @@
 //! How to drive it: call [`tcp_fastretrans_alert`](Sender::tcp_fastretrans_alert) for each dubious
 //! ACK, and [`tcp_enter_loss`](Sender::tcp_enter_loss) when the retransmission timer fires.
 
+use super::super::constants::REORDERING;
 use super::super::flags::AckFlags;
+use super::super::order::tcp_check_sack_reordering;
 use super::super::sender::{Rexmit, Sender, SenderEvent};
 use super::{Evidence, Step};
 use ackclock_host::{CaEvent, CaState};
@@ -43,7 +45,7 @@ impl Sender {
                     return flags;
                 }
                 if self.tcp_try_undo_dsack() {
-                    self.tcp_try_keep_open(false);
+                    self.tcp_try_to_open(flags.ece);
                 }
                 self.tcp_identify_packet_loss(&mut flags);
                 if self.state() != CaState::Recovery && self.tp().lost_out > 0 {
@@ -92,6 +94,10 @@ impl Sender {
 
     pub(in super::super) fn tcp_enter_recovery(&mut self, ece: bool) {
         self.note(SenderEvent::Recovery);
+        // `tcp_retrans_stamp_cleanup`
+        if !self.tcp_any_retrans_done() {
+            self.undo.forget_stamp();
+        }
         self.host.set_prior_ssthresh(0);
         self.tcp_init_undo();
         if !self.host.in_cwnd_reduction() {
@@ -174,11 +180,13 @@ impl Sender {
         if !self.undo.original_answered(flags.echo_ns) {
             return false;
         }
-        self.loss.note_reordering();
+        tcp_check_sack_reordering(self, flags.prior_una, self.board.una());
         if self.tp().retrans_out > 0 {
             return true;
         }
-        self.undo.forget_stamp();
+        if !self.tcp_any_retrans_done() {
+            self.undo.forget_stamp();
+        }
         self.tcp_undo_cwnd_reduction(true);
         self.tcp_try_keep_open(false);
         false
@@ -186,6 +194,7 @@ impl Sender {
 
     pub(super) fn tcp_try_undo_loss(&mut self) {
         self.tcp_undo_cwnd_reduction(true);
+        self.timers.on_progress();
         self.host.set_state(CaState::Open);
     }
 
@@ -231,7 +240,7 @@ impl Sender {
         let step = self.frto.on_ack(Evidence {
             una_advanced: flags.una_advanced,
             data_sacked: flags.data_sacked,
-            pure_duplicate: flags.pure_duplicate,
+            duplicate: !flags.una_advanced && !flags.duplicate_sack,
             original_delivered: flags.original_delivered,
             sent_new: self.board.nxt() > self.high_seq,
             recovered,
@@ -266,6 +275,9 @@ impl Sender {
             .set_cwnd(self.reduction.cwnd_after_timeout(&self.host));
         self.host.set_cwnd_cnt(0);
         self.host.stamp_cwnd();
+        if state <= CaState::Disorder && self.tp().sacked_out >= REORDERING {
+            self.loss.doubt_reordering();
+        }
         self.tlp.forget();
         self.host.set_state(CaState::Loss);
         self.high_seq = self.board.nxt();

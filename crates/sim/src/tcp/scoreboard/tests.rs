@@ -62,3 +62,69 @@ fn a_timeout_marks_all() {
     assert!(board.ever_retransmitted(7) && !board.ever_retransmitted(6));
     board.check(host.tp());
 }
+
+const MS: u64 = 1_000_000;
+
+/// Ten segments of which RACK has judged the first lost.
+fn one_judged() -> (Host, Scoreboard) {
+    let (mut host, mut board) = (reno(Profile::Linux6, 10), Scoreboard::new());
+    board.send(host.counts(), MS, 10, false);
+    board.sack(host.counts(), (1, 4), 0, &mut Delivery::default());
+    let due_us = board.judge_by_time(host.counts(), 9_000, (MS, 3), 0);
+    assert_eq!((due_us, host.tp().lost_out), (None, 1));
+    (host, board)
+}
+
+/// RACK looks at transmissions in the order of their sending, and stops at the first that was not sent
+/// before what was delivered: it does not reach a retransmission behind it, though of the same time.
+#[test]
+fn judging_stops_in_the_order_of_sending() {
+    for new_first in [true, false] {
+        let (mut host, mut board) = one_judged();
+        if new_first {
+            board.send(host.counts(), 2 * MS, 2, false);
+        }
+        board.retransmit(host.counts(), 2 * MS, 1);
+        if !new_first {
+            board.send(host.counts(), 2 * MS, 2, false);
+        }
+        board.sack(host.counts(), (10, 11), 0, &mut Delivery::default());
+        board.judge_by_time(host.counts(), 9_000, (2 * MS, 10), 1_000);
+        let lost_again = u32::from(!new_first);
+        let expected = ([12, 4, 7, 1 - lost_again], [4, 7 + lost_again, 1]);
+        assert_eq!(counts(&host), expected, "{new_first}");
+    }
+}
+
+/// An undo does not give back to RACK what RACK has judged (`tsorted_sent_queue`), but what a timeout
+/// has marked.
+#[test]
+fn what_an_undo_leaves_to_rack() {
+    let (mut host, mut board) = one_judged();
+    board.unmark_lost(host.counts());
+    board.judge_by_time(host.counts(), 9_000, (MS, 3), 0);
+    assert_eq!(host.tp().lost_out, 0);
+    board.mark_all_lost(host.counts(), |_| false);
+    board.unmark_lost(host.counts());
+    board.judge_by_time(host.counts(), 9_000, (MS, 9), 0);
+    assert_eq!(host.tp().lost_out, 5, "all from 4 to 8");
+}
+
+/// A retransmission that an undo has made needless stays in flight when its segment is SACKed. A
+/// D-SACK ends that, and shows reordering (`tcp_sacktag_one`).
+#[test]
+fn a_needless_retransmission_is_in_flight() {
+    let (mut host, mut board) = (reno(Profile::Linux6, 10), Scoreboard::new());
+    let mut delivery = Delivery::default();
+    board.send(host.counts(), MS, 4, false);
+    board.mark_all_lost(host.counts(), |_| false);
+    board.retransmit(host.counts(), 2 * MS, 4);
+    board.unmark_lost(host.counts());
+    board.sack(host.counts(), (1, 2), 0, &mut delivery);
+    assert_eq!(counts(&host).0, [4, 1, 0, 4]);
+    assert_eq!(delivery.sacked_late, None);
+    board.duplicate(host.counts(), 1, 0, &mut delivery);
+    assert_eq!(counts(&host).0, [4, 1, 0, 3]);
+    assert_eq!(delivery.sacked_late, Some(1));
+    board.check(host.tp());
+}
