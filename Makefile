@@ -71,7 +71,7 @@ test: build $(VENV)/dev ## The tests of every crate and command (8 minutes from 
 	@if scripts/require.sh --check clang libelf; then $(MAKE) --no-print-directory --silent $(KERNEL); fi
 	@RUST="$(or $(RUST),$(CRATES))" PYTHON="$(PYTHON)" scripts/test.sh
 
-test-slow: kernel $(VENV)/dev $(VENV)/ray $(VENV)/docs ## The tests that take minutes each: browsers, virtual machines, real time (root)
+test-slow: kernel $(VENV)/dev $(VENV)/ray $(VENV)/docs $(VENV)/programs ## The tests that take minutes each: browsers, virtual machines, real time (root)
 	@RUST="$(or $(RUST),$(CRATES))" PYTHON="$(PYTHON)" scripts/test.sh slow
 
 test-fresh: ## `make demo` and `make test` in new Debian systems of many kinds (root); FRESH="root user"
@@ -159,7 +159,7 @@ LOCK := $(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashe
 lock: $(VENV)/uv ## Pin the Python packages anew, from pyproject.toml
 	$(LOCK) pyproject.toml -o requirements.lock
 	$(LOCK) pyproject.toml --extra dev -c requirements.lock -o requirements-dev.lock
-	for extra in ray wheel docs; do \
+	for extra in ray wheel docs programs; do \
 		$(LOCK) pyproject.toml --extra $$extra -c requirements-dev.lock -o requirements-$$extra.lock || \
 			exit 1; done
 	echo uv | $(LOCK) - -o requirements-uv.lock
@@ -199,7 +199,7 @@ $(VENV)/dev: requirements-dev.lock $(VENV)/installed
 	@touch $@
 
 # Ray only for its tests (80 MB), mkdocs for the site, zig for wheels (100 MB).
-$(VENV)/ray $(VENV)/docs $(VENV)/wheel: $(VENV)/%: requirements-%.lock $(VENV)/installed
+$(VENV)/ray $(VENV)/docs $(VENV)/wheel $(VENV)/programs: $(VENV)/%: requirements-%.lock $(VENV)/installed
 	@echo "installing $* into $(VENV)"
 	@$(INSTALL) $<
 	@touch $@

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from statistics import fmean
 
 import polars as pl
 import pytest
@@ -155,7 +156,7 @@ def test_a_budget_ends_with_what_there_is(cache):
 
 def test_an_objective_is_of_the_runs(cache):
     def mean_used(rows):
-        return rows.filter(pl.col("algorithm") == "reno")["utilisation"].mean()
+        return fmean(row["utilisation"] for row in rows if row["algorithm"] == "reno")
 
     found = ackclock_evaluate("reno", rows="links", cache=cache, objective=mean_used)
     used = [n["found"]["reno"]["mean"] for n in found["rows"][0]["numbers"][:3]]

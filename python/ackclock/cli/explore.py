@@ -37,3 +37,19 @@ def explore_command(
 
     with one_line_errors():
         server.serve(output or Path("out"), host, port, out.print)
+
+
+@app.command("mcp", rich_help_panel=SCENARIOS)
+def mcp_command() -> None:
+    """Serve a program that speaks the Model Context Protocol, on standard input and output.
+
+    Examples:
+        ackclock mcp
+
+    Its tools are list_algorithms, run, evaluate and attack. A C file comes as its text, and runs in
+    a process of its own. docs/evaluate.md says how a search calls ackclock.
+    """
+    from ackclock.programs import server  # noqa: PLC0415 (slow to import)
+
+    with one_line_errors():
+        server.serve()

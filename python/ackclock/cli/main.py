@@ -20,7 +20,7 @@ MODULES = {
     "c_files": ("import", "check"),
     "sweep": ("sweep",),
     "evaluate": ("evaluate", "attack"),
-    "explore": ("explore",),
+    "explore": ("explore", "mcp"),
     "papers": ("reproduce", "claims", "report"),
     "watch": ("watch",),
     "kernel": ("deploy", "undeploy", "status", "doctor", "compare", "diverge", "bisect", "vlinux"),

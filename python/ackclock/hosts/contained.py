@@ -49,8 +49,11 @@ class _Server:
         self.process.wait()
 
 
-#: Servers that wait for a call.
+#: Servers that wait for a call. A process that forks leaves them to its parent.
 _idle: list[_Server] = []
+os.register_at_fork(after_in_child=_idle.clear)
+#: Whether this process is one of those that run calls.
+_is_contained = False
 
 
 def contained(
@@ -60,8 +63,11 @@ def contained(
 
     `make` is a function of a module; it, `given` and what it yields can be pickled. Its
     `AckclockError` is raised here, and an `AlgorithmError` with its last words if it dies. Closing
-    the iterator ends the process.
+    the iterator ends the process. Within such a process it runs in place.
     """
+    if _is_contained:
+        yield from make(*given, progress)
+        return
     server = _idle.pop() if _idle else _start()
     child = 0
     with tempfile.TemporaryFile() as words:
@@ -185,6 +191,8 @@ def _serve(control: socket.socket) -> None:
         make, given = pickle.loads(work)  # noqa: S301
         child = os.fork()
         if child == 0:
+            global _is_contained  # noqa: PLW0603 (of this process, which runs one call)
+            _is_contained = True
             os.setsid()
             control.close()
             out, words = files

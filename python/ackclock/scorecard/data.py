@@ -28,6 +28,9 @@ FAILED = "failed.toml"
 #: The side of runs on links that were drawn.
 HELD_OUT = "held out"
 
+#: What a program makes more of: a function of the runs.
+Objective = Callable[[list[dict[str, Any]]], float]
+
 
 def evaluate(
     algorithm: str,
@@ -37,7 +40,7 @@ def evaluate(
     quick: bool = False,
     held_out: int | None = None,
     budget_s: float | None = None,
-    objective: Callable[[pl.DataFrame], float] | None = None,
+    objective: Objective | None = None,
     cache: str | os.PathLike[str] = CACHE,
     executor: Executor = LOCAL,
     progress: Callable[[float], None] | None = None,
@@ -50,8 +53,9 @@ def evaluate(
     and where the algorithm does not compile, crashes, does not return or is unsafe on the links,
     with what "failed": stage, row, problem and scenario. C files run in a process of their own.
     `held_out` asks the same on links that this seed draws, and tells the "gap".
-    `objective` is called with the table of all runs (rows.parquet); "objective" is what it returns,
-    None if nothing ran. Raises `AckclockError` if one of `against` cannot be loaded or run.
+    `objective` is called with all runs, a dict each, with the columns of rows.parquet; "objective"
+    is what it returns, None if nothing ran.
+    Raises `AckclockError` if one of `against` cannot be loaded or run.
     """
     asked = run.chosen(rows)
     try:
@@ -72,7 +76,7 @@ def evaluate(
     card = as_json(found)
     if objective is not None:
         rows_of_all = table(found)
-        card["objective"] = None if rows_of_all is None else objective(rows_of_all)
+        card["objective"] = None if rows_of_all is None else objective(rows_of_all.to_dicts())
     return card
 
 

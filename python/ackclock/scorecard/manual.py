@@ -57,7 +57,7 @@ card = ackclock.evaluate(
     "candidate.c",
     rows="links",  # four links: a quarter of a second of processor time, compiling included
     budget_s=10,
-    objective=lambda rows: rows.filter(pl.col("algorithm") == "candidate.c")["utilisation"].mean(),
+    objective=lambda rows: min(row["utilisation"] for row in rows),  # a dict for each run
 )
 card["failed"]  # None, or stage, row, problem (with file and line) and scenario
 card["objective"]
@@ -67,6 +67,11 @@ C files run in a process of their own, with 4 GiB of memory and files of 1 GiB: 
 answer. `held_out=7` (`--held-out 7`) asks the same on links that this seed draws: rates and RTTs up
 to a factor of √2 beside the card's. "Recognised" are the numbers that are better on the card's own
 links.
+
+`pip install "ackclock[programs]"` adds two ways to call it. `examples/search/` is an evaluator for
+OpenEvolve, with its configuration; a candidate that fails has score 0, and what failed as artifacts.
+`ackclock mcp` serves programs that speak the Model Context Protocol: tools list_algorithms, run,
+evaluate and attack, which take a C file as text.
 
 ## Beside the simulator: Linux itself
 

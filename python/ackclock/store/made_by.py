@@ -24,6 +24,7 @@ LAYERS = (
     "pages",
     "questions",
     "scorecard",
+    "programs",
     "explore",
     "dialect",
     "cli",

@@ -1,0 +1,1 @@
+"""For programs that write congestion controls: adapters of the scorecard."""

@@ -1,0 +1,144 @@
+"""A server of the Model Context Protocol: a program lists, runs, evaluates and attacks algorithms.
+
+`ackclock mcp` starts it; `pip install "ackclock[programs]"` installs the protocol. An algorithm is
+a name, or the text of a C file, which runs in a process of its own.
+"""
+
+import json
+import re
+import tempfile
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from ackclock import _core
+from ackclock.base.errors import AckclockError
+from ackclock.hosts.contained import contained
+from ackclock.results import summary
+from ackclock.results.result import run as simulate
+from ackclock.scenario.scenario import Scenario
+from ackclock.scorecard import attack as attacks
+from ackclock.scorecard import data
+
+#: What a text is compiled as, unless it names itself.
+UNNAMED = "candidate"
+#: Where the text of a C file stands in a scenario.
+PLACE = "./candidate.c"
+
+
+def list_algorithms() -> list[dict[str, Any]]:
+    """The congestion controls that are built in: name, what it is, and its parameters."""
+    return [
+        {key: each[key] for key in ("name", "description", "parameters") if key in each}
+        for each in _core.algorithms()
+    ]
+
+
+def run(scenario: str, c_file: str | None = None) -> dict[str, Any]:
+    """Simulates a scenario, the text of a TOML file; returns what each flow got.
+
+    A flow with algorithm = "./candidate.c" runs `c_file`, the text of a C file.
+    """
+    with _file(c_file) as directory:
+        given = Scenario.from_text(scenario, source="scenario", directory=directory)
+        (found,) = contained(_summed, given, progress=lambda _: None)
+        return _without_path(found, str(directory / UNNAMED) + ".c")
+
+
+def _summed(
+    scenario: Scenario, progress: Callable[[float], None]
+) -> Generator[dict[str, Any], None, None]:
+    yield summary.json_ready(summary.of(simulate(scenario, progress=progress)))
+
+
+def evaluate(
+    algorithm: str,
+    rows: str = "links",
+    against: str = "cubic,reno",
+    quick: bool = True,
+    held_out: int | None = None,
+    budget_s: float = 60,
+) -> dict[str, Any]:
+    """Asks of an algorithm, a name or the text of a C file, what RFC 9743 asks: its scorecard.
+
+    `rows`: "links" for four links in a quarter of a second, or rows like "R3,R7", or "all".
+    "failed" has stage, row, problem and scenario if it does not compile, crashes or is unsafe.
+    `held_out`: a seed that draws other links.
+    """
+    with _algorithm(algorithm) as spec:
+        card = data.evaluate(
+            spec,
+            rows=None if rows == "all" else rows,
+            against=[each.strip() for each in against.split(",")],
+            quick=quick,
+            held_out=held_out,
+            budget_s=budget_s,
+        )
+    return _without_path(card, spec)
+
+
+def attack(
+    algorithm: str, hurt: str = "R7", against: str = "reno", tries: int = 200, seed: int = 1
+) -> dict[str, Any]:
+    """Searches the scenario in which an algorithm, a name or the text of a C file, does worst.
+
+    `hurt`: R3 (its share), R4 (losses), R5 (fairness), R7 (harm to others) or R8 (delay).
+    `against`: count how much worse it is than this in its place; "none": the damage itself.
+    """
+    with _algorithm(algorithm) as spec:
+        other = None if against == "none" else against
+        found = attacks.attack(spec, hurt, against=other, most=tries, seed=seed)
+        said = attacks.as_json(found) | {"scenario": found.scenario.to_toml()}
+    return _without_path(said, spec)
+
+
+def _without_path(said: dict[str, Any], spec: str) -> dict[str, Any]:
+    """A text has no path of this machine."""
+    if not spec.endswith(".c"):
+        return said
+    text = json.dumps(said).replace(f"{Path(spec).parent}/", "./")
+    clean: dict[str, Any] = json.loads(text)
+    return clean
+
+
+@contextmanager
+def _algorithm(given: str) -> Iterator[str]:
+    """A name as it is; the path of a text."""
+    if "\n" not in given:
+        if given.partition("@")[0].partition(":")[0].endswith(".c"):
+            raise AckclockError(f"{given}: give the text of the C file, not its name")
+        yield given
+        return
+    named = re.search(r"CC_ALGORITHM\(\s*(\w+)", given)
+    with tempfile.TemporaryDirectory(prefix="ackclock-") as directory:
+        path = Path(directory) / f"{named[1] if named else UNNAMED}.c"
+        path.write_text(given, encoding="utf-8")
+        yield str(path)
+
+
+@contextmanager
+def _file(text: str | None) -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix="ackclock-") as directory:
+        if text is not None:
+            (Path(directory) / PLACE).write_text(text, encoding="utf-8")
+        yield Path(directory)
+
+
+def serve() -> None:
+    """Speaks the protocol on standard input and output. Raises `AckclockError` without `mcp`."""
+    made().run("stdio")
+
+
+def made() -> Any:
+    """The server, an `MCPServer`. Raises `AckclockError` if the package mcp is not installed."""
+    try:
+        from mcp.server import MCPServer  # noqa: PLC0415 (optional, and slow to import)
+    except ImportError:
+        raise AckclockError(
+            'the package mcp is not installed; type: pip install "ackclock[programs]"'
+        ) from None
+    server = MCPServer("ackclock", version=_core.engine_version())
+    for each in (list_algorithms, run, evaluate, attack):
+        server.tool()(each)
+    return server

@@ -1,0 +1,131 @@
+"""Programs that write congestion controls: a protocol's client, and a search with a stub model."""
+
+import asyncio
+import importlib.util
+import random
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from ackclock.base.errors import AckclockError
+from ackclock.programs import openevolve, server
+from common import ROOT
+
+SEARCH = ROOT / "examples" / "search"
+#: A test of `make test` runs without these packages; the slow ones need them.
+needs_programs = pytest.mark.slow
+SCENARIO = """
+duration = "5s"
+rtt = "20ms"
+[bottleneck]
+rate = "10mbit"
+buffer = "1bdp"
+[[flow]]
+algorithm = "{}"
+"""
+
+
+def test_tools_take_a_text_and_tell_no_path():
+    text = (SEARCH / "reno.c").read_text()
+    assert {"cubic", "reno"} <= {each["name"] for each in server.list_algorithms()}
+    first, again = (server.run(SCENARIO.format("./candidate.c"), text) for _ in range(2))
+    assert first["flows"] == again["flows"]
+    assert first["flows"][0]["algorithm"] == "./candidate.c"
+    card = server.evaluate(text, against="reno")
+    assert card["failed"] is None
+    assert card["headline"].endswith("equal to Reno in every number")
+    assert "ackclock-" not in str(card)
+    failed = server.evaluate(text.replace("acked * 1", "acked / (tp->snd_cwnd / 100000)"))["failed"]
+    assert failed["stage"] == "contract"
+    assert re.match(
+        r"\./start\.c:21, function start_cong_avoid: divides by zero", failed["problem"]
+    )
+    with pytest.raises(AckclockError, match="give the text of the C file"):
+        server.evaluate("my_cc.c")
+
+
+@needs_programs
+def test_a_client_of_the_protocol():
+    """The command, over its standard input and output."""
+    from mcp import Client, StdioServerParameters  # noqa: PLC0415 (optional)
+
+    command = str(Path(sys.executable).parent / "ackclock")
+
+    async def talk():
+        async with Client(StdioServerParameters(command=command, args=["mcp"])) as client:
+            tools = await client.list_tools()
+            assert {each.name for each in tools.tools} == {
+                "list_algorithms", "run", "evaluate", "attack",
+            }  # fmt: skip
+            text = (SEARCH / "reno.c").read_text()
+            card = await client.call_tool("evaluate", {"algorithm": text, "against": "reno"})
+            found = await client.call_tool("attack", {"algorithm": "bbr", "tries": 16})
+            refused = await client.call_tool("evaluate", {"algorithm": "renno"})
+            return card, found, refused
+
+    card, found, refused = asyncio.run(talk())
+    assert card.structured_content["failed"] is None
+    assert found.structured_content["excess"] > 0.3
+    assert "unknown algorithm" in str(refused.structured_content or refused.content)
+
+
+class Mutates:
+    """A model without thought: it changes one number of the program that it is given."""
+
+    random = random.Random(3)
+
+    async def generate(self, prompt, **_):
+        return self.changed(prompt)
+
+    async def generate_with_context(self, system_message, messages, **_):  # noqa: ARG002
+        return self.changed(messages[-1]["content"])
+
+    def changed(self, prompt):
+        texts = re.findall(r"```\w*\n(.*?)```", prompt, re.DOTALL)
+        program = next(each for each in texts if "CC_ALGORITHM(" in each)
+        number, low, high = self.random.choice(
+            [(r"(?<=\* )\d+(?= / 10)", 1, 12), (r"(?<=acked \* )\d+", 0, 4)]
+        )
+        value = str(self.random.randint(low, high))
+        return "```c\n" + re.sub(number, value, program) + "```"
+
+
+@needs_programs
+def test_a_search_climbs_from_reno(tmp_path, monkeypatch):
+    """OpenEvolve with a stub model: the best of 12 candidates uses lossy links better than Reno."""
+    from openevolve import Config, run_evolution  # noqa: PLC0415 (optional)
+
+    config = Config.from_yaml(SEARCH / "config.yaml")
+    for each in (*config.llm.models, *config.llm.evaluator_models):
+        each.init_client = lambda _: Mutates()
+    config.evaluator.parallel_evaluations = 1
+    config.random_seed = 1
+    monkeypatch.chdir(tmp_path)
+    found = run_evolution(
+        str(SEARCH / "reno.c"), str(SEARCH / "evaluator.py"), config, iterations=12,
+        output_dir=str(tmp_path),
+    )  # fmt: skip
+    reno = example().evaluate(str(SEARCH / "reno.c")).metrics[openevolve.SCORE]
+    assert found.best_score > 1.1 * reno > 0
+
+
+def example():
+    spec = importlib.util.spec_from_file_location("evaluator", SEARCH / "evaluator.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@needs_programs
+def test_a_candidate_that_fails_has_artifacts(tmp_path):
+    bad = tmp_path / "bad.c"
+    bad.write_text(
+        (SEARCH / "reno.c").read_text().replace("acked * 1", "acked / (tp->snd_cwnd / 100000)")
+    )
+    result = example().evaluate(str(bad))
+    assert result.metrics == {openevolve.SCORE: 0.0}
+    assert result.artifacts["stage"] == "contract"
+    assert "bad.c:21, function start_cong_avoid: divides by zero" in result.artifacts["problem"]
+    assert "[[flow]]" in result.artifacts["scenario"]
