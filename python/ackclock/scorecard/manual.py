@@ -69,9 +69,9 @@ to a factor of √2 beside the card's. "Recognised" are the numbers that are bet
 links.
 
 `pip install "ackclock[programs]"` adds two ways to call it. `examples/search/` is an evaluator for
-OpenEvolve, with its configuration; a candidate that fails has score 0, and what failed as artifacts.
-`ackclock mcp` serves programs that speak the Model Context Protocol: tools list_algorithms, run,
-evaluate and attack, which take a C file as text.
+OpenEvolve, with its configuration; a candidate that fails has score 0, and as artifacts what
+failed. `ackclock mcp` serves programs that speak the Model Context Protocol: tools list_algorithms,
+run, evaluate and attack, which take a C file as text.
 
 ## Beside the simulator: Linux itself
 
