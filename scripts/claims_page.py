@@ -98,7 +98,7 @@ def _card(row: Row, parts: Sequence[Row]) -> Iterator[str]:
     yield f"### {row['claim']}"
     yield ""
     yield f"{row['the paper says']}."
-    if row["decided by"]:
+    if row["decided by"] and row["verdict"] != "holds":
         yield f"Decided by: {row['decided by']}."
     if row["turns with"]:
         yield f"Turns with {_cut(row['turns with'])}."
