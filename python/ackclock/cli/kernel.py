@@ -352,7 +352,7 @@ def bisect_command(
     with one_line_errors(RESUMES):
         chosen = changed(Scenario.from_toml(scenario), settings or [], algorithm or [])
         kernels = Series(good, bad) if tree is None else Commits(tree, good, bad)
-        with progress_bar("building or running") as progress:
+        with progress_bar("building") as progress:
             found = bisect(chosen, kernels, progress=progress, say=err.print)
         if found.first is None:
             out.print(f"the tables of {kernels.names[-1]} are those of {kernels.names[0]}")

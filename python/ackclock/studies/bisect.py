@@ -6,7 +6,7 @@ noise, so one run of each kernel is proof.
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Protocol
@@ -125,7 +125,7 @@ def bisect(
 ) -> Found:
     """Finds the first kernel whose tables differ from those of the good one.
 
-    `say` hears what each run gave, `progress` the fraction of a build or run that is done. Each run
+    `say` hears what each run gave, `progress` the fraction of a build that is done. Each run
     is kept in `cache`, so an interrupted search resumes.
     Raises `AckclockError` if a kernel does not compile, or cannot run the scenario.
     """
@@ -157,8 +157,8 @@ def _run(
     result = entries.find(cache / key, Result.load)
     if result is None:
         with kernels.ready(place, progress) as built:
-            result = vlinux.run(scenario, progress=progress, built=built)
-        keep(result, cache)
+            result = vlinux.run(scenario, built=built)
+        keep(replace(result, manifest=result.manifest | {"key": key}), cache)
         result = Result.load(cache / key)
     return result
 

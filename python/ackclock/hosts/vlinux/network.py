@@ -42,6 +42,9 @@ _HOST = {
     "net/ipv4/tcp_moderate_rcvbuf": 0,
 }
 
+#: `tcp_ecn` of Linux 7: accurate ECN is asked for, and answered.
+ACCURATE = 3
+
 Link = Mapping[str, Any]
 
 
@@ -49,7 +52,8 @@ class Way(NamedTuple):
     """What the senders of a namespace have in common."""
 
     rtt_ns: int
-    ecn: bool
+    #: `tcp_ecn` of the sender.
+    ecn: int
     #: Numbers of the links that data passes, and those that ACKs pass.
     route: tuple[int, ...]
     back: tuple[int, ...]
@@ -106,7 +110,8 @@ class Network:
         else:
             route = tuple(flow.get("route") or range(1, len(self.links) + 1))
             back = tuple(flow.get("back") or ())
-        return Way(flow["rtt_ns"], bool(flow.get("ecn")), route, back)
+        ecn = flow.get("ecn")
+        return Way(flow["rtt_ns"], ACCURATE if ecn == "accurate" else int(bool(ecn)), route, back)
 
     def sender(self, way: Way) -> str:
         """The namespace of the senders with that way."""
@@ -158,20 +163,25 @@ class Network:
             lines += self._hosts_of(number, way)
         # One ACK per packet is a route's own feature of Linux.
         quick = "quickack 1" if self._canonical["delayed_ack_segments"] == 1 else ""
+        accurate = any(way.ecn == ACCURATE for way in self._ways)
         for space in receivers:
-            lines += [_default_route(space, "receiver", quick), *_in(space, _settings(_HOST))]
+            answers = {"net/ipv4/tcp_ecn": ACCURATE} if accurate else {}
+            own = _in(space, _settings(_HOST | answers))
+            lines += [_default_route(space, "receiver", quick), *own]
         return "\n".join([*lines, *self._route_lines(), ""])
 
     def _hosts_of(self, number: int, way: Way) -> list[str]:
         """The namespaces at both ends of a way."""
         sender, receiver = self.sender(way), self.receiver(way)
         forth_ns = way.rtt_ns // 2 if way.back else 0
+        # The receiver has nothing to count; with the option data packets would be smaller.
+        without = {"net/ipv4/tcp_ecn_option": 0} if way.ecn == ACCURATE else {}
         lines = [
             *self._pair(sender, "sender", HUB, f"r{number}"),
             f"ip -n {sender} addr add {self.address(way, 1)}/32 dev sender",
             _default_route(sender, "sender"),
             _delay(f"r{number}", way.rtt_ns - forth_ns),
-            *_in(sender, _settings(_HOST | {"net/ipv4/tcp_ecn": int(way.ecn)})),
+            *_in(sender, _settings(_HOST | {"net/ipv4/tcp_ecn": way.ecn} | without)),
         ]
         if not self._canonical["tso"]:
             lines.append(f"ip -n {sender} link set sender gso_max_segs 1")

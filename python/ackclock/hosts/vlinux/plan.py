@@ -25,7 +25,9 @@ OF_LINUX = (
     "reno", "scalable", "vegas", "veno", "westwood", "yeah",
 )  # fmt: skip
 
-#: The first with accurate ECN and DualPI2.
+NO_QDISC = {"step": "Linux has no such qdisc", "dualpi2": "Debian's tc cannot set it up"}
+
+#: The first with accurate ECN.
 ACCURATE = (7, 0)
 
 #: A host's own jitter, which it leaves out. More is part of the path.
@@ -74,8 +76,8 @@ def check(canonical: Mapping[str, Any], series: str = SERIES) -> None:
             f"{name}tick": (link.get("tick_ns", 0), 0, "Linux has no such qdisc"),
             f"{name}rate_at": (_outage(link), None, "tbf must have a rate, such as 1kbit"),
         }
-        if kind == "step" or (kind == "dualpi2" and not is_new):
-            only[f"{name}queue"] = (kind, None, f"{linux} has no such qdisc")
+        if kind in NO_QDISC:
+            only[f"{name}queue"] = (kind, None, NO_QDISC[kind])
         if kind == "red":
             _check_red(f"{name}queue.", link["queue"]["red"])
     for name, flow in _sources(canonical):

@@ -1,0 +1,51 @@
+"""Another Linux than 6.12 in virtual time, if it is built: `ackclock vlinux build --series 7.3`."""
+
+import pytest
+
+from ackclock import AckclockError, Flow, Scenario, vlinux
+from ackclock.hosts.vlinux import build
+from ackclock.studies import diverge
+
+SERIES = "7.3"
+USUAL = {
+    "duration": "3s",
+    "rtt": "20ms",
+    "bottleneck": {"rate": "20mbit", "buffer": "20packets"},
+    "flows": (Flow(algorithm="cubic"),),
+}
+CODEL = {"rate": "20mbit", "buffer": "1000packets", "burst": "1600B"} | {
+    "queue": {"kind": "codel", "ecn": True}
+}
+#: What is new, or was a rule of Linux 6 alone → what a scenario has of it.
+NEW = {
+    "compressed ACKs at 3 ms": {"rtt": "3ms"},
+    "compressed ACKs at 9 ms": {"rtt": "9ms"},
+    "ECN": {"bottleneck": CODEL, "flows": (Flow(algorithm="cubic", ecn=True),)},
+    "accurate ECN": {"bottleneck": CODEL, "flows": (Flow(algorithm="cubic", ecn="accurate"),)},
+    "Prague": {"bottleneck": CODEL, "flows": (Flow(algorithm="prague", ecn="accurate"),)},
+    "a finite flow": {"flows": (Flow(algorithm="reno", size="2MB"),)},
+}
+
+
+def newer():
+    try:
+        build.find(SERIES)
+    except AckclockError as error:
+        pytest.skip(str(error))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NEW)
+def test_every_packet_is_that_of_linux_7(name):
+    newer()
+    each = Scenario(**USUAL | NEW[name] | {"profile": "linux-7"})
+    assert diverge.diverge(each, on=f"vlinux:{SERIES}").first is None
+
+
+def test_what_linux_7_alone_has():
+    accurate = Scenario(**USUAL | {"flows": (Flow(algorithm="cubic", ecn="accurate"),)})
+    vlinux.check(accurate, SERIES)
+    with pytest.raises(AckclockError, match=r"flow\.1\.ecn = accurate: .*6\.12 does not negotiate"):
+        vlinux.check(accurate)
+    with pytest.raises(AckclockError, match=r"profile = linux-7: .*its TCP is that of Linux 6\.12"):
+        vlinux.check(Scenario(**USUAL | {"profile": "linux-7"}))
