@@ -19,9 +19,9 @@ use super::ranges::{near, Range, RangeSet};
 use super::transmit::Transmit;
 use ackclock_host::{prefetch, PooledSlice};
 use ackclock_net::ring::Ring;
+use delivery::NS_PER_US;
 use std::iter::repeat_n;
 
-const NS_PER_US: u64 = 1_000;
 const NS_PER_MS: u64 = 1_000_000;
 
 const SACKED: u64 = 1;

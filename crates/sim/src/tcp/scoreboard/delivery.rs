@@ -1,6 +1,6 @@
 //! What an ACK has delivered, and the order in which transmissions left.
 
-use super::NS_PER_US;
+pub(super) const NS_PER_US: u64 = 1_000;
 
 /// Identifies a transmission: (time, segment), in the order of sending.
 pub(in crate::tcp) type SentOrder = (u64, u64);
