@@ -11,7 +11,7 @@
  * Nothing else in equation (1) changes: the curve is C (t - K)^3 + W_max.
  *
  * We know of no implementation by the authors. The paper leaves some points open. This file
- * does the following (measurements are in docs/adr/0006-square-ff.md):
+ * does the following (docs/adr/0006-square-ff.md has the reasons):
  *  - The paper gives no unit for RTT. The parameter reference_rtt_ms is this unit: the RTT at
  *    which K is CUBIC's.
  *  - RTT is dMin, which Linux's CUBIC has, with its value when a loss ends an epoch.
