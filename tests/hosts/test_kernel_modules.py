@@ -7,8 +7,10 @@ import pytest
 
 from ackclock import AckclockError, Bottleneck, Flow, compare, run, vlinux
 from ackclock.hosts.vlinux import build
+from common import ROOT
 from virtual import scenario
 
+HISTORIES = ROOT / "crates" / "host" / "tests"
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("machine")]
 
 #: Two algorithms, a helper in another file, an array, a parameter that module_init checks.
@@ -135,6 +137,12 @@ def test_several_algorithms_parameters_and_a_file_beside(two):
     delivered = there.flows["delivered_bytes"].to_list()
     assert delivered[1] > 1.4 * delivered[0] > 3 * delivered[2]
     assert here.flows["delivered_bytes"].to_list() == pytest.approx(delivered, rel=0.1)
+
+
+def test_storage_is_as_good_as_memory_of_kzalloc():
+    """A history of 400 bytes, in CC_STORAGE of our dialect and allocated by a module."""
+    ours, theirs = (HISTORIES / each / "history.c" for each in (".", "modules"))
+    assert same(tables(ours), tables(theirs))
 
 
 def test_control_with_two_arguments(tmp_path):

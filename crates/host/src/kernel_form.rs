@@ -311,7 +311,7 @@ impl Copy {
                 if value == param.default {
                     continue;
                 }
-                let number = param.number(value) as i64;
+                let number = param.whole(value);
                 let written = CString::new(number.to_string()).expect("digits");
                 let error = (table.set)(place.desc, place.index, number, written.as_ptr());
                 if error != 0 {

@@ -76,13 +76,18 @@ impl Param {
         Ok(stored as i64 as u32)
     }
 
-    /// What a stored value is.
-    pub(crate) fn number(&self, stored: u32) -> f64 {
+    /// The number that is stored.
+    pub fn whole(&self, stored: u32) -> i64 {
         if self.is_signed {
-            f64::from(stored as i32)
+            i64::from(stored as i32)
         } else {
-            f64::from(stored)
+            i64::from(stored)
         }
+    }
+
+    /// The same.
+    fn number(&self, stored: u32) -> f64 {
+        self.whole(stored) as f64
     }
 
     /// A stored value as a user writes it: the shortest decimal that means it.

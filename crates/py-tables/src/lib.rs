@@ -64,7 +64,8 @@ pub fn fingerprint(algorithm: &Algorithm) -> String {
 /// A stored value as a user writes it: 717 of 1024 is 0.7.
 pub fn number<'py>(py: Python<'py>, param: &Param, stored: u32) -> PyResult<Bound<'py, PyAny>> {
     if param.scale == 1 {
-        return Ok(stored.into_pyobject(py)?.into_any());
+        let whole = param.whole(stored);
+        return Ok(whole.into_pyobject(py)?.into_any());
     }
     let shortest = param.display(stored).parse::<f64>()?;
     Ok(shortest.into_pyobject(py)?.into_any())
