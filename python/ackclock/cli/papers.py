@@ -216,7 +216,7 @@ def _reproduce_beside(
     from ackclock.pages import figure_pages  # noqa: PLC0415 (only these runs need it)
 
     def check_of(each: "Named") -> "Check | None":
-        return each.figure.checks.get(host.name)
+        return each.figure.checks.get(host.kind)
 
     checks = {each.name: check for each in chosen if (check := check_of(each))}
     named = {each.name for figure in figures if "/" in figure for each in papers.load(figure)}

@@ -21,6 +21,9 @@ from ackclock.scenario.scenario import KERNEL, Scenario
 class Linux(Executor, Protocol):
     """An executor on Linux's own TCP, which cannot run every scenario."""
 
+    #: "kernel" or "vlinux".
+    kind: ClassVar[str]
+
     @property
     def name(self) -> str:
         """As `--on` takes it: "kernel", "vlinux", "vlinux:7.3"."""
