@@ -96,6 +96,12 @@ def evaluate_command(
     drawn: Annotated[
         bool, typer.Option("--page/--no-page", help="Draw the page of the card (default: yes).")
     ] = True,
+    as_draft: Annotated[
+        bool,
+        typer.Option(
+            "--as-draft", help="Write an appendix for a draft (kramdown-rfc), and its archive."
+        ),
+    ] = False,
     output: Output = None,
     jobs: Jobs = 0,
     on_ray: OnRay = None,
@@ -110,6 +116,7 @@ def evaluate_command(
         ackclock evaluate my_cc.c --rows R3,R7
         ackclock evaluate my_cc.c --rows links --json --no-page
         ackclock evaluate my_cc.c --quick --held-out 7 --budget 60s
+        ackclock evaluate my_cc.c --as-draft
         ackclock evaluate my_cc.c --check thresholds.toml
         ackclock evaluate my_cc.c --quick --rows R3 --on kernel
 
@@ -183,10 +190,7 @@ def evaluate_command(
                 found = _judged(thresholds, evaluated)
 
                 def fill(partial: Path) -> None:
-                    if drawn:
-                        _draw(evaluated, partial, command)
-                    else:
-                        data.write(evaluated, partial, command=command)
+                    _write(evaluated, partial, command, drawn, as_draft)
                     if thresholds:
                         from ackclock.scorecard import checks  # noqa: PLC0415 (slow to import)
 
@@ -209,6 +213,19 @@ def _command(algorithm: str, options: Mapping[str, object], quick: bool) -> str:
     """What repeats a card."""
     said = [f" {key} {value}" for key, value in options.items() if value is not None]
     return f"ackclock evaluate {shlex.quote(algorithm)}{''.join(said)}{' --quick' * quick}"
+
+
+def _write(
+    evaluated: "Evaluated", directory: Path, command: str, drawn: bool, as_draft: bool
+) -> None:
+    from ackclock.scorecard import data, draft  # noqa: PLC0415 (slow to import)
+
+    if drawn:
+        _draw(evaluated, directory, command)
+    else:
+        data.write(evaluated, directory, command=command)
+    if as_draft:
+        draft.write(evaluated, directory, command=command)
 
 
 def _seconds(budget: str | None) -> float | None:

@@ -29,7 +29,9 @@ of a number is a link to its scenario file. `card.json` and `rows.parquet` have 
 programs. `--json --no-page` prints `card.json` and draws nothing: with every run kept it takes less
 than a second. [For programs](#for-programs) says how a search calls it.
 `--shard 3/64` runs a part on a machine of its own ([cluster.md](cluster.md#shards)).
-[ci.md](ci.md) shows `--check`. [attack.md](attack.md) searches what the card does not ask.
+`--as-draft` writes `appendix.md` for an Internet-Draft, by the RFC's sections, and
+`evidence.tar.gz`, from which a stranger repeats it. [ci.md](ci.md) shows `--check`.
+[attack.md](attack.md) searches what the card does not ask.
 [The league](scorecards/README.md) has our own algorithms.
 
 ## How to read it

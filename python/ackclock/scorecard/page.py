@@ -126,7 +126,7 @@ def gaps(evaluated: Evaluated) -> html.Table:
     for gap in evaluated.gaps:
         unit = gap.number.unit
         ends = " … ".join(f"{each:.3g}" for each in gap.ends)
-        cells = [_full(each, unit) for each in (gap.fixed, gap.held_out)]
+        cells = [full(each, unit) for each in (gap.fixed, gap.held_out)]
         said = [gap.row, gap.number.name, evaluated.names[gap.other]]
         rows.append([*said, *cells, ends, "recognised" if gap.counts else "—"])
     return html.Table(header, rows)
@@ -175,9 +175,9 @@ def details(asked: Asked, evaluated: Evaluated) -> html.Table:
             for answer in given.answers:
                 if answer.number is not number:
                     continue
-                cells = [_full(answer.found[name], number.unit) for name in evaluated.names]
+                cells = [full(answer.found[name], number.unit) for name in evaluated.names]
                 for other in evaluated.against:
-                    cells += [_full(answer.differences[other], number.unit), answer.mark(other)]
+                    cells += [full(answer.differences[other], number.unit), answer.mark(other)]
                 links[len(rows)] = scenario_file(asked, number)
                 margin = f"{number.margin:g} {number.unit}".strip()
                 rows.append([number.name, margin, *([side] if on else []), *cells])
@@ -189,7 +189,8 @@ def scenario_file(asked: Asked, number: Number) -> str:
     return f"{asked.question.row}-{asked.question.numbers.index(number) + 1}.toml"
 
 
-def _full(found: Estimate | None, unit: str) -> str:
+def full(found: Estimate | None, unit: str) -> str:
+    """An estimate with its interval."""
     return "—" if found is None else html.number(found, unit)
 
 
