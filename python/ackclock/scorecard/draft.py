@@ -22,8 +22,8 @@ seeds determine each packet. The key of a run is a hash of all three and of the 
 """
 TAIL = """## How to Repeat It {{#archive}}
 
-The archive {archive} has each scenario, the card (card.json), every run (rows.parquet) and what
-made them (manifest.json). With the same version of ackclock
+The archive {archive} has each scenario, the C file if the algorithm is one, the card (card.json),
+every run (rows.parquet) and what made them (manifest.json). With the same version of ackclock
 
 ~~~
 {command}
@@ -40,6 +40,8 @@ def write(evaluated: Evaluated, directory: Path, *, command: str) -> None:
     files = {each: (directory / each).read_bytes() for each in ("card.json", "manifest.json")}
     if (rows := directory / "rows.parquet").exists():
         files[rows.name] = rows.read_bytes()
+    if (own := Path(evaluated.algorithm.partition(":")[0])).suffix == ".c":
+        files[own.name] = own.read_bytes()
     files |= dict(scenarios(evaluated))
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w") as archive:
