@@ -22,9 +22,6 @@
 #undef clamp_t
 #undef clamp_val
 #undef min_not_zero
-#undef div64_ul
-#undef div64_u64
-#undef do_div
 
 /* Here it needs the socket. */
 #undef tcp_jiffies32
