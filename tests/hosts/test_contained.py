@@ -2,6 +2,7 @@
 
 import ctypes
 import os
+import resource
 import signal
 import time
 from contextlib import closing, suppress
@@ -12,6 +13,7 @@ import pytest
 from ackclock.base.errors import AckclockError, AlgorithmError
 from ackclock.hosts import contained as module
 from ackclock.hosts.contained import contained
+from ackclock.hosts.limits import VARIABLE, Limits
 from common import wait_until
 
 
@@ -65,7 +67,7 @@ def test_one_server_makes_a_process_for_each_call():
         ("crash", AlgorithmError, "was killed"),
         ("words", AlgorithmError, "^x.c:3: divides by zero$"),
         ("refuses", AckclockError, "^reno: beta = 2: write less$"),
-        ("memory", AlgorithmError, "need more than 4 GiB of memory"),
+        ("memory", AlgorithmError, "needs more than 5 GB of memory; ACKCLOCK_LIMITS=memory=10GB"),
         ("file", AlgorithmError, "."),
         ("kill", AlgorithmError, "was killed"),
     ],
@@ -98,3 +100,21 @@ def test_an_exception_in_progress_ends_it():
     with pytest.raises(KeyboardInterrupt):
         list(contained(counted, 5, progress=stop))
     assert len(list(contained(counted, 2, progress=unheard))) == 2
+
+
+def test_limits_can_be_raised(monkeypatch):
+    monkeypatch.setenv(VARIABLE, "memory=8GB, time=48h")
+    assert Limits.read() == Limits(memory_bytes=8 * 10**9, cpu_s=48 * 3600)
+    found = next(iter(contained(limits_there, progress=unheard)))
+    assert found == (8 * 10**9, 10**9, 48 * 3600)
+    monkeypatch.setenv(VARIABLE, "memory=8")
+    with pytest.raises(AckclockError, match=r'^ACKCLOCK_LIMITS: "memory=8": '):
+        list(contained(limits_there, progress=unheard))
+    monkeypatch.setenv(VARIABLE, "disk=8GB")
+    with pytest.raises(AckclockError, match="choose from memory, file, time"):
+        Limits.read()
+
+
+def limits_there(_):
+    which = (resource.RLIMIT_DATA, resource.RLIMIT_FSIZE, resource.RLIMIT_CPU)
+    yield tuple(resource.getrlimit(each)[0] for each in which)

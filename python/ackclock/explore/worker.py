@@ -7,7 +7,6 @@ columns of a table behind it as they are in memory. The last message of a job is
 
 import json
 import os
-import resource
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
@@ -19,6 +18,7 @@ import polars as pl
 
 from ackclock import AckclockError, Result, Scenario, _core
 from ackclock.hosts import kernel
+from ackclock.hosts.limits import Limits
 from ackclock.hosts.streamed import GROWING
 from ackclock.hosts.testbed import Testbed
 from ackclock.hosts.threads import LOCAL, Local
@@ -29,8 +29,6 @@ from ackclock.store import entries
 
 #: Where the page runs a scenario.
 HOSTS: Mapping[str, Local | Testbed] = {each.name: each for each in (LOCAL, Testbed())}
-#: Memory of one run. It holds `MOST_ROWS` and what is in flight.
-MOST_BYTES = 4 << 30
 #: Rows of one run.
 MOST_ROWS = 8_000_000
 #: Lower than the page's own.
@@ -183,8 +181,8 @@ def main() -> None:
     """Takes jobs from standard input."""
     out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a library prints is no message
-    resource.setrlimit(resource.RLIMIT_DATA, (MOST_BYTES, MOST_BYTES))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    limits = Limits.read()
+    limits.obey()
     os.nice(NICE)
     for line in sys.stdin.buffer:
         try:
@@ -192,7 +190,7 @@ def main() -> None:
         except AckclockError as error:
             write(out, "error", text=str(error))
         except MemoryError:
-            write(out, "error", text=f"the run needs more than {MOST_BYTES >> 30} GiB of memory")
+            write(out, "error", text=limits.too_much_memory)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,6 @@ the middle of a message leaves the server as it was.
 import contextlib
 import os
 import pickle
-import resource
 import signal
 import socket
 import struct
@@ -23,15 +22,10 @@ from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
 from ackclock.base.errors import AckclockError, AlgorithmError
+from ackclock.hosts.limits import Limits
 
 T = TypeVar("T")
 
-#: What a call may have. The compiler that it starts has narrower limits of its own.
-LIMITS = {
-    resource.RLIMIT_DATA: 4 << 30,
-    resource.RLIMIT_FSIZE: 1 << 30,
-    resource.RLIMIT_CORE: 0,
-}
 #: How often a call tells its progress, s.
 TICK_S = 0.1
 _LENGTH = struct.Struct("<Q")
@@ -59,7 +53,7 @@ _is_contained = False
 def contained(
     make: Callable[..., Iterator[T]], *given: object, progress: Callable[[float], None]
 ) -> Generator[T, None, None]:
-    """What `make(*given, progress)` yields, in a process that has the limits `LIMITS`.
+    """What `make(*given, progress)` yields, in a process that has limits (`limits.py`).
 
     `make` is a function of a module; it, `given` and what it yields can be pickled. Its
     `AckclockError` is raised here, and an `AlgorithmError` with its last words if it dies. Closing
@@ -169,13 +163,13 @@ def _call(make: Callable[..., Iterator[T]], given: tuple[object, ...], out: Bina
 
     tell("process", os.getpid())
     try:
+        Limits.read().obey()
         for item in make(*given, progress):
             tell("item", item)
     except AckclockError as error:
         tell("error", error)
     except MemoryError:
-        gib = LIMITS[resource.RLIMIT_DATA] >> 30
-        tell("error", AlgorithmError(f"the runs need more than {gib} GiB of memory"))
+        tell("error", AlgorithmError(Limits.read().too_much_memory))
     else:
         tell("end")
 
@@ -200,8 +194,6 @@ def _serve(control: socket.socket) -> None:
             os.dup2(words, 2)
             os.chdir(directory)
             os.environ.update(environment)
-            for limit, most in LIMITS.items():
-                resource.setrlimit(limit, (most, most))
             status = 1
             try:
                 with os.fdopen(out, "wb") as told:
