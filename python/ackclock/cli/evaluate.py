@@ -218,13 +218,15 @@ def _command(algorithm: str, options: Mapping[str, object], quick: bool) -> str:
 def _write(
     evaluated: "Evaluated", directory: Path, command: str, drawn: bool, as_draft: bool
 ) -> None:
-    from ackclock.scorecard import data, draft  # noqa: PLC0415 (slow to import)
+    from ackclock.scorecard import data  # noqa: PLC0415 (slow to import)
 
     if drawn:
         _draw(evaluated, directory, command)
     else:
         data.write(evaluated, directory, command=command)
     if as_draft:
+        from ackclock.scorecard import draft  # noqa: PLC0415 (slow to import)
+
         draft.write(evaluated, directory, command=command)
 
 
