@@ -99,8 +99,10 @@ METRICS: dict[str, tuple[Function, str, str]] = {
     ),
     "convergence_time_s": (
         _convergence,
-        "time from the last start until the first window of 10 s begins in which each forward flow "
-        "has 80 % of its fair share, s",
+        (
+            "time from the last start until the first window of 10 s begins in which each forward "
+            "flow has 80 % of its fair share, s"
+        ),
         "flows samples",
     ),
     "mean_queue_packets": (_mean_queue, "mean length of the first queue", "samples"),
