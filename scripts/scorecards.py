@@ -287,7 +287,7 @@ def heat_map(cards: Sequence[Evaluated]) -> str:
     return template.substitute(
         title=escape(_title(len(marks))),
         rows=len(QUESTIONS),
-        half=-(-len(QUESTIONS) // 2),
+        third=-(-len(QUESTIONS) // 3),
         order=json.dumps(list(LOOKS)),
         legend="".join(legend),
         head="".join(head),

@@ -128,6 +128,7 @@ COMMANDS = [
     "reproduce leith2007/fig14 cubicfc/fig02 --quick",
     "claims leith2007/fig14 --quick",
     "claims leith2007/fig11 --parts --quick",
+    "claims ha2008.intro.reno-10g ha2008.fig1.bic-growth --no-sensitivity",
     "claims ha2008.intro.reno-10g",
     "claims ha2008.intro.reno-10g --set profile=linux-2.6.18",
     "reproduce leith2007/fig14 --on kernel",
@@ -213,6 +214,8 @@ def tables(here, monkeypatch):
 #: What prints tables; where a table of a command was printed: file and line.
 PRINTERS = ("print_table", "print_report")
 SEEN = set()
+#: What prints a table of virtual machines; tests/studies sees those.
+NEED_A_MACHINE = {"diverge_command", "bisect_command", "list_command"}
 
 
 def rendered(table, width, how):
@@ -265,7 +268,9 @@ def test_no_command_prints_another_table(tables):
         (path.name, node.lineno)
         for path in Path(ackclock.__file__).parent.rglob("*.py")
         if path.name != "console.py"
-        for node in ast.walk(ast.parse(path.read_text()))
+        for part in ast.parse(path.read_text()).body
+        if getattr(part, "name", "") not in NEED_A_MACHINE
+        for node in ast.walk(part)
         if isinstance(node, ast.Call) and getattr(node.func, "id", "") in PRINTERS
     }
     assert there == SEEN

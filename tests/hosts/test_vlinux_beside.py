@@ -28,7 +28,7 @@ def used(result) -> Row:
 
 def test_a_figure_of_a_paper(ackclock, tmp_path):
     """At another rate than the paper's, and with the virtual Linux's own TCP."""
-    settings = ("profile=linux-6", "duration=130s", "bottleneck.rate=20mbit", "rtt=50ms")
+    settings = ("profile=linux-6", "duration=150s", "bottleneck.rate=20mbit", "rtt=50ms")
     words = [word for each in settings for word in ("--set", each)]
     done = ackclock("reproduce", "cubicfc/fig5", "--quick", "--on", "vlinux", *words)
     assert done.returncode == 0, done.stderr

@@ -101,7 +101,8 @@ def test_it_needs_no_root(machine, open_directory):
     vlinux.run(each)
     kept = open_directory / "ackclock" / "vlinux" / machine.key
     kept.mkdir(parents=True)
-    for path in (machine.kernel, build.guest(machine), build.recorder(machine)):
+    recipe = machine.directory / "recipe"
+    for path in (recipe, machine.kernel, build.guest(machine), build.recorder(machine)):
         shutil.copy2(path, kept)
     user = [*NOBODY, "env", "-i", "PATH=/usr/bin:/bin", f"XDG_CACHE_HOME={open_directory}"]
 
