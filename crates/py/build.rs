@@ -43,10 +43,13 @@ fn main() {
     fs::write(out, text).unwrap();
 }
 
-/// Every file below a directory.
+/// Every file below a directory, but not what Python keeps beside its own.
 fn files(directory: &Path, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(directory).unwrap() {
         let path = entry.unwrap().path();
+        if path.ends_with("__pycache__") {
+            continue;
+        }
         if path.is_dir() {
             files(&path, found);
         } else {
