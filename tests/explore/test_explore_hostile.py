@@ -10,6 +10,7 @@ import pytest
 
 from ackclock.explore import server as page_server
 from ackclock.explore.security import kept_key
+from ackclock.hosts.limits import Limits
 from explorer import LONG, SHORT, Server
 
 RUN = {"toml": SHORT.format(algorithm="cubic")}
@@ -369,7 +370,7 @@ def test_what_a_run_may_take_is_bounded(server):
             if nice == nice_of_page:  # one that has just been started
                 continue
             assert nice == min(nice_of_page + 5, 19)
-            assert "Max data size             4294967296" in text
+            assert f"Max data size             {Limits().memory_bytes}" in text
             bounded += 1
     assert bounded
 
