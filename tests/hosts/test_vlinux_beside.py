@@ -1,5 +1,6 @@
 """Linux in virtual time beside the simulator: in `compare`, in a figure, in a scorecard."""
 
+import re
 from typing import NamedTuple
 
 import pytest
@@ -114,3 +115,12 @@ def test_one_place_for_its_runs(tmp_path, monkeypatch):
     monkeypatch.setattr(vlinux, "run", None)
     (again,) = run_all([once], lambda result: result, cache=place, executor=machines)
     assert again.manifest["backend"] == "vlinux"
+
+
+def test_an_attack_is_confirmed(ackclock):
+    """The harm of BBR in a small buffer, which the simulator found, is Linux's own."""
+    done = ackclock("attack", "bbr", "--vary", "link", "--tries", "16", "--on", "vlinux")
+    assert done.returncode == 0, done.stderr
+    of = re.search(r"on vlinux: ([\d.]+), reno in its place ([\d.]+)", done.stdout)
+    assert float(of[1]) > 0.4
+    assert float(of[2]) < 0.2
