@@ -100,13 +100,16 @@ impl Host {
         self.cc.set_state(state);
     }
 
-    /// Starts a reduction: the algorithm says where it ends (`ssthresh`). With classic ECN the next new
-    /// packet tells the receiver (`tcp_ecn_queue_cwr`).
+    /// Starts a reduction: the algorithm says where it ends (`ssthresh`).
     pub(in crate::tcp) fn begin_reduction(&mut self) {
         let tp = self.cc.tp_mut();
         tp.prior_cwnd = tp.snd_cwnd;
         let ssthresh = self.cc.ssthresh();
         self.set_ssthresh(ssthresh);
+    }
+
+    /// `tcp_ecn_queue_cwr`: with classic ECN the next new packet says that the window is reduced.
+    pub(in crate::tcp) fn queue_cwr(&mut self) {
         if self.tp().ecn_flags & ecn::OK != 0 {
             self.cc.tp_mut().ecn_flags |= ecn::QUEUE_CWR;
         }

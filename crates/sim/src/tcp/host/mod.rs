@@ -42,7 +42,7 @@
 //! | `delivered_ce` | [`count_ce`](Host::count_ce) | `tests/contract.rs`, `tests/accurate_ecn.rs` |
 //! | `icsk_ca_priv` * | only the algorithm | `ackclock-host` |
 //! | `icsk_guard` | `CongestionControl::new`, once, for the checks of `ackclock-host` | `ackclock-host` |
-//! | `ecn_flags` * | [`use_ecn`](Host::use_ecn), [`begin_reduction`](Host::begin_reduction), [`undo`](Host::undo), [`marks_of_new_data`](Host::marks_of_new_data) | `tests/contract.rs` |
+//! | `ecn_flags` * | [`use_ecn`](Host::use_ecn), [`queue_cwr`](Host::queue_cwr), [`undo`](Host::undo), [`marks_of_new_data`](Host::marks_of_new_data) | `tests/contract.rs` |
 //!
 //! | argument of a hook | filled by | test |
 //! |---|---|---|

@@ -134,6 +134,7 @@ impl Sender {
         self.tlp.forget();
         self.reduction.begin(&mut self.host);
         self.host.begin_reduction();
+        self.host.queue_cwr();
     }
 
     fn tcp_end_cwnd_reduction(&mut self) {
@@ -281,6 +282,7 @@ impl Sender {
         self.tlp.forget();
         self.host.set_state(CaState::Loss);
         self.high_seq = self.board.nxt();
+        self.host.queue_cwr();
         self.frto
             .begin(state < CaState::Recovery || self.timers.retransmits() > 0);
     }

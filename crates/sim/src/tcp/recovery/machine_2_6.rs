@@ -78,6 +78,7 @@ impl Sender {
         if self.state() < CaState::Cwr {
             self.host.set_prior_ssthresh(self.host.current_ssthresh());
             self.host.begin_reduction();
+            self.host.queue_cwr();
         } else {
             self.host.set_prior_ssthresh(0);
         }
@@ -206,6 +207,7 @@ impl Sender {
             self.host.set_cwnd_cnt(0);
             self.high_seq = self.board.nxt();
             self.host.stamp_cwnd();
+            self.host.queue_cwr();
             self.host.set_state(CaState::Cwr);
         }
     }
@@ -223,5 +225,6 @@ impl Sender {
         self.sack_frto.step = Step::Off;
         self.host.set_state(CaState::Loss);
         self.high_seq = self.board.nxt();
+        self.host.queue_cwr();
     }
 }
