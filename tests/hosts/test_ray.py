@@ -65,6 +65,12 @@ CC_HOOK(u32, zero_ssthresh, struct sock *sk) { return 2; }
 CC_HOOK(void, zero_cong_avoid, struct sock *sk, u32 ack, u32 acked) { tcp_sk(sk)->snd_cwnd = 0; }
 CC_ALGORITHM(zero, "zero", .ssthresh = zero_ssthresh, .cong_avoid = zero_cong_avoid);
 """
+#: One that crashes at its first loss.
+CRASH = """
+#include "tcp_cc.h"
+CC_HOOK(u32, crash_ssthresh, struct sock *sk) { return *(volatile u32 *)8; }
+CC_ALGORITHM(crash, "crash", .ssthresh = crash_ssthresh, .cong_avoid = tcp_reno_cong_avoid);
+"""
 RUNS = 600
 
 
@@ -258,7 +264,7 @@ def test_a_worker_without_ackclock_is_refused(tmp_path):
     (tmp_path / "task").write_bytes(ray.cloudpickle.dumps(on_ray._task()))
     program = (
         "import sys, pickle; sys.modules['ackclock'] = None; "
-        "task = pickle.load(open('task', 'rb')); print(task('ackclock 1', '', b'', b''))"
+        "task = pickle.load(open('task', 'rb')); print(task('ackclock 1', '', '', b'', b''))"
     )
     done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True,
                           text=True, check=True)  # fmt: skip
@@ -315,11 +321,30 @@ def test_what_an_algorithm_does_is_told_from_other_errors(tmp_path):
         pickle.loads(work)[0][0].check()  # noqa: S301 (our own)
         sent = pickle.dumps(snapshot.seen())
     unsent = pickle.dumps(snapshot.Seen({}, {}))
-    its_own, ours = on_ray.answer("sent", sent, work), on_ray.answer("unsent", unsent, work)
+    its_own, ours = (
+        on_ray.answer("", name, files, work) for name, files in (("sent", sent), ("unsent", unsent))
+    )
     assert type(its_own) is AlgorithmError
     assert "snd_cwnd = 0 after" in str(its_own)
     assert type(ours) is AckclockError
     assert f"{path}: it did not come" in str(ours)
+
+
+def test_a_file_that_crashes_leaves_the_worker_alone(tmp_path):
+    path = tmp_path / "crash.c"
+    path.write_text(CRASH)
+    link = Bottleneck(rate="10mbit", buffer="20packets")
+    flow = Flow(algorithm=str(path), rtt="20ms")
+    work = pickle.dumps(([Scenario(duration="2s", bottleneck=link, flows=[flow])], len))
+    with snapshot.held():
+        pickle.loads(work)[0][0].check()  # noqa: S301 (our own)
+        sent = pickle.dumps(snapshot.seen())
+    crashed, limits = (on_ray.answer(each, "crash", sent, work) for each in ("", "memory=little"))
+    assert type(crashed) is AlgorithmError
+    assert "crash.c:3, function crash_ssthresh: reads through a null pointer (flow 1 at 0." in str(
+        crashed
+    )
+    assert 'ACKCLOCK_LIMITS: "memory=little"' in str(limits)
 
 
 def test_another_server_is_no_cluster(sweep):  # noqa: ARG001

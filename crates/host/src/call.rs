@@ -50,6 +50,15 @@ pub(crate) fn slot() -> c_long {
     cc_current_slot()
 }
 
+/// The socket of the hook of a checked file that this thread runs. For the handler of a signal.
+pub(crate) fn socket() -> Option<*const TcpSock> {
+    // SAFETY: each thread has its own.
+    let call = unsafe { &*cc_current_call() };
+    // module_init has no private state, and a trusted file's hooks do not say which is theirs.
+    let private = call.sk.wrapping_add(offset_of!(TcpSock, inet_conn.icsk_ca_priv));
+    (!call.private.is_null() && call.private == private).then_some(call.sk.cast())
+}
+
 /// What a file did on this thread that it must not: where, to what, and what is wrong with that. For
 /// the handler of a signal: it allocates nothing.
 pub(crate) fn breach() -> Option<(usize, &'static [u8], &'static [u8])> {

@@ -24,6 +24,8 @@ pub struct HostConfig {
     pub initial_cwnd: u32,
     /// Slow-start threshold to begin with, packets.
     pub initial_ssthresh: u32,
+    /// Number of the flow, from 1, which a crash of its file names. 0: it has none.
+    pub flow: u32,
 }
 
 impl Default for HostConfig {
@@ -36,6 +38,7 @@ impl Default for HostConfig {
             mss_bytes: 1448,
             initial_cwnd: 10,
             initial_ssthresh: TCP_INFINITE_SSTHRESH,
+            flow: 0,
         }
     }
 }
@@ -65,9 +68,33 @@ pub struct CongestionControl {
 #[repr(C)]
 #[derive(Debug)]
 struct Guarded {
+    flow: u64,
     before: [u64; GUARD_WORDS],
     tp: TcpSock,
     after: [u64; GUARD_WORDS],
+}
+
+/// What a hook's flow was when its file crashed.
+pub(crate) struct Moment {
+    pub(crate) flow: u64,
+    pub(crate) now_ns: u64,
+    pub(crate) cwnd: u32,
+}
+
+impl Moment {
+    /// # Safety
+    /// `tp` is what [`CongestionControl::sk`] gave to a hook that runs.
+    pub(crate) unsafe fn of(tp: *const TcpSock) -> Self {
+        let before = std::mem::offset_of!(Guarded, tp) - std::mem::offset_of!(Guarded, flow);
+        // SAFETY: a hook gets the socket of a `Guarded`.
+        unsafe {
+            Self {
+                flow: *tp.byte_sub(before).cast::<u64>(),
+                now_ns: (*tp).tcp_clock_cache,
+                cwnd: (*tp).snd_cwnd,
+            }
+        }
+    }
 }
 
 /// Linux's number of the state of an open connection.
@@ -180,6 +207,7 @@ impl CongestionControl {
         }
         Self {
             socket: Guarded {
+                flow: host.flow.into(),
                 before: [GUARD; GUARD_WORDS],
                 tp,
                 after: [GUARD; GUARD_WORDS],
@@ -195,7 +223,9 @@ impl CongestionControl {
     /// Ends the process if the algorithm wrote beside its socket, or beyond its private state:
     /// then nothing in memory can be trusted.
     fn check_guards(&self) {
-        let Guarded { before, tp, after } = &self.socket;
+        let Guarded {
+            before, tp, after, ..
+        } = &self.socket;
         let what = if tp.inet_conn.icsk_guard != GUARD {
             "writes beyond the 104 bytes of its private state (a bad index or pointer)"
         } else if before.iter().chain(after).any(|word| *word != GUARD) {

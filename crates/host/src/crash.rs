@@ -6,6 +6,7 @@
 
 use std::collections::HashMap;
 use std::ffi::{c_int, c_void, CString};
+use std::io::Write as _;
 use std::mem::{self, MaybeUninit};
 use std::ptr::{self, null_mut};
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
@@ -14,7 +15,9 @@ use std::sync::Once;
 use object::{Object, ObjectSegment, ObjectSymbol, SegmentFlags, SymbolKind};
 
 use crate::call;
+use crate::congestion_control::Moment;
 use crate::lines::{shown_line, Lines};
+use crate::sock::TcpSock;
 
 const SIGNALS: [c_int; 5] = [
     libc::SIGSEGV,
@@ -275,6 +278,7 @@ extern "C" fn handler(signal: c_int, info: *mut libc::siginfo_t, context: *mut c
                 let (file, line) = region.lines.find(called);
                 let file = file.unwrap_or(region.file.as_bytes());
                 let mut digits = [0; 11];
+                let mut text = [0; MOMENT_BYTES];
                 say(&[
                     b"error: ",
                     file,
@@ -286,6 +290,7 @@ extern "C" fn handler(signal: c_int, info: *mut libc::siginfo_t, context: *mut c
                     of,
                     says_it,
                     what.as_bytes(),
+                    call::socket().map_or(&[], |tp| moment(tp, &mut text)),
                     b"\n",
                 ]);
                 libc::_exit(1);
@@ -305,6 +310,23 @@ extern "C" fn handler(signal: c_int, info: *mut libc::siginfo_t, context: *mut c
             libc::raise(signal);
         }
     }
+}
+
+const MOMENT_BYTES: usize = 80;
+
+/// Which flow it was, when, and with what window.
+///
+/// # Safety
+/// As of [`Moment::of`].
+unsafe fn moment(tp: *const TcpSock, text: &mut [u8; MOMENT_BYTES]) -> &[u8] {
+    // SAFETY: see above.
+    let Moment { flow, now_ns, cwnd } = unsafe { Moment::of(tp) };
+    let mut left = &mut text[..];
+    let (s, us) = (now_ns / 1_000_000_000, now_ns % 1_000_000_000 / 1_000);
+    // Numbers are written without allocating, and no number is too long.
+    let _ = write!(left, " (flow {flow} at {s}.{us:06} s, cwnd {cwnd})");
+    let free = left.len();
+    &text[..MOMENT_BYTES - free]
 }
 
 fn explain(signal: c_int, address: usize, is_at_stack: bool, pc: usize) -> &'static str {

@@ -1,6 +1,7 @@
 """Runs on a Ray cluster: chunks of scenarios travel to its workers, and rows come back.
 
 A worker reads no file of this machine: C files and the traces of links travel with the scenarios.
+C files run beside the worker, in a process with the limits of who sent them.
 """
 
 import functools
@@ -8,6 +9,7 @@ import hashlib
 import importlib.util
 import logging
 import math
+import os
 import pickle
 import re
 import signal
@@ -22,6 +24,8 @@ from typing import Any, ClassVar, TypeVar
 
 from ackclock import _core
 from ackclock.base.errors import AckclockError
+from ackclock.hosts.contained import contained
+from ackclock.hosts.limits import VARIABLE
 from ackclock.hosts.threads import PREPARED, Local
 from ackclock.results.result import Result
 from ackclock.scenario import snapshot
@@ -163,7 +167,8 @@ def _answers(
                 for scenario in some:
                     scenario.check()
                 work = ray.cloudpickle.dumps((some, reduce))
-                pending[task.remote(version(), *files.sent(), work)] = sent, len(some)
+                limits = os.environ.get(VARIABLE, "")
+                pending[task.remote(version(), limits, *files.sent(), work)] = sent, len(some)
                 sent += len(some)
             ready, _ = ray.wait(list(pending), num_returns=1, timeout=TICK_S)
             for each in ready:
@@ -205,8 +210,8 @@ def _get(ray: Any, answer: Any, number: int) -> bytes:
     except ray.exceptions.RayError as error:
         raise AckclockError(
             f"a chunk of {number} runs was begun {ATTEMPTS} times, and its worker died each time: "
-            f"{_first_line(error)}; does a C file or a function end the process, or does a run "
-            "need more memory than the machine has? Try the command without --on-ray"
+            f"{_first_line(error)}; does a function end the process, or does a run need more memory "
+            "than the machine has? Try the command without --on-ray"
         ) from error
     if isinstance(got, str):
         raise AckclockError(got)
@@ -244,7 +249,7 @@ def _task() -> Callable[..., bytes | str | AckclockError]:
     So it can tell, in text, that the worker has another ackclock, or none.
     """
 
-    def chunk(wanted: str, digest: str, files: bytes, work: bytes) -> Any:  # no type of ours
+    def chunk(wanted: str, limits: str, digest: str, files: bytes, work: bytes) -> Any:
         import socket  # noqa: PLC0415 (this travels alone)
         import sys  # noqa: PLC0415
 
@@ -259,7 +264,7 @@ def _task() -> Callable[..., bytes | str | AckclockError]:
                 f"Ray's worker {socket.gethostname()} has {found}, and this machine {wanted}; "
                 f"install the same ackclock there, for {sys.executable}"
             )
-        return on_ray.answer(digest, files, work)
+        return on_ray.answer(limits, digest, files, work)
 
     return chunk
 
@@ -270,21 +275,37 @@ def version() -> str:
     return f"ackclock {_core.engine_version()} (Python {source_hash()[:12]})"
 
 
-def answer(digest: str, files: bytes, work: bytes) -> bytes | AckclockError:
+def answer(limits: str, digest: str, files: bytes, work: bytes) -> bytes | AckclockError:
     """At the worker: runs a chunk; returns the time that it took with its rows, or an error."""
-    try:
-        with snapshot.held(_given(digest, files)):
-            scenarios, reduce = pickle.loads(work)  # noqa: S301 (from our own driver)
-            rows = [None] * len(scenarios)
-            started_s = time.monotonic()
-            Local(1).run(scenarios, reduce, rows.__setitem__)
-            took_s = time.monotonic() - started_s
-    except AckclockError as error:
-        return type(error)(str(error))  # without its cause, which may not travel
     import ray  # noqa: PLC0415
 
-    made: bytes = ray.cloudpickle.dumps((took_s, rows))
+    os.environ[VARIABLE] = limits
+    given = (digest, files, work, ray.cloudpickle.dumps)
+    try:
+        if pickle.loads(files).files:  # noqa: S301 (from our own driver)
+            (made,) = contained(_chunk, *given, progress=lambda _: None)
+        else:
+            (made,) = _chunk(*given, lambda _: None)
+    except AckclockError as error:
+        return type(error)(str(error))  # without its cause, which may not travel
     return made
+
+
+def _chunk(
+    digest: str,
+    files: bytes,
+    work: bytes,
+    dumps: Callable[[object], bytes],
+    progress: Callable[[float], None],
+) -> Iterator[bytes]:
+    """The one answer of a chunk."""
+    with snapshot.held(_given(digest, files)):
+        scenarios, reduce = pickle.loads(work)  # noqa: S301 (from our own driver)
+        rows = [None] * len(scenarios)
+        started_s = time.monotonic()
+        Local(1).run(scenarios, reduce, rows.__setitem__, progress)
+        took_s = time.monotonic() - started_s
+    yield dumps((took_s, rows))
 
 
 #: Digest → the files that a driver sent, with the compiled code; those of the last driver.

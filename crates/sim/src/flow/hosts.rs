@@ -117,6 +117,7 @@ impl Flow<'_> {
                 mss_bytes: scenario.mss_bytes,
                 initial_cwnd: self.kernel.initial_cwnd(scenario.mss_bytes),
                 initial_ssthresh: ssthresh,
+                flow: self.number,
             },
         )
     }

@@ -34,6 +34,7 @@ impl Script {
                 mss_bytes: 1448,
                 initial_cwnd: kernel.initial_cwnd(1448),
                 initial_ssthresh: 0x7fff_ffff,
+                flow: 1,
             },
         );
         let sender = Sender::new(

@@ -107,6 +107,7 @@ pub fn run(path: &Wild, algorithm: &str, totals: &mut Totals, mut watch: impl Fn
                 mss_bytes: 1448,
                 initial_cwnd: kernel.initial_cwnd(1448),
                 initial_ssthresh: 0x7fff_ffff,
+                flow: 1,
             },
         );
         let limits = FlowLimits {

@@ -113,6 +113,7 @@ fn send(script: &Script, late_us: impl Fn(u64) -> u64) -> Vec<Seen> {
             mss_bytes: MSS,
             initial_cwnd: kernel.initial_cwnd(MSS),
             initial_ssthresh: 0x7fff_ffff,
+            flow: 1,
         },
     );
     let limits = FlowLimits {
