@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 
 from ackclock import AckclockError, attack, run
+from ackclock.questions.trouble import Trouble
 from ackclock.results import metrics
 from ackclock.scorecard import attack as module
+from ackclock.scorecard.drawing import attacked
 
 BAD = Path(__file__).parent
 
@@ -89,6 +91,7 @@ def test_the_command_and_its_threshold(tmp_path):
     assert "harm: part of their throughput alone" in said
     assert "bbr" in command("run", "found/attack.toml")
     kept = json.loads((tmp_path / "found" / "attack.json").read_text())
+    assert (tmp_path / "found" / "attack.png").read_bytes().startswith(b"\x89PNG")
     assert kept["threshold"] == kept["excess"] / 2 > 0
     assert command("attack", "bbr", "--check", "found", code=1).startswith("broken: R7: ")
     assert command("attack", "vegas", "--check", "found").startswith("kept: R7: ")
@@ -96,6 +99,19 @@ def test_the_command_and_its_threshold(tmp_path):
     assert said == 'error: --hurt: "R99": choose from R3, R4, R5, R7, R8, or FILE.py:FUNCTION\n'
     said = command("attack", "reno", "--vary", "weather", code=1)
     assert said.startswith('error: vary = "weather": choose from link, queue')
+
+
+def test_the_picture_adds_the_flows_of_those_who_send():
+    """500 packets at a time are 50 flows of pulses."""
+    trouble = Trouble(cross=("cubic", 2, 0), pulses=(1.0, 1.2, 2.0))
+    flows = trouble.scenario("reno", 1).flows
+    assert list(trouble.groups("reno").values()) == [1, 2, 50] == [each.count for each in flows]
+    of = module.Found("reno", "R3", None, 1, 0, trouble, 1.0, None)
+    rates, _ = attacked(of, {"reno": run(trouble.scenario("reno", 1))}).axes
+    legend = [text.get_text() for text in rates.get_legend().get_texts()]
+    assert legend[:2] == ["reno", "2 × cubic beside it"]
+    alone, beside, *_ = (patch.get_data().values for patch in rates.patches)
+    assert 0 < alone.mean() + beside.mean() < 50
 
 
 def test_what_is_not_there_is_an_error(tmp_path):

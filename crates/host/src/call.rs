@@ -55,7 +55,9 @@ pub(crate) fn socket() -> Option<*const TcpSock> {
     // SAFETY: each thread has its own.
     let call = unsafe { &*cc_current_call() };
     // module_init has no private state, and a trusted file's hooks do not say which is theirs.
-    let private = call.sk.wrapping_add(offset_of!(TcpSock, inet_conn.icsk_ca_priv));
+    let private = call
+        .sk
+        .wrapping_add(offset_of!(TcpSock, inet_conn.icsk_ca_priv));
     (!call.private.is_null() && call.private == private).then_some(call.sk.cast())
 }
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::guarded::{Guarded, GUARD, GUARD_WORDS};
 use crate::sock::{
     AckSample, CaEvent, CaState, CcHost, Era, IcskAck, InetConnectionSock, Minmax, MinmaxSample,
     RateSample, Sock, TcpCongestionOps, TcpOptionsReceived, TcpSock, ICSK_CA_PRIV_WORDS,
@@ -64,43 +65,8 @@ pub struct CongestionControl {
     in_use: bool,
 }
 
-/// The socket between words that nobody may write: a bad index in C hits them first.
-#[repr(C)]
-#[derive(Debug)]
-struct Guarded {
-    flow: u64,
-    before: [u64; GUARD_WORDS],
-    tp: TcpSock,
-    after: [u64; GUARD_WORDS],
-}
-
-/// What a hook's flow was when its file crashed.
-pub(crate) struct Moment {
-    pub(crate) flow: u64,
-    pub(crate) now_ns: u64,
-    pub(crate) cwnd: u32,
-}
-
-impl Moment {
-    /// # Safety
-    /// `tp` is what [`CongestionControl::sk`] gave to a hook that runs.
-    pub(crate) unsafe fn of(tp: *const TcpSock) -> Self {
-        let before = std::mem::offset_of!(Guarded, tp) - std::mem::offset_of!(Guarded, flow);
-        // SAFETY: a hook gets the socket of a `Guarded`.
-        unsafe {
-            Self {
-                flow: *tp.byte_sub(before).cast::<u64>(),
-                now_ns: (*tp).tcp_clock_cache,
-                cwnd: (*tp).snd_cwnd,
-            }
-        }
-    }
-}
-
 /// Linux's number of the state of an open connection.
 const TCP_ESTABLISHED: u8 = 1;
-const GUARD_WORDS: usize = 2;
-const GUARD: u64 = 0x5af3_c9d1_8e27_b604;
 
 // SAFETY: the fields that are not Send are `block` and its copy in `tp`, which point
 // to what `_params` or `algorithm` keep, and the blocks of kzalloc, which the socket alone

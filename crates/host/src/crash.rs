@@ -15,7 +15,7 @@ use std::sync::Once;
 use object::{Object, ObjectSegment, ObjectSymbol, SegmentFlags, SymbolKind};
 
 use crate::call;
-use crate::congestion_control::Moment;
+use crate::guarded::Moment;
 use crate::lines::{shown_line, Lines};
 use crate::sock::TcpSock;
 

@@ -36,6 +36,7 @@ mod configure;
 mod congestion_control;
 mod crash;
 mod error;
+mod guarded;
 mod kernel_compile;
 mod kernel_form;
 mod kernel_module;

@@ -393,7 +393,7 @@ def attack_command(
     The search varies link, queue, losses, reordering, an outage, flows of CUBIC, Reno and BBR,
     pulses of traffic without congestion control, pauses of the application, and a second RTT. It
     simplifies what it finds. The same seed finds the same. The output directory (default:
-    out/attack-NAME) has attack.toml, for `ackclock run`, and attack.json, for --check.
+    out/attack-NAME) has attack.toml, for `ackclock run`, attack.json, for --check, and a picture.
     """
     from ackclock.questions.trouble import VARIED  # noqa: PLC0415 (slow to import)
     from ackclock.scorecard import attack  # noqa: PLC0415

@@ -210,8 +210,8 @@ def _get(ray: Any, answer: Any, number: int) -> bytes:
     except ray.exceptions.RayError as error:
         raise AckclockError(
             f"a chunk of {number} runs was begun {ATTEMPTS} times, and its worker died each time: "
-            f"{_first_line(error)}; does a function end the process, or does a run need more memory "
-            "than the machine has? Try the command without --on-ray"
+            f"{_first_line(error)}; does a function end the process, or does a run need more "
+            "memory than the machine has? Try the command without --on-ray"
         ) from error
     if isinstance(got, str):
         raise AckclockError(got)

@@ -105,6 +105,16 @@ class Trouble:
             flows=tuple(flows),
         )
 
+    def groups(self, algorithm: str) -> dict[str, int]:
+        """Who sends in the scenario, in the order of its flows, and with how many flows."""
+        found = {algorithm: 1 + (self.second is not None)}
+        if self.cross is not None:
+            name, count, _ = self.cross
+            found[f"{count} × {name} beside it"] = count
+        if self.pulses is not None:
+            found["pulses, as they are acknowledged"] = self.pulse_flows
+        return found
+
     def _pauses(self) -> dict[str, Any]:
         if self.pauses is None:
             return {}

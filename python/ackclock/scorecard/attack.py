@@ -39,7 +39,7 @@ KEPT = 0.9
 #: Seeds of the runs that judge what was found.
 SEEDS = (1, 2, 3)
 #: The files of what was found.
-SCENARIO, DATA = "attack.toml", "attack.json"
+SCENARIO, DATA, PICTURE = "attack.toml", "attack.json", "attack"
 
 
 def damage(trouble: Trouble, hurt: str, mine: Result, alone: Result | None) -> float:
@@ -316,6 +316,14 @@ def _judged(
     yield judge.judge([trouble], seeds)[0]
 
 
+def _runs(
+    names: Sequence[str], trouble: Trouble, _: Callable[[float], None]
+) -> Generator[tuple[str, Result], None, None]:
+    results: dict[int, Result] = {}
+    LOCAL.run([trouble.scenario(each, SEEDS[0]) for each in names], _whole, results.__setitem__)
+    yield from ((name, results[index]) for index, name in enumerate(names))
+
+
 def as_json(found: Found) -> dict[str, Any]:
     """For programs, and for `from_json`."""
     return {
@@ -374,6 +382,15 @@ def _check(hurt: Hurt, vary: Sequence[str], most: int) -> None:
 
 
 def write(found: Found, directory: Path) -> None:
-    """Writes attack.toml and attack.json."""
+    """Writes attack.toml, attack.json and, unless the algorithm crashed, attack.png."""
     (directory / SCENARIO).write_text(found.scenario.to_toml(), encoding="utf-8")
     write_json(as_json(found), directory / DATA)
+    if found.crash:
+        return
+    from ackclock.draw import plot  # noqa: PLC0415 (slow to import)
+    from ackclock.scorecard import drawing  # noqa: PLC0415
+
+    names = [found.algorithm, *([found.against] if found.against else [])]
+    with closing(contained(_runs, names, found.trouble, progress=lambda _: None)) as runs:
+        picture = drawing.attacked(found, dict(runs))
+    plot.write(picture, directory, PICTURE, only=".png")

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,9 @@ from ackclock.draw import plot, style
 from ackclock.estimates.stats import Estimate, mean_ci
 from ackclock.figures.experiment import Runs
 from ackclock.questions.card import ALONE, Number
+from ackclock.results import metrics
+from ackclock.results.result import Result
+from ackclock.scorecard.attack import Found
 from ackclock.scorecard.evaluated import Asked, Evaluated
 
 #: Text on any colour.
@@ -23,6 +27,43 @@ OUTLINE = [withStroke(linewidth=1.5, foreground="#0008")]
 ACROSS, ROW = 4, 2.6
 #: What a value or the name of a column ends with, and how an axis says it.
 UNITS = {"bdp": "BDP", "mbit": "Mb/s", "mbps": "Mb/s", "percent": "%", "ms": "ms", "s": "s"}
+
+
+def attacked(found: Found, runs: Mapping[str, Result]) -> Figure:
+    """What an attack does: throughput and queue, with the algorithm and with another in its place.
+
+    A line is the sum of the flows of those who send (`Trouble.groups`).
+    """
+    with style.applied():
+        drawing = plot.Picture(figsize=(1 + 4 * len(runs), 4.5))
+        grid = drawing.subplots(2, len(runs), sharex=True, sharey="row", squeeze=False)
+        for (name, result), (rates, queue) in zip(runs.items(), grid.T, strict=True):
+            end_s = metrics.duration_s(result)
+            edges_s = np.linspace(0, end_s, 101)
+            per_flow = metrics.throughput_bps(result, edges_s) / 1e6
+            first = 0
+            groups = found.trouble.groups(Path(name).name)
+            for (label, count), colour in zip(groups.items(), style.FLOWS, strict=False):
+                total = per_flow[first : first + count].sum(axis=0)
+                rates.stairs(total, edges_s, color=colour, label=label, baseline=None)
+                first += count
+            rates.axhline(
+                found.trouble.rate_bps / 1e6,
+                color=style.INK,
+                linestyle=":",
+                label="rate of the link",
+            )
+            plot.queue(queue, result)
+            if box := queue.get_legend():
+                box.remove()
+            queue.set_xlabel("time (s)")
+            rates.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=2)
+        for panel in grid[:, 0]:
+            panel.set_ylim(bottom=0)
+        grid[0, 0].set_ylabel("throughput (Mb/s)")
+        for panel in grid[:, 1:].flat:
+            panel.set_ylabel("")
+    return drawing
 
 
 def figure(asked: Asked, evaluated: Evaluated) -> Figure:

@@ -61,7 +61,7 @@ card = ackclock.evaluate(
     budget_s=10,
     objective=lambda rows: min(row["utilisation"] for row in rows),  # a dict for each run
 )
-card["failed"]  # None, or stage, row, problem (with file and line) and scenario
+card["failed"]  # None, or stage, row, problem (file, line, flow, time) and scenario
 card["objective"]
 ```
 

@@ -42,6 +42,7 @@ pub(super) fn script(seed: u64, lost: [u64; 2], queue: u64) -> Script {
             mss_bytes: MSS,
             initial_cwnd: kernel.initial_cwnd(MSS),
             initial_ssthresh: 0x7fff_ffff,
+            flow: 1,
         },
     );
     let limits = FlowLimits {

@@ -1,0 +1,42 @@
+//! The memory in which the socket of an algorithm lies.
+
+use std::mem::offset_of;
+
+use crate::sock::TcpSock;
+
+pub(crate) const GUARD_WORDS: usize = 2;
+pub(crate) const GUARD: u64 = 0x5af3_c9d1_8e27_b604;
+
+/// The socket between words that nobody may write: a bad index in C hits them first.
+#[repr(C)]
+#[derive(Debug)]
+pub(crate) struct Guarded {
+    /// Number of the flow.
+    pub(crate) flow: u64,
+    pub(crate) before: [u64; GUARD_WORDS],
+    pub(crate) tp: TcpSock,
+    pub(crate) after: [u64; GUARD_WORDS],
+}
+
+/// What a hook's flow was when its file crashed.
+pub(crate) struct Moment {
+    pub(crate) flow: u64,
+    pub(crate) now_ns: u64,
+    pub(crate) cwnd: u32,
+}
+
+impl Moment {
+    /// # Safety
+    /// `tp` is what a hook that runs got: the socket of a [`Guarded`].
+    pub(crate) unsafe fn of(tp: *const TcpSock) -> Self {
+        let before = offset_of!(Guarded, tp) - offset_of!(Guarded, flow);
+        // SAFETY: a hook gets the socket of a `Guarded`.
+        unsafe {
+            Self {
+                flow: *tp.byte_sub(before).cast::<u64>(),
+                now_ns: (*tp).tcp_clock_cache,
+                cwnd: (*tp).snd_cwnd,
+            }
+        }
+    }
+}
