@@ -13,7 +13,8 @@
  * We know of no implementation by the authors. The paper leaves some points open. This file
  * does the following (docs/adr/0006-square-ff.md has the reasons):
  *  - The paper gives no unit for RTT. The parameter reference_rtt_ms is this unit: the RTT at
- *    which K is CUBIC's.
+ *    which K is CUBIC's. Its default is 1 ms, what the kernel's own RTTs are in. Any other
+ *    default would be chosen by its outcome.
  *  - RTT is dMin, which Linux's CUBIC has, with its value when a loss ends an epoch.
  *  - "W_max beta" is W_max - cwnd at the start of the epoch, as everywhere in cubic.h.
  *  - (4) changes K alone, so the curve no longer starts at the window after the loss. If the
@@ -29,7 +30,7 @@
 	CUBIC_PARAMS(P)                                                        \
 	P(exponent, 3, 0, 6, 6,                                                \
 	  "K is divided by this power of the RTT: 1/2 in eq. (4), 1/3 in (3)") \
-	P(reference_rtt_ms, 8000, 1, 10000000, 1000, "RTT at which K is CUBIC's")
+	P(reference_rtt_ms, 1000, 1, 10000000, 1000, "RTT at which K is CUBIC's")
 #define CC_PRESETS(P)                                                        \
 	CUBIC_PRESETS(P)                                                     \
 	P("cbrt", "exponent=2", "eq. (3): third root of the RTT")            \

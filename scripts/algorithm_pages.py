@@ -64,7 +64,7 @@ EXCEPTIONS: dict[str, tuple[dict[str, tuple[float, float]], str]] = {
             "1989). Only chance levels the shares here: 0.98 in the second half of 4000 s."
         ),
     ),
-    "sqrt": (
+    "binomial_sqrt": (
         {"jain_2": (0.5, 1.0)},
         (
             "a loss costs 27 of 1650 packets, and with iiad one packet, so the newcomer gains "
@@ -221,7 +221,7 @@ growth curve, its parameters and its presets (`ackclock list NAME` shows the sam
 
 Main result: with one flow every algorithm but Westwood+, DCTCP, Prague and LEDBAT++ uses at least
 93 % of the link. With two flows all use 100 %, BBR and LEDBAT++ 97 %, and Jain's index is at least
-0.78, except for SQRT, Scalable TCP, DCTCP and CUBIC 2.0-pre.
+0.78, except for Binomial SQRT, Scalable TCP, DCTCP and CUBIC 2.0-pre.
 
 Written by `make docs` (`scripts/algorithm_pages.py`) from the files in `algorithms/`.
 

@@ -35,7 +35,7 @@ def test_the_closed_forms_give_the_papers_numbers(algorithm, loss_rate, rtt_s, p
     assert response.analytic(algorithm, loss_rate, rtt_s) == pytest.approx(packets, rel=1e-3)
 
 
-@pytest.mark.parametrize("algorithm", ["cubic@2.0", "sqrt:k=0.9", "vegas"])
+@pytest.mark.parametrize("algorithm", ["cubic@2.0", "binomial_sqrt:k=0.9", "vegas"])
 def test_some_have_no_closed_form(algorithm):
     assert response.analytic(algorithm, 1e-4, 0.01) is None
 
@@ -49,7 +49,7 @@ def test_some_have_no_closed_form(algorithm):
         "cubic@ha2008:tcp_friendliness=0",
         "highspeed",
         "scalable",
-        "sqrt",
+        "binomial_sqrt",
         "hybla@caini2004",
         "constant_rate",
     ],

@@ -45,12 +45,12 @@ fn close(measured: f64, law: f64) -> bool {
 fn increase_per_rtt() {
     // (spec, RTT in us, window, packets per RTT)
     let vectors = [
-        ("sqrt", 100_000, 4, 0.5), // 1 / sqrt(w)
-        ("sqrt", 100_000, 100, 0.1),
-        ("sqrt", 10_000, 400, 0.05),
-        ("sqrt@iiad", 100_000, 10, 0.15), // 1.5 / w
-        ("sqrt@iiad", 100_000, 100, 0.015),
-        ("sqrt:k=0,alpha=3", 100_000, 500, 3.0),
+        ("binomial_sqrt", 100_000, 4, 0.5), // 1 / sqrt(w)
+        ("binomial_sqrt", 100_000, 100, 0.1),
+        ("binomial_sqrt", 10_000, 400, 0.05),
+        ("binomial_sqrt@iiad", 100_000, 10, 0.15), // 1.5 / w
+        ("binomial_sqrt@iiad", 100_000, 100, 0.015),
+        ("binomial_sqrt:k=0,alpha=3", 100_000, 500, 3.0),
         ("constant_rate", 100_000, 100, 1.0), // (RTT / 100 ms)^2
         ("constant_rate", 10_000, 50, 0.01),
         ("constant_rate", 50_000, 500, 0.25),
@@ -80,7 +80,7 @@ fn increase_per_rtt() {
 #[test]
 fn increase_counts_packets_however_they_are_acked() {
     let grown = |acked: u32| {
-        let mut flow = avoiding("sqrt:k=0,alpha=7", 700, 100_000);
+        let mut flow = avoiding("binomial_sqrt:k=0,alpha=7", 700, 100_000);
         for _ in 0..700 / acked {
             flow.cc.cong_avoid(0, acked);
         }
@@ -93,14 +93,14 @@ fn increase_counts_packets_however_they_are_acked() {
 fn back_off() {
     // (spec, RTT in us, window, ssthresh)
     let vectors = [
-        ("sqrt", 100_000, 900, 880), // 900 - 0.667 * 30
-        ("sqrt", 100_000, 10_000, 9933),
-        ("sqrt", 100_000, 4, 3),
-        ("sqrt", 100_000, 2, 2),
-        ("sqrt", 100_000, 1, 2),
-        ("sqrt@iiad", 100_000, 100, 99),
-        ("sqrt:l=1,beta=0.5", 100_000, 1001, 501), // rounded
-        ("sqrt:beta=10", 100_000, 30, 2),          // 10 sqrt(30) is more than there is
+        ("binomial_sqrt", 100_000, 900, 880), // 900 - 0.667 * 30
+        ("binomial_sqrt", 100_000, 10_000, 9933),
+        ("binomial_sqrt", 100_000, 4, 3),
+        ("binomial_sqrt", 100_000, 2, 2),
+        ("binomial_sqrt", 100_000, 1, 2),
+        ("binomial_sqrt@iiad", 100_000, 100, 99),
+        ("binomial_sqrt:l=1,beta=0.5", 100_000, 1001, 501), // rounded
+        ("binomial_sqrt:beta=10", 100_000, 30, 2),          // 10 sqrt(30) is more than there is
         ("constant_rate", 10_000, 101, 50),
         ("constant_rate", 10_000, 3, 2),
         ("hrf", 10_000, 101, 50),
@@ -148,7 +148,7 @@ fn powers_are_close() {
 #[test]
 fn sqrt_halves_what_slow_start_overshot() {
     // 1000 - 0.667 * 31.6, 1000 - 1
-    for (spec, decreased) in [("sqrt", 979), ("sqrt@iiad", 999)] {
+    for (spec, decreased) in [("binomial_sqrt", 979), ("binomial_sqrt@iiad", 999)] {
         let mut flow = avoiding(spec, 1000, 100_000);
         flow.tp().snd_ssthresh = 1000;
         assert_eq!(flow.cc.ssthresh(), decreased);
@@ -160,7 +160,7 @@ fn sqrt_halves_what_slow_start_overshot() {
 #[test]
 fn sqrt_meets_standard_tcp() {
     // alpha and beta: a loss every 1/p packets leaves the mean window of sqrt(1.5 / p).
-    let mut flow = avoiding("sqrt", 100, 100_000);
+    let mut flow = avoiding("binomial_sqrt", 100, 100_000);
     let (mut sum, mut acks) = (0.0, 0.0);
     for packet in 1..=1_000_000u32 {
         flow.cc.cong_avoid(0, 1);
@@ -308,8 +308,8 @@ fn fast_leaves_slow_start_at_750_us_of_queue() {
 }
 
 const FAMILY: [&str; 7] = [
-    "sqrt",
-    "sqrt@iiad",
+    "binomial_sqrt",
+    "binomial_sqrt@iiad",
     "constant_rate",
     "compound",
     "fast",

@@ -93,8 +93,8 @@ fn law(spec: &str) -> Law {
         // GAIN = 1 / ceil(2 target / base), with a base of 100 ms.
         ("ledbat_pp", _) => (PerRtt(|_| 0.5), half),
         ("libra", "") => (PerAck(|_, _| 200.0 * 0.01 / 1.1), |w| w - w / 2.2),
-        ("sqrt", "iiad") => (PerAck(|w, _| 1.5 / w), |w| w - 1.0),
-        ("sqrt", _) => (PerAck(|w, _| w.powf(-0.5)), |w| w - w.sqrt() / 1.5),
+        ("binomial_sqrt", "iiad") => (PerAck(|w, _| 1.5 / w), |w| w - 1.0),
+        ("binomial_sqrt", _) => (PerAck(|w, _| w.powf(-0.5)), |w| w - w.sqrt() / 1.5),
         _ => panic!("{spec} is new: what is its law?"),
     };
     Law { increase, decrease }

@@ -40,7 +40,7 @@ fn flows() -> impl Strategy<Value = Flow> {
         "square_ff@cbrt",
         "cubic@2.6.18",
         "cubic@rfc9438",
-        "sqrt",
+        "binomial_sqrt",
         "constant_rate",
         "compound",
         "fast",

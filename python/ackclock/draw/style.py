@@ -43,7 +43,7 @@ ALGORITHMS = {
     "westwood": Style("#D55E00", "*", "Westwood+", ":"),
     "compound": Style("#CC79A7", "3", "Compound", ":"),
     "libra": Style("#AA3377", "+", "Libra", ":"),
-    "sqrt": Style("#7A5BD0", "1", "SQRT", ":"),
+    "binomial_sqrt": Style("#7A5BD0", "1", "Binomial SQRT", ":"),
     "fast": Style("#009E73", "4", "FAST", "-."),
     "hrf": Style("#56B4E9", "x", "HRF", "-."),
     "constant_rate": Style("#E69F00", "2", "Constant Rate", "-."),

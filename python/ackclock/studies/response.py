@@ -96,7 +96,7 @@ CLOSED_FORMS: dict[str, Callable[[Values, float, float], float | None]] = {
     "cubic": _cubic,
     "highspeed": _highspeed,
     "scalable": _scalable,
-    "sqrt": _binomial,
+    "binomial_sqrt": _binomial,
     "constant_rate": _constant_rate,
     "hybla": _hybla,
 }

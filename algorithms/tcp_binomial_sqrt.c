@@ -23,7 +23,7 @@
  * the window. SQUARE:FF (tcp_square_ff.c) uses the square root of the RTT.
  *
  * This is not SQRT TCP (T. Hatano et al., "TCP-friendly SQRT TCP for High Speed Networks",
- * 2003), which CUBIC's paper cites: we have not found its rule.
+ * 2003), which CUBIC's paper cites: we have not found its rule. Hence the name.
  */
 #define CC_PARAMS(P)                                                                  \
 	P(k, 512, 0, 1024, 1024, "the increase falls with this power of the window")  \
@@ -69,6 +69,6 @@ CC_HOOK(void, binomial_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 	cc_grow(tp, &inet_csk_ca(sk)->credit, increase * cc_param(sk, alpha) >> 10, acked);
 }
 
-CC_ALGORITHM(sqrt, "binomial congestion control: SQRT (Bansal, Balakrishnan 2001)",
+CC_ALGORITHM(binomial_sqrt, "binomial congestion control: SQRT (Bansal, Balakrishnan 2001)",
 	     .ssthresh = binomial_ssthresh,
 	     .cong_avoid = binomial_cong_avoid);
