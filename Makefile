@@ -141,10 +141,9 @@ docs: build generate ## Rewrite the generated pages of docs/
 docs-scorecards: build ## Rewrite docs/scorecards/: every algorithm's card, and the league (resumes)
 	$(BIN)/python scripts/scorecards.py docs/scorecards
 
-docs-claims: build ## Rewrite docs/claims.md: all papers, with other assumptions (hours, resumes)
-	$(BIN)/ackclock claims -o out/claims
-	cp out/claims/claims.csv docs/
-	$(BIN)/python scripts/claims_page.py docs
+docs-claims: build ## Rewrite docs/claims.md: all papers, with other assumptions (an hour of 2 cores, resumes)
+	$(BIN)/ackclock report -o out/report
+	$(BIN)/python scripts/claims_page.py docs out/report
 
 vectors: ## Rewrite vectors/: what every algorithm answers to a script; as root its bytecode, too
 	ACKCLOCK_WRITE_VECTORS=1 cargo test --locked -q -p ackclock-host --test vectors
@@ -167,7 +166,7 @@ lock: $(VENV)/uv ## Pin the Python packages anew, from pyproject.toml
 notebook: build ## Run docs/notebook.ipynb anew (seconds)
 	$(BIN)/python scripts/notebook.py
 
-site: build $(VENV)/dev $(VENV)/docs ## The documentation and the full report, in out/site (hours, resumes; REPORT=--quick: minutes)
+site: build $(VENV)/dev $(VENV)/docs ## The documentation and the full report, in out/site (an hour of 2 cores, resumes; REPORT=--quick: minutes)
 	@$(BIN)/ackclock report $(REPORT) -o out/report
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
 	@echo "written: out/site/index.html"

@@ -1,15 +1,21 @@
 """Writes docs/claims.md, the tallies, a line and a card for each claim, from docs/claims.csv.
 
-    claims_page.py DIRECTORY     DIRECTORY is docs
+    claims_page.py DIRECTORY            DIRECTORY is docs
+    claims_page.py DIRECTORY REPORT     takes claims.csv and the pictures from a report before
 
-`ackclock claims -o out/claims` makes claims.csv; `make docs-claims` copies it, and writes the page.
+`ackclock report -o out/report` makes a report; `make docs-claims` makes one, and writes the page.
 """
 
 import csv
+import re
+import shutil
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from PIL import Image
+
+from ackclock import papers
 from ackclock.draw.html import Table
 from ackclock.pages import tally
 
@@ -22,8 +28,9 @@ This page is for readers who want our verdict on each claim of the four papers.
 * **fails**: the interval of a part is outside, at a level that Holm corrects for the number of
   parts. **open**: neither.
 * **always**: no other assumption that we tried gives the opposite verdict. **depends 2/9**: 2 of 9
-  do, and the claim's card names them. **one setup**: nothing else was run for this page.
-* **whose**: the bound is in the paper, or ours.
+  do, and the claim's card names them.
+* **bound**: the paper's, or ours. Each card has the paper's words, their section, what we measured,
+  and what turns the verdict.
 
 {tallies}
 
@@ -31,16 +38,22 @@ This page is for readers who want our verdict on each claim of the four papers.
 one claim again, and `make docs-claims` all of them, with this page. Nobody has digitised the
 papers' curves: their numbers are those of their texts.
 """
-LINE = (
-    *("claim", "verdict", "firmness", "the paper", "measured, 95 % CI"),
-    *("bound", "whose", "reason"),
-)
+LINE = ("claim", "verdict", "the paper", "measured, 95 % CI", "bound", "reason")
 PART = ("part", "verdict", "measured, 95 % CI", "bound", "whose", "runs")
 QUICK = """
 **Not judged here:** a claim that reads `quick` was run for this page with few or short runs only.
 """
 #: A card names so many characters of what turns a verdict; claims.csv has the rest.
 MOST = 300
+#: Where the pictures are, beside the page, and their size.
+DOCS, PICTURES = Path(__file__).parent.parent / "docs", "claims"
+WIDTH, COLOURS = 900, 64
+#: Claim → the picture of its figure.
+DRAWN = {
+    claim.id: f"{named.file_name}.png"
+    for named in papers.load("all")
+    for claim in named.figure.claims
+}
 Row = Mapping[str, str]
 
 
@@ -68,12 +81,20 @@ def page(rows: Sequence[Row], *, parts: bool = False) -> str:
     papers = list(dict.fromkeys(map(_paper, claims)))
     for paper in papers:
         some = [row for row in claims if _paper(row) == paper]
-        table = Table(LINE, [[_linked(row), *(row[each] for each in LINE[1:])] for row in some])
+        table = Table(LINE, [[_linked(row), *line(row)[1:]] for row in some])
         text += [f"## {paper}", "", table.markdown(), ""]
     text += ["## Cards", ""]
     for row in claims:
         text += [*_card(row, [each for each in rows if parts and _is_part(each, row)]), ""]
     return "\n".join(text)
+
+
+def line(row: Row) -> list[str]:
+    """A claim's line: its verdict with the firmness, its bound with whose it is."""
+    verdict = ", ".join(filter(None, (row["verdict"], row["firmness"])))
+    bound = f"{row['bound']} ({row['whose']})" if row["whose"] else row["bound"]
+    measured = row["measured, 95 % CI"]
+    return [_short(row), verdict, row["the paper"], measured, bound, row["reason"]]
 
 
 def _paper(row: Row) -> str:
@@ -94,12 +115,20 @@ def _linked(row: Row) -> str:
 
 
 def _card(row: Row, parts: Sequence[Row]) -> Iterator[str]:
-    """What the paper says, what decides, and what turns the verdict."""
+    """What the paper says, what was measured, and what turns the verdict.
+
+    On the site also what we take the paper to say, all parts, and what was tried without effect.
+    """
     yield f"### {row['claim']}"
     yield ""
-    yield f"{row['the paper says']}."
-    if row["decided by"] and row["verdict"] != "holds":
-        yield f"Decided by: {row['decided by']}."
+    picture = f"{PICTURES}/{DRAWN.get(row['claim'], '')}"
+    yield f"{row['quote']}." + f" [Picture]({picture})." * (DOCS / picture).is_file()
+    if parts:
+        yield f"We judge: {row['the paper says']}."
+    measured = row["decided by"]
+    if row["verdict"] == "holds":  # then all parts do
+        measured = re.sub(r" \(\d+ of \d+ hold\)$", "", measured)
+    yield f"Measured: {measured}."
     if row["turns with"]:
         yield f"Turns with {_cut(row['turns with'])}."
     if parts:
@@ -116,10 +145,25 @@ def _cut(text: str) -> str:
     return text[:MOST].rpartition(",")[0] + ", …"
 
 
-def main(directory: Path) -> None:
+def take(report: Path, directory: Path) -> None:
+    """Takes claims.csv and the pictures of a report, the pictures in fewer colours."""
+    shutil.copy(report / "claims.csv", directory)
+    shutil.rmtree(directory / PICTURES, ignore_errors=True)
+    (directory / PICTURES).mkdir()
+    for named in papers.load("all"):
+        name = f"{named.file_name}.png"
+        with Image.open(report / name) as image:
+            small = image.convert("RGB")
+            small.thumbnail((WIDTH, 10 * WIDTH))
+            small.quantize(COLOURS).save(directory / PICTURES / name, optimize=True)
+
+
+def main(directory: Path, *report: Path) -> None:
     """Writes the page."""
+    for each in report:
+        take(each, directory)
     (directory / "claims.md").write_text(page(data(directory)), encoding="utf-8")
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(*map(Path, sys.argv[1:]))

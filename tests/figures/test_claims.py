@@ -370,6 +370,13 @@ def test_what_a_verdict_depends_on(varied):
     assert turns.otherwise["rate"]["half"][0].estimate.n == 5
 
 
+def test_a_claim_without_runs_is_measured_otherwise_at_once(tmp_path):
+    found = above(Quantity("found", "", (), lambda _: stats.exact(3)), 1)
+    claim = Claim("computed", "", [found], readings={"above 4": [replace(found, low=4)]})
+    (figures,) = reproduce.reproduce([figure("small/computed", claim)], cache=tmp_path)
+    assert figures.claims[0].depends_on == ["measure (above 4: fails)"]
+
+
 def test_how_the_sensitivity_is_shown(varied):
     turns, stays = varied.claims
     shown = [" ".join(row) for row in site.sensitivity_table(turns).rows]

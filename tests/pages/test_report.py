@@ -80,6 +80,7 @@ def test_every_claim_has_a_row_and_every_figure_its_files(site):
         "ha2008.table1.cube-root-clocks": "not testable",
         "ha2008.table1.versions": "holds",
         "ha2008.s4.hooks": "holds",
+        "ha2008.s6.tcp-mode": "holds",
         "ha2008.intro.reno-10g": "holds",
         "leith2007.fig8.increase-functions": "reported",
     }

@@ -4,6 +4,7 @@ claims.csv is the table of the claims, as they were written down before the runs
 """
 
 import csv
+import re
 from pathlib import Path
 
 import pytest
@@ -54,6 +55,11 @@ def values(claim, key):
 
 def test_the_claims_are_those_of_the_table():
     assert set(CLAIMS) == set(TABLE)
+
+
+@pytest.mark.parametrize("claim", CLAIMS.values(), ids=CLAIMS)
+def test_a_claim_quotes_the_paper_with_the_section(claim):
+    assert re.fullmatch(r"[^“”]*(“[^“”]+”[^“”]*)+ \(.+\)", claim.quote)
 
 
 @pytest.mark.parametrize("name", CLAIMS)

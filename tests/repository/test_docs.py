@@ -359,7 +359,7 @@ def test_the_page_of_claims():
     assert page == claims_page.page(rows), "run `python scripts/claims_page.py docs`"
     assert max(map(len, page.splitlines())) <= 400
     for row in rows:
-        line = [row["claim"].partition(".")[2], *(row[each] for each in claims_page.LINE[1:])]
+        line = claims_page.line(row)
         assert row["part"] or len("  ".join(line)) <= 120, line
     claims = {row["claim"]: row["the paper says"] for row in rows if not row["part"]}
     assert claims == {

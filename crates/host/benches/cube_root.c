@@ -3,7 +3,9 @@
  * A program without any library, so that it also builds for 32-bit x86, the machines of 2008.
  * It takes 1000 cube roots of what CUBIC takes them of: 2^40 / C times a distance from W_max, here
  * of up to 2^17 packets at random. METHOD: 0: none, the loop alone; 1: bisection; 2: the table and
- * Newton-Raphson. It prints the least clocks of RUNS times, and the last random number.
+ * Newton-Raphson. It prints the least clocks of RUNS times, and the last random number. With EACH
+ * it prints the least clocks of each argument of the first time, of so many times: of 64 roots of
+ * it, because a processor may count its clocks in steps of dozens.
  */
 typedef unsigned char u8;
 typedef unsigned int u32;
@@ -68,25 +70,31 @@ enum { WRITE = 1, EXIT = 60 };
 
 #include "roots.h"
 
-static u32 thousand_roots(u32 random)
+static inline u32 root_of(u32 random)
 {
-	u32 root = 0;
+	u64 a = (1ULL << 40) / 410 * (random & 0x1ffff);
 
-	for (u32 i = 0; i < 1000; i++) {
-		u64 a = (1ULL << 40) / 410 * (random & 0x1ffff);
+	if (METHOD == 1)
+		return bisection(a);
+	if (METHOD == 2)
+		return newton(a);
+	return a >> 20;
+}
 
-		if (METHOD == 1)
-			root = bisection(a);
-		else if (METHOD == 2)
-			root = newton(a);
-		else
-			root = a >> 20;
-		/* xorshift32: the next waits for this one, as in a kernel that takes but one. */
-		random += root;
-		random ^= random << 13;
-		random ^= random >> 17;
-		random ^= random << 5;
-	}
+/* xorshift32: the next waits for this one, as in a kernel that takes but one. */
+static inline u32 next(u32 random, u32 root)
+{
+	random += root;
+	random ^= random << 13;
+	random ^= random >> 17;
+	random ^= random << 5;
+	return random;
+}
+
+__attribute__((unused)) static u32 thousand_roots(u32 random)
+{
+	for (u32 i = 0; i < 1000; i++)
+		random = next(random, root_of(random));
 	return random;
 }
 
@@ -98,6 +106,7 @@ static inline u64 clocks(void)
 	return (u64)high << 32 | low;
 }
 
+
 static char *decimal(char *end, u32 number, char after)
 {
 	*--end = after;
@@ -107,22 +116,65 @@ static char *decimal(char *end, u32 number, char after)
 	return end;
 }
 
-__attribute__((used)) static void program(void)
+static char text[16000];
+
+#ifdef EACH
+enum { SAME = 64 };
+static u32 least[1000];
+
+/* Root after root of one argument: each waits for the one before. */
+static u32 same_root(u32 random)
 {
-	char text[32], *begin;
+	u32 root = 0;
+
+	for (u32 i = 0; i < SAME; i++) {
+		root = root_of(random);
+		__asm__ volatile("xor %1, %0; xor %1, %0" : "+r"(random) : "r"(root) : "cc");
+	}
+	return root;
+}
+
+static char *taken(char *begin)
+{
+	for (u32 run = 0; run < EACH; run++) {
+		u32 random = 1;
+
+		for (u32 i = 0; i < 1000; i++) {
+			u64 began = clocks();
+			u32 root = same_root(random);
+			u32 took = clocks() - began;
+
+			if (!run || took < least[i])
+				least[i] = took;
+			random = next(random, root);
+		}
+	}
+	for (u32 i = 0; i < 1000; i++)
+		begin = decimal(begin, least[i], i ? ' ' : '\n');
+	return begin;
+}
+#else
+static char *taken(char *begin)
+{
 	u32 least = ~0U, random = 0;
 
 	for (u32 run = 0; run < RUNS; run++) {
 		u64 began = clocks();
-		u32 taken;
+		u32 took;
 
 		random = thousand_roots(1 + run);
-		taken = clocks() - began;
-		if (taken < least)
-			least = taken;
+		took = clocks() - began;
+		if (took < least)
+			least = took;
 	}
-	begin = decimal(text + sizeof text, random, '\n');
-	begin = decimal(begin, least, ' ');
+	return decimal(decimal(begin, random, '\n'), least, ' ');
+}
+#endif
+
+__attribute__((used)) static void program(void)
+{
+	char *begin = taken(text + sizeof text);
+
 	system_call(WRITE, 1, begin, text + sizeof text - begin);
 	system_call(EXIT, 0, 0, 0);
 }

@@ -3,7 +3,8 @@
 //!
 //! Built for 32-bit x86, the machines of 2008, where a 64-bit product takes three instructions and a
 //! 64-bit division is a routine, and for x86-64; by gcc and by clang. Clocks are the least of many
-//! runs, instructions are counted by valgrind, both less the loop's.
+//! runs, instructions are counted by valgrind, both less the loop's. How much the clocks of one root
+//! vary is their standard deviation over a thousand arguments.
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -16,6 +17,10 @@ const ROOTS: f64 = 1000.0;
 /// Times that a program takes its roots; the least counts.
 const RUNS: u32 = 2000;
 const REPEATS: usize = 10;
+/// Times that it takes each root alone.
+const EACH: u32 = 50;
+/// Roots of it that a time has: SAME of cube_root.c.
+const SAME: f64 = 64.0;
 /// Times for which instructions are counted: the difference between the two has no start of a
 /// program.
 const COUNTED: [u32; 2] = [10, 110];
@@ -50,15 +55,22 @@ const METHODS: [&str; 3] = ["loop", "bisection", "newton"];
 
 struct Program(PathBuf);
 
+fn deviation(values: &[f64]) -> f64 {
+    let count = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / count;
+    let squares = values.iter().map(|each| (each - mean).powi(2));
+    (squares.sum::<f64>() / (count - 1.0)).sqrt()
+}
+
 impl Program {
     fn build(
         directory: &Path,
         compiler: &str,
         bits: Bits,
         method: usize,
-        runs: u32,
+        (key, times): (&str, u32),
     ) -> Outcome<Self> {
-        let path = directory.join(format!("{compiler}-{}-{method}-{runs}", bits.0));
+        let path = directory.join(format!("{compiler}-{}-{method}-{key}-{times}", bits.0));
         let built = Command::new(compiler)
             .args(FLAGS)
             .args(bits.1)
@@ -66,7 +78,7 @@ impl Program {
                 "-D",
                 &format!("METHOD={method}"),
                 "-D",
-                &format!("RUNS={runs}"),
+                &format!("{key}={times}"),
             ])
             .args([FILE, "-o"])
             .arg(&path)
@@ -75,12 +87,15 @@ impl Program {
         Ok(Self(path))
     }
 
-    /// (clocks of a thousand roots, the last random number).
-    fn run(&self) -> Outcome<(f64, u32)> {
+    /// What it prints: the clocks of a thousand roots and the last random number, or the clocks of
+    /// each argument.
+    fn run(&self) -> Outcome<Vec<f64>> {
         let output = Command::new(&self.0).output()?;
         let text = succeeded(&output)?;
-        let (clocks, random) = text.trim().split_once(' ').ok_or("no numbers")?;
-        Ok((clocks.parse()?, random.parse()?))
+        Ok(text
+            .split_whitespace()
+            .map(str::parse)
+            .collect::<Result<_, _>>()?)
     }
 
     fn instructions(&self) -> Outcome<f64> {
@@ -112,31 +127,40 @@ struct Cost {
     build: String,
     /// Of each repetition: bisection, Newton.
     clocks: Vec<[f64; 2]>,
+    /// The standard deviation over a thousand arguments of each repetition, clocks.
+    deviations: Vec<[f64; 2]>,
     instructions: [f64; 2],
 }
 
 fn cost(directory: &Path, compiler: &str, bits: Bits) -> Outcome<Cost> {
     let program = |method, runs| Program::build(directory, compiler, bits, method, runs);
-    let timed: Vec<Program> = (0..METHODS.len())
-        .map(|method| program(method, RUNS))
-        .collect::<Outcome<_>>()?;
-    let mut clocks = Vec::new();
+    let programs = |runs| -> Outcome<Vec<Program>> {
+        (0..METHODS.len())
+            .map(|method| program(method, runs))
+            .collect()
+    };
+    let (timed, alone) = (programs(("RUNS", RUNS))?, programs(("EACH", EACH))?);
+    let (mut clocks, mut deviations) = (Vec::new(), Vec::new());
     for _ in 0..REPEATS {
         let taken: Vec<f64> = timed
             .iter()
-            .map(|program| Ok(program.run()?.0 / ROOTS))
+            .map(|program| Ok(program.run()?[0] / ROOTS))
             .collect::<Outcome<_>>()?;
         clocks.push([taken[1] - taken[LOOP], taken[2] - taken[LOOP]]);
+        let spread =
+            |method: usize| -> Outcome<f64> { Ok(deviation(&alone[method].run()?) / SAME) };
+        deviations.push([spread(1)?, spread(2)?]);
     }
     let counted = |method| -> Outcome<f64> {
         let [few, many] = COUNTED;
-        let more = program(method, many)?.instructions()? - program(method, few)?.instructions()?;
-        Ok(more / f64::from(many - few) / ROOTS)
+        let of = |runs| program(method, ("RUNS", runs))?.instructions();
+        Ok((of(many)? - of(few)?) / f64::from(many - few) / ROOTS)
     };
     let of_loop = counted(LOOP)?;
     Ok(Cost {
         build: format!("{} bits, {}", bits.0, version(compiler)?),
         clocks,
+        deviations,
         instructions: [counted(1)? - of_loop, counted(2)? - of_loop],
     })
 }
@@ -152,11 +176,7 @@ fn check(directory: &Path, builds: &[(&str, Bits)]) -> Outcome<()> {
     for (method, name) in METHODS.iter().enumerate() {
         let mut seen = Vec::new();
         for &(compiler, bits) in builds {
-            seen.push(
-                Program::build(directory, compiler, bits, method, 1)?
-                    .run()?
-                    .1,
-            );
+            seen.push(Program::build(directory, compiler, bits, method, ("RUNS", 1))?.run()?[1]);
         }
         if seen.iter().any(|last| *last != seen[0]) {
             return Err(format!("{name}: builds differ: {seen:?}").into());
@@ -174,7 +194,7 @@ fn main() -> Outcome<()> {
     let mut builds = Vec::new();
     for bits in BITS {
         for compiler in COMPILERS {
-            match Program::build(directory.path(), compiler, bits, LOOP, 1)
+            match Program::build(directory.path(), compiler, bits, LOOP, ("RUNS", 1))
                 .and_then(|one| one.run())
             {
                 Ok(_) => builds.push((compiler, bits)),
@@ -196,31 +216,37 @@ fn main() -> Outcome<()> {
             each.fold(f64::INFINITY, f64::min)
         };
         let clocks = [least(0), least(1)];
-        for (unit, [bisection, newton]) in [("clocks", clocks), ("instructions", cost.instructions)]
-        {
+        for (unit, [bisection, newton]) in [
+            ("clocks", clocks),
+            ("instructions", cost.instructions),
+            ("clocks (sd)", cost.deviations[0]),
+        ] {
             let ratio = bisection / newton;
             let build = &cost.build;
             println!(
                 "{build:<24} {bisection:>11.1} {unit:<12} {newton:>11.1} {unit:<12} {ratio:>8.2}"
             );
         }
-        let list = |method: usize| {
-            let each = cost.clocks.iter();
-            let each: Vec<_> = each
-                .map(|clocks| format!("{:.1}", clocks[method]))
+        let list = |of: &[[f64; 2]], method: usize| {
+            let each: Vec<_> = of
+                .iter()
+                .map(|both| format!("{:.2}", both[method]))
                 .collect();
             each.join(", ")
         };
         rows.push(format!(
             "  {{\"bits\": {}, \"compiler\": \"{}\",\n   \
              \"bisection_instructions\": {:.1}, \"newton_instructions\": {:.1},\n   \
-             \"bisection_clocks\": [{}],\n   \"newton_clocks\": [{}]}}",
+             \"bisection_clocks\": [{}],\n   \"newton_clocks\": [{}],\n   \
+             \"bisection_deviation\": [{}],\n   \"newton_deviation\": [{}]}}",
             bits.0,
             version(compiler)?,
             cost.instructions[0],
             cost.instructions[1],
-            list(0),
-            list(1)
+            list(&cost.clocks, 0),
+            list(&cost.clocks, 1),
+            list(&cost.deviations, 0),
+            list(&cost.deviations, 1),
         ));
     }
     if std::env::var_os("ACKCLOCK_WRITE_CUBE_ROOT").is_some() {

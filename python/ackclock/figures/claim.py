@@ -96,6 +96,8 @@ class Claim:
     readings: Mapping[str, Parts] = field(default_factory=dict)
     #: What the paper has, as a number or in few words: "≈ 400 s".
     paper: str = ""
+    #: The paper's own words, with their section.
+    quote: str = ""
     #: Only reported, without a verdict: the paper gives nothing to judge by.
     reported: bool = False
     #: The verdict is that of the hardware that a run has, or that we assume.

@@ -31,7 +31,8 @@ def judged_claims(
 ) -> list[JudgedClaim]:
     """The claims with their estimates, as set up and otherwise.
 
-    `batches` are those of the claims' experiments. `level` is that of a look (`sequential`). A
+    `batches` are those of the claims' experiments. Other ways to measure are judged with the
+    variants, and where nothing runs. `level` is that of a look (`sequential`). A
     `quick` run has verdicts where it is the whole.
     """
     plain = {batch.experiment: batch for batch in batches if batch.variant is None}
@@ -44,15 +45,16 @@ def judged_claims(
             if _matters(claim, change, plain):
                 changed = rows | {each.experiment: batches[each] for each in change.batches}
                 otherwise.setdefault(change.of, {})[change.value] = judged(claim.parts, changed)
-        if changes:
+        experiments = _experiments(claim)
+        if changes or not experiments:
             for name, parts in claim.readings.items():
                 otherwise.setdefault("measure", {})[name] = judged(parts, rows)
-            if all(_repeats(rows[each]) >= HALVED for each in _experiments(claim)):
-                otherwise["seeds"] = {
-                    name: judged(claim.parts, _half(rows, odd))
-                    for name, odd in (("odd ones only", 1), ("even ones only", 0))
-                }
-        shortened = quick and not all(each.is_quick for each in _experiments(claim))
+        if changes and all(_repeats(rows[each]) >= HALVED for each in experiments):
+            otherwise["seeds"] = {
+                name: judged(claim.parts, _half(rows, odd))
+                for name, odd in (("odd ones only", 1), ("even ones only", 0))
+            }
+        shortened = quick and not all(each.is_quick for each in experiments)
         found.append(JudgedClaim(claim, judged(claim.parts, rows, level), otherwise, shortened))
     return found
 

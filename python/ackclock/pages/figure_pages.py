@@ -362,6 +362,7 @@ def _claim(the: _Site, figure: Reproduced, claim: JudgedClaim) -> str:
         f'<article class="claim {claim.verdict.replace(" ", "-")}" id="{claim.id}">',
         f'<div class="head">{head}</div>',
         f"<p>{escape(claim.claim.says)}</p>",
+        f"<blockquote>{escape(claim.claim.quote)}</blockquote>" if claim.claim.quote else "",
         f'<p class="found">{escape(" · ".join(found))}</p>' if found else "",
         f'<p class="found">{escape(" ".join(turns))}</p>' if turns else "",
         f"<pre>ackclock claims {claim.id}</pre>",

@@ -57,7 +57,7 @@ _LINE = (
     *("claim", "verdict", "firmness", "the paper", "measured, 95 % CI"),
     *("bound", "whose", "reason"),
 )
-_BESIDE = ("runs", "decided by", "the paper says", "turns with", "without effect")
+_BESIDE = ("runs", "decided by", "the paper says", "quote", "turns with", "without effect")
 _PART = ("part", "verdict", "measured, 95 % CI", "bound", "whose", "runs")
 _WHOSE = {"the paper's": "paper", "ours": "ours"}
 
@@ -135,13 +135,14 @@ def _line(claim: JudgedClaim) -> list[str]:
 
 def _beside(claim: JudgedClaim) -> list[str]:
     """What a card says beside the line."""
+    says, quote = claim.claim.says, claim.claim.quote
     if not claim.parts:
-        return ["", claim.claim.untestable, claim.claim.says, "", ""]
+        return ["", claim.claim.untestable, says, quote, "", ""]
     part, decides = claim.decides, ""
-    if len(claim.parts) > 1 and not claim.quick:
-        decides = part.name + (f" ({claim.tally})" if claim.is_judged else "")
+    if len(claim.parts) == 1 or not claim.quick:
+        decides = part.name + (f" ({claim.tally})" if claim.is_judged and claim.tally else "")
     runs = "" if claim.quick and len(claim.parts) > 1 else _repeats(part.estimate) + _more(claim)
-    return [runs, decides, claim.claim.says, ", ".join(claim.depends_on), _without(claim)]
+    return [runs, decides, says, quote, ", ".join(claim.depends_on), _without(claim)]
 
 
 def card(claim: JudgedClaim) -> dict[str, str]:

@@ -102,12 +102,15 @@ FIGURE = Figure(
             "After a loss below the last W_max an epoch (P1) is longer, and its W_max lower",
             [above(LONGER.at(algorithm=CUBIC), 1), above(HIGHER.at(algorithm=CUBIC), 1)],
             paper="P1 longer",
+            quote="“W_max of phase P2 is greater than phase P1, it leads to the fact that the "
+            "duration of P2 is much less than P1” (III)",
         ),
         Claim(
             "cubicfc.fig3.phases",
             "Cubic-FC has the phases of CUBIC while it detects no competition",
             [above(LONGER.at(algorithm=CUBIC_FC), 1), above(HIGHER.at(algorithm=CUBIC_FC), 1)],
             paper="P1 longer",
+            quote="“This new mechanism does not change the increasing function of Cubic” (I)",
         ),
     ],
 )

@@ -55,6 +55,7 @@ FIGURE = Figure(
             "CUBIC needs ≈ 400 s to converge at 200 ms",
             [ours(within(convergence(CUBIC), 200, 600))],
             paper="≈ 400 s",
+            quote="“Cubic needs about 400s to get to the convergence status” (II)",
             readings={name: [ours(within(of, 200, 600))] for name, of in others(CUBIC).items()},
         )
     ],

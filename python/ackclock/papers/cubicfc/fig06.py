@@ -152,6 +152,8 @@ FIGURE = Figure(
             "and its gain grows with the RTT",
             _faster(JUDGED),
             paper="> 0 everywhere",
+            quote="“Cubic-FC needs shorter time …, and with the RTT gets bigger, Cubic-FC can "
+            "achieve more improvement” (IV.B)",
             readings={f"x = {share:g}": _faster(TIMES[share]) for share in converged.OTHERS},
         )
     ],

@@ -33,6 +33,8 @@ FIGURE = Figure(
             "At every RTT two Cubic-FC flows differ less in throughput than two CUBIC flows",
             [above(each, 0) for each in GAINS],
             paper="> 0 everywhere",
+            quote="“Whether with or without background traffic, the two flows of Cubic-FC always "
+            "can achieve fairer throughput than original Cubic” (IV.C)",
         )
     ],
 )

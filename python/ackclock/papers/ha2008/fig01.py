@@ -214,12 +214,15 @@ FIGURE = Figure(
             "BIC grows symmetrically: additive, logarithmic to Wmax, exponential, additive",
             [within(IN_ORDER, 1, 1), ours(below(ASYMMETRY, 0.05))],
             paper="four phases",
+            quote="“a window growth function exactly symmetric to those used in additive increase "
+            "and binary search” (3.1)",
         ),
         Claim(
             "ha2008.fig1.cubic-growth",
             "CUBIC's window follows W(t) = C(t − K)³ + Wmax",
             [ours(below(OF_TOLERANCE, 1))],
             paper="eq. (1)",
+            quote="“W(t) = C(t − K)³ + Wmax” (3.2)",
         ),
     ],
 )

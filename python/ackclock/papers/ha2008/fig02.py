@@ -66,6 +66,8 @@ FIGURE = Figure(
             "A new algorithm needs only ssthresh and cong_avoid",
             [ours(within(SAME, 0.99, 1.01))],
             paper="two hooks",
+            quote="“A new congestion control algorithm requires to define cong_avoid and "
+            "ssthresh, but the other methods are optional” (4.2)",
         )
     ],
 )

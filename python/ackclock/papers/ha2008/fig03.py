@@ -202,6 +202,8 @@ FIGURE = Figure(
             "CUBIC's mean window is that of eq. (6), or standard TCP's where that is larger",
             FOLLOWS,
             paper="eq. (6)",
+            quote="“the average window size of CUBIC is calculated by using (6) and CUBIC "
+            "TCP-friendly equation in (4)” (5.1)",
             readings={"the formulas, at every p": FORMULAS},
         ),
         Claim(
@@ -213,6 +215,8 @@ FIGURE = Figure(
                 ours(within(TEN_TIMES, 7, 13)),
             ],
             paper="1200; 1; 10",
+            quote="“CUBIC achieves exactly the same rate as Standard TCP, whereas HSTCP is about "
+            "ten times more aggressive” (5.1)",
         ),
     ],
 )

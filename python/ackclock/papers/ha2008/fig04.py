@@ -168,6 +168,8 @@ FIGURE = Figure(
             "Two CUBIC flows reach a fair share within 200 s; windows have plateaus at Wmax",
             _parts(OF_MEAN[converged.SHARE]),
             paper="< 200 s",
+            quote="“The curves have plateaus around Wmax. … Two flows converges to a fair share "
+            "within 200 seconds” (5.2)",
             readings={
                 **{f"x = {share:g}": _parts(OF_MEAN[share]) for share in converged.OTHERS},
                 "of each run, median": _parts(EACH),
@@ -178,6 +180,7 @@ FIGURE = Figure(
             "Most window samples are close to Wmax",
             [ours(above(NEAR_PART, 0.5))],
             paper="most",
+            quote="“under steady state, most window size samples of CUBIC are close to Wmax” (3.2)",
         ),
     ],
 )

@@ -93,6 +93,7 @@ FIGURE = Figure(
             "At 8 ms CUBIC and SACK get fair shares",
             [ours(within(_ratio(8), 0.7, 1.4))],
             paper="fair",
+            quote="“shares the bandwidth fair with the other TCP-SACK flow” (5.2)",
             readings={"arithmetic mean": [ours(within(RATIO.at(rtt_ms=8), 0.7, 1.4))]},
         ),
         Claim(
@@ -100,6 +101,7 @@ FIGURE = Figure(
             "At 82 ms CUBIC takes more than SACK and the link is full",
             [ours(above(_ratio(82), 1.5)), ours(above(UTILISATION.at(rtt_ms=82), 0.95))],
             paper="> 1; full",
+            quote="“the CUBIC flow runs a cubic window growth function” (5.2)",
         ),
     ],
     kernel=Check(

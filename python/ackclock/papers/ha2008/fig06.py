@@ -127,6 +127,8 @@ FIGURE = Figure(
                 ours(below(CONVERGENCE, 100)),
             ],
             paper="95, 72, 23 %",
+            quote="“The total network utilization is around 95%: the four CUBIC flows take about "
+            "72% …, the four TCP flows take 23%” (5.2)",
             readings={
                 "without “converge”": [
                     ours(within(ALL, 0.9, 1)),

@@ -108,6 +108,8 @@ FIGURE = Figure(
             [above(each, 0) for each in OVERALL]
             + [ours(above(each, NOT_LESS)) for each in AT_16_MS],
             paper="fairer",
+            quote="“CUBIC and BIC-TCP show higher fairness index than TCP-SACK and HSTCP. … With "
+            "16ms RTT, TCP-SACK shows the best fairness index” (6.2)",
             readings={"at 16 ms SACK is fairer": [above(each, 0) for each in OVERALL + AT_16_MS]},
         ),
         Claim(
@@ -122,12 +124,16 @@ FIGURE = Figure(
                 ours(below(UTILISATION.at(algorithm=SACK, rtt_ms=324), 0.9)),
             ],
             paper="full; not full",
+            quote="“CUBIC, BIC-TCP, and HSTCP utilize the link regardless of RTTs while TCP-SACK "
+            "suffers under-utilization with larger RTTs” (6.2)",
         ),
         Claim(
             "ha2008.s3.fewer-lost",
             "Protocols with convex growth lose more packets at once than CUBIC",
             [below(_fewer_lost(), 1)],
             paper="a large burst",
+            quote="“convex growth functions … have the largest window increment around the "
+            "saturation point, introducing a large burst of packet losses” (3.2)",
         ),
     ],
 )

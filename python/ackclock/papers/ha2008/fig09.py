@@ -207,6 +207,9 @@ FIGURE = Figure(
                 ),
             ],
             paper="∝ 1 / RTT ratio",
+            quote="“CUBIC has a similar slope with TCP-SACK but with a higher fairness ratio … "
+            "HSTCP fails in achieving a similar slope. … BIC-TCP … shows the lowest "
+            "fairness ratios” (6.3)",
             readings={
                 "slower / faster": [
                     ours(within(_slope(FAIRNESS, SACK), 0.7, 1.5)),
@@ -220,18 +223,22 @@ FIGURE = Figure(
             "Two HSTCP flows fully utilise the link regardless of their RTT ratio",
             [ours(above(UTILISATION.at(algorithm=HSTCP, rtt_ms=rtt), 0.95)) for rtt in RTTS_MS],
             paper="full",
+            quote="“two HSTCP flows fully utilize the link regardless of their RTT ratio” (6.3)",
         ),
         Claim(
             "ha2008.s1.equal-windows",
             "Competing CUBIC flows have approximately the same window whatever their RTTs",
             [ours(within(each, 0.67, 1.5)) for each in EQUAL],
             paper="≈ 1",
+            quote="“approximately the same window size independent of their RTTs” (1)",
         ),
         Claim(
             "ha2008.fig9.hstcp-no-converge",
             "Two HSTCP flows with equal RTTs do not reach a fair share in a reasonable time",
             [ours(below(SHARE_HSTCP, FAIR))],
             paper="not fair",
+            quote="“slow convergence of HSTCP flows hinders even two flows of the same RTT from "
+            "reaching to a fair share” (6.3)",
         ),
     ],
 )

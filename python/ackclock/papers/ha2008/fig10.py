@@ -202,6 +202,8 @@ FIGURE = Figure(
             "than BIC and HSTCP do",
             [ours(within(EIGHT_SACK, 0.7, 0.9)), *FULL, *ROOM],
             paper="≈ 0.8; more room",
+            quote="“8 TCP-SACK flows achieve around 80% of the link bandwidth … CUBIC gives more "
+            "room to TCP-SACK than BIC-TCP and HSTCP for whole range of tested RTTs” (6.4)",
             readings={
                 "without “fully utilize”": [ours(within(EIGHT_SACK, 0.7, 0.9)), *ROOM],
                 "8 SACK with the background": [
@@ -216,6 +218,8 @@ FIGURE = Figure(
             "CUBIC is as friendly as SACK; BIC and HSTCP take more as the rate grows",
             [*FRIENDLY[1:], FRIENDLIER, *RISING],
             paper="as SACK itself",
+            quote="“BIC-TCP and HSTCP show a tendency to operate in a scalable mode (being more "
+            "aggressive) as the link speed increases” (6.4)",
             readings={
                 "with 10 Mb/s": [*FRIENDLY, FRIENDLIER, *RISING],
                 "without “friendlier”": [*FRIENDLY[1:], *RISING],
@@ -228,6 +232,8 @@ FIGURE = Figure(
             "100 Mb/s not less than HSTCP",
             [*FALLING, *LIKE_BIC, *MORE_THAN_HSTCP],
             paper="≈ BIC, ≥ HSTCP",
+            quote="“a similar aggressiveness which is slightly more aggressive than HSTCP "
+            "especially for the bandwidth less than 100Mbps” (6.4)",
         ),
     ],
 )

@@ -87,6 +87,7 @@ FIGURE = Figure(
             "At 10 Gb/s and 100 ms the BDP is ≈ 100 000 packets; regrowth takes 5000 s",
             [ours(within(BDP, 80_000, 100_000)), ours(within(REGROW, 4750, 5250))],
             paper="100 000; 5000 s",
+            quote="“it takes about 50,000 RTTs which amounts to 5000 seconds (1.4 hours)” (1)",
         )
     ],
 )

@@ -48,7 +48,26 @@ NAMES = {
     "vegas": "Vegas",
     "illinois": "Illinois",
 }
-FAIR = ("htcp", "fast", "constant_rate", "libra", "hrf", "hybla")
+#: Which share equally, and who says so.
+_EQUAL_BANDWIDTH = (
+    "“designed to provide an equal bandwidth sharing among the flows with different RTTs (e.g., "
+    "H-TCP and FAST)” (6.3)"
+)
+FAIR = {
+    "htcp": _EQUAL_BANDWIDTH,
+    "fast": _EQUAL_BANDWIDTH,
+    "constant_rate": "“could improve fairness dramatically” (squareff, II.B)",
+    "libra": "“increases congestion window size of large RTT connections more quickly” (squareff, "
+    "II.B)",
+    "hrf": "“HRF (Hybrid RTT Fair)-TCP” (squareff, II.B)",
+    "hybla": "“scales the window increment rule to ensure fairness among the flows with different "
+    "RTTs” (2)",
+}
+LOSSY = {
+    "westwood": "“effective especially over wireless links” (2)",
+    "veno": "At a random loss “TCP-Veno reduces the congestion window by 20%, not by 50%” (2)",
+    "illinois": "“sets a large α and small β when the average delay d is small” (2)",
+}
 LONG_MS, SHORT_MS = 160, 20
 BUFFER = "167packets"
 RANDOM_LOSS = 1e-4
@@ -174,6 +193,7 @@ def _equal(algorithm: str) -> Claim:
             ours(within(geometric(RATIO.at(algorithm=algorithm)), 0.5, 2)),
         ],
         paper="equal",
+        quote=FAIR[algorithm],
     )
 
 
@@ -183,6 +203,7 @@ def _lossy(algorithm: str) -> Claim:
         f"{NAMES[algorithm]} loses less to random losses than standard TCP",
         [above(_more(algorithm), 1)],
         paper="more",
+        quote=LOSSY[algorithm],
     )
 
 
@@ -225,13 +246,17 @@ FIGURE = Figure(
             "Scalable's recovery time does not depend on the window",
             [ours(within(RECOVERY, 0.8, 1.25))],
             paper="constant",
+            quote="“make the recovery time from loss events be constant regardless of the window "
+            "size” (2)",
         ),
-        *map(_lossy, ("westwood", "veno", "illinois")),
+        *map(_lossy, LOSSY),
         Claim(
             "ha2008.s2.vegas",
             "Vegas keeps between α and β packets in the queue",
             [within(IN_QUEUE, ALPHA, BETA)],
             paper=f"{ALPHA} … {BETA} packets",
+            quote="“When δ is larger than an upper threshold β, … TCP-Vegas reduces the sending "
+            "rate” (2)",
         ),
     ],
 )

@@ -112,24 +112,32 @@ FIGURE = Figure(
             "A β smaller than 0.5 converges more slowly",
             [above(BETA, 0)],
             paper="slower",
+            quote="“A side effect of setting β to a smaller value than 0.5 is slower convergence” "
+            "(3.6)",
         ),
         Claim(
             "ha2008.s3.fast-convergence",
             "Fast convergence improves the convergence speed",
             [above(FAST, 0)],
             paper="faster",
+            quote="“To improve the convergence speed of CUBIC, we add a heuristic in the "
+            "protocol” (3.7)",
         ),
         Claim(
             "ha2008.table1.no-clamp",
             "Without the clamp in the convex region (2.2) flows converge faster than with it (2.1)",
             [above(CLAMP, 0)],
             paper="faster",
+            quote="“improved the scalability and convergence speed of the protocol, which doesn't "
+            "clamp the increment” (table 1)",
         ),
         Claim(
             "ha2008.table1.start-up",
             "Without initial_ssthresh a flow starts up faster",
             [above(SSTHRESH, 0)],
             paper="fast start-up",
+            quote="“CUBIC improves slow start for fast start-up by removing initial_ssthresh” "
+            "(table 1)",
         ),
     ],
 )

@@ -174,6 +174,8 @@ FIGURE = Figure(
                 ours(below(SCALING_BUG, 0.5)),
             ],
             paper="as in the table",
+            quote="“Table 1 summarizes important updates … on the implementation of CUBIC in "
+            "Linux” (4.1)",
         )
     ],
 )

@@ -8,6 +8,8 @@ standard TCP everything after the first ten minutes: its epochs take up to 2000 
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
+from matplotlib.axes import Axes
+
 from ackclock import Result, Scenario, metrics
 from ackclock.draw import style
 from ackclock.figures import (
@@ -124,8 +126,17 @@ LOOKS = {
 }
 
 
-def plot(of: Mapping[str, Mapping[int, Column]], ylabel: str) -> Plot:
+def plot(
+    of: Mapping[str, Mapping[int, Column]], ylabel: str, never_below: float | None = None
+) -> Plot:
     """The paper's axes: the ratio over flow 2's RTT, a panel for each rate."""
+
+    def marked(axes: Axes) -> None:
+        axes.axhline(1, color=style.INK, linewidth=0.6, linestyle=":")
+        if never_below is not None:
+            plots.by_paper(axes, never_below, f"CUBIC never below ≈ {never_below:g}")
+            axes.set_ylim(bottom=0.8 * never_below)
+
     return plots.curves(
         {
             f"{rate} Mb/s": {
@@ -137,5 +148,5 @@ def plot(of: Mapping[str, Mapping[int, Column]], ylabel: str) -> Plot:
         xlabel="RTT of flow 2 (ms)",
         ylabel=ylabel,
         log_y=True,
-        after=lambda axes: axes.axhline(1, color=style.INK, linewidth=0.6, linestyle=":"),
+        after=marked,
     )

@@ -125,6 +125,7 @@ FIGURE = Figure(
                 for name, unit, column, value, tolerance in FEATURES
             ],
             paper="as listed",
+            quote="“cwnd doubles approximately every 35 round-trip times” (III)",
         )
     ],
 )

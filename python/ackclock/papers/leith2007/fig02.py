@@ -273,6 +273,8 @@ FIGURE = Figure(
             "Convergence takes longer as the BDP grows, and often more than 300 s",
             _slow(CONVERGENCE[converged.SHARE]),
             paper="> 300 s commonly",
+            quote="“rate of convergence decreases as the … BDP … is increased, with convergence "
+            "times in excess of 300s commonly observed” (IV)",
             readings={
                 **{f"x = {share:g}": _slow(CONVERGENCE[share]) for share in converged.OTHERS},
                 "first window with 80 %": _slow(FIRST),
@@ -286,6 +288,8 @@ FIGURE = Figure(
                 ours(within(POWER, 0.9, 1.1)),
             ],
             paper="linear; ∝ BDP",
+            quote="“above about 5000 packets … the cubic increase function becomes replaced by a "
+            "simple linear AIMD increase” (IV)",
         ),
     ],
     vlinux=Check(

@@ -34,6 +34,7 @@ FIGURE = Figure(
             "In the long run CUBIC flows with the same RTT get about the same throughput",
             [ours(within(each, 0.7, 1.4)) for each in ratios.everywhere(RATIO)],
             paper="≈ 1",
+            quote="“the flows do asymptotically converge to an approximately fair share” (IV)",
         )
     ],
 )

@@ -153,6 +153,7 @@ FIGURE = Figure(
             "With web traffic convergence is about as slow as without",
             [ours(within(AGAINST[JUDGED], 0.67, 1.5))],
             paper="similarly slow",
+            quote="“on balance this yields similarly slow convergence” (IV)",
             readings={
                 f"x = {share:g}": [ours(within(AGAINST[share], 0.67, 1.5))]
                 for share in converged.OTHERS

@@ -214,6 +214,8 @@ FIGURE = Figure(
             "Beside a long flow a download takes 2 × as long with H-TCP, more than 4 × with CUBIC",
             _PARTS,
             paper="> 4; ≈ 2; ≈ 1; 5",
+            quote="“the completion time of the short-lived flow approximately doubles with "
+            "H-TCP”; with CUBIC it “increases by more than a factor of four” (IV.B)",
             readings={f"downloads of {size} MB": _at(size) for size in LARGE_MB},
         )
     ],

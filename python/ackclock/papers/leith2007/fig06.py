@@ -37,6 +37,8 @@ FIGURE = Figure(
             "Means over an hour are similar, but unfairness lasts hundreds of seconds",
             [ours(below(HOUR, 1.5)), ours(above(AGAINST, 1.2))],
             paper="similar; unfair",
+            quote="“sustained periods (extending to hundreds of seconds) of unfairness occur” "
+            "(IV.B)",
             readings={
                 "above 1.5 in some 200 s": [ours(below(HOUR, 1.5)), ours(above(WINDOW, 1.5))],
                 "above 2 in every 10 s for 100 s": [

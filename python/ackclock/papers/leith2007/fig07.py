@@ -29,6 +29,8 @@ FIGURE = Figure(
             "With synchronised flows every second epoch is short: a period-two cycle",
             [ours(below(EPOCHS.at(rate_mbps=rate), -0.5)) for rate in RATES_MBPS],
             paper="period two",
+            quote="“Under synchronised conditions this adaptive action leads to a period two "
+            "cycle” (IV.C)",
             readings={
                 "of the peaks": [ours(below(PEAKS.at(rate_mbps=rate), -0.5)) for rate in RATES_MBPS]
             },

@@ -13,7 +13,9 @@ and 0.9 W, but the caption puts the inflection of the 0.8 W curve at the dashed 
 H-TCP grows by 2 (1 − β) (1 + 10 (Δ − 1) + (Δ − 1)²/4) per RTT, Δ in s since the back-off, and by
 2 (1 − β) in the first second; with CUBIC's back-off, as in figure 9. Growth per RTT depends on the
 RTT, which the figure does not give. Linux scales it by RTT / 100 ms (up to 200 ms), and then it
-does not. The figure's time axis is not given either; ours ends at 100 s. So there is no verdict.
+does not. The figure's time axis is not given either. So there is no verdict: the ratios are those
+of the first 100 s. The picture has the paper's axes: linear, from the cwnd after the back-off, with
+a dashed line at the cwnd before.
 """
 
 from functools import partial
@@ -29,7 +31,9 @@ W_PACKETS = 10_000
 B, C, BETA = 2.5, 0.4, 0.8
 W_MAX_SHARES = (1.0, 0.9)
 #: As the figure's labels name the curves.
-CURVES = {1.0: "CUBIC, W_max = W (the paper's “0.8 W”)", 0.9: "CUBIC, W_max = 0.9 W"}
+CURVES = {1.0: "CUBIC, the paper's “W_max = 0.8 W”", 0.9: "CUBIC, the paper's “W_max = 0.9 W”"}
+#: What the picture shows: both curves of CUBIC from the back-off to three times the growth to W.
+SHOWN_S, SHOWN_PACKETS = 40, 6000
 #: How H-TCP's growth depends on the RTT → the RTT whose growth it has, s.
 RTTS_S = {"16 ms": 0.016, "80 ms": 0.08, "200 ms": 0.2, "with RTT scaling": 0.1}
 Array = NDArray[np.float64]
@@ -84,10 +88,14 @@ def _plot(axes: Axes, _view: View) -> None:
         colour = style.of("htcp").colour
         axes.plot(TIMES_S, htcp(rtt_s), line, color=colour, label=f"H-TCP, {name}")
     axes.axhline((1 - BETA) * W_PACKETS, color=style.INK, linewidth=0.8, linestyle="--")
-    axes.set_yscale("log")
-    axes.set_ylim(100, None)
+    axes.annotate(
+        "cwnd at the last back-off", (SHOWN_S, (1 - BETA) * W_PACKETS), (-3, 3),
+        textcoords="offset points", ha="right", fontsize="small",
+    )  # fmt: skip
+    axes.set_xlim(0, SHOWN_S)
+    axes.set_ylim(0, SHOWN_PACKETS)
     axes.set_xlabel("time since back-off (s)")
-    axes.set_ylabel("growth (packets)")
+    axes.set_ylabel("cwnd − cwnd after back-off (packets)")
     axes.legend(**{**plots.ABOVE, "ncols": 2})
 
 
@@ -100,6 +108,8 @@ FIGURE = Figure(
             "After a missed drop H-TCP grows like CUBIC, slightly less aggressively",
             [Part(each) for each in _quantities()],
             paper="similar",
+            quote="“the H-TCP cubic function is similar to that of Cubic TCP”, “slightly less "
+            "aggressive” (IV.C)",
             reported=True,
         )
     ],

@@ -88,6 +88,7 @@ FIGURE = Figure(
             "CUBIC and H-TCP with the same back-off have the same distribution of cwnd",
             [ours(below(AGAINST, 0.5))],
             paper="extremely similar",
+            quote="“the cwnd distributions are extremely similar” (IV.C)",
             readings={"distance below 0.15": [ours(below(DISTANCE, 0.15))]},
         )
     ],

@@ -34,6 +34,8 @@ FIGURE = Figure(
             "The cwnd of flows that miss drops makes large excursions",
             [ours(above(AGAINST, 1.2))],
             paper="large",
+            quote="“the potential for large excursions is evident, and is demonstrated "
+            "experimentally in Figure 10” (IV.C)",
             readings={
                 "largest / previous > 1.5": [ours(above(EXCURSION, 1.5))],
                 "largest / median cwnd": [ours(above(OVER_MEDIAN, 2))],

@@ -169,6 +169,8 @@ FIGURE = Figure(
             "At 10 Mb/s and with buffers from 5 % of the BDP on CUBIC uses more than standard TCP",
             [above(_more(10, percent), 0) for percent in FROM_5],
             paper="> 0",
+            quote="“for buffers sized about 5% BDP Cubic TCP achieves greater link utilisation "
+            "than standard TCP” (V)",
         ),
         Claim(
             "leith2007.fig11.util-250M",
@@ -178,6 +180,8 @@ FIGURE = Figure(
                 *(_half(percent) for percent in BELOW_30),
             ],
             paper="≈ 0.5",
+            quote="“for buffer sizes below 30% BDP the link utilisation achieved by Cubic TCP "
+            "falls to around 50% of link capacity” (V)",
             hardware=True,
             readings={
                 "only less than standard TCP": [
@@ -190,6 +194,8 @@ FIGURE = Figure(
             "At 10 Mb/s the utilisation of both falls substantially with buffers below 2.5 %",
             [ours(above(_falls(each), 0.1)) for each in (CUBIC, RENO)],
             paper="falls much",
+            quote="“At buffer sizes below 2.5%, the link utilisation achieved by both … falls "
+            "substantially” (V)",
         ),
     ],
 )

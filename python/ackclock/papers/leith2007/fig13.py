@@ -167,6 +167,8 @@ FIGURE = Figure(
             "The throughput ratio depends strongly on when the second flow starts",
             [above(_between_over_within(), 1), ours(above(_effect(), STRONGLY))],
             paper="strongly",
+            quote="“The degree of unfairness in Cubic TCP is strongly dependent on the start time "
+            "of the flows” (VI)",
             readings={
                 "significance alone": [above(_between_over_within(), 1)],
                 "largest / smallest of each seed": [ours(above(_spread(), STRONGLY))],

@@ -34,6 +34,7 @@ FIGURE = Figure(
             "Of two CUBIC flows at 1 Mb/s one is starved",
             starved.starved(starved.BOTH),
             paper="gross unfairness",
+            quote="“one flow is essentially starved of bandwidth” (VI)",
             readings=starved.with_any_buffer(starved.BOTH),
         )
     ],

@@ -43,6 +43,8 @@ FIGURE = Figure(
             "Throughput of a standard flow beside a CUBIC flow, over the RTT",
             [Part(_falls(RATIO)), Part(_falls(LAST)), *map(Part, ratios.everywhere(RATIO))],
             paper="a curve",
+            quote="“The first flow operates the standard TCP algorithm while the second flow "
+            "operates Cubic TCP” (VII)",
             reported=True,
         )
     ],

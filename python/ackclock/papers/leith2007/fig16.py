@@ -21,6 +21,8 @@ FIGURE = Figure(
             "At 1 Mb/s CUBIC and standard TCP share grossly unfairly",
             starved.starved(starved.MIXED),
             paper="gross unfairness",
+            quote="“Cubic TCP can exhibit gross unfairness when competing with standard TCP "
+            "flows” (VII)",
             readings=starved.with_any_buffer(starved.MIXED),
         )
     ],

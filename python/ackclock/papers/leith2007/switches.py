@@ -75,12 +75,15 @@ FIGURE = Figure(
             "A back-off of 0.8 converges more slowly than one of 0.5",
             [above(BACK_OFF, 0)],
             paper="slower",
+            quote="“The first depends on the backoff factors employed in the network” (IV.A)",
         ),
         Claim(
             "leith2007.s4.adaptation",
             "The adaptation of the inflection point converges faster than the original algorithm",
             [above(ADAPTATION, 0)],
             paper="faster",
+            quote="“This adaptation improves the convergence rate of Cubic TCP over the original "
+            "algorithm” (IV.C)",
         ),
     ],
 )

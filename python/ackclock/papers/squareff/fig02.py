@@ -69,6 +69,8 @@ FIGURE = Figure(
             "CUBIC at 2 v 128 ms: one flow gets more than twice the throughput of the other",
             [above(ratio(RATIO, CUBIC, 128), 2)],
             paper="> 2",
+            quote="“In the case of RTT 2ms and RTT 128ms, one connection obtained more than twice "
+            "performance” (III.A)",
             readings={"without the first 20 s": [above(ratio(LATE_RATIO, CUBIC, 128), 2)]},
         )
     ],

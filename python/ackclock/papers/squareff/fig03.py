@@ -142,6 +142,7 @@ FIGURE = Figure(
             "CUBIC's fairness index falls as the RTT difference grows",
             _grows(JAIN),
             paper="declines",
+            quote="“Fairness Index declines as RTT difference grows” (III.A)",
             readings={WITHOUT_START: _grows(LATE_JAIN)},
         ),
         Claim(
@@ -149,6 +150,8 @@ FIGURE = Figure(
             "The third root is fairer than CUBIC, but not fully fair at 2 v 128 ms",
             _cbrt_better(JAIN),
             paper="better, not fully",
+            quote="“RTT fairness is improved. However, the complete fairness is not obtained, "
+            "especially with large RTT difference” (III.C)",
             readings={WITHOUT_START: _cbrt_better(LATE_JAIN)},
         ),
         Claim(
@@ -156,6 +159,7 @@ FIGURE = Figure(
             "At large RTT differences SQUARE:FF is much fairer than the third root",
             _square_best(JAIN),
             paper="much better",
+            quote="“much better fairness with large RTT difference than … third root of RTT” (V)",
             readings={WITHOUT_START: _square_best(LATE_JAIN)},
         ),
         Claim(
@@ -163,6 +167,8 @@ FIGURE = Figure(
             "SQUARE:FF at 2 v 4 and 2 v 8 ms: the flow with the larger RTT gets more",
             _overshoot(RATIO),
             paper="larger RTT gets more",
+            quote="“a little overshooting is detected. That is, the larger RTT connection "
+            "obtained higher throughput” (V)",
             readings={WITHOUT_START: _overshoot(LATE_RATIO)},
         ),
     ],

@@ -78,6 +78,8 @@ FIGURE = Figure(
             "All connections encounter congestion and a packet loss at the same time",
             [ours(above(BOTH.at(rtt_ms=rtt), TOGETHER)) for rtt in RTTS_MS],
             paper="all",
+            quote="“all connections encounter congestion and a packet loss at the same time” "
+            "(III.B)",
         )
     ],
 )
