@@ -53,7 +53,7 @@ impl Sender {
     /// a sender that is not idle: only new data can leave.
     #[inline(always)]
     pub(crate) fn poll_new(&mut self) -> Option<Transmit> {
-        debug_assert!(self.rexmit == Rexmit::None && !self.tlp.is_pending() && !self.is_idle());
+        debug_assert!(self.rexmit == Rexmit::None && !self.is_idle());
         if self.waits_for_pacing() {
             return None;
         }

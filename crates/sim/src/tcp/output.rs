@@ -15,16 +15,8 @@ impl Sender {
     #[inline(always)]
     pub fn poll_transmit(&mut self, now_ns: u64) -> Option<Transmit> {
         debug_assert_eq!(now_ns, self.host.now_ns());
-        if self.tlp.take() {
-            if let Some(probe) = self.send_probe() {
-                return Some(probe);
-            }
-        }
-        if self.rexmit == Rexmit::Head {
-            self.rexmit = Rexmit::None;
-            let now_ns = self.host.now_ns();
-            let head = self.board.retransmit_head(self.host.counts(), now_ns);
-            return Some(self.retransmitted(head));
+        if self.rexmit >= Rexmit::Head {
+            return self.transmit_for_timer();
         }
         if self.waits_for_pacing() {
             return None;
@@ -42,6 +34,26 @@ impl Sender {
             return self.retransmit_lost();
         }
         burst
+    }
+
+    /// What a timer sends whatever the window allows.
+    #[cold]
+    fn transmit_for_timer(&mut self) -> Option<Transmit> {
+        match std::mem::replace(&mut self.rexmit, Rexmit::None) {
+            Rexmit::Head => {
+                let now_ns = self.host.now_ns();
+                let head = self.board.retransmit_head(self.host.counts(), now_ns);
+                Some(self.retransmitted(head))
+            }
+            Rexmit::Probe => {
+                let probe = self.send_probe();
+                if probe.is_some() {
+                    self.rexmit = Rexmit::Probed;
+                }
+                probe
+            }
+            _ => None,
+        }
     }
 
     #[inline]
@@ -231,16 +243,35 @@ impl Sender {
             .on_sent(&mut self.host, segments, self.totals.sent_packets());
     }
 
+    /// New segments of a probe: a burst, if the window has room for it, and one at least
+    /// (`tcp_write_xmit` with `push_one` of 2).
+    fn probe_segments(&mut self) -> u32 {
+        let tp = self.tp();
+        let quota = tp.snd_cwnd.saturating_sub(self.host.in_flight());
+        let quota = quota.min(self.bursts.share(tp.snd_cwnd));
+        let wanted = match self.bursts {
+            Bursts::Window | Bursts::Written => 1,
+            _ => quota.min(self.bursts.limit(&mut self.host, self.rtt.min_us())),
+        };
+        let (nxt, unsent) = (self.board.nxt(), self.limits.unsent(&self.board));
+        let wanted = u64::from(wanted.max(1)).min(self.limits.room(&self.board));
+        let head = self.queue.head(nxt, unsent, wanted);
+        wanted.min(head.segments) as u32
+    }
+
     /// Sends a tail loss probe: new data if there is any, otherwise the last segment again.
     fn send_probe(&mut self) -> Option<Transmit> {
-        if self.tp().packets_out == 0 || self.tlp.is_out() {
+        let new_data = self.limits.available(&self.board) > 0;
+        let is_out = self.tp().packets_out == 0 || self.tlp.is_out();
+        if is_out || (new_data && self.waits_for_pacing()) {
             self.tcp_rearm_rto();
             return None;
         }
-        let new_data = self.limits.available(&self.board) > 0;
         let probe = if new_data {
-            self.queue.head(self.board.nxt(), Limits::NONE, 1);
-            self.send::<false>(1, self.host.in_flight())
+            let segments = self.probe_segments();
+            let probe = self.send::<false>(segments, self.host.in_flight());
+            self.nothing_to_send();
+            probe
         } else {
             let now_ns = self.host.now_ns();
             let probe = self.board.retransmit_last(self.host.counts(), now_ns);

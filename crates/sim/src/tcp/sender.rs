@@ -54,8 +54,8 @@ pub struct Sender {
     pub(super) duplicates: u64,
 }
 
-/// What [`Sender::poll_transmit`] may send besides new data.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What [`Sender::poll_transmit`] may send besides new data. From `Head` on it is a timer that sends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Rexmit {
     None,
     /// Lost segments first.
@@ -64,6 +64,10 @@ pub(super) enum Rexmit {
     New,
     /// The head, lost or not, whatever the window allows.
     Head,
+    /// A tail loss probe, and nothing besides.
+    Probe,
+    /// Nothing: the probe has left.
+    Probed,
 }
 
 /// An event of a sender that gets a row in the events table.

@@ -72,7 +72,7 @@ impl Sender {
         match timer {
             Timer::None => (),
             Timer::LossProbe => {
-                self.tlp.fire();
+                self.rexmit = Rexmit::Probe;
                 self.timers.wait_for_probe();
             }
             Timer::Reordering => self.reordering_timeout(),

@@ -2,10 +2,8 @@
 //! `tcp_process_tlp_ack`): after two RTTs without an ACK the sender sends one segment. The SACK of
 //! that segment shows which segments were lost.
 //!
-//! How to drive it: [`wait_us`](Tlp::wait_us) says when to probe. Call [`fire`](Tlp::fire) at that
-//! time; [`take`](Tlp::take) then says that the next transmission is a probe. Call
-//! [`on_sent`](Tlp::on_sent) after the probe, and [`on_ack`](Tlp::on_ack) for each ACK while a
-//! probe [`is_out`](Tlp::is_out).
+//! How to drive it: [`wait_us`](Tlp::wait_us) says when to probe. Call [`on_sent`](Tlp::on_sent) after
+//! the probe, and [`on_ack`](Tlp::on_ack) for each ACK while a probe [`is_out`](Tlp::is_out).
 
 use super::super::constants::{RTO_MIN_US, TIMEOUT_MIN_US};
 use super::super::host::Host;
@@ -27,8 +25,6 @@ pub(crate) enum Answer {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Tlp {
     enabled: bool,
-    /// Whether the timer has fired: the next transmission is a probe.
-    pending: bool,
     /// `tlp_high_seq`: `nxt` after the probe that is out.
     high_seq: Option<NonZeroU64>,
     /// Whether that probe was a retransmission, and not new data.
@@ -39,7 +35,6 @@ impl Tlp {
     pub(crate) const fn new(enabled: bool) -> Self {
         Self {
             enabled,
-            pending: false,
             high_seq: None,
             retransmitted: false,
         }
@@ -63,27 +58,10 @@ impl Tlp {
         Some(u64::from(tp.srtt_us >> 2) + grace_us)
     }
 
-    /// Notes that the timer fired.
-    pub(crate) fn fire(&mut self) {
-        self.pending = true;
-    }
-
     /// Whether the kernel sends probes at all.
     #[inline]
     pub(crate) fn is_enabled(&self) -> bool {
         self.enabled
-    }
-
-    /// Whether the next transmission is a probe.
-    #[inline]
-    pub(crate) fn is_pending(&self) -> bool {
-        self.pending
-    }
-
-    /// Whether to send a probe now.
-    #[inline]
-    pub(crate) fn take(&mut self) -> bool {
-        std::mem::take(&mut self.pending)
     }
 
     /// Whether a probe is out that no ACK has answered.
@@ -151,14 +129,6 @@ mod tests {
         tlp.on_sent(true, 10);
         assert!(tlp.is_out() && tlp.is_retransmission_out());
         tlp
-    }
-
-    #[test]
-    fn a_probe_is_sent_once() {
-        let mut tlp = Tlp::new(true);
-        assert!(!tlp.take());
-        tlp.fire();
-        assert!(tlp.take() && !tlp.take());
     }
 
     /// RFC 8985, 7.4.2: only an ACK beyond the probe, without D-SACK, shows that it repaired.
