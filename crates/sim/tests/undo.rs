@@ -110,6 +110,49 @@ fn copies_of_the_network_undo_nothing() {
     }
 }
 
+/// In Recovery a D-SACK that answers all ends it at once; what is SACKed decides between Open and Disorder
+/// (`tcp_try_to_open`).
+#[test]
+fn rfc3708_a_d_sack_ends_recovery() {
+    for (sacked, state) in [(false, CaState::Open), (true, CaState::Disorder)] {
+        let (mut script, una) = at(NEW, 20);
+        script.ack(100, una, &[(una + 1, una + 5)]);
+        assert_eq!(script.sent[0], (una, una + 1));
+        let stamp_ns = script.now_ns;
+        script.ack_with(50, una + 5, &[], false, stamp_ns);
+        assert_eq!(script.sender.state(), CaState::Recovery);
+        let mut blocks = vec![(una, una + 1)];
+        blocks.extend(sacked.then_some((una + 7, una + 8)));
+        script.ack_with(1, una + 5, &blocks, true, stamp_ns);
+        assert_eq!(script.sender.state(), state);
+        assert_eq!((script.cwnd(), script.ssthresh()), (20, 0x7fff_ffff));
+    }
+}
+
+/// An undo also forgets how often the timer has fired (`tcp_try_undo_loss`), where an original is SACKed
+/// and nothing acknowledged: a timeout in the Recovery that follows is not taken for one more of the
+/// same, so there is no F-RTO.
+#[test]
+fn an_undo_forgets_the_timeouts() {
+    let (mut script, una) = at(NEW, 20);
+    until_loss(&mut script);
+    let echo_ns = script.now_ns;
+    script.ack_with(1, una, &[(una + 1, una + 2)], false, echo_ns);
+    assert_eq!(script.sender.state(), CaState::Disorder);
+    script.ack_with(
+        1,
+        una,
+        &[(una + 1, una + 2), (una + 3, una + 12)],
+        false,
+        echo_ns,
+    );
+    assert_eq!(script.sender.state(), CaState::Recovery);
+    until_loss(&mut script);
+    let next = script.nxt;
+    script.ack_with(100, una + 2, &[(una + 3, una + 12)], false, script.now_ns);
+    assert!(script.sent[0].0 < next, "{:?}", script.sent);
+}
+
 /// A probe is a retransmission that a D-SACK may answer, too.
 #[test]
 fn rfc3708_a_probe_counts_as_well() {

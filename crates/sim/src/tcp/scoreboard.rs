@@ -569,11 +569,6 @@ impl Scoreboard {
         self.sacked.end()
     }
 
-    /// Whether the first unacknowledged segment is lost, and was not sent again since.
-    pub(super) fn head_waits(&self) -> bool {
-        self.slot(self.una).flags() & (SACKED | LOST | RETRANS) == LOST
-    }
-
     /// Retransmits up to `limit` consecutive lost segments of one packet.
     pub(super) fn retransmit(
         &mut self,

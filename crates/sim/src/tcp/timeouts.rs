@@ -109,14 +109,9 @@ impl Sender {
             }
         }
         self.rexmit = Rexmit::Lost;
-        // The timeout counts from the last sending of the head, which may be now.
+        // The timeout counts from the last sending of the head. If that leaves now, it counts anew.
         self.timers.arm(Timer::Reordering, NEVER);
-        let (board, now_ns) = (&self.board, self.host.now_ns());
-        let leaves = board.head_waits() && !self.host.cwnd_is_full();
-        self.timers.arm_rto(&self.host, || match leaves {
-            true => now_ns,
-            false => board.head_sent_ns(),
-        });
+        self.tcp_rearm_rto();
     }
 
     /// Marks the segments that are known to be lost. Sets the reordering timer if other segments

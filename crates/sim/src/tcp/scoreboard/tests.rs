@@ -128,3 +128,25 @@ fn a_needless_retransmission_is_in_flight() {
     assert_eq!(delivery.sacked_late, Some(1));
     board.check(host.tp());
 }
+
+/// RACK passes over a retransmission that is younger than any RTT, or than the echo. The rate sample counts
+/// each one (`tcp_rate_skb_delivered`).
+#[test]
+fn every_retransmission_is_sampled() {
+    for sacked in [false, true] {
+        let (mut host, mut board) = one_judged();
+        board.retransmit(host.counts(), 9 * MS, 1);
+        let mut delivery = Delivery {
+            youngest_ns: 8 * MS,
+            echo_ns: 8 * MS,
+            ..Delivery::default()
+        };
+        if sacked {
+            board.sack(host.counts(), (0, 1), 0, &mut delivery);
+        } else {
+            board.acknowledge(host.counts(), 1, 0, &mut delivery);
+        }
+        assert_eq!(delivery.newest, None);
+        assert_eq!(delivery.sampled, Some(((9 * MS, 0), true)), "{sacked}");
+    }
+}
