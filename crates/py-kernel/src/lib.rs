@@ -1,6 +1,7 @@
 //! `ackclock._kernel`: the real kernel for Python. It is built where clang and libelf are.
 
 mod kernel;
+mod shell;
 mod testbed;
 
 use ackclock_sim::ScenarioError;
@@ -30,6 +31,7 @@ mod _kernel {
     #[pymodule_export]
     use super::{
         kernel::{check, deploy, deployed, doctor, status, undeploy},
+        shell::Shell,
         testbed::{check_on_kernel, rehearse_on_kernel, run_on_kernel, Snapshot},
         testbed_version,
     };

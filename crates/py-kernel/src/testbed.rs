@@ -22,7 +22,7 @@ const TICK: Duration = Duration::from_millis(100);
 /// The algorithms of one command: each C file is read and compiled once.
 #[pyclass(frozen, module = "ackclock._kernel")]
 #[derive(Default)]
-pub struct Snapshot(Arc<ackclock_host::Snapshot>);
+pub struct Snapshot(pub(crate) Arc<ackclock_host::Snapshot>);
 
 #[pymethods]
 impl Snapshot {
@@ -127,7 +127,7 @@ pub fn run_on_kernel<'py>(
     Ok(dict)
 }
 
-fn describe(py: Python<'_>, certificate: Certificate) -> PyResult<Bound<'_, PyDict>> {
+pub(crate) fn describe(py: Python<'_>, certificate: Certificate) -> PyResult<Bound<'_, PyDict>> {
     let dict = PyDict::new(py);
     dict.set_item("valid", certificate.is_valid())?;
     dict.set_item("bound_p99_us", testbed::BOUND_P99_US)?;

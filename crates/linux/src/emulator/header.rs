@@ -5,28 +5,63 @@ use ackclock_net::queue::Ecn;
 /// The ECN field of the IP header (RFC 3168, section 5): the lowest two bits of its second byte.
 const ECN_FIELD: u8 = 3;
 
-/// What the emulator reads of an IPv4 packet of TCP.
+/// What tells the packets of one conversation in one direction from others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Conversation {
+    /// Number of the protocol in the IP header: 6 for TCP.
+    pub protocol: u8,
+    /// Port of the sender of the packet; 0 if the protocol has no ports, or in a later fragment.
+    pub source_port: u16,
+    /// Port of its receiver; 0 likewise.
+    pub destination_port: u16,
+}
+
+const TCP: u8 = 6;
+const UDP: u8 = 17;
+
+impl Conversation {
+    /// Whether it is TCP.
+    pub fn is_tcp(&self) -> bool {
+        self.protocol == TCP
+    }
+}
+
+/// What the emulator reads of an IPv4 packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Header {
-    pub(super) source_port: u16,
-    pub(super) destination_port: u16,
+    pub(super) conversation: Conversation,
+    /// Whether it is anything but an ACK, a SYN or a FIN of TCP without data.
     pub(super) carries_data: bool,
     pub(super) ecn: Ecn,
 }
 
 impl Header {
-    /// `None` if the packet is something else.
+    /// `None` if the packet is something else, or cut short.
     #[inline]
     pub(super) fn of(packet: &[u8]) -> Option<Self> {
         let ip_bytes = usize::from(packet.first()? & 0xf) * 4;
-        let tcp = packet.get(ip_bytes..)?;
-        if packet[0] >> 4 != 4 || *packet.get(9)? != 6 || tcp.len() < 20 {
+        if packet[0] >> 4 != 4 || packet.len() < ip_bytes.max(20) {
             return None;
         }
+        let (protocol, rest) = (packet[9], &packet[ip_bytes..]);
+        let is_later_fragment = u16::from_be_bytes([packet[6], packet[7]]) & 0x1fff != 0;
+        let (ports, carries_data) = match protocol {
+            _ if is_later_fragment => ([0; 4], true),
+            TCP if rest.len() < 20 => return None,
+            TCP => (
+                [rest[0], rest[1], rest[2], rest[3]],
+                rest.len() > usize::from(rest[12] >> 4) * 4,
+            ),
+            UDP if rest.len() >= 8 => ([rest[0], rest[1], rest[2], rest[3]], true),
+            _ => ([0; 4], true),
+        };
         Some(Self {
-            source_port: u16::from_be_bytes([tcp[0], tcp[1]]),
-            destination_port: u16::from_be_bytes([tcp[2], tcp[3]]),
-            carries_data: tcp.len() > usize::from(tcp[12] >> 4) * 4,
+            conversation: Conversation {
+                protocol,
+                source_port: u16::from_be_bytes([ports[0], ports[1]]),
+                destination_port: u16::from_be_bytes([ports[2], ports[3]]),
+            },
+            carries_data,
             ecn: match packet[1] & ECN_FIELD {
                 0 => Ecn::NotEct,
                 1 => Ecn::Ect1,

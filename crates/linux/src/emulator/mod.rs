@@ -10,5 +10,6 @@ mod header;
 mod lateness;
 mod network;
 
+pub use header::Conversation;
 pub use lateness::Lateness;
 pub use network::{Counts, Due, EmulatedNetwork, Toward, FIRST_PORT};

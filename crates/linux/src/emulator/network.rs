@@ -3,8 +3,11 @@
 //!
 //! All senders are on one host. Which links data and ACKs of a flow pass is a matter of its routes,
 //! so data both ways needs no more hosts.
+//!
+//! The packets of programs ([`EmulatedNetwork::of_programs`]) all pass the path of flow 1. To a
+//! queue, the packets of a connection in one direction are a flow.
 
-use super::header::{self, Header};
+use super::header::{self, Conversation, Header};
 use ackclock_net::line::Line;
 use ackclock_net::link::LinkState;
 use ackclock_net::network::{Network, Transit};
@@ -13,13 +16,13 @@ use ackclock_net::rng::{Draw, Owner, Stream};
 use ackclock_net::schedule::{Schedule, NEVER};
 use ackclock_sim::scenario::Scenario;
 use ackclock_sim::topology::{Topology, Way};
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 
 /// The receiver of flow `i` (from 1) listens on this port plus `i`.
 pub const FIRST_PORT: u16 = 20_000;
 
 /// Which host a packet goes to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Toward {
     /// The receivers' host: data.
     Receiver,
@@ -32,8 +35,8 @@ pub enum Toward {
 pub struct Due {
     /// The host that gets the packet.
     pub toward: Toward,
-    /// Index of the flow, from 0.
-    pub flow: usize,
+    /// Index of the path, from 0: that of the flow, or 0 of programs.
+    pub path: usize,
     /// When the packet became due, nanoseconds from the start.
     pub due_ns: u64,
     /// When it had left its last link and the delay behind that.
@@ -57,7 +60,7 @@ pub struct Counts {
     pub dropped: u64,
     /// Marks that queues set. A packet that two queues mark counts twice.
     pub marked: u64,
-    /// Packets that are not TCP, or belong to no flow. They are in no other count.
+    /// Packets that are not IPv4 or, of flows, not TCP of one of them. They are in no other count.
     pub strangers: u64,
 }
 
@@ -65,6 +68,7 @@ pub struct Counts {
 #[derive(Clone, Debug)]
 struct Body {
     toward: Toward,
+    path: u32,
     carries_data: bool,
     bytes: Box<[u8]>,
 }
@@ -78,14 +82,22 @@ struct Flying {
 }
 
 #[derive(Debug)]
-struct Flow {
+struct Path {
     way: Way,
     /// Its own delay behind the last link: of data, and of ACKs.
     forth_ns: u64,
     back: Line,
     /// Packets on their way to the receiver, and to the sender; in order of time.
     flying: [VecDeque<Flying>; 2],
-    tally: Tally,
+}
+
+/// How a packet shows its flow.
+#[derive(Debug)]
+enum Flows {
+    /// By the port of its receiver.
+    Ports,
+    /// By its conversation. A new one is the next flow.
+    Conversations(HashMap<(Toward, Conversation), u32>),
 }
 
 /// The links and the delays between two hosts, with their packets. Times are nanoseconds from the
@@ -93,99 +105,115 @@ struct Flow {
 #[derive(Debug)]
 pub struct EmulatedNetwork {
     links: Network<Body>,
-    flows: Vec<Flow>,
-    /// Element 2i has the packets of flow i toward its receiver, element 2i + 1 those toward its
+    paths: Vec<Path>,
+    flows: Flows,
+    /// What queues did to the data of each flow.
+    tallies: Vec<Tally>,
+    /// Element 2i has the packets of path i toward its receiver, element 2i + 1 those toward its
     /// sender.
     schedule: Schedule,
     counts: Counts,
 }
 
 impl EmulatedNetwork {
-    /// Makes an empty network.
+    /// Makes an empty network for the flows of the scenario.
     pub fn new(scenario: &Scenario, topology: &Topology) -> Self {
-        let flows = scenario.flows.iter().zip(&topology.ways).zip(1..);
-        let flows = flows.map(|((flow, way), number)| {
+        let paths = scenario.flows.iter().zip(&topology.ways).zip(1..);
+        let paths = paths.map(|((flow, way), number)| {
             let [forth_ns, back_ns] = way.split_ns(flow.rtt_ns);
             let jitter = Stream::of(scenario.seed, Owner::Flow(number), Draw::Jitter);
-            Flow {
+            Path {
                 way: *way,
                 forth_ns,
                 back: Line::new(back_ns, scenario.jitter_ns, jitter),
                 flying: Default::default(),
-                tally: Tally::default(),
             }
         });
         Self {
             links: Network::new(scenario.seed, &topology.links, topology.routes.clone()),
-            flows: flows.collect(),
+            paths: paths.collect(),
+            flows: Flows::Ports,
+            tallies: vec![Tally::default(); scenario.flows.len()],
             schedule: Schedule::new(2 * scenario.flows.len()),
             counts: Counts::default(),
         }
     }
 
-    /// Takes a packet from a host. Returns the index of its flow; `None` if the packet belongs to no
-    /// flow.
+    /// Makes an empty network for programs: every IPv4 packet passes the path of flow 1.
+    pub fn of_programs(scenario: &Scenario, topology: &Topology) -> Self {
+        Self {
+            flows: Flows::Conversations(HashMap::new()),
+            tallies: Vec::new(),
+            ..Self::new(scenario, topology)
+        }
+    }
+
+    /// Takes a packet from a host. Returns the index of its path; `None` if it has none.
     #[inline]
     pub fn send(&mut self, now_ns: u64, toward: Toward, packet: &[u8]) -> Option<usize> {
-        let Some((flow, header)) = self.flow_of(toward, packet) else {
+        let Some((path, flow, header)) = self.flow_of(toward, packet) else {
             self.counts.strangers += 1;
             return None;
         };
         self.counts.taken += 1;
-        let way = self.flows[flow].way;
+        let way = self.paths[path].way;
         let route = match toward {
             Toward::Receiver => Some(way.data),
             Toward::Sender => way.acks,
         };
         let Some(route) = route else {
-            self.leave(flow, toward, now_ns, packet.into());
-            return Some(flow);
+            self.leave(path, toward, now_ns, packet.into());
+            return Some(path);
         };
         self.advance(now_ns);
         let packet = Packet {
-            flow: flow as u32,
+            flow,
             bytes: packet.len() as u32,
             ecn: header.ecn,
             arrived_ns: now_ns,
             body: Body {
                 toward,
+                path: path as u32,
                 carries_data: header.carries_data,
                 bytes: packet.into(),
             },
         };
-        let mut count = Count(&mut self.flows, &mut self.counts);
+        let mut count = Count(&mut self.tallies, &mut self.counts);
         self.links
             .send(now_ns, route, header.carries_data, packet, &mut count);
-        Some(flow)
+        Some(path)
     }
 
     /// Moves the links on to `now_ns`.
     #[inline]
     pub fn advance(&mut self, now_ns: u64) {
         loop {
-            let mut count = Count(&mut self.flows, &mut self.counts);
+            let mut count = Count(&mut self.tallies, &mut self.counts);
             let Some(exit) = self.links.poll(now_ns, &mut count) else {
                 return;
             };
             let Body {
-                toward, mut bytes, ..
+                toward,
+                path,
+                mut bytes,
+                ..
             } = exit.packet.body.body;
             if exit.packet.ecn == Ecn::Ce {
                 header::set_ce(&mut bytes);
             }
-            self.leave(exit.packet.flow as usize, toward, exit.at_ns, bytes);
+            self.leave(path as usize, toward, exit.at_ns, bytes);
         }
     }
 
     /// A packet has left its last link, if it passes any.
     #[inline]
-    fn leave(&mut self, flow: usize, toward: Toward, left_ns: u64, bytes: Box<[u8]>) {
-        let Flow {
+    fn leave(&mut self, path: usize, toward: Toward, left_ns: u64, bytes: Box<[u8]>) {
+        let Path {
             forth_ns,
             back,
             flying,
             ..
-        } = &mut self.flows[flow];
+        } = &mut self.paths[path];
         let due_ns = match toward {
             Toward::Receiver => left_ns + *forth_ns,
             Toward::Sender => back.arrives_ns(left_ns),
@@ -203,7 +231,7 @@ impl EmulatedNetwork {
             },
         );
         if place == 0 {
-            self.schedule.set(2 * flow + toward as usize, due_ns);
+            self.schedule.set(2 * path + toward as usize, due_ns);
         }
     }
 
@@ -221,11 +249,11 @@ impl EmulatedNetwork {
         if due_ns > now_ns {
             return None;
         }
-        let (flow, toward) = match element % 2 {
+        let (path, toward) = match element % 2 {
             0 => (element / 2, Toward::Receiver),
             _ => (element / 2, Toward::Sender),
         };
-        let flying = &mut self.flows[flow].flying[toward as usize];
+        let flying = &mut self.paths[path].flying[toward as usize];
         let Flying { left_ns, bytes, .. } = flying.pop_front()?;
         let next_ns = flying.front().map_or(NEVER, |next| next.due_ns);
         self.schedule.set(element, next_ns);
@@ -233,7 +261,7 @@ impl EmulatedNetwork {
         self.counts.delivered_ce += u64::from(header::is_ce(&bytes));
         Some(Due {
             toward,
-            flow,
+            path,
             due_ns,
             left_ns,
             bytes,
@@ -248,7 +276,18 @@ impl EmulatedNetwork {
 
     /// What queues did to the data of a flow.
     pub fn tally(&self, flow: usize) -> Tally {
-        self.flows[flow].tally
+        self.tallies[flow]
+    }
+
+    /// The conversations of programs, each with what queues did to its packets.
+    pub fn conversations(&self) -> Vec<(Toward, Conversation, Tally)> {
+        let Flows::Conversations(known) = &self.flows else {
+            return Vec::new();
+        };
+        let tally = |flow: &u32| self.tallies[*flow as usize];
+        let each = known.iter();
+        each.map(|((toward, of), flow)| (*toward, *of, tally(flow)))
+            .collect()
     }
 
     /// Where the packets went.
@@ -258,36 +297,52 @@ impl EmulatedNetwork {
 
     /// How many packets are on their way.
     pub fn packets(&self) -> u64 {
-        let flying = self.flows.iter().flat_map(|flow| &flow.flying);
+        let flying = self.paths.iter().flat_map(|path| &path.flying);
         self.links.packets() + flying.map(|each| each.len() as u64).sum::<u64>()
     }
 
+    /// The path, the flow and the header of a packet.
     #[inline]
-    fn flow_of(&self, toward: Toward, packet: &[u8]) -> Option<(usize, Header)> {
-        let header = Header::of(packet)?;
-        let port = match toward {
-            Toward::Receiver => header.destination_port,
-            Toward::Sender => header.source_port,
-        };
-        let flow = usize::from(port.wrapping_sub(FIRST_PORT)).wrapping_sub(1);
-        (flow < self.flows.len()).then_some((flow, header))
+    fn flow_of(&mut self, toward: Toward, packet: &[u8]) -> Option<(usize, u32, Header)> {
+        match &mut self.flows {
+            Flows::Ports => {
+                let header = Header::of(packet)?;
+                let port = match toward {
+                    Toward::Receiver => header.conversation.destination_port,
+                    Toward::Sender => header.conversation.source_port,
+                };
+                let flow = usize::from(port.wrapping_sub(FIRST_PORT)).wrapping_sub(1);
+                let is_known = header.conversation.is_tcp() && flow < self.paths.len();
+                is_known.then_some((flow, flow as u32, header))
+            }
+            Flows::Conversations(known) => {
+                let header = Header::of(packet)?;
+                let flow = *known
+                    .entry((toward, header.conversation))
+                    .or_insert_with(|| {
+                        self.tallies.push(Tally::default());
+                        self.tallies.len() as u32 - 1
+                    });
+                Some((0, flow, header))
+            }
+        }
     }
 }
 
 /// Counts the packets that queues drop or mark.
-struct Count<'a>(&'a mut [Flow], &'a mut Counts);
+struct Count<'a>(&'a mut [Tally], &'a mut Counts);
 
 impl Ledger<Transit<Body>> for Count<'_> {
     fn dropped(&mut self, packet: Packet<Transit<Body>>, cause: Cause) {
         self.1.dropped += 1;
         if packet.body.body.carries_data {
-            self.0[packet.flow as usize].tally.dropped(cause);
+            self.0[packet.flow as usize].dropped(cause);
         }
     }
 
     fn marked(&mut self, flow: u32, _cause: Cause) {
         self.1.marked += 1;
-        self.0[flow as usize].tally.marked_packets += 1;
+        self.0[flow as usize].marked_packets += 1;
     }
 
     fn copied(&mut self, packet: &Packet<Transit<Body>>) -> Option<Packet<Transit<Body>>> {
@@ -297,315 +352,4 @@ impl Ledger<Transit<Body>> for Count<'_> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use ackclock_net::buffer::Buffer;
-    use ackclock_net::impair::{Bernoulli, Loss, ReorderParameters, PARTS};
-    use ackclock_net::link::{Bottleneck, Predicted};
-    use ackclock_net::queue::{CodelParameters, FqCodelParameters, QueueKind, StepParameters};
-    use ackclock_net::rate::RateStep;
-    use ackclock_sim::scenario::{Direction, Flow, Profile, Reads, Scenario};
-    use proptest::prelude::*;
-
-    fn scenario(rtts_ns: &[u64], jitter_ns: u64, bottleneck: Bottleneck) -> Scenario {
-        let flow = |&rtt_ns| Flow::endless("reno", rtt_ns);
-        Scenario {
-            seed: 1,
-            duration_ns: 1_000_000_000,
-            profile: Profile::Linux6,
-            hz: 250,
-            mss_bytes: 1448,
-            header_bytes: 52,
-            jitter_ns,
-            delayed_ack_segments: 2,
-            reads: Reads::AtOnce,
-            tso: true,
-            pacing: false,
-            sack_cost_ns: 0,
-            bottleneck,
-            links: Vec::new(),
-            flows: rtts_ns.iter().map(flow).collect(),
-            sessions: Vec::new(),
-            sample_interval_ns: 0,
-        }
-    }
-
-    fn network(scenario: &Scenario) -> EmulatedNetwork {
-        EmulatedNetwork::new(scenario, &Topology::of(scenario))
-    }
-
-    fn bottleneck(buffer: Buffer) -> Bottleneck {
-        Bottleneck::drop_tail(100_000_000, buffer)
-    }
-
-    /// An IPv4 TCP packet of `len` bytes.
-    fn packet(source_port: u16, destination_port: u16, len: usize) -> Vec<u8> {
-        let mut packet = vec![0; len];
-        packet[0] = 0x45;
-        packet[9] = 6;
-        packet[20..22].copy_from_slice(&source_port.to_be_bytes());
-        packet[22..24].copy_from_slice(&destination_port.to_be_bytes());
-        packet[32] = 8 << 4;
-        packet
-    }
-
-    fn data(flow: u16, len: usize) -> Vec<u8> {
-        packet(40_000, FIRST_PORT + flow, len)
-    }
-
-    fn ack(flow: u16) -> Vec<u8> {
-        packet(FIRST_PORT + flow, 40_000, 52)
-    }
-
-    /// Everything that is due by `now_ns`.
-    fn due(network: &mut EmulatedNetwork, now_ns: u64) -> Vec<Due> {
-        std::iter::from_fn(|| network.take_due(now_ns)).collect()
-    }
-
-    fn links() -> impl Strategy<Value = Bottleneck> {
-        let queues = prop_oneof![
-            Just(QueueKind::DropTail),
-            Just(QueueKind::Codel(CodelParameters {
-                target_ns: 100_000,
-                interval_ns: 1_000_000,
-                ..CodelParameters::default()
-            })),
-            Just(QueueKind::FqCodel(FqCodelParameters::default())),
-            Just(QueueKind::Step(StepParameters {
-                threshold_packets: 2,
-                threshold_ns: 0
-            })),
-        ];
-        (
-            rates(),
-            queues,
-            2_u64..20,
-            0_u64..300_000,
-            any::<[bool; 3]>(),
-        )
-            .prop_map(|(rate, queue, packets, delay_ns, [copies, late, losses])| {
-                let p_ppb = PARTS / 10;
-                Bottleneck {
-                    queue,
-                    delay_ns,
-                    buffer: Buffer::Packets(packets),
-                    duplicate_ppb: u64::from(copies) * p_ppb,
-                    reorder: late.then_some(ReorderParameters {
-                        p_ppb,
-                        delay_ns: 250_000,
-                    }),
-                    loss: losses.then_some(Loss::Bernoulli(Bernoulli { p_ppb })),
-                    ..rate
-                }
-            })
-    }
-
-    /// Constant, in steps, of a trace, at ticks.
-    fn rates() -> impl Strategy<Value = Bottleneck> {
-        let constant = || bottleneck(Buffer::Packets(1));
-        prop_oneof![
-            Just(constant()),
-            Just(Bottleneck {
-                rate_at: vec![RateStep {
-                    time_ns: 5_000_000,
-                    rate_bps: 20_000_000,
-                }],
-                ..constant()
-            }),
-            Just(Bottleneck {
-                trace_ms: Some(vec![0, 0, 1, 1, 1, 3]),
-                ..constant()
-            }),
-            Just(Bottleneck {
-                tick_ns: 700_000,
-                ..constant()
-            }),
-        ]
-    }
-
-    proptest! {
-        /// Data leaves when the simulator's link says, to the nanosecond, whole and in order,
-        /// however late the loop takes it out.
-        #[test]
-        fn carries_what_the_link_carries(
-            packets in proptest::collection::vec((0_u64..200_000, 52_usize..1501, 1_u16..3), 1..200),
-            buffer in prop_oneof![
-                (1_u64..20).prop_map(Buffer::Packets),
-                (1500_u64..20_000).prop_map(Buffer::Bytes)
-            ],
-            patience in 1_usize..40,
-        ) {
-            let scenario = scenario(&[40_000_000, 80_000_000], 0, bottleneck(buffer));
-            let mut network = network(&scenario);
-            let mut link: Predicted = Predicted::new(&scenario.bottleneck);
-            let mut expected = VecDeque::new();
-            let mut now_ns = 0;
-            for (index, (gap_ns, len, flow)) in packets.into_iter().enumerate() {
-                now_ns += gap_ns;
-                let mut packet = data(flow, len);
-                packet[4] = index as u8;
-                let of = network.send(now_ns, Toward::Receiver, &packet);
-                prop_assert_eq!(of, Some(usize::from(flow) - 1));
-                if let Some(due_ns) = link.enqueue(now_ns, len as u32) {
-                    expected.push_back((due_ns, packet));
-                }
-                if index % patience == 0 {
-                    for due in due(&mut network, now_ns) {
-                        let (due_ns, packet) = expected.pop_front().expect("one more");
-                        prop_assert_eq!((due.toward, due.due_ns), (Toward::Receiver, due_ns));
-                        prop_assert_eq!(&due.bytes[..], &packet[..]);
-                    }
-                    prop_assert!(expected.front().is_none_or(|(due_ns, _)| *due_ns > now_ns));
-                }
-            }
-            let states: Vec<_> = network.states(now_ns).collect();
-            prop_assert_eq!(states, [link.state(now_ns)]);
-            prop_assert_eq!(network.counts().strangers, 0);
-        }
-
-        /// A loop that is late changes nothing: neither drops nor marks nor when a packet is due.
-        /// No packet is lost unaccounted, and the marks in the packets are those of the queues.
-        #[test]
-        fn whatever_the_links_a_late_loop_changes_nothing(
-            packets in proptest::collection::vec((0_u64..100_000, 1_u16..4, any::<bool>(), 0_u8..3), 1..300),
-            (first, second) in (links(), links()),
-            routes in proptest::sample::subsequence(vec![1, 2], 0..=2),
-            patience in 1_usize..40,
-        ) {
-            let mut scenario = scenario(&[1_000_000, 2_000_000, 3_000_000], 10_000, first);
-            scenario.links = vec![second];
-            for (flow, [route, back]) in scenario.flows.iter_mut().zip([
-                [vec![1, 2], routes],
-                [vec![2], vec![1]],
-                [vec![2, 1], vec![]],
-            ]) {
-                (flow.route, flow.back) = (route, back);
-            }
-            let run = |patience: usize| {
-                let mut network = network(&scenario);
-                let (mut now_ns, mut out) = (0, Vec::new());
-                for (index, (gap_ns, flow, is_ack, ecn)) in packets.iter().enumerate() {
-                    now_ns += gap_ns;
-                    let (toward, mut packet) = match is_ack {
-                        true => (Toward::Sender, ack(*flow)),
-                        false => (Toward::Receiver, data(*flow, 1500)),
-                    };
-                    (packet[1], packet[4], packet[5]) = (*ecn, index as u8, (index >> 8) as u8);
-                    network.send(now_ns, toward, &packet);
-                    if index % patience == 0 {
-                        out.extend(due(&mut network, now_ns));
-                    }
-                    let Counts { taken, copied, delivered, dropped, .. } = network.counts();
-                    assert_eq!(taken + copied, delivered + dropped + network.packets());
-                }
-                out.extend(due(&mut network, NEVER - 1));
-                assert_eq!(network.packets(), 0);
-                let tallies: Vec<_> = (0..3).map(|flow| network.tally(flow)).collect();
-                (out, network.counts(), tallies)
-            };
-            let (out, counts, tallies) = run(patience);
-            let marked = out.iter().filter(|due| header::is_ce(&due.bytes)).count() as u64;
-            prop_assert_eq!(marked, counts.delivered_ce);
-            prop_assert!(counts.delivered_ce <= counts.marked + counts.copied);
-            prop_assert_eq!(tallies.iter().map(|each| each.marked_packets).sum::<u64>(), counts.marked);
-            prop_assert_eq!(run(1), (out, counts, tallies));
-        }
-
-        /// Answers come out in order of the time at which they are due. Those of a flow keep their
-        /// order.
-        #[test]
-        fn delays_answers(
-            answers in proptest::collection::vec((0_u64..300_000, 0_u16..3), 1..200),
-            jitter_ns in 0_u64..2_000_000,
-        ) {
-            let rtts_ns = [1_000_000, 40_000_000, 40_000_000];
-            let mut network = network(&scenario(&rtts_ns, jitter_ns, bottleneck(Buffer::Packets(10))));
-            let mut now_ns = 0;
-            let mut sent: Vec<VecDeque<(u64, u8)>> = vec![VecDeque::new(); 3];
-            for (index, (gap_ns, flow)) in answers.iter().enumerate() {
-                now_ns += gap_ns;
-                let mut packet = ack(flow + 1);
-                packet[4] = index as u8;
-                let of = network.send(now_ns, Toward::Sender, &packet);
-                prop_assert_eq!(of, Some(usize::from(*flow)));
-                sent[usize::from(*flow)].push_back((now_ns, index as u8));
-            }
-            let mut last_ns = 0;
-            for due in due(&mut network, NEVER - 1) {
-                let (sent_ns, mark) = sent[due.flow].pop_front().expect("one more");
-                prop_assert_eq!((due.toward, due.bytes.len(), due.bytes[4]), (Toward::Sender, 52, mark));
-                let late_ns = due.due_ns - sent_ns - rtts_ns[due.flow];
-                prop_assert!(late_ns <= jitter_ns);
-                prop_assert!(due.due_ns >= last_ns);
-                last_ns = due.due_ns;
-            }
-            prop_assert!(sent.iter().all(VecDeque::is_empty));
-        }
-    }
-
-    /// Data of 1500 bytes takes 120 µs on a link, an ACK of 52 bytes 4160 ns. Half of the 10 ms is
-    /// behind the data's link, and half behind the ACKs'. A reverse flow has the links exchanged, so
-    /// its ACK waits for the other's data.
-    #[test]
-    fn data_both_ways_shares_the_links_with_acks() {
-        let mut scenario = scenario(&[10_000_000; 2], 0, bottleneck(Buffer::Packets(9)));
-        scenario.flows[1].direction = Direction::Reverse;
-        let mut network = network(&scenario);
-        network.send(0, Toward::Receiver, &data(1, 1500));
-        network.send(0, Toward::Sender, &ack(2));
-        network.send(0, Toward::Sender, &ack(1));
-        let due: Vec<_> = due(&mut network, NEVER - 1)
-            .iter()
-            .map(|due| (due.toward, due.flow, due.due_ns))
-            .collect();
-        assert_eq!(
-            due,
-            [
-                (Toward::Sender, 0, 5_004_160),
-                (Toward::Receiver, 0, 5_120_000),
-                (Toward::Sender, 1, 5_124_160),
-            ]
-        );
-    }
-
-    #[test]
-    fn loses_every_nth_data_packet() {
-        let every = Bottleneck {
-            drop_every_packets: Some(3),
-            ..bottleneck(Buffer::Packets(100))
-        };
-        let mut network = network(&scenario(&[1_000_000], 0, every));
-        for len in [1500, 52, 1500, 52, 1500, 1500] {
-            network.send(0, Toward::Receiver, &data(1, len));
-        }
-        let expected = Tally {
-            dropped_packets: 1,
-            lost_packets: 1,
-            ..Tally::default()
-        };
-        assert_eq!(network.tally(0), expected);
-        let sent: Vec<_> = network
-            .states(NEVER - 1)
-            .map(|state| state.totals.sent_packets)
-            .collect();
-        assert_eq!(sent, [5]);
-    }
-
-    #[test]
-    fn strangers_are_counted_and_not_carried() {
-        let mut network = network(&scenario(&[1_000_000], 0, bottleneck(Buffer::Packets(9))));
-        let mut udp = data(1, 100);
-        udp[9] = 17;
-        for stranger in [&udp[..], &data(2, 100), &[0x45], &[0x60; 100]] {
-            for toward in [Toward::Receiver, Toward::Sender] {
-                assert_eq!(network.send(0, toward, stranger), None);
-            }
-        }
-        let expected = Counts {
-            strangers: 8,
-            ..Counts::default()
-        };
-        assert_eq!(network.counts(), expected);
-        assert_eq!(network.next_event_ns(), NEVER);
-    }
-}
+mod tests;

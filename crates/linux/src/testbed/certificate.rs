@@ -1,6 +1,6 @@
 //! The certificate of a kernel run: how well the run kept time, and whether it is valid.
 
-use super::realtime::Measured;
+use super::carrier::Measured;
 use crate::emulator::Counts;
 use ackclock_net::link::{Bottleneck, LinkState};
 use ackclock_sim::scenario::Scenario;

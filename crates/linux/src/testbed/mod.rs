@@ -6,18 +6,22 @@
 
 mod acks;
 mod algorithms;
+mod carrier;
 mod certificate;
 mod endpoint;
 mod error;
 mod namespace;
+mod packet_file;
 #[cfg(test)]
 mod packets;
 mod realtime;
+mod shell;
 mod sys;
 
 pub use acks::{Acks, PrivateColumn};
 pub use certificate::{Certificate, BOUND_MAX_US, BOUND_P99_US};
 pub use error::TestbedError;
+pub use shell::{Conversed, Host, Shell, ShellRun};
 
 use crate::emulator::FIRST_PORT;
 use ackclock_host::Snapshot;
@@ -29,11 +33,13 @@ use ackclock_sim::topology::Topology;
 use ackclock_sim::{Control, ScenarioError};
 use acks::Stream;
 use algorithms::Algorithms;
+use carrier::Carrier;
 use certificate::Seen;
 use endpoint::{Endpoint, RECEIVER, SENDER};
 use namespace::{Config, TunNamespace};
 use realtime::Loop;
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::Arc;
 use std::time::Duration;
 use std::{fs, io, thread};
 
@@ -80,12 +86,13 @@ pub fn run(
         mtu_bytes: scenario.packet_bytes(),
         queue_packets: device_packets(path_bytes, scenario.packet_bytes()),
         socket_bytes: socket_bytes(path_bytes),
+        programs: false,
         offload: false,
     };
     let algorithms = Algorithms::load(scenario, &code)?;
     let names = &algorithms.names;
-    let senders = TunNamespace::new(&config(SENDER))?;
-    let receivers = TunNamespace::new(&config(RECEIVER))?;
+    let senders = Arc::new(TunNamespace::new(&config(SENDER))?);
+    let receivers = Arc::new(TunNamespace::new(&config(RECEIVER))?);
     let flows = 0..scenario.flows.len();
     let sender_sockets = senders.enter(|| {
         flows
@@ -114,7 +121,8 @@ pub fn run(
             Endpoint::new(scenario, flow, rate_bps, [sender, receiver])
         })
         .collect();
-    let mut event_loop = Loop::new(scenario, endpoints, [&senders, &receivers], &topology);
+    let namespaces = [senders.clone(), receivers.clone()];
+    let mut event_loop = Loop::new(scenario, endpoints, namespaces, &topology);
     let machine_before = machine_time();
     thread::scope(|scope| {
         let worker = thread::Builder::new()
@@ -131,16 +139,19 @@ pub fn run(
         drained?;
         ran.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })?;
-    let machine_after = machine_time();
-    let stolen = (machine_after.0 - machine_before.0) / (machine_after.1 - machine_before.1);
+    let stolen = stolen_since(machine_before);
     let Loop {
-        mut network,
+        carrier:
+            Carrier {
+                mut network,
+                measured,
+                started_ns,
+                ..
+            },
         endpoints,
         record,
         queues,
-        measured,
         common,
-        started_ns,
         ..
     } = event_loop;
     let states: Vec<_> = network.states(scenario.duration_ns).collect();
@@ -351,6 +362,12 @@ fn machine_time() -> (f64, f64) {
         .collect();
     let stolen = ticks.get(7).copied().unwrap_or(0.0);
     (stolen, ticks.iter().take(8).sum::<f64>().max(1.0))
+}
+
+/// Share of all cores' time that the host stole since then.
+fn stolen_since((stolen, all): (f64, f64)) -> f64 {
+    let now = machine_time();
+    (now.0 - stolen) / (now.1 - all).max(1.0)
 }
 
 /// Load average of the last minute.

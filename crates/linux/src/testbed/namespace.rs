@@ -7,7 +7,7 @@ use super::{sys, TestbedError};
 use std::fs;
 use std::io;
 use std::net::Ipv4Addr;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::thread;
@@ -36,6 +36,8 @@ pub(super) struct Config {
     pub(super) queue_packets: u32,
     /// Room for the data of each socket, in each direction.
     pub(super) socket_bytes: u64,
+    /// Whether programs run in it: their sockets' buffers begin as Linux's own and grow.
+    pub(super) programs: bool,
     /// Whether the device hands over whole bursts (see [`sys::open_tun`]).
     pub(super) offload: bool,
 }
@@ -69,6 +71,9 @@ impl TunNamespace {
             } = *config;
             sys::configure_interface(DEVICE, address, mtu_bytes, queue_packets)
                 .map_err(TestbedError::host("configure the TUN device"))?;
+            if config.programs {
+                sys::bring_up("lo").map_err(TestbedError::host("bring up the device lo"))?;
+            }
             Ok(Self {
                 namespace: namespace.into(),
                 tun,
@@ -83,10 +88,31 @@ impl TunNamespace {
         work: impl FnOnce() -> Result<T, TestbedError> + Send,
     ) -> Result<T, TestbedError> {
         in_thread(|| {
-            sys::enter_network(self.namespace.as_fd())
+            self.move_in()
                 .map_err(TestbedError::host("enter the network namespace"))?;
             work()
         })
+    }
+
+    /// The algorithm of the sockets that do not choose one.
+    pub(super) fn set_default(&self, congestion_control: &str) -> Result<(), TestbedError> {
+        self.enter(|| {
+            fs::write(
+                "/proc/sys/net/ipv4/tcp_congestion_control",
+                congestion_control,
+            )
+            .map_err(TestbedError::host("write tcp_congestion_control"))
+        })
+    }
+
+    /// Moves the calling thread into the namespace.
+    pub(super) fn move_in(&self) -> io::Result<()> {
+        sys::enter_network(self.namespace.as_fd())
+    }
+
+    /// The namespace as a file.
+    pub(super) fn as_fd(&self) -> BorrowedFd<'_> {
+        self.namespace.as_fd()
     }
 
     /// Whether the connections that are opened from now on ask for ECN.
@@ -145,9 +171,14 @@ fn counter(counters: &str, group: &str, name: &str) -> Option<u64> {
 
 /// Writes the sysctls of the calling thread's namespace.
 fn set_sysctls(config: &Config) -> Result<(), TestbedError> {
-    let room = format!("4096 {0} {0}", config.socket_bytes);
-    // What an application writes before the first ACK, as in the simulator.
-    let send_room = format!("4096 1048576 {}", config.socket_bytes);
+    // A socket's room at first, for what it receives and what it sends. Our own applications' is what
+    // they write before the first ACK, as in the simulator.
+    let [receives, sends] = match config.programs {
+        false => [config.socket_bytes, 1 << 20],
+        true => [131_072, 16_384],
+    };
+    let room = format!("4096 {receives} {}", config.socket_bytes);
+    let send_room = format!("4096 {sends} {}", config.socket_bytes);
     let wanted = [
         // First, so that the device never sends IPv6 packets of its own accord.
         ("ipv6/conf/default/disable_ipv6", "1"),

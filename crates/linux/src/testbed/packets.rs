@@ -173,6 +173,7 @@ fn namespace() -> Result<TunNamespace, TestbedError> {
         mtu_bytes: 1500,
         queue_packets: 10_000,
         socket_bytes: 1 << 28,
+        programs: false,
         offload: true,
     })?;
     // We agree where the script says so.

@@ -107,9 +107,18 @@ pub(super) fn configure_interface(
     set(libc::SIOCSIFTXQLEN, &|request| {
         request.ifr_ifru.ifru_metric = queue_packets as i32;
     })?;
-    set(libc::SIOCSIFFLAGS, &|request| {
-        request.ifr_ifru.ifru_flags = (libc::IFF_UP | libc::IFF_RUNNING) as i16;
-    })
+    bring_up(name)
+}
+
+/// Brings an interface up.
+pub(super) fn bring_up(name: &str) -> io::Result<()> {
+    let mut request = interface_request(name);
+    request.ifr_ifru.ifru_flags = (libc::IFF_UP | libc::IFF_RUNNING) as i16;
+    ioctl(
+        socket(libc::SOCK_DGRAM)?.as_raw_fd(),
+        libc::SIOCSIFFLAGS,
+        &mut request,
+    )
 }
 
 fn socket(kind: i32) -> io::Result<OwnedFd> {

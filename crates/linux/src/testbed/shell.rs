@@ -1,0 +1,346 @@
+//! Any programs on a scenario's links: a client's host and a server's host, each a namespace.
+//!
+//! [`Shell::open`] makes the hosts and starts to carry packets. Programs that begin on a thread that
+//! is in a host ([`Shell::enter`]) are on that host. [`Shell::finish`] ends the link.
+
+use super::algorithms::Algorithms;
+use super::carrier::Carrier;
+use super::certificate::{Certificate, Seen};
+use super::endpoint::{RECEIVER, SENDER};
+use super::namespace::{Config, TunNamespace};
+use super::packet_file::PacketFile;
+use super::{
+    check, device_packets, load, machine_time, path_bytes, socket_bytes, stolen_since, sys,
+    TestbedError,
+};
+use crate::emulator::{Conversation, EmulatedNetwork, Toward};
+use ackclock_host::Snapshot;
+use ackclock_net::queue::Tally;
+use ackclock_net::schedule::NEVER;
+use ackclock_sim::record::{QueueRow, QueueTable, RunResult};
+use ackclock_sim::scenario::{self, Direction, Scenario, KERNEL};
+use ackclock_sim::topology::{Topology, Way};
+use ackclock_sim::{Control, ScenarioError};
+use std::fs::File;
+use std::net::Ipv4Addr;
+use std::os::fd::{AsFd as _, AsRawFd as _, RawFd};
+use std::path::Path;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::mpsc::{channel, Sender};
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+use std::{fs, io};
+
+/// Where a program runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Host {
+    /// At the side from which data of a forward flow comes.
+    Client,
+    /// At the other side.
+    Server,
+}
+
+impl Host {
+    /// Its address on the link.
+    pub fn address(self) -> Ipv4Addr {
+        match self {
+            Self::Client => SENDER,
+            Self::Server => RECEIVER,
+        }
+    }
+}
+
+/// The hosts and the running link between them.
+#[derive(Debug)]
+pub struct Shell {
+    scenario: Scenario,
+    topology: Topology,
+    code: scenario::Algorithms,
+    hosts: [Arc<TunNamespace>; 2],
+    /// The namespace of the thread that opened it.
+    home: File,
+    control: Arc<Control>,
+    worker: Option<JoinHandle<(Carrier, QueueTable)>>,
+    started_ns: u64,
+    machine_before: (f64, f64),
+    /// They end with the shell.
+    algorithms: Algorithms,
+}
+
+/// What queues did to the packets of a conversation in one direction.
+#[derive(Clone, Copy, Debug)]
+pub struct Conversed {
+    /// The host from which the packets came.
+    pub from: Host,
+    /// Protocol and ports.
+    pub conversation: Conversation,
+    /// The packets with data.
+    pub tally: Tally,
+}
+
+/// What comes of a shell.
+#[derive(Debug)]
+pub struct ShellRun {
+    /// The table of queues; the other tables are empty.
+    pub result: RunResult,
+    /// How well the link kept time.
+    pub certificate: Certificate,
+    /// Every conversation, once for each direction.
+    pub conversations: Vec<Conversed>,
+    /// How long the link was open.
+    pub duration_ns: u64,
+    /// The code of the algorithm, without the kernel's own.
+    pub code: scenario::Algorithms,
+}
+
+impl Shell {
+    /// Makes the hosts, whose sockets use the flows' algorithm, and opens the link. `packets`: a file
+    /// for the packets at the client's device, and how many bytes of each it has at most.
+    ///
+    /// # Errors
+    /// A field that a shell cannot honour, or a missing permission.
+    pub fn open(
+        mut scenario: Scenario,
+        snapshot: &Snapshot,
+        packets: Option<(File, u32)>,
+    ) -> Result<Self, TestbedError> {
+        let code = check(&scenario, snapshot)?;
+        let mut topology = Topology::of(&scenario);
+        check_is_one_path(&scenario, &topology)?;
+        topology.ways = vec![way_of_programs(&scenario, &topology, 0)];
+        scenario.flows.truncate(1);
+        let algorithms = Algorithms::load(&scenario, &code)?;
+        let path_bytes = path_bytes(&scenario, &topology);
+        let home = File::open("/proc/thread-self/ns/net")
+            .map_err(TestbedError::host("open the network namespace"))?;
+        let host = |address| {
+            let namespace = TunNamespace::new(&Config {
+                address,
+                mtu_bytes: scenario.packet_bytes(),
+                queue_packets: device_packets(path_bytes, scenario.packet_bytes()),
+                socket_bytes: socket_bytes(path_bytes),
+                programs: true,
+                offload: false,
+            })?;
+            namespace.set_default(&algorithms.names[0])?;
+            namespace.request_ecn(!scenario.flows[0].ecn.is_off())?;
+            Ok::<_, TestbedError>(Arc::new(namespace))
+        };
+        let hosts = [host(SENDER)?, host(RECEIVER)?];
+        let network = EmulatedNetwork::of_programs(&scenario, &topology);
+        let packet_bytes = scenario.packet_bytes();
+        let mut carrier = Carrier::new(network, hosts.clone(), &topology, packet_bytes, true);
+        if let Some((file, snaplen)) = packets {
+            carrier.packets = Some(PacketFile::new(file, snaplen)?);
+        }
+        let control = Arc::new(Control::default());
+        let (started, starts) = channel();
+        let worker = {
+            let (control, interval_ns) = (control.clone(), scenario.sample_interval_ns);
+            thread::Builder::new()
+                .name("ackclock-link".into())
+                .spawn(move || carry(carrier, interval_ns, &control, &started))
+                .map_err(TestbedError::host("start a thread"))?
+        };
+        let started_ns = starts.recv().unwrap_or_default();
+        Ok(Self {
+            scenario,
+            topology,
+            code,
+            hosts,
+            home,
+            control,
+            worker: Some(worker),
+            started_ns,
+            machine_before: machine_time(),
+            algorithms,
+        })
+    }
+
+    /// When the link opened, by the monotonic clock.
+    pub fn started_ns(&self) -> u64 {
+        self.started_ns
+    }
+
+    /// The kernel's name of the algorithm that sockets begin with.
+    pub fn algorithm(&self) -> &str {
+        &self.algorithms.names[0]
+    }
+
+    /// The descriptor of a host's namespace.
+    pub fn namespace(&self, host: Host) -> RawFd {
+        self.hosts[host as usize].as_fd().as_raw_fd()
+    }
+
+    /// Moves the calling thread to a host.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn enter(&self, host: Host) -> io::Result<()> {
+        self.hosts[host as usize].move_in()
+    }
+
+    /// Moves the calling thread to where the shell was opened.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn leave(&self) -> io::Result<()> {
+        sys::enter_network(self.home.as_fd())
+    }
+
+    /// Closes the link. `min_rtt_us`: the smallest RTT that a program's socket measured; 0 if none
+    /// did.
+    ///
+    /// # Errors
+    /// The packets cannot be written.
+    pub fn finish(mut self, min_rtt_us: u32) -> Result<ShellRun, TestbedError> {
+        let duration_ns = sys::now_ns() - self.started_ns;
+        let Some((carrier, queues)) = self.stop() else {
+            return Err(TestbedError::Cancelled);
+        };
+        let Carrier {
+            mut network,
+            measured,
+            packets,
+            ..
+        } = carrier;
+        packets.map_or(Ok(()), PacketFile::finish)?;
+        self.scenario.duration_ns = duration_ns;
+        let states: Vec<_> = network.states(duration_ns).collect();
+        let seen = Seen {
+            min_rtts_us: vec![min_rtt_us],
+            tun_dropped_packets: self.hosts[0].dropped_packets()?
+                + self.hosts[1].dropped_packets()?,
+            ce_packets: self.hosts[0].ce_packets()? + self.hosts[1].ce_packets()?,
+            counts: network.counts(),
+            inside_packets: network.packets(),
+            states,
+            stolen: stolen_since(self.machine_before),
+            load: load(),
+        };
+        let conversations = network.conversations().into_iter();
+        let conversations = conversations.map(|(toward, conversation, tally)| Conversed {
+            from: match toward {
+                Toward::Receiver => Host::Client,
+                Toward::Sender => Host::Server,
+            },
+            conversation,
+            tally,
+        });
+        Ok(ShellRun {
+            certificate: Certificate::new(&self.scenario, &self.topology, &measured, &seen),
+            conversations: conversations.collect(),
+            result: RunResult {
+                queues,
+                ..RunResult::default()
+            },
+            duration_ns,
+            code: std::mem::take(&mut self.code),
+        })
+    }
+
+    fn stop(&mut self) -> Option<(Carrier, QueueTable)> {
+        self.control.cancelled.store(true, Relaxed);
+        let ended = self.worker.take()?.join();
+        Some(ended.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+    }
+}
+
+impl Drop for Shell {
+    fn drop(&mut self) {
+        self.control.cancelled.store(true, Relaxed);
+        if let Some(worker) = self.worker.take() {
+            let _ = worker.join();
+        }
+    }
+}
+
+/// Carries packets until it is cancelled. Tells when it starts.
+fn carry(
+    mut carrier: Carrier,
+    interval_ns: u64,
+    control: &Control,
+    started: &Sender<u64>,
+) -> (Carrier, QueueTable) {
+    let mut queues = QueueTable::default();
+    let mut sample_ns = if interval_ns > 0 { interval_ns } else { NEVER };
+    carrier.start();
+    let _ = started.send(carrier.started_ns); // `open` waits for it
+    while !control.cancelled.load(Relaxed) {
+        let now_ns = carrier.now_ns();
+        while sample_ns <= now_ns {
+            let late_ns = now_ns - sample_ns;
+            let latest_ns = &mut carrier.measured.sample_late_ns;
+            *latest_ns = late_ns.max(*latest_ns);
+            for (state, number) in carrier.network.states(sample_ns).zip(1..) {
+                queues.push(QueueRow::of(sample_ns, number, &state));
+            }
+            sample_ns += interval_ns;
+        }
+        carrier.deliver(now_ns, |_, _| {});
+        let back_drained = carrier.read(Toward::Sender, |_| {});
+        if carrier.read(Toward::Receiver, |_| {}) && back_drained {
+            carrier.sleep(now_ns, sample_ns);
+        }
+    }
+    carrier.stop();
+    (carrier, queues)
+}
+
+/// The links from the client to the server, and back, as a flow's routes say.
+fn way_of_programs(scenario: &Scenario, topology: &Topology, flow: usize) -> Way {
+    let way = topology.ways[flow];
+    match (scenario.flows[flow].direction, way.acks) {
+        (Direction::Reverse, Some(acks)) => Way {
+            data: acks,
+            acks: Some(way.data),
+            ..way
+        },
+        _ => way,
+    }
+}
+
+/// Refuses flows that do not describe one path, and algorithms that no namespace can begin with.
+fn check_is_one_path(scenario: &Scenario, topology: &Topology) -> Result<(), ScenarioError> {
+    let flows = &scenario.flows;
+    let first = way_of_programs(scenario, topology, 0);
+    for (index, flow) in flows.iter().enumerate() {
+        let way = way_of_programs(scenario, topology, index);
+        let fix = "the programs of a shell share one path and one default algorithm: give every \
+            flow what flow 1 has, or leave one flow";
+        let refuse = |field: &str, value: String| {
+            Err(ScenarioError {
+                field: format!("flows[{index}].{field}"),
+                value,
+                fix: fix.into(),
+            })
+        };
+        if flow.rtt_ns != flows[0].rtt_ns {
+            return refuse("rtt_ns", flow.rtt_ns.to_string());
+        }
+        if (way.data, way.acks) != (first.data, first.acks) {
+            return refuse("route", format!("{:?}", flow.route));
+        }
+        if flow.algorithm != flows[0].algorithm {
+            return refuse("algorithm", flow.algorithm.clone());
+        }
+        if flow.ecn != flows[0].ecn {
+            return refuse("ecn", flow.ecn.name());
+        }
+    }
+    let name = flows[0].algorithm.strip_prefix(KERNEL);
+    let path = Path::new("/proc/sys/net/ipv4/tcp_allowed_congestion_control");
+    let allowed = fs::read_to_string(path).unwrap_or_default();
+    match name.filter(|name| !allowed.split_whitespace().any(|each| each == *name)) {
+        None => Ok(()),
+        Some(name) => Err(ScenarioError {
+            field: "flows[0].algorithm".into(),
+            value: flows[0].algorithm.clone(),
+            fix: format!(
+                "Linux lets only sockets choose it; add it to the allowed ones first: \
+                 sysctl -w net.ipv4.tcp_allowed_congestion_control=\"{} {name}\"",
+                allowed.trim()
+            ),
+        }),
+    }
+}
