@@ -7,12 +7,14 @@ import pty
 import signal
 import socket
 import subprocess
+import time
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from rich.console import Console
 
+from ackclock import Result
 from ackclock.cli import screen
 from ackclock.cli.watch import KEYS, left_out, table
 from ackclock.results.connections import Connection, read
@@ -70,6 +72,37 @@ def test_both_ends_of_a_connection(connection, ackclock):
     assert own["ssthresh_packets"] is None
     assert 0 < own["min_rtt_us"] <= own["srtt_us"] < 1_000_000
     assert own["delivery_bytes_per_s"] > 0
+
+
+def test_a_recording_is_a_result(connection, ackclock, tmp_path):
+    """What is sent after it began, and a socket for each flow; `plot` draws it."""
+    client, accepted, port = connection
+    words = [ACKCLOCK, "watch", "--port", str(port), "--every", "0.1", "--record", tmp_path / "out"]
+    with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as running:
+        assert "recording" in running.stderr.readline()
+        accepted.sendall(bytes(SENT // 10))
+        left = SENT // 10
+        while left:
+            left -= len(client.recv(left))
+        wait_until(lambda: any(each.sent_packets and each.local_port == port for each in read()))
+        time.sleep(0.5)
+        running.send_signal(signal.SIGINT)
+        assert running.wait(300) == 0
+    result = Result.load(tmp_path / "out")
+    by_end = {each["from"]: each["flow"] for each in result.manifest["connections"]}
+    rows = {row["flow"]: row for row in result.flows.iter_rows(named=True)}
+    assert len(by_end) == len(rows) == 2
+    name, number = client.getsockname()[:2]
+    own, other = (rows[by_end[f"{name}:{each}"]] for each in (number, port))
+    assert own["delivered_bytes"] == 0
+    assert other["delivered_bytes"] == SENT // 10
+    assert own["algorithm"] == "kernel:reno"
+    assert result.samples["time_us"].max() >= 300_000
+    done = ackclock("plot", tmp_path / "out", "-o", tmp_path / "out.svg")
+    assert done.returncode == 0, done.stderr
+    assert "smoothed RTT" in (tmp_path / "out.svg").read_text("utf-8")
+    done = ackclock("watch", "--record", tmp_path / "more", "--json")
+    assert "give one of the two" in done.stderr
 
 
 def test_filters(connection, ackclock):

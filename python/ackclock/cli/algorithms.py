@@ -286,6 +286,8 @@ def plot_command(
             raise AckclockError("several runs in one picture: add -o FILE.png")
         results = {str(each): _load(each) for each in directories}
         first, *others = results.values()
+        if names == ["cwnd", "throughput", "queue"] and first.queues.is_empty():
+            names[2] = "rtt"  # `ackclock watch --record` sees no queue
         figure = compare_runs(**results) if others else plot.overview(first, names)
         place = output or directories[0]
         try:

@@ -1,18 +1,32 @@
-"""The command `ackclock watch`: the kernel's connections, live."""
+"""The commands for real programs: `ackclock watch` and `ackclock shell`."""
 
 import ipaddress
 import json
+import os
 import sys
 import time
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ackclock import AckclockError
-from ackclock.cli.console import app, new_table, one_line_errors, out, print_table
+from ackclock.base.directory import Directory
+from ackclock.cli.console import (
+    Output,
+    Settings,
+    app,
+    err,
+    new_table,
+    one_line_errors,
+    out,
+    print_table,
+)
 from ackclock.results.connections import Connection, read
+from ackclock.scenario import snapshot
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -28,6 +42,8 @@ KEYS = {
     "received": "received_bytes",
 }
 PORTS = 2**16
+#: Ends of connections that are printed.
+MOST_FLOWS = 20
 #: Lines around the rows: title and note, head of two lines, line.
 AROUND = 6
 #: Each column: its head, the name of its value, the value's unit, and digits.
@@ -74,6 +90,14 @@ def watch_command(
     ] = 1.0,
     once: Annotated[bool, typer.Option("--once", help="Print one table and stop.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one line per reading.")] = False,
+    record: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write the tables of docs/tables.md to this directory, for `ackclock plot`, with "
+            "a flow for each socket that sends data and rows every --every seconds.",
+            metavar="DIR",
+        ),
+    ] = None,
 ) -> None:
     """Watch the kernel's TCP connections: algorithm, window, RTT, rates and retransmissions.
 
@@ -81,15 +105,12 @@ def watch_command(
         ackclock watch
         ackclock watch --algorithm cubic --sort retransmissions
         ackclock watch --port 443 --once --json
+        ackclock watch --port 443 --every 0.1 --record out/web && ackclock plot out/web
 
     Needs no root. It shows the connections of its network namespace; Ctrl-C ends it.
     """
     with one_line_errors():
-        if sort not in KEYS:
-            raise AckclockError(f"--sort {sort}: unknown; choose from {', '.join(KEYS)}")
-        for each in port or ():
-            if not 0 < each < PORTS:
-                raise AckclockError(f"--port {each}: must be between 1 and {PORTS - 1}")
+        _check_options(sort, port, record, {"--json": as_json, "--once": once})
         networks = [_network(each) for each in address or ()]
 
         def reading() -> list[Connection]:
@@ -103,6 +124,9 @@ def watch_command(
             return sorted(chosen, key=lambda each: getattr(each, KEYS[sort]) or 0, reverse=True)
 
         by = KEYS[sort]
+        if record is not None:
+            _record(reading, every, record)
+            return
         try:
             if as_json:
                 _print_lines(reading, every, once)
@@ -112,6 +136,19 @@ def watch_command(
                 _live(reading, every, by)
         except KeyboardInterrupt:  # the way to end it
             raise typer.Exit(130) from None
+
+
+def _check_options(
+    sort: str, ports: list[int] | None, record: Path | None, others: dict[str, bool]
+) -> None:
+    if sort not in KEYS:
+        raise AckclockError(f"--sort {sort}: unknown; choose from {', '.join(KEYS)}")
+    for each in ports or ():
+        if not 0 < each < PORTS:
+            raise AckclockError(f"--port {each}: must be between 1 and {PORTS - 1}")
+    for option, given in others.items():
+        if record is not None and given:
+            raise AckclockError(f"--record {record} and {option}: give one of the two")
 
 
 def _network(text: str) -> "ipaddress.IPv4Network | ipaddress.IPv6Network":
@@ -138,6 +175,27 @@ def _print_lines(reading: Callable[[], list[Connection]], every: float, once: bo
         if once:
             return
         time.sleep(every)
+
+
+def _record(reading: Callable[[], list[Connection]], every: float, place: Path) -> None:
+    """Reads on until an interrupt, and writes the tables then."""
+    from ackclock.results.recorder import EVERY_S, Recorder  # noqa: PLC0415 (slow to import)
+
+    recorder = Recorder(round(every * 1e6))
+    with Directory(place) as directory:
+        started_ns = time.monotonic_ns()
+        recorder.look(0, {"forward": reading()})
+        err.print("recording; Ctrl-C ends it and writes the tables")
+        with suppress(KeyboardInterrupt):
+            while True:
+                now_us = (time.monotonic_ns() - started_ns) // 1000
+                recorder.look(now_us, {"forward": reading()})
+                time.sleep(EVERY_S)
+        result = recorder.result((time.monotonic_ns() - started_ns) // 1000)
+        directory.fill(result.write)
+    for each in result.manifest["connections"][:MOST_FLOWS]:
+        out.print(f"flow {each['flow']}: {each['from']} to {each['to']}")
+    out.print(f"written: {place}")
 
 
 def _live(reading: Callable[[], list[Connection]], every: float, by: str) -> None:
@@ -187,3 +245,62 @@ def _end(address: str, port: int) -> str:
 
 def _number(value: int | None, unit: float = 1, digits: int = 0) -> str:
     return "–" if value is None else f"{value / unit:.{digits}f}"
+
+
+@app.command("shell", rich_help_panel="The kernel")
+def shell_command(
+    scenario: Annotated[
+        Path, typer.Argument(help="Scenario file (TOML) with the link.", metavar="SCENARIO")
+    ],
+    command: Annotated[
+        list[str] | None,
+        typer.Argument(help="Command of the client's host (default: a shell).", metavar="COMMAND"),
+    ] = None,
+    listen: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Run this command line on the server's host first. Repeatable.",
+            metavar="COMMAND",
+        ),
+    ] = None,
+    output: Output = None,
+    settings: Settings = None,
+    pcapng: Annotated[
+        Path | None,
+        typer.Option(help="Write the packets at the client's interface.", metavar="FILE"),
+    ] = None,
+) -> None:
+    """Run any program on a scenario's link, in real time (root).
+
+    Examples:
+        ackclock shell examples/shell_link.toml --listen "iperf3 -s" -- iperf3 -c 10.0.0.2
+        ackclock shell examples/shell_link.toml -o out/ping --pcapng ping.pcapng -- ping 10.0.0.2
+        ackclock shell examples/shell_link.toml
+
+    The client is 10.0.0.1, the server 10.0.0.2. The exit code is that of the command. What the
+    link did is printed on standard error. -o writes the tables of docs/tables.md, with a flow for
+    each socket that sent data (docs/testbed.md).
+    """
+    from ackclock import Scenario  # noqa: PLC0415 (slow to import)
+    from ackclock.cli.run import changed  # noqa: PLC0415 (slow to import)
+    from ackclock.hosts import shell  # noqa: PLC0415 (slow to import)
+    from ackclock.results import summary  # noqa: PLC0415 (slow to import)
+
+    out.file = sys.stderr  # standard output is the command's
+    with one_line_errors("nothing was written"), snapshot.held():
+        chosen = changed(Scenario.from_toml(scenario), settings or [], ())
+        words = command or [os.environ.get("SHELL", "/bin/sh")]
+        ran = shell.run(chosen, words, listen=listen or (), pcapng=pcapng)
+        if output is not None:
+            with Directory(output) as directory:
+                directory.fill(ran.result.write)
+        summed = summary.of(ran.result)
+        for shown in summary.tables(summed):
+            print_table(shown, keys=2)
+        out.print(summary.totals(summed))
+        for each in ran.result.manifest["connections"][:MOST_FLOWS]:
+            out.print(f"flow {each['flow']}: {each['from']} to {each['to']}")
+        for file in (output, pcapng):
+            if file is not None:
+                out.print(f"written: {file}")
+    raise typer.Exit(ran.status)

@@ -106,6 +106,8 @@ def throughput(axes: Axes, result: Result, window_s: float | None = None) -> Non
 def _rates(axes: Axes, result: Result, edges_s: np.ndarray) -> None:
     """The payload that each link can carry, if its rate changes, in Mb/s."""
     resolved = result.resolved
+    if "bottleneck" not in resolved:
+        return
     payload = resolved["mss_bytes"] / (resolved["mss_bytes"] + resolved["header_bytes"])
     for index, link in enumerate([resolved["bottleneck"], *resolved.get("links", ())]):
         if link.keys() & {"rate_at", "trace_ms"}:
@@ -435,6 +437,8 @@ _OF_NO_FLOW = {"queue", "delay-cdf", "fct-cdf"}
 
 def title(result: Result) -> str:
     """What ran, in a line: "100mbit, buffer 1bdp, RTT 40ms, seed 1"."""
+    if "bottleneck" not in result.resolved:
+        return f"Linux {result.manifest['kernel']}, watched"
     scenario = result.scenario
     link = scenario.bottleneck
     rates = [link.rate or Path(link.trace or "").name, f"buffer {link.buffer}"]

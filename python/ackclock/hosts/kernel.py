@@ -7,16 +7,14 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
 from ackclock.base.kernel_part import kernel_part
 from ackclock.results import tables
-from ackclock.results.result import Result, result_of
+from ackclock.results.result import Result, result_of, with_own
 from ackclock.scenario import snapshot
-from ackclock.scenario.scenario import KERNEL, Scenario
-from ackclock.scenario.snapshot import Algorithms
+from ackclock.scenario.scenario import Scenario
 
 #: How often a run that kept time badly is repeated.
 ATTEMPTS = 3
@@ -47,7 +45,8 @@ def run(
     for attempt in range(1, attempts + 1):
         with scenario.in_its_words():
             raw = run_on_kernel(code, resolved, progress, on_acks is not None)
-        simulated = result_of(scenario, resolved, _algorithms(scenario, raw), raw)
+        ran = with_own(raw["algorithms"], {flow.algorithm for flow in scenario.flows})
+        simulated = result_of(scenario, resolved, ran, raw)
         certificate = raw["certificate"]
         skipped = _skipped(simulated)
         if skipped:
@@ -83,19 +82,6 @@ def check(scenario: Scenario) -> None:
     scenario.read_files()
     with scenario.in_its_words():
         part.check_on_kernel(snapshot.of_kernel(), scenario.resolve())
-
-
-def _algorithms(scenario: Scenario, raw: dict[str, Any]) -> Algorithms:
-    """The code that ran, and the names of what is the kernel's own."""
-    own = {flow.algorithm for flow in scenario.flows} - raw["algorithms"].keys()
-    named = {
-        spec: {"name": spec.removeprefix(KERNEL), "source": "", "spec": spec, "values": {}}
-        for spec in own
-    }
-    return {
-        **raw["algorithms"],
-        **{spec: {**each, "fingerprint": ""} for spec, each in named.items()},
-    }
 
 
 def _skipped(result: Result) -> str:

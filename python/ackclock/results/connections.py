@@ -1,6 +1,7 @@
 """The kernel's TCP connections, as `ss -ti` shows them: asked for over netlink (`sock_diag(7)`).
 
-Any user may ask. Only connections of the same network namespace are there.
+Any user may ask. Only connections of one network namespace are there: that of the thread which
+opens the socket.
 """
 
 import ipaddress
@@ -16,10 +17,12 @@ from ackclock.base.errors import AckclockError
 NETLINK_SOCK_DIAG, SOCK_DIAG_BY_FAMILY = 4, 20
 NLM_F_REQUEST_DUMP = 0x301
 NLMSG_ERROR, NLMSG_DONE = 2, 3
+#: The groups that tell of sockets which end: SKNLGRP_INET_TCP_DESTROY and that of IPv6.
+ENDING = 1 << (1 - 1) | 1 << (3 - 1)
 INET_DIAG_INFO, INET_DIAG_CONG = 2, 4
 HEADER = struct.Struct("=IHHII")
 REQUEST = struct.Struct("=BBBxI48x")
-ANSWER = struct.Struct("=BBBB2s2s16s16s12x20x")
+ANSWER = struct.Struct("=BBBB2s2s16s16s4xQ20x")
 ATTRIBUTE = struct.Struct("=HH")
 #: The states of `include/net/tcp_states.h`, from 1.
 STATES = (
@@ -33,8 +36,8 @@ CA_STATES = ("open", "disorder", "cwr", "recovery", "loss")
 #: Members of `struct tcp_info` (`linux/tcp.h`): offset and type. An older kernel tells fewer.
 INFO = {
     "ca_state": (1, "B"),
+    "timeouts_in_row": (2, "B"),
     "mss_bytes": (16, "I"),
-    "in_flight_packets": (24, "I"),
     "lost_packets": (32, "I"),
     "srtt_us": (68, "I"),
     "ssthresh_packets": (76, "I"),
@@ -44,8 +47,15 @@ INFO = {
     "acked_bytes": (120, "Q"),
     "received_bytes": (128, "Q"),
     "min_rtt_us": (148, "I"),
+    "sent_packets": (156, "I"),
     "delivery_bytes_per_s": (160, "Q"),
+    "receive_window_limited_us": (176, "Q"),
+    "send_buffer_limited_us": (184, "Q"),
+    "delivered_packets": (192, "I"),
 }
+#: Of the same: packets that are sent and not acknowledged, SACKed, lost, and sent again; bytes that
+#: are sent, and sent again.
+FLIGHT, SENT = struct.Struct("=24xIIII"), struct.Struct("=200xQQ")
 #: What the kernel writes for no limit, or not measured.
 NOTHING = {"ssthresh_packets": 0x7FFFFFFF, "pacing_bytes_per_s": 2**64 - 1, "min_rtt_us": 2**32 - 1}
 
@@ -73,27 +83,80 @@ class Connection:
     acked_bytes: int | None = None
     received_bytes: int | None = None
     mss_bytes: int | None = None
+    sent_packets: int | None = None
+    delivered_packets: int | None = None
+    #: Packets that were sent again, and are on their way.
+    resent_packets: int | None = None
+    #: Retransmission timeouts since the last ACK of new data.
+    timeouts_in_row: int | None = None
+    receive_window_limited_us: int | None = None
+    send_buffer_limited_us: int | None = None
+    #: A number of the socket that no other has until the next boot.
+    cookie: int = 0
 
 
-def read() -> list[Connection]:
-    """Every TCP connection of this network namespace that carries data.
+def opened(groups: int = 0) -> socket.socket:
+    """A socket that asks for the connections of the calling thread's network namespace.
 
+    With `groups` (`ENDING`) it also hears of sockets that end, which needs CAP_NET_ADMIN.
+    Raises `OSError`.
+    """
+    asked = socket.socket(socket.AF_NETLINK, socket.SOCK_DGRAM, NETLINK_SOCK_DIAG)
+    try:
+        asked.bind((0, groups))
+        asked.settimeout(0 if groups else 5)
+    except OSError:
+        asked.close()
+        raise
+    return asked
+
+
+def read(asked: socket.socket | None = None) -> list[Connection]:
+    """Every TCP connection of a network namespace that carries data.
+
+    `asked` is a socket that `opened` made (default: one of this namespace).
     Raises `AckclockError` where the kernel cannot be asked.
     """
     try:
-        with socket.socket(socket.AF_NETLINK, socket.SOCK_DGRAM, NETLINK_SOCK_DIAG) as asked:
-            asked.settimeout(5)
-            return [
-                connection
-                for family in (socket.AF_INET, socket.AF_INET6)
-                for connection in _of_family(asked, family)
-            ]
+        if asked is None:
+            with opened() as own:
+                return read(own)
+        return [
+            connection
+            for family in (socket.AF_INET, socket.AF_INET6)
+            for connection in _of_family(asked, family)
+        ]
     except (OSError, AttributeError) as error:
         reason = getattr(error, "strerror", None) or error
         raise AckclockError(
             f"the kernel does not list its connections ({reason}); it needs CONFIG_INET_DIAG "
             "(module tcp_diag)"
         ) from None
+
+
+def ended(heard: socket.socket) -> list[Connection]:
+    """The connections that have ended since the last call, as they were then.
+
+    `heard` is a socket that `opened(ENDING)` made.
+    """
+    found: list[Connection] = []
+    while True:
+        try:
+            data = heard.recv(1 << 16)
+        except BlockingIOError:
+            return found
+        except OSError:  # more than it has room for; `read` shows that they are gone
+            continue
+        found += [_connection(message) for kind, message in _messages(data)
+                  if kind == SOCK_DIAG_BY_FAMILY]  # fmt: skip
+
+
+def _messages(data: bytes) -> Iterator[tuple[int, bytes]]:
+    """Kind and body of each netlink message."""
+    while data:
+        length, kind, _, _, _ = HEADER.unpack_from(data)
+        message, data = data[HEADER.size : length], data[(length + 3) & ~3 :]
+        yield kind, message
 
 
 def _of_family(asked: socket.socket, family: int) -> Iterator[Connection]:
@@ -103,10 +166,7 @@ def _of_family(asked: socket.socket, family: int) -> Iterator[Connection]:
     length = HEADER.size + len(body)
     asked.send(HEADER.pack(length, SOCK_DIAG_BY_FAMILY, NLM_F_REQUEST_DUMP, family, 0) + body)
     while True:
-        data = asked.recv(1 << 16)
-        while data:
-            length, kind, _, _, _ = HEADER.unpack_from(data)
-            message, data = data[HEADER.size : length], data[(length + 3) & ~3 :]
+        for kind, message in _messages(asked.recv(1 << 16)):
             if kind == NLMSG_DONE:
                 return
             if kind == NLMSG_ERROR:
@@ -116,7 +176,9 @@ def _of_family(asked: socket.socket, family: int) -> Iterator[Connection]:
 
 
 def _connection(message: bytes) -> Connection:
-    family, state, _, _, local_port, remote_port, local, remote = ANSWER.unpack_from(message)
+    family, state, _, _, local_port, remote_port, local, remote, cookie = ANSWER.unpack_from(
+        message
+    )
     size = 4 if family == socket.AF_INET else 16
     attributes = dict(_attributes(message[ANSWER.size :]))
     info = attributes.get(INET_DIAG_INFO, b"")
@@ -126,6 +188,16 @@ def _connection(message: bytes) -> Connection:
         for name, (offset, kind) in INFO.items()
         if len(info) >= offset + struct.calcsize(kind)
     }
+    if len(info) >= FLIGHT.size:
+        unacked, sacked, lost, resent = FLIGHT.unpack_from(info)
+        values |= {
+            "resent_packets": resent,
+            "in_flight_packets": max(unacked + resent - sacked - lost, 0),
+        }
+    if len(info) >= SENT.size:
+        # Without SYN and FIN, which `acked_bytes` counts as a byte each.
+        sent_bytes, again_bytes = SENT.unpack_from(info)
+        values["acked_bytes"] = min(values["acked_bytes"], sent_bytes - again_bytes)
     for name, nothing in NOTHING.items():
         if values.get(name) == nothing:
             values[name] = None
@@ -138,6 +210,7 @@ def _connection(message: bytes) -> Connection:
         remote_port=int.from_bytes(remote_port, "big"),
         state=STATES[state - 1] if 0 < state <= len(STATES) else str(state),
         algorithm=algorithm or None,
+        cookie=cookie,
         **values,
     )
 

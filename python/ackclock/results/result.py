@@ -3,9 +3,10 @@
 import json
 import os
 import platform
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Self
 
 import polars as pl
@@ -15,7 +16,7 @@ from ackclock.base.directory import Directory, replaced
 from ackclock.base.errors import AckclockError
 from ackclock.results import tables
 from ackclock.results.pcapng import Pcapng, written
-from ackclock.scenario.scenario import Scenario, check_is_scenario
+from ackclock.scenario.scenario import KERNEL, Scenario, check_is_scenario
 from ackclock.scenario.snapshot import Algorithms, key_of
 from ackclock.store import entries
 from ackclock.store.entries import MANIFEST
@@ -46,7 +47,7 @@ SHAPE: dict[str, Any] = {
         "duration_ns": _WHOLE[1:],
         "mss_bytes": _WHOLE,
         "sample_interval_ns": _WHOLE,
-        "bottleneck": _LINK,
+        "bottleneck?": _LINK,  # not of a machine that was watched
         "links?": [_LINK],
         "flows": [_FLOW],
         "sessions": [dict],
@@ -282,14 +283,41 @@ def _parse(resolved: str) -> dict[str, Any]:
     return scenario
 
 
-def result_of(
-    scenario: Scenario, resolved: str, algorithms: Algorithms, raw: dict[str, Any]
-) -> Result:
-    """The result of a scenario: as it was resolved, the code that ran, the tables of the run."""
-    manifest = {
+def with_own(algorithms: Algorithms, specs: set[str]) -> Algorithms:
+    """Algorithms with the names of those of `specs` that are the kernel's own."""
+    own = specs - algorithms.keys()
+    named = {
+        spec: {"name": spec.removeprefix(KERNEL), "source": "", "spec": spec, "values": {}}
+        for spec in own
+    }
+    return {
+        **algorithms,
+        **{spec: {**each, "fingerprint": ""} for spec, each in named.items()},
+    }
+
+
+def versions() -> dict[str, str]:
+    """What made a result, for its manifest."""
+    return {
         "ackclock": _core.engine_version(),
         "python": platform.python_version(),
         "polars": pl.__version__,
+    }
+
+
+def result_of(
+    scenario: Scenario,
+    resolved: str,
+    algorithms: Algorithms,
+    raw: dict[str, Any],
+    seen: Mapping[str, Any] = MappingProxyType({}),
+) -> Result:
+    """The result of a scenario: as it was resolved, the code that ran, the tables of the run.
+
+    `seen` has tables with all their columns that stand for those of the run.
+    """
+    manifest = {
+        **versions(),
         "backend": "sim",
         "key": key_of(resolved, algorithms),
         "trace_hash": raw["trace_hash"],
@@ -302,6 +330,7 @@ def result_of(
     }
     more = {"flows": tables.added(scenario.flows), "sessions": tables.added(scenario.sessions)}
     frames = {
-        table: tables.frame(table, raw[table], more.get(table, {})) for table in tables.TABLES
+        table: tables.frame(table, seen.get(table, raw[table]), more.get(table, {}))
+        for table in tables.TABLES
     }
     return Result(**frames, manifest=manifest)

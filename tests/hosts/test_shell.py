@@ -1,0 +1,156 @@
+"""Programs on a scenario's link: real ones, through the emulator, on this machine's TCP.
+
+Counts are exact. Rates are compared where the certificate says that the link kept time.
+"""
+
+import json
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import ackclock
+from ackclock import AckclockError, Flow, Result, Scenario
+from ackclock.hosts import shell
+from common import ACKCLOCK, ROOT, needs_testbed, wait_until
+from kernels import scenario
+
+pytestmark = [needs_testbed, pytest.mark.alone]
+
+LINK = ROOT / "examples" / "shell_link.toml"
+SENT = 1_000_000
+#: Takes the data of one connection, to its end.
+SERVER = (
+    "import socket; s = socket.create_server(('', 7000)); c, _ = s.accept()\n"
+    "while c.recv(1 << 16): pass"
+)
+CLIENT = (
+    f"import os, socket; c = socket.create_connection((os.environ['ACKCLOCK_SERVER'], 7000))\n"
+    f"c.sendall(bytes({SENT})); c.shutdown(1); c.recv(1); raise SystemExit(7)"
+)
+
+
+def on_hosts():
+    """Processes that are in another network namespace than this test."""
+    own = Path("/proc/self/ns/net").stat().st_ino
+    found = []
+    for each in Path("/proc").glob("[0-9]*"):
+        try:
+            if (each / "ns" / "net").stat().st_ino != own:
+                found.append((each / "comm").read_text("utf-8").strip())
+        except OSError:  # it has ended
+            pass
+    return found
+
+
+def python(code):
+    """The command line that runs it."""
+    return f"{sys.executable} -c '{code.replace(chr(39), chr(34))}'"
+
+
+def test_a_transfer_in_the_tables_and_the_packets(tmp_path):
+    """1 MB at 10 Mb/s, RTT 20 ms: every byte is in the tables."""
+    link = scenario(Flow(algorithm="reno"), rate="10mbit", buffer="200 packets")
+    packets = tmp_path / "all.pcapng"
+    ran = shell.run(link, [sys.executable, "-c", CLIENT], listen=[python(SERVER)], pcapng=packets)
+    assert ran.status == 7
+    assert on_hosts() == []
+    result = Result.load(ran.result.save(tmp_path / "out"))  # which checks the columns
+    (flow,) = result.flows.iter_rows(named=True)
+    assert flow["delivered_bytes"] == SENT
+    assert (flow["direction"], flow["algorithm"]) == ("forward", "reno")
+    assert flow["sent_packets"] - flow["retransmitted_packets"] >= -(-SENT // 1448)
+    assert flow["min_rtt_us"] >= 20_000
+    assert 0 < flow["start_us"] < flow["completed_us"]
+    (ends,) = result.manifest["connections"]
+    assert (ends["from"].split(":")[0], ends["to"]) == ("10.0.0.1", "10.0.0.2:7000")
+    samples = result.samples.filter(pl.col("flow") == 1)
+    assert samples["delivered_bytes"].is_sorted()
+    assert samples["cwnd_packets"].max() > 10
+    # What passed the link, no faster than its rate.
+    sent_bytes = result.queues["sent_bytes"]
+    assert sent_bytes[-1] >= 0.8 * SENT
+    assert sent_bytes[-1] <= 10e6 / 8 * result.queues["time_us"][-1] / 1e6
+    assert {"valid", "problems", "lateness_p99_us"} <= set(result.manifest["certificate"])
+    assert packets.stat().st_size > SENT // 1448 * 96
+
+
+def test_both_directions_and_a_drop():
+    """A reverse flow: the server's data passes a link of the same rate, with its own drops."""
+    lossy = {"rate": "10mbit", "buffer": "100 packets", "drop_every_packets": 50}
+    flow = Flow(algorithm="cubic", direction="reverse")
+    link = Scenario(duration="1s", rtt="20ms", bottleneck=lossy, flows=[flow])
+    # The client listens with the server's program, and the other way round.
+    client = CLIENT.replace("SERVER", "CLIENT").replace("SystemExit(7)", "SystemExit(0)")
+    later = f"(sleep 0.5; $ACKCLOCK_AT_SERVER {python(client)}) & exec {python(SERVER)}"
+    ran = shell.run(link, ["sh", "-c", later])
+    (flow,) = ran.result.flows.iter_rows(named=True)
+    assert (flow["direction"], flow["delivered_bytes"]) == ("reverse", SENT)
+    assert flow["link_lost_packets"] == flow["sent_packets"] // 50 > 10
+    assert flow["recoveries"] > 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_nothing_is_left(number, tmp_path):
+    """Ctrl-C ends the command, and the tables are written; the other signals end all."""
+    started = tmp_path / "started"
+    words = [ACKCLOCK, "shell", LINK, "-o", tmp_path / "out", "--listen", python(SERVER), "--"]
+    waits = f"touch {started}; exec sleep 1000"
+    with subprocess.Popen([*words, "sh", "-c", waits], stdin=subprocess.DEVNULL) as running:
+        wait_until(started.exists, running)
+        on_both = on_hosts()
+        running.send_signal(number)
+        status = running.wait()
+    assert len(on_both) == 2, on_both
+    wait_until(lambda: not on_hosts())
+    assert status == {signal.SIGINT: 130, signal.SIGTERM: 130, signal.SIGKILL: -9}[number]
+    assert (tmp_path / "out").exists() == (number == signal.SIGINT)
+
+
+def test_refusals():
+    def said(link, command=("true",), **options):
+        with pytest.raises(AckclockError) as error:
+            shell.run(link, command, **options)
+        return str(error.value)
+
+    reno = Flow(algorithm="reno")
+    two = scenario(reno, Flow(algorithm="reno", rtt="50ms"))
+    assert 'flow 2: rtt = "50ms": the programs of a shell share one path' in said(two)
+    two = scenario(reno, Flow(algorithm="cubic"))
+    assert 'flow 2: algorithm = "cubic": the programs' in said(two)
+    assert "only sockets choose it" in said(scenario(Flow(algorithm="kernel:nothing")))
+    link = scenario(reno)
+    assert said(link, ["no/such"]).startswith("no/such: cannot be started")
+    assert "--listen false: ended with status 1 before" in said(link, listen=["false"])
+    assert said(link, listen=["'"]) == "--listen ': No closing quotation"
+    assert on_hosts() == []
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not shutil.which("iperf3"), reason="no iperf3 (package iperf3)")
+def test_iperf3_gets_what_the_simulator_says():
+    """CUBIC at 50 Mb/s, 40 ms, a buffer of one BDP: goodput within 3 %, as often in recovery."""
+    link = Scenario.from_toml(LINK)
+    command = ["iperf3", "-c", "10.0.0.2", "-t", "10", "-J"]
+    for _ in range(3):
+        done = subprocess.run(
+            [ACKCLOCK, "shell", LINK, "--listen", "iperf3 -s", "--", *command],
+            capture_output=True, check=True, text=True,
+        )  # fmt: skip
+        if "INVALID" not in done.stderr:
+            break
+    else:
+        pytest.skip("the machine is too busy to keep time")
+    report = json.loads(done.stdout)["end"]
+    simulated = ackclock.run(link)
+    (goodput_bps,) = ackclock.metrics.goodput_bps(simulated)
+    assert report["sum_received"]["bits_per_second"] == pytest.approx(goodput_bps, rel=0.03)
+    # The line of the data in the table: flow, algorithm, …, recoveries.
+    recoveries = max(
+        int(line.split()[-1]) for line in done.stderr.splitlines() if " cubic " in line
+    )
+    assert abs(recoveries - simulated.flows["recoveries"][0]) <= 1
