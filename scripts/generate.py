@@ -52,6 +52,17 @@ OTHER_KINDS = {
     "Flow.size_bytes": ("Payload", "str"),
     "Bottleneck.buffer": ("Room", "str"),
     "Bottleneck.trace_ms": ("Trace", "str"),
+    "Bottleneck.timeline": ("File", "str"),
+}
+#: A key that `Scenario.resolve` reads into `rate_at`, `delay_at` and `loss_at`.
+TIMELINE = {
+    "type": ["array", "null"],
+    "items": {"type": "integer"},
+    "minItems": 1,
+    "maxItems": 1_000_000,
+    "description": "File of the link in time, CSV or Parquet: a column `time_s`, and those that "
+    "change of `rate_mbit`, `delay_ms`, `loss` and `up` (0: every packet is lost), or in other "
+    "units. Or a delay in ms on each line, for 10 ms each, as LeoReplayer's.",
 }
 #: Fields that are not keys: `Scenario.resolve` fills them.
 NO_KEYS = {"Scenario.header_bytes"}
@@ -164,6 +175,8 @@ class Keys:
                 yield from self.sizes(of)
             elif path not in NO_KEYS:
                 yield self.key(path, of)
+        if name == "Bottleneck":
+            yield self.key(f"{name}.timeline", TIMELINE)
         if name in ("Flow", "Session"):
             most = self.defs["Scenario"]["properties"][f"{name.lower()}s"]["maxItems"]
             about = f"Number of {name.lower()}s like this one."

@@ -68,11 +68,14 @@ in which order, and how it compares with Linux.
 
 | key | what the link does | example |
 |---|---|---|
-| `loss` | loses packets at random (`0.001`), or in bursts | `random_loss`, `bursty_loss` |
-| `drop_every_packets` | loses every Nth data packet | |
+| `loss` | loses packets at random (`0.001`), in bursts, in outages | `random_loss`, `outages` |
+| `drop_packets`, `drop_every_packets` | loses these data packets, or every Nth | `lost_packets` |
 | `duplicate`, `reorder` | sends packets twice; lets some come late | `reordering` |
 | `policer` | drops what exceeds a rate and a burst, and delays nothing | `policer` |
-| `rate_at`, `delay_at` | changes its rate or its delay at times | `rate_steps`, `route_change` |
+| `rate_at`, `delay_at`, `loss_at` | changes rate, delay or loss at times | `rate_steps` |
+| `timeline` | changes all of them as a file says | `satellite` |
+| `delay_jitter` | delays each packet by a draw of a distribution | `jitter` |
+| `limit_packets` | holds no more packets, those in the delay included, as netem | `netem` |
 | `trace` | carries packets at the times of a recorded link, as mahimahi | `cellular` |
 | `tick` | releases packets at the ticks of a timer, as dummynet | `dummynet` |
 

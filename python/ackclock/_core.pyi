@@ -3,7 +3,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, SupportsIndex, final
 
-__all__ = ["Prepared", "Snapshot", "algorithms", "canonical", "configure", "connections", "connects_ns", "engine_version", "examples", "run_many", "scenario_schema", "tables", "trace_mean_bps"]
+__all__ = ["Prepared", "Snapshot", "algorithms", "canonical", "configure", "connections", "connects_ns", "engine_version", "examples", "loss_changes", "run_many", "scenario_schema", "tables", "trace_mean_bps"]
 
 @final
 class Prepared:
@@ -124,6 +124,14 @@ def engine_version() -> str:
 def examples() -> list[tuple[str, str]]:
     """
     The files of examples/: path below it, text.
+    """
+
+def loss_changes(json: str) -> list[list[tuple[int, int]]]:
+    """
+    Of each link of a scenario in canonical JSON, also the one of the other direction: when its
+    probability of a loss changes before the end of the run, ns, and to how many parts in 10⁹.
+
+    Raises AckclockError.
     """
 
 def run_many(scenarios: SupportsGetItem[int, Prepared], threads: SupportsIndex, progress: Any | None, on_result: Any, on_rows: Any | None = None, live: bool = False, pcapng: tuple[str | PathLike[str], str, SupportsIndex] | None = None, packets: bool = False) -> None:

@@ -218,6 +218,38 @@ def test_the_same_bytes(name):
         assert linux[column].item() == ours[column].item(), column
 
 
+#: What a link does in time, and a netem that does all.
+IN_TIME = {
+    "outages": {"loss": {"kind": "outages", "every": "2s", "lasts": "16.7ms"}},
+    "limit": {"buffer": "80packets", "delay": "20ms", "limit_packets": 80},
+    "losses": {"loss_at": [{"time": "3s", "p": 1}, {"time": "3.02s", "p": 0}]},
+}
+
+
+@pytest.mark.parametrize("name", IN_TIME)
+def test_the_link_in_time(name):
+    """The same to the packet: times of losses are known, and nothing is drawn."""
+    link = {"rate": "20mbit", "buffer": "1bdp"} | IN_TIME[name]
+    each = scenario(jitter="0s", bottleneck=link)
+    ours, linux = run(each).flows, vlinux.run(each).flows
+    for column in ("sent_packets", "delivered_bytes", "retransmitted_packets", "recoveries"):
+        assert linux[column].item() == ours[column].item(), column
+    assert ours["retransmitted_packets"].item() > 5
+
+
+@pytest.mark.parametrize("overtaking", [True, False])
+def test_jitter(overtaking):
+    """A window below the BDP: nothing waits, and the mean RTT is that of the draws."""
+    jitter = {"by": "2ms", "distribution": "normal", "overtaking": overtaking}
+    link = {"rate": "50mbit", "buffer": "99packets", "delay": "10ms", "delay_jitter": jitter}
+    each = scenario(Flow(algorithm="cubic", receive_window="29kB"), bottleneck=link)
+    ours, linux = run(each), vlinux.run(each)
+    means = [result.samples["srtt_us"].tail(80).mean() for result in (ours, linux)]
+    assert means[1] == pytest.approx(means[0], rel=0.02)
+    goodputs = [result.flows["delivered_bytes"].item() for result in (ours, linux)]
+    assert goodputs[1] == pytest.approx(goodputs[0], rel=0.02)
+
+
 #: Of docs/linux/drawn.csv: compressed ACKs at 9 ms, pacing, the room for headers, a flow that
 #: stops beside another, a flow whose first segment is lost, without TSO, a window of 10 segments,
 #: and a policer.

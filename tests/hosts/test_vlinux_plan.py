@@ -31,6 +31,12 @@ REFUSED = {
     "bottleneck.drop_every_packets": {
         "bottleneck": {"rate": "20mbit", "buffer": "1bdp", "drop_every_packets": 100}
     },
+    "bottleneck.drop_packets": {
+        "bottleneck": {"rate": "20mbit", "buffer": "1bdp", "drop_packets": [100]}
+    },
+    "bottleneck.limit_packets": {
+        "bottleneck": {"rate": "20mbit", "buffer": "50packets", "limit_packets": 51}
+    },
     "link.2.tick": {
         "links": [
             {"rate": "20mbit", "buffer": "1bdp"},

@@ -19,7 +19,7 @@ from common import made_by_hand
 
 
 def without_directories(scenario):
-    return scenario.with_files(lambda path: Path(path).name, lambda path: Path(path).name)
+    return scenario.with_files(lambda path: Path(path).name, lambda _, path: Path(path).name)
 
 
 @pytest.mark.parametrize("name", papers.names())

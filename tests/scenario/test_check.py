@@ -16,7 +16,7 @@ from ackclock.base.errors import AlgorithmError
 from ackclock.cli.run import run_command
 from ackclock.explore.runs import Runs, Source
 from ackclock.scenario import keys
-from ackclock.scenario.kinds import Room, Trace
+from ackclock.scenario.kinds import File, Room, Trace
 from ackclock.scenario.link_keys import Bottleneck
 from ackclock.scenario.model import kind_of, models
 from ackclock.sweeps.metrics import Reducers
@@ -42,16 +42,19 @@ USUAL = {
     "route": [[1], [2], [1, 2], [2, 1]],
     "back": [[1], [2], [2, 1]],
     "trace": ["good.trace"],
+    "timeline": ["good.csv"],
+    "drop_packets": [[], [1, 3, 70]],
 }
 #: What nobody should.
 ODD = [
     None, True, 0, -1, 1.5, 2**70, float("nan"), float("inf"), "", "1", "-1ms", "1e999s", "\ud800",
     "9" * 99 + "s", "two\nlines", "\0", [], {}, [1], [3, 3], {"kind": 1}, "rno", "cubic@nope",
     "cubic:beta=7", "sub/nothing.c", "broken.c", "kernel:cubic", "kernel:", "cubic beta=0.8",
-    "nothing.trace", "rates.trace", "empty.trace", ".",
+    "nothing.trace", "good.csv", "rates.trace", "empty.trace", ".",
 ]  # fmt: skip
 FILES = {
     "good.trace": "1\n2\n5\n900\n2000\n",
+    "good.csv": "time_ms,delay_ms,loss\n0,5,0\n400,1,0.1\n",
     "rates.trace": "10\n20\n30\n",
     "empty.trace": "",
     "broken.c": "int main(",
@@ -96,7 +99,13 @@ class Draw:
 
     def value(self, name, model):
         annotation = model.model_fields[name].annotation
-        usual = 1 if name in ("algorithm", "route", "back") else 0.98 if name == "count" else 0.7
+        usual = (
+            1
+            if name in ("algorithm", "route", "back", "drop_packets")
+            else 0.98
+            if name == "count"
+            else 0.7
+        )
         if name in USUAL and self.chance(usual):
             return self.random.choice(USUAL[name])
         if inner := list(models(annotation)):
@@ -110,8 +119,8 @@ class Draw:
         return self.bound(kind_of(model, name))
 
     def bound(self, kind):
-        if isinstance(kind, Trace):
-            return "good.trace"
+        if isinstance(kind, File):
+            return "good.trace" if isinstance(kind, Trace) else "good.csv"
         past = [kind.low - 1, kind.high + 1] if self.chance(self.odd) else []
         number = self.random.choice(past or [kind.low, kind.high, kind.low + 1, kind.high // 2])
         if isinstance(kind, Room):
@@ -166,7 +175,9 @@ def by_command(scenario, capsys):
 def by_page(scenario):
     """As the live page says it of what stands in its editor; None of a file that it has not."""
     try:
-        Runs(Path("page")).check(Source(scenario.to_toml(), {"good.trace": FILES["good.trace"]}))
+        Runs(Path("page")).check(
+            Source(scenario.to_toml(), {name: FILES[name] for name in ("good.trace", "good.csv")})
+        )
     except AckclockError as error:
         return (
             None

@@ -1,26 +1,34 @@
 //! What happens to packets on their way to a queue.
 
-use crate::rate::{Policer, PolicerParameters};
-use crate::rng::{Draw, Stream};
+use crate::rate::Policer;
+use crate::rng::Stream;
+use crate::schedule::NEVER;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Drops every Nth packet: losses at a known rate that no queue causes.
-#[derive(Clone, Copy, Debug)]
-pub struct EveryNth {
+/// Drops every Nth packet, or those of a list: losses that are known, and that no queue causes.
+#[derive(Clone, Debug)]
+pub struct Chosen {
     every: u64,
+    /// The gaps between the packets of a list: the last is the next.
+    gaps: Vec<u64>,
     /// Packets until the next drop, that one included.
     left: u64,
     dropped_packets: u64,
 }
 
-impl EveryNth {
-    /// Drops packet N, 2N, …; drops none with `None`.
-    pub fn new(every_packets: Option<u64>) -> Self {
+impl Chosen {
+    /// Drops packet N, 2N, …, or those of a list, which ascends; drops none if there is neither.
+    pub fn new(every_packets: Option<u64>, numbers: &[u64]) -> Self {
+        let before = std::iter::once(&0).chain(numbers);
+        let gaps = numbers.iter().zip(before);
+        let mut gaps: Vec<_> = gaps.map(|(number, before)| number - before).collect();
+        gaps.reverse();
         let every = every_packets.unwrap_or(u64::MAX);
         Self {
             every,
-            left: every,
+            left: gaps.pop().unwrap_or(every),
+            gaps,
             dropped_packets: 0,
         }
     }
@@ -47,7 +55,7 @@ impl EveryNth {
         self.left -= 1;
         let drops = self.left == 0;
         if drops {
-            self.left = self.every;
+            self.left = self.gaps.pop().unwrap_or(self.every);
             self.dropped_packets += 1;
         }
         drops
@@ -65,6 +73,122 @@ pub enum Loss {
     Bernoulli(Bernoulli),
     /// Losses in bursts: the model of Gilbert (1960) and Elliott (1963), as netem's `gemodel`.
     GilbertElliott(GilbertElliott),
+    /// Gilbert's and Elliott's model by time: good and bad times of exponential lengths.
+    BadTimes(BadTimes),
+    /// Outages at regular times, in which every packet is lost.
+    Outages(Outages),
+}
+
+/// A change of the probability of a loss.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LossStep {
+    /// When the probability changes.
+    #[schemars(range(max = 3_600_000_000_000_000_u64), example = 20_000_000_000_u64)]
+    pub time_ns: u64,
+    /// Probability that a packet is lost from then on, whatever `loss` says; 1: the link is down.
+    #[schemars(range(max = PARTS))]
+    pub p_ppb: u64,
+}
+
+/// Parameters of losses in bad times. The first time is good.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct BadTimes {
+    /// Mean length of a good time, in which no packet is lost.
+    #[schemars(
+        range(min = 1_000, max = 3_600_000_000_000_000_u64),
+        example = 5_000_000_000_u64
+    )]
+    pub good_ns: u64,
+    /// Mean length of a bad time.
+    #[schemars(
+        range(min = 1_000, max = 3_600_000_000_000_000_u64),
+        example = 16_700_000
+    )]
+    pub bad_ns: u64,
+    /// Probability that a packet passes in a bad time.
+    #[schemars(range(max = PARTS), extend("default" = 0))]
+    pub h_ppb: u64,
+}
+
+/// Parameters of regular outages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Outages {
+    /// Time from the start of an outage to the next one, and until the first.
+    #[schemars(
+        range(min = 1_000, max = 3_600_000_000_000_000_u64),
+        example = 15_000_000_000_u64
+    )]
+    pub every_ns: u64,
+    /// How long each lasts.
+    #[schemars(
+        range(min = 1_000, max = 3_600_000_000_000_000_u64),
+        example = 16_700_000
+    )]
+    pub lasts_ns: u64,
+}
+
+/// When the probability of a loss changes by itself, and to what: without end, in order of time.
+#[derive(Clone, Debug)]
+struct Times {
+    model: Loss,
+    random: Stream,
+    at_ns: u64,
+    is_bad: bool,
+}
+
+impl Iterator for Times {
+    type Item = (u64, u64);
+
+    fn next(&mut self) -> Option<(u64, u64)> {
+        let (lasts_ns, p_ppb) = match (self.model, self.is_bad) {
+            (Loss::BadTimes(of), true) => (self.random.exponential(of.bad_ns), 0),
+            (Loss::BadTimes(of), false) => (self.random.exponential(of.good_ns), PARTS - of.h_ppb),
+            (Loss::Outages(of), true) => (of.lasts_ns, 0),
+            (Loss::Outages(of), false) if self.at_ns == 0 => (of.every_ns, PARTS),
+            (Loss::Outages(of), false) => (of.every_ns - of.lasts_ns, PARTS),
+            _ => return None,
+        };
+        // Two changes at one time would be in no order.
+        self.at_ns += lasts_ns.max(1);
+        self.is_bad = !self.is_bad;
+        Some((self.at_ns, p_ppb))
+    }
+}
+
+/// The changes of a link's probability of a loss, time and parts in [`PARTS`], in order of time: those
+/// of `loss_at`, or of a model in time, which has no end. They do not depend on packets.
+#[derive(Clone, Debug)]
+pub struct LossChanges {
+    listed: std::vec::IntoIter<(u64, u64)>,
+    times: Option<Times>,
+}
+
+impl LossChanges {
+    /// Those of a list, or without one of a model. `random` is the stream of these times.
+    pub fn new(model: Option<Loss>, listed: &[LossStep], random: Stream) -> Self {
+        let model = model.filter(|_| listed.is_empty());
+        let listed = listed.iter().map(|step| (step.time_ns, step.p_ppb));
+        Self {
+            listed: listed.collect::<Vec<_>>().into_iter(),
+            times: model.map(|model| Times {
+                model,
+                random,
+                at_ns: 0,
+                is_bad: false,
+            }),
+        }
+    }
+}
+
+impl Iterator for LossChanges {
+    type Item = (u64, u64);
+
+    fn next(&mut self) -> Option<(u64, u64)> {
+        self.listed.next().or_else(|| self.times.as_mut()?.next())
+    }
 }
 
 /// Parameters of independent losses.
@@ -116,23 +240,34 @@ pub struct Losses {
     model: Option<Loss>,
     is_bad: bool,
     random: Stream,
+    changes: LossChanges,
+    /// When the probability changes, and to what.
+    next: (u64, u64),
 }
 
 impl Losses {
     /// In the good state. `random` is the stream of these losses ([`Draw::Loss`](crate::rng::Draw)).
-    pub fn new(model: Option<Loss>, random: Stream) -> Self {
+    pub fn new(model: Option<Loss>, mut changes: LossChanges, random: Stream) -> Self {
         Self {
             model,
             is_bad: false,
             random,
+            next: changes.next().unwrap_or((NEVER, 0)),
+            changes,
         }
     }
 
     /// Whether the next packet is lost.
     #[inline]
-    pub fn drops(&mut self) -> bool {
+    pub fn drops(&mut self, now_ns: u64) -> bool {
+        while self.next.0 <= now_ns {
+            let p_ppb = self.next.1;
+            self.model = Some(Loss::Bernoulli(Bernoulli { p_ppb }));
+            self.next = self.changes.next().unwrap_or((NEVER, 0));
+        }
         match self.model {
-            None => false,
+            // A model in time begins with a good time.
+            None | Some(Loss::BadTimes(_) | Loss::Outages(_)) => false,
             Some(Loss::Bernoulli(model)) => self.happens(model.p_ppb),
             Some(Loss::GilbertElliott(model)) => {
                 // Linux draws the change of the state first, and both for each packet.
@@ -190,8 +325,8 @@ pub struct Impairments {
 
 impl Impairments {
     /// Whether the next packet is lost.
-    pub fn loses(&mut self) -> bool {
-        let lost = self.losses.drops();
+    pub fn loses(&mut self, now_ns: u64) -> bool {
+        let lost = self.losses.drops(now_ns);
         self.lost_packets += u64::from(lost);
         lost
     }
@@ -213,54 +348,102 @@ impl Impairments {
         }
     }
 
-    /// Those of a link, if it has any. `stream` gives the streams of the link.
+    /// `late`: which packets come late, and how much.
     pub fn new(
-        loss: Option<Loss>,
-        duplicate_ppb: u64,
-        reorder: Option<ReorderParameters>,
-        policer: Option<&PolicerParameters>,
-        stream: impl Fn(Draw) -> Stream,
-    ) -> Option<Self> {
-        let any = loss.is_some() || duplicate_ppb > 0 || reorder.is_some() || policer.is_some();
-        let late = reorder.map_or((0, 0), |late| (late.p_ppb, late.delay_ns));
-        any.then(|| Self {
-            losses: Losses::new(loss, stream(Draw::Loss)),
+        losses: Losses,
+        copies: Share,
+        late: (Share, u64),
+        policer: Option<Policer>,
+    ) -> Self {
+        Self {
+            losses,
             lost_packets: 0,
-            copies: Share::new(duplicate_ppb, stream(Draw::Duplicate)),
-            late: Share::new(late.0, stream(Draw::Reorder)),
+            copies,
+            late: late.0,
             late_ns: late.1,
-            policer: policer.map(Policer::new),
+            policer,
             policed_packets: 0,
-        })
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rng::Owner;
+    use crate::rng::{Draw, Owner};
+
+    fn stream(draw: Draw) -> Stream {
+        Stream::of(1, Owner::Link(1), draw)
+    }
 
     #[test]
-    fn packet_n_2n_and_so_on() {
-        for (every, expected) in [
-            (Some(2), vec![2, 4, 6]),
-            (Some(3), vec![3, 6]),
-            (None, vec![]),
+    fn packet_n_2n_and_so_on_or_those_of_a_list() {
+        for (every, list, expected) in [
+            (Some(2), vec![], vec![2, 4, 6]),
+            (Some(3), vec![], vec![3, 6]),
+            (None, vec![], vec![]),
+            (None, vec![1, 2, 6], vec![1, 2, 6]),
         ] {
-            let mut loss = EveryNth::new(every);
+            let mut loss = Chosen::new(every, &list);
             let dropped: Vec<_> = (1..8).filter(|_| loss.drops()).collect();
             assert_eq!(dropped, expected);
         }
     }
 
+    /// A packet each ms: which are lost.
+    fn lost_ms(loss: Loss, listed: &[LossStep], packets: u64) -> Vec<u64> {
+        let changes = LossChanges::new(Some(loss), listed, stream(Draw::Outage));
+        let mut losses = Losses::new(Some(loss), changes, stream(Draw::Loss));
+        let sent = 0..packets;
+        sent.filter(|ms| losses.drops(ms * 1_000_000)).collect()
+    }
+
+    #[test]
+    fn outages_and_changes_lose_at_their_times() {
+        let outages = Loss::Outages(Outages {
+            every_ns: 20_000_000,
+            lasts_ns: 2_500_000,
+        });
+        assert_eq!(lost_ms(outages, &[], 50), [20, 21, 22, 40, 41, 42]);
+        let step = |ms: u64, p_ppb| LossStep {
+            time_ns: ms * 1_000_000,
+            p_ppb,
+        };
+        let down = [step(3, PARTS), step(6, 0)];
+        assert_eq!(lost_ms(outages, &down, 50), [3, 4, 5]);
+    }
+
+    /// Bad times take bad / (good + bad) of the time; a bad time of mean b begins every good + bad, and
+    /// has a packet of every ms: at least one with probability b (1 − exp(−1/b)).
+    #[test]
+    fn bad_times_last_as_long_as_they_should() {
+        let (good, bad) = (80.0, 20.0);
+        let times = Loss::BadTimes(BadTimes {
+            good_ns: 80_000_000,
+            bad_ns: 20_000_000,
+            h_ppb: 0,
+        });
+        let packets = 2_000_000;
+        let lost = lost_ms(times, &[], packets);
+        let share = lost.len() as f64 / packets as f64;
+        assert!((share / 0.2 - 1.0).abs() < 0.03, "{share}");
+        let starts = lost.windows(2).filter(|two| two[1] > two[0] + 1).count() as f64;
+        let seen = |mean: f64| mean * (1.0 - (-1.0 / mean).exp());
+        let expected = packets as f64 / (good + bad) * seen(bad) * seen(good);
+        assert!(
+            (starts / expected - 1.0).abs() < 0.03,
+            "{starts}, not {expected}"
+        );
+    }
+
     /// Share of lost packets, and mean number of losses that follow each other.
     fn observed(model: Loss) -> [f64; 2] {
         const PACKETS: u32 = 4_000_000;
-        let random = Stream::of(1, Owner::Link(1), Draw::Loss);
-        let mut losses = Losses::new(Some(model), random);
+        let changes = LossChanges::new(None, &[], stream(Draw::Outage));
+        let mut losses = Losses::new(Some(model), changes, stream(Draw::Loss));
         let (mut lost, mut bursts, mut before) = (0, 0, false);
         for _ in 0..PACKETS {
-            let drops = losses.drops();
+            let drops = losses.drops(0);
             lost += u32::from(drops);
             bursts += u32::from(drops && !before);
             before = drops;

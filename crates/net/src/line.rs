@@ -1,6 +1,6 @@
 //! The way of packets that no queue delays: propagation, and the jitter of the host at its end.
 
-use crate::rng::Stream;
+use crate::rng::{Draw, Stream};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -14,6 +14,83 @@ pub struct DelayStep {
     /// The delay from then on.
     #[schemars(range(max = 100_000_000_000_u64), example = 50_000_000)]
     pub delay_ns: u64,
+}
+
+/// The delays of a path that differ from packet to packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DelayJitter {
+    /// How far a delay is from the mean: of `uniform` at most, of `normal` the standard deviation.
+    #[schemars(range(min = 1, max = 100_000_000_000_u64), example = 10_000_000)]
+    pub by_ns: u64,
+    /// Distribution of the delays, as of netem. None is below 0.
+    #[schemars(extend("default" = "uniform"))]
+    pub distribution: Distribution,
+    /// Whether packets overtake each other, as with netem without a rate. Otherwise they keep their
+    /// order.
+    #[schemars(extend("default" = false))]
+    pub overtaking: bool,
+}
+
+/// The distribution of the delays of a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Distribution {
+    /// Equally often from mean − jitter to mean + jitter.
+    Uniform,
+    /// A bell.
+    Normal,
+    /// A long tail: shape 3, cut at four standard deviations, as iproute2's table.
+    Pareto,
+}
+
+impl DelayJitter {
+    /// A delay around its mean.
+    pub fn draw_ns(&self, mean_ns: u64, random: &mut Stream) -> u64 {
+        let by = self.by_ns as f64;
+        let off = match self.distribution {
+            // tabledist: from mean − jitter, and less than mean + jitter.
+            Distribution::Uniform => {
+                let least_ns = mean_ns + random.up_to(2 * self.by_ns - 1);
+                return least_ns.saturating_sub(self.by_ns);
+            }
+            Distribution::Normal => random.normal(),
+            // A Pareto distribution of shape 3 and minimum 1 has mean 3/2 and variance 3/4. netem's
+            // table has 4/3 of what is above the mean.
+            Distribution::Pareto => ((random.pareto(1.5, 3.0) - 1.5) * 4.0 / 3.0).min(4.0),
+        };
+        // `as` saturates.
+        (mean_ns as f64 + by * off).round() as u64
+    }
+}
+
+/// The jitter of a path, and the stream that it is drawn from.
+#[derive(Clone, Debug)]
+pub struct Jittered {
+    jitter: DelayJitter,
+    random: Stream,
+    last_ns: u64,
+}
+
+impl Jittered {
+    /// That of a link. `stream` gives the streams of the link.
+    pub fn new(jitter: DelayJitter, stream: impl Fn(Draw) -> Stream) -> Self {
+        Self {
+            jitter,
+            random: stream(Draw::Delay),
+            last_ns: 0,
+        }
+    }
+
+    /// When a packet arrives that enters now, with this mean delay.
+    pub fn arrives_ns(&mut self, now_ns: u64, mean_ns: u64) -> u64 {
+        let at_ns = now_ns + self.jitter.draw_ns(mean_ns, &mut self.random);
+        if self.jitter.overtaking {
+            return at_ns;
+        }
+        self.last_ns = at_ns.max(self.last_ns);
+        self.last_ns
+    }
 }
 
 /// A delay line. Packets keep their order.

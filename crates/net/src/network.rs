@@ -6,10 +6,11 @@
 //! arrives.
 
 use crate::changes::Changes;
-use crate::impair::{EveryNth, Impairments};
-use crate::line::Line;
+use crate::impair::{Chosen, Impairments, LossChanges, Losses, Share};
+use crate::line::{Jittered, Line};
 use crate::link::{Bottleneck, Evented, LinkState};
 use crate::queue::{Cause, Ledger, Packet};
+use crate::rate::Policer;
 use crate::rng::{Draw, Owner, Stream};
 use crate::schedule::{Schedule, NEVER};
 use std::collections::VecDeque;
@@ -45,15 +46,81 @@ pub struct Exit<P> {
 /// A link, what packets meet before it, and the delay behind it.
 #[derive(Clone, Debug)]
 struct Hop<P> {
-    every: EveryNth,
+    chosen: Chosen,
     impairments: Option<Box<Impairments>>,
     /// Packets that come late.
     late: Waiting<P>,
     link: Evented<Transit<P>>,
     delay: Line,
     delays: Changes,
-    /// Packets in the delay.
+    /// Packets in the delay, if others may overtake them there or another link follows.
     behind: Waiting<P>,
+    /// A delay that is more than a line.
+    path: Option<Box<Path>>,
+}
+
+/// A delay of which not only the length counts.
+#[derive(Clone, Debug)]
+struct Path {
+    jitter: Option<Jittered>,
+    overtaking: bool,
+    limit: Option<Limit>,
+}
+
+/// How many packets a queue and the delay behind it hold.
+#[derive(Clone, Debug)]
+struct Limit {
+    packets: u64,
+    /// When the packets in the delay leave it, in order of time.
+    leave_ns: VecDeque<u64>,
+    dropped_packets: u64,
+}
+
+impl Path {
+    fn new(link: &Bottleneck, stream: impl Fn(Draw) -> Stream) -> Option<Self> {
+        let jitter = link.delay_jitter;
+        (jitter.is_some() || link.limit_packets.is_some()).then(|| Self {
+            jitter: jitter.map(|jitter| Jittered::new(jitter, stream)),
+            overtaking: jitter.is_some_and(|jitter| jitter.overtaking),
+            limit: link.limit_packets.map(|packets| Limit {
+                packets,
+                leave_ns: VecDeque::new(),
+                dropped_packets: 0,
+            }),
+        })
+    }
+
+    /// When a packet arrives that enters the delay now.
+    fn arrives_ns(&mut self, now_ns: u64, delay: &mut Line) -> u64 {
+        let at_ns = match &mut self.jitter {
+            Some(jitter) => jitter.arrives_ns(now_ns, delay.delay_ns()),
+            None => delay.arrives_ns(now_ns),
+        };
+        if let Some(limit) = &mut self.limit {
+            let place = limit
+                .leave_ns
+                .partition_point(|&leaves_ns| leaves_ns <= at_ns);
+            limit.leave_ns.insert(place, at_ns);
+        }
+        at_ns
+    }
+
+    /// Whether no packet has room beside those of the queue and those in the delay.
+    fn is_full(&mut self, now_ns: u64, queue_packets: u64) -> bool {
+        let Some(limit) = &mut self.limit else {
+            return false;
+        };
+        while limit
+            .leave_ns
+            .front()
+            .is_some_and(|&leaves_ns| leaves_ns <= now_ns)
+        {
+            limit.leave_ns.pop_front();
+        }
+        let full = queue_packets + limit.leave_ns.len() as u64 >= limit.packets;
+        limit.dropped_packets += u64::from(full);
+        full
+    }
 }
 
 /// Packets, and when each goes on, in order of time.
@@ -69,9 +136,26 @@ pub struct Network<P> {
     schedule: Schedule,
 }
 
+/// What packets meet before the queue of a link, if anything. Its limit is counted there too.
 fn impairments(link: &Bottleneck, stream: impl Fn(Draw) -> Stream) -> Option<Impairments> {
-    let policer = link.policer.as_ref();
-    Impairments::new(link.loss, link.duplicate_ppb, link.reorder, policer, stream)
+    let any = link.loss.is_some()
+        || !link.loss_at.is_empty()
+        || link.duplicate_ppb > 0
+        || link.reorder.is_some()
+        || link.policer.is_some()
+        || link.limit_packets.is_some();
+    any.then(|| {
+        let changes = LossChanges::new(link.loss, &link.loss_at, stream(Draw::Outage));
+        let late = link
+            .reorder
+            .map_or((0, 0), |late| (late.p_ppb, late.delay_ns));
+        Impairments::new(
+            Losses::new(link.loss, changes, stream(Draw::Loss)),
+            Share::new(link.duplicate_ppb, stream(Draw::Duplicate)),
+            (Share::new(late.0, stream(Draw::Reorder)), late.1),
+            link.policer.as_ref().map(Policer::new),
+        )
+    })
 }
 
 impl<P> Network<P> {
@@ -82,13 +166,14 @@ impl<P> Network<P> {
             let stream = |draw| Stream::of(seed, Owner::Link(number), draw);
             let steps = link.delay_at.iter();
             Hop {
-                every: EveryNth::new(link.drop_every_packets),
+                chosen: Chosen::new(link.drop_every_packets, &link.drop_packets),
                 impairments: impairments(link, stream).map(Box::new),
                 late: VecDeque::new(),
                 link: Evented::new(link, stream(Draw::Queue)),
                 delay: Line::new(link.delay_ns, 0, stream(Draw::Jitter)),
                 delays: Changes::new(steps.map(|step| (step.time_ns, step.delay_ns))),
                 behind: VecDeque::new(),
+                path: Path::new(link, stream).map(Box::new),
             }
         });
         let kinds = if links.iter().any(|link| link.reorder.is_some()) {
@@ -162,6 +247,9 @@ impl<P> Network<P> {
                     Some((_, packet)) if comes_late => {
                         self.police(element % links, at_ns, packet, ledger);
                     }
+                    Some((_, packet)) if self.is_through(&packet) => {
+                        return Some(Exit { at_ns, packet });
+                    }
                     Some((_, packet)) => self.enter(at_ns, packet, ledger),
                     None => (),
                 }
@@ -176,8 +264,14 @@ impl<P> Network<P> {
             while let Some((_, delay_ns)) = hop.delays.due(leaves_ns) {
                 hop.delay.change(delay_ns);
             }
-            let at_ns = hop.delay.arrives_ns(leaves_ns);
             packet.body.hop += 1;
+            if hop.path.is_some() {
+                match self.enter_path(element, leaves_ns, packet) {
+                    None => continue,
+                    exit => return exit,
+                }
+            }
+            let at_ns = hop.delay.arrives_ns(leaves_ns);
             let route = &self.routes[packet.body.route as usize];
             if packet.body.hop as usize == route.len() {
                 return Some(Exit { at_ns, packet });
@@ -189,14 +283,46 @@ impl<P> Network<P> {
         }
     }
 
+    /// Whether a packet has left its last link.
+    fn is_through(&self, packet: &Packet<Transit<P>>) -> bool {
+        packet.body.hop as usize == self.routes[packet.body.route as usize].len()
+    }
+
+    /// A packet enters a delay that is more than a line. Returns the packet if it arrives behind all
+    /// that are on their way.
+    #[cold]
+    fn enter_path(
+        &mut self,
+        element: usize,
+        now_ns: u64,
+        packet: Packet<Transit<P>>,
+    ) -> Option<Exit<P>> {
+        let is_through = self.is_through(&packet);
+        let hop = &mut self.hops[element];
+        let path = hop.path.as_mut()?;
+        let at_ns = path.arrives_ns(now_ns, &mut hop.delay);
+        if is_through && !path.overtaking {
+            return Some(Exit { at_ns, packet });
+        }
+        let place = hop.behind.partition_point(|each| each.0 <= at_ns);
+        hop.behind.insert(place, (at_ns, packet));
+        if place == 0 {
+            self.schedule.set(self.hops.len() + element, at_ns);
+        }
+        None
+    }
+
     /// The state of a link at `now_ns`, after the events until then.
     pub fn state(&mut self, link: usize, now_ns: u64) -> LinkState {
         let hop = &mut self.hops[link];
         let mut state = hop.link.state(now_ns);
-        state.totals.lost_packets = hop.every.dropped_packets();
+        state.totals.lost_packets = hop.chosen.dropped_packets();
         if let Some(impairments) = &hop.impairments {
             state.totals.lost_packets += impairments.lost_packets;
             state.totals.policed_packets = impairments.policed_packets;
+        }
+        if let Some(limit) = hop.path.as_ref().and_then(|path| path.limit.as_ref()) {
+            state.totals.dropped_packets += limit.dropped_packets;
         }
         state
     }
@@ -224,7 +350,7 @@ impl<P> Network<P> {
         let route = &self.routes[packet.body.route as usize];
         let index = route[packet.body.hop as usize];
         let hop = &mut self.hops[index];
-        if packet.body.is_data && hop.every.drops() {
+        if packet.body.is_data && hop.chosen.drops() {
             ledger.dropped(packet, Cause::Loss);
         } else if hop.impairments.is_none() {
             self.enqueue(index, now_ns, packet, ledger);
@@ -245,7 +371,7 @@ impl<P> Network<P> {
         let Some(impairments) = &mut self.hops[index].impairments else {
             return;
         };
-        if impairments.loses() {
+        if impairments.loses(now_ns) {
             ledger.dropped(packet, Cause::Loss);
             return;
         }
@@ -275,9 +401,12 @@ impl<P> Network<P> {
         packet: Packet<Transit<P>>,
         ledger: &mut impl Ledger<Transit<P>>,
     ) {
-        let impairments = self.hops[index].impairments.as_mut();
+        let hop = &mut self.hops[index];
+        let impairments = hop.impairments.as_mut();
         if impairments.is_some_and(|each| each.polices(now_ns, packet.bytes)) {
             ledger.dropped(packet, Cause::Policed);
+        } else if (hop.path.as_mut()).is_some_and(|path| path.is_full(now_ns, hop.link.packets())) {
+            ledger.dropped(packet, Cause::Full);
         } else {
             self.enqueue(index, now_ns, packet, ledger);
         }

@@ -45,6 +45,10 @@ pub enum Draw {
     Duplicate,
     /// Which packets a link lets others overtake.
     Reorder,
+    /// When a link is bad.
+    Outage,
+    /// The delay behind a link.
+    Delay,
 }
 
 impl Owner {
@@ -62,6 +66,8 @@ impl Owner {
             Draw::Loss => "loss",
             Draw::Duplicate => "duplicate",
             Draw::Reorder => "reorder",
+            Draw::Outage => "outage",
+            Draw::Delay => "delay",
         };
         match self {
             Self::Flow(number) => format!("flow.{number}.{draw}"),
@@ -128,12 +134,16 @@ impl Stream {
         mean * (shape - 1.0) / shape * libm::pow(self.unit(), -1.0 / shape)
     }
 
+    /// Draws from the normal distribution with mean 0 and variance 1.
+    pub fn normal(&mut self) -> f64 {
+        // Box and Muller. The second number is not used, so that each call draws the same amount.
+        let radius = (-2.0 * libm::log(self.unit())).sqrt();
+        radius * libm::cos(std::f64::consts::TAU * self.unit())
+    }
+
     /// Draws from the lognormal distribution with this mean. `sigma` is the standard deviation of
     /// the logarithm.
     pub fn lognormal(&mut self, mean: f64, sigma: f64) -> f64 {
-        // Box and Muller. The second number is not used, so that each call draws the same amount.
-        let radius = (-2.0 * libm::log(self.unit())).sqrt();
-        let normal = radius * libm::cos(std::f64::consts::TAU * self.unit());
-        mean * libm::exp(sigma * normal - sigma * sigma / 2.0)
+        mean * libm::exp(sigma * self.normal() - sigma * sigma / 2.0)
     }
 }

@@ -5,11 +5,14 @@ mod prepared;
 mod run;
 
 use ackclock_host::{Algorithm, Configured, KernelModule};
+use ackclock_net::impair::LossChanges;
 use ackclock_net::rate::Trace;
+use ackclock_net::rng::{Draw, Owner, Stream};
 use ackclock_py_tables::{fingerprint, number, values};
 use ackclock_sim::record::{self, AckTable, Kind, PacketTable, Table};
 use ackclock_sim::scenario::{Connections, Scenario};
 use ackclock_sim::schema;
+use ackclock_sim::topology::Topology;
 use ackclock_sim::{RunResult, ScenarioError};
 use prepared::Snapshot;
 use pyo3::prelude::*;
@@ -176,6 +179,23 @@ fn connections(json: &str) -> PyResult<Vec<Connections>> {
     Ok(sessions.map(|each| scenario.connections(each)).collect())
 }
 
+/// Of each link of a scenario in canonical JSON, also the one of the other direction: when its
+/// probability of a loss changes before the end of the run, ns, and to how many parts in 10⁹.
+///
+/// Raises AckclockError.
+#[pyfunction]
+fn loss_changes(json: &str) -> PyResult<Vec<Vec<(u64, u64)>>> {
+    let scenario = Scenario::parse(json).map_err(refuse)?;
+    let links = Topology::of(&scenario).links.into_iter().zip(1..);
+    let changes = links.map(|(link, number)| {
+        let random = Stream::of(scenario.seed, Owner::Link(number), Draw::Outage);
+        let changes = LossChanges::new(link.loss, &link.loss_at, random);
+        let before = |change: &(u64, u64)| change.0 < scenario.duration_ns;
+        changes.take_while(before).collect()
+    });
+    Ok(changes.collect())
+}
+
 fn describe<'py>(py: Python<'py>, algorithm: &Algorithm) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     dict.set_item("name", algorithm.name())?;
@@ -216,6 +236,7 @@ mod _core {
     #[pymodule_export]
     use super::{
         algorithms, canonical, configure, connections, connects_ns, engine_version, examples,
+        loss_changes,
         prepared::{Prepared, Snapshot},
         run::run_many,
         scenario_schema, tables, trace_mean_bps,

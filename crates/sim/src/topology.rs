@@ -74,7 +74,10 @@ impl Topology {
             let passed = data.iter().chain(&acks).map(|&link| &links[link]);
             let least = |link: &Bottleneck| {
                 let steps = link.delay_at.iter().map(|step| step.delay_ns);
-                steps.fold(link.delay_ns, u64::min)
+                match link.delay_jitter {
+                    None => steps.fold(link.delay_ns, u64::min),
+                    Some(_) => 0,
+                }
             };
             Way {
                 delay_ns: passed.clone().map(|link| link.delay_ns).sum(),

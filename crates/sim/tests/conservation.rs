@@ -4,8 +4,10 @@
 mod common;
 
 use ackclock_net::buffer::Buffer;
-use ackclock_net::impair::{Bernoulli, GilbertElliott, Loss, ReorderParameters, PARTS};
-use ackclock_net::line::DelayStep;
+use ackclock_net::impair::{
+    BadTimes, Bernoulli, GilbertElliott, Loss, LossStep, Outages, ReorderParameters, PARTS,
+};
+use ackclock_net::line::{DelayJitter, DelayStep, Distribution};
 use ackclock_net::link::Bottleneck;
 use ackclock_net::queue::{CodelParameters, FqCodelParameters, QueueKind, RedParameters};
 use ackclock_net::rate::{PolicerParameters, RateStep, Trace};
@@ -150,6 +152,16 @@ fn losses() -> impl Strategy<Value = Loss> {
                 })
             }
         ),
+        (1_u64..S, 1_u64..S, 0..=PARTS).prop_map(|(good, bad, h_ppb)| {
+            let [good_ns, bad_ns] = [good + 1_000, bad / 10 + 1_000];
+            Loss::BadTimes(BadTimes {
+                good_ns,
+                bad_ns,
+                h_ppb,
+            })
+        }),
+        (10_000_u64..S, 1_000_u64..10_000)
+            .prop_map(|(every_ns, lasts_ns)| Loss::Outages(Outages { every_ns, lasts_ns })),
     ]
 }
 
@@ -201,11 +213,18 @@ fn links() -> impl Strategy<Value = Bottleneck> {
             prop_oneof![3 => Just(0), 1 => (MS / 10)..(10 * MS)],
             changes(20 * MS),
         ),
+        (
+            changes(PARTS),
+            proptest::option::weighted(seldom, (1_u64..(20 * MS), any::<bool>())),
+            proptest::option::weighted(seldom, 2_u64..400),
+            prop_oneof![4 => Just(Vec::new()), 1 => Just(vec![1, 2, 30])],
+        ),
     )
         .prop_map(
             |(
                 (rate_bps, packets, drop_every_packets, queue, delay_ns, burst_bytes),
                 (loss, duplicate_ppb, late, police, rates, trace_ms, tick_ns, delays),
+                (losses, jitter, limit_packets, drop_packets),
             )| {
                 let drop_tail = Bottleneck::drop_tail(rate_bps, Buffer::Packets(packets));
                 let mut link = Bottleneck {
@@ -221,8 +240,22 @@ fn links() -> impl Strategy<Value = Bottleneck> {
                         burst_bytes,
                     }),
                     tick_ns,
+                    limit_packets,
                     ..drop_tail
                 };
+                if drop_every_packets.is_none() {
+                    link.drop_packets = drop_packets;
+                }
+                link.delay_jitter = jitter.map(|(by_ns, overtaking)| DelayJitter {
+                    by_ns,
+                    overtaking,
+                    distribution: Distribution::Normal,
+                });
+                let loss = |(time_ns, p_ppb)| LossStep {
+                    time_ns,
+                    p_ppb: p_ppb / 20,
+                };
+                link.loss_at = losses.into_iter().map(loss).collect();
                 let delay = |(time_ns, delay_ns)| DelayStep { time_ns, delay_ns };
                 link.delay_at = delays.into_iter().map(delay).collect();
                 let rate = |(time_ns, more_bps)| RateStep {

@@ -441,7 +441,7 @@ def title(result: Result) -> str:
         return f"Linux {result.manifest['kernel']}, watched"
     scenario = result.scenario
     link = scenario.bottleneck
-    rates = [link.rate or Path(link.trace or "").name, f"buffer {link.buffer}"]
+    rates = [link.rate or Path(link.trace or link.timeline or "").name, f"buffer {link.buffer}"]
     rtts = dict.fromkeys(flow.rtt or scenario.rtt or "" for flow in scenario.flows)
     said = [f"{len(rtts)} RTTs"] if len(rtts) > 3 else [f"RTT {' and '.join(rtts)}"] * bool(rtts)
     return ", ".join([*rates, *said, f"seed {scenario.seed}"])

@@ -41,7 +41,7 @@ MOST_FLOWS = 100
 #: Wall time of a run, seconds.
 MOST_S = 600
 #: What a file of a scenario may be called, and how long its text may be.
-FILE_NAME = re.compile(r"[A-Za-z0-9][\w-]{0,40}\.(c|trace)")
+FILE_NAME = re.compile(r"[A-Za-z0-9][\w-]{0,40}\.(c|trace|csv)")
 MOST_FILE_BYTES = 1_000_000
 MOST_FILES = 8
 MOST_TOML_BYTES = 100_000
@@ -171,7 +171,9 @@ class Runs:
             raise AckclockError(f"{len(source.files)} files: a scenario has at most {MOST_FILES}")
         for name, text in source.files.items():
             if not FILE_NAME.fullmatch(name):
-                raise AckclockError(f"{name!r}: call a file NAME.c or NAME.trace, up to 40 letters")
+                raise AckclockError(
+                    f"{name!r}: call a file NAME.c, NAME.trace or NAME.csv, up to 40 letters"
+                )
             if len(_utf8(name, text)) > MOST_FILE_BYTES:
                 raise AckclockError(f"{name}: longer than {MOST_FILE_BYTES} bytes")
         try:
@@ -199,10 +201,12 @@ class Runs:
                     "the C editor of this page first"
                 )
         for link in (*scenario.links, *((scenario.bottleneck,) if scenario.bottleneck else ())):
-            if link.trace is not None and link.trace not in source.files:
-                raise AckclockError(
-                    f'bottleneck.trace = "{link.trace}": choose the file of the trace in this page'
-                )
+            for key in ("trace", "timeline"):
+                path = getattr(link, key)
+                if path is not None and path not in source.files:
+                    raise AckclockError(
+                        f'bottleneck.{key} = "{path}": choose the file of the {key} in this page'
+                    )
 
     def _job(self, source: Source) -> dict[str, Any]:
         text = json.dumps(sorted(source.files.items()))

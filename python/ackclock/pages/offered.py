@@ -68,7 +68,7 @@ class Offered:
         Raises `AckclockError` if an algorithm does not load.
         """
         with snapshot.held():
-            return scenario.with_files(self._c_file, self._trace)
+            return scenario.with_files(self._c_file, self._of_link)
 
     def _c_file(self, path: str) -> str:
         if (real := os.path.realpath(path)) not in self._names:
@@ -92,11 +92,17 @@ class Offered:
         (self.directory / name).write_bytes(_INCLUDE.sub(flat, sources[real]))
         return name
 
-    def _trace(self, path: str) -> str:
+    def _of_link(self, key: str, path: str) -> str:
         if (real := os.path.realpath(path)) not in self._names:
-            times = snapshot.trace(path)
-            name = self._names[real] = self._free(f"{Path(real).name.removesuffix('.trace')}.trace")
-            (self.directory / name).write_text("\n".join(map(str, times)) + "\n", encoding="utf-8")
+            name = Path(real).name
+            if key == "trace":
+                times = snapshot.trace(path)
+                content = ("\n".join(map(str, times)) + "\n").encode()
+                name = f"{name.removesuffix('.trace')}.trace"
+            else:
+                content = Path(real).read_bytes()
+            name = self._names[real] = self._free(name)
+            (self.directory / name).write_bytes(content)
         return self._names[real]
 
     def _free(self, name: str) -> str:

@@ -242,9 +242,8 @@ class ScenarioKeys(Model):
     sack_cost: Annotated[str, Time(0, 1_000_000)] = Field(
         "0s",
         description="Time that a sending host needs for each ACK with SACK blocks, for each "
-        "packet that is not yet acknowledged: Linux 2.6 walks over them. ACKs that "
-        "come meanwhile wait, at most 2500, and further ones are lost (`max_backlog` "
-        'of Leith et al. 2007). "0s": no time.',
+        "packet that is not yet acknowledged: Linux 2.6 walks over them. At most "
+        "2500 ACKs wait meanwhile (Leith et al. 2007).",
     )
     sample_interval: Annotated[str, Time(0, 3_600_000_000_000_000, "100ms")] = Field(
         "100ms", description='Time between two samples; "0s": no samples.'

@@ -122,10 +122,8 @@ class Billionths(Fraction):
     suffix, parts = "_ppb", 1_000_000_000
 
 
-class Trace(Kind):
-    """The path of the file of a trace, which `Scenario.resolve` reads."""
-
-    suffix = "_ms"
+class File(Kind):
+    """The path of a file, which `Scenario.resolve` reads."""
 
     def __repr__(self) -> str:
         return "the path of a file"
@@ -134,6 +132,12 @@ class Trace(Kind):
         if not isinstance(value, str) or not value:
             raise ValueError('write the path of a file in quotes, like "cellular.trace"')
         return value
+
+
+class Trace(File):
+    """The path of the file of a trace."""
+
+    suffix = "_ms"
 
 
 class _Text(Kind):

@@ -8,7 +8,17 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
 
-from ackclock.scenario.kinds import Billionths, Integer, Millionths, Rate, Room, Size, Time, Trace
+from ackclock.scenario.kinds import (
+    Billionths,
+    File,
+    Integer,
+    Millionths,
+    Rate,
+    Room,
+    Size,
+    Time,
+    Trace,
+)
 from ackclock.scenario.model import Model, or_short, tagged
 
 
@@ -278,6 +288,33 @@ class GilbertElliott(Model):
     )
 
 
+class BadTimes(Model):
+    """Gilbert's and Elliott's model by time: good and bad times of exponential lengths."""
+
+    good: Annotated[str, Time(1_000, 3_600_000_000_000_000, "5s")] = Field(
+        description="Mean length of a good time, in which no packet is lost."
+    )
+    bad: Annotated[str, Time(1_000, 3_600_000_000_000_000, "16700us")] = Field(
+        description="Mean length of a bad time."
+    )
+    kind: Literal["bad_times"] = "bad_times"
+    h: Annotated[float, Billionths(0, 1_000_000_000)] = Field(
+        0, description="Probability that a packet passes in a bad time."
+    )
+
+
+class Outages(Model):
+    """Outages at regular times, in which every packet is lost."""
+
+    every: Annotated[str, Time(1_000, 3_600_000_000_000_000, "15s")] = Field(
+        description="Time from the start of an outage to the next one, and until the first."
+    )
+    lasts: Annotated[str, Time(1_000, 3_600_000_000_000_000, "16700us")] = Field(
+        description="How long each lasts."
+    )
+    kind: Literal["outages"] = "outages"
+
+
 class Reorder(Model):
     """Packets that come late."""
 
@@ -324,6 +361,36 @@ class DelayStep(Model):
     )
 
 
+class LossStep(Model):
+    """A change of the probability of a loss."""
+
+    time: Annotated[str, Time(0, 3_600_000_000_000_000, "20s")] = Field(
+        description="When the probability changes."
+    )
+    p: Annotated[float, Billionths(0, 1_000_000_000)] = Field(
+        description="Probability that a packet is lost from then on, whatever `loss` says; 1: "
+        "the link is down."
+    )
+
+
+class DelayJitter(Model):
+    """The delays of a path that differ from packet to packet."""
+
+    by: Annotated[str, Time(1, 100_000_000_000, "10ms")] = Field(
+        description="How far a delay is from the mean: of `uniform` at most, of `normal` the "
+        "standard deviation."
+    )
+    distribution: Literal["uniform", "normal", "pareto"] = Field(
+        "uniform", description="Distribution of the delays, as of netem. None is below 0."
+    )
+    overtaking: bool = Field(
+        False,
+        strict=True,
+        description="Whether packets overtake each other, as with netem without a rate. "
+        "Otherwise they keep their order.",
+    )
+
+
 class Bottleneck(Model):
     """The shared link and the queue before it."""
 
@@ -340,6 +407,12 @@ class Bottleneck(Model):
     drop_every_packets: Annotated[int, Integer(2, 9_223_372_036_854_775_807)] | None = Field(
         None,
         description="Drop every Nth data packet of each direction before it reaches the queue "
+        "(default: drop none).",
+    )
+    drop_packets: tuple[Annotated[int, Integer(1, 9_223_372_036_854_775_807)], ...] = Field(
+        (),
+        description="Drop the data packets of each direction with these numbers before they "
+        "reach the queue: 1 is the first, and a retransmission counts as one more "
         "(default: drop none).",
     )
     queue: Annotated[
@@ -360,7 +433,7 @@ class Bottleneck(Model):
     )
     loss: (
         Annotated[
-            Bernoulli | GilbertElliott,
+            Bernoulli | GilbertElliott | BadTimes | Outages,
             Field(discriminator="kind"),
             BeforeValidator(or_short("bernoulli", "p")),
         ]
@@ -397,6 +470,23 @@ class Bottleneck(Model):
         "room until then. Packets of a tick go on at 1 Gb/s, or at the rate if that "
         'is faster. "0s": leaves at once.',
     )
+    delay_jitter: DelayJitter | None = Field(
+        None,
+        description="Delays behind the link that differ from packet to packet: a table of how "
+        "far they are from `delay`, `by` (default: none).",
+    )
+    limit_packets: Annotated[int, Integer(1, 4_000_000_000)] | None = Field(
+        None,
+        description="Most packets that the queue and the delay behind the link hold together, as "
+        "netem's `limit` (default: no limit).",
+    )
+    timeline: Annotated[str, File(1, 1_000_000)] | None = Field(
+        None,
+        description="File of the link in time, CSV or Parquet: a column `time_s`, and those that "
+        "change of `rate_mbit`, `delay_ms`, `loss` and `up` (0: every packet is "
+        "lost), or in other units. Or a delay in ms on each line, for 10 ms each, as "
+        "LeoReplayer's.",
+    )
     rate_at: tuple[RateStep, ...] = Field(
         (),
         description="Changes of the rate, each with its `time` and its `rate` from then on "
@@ -406,4 +496,9 @@ class Bottleneck(Model):
         (),
         description="Changes of the delay behind the link, each with its `time` and its `delay` "
         "from then on (default: none).",
+    )
+    loss_at: tuple[LossStep, ...] = Field(
+        (),
+        description="Changes of the loss, each with its `time` and its probability `p` from then "
+        "on (default: none).",
     )

@@ -162,6 +162,8 @@ _INNER_TABLES = {
     "policer": 'a table, like {rate = "20mbit", burst = "100kB"}',
     "frames": 'a table, like {size = "10kB", every = "20ms"}',
     "rate_at": 'a list of tables, like [{time = "20s", rate = "25mbit"}]',
+    "loss_at": 'a list of tables, like [{time = "20s", p = 0.01}]',
+    "delay_jitter": 'a table, like {by = "10ms"}',
     "delay_at": 'a list of tables, like [{time = "20s", delay = "50ms"}]',
 }
 
@@ -175,6 +177,10 @@ _LIKE = {
     "delay": 'for example delay = "50ms"',
     "burst": 'for example burst = "100kB"',
     "every": 'for example every = "20ms"',
+    "lasts": 'for example lasts = "16.7ms"',
+    "good": 'for example good = "5s"',
+    "bad": 'for example bad = "16.7ms"',
+    "by": 'for example by = "10ms"',
     "size": 'for example size = "10kB"',
     "p": "for example p = 0.01",
     "r": "for example r = 0.3",

@@ -26,6 +26,7 @@ from ackclock.scenario.keys import HEADER_BYTES, Flow, ScenarioKeys, Session
 from ackclock.scenario.kinds import Room
 from ackclock.scenario.link_keys import Bottleneck
 from ackclock.scenario.links import check as check_link
+from ackclock.scenario.links import read as read_link
 from ackclock.scenario.model import TABLES, Model, brief, key_of, kind_of, models, toml
 
 __all__ = ["HEADER_BYTES", "KERNEL", "Bottleneck", "Flow", "Scenario", "Session"]
@@ -75,7 +76,7 @@ class Scenario(ScenarioKeys):
         def beside(path: str) -> str:
             return str(directory / path)
 
-        _rename_files(fields, beside, beside)
+        _rename_files(fields, beside, lambda _, path: beside(path))
         return cls.parse(fields, source=f"{source}: ")
 
     @classmethod
@@ -91,10 +92,10 @@ class Scenario(ScenarioKeys):
         scenario.__dict__["_source"] = source
         return scenario
 
-    def with_files(self, c_file: Callable[[str], str], trace: Callable[[str], str]) -> Self:
-        """The same scenario with other paths for its C files and the traces of its links."""
+    def with_files(self, c_file: Callable[[str], str], of_link: Callable[[str, str], str]) -> Self:
+        """The same scenario with other paths for its C files and the files of its links by key."""
         fields = self.model_dump(exclude_unset=True, exclude_none=True, by_alias=True)
-        _rename_files(fields, c_file, trace)
+        _rename_files(fields, c_file, of_link)
         return self._changed(fields)
 
     def to_toml(self) -> str:
@@ -159,7 +160,7 @@ class Scenario(ScenarioKeys):
     def resolve(self) -> str:
         """The canonical JSON that the simulator reads: integers in ns and bytes, no defaults.
 
-        Raises `AckclockError` if the file of a trace cannot be used.
+        Raises `AckclockError` if the file of a link cannot be used.
         """
         canonical = self.canonical(self.mss)
         del canonical["rtt_ns"]
@@ -169,11 +170,10 @@ class Scenario(ScenarioKeys):
             canonical["tso"] = self.profile in ("linux-6", "linux-7")
         links = canonical["links"] or [canonical["bottleneck"]]
         for (name, link), fields in zip(self._links().items(), links, strict=True):
-            if link.trace is not None:
-                fields["trace_ms"] = self._trace(name, link.trace)
-                fields["rate_bps"] = _core.trace_mean_bps(fields["trace_ms"])
+            self._read(name, link, fields)
         try:
-            rooms = self._rooms([fields["rate_bps"] for fields in links])
+            rates = [fields["rate_bps"] for fields in links]
+            rooms = self._rooms(rates, [fields["delay_ns"] for fields in links])
         except ValueError as error:
             raise AckclockError(f"{self._source}{error}") from None
         for fields, room in zip(links, rooms, strict=True):
@@ -220,15 +220,14 @@ class Scenario(ScenarioKeys):
         self.prepare()
 
     def read_files(self, *, as_module: bool = False) -> None:
-        """Has `snapshot` read the C files and the traces that it names.
+        """Has `snapshot` read the files that it names.
 
         `as_module`: Linux compiles files in the kernel's form, so the simulator need not run them.
         Raises `AckclockError`, as `check` does.
         """
         self._configured(snapshot.current(), as_module=as_module)
         for name, link in self._links().items():
-            if link.trace is not None:
-                self._trace(name, link.trace)
+            self._read(name, link, link.canonical(self.mss))
 
     def prepare(self) -> _core.Prepared:
         """The scenario as the simulator takes it, with the compiled code of its algorithms.
@@ -318,13 +317,13 @@ class Scenario(ScenarioKeys):
             "bottleneck.": self.bottleneck
         }
 
-    def _trace(self, name: str, path: str) -> list[int]:
+    def _read(self, name: str, link: Bottleneck, fields: dict[str, Any]) -> None:
         try:
-            return snapshot.trace(path)
+            read_link(link, fields)
         except ValueError as error:
-            raise AckclockError(f'{self._source}{name}trace = "{path}": {error}') from None
+            raise AckclockError(f"{self._source}{name}{error}") from None
 
-    def _rooms(self, rates_bps: Sequence[Any]) -> list[dict[str, int]]:
+    def _rooms(self, rates_bps: Sequence[Any], delays_ns: Sequence[int]) -> list[dict[str, int]]:
         """Size of each link's queue; a BDP is of the longest RTT of the flows that pass it.
 
         Does not look at the size where a rate is None: of a trace that is not read yet.
@@ -334,7 +333,7 @@ class Scenario(ScenarioKeys):
         assert isinstance(kind, Room)
         rooms = []
         ways = [
-            [(set(self._way(each)), self._rtt_ns(each)) for each in tables]
+            [(set(self._way(each)), self._rtt_ns(each, delays_ns)) for each in tables]
             for tables in (self.flows, self.sessions)
         ]
         for number, (name, link) in enumerate(links.items(), 1):
@@ -367,9 +366,8 @@ class Scenario(ScenarioKeys):
             return 1, 1  # the bottleneck, and its copy on the way back
         return (flow.route or tuple(range(1, len(self._links()) + 1))) + flow.back
 
-    def _rtt_ns(self, flow: Flow | Session) -> int:
+    def _rtt_ns(self, flow: Flow | Session, delays_ns: Sequence[int]) -> int:
         """Propagation delay of a flow with that of the links on its way."""
-        delays_ns = [units.duration_ns(link.delay) for link in self._links().values()]
         own_ns = units.duration_ns(flow.rtt or self.rtt or "")
         return own_ns + sum(delays_ns[number - 1] for number in self._way(flow))
 
@@ -433,9 +431,13 @@ class Scenario(ScenarioKeys):
     def _check_links(self) -> None:
         for prefix, link in self._links().items():
             check_link(prefix, link, self.mss + HEADER_BYTES)
-        # A trace is read when it is needed.
-        rates = [each.rate and units.rate_bps(each.rate) for each in self._links().values()]
-        self._rooms(rates)
+        # A trace or a timeline is read when it is needed.
+        links = self._links().values()
+        rates = [
+            units.rate_bps(each.rate) if each.rate and each.timeline is None else None
+            for each in links
+        ]
+        self._rooms(rates, [units.duration_ns(each.delay) for each in links])
 
     def _check_ecn(self, name: str, flow: Flow | Session) -> None:
         if flow.ecn and self.profile not in ("linux-6", "linux-7"):
@@ -544,10 +546,8 @@ def markdown() -> str:
         "A scenario has a `[bottleneck]`, or `[[link]]` tables in series with the same keys: a",
         "packet passes them in their order, or those of its flow's `route`.",
         "`ackclock run FILE --set KEY=VALUE` changes a key for one run: `--set rtt=20ms`,",
-        "`--set bottleneck.buffer=2bdp`, `--set flow.algorithm=reno` (every flow),",
-        "`--set flow.2.start=5s` (flow 2, as the results number flows), `--set cubic:beta=0.8`",
-        "(a parameter of this algorithm, wherever it is), `--set cubic@=ha2008` (its preset).",
-        "A key is set once; a setting of every flow may precede that of one flow.",
+        "`--set flow.algorithm=reno` (every flow), `--set flow.2.start=5s` (flow 2),",
+        "`--set cubic:beta=0.8` (this algorithm's parameter), `--set cubic@=ha2008` (its preset).",
         "",
         f"Times: {', '.join(units.TIME_UNITS)}.",
         f"Rates (decimal, bits per second): {', '.join(units.RATE_UNITS)}.",
@@ -561,9 +561,14 @@ def markdown() -> str:
     tables += _inner_tables("bottleneck", Bottleneck)
     tables += [("`[[flow]]`, once per flow", Flow)]
     tables += [("`[[session]]`, once per kind of background traffic", Session)]
-    for title, model in tables:
-        keys = ["", "| key | default | meaning |", "|---|---|---|"]
-        for name, field in model.model_fields.items():
+    for name_of, model in tables:
+        title, keys = name_of, ["", "| key | default | meaning |", "|---|---|---|"]
+        own = [*model.model_fields]
+        if model is Session:
+            own = [name for name in own if name not in Flow.model_fields]
+            without = [f"`{name}`" for name in Flow.model_fields if name not in model.model_fields]
+            title = f"{title}, with the keys of a flow but {', '.join(without)}"
+        for name, field in ((name, model.model_fields[name]) for name in own):
             if field.description:
                 default = "" if field.default is None else f"`{_shown(field.default)}`"
                 default = "required" if field.is_required() else default
@@ -598,9 +603,9 @@ def is_c_file(name: str) -> bool:
 
 
 def _rename_files(
-    fields: dict[str, Any], c_file: Callable[[str], str], trace: Callable[[str], str]
+    fields: dict[str, Any], c_file: Callable[[str], str], of_link: Callable[[str, str], str]
 ) -> None:
-    """Puts other paths for C files and traces into the fields of a scenario, as in a file."""
+    """Puts other paths for C files and those of links into the fields of a scenario."""
     for each in (fields.get(name) for name in settings.MANY):
         for flow in each if isinstance(each, list | tuple) else ():
             spec = flow.get("algorithm") if isinstance(flow, dict) else None
@@ -610,5 +615,6 @@ def _rename_files(
     for many in (fields.get(name) for name in ("link", "links")):
         links += many if isinstance(many, list | tuple) else ()
     for link in links:
-        if isinstance(link, dict) and isinstance(link.get("trace"), str):
-            link["trace"] = trace(link["trace"])
+        for key in ("trace", "timeline"):
+            if isinstance(link, dict) and isinstance(link.get(key), str):
+                link[key] = of_link(key, link[key])

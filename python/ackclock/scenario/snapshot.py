@@ -18,6 +18,8 @@ from typing import Any
 from ackclock import _core
 from ackclock.base.errors import AckclockError
 from ackclock.base.kernel_part import kernel_part
+from ackclock.scenario import timeline as timelines
+from ackclock.scenario.timeline import Timeline
 
 #: Spec → name, source, spec, values and fingerprint of the code that ran.
 Algorithms = Mapping[str, Mapping[str, Any]]
@@ -43,7 +45,7 @@ _RECORDERS = ("results/result.py", "results/tables.py")
 class Held:
     """What was read: by the simulator's part and by the kernel's, each for itself.
 
-    `far`: what another machine read, and nothing else. `contents`: of files with traces.
+    `far`: what another machine read, and nothing else. `contents`: of the files of links.
     """
 
     def __init__(self, *, far: bool = False, contents: Mapping[str, bytes] | None = None) -> None:
@@ -51,6 +53,7 @@ class Held:
         self.core = _core.Snapshot(far)
         self.contents = contents or {}
         self.traces: dict[str, list[int]] = {}
+        self.timelines: dict[str, Timeline] = {}
 
     @functools.cached_property
     def kernel(self) -> Any:
@@ -82,12 +85,14 @@ class Seen:
     files: Mapping[str, tuple[str, list[tuple[Path, bytes]]]]
     #: Path of a link's trace → its times, ms.
     traces: Mapping[str, list[int]]
+    #: Path of a link's timeline → what it says.
+    timelines: Mapping[str, Timeline]
 
 
 def seen() -> Seen:
     """What is held has read so far."""
     known = _held.get() or Held()
-    return Seen(known.core.files(), known.traces)
+    return Seen(known.core.files(), known.traces, known.timelines)
 
 
 def given(seen: Seen) -> Held:
@@ -100,6 +105,7 @@ def given(seen: Seen) -> Held:
 
     known = Held(far=True)
     known.traces.update(seen.traces)
+    known.timelines.update(seen.timelines)
     with tempfile.TemporaryDirectory(prefix="ackclock-") as root:
         for path, (fingerprint, sources) in seen.files.items():
             copies = [Path(root) / str(each).lstrip("/") for each, _ in sources]
@@ -130,6 +136,17 @@ def trace(path: str) -> list[int]:
     return known.traces[path]
 
 
+def timeline(path: str) -> Timeline:
+    """What the file of a link's timeline says; raises `ValueError` that names line and fix."""
+    known = _held.get() or Held()
+    if path not in known.timelines:
+        content = _content(path, known)
+        if len(content) > MOST_BYTES:
+            raise ValueError(f"is longer than {MOST_BYTES} bytes; give it fewer rows")
+        known.timelines[path] = timelines.read(content)
+    return known.timelines[path]
+
+
 def _content(path: str, known: Held) -> bytes:
     if path in known.contents:
         return known.contents[path]
@@ -139,7 +156,7 @@ def _content(path: str, known: Held) -> bytes:
         with Path(path).open("rb") as file:
             return file.read(MOST_BYTES + 1)
     except OSError as error:
-        raise ValueError(f"cannot be read ({error.strerror}); give the file of a trace") from None
+        raise ValueError(f"cannot be read ({error.strerror}); give another file") from None
 
 
 def _lines_of(content: bytes) -> list[str]:

@@ -10,8 +10,8 @@ pub use evented::Evented;
 pub use predicted::{Predicted, Remembers, Waiting, WaitingBriefly};
 
 use crate::buffer::{Buffer, Load};
-use crate::impair::{Loss, ReorderParameters, PARTS};
-use crate::line::DelayStep;
+use crate::impair::{Loss, LossStep, ReorderParameters, PARTS};
+use crate::line::{DelayJitter, DelayStep};
 use crate::queue::QueueKind;
 use crate::rate::{PolicerParameters, RateStep};
 use schemars::JsonSchema;
@@ -33,6 +33,12 @@ pub struct Bottleneck {
     /// none).
     #[schemars(range(min = 2, max = i64::MAX))]
     pub drop_every_packets: Option<u64>,
+    /// Drop the data packets of each direction with these numbers before they reach the queue: 1 is the
+    /// first, and a retransmission counts as one more (default: drop none).
+    // JSON leaves out an empty list.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 1_000_000), inner(range(min = 1, max = i64::MAX)))]
+    pub drop_packets: Vec<u64>,
     /// The queue discipline: its name, or a table of its `kind` and its parameters.
     // JSON leaves out drop-tail.
     #[serde(default, skip_serializing_if = "QueueKind::is_drop_tail")]
@@ -95,6 +101,22 @@ pub struct Bottleneck {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 1_000_000))]
     pub delay_at: Vec<DelayStep>,
+    /// Changes of the loss, each with its `time` and its probability `p` from then on (default: none).
+    // JSON leaves out an empty list.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 1_000_000))]
+    pub loss_at: Vec<LossStep>,
+    /// Delays behind the link that differ from packet to packet: a table of how far they are from
+    /// `delay`, `by` (default: none).
+    // JSON leaves out none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delay_jitter: Option<DelayJitter>,
+    /// Most packets that the queue and the delay behind the link hold together, as netem's `limit`
+    /// (default: no limit).
+    // JSON leaves out none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 4_000_000_000_u64))]
+    pub limit_packets: Option<u64>,
 }
 
 fn is_zero(number: &u64) -> bool {
@@ -108,6 +130,7 @@ impl Bottleneck {
             rate_bps,
             buffer,
             drop_every_packets: None,
+            drop_packets: Vec::new(),
             queue: QueueKind::DropTail,
             delay_ns: 0,
             burst_bytes: 0,
@@ -119,6 +142,9 @@ impl Bottleneck {
             trace_ms: None,
             tick_ns: 0,
             delay_at: Vec::new(),
+            loss_at: Vec::new(),
+            delay_jitter: None,
+            limit_packets: None,
         }
     }
 
@@ -132,6 +158,7 @@ impl Bottleneck {
     pub fn is_predictable(&self) -> bool {
         let predictable = Self {
             drop_every_packets: self.drop_every_packets,
+            drop_packets: self.drop_packets.clone(),
             burst_bytes: self.burst_bytes,
             tick_ns: self.tick_ns,
             ..Self::drop_tail(self.rate_bps, self.buffer)

@@ -7,19 +7,19 @@ use crate::capture::Data;
 use crate::header::Header;
 use crate::tcp::Transmit;
 use crate::RunError;
-use ackclock_net::impair::EveryNth;
+use ackclock_net::impair::Chosen;
 use ackclock_net::link::{Bottleneck, LinkState, Predicted};
 use ackclock_net::queue::Cause;
 
 /// The links, and the losses of data before them. Route `i` is link `i`.
 pub(super) struct Links {
     pub(super) links: Vec<Predicted>,
-    pub(super) losses: Vec<EveryNth>,
+    pub(super) losses: Vec<Chosen>,
 }
 
 impl Links {
     pub(super) fn new(links: &[Bottleneck]) -> Self {
-        let loss = |link: &Bottleneck| EveryNth::new(link.drop_every_packets);
+        let loss = |link: &Bottleneck| Chosen::new(link.drop_every_packets, &link.drop_packets);
         Self {
             links: links.iter().map(Predicted::new).collect(),
             losses: links.iter().map(loss).collect(),

@@ -3,6 +3,7 @@
 use super::error::{check, within};
 use super::{Scenario, ScenarioError};
 use ackclock_net::buffer::Buffer;
+use ackclock_net::impair::Loss;
 use ackclock_net::link::Bottleneck;
 use ackclock_net::queue::QueueKind;
 use ackclock_net::rate::Trace;
@@ -56,6 +57,27 @@ impl Scenario {
             "delay_at",
             link.delay_at.iter().map(|step| step.time_ns).collect(),
         )?;
+        in_order(
+            "loss_at",
+            link.loss_at.iter().map(|step| step.time_ns).collect(),
+        )?;
+        let numbers = &link.drop_packets;
+        let wrong = (1..numbers.len()).find(|&each| numbers[each - 1] >= numbers[each]);
+        check(
+            wrong.is_none(),
+            &name("drop_packets"),
+            wrong.map_or(0, |each| numbers[each]).to_string(),
+            "write the numbers in order, each once",
+        )?;
+        check(
+            numbers.is_empty() || link.drop_every_packets.is_none(),
+            &name("drop_packets"),
+            format!("{numbers:?}"),
+            "keep drop_every_packets or drop_packets",
+        )?;
+        if let Some(Loss::Outages(of)) = link.loss {
+            within(&name("loss.lasts_ns"), of.lasts_ns, 1_000, of.every_ns - 1)?;
+        }
         for (each, step) in link.rate_at.iter().enumerate() {
             check(
                 !(1..LEAST_BPS).contains(&step.rate_bps),

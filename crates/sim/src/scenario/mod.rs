@@ -75,8 +75,7 @@ pub struct Scenario {
     #[schemars(extend("default" = false))]
     pub pacing: bool,
     /// Time that a sending host needs for each ACK with SACK blocks, for each packet that is not yet
-    /// acknowledged: Linux 2.6 walks over them. ACKs that come meanwhile wait, at most 2500, and
-    /// further ones are lost (`max_backlog` of Leith et al. 2007). "0s": no time.
+    /// acknowledged: Linux 2.6 walks over them. At most 2500 ACKs wait meanwhile (Leith et al. 2007).
     // JSON leaves out 0.
     #[serde(default, skip_serializing_if = "is_zero")]
     #[schemars(range(max = 1_000_000), extend("default" = 0))]

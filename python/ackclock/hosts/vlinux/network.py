@@ -17,6 +17,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from ackclock import _core
 from ackclock.base.errors import AckclockError
 
 #: Packets of a queue that is never full.
@@ -28,6 +29,7 @@ HUB = "hub"
 NEIGHBOUR = "10.254.0.1"
 
 _STAB = "stab overhead -14"
+_AT_ONCE = " rate 1000tbit"
 _EVERYWHERE = {
     "net/core/netdev_max_backlog": NEVER_FULL,
     "net/core/rmem_max": 2**31 - 1,
@@ -96,6 +98,8 @@ class Network:
         #: Link n is `links[n - 1]`. With data both ways the bottleneck is there twice.
         self.links: list[Link] = links + links[:1] * self._two_way
         self._ways = [*dict.fromkeys(map(self.way, flows))]
+        #: Of each link when its probability of a loss changes, ns, and to what, 10⁻⁹.
+        self._losses = _core.loss_changes(json.dumps(canonical))
         last = {way.route[-1] for way in self._ways}
         self._direct = len(last) == 1 and not any(way.back for way in self._ways)
         self._steps = [
@@ -136,7 +140,11 @@ class Network:
                 tbf = self._tbf(link, step["rate_bps"])
                 yield step["time_ns"], _tc(f"qdisc change dev {queue_device(number)} {tbf}")
             for step in link.get("delay_at", ()):
-                yield step["time_ns"], _delay(f"w{number}", step["delay_ns"])
+                yield step["time_ns"], _path(f"w{number}", step["delay_ns"], link)
+            for at_ns, p_ppb in self._losses[number - 1]:
+                changed = dict(link) | {"loss": {"bernoulli": {"p_ppb": p_ppb}}}
+                netem = f"netem limit {NEVER_FULL}{_impairments(changed)}"
+                yield at_ns, _tc(f"qdisc change dev i{number} root {netem}")
 
     def buckets(self) -> list[tuple[int, int]]:
         """Links that a bucket limits here and not in the simulator: number, size in bytes."""
@@ -238,7 +246,7 @@ class Network:
     def _steps_of(self, number: int, link: Link, is_last: bool) -> list[Step]:
         found = []
         add = "qdisc add dev"
-        if impaired := _impairments(link):
+        if (impaired := _impairments(link)) or self._losses[number - 1]:
             device, other = f"i{number}", f"j{number}"
             netem = _tc(f"{add} {device} root netem limit {NEVER_FULL}{impaired}")
             found.append(Step(device, (netem,), other))
@@ -251,8 +259,9 @@ class Network:
         device = queue_device(number)
         qdiscs = tuple(_tc(f"{add} {device} {qdisc}") for qdisc in self._qdiscs(link))
         found.append(Step(device, qdiscs, f"a{number}"))
-        if link.get("delay_ns") or link.get("delay_at"):
-            delay = _delay(f"w{number}", link.get("delay_ns", 0))
+        late = link.get("delay_ns") or link.get("delay_at") or link.get("delay_jitter")
+        if late and not link.get("limit_packets"):
+            delay = _path(f"w{number}", link.get("delay_ns", 0), link)
             found.append(Step(f"w{number}", (delay,), f"b{number}"))
         if is_last:
             found[-1] = found[-1]._replace(to="receiver")
@@ -263,8 +272,10 @@ class Network:
         (kind, of), *_ = _queue(link).items()
         buffer, rate_bps = link["buffer"], link["rate_bps"]
         if self._is_wire(link):
-            limit = self._packets(buffer)
-            return [f"root {_STAB} netem limit {limit} rate {rate_bps}bit"]
+            limit, late = self._packets(buffer), ""
+            if both := link.get("limit_packets"):
+                limit, late = both, f" delay {link.get('delay_ns', 0) / 1e6:.6f}ms"
+            return [f"root {_STAB} netem limit {limit}{late} rate {rate_bps}bit"]
         us = {key: f"{value // 1000}us" for key, value in of.items() if key.endswith("_ns")}
         ecn = "ecn" if of.get("ecn") else "noecn"
         limit = self._packets(buffer)
@@ -350,6 +361,18 @@ def _delay(device: str, delay_ns: int) -> str:
     return f"ip netns exec {HUB} ./guest delay {device} {delay_ns}"
 
 
+def _path(device: str, delay_ns: int, link: Link) -> str:
+    """What is behind a link: a delay, or delays with a distribution."""
+    jitter = link.get("delay_jitter")
+    if jitter is None:
+        return _delay(device, delay_ns)
+    netem = f"netem limit {NEVER_FULL} delay {delay_ns / 1e6:.6f}ms {jitter['by_ns'] / 1e6:.6f}ms"
+    if jitter["distribution"] != "uniform":
+        netem += f" distribution {jitter['distribution']}"
+    # A rate keeps the order of packets. This one takes no time.
+    return _tc(f"qdisc replace dev {device} root {netem}{'' if jitter['overtaking'] else _AT_ONCE}")
+
+
 def _impairments(link: Link) -> str:
     """What a netem before the queue does."""
     text = ""
@@ -361,6 +384,8 @@ def _impairments(link: Link) -> str:
             text += " loss gemodel " + " ".join(
                 map(_percent, (of["p_ppb"], of["r_ppb"], bad, good))
             )
+        case {"bad_times": _} | {"outages": _}:  # begin with a good time
+            text += " loss random 0%"
         case None:
             pass
         case other:

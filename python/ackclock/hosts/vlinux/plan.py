@@ -72,6 +72,16 @@ def check(canonical: Mapping[str, Any], series: str = SERIES) -> None:
                 None,
                 "netem has no such thing",
             ),
+            f"{name}drop_packets": (
+                link.get("drop_packets", []) or None,
+                None,
+                "netem has no such thing",
+            ),
+            f"{name}limit_packets": (
+                _limit(link),
+                None,
+                "netem has one for a drop_tail queue of as many packets and a constant delay",
+            ),
             f"{name}trace": (link.get("trace_ms"), None, "Linux has no such qdisc"),
             f"{name}tick": (link.get("tick_ns", 0), 0, "Linux has no such qdisc"),
             f"{name}rate_at": (_outage(link), None, "tbf must have a rate, such as 1kbit"),
@@ -132,6 +142,15 @@ def _check_red(name: str, red: Mapping[str, Any]) -> None:
                 f"{name}{field} = {value}: not on the virtual Linux: its RED takes {able}; "
                 "write that, or use the simulator"
             )
+
+
+def _limit(link: Mapping[str, Any]) -> int | None:
+    """A limit of queue and delay that is not netem's own."""
+    limit: int | None = link.get("limit_packets")
+    more = ("rate_at", "burst_bytes", "delay_at", "delay_jitter")
+    if kind_of(link) != "drop_tail" or any(link.get(key) for key in more):
+        return limit
+    return limit if link["buffer"].get("packets", 0) < (limit or 0) else None
 
 
 def _outage(link: Mapping[str, Any]) -> str | None:
