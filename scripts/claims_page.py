@@ -125,10 +125,10 @@ def _card(row: Row, parts: Sequence[Row]) -> Iterator[str]:
     yield f"{row['quote']}." + f" [Picture]({picture})." * (DOCS / picture).is_file()
     if parts:
         yield f"We judge: {row['the paper says']}."
-    measured = row["decided by"]
-    if row["verdict"] == "holds":  # then all parts do
-        measured = re.sub(r" \(\d+ of \d+ hold\)$", "", measured)
-    yield f"Measured: {measured}."
+    measured = re.sub(r"\((\d+) of \1 hold\)$", r"(all \1 hold)", row["decided by"])
+    yield f"{'Not here' if row['verdict'] == 'not testable' else 'Measured'}: {measured}."
+    if row["verdict"] == "open":
+        yield f"Runs: {row['runs']}."
     if row["turns with"]:
         yield f"Turns with {_cut(row['turns with'])}."
     if parts:

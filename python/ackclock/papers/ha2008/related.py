@@ -146,7 +146,12 @@ PAIRS = Experiment(
     _pair,
     pair,
     quick=["duration=120s"],
-    variants=_VARIANTS,
+    variants=(
+        *_VARIANTS,
+        # Two flows that each keep 100 packets do not fit the queue.
+        Variant("FAST's α", "50 packets", ["fast:alpha=50"]),
+        Variant("buffer", "1 BDP of 160 ms", ["bottleneck.buffer=1333packets"]),
+    ),
     assumed=_ASSUMED,
     says={"algorithm": NAMES},
 )

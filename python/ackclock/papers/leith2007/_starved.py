@@ -120,7 +120,7 @@ def starved(pair: str) -> list[Part]:
 def with_any_buffer(pair: str) -> dict[str, list[Part]]:
     """Both parts in one pipe alone, with each buffer."""
     return {
-        f"{pipe} only, {slots} packets": [
+        f"{pipe} only, {slots} packet{'s' * (slots > 1)}": [
             ours(below(SMALLER.at(pair=pair, pipe=pipe, slots=slots), 0.2)),
             ours(above(against_standard(pair, pipe, slots), 1.5)),
         ]
