@@ -75,18 +75,23 @@ def page(rows: Sequence[Row], *, parts: bool = False) -> str:
         for paper, verdict, firm, reason in counted
     ]
     tallies = [tally.by_firmness(counted), tally.by_reason(counted)]
-    text = [PAGE.format(tallies="\n\n".join(each.markdown() for each in tallies))]
+    text = [PAGE.format(tallies="\n\n".join(map(_dense, tallies)))]
     if any(row["verdict"] == "quick" for row in claims):
         text.append(QUICK.lstrip())
     papers = list(dict.fromkeys(map(_paper, claims)))
     for paper in papers:
         some = [row for row in claims if _paper(row) == paper]
         table = Table(LINE, [[_linked(row), *line(row)[1:]] for row in some])
-        text += [f"## {paper}", "", table.markdown(), ""]
+        text += [f"## {paper}", "", _dense(table), ""]
     text += ["## Cards", ""]
     for row in claims:
         text += [*_card(row, [each for each in rows if parts and _is_part(each, row)]), ""]
     return "\n".join(text)
+
+
+def _dense(table: Table) -> str:
+    """As Markdown without spaces beside the bars, which would count as words of the page."""
+    return re.sub(r" ?\| ?", "|", table.markdown())
 
 
 def line(row: Row) -> list[str]:
