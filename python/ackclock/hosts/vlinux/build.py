@@ -70,6 +70,17 @@ COUNTED = """\
 		again = last == time_travel_time ? again + 1 : 0;
 		last = time_travel_time;
 """
+#: How often a call has failed in this instant.
+FAILED = """\
+			static u64 last;
+			static unsigned int again;
+			u64 now = ktime_get_ns();
+
+			again = last == now ? again + 1 : 0;
+			last = now;
+			if (again > 10000)
+				um_udelay(1);
+"""
 #: (file, its text, what stands there instead, why)
 EDITS = (
     (
@@ -112,6 +123,24 @@ EDITS = (
         (
             "All hosts share a processor, so a timer with slack fires with any host's timer before "
             "it. Now each host has a processor of its own."
+        ),
+    ),
+    (
+        "arch/um/kernel/skas/syscall.c",
+        "\t\t\tum_udelay(1);\n",
+        FAILED,
+        (
+            "A call that fails, such as a read without data, takes 1 us in which no timer fires. "
+            "Now only one that fails without end does."
+        ),
+    ),
+    (
+        "include/net/pkt_sched.h",
+        "\treturn READ_ONCE(dev->mtu) + dev->hard_header_len;\n",
+        "\treturn READ_ONCE(dev->mtu);\n",
+        (
+            "Queues count IP bytes here, so the largest packet, which PIE compares its queue with, "
+            "has no Ethernet header."
         ),
     ),
     (

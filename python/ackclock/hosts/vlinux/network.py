@@ -42,6 +42,9 @@ _HOST = {
     "net/ipv4/tcp_rmem": f"4096 {SOCKET_BYTES // 4} {SOCKET_BYTES}",
     # Autotuning would lift the clamp of a receiver's window.
     "net/ipv4/tcp_moderate_rcvbuf": 0,
+    # A router knows flows by their headers. Here the hash of the socket reaches the queue, and
+    # is drawn anew after a timeout.
+    "net/core/txrehash": 0,
 }
 
 #: `tcp_ecn` of Linux 7: accurate ECN is asked for, and answered.
