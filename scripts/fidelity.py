@@ -77,7 +77,7 @@ def measure() -> dict[tuple[str, tuple[int, int]], Pair]:
     linux = run_all(
         [scenario(f"{KERNEL}{name}", *path) for name, path in every],
         Measured.of,
-        cache=machines.cache(CACHE),
+        cache=CACHE,
         executor=machines,
     )
     ours = run_all([scenario(name, *path) for name, path in every], Measured.of)
