@@ -229,6 +229,11 @@ def _is_of_a_paper(name: str) -> bool:
 def _load(directory: Path) -> "Result":
     from ackclock import Result  # noqa: PLC0415 (slow to import)
 
+    if directory.is_file() and directory.suffix in (".pcap", ".pcapng"):
+        raise AckclockError(
+            f"{directory}: a capture shows no window to draw; `ackclock explain {directory}` tells "
+            "what it shows"
+        )
     if not (directory / "manifest.json").exists():
         command = f"{directory} -o DIR" if directory.is_file() else f"SCENARIO -o {directory}"
         raise AckclockError(

@@ -22,7 +22,7 @@ MODULES = {
     "evaluate": ("evaluate", "attack"),
     "explore": ("explore", "mcp"),
     "papers": ("reproduce", "claims", "report"),
-    "watch": ("watch", "shell"),
+    "watch": ("watch", "shell", "explain"),
     "kernel": ("deploy", "undeploy", "status", "doctor", "compare", "diverge", "bisect", "vlinux"),
 }
 

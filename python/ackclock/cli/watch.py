@@ -1,4 +1,4 @@
-"""The commands for real programs: `ackclock watch` and `ackclock shell`."""
+"""The commands for real connections: `ackclock watch`, `shell` and `explain`."""
 
 import ipaddress
 import json
@@ -16,6 +16,7 @@ import typer
 from ackclock import AckclockError
 from ackclock.base.directory import Directory
 from ackclock.cli.console import (
+    SCENARIOS,
     Output,
     Settings,
     app,
@@ -23,6 +24,7 @@ from ackclock.cli.console import (
     new_table,
     one_line_errors,
     out,
+    print_json,
     print_table,
 )
 from ackclock.results.connections import Connection, read
@@ -44,6 +46,18 @@ KEYS = {
 PORTS = 2**16
 #: Ends of connections that are printed.
 MOST_FLOWS = 20
+#: Columns of `explain`: as `NUMBERS`.
+EXPLAINED = {
+    "MB": ("bytes", 1e6, 3),
+    "Mb/s": ("rate_bps", 1e6, 2),
+    "min RTT ms": ("min_rtt_s", 1e-3, 2),
+    "median ms": ("median_rtt_s", 1e-3, 2),
+    "in flight kB": ("mean_in_flight_bytes", 1e3, 1),
+    "most kB": ("most_in_flight_bytes", 1e3, 1),
+    "retrans": ("retransmitted_packets", 1, 0),
+    "recoveries": ("recoveries", 1, 0),
+    "RTOs": ("timeouts", 1, 0),
+}
 #: Lines around the rows: title and note, head of two lines, line.
 AROUND = 6
 #: Each column: its head, the name of its value, the value's unit, and digits.
@@ -243,7 +257,7 @@ def _end(address: str, port: int) -> str:
     return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
 
 
-def _number(value: int | None, unit: float = 1, digits: int = 0) -> str:
+def _number(value: float | None, unit: float = 1, digits: int = 0) -> str:
     return "–" if value is None else f"{value / unit:.{digits}f}"
 
 
@@ -304,3 +318,49 @@ def shell_command(
             if file is not None:
                 out.print(f"written: {file}")
     raise typer.Exit(ran.status)
+
+
+@app.command("explain", rich_help_panel=SCENARIOS)
+def explain_command(
+    capture: Annotated[
+        Path, typer.Argument(help="Capture of packets, pcap or pcapng.", metavar="CAPTURE")
+    ],
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print JSON; docs/interchange.md describes the keys.")
+    ] = False,
+) -> None:
+    """Tell of each TCP connection in a capture what its sender was limited by.
+
+    Examples:
+        ackclock run examples/two_cubic.toml --pcapng out.pcapng && ackclock explain out.pcapng
+        tcpdump -i eth0 -s 96 -w web.pcap tcp port 443; ackclock explain web.pcap
+
+    The capture must be of the sender's host: RTT and bytes in flight are those from the place of
+    the capture on. Needs tshark, which reads the file.
+    """
+    from ackclock.results.capture import explain  # noqa: PLC0415 (only this needs it)
+
+    with one_line_errors():
+        told = [each.numbers() for each in explain(capture)]
+        if as_json:
+            print_json(told, indent=2)
+            return
+        if not told:
+            out.print(f"{capture}: no TCP connection carried data")
+            return
+        table = new_table("from", "to", *EXPLAINED, "limited by")
+        for each in told[:MOST_FLOWS]:
+            numbers = (
+                _number(each[name], unit, digits) for name, unit, digits in EXPLAINED.values()
+            )
+            limited = each["limited"] or {}
+            shares = sorted(limited, key=lambda name: -(limited[name] or 0))
+            said = [
+                f"{name} {limited[name]:.0%}" for name in shares if round(limited[name] or 0, 2)
+            ]
+            table.add_row(each["from"], each["to"], *numbers, ", ".join(said) or "–")
+        print_table(table, keys=2)
+        if (more := len(told) - MOST_FLOWS) > 0:
+            out.print(f"… and {more} more; --json has all")
+        if any(each["captured_at"] == "receiver" for each in told):
+            out.print("–: captured where the data arrives; what the sender does is not seen there")

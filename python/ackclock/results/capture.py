@@ -1,0 +1,440 @@
+"""What a capture of packets says of its TCP connections; `docs/interchange.md`.
+
+tshark dissects the file. From its fields follows, of each direction with data, what RFC 6298 and
+RFC 6675 let a sender know: RTT, bytes in flight, recoveries, timeouts. A capture does not show the
+congestion window. What a sender was limited by follows from whether it answers ACKs with new data.
+"""
+
+import shutil
+import subprocess
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ackclock.base.errors import AckclockError
+
+#: What tshark is asked for, of each packet.
+FIELDS = (
+    "frame.time_epoch", "frame.interface_id", "tcp.stream", "ip.src", "ipv6.src", "tcp.srcport",
+    "ip.dst", "ipv6.dst", "tcp.dstport", "tcp.flags", "tcp.seq", "tcp.ack", "tcp.len",
+    "tcp.window_size", "tcp.window_size_scalefactor", "tcp.options.mss_val",
+    "tcp.options.timestamp.tsval", "tcp.options.sack_le", "tcp.options.sack_re",
+)  # fmt: skip
+SYN, RST, ACK = 2, 4, 16
+#: Ends that are no farther apart see the same, s.
+NEAR_S = 0.001
+WRAP = 2**32
+#: MSS of Ethernet, and what timestamps take of each packet.
+DEFAULT_MSS, STAMPS_BYTES = 1460, 12
+#: Linux's smallest retransmission timeout beyond the smoothed RTT, s.
+LEAST_RTO_S = 0.2
+#: Without an RTT a timeout takes this long (RFC 6298, 2.1), s.
+FIRST_RTO_S = 1.0
+#: A retransmission so late after the last progress is a timeout's, and after so much silence a
+#: timer's; shares of the timeout that is estimated. What an ACK sets off comes at once.
+TIMED_OUT, SILENT = 0.9, 0.5
+#: An ACK sets off what it lets the sender send in less time than this, s.
+ANSWERS_S = 0.001
+#: Linux puts off new data until a third of the window is free (tcp_tso_win_divisor): a sender which
+#: does not send when more is free has nothing to send.
+DEFERRED = 1 / 3
+#: What does not show where the data arrives.
+NOT_SEEN = (
+    "median_rtt_s", "mean_in_flight_bytes", "most_in_flight_bytes", "recoveries", "timeouts",
+    "probes", "limit", "limited",
+)  # fmt: skip
+LIMITS = ("cwnd", "receiver", "application", "recovery")
+
+
+@dataclass
+class Direction:
+    """The data of a connection in one direction. Times are s, rates bit/s."""
+
+    sender: str
+    receiver: str
+    bytes: int = 0
+    packets: int = 0
+    retransmitted_packets: int = 0
+    recoveries: int = 0
+    timeouts: int = 0
+    #: Retransmissions by a timer that came before the timeout: tail loss probes (RFC 8985).
+    probes: int = 0
+    handshake_rtt_s: float | None = None
+    rtts_s: list[float] = field(default_factory=list)
+    most_in_flight_bytes: int = 0
+    mean_in_flight_bytes: float = 0.0
+    first_s: float = 0.0
+    last_s: float = 0.0
+    #: Seconds in which each of `LIMITS` held the sender back.
+    limited_s: dict[str, float] = field(default_factory=lambda: dict.fromkeys(LIMITS, 0.0))
+    #: Whether the receive window is known: the capture has the handshake.
+    knows_window: bool = False
+
+    @property
+    def limit(self) -> str | None:
+        """What limited it most of the time; None if it sent only once."""
+        most = max(self.limited_s, key=lambda name: self.limited_s[name])
+        return most if self.limited_s[most] > 0 else None
+
+    @property
+    def is_at_receiver(self) -> bool:
+        """Whether the capture is nearer to the receiver, where the RTT of data is not seen."""
+        if self.handshake_rtt_s is None or not self.rtts_s:
+            return False
+        median_s = sorted(self.rtts_s)[len(self.rtts_s) // 2]
+        return self.handshake_rtt_s > NEAR_S and median_s < self.handshake_rtt_s / 2
+
+    def numbers(self) -> dict[str, Any]:
+        """What there is to tell, as JSON takes it."""
+        ordered = sorted(self.rtts_s)
+        least = [*ordered[:1], *([] if self.handshake_rtt_s is None else [self.handshake_rtt_s])]
+        seconds = self.last_s - self.first_s
+        total_s = sum(self.limited_s.values())
+        told = {
+            "from": self.sender,
+            "to": self.receiver,
+            "bytes": self.bytes,
+            "packets": self.packets,
+            "seconds": seconds,
+            "rate_bps": 8 * self.bytes / seconds if seconds else None,
+            "handshake_rtt_s": self.handshake_rtt_s,
+            "min_rtt_s": min(least, default=None),
+            "median_rtt_s": ordered[len(ordered) // 2] if ordered else None,
+            "mean_in_flight_bytes": self.mean_in_flight_bytes,
+            "most_in_flight_bytes": self.most_in_flight_bytes,
+            "retransmitted_packets": self.retransmitted_packets,
+            "recoveries": self.recoveries,
+            "timeouts": self.timeouts,
+            "probes": self.probes,
+            "limit": self.limit,
+            "limited": {name: seconds / total_s if total_s else None
+                        for name, seconds in self.limited_s.items()},
+            "captured_at": "sender",
+        }  # fmt: skip
+        if self.is_at_receiver:
+            told |= dict.fromkeys(NOT_SEEN) | {
+                "captured_at": "receiver", "min_rtt_s": self.handshake_rtt_s,
+            }  # fmt: skip
+        return told
+
+
+@dataclass
+class _Segment:
+    """Data on its way: bytes from `start` to `end`."""
+
+    start: int
+    end: int
+    sent_s: float
+    is_new: bool = True
+    is_sacked: bool = False
+
+
+class _Sender:
+    """Follows one direction of a connection."""
+
+    def __init__(self, direction: Direction, mss_bytes: int) -> None:
+        self.of = direction
+        self._mss = mss_bytes
+        self._una = self._nxt = 1
+        self._window: int | None = None
+        #: Data on its way, in order of its bytes, and where each segment starts.
+        self._segments: list[_Segment] = []
+        self._starts: list[int] = []
+        self._sacked = 0
+        #: Whether the newest packet is shorter than the path takes.
+        self._is_short = False
+        self._srtt_s = self._rttvar_s = 0.0
+        #: Highest byte at the first retransmission; None if nothing is being repaired.
+        self._repairs: int | None = None
+        #: When the timeout began to run, how often it doubled, and when the receiver last spoke.
+        self._armed_s = self._heard_s = 0.0
+        self._backoff = 0
+        #: The last new data: when, what was in flight then, and what has been ACKed since.
+        self._gap: tuple[float, int, str] | None = None
+        self._acked = 0
+        self._now_s = 0.0
+        self._byte_seconds = 0.0
+
+    def send(self, now_s: float, start: int, length: int) -> None:
+        """A packet with data."""
+        self._tick(now_s)
+        of, end = self.of, start + length
+        count = -(-length // self._mss)
+        of.packets += count
+        if not of.first_s:
+            of.first_s = now_s
+            self._una = self._nxt = start
+        if start >= self._nxt:
+            self._close_gap(now_s)
+            if not self._segments:
+                self._armed_s = now_s
+            self._append(_Segment(start, end, now_s))
+            of.bytes += end - self._nxt
+            self._is_short = length % self._mss > 0
+            self._nxt = end
+            self._open_gap(now_s)
+        elif end > self._una:
+            of.retransmitted_packets += count
+            self._again(now_s, start, end)
+        else:
+            of.retransmitted_packets += count  # of what has arrived
+        of.last_s = now_s
+        of.most_in_flight_bytes = max(of.most_in_flight_bytes, self._flight())
+
+    def _again(self, now_s: float, start: int, end: int) -> None:
+        """Data that has been sent before."""
+        silent_s = now_s - self._heard_s
+        rto_s = FIRST_RTO_S
+        if self._srtt_s:
+            rto_s = self._srtt_s + max(4 * self._rttvar_s, LEAST_RTO_S)
+        rto_s *= 2**self._backoff
+        timer = silent_s > SILENT * rto_s
+        if timer and now_s - self._armed_s >= TIMED_OUT * rto_s and start <= self._first_hole():
+            self.of.timeouts += 1
+            self._backoff += 1
+            self._armed_s = now_s
+            self._close_gap(now_s)
+            self._repairs = self._nxt
+        elif self._repairs is None and silent_s > self._srtt_s > 0:
+            self.of.probes += 1
+            self._armed_s = now_s
+        elif self._repairs is None:
+            self.of.recoveries += 1
+            self._close_gap(now_s)
+            self._repairs = self._nxt
+        at = max(bisect_right(self._starts, start) - 1, 0)
+        for segment in self._segments[at:]:
+            if segment.start >= end:
+                break
+            segment.is_new = False
+
+    def hear(
+        self, now_s: float, ack: int, window: int | None, sacks: list[tuple[int, int]]
+    ) -> None:
+        """A packet of the receiver."""
+        self._tick(now_s)
+        self._heard_s = now_s
+        if window is not None:
+            self._window = window
+        before = self._una
+        if before < ack <= self._nxt:
+            self._advance(now_s, ack)
+        for start, end in sacks:
+            self._sack(now_s, start, end)
+        if self._repairs is None:
+            self._acked += self._una - before
+        elif self._una >= self._repairs and any(
+            not each.is_new and not each.is_sacked for each in self._segments
+        ):
+            # What was lost meanwhile, and is sent again, begins the next recovery (RFC 6675, 5).
+            self.of.recoveries += 1
+            self._repairs = self._nxt
+        elif self._una >= self._repairs:
+            self._repairs = None
+            self._open_gap(now_s)
+
+    def _advance(self, now_s: float, ack: int) -> None:
+        count = bisect_left(self._starts, ack)
+        done, self._segments = self._segments[:count], self._segments[count:]
+        del self._starts[:count]
+        if done and done[-1].end > ack:  # half of it
+            last = done[-1]
+            done[-1] = _Segment(last.start, ack, last.sent_s, last.is_new, last.is_sacked)
+            rest = _Segment(ack, last.end, last.sent_s, last.is_new, last.is_sacked)
+            self._segments.insert(0, rest)
+            self._starts.insert(0, ack)
+        self._una = ack
+        self._sacked -= sum(each.end - each.start for each in done if each.is_sacked)
+        self._armed_s, self._backoff = now_s, 0
+        if done and all(each.is_new and not each.is_sacked for each in done):
+            self._measure(now_s - done[-1].sent_s)
+
+    def _sack(self, now_s: float, start: int, end: int) -> None:
+        at = bisect_left(self._starts, start)
+        newest = None
+        for segment in self._segments[at:]:
+            if segment.end > end:
+                break
+            if not segment.is_sacked:
+                segment.is_sacked = True
+                self._sacked += segment.end - segment.start
+                newest = segment
+        if newest is not None and newest.is_new:
+            self._measure(now_s - newest.sent_s)
+
+    def _measure(self, rtt_s: float) -> None:
+        self.of.rtts_s.append(rtt_s)
+        if not self._srtt_s:
+            self._srtt_s, self._rttvar_s = rtt_s, rtt_s / 2
+            return
+        self._rttvar_s += (abs(rtt_s - self._srtt_s) - self._rttvar_s) / 4
+        self._srtt_s += (rtt_s - self._srtt_s) / 8
+
+    def _append(self, segment: _Segment) -> None:
+        self._segments.append(segment)
+        self._starts.append(segment.start)
+
+    def _first_hole(self) -> int:
+        """Where the first byte is that the receiver lacks."""
+        return next((each.start for each in self._segments if not each.is_sacked), self._una)
+
+    def _flight(self) -> int:
+        """Bytes that the sender takes to be on their way, or lost."""
+        return self._nxt - self._una - self._sacked
+
+    def _tick(self, now_s: float) -> None:
+        if self._now_s:
+            passed_s = now_s - self._now_s
+            self._byte_seconds += passed_s * self._flight()
+            if self._repairs is not None:
+                self.of.limited_s["recovery"] += passed_s
+        self._now_s = now_s
+
+    def _open_gap(self, now_s: float) -> None:
+        """From now on nothing new is sent; the receiver's window may be why."""
+        is_full = False
+        if self._window is not None:  # room for less than a packet, or half the window (RFC 9293)
+            room = self._una + self._window - self._nxt
+            is_full = room < min(self._mss, self._window // 2 + 1)
+        self._gap = (
+            now_s,
+            self._flight(),
+            "receiver" if is_full and self.of.knows_window else "cwnd",
+        )
+        self._acked = 0
+
+    def _close_gap(self, now_s: float) -> None:
+        """New data is sent, or a repair begins: says what held the sender back until now."""
+        if self._gap is not None:
+            since_s, flight, why = self._gap
+            # Nothing is in flight; the last ACK set off nothing, or the data ended in mid-packet.
+            is_idle = self._una == self._nxt and (
+                self._is_short or now_s - self._heard_s > ANSWERS_S
+            )
+            if why == "cwnd" and (is_idle or self._acked > DEFERRED * flight + 2 * self._mss):
+                why = "application"
+            self.of.limited_s[why] += now_s - since_s
+        self._gap = None
+
+    def finish(self) -> None:
+        """The capture ends."""
+        seconds = self._now_s - self.of.first_s
+        self.of.mean_in_flight_bytes = self._byte_seconds / seconds if seconds > 0 else 0.0
+
+
+class _Capture:
+    """The connections of a file, packet by packet."""
+
+    def __init__(self, path: Path) -> None:
+        self.senders: dict[tuple[str, str, str], _Sender] = {}
+        self._path = path
+        #: Of each connection: its interface, when its SYN came, its RTT, and its MSS.
+        self._interfaces: dict[str, str] = {}
+        self._syns: dict[str, float] = {}
+        self._handshakes: dict[str, float] = {}
+        self._sizes: dict[str, int] = {}
+        #: Ends whose window scale is known.
+        self._scaled: set[tuple[str, str]] = set()
+        #: The newest sequence number of each direction.
+        self._newest: dict[tuple[str, str, str], int] = {}
+
+    def take(self, packet: dict[str, str]) -> None:
+        """Takes a packet, as tshark tells it."""
+        stream = packet["tcp.stream"]
+        own = f"{packet['ip.src'] or packet['ipv6.src']}:{packet['tcp.srcport']}"
+        other = f"{packet['ip.dst'] or packet['ipv6.dst']}:{packet['tcp.dstport']}"
+        now_s, flags = float(packet["frame.time_epoch"]), int(packet["tcp.flags"], 16)
+        interface = packet["frame.interface_id"]
+        if self._interfaces.setdefault(stream, interface) != interface:
+            raise AckclockError(
+                f"{self._path}: shows a connection at two interfaces; keep one: "
+                f'tshark -r {self._path} -Y "frame.interface_id == 0" -w one.pcapng'
+            )
+        self._shake_hands(packet, stream, own, now_s, flags)
+        if int(packet["tcp.len"]):
+            self._send(packet, (stream, own, other), now_s)
+        back = stream, other, own
+        if (sender := self.senders.get(back)) and packet["tcp.ack"] and not flags & RST:
+            near = self._newest[back]
+            sacks = [
+                (_unwrapped(each, near), _unwrapped(end, near)) for each, end in _sacks(packet)
+            ]
+            ack = _unwrapped(int(packet["tcp.ack"]), near)
+            sender.hear(now_s, ack, int(packet["tcp.window_size"]), sacks)
+
+    def _shake_hands(
+        self, packet: dict[str, str], stream: str, own: str, now_s: float, flags: int
+    ) -> None:
+        if flags & SYN:
+            if not flags & ACK:  # the last of several is answered
+                self._syns[stream] = now_s
+            self._scaled.add((stream, own))
+            most = int(packet["tcp.options.mss_val"] or DEFAULT_MSS)
+            if packet["tcp.options.timestamp.tsval"]:
+                most -= STAMPS_BYTES
+            self._sizes[stream] = min(self._sizes.get(stream, most), most)
+        elif stream in self._syns and stream not in self._handshakes:
+            self._handshakes[stream] = now_s - self._syns[stream]
+
+    def _send(self, packet: dict[str, str], key: tuple[str, str, str], now_s: float) -> None:
+        stream, own, other = key
+        sequence = int(packet["tcp.seq"])
+        if key not in self.senders:
+            made = Direction(own, other, handshake_rtt_s=self._handshakes.get(stream))
+            made.knows_window = (stream, other) in self._scaled
+            size = self._sizes.get(stream, DEFAULT_MSS - STAMPS_BYTES)
+            self.senders[key] = _Sender(made, size)
+            self._newest[key] = sequence
+        sequence = _unwrapped(sequence, self._newest[key])
+        self._newest[key] = max(self._newest[key], sequence)
+        self.senders[key].send(now_s, sequence, int(packet["tcp.len"]))
+
+
+def explain(path: Path) -> list[Direction]:
+    """Each direction of each TCP connection of a capture that has data, in order of its first.
+
+    The RTT is that from the place of the capture to the receiver and back. Raises `AckclockError`
+    if the file is no capture, or tshark is missing.
+    """
+    capture = _Capture(path)
+    for packet in _packets(path):
+        capture.take(packet)
+    for sender in capture.senders.values():
+        sender.finish()
+    return [sender.of for sender in capture.senders.values()]
+
+
+def _unwrapped(number: int, near: int) -> int:
+    """The sequence number nearest to another that is this one in 32 bits."""
+    return near + (number - near + WRAP // 2) % WRAP - WRAP // 2
+
+
+def _sacks(packet: dict[str, str]) -> Iterator[tuple[int, int]]:
+    starts, ends = packet["tcp.options.sack_le"], packet["tcp.options.sack_re"]
+    if starts:
+        yield from zip(map(int, starts.split(",")), map(int, ends.split(",")), strict=True)
+
+
+def _packets(path: Path) -> Iterator[dict[str, str]]:
+    """The TCP packets of a capture, as tshark tells them."""
+    if not path.is_file():
+        raise AckclockError(f"{path}: no such file; name a capture (pcap or pcapng)")
+    if not shutil.which("tshark"):
+        raise AckclockError("explain needs tshark, which is missing: apt-get install tshark")
+    asked = [part for name in FIELDS for part in ("-e", name)]
+    words = ["tshark", "-n", "-r", str(path), "-Y", "tcp", "-T", "fields", *asked]
+    with subprocess.Popen(
+        words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace"
+    ) as process:
+        assert process.stdout is not None and process.stderr is not None  # noqa: PT018
+        for line in process.stdout:
+            # Of an ICMP error that quotes a packet tshark tells two values of a field.
+            packet = dict(zip(FIELDS, line.rstrip("\n").split("\t"), strict=True))
+            if "," not in packet["tcp.stream"] + packet["ip.src"]:
+                yield packet
+        said = process.stderr.read()
+        if process.wait():
+            reason = said.strip().splitlines()[-1].removeprefix("tshark: ")
+            raise AckclockError(f"{path}: {reason}")

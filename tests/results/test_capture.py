@@ -1,0 +1,110 @@
+"""`ackclock explain`: what a capture says is what the simulator's tables say of the same run."""
+
+import json
+import shutil
+import subprocess
+
+import pytest
+
+from ackclock import AckclockError, Scenario, run
+from ackclock.results.capture import explain
+from ackclock.results.pcapng import Pcapng
+
+pytestmark = pytest.mark.skipif(not shutil.which("tshark"), reason="no tshark (package tshark)")
+
+LINK = {"rate": "10mbit", "buffer": "1bdp"}
+
+
+def scenario(*flows, duration="8s", **link):
+    return Scenario.parse(
+        {"duration": duration, "rtt": "40ms", "bottleneck": LINK | link, "flow": list(flows)}
+    )
+
+
+def explained(of, tmp_path, at="sender"):
+    """Rows of flows, and what the capture says of each."""
+    path = tmp_path / "run.pcapng"
+    result = run(of, pcapng=Pcapng(path, at=at))
+    told = {each.sender: each for each in explain(path)}
+    rows = list(result.flows.iter_rows(named=True))
+    assert len(told) == len(rows)
+    return [(row, told[f"10.0.0.{row['flow']}:32768"]) for row in rows]
+
+
+def counts(row):
+    names = ("sent_packets", "retransmitted_packets", "recoveries", "timeouts")
+    return [row[name] for name in names]
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3, 4])
+def test_losses_are_repaired_as_often(seed, tmp_path):
+    """5 % of the packets are lost, also retransmissions; with seed 4 one timeout repairs."""
+    flow = {"algorithm": "cubic"}
+    of = scenario(flow, duration="20s", loss=0.05).replace(seed=seed)
+    ((row, told),) = explained(of, tmp_path)
+    assert [told.packets, told.retransmitted_packets, told.recoveries, told.timeouts] == counts(row)
+    assert row["recoveries"] > 50
+    assert row["timeouts"] == (seed == 4)
+
+
+def test_full_queues_and_codel(tmp_path):
+    """Several flows, drop-tail and CoDel: recoveries, RTT, and bytes in flight."""
+    flows = {"algorithm": "cubic"}, {"algorithm": "reno", "start": "1s"}
+    for more in ({}, {"queue": "codel", "buffer": "1000packets"}):
+        of = scenario(*flows, **more)
+        for row, told in explained(of, tmp_path):
+            said = [told.packets, told.retransmitted_packets, told.recoveries, told.timeouts]
+            assert said == counts(row)
+            numbers = told.numbers()
+            assert 1e6 * numbers["min_rtt_s"] == pytest.approx(row["min_rtt_us"], abs=1500)
+            assert numbers["limit"] == "cwnd"
+            assert numbers["limited"]["cwnd"] > 0.75
+            assert numbers["bytes"] >= row["delivered_bytes"]
+
+
+@pytest.mark.parametrize(
+    ("flow", "limit"),
+    [
+        ({"receive_window": "30kB"}, "receiver"),
+        ({"frames": {"size": "20kB", "every": "50ms"}}, "application"),
+        ({"send_buffer": "30kB"}, "cwnd"),  # which a capture cannot tell apart
+    ],
+)
+def test_what_limits(flow, limit, tmp_path):
+    ((row, told),) = explained(scenario({"algorithm": "cubic"} | flow), tmp_path)
+    numbers = told.numbers()
+    assert numbers["limit"] == limit
+    assert numbers["limited"][limit] > 0.98
+    assert numbers["limited"]["recovery"] == 0
+    limited_s = row["receive_window_limited_us"] / 1e6
+    assert told.limited_s["receiver"] == pytest.approx(limited_s, abs=0.1)
+    if limit == "receiver":  # a window a round-trip time
+        assert numbers["most_in_flight_bytes"] <= 30_000
+        assert numbers["mean_in_flight_bytes"] == pytest.approx(30_000, rel=0.05)
+
+
+def test_where_the_data_arrives_the_sender_is_not_seen(tmp_path):
+    ((row, told),) = explained(scenario({"algorithm": "cubic"}), tmp_path, at="receiver")
+    numbers = told.numbers()
+    assert numbers["captured_at"] == "receiver"
+    assert numbers["limit"] is numbers["recoveries"] is numbers["median_rtt_s"] is None
+    assert 1e6 * numbers["min_rtt_s"] == pytest.approx(row["min_rtt_us"], abs=1500)
+
+
+def test_the_command(tmp_path, ackclock):
+    path = tmp_path / "run.pcapng"
+    run(scenario({"algorithm": "cubic"}), pcapng=Pcapng(path, at="both"))
+    done = ackclock("explain", path)
+    assert done.returncode == 1
+    assert "at two interfaces; keep one: tshark -r" in done.stderr
+    one = tmp_path / "one.pcap"
+    words = ["-Y", "frame.interface_id == 0", "-F", "pcap", "-w", one]
+    subprocess.run(["tshark", "-r", path, *words], check=True, capture_output=True)
+    (told,) = json.loads(ackclock("explain", one, "--json").stdout)
+    assert (told["from"], told["limit"]) == ("10.0.0.1:32768", "cwnd")
+    assert "cwnd" in ackclock("explain", one).stdout
+    assert "`ackclock explain" in ackclock("plot", one).stderr
+    (tmp_path / "text.pcap").write_text("no capture")
+    assert "isn't a capture file" in ackclock("explain", tmp_path / "text.pcap").stderr
+    with pytest.raises(AckclockError, match="no such file"):
+        explain(tmp_path / "none.pcap")
