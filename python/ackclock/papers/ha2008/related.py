@@ -14,6 +14,8 @@ queue does not make the RTTs alike. RTT-fairness is that of 160 v 20 ms, against
 
 from typing import NamedTuple
 
+from matplotlib.axes import Axes
+
 from ackclock import Bottleneck, Flow, Result, Scenario, metrics
 from ackclock.draw import style
 from ackclock.figures import (
@@ -218,6 +220,13 @@ RECOVERY = ratio(
 )
 IN_QUEUE = QUEUE.at(algorithm="vegas").beside(f"{ALPHA} … {BETA}")
 
+
+def _named(axes: Axes) -> None:
+    """The algorithms at the axis, and equal shares."""
+    axes.set_xticks(range(1 + len(FAIR)), [NAMES[each] for each in (STANDARD, *FAIR)])
+    plots.by_paper(axes, 1, "equal shares")
+
+
 FIGURE = Figure(
     plot=plots.curves(
         {
@@ -231,11 +240,11 @@ FIGURE = Figure(
                 )
             }
         },
-        xlabel="algorithms, in the order of the legend",
+        xlabel="",
         ylabel="throughput, 160 / 20 ms",
         ylim=(0, None),
         size=(8, 3.6),
-        after=lambda axes: plots.by_paper(axes, 1, "equal shares"),
+        after=_named,
     ),
     quantities=[
         *(geometric(each) for each in RATIO.everywhere()),
