@@ -7,6 +7,7 @@ import pytest
 from ackclock import Scenario, run
 from ackclock.hosts import vlinux
 from ackclock.scenario.scenario import KERNEL
+from ackclock.studies import diverge
 from drawn import carried
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("machine")]
@@ -80,6 +81,22 @@ def of_linux(each):
 def test_the_same_bytes(name):
     each = Scenario.from_text(FOUND[name], source=name).replace(jitter="0s")
     assert carried(vlinux.run(of_linux(each))) == carried(run(each))
+
+
+def test_lost_syns():
+    """The first two SYNs of flow 2 are lost: its window begins with one packet.
+
+    Linux counts SYNs among the retransmissions.
+    """
+    each = Scenario(
+        duration="4s",
+        rtt="3.438ms",
+        tso=False,
+        bottleneck={"rate": "76.8mbit", "buffer": "53packets", "queue": {"kind": "fq"}},
+        flows=[{"algorithm": "scalable"}, {"algorithm": "reno", "start": "0.0507s"}],
+    ).assign("bottleneck.burst=1600B")
+    found = diverge.diverge(of_linux(each), on="vlinux")
+    assert found.first is None
 
 
 def test_reordering():

@@ -87,6 +87,7 @@ fn sender() -> Sender {
         now_ns: RTT,
         rtt_ns: RTT,
         ecn: EcnMode::Accurate,
+        one_packet: false,
     };
     let (kernel, switches) = (
         Kernel::of(Profile::Linux6),

@@ -73,6 +73,7 @@ fn connect(cc: CongestionControl, ecn: bool) -> Sender {
             now_ns: RTT,
             rtt_ns: RTT,
             ecn: ecn.into(),
+            one_packet: false,
         },
         0,
     )

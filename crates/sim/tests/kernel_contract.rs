@@ -81,6 +81,7 @@ fn a_sample_knows_the_marks() {
             now_ns: RTT,
             rtt_ns: RTT,
             ecn: true.into(),
+            one_packet: false,
         },
         0,
     );

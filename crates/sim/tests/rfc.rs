@@ -3,7 +3,7 @@
 
 mod common;
 
-use ackclock_host::CaState;
+use ackclock_host::{Algorithm, CaState};
 use ackclock_sim::scenario::Profile;
 use ackclock_sim::tcp::FlowLimits;
 use common::script::{at, limited, sent, timer_ms, until_loss, Script, NEW, OLD, UNLIMITED};
@@ -72,6 +72,17 @@ fn rfc5681_ssthresh_is_reduced_once_per_window() {
     assert_eq!(script.sender.state(), CaState::Loss);
     script.timeout();
     assert_eq!((script.cwnd(), script.ssthresh()), (1, 2));
+}
+
+/// RFC 5681, 3.1, as in `tcp_init_transfer`: after SYNs that were lost the window begins with one packet.
+/// Linux 2.6 does not look.
+#[test]
+fn rfc5681_lost_syns_leave_one_packet() {
+    let reno = Algorithm::configure("reno").unwrap();
+    for (profile, lost, cwnd) in [(NEW, true, 1), (NEW, false, 10), (OLD, true, 3)] {
+        let script = Script::open(profile, &reno, UNLIMITED, lost);
+        assert_eq!((script.cwnd(), sent(&script)), (cwnd, cwnd.into()));
+    }
 }
 
 // --- RFC 5681, 4.1: restart after idle

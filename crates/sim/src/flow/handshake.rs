@@ -9,6 +9,8 @@ use crate::scenario::EcnMode;
 use crate::tcp::Handshake;
 use ackclock_net::schedule::NEVER;
 
+const NS_PER_MS: u64 = 1_000_000;
+
 /// A connection that is not open: it has not started, or a SYN is on its way.
 pub(crate) struct Connecting {
     /// How many SYNs have left.
@@ -19,8 +21,9 @@ pub(crate) struct Connecting {
     answer_at_ns: u64,
     /// Whether a SYN that will be answered, or its answer, is on its way.
     answered: bool,
-    /// When that SYN left.
+    /// When that SYN left, and which it was.
     syn_sent_ns: u64,
+    answered_syn: u32,
     /// When the other host answered it.
     answered_ns: u64,
     /// How both hosts will use ECN.
@@ -47,6 +50,7 @@ impl Connecting {
             answer_at_ns: NEVER,
             answered: false,
             syn_sent_ns: 0,
+            answered_syn: 0,
             answered_ns: 0,
             ecn,
         }
@@ -63,8 +67,9 @@ impl Connecting {
         if self.answer_at_ns <= now_ns {
             let handshake = Handshake {
                 now_ns,
-                rtt_ns: now_ns - self.syn_sent_ns,
+                rtt_ns: self.rtt_ns(now_ns),
                 ecn: self.ecn,
+                one_packet: self.syns > 2 && self.answered_syn > 1,
             };
             return Due::Open(handshake, self.answered_ns);
         }
@@ -76,9 +81,18 @@ impl Connecting {
         self.retry_at_ns = retry_ns;
         let first = !std::mem::replace(&mut self.answered, true);
         if first {
-            self.syn_sent_ns = now_ns;
+            (self.syn_sent_ns, self.answered_syn) = (now_ns, self.syns);
         }
         Due::Syn { answered: first }
+    }
+
+    /// The first RTT. If a SYN was sent again, only the timestamps tell it, in whole ms
+    /// (`tcp_rtt_tsopt_us`).
+    fn rtt_ns(&self, now_ns: u64) -> u64 {
+        match self.syns {
+            1 => now_ns - self.syn_sent_ns,
+            _ => (now_ns / NS_PER_MS - self.syn_sent_ns / NS_PER_MS).max(1) * NS_PER_MS,
+        }
     }
 
     /// The SYN that will be answered reaches the server at `at_ns`; `None`: it is dropped. Without a
@@ -99,5 +113,49 @@ impl Connecting {
             Some(at_ns) => self.answer_at_ns = at_ns,
             None => self.answered = false,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const S: u64 = 1_000 * NS_PER_MS;
+
+    /// SYNs leave each second from 0 on. All `lost` are, and the next one is answered after 100.4 ms.
+    #[test]
+    fn what_lost_syns_leave() {
+        for (lost, rtt_us, one_packet) in
+            [(0, 100_400, false), (1, 100_000, false), (2, 100_000, true)]
+        {
+            let mut connecting = Connecting::new(0, EcnMode::Off);
+            for syn in 0..lost {
+                let due = connecting.due(syn * S, (syn + 1) * S);
+                assert!(matches!(due, Due::Syn { answered: true }));
+                connecting.syn_left(None, None);
+            }
+            connecting.due(lost * S, NEVER);
+            let answered_ns = lost * S + 50 * NS_PER_MS;
+            connecting.syn_left(Some(answered_ns), Some(50_400_000));
+            let Due::Open(handshake, _) = connecting.due(answered_ns + 50_400_000, NEVER) else {
+                panic!("{lost}: not open");
+            };
+            assert_eq!(handshake.rtt_ns / 1_000, rtt_us);
+            assert_eq!(handshake.one_packet, one_packet);
+        }
+    }
+
+    /// Two more SYNs leave before the first is answered: they were not needed (`tcp_try_undo_spurious_syn`).
+    #[test]
+    fn a_late_answer_is_no_loss() {
+        let mut connecting = Connecting::new(0, EcnMode::Off);
+        connecting.due(0, S);
+        connecting.syn_left(Some(S), Some(3 * S / 2));
+        connecting.due(S, 2 * S);
+        connecting.due(2 * S, NEVER);
+        let Due::Open(handshake, _) = connecting.due(5 * S / 2, NEVER) else {
+            panic!("not open");
+        };
+        assert_eq!((handshake.rtt_ns, handshake.one_packet), (5 * S / 2, false));
     }
 }

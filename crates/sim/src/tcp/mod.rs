@@ -49,7 +49,7 @@
 //! let cubic = Algorithm::configure("cubic")?;
 //! let cc = CongestionControl::new(&cubic, HostConfig { hz: 1000, ..HostConfig::default() });
 //! let limits = FlowLimits { segments: 1000, receive_window: u64::MAX, send_buffer: u64::MAX };
-//! let handshake = Handshake { now_ns: 20 * MS, rtt_ns: 20 * MS, ecn: EcnMode::Off };
+//! let handshake = Handshake { now_ns: 20 * MS, rtt_ns: 20 * MS, ecn: EcnMode::Off , one_packet: false};
 //! let mut sender = Sender::new(cc, &kernel, &switches, limits, handshake, 0);
 //! let mut receiver = Receiver::new(&kernel, &switches, kernel.clock(1000, 0), 20 * MS);
 //!

@@ -132,6 +132,9 @@ pub struct Handshake {
     pub rtt_ns: u64,
     /// What both ends have agreed to use (RFC 3168, 6.1.1; RFC 9768, 3.1).
     pub ecn: EcnMode,
+    /// More than one SYN was sent again, and not for nothing: today's Linux begins with a window of one
+    /// packet (`tcp_init_transfer`; RFC 5681, 3.1).
+    pub one_packet: bool,
 }
 
 impl Sender {
@@ -148,12 +151,17 @@ impl Sender {
             now_ns,
             rtt_ns,
             ecn,
+            one_packet,
         } = handshake;
         let tp = cc.tp();
         let mss = tp.mss_cache;
         let initial_cwnd = kernel.initial_cwnd(mss);
+        let cwnd = match one_packet && kernel.era == Era::Linux6 {
+            true => 1,
+            false => initial_cwnd,
+        };
         let clock = kernel.clock(tp.inet_conn.sk.sk_host.hz, tick_phase_ns);
-        let mut host = Host::new(cc, clock, initial_cwnd, switches.pacing, now_ns);
+        let mut host = Host::new(cc, clock, cwnd, switches.pacing, now_ns);
         host.use_ecn(ecn);
         let rtt = RoundTrip::new(now_ns, rtt_ns, switches.long_way);
         let pacer = Pacer::new(kernel.keeps_pacing_rate || switches.pacing);

@@ -24,6 +24,16 @@ pub struct Script {
 
 impl Script {
     pub fn with(profile: Profile, algorithm: &Configured, limits: FlowLimits) -> Self {
+        Self::open(profile, algorithm, limits, false)
+    }
+
+    /// `one_packet`: as [`Handshake::one_packet`].
+    pub fn open(
+        profile: Profile,
+        algorithm: &Configured,
+        limits: FlowLimits,
+        one_packet: bool,
+    ) -> Self {
         let kernel = Kernel::of(profile);
         let cc = CongestionControl::new(
             algorithm,
@@ -46,6 +56,7 @@ impl Script {
                 now_ns: RTT,
                 rtt_ns: RTT,
                 ecn: false.into(),
+                one_packet,
             },
             0,
         );

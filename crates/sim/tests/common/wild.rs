@@ -125,6 +125,7 @@ pub fn run(path: &Wild, algorithm: &str, totals: &mut Totals, mut watch: impl Fn
                 now_ns,
                 rtt_ns: path.rtt_ns,
                 ecn: false.into(),
+                one_packet: false,
             },
             0,
         );

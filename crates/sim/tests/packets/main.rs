@@ -127,6 +127,7 @@ fn send(script: &Script, late_us: impl Fn(u64) -> u64) -> Vec<Seen> {
         now_ns: START_NS,
         rtt_ns,
         ecn: script.ecn.into(),
+        one_packet: false,
     };
     let mut sending = Sending {
         sender: Sender::new(cc, &kernel, &switches, limits, handshake, 0),

@@ -59,6 +59,7 @@ pub(super) fn script(seed: u64, lost: [u64; 2], queue: u64) -> Script {
             now_ns: START_NS,
             rtt_ns: RTT_NS,
             ecn: false.into(),
+            one_packet: false,
         },
         0,
     );
