@@ -32,6 +32,16 @@ impl LossDetection {
         }
     }
 
+    /// What [`on_delivered`](Self::on_delivered) and [`adapt`](Self::adapt) do with an ACK that only
+    /// advances, and has delivered `newest` last of all.
+    #[inline]
+    pub(super) fn on_plain_ack(&mut self, now_ns: u64, newest: SentOrder) {
+        if let Self::Rack(rack) = self {
+            rack.on_delivered(now_ns, newest, newest.0);
+            rack.adapt(now_ns, newest.0);
+        }
+    }
+
     /// An ACK has delivered what was sent at `sent_ns`, last of all.
     #[inline]
     pub(super) fn adapt(&mut self, now_ns: u64, sent_ns: u64) {

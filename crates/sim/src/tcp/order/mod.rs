@@ -181,8 +181,7 @@ fn clean_predicted(sk: &mut Sender, now_ns: u64, una: u64) -> (u32, i32, Option<
     sk.timers.on_progress();
     let (first_ns, last_ns) = sk.board.acknowledge_clean(sk.host.counts(), una);
     let newest = (last_ns, una - 1);
-    sk.loss.on_delivered(now_ns, newest, last_ns);
-    sk.loss.adapt(now_ns, last_ns);
+    sk.loss.on_plain_ack(now_ns, newest);
     let window = (una, sk.board.nxt());
     let now_us = sk.host.now_us();
     let rtt_us = (sk.rtt).on_plain_ack(now_ns, now_us, (first_ns, last_ns), window) as i32;
