@@ -199,11 +199,12 @@ def on_page_content(html, page, config, files):  # noqa: ARG001 (mkdocs gives th
         if found != 1:
             raise ValueError(f"{LEAGUE}: {found} pictures {scorecards.PICTURE}, not one")
     words = "|".join(report.VERDICTS)
-    plain = rf"<td((?![^>]*class)[^>]*)>(?:<strong>)?({words})(?:</strong>)?</td>"
+    firm = r"(, (?:always|depends[^<]*|one setup))?"
+    plain = rf"<td((?![^>]*class)[^>]*)>(?:<strong>)?({words}){firm}(?:</strong>)?</td>"
 
     def coloured(found):
-        attributes, verdict = found.groups()
-        return f'<td{attributes} class="{report.look_of(verdict)}">{verdict}</td>'
+        attributes, verdict, firmness = found.groups()
+        return f'<td{attributes} class="{report.look_of(verdict)}">{verdict}{firmness or ""}</td>'
 
     return re.sub(plain, coloured, html)
 

@@ -162,7 +162,7 @@ def test_the_site(site):
     for names in main.MODULES.values():
         for name in names:
             assert f"ackclock {name}" in command_line
-    assert 'class="holds">holds</td>' in (site / "claims.html").read_text()
+    assert 'class="holds">holds, always</td>' in (site / "claims.html").read_text()
     assert "td.better" in (site / "ackclock.css").read_text()
     # Where a phone may break a name in a table.
     assert "<code>retransmitted_<wbr>packets</code>" in (site / "tables.html").read_text()

@@ -199,10 +199,14 @@ def windows(
                 plot.cwnd(axes, result)
                 start_s = metrics.last_start_s(result)
                 found_s = _of_first(view, converged[title]) if converged else None
+                end_s = metrics.duration_s(result)
                 is_first = paper is not None and found_s is not None and found_s < paper[0]
                 if found_s is not None:
                     text = f"converged\nafter {found_s:.0f} s"
-                    marked(axes, start_s + found_s, text, left=is_first)
+                    is_late = start_s + found_s > 0.85 * end_s
+                    marked(axes, start_s + found_s, text, left=is_first or is_late)
+                elif converged:
+                    marked(axes, end_s, "not converged", left=True, look={"linewidth": 0})
                 if paper:
                     text = f"the paper:\n{paper[1]}"
                     marked(axes, start_s + paper[0], text, left=not is_first, look=PAPER)
