@@ -1,4 +1,4 @@
-"""The commands of `ackclock` for a C file itself: import, check."""
+"""The commands of `ackclock` for a C file itself: import, check, conform."""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -6,7 +6,22 @@ from typing import Annotated
 
 import typer
 
-from ackclock.cli.console import SCENARIOS, app, one_line_errors, out, print_json
+from ackclock.cli.console import (
+    ALGORITHM,
+    HOSTS,
+    SCENARIOS,
+    SIM,
+    app,
+    complete_algorithm,
+    host_name,
+    linux_of,
+    new_table,
+    one_line_errors,
+    out,
+    print_json,
+    print_table,
+    styled,
+)
 
 
 @app.command("import", rich_help_panel=SCENARIOS)
@@ -73,4 +88,54 @@ def check_command(
             for host, says in checked.hosts.items():
                 out.print(f"{host}: {says}")
     if checked.problems:
+        raise typer.Exit(1)
+
+
+@app.command("conform", rich_help_panel=SCENARIOS)
+def conform_command(
+    algorithm: Annotated[
+        str,
+        typer.Argument(
+            help=f"{ALGORITHM}.", metavar="ALGORITHM", autocompletion=complete_algorithm
+        ),
+    ],
+    cases: Annotated[
+        list[Path],
+        typer.Argument(help="Scenarios with [[assert]] tables (TOML).", metavar="CASE…"),
+    ],
+    on: Annotated[
+        str, typer.Option(parser=host_name, metavar=HOSTS, help="Run them there, as `run` does.")
+    ] = SIM,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON: a list of asserts.")] = False,
+) -> None:
+    """Tell which assertions of some cases an algorithm meets.
+
+    Examples:
+        ackclock conform my_cc.c examples/conformance/rfc9438/*.toml
+        ackclock conform kernel:cubic examples/conformance/rfc9438/curve.toml --on vlinux
+
+    A case is a scenario whose flow 1 gets the algorithm. Each [[assert]] has the keys says, value
+    (SQL over the tables of docs/tables.md) and between = [low, high]. Exit code 1 if one fails.
+    """
+    from ackclock.studies.conform import Case  # noqa: PLC0415 (only this command needs it)
+
+    with one_line_errors():
+        read = [Case.read(path) for path in cases]
+        host = linux_of(on)
+        execute = [] if host is None else [host.once]
+        verdicts = [each for case in read for each in case.judge(algorithm, *execute)]
+        if as_json:
+            print_json([asdict(each) | {"holds": each.holds} for each in verdicts], indent=2)
+        else:
+            table = new_table("case", "what it says", "value", "between", "")
+            for each in verdicts:
+                found = "–" if each.value is None else f"{each.value:.5g}"
+                mark = styled("holds", "green") if each.holds else styled("fails", "red")
+                between = f"{each.low:g} … {each.high:g}"
+                table.add_row(each.case, each.says, found, between, mark)
+            print_table(table, keys=2)
+        failed = sum(not each.holds for each in verdicts)
+        if not as_json:
+            out.print(f"{len(verdicts) - failed} of {len(verdicts)} assertions hold")
+    if failed:
         raise typer.Exit(1)

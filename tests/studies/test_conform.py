@@ -1,0 +1,134 @@
+"""`ackclock conform`: CUBIC meets RFC 9438's cases, and CUBICs with mistakes do not."""
+
+import json
+
+import pytest
+
+from ackclock import AckclockError
+from ackclock.studies.conform import Case
+from common import ROOT
+
+CASES = sorted((ROOT / "examples" / "conformance" / "rfc9438").glob("*.toml"))
+ALGORITHMS = ROOT / "algorithms"
+REDUCES = "return max((u32)((u64)cwnd * beta / 1024), 2U)"
+AHEAD = "(u64)(now - ca->epoch_start) + cc_usecs_to_jiffies(sk, ca->delay_min)"
+ALPHA = "(u64)cwnd * (8 * (1024 + beta) / 3 / (1024 - beta)) >> 3"
+#: What is wrong → the text of cubic.h, what stands in its place.
+MUTANTS = {
+    "fast convergence on the window": (REDUCES, "return max(ca->last_max_cwnd * beta / 1024, 2U)"),
+    "beta squared": (REDUCES, "return max(cwnd * beta / 1024 * beta / 1024, 2U)"),
+    "beta of the paper": (REDUCES, "return max(cwnd * 819 / 1024, 2U)"),
+    "a floor of 1": (REDUCES, "return max((u32)((u64)cwnd * beta / 1024), 1U)"),
+    "reduces twice": (
+        "\tca->epoch_start = 0;\n\tif (cwnd <",
+        "\tca->epoch_start = 0;\n\ttcp_sk(sk)->snd_cwnd = cwnd * beta / 1024;\n\tif (cwnd <",
+    ),
+    "fast convergence always": (
+        "if (cwnd < ca->last_max_cwnd && cc_param(sk, fast_convergence))",
+        "if (cc_param(sk, fast_convergence))",
+    ),
+    "no fast convergence": (
+        "if (cwnd < ca->last_max_cwnd && cc_param(sk, fast_convergence))",
+        "if (0)",
+    ),
+    "K of the whole decrease": (
+        "min_t(u64, ca->last_max_cwnd - cwnd, U64_MAX / factor)",
+        "min_t(u64, ca->last_max_cwnd * (1024 - cc_param(sk, beta)) / 1024, U64_MAX / factor)",
+    ),
+    "K in s": ("u64 factor = (1ULL << 4 * CUBIC_SCALE)", "u64 factor = (1ULL << CUBIC_SCALE)"),
+    "looks back": (
+        AHEAD,
+        "max((s64)(now - ca->epoch_start) - cc_usecs_to_jiffies(sk, ca->delay_min), 0LL)",
+    ),
+    "does not look ahead": (AHEAD, "(u64)(now - ca->epoch_start)"),
+    "the curve upside down": ("if (t < ca->K)\n\t\ttarget", "if (t >= ca->K)\n\t\ttarget"),
+    "a plateau at the reduced window": (
+        "ca->origin_point = ca->last_max_cwnd",
+        "ca->origin_point = cwnd",
+    ),
+    "an epoch that a loss does not end": (
+        "\tca->epoch_start = 0;\n\tif (cwnd <",
+        "\tif (cwnd <",
+    ),
+    "no Reno-friendly region": ("if (cc_param(sk, tcp_friendliness))", "if (0)"),
+    "Reno's alpha of 1": (ALPHA, "(u64)cwnd * (beta > 0)"),
+    "alpha of the complement": (ALPHA, "(u64)cwnd * (8 * (2048 - beta) / 3 / beta) >> 3"),
+    "alpha without the factor 3": (ALPHA, "(u64)cwnd * (8 * (1024 + beta) / (1024 - beta)) >> 3"),
+    "W_est from the window before the loss": (
+        "ca->tcp_cwnd = cwnd;",
+        "ca->tcp_cwnd = ca->last_max_cwnd;",
+    ),
+    "grows while the application is the limit": (
+        "if (!tcp_is_cwnd_limited(sk))\n\t\treturn;",
+        "",
+    ),
+    "curve time in ms": ("t = (t << CUBIC_SCALE) / cc_hz(sk)", "t = t * 1000 / cc_hz(sk)"),
+    "ticks taken for ms": ("t = (t << CUBIC_SCALE) / cc_hz(sk)", "t = (t << CUBIC_SCALE) / 1000"),
+    "windows in bytes": (
+        "ca->cnt = target > cwnd ? cwnd / (target - cwnd)",
+        "ca->cnt = target > cwnd ? cwnd * tcp_sk(sk)->mss_cache / (target - cwnd)",
+    ),
+    "growth per ACK": (
+        "tcp_cong_avoid_ai(tp, ca->cnt, acked)",
+        "tcp_cong_avoid_ai(tp, ca->cnt, 1)",
+    ),
+    "W_est per ACK": ("ca->ack_cnt += acked;", "ca->ack_cnt++;"),
+}
+
+
+def judged(algorithm):
+    return [each for path in CASES for each in Case.read(path).judge(algorithm)]
+
+
+@pytest.mark.parametrize("algorithm", ["cubic", "cubic@rfc9438"])
+def test_cubic_conforms(algorithm):
+    assert len(CASES) == 9
+    assert [each for each in judged(algorithm) if not each.holds] == []
+
+
+def test_reno_does_not():
+    failed = {each.case for each in judged("reno") if not each.holds}
+    assert {"curve", "decrease", "reno_friendly", "slow_start", "timeout"} <= failed
+
+
+@pytest.mark.slow
+def test_mistakes_are_caught(tmp_path, monkeypatch):
+    """At least 95 % of the mistakes that implementations of CUBIC are known for."""
+    monkeypatch.setenv("ACKCLOCK_TRUST", "1")  # they compile in half the time
+    header = (ALGORITHMS / "include" / "cubic.h").read_text("utf-8")
+    source = (ALGORITHMS / "tcp_cubic.c").read_text("utf-8")
+    survivors = []
+    for number, (mistake, (old, new)) in enumerate(MUTANTS.items()):
+        assert header.count(old) == 1, f"cubic.h has changed: write {mistake!r} anew"
+        place = tmp_path / str(number)
+        place.mkdir()
+        (place / "cubic.h").write_text(header.replace(old, new))
+        (place / "tcp_cubic.c").write_text(source)
+        if all(
+            each.holds
+            for path in CASES
+            for each in Case.read(path).judge(str(place / "tcp_cubic.c"))
+        ):
+            survivors.append(mistake)
+    assert len(survivors) <= 0.05 * len(MUTANTS), survivors
+
+
+def test_the_command(ackclock, tmp_path):
+    done = ackclock("conform", "cubic", CASES[0], "--json")
+    assert done.returncode == 0, done.stderr
+    (told,) = json.loads(done.stdout)
+    assert (told["case"], told["holds"]) == ("application", True)
+    done = ackclock("conform", "reno", ROOT / "examples/conformance/rfc9438/timeout.toml")
+    assert done.returncode == 1
+    assert "3 of 4 assertions hold" in done.stdout
+    plain = tmp_path / "plain.toml"
+    plain.write_text((ROOT / "examples" / "shell_link.toml").read_text("utf-8"))
+    with pytest.raises(AckclockError, match=r"has no \[\[assert\]\]; add one with says, value"):
+        Case.read(plain)
+    plain.write_text(plain.read_text("utf-8") + "\n[[assert]]\nsays = 'x'\n")
+    with pytest.raises(AckclockError, match=r"assert 1: write says, value \(SQL\)"):
+        Case.read(plain)
+    wrong = "value = 'SELECT nothing FROM flows'\nbetween = [0, 1]\n"
+    plain.write_text(plain.read_text("utf-8") + wrong)
+    with pytest.raises(AckclockError, match=r"plain: x: .*nothing"):
+        Case.read(plain).judge("cubic")
