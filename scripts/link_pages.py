@@ -33,8 +33,7 @@ NOTES = {
 * The buffer limits all flows together. Up to 8 packets that found an empty queue, and the packet on
   the wire, come on top of it.
 * The first packet of a flow that the queue has never seen waits until the others have sent up to
-  196 608 bytes, here 31 ms: Linux 6.12 puts the flow on a list before it sets the flow's band, and
-  the simulator does the same. FQ-CoDel sends such a packet first."""
+  196 608 bytes, here 31 ms, as in Linux 6.12. FQ-CoDel sends it first."""
 }
 
 HEAD = """# Links and queues
@@ -59,7 +58,9 @@ ackclock run examples/two_cubic.toml --set bottleneck.queue=fq_codel --set flow.
 ackclock run examples/cellular.toml -o out/cell && ackclock plot out/cell      # a recorded link
 ```
 
-Tests compare what fq and five AQMs drop, mark and send with Linux's code, packet by packet.
+Tests compare fq and five AQMs with Linux's code, packet by packet.
+`ackclock import-tc "tc qdisc add dev eth0 root netem delay 50ms"` makes a scenario of `tc`'s commands,
+or mahimahi's.
 
 ## Rates, losses and delays
 

@@ -1,4 +1,4 @@
-"""The commands of `ackclock` for a C file itself: import, check, conform."""
+"""The commands of `ackclock` that import or judge files: import, import-tc, check, conform."""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from ackclock.base.directory import replaced
 from ackclock.cli.console import (
     ALGORITHM,
     HOSTS,
@@ -54,6 +55,40 @@ def import_command(
 
     with one_line_errors():
         out.print(f"written: {convert.write(source, output)}")
+
+
+@app.command("import-tc", rich_help_panel=SCENARIOS)
+def import_tc_command(
+    commands: Annotated[
+        list[str],
+        typer.Argument(
+            help="Commands in quotes, of tc or of mahimahi's shells.", metavar="COMMAND…"
+        ),
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", help="Write this file (default: print it).", metavar="FILE"),
+    ] = None,
+) -> None:
+    """Make a scenario of the links that commands of tc or mahimahi make.
+
+    Examples:
+        ackclock import-tc "tc qdisc add dev eth0 root netem delay 50ms 10ms loss 1%" -o s.toml
+        ackclock import-tc "mm-delay 20 mm-link up.trace down.trace --uplink-queue=infinite"
+
+    netem, tbf, htb, fq_codel, codel, fq, pie, fifos and cake's rate. What has no counterpart is one
+    message. Data goes the way of the commands, or up.
+    """
+    from ackclock.imports import text  # noqa: PLC0415 (only this command needs it)
+
+    with one_line_errors():
+        made = text.scenario(commands, output.parent if output else Path())
+        if output is None:
+            out.print(made, end="", markup=False, highlight=False, soft_wrap=True)
+            return
+        with replaced(output) as partial:
+            partial.write_text(made, encoding="utf-8")
+        out.print(f"written: {output}")
 
 
 @app.command("check", rich_help_panel=SCENARIOS)

@@ -489,16 +489,16 @@ class Bottleneck(Model):
     )
     rate_at: tuple[RateStep, ...] = Field(
         (),
-        description="Changes of the rate, each with its `time` and its `rate` from then on "
-        "(default: none).",
+        description="Changes of the rate, each with its `time` and its `rate` from then on, also "
+        'of what is left of a packet; "0bit": nothing leaves (default: none).',
     )
     delay_at: tuple[DelayStep, ...] = Field(
         (),
         description="Changes of the delay behind the link, each with its `time` and its `delay` "
-        "from then on (default: none).",
+        "from then on; no packet overtakes (default: none).",
     )
     loss_at: tuple[LossStep, ...] = Field(
         (),
         description="Changes of the loss, each with its `time` and its probability `p` from then "
-        "on (default: none).",
+        "on, whatever `loss` says; 1: the link is down (default: none).",
     )

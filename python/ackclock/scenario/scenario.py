@@ -579,13 +579,13 @@ def markdown() -> str:
 
 
 def _inner_tables(name: str, model: type[Model]) -> Iterator[tuple[str, type[Model]]]:
-    """The tables in a table: title and keys."""
+    """The tables in a table: title and keys. A list's own key says what is in it."""
     for key, field in model.model_fields.items():
-        many = get_origin(field.annotation) is tuple
+        if get_origin(field.annotation) is tuple:
+            continue
         for inner in models(field.annotation):
             kind = inner.model_fields.get("kind")
-            title = f"`[[{name}.{key}]]`" if many else f"`[{name}.{key}]`"
-            yield title + (f', `kind = "{kind.default}"`' if kind else ""), inner
+            yield f"`[{name}.{key}]`" + (f', `kind = "{kind.default}"`' if kind else ""), inner
 
 
 def _shown(default: Any) -> str:

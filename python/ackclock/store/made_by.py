@@ -25,6 +25,7 @@ LAYERS = (
     "questions",
     "scorecard",
     "programs",
+    "imports",
     "explore",
     "dialect",
     "cli",

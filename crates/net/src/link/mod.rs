@@ -74,7 +74,8 @@ pub struct Bottleneck {
     // JSON leaves out none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub policer: Option<PolicerParameters>,
-    /// Changes of the rate, each with its `time` and its `rate` from then on (default: none).
+    /// Changes of the rate, each with its `time` and its `rate` from then on, also of what is left of
+    /// a packet; "0bit": nothing leaves (default: none).
     // JSON leaves out an empty list.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 1_000_000))]
@@ -95,13 +96,14 @@ pub struct Bottleneck {
     #[serde(default, skip_serializing_if = "is_zero")]
     #[schemars(range(max = 1_000_000_000_u64), extend("default" = 0))]
     pub tick_ns: u64,
-    /// Changes of the delay behind the link, each with its `time` and its `delay` from then on
-    /// (default: none).
+    /// Changes of the delay behind the link, each with its `time` and its `delay` from then on; no
+    /// packet overtakes (default: none).
     // JSON leaves out an empty list.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 1_000_000))]
     pub delay_at: Vec<DelayStep>,
-    /// Changes of the loss, each with its `time` and its probability `p` from then on (default: none).
+    /// Changes of the loss, each with its `time` and its probability `p` from then on, whatever `loss`
+    /// says; 1: the link is down (default: none).
     // JSON leaves out an empty list.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 1_000_000))]

@@ -1,0 +1,483 @@
+"""`tc qdisc add …` as a scenario: netem, tbf, htb, and the queues below them."""
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any
+
+from ackclock.base.errors import AckclockError
+from ackclock.scenario.kinds import Rate, Time
+
+#: Rate of a device of which tc sets none.
+DEVICE = "1gbit"
+_TIMES = {"": 1_000, "ns": 1, "us": 1_000, "ms": 10**6, "s": 10**9}
+_TIMES |= {"usec": 1_000, "usecs": 1_000, "msec": 10**6, "msecs": 10**6, "sec": 10**9}
+_TIMES |= {"secs": 10**9}
+_PREFIXES = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
+_PREFIXES |= {"ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
+#: In sizes every prefix is one of 1024.
+_SIZES = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30}
+_NUMBER = re.compile(r"(\d+(?:\.\d*)?|\.\d+)([a-z%]*)")
+
+#: FQ-CoDel's queues.
+FLOWS = 1024
+
+COUNTED = "tc counts 14 bytes of Ethernet header of each packet, and this link none"
+
+
+@dataclass
+class Words:
+    """The words of a command that are not read yet."""
+
+    command: str
+    left: list[str]
+
+    def __bool__(self) -> bool:
+        return bool(self.left)
+
+    def next(self) -> str:
+        """The next word."""
+        if not self.left:
+            raise self.refused("a word is missing at its end")
+        return self.left.pop(0)
+
+    def refused(self, why: str) -> AckclockError:
+        return AckclockError(f'"{self.command}": {why}')
+
+    def no_counterpart(self, what: str, instead: str) -> AckclockError:
+        return self.refused(f"{what} has no counterpart in a scenario; {instead}")
+
+    def if_number(self) -> str | None:
+        """The next word, if it is a number."""
+        return self.left.pop(0) if self.left and _NUMBER.fullmatch(self.left[0].lower()) else None
+
+    def _quantity(self, units: dict[str, int], like: str) -> Decimal:
+        word = self.next()
+        found = _NUMBER.fullmatch(word.lower())
+        if not found or found[2] not in units:
+            raise self.refused(f'"{word}": write a quantity of tc, like {like}')
+        return Decimal(found[1]) * units[found[2]]
+
+    def time_ns(self) -> int:
+        return int(self._quantity(_TIMES, "50ms"))
+
+    def rate_bps(self) -> int:
+        """A rate: of bits, or with "bps" of bytes."""
+        units = {f"{prefix}bit": size for prefix, size in _PREFIXES.items()}
+        units |= {f"{prefix}bps": 8 * size for prefix, size in _PREFIXES.items()}
+        return int(self._quantity(units | {"": 1}, "10mbit"))
+
+    def bytes(self) -> int:
+        units = {f"{prefix}{end}": size for prefix, size in _SIZES.items() for end in ("", "b")}
+        units |= {f"{prefix}bit": size // 8 for prefix, size in _SIZES.items() if prefix}
+        word, *_ = self.next().partition("/")  # tbf's burst may have a cell size
+        self.left.insert(0, word)
+        return int(self._quantity(units, "15kb"))
+
+    def integer(self) -> int:
+        return int(self._quantity({"": 1}, "1000"))
+
+    def probability(self) -> float:
+        return float(round(self._quantity({"%": 1, "": 1}, "1%") / 100, 9))
+
+
+@dataclass
+class Link:
+    """What the commands say of a device."""
+
+    fields: dict[str, Any] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+    def rate(self, bps: int) -> None:
+        self.fields["rate"] = Rate(0, 0).written(bps)
+        if COUNTED not in self.notes:
+            self.notes.append(COUNTED)
+
+
+def links(commands: list[str]) -> tuple[list[dict[str, Any]], list[str]]:
+    """The fields of the links that commands of tc make, in order, and what is not the same.
+
+    Raises `AckclockError`, a line that names the command and what has no counterpart.
+    """
+    link = Link()
+    devices: dict[str, None] = {}
+    default: str | None = None
+    classes: dict[str, Callable[[], None]] = {}
+    for text in commands:
+        words = Words(text.strip(), text.split())
+        what = _head(words)
+        devices[_device(words)] = None
+        place = _place(words)
+        if what == "class":
+            classes[place] = _class(words, link)
+            continue
+        kind = words.next()
+        if kind == "htb":
+            default = _htb(words)
+            continue
+        if kind not in _QDISCS:
+            near = "; fq_codel is nearest" if kind in ("sfq", "drr", "qfq") else ""
+            raise words.refused(f"{kind} has no counterpart in a scenario{near}")
+        _QDISCS[kind](words, link)
+    if len(devices) > 1:
+        raise AckclockError(
+            f"{', '.join(devices)}: give the commands of one device at a time, and join the links"
+        )
+    _choose(classes, default)
+    fields = link.fields
+    if "rate" not in fields:
+        fields["rate"] = DEVICE
+        link.notes.append(f"tc sets no rate: {DEVICE} stands for that of your device")
+    fields.setdefault("buffer", "1000packets")  # pfifo_fast, of the usual txqueuelen
+    return [fields], link.notes
+
+
+def _head(words: Words) -> str:
+    """Qdisc or class."""
+    word = words.next()
+    while word in ("sudo", "tc", "-s") or word.endswith("/tc"):
+        word = words.next()
+    if word not in ("qdisc", "class"):
+        raise words.refused(
+            'write commands like "tc qdisc add dev eth0 root netem delay 50ms"'
+            if word != "filter"
+            else "filters choose classes; leave them out, and all but one class"
+        )
+    if (action := words.next()) not in ("add", "replace", "change"):
+        raise words.refused(f'"{action}" makes no queue; write "tc {word} add …"')
+    return word
+
+
+def _device(words: Words) -> str:
+    if words.next() != "dev":
+        raise words.refused('write "dev" and a device first, like dev eth0')
+    return words.next()
+
+
+def _place(words: Words) -> str:
+    """What stands before the kind: root or a parent, and the own handle or class."""
+    own = ""
+    while words and words.left[0] in ("root", "parent", "handle", "classid", "ingress"):
+        word = words.next()
+        if word == "ingress":
+            raise words.no_counterpart("ingress", "write a policer of the link")
+        if word != "root":
+            value = words.next()
+            own = value if word == "classid" else own
+    return own
+
+
+def _htb(words: Words) -> str | None:
+    default = None
+    while words:
+        word = words.next()
+        if word not in ("default", "r2q", "direct_qlen", "offload"):
+            raise words.refused(f'"{word}" is no option of htb')
+        value = words.next() if word != "offload" else ""
+        default = value if word == "default" else default
+    return default
+
+
+def _class(words: Words, link: Link) -> Callable[[], None]:
+    """What a class of htb does if it is the chosen one."""
+    if (kind := words.next()) != "htb":
+        raise words.refused(f"a class of {kind} has no counterpart in a scenario; htb has")
+    options: dict[str, int] = {}
+    while words:
+        word = words.next()
+        if word in ("rate", "ceil"):
+            options[word] = words.rate_bps()
+        elif word in ("burst", "cburst"):
+            options[word] = words.bytes()
+        elif word in ("prio", "quantum", "mtu", "mpu", "overhead"):
+            words.next()
+        else:
+            raise words.refused(f'"{word}" is no option of a class of htb')
+    if "rate" not in options:
+        raise words.refused("a class needs a rate, like rate 10mbit")
+
+    def choose() -> None:
+        link.rate(options.get("ceil", options["rate"]))
+        if burst := options.get("cburst" if "ceil" in options else "burst"):
+            link.fields["burst"] = f"{max(burst, 1600)}B"
+
+    return choose
+
+
+def _choose(classes: dict[str, Callable[[], None]], default: str | None) -> None:
+    """The class that packets come to: the default one, or the only one."""
+    if not classes:
+        return
+    minors = {own.partition(":")[2]: choose for own, choose in classes.items()}
+    if default is not None and default.removeprefix("0x") in minors:
+        minors[default.removeprefix("0x")]()
+    elif len(minors) == 1:
+        next(iter(minors.values()))()
+    else:
+        raise AckclockError(
+            f"{len(minors)} classes of htb, and none is the default; leave all but one out"
+        )
+
+
+def _netem(words: Words, link: Link) -> None:
+    fields = link.fields
+    fields["limit_packets"] = 1000
+    while words:
+        word = words.next()
+        if word in _NETEM:
+            _NETEM[word](words, link)
+        elif word == "corrupt":
+            instead = "the receiver's checksum makes it a loss: write loss instead"
+            raise words.no_counterpart(word, instead)
+        else:
+            raise words.no_counterpart(f"netem's {word}", "leave it out")
+    fields["buffer"] = f"{fields['limit_packets']}packets"
+    if "reorder" in fields:
+        if "delay" not in fields or "delay_jitter" in fields:
+            raise words.refused("reorder needs a constant delay: those who wait it are overtaken")
+        fields["reorder"]["delay"] = fields.pop("delay")
+    if "delay" not in fields:
+        del fields["limit_packets"]
+    if jitter := fields.get("delay_jitter"):
+        jitter["overtaking"] = "rate" not in fields
+        if "rate" in fields:
+            link.notes.append("netem draws the delay before the rate, and this link behind it")
+
+
+def _delay(words: Words, link: Link) -> None:
+    link.fields["delay"] = Time(0, 0).written(words.time_ns())
+    _jitter(words, link.fields)
+
+
+def _limit(words: Words, link: Link) -> None:
+    link.fields["limit_packets"] = words.integer()
+
+
+def _duplicate(words: Words, link: Link) -> None:
+    link.fields["duplicate"] = words.probability()
+    _no_correlation(words, "duplicate")
+
+
+def _reorder(words: Words, link: Link) -> None:
+    """Netem's is the probability of no delay."""
+    link.fields["reorder"] = {"p": round(1 - words.probability(), 9)}
+    _no_correlation(words, "reorder")
+
+
+def _gap(words: Words, link: Link) -> None:  # noqa: ARG001 (as the others)
+    if words.integer() != 1:
+        raise words.no_counterpart("gap", "leave it out: gap 1")
+
+
+def _netem_rate(words: Words, link: Link) -> None:
+    link.rate(words.rate_bps())
+    if words.if_number() is not None:
+        raise words.no_counterpart("a packet overhead", "lower the rate")
+
+
+def _jitter(words: Words, fields: dict[str, Any]) -> None:
+    if (number := words.if_number()) is None:
+        return
+    words.left.insert(0, number)
+    if by_ns := words.time_ns():
+        fields["delay_jitter"] = {"by": Time(0, 0).written(by_ns)}
+    _no_correlation(words, "delay")
+
+
+def _no_correlation(words: Words, what: str) -> None:
+    correlation = words.if_number()
+    if correlation is not None and float(correlation.rstrip("%")):
+        raise words.no_counterpart(f"a correlation of {what}", f"leave out {correlation}")
+
+
+def _distribution(words: Words, link: Link) -> None:
+    fields = link.fields
+    name = words.next()
+    if name not in ("uniform", "normal", "pareto"):
+        raise words.no_counterpart(f"distribution {name}", "write uniform, normal or pareto")
+    if "delay_jitter" not in fields:
+        raise words.refused("distribution needs a delay with a jitter, like delay 50ms 10ms")
+    fields["delay_jitter"]["distribution"] = name
+
+
+def _losses(words: Words, link: Link) -> None:
+    link.fields["loss"] = _loss(words)
+
+
+def _loss(words: Words) -> Any:
+    if words.left[:1] == ["state"]:
+        raise words.no_counterpart("loss state", "loss gemodel has")
+    if words.left[:1] == ["gemodel"]:
+        words.next()
+        given = [words.probability()]
+        while (number := words.if_number()) is not None:
+            words.left.insert(0, number)
+            given.append(words.probability())
+        p, r, lost, good = given + [round(1 - given[0], 9), 1.0, 0.0][len(given) - 1 :]
+        h, k = round(1 - lost, 9), round(1 - good, 9)
+        return {"kind": "gilbert_elliott", "p": p, "r": r, "h": h, "k": k}
+    if words.left[:1] == ["random"]:
+        words.next()
+    p = words.probability()
+    _no_correlation(words, "loss")
+    return p
+
+
+_NETEM: dict[str, Callable[[Words, Link], Any]] = {
+    "limit": _limit,
+    "delay": _delay,
+    "latency": _delay,
+    "distribution": _distribution,
+    "loss": _losses,
+    "drop": _losses,
+    "duplicate": _duplicate,
+    "reorder": _reorder,
+    "gap": _gap,
+    "rate": _netem_rate,
+    "seed": lambda words, link: words.next(),  # noqa: ARG005 (as the others)
+}
+
+
+def _tbf(words: Words, link: Link) -> None:
+    rate = burst = limit = latency_ns = None
+    while words:
+        match word := words.next():
+            case "rate":
+                rate = words.rate_bps()
+            case "burst" | "buffer" | "maxburst":
+                burst = words.bytes()
+            case "limit":
+                limit = words.bytes()
+            case "latency":
+                latency_ns = words.time_ns()
+            case "mpu" | "overhead" | "linklayer":
+                words.next()
+            case _:
+                raise words.no_counterpart(f"tbf's {word}", "leave it out")
+    if rate is None or burst is None:
+        raise words.refused("tbf needs a rate and a burst, like rate 10mbit burst 15kb")
+    if latency_ns is not None:
+        limit = rate * latency_ns // (8 * 10**9) + burst
+    link.rate(rate)
+    link.fields["burst"] = f"{burst}B"
+    if limit is not None:
+        link.fields["buffer"] = f"{limit}B"
+
+
+def _options(words: Words, kinds: dict[str, Callable[[], Any]]) -> Iterator[tuple[str, Any]]:
+    """Each option of a qdisc and its value, None of a word alone."""
+    while words:
+        word = words.next()
+        if word not in kinds:
+            raise words.no_counterpart(word, "leave it out")
+        yield word, kinds[word]()
+
+
+#: Options of CoDel and PIE → keys.
+_KEYS = {
+    "target": "target",
+    "interval": "interval",
+    "tupdate": "update",
+    "quantum": "quantum",
+    "alpha": "alpha_16ths_hz",
+    "beta": "beta_16ths_hz",
+    "ecn": "ecn",
+    "noecn": "ecn",
+}
+
+
+def _queue(kind: str, limit: int, *, ecn: bool) -> Callable[[Words, Link], None]:
+    """A queue discipline with CoDel's or PIE's options."""
+
+    def read(words: Words, link: Link) -> None:
+        queue: dict[str, Any] = {"kind": kind, "ecn": ecn}
+
+        def time() -> Any:
+            return Time(0, 0).written(words.time_ns())
+
+        kinds: dict[str, Callable[[], Any]] = dict.fromkeys(("target", "interval", "tupdate"), time)
+        kinds |= {"limit": words.integer, "ecn": lambda: True, "noecn": lambda: False}
+        if kind == "fq_codel":
+            kinds |= {"quantum": lambda: f"{words.bytes()}B", "memory_limit": words.bytes}
+            kinds |= dict.fromkeys(("flows", "drop_batch"), words.integer)
+        if kind == "pie":
+            kinds |= dict.fromkeys(("alpha", "beta"), words.integer)
+        packets = limit
+        for word, value in _options(words, kinds):
+            if word in _KEYS:
+                queue[_KEYS[word]] = value
+            elif word == "limit":
+                packets = value
+            elif word == "flows" and value != FLOWS:
+                raise words.no_counterpart(f"flows {value}", f"leave it out: {FLOWS}")
+        link.fields |= {"queue": queue, "buffer": f"{packets}packets"}
+
+    return read
+
+
+def _fq(words: Words, link: Link) -> None:
+    queue: dict[str, Any] = {"kind": "fq"}
+    kinds: dict[str, Callable[[], Any]] = dict.fromkeys(
+        ("limit", "flow_limit", "buckets"), words.integer
+    )
+    kinds |= dict.fromkeys(("quantum", "initial_quantum"), words.bytes)
+    kinds |= {"ce_threshold": words.time_ns, "pacing": lambda: None, "nopacing": lambda: None}
+    packets = 10_000
+    for word, value in _options(words, kinds):
+        match word:
+            case "limit":
+                packets = value
+            case "flow_limit":
+                queue["flow_limit_packets"] = value
+            case "quantum" | "initial_quantum":
+                queue[word] = f"{value}B"
+            case "ce_threshold":
+                queue[word] = Time(0, 0).written(value)
+            case "pacing":
+                link.notes.append("fq paces the host's own flows: write pacing = true")
+    link.fields |= {"queue": queue, "buffer": f"{packets}packets"}
+
+
+def _fifo(unit: str) -> Callable[[Words, Link], None]:
+    def read(words: Words, link: Link) -> None:
+        limit = words.bytes if unit == "B" else words.integer
+        for _, value in _options(words, {"limit": limit}):
+            link.fields["buffer"] = f"{value}{unit}"
+
+    return read
+
+
+def _cake(words: Words, link: Link) -> None:
+    """Its rate, and FQ-CoDel with its target."""
+    queue: dict[str, Any] = {"kind": "fq_codel"}
+    rtt_ns = 100 * 10**6
+    named = {"lan": 1, "metro": 10, "regional": 30, "internet": 100, "oceanic": 300}
+    while words:
+        match word := words.next():
+            case "bandwidth":
+                link.rate(words.rate_bps())
+            case "rtt":
+                rtt_ns = words.time_ns()
+            case "memlimit" | "overhead" | "mpu":
+                words.next()
+            case _ if word in named:
+                rtt_ns = named[word] * 10**6
+    queue |= {"interval": Time(0, 0).written(rtt_ns)}
+    queue |= {"target": Time(0, 0).written(max(rtt_ns // 20, 10_000))}
+    link.fields |= {"queue": queue, "buffer": "10240packets"}
+    link.notes.append("cake's own queue has no counterpart: FQ-CoDel with its target is nearest")
+
+
+_QDISCS: dict[str, Callable[[Words, Link], None]] = {
+    "netem": _netem,
+    "tbf": _tbf,
+    "cake": _cake,
+    "codel": _queue("codel", 1_000, ecn=False),
+    "fq_codel": _queue("fq_codel", 10_240, ecn=True),
+    "pie": _queue("pie", 1_000, ecn=False),
+    "fq": _fq,
+    "pfifo": _fifo("packets"),
+    "bfifo": _fifo("B"),
+    "pfifo_fast": _fifo("packets"),
+}

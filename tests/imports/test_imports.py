@@ -1,0 +1,113 @@
+"""Commands of tc and of mahimahi become scenarios, or one line says what has no counterpart."""
+
+import pytest
+
+from ackclock import AckclockError, Scenario, run
+from ackclock.imports import text
+
+
+def link(*commands):
+    return Scenario.from_text(text.scenario(list(commands)), source="s.toml").bottleneck
+
+
+def netem(words):
+    return link(f"tc qdisc add dev eth0 root netem {words}")
+
+
+@pytest.mark.parametrize(
+    ("words", "fields"),
+    [
+        ("delay 100ms", {"delay": "100ms", "rate": "1gbit", "limit_packets": 1000}),
+        ("delay 100", {"delay": "100us"}),
+        ("limit 80 rate 10mbit delay 20ms", {"limit_packets": 80, "buffer": "80packets"}),
+        ("rate 1mbps", {"rate": "8mbit", "limit_packets": None, "buffer": "1000packets"}),
+        ("rate 128kbit loss 0.3%", {"rate": "128kbit"}),
+        ("duplicate 1% 0%", {"duplicate": 0.01}),
+    ],
+)
+def test_netem(words, fields):
+    made = netem(words)
+    assert {key: getattr(made, key) for key in fields} == fields
+
+
+def test_netems_tables():
+    assert netem("loss 0.3%").loss.p == 0.003
+    burst = netem("loss gemodel 1% 25% 70% 0.1%").loss
+    assert (burst.p, burst.r, burst.h, burst.k) == (0.01, 0.25, 0.3, 0.999)
+    usual = netem("loss gemodel 1%").loss
+    assert (usual.r, usual.h, usual.k) == (0.99, 0, 1)
+    late = netem("delay 10ms reorder 25% 0%")
+    assert (late.reorder.p, late.reorder.delay, late.delay) == (0.75, "10ms", "0s")
+    jitter = netem("delay 50ms 10ms distribution normal").delay_jitter
+    assert (jitter.by, jitter.distribution, jitter.overtaking) == ("10ms", "normal", True)
+    assert not netem("delay 50ms 10ms rate 10mbit").delay_jitter.overtaking
+
+
+def test_a_rate_and_the_queue_below_it():
+    made = link(
+        "sudo tc qdisc add dev eth0 root handle 1: tbf rate 10mbit burst 32kbit latency 400ms",
+        "tc qdisc add dev eth0 parent 1:1 handle 10: fq_codel limit 1000 target 3ms noecn",
+    )
+    assert (made.rate, made.burst, made.buffer) == ("10mbit", "4096B", "1000packets")
+    assert (made.queue.kind, made.queue.target, made.queue.ecn) == ("fq_codel", "3ms", False)
+    # latency: what the rate carries in that time, and the burst.
+    alone = link("tc qdisc add dev eth0 root tbf rate 8mbit burst 10kb latency 50ms")
+    assert alone.buffer == "60240B"
+    htb = link(
+        "tc qdisc add dev eth0 root handle 1: htb default 10; tc class add dev eth0 parent 1: "
+        "classid 1:10 htb rate 5mbit ceil 6mbit && tc qdisc add dev eth0 parent 1:10 pie limit 99"
+    )
+    assert (htb.rate, htb.queue.kind, htb.buffer) == ("6mbit", "pie", "99packets")
+    cake = link("tc qdisc replace dev eth0 root cake bandwidth 20mbit rtt 40ms besteffort")
+    assert (cake.rate, cake.queue.interval, cake.queue.target) == ("20mbit", "40ms", "2ms")
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        ("tc qdisc add dev eth0 root netem corrupt 1%", "corrupt has no counterpart .* loss"),
+        ("tc qdisc add dev eth0 root netem delay 5ms 1ms 25%", "a correlation of delay has no"),
+        ("tc qdisc add dev eth0 root netem loss state 1%", "loss state has no counterpart"),
+        ("tc qdisc add dev eth0 root netem slot 1ms", "netem's slot has no counterpart"),
+        ("tc qdisc add dev eth0 root netem reorder 5%", "reorder needs a constant delay"),
+        ("tc qdisc add dev eth0 root netem delay fast", '"fast": write a quantity of tc'),
+        ("tc qdisc add dev eth0 root netem delay", "a word is missing at its end"),
+        ("tc qdisc add dev eth0 root sfq perturb 10", "sfq has no counterpart .* fq_codel"),
+        ("tc qdisc add dev eth0 root tbf rate 1mbit", "tbf needs a rate and a burst"),
+        ("tc filter add dev eth0 protocol ip", "filters choose classes"),
+        ("tc qdisc del dev eth0 root", '"del" makes no queue; write "tc qdisc add'),
+        ("tc qdisc add dev a root netem rate 1mbit; tc qdisc add dev b root netem", "a, b: give"),
+        ("mm-delay soon mm-link a b", '"soon" is no number'),
+        ("mm-link a", "mm-link takes two traces"),
+        ("mm-link a b --uplink-queue=drophead", "the queue drophead has no counterpart"),
+        ("mm-link a b --uplink-queue=droptail", "droptail needs its size"),
+        ("mm-webreplay dir", "mm-webreplay dir has no counterpart"),
+        (" ", "no command; give one like"),
+    ],
+)
+def test_what_has_no_counterpart_is_one_line(command, message):
+    with pytest.raises(AckclockError, match=message) as error:
+        text.scenario([command])
+    assert "\n" not in str(error.value)
+
+
+def test_mahimahis_shells(tmp_path):
+    (tmp_path / "up").write_text("1\n")
+    (tmp_path / "down").write_text("1\n2\n2\n")
+    shells = f"mm-delay 20 mm-loss uplink 0.01 mm-onoff downlink 2 0.5 mm-link {tmp_path}/up"
+    queue = '--uplink-queue=droptail --uplink-queue-args="packets=100" --meter-all'
+    made = text.scenario([f"{shells} {tmp_path}/down {queue} -- iperf3 -c 10.0.0.1"], tmp_path)
+    each = Scenario.from_text(made, source="s.toml", directory=tmp_path)
+    up, down = each.links
+    assert (each.rtt, each.flows[0].route, each.flows[0].back) == ("40ms", (1,), (2,))
+    assert (up.buffer, up.loss.p, down.buffer) == ("100packets", 0.01, "1000000packets")
+    assert (down.loss.kind, down.loss.good, down.loss.bad) == ("bad_times", "2s", "0.5s")
+    assert run(each.replace(duration="1s")).flows["delivered_bytes"].item() > 0
+
+
+def test_netems_limit_counts():
+    """1000 packets of 100 ms: at most 120 Mb/s of 1500 bytes, whatever the device carries."""
+    made = text.scenario(["tc qdisc add dev eth0 root netem delay 100ms"])
+    result = run(Scenario.from_text(made, source="s.toml").replace(duration="10s"))
+    assert result.flows["dropped_packets"].item() > 0
+    assert result.flows["delivered_bytes"].item() * 8 / 10 < 120e6
