@@ -59,8 +59,8 @@ ackclock run examples/cellular.toml -o out/cell && ackclock plot out/cell      #
 ```
 
 Tests compare fq and five AQMs with Linux's code, packet by packet.
-`ackclock import-tc "tc qdisc add dev eth0 root netem delay 50ms"` makes a scenario of `tc`'s commands,
-or mahimahi's.
+`ackclock import-tc "tc qdisc add dev eth0 root netem delay 50ms"` makes a scenario of commands of
+`tc` or mahimahi.
 
 ## Rates, losses and delays
 
