@@ -255,17 +255,19 @@ def marked(
     )
 
 
-def by_paper(axes: Axes, y: float, text: str, colour: str = style.INK) -> None:
-    """A dashed line where the paper has a number, with its words below."""
+def by_paper(
+    axes: Axes, y: float, text: str, colour: str = style.INK, *, beside: bool = False
+) -> None:
+    """A dashed line where the paper has a number, with its words below, or beside the panel."""
     axes.axhline(y, **{**PAPER, "color": colour})
     axes.annotate(
-        f"the paper: {text}",
+        f"paper:\n{text}" if beside else f"the paper: {text}",
         (1, y),
         xycoords=("axes fraction", "data"),
-        xytext=(-2, -3),
+        xytext=(3, 0) if beside else (-2, -3),
         textcoords="offset points",
-        ha="right",
-        va="top",
+        ha="left" if beside else "right",
+        va="center" if beside else "top",
         fontsize="small",
         color=colour,
     )

@@ -181,7 +181,7 @@ def _paper(axes: Axes) -> None:
     if axes.get_ylabel() == "times slower":
         for algorithm, words in PAPER.items():
             y, colour = float(words.split()[1]), plots.look(algorithm)["color"]
-            plots.by_paper(axes, y, words, colour)
+            plots.by_paper(axes, y, words, colour, beside=True)
 
 
 FIGURE = Figure(
