@@ -8,7 +8,9 @@ from ackclock import AckclockError
 from ackclock.studies.conform import Case
 from common import ROOT
 
-CASES = sorted((ROOT / "examples" / "conformance" / "rfc9438").glob("*.toml"))
+CASES, BBR_CASES = (
+    sorted((ROOT / "examples" / "conformance" / of).glob("*.toml")) for of in ("rfc9438", "bbr")
+)
 ALGORITHMS = ROOT / "algorithms"
 REDUCES = "return max((u32)((u64)cwnd * beta / 1024), 2U)"
 AHEAD = "(u64)(now - ca->epoch_start) + cc_usecs_to_jiffies(sk, ca->delay_min)"
@@ -76,14 +78,24 @@ MUTANTS = {
 }
 
 
-def judged(algorithm):
-    return [each for path in CASES for each in Case.read(path).judge(algorithm)]
+def judged(algorithm, cases=CASES):
+    return [each for path in cases for each in Case.read(path).judge(algorithm)]
 
 
 @pytest.mark.parametrize("algorithm", ["cubic", "cubic@rfc9438"])
 def test_cubic_conforms(algorithm):
     assert len(CASES) == 9
     assert [each for each in judged(algorithm) if not each.holds] == []
+
+
+def test_bbr3_conforms():
+    """Seven of the draft's cases; version 1 has another ProbeRTT, and no bound on losses."""
+    assert len(BBR_CASES) == 7
+    assert [each for each in judged("bbr3", BBR_CASES) if not each.holds] == []
+    failed = {each.case for each in judged("bbr", BBR_CASES) if not each.holds}
+    assert {"probe_rtt", "policer"} <= failed
+    failed = {each.case for each in judged("cubic", BBR_CASES) if not each.holds}
+    assert {"probe_rtt", "startup", "increase_10x", "decrease_10x", "sub_packet_bdp"} <= failed
 
 
 def test_reno_does_not():
