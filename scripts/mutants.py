@@ -50,7 +50,7 @@ MUTANTS = (
     Mutant(
         "handle_predicted",
         f"{TCP}/order/mod.rs",
-        "    sk.loss.on_delivered(now_ns, newest, last_ns);\n",
+        "    sk.loss.on_plain_ack(now_ns, newest);\n",
     ),
     Mutant(
         "poll_new",
