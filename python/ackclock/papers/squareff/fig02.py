@@ -32,9 +32,9 @@ def _paper(axes: Axes) -> None:
     if axes.get_title(loc="left") == NAMES[CUBIC]:
         axes.annotate(
             "the paper: at 128 ms\nmore than 2 : 1",
-            (0.97, 0.04),
+            (0.03, 0.04),
             xycoords="axes fraction",
-            ha="right",
+            ha="left",
             va="bottom",
             fontsize="small",
         )
