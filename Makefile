@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 CORE := python/ackclock/_core.abi3.so
 KERNEL := python/ackclock/_kernel.abi3.so
 sources = Cargo.toml Cargo.lock $(shell find algorithms $(1) -type f -not -path '*/tests/*' -not -path '*/benches/*')
-CORE_SOURCES := $(call sources,examples crates/host crates/net crates/sim crates/py crates/py-tables)
+CORE_SOURCES := $(call sources,examples crates/host crates/net crates/sim crates/py crates/py-tables crates/quic)
 KERNEL_SOURCES := $(call sources,crates)
 export PATH := $(HOME)/.cargo/bin:$(PATH)
 # Into this environment, whichever is active in the user's shell.
@@ -23,7 +23,7 @@ export UV_HTTP_TIMEOUT ?= 120
 export CARGO_HTTP_TIMEOUT ?= 120
 export CARGO_NET_RETRY ?= 10
 
-.PHONY: help tools about-demo demo build kernel generate test test-slow test-fresh check bench bench-counts bench-peers bench-emulator bench-kernel bench-ray docs docs-claims docs-drawn docs-fidelity docs-kernel docs-vlinux docs-scorecards docs-performance vectors record lock wheel notebook site clean
+.PHONY: help tools about-demo demo build kernel quic generate test test-slow test-fresh check bench bench-counts bench-peers bench-emulator bench-kernel bench-ray docs docs-claims docs-drawn docs-fidelity docs-kernel docs-vlinux docs-scorecards docs-performance vectors record lock wheel notebook site clean
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' Makefile
@@ -67,18 +67,20 @@ kernel: build ## The kernel part too, for deploy, doctor and --on kernel: needs 
 	@scripts/require.sh clang libelf
 	@$(MAKE) --no-print-directory --silent $(KERNEL)
 
-test: build $(VENV)/dev ## The tests of every crate and command (8 minutes from nothing); skipped ones at the end
+quic: $(VENV)/quic build ## QUIC stacks as flows: `stack = "quinn"` (tests have them, too)
+
+test: $(VENV)/quic build $(VENV)/dev ## The tests of every crate and command (8 minutes from nothing); skipped ones at the end
 	@if scripts/require.sh --check clang libelf; then $(MAKE) --no-print-directory --silent $(KERNEL); fi
 	@RUST="$(or $(RUST),$(CRATES))" PYTHON="$(PYTHON)" scripts/test.sh
 
-test-slow: kernel $(VENV)/dev $(VENV)/ray $(VENV)/docs $(VENV)/programs ## The tests that take minutes each: browsers, virtual machines, real time (root)
+test-slow: $(VENV)/quic kernel $(VENV)/dev $(VENV)/ray $(VENV)/docs $(VENV)/programs ## The tests that take minutes each: browsers, virtual machines, real time (root)
 	@RUST="$(or $(RUST),$(CRATES))" PYTHON="$(PYTHON)" scripts/test.sh slow
 
 test-fresh: ## `make demo` and `make test` in new Debian systems of many kinds (root); FRESH="root user"
 	@scripts/require.sh python mmdebstrap git
 	@$$(scripts/require.sh --python) scripts/fresh.py $(FRESH)
 
-check: build $(VENV)/dev ## Format, lint, types
+check: $(VENV)/quic build $(VENV)/dev ## Format, lint, types
 	@if scripts/require.sh --check lint; then \
 		cargo fmt --check && cargo clippy --locked $(CRATES) --all-targets -- -D warnings; fi
 	$(BIN)/ruff format --check
@@ -127,8 +129,8 @@ docs-drawn: build ## Rewrite docs/linux.md: scenarios drawn at random (4 minutes
 generate: build ## Rewrite what Rust declares: _core.pyi, docs/tables.md, docs/scenario.md (seconds)
 	$(BIN)/python scripts/generate.py
 
-docs: build generate ## Rewrite the generated pages of docs/
-	for sweep in buffer_rtt cubic_beta; do \
+docs: quic generate ## Rewrite the generated pages of docs/
+	for sweep in buffer_rtt cubic_beta quic; do \
 		$(BIN)/ackclock sweep examples/sweeps/$$sweep.toml --plot -o out/sweeps/$$sweep || exit 1; \
 		cp out/sweeps/$$sweep/sweep.png docs/sweep-$$sweep.png; done
 	$(BIN)/python scripts/linux_reference.py docs
@@ -209,11 +211,16 @@ $(BIN)/ackclock: $(VENV)/installed Makefile
 	@printf '#!%s/python\nfrom ackclock.cli.main import main\nmain()\n' $(CURDIR)/$(BIN) >$@
 	@chmod +x $@
 
+# Where this file is, the simulator has QUIC stacks.
+$(VENV)/quic: | tools
+	@mkdir -p $(VENV)
+	@touch $@
+
 # Renamed into place: a process that has the old one loaded keeps it. Without MAKEFLAGS Cargo does not
 # warn that make lends it no jobs.
-$(CORE): $(CORE_SOURCES) | tools
+$(CORE): $(CORE_SOURCES) $(wildcard $(VENV)/quic) | tools
 	@echo "compiling the simulator: a minute the first time"
-	@MAKEFLAGS= cargo build --release --quiet --locked -p ackclock-py
+	@MAKEFLAGS= cargo build --release --quiet --locked -p ackclock-py $(if $(wildcard $(VENV)/quic),--features quic)
 	@cp target/release/lib_core.so $@.new
 	@mv $@.new $@
 

@@ -15,7 +15,7 @@ for machine in x86_64 aarch64; do
 		echo "Rust cannot compile for $machine here. Install Rust from https://rustup.rs" >&2
 		exit 1
 	fi
-	maturin build --quiet --release --locked --zig --target "$triple" \
+	maturin build --quiet --release --locked --features quic --zig --target "$triple" \
 		--target-dir "$build" --out "$wheels"
 	python - "$machine" "$wheels"/ackclock-*"$machine".whl <<'END'
 import sys, zipfile

@@ -19,6 +19,8 @@ const ENGINE: &[&str] = &[
     "crates/net/src",
     "crates/py-tables/src",
     "crates/py/src",
+    "crates/quic/Cargo.toml",
+    "crates/quic/src",
     "crates/sim/Cargo.toml",
     "crates/sim/src",
 ];

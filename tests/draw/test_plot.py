@@ -9,6 +9,7 @@ import pytest
 from matplotlib.colors import to_hex
 
 from ackclock import AckclockError, Scenario, plot, run
+from ackclock.draw import plot as draw
 from ackclock.draw import style
 
 #: 833 packets per second, one loss in 500.
@@ -253,3 +254,11 @@ def test_a_run_without_data_for_a_distribution_says_what_to_add(name, changes, f
     assert str(caught.value).startswith(f"{name}: no ")
     assert str(caught.value).endswith((fix, f"{fix} (examples/web_traffic.toml)"))
     assert "(0–1 s, the whole run)" in str(caught.value)
+
+
+def test_a_flow_of_a_quic_stack_has_its_name():
+    flows = [{"algorithm": "cubic", "stack": "quinn"}, {"algorithm": "cubic"}]
+    link = {"rate": "20mbit", "buffer": "1bdp"}
+    result = run(Scenario(duration="2s", rtt="40ms", bottleneck=link, flows=flows))
+    labels = [text.get_text() for text in draw.overview(result).legends[0].get_texts()]
+    assert labels == ["flow 1, quinn CUBIC", "flow 2, CUBIC"]

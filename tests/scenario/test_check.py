@@ -112,8 +112,9 @@ class Draw:
             if get_origin(annotation) is tuple:
                 return [self.table(inner[0]) for _ in range(self.random.choice([0, 1, 2]))]
             return self.table(self.random.choice(inner))
-        if get_origin(annotation) is Literal:
-            return self.random.choice(get_args(annotation))
+        for each in (annotation, *get_args(annotation)):
+            if get_origin(each) is Literal:
+                return self.random.choice(get_args(each))
         if bool in (annotation, *get_args(annotation)):
             return self.chance(0.5)
         return self.bound(kind_of(model, name))

@@ -25,6 +25,8 @@ impl Snapshot {
     #[new]
     #[pyo3(signature = (far=false))]
     fn new(far: bool) -> Self {
+        #[cfg(feature = "quic")]
+        ackclock_quic::install();
         Self(match far {
             false => ackclock_host::Snapshot::default(),
             true => ackclock_host::Snapshot::of_another_machine(),

@@ -52,7 +52,11 @@ impl Census {
         let kind = match header {
             Header::Data { .. } => 0,
             Header::Ack(_) => 1,
-            Header::Syn { .. } | Header::SynAck | Header::Established | Header::Copied => 2,
+            Header::Syn { .. }
+            | Header::SynAck
+            | Header::Established
+            | Header::Copied
+            | Header::Datagram(..) => 2,
         };
         &mut self.queued[kind]
     }

@@ -13,6 +13,7 @@
 
 mod evented;
 mod fast_path;
+mod guests;
 mod links;
 mod many;
 mod rows;
@@ -65,7 +66,7 @@ pub fn run_with<'a>(
     let scenario = prepared.scenario();
     let topology = Topology::of(scenario);
     let mut flows = flows(prepared, &topology, options.long_way);
-    if options.events || !topology.is_predictable() {
+    if options.events || scenario.has_guests() || !topology.is_predictable() {
         let network = Network::new(scenario.seed, &topology.links, topology.routes);
         return Simulation::new(scenario, flows, network, options).run(control);
     }

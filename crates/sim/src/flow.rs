@@ -1,12 +1,15 @@
 //! One flow or session: the two ends of its connection, the ACKs between them, and
 //! when it wants to run next.
 
+mod guest;
 mod handshake;
 mod hosts;
 mod packets;
 mod rows;
+mod visit;
 
 pub(crate) use handshake::{Connecting, Due};
+pub(crate) use visit::Visit;
 
 use crate::acks::AckLine;
 use crate::record::EventCounts;
@@ -28,6 +31,8 @@ pub(crate) enum Phase {
     Connecting(Connecting),
     /// Established. Not boxed: its flow is next to it in memory.
     Open(Connection),
+    /// A QUIC stack, from before its handshake on.
+    Guest(Box<Visit>),
 }
 
 impl Phase {
@@ -36,7 +41,7 @@ impl Phase {
     pub(crate) fn open(&mut self) -> Option<&mut Connection> {
         match self {
             Self::Open(connection) => Some(connection),
-            Self::Connecting(_) => None,
+            Self::Connecting(_) | Self::Guest(_) => None,
         }
     }
 }
@@ -189,7 +194,10 @@ impl<'a> Flow<'a> {
         let [forth_ns, back_ns] = self.way.split_ns(own_ns);
         self.forth_ns = forth_ns;
         self.back.restart(back_ns);
-        self.phase = Phase::Connecting(Connecting::new(self.start_ns, self.ecn));
+        self.phase = match self.scenario.stack {
+            None => Phase::Connecting(Connecting::new(self.start_ns, self.ecn)),
+            Some(_) => Phase::Guest(Box::default()),
+        };
         if let Some(bytes) = size_bytes {
             let mss = u64::from(scenario.mss_bytes);
             self.segments = bytes.div_ceil(mss);
@@ -301,9 +309,10 @@ impl<'a> Flow<'a> {
 
     #[cold]
     pub(crate) fn next_of_handshake_ns(&mut self) -> u64 {
-        self.next_timer_ns = match &self.phase {
+        self.next_timer_ns = match &mut self.phase {
             Phase::Connecting(connecting) => connecting.next_event_ns(),
             Phase::Open(_) => NEVER,
+            Phase::Guest(visit) => visit.next_event_ns(self.start_ns),
         };
         self.next_timer_ns
     }

@@ -1,5 +1,6 @@
 //! What packets between hosts carry.
 
+use crate::guest::{Datagram, End, HEADER_BYTES};
 use crate::tcp::Ack;
 
 /// What a packet carries.
@@ -21,6 +22,8 @@ pub(crate) enum Header {
         cwr: bool,
     },
     Ack(Ack),
+    /// Of a QUIC stack, for this end.
+    Datagram(End, Datagram),
 }
 
 /// IP bytes of a SYN and of a bare ACK, with timestamps.
@@ -39,6 +42,7 @@ impl Header {
                 blocks => ACK_BYTES + SACK_BYTES + blocks * SACK_BLOCK_BYTES,
             },
             Self::Established => ACK_BYTES,
+            Self::Datagram(_, datagram) => datagram.bytes.len() as u32 + HEADER_BYTES,
             _ => SYN_BYTES,
         }
     }

@@ -10,6 +10,7 @@ mod control;
 pub mod engine;
 mod error;
 mod flow;
+pub mod guest;
 mod header;
 mod packets;
 pub mod record;

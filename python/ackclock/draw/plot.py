@@ -26,6 +26,7 @@ from ackclock.draw import style
 from ackclock.estimates.stats import Estimate
 from ackclock.results import metrics
 from ackclock.results.result import Result
+from ackclock.results.summary import of_stack
 from ackclock.scenario.links import capacity_bits
 from ackclock.scenario.scenario import Flow, Session
 
@@ -530,7 +531,10 @@ def _flows(result: Result) -> list[tuple[int, str, str]]:
     colours = [style.of(name).colour for name in names]
     if not len(set(colours)) == len(colours) > 1:
         colours = [style.FLOWS[index % len(style.FLOWS)] for index in range(len(specs))]
-    labels = [_label(spec, name, specs, names) for spec, name in zip(specs, names, strict=True)]
+    labels = [
+        of_stack(flow, _label(spec, name, specs, names))
+        for flow, spec, name in zip(result.resolved["flows"], specs, names, strict=True)
+    ]
     ways = ["" if way == "forward" else f", {way}" for way in result.flows["direction"]]
     return [
         (number, colour, f"flow {number}, {label}{way}")

@@ -158,7 +158,7 @@ def about(manifest: dict[str, Any]) -> dict[str, Any]:
     flows = [
         {
             "spec": flow["algorithm"],
-            "name": algorithms[flow["algorithm"]]["name"],
+            "name": summary.of_stack(flow, algorithms[flow["algorithm"]]["name"]),
             "values": algorithms[flow["algorithm"]]["values"],
             "direction": flow.get("direction", "forward"),
             "rtt_ns": flow["rtt_ns"],

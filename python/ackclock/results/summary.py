@@ -1,7 +1,7 @@
 """What a run comes to, in numbers: for the screen, for programs, and over seeds."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import compress
 from pathlib import Path
 from typing import Any
@@ -51,6 +51,12 @@ _MEASURED = {"utilisation", "jain_index", "timeouts"} | {
 }
 
 
+def of_stack(resolved: Mapping[str, Any], name: str) -> str:
+    """The name of a flow's algorithm, with that of its QUIC stack before it: "quinn cubic"."""
+    stack = resolved.get("stack")
+    return f"{stack} {name}" if stack else name
+
+
 def of(result: Result) -> dict[str, Any]:
     """A run in numbers that JSON can hold; None is what the run does not tell."""
     goodputs_bps, lifetimes_bps = measures.goodputs_bps(result), measures.lifetimes_bps(result)
@@ -73,7 +79,7 @@ def of(result: Result) -> dict[str, Any]:
         "flows": [
             {
                 "flow": flow["flow"],
-                "algorithm": flow["algorithm"],
+                "algorithm": of_stack(resolved, flow["algorithm"]),
                 "direction": flow["direction"],
                 "goodput_bps": _finite(goodput),
                 "lifetime_bps": _finite(lifetime),
@@ -83,8 +89,12 @@ def of(result: Result) -> dict[str, Any]:
                 "recoveries": flow["recoveries"],
                 "timeouts": flow["timeouts"],
             }
-            for flow, goodput, lifetime in zip(
-                result.flows.iter_rows(named=True), goodputs_bps, lifetimes_bps, strict=True
+            for resolved, flow, goodput, lifetime in zip(
+                result.resolved["flows"],
+                result.flows.iter_rows(named=True),
+                goodputs_bps,
+                lifetimes_bps,
+                strict=True,
             )
         ],
         "sessions": list(_sessions(result)),

@@ -35,6 +35,12 @@ class Flow(Model):
         "or the path of a C file. `kernel:NAME` is Linux's own algorithm, only on "
         "the kernel and on vlinux."
     )
+    stack: Literal["quinn", "noq"] | None = Field(
+        None,
+        description="A QUIC stack that sends and receives in place of Linux's TCP: `quinn` or "
+        "`noq`. `algorithm` is then its own CUBIC, Reno or BBR (default: Linux's "
+        "TCP).",
+    )
     direction: Literal["forward", "reverse"] = Field(
         "forward",
         description="Direction of its data: `forward` or `reverse`. With a reverse flow or "
@@ -115,6 +121,12 @@ class Session(Model):
         description="NAME[@PRESET][:PARAMETER=VALUE,…]. NAME is an algorithm of `ackclock list` "
         "or the path of a C file. `kernel:NAME` is Linux's own algorithm, only on "
         "the kernel and on vlinux."
+    )
+    stack: Literal["quinn", "noq"] | None = Field(
+        None,
+        description="A QUIC stack that sends and receives in place of Linux's TCP: `quinn` or "
+        "`noq`. `algorithm` is then its own CUBIC, Reno or BBR (default: Linux's "
+        "TCP).",
     )
     direction: Literal["forward", "reverse"] = Field(
         "forward",

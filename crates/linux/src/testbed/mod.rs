@@ -248,6 +248,10 @@ pub fn check(
         let fix = "applications on the kernel always have data; leave it out, or use the simulator";
         return refuse(&format!("flows[{flow}].frames"), "a table".into(), fix);
     }
+    if let Some(flow) = scenario.flows.iter().position(|flow| flow.stack.is_some()) {
+        let fix = "the kernel has its own TCP; leave it out, or use the simulator";
+        return refuse(&format!("flows[{flow}].stack"), "a name".into(), fix);
+    }
     let honest = |flow: &Flow| flow.hides == Hides::Nothing;
     if let Some(flow) = scenario.flows.iter().position(|flow| !honest(flow)) {
         let fix = "receivers on the kernel are honest; leave it out, or use the simulator";

@@ -7,6 +7,7 @@ use super::wire::Wire;
 use crate::capture::Data;
 use crate::census::{Census, TraceHash};
 use crate::flow::Flow;
+use crate::guest::{Datagram, End};
 use crate::header::Header;
 use crate::tcp::{Marks, Transmit};
 use ackclock_net::link::LinkState;
@@ -39,6 +40,7 @@ impl Ledger<Transit<Segment>> for Losses<'_, '_> {
                 flow.dropped(cause);
             }
             Header::Ack(_) => self.census.acks_dropped += 1,
+            Header::Datagram(to, _) => flow.datagram_dropped(to, cause),
             Header::Syn { .. } | Header::SynAck if connection == flow.connection => {
                 flow.control_left(&header, None);
             }
@@ -53,7 +55,7 @@ impl Ledger<Transit<Segment>> for Losses<'_, '_> {
     fn copied(&mut self, packet: &Packet<Transit<Segment>>) -> Option<Packet<Transit<Segment>>> {
         let Segment { connection, header } = &packet.body.body;
         let header = match header {
-            Header::Data { .. } | Header::Ack(_) => header.clone(),
+            Header::Data { .. } | Header::Ack(_) | Header::Datagram(..) => header.clone(),
             Header::Syn { .. } | Header::SynAck | Header::Established | Header::Copied => {
                 Header::Copied
             }
@@ -94,7 +96,11 @@ impl Wire for Network<Segment> {
         route: usize,
         header: Header,
     ) {
-        let (bytes, field) = (header.bytes(), sim.flows[element].control_field());
+        let field = match &header {
+            Header::Datagram(_, datagram) => datagram.ecn,
+            _ => sim.flows[element].control_field(),
+        };
+        let bytes = header.bytes();
         sim.enter(element, now_ns, route, (bytes, field), header);
     }
 
@@ -150,7 +156,10 @@ impl<'a> Simulation<'a, Network<Segment>> {
             Wire::handle(self, now_ns);
         }
         *self.census.queued_of(&header) += 1;
-        let is_data = matches!(header, Header::Data { .. });
+        let is_data = matches!(
+            header,
+            Header::Data { .. } | Header::Datagram(End::Receiver, _)
+        );
         let packet = Packet {
             flow: element as u32,
             bytes,
@@ -214,6 +223,11 @@ impl<'a> Simulation<'a, Network<Segment>> {
             }
             Header::Ack(ack) if current => flow.send_ack(at_ns, ack),
             Header::Ack(_) => self.census.acks_on_the_way += 1,
+            Header::Datagram(to, datagram) => {
+                self.hash.add(at_ns);
+                let ecn = packet.ecn;
+                flow.datagram_left(to, at_ns, Datagram { ecn, ..datagram });
+            }
             Header::Syn { .. } | Header::SynAck | Header::Established if current => {
                 self.control_left(element, &header, Some(at_ns), packet.ecn);
             }

@@ -191,6 +191,7 @@ impl<W: Wire> Simulation<'_, W> {
         let (way, field) = (flow.way, flow.control_field());
         let retry_ns = flow.syn_again_ns(self.scenario.hz, now_ns);
         let Phase::Connecting(connecting) = &mut flow.phase else {
+            self.run_guest(element, now_ns);
             return Ok(());
         };
         match connecting.due(now_ns, retry_ns) {

@@ -92,6 +92,7 @@ impl Flow<'_> {
                 let needs = algorithm.needs_ecn() || algorithm.needs_accurate_ecn();
                 connecting.ecn != EcnMode::Off && needs
             }
+            Phase::Guest(_) => false, // each datagram has its own
             Phase::Open(Connection { receiver, .. }) => {
                 receiver.uses_accurate_ecn() || (receiver.uses_ecn() && self.needs_ecn())
             }

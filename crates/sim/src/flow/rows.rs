@@ -34,6 +34,9 @@ impl Flow<'_> {
             retransmitted_packets: 0,
             state: State(0),
         };
+        if let Phase::Guest(visit) = &self.phase {
+            return self.visit_sample(scenario, &visit.state(), row);
+        }
         if let Phase::Open(connection) = &self.phase {
             let sender = &connection.sender;
             let tp = sender.tp();
@@ -63,6 +66,12 @@ impl Flow<'_> {
             let sender = &connection.sender;
             progress.sent = self.delivered_bytes(scenario, sender.nxt());
             progress.acked = self.delivered_bytes(scenario, sender.una());
+        }
+        if let Phase::Guest(visit) = &self.phase {
+            // What is in flight is sent; some of it may be on its way anew.
+            let state = visit.state();
+            progress.sent = state.delivered_bytes + state.in_flight_bytes;
+            progress.acked = state.delivered_bytes;
         }
         if let Some(session) = &self.session {
             let over = session.over().delivered_bytes;
@@ -102,6 +111,13 @@ impl Flow<'_> {
             receive_window_limited_us: 0,
             send_buffer_limited_us: 0,
         };
+        if let Phase::Guest(visit) = &self.phase {
+            let state = visit.state();
+            row.sent_packets = state.sent_packets;
+            row.retransmitted_packets = state.lost_packets;
+            row.delivered_bytes = state.delivered_bytes;
+            row.min_rtt_us = state.min_rtt_us.into();
+        }
         if let Phase::Open(connection) = &self.phase {
             let sender = &connection.sender;
             let (receive_window_ns, send_buffer_ns) = sender.limited_ns(scenario.duration_ns);

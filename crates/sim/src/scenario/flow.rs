@@ -16,6 +16,11 @@ pub struct Flow {
     /// NAME[@PRESET][:PARAMETER=VALUE,…]. NAME is an algorithm of `ackclock list` or the path of a
     /// C file. `kernel:NAME` is Linux's own algorithm, only on the kernel and on vlinux.
     pub algorithm: String,
+    /// A QUIC stack that sends and receives in place of Linux's TCP: `quinn` or `noq`. `algorithm` is
+    /// then its own CUBIC, Reno or BBR (default: Linux's TCP).
+    // JSON leaves out none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stack: Option<StackName>,
     /// Direction of its data: `forward` or `reverse`. With a reverse flow or session the reverse
     /// path gets the same bottleneck, where ACKs and data share a queue.
     #[schemars(extend("default" = "forward"))]
@@ -79,6 +84,26 @@ pub struct Flow {
     pub hides: Hides,
 }
 
+/// A QUIC stack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum StackName {
+    /// quinn-proto.
+    Quinn,
+    /// noq-proto.
+    Noq,
+}
+
+impl StackName {
+    /// As in a scenario.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Quinn => "quinn",
+            Self::Noq => "noq",
+        }
+    }
+}
+
 /// What a receiver hides from its sender.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -115,6 +140,7 @@ impl Flow {
     pub fn endless(algorithm: &str, rtt_ns: u64) -> Self {
         Self {
             algorithm: algorithm.into(),
+            stack: None,
             direction: Direction::Forward,
             route: Vec::new(),
             back: Vec::new(),

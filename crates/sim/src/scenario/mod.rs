@@ -11,12 +11,13 @@ mod limits;
 mod links;
 mod profile;
 mod session;
+mod stack;
 mod validate;
 
 pub use ecn::EcnMode;
 pub(crate) use error::within;
 pub use error::ScenarioError;
-pub use flow::{Direction, Flow, Frames, Hides, KERNEL};
+pub use flow::{Direction, Flow, Frames, Hides, StackName, KERNEL};
 pub(crate) use limits::MAX_TRANSFER_BYTES;
 pub use profile::Profile;
 pub use session::{Session, Sizes};

@@ -140,6 +140,7 @@ impl Scenario {
         let sessions =
             sessions.map(|(index, session)| (format!("sessions[{index}].flow"), &session.flow));
         for (name, flow) in flows.chain(sessions) {
+            self.validate_stack(&name, flow)?;
             let field = format!("{name}.algorithm");
             let algorithm = algorithms[&flow.algorithm].algorithm();
             check(
@@ -171,6 +172,12 @@ impl Scenario {
 
     fn validate_session(&self, name: &str, session: &Session) -> Result<(), ScenarioError> {
         self.validate_flow(&format!("{name}.flow"), &session.flow)?;
+        check(
+            session.flow.stack.is_none(),
+            &format!("{name}.flow.stack"),
+            format!("{:?}", session.flow.stack),
+            "a session is of TCP; give null",
+        )?;
         check(
             session.flow.stop_ns.is_none(),
             &format!("{name}.flow.stop_ns"),
@@ -230,8 +237,7 @@ impl Scenario {
             &name("ecn"),
             flow.ecn.name(),
             "ECN is modelled as in today's Linux; choose profile linux-6",
-        )?;
-        Ok(())
+        )
     }
 
     /// Refuses a window that is too large for sequence numbers of 32 bits, which would wrap.

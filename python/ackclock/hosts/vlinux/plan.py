@@ -109,6 +109,7 @@ def check(canonical: Mapping[str, Any], series: str = SERIES) -> None:
                 "since Linux 3.6 a route has none to give",
             ),
             f"{name}frames": (flow.get("frames"), None, "its applications always have data"),
+            f"{name}stack": (flow.get("stack"), None, "its hosts have Linux's TCP"),
             f"{name}hides": (flow.get("hides", "nothing"), "nothing", "its receivers are honest"),
         }
         if flow.get("ecn") == "accurate" and not is_new:

@@ -51,7 +51,7 @@ impl Flow<'_> {
     pub(super) fn receiver_timeout_ns(&self) -> u64 {
         match &self.phase {
             Phase::Open(connection) => connection.receiver.poll_timeout(),
-            Phase::Connecting(_) => NEVER,
+            Phase::Connecting(_) | Phase::Guest(_) => NEVER,
         }
     }
 

@@ -1,0 +1,508 @@
+//! noq-proto, the state machine of noq (<https://github.com/n0-computer/noq>).
+
+use crate::handshake::Handshake;
+use crate::host::{self, address, other, Application, Clock, Ids, Ready, BURST, TAG_BYTES};
+use crate::shared::shared;
+use crate::watch::Watch;
+use ackclock_sim::guest::{Datagram, End, Event, Guest, Settings, State};
+use bytes::{Bytes, BytesMut};
+use noq_proto::congestion::{
+    Bbr3Config, Controller, ControllerFactory, ControllerMetrics, CubicConfig, NewRenoConfig,
+};
+use noq_proto::crypto::{
+    self, CryptoError, ExportKeyingMaterialError, HandshakeTokenKey, HeaderKey, KeyPair, Keys,
+    PacketKey, Session, UnsupportedVersion,
+};
+use noq_proto::transport_parameters::TransportParameters;
+use noq_proto::{
+    ClientConfig, ConnectError, Connection, ConnectionHandle, ConnectionId, DatagramEvent, Dir,
+    Endpoint, EndpointConfig, FourTuple, PathId, RttEstimator, ServerConfig, Side, StreamEvent,
+    StreamId, TransportConfig, TransportError, VarInt,
+};
+use std::any::Any;
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+struct Host {
+    endpoint: Endpoint,
+    connection: Option<(ConnectionHandle, Connection)>,
+    /// The stream as this end knows it.
+    stream: Option<StreamId>,
+    ready: Ready,
+    text: Vec<u8>,
+}
+
+struct Noq {
+    clock: Clock,
+    hosts: [Host; 2],
+    watch: Watch,
+    application: Application,
+}
+
+/// A connection whose client sends on one stream.
+pub(crate) fn open(settings: &Settings) -> Box<dyn Guest> {
+    let clock = Clock::new();
+    let watch = Watch::default();
+    let transport = |watch: Watch| {
+        let mut of = TransportConfig::default();
+        let window = settings.receive_window_bytes.map(VarInt::from_u64);
+        let window = window.and_then(Result::ok).unwrap_or(VarInt::MAX);
+        let algorithm = settings.algorithm.clone();
+        of.initial_mtu(settings.datagram_bytes)
+            .mtu_discovery_config(None)
+            .max_idle_timeout(None)
+            .stream_receive_window(window)
+            .receive_window(window)
+            .send_window(u64::MAX)
+            .congestion_controller_factory(Arc::new(Watched { algorithm, watch }));
+        Arc::new(of)
+    };
+    let host = |end: End, server: Option<ServerConfig>| {
+        let mut config = EndpointConfig::new(Arc::new(Plain));
+        config.cid_generator(Arc::new(move || Box::new(Ids::of(end))));
+        config.rng_seed(Some(host::seed(settings, end)));
+        // A size that is out of noq's range leaves its own.
+        let _ = config.max_udp_payload_size(settings.datagram_bytes);
+        Host {
+            endpoint: Endpoint::new(Arc::new(config), server.map(Arc::new), true),
+            connection: None,
+            stream: None,
+            ready: Ready::default(),
+            text: Vec::new(),
+        }
+    };
+    let mut server = ServerConfig::new(Arc::new(Plain), Arc::new(Plain));
+    server.transport_config(transport(Watch::default()));
+    server.time_source(Arc::new(Plain));
+    let mut hosts = [host(End::Sender, None), host(End::Receiver, Some(server))];
+    let mut client = ClientConfig::new(Arc::new(Plain));
+    client.transport_config(transport(watch.clone()));
+    client.initial_dst_cid_provider(Arc::new(|| ConnectionId::new(&[0xac; 20])));
+    let now = clock.at(settings.now_ns);
+    let opened = (hosts[0].endpoint).connect(now, client, address(End::Receiver), "receiver");
+    hosts[0].connection = Some(opened.expect("address and version are those of noq"));
+    Box::new(Noq {
+        clock,
+        hosts,
+        watch,
+        application: Application::new(settings),
+    })
+}
+
+impl Noq {
+    fn connection(&mut self, end: End) -> Option<&mut Connection> {
+        let (_, connection) = self.hosts[end as usize].connection.as_mut()?;
+        Some(connection)
+    }
+
+    /// What an end's connection tells its endpoint and its application.
+    fn settle(&mut self, end: End) {
+        let host = &mut self.hosts[end as usize];
+        let Some((handle, connection)) = &mut host.connection else {
+            return;
+        };
+        while let Some(event) = connection.poll_endpoint_events() {
+            if let Some(event) = host.endpoint.handle_event(*handle, event) {
+                connection.handle_event(event);
+            }
+        }
+        while let Some(event) = connection.poll() {
+            match (event, end) {
+                (noq_proto::Event::Connected, End::Sender) => {
+                    host.stream = connection.streams().open(Dir::Uni);
+                    self.watch.tell(Event::Established);
+                }
+                (noq_proto::Event::ConnectionLost { .. }, End::Sender) => {
+                    let window = window(connection);
+                    self.watch.congestion(true, window, window);
+                }
+                (noq_proto::Event::Stream(StreamEvent::Finished { .. }), End::Sender) => {
+                    self.watch.tell(Event::Completed);
+                }
+                (noq_proto::Event::Stream(StreamEvent::Opened { dir }), End::Receiver) => {
+                    host.stream = connection.streams().accept(dir).or(host.stream);
+                }
+                _ => (),
+            }
+        }
+        if let (End::Receiver, Some(stream)) = (end, host.stream) {
+            let mut reader = connection.recv_stream(stream);
+            let Ok(mut chunks) = reader.read(false) else {
+                return;
+            };
+            while let Ok(Some(chunk)) = chunks.next(usize::MAX) {
+                self.application.read_bytes += chunk.bytes.len() as u64;
+            }
+            let _ = chunks.finalize();
+        }
+    }
+
+    /// The application writes.
+    fn write(&mut self, now_ns: u64) {
+        let host = &mut self.hosts[End::Sender as usize];
+        let (Some((_, connection)), Some(stream), false) = (
+            &mut host.connection,
+            host.stream,
+            self.application.is_finished,
+        ) else {
+            return;
+        };
+        let window = window(connection);
+        let mut sends = connection.send_stream(stream);
+        loop {
+            let text = self.application.next(now_ns, window);
+            if text.is_empty() {
+                break;
+            }
+            let Ok(written) = sends.write_chunks(&mut &mut [Bytes::from_static(text)][..]) else {
+                break;
+            };
+            self.application.written_bytes += written as u64;
+        }
+        if self.application.ends(now_ns) {
+            self.application.is_finished = sends.finish().is_ok();
+        }
+    }
+}
+
+impl Guest for Noq {
+    fn poll_transmit(&mut self, end: End, now_ns: u64) -> Option<Datagram> {
+        if end == End::Sender {
+            self.write(now_ns);
+        }
+        let now = self.clock.at(now_ns);
+        let host = &mut self.hosts[end as usize];
+        if host.ready.is_empty() {
+            host.text.clear();
+            let (_, connection) = host.connection.as_mut()?;
+            let burst = NonZeroUsize::new(BURST)?;
+            let sent = connection.poll_transmit(now, burst, &mut host.text)?;
+            let text = &host.text[..sent.size];
+            host.ready.take(text, sent.segment_size, ours(sent.ecn));
+        }
+        host.ready.next()
+    }
+
+    fn receive(&mut self, end: End, now_ns: u64, datagram: Datagram) {
+        let now = self.clock.at(now_ns);
+        let data = BytesMut::from(&datagram.bytes[..]);
+        let (from, ecn) = (
+            FourTuple::new(address(other(end)), None),
+            theirs(datagram.ecn),
+        );
+        let host = &mut self.hosts[end as usize];
+        host.text.clear();
+        match (host.endpoint).handle(now, from, ecn, data, &mut host.text) {
+            Some(DatagramEvent::ConnectionEvent(_, event)) => {
+                if let Some((_, connection)) = &mut host.connection {
+                    connection.handle_event(event);
+                }
+            }
+            Some(DatagramEvent::NewConnection(incoming)) => {
+                host.text.clear();
+                let accepted = host.endpoint.accept(incoming, now, &mut host.text, None);
+                host.connection = accepted.ok().or(host.connection.take());
+            }
+            Some(DatagramEvent::Response(sent)) => {
+                let text = &host.text[..sent.size];
+                host.ready.take(text, sent.segment_size, ours(sent.ecn));
+            }
+            None => (),
+        }
+        self.settle(end);
+    }
+
+    fn poll_timeout(&mut self, end: End) -> u64 {
+        let at = self
+            .connection(end)
+            .and_then(|connection| connection.poll_timeout());
+        at.map_or(u64::MAX, |at| self.clock.ns(at))
+    }
+
+    fn handle_timeout(&mut self, end: End, now_ns: u64) {
+        let now = self.clock.at(now_ns);
+        if let Some(connection) = self.connection(end) {
+            connection.handle_timeout(now);
+        }
+        self.settle(end);
+    }
+
+    fn poll_event(&mut self) -> Option<Event> {
+        self.watch.seen().events.pop_front()
+    }
+
+    fn state(&self) -> State {
+        let mut state = self.watch.state(self.application.read_bytes);
+        let connection = &self.hosts[End::Sender as usize].connection;
+        let control = (connection.as_ref()).and_then(|(_, of)| of.congestion_state(PathId::ZERO));
+        if let Some(control) = control {
+            state.cwnd_bytes = control.window();
+            state.ssthresh_bytes = control.metrics().ssthresh.filter(|bytes| *bytes < u64::MAX);
+        }
+        state
+    }
+}
+
+/// The congestion window of the one path.
+fn window(connection: &Connection) -> u64 {
+    let control = connection.congestion_state(PathId::ZERO);
+    control.map_or(0, |control| control.window())
+}
+
+/// Builds the congestion control with this name of ours.
+struct Watched {
+    algorithm: String,
+    watch: Watch,
+}
+
+impl ControllerFactory for Watched {
+    fn build(self: Arc<Self>, now: Instant, mtu: u16) -> Box<dyn Controller> {
+        let inner = match self.algorithm.as_str() {
+            "reno" => Arc::new(NewRenoConfig::default()).build(now, mtu),
+            "bbr3" => Arc::new(Bbr3Config::default()).build(now, mtu),
+            _ => Arc::new(CubicConfig::default()).build(now, mtu),
+        };
+        let watch = self.watch.clone();
+        Box::new(Control { inner, watch })
+    }
+}
+
+/// A congestion control of noq's, and who looks at it.
+#[derive(Debug)]
+struct Control {
+    inner: Box<dyn Controller>,
+    watch: Watch,
+}
+
+impl Controller for Control {
+    fn on_sent(&mut self, now: Instant, bytes: u64, largest_pn: u64) {
+        self.watch.seen().in_flight_bytes += bytes;
+        self.inner.on_sent(now, bytes, largest_pn);
+    }
+
+    fn on_packet_sent(&mut self, now: Instant, bytes: u16, pn: u64) {
+        self.watch.seen().sent_packets += 1;
+        self.inner.on_packet_sent(now, bytes, pn);
+    }
+
+    fn on_cwnd_limited(&mut self) {
+        self.inner.on_cwnd_limited();
+    }
+
+    fn on_ack(
+        &mut self,
+        now: Instant,
+        sent: Instant,
+        bytes: u64,
+        pn: u64,
+        app_limited: bool,
+        rtt: &RttEstimator,
+    ) {
+        self.watch.rtt(rtt.get(), rtt.min());
+        self.inner.on_ack(now, sent, bytes, pn, app_limited, rtt);
+    }
+
+    fn on_end_acks(
+        &mut self,
+        now: Instant,
+        in_flight: u64,
+        app_limited: bool,
+        largest_packet_num_acked: Option<u64>,
+    ) {
+        self.watch.seen().in_flight_bytes = in_flight;
+        (self.inner).on_end_acks(now, in_flight, app_limited, largest_packet_num_acked);
+    }
+
+    fn on_congestion_event(
+        &mut self,
+        now: Instant,
+        sent: Instant,
+        is_persistent_congestion: bool,
+        is_ecn: bool,
+        lost_bytes: u64,
+        largest_lost_pn: u64,
+    ) {
+        let (before, persistent) = (self.inner.window(), is_persistent_congestion);
+        (self.inner).on_congestion_event(
+            now,
+            sent,
+            persistent,
+            is_ecn,
+            lost_bytes,
+            largest_lost_pn,
+        );
+        (self.watch).congestion(persistent, before, self.inner.window());
+    }
+
+    fn on_packet_lost(&mut self, lost_bytes: u16, pn: u64, now: Instant) {
+        self.watch.seen().lost_packets += 1;
+        self.inner.on_packet_lost(lost_bytes, pn, now);
+    }
+
+    fn on_spurious_congestion_event(&mut self) {
+        self.inner.on_spurious_congestion_event();
+    }
+
+    fn on_ack_frequency_update(&mut self, threshold: u64, max_ack_delay: Duration) {
+        (self.inner).on_ack_frequency_update(threshold, max_ack_delay);
+    }
+
+    fn on_mtu_update(&mut self, new_mtu: u16) {
+        self.inner.on_mtu_update(new_mtu);
+    }
+
+    fn window(&self) -> u64 {
+        self.inner.window()
+    }
+
+    fn metrics(&self) -> ControllerMetrics {
+        self.inner.metrics()
+    }
+
+    fn clone_box(&self) -> Box<dyn Controller> {
+        let (inner, watch) = (self.inner.clone_box(), self.watch.clone());
+        Box::new(Self { inner, watch })
+    }
+
+    fn initial_window(&self) -> u64 {
+        self.inner.initial_window()
+    }
+
+    fn into_any(self: Box<Self>) -> Box<dyn Any> {
+        self
+    }
+}
+
+shared!(noq_proto);
+
+fn session(side: Side, params: &TransportParameters) -> Box<dyn Session> {
+    let mut own = Vec::new();
+    params.write(&mut own);
+    Box::new(Greeting(side, Handshake::new(side == Side::Client, own)))
+}
+
+struct Greeting(Side, Handshake);
+
+impl Session for Greeting {
+    fn initial_keys(&self, _: ConnectionId, _: Side) -> Keys {
+        keys()
+    }
+
+    fn handshake_data(&self) -> Option<Box<dyn Any>> {
+        None
+    }
+
+    fn peer_identity(&self) -> Option<Box<dyn Any>> {
+        None
+    }
+
+    fn early_crypto(&self) -> Option<(Box<dyn HeaderKey>, Box<dyn PacketKey>)> {
+        None
+    }
+
+    fn early_data_accepted(&self) -> Option<bool> {
+        None
+    }
+
+    fn is_handshaking(&self) -> bool {
+        !self.1.is_over()
+    }
+
+    fn read_handshake(&mut self, text: &[u8]) -> Result<bool, TransportError> {
+        self.1.read(text);
+        Ok(false)
+    }
+
+    fn transport_parameters(&self) -> Result<Option<TransportParameters>, TransportError> {
+        let read = |mut text: &[u8]| TransportParameters::read(self.0, &mut text);
+        let params = self.1.peers_params().map(read).transpose();
+        params.map_err(Into::into)
+    }
+
+    fn write_handshake(&mut self, to: &mut Vec<u8>) -> Option<Keys> {
+        self.1.write(to).then(keys)
+    }
+
+    fn next_1rtt_keys(&mut self) -> Option<KeyPair<Box<dyn PacketKey>>> {
+        Some(packet_keys())
+    }
+
+    fn is_valid_retry(&self, _: ConnectionId, _: &[u8], _: &[u8]) -> bool {
+        true
+    }
+
+    fn export_keying_material(
+        &self,
+        _: &mut [u8],
+        _: &[u8],
+        _: &[u8],
+    ) -> Result<(), ExportKeyingMaterialError> {
+        Err(ExportKeyingMaterialError)
+    }
+}
+
+impl crypto::ClientConfig for Plain {
+    fn start_session(
+        &self,
+        _: u32,
+        _: &str,
+        params: &TransportParameters,
+    ) -> Result<Box<dyn Session>, ConnectError> {
+        Ok(session(Side::Client, params))
+    }
+}
+
+impl crypto::ServerConfig for Plain {
+    fn initial_keys(&self, _: u32, _: ConnectionId) -> Result<Keys, UnsupportedVersion> {
+        Ok(keys())
+    }
+
+    fn retry_tag(&self, _: u32, _: ConnectionId, _: &[u8]) -> [u8; 16] {
+        [0; 16]
+    }
+
+    fn start_session(&self, _: u32, params: &TransportParameters) -> Box<dyn Session> {
+        session(Side::Server, params)
+    }
+}
+
+impl PacketKey for Plain {
+    fn encrypt(&self, _: PathId, _: u64, _: &mut [u8], _: usize) {}
+
+    fn decrypt(
+        &self,
+        _: PathId,
+        _: u64,
+        _: &[u8],
+        payload: &mut BytesMut,
+    ) -> Result<(), CryptoError> {
+        let bytes = payload.len().checked_sub(TAG_BYTES).ok_or(CryptoError)?;
+        payload.truncate(bytes);
+        Ok(())
+    }
+
+    fn tag_len(&self) -> usize {
+        TAG_BYTES
+    }
+
+    fn confidentiality_limit(&self) -> u64 {
+        u64::MAX
+    }
+
+    fn integrity_limit(&self) -> u64 {
+        u64::MAX
+    }
+}
+
+impl HandshakeTokenKey for Plain {
+    fn seal(&self, _: u128, data: &mut Vec<u8>) -> Result<(), CryptoError> {
+        data.resize(data.len() + TAG_BYTES, 0);
+        Ok(())
+    }
+
+    fn open<'a>(&self, _: u128, data: &'a mut [u8]) -> Result<&'a [u8], CryptoError> {
+        let bytes = data.len().checked_sub(TAG_BYTES).ok_or(CryptoError)?;
+        Ok(&data[..bytes])
+    }
+}

@@ -1,0 +1,69 @@
+//! What a flow of a QUIC stack may be.
+
+use super::error::check;
+use super::{EcnMode, Flow, Hides, Scenario, ScenarioError, StackName};
+use crate::guest::{self, HEADER_BYTES};
+
+/// QUIC needs datagrams of 1200 bytes (RFC 9000, section 14).
+const LEAST_DATAGRAM_BYTES: u32 = 1_200;
+
+impl Scenario {
+    /// Whether a flow is of a QUIC stack.
+    pub(crate) fn has_guests(&self) -> bool {
+        self.flows.iter().any(|flow| flow.stack.is_some())
+    }
+
+    /// Payload of a full datagram, bytes.
+    pub(crate) fn datagram_bytes(&self) -> u16 {
+        let bytes = self.packet_bytes().saturating_sub(HEADER_BYTES);
+        bytes.try_into().unwrap_or(u16::MAX)
+    }
+
+    pub(super) fn validate_stack(&self, of: &str, flow: &Flow) -> Result<(), ScenarioError> {
+        let Some(name) = flow.stack.map(StackName::name) else {
+            return Ok(());
+        };
+        let field = |field: &str| format!("{of}.{field}");
+        let stack = guest::find(name);
+        check(
+            stack.is_some(),
+            &field("stack"),
+            name.into(),
+            "this ackclock is built without QUIC stacks; type `make quic`",
+        )?;
+        let algorithms = stack.map_or(&[][..], |stack| stack.algorithms);
+        check(
+            algorithms.contains(&flow.algorithm.as_str()),
+            &field("algorithm"),
+            flow.algorithm.clone(),
+            &format!(
+                "{name} has {} of its own; choose one",
+                algorithms.join(", ")
+            ),
+        )?;
+        for (key, is_given) in [
+            ("frames", flow.frames.is_some()),
+            ("send_buffer_bytes", flow.send_buffer_bytes.is_some()),
+            (
+                "initial_ssthresh_packets",
+                flow.initial_ssthresh_packets.is_some(),
+            ),
+            ("hides", flow.hides != Hides::Nothing),
+        ] {
+            let fix = format!("{name} is not told so; leave it out");
+            check(!is_given, &field(key), "given".into(), &fix)?;
+        }
+        check(
+            flow.ecn != EcnMode::Accurate,
+            &field("ecn"),
+            flow.ecn.name(),
+            "QUIC's counts are accurate (RFC 9000, section 13.4); write true",
+        )?;
+        check(
+            u32::from(self.datagram_bytes()) >= LEAST_DATAGRAM_BYTES,
+            "mss_bytes",
+            self.mss_bytes.to_string(),
+            "QUIC needs packets of 1228 bytes and more",
+        )
+    }
+}

@@ -1,0 +1,51 @@
+"""Flows of QUIC stacks, from a scenario to its tables."""
+
+import polars as pl
+import pytest
+
+from ackclock import AckclockError, Bottleneck, Flow, Scenario, run, vlinux
+from ackclock.results import summary
+
+LINK = Bottleneck(rate="20mbit", buffer="1bdp")
+
+
+def beside(stack="quinn", algorithm="cubic", **keys):
+    flows = [Flow(algorithm=algorithm, stack=stack, **keys), Flow(algorithm="cubic")]
+    return Scenario(duration="10s", rtt="40ms", bottleneck=LINK, flows=flows)
+
+
+@pytest.mark.parametrize("stack", ["quinn", "noq"])
+def test_a_stack_shares_a_link_with_linux(stack):
+    result = run(beside(stack))
+    both = summary.of(result)["flows"]
+    assert [each["algorithm"] for each in both] == [f"{stack} cubic", "cubic"]
+    assert all(each["goodput_bps"] > 2e6 for each in both)
+    assert 0.9 < sum(each["goodput_bps"] for each in both) / 20e6 < 1
+    assert run(beside(stack)).manifest["trace_hash"] == result.manifest["trace_hash"]
+
+
+def test_its_window_is_in_the_tables():
+    result = run(beside())
+    own = result.samples.filter(pl.col("flow") == 1)
+    assert own["cwnd_packets"].max() > own["cwnd_packets"].min() > 1
+    assert own["srtt_us"].max() >= own["min_rtt_us"].max() >= 40_000
+    kinds = set(result.events.filter(pl.col("flow") == 1)["kind"])
+    assert {"established", "recovery"} <= kinds
+
+
+@pytest.mark.parametrize(
+    ("keys", "says"),
+    [
+        ({"algorithm": "vegas"}, "quinn has cubic, reno, bbr of its own; choose one"),
+        ({"frames": {"size": "10kB", "every": "20ms"}}, "frames .*quinn is not told so"),
+        ({"ecn": "accurate"}, "QUIC's counts are accurate"),
+    ],
+)
+def test_what_a_stack_has_not_is_refused(keys, says):
+    with pytest.raises(AckclockError, match=says):
+        beside(**keys).check()
+
+
+def test_linux_has_no_such_flows():
+    with pytest.raises(AckclockError, match="stack = quinn: not on the virtual Linux"):
+        vlinux.check(beside())
