@@ -13,13 +13,14 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ackclock import _core
 from ackclock.base.errors import AckclockError
 from ackclock.base.kernel_part import kernel_part
-from ackclock.scenario import timeline as timelines
-from ackclock.scenario.timeline import Timeline
+
+if TYPE_CHECKING:
+    from ackclock.scenario.timeline import Timeline
 
 #: Spec → name, source, spec, values and fingerprint of the code that ran.
 Algorithms = Mapping[str, Mapping[str, Any]]
@@ -86,7 +87,7 @@ class Seen:
     #: Path of a link's trace → its times, ms.
     traces: Mapping[str, list[int]]
     #: Path of a link's timeline → what it says.
-    timelines: Mapping[str, Timeline]
+    timelines: "Mapping[str, Timeline]"
 
 
 def seen() -> Seen:
@@ -136,13 +137,15 @@ def trace(path: str) -> list[int]:
     return known.traces[path]
 
 
-def timeline(path: str) -> Timeline:
+def timeline(path: str) -> "Timeline":
     """What the file of a link's timeline says; raises `ValueError` that names line and fix."""
     known = _held.get() or Held()
     if path not in known.timelines:
         content = _content(path, known)
         if len(content) > MOST_BYTES:
             raise ValueError(f"is longer than {MOST_BYTES} bytes; give it fewer rows")
+        from ackclock.scenario import timeline as timelines  # noqa: PLC0415 (slow to import)
+
         known.timelines[path] = timelines.read(content)
     return known.timelines[path]
 
