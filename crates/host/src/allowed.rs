@@ -77,21 +77,25 @@ const BUILTINS: [&str; 34] = [
     "va_list",
 ];
 
-const PRAGMAS: [&str; 7] = [
-    "once",
-    "unroll",
-    "GCC unroll",
-    "GCC ivdep",
-    "GCC diagnostic",
-    "clang diagnostic",
-    "clang loop",
+const PRAGMAS: [&str; 5] = ["once", "unroll", "GCC unroll", "GCC ivdep", "clang loop"];
+
+/// What the checks are called (checked.c).
+pub(crate) const CHECKS: &str = "__asan_";
+
+/// Of the checks and the linker, and address spaces, which no check sees.
+const NAMES: [&str; 4] = [
+    "_GLOBAL_OFFSET_TABLE_",
+    "__stack_chk_fail",
+    "__seg_fs",
+    "__seg_gs",
 ];
 
 /// The first word that is not allowed: the word, its file and its line.
 pub(crate) fn first_refused(text: &Preprocessed<'_>) -> Option<(String, PathBuf, usize)> {
-    text.users().into_iter().find_map(|(file, line, text)| {
-        let (word, below) = refused(text)?;
-        Some((word, file, line + below))
+    text.foreign().into_iter().find_map(|part| {
+        let (word, below) = refused(part.text)?;
+        let (file, line) = part.place(below);
+        Some((word, file, line))
     })
 }
 
@@ -130,7 +134,8 @@ fn refused(text: &str) -> Option<(String, usize)> {
         }
         let builtin = token.strip_prefix("__builtin_");
         let is_known = |name: &str| BUILTINS.contains(&name) || name.ends_with("_overflow");
-        if builtin.is_some_and(|name| !is_known(name)) || token == "__declspec" {
+        let is_ours = NAMES.contains(&token) || token.starts_with(CHECKS);
+        if builtin.is_some_and(|name| !is_known(name)) || token == "__declspec" || is_ours {
             return Some((token.into(), at));
         }
     }
@@ -209,7 +214,7 @@ mod tests {
             "struct s { int a; } __attribute__((__packed__, aligned(8)));",
             "x __attribute__((used, section(\"cc_kernel_params\"))) = 1;",
             "int a = b[c[1]] + __builtin_clzll(x);",
-            "#pragma GCC diagnostic push\n# 1 \"f.c\" 3\nchar *s = \"no_sanitize [[\";",
+            "#pragma GCC unroll 4\n# 1 \"f.c\" 3\nchar *s = \"no_sanitize [[\";",
             "__builtin_add_overflow(a, b, &c); char c = '\"'; x = \"\\\"\";",
         ] {
             assert_eq!(refused(text), None, "{text}");
@@ -248,6 +253,8 @@ mod tests {
             ),
             ("a\n__builtin_ia32_rdtsc()", "__builtin_ia32_rdtsc"),
             ("a\n__builtin_frame_address(0)", "__builtin_frame_address"),
+            ("a\n*(int __seg_fs *)8 = 1;", "__seg_fs"),
+            ("a\nstatic void __asan_f(int *p) {", "__asan_f"),
         ] {
             assert_eq!(refused(text), Some((word.into(), 1)), "{text}");
         }

@@ -5,7 +5,7 @@
 //! that of the code that runs.
 
 use std::collections::HashMap;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::{Mutex, PoisonError};
@@ -121,17 +121,11 @@ impl<'a> Job<'a> {
         if is_kernels || !missing.is_empty() {
             self.check_names(&compiler, &scratch, &text, missing)?;
         }
-        if let Some((file, line)) = snapshot.assembly() {
-            return Err(AlgorithmError::InlineAssembly {
-                path: self.shown(&file),
-                line,
-            });
-        }
+        self.refuse_words(&compiler, &snapshot, &directory)?;
         let reads = Reads::of(|word| snapshot.word(word).is_some());
         if is_kernels {
             return self.kernel_form(source, &compiler, &scratch, &snapshot, reads);
         }
-        self.refuse_words(&compiler, &snapshot)?;
         // Once more for its messages: before the preprocessor every column is the user's.
         let explained = |compiler: &Compiler, refused| {
             let again = self.compiler(compiler, ours, |cc| {
@@ -272,18 +266,32 @@ impl<'a> Job<'a> {
         })
     }
 
-    /// Refuses, in a file that is not trusted, words that could switch checks off, or hide other words.
+    /// Refuses assembly, and in a file that is not trusted words that could switch checks off, or hide other words, and
+    /// files that do not lie in its directory.
     pub(crate) fn refuse_words(
         &self,
         compiler: &Compiler,
         snapshot: &Preprocessed<'_>,
+        directory: &Path,
     ) -> Result<(), AlgorithmError> {
-        if compiler.checker().is_none() {
+        let is_checked = compiler.checker().is_some();
+        let outside = snapshot.outside(directory).filter(|_| is_checked);
+        let outside = outside.map(|(path, (file, line))| {
+            let word = format!("a file outside its directory ({})", shown(&path));
+            (word, file, line)
+        });
+        let assembly = snapshot.assembly().filter(|_| outside.is_none());
+        if let Some((file, line)) = assembly {
+            let path = self.shown(&file);
+            return Err(AlgorithmError::InlineAssembly { path, line });
+        }
+        if !is_checked {
             return Ok(());
         }
         let raw = snapshot.raw_string();
         let raw = raw.map(|(file, line)| ("a raw string".to_string(), file, line));
-        match raw.or_else(|| allowed::first_refused(snapshot)) {
+        let words = || allowed::first_refused(snapshot);
+        match outside.or(raw).or_else(words) {
             None => Ok(()),
             Some((word, file, line)) => Err(AlgorithmError::NotAllowed {
                 path: self.shown(&file),
@@ -343,8 +351,8 @@ impl<'a> Job<'a> {
             });
             let output = output.map_err(|error| self.cannot(&error))?;
             if output.status.success() {
-                let text = String::from_utf8_lossy(&output.stdout).into_owned();
-                return Ok((text, missing));
+                let text = String::from_utf8_lossy(&output.stdout);
+                return Ok((source::with_all_errors(&text), missing));
             }
             let written = String::from_utf8_lossy(&output.stderr);
             let header = messages::missing_header(&written, &self.name());
@@ -467,8 +475,9 @@ impl<'a> Job<'a> {
         let mut variables: Vec<String> = Vec::new();
         for symbol in object.symbols() {
             let name = symbol.name().unwrap_or_default().to_string();
-            let is_given = GIVEN.contains(&name.as_str()) || name.starts_with(CHECKS);
-            let is_reserved = RESERVED.contains(&name.as_str()) || name.starts_with(CHECKS);
+            let is_given = GIVEN.contains(&name.as_str()) || name.starts_with(allowed::CHECKS);
+            let is_reserved =
+                RESERVED.contains(&name.as_str()) || name.starts_with(allowed::CHECKS);
             if is_reserved && symbol.is_global() && !symbol.is_undefined() {
                 let errors = messages::taken(&name);
                 return Err(AlgorithmError::DoesNotCompile {
@@ -543,6 +552,11 @@ pub(crate) fn including(cc: &mut Command, ours: &Path, directory: &Path) {
     for place in ["include", "kernel", "missing"] {
         cc.arg("-I").arg(ours.join(place));
     }
+    // Its name is another one each time: no __FILE__ may have it.
+    let mut hidden = OsString::from("-fmacro-prefix-map=");
+    hidden.push(ours);
+    hidden.push("=ackclock");
+    cc.arg(hidden);
     cc.arg("-iquote").arg(directory);
 }
 
@@ -568,9 +582,6 @@ const RESERVED: [&str; 9] = [
     "__cxa_finalize",
     "cc_checked",
 ];
-
-/// What the checks are called (checked.c).
-const CHECKS: &str = "__asan_";
 
 /// What host_native.h declares, and what a compiler may call by itself.
 const GIVEN: [&str; 14] = [

@@ -16,7 +16,8 @@ const FLAGS: &str = include_str!("cflags.txt");
 const REFUSED: &str = "-nostdinc -fno-lto -fno-optimize-sibling-calls -Werror=implicit-int \
     -Werror=implicit-function-declaration \
     -Werror=int-conversion -Werror=incompatible-pointer-types -Werror=return-type \
-    -Werror=uninitialized -Werror=date-time -Werror=div-by-zero -Werror=vla -Werror=frame-larger-than=8192";
+    -Werror=uninitialized -Werror=div-by-zero -Werror=vla -Werror=frame-larger-than=8192 \
+    -Wno-builtin-macro-redefined -U__DATE__ -U__TIME__ -U__TIMESTAMP__ -U__BASE_FILE__";
 /// Each load and store calls a function of algorithms/checked/checked.c.
 const CHECKS_OF_GCC: &str = include_str!("checks-gcc.txt");
 const CHECKS_OF_CLANG: &str = include_str!("checks-clang.txt");

@@ -191,7 +191,6 @@ impl Job<'_> {
         reads: Reads,
     ) -> Result<(Algorithm, bool), AlgorithmError> {
         let ours = scratch.path();
-        self.refuse_words(compiler, snapshot)?;
         let mut has_two_arguments = false;
         let mut object = self.object(compiler, scratch, snapshot.text(), FIRST_HZ, false)?;
         if let Err(first) = object {
@@ -284,6 +283,8 @@ impl Job<'_> {
         let directory = source.path.parent().unwrap_or(Path::new("/"));
         let only = ["-DCC_KERNEL_BESIDE"];
         let (text, missing) = self.preprocess(compiler, scratch, &file, directory, &only)?;
+        let snapshot = Preprocessed::new(&text, scratch.path());
+        self.refuse_words(compiler, &snapshot, directory)?;
         self.check_names(compiler, scratch, &text, missing)?;
         Ok(text)
     }
@@ -300,6 +301,8 @@ impl Job<'_> {
         let directory = source.path.parent().unwrap_or(Path::new("/"));
         let only = format!("-DCC_HZ={hz}");
         let (text, _) = self.preprocess(compiler, scratch, &file, directory, &[&only])?;
+        let snapshot = Preprocessed::new(&text, scratch.path());
+        self.refuse_words(compiler, &snapshot, directory)?;
         Ok(text)
     }
 

@@ -34,13 +34,14 @@ pub(crate) fn unseen(assembly: &str) -> Option<Unseen> {
         } else if let Some(rest) = line.strip_prefix(".loc\t").or(line.strip_prefix(".loc ")) {
             let mut words = rest.split_whitespace();
             let file = words.next().unwrap_or_default();
-            at = (
-                file,
-                words.next().and_then(|line| line.parse().ok()).unwrap_or(0),
-            );
+            // Line 0: code of no line of its own.
+            if let Some(line @ 1..) = words.next().and_then(|line| line.parse().ok()) {
+                at = (file, line);
+            }
         } else if line.starts_with("#APP")
             || line.starts_with("//APP")
             || line.starts_with("# InlineAsm Start")
+            || line.starts_with("# Start of file scope inline assembly")
         {
             inline = true;
         } else if line.starts_with("#NO_APP")

@@ -2,6 +2,8 @@
 
 mod common;
 
+use std::fs;
+
 use ackclock_host::{Algorithm, CaState, CongestionControl, HostConfig, RateSample};
 use common::{in_a_process, UserFile};
 
@@ -162,7 +164,7 @@ fn what_no_check_sees_is_refused() {
             "tp->snd_cwnd = (u32)__builtin_ia32_rdtsc();",
             "__builtin_ia32_rdtsc",
         ),
-        ("# 1 \"f\" 3", hidden, "inline assembly"),
+        ("# 1 \"file.c\" 3", hidden, "inline assembly"),
         ("#pragma GCC system_header", hidden, "inline assembly"),
         (
             "static const char *text = R\"x(\" )x\"; void f(void) { __asm__(\"nop\"); }",
@@ -198,7 +200,43 @@ fn what_no_check_sees_is_refused() {
         (
             "void __asan_load8_noabort(u64 x); void __asan_load8_noabort(u64 x) {}",
             "",
-            "`__asan_load8_noabort`",
+            "__asan_load8_noabort",
+        ),
+        (
+            "static __attribute__((noinline)) void __asan_f(u32 *x) { *x = 0; }",
+            "__asan_f((u32 *)tp + 4096);",
+            "__asan_f",
+        ),
+        ("", "*(u32 __seg_fs *)8 = 1;", "__seg_fs"),
+        (
+            "extern u64 __stack_chk_fail[1 << 28];",
+            "__stack_chk_fail[99999] = 1;",
+            "__stack_chk_fail",
+        ),
+        (
+            "# 1 \"file.c\" 3\n#pragma GCC diagnostic ignored \"-Wvla\"",
+            "u8 here[-4096ull * ack]; here[acked] = 1; tp->snd_cwnd = here[0];",
+            "variable length array",
+        ),
+        (
+            "#pragma clang diagnostic ignored \"-Wframe-larger-than\"",
+            "u8 here[1 << 20]; here[acked] = 1; tp->snd_cwnd = here[ack];",
+            "is larger than 8192 bytes",
+        ),
+        (
+            "# 1 \"file.c\" 3",
+            "tp->snd_cwnd = __TIME__[7];",
+            "'__TIME__' undeclared",
+        ),
+        (
+            "",
+            "tp->snd_cwnd = __BASE_FILE__[18];",
+            "'__BASE_FILE__' undeclared",
+        ),
+        (
+            "#include \"/etc/passwd\"",
+            "",
+            ":4: a file outside its directory (/etc/passwd)",
         ),
         ("char __start_cc_ours[8] = {1};", "", "`__start_cc_ours`"),
         ("static u32 shared; ", "shared++;", "shared"),
@@ -214,6 +252,54 @@ fn what_no_check_sees_is_refused() {
         assert!(message.contains(words), "{before} {what}: {message}");
         assert!(message.lines().count() <= 4, "{message}");
     }
+}
+
+/// A macro of the user that stands in a header of ours.
+#[test]
+fn a_header_of_ours_hides_nothing() {
+    let hook = fs::read_to_string(file("", "poke(sk);").path).unwrap();
+    let hook = hook.split_once('\n').unwrap().1.to_string();
+    for (hidden, words) in [
+        (
+            "static void poke(struct sock *sk) __attribute__((no_sanitize(\"kernel-address\")));",
+            ":4: the attribute no_sanitize",
+        ),
+        ("__asm__(\".text\");", ":4: inline assembly"),
+    ] {
+        let text = format!(
+            "#define OF_CC_PARAM_MEMBER\n#define OF_CC_PARAM_CHECK struct sock; {hidden}\n\
+             #define CC_PARAMS(P) OF_##P\n#include \"tcp_cc.h\"\n#undef CC_PARAMS\n\
+             #define CC_PARAMS(P)\nstatic void poke(struct sock *sk) {{}}\n{hook}"
+        );
+        let message = UserFile::new(&text).compile().expect_err("must be refused");
+        assert!(message.to_string().contains(words), "{message}");
+    }
+}
+
+/// By way of the directory of our headers, whose name changes.
+#[test]
+fn a_file_elsewhere_is_refused_with_its_place() {
+    let other = UserFile::new("__attribute__((no_sanitize(\"kernel-address\"))) void f(void);\n");
+    let path = other.path.display();
+    for name in [format!("\"{path}\""), format!("<../../../../../..{path}>")] {
+        let file = file(&format!("#include {name}"), "");
+        let message = file.compile().expect_err("must be refused").to_string();
+        assert!(
+            message.contains(":4: a file outside its directory (/") && message.lines().count() == 1,
+            "{message}"
+        );
+    }
+}
+
+/// A function whose end cannot be reached would go on in the next one.
+#[test]
+fn code_that_cannot_be_reached_ends_the_run() {
+    let before = "static __attribute__((noinline)) void f(volatile u32 *x) { *x = 1; __builtin_unreachable(); }";
+    let (survived, said) = said(&file(before, "u32 x; f(&x); tp->snd_cwnd = x;"), &[]);
+    assert!(
+        !survived && said.contains("function f: stops itself"),
+        "{said}"
+    );
 }
 
 /// A hook that begins behind a check.

@@ -20,9 +20,8 @@ fn rooter(include: &str, function: &str) -> impl FnMut(u64) -> u64 {
 }
 
 const ROOTS: &str = concat!(
-    "#include \"tcp_cc.h\"\n#pragma GCC diagnostic ignored \"-Wunused-function\"\n#include \"",
-    env!("CARGO_MANIFEST_DIR"),
-    "/benches/roots.h\""
+    "#include \"tcp_cc.h\"\n",
+    include_str!("../../benches/roots.h")
 );
 const CUBIC: &str = "#define CC_PARAMS(P) CUBIC_PARAMS(P)\n#include \"cubic.h\"\n\
                      CC_PRIVATE(struct cubic);";

@@ -125,7 +125,7 @@ fn compile(configured: &Configured) -> Result<BpfObject, KernelError> {
     let text = make(&at("algorithm.i"), &["-E"])?;
     let text = String::from_utf8_lossy(&text);
     let text = Preprocessed::new(&text, scratch.path());
-    if let Some((_, line)) = text.assembly() {
+    if let Some((_, line)) = text.own_assembly() {
         return Err(refused(format!(
             "{name}:{line}: inline assembly, for BPF alone: write it in C"
         )));
