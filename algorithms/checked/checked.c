@@ -288,6 +288,11 @@ void cc_own(const void *sk, const char *pc)
 		breach(call, pc, "", "gives a helper a socket that is not its own");
 }
 
+void cc_not_given(const char *pc)
+{
+	breach(CALL(), pc, "", "frees what kzalloc did not give, or what was freed");
+}
+
 /* The hooks that the host calls for a file of our dialect. */
 #define HOOK(type, name, parameters, sample, ...)                                 \
 	static type hook_##name parameters                                       \

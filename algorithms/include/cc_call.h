@@ -43,5 +43,7 @@ static inline char *cc_thread(void)
 CC_HIDDEN void cc_enter(struct sock *sk, bool has_private, const void *sample, u64 sample_size);
 /* A breach at `pc` if it is not the socket of the hook that runs. */
 CC_HIDDEN void cc_own(const void *sk, const char *pc);
+/* A breach at `pc`: a kfree of what no kzalloc gave. */
+CC_HIDDEN void cc_not_given(const char *pc);
 
 #endif

@@ -159,6 +159,9 @@ void cc_kernel_free(const void *memory)
 		}
 	}
 	/* As in the kernel: what was not given, or was given back, is not freed. */
+#ifdef CC_CHECKED
+	cc_not_given(__builtin_return_address(0));
+#endif
 	__builtin_trap();
 }
 

@@ -7,7 +7,10 @@
 
 use std::collections::HashMap;
 use std::ffi::{c_char, c_int, c_long, CString};
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::thread;
+use std::time::Duration;
 
 use crate::algorithm::{name_of, KernelForm, OfKernelForm, Reads};
 use crate::checked::Checked;
@@ -17,6 +20,7 @@ use crate::param::{Param, Preset};
 use crate::scratch::Scratch;
 use crate::sock::{TcpCongestionOps, HOOKS};
 use crate::source::Source;
+use crate::thread_clock::ThreadClock;
 use crate::{call, crash, Algorithm, AlgorithmError, KernelProgram, KERNEL_SUPPORT, SUPPORT};
 
 /// The HZ of the copy that says what a file registers.
@@ -313,7 +317,14 @@ impl Copy {
                 }
                 let number = param.whole(value);
                 let written = CString::new(number.to_string()).expect("digits");
-                let error = (table.set)(place.desc, place.index, number, written.as_ptr());
+                let (set, (desc, index)) = (table.set, (Shared(place.desc), place.index));
+                let Some(error) = in_time(move || set(desc.get(), index, number, written.as_ptr()))
+                else {
+                    std::mem::forget(library); // it still runs
+                    return Err(
+                        of.declares(format!("parameter {}: its setter {ENDLESS}", param.name))
+                    );
+                };
                 if error != 0 {
                     return Err(of.declares(format!(
                         "parameter {}: its own check refuses {number} ({})",
@@ -322,7 +333,11 @@ impl Copy {
                     )));
                 }
             }
-            let error = (table.start)();
+            let start = table.start;
+            let Some(error) = in_time(move || start()) else {
+                std::mem::forget(library); // it still runs
+                return Err(of.declares(format!("module_init {ENDLESS}")));
+            };
             if error != 0 {
                 return Err(of.declares(format!(
                     "module_init returns {error} ({}): it refuses these parameters, or this host",
@@ -381,6 +396,45 @@ const HOOK_NAMES: [&str; HOOKS] = [
     "init",
     "release",
 ];
+
+const ENDLESS: &str =
+    "has run for 5 s of CPU time and does not return; give every loop a bound, as the kernel demands";
+/// As a hook has in a run.
+const LIMIT: Duration = Duration::from_secs(5);
+
+/// A pointer into a library that stays loaded, for another thread.
+struct Shared<T>(*const T);
+
+// SAFETY: the thread that has it waits for the one that uses it.
+unsafe impl<T> Send for Shared<T> {}
+
+impl<T> Shared<T> {
+    fn get(&self) -> *const T {
+        self.0
+    }
+}
+
+/// What code of a file returns that runs while it is loaded; `None`: nothing in [`LIMIT`].
+fn in_time<T: Send + 'static>(run: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+    let (begun, beginning) = mpsc::channel();
+    let (done, result) = mpsc::channel();
+    thread::spawn(move || {
+        crash::prepare_thread();
+        let _ = begun.send(ThreadClock::current());
+        let _ = done.send(run());
+    });
+    let clock = beginning.recv().ok()?;
+    loop {
+        match result.recv_timeout(LIMIT / 50) {
+            Err(RecvTimeoutError::Timeout) => {
+                if clock.and_then(ThreadClock::elapsed) >= Some(LIMIT) {
+                    return None;
+                }
+            }
+            answer => return answer.ok(),
+        }
+    }
+}
 
 const NO_HOOK: &str = "a hook is not the beginning of a function";
 

@@ -275,6 +275,53 @@ static u32 my_min_tso(struct sock *sk) { return RATE; }
 }
 
 #[test]
+fn a_module_init_without_end_is_ended() {
+    let endless = "static int endless(void) { volatile int zero = 0; while (!zero) ; return 0; }\n";
+    let body = format!("{endless}{}", ops("x", ".init = 0,"));
+    let text = std::fs::read_to_string(file(&body, "x").path).unwrap();
+    let file = UserFile::new(&text.replace("int err = 0;", "int err = endless();"));
+    let message = flow(&file, "", 250)
+        .expect_err("must be refused")
+        .to_string();
+    assert!(
+        message.contains("module_init has run for 5 s of CPU time"),
+        "{message}"
+    );
+}
+
+/// Each text is looked at: that for another HZ, and the file whose functions it calls.
+#[test]
+fn no_text_of_a_file_is_overlooked() {
+    let off = "__attribute__((no_sanitize(\"kernel-address\")))";
+    let by_hz = format!("#if HZ == 1000\n{off}\n#endif\nvoid my_other(void);\n");
+    let hz = file(&(by_hz + &ops("x", "")), "x");
+    let message = flow(&hz, "", 1000)
+        .expect_err("must be refused")
+        .to_string();
+    assert!(message.contains(": the attribute no_sanitize"), "{message}");
+
+    let text = ops("x", "").replace("tcp_reno_undo_cwnd", "other");
+    let main = file(&format!("#include \"other.h\"\n{text}"), "x");
+    let beside = |name: &str, text: &str| {
+        std::fs::write(main.path.with_file_name(name), text).unwrap();
+    };
+    beside("other.h", "u32 other(struct sock *sk);\n");
+    beside(
+        "other.c",
+        &format!(
+            "{HEAD}\n#include \"other.h\"\n{off} u32 other(struct sock *sk) {{ return 9; }}\n"
+        ),
+    );
+    let message = flow(&main, "", 250)
+        .expect_err("must be refused")
+        .to_string();
+    assert!(
+        message.contains("other.c:6: the attribute no_sanitize"),
+        "{message}"
+    );
+}
+
+#[test]
 fn a_variable_is_frozen_after_module_init() {
     let output = in_a_process("a_write_of_ours", &[]);
     let message = String::from_utf8_lossy(&output.stderr);
