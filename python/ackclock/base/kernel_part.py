@@ -32,7 +32,7 @@ def kernel_part() -> ModuleType:
     """`ackclock._kernel`.
 
     It has check, deploy, undeploy, status, doctor, check_on_kernel, rehearse_on_kernel,
-    run_on_kernel and testbed_version.
+    run_on_kernel, Shell and testbed_version.
     Raises `AckclockError` where it was not built or does not load.
     """
     if not is_built():
