@@ -145,6 +145,20 @@ def test_what_does_not_compile_or_carry_is_asked_nothing_more(cache, tmp_path):
     assert failed["problem"].startswith("utilisation, 12 Mb/s, 40 ms: 0.01")
 
 
+def test_an_address_as_a_number_is_found(cache, tmp_path):
+    (tmp_path / "lucky.c").write_text(
+        """#include "tcp_cc.h"
+CC_HOOK(u32, lucky_ssthresh, struct sock *sk)
+{ return tcp_reno_ssthresh(sk) + ((u64)sk >> 28) % 61; }
+CC_ALGORITHM(lucky, "", .ssthresh = lucky_ssthresh, .cong_avoid = tcp_reno_cong_avoid);
+"""
+    )
+    failed = ackclock_evaluate(str(tmp_path / "lucky.c"), against=(), rows="R3", quick=True,
+                               cache=cache)["failed"]  # fmt: skip
+    assert failed["stage"] == "contract"
+    assert failed["problem"] == run.NOT_REPEATED
+
+
 def test_a_budget_ends_with_what_there_is(cache):
     found = run.evaluate("vegas", budget_s=0, cache=cache)
     assert found.stopped == "the budget of 0 s ended in the stage links"

@@ -85,10 +85,10 @@ def simulated(
     cache: Path,
     executor: Executor,
     progress: Callable[[float], None],
-) -> Generator[pl.DataFrame | None, None, None]:
+) -> Generator[pl.DataFrame | str | None, None, None]:
     """The runs of each question, quick or not, in their order; runs what is not kept.
 
-    Yields None where the algorithm has been compiled, and again where `links.trial` has run.
+    Yields None where the algorithm has been compiled, and where `links.trial` has run its trace.
     Raises `AckclockError` if an algorithm cannot be loaded or run, `NotLoadedError` of the first.
     """
     with snapshot.held():
@@ -102,8 +102,7 @@ def simulated(
                 trial(each).check()
             except AckclockError as error:
                 raise AckclockError(f"--against: {_without_flow(error, each)}") from None
-        run(trial(algorithm))
-        yield None
+        yield traced(algorithm)
         store = store_of(cache, executor)
         every = [
             Repeats.of(
@@ -121,6 +120,20 @@ def simulated(
                 progress((done + fraction * own) / sum(counts))
 
             yield repeats.runs(store, executor, part).table
+
+
+def traced(algorithm: str) -> str:
+    """The trace of its `links.trial`."""
+    return str(run(trial(algorithm)).manifest["trace_hash"])
+
+
+def traced_elsewhere(
+    algorithm: str, progress: Callable[[float], None]
+) -> Generator[str, None, None]:
+    """The same, for a process of its own, where all has other addresses."""
+    progress(0)
+    with snapshot.held():
+        yield traced(algorithm)
 
 
 def _without_flow(error: AckclockError, algorithm: str) -> str:
