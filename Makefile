@@ -123,7 +123,7 @@ docs-vlinux: build ## Rewrite docs/linux.md: figures at full rate (an hour of a 
 docs-fidelity: build ## Rewrite docs/linux.md: algorithms alone, beside virtual Linux (10 minutes)
 	$(BIN)/python scripts/fidelity.py docs
 
-docs-drawn: build ## Rewrite docs/linux.md: scenarios drawn at random (4 minutes, resumes)
+docs-drawn: build ## Rewrite docs/linux.md: scenarios drawn at random (an hour of a core, resumes)
 	$(BIN)/python scripts/drawn.py docs
 
 generate: build ## Rewrite what Rust declares: _core.pyi, docs/tables.md, docs/scenario.md (seconds)

@@ -10,7 +10,7 @@ import pytest
 
 from ackclock import AckclockError, Bottleneck, Flow, Scenario, Session, run, vlinux
 from common import ROOT
-from drawn import carried, drawn
+from drawn import carried, of_linux
 from virtual import scenario
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("machine")]
@@ -250,14 +250,34 @@ def test_jitter(overtaking):
     assert goodputs[1] == pytest.approx(goodputs[0], rel=0.02)
 
 
-#: Of docs/linux/drawn.csv: compressed ACKs at 9 ms, pacing, the room for headers, a flow that
-#: stops beside another, a flow whose first segment is lost, without TSO, a window of 10 segments,
-#: and a policer.
-#: None with BBR: each build of Linux draws other phases.
-@pytest.mark.parametrize("seed", [5, 9, 10, 13, 36, 57, 63, 65])
-def test_scenarios_drawn_at_random(seed):
-    each = drawn(seed)
-    assert carried(vlinux.run(each.linux)) == carried(run(each.scenario))
+#: Once drawn at random: what they show → RTT, link, flows, and more.
+DRAWN = {
+    "compressed": ("9.3ms", "48mbit", 25, {}, ["vegas", "reno 0.876s"], {}),
+    "paced": ("45ms", "24mbit", 47, {}, ["reno"], {"pacing": True}),
+    "headers": ("3.5ms", "40mbit", 11, {"delay": "18ms"}, ["highspeed"], {}),
+    "stops": ("11ms", "9.6mbit", 27, {}, ["veno 0s 6.8s", "reno 1.53s"], {}),
+    "first_lost": ("3.9ms", "12mbit", 4, {"delay": "24ms"}, ["veno", "cubic 0.138s"], {}),
+    "no_tso": ("15ms", "2.4mbit", 4, {}, ["cubic"], {"tso": False}),
+    "window": ("21ms", "24mbit", 139, {"window": "14480B"}, ["reno"], {}),
+    "policer": ("11ms", "20mbit", 18, {"policer": "37kB"}, ["highspeed"], {}),
+}
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_scenarios_drawn_at_random(name):
+    rtt, rate, packets, has, flows, more = DRAWN[name]
+    link = {"rate": rate, "buffer": f"{packets}packets"}
+    if "delay" in has:
+        link["delay_at"] = [{"time": "9s", "delay": has["delay"]}]
+    if "policer" in has:
+        link["policer"] = {"rate": "16mbit", "burst": has["policer"]}
+    of = []
+    for flow in flows:
+        algorithm, *times = flow.split()
+        fields = dict(zip(("start", "stop"), times, strict=False))
+        of.append(Flow(algorithm=algorithm, receive_window=has.get("window"), **fields))
+    each = Scenario(duration="20s", rtt=rtt, jitter="0s", bottleneck=link, flows=of, **more)
+    assert carried(vlinux.run(of_linux(each))) == carried(run(each))
 
 
 #: A policer, how many flows, and of which events the times are compared. The bucket has room for

@@ -6,9 +6,8 @@ import pytest
 
 from ackclock import Scenario, run
 from ackclock.hosts import vlinux
-from ackclock.scenario.scenario import KERNEL
 from ackclock.studies import diverge
-from drawn import carried
+from drawn import carried, of_linux
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("machine")]
 
@@ -69,12 +68,6 @@ FOUND = {
         burst = "1600B"
         rate_at = [{time = "5s", rate = "20kbit"}, {time = "9s", rate = "10mbit"}]""",
 }
-
-
-def of_linux(each):
-    """The same with Linux's own algorithms."""
-    flows = [flow.model_copy(update={"algorithm": KERNEL + flow.algorithm}) for flow in each.flows]
-    return each.replace(flows=flows)
 
 
 @pytest.mark.parametrize("name", FOUND)

@@ -305,7 +305,7 @@ mod tests {
 
     /// Half of a window of 15 segments is 7 of them, and half of 17 is 8. The first packet is filled up
     /// when 2 have left: 9 are more than 7, so they have PSH and leave. One of the next packet may
-    /// leave, and it is filled up to 17. From then on each second one has PSH (seed 61 of docs/linux/drawn.csv).
+    /// leave, and it is filled up to 17. From then on each second one has PSH.
     #[test]
     fn where_packets_of_a_small_window_end() {
         let host = reno(Profile::Linux6, 10);
