@@ -51,6 +51,8 @@ REFUSED = {
     "flow.1.frames": {
         "flows": (Flow(algorithm="cubic", frames={"size": "12kB", "every": "33ms"}),)
     },
+    "delayed_ack_segments": {"delayed_ack_segments": 3},
+    "flow.1.delayed_ack_segments": {"flows": (Flow(algorithm="cubic", delayed_ack_segments=1),)},
     "flow.1.hides": {"flows": (Flow(algorithm="cubic", hides="losses"),)},
     "session.1.rtt_exponential": {
         "sessions": [{"algorithm": "cubic", "size": "1MB", "rtt_exponential": "9ms"}]

@@ -97,6 +97,7 @@ fn flows() -> impl Strategy<Value = Flow> {
                 send_buffer_bytes: buffer,
                 initial_ssthresh_packets: ssthresh,
                 ecn,
+                delayed_ack_segments: None,
                 hides: Hides::Nothing,
                 ..Flow::endless(algorithm, rtt_ns)
             },

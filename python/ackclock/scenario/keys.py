@@ -100,6 +100,9 @@ class Flow(Model):
         'through. `"accurate"`: the receiver counts marks, and each ACK tells the '
         "count (RFC 9768).",
     )
+    delayed_ack_segments: Annotated[int, Integer(1, 64)] | None = Field(
+        None, description="Full segments per ACK (default: the scenario's `delayed_ack_segments`)."
+    )
     hides: Literal["nothing", "losses", "marks"] = Field(
         "nothing",
         description="What its receiver hides from it, to get more than its share: `nothing`; "
@@ -178,6 +181,9 @@ class Session(Model):
         'through. `"accurate"`: the receiver counts marks, and each ACK tells the '
         "count (RFC 9768).",
     )
+    delayed_ack_segments: Annotated[int, Integer(1, 64)] | None = Field(
+        None, description="Full segments per ACK (default: the scenario's `delayed_ack_segments`)."
+    )
     gap: Annotated[str, Time(0, 3_600_000_000_000_000)] = Field(
         "0s",
         description="Mean pause before each connection, drawn from an exponential distribution.",
@@ -230,8 +236,10 @@ class ScenarioKeys(Model):
         description="Longest delay before a host handles an ACK, drawn uniformly from 0 to this. "
         "It breaks phase effects, as real hosts do. ACKs keep their order.",
     )
-    delayed_ack_segments: Annotated[int, Integer(1, 2)] = Field(
-        2, description="Full segments per ACK; 1: no delayed ACKs."
+    delayed_ack_segments: Annotated[int, Integer(1, 64)] = Field(
+        2,
+        description="Full segments per ACK; 1: no delayed ACKs, more than 2: ACKs thinned by "
+        "their receiver.",
     )
     reads: Literal["at once", "bulk"] = Field(
         "at once",

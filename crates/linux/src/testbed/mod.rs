@@ -240,6 +240,15 @@ pub fn check(
         let fix = "the kernel delays ACKs; choose 2, or the simulator";
         return refuse("delayed_ack_segments", value, fix);
     }
+    let thins = |flow: &Flow| {
+        flow.delayed_ack_segments
+            .is_some_and(|segments| segments != 2)
+    };
+    if let Some(flow) = scenario.flows.iter().position(thins) {
+        let field = format!("flows[{flow}].delayed_ack_segments");
+        let fix = "the kernel delays ACKs; choose 2, or the simulator";
+        return refuse(&field, "another number".into(), fix);
+    }
     if scenario.reads != Reads::AtOnce {
         let fix = "the receivers on the kernel read at once; choose \"at once\", or the simulator";
         return refuse("reads", "bulk".into(), fix);

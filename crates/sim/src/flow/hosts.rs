@@ -12,11 +12,11 @@ use ackclock_net::schedule::NEVER;
 const BULK_READ_BYTES: u64 = 262_144;
 
 /// What a scenario switches on its hosts.
-fn switches(scenario: &Scenario, long_way: bool) -> Switches {
+fn switches(scenario: &Scenario, flow: &scenario::Flow, long_way: bool) -> Switches {
     Switches {
         tso: scenario.tso,
         pacing: scenario.pacing,
-        segments_per_ack: scenario.delayed_ack_segments,
+        segments_per_ack: (flow.delayed_ack_segments).unwrap_or(scenario.delayed_ack_segments),
         reads: match scenario.reads {
             scenario::Reads::AtOnce => Reads::AtOnce,
             scenario::Reads::Bulk => Reads::Bulk {
@@ -52,7 +52,7 @@ impl Flow<'_> {
         let clock = self.kernel.clock(scenario.hz, self.tick_phase_ns.into());
         let mut receiver = Receiver::new(
             self.kernel,
-            &switches(scenario, self.long_way),
+            &switches(scenario, self.scenario, self.long_way),
             clock,
             self.rtt_ns,
         );
@@ -135,7 +135,7 @@ impl Flow<'_> {
         Sender::new(
             cc,
             self.kernel,
-            &switches(scenario, self.long_way),
+            &switches(scenario, self.scenario, self.long_way),
             limits,
             handshake,
             self.tick_phase_ns.into(),

@@ -76,6 +76,11 @@ pub struct Flow {
     #[serde(default, skip_serializing_if = "EcnMode::is_off")]
     #[schemars(extend("default" = false))]
     pub ecn: EcnMode,
+    /// Full segments per ACK (default: the scenario's `delayed_ack_segments`).
+    // JSON leaves out none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 64))]
+    pub delayed_ack_segments: Option<u32>,
     /// What its receiver hides from it, to get more than its share: `nothing`; `losses`, so that it
     /// acknowledges packets that never came; or `marks`, of which it echoes none.
     // JSON leaves out `nothing`.
@@ -155,6 +160,7 @@ impl Flow {
             send_buffer_bytes: None,
             initial_ssthresh_packets: None,
             ecn: EcnMode::Off,
+            delayed_ack_segments: None,
             hides: Hides::Nothing,
         }
     }

@@ -60,8 +60,8 @@ pub struct Scenario {
     /// effects, as real hosts do. ACKs keep their order.
     #[schemars(range(max = NS_PER_S), extend("default" = 20_000))]
     pub jitter_ns: u64,
-    /// Full segments per ACK; 1: no delayed ACKs.
-    #[schemars(range(min = 1, max = 2), extend("default" = 2))]
+    /// Full segments per ACK; 1: no delayed ACKs, more than 2: ACKs thinned by their receiver.
+    #[schemars(range(min = 1, max = 64), extend("default" = 2))]
     pub delayed_ack_segments: u32,
     /// When the application of a receiver reads. `"at once"`: as soon as data arrives; a receiver
     /// with `linux-6` then also acknowledges the end of each burst. `"bulk"`: each 256 KiB

@@ -60,6 +60,11 @@ def check(canonical: Mapping[str, Any], series: str = SERIES) -> None:
     only: dict[str, tuple[Any, Any, str]] = {
         "profile": (profile, mine, f"its TCP is that of {linux}"),
         "hz": (canonical["hz"], 1000, "its kernel has 1000 ticks per second"),
+        "delayed_ack_segments": (
+            max(canonical["delayed_ack_segments"], 2),
+            2,
+            "Linux acknowledges every second segment at least",
+        ),
         "sack_cost": (canonical.get("sack_cost_ns", 0), 0, "computing takes no time there"),
     }
     several = "links" in canonical
@@ -110,6 +115,11 @@ def check(canonical: Mapping[str, Any], series: str = SERIES) -> None:
             ),
             f"{name}frames": (flow.get("frames"), None, "its applications always have data"),
             f"{name}stack": (flow.get("stack"), None, "its hosts have Linux's TCP"),
+            f"{name}delayed_ack_segments": (
+                flow.get("delayed_ack_segments", canonical["delayed_ack_segments"]),
+                canonical["delayed_ack_segments"],
+                "its receivers are alike",
+            ),
             f"{name}hides": (flow.get("hides", "nothing"), "nothing", "its receivers are honest"),
         }
         if flow.get("ecn") == "accurate" and not is_new:

@@ -48,7 +48,7 @@ impl Receiver {
     /// window will read it now, and send the ACK.
     #[inline]
     pub(super) fn has_enough(&self) -> bool {
-        self.rcv_nxt - self.last_ack_sent >= 2 && !(self.clamped && self.will_read())
+        self.rcv_nxt - self.last_ack_sent >= self.enough && !(self.clamped && self.will_read())
     }
 
     /// The other tests.

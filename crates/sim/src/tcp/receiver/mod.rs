@@ -38,6 +38,9 @@ const ECN_QUICK_ACKS: u32 = 2;
 /// Bytes of a segment, unless told otherwise.
 const SEGMENT_BYTES: u32 = 1448;
 
+/// `__tcp_ack_snd_check`: more than one full segment.
+const LINUX_ENOUGH: u64 = 2;
+
 /// The receiving end of a connection. In memory the fields have this order: what each packet needs
 /// comes first, and what only a gap needs comes last.
 #[derive(Debug)]
@@ -108,6 +111,8 @@ pub struct Receiver {
     answered_ns: u64,
     /// What it measures of a short path.
     rtt: Option<Box<ReceiverRtt>>,
+    /// So many segments are acknowledged at once. With more than Linux's two, PSH brings no ACK.
+    enough: u64,
     /// Bounds of the delay of an ACK, jiffies: with PSH, and without.
     max_delay: (u32, u32),
     duplicates: u64,
@@ -122,6 +127,7 @@ impl Receiver {
             sack_compression: kernel.sack_compression,
             max_quick_acks: kernel.quick_acks,
             segments_per_ack: switches.segments_per_ack,
+            enough: LINUX_ENOUGH.max(switches.segments_per_ack.into()),
             read_segments: match switches.reads {
                 Reads::AtOnce => 1,
                 Reads::Bulk { segments } => segments as u32,
@@ -158,7 +164,8 @@ impl Receiver {
             compressed_at_ns: NEVER,
             duplicates: 0,
             hides_losses: false,
-            long_way: switches.long_way,
+            // The short ways are those of Linux.
+            long_way: switches.long_way || switches.segments_per_ack > LINUX_ENOUGH as u32,
             tells_departures: false,
             echo: None,
             acks_now: false,
@@ -429,7 +436,8 @@ impl Receiver {
     #[inline]
     fn reading_answers(&self) -> bool {
         let arrived = self.rcv_nxt - self.last_ack_sent;
-        (self.scheduled && (arrived >= 2 || (self.pushed && self.out_of_order.is_empty())))
+        let ends = self.pushed && self.enough == LINUX_ENOUGH && self.out_of_order.is_empty();
+        (self.scheduled && (arrived >= self.enough || ends))
             || (arrived >= self.half_window && !self.clamped)
     }
 
