@@ -125,6 +125,10 @@ fn refused(text: &str) -> Option<(String, usize)> {
             }
             continue;
         }
+        // The same as [, which nobody writes.
+        if first == '<' && rest.starts_with(':') {
+            return Some(("<:".into(), at));
+        }
         if first == '[' && bracket {
             return Some(("[[".into(), at));
         }
@@ -243,6 +247,7 @@ mod tests {
             ),
             ("a\n[[gnu::no_sanitize_address]] f", "[["),
             ("a\n[ [gnu::naked]] f", "[["),
+            ("a\n<:<:gnu::naked:>:> f", "<:"),
             (
                 "a\n#pragma clang attribute push(x)\n",
                 "#pragma clang attribute push(x)",
