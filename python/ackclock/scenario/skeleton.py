@@ -76,7 +76,7 @@ def write_examples(directory: Path) -> bool:
     def fill(partial: Path) -> None:
         for name, content in _core.examples():
             file = partial / name
-            file.parent.mkdir(exist_ok=True)
+            file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(content, encoding="utf-8")
 
     with Directory(directory) as output:
