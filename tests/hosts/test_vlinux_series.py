@@ -23,7 +23,7 @@ NEW = {
     "ECN": {"bottleneck": CODEL, "flows": (Flow(algorithm="cubic", ecn=True),)},
     "accurate ECN": {"bottleneck": CODEL, "flows": (Flow(algorithm="cubic", ecn="accurate"),)},
     "Prague": {"bottleneck": CODEL, "flows": (Flow(algorithm="prague", ecn="accurate"),)},
-    "a finite flow": {"flows": (Flow(algorithm="reno", size="2MB"),)},
+    "a finite flow": {"flows": (Flow(algorithm="reno", size="1400packets"),)},
 }
 
 
