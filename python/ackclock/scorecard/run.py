@@ -3,7 +3,7 @@
 import math
 import time
 from collections.abc import Callable, Generator, Sequence
-from contextlib import closing, suppress
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -191,9 +191,13 @@ class _Asking:
         given = (self.algorithm, self.others, part.question, part.quick, self.cache, self.executor)
         last = None
         scenarios = closing(_run(one_by_one, lambda _: None, *given))
-        with suppress(AlgorithmError), scenarios as each_of:
-            for each in each_of:
-                last = each
+        try:
+            with scenarios as each_of:
+                for each in each_of:
+                    last = each
+        except AlgorithmError as error:
+            # Of several runs at a time another may have failed first, at another moment.
+            problem = str(error)
         return Failed(part.stage, part.question.row, problem, last)
 
     def last(self, parts: Sequence[_Part]) -> tuple[str, list[Asked]]:
