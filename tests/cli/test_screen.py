@@ -120,6 +120,9 @@ COMMANDS = [
     "run crowd.toml examples/two_cubic.toml",
     "run examples/codel.toml --seeds 10 --set duration=12s",
     "run examples/web_traffic.toml --set duration=12s",
+    "run examples/two_cubic.toml --set duration=12s --set bottleneck.rate=5mbit --pcapng out.pcapng",
+    "explain out.pcapng",
+    "conform cubic examples/conformance/rfc9438/timeout.toml",
     "list",
     "list cubic",
     "list cubic --history",
@@ -214,8 +217,8 @@ def tables(here, monkeypatch):
 #: What prints tables; where a table of a command was printed: file and line.
 PRINTERS = ("print_table", "print_report")
 SEEN = set()
-#: What prints a table of virtual machines; tests/studies sees those.
-NEED_A_MACHINE = {"diverge_command", "bisect_command", "list_command"}
+#: What prints a table of virtual machines or of root; tests/studies and tests/hosts see those.
+NEED_A_MACHINE = {"diverge_command", "bisect_command", "list_command", "shell_command"}
 
 
 def rendered(table, width, how):

@@ -279,7 +279,7 @@ def test_another_compiler_is_refused(sweep):
     snapshot.given(seen)
     other = {path: ("0" * 16, sources) for path, (_, sources) in seen.files.items()}
     with pytest.raises(AckclockError, match=r"own/mine\.c: .* has another C compiler"):
-        snapshot.given(snapshot.Seen(other, seen.traces))
+        snapshot.given(snapshot.Seen(other, seen.traces, seen.timelines))
 
 
 def test_a_worker_reads_no_file_of_its_own(sweep, tmp_path, monkeypatch):  # noqa: ARG001
@@ -320,7 +320,7 @@ def test_what_an_algorithm_does_is_told_from_other_errors(tmp_path):
     with snapshot.held():
         pickle.loads(work)[0][0].check()  # noqa: S301 (our own)
         sent = pickle.dumps(snapshot.seen())
-    unsent = pickle.dumps(snapshot.Seen({}, {}))
+    unsent = pickle.dumps(snapshot.Seen({}, {}, {}))
     its_own, ours = (
         on_ray.answer("", name, files, work) for name, files in (("sent", sent), ("unsent", unsent))
     )

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
 from ackclock.base.errors import AckclockError, AlgorithmError
-from ackclock.hosts.limits import Limits
+from ackclock.hosts.limits import VARIABLE, Limits
 
 T = TypeVar("T")
 
@@ -51,13 +51,17 @@ _is_contained = False
 
 
 def contained(
-    make: Callable[..., Iterator[T]], *given: object, progress: Callable[[float], None]
+    make: Callable[..., Iterator[T]],
+    *given: object,
+    progress: Callable[[float], None],
+    limits: str | None = None,
 ) -> Generator[T, None, None]:
     """What `make(*given, progress)` yields, in a process that has limits (`limits.py`).
 
     `make` is a function of a module; it, `given` and what it yields can be pickled. Its
     `AckclockError` is raised here, and an `AlgorithmError` with its last words if it dies. Closing
-    the iterator ends the process. Within such a process it runs in place.
+    the iterator ends the process. Within such a process it runs in place. `limits`: what the
+    environment says of them on the machine that sent the work, if that is another.
     """
     if _is_contained:
         yield from make(*given, progress)
@@ -69,7 +73,11 @@ def contained(
         with os.fdopen(reads, "rb") as told:
             try:
                 try:
-                    _request(server.control, (writes, words.fileno()), make, given)
+                    environment = dict(os.environ)
+                    if limits is not None:
+                        environment[VARIABLE] = limits
+                    files = (writes, words.fileno())
+                    _request(server.control, files, environment, (make, given))
                 finally:
                     os.close(writes)
                 while True:
@@ -123,10 +131,9 @@ def _start() -> _Server:
 
 
 def _request(
-    control: socket.socket, files: tuple[int, int], make: object, given: tuple[object, ...]
+    control: socket.socket, files: tuple[int, int], environment: dict[str, str], work: object
 ) -> None:
-    work = pickle.dumps((make, given))
-    text = pickle.dumps((sys.path, str(Path.cwd()), dict(os.environ), work))
+    text = pickle.dumps((sys.path, str(Path.cwd()), environment, pickle.dumps(work)))
     socket.send_fds(control, [_LENGTH.pack(len(text))], files)
     control.sendall(text)
 

@@ -279,11 +279,10 @@ def answer(limits: str, digest: str, files: bytes, work: bytes) -> bytes | Ackcl
     """At the worker: runs a chunk; returns the time that it took with its rows, or an error."""
     import ray  # noqa: PLC0415
 
-    os.environ[VARIABLE] = limits
     given = (digest, files, work, ray.cloudpickle.dumps)
     try:
         if pickle.loads(files).files:  # noqa: S301 (from our own driver)
-            (made,) = contained(_chunk, *given, progress=lambda _: None)
+            (made,) = contained(_chunk, *given, progress=lambda _: None, limits=limits)
         else:
             (made,) = _chunk(*given, lambda _: None)
     except AckclockError as error:
