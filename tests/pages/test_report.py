@@ -114,9 +114,6 @@ def test_every_page_shows_all_without_an_error(site, browser, width, height):
     context = new_context(browser, viewport=size, offline=True)
     for path in sorted(site.glob("*.html")):
         page = opened(context, path, complaints)
-        page.evaluate("document.querySelectorAll('details').forEach(each => { each.open = true; })")
-        figures = page.locator("figure").count()
-        expect(page.locator("figure svg:visible")).to_have_count(figures)
         contents = page.locator(".contents nav a").first
         expect(contents).to_be_visible(visible=width > 1000)
         ids[path.name] = page.eval_on_selector_all("[id]", "all => all.map(each => each.id)")
@@ -124,6 +121,8 @@ def test_every_page_shows_all_without_an_error(site, browser, width, height):
             "a", "all => all.map(each => each.getAttribute('href'))"
         )
         page.evaluate("for (const each of document.querySelectorAll('details')) each.open = true")
+        figures = page.locator("figure").count()
+        expect(page.locator("figure svg:visible")).to_have_count(figures)
         page.wait_for_function(  # no wider than the screen
             "() => document.documentElement.scrollWidth === document.documentElement.clientWidth"
         )

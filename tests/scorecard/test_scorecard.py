@@ -107,7 +107,7 @@ def test_what_cannot_run_has_a_card_that_says_so(file, says, cache, tmp_path, mo
     assert f"ackclock run {tmp_path / data.FAILED}" in printed
 
 
-def test_what_a_machine_does_is_not_called_unsafe(cache):
+def test_what_a_machine_does_is_not_called_unsafe(tmp_path):
     """Another machine may refuse the file; that says nothing of the algorithm."""
 
     class Refuses:
@@ -117,7 +117,7 @@ def test_what_a_machine_does_is_not_called_unsafe(cache):
             raise AckclockError("reno: this machine has another C compiler")
 
     with pytest.raises(AckclockError, match="another C compiler"):
-        run.evaluate("reno", run.chosen("R3"), quick=True, cache=cache, executor=Refuses())
+        run.evaluate("reno", run.chosen("R3"), quick=True, cache=tmp_path, executor=Refuses())
 
 
 def test_a_crash_in_a_later_run_ends_no_other_process(cache, tmp_path):
