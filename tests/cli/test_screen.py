@@ -120,7 +120,7 @@ COMMANDS = [
     "run crowd.toml examples/two_cubic.toml",
     "run examples/codel.toml --seeds 10 --set duration=12s",
     "run examples/web_traffic.toml --set duration=12s",
-    "run examples/two_cubic.toml --set duration=5s --pcapng out.pcapng",
+    "run examples/short_flow.toml --pcapng out.pcapng",
     "explain out.pcapng",
     "conform cubic examples/conformance/rfc9438/timeout.toml",
     "list",
