@@ -409,7 +409,9 @@ proptest! {
                 _ => next,
             };
             highest = highest.max(segment);
-            let (sent_ns, pushed) = (now_ns - RTT / 2, push == 0);
+            // A segment that others have overtaken (PAWS).
+            let late_ns = if kind == 4 { 5 * MS } else { 0 };
+            let (sent_ns, pushed) = (now_ns - RTT / 2 - late_ns, push == 0);
             let second_ns = now_ns + 12_000;
             if kind > 30 && short.is_ordinary_pair([now_ns, second_ns], segment, pushed) {
                 let (cause, ack) = short.handle_pair(sent_ns);

@@ -124,7 +124,9 @@ impl Flow<'_> {
     ) -> bool {
         let last = segment + 1 == self.segments;
         match &mut self.phase {
-            Phase::Open(connection) if !last && connection.receiver.is_ordinary(at_ns, segment) => {
+            Phase::Open(connection)
+                if !last && connection.receiver.is_ordinary(at_ns, segment, sent_ns) =>
+            {
                 let pushed = self.kernel.pushes_bursts && burst.pushes(segment);
                 if let Some(ack) = connection.receiver.handle_ordinary(sent_ns, pushed) {
                     self.queue_ack(at_ns, ack);

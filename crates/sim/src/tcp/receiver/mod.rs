@@ -329,7 +329,7 @@ impl Receiver {
         pushed: bool,
         last: bool,
     ) -> Option<Ack> {
-        if !last && self.is_ordinary(now_ns, segment) {
+        if !last && self.is_ordinary(now_ns, segment, sent_ns) {
             return self.handle_ordinary(sent_ns, pushed);
         }
         self.clock.advance(now_ns);

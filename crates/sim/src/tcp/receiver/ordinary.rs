@@ -7,11 +7,12 @@ use ackclock_net::schedule::NEVER;
 
 impl Receiver {
     /// Whether a segment that arrives now needs no more than
-    /// [`handle_ordinary`](Self::handle_ordinary), unless it is the last. No timer is due then. If it
-    /// says so, handle the segment so.
+    /// [`handle_ordinary`](Self::handle_ordinary), unless it is the last. No timer is due then, and no
+    /// segment that was sent later has come (PAWS). If it says so, handle the segment so.
     #[inline]
-    pub(crate) fn is_ordinary(&self, now_ns: u64, segment: u64) -> bool {
-        segment == self.rcv_nxt && now_ns < self.ordinary_until_ns
+    pub(crate) fn is_ordinary(&self, now_ns: u64, segment: u64, sent_ns: u64) -> bool {
+        let in_order = segment == self.rcv_nxt && sent_ns >= self.ts_recent_ns;
+        in_order && now_ns < self.ordinary_until_ns
     }
 
     /// Until when each segment in order finds this state: at most one segment waits for its ACK, and the
@@ -49,7 +50,7 @@ impl Receiver {
     pub(crate) fn handle_ordinary(&mut self, sent_ns: u64, pushed: bool) -> Option<Ack> {
         let first = self.rcv_nxt == self.last_ack_sent;
         if first {
-            self.ts_recent_ns = self.ts_recent_ns.max(sent_ns);
+            self.ts_recent_ns = sent_ns;
         }
         self.rcv_nxt += 1;
         self.reads_at = self.rcv_nxt + 1;
