@@ -115,9 +115,10 @@ def test_a_link_brings_the_scenario_and_never_starts_code(page, server):
         other.close()
 
 
-def test_what_is_kept_opens_beside_the_others(page, server):
-    fill(page, "duration", "8s")
-    run(page)
+def test_what_is_kept_is_named_by_what_differs_and_opens_beside_the_others(page, server):
+    for duration in ("9s", "8s"):
+        fill(page, "duration", duration)
+        run(page)
     figure = server.folder / "figure"
     figure.mkdir(parents=True, exist_ok=True)
     (figure / "index.html").write_text("<!doctype html><style>h1{color:red}</style><h1>Figure</h1>")
@@ -126,11 +127,11 @@ def test_what_is_kept_opens_beside_the_others(page, server):
         page.locator(".kept-row", has_text="figure").get_by_role("link").click()
     expect(opened.value.locator("h1")).to_have_text("Figure")
     opened.value.close()
-    own = server.runs()[page.locator(".run").get_attribute("data-id")]["end"]["kept"]
+    own = server.runs()[page.locator(".run").last.get_attribute("data-id")]["end"]["kept"]
     kept = page.locator(".kept-row", has_text=own.partition("/")[2])
-    expect(kept.locator("b")).to_have_text("CUBIC, 50mbit, 100ms")
+    expect(kept.locator("b")).to_have_text(re.compile("^CUBIC, 50mbit, 100ms, .*duration 8s"))
     kept.get_by_text("Open").click()
-    expect(page.locator(".run")).to_have_count(2)
+    expect(page.locator(".run")).to_have_count(3)
     expect(page.locator(".run").last).to_contain_text("CUBIC, 50mbit, 100ms")
     expect(page.locator(".run").last).to_have_attribute("data-state", "done")
 

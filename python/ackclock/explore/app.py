@@ -23,18 +23,15 @@ from starlette.responses import (
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from ackclock import AckclockError, Result, _core
-from ackclock.base.kernel_part import TESTBED, lacks
-from ackclock.draw import html, style
+from ackclock import AckclockError, Result
+from ackclock.draw import html
 from ackclock.draw.curves import Window
-from ackclock.explore import gallery, shelf
+from ackclock.explore import about, shelf
 from ackclock.explore.runs import Run, Runs, Source
 from ackclock.explore.security import KEPT_CSP, Guard, TooLongError, kept_csp_with, kept_key
 from ackclock.explore.worker import HOSTS
 from ackclock.hosts.threads import LOCAL
 from ackclock.scenario import skeleton
-from ackclock.scenario.link_keys import Bottleneck
-from ackclock.scenario.model import models
 
 STATIC = Path(__file__).with_name("static")
 #: Columns of a window: of one curve, and of all curves together.
@@ -82,7 +79,7 @@ class Page:
 
     async def about(self, _: Request) -> Response:
         """Algorithms with their parameters, their colours, the gallery, what the kernel can."""
-        return JSONResponse(await run_in_threadpool(_about))
+        return JSONResponse(await run_in_threadpool(about.told))
 
     async def source(self, request: Request) -> Response:
         """The C file of a built-in algorithm."""
@@ -249,32 +246,6 @@ async def _mistake(_: Request, error: Exception) -> Response:
 
 async def _too_long(_: Request, __: Exception) -> Response:
     return PlainTextResponse("the body is too long", 413)
-
-
-def _about() -> dict[str, Any]:
-    return {
-        "version": _core.engine_version(),
-        "algorithms": _core.algorithms(),
-        "styles": {name: each._asdict() for name, each in style.ALGORITHMS.items()},
-        "colours": style.FLOWS,
-        "skeleton": skeleton.text(),
-        "gallery": gallery.scenarios(),
-        "queues": _queues(),
-        "kernel_lacks": lacks(*TESTBED),
-    }
-
-
-def _queues() -> dict[str, list[dict[str, Any]]]:
-    """Kind of a queue → its parameters."""
-    kinds = {
-        kind.model_fields["kind"].default: [
-            {"name": name, "default": field.default, "doc": field.description}
-            for name, field in kind.model_fields.items()
-            if name != "kind"
-        ]
-        for kind in models(Bottleneck.model_fields["queue"].annotation)
-    }
-    return {name: kinds[name] for name in sorted(kinds, key=lambda name: name != "drop_tail")}
 
 
 def _view(runs: list[Run], window: Window) -> bytes:

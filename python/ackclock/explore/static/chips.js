@@ -1,6 +1,6 @@
 // The chips above the panels: which runs there are, how far each is, and what can be done with it.
 
-import { element, label } from "/static/form.js";
+import { element, label } from "./form.js";
 
 const MOST_NAMED = 12;
 
@@ -80,7 +80,7 @@ export class Chips {
       : [
           button(off ? "Show" : "Hide", "Show or hide its curves", () => toggle(id)),
           button("Edit", "Take its scenario into the form", () => take(id)),
-          button("✕", "Remove from the page; its results stay in their folder", () => drop(id)),
+          button("✕", `Remove from the page${this.about.keeps ? "; its results stay in their folder" : ""}`, () => drop(id)),
         ];
     return [element("b", { textContent: title, title }), element("span", { className: "word" }), ...buttons];
   }

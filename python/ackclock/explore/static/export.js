@@ -1,6 +1,7 @@
 // The panels as an SVG picture, on white, as they are on the screen; the same as PNG.
 
-import { PANELS, SIGNS } from "/static/plots.js";
+import { PANELS } from "./plots.js";
+import { SIGNS } from "./signs.js";
 
 const escaped = (text) => String(text).replace(/[&<>"]/g, (c) => `&#${c.charCodeAt(0)};`);
 const [WIDTH, LEFT, RIGHT, GAP] = [1000, 62, 20, 34];

@@ -1,25 +1,27 @@
 // The page: what is shown, what is to run next, and what a click does.
 
-import * as api from "/static/api.js";
-import { button, Chips } from "/static/chips.js";
-import { accused, Editor } from "/static/editor.js";
-import { follow, png, save, svg } from "/static/export.js";
-import { Form, element, label, parse } from "/static/form.js";
-import { pack, unpack } from "/static/link.js";
-import { describe, entitle } from "/static/names.js";
-import { Plots, SIGNS } from "/static/plots.js";
-import { toTOML } from "/static/toml.js";
+import * as api from "./api.js";
+import { Chips } from "./chips.js";
+import { Code } from "./code.js";
+import { follow, png, save, svg } from "./export.js";
+import { Form, label } from "./form.js";
+import { drawGallery } from "./gallery.js";
+import { drawKept } from "./kept.js";
+import { pack, unpack } from "./link.js";
+import { describe } from "./names.js";
+import { Plots } from "./plots.js";
+import { drawSigns } from "./signs.js";
+import { toTOML } from "./toml.js";
 
 const $ = (selector) => document.querySelector(selector);
 const all = (selector) => [...document.querySelectorAll(selector)];
 
 // Longest address that a link may have.
 const MOST_LINK = 16_000;
-const OWN = "my_cc.c";
 
 let about;
 let form;
-let editor;
+let code;
 let plots;
 let chips;
 const runs = new Map(); // id → what the server told
@@ -78,7 +80,7 @@ function fill(fields, files, title) {
   form.set(fields);
   $("#toml").value = toTOML(form.fields);
   tomlEdited = false;
-  drawFiles();
+  code.draw();
 }
 
 // The form has changed.
@@ -87,57 +89,6 @@ function edited() {
   $("#toml").value = toTOML(form.fields);
   tomlEdited = false;
   problem();
-}
-
-// The names of files to read begin so; the rest of the name is that of the algorithm.
-const BUILT_IN = "built-in ";
-const sources = new Map(); // algorithm → its C file
-
-async function drawFiles(chosen) {
-  const own = Object.keys(draft.files).filter((name) => name.endsWith(".c"));
-  const built = about.algorithms.map(({ name }) => BUILT_IN + name).sort();
-  const select = $("#file");
-  const now = chosen ?? ([...own, ...built].includes(select.value) ? select.value : own[0]);
-  const group = (label, names) =>
-    element(
-      "optgroup",
-      { label },
-      ...names.map((name) => element("option", { value: name, textContent: name.replace(BUILT_IN, ""), selected: name === now })),
-    );
-  select.replaceChildren(group("Yours", own), group("Built in, to read", built));
-  const [reads, name] = [now.startsWith(BUILT_IN), now.replace(BUILT_IN, "")];
-  $("#anew").hidden = now !== OWN;
-  $("#change").hidden = !reads || !sources.has(name);
-  $("#code-hint").textContent = reads
-    ? `${label(name, about)}, as the simulator and the kernel run it. "Change it" makes a copy of your own.`
-    : `Your algorithm. Choose ${now} for a flow in the form; it is compiled when you run.`;
-  editor.readOnly = reads;
-  if (reads && !sources.has(name)) sources.set(name, await api.source(name));
-  if (select.value !== now) return; // another was chosen meanwhile
-  $("#change").hidden = !reads;
-  editor.text = reads ? sources.get(name) : (draft.files[now] ?? "");
-}
-
-// Copies the built-in algorithm that is shown into a file of the user's, for the flows that use it.
-function change() {
-  const name = $("#file").value.replace(BUILT_IN, "");
-  const copy = `my_${name}`.slice(0, 15); // TCP_CA_NAME_MAX
-  const file = `${copy}.c`;
-  if (draft.files[file] === undefined) {
-    draft.files[file] = sources.get(name).replace(/(CC_ALGORITHM\()\w+/, `$1${copy}`);
-    for (const flow of form.fields.flow) {
-      const spec = flow.algorithm ?? "cubic";
-      if (parse(spec).name === name) flow.algorithm = file + spec.slice(name.length);
-    }
-  }
-  form.draw();
-  edited();
-  drawFiles(file);
-}
-
-function read(name) {
-  tab("code");
-  drawFiles(draft.files[name] === undefined ? BUILT_IN + name : name);
 }
 
 function tab(name) {
@@ -184,8 +135,8 @@ async function run() {
     if (mine !== cleared) return await Promise.all(ids.map(api.cancel));
     fold();
     for (const id of ids) add(id, source);
-    const file = $('.tab[data-tab="code"]').hidden ? BUILT_IN : $("#file").value;
-    if (!file.startsWith(BUILT_IN) && !(file in asked.files)) note(`No flow runs ${file}: choose it as an algorithm in the tab "Scenario".`);
+    const file = code.shown;
+    if (file && !(file in asked.files)) note(`No flow runs ${file}: choose it as an algorithm in the tab "Scenario".`);
   } catch (error) {
     if (mine !== cleared) return;
     if (!(error instanceof api.Mistake)) note(String(error.message));
@@ -206,12 +157,7 @@ function failed(message) {
 
 // Marks what an error names in a C file.
 function accuseCode(message) {
-  const { name, lines } = accused(message, draft.files);
-  if (name) {
-    tab("code");
-    drawFiles(name);
-    editor.mark(lines);
-  }
+  code.accuse(message);
   $("#problem").scrollIntoView({ block: "nearest" }); // on a phone it may be below the screen
 }
 
@@ -412,57 +358,25 @@ async function readLink(link) {
 
 // ---- Gallery, kept results, export --------------------------------------------------------------
 
-function drawGallery() {
-  const cards = about.gallery.map(({ name, title, sentence, toml }) => {
-    const names = [...toml.matchAll(/^algorithm = "(\w+)"/gm)].map((match) => match[1]);
-    const dots = element("span", { className: "dots" });
-    for (const each of names) {
-      const dot = element("span", { className: "dot" });
-      dot.style.background = colourOf(each);
-      dots.append(dot, label(each, about));
-    }
-    const card = element("button", { className: "card" }, dots, element("b", { textContent: title }), element("span", { textContent: sentence }));
-    card.dataset.name = name;
-    card.addEventListener("click", async () => {
-      clear();
-      const mine = cleared;
-      const { fields } = await api.check({ toml });
-      if (mine !== cleared) return;
-      fill(fields, {}, title);
-      tab("form");
-      await run();
-    });
-    return card;
-  });
-  $("#gallery .cards").replaceChildren(...cards);
+// Runs a scenario of the gallery in the place of what is shown.
+async function choose({ title, toml }) {
+  clear();
+  const mine = cleared;
+  const { fields } = await api.check({ toml });
+  if (mine !== cleared) return;
+  fill(fields, {}, title);
+  tab("form");
+  await run();
 }
 
-async function drawKept() {
+const drawCards = () => drawGallery($("#gallery .cards"), about, colourOf, choose);
+
+async function showKept() {
   show("kept");
-  const rows = (await api.kept()).map(({ path, kind, page, key, written_s: written, scenario, valid }) => {
-    const actions = [];
-    const title = (scenario && entitle(scenario, about)) || path.split("/").at(-1).slice(0, 12);
-    if (kind === "run") {
-      actions.push(
-        button("Open", "Show its curves beside the others", async () => {
-          const { id } = await api.open(path, title);
-          add(id, { title });
-        }),
-      );
-    }
-    if (page) {
-      const href = `/kept/${key}/${path.split("/").map(encodeURIComponent).join("/")}/${page}`;
-      actions.push(element("a", { href, target: "_blank", textContent: page.endsWith(".png") ? "Picture" : "Page" }));
-    } else if (kind === "sweep") {
-      actions.push(element("span", { className: "without", textContent: "no picture: sweep it with --plot" }));
-    }
-    const when = element("time", { textContent: new Date(written * 1000).toLocaleString() });
-    const what = element("span", { className: "kind", textContent: valid === false ? `invalid ${kind}` : kind });
-    const name = element("span", { className: "path" }, element("span", { className: "mono", textContent: path }));
-    if (scenario) name.prepend(element("b", { textContent: title }));
-    return element("div", { className: "kept-row" }, what, name, when, ...actions);
+  drawKept($("#kept .list"), await api.kept(), about, async (path, title) => {
+    const { id } = await api.open(path, title);
+    add(id, { title });
   });
-  $("#kept .list").replaceChildren(...(rows.length ? rows : ["Nothing yet: run a scenario."]));
 }
 
 function picture() {
@@ -486,21 +400,6 @@ function drawExport() {
   follow($("#export .links"), $("#export").open ? links : [], async (path, name) => save(name, await api.file(path)));
 }
 
-function drawMarkLegend() {
-  const made = Object.values(SIGNS)
-    .slice(0, 5)
-    .map(({ text, points, hollow, line }) => {
-      const sign = document.createElementNS("http://www.w3.org/2000/svg", "svg");
-      sign.setAttribute("viewBox", "-7 -7 14 14");
-      const path = document.createElementNS("http://www.w3.org/2000/svg", "path");
-      const look = { d: points, stroke: "currentColor", "stroke-width": 1.5, fill: hollow || line ? "none" : "currentColor" };
-      for (const [name, value] of Object.entries(look)) path.setAttribute(name, value);
-      sign.append(path);
-      return element("span", {}, sign, text);
-    });
-  $("#mark-legend").replaceChildren(...made);
-}
-
 // ---- Start --------------------------------------------------------------------------------------
 
 // What no caller of the server expects: a kept run that is gone, a server that has ended.
@@ -514,19 +413,18 @@ async function begin() {
   document.documentElement.dataset.theme = localStorage.getItem("theme") ?? "";
   if (!document.documentElement.dataset.theme) delete document.documentElement.dataset.theme;
   about = await api.about();
-  draft.files[OWN] = about.skeleton;
   plots = new Plots($("#panels"), fetchDetail);
   chips = new Chips($("#runs"), about, { cancel: api.cancel, toggle, take, drop });
-  editor = new Editor($("#editor"), (text) => (draft.files[$("#file").value] = text));
-  $("#change").addEventListener("click", change);
   form = new Form($("#form"), about, draft.files, edited);
   form.colourOf = colourOf;
-  form.read = read;
+  code = new Code(about, draft.files, form, () => tab("code"), edited);
+  form.read = (name) => code.read(name);
   const first = about.gallery[0];
   fill((await api.check({ toml: first.toml })).fields, {}, first.title);
-  drawGallery();
-  drawMarkLegend();
+  drawCards();
+  drawSigns($("#mark-legend"));
   $("#on-kernel-box").hidden = about.kernel_lacks !== "";
+  $("#show-kept").hidden = !about.keeps;
   if (matchMedia("(max-width: 820px)").matches) fold();
 
   all(".tabs button").forEach((each) => each.addEventListener("click", () => tab(each.dataset.tab)));
@@ -537,11 +435,6 @@ async function begin() {
   // What is said goes while a field is mended. Later it would move the button under a click.
   $("#form").addEventListener("input", () => problem());
   $("#toml").addEventListener("input", () => (tomlEdited = true));
-  $("#file").addEventListener("change", () => drawFiles($("#file").value));
-  $("#anew").addEventListener("click", () => {
-    draft.files[OWN] = about.skeleton;
-    drawFiles(OWN);
-  });
   $("#run").addEventListener("click", run);
   $("#show-form").addEventListener("click", () => $("#side").classList.toggle("folded"));
   $("#show-gallery").addEventListener("click", () => {
@@ -549,20 +442,20 @@ async function begin() {
     fold();
   });
   $("#show-kept").addEventListener("click", async () => {
-    if ($("#kept").hidden) await drawKept();
+    if ($("#kept").hidden) await showKept();
     else show(shown.length ? "stage" : "gallery");
     fold();
   });
   $("#share").addEventListener("click", async () => {
     if (!writeLink()) return note("These runs, with their files, are too long for a link; remove some.");
     await navigator.clipboard?.writeText(location.href);
-    note("Copied. The link holds the scenario; it opens in any ackclock explore at this address.");
+    note("Copied. The link holds the scenario, and runs it where it is opened.");
   });
   $("#theme").addEventListener("click", () => {
     document.documentElement.dataset.theme = isDark() ? "light" : "dark";
     localStorage.setItem("theme", document.documentElement.dataset.theme);
     plots.key = "";
-    drawGallery();
+    drawCards();
     form.draw();
     drawRuns();
     plots.redraw(true);

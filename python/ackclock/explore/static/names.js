@@ -1,6 +1,9 @@
 // Short names of scenarios.
 
-import { label, parse } from "/static/form.js";
+import { label, parse } from "./form.js";
+
+// Keys of a scenario that a name tells.
+const MOST_NAMED = 4;
 
 function flat(table, prefix = "") {
   return Object.entries(table ?? {}).flatMap(([key, value]) =>
@@ -9,6 +12,8 @@ function flat(table, prefix = "") {
       : [[Array.isArray(table) ? `${prefix}${+key + 1}` : prefix + key, String(value)]],
   );
 }
+
+const short = (key) => key.replace("bottleneck.", "").replace(/^flow\.(\d+)\./, "flow $1 ").replace(/ ?algorithm$/, "");
 
 // What differs from the run before it, or the name of the scenario by itself.
 export function describe(fields, files, before, about) {
@@ -20,11 +25,28 @@ export function describe(fields, files, before, about) {
       return written.length ? `${written.join(", ")} changed` : "again";
     }
     if (changed.length <= 2) {
-      const name = (key) => key.replace("bottleneck.", "").replace(/^flow\.(\d+)\./, "flow $1 ").replace("algorithm", "");
-      return changed.map((key) => `${name(key)} ${now.get(key) ?? "as usual"}`.replace("  ", " ").trim()).join(", ");
+      return changed.map((key) => `${short(key)} ${now.get(key) ?? "as usual"}`.trim()).join(", ");
     }
   }
   return entitle(fields, about);
+}
+
+// A name for each scenario: of those that would have the same one, with what differs among them.
+export function entitleAll(scenarios, about) {
+  const titles = scenarios.map((fields) => (fields ? entitle(fields, about) : ""));
+  const same = Map.groupBy(scenarios.keys(), (index) => titles[index]);
+  for (const [title, group] of same) {
+    if (!title || group.length < 2) continue;
+    const tables = group.map((index) => new Map(flat(scenarios[index])));
+    const keys = [...new Set(tables.flatMap((table) => [...table.keys()]))];
+    const differ = keys.filter((key) => new Set(tables.map((table) => table.get(key))).size > 1);
+    group.forEach((index, at) => {
+      const own = differ.filter((key) => tables[at].has(key)).map((key) => `${short(key)} ${tables[at].get(key).split("/").at(-1)}`);
+      const more = own.length > MOST_NAMED ? [`${own.length - MOST_NAMED} more`] : [];
+      if (own.length) titles[index] = [title, ...own.slice(0, MOST_NAMED), ...more].join(", ");
+    });
+  }
+  return titles;
 }
 
 // Algorithms, rates, round-trip time.

@@ -1,0 +1,183 @@
+// The side of the page that needs no server: runs in Web Workers of this browser, which keeps their curves.
+
+import { Run, view as viewOf } from "./lab/run.js";
+import { readTOML } from "./lab/read_toml.js";
+import { Failure, Mistake, drawable } from "./side.js";
+import { toTOML } from "./toml.js";
+
+// Runs that go on at a time; runs, and rows of all runs, that the page has: the oldest leave it.
+const AT_A_TIME = Math.min(navigator.hardwareConcurrency || 1, 4);
+const MOST_RUNS = 200;
+const MOST_ROWS = 12_000_000;
+// As the server has it: more curves than these nobody tells apart.
+const MOST_FLOWS = 100;
+// Time between two looks for what has changed.
+const LOOK_MS = 100;
+
+const runs = new Map();
+const waiting = [];
+const idle = []; // workers whose run has ended
+let version = 0;
+let told; // what `about` told
+let count = 0;
+
+async function fetched(path) {
+  const answer = await fetch(new URL(path, document.baseURI)).catch(() => null);
+  if (!answer?.ok) throw new Failure(`${path} cannot be loaded; check the connection and load the page again.`);
+  return answer;
+}
+
+const resolved = new Map(); // text of a scenario of the gallery → what the engine is given of it
+
+export async function about() {
+  told = await (await fetched("about.json")).json();
+  for (const { toml, scenario } of told.gallery) resolved.set(toTOML(readTOML(toml)), scenario);
+  idle.push(work()); // the engine loads while the user looks at the gallery
+  // Offline after the first load, where the browser allows it: over HTTPS, and from this machine.
+  navigator.serviceWorker?.register(new URL("offline.js", document.baseURI)).catch(() => {});
+  return told;
+}
+
+export async function check({ toml }) {
+  return { fields: readTOML(toml), toml };
+}
+
+export const source = async (name) => (await fetched(`algorithms/${encodeURIComponent(name)}.c`)).text();
+
+const work = () => new Worker(new URL("./lab/worker.js", import.meta.url), { type: "module" });
+
+function changed(run) {
+  run.version = ++version;
+}
+
+const going = () => [...runs.values()].filter(({ state }) => state === "running").length;
+
+// Starts a run, or finds the one of the same source. A mistake that the engine finds before it begins is thrown.
+export async function start({ toml, files, on, title = "" }) {
+  const source = { toml, files, on };
+  const same = (run) => JSON.stringify(run.source) === JSON.stringify(source) && !["failed", "cancelled"].includes(run.state);
+  const found = [...runs.values()].find(same);
+  if (found) return { id: found.id };
+  const flows = readTOML(toml).flow;
+  if (Array.isArray(flows) && flows.reduce((sum, { count: each = 1 }) => sum + each, 0) > MOST_FLOWS) {
+    throw new Mistake(`flow: the page draws at most ${MOST_FLOWS} flows; \`ackclock run\` takes more`);
+  }
+  const run = new Run(`run${++count}`, source, title.slice(0, 80), told.events);
+  const begun = new Promise((resolve, reject) => {
+    run.answer = (error) => {
+      run.answer = null;
+      if (error) reject(error);
+      else resolve();
+    };
+  });
+  runs.set(run.id, run);
+  waiting.push(run);
+  changed(run);
+  if (going() >= AT_A_TIME) run.answer(); // a mistake in it is told when its turn comes
+  next();
+  await begun;
+  return { id: run.id };
+}
+
+function next() {
+  while (waiting.length && going() < AT_A_TIME) {
+    const run = waiting.shift();
+    const { toml, files } = run.source;
+    run.state = "running";
+    run.worker = idle.pop() ?? work();
+    run.worker.onmessage = ({ data }) => data.job === run.id && run.state === "running" && take(run, data);
+    run.worker.onerror = (event) => {
+      event.preventDefault();
+      finish(run, "failed", `the run broke down: ${event.message || "the engine cannot be loaded"}`);
+    };
+    const scenario = resolved.get(toml);
+    run.worker.postMessage({ job: run.id, ...(scenario ? { scenario } : { toml, files }) });
+    changed(run);
+  }
+  forget();
+}
+
+function take(run, { kind, columns, job: _, ...more }) {
+  if (kind === "progress") run.done = more.done;
+  else if (kind === "begin") {
+    run.begin(more);
+    run.answer?.();
+  } else if (kind === "end") {
+    run.end = more;
+    run.done = 1;
+    finish(run, "done");
+  } else if (kind === "error") {
+    finish(run, "failed", more.text);
+  } else if (!run.take(kind, columns)) {
+    finish(run, "failed", "sample_interval: the run has more rows than this page keeps; sample less often");
+  }
+  changed(run);
+}
+
+function finish(run, state, error = "") {
+  Object.assign(run, { state, error });
+  if (state === "done") idle.push(run.worker);
+  else run.worker?.terminate();
+  run.worker = null;
+  if (state === "failed" && run.answer) {
+    runs.delete(run.id); // the page is told at once, as by a server that checks a scenario first
+    run.answer(new Mistake(error));
+  }
+  run.answer?.();
+  changed(run);
+  next();
+}
+
+// Drops the oldest finished runs where there are too many, or too many rows.
+function forget() {
+  const ended = [...runs.values()].filter(({ state }) => state !== "waiting" && state !== "running");
+  for (const run of ended.slice(0, -1)) {
+    const rows = [...runs.values()].reduce((sum, each) => sum + each.rows, 0);
+    if (runs.size <= MOST_RUNS && rows <= MOST_ROWS) return;
+    runs.delete(run.id);
+    version++;
+  }
+}
+
+export async function cancel(id) {
+  const run = runs.get(id);
+  if (!run || !["waiting", "running"].includes(run.state)) return;
+  if (waiting.includes(run)) waiting.splice(waiting.indexOf(run), 1);
+  finish(run, "cancelled");
+}
+
+export async function remove(id) {
+  await cancel(id);
+  runs.delete(id);
+  version++;
+}
+
+export async function view(ids, from, to, columns) {
+  const there = ids.map((id) => runs.get(id)).filter(Boolean);
+  return drawable(viewOf(there, from, to, columns));
+}
+
+export async function file(path) {
+  const [, id, name] = /runs\/(\w+)\/(.*)$/.exec(path);
+  const run = runs.get(id);
+  return new Blob([name === "scenario.toml" ? run.source.toml : run.csv()], { type: "text/plain" });
+}
+
+export const kept = async () => [];
+
+export async function open() {
+  throw new Failure("This page keeps nothing: a link is a run. `ackclock explore` keeps runs.");
+}
+
+// Calls `report` with what changes in the runs.
+export function listen(report) {
+  let seen = -1;
+  const look = () => {
+    if (version === seen) return;
+    const news = [...runs.values()].filter((run) => run.version > seen).map((run) => run.told());
+    seen = version;
+    report({ changed: news, ids: [...runs.keys()] });
+  };
+  look();
+  setInterval(look, LOOK_MS);
+}

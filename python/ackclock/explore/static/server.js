@@ -1,0 +1,85 @@
+// What the page asks of its server.
+
+import { Failure, Mistake, drawable } from "./side.js";
+
+// The token behind the # of the printed address, for all tabs of this origin: storage is of one port
+// of a host, as cookies are not. What follows it is a link. True if there was one.
+function enter() {
+  const found = location.hash.match(/^#token=([\w-]+)/);
+  if (!found) return false;
+  localStorage.setItem("token", found[1]);
+  history.replaceState(null, "", location.pathname + location.hash.slice(found[0].length));
+  return true;
+}
+enter();
+addEventListener("hashchange", () => enter() && location.reload());
+
+const rights = () => ({ Authorization: `Bearer ${localStorage.getItem("token")}` });
+
+async function ask(method, path, body) {
+  const options = { method, headers: rights() };
+  if (body !== undefined) {
+    options.headers["Content-Type"] = "application/json";
+    options.body = JSON.stringify(body);
+  }
+  const answer = await fetch(path, options).catch(() => {
+    throw new Failure("The page's server does not answer. Start `ackclock explore` again.");
+  });
+  if (answer.status === 422) throw new Mistake((await answer.json()).error);
+  if (answer.status === 401) throw new Failure(await answer.text());
+  if (!answer.ok) throw new Failure(`${path}: ${await answer.text()}`);
+  return answer;
+}
+
+const json = async (...asked) => (await ask(...asked)).json();
+
+export const about = () => json("GET", "/api/about");
+export const check = (source) => json("POST", "/api/check", source);
+export const start = (source) => json("POST", "/api/runs", source);
+export const cancel = (id) => ask("POST", `/api/runs/${id}/cancel`);
+export const remove = (id) => ask("DELETE", `/api/runs/${id}`);
+export const source = async (name) => (await ask("GET", `/api/algorithms/${encodeURIComponent(name)}`)).text();
+export const file = async (path) => (await ask("GET", path)).blob();
+export const kept = () => json("GET", "/api/kept");
+export const open = (path, title) => json("POST", "/api/kept/open", { path, title });
+
+// The curves of some runs in a window, in seconds.
+export async function view(runs, from, to, columns) {
+  const query = new URLSearchParams({ runs: runs.join(","), from, to, columns });
+  const data = await (await ask("GET", `/api/view?${query}`)).arrayBuffer();
+  const length = new DataView(data).getUint32(0, true);
+  const head = JSON.parse(new TextDecoder().decode(new Uint8Array(data, 4, length)));
+  const values = new Float32Array(data, 4 + length);
+  const points = 2 * head.columns;
+  head.curves = head.series.map(([run, panel, number], index) => {
+    return { run, panel, number, values: values.subarray(index * points, (index + 1) * points) };
+  });
+  return drawable(head);
+}
+
+// Calls `changed` with what changes in the runs, until the page is left: as an EventSource, which
+// can name no token.
+export async function listen(changed, lost) {
+  for (;;) {
+    const answer = await fetch("/api/events", { headers: rights() }).catch(() => null);
+    if (answer && !answer.ok) return lost(true);
+    if (answer) await eachLine(answer.body, (line) => line.startsWith("data: ") && changed(JSON.parse(line.slice(6))));
+    lost(false);
+    await new Promise((resolve) => setTimeout(resolve, 2000));
+  }
+}
+
+async function eachLine(body, take) {
+  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+  let begun = "";
+  for (;;) {
+    const { value, done } = await reader.read().catch(() => ({ done: true }));
+    if (done) return;
+    const [end, ...lines] = value.split("\n");
+    begun += end;
+    for (const line of lines) {
+      take(begun);
+      begun = line;
+    }
+  }
+}
