@@ -126,8 +126,9 @@ docs-fidelity: build ## Rewrite docs/linux.md: algorithms alone, beside virtual 
 docs-drawn: build ## Rewrite docs/linux.md: scenarios drawn at random (an hour of a core, resumes)
 	$(BIN)/python scripts/drawn.py docs
 
-generate: build ## Rewrite what Rust declares: _core.pyi, docs/tables.md, docs/scenario.md (seconds)
+generate: build ## Rewrite what Rust declares (_core.pyi, docs/tables.md, docs/scenario.md) and the gallery (seconds)
 	$(BIN)/python scripts/generate.py
+	$(BIN)/python scripts/gallery_pictures.py
 
 docs: quic generate ## Rewrite the generated pages of docs/
 	for sweep in buffer_rtt cubic_beta quic; do \
