@@ -19,8 +19,9 @@ from mkdocs.structure.files import File
 
 import ackclock
 import claims_page
+import lab_page
 import scorecards
-from ackclock import Scenario
+from ackclock import AckclockError, Scenario, papers
 from ackclock.cli import console, main
 from ackclock.draw import html as report
 from ackclock.draw import plot
@@ -43,6 +44,10 @@ LATER = ("adr/", "CHANGELOG.md")
 #: `make site` writes it first: all papers, with thumbnails and cards.
 REPORT = ROOT / "out" / "report"
 #: What the front page of the site leads to, beside the README.
+LAB = """
+<p><a href="lab/index.html"><strong>The lab</strong></a>: the simulator in your browser. Choose a
+scenario, and watch its curves.</p>
+"""
 SHOWN = """
 <p><a href="report/index.html"><strong>The papers, repeated</strong></a>: all figures with their
 claims, verdicts and data. <a href="scorecards/README.html"><strong>The league</strong></a>: all
@@ -151,9 +156,16 @@ def on_page_markdown(markdown, page, config, files):  # noqa: ARG001 (mkdocs giv
     uri = page.file.src_uri
     if uri == LEAGUE:
         page.meta["hide"] = ["toc"]  # wide
-    if uri == "index.md" and (REPORT / "index.html").exists():
+    if uri == "index.md":
         title, rest = markdown.split("\n", 1)
-        markdown = f"{title}\n{SHOWN}{rest}"
+        shown = SHOWN if (REPORT / "index.html").exists() else ""
+        markdown = f"{title}\n{LAB}{shown}{rest}"
+    markdown = re.sub(
+        r"^```toml\n(.*?)^```$",
+        lambda block: block[0] + _in_lab(block[1], page.title or "", uri),
+        markdown,
+        flags=re.DOTALL | re.MULTILINE,
+    )
     if uri == "claims.md":
         markdown = claims_page.page(claims_page.data(DOCS), parts=True)
     if uri.startswith(LATER) and not uri.endswith("README.md"):
@@ -177,6 +189,17 @@ def on_page_markdown(markdown, page, config, files):  # noqa: ARG001 (mkdocs giv
         return f"{text}({os.path.relpath(to, Path(uri).parent)}{anchor or ''})"
 
     return re.sub(r"(\[[^\]]*\])\(([^)#\s:]+)(#[^)\s]*)?\)", turned, markdown)
+
+
+def _in_lab(toml, title, uri):
+    """A link below a scenario that opens it in the page without a server."""
+    try:
+        scenario = Scenario.from_text(toml, source="")
+    except AckclockError:  # a part of a scenario, or another file
+        return ""
+    to = lab_page.link(scenario, title)
+    up = os.path.relpath("lab", Path(uri).parent)
+    return f'\n\n<p><a href="{up}/{to}">Open in the lab</a></p>\n' if to else ""
 
 
 def on_page_content(html, page, config, files):  # noqa: ARG001 (mkdocs gives them)
@@ -210,9 +233,31 @@ def on_page_content(html, page, config, files):  # noqa: ARG001 (mkdocs gives th
 
 
 def on_post_build(config):
-    """Adds the report of the papers, where it has been written."""
+    """Adds the live page, and the report of the papers where it has been written."""
+    site = Path(config["site_dir"])
+    lab_page.write(site / "lab")
     if (REPORT / "index.html").exists():
-        shutil.copytree(REPORT, Path(config["site_dir"]) / "report", dirs_exist_ok=True)
+        shutil.copytree(REPORT, site / "report", dirs_exist_ok=True)
+        for name in papers.names():
+            _figure_in_lab(site / "report", *papers.load(name))
+
+
+def _figure_in_lab(report, named):
+    """Adds to the links of a paper's figure one to a run of it in the lab."""
+    page = report / f"{named.paper}.html"
+    links = (
+        lab_page.link(experiment.run(point, 1), f"{named.title}: {experiment.say(point)}")
+        for experiment, point in (*named.figure.plot.needs, *named.figure.needs)
+    )
+    to = next(filter(None, links), None)
+    if to is None or not page.exists():
+        return
+    anchor = re.escape(named.name.partition("/")[2])
+    section = rf'(<section id="{anchor}"[^>]*>.*?<(?:p|div) class="links">)'
+    text = page.read_text(encoding="utf-8")
+    link = f'<a href="../lab/{to}">Open in the lab</a>'
+    text = re.sub(section, rf"\g<1>{link}", text, count=1, flags=re.DOTALL)
+    page.write_text(text, encoding="utf-8")
 
 
 def style():

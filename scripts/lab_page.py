@@ -1,0 +1,79 @@
+"""Writes the live page as files: it needs no server but one of files, and runs in the browser.
+
+`make site` puts it below `lab/`. `python scripts/lab_page.py DIRECTORY` writes it by itself.
+"""
+
+import base64
+import hashlib
+import json
+import shutil
+import sys
+from pathlib import Path
+
+from ackclock import Scenario, _core
+from ackclock.draw.html import STATIC
+from ackclock.explore import about
+from ackclock.explore.runs import MOST_FLOWS
+from ackclock.hosts.threads import LOCAL
+from ackclock.scenario import skeleton
+from ackclock.scenario.scenario import name_in
+
+#: Loads the page's files into the browser's cache, and answers from it: the page works offline.
+OFFLINE = Path(__file__).with_name("lab_offline.js")
+
+
+def write(directory: Path) -> None:
+    """Writes the page, what it is told at its start, and the C files that it shows."""
+    shutil.copytree(STATIC, directory / "static", dirs_exist_ok=True)
+    (directory / "static" / "index.html").unlink()
+    page = (STATIC / "index.html").read_text(encoding="utf-8")
+    page = page.replace('<html lang="en">', '<html lang="en" data-side="lab">')
+    (directory / "index.html").write_text(page, encoding="utf-8")
+    told = about.without_server()
+    text = json.dumps(told, separators=(",", ":"))
+    (directory / "about.json").write_text(text, encoding="utf-8")
+    algorithms = directory / "algorithms"
+    algorithms.mkdir(exist_ok=True)
+    for each in told["algorithms"]:
+        path = algorithms / f"{each['name']}.c"
+        path.write_text(skeleton.source(each["name"]), encoding="utf-8")
+    (directory / "offline.js").write_text(_offline(directory), encoding="utf-8")
+
+
+def link(scenario: Scenario, title: str) -> str | None:
+    """The address of a run below the page's own, as `link.js` packs it.
+
+    None where the page does not run it: with files or QUIC stacks, or more flows than it draws.
+    """
+    every = (*scenario.flows, *scenario.sessions)
+    known = {each["name"] for each in _core.algorithms()}
+    if (
+        sum(each.count for each in scenario.flows) > MOST_FLOWS
+        or any(name_in(each.algorithm) not in known for each in every)
+        or any(getattr(each, "stack", None) for each in every)
+        or any(
+            each and (each.trace or each.timeline)
+            for each in (scenario.bottleneck, *scenario.links)
+        )
+    ):
+        return None
+    source = {"toml": scenario.to_toml(), "files": {}, "title": title, "on": LOCAL.name}
+    packed = base64.urlsafe_b64encode(json.dumps([source]).encode()).decode().rstrip("=")
+    return f"index.html#{packed}"
+
+
+def _offline(directory: Path) -> str:
+    """The service worker: which files the page has, under a name that changes with them."""
+    paths = sorted(path for path in directory.rglob("*") if path.is_file())
+    files = {path.relative_to(directory).as_posix(): path.read_bytes() for path in paths}
+    files.pop("offline.js", None)  # of an earlier build
+    digest = hashlib.blake2b(digest_size=8)
+    for name, content in files.items():
+        digest.update(f"{name}\0{len(content)}\0".encode() + content)
+    text = OFFLINE.read_text(encoding="utf-8")
+    names = json.dumps(["./", *files], indent=1)
+    return text.replace("NAMES", names).replace("VERSION", digest.hexdigest())
+
+
+if __name__ == "__main__":
+    write(Path(sys.argv[1]))
