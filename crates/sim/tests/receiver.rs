@@ -413,7 +413,7 @@ proptest! {
             let late_ns = if kind == 4 { 5 * MS } else { 0 };
             let (sent_ns, pushed) = (now_ns - RTT / 2 - late_ns, push == 0);
             let second_ns = now_ns + 12_000;
-            if kind > 30 && short.is_ordinary_pair([now_ns, second_ns], segment, pushed) {
+            if kind > 30 && short.is_ordinary_pair([now_ns, second_ns], sent_ns, segment, pushed) {
                 let (cause, ack) = short.handle_pair(sent_ns);
                 let answers = [
                     long.handle_segment(now_ns, segment, sent_ns, false, false),

@@ -178,7 +178,10 @@ impl Simulation<'_, Links> {
                     hash.add(departures_ns[1]);
                     let at_ns = departures_ns.map(|departs_ns| departs_ns + flow.forth_ns);
                     let pushes = pushed && pushes_bursts;
-                    if connection.receiver.is_ordinary_pair(at_ns, first, pushes) {
+                    if connection
+                        .receiver
+                        .is_ordinary_pair(at_ns, now_ns, first, pushes)
+                    {
                         let (cause, ack) = connection.receiver.handle_pair(now_ns);
                         match &mut connection.pending_acks {
                             None => {

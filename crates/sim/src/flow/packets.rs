@@ -103,7 +103,7 @@ impl Flow<'_> {
         };
         let receiver = &mut connection.receiver;
         let pushed = self.kernel.pushes_bursts && burst.pushes(segment + 1);
-        if receiver.is_ordinary_pair(at_ns, segment, pushed) {
+        if receiver.is_ordinary_pair(at_ns, sent_ns, segment, pushed) {
             let (cause, ack) = receiver.handle_pair(sent_ns);
             self.queue_ack(at_ns[cause], ack);
             return;

@@ -9,6 +9,7 @@
 //! sample. So it is enough to know the first ACK of each millisecond. The simulated packets do not
 //! carry the echo: it is that of the last ACK that had reached the sender when the segment left.
 
+use ackclock_net::schedule::NEVER;
 use std::collections::VecDeque;
 
 const NS_PER_MS: u64 = 1_000_000;
@@ -133,26 +134,20 @@ impl ReceiverRtt {
     }
 
     /// A segment arrives at `now_ns` that was sent at `sent_ns`. Others may have arrived since the
-    /// last call, in the same millisecond as that one; the last of them was sent at `before_ns`.
-    pub(super) fn arrives(&mut self, now_ns: u64, sent_ns: u64, before_ns: u64) {
-        while self.hears(before_ns) {
-            self.sample(self.arrival_ns);
+    /// last call, in the same millisecond as that one, with the same echo.
+    pub(super) fn arrives(&mut self, now_ns: u64, sent_ns: u64) {
+        while sent_ns >= self.same_echo_until_ns() {
+            if let Some((_, stamp_ms)) = self.stamps.pop_front() {
+                self.echoed_ms = stamp_ms;
+            }
         }
-        while self.hears(sent_ns) {}
         self.arrival_ns = now_ns;
         self.sample(now_ns);
     }
 
-    /// Whether a segment that was sent then echoes a later ACK than the last one.
-    fn hears(&mut self, sent_ns: u64) -> bool {
-        match self.stamps.front() {
-            Some(&(left_ns, stamp_ms)) if left_ns + self.back_ns <= sent_ns => {
-                self.echoed_ms = stamp_ms;
-                self.stamps.pop_front();
-                true
-            }
-            _ => false,
-        }
+    /// When the next ACK with another timestamp reaches the sender.
+    pub(super) fn same_echo_until_ns(&self) -> u64 {
+        (self.stamps.front()).map_or(NEVER, |&(left_ns, _)| left_ns + self.back_ns)
     }
 
     /// `tcp_rcv_rtt_measure_ts` and `tcp_rcv_rtt_update`
@@ -170,8 +165,8 @@ impl ReceiverRtt {
         }
     }
 
-    /// Until when `arrives` and `leaves` need not be called: the end of the millisecond, once an ACK
-    /// of this millisecond has left.
+    /// Until when `leaves` need not be called, nor `arrives` of a segment with the same echo: the end
+    /// of the millisecond, once an ACK of this millisecond has left.
     pub(super) fn settled_until_ns(&self, now_ns: u64) -> u64 {
         let now_ms = self.ms(now_ns);
         if now_ms == self.last_stamp_ms {
@@ -206,7 +201,7 @@ mod tests {
         let mut delays = Vec::new();
         for turn in 1..=4 {
             let arrives_ns = (10_300 + 6_300 * turn) * US;
-            rtt.arrives(arrives_ns, arrives_ns - 3_300 * US, 0);
+            rtt.arrives(arrives_ns, arrives_ns - 3_300 * US);
             rtt.leaves(arrives_ns, false);
             delays.push(Compression::Linux6.delay_ns(rtt.smallest()));
         }
@@ -223,18 +218,18 @@ mod tests {
         let mut rtt = ReceiverRtt::new(1_000 * US, 3_000 * US, 0);
         rtt.established(90_000 * US);
         for (now_ms, sent_ms) in [(7, 4), (8, 5), (9, 6)] {
-            rtt.arrives(now_ms * 1_000 * US, sent_ms * 1_000 * US, 0);
+            rtt.arrives(now_ms * 1_000 * US, sent_ms * 1_000 * US);
         }
         assert_eq!(rtt.estimate, 6_000 * UNITS_PER_US);
         rtt.leaves(9_000 * US, false);
         rtt.leaves(9_500 * US, false);
         rtt.leaves(10_100 * US, false);
         // The ACK of 9 ms reaches the sender at 12 ms, that of 10.1 ms at 13.1 ms.
-        rtt.arrives(17_000 * US, 12_000 * US, 0);
+        rtt.arrives(17_000 * US, 12_000 * US);
         assert_eq!(rtt.estimate, (6_000 - 6_000 / 8 + 8_000 / 8) * UNITS_PER_US);
-        rtt.arrives(17_100 * US, 13_000 * US, 0);
+        rtt.arrives(17_100 * US, 13_000 * US);
         assert_eq!(rtt.stamps.len(), 1);
-        rtt.arrives(17_200 * US, 13_100 * US, 0);
+        rtt.arrives(17_200 * US, 13_100 * US);
         assert_eq!(rtt.stamps.len(), 0);
         let before = 6_250 * UNITS_PER_US;
         assert_eq!(rtt.estimate, before - before / 8 + 7_000);
@@ -242,19 +237,20 @@ mod tests {
 
     /// Segments of the same millisecond that nobody told of leave the same estimate.
     #[test]
-    fn what_was_left_out_is_caught_up_with() {
+    fn segments_with_the_same_echo_may_be_left_out() {
         let run = |told: bool| {
             let mut rtt = ReceiverRtt::new(0, 2_000 * US, 400 * US);
             rtt.established(18_000 * US);
             for turn in 0..400_u64 {
                 let now_ns = (7_000 + 130 * turn) * US;
                 let sent_ns = now_ns - (3_000 + 20 * turn % 977) * US;
-                if told || now_ns >= rtt.settled_until_ns(now_ns - 130 * US) {
-                    rtt.arrives(now_ns, sent_ns, sent_ns - 130 * US);
+                let settled = now_ns < rtt.settled_until_ns(now_ns - 130 * US);
+                if told || !settled || sent_ns >= rtt.same_echo_until_ns() {
+                    rtt.arrives(now_ns, sent_ns);
                     rtt.leaves(now_ns, false);
                 }
             }
-            rtt.arrives(60_000 * US, 58_000 * US, 56_900 * US);
+            rtt.arrives(60_000 * US, 58_000 * US);
             rtt.estimate
         };
         assert_eq!(run(true), run(false));
@@ -282,7 +278,7 @@ mod tests {
     #[test]
     fn a_compressed_ack_has_the_timestamp_of_the_last_arrival() {
         let mut rtt = ReceiverRtt::new(0, 0, 0);
-        rtt.arrives(4_900 * US, 0, 0);
+        rtt.arrives(4_900 * US, 0);
         rtt.leaves(5_200 * US, true);
         assert_eq!(rtt.stamps, [(5_200 * US, 5)]);
     }

@@ -55,6 +55,8 @@ pub struct Receiver {
     /// Segments in order before this time need no more than
     /// [`handle_ordinary`](Self::handle_ordinary).
     ordinary_until_ns: u64,
+    /// Those that left before this time echo the same ACK.
+    same_echo_until_ns: u64,
     segments_per_ack: u32,
     /// ICSK_ACK_SCHED, ICSK_ACK_PUSHED, ICSK_ACK_TIMER: what is pending until an ACK leaves.
     scheduled: bool,
@@ -170,6 +172,7 @@ impl Receiver {
             echo: None,
             acks_now: false,
             ordinary_until_ns: 0,
+            same_echo_until_ns: 0,
         };
         new.know_rtt(rtt_ns);
         new
@@ -335,6 +338,7 @@ impl Receiver {
         self.clock.advance(now_ns);
         let answer = self.handle_any(segment, sent_ns, pushed, last);
         self.ordinary_until_ns = self.ordinary_until_ns();
+        self.same_echo_until_ns = (self.rtt.as_ref()).map_or(NEVER, |rtt| rtt.same_echo_until_ns());
         answer
     }
 
@@ -346,7 +350,7 @@ impl Receiver {
             return self.discard(segment);
         }
         if let Some(rtt) = &mut self.rtt {
-            rtt.arrives(self.clock.now_ns(), sent_ns, self.ts_recent_ns);
+            rtt.arrives(self.clock.now_ns(), sent_ns);
         }
         if !self.established {
             self.established(self.clock.now_ns());

@@ -7,12 +7,13 @@ use ackclock_net::schedule::NEVER;
 
 impl Receiver {
     /// Whether a segment that arrives now needs no more than
-    /// [`handle_ordinary`](Self::handle_ordinary), unless it is the last. No timer is due then, and no
-    /// segment that was sent later has come (PAWS). If it says so, handle the segment so.
+    /// [`handle_ordinary`](Self::handle_ordinary), unless it is the last. No timer is due then, no
+    /// segment that was sent later has come (PAWS), and it echoes no other ACK. If it says so, handle
+    /// the segment so.
     #[inline]
     pub(crate) fn is_ordinary(&self, now_ns: u64, segment: u64, sent_ns: u64) -> bool {
         let in_order = segment == self.rcv_nxt && sent_ns >= self.ts_recent_ns;
-        in_order && now_ns < self.ordinary_until_ns
+        in_order && sent_ns < self.same_echo_until_ns && now_ns < self.ordinary_until_ns
     }
 
     /// Until when each segment in order finds this state: at most one segment waits for its ACK, and the
@@ -63,13 +64,20 @@ impl Receiver {
         Some(Ack::new(self.rcv_nxt, self.ts_recent_ns))
     }
 
-    /// Whether two segments that arrive at these times need no more than
+    /// Whether two segments that leave together and arrive at these times need no more than
     /// [`handle_pair`](Self::handle_pair): one ACK leaves. `pushed`: the second has the PSH flag. If it
     /// says so, handle them so.
     #[inline(always)]
-    pub fn is_ordinary_pair(&self, at_ns: [u64; 2], segment: u64, pushed: bool) -> bool {
+    pub fn is_ordinary_pair(
+        &self,
+        at_ns: [u64; 2],
+        sent_ns: u64,
+        segment: u64,
+        pushed: bool,
+    ) -> bool {
         let one_waits = self.rcv_nxt != self.last_ack_sent;
         segment == self.rcv_nxt
+            && sent_ns < self.same_echo_until_ns
             && self.segments_per_ack > 1
             && !(pushed && one_waits)
             && at_ns[1] < self.ordinary_until_ns
