@@ -5,6 +5,9 @@ use std::io;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
 
 use crate::algorithm::CHECKED;
 use crate::trust;
@@ -30,6 +33,8 @@ const FILE_LIMIT_BYTES: u64 = 64 << 20;
 /// Seconds of CPU time and bytes of memory that a compiler may use for one file.
 const CPU_LIMIT_S: u64 = 30;
 pub(crate) const MEMORY_LIMIT_BYTES: u64 = 1 << 30;
+/// A compiler may wait so long: for the disk, or because a file includes a pipe.
+const WAIT_LIMIT: Duration = Duration::from_secs(60);
 
 /// A C compiler of this machine.
 #[derive(Clone)]
@@ -121,8 +126,30 @@ impl Compiler {
             .stdin(Stdio::null());
         arguments(&mut command);
         limit(&mut command);
-        command.output()
+        output_within(&mut command, WAIT_LIMIT)
     }
+}
+
+/// What a command writes. It and what it has started are ended after `most`.
+fn output_within(command: &mut Command, most: Duration) -> io::Result<Output> {
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = command.process_group(0).spawn()?;
+    let group = libc::pid_t::try_from(child.id()).map_err(io::Error::other)?;
+    thread::scope(|scope| {
+        let (sender, output) = mpsc::channel();
+        scope.spawn(move || sender.send(child.wait_with_output()));
+        output.recv_timeout(most).unwrap_or_else(|_| {
+            // SAFETY: a plain system call. The group is there: the thread still waits for its output.
+            unsafe { libc::killpg(group, libc::SIGKILL) };
+            Err(io::Error::new(
+                io::ErrorKind::TimedOut,
+                format!(
+                    "the compiler took longer than {} s; does the file include a pipe or a device?",
+                    most.as_secs()
+                ),
+            ))
+        })
+    })
 }
 
 /// Flags of compilers that know them, by the first number of their version.
@@ -181,5 +208,40 @@ fn limit(command: &mut Command) {
             set(libc::RLIMIT_FSIZE, FILE_LIMIT_BYTES);
             Ok(())
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Instant;
+
+    /// A compiler's driver starts another program, which reads the file and keeps the pipes open: the
+    /// output ends when both have ended.
+    #[test]
+    fn a_compiler_that_waits_for_a_pipe_is_ended() -> io::Result<()> {
+        let directory = tempfile::tempdir()?;
+        let pipe = directory.path().join("rival.h");
+        assert!(Command::new("mkfifo").arg(&pipe).status()?.success());
+        let begun = Instant::now();
+        let mut driver = Command::new("sh");
+        driver.args(["-c", "cat \"$1\" & wait", "sh"]).arg(&pipe);
+        let ended = output_within(&mut driver, Duration::from_millis(500));
+        assert_eq!(ended.unwrap_err().kind(), io::ErrorKind::TimedOut);
+        assert!(begun.elapsed() < Duration::from_secs(20));
+        Ok(())
+    }
+
+    #[test]
+    fn what_a_compiler_writes_is_returned() -> io::Result<()> {
+        let mut command = Command::new("sh");
+        command.args(["-c", "echo out; echo err >&2; exit 3"]);
+        let output = output_within(&mut command, WAIT_LIMIT)?;
+        assert_eq!(
+            (output.stdout.as_slice(), output.stderr.as_slice()),
+            (&b"out\n"[..], &b"err\n"[..])
+        );
+        assert_eq!(output.status.code(), Some(3));
+        Ok(())
     }
 }
