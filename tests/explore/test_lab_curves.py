@@ -1,4 +1,4 @@
-"""A page without a server draws the same curves: its windows, marks and epochs equal Python's."""
+"""A page without a server shows the same: windows, marks, epochs and numbers equal Python's."""
 
 import json
 import shutil
@@ -9,6 +9,7 @@ import sys
 import numpy as np
 import pytest
 
+from ackclock import Result
 from ackclock.draw.curves import Window
 from ackclock.explore import about, app, worker
 from ackclock.explore.runs import Runs, Source
@@ -19,8 +20,9 @@ STATIC = ROOT / "python" / "ackclock" / "explore" / "static"
 VIEWS = """
 import { readFileSync } from "node:fs";
 import { Run, view } from "STATIC/lab/run.js";
+import { summaryOf } from "STATIC/lab/summary.js";
 
-const [kinds, messages, windows] = JSON.parse(readFileSync(0, "utf8"));
+const [kinds, messages, windows, totals] = JSON.parse(readFileSync(0, "utf8"));
 const arrays = { "|u1": Uint8Array, "<i4": Int32Array, "<u4": Uint32Array, "<u8": Float64Array };
 const run = new Run("it", {}, "", kinds);
 for (const { kind, columns, ...more } of messages) {
@@ -35,7 +37,7 @@ const views = windows.map((window) => {
   const told = curves.map(({ panel, number, values }) => [panel, number, hex(values)]);
   return { ...head, curves: told };
 });
-console.log(JSON.stringify(views));
+console.log(JSON.stringify([views, summaryOf(run, totals)]));
 """
 #: Losses, a timeout, ECN, two queues, a flow that ends.
 TOML = """
@@ -59,6 +61,7 @@ size = "500kB"
 [[flow]]
 algorithm = "reno"
 start = "0.3s"
+stop = "15s"
 """
 #: From s, to s, columns: all, few and many samples in a column, before the first, after the last.
 WINDOWS = [[0, 20, 700], [0, 20, 7], [3.3, 3.9, 900], [19.7, 23, 100], [0, 0.05, 333], [5, 15, 1]]
@@ -80,10 +83,22 @@ def messages(toml, folder):
             yield message | {"columns": told}
 
 
+def assert_same(found, ours):
+    """Each number of the page's summary is that of Python's."""
+    for key, value in found.items():
+        if key in ("flows", "queues"):
+            for one, other in zip(value, ours[key], strict=True):
+                assert_same(one, other)
+        else:
+            assert value == (ours[key] if isinstance(value, str) else pytest.approx(ours[key])), key
+
+
 @pytest.mark.skipif(not shutil.which("node"), reason="no Node.js here: apt-get install nodejs")
-def test_windows_marks_and_epochs_equal_those_of_the_server(tmp_path):
+def test_windows_marks_epochs_and_summary_equal_those_of_the_server(tmp_path):
     kinds = about.without_server()["events"]
-    told = [kinds, list(messages(TOML, tmp_path)), WINDOWS]
+    *every, end = messages(TOML, tmp_path)
+    flows = Result.load(end["kept"]).flows.to_dict(as_series=False)
+    told = [kinds, every, WINDOWS, flows]
     done = subprocess.run(
         ["node", "--input-type=module", "-e", VIEWS.replace("STATIC", str(STATIC))],
         input=json.dumps(told),
@@ -95,7 +110,8 @@ def test_windows_marks_and_epochs_equal_those_of_the_server(tmp_path):
     run = runs.start(Source(TOML, {}))
     wait_until(lambda: run.state == "done")
     runs.close()
-    found = json.loads(done.stdout)
+    found, summary = json.loads(done.stdout)
+    assert_same(summary, end["summary"])
     assert len(found) == len(WINDOWS)
     for (start_s, end_s, columns), theirs in zip(WINDOWS, found, strict=True):
         data = app._view([run], Window(start_s * 1e6, end_s * 1e6, columns))

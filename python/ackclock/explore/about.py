@@ -25,6 +25,7 @@ def told() -> dict[str, Any]:
         "colours": style.FLOWS,
         "skeleton": skeleton.text(),
         "gallery": gallery.scenarios(),
+        "tour": gallery.tour(),
         "queues": _queues(),
         "kernel_lacks": lacks(*TESTBED),
         "keeps": True,
@@ -36,12 +37,14 @@ def without_server() -> dict[str, Any]:
 
     Each scenario of the gallery has its canonical JSON, too, and events their names by code.
     """
-    scenarios = [
-        each | {"scenario": json.loads(Scenario.from_text(each["toml"], source="").resolve())}
-        for each in gallery.scenarios()
-    ]
+
+    def resolved(each: dict[str, Any]) -> dict[str, Any]:
+        scenario = Scenario.from_text(each["toml"], source="")
+        return each | {"scenario": json.loads(scenario.resolve())}
+
     return told() | {
-        "gallery": scenarios,
+        "gallery": [resolved(each) for each in gallery.scenarios()],
+        "tour": [resolved(each) for each in gallery.tour()],
         "events": tables.schema("events")["kind"].categories.to_list(),
         "kernel_lacks": "a browser has no Linux kernel",
         "keeps": False,

@@ -162,6 +162,8 @@ def about(manifest: dict[str, Any]) -> dict[str, Any]:
             "values": algorithms[flow["algorithm"]]["values"],
             "direction": flow.get("direction", "forward"),
             "rtt_ns": flow["rtt_ns"],
+            "size_bytes": flow.get("size_bytes"),
+            "stop_ns": flow.get("stop_ns"),
         }
         for flow in resolved["flows"]
     ]

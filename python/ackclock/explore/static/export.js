@@ -62,8 +62,8 @@ export function svg(plots, title, labels) {
     }
     parts.push(`<clipPath id="${panel.name}"><rect x="${LEFT}" y="${top - 2}" width="${WIDTH - LEFT - RIGHT}" height="${height + 4}"/></clipPath>`);
     parts.push(`<g clip-path="url(#${panel.name})" fill="none" stroke-width="1.5" stroke-linejoin="round">`);
-    mine.forEach(({ colour, dash }, index) => {
-      const dashed = dash ? ` stroke-dasharray="${dash.join(" ")}"` : "";
+    mine.forEach(({ colour, dash, edge }, index) => {
+      const dashed = edge ? ` stroke-opacity=".35"` : dash ? ` stroke-dasharray="${dash.join(" ")}"` : "";
       parts.push(`<path d="${path(plot.data[0], plot.data[index + 1], x, y)}" stroke="${colour}"${dashed}/>`);
     });
     if (panel.name === "cwnd" && plots.showMarks && plots.marked) {

@@ -2,6 +2,7 @@
 
 import { Run, view as viewOf } from "./lab/run.js";
 import { readTOML } from "./lab/read_toml.js";
+import { summaryOf } from "./lab/summary.js";
 import { Failure, Mistake, drawable } from "./side.js";
 import { toTOML } from "./toml.js";
 
@@ -31,7 +32,7 @@ const resolved = new Map(); // text of a scenario of the gallery → what the en
 
 export async function about() {
   told = await (await fetched("about.json")).json();
-  for (const { toml, scenario } of told.gallery) resolved.set(toTOML(readTOML(toml)), scenario);
+  for (const { toml, scenario } of [...told.gallery, ...told.tour]) resolved.set(toTOML(readTOML(toml)), scenario);
   idle.push(work()); // the engine loads while the user looks at the gallery
   // Offline after the first load, where the browser allows it: over HTTPS, and from this machine.
   navigator.serviceWorker?.register(new URL("offline.js", document.baseURI)).catch(() => {});
@@ -103,7 +104,7 @@ function take(run, { kind, columns, job: _, ...more }) {
     run.begin(more);
     run.answer?.();
   } else if (kind === "end") {
-    run.end = more;
+    run.end = { ...more, summary: summaryOf(run, columns) };
     run.done = 1;
     finish(run, "done");
   } else if (kind === "error") {

@@ -3,6 +3,7 @@
 import * as api from "./api.js";
 import { Chips } from "./chips.js";
 import { Code } from "./code.js";
+import { drawCompared } from "./compared.js";
 import { follow, png, save, svg } from "./export.js";
 import { Form, label } from "./form.js";
 import { drawGallery } from "./gallery.js";
@@ -10,8 +11,10 @@ import { drawKept } from "./kept.js";
 import { pack, unpack } from "./link.js";
 import { describe } from "./names.js";
 import { Plots } from "./plots.js";
+import { SEEDS, banded, together } from "./seeds.js";
 import { drawSigns } from "./signs.js";
 import { toTOML } from "./toml.js";
+import { Tour } from "./tour.js";
 
 const $ = (selector) => document.querySelector(selector);
 const all = (selector) => [...document.querySelectorAll(selector)];
@@ -19,11 +22,14 @@ const all = (selector) => [...document.querySelectorAll(selector)];
 // Longest address that a link may have.
 const MOST_LINK = 16_000;
 
+const OF_SEEDS = `, ${SEEDS} seeds`; // ends the title of a group
+
 let about;
 let form;
 let code;
 let plots;
 let chips;
+let tour;
 const runs = new Map(); // id → what the server told
 let shown = []; // ids, in the order of their start
 const hidden = new Set();
@@ -115,24 +121,50 @@ async function written() {
 
 const used = (toml) => Object.fromEntries(Object.entries(draft.files).filter(([name]) => toml.includes(`"${name}`)));
 
-// Runs what is written. A card that is clicked before the run has begun replaces it.
-async function run() {
+// Starts what is written with one seed after another; returns the id of the group.
+async function startSeeds({ fields, toml, files, title }) {
+  const first = Number(fields.seed ?? 1);
+  const members = [];
+  for (let seed = first; seed < first + SEEDS; seed++) {
+    const own = toTOML({ ...fields, seed });
+    members.push((await api.start({ toml: own, files, title: `${title}, seed ${seed}`, on: "sim" })).id);
+  }
+  const id = `seeds-${members[0]}`;
+  runs.set(id, { id, members, toml, files, title: title + OF_SEEDS, on: "sim", rows: 0, about: {}, end: {}, done: 0, error: "" });
+  gather();
+  return id;
+}
+
+// The runs of a group, or the run itself.
+const membersOf = (id) => runs.get(id)?.members ?? [id];
+const cancel = (id) => Promise.all(membersOf(id).map(api.cancel));
+
+// A group shows what its runs come to.
+function gather() {
+  for (const [id, group] of runs) {
+    const members = group.members?.map((each) => runs.get(each)).filter(Boolean);
+    if (members?.length) runs.set(id, together(group, members));
+  }
+}
+
+// Runs what is written, once or with many seeds. A card that is clicked before the run has begun replaces it.
+async function run(many = false) {
   const mine = cleared;
   const before = latest;
   let begun;
   latest = new Promise((resolve) => (begun = resolve));
   problem();
-  $("#run").disabled = true;
+  for (const each of [$("#run"), $("#seeds")]) each.disabled = true;
   try {
     const source = await written();
     await before;
     if (mine !== cleared) return;
     const { fields, ...asked } = source;
-    const ids = [(await api.start({ ...asked, on: "sim" })).id];
-    if ($("#on-kernel").checked && about.kernel_lacks === "") {
+    const ids = [many ? await startSeeds(source) : (await api.start({ ...asked, on: "sim" })).id];
+    if (!many && $("#on-kernel").checked && about.kernel_lacks === "") {
       ids.push((await api.start({ ...asked, title: `${source.title}, kernel`, on: "kernel" })).id);
     }
-    if (mine !== cleared) return await Promise.all(ids.map(api.cancel));
+    if (mine !== cleared) return await Promise.all(ids.map(cancel));
     fold();
     for (const id of ids) add(id, source);
     const file = code.shown;
@@ -144,7 +176,7 @@ async function run() {
     accuseCode(error.message);
   } finally {
     begun();
-    $("#run").disabled = false;
+    for (const each of [$("#run"), $("#seeds")]) each.disabled = false;
   }
 }
 
@@ -177,7 +209,8 @@ function add(id, source) {
 
 function clear() {
   cleared += 1;
-  shown.filter((id) => ["waiting", "running"].includes(runs.get(id)?.state)).forEach((id) => api.cancel(id));
+  tour.end();
+  shown.filter((id) => ["waiting", "running"].includes(runs.get(id)?.state)).forEach(cancel);
   shown = [];
   hidden.clear();
   slots.clear();
@@ -214,7 +247,8 @@ function curves() {
       found.push({ run: id, panel: "queue", number, colour, dash, label: `queue ${number}` });
     }
   }
-  return found;
+  const edges = (each) => ["low", "high"].map((edge) => ({ ...each, number: `${each.number} ${edge}`, edge }));
+  return found.flatMap((each) => (runs.get(each.run).members ? [...edges(each), each] : [each]));
 }
 
 // Where a run's time ends, in seconds: a run that was cancelled has no more than it simulated.
@@ -228,6 +262,7 @@ function drawRuns() {
   plots.setEnd(Math.max(1e-3, ...visible().map((id) => reached(runs.get(id)))));
   plots.setCurves(drawn);
   chips.show(shown.map((id) => runs.get(id)), hidden, drawn);
+  drawCompared($("#compared"), visible().map((id) => runs.get(id)), about);
   $("#share").disabled = shown.length === 0;
   for (const each of [$("#panels"), $(".tools"), $(".keys.hint")]) each.hidden = !drawn.length;
   drawExport();
@@ -253,10 +288,11 @@ async function take(id) {
 
 function drop(id) {
   shown = shown.filter((each) => each !== id);
-  api.remove(id);
+  membersOf(id).forEach(api.remove);
   runs.delete(id);
   if (shown.length === 0) {
     plots.forget();
+    tour.end();
     show("gallery");
   }
   drawRuns();
@@ -287,12 +323,19 @@ function oneAtATime(work) {
   };
 }
 
+// The curves of what is shown in a window.
+async function look(ids, from, to, most) {
+  const groups = ids.map((id) => runs.get(id)).filter(({ members }) => members);
+  const view = await api.view(ids.flatMap(membersOf), from, to, most);
+  return groups.length ? banded(view, groups) : view;
+}
+
 const columns = () => Math.min(Math.max(Math.round(plots.root.clientWidth || 800), 300), 1400);
 
 const fetchWhole = oneAtATime(async () => {
   const ids = visible();
   if (!ids.length) return;
-  plots.take(await api.view(ids, 0, plots.end, columns()));
+  plots.take(await look(ids, 0, plots.end, columns()));
   if (plots.zoomed) fetchDetail();
 });
 
@@ -302,7 +345,7 @@ const fetchDetail = oneAtATime(async () => {
   // Half a window more on each side, so that the next step of a zoom finds its data.
   const more = (plots.to - plots.from) / 2;
   const [from, to] = [Math.max(plots.from - more, 0), Math.min(plots.to + more, plots.end)];
-  plots.take(await api.view(ids, from, to, Math.min(columns() * 2, 2000)));
+  plots.take(await look(ids, from, to, Math.min(columns() * 2, 2000)));
 });
 
 function told({ changed, ids }) {
@@ -311,10 +354,12 @@ function told({ changed, ids }) {
     const before = runs.get(each.id);
     const gone = each.about.job ? {} : each.about;
     runs.set(each.id, { ...before, ...each, about: gone, title: each.title || before?.title || "a kept run" });
+    visibly ||= visible().some((id) => runs.get(id).members?.includes(each.id));
     if (!shown.includes(each.id)) continue;
     visibly ||= !hidden.has(each.id);
     if (before?.state !== each.state && each.state === "failed") failed(each.error);
   }
+  gather();
   shown = shown.filter((id) => ids.includes(id) || runs.get(id)?.rows === 0);
   for (const id of [...runs.keys()]) if (!ids.includes(id) && !shown.includes(id)) runs.delete(id);
   if (visibly) {
@@ -326,7 +371,9 @@ function told({ changed, ids }) {
 // ---- Links --------------------------------------------------------------------------------------
 
 function writeLink() {
-  const sources = shown.map((id) => runs.get(id)).map(({ toml, files, title, on }) => ({ toml, files, title, on }));
+  const sources = shown.map((id) => runs.get(id)).map(({ toml, files, title, on, members }) => {
+    return { toml, files, title: members ? title.replace(OF_SEEDS, "") : title, on, ...(members && { many: true }) };
+  });
   const hash = sources.length ? pack(sources, MOST_LINK) : "";
   history.replaceState(null, "", `${location.pathname}${hash && `#${hash}`}`);
   return hash !== "";
@@ -343,7 +390,7 @@ async function readLink(link) {
     note(`The link does not hold a scenario: ${error.message}`);
     return;
   }
-  for (const { toml, files, title, on } of sources.slice(0, 20)) {
+  for (const { toml, files, title, on, many } of sources.slice(0, 20)) {
     const { fields } = await api.check({ toml, files });
     fill(fields, files, title);
     const foreign = Object.keys(files).some((name) => name.endsWith(".c")) || on === "kernel";
@@ -352,7 +399,8 @@ async function readLink(link) {
     else if (foreign) {
       note("This link brings C code. Read it before you press Run.");
       tab("code");
-    } else add((await api.start({ toml, files, title, on: "sim" })).id, { toml, files, title, on: "sim", fields });
+    } else if (many) add(await startSeeds({ fields, toml, files, title }), { fields });
+    else add((await api.start({ toml, files, title, on: "sim" })).id, { toml, files, title, on: "sim", fields });
   }
 }
 
@@ -381,7 +429,7 @@ async function showKept() {
 
 function picture() {
   const labels = plots.curves
-    .filter(({ panel }) => panel === "cwnd")
+    .filter(({ panel, edge }) => panel === "cwnd" && !edge)
     .slice(0, 12)
     .map(({ colour, label: text }) => ({ colour, text }));
   const titles = visible().map((id) => runs.get(id).title);
@@ -389,7 +437,8 @@ function picture() {
 }
 
 function drawExport() {
-  const links = visible().flatMap((id) => {
+  const single = visible().filter((id) => !runs.get(id).members);
+  const links = single.flatMap((id) => {
     const { title, state } = runs.get(id);
     const going = state === "waiting" || state === "running";
     const csv = { name: `${id}-samples.csv`, text: `CSV: samples of ${title}${going ? ", when it has ended" : ""}` };
@@ -414,7 +463,7 @@ async function begin() {
   if (!document.documentElement.dataset.theme) delete document.documentElement.dataset.theme;
   about = await api.about();
   plots = new Plots($("#panels"), fetchDetail);
-  chips = new Chips($("#runs"), about, { cancel: api.cancel, toggle, take, drop });
+  chips = new Chips($("#runs"), about, { cancel, toggle, take, drop });
   form = new Form($("#form"), about, draft.files, edited);
   form.colourOf = colourOf;
   code = new Code(about, draft.files, form, () => tab("code"), edited);
@@ -422,6 +471,7 @@ async function begin() {
   const first = about.gallery[0];
   fill((await api.check({ toml: first.toml })).fields, {}, first.title);
   drawCards();
+  tour = new Tour($("#steps"), $("#step"), about.tour, choose);
   drawSigns($("#mark-legend"));
   $("#on-kernel-box").hidden = about.kernel_lacks !== "";
   $("#show-kept").hidden = !about.keeps;
@@ -435,7 +485,8 @@ async function begin() {
   // What is said goes while a field is mended. Later it would move the button under a click.
   $("#form").addEventListener("input", () => problem());
   $("#toml").addEventListener("input", () => (tomlEdited = true));
-  $("#run").addEventListener("click", run);
+  $("#run").addEventListener("click", () => run());
+  $("#seeds").addEventListener("click", () => run(true));
   $("#show-form").addEventListener("click", () => $("#side").classList.toggle("folded"));
   $("#show-gallery").addEventListener("click", () => {
     show($("#gallery").hidden || !shown.length ? "gallery" : "stage");

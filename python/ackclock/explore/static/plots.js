@@ -19,6 +19,14 @@ const MOST_MOVING = 40_000;
 // More curves than these are thin, and drawn by `drawMany`.
 const MOST_BOLD = 6;
 
+// How wide a curve of a panel is; the edges of a band are thin.
+const areMany = (mine) => mine.length > MOST_BOLD && !mine.some(({ edge }) => edge);
+const widthOf = (mine, { edge }) => (edge ? 0.5 : areMany(mine) ? 1 : 1.5);
+
+// Between the lowest and the highest of several runs.
+const bandsOf = (mine) =>
+  mine.flatMap(({ edge, colour }, index) => (edge === "high" ? [{ series: [index + 1, index], fill: `${colour}2b` }] : []));
+
 const tidy = (value) =>
   value >= 1000 ? Math.round(value).toLocaleString("en") : value >= 100 ? value.toFixed(0) : value.toPrecision(3);
 
@@ -75,7 +83,8 @@ export class Plots {
     new ResizeObserver(() => this.resize()).observe(root);
   }
 
-  // The curves to draw: [{run, panel, number, colour, label, dash}].
+  // The curves to draw: [{run, panel, number, colour, label, dash, edge}]; of a band first the edge "low",
+  // then "high".
   setCurves(curves) {
     this.curves = curves;
     const key = JSON.stringify([curves, this.root.clientWidth > 0]);
@@ -152,14 +161,14 @@ export class Plots {
     clearTimeout(this.rest);
     this.rest = setTimeout(() => {
       this.moving = false;
-      this.setWidths((mine) => (mine.length > MOST_BOLD ? 1 : 1.5));
+      this.setWidths(widthOf);
       this.redraw(true);
     }, 200);
   }
 
   setWidths(width) {
     for (const { plot, mine } of this.plots) {
-      for (const series of plot.series.slice(1)) series.width = width(mine);
+      plot.series.slice(1).forEach((series, index) => (series.width = width(mine, mine[index])));
     }
   }
 
@@ -191,7 +200,7 @@ export class Plots {
 
   // Which marks to draw, with the colour of their flow.
   marksOf(data) {
-    const windows = this.curves.filter((each) => each.panel === "cwnd");
+    const windows = this.curves.filter((each) => each.panel === "cwnd" && !each.edge);
     if (windows.length > MOST_MARKED) return { signs: [], epochs: [] };
     const of = new Map(windows.map((each) => [`${each.run} ${each.number}`, each]));
     const pick = (table, at) =>
@@ -254,7 +263,7 @@ export class Plots {
         y: false,
         sync: { key: "ackclock" },
         drag: { x: true, y: false, setScale: false },
-        points: { show: mine.length <= MOST_VALUES, size: 6 },
+        points: { show: mine.length <= MOST_VALUES && !bandsOf(mine).length, size: 6 },
         bind: { dblclick: () => () => this.all() },
       },
       scales: {
@@ -270,14 +279,15 @@ export class Plots {
         ...mine.map((each) => ({
           label: each.label,
           stroke: each.colour,
-          width: mine.length > MOST_BOLD ? 1 : 1.5,
+          width: widthOf(mine, each),
           alpha: mine.length > 40 ? 0.55 : 1,
           dash: each.dash,
           spanGaps: true,
           points: { show: false },
-          ...(mine.length > MOST_BOLD ? { paths: () => null } : {}),
+          ...(areMany(mine) ? { paths: () => null } : {}),
         })),
       ],
+      bands: bandsOf(mine),
       hooks: {
         setSelect: [
           (plot) => {
@@ -288,7 +298,7 @@ export class Plots {
         ],
         setCursor: [(plot) => this.tell(plot)],
         draw: [
-          ...(mine.length > MOST_BOLD ? [(plot) => this.drawMany(plot, mine)] : []),
+          ...(areMany(mine) ? [(plot) => this.drawMany(plot, mine)] : []),
           ...(panel.name === "cwnd" ? [(plot) => this.drawMarks(plot)] : []),
         ],
       },
@@ -364,13 +374,14 @@ export class Plots {
         values.replaceChildren();
         continue;
       }
-      const shown = mine.slice(0, MOST_VALUES).map((each, index) => {
+      const lines = [...mine.entries()].filter(([, { edge }]) => !edge);
+      const shown = lines.slice(0, MOST_VALUES).map(([index, each]) => {
         const dot = element("span", { className: "dot" });
         dot.style.background = each.colour;
         const value = plot.data[index + 1]?.[idx];
         return element("span", {}, dot, value === null || value === undefined ? "–" : tidy(value));
       });
-      const more = mine.length > MOST_VALUES ? [`… ${mine.length - MOST_VALUES} more`] : [];
+      const more = lines.length > MOST_VALUES ? [`… ${lines.length - MOST_VALUES} more`] : [];
       const at = panel.name === "cwnd" ? [element("span", { textContent: `${time.toFixed(3)} s` })] : [];
       values.replaceChildren(...at, ...shown, ...more);
     }
