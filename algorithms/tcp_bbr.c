@@ -122,7 +122,7 @@ static inline u64 bbr_bytes_per_sec(const struct sock *sk, u64 bw, u32 gain)
 	return rate * (USEC_PER_SEC / 100 * (100 - PACING_MARGIN_PERCENT)) >> BW_SCALE;
 }
 
-static inline unsigned long bbr_pacing_rate(const struct sock *sk, u32 bw, u32 gain)
+static inline u64 bbr_pacing_rate(const struct sock *sk, u32 bw, u32 gain)
 {
 	return min_t(u64, bbr_bytes_per_sec(sk, bw, gain), sk->sk_max_pacing_rate);
 }
@@ -142,7 +142,7 @@ static inline u32 bbr_least_burst(const struct sock *sk)
 
 static inline u32 bbr_tso_segs_goal(const struct sock *sk)
 {
-	u32 bytes = min_t(unsigned long, sk->sk_pacing_rate >> sk->sk_pacing_shift,
+	u32 bytes = min_t(u64, sk->sk_pacing_rate >> sk->sk_pacing_shift,
 			  MAX_BURST_BYTES);
 
 	return min(max(bytes / tcp_sk(sk)->mss_cache, bbr_least_burst(sk)), 127U);
@@ -194,7 +194,7 @@ static inline void bbr_init_pacing_rate(struct sock *sk, struct bbr *bbr)
 
 static inline void bbr_set_pacing_rate(struct sock *sk, struct bbr *bbr, u32 gain)
 {
-	unsigned long rate = bbr_pacing_rate(sk, bbr_bw(bbr), gain);
+	u64 rate = bbr_pacing_rate(sk, bbr_bw(bbr), gain);
 
 	if (!bbr->has_seen_rtt && tcp_sk(sk)->srtt_us)
 		bbr_init_pacing_rate(sk, bbr);

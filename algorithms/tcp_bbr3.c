@@ -198,7 +198,7 @@ static inline u32 bbr3_target_inflight(const struct tcp_sock *tp, const struct b
 /* What is sent at once: the data of 1 ms. */
 static inline u32 bbr3_quantum(const struct sock *sk)
 {
-	u32 bytes = min_t(unsigned long, sk->sk_pacing_rate / MSEC_PER_SEC, MAX_BURST_BYTES);
+	u32 bytes = min_t(u64, sk->sk_pacing_rate / MSEC_PER_SEC, MAX_BURST_BYTES);
 
 	return max(bytes / tcp_sk(sk)->mss_cache, 2U);
 }
@@ -265,7 +265,7 @@ static inline u32 bbr3_pacing_gain(struct sock *sk, const struct bbr3 *bbr)
 }
 
 /* No step exceeds 64 bits up to 2.9 Tb/s. */
-static inline unsigned long bbr3_pacing_rate(const struct sock *sk, u64 bw, u32 gain)
+static inline u64 bbr3_pacing_rate(const struct sock *sk, u64 bw, u32 gain)
 {
 	u64 rate = bw * tcp_sk(sk)->mss_cache * gain / UNIT;
 
@@ -288,7 +288,7 @@ static inline void bbr3_init_pacing_rate(struct sock *sk, struct bbr3 *bbr)
 
 static __noinline void bbr3_set_pacing_rate(struct sock *sk, struct bbr3 *bbr, u32 gain)
 {
-	unsigned long rate = bbr3_pacing_rate(sk, bbr3_bw(bbr), gain);
+	u64 rate = bbr3_pacing_rate(sk, bbr3_bw(bbr), gain);
 
 	if (!bbr->has_seen_rtt && tcp_sk(sk)->srtt_us)
 		bbr3_init_pacing_rate(sk, bbr);

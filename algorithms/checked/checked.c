@@ -342,7 +342,7 @@ static void hooks(const struct tcp_congestion_ops *of, struct tcp_congestion_ops
 	WRAP(release);
 }
 
-/* crates/host/src/call.rs mirrors it. */
+/* crates/host/src/native/call.rs mirrors it. */
 __attribute__((visibility("default"))) const struct cc_checked {
 	void (*prepare)(long current_slot, u64 cc_params_size);
 	void (*hooks)(const struct tcp_congestion_ops *of, struct tcp_congestion_ops *into);

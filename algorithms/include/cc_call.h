@@ -8,7 +8,7 @@
 
 #include "tcp_cc.h"
 
-/* crates/host/src/call.rs mirrors it. */
+/* crates/host/src/native/call.rs mirrors it. */
 struct cc_call {
 	struct sock *sk;	/* first: files in the kernel's form read it */
 	const char *priv;	/* its icsk_ca_priv; NULL: module_init runs, which has none */

@@ -71,12 +71,12 @@
 #define ICSK_CA_PRIV_SIZE (ICSK_CA_PRIV_WORDS * sizeof(u64))
 #define DIV_ROUND_UP(n, d) (((n) + (d) - 1) / (d))
 #define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
-#define BIT(n) (1UL << (n))
+#define BIT(n) ((cc_ulong)1 << (n))
 
 /* Plain division; both hosts divide 64 bits. do_div(n, base) leaves the quotient in n. */
 #define div_u64(dividend, divisor) ((u64)(dividend) / (u32)(divisor))
 #define div64_u64(dividend, divisor) ((u64)(dividend) / (u64)(divisor))
-#define div64_ul(dividend, divisor) ((u64)(dividend) / (unsigned long)(divisor))
+#define div64_ul(dividend, divisor) ((u64)(dividend) / (cc_ulong)(divisor))
 #define do_div(n, base)                                       \
 	({ u32 do_div_base = (base);                           \
 	   u32 do_div_rest = (u64)(n) % do_div_base;           \

@@ -25,6 +25,9 @@ typedef signed char s8;
 typedef short s16;
 typedef int s32;
 typedef long long s64;
+/* Linux's long, which has 64 bits on every host. */
+typedef __UINT64_TYPE__ cc_ulong;
+typedef __INT64_TYPE__ cc_long;
 
 #ifndef __cplusplus
 #define bool _Bool
@@ -133,10 +136,10 @@ struct sock {
 #else
 	struct cc_host sk_host;
 #endif
-	unsigned long sk_pacing_rate;	/* bytes per second */
+	cc_ulong sk_pacing_rate;	/* bytes per second */
 	u32 sk_pacing_status;		/* SK_PACING_* */
 	const u32 sk_gso_max_size;	/* bytes */
-	const unsigned long sk_max_pacing_rate;	/* what the application allows, bytes per second */
+	const cc_ulong sk_max_pacing_rate;	/* what the application allows, bytes per second */
 	const u8 sk_pacing_shift;	/* a burst has the data of 1/2^this s */
 #ifndef __bpf__
 	const u8 sk_state;		/* TCP_ESTABLISHED */
@@ -246,10 +249,10 @@ struct rate_sample {
 	const u32 prior_delivered_ce;	/* tp->delivered_ce then */
 	const s32 delivered;		/* packets delivered since */
 	const s32 delivered_ce;		/* of them, packets whose ACK had ECE */
-	const long interval_us;		/* the longer of the next two */
+	const cc_long interval_us;		/* the longer of the next two */
 	const u32 snd_interval_us;	/* the interval of sending */
 	const u32 rcv_interval_us;	/* the interval of ACKs */
-	const long rtt_us;		/* RTT of the packet that was ACKed or SACKed last, or -1 */
+	const cc_long rtt_us;		/* RTT of the packet that was ACKed or SACKed last, or -1 */
 	const int losses;		/* packets marked lost on this ACK */
 	const u32 acked_sacked;		/* packets newly ACKed or SACKed */
 	const u32 prior_in_flight;	/* in flight before this ACK */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * Linked to a file in the kernel's form. The host (crates/host/src/kernel_form.rs) reads cc_kernel,
+ * Linked to a file in the kernel's form. The host (crates/host/src/native/kernel_form.rs) reads cc_kernel,
  * sets parameters, calls start, and takes the hooks of what was registered.
  */
 #include "kernel_dialect.h"

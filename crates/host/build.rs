@@ -27,7 +27,10 @@ fn main() {
     let mut compiler = cc::Build::new();
     compiler.include(root.join("include")).warnings(false);
     let warnings = ["-Wall", "-Wextra", "-Werror"];
-    let flags = include_str!("src/cflags.txt").split_whitespace();
+    let flags = include_str!("src/native/cflags.txt").split_whitespace();
+    // wasm has neither other registers nor code that may lie anywhere.
+    let is_wasm = env::var("CARGO_CFG_TARGET_ARCH").unwrap() == "wasm32";
+    let flags = flags.filter(|flag| !is_wasm || !["-fPIC", "-mgeneral-regs-only"].contains(flag));
     for flag in flags.chain(warnings) {
         compiler.flag(flag);
     }

@@ -1,8 +1,8 @@
 //! The registry: an algorithm, what it declares, and how to find it.
 
+use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
-use crate::checked::Checked;
 use crate::library::Loaded;
 use crate::module::{self, Module};
 use crate::param::{stored, Param, Preset};
@@ -10,11 +10,19 @@ use crate::sock::{
     TcpCongestionOps, TCP_CONG_ECT_1_NEGOTIATION, TCP_CONG_NEEDS_ACCECN, TCP_CONG_NEEDS_ECN,
     TCP_CONG_NON_RESTRICTED,
 };
-use crate::source::Source;
 use crate::spelling::did_you_mean;
 use crate::{AlgorithmError, KernelProgram};
 
 include!(concat!(env!("OUT_DIR"), "/registry.rs"));
+
+/// A file that an algorithm is compiled from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Source {
+    /// Where it was read; absolute, if it is a user's own file.
+    pub path: PathBuf,
+    /// What it contained.
+    pub text: Vec<u8>,
+}
 
 /// What costs a host some work, by the words of a user's file. Built-in algorithms read none of it.
 #[derive(Clone, Copy, Debug, Default)]
@@ -342,17 +350,11 @@ impl Algorithm {
         }
         let mut ops = declared.ops;
         if let Some(library) = &library {
-            if let Some(checked) = Checked::of(library) {
-                if !library.begin_functions(&ops.addresses()) {
-                    return Err(AlgorithmError::BadDeclaration {
-                        path: source_path.into(),
-                        problem: "a hook is not the beginning of a function".into(),
-                    });
-                }
-                checked.prepare(declared.params.len());
-                ops = checked.hooks(&ops);
-            }
-            library.freeze();
+            let hooks = library.hooks(&ops, declared.params.len());
+            ops = hooks.ok_or_else(|| AlgorithmError::BadDeclaration {
+                path: source_path.into(),
+                problem: "a hook is not the beginning of a function".into(),
+            })?;
         }
         let algorithm = Self(Arc::new(Inner {
             name: declared.name,

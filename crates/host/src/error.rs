@@ -81,6 +81,12 @@ pub enum AlgorithmError {
         /// The system's words.
         reason: String,
     },
+    /// The host has no system below it that could compile a user's file.
+    #[error("{path}: a C file of your own runs only with `ackclock explore` or `ackclock run`, which compile it")]
+    BuiltInOnly {
+        /// The file.
+        path: String,
+    },
     /// There is no C compiler to compile a user's file with.
     #[error("cannot compile {path}: no C compiler was found (tried {tried}); install one, such as Debian's package gcc, or name one in CC")]
     NoCompiler {

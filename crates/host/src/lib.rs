@@ -25,53 +25,51 @@
 //! `tcp_cc.h`. When it crashes, or touches what is not its own, the process ends with status 1 and one
 //! line that names the file, the line and the function.
 #![warn(missing_docs)]
+// Without a system below, nothing makes what only a user's file needs.
+#![cfg_attr(not(feature = "native"), allow(dead_code))]
 
 mod algorithm;
-mod allowed;
-mod call;
-mod checked;
-mod compile;
-mod compiler;
 mod configure;
 mod congestion_control;
-mod crash;
 mod error;
 mod guarded;
-mod kernel_compile;
-mod kernel_form;
-mod kernel_module;
 mod kernel_program;
-#[cfg(test)]
-mod layout;
-mod library;
-mod lines;
-pub mod memory;
-pub mod messages;
+pub mod layout;
 mod module;
+#[cfg(feature = "native")]
+mod native;
 mod param;
+#[cfg(not(feature = "native"))]
+mod plain;
 mod pool;
 mod prefetch;
-mod scratch;
 mod snapshot;
 pub mod sock;
-mod source;
 mod spelling;
-mod thread_clock;
-mod translated;
-mod trust;
 
-pub use algorithm::{Algorithm, KERNEL_SUPPORT, SUPPORT};
+#[cfg(feature = "native")]
+use native as system;
+#[cfg(not(feature = "native"))]
+use plain as system;
+
+#[cfg(feature = "native")]
+use native::{
+    allowed, call, checked, compiler, kernel_form, lines, scratch, source, translated, trust,
+};
+use system::{compile, crash, kernel_module, library, memory, thread_clock};
+
+pub use algorithm::{Algorithm, Source, KERNEL_SUPPORT, SUPPORT};
 pub use configure::Configured;
 pub use congestion_control::{CongestionControl, HostConfig};
 pub use error::AlgorithmError;
 pub use kernel_module::KernelModule;
 pub use kernel_program::KernelProgram;
 pub use memory::{advise_large_pages, give_back_memory};
+#[cfg(feature = "native")]
+pub use native::{messages, scratch::Scratch, source::Preprocessed};
 pub use param::{Param, Preset};
 pub use pool::{PooledBox, PooledSlice};
 pub use prefetch::prefetch;
-pub use scratch::Scratch;
 pub use snapshot::Snapshot;
 pub use sock::*;
-pub use source::{Preprocessed, Source};
 pub use thread_clock::ThreadClock;

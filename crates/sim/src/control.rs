@@ -18,6 +18,8 @@ pub struct Control {
     pub wants_rows: AtomicBool,
     /// Simulated time so far, nanoseconds.
     pub simulated_ns: AtomicU64,
+    /// Called at each check by the run's own thread, for who has no other.
+    pub at_check: Option<fn(&Control)>,
     /// Number of checks so far.
     checks: AtomicU64,
     worker: Mutex<Worker>,
@@ -59,6 +61,9 @@ impl Control {
         self.checks.fetch_add(1, Relaxed);
         if self.cancelled.load(Relaxed) {
             return Err(RunError::Cancelled);
+        }
+        if let Some(at_check) = self.at_check {
+            at_check(self);
         }
         Ok(())
     }

@@ -7,6 +7,8 @@
 //!
 //! To write the file again after a change of the rules:
 //! `ACKCLOCK_WRITE_TRACES=1 cargo test -p ackclock-sim --test traces`. The commit says why.
+//!
+//! `data/traces.jsonl` has the dumbbells in canonical form, for the simulator in a browser.
 
 mod common;
 
@@ -451,15 +453,36 @@ fn traces() -> String {
     text
 }
 
+/// The name, the scenario and the hash of each dumbbell in the traces, one a line.
+fn scenarios(traces: &str) -> String {
+    let dumbbells = dumbbells().into_iter().zip(traces.lines().skip(1));
+    let lines = dumbbells.map(|((name, scenario), trace)| {
+        let hash = trace.rsplit(' ').nth(1).unwrap();
+        let scenario = scenario.to_json();
+        format!("{{\"name\":\"{name}\",\"trace_hash\":\"{hash}\",\"scenario\":{scenario}}}\n")
+    });
+    lines.collect()
+}
+
 #[test]
 fn nothing_changes() {
-    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/traces.txt");
     let now = traces();
+    compare(
+        concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/traces.jsonl"),
+        &scenarios(&now),
+    );
+    compare(
+        concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/traces.txt"),
+        &now,
+    );
+}
+
+fn compare(file: &str, now: &str) {
     if std::env::var_os("ACKCLOCK_WRITE_TRACES").is_some() {
-        std::fs::write(file, &now).unwrap();
+        std::fs::write(file, now).unwrap();
         return;
     }
-    let before = std::fs::read_to_string(file).unwrap();
+    let before = std::fs::read_to_string(file).expect(file);
     let changed: Vec<_> = before
         .lines()
         .zip(now.lines())

@@ -10,8 +10,8 @@ use crate::compiler::Compiler;
 use crate::kernel_form::{KernelFile, FIRST_HZ};
 use crate::messages::{self, FILE_LABEL, LABEL_LINE};
 use crate::scratch::Scratch;
-use crate::source::{self, Preprocessed, Source};
-use crate::{Algorithm, AlgorithmError};
+use crate::source::{self, Preprocessed};
+use crate::{Algorithm, AlgorithmError, Source};
 
 /// What is compiled: the preprocessed file, and those whose functions it calls.
 pub(crate) struct Texts {

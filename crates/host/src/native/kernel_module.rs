@@ -7,8 +7,8 @@ use std::sync::Arc;
 use crate::algorithm::fingerprint;
 use crate::compile::Job;
 use crate::configure::Spec;
-use crate::source::{self, Source};
-use crate::AlgorithmError;
+use crate::source;
+use crate::{AlgorithmError, Source};
 
 /// What a spec names of a file in the kernel's form.
 #[derive(Clone, Debug)]

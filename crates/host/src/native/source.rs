@@ -10,18 +10,10 @@ use object::{Object, ObjectSymbol};
 
 use crate::library::MODULE;
 use crate::messages::FILE_LABEL;
+use crate::Source;
 
 /// Largest file that is taken for a user's algorithm, bytes.
 pub(crate) const MAX_BYTES: u64 = 4 << 20;
-
-/// A file that an algorithm is compiled from.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Source {
-    /// Where it was read; absolute, if it is a user's own file.
-    pub path: PathBuf,
-    /// What it contained.
-    pub text: Vec<u8>,
-}
 
 /// Reads a file; an error if it is larger than [`MAX_BYTES`].
 pub(crate) fn read(path: &Path) -> io::Result<Source> {

@@ -19,9 +19,10 @@ use crate::module::text;
 use crate::param::{Param, Preset};
 use crate::scratch::Scratch;
 use crate::sock::{TcpCongestionOps, HOOKS};
-use crate::source::Source;
 use crate::thread_clock::ThreadClock;
-use crate::{call, crash, Algorithm, AlgorithmError, KernelProgram, KERNEL_SUPPORT, SUPPORT};
+use crate::{
+    call, crash, Algorithm, AlgorithmError, KernelProgram, Source, KERNEL_SUPPORT, SUPPORT,
+};
 
 /// The HZ of the copy that says what a file registers.
 pub(crate) const FIRST_HZ: u32 = 250;

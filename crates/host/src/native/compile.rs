@@ -21,9 +21,9 @@ use crate::library::{Loaded, MODULE};
 use crate::messages::{self, FILE_LABEL, LABEL_LINE};
 use crate::module;
 use crate::scratch::Scratch;
-use crate::source::{self, Preprocessed, Source};
+use crate::source::{self, Preprocessed};
 use crate::translated::{self, Unseen};
-use crate::{allowed, call, trust, Algorithm, AlgorithmError};
+use crate::{allowed, call, trust, Algorithm, AlgorithmError, Source};
 
 impl Algorithm {
     /// Compiles and loads a user's C file, once per process and contents.
