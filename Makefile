@@ -6,6 +6,8 @@ CORE := python/ackclock/_core.abi3.so
 KERNEL := python/ackclock/_kernel.abi3.so
 sources = Cargo.toml Cargo.lock $(shell find algorithms $(1) -type f -not -path '*/tests/*' -not -path '*/benches/*')
 CORE_SOURCES := $(call sources,examples crates/host crates/net crates/sim crates/py crates/py-tables crates/quic)
+LAB := python/ackclock/explore/static/lab/engine.wasm
+LAB_SOURCES := $(call sources,crates/host crates/net crates/sim crates/wasm)
 KERNEL_SOURCES := $(call sources,crates)
 export PATH := $(HOME)/.cargo/bin:$(PATH)
 # Into this environment, whichever is active in the user's shell.
@@ -23,7 +25,7 @@ export UV_HTTP_TIMEOUT ?= 120
 export CARGO_HTTP_TIMEOUT ?= 120
 export CARGO_NET_RETRY ?= 10
 
-.PHONY: help tools about-demo demo build kernel quic generate test test-slow test-fresh check bench bench-counts bench-peers bench-emulator bench-kernel bench-ray docs docs-claims docs-drawn docs-fidelity docs-kernel docs-vlinux docs-scorecards docs-performance vectors record lock wheel notebook site clean
+.PHONY: help tools about-demo demo build kernel quic lab generate test test-slow test-fresh check bench bench-counts bench-peers bench-emulator bench-kernel bench-ray docs docs-claims docs-drawn docs-fidelity docs-kernel docs-vlinux docs-scorecards docs-performance vectors record lock wheel notebook site clean
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' Makefile
@@ -39,7 +41,7 @@ test-slow: NEEDED += clang libelf
 test: WANTED := clang libelf network
 check: WANTED := clang libelf lint
 # `make test-slow` hides nothing: a tool that is missing ends it.
-test-slow: NEEDED += network iperf3 chromium tshark tcptrace
+test-slow: NEEDED += wasm node network iperf3 chromium tshark tcptrace
 # What cargo can build here.
 CRATES = --workspace $(shell scripts/require.sh --check clang libelf || \
 	echo --exclude ackclock-linux --exclude ackclock-py-kernel)
@@ -69,11 +71,14 @@ kernel: build ## The kernel part too, for deploy, doctor and --on kernel: needs 
 
 quic: $(VENV)/quic build ## QUIC stacks as flows: `stack = "quinn"` (tests have them, too)
 
+lab: $(LAB) ## The simulator as WebAssembly, for the laboratory in a browser: needs clang
+
 test: $(VENV)/quic build $(VENV)/dev ## The tests of every crate and command (8 minutes from nothing); skipped ones at the end
 	@if scripts/require.sh --check clang libelf; then $(MAKE) --no-print-directory --silent $(KERNEL); fi
+	@if scripts/require.sh --check clang wasm node; then $(MAKE) --no-print-directory --silent $(LAB); fi
 	@RUST="$(or $(RUST),$(CRATES))" PYTHON="$(PYTHON)" scripts/test.sh
 
-test-slow: $(VENV)/quic kernel $(VENV)/dev $(VENV)/ray $(VENV)/docs $(VENV)/programs ## The tests that take minutes each: browsers, virtual machines, real time (root)
+test-slow: $(VENV)/quic kernel lab $(VENV)/dev $(VENV)/ray $(VENV)/docs $(VENV)/programs ## The tests that take minutes each: browsers, virtual machines, real time (root)
 	@RUST="$(or $(RUST),$(CRATES))" PYTHON="$(PYTHON)" scripts/test.sh slow
 
 test-fresh: ## `make demo` and `make test` in new Debian systems of many kinds (root); FRESH="root user"
@@ -179,7 +184,7 @@ wheel: kernel $(VENV)/dev $(VENV)/wheel ## Wheels for x86-64 and aarch64, and th
 	@ls target/wheels
 
 clean: ## Remove all that was built, installed here or kept
-	rm -rf target out .ackclock $(VENV) $(CORE) $(KERNEL)
+	rm -rf target out .ackclock $(VENV) $(CORE) $(KERNEL) $(LAB)
 
 # uv installs the pinned packages of 34 projects in 2 s of processor time; pip takes 14.
 INSTALL = $(BIN)/uv pip install --quiet --no-cache --require-hashes -r
@@ -224,6 +229,11 @@ $(CORE): $(CORE_SOURCES) $(wildcard $(VENV)/quic) | tools
 	@MAKEFLAGS= cargo build --release --quiet --locked -p ackclock-py $(if $(wildcard $(VENV)/quic),--features quic)
 	@cp target/release/lib_core.so $@.new
 	@mv $@.new $@
+
+$(LAB): $(LAB_SOURCES) scripts/lab.sh
+	@scripts/require.sh cargo clang wasm
+	@echo "compiling the simulator for a browser: two minutes the first time"
+	@scripts/lab.sh
 
 $(KERNEL): $(KERNEL_SOURCES)
 	@echo "compiling the kernel part: a minute the first time"

@@ -24,6 +24,13 @@ find_python() {
 
 cargo_minor() { cargo --version 2>/dev/null | sed -n 's/^cargo 1\.\([0-9]*\)\..*/\1/p'; }
 
+# Rust's standard library for WebAssembly: an installed one, or what scripts/lab.sh unpacks.
+has_wasm() {
+	[ -d "$(rustc --print target-libdir --target wasm32-unknown-unknown 2>/dev/null)" ] ||
+		[ -x "$(dirname "$0")/../target/rust-web/rustc" ] ||
+		{ has apt-get && apt-cache show rust-web-src >/dev/null 2>&1; }
+}
+
 present() {
 	case $1 in
 	cc) has cc || has gcc || has clang ;;
@@ -31,6 +38,8 @@ present() {
 	cargo) [ "$(cargo_minor)" ] && [ "$(cargo_minor)" -ge $CARGO_MINOR ] ;;
 	libelf) has pkg-config && pkg-config --exists libelf zlib ;;
 	lint) cargo fmt --version >/dev/null 2>&1 && cargo clippy --version >/dev/null 2>&1 ;;
+	wasm) has_wasm ;;
+	node) has node && [ "$(node --version | sed 's/v\([0-9]*\).*/\1/')" -ge 18 ] ;;
 	network) has ip && has unshare && has setpriv ;;
 	chromium) has chromium || has chromium-browser || has google-chrome ;;
 	ns2) has ns ;;
@@ -53,6 +62,8 @@ packages() {
 		;;
 	libelf) echo make pkg-config libelf-dev zlib1g-dev ;;
 	network) echo iproute2 util-linux ;;
+	wasm) echo libstd-rust-dev-wasm32 ;;
+	node) echo nodejs ;;
 	ns3) echo g++ pkg-config libns3-dev libgsl-dev ;;
 	*) echo "$1" ;;
 	esac
@@ -65,6 +76,8 @@ title() {
 	cargo) echo "Rust 1.$CARGO_MINOR or newer (https://rustup.rs)" ;;
 	lint) echo "cargo fmt, cargo clippy" ;;
 	network) echo "ip, unshare, setpriv" ;;
+	wasm) echo "Rust for WebAssembly (rustup target add wasm32-unknown-unknown)" ;;
+	node) echo "Node 18 or newer" ;;
 	ns2 | ns3) echo "the simulator $1" ;;
 	*) echo "$1" ;;
 	esac
@@ -77,6 +90,7 @@ without() {
 	lint) echo "Rust's format and lints are not checked" ;;
 	network) echo "the kernel part is not tested" ;;
 	iperf3) echo "a deployed algorithm is not tested with iperf3" ;;
+	wasm | node) echo "the laboratory in a browser is not tested" ;;
 	chromium) echo "the pages are not tested in a browser" ;;
 	tshark | tcptrace) echo "captured packets are not tested" ;;
 	esac

@@ -1,0 +1,56 @@
+//! The simulator as WebAssembly: a scenario in, tables out as they come.
+//!
+//! A plain C ABI. The page writes text into what [`alloc`] gives and calls [`run`] with it. All that
+//! happens meanwhile is told by the one imported function, [`page::tell`]: a head in JSON, whose
+//! `columns` say where in memory the values of a table lie. They are the page's until `tell` returns.
+//! One instance does one thing: memory never shrinks, and nothing is left of an instance that trapped.
+
+mod describe;
+mod page;
+mod run;
+
+use std::panic;
+
+/// Memory for `len` bytes of text. The function that is called with it frees it.
+#[unsafe(no_mangle)]
+pub extern "C" fn alloc(len: usize) -> *mut u8 {
+    Box::into_raw(vec![0_u8; len].into_boxed_slice()).cast()
+}
+
+/// The text that the page wrote into what `alloc(len)` gave.
+///
+/// # Safety
+/// `alloc(len)` gave `text`, and no function has taken it.
+unsafe fn taken(text: *mut u8, len: usize) -> String {
+    let bytes = std::ptr::slice_from_raw_parts_mut(text, len);
+    // SAFETY: the caller's.
+    let bytes = unsafe { Box::from_raw(bytes) };
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// Runs a scenario in canonical JSON, and tells `begin`, rows, `progress` and at last `end` or `error`.
+///
+/// # Safety
+/// `alloc(len)` gave `text`, and no function has taken it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn run(text: *mut u8, len: usize) {
+    tell_panics();
+    // SAFETY: the caller's.
+    run::run(&unsafe { taken(text, len) });
+}
+
+/// Tells `about`: the algorithms with their parameters, and the names in the tables' columns.
+#[unsafe(no_mangle)]
+pub extern "C" fn describe() {
+    tell_panics();
+    describe::describe();
+}
+
+/// A fault of ours ends the instance; first the page hears of it.
+fn tell_panics() {
+    panic::set_hook(Box::new(|fault| {
+        let text =
+            format!("the simulator broke down: {fault}; please report this with the scenario");
+        page::error(&text);
+    }));
+}

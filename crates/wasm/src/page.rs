@@ -1,0 +1,49 @@
+//! Messages to the page.
+
+use ackclock_sim::record::{Table, Values};
+use serde_json::{json, Map, Value};
+
+#[link(wasm_import_module = "page")]
+unsafe extern "C" {
+    /// Takes a message: its head, in JSON. Not 0: the page wants the rows so far.
+    fn tell(head: *const u8, len: usize) -> u32;
+}
+
+/// Tells a message without columns: an object with a `kind`. Returns whether the page wants rows.
+pub fn message(head: &Value) -> bool {
+    let text = head.to_string();
+    // SAFETY: the page reads the text and keeps nothing of it.
+    unsafe { tell(text.as_ptr(), text.len()) != 0 }
+}
+
+/// Tells why there is no result.
+pub fn error(text: &str) {
+    message(&json!({"kind": "error", "text": text}));
+}
+
+/// Tells columns of a table, by their names: `more` is the rest of the head.
+pub fn columns(
+    kind: &str,
+    table: &Table,
+    values: &[Values],
+    wanted: &[&str],
+    more: Map<String, Value>,
+) {
+    let named = table.columns.iter().map(|column| column.name).zip(values);
+    let columns = named.filter(|(name, _)| wanted.is_empty() || wanted.contains(name));
+    let columns: Vec<_> = columns
+        .map(|(name, values)| {
+            // As numpy writes these types.
+            let (kind, at, len) = match values {
+                Values::U32(values) => ("<u4", values.as_ptr() as usize, values.len()),
+                Values::U64(values) => ("<u8", values.as_ptr() as usize, values.len()),
+                Values::Name(codes) => ("|u1", codes.as_ptr() as usize, codes.len()),
+            };
+            json!([name, kind, at, len])
+        })
+        .collect();
+    let mut head = more;
+    head.insert("kind".into(), kind.into());
+    head.insert("columns".into(), columns.into());
+    message(&head.into());
+}

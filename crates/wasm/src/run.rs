@@ -1,0 +1,200 @@
+//! One run, told as it goes: the messages of `ackclock.explore.worker`.
+
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, AtomicU64};
+
+use ackclock_host::{layout, Snapshot};
+use ackclock_sim::record::{
+    EventTable, FlowTable, QueueTable, SampleTable, SessionTable, Table, Values,
+};
+use ackclock_sim::scenario::{Direction, Flow};
+use ackclock_sim::{run_with, Control, Options, Prepared, RunError, RunResult, Scenario};
+use serde_json::{json, Map, Value};
+
+use crate::{describe, page};
+
+/// Rows of one run.
+const MOST_ROWS: usize = 8_000_000;
+/// What the page draws: columns of a table.
+const DRAWN: [(&str, Table, &[&str]); 3] = [
+    (
+        "samples",
+        SampleTable::TABLE,
+        &[
+            "time_us",
+            "flow",
+            "cwnd_packets",
+            "srtt_us",
+            "delivered_packets",
+        ],
+    ),
+    (
+        "queues",
+        QueueTable::TABLE,
+        &["time_us", "queue", "queue_packets"],
+    ),
+    (
+        "events",
+        EventTable::TABLE,
+        &[
+            "time_us",
+            "flow",
+            "kind",
+            "cwnd_packets",
+            "ssthresh_packets",
+            "in_flight_packets",
+        ],
+    ),
+];
+/// Length of the run, for its progress.
+static DURATION_NS: AtomicU64 = AtomicU64::new(1);
+
+/// Runs a scenario in canonical JSON.
+pub fn run(json: &str) {
+    if let Some(difference) = layout::difference() {
+        panic!("C and Rust disagree: {difference}");
+    }
+    if let Err(text) = tell_run(json) {
+        page::error(&text);
+    }
+}
+
+fn tell_run(json: &str) -> Result<(), String> {
+    let scenario = Scenario::parse(json).map_err(|error| error.to_string())?;
+    let prepared = Prepared::new(scenario, &Snapshot::default());
+    let prepared = prepared.map_err(|error| error.to_string())?;
+    DURATION_NS.store(prepared.scenario().duration_ns, Relaxed);
+    page::message(&begin(&prepared));
+    let mut control = Control::default();
+    control.at_check = Some(at_check);
+    let (mut rows, too_many) = (0, AtomicBool::new(false));
+    let mut on_rows = |part: RunResult| {
+        rows += tell_rows(part);
+        if rows > MOST_ROWS {
+            too_many.store(true, Relaxed);
+            control.cancelled.store(true, Relaxed);
+        }
+    };
+    let options = Options {
+        on_rows: Some(&mut on_rows),
+        ..Options::default()
+    };
+    let run = run_with(&prepared, &control, options).map_err(|error| match error {
+        RunError::Cancelled if too_many.load(Relaxed) => format!(
+            "sample_interval: the run has more than {MOST_ROWS} rows, the most that the page keeps; \
+             sample less often, or use `ackclock run -o`"
+        ),
+        error => error.to_string(),
+    })?;
+    end(&prepared, run.result);
+    Ok(())
+}
+
+/// Tells how far the run is. If the page wants its rows, they come next.
+fn at_check(control: &Control) {
+    let simulated_ns = control.simulated_ns.load(Relaxed) as f64;
+    let done = simulated_ns / DURATION_NS.load(Relaxed) as f64;
+    if page::message(&json!({"kind": "progress", "done": done})) {
+        control.wants_rows.store(true, Relaxed);
+    }
+}
+
+/// Tells what the page draws of them, and returns how many these are.
+fn tell_rows(part: RunResult) -> usize {
+    let tables: Vec<_> = RunResult::TABLES.iter().zip(part.into_tables()).collect();
+    let drawn = DRAWN.iter().map(|(kind, table, wanted)| {
+        let found = tables.iter().find(|(each, _)| each.name == table.name);
+        let values = &found.expect("it is a table of a result").1;
+        page::columns(kind, table, values, wanted, Map::new());
+        match &values[0] {
+            Values::U64(values) => values.len(),
+            Values::U32(values) => values.len(),
+            Values::Name(codes) => codes.len(),
+        }
+    });
+    drawn.sum()
+}
+
+/// Tells the last rows, and what the run comes to.
+fn end(prepared: &Prepared, mut result: RunResult) {
+    let (flows, sessions) = (
+        std::mem::take(&mut result.flows),
+        std::mem::take(&mut result.sessions),
+    );
+    let (hash, packets) = (result.trace_hash, result.packets);
+    tell_rows(result);
+    if !sessions.is_empty() {
+        let values = sessions.into_columns();
+        page::columns("sessions", &SessionTable::TABLE, &values, &[], Map::new());
+    }
+    let mut more = Map::new();
+    more.insert("trace_hash".into(), format!("{hash:016x}").into());
+    more.insert("packets".into(), packets.into());
+    more.insert("summary".into(), summary(prepared, &flows));
+    page::columns("end", &FlowTable::TABLE, &flows.into_columns(), &[], more);
+}
+
+/// What `ackclock.results.summary` tells of the flows and needs no samples for.
+fn summary(prepared: &Prepared, flows: &FlowTable) -> Value {
+    let scenario = prepared.scenario();
+    let end_ns = scenario.duration_ns;
+    let common_ns = scenario.common_interval_ns().unwrap_or(0..end_ns);
+    let common_s = (common_ns.end - common_ns.start) as f64 / 1e9;
+    let each = scenario.flows.iter().enumerate().map(|(index, flow)| {
+        let (start_us, completed_us) = (flows.start_us[index], flows.completed_us[index]);
+        let end_us = if completed_us == 0 {
+            end_ns / 1000
+        } else {
+            completed_us
+        };
+        let lived_us = end_us.saturating_sub(start_us);
+        json!({
+            "flow": index + 1,
+            "algorithm": prepared.algorithms()[&flow.algorithm].algorithm().name(),
+            "direction": flow.direction,
+            "goodput_bps": 8.0 * flows.common_bytes[index] as f64 / common_s,
+            "lifetime_bps": 8e6 * flows.delivered_bytes[index] as f64 / lived_us as f64,
+            "retransmitted_packets": flows.retransmitted_packets[index],
+            "recoveries": flows.recoveries[index],
+            "timeouts": flows.timeouts[index],
+        })
+    });
+    json!({
+        "backend": "sim",
+        "seed": scenario.seed,
+        "common_s": [common_ns.start as f64 / 1e9, common_ns.end as f64 / 1e9],
+        "flows": each.collect::<Vec<_>>(),
+    })
+}
+
+/// What the page needs to know of a run before its first row.
+fn begin(prepared: &Prepared) -> Value {
+    let scenario = prepared.scenario();
+    let flows: Vec<_> = scenario
+        .flows
+        .iter()
+        .map(|flow| told(prepared, flow))
+        .collect();
+    let is_back = |flow: &Flow| flow.direction != Direction::Forward;
+    let goes_back = scenario.flows.iter().any(is_back);
+    json!({
+        "kind": "begin",
+        "flows": flows,
+        "duration_us": scenario.duration_ns / 1000,
+        "mss_bytes": scenario.mss_bytes,
+        "sample_interval_us": scenario.sample_interval_ns / 1000,
+        "queues": 1 + scenario.links.len() + usize::from(goes_back),
+        "backend": "sim",
+    })
+}
+
+fn told(prepared: &Prepared, flow: &Flow) -> Value {
+    let configured = &prepared.algorithms()[&flow.algorithm];
+    json!({
+        "spec": flow.algorithm,
+        "name": configured.algorithm().name(),
+        "values": describe::values(configured),
+        "direction": flow.direction,
+        "rtt_ns": flow.rtt_ns,
+    })
+}

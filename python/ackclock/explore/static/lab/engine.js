@@ -1,0 +1,82 @@
+// The simulator in WebAssembly (crates/wasm), in a browser's worker and in Node. One instance does
+// one thing: its memory never shrinks, and an instance that trapped is of no use.
+
+const ARRAYS = { "<u4": Uint32Array, "|u1": Uint8Array };
+
+// 64-bit columns become doubles, which hold whole numbers up to 2^53 exactly: no time or count of a
+// run is larger.
+function doubles(words) {
+  const values = new Float64Array(words.length / 2);
+  for (let i = 0; i < values.length; i++) values[i] = words[2 * i] + words[2 * i + 1] * 4294967296;
+  return values;
+}
+
+function column(memory, type, at, length) {
+  if (type === "<u8") return doubles(new Uint32Array(memory, at, 2 * length));
+  return new ARRAYS[type](memory, at, length).slice();
+}
+
+// `module`: the compiled engine.wasm. `take(message)` gets each message, an object with its `kind`
+// and `columns` {name: typed array}; true asks for the rows so far.
+class Instance {
+  constructor(module, take) {
+    this.failed = null;
+    const tell = (at, length) => {
+      const { memory } = this.exports;
+      const message = JSON.parse(new TextDecoder().decode(new Uint8Array(memory.buffer, at, length)));
+      if (message.kind === "error") this.failed = message;
+      const columns = message.columns || [];
+      message.columns = Object.fromEntries(columns.map(([name, ...of]) => [name, column(memory.buffer, ...of)]));
+      return take(message) ? 1 : 0;
+    };
+    this.exports = new WebAssembly.Instance(module, { page: { tell } }).exports;
+    this.take = take;
+  }
+
+  // Calls a function with texts. What it does not survive is an error message, too.
+  call(name, ...texts) {
+    try {
+      const given = texts.flatMap((text) => {
+        const bytes = new TextEncoder().encode(text);
+        const at = this.exports.alloc(bytes.length);
+        new Uint8Array(this.exports.memory.buffer, at, bytes.length).set(bytes);
+        return [at, bytes.length];
+      });
+      this.exports[name](...given);
+    } catch (fault) {
+      // A panic of Rust has told why; what the processor refuses has not.
+      if (this.failed) return;
+      const full = this.exports.memory.buffer.byteLength > 3 * 2 ** 30 || fault instanceof RangeError;
+      const why = full
+        ? "the run needs more memory than a browser gives; sample less often, or use `ackclock run`"
+        : `the simulator broke down: ${fault.message}; please report this with the scenario`;
+      this.take({ kind: "error", text: why, columns: {} });
+    }
+  }
+}
+
+// The only message that a function tells.
+function answer(module, name, ...texts) {
+  let told = null;
+  new Instance(module, (message) => void (told = message)).call(name, ...texts);
+  return told;
+}
+
+// What is always the same: `algorithms`, as `_core.algorithms()` of Python, and the names that codes
+// of the tables' columns stand for, `tables.events.kind[2]`.
+export const describe = (module) => answer(module, "describe");
+
+// Runs a scenario, canonical JSON or the object of it, and gives `take` its messages: "begin", then
+// "samples", "queues", "events" and "progress", at last "end" or "error". Rows come ten times a second.
+export function run(module, scenario, take, interval_ms = 100) {
+  let next_ms = 0;
+  const instance = new Instance(module, (message) => {
+    if (message.kind !== "progress") return void take(message);
+    const now_ms = performance.now();
+    if (now_ms < next_ms) return false;
+    next_ms = now_ms + interval_ms;
+    take(message);
+    return true;
+  });
+  instance.call("run", typeof scenario === "string" ? scenario : JSON.stringify(scenario));
+}
