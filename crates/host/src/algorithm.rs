@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
+use crate::checked;
 use crate::library::Loaded;
 use crate::module::{self, Module};
 use crate::param::{stored, Param, Preset};
@@ -350,7 +351,7 @@ impl Algorithm {
         }
         let mut ops = declared.ops;
         if let Some(library) = &library {
-            let hooks = library.hooks(&ops, declared.params.len());
+            let hooks = checked::hooks(library, &ops, declared.params.len());
             ops = hooks.ok_or_else(|| AlgorithmError::BadDeclaration {
                 path: source_path.into(),
                 problem: "a hook is not the beginning of a function".into(),

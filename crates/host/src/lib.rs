@@ -47,16 +47,14 @@ mod snapshot;
 pub mod sock;
 mod spelling;
 
-#[cfg(feature = "native")]
-use native as system;
 #[cfg(not(feature = "native"))]
-use plain as system;
+pub(crate) use plain::{checked, compile, crash, kernel_module, library, memory, thread_clock};
 
 #[cfg(feature = "native")]
-use native::{
-    allowed, call, checked, compiler, kernel_form, lines, scratch, source, translated, trust,
+pub(crate) use native::{
+    allowed, call, checked, compile, compiler, crash, kernel_form, kernel_module, library, lines,
+    memory, scratch, source, thread_clock, translated, trust,
 };
-use system::{compile, crash, kernel_module, library, memory, thread_clock};
 
 pub use algorithm::{Algorithm, Source, KERNEL_SUPPORT, SUPPORT};
 pub use configure::Configured;

@@ -2,15 +2,20 @@
 //! no C file is compiled.
 
 pub(crate) mod library {
-    use crate::sock::TcpCongestionOps;
-
     /// The loaded code of a user's file: there is none.
     pub(crate) enum Loaded {}
+}
 
-    impl Loaded {
-        pub(crate) fn hooks(&self, _: &TcpCongestionOps, _: usize) -> Option<TcpCongestionOps> {
-            match *self {}
-        }
+pub(crate) mod checked {
+    use super::library::Loaded;
+    use crate::sock::TcpCongestionOps;
+
+    pub(crate) fn hooks(
+        library: &Loaded,
+        _: &TcpCongestionOps,
+        _: usize,
+    ) -> Option<TcpCongestionOps> {
+        match *library {}
     }
 }
 

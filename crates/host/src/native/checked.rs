@@ -16,6 +16,25 @@ pub(crate) struct Checked {
     end: *const u8,
 }
 
+/// The hooks that the host calls for those of a file of our dialect, which has so many parameters.
+/// None: one is not the beginning of a function. From then on nothing may write its variables.
+pub(crate) fn hooks(
+    library: &Loaded,
+    ops: &TcpCongestionOps,
+    params: usize,
+) -> Option<TcpCongestionOps> {
+    let mut hooks = *ops;
+    if let Some(checked) = Checked::of(library) {
+        if !library.begin_functions(&ops.addresses()) {
+            return None;
+        }
+        checked.prepare(params);
+        hooks = checked.hooks(ops);
+    }
+    library.freeze();
+    Some(hooks)
+}
+
 impl Checked {
     /// The table of a file that is not trusted.
     pub(crate) fn of(library: &Loaded) -> Option<&Self> {

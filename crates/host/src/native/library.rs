@@ -5,10 +5,8 @@ use std::path::Path;
 
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
 
-use crate::checked::Checked;
 use crate::crash;
 use crate::module::Module;
-use crate::sock::TcpCongestionOps;
 
 /// The symbol that CC_ALGORITHM defines.
 pub(crate) const MODULE: &str = "cc_module";
@@ -51,21 +49,6 @@ impl Loaded {
         // SAFETY: only the address is taken.
         let symbol = unsafe { self.library.get::<*const T>(name.as_bytes()) };
         symbol.ok().map(|symbol| *symbol)
-    }
-
-    /// The hooks that the host calls for those of a file of our dialect, which has so many parameters.
-    /// None: one is not the beginning of a function. From then on nothing may write its variables.
-    pub(crate) fn hooks(&self, ops: &TcpCongestionOps, params: usize) -> Option<TcpCongestionOps> {
-        let mut hooks = *ops;
-        if let Some(checked) = Checked::of(self) {
-            if !self.begin_functions(&ops.addresses()) {
-                return None;
-            }
-            checked.prepare(params);
-            hooks = checked.hooks(ops);
-        }
-        self.freeze();
-        Some(hooks)
     }
 
     /// Does a function of the file begin at each of these addresses, if they are not 0?
