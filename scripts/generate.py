@@ -160,7 +160,7 @@ class Keys:
             flow = [
                 (each, of)
                 for each, of in flow
-                if each not in ("Flow.stop_ns", "Flow.frames", "Flow.hides")
+                if each not in ("Flow.stop_ns", "Flow.frames", "Flow.writes", "Flow.hides")
             ]
             own = [(f"Session.{each}", of) for each, of in properties.items()]
             fields = [*flow, *((each, of) for each, of in own if each != "Session.flow")]
@@ -221,7 +221,7 @@ class Keys:
         if optional:
             annotation += " | None"
             settings.setdefault("default", "None")
-        if "tuple[" in annotation and "Annotated" not in annotation and key.endswith("s"):
+        if path.startswith("Scenario.") and "tuple[" in annotation and key.endswith("s"):
             one = key.removesuffix("s")
             return (
                 f'{key}: {annotation} = Field((), validation_alias=AliasChoices("{one}", "{key}"), '

@@ -56,8 +56,8 @@ MUTANTS = (
         "poll_new",
         f"{TCP}/header_prediction.rs",
         "        if self.waits_for_pacing() {\n            return None;\n        }\n"
-        "        self.transmit_new::<true>()",
-        "        self.transmit_new::<true>()",
+        "        self.transmit_new::<true, false>()",
+        "        self.transmit_new::<true, false>()",
     ),
     Mutant("are_none", f"{TCP}/limits.rs", " & self.flow.receive_window == u64", " == u64"),
     Mutant("settled_until_ns", f"{TCP}/rtt.rs", "value <= self.best[2].1 || now_ns", "now_ns"),

@@ -237,6 +237,32 @@ def test_the_link_in_time(name):
     assert ours["retransmitted_packets"].item() > 5
 
 
+#: What applications write, and whose hosts send bursts.
+WRITES = {
+    "silent, then greedy": (True, "cubic", [{"size": "1MB"}, {"at": "5s"}]),
+    "requests, then frames": (
+        True,
+        "reno",
+        [{"size": "300kB", "pause": "700ms"}, {"at": "6s", "size": "30kB", "every": "97ms"}],
+    ),
+    "without bursts": (False, "vegas", [{"size": "40kB", "pause": "210ms"}, {"at": "7s"}]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WRITES)
+def test_what_an_application_writes(name):
+    """The same packets, and the same window at each sample: also after each pause."""
+    tso, algorithm, writes = WRITES[name]
+    each = scenario(Flow(algorithm=algorithm, writes=writes), jitter="0s", tso=tso)
+    ours, linux = run(each), vlinux.run(each)
+    for column in ("sent_packets", "delivered_bytes", "retransmitted_packets"):
+        assert linux.flows[column].item() == ours.flows[column].item(), column
+    # Beside these the simulator has a row for each event.
+    periodic = (pl.col("time_us") % 100_000 == 0) & (pl.col("cwnd_packets") > 0)
+    windows = [of.samples.filter(periodic)["cwnd_packets"].to_list()[1:] for of in (ours, linux)]
+    assert windows[1] == windows[0]
+
+
 @pytest.mark.parametrize("overtaking", [True, False])
 def test_jitter(overtaking):
     """A window below the BDP: nothing waits, and the mean RTT is that of the draws."""

@@ -48,9 +48,6 @@ REFUSED = {
     "flow.1.initial_ssthresh_packets": {
         "flows": (Flow(algorithm="cubic", initial_ssthresh_packets=30),)
     },
-    "flow.1.frames": {
-        "flows": (Flow(algorithm="cubic", frames={"size": "12kB", "every": "33ms"}),)
-    },
     "delayed_ack_segments": {"delayed_ack_segments": 3},
     "flow.1.delayed_ack_segments": {"flows": (Flow(algorithm="cubic", delayed_ack_segments=1),)},
     "flow.1.hides": {"flows": (Flow(algorithm="cubic", hides="losses"),)},

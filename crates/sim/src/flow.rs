@@ -1,10 +1,12 @@
 //! One flow or session: the two ends of its connection, the ACKs between them, and
 //! when it wants to run next.
 
+mod application;
 mod guest;
 mod handshake;
 mod hosts;
 mod packets;
+mod phases;
 mod rows;
 mod visit;
 
@@ -23,6 +25,7 @@ use ackclock_net::line::Line;
 use ackclock_net::queue::Tally;
 use ackclock_net::rng::{Draw, Owner, Stream};
 use ackclock_net::schedule::NEVER;
+use phases::Application;
 
 /// The phase of a flow.
 #[allow(clippy::large_enum_variant)]
@@ -110,6 +113,8 @@ pub(crate) struct Flow<'a> {
     tick_phase_ns: u32,
     /// Its hosts take no short way (ADR 17).
     long_way: bool,
+    /// An application that writes now and then.
+    application: Option<Box<Application>>,
 }
 
 /// The random streams of connections.
@@ -172,6 +177,7 @@ impl<'a> Flow<'a> {
             others: None,
             counts: EventCounts::default(),
             long_way,
+            application: None,
         };
         let start_ns = flow.start_ns + stream(Draw::Start).up_to(flow.start_spread_ns);
         new.prepare(scenario, start_ns);
@@ -209,10 +215,7 @@ impl<'a> Flow<'a> {
     /// Opens a connection after its handshake.
     pub(crate) fn open(&mut self, scenario: &Scenario, handshake: Handshake, answered_ns: u64) {
         let mut sender = self.establish(scenario, handshake);
-        if self.scenario.frames.is_some() {
-            sender.write_nothing();
-            self.application_ns = handshake.now_ns;
-        }
+        self.begin_to_write(&mut sender, handshake.now_ns);
         let mut receiver = self.accept(scenario, handshake.ecn);
         // While the links have their smallest delays.
         let least_rtt_ns = self.rtt_ns - self.way.delay_ns + self.way.least_delay_ns;
@@ -226,26 +229,6 @@ impl<'a> Flow<'a> {
             pending_acks: (self.way.acks).map(|_| PooledBox::new(AckLine::default())),
             acks: AckLine::default(),
         });
-    }
-
-    /// The application writes a frame, or stops. Returns whether it has stopped.
-    #[cold]
-    pub(crate) fn run_application(&mut self, scenario: &Scenario, now_ns: u64) -> bool {
-        let stop_ns = self.scenario.stop_ns.unwrap_or(NEVER);
-        let Phase::Open(connection) = &mut self.phase else {
-            return false;
-        };
-        if stop_ns <= now_ns {
-            connection.sender.stop_writing();
-            self.application_ns = NEVER;
-            return true;
-        }
-        if let Some(frames) = self.scenario.frames {
-            let segments = frames.size_bytes.div_ceil(scenario.mss_bytes.into());
-            connection.sender.write_more(now_ns, segments);
-            self.application_ns = stop_ns.min(now_ns + frames.every_ns);
-        }
-        false
     }
 
     /// Asks for what the next event needs besides the flow itself, when that is in the cache.

@@ -13,11 +13,36 @@ use ackclock_net::queue::{CodelParameters, FqCodelParameters, QueueKind, RedPara
 use ackclock_net::rate::{PolicerParameters, RateStep, Trace};
 use ackclock_sim::record::EventKind;
 use ackclock_sim::scenario::{
-    Direction, EcnMode, Flow, Hides, Profile, Reads, Scenario, Session, Sizes,
+    Direction, EcnMode, Flow, Hides, Profile, Reads, Scenario, Session, Sizes, Write,
 };
 use ackclock_sim::{Census, Options, Run, RunResult};
 use common::{simulate, simulate_with, MS, S};
 use proptest::prelude::*;
+
+/// Up to three phases, each of any form; the last may be without end.
+fn writes() -> impl Strategy<Value = Vec<Write>> {
+    let each = (1_u64..(2 * S), 1_u64..300_000, 0_u64..3, MS..S);
+    (proptest::collection::vec(each, 1..4), any::<bool>()).prop_map(|(phases, endless)| {
+        let (mut at_ns, last) = (0, phases.len() - 1);
+        let phase = |(number, (lasts_ns, size, form, ns))| {
+            let write = Write {
+                at_ns,
+                size_bytes: Some(size),
+                every_ns: (form == 1).then_some(ns),
+                pause_ns: (form == 2).then_some(ns),
+            };
+            at_ns += lasts_ns;
+            match endless && number == last {
+                true => Write {
+                    at_ns: write.at_ns,
+                    ..Write::default()
+                },
+                false => write,
+            }
+        };
+        phases.into_iter().enumerate().map(phase).collect()
+    })
+}
 
 fn flows() -> impl Strategy<Value = Flow> {
     let algorithms = proptest::sample::select(vec![
@@ -66,7 +91,10 @@ fn flows() -> impl Strategy<Value = Flow> {
         proptest::option::of(2_896_u64..200_000),
         proptest::option::of(1_448_u64..200_000),
         proptest::option::of(2_u32..100),
-        prop_oneof![3 => Just(Direction::Forward), 1 => Just(Direction::Reverse)],
+        (
+            prop_oneof![3 => Just(Direction::Forward), 1 => Just(Direction::Reverse)],
+            prop_oneof![4 => Just(Vec::new()), 1 => writes()],
+        ),
         prop_oneof![
             6 => Just(EcnMode::Off),
             3 => Just(EcnMode::Classic),
@@ -84,7 +112,7 @@ fn flows() -> impl Strategy<Value = Flow> {
                 window,
                 buffer,
                 ssthresh,
-                direction,
+                (direction, writes),
                 ecn,
             )| Flow {
                 direction,
@@ -92,7 +120,8 @@ fn flows() -> impl Strategy<Value = Flow> {
                 start_spread_ns: spread,
                 stop_ns: stop,
                 frames: None,
-                size_bytes: size,
+                size_bytes: size.filter(|_| writes.is_empty()),
+                writes,
                 receive_window_bytes: window,
                 send_buffer_bytes: buffer,
                 initial_ssthresh_packets: ssthresh,
@@ -118,7 +147,7 @@ fn sessions() -> impl Strategy<Value = Session> {
         .prop_map(|(flow, gap_ns, sizes, rtt_exponential_ns)| Session {
             flow: Flow {
                 stop_ns: None,
-                frames: None,
+                writes: Vec::new(),
                 rtt_exponential_ns,
                 ..flow
             },

@@ -1,9 +1,9 @@
-//! Applications that write a frame each so often.
+//! Applications that write now and then.
 #![allow(missing_docs)]
 
 mod common;
 
-use ackclock_sim::scenario::{Frames, Profile, Scenario};
+use ackclock_sim::scenario::{Frames, Profile, Scenario, Write};
 use common::{dumbbell, flow, simulate, MS, S};
 
 fn frames(size_bytes: u64, every_ns: u64) -> Scenario {
@@ -69,4 +69,45 @@ fn it_stops() {
         (5_000_000..5_100_000).contains(&completed_us),
         "{completed_us}"
     );
+}
+
+/// RFC 5681, 4.1: whoever was silent for long begins with the initial window again. 1 MB
+/// on a path without losses: cwnd has doubled from 10.
+#[test]
+fn a_pause_ends_with_the_initial_window() {
+    let mut scenario = frames(1, S);
+    scenario.flows[0].frames = None;
+    let first = Write {
+        size_bytes: Some(1_000_000),
+        ..Write::default()
+    };
+    let second = Write {
+        at_ns: 5 * S,
+        size_bytes: Some(14_480),
+        ..first
+    };
+    scenario.flows[0].writes = vec![first, second];
+    let result = simulate(&scenario);
+    let samples = &result.samples;
+    let at = |us: u64| samples.time_us.iter().position(|&at| at == us).unwrap();
+    let cwnd = |us| samples.cwnd_packets[at(us)];
+    let before = cwnd(5_000_000);
+    assert!(before > 100, "{before}");
+    assert_eq!(cwnd(5_025_000), 10);
+    assert_eq!(samples.delivered_bytes[at(9_000_000)], 691 * 1448 + 14_480);
+}
+
+/// A request is answered an RTT and a pause after the answer before it was acknowledged: 1 packet each
+/// 20 + 480 ms, and no more than the delay of its ACK later.
+#[test]
+fn requests_are_answered_one_by_one() {
+    let mut scenario = frames(1, S);
+    scenario.flows[0].frames = None;
+    scenario.flows[0].writes = vec![Write {
+        size_bytes: Some(1448),
+        pause_ns: Some(480 * MS),
+        ..Write::default()
+    }];
+    let sent = simulate(&scenario).flows.sent_packets[0];
+    assert!((18..=20).contains(&sent), "{sent}");
 }

@@ -27,6 +27,27 @@ class Frames(Model):
     )
 
 
+class Write(Model):
+    """A phase of what an application writes. It lasts until the next one begins."""
+
+    at: Annotated[str, Time(0, 3_600_000_000_000_000)] = Field(
+        "0s", description="When it begins: time after the flow is connected."
+    )
+    size: Annotated[str, Size(1, 1_099_511_627_776, "10kB")] | None = Field(
+        None,
+        description="Size of a write, rounded up to full segments (default: from then on there "
+        "is always data).",
+    )
+    every: Annotated[str, Time(1_000, 3_600_000_000_000_000, "20ms")] | None = Field(
+        None, description="Time between two writes (default: it writes once)."
+    )
+    pause: Annotated[str, Time(0, 3_600_000_000_000_000, "1s")] | None = Field(
+        None,
+        description="Instead of `every`: the pause from when all is acknowledged until it writes "
+        "again, as who answers one request after the other.",
+    )
+
+
 class Flow(Model):
     """One TCP connection that always has data to send, or `count` of them."""
 
@@ -111,6 +132,12 @@ class Flow(Model):
     )
     count: Annotated[int, Integer(1, 100_000)] = Field(
         1, description="Number of flows like this one."
+    )
+    writes: tuple[Write, ...] = Field(
+        (),
+        description="What its application writes on the one connection, phase after phase: a "
+        "list of tables of `at`, `size`, `every` and `pause`. `frames` is the same "
+        "with one phase (default: it always has data to send).",
     )
 
 

@@ -161,6 +161,7 @@ _INNER_TABLES = {
     "reorder": 'a table, like {p = 0.01, delay = "10ms"}',
     "policer": 'a table, like {rate = "20mbit", burst = "100kB"}',
     "frames": 'a table, like {size = "10kB", every = "20ms"}',
+    "writes": 'a list of tables, like [{size = "1MB"}, {at = "5s", size = "10kB", every = "1s"}]',
     "rate_at": 'a list of tables, like [{time = "20s", rate = "25mbit"}]',
     "loss_at": 'a list of tables, like [{time = "20s", p = 0.01}]',
     "delay_jitter": 'a table, like {by = "10ms"}',

@@ -257,6 +257,14 @@ pub fn check(
         let fix = "applications on the kernel always have data; leave it out, or use the simulator";
         return refuse(&format!("flows[{flow}].frames"), "a table".into(), fix);
     }
+    if let Some(flow) = scenario
+        .flows
+        .iter()
+        .position(|flow| !flow.writes.is_empty())
+    {
+        let fix = "applications on the kernel always have data; leave it out, or use the simulator";
+        return refuse(&format!("flows[{flow}].writes"), "a list".into(), fix);
+    }
     if let Some(flow) = scenario.flows.iter().position(|flow| flow.stack.is_some()) {
         let fix = "the kernel has its own TCP; leave it out, or use the simulator";
         return refuse(&format!("flows[{flow}].stack"), "a name".into(), fix);

@@ -7,7 +7,7 @@ use crate::flow::{Due, Phase};
 use crate::header::Header;
 use crate::packets::Payload;
 use crate::record::{EventKind, EventRow, PacketRow};
-use crate::tcp::{Ack, SenderEvent};
+use crate::tcp::{Ack, Push, SenderEvent, Transmit};
 use crate::RunError;
 use ackclock_net::queue::Ecn;
 use ackclock_net::schedule::NEVER;
@@ -70,13 +70,24 @@ impl<W: Wire> Simulation<'_, W> {
             let Some(burst) = connection.sender.poll_transmit(now_ns) else {
                 return;
             };
-            if let (Some(packets), Some((row, bytes))) = (&mut self.packets, before) {
-                let rows = burst.range().map(|segment| row.of_data(segment, bytes));
-                rows.for_each(|row| packets.push(row));
-            }
-            self.census.sent += u64::from(burst.segments);
-            W::offer(self, element, now_ns, burst);
+            self.send_burst(element, now_ns, burst, before);
         }
+    }
+
+    #[inline(always)]
+    fn send_burst(
+        &mut self,
+        element: usize,
+        now_ns: u64,
+        burst: Transmit,
+        before: Option<(PacketRow, Payload)>,
+    ) {
+        if let (Some(packets), Some((row, bytes))) = (&mut self.packets, before) {
+            let rows = burst.range().map(|segment| row.of_data(segment, bytes));
+            rows.for_each(|row| packets.push(row));
+        }
+        self.census.sent += u64::from(burst.segments);
+        W::offer(self, element, now_ns, burst);
     }
 
     /// A row of the table of packets, and the sizes of what its flow sends; `None`: it is a session.
@@ -181,7 +192,34 @@ impl<W: Wire> Simulation<'_, W> {
                 self.record_events(element, now_ns);
             }
         }
+        while let Some(push) = self.flows[element].write_packet() {
+            match push {
+                None => self.write_on(element),
+                Some(Push::All) => self.transmit(element, now_ns),
+                Some(Push::One) => self.push_one(element, now_ns),
+            }
+        }
         stopped
+    }
+
+    /// Sends a burst of what the application writes.
+    #[cold]
+    fn push_one(&mut self, element: usize, now_ns: u64) {
+        let before = (self.packets.as_ref()).and_then(|_| self.packet_row(element, now_ns));
+        let Phase::Open(connection) = &mut self.flows[element].phase else {
+            return;
+        };
+        match connection.sender.push_one() {
+            Some(burst) => self.send_burst(element, now_ns, burst, before),
+            None => self.write_on(element),
+        }
+    }
+
+    /// What the application has written waits.
+    fn write_on(&mut self, element: usize) {
+        if let Phase::Open(connection) = &mut self.flows[element].phase {
+            connection.sender.write_on();
+        }
     }
 
     /// A host sends a packet of the handshake: SYN and final ACK take the way of data, the SYN-ACK the
@@ -272,7 +310,7 @@ impl<W: Wire> Simulation<'_, W> {
             };
             self.record_event(element, now_ns, kind, Some((cwnd, in_flight)));
         }
-        if !complete {
+        if !complete || self.flows[element].is_answered(now_ns) {
         } else if self.flows[element].session.is_some() {
             self.end_transfer(element, now_ns);
         } else {

@@ -1,5 +1,6 @@
 //! A TCP connection.
 
+use super::error::check;
 use super::limits::{MAX_DURATION_NS, MAX_LIMIT_BYTES, MAX_RTT_NS, MAX_TRANSFER_BYTES, NS_PER_S};
 use super::{EcnMode, ScenarioError};
 use ackclock_host::{Configured, Snapshot};
@@ -57,6 +58,13 @@ pub struct Flow {
     // JSON leaves out none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub frames: Option<Frames>,
+    /// What its application writes on the one connection, phase after phase: a list of tables of `at`,
+    /// `size`, `every` and `pause`. `frames` is the same with one phase (default: it always has data to
+    /// send).
+    // JSON leaves out an empty list.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 10_000))]
+    pub writes: Vec<Write>,
     /// Data that it sends in all, of a session: the mean size of a transfer. "2MB" or "600packets"
     /// (default: one connection without end).
     #[schemars(range(min = 1, max = MAX_TRANSFER_BYTES))]
@@ -140,7 +148,78 @@ pub struct Frames {
     pub every_ns: u64,
 }
 
+/// A phase of what an application writes. It lasts until the next one begins.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Write {
+    /// When it begins: time after the flow is connected.
+    #[schemars(range(max = MAX_DURATION_NS), extend("default" = 0))]
+    pub at_ns: u64,
+    /// Size of a write, rounded up to full segments (default: from then on there is always data).
+    #[schemars(range(min = 1, max = 1_u64 << 40), example = 10_000)]
+    pub size_bytes: Option<u64>,
+    /// Time between two writes (default: it writes once).
+    #[schemars(range(min = 1_000, max = MAX_DURATION_NS), example = 20_000_000)]
+    pub every_ns: Option<u64>,
+    /// Instead of `every`: the pause from when all is acknowledged until it writes again, as who answers
+    /// one request after the other.
+    #[schemars(range(max = MAX_DURATION_NS), example = 1_000_000_000)]
+    pub pause_ns: Option<u64>,
+}
+
 impl Flow {
+    /// Phase `index` of what its application writes.
+    pub(crate) fn write(&self, index: usize) -> Option<Write> {
+        let of_frames = |frames: Frames| Write {
+            size_bytes: Some(frames.size_bytes),
+            every_ns: Some(frames.every_ns),
+            ..Write::default()
+        };
+        let frames = self.frames.filter(|_| index == 0).map(of_frames);
+        frames.or_else(|| self.writes.get(index).copied())
+    }
+
+    /// Checks what its application writes.
+    pub(super) fn check_writes(&self, of: &str) -> Result<(), ScenarioError> {
+        let value = || match self.frames {
+            Some(frames) => format!("{frames:?}"),
+            None => format!("{:?}", self.writes),
+        };
+        let name = if self.frames.is_some() {
+            "frames"
+        } else {
+            "writes"
+        };
+        let refuse = |ok: bool, fix: &str| check(ok, &format!("{of}.{name}"), value(), fix);
+        let some = self.frames.is_some() || !self.writes.is_empty();
+        refuse(
+            !some || self.size_bytes.is_none(),
+            "what is written says how much; leave out size, or this",
+        )?;
+        refuse(
+            self.frames.is_none() || self.writes.is_empty(),
+            "writes says the same; leave out one of the two",
+        )?;
+        for (number, phase) in self.writes.iter().enumerate() {
+            let next = self.writes.get(number + 1);
+            let refuse = |ok, fix: &str| refuse(ok, &format!("phase {}: {fix}", number + 1));
+            refuse(
+                next.is_none_or(|next| next.at_ns > phase.at_ns),
+                "the next begins no later; sort them by at",
+            )?;
+            refuse(
+                phase.every_ns.is_none() || phase.pause_ns.is_none(),
+                "has every and pause; leave out one of the two",
+            )?;
+            let again = phase.every_ns.is_some() || phase.pause_ns.is_some();
+            refuse(
+                phase.size_bytes.is_some() || (next.is_none() && !again),
+                "has no size, so it has no end; give it one, or make it the last",
+            )?;
+        }
+        Ok(())
+    }
+
     /// A flow that starts at once, never ends, and that only its algorithm limits.
     pub fn endless(algorithm: &str, rtt_ns: u64) -> Self {
         Self {
@@ -155,6 +234,7 @@ impl Flow {
             start_spread_ns: 0,
             stop_ns: None,
             frames: None,
+            writes: Vec::new(),
             size_bytes: None,
             receive_window_bytes: None,
             send_buffer_bytes: None,

@@ -17,7 +17,7 @@ mod validate;
 pub use ecn::EcnMode;
 pub(crate) use error::within;
 pub use error::ScenarioError;
-pub use flow::{Direction, Flow, Frames, Hides, StackName, KERNEL};
+pub use flow::{Direction, Flow, Frames, Hides, StackName, Write, KERNEL};
 pub(crate) use limits::MAX_TRANSFER_BYTES;
 pub use profile::Profile;
 pub use session::{Session, Sizes};

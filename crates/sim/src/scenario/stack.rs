@@ -43,6 +43,7 @@ impl Scenario {
         )?;
         for (key, is_given) in [
             ("frames", flow.frames.is_some()),
+            ("writes", !flow.writes.is_empty()),
             ("send_buffer_bytes", flow.send_buffer_bytes.is_some()),
             (
                 "initial_ssthresh_packets",

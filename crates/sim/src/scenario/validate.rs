@@ -203,12 +203,7 @@ impl Scenario {
             0,
             self.duration_ns,
         )?;
-        check(
-            flow.frames.is_none() || flow.size_bytes.is_none(),
-            &name("frames"),
-            format!("{:?}", flow.frames),
-            "frames have no end; leave out size or frames",
-        )?;
+        flow.check_writes(of)?;
         if let Some(stop_ns) = flow.stop_ns {
             let first = flow.start_ns + flow.start_spread_ns + 1;
             check(

@@ -57,7 +57,7 @@ impl Sender {
         if self.waits_for_pacing() {
             return None;
         }
-        self.transmit_new::<true>()
+        self.transmit_new::<true, false>()
     }
 
     /// Whether an ACK has left nothing to report: no event, no fault, no end.

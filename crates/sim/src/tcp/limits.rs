@@ -33,6 +33,10 @@ pub(super) struct Limits {
     flow: FlowLimits,
     /// What it writes in total, segments.
     total: u64,
+    /// What the application has offered so far ends there with PSH; `u64::MAX`: it says itself where.
+    offered: u64,
+    /// When this is acknowledged, there is something to tell: all, or the answer to a request.
+    milestone: u64,
     /// How much the application has written so far, segments.
     written: u64,
     /// The receive window until the first ACK: the handshake shows no scaled one.
@@ -41,6 +45,8 @@ pub(super) struct Limits {
     growth: u8,
     /// The end of the first ACK's window, once it has come. A window never ends before it.
     first_edge: u64,
+    /// The application says when it writes.
+    tells_writes: bool,
     /// Whether the algorithm makes the send buffer grow.
     autotunes: bool,
     /// Nothing but cwnd ever limits the flow, and all is written.
@@ -75,7 +81,10 @@ impl Limits {
             },
             first_edge: 0,
             total: flow.segments,
+            milestone: flow.segments,
+            offered: flow.segments,
             written: 0,
+            tells_writes: false,
             autotunes: false,
             are_none: false,
             long_way,
@@ -92,28 +101,62 @@ impl Limits {
         self.total
     }
 
+    /// When this is acknowledged, there is something to tell.
+    #[inline]
+    pub(super) fn milestone(&self) -> u64 {
+        self.milestone
+    }
+
     /// Where the data ends that the application has so far: there is a PSH.
     #[inline]
     pub(super) fn offered(&self) -> u64 {
-        self.flow.segments
+        self.offered
     }
 
-    /// The application has nothing yet, and says when it has something.
-    pub(super) fn offer_none(&mut self) {
-        self.are_none = false;
-        self.flow.segments = 0;
+    /// The application has nothing yet. `tells_writes`: it says itself when it writes, and where PSH is.
+    pub(super) fn offer_none(&mut self, tells_writes: bool) {
+        (self.are_none, self.tells_writes) = (false, tells_writes);
+        (self.flow.segments, self.offered) = (0, u64::MAX);
     }
 
-    /// The application has more.
+    /// The application has more; [`NONE`](Self::NONE): without end.
     pub(super) fn offer(&mut self, segments: u64) {
-        self.flow.segments = self.total.min(self.flow.segments + segments);
+        self.flow.segments = match segments {
+            Self::NONE => self.total,
+            _ => self.total.min(self.flow.segments + segments),
+        };
+        if !self.tells_writes {
+            self.offered = self.flow.segments;
+        }
+    }
+
+    /// What the application has so far is to be acknowledged before it has more.
+    pub(super) fn await_answer(&mut self) {
+        self.milestone = self.flow.segments;
+    }
+
+    /// The application goes on whether that is acknowledged or not.
+    pub(super) fn await_nothing(&mut self) {
+        self.milestone = self.total;
+    }
+
+    /// Whether the application says itself when it writes.
+    #[inline]
+    pub(super) fn tells_writes(&self) -> bool {
+        self.tells_writes
+    }
+
+    /// Whether an ACK has come.
+    pub(super) fn has_heard(&self) -> bool {
+        self.first_edge > 0
     }
 
     /// Stops the application: it writes no segment from `nxt` on.
     pub(super) fn stop_at(&mut self, nxt: u64) {
         self.are_none = false;
         self.flow.segments = self.flow.segments.min(nxt);
-        self.total = self.flow.segments;
+        (self.total, self.offered) = (self.flow.segments, self.flow.segments);
+        self.milestone = self.total;
     }
 
     /// Lets the application write what the send buffer has room for. Returns whether it writes now,
@@ -128,7 +171,7 @@ impl Limits {
         let dry = board.nxt() >= self.written && end > self.written;
         self.written = end;
         self.are_none = self.is_unlimited();
-        dry
+        dry && !self.tells_writes
     }
 
     fn is_unlimited(&self) -> bool {

@@ -118,6 +118,8 @@ mod timers;
 mod transmit;
 mod validate;
 mod write_queue;
+mod writes;
+mod written;
 
 pub use ack::Ack;
 pub(crate) use ack::{Far, Flags, Told, MOST_SACKS};
@@ -129,3 +131,5 @@ pub use receiver::Receiver;
 pub(crate) use scoreboard::{Retransmission, Rings, Slot, FIRST_CAPACITY};
 pub use sender::{Handshake, Sender, SenderEvent};
 pub use transmit::Transmit;
+pub(crate) use writes::Push;
+pub(crate) use written::ENDLESS;

@@ -26,12 +26,25 @@ impl Sender {
                 return Some(burst);
             }
         }
-        let burst = self.transmit_new::<false>();
+        let burst = self.transmit_new::<false, false>();
         if burst.is_none() && self.rexmit == Rexmit::New && self.board.nxt() <= self.high_seq {
             // F-RTO had no new data to send: use conventional recovery.
             self.frto.give_up();
             self.rexmit = Rexmit::Lost;
             return self.retransmit_lost();
+        }
+        burst
+    }
+
+    /// A burst of the first packet of the write queue, while the application writes (`tcp_push_one`).
+    #[cold]
+    pub(crate) fn push_one(&mut self) -> Option<Transmit> {
+        if self.waits_for_pacing() {
+            return None;
+        }
+        let burst = self.transmit_new::<false, true>();
+        if burst.is_some() {
+            self.nothing_to_send();
         }
         burst
     }
@@ -126,9 +139,11 @@ impl Sender {
     }
 
     /// `PREDICTED`: packets are out, none is SACKed, lost or sent again, the state is Open, and nothing
-    /// is to be sent again.
+    /// is to be sent again. `PUSHED`: no burst waits for a larger one.
     #[inline(always)]
-    pub(super) fn transmit_new<const PREDICTED: bool>(&mut self) -> Option<Transmit> {
+    pub(super) fn transmit_new<const PREDICTED: bool, const PUSHED: bool>(
+        &mut self,
+    ) -> Option<Transmit> {
         if !self.limits.are_none() {
             self.limits.hear(&self.board);
             if self.limits.write(&self.board) {
@@ -186,7 +201,7 @@ impl Sender {
             .defers(&self.host, allowed, burst.into(), &head, head_ns);
         // A FIN in the packet: the application writes no more.
         let ends = nxt + head.segments == self.limits.segments();
-        if defers == Defers::No || (defers == Defers::ForData && ends) {
+        if PUSHED || defers == Defers::No || (defers == Defers::ForData && ends) {
             let segments = wanted.min(head.segments).min(room) as u32;
             return Some(self.send::<PREDICTED>(segments, in_flight));
         }

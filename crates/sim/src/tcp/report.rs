@@ -1,6 +1,8 @@
 //! What a sender reports to its caller: totals, windows, events.
 
 use super::sender::{Sender, SenderEvent, Totals};
+use super::writes::Push;
+use super::written::ENDLESS;
 use crate::record::{AckSeen, TimerKind};
 use ackclock_host::{CaState, TcpSock};
 
@@ -62,21 +64,58 @@ impl Sender {
         self.limits.held_ns(now_ns)
     }
 
-    /// Whether all data is written and acknowledged.
+    /// Whether all data is written and acknowledged, or all that the application waits for.
     #[inline]
     pub fn is_complete(&self) -> bool {
-        self.board.una() >= self.limits.segments()
+        self.board.una() >= self.limits.milestone()
     }
 
-    /// The application has nothing to write until [`write_more`](Self::write_more).
-    pub fn write_nothing(&mut self) {
-        self.limits.offer_none();
+    /// The application has nothing to write until [`write`](Self::write).
+    pub(crate) fn write_nothing(&mut self) {
+        let tells_writes = self.queue.write_nothing();
+        self.limits.offer_none(tells_writes);
+        if tells_writes {
+            self.validation.hear_of_writes();
+            self.host.date_idleness();
+        }
     }
 
-    /// The application has so many segments more to write.
-    pub fn write_more(&mut self, now_ns: u64, segments: u64) {
+    /// The application writes so many segments, or without end ([`ENDLESS`]). If it `waits`, the sender is
+    /// complete when they are acknowledged. Then call [`write_packet`](Self::write_packet) until it
+    /// returns `None`.
+    pub(crate) fn write(&mut self, now_ns: u64, segments: u64, waits: bool) {
         self.host.clock(now_ns);
+        self.limits.await_nothing();
+        if self.limits.tells_writes() {
+            if self.limits.unsent(&self.board) == 0 {
+                self.host.check_app_limited();
+                self.validation.on_write(&mut self.host);
+            }
+            self.queue.begin_write(segments);
+        } else {
+            self.limits.offer(segments);
+        }
+        self.awaits_answer = waits;
+    }
+
+    /// The application fills one more packet. Returns what may leave then; `None`: all is written.
+    pub(crate) fn write_packet(&mut self) -> Option<Option<Push>> {
+        let (next, heard) = (self.board.nxt(), self.limits.has_heard());
+        let Some((segments, push)) = self.queue.write_packet(next, heard) else {
+            if std::mem::take(&mut self.awaits_answer) {
+                self.limits.await_answer();
+            }
+            return None;
+        };
         self.limits.offer(segments);
+        Some(push)
+    }
+
+    /// Nothing can leave now: an application that writes without end goes on whenever there is room.
+    pub(crate) fn write_on(&mut self) {
+        if self.queue.write_on() {
+            self.limits.offer(ENDLESS);
+        }
     }
 
     /// Stops the application: it writes no more than the sender has already sent.

@@ -52,6 +52,8 @@ pub struct Sender {
     pub(super) undo: Undo,
     /// Segments that D-SACKs have reported (`dsack_dups`).
     pub(super) duplicates: u64,
+    /// The application goes on when its write is acknowledged.
+    pub(super) awaits_answer: bool,
 }
 
 /// What [`Sender::poll_transmit`] may send besides new data. From `Head` on it is a timer that sends.
@@ -216,6 +218,7 @@ impl Sender {
             rate,
             totals: Totals::default(),
             duplicates: 0,
+            awaits_answer: false,
             events: None,
         }
     }

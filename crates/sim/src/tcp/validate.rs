@@ -3,7 +3,7 @@
 //! RFC 5681, 4.1).
 //!
 //! How to drive it: call [`restart_after_idle`](Validation::restart_after_idle) before new data is
-//! sent, [`on_sent`](Validation::on_sent) after it, and
+//! sent (or [`on_write`](Validation::on_write) when it is written), [`on_sent`](Validation::on_sent) after it, and
 //! [`end_of_turn`](Validation::end_of_turn) when nothing more can be sent. Linux 2.6 also calls
 //! [`before_growth`](Validation::before_growth) for each ACK that lets the window grow.
 
@@ -30,6 +30,8 @@ pub(super) struct Validation {
     validates: Validates,
     tso: bool,
     initial_cwnd: u16,
+    /// An idle window restarts when the application writes, not when data leaves.
+    by_writes: bool,
     /// `cwnd_usage_seq`: the end of the window that `max_packets_out` and `is_cwnd_limited`
     /// describe.
     usage_end: u64,
@@ -42,6 +44,7 @@ impl Validation {
             validates,
             tso,
             initial_cwnd: initial_cwnd as u16,
+            by_writes: false,
             usage_end: 0,
             sent_in_this_turn: 0,
         }
@@ -129,21 +132,38 @@ impl Validation {
     /// window. Algorithms with `cong_control` keep theirs (`tcp_slow_start_after_idle_check`).
     #[inline]
     pub(super) fn restart_after_idle(&self, host: &mut Host) {
-        let nothing_out = host.tp().packets_out == 0 && host.last_send_ns() != 0;
-        if !nothing_out || host.has_cong_control() {
+        if host.tp().packets_out == 0 && host.tp().lsndtime != 0 && !self.by_writes {
+            self.restart(host);
+        }
+    }
+
+    /// From now on [`on_write`](Self::on_write) says when the application writes.
+    pub(super) fn hear_of_writes(&mut self) {
+        self.by_writes = true;
+    }
+
+    /// The application writes the first of new data (`tcp_skb_entail`).
+    pub(super) fn on_write(&self, host: &mut Host) {
+        if host.tp().packets_out == 0 {
+            self.restart(host);
+        }
+    }
+
+    fn restart(&self, host: &mut Host) {
+        if host.has_cong_control() {
             return;
         }
-        let rto_ns = host.rto_us() * 1_000;
-        let mut idle_ns = host.now_ns() - host.last_send_ns();
-        if idle_ns <= rto_ns {
+        let rto = host.rto();
+        let mut idle = u64::from(host.jiffies().wrapping_sub(host.tp().lsndtime));
+        if idle <= rto {
             return;
         }
         host.event(CaEvent::CwndRestart);
         let ssthresh = host.current_ssthresh();
         let mut cwnd = host.tp().snd_cwnd;
         let restart = cwnd.min(self.initial_cwnd.into());
-        while idle_ns > rto_ns && cwnd > restart {
-            idle_ns -= rto_ns;
+        while idle > rto && cwnd > restart {
+            idle -= rto;
             cwnd >>= 1;
         }
         host.restart_cwnd(cwnd.max(restart), ssthresh);
@@ -269,6 +289,7 @@ mod tests {
                 (cwnd, ssthresh),
                 "{idle_ms}"
             );
+            host.note_sent();
             validation.restart_after_idle(&mut host);
             assert_eq!(host.tp().snd_cwnd, cwnd, "once");
         }

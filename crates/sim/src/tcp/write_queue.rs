@@ -8,6 +8,7 @@
 use super::constants::{GSO_HEADER_BYTES, GSO_MAX_BYTES};
 use super::limits::FlowLimits;
 use super::offered;
+use super::written::Writes;
 use ackclock_host::TcpSock;
 
 /// Bytes that the send buffer counts for each packet beside its data (`skb->truesize`): 256 of
@@ -20,16 +21,16 @@ const FIRST_WRITE_BYTES: u64 = 1 << 20;
 const NEVER: u32 = u32::MAX;
 
 /// Where the packets end.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct WriteQueue {
     /// The end of the packet that holds the next new segment, and where it ended before it was filled up
     /// from the next one.
-    end: u64,
+    pub(super) end: u64,
     written_end: u64,
     /// That packet ends with PSH: it is more than half a window after the one before that does
     /// (`forced_push`).
-    pushed: bool,
-    pushed_end: u64,
+    pub(super) pushed: bool,
+    pub(super) pushed_end: u64,
     /// Segments in half of the window that the handshake shows, and of the one that ACKs show.
     push_segments: u32,
     later_push_segments: u32,
@@ -45,6 +46,8 @@ pub(super) struct WriteQueue {
     large_write: u16,
     /// The end of the first write, which keeps its PSH if each packet has one segment; else 0.
     first_end: u32,
+    /// What an application has written that writes now and then.
+    pub(super) writes: Option<Box<Writes>>,
 }
 
 /// The packet that leaves next.
@@ -90,6 +93,7 @@ impl WriteQueue {
             write_end: u64::MAX >> 1,
             large_write: most as u16,
             first_end: 0,
+            writes: None,
         };
         if !splits_writes {
             return queue;
@@ -121,7 +125,7 @@ impl WriteQueue {
         }
         queue.large = later_push_segments.clamp(1, most) as u32;
         (queue.written_end, queue.small_until) = (0, u64::MAX);
-        let mut written = queue;
+        let mut written = queue.clone();
         while written.written_end <= queue.first_window.into() {
             written.write();
         }
@@ -170,20 +174,72 @@ impl WriteQueue {
         if end <= self.end {
             return;
         }
-        let mut rest = *self;
+        if let Some(writes) = &mut self.writes {
+            if let Some(&(next_end, pushed)) = writes.packets.front() {
+                self.end = end.min(next_end);
+                if end >= next_end {
+                    self.pushed |= pushed;
+                    writes.packets.pop_front();
+                }
+                return;
+            }
+        }
+        let mut rest = Self {
+            writes: None,
+            ..*self
+        };
         rest.next_packet();
         if end < rest.end {
             self.end = end;
         } else {
             rest.pushed |= self.pushed;
+            rest.writes = self.writes.take();
             *self = rest;
         }
     }
 
     #[inline(never)]
-    fn next_packet(&mut self) {
+    pub(super) fn next_packet(&mut self) {
+        if let Some(writes) = &mut self.writes {
+            if let Some((end, pushed)) = writes.packets.pop_front() {
+                (self.end, self.pushed) = (end, pushed);
+                return;
+            }
+        }
         self.write();
         self.end = self.written_end;
+    }
+
+    /// Whether it knows packets at all: Linux 2.6 does not look at them.
+    pub(super) fn knows_packets(&self) -> bool {
+        self.written_end != u64::MAX
+    }
+
+    /// The application has nothing yet, and writes now and then.
+    pub(super) fn begin_with(&mut self, mut writes: Box<Writes>) {
+        writes.single = self.first_end > 0;
+        (self.end, self.written_end, self.first_window) = (0, 0, 0);
+        (self.pushed, self.pushed_end) = (false, 0);
+        self.writes = Some(writes);
+    }
+
+    /// Most segments in a packet that an application now fills, and half of the window that the other end
+    /// has shown. `heard`: an ACK has come.
+    pub(super) fn goal(&self, heard: bool) -> [u64; 2] {
+        let single = self.writes.as_ref().is_some_and(|writes| writes.single);
+        let (most, half) = match heard {
+            true => (self.large, self.later_push_segments),
+            false => (self.small, self.push_segments),
+        };
+        [if single { 1 } else { most.into() }, half.into()]
+    }
+
+    /// From `end` on there are full packets without end, as from an application that began to write at
+    /// `began` and writes as much as a packet holds at a time.
+    pub(super) fn go_on_from(&mut self, end: u64, began: u64) {
+        let step = u64::from(self.large_write);
+        (self.written_end, self.small_until, self.first_end) = (end, 0, 0);
+        self.write_end = began + ((end - began) / step + 1) * step;
     }
 
     fn write(&mut self) {

@@ -113,7 +113,6 @@ def check(canonical: Mapping[str, Any], series: str = SERIES) -> None:
                 None,
                 "since Linux 3.6 a route has none to give",
             ),
-            f"{name}frames": (flow.get("frames"), None, "its applications always have data"),
             f"{name}stack": (flow.get("stack"), None, "its hosts have Linux's TCP"),
             f"{name}delayed_ack_segments": (
                 flow.get("delayed_ack_segments", canonical["delayed_ack_segments"]),
@@ -201,6 +200,7 @@ def make(
     ]
     for number, (flow, start_ns) in enumerate(zip(canonical["flows"], starts_ns, strict=True), 1):
         guest.append(_flow(number, flow, start_ns, canonical, network, modules))
+        guest += _writes(flow, canonical["mss_bytes"])
     sessions = zip(canonical.get("sessions", ()), _core.connections(resolved), strict=True)
     for number, (session, (start_ns, draws)) in enumerate(sessions, len(starts_ns) + 1):
         flow = session["flow"] | {"size_bytes": None}
@@ -209,6 +209,20 @@ def make(
     changes = sorted(network.changes(), key=lambda change: change[0])
     guest += [f"at {time_ns} {command}" for time_ns, command in changes]
     return Plan(network.script(), "\n".join(guest) + "\n", queues)
+
+
+def _writes(flow: Mapping[str, Any], mss: int) -> Iterator[str]:
+    """What its application writes, in whole segments."""
+    frames = flow.get("frames")
+    for phase in [frames | {"at_ns": 0}] if frames else flow.get("writes", ()):
+        size = phase.get("size_bytes")
+        fields = [None if size is None else -(-size // mss) * mss]
+        fields += [phase.get(key) for key in ("every_ns", "pause_ns")]
+        yield " ".join(["write", str(phase["at_ns"]), *map(_or_nothing, fields)])
+
+
+def _or_nothing(field: object) -> str:
+    return "-" if field is None else str(field)
 
 
 def _flow(
@@ -237,4 +251,4 @@ def _flow(
         int(canonical["pacing"]),
         1 << 18 if canonical["reads"] == "bulk" else 1,
     ]
-    return "flow " + " ".join("-" if field is None else str(field) for field in fields)
+    return " ".join(["flow", *map(_or_nothing, fields)])

@@ -25,7 +25,7 @@
 //! | `rtt_min` | [`publish_min_rtt`](Host::publish_min_rtt) | `tests/contract.rs`, `rtt::tests::the_windowed_minimum_knows_its_successors` |
 //! | `icsk_rto` | [`publish_rto`](Host::publish_rto), [`back_off_rto`](Host::back_off_rto) | `host::tests::the_timeout_is_in_jiffies`, `tests/contract.rs` |
 //! | `app_limited` * | [`check_app_limited`](Host::check_app_limited), [`note_delivered`](Host::note_delivered) | `host::tests::an_application_that_writes_too_little`, `tests/contract.rs` |
-//! | `lsndtime` | [`note_sent`](Host::note_sent) | `host::tests::sending_is_dated` |
+//! | `lsndtime` | [`note_sent`](Host::note_sent), [`date_idleness`](Host::date_idleness) | `host::tests::sending_is_dated` |
 //! | `sk_pacing_rate` * | [`set_pacing_rate`](Host::set_pacing_rate) | `pacing::tests::the_rate_follows_the_window` |
 //! | `tcp_wstamp_ns` | [`set_next_send_ns`](Host::set_next_send_ns), for the pacer | `pacing::tests::bursts_take_their_time` |
 //! | `sk_pacing_status` * | [`new`](Host::new), once; the pacer obeys it | `host::tests::what_a_connection_begins_with`, `pacing::tests::who_does_not_pace_holds_nothing` |
@@ -94,8 +94,6 @@ pub(super) const MAX_CWND: u32 = 1 << 24;
 pub(super) struct Host {
     cc: CongestionControl,
     clock: Clock,
-    /// `lsndtime` in nanoseconds; 0: nothing was sent.
-    last_send_ns: u64,
     /// The jiffy in which data last waited for a larger burst (`tso_deferred`), if it still waits.
     deferred_at: u32,
     is_deferred: bool,
@@ -120,7 +118,6 @@ impl Host {
             is_deferred: false,
             cc,
             clock,
-            last_send_ns: 0,
         };
         host.clock(now_ns);
         host
@@ -161,12 +158,6 @@ impl Host {
     #[inline]
     pub(super) fn fires_ns(&self, wait: u64) -> u64 {
         self.clock.fires_ns(wait)
-    }
-
-    /// When data was last sent, or the window restarted; 0: never.
-    #[inline]
-    pub(super) fn last_send_ns(&self) -> u64 {
-        self.last_send_ns
     }
 
     /// `tcp_packets_in_flight`.
@@ -262,8 +253,12 @@ impl Host {
     /// Notes that data leaves.
     #[inline]
     pub(super) fn note_sent(&mut self) {
-        self.last_send_ns = self.clock.now_ns();
         self.is_deferred = false;
+        self.cc.tp_mut().lsndtime = self.jiffies();
+    }
+
+    /// Notes that no data may leave for long (`tcp_finish_connect`).
+    pub(super) fn date_idleness(&mut self) {
         self.cc.tp_mut().lsndtime = self.jiffies();
     }
 
@@ -495,7 +490,6 @@ impl Host {
         self.set_cwnd(cwnd);
         self.stamp_cwnd();
         self.set_cwnd_used(0);
-        self.last_send_ns = self.clock.now_ns();
     }
 
     /// The socket, with the fields that an algorithm may write.

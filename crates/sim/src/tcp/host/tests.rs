@@ -143,16 +143,13 @@ fn growth_is_stamped() {
 #[test]
 fn sending_is_dated() {
     let mut host = reno(Profile::Linux6, 10);
-    assert_eq!(host.last_send_ns(), 0);
+    let first = (FIRST_JIFFY + VIRTUAL_JIFFIES) as u32;
+    assert_eq!(host.tp().lsndtime, 0);
+    host.date_idleness();
+    assert_eq!(host.tp().lsndtime, first + 1_001);
     host.clock(S + 2_500_000);
     host.note_sent();
-    assert_eq!(
-        (host.tp().lsndtime, host.last_send_ns()),
-        (
-            (FIRST_JIFFY + VIRTUAL_JIFFIES) as u32 + 1_003,
-            S + 2_500_000
-        )
-    );
+    assert_eq!(host.tp().lsndtime, first + 1_003);
 }
 
 #[test]

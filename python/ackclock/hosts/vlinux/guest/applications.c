@@ -17,6 +17,8 @@
 
 /* `sk_gso_max_size`: 64 KiB without room for headers. */
 #define GSO_MAX_BYTES 65215
+/* What an application writes at once that has more than its socket holds at first. */
+#define FIRST_WRITE_BYTES (1 << 21)
 
 static void watch_again(int fd, uint32_t events, uint64_t data)
 {
@@ -45,6 +47,17 @@ void clamp_window(const struct flow *flow, int fd)
 	setsockopt(fd, IPPROTO_TCP, TCP_WINDOW_CLAMP, &bytes, sizeof(bytes));
 }
 
+/* The next phase may begin before the application writes again. */
+static void await_phase(struct flow *flow)
+{
+	if (flow->next_write < flow->writes_len) {
+		int64_t next_ns = flow->connected_ns + flow->writes[flow->next_write].at_ns;
+
+		if (next_ns < flow->write_ns)
+			flow->write_ns = next_ns;
+	}
+}
+
 /* Gives a socket to the recorder. */
 static void tell_kernel(const char *file, int socket)
 {
@@ -58,8 +71,19 @@ static void tell_kernel(const char *file, int socket)
 	close(fd);
 }
 
+/* Whether it writes again when all is acknowledged. */
+static int awaits_answers(const struct flow *flow)
+{
+	for (int i = 0; i < flow->writes_len; i++)
+		if (flow->writes[i].pause_ns != NEVER)
+			return 1;
+	return 0;
+}
+
 void connect_flow(struct flow *flow, int index)
 {
+	int most = 1 << 29;
+
 	enter(flow->namespace);
 	flow->sender = tcp_socket(flow->cc);
 	setns(home, CLONE_NEWNET);
@@ -75,7 +99,9 @@ void connect_flow(struct flow *flow, int index)
 		die("connect");
 	flow->connected = 1;
 	flow->fill = ONCE;
-	if (flow->buffer != INT64_MAX)
+	if (flow->writes && setsockopt(flow->sender, SOL_SOCKET, SO_SNDBUF, &most, sizeof(most)))
+		die("SO_SNDBUF");
+	if (flow->buffer != INT64_MAX || awaits_answers(flow))
 		tell_kernel("writer", flow->sender);
 	watch(flow->sender, EPOLLOUT | EPOLLRDHUP | EPOLLET, ABOUT(SENDER, index));
 }
@@ -110,10 +136,11 @@ static uint64_t room(struct flow *flow, int index)
 {
 	int unsent, mss, bytes = 1 << 29;
 	socklen_t size = sizeof(mss);
+	int first = flow->fill == ONCE;
 
-	if (flow->fill == ONCE)
+	if (first && !flow->writes)
 		return UINT64_MAX;
-	if (flow->fill == FILLED) {
+	if (flow->fill != ALWAYS) {
 		flow->fill = ALWAYS;
 		if (setsockopt(flow->sender, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes)))
 			die("SO_SNDBUF");
@@ -122,20 +149,58 @@ static uint64_t room(struct flow *flow, int index)
 		flow->piece = GSO_MAX_BYTES / mss * mss;
 		watch_again(flow->sender, EPOLLOUT | EPOLLRDHUP, ABOUT(SENDER, index));
 	}
+	if (first)
+		return FIRST_WRITE_BYTES / flow->piece * flow->piece;
 	if (ioctl(flow->sender, SIOCOUTQNSD, &unsent))
 		die("SIOCOUTQNSD");
 	bytes = unsent + 1 < flow->unsent ? flow->unsent - unsent - 1 : 0;
 	return bytes < flow->piece ? 0 : flow->piece;
 }
 
+/* The application writes for the first time, or again. */
+void begin_write(struct flow *flow, int index)
+{
+	const struct write *phase;
+	int64_t at_ns = now_ns();
+
+	if (flow->next_write < flow->writes_len &&
+	    flow->connected_ns + flow->writes[flow->next_write].at_ns <= at_ns)
+		flow->next_write++;
+	flow->write_ns = NEVER;
+	if (flow->next_write) {
+		phase = &flow->writes[flow->next_write - 1];
+		flow->size = phase->size == INT64_MAX ? INT64_MAX : flow->size + phase->size;
+		flow->awaits_answer = phase->pause_ns != NEVER;
+		if (phase->every_ns != NEVER)
+			flow->write_ns = at_ns + phase->every_ns;
+	}
+	await_phase(flow);
+	write_flow(flow, index);
+}
+
+/* All is acknowledged. */
+static void answer(struct flow *flow)
+{
+	if (!flow->awaits_answer || flow->written < flow->size || unacknowledged_bytes(flow))
+		return;
+	flow->awaits_answer = 0;
+	flow->write_ns = now_ns() + flow->writes[flow->next_write - 1].pause_ns;
+	await_phase(flow);
+}
+
 /* Writes until the socket is full, or the application's own limit is reached. */
 void write_flow(struct flow *flow, int index)
 {
 	/* More than a socket holds at first: what is written in pieces shows in the packets. */
-	static char zeros[1 << 21];
+	static char zeros[FIRST_WRITE_BYTES];
 
 	if (!flow->connected || flow->shut)
 		return;
+	if (flow->writes && !flow->connected_ns) {
+		flow->connected_ns = now_ns();
+		await_phase(flow);
+	}
+	answer(flow);
 	if (flow->full_since_ns) {
 		flow->full_ns += now_ns() - flow->full_since_ns;
 		flow->full_since_ns = 0;
@@ -149,8 +214,10 @@ void write_flow(struct flow *flow, int index)
 			may = flow->buffer > may ? flow->buffer - may : 0;
 			if (!may)
 				flow->full_since_ns = now_ns();
-		} else {
+		} else if (flow->size == INT64_MAX || !flow->writes) {
 			may = room(flow, index);
+		} else {
+			may = UINT64_MAX;
 		}
 		most = most < may ? most : may;
 		if (!most)
@@ -159,11 +226,15 @@ void write_flow(struct flow *flow, int index)
 		sent = send(flow->sender, zeros, most,
 			    MSG_NOSIGNAL | (flow->written + most < flow->size ? MSG_MORE : 0));
 		if (sent < 0) {
+			if (errno != EAGAIN)
+				die("send");
 			flow->fill = FILLED;
 			return;
 		}
 		flow->written += sent;
 	}
+	if (flow->writes)
+		return;
 	/* The FIN goes with the last segment. */
 	shutdown(flow->sender, SHUT_WR);
 	flow->shut = 1;
@@ -176,6 +247,7 @@ void stop_flow(struct flow *flow, int index)
 	if (!flow->connected || flow->shut)
 		return;
 	flow->shut = 1;
+	flow->write_ns = NEVER;
 	tell_kernel("stopper", flow->sender);
 	watch_again(flow->sender, EPOLLRDHUP | EPOLLET, ABOUT(SENDER, index));
 }

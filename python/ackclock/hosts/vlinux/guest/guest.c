@@ -15,6 +15,8 @@
  *	flow NUMBER SENDER RECEIVER ADDRESS CC CC_AT_RECEIVER START STOP SIZE WINDOW BUFFER UNSENT
  *		PACED LOWAT
  *	draw PAUSE SIZE			the flow above is a session: its next connection, SIZE long
+ *	write AT SIZE EVERY PAUSE	the flow above writes so, AT after it is connected (SIZE "-": without
+ *					end; PAUSE: from when all is acknowledged)
  *	at TIME COMMAND...		run a command of the shell at that time
  *
  * "-" stands for nothing (STOP: never; SIZE, WINDOW, BUFFER: no limit). OUT gets samples.bin,
@@ -116,6 +118,10 @@ static int64_t keep_time(FILE *samples, FILE *to_queues, FILE *records, FILE *pa
 			flow->size = flow->written;
 			stop_flow(flow, i);
 		}
+		if (flow->writes && flow->write_ns <= at_ns)
+			begin_write(flow, i);
+		if (flow->writes && flow->write_ns < next_ns)
+			next_ns = flow->write_ns;
 		if (!flow->connected && flow->start_ns < next_ns)
 			next_ns = flow->start_ns;
 		if (!flow->stopped && flow->stop_ns < next_ns)
@@ -212,6 +218,8 @@ static int run(const char *plan, const char *directory)
 				set_timer(keep_time(samples, to_queues, records, packets));
 			} else if (what == SENDER) {
 				write_flow(&flows[index], index);
+				if (flows[index].writes)
+					set_timer(keep_time(samples, to_queues, records, packets));
 			} else if (what != TIMER) {
 				receive(&flows[index], index, what);
 			} else if (read(timer, &expirations, 8) == 8) {

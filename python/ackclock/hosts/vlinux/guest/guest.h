@@ -16,6 +16,13 @@ struct draw {
 	uint64_t size;
 };
 
+/* A phase of what an application writes: until the next one begins. */
+struct write {
+	int64_t at_ns;		/* after the flow is connected */
+	uint64_t size;		/* INT64_MAX: without end */
+	int64_t every_ns, pause_ns;
+};
+
 struct flow {
 	uint32_t number;
 	int sender, listener, receiver, paced, unsent, draws_len, next_draw;
@@ -29,6 +36,9 @@ struct flow {
 	uint64_t common_bytes;	/* see crates/sim/src/common.rs */
 	struct sockaddr_in address;
 	int lowat, piece;
+	struct write *writes;
+	int writes_len, next_write, awaits_answer;
+	int64_t connected_ns, write_ns;	/* when it writes next */
 	int unread;	/* nothing of the connection has been read */
 	enum { ONCE, FILLED, ALWAYS } fill;	/* see room() */
 };
@@ -77,6 +87,7 @@ void clamp_window(const struct flow *flow, int fd);
 void connect_flow(struct flow *flow, int index);
 void end_transfer(struct flow *flow, FILE *transfers);
 void write_flow(struct flow *flow, int index);
+void begin_write(struct flow *flow, int index);
 void stop_flow(struct flow *flow, int index);
 void receive(struct flow *flow, int index, int what);
 

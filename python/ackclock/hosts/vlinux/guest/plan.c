@@ -79,6 +79,25 @@ static void add_draw(const char *line)
 	flow->draws[flow->draws_len++] = draw;
 }
 
+static void add_write(const char *line)
+{
+	struct flow *flow = &flows[flows_len - 1];
+	char size[NAME], every[NAME], pause[NAME];
+	struct write write;
+
+	if (sscanf(line, "%ld %63s %63s %63s", &write.at_ns, size, every, pause) != 4) {
+		errno = EINVAL;
+		die(line);
+	}
+	write.size = number_of(size, INT64_MAX);
+	write.every_ns = number_of(every, NEVER);
+	write.pause_ns = number_of(pause, NEVER);
+	flow->size = 0;
+	flow->write_ns = NEVER;
+	flow->writes = realloc(flow->writes, (flow->writes_len + 1) * sizeof(write));
+	flow->writes[flow->writes_len++] = write;
+}
+
 static void add_queue(const char *line)
 {
 	char namespace[NAME], device[NAME];
@@ -117,6 +136,8 @@ void read_plan(const char *path)
 			add_flow(line + 5);
 		} else if (!strncmp(line, "draw ", 5)) {
 			add_draw(line + 5);
+		} else if (!strncmp(line, "write ", 6)) {
+			add_write(line + 6);
 		} else if (!strncmp(line, "queue ", 6)) {
 			add_queue(line + 6);
 		} else if (sscanf(line, "at %lld %n", &time_ns, &at) == 1 && at) {

@@ -1,0 +1,13 @@
+//! The phases of an application that writes now and then.
+
+use crate::scenario::Write;
+
+/// An application that writes now and then.
+pub(super) struct Application {
+    pub(super) connected_ns: u64,
+    /// The current phase, if one has begun, and the number of the next.
+    pub(super) phase: Option<Write>,
+    pub(super) next: usize,
+    /// It waits until its write is acknowledged.
+    pub(super) waits: bool,
+}
