@@ -7,7 +7,7 @@ KERNEL := python/ackclock/_kernel.abi3.so
 sources = Cargo.toml Cargo.lock $(shell find algorithms $(1) -type f -not -path '*/tests/*' -not -path '*/benches/*')
 CORE_SOURCES := $(call sources,examples crates/host crates/net crates/sim crates/py crates/py-tables crates/quic)
 LAB := python/ackclock/explore/static/lab/engine.wasm
-LAB_SOURCES := $(call sources,crates/host crates/net crates/sim crates/wasm)
+LAB_SOURCES := $(call sources,crates/host crates/net crates/resolve crates/sim crates/wasm)
 KERNEL_SOURCES := $(call sources,crates)
 export PATH := $(HOME)/.cargo/bin:$(PATH)
 # Into this environment, whichever is active in the user's shell.

@@ -378,12 +378,18 @@ def keys() -> str:
     return Keys(json.loads(_core.scenario_schema())).of_scenarios()
 
 
+def keys_as_data() -> str:
+    """`scripts/lab_keys.py`, which reads the Python that stands before it."""
+    return import_module("lab_keys").text()
+
+
 #: File → its text.
 FILES = {
     "docs/scenario.schema.json": schema,
     "python/ackclock/_core.pyi": stubs,
     "python/ackclock/scenario/link_keys.py": link_keys,
     "python/ackclock/scenario/keys.py": keys,
+    "crates/resolve/src/keys.json": keys_as_data,
     "docs/scenario.md": page("scenario.scenario"),
     "docs/tables.md": page("results.tables"),
     "docs/evaluate.md": page("scorecard.manual"),

@@ -16,7 +16,9 @@ function told(job) {
     const [first] = Object.values(columns ?? {});
     messages.push({ ...message, rows: first?.length ?? 0, names: Object.keys(columns ?? {}) });
   };
-  if (job.scenario) engine.run(module, job.scenario, take, job.interval_ms);
+  if (job.only === "resolve") take(engine.resolve(module, job.toml, job.files));
+  else if (job.toml) engine.run(module, job, take, job.interval_ms);
+  else if (job.scenario) engine.run(module, job.scenario, take, job.interval_ms);
   else take(engine.describe(module));
   return messages;
 }

@@ -23,10 +23,11 @@ TRACES = [
 #: What `make test` runs of them.
 FEW = ("linux-2.6.18 cubic@2.6.18", "linux-6 cubic", "linux-6 htcp", "linux-6 web both ways")
 
-pytestmark = pytest.mark.skipif(
+built = pytest.mark.skipif(
     not (LAB / "engine.wasm").exists() or not shutil.which("node"),
     reason="the laboratory in a browser is not built: make lab, and Node",
 )
+pytestmark = built
 
 
 def node(*jobs):

@@ -39,6 +39,31 @@ pub unsafe extern "C" fn run(text: *mut u8, len: usize) {
     run::run(&unsafe { taken(text, len) });
 }
 
+/// Runs a scenario in TOML. `files` is a JSON object: the paths of the files that its links name, and
+/// their texts. Tells what [`run`] tells.
+///
+/// # Safety
+/// `alloc` gave both texts for their lengths, and no function has taken them.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn run_toml(text: *mut u8, len: usize, files: *mut u8, files_len: usize) {
+    tell_panics();
+    // SAFETY: the caller's.
+    let (text, files) = unsafe { (taken(text, len), taken(files, files_len)) };
+    run::run_toml(&text, &files);
+}
+
+/// Reads a scenario in TOML as `run_toml` does, and tells `resolved` or `error`.
+///
+/// # Safety
+/// As of [`run_toml`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn resolve(text: *mut u8, len: usize, files: *mut u8, files_len: usize) {
+    tell_panics();
+    // SAFETY: the caller's.
+    let (text, files) = unsafe { (taken(text, len), taken(files, files_len)) };
+    run::resolve(&text, &files);
+}
+
 /// Tells `about`: the algorithms with their parameters, and the names in the tables' columns.
 #[unsafe(no_mangle)]
 pub extern "C" fn describe() {

@@ -4,6 +4,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
 use ackclock_host::{layout, Snapshot};
+use ackclock_resolve::{Files, Resolved};
 use ackclock_sim::record::{
     EventTable, FlowTable, QueueTable, SampleTable, SessionTable, Table, Values,
 };
@@ -51,20 +52,47 @@ static DURATION_NS: AtomicU64 = AtomicU64::new(1);
 
 /// Runs a scenario in canonical JSON.
 pub fn run(json: &str) {
-    if let Some(difference) = layout::difference() {
-        panic!("C and Rust disagree: {difference}");
-    }
-    if let Err(text) = tell_run(json) {
+    if let Err(text) = of_json(json).and_then(|prepared| tell_run(&prepared)) {
         page::error(&text);
     }
 }
 
-fn tell_run(json: &str) -> Result<(), String> {
+/// Runs a scenario in TOML.
+pub fn run_toml(toml: &str, files: &str) {
+    let told = of_toml(toml, files).and_then(|resolved| tell_run(&resolved.prepared));
+    if let Err(text) = told {
+        page::error(&text);
+    }
+}
+
+/// Tells the canonical form of a scenario in TOML.
+pub fn resolve(toml: &str, files: &str) {
+    match of_toml(toml, files) {
+        Ok(Resolved { prepared, fields }) => {
+            let scenario = prepared.scenario().to_json();
+            page::message(&json!({"kind": "resolved", "scenario": scenario, "fields": fields}));
+        }
+        Err(text) => page::error(&text),
+    }
+}
+
+fn of_toml(toml: &str, files: &str) -> Result<Resolved, String> {
+    let files = serde_json::from_str(files).map_err(|error| format!("files: {error}"))?;
+    ackclock_resolve::resolve(toml, &Files(files))
+}
+
+fn of_json(json: &str) -> Result<Prepared, String> {
     let scenario = Scenario::parse(json).map_err(|error| error.to_string())?;
     let prepared = Prepared::new(scenario, &Snapshot::default());
-    let prepared = prepared.map_err(|error| error.to_string())?;
+    prepared.map_err(|error| error.to_string())
+}
+
+fn tell_run(prepared: &Prepared) -> Result<(), String> {
+    if let Some(difference) = layout::difference() {
+        panic!("C and Rust disagree: {difference}");
+    }
     DURATION_NS.store(prepared.scenario().duration_ns, Relaxed);
-    page::message(&begin(&prepared));
+    page::message(&begin(prepared));
     let mut control = Control::default();
     control.at_check = Some(at_check);
     let (mut rows, too_many) = (0, AtomicBool::new(false));
@@ -79,14 +107,14 @@ fn tell_run(json: &str) -> Result<(), String> {
         on_rows: Some(&mut on_rows),
         ..Options::default()
     };
-    let run = run_with(&prepared, &control, options).map_err(|error| match error {
+    let run = run_with(prepared, &control, options).map_err(|error| match error {
         RunError::Cancelled if too_many.load(Relaxed) => format!(
             "sample_interval: the run has more than {MOST_ROWS} rows, the most that the page keeps; \
              sample less often, or use `ackclock run -o`"
         ),
         error => error.to_string(),
     })?;
-    end(&prepared, run.result);
+    end(prepared, run.result);
     Ok(())
 }
 
@@ -196,5 +224,7 @@ fn told(prepared: &Prepared, flow: &Flow) -> Value {
         "values": describe::values(configured),
         "direction": flow.direction,
         "rtt_ns": flow.rtt_ns,
+        "size_bytes": flow.size_bytes,
+        "stop_ns": flow.stop_ns,
     })
 }

@@ -66,7 +66,11 @@ function answer(module, name, ...texts) {
 // of the tables' columns stand for, `tables.events.kind[2]`.
 export const describe = (module) => answer(module, "describe");
 
-// Runs a scenario, canonical JSON or the object of it, and gives `take` its messages: "begin", then
+// Reads a scenario in TOML: "resolved" with `scenario`, canonical JSON, and the `fields` of the text, or
+// "error". `files` are the texts of the files that its links name, by their paths.
+export const resolve = (module, toml, files = {}) => answer(module, "resolve", toml, JSON.stringify(files || {}));
+
+// Runs a scenario, canonical JSON, the object of it, or {toml, files}, and gives `take` its messages: "begin", then
 // "samples", "queues", "events" and "progress", at last "end" or "error". Rows come ten times a second.
 export function run(module, scenario, take, interval_ms = 100) {
   let next_ms = 0;
@@ -78,5 +82,7 @@ export function run(module, scenario, take, interval_ms = 100) {
     take(message);
     return true;
   });
-  instance.call("run", typeof scenario === "string" ? scenario : JSON.stringify(scenario));
+  if (typeof scenario === "string") instance.call("run", scenario);
+  else if (scenario.toml === undefined) instance.call("run", JSON.stringify(scenario));
+  else instance.call("run_toml", scenario.toml, JSON.stringify(scenario.files || {}));
 }

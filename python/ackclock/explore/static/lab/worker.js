@@ -1,7 +1,8 @@
-// A worker of the page that runs scenarios. The page writes {job, scenario}, and gets the messages of
-// engine.js with its `job` in each. Whoever wants no more of a run ends the worker.
+// A worker of the page that runs scenarios. The page writes {job, scenario} or {job, toml, files}, and
+// gets the messages of engine.js with its `job` in each; with `only: "resolve"` only "resolved" or
+// "error". Whoever wants no more of a run ends the worker.
 
-import { describe, run } from "./engine.js";
+import { describe, resolve, run } from "./engine.js";
 
 const module = WebAssembly.compileStreaming(fetch(new URL("engine.wasm", import.meta.url)));
 
@@ -10,11 +11,12 @@ function send(job, message) {
   postMessage({ job, ...message }, buffers);
 }
 
-onmessage = async ({ data: { job, scenario } }) => {
+onmessage = async ({ data: { job, scenario, toml, files, only } }) => {
   try {
     const engine = await module;
-    if (scenario === undefined) send(job, describe(engine));
-    else run(engine, scenario, (message) => send(job, message));
+    if (only === "resolve") send(job, resolve(engine, toml, files));
+    else if (scenario === undefined && toml === undefined) send(job, describe(engine));
+    else run(engine, scenario ?? { toml, files }, (message) => send(job, message));
   } catch (fault) {
     send(job, { kind: "error", text: `the simulator was not loaded: ${fault.message}` });
   }

@@ -1,0 +1,545 @@
+//! What the keys of a scenario must be together, and its canonical form: as
+//! `ackclock.scenario.scenario`.
+
+use serde_json::{json, Map, Value};
+
+use crate::files::Files;
+use crate::keys::Keys;
+use crate::links;
+use crate::model::{Entry, Table};
+use crate::python::{brief, toml};
+use crate::units;
+
+/// Sizes of queues that are several full packets.
+const FULL_PACKETS: [(&str, &str, u64); 2] = [
+    ("fq", "quantum_bytes", 2),
+    ("fq", "initial_quantum_bytes", 10),
+];
+/// The largest number in a route.
+const MOST_LINKS: usize = 1_000;
+/// Most rows of periodic samples, and of transfers.
+const MAX_SAMPLES: i128 = 100_000_000;
+/// IP and TCP headers of a packet.
+const HEADER_BYTES: u64 = 52;
+/// Where ECN, and no cache of routes, is modelled.
+const NEW: [&str; 2] = ["linux-6", "linux-7"];
+
+/// A scenario whose keys fit together.
+pub struct Scenario {
+    pub top: Table,
+    pub links: Vec<Table>,
+    pub flows: Vec<Table>,
+    pub sessions: Vec<Table>,
+    mss: u64,
+}
+
+/// A time that was checked before, ns.
+fn ns(text: Option<&str>) -> i128 {
+    text.map_or(0, |text| units::duration_ns(text).unwrap_or(0))
+}
+
+fn count(table: &Table) -> u64 {
+    table.number("count").unwrap_or(1)
+}
+
+impl Scenario {
+    /// The scenario of these fields, as in a file; or the first thing wrong.
+    pub fn new(fields: Map<String, Value>) -> Result<Self, String> {
+        let top = Table::parse("Scenario", fields)?;
+        let own = |key| top.tables(key).into_iter().cloned().collect::<Vec<_>>();
+        let (mut links, flows, sessions) = (own("links"), own("flows"), own("sessions"));
+        let has_links = !links.is_empty();
+        match top.table("bottleneck") {
+            Some(_) if has_links => {
+                return Err(
+                    "bottleneck and link: keep one; [bottleneck] is the short form of one \
+                            [[link]]"
+                        .into(),
+                );
+            }
+            Some(bottleneck) => links.push(bottleneck.clone()),
+            None if has_links => {}
+            None => {
+                let write = &Keys::get().words.tables["bottleneck"];
+                return Err(format!("bottleneck is missing; write {write}, or [[link]]"));
+            }
+        }
+        let mss = top.number("mss").unwrap_or(1448);
+        let scenario = Self {
+            top,
+            links,
+            flows,
+            sessions,
+            mss,
+        };
+        scenario.check()?;
+        Ok(scenario)
+    }
+
+    fn has_links(&self) -> bool {
+        self.top.is_true("links")
+    }
+
+    /// The names of the links in errors.
+    pub fn link_name(&self, index: usize) -> String {
+        match self.has_links() {
+            true => format!("link {}: ", index + 1),
+            false => "bottleneck.".into(),
+        }
+    }
+
+    fn packet_bytes(&self) -> u64 {
+        self.mss + HEADER_BYTES
+    }
+
+    fn check(&self) -> Result<(), String> {
+        let duration_ns = ns(self.top.text("duration"));
+        if self.flows.is_empty() && self.sessions.is_empty() {
+            return Err("no flows: add at least one [[flow]] table".into());
+        }
+        self.check_numbers()?;
+        for (flow, number) in self.flows.iter().zip(1..) {
+            let name = format!("flow {number}");
+            self.check_ecn(&name, flow)?;
+            self.check_connection(&name, flow, duration_ns)?;
+        }
+        for (session, number) in self.sessions.iter().zip(1..) {
+            let name = format!("session {number}");
+            self.check_ecn(&name, session)?;
+            self.check_connection(&name, session, duration_ns)?;
+            self.check_session(&name, session)?;
+        }
+        self.check_links()?;
+        self.check_sampling(duration_ns)?;
+        self.check_transfers(duration_ns)
+    }
+
+    /// Of what has a place of its own in the canonical form.
+    fn check_numbers(&self) -> Result<(), String> {
+        let links = self.top.tables("links").len();
+        if links > MOST_LINKS {
+            return Err(format!("link: {links} links are more than {MOST_LINKS}"));
+        }
+        let most = Keys::kind("Flow", "count").high;
+        for (name, tables) in [("flow", &self.flows), ("session", &self.sessions)] {
+            let number: u64 = tables.iter().map(count).sum();
+            if number > most {
+                return Err(format!(
+                    "{name}: count: {number} {name}s are more than {most}; write fewer"
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    fn check_ecn(&self, name: &str, flow: &Table) -> Result<(), String> {
+        let profile = self.top.text("profile").unwrap_or_default();
+        if !flow.is_true("ecn") || NEW.contains(&profile) {
+            return Ok(());
+        }
+        let ecn = flow
+            .shown("ecn")
+            .map_or_else(String::new, |ecn| ecn.to_string());
+        Err(format!(
+            "{name}: ecn = {ecn}: is not modelled with {profile}; write profile = \"linux-6\", or \
+             ecn = false"
+        ))
+    }
+
+    fn check_session(&self, name: &str, session: &Table) -> Result<(), String> {
+        if session.is_given("pareto") && session.is_given("lognormal") {
+            return Err(format!(
+                "{name}: pareto and lognormal: sizes have one distribution"
+            ));
+        }
+        for field in ["pareto", "lognormal", "gap"] {
+            if session.text("size").is_none() && session.is_given(field) {
+                return Err(format!(
+                    "{name}: {field} needs a size, like size = \"6packets\""
+                ));
+            }
+        }
+        let profile = self.top.text("profile").unwrap_or_default();
+        if session.is_true("route_ssthresh") && NEW.contains(&profile) {
+            return Err(format!(
+                "{name}: route_ssthresh = true: Linux has no route cache since 3.6; write profile = \
+                 \"linux-2.6.18\", or route_ssthresh = false"
+            ));
+        }
+        Ok(())
+    }
+
+    fn check_route(&self, name: &str, flow: &Table) -> Result<(), String> {
+        let most = self.links.len() as u64;
+        for key in ["route", "back"] {
+            let route = flow.numbers(key);
+            for link in &route {
+                let times = route.iter().filter(|each| *each == link).count();
+                let fix = if *link > most {
+                    format!("there is no link {link}; choose from 1 to {most}")
+                } else if times > 1 {
+                    format!("link {link} is there twice; a route has no loop")
+                } else {
+                    continue;
+                };
+                return Err(format!("{name}: {key} = {}: {fix}", toml(&json!(route))));
+            }
+        }
+        let is_reverse = flow.text("direction") == Some("reverse");
+        if is_reverse && (self.has_links() || flow.is_true("route") || flow.is_true("back")) {
+            return Err(format!(
+                "{name}: direction = \"reverse\": is of a [bottleneck] that both directions share; \
+                 with [[link]] tables write route and back instead"
+            ));
+        }
+        Ok(())
+    }
+
+    fn check_connection(&self, name: &str, flow: &Table, duration_ns: i128) -> Result<(), String> {
+        let refuse = |field: &str, value: &str, fix: &str| {
+            Err(format!("{name}: {field} = \"{value}\": {fix}"))
+        };
+        let text = |key| flow.text(key).unwrap_or_default();
+        if flow.text("rtt").or(self.top.text("rtt")).is_none() {
+            return Err(format!(
+                "{name}: rtt is missing; write for example rtt = \"100ms\""
+            ));
+        }
+        self.check_route(name, flow)?;
+        let duration = self.top.text("duration").unwrap_or_default();
+        let (start, spread) = (text("start"), text("start_spread"));
+        let latest_ns = ns(Some(start)) + ns(Some(spread));
+        if ns(Some(start)) >= duration_ns {
+            let fix = format!("must be less than {duration}, the duration of the run");
+            return refuse("start", start, &fix);
+        }
+        if latest_ns >= duration_ns {
+            let fix = format!(
+                "start + start_spread must be less than {duration}, the duration of the run"
+            );
+            return refuse("start_spread", spread, &fix);
+        }
+        let stop = if flow.of == "Flow" {
+            flow.text("stop")
+        } else {
+            None
+        };
+        if let Some(stop) = stop.filter(|stop| ns(Some(stop)) <= latest_ns) {
+            let spread = match ns(Some(spread)) {
+                0 => String::new(),
+                _ => format!(" + {spread}"),
+            };
+            let fix = format!("must be more than {start}{spread}, the start of the flow");
+            return refuse("stop", stop, &fix);
+        }
+        // With room for one segment Linux offers no window that holds.
+        let rooms = [
+            ("receive_window", "two segments", 2 * self.mss),
+            ("send_buffer", "a segment", self.mss),
+        ];
+        for (field, room, least) in rooms {
+            let Some(size) = flow.text(field) else {
+                continue;
+            };
+            if units::size_bytes(size)? < least.into() {
+                return refuse(
+                    field,
+                    size,
+                    &format!("give room for {room}, at least {least}B"),
+                );
+            }
+        }
+        if let Some(size) = flow.text("size") {
+            let canonical = Keys::kind(&flow.of, "size").canonical(&size.into(), self.mss);
+            if let Err(fix) = canonical {
+                return refuse("size", size, &fix);
+            }
+        }
+        Ok(())
+    }
+
+    fn check_links(&self) -> Result<(), String> {
+        for (index, link) in self.links.iter().enumerate() {
+            links::check(&self.link_name(index), link, self.packet_bytes())?;
+        }
+        // A trace or a timeline is read when it is needed.
+        let rate = |link: &Table| match (link.text("rate"), link.text("timeline")) {
+            (Some(rate), None) => units::rate_bps(rate).ok().map(|rate| rate as u64),
+            _ => None,
+        };
+        let rates: Vec<_> = self.links.iter().map(rate).collect();
+        let delays: Vec<_> = self
+            .links
+            .iter()
+            .map(|link| ns(link.text("delay")))
+            .collect();
+        self.rooms(&rates, &delays).map(drop)
+    }
+
+    fn check_sampling(&self, duration_ns: i128) -> Result<(), String> {
+        let interval = self.top.text("sample_interval").unwrap_or_default();
+        let interval_ns = ns(Some(interval));
+        if interval_ns % 1000 != 0 {
+            return Err(format!(
+                "sample_interval = \"{interval}\": choose whole microseconds, at least 1us, or \"0s\" \
+                 for none"
+            ));
+        }
+        let flows: u64 = self.flows.iter().map(count).sum();
+        let rows = match interval_ns {
+            0 => 0,
+            _ => duration_ns / interval_ns * i128::from(flows + 1),
+        };
+        if rows > MAX_SAMPLES {
+            return Err(format!(
+                "sample_interval = \"{interval}\": gives {rows} samples, more than {MAX_SAMPLES}; \
+                 sample less often, or \"0s\" for never"
+            ));
+        }
+        Ok(())
+    }
+
+    /// Each takes a pause, a handshake and a round trip at least.
+    fn check_transfers(&self, duration_ns: i128) -> Result<(), String> {
+        let finite = self
+            .sessions
+            .iter()
+            .filter(|each| each.text("size").is_some());
+        let each = finite.map(|session| {
+            let rtt = ns(session.text("rtt").or(self.top.text("rtt")));
+            let each_ns = ns(session.text("gap")) + 2 * (rtt + ns(session.text("rtt_exponential")));
+            i128::from(count(session)) * (duration_ns / each_ns)
+        });
+        let transfers: i128 = each.sum();
+        if transfers > MAX_SAMPLES {
+            return Err(format!(
+                "session: {transfers} transfers are more than {MAX_SAMPLES}; write fewer sessions \
+                 (count), longer gaps or a shorter duration"
+            ));
+        }
+        Ok(())
+    }
+
+    /// The numbers of the links that the data of a flow passes, then those of its ACKs.
+    fn way(&self, flow: &Table, both_ways: bool) -> Vec<u64> {
+        if both_ways {
+            return vec![1, 1]; // the bottleneck, and its copy on the way back
+        }
+        let mut way = flow.numbers("route");
+        if way.is_empty() {
+            way = (1..=self.links.len() as u64).collect();
+        }
+        way.extend(flow.numbers("back"));
+        way
+    }
+
+    /// Size of each link's queue; a BDP is of the longest RTT of the flows that pass it. None where a
+    /// rate is None: of a trace that is not read yet.
+    fn rooms(
+        &self,
+        rates_bps: &[Option<u64>],
+        delays_ns: &[i128],
+    ) -> Result<Vec<Option<Value>>, String> {
+        let mut every = self.flows.iter().chain(&self.sessions);
+        let both_ways = every.any(|each| each.text("direction") == Some("reverse"));
+        let ways = [&self.flows, &self.sessions].map(|tables| {
+            let each = tables.iter().map(|flow| {
+                let way = self.way(flow, both_ways);
+                let own_ns = ns(flow.text("rtt").or(self.top.text("rtt")));
+                let links_ns = way.iter().map(|link| delays_ns[*link as usize - 1]);
+                let rtt_ns = own_ns + links_ns.sum::<i128>();
+                (way, rtt_ns)
+            });
+            each.collect::<Vec<_>>()
+        });
+        let mut rooms = Vec::new();
+        for (index, link) in self.links.iter().enumerate() {
+            let number = index as u64 + 1;
+            let longest = ways.iter().find_map(|tables| {
+                let passing = tables.iter().filter(|(way, _)| way.contains(&number));
+                passing.map(|(_, rtt_ns)| *rtt_ns).max()
+            });
+            let name = self.link_name(index);
+            let Some(rtt_ns) = longest else {
+                return Err(format!(
+                    "{}: no flow passes it; write its number into the route of a flow",
+                    name.trim_end_matches(": ")
+                ));
+            };
+            let Some(rate_bps) = rates_bps[index] else {
+                rooms.push(None);
+                continue;
+            };
+            let text = link.text("buffer").unwrap_or_default();
+            let kind = Keys::kind("Bottleneck", "buffer");
+            let room = kind.resolve_room(text, self.packet_bytes(), rate_bps, rtt_ns as u64);
+            let (kind, room) =
+                room.map_err(|error| format!("{name}buffer = \"{text}\": {error}"))?;
+            rooms.push(Some(json!({kind: room})));
+        }
+        Ok(rooms)
+    }
+
+    /// The canonical form, as JSON: integers in ns and bytes, no defaults.
+    pub fn resolve(&self, files: &Files) -> Result<Value, String> {
+        let mut canonical = self.top.canonical(self.mss)?;
+        canonical.shift_remove("rtt_ns");
+        canonical.insert("header_bytes".into(), HEADER_BYTES.into());
+        let reads = self.top.text("reads").unwrap_or_default().replace(' ', "_");
+        canonical.insert("reads".into(), reads.into());
+        if matches!(self.top.entry("tso"), Entry::Missing) {
+            let is_new = self
+                .top
+                .text("profile")
+                .is_some_and(|profile| NEW.contains(&profile));
+            canonical.insert("tso".into(), is_new.into());
+        }
+        let mut links = Vec::new();
+        for (index, link) in self.links.iter().enumerate() {
+            let mut fields = link.canonical(self.mss)?;
+            links::read(link, &mut fields, files)
+                .map_err(|error| self.link_name(index) + &error)?;
+            links.push(fields);
+        }
+        let rates: Vec<_> = links
+            .iter()
+            .map(|fields| fields["rate_bps"].as_u64())
+            .collect();
+        let delay = |fields: &Map<String, Value>| fields["delay_ns"].as_u64().unwrap_or(0).into();
+        let delays: Vec<_> = links.iter().map(delay).collect();
+        let rooms = self.rooms(&rates, &delays)?;
+        for (fields, room) in links.iter_mut().zip(rooms) {
+            fields.insert("buffer".into(), room.unwrap_or(Value::Null));
+            self.fill_queue(&mut fields["queue"]);
+        }
+        let mut links = links.into_iter().map(Value::Object);
+        let bottleneck = links.next().expect("there is one");
+        canonical.insert("bottleneck".into(), bottleneck);
+        canonical.insert("links".into(), links.collect::<Vec<_>>().into());
+        for (name, tables) in [("flows", &self.flows), ("sessions", &self.sessions)] {
+            let mut all = Vec::new();
+            for table in tables {
+                let each = self.connection(table)?;
+                all.extend(std::iter::repeat_n(each, count(table) as usize));
+            }
+            canonical.insert(name.into(), all.into());
+        }
+        Ok(canonical.into())
+    }
+
+    /// Sizes that the queue's table leaves open: full packets.
+    fn fill_queue(&self, queue: &mut Value) {
+        let Value::Object(kinds) = queue else { return };
+        for (kind, parameters) in kinds {
+            let Value::Object(parameters) = parameters else {
+                continue;
+            };
+            for (key, value) in parameters.iter_mut().filter(|(_, value)| value.is_null()) {
+                let sized = FULL_PACKETS
+                    .iter()
+                    .find(|(of, name, _)| of == kind && name == key);
+                let packets = sized.map_or(1, |(_, _, packets)| *packets);
+                *value = (packets * self.packet_bytes().max(1500)).into();
+            }
+        }
+    }
+
+    /// A flow or session as in the canonical form.
+    fn connection(&self, table: &Table) -> Result<Value, String> {
+        let mut fields = table.canonical(self.mss)?;
+        fields.shift_remove("count");
+        if fields["rtt_ns"].is_null() {
+            let rtt_ns = ns(self.top.text("rtt"));
+            fields.insert("rtt_ns".into(), (rtt_ns as u64).into());
+        }
+        if table.of == "Flow" {
+            return Ok(fields.into());
+        }
+        let mut take = |key: &str| fields.shift_remove(key).unwrap_or(Value::Null);
+        let (gap_ns, route_ssthresh) = (take("gap_ns"), take("route_ssthresh"));
+        let laws = ["pareto", "lognormal"].map(|law| (law, take(&format!("{law}_thousandths"))));
+        let sizes = laws.into_iter().find(|(_, parameter)| !parameter.is_null());
+        let sizes = sizes.map_or(json!("equal"), |(law, parameter)| json!({law: parameter}));
+        fields.insert("stop_ns".into(), Value::Null);
+        Ok(json!({
+            "gap_ns": gap_ns,
+            "route_ssthresh": route_ssthresh,
+            "flow": fields,
+            "sizes": sizes,
+        }))
+    }
+
+    /// A refusal of its canonical form: the key and the value as they are written.
+    pub fn in_words(&self, field: &str, value: &str, fix: &str) -> String {
+        let (mut place, mut table, mut key) = (String::new(), &self.top, field);
+        if let Some((name, index, rest)) = indexed(field) {
+            let (tables, number) = match name {
+                "link" => (&self.links, index + 2),
+                "flow" => (&self.flows, number_of(&self.flows, index + 1)),
+                _ => (&self.sessions, number_of(&self.sessions, index + 1)),
+            };
+            place = format!("{name} {number}: ");
+            (table, key) = (&tables[number - 1], rest);
+        } else if let Some(rest) = field.strip_prefix("bottleneck.") {
+            place = self.link_name(0);
+            (table, key) = (&self.links[0], rest);
+        }
+        let mut key = table.key_of(key).to_string();
+        if let Some(of) = key.strip_suffix(".len()") {
+            key = format!("number of {of}");
+        }
+        let written = table.shown(&key).map(|written| brief(&toml(&written)));
+        let value = written.unwrap_or_else(|| value.into());
+        let fix = self.renumbered(fix);
+        format!("{place}{key} = {value}: {fix}")
+    }
+
+    /// The engine numbers flows as the results do, a table with `count` more than once.
+    fn renumbered(&self, fix: &str) -> String {
+        let mut shown = String::new();
+        let mut words = fix.split(' ').peekable();
+        while let Some(word) = words.next() {
+            shown += word;
+            let tables = match word {
+                "flow" => &self.flows,
+                "session" => &self.sessions,
+                _ => {
+                    shown += if words.peek().is_some() { " " } else { "" };
+                    continue;
+                }
+            };
+            let Some(next) = words.peek() else { break };
+            shown.push(' ');
+            let digits = next.len()
+                - next
+                    .trim_start_matches(|each: char| each.is_ascii_digit())
+                    .len();
+            if let Ok(number) = next[..digits].parse::<usize>() {
+                shown += &number_of(tables, number).to_string();
+                shown += &next[digits..];
+                words.next();
+                shown += if words.peek().is_some() { " " } else { "" };
+            }
+        }
+        shown
+    }
+}
+
+/// `flows[3].flow.rtt_ns` is `("flow", 3, "rtt_ns")`.
+fn indexed(field: &str) -> Option<(&str, usize, &str)> {
+    let (name, rest) = field.split_once("s[")?;
+    let (index, key) = rest.split_once("].")?;
+    let is_known = ["flow", "session", "link"].contains(&name);
+    let key = key.strip_prefix("flow.").unwrap_or(key);
+    is_known.then_some((name, index.parse().ok()?, key))
+}
+
+/// The table of a flow or session, as the results number them.
+fn number_of(tables: &[Table], number: usize) -> usize {
+    let mut all = 0;
+    let found = tables.iter().position(|table| {
+        all += count(table) as usize;
+        all >= number
+    });
+    found.unwrap_or(tables.len().saturating_sub(1)) + 1
+}
