@@ -37,8 +37,7 @@ MUTANTS = (
     Mutant(
         "handle_ordinary",
         f"{TCP}/receiver/ordinary.rs",
-        "        if first {\n            self.ts_recent_ns = self.ts_recent_ns.max(sent_ns);\n"
-        "        }\n",
+        "        if first {\n            self.ts_recent_ns = sent_ns;\n        }\n",
         caught_by=EVERY_ACK,
     ),
     Mutant(
