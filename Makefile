@@ -174,7 +174,7 @@ lock: $(VENV)/uv ## Pin the Python packages anew, from pyproject.toml
 notebook: build ## Run docs/notebook.ipynb anew (seconds)
 	$(BIN)/python scripts/notebook.py
 
-site: build $(VENV)/dev $(VENV)/docs ## The documentation and the full report, in out/site (an hour of 2 cores, resumes; REPORT=--quick: minutes)
+site: build lab $(VENV)/dev $(VENV)/docs ## The documentation and the full report, in out/site (an hour of 2 cores, resumes; REPORT=--quick: minutes)
 	@$(BIN)/ackclock report $(REPORT) -o out/report
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
 	@echo "written: out/site/index.html"

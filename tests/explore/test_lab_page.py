@@ -1,0 +1,131 @@
+"""The page without a server, in a real browser: from a plain file server, and offline."""
+
+import functools
+import gzip
+import re
+import threading
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+from playwright.sync_api import expect
+
+import lab_page
+from ackclock import Scenario, run
+from ackclock.explore import gallery
+from ackclock.results import measures
+from acts import until, until_curves, until_whole
+from common import new_context
+
+ENGINE = lab_page.STATIC / "lab" / "engine.wasm"
+pytestmark = pytest.mark.skipif(not ENGINE.exists(), reason="the simulator for browsers: make lab")
+#: All files of the page together, compressed.
+MOST_BYTES = 3_000_000
+#: From the click on a card to its first curve.
+MOST_S = 2
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    """Serves files, as any server does."""
+
+    def log_message(self, *_):
+        """Is quiet."""
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """The page below a directory of a server, as below `lab/` of the documentation."""
+    root = tmp_path_factory.mktemp("site")
+    lab_page.write(root / "lab")
+    handler = functools.partial(Quiet, directory=root)
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as running:
+        running.root = root / "lab"
+        running.url = f"http://127.0.0.1:{running.server_port}/lab/"
+        thread = threading.Thread(target=running.serve_forever, daemon=True)
+        thread.start()
+        yield running
+        running.shutdown()
+
+
+@pytest.fixture(params=[(1280, 860), (390, 844)], ids=["wide", "phone"])
+def lab(request, site, browser):
+    """The page as it opens. Nothing in it may complain, or ask another host."""
+    width, height = request.param
+    context = new_context(browser, viewport={"width": width, "height": height})
+    opened = context.new_page()
+    complaints = []
+    opened.on("console", lambda message: complaints.append(message.text))
+    opened.on("pageerror", lambda error: complaints.append(str(error)))
+    opened.on("requestfailed", lambda request: complaints.append(f"failed: {request.url}"))
+    opened.on("request", lambda each: each.url.startswith((site.url, "blob:", "data:")) or
+              complaints.append(each.url))  # fmt: skip
+    opened.phone = width < 820
+    opened.goto(site.url)
+    opened.wait_for_selector(".card")
+    yield opened
+    overflow = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+    until(opened, lambda: opened.evaluate(overflow) == 0, "a page as wide as the screen")
+    context.close()
+    assert complaints == []
+
+
+def choose(page, name):
+    page.click(f'.card[data-name="{name}"]')
+    chip = page.locator(".run")
+    expect(chip).to_have_attribute("data-state", "done")
+    return chip
+
+
+def test_a_card_runs_and_its_numbers_are_pythons(lab, tmp_path):
+    chip = choose(lab, "03-cubicfc-v-cubic")
+    result = run(Scenario.from_toml(gallery.FOLDER / "03-cubicfc-v-cubic.toml"))
+    for name, bps in zip(("Cubic-FC", "CUBIC"), measures.goodputs_bps(result), strict=True):
+        expect(chip).to_contain_text(f"{name} {bps / 1e6:.1f} Mb/s")
+    expect(chip).to_contain_text("rates: 20–120 s")
+    until_whole(lab, 2)
+    lab.screenshot(path=tmp_path / "lab.png", full_page=True)
+    expect(lab.locator("#show-kept")).to_be_hidden()
+    expect(lab.locator("#on-kernel-box")).to_be_hidden()
+
+
+def test_the_first_curve_comes_soon(lab):
+    """The engine was loaded while the user looked at the gallery."""
+    lab.wait_for_timeout(500)
+    took_ms = lab.evaluate(
+        """async () => {
+          const begin = performance.now();
+          document.querySelector(".card").click();
+          await new Promise((done) => {
+            const look = () => {
+              const panel = document.querySelector('.panel[data-panel="cwnd"]');
+              const there = panel?.plot?.data[1]?.some((y) => y !== null);
+              if (there) done(panel); else requestAnimationFrame(look);
+            };
+            look();
+          });
+          return performance.now() - begin;
+        }"""
+    )
+    assert took_ms < 1000 * MOST_S
+
+
+def test_it_works_offline_after_the_first_load(lab):
+    lab.evaluate("navigator.serviceWorker.ready.then(() => true)")
+    lab.context.set_offline(True)
+    lab.reload()
+    lab.wait_for_selector(".card")
+    choose(lab, "07-bbr-shallow")
+    until_curves(lab, 2)
+    lab.context.set_offline(False)
+
+
+def test_a_c_file_can_be_read(lab):
+    if lab.phone:
+        lab.click("#show-form")
+    lab.locator(".flow .code").first.click()
+    expect(lab.locator("#editor textarea")).to_have_value(re.compile(r"CC_ALGORITHM\(cubic"))
+
+
+def test_it_is_small(site):
+    """What a server that compresses sends for the whole page."""
+    files = [path for path in site.root.rglob("*") if path.is_file()]
+    assert sum(len(gzip.compress(path.read_bytes())) for path in files) < MOST_BYTES
