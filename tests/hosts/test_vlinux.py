@@ -237,6 +237,15 @@ def test_the_link_in_time(name):
     assert ours["retransmitted_packets"].item() > 5
 
 
+def test_the_initial_window_of_a_route():
+    """The same packets: 30 at first, 4 beside it."""
+    flows = [Flow(algorithm="cubic", initcwnd=30), Flow(algorithm="reno", initcwnd=4, start="4.1s")]
+    each = scenario(*flows, jitter="0s", duration="5s")
+    ours, linux = run(each), vlinux.run(each)
+    for column in ("sent_packets", "delivered_bytes", "retransmitted_packets"):
+        assert linux.flows[column].to_list() == ours.flows[column].to_list(), column
+
+
 #: What applications write, and whose hosts send bursts.
 WRITES = {
     "silent, then greedy": (True, "cubic", [{"size": "1MB"}, {"at": "5s"}]),

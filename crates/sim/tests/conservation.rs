@@ -94,6 +94,7 @@ fn flows() -> impl Strategy<Value = Flow> {
         (
             prop_oneof![3 => Just(Direction::Forward), 1 => Just(Direction::Reverse)],
             prop_oneof![4 => Just(Vec::new()), 1 => writes()],
+            proptest::option::weighted(0.2, 1_u32..100),
         ),
         prop_oneof![
             6 => Just(EcnMode::Off),
@@ -112,7 +113,7 @@ fn flows() -> impl Strategy<Value = Flow> {
                 window,
                 buffer,
                 ssthresh,
-                (direction, writes),
+                (direction, writes, initcwnd),
                 ecn,
             )| Flow {
                 direction,
@@ -122,6 +123,7 @@ fn flows() -> impl Strategy<Value = Flow> {
                 frames: None,
                 size_bytes: size.filter(|_| writes.is_empty()),
                 writes,
+                initcwnd,
                 receive_window_bytes: window,
                 send_buffer_bytes: buffer,
                 initial_ssthresh_packets: ssthresh,

@@ -97,6 +97,19 @@ fn a_pause_ends_with_the_initial_window() {
     assert_eq!(samples.delivered_bytes[at(9_000_000)], 691 * 1448 + 14_480);
 }
 
+/// So many packets leave in the first RTT after the handshake.
+#[test]
+fn a_route_has_an_initial_window() {
+    for initcwnd in [1, 4, 40] {
+        let mut scenario = frames(1, S);
+        scenario.flows[0].frames = None;
+        scenario.flows[0].initcwnd = Some(initcwnd);
+        scenario.duration_ns = 39 * MS;
+        let sent = simulate(&scenario).flows.sent_packets[0];
+        assert_eq!(sent, u64::from(initcwnd));
+    }
+}
+
 /// A request is answered an RTT and a pause after the answer before it was acknowledged: 1 packet each
 /// 20 + 480 ms, and no more than the delay of its ACK later.
 #[test]

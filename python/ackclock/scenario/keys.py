@@ -111,6 +111,11 @@ class Flow(Model):
     send_buffer: Annotated[str, Size(1, 1_000_000_000_000_000)] | None = Field(
         None, description="Sender's buffer for unacknowledged data (default: no limit)."
     )
+    initcwnd: Annotated[int, Integer(1, 1_000)] | None = Field(
+        None,
+        description="Packets of the initial window, as a route's `initcwnd` (default: 10; of "
+        "Linux 2.6 as RFC 3390).",
+    )
     initial_ssthresh_packets: Annotated[int, Integer(2, 2_147_483_647)] | None = Field(
         None,
         description="ssthresh at the start, as from a route's cached metric (default: no limit).",
@@ -197,6 +202,11 @@ class Session(Model):
     )
     send_buffer: Annotated[str, Size(1, 1_000_000_000_000_000)] | None = Field(
         None, description="Sender's buffer for unacknowledged data (default: no limit)."
+    )
+    initcwnd: Annotated[int, Integer(1, 1_000)] | None = Field(
+        None,
+        description="Packets of the initial window, as a route's `initcwnd` (default: 10; of "
+        "Linux 2.6 as RFC 3390).",
     )
     initial_ssthresh_packets: Annotated[int, Integer(2, 2_147_483_647)] | None = Field(
         None,

@@ -16,6 +16,7 @@ fn switches(scenario: &Scenario, flow: &scenario::Flow, long_way: bool) -> Switc
     Switches {
         tso: scenario.tso,
         pacing: scenario.pacing,
+        initcwnd: flow.initcwnd,
         segments_per_ack: (flow.delayed_ack_segments).unwrap_or(scenario.delayed_ack_segments),
         reads: match scenario.reads {
             scenario::Reads::AtOnce => Reads::AtOnce,
@@ -104,6 +105,11 @@ impl Flow<'_> {
         }
     }
 
+    pub(super) fn initial_cwnd(&self, scenario: &Scenario) -> u32 {
+        let usual = self.kernel.initial_cwnd(scenario.mss_bytes);
+        self.scenario.initcwnd.unwrap_or(usual)
+    }
+
     pub(super) fn congestion_control(&mut self, scenario: &Scenario) -> CongestionControl {
         let ssthresh = match &self.session {
             Some(session) => session.ssthresh(),
@@ -116,7 +122,7 @@ impl Flow<'_> {
                 era: self.kernel.era,
                 random_seed: self.draws.as_mut().map_or(0, |draws| draws.cc.bits()),
                 mss_bytes: scenario.mss_bytes,
-                initial_cwnd: self.kernel.initial_cwnd(scenario.mss_bytes),
+                initial_cwnd: self.initial_cwnd(scenario),
                 initial_ssthresh: ssthresh,
                 flow: self.number,
             },

@@ -23,7 +23,7 @@ impl Flow<'_> {
         let mut row = SampleRow {
             time_us: now_ns / 1_000,
             flow: self.number,
-            cwnd_packets: self.kernel.initial_cwnd(scenario.mss_bytes),
+            cwnd_packets: self.initial_cwnd(scenario),
             ssthresh_packets: TCP_INFINITE_SSTHRESH,
             srtt_us: 0,
             min_rtt_us: 0,

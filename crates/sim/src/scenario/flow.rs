@@ -75,6 +75,11 @@ pub struct Flow {
     /// Sender's buffer for unacknowledged data (default: no limit).
     #[schemars(range(min = 1, max = MAX_LIMIT_BYTES))]
     pub send_buffer_bytes: Option<u64>,
+    /// Packets of the initial window, as a route's `initcwnd` (default: 10; of Linux 2.6 as RFC 3390).
+    // JSON leaves out none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 1_000))]
+    pub initcwnd: Option<u32>,
     /// ssthresh at the start, as from a route's cached metric (default: no limit).
     #[schemars(range(min = 2, max = ackclock_host::TCP_INFINITE_SSTHRESH))]
     pub initial_ssthresh_packets: Option<u32>,
@@ -238,6 +243,7 @@ impl Flow {
             size_bytes: None,
             receive_window_bytes: None,
             send_buffer_bytes: None,
+            initcwnd: None,
             initial_ssthresh_packets: None,
             ecn: EcnMode::Off,
             delayed_ack_segments: None,

@@ -44,6 +44,7 @@ impl Scenario {
         for (key, is_given) in [
             ("frames", flow.frames.is_some()),
             ("writes", !flow.writes.is_empty()),
+            ("initcwnd", flow.initcwnd.is_some()),
             ("send_buffer_bytes", flow.send_buffer_bytes.is_some()),
             (
                 "initial_ssthresh_packets",

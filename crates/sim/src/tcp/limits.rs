@@ -177,7 +177,8 @@ impl Limits {
     fn is_unlimited(&self) -> bool {
         let limits = self.written & self.flow.segments & self.flow.send_buffer;
         let heard = self.first_edge > 0 || self.first_window == u64::MAX;
-        limits & self.flow.receive_window == u64::MAX && heard && !self.long_way
+        let held = self.by.is_some();
+        limits & self.flow.receive_window == u64::MAX && heard && !held && !self.long_way
     }
 
     /// Lets the send buffer have room for as many segments, if it has a size of its own (as with
@@ -258,6 +259,7 @@ impl Limits {
         if by != self.by {
             self.add_until(host.now_ns());
             self.by = by;
+            self.are_none = self.is_unlimited();
         }
     }
 

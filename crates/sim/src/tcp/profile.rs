@@ -63,6 +63,8 @@ pub struct Switches {
     pub tso: bool,
     /// Whether packets leave at `sk_pacing_rate`, and not at once.
     pub pacing: bool,
+    /// Packets of the initial window, if the route has a number of its own.
+    pub initcwnd: Option<u32>,
     /// Data segments per delayed ACK.
     pub segments_per_ack: u32,
     /// When the application of the receiver reads.
@@ -191,6 +193,7 @@ impl Switches {
         Self {
             tso: profile.is_new(),
             pacing: false,
+            initcwnd: None,
             segments_per_ack: 2,
             reads: Reads::AtOnce,
             long_way: false,

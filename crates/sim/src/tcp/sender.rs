@@ -157,7 +157,7 @@ impl Sender {
         } = handshake;
         let tp = cc.tp();
         let mss = tp.mss_cache;
-        let initial_cwnd = kernel.initial_cwnd(mss);
+        let initial_cwnd = (switches.initcwnd).unwrap_or(kernel.initial_cwnd(mss));
         let cwnd = match one_packet && kernel.era == Era::Linux6 {
             true => 1,
             false => initial_cwnd,

@@ -62,6 +62,8 @@ class Way(NamedTuple):
     #: Numbers of the links that data passes, and those that ACKs pass.
     route: tuple[int, ...]
     back: tuple[int, ...]
+    #: The initial window that its route has; none: Linux's own.
+    initcwnd: int | None = None
 
 
 class Step(NamedTuple):
@@ -118,7 +120,8 @@ class Network:
             route = tuple(flow.get("route") or range(1, len(self.links) + 1))
             back = tuple(flow.get("back") or ())
         ecn = flow.get("ecn")
-        return Way(flow["rtt_ns"], ACCURATE if ecn == "accurate" else int(bool(ecn)), route, back)
+        tcp_ecn = ACCURATE if ecn == "accurate" else int(bool(ecn))
+        return Way(flow["rtt_ns"], tcp_ecn, route, back, flow.get("initcwnd"))
 
     def sender(self, way: Way) -> str:
         """The namespace of the senders with that way."""
@@ -190,7 +193,7 @@ class Network:
         lines = [
             *self._pair(sender, "sender", HUB, f"r{number}"),
             f"ip -n {sender} addr add {self.address(way, 1)}/32 dev sender",
-            _default_route(sender, "sender"),
+            _default_route(sender, "sender", f"initcwnd {way.initcwnd}" if way.initcwnd else ""),
             _delay(f"r{number}", way.rtt_ns - forth_ns),
             *_in(sender, _settings(_HOST | {"net/ipv4/tcp_ecn": way.ecn} | without)),
         ]
