@@ -25,6 +25,7 @@ from typing import TextIO
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "platforms.md"
 LOGS = ROOT / "target" / "fresh"
+WHEELS = ROOT / "target" / "wheels"
 SUITE = "bookworm"
 PREFIX = "ackclock-fresh-"
 #: What a new user types first; README says so.
@@ -55,6 +56,23 @@ OWN = [
     "--fork",
     "--kill-child",
 ]
+#: What the Containerfile types, as if it were in one shell; then a run, a C file, and the page.
+FROM_WHEELS = "\n".join(
+    [
+        "set -e",
+        *re.findall(r"^RUN (.*)$", (ROOT / "Containerfile").read_text(), re.MULTILINE),
+        "export PATH=/opt/ackclock/bin:$PATH",
+        "ackclock examples",
+        "ackclock run examples/two_cubic.toml --json",
+        "ackclock new mine",
+        "ackclock check mine.c",
+        "ackclock explore --port 8721 >page.log &",
+        "timeout 20 sh -c 'until grep -q http page.log; do sleep 1; done'",
+        """python3 -c 'import urllib.request as web
+print(web.urlopen("http://127.0.0.1:8721").read().decode())' | grep "<title>ackclock" """,
+        "kill -INT $!",
+    ]
+)
 BUSY = "for i in 1 2 3 4 5 6 7 8; do while :; do :; done & done; "
 
 
@@ -73,6 +91,8 @@ class Row:
     user: bool = False
     #: An own, new tree instead of a layer over the built one.
     new: bool = False
+    #: A bare system with the wheels of `make wheel`, and no tree.
+    wheels: bool = False
 
 
 def _without(capability: str) -> Row:
@@ -83,6 +103,9 @@ def _without(capability: str) -> Row:
 ROWS = {
     "root": Row("root", ALL, "all", new=True),
     "user": Row("an ordinary user", DEMO_AND_TEST, "all", user=True, new=True),
+    "wheels": Row(
+        "root, from the wheels, as the Containerfile", FROM_WHEELS, "wheels", new=True, wheels=True
+    ),
     "bpffs": Row("root, the BPF file system mounted", prepare="mount -t bpf bpf /sys/fs/bpf"),
     "no-bpffs": Row("root, the BPF file system not mounted"),
     "sys_resource": _without("sys_resource"),
@@ -139,6 +162,8 @@ def main() -> None:
     names = parser.parse_args().rows or list(ROWS)
     if unknown := [name for name in names if name not in ROWS]:
         sys.exit(f"error: no row {', '.join(unknown)}; there are {', '.join(ROWS)}")
+    if not WHEELS.is_dir() and any(ROWS[name].wheels for name in names):
+        sys.exit("error: the row wheels needs target/wheels: type `make wheel` first")
     if os.geteuid() != 0:
         sys.exit("error: make test-fresh needs root: it mounts file systems and changes its root")
     for each in (signal.SIGTERM, signal.SIGHUP):
@@ -317,12 +342,22 @@ def _install(tree: Path) -> None:
     """Installs git and make, as README says; then the host's certificates take their place."""
     with (LOGS / "install.log").open("w") as log:
         _inside(tree, ROWS["root"], FIRST, log, where="/")
+    _certificates(tree)
+
+
+def _certificates(tree: Path) -> None:
     hosts = Path("/etc/ssl/certs/ca-certificates.crt")
     if hosts.exists():
-        shutil.copy(hosts, tree / hosts.relative_to("/"))
+        to = tree / hosts.relative_to("/")
+        to.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(hosts, to)
 
 
 def _clone(tree: Path, row: Row) -> None:
+    if row.wheels:
+        shutil.copytree(WHEELS, tree / "wheels")
+        _certificates(tree)
+        return
     to = tree / _home(row)[1:] / "ackclock"
     subprocess.run(["git", "clone", "--quiet", "--no-hardlinks", ROOT, to], check=True)
     if row.user:
@@ -369,7 +404,7 @@ def _inside(
     start = row.before
     if row.user:
         start += " setpriv --reuid=user --regid=user --init-groups"
-    directory = where or f"{_home(row)}/ackclock"
+    directory = where or (_home(row) if row.wheels else f"{_home(row)}/ackclock")
     # The shell stays, as process 1 with all capabilities.
     typed = f"{start} sh -c {shlex.quote(command)}\nexit $?\n"
     script = f"{row.prepare or ':'}\ncd {directory}\n{typed}"
@@ -394,7 +429,7 @@ def _run(name: str, row: Row, tree: Path, directory: Path) -> Outcome:
     times_s: dict[str, float] = {}
     layer = None if row.new else directory / name
     path = LOGS / f"{name}.log"
-    if row.new:
+    if row.new and not row.wheels:
         _install(tree)
     if row.new or row.user:
         _clone(tree, row)
