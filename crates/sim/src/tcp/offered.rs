@@ -21,10 +21,10 @@ const WANTED_BYTES: u64 = 120_000_000;
 /// Largest window field without scaling, which is all that the handshake shows.
 pub(super) const UNSCALED_BYTES: u64 = 65_535;
 
-/// Packets of the window that the handshake shows. The last may be short: what is left of the window
-/// leaves, because the application pushes (`tcp_mss_split_point`, `TCP_NAGLE_PUSH`).
+/// Packets of the window that the handshake shows. An application that writes no more than these at
+/// first sends no short packet of what is left of the window (`tcp_mss_split_point`).
 pub(super) fn handshake_packets(segment_bytes: u64, segments: u64) -> u64 {
-    segments.min(UNSCALED_BYTES.div_ceil(segment_bytes))
+    segments.min(UNSCALED_BYTES / segment_bytes)
 }
 
 /// Bytes that the first ACK offers, of a receiver that offers `segments` in the handshake (`u64::MAX`:
@@ -108,12 +108,12 @@ mod tests {
         assert!(!offered.is_above() && !offered.acknowledges(100));
     }
 
-    /// Of 1448 bytes 46 packets fit, of 8948 bytes 7 and what is left.
+    /// Of 1448 bytes 45 whole packets fit, of 8948 bytes 7.
     #[test]
     fn the_handshake_shows_no_more_than_64_kib() {
         let packets = |mss, window| handshake_packets(mss, window);
-        assert_eq!([packets(1448, u64::MAX), packets(1448, 12)], [46, 12]);
-        assert_eq!([packets(8948, u64::MAX), packets(8948, 2)], [8, 2]);
+        assert_eq!([packets(1448, u64::MAX), packets(1448, 12)], [45, 12]);
+        assert_eq!([packets(8948, u64::MAX), packets(8948, 2)], [7, 2]);
     }
 
     /// A window of 640 segments has a unit of 16 bytes: 181 of them above. Each ACK of a segment takes

@@ -45,6 +45,8 @@ pub struct Kernel {
     pub(super) quick_acks: u32,
     /// Shortest delay of a delayed ACK, µs (`TCP_ATO_MIN`).
     pub(super) delayed_ack_us: u64,
+    /// `TCP_DELACK_MAX` bounds how long ACKs wait, as the RTO does.
+    pub(super) bounds_ato: bool,
     /// Whether the ends of the write queue's packets show in the bursts (`tcp_tso_should_defer`).
     pub(super) splits_writes: bool,
     /// Whether a burst of more than one segment ends with PSH (Linux 4.11 on).
@@ -104,6 +106,7 @@ impl Kernel {
                 sack_compression: Some(Compression::Linux6),
                 quick_acks: 16,
                 delayed_ack_us: 40_000,
+                bounds_ato: true,
                 splits_writes: true,
                 pushes_bursts: true,
                 clamps_window: true,
@@ -142,6 +145,7 @@ impl Kernel {
                 sack_compression: None,
                 quick_acks: 16,
                 delayed_ack_us: 40_000,
+                bounds_ato: false,
                 splits_writes: false,
                 pushes_bursts: false,
                 clamps_window: false,

@@ -62,6 +62,10 @@ impl Sender {
     pub fn handle_timeout(&mut self, now_ns: u64) {
         if self.pacer.expired(now_ns) {
             self.host.clock(now_ns);
+            // `tcp_tsq_write`: what is lost comes first, also during F-RTO.
+            if self.rexmit <= Rexmit::New {
+                self.rexmit = Rexmit::Lost;
+            }
         }
         let Some(timer) = self.timers.take(now_ns) else {
             return;

@@ -37,6 +37,8 @@ pub(super) struct WriteQueue {
     /// Segments that leave while the application writes for the first time, and in each burst.
     first_window: u32,
     first_burst: u32,
+    /// The application writes as many before all others.
+    writes_first_window: bool,
     /// Packets that begin before this segment have `small` segments, and others `large`.
     small_until: u64,
     small: u32,
@@ -87,6 +89,7 @@ impl WriteQueue {
             later_push_segments: NEVER,
             first_window: first.min(shown) as u32,
             first_burst: burst,
+            writes_first_window: first > shown && shown < limits.receive_window,
             small_until: 0,
             small: small as u32,
             large: most as u32,
@@ -247,9 +250,12 @@ impl WriteQueue {
         self.pushed = false;
         if begin < self.small_until {
             self.written_end = begin + u64::from(self.small);
-            self.push(self.push_segments);
             if begin < self.first_window.into() {
+                self.end_first_write();
+                self.push(self.push_segments);
                 self.fill_first(begin);
+            } else {
+                self.push(self.push_segments);
             }
             return;
         }
@@ -276,6 +282,13 @@ impl WriteQueue {
         self.push(self.later_push_segments);
     }
 
+    /// A packet of the initial window does not hold more than the first write, if that ends with it.
+    fn end_first_write(&mut self) {
+        if self.writes_first_window {
+            self.written_end = self.written_end.min(self.first_window.into());
+        }
+    }
+
     /// `forced_push`, and `tcp_mark_push`.
     fn push(&mut self, half_a_window: u32) {
         let beyond = self.written_end > self.pushed_end + u64::from(half_a_window);
@@ -299,6 +312,7 @@ impl WriteQueue {
                 return;
             }
             self.written_end += leaves - sent;
+            self.end_first_write();
             sent = leaves;
             let pushed_end = self.pushed_end;
             self.push(self.push_segments);

@@ -35,7 +35,7 @@ impl Receiver {
             if pause <= self.min_ato / 2 {
                 self.ato = (self.ato >> 1) + self.min_ato / 2;
             } else if pause < self.ato {
-                self.ato = ((self.ato >> 1) + pause).min(self.rto);
+                self.ato = ((self.ato >> 1) + pause).min(self.most_ato);
             } else if pause > self.rto {
                 // The sender may be in slow start again.
                 self.quick_acks = self.quick_acks.max(self.max_quick_acks);

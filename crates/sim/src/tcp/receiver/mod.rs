@@ -93,6 +93,8 @@ pub struct Receiver {
     max_quick_acks: u32,
     /// The retransmission timeout of this end, jiffies.
     rto: u32,
+    /// Bounds `ato`, beside the RTO.
+    most_ato: u32,
     /// How many segments the application wants to read at once (`SO_RCVLOWAT`).
     read_segments: u32,
     /// The delay of a compressed ACK on a path whose RTT nobody measures.
@@ -144,6 +146,10 @@ impl Receiver {
             min_ato,
             max_delay: (0, 0),
             rto: 0,
+            most_ato: match kernel.bounds_ato {
+                true => clock.jiffies_of_us(DELACK_MAX_US) as u32,
+                false => u32::MAX,
+            },
             rcv_nxt: 0,
             out_of_order: RangeSet::default(),
             sacks: SackList::default(),
@@ -188,6 +194,8 @@ impl Receiver {
             rtt.min(jiffies(DELACK_MAX_LATE_US)),
         );
         self.rto = jiffies(rtt_us + (2 * rtt_us).max(RTO_MIN_US.into()));
+        // With `TCP_DELACK_MAX` it is that, which the RTO never falls below.
+        self.most_ato = self.most_ato.min(self.rto);
     }
 
     /// It answered the SYN at `answered_ns`, and its ACKs take `back_ns` to the sender. From now on it
@@ -317,7 +325,7 @@ impl Receiver {
         if !std::mem::take(&mut self.delayed) || !self.scheduled {
             return None;
         }
-        self.ato = (self.ato << 1).min(self.rto);
+        self.ato = (self.ato << 1).min(self.most_ato);
         Some(self.ack())
     }
 
