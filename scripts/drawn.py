@@ -39,15 +39,14 @@ ALGORITHMS = ("bbr", "bic", "cubic", "dctcp", "highspeed", "htcp", "hybla", "ill
 WEIGHTS = [4 if name in ("cubic", "reno", "bbr") else 1 for name in ALGORITHMS]
 #: Why a scenario is outside: seed → cause.
 CAUSES = {
-    16: "Linux counts SYNs among retransmissions",
     31: "BBR's send buffer of three windows; the virtual Linux begins with 1 MiB",
 }
-#: In bit/s, from 1 Mb/s to 2 Gb/s: a packet of 1500 bytes takes a whole number of ns. Linux's
-#: `netem` leaves the rest of one out.
+#: In bit/s, from 1 Mb/s to 2 Gb/s: whole bytes a second, and whole nanoseconds for a packet of 1500
+#: bytes. Linux's `netem` leaves the rest out.
 RATES = sorted(
     12 * 10**12 // ns
     for ns in (2**a * 3**b * 5**c for a in range(15) for b in (0, 1) for c in range(11))
-    if 6_000 <= ns <= 12_000_000
+    if 6_000 <= ns <= 12_000_000 and 12 * 10**12 % (8 * ns) == 0
 )
 #: Flows of a scenario → how often.
 FLOWS = {1: 8, 2: 5, 3: 3, 4: 2, 5: 1, 6: 1}

@@ -113,15 +113,14 @@ ACKs at once, and 1.2 if they take up to 100 µs (`jitter`): the kernel is in be
 
 Both sides begin alike, mostly with thousands of equal packets. Then one of these parts them:
 
-* **Random numbers.** `loss`, `reorder`, PIE, RED and BBR's gain cycle draw different numbers.
+* **Random numbers.** On a running kernel; Linux in virtual time draws those of the simulator.
 * **Two packets in one nanosecond.** The simulator handles the flow with the lower number first;
-  Linux handles the packet whose timer was armed first.
+  Linux does not look at numbers.
 * **Thresholds of a microsecond.** A host with TSO holds a small burst back if the next ACK is due
   within 1 ms. The traces' clock counts 0.256 µs, so ACKs that come exactly 1 ms apart may decide
   otherwise (S_small_yeah_20_20, from its 416th ACK).
 * **A small send buffer.** The ends of Linux's packets then depend on how the application writes.
   BBR's is three windows (`sndbuf_expand`); on the virtual Linux each begins with 1 MiB.
-* **SYNs.** Linux counts those that it sends again among the retransmissions.
 * **A late host.** A real kernel handles packets some microseconds late; `jitter` does the same.
 
 ## Measure it again

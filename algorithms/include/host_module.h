@@ -44,7 +44,11 @@ static void cc_tx_start(struct sock *sk)
 
 #define cc_hz(sk) ((void)(sk), (u32)HZ)
 #define tcp_jiffies32(sk) ((void)(sk), (u32)jiffies)
+#ifdef RANDOM_STREAMS	/* the virtual Linux: each flow draws its own numbers */
+#define cc_random(sk) ((u32)(random_of_flow(sk) >> 32))
+#else
 #define cc_random(sk) ((void)(sk), get_random_u32())
+#endif
 
 /* Linux 2.6 alone had .min_cwnd: here it says what CC_ALGORITHM sets after it. */
 #define min_cwnd owner

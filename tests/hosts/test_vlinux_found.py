@@ -13,6 +13,27 @@ pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("machine")]
 
 #: What parted them → the scenario.
 FOUND = {
+    "what BBR draws, with PROBE_RTT": """
+        duration = "14s"
+        rtt = "20.017ms"
+        bottleneck = {rate = "12mbit", buffer = "60packets"}
+        flow = [{algorithm = "bbr"}, {algorithm = "bbr", start = "1.1237s", rtt = "33.313ms"}]""",
+    "a delayed ACK waits 200 ms at most": """
+        duration = "12s"
+        rtt = "5.671ms"
+        bottleneck = {rate = "51.2mbit", buffer = "51packets"}
+        flow = [{algorithm = "cubic"}, {algorithm = "dctcp", start = "1.61s", rtt = "130.2ms"}]""",
+    "what PIE draws, and when it is updated": """
+        duration = "3s"
+        rtt = "5.431ms"
+        tso = false
+        flow = [{algorithm = "reno"}]
+        [bottleneck]
+        rate = "32mbit"
+        buffer = "4000packets"
+        queue = {kind = "pie"}
+        burst = "1600B"
+        """,
     "the slack of a compressed ACK's timer": """
         duration = "8s"
         rtt = "18.0602ms"

@@ -100,7 +100,7 @@ def run(
     collect(temporary)
     with partial_directory(temporary) as directory:
         packets = on_acks is not None or on_packets is not None
-        _prepare(directory, built, loaded, planned, len(_flows(canonical)), packets)
+        _prepare(directory, built, loaded, planned, canonical, packets)
         aqms = [kind != "drop_tail" for kind in planned.queues]
         started = time.monotonic()
         base_ns = _boot(directory, built, loaded, canonical, limit_s, progress)
@@ -164,7 +164,7 @@ def _ours(code: _core.Snapshot, flow: dict[str, Any]) -> dict[str, Any]:
     return flow | ({} if is_ours else {"algorithm": "reno"})
 
 
-def _flows(canonical: dict[str, Any]) -> list[dict[str, Any]]:
+def _flows(canonical: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Those of the sessions included."""
     return [*canonical["flows"], *(each["flow"] for each in canonical["sessions"])]
 
@@ -174,7 +174,7 @@ def _prepare(
     built: build.Built,
     loaded: modules.Loaded,
     planned: plan.Plan,
-    flows: int,
+    canonical: Mapping[str, Any],
     packets: bool,
 ) -> None:
     """Fills the directory that the machine sees as /mnt."""
@@ -182,8 +182,9 @@ def _prepare(
     shutil.copy2(build.recorder(built), directory / "recorder.ko")
     lines = [
         (
-            f"./guest load recorder.ko 'flows={flows} links={len(planned.queues)} "
-            f"packets={int(packets)}'"
+            f"./guest load recorder.ko 'flows={len(_flows(canonical))} "
+            f"sessions={len(canonical['sessions'])} links={len(planned.queues)} "
+            f"seed={canonical['seed']} packets={int(packets)}'"
         )
     ]
     for module in loaded.modules:

@@ -1,7 +1,7 @@
 """Builds the virtual Linux once: Debian's own kernel source as a program (User-Mode Linux).
 
 Time in it jumps from event to event (`time-travel=inf-cpu`), so computing takes none. Nothing in
-`net/` is changed; `EDITS` has every change, and why.
+TCP is changed but where BBR draws; `edits.py` has every change, and why.
 """
 
 import hashlib
@@ -19,6 +19,7 @@ from pathlib import Path
 from ackclock.base.directory import collect, locked, partial_directory, replaced
 from ackclock.base.errors import AckclockError
 from ackclock.hosts.vlinux import sources
+from ackclock.hosts.vlinux.edits import EDITS, NEWER
 from ackclock.hosts.vlinux.sources import SERIES
 
 GUEST = Path(__file__).with_name("guest")
@@ -42,131 +43,6 @@ PACKAGES = (
 SBIN = "/usr/sbin:/sbin"
 TOOLS = ("gcc", "make", "flex", "bison", "bc", "xz", "ip", "tc", "ethtool")
 
-#: One sequence for each seed (SplitMix64).
-RANDOM = """\
-	static unsigned long long state;
-	const char *seed = getenv("ACKCLOCK_SEED");
-	unsigned char *byte = buf;
-	size_t i;
-
-	if (!state)
-		state = seed ? strtoull(seed, NULL, 10) : 0;
-	for (i = 0; i < len; i++) {
-		unsigned long long z = state += 0x9e3779b97f4a7c15ULL;
-
-		z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
-		z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
-		byte[i] = z ^ (z >> 31);
-	}
-	return len;
-"""
-#: How often the clock was read in this instant.
-COUNTED = """\
-{
-	if (time_travel_mode != TT_MODE_OFF) {
-		static unsigned long long last;
-		static unsigned int again;
-
-		again = last == time_travel_time ? again + 1 : 0;
-		last = time_travel_time;
-"""
-#: How often a call has failed in this instant.
-FAILED = """\
-			static u64 last;
-			static unsigned int again;
-			u64 now = ktime_get_ns();
-
-			again = last == now ? again + 1 : 0;
-			last = now;
-			if (again > 10000)
-				um_udelay(1);
-"""
-#: (file, its text, what stands there instead, why)
-EDITS = (
-    (
-        "arch/um/Kconfig",
-        "config HZ\n\tint\n\tdefault 100\n",
-        "config HZ\n\tint\n\tdefault 1000\n",
-        "Algorithms count in ticks; User-Mode Linux fixes 100 per second.",
-    ),
-    (
-        "arch/um/include/linux/time-internal.h",
-        "#define TIMER_MULTIPLIER 256\n#define TIMER_MIN_DELTA  500\n",
-        "#define TIMER_MULTIPLIER 1\n#define TIMER_MIN_DELTA  1\n",
-        "Its clock counts 256 ns at a time, and a timer that is due in less than 500 ns is late.",
-    ),
-    (
-        "arch/um/kernel/time.c",
-        "\tdelta += 1;\n\n",
-        "",
-        "With such a clock each timer is 1 ns late, so that it is never early.",
-    ),
-    (
-        "arch/um/kernel/time.c",
-        "{\n\tif (time_travel_mode != TT_MODE_OFF) {\n\t\t/*\n\t\t * We make reading",
-        COUNTED + "\t\t/*\n\t\t * We make reading",
-        (
-            "Each reading of the clock costs a process 1 ns, which decides between equal times. "
-            "Now only one that reads it without end pays."
-        ),
-    ),
-    (
-        "arch/um/kernel/time.c",
-        "\t\t    !time_travel_ext_waiting)\n\t\t\ttime_travel_update_time_rel(",
-        "\t\t    !time_travel_ext_waiting && again > 10000)\n\t\t\ttime_travel_update_time_rel(",
-        "See above.",
-    ),
-    (
-        "kernel/time/hrtimer.c",
-        "\t\t\tif (basenow < hrtimer_get_softexpires_tv64(timer))\n",
-        "\t\t\tif (basenow < hrtimer_get_expires_tv64(timer))\n",
-        (
-            "All hosts share a processor, so a timer with slack fires with any host's timer before "
-            "it. Now each host has a processor of its own."
-        ),
-    ),
-    (
-        "arch/um/kernel/skas/syscall.c",
-        "\t\t\tum_udelay(1);\n",
-        FAILED,
-        (
-            "A call that fails, such as a read without data, takes 1 us in which no timer fires. "
-            "Now only one that fails without end does."
-        ),
-    ),
-    (
-        "include/net/pkt_sched.h",
-        "\treturn READ_ONCE(dev->mtu) + dev->hard_header_len;\n",
-        "\treturn READ_ONCE(dev->mtu);\n",
-        (
-            "Queues count IP bytes here, so the largest packet, which PIE compares its queue with, "
-            "has no Ethernet header."
-        ),
-    ),
-    (
-        "arch/x86/um/user-offsets.c",
-        "DEFINE_LONGS(HOST_FP_SIZE, 2696);",
-        "DEFINE_LONGS(HOST_FP_SIZE, 12288);",
-        "Room for the registers of processors with AMX.",
-    ),
-    (
-        "arch/um/os-Linux/util.c",
-        "\treturn getrandom(buf, len, flags);\n",
-        RANDOM,
-        "The host's random numbers would differ from run to run.",
-    ),
-)
-
-#: Files that newer kernels have otherwise: what stands there for the text of the edit, and instead;
-#: None: they need no edit.
-NEWER = {
-    "kernel/time/hrtimer.c": (
-        "\t\t\tif (basenow < hrtimer_get_softexpires(timer))\n",
-        "\t\t\tif (basenow < hrtimer_get_expires(timer))\n",
-    ),
-    # Since 6.14 it has as much room as the processor asks for.
-    "arch/x86/um/user-offsets.c": None,
-}
 #: What newer kernels have besides CONFIG, and which of its lines they do not have.
 NEWER_CONFIG = ("CONFIG_SYSCTL=y", "CONFIG_NET_SCH_DUALPI2=y")
 GONE = {
@@ -564,7 +440,10 @@ class Parts:
 
 def recorder(built: Built) -> Path:
     """The module that records, built once."""
-    files = {"main.c": (GUEST / "recorder.c").read_bytes()}
+    files = {
+        "main.c": (GUEST / "recorder.c").read_bytes(),
+        "streams.h": (GUEST / "streams.h").read_bytes(),
+    }
     return module(built, Parts("recorder", files, ["main.c"]))
 
 

@@ -24,6 +24,9 @@ from ackclock.base.errors import AckclockError
 NEVER_FULL = 10_000_000
 #: Half of this much memory for data is more than any window here.
 SOCKET_BYTES = 1 << 30
+#: When the timers of PIE and RED are armed anew: they fire first at time 0. Linux rounds 500 ms
+#: up to a multiple of 8 ms.
+BEFORE_NS = -504_000_000
 HUB = "hub"
 #: What is at the other end of each device.
 NEIGHBOUR = "10.254.0.1"
@@ -142,6 +145,10 @@ class Network:
     def changes(self) -> Iterator[tuple[int, str]]:
         """What changes during the run: time in ns, command."""
         for number, link in enumerate(self.links, 1):
+            if kind_of(link) in ("pie", "red"):
+                _, child = self._qdiscs(link)
+                child = child.replace("handle 10:", "handle 11:")
+                yield BEFORE_NS, _tc(f"qdisc replace dev {queue_device(number)} {child}")
             for step in link.get("rate_at", ()):
                 tbf = self._tbf(link, step["rate_bps"])
                 yield step["time_ns"], _tc(f"qdisc change dev {queue_device(number)} {tbf}")
@@ -304,7 +311,9 @@ class Network:
                 if of["ce_threshold_ns"]:
                     child += f" ce_threshold {us['ce_threshold_ns']}"
             case "pie":
-                child = f"pie limit {limit} target {us['target_ns']} tupdate {us['update_ns']} "
+                # A timer of so many ticks fires one later.
+                update_us = max(1000, of["update_ns"] // 1000 - 1000)
+                child = f"pie limit {limit} target {us['target_ns']} tupdate {update_us}us "
                 child += f"alpha {of['alpha_16ths_hz']} beta {of['beta_16ths_hz']} {ecn}"
             case _:
                 child = self._red(of, limit, rate_bps)

@@ -98,6 +98,7 @@ void connect_flow(struct flow *flow, int index)
 	if (connect(flow->sender, (void *)&flow->address, sizeof(flow->address)) && errno != EINPROGRESS)
 		die("connect");
 	flow->connected = 1;
+	flow->syns = -1;
 	flow->fill = ONCE;
 	if (flow->writes && setsockopt(flow->sender, SOL_SOCKET, SO_SNDBUF, &most, sizeof(most)))
 		die("SO_SNDBUF");
@@ -188,6 +189,22 @@ static void answer(struct flow *flow)
 	await_phase(flow);
 }
 
+/*
+ * The first flight may be longer than the window that the handshake shows, which has no scale. So the first
+ * write is of whole packets within it: else a short one leaves, too (`tcp_mss_split_point`).
+ */
+static uint64_t first_write(const struct flow *flow)
+{
+	int mss;
+	socklen_t size = sizeof(mss);
+
+	if (getsockopt(flow->sender, IPPROTO_TCP, TCP_MAXSEG, &mss, &size))
+		die("TCP_MAXSEG");
+	if (cwnd_packets(flow) * mss <= UINT16_MAX || (flow->window && flow->window <= UINT16_MAX))
+		return UINT64_MAX;
+	return UINT16_MAX / mss * mss;
+}
+
 /* Writes until the socket is full, or the application's own limit is reached. */
 void write_flow(struct flow *flow, int index)
 {
@@ -196,6 +213,8 @@ void write_flow(struct flow *flow, int index)
 
 	if (!flow->connected || flow->shut)
 		return;
+	if (flow->syns < 0)
+		flow->syns = total_retransmitted(flow);
 	if (flow->writes && !flow->connected_ns) {
 		flow->connected_ns = now_ns();
 		await_phase(flow);
@@ -222,6 +241,8 @@ void write_flow(struct flow *flow, int index)
 		most = most < may ? most : may;
 		if (!most)
 			return;
+		if (!flow->written && most > first_write(flow))
+			most = first_write(flow);
 		most = most < sizeof(zeros) ? most : sizeof(zeros);
 		sent = send(flow->sender, zeros, most,
 			    MSG_NOSIGNAL | (flow->written + most < flow->size ? MSG_MORE : 0));

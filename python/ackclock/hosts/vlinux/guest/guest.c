@@ -205,7 +205,7 @@ static int run(const char *plan, const char *directory)
 
 	/* Time 0: a whole second, so that runs do not differ by how long the start took. */
 	base_ns = (now_ns() / 1000000000 + 2) * 1000000000;
-	set_timer(0);
+	set_timer(commands_len && commands[0].time_ns < 0 ? commands[0].time_ns : 0);
 	for (int done = 0; !done;) {
 		int found = epoll_wait(epoll, events, 256, -1);
 

@@ -30,6 +30,7 @@ struct flow {
 	struct draw *draws;	/* of a session */
 	struct total *over;	/* its connections that have ended */
 	int connected, shut, stopped;
+	int64_t syns;		/* that were sent again; below 0: it is not established */
 	int64_t start_ns, stop_ns;
 	uint64_t size, written, window, buffer, full_ns, full_since_ns;
 	uint64_t sent_before;	/* the common interval */
@@ -93,6 +94,8 @@ void receive(struct flow *flow, int index, int what);
 
 /* sampling.c; `open_statistics`: of the queues, in the namespace that they are in */
 void open_statistics(void);
+int64_t cwnd_packets(const struct flow *flow);
+uint64_t total_retransmitted(const struct flow *flow);
 uint64_t unacknowledged_bytes(const struct flow *flow);
 void add_totals(const struct flow *flow, struct total *to);
 uint64_t sent_bytes(const struct flow *flow);

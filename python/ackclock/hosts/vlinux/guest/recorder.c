@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * What happens to the flows, recorded in the virtual kernel at the tracepoints of its TCP.
+ * What happens to the flows, recorded in the virtual kernel at the tracepoints of its TCP; and the
+ * numbers that they draw.
  *
  * A flow is known by the port of its receiver, FIRST_PORT + its number. /proc/ackclock/records
  * gives `struct record`s, each once, in order of time; /proc/ackclock/counts a `struct counts`
@@ -14,6 +15,7 @@
  * for each packet that a sender sends or gets, each once, in their order. The layout is
  * that of ackclock/hosts/vlinux/records.py.
  */
+#include <linux/ctype.h>
 #include <linux/hashtable.h>
 #include <linux/interrupt.h>
 #include <linux/ip.h>
@@ -29,7 +31,14 @@
 #include <linux/version.h>
 #include <linux/vmalloc.h>
 #include <net/inet_ecn.h>
+#include <net/sch_generic.h>
 #include <net/tcp.h>
+
+#include "streams.h"
+
+/* Of the virtual Linux alone (edits.py). */
+extern struct Qdisc *(*queues_in_order)(struct Qdisc *head);
+struct sk_buff *netem_head(struct Qdisc *sch);
 
 #define FIRST_PORT 10000
 #define RECORDS (1U << 19)
@@ -47,6 +56,11 @@ static unsigned int links = 1;
 module_param(links, uint, 0400);
 static bool packets;
 module_param(packets, bool, 0400);
+/* Of the flows, those at the end. */
+static unsigned int sessions;
+module_param(sessions, uint, 0400);
+static unsigned long long seed = 1;
+module_param(seed, ullong, 0400);
 
 enum { STATE, SLOW_START_EXIT, ESTABLISHED, COMPLETED };
 
@@ -120,6 +134,15 @@ static struct sock **senders;
 static struct counts *counts;
 static struct lost *lost_by;
 static u32 *ssthreshs;
+/* What the congestion control of each flow draws: the stream, and the open connection. */
+static struct chance {
+	struct stream stream;
+	u64 connection;
+} *chances;
+/* Of each link: its queue, its losses, and which packets it lets others overtake. */
+static struct link_chance {
+	struct stream queue, loss, reorder;
+} *link_chances;
 static DEFINE_HASHTABLE(waits, 14);
 /* sk_user_data of a sender whose application is woken by each ACK. */
 static char writer;
@@ -200,6 +223,7 @@ static void on_connection(void *data, const struct sock *sk, const int old, cons
 	if (flow && new == TCP_FIN_WAIT2) {
 		record((struct sock *)sk, flow, COMPLETED, TCP_CA_Open);
 	} else if (flow && old == TCP_SYN_SENT && new == TCP_ESTABLISHED) {
+		chances[flow - 1].connection = connection_state(&chances[flow - 1].stream);
 		ssthreshs[flow - 1] = TCP_INFINITE_SSTHRESH;
 		record((struct sock *)sk, flow, ESTABLISHED, TCP_CA_Open);
 	}
@@ -297,6 +321,81 @@ static u32 queue_of(const struct net_device *dev)
 
 	return dev && dev->name[0] == 'q' && !kstrtou32(dev->name + 1, 10, &link) && link <= links ?
 		link : 0;
+}
+
+static u64 draw_of_flow(const struct sock *sk)
+{
+	u32 flow = flow_of(inet_sk(sk)->inet_dport);
+
+	return flow ? connection_bits(&chances[flow - 1].connection) : get_random_u64();
+}
+
+/* `draw`: q for the queue, l for losses, r for packets that others overtake. */
+static u64 draw_of_link(const struct net_device *dev, char draw)
+{
+	struct link_chance *of;
+	u32 link;
+
+	if (kstrtou32(dev->name + 1, 10, &link) || !link || link > links)
+		return get_random_u64();
+	of = &link_chances[link - 1];
+	return stream_bits(draw == 'q' ? &of->queue : draw == 'l' ? &of->loss : &of->reorder);
+}
+
+static void begin_streams(void)
+{
+	char name[32];
+
+	for (u32 i = 0; i < flows; i++) {
+		u32 plain = flows - sessions;
+
+		snprintf(name, sizeof(name), i < plain ? "flow.%u.cc" : "session.%u.cc",
+			 i < plain ? i + 1 : i + 1 - plain);
+		chances[i].stream = stream_named(seed, name);
+	}
+	for (u32 i = 0; i < links; i++) {
+		snprintf(name, sizeof(name), "link.%u.queue", i + 1);
+		link_chances[i].queue = stream_named(seed, name);
+		snprintf(name, sizeof(name), "link.%u.loss", i + 1);
+		link_chances[i].loss = stream_named(seed, name);
+		snprintf(name, sizeof(name), "link.%u.reorder", i + 1);
+		link_chances[i].reorder = stream_named(seed, name);
+	}
+	random_of_flow = draw_of_flow;
+	random_of_link = draw_of_link;
+}
+
+/* The place among the queues that run in one instant: links, the delays behind them, flows. */
+static u32 turn_of(struct Qdisc *queue)
+{
+	const char *name = qdisc_dev(queue)->name;
+	const struct sk_buff *skb;
+	const struct tcphdr *tcp;
+
+	if (!isdigit(name[1]) || (*name != 'r' && *name != 't'))
+		return *name == 'w';
+	skb = netem_head(queue);
+	if (!skb || skb->protocol != htons(ETH_P_IP))
+		return 2;
+	tcp = (void *)ip_hdr(skb) + 4 * ip_hdr(skb)->ihl;
+	return 2 + flow_of(*name == 'r' ? tcp->source : tcp->dest);
+}
+
+static struct Qdisc *sorted(struct Qdisc *head)
+{
+	struct Qdisc *first = NULL;
+
+	while (head) {
+		struct Qdisc *each = head, **at = &first;
+		u32 turn = turn_of(each);
+
+		head = each->next_sched;
+		while (*at && turn_of(*at) <= turn)
+			at = &(*at)->next_sched;
+		each->next_sched = *at;
+		*at = each;
+	}
+	return first;
 }
 
 static struct waiting *find_waiting(const struct sk_buff *skb)
@@ -565,7 +664,9 @@ static int __init recorder_init(void)
 	lost_by = vzalloc(links * sizeof(*lost_by));
 	traffic = packets ? vmalloc(PACKETS * sizeof(*traffic)) : NULL;
 	senders = vzalloc(flows * sizeof(*senders));
-	if (!records || !counts || !lost_by || !ssthreshs || !directory ||
+	chances = vzalloc(flows * sizeof(*chances));
+	link_chances = vzalloc(links * sizeof(*link_chances));
+	if (!chances || !link_chances || !records || !counts || !lost_by || !ssthreshs || !directory ||
 	    !senders || (packets && !traffic) ||
 	    !proc_create("records", 0400, directory, &of_records) ||
 	    !proc_create("packets", 0400, directory, &of_packets) ||
@@ -577,6 +678,8 @@ static int __init recorder_init(void)
 		return -ENOMEM;
 	for (u32 i = 0; i < flows; i++)
 		ssthreshs[i] = TCP_INFINITE_SSTHRESH;
+	begin_streams();
+	queues_in_order = sorted;
 	for_each_kernel_tracepoint(attach, &missing);
 	return missing ? -ENOENT : 0;
 }

@@ -78,6 +78,29 @@ uint64_t acked_bytes(const struct flow *flow)
 	return flow->connected ? over + flow->written - unacknowledged_bytes(flow) : over;
 }
 
+int64_t cwnd_packets(const struct flow *flow)
+{
+	struct tcp_info info;
+
+	look(flow, &info);
+	return info.tcpi_snd_cwnd;
+}
+
+/* SYNs count, as in Linux. */
+uint64_t total_retransmitted(const struct flow *flow)
+{
+	struct tcp_info info;
+
+	look(flow, &info);
+	return info.tcpi_total_retrans;
+}
+
+/* Packets of data. */
+static uint64_t retransmitted(const struct flow *flow, const struct tcp_info *info)
+{
+	return flow->syns < 0 ? 0 : info->tcpi_total_retrans - flow->syns;
+}
+
 static uint32_t min_rtt_us(const struct tcp_info *info)
 {
 	return info->tcpi_min_rtt == UINT32_MAX ? 0 : info->tcpi_min_rtt;
@@ -99,9 +122,9 @@ void sample_flow(struct flow *flow, int64_t at_ns, FILE *to)
 		.in_flight = info.tcpi_unacked + info.tcpi_retrans - info.tcpi_sacked - info.tcpi_lost,
 		.delivered_packets = info.tcpi_delivered ? info.tcpi_delivered - 1 : 0,
 		.delivered_bytes = delivered_bytes(flow, &info),
-		.lost = info.tcpi_total_retrans +
+		.lost = retransmitted(flow, &info) +
 			(info.tcpi_lost > info.tcpi_retrans ? info.tcpi_lost - info.tcpi_retrans : 0),
-		.retransmitted = info.tcpi_total_retrans,
+		.retransmitted = retransmitted(flow, &info),
 		.state = info.tcpi_ca_state,
 	};
 	fwrite(&sample, sizeof(sample), 1, to);
@@ -115,7 +138,7 @@ void add_totals(const struct flow *flow, struct total *to)
 	look(flow, &info);
 	to->delivered_bytes += delivered_bytes(flow, &info);
 	to->sent += info.tcpi_data_segs_out;
-	to->retransmitted += info.tcpi_total_retrans;
+	to->retransmitted += retransmitted(flow, &info);
 	to->min_rtt_us = min_rtt_us(&info);
 	to->window_limited_us += info.tcpi_rwnd_limited;
 	to->buffer_limited_us += info.tcpi_sndbuf_limited + flow->full_ns / 1000;
