@@ -147,8 +147,9 @@ class Network:
         for number, link in enumerate(self.links, 1):
             if kind_of(link) in ("pie", "red"):
                 _, child = self._qdiscs(link)
-                child = child.replace("handle 10:", "handle 11:")
-                yield BEFORE_NS, _tc(f"qdisc replace dev {queue_device(number)} {child}")
+                device = queue_device(number)
+                yield BEFORE_NS, _tc(f"qdisc del dev {device} parent 1:1")
+                yield BEFORE_NS, _tc(f"qdisc add dev {device} {child}")
             for step in link.get("rate_at", ()):
                 tbf = self._tbf(link, step["rate_bps"])
                 yield step["time_ns"], _tc(f"qdisc change dev {queue_device(number)} {tbf}")
