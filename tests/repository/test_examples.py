@@ -11,5 +11,7 @@ def test_example(path):
     result = run(Scenario.from_toml(path))
     link = result.resolved["bottleneck"]
     passes = link["policer"]["rate_bps"] / link["rate_bps"] if "policer" in link else 1
-    assert 0.9 < metrics.utilisation(result) / passes <= 1
+    # A flow whose application pauses leaves the link idle.
+    pauses = any("writes" in flow for flow in result.resolved["flows"])
+    assert (0 if pauses else 0.9) < metrics.utilisation(result) / passes <= 1
     assert (result.flows["delivered_bytes"] > 0).all()
