@@ -62,7 +62,8 @@ packages() {
 		;;
 	libelf) echo make pkg-config libelf-dev zlib1g-dev ;;
 	network) echo iproute2 util-linux ;;
-	wasm) echo libstd-rust-dev-wasm32 ;;
+	# Of Debian 12 scripts/lab.sh unpacks it: the lists of packages are enough.
+	wasm) [ "$(rust_suffix)" ] || echo libstd-rust-dev-wasm32 ;;
 	node) echo nodejs ;;
 	ns3) echo g++ pkg-config libns3-dev libgsl-dev ;;
 	*) echo "$1" ;;
