@@ -60,13 +60,65 @@ def test_its_messages_are_those_of_the_page_s_worker():
     assert end["packets"] == result.manifest["packets"]
     assert end["names"] == [name for name in result.flows.columns if name in end["names"]]
     assert {"flow", "common_bytes", "retransmitted_packets"} < {*end["names"]}
-    summed = summary.json_ready(summary.of(result))
-    assert end["summary"]["common_s"] == summed["common_s"]
-    for told, flow in zip(end["summary"]["flows"], summed["flows"], strict=True):
-        assert told == pytest.approx({key: flow[key] for key in told})
     done = [each["done"] for each in messages if each["kind"] == "progress"]
     assert len(done) > 1
     assert done == sorted(done)
+
+
+#: Two links, an AQM, losses, ECN, a rate that changes, a flow that ends and one that stops.
+TWO_LINKS = """
+duration = "20s"
+rtt = "40ms"
+sample_interval = "5ms"
+[[link]]
+rate = "20mbit"
+buffer = "1bdp"
+rate_at = [{time = "8s", rate = "0bit"}, {time = "8.2s", rate = "22mbit"}]
+[[link]]
+rate = "18mbit"
+buffer = "30packets"
+queue = { kind = "step", threshold_packets = 20 }
+loss = 0.0004
+[[flow]]
+algorithm = "cubic"
+[[flow]]
+algorithm = "dctcp"
+start = "3s"
+size = "500kB"
+[[flow]]
+algorithm = "reno"
+start = "0.3s"
+stop = "15s"
+"""
+
+
+def assert_same(found, ours):
+    """Each number is that of Python's summary."""
+    for key, value in found.items():
+        if isinstance(value, list) and key != "common_s":
+            for one, other in zip(value, ours[key], strict=True):
+                assert_same(one, other)
+        else:
+            assert value == (ours[key] if isinstance(value, str) else pytest.approx(ours[key])), key
+
+
+def test_a_run_comes_to_the_same_numbers():
+    """Both ways, a recorded link and its opportunities, several links."""
+    trace = {"cellular.trace": (ROOT / "examples/cellular.trace").read_text()}
+    both = TWO_LINKS.partition("[[link]]")[0] + (
+        '[bottleneck]\nrate = "20mbit"\nbuffer = "1bdp"\nqueue = "codel"\n'
+        '[[flow]]\nalgorithm = "bbr"\n[[flow]]\nalgorithm = "reno"\ndirection = "reverse"\n'
+    )
+    tomls = [TWO_LINKS, both, (ROOT / "examples/cellular.toml").read_text()]
+    jobs = [{"toml": toml, "files": trace} for toml in tomls]
+    for toml, messages in zip(tomls, node(*jobs), strict=True):
+        result = run(Scenario.from_text(toml, source="", directory=ROOT / "examples"))
+        found, ours = messages[-1]["summary"], summary.json_ready(summary.of(result))
+        assert_same(found, ours)
+        for kind in ("flows", "queues"):
+            assert found[kind][0].keys() == ours[kind][0].keys()
+        own = {"wall_time_s", "cpu_time_s", "trace_hash", "sessions", "traces"}
+        assert found.keys() == ours.keys() - own
 
 
 def test_it_describes_the_algorithms_as_python_does():

@@ -8,6 +8,7 @@
 mod describe;
 mod page;
 mod run;
+mod summary;
 
 use std::panic;
 

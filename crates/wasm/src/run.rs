@@ -12,6 +12,7 @@ use ackclock_sim::scenario::{Direction, Flow};
 use ackclock_sim::{run_with, Control, Options, Prepared, RunError, RunResult, Scenario};
 use serde_json::{json, Map, Value};
 
+use crate::summary::Seen;
 use crate::{describe, page};
 
 /// Rows of one run.
@@ -96,7 +97,9 @@ fn tell_run(prepared: &Prepared) -> Result<(), String> {
     let mut control = Control::default();
     control.at_check = Some(at_check);
     let (mut rows, too_many) = (0, AtomicBool::new(false));
+    let mut seen = Seen::of(prepared.scenario());
     let mut on_rows = |part: RunResult| {
+        seen.take(&part);
         rows += tell_rows(part);
         if rows > MOST_ROWS {
             too_many.store(true, Relaxed);
@@ -114,7 +117,8 @@ fn tell_run(prepared: &Prepared) -> Result<(), String> {
         ),
         error => error.to_string(),
     })?;
-    end(prepared, run.result);
+    seen.take(&run.result);
+    end(prepared, run.result, seen);
     Ok(())
 }
 
@@ -144,7 +148,7 @@ fn tell_rows(part: RunResult) -> usize {
 }
 
 /// Tells the last rows, and what the run comes to.
-fn end(prepared: &Prepared, mut result: RunResult) {
+fn end(prepared: &Prepared, mut result: RunResult, seen: Seen) {
     let (flows, sessions) = (
         std::mem::take(&mut result.flows),
         std::mem::take(&mut result.sessions),
@@ -158,41 +162,8 @@ fn end(prepared: &Prepared, mut result: RunResult) {
     let mut more = Map::new();
     more.insert("trace_hash".into(), format!("{hash:016x}").into());
     more.insert("packets".into(), packets.into());
-    more.insert("summary".into(), summary(prepared, &flows));
+    more.insert("summary".into(), seen.summary(prepared, &flows, packets));
     page::columns("end", &FlowTable::TABLE, &flows.into_columns(), &[], more);
-}
-
-/// What `ackclock.results.summary` tells of the flows and needs no samples for.
-fn summary(prepared: &Prepared, flows: &FlowTable) -> Value {
-    let scenario = prepared.scenario();
-    let end_ns = scenario.duration_ns;
-    let common_ns = scenario.common_interval_ns().unwrap_or(0..end_ns);
-    let common_s = (common_ns.end - common_ns.start) as f64 / 1e9;
-    let each = scenario.flows.iter().enumerate().map(|(index, flow)| {
-        let (start_us, completed_us) = (flows.start_us[index], flows.completed_us[index]);
-        let end_us = if completed_us == 0 {
-            end_ns / 1000
-        } else {
-            completed_us
-        };
-        let lived_us = end_us.saturating_sub(start_us);
-        json!({
-            "flow": index + 1,
-            "algorithm": prepared.algorithms()[&flow.algorithm].algorithm().name(),
-            "direction": flow.direction,
-            "goodput_bps": 8.0 * flows.common_bytes[index] as f64 / common_s,
-            "lifetime_bps": 8e6 * flows.delivered_bytes[index] as f64 / lived_us as f64,
-            "retransmitted_packets": flows.retransmitted_packets[index],
-            "recoveries": flows.recoveries[index],
-            "timeouts": flows.timeouts[index],
-        })
-    });
-    json!({
-        "backend": "sim",
-        "seed": scenario.seed,
-        "common_s": [common_ns.start as f64 / 1e9, common_ns.end as f64 / 1e9],
-        "flows": each.collect::<Vec<_>>(),
-    })
 }
 
 /// What the page needs to know of a run before its first row.

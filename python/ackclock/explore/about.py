@@ -1,12 +1,12 @@
 """What the page is told before its first run: by its server, or by a file of a page without one."""
 
-import json
 from typing import Any
 
-from ackclock import Scenario, _core
+from ackclock import _core
 from ackclock.base.kernel_part import TESTBED, lacks
 from ackclock.draw import style
 from ackclock.explore import gallery
+from ackclock.explore.runs import MOST_FLOWS
 from ackclock.results import tables
 from ackclock.scenario import skeleton
 from ackclock.scenario.link_keys import Bottleneck
@@ -33,19 +33,10 @@ def told() -> dict[str, Any]:
 
 
 def without_server() -> dict[str, Any]:
-    """The same for a page that runs in a browser alone.
-
-    Each scenario of the gallery has its canonical JSON, too, and events their names by code.
-    """
-
-    def resolved(each: dict[str, Any]) -> dict[str, Any]:
-        scenario = Scenario.from_text(each["toml"], source="")
-        return each | {"scenario": json.loads(scenario.resolve())}
-
+    """The same for a page that runs in a browser alone; events have their names by code."""
     return told() | {
-        "gallery": [resolved(each) for each in gallery.scenarios()],
-        "tour": [resolved(each) for each in gallery.tour()],
         "events": tables.schema("events")["kind"].categories.to_list(),
+        "most_flows": MOST_FLOWS,
         "kernel_lacks": "a browser has no Linux kernel",
         "keeps": False,
     }

@@ -21,8 +21,12 @@ function numbers(before, after, about) {
   });
   if (before.flows.length > 1 && after.flows.length > 1) add("Jain index", before.jain_index, after.jain_index, 1, "");
   before.queues.forEach((queue, index) => {
-    const what = before.queues.length > 1 ? `Queue ${queue.queue}: mean` : "Queue: mean";
-    add(what, queue.mean_queue_packets, after.queues[index]?.mean_queue_packets, 1, "packets");
+    const now = after.queues[index] ?? {};
+    const name = before.queues.length > 1 ? `Queue ${queue.queue}` : "Queue";
+    add(`${name}: utilisation of its link`, queue.utilisation, now.utilisation, 100, "%");
+    add(`${name}: mean`, queue.mean_queue_packets, now.mean_queue_packets, 1, "packets");
+    add(`${name}: median delay`, queue.median_delay_s, now.median_delay_s, 1e3, "ms");
+    add(`${name}: 95th percentile of the delay`, queue.high_delay_s, now.high_delay_s, 1e3, "ms");
   });
   return rows;
 }

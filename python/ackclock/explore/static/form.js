@@ -58,6 +58,7 @@ export class Form {
   draw() {
     const open = new Set([...this.root.querySelectorAll("details[open]")].map((d) => d.dataset.name));
     const { fields } = this;
+    if (!fields) return; // before the first scenario
     const parts = [this.runFields(fields)];
     const links = fields.link ?? (fields.bottleneck ? [fields.bottleneck] : []);
     parts.push(...links.map((link, index) => this.linkFields(link, index, links)));

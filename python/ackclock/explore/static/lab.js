@@ -1,17 +1,12 @@
 // The side of the page that needs no server: runs in Web Workers of this browser, which keeps their curves.
 
 import { Run, view as viewOf } from "./lab/run.js";
-import { readTOML } from "./lab/read_toml.js";
-import { summaryOf } from "./lab/summary.js";
 import { Failure, Mistake, drawable } from "./side.js";
-import { toTOML } from "./toml.js";
 
 // Runs that go on at a time; runs, and rows of all runs, that the page has: the oldest leave it.
 const AT_A_TIME = Math.min(navigator.hardwareConcurrency || 1, 4);
 const MOST_RUNS = 200;
 const MOST_ROWS = 12_000_000;
-// As the server has it: more curves than these nobody tells apart.
-const MOST_FLOWS = 100;
 // Tables that the page draws.
 const DRAWN = new Set(["samples", "queues", "events"]);
 // Time between two looks for what has changed.
@@ -20,6 +15,8 @@ const LOOK_MS = 100;
 const runs = new Map();
 const waiting = [];
 const idle = []; // workers whose run has ended
+const asked = new Map(); // number of a question to the reader → what takes its answer
+let reader; // the worker that reads scenarios
 let version = 0;
 let told; // what `about` told
 let count = 0;
@@ -30,19 +27,34 @@ async function fetched(path) {
   return answer;
 }
 
-const resolved = new Map(); // text of a scenario of the gallery → what the engine is given of it
-
 export async function about() {
   told = await (await fetched("about.json")).json();
-  for (const { toml, scenario } of [...told.gallery, ...told.tour]) resolved.set(toTOML(readTOML(toml)), scenario);
+  reader = work();
+  reader.onmessage = ({ data }) => asked.get(data.job)?.(data);
+  reader.onerror = (event) => {
+    event.preventDefault();
+    for (const take of asked.values()) take({ kind: "error", text: brokenDown(event) });
+  };
   idle.push(work()); // the engine loads while the user looks at the gallery
   // Offline after the first load, where the browser allows it: over HTTPS, and from this machine.
   navigator.serviceWorker?.register(new URL("offline.js", document.baseURI)).catch(() => {});
   return told;
 }
 
-export async function check({ toml }) {
-  return { fields: readTOML(toml), toml };
+const brokenDown = ({ message }) => `the run broke down: ${message || "the engine cannot be loaded"}`;
+
+// The fields of a scenario; a mistake in it is thrown.
+export async function check({ toml, files }) {
+  const job = `read${++count}`;
+  const { kind, text, fields } = await new Promise((take) => {
+    asked.set(job, take);
+    reader.postMessage({ job, toml, files, only: "resolve" });
+  });
+  asked.delete(job);
+  if (kind === "error") throw new Mistake(text);
+  const flows = (fields.flow ?? []).reduce((sum, { count: each = 1 }) => sum + each, 0);
+  if (flows > told.most_flows) throw new Mistake(`flow: the page draws at most ${told.most_flows} flows; \`ackclock run\` takes more`);
+  return { fields, toml };
 }
 
 export const source = async (name) => (await fetched(`algorithms/${encodeURIComponent(name)}.c`)).text();
@@ -55,30 +67,18 @@ function changed(run) {
 
 const going = () => [...runs.values()].filter(({ state }) => state === "running").length;
 
-// Starts a run, or finds the one of the same source. A mistake that the engine finds before it begins is thrown.
+// Starts a run, or finds the one of the same source. A mistake in the scenario is thrown.
 export async function start({ toml, files, on, title = "" }) {
   const source = { toml, files, on };
+  await check(source);
   const same = (run) => JSON.stringify(run.source) === JSON.stringify(source) && !["failed", "cancelled"].includes(run.state);
   const found = [...runs.values()].find(same);
   if (found) return { id: found.id };
-  const flows = readTOML(toml).flow;
-  if (Array.isArray(flows) && flows.reduce((sum, { count: each = 1 }) => sum + each, 0) > MOST_FLOWS) {
-    throw new Mistake(`flow: the page draws at most ${MOST_FLOWS} flows; \`ackclock run\` takes more`);
-  }
   const run = new Run(`run${++count}`, source, title.slice(0, 80), told.events);
-  const begun = new Promise((resolve, reject) => {
-    run.answer = (error) => {
-      run.answer = null;
-      if (error) reject(error);
-      else resolve();
-    };
-  });
   runs.set(run.id, run);
   waiting.push(run);
   changed(run);
-  if (going() >= AT_A_TIME) run.answer(); // a mistake in it is told when its turn comes
   next();
-  await begun;
   return { id: run.id };
 }
 
@@ -91,10 +91,9 @@ function next() {
     run.worker.onmessage = ({ data }) => data.job === run.id && run.state === "running" && take(run, data);
     run.worker.onerror = (event) => {
       event.preventDefault();
-      finish(run, "failed", `the run broke down: ${event.message || "the engine cannot be loaded"}`);
+      finish(run, "failed", brokenDown(event));
     };
-    const scenario = resolved.get(toml);
-    run.worker.postMessage({ job: run.id, ...(scenario ? { scenario } : { toml, files }) });
+    run.worker.postMessage({ job: run.id, toml, files });
     changed(run);
   }
   forget();
@@ -102,18 +101,14 @@ function next() {
 
 function take(run, { kind, columns, job: _, ...more }) {
   if (kind === "progress") run.done = more.done;
-  else if (kind === "begin") {
-    run.begin(more);
-    run.answer?.();
-  } else if (kind === "end") {
-    run.end = { ...more, summary: summaryOf(run, columns) };
+  else if (kind === "begin") run.begin(more);
+  else if (kind === "end") {
+    run.end = more;
     run.done = 1;
     finish(run, "done");
   } else if (kind === "error") {
     finish(run, "failed", more.text);
-  } else if (DRAWN.has(kind) && !run.take(kind, columns)) {
-    finish(run, "failed", "sample_interval: the run has more rows than this page keeps; sample less often");
-  }
+  } else if (DRAWN.has(kind)) run.take(kind, columns);
   changed(run);
 }
 
@@ -122,11 +117,6 @@ function finish(run, state, error = "") {
   if (state === "done") idle.push(run.worker);
   else run.worker?.terminate();
   run.worker = null;
-  if (state === "failed" && run.answer) {
-    runs.delete(run.id); // the page is told at once, as by a server that checks a scenario first
-    run.answer(new Mistake(error));
-  }
-  run.answer?.();
   changed(run);
   next();
 }

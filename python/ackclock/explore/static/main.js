@@ -38,6 +38,7 @@ const draft = { title: "", files: {} };
 let tomlEdited = false;
 let cleared = 0; // how often the page was emptied for a scenario of the gallery
 let latest = Promise.resolve(); // the start of the latest run; the next one waits for it
+let filled; // the form has its first scenario
 
 // ---- Small things -------------------------------------------------------------------------------
 
@@ -89,6 +90,8 @@ function fill(fields, files, title) {
   code.draw();
 }
 
+const first = async ({ title, toml }) => fill((await api.check({ toml })).fields, {}, title);
+
 // The form has changed.
 function edited() {
   draft.title = "";
@@ -105,6 +108,7 @@ function tab(name) {
 
 // The scenario as it is written now; the form takes what was typed as TOML.
 async function written() {
+  await filled;
   if (tomlEdited) {
     const toml = $("#toml").value;
     const { fields } = await api.check({ toml, files: used(toml) });
@@ -123,9 +127,9 @@ const used = (toml) => Object.fromEntries(Object.entries(draft.files).filter(([n
 
 // Starts what is written with one seed after another; returns the id of the group.
 async function startSeeds({ fields, toml, files, title }) {
-  const first = Number(fields.seed ?? 1);
+  const from = Number(fields.seed ?? 1);
   const members = [];
-  for (let seed = first; seed < first + SEEDS; seed++) {
+  for (let seed = from; seed < from + SEEDS; seed++) {
     const own = toTOML({ ...fields, seed });
     members.push((await api.start({ toml: own, files, title: `${title}, seed ${seed}`, on: "sim" })).id);
   }
@@ -468,10 +472,9 @@ async function begin() {
   form.colourOf = colourOf;
   code = new Code(about, draft.files, form, () => tab("code"), edited);
   form.read = (name) => code.read(name);
-  const first = about.gallery[0];
-  fill((await api.check({ toml: first.toml })).fields, {}, first.title);
   drawCards();
   tour = new Tour($("#steps"), $("#step"), about.tour, choose);
+  filled = first(about.gallery[0]);
   drawSigns($("#mark-legend"));
   $("#on-kernel-box").hidden = about.kernel_lacks !== "";
   $("#show-kept").hidden = !about.keeps;
@@ -529,6 +532,7 @@ async function begin() {
     run();
   });
   document.addEventListener("click", ({ target }) => target.closest("#export") || ($("#export").open = false));
+  await filled;
   // A run that is started before the server first tells of its runs writes a link of its own.
   const link = location.hash;
   let first_told = true;

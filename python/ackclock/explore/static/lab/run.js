@@ -6,8 +6,6 @@ import { Marks } from "./marks.js";
 // Columns of a window: of one curve, and of all curves together, as the server has it.
 const MOST_POINTS = 160_000;
 const LEAST_COLUMNS = 60;
-// Rows of one run: some 200 MB.
-const MOST_ROWS = 4_000_000;
 
 const SAMPLES = { cwnd_packets: Int32Array, srtt_us: Int32Array, delivered_packets: Float64Array };
 const QUEUES = { queue_packets: Int32Array };
@@ -32,12 +30,9 @@ export class Run {
     about.flows.forEach((flow, index) => flow.name === "cubic" && this.marks.follow(index + 1, flow.values));
   }
 
-  // Takes rows of a table. False if they are too many.
+  // Takes rows of a table.
   take(kind, columns) {
-    if (kind === "events") {
-      this.marks.append(columns);
-      return true;
-    }
+    if (kind === "events") return this.marks.append(columns);
     this.rows += columns.time_us.length;
     const [key, curves, kinds] = kind === "samples" ? ["flow", this.flows, SAMPLES] : ["queue", this.queues, QUEUES];
     const numbers = columns[key];
@@ -47,7 +42,6 @@ export class Run {
       const own = Object.fromEntries(Object.keys(kinds).map((name) => [name, mine(columns[name])]));
       curves.get(number).append(mine(columns.time_us), own);
     }
-    return this.rows <= MOST_ROWS;
   }
 
   // Panel, number of the flow or queue, and values on the window's grid.
