@@ -104,6 +104,12 @@ impl Clock {
         (ticks >> 64) as u64
     }
 
+    /// `nsecs_to_jiffies`: whole jiffies in a time.
+    #[inline(never)]
+    pub(crate) fn jiffies_in(&self, ns: u64) -> u64 {
+        ns / self.tick_ns()
+    }
+
     /// When a timer fires that is armed now for `delay` jiffies. The wheel of Linux since 4.8
     /// rounds up to the next jiffy of its level, so that a timer never fires early.
     #[inline]

@@ -54,8 +54,11 @@ impl Sender {
     fn transmit_for_timer(&mut self) -> Option<Transmit> {
         match std::mem::replace(&mut self.rexmit, Rexmit::None) {
             Rexmit::Head => {
-                let now_ns = self.host.now_ns();
+                let (now_ns, is_first) = (self.host.now_ns(), self.host.in_flight() == 0);
                 let head = self.board.retransmit_head(self.host.counts(), now_ns);
+                if is_first {
+                    self.host.event(CaEvent::TxStart);
+                }
                 Some(self.retransmitted(head))
             }
             Rexmit::Probe => {
@@ -116,7 +119,11 @@ impl Sender {
         if quota == cwnd {
             self.host.event(CaEvent::TxStart);
         }
-        Some(self.retransmitted(burst))
+        let burst = self.retransmitted(burst);
+        if burst.first == self.board.una() && !self.timers.awaits_reordering() {
+            self.tcp_rearm_rto();
+        }
+        Some(burst)
     }
 
     /// Notes that segments were sent again.
@@ -131,9 +138,6 @@ impl Sender {
         self.note_sent(burst.segments);
         if self.host.in_cwnd_reduction() {
             self.reduction.on_sent(burst.segments);
-        }
-        if burst.first == self.board.una() && !self.timers.awaits_reordering() {
-            self.tcp_rearm_rto();
         }
         burst
     }

@@ -633,12 +633,7 @@ impl Scoreboard {
         self.resend(&mut counts, now_ns, first);
         self.slot_mut(first).add(RETRANS);
         counts.retransmitted();
-        Transmit {
-            first,
-            segments: 1,
-            pushed: self.slot(first).has(PUSHED),
-            marks: Marks::default(),
-        }
+        self.resent(first, first + 1)
     }
 
     /// The retransmission of the head, if there was one, is no longer in flight.

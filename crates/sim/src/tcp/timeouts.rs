@@ -49,7 +49,7 @@ impl Sender {
                 timeout_us => probe_us.min(timeout_us),
             })
         };
-        self.timers.arm_for(Timer::LossProbe, host, wait);
+        self.timers.arm_paced(Timer::LossProbe, host, wait);
         true
     }
 
@@ -81,7 +81,7 @@ impl Sender {
             }
             Timer::Reordering => self.reordering_timeout(),
             Timer::Retransmission => {
-                self.rexmit = Rexmit::Lost;
+                self.rexmit = Rexmit::Head;
                 if self.sack_frto.is_enabled() {
                     self.tcp_enter_frto();
                 } else {

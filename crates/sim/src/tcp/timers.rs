@@ -57,6 +57,13 @@ impl Timers {
         self.arm(Timer::None, NEVER);
     }
 
+    /// Arms a timer for so many jiffies, and those until pacing lets the next packet leave
+    /// (`tcp_reset_xmit_timer`, `tcp_pacing_delay`).
+    #[inline]
+    pub(super) fn arm_paced(&mut self, timer: Timer, host: &Host, wait: u64) {
+        self.arm_for(timer, host, wait + host.pacing_delay());
+    }
+
     /// Arms the timeout, `icsk_rto` from now. If another timer has replaced the timeout, it counts
     /// from the sending of the head.
     #[inline]
@@ -68,7 +75,7 @@ impl Timers {
             }
             Timer::None | Timer::Retransmission => host.rto(),
         };
-        self.arm_for(Timer::Retransmission, host, wait);
+        self.arm_paced(Timer::Retransmission, host, wait);
     }
 
     /// Whether the reordering timer is armed.
@@ -169,5 +176,20 @@ mod tests {
             timers.arm_rto(&host, || 700 * MS);
             assert_eq!(timers.timeout_ns(), host.fires_ns(1), "never in the past");
         }
+    }
+    /// 10 ms and a bit until the next packet may leave are 10 jiffies more.
+    #[test]
+    fn a_paced_flow_waits_longer() {
+        let mut host = reno(Profile::Linux6, 10);
+        host.clock(1_100 * MS);
+        host.set_next_send_ns(1_110 * MS + 999_999);
+        let mut timers = Timers::new();
+        timers.arm_rto(&host, || 1_000 * MS);
+        assert_eq!(timers.timeout_ns(), host.fires_ns(310));
+        timers.arm_paced(Timer::LossProbe, &host, 20);
+        assert_eq!(timers.timeout_ns(), host.fires_ns(30));
+        host.set_next_send_ns(1_090 * MS);
+        timers.arm_rto(&host, || 1_000 * MS);
+        assert_eq!(timers.timeout_ns(), host.fires_ns(200), "from the head's sending");
     }
 }

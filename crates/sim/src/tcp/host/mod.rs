@@ -160,6 +160,16 @@ impl Host {
         self.clock.fires_ns(wait)
     }
 
+    /// `tcp_pacing_delay`: jiffies until pacing lets the next packet leave.
+    #[inline]
+    pub(super) fn pacing_delay(&self) -> u64 {
+        let wait_ns = self.tp().tcp_wstamp_ns.saturating_sub(self.now_ns());
+        if wait_ns == 0 {
+            return 0;
+        }
+        self.clock.jiffies_in(wait_ns)
+    }
+
     /// `tcp_packets_in_flight`.
     #[inline]
     pub(super) fn in_flight(&self) -> u32 {
