@@ -190,6 +190,10 @@ mod tests {
         assert_eq!(timers.timeout_ns(), host.fires_ns(30));
         host.set_next_send_ns(1_090 * MS);
         timers.arm_rto(&host, || 1_000 * MS);
-        assert_eq!(timers.timeout_ns(), host.fires_ns(200), "from the head's sending");
+        assert_eq!(
+            timers.timeout_ns(),
+            host.fires_ns(200),
+            "from the head's sending"
+        );
     }
 }

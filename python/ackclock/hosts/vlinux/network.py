@@ -22,7 +22,7 @@ from ackclock.base.errors import AckclockError
 
 #: Packets of a queue that is never full.
 NEVER_FULL = 10_000_000
-#: Half of this much memory for data is more than any window here.
+#: For data, of a sender. A receiver has a quarter of it, and a window of 128 MiB.
 SOCKET_BYTES = 1 << 30
 #: When the timers of PIE and RED are armed anew: they fire first at time 0. Linux rounds 500 ms
 #: up to a multiple of 8 ms.
@@ -32,6 +32,8 @@ HUB = "hub"
 NEIGHBOUR = "10.254.0.1"
 
 _STAB = "stab overhead -14"
+#: A packet of jumbo frames, bytes: without `mtu` a policer drops all that is larger than 2040.
+_LARGEST = 65_535
 _AT_ONCE = " rate 1000tbit"
 _EVERYWHERE = {
     "net/core/netdev_max_backlog": NEVER_FULL,
@@ -267,7 +269,7 @@ class Network:
         if police := link.get("policer"):
             device, other = f"p{number}", f"x{number}"
             burst = _police_burst(police["rate_bps"], police["burst_bytes"])
-            action = f"police rate {police['rate_bps']}bit burst {burst}"
+            action = f"police rate {police['rate_bps']}bit burst {burst} mtu {_LARGEST}"
             drop = f"filter add dev {other} ingress matchall action {action} conform-exceed drop"
             found.append(Step(device, (_tc(f"{add} {other} clsact"), _tc(drop)), other))
         device = queue_device(number)
