@@ -80,6 +80,20 @@ fn a_probe_keeps_to_the_send_buffer() {
     assert_eq!(script.sent, [(4, 5)]);
 }
 
+/// An ACK first lets leave what is written, five segments here. Then the application fills the send
+/// buffer again; of these four one waits for a larger burst. Of nine none would.
+#[test]
+fn an_ack_lets_leave_what_is_written_first() {
+    let limits = FlowLimits {
+        send_buffer: 15,
+        ..UNLIMITED
+    };
+    let mut script = Script::with(Profile::Linux6, &reno(), limits);
+    assert_eq!(script.sent, [(0, 10)], "the initial window");
+    script.ack(100, 4, &[]);
+    assert_eq!(script.sent, [(10, 17)]);
+}
+
 /// The timer is set after the state machine: Open again, so a probe and not the timeout.
 #[test]
 fn the_ack_that_ends_recovery_arms_a_probe() {

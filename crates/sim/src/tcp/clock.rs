@@ -105,7 +105,6 @@ impl Clock {
     }
 
     /// `nsecs_to_jiffies`: whole jiffies in a time.
-    #[inline(never)]
     pub(crate) fn jiffies_in(&self, ns: u64) -> u64 {
         ns / self.tick_ns()
     }

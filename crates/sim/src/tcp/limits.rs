@@ -47,6 +47,8 @@ pub(super) struct Limits {
     first_edge: u64,
     /// The application says when it writes.
     tells_writes: bool,
+    /// The application fills a send buffer of its own size again, after each ACK.
+    refills: bool,
     /// Whether the algorithm makes the send buffer grow.
     autotunes: bool,
     /// Nothing but cwnd ever limits the flow, and all is written.
@@ -85,6 +87,7 @@ impl Limits {
             offered: flow.segments,
             written: 0,
             tells_writes: false,
+            refills: flow.send_buffer != u64::MAX,
             autotunes: false,
             are_none: false,
             long_way,
@@ -116,6 +119,7 @@ impl Limits {
     /// The application has nothing yet. `tells_writes`: it says itself when it writes, and where PSH is.
     pub(super) fn offer_none(&mut self, tells_writes: bool) {
         (self.are_none, self.tells_writes) = (false, tells_writes);
+        self.refills &= !tells_writes;
         (self.flow.segments, self.offered) = (0, u64::MAX);
     }
 
@@ -157,6 +161,18 @@ impl Limits {
         self.flow.segments = self.flow.segments.min(nxt);
         (self.total, self.offered) = (self.flow.segments, self.flow.segments);
         self.milestone = self.total;
+    }
+
+    /// Whether an ACK first lets leave what the application has written, and then the application
+    /// fills the send buffer again (`tcp_data_snd_check`: `tcp_check_space` comes last).
+    #[inline]
+    pub(super) fn refills(&self) -> bool {
+        self.refills
+    }
+
+    /// What the application has written so far ends there.
+    pub(super) fn written(&self) -> u64 {
+        self.written
     }
 
     /// Lets the application write what the send buffer has room for. Returns whether it writes now,
@@ -208,7 +224,10 @@ impl Limits {
     /// New segments that the application has written.
     #[inline]
     pub(super) fn unsent(&self, board: &Scoreboard) -> u64 {
-        let end = board.una().saturating_add(self.flow.send_buffer);
+        let end = match self.refills {
+            true => self.written,
+            false => board.una().saturating_add(self.flow.send_buffer),
+        };
         self.flow.segments.min(end).saturating_sub(board.nxt())
     }
 
@@ -244,6 +263,9 @@ impl Limits {
     pub(super) fn note(&mut self, board: &Scoreboard, host: &Host) {
         if self.are_none {
             return;
+        }
+        if self.refills && host.cwnd_is_full() {
+            self.write(board);
         }
         let out = board.nxt() - board.una();
         let unsent = board.nxt() < self.flow.segments;
@@ -302,6 +324,8 @@ mod tests {
         );
         let mut host = reno(Profile::Linux6, 1_000);
         let mut board = Scoreboard::new();
+        assert_eq!(limits.available(&board), 0, "nothing is written yet");
+        limits.write(&board);
         assert_eq!(limits.available(&board), 20);
         board.send(host.counts(), S, 20, false);
         assert_eq!(limits.available(&board), 0);

@@ -90,6 +90,9 @@ impl Sender {
     /// Sets a timer if pacing holds packets back.
     #[inline(never)]
     fn wait_for_pacing(&mut self) {
+        if self.limits.refills() {
+            self.fill_buffer();
+        }
         if !self.host.cwnd_is_full() {
             self.expand_send_buffer();
             if self.limits.available(&self.board) > 0 || self.has_lost_to_send() {
@@ -150,8 +153,8 @@ impl Sender {
     ) -> Option<Transmit> {
         if !self.limits.are_none() {
             self.limits.hear(&self.board);
-            if self.limits.write(&self.board) {
-                self.host.check_app_limited();
+            if !self.limits.refills() {
+                self.fill_buffer();
             }
         }
         let in_flight = match PREDICTED {
@@ -175,7 +178,7 @@ impl Sender {
                     self.fill_head(unsent);
                 }
                 self.nothing_to_send();
-                return None;
+                return self.refill::<PREDICTED, PUSHED>();
             }
         }
         if !PREDICTED {
@@ -211,7 +214,33 @@ impl Sender {
         }
         self.host.note_deferred();
         self.end_of_turn(defers == Defers::ForCwnd);
-        None
+        if self.limits.are_none() {
+            return None;
+        }
+        self.refill::<PREDICTED, PUSHED>()
+    }
+
+    /// Nothing of what is written can leave: the application fills the send buffer again.
+    #[cold]
+    #[inline(never)]
+    fn refill<const PREDICTED: bool, const PUSHED: bool>(&mut self) -> Option<Transmit> {
+        let written = self.limits.written();
+        if !self.limits.refills() {
+            return None;
+        }
+        self.fill_buffer();
+        if self.limits.written() == written {
+            return None;
+        }
+        self.transmit_new::<PREDICTED, PUSHED>()
+    }
+
+    /// The application writes what the send buffer has room for.
+    #[inline]
+    fn fill_buffer(&mut self) {
+        if self.limits.write(&self.board) {
+            self.host.check_app_limited();
+        }
     }
 
     /// `tcp_grow_skb` comes before `tcp_snd_wnd_test`: a packet for which the receive window has no room
@@ -258,8 +287,10 @@ impl Sender {
     #[inline]
     fn note_sent(&mut self, segments: u32) {
         self.totals.sent(segments);
-        self.pacer
-            .on_sent(&mut self.host, segments, self.totals.sent_packets());
+        let sent_packets = self.totals.sent_packets();
+        if self.pacer.on_sent(&mut self.host, segments, sent_packets) {
+            self.timers.pace();
+        }
     }
 
     /// New segments of a probe: a burst, if the window has room for it, and one at least

@@ -52,15 +52,17 @@ impl Pacer {
     }
 
     /// Each burst takes its time at the pacing rate. A late burst takes up to half of that time
-    /// less. `sent_packets` counts all packets of the connection, this burst included.
+    /// less. `sent_packets` counts all packets of the connection, this burst included. Returns whether
+    /// the flow is paced.
     #[inline]
-    pub(super) fn on_sent(&self, host: &mut Host, segments: u32, sent_packets: u64) {
+    pub(super) fn on_sent(&self, host: &mut Host, segments: u32, sent_packets: u64) -> bool {
         let (tp, now_ns) = (host.tp(), host.now_ns());
         let sk = &tp.inet_conn.sk;
         let (until_ns, rate) = (tp.tcp_wstamp_ns, sk.sk_pacing_rate);
         let mut next_ns = until_ns.max(now_ns);
         if sk.sk_pacing_status == SK_PACING_NONE {
-            return host.set_next_send_ns(next_ns);
+            host.set_next_send_ns(next_ns);
+            return false;
         }
         if rate != 0 && sent_packets >= FIRST_PACED_PACKET {
             let bytes = u64::from(segments) * u64::from(tp.mss_cache);
@@ -69,6 +71,7 @@ impl Pacer {
             next_ns += lasts_ns - late_ns.min(lasts_ns / 2);
         }
         host.set_next_send_ns(next_ns);
+        true
     }
 
     /// Whether it is too early to send.

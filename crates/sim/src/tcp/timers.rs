@@ -30,6 +30,8 @@ pub(super) struct Timers {
     at_ns: u64,
     /// Timeouts since `una` last advanced.
     retransmits: u32,
+    /// Pacing may hold the next packet back.
+    paced: bool,
 }
 
 impl Timers {
@@ -38,6 +40,7 @@ impl Timers {
             timer: Timer::None,
             at_ns: NEVER,
             retransmits: 0,
+            paced: false,
         }
     }
 
@@ -61,7 +64,22 @@ impl Timers {
     /// (`tcp_reset_xmit_timer`, `tcp_pacing_delay`).
     #[inline]
     pub(super) fn arm_paced(&mut self, timer: Timer, host: &Host, wait: u64) {
+        if self.paced {
+            return self.arm_late(timer, host, wait);
+        }
+        self.arm_for(timer, host, wait);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn arm_late(&mut self, timer: Timer, host: &Host, wait: u64) {
         self.arm_for(timer, host, wait + host.pacing_delay());
+    }
+
+    /// A packet has left at the pacing rate.
+    #[inline]
+    pub(super) fn pace(&mut self) {
+        self.paced = true;
     }
 
     /// Arms the timeout, `icsk_rto` from now. If another timer has replaced the timeout, it counts
@@ -184,6 +202,7 @@ mod tests {
         host.clock(1_100 * MS);
         host.set_next_send_ns(1_110 * MS + 999_999);
         let mut timers = Timers::new();
+        timers.pace();
         timers.arm_rto(&host, || 1_000 * MS);
         assert_eq!(timers.timeout_ns(), host.fires_ns(310));
         timers.arm_paced(Timer::LossProbe, &host, 20);

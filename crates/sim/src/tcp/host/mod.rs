@@ -161,12 +161,8 @@ impl Host {
     }
 
     /// `tcp_pacing_delay`: jiffies until pacing lets the next packet leave.
-    #[inline]
     pub(super) fn pacing_delay(&self) -> u64 {
         let wait_ns = self.tp().tcp_wstamp_ns.saturating_sub(self.now_ns());
-        if wait_ns == 0 {
-            return 0;
-        }
         self.clock.jiffies_in(wait_ns)
     }
 
