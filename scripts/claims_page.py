@@ -1,5 +1,7 @@
 """Writes docs/claims.md, the tallies, a line and a card for each claim, from docs/claims.csv.
 
+The live page gets the verdicts, too.
+
     claims_page.py DIRECTORY            DIRECTORY is docs
     claims_page.py DIRECTORY REPORT     takes claims.csv and the pictures from a report before
 
@@ -7,6 +9,7 @@
 """
 
 import csv
+import json
 import re
 import shutil
 import sys
@@ -17,6 +20,7 @@ from PIL import Image
 
 from ackclock import papers
 from ackclock.draw.html import Table
+from ackclock.explore.figures import VERDICTS
 from ackclock.pages import tally
 
 PAGE = """# What the papers claim, and what we measured
@@ -163,11 +167,27 @@ def take(report: Path, directory: Path) -> None:
             small.quantize(COLOURS).save(directory / PICTURES / name, optimize=True)
 
 
+def verdicts(rows: Sequence[Row]) -> str:
+    """Claim → what the live page says of it, as JSON."""
+    columns = {"measured": "measured, 95 % CI"} | {
+        key: key for key in ("verdict", "firmness", "runs")
+    }
+    lines = [
+        f"{json.dumps(row['claim'])}: "
+        + json.dumps({key: row[of] for key, of in columns.items()}, ensure_ascii=False)
+        for row in rows
+        if not row["part"]
+    ]
+    return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
 def main(directory: Path, *report: Path) -> None:
     """Writes the page."""
     for each in report:
         take(each, directory)
-    (directory / "claims.md").write_text(page(data(directory)), encoding="utf-8")
+    rows = data(directory)
+    (directory / "claims.md").write_text(page(rows), encoding="utf-8")
+    VERDICTS.write_text(verdicts(rows), encoding="utf-8")
 
 
 if __name__ == "__main__":

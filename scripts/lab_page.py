@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ackclock import Scenario, _core
 from ackclock.draw.html import STATIC
-from ackclock.explore import about
+from ackclock.explore import about, figures
 from ackclock.explore.runs import MOST_FLOWS
 from ackclock.hosts.threads import LOCAL
 from ackclock.scenario import skeleton
@@ -30,8 +30,9 @@ def write(directory: Path) -> None:
     page = page.replace('<html lang="en">', '<html lang="en" data-side="lab">')
     (directory / "index.html").write_text(page, encoding="utf-8")
     told = about.without_server()
-    text = json.dumps(told, separators=(",", ":"))
-    (directory / "about.json").write_text(text, encoding="utf-8")
+    for name, what in {"about": told, "figures": figures.told()}.items():
+        text = json.dumps(what, separators=(",", ":"))
+        (directory / f"{name}.json").write_text(text, encoding="utf-8")
     algorithms = directory / "algorithms"
     algorithms.mkdir(exist_ok=True)
     for each in told["algorithms"]:

@@ -1,10 +1,18 @@
 """Fixtures of the live page."""
 
+import functools
+import threading
+from contextlib import contextmanager
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+
 import pytest
 
+import lab_page
 from acts import until
 from common import new_context
 from explorer import Server
+
+ENGINE = lab_page.STATIC / "lab" / "engine.wasm"
 
 
 @pytest.fixture(scope="module")
@@ -15,34 +23,83 @@ def server(tmp_path_factory):
     assert running.close() == ""
 
 
+class Quiet(SimpleHTTPRequestHandler):
+    """Serves files, as any server does."""
+
+    def log_message(self, *_):
+        """Is quiet."""
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """The page below a directory of a server of files, as below `lab/` of the documentation."""
+    if not ENGINE.exists():
+        pytest.skip("the simulator for browsers is not built: make lab")
+    root = tmp_path_factory.mktemp("site")
+    lab_page.write(root / "lab")
+    handler = functools.partial(Quiet, directory=root)
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as running:
+        running.root = root / "lab"
+        running.host = f"127.0.0.1:{running.server_port}"
+        running.url = f"http://{running.host}/lab/"
+        thread = threading.Thread(target=running.serve_forever, daemon=True)
+        thread.start()
+        yield running
+        running.shutdown()
+
+
 SIZES = {"wide": (1400, 900), "phone": (390, 844)}
 
 
-@pytest.fixture(params=SIZES, ids=list(SIZES))
-def page(request, server, browser):
-    """The page as it opens, at each size. Nothing in it may complain, or leave this machine."""
+@contextmanager
+def opened(browser, size, side):
+    """The page as it opens, at a size. Nothing in it may complain, or leave this machine."""
     complaints = []
-    width, height = SIZES[request.param]
-    size = {"width": width, "height": height}
-    context = new_context(browser, viewport=size, has_touch=request.param == "phone")
-    opened = context.new_page()
-    opened.on("console", lambda message: complaints.append(message.text))
-    opened.on("pageerror", lambda error: complaints.append(str(error)))
-    opened.on("requestfailed", lambda request: complaints.append(f"failed: {request.url}"))
-    opened.on(
+    width, height = SIZES[size]
+    viewport = {"width": width, "height": height}
+    context = new_context(browser, viewport=viewport, has_touch=size == "phone")
+    page = context.new_page()
+    page.on("console", lambda message: complaints.append(message.text))
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("requestfailed", lambda request: complaints.append(f"failed: {request.url}"))
+    page.on(
         "request",
         lambda request: (
-            request.url.startswith((f"http://{server.host}/", "blob:", "data:"))
+            request.url.startswith((f"http://{side.host}/", "blob:", "data:"))
             or complaints.append(request.url)
         ),
     )
-    opened.goto(server.url)
-    opened.wait_for_selector(".card")
-    opened.phone = request.param == "phone"
-    yield opened
+    page.goto(side.url)
+    page.wait_for_selector(".card")
+    page.phone = size == "phone"
+    yield page
     overflow = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
-    until(opened, lambda: opened.evaluate(overflow) == 0, "a page as wide as the screen")
+    until(page, lambda: page.evaluate(overflow) == 0, "a page as wide as the screen")
     context.close()
     # A mistake that is told; a download; this test, which reads what is drawn.
     expected = ("422", "net::ERR_ABORTED", "willReadFrequently")
     assert [each for each in complaints if not any(word in each for word in expected)] == []
+
+
+@pytest.fixture(params=SIZES)
+def page(request, server, browser):
+    """The page with a server, at each size."""
+    with opened(browser, request.param, server) as found:
+        yield found
+
+
+@pytest.fixture(params=SIZES)
+def lab(request, site, browser):
+    """The page without a server, at each size."""
+    with opened(browser, request.param, site) as found:
+        yield found
+
+
+@pytest.fixture(
+    params=[(side, size) for side in ("server", "site") for size in SIZES], ids="-".join
+)
+def either(request, browser):
+    """The page with and without a server, at each size."""
+    side, size = request.param
+    with opened(browser, size, request.getfixturevalue(side)) as found:
+        yield found

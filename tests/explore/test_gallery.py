@@ -4,10 +4,13 @@ import numpy as np
 import polars as pl
 import pytest
 
+import claims_page
 import gallery_pictures
+import lab_page
 from ackclock import Scenario, run
-from ackclock.explore import gallery
+from ackclock.explore import figures, gallery
 from ackclock.results import measures
+from common import ROOT
 
 
 def test_the_pictures_are_those_of_the_runs():
@@ -15,6 +18,18 @@ def test_the_pictures_are_those_of_the_runs():
     assert len(scenarios) == 10
     for each in scenarios:
         assert gallery_pictures.lines(each["toml"]) == each["sparkline"], "type: make generate"
+
+
+def test_the_papers_figures_have_the_verdicts_of_the_documents():
+    written = figures.VERDICTS.read_text(encoding="utf-8")
+    rows = claims_page.data(ROOT / "docs")
+    assert written == claims_page.verdicts(rows), "type: python scripts/claims_page.py docs"
+    told = figures.told()
+    assert len(told) > 35
+    for each in told:
+        assert 1 <= len(each["runs"]) <= figures.MOST_RUNS
+        for one in each["runs"]:  # with a server and without
+            assert lab_page.link(Scenario.from_text(one["toml"], source=""), one["title"])
 
 
 def steps():

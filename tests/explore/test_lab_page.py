@@ -1,71 +1,20 @@
 """The page without a server, in a real browser: from a plain file server, and offline."""
 
-import functools
 import gzip
 import re
-import threading
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
-import pytest
 from playwright.sync_api import expect
 
 import lab_page
 from ackclock import Scenario, run
 from ackclock.explore import gallery
 from ackclock.results import measures
-from acts import until, until_curves, until_whole
-from common import new_context
+from acts import until_curves, until_whole
 
-ENGINE = lab_page.STATIC / "lab" / "engine.wasm"
-pytestmark = pytest.mark.skipif(not ENGINE.exists(), reason="the simulator for browsers: make lab")
 #: All files of the page together, compressed.
 MOST_BYTES = 3_000_000
 #: From the click on a card to its first curve.
 MOST_S = 2
-
-
-class Quiet(SimpleHTTPRequestHandler):
-    """Serves files, as any server does."""
-
-    def log_message(self, *_):
-        """Is quiet."""
-
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory):
-    """The page below a directory of a server, as below `lab/` of the documentation."""
-    root = tmp_path_factory.mktemp("site")
-    lab_page.write(root / "lab")
-    handler = functools.partial(Quiet, directory=root)
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as running:
-        running.root = root / "lab"
-        running.url = f"http://127.0.0.1:{running.server_port}/lab/"
-        thread = threading.Thread(target=running.serve_forever, daemon=True)
-        thread.start()
-        yield running
-        running.shutdown()
-
-
-@pytest.fixture(params=[(1280, 860), (390, 844)], ids=["wide", "phone"])
-def lab(request, site, browser):
-    """The page as it opens. Nothing in it may complain, or ask another host."""
-    width, height = request.param
-    context = new_context(browser, viewport={"width": width, "height": height})
-    opened = context.new_page()
-    complaints = []
-    opened.on("console", lambda message: complaints.append(message.text))
-    opened.on("pageerror", lambda error: complaints.append(str(error)))
-    opened.on("requestfailed", lambda request: complaints.append(f"failed: {request.url}"))
-    opened.on("request", lambda each: each.url.startswith((site.url, "blob:", "data:")) or
-              complaints.append(each.url))  # fmt: skip
-    opened.phone = width < 820
-    opened.goto(site.url)
-    opened.wait_for_selector(".card")
-    yield opened
-    overflow = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
-    until(opened, lambda: opened.evaluate(overflow) == 0, "a page as wide as the screen")
-    context.close()
-    assert complaints == []
 
 
 def choose(page, name):
@@ -106,6 +55,15 @@ def test_the_first_curve_comes_soon(lab):
         }"""
     )
     assert took_ms < 1000 * MOST_S
+
+
+def test_a_link_is_a_run(lab, site):
+    scenario = Scenario.from_toml(gallery.FOLDER / "04-rtt-unfairness.toml")
+    page = lab.context.new_page()
+    page.goto(f"{site.url}{lab_page.link(scenario, 'two RTTs')}")
+    expect(page.locator(".run")).to_have_attribute("data-state", "done")
+    expect(page.locator(".run")).to_contain_text("two RTTs")
+    until_curves(page, 2)
 
 
 def test_it_works_offline_after_the_first_load(lab):

@@ -26,7 +26,7 @@ from starlette.staticfiles import StaticFiles
 from ackclock import AckclockError, Result
 from ackclock.draw import html
 from ackclock.draw.curves import Window
-from ackclock.explore import about, shelf
+from ackclock.explore import about, figures, shelf
 from ackclock.explore.runs import Run, Runs, Source
 from ackclock.explore.security import KEPT_CSP, Guard, TooLongError, kept_csp_with, kept_key
 from ackclock.explore.worker import HOSTS
@@ -57,6 +57,7 @@ class Page:
             Route("/", self.index),
             Route("/api/about", self.about),
             Route("/api/algorithms/{name}", self.source),
+            Route("/api/figures", self.figures),
             Route("/api/check", self.check, methods=["POST"]),
             Route("/api/events", self.events),
             Route("/api/runs", self.start, methods=["POST"]),
@@ -85,6 +86,10 @@ class Page:
         """The C file of a built-in algorithm."""
         name = request.path_params["name"]
         return PlainTextResponse(await run_in_threadpool(skeleton.source, name))
+
+    async def figures(self, _: Request) -> Response:
+        """The papers' figures with their claims."""
+        return JSONResponse(await run_in_threadpool(figures.told))
 
     async def check(self, request: Request) -> Response:
         """The fields of a scenario, or what is wrong with it."""

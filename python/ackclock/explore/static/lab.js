@@ -156,6 +156,7 @@ export async function file(path) {
   return new Blob([name === "scenario.toml" ? run.source.toml : run.csv()], { type: "text/plain" });
 }
 
+export const figures = async () => (await fetched("figures.json")).json();
 export const kept = async () => [];
 
 export async function open() {

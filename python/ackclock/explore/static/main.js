@@ -5,6 +5,7 @@ import { Chips } from "./chips.js";
 import { Code } from "./code.js";
 import { drawCompared } from "./compared.js";
 import { follow, png, save, svg } from "./export.js";
+import { drawClaims, drawFigures } from "./figures.js";
 import { Form, label } from "./form.js";
 import { drawGallery } from "./gallery.js";
 import { drawKept } from "./kept.js";
@@ -75,7 +76,7 @@ const colourOf = (name) => onPage(about.styles[name]?.colour ?? "#010203");
 const fold = () => $("#side").classList.add("folded");
 
 function show(section) {
-  for (const name of ["stage", "gallery", "kept"]) $(`#${name}`).hidden = name !== section;
+  for (const name of ["stage", "gallery", "figures", "kept"]) $(`#${name}`).hidden = name !== section;
   if (section === "stage") plots.resize();
 }
 
@@ -421,6 +422,25 @@ async function choose({ title, toml }) {
   await run();
 }
 
+// Runs the scenarios of a paper's figure in the place of what is shown, below its claims.
+async function chooseFigure(figure) {
+  clear();
+  const mine = cleared;
+  drawClaims($("#step"), figure);
+  tab("form");
+  for (const { title, toml } of figure.runs) {
+    const { fields } = await api.check({ toml });
+    if (mine !== cleared) return;
+    fill(fields, {}, title);
+    await run();
+  }
+}
+
+async function showFigures() {
+  show("figures");
+  if (!$("#figures .card")) drawFigures($("#figures .list"), await api.figures(), chooseFigure);
+}
+
 const drawCards = () => drawGallery($("#gallery .cards"), about, colourOf, choose);
 
 async function showKept() {
@@ -495,11 +515,13 @@ async function begin() {
     show($("#gallery").hidden || !shown.length ? "gallery" : "stage");
     fold();
   });
-  $("#show-kept").addEventListener("click", async () => {
-    if ($("#kept").hidden) await showKept();
-    else show(shown.length ? "stage" : "gallery");
-    fold();
-  });
+  for (const [name, open] of [["figures", showFigures], ["kept", showKept]]) {
+    $(`#show-${name}`).addEventListener("click", async () => {
+      if ($(`#${name}`).hidden) await open();
+      else show(shown.length ? "stage" : "gallery");
+      fold();
+    });
+  }
   $("#share").addEventListener("click", async () => {
     if (!writeLink()) return note("These runs, with their files, are too long for a link; remove some.");
     await navigator.clipboard?.writeText(location.href);

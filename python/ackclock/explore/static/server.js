@@ -40,6 +40,7 @@ export const cancel = (id) => ask("POST", `/api/runs/${id}/cancel`);
 export const remove = (id) => ask("DELETE", `/api/runs/${id}`);
 export const source = async (name) => (await ask("GET", `/api/algorithms/${encodeURIComponent(name)}`)).text();
 export const file = async (path) => (await ask("GET", path)).blob();
+export const figures = () => json("GET", "/api/figures");
 export const kept = () => json("GET", "/api/kept");
 export const open = (path, title) => json("POST", "/api/kept/open", { path, title });
 
