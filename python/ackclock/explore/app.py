@@ -27,6 +27,7 @@ from ackclock import AckclockError, Result
 from ackclock.draw import html
 from ackclock.draw.curves import Window
 from ackclock.explore import about, figures, shelf
+from ackclock.explore.judge import WHAT
 from ackclock.explore.runs import Run, Runs, Source
 from ackclock.explore.security import KEPT_CSP, Guard, TooLongError, kept_csp_with, kept_key
 from ackclock.explore.worker import HOSTS
@@ -61,6 +62,7 @@ class Page:
             Route("/api/check", self.check, methods=["POST"]),
             Route("/api/events", self.events),
             Route("/api/runs", self.start, methods=["POST"]),
+            Route("/api/judge", self.judge, methods=["POST"]),
             Route("/api/runs/{run}", self.remove, methods=["DELETE"]),
             Route("/api/runs/{run}/cancel", self.cancel, methods=["POST"]),
             Route("/api/runs/{run}/samples.csv", self.csv),
@@ -107,6 +109,17 @@ class Page:
         source = _source(asked)
         await run_in_threadpool(HOSTS[source.on].ready)
         run = await run_in_threadpool(self.runs.start, source, str(asked.get("title", ""))[:80])
+        return JSONResponse({"id": run.id})
+
+    async def judge(self, request: Request) -> Response:
+        """Starts a scorecard or an attack."""
+        asked = await _json(request)
+        source, what = _source(asked), asked.get("judge")
+        if what not in WHAT:
+            raise HTTPException(400, f"judge: choose from {', '.join(WHAT)}")
+        run = await run_in_threadpool(
+            self.runs.judge, what, source, str(asked.get("title", ""))[:80]
+        )
         return JSONResponse({"id": run.id})
 
     async def cancel(self, request: Request) -> Response:

@@ -22,6 +22,7 @@ from ackclock import AckclockError, Flow, Scenario, Session
 from ackclock.base.directory import replaced
 from ackclock.draw.curves import Array, Curve, Window
 from ackclock.explore import worker
+from ackclock.explore.judge import subject
 from ackclock.explore.marks import Cubic, Marks
 from ackclock.explore.worker import HOSTS
 from ackclock.hosts.threads import LOCAL
@@ -40,6 +41,8 @@ MOST_SAMPLES = 25_000_000
 MOST_FLOWS = 100
 #: Wall time of a run, seconds.
 MOST_S = 600
+#: In which a process ends what it has started, seconds.
+ENDS_S = 2
 #: What a file of a scenario may be called, and how long its text may be.
 FILE_NAME = re.compile(r"[A-Za-z0-9][\w-]{0,40}\.(c|trace|csv)")
 MOST_FILE_BYTES = 1_000_000
@@ -57,7 +60,7 @@ class Source(NamedTuple):
 
 
 #: What the page is told of a run, beside its source.
-TOLD = ("id", "title", "state", "done", "error", "rows", "about", "end")
+TOLD = ("id", "title", "state", "done", "error", "rows", "about", "end", "judge")
 
 
 @dataclass(eq=False)
@@ -67,6 +70,8 @@ class Run:
     id: str
     source: Source
     title: str = ""
+    #: What is asked of the source's algorithm, of `judge.WHAT`; empty: it is run.
+    judge: str = ""
     #: waiting, running, done, failed or cancelled.
     state: str = "waiting"
     done: float = 0.0
@@ -142,9 +147,16 @@ class Runs:
         with self.lock:
             for run in self._runs.values():
                 good = run.state in ("waiting", "running", "done")
-                if run.source == source and good and not HOSTS[source.on].real_time:
+                same = run.source == source and not run.judge
+                if same and good and not HOSTS[source.on].real_time:
                     return run
             return self._add(source, title, self._job(source))
+
+    def judge(self, what: str, source: Source, title: str) -> Run:
+        """Starts to judge the algorithm of the first flow; raises `AckclockError`."""
+        subject(self.check(source))
+        with self.lock:
+            return self._add(source, title, self._job(source) | {"judge": what}, what)
 
     def open(self, directory: Path, title: str) -> Run:
         """Opens a kept run; raises `AckclockError` if its manifest cannot be read."""
@@ -221,11 +233,11 @@ class Runs:
             "keep": str(self.folder),
         }
 
-    def _add(self, source: Source, title: str, job: dict[str, Any]) -> Run:
+    def _add(self, source: Source, title: str, job: dict[str, Any], judge: str = "") -> Run:
         if len(self._waiting) >= MOST_WAITING:
             raise AckclockError(f"{MOST_WAITING} runs wait already; wait for them or cancel some")
         self.folder.mkdir(parents=True, exist_ok=True)
-        run = Run(secrets.token_hex(6), source, title)
+        run = Run(secrets.token_hex(6), source, title, judge)
         self._runs[run.id] = run
         self._waiting.append(run)
         run.about["job"] = job
@@ -305,7 +317,8 @@ class Runs:
         assert process.stderr is not None
         job = run.about.pop("job") | {"id": run.id}
         timer = threading.Timer(MOST_S, self._late, (run,))
-        timer.start()
+        if not run.judge:  # it ends by itself
+            timer.start()
         try:
             with contextlib.suppress(BrokenPipeError):
                 process.stdin.write(json.dumps(job).encode() + b"\n")
@@ -365,7 +378,7 @@ class Runs:
     def _finish(self, run: Run, state: str, error: str = "") -> None:
         run.state, run.error = state, error
         if run.process is not None and state == "cancelled":
-            _end(run.process)
+            _end(run.process, gently=bool(run.judge))
         self._changed(run)
 
     def _late(self, run: Run) -> None:
@@ -424,8 +437,12 @@ def _process() -> "subprocess.Popen[bytes]":
     )
 
 
-def _end(process: "subprocess.Popen[bytes]") -> None:
-    """Kills a process and all that it started (a C compiler)."""
+def _end(process: "subprocess.Popen[bytes]", *, gently: bool = False) -> None:
+    """Kills a process and all that it started (a C compiler); `gently`: it ends its own first."""
+    if gently:
+        process.terminate()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(ENDS_S)
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()

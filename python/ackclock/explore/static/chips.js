@@ -73,10 +73,15 @@ export class Chips {
     );
   }
 
-  head({ id, title }, going, off) {
-    const { cancel, toggle, take, drop } = this.actions;
+  head({ id, title, judge, end }, going, off) {
+    const { cancel, toggle, take, drop, read, rerun } = this.actions;
+    const found = [];
+    if (judge === "scorecard" && end.kept) found.push(button("Open", "Show the scorecard in a tab of its own", () => read(id)));
+    if (judge === "attack" && end.toml) found.push(button("Run it", "Run the scenario that was found", () => rerun(id)));
     const buttons = going
       ? [button("Cancel", "End this run", () => cancel(id))]
+      : judge
+      ? [...found, button("✕", "Remove from the page; what was found stays in its folder", () => drop(id))]
       : [
           button(off ? "Show" : "Hide", "Show or hide its curves", () => toggle(id)),
           button("Edit", "Take its scenario into the form", () => take(id)),
@@ -98,6 +103,7 @@ export class Chips {
       return element("span", {}, line, `${label(name, this.about)}${rate}`);
     });
     if (flows.length > MOST_NAMED) keys.push(`and ${flows.length - MOST_NAMED} more`);
+    if (run.end.says) keys.push(run.end.says);
     if (run.end.summary?.common_s) keys.push(over(run.end.summary));
     return keys;
   }

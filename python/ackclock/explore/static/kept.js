@@ -4,6 +4,9 @@ import { button } from "./chips.js";
 import { element } from "./form.js";
 import { entitleAll } from "./names.js";
 
+// The address of an entry's page.
+export const addressOf = ({ path, key, page }) => `/kept/${key}/${path.split("/").map(encodeURIComponent).join("/")}/${page}`;
+
 // Draws what is kept; `open` is called with the path and the title of a run that is to be shown.
 export function drawKept(root, kept, about, open) {
   const titles = entitleAll(kept.map(({ scenario }) => scenario), about);
@@ -12,8 +15,7 @@ export function drawKept(root, kept, about, open) {
     const title = titles[index] || path.split("/").at(-1).slice(0, 12);
     if (kind === "run") actions.push(button("Open", "Show its curves beside the others", () => open(path, title)));
     if (page) {
-      const href = `/kept/${key}/${path.split("/").map(encodeURIComponent).join("/")}/${page}`;
-      actions.push(element("a", { href, target: "_blank", textContent: page.endsWith(".png") ? "Picture" : "Page" }));
+      actions.push(element("a", { href: addressOf({ path, key, page }), target: "_blank", textContent: page.endsWith(".png") ? "Picture" : "Page" }));
     } else if (kind === "sweep") {
       actions.push(element("span", { className: "without", textContent: "no picture: sweep it with --plot" }));
     }

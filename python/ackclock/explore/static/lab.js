@@ -163,6 +163,10 @@ export async function open() {
   throw new Failure("This page keeps nothing: a link is a run. `ackclock explore` keeps runs.");
 }
 
+export async function judge() {
+  throw new Failure("This page runs scenarios only: `ackclock explore` judges algorithms.");
+}
+
 // Calls `report` with what changes in the runs.
 export function listen(report) {
   let seen = -1;

@@ -8,7 +8,7 @@ import { follow, png, save, svg } from "./export.js";
 import { drawClaims, drawFigures } from "./figures.js";
 import { Form, label } from "./form.js";
 import { drawGallery } from "./gallery.js";
-import { drawKept } from "./kept.js";
+import { addressOf, drawKept } from "./kept.js";
 import { pack, unpack } from "./link.js";
 import { describe } from "./names.js";
 import { Plots } from "./plots.js";
@@ -183,6 +183,37 @@ async function run(many = false) {
     begun();
     for (const each of [$("#run"), $("#seeds")]) each.disabled = false;
   }
+}
+
+// Judges the algorithm of the first flow.
+async function judge(what) {
+  problem();
+  try {
+    const { title: _, ...source } = await written();
+    const { algorithm } = source.fields.flow[0] ?? {};
+    const title = `${what === "attack" ? "Attack on" : "Scorecard of"} ${algorithm}`;
+    const { id } = await api.judge({ toml: source.toml, files: source.files, title, judge: what });
+    fold();
+    add(id, { ...source, title, judge: what });
+  } catch (error) {
+    if (!(error instanceof api.Failure)) throw error;
+    failed(error.message);
+  }
+}
+
+// Shows a scorecard.
+async function read(id) {
+  const entry = (await api.kept()).find(({ path }) => path === runs.get(id).end.kept);
+  if (entry?.page) open(addressOf(entry), "_blank");
+  else note("The scorecard is not in the results' folder any more.");
+}
+
+// Runs what an attack has found.
+async function rerun(id) {
+  const { end, files, title } = runs.get(id);
+  const { fields } = await api.check({ toml: end.toml, files });
+  fill(fields, files, title);
+  await run();
 }
 
 // A run has failed.
@@ -376,7 +407,7 @@ function told({ changed, ids }) {
 // ---- Links --------------------------------------------------------------------------------------
 
 function writeLink() {
-  const sources = shown.map((id) => runs.get(id)).map(({ toml, files, title, on, members }) => {
+  const sources = shown.map((id) => runs.get(id)).filter((run) => !run.judge).map(({ toml, files, title, on, members }) => {
     return { toml, files, title: members ? title.replace(OF_SEEDS, "") : title, on, ...(members && { many: true }) };
   });
   const hash = sources.length ? pack(sources, MOST_LINK) : "";
@@ -487,7 +518,7 @@ async function begin() {
   if (!document.documentElement.dataset.theme) delete document.documentElement.dataset.theme;
   about = await api.about();
   plots = new Plots($("#panels"), fetchDetail);
-  chips = new Chips($("#runs"), about, { cancel, toggle, take, drop });
+  chips = new Chips($("#runs"), about, { cancel, toggle, take, drop, read, rerun });
   form = new Form($("#form"), about, draft.files, edited);
   form.colourOf = colourOf;
   code = new Code(about, draft.files, form, () => tab("code"), edited);
@@ -497,7 +528,9 @@ async function begin() {
   filled = first(about.gallery[0]);
   drawSigns($("#mark-legend"));
   $("#on-kernel-box").hidden = about.kernel_lacks !== "";
-  $("#show-kept").hidden = !about.keeps;
+  for (const each of [$("#show-kept"), $("#judge")]) each.hidden = !about.keeps;
+  $("#judge-commands").hidden = about.keeps;
+  all("#judge button").forEach((each) => each.addEventListener("click", () => judge(each.dataset.judge)));
   if (matchMedia("(max-width: 820px)").matches) fold();
 
   all(".tabs button").forEach((each) => each.addEventListener("click", () => tab(each.dataset.tab)));

@@ -36,6 +36,7 @@ const json = async (...asked) => (await ask(...asked)).json();
 export const about = () => json("GET", "/api/about");
 export const check = (source) => json("POST", "/api/check", source);
 export const start = (source) => json("POST", "/api/runs", source);
+export const judge = (source) => json("POST", "/api/judge", source);
 export const cancel = (id) => ask("POST", `/api/runs/${id}/cancel`);
 export const remove = (id) => ask("DELETE", `/api/runs/${id}`);
 export const source = async (name) => (await ask("GET", `/api/algorithms/${encodeURIComponent(name)}`)).text();
