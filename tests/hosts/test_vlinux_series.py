@@ -23,6 +23,14 @@ NEW = {
     "ECN": {"bottleneck": CODEL, "flows": (Flow(algorithm="cubic", ecn=True),)},
     "accurate ECN": {"bottleneck": CODEL, "flows": (Flow(algorithm="cubic", ecn="accurate"),)},
     "Prague": {"bottleneck": CODEL, "flows": (Flow(algorithm="prague", ecn="accurate"),)},
+    "DualPI2": {
+        "duration": "6s",
+        "bottleneck": CODEL | {"queue": "dualpi2"},
+        "flows": (
+            Flow(algorithm="prague", ecn="accurate"),
+            Flow(algorithm="cubic", start="0.7s"),
+        ),
+    },
     "a finite flow": {"flows": (Flow(algorithm="reno", size="1400packets"),)},
 }
 
@@ -47,5 +55,9 @@ def test_what_linux_7_alone_has():
     vlinux.check(accurate, SERIES)
     with pytest.raises(AckclockError, match=r"flow\.1\.ecn = accurate: .*6\.12 does not negotiate"):
         vlinux.check(accurate)
+    dualpi2 = Scenario(**USUAL | {"bottleneck": CODEL | {"queue": "dualpi2"}})
+    vlinux.check(dualpi2, SERIES)
+    with pytest.raises(AckclockError, match=r"queue = dualpi2: .*6\.12 has no .*, but Linux 7\.3"):
+        vlinux.check(dualpi2)
     with pytest.raises(AckclockError, match=r"profile = linux-7: .*its TCP is that of Linux 6\.12"):
         vlinux.check(Scenario(**USUAL | {"profile": "linux-7"}))

@@ -19,7 +19,7 @@ from pathlib import Path
 from ackclock.base.directory import collect, locked, partial_directory, replaced
 from ackclock.base.errors import AckclockError
 from ackclock.hosts.vlinux import sources
-from ackclock.hosts.vlinux.edits import EDITS, NEWER
+from ackclock.hosts.vlinux.edits import EDITS, NEW_EDITS, NEWER
 from ackclock.hosts.vlinux.sources import SERIES
 
 GUEST = Path(__file__).with_name("guest")
@@ -256,7 +256,7 @@ def recipe() -> str:
         if shutil.which("gcc")
         else None
     )
-    ours = repr((EDITS, NEWER, NEWER_CONFIG))
+    ours = repr((EDITS, NEW_EDITS, NEWER, NEWER_CONFIG))
     return digest(ours.encode(), CONFIG.read_bytes(), version.stdout if version else b"")
 
 
@@ -290,6 +290,10 @@ def edit(tree: Path) -> None:
                 f"{name} of this kernel is not as expected, so this cannot be changed: {why}"
             )
         file.write_text(before.replace(text, instead), encoding="utf-8")
+    for name, text, instead, _ in NEW_EDITS:
+        file = tree / name
+        if file.exists() and (before := file.read_text(encoding="utf-8")).count(text) == 1:
+            file.write_text(before.replace(text, instead), encoding="utf-8")
 
 
 def _make(tree: Path, *words: str, settings: dict[str, str] | None = None) -> Iterator[str]:

@@ -37,6 +37,11 @@ RED_DRAWS = """\
 static const struct net_device *red_device;
 #define get_random_u32() ((u32)(random_of_link(red_device, 'q') >> 32))
 """
+DUALPI2_DRAWS = """\
+static const struct net_device *dualpi2_device;
+#define get_random_u32() ((u32)(random_of_link(dualpi2_device, 'q') >> 32))
+"""
+DUALPI2_PROBABILITY = "\tlocal_l_prob = (u64)prob * q->coupling_factor;\n"
 LOST = """\
 	if (q->loss_model == CLG_RANDOM ?
 \t    q->loss && q->loss >= (u32)(random_of_link(qdisc_dev(sch), 'l') >> 32) :
@@ -239,3 +244,26 @@ NEWER = {
     # Since 6.14 it has as much room as the processor asks for.
     "arch/x86/um/user-offsets.c": None,
 }
+
+ECT = "\t\t    !tcp_accecn_ace_fail_send(tp))\n\t\t\t"
+#: As `EDITS`, of files or texts that only newer kernels have.
+NEW_EDITS = (
+    (
+        "net/sched/sch_dualpi2.c",
+        "#include <net/pkt_sched.h>\n",
+        "#include <net/pkt_sched.h>\n" + DUALPI2_DRAWS,
+        DRAWS,
+    ),
+    (
+        "net/sched/sch_dualpi2.c",
+        DUALPI2_PROBABILITY,
+        "\tdualpi2_device = qdisc_dev(sch);\n" + DUALPI2_PROBABILITY,
+        DRAWS,
+    ),
+    (
+        "net/ipv4/tcp_output.c",
+        ECT + "INET_ECN_xmit(sk);\n",
+        ECT + "__INET_ECN_xmit(sk, tp->ecn_flags & BIT(5));\n",
+        "An algorithm may ask for ECT(1), as in the Linux L4S tree. Linux itself only has ECT(0).",
+    ),
+)

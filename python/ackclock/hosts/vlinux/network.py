@@ -152,6 +152,11 @@ class Network:
                 device = queue_device(number)
                 yield BEFORE_NS, _tc(f"qdisc del dev {device} parent 1:1")
                 yield BEFORE_NS, _tc(f"qdisc add dev {device} {child}")
+            if kind_of(link) == "dualpi2":
+                update_ns = link["queue"]["dualpi2"]["update_ns"]
+                at_ns = BEFORE_NS // update_ns * update_ns
+                yield at_ns, _tc(f"qdisc del dev {queue_device(number)} parent 1:1")
+                yield at_ns, f"ip netns exec {HUB} ./guest dualpi2 {self._dualpi2(number, link)}"
             for step in link.get("rate_at", ()):
                 tbf = self._tbf(link, step["rate_bps"])
                 yield step["time_ns"], _tc(f"qdisc change dev {queue_device(number)} {tbf}")
@@ -296,7 +301,7 @@ class Network:
         ecn = "ecn" if of.get("ecn") else "noecn"
         limit = self._packets(buffer)
         match kind:
-            case "drop_tail":
+            case "drop_tail" | "dualpi2":  # for which `changes` sets up another
                 child = f"pfifo limit {limit}"
                 if "bytes" in buffer:
                     child = f"bfifo limit {buffer['bytes']}"
@@ -321,6 +326,14 @@ class Network:
             case _:
                 child = self._red(of, limit, rate_bps)
         return [self._tbf(link, rate_bps), f"parent 1:1 handle 10: {child}"]
+
+    def _dualpi2(self, number: int, link: Link) -> str:
+        """Its device, and the numbers that the guest gives it."""
+        of = link["queue"]["dualpi2"]
+        us = [of[f"{name}_ns"] // 1000 for name in ("target", "update", "step")]
+        numbers = [self._packets(link["buffer"]), *us[:2], of["alpha_256ths_hz"]]
+        numbers += [of["beta_256ths_hz"], us[2], of["coupling"], of["classic_share_percent"]]
+        return " ".join([queue_device(number), *map(str, numbers)])
 
     def _is_wire(self, link: Link) -> bool:
         """Whether netem does all that the link does, and a packet takes its time to pass."""

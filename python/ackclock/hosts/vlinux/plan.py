@@ -25,9 +25,7 @@ OF_LINUX = (
     "reno", "scalable", "vegas", "veno", "westwood", "yeah",
 )  # fmt: skip
 
-NO_QDISC = {"step": "Linux has no such qdisc", "dualpi2": "Debian's tc cannot set it up"}
-
-#: The first with accurate ECN.
+#: The first with accurate ECN, and here with DualPI2.
 ACCURATE = (7, 0)
 
 #: A host's own jitter, which it leaves out. More is part of the path.
@@ -55,6 +53,8 @@ def profiles(series: str) -> tuple[str, ...]:
 def check(canonical: Mapping[str, Any], series: str = SERIES) -> None:
     """Raises `AckclockError` at the first field that the virtual Linux cannot honour."""
     linux, is_new = f"Linux {series}", sources.version(series) >= ACCURATE
+    no_qdisc = {"step": "Linux has no such qdisc"}
+    no_qdisc |= {} if is_new else {"dualpi2": f"{linux} has no such qdisc, but Linux 7.3"}
     profile = canonical["profile"]
     mine = profile if profile in profiles(series) else profiles(series)[-1]
     only: dict[str, tuple[Any, Any, str]] = {
@@ -91,8 +91,8 @@ def check(canonical: Mapping[str, Any], series: str = SERIES) -> None:
             f"{name}tick": (link.get("tick_ns", 0), 0, "Linux has no such qdisc"),
             f"{name}rate_at": (_outage(link), None, "tbf must have a rate, such as 1kbit"),
         }
-        if kind in NO_QDISC:
-            only[f"{name}queue"] = (kind, None, NO_QDISC[kind])
+        if kind in no_qdisc:
+            only[f"{name}queue"] = (kind, None, no_qdisc[kind])
         if kind == "red":
             _check_red(f"{name}queue.", link["queue"]["red"])
     for name, flow in _sources(canonical):

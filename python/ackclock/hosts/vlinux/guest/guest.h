@@ -106,5 +106,7 @@ void copy(const char *from, FILE *to);
 
 /* In delay.c. */
 int set_delay(const char *device, int64_t delay_ns);
+#define DUALPI2_NUMBERS 8
+int set_dualpi2(const char *device, char **numbers);
 
 #endif
