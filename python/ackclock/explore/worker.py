@@ -118,10 +118,10 @@ def _work(job: dict[str, Any], out: BinaryIO) -> None:
     if job.get("judge"):
         files = Path(job["files"])
         scenario = Scenario.from_text(job["toml"], source="", directory=files)
-        found = judge(job["judge"], scenario, Path(job["keep"]).parent, progress)
-        if "toml" in found:  # the page knows its C files by their names
-            found["toml"] = found["toml"].replace(f"{files}/", "")
-        write(out, "end", **found)
+        told = judge(job["judge"], scenario, Path(job["keep"]).parent, progress)
+        if "toml" in told:  # the page knows its C files by their names
+            told["toml"] = told["toml"].replace(f"{files}/", "")
+        write(out, "end", **told)
         return
     with snapshot.held():
         if job.get("open"):
