@@ -22,12 +22,21 @@ from ackclock.scenario.scenario import name_in
 OFFLINE = Path(__file__).with_name("lab_offline.js")
 
 
+#: A browser loads no module from a file.
+AS_FILE = """<script>
+if (location.protocol === "file:") document.querySelector("#gallery .lead").textContent =
+  "This page needs a file server: run python3 -m http.server in its folder, and open http://localhost:8000";
+</script>
+"""
+
+
 def write(directory: Path) -> None:
     """Writes the page, what it is told at its start, and the C files that it shows."""
     shutil.copytree(STATIC, directory / "static", dirs_exist_ok=True)
     (directory / "static" / "index.html").unlink()
     page = (STATIC / "index.html").read_text(encoding="utf-8")
     page = page.replace('<html lang="en">', '<html lang="en" data-side="lab">')
+    page = page.replace("</html>", f"{AS_FILE}</html>")
     (directory / "index.html").write_text(page, encoding="utf-8")
     told = about.without_server()
     for name, what in {"about": told, "figures": figures.told()}.items():

@@ -39,3 +39,89 @@ def test_a_figure_of_a_paper_runs_below_its_claims(either, tmp_path):
     either.screenshot(path=tmp_path / "claims.png", full_page=True)
     claims.get_by_text("Close").click()
     expect(claims).to_be_hidden()
+
+
+#: Of each text that is seen: the ratio of WCAG 2 (1.4.3) and what is needed. A canvas mixes colours.
+CONTRASTS = """() => {
+  const pen = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+  const light = (value) => (value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4);
+  const luminance = () => {
+    const [r, g, b] = [...pen.getImageData(0, 0, 1, 1).data].map((each) => light(each / 255));
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const fill = (colour) => { pen.fillStyle = colour; pen.fillRect(0, 0, 1, 1); };
+  const above = (each) => (each ? [...above(each.parentElement), each] : []);
+  const hasText = ({ childNodes }) => [...childNodes].some((node) => node.nodeType === 3 && node.data.trim());
+  return [...document.querySelectorAll("body *")]
+    .filter((each) => hasText(each) && each.checkVisibility() && !each.closest(":disabled, option, svg"))
+    .map((each) => {
+      const { color, fontSize, fontWeight } = getComputedStyle(each);
+      fill("white");
+      for (const outer of above(each)) fill(getComputedStyle(outer).backgroundColor);
+      const behind = luminance();
+      fill(color);
+      const [low, high] = [behind, luminance()].sort((one, other) => one - other);
+      const size = parseFloat(fontSize) * (fontWeight >= 700 ? 24 / 18.66 : 1);
+      return [each.textContent.trim().slice(0, 40), (high + 0.05) / (low + 0.05), size >= 24 ? 3 : 4.5];
+    });
+}"""
+
+
+def assert_readable(page):
+    found = page.evaluate(CONTRASTS)
+    assert len(found) > 20
+    assert {(each[0], round(each[1], 2)) for each in found if each[1] < each[2]} == set()
+
+
+def test_each_text_has_contrast(either):
+    either.locator("#steps button").nth(3).click()
+    expect(either.locator(".run")).to_have_attribute("data-state", "done")
+    for scheme in ("light", "dark"):
+        either.emulate_media(color_scheme=scheme)
+        assert_readable(either)  # the step, a run, the form where there is room
+        if either.phone:
+            either.click("#show-form")
+        for tab in ("toml", "code", "form"):
+            either.click(f"[data-tab={tab}]")
+            assert_readable(either)
+        for section in ("gallery", "figures"):
+            either.click(f"#show-{section}")
+            either.wait_for_selector(f"#{section} .card")
+            assert_readable(either)
+        either.click("#show-figures")  # back to the curves
+
+
+#: Each control that is seen and can be used gets a number; their count.
+CONTROLS = """() => {
+  const every = "a[href], button, input, select, textarea, summary";
+  const seen = [...document.querySelectorAll(every)].filter((each) => each.checkVisibility() && !each.disabled);
+  seen.forEach((each, index) => (each.dataset.control = index));
+  return seen.length;
+}"""
+FOCUSED = """() => {
+  const { outlineStyle, outlineWidth } = getComputedStyle(document.activeElement);
+  const isShown = outlineStyle !== "none" && parseFloat(outlineWidth) >= 1;
+  return [document.activeElement.dataset.control ?? null, isShown];
+}"""
+
+
+def test_the_keyboard_reaches_and_runs_everything(either):
+    either.click("#show-gallery")
+    count = either.evaluate(CONTROLS)
+    assert count > 20
+    reached = set()
+    for _ in range(count + 5):
+        either.keyboard.press("Tab")
+        control, is_shown = either.evaluate(FOCUSED)
+        if control is not None:
+            assert is_shown, f"the focus on {control} is not seen"
+            reached.add(int(control))
+    missed = sorted(set(range(count)) - reached)
+    assert missed == []
+    either.locator('.card[data-name="01-cubic-epoch"]').focus()
+    either.keyboard.press("Enter")
+    expect(either.locator(".run")).to_have_attribute("data-state", "done")
+    fill(either, "duration", "5s")
+    either.locator("#run").focus()
+    either.keyboard.press("Enter")
+    expect(either.locator(".run")).to_have_count(2)

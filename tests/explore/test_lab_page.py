@@ -83,6 +83,13 @@ def test_a_c_file_can_be_read(lab):
     expect(lab.locator("#editor textarea")).to_have_value(re.compile(r"CC_ALGORITHM\(cubic"))
 
 
+def test_opened_as_a_file_it_says_what_it_needs(site, browser):
+    page = browser.new_page()
+    page.goto((site.root / "index.html").as_uri())
+    expect(page.locator("#gallery .lead")).to_contain_text("python3 -m http.server")
+    page.close()
+
+
 def test_it_is_small(site):
     """What a server that compresses sends for the whole page."""
     files = [path for path in site.root.rglob("*") if path.is_file()]
