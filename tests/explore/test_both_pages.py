@@ -41,7 +41,7 @@ def test_a_figure_of_a_paper_runs_below_its_claims(either, tmp_path):
     expect(claims).to_be_hidden()
 
 
-#: Of each text that is seen: the ratio of WCAG 2 (1.4.3) and what is needed. A canvas mixes colours.
+#: Of each text that is seen: the ratio of WCAG 2 (1.4.3), and what is needed.
 CONTRASTS = """() => {
   const pen = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
   const light = (value) => (value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4);
@@ -51,9 +51,10 @@ CONTRASTS = """() => {
   };
   const fill = (colour) => { pen.fillStyle = colour; pen.fillRect(0, 0, 1, 1); };
   const above = (each) => (each ? [...above(each.parentElement), each] : []);
-  const hasText = ({ childNodes }) => [...childNodes].some((node) => node.nodeType === 3 && node.data.trim());
+  const isText = (node) => node.nodeType === Node.TEXT_NODE && node.data.trim();
+  const isSeen = (each) => each.checkVisibility() && !each.closest(":disabled, option, svg");
   return [...document.querySelectorAll("body *")]
-    .filter((each) => hasText(each) && each.checkVisibility() && !each.closest(":disabled, option, svg"))
+    .filter((each) => [...each.childNodes].some(isText) && isSeen(each))
     .map((each) => {
       const { color, fontSize, fontWeight } = getComputedStyle(each);
       fill("white");
@@ -62,7 +63,8 @@ CONTRASTS = """() => {
       fill(color);
       const [low, high] = [behind, luminance()].sort((one, other) => one - other);
       const size = parseFloat(fontSize) * (fontWeight >= 700 ? 24 / 18.66 : 1);
-      return [each.textContent.trim().slice(0, 40), (high + 0.05) / (low + 0.05), size >= 24 ? 3 : 4.5];
+      const text = each.textContent.trim().slice(0, 40);
+      return [text, (high + 0.05) / (low + 0.05), size >= 24 ? 3 : 4.5];
     });
 }"""
 
@@ -94,7 +96,8 @@ def test_each_text_has_contrast(either):
 #: Each control that is seen and can be used gets a number; their count.
 CONTROLS = """() => {
   const every = "a[href], button, input, select, textarea, summary";
-  const seen = [...document.querySelectorAll(every)].filter((each) => each.checkVisibility() && !each.disabled);
+  const isSeen = (each) => each.checkVisibility() && !each.disabled;
+  const seen = [...document.querySelectorAll(every)].filter(isSeen);
   seen.forEach((each, index) => (each.dataset.control = index));
   return seen.length;
 }"""
@@ -106,6 +109,7 @@ FOCUSED = """() => {
 
 
 def test_the_keyboard_reaches_and_runs_everything(either):
+    either.wait_for_selector('[data-path="duration"]', state="attached")
     either.click("#show-gallery")
     count = either.evaluate(CONTROLS)
     assert count > 20
