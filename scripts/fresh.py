@@ -40,7 +40,7 @@ SUBSET = (
     "tests/cli/test_cli_long.py tests/results/test_result.py'; make test && make test-slow"
 )
 BUILT = (
-    "make kernel && scripts/require.sh network iperf3 chromium tshark tcptrace && "
+    "make kernel && scripts/require.sh network iperf3 chromium firefox tshark tcptrace && "
     "cargo test --locked --no-run -p ackclock-linux"
 )
 #: Starts a command whose mounts and processes end with it, as it ends with this script.

@@ -42,6 +42,7 @@ present() {
 	node) has node && [ "$(node --version | sed 's/v\([0-9]*\).*/\1/')" -ge 18 ] ;;
 	network) has ip && has unshare && has setpriv ;;
 	chromium) has chromium || has chromium-browser || has google-chrome ;;
+	firefox) has firefox-esr || has firefox ;;
 	ns2) has ns ;;
 	ns3) has c++ && has pkg-config && pkg-config --exists ns3-internet gsl ;;
 	clang | iperf3 | mmdebstrap | git | valgrind | tshark | tcptrace) has "$1" ;;
@@ -65,6 +66,7 @@ packages() {
 	# Of Debian 12 scripts/lab.sh unpacks it: the lists of packages are enough.
 	wasm) [ "$(rust_suffix)" ] || echo libstd-rust-dev-wasm32 ;;
 	node) echo nodejs ;;
+	firefox) echo firefox-esr ;;
 	ns3) echo g++ pkg-config libns3-dev libgsl-dev ;;
 	*) echo "$1" ;;
 	esac
@@ -93,6 +95,7 @@ without() {
 	iperf3) echo "a deployed algorithm is not tested with iperf3" ;;
 	wasm | node) echo "the laboratory in a browser is not tested" ;;
 	chromium) echo "the pages are not tested in a browser" ;;
+	firefox) echo "the laboratory is not tested in Firefox" ;;
 	tshark | tcptrace) echo "captured packets are not tested" ;;
 	esac
 }

@@ -3,10 +3,12 @@
 import gzip
 import re
 
+import pytest
 from playwright.sync_api import expect
 
+import firefox
 import lab_page
-from ackclock import Scenario, run
+from ackclock import Scenario, papers, run
 from ackclock.explore import gallery
 from ackclock.results import measures
 from acts import until_curves, until_whole
@@ -88,6 +90,39 @@ def test_opened_as_a_file_it_says_what_it_needs(site, browser):
     page.goto((site.root / "index.html").as_uri())
     expect(page.locator("#gallery .lead")).to_contain_text("python3 -m http.server")
     page.close()
+
+
+#: Waits for the run of a link, then runs a scenario in a worker of its own: its hash, or an error.
+IN_FIREFOX = """async (toml) => {
+  const until = async (look) => {
+    while (!look()) await new Promise((done) => setTimeout(done, 50));
+  };
+  await until(() => document.querySelector('.run[data-state="done"]'));
+  await until(() => document.querySelector(".panel")?.plot?.data[1]?.some((y) => y !== null));
+  const worker = new Worker("static/lab/worker.js", { type: "module" });
+  return new Promise((done) => {
+    worker.onmessage = ({ data: { kind, text, trace_hash: hash } }) => {
+      if (kind === "error" || kind === "end") done(text ?? hash);
+    };
+    worker.postMessage({ job: 1, toml });
+  });
+}"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not firefox.COMMAND, reason="no Firefox here: apt-get install firefox-esr")
+def test_firefox_runs_a_link_and_its_hash_is_the_native_one(site, tmp_path):
+    """The first 250 s of demo_cubic: figure 2 of Cubic-FC."""
+    [named] = papers.load("cubicfc/fig2")
+    [(experiment, point)] = named.figure.plot.needs
+    scenario = experiment.run(point, 1).replace(duration="250s")
+    opened = firefox.Firefox(tmp_path)
+    try:
+        opened.goto(f"{site.url}{lab_page.link(scenario, 'demo')}")
+        found = opened.evaluate(IN_FIREFOX, scenario.to_toml())
+    finally:
+        opened.close()
+    assert found == run(scenario).manifest["trace_hash"]
 
 
 def test_it_is_small(site):
