@@ -6,6 +6,7 @@
 import base64
 import hashlib
 import json
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -50,26 +51,50 @@ def write(directory: Path) -> None:
     (directory / "offline.js").write_text(_offline(directory), encoding="utf-8")
 
 
-def link(scenario: Scenario, title: str) -> str | None:
-    """The address of a run below the page's own, as `link.js` packs it.
+def link(*runs: tuple[Scenario, str]) -> str | None:
+    """The address of runs with their titles below the page's own, as `link.js` packs it.
 
-    None where the page does not run it: with files or QUIC stacks, or more flows than it draws.
+    None where the page does not run them: with files or QUIC stacks, or more flows than it draws.
     """
+    if not all(_can_run(scenario) for scenario, _ in runs):
+        return None
+    sources = [
+        {"toml": scenario.to_toml(), "files": {}, "title": title, "on": LOCAL.name}
+        for scenario, title in runs
+    ]
+    packed = base64.urlsafe_b64encode(json.dumps(sources).encode()).decode().rstrip("=")
+    return f"index.html#{packed}"
+
+
+def _can_run(scenario: Scenario) -> bool:
     every = (*scenario.flows, *scenario.sessions)
     known = {each["name"] for each in _core.algorithms()}
-    if (
-        sum(each.count for each in scenario.flows) > MOST_FLOWS
-        or any(name_in(each.algorithm) not in known for each in every)
-        or any(getattr(each, "stack", None) for each in every)
-        or any(
+    return (
+        sum(each.count for each in scenario.flows) <= MOST_FLOWS
+        and all(name_in(each.algorithm) in known for each in every)
+        and not any(getattr(each, "stack", None) for each in every)
+        and not any(
             each and (each.trace or each.timeline)
             for each in (scenario.bottleneck, *scenario.links)
         )
-    ):
-        return None
-    source = {"toml": scenario.to_toml(), "files": {}, "title": title, "on": LOCAL.name}
-    packed = base64.urlsafe_b64encode(json.dumps([source]).encode()).decode().rstrip("=")
-    return f"index.html#{packed}"
+    )
+
+
+def add_to_report(report: Path) -> None:
+    """Adds to the links of each figure in a report one to its runs in the lab beside it."""
+    for figure in figures.told():
+        paper, name = figure["name"].split("/")
+        page = report / f"{paper}.html"
+        if not page.exists():
+            continue
+        runs = [
+            (Scenario.from_text(each["toml"], source=""), each["title"]) for each in figure["runs"]
+        ]
+        section = rf'(<section id="{re.escape(name)}"[^>]*>.*?<p class="links">)'
+        added = rf'\g<1><a href="../lab/{link(*runs)}">Open in the lab</a> '
+        text = page.read_text(encoding="utf-8")
+        text = re.sub(section, added, text, count=1, flags=re.DOTALL)
+        page.write_text(text, encoding="utf-8")
 
 
 def _offline(directory: Path) -> str:

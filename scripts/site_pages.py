@@ -21,7 +21,7 @@ import ackclock
 import claims_page
 import lab_page
 import scorecards
-from ackclock import AckclockError, Scenario, papers
+from ackclock import AckclockError, Scenario
 from ackclock.cli import console, main
 from ackclock.draw import html as report
 from ackclock.draw import plot
@@ -197,7 +197,7 @@ def _in_lab(toml, title, uri):
         scenario = Scenario.from_text(toml, source="")
     except AckclockError:  # a part of a scenario, or another file
         return ""
-    to = lab_page.link(scenario, title)
+    to = lab_page.link((scenario, title))
     up = os.path.relpath("lab", Path(uri).parent)
     return f'\n\n<p><a href="{up}/{to}">Open in the lab</a></p>\n' if to else ""
 
@@ -238,26 +238,7 @@ def on_post_build(config):
     lab_page.write(site / "lab")
     if (REPORT / "index.html").exists():
         shutil.copytree(REPORT, site / "report", dirs_exist_ok=True)
-        for name in papers.names():
-            _figure_in_lab(site / "report", *papers.load(name))
-
-
-def _figure_in_lab(report, named):
-    """Adds to the links of a paper's figure one to a run of it in the lab."""
-    page = report / f"{named.paper}.html"
-    links = (
-        lab_page.link(experiment.run(point, 1), f"{named.title}: {experiment.say(point)}")
-        for experiment, point in (*named.figure.plot.needs, *named.figure.needs)
-    )
-    to = next(filter(None, links), None)
-    if to is None or not page.exists():
-        return
-    anchor = re.escape(named.name.partition("/")[2])
-    section = rf'(<section id="{anchor}"[^>]*>.*?<(?:p|div) class="links">)'
-    text = page.read_text(encoding="utf-8")
-    link = f'<a href="../lab/{to}">Open in the lab</a>'
-    text = re.sub(section, rf"\g<1>{link}", text, count=1, flags=re.DOTALL)
-    page.write_text(text, encoding="utf-8")
+        lab_page.add_to_report(site / "report")
 
 
 def style():

@@ -1,6 +1,8 @@
 """The page without a server, in a real browser: from a plain file server, and offline."""
 
+import base64
 import gzip
+import json
 import re
 
 import pytest
@@ -9,7 +11,7 @@ from playwright.sync_api import expect
 import firefox
 import lab_page
 from ackclock import Scenario, papers, run
-from ackclock.explore import gallery
+from ackclock.explore import figures, gallery
 from ackclock.results import measures
 from acts import until_curves, until_whole
 
@@ -62,7 +64,7 @@ def test_the_first_curve_comes_soon(lab):
 def test_a_link_is_a_run(lab, site):
     scenario = Scenario.from_toml(gallery.FOLDER / "04-rtt-unfairness.toml")
     page = lab.context.new_page()
-    page.goto(f"{site.url}{lab_page.link(scenario, 'two RTTs')}")
+    page.goto(f"{site.url}{lab_page.link((scenario, 'two RTTs'))}")
     expect(page.locator(".run")).to_have_attribute("data-state", "done")
     expect(page.locator(".run")).to_contain_text("two RTTs")
     until_curves(page, 2)
@@ -118,11 +120,35 @@ def test_firefox_runs_a_link_and_its_hash_is_the_native_one(site, tmp_path):
     scenario = experiment.run(point, 1).replace(duration="250s")
     opened = firefox.Firefox(tmp_path)
     try:
-        opened.goto(f"{site.url}{lab_page.link(scenario, 'demo')}")
+        opened.goto(f"{site.url}{lab_page.link((scenario, 'demo'))}")
         found = opened.evaluate(IN_FIREFOX, scenario.to_toml())
     finally:
         opened.close()
     assert found == run(scenario).manifest["trace_hash"]
+
+
+@pytest.mark.slow
+def test_a_figure_of_a_report_opens_in_the_lab(ackclock, tmp_path):
+    """A report with a page for each of two papers, whose other figures it has not."""
+    names = ("cubicfc/fig02", "leith2007/fig14")
+    done = ackclock("reproduce", *names, "--quick", "-o", "report")
+    assert done.returncode == 0, done.stderr
+    pages = {path: path.read_text() for path in (tmp_path / "report").glob("*.html")}
+    lab_page.add_to_report(tmp_path / "report")
+    link = r'<a href="../lab/index.html#([\w-]+)">Open in the lab</a> '
+    assert {path: re.sub(link, "", path.read_text()) for path in pages} == pages
+    for figure in figures.told():
+        paper, name = figure["name"].split("/")
+        page = tmp_path / "report" / f"{paper}.html"
+        text = page.read_text() if page.exists() else ""
+        section = text.partition(f'<section id="{name}"')[2].partition("<section ")[0]
+        found = re.findall(link, section)
+        assert len(found) == (figure["name"] in names)
+        for packed in found:
+            sources = json.loads(base64.urlsafe_b64decode(packed + "=="))
+            assert [{key: each[key] for key in ("title", "toml")} for each in sources] == figure[
+                "runs"
+            ]
 
 
 def test_it_is_small(site):
