@@ -7,7 +7,16 @@ import sys
 
 import pytest
 
-from ackclock import AckclockError, Bottleneck, Flow, Scenario, run, run_all
+from ackclock import (
+    AckclockError,
+    Bottleneck,
+    Flow,
+    Scenario,
+    attack,
+    evaluate,
+    run,
+    run_all,
+)
 from common import ACKCLOCK
 
 SCENARIO = """\
@@ -205,6 +214,7 @@ COMMANDS = {
     "evaluate reno --rows R99": ["R99", "choose from links, R1"],
     "evaluate reno --against cubik --rows R12 --quick": ["cubik"],
     "evaluate reno --check missing.toml": ["missing.toml"],
+    "attack reno --hurt nowhere.py:f": ["--hurt", "nowhere.py", "No such file"],
     "claims leith2006": ["did you mean leith2007?"],
     "list cubicfc/fig5": ["not an algorithm", "`ackclock reproduce cubicfc/fig5`"],
     "list ha2008": ["not an algorithm", "`ackclock reproduce ha2008`"],
@@ -316,6 +326,11 @@ PYTHON = {
     "assign twice": (lambda: SMALL.assign("flow.rtt=1ms", "flows.rtt = 2ms"), ["keep one of the"]),
     "write nowhere": (lambda: run(SMALL).write("nowhere/out"), ["nowhere/out", "result.save("]),
     "a missing file": (lambda: Scenario.from_toml("nowhere.toml"), ["no such file"]),
+    "a budget of nothing": (lambda: evaluate("reno", budget_s=float("nan")), ["budget_s = nan"]),
+    "a budget as text": (lambda: evaluate("reno", budget_s="10"), ["budget_s = '10'", "like 60"]),
+    "a list of rows": (lambda: evaluate("reno", rows=["R3"]), ["rows = ['R3']", '"R3,R7"']),
+    "no objective": (lambda: evaluate("reno", objective=3), ["objective = 3: give a function"]),
+    "no function to attack": (lambda: attack("reno", 3), ["hurt = 3: give a row or a function"]),
 }
 
 

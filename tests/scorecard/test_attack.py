@@ -1,6 +1,7 @@
 """A search for the scenario in which an algorithm does worst."""
 
 import json
+import math
 import subprocess
 import sys
 from pathlib import Path
@@ -72,8 +73,27 @@ def test_an_objective_of_ones_own(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     found = attack("reno", module.function("own.py:slow"), against=None, vary=["loss"], most=24)
     assert found.trouble.loss > 0.01
-    with pytest.raises(AckclockError, match=r"own.py:fast: .*fast"):
-        module.function("own.py:fast")
+    for name in ("fast", "__name__"):
+        with pytest.raises(AckclockError, match=f"own.py has no function {name}"):
+            module.function(f"own.py:{name}")
+    (tmp_path / "own.py").write_text("1 / 0")
+    with pytest.raises(AckclockError, match=r"own.py:slow: ZeroDivisionError: division by zero"):
+        module.function("own.py:slow")
+
+
+@pytest.mark.parametrize(
+    ("worse", "says"),
+    [
+        (lambda _: math.nan, "returned nan: return a finite number"),
+        (lambda _: -math.inf, "returned -inf: return a finite number"),
+        (lambda _: "much", "returned 'much': return a finite number"),
+        (lambda _: None, "returned None: return a finite number"),
+        (lambda result: result.nothing, r": AttributeError: .* \(.*test_attack.py:\d+\)"),
+    ],
+)
+def test_a_function_that_returns_no_number_ends_the_search(worse, says):
+    with pytest.raises(AckclockError, match=f"hurt: <lambda> ?{says}"):
+        attack("reno", worse, vary=["link"], most=16)
 
 
 def test_the_command_and_its_threshold(tmp_path):

@@ -1,6 +1,7 @@
 """The scorecard: equal algorithms do no harm, and bad ones are named."""
 
 import json
+import math
 import re
 import subprocess
 import sys
@@ -175,6 +176,12 @@ def test_an_objective_is_of_the_runs(cache):
     found = ackclock_evaluate("reno", rows="links", cache=cache, objective=mean_used)
     used = [n["found"]["reno"]["mean"] for n in found["rows"][0]["numbers"][:3]]
     assert min(used) < found["objective"] < 1
+    for wrong, says in (
+        (lambda _: math.nan, "objective returned nan: return a finite number"),
+        (lambda rows: rows[0]["speed"], "objective: KeyError: 'speed'"),
+    ):
+        with pytest.raises(AckclockError, match=says):
+            ackclock_evaluate("reno", rows="links", cache=cache, objective=wrong)
 
 
 def test_links_that_are_drawn_show_what_recognises_the_others(cache):

@@ -5,7 +5,7 @@ from typing import Any
 
 from ackclock.base.errors import AckclockError
 from ackclock.hosts.contained import contained
-from ackclock.scorecard import data
+from ackclock.scorecard import data, own
 
 #: The metric that OpenEvolve maximises, and what a candidate that fails gets.
 SCORE, FAILED = "combined_score", 0.0
@@ -49,7 +49,7 @@ def evaluated(
         for number in row["numbers"]
         if (found := number["found"][path])
     }
-    score = FAILED if failed or not runs else float(objective(runs))
+    score = FAILED if failed or not runs else own.number(objective, runs, "objective")
     artifacts = {key: str(value) for key, value in failed.items() if value}
     if card["stopped"]:
         artifacts["stopped"] = card["stopped"]

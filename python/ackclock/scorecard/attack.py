@@ -7,6 +7,7 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, replace
 from dataclasses import fields as dataclass_fields
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from ackclock.results import metrics
 from ackclock.results.result import Result
 from ackclock.scenario import snapshot
 from ackclock.scenario.scenario import Scenario
+from ackclock.scorecard import own
 from ackclock.store.entries import write_json
 
 #: A row of the scorecard → what a search makes worse, from 0 to 1.
@@ -117,7 +119,7 @@ class _Judge:
         some = [*names, *([ALONE] if self.hurt == "R7" else [])]
         scenarios = [t.scenario(name, seed) for t in troubles for seed in seeds for name in some]
         results: dict[int, Any] = {}
-        reduce = self.hurt if callable(self.hurt) else _whole
+        reduce = _whole if isinstance(self.hurt, str) else partial(_own, self.hurt)
         self.executor.run(scenarios, reduce, lambda index, what: results.update({index: what}))
         found, at = [], 0
         for trouble in troubles:
@@ -127,9 +129,9 @@ class _Judge:
                 at += len(some)
                 for column in range(len(names)):
                     each[row, column] = (
-                        of[column]
-                        if callable(self.hurt)
-                        else damage(trouble, self.hurt, of[column], of[-1])
+                        damage(trouble, self.hurt, of[column], of[-1])
+                        if isinstance(self.hurt, str)
+                        else of[column]
                     )
             mine, *other = each.mean(axis=0)
             found.append((float(mine), float(other[0]) if other else None))
@@ -138,6 +140,14 @@ class _Judge:
 
 def _whole(result: Result) -> Result:
     return result
+
+
+def _own(hurt: Callable[[Result], float], result: Result) -> float:
+    return own.number(hurt, result, f"hurt: {_name(hurt)}")
+
+
+def _name(hurt: Hurt) -> str:
+    return hurt if isinstance(hurt, str) else getattr(hurt, "__name__", repr(hurt))
 
 
 @dataclass(frozen=True)
@@ -203,8 +213,7 @@ def searched(
 def _found(
     judge: _Judge, seed: int, tried: int, trouble: Trouble, of: tuple[float, float | None]
 ) -> Found:
-    hurt = judge.hurt if isinstance(judge.hurt, str) else judge.hurt.__name__
-    return Found(judge.algorithm, hurt, judge.against, seed, tried, trouble, *of)
+    return Found(judge.algorithm, _name(judge.hurt), judge.against, seed, tried, trouble, *of)
 
 
 def _generations(
@@ -288,7 +297,7 @@ def _crashed(judge: _Judge, tried: Sequence[Trouble], seed: int, problem: str) -
         try:
             list(contained(_judged, judge, each, SEEDS, progress=lambda _: None))
         except AlgorithmError as error:
-            said = (str(judge.hurt), judge.against, seed, 0, each, 1.0, None, str(error))
+            said = (_name(judge.hurt), judge.against, seed, 0, each, 1.0, None, str(error))
             return Found(judge.algorithm, *said)
     raise AlgorithmError(problem)
 
@@ -342,8 +351,8 @@ def from_json(path: Path) -> Found:
             key: tuple(value) if isinstance(value, list) else value
             for key, value in fields["trouble"].items()
         }
-        own = {each.name for each in dataclass_fields(Found)} - {"trouble"}
-        return Found(trouble=Trouble(**parts), **{key: fields[key] for key in own})
+        names = {each.name for each in dataclass_fields(Found)} - {"trouble"}
+        return Found(trouble=Trouble(**parts), **{key: fields[key] for key in names})
     except OSError as error:
         raise AckclockError(f"{path}: {error.strerror}") from None
     except (ValueError, KeyError, TypeError, AttributeError):
@@ -361,9 +370,14 @@ def function(spec: str) -> Callable[[Result], float]:
     module = importlib.util.module_from_spec(found)
     try:
         found.loader.exec_module(module)
-        made: Callable[[Result], float] = getattr(module, name)
-    except (OSError, SyntaxError, ImportError, AttributeError) as error:
-        raise AckclockError(f"--hurt: {spec}: {error}") from None
+    except OSError as error:
+        raise AckclockError(f"--hurt: {spec}: {file}: {error.strerror}") from None
+    except Exception as error:
+        said = " ".join(f"{type(error).__name__}: {error}".split())
+        raise AckclockError(f"--hurt: {spec}: {said}") from error
+    made: Callable[[Result], float] | None = getattr(module, name, None)
+    if not callable(made):
+        raise AckclockError(f"--hurt: {spec}: {file} has no function {name}")
     return made
 
 
@@ -372,6 +386,8 @@ def _check(hurt: Hurt, vary: Sequence[str], most: int) -> None:
         raise AckclockError(
             f'hurt = "{hurt}": choose from {", ".join(HURTS)}, or FILE.py:FUNCTION of a Result'
         )
+    if not isinstance(hurt, str) and not callable(hurt):
+        raise AckclockError(f"hurt = {hurt!r}: give a row or a function of a Result")
     for each in vary:
         if each not in VARIED:
             raise AckclockError(f'vary = "{each}": choose from {", ".join(VARIED)}')

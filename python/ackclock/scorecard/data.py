@@ -11,13 +11,14 @@ from typing import Any
 import polars as pl
 
 from ackclock import _core
+from ackclock.base.errors import AckclockError
 from ackclock.draw import style
 from ackclock.estimates.stats import Estimate
 from ackclock.hosts.threads import LOCAL, Executor
 from ackclock.hosts.work import CACHE
 from ackclock.questions.card import MARKS, Answer, Answers
 from ackclock.questions.held_out import Gap
-from ackclock.scorecard import run
+from ackclock.scorecard import own, run
 from ackclock.scorecard.evaluated import SIMULATOR, Evaluated, Failed
 from ackclock.scorecard.run import AGAINST
 from ackclock.scorecard.runs import NotLoadedError
@@ -55,8 +56,12 @@ def evaluate(
     `held_out` asks the same on links that this seed draws, and tells the "gap".
     `objective` is called with all runs, a dict each, with the columns of rows.parquet; "objective"
     is what it returns, None if nothing ran.
-    Raises `AckclockError` if one of `against` cannot be loaded or run.
+    Raises `AckclockError` if one of `against` cannot be loaded or run, or an argument is wrong.
     """
+    if budget_s is not None and not (isinstance(budget_s, (int, float)) and budget_s >= 0):
+        raise AckclockError(f"budget_s = {budget_s!r}: write seconds from 0, like 60")
+    if objective is not None and not callable(objective):
+        raise AckclockError(f"objective = {objective!r}: give a function of the runs")
     asked = run.chosen(rows)
     try:
         found = run.evaluate(
@@ -76,7 +81,11 @@ def evaluate(
     card = as_json(found)
     if objective is not None:
         rows_of_all = table(found)
-        card["objective"] = None if rows_of_all is None else objective(rows_of_all.to_dicts())
+        card["objective"] = (
+            None
+            if rows_of_all is None
+            else own.number(objective, rows_of_all.to_dicts(), "objective")
+        )
     return card
 
 

@@ -264,6 +264,8 @@ def chosen(rows: str | None) -> Sequence[Question]:
     """
     if rows is None:
         return QUESTIONS
+    if not isinstance(rows, str):
+        raise AckclockError(f'rows = {rows!r}: write a text, like "R3,R7" or "links"')
     if rows.strip().lower() == LINKS.row:
         return [LINKS]
     names = {question.row: {question.row, question.row.rstrip("abc")} for question in QUESTIONS}
