@@ -235,17 +235,16 @@ def test_a_scorecard_and_an_attack(page):
     """A scorecard opens when it is done; an attack, of minutes, can be cancelled."""
     if page.phone:
         pytest.skip("as wide")
-    fill(page, "flow 1.algorithm", "vegas")
     page.click("text=Attack")
-    chip = page.locator(".run", has_text="Attack on vegas")
+    chip = page.locator(".run", has_text="Attack on cubic")
     expect(chip.locator("progress")).not_to_have_js_property("value", 0)
     chip.get_by_text("Cancel").click()
     expect(chip).to_have_attribute("data-state", "cancelled")
     chip.get_by_title("Remove").click()
     page.click("text=Scorecard")
-    chip = page.locator(".run", has_text="Scorecard of vegas")
+    chip = page.locator(".run", has_text="Scorecard of cubic")
     expect(chip).to_have_attribute("data-state", "done")
-    expect(chip).to_contain_text("against CUBIC")
+    expect(chip).to_contain_text("against Reno")
     with page.context.expect_page() as card:
         chip.get_by_text("Open").click()
     expect(card.value.locator("h1")).to_contain_text("Scorecard")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ackclock import AckclockError, Scenario
-from ackclock.explore import judge, worker
+from ackclock.explore import judge, shelf, worker
 from common import ROOT, wait_until
 from explorer import SHORT
 
@@ -24,15 +24,18 @@ def files(tmp_path):
     return tmp_path / "files"
 
 
+@pytest.mark.slow
 def test_an_attack_finds_a_scenario(files, tmp_path, monkeypatch):
     monkeypatch.setattr(judge, "TRIES", 16)
     scenario = Scenario.from_text(TOML, source="", directory=files)
     done = []
     told = judge.judge("attack", scenario, tmp_path, done.append)
     assert told["kept"] == "attack-my_cc"
+    [listed] = [each for each in shelf.listed(tmp_path) if each["kind"] == "attack"]
+    assert (listed["path"], listed["page"]) == ("attack-my_cc", "attack.png")
     kept = json.loads((tmp_path / "attack-my_cc" / "attack.json").read_text())
     assert kept["hurt"] == "R7"
-    assert told["says"].startswith(f"harm to other flows: {kept['damage']:.2g}; of reno")
+    assert told["says"].startswith(f"harm to other flows {100 * kept['damage']:.0f} %; reno in")
     assert Scenario.from_text(told["toml"], source="").flows
     assert done == sorted(done)
     assert done[-1] > 0.9

@@ -12,7 +12,7 @@ from ackclock.base.directory import Directory
 from ackclock.scenario.scenario import name_in
 
 Progress = Callable[[float], None]
-#: Scenarios that an attack tries: two minutes.
+#: Scenarios that an attack tries: minutes.
 TRIES = 1000
 
 
@@ -54,8 +54,9 @@ def _attack(algorithm: str, directory: Directory, progress: Progress) -> dict[st
 
     found = attack.attack(algorithm, most=TRIES, progress=progress)
     directory.fill(lambda to: attack.write(found, to))
-    beside = f"; of {found.against} in its place {found.damage_of_other or 0:.2g}"
-    says = found.crash or f"harm to other flows: {found.damage:.2g}{beside}"
+    mine, other = (100 * (each or 0) for each in (found.damage, found.damage_of_other))
+    harm = f"harm to other flows {mine:.0f} %; {found.against} in its place {other:.0f} %"
+    says = found.crash or harm
     return {"says": says, "toml": found.scenario.to_toml()}
 
 

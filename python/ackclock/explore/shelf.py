@@ -14,6 +14,7 @@ MOST_LISTED = 300
 #: File of a directory → what the directory is. The first that is there decides.
 KINDS = {
     "card.json": "scorecard",
+    "attack.json": "attack",
     "samples.parquet": "run",
     "claims.parquet": "report",
     "sweep.png": "sweep",
@@ -22,7 +23,7 @@ KINDS = {
     "index.html": "page",
 }
 #: What shows a directory: the first that is there.
-PAGES = ("index.html", "sweep.png", "overview.png")
+PAGES = ("index.html", "sweep.png", "overview.png", "attack.png")
 #: What a browser is shown of a kept directory. Anything else is not served.
 SERVED = {
     ".html": "text/html; charset=utf-8",

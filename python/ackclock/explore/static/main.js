@@ -212,7 +212,7 @@ async function read(id) {
 async function rerun(id) {
   const { end, files, title } = runs.get(id);
   const { fields } = await api.check({ toml: end.toml, files });
-  fill(fields, files, title);
+  fill(fields, files, `${title}: what it found`);
   await run();
 }
 
